@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What the user asked for: the options table (base/options.c) applied to a configuration file and
+ * a command line, checked as far as the text alone can be.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/key.h"
+
+#define CONFIG_MEASUREMENTS_MAX 16
+#define CONFIG_LIST_MAX         256 /* --pcap and --port */
+#define CONFIG_WORKERS_MAX      120
+
+enum command {
+	COMMAND_RUN,
+	COMMAND_PLAN,
+	COMMAND_GENERATE,
+};
+
+enum pace {
+	PACE_UNPACED,  /* as fast as everything can be measured; waits when a ring is full */
+	PACE_RECORDED, /* by the packets' time stamps; drops when a ring is full */
+	PACE_RATE,     /* so many packets per second; drops when a ring is full */
+};
+
+enum output_format {
+	FORMAT_AUTO, /* table where standard output is a terminal and no file is named, else CSV */
+	FORMAT_CSV,
+	FORMAT_TABLE,
+};
+
+enum idle_mode {
+	IDLE_AUTO, /* yield where lcores outnumber cores */
+	IDLE_SPIN,
+	IDLE_YIELD,
+};
+
+enum metric {
+	METRIC_PACKETS,
+	METRIC_BYTES,
+};
+
+/* One question put to the traffic: a section [measurement NAME], or the command line's own. */
+struct measurement_config {
+	const char *name; /* "main" where there is one */
+	const struct key_rule *key;
+	enum metric count;
+	const char *sketch; /* a name of sketches[] */
+	uint32_t depth;     /* 0: the sketch's default */
+	uint64_t width;     /* 0: the sketch's default, or what --memory allows */
+	uint64_t memory;    /* bytes of one instance; 0: not given. Excludes width. */
+	uint32_t top;       /* 0: no limit, threshold rules */
+	double threshold;   /* share of the measured metric a reported key has at least; 0: none */
+	double confidence;
+};
+
+struct config {
+	enum command command;
+
+	/* source: exactly one kind */
+	const char *pcap[CONFIG_LIST_MAX];
+	uint32_t nb_pcap;
+	const char *port[CONFIG_LIST_MAX];
+	uint32_t nb_port;
+	const char *synthetic; /* SPEC, checked by rx/synthetic.h; NULL: not given */
+	enum pace pace;
+	uint64_t pace_rate; /* packets per second, for PACE_RATE */
+	uint64_t duration;  /* ns; 0: no limit. Packet time on replay, wall clock on a port */
+	uint64_t packets;   /* 0: no limit */
+
+	/* measure */
+	const char *design;
+	const char *sharing;
+	uint32_t workers; /* 0: as many as there is room for */
+	uint64_t seed;
+	bool seed_given;
+	struct measurement_config measurements[CONFIG_MEASUREMENTS_MAX];
+	uint32_t nb_measurements;
+
+	/* report */
+	uint64_t interval;  /* ns; 0: one epoch */
+	const char *output; /* "-": standard output */
+	const char *stats;  /* NULL: none */
+	enum output_format format;
+	bool append, force;
+	bool no_progress;
+
+	/* host */
+	const char *eal;      /* more arguments for EAL */
+	const char *lcores;   /* CPU list; NULL: those the process may use */
+	uint32_t descriptors; /* entries of each RX ring; 0: default */
+	uint32_t mbufs;       /* of the packet pool; 0: computed */
+	bool no_huge;
+	enum idle_mode idle;
+	bool verbose;
+};
+
+enum config_result {
+	CONFIG_OK,
+	CONFIG_EXIT_0, /* --help or --version was answered on `out` */
+	CONFIG_EXIT_1, /* the machine said no (a configuration file that cannot be read): one line
+			  on `err` */
+	CONFIG_EXIT_2, /* a mistake in the text: one line on `err` */
+};
+
+/*
+ * Reads argv, and the file that --config names under it (the command line wins). Strings of the
+ * result live until config_free().
+ */
+enum config_result config_load(
+	struct config *config, int argc, char *const argv[], FILE *out, FILE *err);
+void config_free(struct config *config);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/key.h"
+
+/* Packets of one burst. At most 64: one bit each in a uint64_t. */
+#define BURST_MAX 64
+
+/* 128 bits. Every structure cuts its indices out of them; see sketch/ for who takes which. */
+struct key_hash {
+	uint64_t lo, hi;
+};
+
+/*
+ * What a sketch sees of a burst: a structure of arrays, in the order in which the packets came.
+ * Entry i belongs to key6[i] where bit i of v6 is set, else to key4[i]; the other one is undefined,
+ * so an IPv4-only burst never touches key6.
+ */
+struct key_burst {
+	uint32_t n;
+	uint64_t v6;
+	struct key4 key4[BURST_MAX] __attribute__((aligned(64)));
+	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));
+	uint32_t wire_len[BURST_MAX]; /* bytes on the wire without FCS */
+	struct key6 key6[BURST_MAX];
+};
+
+static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i)
+{
+	struct key key = {.family = KEY_IPV4};
+
+	if (burst->v6 >> i & 1) {
+		key.family = KEY_IPV6;
+		key.v6 = burst->key6[i];
+	} else {
+		key.v4 = burst->key4[i];
+	}
+	return key;
+}
+
+/* dst := the keys of src with the fields outside the rule set to 0; its hashes are not filled. */
+void key_burst_mask(
+	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);

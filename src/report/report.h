@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What one closed epoch says: filled by the reporter (report/reporter.c, merge.c, rank.c), handed
+ * to the writer thread, printed by the outputs (csv.c, table.c). Nobody changes it after it was
+ * handed over.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key.h"
+
+/* A figure with its interval. What cannot be known is said so, and printed as an empty column. */
+struct report_figure {
+	uint64_t value, low, high;
+	bool known;      /* value and low */
+	bool high_known; /* high; false for a saturated counter or uncountable loss */
+};
+
+struct report_row {
+	uint32_t rank; /* from 1 */
+	struct key key;
+	struct report_figure packets, bytes;
+	double share; /* packets / packets measured in the epoch */
+};
+
+/* One question's answer for one epoch. */
+struct report_measurement {
+	const char *name;
+	const struct key_rule *rule; /* which key columns are filled */
+	const char *sketch;
+	struct report_row *rows;
+	uint32_t nb_rows;
+	uint64_t distinct_keys;
+	bool distinct_exact;
+	double confidence;
+	bool confidence_known; /* false where the driver cannot count its losses */
+};
+
+/*
+ * The account of an epoch's packets. It balances:
+ *     offered  = received + nic_missed + nic_errors + no_mbuf
+ *     received = measured + filtered + non_ip + malformed + ring_full + shed
+ */
+struct ledger {
+	uint64_t offered, received, measured, filtered, non_ip, malformed;
+	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
+	uint64_t unaccounted;
+	uint64_t bytes;         /* of measured packets, on the wire, without FCS */
+	uint32_t largest_frame; /* bytes, over all offered packets; what a lost packet may have been
+				 */
+	uint32_t smallest_frame; /* bytes, over the measured packets; UINT32_MAX where none */
+	/* Nanoseconds in all, over the received packets; empty polls are left out. */
+	uint64_t rx_ns, ppt_ns, free_ns;
+};
+
+/* Packets that the device or a ring lost before they could be measured. */
+static inline uint64_t ledger_lost(const struct ledger *ledger)
+{
+	return ledger->nic_missed + ledger->nic_errors + ledger->no_mbuf + ledger->ring_full +
+	       ledger->shed;
+}
+
+struct report_epoch {
+	uint64_t number;
+	int64_t start, end; /* ns since 1970-01-01 UTC */
+	struct ledger ledger;
+	const char *design, *sharing;
+	uint32_t workers;
+	uint32_t nb_measurements;
+	struct report_measurement measurements[]; /* nb_measurements */
+};
+
+/* An epoch with room for its measurements; NULL where memory is missing. */
+struct report_epoch *report_epoch_alloc(uint32_t nb_measurements);
+/* Frees the rows too. */
+void report_epoch_free(struct report_epoch *epoch);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The thread that writes what the reporter says, behind a bounded queue, so that a stalled disk or
+ * pipe never holds up an epoch. It owns the output files from writer_open() to writer_close().
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "report/report.h"
+
+#define WRITER_QUEUE     16 /* epochs that may wait to be written */
+#define WRITER_ERROR_MAX 512
+
+struct writer;
+
+/*
+ * Opens the outputs of the configuration: --output, --stats, and the table on standard output.
+ * Returns NULL with one line in error[WRITER_ERROR_MAX] and the exit status in *status (2: a file
+ * exists and neither --append nor --force was given; 1: the machine said no). Then no file was
+ * changed. *first_epoch is the number that the run's first epoch gets: 0, or with --append one more
+ * than the last in the files.
+ */
+struct writer *writer_open(
+	const struct config *config, uint64_t *first_epoch, int *status, char *error);
+
+/*
+ * Hands over an epoch, which the writer frees. With `wait` it blocks while the queue is full (a
+ * replay); without, a full queue drops the epoch's rows, counts them, and says so (live).
+ */
+void writer_push(struct writer *writer, struct report_epoch *epoch, bool wait);
+
+/* Reopens the files by name, for log rotation (SIGHUP). Any thread. */
+void writer_reopen(struct writer *writer);
+
+/* Writes what is queued, closes the files, frees the writer. Returns the rows that were lost. */
+uint64_t writer_close(struct writer *writer);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What every sketch offers. This folder is a library of its own that does not know DPDK: memory
+ * comes through the allocator in the parameters, hashes come with the burst.
+ *
+ * A sketch is either written by one thread (SHARING_SEPARATE) or by several (SHARING_SHARED); the
+ * two are two slots of update[]. All other calls need the sketch to themselves: the caller makes
+ * sure that no update runs (parallel/epoch.h says how).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/key.h"
+#include "base/key_burst.h"
+
+/* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is none.
+ */
+struct sketch_allocator {
+	void *(*alloc)(size_t size, void *arg);
+	void (*free)(void *memory, size_t size, void *arg);
+	void *arg;
+};
+
+extern const struct sketch_allocator sketch_allocator_malloc;
+
+enum sketch_metric {
+	SKETCH_PACKETS,
+	SKETCH_BYTES,
+};
+
+enum sketch_sharing {
+	SHARING_SEPARATE,
+	SHARING_SHARED,
+	SHARING_COUNT,
+};
+
+struct sketch_params {
+	uint32_t depth;            /* rows; 0: the sketch's default */
+	uint64_t width;            /* counters per row, a power of two; 0: the sketch's default */
+	enum sketch_metric metric; /* what the counters count */
+	uint32_t candidates;       /* heavy keys that an instance remembers at least */
+	uint64_t seed;             /* of the hash; instances merge only where it agrees */
+	struct sketch_allocator allocator;
+};
+
+enum sketch_caps {
+	SKETCH_MERGEABLE = 1 << 0,
+	SKETCH_EXACT = 1 << 1,
+	SKETCH_SUBTRACTABLE = 1 << 2,
+};
+
+/*
+ * A heavy key as one instance remembers it. From the moment it was listed every packet of it was
+ * counted exactly; what came before is known only by its upper bound, in the sketch's metric:
+ *     packets <= true packets,  bytes <= true bytes,
+ *     true metric <= (packets or bytes) + before.
+ */
+struct sketch_candidate {
+	struct key key;
+	struct key_hash hash;
+	uint64_t packets, bytes; /* since it was listed */
+	uint64_t before;         /* upper bound of the metric before; UINT64_MAX: saturated */
+};
+
+typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
+
+struct sketch_ops;
+
+struct sketch {
+	const struct sketch_ops *ops;
+	struct sketch_params params; /* as init() completed them */
+};
+
+/* The value is never below the truth; a saturated one says only "at least this". */
+struct sketch_estimate {
+	uint64_t value;
+	bool saturated;
+};
+
+struct sketch_ops {
+	const char *name;  /* the word after --sketch */
+	const char *alias; /* a shorter one */
+	uint32_t caps;
+	uint32_t default_depth;
+	uint64_t default_width;
+
+	/* Completes params (defaults). Returns NULL or why this shape cannot be; memory is not
+	 * asked. */
+	const char *(*check)(struct sketch_params *params);
+	/* Bytes of one instance of checked params. */
+	size_t (*memory)(const struct sketch_params *params);
+	/* Largest width (a power of two) whose instance fits into `size` bytes; 0 where none does.
+	 */
+	uint64_t (*width_for)(const struct sketch_params *params, size_t size);
+
+	/* Returns NULL when the allocator has no memory. params must have passed check(). */
+	struct sketch *(*create)(const struct sketch_params *params);
+	void (*destroy)(struct sketch *sketch);
+
+	/* Back to the state after create(). */
+	void (*reset)(struct sketch *sketch);
+
+	/* Counts a burst whose hashes are filled; the order within it matters, its borders do not.
+	 */
+	void (*update[SHARING_COUNT])(struct sketch *sketch, const struct key_burst *burst);
+
+	struct sketch_estimate (*query)(const struct sketch *sketch, const struct key_hash *hash);
+
+	/*
+	 * dst := the sketch that had seen both streams. Its candidates are not merged: each part
+	 * knows its own (candidates()), and together they know more than a merged list could.
+	 * Returns 0, or -EINVAL for another shape, another seed, another kind, or itself.
+	 */
+	int (*merge)(struct sketch *dst, const struct sketch *src);
+
+	/* Emits every key the instance remembers, in an order that depends on the stream alone. */
+	void (*candidates)(const struct sketch *sketch, sketch_emit_fn emit, void *arg);
+	/* True while every key of the stream is among the candidates. */
+	bool (*lists_all_keys)(const struct sketch *sketch);
+
+	/*
+	 * The largest error: with probability >= confidence no one of `keys` distinct keys is
+	 * over-estimated by more than the returned value, in the metric. UINT64_MAX: no bound.
+	 */
+	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
+};
+
+/* Every sketch there is, NULL at the end. The first is the default. */
+extern const struct sketch_ops *const sketches[];
+
+/* By name or alias; NULL where there is none. */
+const struct sketch_ops *sketch_find(const char *name);
