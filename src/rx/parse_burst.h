@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* From a burst of mbufs to a burst of keys, and what became of the packets that gave none. */
+
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "base/key_burst.h"
+#include "rx/parse.h"
+
+/* Of one worker and one epoch; that worker alone writes it. */
+struct parse_counts {
+	uint64_t verdicts[PARSE_VERDICT_COUNT]; /* packets */
+	uint64_t bytes;                         /* of measured packets, on the wire without FCS */
+	uint32_t largest_frame;                 /* bytes, of all packets */
+	uint32_t smallest_frame;                /* bytes, of measured packets; UINT32_MAX: none */
+};
+
+static inline void parse_counts_reset(struct parse_counts *counts)
+{
+	*counts = (struct parse_counts){.smallest_frame = UINT32_MAX};
+}
+
+/*
+ * Fills `out` (but not its hashes) with the keys and wire lengths of the packets that have a key,
+ * in their order, and adds all n <= BURST_MAX packets to `counts`. Of each packet the first
+ * segment's bytes are looked at, none of the others.
+ */
+
+/* Packets of a live port: Ethernet, and as long as pkt_len says. */
+void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts);
+
+/* Packets of the feeder: link type and wire length are in packet_meta(). */
+void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts);
