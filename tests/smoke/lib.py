@@ -1,0 +1,462 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the smoke tests share: running the binary, reading its CSV strictly, and exact truth."""
+
+import contextlib
+import csv
+import datetime
+import gzip
+import importlib.util
+import lzma
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+OUTPUT_COLUMNS = (
+    'epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,'
+    'packets_low,packets_high,bytes_low,bytes_high,confidence,share').split(',')
+STATS_COLUMNS = (
+    'epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,nic_missed,'
+    'nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,'
+    'ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers').split(',')
+LOSSES = ('nic_missed', 'nic_errors', 'no_mbuf', 'ring_full', 'shed')
+KEY_COLUMNS = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto')
+KEY_RULES = {
+    '5tuple': KEY_COLUMNS,
+    'src': ('src_ip',),
+    'dst': ('dst_ip',),
+    'src-dst': ('src_ip', 'dst_ip'),
+}
+# Four standard errors of a HyperLogLog of 2^14 registers.
+DISTINCT_TOLERANCE = 4 * 0.008125
+
+
+class Skip(Exception):
+    """A test that cannot run here; the text says why."""
+
+
+def alone(test):
+    """Decorator: no other test runs meanwhile."""
+    test.alone = True
+    return test
+
+
+def needs_traces(test):
+    """Decorator: the test reads the captures of --traces."""
+    test.needs_traces = True
+    return test
+
+
+class Result:
+    def __init__(self, arguments, status, stdout, stderr, max_rss):
+        self.arguments = arguments
+        self.status = status  # negative: the signal that ended it
+        self.stdout = stdout
+        self.stderr = stderr
+        self.max_rss = max_rss  # bytes
+
+    def expect(self, status):
+        assert self.status == status, (
+            f'exit status {self.status} instead of {status}\n{self.describe()}')
+        return self
+
+    def error_lines(self):
+        """Lines of standard error that are not warnings."""
+        return [line for line in self.stderr.splitlines() if 'warning' not in line.lower()]
+
+    def expect_one_line(self, *mentions):
+        """Exactly one line of complaint, which names what the arguments say."""
+        lines = self.error_lines()
+        assert len(lines) == 1 and self.stderr.endswith('\n'), (
+            f'{len(lines)} lines on standard error instead of one\n{self.describe()}')
+        for mention in mentions:
+            assert mention.lower() in lines[0].lower(), (
+                f'{mention!r} is not in: {lines[0]}\n{self.describe()}')
+        return self
+
+    def describe(self):
+        text = 'command: ' + ' '.join(self.arguments)
+        for name, stream in (('stdout', self.stdout), ('stderr', self.stderr)):
+            if stream:
+                text += f'\n{name}:\n' + '\n'.join(stream.splitlines()[-15:])
+        return text
+
+
+class Process:
+    """A running sketchtap (or any command) in a session of its own."""
+
+    def __init__(self, arguments, directory, environment, stdin=None, stdout=None):
+        self.arguments = [str(argument) for argument in arguments]
+        self.directory = directory
+        self._out = open(os.path.join(directory, 'stdout'), 'wb') if stdout is None else None
+        self._err = open(os.path.join(directory, 'stderr'), 'wb')
+        self.popen = subprocess.Popen(
+            self.arguments, stdin=subprocess.DEVNULL if stdin is None else stdin,
+            stdout=self._out if stdout is None else stdout, stderr=self._err, env=environment,
+            start_new_session=True)
+        self.result = None
+
+    def signal(self, number):
+        self.popen.send_signal(number)
+
+    def running(self):
+        return self.result is None and self._poll() is None
+
+    def _poll(self):
+        """Reaps with wait4, which tells the memory; returns the Result or None."""
+        if self.result is not None:
+            return self.result
+        pid, status, usage = os.wait4(self.popen.pid, os.WNOHANG)
+        if pid == 0:
+            return None
+        self.popen.returncode = os.waitstatus_to_exitcode(status)
+        self._close()
+        self.result = Result(
+            self.arguments, self.popen.returncode, self._text('stdout'), self._text('stderr'),
+            usage.ru_maxrss * 1024)
+        return self.result
+
+    def _close(self):
+        for stream in (self._out, self._err):
+            if stream is not None:
+                stream.close()
+
+    def _text(self, name):
+        path = os.path.join(self.directory, name)
+        if not os.path.exists(path):
+            return ''
+        with open(path, encoding='utf-8', errors='replace') as stream:
+            return stream.read()
+
+    def wait(self, timeout):
+        deadline = time.monotonic() + timeout
+        pause = 0.002
+        while self._poll() is None:
+            if time.monotonic() > deadline:
+                self.kill()
+                raise AssertionError(
+                    f'still running after {timeout:.0f} s\n{self.result.describe()}')
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.02)
+        return self.result
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+        while self._poll() is None:
+            time.sleep(0.01)
+
+
+class Test:
+    """The world of one test: its directory, its children, its deadline."""
+
+    def __init__(self, settings, directory, timeout):
+        self.settings = settings
+        self.binary = settings.binary
+        self.traces = settings.traces
+        self.sanitized = settings.sanitized
+        self.directory = directory
+        self.deadline = time.monotonic() + timeout
+        self.processes = []
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def skip(self, reason):
+        raise Skip(reason)
+
+    def start(self, *arguments, program=None, stdin=None, stdout=None):
+        """Starts sketchtap, or another program, without waiting for it."""
+        home = self.path(f'run{len(self.processes)}')
+        os.mkdir(home)
+        environment = dict(os.environ)
+        environment['RUNTIME_DIRECTORY'] = home  # where EAL puts its files, instead of /var/run
+        program = [self.binary] if program is None else program
+        process = Process([*program, *arguments], home, environment, stdin, stdout)
+        self.processes.append(process)
+        return process
+
+    def wait(self, process, timeout=None):
+        left = self.deadline - time.monotonic()
+        result = process.wait(min(left, timeout) if timeout else left)
+        assert 'Sanitizer' not in result.stderr and 'runtime error:' not in result.stderr, (
+            f'sanitizer\n{result.describe()}')
+        if result.status >= 0:
+            expect_no_traces_left(process)
+        return result
+
+    def run(self, *arguments, **options):
+        """Runs sketchtap to its end, whatever that is."""
+        return self.wait(self.start(*arguments, **options))
+
+    def measure(self, *arguments, status=0, stdin=None):
+        """Runs a measurement; returns (heavy hitters, ledger rows, Result)."""
+        name = len(self.processes)
+        output, stats = self.path(f'output{name}.csv'), self.path(f'stats{name}.csv')
+        result = self.run(
+            '--output', output, '--stats', stats, *arguments, stdin=stdin).expect(status)
+        return read_output(output), read_stats(stats), result
+
+    def until(self, condition, what, timeout=30):
+        deadline = min(self.deadline, time.monotonic() + timeout)
+        while not condition():
+            assert time.monotonic() < deadline, f'waited in vain until {what}'
+            time.sleep(0.02)
+
+    def finish(self):
+        for process in self.processes:
+            process.kill()
+
+
+def expect_no_traces_left(process):
+    """EAL's runtime directory is empty again after a run."""
+    left = [os.path.join(folder, name)
+            for folder, _, names in os.walk(process.directory) for name in names
+            if folder != process.directory]
+    assert not left, 'left behind: ' + ', '.join(left)
+
+
+# ---- reading what came out
+
+
+def read_csv(path_or_text, columns):
+    """Every row as a dict. Fails on another header, a row of another width, or half a row."""
+    if '\n' in path_or_text:
+        text = path_or_text
+    else:
+        with open(path_or_text, encoding='utf-8', newline='') as stream:
+            text = stream.read()
+    assert text.endswith('\n'), f'half a row at the end: {text[-80:]!r}'
+    assert '\r' not in text, 'carriage returns'
+    rows = list(csv.reader(text.splitlines()))
+    assert rows[0] == columns, f'header is {rows[0]}'
+    for row in rows[1:]:
+        assert len(row) == len(columns), f'{len(row)} columns: {row}'
+        assert row != columns, 'a second header'
+    return [dict(zip(columns, row)) for row in rows[1:]]
+
+
+def read_output(path):
+    rows = read_csv(path, OUTPUT_COLUMNS)
+    for row in rows:
+        for figure in ('packets', 'bytes'):
+            low, value, high = (row[name] for name in
+                                (f'{figure}_low', figure, f'{figure}_high'))
+            assert (low == '') == (value == ''), f'value without low: {row}'
+            if value != '':
+                assert int(low) <= int(value), row
+            if value != '' and high != '':
+                assert int(value) <= int(high), row
+        assert re.fullmatch(r'[01]\.\d{6}', row['share']), f'share {row["share"]}'
+    return rows
+
+
+def read_stats(path):
+    rows = read_csv(path, STATS_COLUMNS)
+    for row in rows:
+        check_ledger(row)
+    return rows
+
+
+def check_ledger(row):
+    n = {name: int(row[name] or 0) for name in STATS_COLUMNS[4:18]}
+    assert n['offered'] == (
+        n['received'] + n['nic_missed'] + n['nic_errors'] + n['no_mbuf']), f'offered: {row}'
+    assert n['received'] == (n['measured'] + n['filtered'] + n['non_ip'] + n['malformed'] +
+                             n['ring_full'] + n['shed']), f'received: {row}'
+    assert n['unaccounted'] == 0, f'unaccounted: {row}'
+    lost = sum(n[name] for name in LOSSES)
+    if n['offered']:
+        assert abs(float(row['drop_rate']) - lost / n['offered']) < 1e-5, f'drop_rate: {row}'
+    start, end = timestamp(row['start']), timestamp(row['end'])
+    assert start <= end, row
+    if start == end:
+        assert row['pps'] == '' and row['bps'] == '', f'a rate over no time: {row}'
+    else:
+        seconds = (end - start) / 1e6
+        for column, amount in (('pps', n['measured']), ('bps', n['bytes'] * 8)):
+            expected = amount / seconds
+            # end is rounded to microseconds
+            slack = expected * 2e-6 / seconds + expected * 1e-6 + 1
+            assert abs(float(row[column]) - expected) <= slack, f'{column}: {row}'
+
+
+def total(rows, column):
+    return sum(int(row[column]) for row in rows)
+
+
+def expect_lossless(rows):
+    for column in LOSSES + ('filtered', 'unaccounted'):
+        assert total(rows, column) == 0, f'{column} is {total(rows, column)}'
+
+
+def timestamp(text):
+    """RFC 3339 in UTC to microseconds since 1970."""
+    match = re.fullmatch(r'(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z', text)
+    assert match, f'not RFC 3339 in UTC with microseconds: {text!r}'
+    whole = datetime.datetime.fromisoformat(match[1]).replace(tzinfo=datetime.timezone.utc)
+    return int(whole.timestamp()) * 1000000 + int(match[2])
+
+
+def row_key(row, rule='5tuple'):
+    """The key of a heavy-hitter row; columns outside the rule must be empty."""
+    for column in KEY_COLUMNS:
+        assert (row[column] != '') == (column in KEY_RULES[rule]), f'{column}: {row}'
+    return tuple(row[column] for column in KEY_RULES[rule])
+
+
+def in_epoch(rows, epoch, measurement='main'):
+    return [row for row in rows if row['epoch'] == epoch and row['measurement'] == measurement]
+
+
+# ---- truth
+
+
+def load_truth(traces, file):
+    """{5-tuple of strings: (packets, bytes)} of an indexed capture."""
+    name = os.path.basename(file).removesuffix('.xz')
+    path = os.path.join(traces, 'truth', name + '.csv.gz')
+    truth = {}
+    if not os.path.exists(path):  # nothing in it has a key
+        return truth
+    with gzip.open(path, 'rt') as stream:
+        for row in csv.DictReader(stream):
+            truth[tuple(row[column] for column in KEY_COLUMNS)] = (
+                int(row['packets']), int(row['bytes']))
+    return truth
+
+
+def sum_by(truth, rule):
+    """The same packets under another key."""
+    places = [KEY_COLUMNS.index(column) for column in KEY_RULES[rule]]
+    summed = {}
+    for key, (packets, size) in truth.items():
+        part = tuple(key[place] for place in places)
+        before = summed.get(part, (0, 0))
+        summed[part] = (before[0] + packets, before[1] + size)
+    return summed
+
+
+def check_bounds(rows, truth, rule='5tuple'):
+    """No key twice, none invented, every truth inside its interval; share is of all packets."""
+    keys = [row_key(row, rule) for row in rows]
+    assert len(set(keys)) == len(keys), 'a key is reported twice'
+    measured = sum(packets for packets, _ in truth.values())
+    for key, row in zip(keys, rows):
+        assert key in truth, f'never seen: {row}'
+        for figure, true in zip(('packets', 'bytes'), truth[key]):
+            low, high = row[f'{figure}_low'], row[f'{figure}_high']
+            if low != '':
+                assert int(low) <= true, f'true {figure} are {true}: {row}'
+            if high != '':
+                assert true <= int(high), f'true {figure} are {true}: {row}'
+        share = int(row['packets']) / measured
+        assert abs(float(row['share']) - share) <= 1e-6, f'share of {measured}: {row}'
+
+
+def check_top(rows, truth, top, rule='5tuple', metric='packets'):
+    """The rows are the true top, up to ties at its border, in falling order, numbered from 1."""
+    check_bounds(rows, truth, rule)
+    assert [int(row['rank']) for row in rows] == list(range(1, len(rows) + 1)), 'ranks'
+    shown = [int(row[metric]) for row in rows]
+    assert shown == sorted(shown, reverse=True), 'not in falling order'
+    place = ('packets', 'bytes').index(metric)
+    true = sorted((figures[place] for figures in truth.values()), reverse=True)
+    assert len(rows) == min(top, len(true)), f'{len(rows)} rows of {min(top, len(true))}'
+    if not rows:
+        return
+    border = true[len(rows) - 1]
+    keys = {row_key(row, rule) for row in rows}
+    missing = [key for key, figures in truth.items()
+               if figures[place] > border and key not in keys]
+    assert not missing, f'{len(missing)} of the top {len(rows)} are missing, such as {missing[0]}'
+    for key in keys:
+        assert truth[key][place] >= border, f'{key} has {truth[key]}, the border is {border}'
+
+
+def mean_relative_error(rows, truth, rule='5tuple', metric='packets'):
+    place = ('packets', 'bytes').index(metric)
+    errors = [abs(int(row[metric]) - truth[row_key(row, rule)][place]) /
+              truth[row_key(row, rule)][place] for row in rows]
+    return sum(errors) / len(errors)
+
+
+class Oracle:
+    """Exact figures per epoch, from the records of a capture, by the truth.py of the captures."""
+
+    def __init__(self, traces):
+        spec = importlib.util.spec_from_file_location(
+            'truth_oracle', os.path.join(traces, 'truth.py'))
+        self._truth = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self._truth)
+        self._rd, self._records = self._truth.rd, self._truth.records
+
+    def records(self, path):
+        """[(link type, time in ns, captured bytes, wire length)]"""
+        self._truth.rd, self._truth.records = self._rd, self._records
+        return [(link, time or 0, data, length)
+                for link, time, data, length in self._records(self._rd(path), {})]
+
+    def count(self, records):
+        """(ledger, {key: (packets, bytes)}) of a list of records."""
+        self._truth.rd, self._truth.records = (lambda path: path), (lambda data, info: data)
+        info, flows = self._truth.run(records)
+        return info['ledger'], {
+            (self._truth.ip(src), self._truth.ip(dst), str(sport), str(dport), str(proto)):
+            tuple(figures) for (src, dst, sport, dport, proto), figures in flows.items()}
+
+    def epochs(self, path, interval):
+        """{epoch: records}; numbered from the first packet's, an old packet counts in the open."""
+        split = {}
+        first = opened = None
+        for record in self.records(path):
+            number = record[1] // interval
+            first = number if first is None else first
+            opened = number if opened is None else max(opened, number)
+            split.setdefault(opened - first, []).append(record)
+        return split
+
+
+# ---- captures of our own
+
+
+def udp_frame(flow=0, size=60):
+    """An Ethernet frame of IPv4 and UDP; the flow number is in addresses and ports."""
+    address = struct.pack('>I', 0x0a000000 + flow)
+    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, size - 14, 0, 0, 64, 17, 0, address,
+                     b'\xc0\x00\x02\x01')
+    udp = struct.pack('>HHHH', 1024 + flow % 1000, 53, size - 34, 0)
+    return (b'\x02' * 12 + b'\x08\x00' + ip + udp).ljust(size, b'\0')
+
+
+def udp_key(flow=0):
+    address = 0x0a000000 + flow
+    return ('.'.join(str(address >> shift & 255) for shift in (24, 16, 8, 0)), '192.0.2.1',
+            str(1024 + flow % 1000), '53', '17')
+
+
+def write_pcap(path, packets):
+    """packets: (time in microseconds, frame)"""
+    with open(path, 'wb') as stream:
+        stream.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+        for time_us, frame in packets:
+            stream.write(struct.pack('<IIII', time_us // 1000000, time_us % 1000000,
+                                     len(frame), len(frame)))
+            stream.write(frame)
+    return path
+
+
+def unpack(test, file):
+    """Path of an indexed capture, decompressed into the test's directory where it is packed."""
+    path = os.path.join(test.traces, file)
+    for suffix, opener in (('.xz', lzma.open), ('.gz', gzip.open)):
+        if path.endswith(suffix):
+            plain = test.path(os.path.basename(path).removesuffix(suffix))
+            if not os.path.exists(plain):
+                with opener(path, 'rb') as packed, open(plain, 'wb') as stream:
+                    shutil.copyfileobj(packed, stream)
+            return plain
+    return path

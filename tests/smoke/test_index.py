@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every capture of the index does exactly what the index says, with 1, 2 and 4 workers."""
+
+import csv
+import os
+
+import lib
+
+TOP = 100
+
+
+def check_ledger(entry, stats):
+    assert len(stats) <= 1, f'{len(stats)} epochs with --interval 0'
+    for column, expected in (('offered', 'packets'), ('received', 'packets'),
+                             ('measured', 'measured'), ('non_ip', 'non_ip'),
+                             ('malformed', 'malformed')):
+        assert lib.total(stats, column) == int(entry[expected]), (
+            f'{column} is {lib.total(stats, column)} instead of {entry[expected]}')
+    lib.expect_lossless(stats)
+
+
+def check_measured(test, entry, path, workers, damaged):
+    rows, stats, result = test.measure(
+        '--pcap', path, '--workers', workers, '--interval', '0', '--seed', '1',
+        status=1 if damaged else 0)
+    if damaged:
+        result.expect_one_line(os.path.basename(path))
+    check_ledger(entry, stats)
+    truth = lib.load_truth(test.traces, entry['file'])
+    if stats:
+        assert stats[0]['workers'] == str(workers), stats[0]
+        assert int(stats[0]['bytes']) == sum(size for _, size in truth.values()), stats[0]
+        keys = int(entry['keys'])
+        distinct = int(stats[0]['distinct_keys'])
+        assert abs(distinct - keys) <= max(2, keys * lib.DISTINCT_TOLERANCE), (
+            f'{distinct} distinct keys instead of {keys}')
+    lib.check_top(rows, truth, TOP)
+
+
+def check_refused(test, entry, path, workers):
+    output, stats = test.path('kept.csv'), test.path('stats.csv')
+    with open(output, 'w', encoding='utf-8') as stream:
+        stream.write('before\n')
+    result = test.run('--pcap', path, '--workers', workers, '--output', output, '--stats', stats,
+                      '--force').expect(1).expect_one_line(os.path.basename(path))
+    assert result.stdout == '', result.describe()
+    with open(output, encoding='utf-8') as stream:
+        assert stream.read() == 'before\n', 'a refused capture changed the output'
+    assert not os.path.exists(stats), 'a refused capture left a file'
+
+
+def case(entry):
+    @lib.needs_traces
+    def check(test):
+        path = os.path.join(test.traces, entry['file'])
+        if path.endswith('.xz'):
+            path = lib.unpack(test, entry['file'])
+        for workers in (1, 2, 4):
+            if entry['expected'] == 'refused':
+                check_refused(test, entry, path, workers)
+            else:
+                check_measured(test, entry, path, workers, entry['expected'] != 'measured')
+    return check
+
+
+def cases(settings):
+    if settings.traces is None:
+        @lib.needs_traces
+        def absent(test):
+            pass
+        return [('every capture of the index', absent)]
+    with open(os.path.join(settings.traces, 'INDEX.csv'), encoding='utf-8') as stream:
+        return [(entry['file'], case(entry)) for entry in csv.DictReader(stream)]
