@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The heavy keys that one sketch instance remembers, written by one thread.
+ *
+ * A set-associative table: a key's hash chooses a bucket of sixteen ways, and a way holds a key
+ * with what was counted of it since it was listed, exactly, and an upper bound (`before`) of what
+ * came earlier. All in the sketch's metric:
+ *
+ *     upper = since + before,  true count <= upper <= estimate.
+ *
+ * Beside each bucket stands its floor, which is all that most packets read:
+ *
+ *     floor = 0 while the bucket has a free way, else at most the smallest upper in it.
+ *
+ * Three consequences carry the design.
+ *
+ * (a) A packet whose estimate (the sketch's, right after this packet was added) does not exceed the
+ *     floor is of no listed key. Proof: every packet of a key raises its estimate by at least what
+ *     it adds to upper, and when the key was listed estimate >= upper held; so after this packet
+ *     estimate >= upper + its own size > upper >= floor. A saturated estimate stops growing,
+ *     therefore floors end one below the counter's maximum. (A packet's wire_len is at least 1.)
+ * (b) While a bucket has a free way, each of its keys is listed since its first packet: the floor
+ *     is 0 and no estimate is, and ways are never freed. So a key that takes a free way was never
+ *     seen before, and its before is 0: it is counted exactly.
+ * (c) Uppers are kept in the table, so no decision reads a counter. Whatever the sketch has already
+ *     counted of later packets of the burst plays no part, and as floors only rise, what the floors
+ *     at the start of the burst turn away would be turned away later too. The state is that of
+ *     packets which came one by one, wherever bursts were cut.
+ *
+ * Bits of the hash: the bucket is the highest bits of hash.hi, the tag the upper half of hash.lo.
+ * Rows of a sketch fill the hash from below in lanes or side by side (row_index.h), so at default
+ * sizes no row shares a bit with the bucket number, and keys of one bucket meet in a counter no
+ * oftener than others. The tag only has to tell apart the keys of one bucket; which one it is, the
+ * whole hash says.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/key_burst.h"
+#include "sketch/sketch.h"
+#include "sketch/tag_match.h"
+
+#define CANDIDATES_DEFAULT 4096
+#define CANDIDATES_MAX     (UINT32_C(1) << 24)
+
+struct candidate_entry {
+	struct key_hash hash;
+	uint64_t packets, bytes; /* since it was listed, this packet included */
+};
+
+struct candidate_bucket {
+	uint32_t tag[TAG_WAYS] __attribute__((aligned(64))); /* 0: the way is free */
+	struct candidate_entry entry[TAG_WAYS];
+	uint64_t before[TAG_WAYS]; /* UINT64_MAX: no bound is known */
+};
+
+struct candidates {
+	uint64_t *floor; /* of each bucket */
+	struct candidate_bucket *bucket;
+	struct key *key; /* of each way of each bucket */
+	uint32_t nb_buckets;
+	uint32_t bucket_shift; /* hash.hi >> bucket_shift is the bucket */
+	enum sketch_metric metric;
+	uint64_t estimate_max; /* the estimate that stands for a saturated one */
+	bool turned_away;      /* an unlisted key met a full bucket */
+	bool forgot;           /* keys were seen that were never offered to this table */
+	uint64_t insertions;   /* into free ways */
+	uint64_t replacements;
+};
+
+/* Bytes of a table for `capacity` keys, 1 to CANDIDATES_MAX. */
+size_t candidates_memory(uint32_t capacity);
+
+/* Lays the table out in zeroed memory[candidates_memory(capacity)], aligned to 64 bytes. */
+void candidates_init(struct candidates *candidates, void *memory, uint32_t capacity,
+	enum sketch_metric metric, uint64_t estimate_max);
+
+/* Back to the state after candidates_init(). */
+void candidates_reset(struct candidates *candidates);
+
+/* Lists nothing any more, for a sketch that has just taken in packets of another. */
+void candidates_forget(struct candidates *candidates);
+
+/* Offers a burst. estimate[i] is the sketch's for packet i, right after it was added. */
+void candidates_update(
+	struct candidates *candidates, const struct key_burst *burst, const uint64_t *estimate);
+
+/* Emits every listed key, by bucket and way. */
+void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, void *arg);
+
+/* True while every key that the sketch counted is listed. */
+bool candidates_complete(const struct candidates *candidates);

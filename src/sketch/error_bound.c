@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "sketch/error_bound.h"
+
+/* Below HISTOGRAM_EXACT a step is one value; the octave from there on continues the numbering. */
+static inline uint32_t step_of(uint64_t value)
+{
+	uint32_t shift;
+
+	if (value < HISTOGRAM_EXACT)
+		return (uint32_t)value;
+	shift = 63 - (uint32_t)__builtin_clzll(value) - HISTOGRAM_STEP_BITS;
+	return (uint32_t)(value >> shift) + shift * HISTOGRAM_STEPS;
+}
+
+/* The largest value of a step. */
+static uint64_t step_edge(uint32_t step)
+{
+	uint32_t shift;
+	uint64_t first;
+
+	if (step < HISTOGRAM_EXACT)
+		return step;
+	shift = step / HISTOGRAM_STEPS - 1;
+	first = (uint64_t)(step % HISTOGRAM_STEPS + HISTOGRAM_STEPS) << shift;
+	return first + ((UINT64_C(1) << shift) - 1);
+}
+
+static inline void histogram_add(struct row_histogram *histogram, uint64_t value)
+{
+	histogram->count[step_of(value)]++;
+	if (value > histogram->largest)
+		histogram->largest = value;
+}
+
+void row_histogram_fill32(struct row_histogram *histogram, const uint32_t *counters, uint64_t width)
+{
+	memset(histogram, 0, sizeof(*histogram));
+	for (uint64_t i = 0; i < width; i++)
+		if (counters[i] != UINT32_MAX)
+			histogram_add(histogram, counters[i]);
+}
+
+void row_histogram_fill64(struct row_histogram *histogram, const uint64_t *counters, uint64_t width)
+{
+	memset(histogram, 0, sizeof(*histogram));
+	for (uint64_t i = 0; i < width; i++)
+		if (counters[i] != UINT64_MAX)
+			histogram_add(histogram, counters[i]);
+}
+
+static uint64_t largest_counter(const struct row_histogram *rows, uint32_t depth)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t r = 0; r < depth; r++)
+		if (rows[r].largest > largest)
+			largest = rows[r].largest;
+	return largest;
+}
+
+uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t width,
+	uint64_t keys, double confidence)
+{
+	uint64_t largest = largest_counter(rows, depth);
+	uint64_t above[ERROR_BOUND_ROWS];
+
+	for (uint32_t r = 0; r < depth; r++)
+		above[r] = width;
+	for (uint32_t step = 0; step < HISTOGRAM_SIZE; step++) {
+		uint64_t edge = step_edge(step);
+		double expected = (double)keys; /* of keys that are off by more than edge */
+
+		for (uint32_t r = 0; r < depth; r++) {
+			above[r] -= rows[r].count[step];
+			expected *= (double)above[r] / (double)width;
+		}
+		if (expected <= 1 - confidence)
+			return edge < largest ? edge : largest;
+		if (edge >= largest)
+			break;
+	}
+	return UINT64_MAX;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * How far any estimate of rows of counters can be off, from the counters themselves
+ * (docs/ESTIMATES.md has the proof): with F_r(t) the share of row r's counters above t, the least t
+ * with keys * prod_r F_r(t) <= 1 - confidence.
+ *
+ * A row's histogram is exact below HISTOGRAM_EXACT and has HISTOGRAM_STEPS steps per octave above;
+ * the bound is then the upper edge of its step, at most 1 / HISTOGRAM_STEPS too large.
+ */
+
+#include <stdint.h>
+
+#define ERROR_BOUND_ROWS 16 /* at most */
+
+#define HISTOGRAM_STEP_BITS 6
+#define HISTOGRAM_STEPS     (1 << HISTOGRAM_STEP_BITS)
+#define HISTOGRAM_EXACT     (2 * HISTOGRAM_STEPS)
+#define HISTOGRAM_SIZE      ((64 - HISTOGRAM_STEP_BITS + 1) * HISTOGRAM_STEPS)
+
+struct row_histogram {
+	uint64_t count[HISTOGRAM_SIZE]; /* of counters that are not saturated */
+	uint64_t largest;               /* of them */
+};
+
+/* Fills *histogram from a row of counters; their type's maximum says saturated. */
+void row_histogram_fill32(
+	struct row_histogram *histogram, const uint32_t *counters, uint64_t width);
+void row_histogram_fill64(
+	struct row_histogram *histogram, const uint64_t *counters, uint64_t width);
+
+/*
+ * The bound for `keys` distinct keys over rows[depth <= ERROR_BOUND_ROWS] of `width` counters each.
+ * UINT64_MAX where so many counters are saturated that there is none.
+ */
+uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t width,
+	uint64_t keys, double confidence);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Which bits of a key's 128-bit hash choose its counter in each row.
+ *
+ * Row r takes the `bits` bits from bit r * stride upwards (bit 0 is the lowest of hash.lo, bit 64
+ * the lowest of hash.hi). The stride is 32 up to four rows of up to 2^32 counters, so that each row
+ * has a lane of its own; else it is `bits`, and the rows lie side by side. No two rows share a bit,
+ * so a uniform hash makes them independent.
+ */
+
+#include <stdint.h>
+
+#include "base/key_burst.h"
+
+#define ROW_HASH_BITS  128
+#define ROW_LANE_BITS  32
+#define ROW_LANE_DEPTH (ROW_HASH_BITS / ROW_LANE_BITS)
+
+static inline uint32_t row_stride(uint32_t depth, uint32_t bits)
+{
+	return depth <= ROW_LANE_DEPTH && bits <= ROW_LANE_BITS ? ROW_LANE_BITS : bits;
+}
+
+/* bits is 1 to 63, and (row + 1) * stride at most 128. No branch depends on the arguments. */
+static inline uint64_t row_index(
+	const struct key_hash *hash, uint32_t row, uint32_t stride, uint32_t bits)
+{
+	unsigned __int128 word = (unsigned __int128)hash->hi << 64 | hash->lo;
+
+	return (uint64_t)(word >> (row * stride)) & ((UINT64_C(1) << bits) - 1);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sketch/count_min.h"
+#include "sketch/sketch.h"
+
+#define ALIGNMENT 64
+
+const struct sketch_ops *const sketches[] = {
+	&count_min_ops,
+	NULL,
+};
+
+const struct sketch_ops *sketch_find(const char *name)
+{
+	for (const struct sketch_ops *const *ops = sketches; *ops != NULL; ops++)
+		if (strcmp(name, (*ops)->name) == 0 || strcmp(name, (*ops)->alias) == 0)
+			return *ops;
+	return NULL;
+}
+
+static void *malloc_zeroed(size_t size, void *arg)
+{
+	void *memory;
+
+	(void)arg;
+	if (posix_memalign(&memory, ALIGNMENT, size) != 0)
+		return NULL;
+	return memset(memory, 0, size);
+}
+
+static void malloc_free(void *memory, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	free(memory);
+}
+
+const struct sketch_allocator sketch_allocator_malloc = {
+	.alloc = malloc_zeroed,
+	.free = malloc_free,
+};
