@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/merge.h"
+
+#define FIRST_FLOWS 1024
+
+/*
+ * The number of keys that the bound has to hold for comes from HyperLogLog, plus this many of its
+ * standard errors. The risk that it is still too low is taken from the epoch's; it is over three
+ * times a normal distribution's (2.9e-7).
+ */
+#define DISTINCT_ERRORS 5
+#define DISTINCT_RISK   1e-6
+
+/* A key that at least one part lists. */
+struct flow {
+	struct key key;
+	struct key_hash hash;
+	uint64_t since[2];                     /* by metric: counted exactly, all parts */
+	uint64_t before;                       /* upper bound, of the parts that list it */
+	uint64_t listed[MERGE_PARTS_MAX / 64]; /* bit p: part p lists it */
+	struct sketch_estimate estimate;       /* of the merged counters */
+};
+
+struct merger {
+	struct sketch *total;
+	struct hyperloglog distinct;
+	struct merge_input input;
+	struct ledger ledger;
+	uint64_t complete[MERGE_PARTS_MAX / 64]; /* bit p: part p lists all its keys */
+	bool all_complete;
+	uint64_t bound; /* of the merged counters' error; UINT64_MAX: none */
+
+	struct flow *flows;
+	uint32_t nb_flows, max_flows;
+	uint32_t *slots;   /* open addressing: number of the flow + 1, or 0 */
+	uint32_t nb_slots; /* a power of two, twice max_flows */
+	uint32_t part;     /* whose candidates are being taken in */
+	bool no_memory;
+};
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static bool bit_get(const uint64_t *bits, uint32_t i)
+{
+	return bits[i / 64] >> i % 64 & 1;
+}
+
+static void bit_set(uint64_t *bits, uint32_t i)
+{
+	bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Doubles the room for flows, and files them anew. */
+static bool grow(struct merger *merger)
+{
+	uint32_t max_flows = merger->max_flows == 0 ? FIRST_FLOWS : 2 * merger->max_flows;
+	uint32_t nb_slots = 2 * max_flows;
+	struct flow *flows = aligned_alloc(64, max_flows * sizeof(*flows));
+	uint32_t *slots = calloc(nb_slots, sizeof(*slots));
+
+	if (flows == NULL || slots == NULL) {
+		free(flows);
+		free(slots);
+		return false;
+	}
+	if (merger->nb_flows > 0)
+		memcpy(flows, merger->flows, merger->nb_flows * sizeof(*flows));
+	for (uint32_t i = 0; i < merger->nb_flows; i++) {
+		uint32_t slot = (uint32_t)flows[i].hash.lo & (nb_slots - 1);
+
+		while (slots[slot] != 0)
+			slot = (slot + 1) & (nb_slots - 1);
+		slots[slot] = i + 1;
+	}
+	free(merger->flows);
+	free(merger->slots);
+	merger->flows = flows;
+	merger->slots = slots;
+	merger->max_flows = max_flows;
+	merger->nb_slots = nb_slots;
+	return true;
+}
+
+static bool same_key(const struct flow *flow, const struct sketch_candidate *candidate)
+{
+	return flow->hash.lo == candidate->hash.lo && flow->hash.hi == candidate->hash.hi &&
+	       key_equal(&flow->key, &candidate->key);
+}
+
+/* The candidate's flow, which is new where no part has listed it yet; NULL without memory. */
+static struct flow *flow_of(struct merger *merger, const struct sketch_candidate *candidate)
+{
+	uint32_t slot;
+
+	if (merger->nb_flows == merger->max_flows && !grow(merger))
+		return NULL;
+	slot = (uint32_t)candidate->hash.lo & (merger->nb_slots - 1);
+	while (merger->slots[slot] != 0) {
+		struct flow *flow = &merger->flows[merger->slots[slot] - 1];
+
+		if (same_key(flow, candidate))
+			return flow;
+		slot = (slot + 1) & (merger->nb_slots - 1);
+	}
+	merger->flows[merger->nb_flows] = (struct flow){
+		.key = candidate->key,
+		.hash = candidate->hash,
+		.estimate = merger->total->ops->query(merger->total, &candidate->hash),
+	};
+	merger->slots[slot] = ++merger->nb_flows;
+	return &merger->flows[merger->nb_flows - 1];
+}
+
+static void take_candidate(const struct sketch_candidate *candidate, void *arg)
+{
+	struct merger *merger = arg;
+	struct flow *flow = flow_of(merger, candidate);
+
+	if (flow == NULL) {
+		merger->no_memory = true;
+		return;
+	}
+	flow->since[SKETCH_PACKETS] += candidate->packets;
+	flow->since[SKETCH_BYTES] += candidate->bytes;
+	flow->before = add_saturating(flow->before, candidate->before);
+	bit_set(flow->listed, merger->part);
+}
+
+/* The bound that leaves to all keys of the epoch together the risk 1 - confidence. */
+static uint64_t joint_bound(const struct merger *merger, double confidence)
+{
+	double distinct = (double)hyperloglog_estimate(&merger->distinct);
+	double upper = distinct * (1 + DISTINCT_ERRORS * HYPERLOGLOG_ERROR) + 1;
+	uint64_t keys = merger->ledger.measured; /* there cannot be more keys than packets */
+
+	if (1 - confidence > 100 * DISTINCT_RISK && upper < (double)keys) {
+		keys = (uint64_t)upper;
+		confidence += DISTINCT_RISK;
+	}
+	return merger->total->ops->error_bound(merger->total, keys, confidence);
+}
+
+static void forget(struct merger *merger)
+{
+	merger->total->ops->reset(merger->total);
+	hyperloglog_reset(&merger->distinct);
+	memset(merger->complete, 0, sizeof(merger->complete));
+	if (merger->nb_slots > 0)
+		memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
+	merger->nb_flows = 0;
+	merger->all_complete = true;
+	merger->no_memory = false;
+}
+
+int merger_collect(struct merger *merger, const struct merge_input *input)
+{
+	const struct sketch_ops *ops = merger->total->ops;
+
+	forget(merger);
+	if (input->nb_parts > MERGE_PARTS_MAX)
+		return -EINVAL;
+	merger->input = *input;
+	merger->ledger = *input->ledger;
+	merger->input.ledger = &merger->ledger;
+
+	for (uint32_t p = 0; p < input->nb_parts; p++) {
+		if (ops->merge(merger->total, input->parts[p]) != 0)
+			return -EINVAL;
+		hyperloglog_merge(&merger->distinct, input->distinct[p]);
+		if (ops->lists_all_keys(input->parts[p]))
+			bit_set(merger->complete, p);
+		else
+			merger->all_complete = false;
+	}
+	/* After all merging: a new flow asks for its estimate. */
+	for (merger->part = 0; merger->part < input->nb_parts; merger->part++)
+		ops->candidates(input->parts[merger->part], take_candidate, merger);
+	if (merger->no_memory) {
+		merger->nb_flows = 0;
+		return -ENOMEM;
+	}
+	/* Where all is listed all is exact. */
+	merger->bound = merger->all_complete ? UINT64_MAX : joint_bound(merger, input->confidence);
+	return 0;
+}
+
+uint32_t merger_nb_flows(const struct merger *merger)
+{
+	return merger->nb_flows;
+}
+
+uint64_t merger_ceiling(const struct merger *merger, uint32_t i)
+{
+	const struct sketch_estimate *estimate = &merger->flows[i].estimate;
+
+	return estimate->saturated ? UINT64_MAX : estimate->value;
+}
+
+enum sketch_metric merger_metric(const struct merger *merger)
+{
+	return merger->total->params.metric;
+}
+
+const struct merge_input *merger_input(const struct merger *merger)
+{
+	return &merger->input;
+}
+
+/*
+ * Upper bound of what the flow had, in the measured metric, beside what was counted exactly: before
+ * it was listed, and in parts that do not list it. UINT64_MAX: none is known.
+ */
+static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
+{
+	const struct sketch_ops *ops = merger->total->ops;
+	uint64_t sum = flow->before;
+
+	for (uint32_t p = 0; p < merger->input.nb_parts; p++) {
+		struct sketch_estimate estimate;
+
+		if (bit_get(flow->listed, p) || bit_get(merger->complete, p))
+			continue;
+		estimate = ops->query(merger->input.parts[p], &flow->hash);
+		sum = add_saturating(sum, estimate.saturated ? UINT64_MAX : estimate.value);
+	}
+	if (!flow->estimate.saturated)
+		sum = least(sum, flow->estimate.value - flow->since[merger_metric(merger)]);
+	return sum;
+}
+
+/* The measured metric's figure. */
+static struct report_figure measured_figure(const struct merger *merger, const struct flow *flow)
+{
+	uint64_t since = flow->since[merger_metric(merger)];
+	uint64_t rest = uncounted(merger, flow);
+	uint64_t estimate = flow->estimate.value; /* a saturated one is at most the counters' sum */
+	struct report_figure figure = {.known = true};
+
+	figure.high = add_saturating(since, rest);
+	figure.high_known = figure.high != UINT64_MAX;
+	figure.value = figure.high_known ? figure.high : most(since, estimate);
+	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
+	figure.low = least(figure.low, figure.value);
+	return figure;
+}
+
+/* Of bytes, from an interval of packets, or of packets, from one of bytes. */
+static uint64_t smallest_other(const struct merger *merger, uint64_t amount)
+{
+	const struct ledger *ledger = &merger->ledger;
+
+	if (merger_metric(merger) == SKETCH_PACKETS)
+		return amount * ledger->smallest_frame;
+	return ledger->largest_frame == 0
+		       ? 0
+		       : amount / ledger->largest_frame + (amount % ledger->largest_frame != 0);
+}
+
+/* Saturates to UINT64_MAX: unknown. */
+static uint64_t largest_other(const struct merger *merger, uint64_t amount)
+{
+	const struct ledger *ledger = &merger->ledger;
+	uint64_t product;
+
+	if (merger_metric(merger) == SKETCH_PACKETS)
+		return __builtin_mul_overflow(amount, ledger->largest_frame, &product) ? UINT64_MAX
+										       : product;
+	if (amount == 0)
+		return 0;
+	return ledger->smallest_frame == 0 ? UINT64_MAX : amount / ledger->smallest_frame;
+}
+
+/* amount * numerator / denominator, rounded to the nearest, saturating. */
+static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
+{
+	unsigned __int128 scaled;
+
+	if (denominator == 0)
+		return 0;
+	scaled = ((unsigned __int128)amount * numerator + denominator / 2) / denominator;
+	return scaled < UINT64_MAX ? (uint64_t)scaled : UINT64_MAX;
+}
+
+/*
+ * The figure of the metric that the counters do not hold: exact since listing, before that and in
+ * parts that do not list it as many packets of the mean size as the measured figure has. Its ends
+ * take the smallest and the largest frame of the epoch instead.
+ */
+static struct report_figure other_figure(
+	const struct merger *merger, const struct flow *flow, const struct report_figure *measured)
+{
+	enum sketch_metric metric = merger_metric(merger);
+	uint64_t since_measured = flow->since[metric];
+	uint64_t since = flow->since[metric == SKETCH_PACKETS ? SKETCH_BYTES : SKETCH_PACKETS];
+	struct report_figure figure = {.known = true};
+
+	figure.low = add_saturating(since, smallest_other(merger, measured->low - since_measured));
+	figure.high = measured->high_known
+			      ? add_saturating(since,
+					largest_other(merger, measured->high - since_measured))
+			      : UINT64_MAX;
+	figure.high_known = figure.high != UINT64_MAX;
+	figure.value = add_saturating(
+		since, scale(measured->value - since_measured, since, since_measured));
+	figure.value = least(most(figure.value, figure.low), figure.high);
+	return figure;
+}
+
+/* The packets that were lost may all have been of this flow, and as large as any. */
+static void add_loss(const struct merger *merger, struct merge_flow *flow)
+{
+	uint64_t packets = ledger_lost(&merger->ledger), bytes;
+
+	if (__builtin_mul_overflow(packets, merger->ledger.largest_frame, &bytes))
+		bytes = UINT64_MAX;
+	flow->packets.high = add_saturating(flow->packets.high, packets);
+	flow->packets.high_known &= merger->input.loss_known && flow->packets.high != UINT64_MAX;
+	flow->bytes.high = add_saturating(flow->bytes.high, bytes);
+	flow->bytes.high_known &= merger->input.loss_known && flow->bytes.high != UINT64_MAX;
+}
+
+struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
+{
+	const struct flow *flow = &merger->flows[i];
+	struct report_figure measured = measured_figure(merger, flow);
+	struct report_figure other = other_figure(merger, flow, &measured);
+	bool packets = merger_metric(merger) == SKETCH_PACKETS;
+	struct merge_flow result = {
+		.key = flow->key,
+		.packets = packets ? measured : other,
+		.bytes = packets ? other : measured,
+	};
+
+	add_loss(merger, &result);
+	return result;
+}
+
+uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
+{
+	*exact = merger->all_complete;
+	return *exact ? merger->nb_flows : hyperloglog_estimate(&merger->distinct);
+}
+
+struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_params *params)
+{
+	struct sketch_params total_params = *params;
+	struct merger *merger = aligned_alloc(64, sizeof(*merger));
+
+	if (merger == NULL)
+		return NULL;
+	memset(merger, 0, sizeof(*merger));
+	total_params.candidates = 1; /* the parts have them */
+	merger->total = ops->create(&total_params);
+	if (merger->total == NULL) {
+		free(merger);
+		return NULL;
+	}
+	return merger;
+}
+
+void merger_destroy(struct merger *merger)
+{
+	if (merger == NULL)
+		return;
+	merger->total->ops->destroy(merger->total);
+	free(merger->flows);
+	free(merger->slots);
+	free(merger);
+}

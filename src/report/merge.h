@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * One measurement's view of a closed epoch, from the sketch instances of its workers: the merged
+ * counters, the union of what the instances list, and for each listed key both figures with their
+ * intervals. Nothing in it depends on the order in which workers ran.
+ *
+ * docs/ESTIMATES.md says why the intervals hold.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key.h"
+#include "report/report.h"
+#include "sketch/hyperloglog.h"
+#include "sketch/sketch.h"
+
+#define MERGE_PARTS_MAX 128
+
+/* A closed epoch. Nobody updates the parts until the merger has been asked all it will be. */
+struct merge_input {
+	struct sketch *const *parts;         /* of one kind, shape, metric and seed */
+	struct hyperloglog *const *distinct; /* beside each part, of the same keys */
+	uint32_t nb_parts;
+	const struct ledger *ledger;
+	bool loss_known;   /* false: packets may have been lost that the ledger does not count */
+	double confidence; /* that all intervals of the epoch together hold the truth */
+};
+
+struct merge_flow {
+	struct key key;
+	struct report_figure packets, bytes; /* low <= value <= high; loss is in high */
+};
+
+struct merger;
+
+/* For parts that were created with these checked params. NULL where memory is missing. */
+struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_params *params);
+void merger_destroy(struct merger *merger);
+
+/*
+ * Takes in an epoch in place of the last one; the parts must stay as they are while flows of it
+ * are asked for. Returns 0, -EINVAL where a part does not fit, or -ENOMEM.
+ */
+int merger_collect(struct merger *merger, const struct merge_input *input);
+
+/* The flows are numbered from 0 in no useful order. */
+uint32_t merger_nb_flows(const struct merger *merger);
+
+/* Not below flow i's value in the measured metric; costs nothing. */
+uint64_t merger_ceiling(const struct merger *merger, uint32_t i);
+
+/* Asks every part about flow i. */
+struct merge_flow merger_flow(const struct merger *merger, uint32_t i);
+
+/* *exact says whether every key was listed, so that the number is no estimate. */
+uint64_t merger_distinct_keys(const struct merger *merger, bool *exact);
+
+enum sketch_metric merger_metric(const struct merger *merger);
+
+/* Of the last merger_collect(), with a copy of its ledger. */
+const struct merge_input *merger_input(const struct merger *merger);

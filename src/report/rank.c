@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/rank.h"
+
+/* A flow before it was asked for. */
+struct contender {
+	uint64_t ceiling;
+	uint32_t flow;
+};
+
+/*
+ * The best rows so far, as a heap with the worst at the root: children of i are 2i + 1 and 2i + 2,
+ * and none stands behind its parent.
+ */
+struct ranking {
+	enum sketch_metric metric;
+	struct report_row *rows;
+	uint32_t nb_rows, max_rows;
+};
+
+static uint64_t measured_value(const struct ranking *ranking, const struct report_row *row)
+{
+	return ranking->metric == SKETCH_PACKETS ? row->packets.value : row->bytes.value;
+}
+
+static int descending(uint64_t a, uint64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+static int by_packets(const void *a, const void *b)
+{
+	const struct report_row *x = a, *y = b;
+	int order = descending(x->packets.value, y->packets.value);
+
+	if (order == 0)
+		order = descending(x->bytes.value, y->bytes.value);
+	return order != 0 ? order : key_compare(&x->key, &y->key);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct report_row *x = a, *y = b;
+	int order = descending(x->bytes.value, y->bytes.value);
+
+	if (order == 0)
+		order = descending(x->packets.value, y->packets.value);
+	return order != 0 ? order : key_compare(&x->key, &y->key);
+}
+
+static int by_ceiling(const void *a, const void *b)
+{
+	const struct contender *x = a, *y = b;
+
+	return descending(x->ceiling, y->ceiling);
+}
+
+static bool stands_behind(
+	const struct ranking *ranking, const struct report_row *a, const struct report_row *b)
+{
+	return (ranking->metric == SKETCH_PACKETS ? by_packets(a, b) : by_bytes(a, b)) > 0;
+}
+
+static void insert(struct ranking *ranking, const struct report_row *row)
+{
+	uint32_t i = ranking->nb_rows++;
+
+	while (i > 0 && stands_behind(ranking, row, &ranking->rows[(i - 1) / 2])) {
+		ranking->rows[i] = ranking->rows[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	ranking->rows[i] = *row;
+}
+
+static void replace_worst(struct ranking *ranking, const struct report_row *row)
+{
+	uint32_t i = 0;
+
+	for (uint32_t child = 1; child < ranking->nb_rows; child = 2 * i + 1) {
+		if (child + 1 < ranking->nb_rows &&
+			stands_behind(ranking, &ranking->rows[child + 1], &ranking->rows[child]))
+			child++;
+		if (!stands_behind(ranking, &ranking->rows[child], row))
+			break;
+		ranking->rows[i] = ranking->rows[child];
+		i = child;
+	}
+	ranking->rows[i] = *row;
+}
+
+static void offer(struct ranking *ranking, const struct merge_flow *flow)
+{
+	struct report_row row = {.key = flow->key, .packets = flow->packets, .bytes = flow->bytes};
+
+	if (ranking->nb_rows < ranking->max_rows)
+		insert(ranking, &row);
+	else if (stands_behind(ranking, &ranking->rows[0], &row))
+		replace_worst(ranking, &row);
+}
+
+/* The flows by falling ceiling; NULL without memory. */
+static struct contender *contenders(const struct merger *merger, uint32_t nb_flows)
+{
+	struct contender *list = malloc(nb_flows * sizeof(*list));
+
+	if (list == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < nb_flows; i++)
+		list[i] = (struct contender){.ceiling = merger_ceiling(merger, i), .flow = i};
+	qsort(list, nb_flows, sizeof(*list), by_ceiling);
+	return list;
+}
+
+/* A value is not above its ceiling, so the rest need not be asked once ceilings are too low. */
+static void ask(const struct merger *merger, const struct contender *list, uint32_t nb_flows,
+	uint64_t smallest, struct ranking *ranking)
+{
+	for (uint32_t i = 0; i < nb_flows; i++) {
+		struct merge_flow flow;
+
+		if (list[i].ceiling < smallest)
+			return;
+		if (ranking->nb_rows == ranking->max_rows &&
+			list[i].ceiling < measured_value(ranking, &ranking->rows[0]))
+			return;
+		flow = merger_flow(merger, list[i].flow);
+		if ((ranking->metric == SKETCH_PACKETS ? flow.packets : flow.bytes).value >=
+			smallest)
+			offer(ranking, &flow);
+	}
+}
+
+/* The least value that is at least `threshold` of the epoch. */
+static uint64_t smallest_value(
+	enum sketch_metric metric, const struct ledger *ledger, double threshold)
+{
+	uint64_t whole = metric == SKETCH_PACKETS ? ledger->measured : ledger->bytes;
+
+	return (uint64_t)ceill((long double)threshold * (long double)whole);
+}
+
+static void number(struct ranking *ranking, const struct ledger *ledger)
+{
+	qsort(ranking->rows, ranking->nb_rows, sizeof(*ranking->rows),
+		ranking->metric == SKETCH_PACKETS ? by_packets : by_bytes);
+	for (uint32_t i = 0; i < ranking->nb_rows; i++) {
+		struct report_row *row = &ranking->rows[i];
+
+		row->rank = i + 1;
+		row->share = (double)row->packets.value / (double)ledger->measured;
+	}
+}
+
+int rank_flows(const struct merger *merger, const struct rank_limits *limits,
+	struct report_measurement *measurement)
+{
+	const struct merge_input *input = merger_input(merger);
+	uint32_t nb_flows = merger_nb_flows(merger);
+	struct ranking ranking = {
+		.metric = merger_metric(merger),
+		.max_rows = limits->top == 0 || limits->top > nb_flows ? nb_flows : limits->top,
+	};
+
+	measurement->distinct_keys = merger_distinct_keys(merger, &measurement->distinct_exact);
+	measurement->confidence = input->confidence;
+	measurement->confidence_known = input->loss_known;
+	measurement->rows = NULL;
+	measurement->nb_rows = 0;
+	if (nb_flows > 0) {
+		struct contender *list = contenders(merger, nb_flows);
+
+		ranking.rows = aligned_alloc(
+			_Alignof(struct report_row), ranking.max_rows * sizeof(*ranking.rows));
+		if (list == NULL || ranking.rows == NULL) {
+			free(list);
+			free(ranking.rows);
+			return -ENOMEM;
+		}
+		ask(merger, list, nb_flows,
+			smallest_value(ranking.metric, input->ledger, limits->threshold), &ranking);
+		number(&ranking, input->ledger);
+		free(list);
+		measurement->rows = ranking.rows;
+		measurement->nb_rows = ranking.nb_rows;
+	}
+	return 0;
+}
