@@ -75,5 +75,11 @@ struct report_epoch {
 
 /* An epoch with room for its measurements; NULL where memory is missing. */
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements);
-/* Frees the rows too. */
+/* Frees the rows too, which came from malloc(); NULL is allowed. */
 void report_epoch_free(struct report_epoch *epoch);
+
+/* Nanoseconds between start and end; 0 where end is not after start. */
+uint64_t report_duration(const struct report_epoch *epoch);
+
+/* Rounded to the nearest, saturating. duration_ns is not 0. */
+uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns);

@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "report/output_file.h"
+#include "report/progress.h"
 #include "report/report.h"
 
 #define WRITER_QUEUE     16 /* epochs that may wait to be written */
@@ -18,23 +20,39 @@
 struct writer;
 
 /*
+ * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came
+ * right again, from the thread that calls writer_open() or writer_push(), or from the writer's own.
+ */
+struct writer_voice {
+	writer_say_fn say;
+	void *arg;
+	struct progress *progress; /* taken off the screen for the while; may be NULL */
+};
+
+/*
  * Opens the outputs of the configuration: --output, --stats, and the table on standard output.
  * Returns NULL with one line in error[WRITER_ERROR_MAX] and the exit status in *status (2: a file
- * exists and neither --append nor --force was given; 1: the machine said no). Then no file was
- * changed. *first_epoch is the number that the run's first epoch gets: 0, or with --append one more
- * than the last in the files.
+ * exists and neither --append nor --force was given, or two outputs would share one; 1: the machine
+ * said no). Then no file was changed. *first_epoch is the number that the run's first epoch gets:
+ * 0, or with --append one more than the last in the files. A FIFO is waited for until it has a
+ * reader.
  */
-struct writer *writer_open(
-	const struct config *config, uint64_t *first_epoch, int *status, char *error);
+struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
+	uint64_t *first_epoch, int *status, char *error);
 
 /*
  * Hands over an epoch, which the writer frees. With `wait` it blocks while the queue is full (a
- * replay); without, a full queue drops the epoch's rows, counts them, and says so (live).
+ * replay); without, a full queue drops the epoch's rows, counts them, and says so (live). One
+ * thread pushes.
  */
 void writer_push(struct writer *writer, struct report_epoch *epoch, bool wait);
 
-/* Reopens the files by name, for log rotation (SIGHUP). Any thread. */
+/* Reopens the files by name before the next epoch is written, for log rotation (SIGHUP). Any
+ * thread, but not a signal handler. */
 void writer_reopen(struct writer *writer);
 
-/* Writes what is queued, closes the files, frees the writer. Returns the rows that were lost. */
+/*
+ * Writes what is queued, closes the files, frees the writer. Returns the rows that were lost, in
+ * all outputs together. Waits as long as the reader of a pipe does not read.
+ */
 uint64_t writer_close(struct writer *writer);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A file that rows go to, and never half a row: on a regular file a write that fails is cut back to
+ * where it began. Named regular files are opened for appending, so that a file that somebody else
+ * empties under us (logrotate's copytruncate) goes on at its new end, with a header.
+ *
+ * Opening takes two steps, so that nothing is destroyed when another file cannot be opened: open()
+ * looks and decides, start() changes. After them one thread at a time may use the file.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/text.h"
+
+/* Says one line (without its end) to a person; see writer.h. */
+typedef void (*writer_say_fn)(bool warning, const char *line, void *arg);
+
+enum output_file_mode {
+	OUTPUT_NEW,    /* an existing regular file is refused */
+	OUTPUT_APPEND, /* goes on after its last whole row */
+	OUTPUT_FORCE,  /* empties it */
+};
+
+struct output_file {
+	const char *name; /* "-" or /dev/stdout: standard output */
+	const char *option;
+	struct text header; /* first line of the file, with its end; empty: none */
+	writer_say_fn say;
+	void *say_arg;
+
+	int fd;
+	bool regular;        /* can be cut back */
+	bool named;          /* regular and not standard output: can be opened again */
+	bool created;        /* by open() */
+	bool header_due;     /* goes before the next rows */
+	uint64_t keep;       /* bytes that start() leaves */
+	uint64_t cut;        /* bytes after them: an unfinished row, or what --force gives up */
+	bool has_epoch;      /* the file goes on after last_epoch */
+	uint64_t last_epoch; /* of its last whole row */
+
+	bool gone;         /* the reader closed it: nothing is tried any more */
+	int error;         /* errno of the last write; 0: it worked */
+	uint64_t lost;     /* rows that could not be written, in all */
+	uint64_t lost_now; /* since it last worked */
+};
+
+bool output_file_is_stdout(const char *name);
+
+/*
+ * name, option, header, say and say_arg are filled, fd is -1, the rest is 0. Changes nothing but to
+ * create a file that is not there. Returns 0, or the exit status (2: it exists, 1: any other
+ * reason) with one line in error[size].
+ */
+int output_file_open(
+	struct output_file *file, enum output_file_mode mode, char *error, size_t size);
+
+/* Empties the file or cuts its unfinished last row. Returns 0 or 1 with one line in error. */
+int output_file_start(struct output_file *file, char *error, size_t size);
+
+/* After open(), also a failed one, instead of close(): removes what open() created, too. */
+void output_file_abandon(struct output_file *file);
+
+/* Both open the same pipe or regular file, where one would end up inside the other. */
+bool output_file_same(const struct output_file *a, const struct output_file *b);
+
+/* Writes the header where it is due. What fails is said, and tried again by the next write. */
+void output_file_write_header(struct output_file *file);
+
+/*
+ * Writes the rows (whole ones, `rows` of them) after the header where it is due. All of them reach
+ * the file, or they count as lost: that is said when it starts and when it ends. A failed text (no
+ * memory) counts as lost too. On a pipe it blocks while the reader does.
+ */
+void output_file_write(struct output_file *file, const struct text *rows_text, uint64_t rows);
+
+/* Opens a named file again by its name; keeps the old one, and says so, where that fails. */
+void output_file_reopen(struct output_file *file);
+
+/* Closes the file (never standard output) and frees the header. */
+void output_file_close(struct output_file *file);

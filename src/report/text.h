@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A growable text. Appending never fails on the spot: where memory is missing the text is marked
+ * failed, and whoever wants to use it looks once at the end.
+ *
+ * Numbers are written with a decimal point: the program stays in the C locale.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+	char *data; /* len bytes, no final 0 */
+	size_t len, size;
+	bool failed;
+};
+
+/* A text is ready when it is all zero. Clearing keeps the memory, freeing does not. */
+void text_clear(struct text *text);
+void text_free(struct text *text);
+
+void text_add(struct text *text, const char *bytes, size_t len);
+void text_str(struct text *text, const char *string);
+void text_char(struct text *text, char c);
+__attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const char *format, ...);
+
+void text_u64(struct text *text, uint64_t value);
+void text_grouped(struct text *text, uint64_t value); /* 1,234,567 */
+
+/*
+ * RFC 3339, UTC, microseconds rounded down: 2026-11-20T13:52:44.000000Z. ns counts from 1970; an
+ * int64_t of it spans the years 1677 to 2262, so the year always has the four digits of the format.
+ */
+void text_time(struct text *text, int64_t ns);

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/output.h"
+#include "report/writer.h"
+
+#define SINKS_MAX 3
+
+/* An output and where it goes. */
+struct sink {
+	const struct output *output;
+	struct output_file file;
+	bool on_terminal;
+};
+
+struct writer {
+	/* Written by writer_open() alone, then read. */
+	struct writer_voice voice;
+	pthread_t thread;
+	uint32_t nb_sinks;
+
+	/* The thread's own, from its start to its end. */
+	struct sink sinks[SINKS_MAX];
+	struct text text;
+
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t work;  /* an epoch was queued, or a flag was set */
+	pthread_cond_t room;  /* the queue is not full any more */
+	struct report_epoch *queue[WRITER_QUEUE];
+	uint32_t head, queued;
+	bool reopen, closing;
+
+	/* The pushing thread's own. */
+	uint64_t dropped;     /* rows for which the queue had no room */
+	uint64_t dropped_now; /* of them, since the last epoch that found room */
+	bool dropping;        /* the last epoch found no room */
+};
+
+static void screen_begin(const struct writer_voice *voice)
+{
+	if (voice->progress != NULL)
+		progress_suspend(voice->progress);
+}
+
+static void screen_end(const struct writer_voice *voice)
+{
+	if (voice->progress != NULL)
+		progress_resume(voice->progress);
+}
+
+static void writer_say(bool warning, const char *line, void *arg)
+{
+	const struct writer_voice *voice = arg;
+
+	screen_begin(voice);
+	voice->say(warning, line, voice->arg);
+	screen_end(voice);
+}
+
+/* The thread */
+
+static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
+{
+	struct text *text = &writer->text;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct sink *sink = &writer->sinks[s];
+
+		text_clear(text);
+		sink->output->epoch(text, epoch);
+		if (sink->on_terminal)
+			screen_begin(&writer->voice);
+		output_file_write(&sink->file, text, sink->output->rows(epoch));
+		if (sink->on_terminal)
+			screen_end(&writer->voice);
+	}
+}
+
+struct task {
+	struct report_epoch *epoch; /* NULL: none */
+	bool reopen, end;
+};
+
+/* Waits for something to do. The end comes when the queue is empty. */
+static struct task next_task(struct writer *writer)
+{
+	struct task task = {0};
+
+	pthread_mutex_lock(&writer->lock);
+	while (writer->queued == 0 && !writer->reopen && !writer->closing)
+		pthread_cond_wait(&writer->work, &writer->lock);
+	task.reopen = writer->reopen;
+	writer->reopen = false;
+	if (writer->queued > 0) {
+		task.epoch = writer->queue[writer->head];
+		writer->head = (writer->head + 1) % WRITER_QUEUE;
+		writer->queued--;
+		pthread_cond_signal(&writer->room);
+	} else {
+		task.end = writer->closing;
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return task;
+}
+
+static void *writer_main(void *arg)
+{
+	struct writer *writer = arg;
+	struct task task;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		output_file_write_header(&writer->sinks[s].file);
+	do {
+		task = next_task(writer);
+		for (uint32_t s = 0; task.reopen && s < writer->nb_sinks; s++)
+			output_file_reopen(&writer->sinks[s].file);
+		if (task.epoch != NULL) {
+			write_epoch(writer, task.epoch);
+			report_epoch_free(task.epoch);
+		}
+	} while (!task.end);
+	return NULL;
+}
+
+/* Opening */
+
+static void add_sink(struct writer *writer, const struct output *output, const char *name)
+{
+	struct sink *sink = &writer->sinks[writer->nb_sinks++];
+
+	sink->output = output;
+	sink->on_terminal = output_file_is_stdout(name) && isatty(STDOUT_FILENO);
+	sink->file = (struct output_file){
+		.name = name,
+		.option = output->option,
+		.say = writer_say,
+		.say_arg = &writer->voice,
+		.fd = -1,
+	};
+	if (output->header != NULL)
+		output->header(&sink->file.header);
+}
+
+static void add_sinks(struct writer *writer, const struct config *config)
+{
+	bool to_stdout = output_file_is_stdout(config->output);
+	bool table = config->format == FORMAT_TABLE ||
+		     (config->format == FORMAT_AUTO && to_stdout && isatty(STDOUT_FILENO));
+
+	if (!(to_stdout && table))
+		add_sink(writer, &output_heavy_hitters, config->output);
+	if (config->stats != NULL)
+		add_sink(writer, &output_stats, config->stats);
+	if (table)
+		add_sink(writer, &output_table, "-");
+}
+
+/* /dev/null may be named twice. */
+static bool is_device(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	if (output_file_is_stdout(a) || output_file_is_stdout(b))
+		return output_file_is_stdout(a) && output_file_is_stdout(b);
+	return strcmp(a, b) == 0 && !is_device(a);
+}
+
+/* Returns false where `same` is true of any two sinks, with one line in error. */
+static bool sinks_differ(const struct writer *writer,
+	bool (*same)(const struct sink *a, const struct sink *b), char *error)
+{
+	for (uint32_t a = 0; a < writer->nb_sinks; a++) {
+		for (uint32_t b = a + 1; b < writer->nb_sinks; b++) {
+			const struct sink *first = &writer->sinks[a], *second = &writer->sinks[b];
+
+			if (!same(first, second))
+				continue;
+			snprintf(error, WRITER_ERROR_MAX,
+				"%s and %s would both write to %.300s; name a file for one",
+				first->output->option, second->output->option, first->file.name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool same_sink_name(const struct sink *a, const struct sink *b)
+{
+	return same_name(a->file.name, b->file.name);
+}
+
+static bool same_sink_file(const struct sink *a, const struct sink *b)
+{
+	return output_file_same(&a->file, &b->file);
+}
+
+/* First every file is opened, then any is changed. Returns 0 or the exit status. */
+static int open_sinks(struct writer *writer, enum output_file_mode mode, char *error)
+{
+	if (!sinks_differ(writer, same_sink_name, error))
+		return 2;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		int status =
+			output_file_open(&writer->sinks[s].file, mode, error, WRITER_ERROR_MAX);
+
+		if (status != 0)
+			return status;
+	}
+	if (!sinks_differ(writer, same_sink_file, error))
+		return 1;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		if (output_file_start(&writer->sinks[s].file, error, WRITER_ERROR_MAX) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static uint64_t first_epoch_of(const struct writer *writer)
+{
+	uint64_t first = 0;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct output_file *file = &writer->sinks[s].file;
+
+		if (file->has_epoch && file->last_epoch >= first)
+			first = file->last_epoch + 1;
+	}
+	return first;
+}
+
+/* Signals are for the threads that expect them; a write to a closed pipe just fails here. */
+static int start_thread(struct writer *writer)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&writer->thread, NULL, writer_main, writer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+static enum output_file_mode file_mode(const struct config *config)
+{
+	if (config->append)
+		return OUTPUT_APPEND;
+	return config->force ? OUTPUT_FORCE : OUTPUT_NEW;
+}
+
+static void writer_free(struct writer *writer)
+{
+	text_free(&writer->text);
+	pthread_cond_destroy(&writer->room);
+	pthread_cond_destroy(&writer->work);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+static struct writer *writer_alloc(const struct writer_voice *voice)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+
+	if (writer == NULL)
+		return NULL;
+	writer->voice = *voice;
+	pthread_mutex_init(&writer->lock, NULL);
+	pthread_cond_init(&writer->work, NULL);
+	pthread_cond_init(&writer->room, NULL);
+	return writer;
+}
+
+struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
+	uint64_t *first_epoch, int *status, char *error)
+{
+	struct writer *writer = writer_alloc(voice);
+
+	*status = 1;
+	if (writer == NULL) {
+		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
+		return NULL;
+	}
+	add_sinks(writer, config);
+	*status = open_sinks(writer, file_mode(config), error);
+	if (*status == 0 && start_thread(writer) != 0) {
+		snprintf(error, WRITER_ERROR_MAX, "cannot start the thread that writes the files");
+		*status = 1;
+	}
+	if (*status != 0) {
+		for (uint32_t s = 0; s < writer->nb_sinks; s++)
+			output_file_abandon(&writer->sinks[s].file);
+		writer_free(writer);
+		return NULL;
+	}
+	*first_epoch = first_epoch_of(writer);
+	return writer;
+}
+
+/* The reporter's side */
+
+static uint64_t epoch_rows(const struct writer *writer, const struct report_epoch *epoch)
+{
+	uint64_t rows = 0;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		rows += writer->sinks[s].output->rows(epoch);
+	return rows;
+}
+
+/* Returns false where there is no room. */
+static bool enqueue(struct writer *writer, struct report_epoch *epoch, bool wait)
+{
+	bool room;
+
+	pthread_mutex_lock(&writer->lock);
+	while (wait && writer->queued == WRITER_QUEUE)
+		pthread_cond_wait(&writer->room, &writer->lock);
+	room = writer->queued < WRITER_QUEUE;
+	if (room) {
+		writer->queue[(writer->head + writer->queued) % WRITER_QUEUE] = epoch;
+		writer->queued++;
+		pthread_cond_signal(&writer->work);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return room;
+}
+
+static void drop(struct writer *writer, struct report_epoch *epoch)
+{
+	uint64_t rows = epoch_rows(writer, epoch);
+
+	if (!writer->dropping)
+		writer_say(true, "the outputs do not keep up; epochs are lost until they do",
+			&writer->voice);
+	writer->dropping = true;
+	writer->dropped += rows;
+	writer->dropped_now += rows;
+	report_epoch_free(epoch);
+}
+
+static void say_resumed(struct writer *writer)
+{
+	char line[WRITER_ERROR_MAX];
+
+	snprintf(line, sizeof(line), "the outputs keep up again; %llu rows were lost",
+		(unsigned long long)writer->dropped_now);
+	writer->dropping = false;
+	writer->dropped_now = 0;
+	writer_say(false, line, &writer->voice);
+}
+
+void writer_push(struct writer *writer, struct report_epoch *epoch, bool wait)
+{
+	if (!enqueue(writer, epoch, wait))
+		drop(writer, epoch);
+	else if (writer->dropping)
+		say_resumed(writer);
+}
+
+static void set_flag(struct writer *writer, bool *flag)
+{
+	pthread_mutex_lock(&writer->lock);
+	*flag = true;
+	pthread_cond_signal(&writer->work);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_reopen(struct writer *writer)
+{
+	set_flag(writer, &writer->reopen);
+}
+
+uint64_t writer_close(struct writer *writer)
+{
+	uint64_t lost = writer->dropped;
+
+	set_flag(writer, &writer->closing);
+	pthread_join(writer->thread, NULL);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		output_file_close(&writer->sinks[s].file);
+		lost += writer->sinks[s].file.lost;
+	}
+	writer_free(writer);
+	return lost;
+}
