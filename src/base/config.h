@@ -59,6 +59,8 @@ struct measurement_config {
 	double confidence;
 };
 
+struct config_file;
+
 struct config {
 	enum command command;
 
@@ -98,6 +100,8 @@ struct config {
 	bool no_huge;
 	enum idle_mode idle;
 	bool verbose;
+
+	struct config_file *file; /* owns the strings that came from it; NULL: there is none */
 };
 
 enum config_result {
@@ -110,7 +114,8 @@ enum config_result {
 
 /*
  * Reads argv, and the file that --config names under it (the command line wins). Strings of the
- * result live until config_free().
+ * result live until config_free(), as long as argv does. What is not CONFIG_OK needs no
+ * config_free().
  */
 enum config_result config_load(
 	struct config *config, int argc, char *const argv[], FILE *out, FILE *err);

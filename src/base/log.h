@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What is said to a person, on standard error, one line each: "sketchtap: ...". Through rte_log, so
- * that
- * --eal=--log-level and a service's journal see levels. Never called on the packet path.
+ * What is said to a person, on standard error, one line each: "sketchtap: ...", and
+ * "sketchtap: warning: ..." for warnings. Through rte_log, so that EAL's --log-level holds for it
+ * too. Works before rte_eal_init(). Never called on the packet path.
  */
 
 #include <stdbool.h>
@@ -12,9 +12,22 @@
 
 #include <rte_log.h>
 
+#define LOG_LINE_MAX 1024 /* bytes; a longer message is cut */
+
 extern int log_type; /* RTE_LOG_REGISTER's number for "sketchtap" */
 
+/*
+ * Call once, before rte_eal_init(). All logging goes to standard error alone (EAL by itself would
+ * add syslog). Unless verbose, only our notices and worse are shown, and from DPDK only what is
+ * critical: a failed call is told by our own line, which names what to do.
+ */
 void log_init(bool verbose);
+
+/*
+ * The same for what does not exist yet when log_init() runs: drivers are plugins that
+ * rte_eal_init() loads. Arguments for EAL, NULL at the end, to be put before the user's own.
+ */
+const char *const *log_eal_args(bool verbose);
 
 __attribute__((format(printf, 2, 3))) void log_line(uint32_t level, const char *format, ...);
 

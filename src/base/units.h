@@ -4,7 +4,8 @@
 /*
  * Numbers with units, as the command line and the configuration file write them. Each returns NULL
  * and fills *value, or returns why the text is none (a short phrase: "is not a time; write 500ms,
- * 1s or 5m").
+ * 1s or 5m") and leaves *value alone. Nothing may stand before or after the number and its unit;
+ * decimals are allowed where the result is whole (1.5s, 0.5Mpps).
  */
 
 #include <stdint.h>
@@ -12,7 +13,6 @@
 const char *units_count(const char *text, uint64_t *value); /* 5, 64K, 5M, 1G: powers of 1000 */
 const char *units_size(
 	const char *text, uint64_t *bytes); /* 4096, 4KB, 4MB, 1GB, 1TB: powers of 1024 */
-const char *units_time(
-	const char *text, uint64_t *ns); /* 0, 10ns, 5us, 500ms, 1s, 5m, 1h, 1d; decimals allowed */
-const char *units_rate(const char *text, uint64_t *pps);        /* 2Mpps, 500kpps, 100pps */
+const char *units_time(const char *text, uint64_t *ns);  /* 0, 10ns, 5us, 500ms, 1s, 5m, 1h, 1d */
+const char *units_rate(const char *text, uint64_t *pps); /* 2Mpps, 500kpps, 100pps */
 const char *units_fraction(const char *text, double *fraction); /* 0.25 or 25%; 0 to 1 */

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "base/config.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/config_check.h"
+#include "base/config_file.h"
+#include "base/option_value.h"
+#include "base/options.h"
+
+#define LINE_LEN_MAX 1024 /* of one line on err */
+
+/* Who gave an option. A later one of the list wins over an earlier one. */
+enum level {
+	LEVEL_NOBODY,
+	LEVEL_DEFAULT,
+	LEVEL_FILE,    /* for the whole run */
+	LEVEL_SECTION, /* of the file */
+	LEVEL_COMMAND_LINE,
+};
+
+struct origin {
+	enum level level;
+	uint32_t line; /* of the file; 0: not from it */
+};
+
+/* What options are given to: the run, or one measurement; and who gave which. */
+struct target {
+	struct measurement_config *measurement; /* NULL: the run */
+	struct origin origins[OPTIONS_MAX];     /* by row */
+};
+
+struct argument {
+	const struct option_row *row;
+	const char *value; /* "yes" for a flag */
+};
+
+struct loader {
+	struct config *config;
+	FILE *out, *err;
+	struct argument *arguments;
+	unsigned int nb_arguments;
+	const char *path; /* of the configuration file; NULL: none */
+	struct measurement_config base_measurement;
+	struct target run;
+	struct target base; /* what every measurement starts from */
+	struct target measurements[CONFIG_MEASUREMENTS_MAX];
+};
+
+/* One line on err, whatever the texts in it hold. */
+__attribute__((format(printf, 2, 3))) static enum config_result complain(
+	const struct loader *loader, const char *format, ...)
+{
+	char line[LINE_LEN_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	for (char *c = line; *c != '\0'; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	fprintf(loader->err, "sketchtap: %s\n", line);
+	return CONFIG_EXIT_2;
+}
+
+static enum config_result complain_about(const struct loader *loader, const struct option_row *row,
+	const struct origin *origin, const char *why)
+{
+	if (origin->line > 0)
+		return complain(
+			loader, "%.300s:%u: %s: %s", loader->path, origin->line, row->name, why);
+	return complain(loader, "--%s: %s", row->name, why);
+}
+
+/*
+ * Options of a set exclude each other where the same level gives them; else the one that is given
+ * now, on the higher level, takes the place of the other.
+ */
+static enum config_result displace_rivals(
+	struct loader *loader, struct target *target, const struct option_row *row)
+{
+	const struct origin *origin = &target->origins[row - options];
+
+	for (const struct option_row *other = options; other < options + nb_options; other++) {
+		struct origin *rival = &target->origins[other - options];
+
+		if (other == row || other->set != row->set || rival->level == LEVEL_NOBODY ||
+			!option_is_set(other, loader->config, target->measurement))
+			continue;
+		if (rival->level == origin->level) {
+			char why[OPTION_WHY_MAX];
+
+			snprintf(why, sizeof(why), "contradicts %s; give one of the two",
+				other->name);
+			return complain_about(loader, row, origin, why);
+		}
+		option_clear(other, loader->config, target->measurement);
+		*rival = (struct origin){LEVEL_NOBODY, 0};
+	}
+	return CONFIG_OK;
+}
+
+static enum config_result give(struct loader *loader, struct target *target,
+	const struct option_row *row, const char *value, struct origin origin)
+{
+	struct origin *before = &target->origins[row - options];
+	char why[OPTION_WHY_MAX];
+
+	if (before->level < origin.level)
+		option_clear(row, loader->config, target->measurement);
+	*before = origin;
+	if (!option_set(row, value, loader->config, target->measurement, why))
+		return complain_about(loader, row, &origin, why);
+	if (row->set == OPTION_SET_NONE || !option_is_set(row, loader->config, target->measurement))
+		return CONFIG_OK;
+	return displace_rivals(loader, target, row);
+}
+
+/* The run for its options, else what every measurement starts from. */
+static struct target *common_target(struct loader *loader, const struct option_row *row)
+{
+	return row->scope == OPTION_OF_MEASUREMENT ? &loader->base : &loader->run;
+}
+
+static enum config_result give_defaults(struct loader *loader)
+{
+	const struct origin origin = {LEVEL_DEFAULT, 0};
+
+	for (const struct option_row *row = options; row < options + nb_options; row++) {
+		enum config_result result = CONFIG_OK;
+
+		if (row->default_text != NULL && option_of_command(row, loader->config->command))
+			result = give(
+				loader, common_target(loader, row), row, row->default_text, origin);
+		if (result != CONFIG_OK)
+			return result;
+	}
+	return CONFIG_OK;
+}
+
+/* The settings of one section of the file; section 0 holds for the whole run. */
+static enum config_result give_section(struct loader *loader, uint32_t section)
+{
+	const struct config_file *file = loader->config->file;
+
+	for (uint32_t i = 0; i < file->nb_settings; i++) {
+		const struct config_setting *setting = &file->settings[i];
+		struct target *target;
+		enum config_result result;
+
+		if (setting->section != section)
+			continue;
+		target = section > 0 ? &loader->measurements[section - 1]
+				     : common_target(loader, setting->row);
+		result = give(loader, target, setting->row, setting->value,
+			(struct origin){section > 0 ? LEVEL_SECTION : LEVEL_FILE, setting->line});
+		if (result != CONFIG_OK)
+			return result;
+	}
+	return CONFIG_OK;
+}
+
+static void add_measurement(struct loader *loader, const char *name)
+{
+	uint32_t i = loader->config->nb_measurements++;
+	struct measurement_config *measurement = &loader->config->measurements[i];
+
+	*measurement = loader->base_measurement;
+	measurement->name = name;
+	loader->measurements[i] = loader->base;
+	loader->measurements[i].measurement = measurement;
+}
+
+/* The file's sections are the measurements; without any there is one, "main". */
+static enum config_result make_measurements(struct loader *loader)
+{
+	const struct config_file *file = loader->config->file;
+
+	if (loader->config->command == COMMAND_GENERATE)
+		return CONFIG_OK;
+	for (uint32_t i = 1; file != NULL && i < file->nb_sections; i++) {
+		enum config_result result;
+
+		add_measurement(loader, file->sections[i].name);
+		result = give_section(loader, i);
+		if (result != CONFIG_OK)
+			return result;
+	}
+	if (loader->config->nb_measurements == 0)
+		add_measurement(loader, "main");
+	return CONFIG_OK;
+}
+
+/* An option of measurements goes to all of them. */
+static enum config_result give_argument(struct loader *loader, const struct argument *argument)
+{
+	const struct origin origin = {LEVEL_COMMAND_LINE, 0};
+
+	if (argument->row->scope != OPTION_OF_MEASUREMENT)
+		return give(loader, &loader->run, argument->row, argument->value, origin);
+	for (uint32_t i = 0; i < loader->config->nb_measurements; i++) {
+		enum config_result result = give(
+			loader, &loader->measurements[i], argument->row, argument->value, origin);
+
+		if (result != CONFIG_OK)
+			return result;
+	}
+	return CONFIG_OK;
+}
+
+static enum config_result read_file(struct loader *loader)
+{
+	char error[CONFIG_FILE_ERROR_MAX];
+	enum config_result result;
+
+	if (loader->path == NULL)
+		return CONFIG_OK;
+	result = config_file_read(
+		&loader->config->file, loader->path, loader->config->command, error);
+	if (result != CONFIG_OK) {
+		complain(loader, "%s", error);
+		return result;
+	}
+	return give_section(loader, 0);
+}
+
+static enum config_result check(const struct loader *loader)
+{
+	const struct config *config = loader->config;
+	const struct target *target = &loader->run;
+	const struct option_row *row;
+	struct config_fault fault;
+
+	if (config_check(config, &fault))
+		return CONFIG_OK;
+	if (fault.option == NULL)
+		return complain(loader, "%s", fault.why);
+	if (fault.measurement != NULL)
+		target = &loader->measurements[fault.measurement - config->measurements];
+	row = option_find(config->command, fault.option);
+	return complain_about(loader, row, &target->origins[row - options], fault.why);
+}
+
+static enum config_result pick_seed(struct loader *loader)
+{
+	uint64_t *seed = &loader->config->seed;
+
+	if (loader->config->seed_given)
+		return CONFIG_OK;
+	if (getrandom(seed, sizeof(*seed), 0) == (ssize_t)sizeof(*seed))
+		return CONFIG_OK;
+	complain(loader, "no random seed from the system; give --seed N");
+	return CONFIG_EXIT_1;
+}
+
+static enum config_result apply(struct loader *loader)
+{
+	enum config_result result = give_defaults(loader);
+
+	if (result == CONFIG_OK)
+		result = read_file(loader);
+	if (result == CONFIG_OK)
+		result = make_measurements(loader);
+	for (unsigned int i = 0; result == CONFIG_OK && i < loader->nb_arguments; i++)
+		result = give_argument(loader, &loader->arguments[i]);
+	if (result == CONFIG_OK)
+		result = check(loader);
+	if (result == CONFIG_OK)
+		result = pick_seed(loader);
+	return result;
+}
+
+static enum config_result complain_unknown(const struct loader *loader, const char *name)
+{
+	const struct option_row *near = option_nearest(loader->config->command, name);
+
+	for (enum command command = 0; command < COMMAND_COUNT; command++) {
+		if (option_find(command, name) != NULL)
+			return complain(loader, "--%s: %s does not take it; %s does", name,
+				command_names[loader->config->command], command_names[command]);
+	}
+	if (near != NULL)
+		return complain(
+			loader, "--%.200s: unknown option; did you mean --%s?", name, near->name);
+	return complain(loader, "--%.200s: unknown option; --help lists them", name);
+}
+
+/* Options that are acted on rather than kept. Returns CONFIG_OK where reading goes on. */
+static enum config_result act(struct loader *loader, const struct argument *argument)
+{
+	if (strcmp(argument->row->name, "help") == 0) {
+		options_print_help(loader->config->command, loader->out);
+		return CONFIG_EXIT_0;
+	}
+	if (strcmp(argument->row->name, "version") == 0) {
+		fprintf(loader->out, "sketchtap %s\n", SKETCHTAP_VERSION);
+		return CONFIG_EXIT_0;
+	}
+	if (*argument->value == '\0')
+		return complain(loader, "--config: '' is empty; give FILE");
+	loader->path = argument->value;
+	return CONFIG_OK;
+}
+
+/* NAME, NAME=VALUE, or NAME with its value in `next`, which may be NULL; sets *took_next. */
+static enum config_result read_option(
+	struct loader *loader, const char *text, const char *next, bool *took_next)
+{
+	const char *equals = strchr(text, '=');
+	struct argument argument = {.value = "yes"};
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s",
+		equals != NULL ? (int)(equals - text) : (int)sizeof(name), text);
+	argument.row = option_find(loader->config->command, name);
+	if (argument.row == NULL)
+		return complain_unknown(loader, name);
+	if (argument.row->placeholder == NULL && equals != NULL)
+		return complain(loader, "--%s: takes no value", name);
+	if (argument.row->placeholder != NULL) {
+		*took_next = equals == NULL;
+		argument.value = equals != NULL ? equals + 1 : next;
+		if (argument.value == NULL)
+			return complain(loader, "--%s: needs %s", name, argument.row->placeholder);
+	}
+	if (argument.row->type == OPTION_ACTION)
+		return act(loader, &argument);
+	loader->arguments[loader->nb_arguments++] = argument;
+	return CONFIG_OK;
+}
+
+static enum config_result read_arguments(
+	struct loader *loader, int argc, char *const argv[], int first)
+{
+	for (int i = first; i < argc; i++) {
+		bool took_next = false;
+		enum config_result result;
+
+		if (strcmp(argv[i], "-h") == 0)
+			result = read_option(loader, "help", NULL, &took_next);
+		else if (strncmp(argv[i], "--", 2) == 0 && argv[i][2] != '\0')
+			result = read_option(
+				loader, argv[i] + 2, i + 1 < argc ? argv[i + 1] : NULL, &took_next);
+		else
+			result = complain(loader,
+				"'%.200s': unexpected argument; options are --NAME VALUE, and "
+				"--help lists them",
+				argv[i]);
+		if (result != CONFIG_OK)
+			return result;
+		i += took_next;
+	}
+	return CONFIG_OK;
+}
+
+/* The command may be left out. Sets *first to the first argument after it. */
+static enum config_result read_command(
+	struct loader *loader, int argc, char *const argv[], int *first)
+{
+	*first = 1;
+	if (argc < 2 || argv[1][0] == '-')
+		return CONFIG_OK; /* run */
+	for (enum command command = 0; command < COMMAND_COUNT; command++) {
+		if (strcmp(argv[1], command_names[command]) == 0) {
+			loader->config->command = command;
+			*first = 2;
+			return CONFIG_OK;
+		}
+	}
+	return complain(loader, "'%.200s': unknown command; allowed: run, plan, generate", argv[1]);
+}
+
+static enum config_result load(struct loader *loader, int argc, char *const argv[])
+{
+	int first;
+	enum config_result result = read_command(loader, argc, argv, &first);
+
+	if (result == CONFIG_OK)
+		result = read_arguments(loader, argc, argv, first);
+	if (result == CONFIG_OK)
+		result = apply(loader);
+	return result;
+}
+
+enum config_result config_load(
+	struct config *config, int argc, char *const argv[], FILE *out, FILE *err)
+{
+	struct loader loader = {.config = config, .out = out, .err = err};
+	enum config_result result;
+
+	*config = (struct config){0};
+	loader.base.measurement = &loader.base_measurement;
+	loader.arguments = calloc((size_t)argc + 1, sizeof(*loader.arguments));
+	if (loader.arguments == NULL) {
+		complain(&loader, "no memory for the arguments; free some memory");
+		return CONFIG_EXIT_1;
+	}
+	result = load(&loader, argc, argv);
+	free(loader.arguments);
+	if (result != CONFIG_OK)
+		config_free(config);
+	return result;
+}
+
+void config_free(struct config *config)
+{
+	config_file_free(config->file);
+	*config = (struct config){0};
+}

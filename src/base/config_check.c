@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "base/config_check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sketch/sketch.h"
+
+#define RING_PORT_QUEUES_MAX 16 /* an ethdev made of rings has no more */
+
+__attribute__((format(printf, 4, 5))) static bool refuse(struct config_fault *fault,
+	const char *option, const struct measurement_config *measurement, const char *format, ...)
+{
+	va_list arguments;
+
+	fault->option = option;
+	fault->measurement = measurement;
+	va_start(arguments, format);
+	vsnprintf(fault->why, sizeof(fault->why), format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+static bool has_source(const struct config *config)
+{
+	return config->nb_pcap > 0 || config->nb_port > 0 || config->synthetic != NULL;
+}
+
+static bool check_stdin_once(const struct config *config, struct config_fault *fault)
+{
+	unsigned int times = 0;
+
+	for (uint32_t i = 0; i < config->nb_pcap; i++) {
+		if (strcmp(config->pcap[i], "-") == 0)
+			times++;
+	}
+	if (times > 1)
+		return refuse(fault, "pcap", NULL,
+			"- is given %u times; standard input can be "
+			"read once",
+			times);
+	return true;
+}
+
+/* A port's name without its DEVARGS. */
+static size_t port_name_len(const char *port)
+{
+	return strcspn(port, ",");
+}
+
+static bool check_ports(const struct config *config, struct config_fault *fault)
+{
+	for (uint32_t i = 0; i < config->nb_port; i++) {
+		size_t len = port_name_len(config->port[i]);
+
+		if (len == 0)
+			return refuse(fault, "port", NULL,
+				"'%.200s' has no name; write "
+				"NAME[,DEVARGS]",
+				config->port[i]);
+		for (uint32_t j = 0; j < i; j++) {
+			if (len == port_name_len(config->port[j]) &&
+				memcmp(config->port[i], config->port[j], len) == 0)
+				return refuse(fault, "port", NULL, "'%.*s' is given twice",
+					(int)(len < 200 ? len : 200), config->port[i]);
+		}
+	}
+	return true;
+}
+
+static bool check_source(const struct config *config, struct config_fault *fault)
+{
+	if (!has_source(config))
+		return refuse(fault, NULL, NULL,
+			"nothing to measure: give --pcap FILE, --port "
+			"NAME or --synthetic SPEC");
+	if (config->pace != PACE_UNPACED && config->nb_port > 0)
+		return refuse(fault, "pace", NULL,
+			"contradicts --port: a port's packets come when "
+			"they come");
+	if (config->workers > RING_PORT_QUEUES_MAX && config->nb_port == 0)
+		return refuse(fault, "workers", NULL,
+			"%u are too many; with --pcap and --synthetic "
+			"at most %d",
+			config->workers, RING_PORT_QUEUES_MAX);
+	return check_stdin_once(config, fault) && check_ports(config, fault);
+}
+
+/* The next byte of a path in which "./" and repeated slashes are skipped. */
+static const char *skip_nothing(const char *path, bool at_start)
+{
+	for (;;) {
+		if (at_start && path[0] == '.' && path[1] == '/')
+			path += 2;
+		else if (at_start && path[0] == '/')
+			path++;
+		else
+			return path;
+	}
+}
+
+/* Whether two texts name one file, as far as texts can tell. */
+static bool same_path(const char *a, const char *b)
+{
+	bool at_start = false;
+
+	if ((*a == '/') != (*b == '/'))
+		return false;
+	a = skip_nothing(a, true);
+	b = skip_nothing(b, true);
+	while (*a == *b) {
+		if (*a == '\0')
+			return true;
+		at_start = *a == '/';
+		a = skip_nothing(a + 1, at_start);
+		b = skip_nothing(b + 1, at_start);
+	}
+	return false;
+}
+
+static bool check_outputs(const struct config *config, struct config_fault *fault)
+{
+	if (config->stats == NULL || strcmp(config->stats, "/dev/null") == 0)
+		return true;
+	if (same_path(config->output, config->stats))
+		return refuse(fault, "stats", NULL,
+			"'%.200s' is where --output goes; give another "
+			"file",
+			config->stats);
+	return true;
+}
+
+static struct sketch_params shape_of(const struct measurement_config *measurement)
+{
+	return (struct sketch_params){
+		.depth = measurement->depth,
+		.width = measurement->width,
+		.metric = measurement->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
+	};
+}
+
+static bool check_memory(const struct measurement_config *measurement, struct config_fault *fault)
+{
+	const struct sketch_ops *ops = sketch_find(measurement->sketch);
+	struct sketch_params params = shape_of(measurement);
+	uint64_t enough = measurement->memory;
+
+	if (ops->width_for(&params, measurement->memory) != 0)
+		return true;
+	while (ops->width_for(&params, enough) == 0)
+		enough *= 2;
+	return refuse(fault, "memory", measurement,
+		"%llu bytes are too few for one %s; give %lluKB",
+		(unsigned long long)measurement->memory, ops->name,
+		(unsigned long long)(enough + 1023) / 1024);
+}
+
+static bool check_measurement(
+	const struct measurement_config *measurement, struct config_fault *fault)
+{
+	struct sketch_params params = shape_of(measurement);
+	const char *why = sketch_find(measurement->sketch)->check(&params);
+
+	if (why != NULL) {
+		const char *option = measurement->width != 0 ? "width" : "depth";
+
+		return refuse(fault, option, measurement, "%u x %llu counters: %s", params.depth,
+			(unsigned long long)params.width, why);
+	}
+	if (measurement->top == 0 && measurement->threshold <= 0)
+		return refuse(fault, "top", measurement,
+			"0 reports every key that reaches "
+			"--threshold; give --threshold too");
+	return measurement->memory == 0 || check_memory(measurement, fault);
+}
+
+static bool check_generate(const struct config *config, struct config_fault *fault)
+{
+	if (config->synthetic == NULL)
+		return refuse(fault, NULL, NULL, "nothing to generate: give --synthetic SPEC");
+	if (config->output == NULL && config->nb_port == 0)
+		return refuse(fault, NULL, NULL,
+			"nowhere to send it: give --output FILE or --port "
+			"NAME");
+	if (config->nb_port > 1)
+		return refuse(fault, "port", NULL,
+			"is given %u times; packets are sent on one port", config->nb_port);
+	if (config->pace != PACE_UNPACED && config->output != NULL)
+		return refuse(fault, "pace", NULL,
+			"contradicts --output: a file is written as fast "
+			"as it can be; rate=... in SPEC sets its time "
+			"stamps");
+	return check_ports(config, fault);
+}
+
+bool config_check(const struct config *config, struct config_fault *fault)
+{
+	if (config->command == COMMAND_GENERATE)
+		return check_generate(config, fault);
+	for (uint32_t i = 0; i < config->nb_measurements; i++) {
+		if (!check_measurement(&config->measurements[i], fault))
+			return false;
+	}
+	return check_source(config, fault) && check_outputs(config, fault);
+}

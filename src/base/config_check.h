@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What several options say together: contradictions, and what is missing. */
+
+#include <stdbool.h>
+
+#include "base/config.h"
+
+#define CONFIG_WHY_MAX 300
+
+struct config_fault {
+	const char *option;                           /* at fault; NULL: none that was given */
+	const struct measurement_config *measurement; /* whose option it is; NULL: the run's */
+	char why[CONFIG_WHY_MAX];
+};
+
+/* Returns true, or false with *fault filled. The single values must have passed option_set(). */
+bool config_check(const struct config *config, struct config_fault *fault);

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "base/option_value.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sketch/sketch.h"
+
+#define LCORE_MAX 1023 /* as many CPUs as a cpu_set_t holds */
+
+/* What one call of option_set() works on. */
+struct assignment {
+	const struct option_row *row;
+	const char *text;
+	struct config *config;
+	void *field;
+	char *why; /* [OPTION_WHY_MAX] */
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(
+	const struct assignment *a, const char *format, ...)
+{
+	va_list arguments;
+	/* A value as long as the phrase would push out the reason. */
+	int used = snprintf(
+		a->why, OPTION_WHY_MAX, strlen(a->text) > 200 ? "'%.200s...' " : "'%s' ", a->text);
+
+	va_start(arguments, format);
+	vsnprintf(a->why + used, (size_t)(OPTION_WHY_MAX - used), format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+static bool set_flag(const struct assignment *a)
+{
+	static const char *const words[] = {"no", "yes", "off", "on", "false", "true", "0", "1"};
+
+	for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(a->text, words[i]) == 0) {
+			*(bool *)a->field = (i & 1) != 0;
+			return true;
+		}
+	}
+	return refuse(a, "is neither yes nor no");
+}
+
+static bool set_string(const struct assignment *a)
+{
+	if (*a->text == '\0')
+		return refuse(a, "is empty; give %s", a->row->placeholder);
+	*(const char **)a->field = a->text;
+	return true;
+}
+
+static bool set_list(const struct assignment *a)
+{
+	uint32_t *count = (uint32_t *)((char *)a->config + a->row->count_offset);
+
+	if (*a->text == '\0')
+		return refuse(a, "is empty; give %s", a->row->placeholder);
+	if (*count == CONFIG_LIST_MAX)
+		return refuse(a, "is one too many; at most %u", CONFIG_LIST_MAX);
+	((const char **)a->field)[(*count)++] = a->text;
+	return true;
+}
+
+static uint64_t next_power_of_two(uint64_t value)
+{
+	uint64_t power = 1;
+
+	while (power < value)
+		power *= 2;
+	return power;
+}
+
+static bool store_count(const struct assignment *a, uint64_t value)
+{
+	if (a->row->size == sizeof(uint32_t))
+		*(uint32_t *)a->field = (uint32_t)value;
+	else
+		*(uint64_t *)a->field = value;
+	return true;
+}
+
+static bool set_count(const struct assignment *a)
+{
+	const struct option_row *row = a->row;
+	uint64_t value;
+	const char *why = units_count(a->text, &value);
+
+	if (why != NULL)
+		return refuse(a, "%s", why);
+	if (value == 0 && row->zero)
+		return store_count(a, 0);
+	if (value == 0 && row->max == UINT64_MAX)
+		return refuse(a, "is not allowed; leave the option out for no limit");
+	if (value < row->min || value > row->max) {
+		return refuse(a, "is out of range; give %llu to %llu", (unsigned long long)row->min,
+			(unsigned long long)row->max);
+	}
+	if (row->power_of_two && (value & (value - 1)) != 0) {
+		return refuse(a, "is not a power of two; the next is %llu",
+			(unsigned long long)next_power_of_two(value));
+	}
+	return store_count(a, value);
+}
+
+static bool set_size(const struct assignment *a)
+{
+	uint64_t bytes;
+	const char *why = units_size(a->text, &bytes);
+
+	if (why != NULL)
+		return refuse(a, "%s", why);
+	if (bytes < a->row->min)
+		return refuse(a, "is not enough for anything; write 4KB, 4MB or 1GB");
+	*(uint64_t *)a->field = bytes;
+	return true;
+}
+
+static bool set_time(const struct assignment *a)
+{
+	const struct option_row *row = a->row;
+	uint64_t ns;
+	const char *why = units_time(a->text, &ns);
+
+	if (why != NULL)
+		return refuse(a, "%s", why);
+	if (ns == 0 && !row->zero)
+		return refuse(a, "is not allowed; leave the option out for no limit");
+	if (ns != 0 && ns < row->min)
+		return refuse(a, "is too short; the minimum is %lluns (or 0: once, at the end)",
+			(unsigned long long)row->min);
+	if (ns > row->max)
+		return refuse(a, "is too long; the maximum is 36525d");
+	*(uint64_t *)a->field = ns;
+	return true;
+}
+
+static bool set_fraction(const struct assignment *a)
+{
+	double value;
+	const char *why = units_fraction(a->text, &value);
+
+	if (why != NULL)
+		return refuse(a, "%s", why);
+	if (value >= 1 || (value <= 0 && !a->row->zero))
+		return refuse(a, "is out of range; give %s below 1",
+			a->row->zero ? "0 or more and" : "more than 0 and");
+	*(double *)a->field = value;
+	return true;
+}
+
+/* Refuses a word that is none of a row's choices, and lists them. */
+static bool refuse_choice(const struct assignment *a)
+{
+	char list[128] = "";
+	size_t used = 0;
+
+	for (const char *const *choice = a->row->choices; *choice != NULL; choice++) {
+		used += (size_t)snprintf(
+			list + used, sizeof(list) - used, "%s%s", used > 0 ? ", " : "", *choice);
+		if (used >= sizeof(list))
+			break;
+	}
+	return refuse(a, "is not allowed; allowed: %s", list);
+}
+
+static bool set_choice(const struct assignment *a)
+{
+	for (unsigned int i = 0; a->row->choices[i] != NULL; i++) {
+		if (strcmp(a->text, a->row->choices[i]) != 0)
+			continue;
+		if (a->row->type == OPTION_WORD)
+			*(const char **)a->field = a->row->choices[i];
+		else
+			*(unsigned int *)a->field = i;
+		return true;
+	}
+	return refuse_choice(a);
+}
+
+static bool set_pace(const struct assignment *a)
+{
+	uint64_t rate;
+
+	if (strcmp(a->text, "recorded") == 0) {
+		a->config->pace = PACE_RECORDED;
+		a->config->pace_rate = 0;
+		return true;
+	}
+	if (units_rate(a->text, &rate) != NULL || rate == 0)
+		return refuse(a, "is not a pace; write recorded, 2Mpps or 500kpps");
+	a->config->pace = PACE_RATE;
+	a->config->pace_rate = rate;
+	return true;
+}
+
+static bool is_hexadecimal(const char *text)
+{
+	return text[0] == '0' && text[1] == 'x' && text[2] != '\0' &&
+	       strlen(text + 2) <= 2 * sizeof(uint64_t) &&
+	       strspn(text + 2, "0123456789abcdefABCDEF") == strlen(text + 2);
+}
+
+static bool is_decimal(const char *text)
+{
+	return *text != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+static bool set_seed(const struct assignment *a)
+{
+	uint64_t value;
+
+	if (is_hexadecimal(a->text))
+		value = strtoull(a->text + 2, NULL, 16);
+	else if (!is_decimal(a->text) || units_count(a->text, &value) != NULL)
+		return refuse(a, "is not a seed; write a number of 64 bits, decimal or 0x...");
+	a->config->seed = value;
+	a->config->seed_given = true;
+	return true;
+}
+
+/* Reads a CPU number and steps over it; false where there is none. */
+static bool read_lcore(const char **text, unsigned long *lcore)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	*lcore = strtoul(*text, &end, 10);
+	*text = end;
+	return *lcore <= LCORE_MAX;
+}
+
+static bool is_lcore_list(const char *text)
+{
+	for (;;) {
+		unsigned long first, last;
+
+		if (!read_lcore(&text, &first))
+			return false;
+		if (*text == '-') {
+			text++;
+			if (!read_lcore(&text, &last) || last < first)
+				return false;
+		}
+		if (*text == '\0')
+			return true;
+		if (*text++ != ',')
+			return false;
+	}
+}
+
+static bool set_lcores(const struct assignment *a)
+{
+	if (!is_lcore_list(a->text))
+		return refuse(a, "is not a list of CPUs 0 to %d; write 0-3,6", LCORE_MAX);
+	*(const char **)a->field = a->text;
+	return true;
+}
+
+static bool set_key(const struct assignment *a)
+{
+	const struct key_rule *rule = key_rule_find(a->text);
+	char list[128] = "";
+	size_t used = 0;
+
+	if (rule != NULL) {
+		*(const struct key_rule **)a->field = rule;
+		return true;
+	}
+	for (rule = key_rules; rule->name != NULL && used < sizeof(list); rule++) {
+		used += (size_t)snprintf(
+			list + used, sizeof(list) - used, "%s%s", used > 0 ? ", " : "", rule->name);
+	}
+	return refuse(a, "is not allowed; allowed: %s", list);
+}
+
+static bool set_sketch(const struct assignment *a)
+{
+	const struct sketch_ops *ops = sketch_find(a->text);
+	char list[128] = "";
+	size_t used = 0;
+
+	if (ops != NULL) {
+		*(const char **)a->field = ops->name;
+		return true;
+	}
+	for (unsigned int i = 0; sketches[i] != NULL && used < sizeof(list); i++) {
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s (%s)",
+			used > 0 ? ", " : "", sketches[i]->name, sketches[i]->alias);
+	}
+	return refuse(a, "is not allowed; allowed: %s", list);
+}
+
+static bool set_nothing(const struct assignment *a)
+{
+	(void)a;
+	return true;
+}
+
+static void *field_of(
+	const struct option_row *row, struct config *config, struct measurement_config *measurement)
+{
+	char *base = row->scope == OPTION_OF_MEASUREMENT ? (char *)measurement : (char *)config;
+
+	return base + row->offset;
+}
+
+bool option_set(const struct option_row *row, const char *text, struct config *config,
+	struct measurement_config *measurement, char *why)
+{
+	static bool (*const setters[])(const struct assignment *) = {
+		[OPTION_FLAG] = set_flag,
+		[OPTION_STRING] = set_string,
+		[OPTION_LIST] = set_list,
+		[OPTION_COUNT] = set_count,
+		[OPTION_SIZE] = set_size,
+		[OPTION_TIME] = set_time,
+		[OPTION_FRACTION] = set_fraction,
+		[OPTION_CHOICE] = set_choice,
+		[OPTION_WORD] = set_choice,
+		[OPTION_PACE] = set_pace,
+		[OPTION_SEED] = set_seed,
+		[OPTION_LCORES] = set_lcores,
+		[OPTION_KEY] = set_key,
+		[OPTION_SKETCH] = set_sketch,
+		[OPTION_ACTION] = set_nothing,
+	};
+	const struct assignment a = {
+		.row = row,
+		.text = text,
+		.config = config,
+		.field = field_of(row, config, measurement),
+		.why = why,
+	};
+
+	return setters[row->type](&a);
+}
+
+void option_clear(
+	const struct option_row *row, struct config *config, struct measurement_config *measurement)
+{
+	memset(field_of(row, config, measurement), 0, row->size);
+	if (row->type == OPTION_LIST)
+		*(uint32_t *)((char *)config + row->count_offset) = 0;
+}
+
+bool option_is_set(const struct option_row *row, const struct config *config,
+	const struct measurement_config *measurement)
+{
+	const unsigned char *field = row->scope == OPTION_OF_MEASUREMENT
+					     ? (const unsigned char *)measurement
+					     : (const unsigned char *)config;
+
+	for (size_t i = 0; i < row->size; i++) {
+		if (field[row->offset + i] != 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "base/options.h"
+
+#include <string.h>
+
+#define RUN      (1u << COMMAND_RUN | 1u << COMMAND_PLAN)
+#define GENERATE (1u << COMMAND_GENERATE)
+#define ALL      (RUN | GENERATE)
+
+#define MILLISECOND UINT64_C(1000000)
+#define CENTURY     (UINT64_C(36525) * 24 * 3600 * 1000 * MILLISECOND)
+
+#define FIELD(type, member)                                                                        \
+	.offset = offsetof(struct type, member), .size = sizeof(((struct type *)0)->member)
+#define CONFIG(member)      .scope = OPTION_OF_CONFIG, FIELD(config, member)
+#define MEASUREMENT(member) .scope = OPTION_OF_MEASUREMENT, FIELD(measurement_config, member)
+#define LIST(member)        CONFIG(member), .count_offset = offsetof(struct config, nb_##member)
+#define CHOICES(...)                                                                               \
+	.choices = (const char *const[])                                                           \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+
+const char *const command_names[COMMAND_COUNT] = {
+	[COMMAND_RUN] = "run",
+	[COMMAND_PLAN] = "plan",
+	[COMMAND_GENERATE] = "generate",
+};
+
+const char *const option_group_names[OPTION_GROUP_COUNT] = {
+	[OPTION_GROUP_SOURCE] = "Source",
+	[OPTION_GROUP_DESTINATION] = "Destination",
+	[OPTION_GROUP_MEASURE] = "Measure",
+	[OPTION_GROUP_REPORT] = "Report",
+	[OPTION_GROUP_HOST] = "Host",
+};
+
+const char *const option_unit_lines[] = {
+	"N         5, 64K, 5M, 1G (powers of 1000)",
+	"SIZE      4096, 4KB, 4MB, 1GB (bytes, powers of 1024)",
+	"TIME      10us, 500ms, 1s, 5m, 1h, 1d",
+	"RATE      500kpps, 2Mpps (packets per second)",
+	"FRACTION  0.25 or 25%",
+	"LIST      CPU numbers: 0-3,6",
+	NULL,
+};
+
+const struct option_row options[] = {
+	{
+		.name = "pcap",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_LIST,
+		LIST(pcap),
+		.set = OPTION_SET_SOURCE,
+		.commands = RUN,
+		.help = "Measure a capture file, pcap or pcapng; - is standard input. Repeatable: "
+			"several files are merged by time.",
+	},
+	{
+		.name = "port",
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_LIST,
+		LIST(port),
+		.set = OPTION_SET_SOURCE,
+		.commands = RUN,
+		.help = "Measure what a DPDK port receives: a PCI address (0000:3b:00.0) or a "
+			"virtual "
+			"device (net_af_packet0,iface=eth0). Repeatable.",
+	},
+	{
+		.name = "synthetic",
+		.placeholder = "SPEC",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_STRING,
+		CONFIG(synthetic),
+		.set = OPTION_SET_SOURCE,
+		.commands = ALL,
+		.help = "Packets of the built-in generator, as SPEC says: name=value,... with "
+			"flows=1M, zipf=1.05|random, size=64|imix|MIN-MAX, packets=5M, rate=..., "
+			"ipv6=0.0, vlan=0.0, seed=1. The same SPEC gives the same packets "
+			"everywhere.",
+	},
+	{
+		.name = "pace",
+		.placeholder = "RATE|recorded",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_PACE,
+		CONFIG(pace),
+		.commands = ALL,
+		.default_note = "as fast as nothing is lost",
+		.help = "Replay or generate at so many packets per second, or by the packets' own "
+			"time "
+			"stamps. A paced source drops packets that find a full ring, as a card "
+			"does.",
+	},
+	{
+		.name = "duration",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_TIME,
+		CONFIG(duration),
+		.commands = RUN,
+		.min = 1,
+		.max = CENTURY,
+		.default_note = "no limit",
+		.help = "Stop after this time: packet time on replay, the clock's on a port.",
+	},
+	{
+		.name = "packets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_COUNT,
+		CONFIG(packets),
+		.commands = ALL,
+		.min = 1,
+		.max = UINT64_MAX,
+		.default_note = "no limit",
+		.help = "Stop after this many packets.",
+	},
+	{
+		.name = "output",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_STRING,
+		CONFIG(output),
+		.set = OPTION_SET_DESTINATION,
+		.commands = GENERATE,
+		.help = "Write a pcap file; - is standard output.",
+	},
+	{
+		.name = "port",
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_LIST,
+		LIST(port),
+		.set = OPTION_SET_DESTINATION,
+		.commands = GENERATE,
+		.help = "Send on a DPDK port: a PCI address (0000:3b:00.0) or a virtual device "
+			"(net_af_packet0,iface=eth0).",
+	},
+	{
+		.name = "force",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_FLAG,
+		CONFIG(force),
+		.commands = GENERATE,
+		.help = "Replace an output file that exists. Without it such a file is refused.",
+	},
+	{
+		.name = "design",
+		.placeholder = "DESIGN",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_WORD,
+		CONFIG(design),
+		.commands = RUN,
+		CHOICES("rss"),
+		.default_text = "rss",
+		.help = "How packets reach the cores that count them: rss (each worker polls a "
+			"queue "
+			"of its own, which the card or the feeder fills by flow hash).",
+	},
+	{
+		.name = "sharing",
+		.placeholder = "SHARING",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_WORD,
+		CONFIG(sharing),
+		.commands = RUN,
+		CHOICES("separate"),
+		.default_text = "separate",
+		.help = "Whose sketch a worker updates: separate (its own; the reporter merges "
+			"them).",
+	},
+	{
+		.name = "workers",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		CONFIG(workers),
+		.commands = RUN,
+		.min = 1,
+		.max = CONFIG_WORKERS_MAX,
+		.default_note = "as many as there is room for",
+		.help = "Cores that receive and count. At most 16 with --pcap and --synthetic.",
+	},
+	{
+		.name = "seed",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_SEED,
+		CONFIG(seed),
+		.commands = RUN,
+		.default_note = "random",
+		.help = "Fix the key of the hash, decimal or 0x hexadecimal: the same input, "
+			"options "
+			"and seed give the same output.",
+	},
+	{
+		.name = "sketch",
+		.placeholder = "SKETCH",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_SKETCH,
+		MEASUREMENT(sketch),
+		.commands = RUN,
+		.default_text = "count-min",
+		.help = "What counts: count-min (cms).",
+	},
+	{
+		.name = "key",
+		.placeholder = "KEY",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_KEY,
+		MEASUREMENT(key),
+		.commands = RUN,
+		.default_text = "5tuple",
+		.help = "What is counted: 5tuple, src, dst or src-dst.",
+	},
+	{
+		.name = "count",
+		.placeholder = "METRIC",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		MEASUREMENT(count),
+		.commands = RUN,
+		CHOICES([METRIC_PACKETS] = "packets", [METRIC_BYTES] = "bytes"),
+		.default_text = "packets",
+		.help = "What makes a key heavy: packets or bytes.",
+	},
+	{
+		.name = "depth",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		MEASUREMENT(depth),
+		.commands = RUN,
+		.min = 1,
+		.max = 128,
+		.default_note = "the sketch's own; 4 for count-min",
+		.help = "Rows of the sketch.",
+	},
+	{
+		.name = "width",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		MEASUREMENT(width),
+		.set = OPTION_SET_SHAPE,
+		.commands = RUN,
+		.min = 2,
+		.max = UINT64_C(1) << 32,
+		.power_of_two = true,
+		.default_note = "the sketch's own; 262144 for count-min",
+		.help = "Counters of each row, a power of two. Depth times log2(width) is at most "
+			"128.",
+	},
+	{
+		.name = "memory",
+		.placeholder = "SIZE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_SIZE,
+		MEASUREMENT(memory),
+		.set = OPTION_SET_SHAPE,
+		.commands = RUN,
+		.min = 1,
+		.max = UINT64_MAX,
+		.help = "Instead of --width: the widest rows with which one instance of the sketch "
+			"fits. A run has workers x 2 instances.",
+	},
+	{
+		.name = "top",
+		.placeholder = "N",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_COUNT,
+		MEASUREMENT(top),
+		.commands = RUN,
+		.zero = true,
+		.min = 1,
+		.max = 1000 * 1000,
+		.default_text = "100",
+		.help = "Report the N heaviest keys of each interval. 0: as many as reach "
+			"--threshold.",
+	},
+	{
+		.name = "threshold",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FRACTION,
+		MEASUREMENT(threshold),
+		.commands = RUN,
+		.zero = true,
+		.default_text = "0",
+		.help = "Report only keys that have at least this share of the interval's packets, "
+			"or "
+			"of its bytes with --count bytes.",
+	},
+	{
+		.name = "confidence",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FRACTION,
+		MEASUREMENT(confidence),
+		.commands = RUN,
+		.default_text = "0.999",
+		.help = "Probability with which the bounds of all rows of an interval together "
+			"hold.",
+	},
+	{
+		.name = "interval",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_TIME,
+		CONFIG(interval),
+		.commands = RUN,
+		.zero = true,
+		.min = MILLISECOND,
+		.max = CENTURY,
+		.default_text = "1s",
+		.help = "Report at each multiple of this time, at least 1ms. 0: once, at the end.",
+	},
+	{
+		.name = "output",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_STRING,
+		CONFIG(output),
+		.commands = RUN,
+		.default_text = "-",
+		.help = "Where the heavy hitters go; - is standard output.",
+	},
+	{
+		.name = "stats",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_STRING,
+		CONFIG(stats),
+		.commands = RUN,
+		.default_note = "not written",
+		.help = "Where the account of each interval's packets goes, as CSV; - is standard "
+			"output.",
+	},
+	{
+		.name = "format",
+		.placeholder = "FORMAT",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_CHOICE,
+		CONFIG(format),
+		.commands = RUN,
+		CHOICES([FORMAT_AUTO] = "auto", [FORMAT_CSV] = "csv", [FORMAT_TABLE] = "table"),
+		.default_text = "auto",
+		.help = "Of the heavy hitters: csv, table (for people), or auto (a table where "
+			"standard "
+			"output is a terminal, else CSV).",
+	},
+	{
+		.name = "append",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FLAG,
+		CONFIG(append),
+		.set = OPTION_SET_EXISTING,
+		.commands = RUN,
+		.help = "Go on after the last interval of output files that exist. Without it and "
+			"without --force such files are refused.",
+	},
+	{
+		.name = "force",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FLAG,
+		CONFIG(force),
+		.set = OPTION_SET_EXISTING,
+		.commands = RUN,
+		.help = "Replace output files that exist.",
+	},
+	{
+		.name = "config",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_ACTION,
+		.commands = ALL,
+		.help = "Read options from a file; the command line wins over it.",
+	},
+	{
+		.name = "eal",
+		.placeholder = "ARGS",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_STRING,
+		CONFIG(eal),
+		.commands = ALL,
+		.help = "More arguments for DPDK's EAL, separated by spaces.",
+	},
+	{
+		.name = "lcores",
+		.placeholder = "LIST",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_LCORES,
+		CONFIG(lcores),
+		.commands = ALL,
+		.default_note = "those that the process may use",
+		.help = "The CPUs to run on.",
+	},
+	{
+		.name = "descriptors",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		CONFIG(descriptors),
+		.commands = RUN,
+		.min = 64,
+		.max = 32768,
+		.power_of_two = true,
+		.default_note = "what suits the source",
+		.help = "Entries of each receive ring, a power of two.",
+	},
+	{
+		.name = "mbufs",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		CONFIG(mbufs),
+		.commands = ALL,
+		.min = 512,
+		.max = UINT64_C(1) << 26,
+		.default_note = "computed from rings and workers",
+		.help = "Packet buffers of the pool.",
+	},
+	{
+		.name = "no-huge",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		CONFIG(no_huge),
+		.commands = ALL,
+		.help = "Do without hugepages. All memory is then on one NUMA node.",
+	},
+	{
+		.name = "idle",
+		.placeholder = "MODE",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_CHOICE,
+		CONFIG(idle),
+		.commands = RUN,
+		CHOICES([IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield"),
+		.default_text = "auto",
+		.help = "What a core without packets does: spin, yield (to other threads), or auto "
+			"(yield where there are more lcores than CPUs).",
+	},
+	{
+		.name = "no-progress",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		CONFIG(no_progress),
+		.commands = ALL,
+		.help = "No progress line, even where standard error is a terminal.",
+	},
+	{
+		.name = "verbose",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		CONFIG(verbose),
+		.commands = ALL,
+		.help = "Say more on standard error, DPDK's own messages included.",
+	},
+	{
+		.name = "help",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_ACTION,
+		.commands = ALL,
+		.help = "Print this help and exit. Also -h.",
+	},
+	{
+		.name = "version",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_ACTION,
+		.commands = ALL,
+		.help = "Print the version and exit.",
+	},
+};
+
+const unsigned int nb_options = sizeof(options) / sizeof(options[0]);
+
+_Static_assert(sizeof(options) / sizeof(options[0]) <= OPTIONS_MAX, "raise OPTIONS_MAX");
+
+const struct option_row *option_find(enum command command, const char *name)
+{
+	for (unsigned int i = 0; i < nb_options; i++) {
+		if (option_of_command(&options[i], command) && strcmp(options[i].name, name) == 0)
+			return &options[i];
+	}
+	return NULL;
+}
+
+#define NAME_MAX_LEN 32 /* longer words are near to no option */
+
+static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
+{
+	unsigned int least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* Levenshtein's distance; both words are at most NAME_MAX_LEN long. */
+static unsigned int edit_distance(const char *a, const char *b)
+{
+	unsigned int row[NAME_MAX_LEN + 1];
+	size_t len = strlen(b);
+
+	for (unsigned int j = 0; j <= len; j++)
+		row[j] = j;
+	for (unsigned int i = 1; *a != '\0'; a++, i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= len; j++) {
+			unsigned int above = row[j];
+
+			row[j] = min3(row[j - 1] + 1, above + 1, diagonal + (*a != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[len];
+}
+
+const struct option_row *option_nearest(enum command command, const char *name)
+{
+	const struct option_row *nearest = NULL;
+	size_t len = strlen(name);
+	unsigned int least = 3; /* more wrong letters than 2 are another word */
+
+	if (len < 2 || len > NAME_MAX_LEN)
+		return NULL;
+	for (unsigned int i = 0; i < nb_options; i++) {
+		const struct option_row *row = &options[i];
+		unsigned int distance;
+
+		if (!option_of_command(row, command))
+			continue;
+		if (strncmp(row->name, name, len) == 0) /* cut short */
+			return row;
+		distance = edit_distance(name, row->name);
+		if (distance < least) {
+			least = distance;
+			nearest = row;
+		}
+	}
+	return nearest;
+}
+
+const char *option_default(const struct option_row *row)
+{
+	return row->default_note != NULL ? row->default_note : row->default_text;
+}
+
+#define HELP_COLUMN 26
+#define HELP_WIDTH  100
+
+/* Where the cursor of one option's help stands. */
+struct help_line {
+	FILE *out;
+	size_t column;
+};
+
+static void print_word(struct help_line *line, const char *word, size_t len)
+{
+	if (line->column + 1 + len > HELP_WIDTH) {
+		fprintf(line->out, "\n%*s", HELP_COLUMN, "");
+		line->column = HELP_COLUMN;
+	} else if (line->column > HELP_COLUMN) {
+		fputc(' ', line->out);
+		line->column++;
+	}
+	fwrite(word, 1, len, line->out);
+	line->column += len;
+}
+
+static void print_words(struct help_line *line, const char *text)
+{
+	while (*text != '\0') {
+		size_t len = strcspn(text, " ");
+
+		print_word(line, text, len);
+		text += len;
+		text += strspn(text, " ");
+	}
+}
+
+static void print_row(const struct option_row *row, FILE *out)
+{
+	const char *default_text = option_default(row);
+	struct help_line line = {.out = out, .column = HELP_COLUMN};
+	int written = fprintf(out, "  --%s%s%s", row->name, row->placeholder != NULL ? " " : "",
+		row->placeholder != NULL ? row->placeholder : "");
+
+	if (written + 2 > HELP_COLUMN)
+		fprintf(out, "\n%*s", HELP_COLUMN, "");
+	else
+		fprintf(out, "%*s", HELP_COLUMN - written, "");
+	print_words(&line, row->help);
+	if (default_text != NULL) {
+		char note[80];
+
+		snprintf(note, sizeof(note), "[default: %s]", default_text);
+		print_words(&line, note);
+	}
+	fputc('\n', out);
+}
+
+static void print_group(enum command command, enum option_group group, FILE *out)
+{
+	bool titled = false;
+
+	for (unsigned int i = 0; i < nb_options; i++) {
+		if (options[i].group != group || !option_of_command(&options[i], command))
+			continue;
+		if (!titled)
+			fprintf(out, "\n%s:\n", option_group_names[group]);
+		titled = true;
+		print_row(&options[i], out);
+	}
+}
+
+static void print_usage(enum command command, FILE *out)
+{
+	switch (command) {
+	case COMMAND_RUN:
+		fputs("Usage: sketchtap [run]    [options]   measure the traffic of a link\n"
+		      "       sketchtap plan     [options]   print which core would do what; start "
+		      "nothing\n"
+		      "       sketchtap generate [options]   write or send synthetic traffic\n"
+		      "       sketchtap COMMAND --help       the options of a command\n",
+			out);
+		break;
+	case COMMAND_PLAN:
+		fputs("Usage: sketchtap plan [options]\n"
+		      "Prints which lcore would do what, on which NUMA node, with which queues and "
+		      "memory.\n",
+			out);
+		break;
+	case COMMAND_GENERATE:
+		fputs("Usage: sketchtap generate --synthetic SPEC (--output FILE | --port NAME) "
+		      "[options]\n"
+		      "Writes synthetic traffic to a capture file, or sends it on a port.\n",
+			out);
+		break;
+	}
+}
+
+void options_print_help(enum command command, FILE *out)
+{
+	print_usage(command, out);
+	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
+		print_group(command, group, out);
+	fputs("\nValues:\n", out);
+	for (const char *const *line = option_unit_lines; *line != NULL; line++)
+		fprintf(out, "  %s\n", *line);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "base/units.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#define DECIMALS_MAX 19 /* 10^19 is the last power of ten that fits into 64 bits */
+
+/* mantissa / 10^decimals */
+struct decimal {
+	uint64_t mantissa;
+	unsigned int decimals;
+};
+
+struct unit {
+	const char *suffix;
+	uint64_t scale;
+};
+
+static const char too_large[] = "is too large";
+
+static const struct unit count_units[] = {
+	{"", 1},
+	{"K", 1000},
+	{"M", 1000 * 1000},
+	{"G", 1000 * 1000 * 1000},
+	{NULL, 0},
+};
+
+static const struct unit size_units[] = {
+	{"", 1},
+	{"B", 1},
+	{"KB", UINT64_C(1) << 10},
+	{"MB", UINT64_C(1) << 20},
+	{"GB", UINT64_C(1) << 30},
+	{"TB", UINT64_C(1) << 40},
+	{NULL, 0},
+};
+
+#define SECOND UINT64_C(1000000000)
+
+static const struct unit time_units[] = {
+	{"ns", 1},
+	{"us", 1000},
+	{"ms", 1000 * 1000},
+	{"s", SECOND},
+	{"m", 60 * SECOND},
+	{"h", 60 * 60 * SECOND},
+	{"d", 24 * 60 * 60 * SECOND},
+	{NULL, 0},
+};
+
+static const struct unit rate_units[] = {
+	{"pps", 1},
+	{"kpps", 1000},
+	{"Mpps", 1000 * 1000},
+	{"Gpps", 1000 * 1000 * 1000},
+	{NULL, 0},
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Appends a digit. Returns false where the mantissa has no room for it. */
+static bool push_digit(struct decimal *number, char digit)
+{
+	return !__builtin_mul_overflow(number->mantissa, 10, &number->mantissa) &&
+	       !__builtin_add_overflow(
+		       number->mantissa, (uint64_t)(digit - '0'), &number->mantissa);
+}
+
+/*
+ * Reads DIGITS or DIGITS.DIGITS at *text and steps over it. Returns NULL, or why there is none:
+ * `malformed`, or that it is too large.
+ */
+static const char *read_decimal(const char **text, struct decimal *number, const char *malformed)
+{
+	const char *at = *text;
+
+	*number = (struct decimal){0};
+	if (!is_digit(*at))
+		return malformed;
+	for (; is_digit(*at); at++) {
+		if (!push_digit(number, *at))
+			return too_large;
+	}
+	if (*at == '.') {
+		if (!is_digit(*++at))
+			return malformed;
+		for (; is_digit(*at); at++) {
+			if (number->decimals == DECIMALS_MAX || !push_digit(number, *at))
+				return malformed;
+			number->decimals++;
+		}
+	}
+	*text = at;
+	return NULL;
+}
+
+static uint64_t power_of_ten(unsigned int exponent)
+{
+	uint64_t power = 1;
+
+	while (exponent-- > 0)
+		power *= 10;
+	return power;
+}
+
+static const struct unit *find_unit(const struct unit *units, const char *suffix)
+{
+	for (const struct unit *unit = units; unit->suffix != NULL; unit++) {
+		if (strcmp(unit->suffix, suffix) == 0)
+			return unit;
+	}
+	return NULL;
+}
+
+/* A number and one of the units, which together must give a whole number. */
+static const char *read_scaled(
+	const char *text, const struct unit *units, const char *malformed, uint64_t *value)
+{
+	const struct unit *unit;
+	struct decimal number;
+	unsigned __int128 scaled;
+	uint64_t divisor;
+	const char *why = read_decimal(&text, &number, malformed);
+
+	if (why != NULL)
+		return why;
+	unit = find_unit(units, text);
+	if (unit == NULL)
+		return malformed;
+	scaled = (unsigned __int128)number.mantissa * unit->scale;
+	divisor = power_of_ten(number.decimals);
+	if (scaled % divisor != 0)
+		return malformed;
+	scaled /= divisor;
+	if (scaled > UINT64_MAX)
+		return too_large;
+	*value = (uint64_t)scaled;
+	return NULL;
+}
+
+const char *units_count(const char *text, uint64_t *value)
+{
+	return read_scaled(text, count_units, "is not a count; write 5, 64K, 5M or 1G", value);
+}
+
+const char *units_size(const char *text, uint64_t *bytes)
+{
+	return read_scaled(text, size_units, "is not a size; write 4096, 4KB, 4MB or 1GB", bytes);
+}
+
+const char *units_time(const char *text, uint64_t *ns)
+{
+	/* Nothing is nothing in every unit. */
+	if (strcmp(text, "0") == 0) {
+		*ns = 0;
+		return NULL;
+	}
+	return read_scaled(text, time_units, "is not a time; write 500ms, 1s or 5m", ns);
+}
+
+const char *units_rate(const char *text, uint64_t *pps)
+{
+	return read_scaled(text, rate_units, "is not a rate; write 2Mpps, 500kpps or 100pps", pps);
+}
+
+const char *units_fraction(const char *text, double *fraction)
+{
+	static const char malformed[] = "is not a fraction; write 0.25 or 25%";
+	struct decimal number;
+	double value, divisor;
+	const char *why = read_decimal(&text, &number, malformed);
+
+	if (why != NULL)
+		return why;
+	if (strcmp(text, "%") == 0)
+		number.decimals += 2;
+	else if (*text != '\0')
+		return malformed;
+	/* Up to 15 digits both operands are exact, so the quotient is the nearest double. */
+	value = (double)number.mantissa;
+	for (divisor = 1; number.decimals > 0; number.decimals--)
+		divisor *= 10;
+	value /= divisor;
+	if (value > 1)
+		return "is above 1; write a fraction such as 0.25 or 25%";
+	*fraction = value;
+	return NULL;
+}
