@@ -4,12 +4,19 @@
 /* What the feeder reads packets from: capture files (rx/replay.c) or the generator (rx/generate.c).
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "rx/link.h"
 
 #define SOURCE_ERROR_MAX 512 /* one line: what, where, what to do */
+
+/*
+ * Time stamps lie in [0, SOURCE_TIME_MAX] (1970 to 2255): what a capture claims beyond is clamped,
+ * so that an interval can be added to any of them without overflow.
+ */
+#define SOURCE_TIME_MAX INT64_C(9000000000000000000)
 
 struct source_packet {
 	const uint8_t *data; /* valid until the next call of next() */
@@ -21,20 +28,32 @@ struct source_packet {
 
 struct source {
 	/*
-	 * 1: *packet is filled. 0: the end. -1: damage; error holds one line, and what came before
-	 * it counts. After 0 or -1 it is not called again.
+	 * 1: *packet is filled. 0: the end. -1: the end, and something was damaged; error holds one
+	 * line, and every packet that was delivered counts. After 0 or -1 it is not called again.
 	 */
 	int (*next)(struct source *source, struct source_packet *packet);
-	/* Share of the source that was read, 0 to 1; negative where it cannot be known. Any thread.
+	/*
+	 * Share of the source that was read, 0 to 1; negative where it cannot be known. Any thread.
 	 */
 	double (*progress)(const struct source *source);
 	void (*close)(struct source *source); /* frees the source */
+	/*
+	 * Any thread or signal handler may set it: a next() that waits for standard input or a pipe
+	 * then returns 0 within SOURCE_STOP_MS. It is no request to stop where packets are there.
+	 */
+	atomic_bool stop;
 	char error[SOURCE_ERROR_MAX];
 };
 
+#define SOURCE_STOP_MS 100
+
 /*
- * Opens capture files, merged by time ("-" is standard input). Returns NULL and one line in
- * error[SOURCE_ERROR_MAX] where one of them cannot be measured: nothing was read then.
+ * Opens capture files, merged by time ("-" is standard input); at equal times the file that was
+ * named first comes first, and a file that goes back in time keeps its own order. Reads the first
+ * packet of each; the paths must outlive the source. Returns NULL and one line in
+ * error[SOURCE_ERROR_MAX] where one of them cannot be measured: nothing was delivered then. When
+ * one of several files turns out to be damaged later, the others are read to their ends before
+ * next() returns -1.
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
 
@@ -42,3 +61,6 @@ struct synthetic_spec;
 
 /* Opens the generator. Returns NULL and one line in error[] where memory is missing. */
 struct source *generate_open(const struct synthetic_spec *spec, char *error);
+
+/* Writes one line to error[SOURCE_ERROR_MAX]; control characters (of a file name) become '?'. */
+__attribute__((format(printf, 2, 3))) void source_error(char *error, const char *format, ...);
