@@ -185,7 +185,7 @@ class Test:
         assert 'Sanitizer' not in result.stderr and 'runtime error:' not in result.stderr, (
             f'sanitizer\n{result.describe()}')
         if result.status >= 0:
-            expect_no_traces_left(process)
+            expect_nothing_left(process)
         return result
 
     def run(self, *arguments, **options):
@@ -211,7 +211,7 @@ class Test:
             process.kill()
 
 
-def expect_no_traces_left(process):
+def expect_nothing_left(process):
     """EAL's runtime directory is empty again after a run."""
     left = [os.path.join(folder, name)
             for folder, _, names in os.walk(process.directory) for name in names
@@ -313,6 +313,12 @@ def in_epoch(rows, epoch, measurement='main'):
 
 
 # ---- truth
+
+
+def index(traces):
+    """Rows of the index of captures."""
+    with open(os.path.join(traces, 'INDEX.csv'), encoding='utf-8') as stream:
+        return list(csv.DictReader(stream))
 
 
 def load_truth(traces, file):

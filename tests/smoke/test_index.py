@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every capture of the index does exactly what the index says, with 1, 2 and 4 workers."""
 
-import csv
 import os
 
 import lib
@@ -69,5 +68,4 @@ def cases(settings):
         def absent(test):
             pass
         return [('every capture of the index', absent)]
-    with open(os.path.join(settings.traces, 'INDEX.csv'), encoding='utf-8') as stream:
-        return [(entry['file'], case(entry)) for entry in csv.DictReader(stream)]
+    return [(entry['file'], case(entry)) for entry in lib.index(settings.traces)]

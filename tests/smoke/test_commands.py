@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plan, --help, --version and the manual page."""
+
+import os
+import re
+import shutil
+
+
+def test_help(test):
+    result = test.run('--help').expect(0)
+    assert result.stderr == '', result.describe()
+    for option in ('--pcap', '--port', '--synthetic', '--workers', '--interval', '--output',
+                   '--stats', '--config', '--key', '--memory', '--confidence'):
+        assert option in result.stdout, f'{option} is not in --help'
+    assert max(map(len, result.stdout.splitlines())) <= 100, 'lines of more than 100 columns'
+
+
+def test_version(test):
+    result = test.run('--version').expect(0)
+    assert re.search(r'sketchtap \d+\.\d+', result.stdout), result.describe()
+
+
+def test_manual_page_has_every_option(test):
+    pages = [os.path.join(folder, name)
+             for folder, _, names in os.walk(os.path.join(test.settings.root, 'docs'))
+             for name in names if name.startswith('sketchtap.1')]
+    assert pages, 'docs has no sketchtap.1'
+    if shutil.which('man') is None:
+        test.skip('man is not installed')
+    process = test.start(pages[0], program=['man', '--warnings', '-Tutf8', '-l'])
+    page = test.wait(process).expect(0)
+    assert page.stderr == '', page.describe()
+    text = re.sub(r'\x1b\[[0-9;]*m|.\x08', '', page.stdout)
+    options = set(re.findall(r'^\s+(--[a-z-]+)', test.run('--help').stdout, re.M))
+    assert len(options) > 20, options
+    missing = sorted(option for option in options if option not in text)
+    assert not missing, f'not in the manual page: {missing}'
+
+
+def test_plan(test):
+    for source in (('--synthetic', 'flows=1K,packets=1K'), ('--pcap', 'not-opened.pcap')):
+        for workers in (1, 2, 4):
+            result = test.run('plan', *source, '--workers', workers).expect(0)
+            lines = [line for line in result.stdout.splitlines() if 'worker' in line.lower()]
+            assert len(lines) >= workers, result.describe()
+            assert 'reporter' in result.stdout.lower(), result.describe()
+
+
+def test_plan_starts_nothing(test):
+    output = test.path('output.csv')
+    test.run('plan', '--synthetic', 'flows=1K', '--output', output).expect(0)
+    assert not os.path.exists(output)
+
+
+def test_plan_says_how_much_memory(test):
+    """Twice the width, more memory: the plan's text changes."""
+    texts = {test.run('plan', '--synthetic', 'flows=1K', '--workers', '1', '--width', width)
+             .expect(0).stdout for width in ('65536', '131072')}
+    assert len(texts) == 2, texts
+
+
+def test_run_is_the_default_command(test):
+    source = ('--synthetic', 'flows=100,packets=1000,seed=1', '--seed', '1', '--format', 'csv')
+    named, unnamed = test.run('run', *source).expect(0), test.run(*source).expect(0)
+    assert named.stdout == unnamed.stdout, named.describe()
+    assert named.stdout.startswith('epoch,'), named.describe()
+
+
+def test_config_examples_are_read(test):
+    """Every example configuration passes the check of the command that starts nothing."""
+    folder = os.path.join(test.settings.root, 'config')
+    examples = sorted(name for name in os.listdir(folder) if name.endswith(('.conf', '.ini'))
+                      ) if os.path.isdir(folder) else []
+    assert examples, 'config has no example'
+    for name in examples:
+        result = test.run('plan', '--config', os.path.join(folder, name))
+        # An example may name a port that this machine has not: that is status 1, never 2.
+        assert result.status in (0, 1), result.describe()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sketchtap generate: one SPEC, one capture, and the same measurement as with --synthetic."""
+
+import hashlib
+import os
+import struct
+
+import lib
+
+SPECS = {
+    'zipf': 'flows=5K,zipf=1.05,size=64,packets=100K,rate=1M,seed=11',
+    'imix with IPv6 and VLAN':
+        'flows=2K,zipf=0.9,size=imix,packets=50K,rate=1M,ipv6=0.3,vlan=0.2,seed=3',
+    'range': 'flows=1K,zipf=1.2,size=60-1514,packets=30K,rate=100K,seed=5',
+    'random headers': 'zipf=random,size=64,packets=30K,rate=1M,seed=2',
+}
+
+
+def generate(test, spec, name):
+    path = test.path(name)
+    test.run('generate', '--synthetic', spec, '--output', path).expect(0)
+    return path
+
+
+def digest(path):
+    with open(path, 'rb') as stream:
+        return hashlib.sha256(stream.read()).hexdigest()
+
+
+def case(spec):
+    def check(test):
+        capture = generate(test, spec, 'one.pcap')
+        assert digest(capture) == digest(generate(test, spec, 'two.pcap')), 'two captures'
+        options = ('--seed', '1', '--interval', '10ms', '--workers', '2')
+        replayed, replayed_stats, _ = test.measure('--pcap', capture, *options)
+        direct, direct_stats, _ = test.measure('--synthetic', spec, *options)
+        assert replayed == direct, 'heavy hitters of the capture and of the generator differ'
+        for a, b in zip(replayed_stats, direct_stats):
+            for column in lib.STATS_COLUMNS:
+                if not column.endswith('_ns'):
+                    assert a[column] == b[column], f'{column}: {a[column]} and {b[column]}'
+        assert len(replayed_stats) == len(direct_stats)
+        packets = int(spec.split('packets=')[1].split('K')[0]) * 1000
+        assert lib.total(direct_stats, 'measured') == packets, direct_stats
+    return check
+
+
+def cases(settings):
+    return [(name, case(spec)) for name, spec in SPECS.items()]
+
+
+def test_another_seed_other_packets(test):
+    spec = 'flows=1K,packets=10K,size=64,rate=1M,seed='
+    assert digest(generate(test, spec + '1', 'a')) != digest(generate(test, spec + '2', 'b'))
+
+
+def test_standard_output(test):
+    spec = 'flows=1K,packets=10K,size=64,rate=1M,seed=1'
+    path = test.path('piped.pcap')
+    with open(path, 'wb') as stream:
+        test.wait(test.start('generate', '--synthetic', spec, '--output', '-', stdout=stream)
+                  ).expect(0)
+    assert digest(path) == digest(generate(test, spec, 'file.pcap'))
+
+
+def test_existing_capture_is_kept(test):
+    path = lib.write_pcap(test.path('mine.pcap'), [(0, lib.udp_frame())])
+    before = digest(path)
+    test.run('generate', '--synthetic', 'flows=10,packets=10', '--output', path
+             ).expect(2).expect_one_line(path)
+    assert digest(path) == before
+
+
+def test_shape_of_the_traffic(test):
+    """Sizes, count and times of the capture are what the SPEC says."""
+    path = generate(test, 'flows=100,zipf=1.0,size=100-200,packets=20K,rate=10K,seed=1', 'c.pcap')
+    with open(path, 'rb') as stream:
+        data = stream.read()
+    magic = struct.unpack_from('<I', data)[0]
+    unit = {0xa1b2c3d4: 1000, 0xa1b23c4d: 1}[magic]
+    sizes, times, offset = [], [], 24
+    while offset < len(data):
+        seconds, part, captured, wire = struct.unpack_from('<IIII', data, offset)
+        times.append(seconds * 10**9 + part * unit)
+        sizes.append(wire)
+        offset += 16 + captured
+    assert len(sizes) == 20000, len(sizes)
+    assert min(sizes) == 100 and max(sizes) == 200, (min(sizes), max(sizes))
+    assert abs(sum(sizes) / len(sizes) - 150) < 2, sum(sizes) / len(sizes)
+    assert times == sorted(times)
+    assert abs((times[-1] - times[0]) - 2 * 10**9) < 10**7, times[-1] - times[0]
+
+
+def test_disk_full_says_so(test):
+    if not os.path.exists('/dev/full'):
+        test.skip('no /dev/full')
+    result = test.run('generate', '--synthetic', 'flows=10,packets=100K', '--output', '/dev/full',
+                      '--force').expect(1)
+    result.expect_one_line('/dev/full')

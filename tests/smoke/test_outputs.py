@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where rows go: files, standard output, tables; --append, --force; disks and pipes that fail."""
+
+import os
+import re
+import subprocess
+
+import lib
+
+SOURCE = ('--synthetic', 'flows=1K,zipf=1.0,packets=200K,rate=100K,seed=1', '--seed', '1')
+
+
+def test_standard_output_is_csv_where_it_is_no_terminal(test):
+    result = test.run(*SOURCE, '--top', '5').expect(0)
+    rows = lib.read_output(result.stdout)
+    assert {row['rank'] for row in rows} == {'1', '2', '3', '4', '5'}, rows
+    named = test.run(*SOURCE, '--top', '5', '--output', '-').expect(0)
+    assert named.stdout == result.stdout
+
+
+def test_nothing_on_standard_error(test):
+    """A measurement that goes well has nothing to say when nobody watches."""
+    result = test.run(*SOURCE, '--workers', '1').expect(0)
+    assert result.error_lines() == [], result.describe()
+
+
+def test_table(test):
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    result = test.run(*SOURCE, '--interval', '0', '--top', '20', '--format', 'table', '--output',
+                      output, '--stats', stats).expect(0)
+    rows, ledger = lib.read_output(output), lib.read_stats(stats)
+    assert len(rows) == 20, len(rows)
+    for row in rows:
+        lines = [line for line in result.stdout.splitlines()
+                 if row['src_ip'] in line and row['dst_ip'] in line and row['src_port'] in line]
+        assert lines, f'not in the table: {row}\n{result.stdout}'
+    plain = re.sub(r"[,' _]", '', result.stdout)
+    assert ledger[0]['offered'] in plain, f'no ledger in the table:\n{result.stdout}'
+    assert max(map(len, result.stdout.splitlines())) <= 160, 'lines of more than 160 columns'
+
+
+def test_existing_file(test):
+    for option in ('--output', '--stats'):
+        path, other = test.path(f'kept{option}'), test.path(f'other{option}')
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write('mine\n')
+        rest = ('--stats', other) if option == '--output' else ('--output', other)
+        test.run(*SOURCE, option, path, *rest).expect(2).expect_one_line(path)
+        with open(path, encoding='utf-8') as stream:
+            assert stream.read() == 'mine\n', 'changed'
+        assert not os.path.exists(other), 'the other file was made'
+        test.run(*SOURCE, option, path, *rest, '--force').expect(0)
+        with open(path, encoding='utf-8') as stream:
+            assert stream.readline().startswith('epoch,'), 'not replaced'
+
+
+def test_append_goes_on_numbering(test):
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    for _ in range(3):
+        test.run(*SOURCE, '--interval', '1s', '--output', output, '--stats', stats, '--append'
+                 ).expect(0)
+    rows, ledger = lib.read_output(output), lib.read_stats(stats)  # one header only
+    numbers = [int(row['epoch']) for row in ledger]
+    assert numbers == list(range(len(numbers))), numbers
+    assert lib.total(ledger, 'measured') == 600000
+    assert {row['epoch'] for row in rows} == {row['epoch'] for row in ledger}
+
+
+def test_append_to_something_else(test):
+    """A file that is none of ours is not written into."""
+    path = test.path('letter.txt')
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write('Dear reader,\n')
+    result = test.run(*SOURCE, '--output', path, '--append').expect_one_line(path)
+    assert result.status in (1, 2), result.describe()
+    with open(path, encoding='utf-8') as stream:
+        assert stream.read() == 'Dear reader,\n', 'changed'
+
+
+def test_same_file_twice(test):
+    path = test.path('one.csv')
+    result = test.run(*SOURCE, '--output', path, '--stats', path)
+    assert result.status in (1, 2), result.describe()
+    result.expect_one_line(path)
+
+
+def test_closed_pipe(test):
+    """The reader goes away: the measuring goes on, and the run ends with 1."""
+    stats = test.path('stats.csv')
+    reading, writing = os.pipe()
+    process = test.start('--synthetic', 'flows=1K,packets=500K,rate=100K,seed=1', '--interval',
+                         '100ms', '--stats', stats, '--output', '-', stdout=writing)
+    os.close(writing)
+    os.read(reading, 100)
+    os.close(reading)
+    result = test.wait(process).expect(1)
+    assert result.error_lines(), 'nothing said'
+    assert lib.total(lib.read_stats(stats), 'measured') == 500000
+
+
+def test_full_device(test):
+    stats = test.path('stats.csv')
+    result = test.run(*SOURCE, '--output', '/dev/full', '--stats', stats, '--force').expect(1)
+    assert any('/dev/full' in line for line in result.error_lines()), result.describe()
+    assert lib.total(lib.read_stats(stats), 'measured') == 200000
+
+
+@lib.alone
+def test_disk_full(test):
+    """A tmpfs of 64 KB: whole rows while there is room, everything measured, status 1."""
+    small, stats = test.path('small'), test.path('stats.csv')
+    os.mkdir(small)
+    mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small],
+                             capture_output=True, check=False)
+    if mounted.returncode != 0:
+        test.skip('a tmpfs needs root')
+    try:
+        output = os.path.join(small, 'output.csv')
+        result = test.run(*SOURCE, '--interval', '50ms', '--output', output, '--stats', stats
+                          ).expect(1)
+        assert any(output in line for line in result.error_lines()), result.describe()
+        rows = lib.read_output(output)
+        assert rows, 'nothing was written before the disk was full'
+        ledger = lib.read_stats(stats)
+        assert lib.total(ledger, 'measured') == 200000
+        # No gap: what was written is the beginning of what there was.
+        expected = test.run(*SOURCE, '--interval', '50ms').expect(0).stdout
+        with open(output, encoding='utf-8') as stream:
+            assert expected.startswith(stream.read()), 'rows are missing in between'
+    finally:
+        subprocess.run(['umount', small], check=True)

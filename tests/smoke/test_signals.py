@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SIGINT and SIGTERM write the open epoch and end well; SIGHUP goes on in new files."""
+
+import os
+import signal
+
+import lib
+
+ENDLESS = 'flows=1K,packets=100G,rate=100K,seed=1'
+
+
+def start_endless(test, interval, *options):
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--synthetic', ENDLESS, '--pace', 'recorded', '--interval', interval,
+                         '--top', '3', '--output', output, '--stats', stats, *options)
+    return process, output, stats
+
+
+def wait_for_lines(test, process, path, count):
+    def there():
+        assert process.running(), process.result.describe()
+        if not os.path.exists(path):
+            return False
+        with open(path, 'rb') as stream:
+            return stream.read().count(b'\n') >= count
+
+    test.until(there, f'{path} has {count} lines')
+
+
+def check_end(test, number):
+    process, output, stats = start_endless(test, '100ms', '--workers', '2')
+    wait_for_lines(test, process, stats, 4)
+    process.signal(number)
+    test.wait(process, 20).expect(0)
+    rows, ledger = lib.read_output(output), lib.read_stats(stats)
+    numbers = [int(row['epoch']) for row in ledger]
+    assert numbers == list(range(len(numbers))), numbers
+    assert {row['epoch'] for row in rows} == {row['epoch'] for row in ledger}
+
+
+def test_sigint(test):
+    check_end(test, signal.SIGINT)
+
+
+def test_sigterm(test):
+    check_end(test, signal.SIGTERM)
+
+
+def test_the_open_epoch_is_written(test):
+    """With one epoch, every row comes from the signal."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process, output, stats = start_endless(test, '0', '--force')
+        wait_for_lines(test, process, stats, 1)
+        before = lib.time.monotonic()
+        test.until(lambda: lib.time.monotonic() > before + 1, 'a second has passed')
+        process.signal(number)
+        test.wait(process, 20).expect(0)
+        ledger = lib.read_stats(stats)
+        assert len(ledger) == 1 and int(ledger[0]['measured']) > 1000, ledger
+        assert len(lib.read_output(output)) == 3
+
+
+def test_signal_while_the_feeder_waits_for_input(test):
+    """Standard input that says nothing more does not hold the end up."""
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(50)])
+    reading, writing = os.pipe()
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--pcap', '-', '--interval', '0', '--output', output, '--stats', stats,
+                         stdin=reading)
+    os.close(reading)
+    try:
+        with open(capture, 'rb') as stream:
+            os.write(writing, stream.read())
+        wait_for_lines(test, process, stats, 1)
+        before = lib.time.monotonic()
+        test.until(lambda: lib.time.monotonic() > before + 1, 'a second has passed')
+        process.signal(signal.SIGTERM)
+        test.wait(process, 20).expect(0)
+    finally:
+        os.close(writing)
+    lib.read_output(output)
+    lib.read_stats(stats)
+
+
+def test_sighup_reopens(test):
+    process, output, stats = start_endless(test, '50ms', '--workers', '2')
+    wait_for_lines(test, process, stats, 4)
+    for path in (output, stats):
+        os.rename(path, path + '.1')
+    process.signal(signal.SIGHUP)
+    wait_for_lines(test, process, stats, 4)
+    process.signal(signal.SIGINT)
+    test.wait(process, 20).expect(0)
+    for path, read in ((output, lib.read_output), (stats, lib.read_stats)):
+        old, new = read(path + '.1'), read(path)  # each with its header
+        numbers = sorted({int(row['epoch']) for row in old + new})
+        assert numbers == list(range(len(numbers))), f'epochs {numbers}'
+        both = {row['epoch'] for row in old} & {row['epoch'] for row in new}
+        assert not both, f'epochs {both} in both files'

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Captures from everywhere: several merged by time, packed, piped; limits and pace."""
+
+import gzip
+import os
+import struct
+import subprocess
+
+import lib
+
+SECOND = 1000000
+START = 1700000000 * SECOND
+
+
+@lib.needs_traces
+def test_standard_input(test):
+    file = 'large/auckland2.pcap.xz'
+    truth = lib.load_truth(test.traces, file)
+    with open(lib.unpack(test, file), 'rb') as stream:
+        rows, stats, _ = test.measure('--pcap', '-', '--interval', '0', '--seed', '1', stdin=stream)
+    lib.check_top(rows, truth, 100)
+    assert stats[0]['offered'] == '31249', stats
+
+
+@lib.needs_traces
+def test_pipe_of_xz(test):
+    file = 'large/mix.pcap.xz'
+    unpacker = subprocess.Popen(['xz', '-dc', os.path.join(test.traces, file)],
+                                stdout=subprocess.PIPE)
+    with unpacker:
+        rows, stats, _ = test.measure('--pcap', '-', '--interval', '0', '--seed', '1',
+                                      stdin=unpacker.stdout)
+    assert stats[0]['offered'] == '268775', stats
+    lib.check_top(rows, lib.load_truth(test.traces, file), 100)
+
+
+def test_gzip(test):
+    plain = lib.write_pcap(test.path('plain.pcap'),
+                           [(START + i, lib.udp_frame(i % 50)) for i in range(5000)])
+    packed = test.path('packed.pcap.gz')
+    with open(plain, 'rb') as stream, gzip.open(packed, 'wb') as into:
+        into.write(stream.read())
+    expected = test.measure('--pcap', plain, '--seed', '1')
+    found = test.measure('--pcap', packed, '--seed', '1')
+    assert found[0] == expected[0] and found[1][0]['offered'] == '5000', found
+
+
+def test_cut_gzip(test):
+    """What was read counts, and the damage is said."""
+    plain = lib.write_pcap(test.path('plain.pcap'),
+                           [(START + i, os.urandom(60)) for i in range(5000)])
+    packed = test.path('cut.pcap.gz')
+    with open(plain, 'rb') as stream:
+        data = gzip.compress(stream.read())
+    with open(packed, 'wb') as stream:
+        stream.write(data[:len(data) // 2])
+    _, stats, result = test.measure('--pcap', packed, status=1)
+    result.expect_one_line('cut.pcap.gz')
+    assert 1000 < lib.total(stats, 'offered') < 4000, stats
+
+
+def test_cut_capture(test):
+    path = lib.write_pcap(test.path('cut.pcap'),
+                          [(START + i, lib.udp_frame(i % 3)) for i in range(100)])
+    with open(path, 'r+b') as stream:
+        stream.truncate(os.path.getsize(path) - 7)
+    for workers in (1, 4):
+        rows, stats, result = test.measure('--pcap', path, '--workers', workers, status=1)
+        result.expect_one_line('cut.pcap')
+        assert stats[0]['offered'] == '99' and len(rows) == 3, stats
+
+
+def test_several_files_merge_by_time(test):
+    everything = [(START + i * 1000, lib.udp_frame(i % 97, 60 + i % 40)) for i in range(9000)]
+    parts = [lib.write_pcap(test.path(f'part{part}.pcap'), everything[part::3])
+             for part in range(3)]
+    whole = lib.write_pcap(test.path('whole.pcap'), everything)
+    options = ('--interval', '1s', '--seed', '1', '--workers', '2')
+    expected = test.measure('--pcap', whole, *options)
+    found = test.measure('--pcap', parts[2], '--pcap', parts[0], '--pcap', parts[1], *options)
+    assert found[0] == expected[0], 'heavy hitters of the parts and of the whole differ'
+    assert [row['offered'] for row in found[1]] == [row['offered'] for row in expected[1]]
+    assert [row['offered'] for row in found[1]] == ['1000'] * 9, found[1]
+
+
+def test_files_of_different_link_types(test):
+    ethernet = lib.write_pcap(test.path('ethernet.pcap'), [(START, lib.udp_frame(1))])
+    raw = test.path('raw.pcap')
+    frame = lib.udp_frame(1)[14:]
+    with open(raw, 'wb') as stream:
+        stream.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
+        stream.write(struct.pack('<IIII', START // SECOND, 0, len(frame), len(frame)) + frame)
+    rows, stats, _ = test.measure('--pcap', ethernet, '--pcap', raw)
+    assert stats[0]['measured'] == '2' and len(rows) == 1 and rows[0]['packets'] == '2', rows
+
+
+def test_one_bad_file_among_several(test):
+    good = lib.write_pcap(test.path('good.pcap'), [(START, lib.udp_frame(1))])
+    output = test.path('output.csv')
+    test.run('--pcap', good, '--pcap', test.path('absent.pcap'), '--output', output
+             ).expect(1).expect_one_line('absent.pcap')
+    assert not os.path.exists(output)
+
+
+def test_snapped_lengths(test):
+    """bytes are of the wire, whatever was captured."""
+    path = test.path('snapped.pcap')
+    with open(path, 'wb') as stream:
+        stream.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 64, 1))
+        for i in range(10):
+            stream.write(struct.pack('<IIII', START // SECOND, i, 60, 1514) + lib.udp_frame(0, 60))
+    rows, stats, _ = test.measure('--pcap', path)
+    assert rows[0]['bytes'] == stats[0]['bytes'] == '15140', rows
+
+
+def test_packet_limit(test):
+    rows, stats, _ = test.measure('--synthetic', 'flows=1K,packets=1M,seed=1', '--packets', '12345',
+                                  '--workers', '2')
+    assert lib.total(stats, 'offered') == lib.total(stats, 'measured') == 12345, stats
+
+
+def test_duration_limit(test):
+    """On a replay the duration is packet time."""
+    path = lib.write_pcap(test.path('long.pcap'),
+                          [(START + i * SECOND, lib.udp_frame(i)) for i in range(100)])
+    _, stats, _ = test.measure('--pcap', path, '--duration', '10s')
+    assert lib.total(stats, 'offered') in (10, 11), stats
+
+
+def test_paced_replay_balances(test):
+    """Paced, a full ring loses packets as a card does: whatever was lost is in the ledger."""
+    for pace in ('200kpps', 'recorded'):
+        _, stats, _ = test.measure(
+            '--synthetic', 'flows=1K,packets=100K,rate=200K,seed=1', '--pace', pace,
+            '--interval', '100ms', '--workers', '2')
+        assert lib.total(stats, 'offered') == 100000, lib.total(stats, 'offered')
+
+
+def test_overload_is_counted(test):
+    """Far more than can be measured: lost packets are missed ones, and widen the bounds."""
+    rows, stats, _ = test.measure('--synthetic', 'flows=1K,zipf=1.2,packets=3M,size=64,seed=1',
+                                  '--pace', '1000Mpps', '--interval', '0', '--workers', '2')
+    assert lib.total(stats, 'offered') == 3000000, stats
+    lost = lib.total(stats, 'nic_missed')
+    assert lib.total(stats, 'measured') == 3000000 - lost
+    for row in rows:
+        assert int(row['packets_high']) - int(row['packets']) >= lost, row
+
+
+def test_net_null_port(test):
+    """A port of DPDK's own, live, ended by --duration."""
+    _, stats, _ = test.measure('--port', 'net_null0', '--eal', '--no-pci', '--duration', '1s',
+                               '--interval', '200ms', '--workers', '1')
+    assert stats and lib.total(stats, 'received') > 0, stats

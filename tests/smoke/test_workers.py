@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Epochs follow packet time: the same ones, with the same packets, whatever --workers is."""
+
+import lib
+
+SAME = ('epoch', 'measurement', 'start', 'end', 'offered', 'received', 'measured', 'filtered',
+        'non_ip', 'malformed', 'bytes', 'distinct_keys')
+
+
+def epochs_by_workers(test, file, interval):
+    """Measures with 1, 2 and 4 workers; returns (heavy hitters, ledger) of one of them."""
+    path = lib.unpack(test, file)
+    first = None
+    for workers in (1, 2, 4):
+        rows, stats, _ = test.measure('--pcap', path, '--interval', interval, '--seed', '3',
+                                      '--workers', workers, '--top', '20')
+        lib.expect_lossless(stats)
+        account = [[row[column] for column in SAME] for row in stats]
+        if first is None:
+            first = rows, stats, account
+            continue
+        for expected, found in zip(first[2], account):
+            assert expected == found, (
+                f'{workers} workers: ' + ', '.join(
+                    f'{column} {b} instead of {a}' for column, a, b in zip(SAME, expected, found)
+                    if a != b) + f' in epoch {expected[0]}')
+        assert len(account) == len(first[2]), f'{workers} workers: {len(account)} epochs'
+        assert {row['epoch'] for row in rows} == {row['epoch'] for row in first[0]}
+    return first[0], first[1]
+
+
+def check_against_oracle(test, file, interval_text, interval):
+    rows, stats = epochs_by_workers(test, file, interval_text)
+    oracle = lib.Oracle(test.traces)
+    split = oracle.epochs(lib.unpack(test, file), interval)
+    assert [row['epoch'] for row in stats] == [str(number) for number in sorted(split)]
+    for row in stats:
+        ledger, truth = oracle.count(split[int(row['epoch'])])
+        for column in ('measured', 'non_ip', 'malformed'):
+            assert int(row[column]) == ledger[column], f'{column}: {row}'
+        assert int(row['bytes']) == sum(size for _, size in truth.values()), row
+        assert abs(int(row['distinct_keys']) - len(truth)) <= max(
+            3, len(truth) * lib.DISTINCT_TOLERANCE), f'{len(truth)} keys: {row}'
+        lib.check_top(lib.in_epoch(rows, row['epoch']), truth, 20)
+
+
+@lib.needs_traces
+def test_auckland2_by_the_second(test):
+    check_against_oracle(test, 'large/auckland2.pcap.xz', '1s', 10**9)
+
+
+@lib.needs_traces
+def test_mix_by_five_seconds(test):
+    check_against_oracle(test, 'large/mix.pcap.xz', '5s', 5 * 10**9)
+
+
+@lib.needs_traces
+def test_mix_by_the_second(test):
+    _, stats = epochs_by_workers(test, 'large/mix.pcap.xz', '1s')
+    assert lib.total(stats, 'measured') == 264658
