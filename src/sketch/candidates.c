@@ -3,12 +3,8 @@
 
 #include "sketch/candidates.h"
 
-/*
- * An unlisted key takes the place of a listed one when its estimate exceeds that one's upper bound
- * by this share. Without it two keys of about the same size would evict each other packet by
- * packet.
- */
-#define HYSTERESIS_SHIFT 2 /* a quarter */
+/* An unlisted key must exceed the smallest upper by this share of it. */
+#define ADMISSION_SHIFT 2 /* a quarter */
 
 static uint32_t buckets_for(uint32_t capacity)
 {
@@ -72,14 +68,16 @@ void candidates_forget(struct candidates *candidates)
 	candidates->forgot = true;
 }
 
-static inline uint32_t bucket_of(const struct candidates *candidates, const struct key_hash *hash)
-{
-	return (uint32_t)(hash->hi >> candidates->bucket_shift);
-}
-
 static inline uint32_t tag_of(const struct key_hash *hash)
 {
 	return (uint32_t)(hash->lo >> 32) | 1; /* 0 says that a way is free */
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 static uint64_t upper_of(
@@ -87,9 +85,8 @@ static uint64_t upper_of(
 {
 	const struct candidate_entry *entry = &bucket->entry[way];
 	uint64_t since = candidates->metric == SKETCH_PACKETS ? entry->packets : entry->bytes;
-	uint64_t upper;
 
-	return __builtin_add_overflow(since, bucket->before[way], &upper) ? UINT64_MAX : upper;
+	return add_saturating(since, bucket->before[way]);
 }
 
 static void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
@@ -120,7 +117,7 @@ static uint64_t counted_before(const struct candidates *candidates, const struct
 static void challenge(struct candidates *candidates, uint32_t b, const struct key_burst *burst,
 	uint32_t i, uint64_t estimate)
 {
-	const struct candidate_bucket *bucket = &candidates->bucket[b];
+	struct candidate_bucket *bucket = &candidates->bucket[b];
 	uint64_t smallest = upper_of(candidates, bucket, 0);
 	uint32_t way = 0;
 
@@ -136,7 +133,8 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 	candidates->turned_away = true;
 	candidates->floor[b] =
 		smallest < candidates->estimate_max ? smallest : candidates->estimate_max - 1;
-	if (estimate > smallest && estimate - smallest > smallest >> HYSTERESIS_SHIFT) {
+	bucket->admission = add_saturating(smallest, smallest >> ADMISSION_SHIFT);
+	if (estimate > bucket->admission) {
 		list_key(candidates, b, way, burst, i,
 			counted_before(candidates, burst, i, estimate));
 		candidates->replacements++;
@@ -149,16 +147,13 @@ static __attribute__((noinline)) void miss(struct candidates *candidates, uint32
 {
 	uint32_t empty = tag_match(candidates->bucket[b].tag, 0);
 
-	/* The floor may have risen since the burst began. */
-	if (estimate <= candidates->floor[b])
-		return;
-	if (empty == 0) {
+	if (empty != 0) {
+		list_key(candidates, b, (uint32_t)__builtin_ctz(empty), burst, i,
+			candidates->forgot ? counted_before(candidates, burst, i, estimate) : 0);
+		candidates->insertions++;
+	} else if (estimate > candidates->bucket[b].admission) {
 		challenge(candidates, b, burst, i, estimate);
-		return;
 	}
-	list_key(candidates, b, (uint32_t)__builtin_ctz(empty), burst, i,
-		candidates->forgot ? counted_before(candidates, burst, i, estimate) : 0);
-	candidates->insertions++;
 }
 
 static inline struct candidate_entry *probe(
@@ -178,18 +173,21 @@ static inline struct candidate_entry *probe(
 void candidates_update(
 	struct candidates *candidates, const struct key_burst *burst, const uint64_t *estimate)
 {
+	const uint64_t *const floor = candidates->floor;
+	struct candidate_bucket *const bucket = candidates->bucket;
+	const uint32_t shift = candidates->bucket_shift, nb_packets = burst->n;
 	uint8_t passed[BURST_MAX];
-	uint32_t n = 0;
+	uint32_t nb_passed = 0;
 
 	/* Written before it is known whether it stays: a branch here would be a coin's toss. */
-	for (uint32_t i = 0; i < burst->n; i++) {
-		passed[n] = (uint8_t)i;
-		n += estimate[i] > candidates->floor[bucket_of(candidates, &burst->hash[i])];
+	for (uint32_t i = 0; i < nb_packets; i++) {
+		passed[nb_passed] = (uint8_t)i;
+		nb_passed += estimate[i] > floor[burst->hash[i].hi >> shift];
 	}
-	for (uint32_t k = 0; k < n; k++) {
+	for (uint32_t k = 0; k < nb_passed; k++) {
 		uint32_t i = passed[k];
-		uint32_t b = bucket_of(candidates, &burst->hash[i]);
-		struct candidate_entry *entry = probe(&candidates->bucket[b], &burst->hash[i]);
+		uint32_t b = (uint32_t)(burst->hash[i].hi >> shift);
+		struct candidate_entry *entry = probe(&bucket[b], &burst->hash[i]);
 
 		if (__builtin_expect(entry != NULL, 1)) {
 			entry->packets++;

@@ -29,6 +29,11 @@
  *     at the start of the burst turn away would be turned away later too. The state is that of
  *     packets which came one by one, wherever bursts were cut.
  *
+ * An unlisted key is admitted to a full bucket when its estimate exceeds the smallest upper by a
+ * quarter, and takes that key's place; without the quarter two keys of about the same size would
+ * evict each other packet by packet. The smallest upper only rises, so an estimate that one scan
+ * turned away needs no other (`admission`).
+ *
  * Bits of the hash: the bucket is the highest bits of hash.hi, the tag the upper half of hash.lo.
  * Rows of a sketch fill the hash from below in lanes or side by side (row_index.h), so at default
  * sizes no row shares a bit with the bucket number, and keys of one bucket meet in a counter no
@@ -56,6 +61,7 @@ struct candidate_bucket {
 	uint32_t tag[TAG_WAYS] __attribute__((aligned(64))); /* 0: the way is free */
 	struct candidate_entry entry[TAG_WAYS];
 	uint64_t before[TAG_WAYS]; /* UINT64_MAX: no bound is known */
+	uint64_t admission;        /* an unlisted key's estimate must exceed it */
 };
 
 struct candidates {

@@ -147,31 +147,48 @@ static inline uint64_t add64(uint64_t a, uint64_t b)
 }
 
 /*
- * Adds packet after packet and notes each one's estimate right after it. Depth, stride and metric
- * are constants where this is instantiated for the usual shape.
+ * Add packet after packet and note each one's estimate right after it. Depth and stride are
+ * constants where these are instantiated for the usual shape.
  */
-static inline __attribute__((always_inline)) void add_burst(const struct count_min *cm,
+static inline __attribute__((always_inline)) void add_packets(const struct count_min *cm,
 	const struct key_burst *burst, uint64_t *estimate, const uint32_t depth,
-	const uint32_t stride, const enum sketch_metric metric)
+	const uint32_t stride)
 {
-	const uint32_t bits = cm->bits;
+	uint32_t *const counters = cm->counters.packets;
+	const uint32_t bits = cm->bits, n = burst->n;
 
-	for (uint32_t i = 0; i < burst->n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t least = UINT32_MAX;
+
+		for (uint32_t row = 0; row < depth; row++) {
+			uint32_t *counter = counters + ((uint64_t)row << bits) +
+					    row_index(&burst->hash[i], row, stride, bits);
+			uint32_t value = *counter + (*counter < UINT32_MAX);
+
+			*counter = value;
+			least = value < least ? value : least;
+		}
+		estimate[i] = least;
+	}
+}
+
+static inline __attribute__((always_inline)) void add_bytes(const struct count_min *cm,
+	const struct key_burst *burst, uint64_t *estimate, const uint32_t depth,
+	const uint32_t stride)
+{
+	uint64_t *const counters = cm->counters.bytes;
+	const uint32_t bits = cm->bits, n = burst->n;
+
+	for (uint32_t i = 0; i < n; i++) {
 		uint64_t least = UINT64_MAX;
 
 		for (uint32_t row = 0; row < depth; row++) {
-			uint64_t cell = ((uint64_t)row << bits) +
-					row_index(&burst->hash[i], row, stride, bits);
-			uint64_t value;
+			uint64_t *counter = counters + ((uint64_t)row << bits) +
+					    row_index(&burst->hash[i], row, stride, bits);
+			uint64_t value = add64(*counter, burst->wire_len[i]);
 
-			if (metric == SKETCH_PACKETS)
-				value = cm->counters.packets[cell] =
-					add32(cm->counters.packets[cell], 1);
-			else
-				value = cm->counters.bytes[cell] =
-					add64(cm->counters.bytes[cell], burst->wire_len[i]);
-			if (value < least)
-				least = value;
+			*counter = value;
+			least = value < least ? value : least;
 		}
 		estimate[i] = least;
 	}
@@ -185,15 +202,14 @@ static void update_separate(struct sketch *sketch, const struct key_burst *burst
 
 	if (sketch->params.metric == SKETCH_PACKETS) {
 		if (depth == ROW_LANE_DEPTH)
-			add_burst(
-				cm, burst, estimate, ROW_LANE_DEPTH, ROW_LANE_BITS, SKETCH_PACKETS);
+			add_packets(cm, burst, estimate, ROW_LANE_DEPTH, ROW_LANE_BITS);
 		else
-			add_burst(cm, burst, estimate, depth, cm->stride, SKETCH_PACKETS);
+			add_packets(cm, burst, estimate, depth, cm->stride);
 	} else {
 		if (depth == ROW_LANE_DEPTH)
-			add_burst(cm, burst, estimate, ROW_LANE_DEPTH, ROW_LANE_BITS, SKETCH_BYTES);
+			add_bytes(cm, burst, estimate, ROW_LANE_DEPTH, ROW_LANE_BITS);
 		else
-			add_burst(cm, burst, estimate, depth, cm->stride, SKETCH_BYTES);
+			add_bytes(cm, burst, estimate, depth, cm->stride);
 	}
 	candidates_update(&cm->candidates, burst, estimate);
 }
