@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/design.h"
+
+#include <stddef.h>
+#include <string.h>
+
+extern const struct design_ops design_rss;
+
+const struct design_ops *const designs[] = {
+	&design_rss,
+	NULL,
+};
+
+const struct design_ops *design_find(const char *name)
+{
+	for (const struct design_ops *const *design = designs; *design != NULL; design++)
+		if (strcmp((*design)->name, name) == 0)
+			return *design;
+	return NULL;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/eal.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "base/log.h"
+#include "rx/port.h"
+
+#define EAL_ARGS_MAX 128
+
+struct eal_args {
+	int n;
+	char *text[EAL_ARGS_MAX + 1];
+};
+
+__attribute__((format(printf, 2, 3))) static void add_arg(
+	struct eal_args *args, const char *format, ...)
+{
+	va_list list;
+
+	if (args->n == EAL_ARGS_MAX)
+		return;
+	va_start(list, format);
+	if (vasprintf(&args->text[args->n], format, list) >= 0)
+		args->n++;
+	va_end(list);
+}
+
+/* Bytes of free hugepages, of every size and node. */
+static size_t free_hugepages(void)
+{
+	DIR *sizes = opendir("/sys/kernel/mm/hugepages");
+	struct dirent *entry;
+	size_t bytes = 0;
+
+	if (sizes == NULL)
+		return 0;
+	while ((entry = readdir(sizes)) != NULL) {
+		char path[384];
+		size_t kilobytes, pages;
+		FILE *file;
+
+		if (sscanf(entry->d_name, "hugepages-%zukB", &kilobytes) != 1)
+			continue;
+		snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/%s/free_hugepages",
+			entry->d_name);
+		file = fopen(path, "re");
+		if (file == NULL)
+			continue;
+		if (fscanf(file, "%zu", &pages) == 1)
+			bytes += pages * kilobytes * 1024;
+		fclose(file);
+	}
+	closedir(sizes);
+	return bytes;
+}
+
+static void add_lcores(struct eal_args *args, const struct plan *plan)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (plan->oversubscribed) {
+		fprintf(out, "(0-%u)@(", plan->nb_lcores - 1);
+		for (uint32_t i = 0; i < plan->nb_cpus; i++)
+			fprintf(out, "%s%u", i == 0 ? "" : ",", plan->cpus[i]);
+		fprintf(out, ")");
+	} else {
+		for (uint32_t i = 0; i < plan->nb_lcores; i++)
+			fprintf(out, "%s%u@%d", i == 0 ? "" : ",", i, plan->lcores[i].cpu);
+	}
+	fclose(out);
+	add_arg(args, "--lcores=%s", text);
+	free(text);
+}
+
+static void add_memory(struct eal_args *args, const struct plan *plan, const struct config *config)
+{
+	/* Pool and rings, their rounding, the long packets' pool, and what drivers take. */
+	size_t megabytes = ((plan->packet_bytes + plan->packet_bytes / 4) >> 20) + 48;
+
+	if (!config->no_huge && free_hugepages() >= megabytes << 20) {
+		add_arg(args, "--in-memory");
+		return;
+	}
+	log_info("ordinary memory: %s",
+		config->no_huge ? "--no-huge" : "too few hugepages are free");
+	add_arg(args, "--no-huge");
+	add_arg(args, "--no-shconf");
+	add_arg(args, "-m");
+	add_arg(args, "%zu", megabytes);
+}
+
+static void add_devices(struct eal_args *args, const struct config *config)
+{
+	bool any = false;
+
+	for (uint32_t p = 0; p < config->nb_port; p++)
+		if (port_is_pci(config->port[p])) {
+			add_arg(args, "--allow=%s", config->port[p]);
+			any = true;
+		}
+	if (!any) {
+		add_arg(args, "--no-pci");
+		add_arg(args, "--iova-mode=va");
+	}
+}
+
+/* The words of --eal, split at spaces. */
+static void add_user_args(struct eal_args *args, const char *text)
+{
+	while (text != NULL && *text != '\0') {
+		size_t length = strcspn(text, " \t");
+
+		if (length > 0)
+			add_arg(args, "%.*s", (int)length, text);
+		text += length + (text[length] != '\0');
+	}
+}
+
+bool eal_start(const struct plan *plan, const struct config *config, char *error)
+{
+	struct eal_args args = {0};
+	char *argv[EAL_ARGS_MAX + 1];
+	int result;
+
+	add_arg(&args, "sketchtap");
+	add_lcores(&args, plan);
+	add_arg(&args, "--main-lcore=0");
+	add_arg(&args, "--file-prefix=sketchtap-%d", (int)getpid());
+	add_arg(&args, "--no-telemetry");
+	add_memory(&args, plan, config);
+	add_devices(&args, config);
+	add_user_args(&args, config->eal);
+
+	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
+	result = rte_eal_init(args.n, argv);
+	if (result < 0)
+		snprintf(error, EAL_ERROR_MAX,
+			"DPDK does not start: %s; --verbose shows what it says, --no-huge does "
+			"without hugepages",
+			rte_strerror(rte_errno));
+	for (int i = 0; i < args.n; i++)
+		free(args.text[i]);
+	return result >= 0;
+}
+
+void eal_stop(void)
+{
+	char *directory = strdup(rte_eal_get_runtime_dir());
+
+	rte_eal_cleanup();
+	if (directory != NULL)
+		rmdir(directory); /* EAL makes it even where it puts nothing into it */
+	free(directory);
+}

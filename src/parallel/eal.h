@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Starts DPDK's environment as the plan wants it. */
+
+#include <stdbool.h>
+
+#include "base/config.h"
+#include "parallel/plan.h"
+
+#define EAL_ERROR_MAX 512
+
+/*
+ * Hugepages where enough are free, else ordinary memory; no file is left behind, and a prefix of
+ * its own lets several runs share the machine. Returns true, or false with one line in
+ * error[EAL_ERROR_MAX]. Once per process.
+ */
+bool eal_start(const struct plan *plan, const struct config *config, char *error);
+void eal_stop(void);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/epoch.h"
+
+void epochs_init(struct epochs *epochs, uint32_t nb_workers)
+{
+	*epochs = (struct epochs){.nb_workers = nb_workers};
+	atomic_init(&epochs->ready, 2);
+	atomic_init(&epochs->end, UINT64_MAX);
+}
+
+bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
+{
+	/* Pairs with the release in epochs_recycle(): the reporter has read the slot's last user.
+	 */
+	return epoch < EPOCH_AHEAD || atomic_load_explicit(&epochs->ready, memory_order_acquire) >=
+					      epoch - EPOCH_AHEAD + 3;
+}
+
+void epochs_open(struct epochs *epochs, uint64_t epoch)
+{
+	/* Pairs with the acquire of whoever reads `open`: info slots and filled rings come first.
+	 */
+	atomic_store_explicit(&epochs->open, epoch, memory_order_release);
+}
+
+void epochs_end(struct epochs *epochs, uint64_t epoch)
+{
+	/* Ordered before `open` by the release in epochs_open(). */
+	atomic_store_explicit(&epochs->end, epoch, memory_order_relaxed);
+	epochs_open(epochs, epoch);
+}
+
+bool epochs_is_end(const struct epochs *epochs, uint64_t open)
+{
+	/* Ordered by the acquire that read `open`; an older `open` never equals the end. */
+	return atomic_load_explicit(&epochs->end, memory_order_relaxed) == open;
+}
+
+void epochs_enter(struct epochs *epochs, uint32_t worker, uint64_t epoch)
+{
+	/* Pairs with the acquire in epochs_is_closed(): the worker's last counts come first. */
+	atomic_store_explicit(&epochs->worker[worker].at, epoch, memory_order_release);
+}
+
+bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch)
+{
+	/* Pairs with the release in epochs_recycle(): the zeroes come first. */
+	return epoch < atomic_load_explicit(&epochs->ready, memory_order_acquire);
+}
+
+bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch)
+{
+	for (uint32_t w = 0; w < epochs->nb_workers; w++)
+		/* Pairs with the release in epochs_enter(). */
+		if (atomic_load_explicit(&epochs->worker[w].at, memory_order_acquire) <= epoch)
+			return false;
+	return true;
+}
+
+void epochs_recycle(struct epochs *epochs, uint64_t epoch)
+{
+	/* Pairs with the acquires in epochs_is_ready() and epochs_may_open(). */
+	atomic_store_explicit(&epochs->ready, epoch + 3, memory_order_release);
+}

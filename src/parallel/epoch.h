@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * How an epoch ends without losing a packet, counting one twice, or stopping a worker.
+ *
+ * Epochs that hold packets are numbered by a dense sequence, 0, 1, 2, ... (their printed numbers
+ * may skip silent ones). Every worker owns two generations of counters and sketches; epoch s uses
+ * generation s & 1. Three counters say who may touch what:
+ *
+ *   open          the newest epoch. Written by the one who tells the time: the feeder on a replay,
+ *                 the reporter on a port.
+ *   worker[w]     the epoch that worker w counts into. Written by worker w alone. Being at s says:
+ *                 "I shall not touch any epoch before s again".
+ *   ready         epochs below it have a clean generation. Written by the reporter alone.
+ *
+ * Invariant: worker w touches generation s & 1 only while worker[w] == s and s < ready; the
+ * reporter touches it only when worker[w] > s for every w, and before it raises ready to s + 3. So
+ * the two never meet, and a worker is at most one epoch ahead of the one being merged.
+ *
+ * On a replay every packet carries the epoch it belongs to, and rings keep their order, so a worker
+ * learns of a new epoch from the first packet of it. A queue that stays silent learns from `open`:
+ * the feeder raises it only after every packet of the older epochs is in its ring, so a worker that
+ * read `open` first and then found its ring empty has seen all of them. On a port a worker reads
+ * `open` before each poll, and what it polls afterwards belongs to that epoch.
+ */
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+
+/* Epochs that the feeder may open before the reporter is done with the oldest one. */
+#define EPOCH_AHEAD 64
+
+/*
+ * What is known of an epoch beside the workers' counters. Slot s % EPOCH_AHEAD is written by the
+ * one who raises `open`, before it raises it beyond s; the reporter reads it after that.
+ */
+struct epoch_info {
+	uint64_t number;        /* as printed, before --append's offset */
+	int64_t start, end;     /* ns since 1970-01-01 UTC, half open */
+	uint64_t fed;           /* packets that the feeder took from its source */
+	uint64_t dropped;       /* of these, packets that a paced replay found no room for */
+	uint32_t largest_frame; /* bytes on the wire, over the fed packets */
+};
+
+struct epochs {
+	alignas(64) _Atomic uint64_t open;
+	_Atomic uint64_t end; /* the epoch after the last one; UINT64_MAX until it is known */
+	alignas(64) _Atomic uint64_t ready;
+	alignas(64) struct epoch_info info[EPOCH_AHEAD];
+	uint32_t nb_workers;
+	struct {
+		alignas(64) _Atomic uint64_t at;
+	} worker[CONFIG_WORKERS_MAX];
+};
+
+/* Everybody at epoch 0, both generations clean. */
+void epochs_init(struct epochs *epochs, uint32_t nb_workers);
+
+static inline struct epoch_info *epochs_info(struct epochs *epochs, uint64_t epoch)
+{
+	return &epochs->info[epoch % EPOCH_AHEAD];
+}
+
+/* The one who tells the time: true when the info slot of `epoch` may be written. */
+bool epochs_may_open(const struct epochs *epochs, uint64_t epoch);
+/* The one who tells the time: all packets before `epoch` are where workers find them. */
+void epochs_open(struct epochs *epochs, uint64_t epoch);
+/* As epochs_open() with the epoch after the last one: workers stop there. */
+void epochs_end(struct epochs *epochs, uint64_t epoch);
+/* True where `open`, as it was read, is the end. */
+bool epochs_is_end(const struct epochs *epochs, uint64_t open);
+
+/* Worker w is done with every epoch before `epoch`. The next call says whether it may count into
+ * it. */
+void epochs_enter(struct epochs *epochs, uint32_t worker, uint64_t epoch);
+bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch);
+
+/* The reporter: true when no worker will touch `epoch` again, so that it may be merged. */
+bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch);
+/* The reporter: the generation of `epoch` is clean; epoch + 2 may use it. */
+void epochs_recycle(struct epochs *epochs, uint64_t epoch);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Everything that a run is made of, put together from the plan: packet source, workers with their
+ * sketches, epochs. It starts and stops them; the reporter (report/reporter.h) reads what they
+ * count.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/hash.h"
+#include "parallel/design.h"
+#include "parallel/epoch.h"
+#include "parallel/plan.h"
+#include "parallel/worker.h"
+#include "rx/feeder.h"
+#include "rx/port.h"
+#include "rx/source.h"
+
+#define RUN_ERROR_MAX 512
+
+struct run {
+	const struct config *config;
+	const struct plan *plan;
+	const struct design_ops *design;
+	struct hash_key hash_key;
+	struct epochs *epochs;
+	struct feeder *feeder;    /* on a replay, else NULL */
+	uint32_t nb_ports;        /* live ones; 0 on a replay */
+	struct port *ports;       /* [nb_ports], probed by the caller */
+	struct rte_mempool *pool; /* of the live ports */
+	uint32_t nb_workers;
+	struct worker *workers[CONFIG_WORKERS_MAX];
+};
+
+/*
+ * Puts a run together; nothing moves yet. EAL must be up with the plan's lcores. `source` is read
+ * on a replay; `ports` are probed ones otherwise. Returns NULL with one line in
+ * error[RUN_ERROR_MAX].
+ */
+struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *ports, uint32_t nb_ports, char *error);
+
+/* Starts the workers, then the feeder. */
+void run_start(struct run *run);
+/* Ends the replay, or silences the ports; the reporter ends the epochs. */
+void run_stop(struct run *run);
+/* True when no lcore of the run works any more. */
+bool run_finished(const struct run *run);
+/* Waits for the lcores. */
+void run_join(struct run *run);
+/* Frees all but source and probed ports, which it stops. */
+void run_destroy(struct run *run);
+
+/* Clears what a closed epoch left, so that epoch + 2 may use it (the reporter). */
+void run_recycle(struct run *run, uint64_t epoch);
