@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/send.h"
+
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_pause.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "rx/capture_writer.h"
+#include "rx/pacer.h"
+
+#define SEND_BURST 32
+
+static bool wanted(const struct config *config, uint64_t sent, int64_t first, int64_t now)
+{
+	if (config->packets > 0 && sent >= config->packets)
+		return false;
+	return config->duration == 0 || (uint64_t)(now - first) < config->duration;
+}
+
+int send_to_file(const struct config *config, struct source *source)
+{
+	struct capture_writer *writer;
+	struct source_packet packet;
+	char error[SOURCE_ERROR_MAX];
+	uint64_t written = 0;
+	int64_t first = 0;
+	int result = 0;
+
+	switch (capture_writer_open(&writer, config->output, config->force, error)) {
+	case CAPTURE_WRITER_OK: break;
+	case CAPTURE_WRITER_EXISTS: log_error("%s", error); return 2;
+	case CAPTURE_WRITER_FAILED: log_error("%s", error); return 1;
+	}
+	while (!signals_stop_requested() && source->next(source, &packet) > 0) {
+		if (written == 0)
+			first = packet.time;
+		if (!wanted(config, written, first, packet.time))
+			break;
+		result = capture_writer_write(writer, &packet, error);
+		if (result < 0)
+			break;
+		written++;
+	}
+	if (result < 0) {
+		log_error("%s", error);
+		capture_writer_close(writer, error);
+		return 1;
+	}
+	if (capture_writer_close(writer, error) < 0) {
+		log_error("%s", error);
+		return 1;
+	}
+	return 0;
+}
+
+struct sender {
+	const struct config *config;
+	struct source *source;
+	struct rte_mempool *pool;
+	struct pacer pacer;
+	uint64_t sent, bytes;
+	uint32_t n;
+	struct rte_mbuf *burst[SEND_BURST];
+	uint16_t port;
+};
+
+static void send_burst(struct sender *sender)
+{
+	uint32_t done = 0;
+
+	while (done < sender->n && !signals_stop_requested()) {
+		done += rte_eth_tx_burst(
+			sender->port, 0, &sender->burst[done], (uint16_t)(sender->n - done));
+		if (done < sender->n)
+			rte_pause();
+	}
+	rte_pktmbuf_free_bulk(&sender->burst[done], sender->n - done);
+	sender->n = 0;
+}
+
+static void wait_until_due(struct sender *sender, const struct source_packet *packet)
+{
+	uint64_t cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
+
+	if (cycles > 0)
+		send_burst(sender);
+	while (cycles > 0 && !signals_stop_requested()) {
+		if (!pacer_nap(cycles))
+			rte_pause();
+		cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
+	}
+}
+
+static bool add_packet(struct sender *sender, const struct source_packet *packet)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(sender->pool);
+	char *data;
+
+	/* The driver gives mbufs back as it sends. */
+	while (mbuf == NULL && !signals_stop_requested()) {
+		send_burst(sender);
+		mbuf = rte_pktmbuf_alloc(sender->pool);
+	}
+	if (mbuf == NULL)
+		return false;
+	data = rte_pktmbuf_append(mbuf, (uint16_t)packet->captured);
+	memcpy(data, packet->data, packet->captured);
+	sender->burst[sender->n++] = mbuf;
+	sender->sent++;
+	sender->bytes += packet->captured;
+	if (sender->n == SEND_BURST)
+		send_burst(sender);
+	return true;
+}
+
+static void send_all(struct sender *sender)
+{
+	struct source_packet packet;
+
+	while (!signals_stop_requested() && sender->source->next(sender->source, &packet) > 0) {
+		if (sender->sent == 0)
+			sender->pacer = (struct pacer){
+				.pace = sender->config->pace,
+				.rate = sender->config->pace_rate,
+				.start_tsc = rte_rdtsc(),
+				.first_time = packet.time,
+			};
+		if (!wanted(sender->config, sender->sent, sender->pacer.first_time, packet.time))
+			break;
+		wait_until_due(sender, &packet);
+		if (!add_packet(sender, &packet))
+			break;
+	}
+	send_burst(sender);
+}
+
+int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *port)
+{
+	struct sender sender = {.config = config, .source = source, .port = port->id};
+	char warning[PORT_ERROR_MAX], error[PORT_ERROR_MAX];
+	int status = 1;
+
+	sender.pool = rte_pktmbuf_pool_create(
+		"sender", plan->mbufs, 256, 0, (uint16_t)plan->mbuf_room, plan->port_node);
+	if (sender.pool == NULL) {
+		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", plan->mbufs,
+			plan->mbuf_room, rte_strerror(rte_errno));
+	} else if (!port_start(port, 0, plan->descriptors, sender.pool, warning, error)) {
+		log_error("%s", error);
+	} else {
+		send_all(&sender);
+		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender.sent,
+			(unsigned long long)sender.bytes);
+		status = 0;
+	}
+	port_stop(port);
+	rte_mempool_free(sender.pool);
+	return status;
+}
