@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/reporter.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "parallel/memory.h"
+#include "report/merge.h"
+#include "report/rank.h"
+
+#define SECOND_NS 1000000000ULL
+
+/* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
+#define NAP_NS     100000
+/* A live epoch that closes no later than this ends, on paper, on its boundary. */
+#define ON_TIME_NS 1000000
+
+struct reporter {
+	struct reporter_params params;
+	struct run *run;
+	struct merger *mergers[CONFIG_MEASUREMENTS_MAX];
+	uint64_t epoch; /* the oldest that is not reported */
+	bool stopping;
+	struct reporter_result result;
+
+	/* Live ports: the clock and the devices' counters at the last close. */
+	uint64_t open;
+	int64_t started, boundary; /* ns since 1970-01-01 UTC */
+	struct port_losses last[CONFIG_LIST_MAX];
+	uint64_t received; /* of all reported epochs */
+};
+
+static int64_t clock_now(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
+}
+
+static uint64_t cycles_to_ns(uint64_t cycles)
+{
+	return (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
+}
+
+/* --- the clock of live ports --- */
+
+static int64_t next_boundary(int64_t now, int64_t interval)
+{
+	return now - now % interval + interval;
+}
+
+static void start_clock(struct reporter *reporter)
+{
+	int64_t interval = (int64_t)reporter->run->config->interval;
+
+	reporter->started = clock_now(CLOCK_REALTIME);
+	reporter->boundary = interval > 0 ? next_boundary(reporter->started, interval) : INT64_MAX;
+	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = reporter->started};
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
+		port_losses(&reporter->run->ports[p], &reporter->last[p]);
+}
+
+static bool limits_reached(const struct reporter *reporter, int64_t now)
+{
+	const struct config *config = reporter->run->config;
+	uint64_t received = 0;
+
+	if (config->duration > 0 && now - reporter->started >= (int64_t)config->duration)
+		return true;
+	if (config->packets == 0)
+		return false;
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++) {
+		struct port_losses losses;
+
+		if (port_losses(&reporter->run->ports[p], &losses))
+			received += losses.received;
+	}
+	return received >= config->packets;
+}
+
+/* Closes the open live epoch when its time has come and the next generation is clean. */
+static void tell_time(struct reporter *reporter)
+{
+	struct epochs *epochs = reporter->run->epochs;
+	int64_t interval = (int64_t)reporter->run->config->interval;
+	int64_t now = clock_now(CLOCK_REALTIME);
+	struct epoch_info *info = epochs_info(epochs, reporter->open);
+	struct epoch_info next;
+
+	if (!reporter->stopping && limits_reached(reporter, now)) {
+		reporter->stopping = true;
+		run_stop(reporter->run);
+	}
+	if (reporter->stopping) {
+		info->end = now;
+		epochs_end(epochs, ++reporter->open);
+		return;
+	}
+	if (now < reporter->boundary || !epochs_is_ready(epochs, reporter->open + 1) ||
+		!epochs_may_open(epochs, reporter->open + 1))
+		return;
+	info->end = now - reporter->boundary < ON_TIME_NS ? reporter->boundary : now;
+	reporter->boundary = next_boundary(now, interval);
+	next = (struct epoch_info){
+		.start = info->end,
+		.number = (uint64_t)((reporter->boundary - interval) / interval -
+				     reporter->started / interval),
+	};
+	*epochs_info(epochs, reporter->open + 1) = next;
+	epochs_open(epochs, ++reporter->open);
+}
+
+/* --- the ledger --- */
+
+static void add_device_losses(struct reporter *reporter, struct ledger *ledger)
+{
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++) {
+		const struct port *port = &reporter->run->ports[p];
+		struct port_losses now, *last = &reporter->last[p];
+
+		if (!port_losses(port, &now))
+			continue;
+		ledger->nic_missed += now.missed - last->missed;
+		ledger->nic_errors += now.errors - last->errors;
+		ledger->no_mbuf += now.no_mbuf - last->no_mbuf;
+		*last = now;
+		if (port->largest_frame > ledger->largest_frame)
+			ledger->largest_frame = port->largest_frame;
+	}
+}
+
+/* What the devices say they gave us, against what we took, when all queues are empty. */
+static uint64_t device_difference(const struct reporter *reporter)
+{
+	uint64_t device = 0;
+
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
+		device += reporter->last[p].received;
+	return device > reporter->received ? device - reporter->received
+					   : reporter->received - device;
+}
+
+static struct ledger make_ledger(
+	struct reporter *reporter, uint64_t epoch, const struct epoch_info *info, bool last)
+{
+	struct run *run = reporter->run;
+	struct ledger ledger = {
+		.nic_missed = info->dropped,
+		.largest_frame = info->largest_frame,
+		.smallest_frame = UINT32_MAX,
+	};
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct generation *generation = worker_generation(run->workers[w], epoch);
+		const struct parse_counts *counts = &generation->counts;
+
+		ledger.received += generation->received;
+		ledger.measured += generation->measured;
+		for (uint32_t v = 0; v < PARSE_VERDICT_COUNT; v++)
+			if (parse_verdicts[v].class == PARSE_CLASS_NON_IP)
+				ledger.non_ip += counts->verdicts[v];
+			else if (parse_verdicts[v].class == PARSE_CLASS_MALFORMED)
+				ledger.malformed += counts->verdicts[v];
+		ledger.bytes += counts->bytes;
+		if (counts->largest_frame > ledger.largest_frame)
+			ledger.largest_frame = counts->largest_frame;
+		if (counts->smallest_frame < ledger.smallest_frame)
+			ledger.smallest_frame = counts->smallest_frame;
+		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
+		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
+		ledger.free_ns += cycles_to_ns(generation->free_cycles);
+	}
+	add_device_losses(reporter, &ledger);
+	reporter->received += ledger.received;
+	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
+	if (run->feeder != NULL)
+		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
+								: ledger.offered - info->fed;
+	else if (last)
+		ledger.unaccounted = device_difference(reporter);
+	return ledger;
+}
+
+/* --- an epoch's report --- */
+
+static bool losses_known(const struct run *run)
+{
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		if (!run->ports[p].driver->counts_losses)
+			return false;
+	return true;
+}
+
+static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32_t m,
+	const struct ledger *ledger, struct report_measurement *out)
+{
+	struct run *run = reporter->run;
+	const struct plan_measurement *planned = &run->plan->measurements[m];
+	struct sketch *parts[CONFIG_WORKERS_MAX];
+	struct hyperloglog *distinct[CONFIG_WORKERS_MAX];
+	struct merge_input input = {
+		.parts = parts,
+		.distinct = distinct,
+		.nb_parts = run->nb_workers,
+		.ledger = ledger,
+		.loss_known = losses_known(run),
+		.confidence = planned->config->confidence,
+	};
+	struct rank_limits limits = {
+		.top = planned->config->top,
+		.threshold = planned->config->threshold,
+	};
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		struct generation *generation = worker_generation(run->workers[w], epoch);
+
+		parts[w] = generation->instances[m].sketch;
+		distinct[w] = generation->instances[m].distinct;
+	}
+	out->name = planned->config->name;
+	out->rule = planned->config->key;
+	out->sketch = planned->ops->name;
+	return merger_collect(reporter->mergers[m], &input) == 0 &&
+	       rank_flows(reporter->mergers[m], &limits, out) == 0;
+}
+
+/* Reports an epoch that no worker touches any more, and gives its generation back. */
+static void close_epoch(struct reporter *reporter)
+{
+	struct run *run = reporter->run;
+	struct epoch_info info = *epochs_info(run->epochs, reporter->epoch);
+	uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_relaxed);
+	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
+	struct ledger ledger = make_ledger(reporter, reporter->epoch, &info, last);
+	struct report_epoch *report = NULL;
+	bool complete = true;
+
+	reporter->result.offered += ledger.offered;
+	reporter->result.unaccounted += ledger.unaccounted;
+	if (ledger.offered > 0 || ledger.unaccounted > 0) {
+		reporter->result.epochs++;
+		report = report_epoch_alloc(run->plan->nb_measurements);
+		complete = report != NULL;
+	}
+	if (report != NULL) {
+		report->number = reporter->params.first_epoch + info.number;
+		report->start = info.start;
+		report->end = info.end;
+		report->ledger = ledger;
+		report->design = run->plan->design;
+		report->sharing = run->plan->sharing;
+		report->workers = run->nb_workers;
+		for (uint32_t m = 0; m < run->plan->nb_measurements; m++)
+			complete &= report_measurement(
+				reporter, reporter->epoch, m, &ledger, &report->measurements[m]);
+		writer_push(reporter->params.writer, report, run->feeder != NULL);
+	}
+	if (!complete) {
+		reporter->result.out_of_memory = true;
+		log_error("no memory to report epoch %llu",
+			(unsigned long long)(reporter->params.first_epoch + info.number));
+	}
+	run_recycle(run, reporter->epoch++);
+}
+
+static void show_progress(struct reporter *reporter)
+{
+	struct feeder_progress fed;
+
+	if (reporter->run->feeder == NULL)
+		return;
+	fed = feeder_progress(reporter->run->feeder);
+	progress_update(reporter->params.progress, fed.share, fed.packets, fed.bytes,
+		(uint64_t)clock_now(CLOCK_MONOTONIC));
+}
+
+static void obey_signals(struct reporter *reporter)
+{
+	if (signals_take_reopen())
+		writer_reopen(reporter->params.writer);
+	if (!signals_stop_requested())
+		return;
+	if (!reporter->stopping)
+		run_stop(reporter->run);
+	else if (reporter->run->feeder != NULL)
+		feeder_interrupt(reporter->run->feeder);
+	reporter->stopping = true;
+}
+
+struct reporter_result reporter_run(const struct reporter_params *params)
+{
+	struct reporter *reporter = calloc(1, sizeof(*reporter));
+	struct run *run = params->run;
+	struct reporter_result result = {.out_of_memory = true};
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	bool ready = reporter != NULL;
+
+	for (uint32_t m = 0; ready && m < run->plan->nb_measurements; m++) {
+		struct sketch_params shape = run->plan->measurements[m].params;
+
+		shape.allocator = memory_on_node(PLAN_NODE_ANY);
+		reporter->mergers[m] = merger_create(run->plan->measurements[m].ops, &shape);
+		ready = reporter->mergers[m] != NULL;
+	}
+	if (ready) {
+		bool live = run->feeder == NULL;
+
+		reporter->params = *params;
+		reporter->run = run;
+		if (live)
+			start_clock(reporter);
+		run_start(run);
+		for (;;) {
+			/* Pairs with the release of whoever tells the time: the end comes first. */
+			uint64_t open =
+				atomic_load_explicit(&run->epochs->open, memory_order_acquire);
+			bool ended = epochs_is_end(run->epochs, open);
+
+			obey_signals(reporter);
+			if (live && !ended)
+				tell_time(reporter);
+			if (reporter->epoch < open &&
+				epochs_is_closed(run->epochs, reporter->epoch)) {
+				close_epoch(reporter);
+				continue;
+			}
+			if (ended && reporter->epoch == open && run_finished(run))
+				break;
+			show_progress(reporter);
+			nanosleep(&nap, NULL);
+		}
+		run_join(run);
+		progress_clear(params->progress);
+		result = reporter->result;
+	}
+	for (uint32_t m = 0; reporter != NULL && m < run->plan->nb_measurements; m++)
+		if (reporter->mergers[m] != NULL)
+			merger_destroy(reporter->mergers[m]);
+	free(reporter);
+	return result;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The reporter lcore: tells the time on live ports, closes epochs, merges and ranks what the
+ * workers counted, balances the ledger, and hands the result to the writer. It sleeps between; it
+ * is never on the packet path.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "parallel/run.h"
+#include "report/progress.h"
+#include "report/writer.h"
+
+struct reporter_params {
+	struct run *run;
+	struct writer *writer;
+	struct progress *progress;
+	uint64_t first_epoch; /* the number that the first epoch gets */
+};
+
+struct reporter_result {
+	uint64_t epochs;      /* that had packets */
+	uint64_t offered;     /* packets */
+	uint64_t unaccounted; /* packets that are in no column */
+	bool out_of_memory;   /* an epoch could not be reported */
+};
+
+/* Runs from run_start() until the last epoch is handed over. */
+struct reporter_result reporter_run(const struct reporter_params *params);
