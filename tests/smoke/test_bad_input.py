@@ -69,7 +69,7 @@ MISTAKES = {
                                       '/proc/sketchtap.csv'),
     'output is a directory': (MACHINE, (*SOURCE, '--output', '/usr', '--force'), '/usr'),
     'sketch larger than the machine': (MACHINE, (*SOURCE, '--width', '4294967296'), None),
-    'more lcores than there are': (MACHINE, (*SOURCE, '--lcores', '4000-4003'), '--lcores'),
+    'more lcores than there are': (MACHINE, (*SOURCE, '--lcores', '900-903'), '--lcores'),
 }
 
 # name: (text of the configuration, line of the mistake, what the message must mention)

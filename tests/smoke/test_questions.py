@@ -54,7 +54,7 @@ def test_top_and_threshold(test):
 def test_memory(test):
     """--memory takes the largest sketch that fits."""
     truth = lib.load_truth(test.traces, AUCKLAND)
-    for size in ('256KB', '4MB', '5MB'):
+    for size in ('1MB', '4MB', '5MB'):
         rows, _, _ = measure(test, '--memory', size)
         lib.check_bounds(rows, truth)
         assert len(rows) == 100, len(rows)
