@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The key rule on packets made by hand, one per corner, and what must hold for any bytes at all:
+ * nothing outside the packet is read (the copies below have exactly its size, so ASan sees a byte
+ * too many), the first `need` bytes decide, and bursts say what parse_packet() says.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "rx/meta.h"
+#include "rx/parse.h"
+#include "rx/parse_burst.h"
+
+#define PACKET_MAX 512
+
+#define MACS "020000000001 020000000002 "
+#define ETH4 MACS "0800 "
+#define ETH6 MACS "86dd "
+
+/* 192.0.2.1 to 198.51.100.2 */
+#define IP4_FULL(version_ihl, fragment, proto)                                                     \
+	version_ihl "00 ffff 0000 " fragment " 40" proto " 0000 c0000201 c6336402 "
+#define IP4(proto) IP4_FULL("45", "0000", proto)
+#define OPTIONS16  "01010101 01010101 01010101 01010101 "
+#define OPTIONS40  OPTIONS16 OPTIONS16 "01010101 01010101 "
+
+/* 2001:db8::1 to 2001:db8::2 */
+#define IP6_FULL(version, next)                                                                    \
+	version "0000000 ffff " next "40 20010db8000000000000000000000001 "                        \
+		"20010db8000000000000000000000002 "
+#define IP6(next) IP6_FULL("6", next)
+
+#define PORTS "c000 01bb " /* 49152 to 443 */
+#define TCP   "06"
+#define UDP   "11"
+#define SCTP  "84"
+
+/* IPv6 extension headers: next header, length, rest. Hop-by-hop 0, routing 2b, fragment 2c ... */
+#define EXT8(next)              next "00 000000000000 "
+#define EXT16(next)             next "01 000000000000 0000000000000000 "
+#define AH12(next)              next "01 0000 00000001 00000001 "
+#define FRAGMENT6(next, offset) next "00 " offset " 00000001 "
+
+#define MPLS(bottom) "00064" bottom "40 "
+
+struct packet_row {
+	const char *name;
+	enum link_type link;
+	const char *hex;
+	enum parse_verdict verdict;
+	uint32_t need;
+	/* where the verdict names a key */
+	uint8_t proto;
+	bool ports; /* PORTS, else 0 */
+	bool fragment;
+};
+
+static const struct packet_row rows[] = {
+	/* Ethernet and IPv4 */
+	{"TCP", LINK_ETHERNET, ETH4 IP4(TCP) PORTS "00000000", PARSE_IPV4, 38, 6, true, false},
+	{"UDP", LINK_ETHERNET, ETH4 IP4(UDP) PORTS, PARSE_IPV4, 38, 17, true, false},
+	{"SCTP", LINK_ETHERNET, ETH4 IP4(SCTP) PORTS, PARSE_IPV4, 38, 132, true, false},
+	{"ICMP has no ports", LINK_ETHERNET, ETH4 IP4("01") "0800f7ff 00000000", PARSE_IPV4, 34, 1,
+		false, false},
+	{"DCCP has none either", LINK_ETHERNET, ETH4 IP4("21") PORTS, PARSE_IPV4, 34, 33, false,
+		false},
+	{"4 in 4 is not entered", LINK_ETHERNET, ETH4 IP4("04") IP4(UDP) PORTS, PARSE_IPV4, 34, 4,
+		false, false},
+	{"ports cut: 3 bytes", LINK_ETHERNET, ETH4 IP4(TCP) "c00001", PARSE_IPV4, 34, 6, false,
+		false},
+	{"ports cut: 0 bytes", LINK_ETHERNET, ETH4 IP4(UDP), PARSE_IPV4, 34, 17, false, false},
+	{"first fragment", LINK_ETHERNET, ETH4 IP4_FULL("45", "2000", UDP) PORTS, PARSE_IPV4, 38,
+		17, true, true},
+	{"middle fragment", LINK_ETHERNET, ETH4 IP4_FULL("45", "2001", UDP) PORTS, PARSE_IPV4, 34,
+		17, false, true},
+	{"last fragment", LINK_ETHERNET, ETH4 IP4_FULL("45", "1fff", TCP) PORTS, PARSE_IPV4, 34, 6,
+		false, true},
+	{"fragment at 256 x 8", LINK_ETHERNET, ETH4 IP4_FULL("45", "0100", TCP) PORTS, PARSE_IPV4,
+		34, 6, false, true},
+	{"don't fragment", LINK_ETHERNET, ETH4 IP4_FULL("45", "4000", TCP) PORTS, PARSE_IPV4, 38, 6,
+		true, false},
+	{"reserved bit", LINK_ETHERNET, ETH4 IP4_FULL("45", "8000", TCP) PORTS, PARSE_IPV4, 38, 6,
+		true, false},
+	{"options", LINK_ETHERNET, ETH4 IP4_FULL("46", "0000", TCP) "01010101" PORTS, PARSE_IPV4,
+		42, 6, true, false},
+	{"all options", LINK_ETHERNET, ETH4 IP4_FULL("4f", "0000", UDP) OPTIONS40 PORTS, PARSE_IPV4,
+		78, 17, true, false},
+	{"options, ports cut", LINK_ETHERNET, ETH4 IP4_FULL("46", "0000", TCP) "01010101 c000",
+		PARSE_IPV4, 38, 6, false, false},
+	{"options cut", LINK_ETHERNET, ETH4 IP4_FULL("46", "0000", TCP) "010101", PARSE_BAD_IHL, 34,
+		0, false, false},
+	{"IHL 4", LINK_ETHERNET, ETH4 IP4_FULL("44", "0000", TCP) PORTS, PARSE_BAD_IHL, 34, 0,
+		false, false},
+	{"IHL 0", LINK_ETHERNET, ETH4 IP4_FULL("40", "0000", TCP) PORTS, PARSE_BAD_IHL, 34, 0,
+		false, false},
+	{"version 6 as IPv4", LINK_ETHERNET, ETH4 IP4_FULL("65", "0000", TCP) PORTS,
+		PARSE_BAD_VERSION, 34, 0, false, false},
+	{"IPv4 cut: 19 bytes", LINK_ETHERNET, ETH4 "450000280000000040060000c0000201c63364",
+		PARSE_CUT_IP, 14, 0, false, false},
+	{"IPv4 cut: no byte", LINK_ETHERNET, ETH4, PARSE_CUT_IP, 14, 0, false, false},
+	/* Ethernet and what it carries */
+	{"empty", LINK_ETHERNET, "", PARSE_CUT_LINK, 0, 0, false, false},
+	{"Ethernet cut", LINK_ETHERNET, MACS "08", PARSE_CUT_LINK, 0, 0, false, false},
+	{"ARP", LINK_ETHERNET, MACS "0806 0001", PARSE_NON_IP, 14, 0, false, false},
+	{"LLC", LINK_ETHERNET, MACS "0026 424203", PARSE_NON_IP, 14, 0, false, false},
+	{"PPPoE", LINK_ETHERNET, MACS "8864 11000001 0016 0021" IP4(TCP) PORTS, PARSE_NON_IP, 14, 0,
+		false, false},
+	{"VLAN", LINK_ETHERNET, MACS "8100 0001 0800" IP4(TCP) PORTS, PARSE_IPV4, 42, 6, true,
+		false},
+	{"four tags", LINK_ETHERNET,
+		MACS "88a8 0001 8100 0002 9100 0003 9200 0004 0800" IP4(TCP) PORTS, PARSE_IPV4, 54,
+		6, true, false},
+	{"VLAN and IPv6", LINK_ETHERNET, MACS "8100 0001 86dd" IP6(UDP) PORTS, PARSE_IPV6, 62, 17,
+		true, false},
+	{"VLAN and ARP", LINK_ETHERNET, MACS "8100 0001 0806", PARSE_NON_IP, 18, 0, false, false},
+	{"VLAN cut", LINK_ETHERNET, MACS "8100 0001 08", PARSE_CUT_LINK, 14, 0, false, false},
+	{"second tag cut", LINK_ETHERNET, MACS "88a8 0001 8100 0002", PARSE_CUT_LINK, 18, 0, false,
+		false},
+	/* MPLS */
+	{"MPLS", LINK_ETHERNET, MACS "8847" MPLS("1") IP4(TCP) PORTS, PARSE_IPV4, 42, 6, true,
+		false},
+	{"MPLS multicast, three labels", LINK_ETHERNET,
+		MACS "8848" MPLS("0") MPLS("0") MPLS("1") IP6(TCP) PORTS, PARSE_IPV6, 70, 6, true,
+		false},
+	{"VLAN and MPLS", LINK_ETHERNET, MACS "8100 0001 8847" MPLS("1") IP4(UDP) PORTS, PARSE_IPV4,
+		46, 17, true, false},
+	{"pseudowire", LINK_ETHERNET, MACS "8847" MPLS("1") "00000000" ETH4, PARSE_NON_IP, 19, 0,
+		false, false},
+	{"no bottom of stack", LINK_ETHERNET, MACS "8847" MPLS("0") MPLS("0") "000641",
+		PARSE_CUT_MPLS, 22, 0, false, false},
+	{"label cut", LINK_ETHERNET, MACS "8847 000641", PARSE_CUT_MPLS, 14, 0, false, false},
+	{"nothing after the bottom", LINK_ETHERNET, MACS "8847" MPLS("1"), PARSE_CUT_MPLS, 18, 0,
+		false, false},
+	{"one byte after the bottom", LINK_ETHERNET, MACS "8847" MPLS("1") "45", PARSE_CUT_IP, 19,
+		0, false, false},
+	/* IPv6 */
+	{"IPv6 TCP", LINK_ETHERNET, ETH6 IP6(TCP) PORTS "00", PARSE_IPV6, 58, 6, true, false},
+	{"IPv6 ICMP", LINK_ETHERNET, ETH6 IP6("3a") "80000000", PARSE_IPV6, 54, 58, false, false},
+	{"IPv6 no next header", LINK_ETHERNET, ETH6 IP6("3b"), PARSE_IPV6, 54, 59, false, false},
+	{"IPv6 ports cut", LINK_ETHERNET, ETH6 IP6(SCTP) "c000", PARSE_IPV6, 54, 132, false, false},
+	{"IPv6 cut", LINK_ETHERNET, ETH6 "60000000", PARSE_CUT_IP, 14, 0, false, false},
+	{"version 4 as IPv6", LINK_ETHERNET, ETH6 IP6_FULL("4", TCP) PORTS, PARSE_BAD_VERSION, 54,
+		0, false, false},
+	{"hop-by-hop", LINK_ETHERNET, ETH6 IP6("00") EXT8(TCP) PORTS, PARSE_IPV6, 66, 6, true,
+		false},
+	{"each kind", LINK_ETHERNET,
+		ETH6 IP6("00") EXT8("3c") EXT16("2b") EXT8("33") AH12("2c") FRAGMENT6(UDP, "0001")
+			PORTS,
+		PARSE_IPV6, 110, 17, true, true},
+	{"AH counts in fours", LINK_ETHERNET, ETH6 IP6("33") AH12(TCP) PORTS, PARSE_IPV6, 70, 6,
+		true, false},
+	{"the least AH", LINK_ETHERNET, ETH6 IP6("33") "0600 0000 00000001" PORTS, PARSE_IPV6, 66,
+		6, true, false},
+	{"ESP ends the walk", LINK_ETHERNET, ETH6 IP6("32") PORTS, PARSE_IPV6, 54, 50, false,
+		false},
+	{"first fragment", LINK_ETHERNET, ETH6 IP6("2c") FRAGMENT6(UDP, "0001") PORTS, PARSE_IPV6,
+		66, 17, true, true},
+	{"atomic fragment", LINK_ETHERNET, ETH6 IP6("2c") FRAGMENT6(TCP, "0000") PORTS, PARSE_IPV6,
+		66, 6, true, true},
+	{"reserved bits of a fragment", LINK_ETHERNET, ETH6 IP6("2c") FRAGMENT6(TCP, "0007") PORTS,
+		PARSE_IPV6, 66, 6, true, true},
+	{"later fragment", LINK_ETHERNET, ETH6 IP6("2c") FRAGMENT6(UDP, "0008") PORTS, PARSE_IPV6,
+		62, 17, false, true},
+	{"later fragment stops the walk", LINK_ETHERNET,
+		ETH6 IP6("2c") FRAGMENT6("3c", "fff9") EXT8(TCP) PORTS, PARSE_IPV6, 62, 60, false,
+		true},
+	{"fragment's length byte is reserved", LINK_ETHERNET,
+		ETH6 IP6("2c") "06ff 0000 00000001" PORTS, PARSE_IPV6, 66, 6, true, true},
+	{"a header longer than the packet", LINK_ETHERNET, ETH6 IP6("00") "06ff 000000000000" PORTS,
+		PARSE_IPV6, 62, 6, false, false},
+	{"and another header after it", LINK_ETHERNET, ETH6 IP6("00") "3cff 000000000000" PORTS,
+		PARSE_CUT_EXTENSION, 62, 0, false, false},
+	{"extension cut: 7 bytes", LINK_ETHERNET, ETH6 IP6("3c") "0600 0000000000",
+		PARSE_CUT_EXTENSION, 54, 0, false, false},
+	{"extension cut: no byte", LINK_ETHERNET, ETH6 IP6("2c"), PARSE_CUT_EXTENSION, 54, 0, false,
+		false},
+	{"eight extensions", LINK_ETHERNET,
+		ETH6 IP6("00") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c")
+			EXT8("3c") EXT8(TCP) PORTS,
+		PARSE_IPV6, 122, 6, true, false},
+	{"nine extensions", LINK_ETHERNET,
+		ETH6 IP6("00") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c")
+			EXT8("3c") EXT8("3c") EXT8(TCP) PORTS,
+		PARSE_LONG_EXTENSION, 118, 0, false, false},
+	{"too long before cut", LINK_ETHERNET,
+		ETH6 IP6("00") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c") EXT8("3c")
+			EXT8("3c") EXT8("3c"),
+		PARSE_LONG_EXTENSION, 118, 0, false, false},
+	/* raw IP */
+	{"raw IPv4", LINK_RAW, IP4(TCP) PORTS, PARSE_IPV4, 24, 6, true, false},
+	{"raw IPv6", LINK_RAW, IP6(UDP) PORTS, PARSE_IPV6, 44, 17, true, false},
+	{"raw, other nibble", LINK_RAW, "50000000", PARSE_NON_IP, 1, 0, false, false},
+	{"raw, empty", LINK_RAW, "", PARSE_CUT_LINK, 0, 0, false, false},
+	{"raw IPv4 cut", LINK_RAW, "4500", PARSE_CUT_IP, 1, 0, false, false},
+	/* NULL and LOOP */
+	{"NULL, little-endian", LINK_NULL, "02000000" IP4(TCP) PORTS, PARSE_IPV4, 28, 6, true,
+		false},
+	{"NULL, big-endian", LINK_NULL, "00000002" IP4(TCP) PORTS, PARSE_IPV4, 28, 6, true, false},
+	{"NULL, Linux", LINK_NULL, "0a000000" IP6(UDP) PORTS, PARSE_IPV6, 48, 17, true, false},
+	{"NULL, NetBSD", LINK_NULL, "00000018" IP6(UDP) PORTS, PARSE_IPV6, 48, 17, true, false},
+	{"NULL, FreeBSD", LINK_NULL, "1c000000" IP6(UDP) PORTS, PARSE_IPV6, 48, 17, true, false},
+	{"NULL, Darwin", LINK_NULL, "1e000000" IP6(UDP) PORTS, PARSE_IPV6, 48, 17, true, false},
+	{"NULL, AppleTalk", LINK_NULL, "10000000" IP4(TCP) PORTS, PARSE_NON_IP, 4, 0, false, false},
+	{"NULL, neither order is small", LINK_NULL, "02000100" IP4(TCP) PORTS, PARSE_NON_IP, 4, 0,
+		false, false},
+	{"NULL, family against version", LINK_NULL, "02000000" IP6(TCP) PORTS, PARSE_BAD_VERSION,
+		24, 0, false, false},
+	{"NULL cut", LINK_NULL, "020000", PARSE_CUT_LINK, 0, 0, false, false},
+	/* Linux cooked captures */
+	{"SLL", LINK_SLL, "0000 0001 0006 0200000000010000 0800" IP4(TCP) PORTS, PARSE_IPV4, 40, 6,
+		true, false},
+	{"SLL and VLAN", LINK_SLL, "0000 0001 0006 0200000000010000 8100 0001 86dd" IP6(TCP) PORTS,
+		PARSE_IPV6, 64, 6, true, false},
+	{"SLL and MPLS", LINK_SLL, "0000 0001 0006 0200000000010000 8847" MPLS("1") IP4(TCP) PORTS,
+		PARSE_IPV4, 44, 6, true, false},
+	{"SLL and ARP", LINK_SLL, "0000 0001 0006 0200000000010000 0806", PARSE_NON_IP, 16, 0,
+		false, false},
+	{"SLL cut", LINK_SLL, "0000 0001 0006 0200000000010000 08", PARSE_CUT_LINK, 0, 0, false,
+		false},
+	{"SLL, VLAN cut", LINK_SLL, "0000 0001 0006 0200000000010000 8100 000108", PARSE_CUT_LINK,
+		16, 0, false, false},
+	{"SLL2", LINK_SLL2, "0800 0000 00000002 0001 00 06 0200000000010000" IP4(UDP) PORTS,
+		PARSE_IPV4, 44, 17, true, false},
+	{"SLL2 and tags", LINK_SLL2,
+		"88a8 0000 00000002 0001 00 06 0200000000010000 0001 8100 0002 0800" IP4(UDP) PORTS,
+		PARSE_IPV4, 52, 17, true, false},
+	{"SLL2 cut", LINK_SLL2, "0800 0000 00000002 0001 00 06 02000000000100", PARSE_CUT_LINK, 0,
+		0, false, false},
+	{"SLL2, VLAN cut", LINK_SLL2, "8100 0000 00000002 0001 00 06 0200000000010000",
+		PARSE_CUT_LINK, 20, 0, false, false},
+	/* PPP */
+	{"PPP", LINK_PPP, "ff03 0021" IP4(TCP) PORTS, PARSE_IPV4, 28, 6, true, false},
+	{"PPP without address and control", LINK_PPP, "0057" IP6(TCP) PORTS, PARSE_IPV6, 46, 6,
+		true, false},
+	{"PPP and MPLS", LINK_PPP, "ff03 0281" MPLS("1") IP4(TCP) PORTS, PARSE_IPV4, 32, 6, true,
+		false},
+	{"PPP LCP", LINK_PPP, "ff03 c021 01", PARSE_NON_IP, 4, 0, false, false},
+	{"PPP, an EtherType is no protocol", LINK_PPP, "0800" IP4(TCP) PORTS, PARSE_NON_IP, 2, 0,
+		false, false},
+	{"PPP cut: 1 byte", LINK_PPP, "ff", PARSE_CUT_LINK, 0, 0, false, false},
+	{"PPP cut: 3 bytes", LINK_PPP, "ff03 00", PARSE_CUT_LINK, 2, 0, false, false},
+	/* Cisco HDLC */
+	{"C-HDLC", LINK_C_HDLC, "0f00 0800" IP4(TCP) PORTS, PARSE_IPV4, 28, 6, true, false},
+	{"C-HDLC and IPv6", LINK_C_HDLC, "0f00 86dd" IP6(TCP) PORTS, PARSE_IPV6, 48, 6, true,
+		false},
+	{"C-HDLC and MPLS", LINK_C_HDLC, "0f00 8847" MPLS("1") IP4(TCP) PORTS, PARSE_IPV4, 32, 6,
+		true, false},
+	{"C-HDLC, VLAN tags are Ethernet's", LINK_C_HDLC, "0f00 8100 0001 0800" IP4(TCP) PORTS,
+		PARSE_NON_IP, 4, 0, false, false},
+	{"C-HDLC SLARP", LINK_C_HDLC, "8f00 8035 00000002", PARSE_NON_IP, 4, 0, false, false},
+	{"C-HDLC cut", LINK_C_HDLC, "0f00 08", PARSE_CUT_LINK, 0, 0, false, false},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static uint64_t random_state;
+
+/* xorshift64* (Vigna 2014). */
+static uint64_t next_random(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * 0x2545f4914f6cdd1d >> 16;
+}
+
+static int seed_random(void **state)
+{
+	(void)state;
+	random_state = 0xda3e39cb94b95bdb;
+	return 0;
+}
+
+/* Returns the number of bytes that the digits say; spaces are skipped. */
+static uint32_t bytes_of_hex(const char *hex, uint8_t bytes[PACKET_MAX])
+{
+	uint32_t digits = 0;
+
+	memset(bytes, 0, PACKET_MAX);
+	for (; *hex != '\0'; hex++) {
+		char digit[2] = {*hex};
+
+		if (*hex == ' ')
+			continue;
+		assert_true(digits / 2 < PACKET_MAX);
+		bytes[digits / 2] = (uint8_t)(bytes[digits / 2] << 4 | strtoul(digit, NULL, 16));
+		digits++;
+	}
+	assert_int_equal(digits % 2, 0);
+	return digits / 2;
+}
+
+/* Parses a copy that is exactly len bytes long. */
+static enum parse_verdict parse_exact(
+	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *parsed)
+{
+	uint8_t *copy = malloc(len > 0 ? len : 1);
+	enum parse_verdict verdict;
+
+	assert_non_null(copy);
+	memcpy(copy, data, len);
+	memset(parsed, 0xee, sizeof(*parsed));
+	/* malloc(0) may give a byte; one past the end of one is as good as none. */
+	verdict = parse_packet(len > 0 ? copy : copy + 1, len, link, parsed);
+	free(copy);
+	return verdict;
+}
+
+static void assert_same_key(
+	enum parse_verdict verdict, const struct parsed *a, const struct parsed *b)
+{
+	if (verdict == PARSE_IPV4)
+		assert_memory_equal(&a->key4, &b->key4, sizeof(a->key4));
+	if (verdict == PARSE_IPV6)
+		assert_memory_equal(&a->key6, &b->key6, sizeof(a->key6));
+	assert_int_equal(a->fragment, b->fragment);
+}
+
+/* need <= len, and the first `need` bytes say the same. */
+static void assert_need_decides(const uint8_t *data, uint32_t len, enum link_type link)
+{
+	struct parsed whole, prefix;
+	enum parse_verdict verdict = parse_exact(data, len, link, &whole);
+
+	assert_true(verdict < PARSE_VERDICT_COUNT);
+	assert_true(whole.need <= len);
+	assert_int_equal(parse_exact(data, whole.need, link, &prefix), verdict);
+	assert_int_equal(prefix.need, whole.need);
+	assert_same_key(verdict, &whole, &prefix);
+}
+
+static void assert_row_key4(const struct packet_row *row, const struct key4 *key)
+{
+	static const uint8_t ports[4] = {0xc0, 0x00, 0x01, 0xbb}, none[4] = {0};
+	struct key4 expected = {{192, 0, 2, 1}, {198, 51, 100, 2}, {0}, {0}, row->proto, {0}};
+
+	memcpy(expected.src_port, row->ports ? ports : none, 2);
+	memcpy(expected.dst_port, row->ports ? ports + 2 : none, 2);
+	assert_memory_equal(key, &expected, sizeof(expected));
+}
+
+static void assert_row_key6(const struct packet_row *row, const struct key6 *key)
+{
+	static const uint8_t ports[4] = {0xc0, 0x00, 0x01, 0xbb}, none[4] = {0};
+	struct key6 expected = {.proto = row->proto};
+
+	assert_int_equal(inet_pton(AF_INET6, "2001:db8::1", expected.src_ip), 1);
+	assert_int_equal(inet_pton(AF_INET6, "2001:db8::2", expected.dst_ip), 1);
+	memcpy(expected.src_port, row->ports ? ports : none, 2);
+	memcpy(expected.dst_port, row->ports ? ports + 2 : none, 2);
+	assert_memory_equal(key, &expected, sizeof(expected));
+}
+
+static void corners(void **state)
+{
+	uint32_t seen = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		const struct packet_row *row = &rows[i];
+		uint8_t data[PACKET_MAX];
+		uint32_t len = bytes_of_hex(row->hex, data);
+		struct parsed parsed;
+		enum parse_verdict verdict = parse_exact(data, len, row->link, &parsed);
+
+		if (verdict != row->verdict || parsed.need != row->need ||
+			parsed.fragment != row->fragment)
+			fail_msg("%s: %s, need %u, fragment %d", row->name,
+				parse_verdicts[verdict].name, parsed.need, parsed.fragment);
+		if (verdict == PARSE_IPV4)
+			assert_row_key4(row, &parsed.key4);
+		if (verdict == PARSE_IPV6)
+			assert_row_key6(row, &parsed.key6);
+		seen |= 1u << verdict;
+	}
+	assert_int_equal(seen, (1u << PARSE_VERDICT_COUNT) - 1);
+}
+
+static void every_cut_of_the_corners(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		uint8_t data[PACKET_MAX];
+		uint32_t len = bytes_of_hex(rows[i].hex, data);
+
+		for (uint32_t cut = 0; cut <= len; cut++)
+			for (int link = 0; link < LINK_COUNT; link++)
+				assert_need_decides(data, cut, (enum link_type)link);
+	}
+}
+
+static void names_and_classes(void **state)
+{
+	(void)state;
+	for (int v = 0; v < PARSE_VERDICT_COUNT; v++) {
+		enum parse_class expected = v == PARSE_IPV4 || v == PARSE_IPV6 ? PARSE_CLASS_KEY
+					    : v == PARSE_NON_IP                ? PARSE_CLASS_NON_IP
+								: PARSE_CLASS_MALFORMED;
+
+		assert_int_equal(parse_verdicts[v].class, expected);
+		for (int w = 0; w < v; w++)
+			assert_string_not_equal(parse_verdicts[v].name, parse_verdicts[w].name);
+	}
+}
+
+/* A row's packet with some bytes changed, often to ones that mean something, and perhaps cut. */
+static uint32_t random_packet(uint8_t data[PACKET_MAX], enum link_type *link)
+{
+	static const uint8_t telling[] = {0, 1, 4, 5, 6, 8, 17, 43, 44, 45, 51, 60, 132, 0x21, 0x45,
+		0x46, 0x47, 0x57, 0x60, 0x81, 0x86, 0x88, 0xdd, 0xff};
+	const struct packet_row *row = &rows[next_random() % ROWS];
+	uint32_t len = bytes_of_hex(row->hex, data);
+	uint32_t changes = (uint32_t)next_random() % 5;
+
+	*link = next_random() % 8 == 0 ? (enum link_type)(next_random() % LINK_COUNT) : row->link;
+	while (len > 0 && changes-- > 0) {
+		uint8_t *byte = &data[next_random() % len];
+
+		*byte = next_random() % 2 ? (uint8_t)next_random()
+					  : telling[next_random() % sizeof(telling)];
+	}
+	if (next_random() % 4 == 0)
+		len = (uint32_t)next_random() % (len + 1);
+	else if (next_random() % 4 == 0)
+		len += (uint32_t)next_random() % 64; /* zeros, as padding is */
+	return len;
+}
+
+static void need_decides(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 500000; i++) {
+		uint8_t data[PACKET_MAX];
+		enum link_type link;
+		uint32_t len = random_packet(data, &link);
+
+		assert_need_decides(data, len, link);
+	}
+}
+
+/*
+ * ---- Bursts
+ */
+
+static struct rte_mempool *pool;
+
+static int start_eal(void **state)
+{
+	char text[][40] = {"test_parse", "--no-huge", "-m", "64", "--no-pci", "--no-shconf",
+		"--no-telemetry", "--iova-mode=va", "--log-level=error", "--file-prefix="};
+	enum { ARGUMENTS = sizeof(text) / sizeof(text[0]) };
+	char *argv[ARGUMENTS + 1] = {NULL};
+
+	(void)state;
+	for (int i = 0; i < ARGUMENTS; i++)
+		argv[i] = text[i];
+	snprintf(text[ARGUMENTS - 1], sizeof(text[0]), "--file-prefix=test_parse_%ld",
+		(long)getpid());
+	if (rte_eal_init(ARGUMENTS, argv) < 0)
+		return -1;
+	pool = rte_pktmbuf_pool_create(
+		"packets", 4 * BURST_MAX, 0, 0, RTE_PKTMBUF_HEADROOM + PACKET_MAX, SOCKET_ID_ANY);
+	return pool == NULL ? -1 : packet_meta_register();
+}
+
+static int stop_eal(void **state)
+{
+	(void)state;
+	rte_mempool_free(pool);
+	return rte_eal_cleanup();
+}
+
+static struct rte_mbuf *make_mbuf(const uint8_t *data, uint32_t len)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(mbuf);
+	/* The end of the buffer, where a byte too many is another mbuf's. */
+	mbuf->data_off = (uint16_t)(mbuf->buf_len - len);
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = len;
+	memcpy(rte_pktmbuf_mtod(mbuf, void *), data, len);
+	return mbuf;
+}
+
+/* What parse_burst_*() must say, packet by packet from parse_packet(). */
+struct expected {
+	uint32_t n;
+	struct key keys[BURST_MAX];
+	uint32_t wire_len[BURST_MAX];
+	struct parse_counts counts;
+};
+
+static void expect_packet(struct expected *expected, const uint8_t *data, uint32_t len,
+	enum link_type link, uint32_t wire_len)
+{
+	struct parse_counts *counts = &expected->counts;
+	struct key *key = &expected->keys[expected->n];
+	struct parsed parsed;
+	enum parse_verdict verdict = parse_packet(data, len, link, &parsed);
+
+	counts->verdicts[verdict]++;
+	if (wire_len > counts->largest_frame)
+		counts->largest_frame = wire_len;
+	if (parse_verdicts[verdict].class != PARSE_CLASS_KEY)
+		return;
+	counts->bytes += wire_len;
+	if (wire_len < counts->smallest_frame)
+		counts->smallest_frame = wire_len;
+	memset(key, 0, sizeof(*key));
+	if (verdict == PARSE_IPV4) {
+		key->family = KEY_IPV4;
+		key->v4 = parsed.key4;
+	} else {
+		key->family = KEY_IPV6;
+		key->v6 = parsed.key6;
+	}
+	expected->wire_len[expected->n++] = wire_len;
+}
+
+static void assert_burst(const struct key_burst *burst, const struct expected *expected)
+{
+	assert_int_equal(burst->n, expected->n);
+	if (burst->n < 64)
+		assert_true(burst->v6 >> burst->n == 0);
+	for (uint32_t i = 0; i < burst->n; i++) {
+		struct key key = key_burst_get(burst, i);
+
+		assert_true(key_equal(&key, &expected->keys[i]));
+		assert_int_equal(burst->wire_len[i], expected->wire_len[i]);
+	}
+}
+
+static void assert_counts(const struct parse_counts *counts, const struct parse_counts *expected)
+{
+	for (int v = 0; v < PARSE_VERDICT_COUNT; v++)
+		assert_true(counts->verdicts[v] == expected->verdicts[v]);
+	assert_true(counts->bytes == expected->bytes);
+	assert_int_equal(counts->largest_frame, expected->largest_frame);
+	assert_int_equal(counts->smallest_frame, expected->smallest_frame);
+}
+
+/* Random bursts through both functions; the counts add up over all of them. */
+static void assert_bursts(bool replay)
+{
+	static struct key_burst burst;
+	struct expected expected;
+	struct parse_counts counts;
+
+	parse_counts_reset(&counts);
+	parse_counts_reset(&expected.counts);
+	for (uint32_t round = 0; round < 4000; round++) {
+		struct rte_mbuf *pkts[BURST_MAX];
+		uint32_t n = round % (BURST_MAX + 1);
+
+		expected.n = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			uint8_t data[PACKET_MAX];
+			enum link_type link;
+			uint32_t len = random_packet(data, &link);
+			uint32_t wire_len = len + (uint32_t)next_random() % 2000;
+
+			pkts[i] = make_mbuf(data, len);
+			if (replay)
+				*packet_meta(pkts[i]) = (struct packet_meta){
+					.wire_len = wire_len, .link = (uint32_t)link};
+			else
+				link = LINK_ETHERNET;
+			expect_packet(&expected, data, len, link, replay ? wire_len : len);
+		}
+		if (replay)
+			parse_burst_replay(pkts, n, &burst, &counts);
+		else
+			parse_burst_port(pkts, n, &burst, &counts);
+		assert_burst(&burst, &expected);
+		for (uint32_t i = 0; i < n; i++)
+			rte_pktmbuf_free(pkts[i]);
+	}
+	assert_counts(&counts, &expected.counts);
+}
+
+static void bursts_of_a_port(void **state)
+{
+	(void)state;
+	assert_bursts(false);
+}
+
+static void bursts_of_a_replay(void **state)
+{
+	(void)state;
+	assert_bursts(true);
+}
+
+static void empty_burst(void **state)
+{
+	static struct key_burst burst = {.n = 7, .v6 = 7};
+	struct parse_counts counts, none;
+
+	(void)state;
+	parse_counts_reset(&counts);
+	parse_counts_reset(&none);
+	parse_burst_port(NULL, 0, &burst, &counts);
+	assert_int_equal(burst.n, 0);
+	assert_true(burst.v6 == 0);
+	assert_counts(&counts, &none);
+	assert_int_equal(none.smallest_frame, UINT32_MAX);
+}
+
+/* The ports lie in the second segment: not looked at, but the wire length counts them. */
+static void second_segments_are_not_read(void **state)
+{
+	static struct key_burst burst;
+	struct parse_counts counts;
+	uint8_t data[PACKET_MAX];
+	uint32_t len = bytes_of_hex(ETH4 IP4(TCP) PORTS "00000000", data);
+	struct rte_mbuf *first = make_mbuf(data, 34), *second = make_mbuf(data + 34, len - 34);
+	struct expected expected = {0};
+
+	(void)state;
+	parse_counts_reset(&counts);
+	parse_counts_reset(&expected.counts);
+	assert_int_equal(rte_pktmbuf_chain(first, second), 0);
+	expect_packet(&expected, data, 34, LINK_ETHERNET, len);
+	parse_burst_port(&first, 1, &burst, &counts);
+	assert_burst(&burst, &expected);
+	assert_counts(&counts, &expected.counts);
+	assert_int_equal(burst.key4[0].dst_port[1], 0);
+	rte_pktmbuf_free(first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(corners),
+		cmocka_unit_test(every_cut_of_the_corners),
+		cmocka_unit_test(names_and_classes),
+		cmocka_unit_test_setup(need_decides, seed_random),
+		cmocka_unit_test_setup(bursts_of_a_port, seed_random),
+		cmocka_unit_test_setup(bursts_of_a_replay, seed_random),
+		cmocka_unit_test(empty_burst),
+		cmocka_unit_test(second_segments_are_not_read),
+	};
+
+	return cmocka_run_group_tests_name("parse", tests, start_eal, stop_eal);
+}
