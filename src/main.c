@@ -45,7 +45,7 @@ static int open_source(const struct config *config, struct source **source)
 		struct synthetic_spec spec;
 
 		if (!synthetic_parse(config->synthetic, &spec, error)) {
-			log_error("--synthetic: %s", error);
+			log_error("%s", error);
 			return EXIT_TEXT;
 		}
 		*source = generate_open(&spec, error);

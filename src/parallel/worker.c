@@ -24,11 +24,12 @@ void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 		worker_idle(worker);
 }
 
-/* Packets of one epoch. */
+/* Packets of the epoch that the worker is in. */
 static void count_packets(struct worker *worker, struct rte_mbuf *const *pkts, uint32_t n)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	struct key_burst *full = &worker->bursts[0];
+	uint64_t start = rte_rdtsc();
 
 	generation->received += n;
 	if (worker->replay)
@@ -49,6 +50,7 @@ static void count_packets(struct worker *worker, struct rte_mbuf *const *pkts, u
 		worker->ops[m]->update[worker->sharing](instance->sketch, burst);
 		hyperloglog_update(instance->distinct, burst);
 	}
+	generation->ppt_cycles += rte_rdtsc() - start;
 }
 
 /* Cuts the burst where the epoch changes. Marks never go back within a queue. */
@@ -70,19 +72,18 @@ static void count_marked_packets(struct worker *worker, struct rte_mbuf *const *
 
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	uint64_t start = rte_rdtsc(), counted;
 	struct generation *generation;
+	uint64_t start;
 
 	if (worker->replay)
 		count_marked_packets(worker, pkts, n);
 	else
 		count_packets(worker, pkts, n);
-	counted = rte_rdtsc();
+	start = rte_rdtsc();
 	rte_pktmbuf_free_bulk(pkts, n);
 
-	/* A burst that was cut is timed as a whole, in the epoch of its last packet. */
+	/* Receiving and freeing are of the whole burst: they go to the epoch of its last packet. */
 	generation = worker_generation(worker, worker->epoch);
 	generation->rx_cycles += rx_cycles;
-	generation->ppt_cycles += counted - start;
-	generation->free_cycles += rte_rdtsc() - counted;
+	generation->free_cycles += rte_rdtsc() - start;
 }

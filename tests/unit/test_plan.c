@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The planner on machines that we do not have. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parallel/plan.h"
+
+static struct topology topology;
+static struct plan plan;
+static char error[PLAN_TEXT_MAX];
+
+/* Packages x cores x threads, one NUMA node per package; thread t of all cores after thread t - 1.
+ */
+static void make_topology(uint32_t packages, uint32_t cores, uint32_t threads)
+{
+	topology.nb_cpus = 0;
+	for (uint32_t t = 0; t < threads; t++)
+		for (uint32_t p = 0; p < packages; p++)
+			for (uint32_t c = 0; c < cores; c++) {
+				topology.cpus[topology.nb_cpus] = (struct topology_cpu){
+					.id = topology.nb_cpus,
+					.core = c,
+					.package = p,
+					.node = (int)p,
+				};
+				topology.nb_cpus++;
+			}
+}
+
+static struct config make_config(uint32_t workers)
+{
+	struct config config = {
+		.design = "rss",
+		.sharing = "separate",
+		.workers = workers,
+		.nb_measurements = 1,
+	};
+
+	config.measurements[0] = (struct measurement_config){
+		.name = "main",
+		.key = &key_rules[0],
+		.sketch = "count-min",
+		.top = 100,
+		.confidence = 0.999,
+	};
+	return config;
+}
+
+static bool make(uint32_t workers, uint32_t nb_ports, int node)
+{
+	static struct config config; /* the plan points into it */
+	struct plan_ports ports = {.nb_ports = nb_ports, .node = node};
+
+	config = make_config(workers);
+	return plan_make(&plan, &config, &topology, &ports, error);
+}
+
+static const struct plan_lcore *worker(uint32_t number)
+{
+	for (uint32_t i = 0; i < plan.nb_lcores; i++)
+		if (plan.lcores[i].role == PLAN_WORKER && plan.lcores[i].worker == number)
+			return &plan.lcores[i];
+	fail_msg("no worker %u", number);
+	return NULL;
+}
+
+/* No two polling lcores on one CPU, and every worker has a number of its own. */
+static void assert_apart(void)
+{
+	for (uint32_t i = 1; i < plan.nb_lcores; i++)
+		for (uint32_t j = 1; j < i; j++)
+			assert_int_not_equal(plan.lcores[i].cpu, plan.lcores[j].cpu);
+	for (uint32_t w = 0; w < plan.nb_workers; w++)
+		worker(w);
+}
+
+static void test_two_cpus_replay(void **state)
+{
+	(void)state;
+	make_topology(1, 2, 1);
+	assert_true(make(0, 0, PLAN_NODE_ANY));
+	assert_int_equal(plan.nb_workers, 1);
+	assert_int_equal(plan.nb_lcores, 3);
+	assert_false(plan.oversubscribed);
+	assert_int_equal(plan.nb_warnings, 0);
+	assert_apart();
+	/* The reporter shares the feeder's CPU, never the worker's; CPU 0 is the kernel's. */
+	assert_int_equal(worker(0)->cpu, 1);
+	assert_int_equal(plan.lcores[0].cpu, plan.lcores[1].cpu);
+}
+
+static void test_two_cpus_port(void **state)
+{
+	(void)state;
+	make_topology(1, 2, 1);
+	assert_true(make(0, 1, PLAN_NODE_ANY));
+	assert_int_equal(plan.nb_workers, 1);
+	assert_int_equal(plan.nb_lcores, 2);
+	assert_false(plan.oversubscribed);
+	assert_int_not_equal(plan.lcores[0].cpu, worker(0)->cpu);
+	/* Two workers leave the reporter nowhere to run. */
+	assert_true(make(2, 1, PLAN_NODE_ANY));
+	assert_true(plan.oversubscribed);
+}
+
+static void test_oversubscribed(void **state)
+{
+	(void)state;
+	make_topology(1, 2, 1);
+	assert_true(make(4, 0, PLAN_NODE_ANY));
+	assert_true(plan.oversubscribed);
+	assert_true(plan.yield);
+	assert_int_equal(plan.nb_warnings, 1);
+	assert_int_equal(plan.nb_cpus, 2);
+	for (uint32_t i = 0; i < plan.nb_lcores; i++)
+		assert_int_equal(plan.lcores[i].cpu, -1);
+}
+
+static void test_one_cpu(void **state)
+{
+	(void)state;
+	make_topology(1, 1, 1);
+	assert_true(make(0, 0, PLAN_NODE_ANY));
+	assert_int_equal(plan.nb_workers, 1);
+	assert_true(plan.oversubscribed);
+}
+
+/* The paper's machine: two packages of six cores. */
+static void test_two_nodes(void **state)
+{
+	(void)state;
+	make_topology(2, 6, 1);
+	assert_true(make(5, 1, 1));
+	assert_false(plan.oversubscribed);
+	assert_int_equal(plan.nb_warnings, 0);
+	assert_apart();
+	for (uint32_t w = 0; w < 5; w++)
+		assert_int_equal(worker(w)->node, 1);
+	/* A seventh worker has to sit on the other node, and the plan says so. */
+	assert_true(make(7, 1, 1));
+	assert_int_equal(plan.nb_warnings, 1);
+	assert_non_null(strstr(plan.warnings[0], "worker 6"));
+	assert_int_equal(worker(6)->node, 0);
+}
+
+static void test_hyperthreads(void **state)
+{
+	(void)state;
+	make_topology(2, 28, 2);
+	assert_true(make(28, 1, 0));
+	assert_apart();
+	for (uint32_t i = 1; i < plan.nb_lcores; i++)
+		for (uint32_t j = 1; j < i; j++) {
+			const struct topology_cpu *a = &topology.cpus[plan.lcores[i].cpu];
+			const struct topology_cpu *b = &topology.cpus[plan.lcores[j].cpu];
+
+			assert_false(a->package == b->package && a->core == b->core);
+		}
+	/* The node's second threads come before the other node's cores. */
+	assert_true(make(40, 1, 0));
+	for (uint32_t w = 0; w < 40; w++)
+		assert_int_equal(worker(w)->node, 0);
+}
+
+static void test_defaults_scale(void **state)
+{
+	(void)state;
+	make_topology(1, 8, 1);
+	assert_true(make(0, 0, PLAN_NODE_ANY));
+	assert_int_equal(plan.nb_workers, 6); /* feeder and reporter take one each */
+	assert_true(make(0, 1, PLAN_NODE_ANY));
+	assert_int_equal(plan.nb_workers, 7);
+	make_topology(8, 16, 1);
+	assert_true(make(0, 0, PLAN_NODE_ANY));
+	assert_int_equal(plan.nb_workers, 16); /* queues of an ethdev made of rings */
+	assert_false(make(17, 0, PLAN_NODE_ANY));
+	assert_non_null(strstr(error, "--workers"));
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	make_topology(1, 8, 1);
+	assert_true(make(4, 0, PLAN_NODE_ANY));
+	/* Every ring full and a burst in every worker's hands. */
+	assert_true(plan.mbufs >= 4 * (plan.descriptors + 64));
+	assert_int_equal(plan.mbufs & (plan.mbufs + 1), 0);
+	/* Two generations a worker, and the merged one. */
+	assert_int_equal(plan.sketch_bytes, 9 * plan.measurements[0].instance_bytes);
+	assert_true(plan.measurements[0].instance_bytes > 4 * 262144 * 4);
+}
+
+static void test_measurement_refused(void **state)
+{
+	struct config config = make_config(1);
+	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+
+	(void)state;
+	make_topology(1, 4, 1);
+	config.measurements[0].memory = 16;
+	assert_false(plan_make(&plan, &config, &topology, &ports, error));
+	assert_non_null(strstr(error, "--memory"));
+}
+
+static void test_print(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	make_topology(1, 4, 1);
+	assert_true(make(2, 0, PLAN_NODE_ANY));
+	plan_print(&plan, out);
+	fclose(out);
+	assert_non_null(strstr(text, "worker 1: receives queue 1"));
+	assert_non_null(strstr(text, "reads packets, steers them to 2 rings"));
+	assert_non_null(strstr(text, "4 x 262144"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_cpus_replay),
+		cmocka_unit_test(test_two_cpus_port),
+		cmocka_unit_test(test_oversubscribed),
+		cmocka_unit_test(test_one_cpu),
+		cmocka_unit_test(test_two_nodes),
+		cmocka_unit_test(test_hyperthreads),
+		cmocka_unit_test(test_defaults_scale),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_measurement_refused),
+		cmocka_unit_test(test_print),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The engine in one process: a source of the test's own feeds it packets, and the test is the
+ * reporter. What the workers counted is compared with what was fed; and no lcore may allocate while
+ * it works.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parallel/eal.h"
+#include "parallel/memory.h"
+#include "parallel/run.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* --- allocations of the lcores --- */
+
+static _Atomic bool watching;
+static _Atomic uint64_t allocations;
+static pthread_t test_thread;
+
+static void note_allocation(void)
+{
+	if (atomic_load(&watching) && !pthread_equal(pthread_self(), test_thread))
+		atomic_fetch_add(&allocations, 1);
+}
+
+#if !SANITIZED
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+void *malloc(size_t size)
+{
+	note_allocation();
+	return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	note_allocation();
+	return __libc_calloc(n, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+	note_allocation();
+	return __libc_realloc(memory, size);
+}
+#endif
+
+/* --- a source of UDP packets --- */
+
+#define WORKERS_MAX 4
+#define FRAME_LEN   60
+
+struct test_source {
+	struct source source;
+	uint64_t n, next;
+	uint32_t flows;
+	int64_t step; /* ns between packets */
+	uint8_t frame[FRAME_LEN];
+};
+
+static void put32(uint8_t *at, uint32_t value)
+{
+	at[0] = (uint8_t)(value >> 24);
+	at[1] = (uint8_t)(value >> 16);
+	at[2] = (uint8_t)(value >> 8);
+	at[3] = (uint8_t)value;
+}
+
+/* Flow of packet i: skewed, so that some are heavy. */
+static uint32_t flow_of(const struct test_source *source, uint64_t i)
+{
+	uint64_t mixed = (i * 0x9e3779b97f4a7c15ULL) >> 20;
+
+	return (uint32_t)(mixed % (1 + mixed % source->flows));
+}
+
+static int test_source_next(struct source *base, struct source_packet *packet)
+{
+	struct test_source *source = (struct test_source *)base;
+	uint32_t flow;
+
+	if (source->next == source->n)
+		return 0;
+	flow = flow_of(source, source->next);
+	put32(&source->frame[26], 0x0a000000 + flow);
+	put32(&source->frame[30], 0x0b000000 + flow / 3);
+	*packet = (struct source_packet){
+		.data = source->frame,
+		.captured = FRAME_LEN,
+		.wire_len = 100 + flow % 50,
+		.time = (int64_t)source->next * source->step,
+		.link = LINK_ETHERNET,
+	};
+	source->next++;
+	return 1;
+}
+
+static double test_source_progress(const struct source *source)
+{
+	(void)source;
+	return -1;
+}
+
+static struct test_source make_source(uint64_t n, uint32_t flows, int64_t step)
+{
+	struct test_source source = {
+		.source = {.next = test_source_next, .progress = test_source_progress},
+		.n = n,
+		.flows = flows,
+		.step = step,
+	};
+
+	source.frame[12] = 0x08;
+	source.frame[14] = 0x45;
+	source.frame[23] = 17;
+	return source;
+}
+
+/* --- runs --- */
+
+static struct topology topology;
+static struct plan eal_plan;
+
+static struct config make_config(uint32_t workers, uint64_t interval)
+{
+	struct config config = {
+		.design = "rss",
+		.sharing = "separate",
+		.workers = workers,
+		.nb_measurements = 2,
+		.seed = 42,
+		.interval = interval,
+		.no_huge = true,
+	};
+
+	config.measurements[0] = (struct measurement_config){
+		.name = "flows",
+		.key = key_rule_find("5tuple"),
+		.sketch = "count-min",
+		.width = 4096,
+		.top = 10,
+	};
+	config.measurements[1] = (struct measurement_config){
+		.name = "destinations",
+		.key = key_rule_find("dst"),
+		.count = METRIC_BYTES,
+		.sketch = "count-min",
+		.width = 1024,
+		.depth = 3,
+		.top = 10,
+	};
+	return config;
+}
+
+static int start_eal(void **state)
+{
+	struct config config = make_config(WORKERS_MAX, 0);
+	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	char error[EAL_ERROR_MAX];
+
+	(void)state;
+	test_thread = pthread_self();
+	topology_read(&topology);
+	return plan_make(&eal_plan, &config, &topology, &ports, error) &&
+			       eal_start(&eal_plan, &config, error)
+		       ? 0
+		       : -1;
+}
+
+static int stop_eal(void **state)
+{
+	(void)state;
+	eal_stop();
+	return 0;
+}
+
+struct totals {
+	uint64_t epochs, received, measured, fed, dropped, unbalanced;
+};
+
+/*
+ * Runs the source through the engine and collects every epoch; where `merged` is not NULL, adds all
+ * instances of measurement m to merged[m].
+ */
+static struct totals run_through(
+	const struct config *config, struct test_source *source, struct sketch **merged)
+{
+	static struct plan plan;
+	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct totals totals = {0};
+	char error[RUN_ERROR_MAX];
+	struct run *run;
+	uint64_t epoch = 0;
+
+	assert_true(plan_make(&plan, config, &topology, &ports, error));
+	plan.yield = true;
+	run = run_create(config, &plan, &source->source, NULL, 0, error);
+	assert_non_null(run);
+	atomic_store(&watching, true);
+	run_start(run);
+	for (;;) {
+		uint64_t open = atomic_load(&run->epochs->open);
+		struct epoch_info info;
+		uint64_t received = 0;
+
+		if (epoch == open && epochs_is_end(run->epochs, open) && run_finished(run))
+			break;
+		if (epoch >= open || !epochs_is_closed(run->epochs, epoch)) {
+			sched_yield();
+			continue;
+		}
+		info = *epochs_info(run->epochs, epoch);
+		for (uint32_t w = 0; w < run->nb_workers; w++) {
+			struct generation *generation = worker_generation(run->workers[w], epoch);
+
+			received += generation->received;
+			totals.measured += generation->measured;
+			for (uint32_t m = 0; merged != NULL && m < plan.nb_measurements; m++)
+				assert_int_equal(merged[m]->ops->merge(merged[m],
+							 generation->instances[m].sketch),
+					0);
+		}
+		totals.received += received;
+		totals.fed += info.fed;
+		totals.dropped += info.dropped;
+		totals.unbalanced += received + info.dropped != info.fed;
+		totals.epochs++;
+		run_recycle(run, epoch++);
+	}
+	run_join(run);
+	atomic_store(&watching, false);
+	run_destroy(run);
+	return totals;
+}
+
+static struct sketch *make_like(const struct config *config, uint32_t m)
+{
+	static struct plan plan;
+	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct sketch_params params;
+	char error[PLAN_TEXT_MAX];
+
+	assert_true(plan_make(&plan, config, &topology, &ports, error));
+	params = plan.measurements[m].params;
+	params.allocator = sketch_allocator_malloc;
+	return plan.measurements[m].ops->create(&params);
+}
+
+/* One sketch fed the whole stream by the test itself. */
+static void feed_directly(struct sketch *sketch, const struct key_rule *rule, uint64_t seed,
+	struct test_source *source)
+{
+	static struct key_burst burst, masked;
+	struct hash_key hash_key;
+	struct source_packet packet;
+
+	hash_key_init(&hash_key, seed);
+	while (source->source.next(&source->source, &packet) > 0) {
+		struct parsed parsed;
+
+		assert_int_equal(parse_packet(packet.data, packet.captured, packet.link, &parsed),
+			PARSE_IPV4);
+		burst.n = 1;
+		burst.v6 = 0;
+		burst.key4[0] = parsed.key4;
+		burst.wire_len[0] = packet.wire_len;
+		key_burst_mask(&masked, &burst, rule);
+		hash_burst(&hash_key, &masked);
+		sketch->ops->update[SHARING_SEPARATE](sketch, &masked);
+	}
+}
+
+/* The estimates of all keys that the source can make agree, so the counters do. */
+static void assert_same_estimates(const struct sketch *a, const struct sketch *b,
+	const struct key_rule *rule, uint64_t seed, uint32_t flows)
+{
+	struct hash_key hash_key;
+
+	hash_key_init(&hash_key, seed);
+	for (uint32_t flow = 0; flow < flows; flow++) {
+		struct key key = {.family = KEY_IPV4};
+		struct key_hash hash;
+
+		put32(key.v4.dst_ip, 0x0b000000 + flow / 3);
+		if (rule->fields & 1U << KEY_SRC_IP) {
+			put32(key.v4.src_ip, 0x0a000000 + flow);
+			key.v4.proto = 17;
+		}
+		hash = hash_one(&hash_key, &key);
+		assert_int_equal(a->ops->query(a, &hash).value, b->ops->query(b, &hash).value);
+	}
+}
+
+static void check_equality(uint32_t workers)
+{
+	const uint64_t n = 200000;
+	struct config config = make_config(workers, 1000000);
+	struct test_source source = make_source(n, 5000, 1000);
+	struct sketch *merged[2], *direct;
+	struct totals totals;
+
+	for (uint32_t m = 0; m < 2; m++)
+		merged[m] = make_like(&config, m);
+	totals = run_through(&config, &source, merged);
+	assert_int_equal(totals.received, n);
+	assert_int_equal(totals.measured, n);
+	assert_int_equal(totals.epochs, n * 1000 / 1000000);
+	for (uint32_t m = 0; m < 2; m++) {
+		const struct key_rule *rule = config.measurements[m].key;
+
+		source.next = 0;
+		direct = make_like(&config, m);
+		feed_directly(direct, rule, config.seed, &source);
+		assert_same_estimates(merged[m], direct, rule, config.seed, source.flows);
+		direct->ops->destroy(direct);
+		merged[m]->ops->destroy(merged[m]);
+	}
+}
+
+static void test_workers_equal_one_sketch(void **state)
+{
+	(void)state;
+	check_equality(1);
+	check_equality(2);
+	check_equality(4);
+}
+
+/* Every packet an epoch of its own, or three in an epoch: most queues are silent most of the time.
+ */
+static void test_tiny_epochs(void **state)
+{
+	(void)state;
+	for (uint32_t per_epoch = 1; per_epoch <= 3; per_epoch += 2) {
+		const uint64_t n = 3000;
+		struct config config = make_config(WORKERS_MAX, 3000000);
+		struct test_source source = make_source(n, 100, 3000000 / per_epoch);
+		struct totals totals = run_through(&config, &source, NULL);
+
+		assert_int_equal(totals.epochs, n / per_epoch);
+		assert_int_equal(totals.received, n);
+		assert_int_equal(totals.unbalanced, 0);
+	}
+}
+
+static void test_nothing_to_feed(void **state)
+{
+	struct config config = make_config(2, 0);
+	struct test_source source = make_source(0, 1, 1);
+	struct totals totals = run_through(&config, &source, NULL);
+
+	(void)state;
+	assert_int_equal(totals.epochs, 0);
+	assert_int_equal(totals.received, 0);
+}
+
+/* Paced far beyond what one ring of 64 takes: what is lost is counted, the rest arrives. */
+static void test_paced_losses_are_counted(void **state)
+{
+	struct config config = make_config(1, 0);
+	struct test_source source = make_source(300000, 100, 1);
+	struct totals totals;
+
+	(void)state;
+	config.pace = PACE_RATE;
+	config.pace_rate = 1000000000;
+	config.descriptors = 64;
+	totals = run_through(&config, &source, NULL);
+	assert_int_equal(totals.fed, 300000);
+	assert_int_equal(totals.unbalanced, 0);
+	assert_true(totals.dropped > 0);
+	assert_true(totals.received > 0);
+	assert_int_equal(totals.measured, totals.received);
+}
+
+static void test_lcores_do_not_allocate(void **state)
+{
+	struct config config = make_config(2, 10000000);
+	struct test_source source = make_source(100000, 5000, 1000);
+
+	(void)state;
+	if (SANITIZED)
+		skip();
+	atomic_store(&allocations, 0);
+	run_through(&config, &source, NULL);
+	assert_int_equal(atomic_load(&allocations), 0);
+}
+
+/* The watch itself works: an allocation of another thread is seen. */
+static void *allocate(void *arg)
+{
+	void *volatile memory = malloc(16);
+
+	free(memory);
+	return arg;
+}
+
+static void test_allocations_are_seen(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	if (SANITIZED)
+		skip();
+	atomic_store(&allocations, 0);
+	atomic_store(&watching, true);
+	assert_int_equal(pthread_create(&thread, NULL, allocate, NULL), 0);
+	pthread_join(thread, NULL);
+	atomic_store(&watching, false);
+	assert_true(atomic_load(&allocations) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_workers_equal_one_sketch),
+		cmocka_unit_test(test_tiny_epochs),
+		cmocka_unit_test(test_nothing_to_feed),
+		cmocka_unit_test(test_paced_losses_are_counted),
+		cmocka_unit_test(test_allocations_are_seen),
+		cmocka_unit_test(test_lcores_do_not_allocate),
+	};
+
+	return cmocka_run_group_tests(tests, start_eal, stop_eal);
+}
