@@ -204,7 +204,7 @@ static void fill_titles(struct cells *cells)
 	cells->source_len = strlen(titles[COLUMN_FLOW]);
 }
 
-/* What is not known is a dash. */
+/* What is not known is a dash; the error is that of the packets where they are known. */
 static void fill_row(struct cells *cells, const struct key_rule *rule, const struct report_row *row)
 {
 	struct text *text = &cells->text;
@@ -222,6 +222,8 @@ static void fill_row(struct cells *cells, const struct key_rule *rule, const str
 	cells->end[COLUMN_PACKETS] = text->len;
 	if (packets->known)
 		table_error(text, packets);
+	else if (bytes->known)
+		table_error(text, bytes);
 	else
 		text_char(text, '-');
 	cells->end[COLUMN_ERROR] = text->len;
@@ -307,7 +309,7 @@ static void add_rows(struct text *text, const struct report_measurement *measure
 
 static void add_measurement(struct text *text, const struct report_measurement *measurement)
 {
-	text_printf(text, "\n%." NAME_WIDTH "s: key %s, sketch %s, %s", measurement->name,
+	text_printf(text, "\n%." NAME_WIDTH "s: key %s, sketch %s\n%s", measurement->name,
 		measurement->rule->name, measurement->sketch,
 		measurement->distinct_exact ? "" : "~");
 	text_grouped(text, measurement->distinct_keys);

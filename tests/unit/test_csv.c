@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The two CSV files, byte for byte. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "report/csv.h"
+#include "report/output.h"
+#include "sample_epoch.h"
+
+static void assert_text(struct text *text, const char *expected)
+{
+	text_char(text, '\0');
+	assert_false(text->failed);
+	assert_string_equal(text->data, expected);
+	text_free(text);
+}
+
+static void assert_epoch(
+	const struct output *output, struct report_epoch *epoch, const char *expected)
+{
+	struct text text = {0};
+
+	output->epoch(&text, epoch);
+	assert_text(&text, expected);
+	report_epoch_free(epoch);
+}
+
+static void assert_time(int64_t ns, const char *expected)
+{
+	struct text text = {0};
+
+	text_time(&text, ns);
+	assert_text(&text, expected);
+}
+
+static void test_time(void **state)
+{
+	(void)state;
+	assert_time(0, "1970-01-01T00:00:00.000000Z");
+	assert_time(SAMPLE_START, "2026-11-20T13:52:44.000000Z");
+	assert_time(SAMPLE_START + 1999, "2026-11-20T13:52:44.000001Z");
+	assert_time(SAMPLE_START + SAMPLE_SECOND - 1, "2026-11-20T13:52:44.999999Z");
+	assert_time(INT64_C(951782400000000000), "2000-02-29T00:00:00.000000Z");
+	assert_time(-1, "1969-12-31T23:59:59.999999Z");
+	assert_time(-SAMPLE_SECOND, "1969-12-31T23:59:59.000000Z");
+	assert_time(INT64_MIN, "1677-09-21T00:12:43.145224Z");
+	assert_time(INT64_MAX, "2262-04-11T23:47:16.854775Z");
+}
+
+static void test_numbers(void **state)
+{
+	struct text text = {0};
+
+	(void)state;
+	text_u64(&text, 0);
+	text_char(&text, ' ');
+	text_u64(&text, UINT64_MAX);
+	text_char(&text, ' ');
+	text_grouped(&text, 999);
+	text_char(&text, ' ');
+	text_grouped(&text, 1000);
+	text_char(&text, ' ');
+	text_grouped(&text, UINT64_MAX);
+	assert_text(&text, "0 18446744073709551615 999 1,000 18,446,744,073,709,551,615");
+}
+
+static void test_text_grows(void **state)
+{
+	struct text text = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++)
+		text_printf(&text, "%05u", i);
+	assert_false(text.failed);
+	assert_int_equal(text.len, 500000);
+	assert_memory_equal(text.data + 5 * 4711, "04711", 5);
+	assert_memory_equal(text.data + 5 * 99999, "99999", 5);
+	text_free(&text);
+}
+
+static void test_quoting(void **state)
+{
+	struct text text = {0};
+
+	(void)state;
+	csv_string(&text, "plain name");
+	csv_string(&text, "");
+	csv_string(&text, "a,b");
+	csv_string(&text, "say \"hi\"");
+	csv_string(&text, "two\nlines");
+	assert_text(&text, ",plain name,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\"");
+}
+
+static void test_headers(void **state)
+{
+	struct text text = {0};
+
+	(void)state;
+	output_heavy_hitters.header(&text);
+	assert_text(&text,
+		"epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,"
+		"bytes,packets_low,packets_high,bytes_low,bytes_high,confidence,share\n");
+	output_stats.header(&text);
+	assert_text(&text,
+		"epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,"
+		"nic_missed,nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,"
+		"bps,drop_rate,rx_ns,ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers\n");
+}
+
+#define SPAN "2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z"
+
+static void test_heavy_hitters(void **state)
+{
+	struct report_epoch *epoch = sample_epoch(7, 1);
+	const struct report_row rows[] = {
+		{
+			.key = sample_key4("10.0.0.1", 443, "10.0.0.2", 5123, 6),
+			.packets = sample_figure(1234555, 1234567, 1234569),
+			.bytes = sample_figure(79011520, 79012288, 79012416),
+			.share = 0.25,
+		},
+		{
+			.key = sample_key6("2001:db8::1", 65535, "fe80::2", 53, 17),
+			.packets = sample_figure(2, 2, 2),
+			.bytes = sample_figure(120, 120, 120),
+			.share = 2.0 / 3,
+		},
+	};
+
+	(void)state;
+	sample_rows(&epoch->measurements[0], rows, 2);
+	assert_epoch(&output_heavy_hitters, epoch,
+		"7,main," SPAN ",1,10.0.0.1,10.0.0.2,443,5123,6,1234567,79012288,1234555,1234569,"
+		"79011520,79012416,0.999,0.250000\n"
+		"7,main," SPAN ",2,2001:db8::1,fe80::2,65535,53,17,2,120,2,2,120,120,0.999,"
+		"0.666667\n");
+}
+
+/* Saturated: no high. Bytes not known at all. Losses not known: no high, no confidence. */
+static void test_unknown_columns(void **state)
+{
+	struct report_epoch *epoch = sample_epoch(0, 1);
+	const struct report_row rows[] = {
+		{
+			.key = sample_key4("1.2.3.4", 0, "5.6.7.8", 0, 1),
+			.packets = {.value = UINT32_MAX, .low = 5, .known = true},
+			.share = 1,
+		},
+		{
+			.key = sample_key4("1.2.3.4", 0, "5.6.7.8", 0, 1),
+			.bytes = {.value = 900, .low = 800, .known = true},
+			.share = 0.5,
+		},
+	};
+
+	(void)state;
+	sample_rows(&epoch->measurements[0], rows, 2);
+	epoch->measurements[0].confidence_known = false;
+	assert_epoch(&output_heavy_hitters, epoch,
+		"0,main," SPAN ",1,1.2.3.4,5.6.7.8,0,0,1,4294967295,,5,,,,,1.000000\n"
+		"0,main," SPAN ",2,1.2.3.4,5.6.7.8,0,0,1,,900,,,800,,,\n");
+}
+
+static void test_key_rules(void **state)
+{
+	static const char *const names[] = {"src", "dst", "src-dst"};
+	static const char *const columns[] = {
+		"10.0.0.1,,,,", ",10.0.0.2,,,", "10.0.0.1,10.0.0.2,,,"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct report_epoch *epoch = sample_epoch(0, 1);
+		const struct report_row row = {
+			.key = sample_key4("10.0.0.1", 0, "10.0.0.2", 0, 0),
+			.packets = sample_figure(1, 1, 1),
+			.bytes = sample_figure(60, 60, 60),
+			.share = 1e-7,
+		};
+		char expected[256];
+
+		epoch->measurements[0].rule = key_rule_find(names[i]);
+		assert_non_null(epoch->measurements[0].rule);
+		epoch->measurements[0].name = "by,host";
+		epoch->measurements[0].confidence = 0.9999999;
+		sample_rows(&epoch->measurements[0], &row, 1);
+		snprintf(expected, sizeof(expected),
+			"0,\"by,host\"," SPAN ",1,%s,1,60,1,1,60,60,0.9999999,0.000000\n",
+			columns[i]);
+		assert_epoch(&output_heavy_hitters, epoch, expected);
+	}
+}
+
+static void test_no_rows(void **state)
+{
+	(void)state;
+	assert_epoch(&output_heavy_hitters, sample_epoch(3, 2), "");
+	assert_epoch(&output_stats, sample_epoch(3, 0), "");
+}
+
+static struct report_epoch *busy_epoch(void)
+{
+	struct report_epoch *epoch = sample_epoch(12, 2);
+
+	epoch->ledger = (struct ledger){
+		.offered = 1000,
+		.received = 900,
+		.measured = 850,
+		.filtered = 1,
+		.non_ip = 20,
+		.malformed = 9,
+		.nic_missed = 60,
+		.nic_errors = 30,
+		.no_mbuf = 10,
+		.ring_full = 15,
+		.shed = 5,
+		.unaccounted = 3,
+		.bytes = 54400,
+		.rx_ns = 4545,
+		.ppt_ns = 13500,
+		.free_ns = 900,
+	};
+	epoch->measurements[0].distinct_keys = 77;
+	epoch->measurements[1].distinct_keys = 5;
+	epoch->measurements[1].name = "hosts";
+	epoch->measurements[1].sketch = "simple-hash";
+	return epoch;
+}
+
+/* drop_rate = (60 + 30 + 10 + 15 + 5) / 1000; delay_ns = (4545 + 13500 + 900) / 900 */
+static void test_stats(void **state)
+{
+	(void)state;
+	assert_epoch(&output_stats, busy_epoch(),
+		"12,main," SPAN ",1000,900,850,1,20,9,60,30,10,15,5,3,54400,77,850,435200,0.120000,"
+		"5.0,15.0,1.0,21.1,rss,separate,count-min,2\n"
+		"12,hosts," SPAN ",1000,900,850,1,20,9,60,30,10,15,5,3,54400,5,850,435200,0.120000,"
+		"5.0,15.0,1.0,21.1,rss,separate,simple-hash,2\n");
+}
+
+/* 850 packets in 600 ms are 1416.7 a second, 435200 bits 725333.3. */
+static void test_stats_rounds_rates(void **state)
+{
+	struct report_epoch *epoch = busy_epoch();
+
+	(void)state;
+	epoch->nb_measurements = 1;
+	epoch->end = epoch->start + 600000000;
+	assert_epoch(&output_stats, epoch,
+		"12,main,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.600000Z,1000,900,850,1,20,"
+		"9,60,30,10,15,5,3,54400,77,1417,725333,0.120000,5.0,15.0,1.0,21.1,rss,separate,"
+		"count-min,2\n");
+}
+
+static void test_stats_without_duration_or_packets(void **state)
+{
+	struct report_epoch *epoch = sample_epoch(0, 1);
+
+	(void)state;
+	epoch->end = epoch->start;
+	assert_epoch(&output_stats, epoch,
+		"0,main,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.000000Z,0,0,0,0,0,0,0,0,0,"
+		"0,0,0,0,0,,,,,,,,rss,separate,count-min,2\n");
+}
+
+static void test_rates_saturate(void **state)
+{
+	(void)state;
+	assert_int_equal(report_per_second(3, 2000000000), 2); /* 1.5, to the nearest */
+	assert_true(report_per_second(UINT64_MAX, 1000000000) == UINT64_MAX);
+	assert_true(report_per_second((unsigned __int128)UINT64_MAX * 8, 1) == UINT64_MAX);
+}
+
+static void test_duration(void **state)
+{
+	struct report_epoch epoch = {.start = INT64_MIN, .end = INT64_MAX};
+
+	(void)state;
+	assert_true(report_duration(&epoch) == UINT64_MAX);
+	epoch.end = INT64_MIN;
+	assert_true(report_duration(&epoch) == 0);
+	epoch.start = 5; /* a capture that runs backwards */
+	assert_true(report_duration(&epoch) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_text_grows),
+		cmocka_unit_test(test_quoting),
+		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_heavy_hitters),
+		cmocka_unit_test(test_unknown_columns),
+		cmocka_unit_test(test_key_rules),
+		cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_stats_rounds_rates),
+		cmocka_unit_test(test_stats_without_duration_or_packets),
+		cmocka_unit_test(test_rates_saturate),
+		cmocka_unit_test(test_duration),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1013 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The writer thread and its files: numbering, refusals, full disks, closed and blocked pipes. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/output.h"
+#include "report/writer.h"
+#include "sample_epoch.h"
+
+#define ROWS 3 /* of each epoch, unless a test says otherwise */
+
+/* What the writer said in this test. */
+static struct {
+	pthread_mutex_t lock;
+	char lines[64][256];
+	bool warning[64];
+	int n;
+} said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void hear(bool warning, const char *line, void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&said.lock);
+	if (said.n < 64) {
+		snprintf(said.lines[said.n], sizeof(said.lines[0]), "%s", line);
+		said.warning[said.n++] = warning;
+	}
+	pthread_mutex_unlock(&said.lock);
+}
+
+static const struct writer_voice voice = {.say = hear};
+
+/* How often a line with this part was said, as a warning or as a notice. */
+static int times_said(bool warning, const char *part)
+{
+	int times = 0;
+
+	pthread_mutex_lock(&said.lock);
+	for (int i = 0; i < said.n; i++)
+		times += said.warning[i] == warning && strstr(said.lines[i], part) != NULL;
+	pthread_mutex_unlock(&said.lock);
+	return times;
+}
+
+static char folder[] = "/tmp/sketchtap-writer-XXXXXX";
+static char out[64], stats[64], aside[64];
+
+static int clean(void **state)
+{
+	(void)state;
+	unlink(out);
+	unlink(stats);
+	unlink(aside);
+	rmdir(out);
+	said.n = 0;
+	return 0;
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(out, sizeof(out), "%s/out.csv", folder);
+	snprintf(stats, sizeof(stats), "%s/stats.csv", folder);
+	snprintf(aside, sizeof(aside), "%s/aside.csv", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	clean(state);
+	return rmdir(folder);
+}
+
+/* The whole file as a string; NULL where there is none. */
+static char *slurp(const char *name)
+{
+	struct stat st;
+	int fd = open(name, O_RDONLY);
+	char *content;
+
+	if (fd < 0)
+		return NULL;
+	assert_int_equal(fstat(fd, &st), 0);
+	content = calloc(1, (size_t)st.st_size + 1);
+	assert_non_null(content);
+	assert_int_equal(read(fd, content, (size_t)st.st_size), st.st_size);
+	close(fd);
+	return content;
+}
+
+static void put(const char *name, const char *content)
+{
+	FILE *file = fopen(name, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(content, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void assert_file(const char *name, const char *expected)
+{
+	char *content = slurp(name);
+
+	assert_non_null(content);
+	assert_string_equal(content, expected);
+	free(content);
+}
+
+static void assert_no_file(const char *name)
+{
+	assert_int_equal(access(name, F_OK), -1);
+}
+
+static struct report_epoch *epoch_of(uint64_t number, uint32_t nb_rows)
+{
+	struct report_epoch *epoch = sample_epoch(number, 1);
+	struct report_row *rows = calloc(nb_rows, sizeof(*rows));
+
+	assert_non_null(rows);
+	for (uint32_t r = 0; r < nb_rows; r++)
+		rows[r] = (struct report_row){
+			.key = sample_key4("10.0.0.1", (uint16_t)r, "10.0.0.2", 443, 6),
+			.packets = sample_figure(1, 1, 1),
+			.bytes = sample_figure(60, 60, 60),
+		};
+	sample_rows(&epoch->measurements[0], rows, nb_rows);
+	free(rows);
+	return epoch;
+}
+
+/* Header and epochs first..last of an output, as a string that the caller frees. */
+static char *expected_text(const struct output *output, bool header, int first, int last)
+{
+	struct text text = {0};
+
+	if (header)
+		output->header(&text);
+	for (int number = first; number <= last; number++) {
+		struct report_epoch *epoch = epoch_of((uint64_t)number, ROWS);
+
+		output->epoch(&text, epoch);
+		report_epoch_free(epoch);
+	}
+	text_char(&text, '\0');
+	return text.data;
+}
+
+static void assert_csv(const char *name, const struct output *output, int first, int last)
+{
+	char *expected = expected_text(output, true, first, last);
+
+	assert_file(name, expected);
+	free(expected);
+}
+
+static void put_csv(const char *name, const struct output *output, int first, int last)
+{
+	char *content = expected_text(output, true, first, last);
+
+	put(name, content);
+	free(content);
+}
+
+static struct writer *open_ok(const struct config *config, uint64_t expected_first)
+{
+	char error[WRITER_ERROR_MAX] = "";
+	uint64_t first = 12345;
+	int status = -1;
+	struct writer *writer = writer_open(config, &voice, &first, &status, error);
+
+	if (writer == NULL)
+		fail_msg("%s", error);
+	assert_int_equal(status, 0);
+	assert_int_equal(first, expected_first);
+	return writer;
+}
+
+/* The error is one line that has every one of the parts (up to the NULL). */
+static void assert_refused(const struct config *config, int expected_status, ...)
+{
+	char error[WRITER_ERROR_MAX] = "";
+	uint64_t first;
+	int status = -1;
+	const char *part;
+	va_list parts;
+
+	assert_null(writer_open(config, &voice, &first, &status, error));
+	assert_int_equal(status, expected_status);
+	assert_null(strchr(error, '\n'));
+	va_start(parts, expected_status);
+	while ((part = va_arg(parts, const char *)) != NULL) {
+		if (strstr(error, part) == NULL)
+			fail_msg("\"%s\" does not say \"%s\"", error, part);
+	}
+	va_end(parts);
+}
+
+static void push(struct writer *writer, int first, int last)
+{
+	for (int number = first; number <= last; number++)
+		writer_push(writer, epoch_of((uint64_t)number, ROWS), true);
+}
+
+/* Opening, numbering, refusing */
+
+static void test_new_files(void **state)
+{
+	struct config config = {.output = out, .stats = stats};
+	struct writer *writer = open_ok(&config, 0);
+
+	(void)state;
+	push(writer, 0, 2);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(out, &output_heavy_hitters, 0, 2);
+	assert_csv(stats, &output_stats, 0, 2);
+	assert_int_equal(said.n, 0);
+}
+
+static void test_no_epochs(void **state)
+{
+	struct config config = {.output = out, .format = FORMAT_CSV};
+
+	(void)state;
+	assert_int_equal(writer_close(open_ok(&config, 0)), 0);
+	assert_csv(out, &output_heavy_hitters, 0, -1);
+	assert_no_file(stats);
+}
+
+static void test_existing_file_is_refused(void **state)
+{
+	struct config config = {.output = out, .stats = stats};
+
+	(void)state;
+	put(stats, "precious\n");
+	assert_refused(&config, 2, stats, "--stats", "--append", "--force", NULL);
+	assert_file(stats, "precious\n");
+	assert_no_file(out); /* was created first */
+}
+
+static void test_force(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .force = true};
+	struct writer *writer;
+
+	(void)state;
+	put(out, "something long that has to go\n");
+	writer = open_ok(&config, 0);
+	push(writer, 0, 0);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(out, &output_heavy_hitters, 0, 0);
+	assert_csv(stats, &output_stats, 0, 0);
+	assert_int_equal(said.n, 0);
+}
+
+static void test_nothing_is_destroyed_when_another_fails(void **state)
+{
+	struct config config = {.output = out, .stats = folder, .force = true};
+	char missing[80];
+
+	(void)state;
+	put(out, "precious\n");
+	assert_refused(&config, 1, folder, "is a directory", NULL);
+	assert_file(out, "precious\n");
+
+	snprintf(missing, sizeof(missing), "%s/missing/x.csv", folder);
+	config.stats = missing;
+	assert_refused(&config, 1, missing, "No such file or directory", NULL);
+	assert_file(out, "precious\n");
+}
+
+static void test_unwritable_folder(void **state)
+{
+	struct config config = {.output = out};
+
+	(void)state;
+	if (geteuid() == 0 && seteuid(65534) != 0) { /* root may write everywhere */
+		print_message("no other user to be had: skipped\n");
+		skip();
+	}
+	chmod(folder, 0500);
+	assert_refused(&config, 1, out, "Permission denied", NULL);
+	if (getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
+	chmod(folder, 0700);
+}
+
+static void test_two_outputs_in_one_file(void **state)
+{
+	struct config config = {.output = out, .stats = out};
+	struct writer *writer;
+
+	(void)state;
+	assert_refused(&config, 2, out, "--output", "--stats", NULL);
+	assert_no_file(out);
+
+	config.output = "-";
+	config.stats = "/dev/stdout";
+	assert_refused(&config, 2, "--output", "--stats", NULL);
+
+	config = (struct config){.output = out, .stats = "-", .format = FORMAT_TABLE};
+	assert_refused(&config, 2, "--stats", "--format table", NULL);
+
+	config = (struct config){.output = out, .stats = aside, .append = true};
+	put(out, "");
+	assert_int_equal(symlink(out, aside), 0);
+	assert_refused(&config, 1, out, NULL);
+
+	config = (struct config){.output = "/dev/null", .stats = "/dev/null"};
+	writer = open_ok(&config, 0);
+	push(writer, 0, 1);
+	assert_int_equal(writer_close(writer), 0);
+}
+
+static void test_append(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .append = true};
+	char *before, *after, *whole;
+	struct writer *writer;
+
+	(void)state;
+	put_csv(out, &output_heavy_hitters, 0, 4);
+	put_csv(stats, &output_stats, 0, 9); /* the later number counts */
+	writer = open_ok(&config, 10);
+	push(writer, 10, 11);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(stats, &output_stats, 0, 11);
+	before = expected_text(&output_heavy_hitters, true, 0, 4);
+	after = expected_text(&output_heavy_hitters, false, 10, 11);
+	whole = calloc(1, strlen(before) + strlen(after) + 1);
+	assert_non_null(whole);
+	strcat(strcpy(whole, before), after);
+	assert_file(out, whole);
+	free(before);
+	free(after);
+	free(whole);
+	assert_int_equal(said.n, 0);
+}
+
+static void test_append_to_nothing(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .append = true};
+	struct writer *writer;
+
+	(void)state;
+	put(stats, "");
+	writer = open_ok(&config, 0);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(out, &output_heavy_hitters, 0, -1);
+	assert_csv(stats, &output_stats, 0, -1);
+
+	writer = open_ok(&config, 0); /* only the headers are there */
+	push(writer, 0, 1);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(out, &output_heavy_hitters, 0, 1);
+}
+
+static void test_append_cuts_half_a_row(void **state)
+{
+	struct config config = {.output = out, .append = true};
+	char *content = expected_text(&output_heavy_hitters, true, 0, 4);
+	size_t len = strlen(content), header = strcspn(content, "\n") + 1;
+
+	(void)state;
+	/* Wherever a crash cut it: within epoch 4's last row, and within the header. */
+	for (size_t cut = 1; cut <= 60; cut += 7) {
+		struct writer *writer;
+
+		content[len - cut] = '\0';
+		put(out, content);
+		said.n = 0;
+		writer = open_ok(&config, 5);
+		assert_int_equal(times_said(true, "unfinished last row"), 1);
+		assert_int_equal(times_said(true, out), 1);
+		assert_int_equal(writer_close(writer), 0);
+		*(strrchr(content, '\n') + 1) = '\0';
+		assert_file(out, content);
+		free(content);
+		content = expected_text(&output_heavy_hitters, true, 0, 4);
+	}
+	for (size_t cut = 1; cut < header; cut += 11) {
+		struct writer *writer;
+
+		content[header - cut] = '\0';
+		put(out, content);
+		writer = open_ok(&config, 0);
+		push(writer, 0, 0);
+		assert_int_equal(writer_close(writer), 0);
+		assert_csv(out, &output_heavy_hitters, 0, 0);
+		free(content);
+		content = expected_text(&output_heavy_hitters, true, 0, 4);
+	}
+	free(content);
+}
+
+static void assert_append_refused(const char *content, const char *why)
+{
+	struct config config = {.output = out, .append = true};
+
+	put(out, content);
+	assert_refused(&config, 1, out, why, NULL);
+	assert_file(out, content);
+}
+
+static void assert_last_row_refused(const char *row)
+{
+	struct text text = {0};
+
+	output_heavy_hitters.header(&text);
+	text_str(&text, row);
+	text_char(&text, '\0');
+	assert_append_refused(text.data, "epoch number");
+	text_free(&text);
+}
+
+static void test_append_to_a_stranger(void **state)
+{
+	char *content = expected_text(&output_stats, true, 0, 3);
+
+	(void)state;
+	assert_append_refused(content, "header");
+	free(content);
+	assert_append_refused("something else", "header");
+	assert_append_refused("something else\nand more\n", "header");
+	assert_last_row_refused("no number,x\n");
+	assert_last_row_refused("\n");
+	assert_last_row_refused("12\n");
+	assert_last_row_refused("18446744073709551615,x\n"); /* no number comes after it */
+	assert_last_row_refused("99999999999999999999999,x\n");
+}
+
+/* 3 GB, most of it a hole: only the two ends are looked at. */
+static void test_append_reads_the_tail_alone(void **state)
+{
+	struct config config = {.output = out, .append = true};
+	static const char end[] = "\n4711,main,the rest of a row\n4712,ma";
+	const off_t size = INT64_C(3) << 30;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	put_csv(out, &output_heavy_hitters, 0, 0);
+	fd = open(out, O_WRONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, end, strlen(end), size), strlen(end));
+	close(fd);
+	assert_int_equal(writer_close(open_ok(&config, 4712)), 0);
+	assert_int_equal(stat(out, &st), 0);
+	assert_int_equal(st.st_size, size + (off_t)strlen(end) - (off_t)strlen("4712,ma"));
+	assert_true(st.st_blocks < 1000);
+}
+
+/* Full disks */
+
+/* Every epoch is there whole or not at all, after one header. Returns how many are. */
+static int assert_whole_epochs(const char *name, int last)
+{
+	char *content = slurp(name), *expected, *at;
+	int found = 0;
+
+	assert_non_null(content);
+	expected = expected_text(&output_heavy_hitters, true, 0, -1);
+	assert_int_equal(strncmp(content, expected, strlen(expected)), 0);
+	at = content + strlen(expected);
+	free(expected);
+	for (int number = 0; number <= last; number++) {
+		expected = expected_text(&output_heavy_hitters, false, number, number);
+		if (strncmp(at, expected, strlen(expected)) == 0) {
+			at += strlen(expected);
+			found++;
+		}
+		free(expected);
+	}
+	assert_string_equal(at, "");
+	free(content);
+	return found;
+}
+
+static void assert_full_disk(const char *name, const char *why, void (*make_room)(void))
+{
+	struct config config = {.output = name, .format = FORMAT_CSV};
+	struct writer *writer = open_ok(&config, 0);
+	int last = -1;
+	uint64_t lost;
+
+	while (times_said(true, why) == 0 && last < 5000) {
+		last++;
+		push(writer, last, last);
+	}
+	/* More than the queue holds, so that some of them are tried while the disk is full. */
+	push(writer, last + 1, last + 2 * WRITER_QUEUE);
+	last += 2 * WRITER_QUEUE;
+	make_room();
+	while (times_said(false, "resumed") == 0 && last < 10000) {
+		last++;
+		push(writer, last, last);
+	}
+	lost = writer_close(writer);
+	assert_int_equal(times_said(true, why), 1);
+	assert_int_equal(times_said(false, "resumed"), 1);
+	assert_true(lost > 0);
+	assert_int_equal(lost % ROWS, 0);
+	assert_int_equal(assert_whole_epochs(name, last) + (int)(lost / ROWS), last + 1);
+}
+
+static void set_file_limit(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void lift_file_limit(void)
+{
+	set_file_limit(RLIM_INFINITY);
+}
+
+static void test_file_limit(void **state)
+{
+	(void)state;
+	set_file_limit(20011);
+	assert_full_disk(out, "File too large", lift_file_limit);
+}
+
+static char filler[80];
+
+static void remove_filler(void)
+{
+	unlink(filler);
+}
+
+/* In a mount namespace of its own, so that nobody else sees the file system. */
+static void test_full_file_system(void **state)
+{
+	char mounted[64], name[80];
+	int fd;
+
+	(void)state;
+	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+		print_message("mounting a small tmpfs is not permitted: skipped\n");
+		skip();
+	}
+	snprintf(mounted, sizeof(mounted), "%s/tmpfs", folder);
+	snprintf(name, sizeof(name), "%s/out.csv", mounted);
+	snprintf(filler, sizeof(filler), "%s/filler", mounted);
+	assert_int_equal(mkdir(mounted, 0700), 0);
+	assert_int_equal(mount("tmpfs", mounted, "tmpfs", 0, "size=4m"), 0);
+	fd = open(filler, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(posix_fallocate(fd, 0, (4 << 20) - 65536), 0);
+	close(fd);
+
+	assert_full_disk(name, "No space left on device", remove_filler);
+
+	assert_int_equal(umount(mounted), 0);
+	assert_int_equal(rmdir(mounted), 0);
+}
+
+/* Also the header waits for room. */
+static void test_full_from_the_start(void **state)
+{
+	(void)state;
+	set_file_limit(10);
+	assert_full_disk(out, "File too large", lift_file_limit);
+}
+
+/* Pipes */
+
+/* Opens a pipe and says by which name its write end can be opened. */
+static void make_pipe(int fds[2], char name[32])
+{
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	snprintf(name, 32, "/dev/fd/%d", fds[1]);
+}
+
+/* All that comes out of a pipe until its writers are gone. */
+struct reader {
+	int fd;
+	pthread_t thread;
+	struct text text;
+};
+
+static void *read_all(void *arg)
+{
+	struct reader *reader = arg;
+	char bytes[4096];
+	ssize_t n;
+
+	while ((n = read(reader->fd, bytes, sizeof(bytes))) > 0)
+		text_add(&reader->text, bytes, (size_t)n);
+	return NULL;
+}
+
+static void start_reader(struct reader *reader, int fd)
+{
+	*reader = (struct reader){.fd = fd};
+	assert_int_equal(pthread_create(&reader->thread, NULL, read_all, reader), 0);
+}
+
+/* Returns the text, which the caller frees. */
+static char *stop_reader(struct reader *reader)
+{
+	pthread_join(reader->thread, NULL);
+	text_char(&reader->text, '\0');
+	assert_false(reader->text.failed);
+	return reader->text.data;
+}
+
+static void test_closed_pipe(void **state)
+{
+	struct config config = {.stats = stats};
+	char name[32];
+	struct writer *writer;
+	int fds[2];
+
+	(void)state;
+	make_pipe(fds, name);
+	config.output = name;
+	writer = open_ok(&config, 0);
+	close(fds[1]);
+	close(fds[0]);
+	push(writer, 0, 99);
+	assert_int_equal(writer_close(writer), 100 * ROWS);
+	assert_int_equal(times_said(true, "closed by its reader"), 1);
+	assert_int_equal(said.n, 1);
+	assert_csv(stats, &output_stats, 0, 99); /* the other one goes on */
+}
+
+#define LONG_EPOCH 3000 /* rows: several times what a pipe holds */
+
+static uint64_t count_lines(const char *text)
+{
+	uint64_t lines = 0;
+
+	for (; (text = strchr(text, '\n')) != NULL; text++)
+		lines++;
+	return lines;
+}
+
+/* The writer is stuck in its first epoch, the queue holds WRITER_QUEUE more, the rest is dropped.
+ */
+static void test_blocked_pipe_drops(void **state)
+{
+	const int pushed = 3 * WRITER_QUEUE;
+	struct config config = {.format = FORMAT_CSV};
+	struct reader reader;
+	struct writer *writer;
+	char name[32], *content;
+	uint64_t lost, lines;
+	int fds[2];
+
+	(void)state;
+	make_pipe(fds, name);
+	config.output = name;
+	writer = open_ok(&config, 0);
+	for (int number = 0; number < pushed; number++)
+		writer_push(writer, epoch_of((uint64_t)number, LONG_EPOCH), false);
+	assert_int_equal(times_said(true, "do not keep up"), 1);
+	assert_int_equal(said.n, 1);
+
+	start_reader(&reader, fds[0]);
+	writer_push(writer, epoch_of((uint64_t)pushed, LONG_EPOCH), true);
+	assert_int_equal(times_said(false, "keep up again"), 1);
+	close(fds[1]);
+	lost = writer_close(writer);
+	content = stop_reader(&reader);
+	lines = count_lines(content) - 1;
+	assert_int_equal(lost % LONG_EPOCH, 0);
+	assert_int_equal(lost + lines, (uint64_t)(pushed + 1) * LONG_EPOCH);
+	/* One more where the writer had taken the first epoch before the queue was full. */
+	assert_in_range(lines / LONG_EPOCH, WRITER_QUEUE + 1, WRITER_QUEUE + 2);
+	free(content);
+	close(fds[0]);
+}
+
+struct pusher {
+	struct writer *writer;
+	int nb_epochs;
+	uint32_t nb_rows;
+	atomic_int pushed;
+};
+
+static void *push_all(void *arg)
+{
+	struct pusher *pusher = arg;
+
+	for (int number = 0; number < pusher->nb_epochs; number++) {
+		writer_push(pusher->writer, epoch_of((uint64_t)number, pusher->nb_rows), true);
+		atomic_fetch_add_explicit(&pusher->pushed, 1, memory_order_relaxed);
+	}
+	return NULL;
+}
+
+static void test_blocked_pipe_is_waited_for(void **state)
+{
+	struct config config = {.format = FORMAT_CSV};
+	struct pusher pusher = {.nb_epochs = 3 * WRITER_QUEUE, .nb_rows = LONG_EPOCH};
+	struct reader reader;
+	pthread_t thread;
+	char name[32], *content;
+	int fds[2];
+
+	(void)state;
+	make_pipe(fds, name);
+	config.output = name;
+	pusher.writer = open_ok(&config, 0);
+	assert_int_equal(pthread_create(&thread, NULL, push_all, &pusher), 0);
+	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < WRITER_QUEUE)
+		usleep(1000);
+	usleep(20000); /* the chance to go further than it may */
+	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed), WRITER_QUEUE,
+		WRITER_QUEUE + 1);
+
+	start_reader(&reader, fds[0]);
+	pthread_join(thread, NULL);
+	close(fds[1]);
+	assert_int_equal(writer_close(pusher.writer), 0);
+	content = stop_reader(&reader);
+	assert_int_equal(count_lines(content), 1 + 3 * WRITER_QUEUE * LONG_EPOCH);
+	assert_int_equal(said.n, 0);
+	free(content);
+	close(fds[0]);
+}
+
+/* Standard output that its reader has set so: a full pipe is waited for, not given up. */
+static void test_pipe_that_does_not_block(void **state)
+{
+	struct config config = {.output = "-", .format = FORMAT_CSV};
+	int fds[2], saved = dup(STDOUT_FILENO);
+	struct reader reader;
+	struct writer *writer;
+	uint64_t lost, first;
+	char error[WRITER_ERROR_MAX], *content;
+	int status;
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+	fcntl(fds[0], F_SETFL, 0);
+	fflush(stdout);
+	dup2(fds[1], STDOUT_FILENO);
+	close(fds[1]);
+	writer = writer_open(&config, &voice, &first, &status, error);
+	for (int number = 0; writer != NULL && number < 3; number++)
+		writer_push(writer, epoch_of((uint64_t)number, LONG_EPOCH), true);
+	start_reader(&reader, fds[0]);
+	lost = writer != NULL ? writer_close(writer) : UINT64_MAX;
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	content = stop_reader(&reader);
+	assert_int_equal(lost, 0);
+	assert_int_equal(count_lines(content), 1 + 3 * LONG_EPOCH);
+	free(content);
+	close(fds[0]);
+}
+
+/* Standard output */
+
+/* Runs two epochs with standard output in a file (or a terminal); returns the rows lost. */
+static uint64_t run_with_stdout(struct config *config, int fd)
+{
+	char error[WRITER_ERROR_MAX];
+	int status, saved = dup(STDOUT_FILENO);
+	uint64_t first, lost = UINT64_MAX;
+	struct writer *writer;
+
+	fflush(stdout);
+	dup2(fd, STDOUT_FILENO);
+	writer = writer_open(config, &voice, &first, &status, error);
+	if (writer != NULL) {
+		push(writer, 0, 1);
+		lost = writer_close(writer);
+	}
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	return lost;
+}
+
+static void run_into_file(struct config *config)
+{
+	int fd = open(aside, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(run_with_stdout(config, fd), 0);
+	close(fd);
+}
+
+static void assert_table_shown(bool shown)
+{
+	char *content = slurp(aside);
+
+	assert_non_null(content);
+	assert_true((strncmp(content, "epoch 0  ", 9) == 0) == shown);
+	assert_true((strstr(content, "\nepoch 1  ") != NULL) == shown);
+	free(content);
+}
+
+static void test_formats_on_standard_output(void **state)
+{
+	struct config config = {.output = "-"};
+
+	(void)state;
+	run_into_file(&config); /* not a terminal */
+	assert_csv(aside, &output_heavy_hitters, 0, 1);
+	config.format = FORMAT_CSV;
+	run_into_file(&config);
+	assert_csv(aside, &output_heavy_hitters, 0, 1);
+	config.format = FORMAT_TABLE;
+	run_into_file(&config);
+	assert_table_shown(true);
+
+	config = (struct config){.output = out, .stats = "-", .force = true};
+	run_into_file(&config);
+	assert_csv(out, &output_heavy_hitters, 0, 1);
+	assert_csv(aside, &output_stats, 0, 1);
+	config = (struct config){.output = out, .format = FORMAT_TABLE, .force = true};
+	run_into_file(&config);
+	assert_csv(out, &output_heavy_hitters, 0, 1);
+	assert_table_shown(true);
+}
+
+static void test_terminal_shows_the_table(void **state)
+{
+	struct config config = {.output = "-"};
+	int master = posix_openpt(O_RDWR | O_NOCTTY), terminal;
+	char shown[64] = "";
+
+	(void)state;
+	if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
+		print_message("no pseudo terminal to be had: skipped\n");
+		skip();
+	}
+	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+	assert_true(terminal >= 0);
+	assert_int_equal(run_with_stdout(&config, terminal), 0);
+	assert_int_equal(read(master, shown, 9), 9);
+	assert_string_equal(shown, "epoch 0  ");
+	close(terminal);
+	close(master);
+}
+
+static void test_closed_standard_output(void **state)
+{
+	struct config config = {.output = "-", .format = FORMAT_TABLE};
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	close(fds[0]);
+	assert_int_equal(run_with_stdout(&config, fds[1]), 2 * ROWS);
+	assert_int_equal(times_said(true, "standard output: closed by its reader"), 1);
+	close(fds[1]);
+}
+
+/* Log rotation */
+
+static void wait_for_size(const char *name, size_t size)
+{
+	struct stat st = {0};
+
+	for (int i = 0; i < 10000 && (stat(name, &st) != 0 || st.st_size < (off_t)size); i++)
+		usleep(1000);
+	assert_int_equal(st.st_size, size);
+}
+
+/* Pushes epoch 0 and waits until it is in the file. */
+static void write_first_epoch(struct writer *writer)
+{
+	char *expected = expected_text(&output_heavy_hitters, true, 0, 0);
+
+	push(writer, 0, 0);
+	wait_for_size(out, strlen(expected));
+	free(expected);
+}
+
+static void test_reopen(void **state)
+{
+	struct config config = {.output = out};
+	struct writer *writer = open_ok(&config, 0);
+
+	(void)state;
+	write_first_epoch(writer);
+	assert_int_equal(rename(out, aside), 0);
+	writer_reopen(writer);
+	push(writer, 1, 2);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(aside, &output_heavy_hitters, 0, 0);
+	assert_csv(out, &output_heavy_hitters, 1, 2);
+	assert_int_equal(said.n, 0);
+}
+
+static void test_reopen_the_same_file(void **state)
+{
+	struct config config = {.output = out};
+	struct writer *writer = open_ok(&config, 0);
+
+	(void)state;
+	write_first_epoch(writer);
+	writer_reopen(writer);
+	push(writer, 1, 1);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(out, &output_heavy_hitters, 0, 1);
+}
+
+static void test_reopen_fails(void **state)
+{
+	struct config config = {.output = out};
+	struct writer *writer = open_ok(&config, 0);
+
+	(void)state;
+	write_first_epoch(writer);
+	assert_int_equal(rename(out, aside), 0);
+	assert_int_equal(mkdir(out, 0700), 0);
+	writer_reopen(writer);
+	push(writer, 1, 1);
+	assert_int_equal(writer_close(writer), 0);
+	assert_int_equal(times_said(true, "cannot be opened again"), 1);
+	assert_csv(aside, &output_heavy_hitters, 0, 1);
+}
+
+/* logrotate's copytruncate: the file is emptied under us. */
+static void test_emptied_file_gets_a_header(void **state)
+{
+	struct config config = {.output = out};
+	struct writer *writer = open_ok(&config, 0);
+
+	(void)state;
+	write_first_epoch(writer);
+	assert_int_equal(truncate(out, 0), 0);
+	push(writer, 1, 1);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(out, &output_heavy_hitters, 1, 1);
+}
+
+/* Epochs from one thread, reopening from another: nothing is lost, nothing out of order. */
+static void test_push_and_reopen_at_once(void **state)
+{
+	const int epochs = 2000;
+	struct config config = {.output = out, .stats = stats};
+	struct pusher pusher = {.nb_epochs = epochs, .nb_rows = ROWS};
+	pthread_t thread;
+
+	(void)state;
+	pusher.writer = open_ok(&config, 0);
+	assert_int_equal(pthread_create(&thread, NULL, push_all, &pusher), 0);
+	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < epochs) {
+		writer_reopen(pusher.writer);
+		sched_yield();
+	}
+	pthread_join(thread, NULL);
+	writer_reopen(pusher.writer);
+	assert_int_equal(writer_close(pusher.writer), 0);
+	assert_csv(out, &output_heavy_hitters, 0, epochs - 1);
+	assert_csv(stats, &output_stats, 0, epochs - 1);
+}
+
+#define TEST(function) cmocka_unit_test_setup(function, clean)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_new_files),
+		TEST(test_no_epochs),
+		TEST(test_existing_file_is_refused),
+		TEST(test_force),
+		TEST(test_nothing_is_destroyed_when_another_fails),
+		TEST(test_unwritable_folder),
+		TEST(test_two_outputs_in_one_file),
+		TEST(test_append),
+		TEST(test_append_to_nothing),
+		TEST(test_append_cuts_half_a_row),
+		TEST(test_append_to_a_stranger),
+		TEST(test_append_reads_the_tail_alone),
+		TEST(test_file_limit),
+		TEST(test_full_file_system),
+		TEST(test_full_from_the_start),
+		TEST(test_closed_pipe),
+		TEST(test_blocked_pipe_drops),
+		TEST(test_blocked_pipe_is_waited_for),
+		TEST(test_pipe_that_does_not_block),
+		TEST(test_formats_on_standard_output),
+		TEST(test_terminal_shows_the_table),
+		TEST(test_closed_standard_output),
+		TEST(test_reopen),
+		TEST(test_reopen_the_same_file),
+		TEST(test_reopen_fails),
+		TEST(test_emptied_file_gets_a_header),
+		TEST(test_push_and_reopen_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
