@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Any bytes on any link: the first byte chooses the link type, the rest is the packet. The parser
+ * reads nothing beyond it, and the first `need` bytes give the same verdict and key.
+ */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rx/parse.h"
+#include "rx/rss_hash.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* Parses a copy that is exactly len bytes long. */
+static enum parse_verdict parse_exact(
+	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *parsed)
+{
+	uint8_t *copy = malloc(len);
+	enum parse_verdict verdict;
+
+	require(copy != NULL || len == 0);
+	if (len > 0)
+		memcpy(copy, data, len);
+	verdict = parse_packet(copy, len, link, parsed);
+	free(copy);
+	return verdict;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct parsed whole, prefix;
+	enum parse_verdict verdict;
+	enum link_type link;
+	uint32_t len;
+
+	if (size == 0)
+		return 0;
+	link = (enum link_type)(data[0] % LINK_COUNT);
+	data++;
+	len = (uint32_t)size - 1;
+	verdict = parse_exact(data, len, link, &whole);
+	require(verdict < PARSE_VERDICT_COUNT);
+	require(whole.need <= len);
+	require(parse_exact(data, whole.need, link, &prefix) == verdict);
+	require(prefix.need == whole.need);
+	require(prefix.fragment == whole.fragment);
+	if (verdict == PARSE_IPV4)
+		require(memcmp(&prefix.key4, &whole.key4, sizeof(whole.key4)) == 0);
+	if (verdict == PARSE_IPV6)
+		require(memcmp(&prefix.key6, &whole.key6, sizeof(whole.key6)) == 0);
+	require(rss_hash(verdict, &prefix) == rss_hash(verdict, &whole));
+	return 0;
+}
