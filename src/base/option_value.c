@@ -132,8 +132,8 @@ static bool set_time(const struct assignment *a)
 	if (ns == 0 && !row->zero)
 		return refuse(a, "is not allowed; leave the option out for no limit");
 	if (ns != 0 && ns < row->min)
-		return refuse(a, "is too short; the minimum is %lluns (or 0: once, at the end)",
-			(unsigned long long)row->min);
+		return refuse(a, "is too short; the minimum is %gms (or 0: once, at the end)",
+			(double)row->min / 1e6);
 	if (ns > row->max)
 		return refuse(a, "is too long; the maximum is 36525d");
 	*(uint64_t *)a->field = ns;

@@ -1,0 +1,954 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Command line and configuration file: what they mean together, and how mistakes are told. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/config.h"
+
+#define ARGUMENTS_MAX 600
+#define NS_PER_S      UINT64_C(1000000000)
+
+/* One call of config_load() and all it said. */
+struct attempt {
+	struct config config;
+	enum config_result result;
+	char *out, *err;
+};
+
+static void attempt(struct attempt *attempt, int argc, char *const argv[])
+{
+	size_t out_size, err_size;
+	FILE *out = open_memstream(&attempt->out, &out_size);
+	FILE *err = open_memstream(&attempt->err, &err_size);
+
+	assert_non_null(out);
+	assert_non_null(err);
+	attempt->result = config_load(&attempt->config, argc, argv, out, err);
+	fclose(out);
+	fclose(err);
+}
+
+static void attempt_free(struct attempt *attempt)
+{
+	if (attempt->result == CONFIG_OK)
+		config_free(&attempt->config);
+	free(attempt->out);
+	free(attempt->err);
+}
+
+/* Arguments separated by single spaces; "sketchtap" is put before them. Cuts `line` up. */
+static int split(char *line, char **argv)
+{
+	int argc = 1;
+	static char name[] = "sketchtap";
+
+	argv[0] = name;
+	for (char *word = line; word != NULL && *line != '\0';) {
+		assert_true(argc < ARGUMENTS_MAX - 1);
+		argv[argc++] = strsep(&word, " ");
+	}
+	argv[argc] = NULL;
+	return argc;
+}
+
+/* Strings of the configuration point into the returned arguments: free them after it. */
+static char *load(struct attempt *result, const char *line)
+{
+	char *words = strdup(line);
+	char *argv[ARGUMENTS_MAX];
+	int argc;
+
+	assert_non_null(words);
+	argc = split(words, argv);
+	attempt(result, argc, argv);
+	return words;
+}
+
+static void assert_one_line(const char *err)
+{
+	const char *end = strchr(err, '\n');
+
+	assert_true(strncmp(err, "sketchtap: ", strlen("sketchtap: ")) == 0);
+	assert_non_null(end);
+	assert_int_equal(end[1], '\0');
+}
+
+/* The result, and one line on err that begins with "sketchtap: " and what is given here. */
+static void assert_refused(
+	const char *line, enum config_result expected, const char *start, const char *has)
+{
+	struct attempt result;
+	char *words = load(&result, line);
+
+	if (result.result != expected)
+		fail_msg("'%s' gave %d: %s", line, (int)result.result, result.err);
+	assert_one_line(result.err);
+	assert_string_equal(result.out, "");
+	if (strncmp(result.err + strlen("sketchtap: "), start, strlen(start)) != 0 ||
+		strstr(result.err, has) == NULL)
+		fail_msg("'%s' said: %s", line, result.err);
+	attempt_free(&result);
+	free(words);
+}
+
+struct refusal {
+	const char *line;  /* of arguments */
+	const char *start; /* of the message: names the option */
+	const char *has;   /* in it: names value or remedy */
+};
+
+static void assert_all_refused(const struct refusal *rows, size_t nb_rows)
+{
+	for (size_t i = 0; i < nb_rows; i++)
+		assert_refused(rows[i].line, CONFIG_EXIT_2, rows[i].start, rows[i].has);
+}
+
+#define ALL_REFUSED(rows) assert_all_refused(rows, sizeof(rows) / sizeof((rows)[0]))
+
+static void assert_taken(const char *line)
+{
+	struct attempt result;
+	char *words = load(&result, line);
+
+	if (result.result != CONFIG_OK)
+		fail_msg("'%s' gave %d: %s", line, (int)result.result, result.err);
+	assert_string_equal(result.err, "");
+	assert_string_equal(result.out, "");
+	attempt_free(&result);
+	free(words);
+}
+
+static void defaults_are_those_documented(void **state)
+{
+	struct attempt result;
+	const struct config *config = &result.config;
+	const struct measurement_config *measurement = &config->measurements[0];
+	char *words = load(&result, "--pcap a.pcap");
+
+	(void)state;
+	assert_int_equal(result.result, CONFIG_OK);
+	assert_int_equal(config->command, COMMAND_RUN);
+	assert_int_equal(config->nb_pcap, 1);
+	assert_string_equal(config->pcap[0], "a.pcap");
+	assert_int_equal(config->nb_port, 0);
+	assert_null(config->synthetic);
+	assert_int_equal(config->pace, PACE_UNPACED);
+	assert_int_equal(config->duration, 0);
+	assert_int_equal(config->packets, 0);
+	assert_string_equal(config->design, "rss");
+	assert_string_equal(config->sharing, "separate");
+	assert_int_equal(config->workers, 0);
+	assert_false(config->seed_given);
+	assert_int_equal(config->interval, NS_PER_S);
+	assert_string_equal(config->output, "-");
+	assert_null(config->stats);
+	assert_int_equal(config->format, FORMAT_AUTO);
+	assert_false(config->append || config->force || config->no_progress);
+	assert_null(config->eal);
+	assert_null(config->lcores);
+	assert_int_equal(config->descriptors, 0);
+	assert_int_equal(config->mbufs, 0);
+	assert_false(config->no_huge || config->verbose);
+	assert_int_equal(config->idle, IDLE_AUTO);
+	assert_int_equal(config->nb_measurements, 1);
+	assert_string_equal(measurement->name, "main");
+	assert_string_equal(measurement->key->name, "5tuple");
+	assert_int_equal(measurement->count, METRIC_PACKETS);
+	assert_string_equal(measurement->sketch, "count-min");
+	assert_int_equal(measurement->depth, 0);
+	assert_int_equal(measurement->width, 0);
+	assert_int_equal(measurement->memory, 0);
+	assert_int_equal(measurement->top, 100);
+	assert_true(measurement->threshold <= 0);
+	assert_true(measurement->confidence > 0.9989 && measurement->confidence < 0.9991);
+	attempt_free(&result);
+	free(words);
+}
+
+static void every_option_lands_in_its_field(void **state)
+{
+	struct attempt result;
+	const struct config *config = &result.config;
+	const struct measurement_config *measurement = &config->measurements[0];
+	char *words = load(&result,
+		"run --pcap a --pcap=b --pace 2Mpps --duration 5m --packets 7M --design rss "
+		"--sharing separate --workers 3 --seed 0xFFFFffffFFFFffff --sketch cms --key "
+		"src-dst "
+		"--count bytes --depth 5 --width 65536 --top 7 --threshold 5% --confidence 0.9 "
+		"--interval 500ms --output o.csv --stats s.csv --format table --append --eal --x=1 "
+		"--lcores 0-3,6 --descriptors 512 --mbufs 8192 --no-huge --idle yield "
+		"--no-progress --verbose");
+
+	(void)state;
+	assert_string_equal(result.err, "");
+	assert_int_equal(result.result, CONFIG_OK);
+	assert_int_equal(config->nb_pcap, 2);
+	assert_string_equal(config->pcap[0], "a");
+	assert_string_equal(config->pcap[1], "b");
+	assert_int_equal(config->pace, PACE_RATE);
+	assert_int_equal(config->pace_rate, 2000000);
+	assert_int_equal(config->duration, 300 * NS_PER_S);
+	assert_int_equal(config->packets, 7000000);
+	assert_int_equal(config->workers, 3);
+	assert_true(config->seed_given);
+	assert_true(config->seed == UINT64_MAX);
+	assert_string_equal(measurement->sketch, "count-min");
+	assert_string_equal(measurement->key->name, "src-dst");
+	assert_int_equal(measurement->count, METRIC_BYTES);
+	assert_int_equal(measurement->depth, 5);
+	assert_int_equal(measurement->width, 65536);
+	assert_int_equal(measurement->top, 7);
+	assert_true(measurement->threshold > 0.0499 && measurement->threshold < 0.0501);
+	assert_true(measurement->confidence > 0.8999 && measurement->confidence < 0.9001);
+	assert_int_equal(config->interval, NS_PER_S / 2);
+	assert_string_equal(config->output, "o.csv");
+	assert_string_equal(config->stats, "s.csv");
+	assert_int_equal(config->format, FORMAT_TABLE);
+	assert_true(config->append);
+	assert_false(config->force);
+	assert_string_equal(config->eal, "--x=1");
+	assert_string_equal(config->lcores, "0-3,6");
+	assert_int_equal(config->descriptors, 512);
+	assert_int_equal(config->mbufs, 8192);
+	assert_true(config->no_huge && config->no_progress && config->verbose);
+	assert_int_equal(config->idle, IDLE_YIELD);
+	attempt_free(&result);
+	free(words);
+}
+
+static void commands_are_told_apart(void **state)
+{
+	static const struct {
+		const char *line;
+		enum command command;
+	} rows[] = {
+		{"--pcap a", COMMAND_RUN},
+		{"run --pcap a", COMMAND_RUN},
+		{"plan --port net_null0", COMMAND_PLAN},
+		{"generate --synthetic packets=5 --output -", COMMAND_GENERATE},
+		{"generate --synthetic packets=5 --port net_null0 --pace 1Mpps --packets 9",
+			COMMAND_GENERATE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct attempt result;
+		char *words = load(&result, rows[i].line);
+
+		assert_string_equal(result.err, "");
+		assert_int_equal(result.result, CONFIG_OK);
+		assert_int_equal(result.config.command, rows[i].command);
+		assert_int_equal(
+			result.config.nb_measurements, rows[i].command == COMMAND_GENERATE ? 0 : 1);
+		attempt_free(&result);
+		free(words);
+	}
+}
+
+static void help_and_version_are_answered(void **state)
+{
+	static const struct {
+		const char *line;
+		const char *start;
+	} rows[] = {
+		{"--help", "Usage: sketchtap [run]"},
+		{"-h", "Usage: sketchtap [run]"},
+		{"run --top 5 -h", "Usage: sketchtap [run]"},
+		{"plan --help", "Usage: sketchtap plan"},
+		{"generate --help", "Usage: sketchtap generate"},
+		{"--version", "sketchtap " SKETCHTAP_VERSION "\n"},
+		{"plan --version", "sketchtap " SKETCHTAP_VERSION "\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct attempt result;
+		char *words = load(&result, rows[i].line);
+
+		assert_int_equal(result.result, CONFIG_EXIT_0);
+		assert_string_equal(result.err, "");
+		assert_memory_equal(result.out, rows[i].start, strlen(rows[i].start));
+		attempt_free(&result);
+		free(words);
+	}
+}
+
+static void arguments_that_are_no_options(void **state)
+{
+	static const struct refusal rows[] = {
+		{"", "nothing to measure", "--pcap"},
+		{"run", "nothing to measure", "--synthetic"},
+		{"frob", "'frob': unknown command", "run, plan, generate"},
+		{"bench", "'bench': unknown command", "run, plan, generate"},
+		{"run frob", "'frob': unexpected", "--help"},
+		{"--pcap a b", "'b': unexpected", "--help"},
+		{"--", "'--': unexpected", "--help"},
+		{"-", "'-': unexpected", "--help"},
+		{"-x", "'-x': unexpected", "--help"},
+		{"--widht 5", "--widht: unknown option", "did you mean --width?"},
+		{"--frobnicate", "--frobnicate: unknown option", "--help"},
+		{"--=5", "--: unknown option", "--help"},
+		{"--pcap", "--pcap: needs FILE", ""},
+		{"--pcap a --interval", "--interval: needs TIME", ""},
+		{"--pcap a --append=yes", "--append: takes no value", ""},
+		{"generate --interval 1s", "--interval: generate does not take it", "run does"},
+		{"generate --seed 5", "--seed: generate does not take it", ""},
+		{"generate --pcap a", "--pcap: generate does not take it", ""},
+	};
+
+	(void)state;
+	ALL_REFUSED(rows);
+}
+
+static void single_values_are_checked(void **state)
+{
+	static const struct refusal rows[] = {
+		{"--pcap=", "--pcap: '' is empty", "FILE"},
+		{"--port=", "--port: '' is empty", "NAME"},
+		{"--synthetic=", "--synthetic: '' is empty", "SPEC"},
+		{"--pace fast", "--pace: 'fast'", "recorded"},
+		{"--pace 0Mpps", "--pace: '0Mpps'", "recorded"},
+		{"--pace 5", "--pace: '5'", "2Mpps"},
+		{"--duration 0", "--duration: '0'", "leave the option out"},
+		{"--duration 5", "--duration: '5' is not a time", "1s"},
+		{"--duration -5s", "--duration: '-5s' is not a time", "1s"},
+		{"--duration 40000d", "--duration: '40000d' is too long", "36525d"},
+		{"--packets 0", "--packets: '0'", "leave the option out"},
+		{"--packets 5x", "--packets: '5x' is not a count", "5M"},
+		{"--packets 99999999999999999999", "--packets: '99999999999999999999'",
+			"too large"},
+		{"--design sync", "--design: 'sync'", "allowed: rss"},
+		{"--sharing shared", "--sharing: 'shared'", "allowed: separate"},
+		{"--sketch reversible", "--sketch: 'reversible'", "count-min (cms)"},
+		{"--sketch=", "--sketch: ''", "count-min (cms)"},
+		{"--key mac", "--key: 'mac'", "5tuple, src, dst, src-dst"},
+		{"--count flows", "--count: 'flows'", "packets, bytes"},
+		{"--workers 0", "--workers: '0'", "1 to 120"},
+		{"--workers 121", "--workers: '121'", "1 to 120"},
+		{"--workers two", "--workers: 'two'", "count"},
+		{"--seed -1", "--seed: '-1'", "0x"},
+		{"--seed 5K", "--seed: '5K'", "0x"},
+		{"--seed 0x", "--seed: '0x'", "64 bits"},
+		{"--seed 0xg", "--seed: '0xg'", "64 bits"},
+		{"--seed 18446744073709551616", "--seed: '18446744073709551616'", "64 bits"},
+		{"--seed 0x10000000000000000", "--seed: '0x10000000000000000'", "64 bits"},
+		{"--seed=", "--seed: ''", "64 bits"},
+		{"--depth 0", "--depth: '0'", "1 to"},
+		{"--depth 4294967297", "--depth: '4294967297'", "1 to"},
+		{"--width 0", "--width: '0'", "2 to"},
+		{"--width 1", "--width: '1'", "2 to"},
+		{"--width 1000", "--width: '1000' is not a power of two", "1024"},
+		{"--width 8589934592", "--width: '8589934592'", "4294967296"},
+		{"--memory 0", "--memory: '0'", "4KB"},
+		{"--memory 5X", "--memory: '5X' is not a size", "4MB"},
+		{"--memory -1", "--memory: '-1' is not a size", "4MB"},
+		{"--top -1", "--top: '-1'", "count"},
+		{"--top 1000001", "--top: '1000001'", "1000000"},
+		{"--threshold 1", "--threshold: '1'", "below 1"},
+		{"--threshold 100%", "--threshold: '100%'", "below 1"},
+		{"--threshold 2", "--threshold: '2'", "above 1"},
+		{"--threshold x", "--threshold: 'x'", "25%"},
+		{"--confidence 0", "--confidence: '0'", "more than 0"},
+		{"--confidence 1", "--confidence: '1'", "below 1"},
+		{"--confidence 0.99999999999999999999", "--confidence: '0.9999", "fraction"},
+		{"--confidence 0.9999999999999999999", "--confidence: '0.9999", "below 1"},
+		{"--interval 5x", "--interval: '5x' is not a time; write 500ms, 1s or 5m", ""},
+		{"--interval 10us", "--interval: '10us' is too short", "minimum is 1ms"},
+		{"--interval 999999ns", "--interval: '999999ns' is too short", "minimum is 1ms"},
+		{"--output=", "--output: '' is empty", "FILE"},
+		{"--stats=", "--stats: '' is empty", "FILE"},
+		{"--format json", "--format: 'json'", "auto, csv, table"},
+		{"--config=", "--config: '' is empty", "FILE"},
+		{"--eal=", "--eal: '' is empty", "ARGS"},
+		{"--lcores=", "--lcores: ''", "0-3,6"},
+		{"--lcores 3-1", "--lcores: '3-1'", "0-3,6"},
+		{"--lcores 1,", "--lcores: '1,'", "0-3,6"},
+		{"--lcores ,1", "--lcores: ',1'", "0-3,6"},
+		{"--lcores 1-", "--lcores: '1-'", "0-3,6"},
+		{"--lcores 1-2-3", "--lcores: '1-2-3'", "0-3,6"},
+		{"--lcores 1024", "--lcores: '1024'", "0 to 1023"},
+		{"--lcores 99999999999999999999", "--lcores: '9", "0 to 1023"},
+		{"--lcores (0-3)@0", "--lcores: '(0-3)@0'", "0-3,6"},
+		{"--descriptors 63", "--descriptors: '63'", "64 to 32768"},
+		{"--descriptors 65536", "--descriptors: '65536'", "64 to 32768"},
+		{"--descriptors 1000", "--descriptors: '1000'", "1024"},
+		{"--mbufs 1", "--mbufs: '1'", "512"},
+		{"--idle sleep", "--idle: 'sleep'", "auto, spin, yield"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "--pcap a %s", rows[i].line);
+		if (strstr(rows[i].line, "--port") != NULL ||
+			strstr(rows[i].line, "--synthetic") != NULL)
+			snprintf(line, sizeof(line), "%s", rows[i].line);
+		assert_refused(line, CONFIG_EXIT_2, rows[i].start, rows[i].has);
+	}
+}
+
+static void values_at_their_limits_are_taken(void **state)
+{
+	static const char *const options[] = {
+		"--workers 16",
+		"--depth 1",
+		"--depth 16 --width 256",
+		"--depth 7 --width 262144",
+		"--depth 4 --width 4294967296",
+		"--width 16",
+		"--memory 4MB",
+		"--top 1000000",
+		"--top 0 --threshold 0.01",
+		"--threshold 0",
+		"--confidence 0.999999",
+		"--interval 0",
+		"--interval 1ms",
+		"--interval 36525d",
+		"--duration 1ns",
+		"--packets 18446744073709551615",
+		"--seed 0",
+		"--seed 18446744073709551615",
+		"--lcores 0",
+		"--lcores 1023,5-5",
+		"--descriptors 64",
+		"--descriptors 32768",
+		"--output /dev/null --stats /dev/null",
+		"--output a --stats ./ab",
+		"--output a/b --stats /a/b",
+		"--output o --stats -",
+		"--interval 5s --interval 1s",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "--pcap a %s", options[i]);
+		assert_taken(line);
+	}
+	assert_taken("--port net_null0 --workers 120");
+	assert_taken("--port net_null0 --port net_null1");
+	assert_taken("--synthetic packets=5 --pace recorded");
+	assert_taken("--pcap - --pcap a");
+}
+
+static void contradictions_are_told(void **state)
+{
+	static const struct refusal rows[] = {
+		{"--pcap a --port b", "--port: contradicts pcap", "one of the two"},
+		{"--port b --pcap a", "--pcap: contradicts port", "one of the two"},
+		{"--pcap a --synthetic packets=5", "--synthetic: contradicts pcap", ""},
+		{"--port a --synthetic packets=5", "--synthetic: contradicts port", ""},
+		{"--pcap a --append --force", "--force: contradicts append", ""},
+		{"--pcap a --width 1024 --memory 1MB", "--memory: contradicts width", ""},
+		{"--pcap a --memory 1MB --width 1024", "--width: contradicts memory", ""},
+		{"--pcap a --depth 16 --width 512", "--width: 16 x 512", "128"},
+		{"--pcap a --depth 17", "--depth: 17 x", "depth is"},
+		{"--pcap a --width 8", "--width: 4 x 8", "16"},
+		{"--pcap a --memory 64", "--memory: 64 bytes are too few", "KB"},
+		{"--pcap a --top 0", "--top: 0", "--threshold"},
+		{"--pcap a --workers 17", "--workers: 17", "16"},
+		{"--synthetic packets=5 --workers 17", "--workers: 17", "16"},
+		{"--port a --pace 1Mpps", "--pace: contradicts --port", ""},
+		{"plan --port a --pace recorded", "--pace: contradicts --port", ""},
+		{"--pcap - --pcap -", "--pcap: -", "once"},
+		{"--port a --port a", "--port: 'a' is given twice", ""},
+		{"--port a,x=1 --port a,x=2", "--port: 'a' is given twice", ""},
+		{"--port ,x=1", "--port: ',x=1' has no name", "NAME"},
+		{"--pcap a --output o --stats o", "--stats: 'o'", "--output"},
+		{"--pcap a --output o --stats ./o", "--stats: './o'", "--output"},
+		{"--pcap a --output /a/o --stats //a/.//o", "--stats: '//a/.//o'", "--output"},
+		{"--pcap a --stats -", "--stats: '-'", "--output"},
+		{"generate", "nothing to generate", "--synthetic"},
+		{"generate --output o", "nothing to generate", "--synthetic"},
+		{"generate --synthetic packets=5", "nowhere to send it", "--output"},
+		{"generate --synthetic packets=5 --output o --port p", "--port: contradicts output",
+			""},
+		{"generate --synthetic packets=5 --port p --port q", "--port: is given 2 times",
+			""},
+		{"generate --synthetic packets=5 --output o --pace 1Mpps",
+			"--pace: contradicts --output", ""},
+	};
+
+	(void)state;
+	ALL_REFUSED(rows);
+}
+
+/* A message stays one line, whatever the value is. */
+static void strange_values_are_told_in_one_line(void **state)
+{
+	char long_value[5000];
+	const char *const lines[][2] = {
+		{"--interval", "5\nx\r\x1b[31m"},
+		{"--in\nterval", "5"},
+		{"a\nb", NULL},
+		{"--interval", long_value},
+		{"--config", long_value},
+		{long_value, NULL},
+		{"--sketch", long_value},
+	};
+
+	(void)state;
+	memset(long_value, '5', sizeof(long_value));
+	long_value[sizeof(long_value) - 1] = '\0';
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct attempt result;
+		char *argv[] = {NULL, strdup(lines[i][0]),
+			lines[i][1] != NULL ? strdup(lines[i][1]) : NULL, NULL};
+
+		attempt(&result, argv[2] != NULL ? 3 : 2, argv);
+		assert_true(result.result == CONFIG_EXIT_2 || result.result == CONFIG_EXIT_1);
+		assert_one_line(result.err);
+		assert_null(strchr(result.err, '\x1b'));
+		assert_true(strlen(result.err) < 1100);
+		attempt_free(&result);
+		free(argv[1]);
+		free(argv[2]);
+	}
+}
+
+static void no_argument_at_all(void **state)
+{
+	struct attempt result;
+	char *argv[] = {NULL};
+
+	(void)state;
+	attempt(&result, 0, argv);
+	assert_int_equal(result.result, CONFIG_EXIT_2);
+	assert_one_line(result.err);
+	attempt_free(&result);
+}
+
+static void list_is_bounded(void **state)
+{
+	char line[CONFIG_LIST_MAX * 10 + 20] = "";
+	size_t len = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < CONFIG_LIST_MAX; i++)
+		len += (size_t)snprintf(
+			line + len, sizeof(line) - len, "%s--pcap=x", i > 0 ? " " : "");
+	assert_taken(line);
+	snprintf(line + len, sizeof(line) - len, " --pcap=y");
+	assert_refused(line, CONFIG_EXIT_2, "--pcap: 'y' is one too many", "256");
+}
+
+static void seed_is_random_unless_given(void **state)
+{
+	struct attempt a, b;
+	char *words_a = load(&a, "--pcap a");
+	char *words_b = load(&b, "--pcap a");
+
+	(void)state;
+	assert_true(a.config.seed != b.config.seed);
+	attempt_free(&a);
+	attempt_free(&b);
+	free(words_a);
+	free(words_b);
+	words_a = load(&a, "--pcap a --seed 0x1F");
+	assert_true(a.config.seed == 31 && a.config.seed_given);
+	attempt_free(&a);
+	free(words_a);
+}
+
+/* The configuration file. Its path is one of the group's state. */
+
+static char folder[] = "/tmp/sketchtap-test-config-XXXXXX";
+static char path[sizeof(folder) + 16];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/file.conf", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder);
+}
+
+static void write_bytes(const char *bytes, size_t size)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* Loads the file with more arguments behind --config. */
+static char *load_file(struct attempt *result, const char *text, const char *arguments)
+{
+	char line[500];
+
+	write_bytes(text, strlen(text));
+	snprintf(line, sizeof(line), "%s%s--config %s", arguments, *arguments != '\0' ? " " : "",
+		path);
+	return load(result, line);
+}
+
+static void assert_file_refused(const char *text, unsigned int line, const char *has)
+{
+	struct attempt result;
+	char start[200];
+	char *words = load_file(&result, text, "");
+
+	snprintf(start, sizeof(start), "sketchtap: %s:%u: ", path, line);
+	if (result.result != CONFIG_EXIT_2 || strncmp(result.err, start, strlen(start)) != 0 ||
+		strstr(result.err, has) == NULL)
+		fail_msg("<%s> gave %d: %s", text, (int)result.result, result.err);
+	assert_one_line(result.err);
+	attempt_free(&result);
+	free(words);
+}
+
+static void file_sets_what_the_command_line_would(void **state)
+{
+	struct attempt result;
+	const struct config *config = &result.config;
+	char *words = load_file(&result,
+		"# a comment\n"
+		"; another\n"
+		"\n"
+		"pcap = a b.pcap\n"
+		"  pcap=c.pcap  \n"
+		"interval: 5m ; so long\n"
+		"no-huge = yes\n"
+		"append = off\r\n"
+		"eal = --vdev=net_null0;x\n"
+		"[ sketchtap ]\n"
+		"top = 5\n"
+		"seed = 0xAB",
+		"");
+
+	(void)state;
+	assert_string_equal(result.err, "");
+	assert_int_equal(result.result, CONFIG_OK);
+	assert_int_equal(config->nb_pcap, 2);
+	assert_string_equal(config->pcap[0], "a b.pcap");
+	assert_string_equal(config->pcap[1], "c.pcap");
+	assert_int_equal(config->interval, 300 * NS_PER_S);
+	assert_true(config->no_huge);
+	assert_false(config->append);
+	assert_string_equal(config->eal, "--vdev=net_null0;x");
+	assert_int_equal(config->nb_measurements, 1);
+	assert_string_equal(config->measurements[0].name, "main");
+	assert_int_equal(config->measurements[0].top, 5);
+	assert_int_equal(config->seed, 0xAB);
+	attempt_free(&result);
+	free(words);
+}
+
+static void sections_start_from_what_holds_for_all(void **state)
+{
+	struct attempt result;
+	const struct measurement_config *m = result.config.measurements;
+	char *words = load_file(&result,
+		"\xEF\xBB\xBF[measurement flows]\n"
+		"width = 1024\n"
+		"[sketchtap]\n"
+		"pcap = a\n"
+		"top = 7\n"
+		"memory = 8MB\n"
+		"key = dst\n"
+		"[measurement a-name.that_is_as_long_as_it_may_be-63-characters-in-all-123456]\n"
+		"key = src\n"
+		"count = bytes\n"
+		"top = 0\n"
+		"threshold = 1%\n"
+		"[measurement empty] ; takes all as it is\n",
+		"");
+
+	(void)state;
+	assert_string_equal(result.err, "");
+	assert_int_equal(result.result, CONFIG_OK);
+	assert_int_equal(result.config.nb_measurements, 3);
+	assert_string_equal(m[0].name, "flows");
+	assert_int_equal(m[0].width, 1024);
+	assert_int_equal(m[0].memory, 0); /* the section's width took its place */
+	assert_int_equal(m[0].top, 7);
+	assert_string_equal(m[0].key->name, "dst");
+	assert_int_equal(strlen(m[1].name), 63);
+	assert_int_equal(m[1].width, 0);
+	assert_int_equal(m[1].memory, 8 << 20);
+	assert_int_equal(m[1].top, 0);
+	assert_int_equal(m[1].count, METRIC_BYTES);
+	assert_string_equal(m[1].key->name, "src");
+	assert_string_equal(m[2].name, "empty");
+	assert_int_equal(m[2].top, 7);
+	assert_string_equal(m[2].key->name, "dst");
+	attempt_free(&result);
+	free(words);
+}
+
+static void command_line_wins_over_the_file(void **state)
+{
+	static const char text[] =
+		"pcap = a\npcap = b\ninterval = 5s\npace = recorded\n"
+		"force = yes\noutput = o\n"
+		"[measurement x]\ntop = 3\nmemory = 8MB\n[measurement y]\ntop = 4\n";
+	struct attempt result;
+	const struct config *config = &result.config;
+	char *words = load_file(&result, text, "--interval 1m --top 9 --width 2048 --append");
+
+	(void)state;
+	assert_string_equal(result.err, "");
+	assert_int_equal(config->nb_pcap, 2);
+	assert_int_equal(config->interval, 60 * NS_PER_S);
+	assert_true(config->append);
+	assert_false(config->force);
+	assert_int_equal(config->nb_measurements, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(config->measurements[i].top, 9);
+		assert_int_equal(config->measurements[i].width, 2048);
+		assert_int_equal(config->measurements[i].memory, 0);
+	}
+	attempt_free(&result);
+	free(words);
+
+	words = load_file(&result, text, "--pcap z"); /* a list replaces the list */
+	assert_string_equal(result.err, "");
+	assert_int_equal(config->nb_pcap, 1);
+	assert_string_equal(config->pcap[0], "z");
+	attempt_free(&result);
+	free(words);
+
+	words = load_file(&result, text, "--synthetic packets=1"); /* a source, the source */
+	assert_string_equal(result.err, "");
+	assert_int_equal(config->nb_pcap, 0);
+	assert_string_equal(config->synthetic, "packets=1");
+	attempt_free(&result);
+	free(words);
+}
+
+static void mistakes_in_the_file_name_their_line(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int line;
+		const char *has;
+	} rows[] = {
+		{"pcap = a\ninterval = 5x\n", 2, ": interval: '5x' is not a time"},
+		{"pcap = a\n\n\nwidht = 5\n", 4, ": widht: unknown option; did you mean width?"},
+		{"frobnicate = 1\n", 1, ": frobnicate: unknown option"},
+		{" = 1\n", 1, "unknown option"},
+		{"pcap = a\nhello\n", 2, "neither NAME = VALUE nor a [section]"},
+		{"pcap = a\nhello ; top = 5\n", 2, "neither NAME = VALUE nor a [section]"},
+		{"hello\nfrobnicate = 1\n", 1, "neither NAME = VALUE"},
+		{"pcap = a\ntop =\n", 2, ": top: '' is not a count"},
+		{"pcap = a\ntop = ; none\n", 2, ": top: '' is not a count"},
+		{"pcap = a\ntop = 5\ntop = 6\n", 3, ": top: stands on line 2 already"},
+		{"top = 5\n[sketchtap]\ntop = 6\n", 3, ": top: stands on line 1 already"},
+		{"[measurement x]\ntop = 5\ntop = 6\n", 3, ": top: stands on line 2 already"},
+		{"append = maybe\n", 1, ": append: 'maybe' is neither yes nor no"},
+		{"config = x\n", 1, ": config: only the command line"},
+		{"help = yes\n", 1, ": help: only the command line"},
+		{"version = yes\n", 1, ": version: only the command line"},
+		{"[measurement]\n", 1, "[measurement] has no name"},
+		{"[measurement ]\n", 1, "[measurement] has no name"},
+		{"[measurement a b]\n", 1, "'a b' is not a measurement's name"},
+		{"[measurement a,b]\n", 1, "'a,b' is not a measurement's name"},
+		{"[measurement "
+		 "a-name.that_is_as_long_as_it_may_be-63-characters-in-all-123456x]\n",
+			1, "is not a measurement's name; at most 63"},
+		{"[measurement x]\n[measurement y]\n[measurement x]\n", 3,
+			"stands on line 1 already"},
+		{"[measurements x]\n", 1, "[measurements x] is not a section"},
+		{"[frob]\n", 1, "[frob] is not a section"},
+		{"[]\n", 1, "[] is not a section"},
+		{"[sketchtap\n", 1, "no ]"},
+		{"[sketchtap] top = 5\n", 1, "'top = 5' stands after the section"},
+		{"[measurement x]\ninterval = 5s\n", 2, ": interval: holds for the whole run"},
+		{"[measurement x]\npcap = a\n", 2, ": pcap: holds for the whole run"},
+		{"pcap = a\nport = b\n", 2, ": port: contradicts pcap"},
+		{"append = yes\nforce = yes\n", 2, ": force: contradicts append"},
+		{"pcap = a\n[measurement x]\nwidth = 64\nmemory = 1MB\n", 4,
+			": memory: contradicts width"},
+		{"pcap = a\n[measurement x]\ntop = 0\n", 3, ": top: 0"},
+		{"pcap = a\ntop = 0\n[measurement x]\n", 2, ": top: 0"},
+		{"pcap = a\n[measurement x]\ndepth = 16\nwidth = 512\n", 4, ": width: 16 x 512"},
+		{"pcap = a\n[measurement x]\nmemory = 5\n", 3, ": memory: 5 bytes"},
+		{"port = a\npace = recorded\n", 2, ": pace: contradicts --port"},
+		{"pcap = a\nworkers = 17\n", 2, ": workers: 17"},
+		{"pcap = a\noutput = o\nstats = o\n", 3, ": stats: 'o'"},
+		{"pcap = -\npcap = -\n", 2, ": pcap: -"},
+		{"\x01\x02\n", 1, "byte 0x01 is not text"},
+		{"top = 5\ntop\x1b = 5\n", 2, "byte 0x1b is not text"},
+		{"\x7f"
+		 "ELF\n",
+			1, "byte 0x7f is not text"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_file_refused(rows[i].text, rows[i].line, rows[i].has);
+}
+
+static void file_with_a_nul_byte(void **state)
+{
+	static const char bytes[] = "pcap = a\ntop = 5\0 6\n";
+	struct attempt result;
+	char line[200];
+	char *words;
+
+	(void)state;
+	write_bytes(bytes, sizeof(bytes) - 1);
+	snprintf(line, sizeof(line), "--config %s", path);
+	words = load(&result, line);
+	assert_int_equal(result.result, CONFIG_EXIT_2);
+	assert_one_line(result.err);
+	assert_non_null(strstr(result.err, ".conf:2: byte 0x00 is not text"));
+	attempt_free(&result);
+	free(words);
+}
+
+/* A line is taken whole or not at all. */
+static void long_lines_are_refused_not_cut(void **state)
+{
+	for (size_t len = 150; len < 400; len++) {
+		char value[500];
+		char text[600];
+		struct attempt result;
+		char *words;
+
+		memset(value, 'v', len);
+		value[len] = '\0';
+		snprintf(text, sizeof(text), "top = 5\npcap = %s\n", value);
+		words = load_file(&result, text, "");
+		if (result.result == CONFIG_OK) {
+			assert_true(len <= 192);
+			assert_string_equal(result.config.pcap[0], value);
+		} else {
+			assert_true(len > 192);
+			assert_int_equal(result.result, CONFIG_EXIT_2);
+			assert_one_line(result.err);
+			assert_non_null(strstr(result.err, ".conf:2: the line is too long"));
+		}
+		attempt_free(&result);
+		free(words);
+	}
+	(void)state;
+}
+
+static void measurements_are_bounded(void **state)
+{
+	char text[2000] = "pcap = a\n";
+	size_t len = strlen(text);
+	struct attempt result;
+	char *words;
+
+	(void)state;
+	for (unsigned int i = 0; i < CONFIG_MEASUREMENTS_MAX; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "[measurement m%u]\n", i);
+	words = load_file(&result, text, "");
+	assert_int_equal(result.result, CONFIG_OK);
+	assert_int_equal(result.config.nb_measurements, CONFIG_MEASUREMENTS_MAX);
+	attempt_free(&result);
+	free(words);
+	snprintf(text + len, sizeof(text) - len, "[measurement more]\n");
+	assert_file_refused(text, CONFIG_MEASUREMENTS_MAX + 2, "one too many; at most 16");
+}
+
+static void generate_reads_a_file_of_its_own_options(void **state)
+{
+	struct attempt result;
+	char *words = load_file(&result, "synthetic = packets=5\noutput = o.pcap\n", "generate");
+
+	(void)state;
+	assert_string_equal(result.err, "");
+	assert_string_equal(result.config.synthetic, "packets=5");
+	assert_string_equal(result.config.output, "o.pcap");
+	attempt_free(&result);
+	free(words);
+	words = load_file(&result, "interval = 5s\n", "generate");
+	assert_int_equal(result.result, CONFIG_EXIT_2);
+	assert_non_null(strstr(result.err, ".conf:1: interval: "));
+	attempt_free(&result);
+	free(words);
+	words = load_file(&result, "[measurement x]\n", "generate");
+	assert_int_equal(result.result, CONFIG_EXIT_2);
+	assert_non_null(strstr(result.err, ".conf:1: [measurement x]: generate"));
+	attempt_free(&result);
+	free(words);
+}
+
+static void file_that_cannot_be_read(void **state)
+{
+	char line[200];
+
+	(void)state;
+	assert_refused(
+		"--config /nonexistent/x.conf", CONFIG_EXIT_1, "/nonexistent/x.conf: ", "--config");
+	snprintf(line, sizeof(line), "--config %s", folder);
+	assert_refused(line, CONFIG_EXIT_1, folder, "directory");
+	write_bytes("", 0);
+	snprintf(line, sizeof(line), "--config %s", path);
+	assert_refused(line, CONFIG_EXIT_2, "nothing to measure", "--pcap");
+}
+
+static void examples_load(void **state)
+{
+	static const char *const names[] = {"replay", "kernel-interface", "card-100g"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct attempt result;
+		char line[500];
+		char *words;
+
+		snprintf(line, sizeof(line), "--config " CONFIG_EXAMPLES "/%s.conf", names[i]);
+		words = load(&result, line);
+		assert_string_equal(result.err, "");
+		assert_int_equal(result.result, CONFIG_OK);
+		assert_int_equal(result.config.nb_measurements, i == 2 ? 2 : 1);
+		attempt_free(&result);
+		free(words);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_those_documented),
+		cmocka_unit_test(every_option_lands_in_its_field),
+		cmocka_unit_test(commands_are_told_apart),
+		cmocka_unit_test(help_and_version_are_answered),
+		cmocka_unit_test(arguments_that_are_no_options),
+		cmocka_unit_test(single_values_are_checked),
+		cmocka_unit_test(values_at_their_limits_are_taken),
+		cmocka_unit_test(contradictions_are_told),
+		cmocka_unit_test(strange_values_are_told_in_one_line),
+		cmocka_unit_test(no_argument_at_all),
+		cmocka_unit_test(list_is_bounded),
+		cmocka_unit_test(seed_is_random_unless_given),
+		cmocka_unit_test(file_sets_what_the_command_line_would),
+		cmocka_unit_test(sections_start_from_what_holds_for_all),
+		cmocka_unit_test(command_line_wins_over_the_file),
+		cmocka_unit_test(mistakes_in_the_file_name_their_line),
+		cmocka_unit_test(file_with_a_nul_byte),
+		cmocka_unit_test(long_lines_are_refused_not_cut),
+		cmocka_unit_test(measurements_are_bounded),
+		cmocka_unit_test(generate_reads_a_file_of_its_own_options),
+		cmocka_unit_test(file_that_cannot_be_read),
+		cmocka_unit_test(examples_load),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What log lines look like, which are shown, and that EAL says nothing of its own. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <rte_dev.h>
+#include <rte_eal.h>
+
+#include "base/log.h"
+
+static int saved_stderr, capture_fd;
+
+static void capture_begin(void)
+{
+	fflush(stderr);
+	saved_stderr = dup(STDERR_FILENO);
+	capture_fd = memfd_create("stderr", 0);
+	assert_true(saved_stderr >= 0 && capture_fd >= 0);
+	assert_true(dup2(capture_fd, STDERR_FILENO) >= 0);
+}
+
+/* What was written to standard error since capture_begin(), in text[size]. */
+static void capture_end(char *text, size_t size)
+{
+	ssize_t len;
+
+	fflush(stderr);
+	assert_true(dup2(saved_stderr, STDERR_FILENO) >= 0);
+	len = pread(capture_fd, text, size - 1, 0);
+	close(saved_stderr);
+	close(capture_fd);
+	assert_true(len >= 0);
+	text[len] = '\0';
+}
+
+static void say_everything(char *text, size_t size)
+{
+	capture_begin();
+	log_error("no port %s", "a\nb");
+	log_warning("%d lcores", 5);
+	log_notice("notice");
+	log_info("info");
+	capture_end(text, size);
+}
+
+#define SHOWN                                                                                      \
+	"sketchtap: no port a?b\n"                                                                 \
+	"sketchtap: warning: 5 lcores\n"                                                           \
+	"sketchtap: notice\n"
+
+static void lines_have_their_form_before_eal(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	log_init(true);
+	say_everything(text, sizeof(text));
+	assert_string_equal(text, SHOWN "sketchtap: info\n");
+	log_init(false);
+	say_everything(text, sizeof(text));
+	assert_string_equal(text, SHOWN);
+}
+
+static void long_message_is_one_line(void **state)
+{
+	char text[8192];
+	char message[4 * LOG_LINE_MAX];
+
+	(void)state;
+	memset(message, 'm', sizeof(message));
+	message[sizeof(message) - 1] = '\0';
+	capture_begin();
+	log_error("%s", message);
+	capture_end(text, sizeof(text));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_true(strlen(text) < LOG_LINE_MAX + 32);
+}
+
+static void eal_is_silent_and_keeps_our_levels(void **state)
+{
+	char text[8192];
+	char prefix[64];
+	const char *const own[] = {"test_log", "--no-huge", "--no-pci", "--iova-mode=va", "-m",
+		"64", "--no-telemetry", prefix, NULL};
+	char *argv[16] = {0};
+	int argc = 0;
+	int started;
+	char *arguments[16]; /* EAL changes their order */
+
+	(void)state;
+	snprintf(prefix, sizeof(prefix), "--file-prefix=test_log_%d", (int)getpid());
+	for (const char *const *word = own; *word != NULL; word++)
+		argv[argc++] = strdup(*word);
+	for (const char *const *word = log_eal_args(false); *word != NULL; word++)
+		argv[argc++] = strdup(*word);
+	memcpy(arguments, argv, sizeof(arguments));
+	log_init(false);
+	capture_begin();
+	started = rte_eal_init(argc, arguments);
+	/* Drivers are plugins: these fail inside one, and for want of one. */
+	rte_eal_hotplug_add("vdev", "net_af_packet0", "iface=no_such_interface");
+	rte_eal_hotplug_add("vdev", "net_no_such_driver0", "");
+	capture_end(text, sizeof(text));
+	assert_true(started >= 0);
+	assert_string_equal(text, "");
+	say_everything(text, sizeof(text));
+	assert_string_equal(text, SHOWN);
+	assert_null(*log_eal_args(true));
+	rte_eal_cleanup();
+	while (argc > 0)
+		free(argv[--argc]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_have_their_form_before_eal),
+		cmocka_unit_test(long_message_is_one_line),
+		cmocka_unit_test(eal_is_silent_and_keeps_our_levels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
