@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -133,13 +134,16 @@ static void ask(const struct merger *merger, const struct contender *list, uint3
 	}
 }
 
-/* The least value that is at least `threshold` of the epoch. */
+/*
+ * The least value that is at least `threshold` of the epoch. 0.001 is no double: a value that falls
+ * short by no more than that counts.
+ */
 static uint64_t smallest_value(
 	enum sketch_metric metric, const struct ledger *ledger, double threshold)
 {
 	uint64_t whole = metric == SKETCH_PACKETS ? ledger->measured : ledger->bytes;
 
-	return (uint64_t)ceill((long double)threshold * (long double)whole);
+	return (uint64_t)ceil(threshold * (double)whole * (1 - 2 * DBL_EPSILON));
 }
 
 static void number(struct ranking *ranking, const struct ledger *ledger)

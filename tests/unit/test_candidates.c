@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sketch/count_min.h"
+#include "zipf_stream.h"
+
+static struct sketch *make(struct sketch_params params)
+{
+	struct sketch *sketch;
+
+	params.allocator = sketch_allocator_malloc;
+	assert_null(count_min_ops.check(&params));
+	sketch = count_min_ops.create(&params);
+	assert_non_null(sketch);
+	return sketch;
+}
+
+static struct candidates *table_of(struct sketch *sketch)
+{
+	return &((struct count_min *)sketch)->candidates;
+}
+
+static void test_tag_match_variants_agree(void **state)
+{
+	uint32_t tags[TAG_WAYS] __attribute__((aligned(64)));
+	uint64_t random = 5;
+
+	(void)state;
+	for (uint32_t round = 0; round < 10000; round++) {
+		uint32_t expected = 0, tag = (uint32_t)zipf_random(&random) % 3;
+
+		for (uint32_t i = 0; i < TAG_WAYS; i++) {
+			tags[i] = (uint32_t)zipf_random(&random) % 3;
+			if (tags[i] == tag)
+				expected |= UINT32_C(1) << i;
+		}
+		assert_int_equal(tag_match_portable(tags, tag), expected);
+#ifdef __SSE2__
+		assert_int_equal(tag_match_sse2(tags, tag), expected);
+#endif
+#ifdef __AVX2__
+		assert_int_equal(tag_match_avx2(tags, tag), expected);
+#endif
+#ifdef __AVX512F__
+		assert_int_equal(tag_match_avx512(tags, tag), expected);
+#endif
+		assert_int_equal(tag_match(tags, tag), expected);
+	}
+}
+
+static void test_capacity(void **state)
+{
+	(void)state;
+	for (uint32_t wanted = 1; wanted <= 10000; wanted = wanted * 2 + 1) {
+		struct sketch *sketch = make((struct sketch_params){.candidates = wanted});
+		uint32_t nb_buckets = table_of(sketch)->nb_buckets;
+
+		assert_true(nb_buckets * TAG_WAYS >= wanted);
+		assert_int_equal(nb_buckets & (nb_buckets - 1), 0);
+		count_min_ops.destroy(sketch);
+	}
+}
+
+struct audit {
+	const struct zipf_stream *stream;
+	const struct sketch *sketch;
+	uint8_t *listed; /* by flow */
+	uint32_t n, exact;
+};
+
+/* What sketch.h promises of a candidate, and the invariant that makes floors work. */
+static void audit_candidate(const struct sketch_candidate *candidate, void *arg)
+{
+	struct audit *audit = arg;
+	uint32_t flow = zipf_flow(&candidate->key);
+	struct key key = zipf_key(flow);
+	bool packets = audit->sketch->params.metric == SKETCH_PACKETS;
+	uint64_t truth = packets ? audit->stream->packets[flow] : audit->stream->bytes[flow];
+	uint64_t upper = candidate->before + (packets ? candidate->packets : candidate->bytes);
+	const struct candidates *table = &((const struct count_min *)audit->sketch)->candidates;
+
+	assert_true(key_equal(&candidate->key, &key));
+	assert_true(candidate->packets <= audit->stream->packets[flow]);
+	assert_true(candidate->bytes <= audit->stream->bytes[flow]);
+	assert_true(truth <= upper);
+	assert_true(upper <= count_min_ops.query(audit->sketch, &candidate->hash).value);
+	assert_true(upper >= table->floor[candidate->hash.hi >> table->bucket_shift]);
+	assert_int_equal(audit->listed[flow], 0);
+	audit->listed[flow] = 1;
+	audit->n++;
+	audit->exact += candidate->before == 0;
+}
+
+static struct audit audit(const struct sketch *sketch, const struct zipf_stream *stream)
+{
+	struct audit audit = {.stream = stream, .sketch = sketch};
+
+	audit.listed = calloc(stream->nb_flows, 1);
+	count_min_ops.candidates(sketch, audit_candidate, &audit);
+	return audit;
+}
+
+static void check_promises(enum sketch_metric metric, uint64_t width, uint32_t candidates)
+{
+	struct sketch *sketch = make(
+		(struct sketch_params){.width = width, .metric = metric, .candidates = candidates});
+	struct zipf_stream stream;
+
+	zipf_open(&stream, 30000, 1.0, 77);
+	for (uint32_t round = 0; round < 40; round++) {
+		struct audit result;
+
+		for (uint32_t b = 0; b < 50; b++) {
+			struct key_burst burst = {0};
+
+			while (burst.n < BURST_MAX)
+				zipf_append(&stream, &burst, zipf_draw(&stream));
+			count_min_ops.update[SHARING_SEPARATE](sketch, &burst);
+		}
+		result = audit(sketch, &stream);
+		assert_true(result.n <= table_of(sketch)->nb_buckets * TAG_WAYS);
+		free(result.listed);
+	}
+	assert_true(table_of(sketch)->replacements > 0);
+	zipf_close(&stream);
+	count_min_ops.destroy(sketch);
+}
+
+static void test_promises(void **state)
+{
+	(void)state;
+	for (enum sketch_metric metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++) {
+		check_promises(metric, 65536, 256);
+		check_promises(metric, 256, 256); /* floors among collisions */
+		check_promises(metric, 16, 32);
+	}
+}
+
+/* While there is room every key is listed, exactly, however badly the counters collide. */
+static void test_few_keys_are_exact(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){.depth = 1, .width = 16});
+	struct key_burst burst = {0};
+	struct zipf_stream stream;
+	struct audit result;
+
+	(void)state;
+	zipf_open(&stream, 500, 0.5, 1);
+	for (uint32_t i = 0; i < 64 * 500; i++) {
+		zipf_append(&stream, &burst, i % 500);
+		if (burst.n == BURST_MAX) {
+			count_min_ops.update[SHARING_SEPARATE](sketch, &burst);
+			burst.n = 0;
+		}
+	}
+	result = audit(sketch, &stream);
+	assert_int_equal(result.n, 500);
+	assert_int_equal(result.exact, 500);
+	assert_true(count_min_ops.lists_all_keys(sketch));
+	free(result.listed);
+	zipf_close(&stream);
+	count_min_ops.destroy(sketch);
+}
+
+/* A key whose hash falls into the first bucket and meets no other key in a counter. */
+static void add_packets(struct sketch *sketch, uint32_t number, uint32_t nb_packets)
+{
+	struct key key = zipf_key(3 * number);
+	uint64_t lane = number + 1;
+	struct key_hash hash = {.lo = lane << 32 | lane, .hi = lane << 32 | lane};
+
+	for (uint32_t i = 0; i < nb_packets; i++) {
+		struct key_burst burst = {0};
+
+		burst_append(&burst, &key, &hash, 100);
+		count_min_ops.update[SHARING_SEPARATE](sketch, &burst);
+	}
+}
+
+static bool lists(struct sketch *sketch, uint32_t number)
+{
+	const struct candidate_bucket *bucket = &table_of(sketch)->bucket[0];
+
+	for (uint32_t way = 0; way < TAG_WAYS; way++)
+		if (bucket->entry[way].hash.lo >> 32 == number + 1)
+			return true;
+	return false;
+}
+
+/* One bucket, step by step. */
+static void test_admission(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
+	const struct candidates *table = table_of(sketch);
+
+	(void)state;
+	/* Sixteen keys of 100, 108, 116 ... 220 packets fill the bucket: all listed, no floor. */
+	for (uint32_t k = 0; k < 16; k++)
+		add_packets(sketch, 2 * k, 100 + 8 * k);
+	assert_int_equal(table->insertions, 16);
+	assert_int_equal(table->floor[0], 0);
+	assert_true(count_min_ops.lists_all_keys(sketch));
+
+	/* The first packet of another sets the floor; up to 125 its key is turned away. */
+	add_packets(sketch, 100, 1);
+	assert_int_equal(table->floor[0], 100);
+	assert_false(count_min_ops.lists_all_keys(sketch));
+	add_packets(sketch, 100, 124);
+	assert_false(lists(sketch, 100));
+	assert_int_equal(table->replacements, 0);
+
+	/* At 126 it takes the smallest one's place. */
+	add_packets(sketch, 100, 1);
+	assert_true(lists(sketch, 100));
+	assert_false(lists(sketch, 0));
+	assert_int_equal(table->replacements, 1);
+	assert_int_equal(table->floor[0], 100);
+
+	/* The one that lost is turned away until it is a quarter above 108, the smallest now. */
+	add_packets(sketch, 0, 35);
+	assert_false(lists(sketch, 0));
+	assert_int_equal(table->floor[0], 108);
+	add_packets(sketch, 0, 1);
+	assert_true(lists(sketch, 0));
+	assert_false(lists(sketch, 2));
+	assert_int_equal(table->replacements, 2);
+	count_min_ops.destroy(sketch);
+}
+
+static void find_saturated(const struct sketch_candidate *candidate, void *arg)
+{
+	if (candidate->hash.lo >> 32 == 101) {
+		assert_int_equal(candidate->before, UINT64_MAX);
+		assert_int_equal(candidate->packets, 3);
+		*(bool *)arg = true;
+	}
+}
+
+/* A key that is listed out of saturated counters is counted on, and has no upper bound. */
+static void test_saturated_estimate(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
+	struct count_min *cm = (struct count_min *)sketch;
+	bool found = false;
+
+	(void)state;
+	for (uint32_t k = 0; k < 16; k++)
+		add_packets(sketch, 2 * k, 10);
+	for (uint64_t i = 0; i < sketch->params.depth * sketch->params.width; i++)
+		cm->counters.packets[i] = UINT32_MAX;
+	add_packets(sketch, 100, 3);
+	count_min_ops.candidates(sketch, find_saturated, &found);
+	assert_true(found);
+	count_min_ops.destroy(sketch);
+}
+
+/* A newcomer in counters that all are saturated does not hide listed keys from their own packets.
+ */
+static void test_saturated_floor(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
+	struct count_min *cm = (struct count_min *)sketch;
+
+	(void)state;
+	for (uint64_t i = 0; i < sketch->params.depth * sketch->params.width; i++)
+		cm->counters.packets[i] = UINT32_MAX;
+	cm->candidates.forgot = true; /* as after a merge: before is UINT64_MAX */
+	for (uint32_t k = 0; k < 16; k++)
+		add_packets(sketch, 2 * k, 1);
+	add_packets(sketch, 100, 2);
+	assert_int_equal(cm->candidates.floor[0], UINT32_MAX - 1);
+	add_packets(sketch, 4, 5);
+	assert_int_equal(cm->candidates.bucket[0].entry[2].packets, 6);
+	count_min_ops.destroy(sketch);
+}
+
+/* The heaviest keys are listed, and the table is at rest: that is what makes it cheap. */
+static void test_heavy_keys_and_churn(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){0});
+	const uint32_t nb_packets = 64 * 30000;
+	struct zipf_stream stream;
+	struct audit result;
+
+	(void)state;
+	zipf_open(&stream, 200000, 1.05, 3);
+	for (uint32_t b = 0; b < nb_packets / BURST_MAX; b++) {
+		struct key_burst burst = {0};
+
+		while (burst.n < BURST_MAX)
+			zipf_append(&stream, &burst, zipf_draw(&stream));
+		count_min_ops.update[SHARING_SEPARATE](sketch, &burst);
+	}
+	result = audit(sketch, &stream);
+	for (uint32_t f = 0; f < 1000; f++)
+		assert_int_equal(result.listed[f], 1);
+	assert_true(table_of(sketch)->replacements < nb_packets / 100);
+	free(result.listed);
+	zipf_close(&stream);
+	count_min_ops.destroy(sketch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tag_match_variants_agree),
+		cmocka_unit_test(test_capacity),
+		cmocka_unit_test(test_promises),
+		cmocka_unit_test(test_few_keys_are_exact),
+		cmocka_unit_test(test_admission),
+		cmocka_unit_test(test_saturated_estimate),
+		cmocka_unit_test(test_saturated_floor),
+		cmocka_unit_test(test_heavy_keys_and_churn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

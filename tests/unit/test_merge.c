@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/merge.h"
+#include "report/rank.h"
+#include "sketch/count_min.h"
+#include "zipf_stream.h"
+
+#define PARTS 4
+
+enum split {
+	BY_FLOW,
+	BY_PACKET,
+	SPLITS,
+};
+
+/* An epoch of several workers, and the truth about it. */
+struct epoch {
+	struct sketch_params params;
+	struct sketch *part[PARTS];
+	struct hyperloglog *distinct[PARTS];
+	struct zipf_stream stream;
+	struct ledger ledger;
+	struct merger *merger;
+	struct merge_input input;
+};
+
+static void open_epoch(struct epoch *epoch, struct sketch_params params, uint32_t nb_flows)
+{
+	memset(epoch, 0, sizeof(*epoch));
+	params.allocator = sketch_allocator_malloc;
+	assert_null(count_min_ops.check(&params));
+	epoch->params = params;
+	zipf_open(&epoch->stream, nb_flows, 1.0, 5);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		epoch->part[p] = count_min_ops.create(&params);
+		epoch->distinct[p] = aligned_alloc(64, sizeof(struct hyperloglog));
+		assert_non_null(epoch->part[p]);
+		assert_non_null(epoch->distinct[p]);
+		hyperloglog_reset(epoch->distinct[p]);
+	}
+	epoch->ledger.smallest_frame = UINT32_MAX;
+	epoch->merger = merger_create(&count_min_ops, &params);
+	assert_non_null(epoch->merger);
+	epoch->input = (struct merge_input){
+		.parts = epoch->part,
+		.distinct = epoch->distinct,
+		.nb_parts = PARTS,
+		.ledger = &epoch->ledger,
+		.loss_known = true,
+		.confidence = 0.999,
+	};
+}
+
+static void close_epoch(struct epoch *epoch)
+{
+	merger_destroy(epoch->merger);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		count_min_ops.destroy(epoch->part[p]);
+		free(epoch->distinct[p]);
+	}
+	zipf_close(&epoch->stream);
+}
+
+static void count_burst(struct epoch *epoch, uint32_t part, struct key_burst *burst)
+{
+	for (uint32_t i = 0; i < burst->n; i++) {
+		struct ledger *ledger = &epoch->ledger;
+
+		ledger->measured++;
+		ledger->bytes += burst->wire_len[i];
+		if (burst->wire_len[i] > ledger->largest_frame)
+			ledger->largest_frame = burst->wire_len[i];
+		if (burst->wire_len[i] < ledger->smallest_frame)
+			ledger->smallest_frame = burst->wire_len[i];
+	}
+	count_min_ops.update[SHARING_SEPARATE](epoch->part[part], burst);
+	hyperloglog_update(epoch->distinct[part], burst);
+	burst->n = 0;
+}
+
+static void feed(struct epoch *epoch, uint32_t nb_packets, enum split split)
+{
+	static struct key_burst burst[PARTS];
+
+	for (uint32_t i = 0; i < nb_packets; i++) {
+		uint32_t flow = zipf_draw(&epoch->stream);
+		uint64_t by = split == BY_FLOW ? flow : zipf_random(&epoch->stream.state);
+		uint32_t part = (uint32_t)(by % PARTS);
+
+		zipf_append(&epoch->stream, &burst[part], flow);
+		if (burst[part].n == BURST_MAX)
+			count_burst(epoch, part, &burst[part]);
+	}
+	for (uint32_t part = 0; part < PARTS; part++)
+		count_burst(epoch, part, &burst[part]);
+}
+
+static void collect(struct epoch *epoch)
+{
+	assert_int_equal(merger_collect(epoch->merger, &epoch->input), 0);
+}
+
+static struct report_measurement rank(const struct epoch *epoch, uint32_t top, double threshold)
+{
+	struct rank_limits limits = {.top = top, .threshold = threshold};
+	struct report_measurement measurement = {0};
+
+	assert_int_equal(rank_flows(epoch->merger, &limits, &measurement), 0);
+	return measurement;
+}
+
+static void assert_holds(const struct report_figure *figure, uint64_t truth)
+{
+	assert_true(figure->known);
+	assert_true(figure->high_known);
+	assert_true(figure->low <= truth);
+	assert_true(truth <= figure->high);
+	assert_true(figure->low <= figure->value);
+	assert_true(figure->value <= figure->high);
+}
+
+static void assert_same_rows(
+	const struct report_measurement *a, const struct report_measurement *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct report_row *x = &a->rows[i], *y = &b->rows[i];
+
+		assert_int_equal(x->rank, y->rank);
+		assert_true(key_equal(&x->key, &y->key));
+		assert_memory_equal(
+			&x->packets, &y->packets, offsetof(struct report_figure, known));
+		assert_memory_equal(&x->bytes, &y->bytes, offsetof(struct report_figure, known));
+		assert_true(x->share == y->share);
+	}
+}
+
+/* Order of two flows by the truth; the stream that qsort's comparison works on. */
+static const struct epoch *sorted_epoch;
+
+static int by_truth(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const uint64_t *packets = sorted_epoch->stream.packets;
+	const uint64_t *bytes = sorted_epoch->stream.bytes;
+	bool by_packets = sorted_epoch->params.metric == SKETCH_PACKETS;
+	const uint64_t *first = by_packets ? packets : bytes;
+	const uint64_t *second = by_packets ? bytes : packets;
+	struct key key_x = zipf_key(x), key_y = zipf_key(y);
+
+	if (first[x] != first[y])
+		return first[x] < first[y] ? 1 : -1;
+	if (second[x] != second[y])
+		return second[x] < second[y] ? 1 : -1;
+	return key_compare(&key_x, &key_y);
+}
+
+static uint32_t *flows_by_truth(const struct epoch *epoch)
+{
+	uint32_t *flows = calloc(epoch->stream.nb_flows, sizeof(*flows));
+
+	for (uint32_t f = 0; f < epoch->stream.nb_flows; f++)
+		flows[f] = f;
+	sorted_epoch = epoch;
+	qsort(flows, epoch->stream.nb_flows, sizeof(*flows), by_truth);
+	return flows;
+}
+
+/* Wide intervals: small tables, so that before, unlisted parts and the bound all play a part. */
+static void check_intervals(enum sketch_metric metric, enum split split)
+{
+	struct epoch epoch;
+	uint32_t inexact = 0;
+
+	open_epoch(&epoch,
+		(struct sketch_params){.width = 1024, .metric = metric, .candidates = 128}, 20000);
+	feed(&epoch, 60000, split);
+	collect(&epoch);
+	assert_true(merger_nb_flows(epoch.merger) >= 128);
+	for (uint32_t i = 0; i < merger_nb_flows(epoch.merger); i++) {
+		struct merge_flow flow = merger_flow(epoch.merger, i);
+		uint32_t f = zipf_flow(&flow.key);
+		const struct report_figure *measured =
+			metric == SKETCH_PACKETS ? &flow.packets : &flow.bytes;
+
+		assert_holds(&flow.packets, epoch.stream.packets[f]);
+		assert_holds(&flow.bytes, epoch.stream.bytes[f]);
+		assert_int_equal(measured->value, measured->high);
+		assert_true(measured->value <= merger_ceiling(epoch.merger, i));
+		inexact += measured->low != measured->high;
+	}
+	assert_true(inexact > 20);
+	close_epoch(&epoch);
+}
+
+static void test_intervals_hold(void **state)
+{
+	(void)state;
+	for (enum split split = 0; split < SPLITS; split++) {
+		check_intervals(SKETCH_PACKETS, split);
+		check_intervals(SKETCH_BYTES, split);
+	}
+}
+
+static void check_top(enum sketch_metric metric, enum split split)
+{
+	struct epoch epoch;
+	struct report_measurement top;
+	uint32_t *flows;
+
+	open_epoch(&epoch, (struct sketch_params){.metric = metric}, 30000);
+	feed(&epoch, 200000, split);
+	collect(&epoch);
+	top = rank(&epoch, 100, 0);
+	flows = flows_by_truth(&epoch);
+	assert_int_equal(top.nb_rows, 100);
+	assert_false(top.distinct_exact);
+	for (uint32_t i = 0; i < top.nb_rows; i++) {
+		const struct report_row *row = &top.rows[i];
+
+		assert_int_equal(row->rank, i + 1);
+		assert_int_equal(zipf_flow(&row->key), flows[i]);
+		assert_holds(&row->packets, epoch.stream.packets[flows[i]]);
+		assert_holds(&row->bytes, epoch.stream.bytes[flows[i]]);
+		assert_true(
+			row->share == (double)row->packets.value / (double)epoch.ledger.measured);
+	}
+	free(flows);
+	free(top.rows);
+	close_epoch(&epoch);
+}
+
+static void test_top_is_the_truth(void **state)
+{
+	(void)state;
+	for (enum split split = 0; split < SPLITS; split++) {
+		check_top(SKETCH_PACKETS, split);
+		check_top(SKETCH_BYTES, split);
+	}
+}
+
+/* Asking lazily gives what asking for everything gives, and the order of the parts is nothing. */
+static void check_lazy(enum sketch_metric metric)
+{
+	struct report_measurement all, some;
+	struct epoch epoch;
+	struct sketch *swap;
+
+	open_epoch(&epoch,
+		(struct sketch_params){.width = 1024, .metric = metric, .candidates = 256}, 20000);
+	feed(&epoch, 60000, BY_PACKET);
+	collect(&epoch);
+	all = rank(&epoch, 0, 0);
+	assert_int_equal(all.nb_rows, merger_nb_flows(epoch.merger));
+	for (uint32_t i = 1; i < all.nb_rows; i++) {
+		const struct report_row *x = &all.rows[i - 1], *y = &all.rows[i];
+
+		assert_true(metric == SKETCH_PACKETS ? x->packets.value >= y->packets.value
+						     : x->bytes.value >= y->bytes.value);
+	}
+
+	swap = epoch.part[0];
+	epoch.part[0] = epoch.part[3];
+	epoch.part[3] = swap;
+	collect(&epoch);
+	for (uint32_t top = 1; top < all.nb_rows; top += top / 3 + 1) {
+		some = rank(&epoch, top, 0);
+		assert_int_equal(some.nb_rows, top);
+		assert_same_rows(&some, &all, top);
+		free(some.rows);
+	}
+	free(all.rows);
+	close_epoch(&epoch);
+}
+
+static void test_lazy_is_exact(void **state)
+{
+	(void)state;
+	check_lazy(SKETCH_PACKETS);
+	check_lazy(SKETCH_BYTES);
+}
+
+static void check_threshold(enum sketch_metric metric)
+{
+	struct epoch epoch;
+	const uint32_t thresholds[] = {500, 20, 5, 1}; /* in 1000 */
+
+	open_epoch(&epoch, (struct sketch_params){.metric = metric}, 3000);
+	feed(&epoch, 50000, BY_FLOW);
+	collect(&epoch);
+	for (uint32_t t = 0; t < 4; t++) {
+		uint64_t whole =
+			metric == SKETCH_PACKETS ? epoch.ledger.measured : epoch.ledger.bytes;
+		struct report_measurement over = rank(&epoch, 0, thresholds[t] / 1000.0);
+		struct report_measurement both = rank(&epoch, 10, thresholds[t] / 1000.0);
+		uint32_t expected = 0;
+
+		for (uint32_t f = 0; f < epoch.stream.nb_flows; f++) {
+			uint64_t truth = metric == SKETCH_PACKETS ? epoch.stream.packets[f]
+								  : epoch.stream.bytes[f];
+
+			expected += truth * 1000 >= thresholds[t] * whole;
+		}
+		assert_int_equal(over.nb_rows, expected);
+		assert_int_equal(both.nb_rows, expected < 10 ? expected : 10);
+		assert_same_rows(&both, &over, both.nb_rows);
+		free(over.rows);
+		free(both.rows);
+	}
+	close_epoch(&epoch);
+}
+
+static void test_threshold(void **state)
+{
+	(void)state;
+	check_threshold(SKETCH_PACKETS);
+	check_threshold(SKETCH_BYTES);
+}
+
+/* While every key is listed nothing is an estimate. */
+static void test_small_epoch_is_exact(void **state)
+{
+	(void)state;
+	for (enum sketch_metric metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++) {
+		struct report_measurement all;
+		uint32_t keys = 0;
+		struct epoch epoch;
+
+		open_epoch(&epoch, (struct sketch_params){.width = 16, .metric = metric}, 1000);
+		feed(&epoch, 20000, BY_PACKET);
+		collect(&epoch);
+		all = rank(&epoch, 0, 0);
+		for (uint32_t f = 0; f < epoch.stream.nb_flows; f++)
+			keys += epoch.stream.packets[f] > 0;
+		assert_int_equal(all.nb_rows, keys);
+		assert_true(all.distinct_exact);
+		assert_int_equal(all.distinct_keys, keys);
+		for (uint32_t i = 0; i < all.nb_rows; i++) {
+			uint32_t f = zipf_flow(&all.rows[i].key);
+
+			assert_int_equal(all.rows[i].packets.low, epoch.stream.packets[f]);
+			assert_int_equal(all.rows[i].packets.high, epoch.stream.packets[f]);
+			assert_int_equal(all.rows[i].bytes.low, epoch.stream.bytes[f]);
+			assert_int_equal(all.rows[i].bytes.high, epoch.stream.bytes[f]);
+		}
+		free(all.rows);
+		close_epoch(&epoch);
+	}
+}
+
+static void test_distinct_keys_are_estimated(void **state)
+{
+	struct report_measurement measurement;
+	struct epoch epoch;
+	uint32_t keys = 0;
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){0}, 100000);
+	feed(&epoch, 200000, BY_PACKET);
+	collect(&epoch);
+	measurement = rank(&epoch, 1, 0);
+	for (uint32_t f = 0; f < epoch.stream.nb_flows; f++)
+		keys += epoch.stream.packets[f] > 0;
+	assert_false(measurement.distinct_exact);
+	assert_true(measurement.distinct_keys > keys * (1 - 4 * HYPERLOGLOG_ERROR));
+	assert_true(measurement.distinct_keys < keys * (1 + 4 * HYPERLOGLOG_ERROR));
+	free(measurement.rows);
+	close_epoch(&epoch);
+}
+
+static void test_loss_widens(void **state)
+{
+	struct report_measurement without, with, unknown;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){.width = 1024, .candidates = 128}, 20000);
+	feed(&epoch, 60000, BY_PACKET);
+	collect(&epoch);
+	without = rank(&epoch, 50, 0);
+
+	epoch.ledger.nic_missed = 7;
+	epoch.ledger.ring_full = 4;
+	epoch.ledger.largest_frame = 9000; /* of a packet that was not measured */
+	collect(&epoch);
+	with = rank(&epoch, 50, 0);
+	epoch.input.loss_known = false;
+	collect(&epoch);
+	unknown = rank(&epoch, 50, 0);
+
+	assert_true(with.confidence_known);
+	assert_false(unknown.confidence_known);
+	assert_int_equal(with.nb_rows, 50);
+	assert_int_equal(unknown.nb_rows, 50);
+	for (uint32_t i = 0; i < 50; i++) {
+		const struct report_row *x = &without.rows[i], *y = &with.rows[i];
+
+		assert_true(key_equal(&x->key, &y->key));
+		assert_int_equal(x->packets.value, y->packets.value);
+		assert_int_equal(x->packets.low, y->packets.low);
+		assert_int_equal(x->packets.high + 11, y->packets.high);
+		assert_int_equal(x->bytes.low, y->bytes.low);
+		assert_true(x->bytes.high + 11 * 9000 <= y->bytes.high);
+		if (x->packets.low == x->packets.high)
+			assert_int_equal(x->bytes.high + 11 * 9000, y->bytes.high);
+		assert_true(y->packets.high_known && y->bytes.high_known);
+		assert_true(unknown.rows[i].packets.known && unknown.rows[i].bytes.known);
+		assert_false(unknown.rows[i].packets.high_known);
+		assert_false(unknown.rows[i].bytes.high_known);
+	}
+	free(without.rows);
+	free(with.rows);
+	free(unknown.rows);
+	close_epoch(&epoch);
+}
+
+/* Makes every counter of a part the maximum. */
+static void saturate(struct epoch *epoch, uint32_t part)
+{
+	struct count_min *cm = (struct count_min *)epoch->part[part];
+	size_t cells = epoch->params.depth * epoch->params.width;
+
+	if (epoch->params.metric == SKETCH_PACKETS)
+		memset(cm->counters.packets, 0xff, cells * sizeof(uint32_t));
+	else
+		memset(cm->counters.bytes, 0xff, cells * sizeof(uint64_t));
+}
+
+/* What counters no longer tell is said so; what was counted exactly beside them stays known. */
+static void check_saturation(enum sketch_metric metric)
+{
+	uint64_t max = metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
+	struct epoch epoch;
+	uint32_t unknown = 0, known = 0;
+
+	open_epoch(&epoch, (struct sketch_params){.width = 256, .metric = metric, .candidates = 64},
+		5000);
+	feed(&epoch, 20000, BY_FLOW);
+	saturate(&epoch, 2);
+	collect(&epoch);
+	for (uint32_t i = 0; i < merger_nb_flows(epoch.merger); i++) {
+		struct merge_flow flow = merger_flow(epoch.merger, i);
+		uint32_t f = zipf_flow(&flow.key);
+		const struct report_figure *figure =
+			metric == SKETCH_PACKETS ? &flow.packets : &flow.bytes;
+
+		assert_int_equal(merger_ceiling(epoch.merger, i), UINT64_MAX);
+		assert_true(figure->known);
+		assert_int_equal(flow.packets.high_known, flow.bytes.high_known);
+		assert_true(flow.packets.low <= epoch.stream.packets[f]);
+		assert_true(flow.bytes.low <= epoch.stream.bytes[f]);
+		assert_true(flow.packets.value >= flow.packets.low);
+		assert_true(flow.bytes.value >= flow.bytes.low);
+		if (figure->high_known) {
+			/* Its own part's listing says it all, but for the others' counters. */
+			assert_int_equal(f % PARTS, 2);
+			assert_holds(&flow.packets, epoch.stream.packets[f]);
+			assert_holds(&flow.bytes, epoch.stream.bytes[f]);
+			known++;
+		} else {
+			assert_int_equal(figure->value, max);
+			unknown++;
+		}
+	}
+	assert_true(unknown > 0);
+	assert_true(known > 0);
+	close_epoch(&epoch);
+}
+
+static void test_saturation(void **state)
+{
+	(void)state;
+	check_saturation(SKETCH_PACKETS);
+	check_saturation(SKETCH_BYTES);
+}
+
+static void test_nothing(void **state)
+{
+	struct report_measurement measurement;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){.width = 64}, 10);
+	collect(&epoch);
+	measurement = rank(&epoch, 10, 0);
+	assert_int_equal(measurement.nb_rows, 0);
+	assert_null(measurement.rows);
+	assert_int_equal(measurement.distinct_keys, 0);
+	assert_true(measurement.distinct_exact);
+	close_epoch(&epoch);
+}
+
+/* An epoch leaves nothing behind in the merger. */
+static void test_merger_forgets(void **state)
+{
+	struct report_measurement first, again;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){.width = 1024, .candidates = 128}, 20000);
+	feed(&epoch, 30000, BY_PACKET);
+	collect(&epoch);
+	first = rank(&epoch, 20, 0);
+
+	epoch.input.nb_parts = 1;
+	collect(&epoch);
+	epoch.input.nb_parts = PARTS;
+	collect(&epoch);
+	again = rank(&epoch, 20, 0);
+	assert_int_equal(first.nb_rows, again.nb_rows);
+	assert_int_equal(first.distinct_keys, again.distinct_keys);
+	assert_same_rows(&first, &again, first.nb_rows);
+	free(first.rows);
+	free(again.rows);
+	close_epoch(&epoch);
+}
+
+static void test_refuses_other_parts(void **state)
+{
+	struct sketch_params params;
+	struct epoch epoch;
+	struct sketch *other, *mine;
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){.width = 64}, 10);
+	params = epoch.params;
+	params.seed++;
+	other = count_min_ops.create(&params);
+	mine = epoch.part[1];
+	epoch.part[1] = other;
+	assert_int_equal(merger_collect(epoch.merger, &epoch.input), -EINVAL);
+	epoch.part[1] = mine;
+	epoch.input.nb_parts = MERGE_PARTS_MAX + 1;
+	assert_int_equal(merger_collect(epoch.merger, &epoch.input), -EINVAL);
+	count_min_ops.destroy(other);
+	close_epoch(&epoch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_intervals_hold),
+		cmocka_unit_test(test_top_is_the_truth),
+		cmocka_unit_test(test_lazy_is_exact),
+		cmocka_unit_test(test_threshold),
+		cmocka_unit_test(test_small_epoch_is_exact),
+		cmocka_unit_test(test_distinct_keys_are_estimated),
+		cmocka_unit_test(test_loss_widens),
+		cmocka_unit_test(test_saturation),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_merger_forgets),
+		cmocka_unit_test(test_refuses_other_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
