@@ -254,27 +254,34 @@ static void wait_until_writable(int fd)
 }
 
 /*
- * Takes the last `done` bytes that were written off a regular file again, unless somebody else
- * wrote behind them. The file position, not the size before, tells where they begin: with O_APPEND
- * it follows a file that was emptied in between.
+ * Takes the last `done` bytes that were written off a regular file again. The file position, not
+ * the size before, tells where they begin: with O_APPEND it follows a file that was emptied in
+ * between. Returns false where that cannot be, also because somebody else wrote behind them.
  */
-static void roll_back(struct output_file *file, size_t done)
+static bool roll_back(const struct output_file *file, size_t done)
 {
 	struct stat st;
 	off_t end;
 
 	if (!file->regular || done == 0)
-		return;
+		return true;
 	end = lseek(file->fd, 0, SEEK_CUR);
-	if (end < (off_t)done || fstat(file->fd, &st) < 0 || st.st_size != end ||
-		ftruncate(file->fd, end - (off_t)done) < 0) {
-		say(file, true, "%.300s: an unfinished row could not be removed", shown_name(file));
-		return;
-	}
-	lseek(file->fd, end - (off_t)done, SEEK_SET);
+	return end >= (off_t)done && fstat(file->fd, &st) == 0 && st.st_size == end &&
+	       ftruncate(file->fd, end - (off_t)done) == 0 &&
+	       lseek(file->fd, end - (off_t)done, SEEK_SET) >= 0;
 }
 
-/* Returns 0, or the errno for which nothing was written. */
+/* The next row would continue the unfinished one: no more is written. */
+static void give_up(struct output_file *file, int error)
+{
+	say(file, true,
+		"%.300s: %s, and an unfinished row cannot be removed; its rows are lost from here "
+		"on",
+		shown_name(file), strerror(error));
+	file->gone = true;
+}
+
+/* Returns 0, or the errno for which the text was not written. */
 static int write_all(struct output_file *file, const struct text *text)
 {
 	size_t done = 0;
@@ -288,7 +295,8 @@ static int write_all(struct output_file *file, const struct text *text)
 		} else if (error == EAGAIN) { /* standard output may be set so by its reader */
 			wait_until_writable(file->fd);
 		} else if (error != EINTR) {
-			roll_back(file, done);
+			if (!roll_back(file, done))
+				give_up(file, error);
 			return error;
 		}
 	}
@@ -346,8 +354,13 @@ void output_file_write_header(struct output_file *file)
 
 void output_file_write(struct output_file *file, const struct text *rows_text, uint64_t rows)
 {
-	int error = file->gone ? EPIPE : write_header(file);
+	int error;
 
+	if (rows == 0) { /* says nothing about whether the file can be written again */
+		output_file_write_header(file);
+		return;
+	}
+	error = file->gone ? EPIPE : write_header(file);
 	if (error == 0)
 		error = rows_text->failed ? ENOMEM : write_all(file, rows_text);
 	if (error != 0)
@@ -407,6 +420,7 @@ void output_file_reopen(struct output_file *file)
 	close_fd(file);
 	file->fd = fd;
 	file->header_due = false;
+	file->gone = false;
 	output_file_write_header(file);
 }
 

@@ -42,7 +42,7 @@ struct output_file {
 	bool has_epoch;      /* the file goes on after last_epoch */
 	uint64_t last_epoch; /* of its last whole row */
 
-	bool gone;         /* the reader closed it: nothing is tried any more */
+	bool gone;         /* closed by its reader, or not to be repaired: nothing is tried */
 	int error;         /* errno of the last write; 0: it worked */
 	uint64_t lost;     /* rows that could not be written, in all */
 	uint64_t lost_now; /* since it last worked */

@@ -11,13 +11,8 @@
 
 void progress_init(struct progress *progress, int fd, bool enabled)
 {
-	pthread_mutexattr_t recursive;
-
 	*progress = (struct progress){.fd = fd, .enabled = enabled && isatty(fd)};
-	pthread_mutexattr_init(&recursive);
-	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&progress->lock, &recursive);
-	pthread_mutexattr_destroy(&recursive);
+	pthread_mutex_init(&progress->lock, NULL);
 }
 
 /* "1:02:03 left", "02:03 left", or nothing where it cannot be told. */
@@ -101,21 +96,27 @@ static void update(
 void progress_update(
 	struct progress *progress, double done, uint64_t packets, uint64_t bytes, uint64_t now_ns)
 {
-	if (!progress->enabled || pthread_mutex_trylock(&progress->lock) != 0)
+	if (!progress->enabled)
 		return;
-	update(progress, done, packets, bytes, now_ns);
+	pthread_mutex_lock(&progress->lock);
+	if (progress->suspended == 0)
+		update(progress, done, packets, bytes, now_ns);
 	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_suspend(struct progress *progress)
 {
 	pthread_mutex_lock(&progress->lock);
+	progress->suspended++;
 	if (progress->shown > 0)
 		draw(progress, "", 0);
+	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_resume(struct progress *progress)
 {
+	pthread_mutex_lock(&progress->lock);
+	progress->suspended--;
 	pthread_mutex_unlock(&progress->lock);
 }
 

@@ -4,7 +4,8 @@
 /*
  * One line on a terminal that says how far a long replay is. Other output to the same terminal
  * stands between progress_suspend() and progress_resume(), from any thread; updates that come
- * meanwhile are left out rather than waited for.
+ * meanwhile are left out. The lock is never held while other output is written, so that a stopped
+ * terminal stops nobody but who writes to it.
  */
 
 #include <pthread.h>
@@ -18,6 +19,7 @@ struct progress {
 	int fd;
 	bool enabled;         /* and fd is a terminal */
 	pthread_mutex_t lock; /* guards what follows */
+	uint32_t suspended;   /* suspend() without their resume() */
 	bool begun;
 	size_t shown; /* columns on the screen */
 	uint64_t begin_ns, last_ns;
@@ -35,7 +37,7 @@ void progress_init(struct progress *progress, int fd, bool enabled);
 void progress_update(
 	struct progress *progress, double done, uint64_t packets, uint64_t bytes, uint64_t now_ns);
 
-/* Takes the line off the screen until progress_resume(). A thread may nest them. */
+/* Takes the line off the screen until progress_resume(). They nest, also between threads. */
 void progress_suspend(struct progress *progress);
 void progress_resume(struct progress *progress);
 

@@ -325,6 +325,8 @@ static void test_progress_on_terminal(void **state)
 	assert_screen(master, "\r                                        \r");
 	progress_suspend(&progress); /* nested, as a warning within a table */
 	progress_resume(&progress);
+	progress_update(&progress, 0.6, 1000000, 125000000, 2050 * ms);
+	assert_screen(master, "");
 	progress_resume(&progress);
 	progress_update(&progress, -1, 6000000, 125000000, 2100 * ms);
 	assert_screen(master, "\r6.0M packets  5.00 Mpps  0.00 Gbps");

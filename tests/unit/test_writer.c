@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -77,7 +78,6 @@ static int clean(void **state)
 static int make_folder(void **state)
 {
 	(void)state;
-	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (mkdtemp(folder) == NULL)
 		return -1;
@@ -586,6 +586,58 @@ static void test_full_from_the_start(void **state)
 	assert_full_disk(out, "File too large", lift_file_limit);
 }
 
+/* Where half a row cannot be taken back, nothing is glued to it. */
+static void test_half_row_that_stays(void **state)
+{
+	struct config config = {.force = true, .format = FORMAT_CSV};
+	int fd = memfd_create("sealed", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	struct writer *writer;
+	char name[32], *content, *whole;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	snprintf(name, sizeof(name), "/dev/fd/%d", fd);
+	config.output = name;
+	writer = open_ok(&config, 0);
+	whole = expected_text(&output_heavy_hitters, true, 0, 9);
+	set_file_limit(strlen(whole) + 200);
+	push(writer, 0, 10);
+	while (times_said(true, "cannot be removed") == 0)
+		usleep(1000);
+	lift_file_limit();
+	push(writer, 11, 12);
+	assert_int_equal(writer_close(writer), 3 * ROWS);
+	assert_int_equal(said.n, 1);
+	content = slurp(name);
+	assert_int_equal(strlen(content), strlen(whole) + 200);
+	assert_memory_equal(content, whole, strlen(whole));
+	free(content);
+	free(whole);
+	close(fd);
+}
+
+/* A silent epoch is no proof that the disk has room again. */
+static void test_epochs_without_rows_resume_nothing(void **state)
+{
+	struct config config = {.output = out, .format = FORMAT_CSV};
+	struct writer *writer = open_ok(&config, 0);
+	char *written = expected_text(&output_heavy_hitters, true, 0, 1);
+
+	(void)state;
+	set_file_limit(strlen(written));
+	push(writer, 0, 2);
+	for (int number = 3; number < 10; number++) {
+		writer_push(writer, sample_epoch((uint64_t)number, 1), true);
+		push(writer, number, number);
+	}
+	assert_int_equal(writer_close(writer), 8 * ROWS);
+	lift_file_limit();
+	assert_file(out, written);
+	assert_int_equal(said.n, 1);
+	free(written);
+}
+
 /* Pipes */
 
 /* Opens a pipe and says by which name its write end can be opened. */
@@ -995,6 +1047,8 @@ int main(void)
 		TEST(test_file_limit),
 		TEST(test_full_file_system),
 		TEST(test_full_from_the_start),
+		TEST(test_half_row_that_stays),
+		TEST(test_epochs_without_rows_resume_nothing),
 		TEST(test_closed_pipe),
 		TEST(test_blocked_pipe_drops),
 		TEST(test_blocked_pipe_is_waited_for),
