@@ -489,11 +489,9 @@ static struct rte_mbuf *make_mbuf(const uint8_t *data, uint32_t len)
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 
 	assert_non_null(mbuf);
-	/* The end of the buffer, where a byte too many is another mbuf's. */
-	mbuf->data_off = (uint16_t)(mbuf->buf_len - len);
-	mbuf->data_len = (uint16_t)len;
-	mbuf->pkt_len = len;
-	memcpy(rte_pktmbuf_mtod(mbuf, void *), data, len);
+	/* A byte too many would be a telling one. */
+	memset(mbuf->buf_addr, 0xee, mbuf->buf_len);
+	memcpy(rte_pktmbuf_append(mbuf, (uint16_t)len), data, len);
 	return mbuf;
 }
 
@@ -627,18 +625,20 @@ static void second_segments_are_not_read(void **state)
 	struct parse_counts counts;
 	uint8_t data[PACKET_MAX];
 	uint32_t len = bytes_of_hex(ETH4 IP4(TCP) PORTS "00000000", data);
-	struct rte_mbuf *first = make_mbuf(data, 34), *second = make_mbuf(data + 34, len - 34);
+	struct rte_mbuf *first = make_mbuf(data, len), *second = make_mbuf(data + 34, len - 34);
 	struct expected expected = {0};
 
 	(void)state;
 	parse_counts_reset(&counts);
 	parse_counts_reset(&expected.counts);
+	assert_int_equal(rte_pktmbuf_trim(first, (uint16_t)(len - 34)), 0);
 	assert_int_equal(rte_pktmbuf_chain(first, second), 0);
 	expect_packet(&expected, data, 34, LINK_ETHERNET, len);
 	parse_burst_port(&first, 1, &burst, &counts);
 	assert_burst(&burst, &expected);
 	assert_counts(&counts, &expected.counts);
 	assert_int_equal(burst.key4[0].dst_port[1], 0);
+	assert_int_equal(burst.wire_len[0], len);
 	rte_pktmbuf_free(first);
 }
 
