@@ -38,9 +38,7 @@ static bool check_stdin_once(const struct config *config, struct config_fault *f
 	}
 	if (times > 1)
 		return refuse(fault, "pcap", NULL,
-			"- is given %u times; standard input can be "
-			"read once",
-			times);
+			"- is given %u times; standard input can be read once", times);
 	return true;
 }
 
@@ -57,9 +55,7 @@ static bool check_ports(const struct config *config, struct config_fault *fault)
 
 		if (len == 0)
 			return refuse(fault, "port", NULL,
-				"'%.200s' has no name; write "
-				"NAME[,DEVARGS]",
-				config->port[i]);
+				"'%.200s' has no name; write NAME[,DEVARGS]", config->port[i]);
 		for (uint32_t j = 0; j < i; j++) {
 			if (len == port_name_len(config->port[j]) &&
 				memcmp(config->port[i], config->port[j], len) == 0)
@@ -74,17 +70,14 @@ static bool check_source(const struct config *config, struct config_fault *fault
 {
 	if (!has_source(config))
 		return refuse(fault, NULL, NULL,
-			"nothing to measure: give --pcap FILE, --port "
-			"NAME or --synthetic SPEC");
+			"nothing to measure: give --pcap FILE, --port NAME or --synthetic SPEC");
 	if (config->pace != PACE_UNPACED && config->nb_port > 0)
 		return refuse(fault, "pace", NULL,
-			"contradicts --port: a port's packets come when "
-			"they come");
+			"contradicts --port: a port's packets come when they come");
 	if (config->workers > RING_PORT_QUEUES_MAX && config->nb_port == 0)
 		return refuse(fault, "workers", NULL,
-			"%u are too many; with --pcap and --synthetic "
-			"at most %d",
-			config->workers, RING_PORT_QUEUES_MAX);
+			"%u are too many; with --pcap and --synthetic at most %d", config->workers,
+			RING_PORT_QUEUES_MAX);
 	return check_stdin_once(config, fault) && check_ports(config, fault);
 }
 
@@ -126,9 +119,7 @@ static bool check_outputs(const struct config *config, struct config_fault *faul
 		return true;
 	if (same_path(config->output, config->stats))
 		return refuse(fault, "stats", NULL,
-			"'%.200s' is where --output goes; give another "
-			"file",
-			config->stats);
+			"'%.200s' is where --output goes; give another file", config->stats);
 	return true;
 }
 
@@ -171,8 +162,7 @@ static bool check_measurement(
 	}
 	if (measurement->top == 0 && measurement->threshold <= 0)
 		return refuse(fault, "top", measurement,
-			"0 reports every key that reaches "
-			"--threshold; give --threshold too");
+			"0 reports every key that reaches --threshold; give --threshold too");
 	return measurement->memory == 0 || check_memory(measurement, fault);
 }
 
@@ -181,17 +171,15 @@ static bool check_generate(const struct config *config, struct config_fault *fau
 	if (config->synthetic == NULL)
 		return refuse(fault, NULL, NULL, "nothing to generate: give --synthetic SPEC");
 	if (config->output == NULL && config->nb_port == 0)
-		return refuse(fault, NULL, NULL,
-			"nowhere to send it: give --output FILE or --port "
-			"NAME");
+		return refuse(
+			fault, NULL, NULL, "nowhere to send it: give --output FILE or --port NAME");
 	if (config->nb_port > 1)
 		return refuse(fault, "port", NULL,
 			"is given %u times; packets are sent on one port", config->nb_port);
 	if (config->pace != PACE_UNPACED && config->output != NULL)
 		return refuse(fault, "pace", NULL,
-			"contradicts --output: a file is written as fast "
-			"as it can be; rate=... in SPEC sets its time "
-			"stamps");
+			"contradicts --output: a file is written as fast as it can be; rate=... "
+			"in SPEC sets its time stamps");
 	return check_ports(config, fault);
 }
 

@@ -160,9 +160,7 @@ static void open_section(struct reader *reader, char *text)
 	rest = skip_blanks(end + 1);
 	if (*rest != '\0' && *rest != ';' && *rest != '#') {
 		fail(reader, reader->line,
-			"'%.200s' stands after the section; write it on a line "
-			"of its own",
-			rest);
+			"'%.200s' stands after the section; write it on a line of its own", rest);
 		return;
 	}
 	cut_blanks(name);

@@ -55,8 +55,8 @@ const struct option_row options[] = {
 		LIST(pcap),
 		.set = OPTION_SET_SOURCE,
 		.commands = RUN,
-		.help = "Measure a capture file, pcap or pcapng; - is standard input. Repeatable: "
-			"several files are merged by time.",
+		.help = "Measure a capture file, pcap or pcapng; - is standard input. "
+			"Repeatable: several files are merged by time.",
 	},
 	{
 		.name = "port",
@@ -67,8 +67,7 @@ const struct option_row options[] = {
 		.set = OPTION_SET_SOURCE,
 		.commands = RUN,
 		.help = "Measure what a DPDK port receives: a PCI address (0000:3b:00.0) or a "
-			"virtual "
-			"device (net_af_packet0,iface=eth0). Repeatable.",
+			"virtual device (net_af_packet0,iface=eth0). Repeatable.",
 	},
 	{
 		.name = "synthetic",
@@ -79,9 +78,9 @@ const struct option_row options[] = {
 		.set = OPTION_SET_SOURCE,
 		.commands = ALL,
 		.help = "Packets of the built-in generator, as SPEC says: name=value,... with "
-			"flows=1M, zipf=1.05|random, size=64|imix|MIN-MAX, packets=5M, rate=..., "
-			"ipv6=0.0, vlan=0.0, seed=1. The same SPEC gives the same packets "
-			"everywhere.",
+			"flows=1M, zipf=1.05|random, size=64|imix|MIN-MAX, packets=5M, "
+			"rate=..., ipv6=0.0, vlan=0.0, seed=1. The same SPEC gives the same "
+			"packets everywhere.",
 	},
 	{
 		.name = "pace",
@@ -91,10 +90,9 @@ const struct option_row options[] = {
 		CONFIG(pace),
 		.commands = ALL,
 		.default_note = "as fast as nothing is lost",
-		.help = "Replay or generate at so many packets per second, or by the packets' own "
-			"time "
-			"stamps. A paced source drops packets that find a full ring, as a card "
-			"does.",
+		.help = "Replay or generate at so many packets per second, or by the packets' "
+			"own time stamps. A paced source drops packets that find a full ring, "
+			"as a card does.",
 	},
 	{
 		.name = "duration",
@@ -159,8 +157,7 @@ const struct option_row options[] = {
 		CHOICES("rss"),
 		.default_text = "rss",
 		.help = "How packets reach the cores that count them: rss (each worker polls a "
-			"queue "
-			"of its own, which the card or the feeder fills by flow hash).",
+			"queue of its own, which the card or the feeder fills by flow hash).",
 	},
 	{
 		.name = "sharing",
@@ -195,8 +192,7 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.default_note = "random",
 		.help = "Fix the key of the hash, decimal or 0x hexadecimal: the same input, "
-			"options "
-			"and seed give the same output.",
+			"options and seed give the same output.",
 	},
 	{
 		.name = "sketch",
@@ -253,8 +249,8 @@ const struct option_row options[] = {
 		.max = UINT64_C(1) << 32,
 		.power_of_two = true,
 		.default_note = "the sketch's own; 262144 for count-min",
-		.help = "Counters of each row, a power of two. Depth times log2(width) is at most "
-			"128.",
+		.help = "Counters of each row, a power of two. Depth times log2(width) is at "
+			"most 128.",
 	},
 	{
 		.name = "memory",
@@ -266,8 +262,8 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.min = 1,
 		.max = UINT64_MAX,
-		.help = "Instead of --width: the widest rows with which one instance of the sketch "
-			"fits. A run has workers x 2 instances.",
+		.help = "Instead of --width: the widest rows with which one instance of the "
+			"sketch fits. A run has workers x 2 instances.",
 	},
 	{
 		.name = "top",
@@ -292,9 +288,8 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.zero = true,
 		.default_text = "0",
-		.help = "Report only keys that have at least this share of the interval's packets, "
-			"or "
-			"of its bytes with --count bytes.",
+		.help = "Report only keys that have at least this share of the interval's "
+			"packets, or of its bytes with --count bytes.",
 	},
 	{
 		.name = "confidence",
@@ -338,8 +333,8 @@ const struct option_row options[] = {
 		CONFIG(stats),
 		.commands = RUN,
 		.default_note = "not written",
-		.help = "Where the account of each interval's packets goes, as CSV; - is standard "
-			"output.",
+		.help = "Where the account of each interval's packets goes, as CSV; - is "
+			"standard output.",
 	},
 	{
 		.name = "format",
@@ -351,8 +346,7 @@ const struct option_row options[] = {
 		CHOICES([FORMAT_AUTO] = "auto", [FORMAT_CSV] = "csv", [FORMAT_TABLE] = "table"),
 		.default_text = "auto",
 		.help = "Of the heavy hitters: csv, table (for people), or auto (a table where "
-			"standard "
-			"output is a terminal, else CSV).",
+			"standard output is a terminal, else CSV).",
 	},
 	{
 		.name = "append",
@@ -361,8 +355,8 @@ const struct option_row options[] = {
 		CONFIG(append),
 		.set = OPTION_SET_EXISTING,
 		.commands = RUN,
-		.help = "Go on after the last interval of output files that exist. Without it and "
-			"without --force such files are refused.",
+		.help = "Go on after the last interval of output files that exist. Without it "
+			"and without --force such files are refused.",
 	},
 	{
 		.name = "force",
@@ -442,8 +436,8 @@ const struct option_row options[] = {
 		.commands = RUN,
 		CHOICES([IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield"),
 		.default_text = "auto",
-		.help = "What a core without packets does: spin, yield (to other threads), or auto "
-			"(yield where there are more lcores than CPUs).",
+		.help = "What a core without packets does: spin, yield (to other threads), or "
+			"auto (yield where there are more lcores than CPUs).",
 	},
 	{
 		.name = "no-progress",

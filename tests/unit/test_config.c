@@ -296,7 +296,7 @@ static void arguments_that_are_no_options(void **state)
 		{"--", "'--': unexpected", "--help"},
 		{"-", "'-': unexpected", "--help"},
 		{"-x", "'-x': unexpected", "--help"},
-		{"--widht 5", "--widht: unknown option", "did you mean --width?"},
+		{"--wodth 5", "--wodth: unknown option", "did you mean --width?"},
 		{"--frobnicate", "--frobnicate: unknown option", "--help"},
 		{"--=5", "--: unknown option", "--help"},
 		{"--pcap", "--pcap: needs FILE", ""},
@@ -746,7 +746,7 @@ static void mistakes_in_the_file_name_their_line(void **state)
 		const char *has;
 	} rows[] = {
 		{"pcap = a\ninterval = 5x\n", 2, ": interval: '5x' is not a time"},
-		{"pcap = a\n\n\nwidht = 5\n", 4, ": widht: unknown option; did you mean width?"},
+		{"pcap = a\n\n\nwodth = 5\n", 4, ": wodth: unknown option; did you mean width?"},
 		{"frobnicate = 1\n", 1, ": frobnicate: unknown option"},
 		{" = 1\n", 1, "unknown option"},
 		{"pcap = a\nhello\n", 2, "neither NAME = VALUE nor a [section]"},

@@ -307,15 +307,15 @@ static void help_names_every_sketch_and_key(void **state)
 static void nearest_name_is_suggested(void **state)
 {
 	(void)state;
-	assert_string_equal(option_nearest(COMMAND_RUN, "widht")->name, "width");
-	assert_string_equal(option_nearest(COMMAND_RUN, "intervall")->name, "interval");
+	assert_string_equal(option_nearest(COMMAND_RUN, "wodth")->name, "width");
+	assert_string_equal(option_nearest(COMMAND_RUN, "inxerval")->name, "interval");
 	assert_string_equal(option_nearest(COMMAND_RUN, "synth")->name, "synthetic");
 	assert_string_equal(option_nearest(COMMAND_RUN, "nohuge")->name, "no-huge");
 	assert_null(option_nearest(COMMAND_RUN, "frobnicate"));
 	assert_null(option_nearest(COMMAND_RUN, ""));
 	assert_null(option_nearest(
 		COMMAND_RUN, "a-name-that-is-far-longer-than-all-of-the-options-in-the-table-are"));
-	assert_null(option_nearest(COMMAND_GENERATE, "intervall"));
+	assert_null(option_nearest(COMMAND_GENERATE, "inxerval"));
 }
 
 int main(void)
