@@ -35,13 +35,23 @@ static bool read_flows(const char *value, struct synthetic_spec *spec)
 	return read_range(value, 1, FLOWS_MAX, &spec->flows);
 }
 
-/* Exact, and free of locales: digits, and at most six of them after a point. */
+/* Words that stand for an exponent, after zipf= or alone. */
+static bool read_word(const char *word, struct synthetic_spec *spec)
+{
+	spec->random = strcmp(word, "random") == 0;
+	spec->zipf_e6 = 0;
+	return spec->random || strcmp(word, "uniform") == 0;
+}
+
+/* An exponent is exact and free of locales: digits, and at most six of them after a point. */
 static bool read_zipf(const char *value, struct synthetic_spec *spec)
 {
 	size_t whole = strspn(value, "0123456789");
 	size_t decimals = value[whole] == '.' ? strspn(value + whole + 1, "0123456789") : 0;
 	uint64_t e6 = 0;
 
+	if (read_word(value, spec))
+		return true;
 	if (whole == 0 || whole > 4 || decimals > 6 ||
 		value[whole + (value[whole] == '.') + decimals] != '\0')
 		return false;
@@ -112,7 +122,8 @@ static bool read_seed(const char *value, struct synthetic_spec *spec)
 
 static const struct field fields[] = {
 	{"flows", "1 to 268435456", read_flows},
-	{"zipf", "an exponent from 0 to 10 with at most six decimals", read_zipf},
+	{"zipf", "an exponent from 0 to 10 with at most six decimals, random or uniform",
+		read_zipf},
 	{"size", "imix, or bytes from 60 to 9000, or MIN-MAX", read_size},
 	{"packets", "a count, such as 5M; 0 is endless", read_packets},
 	{"rate", "1pps to 1Gpps, such as 2Mpps", read_rate},
@@ -128,14 +139,6 @@ static bool fail(char *error, const char *item, const char *why)
 {
 	source_error(error, "--synthetic: %s: %s", *item != '\0' ? item : "an empty field", why);
 	return false;
-}
-
-/* The words that stand in the place of zipf=. */
-static bool read_word(const char *word, struct synthetic_spec *spec)
-{
-	spec->random = strcmp(word, "random") == 0;
-	spec->zipf_e6 = 0;
-	return spec->random || strcmp(word, "uniform") == 0;
 }
 
 /* Reads name=value, or a bare word. Bit f of *seen is set once field f was given. */
@@ -158,7 +161,8 @@ static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, c
 	}
 	if (*seen >> f & 1)
 		return fail(error, item,
-			f == FIELD_ZIPF ? "give one of zipf=, random and uniform" : "given twice");
+			f == FIELD_ZIPF ? "the second of zipf=, random and uniform"
+					: "given twice");
 	*seen |= 1u << f;
 	if (equals != NULL && !fields[f].read(equals + 1, spec)) {
 		char why[128];

@@ -40,9 +40,10 @@ struct synthetic_spec {
  *
  *   flows=1M,zipf=1.05,size=64,packets=5M,rate=...,ipv6=0,vlan=0,seed=1
  *
- * These are the defaults, in any order, each at most once; the empty SPEC is valid. The word random
- * or uniform may stand for zipf=...; size is bytes, MIN-MAX or imix. The default rate is what a
- * 100 Gb/s link carries at the mean size (with FCS, preamble and gap). Returns true, or false and
- * one line in error[SOURCE_ERROR_MAX] that names the field, its value and what is allowed.
+ * These are the defaults, in any order, each at most once; the empty SPEC is valid. zipf may be
+ * random or uniform, and these words may stand alone; size is bytes, MIN-MAX or imix. The default
+ * rate is what a 100 Gb/s link carries at the mean size (with FCS, preamble and gap). Returns true,
+ * or false and one line in error[SOURCE_ERROR_MAX] that names the field, its value and what is
+ * allowed.
  */
 bool synthetic_parse(const char *text, struct synthetic_spec *spec, char *error);
