@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Captures made byte by byte for tests: every format and byte order that libpcap reads. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct bytes {
+	bool big; /* byte order of what is added */
+	size_t len;
+	uint8_t data[1 << 20];
+};
+
+static inline void add_bytes(struct bytes *b, const void *data, size_t len)
+{
+	if (b->len + len > sizeof(b->data))
+		abort();
+	memcpy(b->data + b->len, data, len);
+	b->len += len;
+}
+
+static inline void add16(struct bytes *b, uint32_t value)
+{
+	uint8_t low = (uint8_t)value, high = (uint8_t)(value >> 8);
+
+	add_bytes(b, b->big ? &high : &low, 1);
+	add_bytes(b, b->big ? &low : &high, 1);
+}
+
+static inline void add32(struct bytes *b, uint32_t value)
+{
+	add16(b, b->big ? value >> 16 : value & 0xffff);
+	add16(b, b->big ? value & 0xffff : value >> 16);
+}
+
+#define MAGIC_US UINT32_C(0xa1b2c3d4)
+#define MAGIC_NS UINT32_C(0xa1b23c4d)
+
+/* The header of a classic capture file. */
+static inline void add_pcap_header(
+	struct bytes *b, uint32_t magic, uint32_t snaplen, uint32_t link_type)
+{
+	add32(b, magic);
+	add16(b, 2);
+	add16(b, 4);
+	add32(b, 0);
+	add32(b, 0);
+	add32(b, snaplen);
+	add32(b, link_type);
+}
+
+/* A record whose captured bytes are all `fill`. */
+static inline void add_record(struct bytes *b, uint32_t seconds, uint32_t fraction,
+	uint32_t captured, uint32_t original, uint8_t fill)
+{
+	add32(b, seconds);
+	add32(b, fraction);
+	add32(b, captured);
+	add32(b, original);
+	for (uint32_t i = 0; i < captured; i++)
+		add_bytes(b, &fill, 1);
+}
+
+static inline void add_section(struct bytes *b)
+{
+	add32(b, 0x0a0d0d0a);
+	add32(b, 28);
+	add32(b, 0x1a2b3c4d);
+	add16(b, 1);
+	add16(b, 0);
+	add32(b, UINT32_MAX); /* length of the section: not said */
+	add32(b, UINT32_MAX);
+	add32(b, 28);
+}
+
+/* An interface whose time stamps count 10^-decimals s. */
+static inline void add_interface(struct bytes *b, uint32_t link_type, uint8_t decimals)
+{
+	const uint8_t resolution[4] = {decimals};
+
+	add32(b, 1);
+	add32(b, 32);
+	add16(b, link_type);
+	add16(b, 0);
+	add32(b, 65535);
+	add16(b, 9); /* if_tsresol */
+	add16(b, 1);
+	add_bytes(b, resolution, 4);
+	add32(b, 0); /* end of options */
+	add32(b, 32);
+}
+
+/* An enhanced packet block; captured is a multiple of 4. */
+static inline void add_packet(struct bytes *b, uint32_t interface, uint64_t stamp,
+	uint32_t captured, uint32_t original, uint8_t fill)
+{
+	add32(b, 6);
+	add32(b, 32 + captured);
+	add32(b, interface);
+	add32(b, (uint32_t)(stamp >> 32));
+	add32(b, (uint32_t)stamp);
+	add32(b, captured);
+	add32(b, original);
+	for (uint32_t i = 0; i < captured; i++)
+		add_bytes(b, &fill, 1);
+	add32(b, 32 + captured);
+}
+
+#define TEMPORARY_PATH "/tmp/sketchtap-test-XXXXXX"
+
+/* Writes a temporary file; path[] becomes its name, which the test unlinks. */
+static inline void write_temporary(char path[sizeof(TEMPORARY_PATH)], const void *data, size_t len)
+{
+	int fd;
+
+	strcpy(path, TEMPORARY_PATH);
+	fd = mkstemp(path);
+	if (fd < 0 || write(fd, data, len) != (ssize_t)len) {
+		perror(path);
+		abort();
+	}
+	close(fd);
+}

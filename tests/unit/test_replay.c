@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Captures of every format, written here byte by byte, come out of replay_open() as written. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "capture_bytes.h"
+#include "rx/source.h"
+
+#define SECOND_NS   INT64_C(1000000000)
+#define FILES_MAX   4
+#define PACKETS_MAX 4096
+
+/* What a test reads: files, and the packets that came out of them. */
+struct fixture {
+	struct bytes bytes; /* the file that is being made */
+	char paths[FILES_MAX][sizeof(TEMPORARY_PATH)];
+	unsigned int nb_paths;
+	struct source *source;
+	char error[SOURCE_ERROR_MAX];
+	struct source_packet packets[PACKETS_MAX];
+	uint8_t fills[PACKETS_MAX]; /* the byte that fills the packet */
+	unsigned int nb_packets;
+	int end; /* what next() returned at last */
+};
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct fixture));
+	return *state != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->source != NULL)
+		f->source->close(f->source);
+	for (unsigned int i = 0; i < f->nb_paths; i++)
+		unlink(f->paths[i]);
+	free(f);
+	return 0;
+}
+
+/* Ends a file: the next byte that is added begins another one. */
+static void end_file(struct fixture *f)
+{
+	write_temporary(f->paths[f->nb_paths++], f->bytes.data, f->bytes.len);
+	f->bytes.len = 0;
+}
+
+static void end_gzip_file(struct fixture *f, unsigned int members, size_t cut)
+{
+	char *path = f->paths[f->nb_paths++];
+	struct stat stat;
+
+	write_temporary(path, "", 0);
+	for (unsigned int m = 0; m < members; m++) {
+		gzFile gz = gzopen(path, "ab");
+		size_t from = f->bytes.len * m / members, to = f->bytes.len * (m + 1) / members;
+
+		assert_int_equal(
+			gzwrite(gz, f->bytes.data + from, (unsigned int)(to - from)), to - from);
+		assert_int_equal(gzclose(gz), Z_OK);
+	}
+	assert_int_equal(lstat(path, &stat), 0);
+	assert_int_equal(truncate(path, stat.st_size - (off_t)cut), 0);
+	f->bytes.len = 0;
+}
+
+static void open_all(struct fixture *f)
+{
+	const char *paths[FILES_MAX];
+
+	for (unsigned int i = 0; i < f->nb_paths; i++)
+		paths[i] = f->paths[i];
+	f->source = replay_open(paths, f->nb_paths, f->error);
+}
+
+static void read_rest(struct fixture *f)
+{
+	struct source_packet packet;
+
+	while ((f->end = f->source->next(f->source, &packet)) == 1) {
+		assert_true(f->nb_packets < PACKETS_MAX);
+		f->fills[f->nb_packets] = packet.captured > 0 ? packet.data[0] : 0;
+		for (uint32_t i = 0; i < packet.captured; i++)
+			assert_int_equal(packet.data[i], packet.data[0]);
+		f->packets[f->nb_packets++] = packet;
+	}
+}
+
+static void read_all(struct fixture *f)
+{
+	open_all(f);
+	if (f->source == NULL)
+		fail_msg("%s", f->error);
+	read_rest(f);
+}
+
+static void assert_packet(const struct fixture *f, unsigned int i, int64_t time, uint32_t captured,
+	uint32_t wire_len, uint8_t fill)
+{
+	assert_true(i < f->nb_packets);
+	assert_int_equal(f->packets[i].time, time);
+	assert_int_equal(f->packets[i].captured, captured);
+	assert_int_equal(f->packets[i].wire_len, wire_len);
+	assert_int_equal(f->fills[i], fill);
+}
+
+static void assert_one_line(const char *error, const char *part)
+{
+	assert_null(strchr(error, '\n'));
+	if (strstr(error, part) == NULL)
+		fail_msg("\"%s\" lacks \"%s\"", error, part);
+}
+
+static void assert_refused(struct fixture *f, const char *part)
+{
+	open_all(f);
+	assert_null(f->source);
+	assert_one_line(f->error, f->paths[0]);
+	assert_one_line(f->error, part);
+}
+
+static void assert_path_refused(const char *path, const char *part)
+{
+	char error[SOURCE_ERROR_MAX] = "";
+
+	assert_null(replay_open(&path, 1, error));
+	assert_one_line(error, part);
+}
+
+static void test_classic(void **state)
+{
+	for (int kind = 0; kind < 4; kind++) {
+		struct fixture *f = *state;
+		bool ns = kind & 1;
+
+		f->bytes.big = kind & 2;
+		add_pcap_header(&f->bytes, ns ? MAGIC_NS : MAGIC_US, 65535, 1);
+		add_record(&f->bytes, 1000000000, 999999, 60, 60, 'a');
+		add_record(&f->bytes, 1000000001, 0, 14, 1514, 'b');
+		add_record(&f->bytes, 1000000001, 1, 0, 99, 0);
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 3);
+		assert_packet(
+			f, 0, 1000000000 * SECOND_NS + (ns ? 999999 : 999999000), 60, 60, 'a');
+		assert_packet(f, 1, 1000000001 * SECOND_NS, 14, 1514, 'b');
+		assert_packet(f, 2, 1000000001 * SECOND_NS + (ns ? 1 : 1000), 0, 99, 0);
+		assert_int_equal(f->packets[0].link, LINK_ETHERNET);
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_pcapng(void **state)
+{
+	for (int big = 0; big < 2; big++) {
+		struct fixture *f = *state;
+
+		f->bytes.big = big;
+		add_section(&f->bytes);
+		add_interface(&f->bytes, 1, 9);
+		add_packet(&f->bytes, 0, UINT64_C(1600000000123456789), 60, 1000, 'a');
+		add_interface(&f->bytes, 1, 6); /* a second one of the same type */
+		add_packet(&f->bytes, 1, UINT64_C(1600000001123456), 64, 64, 'b');
+		add_section(&f->bytes);
+		add_interface(&f->bytes, 1, 3);
+		add_packet(&f->bytes, 0, UINT64_C(1600000002123), 68, 68, 'c');
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 3);
+		assert_packet(f, 0, INT64_C(1600000000123456789), 60, 1000, 'a');
+		assert_packet(f, 1, INT64_C(1600000001123456000), 64, 64, 'b');
+		assert_packet(f, 2, INT64_C(1600000002123000000), 68, 68, 'c');
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_link_types(void **state)
+{
+	static const struct {
+		uint32_t number;
+		enum link_type link;
+	} known[] = {
+		{1, LINK_ETHERNET},
+		{12, LINK_RAW},
+		{14, LINK_RAW},
+		{101, LINK_RAW},
+		{228, LINK_RAW},
+		{229, LINK_RAW},
+		{0, LINK_NULL},
+		{108, LINK_NULL},
+		{113, LINK_SLL},
+		{276, LINK_SLL2},
+		{9, LINK_PPP},
+		{104, LINK_C_HDLC},
+	};
+	static const uint32_t unknown[] = {105, 127, 192, 107, 231};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct fixture *f = *state;
+
+		add_pcap_header(&f->bytes, MAGIC_US, 65535, known[i].number);
+		add_record(&f->bytes, 1, 0, 60, 60, 'a');
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->nb_packets, 1);
+		assert_int_equal(f->packets[0].link, known[i].link);
+		teardown(state);
+		setup(state);
+	}
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		struct fixture *f = *state;
+		char part[32];
+
+		add_pcap_header(&f->bytes, MAGIC_US, 65535, unknown[i]);
+		add_record(&f->bytes, 1, 0, 60, 60, 'a');
+		end_file(f);
+		snprintf(part, sizeof(part), "link type %u (", unknown[i]);
+		assert_refused(f, part);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* libpcap reads one link type per file; with nothing delivered that is a refusal. */
+static void test_mixed_interfaces_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 1, 6);
+	add_interface(&f->bytes, 0, 6);
+	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+	end_file(f);
+	assert_refused(f, "first interface");
+}
+
+static void test_mixed_interfaces_later(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 1, 6);
+	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+	add_interface(&f->bytes, 0, 6);
+	add_packet(&f->bytes, 1, 2, 60, 60, 'b');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->nb_packets, 1);
+	assert_int_equal(f->end, -1);
+	assert_one_line(f->source->error, "first interface");
+}
+
+static void test_no_packets(void **state)
+{
+	struct fixture *f = *state;
+
+	add_pcap_header(&f->bytes, MAGIC_US, 65535, 1);
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 0);
+}
+
+/* A header and n records, the first filled with 1, the second with 2, ... */
+static void add_counted(struct fixture *f, unsigned int n)
+{
+	add_pcap_header(&f->bytes, MAGIC_US, 65535, 1);
+	for (unsigned int i = 1; i <= n; i++)
+		add_record(&f->bytes, 1000000000 + i, 0, 60, 60, (uint8_t)i);
+}
+
+static void test_gzip(void **state)
+{
+	/* One member, and several whose borders lie within headers and records. */
+	for (unsigned int members = 1; members < 6; members++) {
+		struct fixture *f = *state;
+
+		add_counted(f, 1000);
+		end_gzip_file(f, members, 0);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 1000);
+		for (unsigned int i = 0; i < 1000; i++)
+			assert_int_equal(f->fills[i], (uint8_t)(i + 1));
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_gzip_padding(void **state)
+{
+	struct fixture *f = *state;
+	FILE *file;
+
+	add_counted(f, 3);
+	end_gzip_file(f, 1, 0);
+	file = fopen(f->paths[0], "ab");
+	fwrite("\0\0\0\0\0", 1, 5, file); /* as tapes pad */
+	fclose(file);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 3);
+}
+
+/* Every packet before the cut comes out, and the cut is told even at the border of a record. */
+static void test_gzip_cut(void **state)
+{
+	struct fixture *f = *state;
+
+	add_counted(f, 1000);
+	end_gzip_file(f, 1, 4); /* of the trailer, so that all packets are there */
+	read_all(f);
+	assert_int_equal(f->end, -1);
+	assert_int_equal(f->nb_packets, 1000);
+	assert_one_line(f->source->error, "gzip stream ends too early");
+	assert_one_line(f->source->error, "after 1000 packets");
+}
+
+static void test_gzip_corrupt(void **state)
+{
+	struct fixture *f = *state;
+	FILE *file;
+
+	add_counted(f, 1000);
+	end_gzip_file(f, 1, 0);
+	file = fopen(f->paths[0], "r+b");
+	fseek(file, -8, SEEK_END); /* the checksum */
+	fputc(fgetc(file) ^ 1, file);
+	fseek(file, -8, SEEK_END);
+	fwrite("\1\2\3\4", 1, 4, file);
+	fclose(file);
+	read_all(f);
+	assert_int_equal(f->end, -1);
+	assert_one_line(f->source->error, "gzip stream is corrupt");
+}
+
+static void test_damage(void **state)
+{
+	static const struct {
+		size_t cut; /* bytes missing at the end */
+		const char *part;
+	} cuts[] = {{1, "truncated"}, {60, "truncated"}, {61, "truncated"}, {75, "truncated"}};
+
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct fixture *f = *state;
+
+		add_counted(f, 5);
+		f->bytes.len -= cuts[i].cut;
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, -1);
+		assert_int_equal(f->nb_packets, 4);
+		assert_one_line(f->source->error, f->paths[0]);
+		assert_one_line(f->source->error, "after 4 packets");
+		assert_one_line(f->source->error, cuts[i].part);
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_corrupt_length(void **state)
+{
+	struct fixture *f = *state;
+
+	add_counted(f, 2);
+	add32(&f->bytes, 1);
+	add32(&f->bytes, 1);
+	add32(&f->bytes, 0x7fffffff);
+	add32(&f->bytes, 0x7fffffff);
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, -1);
+	assert_int_equal(f->nb_packets, 2);
+	assert_one_line(f->source->error, "invalid packet capture length");
+}
+
+static void test_snaplen(void **state)
+{
+	struct fixture *f = *state;
+
+	add_pcap_header(&f->bytes, MAGIC_US, 64, 1);
+	add_record(&f->bytes, 1, 0, 100, 1500, 'a'); /* longer than the file says */
+	add_record(&f->bytes, 2, 0, 60, 1500, 'b');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_packet(f, 0, SECOND_NS, 64, 1500, 'a');
+	assert_packet(f, 1, 2 * SECOND_NS, 60, 1500, 'b');
+}
+
+static void test_largest_frame(void **state)
+{
+	struct fixture *f = *state;
+
+	add_pcap_header(&f->bytes, MAGIC_US, 262144, 1);
+	add_record(&f->bytes, 1, 0, 262144, 300000, 'a');
+	add_record(&f->bytes, 2, 0, 60, UINT32_MAX, 'b');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_packet(f, 0, SECOND_NS, 262144, 300000, 'a');
+	assert_packet(f, 1, 2 * SECOND_NS, 60, UINT32_MAX, 'b');
+}
+
+/* Classic fields are unsigned; a fraction beyond a second is carried. */
+static void test_odd_times(void **state)
+{
+	struct fixture *f = *state;
+
+	add_pcap_header(&f->bytes, MAGIC_NS, 65535, 1);
+	add_record(&f->bytes, UINT32_MAX, 5, 60, 60, 'a');
+	add_record(&f->bytes, 10, 1000000000, 60, 60, 'b');
+	add_record(&f->bytes, 10, UINT32_C(0x80000000), 60, 60, 'c');
+	end_file(f);
+	read_all(f);
+	assert_packet(f, 0, UINT32_MAX * SECOND_NS + 5, 60, 60, 'a');
+	assert_packet(f, 1, 11 * SECOND_NS, 60, 60, 'b');
+	assert_packet(f, 2, 10 * SECOND_NS + INT64_C(0x80000000), 60, 60, 'c');
+}
+
+static void test_odd_times_us(void **state)
+{
+	struct fixture *f = *state;
+
+	add_pcap_header(&f->bytes, MAGIC_US, 65535, 1);
+	add_record(&f->bytes, UINT32_MAX, UINT32_MAX, 60, 60, 'a');
+	end_file(f);
+	read_all(f);
+	assert_packet(f, 0, UINT32_MAX * SECOND_NS + UINT32_MAX * INT64_C(1000), 60, 60, 'a');
+}
+
+static void test_times_are_clamped(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 1, 0); /* seconds */
+	add_packet(&f->bytes, 0, UINT64_MAX, 60, 60, 'a');
+	add_packet(&f->bytes, 0, UINT64_C(1) << 62, 60, 60, 'b');
+	add_packet(&f->bytes, 0, UINT64_C(8999999999), 60, 60, 'c');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->nb_packets, 3);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_true(f->packets[i].time >= 0);
+		assert_true(f->packets[i].time <= SOURCE_TIME_MAX);
+	}
+	assert_int_equal(f->packets[1].time, SOURCE_TIME_MAX);
+	assert_int_equal(f->packets[2].time, 8999999999 * SECOND_NS);
+}
+
+static void add_times(struct fixture *f, const char *times, char name)
+{
+	add_pcap_header(&f->bytes, MAGIC_US, 65535, 1);
+	for (; *times != '\0'; times++)
+		add_record(&f->bytes, (uint32_t)(*times - '0'), 0, 60, 60, (uint8_t)name);
+	end_file(f);
+}
+
+static void test_merge(void **state)
+{
+	struct fixture *f = *state;
+	char names[32] = "", seconds[32] = "";
+
+	add_times(f, "1257", 'a');
+	add_times(f, "2228", 'b');
+	add_times(f, "", 'c');
+	add_times(f, "3129", 'd'); /* runs backwards: its 1 waits behind its 3 */
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	for (unsigned int i = 0; i < f->nb_packets; i++) {
+		names[i] = (char)f->fills[i];
+		seconds[i] = (char)('0' + f->packets[i].time / SECOND_NS);
+	}
+	assert_string_equal(names, "aabbbdddaabd");
+	assert_string_equal(seconds, "122223125789");
+}
+
+/* Damage in one of several files: the others are read to their ends. */
+static void test_merge_damage(void **state)
+{
+	struct fixture *f = *state;
+
+	add_times(f, "123456789", 'a');
+	add_counted(f, 2);
+	f->bytes.len--;
+	end_file(f);
+	add_times(f, "13", 'c');
+	read_all(f);
+	assert_int_equal(f->end, -1);
+	assert_int_equal(f->nb_packets, 12);
+	assert_one_line(f->source->error, f->paths[1]);
+}
+
+static void test_refusals(void **state)
+{
+	static const struct {
+		const char *data;
+		size_t len;
+		const char *part;
+	} files[] = {
+		{"", 0, "is empty"},
+		{"a", 1, "pcap or pcapng"},
+		{"epoch,measurement,start,end\n", 28, "pcap or pcapng"},
+		{"\xd4\xc3\xb2\xa1\2\0\4\0", 8, "truncated"},
+		{"\xfd"
+		 "7zXZ\0",
+			6, "xz -dc"},
+		{"BZh9", 4, "bzip2 -dc"},
+		{"\x28\xb5\x2f\xfd", 4, "zstd -dc"},
+		{"\x1f\x8b\x08\0", 4, "gzip stream ends too early"},
+		{"\x1f\x8b no gzip in here", 18, "gzip stream is corrupt"},
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct fixture *f = *state;
+
+		add_bytes(&f->bytes, files[i].data, files[i].len);
+		end_file(f);
+		assert_refused(f, files[i].part);
+		teardown(state);
+		setup(state);
+	}
+	assert_path_refused("/nonexistent/capture.pcap", "No such file");
+	assert_path_refused("/tmp", "is a directory");
+	assert_path_refused("/nonexistent/two\nlines", "two?lines");
+}
+
+/* Root reads everything, so it becomes nobody for a moment. */
+static void test_unreadable(void **state)
+{
+	struct fixture *f = *state;
+	bool root = geteuid() == 0;
+
+	add_counted(f, 1);
+	end_file(f);
+	assert_int_equal(chmod(f->paths[0], 0), 0);
+	if (root)
+		assert_int_equal(seteuid(65534), 0);
+	open_all(f);
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	assert_null(f->source);
+	assert_one_line(f->error, f->paths[0]);
+	assert_one_line(f->error, "Permission denied");
+}
+
+/* One bad file among good ones refuses all. */
+static void test_refusal_of_second(void **state)
+{
+	struct fixture *f = *state;
+
+	add_counted(f, 1);
+	end_file(f);
+	add_bytes(&f->bytes, "no capture", 10);
+	end_file(f);
+	open_all(f);
+	assert_null(f->source);
+	assert_one_line(f->error, f->paths[1]);
+}
+
+static void test_standard_input_twice(void **state)
+{
+	const char *paths[2] = {"-", "-"};
+	char error[SOURCE_ERROR_MAX];
+
+	(void)state;
+	assert_null(replay_open(paths, 2, error));
+	assert_one_line(error, "only once");
+}
+
+/* Makes `fd` the standard input; returns the old one. */
+static int swap_standard_input(int fd)
+{
+	int old = dup(STDIN_FILENO);
+
+	assert_true(dup2(fd, STDIN_FILENO) >= 0);
+	close(fd);
+	return old;
+}
+
+struct dribble {
+	const struct bytes *bytes;
+	int fd;
+};
+
+/* Writes to a pipe in pieces of 1, 2, ... bytes. */
+static void *dribble_main(void *arg)
+{
+	const struct dribble *dribble = arg;
+	size_t done = 0;
+
+	for (size_t piece = 1; done < dribble->bytes->len; piece++) {
+		size_t left = dribble->bytes->len - done;
+		ssize_t wrote = write(
+			dribble->fd, dribble->bytes->data + done, piece < left ? piece : left);
+
+		if (wrote <= 0)
+			break;
+		done += (size_t)wrote;
+	}
+	close(dribble->fd);
+	return NULL;
+}
+
+/* Reads f->bytes through a pipe at standard input. */
+static void read_pipe(struct fixture *f)
+{
+	struct dribble dribble = {.bytes = &f->bytes};
+	const char *path = "-";
+	pthread_t thread;
+	int fds[2], old;
+
+	assert_int_equal(pipe(fds), 0);
+	dribble.fd = fds[1];
+	old = swap_standard_input(fds[0]);
+	assert_int_equal(pthread_create(&thread, NULL, dribble_main, &dribble), 0);
+	f->source = replay_open(&path, 1, f->error);
+	if (f->source == NULL)
+		fail_msg("%s", f->error);
+	read_rest(f);
+	pthread_join(thread, NULL);
+	close(swap_standard_input(old));
+}
+
+static void test_standard_input(void **state)
+{
+	struct fixture *f = *state;
+
+	add_counted(f, 1000);
+	read_pipe(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 1000);
+	assert_true(f->source->progress(f->source) < 0);
+}
+
+static void test_standard_input_gzip(void **state)
+{
+	struct fixture *f = *state;
+	FILE *file;
+
+	add_counted(f, 1000);
+	end_gzip_file(f, 2, 0);
+	file = fopen(f->paths[0], "rb");
+	f->bytes.len = fread(f->bytes.data, 1, sizeof(f->bytes.data), file);
+	fclose(file);
+	read_pipe(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 1000);
+}
+
+/* Packets of a pipe that stays open come out at once, and waiting ends when it is told to. */
+static void test_stop(void **state)
+{
+	struct fixture *f = *state;
+	const char *path = "-";
+	struct source_packet packet;
+	int fds[2], old;
+
+	add_counted(f, 2);
+	f->bytes.len -= 10; /* the second packet is half there */
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], f->bytes.data, f->bytes.len), f->bytes.len);
+	old = swap_standard_input(fds[0]);
+	f->source = replay_open(&path, 1, f->error);
+	assert_non_null(f->source);
+	assert_int_equal(f->source->next(f->source, &packet), 1);
+	assert_int_equal(packet.data[0], 1);
+	atomic_store(&f->source->stop, true);
+	assert_int_equal(f->source->next(f->source, &packet), 0);
+	close(swap_standard_input(old));
+	close(fds[1]);
+}
+
+static void test_progress(void **state)
+{
+	struct fixture *f = *state;
+	struct source_packet packet;
+	double last = 0;
+
+	for (int file = 0; file < 2; file++) {
+		add_counted(f, 12000); /* longer than a buffer */
+		end_file(f);
+	}
+	open_all(f);
+	assert_non_null(f->source);
+	while (f->source->next(f->source, &packet) == 1) {
+		double now = f->source->progress(f->source);
+
+		assert_true(now >= last && now <= 1);
+		if (last == 0)
+			assert_true(now < 0.7);
+		last = now;
+	}
+	assert_true(last == 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_classic),
+		TEST(test_pcapng),
+		TEST(test_link_types),
+		TEST(test_mixed_interfaces_refused),
+		TEST(test_mixed_interfaces_later),
+		TEST(test_no_packets),
+		TEST(test_gzip),
+		TEST(test_gzip_padding),
+		TEST(test_gzip_cut),
+		TEST(test_gzip_corrupt),
+		TEST(test_damage),
+		TEST(test_corrupt_length),
+		TEST(test_snaplen),
+		TEST(test_largest_frame),
+		TEST(test_odd_times),
+		TEST(test_odd_times_us),
+		TEST(test_times_are_clamped),
+		TEST(test_merge),
+		TEST(test_merge_damage),
+		TEST(test_refusals),
+		TEST(test_unreadable),
+		TEST(test_refusal_of_second),
+		TEST(test_standard_input_twice),
+		TEST(test_standard_input),
+		TEST(test_standard_input_gzip),
+		TEST(test_stop),
+		TEST(test_progress),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The table's exact probabilities, summed from its cells, against Zipf's law in long double. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "rx/zipf.h"
+
+#define CELL_UNITS (UINT64_C(1) << 32)
+
+/* units[i] := 2^32 n x the probability with which rank i is drawn. */
+static uint64_t *units_of(const struct zipf *zipf)
+{
+	uint64_t *units = calloc(zipf->n, sizeof(units[0]));
+
+	assert_non_null(units);
+	for (uint64_t cell = 0; cell < zipf->n; cell++) {
+		uint64_t threshold = zipf->cells[cell] >> 32;
+		uint64_t alias = zipf->cells[cell] & UINT32_MAX;
+
+		assert_true(alias < zipf->n);
+		units[cell] += threshold;
+		units[alias] += CELL_UNITS - threshold;
+	}
+	return units;
+}
+
+static void check(uint64_t n, uint32_t exponent_e6)
+{
+	long double exponent = exponent_e6 / 1e6L, sum = 0;
+	struct zipf zipf;
+	uint64_t *units;
+
+	assert_int_equal(zipf_init(&zipf, n, exponent_e6), 0);
+	units = units_of(&zipf);
+	for (uint64_t i = n; i-- > 0;)
+		sum += powl((long double)i + 1, -exponent);
+	for (uint64_t i = 0; i < n; i++) {
+		long double want =
+			powl((long double)i + 1, -exponent) / sum * (long double)(n * CELL_UNITS);
+		long double error = fabsl((long double)units[i] - want);
+
+		if (error > 2 + want * 0x1p-40L)
+			fail_msg("n %llu, exponent %u: rank %llu has %llu units, not %.3Lf",
+				(unsigned long long)n, exponent_e6, (unsigned long long)i,
+				(unsigned long long)units[i], want);
+	}
+	free(units);
+	zipf_fini(&zipf);
+}
+
+static void test_probabilities(void **state)
+{
+	static const uint64_t ns[] = {1, 2, 3, 7, 64, 1000, 65537, 200000};
+	static const uint32_t exponents[] = {0, 1, 500000, 1000000, 1050000, 2000000, 10000000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
+		for (size_t e = 0; e < sizeof(exponents) / sizeof(exponents[0]); e++)
+			check(ns[i], exponents[e]);
+	}
+}
+
+/* Both ends of a cell, and of the range of random numbers. */
+static void test_draw(void **state)
+{
+	struct zipf zipf;
+
+	(void)state;
+	assert_int_equal(zipf_init(&zipf, 1000, 1000000), 0);
+	assert_int_equal(zipf_draw(&zipf, 0).cell, 0);
+	assert_int_equal(zipf_draw(&zipf, UINT64_MAX).cell, 999);
+	for (uint32_t cell = 0; cell < 1000; cell++) {
+		uint32_t threshold = (uint32_t)(zipf.cells[cell] >> 32);
+		uint32_t alias = (uint32_t)zipf.cells[cell];
+		struct zipf_draw draw = {.cell = cell, .coin = threshold};
+
+		assert_int_equal(zipf_rank(&zipf, draw), alias);
+		if (threshold > 0) {
+			draw.coin = threshold - 1;
+			assert_int_equal(zipf_rank(&zipf, draw), cell);
+		}
+	}
+	zipf_fini(&zipf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_probabilities),
+		cmocka_unit_test(test_draw),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
