@@ -140,6 +140,8 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	add_arg(&args, "--no-telemetry");
 	add_memory(&args, plan, config);
 	add_devices(&args, config);
+	for (const char *const *arg = log_eal_args(config->verbose); *arg != NULL; arg++)
+		add_arg(&args, "%s", *arg);
 	add_user_args(&args, config->eal);
 
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
