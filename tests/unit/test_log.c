@@ -91,7 +91,7 @@ static void eal_is_silent_and_keeps_our_levels(void **state)
 	char text[8192];
 	char prefix[64];
 	const char *const own[] = {"test_log", "--no-huge", "--no-pci", "--iova-mode=va", "-m",
-		"64", "--no-telemetry", prefix, NULL};
+		"64", "--no-shconf", "--no-telemetry", prefix, NULL};
 	char *argv[16] = {0};
 	int argc = 0;
 	int started;
@@ -117,6 +117,7 @@ static void eal_is_silent_and_keeps_our_levels(void **state)
 	assert_string_equal(text, SHOWN);
 	assert_null(*log_eal_args(true));
 	rte_eal_cleanup();
+	assert_int_equal(rmdir(rte_eal_get_runtime_dir()), 0);
 	while (argc > 0)
 		free(argv[--argc]);
 }

@@ -481,7 +481,8 @@ static int stop_eal(void **state)
 {
 	(void)state;
 	rte_mempool_free(pool);
-	return rte_eal_cleanup();
+	rte_eal_cleanup();
+	return rmdir(rte_eal_get_runtime_dir());
 }
 
 static struct rte_mbuf *make_mbuf(const uint8_t *data, uint32_t len)
