@@ -39,10 +39,18 @@ enum sketch_sharing {
 	SHARING_COUNT,
 };
 
+/* How threads that share an instance add to its counters. */
+enum sketch_atomic {
+	ATOMIC_CAS,  /* a compare-and-swap loop */
+	ATOMIC_ADD,  /* fetch-and-add where it can replace the loop */
+	ATOMIC_LOCK, /* one spinlock around an update: what the others are measured against */
+};
+
 struct sketch_params {
 	uint32_t depth;            /* rows; 0: the sketch's default */
 	uint64_t width;            /* counters per row, a power of two; 0: the sketch's default */
 	enum sketch_metric metric; /* what the counters count */
+	enum sketch_atomic atomic; /* of SHARING_SHARED */
 	uint32_t candidates;       /* heavy keys that an instance remembers at least */
 	uint64_t seed;             /* of the hash; instances merge only where it agrees */
 	struct sketch_allocator allocator;
