@@ -7,8 +7,8 @@ typedef unsigned __int128 uint128;
 
 /*
  * Logarithms are Q6.48: the 48 binary digits of log2 after the point cost at most 2^-48 each in
- * the result; times an exponent of at most 10, and the truncations of exp2, a weight is right to
- * better than 2^-40 of itself.
+ * the result. With an exponent of at most 10, the truncations of exp2, and the products of up to 28
+ * factors, a weight is right to better than 2^-39 of itself.
  */
 #define LOG_BITS 48
 #define ONE_Q62  (UINT64_C(1) << 62) /* the weight of rank 0 */
@@ -57,7 +57,7 @@ static uint64_t log2_q48(uint64_t x)
 	return log;
 }
 
-/* 2^-x in Q2.62, where x is Q.48. */
+/* 2^-x in Q2.62, where x is Q16.48. */
 static uint64_t exp2_minus(const uint64_t halves[LOG_BITS + 1], uint64_t x)
 {
 	uint64_t whole = x >> LOG_BITS;
@@ -72,7 +72,22 @@ static uint64_t exp2_minus(const uint64_t halves[LOG_BITS + 1], uint64_t x)
 	return (result >> 2) >> whole;
 }
 
-/* cells[i] = (i + 1)^-s in Q2.62; they do not increase with i. Returns their sum. */
+/* A number that divides x, below x, of the small primes; 0 where none does. */
+static uint64_t small_factor(uint64_t x)
+{
+	static const uint64_t primes[] = {2, 3, 5, 7, 11, 13};
+
+	for (size_t i = 0; i < sizeof(primes) / sizeof(primes[0]); i++) {
+		if (x % primes[i] == 0)
+			return primes[i] < x ? primes[i] : 0;
+	}
+	return 0;
+}
+
+/*
+ * cells[i] = (i + 1)^-s in Q2.62; they do not increase with i. Returns their sum. (ab)^-s is
+ * a^-s b^-s, which saves four logarithms in five.
+ */
 static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 {
 	uint64_t halves[LOG_BITS + 1];
@@ -81,11 +96,18 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 	halves_init(halves);
 	cells[0] = ONE_Q62;
 	for (uint64_t i = 1; i < n; i++) {
-		uint64_t log = (uint64_t)((uint128)log2_q48(i + 1) * exponent_e6 / 1000000);
+		uint64_t factor = small_factor(i + 1);
 
-		cells[i] = exponent_e6 > 0 ? exp2_minus(halves, log) : ONE_Q62;
-		/* Truncation must not turn the order of two equal weights. */
-		if (cells[i] > cells[i - 1])
+		if (exponent_e6 == 0)
+			cells[i] = ONE_Q62;
+		else if (factor > 0)
+			cells[i] = (uint64_t)((uint128)cells[(i + 1) / factor - 1] *
+						      cells[factor - 1] >>
+					      62);
+		else
+			cells[i] = exp2_minus(halves,
+				(uint64_t)((uint128)log2_q48(i + 1) * exponent_e6 / 1000000));
+		if (cells[i] > cells[i - 1]) /* by a rounding */
 			cells[i] = cells[i - 1];
 		sum += cells[i];
 	}
@@ -94,20 +116,20 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 
 /*
  * Weights to units: cells[i] becomes its share of n x CELL, rounded down. What the rounding leaves,
- * about a unit a rank, is dealt out evenly, to the first ranks first.
+ * less than two units a rank, is dealt out evenly, to the first ranks first.
  */
 static void weights_to_units(uint64_t *cells, uint64_t n, uint128 sum)
 {
 	uint64_t rest = n * CELL;
 	unsigned int shift = 0;
-	uint64_t divisor;
+	uint64_t units_per_weight; /* Q0.64 */
 
 	while (sum >> shift >= (uint128)1 << 63)
 		shift++;
-	/* Rounded up, so that the shares of the shifted weights cannot exceed the whole. */
-	divisor = (uint64_t)(sum >> shift) + 1;
+	/* The divisor is rounded up, so that the shares cannot exceed the whole. */
+	units_per_weight = (uint64_t)(((uint128)rest << 64) / ((sum >> shift) + 1));
 	for (uint64_t i = 0; i < n; i++) {
-		cells[i] = (uint64_t)((uint128)(cells[i] >> shift) * (n * CELL) / divisor);
+		cells[i] = (uint64_t)((uint128)(cells[i] >> shift) * units_per_weight >> 64);
 		rest -= cells[i];
 	}
 	for (uint64_t i = 0; i < n; i++)

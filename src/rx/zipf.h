@@ -10,7 +10,7 @@
  * its alias, from there on. The units of all cells sum to n x 2^32 exactly; each rank has its due
  * to within two units.
  *
- * Before that rounding, a weight has a relative error below 2^-40, plus 2^-62 of the weight of
+ * Before that rounding, a weight has a relative error below 2^-39, plus 2^-61 of the weight of
  * rank 0.
  */
 
