@@ -93,9 +93,9 @@ bool port_probe(struct port *port, const char *spec, char *error)
 		result = rte_dev_probe(spec);
 		if (result < 0) {
 			snprintf(error, PORT_ERROR_MAX,
-				"--port %s: cannot make this device: %s; give a PCI address such "
-				"as "
-				"0000:3b:00.0, or a virtual device such as "
+				"--port %s: no such device, or its driver refuses it (%s); give a "
+				"PCI "
+				"address such as 0000:3b:00.0, or a virtual device such as "
 				"net_af_packet0,iface=eth0",
 				spec, rte_strerror(-result));
 			return false;
