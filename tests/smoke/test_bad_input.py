@@ -59,8 +59,12 @@ MISTAKES = {
     'absent configuration': (MACHINE, ('--config', '/nonexistent/a.conf'), '/nonexistent/a.conf'),
     'directory as capture': (MACHINE, ('--pcap', '/usr'), '/usr'),
     'absent PCI port': (MACHINE, ('--port', '0000:ff:1f.7'), '0000:ff:1f.7'),
+    'port without its file': (
+        MACHINE, ('--port', 'net_pcap0,rx_pcap=/nonexistent/a.pcap', '--eal', '--no-pci'),
+        'net_pcap0'),
     'absent virtual device': (MACHINE, ('--port', 'net_nonexistent0', '--eal', '--no-pci'),
                               'net_nonexistent0'),
+    'unknown argument for EAL': (MACHINE, (*SOURCE, '--eal', '--bogus'), '--bogus'),
     'output in no folder': (MACHINE, (*SOURCE, '--output', '/nonexistent/a.csv'),
                             '/nonexistent/a.csv'),
     'stats in no folder': (MACHINE, (*SOURCE, '--stats', '/nonexistent/a.csv'),

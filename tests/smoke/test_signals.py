@@ -3,6 +3,7 @@
 
 import os
 import signal
+import time
 
 import lib
 
@@ -25,6 +26,12 @@ def wait_for_lines(test, process, path, count):
             return stream.read().count(b'\n') >= count
 
     test.until(there, f'{path} has {count} lines')
+
+
+def pause(test):
+    """Lets a run that cannot be watched come well beyond its start."""
+    begin = time.monotonic()
+    test.until(lambda: time.monotonic() > begin + 1, 'a second has passed')
 
 
 def check_end(test, number):
@@ -51,8 +58,7 @@ def test_the_open_epoch_is_written(test):
     for number in (signal.SIGINT, signal.SIGTERM):
         process, output, stats = start_endless(test, '0', '--force')
         wait_for_lines(test, process, stats, 1)
-        before = lib.time.monotonic()
-        test.until(lambda: lib.time.monotonic() > before + 1, 'a second has passed')
+        pause(test)
         process.signal(number)
         test.wait(process, 20).expect(0)
         ledger = lib.read_stats(stats)
@@ -72,14 +78,58 @@ def test_signal_while_the_feeder_waits_for_input(test):
         with open(capture, 'rb') as stream:
             os.write(writing, stream.read())
         wait_for_lines(test, process, stats, 1)
-        before = lib.time.monotonic()
-        test.until(lambda: lib.time.monotonic() > before + 1, 'a second has passed')
+        pause(test)
         process.signal(signal.SIGTERM)
         test.wait(process, 20).expect(0)
     finally:
         os.close(writing)
     lib.read_output(output)
     lib.read_stats(stats)
+
+
+def test_signal_before_the_first_byte(test):
+    """Standard input that never says anything, as when a person forgot the file."""
+    reading, writing = os.pipe()
+    process = test.start('--pcap', '-', stdin=reading)
+    os.close(reading)
+    try:
+        pause(test)
+        process.signal(signal.SIGINT)
+        test.wait(process, 10)
+    finally:
+        os.close(writing)
+
+
+def test_second_signal_ends_at_once(test):
+    """Also when the first cannot be followed: nobody reads the pipe that the rows go into."""
+    reading, writing = os.pipe()
+    process = test.start('--synthetic', 'flows=100K,packets=0,rate=10M', '--interval', '10ms',
+                         '--output', '-', stdout=writing)
+    os.close(writing)
+    try:
+        pause(test)
+        process.signal(signal.SIGINT)
+        pause(test)
+        if process.running():
+            process.signal(signal.SIGINT)
+        process.wait(10)
+    finally:
+        os.close(reading)
+
+
+def test_live_port(test):
+    """On a port the clock makes the epochs; the last one ends with the signal."""
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--interval', '200ms',
+                         '--workers', '1', '--output', output, '--stats', stats)
+    wait_for_lines(test, process, stats, 4)
+    process.signal(signal.SIGINT)
+    test.wait(process, 20).expect(0)
+    ledger = lib.read_stats(stats)
+    numbers = [int(row['epoch']) for row in ledger]
+    assert numbers == list(range(len(numbers))), numbers
+    for before, after in zip(ledger, ledger[1:]):
+        assert before['end'] == after['start'], f'{before} and {after}'
 
 
 def test_sighup_reopens(test):
