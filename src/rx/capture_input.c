@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,31 +17,15 @@
 
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};
 
-/* Waits until a pipe has bytes. Returns false where it was told to stop. */
-static bool wait_readable(const struct capture_input *input)
-{
-	struct pollfd pollfd = {.fd = input->fd, .events = POLLIN};
-
-	if (input->regular)
-		return true;
-	while (!atomic_load_explicit(input->stop, memory_order_relaxed)) {
-		if (poll(&pollfd, 1, SOURCE_STOP_MS) > 0)
-			return true;
-	}
-	return false;
-}
-
-/* read(2) that counts. Returns the bytes read, 0 at the end, -1 with errno. */
+/*
+ * read(2) that counts. Returns the bytes read, 0 at the end, -1 with errno; EINTR is an error, so
+ * that a signal can end the wait for a pipe.
+ */
 static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 {
 	uint64_t consumed = atomic_load_explicit(&input->consumed, memory_order_relaxed);
-	ssize_t got;
+	ssize_t got = read(input->fd, buffer, size);
 
-	do {
-		if (!wait_readable(input))
-			return 0;
-		got = read(input->fd, buffer, size);
-	} while (got < 0 && (errno == EINTR || errno == EAGAIN));
 	if (got > 0)
 		atomic_store_explicit(
 			&input->consumed, consumed + (uint64_t)got, memory_order_relaxed);
@@ -231,13 +214,11 @@ static FILE *open_stream(struct capture_input *input)
 	return stream;
 }
 
-FILE *capture_input_open(
-	struct capture_input *input, const char *path, const atomic_bool *stop, char *error)
+FILE *capture_input_open(struct capture_input *input, const char *path, char *error)
 {
 	FILE *stream;
 
 	memset(input, 0, sizeof(*input));
-	input->stop = stop;
 	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (input->fd < 0) {
 		source_error(error, "%s: cannot be opened: %s", path, strerror(errno));

@@ -3,7 +3,7 @@
 
 /*
  * The bytes of a capture file, plain or gzip, as a stdio stream for libpcap. It counts what was
- * read, for the progress line, and gives up waiting when it is told to.
+ * read, for the progress line.
  */
 
 #include <stdatomic.h>
@@ -18,9 +18,8 @@
 struct capture_input {
 	int fd;
 	bool regular;
-	uint64_t size;             /* bytes from the start to the end, where regular */
-	_Atomic uint64_t consumed; /* bytes read from fd; written by the reader only */
-	const atomic_bool *stop;
+	uint64_t size;                      /* bytes from the start to the end, where regular */
+	_Atomic uint64_t consumed;          /* bytes read from fd; written by the reader only */
 	uint8_t magic[CAPTURE_INPUT_MAGIC]; /* of the uncompressed stream */
 	unsigned int magic_len;
 	bool started;
@@ -37,8 +36,7 @@ struct capture_input {
 /*
  * Opens path ("-" is standard input). Returns the stream, whose fclose() closes the file, or NULL
  * and one line in error[SOURCE_ERROR_MAX]. *input must outlive the stream; after fclose(),
- * capture_input_free(). Where *stop becomes true while the stream waits for a pipe, it ends.
+ * capture_input_free().
  */
-FILE *capture_input_open(
-	struct capture_input *input, const char *path, const atomic_bool *stop, char *error);
+FILE *capture_input_open(struct capture_input *input, const char *path, char *error);
 void capture_input_free(struct capture_input *input);

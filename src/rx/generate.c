@@ -6,6 +6,7 @@
  * depend on how many packets follow it.
  */
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 

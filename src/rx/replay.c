@@ -150,11 +150,8 @@ static int advance(struct replay_file *file)
 	const uint8_t *data;
 	int status = pcap_next_ex(file->pcap, &header, &data);
 
-	if (status != 1) {
-		if (atomic_load_explicit(file->input.stop, memory_order_relaxed))
-			return 0; /* a packet may be half read */
+	if (status != 1)
 		return status == PCAP_ERROR_BREAK && file->input.damage == NULL ? 0 : -1;
-	}
 	file->head.data = data;
 	file->head.captured = header->caplen;
 	file->head.wire_len = header->len;
@@ -288,7 +285,7 @@ static bool read_first(struct replay *replay, struct replay_file *file, char *er
 static bool open_file(struct replay *replay, struct replay_file *file, char *error)
 {
 	char reason[PCAP_ERRBUF_SIZE];
-	FILE *stream = capture_input_open(&file->input, file->path, &replay->source.stop, error);
+	FILE *stream = capture_input_open(&file->input, file->path, error);
 	int dlt;
 
 	if (stream == NULL)

@@ -4,7 +4,6 @@
 /* What the feeder reads packets from: capture files (rx/replay.c) or the generator (rx/generate.c).
  */
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +29,8 @@ struct source {
 	/*
 	 * 1: *packet is filled. 0: the end. -1: the end, and something was damaged; error holds one
 	 * line, and every packet that was delivered counts. After 0 or -1 it is not called again.
+	 * A signal whose handler does not restart system calls interrupts a wait for standard input
+	 * or a pipe; that is reported as damage of that file.
 	 */
 	int (*next)(struct source *source, struct source_packet *packet);
 	/*
@@ -37,15 +38,8 @@ struct source {
 	 */
 	double (*progress)(const struct source *source);
 	void (*close)(struct source *source); /* frees the source */
-	/*
-	 * Any thread or signal handler may set it: a next() that waits for standard input or a pipe
-	 * then returns 0 within SOURCE_STOP_MS. It is no request to stop where packets are there.
-	 */
-	atomic_bool stop;
 	char error[SOURCE_ERROR_MAX];
 };
-
-#define SOURCE_STOP_MS 100
 
 /*
  * Opens capture files, merged by time ("-" is standard input); at equal times the file that was

@@ -9,7 +9,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
@@ -598,32 +603,35 @@ static int swap_standard_input(int fd)
 
 struct dribble {
 	const struct bytes *bytes;
+	size_t piece;
 	int fd;
 };
 
-/* Writes to a pipe in pieces of 1, 2, ... bytes. */
+/* Writes to a pipe in pieces, each when the one before it was read. */
 static void *dribble_main(void *arg)
 {
 	const struct dribble *dribble = arg;
 	size_t done = 0;
 
-	for (size_t piece = 1; done < dribble->bytes->len; piece++) {
+	while (done < dribble->bytes->len) {
 		size_t left = dribble->bytes->len - done;
-		ssize_t wrote = write(
-			dribble->fd, dribble->bytes->data + done, piece < left ? piece : left);
+		size_t piece = dribble->piece < left ? dribble->piece : left;
+		int unread = 0;
 
-		if (wrote <= 0)
+		if (write(dribble->fd, dribble->bytes->data + done, piece) != (ssize_t)piece)
 			break;
-		done += (size_t)wrote;
+		while (ioctl(dribble->fd, FIONREAD, &unread) == 0 && unread > 0)
+			sched_yield();
+		done += piece;
 	}
 	close(dribble->fd);
 	return NULL;
 }
 
 /* Reads f->bytes through a pipe at standard input. */
-static void read_pipe(struct fixture *f)
+static void read_pipe(struct fixture *f, size_t piece)
 {
-	struct dribble dribble = {.bytes = &f->bytes};
+	struct dribble dribble = {.bytes = &f->bytes, .piece = piece};
 	const char *path = "-";
 	pthread_t thread;
 	int fds[2], old;
@@ -640,38 +648,71 @@ static void read_pipe(struct fixture *f)
 	close(swap_standard_input(old));
 }
 
+/* However the pipe cuts headers, records and gzip members. */
 static void test_standard_input(void **state)
 {
-	struct fixture *f = *state;
+	for (size_t piece = 1; piece < 6; piece++) {
+		struct fixture *f = *state;
 
-	add_counted(f, 1000);
-	read_pipe(f);
-	assert_int_equal(f->end, 0);
-	assert_int_equal(f->nb_packets, 1000);
-	assert_true(f->source->progress(f->source) < 0);
+		add_counted(f, 50);
+		read_pipe(f, piece);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 50);
+		assert_true(f->source->progress(f->source) < 0);
+		teardown(state);
+		setup(state);
+	}
 }
 
 static void test_standard_input_gzip(void **state)
 {
-	struct fixture *f = *state;
-	FILE *file;
+	for (size_t piece = 1; piece < 6; piece++) {
+		struct fixture *f = *state;
+		FILE *file;
 
-	add_counted(f, 1000);
-	end_gzip_file(f, 2, 0);
-	file = fopen(f->paths[0], "rb");
-	f->bytes.len = fread(f->bytes.data, 1, sizeof(f->bytes.data), file);
-	fclose(file);
-	read_pipe(f);
-	assert_int_equal(f->end, 0);
-	assert_int_equal(f->nb_packets, 1000);
+		add_counted(f, 50);
+		end_gzip_file(f, 3, 0);
+		file = fopen(f->paths[0], "rb");
+		f->bytes.len = fread(f->bytes.data, 1, sizeof(f->bytes.data), file);
+		fclose(file);
+		read_pipe(f, piece);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 50);
+		teardown(state);
+		setup(state);
+	}
 }
 
-/* Packets of a pipe that stays open come out at once, and waiting ends when it is told to. */
-static void test_stop(void **state)
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+struct interrupter {
+	pthread_t reader;
+	atomic_bool done;
+};
+
+static void *interrupter_main(void *arg)
+{
+	struct interrupter *interrupter = arg;
+
+	while (!atomic_load(&interrupter->done)) {
+		pthread_kill(interrupter->reader, SIGUSR1);
+		usleep(1000);
+	}
+	return NULL;
+}
+
+/* Packets of a pipe that stays open come out at once, and a signal ends the wait for more. */
+static void test_interrupted(void **state)
 {
 	struct fixture *f = *state;
+	struct interrupter interrupter = {.reader = pthread_self()};
+	const struct sigaction action = {.sa_handler = on_signal};
 	const char *path = "-";
 	struct source_packet packet;
+	pthread_t thread;
 	int fds[2], old;
 
 	add_counted(f, 2);
@@ -683,8 +724,12 @@ static void test_stop(void **state)
 	assert_non_null(f->source);
 	assert_int_equal(f->source->next(f->source, &packet), 1);
 	assert_int_equal(packet.data[0], 1);
-	atomic_store(&f->source->stop, true);
-	assert_int_equal(f->source->next(f->source, &packet), 0);
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, interrupter_main, &interrupter), 0);
+	assert_int_equal(f->source->next(f->source, &packet), -1);
+	atomic_store(&interrupter.done, true);
+	pthread_join(thread, NULL);
+	assert_one_line(f->source->error, strerror(EINTR));
 	close(swap_standard_input(old));
 	close(fds[1]);
 }
@@ -742,7 +787,7 @@ int main(void)
 		TEST(test_standard_input_twice),
 		TEST(test_standard_input),
 		TEST(test_standard_input_gzip),
-		TEST(test_stop),
+		TEST(test_interrupted),
 		TEST(test_progress),
 	};
 
