@@ -3,8 +3,7 @@
 
 #include "sketch/candidates.h"
 
-/* An unlisted key must exceed the smallest upper by this share of it. */
-#define ADMISSION_SHIFT 2 /* a quarter */
+#define ADMISSION_FACTOR 4 /* times the smallest upper */
 
 static uint32_t buckets_for(uint32_t capacity)
 {
@@ -133,7 +132,8 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 	candidates->turned_away = true;
 	candidates->floor[b] =
 		smallest < candidates->estimate_max ? smallest : candidates->estimate_max - 1;
-	bucket->admission = add_saturating(smallest, smallest >> ADMISSION_SHIFT);
+	bucket->admission = smallest <= UINT64_MAX / ADMISSION_FACTOR ? smallest * ADMISSION_FACTOR
+								      : UINT64_MAX;
 	if (estimate > bucket->admission) {
 		list_key(candidates, b, way, burst, i,
 			counted_before(candidates, burst, i, estimate));
@@ -147,6 +147,7 @@ static __attribute__((noinline)) void miss(struct candidates *candidates, uint32
 {
 	uint32_t empty = tag_match(candidates->bucket[b].tag, 0);
 
+	/* A floor that rose since the burst began is not above the admission. */
 	if (empty != 0) {
 		list_key(candidates, b, (uint32_t)__builtin_ctz(empty), burst, i,
 			candidates->forgot ? counted_before(candidates, burst, i, estimate) : 0);
