@@ -370,8 +370,8 @@ static void test_distinct_keys_are_estimated(void **state)
 	for (uint32_t f = 0; f < epoch.stream.nb_flows; f++)
 		keys += epoch.stream.packets[f] > 0;
 	assert_false(measurement.distinct_exact);
-	assert_true(measurement.distinct_keys > keys * (1 - 4 * HYPERLOGLOG_ERROR));
-	assert_true(measurement.distinct_keys < keys * (1 + 4 * HYPERLOGLOG_ERROR));
+	assert_true((double)measurement.distinct_keys > keys * (1 - 4 * HYPERLOGLOG_ERROR));
+	assert_true((double)measurement.distinct_keys < keys * (1 + 4 * HYPERLOGLOG_ERROR));
 	free(measurement.rows);
 	close_epoch(&epoch);
 }
