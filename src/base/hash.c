@@ -175,6 +175,64 @@ struct key_hash hash_one(const struct hash_key *hash_key, const struct key *key)
 }
 
 /*
+ * ---- Back from a hash to its IPv4 key
+ */
+
+static uint8_t sub_inverse[256]; /* InvSubBytes, filled before main() */
+
+__attribute__((constructor)) static void fill_sub_inverse(void)
+{
+	for (uint32_t s = 0; s < 256; s++)
+		sub_inverse[mix_sub[s] >> 8 & 0xff] = (uint8_t)s;
+}
+
+/* Doubles each byte of a column in AES's field. */
+static inline uint32_t double_column(uint32_t column)
+{
+	return (column & 0x7f7f7f7f) << 1 ^ (column >> 7 & 0x01010101) * 0x1b;
+}
+
+/* InvMixColumns of one column: MixColumns of column + 4 (column + column rotated by two rows). */
+static inline uint32_t mix_inverse(uint32_t column)
+{
+	uint32_t twice, pair = column ^ rotate_left(column, 16);
+
+	column ^= double_column(double_column(pair));
+	twice = double_column(column);
+	return twice ^ rotate_left(twice ^ column, 24) ^ rotate_left(column, 16) ^
+	       rotate_left(column, 8);
+}
+
+/* AddRoundKey, InvMixColumns, InvShiftRows, InvSubBytes: takes an aes_round() back. */
+static inline void aes_round_inverse(struct aes_state *s, const uint8_t round_key[16])
+{
+	struct aes_state t = *s;
+
+	aes_xor(&t, round_key);
+	for (int c = 0; c < 4; c++)
+		t.column[c] = mix_inverse(t.column[c]);
+	for (unsigned int c = 0; c < 4; c++)
+		s->column[c] = (uint32_t)sub_inverse[t.column[c] & 0xff] |
+			       (uint32_t)sub_inverse[t.column[(c + 3) % 4] >> 8 & 0xff] << 8 |
+			       (uint32_t)sub_inverse[t.column[(c + 2) % 4] >> 16 & 0xff] << 16 |
+			       (uint32_t)sub_inverse[t.column[(c + 1) % 4] >> 24] << 24;
+}
+
+struct key4 hash_invert4(const struct hash_key *hash_key, const struct key_hash *hash)
+{
+	struct aes_state s = {{(uint32_t)hash->lo, (uint32_t)(hash->lo >> 32), (uint32_t)hash->hi,
+		(uint32_t)(hash->hi >> 32)}};
+	struct key4 key;
+
+	for (int r = HASH_ROUNDS; r > 0; r--)
+		aes_round_inverse(&s, hash_key->round4[r]);
+	aes_xor(&s, hash_key->round4[0]);
+	for (int i = 0; i < 16; i++)
+		((uint8_t *)&key)[i] = (uint8_t)(s.column[i / 4] >> i % 4 * 8);
+	return key;
+}
+
+/*
  * ---- AES-NI
  */
 

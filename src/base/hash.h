@@ -37,3 +37,6 @@ void hash_burst(const struct hash_key *hash_key, struct key_burst *burst);
 void hash_burst_portable(const struct hash_key *hash_key, struct key_burst *burst);
 
 struct key_hash hash_one(const struct hash_key *hash_key, const struct key *key);
+
+/* The IPv4 key whose hash this is: hash_one() taken back. */
+struct key4 hash_invert4(const struct hash_key *hash_key, const struct key_hash *hash);

@@ -160,6 +160,25 @@ static void golden_values(void **state)
 	}
 }
 
+/* A hundred thousand random keys, a hundred seeds: no bit of the 16 bytes is lost. */
+static void ipv4_hashes_are_inverted(void **state)
+{
+	struct hash_key hash_key;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct key key = {.family = KEY_IPV4}, back = {.family = KEY_IPV4};
+		struct key_hash hash;
+
+		if (i % 1000 == 0)
+			hash_key_init(&hash_key, next_random());
+		fill_random(&key.v4, sizeof(key.v4));
+		hash = hash_one(&hash_key, &key);
+		back.v4 = hash_invert4(&hash_key, &hash);
+		assert_memory_equal(&back.v4, &key.v4, sizeof(key.v4));
+	}
+}
+
 /* A million random keys, in bursts of every length and every mix of families. */
 static void paths_agree(void **state)
 {
@@ -620,6 +639,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ipv4_is_four_aes_rounds),
 		cmocka_unit_test(golden_values),
+		cmocka_unit_test_setup(ipv4_hashes_are_inverted, seed_random),
 		cmocka_unit_test_setup(paths_agree, seed_random),
 		cmocka_unit_test(ipv4_bursts_do_not_touch_key6),
 		cmocka_unit_test_setup(avalanche, seed_random),
