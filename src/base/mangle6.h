@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A keyed permutation of the 40 bytes of an IPv6 key, which begins with the key's hash.
+ *
+ * With s, d, p the key's source, destination and the 8 bytes behind them, P the HASH_ROUNDS AES
+ * rounds under round6, .lo and .hi the halves of a block and | their concatenation:
+ *
+ *     h = hash(s | d | p)              P(P(P(s ^ k) ^ d) ^ p), from hash_burst()
+ *     t = P(h)
+ *     y = P((d.hi | p) ^ t)
+ *     x = P((d.lo | y.lo) ^ t)
+ *     mangled = h | x | y.hi
+ *
+ * Each step can be taken back when the ones after it were: y.lo and d.lo from x, d.hi and p from y,
+ * and then s from h. On that way p comes last but one, out of a block on which every mangled bit
+ * has had its effect: if any bit of the mangled key is wrong, the three spare bytes of p are zero
+ * with probability 2^-24 only.
+ */
+
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/key.h"
+#include "base/key_burst.h"
+
+struct mangled6 {
+	uint64_t word[5]; /* the first two are the hash, lo and hi */
+};
+
+/* Fills mangled[0..) with the IPv6 keys of a hashed burst, in their order. */
+void mangle6_burst(
+	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
+
+/* The portable path of mangle6_burst(), for tests and for CPUs without AES. */
+void mangle6_burst_portable(
+	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
+
+/* The key of a mangled one. Its spare bytes are zero if it was made by mangle6_burst(). */
+struct key6 mangle6_invert(const struct hash_key *hash_key, const struct mangled6 *mangled);
