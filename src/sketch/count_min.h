@@ -3,19 +3,13 @@
 
 /* Inside of the Count-Min sketch, for its own file and its tests. Everybody else uses sketch.h. */
 
-#include <stdint.h>
-
 #include "sketch/candidates.h"
+#include "sketch/counter_rows.h"
 #include "sketch/sketch.h"
 
 struct count_min {
 	struct sketch sketch;
-	uint32_t bits;   /* log2 of the width */
-	uint32_t stride; /* of row_index() */
-	union {          /* row after row, params.width each */
-		uint32_t *packets;
-		uint64_t *bytes;
-	} counters;
+	struct counter_rows counters;
 	struct candidates candidates;
 };
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Rows of counters as Count-Min has them (Cormode, Muthukrishnan, 2005): a packet adds to one
+ * counter of every row, and the least of a key's counters is its estimate. 32 bits a counter for
+ * packets, 64 for bytes. For sketches that are made of such rows.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/key_burst.h"
+#include "sketch/sketch.h"
+
+#define COUNTER_ROWS_DEPTH 4 /* the defaults */
+#define COUNTER_ROWS_WIDTH (UINT64_C(1) << 18)
+
+#define COUNTER_ROWS_WIDTH_BITS_MIN 4
+#define COUNTER_ROWS_WIDTH_BITS_MAX 32
+
+struct counter_rows {
+	uint32_t depth;
+	uint32_t bits;   /* log2 of the width */
+	uint32_t stride; /* of row_index() */
+	enum sketch_metric metric;
+	uint64_t full; /* values from here on stand for a saturated counter */
+	union {        /* row after row */
+		uint32_t *packets;
+		uint64_t *bytes;
+	};
+};
+
+/* Completes depth and width of *params. Returns NULL, or why this shape cannot be. */
+const char *counter_rows_check(struct sketch_params *params);
+
+/* Bytes of the counters of checked params. */
+size_t counter_rows_size(const struct sketch_params *params);
+
+/* Lays rows out in zeroed memory[counter_rows_size(params)], aligned to 64 bytes. */
+void counter_rows_init(struct counter_rows *rows, const struct sketch_params *params, void *memory);
+
+void counter_rows_reset(const struct counter_rows *rows);
+
+/*
+ * Adds a burst, packet after packet, and sets estimate[i] to packet i's right after it was added.
+ * The first is for the one thread that writes, or holds the lock of ATOMIC_LOCK; the second for
+ * several threads, under ATOMIC_CAS or ATOMIC_ADD.
+ */
+void counter_rows_add(
+	const struct counter_rows *rows, const struct key_burst *burst, uint64_t *estimate);
+void counter_rows_add_shared(const struct counter_rows *rows, const struct key_burst *burst,
+	enum sketch_atomic atomic, uint64_t *estimate);
+
+/* The value that says "at least this". */
+static inline uint64_t counter_rows_max(const struct counter_rows *rows)
+{
+	return rows->metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
+}
+
+/* Cells are numbered row after row. Saturated ones read as counter_rows_max(). */
+static inline uint64_t counter_rows_at(const struct counter_rows *rows, uint64_t cell)
+{
+	uint64_t value = rows->metric == SKETCH_PACKETS ? rows->packets[cell] : rows->bytes[cell];
+
+	return value < rows->full ? value : counter_rows_max(rows);
+}
+
+struct sketch_estimate counter_rows_query(
+	const struct counter_rows *rows, const struct key_hash *hash);
+
+/* dst := the rows that had counted both. They have one shape, metric and seed. */
+void counter_rows_merge(const struct counter_rows *dst, const struct counter_rows *src);
+
+/* As sketch_ops.error_bound; without memory for the histograms there is no bound. */
+uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, double confidence,
+	const struct sketch_allocator *allocator);
