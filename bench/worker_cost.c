@@ -52,11 +52,11 @@ static struct {
 static uint16_t take_burst(struct worker *worker)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
-	struct generation *generation = worker_generation(worker, 0);
+	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t counted_before = generation->ppt_cycles, freed_before = generation->free_cycles;
 	uint64_t start = rte_rdtsc(), received;
-	uint16_t n =
-		rte_eth_rx_burst(worker->queues[0].port, worker->queues[0].queue, pkts, BURST_MAX);
+	uint16_t n = rte_eth_rx_burst(
+		worker->poller.queues[0].port, worker->poller.queues[0].queue, pkts, BURST_MAX);
 
 	received = rte_rdtsc();
 	if (n == 0)
@@ -76,8 +76,9 @@ static uint16_t take_burst(struct worker *worker)
 	return n;
 }
 
-static void bench_work(struct worker *worker)
+static void bench_work(struct worker *worker, uint32_t nb_workers)
 {
+	(void)nb_workers;
 	for (;;) {
 		/* Pairs with the release in epochs_open(). */
 		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
@@ -85,7 +86,7 @@ static void bench_work(struct worker *worker)
 		if (take_burst(worker) > 0)
 			continue;
 		if (epochs_is_end(worker->epochs, open)) {
-			epochs_enter(worker->epochs, worker->id, open);
+			worker_leave(worker, open);
 			return;
 		}
 		rte_delay_us_block(REFILL_US);

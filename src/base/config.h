@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/key.h"
+#include "sketch/sketch.h"
 
 #define CONFIG_MEASUREMENTS_MAX 16
 #define CONFIG_LIST_MAX         256 /* --pcap and --port */
@@ -38,6 +39,12 @@ enum idle_mode {
 	IDLE_AUTO, /* yield where lcores outnumber cores */
 	IDLE_SPIN,
 	IDLE_YIELD,
+};
+
+/* Which worker the receiver of the async design chooses. */
+enum dispatch {
+	DISPATCH_FLOW,        /* by the flow hash: a flow stays on one worker */
+	DISPATCH_ROUND_ROBIN, /* by the packet's index */
 };
 
 enum metric {
@@ -78,6 +85,8 @@ struct config {
 	/* measure */
 	const char *design;
 	const char *sharing;
+	enum dispatch dispatch;
+	enum sketch_atomic atomic;
 	uint32_t workers; /* 0: as many as there is room for */
 	uint64_t seed;
 	bool seed_given;
@@ -96,6 +105,7 @@ struct config {
 	const char *eal;      /* more arguments for EAL */
 	const char *lcores;   /* CPU list; NULL: those the process may use */
 	uint32_t descriptors; /* entries of each RX ring; 0: default */
+	uint32_t ring_size;   /* entries of each ring between receiver and worker */
 	uint32_t mbufs;       /* of the packet pool; 0: computed */
 	bool no_huge;
 	enum idle_mode idle;

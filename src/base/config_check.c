@@ -74,10 +74,11 @@ static bool check_source(const struct config *config, struct config_fault *fault
 	if (config->pace != PACE_UNPACED && config->nb_port > 0)
 		return refuse(fault, "pace", NULL,
 			"contradicts --port: a port's packets come when they come");
-	if (config->workers > RING_PORT_QUEUES_MAX && config->nb_port == 0)
+	if (config->workers > RING_PORT_QUEUES_MAX && config->nb_port == 0 &&
+		strcmp(config->design, "rss") == 0)
 		return refuse(fault, "workers", NULL,
-			"%u are too many; with --pcap and --synthetic at most %d", config->workers,
-			RING_PORT_QUEUES_MAX);
+			"%u are too many; with --design rss and --pcap or --synthetic at most %d",
+			config->workers, RING_PORT_QUEUES_MAX);
 	return check_stdin_once(config, fault) && check_ports(config, fault);
 }
 

@@ -154,10 +154,25 @@ const struct option_row options[] = {
 		.type = OPTION_WORD,
 		CONFIG(design),
 		.commands = RUN,
-		CHOICES("rss"),
+		CHOICES("rss", "async", "sync"),
 		.default_text = "rss",
 		.help = "How packets reach the cores that count them: rss (each worker polls a "
-			"queue of its own, which the card or the feeder fills by flow hash).",
+			"queue of its own, which the card or the feeder fills by flow hash), async "
+			"(one receiver deals them out over rings), sync (one receiver hands every "
+			"worker its part of a burst and waits for all).",
+	},
+	{
+		.name = "dispatch",
+		.placeholder = "RULE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		CONFIG(dispatch),
+		.commands = RUN,
+		CHOICES([DISPATCH_FLOW] = "flow", [DISPATCH_ROUND_ROBIN] = "round-robin"),
+		.default_text = "flow",
+		.help = "Which worker the receiver of --design async chooses: flow (by the flow "
+			"hash, so that a flow stays on one worker) or round-robin (by the packet's "
+			"index).",
 	},
 	{
 		.name = "sharing",
@@ -166,10 +181,23 @@ const struct option_row options[] = {
 		.type = OPTION_WORD,
 		CONFIG(sharing),
 		.commands = RUN,
-		CHOICES("separate"),
+		CHOICES("separate", "shared"),
 		.default_text = "separate",
 		.help = "Whose sketch a worker updates: separate (its own; the reporter merges "
-			"them).",
+			"them) or shared (one for all, updated atomically).",
+	},
+	{
+		.name = "atomic",
+		.placeholder = "HOW",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		CONFIG(atomic),
+		.commands = RUN,
+		CHOICES([ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", [ATOMIC_LOCK] = "lock"),
+		.default_text = "cas",
+		.help = "How workers add to a shared sketch: cas (compare-and-swap), add "
+			"(fetch-and-add where it can replace that) or lock (a spinlock around each "
+			"burst).",
 	},
 	{
 		.name = "workers",
@@ -181,7 +209,9 @@ const struct option_row options[] = {
 		.min = 1,
 		.max = CONFIG_WORKERS_MAX,
 		.default_note = "as many as there is room for",
-		.help = "Cores that receive and count. At most 16 with --pcap and --synthetic.",
+		.help = "Cores that count; with --design rss they also receive, and are at most 16 "
+			"with --pcap and --synthetic. The receiver of the other designs is one "
+			"more.",
 	},
 	{
 		.name = "seed",
@@ -406,6 +436,21 @@ const struct option_row options[] = {
 		.power_of_two = true,
 		.default_note = "what suits the source",
 		.help = "Entries of each receive ring, a power of two.",
+	},
+	{
+		.name = "ring-size",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		CONFIG(ring_size),
+		.commands = RUN,
+		.min = 64,
+		.max = 65536,
+		.power_of_two = true,
+		.default_text = "1024",
+		.help = "Entries of each ring between the receiver of --design async and a worker, "
+			"a "
+			"power of two.",
 	},
 	{
 		.name = "mbufs",

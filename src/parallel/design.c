@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-extern const struct design_ops design_rss;
-
 const struct design_ops *const designs[] = {
 	&design_rss,
+	&design_sync,
+	&design_async,
 	NULL,
 };
 

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* How packets reach the cores that count them. A design owns the loop of its lcores. */
+/* How packets reach the cores that count them. A design owns the loops of its lcores. */
 
+#include <stdint.h>
+
+struct receiver;
 struct worker;
 
 struct design_ops {
 	const char *name; /* the word after --design */
-	/* The loop of a worker, until the last epoch was entered and its queues are empty. */
-	void (*work)(struct worker *worker);
+	/* The loop of the receiver, until the queues are empty; NULL where workers receive. */
+	void (*receive)(struct receiver *receiver);
+	/* The loop of one of nb_workers workers, until it left the last epoch. */
+	void (*work)(struct worker *worker, uint32_t nb_workers);
 };
+
+extern const struct design_ops design_rss, design_sync, design_async;
 
 /* Every design there is, NULL at the end. */
 extern const struct design_ops *const designs[];
 
+/* By name; NULL where there is none. */
 const struct design_ops *design_find(const char *name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/epoch.h"
 
-void epochs_init(struct epochs *epochs, uint32_t nb_workers)
+void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 {
-	*epochs = (struct epochs){.nb_workers = nb_workers};
+	*epochs = (struct epochs){.nb_participants = nb_participants};
 	atomic_init(&epochs->ready, 2);
 	atomic_init(&epochs->end, UINT64_MAX);
 }
@@ -36,10 +36,10 @@ bool epochs_is_end(const struct epochs *epochs, uint64_t open)
 	return atomic_load_explicit(&epochs->end, memory_order_relaxed) == open;
 }
 
-void epochs_enter(struct epochs *epochs, uint32_t worker, uint64_t epoch)
+void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch)
 {
-	/* Pairs with the acquire in epochs_is_closed(): the worker's last counts come first. */
-	atomic_store_explicit(&epochs->worker[worker].at, epoch, memory_order_release);
+	/* Pairs with the acquire in epochs_is_closed(): its last counts come first. */
+	atomic_store_explicit(&epochs->participant[participant].at, epoch, memory_order_release);
 }
 
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch)
@@ -50,9 +50,9 @@ bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch)
 
 bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch)
 {
-	for (uint32_t w = 0; w < epochs->nb_workers; w++)
+	for (uint32_t p = 0; p < epochs->nb_participants; p++)
 		/* Pairs with the release in epochs_enter(). */
-		if (atomic_load_explicit(&epochs->worker[w].at, memory_order_acquire) <= epoch)
+		if (atomic_load_explicit(&epochs->participant[p].at, memory_order_acquire) <= epoch)
 			return false;
 	return true;
 }

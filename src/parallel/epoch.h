@@ -5,18 +5,19 @@
  * How an epoch ends without losing a packet, counting one twice, or stopping a worker.
  *
  * Epochs that hold packets are numbered by a dense sequence, 0, 1, 2, ... (their printed numbers
- * may skip silent ones). Every worker owns two generations of counters and sketches; epoch s uses
- * generation s & 1. Three counters say who may touch what:
+ * may skip silent ones). Every participant (a worker, and the receiver where the design has one)
+ * owns two generations of counters, a worker of sketches too; epoch s uses generation s & 1. Three
+ * counters say who may touch what:
  *
  *   open          the newest epoch. Written by the one who tells the time: the feeder on a replay,
  *                 the reporter on a port.
- *   worker[w]     the epoch that worker w counts into. Written by worker w alone. Being at s says:
+ *   at[p]         the epoch that participant p counts into. Written by p alone. Being at s says:
  *                 "I shall not touch any epoch before s again".
  *   ready         epochs below it have a clean generation. Written by the reporter alone.
  *
- * Invariant: worker w touches generation s & 1 only while worker[w] == s and s < ready; the
- * reporter touches it only when worker[w] > s for every w, and before it raises ready to s + 3. So
- * the two never meet, and a worker is at most one epoch ahead of the one being merged.
+ * Invariant: participant p touches generation s & 1 only while at[p] == s and s < ready; the
+ * reporter touches it only when at[p] > s for every p, and before it raises ready to s + 3. So
+ * the two never meet, and a worker counts at most one epoch ahead of the one being merged.
  *
  * On a replay every packet carries the epoch it belongs to, and rings keep their order, so a worker
  * learns of a new epoch from the first packet of it. A queue that stays silent learns from `open`:
@@ -31,6 +32,9 @@
 #include <stdint.h>
 
 #include "base/config.h"
+
+/* The workers, and the receiver where a design has one. */
+#define EPOCH_PARTICIPANTS_MAX (CONFIG_WORKERS_MAX + 1)
 
 /* Epochs that the feeder may open before the reporter is done with the oldest one. */
 #define EPOCH_AHEAD 64
@@ -52,14 +56,14 @@ struct epochs {
 	_Atomic uint64_t end; /* the epoch after the last one; UINT64_MAX until it is known */
 	alignas(64) _Atomic uint64_t ready;
 	alignas(64) struct epoch_info info[EPOCH_AHEAD];
-	uint32_t nb_workers;
+	uint32_t nb_participants;
 	struct {
 		alignas(64) _Atomic uint64_t at;
-	} worker[CONFIG_WORKERS_MAX];
+	} participant[EPOCH_PARTICIPANTS_MAX];
 };
 
 /* Everybody at epoch 0, both generations clean. */
-void epochs_init(struct epochs *epochs, uint32_t nb_workers);
+void epochs_init(struct epochs *epochs, uint32_t nb_participants);
 
 static inline struct epoch_info *epochs_info(struct epochs *epochs, uint64_t epoch)
 {
@@ -75,9 +79,9 @@ void epochs_end(struct epochs *epochs, uint64_t epoch);
 /* True where `open`, as it was read, is the end. */
 bool epochs_is_end(const struct epochs *epochs, uint64_t open);
 
-/* Worker w is done with every epoch before `epoch`. The next call says whether it may count into
- * it. */
-void epochs_enter(struct epochs *epochs, uint32_t worker, uint64_t epoch);
+/* A participant is done with every epoch before `epoch`; epochs_is_ready() says when it may count
+ * into it. */
+void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch);
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch);
 
 /* The reporter: true when no worker will touch `epoch` again, so that it may be merged. */

@@ -73,12 +73,18 @@ static void order_cpus(
 	}
 }
 
+/* Polling lcores that are no workers. */
+static uint32_t nb_helpers(const struct plan *plan)
+{
+	return (plan->replay ? 1 : 0) + (plan->design->receive != NULL ? 1 : 0);
+}
+
 static uint32_t workers_by_default(const struct plan *plan, uint32_t nb_cpus)
 {
-	uint32_t feeders = plan->replay ? 1 : 0;
-	uint32_t limit = plan->replay ? REPLAY_QUEUES_MAX : CONFIG_WORKERS_MAX;
+	uint32_t limit = plan->replay && plan->design->receive == NULL ? REPLAY_QUEUES_MAX
+								       : CONFIG_WORKERS_MAX;
 	/* With two CPUs the reporter shares the feeder's; with more it gets one of its own. */
-	uint32_t others = feeders + (nb_cpus > 2 || !plan->replay ? 1 : 0);
+	uint32_t others = nb_helpers(plan) + (nb_cpus > 2 || !plan->replay ? 1 : 0);
 	uint32_t workers = nb_cpus > others ? nb_cpus - others : 1;
 
 	return workers < limit ? workers : limit;
@@ -90,29 +96,32 @@ static void place_lcore(struct plan_lcore *lcore, const struct topology_cpu *cpu
 	lcore->node = cpu->node;
 }
 
+static void assign_roles(struct plan *plan)
+{
+	plan->nb_lcores = 0;
+	plan->lcores[plan->nb_lcores++].role = PLAN_REPORTER;
+	if (plan->replay)
+		plan->lcores[plan->nb_lcores++].role = PLAN_FEEDER;
+	if (plan->design->receive != NULL)
+		plan->lcores[plan->nb_lcores++].role = PLAN_RECEIVER;
+	for (uint32_t w = 0; w < plan->nb_workers; w++)
+		plan->lcores[plan->nb_lcores++] =
+			(struct plan_lcore){.role = PLAN_WORKER, .worker = w};
+}
+
 static void place_lcores(struct plan *plan, const struct topology *topology)
 {
 	static _Thread_local struct cpu_choice choices[TOPOLOGY_CPUS_MAX];
-	uint32_t feeders = plan->replay ? 1 : 0;
-	uint32_t busy = plan->nb_workers + feeders;
-	uint32_t next = 0;
+	uint32_t helpers = nb_helpers(plan), next = 0;
 
 	order_cpus(topology, plan->port_node, choices);
 	plan->nb_cpus = topology->nb_cpus;
 	for (uint32_t i = 0; i < plan->nb_cpus; i++)
 		plan->cpus[i] = topology->cpus[i].id;
+	assign_roles(plan);
 
-	/* The reporter may share a CPU with the feeder, which a pause of the reporter never stops.
-	 */
-	plan->oversubscribed = busy + 1 - feeders > plan->nb_cpus;
-	plan->nb_lcores = 0;
-	plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_REPORTER};
-	if (plan->replay)
-		plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_FEEDER};
-	for (uint32_t w = 0; w < plan->nb_workers; w++)
-		plan->lcores[plan->nb_lcores++] =
-			(struct plan_lcore){.role = PLAN_WORKER, .worker = w};
-
+	/* The reporter may share a CPU with the feeder, which a pause never hurts. */
+	plan->oversubscribed = plan->nb_workers + helpers + (plan->replay ? 0 : 1) > plan->nb_cpus;
 	if (plan->oversubscribed) {
 		for (uint32_t i = 0; i < plan->nb_lcores; i++) {
 			plan->lcores[i].cpu = -1;
@@ -120,21 +129,23 @@ static void place_lcores(struct plan *plan, const struct topology *topology)
 		}
 		return;
 	}
-	/* Workers choose first, then the feeder; the reporter takes what is left, or joins the
-	 * feeder. */
-	for (uint32_t i = 1 + feeders; i < plan->nb_lcores; i++) {
+	/*
+	 * Those who touch packets of a port choose first, workers before the receiver, then the
+	 * feeder; the reporter takes what is left, or joins the feeder.
+	 */
+	for (uint32_t i = 1 + helpers; i < plan->nb_lcores; i++) {
 		if (choices[next].remote)
 			warn(plan, "worker %u sits on NUMA node %d, its port on node %d",
 				plan->lcores[i].worker, choices[next].cpu->node, plan->port_node);
 		place_lcore(&plan->lcores[i], choices[next++].cpu);
 	}
-	if (plan->replay)
-		place_lcore(&plan->lcores[1], choices[next++].cpu);
+	for (uint32_t i = helpers; i > 0; i--)
+		place_lcore(&plan->lcores[i], choices[next++].cpu);
 	place_lcore(&plan->lcores[0], choices[next < plan->nb_cpus ? next : next - 1].cpu);
 }
 
-static bool plan_measurement(struct plan_measurement *m, const struct measurement_config *config,
-	uint64_t seed, char *error)
+static bool plan_measurement(struct plan_measurement *m, const struct config *run_config,
+	const struct measurement_config *config, enum sketch_sharing sharing, char *error)
 {
 	const char *why;
 	uint32_t wanted = config->top;
@@ -150,7 +161,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct measuremen
 		.width = config->width,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
 		.candidates = wanted < 512 ? 4096 : 8 * wanted,
-		.seed = seed,
+		.seed = run_config->seed,
+		.atomic = run_config->atomic,
 	};
 	if (config->memory > 0) {
 		m->params.width = m->ops->width_for(&m->params, config->memory);
@@ -160,6 +172,11 @@ static bool plan_measurement(struct plan_measurement *m, const struct measuremen
 				(unsigned long long)config->memory, m->ops->name);
 			return false;
 		}
+	}
+	if (m->ops->update[sharing] == NULL) {
+		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s cannot be shared by workers",
+			config->name, m->ops->name);
+		return false;
 	}
 	why = m->ops->check(&m->params);
 	if (why != NULL) {
@@ -181,8 +198,9 @@ static uint32_t power_of_two_at_least(uint32_t n)
 
 static void plan_memory(struct plan *plan, const struct config *config)
 {
-	uint32_t queues = plan->nb_ports * plan->nb_workers;
-	size_t instances = (size_t)plan->nb_workers * GENERATIONS + 1; /* and the merged one */
+	uint32_t queues = plan->nb_ports * plan->nb_queues;
+	uint32_t rings = plan->ring_size > 0 ? plan->nb_workers : 0;
+	size_t instances = (size_t)plan->nb_instances * GENERATIONS + 1; /* and the merged one */
 
 	plan->descriptors = config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
@@ -191,10 +209,12 @@ static void plan_memory(struct plan *plan, const struct config *config)
 	plan->mbufs = config->mbufs > 0
 			      ? config->mbufs
 			      : power_of_two_at_least(queues * (plan->descriptors + 2 * BURST_MAX) +
+						      rings * (plan->ring_size + 2 * BURST_MAX) +
 						      plan->nb_lcores * 2 * MBUF_CACHE) -
 					1;
 	plan->packet_bytes = (size_t)plan->mbufs * (MBUF_STRUCT_BYTES + 64 + plan->mbuf_room) +
-			     (size_t)queues * plan->descriptors * sizeof(void *) * 2;
+			     (size_t)queues * plan->descriptors * sizeof(void *) * 2 +
+			     (size_t)rings * plan->ring_size * sizeof(void *) * 2;
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
 		plan->sketch_bytes += instances * plan->measurements[i].instance_bytes;
 }
@@ -203,8 +223,9 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	const struct plan_ports *ports, char *error)
 {
 	*plan = (struct plan){
-		.design = config->design,
-		.sharing = config->sharing,
+		.design = design_find(config->design),
+		.sharing =
+			strcmp(config->sharing, "shared") == 0 ? SHARING_SHARED : SHARING_SEPARATE,
 		.replay = ports->nb_ports == 0,
 		.nb_ports = ports->nb_ports == 0 ? 1 : ports->nb_ports,
 		.port_node = ports->node,
@@ -213,7 +234,10 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	};
 	if (plan->nb_workers == 0)
 		plan->nb_workers = workers_by_default(plan, topology->nb_cpus);
-	if (plan->replay && plan->nb_workers > REPLAY_QUEUES_MAX) {
+	plan->nb_queues = plan->design->receive == NULL ? plan->nb_workers : 1;
+	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
+	plan->ring_size = plan->design == &design_async ? config->ring_size : 0;
+	if (plan->replay && plan->nb_queues > REPLAY_QUEUES_MAX) {
 		snprintf(error, PLAN_TEXT_MAX,
 			"%u workers on a replay, whose port has at most %u queues: lower --workers",
 			plan->nb_workers, REPLAY_QUEUES_MAX);
@@ -226,11 +250,11 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		warn(plan,
 			"%u lcores that poll share %u CPUs: they take turns%s, and speeds mean "
 			"little",
-			plan->nb_workers + (plan->replay ? 1 : 0), plan->nb_cpus,
+			plan->nb_workers + nb_helpers(plan), plan->nb_cpus,
 			plan->yield ? "" : " without yielding (--idle spin)");
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
-		if (!plan_measurement(
-			    &plan->measurements[i], &config->measurements[i], config->seed, error))
+		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
+			    plan->sharing, error))
 			return false;
 	plan_memory(plan, config);
 	return true;
@@ -259,63 +283,105 @@ static void print_size(FILE *out, size_t bytes)
 		fprintf(out, "%.1f KB", (double)bytes / (1 << 10));
 }
 
-void plan_print(const struct plan *plan, FILE *out)
+/* What an lcore does, in words. */
+static void describe_lcore(
+	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
-	static const char *const roles[] = {"reporter", "feeder", "worker"};
+	const char *many = plan->nb_workers == 1 ? "" : "s";
 
-	fprintf(out, "design %s, sharing %s, %u worker%s, %s\n\n", plan->design, plan->sharing,
-		plan->nb_workers, plan->nb_workers == 1 ? "" : "s",
-		plan->replay ? "rings fed from a capture or the generator" : "device queues");
+	switch (lcore->role) {
+	case PLAN_REPORTER:
+		snprintf(text, size, "closes epochs, merges, ranks; sleeps between");
+		break;
+	case PLAN_FEEDER:
+		snprintf(text, size, "reads packets, steers them to %u ring%s of a port",
+			plan->nb_queues, plan->nb_queues == 1 ? "" : "s");
+		break;
+	case PLAN_RECEIVER:
+		snprintf(text, size,
+			plan->ring_size > 0 ? "receives queue 0 of %u port%s, deals to %u ring%s"
+					    : "receives queue 0 of %u port%s, starts %u worker%s",
+			plan->nb_ports, plan->nb_ports == 1 ? "" : "s", plan->nb_workers, many);
+		break;
+	case PLAN_WORKER:
+		if (plan->ring_size > 0)
+			snprintf(text, size, "takes from ring %u, updates sketch %u", lcore->worker,
+				plan_instance(plan, lcore->worker));
+		else if (plan->design->receive != NULL)
+			snprintf(text, size, "takes part %u of a burst, updates sketch %u",
+				lcore->worker, plan_instance(plan, lcore->worker));
+		else
+			snprintf(text, size, "receives queue %u of %u port%s, updates sketch %u",
+				lcore->worker, plan->nb_ports, plan->nb_ports == 1 ? "" : "s",
+				plan_instance(plan, lcore->worker));
+		break;
+	}
+}
+
+static void print_lcores(const struct plan *plan, FILE *out)
+{
+	static const char *const roles[] = {
+		[PLAN_REPORTER] = "reporter",
+		[PLAN_FEEDER] = "feeder",
+		[PLAN_RECEIVER] = "receiver",
+		[PLAN_WORKER] = "worker",
+	};
+
 	fprintf(out, "lcore  CPU    node   role      does\n");
 	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
 		const struct plan_lcore *lcore = &plan->lcores[i];
-		char cpu[16] = "any", node[16] = "any", does[96];
+		char cpu[16] = "any", node[16] = "any", does[PLAN_TEXT_MAX];
 
 		if (lcore->cpu >= 0)
 			snprintf(cpu, sizeof(cpu), "%d", lcore->cpu);
 		if (lcore->node >= 0)
 			snprintf(node, sizeof(node), "%d", lcore->node);
-		switch (lcore->role) {
-		case PLAN_REPORTER:
-			snprintf(
-				does, sizeof(does), "closes epochs, merges, ranks; sleeps between");
-			break;
-		case PLAN_FEEDER:
-			snprintf(does, sizeof(does), "reads packets, steers them to %u ring%s",
-				plan->nb_workers, plan->nb_workers == 1 ? "" : "s");
-			break;
-		case PLAN_WORKER:
-			snprintf(does, sizeof(does),
-				"worker %u: receives queue %u of %u port%s, counts", lcore->worker,
-				lcore->worker, plan->nb_ports, plan->nb_ports == 1 ? "" : "s");
-			break;
-		}
+		describe_lcore(plan, lcore, does, sizeof(does));
 		fprintf(out, "%-6u %-6s %-6s %-9s %s\n", i, cpu, node, roles[lcore->role], does);
 	}
 	fprintf(out, "\nCPUs");
 	for (uint32_t i = 0; i < plan->nb_cpus; i++)
 		fprintf(out, "%s%u", i == 0 ? " " : ",", plan->cpus[i]);
 	fprintf(out, "; idle lcores %s\n", plan->yield ? "yield" : "spin");
-	fprintf(out, "packets: %u mbufs of %u bytes, rings of %u, ", plan->mbufs, plan->mbuf_room,
-		plan->descriptors);
+}
+
+static void print_memory(const struct plan *plan, FILE *out)
+{
+	size_t instances = (size_t)plan->nb_instances * GENERATIONS + 1;
+
+	fprintf(out, "packets: %u mbufs of %u bytes, receive rings of %u", plan->mbufs,
+		plan->mbuf_room, plan->descriptors);
+	if (plan->ring_size > 0)
+		fprintf(out, ", worker rings of %u", plan->ring_size);
+	fprintf(out, ": ");
 	print_size(out, plan->packet_bytes);
 	fprintf(out, "\n");
 	for (uint32_t i = 0; i < plan->nb_measurements; i++) {
 		const struct plan_measurement *m = &plan->measurements[i];
 
-		fprintf(out, "measurement %s: %s of %s, %u x %llu, ", m->config->name,
-			m->config->count == METRIC_BYTES ? "bytes" : "packets",
-			m->config->key->name, m->params.depth, (unsigned long long)m->params.width);
-		fprintf(out, "%s, one instance ", m->ops->name);
+		fprintf(out, "measurement %s: %s of %s, %s %u x %llu, one instance ",
+			m->config->name, m->config->count == METRIC_BYTES ? "bytes" : "packets",
+			m->config->key->name, m->ops->name, m->params.depth,
+			(unsigned long long)m->params.width);
 		print_size(out, m->instance_bytes);
-		fprintf(out, ", %u workers x %u generations + 1 merged: ", plan->nb_workers,
-			GENERATIONS);
-		print_size(out, m->instance_bytes * ((size_t)plan->nb_workers * GENERATIONS + 1));
+		fprintf(out, ", %u %s x %u generations + 1 merged: ", plan->nb_instances,
+			plan->sharing == SHARING_SHARED ? "shared" : "separate", GENERATIONS);
+		print_size(out, m->instance_bytes * instances);
 		fprintf(out, "\n");
 	}
 	fprintf(out, "memory in all: ");
 	print_size(out, plan->packet_bytes + plan->sketch_bytes);
 	fprintf(out, "\n");
+}
+
+void plan_print(const struct plan *plan, FILE *out)
+{
+	fprintf(out, "design %s, sharing %s, %u worker%s, %s\n\n", plan->design->name,
+		plan->sharing == SHARING_SHARED ? "shared" : "separate", plan->nb_workers,
+		plan->nb_workers == 1 ? "" : "s",
+		plan->replay ? "rings fed from a capture or the generator" : "device queues");
+	print_lcores(plan, out);
+	print_memory(plan, out);
 	for (uint32_t i = 0; i < plan->nb_warnings; i++)
 		fprintf(out, "warning: %s\n", plan->warnings[i]);
 }

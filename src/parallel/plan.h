@@ -5,10 +5,10 @@
  * Which lcore does what, where, with which queues and how much memory. A pure function of the
  * topology, the ports and the options, so that any machine can be tried without having it.
  *
- * Lcore 0 is EAL's main lcore and the reporter, which mostly sleeps. Then comes the feeder, where
- * there is one, then the workers. Feeder and workers poll without a pause: each gets a CPU of its
- * own while there are enough, on the port's NUMA node and on different physical cores first. Where
- * there are not, all of them float over all CPUs and yield when they find nothing.
+ * Lcore 0 is EAL's main lcore and the reporter, which mostly sleeps. Then come the feeder and the
+ * receiver, where there is one, then the workers. These poll without a pause: each gets a CPU of
+ * its own while there are enough, on the port's NUMA node and on different physical cores first.
+ * Where there are not, all of them float over all CPUs and yield when they find nothing.
  */
 
 #include <stdbool.h>
@@ -17,10 +17,11 @@
 #include <stdio.h>
 
 #include "base/config.h"
+#include "parallel/design.h"
 #include "parallel/topology.h"
 #include "sketch/sketch.h"
 
-#define PLAN_LCORES_MAX   (CONFIG_WORKERS_MAX + 2)
+#define PLAN_LCORES_MAX   (CONFIG_WORKERS_MAX + 3)
 #define PLAN_WARNINGS_MAX 8
 #define PLAN_TEXT_MAX     256
 #define PLAN_NODE_ANY     (-1)
@@ -28,6 +29,7 @@
 enum plan_role {
 	PLAN_REPORTER,
 	PLAN_FEEDER,
+	PLAN_RECEIVER,
 	PLAN_WORKER,
 };
 
@@ -47,10 +49,14 @@ struct plan_measurement {
 };
 
 struct plan {
-	const char *design, *sharing;
+	const struct design_ops *design;
+	enum sketch_sharing sharing;
 	bool replay;       /* packets come from the feeder's rings, not from a device */
 	uint32_t nb_ports; /* ethdevs; 1 where replay */
 	uint32_t nb_workers;
+	uint32_t nb_queues;    /* receive queues of each port */
+	uint32_t nb_instances; /* sketches of a measurement in one generation: one a worker, or one
+				*/
 	uint32_t nb_lcores;
 	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* by lcore id */
 	uint32_t nb_cpus;
@@ -60,6 +66,7 @@ struct plan {
 	int port_node;                    /* of the first port */
 
 	uint32_t descriptors; /* per RX ring */
+	uint32_t ring_size;   /* of each ring between receiver and worker; 0: there are none */
 	uint32_t mbufs;       /* of the packet pool */
 	uint32_t mbuf_room;   /* bytes of data in one mbuf */
 	uint32_t nb_measurements;
@@ -70,6 +77,12 @@ struct plan {
 	uint32_t nb_warnings;
 	char warnings[PLAN_WARNINGS_MAX][PLAN_TEXT_MAX];
 };
+
+/* Which of the nb_instances sketches a worker updates. */
+static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
+{
+	return plan->nb_instances == 1 ? 0 : worker;
+}
 
 /* Where the ports sit; PLAN_NODE_ANY where unknown. */
 struct plan_ports {

@@ -5,67 +5,35 @@
  * of every port and counts what it received.
  */
 
-#include <rte_cycles.h>
-#include <rte_ethdev.h>
-
 #include "parallel/design.h"
 #include "parallel/worker.h"
 
-/*
- * One round over the worker's queues. `open` was read before it: a round that finds nothing has
- * seen every packet of the older epochs. Returns the packets received.
- */
-static uint32_t poll_queues(struct worker *worker)
+static void enter(void *arg, uint64_t epoch)
 {
-	struct rte_mbuf *pkts[BURST_MAX];
-	uint32_t received = 0;
-
-	for (uint32_t q = 0; q < worker->nb_queues; q++) {
-		uint64_t start = rte_rdtsc();
-		uint16_t n = rte_eth_rx_burst(
-			worker->queues[q].port, worker->queues[q].queue, pkts, BURST_MAX);
-
-		if (n == 0)
-			continue;
-		worker_count(worker, pkts, n, rte_rdtsc() - start);
-		received += n;
-	}
-	return received;
+	worker_enter_epoch(arg, epoch);
 }
 
-/*
- * A device that cannot be silenced is drained for so long; what is still in its queues then is in
- * its own count and not in ours: `unaccounted`.
- */
-#define DRAIN_MS 200
-
-static void rss_work(struct worker *worker)
+static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	uint64_t drain_until = 0;
+	struct worker *worker = arg;
 
-	for (;;) {
-		/* Pairs with the release in epochs_open(). */
-		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
-		bool ended = epochs_is_end(worker->epochs, open);
+	worker_generation(worker, worker->epoch)->received += n;
+	worker_count(worker, pkts, n, rx_cycles);
+}
 
-		if (ended && drain_until == 0)
-			drain_until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * DRAIN_MS;
-		/* A device's packets belong to the epoch that is open when they are polled; on a
-		 * replay they say it themselves. */
-		if (!worker->replay && !ended && open > worker->epoch)
-			worker_enter_epoch(worker, open);
-		if (poll_queues(worker) > 0 &&
-			(!ended || worker->replay || rte_rdtsc() < drain_until))
-			continue;
-		if (ended) {
-			/* No packet comes after it: nobody waits for its generation. */
-			epochs_enter(worker->epochs, worker->id, open);
-			return;
-		}
-		if (open > worker->epoch)
-			worker_enter_epoch(worker, open);
-		worker_idle(worker);
-	}
+static void end(void *arg, uint64_t epoch)
+{
+	worker_leave(arg, epoch);
+}
+
+static void rss_work(struct worker *worker, uint32_t nb_workers)
+{
+	(void)nb_workers;
+	worker->poller.arg = worker;
+	worker->poller.enter = enter;
+	worker->poller.take = take;
+	worker->poller.end = end;
+	poll_until_end(&worker->poller);
 }
 
 const struct design_ops design_rss = {

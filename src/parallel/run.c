@@ -8,18 +8,30 @@
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_mbuf.h>
+#include <rte_ring.h>
 
 #include "base/log.h"
 #include "parallel/memory.h"
+#include "parallel/sync.h"
 
 static int worker_lcore(void *arg)
 {
 	struct worker *worker = arg;
 	const struct run *run = worker->run;
 
-	run->design->work(worker);
+	run->design->work(worker, run->nb_workers);
 	/* Pairs with the acquire in run_finished(). */
 	atomic_store_explicit(&worker->finished, true, memory_order_release);
+	return 0;
+}
+
+static int receiver_lcore(void *arg)
+{
+	struct receiver *receiver = arg;
+
+	receiver->run->design->receive(receiver);
+	/* Pairs with the acquire in run_finished(). */
+	atomic_store_explicit(&receiver->finished, true, memory_order_release);
 	return 0;
 }
 
@@ -47,33 +59,73 @@ static void assign_rules(struct worker *worker, const struct plan *plan)
 	}
 }
 
-static bool create_instances(struct worker *worker, const struct plan *plan, int node)
+/* The sketches of one instance, in both generations. */
+static bool create_sketches(struct run *run, uint32_t instance, int node)
 {
-	for (uint32_t g = 0; g < 2; g++) {
-		parse_counts_reset(&worker->generations[g].counts);
-		for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-			const struct plan_measurement *measurement = &plan->measurements[m];
-			struct instance *instance = &worker->generations[g].instances[m];
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
+			const struct plan_measurement *measurement = &run->plan->measurements[m];
 			struct sketch_params params = measurement->params;
 
 			params.allocator = memory_on_node(node);
-			instance->sketch = measurement->ops->create(&params);
-			instance->distinct = params.allocator.alloc(
-				sizeof(*instance->distinct), params.allocator.arg);
-			if (instance->sketch == NULL || instance->distinct == NULL)
+			run->sketches[g][instance][m] = measurement->ops->create(&params);
+			if (run->sketches[g][instance][m] == NULL)
+				return false;
+		}
+	return true;
+}
+
+static bool create_generations(struct run *run, struct worker *worker, int node)
+{
+	for (uint32_t g = 0; g < 2; g++) {
+		struct generation *generation = &worker->generations[g];
+
+		parse_counts_reset(&generation->counts);
+		for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
+			generation->sketch[m] =
+				run->sketches[g][plan_instance(run->plan, worker->id)][m];
+			generation->distinct[m] =
+				alloc_on_node(node, sizeof(*generation->distinct[m]));
+			if (generation->distinct[m] == NULL)
 				return false;
 		}
 	}
 	return true;
 }
 
-static struct worker *create_worker(struct run *run, uint32_t id, const struct plan_lcore *lcore)
+/* Polls queue `queue` of every port. */
+static void init_poller(struct run *run, struct poller *poller, uint32_t queue, uint32_t burst)
+{
+	const struct plan *plan = run->plan;
+
+	poller->epochs = run->epochs;
+	poller->replay = plan->replay;
+	poller->yield = plan->yield;
+	poller->burst = burst;
+	poller->nb_queues = plan->nb_ports;
+	for (uint32_t p = 0; p < plan->nb_ports; p++)
+		poller->queues[p] = (struct poll_queue){
+			.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
+			.queue = (uint16_t)queue,
+		};
+}
+
+static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
+{
+	static unsigned int instance; /* names are unique in the process */
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "worker%u_%u", worker, instance++);
+	return rte_ring_create(name, plan->ring_size, node, RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static bool create_worker(struct run *run, uint32_t id, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
 	struct worker *worker = alloc_on_node(lcore->node, sizeof(*worker));
 
 	if (worker == NULL)
-		return NULL;
+		return false;
 	run->workers[run->nb_workers++] = worker;
 	worker->id = id;
 	worker->run = run;
@@ -81,34 +133,63 @@ static struct worker *create_worker(struct run *run, uint32_t id, const struct p
 	worker->yield = plan->yield;
 	worker->epochs = run->epochs;
 	worker->hash_key = &run->hash_key;
-	worker->sharing = SHARING_SEPARATE;
+	worker->sharing = plan->sharing;
 	worker->nb_measurements = plan->nb_measurements;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		worker->ops[m] = plan->measurements[m].ops;
 	assign_rules(worker, plan);
+	if (run->design->receive == NULL)
+		init_poller(run, &worker->poller, id, BURST_MAX);
 	worker->bursts = alloc_on_node(lcore->node, worker->nb_rules * sizeof(worker->bursts[0]));
-	if (worker->bursts == NULL || !create_instances(worker, plan, lcore->node))
-		return NULL;
-	worker->nb_queues = plan->nb_ports;
-	for (uint32_t p = 0; p < plan->nb_ports; p++)
-		worker->queues[p] = (struct worker_queue){
-			.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
-			.queue = (uint16_t)id,
-		};
-	return worker;
+	worker->slot = alloc_on_node(lcore->node, sizeof(*worker->slot));
+	if (plan->ring_size > 0)
+		worker->ring = create_worker_ring(plan, id, lcore->node);
+	if (worker->bursts == NULL || worker->slot == NULL ||
+		(plan->ring_size > 0 && worker->ring == NULL))
+		return false;
+	/* A shared instance lies on the node of the first worker. */
+	if (plan_instance(plan, id) == id && !create_sketches(run, id, lcore->node))
+		return false;
+	return create_generations(run, worker, lcore->node);
 }
 
-static bool create_workers(struct run *run, char *error)
+static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
+{
+	const struct plan *plan = run->plan;
+	struct receiver *receiver = alloc_on_node(lcore->node, sizeof(*receiver));
+	uint32_t burst = plan->ring_size > 0 ? BURST_MAX : BURST_MAX * plan->nb_workers;
+
+	if (receiver == NULL)
+		return false;
+	run->receiver = receiver;
+	receiver->run = run;
+	receiver->participant = plan->nb_workers;
+	receiver->nb_workers = plan->nb_workers;
+	receiver->workers = run->workers;
+	receiver->may_drop = !plan->replay || run->config->pace != PACE_UNPACED;
+	receiver->dispatch = run->config->dispatch;
+	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
+		receiver->reta[i] = (uint8_t)(i % plan->nb_workers);
+	init_poller(run, &receiver->poller, 0, burst < POLL_BURST_MAX ? burst : POLL_BURST_MAX);
+	receiver->groups =
+		alloc_on_node(lcore->node, plan->nb_workers * sizeof(receiver->groups[0]));
+	return receiver->groups != NULL;
+}
+
+static bool create_lcores(struct run *run, char *error)
 {
 	for (uint32_t i = 0; i < run->plan->nb_lcores; i++) {
 		const struct plan_lcore *lcore = &run->plan->lcores[i];
+		bool created = true;
 
-		if (lcore->role == PLAN_WORKER &&
-			create_worker(run, lcore->worker, lcore) == NULL) {
+		if (lcore->role == PLAN_WORKER)
+			created = create_worker(run, lcore->worker, lcore);
+		else if (lcore->role == PLAN_RECEIVER)
+			created = create_receiver(run, lcore);
+		if (!created) {
 			snprintf(error, RUN_ERROR_MAX,
-				"no memory for the sketches, %zu MB in all: lower --width, "
-				"--memory or "
-				"--workers",
+				"no memory for the workers, whose sketches take %zu MB in all: "
+				"lower --width, --memory or --workers",
 				run->plan->sketch_bytes >> 20);
 			return false;
 		}
@@ -131,7 +212,7 @@ static bool start_ports(struct run *run, char *error)
 	for (uint32_t p = 0; p < run->nb_ports; p++) {
 		char warning[PORT_ERROR_MAX];
 
-		if (!port_start(&run->ports[p], (uint16_t)plan->nb_workers, plan->descriptors,
+		if (!port_start(&run->ports[p], (uint16_t)plan->nb_queues, plan->descriptors,
 			    run->pool, warning, error))
 			return false;
 		if (warning[0] != '\0')
@@ -152,7 +233,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 	struct feeder_params params = {
 		.source = source,
 		.epochs = run->epochs,
-		.nb_queues = plan->nb_workers,
+		.nb_queues = plan->nb_queues,
 		.descriptors = plan->descriptors,
 		.mbufs = plan->mbufs,
 		.mbuf_room = plan->mbuf_room,
@@ -185,8 +266,8 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->plan = plan;
 	run->ports = ports;
 	run->nb_ports = nb_ports;
-	run->design = design_find(plan->design);
-	epochs_init(run->epochs, plan->nb_workers);
+	run->design = plan->design;
+	epochs_init(run->epochs, plan->nb_workers + (plan->design->receive != NULL ? 1 : 0));
 	hash_key_init(&run->hash_key, config->seed);
 	if (plan->sketch_bytes > memory_available()) {
 		snprintf(error, RUN_ERROR_MAX,
@@ -194,7 +275,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 			"--workers",
 			plan->sketch_bytes >> 20, memory_available() >> 20);
 	} else if ((plan->replay ? create_feeder(run, source, error) : start_ports(run, error)) &&
-		   create_workers(run, error)) {
+		   create_lcores(run, error)) {
 		return run;
 	}
 	run_destroy(run);
@@ -210,6 +291,8 @@ void run_start(struct run *run)
 
 		if (lcore->role == PLAN_WORKER)
 			rte_eal_remote_launch(worker_lcore, run->workers[lcore->worker], i);
+		else if (lcore->role == PLAN_RECEIVER)
+			rte_eal_remote_launch(receiver_lcore, run->receiver, i);
 		else if (lcore->role == PLAN_FEEDER)
 			feeder_lcore = i;
 	}
@@ -231,6 +314,10 @@ bool run_finished(const struct run *run)
 		/* Pairs with the release in worker_lcore(). */
 		if (!atomic_load_explicit(&run->workers[w]->finished, memory_order_acquire))
 			return false;
+	/* Pairs with the release in receiver_lcore(). */
+	if (run->receiver != NULL &&
+		!atomic_load_explicit(&run->receiver->finished, memory_order_acquire))
+		return false;
 	return run->feeder == NULL || feeder_finished(run->feeder);
 }
 
@@ -240,30 +327,45 @@ void run_join(struct run *run)
 		rte_eal_wait_lcore(i);
 }
 
-static void destroy_worker(struct run *run, struct worker *worker)
+static void free_memory(void *memory, size_t size)
 {
 	struct sketch_allocator allocator = memory_on_node(PLAN_NODE_ANY);
 
-	for (uint32_t g = 0; g < 2; g++)
-		for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
-			struct instance *instance = &worker->generations[g].instances[m];
+	if (memory != NULL)
+		allocator.free(memory, size, allocator.arg);
+}
 
-			if (instance->sketch != NULL)
-				instance->sketch->ops->destroy(instance->sketch);
-			if (instance->distinct != NULL)
-				allocator.free(instance->distinct, sizeof(*instance->distinct),
-					allocator.arg);
-		}
-	if (worker->bursts != NULL)
-		allocator.free(worker->bursts, worker->nb_rules * sizeof(worker->bursts[0]),
-			allocator.arg);
-	allocator.free(worker, sizeof(*worker), allocator.arg);
+static void destroy_worker(struct worker *worker)
+{
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t m = 0; m < worker->nb_measurements; m++)
+			free_memory(worker->generations[g].distinct[m], sizeof(struct hyperloglog));
+	free_memory(worker->bursts, worker->nb_rules * sizeof(worker->bursts[0]));
+	free_memory(worker->slot, sizeof(*worker->slot));
+	rte_ring_free(worker->ring);
+	free_memory(worker, sizeof(*worker));
+}
+
+static void destroy_sketches(struct run *run)
+{
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t i = 0; i < run->plan->nb_instances; i++)
+			for (uint32_t m = 0; m < run->plan->nb_measurements; m++)
+				if (run->sketches[g][i][m] != NULL)
+					run->sketches[g][i][m]->ops->destroy(
+						run->sketches[g][i][m]);
 }
 
 void run_destroy(struct run *run)
 {
+	if (run->receiver != NULL) {
+		free_memory(
+			run->receiver->groups, run->nb_workers * sizeof(run->receiver->groups[0]));
+		free_memory(run->receiver, sizeof(*run->receiver));
+	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
-		destroy_worker(run, run->workers[w]);
+		destroy_worker(run->workers[w]);
+	destroy_sketches(run);
 	if (run->feeder != NULL)
 		feeder_destroy(run->feeder);
 	for (uint32_t p = 0; p < run->nb_ports; p++)
@@ -273,22 +375,30 @@ void run_destroy(struct run *run)
 	free(run);
 }
 
+/* Returns whether the worker had counted anything. */
+static bool recycle_worker(struct worker *worker, uint64_t epoch)
+{
+	struct generation *generation = worker_generation(worker, epoch);
+	bool used = generation->counted > 0;
+
+	generation->received = generation->counted = generation->measured = 0;
+	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
+	parse_counts_reset(&generation->counts);
+	for (uint32_t m = 0; used && m < worker->nb_measurements; m++)
+		hyperloglog_reset(generation->distinct[m]);
+	return used;
+}
+
 void run_recycle(struct run *run, uint64_t epoch)
 {
-	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		struct generation *generation = worker_generation(run->workers[w], epoch);
+	bool used[CONFIG_WORKERS_MAX] = {false}; /* by instance; what was not is clean */
 
-		if (generation->received == 0)
-			continue; /* it is clean */
-		generation->received = 0;
-		generation->measured = 0;
-		generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
-		parse_counts_reset(&generation->counts);
-		for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
-			generation->instances[m].sketch->ops->reset(
-				generation->instances[m].sketch);
-			hyperloglog_reset(generation->instances[m].distinct);
-		}
-	}
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		used[plan_instance(run->plan, w)] |= recycle_worker(run->workers[w], epoch);
+	for (uint32_t i = 0; i < run->plan->nb_instances; i++)
+		for (uint32_t m = 0; used[i] && m < run->plan->nb_measurements; m++)
+			run->sketches[epoch & 1][i][m]->ops->reset(run->sketches[epoch & 1][i][m]);
+	if (run->receiver != NULL)
+		*receiver_generation(run->receiver, epoch) = (struct receiver_generation){0};
 	epochs_recycle(run->epochs, epoch);
 }

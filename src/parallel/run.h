@@ -15,6 +15,7 @@
 #include "parallel/design.h"
 #include "parallel/epoch.h"
 #include "parallel/plan.h"
+#include "parallel/receiver.h"
 #include "parallel/worker.h"
 #include "rx/feeder.h"
 #include "rx/port.h"
@@ -34,6 +35,9 @@ struct run {
 	struct rte_mempool *pool; /* of the live ports */
 	uint32_t nb_workers;
 	struct worker *workers[CONFIG_WORKERS_MAX];
+	struct receiver *receiver; /* NULL where workers receive */
+	/* Of each generation; which one a worker updates: plan_instance(). */
+	struct sketch *sketches[2][CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 };
 
 /*

@@ -17,35 +17,28 @@
 #include "base/hash.h"
 #include "base/key_burst.h"
 #include "parallel/epoch.h"
+#include "parallel/poll.h"
 #include "rx/parse_burst.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
-
-/* One measurement's state on one worker in one generation. */
-struct instance {
-	struct sketch *sketch;
-	struct hyperloglog *distinct;
-};
 
 /*
  * All that a worker counts in one epoch. Written by the worker while the epoch is its own, read and
  * cleared by the reporter afterwards (parallel/epoch.h).
  */
 struct generation {
-	alignas(64) uint64_t received;
+	alignas(64) uint64_t received; /* packets polled from a device; 0 where a receiver polls */
+	uint64_t counted;              /* packets that were parsed */
 	uint64_t measured;
 	struct parse_counts counts;
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
 	uint64_t rx_cycles, ppt_cycles, free_cycles;
-	struct instance instances[CONFIG_MEASUREMENTS_MAX];
+	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
+	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 };
 
 struct run;
-
-/* A queue that a worker polls. */
-struct worker_queue {
-	uint16_t port, queue;
-};
+struct sync_slot;
 
 struct worker {
 	/* Written before the start, read by the worker. */
@@ -53,8 +46,6 @@ struct worker {
 	const struct run *run;
 	bool replay; /* packets carry struct packet_meta */
 	bool yield;
-	uint32_t nb_queues;
-	struct worker_queue queues[CONFIG_LIST_MAX];
 	struct epochs *epochs;
 	const struct hash_key *hash_key;
 	enum sketch_sharing sharing;
@@ -63,6 +54,9 @@ struct worker {
 	uint32_t rule_of[CONFIG_MEASUREMENTS_MAX]; /* measurement m counts bursts[rule_of[m]] */
 	uint32_t nb_rules;
 	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX]; /* rules[0] is the full 5-tuple */
+	struct poller poller;                                  /* rss: its own queues */
+	struct sync_slot *slot; /* sync: where the receiver leaves its part of a burst */
+	struct rte_ring *ring;  /* async: where the receiver puts its packets */
 
 	/* Written by the worker. */
 	alignas(64) uint64_t epoch;
@@ -80,12 +74,9 @@ static inline struct generation *worker_generation(struct worker *worker, uint64
 
 /* Leaves every epoch before `epoch`, and waits until the generation of `epoch` is clean. */
 void worker_enter_epoch(struct worker *worker, uint64_t epoch);
+/* Leaves every epoch before `epoch`, which has no packets, for good. */
+void worker_leave(struct worker *worker, uint64_t epoch);
 
-/*
- * Counts n <= BURST_MAX packets that were received in rx_cycles, into the epochs that they belong
- * to, and frees them.
+/* Counts n <= BURST_MAX packets of the worker's epoch that were received in rx_cycles; frees them.
  */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
-
-/* What a poll loop does when nothing came. */
-void worker_idle(const struct worker *worker);

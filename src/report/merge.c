@@ -182,10 +182,11 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 	merger->ledger = *input->ledger;
 	merger->input.ledger = &merger->ledger;
 
+	for (uint32_t d = 0; d < input->nb_distinct; d++)
+		hyperloglog_merge(&merger->distinct, input->distinct[d]);
 	for (uint32_t p = 0; p < input->nb_parts; p++) {
 		if (ops->merge(merger->total, input->parts[p]) != 0)
 			return -EINVAL;
-		hyperloglog_merge(&merger->distinct, input->distinct[p]);
 		if (ops->lists_all_keys(input->parts[p]))
 			bit_set(merger->complete, p);
 		else

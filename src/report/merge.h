@@ -22,8 +22,9 @@
 /* A closed epoch. Nobody updates the parts until the merger has been asked all it will be. */
 struct merge_input {
 	struct sketch *const *parts;         /* of one kind, shape, metric and seed */
-	struct hyperloglog *const *distinct; /* beside each part, of the same keys */
 	uint32_t nb_parts;
+	struct hyperloglog *const *distinct; /* of every worker, of the same keys */
+	uint32_t nb_distinct;
 	const struct ledger *ledger;
 	bool loss_known;   /* false: packets may have been lost that the ledger does not count */
 	double confidence; /* that all intervals of the epoch together hold the truth */

@@ -175,6 +175,14 @@ static struct ledger make_ledger(
 		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
 		ledger.free_ns += cycles_to_ns(generation->free_cycles);
 	}
+	if (run->receiver != NULL) {
+		const struct receiver_generation *generation =
+			receiver_generation(run->receiver, epoch);
+
+		ledger.received += generation->received;
+		ledger.ring_full += generation->ring_full;
+		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
+	}
 	add_device_losses(reporter, &ledger);
 	reporter->received += ledger.received;
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
@@ -206,7 +214,8 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 	struct merge_input input = {
 		.parts = parts,
 		.distinct = distinct,
-		.nb_parts = run->nb_workers,
+		.nb_parts = run->plan->nb_instances,
+		.nb_distinct = run->nb_workers,
 		.ledger = ledger,
 		.loss_known = losses_known(run),
 		.confidence = planned->config->confidence,
@@ -216,12 +225,10 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 		.threshold = planned->config->threshold,
 	};
 
-	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		struct generation *generation = worker_generation(run->workers[w], epoch);
-
-		parts[w] = generation->instances[m].sketch;
-		distinct[w] = generation->instances[m].distinct;
-	}
+	for (uint32_t i = 0; i < run->plan->nb_instances; i++)
+		parts[i] = run->sketches[epoch & 1][i][m];
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		distinct[w] = worker_generation(run->workers[w], epoch)->distinct[m];
 	out->name = planned->config->name;
 	out->rule = planned->config->key;
 	out->sketch = planned->ops->name;
@@ -252,8 +259,8 @@ static void close_epoch(struct reporter *reporter)
 		report->start = info.start;
 		report->end = info.end;
 		report->ledger = ledger;
-		report->design = run->plan->design;
-		report->sharing = run->plan->sharing;
+		report->design = run->design->name;
+		report->sharing = run->config->sharing;
 		report->workers = run->nb_workers;
 		for (uint32_t m = 0; m < run->plan->nb_measurements; m++)
 			complete &= report_measurement(

@@ -54,6 +54,7 @@ static void open_epoch(struct epoch *epoch, struct sketch_params params, uint32_
 		.parts = epoch->part,
 		.distinct = epoch->distinct,
 		.nb_parts = PARTS,
+		.nb_distinct = PARTS,
 		.ledger = &epoch->ledger,
 		.loss_known = true,
 		.confidence = 0.999,
@@ -510,9 +511,9 @@ static void test_merger_forgets(void **state)
 	collect(&epoch);
 	first = rank(&epoch, 20, 0);
 
-	epoch.input.nb_parts = 1;
+	epoch.input.nb_parts = epoch.input.nb_distinct = 1;
 	collect(&epoch);
-	epoch.input.nb_parts = PARTS;
+	epoch.input.nb_parts = epoch.input.nb_distinct = PARTS;
 	collect(&epoch);
 	again = rank(&epoch, 20, 0);
 	assert_int_equal(first.nb_rows, again.nb_rows);

@@ -40,6 +40,7 @@ static struct config make_config(uint32_t workers)
 	struct config config = {
 		.design = "rss",
 		.sharing = "separate",
+		.ring_size = 1024,
 		.workers = workers,
 		.nb_measurements = 1,
 	};
@@ -54,13 +55,19 @@ static struct config make_config(uint32_t workers)
 	return config;
 }
 
-static bool make(uint32_t workers, uint32_t nb_ports, int node)
+static bool make_design(const char *design, uint32_t workers, uint32_t nb_ports, int node)
 {
 	static struct config config; /* the plan points into it */
 	struct plan_ports ports = {.nb_ports = nb_ports, .node = node};
 
 	config = make_config(workers);
+	config.design = design;
 	return plan_make(&plan, &config, &topology, &ports, error);
+}
+
+static bool make(uint32_t workers, uint32_t nb_ports, int node)
+{
+	return make_design("rss", workers, nb_ports, node);
 }
 
 static const struct plan_lcore *worker(uint32_t number)
@@ -185,6 +192,44 @@ static void test_defaults_scale(void **state)
 	assert_non_null(strstr(error, "--workers"));
 }
 
+static const struct plan_lcore *lcore_of(enum plan_role role)
+{
+	for (uint32_t i = 0; i < plan.nb_lcores; i++)
+		if (plan.lcores[i].role == role)
+			return &plan.lcores[i];
+	fail_msg("no lcore has role %d", (int)role);
+	return NULL;
+}
+
+/* With a receiver there is one queue, however many workers, and one lcore more. */
+static void test_receivers(void **state)
+{
+	static const char *const designs_with_one[] = {"async", "sync"};
+
+	(void)state;
+	for (uint32_t d = 0; d < 2; d++) {
+		make_topology(2, 6, 1);
+		assert_true(make_design(designs_with_one[d], 4, 1, 1));
+		assert_int_equal(plan.nb_queues, 1);
+		assert_int_equal(plan.nb_lcores, 6);
+		assert_apart();
+		assert_int_equal(plan.nb_warnings, 0);
+		/* The receiver of a port sits on the port's node like its workers. */
+		assert_int_equal(lcore_of(PLAN_RECEIVER)->node, 1);
+		assert_int_equal(plan.ring_size, d == 0 ? 1024 : 0);
+		/* On a replay, where rss ends at 16 queues, one queue feeds any number. */
+		make_topology(4, 16, 1);
+		assert_true(make_design(designs_with_one[d], 24, 0, PLAN_NODE_ANY));
+		assert_apart();
+		assert_int_equal(plan.nb_lcores, 27);
+		/* Two CPUs: feeder, receiver and worker are one too many. */
+		make_topology(1, 2, 1);
+		assert_true(make_design(designs_with_one[d], 0, 0, PLAN_NODE_ANY));
+		assert_int_equal(plan.nb_workers, 1);
+		assert_true(plan.oversubscribed);
+	}
+}
+
 static void test_memory(void **state)
 {
 	(void)state;
@@ -221,8 +266,8 @@ static void test_print(void **state)
 	assert_true(make(2, 0, PLAN_NODE_ANY));
 	plan_print(&plan, out);
 	fclose(out);
-	assert_non_null(strstr(text, "worker 1: receives queue 1"));
-	assert_non_null(strstr(text, "reads packets, steers them to 2 rings"));
+	assert_non_null(strstr(text, "receives queue 1 of 1 port, updates sketch 1"));
+	assert_non_null(strstr(text, "reads packets, steers them to 2 rings of a port"));
 	assert_non_null(strstr(text, "4 x 262144"));
 	free(text);
 }
@@ -237,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_two_nodes),
 		cmocka_unit_test(test_hyperthreads),
 		cmocka_unit_test(test_defaults_scale),
+		cmocka_unit_test(test_receivers),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_measurement_refused),
 		cmocka_unit_test(test_print),

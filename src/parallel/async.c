@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * ASYNC (Wu et al. 2016, Algorithm 2): one receiver pushes groups of a burst into one
+ * single-producer single-consumer ring per worker and goes on; the workers poll their rings.
+ *
+ * Epochs change in-band: the receiver puts a mark into every ring, behind the last packet of the
+ * old epoch, and a worker enters the new one when it takes the mark out, so packets in the ring
+ * stay in their epoch. A mark is a pointer with its lowest bit set. It is never dropped: packets
+ * leave MARK_SLOTS entries of a ring free.
+ */
+
+#include <rte_cycles.h>
+#include <rte_ring.h>
+
+#include "parallel/design.h"
+#include "parallel/receiver.h"
+#include "rx/parse.h"
+#include "rx/rss_hash.h"
+
+#define MARK_SLOTS 2 /* an epoch's mark, and the end's right behind it */
+#define MARK       ((uintptr_t)1)
+#define MARK_END   ((uintptr_t)2)
+
+static void *make_mark(uint64_t epoch, bool end)
+{
+	return (void *)((uintptr_t)epoch << 2 | (end ? MARK_END : 0) | MARK);
+}
+
+static bool is_mark(const void *entry)
+{
+	return ((uintptr_t)entry & MARK) != 0;
+}
+
+/* --- the receiver --- */
+
+/* The device's flow hash; where it gives none, what it would have been. */
+static uint32_t flow_hash(const struct rte_mbuf *mbuf)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict;
+
+	if (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH)
+		return mbuf->hash.rss;
+	verdict = parse_packet(
+		rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, LINK_ETHERNET, &parsed);
+	return rss_hash(verdict, &parsed);
+}
+
+static uint32_t choose_worker(struct receiver *receiver, const struct rte_mbuf *mbuf)
+{
+	uint32_t next = receiver->next;
+
+	if (receiver->dispatch == DISPATCH_FLOW)
+		return receiver->reta[flow_hash(mbuf) % RSS_RETA_SIZE];
+	receiver->next = next + 1 == receiver->nb_workers ? 0 : next + 1;
+	return next;
+}
+
+/* Puts a group on a worker's ring; what finds no room is dropped and counted, or waits. */
+static void push_group(struct receiver *receiver, uint32_t w, struct receiver_group *group)
+{
+	struct rte_ring *ring = receiver->workers[w]->ring;
+	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	uint32_t done = 0;
+
+	while (done < group->n) {
+		uint32_t room = rte_ring_free_count(ring), n = group->n - done;
+
+		room = room > MARK_SLOTS ? room - MARK_SLOTS : 0;
+		done += rte_ring_sp_enqueue_burst(
+			ring, (void *const *)&group->pkts[done], n < room ? n : room, NULL);
+		if (done == group->n)
+			break;
+		if (receiver->may_drop) {
+			generation->ring_full += group->n - done;
+			rte_pktmbuf_free_bulk(&group->pkts[done], group->n - done);
+			break;
+		}
+		poll_idle(receiver->poller.yield);
+	}
+	group->n = 0;
+}
+
+static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct receiver *receiver = arg;
+	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	uint64_t start = rte_rdtsc();
+
+	generation->received += n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct receiver_group *group = &receiver->groups[choose_worker(receiver, pkts[i])];
+
+		group->pkts[group->n++] = pkts[i];
+	}
+	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+		push_group(receiver, w, &receiver->groups[w]);
+	generation->rx_cycles += rx_cycles + (rte_rdtsc() - start);
+}
+
+static void push_marks(struct receiver *receiver, void *mark)
+{
+	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+		while (rte_ring_sp_enqueue(receiver->workers[w]->ring, mark) != 0)
+			poll_idle(receiver->poller.yield);
+}
+
+static void enter(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	/* First: a ring may have no room until the workers' new generation is clean. */
+	receiver_leave(receiver, epoch);
+	push_marks(receiver, make_mark(epoch, false));
+	receiver_wait(receiver);
+}
+
+static void end(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	receiver_leave(receiver, epoch);
+	push_marks(receiver, make_mark(epoch, true));
+}
+
+static void async_receive(struct receiver *receiver)
+{
+	receiver->poller.arg = receiver;
+	receiver->poller.enter = enter;
+	receiver->poller.take = take;
+	receiver->poller.end = end;
+	poll_until_end(&receiver->poller);
+}
+
+/* --- a worker --- */
+
+/* Returns false when the mark was the end's. */
+static bool obey_mark(struct worker *worker, const void *entry)
+{
+	uint64_t epoch = (uint64_t)((uintptr_t)entry >> 2);
+
+	if (((uintptr_t)entry & MARK_END) != 0) {
+		worker_leave(worker, epoch);
+		return false;
+	}
+	worker_enter_epoch(worker, epoch);
+	return true;
+}
+
+static void async_work(struct worker *worker, uint32_t nb_workers)
+{
+	(void)nb_workers;
+	for (;;) {
+		void *entries[BURST_MAX];
+		uint64_t start = rte_rdtsc(), rx_cycles;
+		uint32_t n = rte_ring_sc_dequeue_burst(worker->ring, entries, BURST_MAX, NULL);
+
+		if (n == 0) {
+			poll_idle(worker->yield);
+			continue;
+		}
+		rx_cycles = rte_rdtsc() - start;
+		for (uint32_t begin = 0, stop; begin < n; begin = stop) {
+			for (stop = begin; stop < n && !is_mark(entries[stop]); stop++)
+				;
+			if (stop > begin)
+				worker_count(worker, (struct rte_mbuf **)&entries[begin],
+					stop - begin, rx_cycles);
+			rx_cycles = 0;
+			if (stop < n && !obey_mark(worker, entries[stop++]))
+				return;
+		}
+	}
+}
+
+const struct design_ops design_async = {
+	.name = "async",
+	.receive = async_receive,
+	.work = async_work,
+};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/poll.h"
+
+#include <sched.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+
+#include "rx/meta.h"
+
+/*
+ * A device that cannot be silenced is drained for so long; what is still in its queues then is in
+ * its own count and not in ours: `unaccounted`.
+ */
+#define DRAIN_MS 200
+
+void poll_idle(bool yield)
+{
+	if (yield)
+		sched_yield();
+	else
+		rte_pause();
+}
+
+static void enter(struct poller *poller, uint64_t epoch)
+{
+	poller->epoch = epoch;
+	poller->enter(poller->arg, epoch);
+}
+
+/* Cuts a replay's burst where the epoch changes. Marks never go back within a queue. */
+static void take_marked(
+	struct poller *poller, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	for (uint32_t begin = 0, end; begin < n; begin = end) {
+		uint32_t mark = packet_meta(pkts[begin])->epoch;
+
+		end = n;
+		if (packet_meta(pkts[n - 1])->epoch != mark)
+			for (end = begin + 1; packet_meta(pkts[end])->epoch == mark; end++)
+				;
+		if (mark != (uint32_t)poller->epoch)
+			enter(poller, poller->epoch + (uint32_t)(mark - (uint32_t)poller->epoch));
+		poller->take(poller->arg, pkts + begin, end - begin, rx_cycles);
+		rx_cycles = 0; /* they go to the burst's first epoch */
+	}
+}
+
+/* One round over the queues. Returns the packets received. */
+static uint32_t poll_round(struct poller *poller)
+{
+	struct rte_mbuf *pkts[POLL_BURST_MAX];
+	uint32_t received = 0;
+
+	for (uint32_t q = 0; q < poller->nb_queues; q++) {
+		uint64_t start = rte_rdtsc(), rx_cycles;
+		uint16_t n = rte_eth_rx_burst(poller->queues[q].port, poller->queues[q].queue, pkts,
+			(uint16_t)poller->burst);
+
+		if (n == 0)
+			continue;
+		rx_cycles = rte_rdtsc() - start;
+		if (poller->replay)
+			take_marked(poller, pkts, n, rx_cycles);
+		else
+			poller->take(poller->arg, pkts, n, rx_cycles);
+		received += n;
+	}
+	return received;
+}
+
+void poll_until_end(struct poller *poller)
+{
+	uint64_t drain_until = 0;
+
+	for (;;) {
+		/*
+		 * Read before the poll: a round that finds nothing has seen every packet of the
+		 * older epochs. Pairs with the release in epochs_open().
+		 */
+		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(poller->epochs, open);
+
+		if (ended && drain_until == 0)
+			drain_until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * DRAIN_MS;
+		if (!poller->replay && !ended && open > poller->epoch)
+			enter(poller, open);
+		if (poll_round(poller) > 0 &&
+			(!ended || poller->replay || rte_rdtsc() < drain_until))
+			continue;
+		if (ended) {
+			poller->end(poller->arg, open);
+			return;
+		}
+		if (open > poller->epoch)
+			enter(poller, open);
+		poll_idle(poller->yield);
+	}
+}

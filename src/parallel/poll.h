@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The receive loop, once for every design: polls queues, cuts bursts where the epoch changes,
+ * notices epochs that bring no packet, and ends when the last epoch is over and the queues are
+ * empty.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "parallel/epoch.h"
+
+#define POLL_BURST_MAX 512
+
+/* A device's queue. */
+struct poll_queue {
+	uint16_t port, queue;
+};
+
+struct poller {
+	struct epochs *epochs;
+	bool replay; /* packets say their epoch; else they belong to the one that is open */
+	bool yield;  /* an empty round gives the CPU away */
+	uint32_t nb_queues;
+	struct poll_queue queues[CONFIG_LIST_MAX];
+	uint32_t burst; /* packets of one poll, at most POLL_BURST_MAX */
+	uint64_t epoch; /* of the packets that take() gets */
+
+	/* Called by poll_until_end() alone; arg is theirs. */
+	void *arg;
+	/* The next packets belong to `epoch`, which is newer. */
+	void (*enter)(void *arg, uint64_t epoch);
+	/* n packets of one epoch, now the callee's. rx_cycles: what receiving them took. */
+	void (*take)(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
+	/* No packet comes any more; `epoch` is the one after the last. */
+	void (*end)(void *arg, uint64_t epoch);
+};
+
+void poll_until_end(struct poller *poller);
+
+/* What a polling loop does when it found nothing. */
+void poll_idle(bool yield);
