@@ -2,6 +2,7 @@
 #include "parallel/eal.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,11 +128,45 @@ static void add_user_args(struct eal_args *args, const char *text)
 	}
 }
 
+/*
+ * EAL prints a hundred lines of usage on standard output when it does not like an argument. Puts
+ * /dev/null in the place of both outputs and keeps them in saved[]; -1 where that is impossible.
+ */
+static int silence_begin(int saved[2])
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null < 0)
+		return -1;
+	fflush(NULL);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		saved[fd - STDOUT_FILENO] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		dup2(null, fd);
+	}
+	return null;
+}
+
+static void silence_end(int null, const int saved[2])
+{
+	fflush(NULL);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		int old = saved[fd - STDOUT_FILENO];
+
+		if (old < 0) {
+			close(fd); /* as it was */
+			continue;
+		}
+		dup2(old, fd);
+		close(old);
+	}
+	close(null);
+}
+
 bool eal_start(const struct plan *plan, const struct config *config, char *error)
 {
 	struct eal_args args = {0};
 	char *argv[EAL_ARGS_MAX + 1];
-	int result;
+	int result, saved[2], silence;
 
 	add_arg(&args, "sketchtap");
 	add_lcores(&args, plan);
@@ -145,12 +180,16 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	add_user_args(&args, config->eal);
 
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
+	silence = config->verbose ? -1 : silence_begin(saved);
 	result = rte_eal_init(args.n, argv);
+	if (silence >= 0)
+		silence_end(silence, saved);
 	if (result < 0)
 		snprintf(error, EAL_ERROR_MAX,
-			"DPDK does not start: %s; --verbose shows what it says, --no-huge does "
-			"without hugepages",
-			rte_strerror(rte_errno));
+			"DPDK does not start: %s%s%s; --verbose shows what it says%s",
+			rte_strerror(rte_errno), config->eal != NULL ? " with --eal " : "",
+			config->eal != NULL ? config->eal : "",
+			config->no_huge ? "" : ", --no-huge does without hugepages");
 	for (int i = 0; i < args.n; i++)
 		free(args.text[i]);
 	return result >= 0;

@@ -152,15 +152,14 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 
 	m->config = config;
 	m->ops = sketch_find(config->sketch);
-	/* More than twice as many as can pass the threshold, and eight times the top: candidates
-	 * compete for the places of a bucket, and the heaviest must always win. */
+	/* Candidates compete for the places of a bucket, and the heaviest must always win. */
 	if (config->threshold > 0 && (wanted == 0 || 1 / config->threshold < wanted))
 		wanted = (uint32_t)(1 / config->threshold) + 1;
 	m->params = (struct sketch_params){
 		.depth = config->depth,
 		.width = config->width,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
-		.candidates = wanted < 512 ? 4096 : 8 * wanted,
+		.candidates = wanted <= 200 ? 0 : 10 * wanted, /* 0: the sketch's default */
 		.seed = run_config->seed,
 		.atomic = run_config->atomic,
 	};

@@ -355,9 +355,18 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 	return result;
 }
 
+/* A part's buckets hold an eighth of its candidates without one overflowing but once in 10^7. */
+#define DISTINCT_LISTED_SHARE 8
+
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 {
-	*exact = merger->all_complete;
+	/*
+	 * Parts list all their keys the longer the more of them share the stream. The number must
+	 * not depend on how many there are, so it is the list's own only far below what one part
+	 * alone would hold, too.
+	 */
+	*exact = merger->all_complete &&
+		 merger->nb_flows <= merger->total->params.candidates / DISTINCT_LISTED_SHARE;
 	return *exact ? merger->nb_flows : hyperloglog_estimate(&merger->distinct);
 }
 

@@ -56,7 +56,7 @@ uint64_t merger_ceiling(const struct merger *merger, uint32_t i);
 /* Asks every part about flow i. */
 struct merge_flow merger_flow(const struct merger *merger, uint32_t i);
 
-/* *exact says whether every key was listed, so that the number is no estimate. */
+/* *exact says whether the keys are few and were all listed, so that the number is no estimate. */
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact);
 
 enum sketch_metric merger_metric(const struct merger *merger);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The epoch hand-over of parallel/epoch.h, checked exhaustively: WORKERS workers, EPOCHS epochs, every
+ * interleaving of single loads and stores (sequentially consistent ones; which orders make them
+ * so is said beside each atomic in epoch.c).
+ *
+ * Claims: nobody touches a generation while another does; every epoch's sum is exactly what was fed in
+ * it; nobody waits for ever (the verifier finds invalid end states).
+ */
+
+#ifndef WORKERS
+#define WORKERS 2
+#endif
+#define EPOCHS 4
+#define AHEAD  2 /* EPOCH_AHEAD, small so that the feeder has to wait too */
+#define NEVER  255
+
+byte open = 0, end_at = NEVER, ready = 2;
+byte at[WORKERS];
+
+/* Generation g of worker w is counted[w * 2 + g]; busy says who is in it. */
+byte counted[WORKERS * 2];
+bit busy[WORKERS * 2];
+byte fed[EPOCHS];
+
+chan ring[WORKERS] = [1] of { byte };
+
+proctype feeder()
+{
+	byte epoch = 0, w;
+
+	do
+	:: epoch < EPOCHS ->
+		(epoch < AHEAD || ready >= epoch - AHEAD + 3); /* epochs_may_open() */
+		open = epoch;
+		/* One packet or none to each worker: queues stay silent for whole epochs. */
+		w = 0;
+		do
+		:: w < WORKERS ->
+			if
+			:: atomic { fed[epoch] = fed[epoch] + 1; ring[w] ! epoch }
+			:: skip
+			fi;
+			w++
+		:: else -> break
+		od;
+		epoch++
+	:: else -> break
+	od;
+	end_at = EPOCHS;
+	open = EPOCHS
+}
+
+inline enter(w, new)
+{
+	epoch = new;
+	at[w] = epoch;
+	(epoch < ready)
+}
+
+proctype worker(byte w)
+{
+	byte epoch = 0, seen, seen_end, mark;
+
+	do
+	:: true ->
+		seen = open;
+		seen_end = end_at;
+		if
+		:: atomic { nempty(ring[w]) -> ring[w] ? mark };
+			if
+			:: mark != epoch -> enter(w, mark)
+			:: else
+			fi;
+			atomic {
+				assert(!busy[w * 2 + epoch % 2]);
+				busy[w * 2 + epoch % 2] = 1
+			};
+			counted[w * 2 + epoch % 2] = counted[w * 2 + epoch % 2] + 1;
+			busy[w * 2 + epoch % 2] = 0
+		:: empty(ring[w]) && seen == seen_end -> at[w] = seen; break
+		:: empty(ring[w]) && seen != seen_end && seen > epoch -> enter(w, seen)
+		:: empty(ring[w]) && seen != seen_end && seen <= epoch /* and round again, when it may matter */
+			-> (open != seen || nempty(ring[w]))
+		fi
+	od
+}
+
+proctype reporter()
+{
+	byte epoch = 0, w, sum;
+
+	do
+	:: epoch < EPOCHS ->
+		w = 0;
+		do
+		:: w < WORKERS -> (at[w] > epoch); w++ /* epochs_is_closed() */
+		:: else -> break
+		od;
+		sum = 0;
+		w = 0;
+		do
+		:: w < WORKERS ->
+			atomic {
+				assert(!busy[w * 2 + epoch % 2]);
+				busy[w * 2 + epoch % 2] = 1
+			};
+			sum = sum + counted[w * 2 + epoch % 2];
+			counted[w * 2 + epoch % 2] = 0;
+			busy[w * 2 + epoch % 2] = 0;
+			w++
+		:: else -> break
+		od;
+		assert(sum == fed[epoch]);
+		epoch++;
+		ready = epoch + 2
+	:: else -> break
+	od
+}
+
+init {
+	byte w = 0;
+
+	atomic {
+		run feeder();
+		run reporter();
+		do
+		:: w < WORKERS -> run worker(w); w++
+		:: else -> break
+		od
+	}
+}
