@@ -335,7 +335,7 @@ static void test_small_epoch_is_exact(void **state)
 		uint32_t keys = 0;
 		struct epoch epoch;
 
-		open_epoch(&epoch, (struct sketch_params){.width = 16, .metric = metric}, 1000);
+		open_epoch(&epoch, (struct sketch_params){.width = 16, .metric = metric}, 200);
 		feed(&epoch, 20000, BY_PACKET);
 		collect(&epoch);
 		all = rank(&epoch, 0, 0);
@@ -355,6 +355,30 @@ static void test_small_epoch_is_exact(void **state)
 		free(all.rows);
 		close_epoch(&epoch);
 	}
+}
+
+/*
+ * Every part lists all of a thousand keys, but one part alone might not: an exact number would say
+ * how many parts there are.
+ */
+static void test_distinct_keys_do_not_tell_the_parts(void **state)
+{
+	struct report_measurement all;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){0}, 1000);
+	feed(&epoch, 20000, BY_PACKET);
+	collect(&epoch);
+	all = rank(&epoch, 0, 0);
+	for (uint32_t p = 0; p < PARTS; p++)
+		assert_true(count_min_ops.lists_all_keys(epoch.part[p]));
+	assert_false(all.distinct_exact);
+	for (uint32_t p = 1; p < PARTS; p++)
+		hyperloglog_merge(epoch.distinct[0], epoch.distinct[p]);
+	assert_int_equal(all.distinct_keys, hyperloglog_estimate(epoch.distinct[0]));
+	free(all.rows);
+	close_epoch(&epoch);
 }
 
 static void test_distinct_keys_are_estimated(void **state)
@@ -553,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_lazy_is_exact),
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_small_epoch_is_exact),
+		cmocka_unit_test(test_distinct_keys_do_not_tell_the_parts),
 		cmocka_unit_test(test_distinct_keys_are_estimated),
 		cmocka_unit_test(test_loss_widens),
 		cmocka_unit_test(test_saturation),
