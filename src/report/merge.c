@@ -26,6 +26,7 @@ struct flow {
 };
 
 struct merger {
+	struct sketch_params params; /* of the parts */
 	struct sketch *total;
 	struct hyperloglog distinct;
 	struct merge_input input;
@@ -366,7 +367,7 @@ uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 	 * alone would hold, too.
 	 */
 	*exact = merger->all_complete &&
-		 merger->nb_flows <= merger->total->params.candidates / DISTINCT_LISTED_SHARE;
+		 merger->nb_flows <= merger->params.candidates / DISTINCT_LISTED_SHARE;
 	return *exact ? merger->nb_flows : hyperloglog_estimate(&merger->distinct);
 }
 
@@ -378,6 +379,7 @@ struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_p
 	if (merger == NULL)
 		return NULL;
 	memset(merger, 0, sizeof(*merger));
+	merger->params = *params;
 	total_params.candidates = 1; /* the parts have them */
 	merger->total = ops->create(&total_params);
 	if (merger->total == NULL) {
