@@ -232,7 +232,7 @@ const struct option_row options[] = {
 		MEASUREMENT(sketch),
 		.commands = RUN,
 		.default_text = "count-min",
-		.help = "What counts: count-min (cms).",
+		.help = "What counts: count-min (cms) or simple-hash (sht).",
 	},
 	{
 		.name = "key",
@@ -264,7 +264,7 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.min = 1,
 		.max = 128,
-		.default_note = "the sketch's own; 4 for count-min",
+		.default_note = "the sketch's own; 4 for count-min, 1 for simple-hash",
 		.help = "Rows of the sketch.",
 	},
 	{
@@ -278,7 +278,7 @@ const struct option_row options[] = {
 		.min = 2,
 		.max = UINT64_C(1) << 32,
 		.power_of_two = true,
-		.default_note = "the sketch's own; 262144 for count-min",
+		.default_note = "the sketch's own; 262144 for count-min, 262144 for simple-hash",
 		.help = "Counters of each row, a power of two. Depth times log2(width) is at "
 			"most 128.",
 	},

@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "sketch/count_min.h"
+#include "sketch/simple_hash.h"
 #include "sketch/sketch.h"
 
 #define ALIGNMENT 64
 
 const struct sketch_ops *const sketches[] = {
 	&count_min_ops,
+	&simple_hash_ops,
 	NULL,
 };
 

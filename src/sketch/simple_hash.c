@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * One block of memory: struct simple_hash, the pairs of buckets, the IPv6 keys.
+ *
+ * How threads share an instance. A packet changes up to six numbers of a line that only make sense
+ * together (a key, its two counts, what came before, the rest): with a compare-and-swap for each
+ * number, as in the paper's Algorithm 4, a count could land on a key that has just moved in. So the
+ * paper's Algorithm 5 is applied to the pair. The thread whose compare-and-swap sets REST_OWNED has
+ * won: it changes the pair and publishes all of it by storing the new rest without the bit; others
+ * wait. That is also one atomic operation per packet where Algorithm 4 takes two. Nothing is left
+ * that fetch-and-add could do: ATOMIC_ADD is ATOMIC_CAS here.
+ *
+ * Linearization: the update of a packet takes effect when rest is stored. Setting REST_OWNED is an
+ * acquire that reads from such a release, so the owners of a pair follow each other in one order
+ * and each sees all that the one before it wrote; no key is ever read torn. A thread's packets take
+ * effect in their order, and pairs have nothing in common. Whatever the interleaving, the state is
+ * therefore what one thread would have left to which the packets came in some order, and (a) to (c)
+ * of simple_hash.h ask for nothing else. Which order it was decides which keys are stored.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+#include "base/hash.h"
+#include "sketch/row_index.h"
+#include "sketch/simple_hash.h"
+
+#define DEFAULT_WIDTH  (UINT64_C(1) << 18)
+#define WIDTH_BITS_MIN 4
+#define WIDTH_BITS_MAX 32
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static struct simple_hash *simple_hash_of(struct sketch *sketch)
+{
+	return (struct simple_hash *)sketch;
+}
+
+static const struct simple_hash *simple_hash_of_const(const struct sketch *sketch)
+{
+	return (const struct simple_hash *)sketch;
+}
+
+static uint32_t log2_of(uint64_t power)
+{
+	return (uint32_t)__builtin_ctzll(power);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t nb_pairs(const struct sketch_params *params)
+{
+	return params->width / BUCKET_WAYS;
+}
+
+static const char *check(struct sketch_params *params)
+{
+	if (params->depth == 0)
+		params->depth = 1;
+	if (params->width == 0)
+		params->width = DEFAULT_WIDTH;
+
+	if (params->depth != 1)
+		return "depth is 1: a simple hash table has one row";
+	if ((params->width & (params->width - 1)) != 0 ||
+		params->width < UINT64_C(1) << WIDTH_BITS_MIN ||
+		params->width > UINT64_C(1) << WIDTH_BITS_MAX)
+		return "width is a power of two, 16 to 4294967296";
+	return NULL;
+}
+
+static size_t memory(const struct sketch_params *params)
+{
+	return sizeof(struct simple_hash) + nb_pairs(params) * sizeof(struct bucket_pair) +
+	       params->width * sizeof(struct key6);
+}
+
+static uint64_t width_for(const struct sketch_params *params, size_t size)
+{
+	struct sketch_params trial = *params;
+
+	for (uint32_t bits = WIDTH_BITS_MAX; bits >= WIDTH_BITS_MIN; bits--) {
+		trial.width = UINT64_C(1) << bits;
+		if (check(&trial) == NULL && memory(&trial) <= size)
+			return trial.width;
+	}
+	return 0;
+}
+
+static struct sketch *create(const struct sketch_params *params)
+{
+	struct simple_hash *table = params->allocator.alloc(memory(params), params->allocator.arg);
+
+	if (table == NULL)
+		return NULL;
+	table->sketch.ops = &simple_hash_ops;
+	table->sketch.params = *params;
+	table->bits = log2_of(nb_pairs(params));
+	table->pairs = (struct bucket_pair *)(table + 1);
+	table->key6 = (struct key6 *)(table->pairs + nb_pairs(params));
+	return &table->sketch;
+}
+
+static void destroy(struct sketch *sketch)
+{
+	struct sketch_params params = sketch->params;
+
+	params.allocator.free(sketch, memory(&params), params.allocator.arg);
+}
+
+/* IPv6 keys may stay: no bucket says any more that it has one. */
+static void reset(struct sketch *sketch)
+{
+	struct simple_hash *table = simple_hash_of(sketch);
+
+	memset(table->pairs, 0, nb_pairs(&sketch->params) * sizeof(*table->pairs));
+}
+
+/*
+ * ---- One packet
+ */
+
+static inline struct bucket_pair *pair_at(
+	struct bucket_pair *pairs, uint32_t bits, const struct key_hash *hash)
+{
+	return pairs + row_index(hash, 0, ROW_LANE_BITS, bits);
+}
+
+static inline bool same_hash(const struct key_hash *a, const struct key_hash *b)
+{
+	return ((a->lo ^ b->lo) | (a->hi ^ b->hi)) == 0;
+}
+
+/* Bit 2 * way is set where the pair has this hash. */
+static ALWAYS_INLINE uint32_t match_ways(
+	const struct bucket_pair *pair, const struct key_hash *hash)
+{
+#ifdef __AVX2__
+	__m256i want =
+		_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)hash));
+	__m256i have = _mm256_load_si256((const __m256i *)(const void *)pair->hash);
+	uint32_t halves =
+		(uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(have, want)));
+
+	return halves & halves >> 1 & 5;
+#else
+	return (uint32_t)same_hash(&pair->hash[0], hash) | (uint32_t)same_hash(&pair->hash[1], hash)
+								   << 2;
+#endif
+}
+
+static ALWAYS_INLINE uint64_t since_of(
+	const struct bucket_pair *pair, uint32_t way, enum sketch_metric metric)
+{
+	return metric == SKETCH_PACKETS ? pair->packets[way] : bucket_bytes(pair, way);
+}
+
+static ALWAYS_INLINE uint64_t upper_of(
+	const struct bucket_pair *pair, uint32_t way, enum sketch_metric metric)
+{
+	return since_of(pair, way, metric) + pair->before[way];
+}
+
+static inline void set_bytes(struct bucket_pair *pair, uint32_t way, uint64_t bytes, bool v6)
+{
+	pair->bytes_low[way] = (uint32_t)bytes;
+	pair->bytes_high[way] = (uint16_t)(bytes >> 32 | (v6 ? BUCKET_IPV6 : 0));
+}
+
+/* bytes_low has overflown. */
+static __attribute__((noinline)) void carry_bytes(struct bucket_pair *pair, uint32_t way)
+{
+	if (bucket_bytes(pair, way) >> 32 == BUCKET_BYTES_MAX >> 32)
+		pair->bytes_low[way] = UINT32_MAX;
+	else
+		pair->bytes_high[way]++;
+}
+
+/* A packet of the key that is stored there. */
+static ALWAYS_INLINE void add_packet(struct bucket_pair *pair, uint32_t way, uint32_t wire_len)
+{
+	uint32_t bytes_low = pair->bytes_low[way] + wire_len;
+
+	pair->packets[way] += pair->packets[way] < UINT32_MAX;
+	pair->bytes_low[way] = bytes_low;
+	if (__builtin_expect(bytes_low < wire_len, 0))
+		carry_bytes(pair, way);
+}
+
+/* Packet i's key takes the bucket. */
+static ALWAYS_INLINE void store_key(const struct simple_hash *table, struct bucket_pair *pair,
+	uint32_t way, const struct key_burst *burst, uint32_t i, uint32_t before)
+{
+	bool v6 = burst->v6 >> i & 1;
+
+	pair->hash[way] = burst->hash[i];
+	pair->packets[way] = 1;
+	pair->before[way] = before;
+	set_bytes(pair, way, burst->wire_len[i], v6);
+	if (v6)
+		table->key6[(pair - table->pairs) * BUCKET_WAYS + way] = burst->key6[i];
+}
+
+/* Counts packet i in its pair. Returns the pair's rest after it. */
+static ALWAYS_INLINE uint32_t count_packet(const struct simple_hash *table,
+	struct bucket_pair *pair, uint32_t rest, const struct key_burst *burst, uint32_t i,
+	const enum sketch_metric metric)
+{
+	uint32_t wire_len = burst->wire_len[i], match = match_ways(pair, &burst->hash[i]);
+	uint64_t upper0, upper1, smaller, newcomer;
+
+	if (match != 0) {
+		add_packet(pair, match >> 2, wire_len);
+		return rest;
+	}
+	upper0 = upper_of(pair, 0, metric);
+	upper1 = upper_of(pair, 1, metric);
+	smaller = least(upper0, upper1);
+	newcomer = (uint64_t)rest + (metric == SKETCH_PACKETS ? 1 : wire_len);
+	if (newcomer > smaller) {
+		store_key(table, pair, upper1 < upper0, burst, i, rest);
+		return (uint32_t)least(smaller, REST_MAX);
+	}
+	return (uint32_t)least(newcomer, REST_MAX);
+}
+
+/*
+ * ---- A burst
+ */
+
+enum policy {
+	POLICY_ALONE, /* nobody else updates meanwhile */
+	POLICY_CAS,
+};
+
+/* Returns the rest of a pair that nobody else changes until release_pair(). */
+static ALWAYS_INLINE uint32_t acquire_pair(struct bucket_pair *pair, const enum policy policy)
+{
+	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
+	uint32_t spins = 0;
+
+	if (policy == POLICY_ALONE)
+		return rest;
+	for (;;) {
+		while (rest & REST_OWNED) {
+			spin_wait(&spins);
+			rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
+		}
+		/* Acquire: pairs with the release in release_pair(). */
+		if (atomic_compare_exchange_weak_explicit(&pair->rest, &rest, rest | REST_OWNED,
+			    memory_order_acquire, memory_order_relaxed))
+			return rest;
+	}
+}
+
+static ALWAYS_INLINE void release_pair(
+	struct bucket_pair *pair, uint32_t rest, const enum policy policy)
+{
+	/* Release: pairs with the acquire in acquire_pair(). */
+	atomic_store_explicit(&pair->rest, rest,
+		policy == POLICY_ALONE ? memory_order_relaxed : memory_order_release);
+}
+
+/* All lines of the burst are asked for before the first is used. */
+static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
+	const struct key_burst *burst, const enum sketch_metric metric, const enum policy policy)
+{
+	struct bucket_pair *const pairs = table->pairs;
+	const uint32_t bits = table->bits, n = burst->n;
+
+	for (uint32_t i = 0; i < n; i++)
+		__builtin_prefetch(pair_at(pairs, bits, &burst->hash[i]), 1);
+	for (uint32_t i = 0; i < n; i++) {
+		struct bucket_pair *pair = pair_at(pairs, bits, &burst->hash[i]);
+		uint32_t rest = acquire_pair(pair, policy);
+
+		rest = count_packet(table, pair, rest, burst, i, metric);
+		release_pair(pair, rest, policy);
+	}
+}
+
+static ALWAYS_INLINE void count_metric(
+	const struct simple_hash *table, const struct key_burst *burst, const enum policy policy)
+{
+	if (table->sketch.params.metric == SKETCH_PACKETS)
+		count_burst(table, burst, SKETCH_PACKETS, policy);
+	else
+		count_burst(table, burst, SKETCH_BYTES, policy);
+}
+
+static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE);
+}
+
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct simple_hash *table = simple_hash_of(sketch);
+
+	if (sketch->params.atomic != ATOMIC_LOCK) {
+		count_metric(table, burst, POLICY_CAS);
+		return;
+	}
+	spinlock_lock(&table->lock);
+	count_metric(table, burst, POLICY_ALONE);
+	spinlock_unlock(&table->lock);
+}
+
+/*
+ * ---- What the table knows. Nobody updates it meanwhile.
+ */
+
+static uint32_t rest_of(const struct bucket_pair *pair)
+{
+	return atomic_load_explicit(&pair->rest, memory_order_relaxed);
+}
+
+static bool is_saturated(const struct bucket_pair *pair, uint32_t way)
+{
+	return pair->packets[way] == UINT32_MAX || bucket_bytes(pair, way) == BUCKET_BYTES_MAX ||
+	       pair->before[way] == REST_MAX;
+}
+
+static bool holds(const struct bucket_pair *pair, uint32_t way, const struct key_hash *hash)
+{
+	return pair->packets[way] != 0 && same_hash(&pair->hash[way], hash);
+}
+
+/* Of a saturated bucket the value is what was counted, and of a saturated rest it is 0. */
+static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
+{
+	const struct simple_hash *table = simple_hash_of_const(sketch);
+	const struct bucket_pair *pair = pair_at(table->pairs, table->bits, hash);
+	enum sketch_metric metric = sketch->params.metric;
+	uint32_t rest = rest_of(pair);
+
+	for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
+		if (!holds(pair, way, hash))
+			continue;
+		if (is_saturated(pair, way))
+			return (struct sketch_estimate){since_of(pair, way, metric), true};
+		return (struct sketch_estimate){upper_of(pair, way, metric), false};
+	}
+	if (rest == REST_MAX)
+		return (struct sketch_estimate){0, true};
+	return (struct sketch_estimate){rest, false};
+}
+
+static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	const struct simple_hash *table = simple_hash_of_const(sketch);
+	struct hash_key hash_key;
+
+	hash_key_init(&hash_key, sketch->params.seed);
+	for (uint64_t b = 0; b < sketch->params.width; b++) {
+		const struct bucket_pair *pair = table->pairs + b / BUCKET_WAYS;
+		uint32_t way = b % BUCKET_WAYS;
+		struct sketch_candidate candidate = {
+			.hash = pair->hash[way],
+			.packets = pair->packets[way],
+			.bytes = bucket_bytes(pair, way),
+			.before = is_saturated(pair, way) ? UINT64_MAX : pair->before[way],
+		};
+
+		if (candidate.packets == 0)
+			continue;
+		if (pair->bytes_high[way] & BUCKET_IPV6) {
+			candidate.key.family = KEY_IPV6;
+			candidate.key.v6 = table->key6[b];
+		} else {
+			candidate.key.family = KEY_IPV4;
+			candidate.key.v4 = hash_invert4(&hash_key, &candidate.hash);
+		}
+		emit(&candidate, arg);
+	}
+}
+
+static bool lists_all_keys(const struct sketch *sketch)
+{
+	const struct simple_hash *table = simple_hash_of_const(sketch);
+
+	for (uint64_t p = 0; p < nb_pairs(&sketch->params); p++)
+		if (rest_of(&table->pairs[p]) != 0)
+			return false;
+	return true;
+}
+
+/* Nobody is over-estimated by more than a before or a rest, and a rest is not below a before. */
+static uint64_t error_bound(const struct sketch *sketch, uint64_t keys, double confidence)
+{
+	const struct simple_hash *table = simple_hash_of_const(sketch);
+	uint32_t largest = 0;
+
+	(void)keys;
+	(void)confidence; /* it always holds */
+	for (uint64_t p = 0; p < nb_pairs(&sketch->params); p++)
+		if (rest_of(&table->pairs[p]) > largest)
+			largest = rest_of(&table->pairs[p]);
+	return largest == REST_MAX ? UINT64_MAX : largest;
+}
+
+/*
+ * ---- Merging
+ *
+ * Agarwal et al., "Mergeable summaries" (2012): a key's upper in the union is the sum of its uppers
+ * in the two, where one that does not store it gives its rest. Of up to four keys the two largest
+ * stay and the third is the new rest.
+ */
+
+static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
+{
+	return holds(pair, 0, hash) || holds(pair, 1, hash);
+}
+
+/* A key of either pair, as the union has it. */
+struct contender {
+	struct key_hash hash;
+	struct key6 key6;
+	bool v6;
+	uint64_t packets, bytes, before;
+};
+
+struct contenders {
+	struct contender keys[2 * BUCKET_WAYS];
+	uint32_t nb_keys;
+};
+
+/* Its place among the contenders, a new one where the hash is new. */
+static struct contender *contender_of(struct contenders *all, const struct key_hash *hash)
+{
+	struct contender *key = all->keys;
+
+	while (key < all->keys + all->nb_keys && !same_hash(&key->hash, hash))
+		key++;
+	if (key == all->keys + all->nb_keys) {
+		*key = (struct contender){.hash = *hash};
+		all->nb_keys++;
+	}
+	return key;
+}
+
+/* Adds what pair p knows: of what it stores that, of what `other` alone stores its rest. */
+static void contend(struct contenders *all, const struct simple_hash *table,
+	const struct simple_hash *other, uint64_t p)
+{
+	const struct bucket_pair *pair = &table->pairs[p];
+
+	for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
+		struct contender *key;
+
+		if (pair->packets[way] == 0)
+			continue;
+		key = contender_of(all, &pair->hash[way]);
+		key->packets += pair->packets[way];
+		key->bytes += bucket_bytes(pair, way);
+		key->before += pair->before[way];
+		key->v6 = (pair->bytes_high[way] & BUCKET_IPV6) != 0;
+		if (key->v6)
+			key->key6 = table->key6[p * BUCKET_WAYS + way];
+		if (!stores(&other->pairs[p], &pair->hash[way]))
+			key->before += rest_of(&other->pairs[p]);
+	}
+}
+
+static uint64_t contender_upper(const struct contender *key, enum sketch_metric metric)
+{
+	return (metric == SKETCH_PACKETS ? key->packets : key->bytes) + key->before;
+}
+
+/* By falling upper; those that are equal stay in their order. */
+static void sort_contenders(struct contenders *all, enum sketch_metric metric)
+{
+	for (uint32_t i = 1; i < all->nb_keys; i++) {
+		struct contender key = all->keys[i];
+		uint32_t at = i;
+
+		for (; at > 0 &&
+			contender_upper(&all->keys[at - 1], metric) < contender_upper(&key, metric);
+			at--)
+			all->keys[at] = all->keys[at - 1];
+		all->keys[at] = key;
+	}
+}
+
+static void store_contender(
+	struct simple_hash *table, uint64_t p, uint32_t way, const struct contender *key)
+{
+	struct bucket_pair *pair = &table->pairs[p];
+
+	pair->hash[way] = key->hash;
+	pair->packets[way] = (uint32_t)least(key->packets, UINT32_MAX);
+	pair->before[way] = (uint32_t)least(key->before, REST_MAX);
+	set_bytes(pair, way, least(key->bytes, BUCKET_BYTES_MAX), key->v6);
+	if (key->v6)
+		table->key6[p * BUCKET_WAYS + way] = key->key6;
+}
+
+static void merge_pair(struct simple_hash *to, const struct simple_hash *from, uint64_t p)
+{
+	enum sketch_metric metric = to->sketch.params.metric;
+	uint64_t rest = (uint64_t)rest_of(&to->pairs[p]) + rest_of(&from->pairs[p]);
+	struct contenders all = {0};
+
+	contend(&all, to, from, p);
+	contend(&all, from, to, p);
+	sort_contenders(&all, metric);
+	for (uint32_t way = 0; way < BUCKET_WAYS; way++)
+		store_contender(to, p, way, &all.keys[way]);
+	if (all.nb_keys > BUCKET_WAYS)
+		rest = contender_upper(&all.keys[BUCKET_WAYS], metric);
+	atomic_store_explicit(
+		&to->pairs[p].rest, (uint32_t)least(rest, REST_MAX), memory_order_relaxed);
+}
+
+static int merge(struct sketch *dst, const struct sketch *src)
+{
+	struct simple_hash *to = simple_hash_of(dst);
+	const struct simple_hash *from = simple_hash_of_const(src);
+
+	if (dst == src || dst->ops != src->ops || dst->params.width != src->params.width ||
+		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
+		return -EINVAL;
+	for (uint64_t p = 0; p < nb_pairs(&dst->params); p++)
+		if (from->pairs[p].packets[0] != 0 || from->pairs[p].packets[1] != 0)
+			merge_pair(to, from, p);
+	return 0;
+}
+
+const struct sketch_ops simple_hash_ops = {
+	.name = "simple-hash",
+	.alias = "sht",
+	.caps = SKETCH_MERGEABLE,
+	.default_depth = 1,
+	.default_width = DEFAULT_WIDTH,
+	.check = check,
+	.memory = memory,
+	.width_for = width_for,
+	.create = create,
+	.destroy = destroy,
+	.reset = reset,
+	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.query = query,
+	.merge = merge,
+	.candidates = candidates,
+	.lists_all_keys = lists_all_keys,
+	.error_bound = error_bound,
+};
