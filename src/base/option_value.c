@@ -89,7 +89,8 @@ static bool set_count(const struct assignment *a)
 {
 	const struct option_row *row = a->row;
 	uint64_t value;
-	const char *why = units_count(a->text, &value);
+	const char *why =
+		row->power_of_two ? units_entries(a->text, &value) : units_count(a->text, &value);
 
 	if (why != NULL)
 		return refuse(a, "%s", why);

@@ -37,7 +37,7 @@ const char *const option_group_names[OPTION_GROUP_COUNT] = {
 };
 
 const char *const option_unit_lines[] = {
-	"N         5, 64K, 5M, 1G (powers of 1000)",
+	"N         5, 64K, 5M, 1G (powers of 1000; of 1024 where it is a power of two)",
 	"SIZE      4096, 4KB, 4MB, 1GB (bytes, powers of 1024)",
 	"TIME      10us, 500ms, 1s, 5m, 1h, 1d",
 	"RATE      500kpps, 2Mpps (packets per second)",

@@ -29,6 +29,14 @@ static const struct unit count_units[] = {
 	{NULL, 0},
 };
 
+static const struct unit entries_units[] = {
+	{"", 1},
+	{"K", UINT64_C(1) << 10},
+	{"M", UINT64_C(1) << 20},
+	{"G", UINT64_C(1) << 30},
+	{NULL, 0},
+};
+
 static const struct unit size_units[] = {
 	{"", 1},
 	{"B", 1},
@@ -148,6 +156,11 @@ static const char *read_scaled(
 const char *units_count(const char *text, uint64_t *value)
 {
 	return read_scaled(text, count_units, "is not a count; write 5, 64K, 5M or 1G", value);
+}
+
+const char *units_entries(const char *text, uint64_t *value)
+{
+	return read_scaled(text, entries_units, "is not a number; write 1024, 64K or 1M", value);
 }
 
 const char *units_size(const char *text, uint64_t *bytes)

@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 const char *units_count(const char *text, uint64_t *value); /* 5, 64K, 5M, 1G: powers of 1000 */
+/* Of a table: 1024, 64K, 1M: powers of 1024, as tables are powers of two. */
+const char *units_entries(const char *text, uint64_t *value);
 const char *units_size(
 	const char *text, uint64_t *bytes); /* 4096, 4KB, 4MB, 1GB, 1TB: powers of 1024 */
 const char *units_time(const char *text, uint64_t *ns);  /* 0, 10ns, 5us, 500ms, 1s, 5m, 1h, 1d */

@@ -77,6 +77,23 @@ static const char *const nonsense[] = {
 	"99999999999999999999999999999999999999999999999999999999999999999999",
 };
 
+static void entries_read_powers_of_1024(void **state)
+{
+	static const struct worth rows[] = {
+		{"1024", 1024},
+		{"64K", 65536},
+		{"256K", 262144},
+		{"2M", 2097152},
+		{"4G", UINT64_C(1) << 32},
+	};
+	static const char *const refused[] = {"64KB", "64k", "1T", "17179869184G"};
+
+	(void)state;
+	assert_worth(units_entries, ROWS(rows));
+	assert_refused(units_entries, ROWS(refused));
+	assert_refused(units_entries, ROWS(nonsense));
+}
+
 static void count_reads_powers_of_1000(void **state)
 {
 	static const struct worth rows[] = {
@@ -264,6 +281,7 @@ static void decimals_are_exact(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_read_powers_of_1024),
 		cmocka_unit_test(count_reads_powers_of_1000),
 		cmocka_unit_test(size_reads_powers_of_1024),
 		cmocka_unit_test(time_needs_a_unit),
