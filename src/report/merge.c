@@ -70,6 +70,15 @@ static void bit_set(uint64_t *bits, uint32_t i)
 	bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
+/*
+ * By bits that no sketch orders its candidates by: what comes in the order of its slots makes one
+ * long run of them.
+ */
+static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
+{
+	return (uint32_t)(hash->lo >> 32) & (nb_slots - 1);
+}
+
 /* Doubles the room for flows, and files them anew. */
 static bool grow(struct merger *merger)
 {
@@ -86,7 +95,7 @@ static bool grow(struct merger *merger)
 	if (merger->nb_flows > 0)
 		memcpy(flows, merger->flows, merger->nb_flows * sizeof(*flows));
 	for (uint32_t i = 0; i < merger->nb_flows; i++) {
-		uint32_t slot = (uint32_t)flows[i].hash.lo & (nb_slots - 1);
+		uint32_t slot = first_slot(&flows[i].hash, nb_slots);
 
 		while (slots[slot] != 0)
 			slot = (slot + 1) & (nb_slots - 1);
@@ -114,7 +123,7 @@ static struct flow *flow_of(struct merger *merger, const struct sketch_candidate
 
 	if (merger->nb_flows == merger->max_flows && !grow(merger))
 		return NULL;
-	slot = (uint32_t)candidate->hash.lo & (merger->nb_slots - 1);
+	slot = first_slot(&candidate->hash, merger->nb_slots);
 	while (merger->slots[slot] != 0) {
 		struct flow *flow = &merger->flows[merger->slots[slot] - 1];
 
