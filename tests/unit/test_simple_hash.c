@@ -441,6 +441,31 @@ static void test_collision(void **state)
 	simple_hash_ops.destroy(sketch);
 }
 
+/* Two keys whose hashes share a half are two keys. */
+static void test_whole_hash_tells_keys_apart(void **state)
+{
+	static const struct key_hash hashes[][2] = {
+		{{3, 8}, {3, 9}},
+		{{3, 8}, {3 + 8 * 1024, 8}},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sketch *sketch = make((struct sketch_params){.width = 16});
+		struct key_burst burst = {0};
+		struct key key = zipf_key(0);
+
+		burst_append(&burst, &key, &hashes[i][0], 100);
+		burst_append(&burst, &key, &hashes[i][0], 100);
+		burst_append(&burst, &key, &hashes[i][1], 100);
+		update(sketch, &burst);
+		assert_int_equal(pair_of(sketch, &hashes[i][0]), pair_of(sketch, &hashes[i][1]));
+		assert_int_equal(simple_hash_ops.query(sketch, &hashes[i][0]).value, 2);
+		assert_int_equal(simple_hash_ops.query(sketch, &hashes[i][1]).value, 1);
+		simple_hash_ops.destroy(sketch);
+	}
+}
+
 static void test_lists_all_keys_while_none_was_turned_away(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.width = 4096, .seed = 4});
@@ -1010,10 +1035,12 @@ static void check_saturated_merge(enum sketch_metric metric)
 	a.pair->bytes_low[0] = b.pair->bytes_low[0] = UINT32_MAX;
 	a.pair->bytes_high[0] |= BUCKET_BYTES_MAX >> 32;
 	b.pair->bytes_high[0] |= BUCKET_BYTES_MAX >> 32;
+	a.pair->before[0] = b.pair->before[0] = UINT32_C(1) << 30;
 	a.pair->rest = b.pair->rest = REST_MAX - 5;
 	assert_int_equal(simple_hash_ops.merge(a.sketch, b.sketch), 0);
 	assert_int_equal(a.pair->packets[0], UINT32_MAX);
 	assert_int_equal(bucket_bytes(a.pair, 0), BUCKET_BYTES_MAX);
+	assert_int_equal(a.pair->before[0], REST_MAX);
 	assert_int_equal(a.pair->rest, REST_MAX);
 	assert_true(ask(&a, 0).saturated);
 	assert_true(ask(&a, 1).saturated);
@@ -1042,6 +1069,7 @@ int main(void)
 		cmocka_unit_test(test_rule),
 		cmocka_unit_test(test_bounds_hold),
 		cmocka_unit_test(test_collision),
+		cmocka_unit_test(test_whole_hash_tells_keys_apart),
 		cmocka_unit_test(test_lists_all_keys_while_none_was_turned_away),
 		cmocka_unit_test(test_top_100),
 		cmocka_unit_test(test_burst_borders_do_not_matter),
