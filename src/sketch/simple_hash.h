@@ -2,47 +2,41 @@
 #pragma once
 
 /*
- * The simple hash table: one row of buckets, a key and its counts in each. Inside of the sketch,
- * for its own file and its tests. Everybody else uses sketch.h.
+ * The simple hash table: one row of buckets, each with a key and what was counted of it. This is
+ * the inside of it, for its own file and its tests; everybody else uses sketch.h.
  *
- * Two buckets share a cache line, and a key may be stored in either: one line is touched per
- * packet, and it takes three heavy keys in one line, not two in one bucket, before any is hurt.
+ * Two buckets, a pair, share a cache line, and the hash chooses the pair: a packet touches one
+ * line, and three heavy keys must meet, not two, before any of them is hurt. In the sketch's
+ * metric,
  *
- * In the sketch's metric, every stored key has, and every pair has for all the keys that it does
- * not store,
+ *     since     what was counted of a stored key, from the packet on with which it was stored
+ *     before    an upper bound of what it had earlier
+ *     upper     since + before; 0 for a free bucket
+ *     rest      an upper bound of any key that the pair does not store
  *
- *     since + before = upper       (since is exact, before is from before the key was stored)
- *     rest                         (no key that is not stored has more)
+ * A packet of a stored key adds its weight to since. For any other key rest + weight is an upper
+ * bound. Of the three numbers upper, upper, rest + weight the two largest stay as buckets, and the
+ * third is the new rest:
  *
- * A packet of a stored key adds its weight to that key's since. A packet of any other key makes
- * that key's upper rest + weight, and of the three numbers upper, upper, rest + weight the two
- * largest stay as buckets; the third is the new rest. So:
+ *     if rest + weight > the smaller upper: the key takes that bucket, with since = weight and
+ *         before = rest, and the upper that was there is the new rest;
+ *     else rest grows by weight.
  *
- *     if rest + weight > the smaller upper:    the key takes that bucket,
- *                                              since = weight, before = rest; rest = that upper
- *     else                                     rest = rest + weight
+ * This is the summary of Misra and Gries (1982) with two counters, upper - rest. Three consequences
+ * (docs/ESTIMATES.md has the proofs and how tables are merged):
  *
- * A free bucket is one of upper 0, and loses to anybody. This is Misra and Gries' summary (1982)
- * with two counters, upper - rest: what both bounds are made of is in it at no cost.
+ * (a) since <= truth <= upper for a stored key, and truth <= rest for any other, always.
+ * (b) rest <= upper, and upper + upper + rest = the weight of the pair's packets, as each adds its
+ *     own to one of the three (a merged pair may have less). So rest is at most a third of it, and
+ * a key with more than a third is stored, whatever the order of the packets. (c) A key that takes a
+ * free bucket has before = 0 and is counted exactly. While rest = 0 every key of the pair is
+ * stored.
  *
- * (a) since <= truth <= upper for a stored key, truth <= rest for any other: always.
- *     A key that is not stored had at most rest before this packet, rest + weight after it. If it
- *     is stored now, since counts this packet and before what came earlier. If not, the new rest
- *     covers it, as rest only rises; and the key that lost its bucket had at most its upper, which
- *     is the new rest.
- * (b) upper + upper + rest = the weight of all packets of the pair, exactly: each adds its weight
- *     to one of the three. As rest is the least of them, rest <= weight of the pair / 3: a key with
- *     more than a third of what its pair sees is stored, whatever the order of the packets.
- * (c) A key that takes a free bucket has before = 0: it is counted exactly. While rest = 0 nobody
- *     was turned away, and every key is stored.
- *
- * No number says that a bucket is free, and none is needed: a free one has the hash 0, and the one
- * IPv4 key whose hash that is may well be counted in it.
- *
- * A key is known by its 128-bit hash. For IPv4 the hash is a permutation of the key (base/hash.h):
- * equal hashes are equal keys, and the key needs no room, as its hash is inverted on listing. IPv6
- * keys have the same hash with probability 2^-128; they stand in an array beside the buckets, which
- * is only touched when such a key is stored or listed.
+ * A key is known by its hash. For IPv4 the hash is a permutation of the key (base/hash.h): equal
+ * hashes are equal keys, and the key itself takes no room, as listing inverts the hash. Two IPv6
+ * keys have the same hash with probability 2^-128; these keys stand in an array beside the buckets
+ * that is only touched when one is stored or listed. A free bucket has the hash 0: the one IPv4 key
+ * whose hash that is finds itself stored from the start.
  */
 
 #include <stdatomic.h>
