@@ -57,6 +57,19 @@ static uint32_t choose_worker(struct receiver *receiver, const struct rte_mbuf *
 	return next;
 }
 
+/*
+ * Entries that packets may take. Asked by enqueueing nothing, which reads the consumer's tail with
+ * acquire; rte_ring_free_count() reads it plainly.
+ */
+static uint32_t ring_room(struct rte_ring *ring)
+{
+	void *nothing = NULL;
+	unsigned int room;
+
+	rte_ring_sp_enqueue_burst(ring, &nothing, 0, &room);
+	return room > MARK_SLOTS ? room - MARK_SLOTS : 0;
+}
+
 /* Puts a group on a worker's ring; what finds no room is dropped and counted, or waits. */
 static void push_group(struct receiver *receiver, uint32_t w, struct receiver_group *group)
 {
@@ -65,9 +78,8 @@ static void push_group(struct receiver *receiver, uint32_t w, struct receiver_gr
 	uint32_t done = 0;
 
 	while (done < group->n) {
-		uint32_t room = rte_ring_free_count(ring), n = group->n - done;
+		uint32_t room = ring_room(ring), n = group->n - done;
 
-		room = room > MARK_SLOTS ? room - MARK_SLOTS : 0;
 		done += rte_ring_sp_enqueue_burst(
 			ring, (void *const *)&group->pkts[done], n < room ? n : room, NULL);
 		if (done == group->n)
@@ -124,13 +136,12 @@ static void end(void *arg, uint64_t epoch)
 	push_marks(receiver, make_mark(epoch, true));
 }
 
-static void async_receive(struct receiver *receiver)
+static void async_connect(struct receiver *receiver)
 {
 	receiver->poller.arg = receiver;
 	receiver->poller.enter = enter;
 	receiver->poller.take = take;
 	receiver->poller.end = end;
-	poll_until_end(&receiver->poller);
 }
 
 /* --- a worker --- */
@@ -176,6 +187,6 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_async = {
 	.name = "async",
-	.receive = async_receive,
+	.connect = async_connect,
 	.work = async_work,
 };

@@ -10,8 +10,9 @@ struct worker;
 
 struct design_ops {
 	const char *name; /* the word after --design */
-	/* The loop of the receiver, until the queues are empty; NULL where workers receive. */
-	void (*receive)(struct receiver *receiver);
+	/* Says what becomes of the packets that a receiver polls: enter(), take() and end() of its
+	 * poller. NULL where workers receive. */
+	void (*connect)(struct receiver *receiver);
 	/* The loop of one of nb_workers workers, until it left the last epoch. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
 };

@@ -76,12 +76,12 @@ static void order_cpus(
 /* Polling lcores that are no workers. */
 static uint32_t nb_helpers(const struct plan *plan)
 {
-	return (plan->replay ? 1 : 0) + (plan->design->receive != NULL ? 1 : 0);
+	return (plan->replay ? 1 : 0) + (plan->design->connect != NULL ? 1 : 0);
 }
 
 static uint32_t workers_by_default(const struct plan *plan, uint32_t nb_cpus)
 {
-	uint32_t limit = plan->replay && plan->design->receive == NULL ? REPLAY_QUEUES_MAX
+	uint32_t limit = plan->replay && plan->design->connect == NULL ? REPLAY_QUEUES_MAX
 								       : CONFIG_WORKERS_MAX;
 	/* With two CPUs the reporter shares the feeder's; with more it gets one of its own. */
 	uint32_t others = nb_helpers(plan) + (nb_cpus > 2 || !plan->replay ? 1 : 0);
@@ -102,7 +102,7 @@ static void assign_roles(struct plan *plan)
 	plan->lcores[plan->nb_lcores++].role = PLAN_REPORTER;
 	if (plan->replay)
 		plan->lcores[plan->nb_lcores++].role = PLAN_FEEDER;
-	if (plan->design->receive != NULL)
+	if (plan->design->connect != NULL)
 		plan->lcores[plan->nb_lcores++].role = PLAN_RECEIVER;
 	for (uint32_t w = 0; w < plan->nb_workers; w++)
 		plan->lcores[plan->nb_lcores++] =
@@ -233,7 +233,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	};
 	if (plan->nb_workers == 0)
 		plan->nb_workers = workers_by_default(plan, topology->nb_cpus);
-	plan->nb_queues = plan->design->receive == NULL ? plan->nb_workers : 1;
+	plan->nb_queues = plan->design->connect == NULL ? plan->nb_workers : 1;
 	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
 	plan->ring_size = plan->design == &design_async ? config->ring_size : 0;
 	if (plan->replay && plan->nb_queues > REPLAY_QUEUES_MAX) {
@@ -306,7 +306,7 @@ static void describe_lcore(
 		if (plan->ring_size > 0)
 			snprintf(text, size, "takes from ring %u, updates sketch %u", lcore->worker,
 				plan_instance(plan, lcore->worker));
-		else if (plan->design->receive != NULL)
+		else if (plan->design->connect != NULL)
 			snprintf(text, size, "takes part %u of a burst, updates sketch %u",
 				lcore->worker, plan_instance(plan, lcore->worker));
 		else

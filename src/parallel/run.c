@@ -29,7 +29,7 @@ static int receiver_lcore(void *arg)
 {
 	struct receiver *receiver = arg;
 
-	receiver->run->design->receive(receiver);
+	poll_until_end(&receiver->poller);
 	/* Pairs with the acquire in run_finished(). */
 	atomic_store_explicit(&receiver->finished, true, memory_order_release);
 	return 0;
@@ -138,7 +138,7 @@ static bool create_worker(struct run *run, uint32_t id, const struct plan_lcore 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		worker->ops[m] = plan->measurements[m].ops;
 	assign_rules(worker, plan);
-	if (run->design->receive == NULL)
+	if (run->design->connect == NULL)
 		init_poller(run, &worker->poller, id, BURST_MAX);
 	worker->bursts = alloc_on_node(lcore->node, worker->nb_rules * sizeof(worker->bursts[0]));
 	worker->slot = alloc_on_node(lcore->node, sizeof(*worker->slot));
@@ -171,6 +171,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
 		receiver->reta[i] = (uint8_t)(i % plan->nb_workers);
 	init_poller(run, &receiver->poller, 0, burst < POLL_BURST_MAX ? burst : POLL_BURST_MAX);
+	run->design->connect(receiver);
 	receiver->groups =
 		alloc_on_node(lcore->node, plan->nb_workers * sizeof(receiver->groups[0]));
 	return receiver->groups != NULL;
@@ -267,7 +268,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->ports = ports;
 	run->nb_ports = nb_ports;
 	run->design = plan->design;
-	epochs_init(run->epochs, plan->nb_workers + (plan->design->receive != NULL ? 1 : 0));
+	epochs_init(run->epochs, plan->nb_workers + (plan->design->connect != NULL ? 1 : 0));
 	hash_key_init(&run->hash_key, config->seed);
 	if (plan->sketch_bytes > memory_available()) {
 		snprintf(error, RUN_ERROR_MAX,

@@ -83,13 +83,12 @@ static void end(void *arg, uint64_t epoch)
 	run_burst(receiver, &burst);
 }
 
-static void sync_receive(struct receiver *receiver)
+static void sync_connect(struct receiver *receiver)
 {
 	receiver->poller.arg = receiver;
 	receiver->poller.enter = enter;
 	receiver->poller.take = take;
 	receiver->poller.end = end;
-	poll_until_end(&receiver->poller);
 }
 
 /* --- a worker --- */
@@ -111,27 +110,27 @@ static void count_part(struct worker *worker, const struct sync_burst *burst, ui
 static void sync_work(struct worker *worker, uint32_t nb_workers)
 {
 	struct sync_slot *slot = worker->slot;
+	bool last = false;
 
-	for (uint64_t next = 1;; next++) {
+	for (uint64_t next = 1; !last; next++) {
 		/* Pairs with the release in run_burst(). */
 		while (atomic_load_explicit(&slot->started, memory_order_acquire) != next)
 			poll_idle(worker->yield);
-		if (slot->burst.last) {
+		last = slot->burst.last;
+		if (last) {
 			worker_leave(worker, slot->burst.epoch);
 		} else {
 			if (slot->burst.epoch != worker->epoch)
 				worker_enter_epoch(worker, slot->burst.epoch);
 			count_part(worker, &slot->burst, nb_workers);
 		}
-		/* Pairs with the acquire in run_burst(). */
+		/* Pairs with the acquire in run_burst(); the slot is the receiver's again. */
 		atomic_store_explicit(&slot->done, next, memory_order_release);
-		if (slot->burst.last)
-			return;
 	}
 }
 
 const struct design_ops design_sync = {
 	.name = "sync",
-	.receive = sync_receive,
+	.connect = sync_connect,
 	.work = sync_work,
 };
