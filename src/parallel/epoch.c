@@ -48,13 +48,18 @@ bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch)
 	return epoch < atomic_load_explicit(&epochs->ready, memory_order_acquire);
 }
 
-bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch)
+uint32_t epochs_late(const struct epochs *epochs, uint64_t epoch)
 {
 	for (uint32_t p = 0; p < epochs->nb_participants; p++)
 		/* Pairs with the release in epochs_enter(). */
 		if (atomic_load_explicit(&epochs->participant[p].at, memory_order_acquire) <= epoch)
-			return false;
-	return true;
+			return p;
+	return epochs->nb_participants;
+}
+
+bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch)
+{
+	return epochs_late(epochs, epoch) == epochs->nb_participants;
 }
 
 void epochs_recycle(struct epochs *epochs, uint64_t epoch)

@@ -86,5 +86,7 @@ bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch);
 
 /* The reporter: true when no worker will touch `epoch` again, so that it may be merged. */
 bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch);
+/* The reporter: the first participant that may still touch `epoch`; nb_participants: none. */
+uint32_t epochs_late(const struct epochs *epochs, uint64_t epoch);
 /* The reporter: the generation of `epoch` is clean; epoch + 2 may use it. */
 void epochs_recycle(struct epochs *epochs, uint64_t epoch);

@@ -15,9 +15,11 @@
 #define SECOND_NS 1000000000ULL
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
-#define NAP_NS     100000
+#define NAP_NS      100000
+/* A worker that holds up an epoch for so long is worth a word. */
+#define PATIENCE_NS (SECOND_NS / 2)
 /* A live epoch that closes no later than this ends, on paper, on its boundary. */
-#define ON_TIME_NS 1000000
+#define ON_TIME_NS  1000000
 
 struct reporter {
 	struct reporter_params params;
@@ -26,6 +28,8 @@ struct reporter {
 	uint64_t epoch; /* the oldest that is not reported */
 	bool stopping;
 	struct reporter_result result;
+	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
+	bool warned;           /* that it waits long */
 
 	/* Live ports: the clock and the devices' counters at the last close. */
 	uint64_t open;
@@ -286,6 +290,25 @@ static void show_progress(struct reporter *reporter)
 		(uint64_t)clock_now(CLOCK_MONOTONIC));
 }
 
+/* The epoch is over, and some lcore has not left it yet. */
+static void wait_for_workers(struct reporter *reporter)
+{
+	const struct epochs *epochs = reporter->run->epochs;
+	uint32_t late = epochs_late(epochs, reporter->epoch);
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (reporter->waiting_since == 0)
+		reporter->waiting_since = now;
+	if (reporter->warned || now - reporter->waiting_since < (int64_t)PATIENCE_NS ||
+		late == epochs->nb_participants)
+		return;
+	reporter->warned = true;
+	log_warning("epoch %llu waits for %s %u, which does not answer",
+		(unsigned long long)(reporter->params.first_epoch +
+				     epochs_info(reporter->run->epochs, reporter->epoch)->number),
+		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
+}
+
 static void obey_signals(struct reporter *reporter)
 {
 	if (signals_take_reopen())
@@ -299,53 +322,74 @@ static void obey_signals(struct reporter *reporter)
 	reporter->stopping = true;
 }
 
+/* Until the last epoch is handed over and no lcore works any more. */
+static void report_epochs(struct reporter *reporter)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	struct run *run = reporter->run;
+	bool live = run->feeder == NULL;
+
+	for (;;) {
+		/* Pairs with the release of whoever tells the time: the end comes first. */
+		uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(run->epochs, open);
+
+		obey_signals(reporter);
+		if (live && !ended)
+			tell_time(reporter);
+		if (reporter->epoch < open && epochs_is_closed(run->epochs, reporter->epoch)) {
+			reporter->waiting_since = 0;
+			reporter->warned = false;
+			close_epoch(reporter);
+			continue;
+		}
+		if (reporter->epoch < open)
+			wait_for_workers(reporter);
+		if (ended && reporter->epoch == open && run_finished(run))
+			return;
+		show_progress(reporter);
+		nanosleep(&nap, NULL);
+	}
+}
+
+static bool create_mergers(struct reporter *reporter)
+{
+	const struct plan *plan = reporter->run->plan;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		struct sketch_params shape = plan->measurements[m].params;
+
+		shape.allocator = memory_on_node(PLAN_NODE_ANY);
+		reporter->mergers[m] = merger_create(plan->measurements[m].ops, &shape);
+		if (reporter->mergers[m] == NULL)
+			return false;
+	}
+	return true;
+}
+
 struct reporter_result reporter_run(const struct reporter_params *params)
 {
 	struct reporter *reporter = calloc(1, sizeof(*reporter));
-	struct run *run = params->run;
 	struct reporter_result result = {.out_of_memory = true};
-	const struct timespec nap = {.tv_nsec = NAP_NS};
-	bool ready = reporter != NULL;
 
-	for (uint32_t m = 0; ready && m < run->plan->nb_measurements; m++) {
-		struct sketch_params shape = run->plan->measurements[m].params;
-
-		shape.allocator = memory_on_node(PLAN_NODE_ANY);
-		reporter->mergers[m] = merger_create(run->plan->measurements[m].ops, &shape);
-		ready = reporter->mergers[m] != NULL;
+	if (reporter == NULL) {
+		log_error("no memory for the reporter");
+		return result;
 	}
-	if (ready) {
-		bool live = run->feeder == NULL;
-
-		reporter->params = *params;
-		reporter->run = run;
-		if (live)
+	reporter->params = *params;
+	reporter->run = params->run;
+	if (create_mergers(reporter)) {
+		if (reporter->run->feeder == NULL)
 			start_clock(reporter);
-		run_start(run);
-		for (;;) {
-			/* Pairs with the release of whoever tells the time: the end comes first. */
-			uint64_t open =
-				atomic_load_explicit(&run->epochs->open, memory_order_acquire);
-			bool ended = epochs_is_end(run->epochs, open);
-
-			obey_signals(reporter);
-			if (live && !ended)
-				tell_time(reporter);
-			if (reporter->epoch < open &&
-				epochs_is_closed(run->epochs, reporter->epoch)) {
-				close_epoch(reporter);
-				continue;
-			}
-			if (ended && reporter->epoch == open && run_finished(run))
-				break;
-			show_progress(reporter);
-			nanosleep(&nap, NULL);
-		}
-		run_join(run);
+		run_start(reporter->run);
+		report_epochs(reporter);
+		run_join(reporter->run);
 		progress_clear(params->progress);
 		result = reporter->result;
+	} else {
+		log_error("no memory to merge sketches: lower --width or --memory");
 	}
-	for (uint32_t m = 0; reporter != NULL && m < run->plan->nb_measurements; m++)
+	for (uint32_t m = 0; m < reporter->run->plan->nb_measurements; m++)
 		if (reporter->mergers[m] != NULL)
 			merger_destroy(reporter->mergers[m]);
 	free(reporter);
