@@ -46,6 +46,21 @@ const char *const option_unit_lines[] = {
 	NULL,
 };
 
+const char *const option_choice_lines[] = {
+	"design   rss          the card spreads flows over queues: the fastest; start here",
+	"         async        one queue for all: cards without RSS, tunnels that land on one "
+	"queue",
+	"         sync         as async, in lock step: for comparison, seldom faster",
+	"sharing  separate     one sketch a worker: the fastest; memory grows with workers",
+	"         shared       one sketch for all: memory does not grow, atomics cost time",
+	"sketch   count-min    any number of flows in fixed memory; estimates for every key",
+	"         simple-hash  the cheapest; exact for heavy keys of a table that is not crowded",
+	"         reversible   keeps no keys: finds them from its counters; the dearest",
+	"atomic   cas          with shared: the default; add is faster where it applies",
+	"         lock         the baseline that the others are measured against",
+	NULL,
+};
+
 const struct option_row options[] = {
 	{
 		.name = "pcap",
@@ -684,12 +699,19 @@ static void print_usage(enum command command, FILE *out)
 	}
 }
 
+static void print_lines(const char *title, const char *const *lines, FILE *out)
+{
+	fprintf(out, "\n%s:\n", title);
+	for (; *lines != NULL; lines++)
+		fprintf(out, "  %s\n", *lines);
+}
+
 void options_print_help(enum command command, FILE *out)
 {
 	print_usage(command, out);
 	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
 		print_group(command, group, out);
-	fputs("\nValues:\n", out);
-	for (const char *const *line = option_unit_lines; *line != NULL; line++)
-		fprintf(out, "  %s\n", *line);
+	print_lines("Values", option_unit_lines, out);
+	if (command != COMMAND_GENERATE)
+		print_lines("Which to choose", option_choice_lines, out);
 }

@@ -101,6 +101,9 @@ extern const char *const option_group_names[OPTION_GROUP_COUNT];
 /* Lines of help that say how values with units are written; NULL at the end. */
 extern const char *const option_unit_lines[];
 
+/* Lines of help that say which design, sharing and sketch suits what; NULL at the end. */
+extern const char *const option_choice_lines[];
+
 /* What stands for "when it is not given" in help and man page; NULL where there is nothing to say.
  */
 const char *option_default(const struct option_row *row);

@@ -5,6 +5,7 @@
  * options table says where a line holds a mark:
  *     @options COMMAND@  the options of a command
  *     @values@           how values with units are written
+ *     @choices@          which design, sharing and sketch suits what
  *     @title@            the .TH line, with the version
  */
 
@@ -67,10 +68,10 @@ static void print_options(enum command command)
 	}
 }
 
-static void print_values(void)
+static void print_lines(const char *const *lines)
 {
 	fputs(".nf\n", stdout);
-	for (const char *const *line = option_unit_lines; *line != NULL; line++) {
+	for (const char *const *line = lines; *line != NULL; line++) {
 		fputs("\\&", stdout);
 		print_escaped(*line);
 		putchar('\n');
@@ -91,7 +92,11 @@ static bool print_mark(const char *line)
 		}
 	}
 	if (strcmp(line, "@values@\n") == 0) {
-		print_values();
+		print_lines(option_unit_lines);
+		return true;
+	}
+	if (strcmp(line, "@choices@\n") == 0) {
+		print_lines(option_choice_lines);
 		return true;
 	}
 	if (strcmp(line, "@title@\n") == 0) {
