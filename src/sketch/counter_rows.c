@@ -58,6 +58,28 @@ void counter_rows_reset(const struct counter_rows *rows)
 		memset(rows->bytes, 0, cells * sizeof(*rows->bytes));
 }
 
+/*
+ * Atomic operations do not overlap, so each would wait for its own counter; plain ones do, and gain
+ * nothing. Inlined by force: gcc 12 takes a function that only prefetches for one without effect.
+ */
+static inline __attribute__((always_inline)) void prefetch_counters(const struct counter_rows *rows,
+	const struct key_burst *burst, const uint32_t depth, const uint32_t stride)
+{
+	const uint32_t bits = rows->bits, n = burst->n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t row = 0; row < depth; row++) {
+			uint64_t cell = ((uint64_t)row << bits) +
+					row_index(&burst->hash[i], row, stride, bits);
+
+			if (rows->metric == SKETCH_PACKETS)
+				__builtin_prefetch(&rows->packets[cell], 1);
+			else
+				__builtin_prefetch(&rows->bytes[cell], 1);
+		}
+	}
+}
+
 /* Depth and stride are constants where these are instantiated for the usual shape. */
 static inline __attribute__((always_inline)) void add_packets(const struct counter_rows *rows,
 	const struct key_burst *burst, uint64_t *estimate, const uint32_t depth,
@@ -66,6 +88,8 @@ static inline __attribute__((always_inline)) void add_packets(const struct count
 	uint32_t *const counters = rows->packets;
 	const uint32_t bits = rows->bits, n = burst->n;
 
+	if (policy != COUNTER_OWNED)
+		prefetch_counters(rows, burst, depth, stride);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t least = UINT32_MAX;
 
@@ -88,6 +112,8 @@ static inline __attribute__((always_inline)) void add_bytes(const struct counter
 	uint64_t *const counters = rows->bytes;
 	const uint32_t bits = rows->bits, n = burst->n;
 
+	if (policy != COUNTER_OWNED)
+		prefetch_counters(rows, burst, depth, stride);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t least = UINT64_MAX;
 

@@ -132,6 +132,17 @@ struct sketch_ops {
 	bool (*lists_all_keys)(const struct sketch *sketch);
 
 	/*
+	 * NULL for a sketch that remembers its keys. One that finds them again from its counters is
+	 * asked here, and once, after merging: emits keys of no less than `smallest` in the metric,
+	 * the heaviest first, until about `wanted` (0: all) were found. Their `before` is their
+	 * estimate, and nothing was counted since. Returns what no key that was not emitted
+	 * exceeds: smallest - 1 or more, and more than was asked for where a budget was reached;
+	 * UINT64_MAX where nothing is known.
+	 */
+	uint64_t (*recover)(const struct sketch *sketch, uint32_t wanted, uint64_t smallest,
+		sketch_emit_fn emit, void *arg);
+
+	/*
 	 * The largest error: with probability >= confidence no one of `keys` distinct keys is
 	 * over-estimated by more than the returned value, in the metric. UINT64_MAX: no bound.
 	 */

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sketch/chunk_rows.h"
+
+#include <string.h>
+
+#define PREFETCH_AHEAD 8 /* packets */
+
+#define PIECE_MASK ((UINT64_C(1) << PIECE_BITS) - 1)
+
+/* Four words of a bucket, which belong to one word of a mangled key. */
+typedef uint64_t quad __attribute__((vector_size(32), may_alias));
+
+size_t chunk_rows_size(uint32_t bits, uint32_t words)
+{
+	return (size_t)CHUNK_ROWS * words * sizeof(uint64_t) << bits;
+}
+
+void chunk_rows_init(struct chunk_rows *rows, uint32_t bits, uint32_t words,
+	enum sketch_atomic atomic, void *memory)
+{
+	rows->buckets = memory;
+	rows->bits = bits;
+	rows->words = words;
+	rows->full = atomic == ATOMIC_ADD ? COUNTER64_GUARD : UINT64_MAX;
+}
+
+void chunk_rows_reset(const struct chunk_rows *rows)
+{
+	memset(rows->buckets, 0, chunk_rows_size(rows->bits, rows->words));
+}
+
+static inline uint64_t *bucket_of(
+	const struct chunk_rows *rows, const uint64_t *mangled, uint32_t row, const uint32_t words)
+{
+	uint32_t counter = chunk_rows_counter(row);
+	uint64_t piece = mangled[counter / 4] >> PIECE_BITS * (counter % 4) & PIECE_MASK;
+
+	return rows->buckets +
+	       (((uint64_t)row << rows->bits) + (piece >> (PIECE_BITS - rows->bits))) * words;
+}
+
+/* Of the 16 chunks in a word of a mangled key, the sets that hold just them. */
+static inline quad singletons(uint64_t mangled)
+{
+	const quad shift = {0, PIECE_BITS, 2 * PIECE_BITS, 3 * PIECE_BITS};
+	const quad one = {1, 1, 1, 1};
+	quad piece = ((quad){mangled, mangled, mangled, mangled} >> shift) & PIECE_MASK;
+
+	return one << (piece & 15) | one << ((piece >> 4 & 15) + 16) |
+	       one << ((piece >> 8 & 15) + 32) | one << ((piece >> 12) + 48);
+}
+
+/*
+ * Sets and counter go back in whole quads: a store of the counter alone would keep the next packet
+ * of the key waiting, as a load of a quad cannot be served from a narrower store before it.
+ */
+static inline __attribute__((always_inline)) void add_owned(
+	uint64_t *bucket, uint32_t row, const quad *chunks, uint32_t weight, const uint32_t quads)
+{
+	const uint32_t counter = chunk_rows_counter(row);
+	quad *bucket_quads = (quad *)bucket;
+
+	weight = bucket[counter] <= UINT64_MAX - weight ? weight
+							: (uint32_t)(UINT64_MAX - bucket[counter]);
+	for (uint32_t q = 0; q < quads; q++) {
+		quad keep = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, add = {0};
+
+		if (q == counter / 4) {
+			keep[counter % 4] = 0;
+			add[counter % 4] = weight;
+		}
+		bucket_quads[q] = (bucket_quads[q] | (chunks[q] & keep)) + add;
+	}
+}
+
+/*
+ * Inserts without a lock: sets only grow, so a thread that sees its bits needs nothing more, and
+ * one that does not adds them in one step. That one atomic OR does what Algorithm 5 needs a winner
+ * and waiting losers for, as there is nothing to allocate or to link.
+ */
+static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, uint32_t row,
+	const uint64_t *chunks, uint32_t weight, const uint32_t words,
+	const enum counter_policy policy)
+{
+	const uint32_t counter = chunk_rows_counter(row);
+	_Atomic uint64_t *sets = (_Atomic uint64_t *)bucket;
+	uint64_t missing = 0;
+
+#pragma GCC unroll 8
+	for (uint32_t w = 0; w < words; w++)
+		if (w != counter)
+			missing |=
+				chunks[w] & ~atomic_load_explicit(&sets[w], memory_order_relaxed);
+	for (uint32_t w = 0; w < words && missing != 0; w++)
+		if (w != counter)
+			atomic_fetch_or_explicit(&sets[w], chunks[w], memory_order_relaxed);
+	counter64_add(&bucket[counter], weight, policy);
+}
+
+static inline __attribute__((always_inline)) void add_key(const struct chunk_rows *rows,
+	const uint64_t *mangled, uint32_t weight, const uint32_t words,
+	const enum counter_policy policy)
+{
+	quad chunks[KEY_WORDS_IPV6];
+
+	for (uint32_t q = 0; q < words / 4; q++)
+		chunks[q] = singletons(mangled[q]);
+	for (uint32_t row = 0; row < CHUNK_ROWS; row++) {
+		uint64_t *bucket = bucket_of(rows, mangled, row, words);
+
+		if (policy == COUNTER_OWNED)
+			add_owned(bucket, row, chunks, weight, words / 4);
+		else
+			add_shared(bucket, row, (const uint64_t *)chunks, weight, words, policy);
+	}
+}
+
+/* Inlined by force: gcc 12 takes a function that only prefetches for one without effect. */
+static inline __attribute__((always_inline)) void prefetch_buckets(
+	const struct chunk_rows *rows, const uint64_t *mangled, const uint32_t words)
+{
+	for (uint32_t row = 0; row < CHUNK_ROWS; row++)
+		__builtin_prefetch(bucket_of(rows, mangled, row, words), 1);
+}
+
+static inline const uint64_t *mangled4(const struct key_burst *burst, uint32_t i)
+{
+	return &burst->hash[i].lo;
+}
+
+static inline uint32_t weight_of(
+	const struct key_burst *burst, uint32_t i, enum sketch_metric metric)
+{
+	return metric == SKETCH_PACKETS ? 1 : burst->wire_len[i];
+}
+
+static inline __attribute__((always_inline)) void add4(const struct chunk_rows *rows,
+	const struct key_burst *burst, enum sketch_metric metric, const enum counter_policy policy)
+{
+	const uint32_t n = burst->n;
+
+	for (uint32_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
+		prefetch_buckets(rows, mangled4(burst, i), CHUNK_WORDS_IPV4);
+	for (uint32_t i = 0; i < n; i++) {
+		if (i + PREFETCH_AHEAD < n)
+			prefetch_buckets(
+				rows, mangled4(burst, i + PREFETCH_AHEAD), CHUNK_WORDS_IPV4);
+		if ((burst->v6 >> i & 1) == 0)
+			add_key(rows, mangled4(burst, i), weight_of(burst, i, metric),
+				CHUNK_WORDS_IPV4, policy);
+	}
+}
+
+void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burst,
+	enum sketch_metric metric, enum counter_policy policy)
+{
+	if (policy == COUNTER_OWNED)
+		add4(rows, burst, metric, COUNTER_OWNED);
+	else if (policy == COUNTER_ADD)
+		add4(rows, burst, metric, COUNTER_ADD);
+	else
+		add4(rows, burst, metric, COUNTER_CAS);
+}
+
+static inline __attribute__((always_inline)) void add6(const struct chunk_rows *rows,
+	const struct key_burst *burst, const struct mangled6 *mangled, enum sketch_metric metric,
+	const enum counter_policy policy)
+{
+	for (uint64_t left = burst->v6; left != 0; left &= left - 1, mangled++) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+		const uint64_t *word = mangled->word;
+		const uint64_t key[KEY_WORDS_IPV6] = {
+			word[0], word[1], word[2], word[3], word[4], word[2] ^ word[3] ^ word[4]};
+
+		add_key(rows, key, weight_of(burst, i, metric), CHUNK_WORDS_IPV6, policy);
+	}
+}
+
+void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst,
+	const struct mangled6 *mangled, enum sketch_metric metric, enum counter_policy policy)
+{
+	if (policy == COUNTER_OWNED)
+		add6(rows, burst, mangled, metric, COUNTER_OWNED);
+	else if (policy == COUNTER_ADD)
+		add6(rows, burst, mangled, metric, COUNTER_ADD);
+	else
+		add6(rows, burst, mangled, metric, COUNTER_CAS);
+}
+
+void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src)
+{
+	uint64_t nb_buckets = (uint64_t)CHUNK_ROWS << dst->bits;
+
+	for (uint64_t b = 0; b < nb_buckets; b++) {
+		const uint32_t counter = chunk_rows_counter((uint32_t)(b >> dst->bits));
+		uint64_t *to = chunk_rows_bucket(dst, b);
+		const uint64_t *from = chunk_rows_bucket(src, b);
+		uint64_t count = from[counter] < src->full ? from[counter] : UINT64_MAX;
+
+		count = counter64_sum(to[counter], count);
+		for (uint32_t w = 0; w < dst->words; w++)
+			to[w] |= from[w];
+		to[counter] = count;
+	}
+}

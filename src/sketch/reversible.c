@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The reversible sketch: Schweller et al., "Reversible sketches for efficient and accurate change
+ * detection" (2004) and "Reversible sketches: enabling monitoring and analysis over high-speed
+ * data streams" (2007). The heavy keys are found from the sketch alone (reversible_recover.c).
+ *
+ * One block of memory: struct reversible, the counters, the buckets for IPv4, those for IPv6.
+ */
+
+#include "sketch/reversible.h"
+
+#include <errno.h>
+
+#include "sketch/reversible_recover.h"
+
+/* Buckets of a row, log2: a quarter of the counters for IPv4, 1/32 for IPv6, within bounds. */
+#define IPV4_BITS_LESS 2
+#define IPV4_BITS_MIN  12
+#define IPV6_BITS_LESS 5
+#define IPV6_BITS_MIN  9
+
+static struct reversible *reversible_of(struct sketch *sketch)
+{
+	return (struct reversible *)sketch;
+}
+
+static const char *check(struct sketch_params *params)
+{
+	return counter_rows_check(params);
+}
+
+static uint32_t bucket_bits(const struct sketch_params *params, uint32_t less, uint32_t min)
+{
+	uint32_t bits = (uint32_t)__builtin_ctzll(params->width);
+
+	if (bits < min + less)
+		return min;
+	return bits - less < PIECE_BITS ? bits - less : PIECE_BITS;
+}
+
+static uint32_t bits4(const struct sketch_params *params)
+{
+	return bucket_bits(params, IPV4_BITS_LESS, IPV4_BITS_MIN);
+}
+
+static uint32_t bits6(const struct sketch_params *params)
+{
+	return bucket_bits(params, IPV6_BITS_LESS, IPV6_BITS_MIN);
+}
+
+static size_t line_up(size_t size)
+{
+	return (size + 63) / 64 * 64;
+}
+
+static size_t memory(const struct sketch_params *params)
+{
+	return line_up(sizeof(struct reversible)) + line_up(counter_rows_size(params)) +
+	       chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4) +
+	       chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6);
+}
+
+static uint64_t width_for(const struct sketch_params *params, size_t size)
+{
+	struct sketch_params trial = *params;
+
+	for (uint32_t bits = COUNTER_ROWS_WIDTH_BITS_MAX; bits >= COUNTER_ROWS_WIDTH_BITS_MIN;
+		bits--) {
+		trial.width = UINT64_C(1) << bits;
+		if (check(&trial) == NULL && memory(&trial) <= size)
+			return trial.width;
+	}
+	return 0;
+}
+
+static struct sketch *create(const struct sketch_params *params)
+{
+	struct reversible *rv = params->allocator.alloc(memory(params), params->allocator.arg);
+	uint8_t *at = (uint8_t *)rv;
+
+	if (rv == NULL)
+		return NULL;
+	rv->sketch.ops = &reversible_ops;
+	rv->sketch.params = *params;
+	hash_key_init(&rv->hash_key, params->seed);
+	at += line_up(sizeof(*rv));
+	counter_rows_init(&rv->counters, params, at);
+	at += line_up(counter_rows_size(params));
+	chunk_rows_init(&rv->rows4, bits4(params), CHUNK_WORDS_IPV4, params->atomic, at);
+	at += chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4);
+	chunk_rows_init(&rv->rows6, bits6(params), CHUNK_WORDS_IPV6, params->atomic, at);
+	return &rv->sketch;
+}
+
+static void destroy(struct sketch *sketch)
+{
+	struct sketch_params params = sketch->params;
+
+	params.allocator.free(sketch, memory(&params), params.allocator.arg);
+}
+
+static bool seen_ipv6(const struct reversible *rv)
+{
+	return atomic_load_explicit(&rv->seen_ipv6, memory_order_relaxed);
+}
+
+/* Check before the write: the line is shared. */
+static void see_ipv6(struct reversible *rv)
+{
+	if (!seen_ipv6(rv))
+		atomic_store_explicit(&rv->seen_ipv6, true, memory_order_relaxed);
+}
+
+static void reset(struct sketch *sketch)
+{
+	struct reversible *rv = reversible_of(sketch);
+
+	counter_rows_reset(&rv->counters);
+	chunk_rows_reset(&rv->rows4);
+	if (seen_ipv6(rv))
+		chunk_rows_reset(&rv->rows6);
+	atomic_store_explicit(&rv->seen_ipv6, false, memory_order_relaxed);
+}
+
+static void add_chunks(
+	struct reversible *rv, const struct key_burst *burst, enum counter_policy policy)
+{
+	enum sketch_metric metric = rv->sketch.params.metric;
+
+	chunk_rows_add4(&rv->rows4, burst, metric, policy);
+	if (burst->v6 != 0) {
+		struct mangled6 mangled[BURST_MAX];
+
+		see_ipv6(rv);
+		mangle6_burst(&rv->hash_key, burst, mangled);
+		chunk_rows_add6(&rv->rows6, burst, mangled, metric, policy);
+	}
+}
+
+static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct reversible *rv = reversible_of(sketch);
+	uint64_t estimate[BURST_MAX];
+
+	counter_rows_add(&rv->counters, burst, estimate);
+	add_chunks(rv, burst, COUNTER_OWNED);
+}
+
+/* Counters and sets each reach the same end in any order, so nothing has to be atomic as a whole.
+ */
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct reversible *rv = reversible_of(sketch);
+	enum sketch_atomic atomic = sketch->params.atomic;
+	uint64_t estimate[BURST_MAX];
+
+	if (atomic == ATOMIC_LOCK) {
+		spinlock_lock(&rv->lock);
+		update_separate(sketch, burst);
+		spinlock_unlock(&rv->lock);
+		return;
+	}
+	counter_rows_add_shared(&rv->counters, burst, atomic, estimate);
+	add_chunks(rv, burst, atomic == ATOMIC_ADD ? COUNTER_ADD : COUNTER_CAS);
+}
+
+static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
+{
+	return counter_rows_query(&reversible_of_const(sketch)->counters, hash);
+}
+
+static int merge(struct sketch *dst, const struct sketch *src)
+{
+	struct reversible *to = reversible_of(dst);
+	const struct reversible *from = reversible_of_const(src);
+
+	if (dst == src || dst->ops != src->ops || dst->params.depth != src->params.depth ||
+		dst->params.width != src->params.width ||
+		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
+		return -EINVAL;
+
+	counter_rows_merge(&to->counters, &from->counters);
+	chunk_rows_merge(&to->rows4, &from->rows4);
+	if (seen_ipv6(from)) {
+		see_ipv6(to);
+		chunk_rows_merge(&to->rows6, &from->rows6);
+	}
+	return 0;
+}
+
+static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	reversible_recover(sketch, sketch->params.candidates, 1, emit, arg);
+}
+
+/* Keys are searched for, not listed: what was found may be all, but nothing says so. */
+static bool lists_all_keys(const struct sketch *sketch)
+{
+	(void)sketch;
+	return false;
+}
+
+static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confidence)
+{
+	return counter_rows_bound(&reversible_of_const(sketch)->counters, keys, confidence,
+		&sketch->params.allocator);
+}
+
+const struct sketch_ops reversible_ops = {
+	.name = "reversible",
+	.alias = "rs",
+	.caps = SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
+	.default_depth = COUNTER_ROWS_DEPTH,
+	.default_width = COUNTER_ROWS_WIDTH,
+	.check = check,
+	.memory = memory,
+	.width_for = width_for,
+	.create = create,
+	.destroy = destroy,
+	.reset = reset,
+	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.query = query,
+	.merge = merge,
+	.candidates = candidates,
+	.lists_all_keys = lists_all_keys,
+	.recover = reversible_recover,
+	.error_bound = bound,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Inside of the reversible sketch, for its own files and its tests. Everybody else uses sketch.h.
+ */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "sketch/chunk_rows.h"
+#include "sketch/counter_rows.h"
+#include "sketch/sketch.h"
+#include "sketch/spinlock.h"
+
+struct reversible {
+	struct sketch sketch;
+	struct hash_key hash_key;     /* of params.seed; its mangling is what recovery takes back */
+	struct counter_rows counters; /* give estimates and bounds */
+	struct chunk_rows rows4;      /* give the keys, IPv4 */
+	struct chunk_rows rows6;      /* and IPv6 */
+	/* Apart from what is only read. */
+	_Atomic bool seen_ipv6 __attribute__((aligned(64))); /* false: rows6 is all zero */
+	struct spinlock lock;                                /* of ATOMIC_LOCK */
+};
+
+extern const struct sketch_ops reversible_ops;
+
+static inline const struct reversible *reversible_of_const(const struct sketch *sketch)
+{
+	return (const struct reversible *)sketch;
+}
