@@ -247,7 +247,7 @@ const struct option_row options[] = {
 		MEASUREMENT(sketch),
 		.commands = RUN,
 		.default_text = "count-min",
-		.help = "What counts: count-min (cms) or simple-hash (sht).",
+		.help = "What counts: count-min (cms), reversible (rs) or simple-hash (sht).",
 	},
 	{
 		.name = "key",
@@ -279,7 +279,7 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.min = 1,
 		.max = 128,
-		.default_note = "the sketch's own; 4 for count-min, 1 for simple-hash",
+		.default_note = "4 for count-min, 4 for reversible, 1 for simple-hash",
 		.help = "Rows of the sketch.",
 	},
 	{
@@ -293,7 +293,8 @@ const struct option_row options[] = {
 		.min = 2,
 		.max = UINT64_C(1) << 32,
 		.power_of_two = true,
-		.default_note = "the sketch's own; 262144 for count-min, 262144 for simple-hash",
+		.default_note =
+			"262144 for count-min, 262144 for reversible, 262144 for simple-hash",
 		.help = "Counters of each row, a power of two. Depth times log2(width) is at "
 			"most 128.",
 	},

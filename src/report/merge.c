@@ -33,7 +33,8 @@ struct merger {
 	struct ledger ledger;
 	uint64_t complete[MERGE_PARTS_MAX / 64]; /* bit p: part p lists all its keys */
 	bool all_complete;
-	uint64_t bound; /* of the merged counters' error; UINT64_MAX: none */
+	uint64_t bound;       /* of the merged counters' error; UINT64_MAX: none */
+	uint64_t unrecovered; /* as merger_unrecovered() */
 
 	struct flow *flows;
 	uint32_t nb_flows, max_flows;
@@ -178,7 +179,32 @@ static void forget(struct merger *merger)
 		memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
 	merger->nb_flows = 0;
 	merger->all_complete = true;
+	merger->unrecovered = 0;
 	merger->no_memory = false;
+}
+
+/* The keys that the parts list, or those that are found in their sum. */
+static void collect_flows(struct merger *merger)
+{
+	const struct sketch_ops *ops = merger->total->ops;
+	const struct merge_input *input = &merger->input;
+
+	merger->part = 0;
+	if (ops->recover != NULL) {
+		merger->all_complete = false;
+		merger->unrecovered = ops->recover(
+			merger->total, input->wanted, input->smallest, take_candidate, merger);
+		return;
+	}
+	for (; merger->part < input->nb_parts; merger->part++) {
+		const struct sketch *part = input->parts[merger->part];
+
+		if (ops->lists_all_keys(part))
+			bit_set(merger->complete, merger->part);
+		else
+			merger->all_complete = false;
+		ops->candidates(part, take_candidate, merger);
+	}
 }
 
 int merger_collect(struct merger *merger, const struct merge_input *input)
@@ -194,17 +220,11 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 
 	for (uint32_t d = 0; d < input->nb_distinct; d++)
 		hyperloglog_merge(&merger->distinct, input->distinct[d]);
-	for (uint32_t p = 0; p < input->nb_parts; p++) {
+	for (uint32_t p = 0; p < input->nb_parts; p++)
 		if (ops->merge(merger->total, input->parts[p]) != 0)
 			return -EINVAL;
-		if (ops->lists_all_keys(input->parts[p]))
-			bit_set(merger->complete, p);
-		else
-			merger->all_complete = false;
-	}
 	/* After all merging: a new flow asks for its estimate. */
-	for (merger->part = 0; merger->part < input->nb_parts; merger->part++)
-		ops->candidates(input->parts[merger->part], take_candidate, merger);
+	collect_flows(merger);
 	if (merger->no_memory) {
 		merger->nb_flows = 0;
 		return -ENOMEM;
@@ -212,6 +232,11 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 	/* Where all is listed all is exact. */
 	merger->bound = merger->all_complete ? UINT64_MAX : joint_bound(merger, input->confidence);
 	return 0;
+}
+
+uint64_t merger_unrecovered(const struct merger *merger)
+{
+	return merger->unrecovered;
 }
 
 uint32_t merger_nb_flows(const struct merger *merger)
@@ -245,7 +270,8 @@ static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
 	const struct sketch_ops *ops = merger->total->ops;
 	uint64_t sum = flow->before;
 
-	for (uint32_t p = 0; p < merger->input.nb_parts; p++) {
+	/* What was found in the sum has its before from there. */
+	for (uint32_t p = 0; ops->recover == NULL && p < merger->input.nb_parts; p++) {
 		struct sketch_estimate estimate;
 
 		if (bit_get(flow->listed, p) || bit_get(merger->complete, p))
@@ -314,7 +340,8 @@ static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 /*
  * The figure of the metric that the counters do not hold: exact since listing, before that and in
  * parts that do not list it as many packets of the mean size as the measured figure has. Its ends
- * take the smallest and the largest frame of the epoch instead.
+ * take the smallest and the largest frame of the epoch instead. Where nothing was counted since
+ * listing, as of keys that were only found in the counters, it is not known.
  */
 static struct report_figure other_figure(
 	const struct merger *merger, const struct flow *flow, const struct report_figure *measured)
@@ -322,8 +349,10 @@ static struct report_figure other_figure(
 	enum sketch_metric metric = merger_metric(merger);
 	uint64_t since_measured = flow->since[metric];
 	uint64_t since = flow->since[metric == SKETCH_PACKETS ? SKETCH_BYTES : SKETCH_PACKETS];
-	struct report_figure figure = {.known = true};
+	struct report_figure figure = {.known = since_measured > 0};
 
+	if (!figure.known)
+		return figure;
 	figure.low = add_saturating(since, smallest_other(merger, measured->low - since_measured));
 	figure.high = measured->high_known
 			      ? add_saturating(since,

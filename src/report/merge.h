@@ -21,13 +21,16 @@
 
 /* A closed epoch. Nobody updates the parts until the merger has been asked all it will be. */
 struct merge_input {
-	struct sketch *const *parts;         /* of one kind, shape, metric and seed */
+	struct sketch *const *parts; /* of one kind, shape, metric and seed */
 	uint32_t nb_parts;
 	struct hyperloglog *const *distinct; /* of every worker, of the same keys */
 	uint32_t nb_distinct;
 	const struct ledger *ledger;
 	bool loss_known;   /* false: packets may have been lost that the ledger does not count */
 	double confidence; /* that all intervals of the epoch together hold the truth */
+	/* Of a sketch that searches for its keys (sketch_ops.recover), as it is asked; 0: all. */
+	uint32_t wanted;
+	uint64_t smallest;
 };
 
 struct merge_flow {
@@ -46,6 +49,12 @@ void merger_destroy(struct merger *merger);
  * are asked for. Returns 0, -EINVAL where a part does not fit, or -ENOMEM.
  */
 int merger_collect(struct merger *merger, const struct merge_input *input);
+
+/*
+ * What no key beside the flows exceeds in the measured metric, of a sketch that searches for its
+ * keys; UINT64_MAX: not known. 0 for a sketch that lists its keys.
+ */
+uint64_t merger_unrecovered(const struct merger *merger);
 
 /* The flows are numbered from 0 in no useful order. */
 uint32_t merger_nb_flows(const struct merger *merger);

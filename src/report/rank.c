@@ -134,16 +134,13 @@ static void ask(const struct merger *merger, const struct contender *list, uint3
 	}
 }
 
-/*
- * The least value that is at least `threshold` of the epoch. 0.001 is no double: a value that falls
- * short by no more than that counts.
- */
-static uint64_t smallest_value(
-	enum sketch_metric metric, const struct ledger *ledger, double threshold)
+/* 0.001 is no double: a value that falls short by no more than that counts. */
+uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, double threshold)
 {
 	uint64_t whole = metric == SKETCH_PACKETS ? ledger->measured : ledger->bytes;
+	double least = ceil(threshold * (double)whole * (1 - 2 * DBL_EPSILON));
 
-	return (uint64_t)ceil(threshold * (double)whole * (1 - 2 * DBL_EPSILON));
+	return least > 1 ? (uint64_t)least : 1;
 }
 
 static void number(struct ranking *ranking, const struct ledger *ledger)
@@ -158,11 +155,25 @@ static void number(struct ranking *ranking, const struct ledger *ledger)
 	}
 }
 
+/*
+ * Whether a flow that the sketch did not find may belong among the rows. It has no more than
+ * `unrecovered`.
+ */
+static bool may_miss_a_row(
+	const struct ranking *ranking, uint64_t unrecovered, uint64_t smallest, uint32_t top)
+{
+	if (unrecovered < smallest)
+		return false;
+	return top == 0 || ranking->nb_rows < top ||
+	       measured_value(ranking, &ranking->rows[top - 1]) <= unrecovered;
+}
+
 int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	struct report_measurement *measurement)
 {
 	const struct merge_input *input = merger_input(merger);
 	uint32_t nb_flows = merger_nb_flows(merger);
+	uint64_t smallest = rank_smallest(merger_metric(merger), input->ledger, limits->threshold);
 	struct ranking ranking = {
 		.metric = merger_metric(merger),
 		.max_rows = limits->top == 0 || limits->top > nb_flows ? nb_flows : limits->top,
@@ -183,12 +194,13 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 			free(ranking.rows);
 			return -ENOMEM;
 		}
-		ask(merger, list, nb_flows,
-			smallest_value(ranking.metric, input->ledger, limits->threshold), &ranking);
+		ask(merger, list, nb_flows, smallest, &ranking);
 		number(&ranking, input->ledger);
 		free(list);
 		measurement->rows = ranking.rows;
 		measurement->nb_rows = ranking.nb_rows;
 	}
+	measurement->incomplete =
+		may_miss_a_row(&ranking, merger_unrecovered(merger), smallest, limits->top);
 	return 0;
 }

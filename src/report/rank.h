@@ -11,6 +11,9 @@ struct rank_limits {
 	double threshold; /* share of the epoch's measured packets or bytes; 0: none */
 };
 
+/* The least figure of the metric that is `threshold` of the epoch; at least 1. */
+uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, double threshold);
+
 /*
  * Fills the rows, distinct keys and confidence of *measurement from the merger's epoch. Rows stand
  * by the measured metric, then the other one, both downwards, then by numeric key; exactly as if

@@ -33,6 +33,7 @@ struct report_measurement {
 	const char *sketch;
 	struct report_row *rows;
 	uint32_t nb_rows;
+	bool incomplete; /* the sketch gave up its search: flows that belong here may be missing */
 	uint64_t distinct_keys;
 	bool distinct_exact;
 	double confidence;

@@ -223,6 +223,9 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 		.ledger = ledger,
 		.loss_known = losses_known(run),
 		.confidence = planned->config->confidence,
+		.wanted = planned->config->top,
+		.smallest = rank_smallest(
+			planned->params.metric, ledger, planned->config->threshold),
 	};
 	struct rank_limits limits = {
 		.top = planned->config->top,
@@ -238,6 +241,24 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 	out->sketch = planned->ops->name;
 	return merger_collect(reporter->mergers[m], &input) == 0 &&
 	       rank_flows(reporter->mergers[m], &limits, out) == 0;
+}
+
+static void warn_if_incomplete(uint64_t epoch, const struct report_measurement *measurement,
+	const struct merger *merger)
+{
+	uint64_t unrecovered = merger_unrecovered(merger);
+	const char *unit = merger_metric(merger) == SKETCH_PACKETS ? "packets" : "bytes";
+
+	if (!measurement->incomplete)
+		return;
+	if (unrecovered == UINT64_MAX)
+		log_warning("epoch %llu, %s: too many keys to find the heavy ones again",
+			(unsigned long long)epoch, measurement->name);
+	else
+		log_warning("epoch %llu, %s: flows of up to %llu %s may be missing: too many keys "
+			    "to find them all again",
+			(unsigned long long)epoch, measurement->name,
+			(unsigned long long)unrecovered, unit);
 }
 
 /* Reports an epoch that no worker touches any more, and gives its generation back. */
@@ -266,9 +287,12 @@ static void close_epoch(struct reporter *reporter)
 		report->design = run->design->name;
 		report->sharing = run->config->sharing;
 		report->workers = run->nb_workers;
-		for (uint32_t m = 0; m < run->plan->nb_measurements; m++)
+		for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
 			complete &= report_measurement(
 				reporter, reporter->epoch, m, &ledger, &report->measurements[m]);
+			warn_if_incomplete(
+				report->number, &report->measurements[m], reporter->mergers[m]);
+		}
 		writer_push(reporter->params.writer, report, run->feeder != NULL);
 	}
 	if (!complete) {

@@ -323,6 +323,8 @@ static void add_measurement(struct text *text, const struct report_measurement *
 		text_str(text, "no flow reached the threshold\n");
 	else
 		add_rows(text, measurement);
+	if (measurement->incomplete)
+		text_str(text, "flows may be missing: too many keys to find them all again\n");
 }
 
 static void add_headline(struct text *text, const struct report_epoch *epoch)
