@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "sketch/candidates.h"
-
-#define ADMISSION_FACTOR 4 /* times the smallest upper */
+#include "sketch/candidate_list.h"
 
 static uint32_t buckets_for(uint32_t capacity)
 {
@@ -30,7 +28,7 @@ size_t candidates_memory(uint32_t capacity)
 }
 
 void candidates_init(struct candidates *candidates, void *memory, uint32_t capacity,
-	enum sketch_metric metric, uint64_t estimate_max)
+	enum sketch_metric metric, uint64_t saturated)
 {
 	uint32_t nb_buckets = buckets_for(capacity);
 	uint8_t *at = memory;
@@ -39,9 +37,9 @@ void candidates_init(struct candidates *candidates, void *memory, uint32_t capac
 		.nb_buckets = nb_buckets,
 		.bucket_shift = 64 - (uint32_t)__builtin_ctz(nb_buckets),
 		.metric = metric,
-		.estimate_max = estimate_max,
+		.saturated = saturated,
 	};
-	candidates->floor = (uint64_t *)(void *)at;
+	candidates->floor = (_Atomic uint64_t *)(void *)at;
 	at += floors_size(nb_buckets);
 	candidates->bucket = (struct candidate_bucket *)(void *)at;
 	at += nb_buckets * sizeof(struct candidate_bucket);
@@ -51,65 +49,31 @@ void candidates_init(struct candidates *candidates, void *memory, uint32_t capac
 void candidates_reset(struct candidates *candidates)
 {
 	candidates_forget(candidates);
-	candidates->turned_away = false;
 	candidates->forgot = false;
-	candidates->insertions = 0;
-	candidates->replacements = 0;
+	atomic_store_explicit(&candidates->turned_away, false, memory_order_relaxed);
+	atomic_store_explicit(&candidates->first_writer, NULL, memory_order_relaxed);
+	atomic_store_explicit(&candidates->several_writers, false, memory_order_relaxed);
 }
 
 void candidates_forget(struct candidates *candidates)
 {
 	size_t nb_buckets = candidates->nb_buckets;
 
-	memset(candidates->floor, 0, floors_size(candidates->nb_buckets));
+	for (size_t b = 0; b < nb_buckets; b++)
+		atomic_store_explicit(&candidates->floor[b], 0, memory_order_relaxed);
 	memset(candidates->bucket, 0, nb_buckets * sizeof(struct candidate_bucket));
 	memset(candidates->key, 0, nb_buckets * TAG_WAYS * sizeof(struct key));
 	candidates->forgot = true;
 }
 
-static inline uint32_t tag_of(const struct key_hash *hash)
+static uint64_t count_of(const struct candidate_bucket *bucket, uint32_t way)
 {
-	return (uint32_t)(hash->lo >> 32) | 1; /* 0 says that a way is free */
+	return atomic_load_explicit(&bucket->entry[way].count, memory_order_relaxed);
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
+static uint64_t floor_of(const struct candidates *candidates, uint32_t b)
 {
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t upper_of(
-	const struct candidates *candidates, const struct candidate_bucket *bucket, uint32_t way)
-{
-	const struct candidate_entry *entry = &bucket->entry[way];
-	uint64_t since = candidates->metric == SKETCH_PACKETS ? entry->packets : entry->bytes;
-
-	return add_saturating(since, bucket->before[way]);
-}
-
-static void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
-	const struct key_burst *burst, uint32_t i, uint64_t before)
-{
-	struct candidate_bucket *bucket = &candidates->bucket[b];
-
-	bucket->tag[way] = tag_of(&burst->hash[i]);
-	bucket->entry[way] = (struct candidate_entry){
-		.hash = burst->hash[i],
-		.packets = 1,
-		.bytes = burst->wire_len[i],
-	};
-	bucket->before[way] = before;
-	candidates->key[b * TAG_WAYS + way] = key_burst_get(burst, i);
-}
-
-/* What the sketch may have counted of packet i's key before it. */
-static uint64_t counted_before(const struct candidates *candidates, const struct key_burst *burst,
-	uint32_t i, uint64_t estimate)
-{
-	if (estimate == candidates->estimate_max)
-		return UINT64_MAX;
-	return estimate - (candidates->metric == SKETCH_PACKETS ? 1 : burst->wire_len[i]);
+	return atomic_load_explicit(&candidates->floor[b], memory_order_relaxed);
 }
 
 /* Packet i is of no listed key, and its bucket is full. */
@@ -117,11 +81,11 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 	uint32_t i, uint64_t estimate)
 {
 	struct candidate_bucket *bucket = &candidates->bucket[b];
-	uint64_t smallest = upper_of(candidates, bucket, 0);
+	uint64_t smallest = upper_of(candidates, bucket, 0, count_of(bucket, 0));
 	uint32_t way = 0;
 
 	for (uint32_t w = 1; w < TAG_WAYS; w++) {
-		uint64_t upper = upper_of(candidates, bucket, w);
+		uint64_t upper = upper_of(candidates, bucket, w, count_of(bucket, w));
 
 		if (upper < smallest) {
 			smallest = upper;
@@ -129,15 +93,13 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 		}
 	}
 
-	candidates->turned_away = true;
-	candidates->floor[b] =
-		smallest < candidates->estimate_max ? smallest : candidates->estimate_max - 1;
-	bucket->admission = smallest <= UINT64_MAX / ADMISSION_FACTOR ? smallest * ADMISSION_FACTOR
-								      : UINT64_MAX;
-	if (estimate > bucket->admission) {
+	bucket->entered++;
+	raise_floor(candidates, b, smallest);
+	if (estimate > admission_of(smallest)) {
 		list_key(candidates, b, way, burst, i,
-			counted_before(candidates, burst, i, estimate));
-		candidates->replacements++;
+			counted_before(candidates, burst, i, estimate),
+			count_next(count_of(bucket, way)));
+		bucket->replaced++;
 	}
 }
 
@@ -145,36 +107,54 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 static __attribute__((noinline)) void miss(struct candidates *candidates, uint32_t b,
 	const struct key_burst *burst, uint32_t i, uint64_t estimate)
 {
-	uint32_t empty = tag_match(candidates->bucket[b].tag, 0);
+	struct candidate_bucket *bucket = &candidates->bucket[b];
+	uint32_t empty = tag_match(bucket->tag, 0);
 
 	/* A floor that rose since the burst began is not above the admission. */
-	if (empty != 0) {
+	if (empty != 0)
 		list_key(candidates, b, (uint32_t)__builtin_ctz(empty), burst, i,
-			candidates->forgot ? counted_before(candidates, burst, i, estimate) : 0);
-		candidates->insertions++;
-	} else if (estimate > candidates->bucket[b].admission) {
+			before_of_first(candidates, burst, i, estimate), count_next(0));
+	else if (estimate > admission_of(floor_of(candidates, b)))
 		challenge(candidates, b, burst, i, estimate);
-	}
 }
 
-static inline struct candidate_entry *probe(
-	struct candidate_bucket *bucket, const struct key_hash *hash)
+/* Its number in the bucket, or TAG_WAYS. */
+static inline uint32_t probe(const struct candidate_bucket *bucket, const struct key_hash *hash)
 {
 	uint32_t match = tag_match(bucket->tag, tag_of(hash));
 
 	for (; match != 0; match &= match - 1) {
-		struct candidate_entry *entry = &bucket->entry[__builtin_ctz(match)];
+		uint32_t way = (uint32_t)__builtin_ctz(match);
+		const struct candidate_entry *entry = &bucket->entry[way];
+		uint64_t lo = atomic_load_explicit(&entry->hash_lo, memory_order_relaxed);
+		uint64_t hi = atomic_load_explicit(&entry->hash_hi, memory_order_relaxed);
 
-		if (((entry->hash.lo ^ hash->lo) | (entry->hash.hi ^ hash->hi)) == 0)
-			return entry;
+		if (((lo ^ hash->lo) | (hi ^ hash->hi)) == 0)
+			return way;
 	}
-	return NULL;
+	return TAG_WAYS;
+}
+
+static __attribute__((noinline)) void carry_full(
+	struct candidate_bucket *bucket, uint32_t way, uint64_t count)
+{
+	carry(bucket, way, count);
+	atomic_store_explicit(
+		&bucket->entry[way].count, count & -COUNT_GENERATION, memory_order_relaxed);
+}
+
+static inline void count_packet(struct candidate_bucket *bucket, uint32_t way, uint32_t wire_len)
+{
+	uint64_t count = count_of(bucket, way) + COUNT_PACKET + wire_len;
+
+	atomic_store_explicit(&bucket->entry[way].count, count, memory_order_relaxed);
+	if (__builtin_expect(count_is_full(count), 0))
+		carry_full(bucket, way, count);
 }
 
 void candidates_update(
 	struct candidates *candidates, const struct key_burst *burst, const uint64_t *estimate)
 {
-	const uint64_t *const floor = candidates->floor;
 	struct candidate_bucket *const bucket = candidates->bucket;
 	const uint32_t shift = candidates->bucket_shift, nb_packets = burst->n;
 	uint8_t passed[BURST_MAX];
@@ -183,20 +163,33 @@ void candidates_update(
 	/* Written before it is known whether it stays: a branch here would be a coin's toss. */
 	for (uint32_t i = 0; i < nb_packets; i++) {
 		passed[nb_passed] = (uint8_t)i;
-		nb_passed += estimate[i] > floor[burst->hash[i].hi >> shift];
+		nb_passed +=
+			estimate[i] > floor_of(candidates, (uint32_t)(burst->hash[i].hi >> shift));
 	}
 	for (uint32_t k = 0; k < nb_passed; k++) {
 		uint32_t i = passed[k];
 		uint32_t b = (uint32_t)(burst->hash[i].hi >> shift);
-		struct candidate_entry *entry = probe(&bucket[b], &burst->hash[i]);
+		uint32_t way = probe(&bucket[b], &burst->hash[i]);
 
-		if (__builtin_expect(entry != NULL, 1)) {
-			entry->packets++;
-			entry->bytes += burst->wire_len[i];
-		} else {
+		if (__builtin_expect(way < TAG_WAYS, 1))
+			count_packet(&bucket[b], way, burst->wire_len[i]);
+		else
 			miss(candidates, b, burst, i, estimate[i]);
-		}
 	}
+}
+
+/*
+ * After several threads only a key that took a free way is known to have nothing uncounted
+ * (candidates_shared.c). Its generation is the first that lists a key.
+ */
+static uint64_t before_at_rest(
+	const struct candidates *candidates, const struct candidate_bucket *bucket, uint32_t way)
+{
+	bool first = count_generation(count_of(bucket, way)) == 2 && !candidates->forgot;
+
+	if (!first && atomic_load_explicit(&candidates->several_writers, memory_order_relaxed))
+		return UINT64_MAX;
+	return bucket->entry[way].before;
 }
 
 void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, void *arg)
@@ -204,13 +197,18 @@ void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, v
 	for (uint32_t b = 0; b < candidates->nb_buckets; b++) {
 		const struct candidate_bucket *bucket = &candidates->bucket[b];
 
-		for (uint32_t way = 0; way < TAG_WAYS && bucket->tag[way] != 0; way++) {
+		for (uint32_t way = 0; way < TAG_WAYS && count_of(bucket, way) != 0; way++) {
+			const struct candidate_entry *entry = &bucket->entry[way];
+			uint64_t count = count_of(bucket, way);
 			struct sketch_candidate candidate = {
 				.key = candidates->key[b * TAG_WAYS + way],
-				.hash = bucket->entry[way].hash,
-				.packets = bucket->entry[way].packets,
-				.bytes = bucket->entry[way].bytes,
-				.before = bucket->before[way],
+				.hash.lo =
+					atomic_load_explicit(&entry->hash_lo, memory_order_relaxed),
+				.hash.hi =
+					atomic_load_explicit(&entry->hash_hi, memory_order_relaxed),
+				.packets = since_packets(bucket, way, count),
+				.bytes = since_bytes(bucket, way, count),
+				.before = before_at_rest(candidates, bucket, way),
 			};
 
 			emit(&candidate, arg);
@@ -220,5 +218,24 @@ void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, v
 
 bool candidates_complete(const struct candidates *candidates)
 {
-	return !candidates->turned_away && !candidates->forgot;
+	return !atomic_load_explicit(&candidates->turned_away, memory_order_relaxed) &&
+	       !candidates->forgot;
+}
+
+uint64_t candidates_replaced(const struct candidates *candidates)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t b = 0; b < candidates->nb_buckets; b++)
+		sum += candidates->bucket[b].replaced;
+	return sum;
+}
+
+uint64_t candidates_entered(const struct candidates *candidates)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t b = 0; b < candidates->nb_buckets; b++)
+		sum += candidates->bucket[b].entered;
+	return sum;
 }

@@ -4,12 +4,20 @@
  * Count-Min: rows of counters (counter_rows.h), and a list of the keys that look heavy in them.
  *
  * One block of memory: struct count_min, the counters, the candidates.
+ *
+ * How threads share an instance. Sums do not depend on the order of their terms, so the counters
+ * are those of one thread that saw all packets in any order; each row's addition takes effect at
+ * its own atomic operation (counter.h). The list says for itself what holds (candidates_shared.c).
+ * Of a burst, first the floors are read, then the counters are raised, then the list is updated:
+ * what the list claims needs this order.
  */
 
 #include <errno.h>
 #include <stdbool.h>
 
+#include "sketch/burst_groups.h"
 #include "sketch/count_min.h"
+#include "sketch/counter_groups.h"
 
 static struct count_min *count_min_of(struct sketch *sketch)
 {
@@ -68,8 +76,7 @@ static struct sketch *create(const struct sketch_params *params)
 	at += line_up(sizeof(*cm));
 	counter_rows_init(&cm->counters, params, at);
 	at += line_up(counter_rows_size(params));
-	candidates_init(&cm->candidates, at, params->candidates, params->metric,
-		counter_rows_max(&cm->counters));
+	candidates_init(&cm->candidates, at, params->candidates, params->metric, cm->counters.full);
 	return &cm->sketch;
 }
 
@@ -97,6 +104,24 @@ static void update_separate(struct sketch *sketch, const struct key_burst *burst
 	candidates_update(&cm->candidates, burst, estimate);
 }
 
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct count_min *cm = count_min_of(sketch);
+	uint64_t floor[BURST_MAX], estimate[BURST_MAX];
+	struct burst_groups groups;
+
+	if (sketch->params.atomic == ATOMIC_LOCK) {
+		spinlock_lock(&cm->lock);
+		update_separate(sketch, burst);
+		spinlock_unlock(&cm->lock);
+		return;
+	}
+	burst_groups_find(&groups, burst);
+	candidates_read_floors(&cm->candidates, burst, &groups, floor);
+	counter_groups_add(&cm->counters, burst, &groups, sketch->params.atomic, estimate);
+	candidates_update_shared(&cm->candidates, burst, &groups, floor, estimate);
+}
+
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
 	return counter_rows_query(&count_min_of_const(sketch)->counters, hash);
@@ -116,9 +141,34 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
+struct emit_bounded {
+	const struct sketch *sketch;
+	sketch_emit_fn emit;
+	void *arg;
+};
+
+/* At rest the estimate bounds a key of which the list does not know what it did not count. */
+static void emit_bounded(const struct sketch_candidate *candidate, void *arg)
+{
+	const struct emit_bounded *to = arg;
+	struct sketch_candidate bounded = *candidate;
+
+	if (candidate->before == UINT64_MAX) {
+		struct sketch_estimate estimate = query(to->sketch, &candidate->hash);
+		bool packets = to->sketch->params.metric == SKETCH_PACKETS;
+
+		if (!estimate.saturated)
+			bounded.before =
+				estimate.value - (packets ? candidate->packets : candidate->bytes);
+	}
+	to->emit(&bounded, to->arg);
+}
+
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
-	candidates_emit(&count_min_of_const(sketch)->candidates, emit, arg);
+	struct emit_bounded to = {sketch, emit, arg};
+
+	candidates_emit(&count_min_of_const(sketch)->candidates, emit_bounded, &to);
 }
 
 static bool lists_all_keys(const struct sketch *sketch)
@@ -144,7 +194,7 @@ const struct sketch_ops count_min_ops = {
 	.create = create,
 	.destroy = destroy,
 	.reset = reset,
-	.update = {[SHARING_SEPARATE] = update_separate},
+	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

@@ -6,11 +6,13 @@
 #include "sketch/candidates.h"
 #include "sketch/counter_rows.h"
 #include "sketch/sketch.h"
+#include "sketch/spinlock.h"
 
 struct count_min {
 	struct sketch sketch;
 	struct counter_rows counters;
 	struct candidates candidates;
+	struct spinlock lock __attribute__((aligned(64))); /* of ATOMIC_LOCK */
 };
 
 extern const struct sketch_ops count_min_ops;

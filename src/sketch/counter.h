@@ -17,9 +17,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Room for 2^16 threads that add 1 at a time, and for 256 that add up to 2^32. */
+/* Room for 2^10 threads that add a burst of 64 packets of less than 2^32 bytes at once. */
 #define COUNTER32_GUARD (UINT32_MAX - (UINT32_C(1) << 16))
-#define COUNTER64_GUARD (UINT64_MAX - (UINT64_C(1) << 40))
+#define COUNTER64_GUARD (UINT64_MAX - (UINT64_C(1) << 48))
 
 enum counter_policy {
 	COUNTER_OWNED, /* one thread writes */
@@ -83,4 +83,42 @@ static inline __attribute__((always_inline)) uint64_t counter64_add(
 			memory_order_relaxed, memory_order_relaxed))
 		;
 	return counter64_sum(value, amount);
+}
+
+/*
+ * The same for several threads, adding any amount, and the value right before it is returned: the
+ * type's maximum where the counter was saturated.
+ */
+static inline __attribute__((always_inline)) uint32_t counter32_fetch_add(
+	uint32_t *counter, uint32_t amount, const enum counter_policy policy)
+{
+	_Atomic uint32_t *shared = (_Atomic uint32_t *)counter;
+	uint32_t value = atomic_load_explicit(shared, memory_order_relaxed);
+
+	if (policy == COUNTER_ADD)
+		return value >= COUNTER32_GUARD
+			       ? UINT32_MAX
+			       : atomic_fetch_add_explicit(shared, amount, memory_order_relaxed);
+	while (value != UINT32_MAX &&
+		!atomic_compare_exchange_weak_explicit(shared, &value, counter32_sum(value, amount),
+			memory_order_relaxed, memory_order_relaxed))
+		;
+	return value;
+}
+
+static inline __attribute__((always_inline)) uint64_t counter64_fetch_add(
+	uint64_t *counter, uint64_t amount, const enum counter_policy policy)
+{
+	_Atomic uint64_t *shared = (_Atomic uint64_t *)counter;
+	uint64_t value = atomic_load_explicit(shared, memory_order_relaxed);
+
+	if (policy == COUNTER_ADD)
+		return value >= COUNTER64_GUARD
+			       ? UINT64_MAX
+			       : atomic_fetch_add_explicit(shared, amount, memory_order_relaxed);
+	while (value != UINT64_MAX &&
+		!atomic_compare_exchange_weak_explicit(shared, &value, counter64_sum(value, amount),
+			memory_order_relaxed, memory_order_relaxed))
+		;
+	return value;
 }

@@ -6,6 +6,7 @@
  * variant that the compiler's target offers gives the same result; tag_match() is the widest.
  */
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #ifdef __SSE2__
@@ -74,5 +75,32 @@ static inline uint32_t tag_match(const uint32_t *tags, uint32_t tag)
 	return tag_match_sse2(tags, tag);
 #else
 	return tag_match_portable(tags, tag);
+#endif
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define TAG_MATCH_BY_ATOMICS 1
+#elif defined(__has_feature)
+#define TAG_MATCH_BY_ATOMICS __has_feature(thread_sanitizer)
+#else
+#define TAG_MATCH_BY_ATOMICS 0
+#endif
+
+/*
+ * The same for tags that other threads write, each tag as a relaxed load would read it. C has no
+ * word for a vector load that may race; processors load aligned elements of a vector untorn.
+ */
+static inline uint32_t tag_match_shared(const uint32_t *tags, uint32_t tag)
+{
+#if TAG_MATCH_BY_ATOMICS
+	const _Atomic uint32_t *shared = (const _Atomic uint32_t *)tags;
+	uint32_t match = 0;
+
+	for (uint32_t i = 0; i < TAG_WAYS; i++)
+		match |= (uint32_t)(atomic_load_explicit(&shared[i], memory_order_relaxed) == tag)
+			 << i;
+	return match;
+#else
+	return tag_match(tags, tag);
 #endif
 }

@@ -453,7 +453,7 @@ static void test_burst_borders_do_not_matter(void **state)
 		struct sketch_params params = {.width = 64, .candidates = 64, .metric = metric};
 		struct sketch *single = feed_cut(&params, 1);
 
-		assert_true(((struct count_min *)single)->candidates.replacements > 100);
+		assert_true(candidates_replaced(&((struct count_min *)single)->candidates) > 100);
 		for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 			struct sketch *sketch = feed_cut(&params, cuts[i]);
 
@@ -462,6 +462,66 @@ static void test_burst_borders_do_not_matter(void **state)
 			count_min_ops.destroy(sketch);
 		}
 		count_min_ops.destroy(single);
+	}
+}
+
+/* Packets of a key follow each other often, as they do on a link. */
+static void append_trains(struct zipf_stream *stream, struct key_burst *burst)
+{
+	uint32_t flow = zipf_draw(stream);
+
+	while (burst->n < BURST_MAX) {
+		if (zipf_random(&stream->state) % 2 == 0)
+			flow = zipf_draw(stream);
+		zipf_append(stream, burst, flow);
+	}
+}
+
+static void check_sharing_alone(const struct sketch_params *params)
+{
+	struct sketch *separate = make(*params), *shared = make(*params);
+	const struct candidates *list = &((struct count_min *)shared)->candidates;
+	struct zipf_stream stream;
+
+	zipf_open(&stream, 20000, 1.05, params->width + params->atomic);
+	for (uint32_t i = 0; i < 2000; i++) {
+		struct key_burst burst = {0};
+
+		append_trains(&stream, &burst);
+		count_min_ops.update[SHARING_SEPARATE](separate, &burst);
+		count_min_ops.update[SHARING_SHARED](shared, &burst);
+		if (i % 100 == 0)
+			assert_same_candidates(shared, separate);
+	}
+	assert_same_counters(shared, separate);
+	assert_same_candidates(shared, separate);
+	assert_true(candidates_replaced(list) > 0);
+	assert_int_equal(candidates_replaced(list),
+		candidates_replaced(&((struct count_min *)separate)->candidates));
+	zipf_close(&stream);
+	count_min_ops.destroy(separate);
+	count_min_ops.destroy(shared);
+}
+
+static void test_shared_on_one_thread_is_separate(void **state)
+{
+	/* Few counters: keys of one burst meet in them. */
+	static const struct sketch_params shapes[] = {
+		{.width = 16, .candidates = 32},
+		{.width = 64, .candidates = 64},
+		{.depth = 5, .width = 256, .candidates = 64},
+		{.depth = 2, .width = 4096, .candidates = 256},
+		{.width = 65536, .candidates = 512},
+	};
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+		struct sketch_params params = shapes[s];
+
+		for (params.metric = SKETCH_PACKETS; params.metric <= SKETCH_BYTES; params.metric++)
+			for (params.atomic = ATOMIC_CAS; params.atomic <= ATOMIC_LOCK;
+				params.atomic++)
+				check_sharing_alone(&params);
 	}
 }
 
@@ -495,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_saturation),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_burst_borders_do_not_matter),
+		cmocka_unit_test(test_shared_on_one_thread_is_separate),
 		cmocka_unit_test(test_no_memory),
 	};
 

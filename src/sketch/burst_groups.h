@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The packets of a burst in groups of equal keys. An atomic operation costs as much as four plain
+ * ones, and on a line that another core has just written twenty times that; so threads that share
+ * counters add a group at once, and a heavy key's counters change hands once per burst.
+ *
+ * A group's leader is its first packet; the others are followers. Packets of one key are either all
+ * in one group, or each leads a group of its own: a key that finds its slot taken by another is not
+ * looked for further.
+ */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/key_burst.h"
+
+#define GROUP_SLOT_BITS 9
+
+/* Packets and bytes in one number, of up to BURST_MAX packets of less than 2^32 bytes. */
+#define WEIGHT_BYTES_BITS 40
+
+static inline uint64_t weight_of(uint32_t wire_len)
+{
+	return UINT64_C(1) << WEIGHT_BYTES_BITS | wire_len;
+}
+
+static inline uint32_t weight_packets(uint64_t weight)
+{
+	return (uint32_t)(weight >> WEIGHT_BYTES_BITS);
+}
+
+static inline uint64_t weight_bytes(uint64_t weight)
+{
+	return weight & ((UINT64_C(1) << WEIGHT_BYTES_BITS) - 1);
+}
+
+/* Bit i of a mask stands for packet i. */
+struct burst_groups {
+	uint64_t leaders, followers;
+	uint64_t repeated;          /* the leaders that have followers */
+	uint8_t leader[BURST_MAX];  /* of packet i's group */
+	uint8_t last[BURST_MAX];    /* packet of a leader's group */
+	uint64_t weight[BURST_MAX]; /* a leader's: of its group; a follower's: up to itself */
+};
+
+/* Takes the lowest packet out of a mask that is not 0. */
+static inline uint32_t mask_next(uint64_t *mask)
+{
+	uint32_t i = (uint32_t)__builtin_ctzll(*mask);
+
+	*mask &= *mask - 1;
+	return i;
+}
+
+static inline void burst_groups_find(struct burst_groups *groups, const struct key_burst *burst)
+{
+	const struct key_hash *const hash = burst->hash;
+	const uint32_t n = burst->n;
+	uint8_t slots[1 << GROUP_SLOT_BITS];
+	uint64_t followers = 0, repeated = 0;
+
+	memset(slots, UINT8_MAX, sizeof(slots));
+	for (uint32_t i = 0; i < BURST_MAX; i++)
+		groups->last[i] = (uint8_t)i;
+	for (uint32_t i = 0; i < n; i++)
+		groups->weight[i] = weight_of(burst->wire_len[i]);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t slot = (uint32_t)(hash[i].hi >> (64 - GROUP_SLOT_BITS));
+		uint32_t first = slots[slot] < i ? slots[slot] : i;
+		uint64_t differ = (hash[first].lo ^ hash[i].lo) | (hash[first].hi ^ hash[i].hi);
+		uint32_t leader = differ == 0 ? first : i;
+
+		slots[slot] = (uint8_t)first;
+		groups->leader[i] = (uint8_t)leader;
+		followers |= (uint64_t)(leader != i) << i;
+	}
+	for (uint64_t left = followers; left != 0;) {
+		uint32_t i = mask_next(&left), leader = groups->leader[i];
+
+		repeated |= UINT64_C(1) << leader;
+		groups->last[leader] = (uint8_t)i;
+		groups->weight[leader] += groups->weight[i];
+		groups->weight[i] = groups->weight[leader];
+	}
+	groups->followers = followers;
+	groups->leaders = (n < BURST_MAX ? (UINT64_C(1) << n) - 1 : UINT64_MAX) & ~followers;
+	groups->repeated = repeated;
+}
