@@ -16,7 +16,7 @@ struct key_hash {
 /*
  * What a sketch sees of a burst: a structure of arrays, in the order in which the packets came.
  * Entry i belongs to key6[i] where bit i of v6 is set, else to key4[i]; the other one is undefined,
- * so an IPv4-only burst never touches key6.
+ * so an IPv4-only burst never touches key6. Bits of v6 from n on are 0.
  */
 struct key_burst {
 	uint32_t n;

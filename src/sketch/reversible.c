@@ -14,11 +14,11 @@
 
 #include "sketch/reversible_recover.h"
 
-/* Buckets of a row, log2: a quarter of the counters for IPv4, 1/32 for IPv6, within bounds. */
+/* Buckets of a row, log2: a quarter of the counters for IPv4, 1/16 for IPv6, within bounds. */
 #define IPV4_BITS_LESS 2
 #define IPV4_BITS_MIN  12
-#define IPV6_BITS_LESS 5
-#define IPV6_BITS_MIN  9
+#define IPV6_BITS_LESS 4
+#define IPV6_BITS_MIN  10
 
 static struct reversible *reversible_of(struct sketch *sketch)
 {

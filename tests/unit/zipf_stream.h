@@ -126,7 +126,8 @@ static inline void burst_append(struct key_burst *burst, const struct key *key,
 {
 	uint32_t i = burst->n++;
 
-	burst->v6 &= ~(UINT64_C(1) << i);
+	if (i == 0)
+		burst->v6 = 0;
 	if (key->family == KEY_IPV6) {
 		burst->v6 |= UINT64_C(1) << i;
 		burst->key6[i] = key->v6;
