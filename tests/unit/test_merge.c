@@ -12,9 +12,11 @@
 #include "report/merge.h"
 #include "report/rank.h"
 #include "sketch/count_min.h"
+#include "sketch/reversible.h"
 #include "zipf_stream.h"
 
 #define PARTS 4
+#define SEED  5
 
 enum split {
 	BY_FLOW,
@@ -24,6 +26,7 @@ enum split {
 
 /* An epoch of several workers, and the truth about it. */
 struct epoch {
+	const struct sketch_ops *ops;
 	struct sketch_params params;
 	struct sketch *part[PARTS];
 	struct hyperloglog *distinct[PARTS];
@@ -33,22 +36,25 @@ struct epoch {
 	struct merge_input input;
 };
 
-static void open_epoch(struct epoch *epoch, struct sketch_params params, uint32_t nb_flows)
+static void open_epoch_of(const struct sketch_ops *ops, struct epoch *epoch,
+	struct sketch_params params, uint32_t nb_flows)
 {
 	memset(epoch, 0, sizeof(*epoch));
+	epoch->ops = ops;
+	params.seed = SEED;
 	params.allocator = sketch_allocator_malloc;
-	assert_null(count_min_ops.check(&params));
+	assert_null(ops->check(&params));
 	epoch->params = params;
-	zipf_open(&epoch->stream, nb_flows, 1.0, 5);
+	zipf_open(&epoch->stream, nb_flows, 1.0, SEED);
 	for (uint32_t p = 0; p < PARTS; p++) {
-		epoch->part[p] = count_min_ops.create(&params);
+		epoch->part[p] = ops->create(&params);
 		epoch->distinct[p] = aligned_alloc(64, sizeof(struct hyperloglog));
 		assert_non_null(epoch->part[p]);
 		assert_non_null(epoch->distinct[p]);
 		hyperloglog_reset(epoch->distinct[p]);
 	}
 	epoch->ledger.smallest_frame = UINT32_MAX;
-	epoch->merger = merger_create(&count_min_ops, &params);
+	epoch->merger = merger_create(ops, &params);
 	assert_non_null(epoch->merger);
 	epoch->input = (struct merge_input){
 		.parts = epoch->part,
@@ -61,11 +67,16 @@ static void open_epoch(struct epoch *epoch, struct sketch_params params, uint32_
 	};
 }
 
+static void open_epoch(struct epoch *epoch, struct sketch_params params, uint32_t nb_flows)
+{
+	open_epoch_of(&count_min_ops, epoch, params, nb_flows);
+}
+
 static void close_epoch(struct epoch *epoch)
 {
 	merger_destroy(epoch->merger);
 	for (uint32_t p = 0; p < PARTS; p++) {
-		count_min_ops.destroy(epoch->part[p]);
+		epoch->ops->destroy(epoch->part[p]);
 		free(epoch->distinct[p]);
 	}
 	zipf_close(&epoch->stream);
@@ -83,7 +94,7 @@ static void count_burst(struct epoch *epoch, uint32_t part, struct key_burst *bu
 		if (burst->wire_len[i] < ledger->smallest_frame)
 			ledger->smallest_frame = burst->wire_len[i];
 	}
-	count_min_ops.update[SHARING_SEPARATE](epoch->part[part], burst);
+	epoch->ops->update[SHARING_SEPARATE](epoch->part[part], burst);
 	hyperloglog_update(epoch->distinct[part], burst);
 	burst->n = 0;
 }
@@ -569,6 +580,108 @@ static void test_refuses_other_parts(void **state)
 	close_epoch(&epoch);
 }
 
+/* --- a sketch that is searched for its keys, once, on the merged counters --- */
+
+static void check_recovered_top(enum sketch_metric metric, enum split split)
+{
+	struct report_measurement top;
+	const uint64_t *truth;
+	struct epoch epoch;
+	uint32_t *flows;
+
+	open_epoch_of(&reversible_ops, &epoch, (struct sketch_params){.metric = metric}, 30000);
+	feed(&epoch, 200000, split);
+	epoch.input.wanted = 100;
+	collect(&epoch);
+	assert_true(merger_unrecovered(epoch.merger) > 0);
+	top = rank(&epoch, 100, 0);
+	flows = flows_by_truth(&epoch);
+	truth = metric == SKETCH_PACKETS ? epoch.stream.packets : epoch.stream.bytes;
+	assert_int_equal(top.nb_rows, 100);
+	assert_false(top.incomplete);
+	assert_false(top.distinct_exact);
+	for (uint32_t i = 0; i < top.nb_rows; i++) {
+		const struct report_row *row = &top.rows[i];
+		bool packets = metric == SKETCH_PACKETS;
+		const struct report_figure *measured = packets ? &row->packets : &row->bytes;
+		const struct report_figure *other = packets ? &row->bytes : &row->packets;
+
+		/* Who stands first among equals would be told by what is not known. */
+		assert_int_equal(truth[zipf_flow(&row->key)], truth[flows[i]]);
+		assert_holds(measured, truth[flows[i]]);
+		assert_false(other->known);
+		assert_false(other->high_known);
+	}
+	/* The 101st flow would be the last of them. */
+	free(top.rows);
+	top = rank(&epoch, merger_nb_flows(epoch.merger) + 1, 0);
+	assert_true(top.incomplete);
+	free(flows);
+	free(top.rows);
+	close_epoch(&epoch);
+}
+
+static void test_recovered_top_is_the_truth(void **state)
+{
+	(void)state;
+	for (enum split split = 0; split < SPLITS; split++) {
+		check_recovered_top(SKETCH_PACKETS, split);
+		check_recovered_top(SKETCH_BYTES, split);
+	}
+}
+
+static void test_recovery_stops_at_the_threshold(void **state)
+{
+	struct report_measurement over;
+	struct epoch epoch;
+	uint64_t smallest;
+	uint32_t expected = 0;
+
+	(void)state;
+	open_epoch_of(&reversible_ops, &epoch, (struct sketch_params){0}, 30000);
+	feed(&epoch, 200000, BY_PACKET);
+	smallest = rank_smallest(SKETCH_PACKETS, &epoch.ledger, 0.001);
+	assert_int_equal(smallest, 200);
+	assert_int_equal(rank_smallest(SKETCH_BYTES, &epoch.ledger, 0), 1);
+	epoch.input.smallest = smallest;
+	collect(&epoch);
+	assert_int_equal(merger_unrecovered(epoch.merger), smallest - 1);
+	over = rank(&epoch, 0, 0.001);
+	for (uint32_t f = 0; f < epoch.stream.nb_flows; f++)
+		expected += epoch.stream.packets[f] >= smallest;
+	assert_int_equal(over.nb_rows, expected);
+	assert_false(over.incomplete);
+	free(over.rows);
+	/* Whoever asks for less than was looked for is told. */
+	over = rank(&epoch, 0, 0.0005);
+	assert_true(over.incomplete);
+	free(over.rows);
+	close_epoch(&epoch);
+}
+
+/* More keys than a small sketch can tell apart. */
+static void test_recovery_says_that_it_gave_up(void **state)
+{
+	struct report_measurement top;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch_of(&reversible_ops, &epoch, (struct sketch_params){.width = 1024}, 400000);
+	for (uint32_t f = 0; f < epoch.stream.nb_flows; f += BURST_MAX) {
+		static struct key_burst burst;
+
+		for (uint32_t i = 0; i < BURST_MAX; i++)
+			zipf_append(&epoch.stream, &burst, f + i);
+		count_burst(&epoch, f / BURST_MAX % PARTS, &burst);
+	}
+	epoch.input.wanted = 100;
+	collect(&epoch);
+	top = rank(&epoch, 100, 0);
+	assert_true(top.incomplete);
+	free(top.rows);
+	close_epoch(&epoch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -584,6 +697,9 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_merger_forgets),
 		cmocka_unit_test(test_refuses_other_parts),
+		cmocka_unit_test(test_recovered_top_is_the_truth),
+		cmocka_unit_test(test_recovery_stops_at_the_threshold),
+		cmocka_unit_test(test_recovery_says_that_it_gave_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
