@@ -188,24 +188,25 @@ static void carry_and_count(struct candidate_bucket *bucket, uint32_t way, uint3
 	}
 }
 
-/* The lock is held. The way with the smallest upper, its count, and the upper. */
-static uint32_t smallest_way(const struct candidates *candidates,
-	const struct candidate_bucket *bucket, uint64_t *count, uint64_t *smallest)
+struct smallest {
+	uint32_t way;
+	uint64_t count, upper;
+};
+
+/* The lock is held, and no way is free. */
+static struct smallest find_smallest(
+	const struct candidates *candidates, const struct candidate_bucket *bucket)
 {
-	uint32_t smallest_way = 0;
+	struct smallest smallest = {.upper = UINT64_MAX};
 
-	*smallest = UINT64_MAX;
 	for (uint32_t way = 0; way < TAG_WAYS; way++) {
-		uint64_t way_count = settled_count(&bucket->entry[way]);
-		uint64_t upper = upper_of(candidates, bucket, way, way_count);
+		uint64_t count = settled_count(&bucket->entry[way]);
+		uint64_t upper = upper_of(candidates, bucket, way, count);
 
-		if (way == 0 || upper < *smallest) {
-			*smallest = upper;
-			*count = way_count;
-			smallest_way = way;
-		}
+		if (way == 0 || upper < smallest.upper)
+			smallest = (struct smallest){way, count, upper};
 	}
-	return smallest_way;
+	return smallest;
 }
 
 /* The lock is held, packet i is of no listed key, and its bucket is full. */
@@ -213,19 +214,19 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 	uint32_t i, uint64_t estimate)
 {
 	struct candidate_bucket *bucket = &candidates->bucket[b];
-	uint64_t count, smallest;
-	uint32_t way;
+	struct smallest smallest;
 
 	/* Once more where a packet of the smallest key was counted in between. */
 	do {
-		way = smallest_way(candidates, bucket, &count, &smallest);
-		raise_floor(candidates, b, smallest);
-		if (estimate <= admission_of(smallest))
+		smallest = find_smallest(candidates, bucket);
+		raise_floor(candidates, b, smallest.upper);
+		if (estimate <= admission_of(smallest.upper))
 			return;
-	} while (!atomic_compare_exchange_strong_explicit(&bucket->entry[way].count, &count,
-		count_next(count), memory_order_relaxed, memory_order_relaxed));
-	list_key(candidates, b, way, burst, i, counted_before(candidates, burst, i, estimate),
-		count_next(count));
+	} while (!atomic_compare_exchange_strong_explicit(&bucket->entry[smallest.way].count,
+		&smallest.count, count_next(smallest.count), memory_order_relaxed,
+		memory_order_relaxed));
+	list_key(candidates, b, smallest.way, burst, i,
+		counted_before(candidates, burst, i, estimate), count_next(smallest.count));
 	bucket->replaced++;
 }
 
