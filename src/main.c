@@ -2,8 +2,9 @@
 
 /* Start in stages, stop in reverse. Every stage that fails says why in one line. */
 
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/config.h"
@@ -21,8 +22,9 @@
 #include "rx/source.h"
 #include "rx/synthetic.h"
 
-#define EXIT_MACHINE 1 /* it took the machine to find out */
-#define EXIT_TEXT    2 /* to be seen from the command line or the configuration alone */
+#define EXIT_MACHINE 1    /* it took the machine to find out */
+#define EXIT_TEXT    2    /* to be seen from the command line or the configuration alone */
+#define STOPPED      (-1) /* asked to end before anything was measured */
 
 static void say(bool warning, const char *line, void *arg)
 {
@@ -52,10 +54,30 @@ static int open_source(const struct config *config, struct source **source)
 	} else {
 		return 0;
 	}
-	if (*source == NULL) {
-		log_error("%s", error);
-		return EXIT_MACHINE;
-	}
+	if (*source != NULL)
+		return 0;
+	if (signals_stop_requested()) /* while it waited for the first packet */
+		return STOPPED;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
+/* An output that is an input would destroy it. */
+static int check_outputs(const struct config *config)
+{
+	const char *const outputs[] = {config->output, config->stats};
+	struct stat input, output;
+
+	for (uint32_t i = 0; i < config->nb_pcap; i++)
+		for (uint32_t o = 0; o < 2; o++)
+			if (outputs[o] != NULL && stat(config->pcap[i], &input) == 0 &&
+				stat(outputs[o], &output) == 0 && S_ISREG(input.st_mode) &&
+				input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
+				log_error(
+					"%s: is the capture to be measured; write to another file",
+					outputs[o]);
+				return EXIT_TEXT;
+			}
 	return 0;
 }
 
@@ -93,67 +115,65 @@ static int probe_ports(const struct config *config, struct port *ports)
 	return 0;
 }
 
-/* Measures from the first packet to the last epoch; all stages before it are up. */
-static int measure(const struct config *config, struct run *run, struct writer *writer,
-	uint64_t first_epoch, struct progress *progress)
+/* What the run as a whole has to say, and its exit status. */
+static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
-	struct reporter_params params = {
-		.run = run,
-		.writer = writer,
-		.progress = progress,
-		.first_epoch = first_epoch,
-	};
-	struct reporter_result result;
-	const char *damage;
-	int status = 0;
+	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
 
-	signals_unblock();
-	result = reporter_run(&params);
-	damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
-	if (damage != NULL) {
+	if (damage != NULL)
 		log_error("%s", damage);
-		status = EXIT_MACHINE;
-	}
-	if (result.unaccounted > 0) {
+	if (result->unaccounted > 0)
 		log_error("%llu of %llu packets are unaccounted for: the ledger does not balance",
-			(unsigned long long)result.unaccounted, (unsigned long long)result.offered);
-		status = EXIT_MACHINE;
-	}
-	if (result.out_of_memory)
-		status = EXIT_MACHINE;
-	if (config->verbose)
-		log_info("%llu packets in %llu epochs", (unsigned long long)result.offered,
-			(unsigned long long)result.epochs);
-	return status;
+			(unsigned long long)result->unaccounted,
+			(unsigned long long)result->offered);
+	if (lost_rows > 0)
+		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
+	log_info("%llu packets in %llu epochs", (unsigned long long)result->offered,
+		(unsigned long long)result->epochs);
+	return damage != NULL || result->unaccounted > 0 || lost_rows > 0 || result->out_of_memory
+		       ? EXIT_MACHINE
+		       : 0;
 }
 
-static int run_with_writer(const struct config *config, const struct plan *plan,
-	struct source *source, struct port *ports, struct progress *progress)
+/* All memory is there and all ports work: opens the outputs, measures, closes them. */
+static int measure(const struct config *config, struct run *run, struct reporter *reporter,
+	struct progress *progress)
 {
 	const struct writer_voice voice = {.say = say, .progress = progress};
-	char error[RUN_ERROR_MAX];
-	uint64_t first_epoch, lost;
-	struct writer *writer;
-	struct run *run;
+	struct reporter_params params = {.progress = progress};
+	struct reporter_result result;
+	char error[WRITER_ERROR_MAX];
 	int status;
 
-	/* All memory is there and all ports work before an output is touched. */
-	run = run_create(config, plan, source, ports, config->nb_port, error);
+	params.writer = writer_open(config, &voice, &params.first_epoch, &status, error);
+	if (params.writer == NULL) {
+		if (signals_stop_requested())
+			return 0;
+		log_error("%s", error);
+		return status;
+	}
+	result = reporter_run(reporter, &params);
+	return conclude(run, &result, writer_close(params.writer));
+}
+
+static int put_together(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *ports, struct progress *progress)
+{
+	char error[RUN_ERROR_MAX];
+	struct reporter *reporter;
+	struct run *run = run_create(config, plan, source, ports, config->nb_port, error);
+	int status = EXIT_MACHINE;
+
 	if (run == NULL) {
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	writer = writer_open(config, &voice, &first_epoch, &status, error);
-	if (writer == NULL) {
-		log_error("%s", error);
-		run_destroy(run);
-		return status;
-	}
-	status = measure(config, run, writer, first_epoch, progress);
-	lost = writer_close(writer);
-	if (lost > 0) {
-		log_error("%llu rows could not be written", (unsigned long long)lost);
-		status = EXIT_MACHINE;
+	reporter = reporter_create(run);
+	if (reporter == NULL) {
+		log_error("no memory to merge the sketches: lower --width or --memory");
+	} else {
+		status = signals_stop_requested() ? 0 : measure(config, run, reporter, progress);
+		reporter_destroy(reporter);
 	}
 	run_destroy(run);
 	return status;
@@ -166,26 +186,30 @@ static int command_run(const struct config *config)
 	static struct port ports[CONFIG_LIST_MAX];
 	char error[EAL_ERROR_MAX];
 	struct source *source;
-	int status = open_source(config, &source);
+	int status = check_outputs(config);
 
+	source = NULL;
+	if (status == 0)
+		status = open_source(config, &source);
 	if (status == 0)
 		status = make_plan(config, &plan);
 	for (uint32_t i = 0; status == 0 && i < plan.nb_warnings; i++)
 		log_warning("%s", plan.warnings[i]);
-	signals_install();
-	if (status == 0 && !eal_start(&plan, config, error)) {
-		log_error("%s", error);
-		status = EXIT_MACHINE;
-	} else if (status == 0) {
-		progress_init(&progress, STDERR_FILENO, !config->no_progress);
-		status = probe_ports(config, ports);
-		if (status == 0)
-			status = run_with_writer(config, &plan, source, ports, &progress);
-		eal_stop();
+	if (status == 0 && !signals_stop_requested()) {
+		if (eal_start(&plan, config, error)) {
+			progress_init(&progress, STDERR_FILENO, !config->no_progress);
+			status = probe_ports(config, ports);
+			if (status == 0)
+				status = put_together(config, &plan, source, ports, &progress);
+			eal_stop();
+		} else {
+			log_error("%s", error);
+			status = EXIT_MACHINE;
+		}
 	}
 	if (source != NULL)
 		source->close(source);
-	return status;
+	return status == STOPPED ? 0 : status;
 }
 
 static int command_plan(const struct config *config)
@@ -225,19 +249,39 @@ static int command_generate(const struct config *config)
 	int status = open_source(config, &source);
 
 	if (status != 0)
-		return status;
-	signals_install();
-	signals_unblock();
+		return status == STOPPED ? 0 : status;
 	status = config->nb_port > 0 ? generate_to_port(config, source)
 				     : send_to_file(config, source);
 	source->close(source);
 	return status;
 }
 
+/*
+ * Descriptors 0 to 2 that the caller closed would be given to the first files opened, and what is
+ * meant for standard error would land in an output. Each is filled with what fails as a closed one.
+ */
+static void fill_standard_files(void)
+{
+	for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
+		if (fd > STDERR_FILENO) {
+			close(fd);
+			return;
+		}
+		if (fd == STDOUT_FILENO) {
+			int read_only = open("/dev/null", O_RDONLY);
+
+			dup2(read_only, fd);
+			close(read_only);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct config config;
 	int status = 0;
+
+	fill_standard_files();
 
 	switch (config_load(&config, argc, argv, stdout, stderr)) {
 	case CONFIG_OK: break;
@@ -246,6 +290,7 @@ int main(int argc, char **argv)
 	case CONFIG_EXIT_2: return EXIT_TEXT;
 	}
 	log_init(config.verbose);
+	signals_install();
 	switch (config.command) {
 	case COMMAND_RUN: status = command_run(&config); break;
 	case COMMAND_PLAN: status = command_plan(&config); break;

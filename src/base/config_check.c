@@ -8,6 +8,8 @@
 
 #include "sketch/sketch.h"
 
+#define THRESHOLD_MIN 1e-6 /* a million keys may reach it, and each must be remembered */
+
 #define RING_PORT_QUEUES_MAX 16 /* an ethdev made of rings has no more */
 
 __attribute__((format(printf, 4, 5))) static bool refuse(struct config_fault *fault,
@@ -66,6 +68,31 @@ static bool check_ports(const struct config *config, struct config_fault *fault)
 	return true;
 }
 
+/* Words of EAL that the plan says already, or that end the process. */
+static bool check_eal(const struct config *config, struct config_fault *fault)
+{
+	static const char *const owned[] = {"-h", "--help", "-v", "--version", "-l", "-c", "-s",
+		"-S", "--lcores", "--main-lcore", "--proc-type", "--file-prefix", "-m", "--no-huge",
+		"--in-memory", NULL};
+
+	for (const char *word = config->eal; word != NULL && *word != '\0';) {
+		size_t length = strcspn(word, " \t"), name = strcspn(word, "= \t");
+
+		for (const char *const *row = owned; *row != NULL; row++) {
+			bool is_short = (*row)[1] != '-';
+
+			/* A short option's value may stand right behind it. */
+			if (is_short ? length >= 2 && strncmp(word, *row, 2) == 0
+				     : strlen(*row) == name && strncmp(word, *row, name) == 0)
+				return refuse(fault, "eal", NULL,
+					"%.*s is not for --eal: sketchtap's own "
+					"options say it",
+					(int)length, word);
+		}
+		word += length + (word[length] != '\0');
+	}
+	return true;
+}
 static bool check_source(const struct config *config, struct config_fault *fault)
 {
 	if (!has_source(config))
@@ -79,7 +106,8 @@ static bool check_source(const struct config *config, struct config_fault *fault
 		return refuse(fault, "workers", NULL,
 			"%u are too many; with --design rss and --pcap or --synthetic at most %d",
 			config->workers, RING_PORT_QUEUES_MAX);
-	return check_stdin_once(config, fault) && check_ports(config, fault);
+	return check_stdin_once(config, fault) && check_ports(config, fault) &&
+	       check_eal(config, fault);
 }
 
 /* The next byte of a path in which "./" and repeated slashes are skipped. */
@@ -161,6 +189,9 @@ static bool check_measurement(
 		return refuse(fault, option, measurement, "%u x %llu counters: %s", params.depth,
 			(unsigned long long)params.width, why);
 	}
+	if (measurement->threshold > 0 && measurement->threshold < THRESHOLD_MIN)
+		return refuse(fault, "threshold", measurement,
+			"is too small to be of use; give 0.000001 or more");
 	if (measurement->top == 0 && measurement->threshold <= 0)
 		return refuse(fault, "top", measurement,
 			"0 reports every key that reaches --threshold; give --threshold too");

@@ -278,7 +278,7 @@ const struct option_row options[] = {
 		MEASUREMENT(depth),
 		.commands = RUN,
 		.min = 1,
-		.max = 128,
+		.max = 16,
 		.default_note = "4 for count-min, 4 for reversible, 1 for simple-hash",
 		.help = "Rows of the sketch.",
 	},

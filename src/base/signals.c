@@ -7,11 +7,19 @@
 #include <unistd.h>
 
 static _Atomic bool stop_requested, reopen_requested;
+static const char *_Atomic leftover;
 
 static void on_stop(int number)
 {
-	if (atomic_exchange_explicit(&stop_requested, true, memory_order_relaxed))
-		_exit(128 + number);
+	const char *directory;
+
+	if (!atomic_exchange_explicit(&stop_requested, true, memory_order_relaxed))
+		return;
+	/* Pairs with the release in signals_remove_at_exit(). */
+	directory = atomic_load_explicit(&leftover, memory_order_acquire);
+	if (directory != NULL)
+		rmdir(directory);
+	_exit(128 + number);
 }
 
 static void on_reopen(int number)
@@ -38,17 +46,22 @@ static sigset_t taken_signals(void)
 
 void signals_install(void)
 {
-	struct sigaction action = {.sa_handler = on_stop};
-	sigset_t set = taken_signals();
+	struct sigaction action = {.sa_handler = on_stop}; /* without SA_RESTART */
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	action.sa_handler = on_reopen;
 	sigaction(SIGHUP, &action, NULL);
-	action.sa_handler = on_interrupt; /* without SA_RESTART: a read returns EINTR */
+	action.sa_handler = on_interrupt;
 	sigaction(SIGNALS_INTERRUPT, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+void signals_block(void)
+{
+	sigset_t set = taken_signals();
+
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -57,6 +70,12 @@ void signals_unblock(void)
 	sigset_t set = taken_signals();
 
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void signals_remove_at_exit(const char *directory)
+{
+	/* Pairs with the acquire in on_stop(). */
+	atomic_store_explicit(&leftover, directory, memory_order_release);
 }
 
 bool signals_stop_requested(void)

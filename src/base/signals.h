@@ -12,11 +12,17 @@
 #define SIGNALS_INTERRUPT SIGUSR1
 
 /*
- * Installs the handlers, ignores SIGPIPE and SIGXFSZ (writes fail instead), and blocks the others
- * in the calling thread and those that it makes, until signals_unblock() lets one thread take them.
+ * Installs the handlers, and ignores SIGPIPE and SIGXFSZ, so that writes fail instead. Waiting
+ * calls end with EINTR.
  */
 void signals_install(void);
+
+/* Around the making of threads that shall not be interrupted. */
+void signals_block(void);
 void signals_unblock(void);
+
+/* An empty directory that a second signal removes before it ends the process; NULL: none. */
+void signals_remove_at_exit(const char *directory);
 
 bool signals_stop_requested(void);
 /* True once per SIGHUP. */

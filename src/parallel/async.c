@@ -47,14 +47,23 @@ static uint32_t flow_hash(const struct rte_mbuf *mbuf)
 	return rss_hash(verdict, &parsed);
 }
 
-static uint32_t choose_worker(struct receiver *receiver, const struct rte_mbuf *mbuf)
+/* `dispatch` is a constant where this is instantiated. */
+static inline __attribute__((always_inline)) void deal(struct receiver *receiver,
+	struct rte_mbuf *const *pkts, uint32_t n, const enum dispatch dispatch)
 {
-	uint32_t next = receiver->next;
+	for (uint32_t i = 0; i < n; i++) {
+		struct receiver_group *group;
 
-	if (receiver->dispatch == DISPATCH_FLOW)
-		return receiver->reta[flow_hash(mbuf) % RSS_RETA_SIZE];
-	receiver->next = next + 1 == receiver->nb_workers ? 0 : next + 1;
-	return next;
+		if (dispatch == DISPATCH_FLOW) {
+			group = &receiver->groups[receiver->reta[flow_hash(pkts[i]) %
+								 RSS_RETA_SIZE]];
+		} else {
+			group = &receiver->groups[receiver->next];
+			receiver->next =
+				receiver->next + 1 == receiver->nb_workers ? 0 : receiver->next + 1;
+		}
+		group->pkts[group->n++] = pkts[i];
+	}
 }
 
 /*
@@ -101,11 +110,10 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	uint64_t start = rte_rdtsc();
 
 	generation->received += n;
-	for (uint32_t i = 0; i < n; i++) {
-		struct receiver_group *group = &receiver->groups[choose_worker(receiver, pkts[i])];
-
-		group->pkts[group->n++] = pkts[i];
-	}
+	if (receiver->dispatch == DISPATCH_FLOW)
+		deal(receiver, pkts, n, DISPATCH_FLOW);
+	else
+		deal(receiver, pkts, n, DISPATCH_ROUND_ROBIN);
 	for (uint32_t w = 0; w < receiver->nb_workers; w++)
 		push_group(receiver, w, &receiver->groups[w]);
 	generation->rx_cycles += rx_cycles + (rte_rdtsc() - start);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <rte_errno.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "rx/port.h"
 
 #define EAL_ARGS_MAX 128
@@ -86,8 +88,11 @@ static void add_lcores(struct eal_args *args, const struct plan *plan)
 
 static void add_memory(struct eal_args *args, const struct plan *plan, const struct config *config)
 {
-	/* Pool and rings, their rounding, the long packets' pool, and what drivers take. */
-	size_t megabytes = ((plan->packet_bytes + plan->packet_bytes / 4) >> 20) + 48;
+	/*
+	 * Pool and rings, their rounding, the long packets' pool, and what drivers take. Generous:
+	 * without hugepages it is address space until it is touched.
+	 */
+	size_t megabytes = (2 * plan->packet_bytes >> 20) + 64;
 
 	if (!config->no_huge && free_hugepages() >= megabytes << 20) {
 		add_arg(args, "--in-memory");
@@ -128,6 +133,31 @@ static void add_user_args(struct eal_args *args, const char *text)
 	}
 }
 
+static char *runtime_directory;
+
+/* EAL makes it even where it puts nothing into it. */
+static void remove_runtime_directory(void)
+{
+	if (runtime_directory != NULL)
+		rmdir(runtime_directory);
+	signals_remove_at_exit(NULL);
+	free(runtime_directory);
+	runtime_directory = NULL;
+}
+
+/* Standard error while EAL starts silently; its panics abort the process. */
+static int panic_fd = -1;
+
+static void on_abort(int number)
+{
+	static const char line[] = "sketchtap: DPDK gave up while starting; --verbose shows why\n";
+	ssize_t written = write(panic_fd, line, sizeof(line) - 1);
+
+	(void)number;
+	(void)written;
+	_exit(1);
+}
+
 /*
  * EAL prints a hundred lines of usage on standard output when it does not like an argument. Puts
  * /dev/null in the place of both outputs and keeps them in saved[]; -1 where that is impossible.
@@ -143,11 +173,14 @@ static int silence_begin(int saved[2])
 		saved[fd - STDOUT_FILENO] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		dup2(null, fd);
 	}
+	panic_fd = saved[1];
+	signal(SIGABRT, on_abort);
 	return null;
 }
 
 static void silence_end(int null, const int saved[2])
 {
+	signal(SIGABRT, SIG_DFL);
 	fflush(NULL);
 	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
 		int old = saved[fd - STDOUT_FILENO];
@@ -181,9 +214,15 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
 	silence = config->verbose ? -1 : silence_begin(saved);
+	signals_block(); /* the lcores' threads inherit it */
 	result = rte_eal_init(args.n, argv);
+	signals_unblock();
 	if (silence >= 0)
 		silence_end(silence, saved);
+	runtime_directory = strdup(rte_eal_get_runtime_dir());
+	signals_remove_at_exit(runtime_directory);
+	if (result < 0)
+		remove_runtime_directory();
 	if (result < 0)
 		snprintf(error, EAL_ERROR_MAX,
 			"DPDK does not start: %s%s%s; --verbose shows what it says%s",
@@ -197,10 +236,6 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 
 void eal_stop(void)
 {
-	char *directory = strdup(rte_eal_get_runtime_dir());
-
 	rte_eal_cleanup();
-	if (directory != NULL)
-		rmdir(directory); /* EAL makes it even where it puts nothing into it */
-	free(directory);
+	remove_runtime_directory();
 }

@@ -12,7 +12,8 @@
 
 #define DESCRIPTORS_DEFAULT 1024
 #define MBUF_STRUCT_BYTES   128
-#define MBUF_CACHE          256 /* mbufs that an lcore may keep for itself */
+#define MBUF_OVERHEAD_BYTES 128 /* the mempool's header, and padding that spreads memory channels  \
+				 */
 /* On a replay only the headers that decide are copied; few packets need more (rx/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
 /* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
@@ -148,18 +149,19 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	const struct measurement_config *config, enum sketch_sharing sharing, char *error)
 {
 	const char *why;
-	uint32_t wanted = config->top;
+	double wanted = config->top;
 
 	m->config = config;
 	m->ops = sketch_find(config->sketch);
 	/* Candidates compete for the places of a bucket, and the heaviest must always win. */
 	if (config->threshold > 0 && (wanted == 0 || 1 / config->threshold < wanted))
-		wanted = (uint32_t)(1 / config->threshold) + 1;
+		wanted = 1 / config->threshold;
 	m->params = (struct sketch_params){
 		.depth = config->depth,
 		.width = config->width,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
-		.candidates = wanted <= 200 ? 0 : 10 * wanted, /* 0: the sketch's default */
+		.candidates =
+			wanted <= 200 ? 0 : (uint32_t)(10 * wanted), /* 0: the sketch's default */
 		.seed = run_config->seed,
 		.atomic = run_config->atomic,
 	};
@@ -195,27 +197,33 @@ static uint32_t power_of_two_at_least(uint32_t n)
 	return power;
 }
 
-static void plan_memory(struct plan *plan, const struct config *config)
+static bool plan_memory(struct plan *plan, const struct config *config, char *error)
 {
 	uint32_t queues = plan->nb_ports * plan->nb_queues;
 	uint32_t rings = plan->ring_size > 0 ? plan->nb_workers : 0;
 	size_t instances = (size_t)plan->nb_instances * GENERATIONS + 1; /* and the merged one */
+	uint32_t needed;
 
 	plan->descriptors = config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
-	/* Every ring full, a burst in every hand, and every lcore's cache; 2^n - 1 suits a mempool.
-	 */
-	plan->mbufs = config->mbufs > 0
-			      ? config->mbufs
-			      : power_of_two_at_least(queues * (plan->descriptors + 2 * BURST_MAX) +
-						      rings * (plan->ring_size + 2 * BURST_MAX) +
-						      plan->nb_lcores * 2 * MBUF_CACHE) -
-					1;
-	plan->packet_bytes = (size_t)plan->mbufs * (MBUF_STRUCT_BYTES + 64 + plan->mbuf_room) +
-			     (size_t)queues * plan->descriptors * sizeof(void *) * 2 +
-			     (size_t)rings * plan->ring_size * sizeof(void *) * 2;
+	/* Every ring full, a burst in every hand, and every lcore's cache. */
+	needed = queues * (plan->descriptors + 2 * BURST_MAX) +
+		 rings * (plan->ring_size + 2 * BURST_MAX) + plan->nb_lcores * 2 * PLAN_MBUF_CACHE;
+	if (config->mbufs > 0 && config->mbufs < needed) {
+		snprintf(error, PLAN_TEXT_MAX,
+			"--mbufs %u would run dry: these rings, bursts and caches hold up to %u",
+			config->mbufs, needed);
+		return false;
+	}
+	/* 2^n - 1 suits a mempool. */
+	plan->mbufs = config->mbufs > 0 ? config->mbufs : power_of_two_at_least(needed) - 1;
+	plan->packet_bytes =
+		(size_t)plan->mbufs * (MBUF_STRUCT_BYTES + MBUF_OVERHEAD_BYTES + plan->mbuf_room) +
+		(size_t)queues * plan->descriptors * sizeof(void *) * 2 +
+		(size_t)rings * plan->ring_size * sizeof(void *) * 2;
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
 		plan->sketch_bytes += instances * plan->measurements[i].instance_bytes;
+	return true;
 }
 
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
@@ -255,8 +263,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
 			    plan->sharing, error))
 			return false;
-	plan_memory(plan, config);
-	return true;
+	return plan_memory(plan, config, error);
 }
 
 void plan_make_sender(
@@ -271,7 +278,8 @@ void plan_make_sender(
 		.mbufs = config->mbufs > 0 ? config->mbufs : SENDER_MBUFS,
 	};
 	place_lcore(&plan->lcores[0], &topology->cpus[topology->nb_cpus - 1]);
-	plan->packet_bytes = (size_t)plan->mbufs * (MBUF_STRUCT_BYTES + 64 + plan->mbuf_room);
+	plan->packet_bytes =
+		(size_t)plan->mbufs * (MBUF_STRUCT_BYTES + MBUF_OVERHEAD_BYTES + plan->mbuf_room);
 }
 
 static void print_size(FILE *out, size_t bytes)

@@ -25,6 +25,8 @@
 #define PLAN_WARNINGS_MAX 8
 #define PLAN_TEXT_MAX     256
 #define PLAN_NODE_ANY     (-1)
+#define PLAN_MBUF_CACHE                                                                            \
+	256 /* mbufs that an lcore may keep for itself, half as many again for a while */
 
 enum plan_role {
 	PLAN_REPORTER,

@@ -202,8 +202,8 @@ static bool start_ports(struct run *run, char *error)
 {
 	const struct plan *plan = run->plan;
 
-	run->pool = rte_pktmbuf_pool_create(
-		"ports", plan->mbufs, 256, 0, (uint16_t)plan->mbuf_room, plan->port_node);
+	run->pool = rte_pktmbuf_pool_create("ports", plan->mbufs, PLAN_MBUF_CACHE, 0,
+		(uint16_t)plan->mbuf_room, plan->port_node);
 	if (run->pool == NULL) {
 		snprintf(error, RUN_ERROR_MAX,
 			"no memory for %u mbufs of %u bytes: %s; lower --mbufs", plan->mbufs,

@@ -34,6 +34,7 @@ struct reporter {
 	/* Live ports: the clock and the devices' counters at the last close. */
 	uint64_t open;
 	int64_t started, boundary; /* ns since 1970-01-01 UTC */
+	int64_t started_monotonic; /* ns; unlike the others it never jumps */
 	struct port_losses last[CONFIG_LIST_MAX];
 	uint64_t received; /* of all reported epochs */
 };
@@ -63,18 +64,20 @@ static void start_clock(struct reporter *reporter)
 	int64_t interval = (int64_t)reporter->run->config->interval;
 
 	reporter->started = clock_now(CLOCK_REALTIME);
+	reporter->started_monotonic = clock_now(CLOCK_MONOTONIC);
 	reporter->boundary = interval > 0 ? next_boundary(reporter->started, interval) : INT64_MAX;
 	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = reporter->started};
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		port_losses(&reporter->run->ports[p], &reporter->last[p]);
 }
 
-static bool limits_reached(const struct reporter *reporter, int64_t now)
+static bool limits_reached(const struct reporter *reporter)
 {
 	const struct config *config = reporter->run->config;
 	uint64_t received = 0;
 
-	if (config->duration > 0 && now - reporter->started >= (int64_t)config->duration)
+	if (config->duration > 0 && clock_now(CLOCK_MONOTONIC) - reporter->started_monotonic >=
+					    (int64_t)config->duration)
 		return true;
 	if (config->packets == 0)
 		return false;
@@ -96,7 +99,7 @@ static void tell_time(struct reporter *reporter)
 	struct epoch_info *info = epochs_info(epochs, reporter->open);
 	struct epoch_info next;
 
-	if (!reporter->stopping && limits_reached(reporter, now)) {
+	if (!reporter->stopping && limits_reached(reporter)) {
 		reporter->stopping = true;
 		run_stop(reporter->run);
 	}
@@ -143,8 +146,11 @@ static uint64_t device_difference(const struct reporter *reporter)
 {
 	uint64_t device = 0;
 
-	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++) {
+		if (!reporter->last[p].received_known)
+			return 0;
 		device += reporter->last[p].received;
+	}
 	return device > reporter->received ? device - reporter->received
 					   : reporter->received - device;
 }
@@ -376,46 +382,42 @@ static void report_epochs(struct reporter *reporter)
 	}
 }
 
-static bool create_mergers(struct reporter *reporter)
-{
-	const struct plan *plan = reporter->run->plan;
-
-	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		struct sketch_params shape = plan->measurements[m].params;
-
-		shape.allocator = memory_on_node(PLAN_NODE_ANY);
-		reporter->mergers[m] = merger_create(plan->measurements[m].ops, &shape);
-		if (reporter->mergers[m] == NULL)
-			return false;
-	}
-	return true;
-}
-
-struct reporter_result reporter_run(const struct reporter_params *params)
+struct reporter *reporter_create(struct run *run)
 {
 	struct reporter *reporter = calloc(1, sizeof(*reporter));
-	struct reporter_result result = {.out_of_memory = true};
 
-	if (reporter == NULL) {
-		log_error("no memory for the reporter");
-		return result;
+	if (reporter == NULL)
+		return NULL;
+	reporter->run = run;
+	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
+		struct sketch_params shape = run->plan->measurements[m].params;
+
+		shape.allocator = memory_on_node(PLAN_NODE_ANY);
+		reporter->mergers[m] = merger_create(run->plan->measurements[m].ops, &shape);
+		if (reporter->mergers[m] == NULL) {
+			reporter_destroy(reporter);
+			return NULL;
+		}
 	}
-	reporter->params = *params;
-	reporter->run = params->run;
-	if (create_mergers(reporter)) {
-		if (reporter->run->feeder == NULL)
-			start_clock(reporter);
-		run_start(reporter->run);
-		report_epochs(reporter);
-		run_join(reporter->run);
-		progress_clear(params->progress);
-		result = reporter->result;
-	} else {
-		log_error("no memory to merge sketches: lower --width or --memory");
-	}
+	return reporter;
+}
+
+void reporter_destroy(struct reporter *reporter)
+{
 	for (uint32_t m = 0; m < reporter->run->plan->nb_measurements; m++)
 		if (reporter->mergers[m] != NULL)
 			merger_destroy(reporter->mergers[m]);
 	free(reporter);
-	return result;
+}
+
+struct reporter_result reporter_run(struct reporter *reporter, const struct reporter_params *params)
+{
+	reporter->params = *params;
+	if (reporter->run->feeder == NULL)
+		start_clock(reporter);
+	run_start(reporter->run);
+	report_epochs(reporter);
+	run_join(reporter->run);
+	progress_clear(params->progress);
+	return reporter->result;
 }

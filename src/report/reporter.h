@@ -15,7 +15,6 @@
 #include "report/writer.h"
 
 struct reporter_params {
-	struct run *run;
 	struct writer *writer;
 	struct progress *progress;
 	uint64_t first_epoch; /* the number that the first epoch gets */
@@ -28,5 +27,12 @@ struct reporter_result {
 	bool out_of_memory;   /* an epoch could not be reported */
 };
 
-/* Runs from run_start() until the last epoch is handed over. */
-struct reporter_result reporter_run(const struct reporter_params *params);
+struct reporter;
+
+/* Takes all memory that reporting needs. NULL where there is none. */
+struct reporter *reporter_create(struct run *run);
+void reporter_destroy(struct reporter *reporter);
+
+/* Runs from run_start() until the last epoch is handed over. Once. */
+struct reporter_result reporter_run(
+	struct reporter *reporter, const struct reporter_params *params);

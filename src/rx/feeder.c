@@ -17,6 +17,7 @@
 
 #include "base/key_burst.h"
 #include "base/signals.h"
+#include "parallel/plan.h"
 #include "rx/meta.h"
 #include "rx/pacer.h"
 #include "rx/parse.h"
@@ -324,7 +325,7 @@ static bool create_rings(struct feeder *feeder)
 	}
 	snprintf(name, sizeof(name), "pkts%u", instance);
 	feeder->pool = rte_pktmbuf_pool_create(
-		name, params->mbufs, 256, 0, (uint16_t)params->mbuf_room, params->node);
+		name, params->mbufs, PLAN_MBUF_CACHE, 0, (uint16_t)params->mbuf_room, params->node);
 	snprintf(name, sizeof(name), "long%u", instance);
 	feeder->long_pool =
 		rte_pktmbuf_pool_create(name, LONG_MBUFS, 0, 0, LONG_ROOM, params->node);

@@ -231,11 +231,13 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 void port_silence(struct port *port)
 {
 	rte_eth_promiscuous_disable(port->id);
-	rte_eth_dev_set_link_down(port->id);
+	port->silenced = rte_eth_dev_set_link_down(port->id) == 0;
 }
 
 void port_stop(struct port *port)
 {
+	if (port->silenced)
+		rte_eth_dev_set_link_up(port->id);
 	if (port->started)
 		rte_eth_dev_stop(port->id);
 	port->started = false;
@@ -250,6 +252,8 @@ bool port_losses(const struct port *port, struct port_losses *losses)
 		return false;
 	*losses = (struct port_losses){
 		.received = stats.ipackets,
+		/* Drivers that count by queue add up so many queues and no more. */
+		.received_known = port->nb_queues <= RTE_ETHDEV_QUEUE_STAT_CNTRS,
 		.missed = stats.imissed,
 		.errors = stats.ierrors,
 		.no_mbuf = port->driver->no_mbuf_is_loss ? stats.rx_nombuf : 0,

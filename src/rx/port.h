@@ -25,11 +25,13 @@ struct port {
 	uint16_t nb_queues, descriptors;
 	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
 	bool started;
+	bool silenced; /* the link was taken down */
 };
 
 /* The device's counters since it was opened. */
 struct port_losses {
 	uint64_t received; /* as the device counts */
+	bool received_known;
 	uint64_t missed, errors, no_mbuf;
 };
 
@@ -56,7 +58,10 @@ bool port_probe(struct port *port, const char *spec, char *error);
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
 	char *warning, char *error);
 
-/* Stops new packets from coming in, where the device can, so that the queues run empty. */
+/*
+ * Stops new packets from coming in, where the device can, so that the queues run empty; port_stop()
+ * takes the link up again, which on some cards is the kernel's interface too.
+ */
 void port_silence(struct port *port);
 void port_stop(struct port *port);
 

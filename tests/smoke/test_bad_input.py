@@ -34,6 +34,11 @@ MISTAKES = {
     'no memory at all': (TEXT, (*SOURCE, '--memory', '0'), '--memory'),
     'memory for less than one counter': (TEXT, (*SOURCE, '--memory', '1'), '--memory'),
     'width and memory': (TEXT, (*SOURCE, '--width', '65536', '--memory', '4MB'), '--memory'),
+    'too few mbufs': (TEXT, (*SOURCE, '--mbufs', '512', '--workers', '2'), '--mbufs'),
+    'threshold below use': (TEXT, (*SOURCE, '--top', '0', '--threshold', '0.0000000023'),
+                            '--threshold'),
+    'main lcore for EAL': (TEXT, (*SOURCE, '--eal', '--main-lcore=1'), '--main-lcore'),
+    'help of EAL': (TEXT, (*SOURCE, '--eal', '--log-level=8 --help'), '--help'),
     'append and force': (TEXT, (*SOURCE, '--append', '--force'), '--force'),
     'no workers': (TEXT, (*SOURCE, '--workers', '0'), '--workers'),
     'negative workers': (TEXT, (*SOURCE, '--workers', '-1'), '--workers'),
@@ -131,6 +136,27 @@ def refuse(test, data):
     test.run('--pcap', path, '--output', output, '--force').expect(MACHINE).expect_one_line(path)
     with open(output, encoding='utf-8') as stream:
         assert stream.read() == 'before\n', 'a bad source destroyed the output'
+
+
+def test_output_is_the_capture(test):
+    path = test.path('in.pcap')
+    lib.write_pcap(path, [(0, lib.udp_frame())])
+    with open(path, 'rb') as stream:
+        before = stream.read()
+    for option in ('--output', '--stats'):
+        test.run('--pcap', path, option, path, '--force').expect(TEXT).expect_one_line('in.pcap')
+    with open(path, 'rb') as stream:
+        assert stream.read() == before, 'the capture was changed'
+
+
+def test_no_memory_to_merge(test):
+    """Enough for the workers' sketches, not for the reporter's: a line, and no output touched."""
+    if test.sanitized:
+        test.skip('a sanitizer takes more address space than the limit')
+    output = test.path('output.csv')
+    test.run(*SOURCE, '--width', '16777216', '--output', output, program=[
+        'prlimit', f'--as={700_000 << 10}', test.binary]).expect(MACHINE).expect_one_line('memory')
+    assert not os.path.exists(output)
 
 
 def test_empty_file(test):

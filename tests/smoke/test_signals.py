@@ -41,7 +41,8 @@ def check_end(test, number):
     test.wait(process, 20).expect(0)
     rows, ledger = lib.read_output(output), lib.read_stats(stats)
     numbers = [int(row['epoch']) for row in ledger]
-    assert numbers == list(range(len(numbers))), numbers
+    # A machine that is busy elsewhere may close an epoch late, and then numbers are skipped.
+    assert numbers == sorted(set(numbers)) and numbers[0] == 0, numbers
     assert {row['epoch'] for row in rows} == {row['epoch'] for row in ledger}
 
 
@@ -95,9 +96,18 @@ def test_signal_before_the_first_byte(test):
     try:
         pause(test)
         process.signal(signal.SIGINT)
-        test.wait(process, 10)
+        test.wait(process, 10).expect(0)
     finally:
         os.close(writing)
+
+
+def test_signal_while_an_output_waits_for_its_reader(test):
+    fifo = test.path('fifo')
+    os.mkfifo(fifo)
+    process = test.start('--synthetic', 'packets=1000', '--output', fifo)
+    pause(test)
+    process.signal(signal.SIGTERM)
+    test.wait(process, 10).expect(0)
 
 
 def test_second_signal_ends_at_once(test):
@@ -110,9 +120,10 @@ def test_second_signal_ends_at_once(test):
         pause(test)
         process.signal(signal.SIGINT)
         pause(test)
-        if process.running():
-            process.signal(signal.SIGINT)
-        process.wait(10)
+        assert process.running(), 'the rows went into a pipe that nobody reads'
+        process.signal(signal.SIGINT)
+        result = process.wait(10)
+        result.expect(128 + signal.SIGINT)
     finally:
         os.close(reading)
 
@@ -127,7 +138,8 @@ def test_live_port(test):
     test.wait(process, 20).expect(0)
     ledger = lib.read_stats(stats)
     numbers = [int(row['epoch']) for row in ledger]
-    assert numbers == list(range(len(numbers))), numbers
+    # A machine that is busy elsewhere may close an epoch late, and then numbers are skipped.
+    assert numbers == sorted(set(numbers)) and numbers[0] == 0, numbers
     for before, after in zip(ledger, ledger[1:]):
         assert before['end'] == after['start'], f'{before} and {after}'
 

@@ -142,7 +142,9 @@ static struct reporter_result run_stalling(const struct config *config, uint64_t
 	struct progress progress;
 	struct synthetic_spec spec;
 	struct reporter_result result;
+	struct reporter *reporter;
 	struct source *source;
+	struct run *run;
 	char error[RUN_ERROR_MAX];
 	int status, console = dup(STDERR_FILENO);
 
@@ -156,13 +158,16 @@ static struct reporter_result run_stalling(const struct config *config, uint64_t
 	assert_non_null(params.writer);
 	source = generate_open(&spec, error);
 	assert_non_null(source);
-	params.run = run_create(config, &plan, source, NULL, 0, error);
-	assert_non_null(params.run);
-	params.run->design = &stalling_rss;
+	run = run_create(config, &plan, source, NULL, 0, error);
+	assert_non_null(run);
+	run->design = &stalling_rss;
+	reporter = reporter_create(run);
+	assert_non_null(reporter);
 	stalled = false;
-	result = reporter_run(&params);
+	result = reporter_run(reporter, &params);
+	reporter_destroy(reporter);
 	assert_int_equal(writer_close(params.writer), 0);
-	run_destroy(params.run);
+	run_destroy(run);
 	source->close(source);
 	fflush(stderr);
 	dup2(console, STDERR_FILENO);

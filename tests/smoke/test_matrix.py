@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+Designs x sharings x sketches on real captures: exact ledger, true bounds, the true top 100, and on
+floods and scans no heavy hitter that is none. Every combination on one capture, and the other
+captures spread over them; with --full every combination on every capture with 1 to 4 workers.
+"""
+
+import itertools
+
+import lib
+
+DESIGNS = (('rss',), ('async', '--dispatch', 'flow'), ('async', '--dispatch', 'round-robin'),
+           ('sync',))
+SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'),
+            ('shared', '--atomic', 'lock'))
+SKETCHES = (('count-min',), ('reversible',), ('simple-hash',))
+
+LARGE = ('large/mix.pcap.xz', 'large/auckland2.pcap.xz', 'large/mix-x4-snap64.pcap.xz')
+THRESHOLD = 0.01
+
+
+def options(combination):
+    design, sharing, sketch, workers = combination
+    return ('--design', *design, '--sharing', *sharing, '--sketch', *sketch,
+            '--workers', workers, '--interval', '0', '--seed', '7')
+
+
+def measure(test, file, combination, *more):
+    path = lib.unpack(test, file)
+    rows, stats, _ = test.measure('--pcap', path, *options(combination), *more)
+    lib.expect_lossless(stats)
+    entry = next(entry for entry in lib.index(test.traces) if entry['file'] == file)
+    for column, expected in (('offered', 'packets'), ('measured', 'measured'),
+                             ('non_ip', 'non_ip'), ('malformed', 'malformed')):
+        assert lib.total(stats, column) == int(entry[expected]), f'{column}: {stats}'
+    for row in stats:
+        assert row['design'] == combination[0][0] and row['sharing'] == combination[1][0], row
+    return rows, lib.load_truth(test.traces, file)
+
+
+def top_case(file, combination):
+    @lib.needs_traces
+    def check(test):
+        rows, truth = measure(test, file, combination, '--top', '100')
+        lib.check_top(rows, truth, 100)
+    return check
+
+
+def threshold_case(file, combination):
+    @lib.needs_traces
+    def check(test):
+        rows, truth = measure(test, file, combination, '--top', '0', '--threshold', THRESHOLD)
+        lib.check_bounds(rows, truth)
+        border = THRESHOLD * sum(packets for packets, _ in truth.values())
+        heavy = {key for key, (packets, _) in truth.items() if packets >= border}
+        found = {lib.row_key(row) for row in rows}
+        assert found == heavy, f'false: {found - heavy}, missing: {heavy - found}'
+    return check
+
+
+def name(file, combination):
+    design, sharing, sketch, workers = combination
+    return (f'{file.split("/")[1].split("__")[0].split(".")[0]} {" ".join(design)} '
+            f'{" ".join(sharing)} {sketch[0]} {workers}').replace('--dispatch ', '').replace(
+                '--atomic ', '')
+
+
+def combinations(settings, attacks):
+    """[(file, combination)]"""
+    every = list(itertools.product(DESIGNS, SHARINGS, SKETCHES, (1, 2, 3, 4)))
+    if settings.full:
+        return [(file, combination) for file in LARGE + attacks for combination in every]
+    chosen = []
+    files = itertools.cycle(LARGE[1:] + attacks)
+    workers = itertools.cycle((2, 1, 4, 3, 3))
+    for design, sharing, sketch in itertools.product(DESIGNS, SHARINGS, SKETCHES):
+        if sharing[-1] in ('separate', 'cas'):
+            chosen.append((LARGE[0], (design, sharing, sketch, next(workers))))
+        chosen.append((next(files), (design, sharing, sketch, next(workers))))
+    return chosen
+
+
+def cases(settings):
+    if settings.traces is None:
+        @lib.needs_traces
+        def absent(test):
+            pass
+        return [('all combinations', absent)]
+    attacks = tuple(entry['file'] for entry in lib.index(settings.traces)
+                    if entry['file'].startswith('attack/'))
+    return [(name(file, combination),
+             (threshold_case if file in attacks else top_case)(file, combination))
+            for file, combination in combinations(settings, attacks)]
