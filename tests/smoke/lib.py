@@ -4,6 +4,7 @@
 import contextlib
 import csv
 import datetime
+import functools
 import gzip
 import importlib.util
 import lzma
@@ -13,6 +14,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 OUTPUT_COLUMNS = (
@@ -321,6 +323,7 @@ def index(traces):
         return list(csv.DictReader(stream))
 
 
+@functools.lru_cache(maxsize=32)
 def load_truth(traces, file):
     """{5-tuple of strings: (packets, bytes)} of an indexed capture."""
     name = os.path.basename(file).removesuffix('.xz')
@@ -455,14 +458,19 @@ def write_pcap(path, packets):
     return path
 
 
+_unpacking = threading.Lock()
+
+
 def unpack(test, file):
-    """Path of an indexed capture, decompressed into the test's directory where it is packed."""
+    """Path of an indexed capture, decompressed once for all tests where it is packed."""
     path = os.path.join(test.traces, file)
     for suffix, opener in (('.xz', lzma.open), ('.gz', gzip.open)):
         if path.endswith(suffix):
-            plain = test.path(os.path.basename(path).removesuffix(suffix))
-            if not os.path.exists(plain):
-                with opener(path, 'rb') as packed, open(plain, 'wb') as stream:
-                    shutil.copyfileobj(packed, stream)
+            plain = os.path.join(test.settings.cache, os.path.basename(path).removesuffix(suffix))
+            with _unpacking:
+                if not os.path.exists(plain):
+                    with opener(path, 'rb') as packed, open(plain, 'wb') as stream:
+                        shutil.copyfileobj(packed, stream)
+                    os.chmod(plain, 0o444)
             return plain
     return path
