@@ -338,6 +338,15 @@ static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 }
 
 /*
+ * A sketch that counts bytes does not see a packet of none (a capture may say so of one): such
+ * packets may be missing from any key's packets, and whole keys from the lists.
+ */
+static bool weightless(const struct merger *merger)
+{
+	return merger_metric(merger) == SKETCH_BYTES && merger->ledger.smallest_frame == 0;
+}
+
+/*
  * The figure of the metric that the counters do not hold: exact since listing, before that and in
  * parts that do not list it as many packets of the mean size as the measured figure has. Its ends
  * take the smallest and the largest frame of the epoch instead. Where nothing was counted since
@@ -354,7 +363,7 @@ static struct report_figure other_figure(
 	if (!figure.known)
 		return figure;
 	figure.low = add_saturating(since, smallest_other(merger, measured->low - since_measured));
-	figure.high = measured->high_known
+	figure.high = measured->high_known && !weightless(merger)
 			      ? add_saturating(since,
 					largest_other(merger, measured->high - since_measured))
 			      : UINT64_MAX;
@@ -404,7 +413,7 @@ uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 	 * not depend on how many there are, so it is the list's own only far below what one part
 	 * alone would hold, too.
 	 */
-	*exact = merger->all_complete &&
+	*exact = merger->all_complete && !weightless(merger) &&
 		 merger->nb_flows <= merger->params.candidates / DISTINCT_LISTED_SHARE;
 	return *exact ? merger->nb_flows : hyperloglog_estimate(&merger->distinct);
 }

@@ -21,11 +21,11 @@
  *     floor is of no listed key. Proof: every packet of a key raises its estimate by at least what
  *     it adds to upper, and when the key was listed estimate >= upper held; so after this packet
  *     estimate >= upper + its own size > upper >= floor. A saturated estimate stops growing,
- *     therefore floors end one below what stands for it. (A packet's wire_len is at least 1.)
- * (b) While a bucket has a free way, each of its keys is listed since its first packet: the floor
- *     is 0 and no estimate is, and ways are never freed. So a key that takes a free way was never
- *     seen before, and its before is 0: it is counted exactly.
- * (c) Uppers are kept in the table, so no decision reads a counter. Whatever the sketch has already
+ *     therefore floors end one below what stands for it. (A packet of no bytes may go unseen where
+ * bytes are counted; report/merge.c knows.) (b) While a bucket has a free way, each of its keys is
+ * listed since its first packet: the floor is 0 and no estimate is, and ways are never freed. So a
+ * key that takes a free way was never seen before, and its before is 0: it is counted exactly. (c)
+ * Uppers are kept in the table, so no decision reads a counter. Whatever the sketch has already
  *     counted of later packets of the burst plays no part, and as floors only rise, what the floors
  *     at the start of the burst turn away would be turned away later too. The state is that of
  *     packets which came one by one, wherever bursts were cut.

@@ -518,6 +518,41 @@ static void test_saturation(void **state)
 	check_saturation(SKETCH_BYTES);
 }
 
+/* A packet of no bytes is seen by nobody who counts bytes: its key's packets have no upper bound.
+ */
+static void test_packets_without_bytes(void **state)
+{
+	static struct key_burst burst;
+	struct report_measurement all;
+	struct hash_key hash_key;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){.metric = SKETCH_BYTES}, 10);
+	hash_key_init(&hash_key, 1);
+	burst.n = 2;
+	memset(burst.key4, 0, sizeof(burst.key4));
+	burst.wire_len[0] = 0;
+	burst.wire_len[1] = 60;
+	hash_burst(&hash_key, &burst);
+	count_min_ops.update[SHARING_SEPARATE](epoch.part[0], &burst);
+	hyperloglog_update(epoch.distinct[0], &burst);
+	epoch.ledger.smallest_frame = 0;
+	epoch.ledger.largest_frame = 60;
+	epoch.ledger.measured = 2;
+	epoch.ledger.bytes = 60;
+	collect(&epoch);
+	all = rank(&epoch, 10, 0);
+	assert_int_equal(all.nb_rows, 1);
+	assert_int_equal(all.rows[0].bytes.low, 60);
+	assert_int_equal(all.rows[0].bytes.high, 60);
+	assert_true(all.rows[0].packets.low <= 2);
+	assert_false(all.rows[0].packets.high_known);
+	assert_false(all.distinct_exact);
+	free(all.rows);
+	close_epoch(&epoch);
+}
+
 static void test_nothing(void **state)
 {
 	struct report_measurement measurement;
@@ -694,6 +729,7 @@ int main(void)
 		cmocka_unit_test(test_distinct_keys_are_estimated),
 		cmocka_unit_test(test_loss_widens),
 		cmocka_unit_test(test_saturation),
+		cmocka_unit_test(test_packets_without_bytes),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_merger_forgets),
 		cmocka_unit_test(test_refuses_other_parts),
