@@ -68,7 +68,8 @@ static void start_clock(struct reporter *reporter)
 	reporter->boundary = interval > 0 ? next_boundary(reporter->started, interval) : INT64_MAX;
 	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = reporter->started};
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
-		port_losses(&reporter->run->ports[p], &reporter->last[p]);
+		if (!port_losses(&reporter->run->ports[p], &reporter->last[p]))
+			reporter->last[p] = (struct port_losses){0}; /* never to be compared */
 }
 
 static bool limits_reached(const struct reporter *reporter)
@@ -124,17 +125,27 @@ static void tell_time(struct reporter *reporter)
 
 /* --- the ledger --- */
 
+/* A device whose peer went away or whose link was reset may begin to count anew. */
+static uint64_t counted_since(uint64_t now, uint64_t last)
+{
+	return now >= last ? now - last : now;
+}
+
 static void add_device_losses(struct reporter *reporter, struct ledger *ledger)
 {
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++) {
 		const struct port *port = &reporter->run->ports[p];
 		struct port_losses now, *last = &reporter->last[p];
 
-		if (!port_losses(port, &now))
+		if (!port_losses(port, &now)) {
+			last->received_known = false;
 			continue;
-		ledger->nic_missed += now.missed - last->missed;
-		ledger->nic_errors += now.errors - last->errors;
-		ledger->no_mbuf += now.no_mbuf - last->no_mbuf;
+		}
+		ledger->nic_missed += counted_since(now.missed, last->missed);
+		ledger->nic_errors += counted_since(now.errors, last->errors);
+		ledger->no_mbuf += counted_since(now.no_mbuf, last->no_mbuf);
+		/* What it counted before it began anew is nowhere to be read any more. */
+		now.received_known &= last->received_known && now.received >= last->received;
 		*last = now;
 		if (port->largest_frame > ledger->largest_frame)
 			ledger->largest_frame = port->largest_frame;
@@ -230,8 +241,8 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 		.loss_known = losses_known(run),
 		.confidence = planned->config->confidence,
 		.wanted = planned->config->top,
-		.smallest = rank_smallest(
-			planned->params.metric, ledger, planned->config->threshold),
+		.smallest =
+			rank_smallest(planned->params.metric, ledger, planned->config->threshold),
 	};
 	struct rank_limits limits = {
 		.top = planned->config->top,
@@ -249,8 +260,8 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 	       rank_flows(reporter->mergers[m], &limits, out) == 0;
 }
 
-static void warn_if_incomplete(uint64_t epoch, const struct report_measurement *measurement,
-	const struct merger *merger)
+static void warn_if_incomplete(
+	uint64_t epoch, const struct report_measurement *measurement, const struct merger *merger)
 {
 	uint64_t unrecovered = merger_unrecovered(merger);
 	const char *unit = merger_metric(merger) == SKETCH_PACKETS ? "packets" : "bytes";

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -14,6 +15,7 @@
 #include "rx/pacer.h"
 
 #define SEND_BURST 32
+#define DRAIN_US   100000 /* what a device gets to send what it still holds */
 
 static bool wanted(const struct config *config, uint64_t sent, int64_t first, int64_t now)
 {
@@ -155,6 +157,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 		log_error("%s", error);
 	} else {
 		send_all(&sender);
+		rte_delay_us_sleep(DRAIN_US);
 		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender.sent,
 			(unsigned long long)sender.bytes);
 		status = 0;
