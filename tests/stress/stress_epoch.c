@@ -189,19 +189,19 @@ static void run_stage(uint32_t nb_workers, uint64_t nb_epochs)
 static void test_one_worker(void **state)
 {
 	(void)state;
-	run_stage(1, 100000);
+	run_stage(1, 400000);
 }
 
 static void test_two_workers(void **state)
 {
 	(void)state;
-	run_stage(2, 100000);
+	run_stage(2, 400000);
 }
 
 static void test_four_workers(void **state)
 {
 	(void)state;
-	run_stage(4, 50000);
+	run_stage(4, 200000);
 }
 
 int main(void)
