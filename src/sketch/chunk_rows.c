@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/chunk_rows.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define PREFETCH_AHEAD 8 /* packets */
-
-#define PIECE_MASK ((UINT64_C(1) << PIECE_BITS) - 1)
+#define WORDS_PER_LINE 8
 
 /* Four words of a bucket, which belong to one word of a mangled key. */
 typedef uint64_t quad __attribute__((vector_size(32), may_alias));
@@ -40,14 +40,14 @@ static inline uint64_t *bucket_of(
 }
 
 /* Of the 16 chunks in a word of a mangled key, the sets that hold just them. */
-static inline quad singletons(uint64_t mangled)
+static inline void singletons(uint64_t mangled, quad *chunks)
 {
 	const quad shift = {0, PIECE_BITS, 2 * PIECE_BITS, 3 * PIECE_BITS};
 	const quad one = {1, 1, 1, 1};
 	quad piece = ((quad){mangled, mangled, mangled, mangled} >> shift) & PIECE_MASK;
 
-	return one << (piece & 15) | one << ((piece >> 4 & 15) + 16) |
-	       one << ((piece >> 8 & 15) + 32) | one << ((piece >> 12) + 48);
+	*chunks = one << (piece & CHUNK_MASK) | one << ((piece >> 4 & CHUNK_MASK) + 16) |
+		  one << ((piece >> 8 & CHUNK_MASK) + 32) | one << ((piece >> 12) + 48);
 }
 
 /*
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void add_key(const struct chunk_row
 	quad chunks[KEY_WORDS_IPV6];
 
 	for (uint32_t q = 0; q < words / 4; q++)
-		chunks[q] = singletons(mangled[q]);
+		singletons(mangled[q], &chunks[q]);
 	for (uint32_t row = 0; row < CHUNK_ROWS; row++) {
 		uint64_t *bucket = bucket_of(rows, mangled, row, words);
 
@@ -120,7 +120,8 @@ static inline __attribute__((always_inline)) void prefetch_buckets(
 	const struct chunk_rows *rows, const uint64_t *mangled, const uint32_t words)
 {
 	for (uint32_t row = 0; row < CHUNK_ROWS; row++)
-		__builtin_prefetch(bucket_of(rows, mangled, row, words), 1);
+		for (uint32_t w = 0; w < words; w += WORDS_PER_LINE)
+			__builtin_prefetch(bucket_of(rows, mangled, row, words) + w, 1);
 }
 
 static inline const uint64_t *mangled4(const struct key_burst *burst, uint32_t i)
@@ -134,18 +135,25 @@ static inline uint32_t weight_of(
 	return metric == SKETCH_PACKETS ? 1 : burst->wire_len[i];
 }
 
+static inline bool is_ipv4(const struct key_burst *burst, uint32_t i)
+{
+	return (burst->v6 >> i & 1) == 0;
+}
+
 static inline __attribute__((always_inline)) void add4(const struct chunk_rows *rows,
 	const struct key_burst *burst, enum sketch_metric metric, const enum counter_policy policy)
 {
 	const uint32_t n = burst->n;
 
 	for (uint32_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
-		prefetch_buckets(rows, mangled4(burst, i), CHUNK_WORDS_IPV4);
+		if (is_ipv4(burst, i))
+			prefetch_buckets(rows, mangled4(burst, i), CHUNK_WORDS_IPV4);
 	for (uint32_t i = 0; i < n; i++) {
-		if (i + PREFETCH_AHEAD < n)
-			prefetch_buckets(
-				rows, mangled4(burst, i + PREFETCH_AHEAD), CHUNK_WORDS_IPV4);
-		if ((burst->v6 >> i & 1) == 0)
+		uint32_t ahead = i + PREFETCH_AHEAD;
+
+		if (ahead < n && is_ipv4(burst, ahead))
+			prefetch_buckets(rows, mangled4(burst, ahead), CHUNK_WORDS_IPV4);
+		if (is_ipv4(burst, i))
 			add_key(rows, mangled4(burst, i), weight_of(burst, i, metric),
 				CHUNK_WORDS_IPV4, policy);
 	}
@@ -166,12 +174,19 @@ static inline __attribute__((always_inline)) void add6(const struct chunk_rows *
 	const struct key_burst *burst, const struct mangled6 *mangled, enum sketch_metric metric,
 	const enum counter_policy policy)
 {
-	for (uint64_t left = burst->v6; left != 0; left &= left - 1, mangled++) {
+	const uint32_t n = (uint32_t)__builtin_popcountll(burst->v6);
+	uint64_t left = burst->v6;
+
+	for (uint32_t k = 0; k < n && k < PREFETCH_AHEAD; k++)
+		prefetch_buckets(rows, mangled[k].word, CHUNK_WORDS_IPV6);
+	for (uint32_t k = 0; k < n; k++, left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
-		const uint64_t *word = mangled->word;
+		const uint64_t *word = mangled[k].word;
 		const uint64_t key[KEY_WORDS_IPV6] = {
 			word[0], word[1], word[2], word[3], word[4], word[2] ^ word[3] ^ word[4]};
 
+		if (k + PREFETCH_AHEAD < n)
+			prefetch_buckets(rows, mangled[k + PREFETCH_AHEAD].word, CHUNK_WORDS_IPV6);
 		add_key(rows, key, weight_of(burst, i, metric), CHUNK_WORDS_IPV6, policy);
 	}
 }

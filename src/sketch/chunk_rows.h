@@ -29,8 +29,10 @@
 #define CHUNK_ROWS       4
 #define CHUNK_BITS       4
 #define CHUNK_VALUES     (1 << CHUNK_BITS)
+#define CHUNK_MASK       UINT64_C(15)
 #define CHUNKS_PER_PIECE 4
 #define PIECE_BITS       (CHUNK_BITS * CHUNKS_PER_PIECE)
+#define PIECE_MASK       ((UINT64_C(1) << PIECE_BITS) - 1)
 
 /*
  * Words of a bucket, which are the pieces of a mangled key. An IPv6 key has four pieces more than
@@ -39,7 +41,6 @@
  */
 #define CHUNK_WORDS_IPV4 8
 #define CHUNK_WORDS_IPV6 24
-#define CHUNKS_MAX       (CHUNK_WORDS_IPV6 * CHUNKS_PER_PIECE)
 
 struct chunk_rows {
 	uint64_t *buckets; /* row after row, `words` words each */

@@ -2,40 +2,36 @@
 #include "sketch/reversible_recover.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/mangle6.h"
-#include "sketch/error_bound.h"
+#include "sketch/heavy_prefixes.h"
 #include "sketch/reversible.h"
 
-#define FIRST_HEAVY 16 /* counters of a row that reach the first threshold, at least */
-#define ROWS_MAX    (CHUNK_ROWS + ERROR_BOUND_ROWS)
+#define FIRST_HEAVY  16 /* counters of a row that reach the first threshold, at least */
+#define CHEAP_VISITS (UINT64_C(1) << 18)
 
 #define CHUNKS_PER_WORD (64 / CHUNK_BITS)
 #define HASH_CHUNKS     (2 * CHUNKS_PER_WORD)
 
-/* A row of buckets or of counters, as the search sees it. */
+/* A row of buckets, as the search sees it. */
 struct search_row {
-	uint32_t *cells;         /* the heavy ones; those that still agree stand first */
-	uint32_t nb_cells;       /* that still agree */
-	uint32_t first_bit;      /* where in the mangled key the row's index begins */
-	uint32_t bits;           /* of the index */
-	const uint64_t *buckets; /* of this row; NULL: it is a row of counters, without sets */
-	uint32_t words;          /* of a bucket */
-	uint32_t counter;        /* the word of a bucket that is its counter */
+	const uint64_t *buckets;
+	uint32_t counter; /* the word of a bucket that is its counter */
+	uint32_t *heavy;  /* the heavy buckets; those that still agree stand first */
+	uint32_t nb_agreeing;
 };
 
 struct search {
 	const struct reversible *rv;
+	const struct chunk_rows *chunk_rows; /* of the family */
 	enum key_family family;
-	uint64_t threshold; /* of heavy cells */
+	uint64_t threshold; /* of what is heavy */
 	uint64_t emitted;   /* the threshold before, whose keys were emitted; 0: there was none */
 
-	struct search_row rows[ROWS_MAX];
-	uint32_t nb_rows;
-	uint32_t nb_steps;                             /* a chunk each */
-	uint64_t word[KEY_WORDS_IPV6];                 /* the chunks so far; two words for IPv4 */
-	uint16_t agreeing[CHUNK_VALUES][CHUNK_VALUES]; /* [mask][v]: values that are v in mask */
+	struct search_row rows[CHUNK_ROWS];
+	struct heavy_prefixes prefixes;
+	uint32_t nb_steps;             /* a chunk each */
+	uint64_t word[KEY_WORDS_IPV6]; /* the chunks so far; two words for IPv4 */
 
 	uint64_t visits;  /* that are left */
 	uint32_t made_up; /* keys that may still turn out to be none */
@@ -46,87 +42,70 @@ struct search {
 	void *arg;
 };
 
-/* --- what a cell allows --- */
+/* --- what a bucket allows --- */
 
-/* The bits of a chunk that are part of the row's index. */
-static uint32_t index_mask(const struct search_row *row, uint32_t chunk)
+/* [mask][v]: the values of a chunk that are v in the bits of the mask. */
+static uint16_t agreeing[CHUNK_VALUES][CHUNK_VALUES];
+
+__attribute__((constructor)) static void fill_agreeing(void)
 {
-	uint32_t from = chunk * CHUNK_BITS, mask = 0;
-
-	for (uint32_t b = 0; b < CHUNK_BITS; b++)
-		if (from + b >= row->first_bit && from + b < row->first_bit + row->bits)
-			mask |= 1u << b;
-	return mask;
+	for (uint32_t mask = 0; mask < CHUNK_VALUES; mask++)
+		for (uint32_t value = 0; value < CHUNK_VALUES; value++)
+			agreeing[mask][value & mask] |= (uint16_t)(1u << value);
 }
 
-/* How the cells of a row say what they allow of a chunk. */
-struct view {
-	bool sets; /* by their sets, else by their index */
-	bool any;  /* by neither: each allows every value */
-	uint32_t shift_left, shift_right, mask;
-};
-
-static struct view view_of(const struct search_row *row, uint32_t chunk)
+/* The values of a chunk that a bucket of a row allows: by its sets, or by its own number. */
+static inline uint32_t allowed(
+	const struct search *search, const struct search_row *row, uint32_t chunk, uint32_t bucket)
 {
-	uint32_t from = chunk * CHUNK_BITS;
-	struct view view = {0};
+	const struct chunk_rows *rows = search->chunk_rows;
+	uint32_t piece = chunk / CHUNKS_PER_PIECE, at = chunk % CHUNKS_PER_PIECE;
+	uint32_t unknown = PIECE_BITS - rows->bits; /* low bits of the piece of the index */
 
-	if (row->buckets != NULL && chunk / CHUNKS_PER_PIECE != row->counter) {
-		view.sets = true;
-		return view;
-	}
-	view.mask = index_mask(row, chunk);
-	view.any = view.mask == 0;
-	if (!view.any && from > row->first_bit)
-		view.shift_right = from - row->first_bit;
-	else if (!view.any)
-		view.shift_left = row->first_bit - from;
-	return view;
+	if (piece != row->counter)
+		return (uint16_t)(row->buckets[(uint64_t)bucket * rows->words + piece] >>
+				  at * CHUNK_VALUES);
+	return agreeing[(PIECE_MASK << unknown & PIECE_MASK) >> at * CHUNK_BITS & CHUNK_MASK]
+		       [bucket << unknown >> at * CHUNK_BITS & CHUNK_MASK];
 }
 
-static inline uint32_t allowed(const struct search *search, const struct search_row *row,
-	const struct view *view, uint32_t chunk, uint32_t cell)
-{
-	if (view->sets)
-		return row->buckets[(uint64_t)cell * row->words + chunk / CHUNKS_PER_PIECE] >>
-			       CHUNK_VALUES * (chunk % CHUNKS_PER_PIECE) &
-		       ((1 << CHUNK_VALUES) - 1);
-	return search->agreeing[view->mask]
-			       [(cell << view->shift_left >> view->shift_right) & view->mask];
-}
-
-/* The values of the chunk that some cell of the row allows. */
-static uint32_t allowed_by_any(const struct search *search, const struct search_row *row,
-	const struct view *view, uint32_t chunk)
+/* The values of the chunk that some bucket of the row allows. */
+static uint32_t allowed_by_any(
+	const struct search *search, const struct search_row *row, uint32_t chunk)
 {
 	uint32_t values = 0;
 
-	for (uint32_t i = 0; i < row->nb_cells; i++)
-		values |= allowed(search, row, view, chunk, row->cells[i]);
+	for (uint32_t i = 0; i < row->nb_agreeing; i++)
+		values |= allowed(search, row, chunk, row->heavy[i]);
 	return values;
 }
 
 /*
- * Leaves the cells that allow the value. They come first, and the others behind them: whoever takes
- * the choice back has the same cells as before, in another order.
+ * Leaves the buckets that allow the value. They come first, and the others behind them: whoever
+ * takes the choice back has the same buckets as before, in another order.
  */
-static void keep_agreeing(const struct search *search, struct search_row *row,
-	const struct view *view, uint32_t chunk, uint32_t value)
+static void keep_agreeing(
+	const struct search *search, struct search_row *row, uint32_t chunk, uint32_t value)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < row->nb_cells; i++) {
-		uint32_t cell = row->cells[i];
+	for (uint32_t i = 0; i < row->nb_agreeing; i++) {
+		uint32_t bucket = row->heavy[i];
 
-		if (allowed(search, row, view, chunk, cell) >> value & 1) {
-			row->cells[i] = row->cells[kept];
-			row->cells[kept++] = cell;
+		if (allowed(search, row, chunk, bucket) >> value & 1) {
+			row->heavy[i] = row->heavy[kept];
+			row->heavy[kept++] = bucket;
 		}
 	}
-	row->nb_cells = kept;
+	row->nb_agreeing = kept;
 }
 
 /* --- the search --- */
+
+static struct key_hash hash_of(const struct search *search)
+{
+	return (struct key_hash){search->word[0], search->word[1]};
+}
 
 static bool take_back_mangling(const struct search *search, struct key *key)
 {
@@ -136,7 +115,7 @@ static bool take_back_mangling(const struct search *search, struct key *key)
 
 	key->family = search->family;
 	if (search->family == KEY_IPV4) {
-		struct key_hash hash = {word[0], word[1]};
+		struct key_hash hash = hash_of(search);
 
 		key->v4 = hash_invert4(&rv->hash_key, &hash);
 	} else {
@@ -148,41 +127,34 @@ static bool take_back_mangling(const struct search *search, struct key *key)
 	return (spare[0] | spare[1] | spare[2]) == 0;
 }
 
-/* The count of a heavy cell. */
-static uint64_t count_of(const struct search *search, uint32_t r, uint32_t cell)
+/*
+ * Whether the mangled key would have been found at that threshold too. It has one bucket in each
+ * row, as all of their indices are given.
+ */
+static bool reaches(const struct search *search, uint64_t estimate, uint64_t threshold)
 {
-	const struct search_row *row = &search->rows[r];
-	const struct counter_rows *counters = &search->rv->counters;
+	for (uint32_t r = 0; r < CHUNK_ROWS; r++) {
+		const struct search_row *row = &search->rows[r];
+		uint64_t bucket = (uint64_t)row->heavy[0] * search->chunk_rows->words;
 
-	if (row->buckets != NULL)
-		return row->buckets[(uint64_t)cell * row->words + row->counter];
-	return counter_rows_at(counters, ((uint64_t)(r - CHUNK_ROWS) << counters->bits) + cell);
-}
-
-/* Whether the mangled key would have been found at that threshold too. It has one cell in each row:
- * all of their index is given. */
-static bool reaches(const struct search *search, uint64_t threshold)
-{
-	for (uint32_t r = 0; r < search->nb_rows; r++)
-		if (count_of(search, r, search->rows[r].cells[0]) < threshold)
+		if (row->buckets[bucket + row->counter] < threshold)
 			return false;
-	return true;
+	}
+	return estimate >= threshold;
 }
 
 static void report_key(struct search *search)
 {
-	struct sketch_candidate candidate = {
-		.hash = {search->word[0], search->word[1]},
-	};
-	struct sketch_estimate estimate;
+	struct sketch_candidate candidate = {.hash = hash_of(search)};
+	struct sketch_estimate estimate =
+		counter_rows_query(&search->rv->counters, &candidate.hash);
 
-	if (search->emitted != 0 && reaches(search, search->emitted))
+	if (search->emitted != 0 && reaches(search, estimate.value, search->emitted))
 		return;
 	if (!take_back_mangling(search, &candidate.key)) {
 		search->exhausted |= --search->made_up == 0;
 		return;
 	}
-	estimate = counter_rows_query(&search->rv->counters, &candidate.hash);
 	candidate.before = estimate.saturated ? UINT64_MAX : estimate.value;
 	search->found++;
 	search->emit(&candidate, search->arg);
@@ -193,7 +165,7 @@ static void set_chunk(struct search *search, uint32_t chunk, uint64_t value)
 	uint64_t *word = &search->word[chunk / CHUNKS_PER_WORD];
 	uint32_t shift = chunk % CHUNKS_PER_WORD * CHUNK_BITS;
 
-	*word = (*word & ~(UINT64_C(15) << shift)) | value << shift;
+	*word = (*word & ~(CHUNK_MASK << shift)) | value << shift;
 }
 
 /*
@@ -218,7 +190,7 @@ static uint32_t values_of_chunk(const struct search *search, uint32_t chunk)
 
 	if (word != KEY_WORDS_IPV6 - 1)
 		return (1 << CHUNK_VALUES) - 1;
-	return 1u << ((search->word[2] ^ search->word[3] ^ search->word[4]) >> shift & 15);
+	return 1u << ((search->word[2] ^ search->word[3] ^ search->word[4]) >> shift & CHUNK_MASK);
 }
 
 static bool spend(struct search *search, uint64_t visits)
@@ -228,109 +200,86 @@ static bool spend(struct search *search, uint64_t visits)
 	return !search->exhausted;
 }
 
-/* The values that some cell in every row allows. */
-static uint32_t values_left(struct search *search, uint32_t chunk, struct view *views)
+/* The values that some bucket in every row allows. */
+static uint32_t values_left(struct search *search, uint32_t chunk)
 {
 	uint32_t values = values_of_chunk(search, chunk);
 
-	for (uint32_t r = 0; r < search->nb_rows && values != 0; r++) {
-		const struct search_row *row = &search->rows[r];
-
-		views[r] = view_of(row, chunk);
-		if (views[r].any || !spend(search, row->nb_cells))
-			continue;
-		values &= allowed_by_any(search, row, &views[r], chunk);
-	}
-	return search->exhausted ? 0 : values;
+	for (uint32_t r = 0; r < CHUNK_ROWS && values != 0; r++)
+		if (spend(search, search->rows[r].nb_agreeing))
+			values &= allowed_by_any(search, &search->rows[r], chunk);
+	return values;
 }
 
-static void choose(struct search *search, uint32_t chunk, const struct view *views, uint32_t value)
+/* Chooses a value, if the counters allow it. */
+static bool choose(struct search *search, uint32_t chunk, uint32_t value)
 {
-	set_chunk(search, chunk, value);
-	for (uint32_t r = 0; r < search->nb_rows; r++) {
-		struct search_row *row = &search->rows[r];
+	struct key_hash hash;
 
-		if (!views[r].any && spend(search, row->nb_cells))
-			keep_agreeing(search, row, &views[r], chunk, value);
-	}
+	set_chunk(search, chunk, value);
+	hash = hash_of(search);
+	if (chunk < HASH_CHUNKS && !heavy_prefixes_allow(&search->prefixes, &hash,
+					   chunk * CHUNK_BITS, (chunk + 1) * CHUNK_BITS))
+		return false;
+	for (uint32_t r = 0; r < CHUNK_ROWS; r++)
+		if (spend(search, search->rows[r].nb_agreeing))
+			keep_agreeing(search, &search->rows[r], chunk, value);
+	return !search->exhausted;
 }
 
 /* Follows every choice that is left in this step and those behind it. */
 static void follow(struct search *search, uint32_t step)
 {
-	uint32_t chunk = chunk_of_step(step), values;
-	struct view views[ROWS_MAX];
-	uint32_t nb_cells[ROWS_MAX];
+	uint32_t chunk, values, nb_agreeing[CHUNK_ROWS];
 
 	if (step == search->nb_steps) {
 		report_key(search);
 		return;
 	}
-	for (uint32_t r = 0; r < search->nb_rows; r++)
-		nb_cells[r] = search->rows[r].nb_cells;
-	values = values_left(search, chunk, views);
+	for (uint32_t r = 0; r < CHUNK_ROWS; r++)
+		nb_agreeing[r] = search->rows[r].nb_agreeing;
+	chunk = chunk_of_step(step);
+	values = values_left(search, chunk);
 	for (; values != 0 && !search->exhausted; values &= values - 1) {
-		choose(search, chunk, views, (uint32_t)__builtin_ctz(values));
-		follow(search, step + 1);
-		for (uint32_t r = 0; r < search->nb_rows; r++)
-			search->rows[r].nb_cells = nb_cells[r];
+		if (choose(search, chunk, (uint32_t)__builtin_ctz(values)))
+			follow(search, step + 1);
+		for (uint32_t r = 0; r < CHUNK_ROWS; r++)
+			search->rows[r].nb_agreeing = nb_agreeing[r];
 	}
 }
 
-/* --- heavy cells --- */
-
-static void add_cell(struct search *search, struct search_row *row, uint64_t cell)
+static void find_heavy_buckets(struct search *search, struct search_row *row)
 {
-	if (row->nb_cells == RECOVER_CELLS)
-		search->exhausted = true;
-	else
-		row->cells[row->nb_cells++] = (uint32_t)cell;
-}
+	uint32_t nb_buckets = 1u << search->chunk_rows->bits;
 
-static void find_heavy_buckets(
-	struct search *search, struct search_row *row, const struct chunk_rows *rows, uint32_t r)
-{
-	uint64_t nb_buckets = UINT64_C(1) << rows->bits;
-
-	row->first_bit = (chunk_rows_counter(r) + 1) * PIECE_BITS - rows->bits;
-	row->bits = rows->bits;
-	row->buckets = chunk_rows_bucket(rows, r * nb_buckets);
-	row->words = rows->words;
-	row->counter = chunk_rows_counter(r);
-	row->nb_cells = 0;
-	for (uint64_t b = 0; b < nb_buckets; b++)
-		if (row->buckets[b * row->words + row->counter] >= search->threshold)
-			add_cell(search, row, b);
-}
-
-static void find_heavy_counters(
-	struct search *search, struct search_row *row, const struct counter_rows *rows, uint32_t r)
-{
-	uint64_t width = UINT64_C(1) << rows->bits;
-
-	row->first_bit = r * rows->stride;
-	row->bits = rows->bits;
-	row->buckets = NULL;
-	row->nb_cells = 0;
-	for (uint64_t c = 0; c < width; c++)
-		if (counter_rows_at(rows, r * width + c) >= search->threshold)
-			add_cell(search, row, c);
+	row->nb_agreeing = 0;
+	for (uint32_t b = 0; b < nb_buckets; b++)
+		if (row->buckets[(uint64_t)b * search->chunk_rows->words + row->counter] >=
+			search->threshold)
+			row->heavy[row->nb_agreeing++] = b;
 }
 
 /* Emits the keys that reach the threshold and were not emitted before. */
 static void search_keys(struct search *search)
 {
-	const struct reversible *rv = search->rv;
-	const struct chunk_rows *rows = search->family == KEY_IPV4 ? &rv->rows4 : &rv->rows6;
-
-	search->nb_steps = rows->words * CHUNKS_PER_PIECE;
 	for (uint32_t r = 0; r < CHUNK_ROWS; r++)
-		find_heavy_buckets(search, &search->rows[r], rows, r);
-	for (uint32_t r = 0; r < rv->counters.depth; r++)
-		find_heavy_counters(search, &search->rows[CHUNK_ROWS + r], &rv->counters, r);
-	if (spend(search, ((uint64_t)CHUNK_ROWS << rows->bits) +
-				  ((uint64_t)rv->counters.depth << rv->counters.bits)))
-		follow(search, 0);
+		find_heavy_buckets(search, &search->rows[r]);
+	heavy_prefixes_fill(&search->prefixes, search->threshold);
+	follow(search, 0);
+}
+
+static void set_family(struct search *search, enum key_family family)
+{
+	const struct reversible *rv = search->rv;
+	const struct chunk_rows *rows = family == KEY_IPV4 ? &rv->rows4 : &rv->rows6;
+
+	search->family = family;
+	search->chunk_rows = rows;
+	search->nb_steps = rows->words * CHUNKS_PER_PIECE;
+	for (uint32_t r = 0; r < CHUNK_ROWS; r++) {
+		search->rows[r].counter = chunk_rows_counter(r);
+		search->rows[r].buckets = chunk_rows_bucket(rows, (uint64_t)r << rows->bits);
+	}
 }
 
 /* --- thresholds --- */
@@ -354,18 +303,21 @@ static uint64_t first_threshold(const struct counter_rows *rows)
 	return UINT64_C(1) << log2;
 }
 
-static uint64_t next_threshold(uint64_t threshold)
+/* What cost little may go deeper at once: every threshold costs a look at all cells. */
+static uint64_t next_threshold(uint64_t threshold, uint64_t visits)
 {
-	return threshold - (threshold > 4 ? threshold / 4 : 1);
+	uint64_t less = visits < CHEAP_VISITS ? threshold - threshold / 4 : threshold / 4;
+
+	return threshold - (less > 0 ? less : 1);
 }
 
 /* For one family, as sketch_ops.recover. */
 static uint64_t recover_family(
 	struct search *search, enum key_family family, uint32_t wanted, uint64_t smallest)
 {
-	uint64_t threshold = first_threshold(&search->rv->counters);
+	uint64_t threshold = first_threshold(&search->rv->counters), visits;
 
-	search->family = family;
+	set_family(search, family);
 	search->emitted = 0;
 	search->visits = RECOVER_VISITS;
 	search->made_up = RECOVER_MADE_UP;
@@ -373,13 +325,14 @@ static uint64_t recover_family(
 	search->found = 0;
 	for (;;) {
 		search->threshold = threshold > smallest ? threshold : smallest;
+		visits = search->visits;
 		search_keys(search);
 		if (search->exhausted)
 			return search->emitted == 0 ? UINT64_MAX : search->emitted - 1;
 		if (search->threshold == smallest || search->found >= wanted)
 			return search->threshold - 1;
 		search->emitted = search->threshold;
-		threshold = next_threshold(search->threshold);
+		threshold = next_threshold(search->threshold, visits - search->visits);
 	}
 }
 
@@ -397,11 +350,9 @@ static uint64_t recover_families(struct search *search, uint32_t wanted, uint64_
 	return bound4 > bound6 ? bound4 : bound6;
 }
 
-static void fill_agreeing(struct search *search)
+static size_t heavy_size(const struct chunk_rows *rows)
 {
-	for (uint32_t mask = 0; mask < CHUNK_VALUES; mask++)
-		for (uint32_t value = 0; value < CHUNK_VALUES; value++)
-			search->agreeing[mask][value & mask] |= (uint16_t)(1u << value);
+	return sizeof(uint32_t) << rows->bits;
 }
 
 uint64_t reversible_recover(const struct sketch *sketch, uint32_t wanted, uint64_t smallest,
@@ -409,23 +360,21 @@ uint64_t reversible_recover(const struct sketch *sketch, uint32_t wanted, uint64
 {
 	const struct reversible *rv = reversible_of_const(sketch);
 	const struct sketch_allocator *allocator = &sketch->params.allocator;
-	struct search search = {
-		.rv = rv,
-		.nb_rows = CHUNK_ROWS + rv->counters.depth,
-		.emit = emit,
-		.arg = arg,
-	};
-	size_t size = search.nb_rows * RECOVER_CELLS * sizeof(uint32_t);
-	uint32_t *cells = allocator->alloc(size, allocator->arg);
+	struct search search = {.rv = rv, .emit = emit, .arg = arg};
+	size_t maps = heavy_prefixes_size(&rv->counters);
+	size_t heavy = heavy_size(&rv->rows4) > heavy_size(&rv->rows6) ? heavy_size(&rv->rows4)
+								       : heavy_size(&rv->rows6);
+	size_t size = maps + CHUNK_ROWS * heavy;
+	uint8_t *memory = allocator->alloc(size, allocator->arg);
 	uint64_t bound;
 
-	if (cells == NULL)
+	if (memory == NULL)
 		return UINT64_MAX;
-	for (uint32_t r = 0; r < search.nb_rows; r++)
-		search.rows[r].cells = cells + (size_t)r * RECOVER_CELLS;
-	fill_agreeing(&search);
+	heavy_prefixes_init(&search.prefixes, &rv->counters, memory);
+	for (uint32_t r = 0; r < CHUNK_ROWS; r++)
+		search.rows[r].heavy = (uint32_t *)(void *)(memory + maps + r * heavy);
 	bound = recover_families(
 		&search, wanted == 0 ? UINT32_MAX : wanted, smallest == 0 ? 1 : smallest);
-	allocator->free(cells, size, allocator->arg);
+	allocator->free(memory, size, allocator->arg);
 	return bound;
 }

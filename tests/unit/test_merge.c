@@ -647,7 +647,7 @@ static void check_recovered_top(enum sketch_metric metric, enum split split)
 		assert_false(other->known);
 		assert_false(other->high_known);
 	}
-	/* The 101st flow would be the last of them. */
+	/* One row more than was found: there may be such a flow. */
 	free(top.rows);
 	top = rank(&epoch, merger_nb_flows(epoch.merger) + 1, 0);
 	assert_true(top.incomplete);
