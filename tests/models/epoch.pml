@@ -12,14 +12,19 @@
 #ifndef WORKERS
 #define WORKERS 2
 #endif
+#ifndef EPOCHS
 #define EPOCHS 4
-#define AHEAD  2 /* EPOCH_AHEAD, small so that the feeder has to wait too */
+#endif
+#ifndef FED_MAX
+#define FED_MAX WORKERS /* packets of an epoch */
+#endif
+#define AHEAD 2 /* EPOCH_AHEAD, small so that the feeder has to wait too */
 #define NEVER  255
 
 byte open = 0, end_at = NEVER, ready = 2;
 byte at[WORKERS];
 
-/* Generation g of worker w is counted[w * 2 + g]; busy says who is in it. */
+/* Generation g of worker w is counted[w * 2 + g]; busy says that its worker is in it. */
 byte counted[WORKERS * 2];
 bit busy[WORKERS * 2];
 byte fed[EPOCHS];
@@ -39,7 +44,11 @@ proctype feeder()
 		do
 		:: w < WORKERS ->
 			if
-			:: atomic { fed[epoch] = fed[epoch] + 1; ring[w] ! epoch }
+			:: atomic {
+				fed[epoch] < FED_MAX;
+				fed[epoch] = fed[epoch] + 1;
+				ring[w] ! epoch
+			}
 			:: skip
 			fi;
 			w++
@@ -77,8 +86,10 @@ proctype worker(byte w)
 				assert(!busy[w * 2 + epoch % 2]);
 				busy[w * 2 + epoch % 2] = 1
 			};
-			counted[w * 2 + epoch % 2] = counted[w * 2 + epoch % 2] + 1;
-			busy[w * 2 + epoch % 2] = 0
+			d_step {
+				counted[w * 2 + epoch % 2] = counted[w * 2 + epoch % 2] + 1;
+				busy[w * 2 + epoch % 2] = 0
+			}
 		:: empty(ring[w]) && seen == seen_end -> at[w] = seen; break
 		:: empty(ring[w]) && seen != seen_end && seen > epoch -> enter(w, seen)
 		:: empty(ring[w]) && seen != seen_end && seen <= epoch /* and round again, when it may matter */
@@ -102,14 +113,13 @@ proctype reporter()
 		w = 0;
 		do
 		:: w < WORKERS ->
-			atomic {
+			/* One step, which may fall into a worker's. */
+			d_step {
 				assert(!busy[w * 2 + epoch % 2]);
-				busy[w * 2 + epoch % 2] = 1
-			};
-			sum = sum + counted[w * 2 + epoch % 2];
-			counted[w * 2 + epoch % 2] = 0;
-			busy[w * 2 + epoch % 2] = 0;
-			w++
+				sum = sum + counted[w * 2 + epoch % 2];
+				counted[w * 2 + epoch % 2] = 0;
+				w++
+			}
 		:: else -> break
 		od;
 		assert(sum == fed[epoch]);
