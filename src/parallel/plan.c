@@ -12,8 +12,8 @@
 
 #define DESCRIPTORS_DEFAULT 1024
 #define MBUF_STRUCT_BYTES   128
-#define MBUF_OVERHEAD_BYTES 128 /* the mempool's header, and padding that spreads memory channels  \
-				 */
+/* The mempool's header, and padding that spreads objects over memory channels. */
+#define MBUF_OVERHEAD_BYTES 128
 /* On a replay only the headers that decide are copied; few packets need more (rx/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
 /* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */

@@ -41,9 +41,10 @@ def check_end(test, number):
     test.wait(process, 20).expect(0)
     rows, ledger = lib.read_output(output), lib.read_stats(stats)
     numbers = [int(row['epoch']) for row in ledger]
-    # A machine that is busy elsewhere may close an epoch late, and then numbers are skipped.
-    assert numbers == sorted(set(numbers)) and numbers[0] == 0, numbers
-    assert {row['epoch'] for row in rows} == {row['epoch'] for row in ledger}
+    assert numbers == list(range(len(numbers))), numbers
+    # Where the machine is busy elsewhere, a paced epoch may lose all of its packets.
+    assert {row['epoch'] for row in rows} == {
+        row['epoch'] for row in ledger if int(row['measured']) > 0}
 
 
 def test_sigint(test):

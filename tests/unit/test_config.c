@@ -455,7 +455,7 @@ static void contradictions_are_told(void **state)
 		{"--pcap a --width 1024 --memory 1MB", "--memory: contradicts width", ""},
 		{"--pcap a --memory 1MB --width 1024", "--width: contradicts memory", ""},
 		{"--pcap a --depth 16 --width 512", "--width: 16 x 512", "128"},
-		{"--pcap a --depth 17", "--depth: 17 x", "depth is"},
+		{"--pcap a --depth 17", "--depth: '17'", "1 to 16"},
 		{"--pcap a --width 8", "--width: 4 x 8", "16"},
 		{"--pcap a --memory 64", "--memory: 64 bytes are too few", "KB"},
 		{"--pcap a --top 0", "--top: 0", "--threshold"},

@@ -276,8 +276,8 @@ static void assert_avalanche(uint64_t seed, enum key_family family, size_t key_b
 				uint64_t hi = base.hash[i].hi ^ flipped.hash[i].hi;
 
 				for (uint32_t b = 0; b < 64; b++) {
-					flips[b] += lo >> b & 1;
-					flips[64 + b] += hi >> b & 1;
+					flips[b] += (uint32_t)(lo >> b) & 1;
+					flips[64 + b] += (uint32_t)(hi >> b) & 1;
 				}
 			}
 		}
