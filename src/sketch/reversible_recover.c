@@ -9,6 +9,7 @@
 
 #define FIRST_HEAVY  16 /* counters of a row that reach the first threshold, at least */
 #define CHEAP_VISITS (UINT64_C(1) << 18)
+#define STEP_VISITS  16 /* what a step costs beside the buckets that it looks at */
 
 #define CHUNKS_PER_WORD (64 / CHUNK_BITS)
 #define HASH_CHUNKS     (2 * CHUNKS_PER_WORD)
@@ -203,7 +204,7 @@ static bool spend(struct search *search, uint64_t visits)
 /* The values that some bucket in every row allows. */
 static uint32_t values_left(struct search *search, uint32_t chunk)
 {
-	uint32_t values = values_of_chunk(search, chunk);
+	uint32_t values = spend(search, STEP_VISITS) ? values_of_chunk(search, chunk) : 0;
 
 	for (uint32_t r = 0; r < CHUNK_ROWS && values != 0; r++)
 		if (spend(search, search->rows[r].nb_agreeing))

@@ -23,7 +23,7 @@
 
 #include "sketch/sketch.h"
 
-#define RECOVER_VISITS  (UINT64_C(1) << 27)
+#define RECOVER_VISITS  (UINT64_C(1) << 26)
 #define RECOVER_MADE_UP (UINT32_C(1) << 14)
 
 /* sketch_ops.recover */

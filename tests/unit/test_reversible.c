@@ -257,6 +257,7 @@ static void test_finds_the_top(void **state)
 	check_top((struct sketch_params){0}, 100000, 0.8);
 	check_top((struct sketch_params){.depth = 5, .width = 1 << 16}, 20000, 1.05);
 	check_top((struct sketch_params){.depth = 3, .width = 1 << 20}, 20000, 1.05);
+	check_top((struct sketch_params){.depth = 2, .width = 1 << 22}, 20000, 1.05);
 	check_top((struct sketch_params){.depth = 1, .width = 1 << 16}, 5000, 1.05);
 	check_top((struct sketch_params){.depth = 16, .width = 1 << 8}, 2000, 1.3);
 }
