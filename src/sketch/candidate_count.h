@@ -65,15 +65,25 @@ static inline uint64_t count_next(uint64_t count)
 	return (count_generation(count) + 1) << COUNT_GENERATION_SHIFT;
 }
 
-/* Packets and bytes of a listed key, its count being as it was read. */
-static inline uint64_t since_packets(
-	const struct candidate_bucket *bucket, uint32_t way, uint64_t count)
+/*
+ * Packets and bytes of a listed key. Its count is read after what was carried, and is lowered
+ * before that is raised: of a count that is being carried too little is read, never too much.
+ */
+static inline uint64_t since_packets(const struct candidate_bucket *bucket, uint32_t way)
 {
-	return bucket->carried_packets[way] + count_packets(count);
+	/* Acquire: pairs with the release in carry(). */
+	uint64_t carried =
+		atomic_load_explicit(&bucket->carried_packets[way], memory_order_acquire);
+	uint64_t count = atomic_load_explicit(&bucket->entry[way].count, memory_order_acquire);
+
+	return carried + count_packets(count);
 }
 
-static inline uint64_t since_bytes(
-	const struct candidate_bucket *bucket, uint32_t way, uint64_t count)
+static inline uint64_t since_bytes(const struct candidate_bucket *bucket, uint32_t way)
 {
-	return bucket->carried_bytes[way] + count_bytes(count);
+	/* Acquire: pairs with the release in carry(). */
+	uint64_t carried = atomic_load_explicit(&bucket->carried_bytes[way], memory_order_acquire);
+	uint64_t count = atomic_load_explicit(&bucket->entry[way].count, memory_order_acquire);
+
+	return carried + count_bytes(count);
 }

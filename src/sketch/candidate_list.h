@@ -26,13 +26,16 @@ static inline uint64_t admission_of(uint64_t smallest)
 	return smallest <= UINT64_MAX / ADMISSION_FACTOR ? smallest * ADMISSION_FACTOR : UINT64_MAX;
 }
 
-static inline uint64_t upper_of(const struct candidates *candidates,
-	const struct candidate_bucket *bucket, uint32_t way, uint64_t count)
+/* Of a key that is listed until this returns. */
+static inline uint64_t upper_of(
+	const struct candidates *candidates, const struct candidate_bucket *bucket, uint32_t way)
 {
-	uint64_t since = candidates->metric == SKETCH_PACKETS ? since_packets(bucket, way, count)
-							      : since_bytes(bucket, way, count);
+	/* Acquire: pairs with the release in list_key(). */
+	uint64_t before = atomic_load_explicit(&bucket->entry[way].before, memory_order_acquire);
+	uint64_t since = candidates->metric == SKETCH_PACKETS ? since_packets(bucket, way)
+							      : since_bytes(bucket, way);
 
-	return add_saturating(since, bucket->entry[way].before);
+	return add_saturating(since, before);
 }
 
 /* What the sketch may have counted of packet i's key before it. */
@@ -53,8 +56,7 @@ static inline uint64_t before_of_first(const struct candidates *candidates,
 
 /*
  * Lists packet i's key in a way whose generation is odd and the caller's. Release: who acquires the
- * count sees all of it; who reads a part of the hash before that cannot change the count of the
- * key that was there.
+ * count sees all of it; who reads a part of it before that reads another generation afterwards.
  */
 static inline void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
 	const struct key_burst *burst, uint32_t i, uint64_t before, uint64_t changing)
@@ -63,10 +65,10 @@ static inline void list_key(struct candidates *candidates, uint32_t b, uint32_t 
 	struct candidate_entry *entry = &bucket->entry[way];
 	const struct key_hash *hash = &burst->hash[i];
 
-	bucket->carried_packets[way] = 0;
-	bucket->carried_bytes[way] = 0;
 	candidates->key[b * TAG_WAYS + way] = key_burst_get(burst, i);
-	entry->before = before;
+	atomic_store_explicit(&bucket->carried_packets[way], 0, memory_order_release);
+	atomic_store_explicit(&bucket->carried_bytes[way], 0, memory_order_release);
+	atomic_store_explicit(&entry->before, before, memory_order_release);
 	atomic_store_explicit(&entry->hash_lo, hash->lo, memory_order_release);
 	atomic_store_explicit(&entry->hash_hi, hash->hi, memory_order_release);
 	atomic_store_explicit(
@@ -75,14 +77,22 @@ static inline void list_key(struct candidates *candidates, uint32_t b, uint32_t 
 		count_next(changing) + COUNT_PACKET + burst->wire_len[i], memory_order_release);
 }
 
-/* Takes what has become large out of a count that nobody else changes but by adding to it. */
+/* Keeps what was just taken out of a count, by the one thread that may. */
 static inline void carry(struct candidate_bucket *bucket, uint32_t way, uint64_t count)
 {
-	bucket->carried_packets[way] += count_packets(count);
-	bucket->carried_bytes[way] += count_bytes(count);
+	_Atomic uint64_t *packets = &bucket->carried_packets[way];
+	_Atomic uint64_t *bytes = &bucket->carried_bytes[way];
+
+	/* Release: who reads the sum finds the count lowered. */
+	atomic_store_explicit(packets,
+		atomic_load_explicit(packets, memory_order_relaxed) + count_packets(count),
+		memory_order_release);
+	atomic_store_explicit(bytes,
+		atomic_load_explicit(bytes, memory_order_relaxed) + count_bytes(count),
+		memory_order_release);
 }
 
-/* Sets the floor after a scan of a full bucket found its smallest upper. */
+/* After a scan of a full bucket, because of an unlisted key, found its smallest upper. */
 static inline void raise_floor(struct candidates *candidates, uint32_t b, uint64_t smallest)
 {
 	uint64_t floor = smallest < candidates->saturated ? smallest : candidates->saturated - 1;

@@ -81,11 +81,11 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 	uint32_t i, uint64_t estimate)
 {
 	struct candidate_bucket *bucket = &candidates->bucket[b];
-	uint64_t smallest = upper_of(candidates, bucket, 0, count_of(bucket, 0));
+	uint64_t smallest = upper_of(candidates, bucket, 0);
 	uint32_t way = 0;
 
 	for (uint32_t w = 1; w < TAG_WAYS; w++) {
-		uint64_t upper = upper_of(candidates, bucket, w, count_of(bucket, w));
+		uint64_t upper = upper_of(candidates, bucket, w);
 
 		if (upper < smallest) {
 			smallest = upper;
@@ -93,9 +93,9 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 		}
 	}
 
-	bucket->entered++;
 	raise_floor(candidates, b, smallest);
 	if (estimate > admission_of(smallest)) {
+		bucket->entered++;
 		list_key(candidates, b, way, burst, i,
 			counted_before(candidates, burst, i, estimate),
 			count_next(count_of(bucket, way)));
@@ -138,9 +138,9 @@ static inline uint32_t probe(const struct candidate_bucket *bucket, const struct
 static __attribute__((noinline)) void carry_full(
 	struct candidate_bucket *bucket, uint32_t way, uint64_t count)
 {
-	carry(bucket, way, count);
 	atomic_store_explicit(
 		&bucket->entry[way].count, count & -COUNT_GENERATION, memory_order_relaxed);
+	carry(bucket, way, count);
 }
 
 static inline void count_packet(struct candidate_bucket *bucket, uint32_t way, uint32_t wire_len)
@@ -189,7 +189,7 @@ static uint64_t before_at_rest(
 
 	if (!first && atomic_load_explicit(&candidates->several_writers, memory_order_relaxed))
 		return UINT64_MAX;
-	return bucket->entry[way].before;
+	return atomic_load_explicit(&bucket->entry[way].before, memory_order_relaxed);
 }
 
 void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, void *arg)
@@ -199,15 +199,14 @@ void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, v
 
 		for (uint32_t way = 0; way < TAG_WAYS && count_of(bucket, way) != 0; way++) {
 			const struct candidate_entry *entry = &bucket->entry[way];
-			uint64_t count = count_of(bucket, way);
 			struct sketch_candidate candidate = {
 				.key = candidates->key[b * TAG_WAYS + way],
 				.hash.lo =
 					atomic_load_explicit(&entry->hash_lo, memory_order_relaxed),
 				.hash.hi =
 					atomic_load_explicit(&entry->hash_hi, memory_order_relaxed),
-				.packets = since_packets(bucket, way, count),
-				.bytes = since_bytes(bucket, way, count),
+				.packets = since_packets(bucket, way),
+				.bytes = since_bytes(bucket, way),
 				.before = before_at_rest(candidates, bucket, way),
 			};
 

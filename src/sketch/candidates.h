@@ -59,18 +59,18 @@
 
 struct candidate_entry {
 	_Atomic uint64_t hash_lo, hash_hi;
-	_Atomic uint64_t count; /* since it was listed, that packet included: candidate_count.h */
-	uint64_t before;        /* UINT64_MAX: no bound is known */
+	_Atomic uint64_t count;  /* since it was listed, that packet included: candidate_count.h */
+	_Atomic uint64_t before; /* UINT64_MAX: no bound is known */
 };
 
 struct candidate_bucket {
 	uint32_t tag[TAG_WAYS] __attribute__((aligned(64))); /* 0: the way is free */
 	struct candidate_entry entry[TAG_WAYS];
 	/* What did not fit into the entries' counts. */
-	uint64_t carried_packets[TAG_WAYS], carried_bytes[TAG_WAYS];
+	_Atomic uint64_t carried_packets[TAG_WAYS], carried_bytes[TAG_WAYS];
 	/*
-	 * Of the critical section. Who holds the lock may replace keys, carry, and raise the floor;
-	 * a thread that writes alone needs none.
+	 * Of the critical section. Who holds the lock may replace keys and carry counts; a thread
+	 * that writes alone needs none.
 	 */
 	struct spinlock lock;
 	uint32_t entered; /* how often the critical section was, by whoever */

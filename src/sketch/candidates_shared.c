@@ -6,10 +6,11 @@
  * from then on. Both are seldom: most packets are of keys that are listed, or do not pass the
  * floor.
  *
- *     a listed key          one compare-and-swap on its count (candidate_count.h)
- *     a free way            is claimed by compare-and-swap; the winner publishes its key, and
- * others wait to see whether it is theirs a full bucket         its lock: look once more, then
- * challenge the smallest
+ * - A listed key: one compare-and-swap on its count (candidate_count.h).
+ * - A free way: claimed by compare-and-swap; the winner publishes its key, and others wait to see
+ *   whether it is theirs.
+ * - A full bucket: find the smallest upper. Where the estimate is above the admission, take the
+ *   bucket's lock, look for the key once more, and for the smallest, and replace that.
  *
  * A listed key enters the critical section only to have its count carried, every 2^22 packets or
  * 2^33 bytes; any other one only where its estimate is above the admission.
@@ -27,8 +28,9 @@
  *     replaces before all ways are taken and published, and then one at a time, by one that holds
  *     the lock and has looked at all ways; and who found no way to claim looks again under the
  *     lock.
- * (3) floor <= the upper of every key in the bucket, and rises: it is computed under the lock, from
- *     published counts, and uppers only rise.
+ * (3) floor <= the upper of every key in the bucket: it is computed from published counts while no
+ *     way is free, and uppers only rise, those of ways that change hands too. Two threads may store
+ *     floors in the wrong order; the lower one is a floor as well.
  * (4) A key that takes a free way, and is still listed, has every packet counted exactly once, so
  *     before = 0 though other threads may have counted packets of it in the sketch already:
  *     - No packet of it is turned away before it is listed. That takes a floor above 0, and those
@@ -134,12 +136,15 @@ static uint64_t settled_count(const struct candidate_entry *entry)
 	return count;
 }
 
-/*
- * Algorithm 5: counts packet i where its key is listed, or lists it in a free way. Returns false
- * where neither could be done.
- */
-static bool insert(struct candidates *candidates, uint32_t b, const struct key_burst *burst,
-	uint32_t i, uint64_t estimate)
+enum insertion {
+	COUNTED, /* where the key is listed, or as the first packet of a key in a free way */
+	FOUND,   /* the key, but it must be carried, or is on its way out */
+	FULL,    /* is the bucket, of other keys */
+};
+
+/* Algorithm 5, for packet i. */
+static enum insertion insert(struct candidates *candidates, uint32_t b,
+	const struct key_burst *burst, uint32_t i, uint64_t estimate)
 {
 	struct candidate_bucket *bucket = &candidates->bucket[b];
 
@@ -153,14 +158,15 @@ static bool insert(struct candidates *candidates, uint32_t b, const struct key_b
 				    claimed, memory_order_relaxed, memory_order_relaxed)) {
 				list_key(candidates, b, way, burst, i,
 					before_of_first(candidates, burst, i, estimate), claimed);
-				return true;
+				return COUNTED;
 			}
 			place.count = settled_count(entry);
 		}
 		if (has_hash(entry, &burst->hash[i]))
-			return add_to_count(place, COUNT_PACKET + burst->wire_len[i]);
+			return add_to_count(place, COUNT_PACKET + burst->wire_len[i]) ? COUNTED
+										      : FOUND;
 	}
-	return false;
+	return FULL;
 }
 
 /* The lock is held: no way changes hands. */
@@ -193,16 +199,23 @@ struct smallest {
 	uint64_t count, upper;
 };
 
-/* The lock is held, and no way is free. */
+/*
+ * In a bucket that is full. An upper is what it was at some time in here, or less, as its way had
+ * one generation before and after it was read.
+ */
 static struct smallest find_smallest(
 	const struct candidates *candidates, const struct candidate_bucket *bucket)
 {
 	struct smallest smallest = {.upper = UINT64_MAX};
 
 	for (uint32_t way = 0; way < TAG_WAYS; way++) {
-		uint64_t count = settled_count(&bucket->entry[way]);
-		uint64_t upper = upper_of(candidates, bucket, way, count);
+		const struct candidate_entry *entry = &bucket->entry[way];
+		uint64_t count, upper;
 
+		do {
+			count = settled_count(entry);
+			upper = upper_of(candidates, bucket, way);
+		} while (count_generation(count_of(entry)) != count_generation(count));
 		if (way == 0 || upper < smallest.upper)
 			smallest = (struct smallest){way, count, upper};
 	}
@@ -230,9 +243,9 @@ static void challenge(struct candidates *candidates, uint32_t b, const struct ke
 	bucket->replaced++;
 }
 
-/* Algorithm 6, for packet i of a full bucket. */
-static __attribute__((noinline)) void enter_critical_section(struct candidates *candidates,
-	uint32_t b, const struct key_burst *burst, uint32_t i, uint64_t estimate)
+/* Algorithm 6, for packet i. */
+static void enter_critical_section(struct candidates *candidates, uint32_t b,
+	const struct key_burst *burst, uint32_t i, uint64_t estimate)
 {
 	struct candidate_bucket *bucket = &candidates->bucket[b];
 	uint32_t way;
@@ -247,6 +260,17 @@ static __attribute__((noinline)) void enter_critical_section(struct candidates *
 	spinlock_unlock(&bucket->lock);
 }
 
+/* Packet i was not found, and its bucket is full. */
+static __attribute__((noinline)) void miss(struct candidates *candidates, uint32_t b,
+	const struct key_burst *burst, uint32_t i, uint64_t estimate)
+{
+	uint64_t smallest = find_smallest(candidates, &candidates->bucket[b]).upper;
+
+	raise_floor(candidates, b, smallest);
+	if (estimate > admission_of(smallest))
+		enter_critical_section(candidates, b, burst, i, estimate);
+}
+
 /* Packet i has passed the floor. */
 static void count_packet(
 	struct candidates *candidates, const struct key_burst *burst, uint32_t i, uint64_t estimate)
@@ -255,13 +279,18 @@ static void count_packet(
 	uint32_t b = bucket_of(candidates, hash);
 	uint64_t floor = floor_of(candidates, b); /* before the probe: (4) */
 	struct place place = probe(&candidates->bucket[b], hash);
+	enum insertion insertion = FULL;
 
-	if (place.entry != NULL && add_to_count(place, COUNT_PACKET + burst->wire_len[i]))
-		return;
-	if (place.entry == NULL && estimate <= admission_of(floor))
-		return;
-	if (floor > 0 || !insert(candidates, b, burst, i, estimate))
+	if (place.entry != NULL)
+		insertion =
+			add_to_count(place, COUNT_PACKET + burst->wire_len[i]) ? COUNTED : FOUND;
+	else if (floor == 0)
+		insertion = insert(candidates, b, burst, i, estimate);
+
+	if (insertion == FOUND)
 		enter_critical_section(candidates, b, burst, i, estimate);
+	else if (insertion == FULL && estimate > admission_of(floor))
+		miss(candidates, b, burst, i, estimate);
 }
 
 static __attribute__((noinline)) void count_one_by_one(struct candidates *candidates,
