@@ -116,45 +116,53 @@ inline insert()
 	od
 }
 
+/* The smallest upper: of way s, whose generation is sg and whose count was sc. */
+inline find_smallest()
+{
+	w = 0;
+	smallest = 255;
+	do
+	:: w < WAYS ->
+		settle();
+		upper = before[w];
+		upper = upper + count[w];
+		if
+		:: generation[w] == g ->
+			d_step {
+				if
+				:: upper < smallest -> smallest = upper; s = w; sg = g; sc = c
+				:: else
+				fi;
+				upper = 0;
+				w++
+			}
+		:: else -> upper = 0
+		fi
+	:: else -> break
+	od;
+	atomic {
+		floor = smallest;
+		w = 0;
+		do
+		:: w < WAYS ->
+			assert(!is_listed(generation[w]) || count[w] + before[w] >= floor); /* (3) */
+			w++
+		:: else -> break
+		od;
+		w = 0;
+		c = 0
+	}
+}
+
 inline challenge()
 {
 	do
 	:: true ->
-		/* The smallest: way s, its word and upper. */
-		w = 0;
-		smallest = 255;
-		do
-		:: w < WAYS ->
-			settle();
-			d_step {
-				if
-				:: c + before[w] < smallest ->
-					smallest = c + before[w];
-					s = w;
-					sg = g;
-					sc = c
-				:: else
-				fi;
-				w++
-			}
-		:: else -> break
-		od;
-		atomic {
-			floor = smallest;
-			w = 0;
-			do
-			:: w < WAYS ->
-				assert(!is_listed(generation[w]) ||
-					count[w] + before[w] >= floor); /* (3) */
-				w++
-			:: else -> break
-			od;
-			w = s;
-			c = 0
-		}
+		find_smallest();
 		if
 		:: estimate <= smallest -> break
 		:: else ->
+			w = s;
 			atomic {
 				if
 				:: generation[w] == sg && count[w] == sc ->
@@ -218,27 +226,25 @@ inline count_packet()
 	:: else -> break
 	od;
 	if
-	:: found -> add_to_count()
+	:: found -> add_to_count(); failed = !counted
+	:: !found && f == 0 -> insert()
 	:: else
 	fi;
 	if
-	:: counted
-	:: !counted && !found && estimate <= f /* turned away */
-	:: !counted && (found || estimate > f) ->
-		if
-		:: f == 0 -> insert()
-		:: else
-		fi;
-		if
-		:: !counted -> enter_critical_section()
-		:: else
-		fi
+	:: !counted && !failed && estimate > f ->
+		find_smallest();
+		failed = estimate > smallest
+	:: else
+	fi;
+	if
+	:: failed -> enter_critical_section()
+	:: else /* counted, or turned away */
 	fi
 }
 
 proctype thread(byte packets)
 {
-	byte n = 0, key, early, estimate, f, w, g, c, s, sg, sc, smallest;
+	byte n = 0, key, early, estimate, f, w, g, c, s, sg, sc, upper, smallest;
 	bit found, counted, claimed, failed;
 
 	do
