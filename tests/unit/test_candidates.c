@@ -281,6 +281,81 @@ static void test_saturated_floor(void **state)
 	count_min_ops.destroy(sketch);
 }
 
+/* n packets of one key, all of this size, in full bursts. */
+static void add_large_packets(struct sketch *sketch, enum sketch_sharing sharing, uint32_t number,
+	uint32_t n, uint32_t wire_len)
+{
+	struct key key = zipf_key(3 * number);
+	struct key_hash hash = {.lo = (uint64_t)(number + 1) << 32, .hi = number + 1};
+	struct key_burst burst = {0};
+
+	for (uint32_t i = 0; i < n; i++) {
+		burst_append(&burst, &key, &hash, wire_len);
+		if (burst.n == BURST_MAX || i + 1 == n) {
+			count_min_ops.update[sharing](sketch, &burst);
+			burst.n = 0;
+		}
+	}
+}
+
+struct total {
+	uint64_t packets, bytes;
+	uint32_t n;
+};
+
+static void add_up(const struct sketch_candidate *candidate, void *arg)
+{
+	struct total *total = arg;
+
+	total->packets += candidate->packets;
+	total->bytes += candidate->bytes;
+	total->n++;
+}
+
+/* What an entry's count has no room for is carried, and nothing is lost over that. */
+static void check_carrying(enum sketch_sharing sharing, uint32_t n, uint32_t wire_len)
+{
+	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
+	struct total total = {0};
+
+	add_large_packets(sketch, sharing, 0, n, wire_len);
+	add_large_packets(sketch, sharing, 1, 10, wire_len);
+	count_min_ops.candidates(sketch, add_up, &total);
+	assert_int_equal(total.n, 2);
+	assert_int_equal(total.packets, n + 10);
+	assert_int_equal(total.bytes, (uint64_t)(n + 10) * wire_len);
+	assert_true(count_min_ops.lists_all_keys(sketch));
+	count_min_ops.destroy(sketch);
+}
+
+static void test_carrying(void **state)
+{
+	(void)state;
+	for (enum sketch_sharing sharing = SHARING_SEPARATE; sharing <= SHARING_SHARED; sharing++) {
+		check_carrying(sharing, 3000, UINT32_MAX);
+		check_carrying(sharing, 3000, UINT32_MAX / BURST_MAX * 2);
+		check_carrying(sharing, 9000000, 60); /* twice 2^22 packets */
+	}
+}
+
+/* Sixteen keys, one of which must be carried, and the packet of a seventeenth that is smaller. */
+static void test_carried_counts_are_uppers(void **state)
+{
+	(void)state;
+	for (enum sketch_sharing sharing = SHARING_SEPARATE; sharing <= SHARING_SHARED; sharing++) {
+		struct sketch *sketch = make((struct sketch_params){.candidates = 32});
+
+		add_large_packets(sketch, sharing, 0, (1 << 22) + 5, 60);
+		for (uint32_t k = 1; k < 16; k++)
+			add_large_packets(sketch, sharing, k, 1000, 60);
+		add_large_packets(sketch, sharing, 16, 4001, 60);
+		assert_true(lists(sketch, 0));
+		assert_true(lists(sketch, 16));
+		assert_int_equal(candidates_replaced(table_of(sketch)), 1);
+		count_min_ops.destroy(sketch);
+	}
+}
+
 /* The heaviest keys are listed, and the table is at rest: that is what makes it cheap. */
 static void test_heavy_keys_and_churn(void **state)
 {
@@ -317,6 +392,8 @@ int main(void)
 		cmocka_unit_test(test_admission),
 		cmocka_unit_test(test_saturated_estimate),
 		cmocka_unit_test(test_saturated_floor),
+		cmocka_unit_test(test_carrying),
+		cmocka_unit_test(test_carried_counts_are_uppers),
 		cmocka_unit_test(test_heavy_keys_and_churn),
 	};
 
