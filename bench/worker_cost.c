@@ -5,7 +5,7 @@
  * against a worker that only receives and frees, on the same path from the generator through a
  * ring.
  *
- *     worker_cost [SPEC [ROUNDS]]
+ *     worker_cost [SPEC [ROUNDS [SKETCH [SHARING]]]]
  *
  * Both kinds of worker take turns, round by round, in one process. A worker that finds its ring
  * empty waits until the feeder has filled it again, so both see full bursts and neither is measured
@@ -158,7 +158,9 @@ static void print_heading(const char *spec, const struct plan *plan)
 	strftime(date, sizeof(date), "%Y-%m-%d", gmtime(&now));
 	printf("%s, Linux %s, %s, gcc-compatible %s, %s\n", cpu, machine.release, rte_version(),
 		__VERSION__, date);
-	printf("%s, %u x %llu counters, ring of %u\n\n", spec, plan->measurements[0].params.depth,
+	printf("%s, %s, %s, %u x %llu, ring of %u\n\n", spec, plan->measurements[0].ops->name,
+		plan->sharing == SHARING_SHARED ? "shared" : "separate",
+		plan->measurements[0].params.depth,
 		(unsigned long long)plan->measurements[0].params.width, plan->descriptors);
 }
 
@@ -166,9 +168,10 @@ int main(int argc, char **argv)
 {
 	const char *text = argc > 1 ? argv[1] : "flows=1M,zipf=1.05,size=64";
 	uint32_t rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 7;
+	const struct sketch_ops *sketch = sketch_find(argc > 3 ? argv[3] : "count-min");
 	struct config config = {
 		.design = "rss",
-		.sharing = "separate",
+		.sharing = argc > 4 ? argv[4] : "separate",
 		.workers = 1,
 		.nb_measurements = 1,
 		.seed = 1,
@@ -185,10 +188,12 @@ int main(int argc, char **argv)
 
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		fail("rounds: 1 to 101");
+	if (sketch == NULL)
+		fail("there is no such sketch");
 	config.measurements[0] = (struct measurement_config){
 		.name = "main",
 		.key = &key_rules[0],
-		.sketch = "count-min",
+		.sketch = sketch != NULL ? sketch->name : NULL,
 		.top = 100,
 		.confidence = 0.999,
 	};
