@@ -118,38 +118,27 @@ static __attribute__((noinline)) void miss(struct candidates *candidates, uint32
 		challenge(candidates, b, burst, i, estimate);
 }
 
-/* Its number in the bucket, or TAG_WAYS. */
-static inline uint32_t probe(const struct candidate_bucket *bucket, const struct key_hash *hash)
+static inline struct candidate_entry *probe(
+	struct candidate_bucket *bucket, const struct key_hash *hash)
 {
 	uint32_t match = tag_match(bucket->tag, tag_of(hash));
 
 	for (; match != 0; match &= match - 1) {
-		uint32_t way = (uint32_t)__builtin_ctz(match);
-		const struct candidate_entry *entry = &bucket->entry[way];
+		struct candidate_entry *entry = &bucket->entry[__builtin_ctz(match)];
 		uint64_t lo = atomic_load_explicit(&entry->hash_lo, memory_order_relaxed);
 		uint64_t hi = atomic_load_explicit(&entry->hash_hi, memory_order_relaxed);
 
 		if (((lo ^ hash->lo) | (hi ^ hash->hi)) == 0)
-			return way;
+			return entry;
 	}
-	return TAG_WAYS;
+	return NULL;
 }
 
 static __attribute__((noinline)) void carry_full(
-	struct candidate_bucket *bucket, uint32_t way, uint64_t count)
+	struct candidate_bucket *bucket, struct candidate_entry *entry, uint64_t count)
 {
-	atomic_store_explicit(
-		&bucket->entry[way].count, count & -COUNT_GENERATION, memory_order_relaxed);
-	carry(bucket, way, count);
-}
-
-static inline void count_packet(struct candidate_bucket *bucket, uint32_t way, uint32_t wire_len)
-{
-	uint64_t count = count_of(bucket, way) + COUNT_PACKET + wire_len;
-
-	atomic_store_explicit(&bucket->entry[way].count, count, memory_order_relaxed);
-	if (__builtin_expect(count_is_full(count), 0))
-		carry_full(bucket, way, count);
+	atomic_store_explicit(&entry->count, count & -COUNT_GENERATION, memory_order_relaxed);
+	carry(bucket, (uint32_t)(entry - bucket->entry), count);
 }
 
 void candidates_update(
@@ -169,12 +158,18 @@ void candidates_update(
 	for (uint32_t k = 0; k < nb_passed; k++) {
 		uint32_t i = passed[k];
 		uint32_t b = (uint32_t)(burst->hash[i].hi >> shift);
-		uint32_t way = probe(&bucket[b], &burst->hash[i]);
+		struct candidate_entry *entry = probe(&bucket[b], &burst->hash[i]);
+		uint64_t count;
 
-		if (__builtin_expect(way < TAG_WAYS, 1))
-			count_packet(&bucket[b], way, burst->wire_len[i]);
-		else
+		if (__builtin_expect(entry == NULL, 0)) {
 			miss(candidates, b, burst, i, estimate[i]);
+			continue;
+		}
+		count = atomic_load_explicit(&entry->count, memory_order_relaxed) + COUNT_PACKET +
+			burst->wire_len[i];
+		atomic_store_explicit(&entry->count, count, memory_order_relaxed);
+		if (__builtin_expect(count_is_full(count), 0))
+			carry_full(&bucket[b], entry, count);
 	}
 }
 

@@ -63,8 +63,9 @@ enum sketch_caps {
 };
 
 /*
- * A heavy key as one instance remembers it. From the moment it was listed every packet of it was
- * counted exactly; what came before is known only by its upper bound, in the sketch's metric:
+ * A heavy key as one instance remembers it. From the moment it was listed its packets were counted;
+ * what came before is known only by its upper bound, in the sketch's metric, and so is what was
+ * missed since where several threads wrote:
  *     packets <= true packets,  bytes <= true bytes,
  *     true metric <= (packets or bytes) + before.
  */
