@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The packets of a burst in groups of equal keys. An atomic operation costs as much as four plain
- * ones, and on a line that another core has just written twenty times that; so threads that share
- * counters add a group at once, and a heavy key's counters change hands once per burst.
+ * The packets of a burst in groups of equal keys. An atomic operation takes as long as five plain
+ * ones, wherever its counter lies, and far longer where another core has just written there. So
+ * threads that share counters add a group at once, and a heavy key's counters change hands once per
+ * burst.
  *
  * A group's leader is its first packet; the others are followers. Packets of one key are either all
  * in one group, or each leads a group of its own: a key that finds its slot taken by another is not
