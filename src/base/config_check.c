@@ -180,12 +180,16 @@ static bool check_memory(const struct measurement_config *measurement, struct co
 static bool check_measurement(
 	const struct measurement_config *measurement, struct config_fault *fault)
 {
+	const struct sketch_ops *ops = sketch_find(measurement->sketch);
 	struct sketch_params params = shape_of(measurement);
-	const char *why = sketch_find(measurement->sketch)->check(&params);
+	const char *option = measurement->width != 0 ? "width" : "depth";
+	const char *why;
 
+	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
+	if (measurement->memory != 0)
+		params.width = ops->width_for(&params, SIZE_MAX);
+	why = ops->check(&params);
 	if (why != NULL) {
-		const char *option = measurement->width != 0 ? "width" : "depth";
-
 		return refuse(fault, option, measurement, "%u x %llu counters: %s", params.depth,
 			(unsigned long long)params.width, why);
 	}

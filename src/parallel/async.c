@@ -67,8 +67,8 @@ static inline __attribute__((always_inline)) void deal(struct receiver *receiver
 }
 
 /*
- * Entries that packets may take. Asked by enqueueing nothing, which reads the consumer's tail with
- * acquire; rte_ring_free_count() reads it plainly.
+ * Entries that packets may take. Asked by enqueueing nothing, which reads the consumer's tail as an
+ * enqueue does; rte_ring_free_count() reads it with no order at all.
  */
 static uint32_t ring_room(struct rte_ring *ring)
 {

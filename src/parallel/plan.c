@@ -184,7 +184,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s", config->name, why);
 		return false;
 	}
-	m->instance_bytes = m->ops->memory(&m->params) + sizeof(struct hyperloglog);
+	m->instance_bytes = m->ops->memory(&m->params);
 	return true;
 }
 
@@ -202,6 +202,7 @@ static bool plan_memory(struct plan *plan, const struct config *config, char *er
 	uint32_t queues = plan->nb_ports * plan->nb_queues;
 	uint32_t rings = plan->ring_size > 0 ? plan->nb_workers : 0;
 	size_t instances = (size_t)plan->nb_instances * GENERATIONS + 1; /* and the merged one */
+	size_t counters = (size_t)plan->nb_workers * GENERATIONS + 1;    /* of distinct keys */
 	uint32_t needed;
 
 	plan->descriptors = config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
@@ -222,7 +223,8 @@ static bool plan_memory(struct plan *plan, const struct config *config, char *er
 		(size_t)queues * plan->descriptors * sizeof(void *) * 2 +
 		(size_t)rings * plan->ring_size * sizeof(void *) * 2;
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
-		plan->sketch_bytes += instances * plan->measurements[i].instance_bytes;
+		plan->sketch_bytes += instances * plan->measurements[i].instance_bytes +
+				      counters * sizeof(struct hyperloglog);
 	return true;
 }
 

@@ -47,7 +47,7 @@ struct plan_measurement {
 	const struct measurement_config *config;
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
-	size_t instance_bytes;       /* one sketch and its distinct-key counter */
+	size_t instance_bytes;       /* one sketch */
 };
 
 struct plan {

@@ -235,8 +235,6 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 	struct merge_input input = {
 		.parts = parts,
 		.distinct = distinct,
-		.nb_parts = run->plan->nb_instances,
-		.nb_distinct = run->nb_workers,
 		.ledger = ledger,
 		.loss_known = losses_known(run),
 		.confidence = planned->config->confidence,
@@ -249,10 +247,18 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 		.threshold = planned->config->threshold,
 	};
 
-	for (uint32_t i = 0; i < run->plan->nb_instances; i++)
-		parts[i] = run->sketches[epoch & 1][i][m];
-	for (uint32_t w = 0; w < run->nb_workers; w++)
-		distinct[w] = worker_generation(run->workers[w], epoch)->distinct[m];
+	/* What counted nothing has nothing to say. */
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct generation *generation = worker_generation(run->workers[w], epoch);
+		uint32_t instance = plan_instance(run->plan, w);
+
+		if (generation->counted == 0)
+			continue;
+		distinct[input.nb_distinct++] = generation->distinct[m];
+		if (input.nb_parts == 0 ||
+			parts[input.nb_parts - 1] != run->sketches[epoch & 1][instance][m])
+			parts[input.nb_parts++] = run->sketches[epoch & 1][instance][m];
+	}
 	out->name = planned->config->name;
 	out->rule = planned->config->key;
 	out->sketch = planned->ops->name;

@@ -68,6 +68,8 @@ static const char *check(struct sketch_params *params)
 		params->depth = 1;
 	if (params->width == 0)
 		params->width = DEFAULT_WIDTH;
+	/* The buckets are all it remembers; how many distinct keys fit depends on how they fall. */
+	params->candidates = 0;
 
 	if (params->depth != 1)
 		return "depth is 1: a simple hash table has one row";

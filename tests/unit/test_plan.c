@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "parallel/plan.h"
+#include "sketch/hyperloglog.h"
 
 static struct topology topology;
 static struct plan plan;
@@ -239,7 +240,8 @@ static void test_memory(void **state)
 	assert_true(plan.mbufs >= 4 * (plan.descriptors + 64));
 	assert_int_equal(plan.mbufs & (plan.mbufs + 1), 0);
 	/* Two generations a worker, and the merged one. */
-	assert_int_equal(plan.sketch_bytes, 9 * plan.measurements[0].instance_bytes);
+	assert_int_equal(plan.sketch_bytes,
+		9 * (plan.measurements[0].instance_bytes + sizeof(struct hyperloglog)));
 	assert_true(plan.measurements[0].instance_bytes > 4 * 262144 * 4);
 }
 
