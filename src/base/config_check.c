@@ -167,9 +167,9 @@ static bool check_memory(const struct measurement_config *measurement, struct co
 	struct sketch_params params = shape_of(measurement);
 	uint64_t enough = measurement->memory;
 
-	if (ops->width_for(&params, measurement->memory) != 0)
+	if (sketch_width_for(ops, &params, measurement->memory) != 0)
 		return true;
-	while (ops->width_for(&params, enough) == 0)
+	while (sketch_width_for(ops, &params, enough) == 0)
 		enough *= 2;
 	return refuse(fault, "memory", measurement,
 		"%llu bytes are too few for one %s; give %lluKB",
@@ -187,7 +187,7 @@ static bool check_measurement(
 
 	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
 	if (measurement->memory != 0)
-		params.width = ops->width_for(&params, SIZE_MAX);
+		params.width = sketch_width_for(ops, &params, SIZE_MAX);
 	why = ops->check(&params);
 	if (why != NULL) {
 		return refuse(fault, option, measurement, "%u x %llu counters: %s", params.depth,

@@ -166,7 +166,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		.atomic = run_config->atomic,
 	};
 	if (config->memory > 0) {
-		m->params.width = m->ops->width_for(&m->params, config->memory);
+		m->params.width = sketch_width_for(m->ops, &m->params, config->memory);
 		if (m->params.width == 0) {
 			snprintf(error, PLAN_TEXT_MAX,
 				"--memory %llu is less than the smallest %s needs",

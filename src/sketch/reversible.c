@@ -61,19 +61,6 @@ static size_t memory(const struct sketch_params *params)
 	       chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6);
 }
 
-static uint64_t width_for(const struct sketch_params *params, size_t size)
-{
-	struct sketch_params trial = *params;
-
-	for (uint32_t bits = COUNTER_ROWS_WIDTH_BITS_MAX; bits >= COUNTER_ROWS_WIDTH_BITS_MIN;
-		bits--) {
-		trial.width = UINT64_C(1) << bits;
-		if (check(&trial) == NULL && memory(&trial) <= size)
-			return trial.width;
-	}
-	return 0;
-}
-
 static struct sketch *create(const struct sketch_params *params)
 {
 	struct reversible *rv = params->allocator.alloc(memory(params), params->allocator.arg);
@@ -215,7 +202,6 @@ const struct sketch_ops reversible_ops = {
 	.default_width = COUNTER_ROWS_WIDTH,
 	.check = check,
 	.memory = memory,
-	.width_for = width_for,
 	.create = create,
 	.destroy = destroy,
 	.reset = reset,

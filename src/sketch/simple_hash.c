@@ -86,18 +86,6 @@ static size_t memory(const struct sketch_params *params)
 	       params->width * sizeof(struct key6);
 }
 
-static uint64_t width_for(const struct sketch_params *params, size_t size)
-{
-	struct sketch_params trial = *params;
-
-	for (uint32_t bits = WIDTH_BITS_MAX; bits >= WIDTH_BITS_MIN; bits--) {
-		trial.width = UINT64_C(1) << bits;
-		if (check(&trial) == NULL && memory(&trial) <= size)
-			return trial.width;
-	}
-	return 0;
-}
-
 static struct sketch *create(const struct sketch_params *params)
 {
 	struct simple_hash *table = params->allocator.alloc(memory(params), params->allocator.arg);
@@ -545,7 +533,6 @@ const struct sketch_ops simple_hash_ops = {
 	.default_width = DEFAULT_WIDTH,
 	.check = check,
 	.memory = memory,
-	.width_for = width_for,
 	.create = create,
 	.destroy = destroy,
 	.reset = reset,

@@ -24,6 +24,20 @@ const struct sketch_ops *sketch_find(const char *name)
 	return NULL;
 }
 
+uint64_t sketch_width_for(
+	const struct sketch_ops *ops, const struct sketch_params *params, size_t size)
+{
+	struct sketch_params trial = *params;
+
+	for (trial.width = UINT64_C(1) << 63; trial.width > 0; trial.width /= 2) {
+		struct sketch_params shape = trial; /* check() completes what it is given */
+
+		if (ops->check(&shape) == NULL && ops->memory(&shape) <= size)
+			return trial.width;
+	}
+	return 0;
+}
+
 static void *malloc_zeroed(size_t size, void *arg)
 {
 	void *memory;

@@ -103,9 +103,6 @@ struct sketch_ops {
 	const char *(*check)(struct sketch_params *params);
 	/* Bytes of one instance of checked params. */
 	size_t (*memory)(const struct sketch_params *params);
-	/* Largest width (a power of two) whose instance fits into `size` bytes; 0 where none does.
-	 */
-	uint64_t (*width_for)(const struct sketch_params *params, size_t size);
 
 	/* Returns NULL when the allocator has no memory. params must have passed check(). */
 	struct sketch *(*create)(const struct sketch_params *params);
@@ -155,3 +152,10 @@ extern const struct sketch_ops *const sketches[];
 
 /* By name or alias; NULL where there is none. */
 const struct sketch_ops *sketch_find(const char *name);
+
+/*
+ * Largest width (a power of two) whose instance check() accepts and fits into `size` bytes; 0 where
+ * none does.
+ */
+uint64_t sketch_width_for(
+	const struct sketch_ops *ops, const struct sketch_params *params, size_t size);

@@ -147,7 +147,7 @@ static void test_width_for(void **state)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 			struct sketch_params params = {.depth = depth, .metric = i % 2};
 
-			params.width = count_min_ops.width_for(&params, sizes[i]);
+			params.width = sketch_width_for(&count_min_ops, &params, sizes[i]);
 			assert_null(count_min_ops.check(&params));
 			assert_true(count_min_ops.memory(&params) <= sizes[i]);
 			params.width *= 2;
@@ -155,7 +155,7 @@ static void test_width_for(void **state)
 				    count_min_ops.memory(&params) > sizes[i]);
 		}
 	}
-	assert_int_equal(count_min_ops.width_for(&(struct sketch_params){0}, 1000), 0);
+	assert_int_equal(sketch_width_for(&count_min_ops, &(struct sketch_params){0}, 1000), 0);
 }
 
 /* Bit by bit, as row_index.h says it. */

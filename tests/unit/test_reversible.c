@@ -75,9 +75,9 @@ static void test_shape(void **state)
 
 		assert_null(reversible_ops.check(&shape));
 		least = reversible_ops.memory(&shape);
-		shape.width = reversible_ops.width_for(&shape, least);
+		shape.width = sketch_width_for(&reversible_ops, &shape, least);
 		assert_int_equal(shape.width, UINT64_C(1) << bits);
-		shape.width = reversible_ops.width_for(&shape, least - 1);
+		shape.width = sketch_width_for(&reversible_ops, &shape, least - 1);
 		assert_true(shape.width < UINT64_C(1) << bits);
 	}
 	params.depth = 17;

@@ -151,13 +151,13 @@ static void test_width_for(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct sketch_params params = {0};
 
-		params.width = simple_hash_ops.width_for(&params, sizes[i]);
+		params.width = sketch_width_for(&simple_hash_ops, &params, sizes[i]);
 		assert_null(simple_hash_ops.check(&params));
 		assert_true(simple_hash_ops.memory(&params) <= sizes[i]);
 		params.width *= 2;
 		assert_true(simple_hash_ops.memory(&params) > sizes[i]);
 	}
-	assert_int_equal(simple_hash_ops.width_for(&(struct sketch_params){0}, 1000), 0);
+	assert_int_equal(sketch_width_for(&simple_hash_ops, &(struct sketch_params){0}, 1000), 0);
 }
 
 static void *no_memory(size_t size, void *arg)
