@@ -52,6 +52,27 @@ def needs_traces(test):
     return test
 
 
+class Patience:
+    """Time that a test is willing to wait, spent while it looks.
+
+    A machine that stands still as a whole costs one step of it: nobody else had that time either.
+    """
+
+    STEP = 0.5  # seconds that may pass between two looks
+
+    def __init__(self, seconds, shared=None):
+        self.left = seconds
+        self.shared = shared  # another Patience that is spent too
+        self.last = time.monotonic()
+
+    def spend(self):
+        """Spends what passed since the last call; False when nothing is left."""
+        now = time.monotonic()
+        self.left -= min(now - self.last, self.STEP)
+        self.last = now
+        return (self.shared is None or self.shared.spend()) and self.left > 0
+
+
 class Result:
     def __init__(self, arguments, status, stdout, stderr, max_rss):
         self.arguments = arguments
@@ -133,14 +154,15 @@ class Process:
         with open(path, encoding='utf-8', errors='replace') as stream:
             return stream.read()
 
-    def wait(self, timeout):
-        deadline = time.monotonic() + timeout
+    def wait(self, timeout, shared=None):
+        patience = Patience(timeout, shared)
         pause = 0.002
         while self._poll() is None:
-            if time.monotonic() > deadline:
+            if not patience.spend():
                 self.kill()
                 raise AssertionError(
-                    f'still running after {timeout:.0f} s\n{self.result.describe()}')
+                    f'still running after {timeout:.0f} s, or when the test had no time left\n'
+                    f'{self.result.describe()}')
             time.sleep(pause)
             pause = min(pause * 1.5, 0.02)
         return self.result
@@ -153,7 +175,7 @@ class Process:
 
 
 class Test:
-    """The world of one test: its directory, its children, its deadline."""
+    """The world of one test: its directory, its children, its patience."""
 
     def __init__(self, settings, directory, timeout):
         self.settings = settings
@@ -161,7 +183,8 @@ class Test:
         self.traces = settings.traces
         self.sanitized = settings.sanitized
         self.directory = directory
-        self.deadline = time.monotonic() + timeout
+        self.timeout = timeout
+        self.patience = Patience(timeout)
         self.processes = []
 
     def path(self, name):
@@ -182,8 +205,8 @@ class Test:
         return process
 
     def wait(self, process, timeout=None):
-        left = self.deadline - time.monotonic()
-        result = process.wait(min(left, timeout) if timeout else left)
+        self.patience.spend()
+        result = process.wait(timeout or self.timeout, self.patience)
         assert 'Sanitizer' not in result.stderr and 'runtime error:' not in result.stderr, (
             f'sanitizer\n{result.describe()}')
         if result.status >= 0:
@@ -203,9 +226,9 @@ class Test:
         return read_output(output), read_stats(stats), result
 
     def until(self, condition, what, timeout=30):
-        deadline = min(self.deadline, time.monotonic() + timeout)
+        patience = Patience(timeout, self.patience)
         while not condition():
-            assert time.monotonic() < deadline, f'waited in vain until {what}'
+            assert patience.spend(), f'waited in vain until {what}'
             time.sleep(0.02)
 
     def finish(self):
