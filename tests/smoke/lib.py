@@ -193,13 +193,15 @@ class Test:
     def skip(self, reason):
         raise Skip(reason)
 
-    def start(self, *arguments, program=None, stdin=None, stdout=None):
-        """Starts sketchtap, or another program, without waiting for it."""
+    def start(self, *arguments, program=None, stdin=None, stdout=None, inside=None):
+        """Starts sketchtap, or another program, without waiting for it; inside a net.Namespace."""
         home = self.path(f'run{len(self.processes)}')
         os.mkdir(home)
         environment = dict(os.environ)
         environment['RUNTIME_DIRECTORY'] = home  # where EAL puts its files, instead of /var/run
         program = [self.binary] if program is None else program
+        if inside is not None:
+            program = [*inside.enter, *program]
         process = Process([*program, *arguments], home, environment, stdin, stdout)
         self.processes.append(process)
         return process
@@ -217,12 +219,13 @@ class Test:
         """Runs sketchtap to its end, whatever that is."""
         return self.wait(self.start(*arguments, **options))
 
-    def measure(self, *arguments, status=0, stdin=None):
+    def measure(self, *arguments, status=0, stdin=None, inside=None):
         """Runs a measurement; returns (heavy hitters, ledger rows, Result)."""
         name = len(self.processes)
         output, stats = self.path(f'output{name}.csv'), self.path(f'stats{name}.csv')
         result = self.run(
-            '--output', output, '--stats', stats, *arguments, stdin=stdin).expect(status)
+            '--output', output, '--stats', stats, *arguments, stdin=stdin,
+            inside=inside).expect(status)
         return read_output(output), read_stats(stats), result
 
     def until(self, condition, what, timeout=30):

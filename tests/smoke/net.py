@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Networks of a test's own: a namespace that exists as long as the test, links in it, and senders.
+
+Nothing here has a name on the machine: a namespace is held by one process and goes with it, its links
+go with the namespace, and whatever runs inside is killed when the runner dies, however it dies.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+
+import lib
+
+TOOLS = ('ip', 'nsenter', 'setpriv', 'unshare')
+# What a child of the runner is started with, so that it never outlives it.
+MORTAL = ('setpriv', '--pdeathsig', 'KILL')
+# A /sys that shows the namespace's links; and no IPv6, which would speak by itself as a link comes up.
+PREPARE = ('mount -t sysfs sysfs /sys && '
+           'if [ -e /proc/sys/net/ipv6 ]; then echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; fi && '
+           'echo ready && exec sleep infinity')
+
+
+class Namespace:
+    """A network and a mount namespace, silent: the only packets are those that a test sends.
+
+    test.start(..., inside=namespace) runs a program in it.
+    """
+
+    def __init__(self, test):
+        for tool in TOOLS:
+            if shutil.which(tool) is None:
+                test.skip(f'{tool} is not installed')
+        if os.geteuid() != 0:
+            test.skip('only root makes network namespaces')
+        self.test = test
+        self.holder = test.start(program=[*MORTAL, 'unshare', '--net', '--mount', 'sh', '-c', PREPARE])
+        said = os.path.join(self.holder.directory, 'stdout')
+        test.until(lambda: os.path.getsize(said) > 0 or not self.holder.running(), 'a namespace')
+        if not self.holder.running():
+            test.skip('no network namespace: ' + self.holder.result.stderr.strip())
+        self.enter = [*MORTAL, 'nsenter', '--target', str(self.holder.popen.pid), '--net', '--mount']
+
+    def call(self, *command):
+        """Runs a short command inside and returns what it printed; it must succeed."""
+        done = subprocess.run([*self.enter, *map(str, command)], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode == 0, f'{" ".join(map(str, command))}: {done.stderr.strip()}'
+        return done.stdout
+
+    def ip(self, *arguments):
+        return self.call('ip', *arguments)
+
+    def veth(self, near, far, queues=1, mtu=1500):
+        """A cable between two interfaces, both up: what one end sends, the other receives."""
+        count = ('numtxqueues', queues, 'numrxqueues', queues)
+        try:
+            self.ip('link', 'add', near, *count, 'type', 'veth', 'peer', 'name', far, *count)
+        except AssertionError as reason:
+            self.test.skip(f'no veth: {reason}')
+        for end in (near, far):
+            self.ip('link', 'set', end, 'mtu', mtu, 'arp', 'off', 'multicast', 'off', 'up')
+
+    def set(self, interface, *what):
+        """As `ip link set`: up, down, mtu N, ..."""
+        self.ip('link', 'set', interface, *what)
+
+    def link(self, interface):
+        """What the kernel says of an interface: flags, mtu, operstate, promiscuity, stats64, ..."""
+        return json.loads(self.ip('-json', '-details', '-statistics', 'link', 'show', interface))[0]
+
+    def sent(self, interface):
+        """Packets that an interface has sent, by the kernel's count."""
+        return self.link(interface)['stats64']['tx']['packets']
+
+    def received(self, interface):
+        return self.link(interface)['stats64']['rx']['packets']
+
+    def send(self, interface, capture, rate, repeat=1):
+        """Starts a sender of a capture's frames, one by one, at so many a second; see send.py."""
+        return self.test.start(interface, capture, rate, repeat, inside=self,
+                               program=['python3', os.path.join(os.path.dirname(__file__), 'send.py')])
+
+    def tcpreplay(self, interface, capture, rate):
+        """Starts tcpreplay at so many packets a second."""
+        if shutil.which('tcpreplay') is None:
+            self.test.skip('tcpreplay is not installed')
+        return self.test.start('--preload-pcap', '--pps', rate, '--intf1', interface, capture,
+                               program=['tcpreplay'], inside=self)
+
+
+def af_packet(interface, queues=1, name=None, frames=16384):
+    """The port over a kernel interface; its ring holds what comes while the machine is busy elsewhere."""
+    return (f'{name or "net_af_packet_" + interface},iface={interface},qpairs={queues},'
+            f'framecnt={frames}')
+
+
+def wait_until_ready(test, process, stats):
+    """Until the run measures: its outputs are open by then, and the port receives."""
+    def there():
+        assert process.running(), process.result.describe()
+        return os.path.exists(stats) and os.path.getsize(stats) > 0
+
+    test.until(there, 'the run is ready')
