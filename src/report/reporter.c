@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <rte_cycles.h>
-
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/memory.h"
+#include "report/ledger.h"
 #include "report/merge.h"
 #include "report/rank.h"
 
@@ -31,12 +30,11 @@ struct reporter {
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
 
-	/* Live ports: the clock and the devices' counters at the last close. */
+	/* Live ports: the clock, and the account of packets. */
 	uint64_t open;
 	int64_t started, boundary; /* ns since 1970-01-01 UTC */
 	int64_t started_monotonic; /* ns; unlike the others it never jumps */
-	struct port_losses last[CONFIG_LIST_MAX];
-	uint64_t received; /* of all reported epochs */
+	struct account account;
 };
 
 static int64_t clock_now(clockid_t clock)
@@ -45,11 +43,6 @@ static int64_t clock_now(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
-}
-
-static uint64_t cycles_to_ns(uint64_t cycles)
-{
-	return (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
 }
 
 /* --- the clock of live ports --- */
@@ -67,28 +60,17 @@ static void start_clock(struct reporter *reporter)
 	reporter->started_monotonic = clock_now(CLOCK_MONOTONIC);
 	reporter->boundary = interval > 0 ? next_boundary(reporter->started, interval) : INT64_MAX;
 	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = reporter->started};
-	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
-		if (!port_losses(&reporter->run->ports[p], &reporter->last[p]))
-			reporter->last[p] = (struct port_losses){0}; /* never to be compared */
 }
 
 static bool limits_reached(const struct reporter *reporter)
 {
 	const struct config *config = reporter->run->config;
-	uint64_t received = 0;
 
 	if (config->duration > 0 && clock_now(CLOCK_MONOTONIC) - reporter->started_monotonic >=
 					    (int64_t)config->duration)
 		return true;
-	if (config->packets == 0)
-		return false;
-	for (uint32_t p = 0; p < reporter->run->nb_ports; p++) {
-		struct port_losses losses;
-
-		if (port_losses(&reporter->run->ports[p], &losses))
-			received += losses.received;
-	}
-	return received >= config->packets;
+	return config->packets > 0 &&
+	       account_devices_received(&reporter->account) >= config->packets;
 }
 
 /* Closes the open live epoch when its time has come and the next generation is clean. */
@@ -123,107 +105,7 @@ static void tell_time(struct reporter *reporter)
 	epochs_open(epochs, ++reporter->open);
 }
 
-/* --- the ledger --- */
-
-/* A device whose peer went away or whose link was reset may begin to count anew. */
-static uint64_t counted_since(uint64_t now, uint64_t last)
-{
-	return now >= last ? now - last : now;
-}
-
-static void add_device_losses(struct reporter *reporter, struct ledger *ledger)
-{
-	for (uint32_t p = 0; p < reporter->run->nb_ports; p++) {
-		const struct port *port = &reporter->run->ports[p];
-		struct port_losses now, *last = &reporter->last[p];
-
-		if (!port_losses(port, &now)) {
-			last->received_known = false;
-			continue;
-		}
-		ledger->nic_missed += counted_since(now.missed, last->missed);
-		ledger->nic_errors += counted_since(now.errors, last->errors);
-		ledger->no_mbuf += counted_since(now.no_mbuf, last->no_mbuf);
-		/* What it counted before it began anew is nowhere to be read any more. */
-		now.received_known &= last->received_known && now.received >= last->received;
-		*last = now;
-		if (port->largest_frame > ledger->largest_frame)
-			ledger->largest_frame = port->largest_frame;
-	}
-}
-
-/* What the devices say they gave us, against what we took, when all queues are empty. */
-static uint64_t device_difference(const struct reporter *reporter)
-{
-	uint64_t device = 0;
-
-	for (uint32_t p = 0; p < reporter->run->nb_ports; p++) {
-		if (!reporter->last[p].received_known)
-			return 0;
-		device += reporter->last[p].received;
-	}
-	return device > reporter->received ? device - reporter->received
-					   : reporter->received - device;
-}
-
-static struct ledger make_ledger(
-	struct reporter *reporter, uint64_t epoch, const struct epoch_info *info, bool last)
-{
-	struct run *run = reporter->run;
-	struct ledger ledger = {
-		.nic_missed = info->dropped,
-		.largest_frame = info->largest_frame,
-		.smallest_frame = UINT32_MAX,
-	};
-
-	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct generation *generation = worker_generation(run->workers[w], epoch);
-		const struct parse_counts *counts = &generation->counts;
-
-		ledger.received += generation->received;
-		ledger.measured += generation->measured;
-		for (uint32_t v = 0; v < PARSE_VERDICT_COUNT; v++)
-			if (parse_verdicts[v].class == PARSE_CLASS_NON_IP)
-				ledger.non_ip += counts->verdicts[v];
-			else if (parse_verdicts[v].class == PARSE_CLASS_MALFORMED)
-				ledger.malformed += counts->verdicts[v];
-		ledger.bytes += counts->bytes;
-		if (counts->largest_frame > ledger.largest_frame)
-			ledger.largest_frame = counts->largest_frame;
-		if (counts->smallest_frame < ledger.smallest_frame)
-			ledger.smallest_frame = counts->smallest_frame;
-		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
-		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
-		ledger.free_ns += cycles_to_ns(generation->free_cycles);
-	}
-	if (run->receiver != NULL) {
-		const struct receiver_generation *generation =
-			receiver_generation(run->receiver, epoch);
-
-		ledger.received += generation->received;
-		ledger.ring_full += generation->ring_full;
-		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
-	}
-	add_device_losses(reporter, &ledger);
-	reporter->received += ledger.received;
-	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
-	if (run->feeder != NULL)
-		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
-								: ledger.offered - info->fed;
-	else if (last)
-		ledger.unaccounted = device_difference(reporter);
-	return ledger;
-}
-
 /* --- an epoch's report --- */
-
-static bool losses_known(const struct run *run)
-{
-	for (uint32_t p = 0; p < run->nb_ports; p++)
-		if (!run->ports[p].driver->counts_losses)
-			return false;
-	return true;
-}
 
 static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32_t m,
 	const struct ledger *ledger, struct report_measurement *out)
@@ -236,7 +118,7 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 		.parts = parts,
 		.distinct = distinct,
 		.ledger = ledger,
-		.loss_known = losses_known(run),
+		.loss_known = account_losses_known(run),
 		.confidence = planned->config->confidence,
 		.wanted = planned->config->top,
 		.smallest =
@@ -291,7 +173,7 @@ static void close_epoch(struct reporter *reporter)
 	struct epoch_info info = *epochs_info(run->epochs, reporter->epoch);
 	uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_relaxed);
 	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
-	struct ledger ledger = make_ledger(reporter, reporter->epoch, &info, last);
+	struct ledger ledger = account_epoch(&reporter->account, reporter->epoch, &info, last);
 	struct report_epoch *report = NULL;
 	bool complete = true;
 
@@ -432,6 +314,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	reporter->params = *params;
 	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
+	account_start(&reporter->account, reporter->run);
 	run_start(reporter->run);
 	report_epochs(reporter);
 	run_join(reporter->run);

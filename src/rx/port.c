@@ -11,22 +11,6 @@
 
 #include "rx/rss_hash.h"
 
-/* The first row is for every driver that has none. */
-static const struct port_driver drivers[] = {
-	{.name = "", .counts_losses = true},
-	/* The kernel drops before the driver sees anything, and the driver does not ask. */
-	{.name = "net_af_packet"},
-	{.name = "net_tap"},
-};
-
-static const struct port_driver *driver_find(const char *name)
-{
-	for (size_t i = 1; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-		if (strcmp(drivers[i].name, name) == 0)
-			return &drivers[i];
-	return &drivers[0];
-}
-
 /* DOMAIN:BUS:DEVICE.FUNCTION or BUS:DEVICE.FUNCTION. */
 bool port_is_pci(const char *spec)
 {
@@ -63,7 +47,7 @@ int port_node(const char *spec)
 static void describe(struct port *port, const struct rte_eth_dev_info *info)
 {
 	port->node = rte_eth_dev_socket_id(port->id);
-	port->driver = driver_find(info->driver_name);
+	port->driver = port_driver_find(info->driver_name);
 }
 
 /* By the name given, or by a PCI address with its domain in front. */
@@ -242,21 +226,4 @@ void port_stop(struct port *port)
 		rte_eth_dev_stop(port->id);
 	port->started = false;
 	rte_eth_dev_close(port->id);
-}
-
-bool port_losses(const struct port *port, struct port_losses *losses)
-{
-	struct rte_eth_stats stats;
-
-	if (rte_eth_stats_get(port->id, &stats) != 0)
-		return false;
-	*losses = (struct port_losses){
-		.received = stats.ipackets,
-		/* Drivers that count by queue add up so many queues and no more. */
-		.received_known = port->nb_queues <= RTE_ETHDEV_QUEUE_STAT_CNTRS,
-		.missed = stats.imissed,
-		.errors = stats.ierrors,
-		.no_mbuf = port->driver->no_mbuf_is_loss ? stats.rx_nombuf : 0,
-	};
-	return true;
 }

@@ -8,14 +8,9 @@
 
 #include <rte_mempool.h>
 
-#define PORT_ERROR_MAX 512
+#include "rx/port_loss.h"
 
-/* What a device's counters mean. Which driver is which: the table in port.c. */
-struct port_driver {
-	const char *name;
-	bool counts_losses;   /* imissed and ierrors tell every packet it lost */
-	bool no_mbuf_is_loss; /* rx_nombuf counts packets, not allocations that were tried again */
-};
+#define PORT_ERROR_MAX 512
 
 struct port {
 	uint16_t id;
@@ -26,13 +21,6 @@ struct port {
 	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
 	bool started;
 	bool silenced; /* the link was taken down */
-};
-
-/* The device's counters since it was opened. */
-struct port_losses {
-	uint64_t received; /* as the device counts */
-	bool received_known;
-	uint64_t missed, errors, no_mbuf;
 };
 
 /*
@@ -64,6 +52,3 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
  */
 void port_silence(struct port *port);
 void port_stop(struct port *port);
-
-/* False where the device does not answer. */
-bool port_losses(const struct port *port, struct port_losses *losses);
