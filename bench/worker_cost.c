@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 	source = generate_open(&spec, error);
 	if (source == NULL)
 		fail(error);
-	topology_read(&topology);
+	topology_read(&topology, "");
 	if (!plan_make(&plan, &config, &topology, &ports, error) ||
 		!eal_start(&plan, &config, error))
 		fail(error);

@@ -88,7 +88,7 @@ static int make_plan(const struct config *config, struct plan *plan)
 	char error[PLAN_TEXT_MAX];
 	uint32_t missing;
 
-	topology_read(&topology);
+	topology_read(&topology, "");
 	if (config->lcores != NULL && topology_restrict(&topology, config->lcores, &missing) != 0) {
 		log_error(
 			"--lcores %s: this process may not run on CPU %u", config->lcores, missing);
@@ -230,7 +230,7 @@ static int generate_to_port(const struct config *config, struct source *source)
 	char error[EAL_ERROR_MAX];
 	int status;
 
-	topology_read(&topology);
+	topology_read(&topology, "");
 	plan_make_sender(&plan, config, &topology);
 	if (!eal_start(&plan, config, error)) {
 		log_error("%s", error);

@@ -72,7 +72,7 @@ static int start(void **state)
 	snprintf(ledger, sizeof(ledger), "%s/ledger.csv", directory);
 	snprintf(said, sizeof(said), "%s/said", directory);
 	log_init(false);
-	topology_read(&topology);
+	topology_read(&topology, "");
 	return plan_make(&plan, &config, &topology, &ports, error) &&
 			       eal_start(&plan, &config, error)
 		       ? 0

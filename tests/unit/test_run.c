@@ -185,7 +185,7 @@ static int start_eal(void **state)
 
 	(void)state;
 	test_thread = pthread_self();
-	topology_read(&topology);
+	topology_read(&topology, "");
 	return plan_make(&eal_plan, &config, &topology, &ports, error) &&
 			       eal_start(&eal_plan, &config, error)
 		       ? 0

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Sets of CPU numbers, and the lists by which the kernel and people write them: "0-3,8-14:2". */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CPU_SET_MAX 1024 /* CPU numbers are below it */
+
+struct cpu_set {
+	uint64_t words[CPU_SET_MAX / 64];
+};
+
+static inline bool cpu_set_has(const struct cpu_set *set, uint32_t cpu)
+{
+	return cpu < CPU_SET_MAX && (set->words[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+static inline void cpu_set_add(struct cpu_set *set, uint32_t cpu)
+{
+	set->words[cpu / 64] |= UINT64_C(1) << cpu % 64;
+}
+
+static inline void cpu_set_remove(struct cpu_set *set, uint32_t cpu)
+{
+	set->words[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+}
+
+/* How many CPUs are in it. */
+uint32_t cpu_set_count(const struct cpu_set *set);
+
+/*
+ * Reads a list of numbers and ranges FIRST-LAST or FIRST-LAST:STEP, separated by commas; white
+ * space may follow it. An empty list is an empty set. Returns false, with an empty set, where the
+ * text is none or a number is too large.
+ */
+bool cpu_set_parse(struct cpu_set *set, const char *text);
+
+/* Writes the list, cut with "..." where text[size] is too small. */
+void cpu_set_print(const struct cpu_set *set, char *text, size_t size);
