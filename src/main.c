@@ -9,6 +9,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/signals.h"
 #include "parallel/eal.h"
 #include "parallel/plan.h"
@@ -25,6 +26,8 @@
 #define EXIT_MACHINE 1    /* it took the machine to find out */
 #define EXIT_TEXT    2    /* to be seen from the command line or the configuration alone */
 #define STOPPED      (-1) /* asked to end before anything was measured */
+
+static struct notify notify; /* the service manager */
 
 static void say(bool warning, const char *line, void *arg)
 {
@@ -140,7 +143,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	struct progress *progress)
 {
 	const struct writer_voice voice = {.say = say, .progress = progress};
-	struct reporter_params params = {.progress = progress};
+	struct reporter_params params = {.progress = progress, .notify = &notify};
 	struct reporter_result result;
 	char error[WRITER_ERROR_MAX];
 	int status;
@@ -279,6 +282,7 @@ static void fill_standard_files(void)
 int main(int argc, char **argv)
 {
 	static struct config config;
+	const char *deaf;
 	int status = 0;
 
 	fill_standard_files();
@@ -290,12 +294,16 @@ int main(int argc, char **argv)
 	case CONFIG_EXIT_2: return EXIT_TEXT;
 	}
 	log_init(config.verbose);
+	deaf = notify_open(&notify);
+	if (deaf != NULL)
+		log_warning("%s: the service manager is told nothing", deaf);
 	signals_install();
 	switch (config.command) {
 	case COMMAND_RUN: status = command_run(&config); break;
 	case COMMAND_PLAN: status = command_plan(&config); break;
 	case COMMAND_GENERATE: status = command_generate(&config); break;
 	}
+	notify_close(&notify);
 	config_free(&config);
 	return status;
 }

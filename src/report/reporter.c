@@ -29,6 +29,8 @@ struct reporter {
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
+	struct service service;
+	bool reloading; /* the service manager waits to hear that it is done */
 
 	/* Live ports: the clock, and the account of packets. */
 	uint64_t open;
@@ -43,6 +45,11 @@ static int64_t clock_now(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
+}
+
+static uint64_t monotonic_now(void)
+{
+	return (uint64_t)clock_now(CLOCK_MONOTONIC);
 }
 
 /* --- the clock of live ports --- */
@@ -166,6 +173,53 @@ static void warn_if_incomplete(
 			(unsigned long long)unrecovered, unit);
 }
 
+/* The report of an epoch without what was measured; NULL where there is no memory. */
+static struct report_epoch *begin_report(
+	const struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
+{
+	const struct run *run = reporter->run;
+	bool silent = ledger->offered == 0 && ledger->unaccounted == 0;
+	struct report_epoch *report = report_epoch_alloc(silent ? 0 : run->plan->nb_measurements);
+
+	if (report == NULL)
+		return NULL;
+	report->number = reporter->params.first_epoch + info->number;
+	report->start = info->start;
+	report->end = info->end;
+	report->ledger = *ledger;
+	report->design = run->design->name;
+	report->sharing = run->config->sharing;
+	report->workers = run->nb_workers;
+	return report;
+}
+
+static bool report_measurements(struct reporter *reporter, struct report_epoch *report)
+{
+	bool complete = true;
+
+	for (uint32_t m = 0; m < report->nb_measurements; m++) {
+		complete &= report_measurement(
+			reporter, reporter->epoch, m, &report->ledger, &report->measurements[m]);
+		warn_if_incomplete(report->number, &report->measurements[m], reporter->mergers[m]);
+	}
+	return complete;
+}
+
+/* On a replay the packets wait for the outputs; live, the outputs must keep up. */
+static void hand_over(struct reporter *reporter, struct report_epoch *report)
+{
+	struct writer *writer = reporter->params.writer;
+
+	if (report->nb_measurements == 0) { /* silent: no row */
+		report_epoch_free(report);
+		return;
+	}
+	reporter->result.epochs++;
+	while (reporter->run->feeder != NULL && !writer_wait(writer))
+		service_alive(&reporter->service, monotonic_now());
+	writer_push(writer, report);
+}
+
 /* Reports an epoch that no worker touches any more, and gives its generation back. */
 static void close_epoch(struct reporter *reporter)
 {
@@ -174,31 +228,14 @@ static void close_epoch(struct reporter *reporter)
 	uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_relaxed);
 	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
 	struct ledger ledger = account_epoch(&reporter->account, reporter->epoch, &info, last);
-	struct report_epoch *report = NULL;
-	bool complete = true;
+	struct report_epoch *report = begin_report(reporter, &info, &ledger);
+	bool complete = report != NULL && report_measurements(reporter, report);
 
 	reporter->result.offered += ledger.offered;
 	reporter->result.unaccounted += ledger.unaccounted;
-	if (ledger.offered > 0 || ledger.unaccounted > 0) {
-		reporter->result.epochs++;
-		report = report_epoch_alloc(run->plan->nb_measurements);
-		complete = report != NULL;
-	}
 	if (report != NULL) {
-		report->number = reporter->params.first_epoch + info.number;
-		report->start = info.start;
-		report->end = info.end;
-		report->ledger = ledger;
-		report->design = run->design->name;
-		report->sharing = run->config->sharing;
-		report->workers = run->nb_workers;
-		for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
-			complete &= report_measurement(
-				reporter, reporter->epoch, m, &ledger, &report->measurements[m]);
-			warn_if_incomplete(
-				report->number, &report->measurements[m], reporter->mergers[m]);
-		}
-		writer_push(reporter->params.writer, report, run->feeder != NULL);
+		service_epoch(&reporter->service, report, monotonic_now());
+		hand_over(reporter, report);
 	}
 	if (!complete) {
 		reporter->result.out_of_memory = true;
@@ -206,6 +243,7 @@ static void close_epoch(struct reporter *reporter)
 			(unsigned long long)(reporter->params.first_epoch + info.number));
 	}
 	run_recycle(run, reporter->epoch++);
+	service_alive(&reporter->service, monotonic_now());
 }
 
 static void show_progress(struct reporter *reporter)
@@ -238,16 +276,30 @@ static void wait_for_workers(struct reporter *reporter)
 		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
 }
 
+/* What SIGHUP asks for. */
+static void reload(struct reporter *reporter)
+{
+	service_reloading(&reporter->service, monotonic_now());
+	writer_reopen(reporter->params.writer);
+	reporter->reloading = true;
+}
+
 static void obey_signals(struct reporter *reporter)
 {
 	if (signals_take_reopen())
-		writer_reopen(reporter->params.writer);
+		reload(reporter);
+	if (reporter->reloading && !writer_reopening(reporter->params.writer)) {
+		service_ready(&reporter->service);
+		reporter->reloading = false;
+	}
 	if (!signals_stop_requested())
 		return;
-	if (!reporter->stopping)
+	if (!reporter->stopping) {
+		service_stopping(&reporter->service);
 		run_stop(reporter->run);
-	else if (reporter->run->feeder != NULL)
+	} else if (reporter->run->feeder != NULL) {
 		feeder_interrupt(reporter->run->feeder);
+	}
 	reporter->stopping = true;
 }
 
@@ -274,6 +326,8 @@ static void report_epochs(struct reporter *reporter)
 		}
 		if (reporter->epoch < open)
 			wait_for_workers(reporter);
+		else
+			service_alive(&reporter->service, monotonic_now());
 		if (ended && reporter->epoch == open && run_finished(run))
 			return;
 		show_progress(reporter);
@@ -312,11 +366,14 @@ void reporter_destroy(struct reporter *reporter)
 struct reporter_result reporter_run(struct reporter *reporter, const struct reporter_params *params)
 {
 	reporter->params = *params;
+	service_init(&reporter->service, params->notify);
 	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
 	account_start(&reporter->account, reporter->run);
 	run_start(reporter->run);
+	service_ready(&reporter->service);
 	report_epochs(reporter);
+	service_stopping(&reporter->service);
 	run_join(reporter->run);
 	progress_clear(params->progress);
 	return reporter->result;

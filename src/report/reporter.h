@@ -12,12 +12,14 @@
 
 #include "parallel/run.h"
 #include "report/progress.h"
+#include "report/service.h"
 #include "report/writer.h"
 
 struct reporter_params {
 	struct writer *writer;
 	struct progress *progress;
-	uint64_t first_epoch; /* the number that the first epoch gets */
+	const struct notify *notify; /* the service manager; NULL: there is none */
+	uint64_t first_epoch;        /* the number that the first epoch gets */
 };
 
 struct reporter_result {

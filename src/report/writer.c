@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "report/output.h"
 #include "report/writer.h"
 
 #define SINKS_MAX 3
+#define SECOND_NS 1000000000L
+#define WAIT_NS   50000000 /* how long writer_wait() does */
 
 /* An output and where it goes. */
 struct sink {
@@ -35,7 +38,8 @@ struct writer {
 	pthread_cond_t room;  /* the queue is not full any more */
 	struct report_epoch *queue[WRITER_QUEUE];
 	uint32_t head, queued;
-	bool reopen, closing;
+	uint32_t reopens_asked, reopens_done;
+	bool closing;
 
 	/* The pushing thread's own. */
 	uint64_t dropped;     /* rows for which the queue had no room */
@@ -86,6 +90,7 @@ static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
 struct task {
 	struct report_epoch *epoch; /* NULL: none */
 	bool reopen, end;
+	uint32_t reopens; /* that are done with it */
 };
 
 /* Waits for something to do. The end comes when the queue is empty. */
@@ -94,10 +99,11 @@ static struct task next_task(struct writer *writer)
 	struct task task = {0};
 
 	pthread_mutex_lock(&writer->lock);
-	while (writer->queued == 0 && !writer->reopen && !writer->closing)
+	while (writer->queued == 0 && writer->reopens_asked == writer->reopens_done &&
+		!writer->closing)
 		pthread_cond_wait(&writer->work, &writer->lock);
-	task.reopen = writer->reopen;
-	writer->reopen = false;
+	task.reopens = writer->reopens_asked;
+	task.reopen = writer->reopens_asked != writer->reopens_done;
 	if (writer->queued > 0) {
 		task.epoch = writer->queue[writer->head];
 		writer->head = (writer->head + 1) % WRITER_QUEUE;
@@ -110,6 +116,15 @@ static struct task next_task(struct writer *writer)
 	return task;
 }
 
+static void reopen_files(struct writer *writer, uint32_t reopens)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		output_file_reopen(&writer->sinks[s].file);
+	pthread_mutex_lock(&writer->lock);
+	writer->reopens_done = reopens;
+	pthread_mutex_unlock(&writer->lock);
+}
+
 static void *writer_main(void *arg)
 {
 	struct writer *writer = arg;
@@ -119,8 +134,8 @@ static void *writer_main(void *arg)
 		output_file_write_header(&writer->sinks[s].file);
 	do {
 		task = next_task(writer);
-		for (uint32_t s = 0; task.reopen && s < writer->nb_sinks; s++)
-			output_file_reopen(&writer->sinks[s].file);
+		if (task.reopen)
+			reopen_files(writer, task.reopens);
 		if (task.epoch != NULL) {
 			write_epoch(writer, task.epoch);
 			report_epoch_free(task.epoch);
@@ -272,13 +287,17 @@ static void writer_free(struct writer *writer)
 static struct writer *writer_alloc(const struct writer_voice *voice)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
+	pthread_condattr_t monotonic;
 
 	if (writer == NULL)
 		return NULL;
 	writer->voice = *voice;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&writer->lock, NULL);
-	pthread_cond_init(&writer->work, NULL);
-	pthread_cond_init(&writer->room, NULL);
+	pthread_cond_init(&writer->work, &monotonic);
+	pthread_cond_init(&writer->room, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	return writer;
 }
 
@@ -320,13 +339,11 @@ static uint64_t epoch_rows(const struct writer *writer, const struct report_epoc
 }
 
 /* Returns false where there is no room. */
-static bool enqueue(struct writer *writer, struct report_epoch *epoch, bool wait)
+static bool enqueue(struct writer *writer, struct report_epoch *epoch)
 {
 	bool room;
 
 	pthread_mutex_lock(&writer->lock);
-	while (wait && writer->queued == WRITER_QUEUE)
-		pthread_cond_wait(&writer->room, &writer->lock);
 	room = writer->queued < WRITER_QUEUE;
 	if (room) {
 		writer->queue[(writer->head + writer->queued) % WRITER_QUEUE] = epoch;
@@ -361,32 +378,63 @@ static void say_resumed(struct writer *writer)
 	writer_say(false, line, &writer->voice);
 }
 
-void writer_push(struct writer *writer, struct report_epoch *epoch, bool wait)
+void writer_push(struct writer *writer, struct report_epoch *epoch)
 {
-	if (!enqueue(writer, epoch, wait))
+	if (!enqueue(writer, epoch))
 		drop(writer, epoch);
 	else if (writer->dropping)
 		say_resumed(writer);
 }
 
-static void set_flag(struct writer *writer, bool *flag)
+bool writer_wait(struct writer *writer)
 {
+	struct timespec until;
+	bool room;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += WAIT_NS;
+	until.tv_sec += until.tv_nsec / SECOND_NS;
+	until.tv_nsec %= SECOND_NS;
 	pthread_mutex_lock(&writer->lock);
-	*flag = true;
-	pthread_cond_signal(&writer->work);
+	while (writer->queued == WRITER_QUEUE &&
+		pthread_cond_timedwait(&writer->room, &writer->lock, &until) == 0)
+		;
+	room = writer->queued < WRITER_QUEUE;
 	pthread_mutex_unlock(&writer->lock);
+	return room;
 }
 
 void writer_reopen(struct writer *writer)
 {
-	set_flag(writer, &writer->reopen);
+	pthread_mutex_lock(&writer->lock);
+	writer->reopens_asked++;
+	pthread_cond_signal(&writer->work);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+bool writer_reopening(struct writer *writer)
+{
+	bool reopening;
+
+	pthread_mutex_lock(&writer->lock);
+	reopening = writer->reopens_asked != writer->reopens_done;
+	pthread_mutex_unlock(&writer->lock);
+	return reopening;
+}
+
+static void end_thread(struct writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->closing = true;
+	pthread_cond_signal(&writer->work);
+	pthread_mutex_unlock(&writer->lock);
 }
 
 uint64_t writer_close(struct writer *writer)
 {
 	uint64_t lost = writer->dropped;
 
-	set_flag(writer, &writer->closing);
+	end_thread(writer);
 	pthread_join(writer->thread, NULL);
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
 		output_file_close(&writer->sinks[s].file);

@@ -41,15 +41,18 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	uint64_t *first_epoch, int *status, char *error);
 
 /*
- * Hands over an epoch, which the writer frees. With `wait` it blocks while the queue is full (a
- * replay); without, a full queue drops the epoch's rows, counts them, and says so (live). One
- * thread pushes.
+ * Hands over an epoch, which the writer frees. A full queue drops the epoch's rows, counts them,
+ * and says so. One thread pushes; when writer_wait() tells it that there is room, there is.
  */
-void writer_push(struct writer *writer, struct report_epoch *epoch, bool wait);
+void writer_push(struct writer *writer, struct report_epoch *epoch);
+
+/* Waits until the queue has room, but not for long. Returns false where it is still full. */
+bool writer_wait(struct writer *writer);
 
 /* Reopens the files by name before the next epoch is written, for log rotation (SIGHUP). Any
- * thread, but not a signal handler. */
+ * thread, but not a signal handler. writer_reopening() is true until that is done. */
 void writer_reopen(struct writer *writer);
+bool writer_reopening(struct writer *writer);
 
 /*
  * Writes what is queued, closes the files, frees the writer. Returns the rows that were lost, in

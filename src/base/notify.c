@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "base/notify.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A path, or @ and the name of an abstract socket. Returns the address's length, 0: neither. */
+static socklen_t make_address(struct sockaddr_un *address, const char *name)
+{
+	size_t length = strlen(name);
+
+	if ((name[0] != '/' && name[0] != '@') || length < 2 || length >= sizeof(address->sun_path))
+		return 0;
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	memcpy(address->sun_path, name, length);
+	if (name[0] == '@')
+		address->sun_path[0] = '\0';
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+/* Returns false where the text is not a number that a pid or a time in ns can be. */
+static bool parse_number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0' && *value <= UINT64_MAX / 1000;
+}
+
+static const char *open_socket(struct notify *notify, const char *name)
+{
+	struct sockaddr_un address;
+	socklen_t length = make_address(&address, name);
+
+	if (length == 0)
+		return "NOTIFY_SOCKET is neither a path nor @ and a name";
+	notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (notify->fd < 0)
+		return "NOTIFY_SOCKET: no socket to be had";
+	if (connect(notify->fd, (struct sockaddr *)&address, length) == 0)
+		return NULL;
+	notify_close(notify);
+	return "NOTIFY_SOCKET: nobody listens there";
+}
+
+/* The watchdog may be meant for the process that started us. */
+static const char *read_watchdog(struct notify *notify, const char *period, const char *pid)
+{
+	uint64_t us, for_pid;
+
+	if (period == NULL)
+		return NULL;
+	if (!parse_number(period, &us) || us == 0)
+		return "WATCHDOG_USEC is not a number of microseconds";
+	if (pid != NULL && !parse_number(pid, &for_pid))
+		return "WATCHDOG_PID is not a process number";
+	if (pid == NULL || for_pid == (uint64_t)getpid())
+		notify->watchdog_ns = us * 1000;
+	return NULL;
+}
+
+const char *notify_open(struct notify *notify)
+{
+	const char *name = getenv("NOTIFY_SOCKET"), *why = NULL;
+
+	*notify = (struct notify){.fd = -1};
+	if (name != NULL)
+		why = open_socket(notify, name);
+	if (notify->fd >= 0)
+		why = read_watchdog(notify, getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"));
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+	return why;
+}
+
+void notify_close(struct notify *notify)
+{
+	if (notify->fd >= 0)
+		close(notify->fd);
+	notify->fd = -1;
+}
+
+bool notify_send(const struct notify *notify, const char *message)
+{
+	return notify->fd < 0 ||
+	       send(notify->fd, message, strlen(message), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
