@@ -66,6 +66,12 @@ struct measurement_config {
 	double confidence;
 };
 
+/* When an output file is complete. 0: not by it. */
+struct rotate_limits {
+	uint64_t period; /* ns: at its multiples in UTC */
+	uint64_t size;   /* bytes: before it grows beyond them */
+};
+
 struct config_file;
 
 struct config {
@@ -99,6 +105,7 @@ struct config {
 	const char *stats;  /* NULL: none */
 	enum output_format format;
 	bool append, force;
+	struct rotate_limits rotate;
 	bool no_progress;
 
 	/* host */

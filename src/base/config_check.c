@@ -152,6 +152,21 @@ static bool check_outputs(const struct config *config, struct config_fault *faul
 	return true;
 }
 
+static bool is_stdout(const char *name)
+{
+	return name == NULL || strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0;
+}
+
+static bool check_rotate(const struct config *config, struct config_fault *fault)
+{
+	if (config->rotate.period == 0 && config->rotate.size == 0)
+		return true;
+	if (is_stdout(config->output) && is_stdout(config->stats))
+		return refuse(fault, "rotate", NULL,
+			"standard output cannot be rotated; name a file with --output or --stats");
+	return true;
+}
+
 static struct sketch_params shape_of(const struct measurement_config *measurement)
 {
 	return (struct sketch_params){
@@ -227,5 +242,6 @@ bool config_check(const struct config *config, struct config_fault *fault)
 		if (!check_measurement(&config->measurements[i], fault))
 			return false;
 	}
-	return check_source(config, fault) && check_outputs(config, fault);
+	return check_source(config, fault) && check_outputs(config, fault) &&
+	       check_rotate(config, fault);
 }

@@ -200,6 +200,44 @@ static bool set_pace(const struct assignment *a)
 	return true;
 }
 
+#define ROTATE_SIZE_MIN 1024
+#define ROTATE_TIME_MIN UINT64_C(1000000000) /* files are named by the second */
+
+/* One of the two limits, which a value may name once each. */
+static bool set_limit(const struct assignment *a, const char *text, struct rotate_limits *limits)
+{
+	bool is_time = units_time(text, &limits->period) == NULL, fits;
+
+	if (!is_time && units_size(text, &limits->size) != NULL)
+		return refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+	fits = is_time ? limits->period >= ROTATE_TIME_MIN && limits->period <= a->row->max
+		       : limits->size >= ROTATE_SIZE_MIN;
+	return fits || refuse(a, is_time ? "is out of range; give 1s to 36525d"
+					 : "is too small; give 1KB or more");
+}
+
+static bool set_rotate(const struct assignment *a)
+{
+	struct rotate_limits first = {0}, second = {0};
+	char text[64];
+	char *comma;
+
+	if (strlen(a->text) >= sizeof(text))
+		return refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+	strcpy(text, a->text);
+	comma = strchr(text, ',');
+	if (comma != NULL)
+		*comma = '\0';
+	if (!set_limit(a, text, &first) || (comma != NULL && !set_limit(a, comma + 1, &second)))
+		return false;
+	if ((first.period != 0 && second.period != 0) || (first.size != 0 && second.size != 0))
+		return refuse(a, "names two of a kind; write 1h, 1GB or 1h,1GB");
+	first.period += second.period;
+	first.size += second.size;
+	*(struct rotate_limits *)a->field = first;
+	return true;
+}
+
 static bool is_hexadecimal(const char *text)
 {
 	return text[0] == '0' && text[1] == 'x' && text[2] != '\0' &&
@@ -327,6 +365,7 @@ bool option_set(const struct option_row *row, const char *text, struct config *c
 		[OPTION_WORD] = set_choice,
 		[OPTION_PACE] = set_pace,
 		[OPTION_SEED] = set_seed,
+		[OPTION_ROTATE] = set_rotate,
 		[OPTION_LCORES] = set_lcores,
 		[OPTION_KEY] = set_key,
 		[OPTION_SKETCH] = set_sketch,

@@ -414,6 +414,21 @@ const struct option_row options[] = {
 		.help = "Replace output files that exist.",
 	},
 	{
+		.name = "rotate",
+		.placeholder = "TIME|SIZE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_ROTATE,
+		CONFIG(rotate),
+		.commands = RUN,
+		.max = CENTURY,
+		.default_note = "one file each",
+		.help = "Begin new output files at each multiple of a time in UTC (1h), or before "
+			"one grows beyond a size (1GB), or both (1h,1GB). flows.csv is then "
+			"renamed "
+			"to flows-20261120T170000Z.csv, by the second in which its first interval "
+			"starts, and never over a file that exists.",
+	},
+	{
 		.name = "config",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_HOST,

@@ -38,6 +38,7 @@ enum option_type {
 	OPTION_WORD,     /* const char *, one of choices */
 	OPTION_PACE,     /* enum pace, and config.pace_rate */
 	OPTION_SEED,     /* uint64_t, decimal or 0x, and config.seed_given */
+	OPTION_ROTATE,   /* struct rotate_limits */
 	OPTION_LCORES,   /* const char *, a CPU list */
 	OPTION_KEY,      /* const struct key_rule *, by name */
 	OPTION_SKETCH,   /* const char *, a name of sketches[] */

@@ -2,20 +2,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/output_file.h"
+#include "report/output_tail.h"
+#include "report/rotation.h"
 
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
-
-/* The last row is looked for in so many bytes at the end of a file; rows are a few hundred. */
-#define OUTPUT_TAIL_MAX 65536
 
 #define STATUS_MACHINE 1
 #define STATUS_EXISTS  2
@@ -40,74 +41,6 @@ __attribute__((format(printf, 3, 4))) static void say(
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	file->say(warning, line, file->say_arg);
-}
-
-/* Where the unfinished row after the last end of line begins, and what the last whole one says. */
-struct tail {
-	uint64_t keep;
-	bool has_epoch;
-	uint64_t last_epoch;
-};
-
-/* The number that a row begins with. */
-static bool parse_epoch(const char *row, const char *end, uint64_t *epoch)
-{
-	uint64_t value = 0;
-	const char *c;
-
-	for (c = row; c < end && *c >= '0' && *c <= '9'; c++) {
-		if (__builtin_mul_overflow(value, 10, &value) ||
-			__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value))
-			return false;
-	}
-	if (c == row || c == end || *c != ',' || value == UINT64_MAX)
-		return false;
-	*epoch = value;
-	return true;
-}
-
-/* Returns NULL or what is wrong with the first line of a file of `size` bytes. */
-static const char *check_header(int fd, const struct text *header, uint64_t size)
-{
-	char line[OUTPUT_LINE_MAX];
-	size_t want = size < header->len ? (size_t)size : header->len;
-	ssize_t n;
-
-	if (want > sizeof(line))
-		want = sizeof(line);
-	n = pread(fd, line, want, 0);
-	if (n < 0)
-		return strerror(errno);
-	if ((size_t)n != want || memcmp(line, header->data, want) != 0)
-		return "its first line is not the header that goes there; name another file";
-	return NULL;
-}
-
-/* Returns NULL or why rows cannot be appended to a file of `size` bytes. */
-static const char *read_tail(int fd, const struct text *header, uint64_t size, struct tail *tail)
-{
-	char bytes[OUTPUT_TAIL_MAX];
-	uint64_t start = size > sizeof(bytes) ? size - sizeof(bytes) : 0;
-	const char *why = check_header(fd, header, size), *end, *row;
-	ssize_t n;
-
-	*tail = (struct tail){0};
-	if (why != NULL || size < header->len) /* the header itself is unfinished */
-		return why;
-	n = pread(fd, bytes, (size_t)(size - start), (off_t)start);
-	if (n < 0)
-		return strerror(errno);
-	end = memrchr(bytes, '\n', (size_t)n);
-	if (end == NULL)
-		return "its last line is too long to be a row";
-	tail->keep = start + (uint64_t)(end - bytes) + 1;
-	if (tail->keep == header->len)
-		return NULL;
-	row = memrchr(bytes, '\n', (size_t)(end - bytes));
-	if (row == NULL || !parse_epoch(row + 1, end, &tail->last_epoch))
-		return "its last row does not begin with an epoch number; name another file";
-	tail->has_epoch = true;
-	return NULL;
 }
 
 static int fail(struct output_file *file, char *error, size_t size, const char *why)
@@ -154,18 +87,20 @@ static int open_stream(struct output_file *file, char *error, size_t size)
 
 static int open_append(struct output_file *file, uint64_t length, char *error, size_t size)
 {
-	struct tail tail;
+	struct output_tail tail;
 	const char *why;
 
 	file->fd = open(file->name, O_RDWR | O_APPEND | O_CLOEXEC);
 	if (file->fd < 0)
 		return fail(file, error, size, strerror(errno));
-	why = read_tail(file->fd, &file->header, length, &tail);
+	why = output_tail_read(file->fd, &file->header, length, &tail);
 	if (why != NULL)
 		return fail(file, error, size, why);
 	file->keep = tail.keep;
 	file->has_epoch = tail.has_epoch;
 	file->last_epoch = tail.last_epoch;
+	file->has_start = tail.has_start;
+	file->start = tail.start;
 	return 0;
 }
 
@@ -201,12 +136,34 @@ static int open_existing(struct output_file *file, enum output_file_mode mode, u
 	return 0;
 }
 
-int output_file_open(struct output_file *file, enum output_file_mode mode, char *error, size_t size)
+static bool rotates(const struct output_file *file)
+{
+	return file->named && (file->limits.period > 0 || file->limits.size > 0);
+}
+
+/* A stop between completing a file and the first row of the next one must not restart numbering. */
+static void take_number_of_latest(struct output_file *file)
+{
+	char name[PATH_MAX];
+	struct output_tail tail;
+	struct stat st;
+	int fd = rotation_latest(file->name, name) ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		output_tail_read(fd, &file->header, (uint64_t)st.st_size, &tail) == NULL) {
+		file->has_epoch = tail.has_epoch;
+		file->last_epoch = tail.last_epoch;
+	}
+	close(fd);
+}
+
+static int open_named(
+	struct output_file *file, enum output_file_mode mode, char *error, size_t size)
 {
 	struct stat st;
 
-	if (output_file_is_stdout(file->name))
-		return open_stdout(file, error, size);
 	if (stat(file->name, &st) < 0) {
 		if (errno != ENOENT)
 			return fail(file, error, size, strerror(errno));
@@ -217,6 +174,18 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	if (!S_ISREG(st.st_mode))
 		return open_stream(file, error, size);
 	return open_existing(file, mode, (uint64_t)st.st_size, error, size);
+}
+
+int output_file_open(struct output_file *file, enum output_file_mode mode, char *error, size_t size)
+{
+	int status;
+
+	if (output_file_is_stdout(file->name))
+		return open_stdout(file, error, size);
+	status = open_named(file, mode, error, size);
+	if (status == 0 && mode == OUTPUT_APPEND && !file->has_epoch && rotates(file))
+		take_number_of_latest(file);
+	return status;
 }
 
 int output_file_start(struct output_file *file, char *error, size_t size)
@@ -335,8 +304,10 @@ static int write_header(struct output_file *file)
 	struct stat st;
 	int error;
 
-	if (file->named && fstat(file->fd, &st) == 0 && st.st_size == 0)
+	if (file->named && fstat(file->fd, &st) == 0 && st.st_size == 0) {
 		file->header_due = true;
+		file->has_start = false;
+	}
 	if (!file->header_due)
 		return 0;
 	error = file->header.failed ? ENOMEM : write_all(file, &file->header);
@@ -352,30 +323,26 @@ void output_file_write_header(struct output_file *file)
 		count_lost(file, error, 0);
 }
 
-void output_file_write(struct output_file *file, const struct text *rows_text, uint64_t rows)
+/* Returns false where the rows were lost. */
+static bool write_rows(struct output_file *file, const struct output_rows *rows)
 {
-	int error;
+	int error = file->gone ? EPIPE : write_header(file);
 
-	if (rows == 0) { /* says nothing about whether the file can be written again */
-		output_file_write_header(file);
-		return;
-	}
-	error = file->gone ? EPIPE : write_header(file);
 	if (error == 0)
-		error = rows_text->failed ? ENOMEM : write_all(file, rows_text);
+		error = rows->text->failed ? ENOMEM : write_all(file, rows->text);
 	if (error != 0)
-		count_lost(file, error, rows);
+		count_lost(file, error, rows->n);
 	else
 		count_written(file);
+	return error == 0;
 }
 
-/* Returns the new descriptor, or -1 with the reason. */
-static int open_again(const struct output_file *file, const char **why)
+/* Returns the new descriptor and what is in the file, or -1 with the reason. */
+static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
 {
 	/* Should a FIFO have taken the name, O_NONBLOCK keeps us from waiting for its reader. */
 	int fd = open(
 		file->name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, OUTPUT_FILE_MODE);
-	struct tail tail = {0};
 	struct stat st;
 
 	*why = NULL;
@@ -384,8 +351,9 @@ static int open_again(const struct output_file *file, const char **why)
 	else if (!S_ISREG(st.st_mode))
 		*why = "is no longer a regular file";
 	else
-		*why = read_tail(fd, &file->header, (uint64_t)st.st_size, &tail);
-	if (*why == NULL && (uint64_t)st.st_size > tail.keep && ftruncate(fd, (off_t)tail.keep) < 0)
+		*why = output_tail_read(fd, &file->header, (uint64_t)st.st_size, tail);
+	if (*why == NULL && (uint64_t)st.st_size > tail->keep &&
+		ftruncate(fd, (off_t)tail->keep) < 0)
 		*why = strerror(errno);
 	if (*why != NULL && fd >= 0) {
 		close(fd);
@@ -394,34 +362,145 @@ static int open_again(const struct output_file *file, const char **why)
 	return fd;
 }
 
+/* A file system may say so late that the disk is full, and not for which rows. */
+static void said_late(struct output_file *file, const char *when)
+{
+	say(file, true, "%.300s: %s when it was %s; rows may be missing", shown_name(file),
+		strerror(errno), when);
+	file->lost++;
+}
+
 static void close_fd(struct output_file *file)
 {
-	if (close(file->fd) == 0 || errno == EINTR)
-		return;
-	/* A network file system may say so late that the disk is full, and not for which rows. */
-	say(file, true, "%.300s: %s when it was closed; rows may be missing", shown_name(file),
-		strerror(errno));
-	file->lost++;
+	if (close(file->fd) != 0 && errno != EINTR)
+		said_late(file, "closed");
+}
+
+static void sync_rows(struct output_file *file)
+{
+	if (fdatasync(file->fd) != 0 && errno != EINVAL && errno != EROFS)
+		said_late(file, "synchronized");
+}
+
+/* Goes on in the file that now has the name. Returns NULL or why that cannot be. */
+static const char *change_file(struct output_file *file)
+{
+	struct output_tail tail = {0};
+	const char *why;
+	int fd = open_again(file, &tail, &why);
+
+	if (fd < 0)
+		return why;
+	close_fd(file);
+	file->fd = fd;
+	file->header_due = false;
+	file->has_start = tail.has_start;
+	file->start = tail.start;
+	file->gone = false;
+	file->stuck = false;
+	output_file_write_header(file);
+	return NULL;
 }
 
 void output_file_reopen(struct output_file *file)
 {
 	const char *why;
-	int fd;
 
 	if (!file->named)
 		return;
-	fd = open_again(file, &why);
-	if (fd < 0) {
+	why = change_file(file);
+	if (why != NULL)
 		say(file, true, "%.300s: cannot be opened again: %s; the old file is kept",
 			file->name, why);
+}
+
+/* Whether the name still leads to the file that is open. */
+static bool has_name(const struct output_file *file, const char *path)
+{
+	struct stat named, opened;
+
+	return stat(path, &named) == 0 && fstat(file->fd, &opened) == 0 &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/* Returns NULL or why the file keeps its name. */
+static const char *rename_complete(struct output_file *file)
+{
+	char path[PATH_MAX], name[PATH_MAX];
+	const char *why;
+	int error;
+
+	/* Where the name is a link, what it leads to is renamed. */
+	if (realpath(file->name, path) == NULL)
+		return errno == ENOENT ? change_file(file) : strerror(errno);
+	if (!has_name(file, path)) /* somebody moved it away: that one is complete */
+		return change_file(file);
+	error = rotation_rename(path, file->start, name);
+	if (error != 0)
+		return error == EEXIST ? "10000 names for this second are taken" : strerror(error);
+	sync_rows(file);
+	why = change_file(file);
+	if (why != NULL)
+		rotation_move(name, path);
+	error = rotation_sync_folder(path);
+	if (why == NULL && error != 0)
+		say(file, true, "%.300s: %s; a power cut may undo the name", name, strerror(error));
+	return why;
+}
+
+static void rotate(struct output_file *file)
+{
+	const char *why;
+
+	if (file->gone) /* ends with half a row: is never complete */
+		return;
+	why = rename_complete(file);
+	if (why != NULL && !file->stuck)
+		say(file, true, "%.300s: cannot be rotated: %s; it grows until it can be",
+			file->name, why);
+	file->stuck = why != NULL;
+}
+
+/* The number of the period in which a time lies. */
+static int64_t period_of(const struct output_file *file, int64_t time)
+{
+	int64_t period = (int64_t)file->limits.period;
+
+	return time / period - (time % period < 0);
+}
+
+static bool belong_here(const struct output_file *file, const struct output_rows *rows)
+{
+	struct stat st;
+
+	if (!file->has_start)
+		return true;
+	if (file->limits.period > 0 && period_of(file, rows->start) != period_of(file, file->start))
+		return false;
+	return file->limits.size == 0 || fstat(file->fd, &st) != 0 || st.st_size == 0 ||
+	       (uint64_t)st.st_size + rows->text->len <= file->limits.size;
+}
+
+void output_file_write(struct output_file *file, const struct output_rows *rows)
+{
+	if (rows->n == 0) { /* says nothing about whether the file can be written again */
+		output_file_write_header(file);
 		return;
 	}
-	close_fd(file);
-	file->fd = fd;
-	file->header_due = false;
-	file->gone = false;
-	output_file_write_header(file);
+	if (rotates(file) && !belong_here(file, rows))
+		rotate(file);
+	if (write_rows(file, rows) && !file->has_start) {
+		file->has_start = true;
+		file->start = rows->start;
+	}
+	output_file_pass(file, rows->end);
+}
+
+void output_file_pass(struct output_file *file, int64_t time)
+{
+	if (rotates(file) && file->limits.period > 0 && file->has_start &&
+		period_of(file, time) > period_of(file, file->start))
+		rotate(file);
 }
 
 void output_file_close(struct output_file *file)

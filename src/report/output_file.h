@@ -6,6 +6,9 @@
  * where it began. Named regular files are opened for appending, so that a file that somebody else
  * empties under us (logrotate's copytruncate) goes on at its new end, with a header.
  *
+ * With limits a complete file is renamed (report/rotation.h) and a new one begun; rows that are
+ * written together stay together.
+ *
  * Opening takes two steps, so that nothing is destroyed when another file cannot be opened: open()
  * looks and decides, start() changes. After them one thread at a time may use the file.
  */
@@ -14,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/config.h"
 #include "report/text.h"
 
 /* Says one line (without its end) to a person; see writer.h. */
@@ -29,6 +33,7 @@ struct output_file {
 	const char *name; /* "-" or /dev/stdout: standard output */
 	const char *option;
 	struct text header; /* first line of the file, with its end; empty: none */
+	struct rotate_limits limits;
 	writer_say_fn say;
 	void *say_arg;
 
@@ -41,6 +46,9 @@ struct output_file {
 	uint64_t cut;        /* bytes after them: an unfinished row, or what --force gives up */
 	bool has_epoch;      /* the file goes on after last_epoch */
 	uint64_t last_epoch; /* of its last whole row */
+	bool has_start;      /* there is a row, and the first one starts then */
+	int64_t start;       /* ns since 1970 */
+	bool stuck;          /* could not be renamed, and that was said */
 
 	bool gone;         /* closed by its reader, or not to be repaired: nothing is tried */
 	int error;         /* errno of the last write; 0: it worked */
@@ -50,10 +58,17 @@ struct output_file {
 
 bool output_file_is_stdout(const char *name);
 
+/* Whole rows of one epoch. */
+struct output_rows {
+	const struct text *text;
+	uint64_t n;
+	int64_t start, end; /* of the epoch, ns since 1970 */
+};
+
 /*
- * name, option, header, say and say_arg are filled, fd is -1, the rest is 0. Changes nothing but to
- * create a file that is not there. Returns 0, or the exit status (2: it exists, 1: any other
- * reason) with one line in error[size].
+ * name, option, header, limits, say and say_arg are filled, fd is -1, the rest is 0. Changes
+ * nothing but to create a file that is not there. Returns 0, or the exit status (2: it exists, 1:
+ * any other reason) with one line in error[size].
  */
 int output_file_open(
 	struct output_file *file, enum output_file_mode mode, char *error, size_t size);
@@ -71,11 +86,14 @@ bool output_file_same(const struct output_file *a, const struct output_file *b);
 void output_file_write_header(struct output_file *file);
 
 /*
- * Writes the rows (whole ones, `rows` of them) after the header where it is due. All of them reach
- * the file, or they count as lost: that is said when it starts and when it ends. A failed text (no
- * memory) counts as lost too. On a pipe it blocks while the reader does.
+ * Writes the rows after the header where it is due, to a new file where they do not belong in this
+ * one. All of them reach the file, or they count as lost: that is said when it starts and when it
+ * ends. A failed text (no memory) counts as lost too. On a pipe it blocks while the reader does.
  */
-void output_file_write(struct output_file *file, const struct text *rows_text, uint64_t rows);
+void output_file_write(struct output_file *file, const struct output_rows *rows);
+
+/* No row will come that starts before `time`: completes the file where that ends its period. */
+void output_file_pass(struct output_file *file, int64_t time);
 
 /* Opens a named file again by its name; keeps the old one, and says so, where that fails. */
 void output_file_reopen(struct output_file *file);

@@ -211,6 +211,7 @@ static void hand_over(struct reporter *reporter, struct report_epoch *report)
 	struct writer *writer = reporter->params.writer;
 
 	if (report->nb_measurements == 0) { /* silent: no row */
+		writer_pass(writer, report->end);
 		report_epoch_free(report);
 		return;
 	}

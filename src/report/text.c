@@ -9,6 +9,7 @@
 #include "report/text.h"
 
 #define TEXT_SIZE_MIN 4096
+#define TIME_TEXT_LEN 27 /* 2026-11-20T13:52:44.000000Z */
 
 void text_clear(struct text *text)
 {
@@ -119,4 +120,19 @@ void text_time(struct text *text, int64_t ns)
 	gmtime_r(&seconds, &tm);
 	text_printf(text, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900, tm.tm_mon + 1,
 		tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(fraction / 1000));
+}
+
+bool text_read_time(const char *string, int64_t *ns)
+{
+	struct tm tm = {0};
+	int microseconds, end = 0;
+
+	if (sscanf(string, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &microseconds, &end) != 7 ||
+		end != TIME_TEXT_LEN)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	return !__builtin_mul_overflow(timegm(&tm), INT64_C(1000000000), ns) &&
+	       !__builtin_add_overflow(*ns, INT64_C(1000) * microseconds, ns);
 }

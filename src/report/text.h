@@ -35,3 +35,6 @@ void text_grouped(struct text *text, uint64_t value); /* 1,234,567 */
  * int64_t of it spans the years 1677 to 2262, so the year always has the four digits of the format.
  */
 void text_time(struct text *text, int64_t ns);
+
+/* The other way round. Returns false where the text does not begin with such a time. */
+bool text_read_time(const char *string, int64_t *ns);

@@ -34,11 +34,13 @@ struct writer {
 	struct text text;
 
 	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t work;  /* an epoch was queued, or a flag was set */
+	pthread_cond_t work;  /* an epoch was queued, or one of the others was set */
 	pthread_cond_t room;  /* the queue is not full any more */
 	struct report_epoch *queue[WRITER_QUEUE];
 	uint32_t head, queued;
 	uint32_t reopens_asked, reopens_done;
+	bool passed; /* all that is queued, and then the time up to passed_ns */
+	int64_t passed_ns;
 	bool closing;
 
 	/* The pushing thread's own. */
@@ -77,11 +79,18 @@ static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
 		struct sink *sink = &writer->sinks[s];
 
+		const struct output_rows rows = {
+			.text = text,
+			.n = sink->output->rows(epoch),
+			.start = epoch->start,
+			.end = epoch->end,
+		};
+
 		text_clear(text);
 		sink->output->epoch(text, epoch);
 		if (sink->on_terminal)
 			screen_begin(&writer->voice);
-		output_file_write(&sink->file, text, sink->output->rows(epoch));
+		output_file_write(&sink->file, &rows);
 		if (sink->on_terminal)
 			screen_end(&writer->voice);
 	}
@@ -91,6 +100,8 @@ struct task {
 	struct report_epoch *epoch; /* NULL: none */
 	bool reopen, end;
 	uint32_t reopens; /* that are done with it */
+	bool passed;
+	int64_t passed_ns;
 };
 
 /* Waits for something to do. The end comes when the queue is empty. */
@@ -100,7 +111,7 @@ static struct task next_task(struct writer *writer)
 
 	pthread_mutex_lock(&writer->lock);
 	while (writer->queued == 0 && writer->reopens_asked == writer->reopens_done &&
-		!writer->closing)
+		!writer->passed && !writer->closing)
 		pthread_cond_wait(&writer->work, &writer->lock);
 	task.reopens = writer->reopens_asked;
 	task.reopen = writer->reopens_asked != writer->reopens_done;
@@ -110,6 +121,9 @@ static struct task next_task(struct writer *writer)
 		writer->queued--;
 		pthread_cond_signal(&writer->room);
 	} else {
+		task.passed = writer->passed;
+		task.passed_ns = writer->passed_ns;
+		writer->passed = false;
 		task.end = writer->closing;
 	}
 	pthread_mutex_unlock(&writer->lock);
@@ -140,13 +154,16 @@ static void *writer_main(void *arg)
 			write_epoch(writer, task.epoch);
 			report_epoch_free(task.epoch);
 		}
+		for (uint32_t s = 0; task.passed && s < writer->nb_sinks; s++)
+			output_file_pass(&writer->sinks[s].file, task.passed_ns);
 	} while (!task.end);
 	return NULL;
 }
 
 /* Opening */
 
-static void add_sink(struct writer *writer, const struct output *output, const char *name)
+static void add_sink(struct writer *writer, const struct output *output, const char *name,
+	const struct rotate_limits *limits)
 {
 	struct sink *sink = &writer->sinks[writer->nb_sinks++];
 
@@ -155,6 +172,7 @@ static void add_sink(struct writer *writer, const struct output *output, const c
 	sink->file = (struct output_file){
 		.name = name,
 		.option = output->option,
+		.limits = *limits,
 		.say = writer_say,
 		.say_arg = &writer->voice,
 		.fd = -1,
@@ -170,11 +188,11 @@ static void add_sinks(struct writer *writer, const struct config *config)
 		     (config->format == FORMAT_AUTO && to_stdout && isatty(STDOUT_FILENO));
 
 	if (!(to_stdout && table))
-		add_sink(writer, &output_heavy_hitters, config->output);
+		add_sink(writer, &output_heavy_hitters, config->output, &config->rotate);
 	if (config->stats != NULL)
-		add_sink(writer, &output_stats, config->stats);
+		add_sink(writer, &output_stats, config->stats, &config->rotate);
 	if (table)
-		add_sink(writer, &output_table, "-");
+		add_sink(writer, &output_table, "-", &config->rotate);
 }
 
 /* /dev/null may be named twice. */
@@ -402,6 +420,15 @@ bool writer_wait(struct writer *writer)
 	room = writer->queued < WRITER_QUEUE;
 	pthread_mutex_unlock(&writer->lock);
 	return room;
+}
+
+void writer_pass(struct writer *writer, int64_t end)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->passed = true;
+	writer->passed_ns = end;
+	pthread_cond_signal(&writer->work);
+	pthread_mutex_unlock(&writer->lock);
 }
 
 void writer_reopen(struct writer *writer)

@@ -49,6 +49,10 @@ void writer_push(struct writer *writer, struct report_epoch *epoch);
 /* Waits until the queue has room, but not for long. Returns false where it is still full. */
 bool writer_wait(struct writer *writer);
 
+/* A live epoch without packets is over, and every later one starts at `end` (ns since 1970) or
+ * after it: files that are complete by that are rotated without waiting for a row. */
+void writer_pass(struct writer *writer, int64_t end);
+
 /* Reopens the files by name before the next epoch is written, for log rotation (SIGHUP). Any
  * thread, but not a signal handler. writer_reopening() is true until that is done. */
 void writer_reopen(struct writer *writer);

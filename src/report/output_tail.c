@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "report/output_tail.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_LEN_MAX 512
+
+/* The last row is looked for in so many bytes at the end of a file; rows are a few hundred. */
+#define TAIL_MAX 65536
+
+/* The number that a row begins with. */
+static bool parse_epoch(const char *row, const char *end, uint64_t *epoch)
+{
+	uint64_t value = 0;
+	const char *c;
+
+	for (c = row; c < end && *c >= '0' && *c <= '9'; c++) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+			__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value))
+			return false;
+	}
+	if (c == row || c == end || *c != ',' || value == UINT64_MAX)
+		return false;
+	*epoch = value;
+	return true;
+}
+
+/* The third field of the first row after the header: EPOCH,MEASUREMENT,START,... */
+static void read_start(int fd, const struct text *header, struct output_tail *tail)
+{
+	char row[LINE_LEN_MAX];
+	ssize_t n = pread(fd, row, sizeof(row) - 1, (off_t)header->len);
+	char *field;
+
+	row[n > 0 ? n : 0] = '\0';
+	field = strchr(row, ',');
+	field = field != NULL ? strchr(field + 1, ',') : NULL;
+	tail->has_start = field != NULL && text_read_time(field + 1, &tail->start);
+}
+
+/* Returns NULL or what is wrong with the first line of a file of `size` bytes. */
+static const char *check_header(int fd, const struct text *header, uint64_t size)
+{
+	char line[LINE_LEN_MAX];
+	size_t want = size < header->len ? (size_t)size : header->len;
+	ssize_t n;
+
+	if (want > sizeof(line))
+		want = sizeof(line);
+	n = pread(fd, line, want, 0);
+	if (n < 0)
+		return strerror(errno);
+	if ((size_t)n != want || memcmp(line, header->data, want) != 0)
+		return "its first line is not the header that goes there; name another file";
+	return NULL;
+}
+
+const char *output_tail_read(
+	int fd, const struct text *header, uint64_t size, struct output_tail *tail)
+{
+	char bytes[TAIL_MAX];
+	uint64_t start = size > sizeof(bytes) ? size - sizeof(bytes) : 0;
+	const char *why = check_header(fd, header, size), *end, *row;
+	ssize_t n;
+
+	*tail = (struct output_tail){0};
+	if (why != NULL || size < header->len) /* the header itself is unfinished */
+		return why;
+	n = pread(fd, bytes, (size_t)(size - start), (off_t)start);
+	if (n < 0)
+		return strerror(errno);
+	end = memrchr(bytes, '\n', (size_t)n);
+	if (end == NULL)
+		return "its last line is too long to be a row";
+	tail->keep = start + (uint64_t)(end - bytes) + 1;
+	if (tail->keep == header->len)
+		return NULL;
+	row = memrchr(bytes, '\n', (size_t)(end - bytes));
+	if (row == NULL || !parse_epoch(row + 1, end, &tail->last_epoch))
+		return "its last row does not begin with an epoch number; name another file";
+	tail->has_epoch = true;
+	read_start(fd, header, tail);
+	return NULL;
+}
