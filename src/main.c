@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/signals.h"
+#include "bench/bench.h"
 #include "parallel/eal.h"
 #include "parallel/plan.h"
 #include "parallel/run.h"
@@ -302,6 +303,7 @@ int main(int argc, char **argv)
 	case COMMAND_RUN: status = command_run(&config); break;
 	case COMMAND_PLAN: status = command_plan(&config); break;
 	case COMMAND_GENERATE: status = command_generate(&config); break;
+	case COMMAND_BENCH_KERNELS: status = bench_kernels(&config, argc, argv); break;
 	}
 	notify_close(&notify);
 	config_free(&config);
