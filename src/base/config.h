@@ -16,13 +16,11 @@
 #define CONFIG_MEASUREMENTS_MAX 16
 #define CONFIG_LIST_MAX         256 /* --pcap and --port */
 #define CONFIG_WORKERS_MAX      120
-#define CONFIG_VALUES_MAX       16 /* of an option that takes a list of numbers */
 
 enum command {
 	COMMAND_RUN,
 	COMMAND_PLAN,
 	COMMAND_GENERATE,
-	COMMAND_BENCH_KERNELS,
 };
 
 enum pace {
@@ -49,6 +47,23 @@ enum dispatch {
 	DISPATCH_ROUND_ROBIN, /* by the packet's index */
 };
 
+/* What a device's hash of a packet is made of. */
+enum rss_fields {
+	RSS_FIELDS_5TUPLE, /* addresses, and the ports of TCP, UDP and SCTP; fragments: addresses */
+	RSS_FIELDS_ADDRESSES,
+	RSS_FIELDS_SRC,
+	RSS_FIELDS_DST,
+};
+
+enum rss_key {
+	RSS_KEY_SYMMETRIC, /* both directions of a connection hash alike */
+	RSS_KEY_DEFAULT,   /* the driver's */
+	RSS_KEY_GIVEN,     /* rss_key_bytes */
+};
+
+#define CONFIG_RSS_KEY_MAX 64
+#define CONFIG_MTU_MAX     UINT32_MAX /* --mtu max */
+
 enum metric {
 	METRIC_PACKETS,
 	METRIC_BYTES,
@@ -72,28 +87,6 @@ struct measurement_config {
 struct rotate_limits {
 	uint64_t period; /* ns: at its multiples in UTC */
 	uint64_t size;   /* bytes: before it grows beyond them */
-};
-
-/* What an option with a list of numbers gave; none: it was not given. */
-struct config_values {
-	uint32_t n;
-	uint64_t values[CONFIG_VALUES_MAX];
-};
-
-#define CONFIG_ZIPF_RANDOM UINT64_MAX /* among exponents: all-random headers */
-
-/* What `bench` tries. A set is a bit for each choice; an empty one: all. */
-struct bench_config {
-	uint32_t sketches; /* bit i: sketches[i] */
-	uint32_t sharings; /* bit s: enum sketch_sharing */
-	uint32_t atomics;  /* bit a: enum sketch_atomic */
-	struct config_values threads;
-	struct config_values flows;
-	struct config_values zipf; /* exponents x 10^6; 0: uniform */
-	struct config_values widths;
-	uint64_t packets; /* of a round; 0: the default */
-	uint32_t rounds;  /* 0: the default */
-	bool quick;
 };
 
 struct config_file;
@@ -138,11 +131,16 @@ struct config {
 	uint32_t descriptors; /* entries of each RX ring; 0: default */
 	uint32_t ring_size;   /* entries of each ring between receiver and worker */
 	uint32_t mbufs;       /* of the packet pool; 0: computed */
+	uint32_t mbuf_cache;  /* mbufs that an lcore may keep for itself */
+	enum rss_fields rss_fields;
+	enum rss_key rss_key;
+	uint8_t rss_key_len; /* with RSS_KEY_GIVEN */
+	uint8_t rss_key_bytes[CONFIG_RSS_KEY_MAX];
+	uint32_t mtu;       /* 0: as the device has it; CONFIG_MTU_MAX: as much as it takes */
+	uint64_t wait_link; /* ns; 0: do not wait */
 	bool no_huge;
 	enum idle_mode idle;
 	bool verbose;
-
-	struct bench_config bench;
 
 	struct config_file *file; /* owns the strings that came from it; NULL: there is none */
 };

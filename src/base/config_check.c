@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pci_address.h"
 #include "sketch/sketch.h"
 
 #define THRESHOLD_MIN 1e-6 /* a million keys may reach it, and each must be remembered */
@@ -44,26 +45,72 @@ static bool check_stdin_once(const struct config *config, struct config_fault *f
 	return true;
 }
 
-/* A port's name without its DEVARGS. */
-static size_t port_name_len(const char *port)
+/* A stretch of a port's text. */
+struct part {
+	const char *text;
+	size_t len;
+};
+
+/* A port's name without its DEVARGS and without the bus that may stand before it. */
+static struct part port_name_part(const char *port)
 {
-	return strcspn(port, ",");
+	if (strncmp(port, "pci:", 4) == 0)
+		port += 4;
+	else if (strncmp(port, "vdev:", 5) == 0)
+		port += 5;
+	return (struct part){port, strcspn(port, ",")};
+}
+
+/* The interface of the kernel that its DEVARGS name; empty where they name none. */
+static struct part port_interface_part(const char *port)
+{
+	const char *at = strstr(port, ",iface=");
+
+	if (at == NULL)
+		return (struct part){port, 0};
+	return (struct part){at + 7, strcspn(at + 7, ",")};
+}
+
+static bool same_part(struct part a, struct part b)
+{
+	return a.len > 0 && a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
+}
+
+static bool same_pci(struct part a, struct part b)
+{
+	struct pci_address x, y;
+
+	return pci_address_parse(a.text, a.len, &x) && pci_address_parse(b.text, b.len, &y) &&
+	       x.domain == y.domain && x.bus == y.bus && x.device == y.device &&
+	       x.function == y.function;
+}
+
+/* Whether two ports are one device, as far as their texts can tell. */
+static bool same_port(const char *a, const char *b)
+{
+	struct part name_a = port_name_part(a), name_b = port_name_part(b);
+	struct part interface_a = port_interface_part(a), interface_b = port_interface_part(b);
+
+	return same_part(name_a, name_b) || same_pci(name_a, name_b) ||
+	       same_part(interface_a, interface_b) || same_part(name_a, interface_b) ||
+	       same_part(interface_a, name_b);
 }
 
 static bool check_ports(const struct config *config, struct config_fault *fault)
 {
 	for (uint32_t i = 0; i < config->nb_port; i++) {
-		size_t len = port_name_len(config->port[i]);
+		struct part name = port_name_part(config->port[i]);
 
-		if (len == 0)
+		if (name.len == 0)
 			return refuse(fault, "port", NULL,
 				"'%.200s' has no name; write NAME[,DEVARGS]", config->port[i]);
-		for (uint32_t j = 0; j < i; j++) {
-			if (len == port_name_len(config->port[j]) &&
-				memcmp(config->port[i], config->port[j], len) == 0)
-				return refuse(fault, "port", NULL, "'%.*s' is given twice",
-					(int)(len < 200 ? len : 200), config->port[i]);
-		}
+		for (uint32_t j = 0; j < i; j++)
+			if (same_port(config->port[i], config->port[j]))
+				return refuse(fault, "port", NULL,
+					"'%.*s' is given twice, the other time as '%.100s': its "
+					"packets would count twice",
+					(int)(name.len < 100 ? name.len : 100), name.text,
+					config->port[j]);
 	}
 	return true;
 }
@@ -234,31 +281,10 @@ static bool check_generate(const struct config *config, struct config_fault *fau
 	return check_ports(config, fault);
 }
 
-/* Every width must suit every sketch that is to be tried. */
-static bool check_bench(const struct config *config, struct config_fault *fault)
-{
-	const struct bench_config *bench = &config->bench;
-
-	for (uint32_t s = 0; sketches[s] != NULL; s++) {
-		for (uint32_t w = 0; w < bench->widths.n; w++) {
-			struct sketch_params params = {.width = bench->widths.values[w]};
-			const char *why = sketches[s]->check(&params);
-
-			if (why != NULL && (bench->sketches == 0 || bench->sketches >> s & 1))
-				return refuse(fault, "width", NULL, "%llu for %s: %s",
-					(unsigned long long)bench->widths.values[w],
-					sketches[s]->name, why);
-		}
-	}
-	return check_eal(config, fault);
-}
-
 bool config_check(const struct config *config, struct config_fault *fault)
 {
 	if (config->command == COMMAND_GENERATE)
 		return check_generate(config, fault);
-	if (config->command == COMMAND_BENCH_KERNELS)
-		return check_bench(config, fault);
 	for (uint32_t i = 0; i < config->nb_measurements; i++) {
 		if (!check_measurement(&config->measurements[i], fault))
 			return false;

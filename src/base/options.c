@@ -6,9 +6,7 @@
 
 #define RUN      (1u << COMMAND_RUN | 1u << COMMAND_PLAN)
 #define GENERATE (1u << COMMAND_GENERATE)
-#define KERNELS  (1u << COMMAND_BENCH_KERNELS)
-#define ALL      (RUN | GENERATE | KERNELS)
-#define TRAFFIC  (RUN | GENERATE)
+#define ALL      (RUN | GENERATE)
 
 #define MILLISECOND UINT64_C(1000000)
 #define CENTURY     (UINT64_C(36525) * 24 * 3600 * 1000 * MILLISECOND)
@@ -28,14 +26,12 @@ const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_RUN] = "run",
 	[COMMAND_PLAN] = "plan",
 	[COMMAND_GENERATE] = "generate",
-	[COMMAND_BENCH_KERNELS] = "bench kernels",
 };
 
 const char *const option_group_names[OPTION_GROUP_COUNT] = {
 	[OPTION_GROUP_SOURCE] = "Source",
 	[OPTION_GROUP_DESTINATION] = "Destination",
 	[OPTION_GROUP_MEASURE] = "Measure",
-	[OPTION_GROUP_BENCH] = "Try",
 	[OPTION_GROUP_REPORT] = "Report",
 	[OPTION_GROUP_HOST] = "Host",
 };
@@ -85,8 +81,65 @@ const struct option_row options[] = {
 		LIST(port),
 		.set = OPTION_SET_SOURCE,
 		.commands = RUN,
-		.help = "Measure what a DPDK port receives: a PCI address (0000:3b:00.0) or a "
-			"virtual device (net_af_packet0,iface=eth0). Repeatable.",
+		.help = "Measure what a port receives: a PCI address (0000:3b:00.0), an interface "
+			"of the kernel (eth0) or a virtual device of DPDK (net_tap0,iface=probe0). "
+			"Repeatable: both directions of a tap.",
+	},
+	{
+		.name = "rss-fields",
+		.placeholder = "FIELDS",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_CHOICE,
+		CONFIG(rss_fields),
+		.commands = RUN,
+		CHOICES([RSS_FIELDS_5TUPLE] = "5tuple", [RSS_FIELDS_ADDRESSES] = "addresses",
+			[RSS_FIELDS_SRC] = "src", [RSS_FIELDS_DST] = "dst"),
+		.default_text = "5tuple",
+		.help = "What a port spreads packets over the workers by: 5tuple (addresses, and "
+			"ports of TCP, UDP and SCTP; fragments by addresses), addresses, src or "
+			"dst. "
+			"What a device cannot do is said at the start.",
+	},
+	{
+		.name = "rss-key",
+		.placeholder = "KEY",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_RSS_KEY,
+		CONFIG(rss_key),
+		.commands = RUN,
+		.default_text = "symmetric",
+		.help = "Key of a port's flow hash: symmetric (both directions of a connection "
+			"reach "
+			"one worker), default (the driver's) or its bytes in hexadecimal, as many "
+			"as "
+			"the device takes.",
+	},
+	{
+		.name = "mtu",
+		.placeholder = "N|max",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_MTU,
+		CONFIG(mtu),
+		.commands = RUN,
+		.min = 68,
+		.max = 65535,
+		.default_note = "what the device has",
+		.help = "Receive frames with up to N bytes behind the Ethernet header, or as many "
+			"as "
+			"the device takes: for links with jumbo frames.",
+	},
+	{
+		.name = "wait-link",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_TIME,
+		CONFIG(wait_link),
+		.commands = RUN,
+		.zero = true,
+		.min = 1,
+		.max = CENTURY,
+		.default_note = "start at once",
+		.help = "Begin when the link of every port is up, and give up after this time.",
 	},
 	{
 		.name = "synthetic",
@@ -95,7 +148,7 @@ const struct option_row options[] = {
 		.type = OPTION_STRING,
 		CONFIG(synthetic),
 		.set = OPTION_SET_SOURCE,
-		.commands = TRAFFIC,
+		.commands = ALL,
 		.help = "Packets of the built-in generator, as SPEC says: name=value,... with "
 			"flows=1M, zipf=1.05|random, size=64|imix|MIN-MAX, packets=5M, "
 			"rate=..., ipv6=0.0, vlan=0.0, seed=1. The same SPEC gives the same "
@@ -107,7 +160,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_PACE,
 		CONFIG(pace),
-		.commands = TRAFFIC,
+		.commands = ALL,
 		.default_note = "as fast as nothing is lost",
 		.help = "Replay or generate at so many packets per second, or by the packets' "
 			"own time stamps. A paced source drops packets that find a full ring, "
@@ -131,7 +184,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
 		CONFIG(packets),
-		.commands = TRAFFIC,
+		.commands = ALL,
 		.min = 1,
 		.max = UINT64_MAX,
 		.default_note = "no limit",
@@ -155,25 +208,15 @@ const struct option_row options[] = {
 		LIST(port),
 		.set = OPTION_SET_DESTINATION,
 		.commands = GENERATE,
-		.help = "Send on a DPDK port: a PCI address (0000:3b:00.0) or a virtual device "
-			"(net_af_packet0,iface=eth0).",
-	},
-	{
-		.name = "output",
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_DESTINATION,
-		.type = OPTION_STRING,
-		CONFIG(output),
-		.commands = KERNELS,
-		.default_note = "not written",
-		.help = "Write the rows as CSV too; - is standard output, in place of the table.",
+		.help = "Send on a port: a PCI address (0000:3b:00.0), an interface of the kernel "
+			"(eth0) or a virtual device of DPDK (net_tap0,iface=probe0).",
 	},
 	{
 		.name = "force",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
 		CONFIG(force),
-		.commands = GENERATE | KERNELS,
+		.commands = GENERATE,
 		.help = "Replace an output file that exists. Without it such a file is refused.",
 	},
 	{
@@ -248,7 +291,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_SEED,
 		CONFIG(seed),
-		.commands = RUN | KERNELS,
+		.commands = RUN,
 		.default_note = "random",
 		.help = "Fix the key of the hash, decimal or 0x hexadecimal: the same input, "
 			"options and seed give the same output.",
@@ -361,122 +404,6 @@ const struct option_row options[] = {
 		.default_text = "0.999",
 		.help = "Probability with which the bounds of all rows of an interval together "
 			"hold.",
-	},
-	{
-		.name = "sketch",
-		.placeholder = "SKETCH,...",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_SKETCHES,
-		CONFIG(bench.sketches),
-		.commands = KERNELS,
-		.default_note = "all",
-		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht).",
-	},
-	{
-		.name = "sharing",
-		.placeholder = "SHARING,...",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_WORDS,
-		CONFIG(bench.sharings),
-		.commands = KERNELS,
-		CHOICES([SHARING_SEPARATE] = "separate", [SHARING_SHARED] = "shared"),
-		.default_note = "all",
-		.help = "Whose sketch a thread updates: separate, shared.",
-	},
-	{
-		.name = "atomic",
-		.placeholder = "HOW,...",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_WORDS,
-		CONFIG(bench.atomics),
-		.commands = KERNELS,
-		CHOICES([ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", [ATOMIC_LOCK] = "lock"),
-		.default_note = "all",
-		.help = "How threads add to a shared sketch: cas, add, lock.",
-	},
-	{
-		.name = "threads",
-		.placeholder = "N,...",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_COUNTS,
-		CONFIG(bench.threads),
-		.commands = KERNELS,
-		.min = 1,
-		.max = 64,
-		.default_note = "1,2",
-		.help = "Threads that count at the same time, each on a CPU of its own. More than "
-			"there are CPUs are not measured, and the row says so.",
-	},
-	{
-		.name = "flows",
-		.placeholder = "N,...",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_COUNTS,
-		CONFIG(bench.flows),
-		.commands = KERNELS,
-		.min = 1,
-		.max = UINT64_C(1) << 28,
-		.default_note = "1K,100K,1M,20M",
-		.help = "Flows that the packets are drawn from.",
-	},
-	{
-		.name = "zipf",
-		.placeholder = "S,...",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_ZIPFS,
-		CONFIG(bench.zipf),
-		.commands = KERNELS,
-		.default_note = "uniform,1.05,random",
-		.help = "How unequal flows are: exponents of Zipf's law, uniform, or random (all "
-			"headers at random, nearly every packet a new flow).",
-	},
-	{
-		.name = "width",
-		.placeholder = "N,...",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_COUNTS,
-		CONFIG(bench.widths),
-		.commands = KERNELS,
-		.min = 16,
-		.max = UINT64_C(1) << 28,
-		.power_of_two = true,
-		.default_note = "1K,64K,256K,4M",
-		.help = "Counters of each row, or buckets, powers of two: from a sketch that fits "
-			"the first cache to one that fits none.",
-	},
-	{
-		.name = "packets",
-		.placeholder = "N",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_COUNT,
-		CONFIG(bench.packets),
-		.commands = KERNELS,
-		.min = 4096,
-		.max = UINT64_C(1) << 30,
-		.default_note = "4M, or as many as there are flows",
-		.help = "Packets of a round.",
-	},
-	{
-		.name = "rounds",
-		.placeholder = "N",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_COUNT,
-		CONFIG(bench.rounds),
-		.commands = KERNELS,
-		.min = 1,
-		.max = 101,
-		.default_note = "7",
-		.help = "Rounds in which all take turns; medians, minima and maxima are over them.",
-	},
-	{
-		.name = "quick",
-		.group = OPTION_GROUP_BENCH,
-		.type = OPTION_FLAG,
-		CONFIG(bench.quick),
-		.commands = KERNELS,
-		.help = "Smaller defaults, to see that everything works: 1K and 100K flows, a "
-			"width "
-			"of 64K, 3 rounds of 200K packets.",
 	},
 	{
 		.name = "interval",
@@ -619,11 +546,25 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		CONFIG(mbufs),
-		.commands = TRAFFIC,
+		.commands = ALL,
 		.min = 512,
 		.max = UINT64_C(1) << 26,
 		.default_note = "computed from rings and workers",
 		.help = "Packet buffers of the pool.",
+	},
+	{
+		.name = "mbuf-cache",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		CONFIG(mbuf_cache),
+		.commands = RUN,
+		.zero = true,
+		.min = 1,
+		.max = 512,
+		.default_text = "256",
+		.help = "Packet buffers that a core may keep for itself before it goes to the "
+			"pool that all share; 0: none.",
 	},
 	{
 		.name = "no-huge",
@@ -650,7 +591,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		CONFIG(no_progress),
-		.commands = TRAFFIC,
+		.commands = ALL,
 		.help = "No progress line, even where standard error is a terminal.",
 	},
 	{
@@ -827,7 +768,6 @@ static void print_usage(enum command command, FILE *out)
 		      "       sketchtap plan     [options]   print which core would do what; start "
 		      "nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
-		      "       sketchtap bench kernels [options]   measure this host\n"
 		      "       sketchtap COMMAND --help       the options of a command\n",
 			out);
 		break;
@@ -841,15 +781,6 @@ static void print_usage(enum command command, FILE *out)
 		fputs("Usage: sketchtap generate --synthetic SPEC (--output FILE | --port NAME) "
 		      "[options]\n"
 		      "Writes synthetic traffic to a capture file, or sends it on a port.\n",
-			out);
-		break;
-	case COMMAND_BENCH_KERNELS:
-		fputs("Usage: sketchtap bench kernels [options]\n"
-		      "Measures on this host what it costs to count a packet's key: each sketch, "
-		      "beside a floor\n"
-		      "of plain increments, DPDK's rte_member sketch and an exact rte_hash table, "
-		      "on "
-		      "the same keys.\n",
 			out);
 		break;
 	}
@@ -868,6 +799,6 @@ void options_print_help(enum command command, FILE *out)
 	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
 		print_group(command, group, out);
 	print_lines("Values", option_unit_lines, out);
-	if (command == COMMAND_RUN || command == COMMAND_PLAN)
+	if (command != COMMAND_GENERATE)
 		print_lines("Which to choose", option_choice_lines, out);
 }
