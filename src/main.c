@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/signals.h"
-#include "bench/bench.h"
 #include "parallel/eal.h"
 #include "parallel/plan.h"
 #include "parallel/run.h"
@@ -19,6 +18,7 @@
 #include "report/progress.h"
 #include "report/reporter.h"
 #include "report/writer.h"
+#include "rx/live_ports.h"
 #include "rx/port.h"
 #include "rx/send.h"
 #include "rx/source.h"
@@ -85,6 +85,8 @@ static int check_outputs(const struct config *config)
 	return 0;
 }
 
+static struct port_name port_names[CONFIG_LIST_MAX]; /* of every --port, resolved */
+
 static int make_plan(const struct config *config, struct plan *plan)
 {
 	static struct topology topology;
@@ -100,6 +102,7 @@ static int make_plan(const struct config *config, struct plan *plan)
 	}
 	if (config->nb_port > 0)
 		ports.node = port_node(config->port[0]);
+	ports.mbuf_room = live_ports_mbuf_room(port_names, config->nb_port);
 	if (!plan_make(plan, config, &topology, &ports, error)) {
 		log_error("%s", error);
 		return EXIT_TEXT;
@@ -107,12 +110,12 @@ static int make_plan(const struct config *config, struct plan *plan)
 	return 0;
 }
 
-static int probe_ports(const struct config *config, struct port *ports)
+static int probe_ports(const struct config *config, uint32_t nb_queues, struct port *ports)
 {
 	char error[PORT_ERROR_MAX];
 
 	for (uint32_t p = 0; p < config->nb_port; p++)
-		if (!port_probe(&ports[p], config->port[p], error)) {
+		if (!port_probe(&ports[p], &port_names[p], config, (uint16_t)nb_queues, error)) {
 			log_error("%s", error);
 			return EXIT_MACHINE;
 		}
@@ -160,6 +163,16 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	return conclude(run, &result, writer_close(params.writer));
 }
 
+static int await_links(const struct config *config, const struct port *ports)
+{
+	char error[PORT_ERROR_MAX];
+
+	if (live_ports_await(ports, config->nb_port, config, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
 static int put_together(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, struct progress *progress)
 {
@@ -176,7 +189,9 @@ static int put_together(const struct config *config, const struct plan *plan, st
 	if (reporter == NULL) {
 		log_error("no memory to merge the sketches: lower --width or --memory");
 	} else {
-		status = signals_stop_requested() ? 0 : measure(config, run, reporter, progress);
+		status = await_links(config, ports);
+		if (status == 0 && !signals_stop_requested())
+			status = measure(config, run, reporter, progress);
 		reporter_destroy(reporter);
 	}
 	run_destroy(run);
@@ -202,7 +217,7 @@ static int command_run(const struct config *config)
 	if (status == 0 && !signals_stop_requested()) {
 		if (eal_start(&plan, config, error)) {
 			progress_init(&progress, STDERR_FILENO, !config->no_progress);
-			status = probe_ports(config, ports);
+			status = probe_ports(config, plan.nb_queues, ports);
 			if (status == 0)
 				status = put_together(config, &plan, source, ports, &progress);
 			eal_stop();
@@ -240,7 +255,7 @@ static int generate_to_port(const struct config *config, struct source *source)
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	status = probe_ports(config, &port);
+	status = probe_ports(config, 0, &port);
 	if (status == 0)
 		status = send_to_port(config, &plan, source, &port);
 	eal_stop();
@@ -258,6 +273,16 @@ static int command_generate(const struct config *config)
 				     : send_to_file(config, source);
 	source->close(source);
 	return status;
+}
+
+static int resolve_ports(struct config *config)
+{
+	char error[PORT_DEVICE_MAX];
+
+	if (live_ports_resolve(port_names, config, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
 }
 
 /*
@@ -280,11 +305,21 @@ static void fill_standard_files(void)
 	}
 }
 
+static int run_command(const struct config *config)
+{
+	switch (config->command) {
+	case COMMAND_RUN: return command_run(config);
+	case COMMAND_PLAN: return command_plan(config);
+	case COMMAND_GENERATE: return command_generate(config);
+	}
+	return EXIT_TEXT;
+}
+
 int main(int argc, char **argv)
 {
 	static struct config config;
 	const char *deaf;
-	int status = 0;
+	int status;
 
 	fill_standard_files();
 
@@ -299,12 +334,9 @@ int main(int argc, char **argv)
 	if (deaf != NULL)
 		log_warning("%s: the service manager is told nothing", deaf);
 	signals_install();
-	switch (config.command) {
-	case COMMAND_RUN: status = command_run(&config); break;
-	case COMMAND_PLAN: status = command_plan(&config); break;
-	case COMMAND_GENERATE: status = command_generate(&config); break;
-	case COMMAND_BENCH_KERNELS: status = bench_kernels(&config, argc, argv); break;
-	}
+	status = resolve_ports(&config);
+	if (status == 0)
+		status = run_command(&config);
 	notify_close(&notify);
 	config_free(&config);
 	return status;

@@ -197,7 +197,8 @@ static uint32_t power_of_two_at_least(uint32_t n)
 	return power;
 }
 
-static bool plan_memory(struct plan *plan, const struct config *config, char *error)
+static bool plan_memory(
+	struct plan *plan, const struct config *config, const struct plan_ports *ports, char *error)
 {
 	uint32_t queues = plan->nb_ports * plan->nb_queues;
 	uint32_t rings = plan->ring_size > 0 ? plan->nb_workers : 0;
@@ -206,10 +207,13 @@ static bool plan_memory(struct plan *plan, const struct config *config, char *er
 	uint32_t needed;
 
 	plan->descriptors = config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
+	plan->mbuf_cache = config->mbuf_cache;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
+	if (plan->mbuf_room < ports->mbuf_room)
+		plan->mbuf_room = ports->mbuf_room;
 	/* Every ring full, a burst in every hand, and every lcore's cache. */
 	needed = queues * (plan->descriptors + 2 * BURST_MAX) +
-		 rings * (plan->ring_size + 2 * BURST_MAX) + plan->nb_lcores * 2 * PLAN_MBUF_CACHE;
+		 rings * (plan->ring_size + 2 * BURST_MAX) + plan->nb_lcores * 2 * plan->mbuf_cache;
 	if (config->mbufs > 0 && config->mbufs < needed) {
 		snprintf(error, PLAN_TEXT_MAX,
 			"--mbufs %u would run dry: these rings, bursts and caches hold up to %u",
@@ -265,7 +269,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
 			    plan->sharing, error))
 			return false;
-	return plan_memory(plan, config, error);
+	return plan_memory(plan, config, ports, error);
 }
 
 void plan_make_sender(

@@ -25,8 +25,6 @@
 #define PLAN_WARNINGS_MAX 8
 #define PLAN_TEXT_MAX     256
 #define PLAN_NODE_ANY     (-1)
-#define PLAN_MBUF_CACHE                                                                            \
-	256 /* mbufs that an lcore may keep for itself, half as many again for a while */
 
 enum plan_role {
 	PLAN_REPORTER,
@@ -71,6 +69,8 @@ struct plan {
 	uint32_t ring_size;   /* of each ring between receiver and worker; 0: there are none */
 	uint32_t mbufs;       /* of the packet pool */
 	uint32_t mbuf_room;   /* bytes of data in one mbuf */
+	uint32_t mbuf_cache;  /* mbufs that an lcore may keep for itself, half as many again for a
+				 while */
 	uint32_t nb_measurements;
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 	size_t packet_bytes; /* pool and rings */
@@ -90,6 +90,7 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 struct plan_ports {
 	uint32_t nb_ports; /* 0 on a replay */
 	int node;
+	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 };
 
 /*

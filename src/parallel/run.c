@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "parallel/memory.h"
 #include "parallel/sync.h"
+#include "rx/live_ports.h"
 
 static int worker_lcore(void *arg)
 {
@@ -202,7 +203,7 @@ static bool start_ports(struct run *run, char *error)
 {
 	const struct plan *plan = run->plan;
 
-	run->pool = rte_pktmbuf_pool_create("ports", plan->mbufs, PLAN_MBUF_CACHE, 0,
+	run->pool = rte_pktmbuf_pool_create("ports", plan->mbufs, plan->mbuf_cache, 0,
 		(uint16_t)plan->mbuf_room, plan->port_node);
 	if (run->pool == NULL) {
 		snprintf(error, RUN_ERROR_MAX,
@@ -211,13 +212,10 @@ static bool start_ports(struct run *run, char *error)
 		return false;
 	}
 	for (uint32_t p = 0; p < run->nb_ports; p++) {
-		char warning[PORT_ERROR_MAX];
-
 		if (!port_start(&run->ports[p], (uint16_t)plan->nb_queues, plan->descriptors,
-			    run->pool, warning, error))
+			    run->pool, error))
 			return false;
-		if (warning[0] != '\0')
-			log_warning("%s", warning);
+		live_ports_say(&run->ports[p]);
 		if (!run->ports[p].driver->counts_losses)
 			log_warning(
 				"%s: its driver does not count the packets that it loses: upper "
@@ -237,6 +235,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 		.nb_queues = plan->nb_queues,
 		.descriptors = plan->descriptors,
 		.mbufs = plan->mbufs,
+		.mbuf_cache = plan->mbuf_cache,
 		.mbuf_room = plan->mbuf_room,
 		.node = plan->port_node,
 		.pace = config->pace,

@@ -324,8 +324,8 @@ static bool create_rings(struct feeder *feeder)
 			return false;
 	}
 	snprintf(name, sizeof(name), "pkts%u", instance);
-	feeder->pool = rte_pktmbuf_pool_create(
-		name, params->mbufs, PLAN_MBUF_CACHE, 0, (uint16_t)params->mbuf_room, params->node);
+	feeder->pool = rte_pktmbuf_pool_create(name, params->mbufs, params->mbuf_cache, 0,
+		(uint16_t)params->mbuf_room, params->node);
 	snprintf(name, sizeof(name), "long%u", instance);
 	feeder->long_pool =
 		rte_pktmbuf_pool_create(name, LONG_MBUFS, 0, 0, LONG_ROOM, params->node);

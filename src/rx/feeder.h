@@ -29,6 +29,7 @@ struct feeder_params {
 	uint32_t nb_queues;
 	uint32_t descriptors; /* entries of each ring, a power of two */
 	uint32_t mbufs, mbuf_room;
+	uint32_t mbuf_cache; /* mbufs that an lcore may keep for itself */
 	int node;
 	enum pace pace;
 	uint64_t pace_rate; /* packets per second */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/port.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,206 +10,295 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 
-#include "rx/rss_hash.h"
+#include "rx/port_frames.h"
+#include "rx/port_quiet.h"
+#include "rx/port_rss.h"
 
-/* DOMAIN:BUS:DEVICE.FUNCTION or BUS:DEVICE.FUNCTION. */
-bool port_is_pci(const char *spec)
+/* Entries of a send ring, where there must be one. */
+#define SEND_DESCRIPTORS 1024
+
+_Static_assert(PORT_ERROR_MAX >= PORT_NOTE_MAX, "errors of the parts fit");
+
+__attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *format, ...)
 {
-	unsigned int domain, bus, device, function;
-	int length = 0;
+	va_list args;
 
-	if (sscanf(spec, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &length) != 4 &&
-		sscanf(spec, "%2x:%2x.%1x%n", &bus, &device, &function, &length) != 3)
-		return false;
-	return length > 0 && (spec[length] == '\0' || spec[length] == ',');
+	va_start(args, format);
+	vsnprintf(error, PORT_ERROR_MAX, format, args);
+	va_end(args);
+	return false;
 }
 
-int port_node(const char *spec)
-{
-	size_t length = strcspn(spec, ",");
-	bool short_form = strchr(spec, ':') == strrchr(spec, ':'); /* without its domain */
-	char path[128];
-	FILE *file;
-	int node = -1;
+/* --- finding it --- */
 
-	if (!port_is_pci(spec))
-		return -1;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s%.*s/numa_node",
-		short_form ? "0000:" : "", (int)length, spec);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return -1;
-	if (fscanf(file, "%d", &node) != 1)
-		node = -1;
-	fclose(file);
-	return node;
+/* The device's text, with as many queues as are wanted where it can be told and does not say. */
+static void device_text(
+	char text[PORT_DEVICE_MAX + 32], const struct port_name *name, uint16_t nb_rx)
+{
+	static const char packet_driver[] = "net_af_packet";
+	const struct port_traits *traits = port_traits_find(packet_driver);
+	bool packet = strncmp(name->device, packet_driver, strlen(packet_driver)) == 0;
+	int length;
+
+	snprintf(text, PORT_DEVICE_MAX + 32, "%s", name->device);
+	if (packet && nb_rx > 1 && nb_rx <= traits->queues_arg_each &&
+		port_devarg(name->device, traits->queues_arg, &length) == NULL)
+		snprintf(text + strlen(text), 32, ",%s=%u", traits->queues_arg, nb_rx);
 }
 
-static void describe(struct port *port, const struct rte_eth_dev_info *info)
+static bool make_virtual(
+	const struct port *port, const struct port_name *name, const char *text, char *error)
 {
-	port->node = rte_eth_dev_socket_id(port->id);
-	port->driver = port_driver_find(info->driver_name);
-}
+	int result = rte_dev_probe(text);
 
-/* By the name given, or by a PCI address with its domain in front. */
-static bool find_device(struct port *port)
-{
-	char full[sizeof(port->name) + 8];
-
-	if (rte_eth_dev_get_port_by_name(port->name, &port->id) == 0)
+	if (result >= 0)
 		return true;
-	snprintf(full, sizeof(full), "0000:%s", port->name);
-	return rte_eth_dev_get_port_by_name(full, &port->id) == 0;
+	if (!name->known)
+		return fail(error,
+			"--port %s: is no interface of this network namespace (ip link lists "
+			"them), no "
+			"PCI address such as 0000:3b:00.0 and no virtual device such as "
+			"net_tap0,iface=probe0",
+			port->name);
+	return fail(error,
+		"--port %s: no driver makes such a device with these DEVARGS: %s; --verbose shows "
+		"what it says",
+		port->name, rte_strerror(-result));
 }
 
-bool port_probe(struct port *port, const char *spec, char *error)
+bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
+	uint16_t nb_rx, char *error)
 {
+	char text[PORT_DEVICE_MAX + 32];
 	struct rte_eth_dev_info info;
-	size_t length = strcspn(spec, ",");
 	int result;
 
-	memset(port, 0, sizeof(*port));
-	if (length == 0 || length >= sizeof(port->name)) {
-		snprintf(error, PORT_ERROR_MAX, "--port %s: no device has such a name", spec);
+	*port = (struct port){.config = config, .node = -1, .interface_mtu = name->facts.mtu};
+	snprintf(port->device, sizeof(port->device), "%.*s", (int)strcspn(name->device, ","),
+		name->device);
+	snprintf(port->interface, sizeof(port->interface), "%s", name->interface);
+	snprintf(port->name, sizeof(port->name), "%s",
+		name->called[0] != '\0' ? name->called : port->device);
+	port->mbuf_room = name->mbuf_room;
+	if (name->notice[0] != '\0')
+		port_notice(&port->notes, "%s", name->notice);
+	if (name->warning[0] != '\0')
+		port_warn(&port->notes, "%s", name->warning);
+	port_quiet_libraries(config->verbose);
+	device_text(text, name, nb_rx);
+	if (!name->pci && !make_virtual(port, name, text, error))
 		return false;
-	}
-	memcpy(port->name, spec, length);
-	if (!port_is_pci(spec)) {
-		result = rte_dev_probe(spec);
-		if (result < 0) {
-			snprintf(error, PORT_ERROR_MAX,
-				"--port %s: no such device, or its driver refuses it (%s); give a "
-				"PCI "
-				"address such as 0000:3b:00.0, or a virtual device such as "
-				"net_af_packet0,iface=eth0",
-				spec, rte_strerror(-result));
-			return false;
-		}
-	}
-	if (!find_device(port)) {
-		snprintf(error, PORT_ERROR_MAX,
+	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
+		return fail(error,
 			"--port %s: there is no such port; bind the card to vfio-pci "
 			"(dpdk-devbind.py --status shows it), or name another",
-			spec);
-		return false;
-	}
+			port->name);
 	result = rte_eth_dev_info_get(port->id, &info);
-	if (result != 0) {
-		snprintf(error, PORT_ERROR_MAX, "--port %s: the device does not answer: %s", spec,
+	if (result != 0)
+		return fail(error, "--port %s: the device does not answer: %s", port->name,
 			rte_strerror(-result));
-		return false;
-	}
-	describe(port, &info);
+	port->node = rte_eth_dev_socket_id(port->id);
+	port->driver = port_driver_find(info.driver_name);
+	port->traits = port_traits_find(info.driver_name);
 	return true;
 }
 
-#define RSS_WANTED (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP)
+/* --- starting it --- */
 
-static void choose_rss(struct rte_eth_conf *conf, const struct rte_eth_dev_info *info,
-	uint16_t nb_rx, char *warning)
+/* What one start works on. */
+struct start {
+	struct port *port;
+	uint16_t nb_rx, nb_tx, tx_descriptors;
+	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf;
+	struct port_rss rss;
+	struct port_frame_plan frames;
+};
+
+static enum port_hash_use hash_use(const struct config *config, uint16_t nb_rx)
 {
-	uint64_t fields = info->flow_type_rss_offloads & RSS_WANTED;
-	uint8_t key_len = info->hash_key_size > 0 ? info->hash_key_size : 40;
-
-	if (nb_rx < 2)
-		return;
-	if (fields == 0) {
-		snprintf(warning, PORT_ERROR_MAX,
-			"%s offers no RSS: how its packets reach %u queues is up to the device",
-			info->driver_name, nb_rx);
-		return;
-	}
-	if (fields != RSS_WANTED)
-		snprintf(warning, PORT_ERROR_MAX,
-			"%s hashes fewer fields than asked (0x%llx of 0x%llx): some flows share "
-			"queues",
-			info->driver_name, (unsigned long long)fields,
-			(unsigned long long)RSS_WANTED);
-	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-	conf->rx_adv_conf.rss_conf.rss_hf = fields;
-	if (key_len <= RSS_KEY_LEN_MAX) {
-		static uint8_t key[RSS_KEY_LEN_MAX]; /* the API takes a pointer to non-const */
-
-		memcpy(key, rss_symmetric_key, sizeof(key));
-		conf->rx_adv_conf.rss_conf.rss_key = key;
-		conf->rx_adv_conf.rss_conf.rss_key_len = key_len;
-	}
+	if (nb_rx > 1)
+		return PORT_HASH_QUEUES;
+	if (nb_rx == 1 && config->design != NULL && strcmp(config->design, "async") == 0 &&
+		config->dispatch == DISPATCH_FLOW)
+		return PORT_HASH_DISPATCH;
+	return PORT_HASH_UNUSED;
 }
 
-static int setup_queues(
-	struct port *port, uint16_t nb_rx, struct rte_mempool *pool, uint16_t nb_tx_descriptors)
+static bool check_queues(const struct start *start, char *error)
 {
-	for (uint16_t q = 0; q < nb_rx; q++) {
-		int result = rte_eth_rx_queue_setup(
-			port->id, q, port->descriptors, SOCKET_ID_ANY, NULL, pool);
+	const struct port *port = start->port;
 
-		if (result < 0)
-			return result;
+	if (start->nb_rx <= start->info.max_rx_queues)
+		return true;
+	if (port->traits->queues_arg != NULL)
+		return fail(error,
+			"--port %s has %u receive queues, and %u workers want one each: give it "
+			"more "
+			"(%s,%s=%u), lower --workers, or use --design async",
+			port->name, start->info.max_rx_queues, start->nb_rx, port->device,
+			port->traits->queues_arg, start->nb_rx);
+	return fail(error,
+		"--port %s has %u receive queue%s, one for each worker: lower --workers from %u, "
+		"or "
+		"use --design async",
+		port->name, start->info.max_rx_queues, start->info.max_rx_queues == 1 ? "" : "s",
+		start->nb_rx);
+}
+
+/* From what the device offers to what it is configured with. */
+static bool choose(struct start *start, uint32_t room, char *error)
+{
+	struct port *port = start->port;
+	uint16_t mtu = RTE_ETHER_MTU;
+
+	rte_eth_dev_get_mtu(port->id, &mtu);
+	if (!port_frames_plan(&start->frames, port->name, port->traits, &start->info, mtu,
+		    port->config->mtu, room, &port->notes, error))
+		return false;
+	start->rss = (struct port_rss){
+		.port = port->name,
+		.traits = port->traits,
+		.use = hash_use(port->config, start->nb_rx),
+		.nb_queues = start->nb_rx,
+	};
+	if (!port_rss_choose(&start->rss, port->config, &start->info, &port->notes, error))
+		return false;
+	start->conf.rxmode.mtu = start->frames.mtu;
+	start->conf.rxmode.offloads = start->frames.offloads;
+	port_rss_put(&start->rss, &start->conf);
+	if (port->traits->queues == PORT_QUEUES_PAIRED) {
+		if (start->nb_rx == 0)
+			start->nb_rx = 1;
+		start->nb_tx = start->nb_rx;
 	}
-	if (nb_rx == 0)
-		return rte_eth_tx_queue_setup(port->id, 0, nb_tx_descriptors, SOCKET_ID_ANY, NULL);
-	return 0;
+	if (start->nb_rx == 0)
+		start->nb_tx = 1;
+	return true;
+}
+
+/* Some drivers that we do not know want as many send queues as receive queues. */
+static int configure(struct start *start)
+{
+	uint16_t id = start->port->id;
+	int result = rte_eth_dev_configure(id, start->nb_rx, start->nb_tx, &start->conf);
+
+	if (result < 0 && start->nb_rx > start->nb_tx) {
+		result = rte_eth_dev_configure(id, start->nb_rx, start->nb_rx, &start->conf);
+		if (result == 0)
+			start->nb_tx = start->nb_rx;
+	}
+	return result;
+}
+
+/* The MTU that was asked for, where the device has to be told of it by itself. */
+static bool set_mtu(struct start *start, char *error)
+{
+	struct port *port = start->port;
+	uint16_t before = 0;
+	int result;
+
+	if (!start->frames.set_mtu)
+		return true;
+	rte_eth_dev_get_mtu(port->id, &before);
+	result = rte_eth_dev_set_mtu(port->id, start->frames.mtu);
+	if (result != 0 && result != -ENOTSUP)
+		return fail(error, "--mtu: %s does not take %u: %s; lower it", port->name,
+			start->frames.mtu, rte_strerror(-result));
+	if (result == 0)
+		port->mtu_before = before;
+	return true;
+}
+
+static int set_descriptors(struct start *start, uint32_t wanted)
+{
+	struct port *port = start->port;
+	uint16_t asked = (uint16_t)wanted;
+	int result;
+
+	if (port->traits->descriptors > 0)
+		asked = port->traits->descriptors;
+	port->descriptors = asked;
+	start->tx_descriptors = SEND_DESCRIPTORS;
+	result = rte_eth_dev_adjust_nb_rx_tx_desc(
+		port->id, &port->descriptors, &start->tx_descriptors);
+	/* A driver without limits to adjust to takes the numbers as they are. */
+	if (result == -ENOTSUP)
+		result = 0;
+	if (result == 0 && port->descriptors != wanted && start->nb_rx > 0 &&
+		port->traits->descriptors == 0)
+		port_notice(&port->notes,
+			"%s: its receive rings have %u entries instead of %u: it "
+			"takes %u to %u, in multiples of %u",
+			port->name, port->descriptors, wanted, start->info.rx_desc_lim.nb_min,
+			start->info.rx_desc_lim.nb_max, start->info.rx_desc_lim.nb_align);
+	return result;
+}
+
+static int setup_queues(const struct start *start, struct rte_mempool *pool)
+{
+	const struct port *port = start->port;
+	int result = 0;
+
+	for (uint16_t q = 0; result == 0 && q < start->nb_rx; q++)
+		result = rte_eth_rx_queue_setup(
+			port->id, q, port->descriptors, SOCKET_ID_ANY, NULL, pool);
+	for (uint16_t q = 0; result == 0 && q < start->nb_tx; q++)
+		result = rte_eth_tx_queue_setup(
+			port->id, q, start->tx_descriptors, SOCKET_ID_ANY, NULL);
+	return result;
+}
+
+static uint32_t largest_frame(const struct start *start)
+{
+	uint16_t mtu = RTE_ETHER_MTU;
+
+	if (start->frames.largest_frame > 0)
+		return start->frames.largest_frame;
+	if (start->port->interface_mtu > 0)
+		return start->port->interface_mtu + PORT_FRAME_OVERHEAD;
+	rte_eth_dev_get_mtu(start->port->id, &mtu);
+	return mtu + PORT_FRAME_OVERHEAD;
+}
+
+static void receive_everything(struct port *port)
+{
+	if (rte_eth_promiscuous_enable(port->id) == 0)
+		return;
+	rte_eth_allmulticast_enable(port->id);
+	port_warn(&port->notes,
+		"%s cannot be promiscuous: packets that are not for its own address are not seen",
+		port->name);
 }
 
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
-	char *warning, char *error)
+	char *error)
 {
-	struct rte_eth_conf conf = {0};
-	struct rte_eth_dev_info info;
-	uint16_t mtu = RTE_ETHER_MTU, nb_tx_descriptors;
-	int result = rte_eth_dev_info_get(port->id, &info);
+	struct start start = {.port = port, .nb_rx = nb_rx};
+	int result = rte_eth_dev_info_get(port->id, &start.info);
 
-	warning[0] = '\0';
-	if (result == 0 && nb_rx > info.max_rx_queues) {
-		snprintf(error, PORT_ERROR_MAX,
-			"--port %s has %u receive queues, one for each worker: lower --workers "
-			"from %u",
-			port->name, info.max_rx_queues, nb_rx);
+	if (result == 0 && (!check_queues(&start, error) ||
+				   !choose(&start, rte_pktmbuf_data_room_size(pool), error)))
 		return false;
-	}
-	if (result == 0) {
-		choose_rss(&conf, &info, nb_rx, warning);
-		result = rte_eth_dev_configure(port->id, nb_rx, nb_rx == 0 ? 1 : 0, &conf);
-		/* Some drivers want as many send queues as receive queues, or at least one. */
-		if (result < 0 && nb_rx > 0)
-			result = rte_eth_dev_configure(port->id, nb_rx, nb_rx, &conf);
-	}
-	if (result == 0) {
-		port->descriptors = (uint16_t)descriptors;
-		nb_tx_descriptors = 1024;
-		result = rte_eth_dev_adjust_nb_rx_tx_desc(
-			port->id, &port->descriptors, &nb_tx_descriptors);
-		/* A driver without limits to adjust to takes the numbers as they are. */
-		if (result == -ENOTSUP)
-			result = 0;
-	}
 	if (result == 0)
-		result = setup_queues(port, nb_rx, pool, nb_tx_descriptors);
-	if (result == 0) {
-		/* A driver that wanted send queues wants them set up. */
-		struct rte_eth_dev_info now;
-
-		if (nb_rx > 0 && rte_eth_dev_info_get(port->id, &now) == 0)
-			for (uint16_t q = 0; result == 0 && q < now.nb_tx_queues; q++)
-				result = rte_eth_tx_queue_setup(
-					port->id, q, nb_tx_descriptors, SOCKET_ID_ANY, NULL);
-	}
+		result = configure(&start);
+	if (result == 0 && !set_mtu(&start, error))
+		return false;
+	if (result == 0)
+		result = set_descriptors(&start, descriptors);
+	if (result == 0)
+		result = setup_queues(&start, pool);
 	if (result == 0)
 		result = rte_eth_dev_start(port->id);
-	if (result != 0) {
-		snprintf(error, PORT_ERROR_MAX, "--port %s: cannot start it with %u queues: %s",
-			port->name, nb_rx, rte_strerror(-result));
-		return false;
-	}
+	if (result != 0)
+		return fail(error, "--port %s: cannot start it with %u queues: %s", port->name,
+			nb_rx, rte_strerror(-result));
 	port->started = true;
 	port->nb_queues = nb_rx;
-	if (rte_eth_dev_get_mtu(port->id, &mtu) != 0)
-		mtu = RTE_ETHER_MTU;
-	port->largest_frame = mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN;
-	if (nb_rx > 0 && rte_eth_promiscuous_enable(port->id) != 0 && warning[0] == '\0')
-		snprintf(warning, PORT_ERROR_MAX,
-			"%s cannot be promiscuous: only packets sent to its own address are seen",
-			port->name);
+	port->largest_frame = largest_frame(&start);
+	port_rss_check(&start.rss, port->id, &start.info, &port->notes);
+	if (nb_rx > 0)
+		receive_everything(port);
 	return true;
 }
 
@@ -222,6 +312,8 @@ void port_stop(struct port *port)
 {
 	if (port->silenced)
 		rte_eth_dev_set_link_up(port->id);
+	if (port->mtu_before > 0)
+		rte_eth_dev_set_mtu(port->id, port->mtu_before);
 	if (port->started)
 		rte_eth_dev_stop(port->id);
 	port->started = false;

@@ -8,43 +8,48 @@
 
 #include <rte_mempool.h>
 
+#include "base/config.h"
 #include "rx/port_loss.h"
+#include "rx/port_name.h"
+#include "rx/port_notes.h"
+#include "rx/port_traits.h"
 
 #define PORT_ERROR_MAX 512
 
 struct port {
 	uint16_t id;
-	char name[64];
-	int node; /* -1: unknown */
-	const struct port_driver *driver;
+	char name[PORT_NAME_MAX];   /* what the user calls it */
+	char device[PORT_NAME_MAX]; /* what DPDK calls it */
+	char interface[IFNAMSIZ];   /* of the kernel, which its packets come from; "" none */
+	int node;                   /* -1: unknown */
+	const struct config *config;
+	const struct port_driver *driver; /* what its counters mean */
+	const struct port_traits *traits;
+	struct port_notes notes; /* what the user should know, once it is probed and started */
 	uint16_t nb_queues, descriptors;
+	uint32_t interface_mtu; /* the kernel's; 0: there is none */
 	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
+	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
+	uint16_t mtu_before;    /* of a device whose MTU was changed; 0: it was not */
 	bool started;
 	bool silenced; /* the link was taken down */
 };
 
 /*
- * True where the name is a PCI address, which EAL has to be told at its start (--allow); any other
- * name is a virtual device that port_probe() makes.
+ * Finds the device of a resolved name, making it where it is virtual, for so many receive queues.
+ * EAL must be up; `config` must outlive the port. Returns true, or false and one line in
+ * error[PORT_ERROR_MAX].
  */
-bool port_is_pci(const char *spec);
-
-/* NUMA node of a PCI device, from sysfs, before EAL is up; -1 where it is unknown. */
-int port_node(const char *spec);
+bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
+	uint16_t nb_rx, char *error);
 
 /*
- * Finds the device of "NAME[,DEVARGS]", making it where it is virtual. EAL must be up. Returns
- * true, or false and one line in error[PORT_ERROR_MAX].
- */
-bool port_probe(struct port *port, const char *spec, char *error);
-
-/*
- * Configures and starts it with nb_rx receive queues filled from the pool, steered by symmetric RSS
- * as far as the device can, or with one send queue when nb_rx is 0. What the device cannot do and
- * the user should know is put in warning[PORT_ERROR_MAX], which is empty otherwise.
+ * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, or
+ * with one send queue when nb_rx is 0. What it cannot do and the user should know is added to
+ * port->notes. Returns true, or false and one line in error[PORT_ERROR_MAX].
  */
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
-	char *warning, char *error);
+	char *error);
 
 /*
  * Stops new packets from coming in, where the device can, so that the queues run empty; port_stop()

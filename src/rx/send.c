@@ -145,7 +145,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	struct port *port)
 {
 	struct sender sender = {.config = config, .source = source, .port = port->id};
-	char warning[PORT_ERROR_MAX], error[PORT_ERROR_MAX];
+	char error[PORT_ERROR_MAX];
 	int status = 1;
 
 	sender.pool = rte_pktmbuf_pool_create(
@@ -153,7 +153,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	if (sender.pool == NULL) {
 		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", plan->mbufs,
 			plan->mbuf_room, rte_strerror(rte_errno));
-	} else if (!port_start(port, 0, plan->descriptors, sender.pool, warning, error)) {
+	} else if (!port_start(port, 0, plan->descriptors, sender.pool, error)) {
 		log_error("%s", error);
 	} else {
 		send_all(&sender);

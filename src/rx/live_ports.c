@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/live_ports.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "rx/port_link.h"
+
+/* Two names of one device, which their texts alone did not show. */
+static bool is_same(const struct port_name *a, const struct port_name *b)
+{
+	size_t length = strcspn(a->device, ",");
+
+	return (length == strcspn(b->device, ",") && memcmp(a->device, b->device, length) == 0) ||
+	       (a->interface[0] != '\0' && strcmp(a->interface, b->interface) == 0);
+}
+
+bool live_ports_resolve(struct port_name *names, struct config *config, char *error)
+{
+	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? 0 : config->mtu;
+
+	for (uint32_t p = 0; p < config->nb_port; p++) {
+		if (!port_name_resolve(&names[p], config->port[p], mtu, port_interface_read, error))
+			return false;
+		for (uint32_t other = 0; other < p; other++)
+			if (is_same(&names[p], &names[other])) {
+				snprintf(error, PORT_DEVICE_MAX,
+					"--port %.200s: is the same device as an earlier --port: "
+					"its "
+					"packets would count twice",
+					config->port[p]);
+				return false;
+			}
+	}
+	for (uint32_t p = 0; p < config->nb_port; p++)
+		config->port[p] = names[p].device;
+	return true;
+}
+
+uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
+{
+	uint32_t room = 0;
+
+	for (uint32_t p = 0; p < nb_ports; p++)
+		if (names[p].mbuf_room > room)
+			room = names[p].mbuf_room;
+	return room;
+}
+
+void live_ports_say(struct port *port)
+{
+	for (uint32_t i = 0; i < port->notes.n; i++)
+		if (port->notes.notes[i].warning)
+			log_warning("%s", port->notes.notes[i].text);
+		else
+			log_notice("%s", port->notes.notes[i].text);
+	port->notes.n = 0;
+}
+
+bool live_ports_await(
+	const struct port *ports, uint32_t nb_ports, const struct config *config, char *error)
+{
+	const struct port *down;
+
+	if (config->wait_link == 0) {
+		for (uint32_t p = 0; p < nb_ports; p++)
+			if (!port_link_is_up(&ports[p]))
+				log_warning(
+					"%s: its link is down: nothing is received until it is up; "
+					"--wait-link waits for it",
+					ports[p].name);
+		return true;
+	}
+	if (port_wait_links(ports, nb_ports, 0, &down) == PORT_WAIT_UP)
+		return true;
+	log_notice("%s: waiting for its link", down->name);
+	if (port_wait_links(ports, nb_ports, config->wait_link, &down) != PORT_WAIT_TIMEOUT)
+		return true;
+	snprintf(error, PORT_ERROR_MAX,
+		"--wait-link: the link of %s did not come up in %g s: check its cable and its "
+		"peer, or "
+		"wait longer",
+		down->name, (double)config->wait_link / 1e9);
+	return false;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port_traits.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* The first row is for every driver that has none. docs/PORTS.md says where each fact is from. */
+static const struct port_traits traits[] = {
+	{.driver = ""},
+	{
+		.driver = "net_af_packet",
+		.frames = PORT_FRAMES_KERNEL,
+		.spreader = "the kernel",
+		.spreads = "a flow stays on one worker until that worker's queue is full, then its "
+			   "packets roll over to another",
+		.queues_arg = "qpairs",
+		.queues_arg_each = 16,
+	},
+	{
+		.driver = "net_af_xdp",
+		.queues = PORT_QUEUES_PAIRED,
+		.frames = PORT_FRAMES_KERNEL,
+		.spreader = "the interface itself",
+		.spreads = "its flow hash is set with ethtool -X and -N, and queues that sketchtap "
+			   "does not receive stay with the kernel",
+		.queues_arg = "queue_count",
+	},
+	{
+		.driver = "net_tap",
+		.queues = PORT_QUEUES_PAIRED,
+		.frames = PORT_FRAMES_KERNEL,
+		.spreader = "the kernel",
+		.spreads =
+			"a flow stays on one worker, which the kernel's own flow hash chooses: the "
+			"directions of a connection may be on two",
+		.rss_is_for_rules = true,
+		/* Mbufs for one frame, no ring: what waits is in the kernel. 64 KB in all. */
+		.descriptors = 32,
+	},
+	{
+		.driver = "net_memif",
+		.frames = PORT_FRAMES_CHAINED,
+		.spreader = "the peer",
+		.spreads = "which worker a packet reaches is the sender's choice",
+	},
+	{
+		.driver = "net_vhost",
+		.queues = PORT_QUEUES_PAIRED,
+		.frames = PORT_FRAMES_CHAINED,
+		.spreader = "the guest",
+		.spreads = "which worker a packet reaches is the sender's choice",
+		.queues_arg = "queues",
+	},
+	{
+		.driver = "net_virtio",
+		.spreader = "the host",
+		.spreads = "which worker a packet reaches is the choice of its vhost",
+	},
+	{
+		.driver = "net_virtio_user",
+		.spreader = "the host",
+		.spreads = "which worker a packet reaches is the choice of its vhost",
+		.queues_arg = "queues",
+	},
+	{
+		.driver = "net_pcap",
+		.frames = PORT_FRAMES_CHAINED,
+		.spreader = "its DEVARGS",
+		.spreads = "each rx_pcap or rx_iface is one worker's queue",
+	},
+	{
+		.driver = "net_ring",
+		.frames = PORT_FRAMES_CHAINED,
+		.spreader = "whoever fills the rings",
+		.spreads = "which worker a packet reaches is the sender's choice",
+	},
+};
+
+const struct port_traits *port_traits_find(const char *driver)
+{
+	for (size_t i = 1; i < sizeof(traits) / sizeof(traits[0]); i++)
+		if (strcmp(traits[i].driver, driver) == 0)
+			return &traits[i];
+	return &traits[0];
+}

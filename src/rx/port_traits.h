@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What a driver does that its device does not say of itself. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum port_queues {
+	PORT_QUEUES_FREE,   /* receive queues alone are fine, so are send queues alone */
+	PORT_QUEUES_PAIRED, /* as many of one kind as of the other */
+};
+
+enum port_frames {
+	PORT_FRAMES_MTU,    /* none longer than the MTU that DPDK sets */
+	PORT_FRAMES_KERNEL, /* as long as the kernel's interface makes them; DPDK's MTU is not asked
+			     */
+	PORT_FRAMES_CHAINED, /* any length, in chained mbufs without being asked for it */
+};
+
+struct port_traits {
+	const char *driver; /* as the device names it; "" in the row for all others */
+	enum port_queues queues;
+	enum port_frames frames;
+	/*
+	 * Who spreads packets over the queues, where that is not the device's RSS, and what that
+	 * means for the result; both NULL where it is RSS or nobody. A device that offers RSS all
+	 * the same uses it, unless it means it for flow rules only.
+	 */
+	const char *spreader, *spreads;
+	bool rss_is_for_rules;
+	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */
+	uint16_t queues_arg_each; /* we set it, at most so much, where the user does not; 0: we do
+				     not */
+	uint16_t
+		descriptors; /* what serves it, where a ring of any other size is in vain; 0: any */
+};
+
+/* Never NULL. */
+const struct port_traits *port_traits_find(const char *driver);
