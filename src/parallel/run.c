@@ -216,11 +216,6 @@ static bool start_ports(struct run *run, char *error)
 			    run->pool, error))
 			return false;
 		live_ports_say(&run->ports[p]);
-		if (!run->ports[p].driver->counts_losses)
-			log_warning(
-				"%s: its driver does not count the packets that it loses: upper "
-				"bounds and confidence stay empty",
-				run->ports[p].name);
 	}
 	return true;
 }

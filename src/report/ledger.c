@@ -2,6 +2,7 @@
 #include "report/ledger.h"
 
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 
 #define SECOND_NS 1000000000ULL
 
@@ -14,8 +15,21 @@ void account_start(struct account *account, const struct run *run)
 {
 	*account = (struct account){.run = run};
 	for (uint32_t p = 0; p < run->nb_ports; p++)
-		if (!port_losses(&run->ports[p], &account->last[p]))
-			account->last[p] = (struct port_losses){0}; /* never to be compared */
+		port_meter_start(&account->meters[p], &run->ports[p], account->meters, p);
+}
+
+static void read_devices(struct account *account)
+{
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		port_meter_read(&account->meters[p]);
+}
+
+void account_sample(struct account *account, int64_t now)
+{
+	if (now - account->sampled < (int64_t)SECOND_NS)
+		return;
+	account->sampled = now;
+	read_devices(account);
 }
 
 uint64_t account_devices_received(const struct account *account)
@@ -23,39 +37,56 @@ uint64_t account_devices_received(const struct account *account)
 	uint64_t received = 0;
 
 	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		struct port_losses losses;
+		struct rte_eth_stats stats;
 
-		if (port_losses(&account->run->ports[p], &losses))
-			received += losses.received;
+		if (rte_eth_stats_get(account->run->ports[p].id, &stats) == 0)
+			received += stats.ipackets;
 	}
 	return received;
 }
 
-/* A device whose peer went away or whose link was reset may begin to count anew. */
-static uint64_t counted_since(uint64_t now, uint64_t last)
+/* Of a column since the last ledger. */
+static uint64_t told_since(struct account *account, enum port_column column)
 {
-	return now >= last ? now - last : now;
+	uint64_t before = account->told[column], now = 0;
+
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		now += port_meter_count(&account->meters[p], column);
+	account->told[column] = now;
+	return now - before;
 }
 
 static void add_device_losses(struct account *account, struct ledger *ledger)
 {
+	read_devices(account);
+	ledger->nic_missed += told_since(account, PORT_MISSED);
+	ledger->nic_errors += told_since(account, PORT_ERRORS);
+	ledger->no_mbuf += told_since(account, PORT_NO_MBUF);
+	ledger->doubtful += told_since(account, PORT_DOUBTFUL);
 	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		const struct port *port = &account->run->ports[p];
-		struct port_losses now, *last = &account->last[p];
+		struct port_meter *meter = &account->meters[p];
 
-		if (!port_losses(port, &now)) {
-			last->received_known = false;
-			continue;
-		}
-		ledger->nic_missed += counted_since(now.missed, last->missed);
-		ledger->nic_errors += counted_since(now.errors, last->errors);
-		ledger->no_mbuf += counted_since(now.no_mbuf, last->no_mbuf);
-		/* What it counted before it began anew is nowhere to be read any more. */
-		now.received_known &= last->received_known && now.received >= last->received;
-		*last = now;
-		if (port->largest_frame > ledger->largest_frame)
-			ledger->largest_frame = port->largest_frame;
+		if (!meter->complete || meter->lost_gap)
+			ledger->losses_unknown = true;
+		meter->lost_gap = false;
+		if (meter->port->largest_frame > ledger->largest_frame)
+			ledger->largest_frame = meter->port->largest_frame;
 	}
+}
+
+/* Counters that are up to so much behind get the time to catch up. */
+static void wait_for_late_counters(const struct account *account)
+{
+	uint16_t longest = 0;
+
+	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
+		const struct port_driver *driver = account->run->ports[p].driver;
+
+		if (driver->late_ms > longest)
+			longest = driver->late_ms;
+	}
+	if (longest > 0)
+		rte_delay_us_sleep(longest * 1000U);
 }
 
 /* What the devices say they gave us, against what we took, when all queues are empty. */
@@ -64,9 +95,11 @@ static uint64_t device_difference(const struct account *account)
 	uint64_t device = 0;
 
 	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		if (!account->last[p].received_known)
+		uint64_t received = port_meter_count(&account->meters[p], PORT_RECEIVED);
+
+		if (received == UINT64_MAX)
 			return 0;
-		device += account->last[p].received;
+		device += received;
 	}
 	return device > account->received ? device - account->received : account->received - device;
 }
@@ -109,6 +142,8 @@ struct ledger account_epoch(
 		ledger.ring_full += generation->ring_full;
 		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
 	}
+	if (last)
+		wait_for_late_counters(account);
 	add_device_losses(account, &ledger);
 	account->received += ledger.received;
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
@@ -118,12 +153,4 @@ struct ledger account_epoch(
 	else if (last)
 		ledger.unaccounted = device_difference(account);
 	return ledger;
-}
-
-bool account_losses_known(const struct run *run)
-{
-	for (uint32_t p = 0; p < run->nb_ports; p++)
-		if (!run->ports[p].driver->counts_losses)
-			return false;
-	return true;
 }

@@ -11,12 +11,20 @@
 
 struct account {
 	const struct run *run;
-	struct port_losses last[CONFIG_LIST_MAX]; /* at the last epoch's close */
-	uint64_t received;                        /* of all epochs */
+	struct port_meter meters[CONFIG_LIST_MAX]; /* [run->nb_ports] */
+	uint64_t told[PORT_COLUMN_COUNT];          /* by the devices, in the ledgers so far */
+	uint64_t received;                         /* of all epochs */
+	int64_t sampled; /* monotonic ns, when the devices were last read */
 };
 
-/* Before the run starts: what the devices counted so far belongs to no epoch. */
+/* Before the run starts: what the devices lost so far belongs to no epoch. */
 void account_start(struct account *account, const struct run *run);
+
+/*
+ * Reads the devices' counters where a second has passed since that was last done, so that none
+ * wraps unseen however long an epoch is. Call often. now: monotonic ns.
+ */
+void account_sample(struct account *account, int64_t now);
 
 /* The ledger of a closed epoch, oldest first; `last`: all queues are empty. */
 struct ledger account_epoch(
@@ -24,6 +32,3 @@ struct ledger account_epoch(
 
 /* Packets that the devices have counted as received since they were opened. */
 uint64_t account_devices_received(const struct account *account);
-
-/* False where a port's driver does not count what it loses. */
-bool account_losses_known(const struct run *run);

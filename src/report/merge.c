@@ -377,7 +377,7 @@ static struct report_figure other_figure(
 /* The packets that were lost may all have been of this flow, and as large as any. */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
-	uint64_t packets = ledger_lost(&merger->ledger), bytes;
+	uint64_t packets = ledger_lost_at_most(&merger->ledger), bytes;
 
 	if (__builtin_mul_overflow(packets, merger->ledger.largest_frame, &bytes))
 		bytes = UINT64_MAX;

@@ -49,6 +49,8 @@ struct ledger {
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
+	uint64_t doubtful;      /* packets that may have been lost beside; in no column */
+	bool losses_unknown;    /* more may have been lost than all of these say */
 	uint64_t bytes;         /* of measured packets, on the wire, without FCS */
 	uint32_t largest_frame; /* bytes, over all offered packets; what a lost packet may have been
 				 */
@@ -62,6 +64,12 @@ static inline uint64_t ledger_lost(const struct ledger *ledger)
 {
 	return ledger->nic_missed + ledger->nic_errors + ledger->no_mbuf + ledger->ring_full +
 	       ledger->shed;
+}
+
+/* As many as may have been lost, where losses are not unknown. */
+static inline uint64_t ledger_lost_at_most(const struct ledger *ledger)
+{
+	return ledger_lost(ledger) + ledger->doubtful;
 }
 
 struct report_epoch {

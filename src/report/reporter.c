@@ -125,7 +125,7 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 		.parts = parts,
 		.distinct = distinct,
 		.ledger = ledger,
-		.loss_known = account_losses_known(run),
+		.loss_known = !ledger->losses_unknown,
 		.confidence = planned->config->confidence,
 		.wanted = planned->config->top,
 		.smallest =
@@ -317,8 +317,10 @@ static void report_epochs(struct reporter *reporter)
 		bool ended = epochs_is_end(run->epochs, open);
 
 		obey_signals(reporter);
-		if (live && !ended)
+		if (live && !ended) {
+			account_sample(&reporter->account, clock_now(CLOCK_MONOTONIC));
 			tell_time(reporter);
+		}
 		if (reporter->epoch < open && epochs_is_closed(run->epochs, reporter->epoch)) {
 			reporter->waiting_since = 0;
 			reporter->warned = false;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What the kernel says of an interface that a driver sits on (af_packet, af_xdp, tap): whether it
+ * is there, whether its link is up, and what it lost on the way to the driver's sockets.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KERNEL_SOCKETS_MAX 128
+
+enum kernel_presence {
+	KERNEL_THERE,
+	KERNEL_GONE,   /* deleted, or moved to another network namespace */
+	KERNEL_UNSAID, /* the kernel could not be asked */
+};
+
+/* Counters since the interface was made; struct rtnl_link_stats64 says what each means. */
+struct kernel_interface {
+	bool up; /* administratively and its carrier */
+	uint64_t rx_errors, rx_dropped, rx_missed_errors, tx_dropped;
+};
+
+/* One rtnetlink request; `interface` is filled where it is there. */
+enum kernel_presence kernel_interface_read(uint32_t index, struct kernel_interface *interface);
+
+/* Sockets of this process that a driver opened, one for each of its queues. */
+struct kernel_sockets {
+	int family; /* AF_PACKET or AF_XDP */
+	uint32_t nb;
+	int fds[KERNEL_SOCKETS_MAX]; /* the driver's, which closes them */
+	uint64_t lost;               /* AF_PACKET: read so far; the kernel forgets what it told */
+};
+
+/*
+ * Finds up to `wanted` sockets of the family: those bound to the interface (AF_PACKET), or all, as
+ * AF_XDP does not tell its own; those in others[nb_others] belong to other ports. Returns whether
+ * there were as many as wanted.
+ */
+bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t index,
+	uint32_t wanted, const struct kernel_sockets *const *others, size_t nb_others);
+
+/* Packets that found no room in the sockets since they were opened; false where one is closed. */
+bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost);

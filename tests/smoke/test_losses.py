@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every lost packet has a name: overload that is certain, because the receiver stands still meanwhile.
+
+What was sent is then received plus lost, to the packet, and the bounds hold what was sent.
+"""
+
+import collections
+import os
+import signal
+
+import lib
+import net
+
+SENT = 6000
+FLOWS = 40
+RATE = 40000  # packets a second
+
+
+def write_flows(test, name='sent.pcap'):
+    """A capture of SENT packets, and {key: (packets, bytes)} of it."""
+    truth = collections.Counter()
+    size = {}
+    packets = []
+    for i in range(SENT):
+        flow = i * i % FLOWS
+        frame = lib.udp_frame(flow, 60 + i % 7)
+        packets.append((i, frame))
+        key = lib.udp_key(flow)
+        truth[key] += 1
+        size[key] = size.get(key, 0) + len(frame)
+    return (lib.write_pcap(test.path(name), packets),
+            {key: (count, size[key]) for key, count in truth.items()})
+
+
+def check_loss(test, output, stats, truth, sent=SENT, bounded=True):
+    """The ledger holds what was sent, some of it lost; no interval misses its truth."""
+    ledger = lib.read_stats(stats)
+    lost = sum(lib.total(ledger, column) for column in lib.LOSSES)
+    assert lib.total(ledger, 'offered') == sent, f'{lib.total(ledger, "offered")} of {sent}'
+    assert lib.total(ledger, 'measured') + lost == sent
+    assert lost > 0, 'nothing was lost'
+    rows = lib.read_output(output)
+    assert rows
+    for row in rows:
+        packets, size = truth[lib.row_key(row)]
+        assert int(row['packets_low']) <= packets, (row, packets)
+        assert int(row['bytes_low']) <= size, (row, size)
+        assert (row['packets_high'] != '') == bounded == (row['confidence'] != ''), row
+        if bounded:
+            assert packets <= int(row['packets_high']), (row, packets)
+            assert size <= int(row['bytes_high']), (row, size)
+    return ledger
+
+
+class Overload:
+    """A run that is stopped while a sender sends, so that its queues overflow."""
+
+    def __init__(self, test, space, *options):
+        self.test, self.space = test, space
+        self.output, self.stats = test.path('output.csv'), test.path('stats.csv')
+        self.process = test.start('--output', self.output, '--stats', self.stats, *options,
+                                  '--interval', '0', '--seed', '1', inside=space)
+        net.wait_until_ready(test, self.process, self.stats)
+
+    def send(self, interface, capture):
+        self.process.signal(signal.SIGSTOP)
+        sender = self.space.send(interface, capture, RATE)
+        sent = int(self.test.wait(sender).expect(0).stdout)
+        self.process.signal(signal.SIGCONT)
+        return sent
+
+    def finish(self, status=0):
+        self.process.signal(signal.SIGINT)
+        return self.test.wait(self.process, 60).expect(status)
+
+
+def run_af_packet(test, queues, *options):
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0', queues=queues)
+    capture, truth = write_flows(test)
+    run = Overload(test, space, '--port', net.af_packet('tap0', queues, frames=64), *options)
+    sent = run.send('wire0', capture)
+    # The kernel's account is closed when everything has arrived.
+    test.until(lambda: space.received('tap0') == sent, 'all')
+    result = run.finish()
+    assert 'upper bounds' not in result.stderr, result.describe()
+    ledger = check_loss(test, run.output, run.stats, truth, sent)
+    assert lib.total(ledger, 'nic_missed') >= sent - 64 * queues - 64
+    assert lib.total(ledger, 'no_mbuf') == lib.total(ledger, 'nic_errors') == 0
+
+
+def test_af_packet_one_queue(test):
+    run_af_packet(test, 1, '--workers', '1')
+
+
+def test_af_packet_two_queues(test):
+    """Flows roll over to the other queue before they are lost."""
+    run_af_packet(test, 2, '--workers', '2')
+
+
+def test_af_packet_async(test):
+    run_af_packet(test, 1, '--design', 'async', '--workers', '2')
+
+
+def test_af_packet_two_ports(test):
+    """Each port's sockets are its own."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    space.veth('tap1', 'wire1')
+    capture, truth = write_flows(test)
+    run = Overload(test, space, '--port', net.af_packet('tap0', frames=64),
+                   '--port', net.af_packet('tap1', frames=4096), '--workers', '1')
+    sent = run.send('wire0', capture)
+    sent += run.send('wire1', capture)
+    test.until(lambda: space.received('tap0') + space.received('tap1') == sent, 'all')
+    run.finish()
+    check_loss(test, run.output, run.stats,
+               {key: (2 * packets, 2 * size) for key, (packets, size) in truth.items()}, sent)
+
+
+def test_tap(test):
+    space = net.Namespace(test)
+    capture, truth = write_flows(test)
+    run = Overload(test, space, '--port', 'net_tap0,iface=tap0', '--workers', '1')
+    space.set('tap0', 'arp', 'off', 'multicast', 'off', 'up')
+    sent = run.send('tap0', capture)
+    run.finish()
+    ledger = check_loss(test, run.output, run.stats, truth, sent)
+    assert lib.total(ledger, 'nic_missed') > 0
+
+
+def test_af_xdp(test):
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    capture, truth = write_flows(test)
+    run = Overload(test, space, '--port', 'net_af_xdp0,iface=tap0,force_copy=1,busy_budget=0',
+                   '--workers', '1')
+    sent = run.send('wire0', capture)
+    run.finish()
+    ledger = check_loss(test, run.output, run.stats, truth, sent)
+    assert lib.total(ledger, 'nic_missed') > 0
+
+
+def test_unknown_losses_leave_no_bound(test):
+    """A driver that nobody knows: a warning, the losses that it tells, and no upper bound."""
+    capture, truth = write_flows(test)
+    output, stats, result = test.measure(
+        '--port', f'net_failsafe0,dev(net_pcap0,rx_pcap={capture})', '--workers', '1',
+        '--packets', str(SENT), '--interval', '0', '--seed', '1')
+    assert 'upper bounds and confidence stay empty' in result.stderr, result.describe()
+    assert lib.total(stats, 'offered') == lib.total(stats, 'measured') == SENT
+    assert len(output) == len(truth)
+    for row in output:
+        assert int(row['packets']) == truth[lib.row_key(row)][0], row
+        assert row['packets_high'] == row['bytes_high'] == row['confidence'] == '', row
+
+
+def test_paced_replay(test):
+    """The feeder drops what finds no room, as a card does."""
+    capture, truth = write_flows(test)
+    output, stats, result = test.measure(
+        '--pcap', capture, '--pace', '100Mpps', '--descriptors', '64', '--workers', '1',
+        '--sketch', 'reversible', '--interval', '0', '--seed', '1')
+    del result
+    assert lib.total(stats, 'offered') == SENT
+    for row in output:
+        packets, _ = truth[lib.row_key(row)]
+        assert int(row['packets_low']) <= packets <= int(row['packets_high']), row
+
+
+def test_async_ring(test):
+    """A ring between receiver and worker that is too small: ring_full, nothing else."""
+    capture, truth = write_flows(test)
+    output, stats, result = test.measure(
+        '--pcap', capture, '--pace', '100Mpps', '--design', 'async', '--workers', '2',
+        '--ring-size', '64', '--interval', '0', '--seed', '1')
+    del result
+    assert lib.total(stats, 'offered') == SENT
+    for row in output:
+        packets, _ = truth[lib.row_key(row)]
+        assert int(row['packets_low']) <= packets <= int(row['packets_high']), row
