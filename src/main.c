@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/signals.h"
+#include "bench/bench.h"
 #include "parallel/eal.h"
 #include "parallel/plan.h"
 #include "parallel/run.h"
@@ -305,12 +306,13 @@ static void fill_standard_files(void)
 	}
 }
 
-static int run_command(const struct config *config)
+static int run_command(const struct config *config, int argc, char **argv)
 {
 	switch (config->command) {
 	case COMMAND_RUN: return command_run(config);
 	case COMMAND_PLAN: return command_plan(config);
 	case COMMAND_GENERATE: return command_generate(config);
+	case COMMAND_BENCH_KERNELS: return bench_kernels(config, argc, argv);
 	}
 	return EXIT_TEXT;
 }
@@ -336,7 +338,7 @@ int main(int argc, char **argv)
 	signals_install();
 	status = resolve_ports(&config);
 	if (status == 0)
-		status = run_command(&config);
+		status = run_command(&config, argc, argv);
 	notify_close(&notify);
 	config_free(&config);
 	return status;

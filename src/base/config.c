@@ -182,7 +182,7 @@ static enum config_result make_measurements(struct loader *loader)
 {
 	const struct config_file *file = loader->config->file;
 
-	if (loader->config->command == COMMAND_GENERATE)
+	if (option_find(loader->config->command, "key") == NULL)
 		return CONFIG_OK;
 	for (uint32_t i = 1; file != NULL && i < file->nb_sections; i++) {
 		enum config_result result;
@@ -359,6 +359,34 @@ static enum config_result read_arguments(
 	return CONFIG_OK;
 }
 
+/* How many arguments from argv[1] on are the words of a command's name; 0: they are not. */
+static int count_words(const char *name, int argc, char *const argv[])
+{
+	int words = 0;
+
+	while (*name != '\0') {
+		size_t len = strcspn(name, " ");
+
+		if (++words >= argc || strlen(argv[words]) != len ||
+			memcmp(argv[words], name, len) != 0)
+			return 0;
+		name += len;
+		name += strspn(name, " ");
+	}
+	return words;
+}
+
+static enum config_result complain_command(const struct loader *loader, const char *name)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (enum command command = 0; command < COMMAND_COUNT && used < sizeof(list); command++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+			used > 0 ? ", " : "", command_names[command]);
+	return complain(loader, "'%.200s': unknown command; allowed: %s", name, list);
+}
+
 /* The command may be left out. Sets *first to the first argument after it. */
 static enum config_result read_command(
 	struct loader *loader, int argc, char *const argv[], int *first)
@@ -367,13 +395,15 @@ static enum config_result read_command(
 	if (argc < 2 || argv[1][0] == '-')
 		return CONFIG_OK; /* run */
 	for (enum command command = 0; command < COMMAND_COUNT; command++) {
-		if (strcmp(argv[1], command_names[command]) == 0) {
+		int words = count_words(command_names[command], argc, argv);
+
+		if (words > 0) {
 			loader->config->command = command;
-			*first = 2;
+			*first = 1 + words;
 			return CONFIG_OK;
 		}
 	}
-	return complain(loader, "'%.200s': unknown command; allowed: run, plan, generate", argv[1]);
+	return complain_command(loader, argv[1]);
 }
 
 static enum config_result load(struct loader *loader, int argc, char *const argv[])

@@ -16,11 +16,13 @@
 #define CONFIG_MEASUREMENTS_MAX 16
 #define CONFIG_LIST_MAX         256 /* --pcap and --port */
 #define CONFIG_WORKERS_MAX      120
+#define CONFIG_VALUES_MAX       16 /* of an option that takes a list of numbers */
 
 enum command {
 	COMMAND_RUN,
 	COMMAND_PLAN,
 	COMMAND_GENERATE,
+	COMMAND_BENCH_KERNELS,
 };
 
 enum pace {
@@ -89,6 +91,28 @@ struct rotate_limits {
 	uint64_t size;   /* bytes: before it grows beyond them */
 };
 
+/* What an option with a list of numbers gave; none: it was not given. */
+struct config_values {
+	uint32_t n;
+	uint64_t values[CONFIG_VALUES_MAX];
+};
+
+#define CONFIG_ZIPF_RANDOM UINT64_MAX /* among exponents: all-random headers */
+
+/* What `bench` tries. A set is a bit for each choice; an empty one: all. */
+struct bench_config {
+	uint32_t sketches; /* bit i: sketches[i] */
+	uint32_t sharings; /* bit s: enum sketch_sharing */
+	uint32_t atomics;  /* bit a: enum sketch_atomic */
+	struct config_values threads;
+	struct config_values flows;
+	struct config_values zipf; /* exponents x 10^6; 0: uniform */
+	struct config_values widths;
+	uint64_t packets; /* of a round; 0: the default */
+	uint32_t rounds;  /* 0: the default */
+	bool quick;
+};
+
 struct config_file;
 
 struct config {
@@ -141,6 +165,8 @@ struct config {
 	bool no_huge;
 	enum idle_mode idle;
 	bool verbose;
+
+	struct bench_config bench;
 
 	struct config_file *file; /* owns the strings that came from it; NULL: there is none */
 };

@@ -281,10 +281,31 @@ static bool check_generate(const struct config *config, struct config_fault *fau
 	return check_ports(config, fault);
 }
 
+/* Every width must suit every sketch that is to be tried. */
+static bool check_bench(const struct config *config, struct config_fault *fault)
+{
+	const struct bench_config *bench = &config->bench;
+
+	for (uint32_t s = 0; sketches[s] != NULL; s++) {
+		for (uint32_t w = 0; w < bench->widths.n; w++) {
+			struct sketch_params params = {.width = bench->widths.values[w]};
+			const char *why = sketches[s]->check(&params);
+
+			if (why != NULL && (bench->sketches == 0 || bench->sketches >> s & 1))
+				return refuse(fault, "width", NULL, "%llu for %s: %s",
+					(unsigned long long)bench->widths.values[w],
+					sketches[s]->name, why);
+		}
+	}
+	return check_eal(config, fault);
+}
+
 bool config_check(const struct config *config, struct config_fault *fault)
 {
 	if (config->command == COMMAND_GENERATE)
 		return check_generate(config, fault);
+	if (config->command == COMMAND_BENCH_KERNELS)
+		return check_bench(config, fault);
 	for (uint32_t i = 0; i < config->nb_measurements; i++) {
 		if (!check_measurement(&config->measurements[i], fault))
 			return false;

@@ -9,7 +9,8 @@
 #include "base/units.h"
 #include "sketch/sketch.h"
 
-#define LCORE_MAX 1023 /* as many CPUs as a cpu_set_t holds */
+#define ZIPF_E6_MAX 10000000 /* as --synthetic allows */
+#define LCORE_MAX   1023     /* as many CPUs as a cpu_set_t holds */
 
 /* What one call of option_set() works on. */
 struct assignment {
@@ -76,6 +77,22 @@ static uint64_t next_power_of_two(uint64_t value)
 	return power;
 }
 
+/* Checks a number against the row's limits; 0 is looked at before. */
+static bool check_count(const struct assignment *a, uint64_t value)
+{
+	const struct option_row *row = a->row;
+
+	if (value < row->min || value > row->max) {
+		return refuse(a, "is out of range; give %llu to %llu", (unsigned long long)row->min,
+			(unsigned long long)row->max);
+	}
+	if (row->power_of_two && (value & (value - 1)) != 0) {
+		return refuse(a, "is not a power of two; the next is %llu",
+			(unsigned long long)next_power_of_two(value));
+	}
+	return true;
+}
+
 static bool store_count(const struct assignment *a, uint64_t value)
 {
 	if (a->row->size == sizeof(uint32_t))
@@ -98,15 +115,7 @@ static bool set_count(const struct assignment *a)
 		return store_count(a, 0);
 	if (value == 0 && row->max == UINT64_MAX)
 		return refuse(a, "is not allowed; leave the option out for no limit");
-	if (value < row->min || value > row->max) {
-		return refuse(a, "is out of range; give %llu to %llu", (unsigned long long)row->min,
-			(unsigned long long)row->max);
-	}
-	if (row->power_of_two && (value & (value - 1)) != 0) {
-		return refuse(a, "is not a power of two; the next is %llu",
-			(unsigned long long)next_power_of_two(value));
-	}
-	return store_count(a, value);
+	return check_count(a, value) && store_count(a, value);
 }
 
 static bool set_size(const struct assignment *a)
@@ -367,21 +376,149 @@ static bool set_key(const struct assignment *a)
 	return refuse(a, "is not allowed; allowed: %s", list);
 }
 
-static bool set_sketch(const struct assignment *a)
+/* Refuses a word that no sketch has, and lists those that they have. */
+static bool refuse_sketch(const struct assignment *a)
 {
-	const struct sketch_ops *ops = sketch_find(a->text);
 	char list[128] = "";
 	size_t used = 0;
 
-	if (ops != NULL) {
-		*(const char **)a->field = ops->name;
-		return true;
-	}
 	for (unsigned int i = 0; sketches[i] != NULL && used < sizeof(list); i++) {
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s (%s)",
 			used > 0 ? ", " : "", sketches[i]->name, sketches[i]->alias);
 	}
 	return refuse(a, "is not allowed; allowed: %s", list);
+}
+
+static bool set_sketch(const struct assignment *a)
+{
+	const struct sketch_ops *ops = sketch_find(a->text);
+
+	if (ops == NULL)
+		return refuse_sketch(a);
+	*(const char **)a->field = ops->name;
+	return true;
+}
+
+/*
+ * Gives each part of a list A,B,... to add(), as an assignment of its own, with `list` to fill. The
+ * parts are copies: add() keeps none of the text.
+ */
+static bool read_list(
+	const struct assignment *a, bool (*add)(const struct assignment *, void *list), void *list)
+{
+	char copy[256], *rest = copy, *part;
+
+	if (strlen(a->text) >= sizeof(copy))
+		return refuse(a, "is longer than %zu characters", sizeof(copy) - 1);
+	strcpy(copy, a->text);
+	while ((part = strsep(&rest, ",")) != NULL) {
+		struct assignment one = *a;
+
+		one.text = part;
+		if (*part == '\0')
+			return refuse(a, "has an empty part; write %s", a->row->placeholder);
+		if (!add(&one, list))
+			return false;
+	}
+	return true;
+}
+
+static bool add_value(const struct assignment *a, struct config_values *values, uint64_t value)
+{
+	if (values->n == CONFIG_VALUES_MAX)
+		return refuse(a, "is one too many; at most %u", CONFIG_VALUES_MAX);
+	values->values[values->n++] = value;
+	return true;
+}
+
+static bool add_count(const struct assignment *a, void *list)
+{
+	uint64_t value;
+	const char *why = a->row->power_of_two ? units_entries(a->text, &value)
+					       : units_count(a->text, &value);
+
+	if (why != NULL)
+		return refuse(a, "%s", why);
+	return check_count(a, value) && add_value(a, list, value);
+}
+
+static bool add_zipf(const struct assignment *a, void *list)
+{
+	uint64_t e6;
+
+	if (strcmp(a->text, "uniform") == 0)
+		return add_value(a, list, 0);
+	if (strcmp(a->text, "random") == 0)
+		return add_value(a, list, CONFIG_ZIPF_RANDOM);
+	if (units_millionths(a->text, &e6) != NULL || e6 > ZIPF_E6_MAX)
+		return refuse(a, "is not allowed; write exponents from 0 to 10 with at most six "
+				 "decimals, uniform or random");
+	return add_value(a, list, e6);
+}
+
+static bool set_values(
+	const struct assignment *a, bool (*add)(const struct assignment *, void *list))
+{
+	struct config_values values = {0};
+
+	if (!read_list(a, add, &values))
+		return false;
+	*(struct config_values *)a->field = values;
+	return true;
+}
+
+static bool set_counts(const struct assignment *a)
+{
+	return set_values(a, add_count);
+}
+
+static bool set_zipfs(const struct assignment *a)
+{
+	return set_values(a, add_zipf);
+}
+
+static bool add_word(const struct assignment *a, void *list)
+{
+	for (unsigned int i = 0; a->row->choices[i] != NULL; i++) {
+		if (strcmp(a->text, a->row->choices[i]) == 0) {
+			*(uint32_t *)list |= UINT32_C(1) << i;
+			return true;
+		}
+	}
+	return refuse_choice(a);
+}
+
+static bool add_sketch(const struct assignment *a, void *list)
+{
+	const struct sketch_ops *ops = sketch_find(a->text);
+
+	for (unsigned int i = 0; ops != NULL; i++) {
+		if (sketches[i] == ops) {
+			*(uint32_t *)list |= UINT32_C(1) << i;
+			return true;
+		}
+	}
+	return refuse_sketch(a);
+}
+
+static bool set_bits(const struct assignment *a, bool (*add)(const struct assignment *, void *list))
+{
+	uint32_t bits = 0;
+
+	if (!read_list(a, add, &bits))
+		return false;
+	*(uint32_t *)a->field = bits;
+	return true;
+}
+
+static bool set_words(const struct assignment *a)
+{
+	return set_bits(a, add_word);
+}
+
+static bool set_sketches(const struct assignment *a)
+{
+	return set_bits(a, add_sketch);
 }
 
 static bool set_nothing(const struct assignment *a)
@@ -419,6 +556,10 @@ bool option_set(const struct option_row *row, const char *text, struct config *c
 		[OPTION_LCORES] = set_lcores,
 		[OPTION_KEY] = set_key,
 		[OPTION_SKETCH] = set_sketch,
+		[OPTION_WORDS] = set_words,
+		[OPTION_SKETCHES] = set_sketches,
+		[OPTION_COUNTS] = set_counts,
+		[OPTION_ZIPFS] = set_zipfs,
 		[OPTION_ACTION] = set_nothing,
 	};
 	const struct assignment a = {

@@ -6,7 +6,9 @@
 
 #define RUN      (1u << COMMAND_RUN | 1u << COMMAND_PLAN)
 #define GENERATE (1u << COMMAND_GENERATE)
-#define ALL      (RUN | GENERATE)
+#define KERNELS  (1u << COMMAND_BENCH_KERNELS)
+#define ALL      (RUN | GENERATE | KERNELS)
+#define TRAFFIC  (RUN | GENERATE)
 
 #define MILLISECOND UINT64_C(1000000)
 #define CENTURY     (UINT64_C(36525) * 24 * 3600 * 1000 * MILLISECOND)
@@ -26,12 +28,14 @@ const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_RUN] = "run",
 	[COMMAND_PLAN] = "plan",
 	[COMMAND_GENERATE] = "generate",
+	[COMMAND_BENCH_KERNELS] = "bench kernels",
 };
 
 const char *const option_group_names[OPTION_GROUP_COUNT] = {
 	[OPTION_GROUP_SOURCE] = "Source",
 	[OPTION_GROUP_DESTINATION] = "Destination",
 	[OPTION_GROUP_MEASURE] = "Measure",
+	[OPTION_GROUP_BENCH] = "Try",
 	[OPTION_GROUP_REPORT] = "Report",
 	[OPTION_GROUP_HOST] = "Host",
 };
@@ -148,7 +152,7 @@ const struct option_row options[] = {
 		.type = OPTION_STRING,
 		CONFIG(synthetic),
 		.set = OPTION_SET_SOURCE,
-		.commands = ALL,
+		.commands = TRAFFIC,
 		.help = "Packets of the built-in generator, as SPEC says: name=value,... with "
 			"flows=1M, zipf=1.05|random, size=64|imix|MIN-MAX, packets=5M, "
 			"rate=..., ipv6=0.0, vlan=0.0, seed=1. The same SPEC gives the same "
@@ -160,7 +164,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_PACE,
 		CONFIG(pace),
-		.commands = ALL,
+		.commands = TRAFFIC,
 		.default_note = "as fast as nothing is lost",
 		.help = "Replay or generate at so many packets per second, or by the packets' "
 			"own time stamps. A paced source drops packets that find a full ring, "
@@ -184,7 +188,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
 		CONFIG(packets),
-		.commands = ALL,
+		.commands = TRAFFIC,
 		.min = 1,
 		.max = UINT64_MAX,
 		.default_note = "no limit",
@@ -212,11 +216,21 @@ const struct option_row options[] = {
 			"(eth0) or a virtual device of DPDK (net_tap0,iface=probe0).",
 	},
 	{
+		.name = "output",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_STRING,
+		CONFIG(output),
+		.commands = KERNELS,
+		.default_note = "not written",
+		.help = "Write the rows as CSV too; - is standard output, in place of the table.",
+	},
+	{
 		.name = "force",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
 		CONFIG(force),
-		.commands = GENERATE,
+		.commands = GENERATE | KERNELS,
 		.help = "Replace an output file that exists. Without it such a file is refused.",
 	},
 	{
@@ -291,7 +305,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_SEED,
 		CONFIG(seed),
-		.commands = RUN,
+		.commands = RUN | KERNELS,
 		.default_note = "random",
 		.help = "Fix the key of the hash, decimal or 0x hexadecimal: the same input, "
 			"options and seed give the same output.",
@@ -404,6 +418,122 @@ const struct option_row options[] = {
 		.default_text = "0.999",
 		.help = "Probability with which the bounds of all rows of an interval together "
 			"hold.",
+	},
+	{
+		.name = "sketch",
+		.placeholder = "SKETCH,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_SKETCHES,
+		CONFIG(bench.sketches),
+		.commands = KERNELS,
+		.default_note = "all",
+		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht).",
+	},
+	{
+		.name = "sharing",
+		.placeholder = "SHARING,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.sharings),
+		.commands = KERNELS,
+		CHOICES([SHARING_SEPARATE] = "separate", [SHARING_SHARED] = "shared"),
+		.default_note = "all",
+		.help = "Whose sketch a thread updates: separate, shared.",
+	},
+	{
+		.name = "atomic",
+		.placeholder = "HOW,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.atomics),
+		.commands = KERNELS,
+		CHOICES([ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", [ATOMIC_LOCK] = "lock"),
+		.default_note = "all",
+		.help = "How threads add to a shared sketch: cas, add, lock.",
+	},
+	{
+		.name = "threads",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.threads),
+		.commands = KERNELS,
+		.min = 1,
+		.max = 64,
+		.default_note = "1,2",
+		.help = "Threads that count at the same time, each on a CPU of its own. More than "
+			"there are CPUs are not measured, and the row says so.",
+	},
+	{
+		.name = "flows",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.flows),
+		.commands = KERNELS,
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.default_note = "1K,100K,1M,20M",
+		.help = "Flows that the packets are drawn from.",
+	},
+	{
+		.name = "zipf",
+		.placeholder = "S,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_ZIPFS,
+		CONFIG(bench.zipf),
+		.commands = KERNELS,
+		.default_note = "uniform,1.05,random",
+		.help = "How unequal flows are: exponents of Zipf's law, uniform, or random (all "
+			"headers at random, nearly every packet a new flow).",
+	},
+	{
+		.name = "width",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.widths),
+		.commands = KERNELS,
+		.min = 16,
+		.max = UINT64_C(1) << 28,
+		.power_of_two = true,
+		.default_note = "1K,64K,256K,4M",
+		.help = "Counters of each row, or buckets, powers of two: from a sketch that fits "
+			"the first cache to one that fits none.",
+	},
+	{
+		.name = "packets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNT,
+		CONFIG(bench.packets),
+		.commands = KERNELS,
+		.min = 4096,
+		.max = UINT64_C(1) << 30,
+		.default_note = "4M, or as many as there are flows",
+		.help = "Packets of a round.",
+	},
+	{
+		.name = "rounds",
+		.placeholder = "N",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNT,
+		CONFIG(bench.rounds),
+		.commands = KERNELS,
+		.min = 1,
+		.max = 101,
+		.default_note = "7",
+		.help = "Rounds in which all take turns; medians, minima and maxima are over them.",
+	},
+	{
+		.name = "quick",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_FLAG,
+		CONFIG(bench.quick),
+		.commands = KERNELS,
+		.help = "Smaller defaults, to see that everything works: 1K and 100K flows, a "
+			"width "
+			"of 64K, 3 rounds of 200K packets.",
 	},
 	{
 		.name = "interval",
@@ -546,7 +676,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		CONFIG(mbufs),
-		.commands = ALL,
+		.commands = TRAFFIC,
 		.min = 512,
 		.max = UINT64_C(1) << 26,
 		.default_note = "computed from rings and workers",
@@ -591,7 +721,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		CONFIG(no_progress),
-		.commands = ALL,
+		.commands = TRAFFIC,
 		.help = "No progress line, even where standard error is a terminal.",
 	},
 	{
@@ -768,6 +898,7 @@ static void print_usage(enum command command, FILE *out)
 		      "       sketchtap plan     [options]   print which core would do what; start "
 		      "nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
+		      "       sketchtap bench kernels [options]   measure this host\n"
 		      "       sketchtap COMMAND --help       the options of a command\n",
 			out);
 		break;
@@ -781,6 +912,15 @@ static void print_usage(enum command command, FILE *out)
 		fputs("Usage: sketchtap generate --synthetic SPEC (--output FILE | --port NAME) "
 		      "[options]\n"
 		      "Writes synthetic traffic to a capture file, or sends it on a port.\n",
+			out);
+		break;
+	case COMMAND_BENCH_KERNELS:
+		fputs("Usage: sketchtap bench kernels [options]\n"
+		      "Measures on this host what it costs to count a packet's key: each sketch, "
+		      "beside a floor\n"
+		      "of plain increments, DPDK's rte_member sketch and an exact rte_hash table, "
+		      "on "
+		      "the same keys.\n",
 			out);
 		break;
 	}
@@ -799,6 +939,6 @@ void options_print_help(enum command command, FILE *out)
 	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
 		print_group(command, group, out);
 	print_lines("Values", option_unit_lines, out);
-	if (command != COMMAND_GENERATE)
+	if (command == COMMAND_RUN || command == COMMAND_PLAN)
 		print_lines("Which to choose", option_choice_lines, out);
 }

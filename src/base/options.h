@@ -14,12 +14,13 @@
 
 #include "base/config.h"
 
-#define OPTIONS_MAX 64 /* rows; the table asserts it */
+#define OPTIONS_MAX 128 /* rows; the table asserts it */
 
 enum option_group {
 	OPTION_GROUP_SOURCE,
 	OPTION_GROUP_DESTINATION,
 	OPTION_GROUP_MEASURE,
+	OPTION_GROUP_BENCH,
 	OPTION_GROUP_REPORT,
 	OPTION_GROUP_HOST,
 	OPTION_GROUP_COUNT,
@@ -44,6 +45,10 @@ enum option_type {
 	OPTION_LCORES,   /* const char *, a CPU list */
 	OPTION_KEY,      /* const struct key_rule *, by name */
 	OPTION_SKETCH,   /* const char *, a name of sketches[] */
+	OPTION_WORDS,    /* uint32_t, a set: bit i where choices[i] is in the list A,B,... */
+	OPTION_SKETCHES, /* uint32_t, a set: bit i where the name of sketches[i] is in the list */
+	OPTION_COUNTS,   /* struct config_values, a list of what OPTION_COUNT takes */
+	OPTION_ZIPFS,    /* struct config_values, a list of exponents x 10^6, uniform, random */
 	OPTION_ACTION,   /* nothing: config_load() acts on it; command line only */
 };
 
@@ -84,7 +89,7 @@ extern const struct option_row options[];
 extern const unsigned int nb_options;
 
 /* Names of the commands, by enum command. */
-#define COMMAND_COUNT (COMMAND_GENERATE + 1)
+#define COMMAND_COUNT (COMMAND_BENCH_KERNELS + 1)
 extern const char *const command_names[COMMAND_COUNT];
 
 static inline bool option_of_command(const struct option_row *row, enum command command)

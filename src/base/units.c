@@ -158,6 +158,13 @@ const char *units_count(const char *text, uint64_t *value)
 	return read_scaled(text, count_units, "is not a count; write 5, 64K, 5M or 1G", value);
 }
 
+const char *units_millionths(const char *text, uint64_t *e6)
+{
+	static const struct unit millionths[] = {{"", 1000 * 1000}, {NULL, 0}};
+
+	return read_scaled(text, millionths, "is not a number of at most six decimals", e6);
+}
+
 const char *units_entries(const char *text, uint64_t *value)
 {
 	return read_scaled(text, entries_units, "is not a number; write 1024, 64K or 1M", value);

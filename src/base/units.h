@@ -17,4 +17,5 @@ const char *units_size(
 	const char *text, uint64_t *bytes); /* 4096, 4KB, 4MB, 1GB, 1TB: powers of 1024 */
 const char *units_time(const char *text, uint64_t *ns);  /* 0, 10ns, 5us, 500ms, 1s, 5m, 1h, 1d */
 const char *units_rate(const char *text, uint64_t *pps); /* 2Mpps, 500kpps, 100pps */
+const char *units_millionths(const char *text, uint64_t *e6);   /* 1.05: 1050000 */
 const char *units_fraction(const char *text, double *fraction); /* 0.25 or 25%; 0 to 1 */

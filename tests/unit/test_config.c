@@ -239,6 +239,8 @@ static void commands_are_told_apart(void **state)
 		{"generate --synthetic packets=5 --output -", COMMAND_GENERATE},
 		{"generate --synthetic packets=5 --port net_null0 --pace 1Mpps --packets 9",
 			COMMAND_GENERATE},
+		{"bench kernels", COMMAND_BENCH_KERNELS},
+		{"bench kernels --quick", COMMAND_BENCH_KERNELS},
 	};
 
 	(void)state;
@@ -249,11 +251,79 @@ static void commands_are_told_apart(void **state)
 		assert_string_equal(result.err, "");
 		assert_int_equal(result.result, CONFIG_OK);
 		assert_int_equal(result.config.command, rows[i].command);
-		assert_int_equal(
-			result.config.nb_measurements, rows[i].command == COMMAND_GENERATE ? 0 : 1);
+		assert_int_equal(result.config.nb_measurements,
+			rows[i].command == COMMAND_RUN || rows[i].command == COMMAND_PLAN ? 1 : 0);
 		attempt_free(&result);
 		free(words);
 	}
+}
+
+static void assert_values(const struct config_values *values, const uint64_t *expected, uint32_t n)
+{
+	assert_int_equal(values->n, n);
+	assert_memory_equal(values->values, expected, n * sizeof(expected[0]));
+}
+
+static void lists_land_in_their_fields(void **state)
+{
+	static const uint64_t flows[] = {1000, 20000000}, widths[] = {16, 65536},
+			      zipf[] = {0, 1050000, CONFIG_ZIPF_RANDOM, 10000000}, threads[] = {64};
+	struct attempt result;
+	char *words = load(&result,
+		"bench kernels --sketch rs,cms --sharing shared --atomic lock,cas --threads 64 "
+		"--flows 9 --flows 1K,20M --width 16,64K --zipf uniform,1.05,random,10 --rounds "
+		"101 "
+		"--packets 8K");
+	const struct bench_config *bench = &result.config.bench;
+	uint32_t sketch_set = 0;
+
+	(void)state;
+	assert_string_equal(result.err, "");
+	for (uint32_t i = 0; sketches[i] != NULL; i++)
+		if (strcmp(sketches[i]->name, "simple-hash") != 0 &&
+			(strcmp(sketches[i]->alias, "rs") == 0 ||
+				strcmp(sketches[i]->alias, "cms") == 0))
+			sketch_set |= 1u << i;
+	assert_int_equal(bench->sketches, sketch_set);
+	assert_int_equal(bench->sharings, 1u << SHARING_SHARED);
+	assert_int_equal(bench->atomics, 1u << ATOMIC_CAS | 1u << ATOMIC_LOCK);
+	assert_values(&bench->flows, flows, 2); /* the last one holds */
+	assert_values(&bench->widths, widths, 2);
+	assert_values(&bench->zipf, zipf, 4);
+	assert_values(&bench->threads, threads, 1);
+	assert_int_equal(bench->rounds, 101);
+	assert_int_equal(bench->packets, 8000);
+	assert_false(bench->quick);
+	attempt_free(&result);
+	free(words);
+}
+
+static void lists_are_checked(void **state)
+{
+	static const struct refusal rows[] = {
+		{"bench kernels --sketch cms,magic", "--sketch: 'magic' is not allowed", "sht"},
+		{"bench kernels --sketch cms,", "--sketch: 'cms,' has an empty part", "SKETCH,..."},
+		{"bench kernels --sketch=", "--sketch: '' has an empty part", ""},
+		{"bench kernels --sharing both", "--sharing: 'both' is not allowed", "shared"},
+		{"bench kernels --atomic cas,,add", "--atomic: 'cas,,add' has an empty part", ""},
+		{"bench kernels --threads 0", "--threads: '0' is out of range", "1 to 64"},
+		{"bench kernels --threads 1,65", "--threads: '65' is out of range", ""},
+		{"bench kernels --flows 1K,x", "--flows: 'x' is not a count", "5M"},
+		{"bench kernels --flows 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,7",
+			"--flows: '7' is one too many", "16"},
+		{"bench kernels --width 64K,1000", "--width: '1000' is not a power of two", "1024"},
+		{"bench kernels --width 8", "--width: '8' is out of range", ""},
+		{"bench kernels --zipf steep", "--zipf: 'steep' is not allowed", "uniform"},
+		{"bench kernels --zipf 10.000001", "--zipf: '10.000001' is not allowed", ""},
+		{"bench kernels --zipf -1", "--zipf: '-1' is not allowed", ""},
+		{"bench kernels --rounds 0", "--rounds: '0'", ""},
+		{"bench kernels --rounds 102", "--rounds: '102' is out of range", "1 to 101"},
+		{"bench kernels --packets 100", "--packets: '100' is out of range", ""},
+		{"bench kernels --eal --help", "--eal: --help is not for --eal", ""},
+	};
+
+	(void)state;
+	ALL_REFUSED(rows);
 }
 
 static void help_and_version_are_answered(void **state)
@@ -289,8 +359,10 @@ static void arguments_that_are_no_options(void **state)
 	static const struct refusal rows[] = {
 		{"", "nothing to measure", "--pcap"},
 		{"run", "nothing to measure", "--synthetic"},
-		{"frob", "'frob': unknown command", "run, plan, generate"},
-		{"bench", "'bench': unknown command", "run, plan, generate"},
+		{"frob", "'frob': unknown command", "run, plan, generate, bench kernels"},
+		{"bench", "'bench': unknown command", "run, plan, generate, bench kernels"},
+		{"bench frob", "'bench': unknown command", "run, plan, generate, bench kernels"},
+		{"kernels", "'kernels': unknown command", "run, plan, generate, bench kernels"},
 		{"run frob", "'frob': unexpected", "--help"},
 		{"--pcap a b", "'b': unexpected", "--help"},
 		{"--", "'--': unexpected", "--help"},
@@ -305,6 +377,8 @@ static void arguments_that_are_no_options(void **state)
 		{"generate --interval 1s", "--interval: generate does not take it", "run does"},
 		{"generate --seed 5", "--seed: generate does not take it", ""},
 		{"generate --pcap a", "--pcap: generate does not take it", ""},
+		{"bench kernels --pcap a", "--pcap: bench kernels does not take it", "run does"},
+		{"--rounds 3 --pcap a", "--rounds: run does not take it", "bench kernels does"},
 	};
 
 	(void)state;
@@ -931,6 +1005,8 @@ int main(void)
 		cmocka_unit_test(defaults_are_those_documented),
 		cmocka_unit_test(every_option_lands_in_its_field),
 		cmocka_unit_test(commands_are_told_apart),
+		cmocka_unit_test(lists_land_in_their_fields),
+		cmocka_unit_test(lists_are_checked),
 		cmocka_unit_test(help_and_version_are_answered),
 		cmocka_unit_test(arguments_that_are_no_options),
 		cmocka_unit_test(single_values_are_checked),

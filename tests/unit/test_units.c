@@ -260,6 +260,18 @@ static void fraction_reads_shares_and_percents(void **state)
 }
 
 /* Every way of cutting a number in two at a decimal point gives the same product. */
+static void millionths_have_six_decimals(void **state)
+{
+	static const struct worth rows[] = {
+		{"0", 0}, {"1", 1000000}, {"1.05", 1050000}, {"0.000001", 1}, {"10", 10000000}};
+	static const char *const bad[] = {"0.0000001", "1e3", "1K", "random"};
+
+	(void)state;
+	assert_worth(units_millionths, ROWS(rows));
+	assert_refused(units_millionths, ROWS(bad));
+	assert_refused(units_millionths, ROWS(nonsense));
+}
+
 static void decimals_are_exact(void **state)
 {
 	(void)state;
@@ -287,6 +299,7 @@ int main(void)
 		cmocka_unit_test(time_needs_a_unit),
 		cmocka_unit_test(rate_needs_its_unit),
 		cmocka_unit_test(fraction_reads_shares_and_percents),
+		cmocka_unit_test(millionths_have_six_decimals),
 		cmocka_unit_test(decimals_are_exact),
 	};
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* `sketchtap bench`: what this host can do. Each returns an exit status. */
+
+#include "base/config.h"
+
+/* What it costs to count a key, in memory. argv[argc] is the command line, for the report. */
+int bench_kernels(const struct config *config, int argc, char *const argv[]);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What counts the keys of a workload: our sketches, and what they are compared with. All are opened
+ * empty before a pass, fed every burst once, asked for their total and their heaviest keys, and
+ * closed.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/key_burst.h"
+#include "bench/workload.h"
+#include "sketch/sketch.h"
+
+#define CONTESTANT_THREADS_MAX 64
+
+/* What all contestants of a group have in common. */
+struct contest {
+	const struct workload *workload;
+	uint32_t depth; /* rows, where a contestant has rows; 0: its default */
+	uint64_t width; /* counters of a row, or buckets */
+	uint64_t seed;  /* of the hash */
+};
+
+struct contestant_ops;
+
+struct contestant {
+	const char *name;
+	const struct contestant_ops *ops;
+	const struct sketch_ops *sketch; /* of ours; else NULL */
+	enum sketch_sharing sharing;
+	enum sketch_atomic atomic;
+	enum sketch_metric metric;
+	uint32_t threads;
+};
+
+struct contestant_flow {
+	struct key4 key;
+	uint64_t packets; /* as the contestant estimates */
+};
+
+struct contestant_ops {
+	/* Wants burst->hash filled; else it hashes keys itself. */
+	bool takes_hashes;
+	/* NULL where memory is missing. NULL in the table: nothing is to be opened. */
+	void *(*open)(const struct contestant *contestant, const struct contest *contest);
+	/* Counts a burst; thread t of contestant->threads calls it with its own t. NULL: does
+	 * nothing, which is what reading the keys costs. */
+	void (*feed)(void *state, uint32_t thread, const struct key_burst *burst);
+	size_t (*memory)(const void *state); /* bytes that a pass touches */
+	/* *total: packets that are in it, as its own structure tells; UINT64_MAX where its parts
+	 * contradict each other. False where it cannot tell. */
+	bool (*total)(const void *state, uint64_t *total);
+	/* Its heaviest keys, at most WORKLOAD_TOP. Returns their number. NULL: it keeps none. */
+	uint32_t (*top)(
+		void *state, const struct workload *workload, struct contestant_flow *flows);
+	void (*close)(void *state);
+};
+
+extern const struct contestant_ops contestant_keys;   /* baselines.c: reads keys, no more */
+extern const struct contestant_ops contestant_hashes; /* baselines.c: and hashes them */
+extern const struct contestant_ops contestant_floor;  /* baselines.c: and increments counters */
+extern const struct contestant_ops contestant_sketch; /* ours.c */
+extern const struct contestant_ops contestant_member; /* rivals.c: rte_member's sketch */
+extern const struct contestant_ops contestant_member_bytes; /* rivals.c: and in byte mode */
+extern const struct contestant_ops contestant_rte_hash;     /* rivals.c: an exact table */
+
+/* After EAL's start: lets the rivals use the widest vectors that the CPU has. */
+void rivals_init(void);
+
+/* Megabytes of DPDK's heap that the rivals take in a contest of these sizes. */
+size_t rivals_heap_megabytes(uint64_t width, uint64_t packets);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/crew.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+struct shift {
+	void (*work)(void *arg, uint32_t t);
+	void *arg;
+	uint32_t nb_threads;
+	_Atomic uint32_t arrived;
+};
+
+struct hand {
+	struct shift *shift;
+	uint32_t t;
+	pthread_t thread;
+	double seconds;
+};
+
+/* Whether CPU i is a hyperthread of a core for which an earlier CPU stands. */
+static bool is_second_thread(const struct topology *topology, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++)
+		if (topology_same_core(&topology->cpus[j], &topology->cpus[i]))
+			return true;
+	return false;
+}
+
+void crew_init(struct crew *crew, const struct topology *topology)
+{
+	crew->nb_cpus = 0;
+	for (uint32_t kind = 0; kind < 4; kind++)
+		for (uint32_t i = 0; i < topology->nb_cpus; i++)
+			if (is_second_thread(topology, i) == (kind >= 2) &&
+				(topology->cpus[i].id == 0) == (kind % 2 == 1) &&
+				crew->nb_cpus < CONTESTANT_THREADS_MAX)
+				crew->cpus[crew->nb_cpus++] = topology->cpus[i].id;
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void *work(void *arg)
+{
+	struct hand *hand = arg;
+	struct shift *shift = hand->shift;
+	double start;
+
+	/* Nobody begins before all are there; what they read was written before they were made. */
+	atomic_fetch_add_explicit(&shift->arrived, 1, memory_order_relaxed);
+	while (atomic_load_explicit(&shift->arrived, memory_order_relaxed) < shift->nb_threads)
+		;
+	start = cpu_seconds();
+	shift->work(shift->arg, hand->t);
+	hand->seconds = cpu_seconds() - start;
+	return NULL;
+}
+
+static bool start(struct hand *hand, uint32_t cpu)
+{
+	pthread_attr_t attributes;
+	cpu_set_t set;
+	bool started;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	pthread_attr_init(&attributes);
+	pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
+	started = pthread_create(&hand->thread, &attributes, work, hand) == 0;
+	pthread_attr_destroy(&attributes);
+	return started;
+}
+
+bool crew_run(const struct crew *crew, uint32_t nb_threads, void (*function)(void *arg, uint32_t t),
+	void *arg, double *seconds)
+{
+	struct shift shift = {.work = function, .arg = arg, .nb_threads = nb_threads};
+	struct hand hands[CONTESTANT_THREADS_MAX];
+	uint32_t started = 0;
+
+	for (; started < nb_threads; started++) {
+		hands[started] = (struct hand){.shift = &shift, .t = started};
+		if (!start(&hands[started], crew->cpus[started]))
+			break;
+	}
+	/* Those who wait for one that cannot come must end too. */
+	if (started < nb_threads)
+		atomic_fetch_add_explicit(
+			&shift.arrived, nb_threads - started, memory_order_relaxed);
+	for (uint32_t t = 0; t < started; t++) {
+		pthread_join(hands[t].thread, NULL);
+		seconds[t] = hands[t].seconds;
+	}
+	return started == nb_threads;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Threads that work at the same time, each on a CPU of its own. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/contestant.h"
+#include "parallel/topology.h"
+
+struct crew {
+	uint32_t nb_cpus;
+	uint32_t cpus[CONTESTANT_THREADS_MAX]; /* in the order in which they are taken */
+};
+
+/* Different physical cores first, CPU 0, where the kernel does its own work, last of its kind. */
+void crew_init(struct crew *crew, const struct topology *topology);
+
+/*
+ * Runs work(arg, t) on threads t = 0..nb_threads - 1, which start together, and waits for them.
+ * seconds[t] is the CPU time of thread t: what another program took from it does not count.
+ * nb_threads is at most nb_cpus. Returns false where a thread cannot be started.
+ */
+bool crew_run(const struct crew *crew, uint32_t nb_threads, void (*work)(void *arg, uint32_t t),
+	void *arg, double *seconds);

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * bench kernels: every sketch, sharing, atomic and number of threads, beside the floor and the
+ * rivals, for each traffic, number of flows and width. Counting distinct keys (HyperLogLog), which
+ * a worker does beside its sketch, is not part of it.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "bench/bench.h"
+#include "bench/contest.h"
+#include "bench/sheet.h"
+#include "parallel/eal.h"
+#include "parallel/memory.h"
+
+#define ROUNDS        7
+#define PACKETS       (UINT64_C(4) << 20)
+#define QUICK_ROUNDS  3
+#define QUICK_PACKETS UINT64_C(200000)
+#define GROUP_BYTES   200 /* of a packet: its key, the truth and the rivals' tables */
+#define MEGABYTE      (1 << 20)
+
+static const struct sheet_column columns[] = {
+	{.name = "bench"},
+	{"name", "", -17},
+	{"sharing", "", -8},
+	{"atomic", "", -4},
+	{"threads", "thr", 3},
+	{.name = "traffic"},
+	{.name = "flows"},
+	{.name = "distinct"},
+	{.name = "packets"},
+	{.name = "width"},
+	{"bytes", "bytes", 11},
+	{.name = "rounds"},
+	{"ns", "ns", 7},
+	{"ns_min", "min", 7},
+	{"ns_max", "max", 7},
+	{"ready_ns", "ready", 7},
+	{.name = "ready_ns_min"},
+	{.name = "ready_ns_max"},
+	{"mpps", "Mpps", 7},
+	{"floor_ratio", "/floor", 7},
+	{"member_ratio", "/member", 7},
+	{"recall", "recall", 6},
+	{"precision", "prec.", 6},
+	{"relative_error", "error", 8},
+	{"note", "", -1},
+	{.name = NULL},
+};
+
+/* What a run of `bench kernels` tries, complete, and what it does it with. */
+struct kernels {
+	const struct config *config;
+	struct config_values flows, zipf, widths, threads;
+	uint32_t rounds;
+	struct crew crew;
+	struct sheet sheet;
+	struct host_facts facts;
+	struct contestant contestants[CONTEST_CONTESTANTS_MAX];
+	uint32_t nb_contestants;
+	struct contest_result results[CONTEST_CONTESTANTS_MAX];
+};
+
+static const struct config_values flows_default = {4, {1000, 100000, 1000000, 20000000}};
+static const struct config_values flows_quick = {2, {1000, 100000}};
+static const struct config_values zipf_default = {3, {0, 1050000, CONFIG_ZIPF_RANDOM}};
+static const struct config_values widths_default = {4, {1 << 10, 1 << 16, 1 << 18, 1 << 22}};
+static const struct config_values widths_quick = {1, {1 << 16}};
+static const struct config_values threads_default = {2, {1, 2}};
+
+static struct config_values pick(
+	const struct config_values *given, const struct config_values *otherwise)
+{
+	return given->n > 0 ? *given : *otherwise;
+}
+
+/* An empty set is all. */
+static bool has(uint32_t set, uint32_t i)
+{
+	return set == 0 || (set >> i & 1) != 0;
+}
+
+static void add_contestant(struct kernels *kernels, struct contestant contestant)
+{
+	if (kernels->nb_contestants < CONTEST_CONTESTANTS_MAX)
+		kernels->contestants[kernels->nb_contestants++] = contestant;
+}
+
+static void add_sketch(struct kernels *kernels, const struct sketch_ops *sketch)
+{
+	const struct bench_config *bench = &kernels->config->bench;
+	struct contestant ours = {
+		.name = sketch->name, .ops = &contestant_sketch, .sketch = sketch};
+
+	for (uint32_t t = 0; t < kernels->threads.n; t++) {
+		ours.threads = (uint32_t)kernels->threads.values[t];
+		ours.sharing = SHARING_SEPARATE;
+		ours.atomic = ATOMIC_CAS;
+		if (has(bench->sharings, SHARING_SEPARATE))
+			add_contestant(kernels, ours);
+		ours.sharing = SHARING_SHARED;
+		for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_LOCK; a++) {
+			ours.atomic = (enum sketch_atomic)a;
+			if (has(bench->sharings, SHARING_SHARED) && has(bench->atomics, a))
+				add_contestant(kernels, ours);
+		}
+	}
+}
+
+/* The floor comes first: once for each number of threads. */
+static void choose_contestants(struct kernels *kernels)
+{
+	for (uint32_t t = 0; t < kernels->threads.n; t++)
+		add_contestant(kernels, (struct contestant){.name = "floor",
+						.ops = &contestant_floor,
+						.threads = (uint32_t)kernels->threads.values[t]});
+	add_contestant(kernels,
+		(struct contestant){.name = "rte_member", .ops = &contestant_member, .threads = 1});
+	add_contestant(kernels,
+		(struct contestant){
+			.name = "rte_member bytes", .ops = &contestant_member_bytes, .threads = 1});
+	add_contestant(kernels,
+		(struct contestant){.name = "rte_hash", .ops = &contestant_rte_hash, .threads = 1});
+	for (uint32_t s = 0; sketches[s] != NULL; s++)
+		if (has(kernels->config->bench.sketches, s))
+			add_sketch(kernels, sketches[s]);
+}
+
+static const struct contest_result *result_of(
+	const struct kernels *kernels, const struct contestant_ops *ops, uint32_t threads)
+{
+	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
+		if (kernels->contestants[c].ops == ops &&
+			kernels->contestants[c].threads == threads)
+			return &kernels->results[c];
+	return NULL;
+}
+
+static void cell_ratio(struct sheet *sheet, const char *column, const struct contest_result *result,
+	const struct contest_result *other, uint32_t rounds)
+{
+	if (other != NULL && other->missing == NULL)
+		sheet_cell(sheet, column, "%.2f",
+			bench_stats_ratio(result->ns, other->ns, rounds).median);
+}
+
+static void cell_times(struct sheet *sheet, const struct contestant *contestant,
+	const struct contest_result *result, uint32_t rounds)
+{
+	struct bench_stats ns = bench_stats_of(result->ns, rounds);
+	struct bench_stats ready = bench_stats_of(result->ready_ns, rounds);
+
+	sheet_cell(sheet, "ns", "%.2f", ns.median);
+	sheet_cell(sheet, "ns_min", "%.2f", ns.min);
+	sheet_cell(sheet, "ns_max", "%.2f", ns.max);
+	sheet_cell(sheet, "mpps", "%.1f", contestant->threads * 1000 / ns.median);
+	if (contestant->ops->takes_hashes) {
+		sheet_cell(sheet, "ready_ns", "%.2f", ready.median);
+		sheet_cell(sheet, "ready_ns_min", "%.2f", ready.min);
+		sheet_cell(sheet, "ready_ns_max", "%.2f", ready.max);
+	}
+}
+
+static void cell_accuracy(struct sheet *sheet, const struct contest_result *result)
+{
+	const struct bench_accuracy *accuracy = &result->accuracy;
+
+	if (!result->keeps_keys || !accuracy->known)
+		return;
+	sheet_cell(sheet, "recall", "%.2f", accuracy->recall);
+	sheet_cell(sheet, "precision", "%.2f", accuracy->precision);
+	sheet_cell(sheet, "relative_error", "%.6f", accuracy->relative_error);
+}
+
+static void cell_contest(struct sheet *sheet, const struct contest *contest)
+{
+	const struct workload_spec *spec = &contest->workload->spec;
+
+	sheet_cell(sheet, "bench", "kernels");
+	if (spec->random)
+		sheet_cell(sheet, "traffic", "random");
+	else if (spec->zipf_e6 == 0)
+		sheet_cell(sheet, "traffic", "uniform");
+	else
+		sheet_cell(sheet, "traffic", "zipf=%g", spec->zipf_e6 / 1e6);
+	if (!spec->random)
+		sheet_cell(sheet, "flows", "%" PRIu64, spec->flows);
+	sheet_cell(sheet, "distinct", "%" PRIu64, contest->workload->distinct);
+	sheet_cell(sheet, "packets", "%" PRIu64, spec->packets);
+	sheet_cell(sheet, "width", "%" PRIu64, contest->width);
+}
+
+static void print_contestant(
+	struct kernels *kernels, const struct contest *contest, uint32_t c, uint32_t rounds)
+{
+	static const char *const sharings[] = {"separate", "shared"};
+	static const char *const atomics[] = {"cas", "add", "lock"};
+	const struct contestant *contestant = &kernels->contestants[c];
+	const struct contest_result *result = &kernels->results[c];
+	struct sheet *sheet = &kernels->sheet;
+
+	cell_contest(sheet, contest);
+	sheet_cell(sheet, "name", "%s", contestant->name);
+	if (contestant->sketch != NULL)
+		sheet_cell(sheet, "sharing", "%s", sharings[contestant->sharing]);
+	if (contestant->sketch != NULL && contestant->sharing == SHARING_SHARED)
+		sheet_cell(sheet, "atomic", "%s", atomics[contestant->atomic]);
+	sheet_cell(sheet, "threads", "%u", contestant->threads);
+	if (result->missing != NULL) {
+		sheet_cell(sheet, "note", "not measured: %s", result->missing);
+	} else {
+		sheet_cell(sheet, "bytes", "%zu", result->memory);
+		sheet_cell(sheet, "rounds", "%u", rounds);
+		cell_times(sheet, contestant, result, rounds);
+		cell_ratio(sheet, "floor_ratio", result,
+			result_of(kernels, &contestant_floor, contestant->threads), rounds);
+		cell_ratio(sheet, "member_ratio", result, result_of(kernels, &contestant_member, 1),
+			rounds);
+		cell_accuracy(sheet, result);
+	}
+	sheet_row(sheet, &kernels->facts);
+}
+
+static void print_contest(struct kernels *kernels, const struct contest *contest, uint32_t rounds)
+{
+	const struct workload_spec *spec = &contest->workload->spec;
+	char traffic[64];
+
+	if (spec->random)
+		snprintf(traffic, sizeof(traffic), "random headers");
+	else if (spec->zipf_e6 == 0)
+		snprintf(traffic, sizeof(traffic), "uniform, %" PRIu64 " flows", spec->flows);
+	else
+		snprintf(traffic, sizeof(traffic), "Zipf %g, %" PRIu64 " flows",
+			spec->zipf_e6 / 1e6, spec->flows);
+	sheet_heading(&kernels->sheet,
+		"%s, %" PRIu64 " keys in %" PRIu64 " packets; width %" PRIu64 "; %u rounds",
+		traffic, contest->workload->distinct, spec->packets, contest->width, rounds);
+	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
+		print_contestant(kernels, contest, c, rounds);
+}
+
+/* All widths on one workload. Returns false where a contestant counted wrongly. */
+static bool run_workload(struct kernels *kernels, const struct workload *workload)
+{
+	struct contest contest = {.workload = workload, .seed = kernels->config->seed};
+
+	for (uint32_t w = 0; w < kernels->widths.n && !signals_stop_requested(); w++) {
+		char error[CONTEST_ERROR_MAX];
+		uint32_t rounds;
+
+		contest.width = kernels->widths.values[w];
+		if (!contest_run(&contest, &kernels->crew, kernels->contestants,
+			    kernels->nb_contestants, kernels->rounds, kernels->results, &rounds,
+			    error)) {
+			log_error("%s", error);
+			return false;
+		}
+		if (rounds > 0)
+			print_contest(kernels, &contest, rounds);
+	}
+	return true;
+}
+
+static uint64_t nb_packets(const struct kernels *kernels, uint64_t flows)
+{
+	const struct config *config = kernels->config;
+	uint64_t packets = config->bench.quick ? QUICK_PACKETS : PACKETS;
+
+	if (config->bench.packets > 0)
+		packets = config->bench.packets;
+	else if (flows > packets)
+		packets = flows;
+	return (packets + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
+}
+
+static bool run_traffic(struct kernels *kernels, uint64_t zipf, uint64_t flows)
+{
+	struct workload_spec spec = {
+		.random = zipf == CONFIG_ZIPF_RANDOM,
+		.zipf_e6 = zipf == CONFIG_ZIPF_RANDOM ? 0 : (uint32_t)zipf,
+		.flows = flows,
+		.packets = nb_packets(kernels, flows),
+		.seed = 1,
+	};
+	struct workload *workload = NULL;
+	bool right;
+
+	if (spec.packets * GROUP_BYTES < memory_available())
+		workload = workload_create(&spec, kernels->config->seed);
+	if (workload == NULL) {
+		log_warning("no memory for %" PRIu64 " packets: lower --packets or --flows",
+			spec.packets);
+		return true;
+	}
+	right = run_workload(kernels, workload);
+	workload_destroy(workload);
+	return right;
+}
+
+/* Random headers have no flows: once is enough. */
+static bool run_all(struct kernels *kernels)
+{
+	for (uint32_t z = 0; z < kernels->zipf.n; z++) {
+		bool random = kernels->zipf.values[z] == CONFIG_ZIPF_RANDOM;
+
+		for (uint32_t f = 0; f < (random ? 1 : kernels->flows.n); f++) {
+			if (signals_stop_requested())
+				return true;
+			if (!run_traffic(kernels, kernels->zipf.values[z],
+				    random ? 1 : kernels->flows.values[f]))
+				return false;
+		}
+	}
+	return true;
+}
+
+static uint64_t largest(const struct config_values *values)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < values->n; i++)
+		if (values->values[i] > value)
+			value = values->values[i];
+	return value;
+}
+
+/* EAL serves the rivals alone, with one lcore and a heap that is large enough for them. */
+static bool start_eal(const struct kernels *kernels)
+{
+	static struct plan plan;
+	size_t megabytes = rivals_heap_megabytes(
+		largest(&kernels->widths), nb_packets(kernels, largest(&kernels->flows)));
+	char error[EAL_ERROR_MAX];
+
+	plan.nb_lcores = 1;
+	plan.lcores[0].cpu = (int)kernels->crew.cpus[0];
+	plan.packet_bytes = megabytes / 2 * MEGABYTE;
+	if (!eal_start(&plan, kernels->config, error)) {
+		log_error("%s", error);
+		return false;
+	}
+	rivals_init();
+	return true;
+}
+
+static int measure(struct kernels *kernels, int argc, char *const argv[])
+{
+	int status = sheet_open(&kernels->sheet, columns, kernels->config), closed;
+
+	if (status != 0)
+		return status;
+	host_facts_read(&kernels->facts, argc, argv);
+	sheet_begin(&kernels->sheet, &kernels->facts);
+	if (!run_all(kernels))
+		status = 1;
+	closed = sheet_close(&kernels->sheet);
+	return status != 0 ? status : closed;
+}
+
+int bench_kernels(const struct config *config, int argc, char *const argv[])
+{
+	static struct kernels kernels;
+	static struct topology topology;
+	const struct bench_config *bench = &config->bench;
+	uint32_t missing;
+	int status = 1;
+
+	kernels.config = config;
+	kernels.flows = pick(&bench->flows, bench->quick ? &flows_quick : &flows_default);
+	kernels.zipf = pick(&bench->zipf, &zipf_default);
+	kernels.widths = pick(&bench->widths, bench->quick ? &widths_quick : &widths_default);
+	kernels.threads = pick(&bench->threads, &threads_default);
+	kernels.rounds = bench->quick ? QUICK_ROUNDS : ROUNDS;
+	if (bench->rounds > 0)
+		kernels.rounds = bench->rounds;
+	topology_read(&topology, "");
+	if (config->lcores != NULL && topology_restrict(&topology, config->lcores, &missing) != 0) {
+		log_error(
+			"--lcores %s: this process may not run on CPU %u", config->lcores, missing);
+		return 1;
+	}
+	crew_init(&kernels.crew, &topology);
+	choose_contestants(&kernels);
+	if (start_eal(&kernels)) {
+		status = measure(&kernels, argc, argv);
+		eal_stop();
+	}
+	return status;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Our sketches as contestants: one instance a thread, or one for all. */
+
+#include <stdlib.h>
+
+#include "bench/contestant.h"
+#include "parallel/memory.h"
+#include "parallel/plan.h"
+#include "report/rank.h"
+#include "sketch/count_min.h"
+#include "sketch/reversible.h"
+#include "sketch/simple_hash.h"
+
+struct ours {
+	uint32_t nb_parts;
+	struct sketch *parts[CONTESTANT_THREADS_MAX];
+	void (*update)(struct sketch *sketch, const struct key_burst *burst);
+};
+
+static void ours_close(void *state)
+{
+	struct ours *ours = state;
+
+	for (uint32_t p = 0; p < ours->nb_parts; p++)
+		ours->parts[p]->ops->destroy(ours->parts[p]);
+	free(ours);
+}
+
+static void *ours_open(const struct contestant *contestant, const struct contest *contest)
+{
+	struct sketch_params params = {
+		.depth = contest->depth,
+		.width = contest->width,
+		.metric = contestant->metric,
+		.atomic = contestant->atomic,
+		.seed = contest->seed,
+		.allocator = memory_on_node(PLAN_NODE_ANY),
+	};
+	uint32_t parts = contestant->sharing == SHARING_SHARED ? 1 : contestant->threads;
+	struct ours *ours = calloc(1, sizeof(*ours));
+
+	if (ours == NULL || contestant->sketch->check(&params) != NULL) {
+		free(ours);
+		return NULL;
+	}
+	ours->update = contestant->sketch->update[contestant->sharing];
+	for (; ours->nb_parts < parts; ours->nb_parts++) {
+		ours->parts[ours->nb_parts] = contestant->sketch->create(&params);
+		if (ours->parts[ours->nb_parts] == NULL) {
+			ours_close(ours);
+			return NULL;
+		}
+	}
+	return ours;
+}
+
+static void ours_feed(void *state, uint32_t thread, const struct key_burst *burst)
+{
+	struct ours *ours = state;
+
+	ours->update(ours->parts[ours->nb_parts == 1 ? 0 : thread], burst);
+}
+
+static size_t ours_memory(const void *state)
+{
+	const struct ours *ours = state;
+
+	return ours->nb_parts * ours->parts[0]->ops->memory(&ours->parts[0]->params);
+}
+
+/* Every row holds every packet. Returns UINT64_MAX where two rows disagree. */
+static uint64_t rows_total(const struct counter_rows *rows)
+{
+	uint64_t width = UINT64_C(1) << rows->bits, total = 0;
+
+	for (uint32_t row = 0; row < rows->depth; row++) {
+		uint64_t sum = 0;
+
+		for (uint64_t i = 0; i < width; i++)
+			sum += counter_rows_at(rows, row * width + i);
+		if (row > 0 && sum != total)
+			return UINT64_MAX;
+		total = sum;
+	}
+	return total;
+}
+
+/* Each packet is in one of a pair's three numbers (simple_hash.h, consequence b). */
+static uint64_t pairs_total(const struct simple_hash *table)
+{
+	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
+	uint64_t total = 0;
+
+	for (uint64_t p = 0; p >> table->bits == 0; p++) {
+		const struct bucket_pair *pair = &table->pairs[p];
+
+		total += atomic_load_explicit(&pair->rest, memory_order_relaxed);
+		for (uint32_t way = 0; way < BUCKET_WAYS; way++)
+			total += pair->before[way] +
+				 (packets ? pair->packets[way] : bucket_bytes(pair, way));
+	}
+	return total;
+}
+
+/* In the sketch's metric. False for a sketch whose inside is not known here. */
+static bool part_total(const struct sketch *part, uint64_t *total)
+{
+	if (part->ops == &count_min_ops)
+		*total = rows_total(&((const struct count_min *)part)->counters);
+	else if (part->ops == &reversible_ops)
+		*total = rows_total(&reversible_of_const(part)->counters);
+	else if (part->ops == &simple_hash_ops)
+		*total = pairs_total((const struct simple_hash *)part);
+	else
+		return false;
+	return true;
+}
+
+static bool ours_total(const void *state, uint64_t *total)
+{
+	const struct ours *ours = state;
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < ours->nb_parts; p++) {
+		uint64_t part;
+
+		if (!part_total(ours->parts[p], &part))
+			return false;
+		sum = part == UINT64_MAX || sum == UINT64_MAX ? UINT64_MAX : sum + part;
+	}
+	if (sum != UINT64_MAX && ours->parts[0]->params.metric == SKETCH_BYTES)
+		sum /= WORKLOAD_WIRE_LEN;
+	*total = sum;
+	return true;
+}
+
+/* As a run would report them. */
+static uint32_t ours_top(
+	void *state, const struct workload *workload, struct contestant_flow *flows)
+{
+	struct ours *ours = state;
+	struct hyperloglog distinct = workload->distinct_keys, *distinct_keys = &distinct;
+	struct ledger ledger = {
+		.received = workload->spec.packets,
+		.offered = workload->spec.packets,
+		.measured = workload->spec.packets,
+		.bytes = workload->spec.packets * WORKLOAD_WIRE_LEN,
+		.largest_frame = WORKLOAD_WIRE_LEN,
+		.smallest_frame = WORKLOAD_WIRE_LEN,
+	};
+	struct merge_input input = {
+		.parts = ours->parts,
+		.nb_parts = ours->nb_parts,
+		.distinct = &distinct_keys,
+		.nb_distinct = 1,
+		.ledger = &ledger,
+		.loss_known = true,
+		.confidence = 0.999,
+		.wanted = WORKLOAD_TOP,
+		.smallest = 1,
+	};
+	const struct rank_limits limits = {.top = WORKLOAD_TOP};
+	struct merger *merger = merger_create(ours->parts[0]->ops, &ours->parts[0]->params);
+	struct report_measurement measurement = {0};
+	uint32_t n = 0;
+
+	if (merger != NULL && merger_collect(merger, &input) == 0 &&
+		rank_flows(merger, &limits, &measurement) == 0)
+		for (; n < measurement.nb_rows; n++)
+			flows[n] = (struct contestant_flow){
+				.key = measurement.rows[n].key.v4,
+				.packets = measurement.rows[n].packets.value,
+			};
+	free(measurement.rows);
+	if (merger != NULL)
+		merger_destroy(merger);
+	return n;
+}
+
+const struct contestant_ops contestant_sketch = {
+	.takes_hashes = true,
+	.open = ours_open,
+	.feed = ours_feed,
+	.memory = ours_memory,
+	.total = ours_total,
+	.top = ours_top,
+	.close = ours_close,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What every contestant of a group is fed: the keys of generated packets, in their order, in one
+ * array. Contestants read it from one end to the other. With the default of 4 M packets it is 64
+ * MB, more than most caches, and what is read next comes from memory however often it was read
+ * before; the access is sequential, so that the hardware fetches it ahead.
+ *
+ * Beside it stands the truth: how many packets each key has.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/key_burst.h"
+#include "sketch/hyperloglog.h"
+
+#define WORKLOAD_WIRE_LEN 64  /* bytes, of every packet */
+#define WORKLOAD_TOP      100 /* the keys by which accuracy is judged */
+
+/* Packets that a workload may have: truth slots count from 1 in 32 bits. */
+#define WORKLOAD_PACKETS_MAX (UINT64_C(1) << 30)
+
+struct workload_spec {
+	bool random;      /* all-random headers; flows and zipf_e6 are not used */
+	uint32_t zipf_e6; /* exponent x 10^6; 0: uniform */
+	uint64_t flows;   /* that keys are drawn from */
+	uint64_t packets; /* a multiple of BURST_MAX, at most WORKLOAD_PACKETS_MAX */
+	uint64_t seed;
+};
+
+struct workload_flow {
+	uint32_t first; /* its first packet, from 1 on; 0: a free slot */
+	uint32_t packets;
+};
+
+struct workload {
+	struct workload_spec spec;
+	struct key4 *keys;           /* [packets] */
+	struct workload_flow *slots; /* the truth, a hash table of 2^bits */
+	uint32_t bits;
+	uint64_t distinct;                      /* keys */
+	uint32_t nb_top;                        /* WORKLOAD_TOP, or all where they are fewer */
+	struct workload_flow top[WORKLOAD_TOP]; /* the heaviest, downwards */
+	struct hash_key hash_key;               /* of the sketches that are fed with it */
+	struct hyperloglog distinct_keys;       /* under that hash, as a worker would have it */
+};
+
+/* Draws the packets and counts them. Returns NULL where memory is missing. */
+struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed);
+void workload_destroy(struct workload *workload);
+
+/* Packets of a key; 0 where it has none. */
+uint64_t workload_truth(const struct workload *workload, const struct key4 *key);
+
+static inline uint64_t workload_bursts(const struct workload *workload)
+{
+	return workload->spec.packets / BURST_MAX;
+}
+
+/* Makes a burst ready, once; workload_load() then changes its keys alone. */
+static inline void workload_burst_init(struct key_burst *burst)
+{
+	burst->n = BURST_MAX;
+	burst->v6 = 0;
+	for (uint32_t i = 0; i < BURST_MAX; i++)
+		burst->wire_len[i] = WORKLOAD_WIRE_LEN;
+}
+
+/* Copies the keys of burst b. */
+static inline void workload_load(
+	const struct workload *workload, uint64_t b, struct key_burst *burst)
+{
+	memcpy(burst->key4, workload->keys + b * BURST_MAX, sizeof(burst->key4));
+}

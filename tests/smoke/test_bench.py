@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench: every row is printed, the CSV can be read, bad options are refused. No time is judged."""
+
+import csv
+import io
+import os
+
+import lib
+
+FACTS = ('machine', 'kernel', 'dpdk', 'compiler', 'date', 'command')
+SMALL = ('--packets', '8K', '--rounds', '2', '--flows', '1K', '--width', '4K', '--seed', '1')
+
+
+def read_rows(text):
+    """Rows of a CSV with facts in each, strictly."""
+    reader = csv.reader(io.StringIO(text, newline=''), strict=True)
+    header = next(reader)
+    assert header[-len(FACTS):] == list(FACTS), header
+    rows = []
+    for fields in reader:
+        assert len(fields) == len(header), fields
+        rows.append(dict(zip(header, fields)))
+        assert all(rows[-1][fact] for fact in FACTS), rows[-1]
+    assert rows, 'no row'
+    return rows
+
+
+def check_times(row, floor):
+    """Figures are there. The floor is a small difference: a busy machine can drown it."""
+    for column in ('ns', 'ns_min', 'ns_max', 'mpps', 'bytes', 'floor_ratio', 'member_ratio'):
+        drowned = float(floor['ns_min']) <= 0 and column == 'floor_ratio'
+        assert float(row[column]) > 0 or drowned or row is floor, (column, row)
+    assert float(row['ns_min']) <= float(row['ns']) <= float(row['ns_max']), row
+
+
+@lib.alone
+def test_kernels_quick(test):
+    """Every sketch, sharing, atomic and number of threads for every traffic, floor and rivals too."""
+    path = test.path('kernels.csv')
+    result = test.run('bench', 'kernels', '--quick', '--no-huge', '--packets', '100K',
+                      '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    traffics = {(row['traffic'], row['flows']) for row in rows}
+    assert traffics == {('uniform', '1000'), ('uniform', '100000'), ('zipf=1.05', '1000'),
+                        ('zipf=1.05', '100000'), ('random', '')}, traffics
+    cpus = len(os.sched_getaffinity(0))
+    for traffic in traffics:
+        group = [row for row in rows if (row['traffic'], row['flows']) == traffic]
+        kinds = {(row['name'], row['sharing'], row['atomic'], row['threads']) for row in group}
+        assert len(kinds) == len(group), 'a row is there twice'
+        for rival in ('rte_member', 'rte_member bytes', 'rte_hash'):
+            assert (rival, '', '', '1') in kinds, kinds
+        for threads in ('1', '2'):
+            assert ('floor', '', '', threads) in kinds, kinds
+            for sketch in ('count-min', 'reversible', 'simple-hash'):
+                assert (sketch, 'separate', '', threads) in kinds, kinds
+                for atomic in ('cas', 'add', 'lock'):
+                    assert (sketch, 'shared', atomic, threads) in kinds, kinds
+        for row in group:
+            if int(row['threads']) > cpus:
+                assert 'more threads than CPUs' in row['note'] and row['ns'] == '', row
+            else:
+                assert row['note'] == '', row
+                check_times(row, next(other for other in group if other['name'] == 'floor'
+                                      and other['threads'] == row['threads']))
+    for row in rows:
+        if row['name'] == 'rte_hash' and row['traffic'] != 'random':
+            assert (row['recall'], row['precision']) == ('1.00', '1.00'), row
+            assert float(row['relative_error']) == 0, row
+        if row['traffic'] == 'random':
+            assert row['recall'] == '', row
+    names = {row['name'] for row in rows}
+    printed = {line.split('  ')[1].strip() for line in result.stdout.splitlines()
+               if line.startswith('  ')}
+    assert names <= printed, (names, printed)
+
+
+def test_kernels_subset(test):
+    """Options choose; CSV on standard output comes without the table."""
+    result = test.run('bench', 'kernels', *SMALL, '--no-huge', '--sketch', 'cms', '--sharing', 'shared',
+                      '--atomic', 'add', '--threads', '1,64', '--zipf', '1.3', '--output',
+                      '-').expect(0)
+    rows = read_rows(result.stdout)
+    ours = [row for row in rows if row['sharing'] != '']
+    assert [(row['name'], row['sharing'], row['atomic'], row['threads']) for row in ours] == [
+        ('count-min', 'shared', 'add', '1'), ('count-min', 'shared', 'add', '64')], ours
+    assert {row['traffic'] for row in rows} == {'zipf=1.3'}, rows
+    assert {row['packets'] for row in rows} == {'8000'}, rows
+    if len(os.sched_getaffinity(0)) < 64:
+        assert 'more threads than CPUs' in ours[1]['note'], ours[1]
+
+
+def test_output_is_kept(test):
+    path = test.path('kernels.csv')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('precious\n')
+    test.run('bench', 'kernels', *SMALL, '--output', path).expect(2).expect_one_line(
+        path, '--force')
+    with open(path, encoding='utf-8') as file:
+        assert file.read() == 'precious\n'
+
+
+def test_mistakes(test):
+    for arguments, mention in (
+            (('bench',), 'bench kernels'),
+            (('bench', 'magic'), 'bench kernels'),
+            (('bench', 'kernels', '--sketch', 'magic'), 'magic'),
+            (('bench', 'kernels', '--width', '1000'), '1000'),
+            (('bench', 'kernels', '--rounds', '0'), '--rounds'),
+            (('bench', 'kernels', '--zipf', 'steep'), 'steep'),
+            (('bench', 'kernels', '--interval', '1s'), '--interval')):
+        result = test.run(*arguments).expect(2).expect_one_line(mention)
+        assert result.stdout == '', result.describe()
+
+
+def test_help(test):
+    result = test.run('bench', 'kernels', '--help').expect(0)
+    for option in ('--sketch', '--sharing', '--atomic', '--threads', '--flows', '--zipf',
+                   '--width', '--rounds', '--quick', '--output'):
+        assert option in result.stdout, f'{option} is not in the help'

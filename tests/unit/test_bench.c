@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/accuracy.h"
+#include "bench/contest.h"
+#include "bench/stats.h"
+#include "bench/workload.h"
+#include "rx/parse.h"
+#include "rx/synthetic.h"
+
+#define EXACT(a, b) assert_true((a) == (b)) /* floating point that must be equal to the bit */
+
+static void statistics_are_exact(void **state)
+{
+	static const double odd[] = {5, 1, 4, 2, 3}, even[] = {8, 1, 4, 2}, one[] = {7};
+	struct bench_stats stats = bench_stats_of(odd, 5);
+
+	(void)state;
+	EXACT(stats.median, 3);
+	EXACT(stats.min, 1);
+	EXACT(stats.max, 5);
+	EXACT(odd[0], 5); /* they stay as they are */
+	stats = bench_stats_of(even, 4);
+	EXACT(stats.median, 3);
+	EXACT(stats.min, 1);
+	EXACT(stats.max, 8);
+	stats = bench_stats_of(one, 1);
+	EXACT(stats.median, 7);
+	EXACT(stats.min, 7);
+	EXACT(stats.max, 7);
+}
+
+static void rounds_are_compared_pair_by_pair(void **state)
+{
+	/* A disturbance of the third round hits both: no ratio sees it. */
+	static const double values[] = {4, 6, 400, 8}, others[] = {2, 2, 200, 0};
+	struct bench_stats ratio = bench_stats_ratio(values, others, 3);
+	struct bench_stats difference = bench_stats_difference(values, others, 3);
+
+	(void)state;
+	EXACT(ratio.median, 2);
+	EXACT(ratio.min, 2);
+	EXACT(ratio.max, 3);
+	EXACT(difference.median, 4);
+	EXACT(difference.min, 2);
+	EXACT(difference.max, 200);
+	EXACT(bench_stats_ratio(values, others, 4).min, 0); /* nothing to divide by */
+}
+
+static struct workload *create(uint64_t flows, bool random, uint64_t packets)
+{
+	struct workload_spec spec = {.flows = flows,
+		.zipf_e6 = 1050000,
+		.random = random,
+		.packets = packets,
+		.seed = 7};
+	struct workload *workload = workload_create(&spec, 1);
+
+	assert_non_null(workload);
+	return workload;
+}
+
+/* The generator's own packets, counted by comparing each with all others. */
+static void workload_holds_the_generators_keys(void **state)
+{
+	enum { PACKETS = 4096 };
+	struct workload *workload = create(300, false, PACKETS);
+	char error[SOURCE_ERROR_MAX];
+	struct synthetic_spec spec;
+	struct source_packet packet;
+	struct source *source;
+	uint64_t distinct = 0, heaviest = 0;
+
+	(void)state;
+	assert_true(synthetic_parse("flows=300,zipf=1.05,packets=4096,seed=7", &spec, error));
+	source = generate_open(&spec, error);
+	assert_non_null(source);
+	for (uint64_t i = 0; i < PACKETS; i++) {
+		struct parsed parsed;
+		uint64_t count = 0;
+		bool first = true;
+
+		assert_int_equal(source->next(source, &packet), 1);
+		assert_int_equal(parse_packet(packet.data, packet.captured, packet.link, &parsed),
+			PARSE_IPV4);
+		assert_memory_equal(&workload->keys[i], &parsed.key4, sizeof(parsed.key4));
+		for (uint64_t j = 0; j < PACKETS; j++)
+			if (memcmp(&workload->keys[i], &workload->keys[j],
+				    sizeof(workload->keys[0])) == 0) {
+				first &= j >= i;
+				count++;
+			}
+		assert_int_equal(workload_truth(workload, &workload->keys[i]), count);
+		distinct += first;
+		heaviest = count > heaviest ? count : heaviest;
+	}
+	source->close(source);
+	assert_int_equal(workload->distinct, distinct);
+	assert_int_equal(workload->nb_top, WORKLOAD_TOP);
+	assert_int_equal(workload->top[0].packets, heaviest);
+	for (uint32_t i = 1; i < workload->nb_top; i++)
+		assert_true(workload->top[i - 1].packets >= workload->top[i].packets);
+	assert_int_equal(workload_truth(workload, &(struct key4){.proto = 253}), 0);
+	workload_destroy(workload);
+}
+
+static void few_flows_are_all_top(void **state)
+{
+	struct workload *workload = create(10, false, 6400);
+	uint64_t sum = 0;
+
+	(void)state;
+	assert_true(workload->nb_top <= 10);
+	for (uint32_t i = 0; i < workload->nb_top; i++)
+		sum += workload->top[i].packets;
+	assert_int_equal(sum, 6400);
+	assert_int_equal(workload->nb_top, workload->distinct);
+	workload_destroy(workload);
+}
+
+static void random_headers_are_all_new(void **state)
+{
+	struct workload *workload = create(1, true, 64000);
+
+	(void)state;
+	assert_int_equal(workload->distinct, 64000);
+	assert_false(bench_accuracy(workload, NULL, 0).known);
+	workload_destroy(workload);
+}
+
+static void bursts_cover_the_workload_once(void **state)
+{
+	struct workload *workload = create(300, false, 640);
+	struct key_burst burst;
+
+	(void)state;
+	assert_int_equal(workload_bursts(workload), 10);
+	workload_burst_init(&burst);
+	for (uint64_t b = 0; b < 10; b++) {
+		workload_load(workload, b, &burst);
+		assert_int_equal(burst.n, BURST_MAX);
+		assert_memory_equal(burst.key4, workload->keys + b * BURST_MAX, sizeof(burst.key4));
+	}
+	workload_destroy(workload);
+}
+
+static void accuracy_is_exact(void **state)
+{
+	struct workload *workload = create(5000, false, 64000);
+	struct contestant_flow flows[WORKLOAD_TOP];
+	struct bench_accuracy accuracy;
+
+	(void)state;
+	for (uint32_t i = 0; i < WORKLOAD_TOP; i++)
+		flows[i] = (struct contestant_flow){
+			workload->keys[workload->top[i].first - 1], workload->top[i].packets};
+	accuracy = bench_accuracy(workload, flows, WORKLOAD_TOP);
+	assert_true(accuracy.known);
+	EXACT(accuracy.recall, 1);
+	EXACT(accuracy.precision, 1);
+	EXACT(accuracy.relative_error, 0);
+
+	accuracy = bench_accuracy(workload, flows, 50);
+	EXACT(accuracy.recall, 0.5);
+	EXACT(accuracy.precision, 1);
+
+	flows[0].packets *= 3;                                  /* 200 % too many */
+	flows[1] = (struct contestant_flow){{.proto = 253}, 2}; /* a key that never was */
+	accuracy = bench_accuracy(workload, flows, 4);
+	EXACT(accuracy.recall, 0.03);
+	EXACT(accuracy.precision, 0.75);
+	EXACT(accuracy.relative_error, (2.0 + 2.0) / 4);
+
+	accuracy = bench_accuracy(workload, flows, 0);
+	EXACT(accuracy.recall, 0);
+	EXACT(accuracy.precision, 0);
+	workload_destroy(workload);
+}
+
+/* A kernel that leaves out one packet in 64, or does not. */
+struct faulty {
+	_Atomic uint64_t counted;
+	uint32_t less;
+};
+
+static uint32_t forgets;
+
+static void *faulty_open(const struct contestant *contestant, const struct contest *contest)
+{
+	struct faulty *faulty = calloc(1, sizeof(*faulty));
+
+	(void)contestant;
+	(void)contest;
+	faulty->less = forgets;
+	return faulty;
+}
+
+static void faulty_feed(void *arg, uint32_t thread, const struct key_burst *burst)
+{
+	struct faulty *faulty = arg;
+
+	(void)thread;
+	faulty->counted += burst->n - faulty->less;
+}
+
+static size_t faulty_memory(const void *arg)
+{
+	(void)arg;
+	return sizeof(struct faulty);
+}
+
+static bool faulty_total(const void *arg, uint64_t *total)
+{
+	const struct faulty *faulty = arg;
+
+	*total = faulty->counted;
+	return true;
+}
+
+static const struct contestant_ops faulty_ops = {
+	.open = faulty_open,
+	.feed = faulty_feed,
+	.memory = faulty_memory,
+	.total = faulty_total,
+	.close = free,
+};
+
+static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
+{
+	static struct contest_result results[2];
+	struct workload *workload = create(300, false, 6400);
+	struct contest contest = {.workload = workload, .width = 1024, .seed = 1};
+	const struct contestant contestants[] = {
+		{.name = "faulty", .ops = &faulty_ops, .threads = 1},
+		{.name = "crowd", .ops = &faulty_ops, .threads = 64},
+	};
+	static struct topology topology;
+	char error[CONTEST_ERROR_MAX];
+	struct crew crew;
+	uint32_t rounds;
+
+	(void)state;
+	topology_read(&topology, "");
+	crew_init(&crew, &topology);
+	crew.nb_cpus = crew.nb_cpus > 63 ? 63 : crew.nb_cpus;
+	forgets = 0;
+	assert_true(contest_run(&contest, &crew, contestants, 2, 2, results, &rounds, error));
+	assert_int_equal(rounds, 2);
+	assert_null(results[0].missing);
+	assert_string_equal(results[1].missing, "more threads than CPUs");
+	forgets = 1;
+	assert_false(contest_run(&contest, &crew, contestants, 2, 2, results, &rounds, error));
+	assert_non_null(strstr(error, "faulty"));
+	assert_non_null(strstr(error, "fed 6400 packets and counted 6300"));
+	workload_destroy(workload);
+}
+
+/* All that needs no EAL: each counts every packet of a small workload, in every sharing. */
+static void our_contestants_count_every_packet(void **state)
+{
+	static struct contest_result results[64];
+	struct contestant contestants[64] = {
+		{.name = "floor", .ops = &contestant_floor, .threads = 1}};
+	struct workload *workload = create(3000, false, 12800);
+	struct contest contest = {.workload = workload, .width = 4096, .seed = 1};
+	static struct topology topology;
+	char error[CONTEST_ERROR_MAX];
+	struct crew crew;
+	uint32_t n = 1, rounds;
+
+	(void)state;
+	topology_read(&topology, "");
+	crew_init(&crew, &topology);
+	assert_true(crew.nb_cpus > 0);
+	for (uint32_t s = 0; sketches[s] != NULL; s++)
+		for (uint32_t metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++)
+			for (uint32_t shared = 0; shared < 2; shared++)
+				contestants[n++] = (struct contestant){
+					.name = sketches[s]->name,
+					.ops = &contestant_sketch,
+					.sketch = sketches[s],
+					.sharing = (enum sketch_sharing)shared,
+					.metric = (enum sketch_metric)metric,
+					.threads = crew.nb_cpus > 1 ? 2 : 1,
+				};
+	if (!contest_run(&contest, &crew, contestants, n, 2, results, &rounds, error))
+		fail_msg("%s", error);
+	for (uint32_t c = 1; c < n; c++) {
+		assert_null(results[c].missing);
+		assert_true(results[c].accuracy.recall > 0.9);
+		assert_true(results[c].accuracy.precision > 0.9);
+	}
+	workload_destroy(workload);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(statistics_are_exact),
+		cmocka_unit_test(rounds_are_compared_pair_by_pair),
+		cmocka_unit_test(workload_holds_the_generators_keys),
+		cmocka_unit_test(few_flows_are_all_top),
+		cmocka_unit_test(random_headers_are_all_new),
+		cmocka_unit_test(bursts_cover_the_workload_once),
+		cmocka_unit_test(accuracy_is_exact),
+		cmocka_unit_test(contest_refuses_a_kernel_that_counts_wrongly),
+		cmocka_unit_test(our_contestants_count_every_packet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
