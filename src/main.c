@@ -123,11 +123,29 @@ static int probe_ports(const struct config *config, uint32_t nb_queues, struct p
 	return 0;
 }
 
+/* Says so where more was lost than --max-loss allows. */
+static bool lost_too_much(const struct config *config, const struct reporter_result *result)
+{
+	double rate = result->offered > 0 ? (double)result->lost / (double)result->offered : 0;
+
+	if (rate <= config->max_loss)
+		return false;
+	log_error("lost %s%llu of %llu packets (%.4g %%), more than --max-loss %.4g %%; the worst "
+		  "epoch is %llu (%.4g %%)",
+		result->losses_unknown ? "at least " : "", (unsigned long long)result->lost,
+		(unsigned long long)result->offered, rate * 100, config->max_loss * 100,
+		(unsigned long long)result->worst_epoch, result->worst_rate * 100);
+	return true;
+}
+
 /* What the run as a whole has to say, and its exit status. */
 static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
 	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
+	bool failed =
+		damage != NULL || result->unaccounted > 0 || lost_rows > 0 || result->out_of_memory;
 
+	failed |= lost_too_much(run->config, result);
 	if (damage != NULL)
 		log_error("%s", damage);
 	if (result->unaccounted > 0)
@@ -138,9 +156,7 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
 	log_info("%llu packets in %llu epochs", (unsigned long long)result->offered,
 		(unsigned long long)result->epochs);
-	return damage != NULL || result->unaccounted > 0 || lost_rows > 0 || result->out_of_memory
-		       ? EXIT_MACHINE
-		       : 0;
+	return failed ? EXIT_MACHINE : 0;
 }
 
 /* All memory is there and all ports work: opens the outputs, measures, closes them. */

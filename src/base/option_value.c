@@ -157,7 +157,7 @@ static bool set_fraction(const struct assignment *a)
 
 	if (why != NULL)
 		return refuse(a, "%s", why);
-	if (value >= 1 || (value <= 0 && !a->row->zero))
+	if ((value >= 1 && !a->row->one) || (value <= 0 && !a->row->zero))
 		return refuse(a, "is out of range; give %s below 1",
 			a->row->zero ? "0 or more and" : "more than 0 and");
 	*(double *)a->field = value;

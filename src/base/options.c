@@ -570,6 +570,19 @@ const struct option_row options[] = {
 			"standard output.",
 	},
 	{
+		.name = "max-loss",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FRACTION,
+		CONFIG(max_loss),
+		.commands = RUN,
+		.zero = true,
+		.one = true,
+		.default_text = "1",
+		.help = "Exit with status 1 where the whole run lost a larger share of the "
+			"packets that it was offered; all outputs are complete.",
+	},
+	{
 		.name = "format",
 		.placeholder = "FORMAT",
 		.group = OPTION_GROUP_REPORT,

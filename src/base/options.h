@@ -34,7 +34,7 @@ enum option_type {
 	OPTION_COUNT, /* uint32_t or uint64_t, min to max, units of units_count() */
 	OPTION_SIZE,  /* uint64_t bytes */
 	OPTION_TIME,  /* uint64_t ns, min to max; 0 is allowed where zero is set */
-	OPTION_FRACTION, /* double, below 1; 0 is allowed where zero is set */
+	OPTION_FRACTION, /* double, below 1; 0 and 1 are allowed where zero and one are set */
 	OPTION_CHOICE,   /* an enum: the index of the word in choices */
 	OPTION_WORD,     /* const char *, one of choices */
 	OPTION_PACE,     /* enum pace, and config.pace_rate */
@@ -78,6 +78,7 @@ struct option_row {
 	size_t offset, size, count_offset;
 	uint64_t min, max;
 	bool zero;                  /* 0 is allowed although it lies below min */
+	bool one;                   /* 1 is allowed, of a fraction */
 	bool power_of_two;          /* OPTION_COUNT */
 	const char *const *choices; /* NULL at the end */
 	const char *default_text;   /* applied before anything else; NULL: the field stays 0 */

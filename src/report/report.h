@@ -66,6 +66,12 @@ static inline uint64_t ledger_lost(const struct ledger *ledger)
 	       ledger->shed;
 }
 
+/* Their share of the offered packets. */
+static inline double ledger_drop_rate(const struct ledger *ledger)
+{
+	return ledger->offered > 0 ? (double)ledger_lost(ledger) / (double)ledger->offered : 0;
+}
+
 /* As many as may have been lost, where losses are not unknown. */
 static inline uint64_t ledger_lost_at_most(const struct ledger *ledger)
 {

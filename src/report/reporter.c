@@ -221,6 +221,20 @@ static void hand_over(struct reporter *reporter, struct report_epoch *report)
 	writer_push(writer, report);
 }
 
+static void sum_up(struct reporter_result *result, uint64_t number, const struct ledger *ledger)
+{
+	double rate = ledger_drop_rate(ledger);
+
+	result->offered += ledger->offered;
+	result->unaccounted += ledger->unaccounted;
+	result->lost += ledger_lost(ledger);
+	result->losses_unknown |= ledger->losses_unknown;
+	if (rate > result->worst_rate) {
+		result->worst_rate = rate;
+		result->worst_epoch = number;
+	}
+}
+
 /* Reports an epoch that no worker touches any more, and gives its generation back. */
 static void close_epoch(struct reporter *reporter)
 {
@@ -232,8 +246,7 @@ static void close_epoch(struct reporter *reporter)
 	struct report_epoch *report = begin_report(reporter, &info, &ledger);
 	bool complete = report != NULL && report_measurements(reporter, report);
 
-	reporter->result.offered += ledger.offered;
-	reporter->result.unaccounted += ledger.unaccounted;
+	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
 	if (report != NULL) {
 		service_epoch(&reporter->service, report, monotonic_now());
 		hand_over(reporter, report);

@@ -26,6 +26,10 @@ struct reporter_result {
 	uint64_t epochs;      /* that had packets */
 	uint64_t offered;     /* packets */
 	uint64_t unaccounted; /* packets that are in no column */
+	uint64_t lost;        /* packets that are in a column of lost ones */
+	bool losses_unknown;  /* more may have been */
+	double worst_rate;    /* the largest share of its packets that an epoch lost */
+	uint64_t worst_epoch; /* that one's number */
 	bool out_of_memory;   /* an epoch could not be reported */
 };
 

@@ -49,7 +49,7 @@ static void add_rates(struct text *text, const struct report_epoch *epoch)
 		csv_empty(text);
 	}
 	if (ledger->offered > 0)
-		csv_ratio(text, (double)ledger_lost(ledger) / (double)ledger->offered);
+		csv_ratio(text, ledger_drop_rate(ledger));
 	else
 		csv_empty(text);
 }

@@ -179,3 +179,26 @@ def test_async_ring(test):
     for row in output:
         packets, _ = truth[lib.row_key(row)]
         assert int(row['packets_low']) <= packets <= int(row['packets_high']), row
+
+
+def test_max_loss(test):
+    """A run that lost more than it may exits 1 and says how much; its outputs are complete."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    capture, truth = write_flows(test)
+    run = Overload(test, space, '--port', net.af_packet('tap0', frames=64), '--workers', '1',
+                   '--max-loss', '50%')
+    sent = run.send('wire0', capture)
+    test.until(lambda: space.received('tap0') == sent, 'all')
+    result = run.finish(1)
+    ledger = check_loss(test, run.output, run.stats, truth, sent)
+    result.expect_one_line(f'lost {lib.total(ledger, "nic_missed")} of {sent} packets',
+                           '--max-loss 50 %', 'worst epoch is 0')
+
+
+def test_max_loss_kept(test):
+    """No loss is no more than none, and any loss is allowed where nothing is said."""
+    capture, _ = write_flows(test)
+    test.measure('--pcap', capture, '--max-loss', '0')
+    test.measure('--pcap', capture, '--pace', '100Mpps', '--descriptors', '64',
+                 '--sketch', 'reversible')

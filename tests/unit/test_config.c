@@ -435,6 +435,7 @@ static void single_values_are_checked(void **state)
 		{"--threshold x", "--threshold: 'x'", "25%"},
 		{"--confidence 0", "--confidence: '0'", "more than 0"},
 		{"--confidence 1", "--confidence: '1'", "below 1"},
+		{"--max-loss 101%", "--max-loss: '101%'", "above 1"},
 		{"--confidence 0.99999999999999999999", "--confidence: '0.9999", "fraction"},
 		{"--confidence 0.9999999999999999999", "--confidence: '0.9999", "below 1"},
 		{"--interval 5x", "--interval: '5x' is not a time; write 500ms, 1s or 5m", ""},
