@@ -13,9 +13,11 @@
 #include "base/signals.h"
 #include "bench/bench.h"
 #include "parallel/eal.h"
+#include "parallel/instance.h"
 #include "parallel/plan.h"
 #include "parallel/run.h"
 #include "parallel/topology.h"
+#include "report/control.h"
 #include "report/progress.h"
 #include "report/reporter.h"
 #include "report/writer.h"
@@ -159,6 +161,21 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 	return failed ? EXIT_MACHINE : 0;
 }
 
+/* Who gave the instance a name wants to talk to it. */
+static void say_where_control_is(const struct config *config)
+{
+	const char *path = instance_socket();
+
+	if (path == NULL)
+		log_warning("no control socket: the path of the runtime directory is too long");
+	else if (access(path, F_OK) != 0) /* --eal turned it off */
+		log_info("no control socket");
+	else if (config->name != NULL)
+		log_notice("control: %s (dpdk-telemetry.py -f %s)", path, instance_prefix());
+	else
+		log_info("control: %s (dpdk-telemetry.py -f %s)", path, instance_prefix());
+}
+
 /* All memory is there and all ports work: opens the outputs, measures, closes them. */
 static int measure(const struct config *config, struct run *run, struct reporter *reporter,
 	struct progress *progress)
@@ -176,7 +193,10 @@ static int measure(const struct config *config, struct run *run, struct reporter
 		log_error("%s", error);
 		return status;
 	}
+	control_start(run->plan);
+	say_where_control_is(config);
 	result = reporter_run(reporter, &params);
+	control_stop();
 	return conclude(run, &result, writer_close(params.writer));
 }
 
@@ -232,6 +252,7 @@ static int command_run(const struct config *config)
 	for (uint32_t i = 0; status == 0 && i < plan.nb_warnings; i++)
 		log_warning("%s", plan.warnings[i]);
 	if (status == 0 && !signals_stop_requested()) {
+		control_offer();
 		if (eal_start(&plan, config, error)) {
 			progress_init(&progress, STDERR_FILENO, !config->no_progress);
 			status = probe_ports(config, plan.nb_queues, ports);

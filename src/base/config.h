@@ -151,6 +151,7 @@ struct config {
 	bool no_progress;
 
 	/* host */
+	const char *name;     /* of this instance; NULL: its process number */
 	const char *eal;      /* more arguments for EAL */
 	const char *lcores;   /* CPU list; NULL: those the process may use */
 	uint32_t descriptors; /* entries of each RX ring; 0: default */

@@ -140,6 +140,23 @@ static bool check_eal(const struct config *config, struct config_fault *fault)
 	}
 	return true;
 }
+
+#define INSTANCE_NAME_MAX 40
+
+static bool check_name(const struct config *config, struct config_fault *fault)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_-.";
+
+	if (config->name == NULL || (strspn(config->name, allowed) == strlen(config->name) &&
+					    strlen(config->name) <= INSTANCE_NAME_MAX))
+		return true;
+	return refuse(fault, "name", NULL,
+		"'%.200s' is not allowed; write at most %d letters, digits, dots, dashes and "
+		"underscores",
+		config->name, INSTANCE_NAME_MAX);
+}
+
 static bool check_source(const struct config *config, struct config_fault *fault)
 {
 	if (!has_source(config))
@@ -302,6 +319,8 @@ static bool check_bench(const struct config *config, struct config_fault *fault)
 
 bool config_check(const struct config *config, struct config_fault *fault)
 {
+	if (!check_name(config, fault))
+		return false;
 	if (config->command == COMMAND_GENERATE)
 		return check_generate(config, fault);
 	if (config->command == COMMAND_BENCH_KERNELS)

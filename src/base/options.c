@@ -637,6 +637,17 @@ const struct option_row options[] = {
 		.help = "Read options from a file; the command line wins over it.",
 	},
 	{
+		.name = "name",
+		.placeholder = "NAME",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_STRING,
+		CONFIG(name),
+		.commands = ALL,
+		.default_note = "the process number",
+		.help = "What this run is called on this machine: dpdk-telemetry.py -f "
+			"sketchtap-NAME talks to it. Two runs cannot have one name.",
+	},
+	{
 		.name = "eal",
 		.placeholder = "ARGS",
 		.group = OPTION_GROUP_HOST,

@@ -7,16 +7,19 @@
 #include <unistd.h>
 
 static _Atomic bool stop_requested, reopen_requested;
-static const char *_Atomic leftover;
+static const char *_Atomic left_file, *_Atomic left_directory;
 
 static void on_stop(int number)
 {
-	const char *directory;
+	const char *file, *directory;
 
 	if (!atomic_exchange_explicit(&stop_requested, true, memory_order_relaxed))
 		return;
 	/* Pairs with the release in signals_remove_at_exit(). */
-	directory = atomic_load_explicit(&leftover, memory_order_acquire);
+	file = atomic_load_explicit(&left_file, memory_order_acquire);
+	directory = atomic_load_explicit(&left_directory, memory_order_acquire);
+	if (file != NULL)
+		unlink(file);
 	if (directory != NULL)
 		rmdir(directory);
 	_exit(128 + number);
@@ -72,10 +75,11 @@ void signals_unblock(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-void signals_remove_at_exit(const char *directory)
+void signals_remove_at_exit(const char *file, const char *directory)
 {
-	/* Pairs with the acquire in on_stop(). */
-	atomic_store_explicit(&leftover, directory, memory_order_release);
+	/* Pair with the acquires in on_stop(). */
+	atomic_store_explicit(&left_file, file, memory_order_release);
+	atomic_store_explicit(&left_directory, directory, memory_order_release);
 }
 
 bool signals_stop_requested(void)
@@ -83,7 +87,12 @@ bool signals_stop_requested(void)
 	return atomic_load_explicit(&stop_requested, memory_order_relaxed);
 }
 
+void signals_request_reopen(void)
+{
+	atomic_store_explicit(&reopen_requested, true, memory_order_release);
+}
+
 bool signals_take_reopen(void)
 {
-	return atomic_exchange_explicit(&reopen_requested, false, memory_order_relaxed);
+	return atomic_exchange_explicit(&reopen_requested, false, memory_order_acquire);
 }

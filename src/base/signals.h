@@ -21,9 +21,11 @@ void signals_install(void);
 void signals_block(void);
 void signals_unblock(void);
 
-/* An empty directory that a second signal removes before it ends the process; NULL: none. */
-void signals_remove_at_exit(const char *directory);
+/* A file, and the directory in which it is the only one, that a second signal removes before it
+ * ends the process; NULL: none. */
+void signals_remove_at_exit(const char *file, const char *directory);
 
 bool signals_stop_requested(void);
-/* True once per SIGHUP. */
+/* True once per SIGHUP, or signals_request_reopen(). */
 bool signals_take_reopen(void);
+void signals_request_reopen(void);

@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "parallel/instance.h"
 #include "rx/port.h"
 
 #define EAL_ARGS_MAX 128
@@ -133,18 +134,6 @@ static void add_user_args(struct eal_args *args, const char *text)
 	}
 }
 
-static char *runtime_directory;
-
-/* EAL makes it even where it puts nothing into it. */
-static void remove_runtime_directory(void)
-{
-	if (runtime_directory != NULL)
-		rmdir(runtime_directory);
-	signals_remove_at_exit(NULL);
-	free(runtime_directory);
-	runtime_directory = NULL;
-}
-
 /* Standard error while EAL starts silently; its panics abort the process. */
 static int panic_fd = -1;
 
@@ -201,11 +190,14 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	char *argv[EAL_ARGS_MAX + 1];
 	int result, saved[2], silence;
 
+	if (!instance_claim(config->name, error))
+		return false;
 	add_arg(&args, "sketchtap");
 	add_lcores(&args, plan);
 	add_arg(&args, "--main-lcore=0");
-	add_arg(&args, "--file-prefix=sketchtap-%d", (int)getpid());
-	add_arg(&args, "--no-telemetry");
+	add_arg(&args, "--file-prefix=%s", instance_prefix());
+	if (instance_socket() == NULL)
+		add_arg(&args, "--no-telemetry"); /* EAL would not start */
 	add_memory(&args, plan, config);
 	add_devices(&args, config);
 	for (const char *const *arg = log_eal_args(config->verbose); *arg != NULL; arg++)
@@ -219,10 +211,6 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	signals_unblock();
 	if (silence >= 0)
 		silence_end(silence, saved);
-	runtime_directory = strdup(rte_eal_get_runtime_dir());
-	signals_remove_at_exit(runtime_directory);
-	if (result < 0)
-		remove_runtime_directory();
 	if (result < 0)
 		snprintf(error, EAL_ERROR_MAX,
 			"DPDK does not start: %s%s%s; --verbose shows what it says%s",
@@ -237,5 +225,4 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 void eal_stop(void)
 {
 	rte_eal_cleanup();
-	remove_runtime_directory();
 }

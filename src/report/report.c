@@ -4,19 +4,59 @@
 
 #include "report/report.h"
 
+#define COLUMN(field)                                                                              \
+	{                                                                                          \
+#field, offsetof(struct ledger, field)                                             \
+	}
+
+const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
+	COLUMN(offered),
+	COLUMN(received),
+	COLUMN(measured),
+	COLUMN(filtered),
+	COLUMN(non_ip),
+	COLUMN(malformed),
+	COLUMN(nic_missed),
+	COLUMN(nic_errors),
+	COLUMN(no_mbuf),
+	COLUMN(ring_full),
+	COLUMN(shed),
+	COLUMN(unaccounted),
+	COLUMN(bytes),
+};
+
+void ledger_add(struct ledger *sum, const struct ledger *ledger)
+{
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		*(uint64_t *)((char *)sum + ledger_columns[c].offset) += ledger_column(ledger, c);
+	sum->rx_ns += ledger->rx_ns;
+	sum->ppt_ns += ledger->ppt_ns;
+	sum->free_ns += ledger->free_ns;
+}
+
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements)
 {
 	struct report_epoch *epoch = calloc(
 		1, sizeof(*epoch) + (size_t)nb_measurements * sizeof(epoch->measurements[0]));
 
-	if (epoch != NULL)
+	if (epoch != NULL) {
 		epoch->nb_measurements = nb_measurements;
+		atomic_init(&epoch->references, 1);
+	}
+	return epoch;
+}
+
+struct report_epoch *report_epoch_share(struct report_epoch *epoch)
+{
+	atomic_fetch_add_explicit(&epoch->references, 1, memory_order_relaxed);
 	return epoch;
 }
 
 void report_epoch_free(struct report_epoch *epoch)
 {
-	if (epoch == NULL)
+	/* Pairs with itself: all reading happens before the last reference is given back. */
+	if (epoch == NULL ||
+		atomic_fetch_sub_explicit(&epoch->references, 1, memory_order_acq_rel) > 1)
 		return;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		free(epoch->measurements[m].rows);

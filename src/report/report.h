@@ -7,7 +7,9 @@
  * handed over.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/key.h"
@@ -59,6 +61,22 @@ struct ledger {
 	uint64_t rx_ns, ppt_ns, free_ns;
 };
 
+/* The counts of a ledger, in the order and by the names of the outputs' columns. */
+#define LEDGER_COLUMNS 13
+struct ledger_column {
+	const char *name;
+	size_t offset;
+};
+extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
+
+static inline uint64_t ledger_column(const struct ledger *ledger, uint32_t column)
+{
+	return *(const uint64_t *)((const char *)ledger + ledger_columns[column].offset);
+}
+
+/* Adds counts and times; the sum's frame sizes mean nothing. */
+void ledger_add(struct ledger *sum, const struct ledger *ledger);
+
 /* Packets that the device or a ring lost before they could be measured. */
 static inline uint64_t ledger_lost(const struct ledger *ledger)
 {
@@ -79,6 +97,7 @@ static inline uint64_t ledger_lost_at_most(const struct ledger *ledger)
 }
 
 struct report_epoch {
+	_Atomic uint32_t references;
 	uint64_t number;
 	int64_t start, end; /* ns since 1970-01-01 UTC */
 	struct ledger ledger;
@@ -88,9 +107,12 @@ struct report_epoch {
 	struct report_measurement measurements[]; /* nb_measurements */
 };
 
-/* An epoch with room for its measurements; NULL where memory is missing. */
+/* An epoch with room for its measurements and one reference; NULL where memory is missing. */
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements);
-/* Frees the rows too, which came from malloc(); NULL is allowed. */
+/* Another reference, for whoever reads it at the same time. Returns the epoch. */
+struct report_epoch *report_epoch_share(struct report_epoch *epoch);
+/* Gives a reference back. The last one frees the rows too, which came from malloc(). NULL is
+ * allowed. */
 void report_epoch_free(struct report_epoch *epoch);
 
 /* Nanoseconds between start and end; 0 where end is not after start. */

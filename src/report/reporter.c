@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/memory.h"
+#include "report/control.h"
 #include "report/ledger.h"
 #include "report/merge.h"
 #include "report/rank.h"
@@ -30,7 +31,8 @@ struct reporter {
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
 	struct service service;
-	bool reloading; /* the service manager waits to hear that it is done */
+	bool reloading;  /* who asked waits to hear that it is done */
+	uint32_t reload; /* the last that the control socket asked for before it began */
 
 	/* Live ports: the clock, and the account of packets. */
 	uint64_t open;
@@ -249,6 +251,7 @@ static void close_epoch(struct reporter *reporter)
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
 	if (report != NULL) {
 		service_epoch(&reporter->service, report, monotonic_now());
+		control_publish(report);
 		hand_over(reporter, report);
 	}
 	if (!complete) {
@@ -290,9 +293,10 @@ static void wait_for_workers(struct reporter *reporter)
 		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
 }
 
-/* What SIGHUP asks for. */
+/* What SIGHUP and the control socket ask for. */
 static void reload(struct reporter *reporter)
 {
+	reporter->reload = control_reload_asked();
 	service_reloading(&reporter->service, monotonic_now());
 	writer_reopen(reporter->params.writer);
 	reporter->reloading = true;
@@ -304,6 +308,7 @@ static void obey_signals(struct reporter *reporter)
 		reload(reporter);
 	if (reporter->reloading && !writer_reopening(reporter->params.writer)) {
 		service_ready(&reporter->service);
+		control_reload_done(reporter->reload);
 		reporter->reloading = false;
 	}
 	if (!signals_stop_requested())

@@ -7,32 +7,17 @@
 
 static void stats_header(struct text *text)
 {
-	text_str(text, CSV_ROW_HEADER
-		",offered,received,measured,filtered,non_ip,malformed,nic_missed,nic_errors,no_mbuf"
-		",ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,ppt_ns"
-		",free_ns,delay_ns,design,sharing,sketch,workers\n");
+	text_str(text, CSV_ROW_HEADER);
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		csv_string(text, ledger_columns[c].name);
+	text_str(text, ",distinct_keys,pps,bps,drop_rate,rx_ns,ppt_ns,free_ns,delay_ns"
+		       ",design,sharing,sketch,workers\n");
 }
 
 static void add_ledger(struct text *text, const struct ledger *ledger)
 {
-	const uint64_t columns[] = {
-		ledger->offered,
-		ledger->received,
-		ledger->measured,
-		ledger->filtered,
-		ledger->non_ip,
-		ledger->malformed,
-		ledger->nic_missed,
-		ledger->nic_errors,
-		ledger->no_mbuf,
-		ledger->ring_full,
-		ledger->shed,
-		ledger->unaccounted,
-		ledger->bytes,
-	};
-
-	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
-		csv_u64(text, columns[c]);
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		csv_u64(text, ledger_column(ledger, c));
 }
 
 /* pps, bps, drop_rate */

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "report/control.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_telemetry.h>
+#include <rte_version.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "report/text.h"
+
+#define RELOAD_PATIENCE_S 2
+#define TOP_DEFAULT       10
+#define TOP_MAX           40 /* rows; an answer holds 16 KB, and a row of IPv6 nearly 400 bytes */
+#define VALUE_MAX         128
+
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
+#endif
+
+/* The account of one epoch, or of several together. */
+struct account_sum {
+	uint64_t epochs;
+	int64_t start, end;
+	struct ledger ledger;
+};
+
+static struct {
+	pthread_mutex_t lock;      /* guards what follows */
+	pthread_cond_t reloaded;   /* reloads_done has grown */
+	const struct plan *plan;   /* NULL: nothing runs */
+	struct report_epoch *last; /* with packets; NULL: none yet */
+	uint64_t number;           /* of the epoch that was closed last */
+	struct account_sum epoch;  /* its account */
+	struct account_sum total;  /* since the start */
+	uint32_t reloads_asked, reloads_done;
+} control = {.lock = PTHREAD_MUTEX_INITIALIZER, .reloaded = PTHREAD_COND_INITIALIZER};
+
+/* --- what answers are made of --- */
+
+static int answer_error(struct rte_tel_data *answer, const char *why)
+{
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_string(answer, "error", why);
+	return 0;
+}
+
+static int answer_nothing_runs(struct rte_tel_data *answer)
+{
+	return answer_error(answer, "nothing is measured yet, or any more");
+}
+
+static void add_time(struct rte_tel_data *dict, const char *name, int64_t ns)
+{
+	struct text text = {0};
+
+	text_time(&text, ns);
+	text_char(&text, '\0');
+	if (!text.failed)
+		rte_tel_data_add_dict_string(dict, name, text.data);
+	text_free(&text);
+}
+
+__attribute__((format(printf, 3, 4))) static void add_text(
+	struct rte_tel_data *dict, const char *name, const char *format, ...)
+{
+	char value[VALUE_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(value, sizeof(value), format, arguments);
+	va_end(arguments);
+	rte_tel_data_add_dict_string(dict, name, value);
+}
+
+/* A dictionary inside another, which frees it; NULL where there is no memory. */
+static struct rte_tel_data *add_dict(struct rte_tel_data *dict, const char *name)
+{
+	struct rte_tel_data *inner = rte_tel_data_alloc();
+
+	if (inner == NULL)
+		return NULL;
+	rte_tel_data_start_dict(inner);
+	if (rte_tel_data_add_dict_container(dict, name, inner, 0) == 0)
+		return inner;
+	rte_tel_data_free(inner);
+	return NULL;
+}
+
+/* --- /sketchtap/plan --- */
+
+static const char *const role_names[] = {
+	[PLAN_REPORTER] = "reporter",
+	[PLAN_FEEDER] = "feeder",
+	[PLAN_RECEIVER] = "receiver",
+	[PLAN_WORKER] = "worker",
+};
+
+static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
+{
+	struct rte_tel_data *lcores = add_dict(answer, "lcores");
+
+	for (uint32_t i = 0; lcores != NULL && i < plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &plan->lcores[i];
+		struct rte_tel_data *dict;
+		char id[16];
+
+		snprintf(id, sizeof(id), "%u", i);
+		dict = add_dict(lcores, id);
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_string(dict, "role", role_names[lcore->role]);
+		if (lcore->role == PLAN_WORKER)
+			rte_tel_data_add_dict_uint(dict, "worker", lcore->worker);
+		rte_tel_data_add_dict_int(dict, "cpu", lcore->cpu);
+		rte_tel_data_add_dict_int(dict, "node", lcore->node);
+	}
+}
+
+static void add_measurements(struct rte_tel_data *answer, const struct plan *plan)
+{
+	struct rte_tel_data *measurements = add_dict(answer, "measurements");
+
+	for (uint32_t m = 0; measurements != NULL && m < plan->nb_measurements; m++) {
+		const struct plan_measurement *planned = &plan->measurements[m];
+		struct rte_tel_data *dict;
+		char id[16];
+
+		snprintf(id, sizeof(id), "%u", m);
+		dict = add_dict(measurements, id);
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_string(dict, "name", planned->config->name);
+		rte_tel_data_add_dict_string(dict, "key", planned->config->key->name);
+		rte_tel_data_add_dict_string(dict, "sketch", planned->ops->name);
+		rte_tel_data_add_dict_uint(dict, "depth", planned->params.depth);
+		rte_tel_data_add_dict_uint(dict, "width", planned->params.width);
+		rte_tel_data_add_dict_uint(dict, "instance_bytes", planned->instance_bytes);
+	}
+}
+
+static int answer_plan(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	const struct plan *plan;
+
+	(void)command;
+	(void)parameters;
+	pthread_mutex_lock(&control.lock);
+	plan = control.plan;
+	pthread_mutex_unlock(&control.lock);
+	if (plan == NULL)
+		return answer_nothing_runs(answer);
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
+	rte_tel_data_add_dict_string(
+		answer, "sharing", plan->sharing == SHARING_SHARED ? "shared" : "separate");
+	rte_tel_data_add_dict_uint(answer, "ports", plan->nb_ports);
+	rte_tel_data_add_dict_uint(answer, "queues", plan->nb_queues);
+	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);
+	rte_tel_data_add_dict_uint(answer, "descriptors", plan->descriptors);
+	rte_tel_data_add_dict_uint(answer, "mbufs", plan->mbufs);
+	rte_tel_data_add_dict_uint(answer, "packet_bytes", plan->packet_bytes);
+	rte_tel_data_add_dict_uint(answer, "sketch_bytes", plan->sketch_bytes);
+	add_lcores(answer, plan);
+	add_measurements(answer, plan);
+	return 0;
+}
+
+/* --- /sketchtap/stats --- */
+
+static void add_account(struct rte_tel_data *dict, const struct account_sum *sum)
+{
+	const struct ledger *ledger = &sum->ledger;
+	uint64_t duration = sum->end > sum->start ? (uint64_t)(sum->end - sum->start) : 0;
+
+	add_time(dict, "start", sum->start);
+	add_time(dict, "end", sum->end);
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		rte_tel_data_add_dict_uint(dict, ledger_columns[c].name, ledger_column(ledger, c));
+	if (duration > 0) {
+		rte_tel_data_add_dict_uint(
+			dict, "pps", report_per_second(ledger->measured, duration));
+		rte_tel_data_add_dict_uint(dict, "bps",
+			report_per_second((unsigned __int128)ledger->bytes * 8, duration));
+	}
+	if (ledger->offered > 0)
+		add_text(dict, "drop_rate", "%.6f",
+			(double)ledger_lost(ledger) / (double)ledger->offered);
+}
+
+static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct account_sum epoch, total;
+	struct rte_tel_data *dict;
+	uint64_t number;
+
+	(void)command;
+	(void)parameters;
+	pthread_mutex_lock(&control.lock);
+	number = control.number;
+	epoch = control.epoch;
+	total = control.total;
+	pthread_mutex_unlock(&control.lock);
+	if (total.epochs == 0)
+		return answer_error(answer, "no epoch was closed yet");
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", number);
+	add_account(answer, &epoch);
+	dict = add_dict(answer, "total");
+	if (dict == NULL)
+		return 0;
+	rte_tel_data_add_dict_uint(dict, "epochs", total.epochs);
+	add_account(dict, &total);
+	return 0;
+}
+
+/* --- /sketchtap/top --- */
+
+static void add_figure(struct rte_tel_data *dict, const char *name, const char *low,
+	const char *high, const struct report_figure *figure)
+{
+	if (figure->known) {
+		rte_tel_data_add_dict_uint(dict, name, figure->value);
+		rte_tel_data_add_dict_uint(dict, low, figure->low);
+	}
+	if (figure->high_known)
+		rte_tel_data_add_dict_uint(dict, high, figure->high);
+}
+
+static void add_row(
+	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
+{
+	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
+		char field[KEY_FIELD_TEXT_MAX + 1];
+
+		if ((rule->fields >> f & 1) == 0)
+			continue;
+		field[key_field_print(&row->key, (enum key_field_id)f, field)] = '\0';
+		rte_tel_data_add_dict_string(dict, key_fields[f].name, field);
+	}
+	add_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
+	add_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
+	if (row->packets.known)
+		add_text(dict, "share", "%.6f", row->share);
+}
+
+static void add_rows(
+	struct rte_tel_data *answer, const struct report_measurement *measurement, uint32_t n)
+{
+	struct rte_tel_data *rows = add_dict(answer, "rows");
+
+	for (uint32_t r = 0; rows != NULL && r < measurement->nb_rows && r < n; r++) {
+		struct rte_tel_data *dict;
+		char rank[16];
+
+		snprintf(rank, sizeof(rank), "%u", measurement->rows[r].rank);
+		dict = add_dict(rows, rank);
+		if (dict == NULL)
+			return;
+		add_row(dict, measurement->rule, &measurement->rows[r]);
+	}
+}
+
+static int answer_top_of(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, const char *name, uint32_t n)
+{
+	const struct report_measurement *measurement = &epoch->measurements[0];
+
+	for (uint32_t m = 0; *name != '\0' && m < epoch->nb_measurements; m++) {
+		measurement = &epoch->measurements[m];
+		if (strcmp(measurement->name, name) == 0)
+			break;
+	}
+	if (*name != '\0' && strcmp(measurement->name, name) != 0)
+		return answer_error(answer, "no measurement has this name; /sketchtap/plan has "
+					    "them all");
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
+	add_time(answer, "start", epoch->start);
+	add_time(answer, "end", epoch->end);
+	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
+	rte_tel_data_add_dict_uint(answer, "distinct_keys", measurement->distinct_keys);
+	if (measurement->confidence_known)
+		add_text(answer, "confidence", "%.15g", measurement->confidence);
+	add_rows(answer, measurement, n);
+	return 0;
+}
+
+/* "[MEASUREMENT][,N]". Returns false where it is something else. */
+static bool read_top(const char *parameters, char name[VALUE_MAX], uint32_t *n)
+{
+	size_t len = parameters != NULL ? strcspn(parameters, ",") : 0;
+	unsigned long number;
+	char *end;
+
+	*n = TOP_DEFAULT;
+	name[0] = '\0';
+	if (parameters == NULL)
+		return true;
+	if (len >= VALUE_MAX)
+		return false;
+	memcpy(name, parameters, len);
+	name[len] = '\0';
+	if (parameters[len] == '\0')
+		return true;
+	parameters += len + 1;
+	number = strtoul(parameters, &end, 10);
+	*n = (uint32_t)number;
+	return *parameters >= '0' && *parameters <= '9' && *end == '\0' && number >= 1 &&
+	       number <= TOP_MAX;
+}
+
+_Static_assert(TOP_MAX == 40, "said in two texts");
+
+static int answer_top(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *epoch;
+	char name[VALUE_MAX];
+	uint32_t n;
+
+	(void)command;
+	if (!read_top(parameters, name, &n))
+		return answer_error(
+			answer, "write /sketchtap/top,MEASUREMENT,N with N from 1 to 40");
+	pthread_mutex_lock(&control.lock);
+	epoch = control.last;
+	if (epoch != NULL)
+		report_epoch_share(epoch);
+	pthread_mutex_unlock(&control.lock);
+	if (epoch == NULL)
+		return answer_error(answer, "no epoch with packets was closed yet");
+	answer_top_of(answer, epoch, name, n);
+	report_epoch_free(epoch);
+	return 0;
+}
+
+/* --- /sketchtap/reload --- */
+
+/* Returns false where that takes too long. */
+static bool wait_for_reload(uint32_t asked)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += RELOAD_PATIENCE_S;
+	while ((int32_t)(control.reloads_done - asked) < 0 &&
+		pthread_cond_clockwait(&control.reloaded, &control.lock, CLOCK_MONOTONIC, &until) ==
+			0)
+		;
+	return (int32_t)(control.reloads_done - asked) >= 0;
+}
+
+static int answer_reload(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	bool running, done = false;
+
+	(void)command;
+	(void)parameters;
+	pthread_mutex_lock(&control.lock);
+	running = control.plan != NULL;
+	if (running) {
+		uint32_t asked = ++control.reloads_asked;
+
+		signals_request_reopen();
+		done = wait_for_reload(asked);
+	}
+	pthread_mutex_unlock(&control.lock);
+	if (!running)
+		return answer_nothing_runs(answer);
+	if (!done)
+		return answer_error(answer, "asked for, but the outputs do not answer yet");
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_string(answer, "reloaded", "outputs");
+	return 0;
+}
+
+/* --- what is there to ask --- */
+
+static const struct control_command {
+	const char *path, *help;
+	telemetry_cb answer;
+} commands[] = {
+	{"/sketchtap/plan", "Which lcore does what, with which queues and memory. No parameters",
+		answer_plan},
+	{"/sketchtap/stats",
+		"Account of the packets of the last epoch, and of all since the start. No "
+		"parameters",
+		answer_stats},
+	{"/sketchtap/top",
+		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of "
+		"rows (10; at most 40)",
+		answer_top},
+	{"/sketchtap/reload", "Opens the output files again, as SIGHUP does. No parameters",
+		answer_reload},
+};
+
+void control_offer(void)
+{
+	for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
+		const struct control_command *row = &commands[c];
+
+		if (rte_telemetry_register_cmd(row->path, row->answer, row->help) != 0)
+			log_warning("%s: cannot be offered on the control socket", row->path);
+	}
+}
+
+void control_start(const struct plan *plan)
+{
+	pthread_mutex_lock(&control.lock);
+	control.plan = plan;
+	pthread_mutex_unlock(&control.lock);
+}
+
+void control_stop(void)
+{
+	struct report_epoch *last;
+
+	pthread_mutex_lock(&control.lock);
+	control.plan = NULL;
+	last = control.last;
+	control.last = NULL;
+	pthread_mutex_unlock(&control.lock);
+	report_epoch_free(last);
+}
+
+void control_publish(struct report_epoch *epoch)
+{
+	struct report_epoch *before = NULL;
+
+	pthread_mutex_lock(&control.lock);
+	if (control.total.epochs++ == 0)
+		control.total.start = epoch->start;
+	control.total.end = epoch->end;
+	ledger_add(&control.total.ledger, &epoch->ledger);
+	control.number = epoch->number;
+	control.epoch = (struct account_sum){1, epoch->start, epoch->end, epoch->ledger};
+	if (control.plan != NULL && epoch->nb_measurements > 0) {
+		before = control.last;
+		control.last = report_epoch_share(epoch);
+	}
+	pthread_mutex_unlock(&control.lock);
+	report_epoch_free(before);
+}
+
+uint32_t control_reload_asked(void)
+{
+	uint32_t asked;
+
+	pthread_mutex_lock(&control.lock);
+	asked = control.reloads_asked;
+	pthread_mutex_unlock(&control.lock);
+	return asked;
+}
+
+void control_reload_done(uint32_t asked)
+{
+	pthread_mutex_lock(&control.lock);
+	control.reloads_done = asked;
+	pthread_cond_broadcast(&control.reloaded);
+	pthread_mutex_unlock(&control.lock);
+}

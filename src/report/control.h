@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What a running measurement answers on DPDK's telemetry socket, under /sketchtap/. Handlers run on
+ * threads of the telemetry library and see nothing but what is published here: reports that nobody
+ * changes any more. The lock is held to exchange pointers and counts, never while an answer is
+ * made.
+ *
+ * A new command is a row of commands[] (control.c).
+ */
+
+#include <stdint.h>
+
+#include "parallel/plan.h"
+#include "report/report.h"
+
+/* Before EAL opens the socket; once. */
+void control_offer(void);
+
+/* From control_start() to control_stop() the commands answer; the plan must live as long. */
+void control_start(const struct plan *plan);
+void control_stop(void);
+
+/* An epoch was closed. The report is shared with the handlers; the caller keeps its own reference.
+ */
+void control_publish(struct report_epoch *epoch);
+
+/*
+ * /sketchtap/reload raises the same request as SIGHUP and waits until it was fulfilled. Who does
+ * that asks for the number of the last request before, and says it after.
+ */
+uint32_t control_reload_asked(void);
+void control_reload_done(uint32_t asked);

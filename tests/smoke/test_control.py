@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The control socket of a running measurement, as dpdk-telemetry.py speaks to it."""
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+
+import lib
+
+LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
+QUIET = ('--output', '/dev/null')
+
+
+def socket_path(process, name=None):
+    return os.path.join(process.directory, 'dpdk', f'sketchtap-{name or process.popen.pid}',
+                        'dpdk_telemetry.v2')
+
+
+class Client:
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(30)
+        self.connect(path)
+        self.info = json.loads(self.socket.recv(1 << 16))
+
+    def connect(self, path):
+        while True:
+            try:
+                return self.socket.connect(path)
+            except BlockingIOError:  # two others are already in its queue
+                time.sleep(0.01)
+
+    def ask(self, command):
+        """The answer to a command of ours."""
+        self.socket.send(f'/sketchtap/{command}'.encode())
+        answer = json.loads(self.socket.recv(1 << 16))
+        return answer[f'/sketchtap/{command.split(",")[0]}']
+
+    def close(self):
+        self.socket.close()
+
+
+def connect(test, process, name=None):
+    path = socket_path(process, name)
+
+    def there():
+        assert process.running(), process.result.describe()
+        try:
+            client.append(Client(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
+    client = []
+    test.until(there, f'{path} answers')
+    test.until(lambda: 'error' not in client[0].ask('stats'), 'an epoch was closed')
+    return client[0]
+
+
+def wait_for_rows(test, client, command, count):
+    """Where the machine is busy elsewhere, a paced epoch may lose all of its packets."""
+    def there():
+        answer.update(client.ask(command))
+        return len(answer.get('rows', ())) == count
+
+    answer = {}
+    test.until(there, f'{command} has {count} rows')
+    return answer
+
+
+def stop(test, process, client):
+    client.close()
+    process.signal(signal.SIGTERM)
+    return test.wait(process, 20).expect(0)
+
+
+def test_answers_are_the_files(test):
+    """A live port that received so many packets and no more: all that was measured is told."""
+    packets = [(i, lib.udp_frame(i % 7)) for i in range(500)]
+    capture = lib.write_pcap(test.path('some.pcap'), packets)
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--port', f'net_pcap0,rx_pcap={capture}', '--eal', '--no-pci', '--workers',
+                         '1', '--interval', '100ms', '--output', output, '--stats', stats)
+    client = connect(test, process)
+    assert client.info['pid'] == process.popen.pid, client.info
+    test.until(lambda: client.ask('stats')['total']['measured'] == 500, 'all packets are measured')
+    answer = client.ask('stats')
+    top = client.ask('top')
+    stop(test, process, client)
+
+    ledger, rows = lib.read_stats(stats), lib.read_output(output)
+    for column in lib.STATS_COLUMNS[4:17]:
+        assert answer['total'][column] == lib.total(ledger, column), column
+    assert answer['total']['start'] == ledger[0]['start']
+    assert answer['epoch'] >= int(ledger[-1]['epoch'])
+
+    rows = lib.in_epoch(rows, str(top['epoch']))
+    assert (top['start'], top['end'], top['measurement']) == (
+        rows[0]['start'], rows[0]['end'], 'main')
+    assert list(top['rows']) == [row['rank'] for row in rows]
+    for row in rows:
+        answer = top['rows'][row['rank']]
+        for column, value in answer.items():
+            assert str(value) == row[column], f'{column}: {answer} and {row}'
+        assert set(answer) == set(lib.OUTPUT_COLUMNS[5:16]) | {'share'}, answer
+
+
+def test_measurements_and_limits(test):
+    config = test.path('two.conf')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement flows]\nkey = 5tuple\n[measurement send-ers.1]\nkey = src\n')
+    process = test.start('--config', config, '--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1',
+                         '--pace', 'recorded', '--interval', '100ms', *QUIET)
+    client = connect(test, process)
+    wait_for_rows(test, client, 'top,send-ers.1,40', 40)
+    assert client.ask('top')['measurement'] == 'flows'
+    wait_for_rows(test, client, 'top', 10)
+    assert client.ask('top,,2')['measurement'] == 'flows'
+    answer = wait_for_rows(test, client, 'top,send-ers.1,40', 40)
+    assert answer['measurement'] == 'send-ers.1', answer
+    assert set(answer['rows']['1']) & set(lib.KEY_COLUMNS) == {'src_ip'}, answer['rows']['1']
+    for wrong in ('top,nobody', 'top,flows,0', 'top,flows,41', 'top,flows,x', 'top,flows,-1',
+                  'top,flows,1,1', 'top,' + 'x' * 200, 'top,flows,99999999999999999999'):
+        assert list(client.ask(wrong)) == ['error'], wrong
+    plan = client.ask('plan')
+    assert [plan['measurements'][m]['name'] for m in '01'] == ['flows', 'send-ers.1'], plan
+    roles = [lcore['role'] for lcore in plan['lcores'].values()]
+    assert roles.count('worker') == plan['workers'] and 'reporter' in roles, plan
+    stop(test, process, client)
+
+
+def test_the_largest_answer_fits(test):
+    """40 rows of IPv6 flows."""
+    process = test.start('--synthetic', 'flows=1K,ipv6=1.0,packets=100G,rate=100K,seed=1', '--pace',
+                         'recorded', '--interval', '100ms', *QUIET)
+    client = connect(test, process)
+    answer = wait_for_rows(test, client, 'top,,40', 40)
+    assert list(answer['rows']) == [str(rank) for rank in range(1, 41)], len(answer['rows'])
+    assert all('share' in row for row in answer['rows'].values()), answer
+    stop(test, process, client)
+
+
+def test_reload_reopens(test):
+    stats = test.path('stats.csv')
+    process = test.start(*LIVE, '--interval', '50ms', '--stats', stats, *QUIET)
+    client = connect(test, process)
+    for i in range(5):
+        os.rename(stats, f'{stats}.{i}')
+        assert client.ask('reload') == {'reloaded': 'outputs'}
+        assert os.path.exists(stats), 'done, it says'
+    stop(test, process, client)
+    for i in range(5):
+        lib.read_stats(f'{stats}.{i}')
+
+
+def test_many_clients(test):
+    """Answers are whole while epochs close a hundred times a second."""
+    process = test.start('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace',
+                         'recorded', '--interval', '10ms', *QUIET)
+    first = connect(test, process)
+    failures = []
+
+    def hammer(client, command):
+        try:
+            for _ in range(200):
+                answer = client.ask(command)
+                if 'error' in answer:
+                    failures.append(answer)
+        except (OSError, ValueError) as problem:
+            failures.append(problem)
+        client.close()
+
+    threads = [threading.Thread(target=hammer, args=(Client(socket_path(process)), command))
+               for command in ('top', 'top,main,40', 'stats', 'plan', 'stats', 'top')]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[:3]
+    stop(test, process, first)
+
+
+def test_ends_while_clients_ask(test):
+    process = test.start(*LIVE, '--interval', '10ms', *QUIET)
+    first = connect(test, process)
+    done = threading.Event()
+
+    def hammer(client):
+        try:
+            while not done.is_set():
+                client.ask('top')
+        except (OSError, ValueError):
+            pass  # it is gone
+        client.close()
+
+    threads = [threading.Thread(target=hammer, args=(Client(socket_path(process)),))
+               for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        stop(test, process, first)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_name(test):
+    """One name, one run at a time; also after it was killed. It says where to ask."""
+    home = test.path('shared')
+    os.mkdir(home)
+    program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
+    path = os.path.join(home, 'dpdk', 'sketchtap-tap_1.a', 'dpdk_telemetry.v2')
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        process = test.start(*LIVE, '--interval', '50ms', '--name', 'tap_1.a', *QUIET,
+                             program=program)
+        test.until(lambda: os.path.exists(path) and process.running(), 'the socket is there')
+        test.until(lambda: answers(path), 'it answers')
+        second = test.run(*LIVE, '--name', 'tap_1.a', program=program).expect(1)
+        second.expect_one_line('sketchtap-tap_1.a', '--name')
+        other = test.run('--synthetic', 'flows=10,packets=100', '--name', 'other', *QUIET,
+                         program=program).expect(0)
+        assert 'sketchtap-other' in other.stderr, other.describe()
+        process.signal(number)
+        result = process.wait(20)
+        assert path in result.stderr, result.describe()
+    assert os.listdir(os.path.join(home, 'dpdk')) == [], 'left behind'
+
+
+def answers(path):
+    try:
+        client = Client(path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return False
+    client.close()
+    return True
+
+
+def test_names_that_are_none(test):
+    for name in ('', 'a/b', '..\\', 'ä', 'a b', 'x' * 41):
+        test.run('--synthetic', 'packets=1', '--name', name).expect(2).expect_one_line('--name')
+
+
+def test_without_a_socket(test):
+    """A path that is too long for a socket, or EAL told not to: measured all the same."""
+    source = ('--synthetic', 'flows=1K,packets=1K,seed=1', *QUIET)
+    long = test.path('x' * 100)
+    os.mkdir(long)
+    result = test.run(*source, program=['env', f'RUNTIME_DIRECTORY={long}', test.binary]).expect(0)
+    assert 'no control socket' in result.stderr, result.describe()
+    result = test.run(*source, '--eal', '--no-telemetry').expect(0)
+    assert result.stderr == '', result.describe()
+    result = test.run(*source, program=['env', 'RUNTIME_DIRECTORY=/proc', test.binary]).expect(1)
+    result.expect_one_line('/proc/dpdk', 'RUNTIME_DIRECTORY')
