@@ -323,7 +323,7 @@ bool config_check(const struct config *config, struct config_fault *fault)
 		return false;
 	if (config->command == COMMAND_GENERATE)
 		return check_generate(config, fault);
-	if (config->command == COMMAND_BENCH_KERNELS)
+	if (config->command >= COMMAND_BENCH_KERNELS)
 		return check_bench(config, fault);
 	for (uint32_t i = 0; i < config->nb_measurements; i++) {
 		if (!check_measurement(&config->measurements[i], fault))

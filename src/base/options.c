@@ -7,7 +7,9 @@
 #define RUN      (1u << COMMAND_RUN | 1u << COMMAND_PLAN)
 #define GENERATE (1u << COMMAND_GENERATE)
 #define KERNELS  (1u << COMMAND_BENCH_KERNELS)
-#define ALL      (RUN | GENERATE | KERNELS)
+#define WORKER   (1u << COMMAND_BENCH_WORKER)
+#define BENCH    (KERNELS | WORKER)
+#define ALL      (RUN | GENERATE | BENCH)
 #define TRAFFIC  (RUN | GENERATE)
 
 #define MILLISECOND UINT64_C(1000000)
@@ -29,6 +31,7 @@ const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_PLAN] = "plan",
 	[COMMAND_GENERATE] = "generate",
 	[COMMAND_BENCH_KERNELS] = "bench kernels",
+	[COMMAND_BENCH_WORKER] = "bench worker",
 };
 
 const char *const option_group_names[OPTION_GROUP_COUNT] = {
@@ -221,7 +224,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
 		CONFIG(output),
-		.commands = KERNELS,
+		.commands = BENCH,
 		.default_note = "not written",
 		.help = "Write the rows as CSV too; - is standard output, in place of the table.",
 	},
@@ -230,7 +233,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
 		CONFIG(force),
-		.commands = GENERATE | KERNELS,
+		.commands = GENERATE | BENCH,
 		.help = "Replace an output file that exists. Without it such a file is refused.",
 	},
 	{
@@ -305,7 +308,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_SEED,
 		CONFIG(seed),
-		.commands = RUN | KERNELS,
+		.commands = RUN | BENCH,
 		.default_note = "random",
 		.help = "Fix the key of the hash, decimal or 0x hexadecimal: the same input, "
 			"options and seed give the same output.",
@@ -425,7 +428,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_SKETCHES,
 		CONFIG(bench.sketches),
-		.commands = KERNELS,
+		.commands = BENCH,
 		.default_note = "all",
 		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht).",
 	},
@@ -435,7 +438,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_WORDS,
 		CONFIG(bench.sharings),
-		.commands = KERNELS,
+		.commands = BENCH,
 		CHOICES([SHARING_SEPARATE] = "separate", [SHARING_SHARED] = "shared"),
 		.default_note = "all",
 		.help = "Whose sketch a thread updates: separate, shared.",
@@ -446,7 +449,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_WORDS,
 		CONFIG(bench.atomics),
-		.commands = KERNELS,
+		.commands = BENCH,
 		CHOICES([ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", [ATOMIC_LOCK] = "lock"),
 		.default_note = "all",
 		.help = "How threads add to a shared sketch: cas, add, lock.",
@@ -477,6 +480,18 @@ const struct option_row options[] = {
 		.help = "Flows that the packets are drawn from.",
 	},
 	{
+		.name = "flows",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.flows),
+		.commands = WORKER,
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.default_note = "1K,1M",
+		.help = "Flows that the packets are drawn from.",
+	},
+	{
 		.name = "zipf",
 		.placeholder = "S,...",
 		.group = OPTION_GROUP_BENCH,
@@ -484,6 +499,17 @@ const struct option_row options[] = {
 		CONFIG(bench.zipf),
 		.commands = KERNELS,
 		.default_note = "uniform,1.05,random",
+		.help = "How unequal flows are: exponents of Zipf's law, uniform, or random (all "
+			"headers at random, nearly every packet a new flow).",
+	},
+	{
+		.name = "zipf",
+		.placeholder = "S,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_ZIPFS,
+		CONFIG(bench.zipf),
+		.commands = WORKER,
+		.default_note = "1.05,random",
 		.help = "How unequal flows are: exponents of Zipf's law, uniform, or random (all "
 			"headers at random, nearly every packet a new flow).",
 	},
@@ -502,6 +528,19 @@ const struct option_row options[] = {
 			"the first cache to one that fits none.",
 	},
 	{
+		.name = "width",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.widths),
+		.commands = WORKER,
+		.min = 16,
+		.max = UINT64_C(1) << 28,
+		.power_of_two = true,
+		.default_note = "the sketch's own",
+		.help = "Counters of each row, or buckets, powers of two.",
+	},
+	{
 		.name = "packets",
 		.placeholder = "N",
 		.group = OPTION_GROUP_BENCH,
@@ -514,12 +553,24 @@ const struct option_row options[] = {
 		.help = "Packets of a round.",
 	},
 	{
+		.name = "packets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNT,
+		CONFIG(bench.packets),
+		.commands = WORKER,
+		.min = 4096,
+		.max = UINT64_C(1) << 30,
+		.default_note = "2M",
+		.help = "Packets of a round.",
+	},
+	{
 		.name = "rounds",
 		.placeholder = "N",
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_COUNT,
 		CONFIG(bench.rounds),
-		.commands = KERNELS,
+		.commands = BENCH,
 		.min = 1,
 		.max = 101,
 		.default_note = "7",
@@ -534,6 +585,16 @@ const struct option_row options[] = {
 		.help = "Smaller defaults, to see that everything works: 1K and 100K flows, a "
 			"width "
 			"of 64K, 3 rounds of 200K packets.",
+	},
+	{
+		.name = "quick",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_FLAG,
+		CONFIG(bench.quick),
+		.commands = WORKER,
+		.help = "Smaller defaults, to see that everything works: 1K flows, 3 rounds of "
+			"100K "
+			"packets.",
 	},
 	{
 		.name = "interval",
@@ -922,7 +983,7 @@ static void print_usage(enum command command, FILE *out)
 		      "       sketchtap plan     [options]   print which core would do what; start "
 		      "nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
-		      "       sketchtap bench kernels [options]   measure this host\n"
+		      "       sketchtap bench kernels|worker [options]   measure this host\n"
 		      "       sketchtap COMMAND --help       the options of a command\n",
 			out);
 		break;
@@ -945,6 +1006,14 @@ static void print_usage(enum command command, FILE *out)
 		      "of plain increments, DPDK's rte_member sketch and an exact rte_hash table, "
 		      "on "
 		      "the same keys.\n",
+			out);
+		break;
+	case COMMAND_BENCH_WORKER:
+		fputs("Usage: sketchtap bench worker [options]\n"
+		      "Measures on this host what a whole measurement adds to a worker that "
+		      "receives "
+		      "packets of the\n"
+		      "generator from a ring and frees them. Needs two CPUs.\n",
 			out);
 		break;
 	}

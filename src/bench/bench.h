@@ -7,3 +7,6 @@
 
 /* What it costs to count a key, in memory. argv[argc] is the command line, for the report. */
 int bench_kernels(const struct config *config, int argc, char *const argv[]);
+
+/* What a measurement adds to a worker that receives and frees. */
+int bench_worker(const struct config *config, int argc, char *const argv[]);

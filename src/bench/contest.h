@@ -20,7 +20,7 @@
 #include "bench/crew.h"
 #include "bench/stats.h"
 
-#define CONTEST_CONTESTANTS_MAX 64
+#define CONTEST_CONTESTANTS_MAX 512
 #define CONTEST_ERROR_MAX       256
 
 struct contest_result {

@@ -13,7 +13,9 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
+#include "bench/choices.h"
 #include "bench/contest.h"
+#include "bench/setup.h"
 #include "bench/sheet.h"
 #include "parallel/eal.h"
 #include "parallel/memory.h"
@@ -57,7 +59,7 @@ static const struct sheet_column columns[] = {
 /* What a run of `bench kernels` tries, complete, and what it does it with. */
 struct kernels {
 	const struct config *config;
-	struct config_values flows, zipf, widths, threads;
+	const struct config_values *flows, *zipf, *widths, *threads;
 	uint32_t rounds;
 	struct crew crew;
 	struct sheet sheet;
@@ -74,62 +76,24 @@ static const struct config_values widths_default = {4, {1 << 10, 1 << 16, 1 << 1
 static const struct config_values widths_quick = {1, {1 << 16}};
 static const struct config_values threads_default = {2, {1, 2}};
 
-static struct config_values pick(
-	const struct config_values *given, const struct config_values *otherwise)
+static void add_contestant(struct kernels *kernels, const char *name,
+	const struct contestant_ops *ops, uint64_t threads)
 {
-	return given->n > 0 ? *given : *otherwise;
-}
-
-/* An empty set is all. */
-static bool has(uint32_t set, uint32_t i)
-{
-	return set == 0 || (set >> i & 1) != 0;
-}
-
-static void add_contestant(struct kernels *kernels, struct contestant contestant)
-{
-	if (kernels->nb_contestants < CONTEST_CONTESTANTS_MAX)
-		kernels->contestants[kernels->nb_contestants++] = contestant;
-}
-
-static void add_sketch(struct kernels *kernels, const struct sketch_ops *sketch)
-{
-	const struct bench_config *bench = &kernels->config->bench;
-	struct contestant ours = {
-		.name = sketch->name, .ops = &contestant_sketch, .sketch = sketch};
-
-	for (uint32_t t = 0; t < kernels->threads.n; t++) {
-		ours.threads = (uint32_t)kernels->threads.values[t];
-		ours.sharing = SHARING_SEPARATE;
-		ours.atomic = ATOMIC_CAS;
-		if (has(bench->sharings, SHARING_SEPARATE))
-			add_contestant(kernels, ours);
-		ours.sharing = SHARING_SHARED;
-		for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_LOCK; a++) {
-			ours.atomic = (enum sketch_atomic)a;
-			if (has(bench->sharings, SHARING_SHARED) && has(bench->atomics, a))
-				add_contestant(kernels, ours);
-		}
-	}
+	kernels->contestants[kernels->nb_contestants++] =
+		(struct contestant){.name = name, .ops = ops, .threads = (uint32_t)threads};
 }
 
 /* The floor comes first: once for each number of threads. */
 static void choose_contestants(struct kernels *kernels)
 {
-	for (uint32_t t = 0; t < kernels->threads.n; t++)
-		add_contestant(kernels, (struct contestant){.name = "floor",
-						.ops = &contestant_floor,
-						.threads = (uint32_t)kernels->threads.values[t]});
-	add_contestant(kernels,
-		(struct contestant){.name = "rte_member", .ops = &contestant_member, .threads = 1});
-	add_contestant(kernels,
-		(struct contestant){
-			.name = "rte_member bytes", .ops = &contestant_member_bytes, .threads = 1});
-	add_contestant(kernels,
-		(struct contestant){.name = "rte_hash", .ops = &contestant_rte_hash, .threads = 1});
-	for (uint32_t s = 0; sketches[s] != NULL; s++)
-		if (has(kernels->config->bench.sketches, s))
-			add_sketch(kernels, sketches[s]);
+	for (uint32_t t = 0; t < kernels->threads->n; t++)
+		add_contestant(kernels, "floor", &contestant_floor, kernels->threads->values[t]);
+	add_contestant(kernels, "rte_member", &contestant_member, 1);
+	add_contestant(kernels, "rte_member bytes", &contestant_member_bytes, 1);
+	add_contestant(kernels, "rte_hash", &contestant_rte_hash, 1);
+	kernels->nb_contestants += choices_contestants(&kernels->config->bench, kernels->threads,
+		kernels->contestants + kernels->nb_contestants,
+		CONTEST_CONTESTANTS_MAX - kernels->nb_contestants);
 }
 
 static const struct contest_result *result_of(
@@ -178,17 +142,19 @@ static void cell_accuracy(struct sheet *sheet, const struct contest_result *resu
 	sheet_cell(sheet, "relative_error", "%.6f", accuracy->relative_error);
 }
 
+static uint64_t zipf_of(const struct workload_spec *spec)
+{
+	return spec->random ? CONFIG_ZIPF_RANDOM : spec->zipf_e6;
+}
+
 static void cell_contest(struct sheet *sheet, const struct contest *contest)
 {
 	const struct workload_spec *spec = &contest->workload->spec;
+	char traffic[CHOICES_TEXT_MAX];
 
+	choices_traffic(traffic, zipf_of(spec));
 	sheet_cell(sheet, "bench", "kernels");
-	if (spec->random)
-		sheet_cell(sheet, "traffic", "random");
-	else if (spec->zipf_e6 == 0)
-		sheet_cell(sheet, "traffic", "uniform");
-	else
-		sheet_cell(sheet, "traffic", "zipf=%g", spec->zipf_e6 / 1e6);
+	sheet_cell(sheet, "traffic", "%s", traffic);
 	if (!spec->random)
 		sheet_cell(sheet, "flows", "%" PRIu64, spec->flows);
 	sheet_cell(sheet, "distinct", "%" PRIu64, contest->workload->distinct);
@@ -200,7 +166,6 @@ static void print_contestant(
 	struct kernels *kernels, const struct contest *contest, uint32_t c, uint32_t rounds)
 {
 	static const char *const sharings[] = {"separate", "shared"};
-	static const char *const atomics[] = {"cas", "add", "lock"};
 	const struct contestant *contestant = &kernels->contestants[c];
 	const struct contest_result *result = &kernels->results[c];
 	struct sheet *sheet = &kernels->sheet;
@@ -209,8 +174,7 @@ static void print_contestant(
 	sheet_cell(sheet, "name", "%s", contestant->name);
 	if (contestant->sketch != NULL)
 		sheet_cell(sheet, "sharing", "%s", sharings[contestant->sharing]);
-	if (contestant->sketch != NULL && contestant->sharing == SHARING_SHARED)
-		sheet_cell(sheet, "atomic", "%s", atomics[contestant->atomic]);
+	sheet_cell(sheet, "atomic", "%s", setup_atomic_name(contestant));
 	sheet_cell(sheet, "threads", "%u", contestant->threads);
 	if (result->missing != NULL) {
 		sheet_cell(sheet, "note", "not measured: %s", result->missing);
@@ -230,18 +194,14 @@ static void print_contestant(
 static void print_contest(struct kernels *kernels, const struct contest *contest, uint32_t rounds)
 {
 	const struct workload_spec *spec = &contest->workload->spec;
-	char traffic[64];
+	char traffic[CHOICES_TEXT_MAX], flows[CHOICES_TEXT_MAX] = "";
 
-	if (spec->random)
-		snprintf(traffic, sizeof(traffic), "random headers");
-	else if (spec->zipf_e6 == 0)
-		snprintf(traffic, sizeof(traffic), "uniform, %" PRIu64 " flows", spec->flows);
-	else
-		snprintf(traffic, sizeof(traffic), "Zipf %g, %" PRIu64 " flows",
-			spec->zipf_e6 / 1e6, spec->flows);
+	choices_traffic(traffic, zipf_of(spec));
+	if (!spec->random)
+		snprintf(flows, sizeof(flows), ", %" PRIu64 " flows", spec->flows);
 	sheet_heading(&kernels->sheet,
-		"%s, %" PRIu64 " keys in %" PRIu64 " packets; width %" PRIu64 "; %u rounds",
-		traffic, contest->workload->distinct, spec->packets, contest->width, rounds);
+		"%s%s: %" PRIu64 " keys in %" PRIu64 " packets; width %" PRIu64 "; %u rounds",
+		traffic, flows, contest->workload->distinct, spec->packets, contest->width, rounds);
 	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
 		print_contestant(kernels, contest, c, rounds);
 }
@@ -251,11 +211,11 @@ static bool run_workload(struct kernels *kernels, const struct workload *workloa
 {
 	struct contest contest = {.workload = workload, .seed = kernels->config->seed};
 
-	for (uint32_t w = 0; w < kernels->widths.n && !signals_stop_requested(); w++) {
+	for (uint32_t w = 0; w < kernels->widths->n && !signals_stop_requested(); w++) {
 		char error[CONTEST_ERROR_MAX];
 		uint32_t rounds;
 
-		contest.width = kernels->widths.values[w];
+		contest.width = kernels->widths->values[w];
 		if (!contest_run(&contest, &kernels->crew, kernels->contestants,
 			    kernels->nb_contestants, kernels->rounds, kernels->results, &rounds,
 			    error)) {
@@ -280,8 +240,9 @@ static uint64_t nb_packets(const struct kernels *kernels, uint64_t flows)
 	return (packets + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
 }
 
-static bool run_traffic(struct kernels *kernels, uint64_t zipf, uint64_t flows)
+static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
 {
+	struct kernels *kernels = arg;
 	struct workload_spec spec = {
 		.random = zipf == CONFIG_ZIPF_RANDOM,
 		.zipf_e6 = zipf == CONFIG_ZIPF_RANDOM ? 0 : (uint32_t)zipf,
@@ -304,39 +265,12 @@ static bool run_traffic(struct kernels *kernels, uint64_t zipf, uint64_t flows)
 	return right;
 }
 
-/* Random headers have no flows: once is enough. */
-static bool run_all(struct kernels *kernels)
-{
-	for (uint32_t z = 0; z < kernels->zipf.n; z++) {
-		bool random = kernels->zipf.values[z] == CONFIG_ZIPF_RANDOM;
-
-		for (uint32_t f = 0; f < (random ? 1 : kernels->flows.n); f++) {
-			if (signals_stop_requested())
-				return true;
-			if (!run_traffic(kernels, kernels->zipf.values[z],
-				    random ? 1 : kernels->flows.values[f]))
-				return false;
-		}
-	}
-	return true;
-}
-
-static uint64_t largest(const struct config_values *values)
-{
-	uint64_t value = 0;
-
-	for (uint32_t i = 0; i < values->n; i++)
-		if (values->values[i] > value)
-			value = values->values[i];
-	return value;
-}
-
 /* EAL serves the rivals alone, with one lcore and a heap that is large enough for them. */
 static bool start_eal(const struct kernels *kernels)
 {
 	static struct plan plan;
-	size_t megabytes = rivals_heap_megabytes(
-		largest(&kernels->widths), nb_packets(kernels, largest(&kernels->flows)));
+	size_t megabytes = rivals_heap_megabytes(choices_largest(kernels->widths),
+		nb_packets(kernels, choices_largest(kernels->flows)));
 	char error[EAL_ERROR_MAX];
 
 	plan.nb_lcores = 1;
@@ -358,7 +292,7 @@ static int measure(struct kernels *kernels, int argc, char *const argv[])
 		return status;
 	host_facts_read(&kernels->facts, argc, argv);
 	sheet_begin(&kernels->sheet, &kernels->facts);
-	if (!run_all(kernels))
+	if (!choices_each_traffic(kernels->zipf, kernels->flows, run_traffic, kernels))
 		status = 1;
 	closed = sheet_close(&kernels->sheet);
 	return status != 0 ? status : closed;
@@ -369,23 +303,18 @@ int bench_kernels(const struct config *config, int argc, char *const argv[])
 	static struct kernels kernels;
 	static struct topology topology;
 	const struct bench_config *bench = &config->bench;
-	uint32_t missing;
 	int status = 1;
 
 	kernels.config = config;
-	kernels.flows = pick(&bench->flows, bench->quick ? &flows_quick : &flows_default);
-	kernels.zipf = pick(&bench->zipf, &zipf_default);
-	kernels.widths = pick(&bench->widths, bench->quick ? &widths_quick : &widths_default);
-	kernels.threads = pick(&bench->threads, &threads_default);
+	kernels.flows = choices_of(&bench->flows, bench->quick ? &flows_quick : &flows_default);
+	kernels.zipf = choices_of(&bench->zipf, &zipf_default);
+	kernels.widths = choices_of(&bench->widths, bench->quick ? &widths_quick : &widths_default);
+	kernels.threads = choices_of(&bench->threads, &threads_default);
 	kernels.rounds = bench->quick ? QUICK_ROUNDS : ROUNDS;
 	if (bench->rounds > 0)
 		kernels.rounds = bench->rounds;
-	topology_read(&topology, "");
-	if (config->lcores != NULL && topology_restrict(&topology, config->lcores, &missing) != 0) {
-		log_error(
-			"--lcores %s: this process may not run on CPU %u", config->lcores, missing);
+	if (!setup_topology(&topology, config))
 		return 1;
-	}
 	crew_init(&kernels.crew, &topology);
 	choose_contestants(&kernels);
 	if (start_eal(&kernels)) {

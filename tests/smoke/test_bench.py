@@ -91,6 +91,29 @@ def test_kernels_subset(test):
         assert 'more threads than CPUs' in ours[1]['note'], ours[1]
 
 
+@lib.alone
+def test_worker(test):
+    """A row for who receives and frees, and one for each sketch, sharing and atomic."""
+    path = test.path('worker.csv')
+    arguments = ('bench', 'worker', '--no-huge', '--packets', '20K', '--rounds', '1', '--flows',
+                 '1K', '--zipf', '1.05', '--width', '4K', '--output', path)
+    if len(os.sched_getaffinity(0)) < 2:
+        test.run(*arguments).expect(1).expect_one_line('two CPUs')
+        return
+    test.run(*arguments).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    kinds = [(row['name'], row['sharing'], row['atomic']) for row in rows]
+    assert kinds[0] == ('receive and free', '', ''), kinds
+    for sketch in ('count-min', 'reversible', 'simple-hash'):
+        assert (sketch, 'separate', '') in kinds, kinds
+        for atomic in ('cas', 'add', 'lock'):
+            assert (sketch, 'shared', atomic) in kinds, kinds
+    for row in rows:
+        assert float(row['rx_ns']) > 0 and float(row['total_ns']) > 0, row
+        assert (row['added_ns'] == '') == (row['name'] == 'receive and free'), row
+
+
 def test_output_is_kept(test):
     path = test.path('kernels.csv')
     with open(path, 'w', encoding='utf-8') as file:

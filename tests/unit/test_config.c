@@ -241,6 +241,7 @@ static void commands_are_told_apart(void **state)
 			COMMAND_GENERATE},
 		{"bench kernels", COMMAND_BENCH_KERNELS},
 		{"bench kernels --quick", COMMAND_BENCH_KERNELS},
+		{"bench worker --sharing shared", COMMAND_BENCH_WORKER},
 	};
 
 	(void)state;
@@ -319,6 +320,7 @@ static void lists_are_checked(void **state)
 		{"bench kernels --rounds 0", "--rounds: '0'", ""},
 		{"bench kernels --rounds 102", "--rounds: '102' is out of range", "1 to 101"},
 		{"bench kernels --packets 100", "--packets: '100' is out of range", ""},
+		{"bench worker --threads 2", "--threads: bench worker does not take it", "kernels"},
 		{"bench kernels --eal --help", "--eal: --help is not for --eal", ""},
 	};
 

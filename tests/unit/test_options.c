@@ -81,6 +81,7 @@ static char *man_section_of(enum command command)
 		[COMMAND_PLAN] = "OPTIONS OF RUN AND PLAN",
 		[COMMAND_GENERATE] = "OPTIONS OF GENERATE",
 		[COMMAND_BENCH_KERNELS] = "OPTIONS OF BENCH KERNELS",
+		[COMMAND_BENCH_WORKER] = "OPTIONS OF BENCH WORKER",
 	};
 	char *section = section_of(page, titles[command]);
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What the options of `bench` choose: the product of their lists. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "bench/contestant.h"
+
+/* The list that was given, else the other one. */
+const struct config_values *choices_of(
+	const struct config_values *given, const struct config_values *otherwise);
+
+uint64_t choices_largest(const struct config_values *values);
+
+/*
+ * One contestant of each chosen sketch, sharing, atomic (of shared ones) and number of threads into
+ * contestants[max]. Returns their number.
+ */
+uint32_t choices_contestants(const struct bench_config *bench, const struct config_values *threads,
+	struct contestant *contestants, uint32_t max);
+
+/*
+ * Calls visit(arg, zipf, flows) for each exponent and number of flows; once for random headers,
+ * which have no flows, with 0. Ends when visit() returns false, which is returned then, or when a
+ * signal asks for it.
+ */
+bool choices_each_traffic(const struct config_values *zipf, const struct config_values *flows,
+	bool (*visit)(void *arg, uint64_t zipf, uint64_t flows), void *arg);
+
+#define CHOICES_TEXT_MAX 64
+
+/* "uniform", "zipf=1.05" or "random": a field of a generator's SPEC. */
+void choices_traffic(char text[CHOICES_TEXT_MAX], uint64_t zipf);

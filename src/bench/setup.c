@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/setup.h"
+
+#include "base/log.h"
+#include "rx/synthetic.h"
+
+bool setup_topology(struct topology *topology, const struct config *config)
+{
+	uint32_t missing;
+
+	topology_read(topology, "");
+	if (config->lcores == NULL || topology_restrict(topology, config->lcores, &missing) == 0)
+		return true;
+	log_error("--lcores %s: this process may not run on CPU %u", config->lcores, missing);
+	return false;
+}
+
+const char *setup_atomic_name(const struct contestant *contestant)
+{
+	static const char *const names[] = {
+		[ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", [ATOMIC_LOCK] = "lock"};
+
+	return contestant->sharing == SHARING_SHARED ? names[contestant->atomic] : "";
+}
+
+void setup_run_config(
+	struct config *config, const struct config *from, const struct contestant *contestant)
+{
+	*config = (struct config){
+		.design = "rss",
+		.sharing = contestant->sharing == SHARING_SHARED ? "shared" : "separate",
+		.atomic = contestant->atomic,
+		.workers = 1,
+		.nb_measurements = 1,
+		.seed = from->seed,
+		.ring_size = 1024,
+		.no_huge = from->no_huge,
+		.eal = from->eal,
+		.verbose = from->verbose,
+	};
+	config->measurements[0] = (struct measurement_config){
+		.name = "main",
+		.key = &key_rules[0],
+		.sketch = contestant->sketch->name,
+		.top = WORKLOAD_TOP,
+		.confidence = 0.999,
+	};
+}
+
+struct source *setup_source(uint64_t zipf, uint64_t flows)
+{
+	char error[SOURCE_ERROR_MAX];
+	struct synthetic_spec spec;
+	struct source *source;
+
+	synthetic_parse("", &spec, error);
+	spec.packets = 0;
+	spec.random = zipf == CONFIG_ZIPF_RANDOM;
+	if (!spec.random) {
+		spec.zipf_e6 = (uint32_t)zipf;
+		spec.flows = flows;
+	}
+	source = generate_open(&spec, error);
+	if (source == NULL)
+		log_error("%s", error);
+	return source;
+}

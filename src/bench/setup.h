@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What benchmarks need before they begin. */
+
+#include "base/config.h"
+#include "bench/contestant.h"
+#include "parallel/topology.h"
+#include "rx/source.h"
+
+/* The CPUs that --lcores leaves. Returns false with one line logged. */
+bool setup_topology(struct topology *topology, const struct config *config);
+
+/* "cas", "add" or "lock"; empty for who shares nothing. */
+const char *setup_atomic_name(const struct contestant *contestant);
+
+/*
+ * The configuration of a run with one measurement, design rss, and the contestant's sketch, sharing
+ * and atomic; what concerns the host is taken from `from`. Strings are not copied.
+ */
+void setup_run_config(
+	struct config *config, const struct config *from, const struct contestant *contestant);
+
+/* Endless 64-byte packets. NULL with one line logged where memory is missing. */
+struct source *setup_source(uint64_t zipf, uint64_t flows);
