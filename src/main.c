@@ -12,11 +12,12 @@
 #include "base/notify.h"
 #include "base/signals.h"
 #include "bench/bench.h"
+#include "parallel/devices.h"
 #include "parallel/eal.h"
 #include "parallel/instance.h"
+#include "parallel/machine.h"
 #include "parallel/plan.h"
 #include "parallel/run.h"
-#include "parallel/topology.h"
 #include "report/control.h"
 #include "report/progress.h"
 #include "report/reporter.h"
@@ -90,38 +91,41 @@ static int check_outputs(const struct config *config)
 
 static struct port_name port_names[CONFIG_LIST_MAX]; /* of every --port, resolved */
 
-static int make_plan(const struct config *config, struct plan *plan)
+static int read_machine(const struct config *config, struct machine *machine)
 {
-	static struct topology topology;
-	struct plan_ports ports = {.nb_ports = config->nb_port, .node = PLAN_NODE_ANY};
-	char error[PLAN_TEXT_MAX];
-	uint32_t missing;
+	char error[MACHINE_ERROR_MAX];
+	bool text;
 
-	topology_read(&topology, "");
-	if (config->lcores != NULL && topology_restrict(&topology, config->lcores, &missing) != 0) {
-		log_error(
-			"--lcores %s: this process may not run on CPU %u", config->lcores, missing);
-		return EXIT_MACHINE;
-	}
-	if (config->nb_port > 0)
-		ports.node = port_node(config->port[0]);
-	ports.mbuf_room = live_ports_mbuf_room(port_names, config->nb_port);
-	if (!plan_make(plan, config, &topology, &ports, error)) {
-		log_error("%s", error);
-		return EXIT_TEXT;
-	}
-	return 0;
+	if (machine_read(machine, config, port_names, &text, error))
+		return 0;
+	log_error("%s", error);
+	return text ? EXIT_TEXT : EXIT_MACHINE;
 }
 
-static int probe_ports(const struct config *config, uint32_t nb_queues, struct port *ports)
+static int make_plan(const struct config *config, struct machine *machine, struct plan *plan)
+{
+	char error[PLAN_TEXT_MAX];
+	int status = read_machine(config, machine);
+
+	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
+		return status;
+	log_error("%s", error);
+	return plan->machine ? EXIT_MACHINE : EXIT_TEXT;
+}
+
+/* As many receive queues as the plan says; none for a sender. */
+static int probe_ports(const struct config *config, const struct plan *plan, struct port *ports)
 {
 	char error[PORT_ERROR_MAX];
 
-	for (uint32_t p = 0; p < config->nb_port; p++)
+	for (uint32_t p = 0; p < config->nb_port; p++) {
+		uint32_t nb_queues = plan->groups[plan->ports[p].group].nb_queues;
+
 		if (!port_probe(&ports[p], &port_names[p], config, (uint16_t)nb_queues, error)) {
 			log_error("%s", error);
 			return EXIT_MACHINE;
 		}
+	}
 	return 0;
 }
 
@@ -138,6 +142,22 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 		(unsigned long long)result->offered, rate * 100, config->max_loss * 100,
 		(unsigned long long)result->worst_epoch, result->worst_rate * 100);
 	return true;
+}
+
+/* The devices are there: brings the plan within what they can. */
+static int fit_plan(const struct config *config, const struct machine *machine,
+	const struct port *ports, struct plan *plan)
+{
+	static struct plan_device devices[CONFIG_LIST_MAX];
+	char error[PLAN_TEXT_MAX];
+
+	if (config->nb_port == 0)
+		return 0;
+	devices_ask(plan, ports, devices);
+	if (plan_fit(plan, config, &machine->topology, devices, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
 }
 
 /* What the run as a whole has to say, and its exit status. */
@@ -237,6 +257,7 @@ static int put_together(const struct config *config, const struct plan *plan, st
 
 static int command_run(const struct config *config)
 {
+	static struct machine machine;
 	static struct plan plan;
 	static struct progress progress;
 	static struct port ports[CONFIG_LIST_MAX];
@@ -248,14 +269,16 @@ static int command_run(const struct config *config)
 	if (status == 0)
 		status = open_source(config, &source);
 	if (status == 0)
-		status = make_plan(config, &plan);
+		status = make_plan(config, &machine, &plan);
 	for (uint32_t i = 0; status == 0 && i < plan.nb_warnings; i++)
 		log_warning("%s", plan.warnings[i]);
 	if (status == 0 && !signals_stop_requested()) {
 		control_offer();
 		if (eal_start(&plan, config, error)) {
 			progress_init(&progress, STDERR_FILENO, !config->no_progress);
-			status = probe_ports(config, plan.nb_queues, ports);
+			status = probe_ports(config, &plan, ports);
+			if (status == 0)
+				status = fit_plan(config, &machine, ports, &plan);
 			if (status == 0)
 				status = put_together(config, &plan, source, ports, &progress);
 			eal_stop();
@@ -271,29 +294,35 @@ static int command_run(const struct config *config)
 
 static int command_plan(const struct config *config)
 {
+	static struct machine machine;
 	static struct plan plan;
-	int status = make_plan(config, &plan);
+	int status = make_plan(config, &machine, &plan);
 
-	if (status == 0)
+	if (status != 0)
+		return status;
+	if (config->dot)
+		plan_print_dot(&plan, &machine.topology, stdout);
+	else
 		plan_print(&plan, stdout);
-	return status;
+	return 0;
 }
 
 static int generate_to_port(const struct config *config, struct source *source)
 {
-	static struct topology topology;
+	static struct machine machine;
 	static struct plan plan;
 	struct port port;
 	char error[EAL_ERROR_MAX];
-	int status;
+	int status = read_machine(config, &machine);
 
-	topology_read(&topology, "");
-	plan_make_sender(&plan, config, &topology);
-	if (!eal_start(&plan, config, error)) {
+	if (status != 0)
+		return status;
+	if (!plan_make_sender(&plan, config, &machine.topology, &machine.ports, error) ||
+		!eal_start(&plan, config, error)) {
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	status = probe_ports(config, 0, &port);
+	status = probe_ports(config, &plan, &port);
 	if (status == 0)
 		status = send_to_port(config, &plan, source, &port);
 	eal_stop();
@@ -317,7 +346,8 @@ static int resolve_ports(struct config *config)
 {
 	char error[PORT_DEVICE_MAX];
 
-	if (live_ports_resolve(port_names, config, error))
+	/* The ports of a machine that is described are words. */
+	if (config->topology != NULL || live_ports_resolve(port_names, config, error))
 		return 0;
 	log_error("%s", error);
 	return EXIT_MACHINE;

@@ -155,6 +155,8 @@ struct config {
 	const char *name;     /* of this instance; NULL: its process number */
 	const char *eal;      /* more arguments for EAL */
 	const char *lcores;   /* CPU list; NULL: those the process may use */
+	const char *topology; /* plan: a file that describes a machine; NULL: this one */
+	bool dot;             /* plan: a drawing */
 	uint32_t descriptors; /* entries of each RX ring; 0: default */
 	uint32_t ring_size;   /* entries of each ring between receiver and worker */
 	uint32_t mbufs;       /* of the packet pool; 0: computed */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define RUN      (1u << COMMAND_RUN | 1u << COMMAND_PLAN)
+#define PLAN     (1u << COMMAND_PLAN)
 #define GENERATE (1u << COMMAND_GENERATE)
 #define KERNELS  (1u << COMMAND_BENCH_KERNELS)
 #define WORKER   (1u << COMMAND_BENCH_WORKER)
@@ -728,6 +729,26 @@ const struct option_row options[] = {
 		.help = "The CPUs to run on.",
 	},
 	{
+		.name = "topology",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_STRING,
+		CONFIG(topology),
+		.commands = PLAN,
+		.default_note = "this machine",
+		.help = "Plan for the machine that a file describes: lines as node 0 cpus=0-27 "
+			"siblings=56-83 package=0 memory=128GB hugepages=8GB; distance 0 1 21; "
+			"isolated 2-27; port 0000:3b:00.0 node=0. See docs/PLAN.md.",
+	},
+	{
+		.name = "dot",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		CONFIG(dot),
+		.commands = PLAN,
+		.help = "Print the plan as a drawing for Graphviz: plan --dot | dot -Tsvg.",
+	},
+	{
 		.name = "descriptors",
 		.placeholder = "N",
 		.group = OPTION_GROUP_HOST,
@@ -765,7 +786,7 @@ const struct option_row options[] = {
 		.min = 512,
 		.max = UINT64_C(1) << 26,
 		.default_note = "computed from rings and workers",
-		.help = "Packet buffers of the pool.",
+		.help = "Packet buffers of the pool; each NUMA node with ports has one.",
 	},
 	{
 		.name = "mbuf-cache",

@@ -77,7 +77,7 @@ static const struct config_values one_thread = {1, {1}};
 
 static bool plan_entrant(const struct worker_bench *bench, struct entrant *entrant, char *error)
 {
-	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct plan_ports ports = {0};
 
 	return plan_make(&entrant->plan, &entrant->config, &bench->topology, &ports, error);
 }

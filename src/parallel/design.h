@@ -13,7 +13,7 @@ struct design_ops {
 	/* Says what becomes of the packets that a receiver polls: enter(), take() and end() of its
 	 * poller. NULL where workers receive. */
 	void (*connect)(struct receiver *receiver);
-	/* The loop of one of nb_workers workers, until it left the last epoch. */
+	/* The loop of one of the nb_workers workers of a group, until it left the last epoch. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/eal.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,33 +38,31 @@ __attribute__((format(printf, 2, 3))) static void add_arg(
 	va_end(list);
 }
 
-/* Bytes of free hugepages, of every size and node. */
-static size_t free_hugepages(void)
+static void print_cpus(const struct cpu_set *cpus, FILE *out)
 {
-	DIR *sizes = opendir("/sys/kernel/mm/hugepages");
-	struct dirent *entry;
-	size_t bytes = 0;
+	char before = '(';
 
-	if (sizes == NULL)
-		return 0;
-	while ((entry = readdir(sizes)) != NULL) {
-		char path[384];
-		size_t kilobytes, pages;
-		FILE *file;
+	for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
+		if (cpu_set_has(cpus, cpu)) {
+			fprintf(out, "%c%u", before, cpu);
+			before = ',';
+		}
+	fprintf(out, ")");
+}
 
-		if (sscanf(entry->d_name, "hugepages-%zukB", &kilobytes) != 1)
-			continue;
-		snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/%s/free_hugepages",
-			entry->d_name);
-		file = fopen(path, "re");
-		if (file == NULL)
-			continue;
-		if (fscanf(file, "%zu", &pages) == 1)
-			bytes += pages * kilobytes * 1024;
-		fclose(file);
-	}
-	closedir(sizes);
-	return bytes;
+/*
+ * Threads that are no lcores, DPDK's and ours, go where their maker may run: DPDK's are made under
+ * this affinity, and find no CPU in it that no lcore has, so they get the main lcore's.
+ */
+static void keep_to_ordinary_cpus(const struct plan *plan)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	for (uint32_t cpu = 0; cpu < CPU_SET_MAX && cpu < CPU_SETSIZE; cpu++)
+		if (cpu_set_has(&plan->ordinary, cpu))
+			CPU_SET(cpu, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
 static void add_lcores(struct eal_args *args, const struct plan *plan)
@@ -73,21 +71,21 @@ static void add_lcores(struct eal_args *args, const struct plan *plan)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	if (plan->oversubscribed) {
-		fprintf(out, "(0-%u)@(", plan->nb_lcores - 1);
-		for (uint32_t i = 0; i < plan->nb_cpus; i++)
-			fprintf(out, "%s%u", i == 0 ? "" : ",", plan->cpus[i]);
-		fprintf(out, ")");
-	} else {
-		for (uint32_t i = 0; i < plan->nb_lcores; i++)
-			fprintf(out, "%s%u@%d", i == 0 ? "" : ",", i, plan->lcores[i].cpu);
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		fprintf(out, "%s%u@", i == 0 ? "" : ",", i);
+		if (i == 0 && plan->lcores[i].role == PLAN_REPORTER)
+			print_cpus(&plan->ordinary, out);
+		else if (plan->lcores[i].cpu < 0)
+			print_cpus(&plan->cpus, out);
+		else
+			fprintf(out, "%d", plan->lcores[i].cpu);
 	}
 	fclose(out);
 	add_arg(args, "--lcores=%s", text);
 	free(text);
 }
 
-static void add_memory(struct eal_args *args, const struct plan *plan, const struct config *config)
+static void add_memory(struct eal_args *args, const struct plan *plan)
 {
 	/*
 	 * Pool and rings, their rounding, the long packets' pool, and what drivers take. Generous:
@@ -95,12 +93,11 @@ static void add_memory(struct eal_args *args, const struct plan *plan, const str
 	 */
 	size_t megabytes = (2 * plan->packet_bytes >> 20) + 64;
 
-	if (!config->no_huge && free_hugepages() >= megabytes << 20) {
+	if (plan->hugepages) {
 		add_arg(args, "--in-memory");
 		return;
 	}
-	log_info("ordinary memory: %s",
-		config->no_huge ? "--no-huge" : "too few hugepages are free");
+	log_info("ordinary memory: %s", plan->no_hugepages);
 	add_arg(args, "--no-huge");
 	add_arg(args, "--no-shconf");
 	add_arg(args, "-m");
@@ -198,7 +195,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	add_arg(&args, "--file-prefix=%s", instance_prefix());
 	if (instance_socket() == NULL)
 		add_arg(&args, "--no-telemetry"); /* EAL would not start */
-	add_memory(&args, plan, config);
+	add_memory(&args, plan);
 	add_devices(&args, config);
 	for (const char *const *arg = log_eal_args(config->verbose); *arg != NULL; arg++)
 		add_arg(&args, "%s", *arg);
@@ -206,6 +203,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
 	silence = config->verbose ? -1 : silence_begin(saved);
+	keep_to_ordinary_cpus(plan);
 	signals_block(); /* the lcores' threads inherit it */
 	result = rte_eal_init(args.n, argv);
 	signals_unblock();

@@ -5,7 +5,7 @@
  * How an epoch ends without losing a packet, counting one twice, or stopping a worker.
  *
  * Epochs that hold packets are numbered by a dense sequence, 0, 1, 2, ... (their printed numbers
- * may skip silent ones). Every participant (a worker, and the receiver where the design has one)
+ * may skip silent ones). Every participant (a worker, and a receiver where the design has one)
  * owns two generations of counters, a worker of sketches too; epoch s uses generation s & 1. Three
  * counters say who may touch what:
  *
@@ -33,8 +33,8 @@
 
 #include "base/config.h"
 
-/* The workers, and the receiver where a design has one. */
-#define EPOCH_PARTICIPANTS_MAX (CONFIG_WORKERS_MAX + 1)
+/* The workers, and the receivers where a design has them: lcores, of which DPDK has so many. */
+#define EPOCH_PARTICIPANTS_MAX 128
 
 /* Epochs that the feeder may open before the reporter is done with the oldest one. */
 #define EPOCH_AHEAD 64

@@ -3,16 +3,20 @@
 
 #include <linux/mempolicy.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "parallel/topology.h"
+
 #define HUGE_PAGE ((size_t)2 << 20)
+#define LOOKS_MAX 64 /* pages of one allocation that are looked up */
+
+static struct memory_tally tallies[TOPOLOGY_NODES_MAX];
 
 /* Preferred, not bound: a node that is full costs speed, not the run. */
-static void prefer_node(void *memory, size_t size, int node)
+static void prefer_node(void *memory, size_t size, int node, unsigned int flags)
 {
 	unsigned long nodes[16] = {0};
 
@@ -20,7 +24,7 @@ static void prefer_node(void *memory, size_t size, int node)
 		return;
 	nodes[(size_t)node / (8 * sizeof(nodes[0]))] |= 1UL
 							<< (size_t)node % (8 * sizeof(nodes[0]));
-	syscall(SYS_mbind, memory, size, MPOL_PREFERRED, nodes, sizeof(nodes) * 8, 0);
+	syscall(SYS_mbind, memory, size, MPOL_PREFERRED, nodes, sizeof(nodes) * 8, flags);
 }
 
 static void *node_alloc(size_t size, void *arg)
@@ -31,8 +35,9 @@ static void *node_alloc(size_t size, void *arg)
 		return NULL;
 	if (size >= HUGE_PAGE)
 		madvise(memory, size, MADV_HUGEPAGE);
-	prefer_node(memory, size, (int)(intptr_t)arg);
+	prefer_node(memory, size, (int)(intptr_t)arg, 0);
 	memset(memory, 0, size);
+	memory_look(memory, size, (int)(intptr_t)arg);
 	return memory;
 }
 
@@ -49,15 +54,53 @@ struct sketch_allocator memory_on_node(int node)
 
 size_t memory_available(void)
 {
-	FILE *meminfo = fopen("/proc/meminfo", "re");
-	char line[128];
-	size_t kilobytes = SIZE_MAX / 1024;
+	uint64_t bytes = topology_memory("");
 
-	if (meminfo == NULL)
-		return SIZE_MAX;
-	while (fgets(line, sizeof(line), meminfo) != NULL)
-		if (sscanf(line, "MemAvailable: %zu kB", &kilobytes) == 1)
-			break;
-	fclose(meminfo);
-	return kilobytes * 1024;
+	return bytes > 0 ? bytes : SIZE_MAX;
+}
+
+void memory_move(void *memory, size_t size, int node)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
+	uintptr_t end = ((uintptr_t)memory + size) / page * page;
+
+	if (begin < end)
+		prefer_node((void *)begin, end - begin, node, MPOL_MF_MOVE);
+}
+
+void memory_look(const void *memory, size_t size, int node)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t n = (size + page - 1) / page < LOOKS_MAX ? (size + page - 1) / page : LOOKS_MAX;
+	const void *pages[LOOKS_MAX];
+	int where[LOOKS_MAX];
+
+	if (node < 0 || node >= TOPOLOGY_NODES_MAX || size == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		pages[i] = (const char *)memory + size / n * i;
+	/* With no nodes to move to, it tells where the pages are. */
+	if (syscall(SYS_move_pages, 0, n, pages, NULL, where, 0) != 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (where[i] < 0) /* no page: nobody touched it */
+			continue;
+		tallies[node].pages++;
+		if (where[i] != node) {
+			tallies[node].elsewhere++;
+			tallies[node].where = where[i];
+		}
+	}
+}
+
+struct memory_tally memory_take_tally(int node)
+{
+	struct memory_tally tally = {0};
+
+	if (node < 0 || node >= TOPOLOGY_NODES_MAX)
+		return tally;
+	tally = tallies[node];
+	tallies[node] = (struct memory_tally){0};
+	return tally;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The lcore that receives for all workers, in the designs that have one. It takes part in epochs
- * like a worker, for its own counters: what it received, and what found no room on the way to a
- * worker.
+ * The lcore that receives for the workers of a group, in the designs that have one. It takes part
+ * in epochs like a worker, for its own counters: what it received, and what found no room on the
+ * way to a worker.
  */
 
 #include <stdalign.h>
@@ -34,7 +34,7 @@ struct receiver {
 	/* Written before the start, read by the receiver. */
 	const struct run *run;
 	uint32_t participant; /* its number among those who take part in epochs */
-	uint32_t nb_workers;
+	uint32_t nb_workers;  /* of its group */
 	struct worker *const *workers;
 	bool may_drop; /* async: a full ring costs packets, not time */
 	enum dispatch dispatch;

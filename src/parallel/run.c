@@ -12,15 +12,23 @@
 
 #include "base/log.h"
 #include "parallel/memory.h"
+#include "parallel/pool.h"
 #include "parallel/sync.h"
 #include "rx/live_ports.h"
+
+_Static_assert(PLAN_LCORES_MAX <= EPOCH_PARTICIPANTS_MAX, "every lcore may take part");
+
+static const struct plan_group *worker_group(const struct run *run, const struct worker *worker)
+{
+	return &run->plan->groups[worker->group];
+}
 
 static int worker_lcore(void *arg)
 {
 	struct worker *worker = arg;
 	const struct run *run = worker->run;
 
-	run->design->work(worker, run->nb_workers);
+	run->design->work(worker, worker_group(run, worker)->nb_workers);
 	/* Pairs with the acquire in run_finished(). */
 	atomic_store_explicit(&worker->finished, true, memory_order_release);
 	return 0;
@@ -94,8 +102,9 @@ static bool create_generations(struct run *run, struct worker *worker, int node)
 	return true;
 }
 
-/* Polls queue `queue` of every port. */
-static void init_poller(struct run *run, struct poller *poller, uint32_t queue, uint32_t burst)
+/* Polls queue `queue` of every port of a group. */
+static void init_poller(
+	struct run *run, struct poller *poller, uint32_t group, uint32_t queue, uint32_t burst)
 {
 	const struct plan *plan = run->plan;
 
@@ -103,12 +112,12 @@ static void init_poller(struct run *run, struct poller *poller, uint32_t queue, 
 	poller->replay = plan->replay;
 	poller->yield = plan->yield;
 	poller->burst = burst;
-	poller->nb_queues = plan->nb_ports;
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
-		poller->queues[p] = (struct poll_queue){
-			.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
-			.queue = (uint16_t)queue,
-		};
+		if (plan->ports[p].group == group)
+			poller->queues[poller->nb_queues++] = (struct poll_queue){
+				.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
+				.queue = (uint16_t)queue,
+			};
 }
 
 static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
@@ -117,18 +126,22 @@ static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t wor
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "worker%u_%u", worker, instance++);
-	return rte_ring_create(name, plan->ring_size, node, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	return rte_ring_create(name, plan->ring_size, node < RTE_MAX_NUMA_NODES ? node : -1,
+		RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
-static bool create_worker(struct run *run, uint32_t id, const struct plan_lcore *lcore)
+static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
 	struct worker *worker = alloc_on_node(lcore->node, sizeof(*worker));
+	uint32_t id = lcore->worker;
 
 	if (worker == NULL)
 		return false;
 	run->workers[run->nb_workers++] = worker;
 	worker->id = id;
+	worker->group = lcore->group;
+	worker->part = id - worker_group(run, worker)->first_worker;
 	worker->run = run;
 	worker->replay = plan->replay;
 	worker->yield = plan->yield;
@@ -140,7 +153,7 @@ static bool create_worker(struct run *run, uint32_t id, const struct plan_lcore 
 		worker->ops[m] = plan->measurements[m].ops;
 	assign_rules(worker, plan);
 	if (run->design->connect == NULL)
-		init_poller(run, &worker->poller, id, BURST_MAX);
+		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
 	worker->bursts = alloc_on_node(lcore->node, worker->nb_rules * sizeof(worker->bursts[0]));
 	worker->slot = alloc_on_node(lcore->node, sizeof(*worker->slot));
 	if (plan->ring_size > 0)
@@ -157,24 +170,26 @@ static bool create_worker(struct run *run, uint32_t id, const struct plan_lcore 
 static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
+	const struct plan_group *group = &plan->groups[lcore->group];
 	struct receiver *receiver = alloc_on_node(lcore->node, sizeof(*receiver));
-	uint32_t burst = plan->ring_size > 0 ? BURST_MAX : BURST_MAX * plan->nb_workers;
+	uint32_t burst = plan->ring_size > 0 ? BURST_MAX : BURST_MAX * group->nb_workers;
 
 	if (receiver == NULL)
 		return false;
-	run->receiver = receiver;
 	receiver->run = run;
-	receiver->participant = plan->nb_workers;
-	receiver->nb_workers = plan->nb_workers;
-	receiver->workers = run->workers;
+	receiver->participant = plan->nb_workers + run->nb_receivers;
+	receiver->nb_workers = group->nb_workers;
+	receiver->workers = run->workers + group->first_worker;
+	run->receivers[run->nb_receivers++] = receiver;
 	receiver->may_drop = !plan->replay || run->config->pace != PACE_UNPACED;
 	receiver->dispatch = run->config->dispatch;
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
-		receiver->reta[i] = (uint8_t)(i % plan->nb_workers);
-	init_poller(run, &receiver->poller, 0, burst < POLL_BURST_MAX ? burst : POLL_BURST_MAX);
+		receiver->reta[i] = (uint8_t)(i % group->nb_workers);
+	init_poller(run, &receiver->poller, lcore->group, 0,
+		burst < POLL_BURST_MAX ? burst : POLL_BURST_MAX);
 	run->design->connect(receiver);
 	receiver->groups =
-		alloc_on_node(lcore->node, plan->nb_workers * sizeof(receiver->groups[0]));
+		alloc_on_node(lcore->node, group->nb_workers * sizeof(receiver->groups[0]));
 	return receiver->groups != NULL;
 }
 
@@ -185,7 +200,7 @@ static bool create_lcores(struct run *run, char *error)
 		bool created = true;
 
 		if (lcore->role == PLAN_WORKER)
-			created = create_worker(run, lcore->worker, lcore);
+			created = create_worker(run, lcore);
 		else if (lcore->role == PLAN_RECEIVER)
 			created = create_receiver(run, lcore);
 		if (!created) {
@@ -199,21 +214,42 @@ static bool create_lcores(struct run *run, char *error)
 	return true;
 }
 
+/* One pool for the ports of each node, on that node. */
+static bool create_pools(struct run *run, char *error)
+{
+	const struct plan *plan = run->plan;
+
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		const struct plan_group *group = &plan->groups[g];
+		char name[RTE_MEMPOOL_NAMESIZE];
+
+		snprintf(name, sizeof(name), "ports%u", g);
+		run->pools[g] = pool_create(
+			name, group->mbufs, plan->mbuf_cache, plan->mbuf_room, group->memory_node);
+		if (run->pools[g] != NULL)
+			continue;
+		snprintf(error, RUN_ERROR_MAX,
+			"no memory for %u mbufs of %u bytes on NUMA node %d: %s; they take %zu MB: "
+			"lower --mbufs or --descriptors%s",
+			group->mbufs, plan->mbuf_room, group->memory_node, rte_strerror(rte_errno),
+			group->packet_bytes >> 20,
+			plan->hugepages ? ", reserve hugepages on the node, or use --no-huge" : "");
+		return false;
+	}
+	return true;
+}
+
 static bool start_ports(struct run *run, char *error)
 {
 	const struct plan *plan = run->plan;
 
-	run->pool = rte_pktmbuf_pool_create("ports", plan->mbufs, plan->mbuf_cache, 0,
-		(uint16_t)plan->mbuf_room, plan->port_node);
-	if (run->pool == NULL) {
-		snprintf(error, RUN_ERROR_MAX,
-			"no memory for %u mbufs of %u bytes: %s; lower --mbufs", plan->mbufs,
-			plan->mbuf_room, rte_strerror(rte_errno));
+	if (!create_pools(run, error))
 		return false;
-	}
 	for (uint32_t p = 0; p < run->nb_ports; p++) {
-		if (!port_start(&run->ports[p], (uint16_t)plan->nb_queues, plan->descriptors,
-			    run->pool, error))
+		uint32_t group = plan->ports[p].group;
+
+		if (!port_start(&run->ports[p], (uint16_t)plan->groups[group].nb_queues,
+			    plan->ports[p].descriptors, run->pools[group], error))
 			return false;
 		live_ports_say(&run->ports[p]);
 	}
@@ -227,12 +263,12 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 	struct feeder_params params = {
 		.source = source,
 		.epochs = run->epochs,
-		.nb_queues = plan->nb_queues,
-		.descriptors = plan->descriptors,
-		.mbufs = plan->mbufs,
+		.nb_queues = plan->groups[0].nb_queues,
+		.descriptors = plan->ports[0].descriptors,
+		.mbufs = plan->groups[0].mbufs,
 		.mbuf_cache = plan->mbuf_cache,
 		.mbuf_room = plan->mbuf_room,
-		.node = plan->port_node,
+		.node = plan->groups[0].memory_node,
 		.pace = config->pace,
 		.pace_rate = config->pace_rate,
 		.interval = config->interval,
@@ -243,6 +279,23 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 
 	run->feeder = feeder_create(&params, error);
 	return run->feeder != NULL;
+}
+
+/* What was to lie on a node and does not. */
+static void warn_misplaced(const struct run *run)
+{
+	for (uint32_t n = 0; n < run->plan->nb_nodes; n++) {
+		int node = run->plan->nodes[n].node;
+		struct memory_tally tally = memory_take_tally(node);
+
+		if (tally.elsewhere > 0)
+			log_warning(
+				"of %llu pages looked up that were planned on NUMA node %d, %llu "
+				"lie elsewhere, such as on node %d: packets and sketches cross "
+				"between nodes",
+				(unsigned long long)tally.pages, node,
+				(unsigned long long)tally.elsewhere, tally.where);
+	}
 }
 
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
@@ -262,15 +315,12 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->ports = ports;
 	run->nb_ports = nb_ports;
 	run->design = plan->design;
-	epochs_init(run->epochs, plan->nb_workers + (plan->design->connect != NULL ? 1 : 0));
+	epochs_init(run->epochs,
+		plan->nb_workers + (plan->design->connect != NULL ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, config->seed);
-	if (plan->sketch_bytes > memory_available()) {
-		snprintf(error, RUN_ERROR_MAX,
-			"the sketches take %zu MB and %zu MB are free: lower --width, --memory or "
-			"--workers",
-			plan->sketch_bytes >> 20, memory_available() >> 20);
-	} else if ((plan->replay ? create_feeder(run, source, error) : start_ports(run, error)) &&
-		   create_lcores(run, error)) {
+	if ((plan->replay ? create_feeder(run, source, error) : start_ports(run, error)) &&
+		create_lcores(run, error)) {
+		warn_misplaced(run);
 		return run;
 	}
 	run_destroy(run);
@@ -287,7 +337,7 @@ void run_start(struct run *run)
 		if (lcore->role == PLAN_WORKER)
 			rte_eal_remote_launch(worker_lcore, run->workers[lcore->worker], i);
 		else if (lcore->role == PLAN_RECEIVER)
-			rte_eal_remote_launch(receiver_lcore, run->receiver, i);
+			rte_eal_remote_launch(receiver_lcore, run->receivers[lcore->group], i);
 		else if (lcore->role == PLAN_FEEDER)
 			feeder_lcore = i;
 	}
@@ -309,10 +359,10 @@ bool run_finished(const struct run *run)
 		/* Pairs with the release in worker_lcore(). */
 		if (!atomic_load_explicit(&run->workers[w]->finished, memory_order_acquire))
 			return false;
-	/* Pairs with the release in receiver_lcore(). */
-	if (run->receiver != NULL &&
-		!atomic_load_explicit(&run->receiver->finished, memory_order_acquire))
-		return false;
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		/* Pairs with the release in receiver_lcore(). */
+		if (!atomic_load_explicit(&run->receivers[r]->finished, memory_order_acquire))
+			return false;
 	return run->feeder == NULL || feeder_finished(run->feeder);
 }
 
@@ -353,10 +403,11 @@ static void destroy_sketches(struct run *run)
 
 void run_destroy(struct run *run)
 {
-	if (run->receiver != NULL) {
-		free_memory(
-			run->receiver->groups, run->nb_workers * sizeof(run->receiver->groups[0]));
-		free_memory(run->receiver, sizeof(*run->receiver));
+	for (uint32_t r = 0; r < run->nb_receivers; r++) {
+		struct receiver *receiver = run->receivers[r];
+
+		free_memory(receiver->groups, receiver->nb_workers * sizeof(receiver->groups[0]));
+		free_memory(receiver, sizeof(*receiver));
 	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
 		destroy_worker(run->workers[w]);
@@ -365,7 +416,8 @@ void run_destroy(struct run *run)
 		feeder_destroy(run->feeder);
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_stop(&run->ports[p]);
-	rte_mempool_free(run->pool);
+	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
+		rte_mempool_free(run->pools[g]);
 	free(run->epochs);
 	free(run);
 }
@@ -393,7 +445,7 @@ void run_recycle(struct run *run, uint64_t epoch)
 	for (uint32_t i = 0; i < run->plan->nb_instances; i++)
 		for (uint32_t m = 0; used[i] && m < run->plan->nb_measurements; m++)
 			run->sketches[epoch & 1][i][m]->ops->reset(run->sketches[epoch & 1][i][m]);
-	if (run->receiver != NULL)
-		*receiver_generation(run->receiver, epoch) = (struct receiver_generation){0};
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		*receiver_generation(run->receivers[r], epoch) = (struct receiver_generation){0};
 	epochs_recycle(run->epochs, epoch);
 }

@@ -29,13 +29,14 @@ struct run {
 	const struct design_ops *design;
 	struct hash_key hash_key;
 	struct epochs *epochs;
-	struct feeder *feeder;    /* on a replay, else NULL */
-	uint32_t nb_ports;        /* live ones; 0 on a replay */
-	struct port *ports;       /* [nb_ports], probed by the caller */
-	struct rte_mempool *pool; /* of the live ports */
+	struct feeder *feeder; /* on a replay, else NULL */
+	uint32_t nb_ports;     /* live ones; 0 on a replay */
+	struct port *ports;    /* [nb_ports], probed by the caller */
 	uint32_t nb_workers;
 	struct worker *workers[CONFIG_WORKERS_MAX];
-	struct receiver *receiver; /* NULL where workers receive */
+	uint32_t nb_receivers; /* one a group; 0 where workers receive */
+	struct receiver *receivers[PLAN_GROUPS_MAX];
+	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	/* Of each generation; which one a worker updates: plan_instance(). */
 	struct sketch *sketches[2][CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 };

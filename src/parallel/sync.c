@@ -98,8 +98,8 @@ static void count_part(struct worker *worker, const struct sync_burst *burst, ui
 	struct rte_mbuf *part[POLL_BURST_MAX];
 	uint32_t n = 0;
 	/* pkts[0] belongs to worker `first`, the next ones to those after it, round and round. */
-	uint32_t i = worker->id >= burst->first ? worker->id - burst->first
-						: worker->id + nb_workers - burst->first;
+	uint32_t i = worker->part >= burst->first ? worker->part - burst->first
+						  : worker->part + nb_workers - burst->first;
 
 	for (; i < burst->n; i += nb_workers)
 		part[n++] = burst->pkts[i];

@@ -15,7 +15,7 @@ struct sync_burst {
 	uint64_t epoch;
 	struct rte_mbuf **pkts;
 	uint32_t n;
-	uint32_t first; /* worker of pkts[0]: its index in the whole run modulo workers */
+	uint32_t first; /* part of pkts[0]: its index in the whole run modulo workers */
 	bool last;      /* no burst follows, and this one is empty */
 };
 

@@ -40,7 +40,7 @@ struct topology {
 	uint32_t nb_cpus;
 	struct topology_cpu cpus[TOPOLOGY_CPUS_MAX];    /* online and allowed, by id */
 	struct topology_node nodes[TOPOLOGY_NODES_MAX]; /* by number */
-	uint64_t memory;  /* bytes that can be had without swapping; 0: nobody tells */
+	uint64_t memory;                                /* topology_memory() */
 	double cpu_quota; /* CPUs' worth of time that a control group leaves us; 0: no limit */
 };
 
@@ -50,6 +50,12 @@ struct topology {
  * There is always at least one CPU.
  */
 void topology_read(struct topology *topology, const char *root);
+
+/*
+ * Bytes that can be had without swapping, by the machine's account and the control groups'; 0:
+ * nobody tells.
+ */
+uint64_t topology_memory(const char *root);
 
 /*
  * Keeps only the CPUs of a list such as "0-3,6". Returns 0, or the first CPU of the list that is

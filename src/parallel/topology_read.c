@@ -194,8 +194,7 @@ static void read_nodes(struct topology *topology, const char *root, int node_of[
 	}
 }
 
-/* Bytes that can be had without swapping, by the machine's account and the control groups'. */
-static uint64_t read_memory(const char *root)
+uint64_t topology_memory(const char *root)
 {
 	char path[1024], line[256];
 	uint64_t kilobytes, memory = 0, left = cgroup_memory_left(root);
@@ -239,6 +238,6 @@ void topology_read(struct topology *topology, const char *root)
 			};
 	if (topology->nb_cpus == 0) /* a kernel that does not tell still runs us somewhere */
 		topology->nb_cpus = 1;
-	topology->memory = read_memory(root);
+	topology->memory = topology_memory(root);
 	topology->cpu_quota = cgroup_cpu_quota(root);
 }

@@ -43,6 +43,7 @@ struct sync_slot;
 struct worker {
 	/* Written before the start, read by the worker. */
 	uint32_t id;
+	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
 	bool replay; /* packets carry struct packet_meta */
 	bool yield;

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "parallel/plan_text.h"
 #include "report/text.h"
 
 #define RELOAD_PATIENCE_S 2
@@ -96,12 +97,48 @@ static struct rte_tel_data *add_dict(struct rte_tel_data *dict, const char *name
 
 /* --- /sketchtap/plan --- */
 
-static const char *const role_names[] = {
-	[PLAN_REPORTER] = "reporter",
-	[PLAN_FEEDER] = "feeder",
-	[PLAN_RECEIVER] = "receiver",
-	[PLAN_WORKER] = "worker",
-};
+static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
+{
+	struct rte_tel_data *ports = add_dict(answer, "ports");
+
+	for (uint32_t p = 0; ports != NULL && p < plan->nb_ports; p++) {
+		const struct plan_port *port = &plan->ports[p];
+		struct rte_tel_data *dict;
+		char id[16];
+
+		snprintf(id, sizeof(id), "%u", p);
+		dict = add_dict(ports, id);
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_string(dict, "name", port->name);
+		rte_tel_data_add_dict_int(dict, "node", port->node);
+		rte_tel_data_add_dict_uint(dict, "group", port->group);
+		rte_tel_data_add_dict_uint(dict, "queues", plan->groups[port->group].nb_queues);
+		rte_tel_data_add_dict_uint(dict, "descriptors", port->descriptors);
+	}
+}
+
+static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
+{
+	struct rte_tel_data *groups = add_dict(answer, "groups");
+
+	for (uint32_t g = 0; groups != NULL && g < plan->nb_groups; g++) {
+		const struct plan_group *group = &plan->groups[g];
+		struct rte_tel_data *dict;
+		char id[16];
+
+		snprintf(id, sizeof(id), "%u", g);
+		dict = add_dict(groups, id);
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_int(dict, "node", group->node);
+		rte_tel_data_add_dict_int(dict, "memory_node", group->memory_node);
+		rte_tel_data_add_dict_uint(dict, "first_worker", group->first_worker);
+		rte_tel_data_add_dict_uint(dict, "workers", group->nb_workers);
+		rte_tel_data_add_dict_uint(dict, "mbufs", group->mbufs);
+		rte_tel_data_add_dict_uint(dict, "packet_bytes", group->packet_bytes);
+	}
+}
 
 static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 {
@@ -116,7 +153,7 @@ static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 		dict = add_dict(lcores, id);
 		if (dict == NULL)
 			return;
-		rte_tel_data_add_dict_string(dict, "role", role_names[lcore->role]);
+		rte_tel_data_add_dict_string(dict, "role", plan_role_names[lcore->role]);
 		if (lcore->role == PLAN_WORKER)
 			rte_tel_data_add_dict_uint(dict, "worker", lcore->worker);
 		rte_tel_data_add_dict_int(dict, "cpu", lcore->cpu);
@@ -161,13 +198,11 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
 	rte_tel_data_add_dict_string(
 		answer, "sharing", plan->sharing == SHARING_SHARED ? "shared" : "separate");
-	rte_tel_data_add_dict_uint(answer, "ports", plan->nb_ports);
-	rte_tel_data_add_dict_uint(answer, "queues", plan->nb_queues);
 	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);
-	rte_tel_data_add_dict_uint(answer, "descriptors", plan->descriptors);
-	rte_tel_data_add_dict_uint(answer, "mbufs", plan->mbufs);
 	rte_tel_data_add_dict_uint(answer, "packet_bytes", plan->packet_bytes);
 	rte_tel_data_add_dict_uint(answer, "sketch_bytes", plan->sketch_bytes);
+	add_ports(answer, plan);
+	add_groups(answer, plan);
 	add_lcores(answer, plan);
 	add_measurements(answer, plan);
 	return 0;

@@ -134,9 +134,9 @@ struct ledger account_epoch(
 		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
 		ledger.free_ns += cycles_to_ns(generation->free_cycles);
 	}
-	if (run->receiver != NULL) {
+	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		const struct receiver_generation *generation =
-			receiver_generation(run->receiver, epoch);
+			receiver_generation(run->receivers[r], epoch);
 
 		ledger.received += generation->received;
 		ledger.ring_full += generation->ring_full;

@@ -17,7 +17,7 @@
 
 #include "base/key_burst.h"
 #include "base/signals.h"
-#include "parallel/plan.h"
+#include "parallel/pool.h"
 #include "rx/meta.h"
 #include "rx/pacer.h"
 #include "rx/parse.h"
@@ -318,17 +318,17 @@ static bool create_rings(struct feeder *feeder)
 	instance++;
 	for (uint32_t q = 0; q < params->nb_queues; q++) {
 		snprintf(name, sizeof(name), "feed%u_%u", instance, q);
-		feeder->rings[q] = rte_ring_create(
-			name, params->descriptors, params->node, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		feeder->rings[q] = rte_ring_create(name, params->descriptors,
+			params->node < RTE_MAX_NUMA_NODES ? params->node : SOCKET_ID_ANY,
+			RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (feeder->rings[q] == NULL)
 			return false;
 	}
 	snprintf(name, sizeof(name), "pkts%u", instance);
-	feeder->pool = rte_pktmbuf_pool_create(name, params->mbufs, params->mbuf_cache, 0,
-		(uint16_t)params->mbuf_room, params->node);
+	feeder->pool = pool_create(
+		name, params->mbufs, params->mbuf_cache, params->mbuf_room, params->node);
 	snprintf(name, sizeof(name), "long%u", instance);
-	feeder->long_pool =
-		rte_pktmbuf_pool_create(name, LONG_MBUFS, 0, 0, LONG_ROOM, params->node);
+	feeder->long_pool = pool_create(name, LONG_MBUFS, 0, LONG_ROOM, params->node);
 	if (feeder->pool == NULL || feeder->long_pool == NULL)
 		return false;
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "parallel/pool.h"
 #include "rx/capture_writer.h"
 #include "rx/pacer.h"
 
@@ -145,15 +146,16 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	struct port *port)
 {
 	struct sender sender = {.config = config, .source = source, .port = port->id};
+	const struct plan_group *group = &plan->groups[0];
 	char error[PORT_ERROR_MAX];
 	int status = 1;
 
-	sender.pool = rte_pktmbuf_pool_create(
-		"sender", plan->mbufs, 256, 0, (uint16_t)plan->mbuf_room, plan->port_node);
+	sender.pool = pool_create(
+		"sender", group->mbufs, plan->mbuf_cache, plan->mbuf_room, group->memory_node);
 	if (sender.pool == NULL) {
-		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", plan->mbufs,
+		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", group->mbufs,
 			plan->mbuf_room, rte_strerror(rte_errno));
-	} else if (!port_start(port, 0, plan->descriptors, sender.pool, error)) {
+	} else if (!port_start(port, 0, plan->ports[0].descriptors, sender.pool, error)) {
 		log_error("%s", error);
 	} else {
 		send_all(&sender);

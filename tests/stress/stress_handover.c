@@ -155,7 +155,7 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 		struct worker *worker = zeroed(sizeof(*worker));
 
 		stage->workers[w] = worker;
-		worker->id = w;
+		worker->id = worker->part = w;
 		worker->yield = true;
 		worker->epochs = stage->epochs;
 		worker->slot = zeroed(sizeof(*worker->slot));

@@ -59,7 +59,10 @@ static struct config make_config(uint32_t workers)
 static bool make_design(const char *design, uint32_t workers, uint32_t nb_ports, int node)
 {
 	static struct config config; /* the plan points into it */
-	struct plan_ports ports = {.nb_ports = nb_ports, .node = node};
+	struct plan_ports ports = {.nb_ports = nb_ports};
+
+	for (uint32_t p = 0; p < nb_ports; p++)
+		ports.ports[p].node = node;
 
 	config = make_config(workers);
 	config.design = design;
@@ -211,7 +214,7 @@ static void test_receivers(void **state)
 	for (uint32_t d = 0; d < 2; d++) {
 		make_topology(2, 6, 1);
 		assert_true(make_design(designs_with_one[d], 4, 1, 1));
-		assert_int_equal(plan.nb_queues, 1);
+		assert_int_equal(plan.groups[0].nb_queues, 1);
 		assert_int_equal(plan.nb_lcores, 6);
 		assert_apart();
 		assert_int_equal(plan.nb_warnings, 0);
@@ -237,8 +240,8 @@ static void test_memory(void **state)
 	make_topology(1, 8, 1);
 	assert_true(make(4, 0, PLAN_NODE_ANY));
 	/* Every ring full and a burst in every worker's hands. */
-	assert_true(plan.mbufs >= 4 * (plan.descriptors + 64));
-	assert_int_equal(plan.mbufs & (plan.mbufs + 1), 0);
+	assert_true(plan.groups[0].mbufs >= 4 * (plan.ports[0].descriptors + 64));
+	assert_int_equal(plan.groups[0].mbufs & (plan.groups[0].mbufs + 1), 0);
 	/* Two generations a worker, and the merged one. */
 	assert_int_equal(plan.sketch_bytes,
 		9 * (plan.measurements[0].instance_bytes + sizeof(struct hyperloglog)));
@@ -248,7 +251,7 @@ static void test_memory(void **state)
 static void test_measurement_refused(void **state)
 {
 	struct config config = make_config(1);
-	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct plan_ports ports = {0};
 
 	(void)state;
 	make_topology(1, 4, 1);

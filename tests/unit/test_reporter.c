@@ -62,7 +62,7 @@ static struct config make_config(void)
 static int start(void **state)
 {
 	struct config config = make_config();
-	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct plan_ports ports = {0};
 	char error[EAL_ERROR_MAX];
 
 	(void)state;
@@ -136,7 +136,7 @@ static void say(bool warning, const char *line, void *arg)
 /* Runs with standard error in the file `said`. */
 static struct reporter_result run_stalling(const struct config *config, uint64_t packets)
 {
-	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct plan_ports ports = {0};
 	struct reporter_params params = {0};
 	const struct writer_voice voice = {.say = say};
 	struct progress progress;

@@ -180,7 +180,7 @@ static struct config make_config(const char *design, uint32_t workers, uint64_t 
 static int start_eal(void **state)
 {
 	struct config config = make_config("async", WORKERS_MAX, 0);
-	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct plan_ports ports = {0};
 	char error[EAL_ERROR_MAX];
 
 	(void)state;
@@ -211,7 +211,7 @@ static struct totals run_through(
 	const struct config *config, struct test_source *source, struct sketch **merged)
 {
 	static struct plan plan;
-	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct plan_ports ports = {0};
 	struct totals totals = {0};
 	char error[RUN_ERROR_MAX];
 	struct run *run;
@@ -242,9 +242,9 @@ static struct totals run_through(
 			counted += generation->counted;
 			totals.measured += generation->measured;
 		}
-		if (run->receiver != NULL) {
+		for (uint32_t r = 0; r < run->nb_receivers; r++) {
 			struct receiver_generation *generation =
-				receiver_generation(run->receiver, epoch);
+				receiver_generation(run->receivers[r], epoch);
 
 			received += generation->received;
 			totals.ring_full += generation->ring_full;
@@ -272,7 +272,7 @@ static struct totals run_through(
 static struct sketch *make_like(const struct config *config, uint32_t m)
 {
 	static struct plan plan;
-	struct plan_ports ports = {.node = PLAN_NODE_ANY};
+	struct plan_ports ports = {0};
 	struct sketch_params params;
 	char error[PLAN_TEXT_MAX];
 

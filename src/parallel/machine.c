@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/machine.h"
+
+#include <stdio.h>
+
+#include "parallel/topology_file.h"
+#include "rx/live_ports.h"
+
+static void add_port(struct plan_ports *ports, const char *spec, int node)
+{
+	ports->ports[ports->nb_ports].name = spec;
+	ports->ports[ports->nb_ports].node = node;
+	ports->nb_ports++;
+}
+
+static bool read_description(
+	struct machine *machine, const struct config *config, bool *text, char *error)
+{
+	static _Thread_local struct topology_file file;
+	enum topology_result result = topology_load(&file, config->topology, error);
+
+	*text = result == TOPOLOGY_WRONG;
+	machine->topology = file.topology;
+	for (uint32_t p = 0; p < config->nb_port; p++)
+		add_port(&machine->ports, config->port[p],
+			topology_port_node(&file, config->port[p]));
+	return result == TOPOLOGY_OK;
+}
+
+/* The node of the card behind an interface of the kernel. */
+static int interface_node(const char *interface)
+{
+	char path[128];
+	FILE *file;
+	int node = PLAN_NODE_ANY;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device/numa_node", interface);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return PLAN_NODE_ANY;
+	if (fscanf(file, "%d", &node) != 1)
+		node = PLAN_NODE_ANY;
+	fclose(file);
+	return node;
+}
+
+static int node_of(const struct port_name *name)
+{
+	return name->pci || name->interface[0] == '\0' ? port_node(name->device)
+						       : interface_node(name->interface);
+}
+
+bool machine_read(struct machine *machine, const struct config *config,
+	const struct port_name *names, bool *text, char *error)
+{
+	uint32_t missing;
+
+	machine->ports.nb_ports = machine->ports.mbuf_room = 0;
+	*text = false;
+	if (config->topology != NULL) {
+		if (!read_description(machine, config, text, error))
+			return false;
+	} else {
+		topology_read(&machine->topology, "");
+		for (uint32_t p = 0; p < config->nb_port; p++)
+			add_port(&machine->ports, names[p].called, node_of(&names[p]));
+		machine->ports.mbuf_room = live_ports_mbuf_room(names, config->nb_port);
+	}
+	if (config->lcores != NULL &&
+		topology_restrict(&machine->topology, config->lcores, &missing) != 0) {
+		snprintf(error, MACHINE_ERROR_MAX, "--lcores %s: %s CPU %u", config->lcores,
+			config->topology != NULL ? "the described machine has no"
+						 : "this process may not run on",
+			missing);
+		return false;
+	}
+	return true;
+}
