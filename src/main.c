@@ -399,7 +399,7 @@ int main(int argc, char **argv)
 	case CONFIG_EXIT_1: return EXIT_MACHINE;
 	case CONFIG_EXIT_2: return EXIT_TEXT;
 	}
-	log_init(config.verbose);
+	log_init(config.log_level, config.verbose);
 	deaf = notify_open(&notify);
 	if (deaf != NULL)
 		log_warning("%s: the service manager is told nothing", deaf);

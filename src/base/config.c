@@ -9,6 +9,7 @@
 
 #include "base/config_check.h"
 #include "base/config_file.h"
+#include "base/journal.h"
 #include "base/option_value.h"
 #include "base/options.h"
 
@@ -65,7 +66,8 @@ __attribute__((format(printf, 2, 3))) static enum config_result complain(
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
-	fprintf(loader->err, "sketchtap: %s\n", line);
+	fprintf(loader->err, "%s%s\n",
+		journal_reads(fileno(loader->err)) ? "<3>" : "sketchtap: ", line);
 	return CONFIG_EXIT_2;
 }
 

@@ -67,6 +67,14 @@ enum rss_key {
 #define CONFIG_RSS_KEY_MAX 64
 #define CONFIG_MTU_MAX     UINT32_MAX /* --mtu max */
 
+/* What is said on standard error: this and what is more urgent. */
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_NOTICE,
+	LOG_LEVEL_INFO,
+};
+
 enum metric {
 	METRIC_PACKETS,
 	METRIC_BYTES,
@@ -169,6 +177,7 @@ struct config {
 	uint64_t wait_link; /* ns; 0: do not wait */
 	bool no_huge;
 	enum idle_mode idle;
+	enum log_level log_level;
 	bool verbose;
 
 	struct bench_config bench;

@@ -4,29 +4,42 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#include "base/journal.h"
 
 RTE_LOG_REGISTER(log_type, sketchtap, NOTICE);
 
-void log_init(bool verbose)
+static bool journal; /* standard error goes there */
+
+/* The levels of the options, of rte_log and of syslog stand in the same order. */
+#define RTE_LEVEL(level)    ((uint32_t)RTE_LOG_ERR + (uint32_t)(level))
+#define SYSLOG_LEVEL(level) ((level)-RTE_LOG_EMERG)
+
+void log_init(enum log_level level, bool verbose)
 {
 	rte_openlog_stream(stderr);
+	journal = journal_reads(STDERR_FILENO);
 	if (verbose) {
 		rte_log_set_level(log_type, RTE_LOG_INFO);
 		return;
 	}
 	rte_log_set_level_pattern("*", RTE_LOG_CRIT);
-	rte_log_set_level(log_type, RTE_LOG_NOTICE);
+	rte_log_set_level(log_type, RTE_LEVEL(level));
 }
 
-const char *const *log_eal_args(bool verbose)
+const char *const *log_eal_args(enum log_level level, bool verbose)
 {
-	static const char *const quiet[] = {
-		"--log-level=*:critical",
-		"--log-level=sketchtap:notice",
-		NULL,
+	static const char *const ours[] = {
+		[LOG_LEVEL_ERROR] = "--log-level=sketchtap:error",
+		[LOG_LEVEL_WARNING] = "--log-level=sketchtap:warning",
+		[LOG_LEVEL_NOTICE] = "--log-level=sketchtap:notice",
+		[LOG_LEVEL_INFO] = "--log-level=sketchtap:info",
 	};
+	static const char *quiet[] = {"--log-level=*:critical", NULL, NULL};
 	static const char *const talkative[] = {NULL};
 
+	quiet[1] = ours[level];
 	return verbose ? talkative : quiet;
 }
 
@@ -43,6 +56,9 @@ void log_line(uint32_t level, const char *format, ...)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
-	rte_log(level, (uint32_t)log_type, "sketchtap: %s%s\n",
-		level == RTE_LOG_WARNING ? "warning: " : "", line);
+	if (journal)
+		rte_log(level, (uint32_t)log_type, "<%u>%s\n", SYSLOG_LEVEL(level), line);
+	else
+		rte_log(level, (uint32_t)log_type, "sketchtap: %s%s\n",
+			level == RTE_LOG_WARNING ? "warning: " : "", line);
 }

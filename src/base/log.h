@@ -3,7 +3,8 @@
 
 /*
  * What is said to a person, on standard error, one line each: "sketchtap: ...", and
- * "sketchtap: warning: ..." for warnings. Through rte_log, so that EAL's --log-level holds for it
+ * "sketchtap: warning: ..." for warnings; for the journal only the text, behind its priority.
+ * Through rte_log, so that EAL's --log-level holds for it
  * too. Works before rte_eal_init(). Never called on the packet path.
  */
 
@@ -12,26 +13,28 @@
 
 #include <rte_log.h>
 
+#include "base/config.h"
+
 #define LOG_LINE_MAX 1024 /* bytes; a longer message is cut */
 
 extern int log_type; /* RTE_LOG_REGISTER's number for "sketchtap" */
 
 /*
  * Call once, before rte_eal_init(). All logging goes to standard error alone (EAL by itself would
- * add syslog). Unless verbose, only our notices and worse are shown, and from DPDK only what is
+ * add syslog). Unless verbose, only ours of this level are shown, and from DPDK only what is
  * critical: a failed call is told by our own line, which names what to do.
  */
-void log_init(bool verbose);
+void log_init(enum log_level level, bool verbose);
 
 /*
  * The same for what does not exist yet when log_init() runs: drivers are plugins that
  * rte_eal_init() loads. Arguments for EAL, NULL at the end, to be put before the user's own.
  */
-const char *const *log_eal_args(bool verbose);
+const char *const *log_eal_args(enum log_level level, bool verbose);
 
 __attribute__((format(printf, 2, 3))) void log_line(uint32_t level, const char *format, ...);
 
 #define log_error(...)   log_line(RTE_LOG_ERR, __VA_ARGS__)
 #define log_warning(...) log_line(RTE_LOG_WARNING, __VA_ARGS__)
 #define log_notice(...)  log_line(RTE_LOG_NOTICE, __VA_ARGS__)
-#define log_info(...)    log_line(RTE_LOG_INFO, __VA_ARGS__) /* shown with --verbose */
+#define log_info(...)    log_line(RTE_LOG_INFO, __VA_ARGS__) /* --log-level info */

@@ -831,12 +831,25 @@ const struct option_row options[] = {
 		.help = "No progress line, even where standard error is a terminal.",
 	},
 	{
+		.name = "log-level",
+		.placeholder = "LEVEL",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_CHOICE,
+		CONFIG(log_level),
+		.commands = ALL,
+		CHOICES([LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WARNING] = "warning",
+			[LOG_LEVEL_NOTICE] = "notice", [LOG_LEVEL_INFO] = "info"),
+		.default_text = "notice",
+		.help = "What is said on standard error: messages of this level and more urgent "
+			"ones (error, warning, notice, info).",
+	},
+	{
 		.name = "verbose",
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		CONFIG(verbose),
 		.commands = ALL,
-		.help = "Say more on standard error, DPDK's own messages included.",
+		.help = "Say all there is on standard error, DPDK's own messages included.",
 	},
 	{
 		.name = "help",

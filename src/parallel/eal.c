@@ -197,7 +197,8 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 		add_arg(&args, "--no-telemetry"); /* EAL would not start */
 	add_memory(&args, plan);
 	add_devices(&args, config);
-	for (const char *const *arg = log_eal_args(config->verbose); *arg != NULL; arg++)
+	for (const char *const *arg = log_eal_args(config->log_level, config->verbose);
+		*arg != NULL; arg++)
 		add_arg(&args, "%s", *arg);
 	add_user_args(&args, config->eal);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -63,12 +64,60 @@ static void lines_have_their_form_before_eal(void **state)
 	char text[4096];
 
 	(void)state;
-	log_init(true);
+	log_init(LOG_LEVEL_NOTICE, true);
 	say_everything(text, sizeof(text));
 	assert_string_equal(text, SHOWN "sketchtap: info\n");
-	log_init(false);
+	log_init(LOG_LEVEL_NOTICE, false);
 	say_everything(text, sizeof(text));
 	assert_string_equal(text, SHOWN);
+}
+
+static void level_hides_what_is_less_urgent(void **state)
+{
+	static const char *const shown[] = {
+		[LOG_LEVEL_ERROR] = "sketchtap: no port a?b\n",
+		[LOG_LEVEL_WARNING] = "sketchtap: no port a?b\nsketchtap: warning: 5 lcores\n",
+		[LOG_LEVEL_NOTICE] = SHOWN,
+		[LOG_LEVEL_INFO] = SHOWN "sketchtap: info\n",
+	};
+	char text[4096];
+
+	(void)state;
+	for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_INFO; level++) {
+		log_init((enum log_level)level, false);
+		say_everything(text, sizeof(text));
+		assert_string_equal(text, shown[level]);
+	}
+}
+
+/* JOURNAL_STREAM may be inherited by a process whose standard error goes elsewhere. */
+static void journal_gets_priorities(void **state)
+{
+	char text[4096], stream[64];
+	struct stat st;
+
+	(void)state;
+	capture_begin();
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+		(unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	log_init(LOG_LEVEL_INFO, false);
+	log_error("no port %s", "a\nb");
+	log_warning("%d lcores", 5);
+	log_notice("notice");
+	log_info("info");
+	strcat(stream, "0");
+	setenv("JOURNAL_STREAM", stream, 1);
+	log_init(LOG_LEVEL_NOTICE, false);
+	log_notice("elsewhere");
+	setenv("JOURNAL_STREAM", "nonsense", 1);
+	log_init(LOG_LEVEL_NOTICE, false);
+	log_notice("nowhere");
+	unsetenv("JOURNAL_STREAM");
+	capture_end(text, sizeof(text));
+	assert_string_equal(text, "<3>no port a?b\n<4>5 lcores\n<5>notice\n<6>info\n"
+				  "sketchtap: elsewhere\nsketchtap: nowhere\n");
 }
 
 static void long_message_is_one_line(void **state)
@@ -101,10 +150,10 @@ static void eal_is_silent_and_keeps_our_levels(void **state)
 	snprintf(prefix, sizeof(prefix), "--file-prefix=test_log_%d", (int)getpid());
 	for (const char *const *word = own; *word != NULL; word++)
 		argv[argc++] = strdup(*word);
-	for (const char *const *word = log_eal_args(false); *word != NULL; word++)
+	for (const char *const *word = log_eal_args(LOG_LEVEL_NOTICE, false); *word != NULL; word++)
 		argv[argc++] = strdup(*word);
 	memcpy(arguments, argv, sizeof(arguments));
-	log_init(false);
+	log_init(LOG_LEVEL_NOTICE, false);
 	capture_begin();
 	started = rte_eal_init(argc, arguments);
 	/* Drivers are plugins: these fail inside one, and for want of one. */
@@ -115,7 +164,7 @@ static void eal_is_silent_and_keeps_our_levels(void **state)
 	assert_string_equal(text, "");
 	say_everything(text, sizeof(text));
 	assert_string_equal(text, SHOWN);
-	assert_null(*log_eal_args(true));
+	assert_null(*log_eal_args(LOG_LEVEL_NOTICE, true));
 	rte_eal_cleanup();
 	assert_int_equal(rmdir(rte_eal_get_runtime_dir()), 0);
 	while (argc > 0)
@@ -126,6 +175,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_have_their_form_before_eal),
+		cmocka_unit_test(level_hides_what_is_less_urgent),
+		cmocka_unit_test(journal_gets_priorities),
 		cmocka_unit_test(long_message_is_one_line),
 		cmocka_unit_test(eal_is_silent_and_keeps_our_levels),
 	};

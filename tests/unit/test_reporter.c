@@ -71,7 +71,7 @@ static int start(void **state)
 	snprintf(output, sizeof(output), "%s/output.csv", directory);
 	snprintf(ledger, sizeof(ledger), "%s/ledger.csv", directory);
 	snprintf(said, sizeof(said), "%s/said", directory);
-	log_init(false);
+	log_init(LOG_LEVEL_NOTICE, false);
 	topology_read(&topology, "");
 	return plan_make(&plan, &config, &topology, &ports, error) &&
 			       eal_start(&plan, &config, error)
