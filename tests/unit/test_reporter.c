@@ -66,6 +66,7 @@ static int start(void **state)
 	char error[EAL_ERROR_MAX];
 
 	(void)state;
+	config.log_level = LOG_LEVEL_NOTICE;
 	if (mkdtemp(directory) == NULL)
 		return -1;
 	snprintf(output, sizeof(output), "%s/output.csv", directory);

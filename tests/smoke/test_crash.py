@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is on disk after kill -9, after a power cut, and while the disk is full."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import time
+
+import lib
+
+LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
+PACED = ('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded', '--workers',
+         '1', '--interval', '10ms')
+
+
+def said(process):
+    with open(os.path.join(process.directory, 'stderr'), encoding='utf-8') as stream:
+        return stream.read()
+
+
+def contents(folder):
+    """{name: bytes} of the files in a folder."""
+    while True:
+        found = {}
+        try:
+            for name in sorted(os.listdir(folder)):
+                with open(os.path.join(folder, name), 'rb') as stream:
+                    found[name] = stream.read()
+            return found
+        except FileNotFoundError:  # it has just got another name
+            pass
+
+
+def expect_only_grown(before, after, stderr):
+    """No byte that was written is changed; a row that a kill cut off may be taken away, aloud.
+
+    Files may have got a name of their own between.
+    """
+    for name, old in before.items():
+        whole = old[:old.rfind(b'\n') + 1]
+        heirs = [new for new in after.values() if new.startswith(whole)]
+        assert heirs, f'{name} was changed'
+        if whole != old and not any(new.startswith(old) for new in heirs):
+            assert 'unfinished last row' in stderr, f'{name}: cut without a word'
+
+
+def kill_again_and_again(test, count, *options):
+    folder = test.path('files')
+    os.mkdir(folder)
+    output, stats = os.path.join(folder, 'output.csv'), os.path.join(folder, 'stats.csv')
+    chance = random.Random()
+    # Nothing here depends on where a kill comes: so it may come anywhere, from the first moment on.
+    for _ in range(count):
+        before = contents(folder)
+        process = test.start(*PACED, '--append', '--output', output, '--stats', stats, *options)
+        if chance.random() < 0.8:
+            test.until(lambda: contents(folder) != before, 'something is written')
+        time.sleep(chance.random() * 0.2)
+        process.kill()
+        expect_only_grown(before, contents(folder), said(process))
+        shutil.rmtree(process.directory)
+    before = contents(folder)
+    process = test.start(*PACED, '--append', '--output', output, '--stats', stats, '--duration',
+                         '100ms', *options)
+    test.wait(process, 60).expect(0)
+    expect_only_grown(before, contents(folder), said(process))
+    return folder
+
+
+def expect_one_numbering(folder, kind, read):
+    """The epochs of all files together: each in one place, in order."""
+    names = sorted((name for name in os.listdir(folder) if name.startswith(kind)),
+                   key=lambda name: (name == f'{kind}.csv', name))
+    numbers = []
+    for name in names:
+        numbers += dict.fromkeys(int(row['epoch']) for row in read(os.path.join(folder, name)))
+    assert sorted(set(numbers)) == sorted(numbers), f'{kind}: an epoch twice'
+    return numbers
+
+
+@lib.alone
+def test_fifty_kills(test):
+    folder = kill_again_and_again(test, 50)
+    for kind, read in (('output', lib.read_output), ('stats', lib.read_stats)):
+        numbers = expect_one_numbering(folder, kind, read)
+        assert numbers == sorted(numbers) and len(numbers) > 50, numbers
+
+
+test_fifty_kills.timeout = 300
+
+
+@lib.alone
+def test_kills_while_files_rotate(test):
+    folder = kill_again_and_again(test, 15, '--rotate', '8KB')
+    assert len(os.listdir(folder)) > 2, 'no file was complete'
+    for kind, read in (('output', lib.read_output), ('stats', lib.read_stats)):
+        expect_one_numbering(folder, kind, read)
+
+
+test_kills_while_files_rotate.timeout = 300
+
+
+def test_after_a_power_cut(test):
+    """Half a row, or zeros that the file system never filled: taken away, and said."""
+    source = ('--synthetic', 'flows=1K,packets=20K,rate=10K,seed=1', '--output', '/dev/null')
+    for rest in (b'2,main,2000-01-01T00:00:02.0', b'\0' * 4096, b'2', b'2,main,2\0\0\0\0'):
+        stats = test.path(f'stats{len(rest)}.csv')
+        test.run(*source, '--stats', stats).expect(0)
+        with open(stats, 'ab') as stream:
+            stream.write(rest)
+        result = test.run(*source, '--stats', stats, '--append').expect(0)
+        assert f'unfinished last row of {len(rest)} bytes' in result.stderr, result.describe()
+        assert [row['epoch'] for row in lib.read_stats(stats)] == ['0', '1', '2', '3']
+    with open(stats, 'ab') as stream:  # too much to be one row: whose is it?
+        stream.write(b'\0' * 100000)
+    size = os.path.getsize(stats)
+    test.run(*source, '--stats', stats, '--append').expect(1).expect_one_line(stats, 'too long')
+    assert os.path.getsize(stats) == size, 'changed'
+
+
+class SmallDisk:
+    """A tmpfs in a mount namespace of its own, which a process holds."""
+
+    def __init__(self, test, size):
+        self.test = test
+        self.mount = test.path('disk')
+        os.mkdir(self.mount)
+        script = 'mount -t tmpfs -o size="$1" tmpfs "$0" && echo mounted && exec sleep 600'
+        self.holder = test.start(self.mount, str(size), program=['unshare', '-m', 'sh', '-c', script])
+        test.until(lambda: not self.holder.running() or self.mounted(), 'the disk is mounted')
+        if not self.holder.running():
+            test.skip('no mount namespace to be had')
+
+    def mounted(self):
+        with open(os.path.join(self.holder.directory, 'stdout'), encoding='utf-8') as stream:
+            return 'mounted' in stream.read()
+
+    def start(self, *options):
+        return self.test.start(*options, program=[
+            'nsenter', '-t', str(self.holder.popen.pid), '-m', self.test.binary])
+
+    def inside(self, name):
+        """The path by which we see a file of the disk."""
+        return f'/proc/{self.holder.popen.pid}/root{self.mount}/{name}'
+
+    def fill(self, leave):
+        """A file that leaves so many bytes free."""
+        free = os.statvfs(self.inside(''))
+        with open(self.inside('filler'), 'wb') as stream:
+            os.posix_fallocate(stream.fileno(), 0, free.f_bavail * free.f_bsize - leave)
+
+    def make_room(self):
+        os.remove(self.inside('filler'))
+
+
+def until_said(test, process, part):
+    def there():
+        assert process.running(), process.result.describe()
+        return part in said(process)
+
+    test.until(there, f'{part!r} is said')
+
+
+def measure_on_a_full_disk(test, leave, *options):
+    """A live run whose disk is full for a while. Returns the rows of all its files."""
+    disk = SmallDisk(test, 2 << 20)
+    disk.fill(leave)
+    process = disk.start(*LIVE, '--interval', '20ms', '--output', '/dev/null', '--stats',
+                         os.path.join(disk.mount, 'stats.csv'), '--log-level', 'info', *options)
+    until_said(test, process, 'No space left on device')
+    begin = time.monotonic()
+    test.until(lambda: time.monotonic() > begin + 0.5, 'some epochs have passed')
+    disk.make_room()
+    until_said(test, process, 'resumed')
+    process.signal(signal.SIGTERM)
+    result = test.wait(process, 20)
+    rows = []
+    for name in os.listdir(disk.inside('')):
+        rows += lib.read_stats(disk.inside(name))  # whole rows, and a header in each
+    measured = int(re.search(r'packets in (\d+) epochs', result.stderr)[1])
+    lost = re.search(r'(\d+) rows could not be written', result.stderr)
+    lost = int(lost[1]) if lost else 0
+    assert len(rows) + lost == measured, f'{len(rows)} + {lost}, {result.describe()}'
+    result.expect(1 if lost else 0)  # the header alone is no row
+    assert result.stderr.count('No space left') == 1, result.describe()
+    assert len({row['epoch'] for row in rows}) == len(rows), 'an epoch twice'
+    return rows
+
+
+def test_a_full_disk_that_gets_room_again(test):
+    rows = measure_on_a_full_disk(test, 8192)
+    numbers = [int(row['epoch']) for row in rows]
+    assert numbers == sorted(numbers), numbers
+
+
+def test_a_disk_that_is_full_from_the_start(test):
+    """Not even the header has room."""
+    measure_on_a_full_disk(test, 0)
+
+
+def test_a_full_disk_and_rotation(test):
+    measure_on_a_full_disk(test, 12288, '--rotate', '4KB')
+
+
+def test_the_disk_is_full_at_the_end(test):
+    """Measured to the end; the status says that rows are missing."""
+    disk = SmallDisk(test, 1 << 20)
+    disk.fill(4096)
+    process = disk.start('--synthetic', 'flows=1K,packets=200K,rate=100K,seed=1', '--interval',
+                         '10ms', '--stats', os.path.join(disk.mount, 'stats.csv'), '--output',
+                         os.path.join(disk.mount, 'output.csv'))
+    result = test.wait(process).expect(1)
+    assert 'rows could not be written' in result.stderr, result.describe()
+    for name, read in (('stats.csv', lib.read_stats), ('output.csv', lib.read_output)):
+        if os.path.getsize(disk.inside(name)) > 0:
+            read(disk.inside(name))
