@@ -414,8 +414,7 @@ void run_destroy(struct run *run)
 	destroy_sketches(run);
 	if (run->feeder != NULL)
 		feeder_destroy(run->feeder);
-	for (uint32_t p = 0; p < run->nb_ports; p++)
-		port_stop(&run->ports[p]);
+	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
 		rte_mempool_free(run->pools[g]);
 	free(run->epochs);

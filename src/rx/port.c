@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 
+#include "rx/interrupts.h"
 #include "rx/port_frames.h"
 #include "rx/port_quiet.h"
 #include "rx/port_rss.h"
@@ -308,7 +309,7 @@ void port_silence(struct port *port)
 	port->silenced = rte_eth_dev_set_link_down(port->id) == 0;
 }
 
-void port_stop(struct port *port)
+static void port_stop(struct port *port)
 {
 	if (port->silenced)
 		rte_eth_dev_set_link_up(port->id);
@@ -317,5 +318,18 @@ void port_stop(struct port *port)
 	if (port->started)
 		rte_eth_dev_stop(port->id);
 	port->started = false;
-	rte_eth_dev_close(port->id);
+}
+
+void ports_close(struct port *ports, uint32_t nb_ports)
+{
+	for (uint32_t p = 0; p < nb_ports; p++)
+		port_stop(&ports[p]);
+	/*
+	 * net_memif frees, as it closes, the handle of a listening socket that the interrupt thread
+	 * still has in its list and would read, whatever a peer does meanwhile.
+	 */
+	if (nb_ports > 0)
+		interrupts_stop();
+	for (uint32_t p = 0; p < nb_ports; p++)
+		rte_eth_dev_close(ports[p].id);
 }

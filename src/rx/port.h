@@ -52,8 +52,10 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	char *error);
 
 /*
- * Stops new packets from coming in, where the device can, so that the queues run empty; port_stop()
- * takes the link up again, which on some cards is the kernel's interface too.
+ * Stops new packets from coming in, where the device can, so that the queues run empty;
+ * ports_close() takes the link up again, which on some cards is the kernel's interface too.
  */
 void port_silence(struct port *port);
-void port_stop(struct port *port);
+
+/* Stops and closes all of them; those that were not started too. */
+void ports_close(struct port *ports, uint32_t nb_ports);

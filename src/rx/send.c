@@ -164,7 +164,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 			(unsigned long long)sender.bytes);
 		status = 0;
 	}
-	port_stop(port);
+	ports_close(port, 1);
 	rte_mempool_free(sender.pool);
 	return status;
 }
