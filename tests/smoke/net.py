@@ -8,11 +8,13 @@ go with the namespace, and whatever runs inside is killed when the runner dies, 
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 import lib
 
 TOOLS = ('ip', 'nsenter', 'setpriv', 'unshare')
+END = signal.SIGINT
 # What a child of the runner is started with, so that it never outlives it.
 MORTAL = ('setpriv', '--pdeathsig', 'KILL')
 # A /sys that shows the namespace's links; and no IPv6, which would speak by itself as a link comes up.
@@ -59,7 +61,11 @@ class Namespace:
         except AssertionError as reason:
             self.test.skip(f'no veth: {reason}')
         for end in (near, far):
-            self.ip('link', 'set', end, 'mtu', mtu, 'arp', 'off', 'multicast', 'off', 'up')
+            self.silence(end, 'mtu', mtu)
+
+    def silence(self, interface, *settings):
+        """Up, and nothing on it but what a test sends."""
+        self.set(interface, 'arp', 'off', 'multicast', 'off', *settings, 'up')
 
     def set(self, interface, *what):
         """As `ip link set`: up, down, mtu N, ..."""
@@ -89,10 +95,9 @@ class Namespace:
                                program=['tcpreplay'], inside=self)
 
 
-def af_packet(interface, queues=1, name=None, frames=16384):
+def af_packet(interface, queues=1, frames=16384):
     """The port over a kernel interface; its ring holds what comes while the machine is busy elsewhere."""
-    return (f'{name or "net_af_packet_" + interface},iface={interface},qpairs={queues},'
-            f'framecnt={frames}')
+    return f'net_af_packet_{interface},iface={interface},qpairs={queues},framecnt={frames}'
 
 
 def wait_until_ready(test, process, stats):

@@ -1,36 +1,216 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel interfaces under a live port: everything that a real sender sent is in the account."""
+"""Kernel interfaces under live ports: what a real sender sent is in the account, to the packet.
 
-import signal
+Every queue between sender and worker holds all that is sent, so that nothing is lost however busy
+the machine is; only af_xdp's are shorter, and it counts what it loses.
+"""
+
+import random
 
 import lib
 import net
 
-RATE = 20000  # packets a second: what the paths carry on a busy machine, sanitizers and all
+PACKETS = 10000
+FRAMES = 32768  # of af_packet's ring, and of the rings to workers: more than any test sends
+RATE = 50000    # packets a second
+
+# design, sharing, workers
+DESIGNS = (('rss', 'separate', 1), ('async', 'shared', 2), ('sync', 'separate', 2))
+TWO_QUEUES = (('rss', 'separate', 2), ('rss', 'shared', 2))
 
 
-def finish(test, process):
-    process.signal(signal.SIGINT)
-    return test.wait(process, 60).expect(0)
+def own_capture(test, name='sent.pcap', first_flow=0):
+    """(path, truth) of 300 flows of unequal size, in frames of many sizes."""
+    choice = random.Random(first_flow)
+    frames, truth = [], {}
+    for i in range(PACKETS):
+        flow = first_flow + int(300 * choice.random() ** 3)
+        frame = lib.udp_frame(flow, choice.randrange(60, 1515))
+        packets, size = truth.get(lib.udp_key(flow), (0, 0))
+        truth[lib.udp_key(flow)] = packets + 1, size + len(frame)
+        frames.append((i, frame))
+    return lib.write_pcap(test.path(name), frames), truth
 
 
-def start_measuring(test, space, *options):
-    output, stats = test.path('output.csv'), test.path('stats.csv')
-    process = test.start('--output', output, '--stats', stats, *options, inside=space)
-    net.wait_until_ready(test, process, stats)
-    return process, output, stats
+class Measuring:
+    """A run on live ports, as one epoch, that ends by itself when it has seen so many packets."""
+
+    def __init__(self, test, space, ports, packets, design, sharing, workers, *options):
+        self.test = test
+        self.output, self.stats = test.path('output.csv'), test.path('stats.csv')
+        self.process = test.start(
+            *(word for port in ports for word in ('--port', port)), '--packets', packets,
+            '--interval', '0', '--design', design, '--sharing', sharing, '--workers', workers,
+            *(('--ring-size', FRAMES) if design == 'async' else ()),
+            '--output', self.output, '--stats', self.stats, *options, inside=space)
+        net.wait_until_ready(test, self.process, self.stats)
+
+    def finish(self):
+        """(heavy hitters, the account)"""
+        self.test.wait(self.process, 20).expect(0)
+        ledger = lib.read_stats(self.stats)
+        assert len(ledger) == 1, ledger
+        return lib.read_output(self.output), ledger[0]
 
 
-def test_af_packet(test):
+def expect_all(ledger, packets):
+    assert int(ledger['offered']) == int(ledger['received']) == packets, ledger
+    lib.expect_lossless([ledger])
+
+
+def send_all(test, sender, packets):
+    sent = int(test.wait(sender, 60).expect(0).stdout)
+    assert sent == packets, f'{sent} of {packets} were sent'
+
+
+def veth_with_af_packet(queues):
+    def check(test, *how):
+        space = net.Namespace(test)
+        space.veth('tap0', 'wire0', queues)
+        capture, truth = own_capture(test)
+        run = Measuring(test, space, [net.af_packet('tap0', queues, FRAMES)], PACKETS, *how)
+        send_all(test, space.send('wire0', capture, RATE), PACKETS)
+        rows, ledger = run.finish()
+        expect_all(ledger, PACKETS)
+        assert int(ledger['measured']) == PACKETS
+        lib.check_top(rows, truth, 100)
+    return check
+
+
+def veth_with_af_xdp(test, *how):
     space = net.Namespace(test)
     space.veth('tap0', 'wire0')
-    capture = lib.write_pcap(test.path('sent.pcap'),
-                             [(i, lib.udp_frame(i % 50, 60 + i % 100)) for i in range(5000)])
-    process, output, stats = start_measuring(
-        test, space, '--port', net.af_packet('tap0'), '--interval', '100ms')
-    sent = int(test.wait(space.send('wire0', capture, RATE)).expect(0).stdout)
-    assert sent == space.sent('wire0') == 5000
-    test.until(lambda: lib.total(lib.read_stats(stats), 'received') >= sent, 'all')
-    finish(test, process)
-    ledger = lib.read_stats(stats)
-    assert lib.total(ledger, 'measured') == sent
+    capture, truth = own_capture(test)
+    run = Measuring(test, space, ['net_af_xdp0,iface=tap0,busy_budget=0'], 10**9, *how)
+    send_all(test, space.send('wire0', capture, RATE / 5), PACKETS)
+    # What found veth's own queue full never came to the port.
+    came = PACKETS - space.link('wire0')['stats64']['tx']['dropped']
+    test.until(lambda: space.received('tap0') >= came, 'the kernel has received it all')
+    run.process.signal(net.END)
+    rows, ledger = run.finish()
+    missed = int(ledger['nic_missed'])
+    assert int(ledger['offered']) == came, f'{came} came: {ledger}'
+    assert int(ledger['measured']) == came - missed
+    if came == PACKETS:
+        for row in rows:
+            packets, size = truth[lib.row_key(row)]
+            assert int(row['packets_low']) <= packets <= int(row['packets_high']), row
+            assert int(row['bytes_low']) <= size <= int(row['bytes_high']), row
+        if missed == 0:
+            lib.check_top(rows, truth, 100)
+
+
+def tap(test, *how):
+    space = net.Namespace(test)
+    capture, truth = own_capture(test)
+    run = Measuring(test, space, ['net_tap0,iface=tap0'], PACKETS, *how)
+    space.silence('tap0', 'txqueuelen', FRAMES)
+    send_all(test, space.send('tap0', capture, RATE), PACKETS)
+    rows, ledger = run.finish()
+    expect_all(ledger, PACKETS)
+    lib.check_top(rows, truth, 100)
+
+
+def two_ports(test, *how):
+    """Both directions of a tap, each with its own sender."""
+    space = net.Namespace(test)
+    captures, truth = [], {}
+    for i in range(2):
+        space.veth(f'tap{i}', f'wire{i}')
+        capture, part = own_capture(test, f'sent{i}.pcap', i * 1000)
+        captures.append(capture)
+        truth.update(part)
+    ports = [net.af_packet(f'tap{i}', 1, FRAMES) for i in range(2)]
+    run = Measuring(test, space, ports, 2 * PACKETS, *how)
+    senders = [space.send(f'wire{i}', capture, RATE) for i, capture in enumerate(captures)]
+    for sender in senders:
+        send_all(test, sender, PACKETS)
+    rows, ledger = run.finish()
+    expect_all(ledger, 2 * PACKETS)
+    lib.check_top(rows, truth, 100)
+
+
+KINDS = (
+    ('af_packet', veth_with_af_packet(1), DESIGNS),
+    ('af_packet, 2 queues', veth_with_af_packet(2), TWO_QUEUES),
+    ('af_xdp', veth_with_af_xdp, DESIGNS),
+    ('tap', tap, (('rss', 'separate', 2), ('async', 'separate', 2), ('sync', 'shared', 2))),
+    ('two ports', two_ports, (('rss', 'shared', 1), ('async', 'separate', 2), ('sync', 'shared', 2))),
+)
+
+
+def case(check, how):
+    return lambda test: check(test, *how)
+
+
+def cases(settings):
+    """With sanitizers, one design of each kind, another one each time."""
+    found = []
+    for number, (kind, check, hows) in enumerate(KINDS):
+        chosen = hows if not settings.sanitized else (hows[number % len(hows)],)
+        for how in chosen:
+            design, sharing, workers = how
+            found.append((f'{kind}, {design} {sharing}, {workers} workers', case(check, how)))
+    return found
+
+
+@lib.needs_traces
+def test_tcpreplay_of_a_campus_uplink(test):
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0', 2)
+    capture = lib.unpack(test, 'large/auckland2.pcap.xz')
+    truth = lib.load_truth(test.traces, 'large/auckland2.pcap.xz')
+    packets = 31249
+    run = Measuring(test, space, [net.af_packet('tap0', 2, FRAMES)], packets, 'rss', 'separate', 2)
+    test.wait(space.tcpreplay('wire0', capture, RATE), 60).expect(0)
+    rows, ledger = run.finish()
+    expect_all(ledger, packets)
+    lib.check_top(rows, truth, 100)
+
+
+def zoo(test, wanted):
+    """(capture, number of packets, ledger, truth) of the Ethernet frames that a cable carries."""
+    oracle = lib.Oracle(test.traces)
+    records = []
+    for entry in lib.index(test.traces):
+        if entry['file'].startswith('zoo/') and entry['expected'] == 'measured':
+            part = oracle.records(lib.unpack(test, entry['file']))[:500]
+            records += [(1, 0, data, len(data)) for link, _, data, _ in part
+                        if link == 1 and 14 <= len(data) <= 1514 and wanted(data)]
+    capture = lib.write_pcap(test.path('zoo.pcap'),
+                             [(i, data) for i, (_, _, data, _) in enumerate(records)])
+    return capture, len(records), *oracle.count(records)
+
+
+def expect_zoo(rows, ledger, packets, expected, truth):
+    expect_all(ledger, packets)
+    for column in ('measured', 'non_ip', 'malformed'):
+        assert int(ledger[column]) == expected[column], f'{column}: {expected[column]} and {ledger}'
+    lib.check_top(rows, truth, 100)
+
+
+def is_fragment(frame):
+    """Of IPv4, behind one VLAN tag or none."""
+    at = 16 if frame[12:14] in (b'\x81\x00', b'\x88\xa8') else 12
+    return frame[at:at + 2] == b'\x08\x00' and int.from_bytes(frame[at + 8:at + 10], 'big') & 0x3fff
+
+
+@lib.needs_traces
+def test_tcpreplay_of_the_zoo(test):
+    """Without fragments, which the kernel puts together before af_packet sees them."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    capture, packets, *truth = zoo(test, lambda frame: not is_fragment(frame))
+    run = Measuring(test, space, [net.af_packet('tap0', 1, FRAMES)], packets, 'rss', 'separate', 1)
+    test.wait(space.tcpreplay('wire0', capture, RATE), 60).expect(0)
+    expect_zoo(*run.finish(), packets, *truth)
+
+
+@lib.needs_traces
+def test_tcpreplay_of_the_whole_zoo_on_a_tap(test):
+    space = net.Namespace(test)
+    capture, packets, *truth = zoo(test, lambda frame: True)
+    run = Measuring(test, space, ['net_tap0,iface=tap0'], packets, 'async', 'separate', 1)
+    space.silence('tap0', 'txqueuelen', FRAMES)
+    test.wait(space.tcpreplay('tap0', capture, RATE), 60).expect(0)
+    expect_zoo(*run.finish(), packets, *truth)
