@@ -15,7 +15,7 @@
 
 #include "parallel/design.h"
 #include "parallel/receiver.h"
-#include "rx/parse.h"
+#include "rx/parse_burst.h"
 #include "rx/rss_hash.h"
 
 #define MARK_SLOTS 2 /* an epoch's mark, and the end's right behind it */
@@ -42,8 +42,7 @@ static uint32_t flow_hash(const struct rte_mbuf *mbuf)
 
 	if (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH)
 		return mbuf->hash.rss;
-	verdict = parse_packet(
-		rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, LINK_ETHERNET, &parsed);
+	verdict = parse_mbuf(mbuf, LINK_ETHERNET, &parsed);
 	return rss_hash(verdict, &parsed);
 }
 

@@ -74,13 +74,16 @@ struct packet {
 	const uint8_t *data;
 	size_t len;
 	size_t need;
+	bool cut; /* a has() said no */
 };
 
 /* Are there `bytes` bytes, counted from the packet's start? */
 static inline bool has(struct packet *packet, size_t bytes)
 {
-	if (packet->len < bytes)
+	if (packet->len < bytes) {
+		packet->cut = true;
 		return false;
+	}
 	if (packet->need < bytes)
 		packet->need = bytes;
 	return true;
@@ -367,5 +370,6 @@ enum parse_verdict parse_packet(
 	out->fragment = false;
 	verdict = parse_layers(&packet, link, out);
 	out->need = (uint32_t)packet.need;
+	out->cut = packet.cut;
 	return verdict;
 }

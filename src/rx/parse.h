@@ -64,6 +64,7 @@ struct parsed {
 	 * as the whole, whatever follows. Never more than len.
 	 */
 	uint32_t need;
+	bool cut; /* it ended where more was looked for: more bytes may give another result */
 };
 
 /* The whole rule, plainly. data[0..len) are the captured bytes. */

@@ -66,12 +66,37 @@ static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 	memcpy(key, &v, sizeof(*key));
 }
 
+/*
+ * A chain of headers that goes on beyond the first segment: rare, because a segment holds two
+ * kilobytes. All of the packet is copied together, up to what an IP packet can have.
+ */
+static __attribute__((noinline)) enum parse_verdict parse_chained(
+	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed)
+{
+	uint8_t copy[UINT16_MAX];
+	uint32_t len = RTE_MIN(mbuf->pkt_len, (uint32_t)sizeof(copy));
+	const uint8_t *data = rte_pktmbuf_read(mbuf, 0, len, copy);
+
+	return parse_packet(data, len, link, parsed);
+}
+
+enum parse_verdict parse_mbuf(
+	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed)
+{
+	enum parse_verdict verdict =
+		parse_packet(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, link, parsed);
+
+	if (unlikely(parsed->cut && mbuf->nb_segs > 1))
+		verdict = parse_chained(mbuf, link, parsed);
+	return verdict;
+}
+
 /* Writes entry m of `out`. Returns whether the packet has a key. */
-static bool parse_any(const uint8_t *data, uint32_t len, enum link_type link, uint32_t m,
+static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
 	struct key_burst *out, struct parse_counts *counts)
 {
 	struct parsed parsed;
-	enum parse_verdict verdict = parse_packet(data, len, link, &parsed);
+	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
 
 	counts->verdicts[verdict]++;
 	switch (verdict) {
@@ -122,7 +147,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len))) {
 			plain_ipv4_key(data, &out->key4[m]);
 			plain++;
-		} else if (!parse_any(data, mbuf->data_len, link, m, out, counts)) {
+		} else if (!parse_any(mbuf, link, m, out, counts)) {
 			continue;
 		}
 		out->wire_len[m++] = wire_len;

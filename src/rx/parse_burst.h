@@ -23,10 +23,14 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 	*counts = (struct parse_counts){.smallest_frame = UINT32_MAX};
 }
 
+/* parse_packet() of a packet that may be a chain of segments. */
+enum parse_verdict parse_mbuf(
+	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed);
+
 /*
  * Fills `out` (but not its hashes) with the keys and wire lengths of the packets that have a key,
- * in their order, and adds all n <= BURST_MAX packets to `counts`. Of each packet the first
- * segment's bytes are looked at, none of the others.
+ * in their order, and adds all n <= BURST_MAX packets to `counts`. A packet may be a chain of
+ * segments: it is as long as all of them, and headers may lie across them.
  */
 
 /* Packets of a live port: Ethernet, and as long as pkt_len says. */

@@ -619,28 +619,96 @@ static void empty_burst(void **state)
 	assert_int_equal(none.smallest_frame, UINT32_MAX);
 }
 
-/* The ports lie in the second segment: not looked at, but the wire length counts them. */
-static void second_segments_are_not_read(void **state)
+/* As make_mbuf(), cut at random into up to four segments, empty ones among them. */
+static struct rte_mbuf *make_chain(const uint8_t *data, uint32_t len)
+{
+	uint32_t first = (uint32_t)next_random() % (len + 1);
+	struct rte_mbuf *chain = make_mbuf(data, first);
+
+	for (uint32_t at = first, left = 3; at < len; left--) {
+		uint32_t rest = len - at;
+		uint32_t n = left == 1 ? rest : (uint32_t)next_random() % (rest + 1);
+
+		assert_int_equal(rte_pktmbuf_chain(chain, make_mbuf(data + at, n)), 0);
+		at += n;
+	}
+	return chain;
+}
+
+/* Wherever a packet is cut into segments, it is what it is in one piece. */
+static void chains_of_a_port(void **state)
 {
 	static struct key_burst burst;
 	struct parse_counts counts;
-	uint8_t data[PACKET_MAX];
-	uint32_t len = bytes_of_hex(ETH4 IP4(TCP) PORTS "00000000", data);
-	struct rte_mbuf *first = make_mbuf(data, len), *second = make_mbuf(data + 34, len - 34);
-	struct expected expected = {0};
+	struct expected expected;
 
 	(void)state;
 	parse_counts_reset(&counts);
 	parse_counts_reset(&expected.counts);
-	assert_int_equal(rte_pktmbuf_trim(first, (uint16_t)(len - 34)), 0);
-	assert_int_equal(rte_pktmbuf_chain(first, second), 0);
-	expect_packet(&expected, data, 34, LINK_ETHERNET, len);
-	parse_burst_port(&first, 1, &burst, &counts);
-	assert_burst(&burst, &expected);
+	for (uint32_t round = 0; round < 20000; round++) {
+		uint8_t data[PACKET_MAX];
+		enum link_type link;
+		uint32_t len = random_packet(data, &link);
+		struct rte_mbuf *chain = make_chain(data, len);
+		struct parsed linear, chained;
+
+		expected.n = 0;
+		expect_packet(&expected, data, len, LINK_ETHERNET, len);
+		parse_burst_port(&chain, 1, &burst, &counts);
+		assert_burst(&burst, &expected);
+		memset(&linear, 0, sizeof(linear));
+		memset(&chained, 0, sizeof(chained));
+		assert_int_equal(parse_mbuf(chain, LINK_ETHERNET, &chained),
+			parse_packet(data, len, LINK_ETHERNET, &linear));
+		assert_int_equal(chained.fragment, linear.fragment);
+		rte_pktmbuf_free(chain);
+	}
 	assert_counts(&counts, &expected.counts);
-	assert_int_equal(burst.key4[0].dst_port[1], 0);
-	assert_int_equal(burst.wire_len[0], len);
-	rte_pktmbuf_free(first);
+}
+
+/* A jumbo frame in segments of two kilobytes: its whole length counts, its first bytes decide. */
+static void jumbo_frames(void **state)
+{
+	static struct key_burst burst;
+	struct parse_counts counts;
+	uint8_t data[PACKET_MAX] = {0}, rest[PACKET_MAX] = {0};
+	struct rte_mbuf *frame;
+
+	(void)state;
+	bytes_of_hex(ETH4 IP4(TCP) PORTS "00000000", data);
+	frame = make_mbuf(data, PACKET_MAX);
+	while (frame->pkt_len < 16 * PACKET_MAX)
+		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(rest, PACKET_MAX)), 0);
+	parse_counts_reset(&counts);
+	parse_burst_port(&frame, 1, &burst, &counts);
+	assert_int_equal(burst.n, 1);
+	assert_int_equal(burst.wire_len[0], 16 * PACKET_MAX);
+	assert_int_equal(burst.key4[0].dst_port[0] << 8 | burst.key4[0].dst_port[1], 443);
+	assert_int_equal(counts.bytes, 16 * PACKET_MAX);
+	assert_int_equal(counts.largest_frame, 16 * PACKET_MAX);
+	rte_pktmbuf_free(frame);
+}
+
+/* Headers without an end: what lies behind 64 KB is not looked at. */
+static void headers_behind_64_kb_of_labels(void **state)
+{
+	static struct key_burst burst;
+	struct parse_counts counts;
+	uint8_t data[PACKET_MAX];
+	struct rte_mbuf *frame;
+
+	(void)state;
+	memset(data, 0, sizeof(data)); /* labels, none of which is the last */
+	bytes_of_hex(MACS "8847 ", data);
+	frame = make_mbuf(data, PACKET_MAX);
+	memset(data, 0, sizeof(data));
+	while (frame->pkt_len < 160 * PACKET_MAX)
+		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(data, PACKET_MAX)), 0);
+	parse_counts_reset(&counts);
+	parse_burst_port(&frame, 1, &burst, &counts);
+	assert_int_equal(burst.n, 0);
+	assert_true(counts.verdicts[PARSE_CUT_MPLS] == 1);
+	rte_pktmbuf_free(frame);
 }
 
 int main(void)
@@ -653,7 +721,9 @@ int main(void)
 		cmocka_unit_test_setup(bursts_of_a_port, seed_random),
 		cmocka_unit_test_setup(bursts_of_a_replay, seed_random),
 		cmocka_unit_test(empty_burst),
-		cmocka_unit_test(second_segments_are_not_read),
+		cmocka_unit_test_setup(chains_of_a_port, seed_random),
+		cmocka_unit_test(jumbo_frames),
+		cmocka_unit_test(headers_behind_64_kb_of_labels),
 	};
 
 	return cmocka_run_group_tests_name("parse", tests, start_eal, stop_eal);
