@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What is decided about a port before and while it is set up, from made-up interfaces and devices:
+ * which device a name means, what RSS is asked for and what it means for the result, how long
+ * frames may be. The devices are what drivers of DPDK 22.11 say of theirs.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/pci_address.h"
+#include "rx/port_frames.h"
+#include "rx/port_name.h"
+#include "rx/port_rss.h"
+#include "rx/rss_hash.h"
+
+static void assert_says(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("'%s' does not say '%s'", text, part);
+}
+
+/* --- names --- */
+
+static const struct made_up {
+	const char *name;
+	struct port_interface interface;
+} made_up[] = {
+	{"mlx0", {.driver = "mlx5_core", .bus = "0000:3b:00.1", .mtu = 1500}},
+	{"mlx1", {.driver = "mlx5_core", .bus = "mlx5_core.sf.4", .mtu = 1500}},
+	{"ice0", {.driver = "ice", .bus = "0000:5e:00.0", .mtu = 1500, .merges = true}},
+	{"jumbo0", {.driver = "veth", .mtu = 9000}},
+	{"lo", {.mtu = 65536}},
+	{"net_tap0", {.driver = "tun", .bus = "tap", .mtu = 1500}},
+	{"eth0", {.driver = "virtio_net", .bus = "0000:00:03.0", .mtu = 1500}},
+};
+
+static bool look_up(const char *name, struct port_interface *interface)
+{
+	*interface = (struct port_interface){0};
+	for (size_t i = 0; i < sizeof(made_up) / sizeof(made_up[0]); i++)
+		if (strcmp(made_up[i].name, name) == 0) {
+			*interface = made_up[i].interface;
+			return true;
+		}
+	return false;
+}
+
+static void names_become_devices(void **state)
+{
+	static const struct {
+		const char *spec, *device, *interface;
+		bool pci;
+	} rows[] = {
+		{"0000:3b:00.0", "0000:3b:00.0", "", true},
+		{"3b:00.0", "0000:3b:00.0", "", true},
+		{"3B:00.1,mprq_en=1", "0000:3b:00.1,mprq_en=1", "", true},
+		{"pci:0000:3b:00.0", "0000:3b:00.0", "", true},
+		{"10000:e1:00.0", "10000:e1:00.0", "", true},
+		{"net_null0", "net_null0", "", false},
+		{"net_ring0,nodeaction=a:0:CREATE", "net_ring0,nodeaction=a:0:CREATE", "", false},
+		{"net_tap1,iface=probe0", "net_tap1,iface=probe0", "", false},
+		{"vdev:net_tap0", "net_tap0", "", false},
+		{"net_af_xdp0,iface=ice0", "net_af_xdp0,iface=ice0", "ice0", false},
+		{"mlx0", "0000:3b:00.1", "mlx0", true},
+		{"mlx0,mprq_en=1", "0000:3b:00.1,mprq_en=1", "mlx0", true},
+		/* A function of the card that has no PCI address of its own. */
+		{"mlx1", "net_af_packet_mlx1,iface=mlx1,framecnt=16384", "mlx1", false},
+		{"eth0", "net_af_packet_eth0,iface=eth0,framecnt=16384", "eth0", false},
+		{"eth0,qpairs=2", "net_af_packet_eth0,iface=eth0,qpairs=2,framecnt=16384", "eth0",
+			false},
+		{"eth0,framecnt=64", "net_af_packet_eth0,iface=eth0,framecnt=64", "eth0", false},
+		{"net_af_packet0,iface=eth0", "net_af_packet0,iface=eth0", "eth0", false},
+		{"jumbo0",
+			"net_af_packet_jumbo0,iface=jumbo0,framesz=9088,blocksz=12288,framecnt="
+			"2048",
+			"jumbo0", false},
+		{"net_af_packet0,iface=jumbo0",
+			"net_af_packet0,iface=jumbo0,framesz=9088,blocksz=12288", "jumbo0", false},
+		{"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536",
+			"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536", "jumbo0", false},
+		/* Nothing that is known: a device that --eal made, or one of another bus. */
+		{"my_device", "my_device", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct port_name name;
+		char error[PORT_DEVICE_MAX];
+
+		assert_true(port_name_resolve(&name, rows[i].spec, 0, look_up, error));
+		assert_string_equal(name.device, rows[i].device);
+		assert_string_equal(name.interface, rows[i].interface);
+		assert_int_equal(name.pci, rows[i].pci);
+		assert_int_equal(name.pci, port_is_pci(name.device));
+	}
+}
+
+static void names_that_mean_nothing_or_two_things(void **state)
+{
+	static const struct {
+		const char *spec, *says[3];
+	} rows[] = {
+		{"net_tap0", {"net_af_packet0,iface=net_tap0", "vdev:net_tap0", "interface"}},
+		{"net_tap0,mac=fixed", {"vdev:net_tap0,mac=fixed"}},
+		{"pci:eth0", {"pci:eth0", "0000:3b:00.0"}},
+		{"net_af_packet0,iface=eth7", {"eth7", "ip link"}},
+		{"net_af_xdp0,iface=interface_of_too_many_letters", {"no interface"}},
+		{"", {"no device"}},
+		{"net_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on",
+			{"no device"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct port_name name;
+		char error[PORT_DEVICE_MAX];
+
+		assert_false(port_name_resolve(&name, rows[i].spec, 0, look_up, error));
+		for (size_t s = 0; s < 3 && rows[i].says[s] != NULL; s++)
+			assert_says(error, rows[i].says[s]);
+		assert_null(strchr(error, '\n'));
+	}
+}
+
+/* A socket's frames hold what the interface or --mtu may bring, or it is said what is cut. */
+static void packet_sockets_hold_whole_frames(void **state)
+{
+	static const struct {
+		const char *spec;
+		uint32_t mtu, holds;
+		const char *warns;
+	} rows[] = {
+		{"eth0", 0, 1522, ""},
+		{"eth0", 9000, 9022, ""},
+		{"jumbo0", 0, 9022, ""},
+		{"lo", 0, 65300, "longer than 65358 bytes are cut"},
+		{"net_af_packet0,iface=jumbo0,framesz=2048", 0, 1982, "longer than 1982"},
+		{"ice0", 0, 1522, "gro off"},
+		{"eth0", 65535, 65300, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct port_name name;
+		char error[PORT_DEVICE_MAX];
+
+		assert_true(port_name_resolve(&name, rows[i].spec, rows[i].mtu, look_up, error));
+		assert_true(name.cut_at >= rows[i].holds);
+		/* The driver wants the frame, less its tpacket2_hdr, in one mbuf. */
+		assert_true(name.mbuf_room >= name.cut_at + RTE_PKTMBUF_HEADROOM);
+		assert_true(name.mbuf_room <= UINT16_MAX);
+		if (rows[i].warns[0] == '\0')
+			assert_string_equal(name.warning, "");
+		else
+			assert_says(name.warning, rows[i].warns);
+	}
+}
+
+static void pci_addresses(void **state)
+{
+	static const char *const wrong[] = {"", "3b:00", "3b:00.", "3b:00.8", "3b:20.0", "eth0",
+		"0000:3b:00.0x", "0000:3b:00.0.0", ":3b:00.0", "1:2:3:4.5", "net_tap0"};
+	struct pci_address address;
+
+	(void)state;
+	assert_true(pci_address_parse("0000:3b:1f.7,x", 12, &address));
+	assert_int_equal(address.bus, 0x3b);
+	assert_int_equal(address.device, 0x1f);
+	assert_int_equal(address.function, 7);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(pci_address_parse(wrong[i], strlen(wrong[i]), &address));
+}
+
+static void devargs(void **state)
+{
+	int length;
+	const char *value;
+
+	(void)state;
+	value = port_devarg("net_x0,a=1,iface=eth0,b=2", "iface", &length);
+	assert_non_null(value);
+	assert_int_equal(length, 4);
+	assert_memory_equal(value, "eth0", 4);
+	assert_null(port_devarg("net_x0,xiface=eth0", "iface", &length));
+	assert_null(port_devarg("iface=eth0", "iface", &length));
+	assert_null(port_devarg("net_x0,iface", "iface", &length));
+}
+
+/* --- RSS --- */
+
+#define I40E                                                                                       \
+	(RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |     \
+		RTE_ETH_RSS_NONFRAG_IPV4_SCTP | RTE_ETH_RSS_NONFRAG_IPV4_OTHER |                   \
+		RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP |                             \
+		RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_NONFRAG_IPV6_SCTP |                     \
+		RTE_ETH_RSS_NONFRAG_IPV6_OTHER | RTE_ETH_RSS_L2_PAYLOAD)
+#define ICE (I40E | RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6)
+#define IXGBE                                                                                      \
+	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |          \
+		RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP |   \
+		RTE_ETH_RSS_IPV6_EX | RTE_ETH_RSS_IPV6_TCP_EX | RTE_ETH_RSS_IPV6_UDP_EX)
+#define MLX5                                                                                       \
+	(RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_L3_SRC_ONLY |            \
+		RTE_ETH_RSS_L3_DST_ONLY)
+#define ENA                                                                                        \
+	(RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |                             \
+		RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
+
+static struct rte_eth_dev_info device(const char *driver, uint64_t offered, uint8_t key_len)
+{
+	return (struct rte_eth_dev_info){
+		.driver_name = driver,
+		.flow_type_rss_offloads = offered,
+		.hash_key_size = key_len,
+		.reta_size = 128,
+	};
+}
+
+static struct port_rss wish(const char *driver, enum port_hash_use use)
+{
+	return (struct port_rss){
+		.port = "port",
+		.traits = port_traits_find(driver),
+		.use = use,
+		.nb_queues = 4,
+	};
+}
+
+/* What is asked of a device is what it offers, and what that means is said. */
+static void fields_are_those_offered(void **state)
+{
+	static const struct {
+		const char *driver;
+		uint64_t offered;
+		enum rss_fields wanted;
+		uint64_t with, without;
+		const char *warns[2];
+	} rows[] = {
+		{"net_ice", ICE, RSS_FIELDS_5TUPLE, ICE & ~RTE_ETH_RSS_L2_PAYLOAD,
+			RTE_ETH_RSS_L2_PAYLOAD, {NULL}},
+		{"net_i40e", I40E, RSS_FIELDS_5TUPLE, RTE_ETH_RSS_FRAG_IPV4, RTE_ETH_RSS_IPV4,
+			{NULL}},
+		{"net_ixgbe", IXGBE, RSS_FIELDS_5TUPLE, IXGBE, 0,
+			{"SCTP and SCTP over IPv6 are spread by addresses alone"}},
+		{"mlx5_pci", MLX5, RSS_FIELDS_5TUPLE, RTE_ETH_RSS_NONFRAG_IPV4_TCP,
+			RTE_ETH_RSS_L3_SRC_ONLY,
+			{"SCTP and SCTP over IPv6 are spread by addresses"}},
+		{"net_ena", ENA, RSS_FIELDS_5TUPLE, ENA, RTE_ETH_RSS_IPV4,
+			{"SCTP, other IPv4, IPv4 fragments, SCTP over IPv6, other IPv6 and IPv6 "
+			 "fragments are not spread: one worker gets all of them"}},
+		{"net_ixgbe", IXGBE, RSS_FIELDS_ADDRESSES, RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6,
+			RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP, {NULL}},
+		{"net_i40e", I40E, RSS_FIELDS_ADDRESSES, RTE_ETH_RSS_NONFRAG_IPV4_TCP, 0,
+			{"are spread by ports too: a pair of hosts is counted by several workers"}},
+		{"mlx5_pci", MLX5, RSS_FIELDS_SRC,
+			RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_NONFRAG_IPV4_TCP,
+			RTE_ETH_RSS_L3_DST_ONLY, {NULL}},
+		{"mlx5_pci", MLX5, RSS_FIELDS_DST, RTE_ETH_RSS_L3_DST_ONLY, RTE_ETH_RSS_L3_SRC_ONLY,
+			{NULL}},
+		{"net_ixgbe", IXGBE, RSS_FIELDS_SRC, RTE_ETH_RSS_IPV4, RTE_ETH_RSS_NONFRAG_IPV4_TCP,
+			{"all packets are spread by both addresses: a host is counted by several"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = {.rss_fields = rows[i].wanted};
+		struct rte_eth_dev_info info = device(rows[i].driver, rows[i].offered, 40);
+		struct port_rss rss = wish(rows[i].driver, PORT_HASH_QUEUES);
+		struct port_notes notes = {0};
+		char error[PORT_NOTE_MAX];
+
+		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		assert_true(rss.on);
+		assert_true((rss.fields & ~rows[i].offered) == 0);
+		assert_true((rss.fields & rows[i].with) == rows[i].with);
+		assert_true((rss.fields & rows[i].without) == 0);
+		port_rss_explain(&rss, rss.fields, &notes);
+		assert_int_equal(notes.n, rows[i].warns[0] != NULL);
+		if (notes.n > 0) {
+			assert_says(notes.notes[0].text, rows[i].warns[0]);
+			assert_true(notes.notes[0].warning);
+		}
+	}
+}
+
+static void keys_have_the_devices_length(void **state)
+{
+	static const uint8_t lengths[] = {40, 52, 10, 64};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths); i++) {
+		struct rte_eth_dev_info info = device("net_ice", ICE, lengths[i]);
+		struct config config = {.rss_key = RSS_KEY_SYMMETRIC};
+		struct port_rss rss = wish("net_ice", PORT_HASH_QUEUES);
+		struct port_notes notes = {0};
+		struct rte_eth_conf conf = {0};
+		char error[PORT_NOTE_MAX];
+
+		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		port_rss_put(&rss, &conf);
+		assert_int_equal(conf.rxmode.mq_mode, RTE_ETH_MQ_RX_RSS);
+		assert_int_equal(conf.rx_adv_conf.rss_conf.rss_key_len, lengths[i]);
+		for (uint8_t b = 0; b < lengths[i]; b++)
+			assert_int_equal(conf.rx_adv_conf.rss_conf.rss_key[b], b % 2 ? 0x5a : 0x6d);
+
+		config.rss_key = RSS_KEY_DEFAULT;
+		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		port_rss_put(&rss, &conf);
+		assert_null(conf.rx_adv_conf.rss_conf.rss_key);
+
+		config.rss_key = RSS_KEY_GIVEN;
+		config.rss_key_len = lengths[i];
+		memset(config.rss_key_bytes, 0xa5, lengths[i]);
+		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		assert_int_equal(rss.key[0], 0xa5);
+		config.rss_key_len = (uint8_t)(lengths[i] - 1);
+		assert_false(port_rss_choose(&rss, &config, &info, &notes, error));
+		snprintf(error + 300, 50, "%u bytes", lengths[i]);
+		assert_says(error, error + 300);
+	}
+}
+
+static void ports_without_rss(void **state)
+{
+	struct config config = {0};
+	struct port_notes notes = {0};
+	char error[PORT_NOTE_MAX];
+	struct rte_eth_dev_info info = device("net_nothing", 0, 0);
+	struct port_rss rss = wish("net_nothing", PORT_HASH_QUEUES);
+
+	(void)state;
+	assert_false(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_says(error, "--design async");
+	assert_says(error, "--workers 1");
+	rss.use = PORT_HASH_UNUSED;
+	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_int_equal(notes.n, 0);
+
+	/* Somebody else spreads: it runs, and says who. */
+	rss = wish("net_af_packet", PORT_HASH_QUEUES);
+	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_false(rss.on);
+	assert_int_equal(notes.n, 1);
+	assert_says(notes.notes[0].text, "the kernel spreads packets");
+
+	/* Capabilities that are for flow rules are not asked for. */
+	info = device("net_tap", IXGBE, 40);
+	rss = wish("net_tap", PORT_HASH_QUEUES);
+	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_false(rss.on);
+	/* A virtio device spreads by RSS where its host has it. */
+	info = device("net_virtio", IXGBE, 40);
+	rss = wish("net_virtio", PORT_HASH_QUEUES);
+	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_true(rss.on);
+}
+
+/* With one queue the hash is for the receiver, where the device can give it at all. */
+static void hashes_for_dispatch(void **state)
+{
+	struct config config = {0};
+	struct port_notes notes = {0};
+	char error[PORT_NOTE_MAX];
+	struct rte_eth_dev_info info = device("net_ena", ENA, 40);
+	struct port_rss rss = wish("net_ena", PORT_HASH_DISPATCH);
+	struct rte_eth_conf conf = {0};
+
+	(void)state;
+	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_false(rss.on);
+	info.rx_offload_capa = RTE_ETH_RX_OFFLOAD_RSS_HASH;
+	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_true(rss.on);
+	port_rss_put(&rss, &conf);
+	assert_true(conf.rxmode.offloads == RTE_ETH_RX_OFFLOAD_RSS_HASH);
+	/* ethdev refuses the offload without the mode. */
+	assert_int_equal(conf.rxmode.mq_mode, RTE_ETH_MQ_RX_RSS);
+	/* What the device does not hash, the receiver does: nothing to say. */
+	port_rss_explain(&rss, rss.fields, &notes);
+	assert_int_equal(notes.n, 0);
+}
+
+static void tables_are_even(void **state)
+{
+	static const uint32_t sizes[] = {64, 100, 128, 512, 2048, PORT_RSS_RETA_MAX};
+	static struct rte_eth_rss_reta_entry64 reta[PORT_RSS_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (uint16_t queues = 1; queues <= 120; queues++) {
+			port_rss_fill_reta(reta, sizes[i], queues);
+			assert_true(port_rss_is_even(reta, sizes[i], queues));
+			assert_true(reta[(sizes[i] - 1) / 64].mask == UINT64_MAX);
+			/* One entry more for queue 0 is one too many, or a queue that is not there.
+			 */
+			reta[(sizes[i] - 1) / 64].reta[(sizes[i] - 1) % 64] = queues;
+			assert_false(port_rss_is_even(reta, sizes[i], queues));
+		}
+	port_rss_fill_reta(reta, 128, 4);
+	reta[1].reta[3] = 0;
+	assert_false(port_rss_is_even(reta, 128, 4));
+}
+
+/*
+ * The device and the receiver's own hash agree on what belongs together: fragments by addresses,
+ * with the symmetric key in both directions alike, and never by something that a fragment lacks.
+ */
+static void software_hashes_as_devices_do(void **state)
+{
+	static const uint8_t ipv4[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 40, 0,
+		0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x30, 0x39, 0, 53, 0, 8, 0, 0};
+	uint8_t whole[sizeof(ipv4)], first[sizeof(ipv4)], later[sizeof(ipv4)], back[sizeof(ipv4)];
+	struct parsed parsed;
+	uint32_t hash;
+
+	(void)state;
+	memcpy(whole, ipv4, sizeof(ipv4));
+	memcpy(first, ipv4, sizeof(ipv4));
+	memcpy(later, ipv4, sizeof(ipv4));
+	first[20] = 0x20; /* more fragments */
+	later[21] = 3;
+	memcpy(back, first, sizeof(ipv4));
+	memcpy(back + 26, first + 30, 4);
+	memcpy(back + 30, first + 26, 4);
+	hash = rss_hash(parse_packet(first, sizeof(ipv4), LINK_ETHERNET, &parsed), &parsed);
+	assert_int_equal(
+		hash, rss_hash(parse_packet(later, sizeof(ipv4), LINK_ETHERNET, &parsed), &parsed));
+	assert_int_equal(
+		hash, rss_hash(parse_packet(back, sizeof(ipv4), LINK_ETHERNET, &parsed), &parsed));
+	assert_int_not_equal(
+		hash, rss_hash(parse_packet(whole, sizeof(ipv4), LINK_ETHERNET, &parsed), &parsed));
+}
+
+/* --- frames --- */
+
+static void frames_fit_or_are_said(void **state)
+{
+	static const struct {
+		const char *driver;
+		uint32_t max_pktlen;
+		uint16_t max_mtu;
+		bool scatters;
+		uint32_t wanted;
+		/* what follows */
+		uint16_t mtu;
+		bool scatter;
+		uint32_t mbuf_room; /* at least; 0: any */
+		const char *error;
+	} rows[] = {
+		{"net_ice", 9728, 9702, true, 0, 1500, false, 0, NULL},
+		{"net_ice", 9728, 9702, true, 9000, 9000, true, 0, NULL},
+		{"net_ice", 9728, 9702, true, CONFIG_MTU_MAX, 9702, true, 0, NULL},
+		{"net_ice", 9728, 9702, true, 9703, 0, false, 0,
+			"--mtu 9703: port takes 46 to 9702"},
+		{"net_ixgbe", 15872, 15846, false, 9000, 9000, false, 9000 + 22 + 128, NULL},
+		{"net_ixgbe", 15872, 15846, true, 2000, 2000, false, 0, NULL},
+		/* No limit is named: jumbo. */
+		{"mlx5_pci", 65536, UINT16_MAX, true, CONFIG_MTU_MAX, 9000, true, 0, NULL},
+		{"net_null", UINT32_MAX, UINT16_MAX, false, 0, 1500, false, 0, NULL},
+		{"net_small", 1000, UINT16_MAX, false, 0, 982, false, 0, NULL},
+		/* The kernel's frames are as they are. */
+		{"net_tap", 1522, UINT16_MAX, true, 0, 1500, true, 0, NULL},
+		{"net_tap", 1522, UINT16_MAX, true, 9000, 1500, true, 0, NULL},
+		{"net_af_packet", 1518, UINT16_MAX, false, 9000, 1500, false, 0, NULL},
+		{"net_memif", 1518, UINT16_MAX, false, 0, 1500, false, 0, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rte_eth_dev_info info = {
+			.max_rx_pktlen = rows[i].max_pktlen,
+			.max_mtu = rows[i].max_mtu,
+			.min_mtu = 46,
+			.rx_offload_capa = rows[i].scatters ? RTE_ETH_RX_OFFLOAD_SCATTER : 0,
+		};
+		struct port_notes notes = {0};
+		struct port_frame_plan plan;
+		char error[PORT_NOTE_MAX];
+		bool fine = port_frames_plan(&plan, "port", port_traits_find(rows[i].driver), &info,
+			1500, rows[i].wanted, 2048 + 128, &notes, error);
+
+		assert_int_equal(fine, rows[i].error == NULL);
+		if (!fine) {
+			assert_says(error, rows[i].error);
+			continue;
+		}
+		assert_int_equal(plan.mtu, rows[i].mtu);
+		assert_int_equal(plan.offloads != 0, rows[i].scatter);
+		assert_true(plan.mbuf_room >= rows[i].mbuf_room);
+		assert_int_equal(plan.mbuf_room == 0, rows[i].mbuf_room == 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_become_devices),
+		cmocka_unit_test(names_that_mean_nothing_or_two_things),
+		cmocka_unit_test(packet_sockets_hold_whole_frames),
+		cmocka_unit_test(pci_addresses),
+		cmocka_unit_test(devargs),
+		cmocka_unit_test(fields_are_those_offered),
+		cmocka_unit_test(keys_have_the_devices_length),
+		cmocka_unit_test(ports_without_rss),
+		cmocka_unit_test(hashes_for_dispatch),
+		cmocka_unit_test(tables_are_even),
+		cmocka_unit_test(software_hashes_as_devices_do),
+		cmocka_unit_test(frames_fit_or_are_said),
+	};
+
+	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
+}
