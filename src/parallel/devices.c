@@ -9,7 +9,10 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 		struct rte_eth_dev_info info;
 		uint16_t rx = (uint16_t)plan->ports[p].descriptors, tx = rx;
 
-		devices[p] = (struct plan_device){.descriptors = rx};
+		devices[p] = (struct plan_device){
+			.descriptors = rx,
+			.mbuf_room = port_mbuf_room(&ports[p], plan->mbuf_room),
+		};
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
 			devices[p].queues_max = info.max_rx_queues;
 		/* A driver without limits takes the number as it is. */

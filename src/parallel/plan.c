@@ -13,7 +13,7 @@
 /* On a replay only the headers that decide are copied; few packets need more (rx/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
 /* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
-#define PORT_MBUF_ROOM      (2048 + 128)
+#define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + 128)
 
 /* The largest generated frame, and DPDK's headroom. */
 #define SENDER_MBUF_ROOM  (9216 + 128)
@@ -259,6 +259,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;
+	plan->frame_mbufs = ports->frame_mbufs > 1 ? ports->frame_mbufs : 1;
 	plan->ring_size = plan->design == &design_async ? config->ring_size : 0;
 	if (!count_workers(plan, config, topology, error))
 		return false;
@@ -306,8 +307,11 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 
 	if (config->workers == 0 && plan->design->connect == NULL)
 		release_workers(plan, devices);
-	for (uint32_t p = 0; p < plan->nb_ports; p++)
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		plan->ports[p].descriptors = devices[p].descriptors;
+		if (plan->mbuf_room < devices[p].mbuf_room)
+			plan->mbuf_room = devices[p].mbuf_room;
+	}
 	plan->nb_warnings = 0; /* they have been said */
 	fits = plan_memory(plan, config, topology, error);
 	plan->hugepages = hugepages;

@@ -31,6 +31,8 @@
 #define PLAN_NODE_ANY     (-1)
 #define PLAN_GENERATIONS  2 /* of each sketch (parallel/epoch.h) */
 
+#define PLAN_PORT_MBUF_BYTES 2048 /* of a frame in a port's mbuf, where it is of the usual size */
+
 enum plan_role {
 	PLAN_REPORTER,
 	PLAN_FEEDER,
@@ -100,10 +102,11 @@ struct plan {
 	bool oversubscribed;     /* more polling lcores than CPUs */
 	bool yield;              /* an empty poll gives the CPU away */
 
-	uint32_t ring_size;  /* of each ring between receiver and worker; 0: there are none */
-	uint32_t mbuf_room;  /* bytes of data in one mbuf */
-	uint32_t mbuf_cache; /* mbufs that an lcore may keep for itself, half as many again for a
-				while */
+	uint32_t ring_size;   /* of each ring between receiver and worker; 0: there are none */
+	uint32_t mbuf_room;   /* bytes of data in one mbuf */
+	uint32_t frame_mbufs; /* that the longest frame takes, chained */
+	uint32_t mbuf_cache;  /* mbufs that an lcore may keep for itself, half as many again for a
+				 while */
 	uint32_t nb_measurements;
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 	bool hugepages;      /* packets lie in hugepages: every node has enough */
@@ -128,6 +131,7 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 struct plan_ports {
 	uint32_t nb_ports;
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
+	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {
 		const char *name; /* NULL: has none to be printed */
 		int node;         /* PLAN_NODE_ANY: unknown */
@@ -145,6 +149,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 struct plan_device {
 	uint32_t queues_max;
 	uint32_t descriptors; /* of each ring: the plan's, brought within the device's limits */
+	uint32_t mbuf_room;   /* bytes of data that an mbuf must have; 0: any */
 };
 
 /*

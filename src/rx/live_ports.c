@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "rx/port_frames.h"
 #include "rx/port_link.h"
+
+#define MTU_LARGEST_USUAL 9978 /* of the cards in docs/PORTS.md, about */
 
 /* Two names of one device, which their texts alone did not show. */
 static bool is_same(const struct port_name *a, const struct port_name *b)
@@ -46,6 +49,15 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 		if (names[p].mbuf_room > room)
 			room = names[p].mbuf_room;
 	return room;
+}
+
+uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes)
+{
+	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? MTU_LARGEST_USUAL : config->mtu;
+
+	return config->nb_port == 0 || mtu == 0
+		       ? 1
+		       : (mtu + PORT_FRAME_OVERHEAD + mbuf_bytes - 1) / mbuf_bytes;
 }
 
 void live_ports_say(struct port *port)

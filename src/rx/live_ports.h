@@ -19,6 +19,9 @@ bool live_ports_resolve(struct port_name *names, struct config *config, char *er
 /* The largest mbuf that one of them must have, headroom included; 0: any does. */
 uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports);
 
+/* Mbufs of a usual size that a frame takes with --mtu, chained; 1 where it is not given. */
+uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes);
+
 /* Says what is to be known of a port that was probed and started, once. */
 void live_ports_say(struct port *port);
 

@@ -147,16 +147,45 @@ static bool check_queues(const struct start *start, char *error)
 		start->nb_rx);
 }
 
+static bool plan_frames(struct port_frame_plan *plan, const struct port *port,
+	const struct rte_eth_dev_info *info, uint32_t room, struct port_notes *notes, char *error)
+{
+	uint16_t mtu = RTE_ETHER_MTU;
+
+	rte_eth_dev_get_mtu(port->id, &mtu);
+	if (!port_frames_plan(plan, port->name, port->traits, info, mtu, port->config->mtu, room,
+		    notes, error))
+		return false;
+	if (plan->mbuf_room < port->mbuf_room)
+		plan->mbuf_room = port->mbuf_room;
+	return true;
+}
+
+uint32_t port_mbuf_room(const struct port *port, uint32_t room)
+{
+	struct rte_eth_dev_info info;
+	struct port_frame_plan plan;
+	struct port_notes notes = {0};
+	char error[PORT_ERROR_MAX];
+
+	/* What is wrong is said when the port is started. */
+	if (rte_eth_dev_info_get(port->id, &info) != 0 ||
+		!plan_frames(&plan, port, &info, room, &notes, error))
+		return room;
+	return RTE_MAX(plan.mbuf_room, room);
+}
+
 /* From what the device offers to what it is configured with. */
 static bool choose(struct start *start, uint32_t room, char *error)
 {
 	struct port *port = start->port;
-	uint16_t mtu = RTE_ETHER_MTU;
 
-	rte_eth_dev_get_mtu(port->id, &mtu);
-	if (!port_frames_plan(&start->frames, port->name, port->traits, &start->info, mtu,
-		    port->config->mtu, room, &port->notes, error))
+	if (!plan_frames(&start->frames, port, &start->info, room, &port->notes, error))
 		return false;
+	if (start->nb_rx > 0 && start->frames.mbuf_room > room)
+		return fail(error,
+			"--port %s: its frames need mbufs of %u bytes, there are %u: lower --mtu",
+			port->name, start->frames.mbuf_room, room);
 	start->rss = (struct port_rss){
 		.port = port->name,
 		.traits = port->traits,
@@ -226,6 +255,8 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	/* A driver without limits to adjust to takes the numbers as they are. */
 	if (result == -ENOTSUP)
 		result = 0;
+	if (port->config->descriptors > 0)
+		wanted = port->config->descriptors;
 	if (result == 0 && port->descriptors != wanted && start->nb_rx > 0 &&
 		port->traits->descriptors == 0)
 		port_notice(&port->notes,

@@ -43,6 +43,9 @@ struct port {
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error);
 
+/* Bytes that an mbuf for a probed port must have, headroom included, where others have `room`. */
+uint32_t port_mbuf_room(const struct port *port, uint32_t room);
+
 /*
  * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, or
  * with one send queue when nb_rx is 0. What it cannot do and the user should know is added to

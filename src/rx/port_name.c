@@ -19,10 +19,9 @@
  */
 #define SOCKET_MAC_OFFSET    66
 #define SOCKET_HEADER        32
-#define SOCKET_FRAME_ALIGN   16
 #define SOCKET_FRAME_DEFAULT 2048 /* the driver's */
 #define MBUF_HEADROOM        128  /* DPDK's */
-#define SOCKET_FRAME_MAX     ((UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER) & ~(SOCKET_FRAME_ALIGN - 1))
+#define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
 /* Memory of a queue's ring where we choose it: holds what comes while a core is busy elsewhere. */
 #define SOCKET_RING_BYTES    (32u << 20)
 
@@ -114,26 +113,43 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 	va_end(args);
 }
 
-/* Gives the packet socket frames for `mtu`, unless its DEVARGS say their size. */
-static void size_frames(struct port_name *name, uint32_t mtu, bool ours)
+/* The frame for `mtu`: pages, because more than one page only fits a block that is one frame. */
+static uint32_t frame_for(uint32_t mtu)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+	uint32_t frame = mtu + FRAME_OVERHEAD + SOCKET_MAC_OFFSET;
+
+	if (frame <= SOCKET_FRAME_DEFAULT)
+		return SOCKET_FRAME_DEFAULT;
+	frame = (frame + page - 1) / page * page;
+	return frame <= SOCKET_FRAME_MAX ? frame : SOCKET_FRAME_MAX / page * page;
+}
+
+/*
+ * Gives the packet socket frames for `mtu`, unless its DEVARGS say their size. The driver looks for
+ * frames one behind the other, the kernel begins every block with one: a block has to be whole
+ * frames. False where the DEVARGS are not so.
+ */
+static bool size_frames(
+	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
 {
 	uint32_t frame = number_arg(name->device, "framesz");
-	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+	uint32_t block = number_arg(name->device, "blocksz");
 	int length;
 
-	if (frame == 0) {
-		frame = (mtu + FRAME_OVERHEAD + SOCKET_MAC_OFFSET + SOCKET_FRAME_ALIGN - 1) &
-			~(SOCKET_FRAME_ALIGN - 1u);
-		if (frame > SOCKET_FRAME_MAX)
-			frame = SOCKET_FRAME_MAX;
-		if (frame <= SOCKET_FRAME_DEFAULT)
-			frame = SOCKET_FRAME_DEFAULT;
-		else if (port_devarg(name->device, "blocksz", &length) == NULL)
-			/* One frame to a block: any number of them divides into blocks. */
-			add_args(name, ",framesz=%u,blocksz=%u", frame,
-				(frame + page - 1) / page * page);
-		else
-			frame = SOCKET_FRAME_DEFAULT;
+	if (frame == 0 && block == 0) {
+		frame = frame_for(mtu);
+		if (frame > SOCKET_FRAME_DEFAULT)
+			add_args(name, ",framesz=%u,blocksz=%u", frame, frame);
+	} else {
+		frame = frame > 0 ? frame : SOCKET_FRAME_DEFAULT;
+		block = block > 0 ? block : (uint32_t)sysconf(_SC_PAGESIZE);
+		if (frame <= SOCKET_MAC_OFFSET || frame > SOCKET_FRAME_MAX || block % frame != 0)
+			return refuse(error,
+				"--port %s: blocksz %u must be a multiple of framesz %u, and that "
+				"at most "
+				"%u: the driver loses its place otherwise",
+				spec, block, frame, SOCKET_FRAME_MAX);
 	}
 	if (ours && port_devarg(name->device, "framecnt", &length) == NULL) {
 		uint32_t frames = 512;
@@ -142,8 +158,9 @@ static void size_frames(struct port_name *name, uint32_t mtu, bool ours)
 			frames *= 2;
 		add_args(name, ",framecnt=%u", frames);
 	}
-	name->cut_at = frame > SOCKET_MAC_OFFSET ? frame - SOCKET_MAC_OFFSET : 1;
+	name->cut_at = frame - SOCKET_MAC_OFFSET;
 	name->mbuf_room = frame - SOCKET_HEADER + MBUF_HEADROOM;
+	return true;
 }
 
 /* What a packet socket does to packets that the user should know. */
@@ -171,7 +188,8 @@ static bool resolve_pci(
 	return true;
 }
 
-static bool resolve_interface(struct port_name *name, const char *devargs, uint32_t mtu)
+static bool resolve_interface(
+	struct port_name *name, const char *devargs, uint32_t mtu, const char *spec, char *error)
 {
 	struct pci_address address;
 
@@ -186,7 +204,8 @@ static bool resolve_interface(struct port_name *name, const char *devargs, uint3
 	name->known = true;
 	snprintf(name->device, sizeof(name->device), "%s_%s,iface=%s%s", packet_driver,
 		name->interface, name->interface, devargs);
-	size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, true);
+	if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, true, spec, error))
+		return false;
 	warn_of_socket(name);
 	snprintf(name->notice, sizeof(name->notice),
 		"%s is received through a packet socket of the kernel (net_af_packet), up to about "
@@ -214,7 +233,9 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 			"lists them",
 			spec, length, iface);
 	if (packet) {
-		size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, false);
+		if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, false, spec,
+			    error))
+			return false;
 		warn_of_socket(name);
 	}
 	return true;
@@ -252,7 +273,7 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 				"vdev:%s for the device",
 				spec, plain, text);
 		snprintf(name->interface, sizeof(name->interface), "%.*s", IFNAMSIZ - 1, plain);
-		return resolve_interface(name, text + length, mtu);
+		return resolve_interface(name, text + length, mtu, spec, error);
 	}
 	return resolve_over_interface(name, spec, mtu, lookup, error);
 }

@@ -79,11 +79,11 @@ static void names_become_devices(void **state)
 		{"eth0,framecnt=64", "net_af_packet_eth0,iface=eth0,framecnt=64", "eth0", false},
 		{"net_af_packet0,iface=eth0", "net_af_packet0,iface=eth0", "eth0", false},
 		{"jumbo0",
-			"net_af_packet_jumbo0,iface=jumbo0,framesz=9088,blocksz=12288,framecnt="
+			"net_af_packet_jumbo0,iface=jumbo0,framesz=12288,blocksz=12288,framecnt="
 			"2048",
 			"jumbo0", false},
 		{"net_af_packet0,iface=jumbo0",
-			"net_af_packet0,iface=jumbo0,framesz=9088,blocksz=12288", "jumbo0", false},
+			"net_af_packet0,iface=jumbo0,framesz=12288,blocksz=12288", "jumbo0", false},
 		{"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536",
 			"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536", "jumbo0", false},
 		/* Nothing that is known: a device that --eal made, or one of another bus. */
@@ -113,6 +113,9 @@ static void names_that_mean_nothing_or_two_things(void **state)
 		{"pci:eth0", {"pci:eth0", "0000:3b:00.0"}},
 		{"net_af_packet0,iface=eth7", {"eth7", "ip link"}},
 		{"net_af_xdp0,iface=interface_of_too_many_letters", {"no interface"}},
+		{"net_af_packet0,iface=eth0,framesz=3000", {"blocksz 4096", "framesz 3000"}},
+		{"eth0,framesz=9088,blocksz=12288", {"multiple"}},
+		{"eth0,framesz=131072,blocksz=131072", {"at most"}},
 		{"", {"no device"}},
 		{"net_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on",
 			{"no device"}},
@@ -141,10 +144,10 @@ static void packet_sockets_hold_whole_frames(void **state)
 		{"eth0", 0, 1522, ""},
 		{"eth0", 9000, 9022, ""},
 		{"jumbo0", 0, 9022, ""},
-		{"lo", 0, 65300, "longer than 65358 bytes are cut"},
+		{"lo", 0, 61374, "longer than 61374 bytes are cut"},
 		{"net_af_packet0,iface=jumbo0,framesz=2048", 0, 1982, "longer than 1982"},
 		{"ice0", 0, 1522, "gro off"},
-		{"eth0", 65535, 65300, ""},
+		{"eth0", 65535, 61374, ""},
 	};
 
 	(void)state;
