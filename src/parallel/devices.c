@@ -3,20 +3,24 @@
 
 #include <rte_ethdev.h>
 
+#define SEND_DESCRIPTORS 1024 /* any number that drivers take */
+
 void devices_ask(const struct plan *plan, const struct port *ports, struct plan_device *devices)
 {
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		struct rte_eth_dev_info info;
-		uint16_t rx = (uint16_t)plan->ports[p].descriptors, tx = rx;
+		uint16_t rx = ports[p].traits->descriptors, tx = SEND_DESCRIPTORS;
 
+		if (rx == 0)
+			rx = (uint16_t)plan->ports[p].descriptors;
 		devices[p] = (struct plan_device){
-			.descriptors = rx,
+			.entries = rx,
 			.mbuf_room = port_mbuf_room(&ports[p], plan->mbuf_room),
 		};
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
 			devices[p].queues_max = info.max_rx_queues;
 		/* A driver without limits takes the number as it is. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
-			devices[p].descriptors = rx;
+			devices[p].entries = rx;
 	}
 }

@@ -254,7 +254,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	};
 	make_groups(plan, ports);
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
-		plan->ports[p].descriptors =
+		plan->ports[p].descriptors = plan->ports[p].entries =
 			config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
@@ -308,7 +308,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	if (config->workers == 0 && plan->design->connect == NULL)
 		release_workers(plan, devices);
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
-		plan->ports[p].descriptors = devices[p].descriptors;
+		plan->ports[p].entries = devices[p].entries;
 		if (plan->mbuf_room < devices[p].mbuf_room)
 			plan->mbuf_room = devices[p].mbuf_room;
 	}

@@ -54,7 +54,8 @@ struct plan_port {
 	const char *name;
 	int node; /* PLAN_NODE_ANY: unknown */
 	uint32_t group;
-	uint32_t descriptors; /* of each receive ring */
+	uint32_t descriptors; /* of each receive ring, as asked for */
+	uint32_t entries;     /* of each, as the device makes it */
 };
 
 /* The ports of one node, and those whose node nobody knows; and who serves them. */
@@ -148,8 +149,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 /* What a device turned out to be able to, once it is there. */
 struct plan_device {
 	uint32_t queues_max;
-	uint32_t descriptors; /* of each ring: the plan's, brought within the device's limits */
-	uint32_t mbuf_room;   /* bytes of data that an mbuf must have; 0: any */
+	uint32_t entries;   /* of each ring: what the plan asks for, within the device's limits */
+	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: any */
 };
 
 /*

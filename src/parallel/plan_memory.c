@@ -44,7 +44,7 @@ static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		if (plan->ports[p].group == g)
 			needed += group->nb_queues *
-				  (plan->ports[p].descriptors + 2 * BURST_MAX * plan->frame_mbufs);
+				  (plan->ports[p].entries + 2 * BURST_MAX * plan->frame_mbufs);
 	return needed;
 }
 
@@ -55,7 +55,7 @@ static size_t ring_bytes(const struct plan *plan, uint32_t g)
 
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		if (plan->ports[p].group == g)
-			entries += (size_t)group->nb_queues * plan->ports[p].descriptors;
+			entries += (size_t)group->nb_queues * plan->ports[p].entries;
 	return entries * sizeof(void *) * 2;
 }
 

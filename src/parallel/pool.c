@@ -18,11 +18,16 @@ static void place_chunk(
 	memory_look(chunk->addr, chunk->len, node);
 }
 
+int pool_node(int node)
+{
+	return rte_eal_has_hugepages() && node < RTE_MAX_NUMA_NODES ? node : SOCKET_ID_ANY;
+}
+
 struct rte_mempool *pool_create(
 	const char *name, uint32_t mbufs, uint32_t cache, uint32_t room, int node)
 {
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, mbufs, cache, 0, (uint16_t)room,
-		node < RTE_MAX_NUMA_NODES ? node : SOCKET_ID_ANY);
+	struct rte_mempool *pool =
+		rte_pktmbuf_pool_create(name, mbufs, cache, 0, (uint16_t)room, pool_node(node));
 
 	if (pool != NULL && node >= 0)
 		rte_mempool_mem_iter(pool, place_chunk, &node);

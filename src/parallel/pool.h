@@ -3,6 +3,9 @@
 
 #include <rte_mempool.h>
 
+/* The node as EAL may be asked for it: without hugepages it knows of none. */
+int pool_node(int node);
+
 /*
  * A pool of packet buffers on a NUMA node (-1: any), in ordinary memory too, where EAL knows of no
  * nodes. Where its pages really are is in the node's tally (parallel/memory.h). NULL with

@@ -126,8 +126,8 @@ static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t wor
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "worker%u_%u", worker, instance++);
-	return rte_ring_create(name, plan->ring_size, node < RTE_MAX_NUMA_NODES ? node : -1,
-		RING_F_SP_ENQ | RING_F_SC_DEQ);
+	return rte_ring_create(
+		name, plan->ring_size, pool_node(node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
 static bool create_worker(struct run *run, const struct plan_lcore *lcore)

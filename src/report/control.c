@@ -114,7 +114,7 @@ static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
 		rte_tel_data_add_dict_int(dict, "node", port->node);
 		rte_tel_data_add_dict_uint(dict, "group", port->group);
 		rte_tel_data_add_dict_uint(dict, "queues", plan->groups[port->group].nb_queues);
-		rte_tel_data_add_dict_uint(dict, "descriptors", port->descriptors);
+		rte_tel_data_add_dict_uint(dict, "descriptors", port->entries);
 	}
 }
 

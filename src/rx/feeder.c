@@ -319,8 +319,7 @@ static bool create_rings(struct feeder *feeder)
 	for (uint32_t q = 0; q < params->nb_queues; q++) {
 		snprintf(name, sizeof(name), "feed%u_%u", instance, q);
 		feeder->rings[q] = rte_ring_create(name, params->descriptors,
-			params->node < RTE_MAX_NUMA_NODES ? params->node : SOCKET_ID_ANY,
-			RING_F_SP_ENQ | RING_F_SC_DEQ);
+			pool_node(params->node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (feeder->rings[q] == NULL)
 			return false;
 	}

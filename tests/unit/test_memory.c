@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Memory is where it was asked for, and the kernel's word is taken for it. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parallel/memory.h"
+#include "parallel/topology.h"
+
+#define SIZE ((size_t)3 << 20)
+
+static struct topology topology;
+
+static int read_topology(void **state)
+{
+	(void)state;
+	topology_read(&topology, "");
+	return 0;
+}
+
+/* Pages of the tally after memory was taken for a node; 0 where the kernel does not tell. */
+static struct memory_tally take(int node)
+{
+	struct sketch_allocator allocator = memory_on_node(node);
+	unsigned char *memory;
+
+	memory_take_tally(node);
+	memory = allocator.alloc(SIZE, allocator.arg);
+	assert_non_null(memory);
+	for (size_t i = 0; i < SIZE; i += 512)
+		assert_int_equal(memory[i], 0);
+	memory_move(memory + 1, SIZE - 2, node);
+	memory_look(memory, SIZE, node);
+	allocator.free(memory, SIZE, allocator.arg);
+	return memory_take_tally(node);
+}
+
+static void test_on_its_node(void **state)
+{
+	(void)state;
+	for (int node = 0; node < TOPOLOGY_NODES_MAX; node++) {
+		if (!topology.nodes[node].known || topology.nodes[node].free_memory < 4 * SIZE)
+			continue;
+		assert_int_equal(take(node).elsewhere, 0);
+		assert_int_equal(memory_take_tally(node).pages, 0); /* taken */
+	}
+}
+
+/* A node that is not there gets nothing: all of it lies elsewhere, and that is said. */
+static void test_elsewhere(void **state)
+{
+	struct memory_tally tally = take(TOPOLOGY_NODES_MAX - 1);
+
+	(void)state;
+	assert_int_equal(tally.elsewhere, tally.pages);
+	if (tally.pages > 0)
+		assert_true(topology.nodes[tally.where].known);
+}
+
+static void test_anywhere(void **state)
+{
+	(void)state;
+	assert_int_equal(take(-1).pages, 0);
+	assert_true(memory_available() > SIZE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_on_its_node),
+		cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, read_topology, NULL);
+}
