@@ -9,7 +9,8 @@
 #define GENERATE (1u << COMMAND_GENERATE)
 #define KERNELS  (1u << COMMAND_BENCH_KERNELS)
 #define WORKER   (1u << COMMAND_BENCH_WORKER)
-#define BENCH    (KERNELS | WORKER)
+#define TARGETS  (1u << COMMAND_BENCH_TARGETS)
+#define BENCH    (KERNELS | WORKER | TARGETS)
 #define ALL      (RUN | GENERATE | BENCH)
 #define TRAFFIC  (RUN | GENERATE)
 
@@ -33,6 +34,7 @@ const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_GENERATE] = "generate",
 	[COMMAND_BENCH_KERNELS] = "bench kernels",
 	[COMMAND_BENCH_WORKER] = "bench worker",
+	[COMMAND_BENCH_TARGETS] = "bench targets",
 };
 
 const char *const option_group_names[OPTION_GROUP_COUNT] = {
@@ -429,7 +431,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_SKETCHES,
 		CONFIG(bench.sketches),
-		.commands = BENCH,
+		.commands = KERNELS | WORKER,
 		.default_note = "all",
 		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht).",
 	},
@@ -439,7 +441,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_WORDS,
 		CONFIG(bench.sharings),
-		.commands = BENCH,
+		.commands = KERNELS | WORKER,
 		CHOICES([SHARING_SEPARATE] = "separate", [SHARING_SHARED] = "shared"),
 		.default_note = "all",
 		.help = "Whose sketch a thread updates: separate, shared.",
@@ -450,7 +452,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_WORDS,
 		CONFIG(bench.atomics),
-		.commands = BENCH,
+		.commands = KERNELS | WORKER,
 		CHOICES([ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", [ATOMIC_LOCK] = "lock"),
 		.default_note = "all",
 		.help = "How threads add to a shared sketch: cas, add, lock.",
@@ -596,6 +598,15 @@ const struct option_row options[] = {
 		.help = "Smaller defaults, to see that everything works: 1K flows, 3 rounds of "
 			"100K "
 			"packets.",
+	},
+	{
+		.name = "quick",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_FLAG,
+		CONFIG(bench.quick),
+		.commands = TARGETS,
+		.help = "Fewer packets and rounds, to see that everything works: the figures mean "
+			"little.",
 	},
 	{
 		.name = "interval",
@@ -1017,7 +1028,8 @@ static void print_usage(enum command command, FILE *out)
 		      "       sketchtap plan     [options]   print which core would do what; start "
 		      "nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
-		      "       sketchtap bench kernels|worker [options]   measure this host\n"
+		      "       sketchtap bench kernels|worker|targets [options]   measure this "
+		      "host\n"
 		      "       sketchtap COMMAND --help       the options of a command\n",
 			out);
 		break;
@@ -1048,6 +1060,13 @@ static void print_usage(enum command command, FILE *out)
 		      "receives "
 		      "packets of the\n"
 		      "generator from a ring and frees them. Needs two CPUs.\n",
+			out);
+		break;
+	case COMMAND_BENCH_TARGETS:
+		fputs("Usage: sketchtap bench targets [options]\n"
+		      "Measures what the project wants to reach, and says of each target whether "
+		      "this "
+		      "host meets it.\n",
 			out);
 		break;
 	}

@@ -48,7 +48,7 @@ static void *floor_open(const struct contestant *contestant, const struct contes
 	if (floor == NULL)
 		return NULL;
 	floor->depth = contest->depth == 0 ? COUNTER_ROWS_DEPTH : contest->depth;
-	floor->bits = (uint32_t)__builtin_ctzll(contest->width);
+	floor->bits = (uint32_t)__builtin_ctzll(contestant_width(contestant, contest));
 	floor->threads = contestant->threads;
 	for (uint32_t t = 0; t < floor->threads; t++) {
 		floor->tables[t].counters = memory.alloc(table_size(floor), memory.arg);

@@ -10,3 +10,6 @@ int bench_kernels(const struct config *config, int argc, char *const argv[]);
 
 /* What a measurement adds to a worker that receives and frees. */
 int bench_worker(const struct config *config, int argc, char *const argv[]);
+
+/* What the project wants to reach, and what this host reaches. */
+int bench_targets(const struct config *config, int argc, char *const argv[]);

@@ -35,7 +35,14 @@ struct contestant {
 	enum sketch_atomic atomic;
 	enum sketch_metric metric;
 	uint32_t threads;
+	uint64_t width; /* 0: the contest's */
 };
+
+static inline uint64_t contestant_width(
+	const struct contestant *contestant, const struct contest *contest)
+{
+	return contestant->width > 0 ? contestant->width : contest->width;
+}
 
 struct contestant_flow {
 	struct key4 key;

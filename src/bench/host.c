@@ -76,8 +76,7 @@ void host_facts_read(struct host_facts *facts, int argc, char *const argv[])
 	describe_machine(facts->machine);
 	uname(&kernel);
 	snprintf(facts->kernel, HOST_FACT_MAX, "%s %s", kernel.sysname, kernel.release);
-	snprintf(facts->dpdk, HOST_FACT_MAX, "%s, %s", rte_version(),
-		rte_eal_has_hugepages() ? "hugepages" : "no hugepages");
+	snprintf(facts->dpdk, HOST_FACT_MAX, "%s", rte_version());
 	snprintf(facts->compiler, HOST_FACT_MAX, "%s %s, %s",
 #if defined(__clang__)
 		"clang",
@@ -87,4 +86,12 @@ void host_facts_read(struct host_facts *facts, int argc, char *const argv[])
 		__VERSION__, BENCH_FLAGS);
 	strftime(facts->date, HOST_FACT_MAX, "%Y-%m-%d %H:%M UTC", gmtime(&now));
 	join_arguments(facts->command, argc, argv);
+}
+
+void host_facts_add_memory(struct host_facts *facts)
+{
+	size_t used = strlen(facts->dpdk);
+
+	snprintf(facts->dpdk + used, HOST_FACT_MAX - used, ", %s",
+		rte_eal_has_hugepages() ? "hugepages" : "no hugepages");
 }

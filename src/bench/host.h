@@ -16,5 +16,8 @@ struct host_facts {
 	char command[HOST_FACT_MAX];
 };
 
-/* Fills the facts; EAL must be up. argv[argc] is the command line. */
+/* Fills the facts. argv[argc] is the command line. */
 void host_facts_read(struct host_facts *facts, int argc, char *const argv[]);
+
+/* After EAL's start: adds what its memory is made of. */
+void host_facts_add_memory(struct host_facts *facts);

@@ -291,6 +291,7 @@ static int measure(struct kernels *kernels, int argc, char *const argv[])
 	if (status != 0)
 		return status;
 	host_facts_read(&kernels->facts, argc, argv);
+	host_facts_add_memory(&kernels->facts);
 	sheet_begin(&kernels->sheet, &kernels->facts);
 	if (!choices_each_traffic(kernels->zipf, kernels->flows, run_traffic, kernels))
 		status = 1;

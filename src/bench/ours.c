@@ -31,7 +31,7 @@ static void *ours_open(const struct contestant *contestant, const struct contest
 {
 	struct sketch_params params = {
 		.depth = contest->depth,
-		.width = contest->width,
+		.width = contestant_width(contestant, contest),
 		.metric = contestant->metric,
 		.atomic = contestant->atomic,
 		.seed = contest->seed,

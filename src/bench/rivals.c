@@ -65,8 +65,8 @@ static struct rte_member_setsum *create_member(
  */
 static void *member_open(const struct contestant *contestant, const struct contest *contest)
 {
-	(void)contestant;
-	return create_member(contest, (double)contest->width * 63 / 64 - 1, 0, 1);
+	return create_member(
+		contest, (double)contestant_width(contestant, contest) * 63 / 64 - 1, 0, 1);
 }
 
 static void *member_bytes_open(const struct contestant *contestant, const struct contest *contest)

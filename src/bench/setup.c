@@ -47,6 +47,14 @@ void setup_run_config(
 	};
 }
 
+bool setup_plan(struct plan *plan, const struct config *config, const struct topology *topology,
+	char *error)
+{
+	struct plan_ports ports = {0};
+
+	return plan_make(plan, config, topology, &ports, error);
+}
+
 struct source *setup_source(uint64_t zipf, uint64_t flows)
 {
 	char error[SOURCE_ERROR_MAX];

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "bench/contestant.h"
+#include "parallel/plan.h"
 #include "parallel/topology.h"
 #include "rx/source.h"
 
@@ -20,6 +21,13 @@ const char *setup_atomic_name(const struct contestant *contestant);
  */
 void setup_run_config(
 	struct config *config, const struct config *from, const struct contestant *contestant);
+
+/*
+ * The plan of such a run on these CPUs, fed by the generator. Returns false with one line in
+ * error[PLAN_TEXT_MAX].
+ */
+bool setup_plan(struct plan *plan, const struct config *config, const struct topology *topology,
+	char *error);
 
 /* Endless 64-byte packets. NULL with one line logged where memory is missing. */
 struct source *setup_source(uint64_t zipf, uint64_t flows);

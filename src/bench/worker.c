@@ -75,13 +75,6 @@ static const struct config_values zipf_default = {2, {1050000, CONFIG_ZIPF_RANDO
 static const struct config_values widths_default = {1, {0}}; /* the sketch's own */
 static const struct config_values one_thread = {1, {1}};
 
-static bool plan_entrant(const struct worker_bench *bench, struct entrant *entrant, char *error)
-{
-	struct plan_ports ports = {0};
-
-	return plan_make(&entrant->plan, &entrant->config, &bench->topology, &ports, error);
-}
-
 /* The first entrant counts nothing: any sketch does for its plan. */
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
@@ -97,7 +90,7 @@ static bool choose_entrants(struct worker_bench *bench, char *error)
 		entrant->contestant = contestants[bench->nb_entrants];
 		setup_run_config(&entrant->config, bench->config, &entrant->contestant);
 		entrant->config.packets = bench->packets;
-		if (!plan_entrant(bench, entrant, error))
+		if (!setup_plan(&entrant->plan, &entrant->config, &bench->topology, error))
 			return false;
 	}
 	return true;
@@ -178,8 +171,11 @@ static bool run_widths(
 		uint32_t rounds = 0;
 
 		for (uint32_t e = 0; e < bench->nb_entrants; e++) {
-			bench->entrants[e].config.measurements[0].width = bench->widths->values[w];
-			if (!plan_entrant(bench, &bench->entrants[e], error)) {
+			struct entrant *entrant = &bench->entrants[e];
+
+			entrant->config.measurements[0].width = bench->widths->values[w];
+			if (!setup_plan(
+				    &entrant->plan, &entrant->config, &bench->topology, error)) {
 				log_error("%s", error);
 				return false;
 			}
@@ -220,6 +216,7 @@ static int measure(struct worker_bench *bench, int argc, char *const argv[])
 	if (status != 0)
 		return status;
 	host_facts_read(&bench->facts, argc, argv);
+	host_facts_add_memory(&bench->facts);
 	sheet_begin(&bench->sheet, &bench->facts);
 	if (!choices_each_traffic(bench->zipf, bench->flows, run_traffic, bench))
 		status = 1;

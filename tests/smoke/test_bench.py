@@ -114,6 +114,29 @@ def test_worker(test):
         assert (row['added_ns'] == '') == (row['name'] == 'receive and free'), row
 
 
+@lib.alone
+def test_targets(test):
+    """Every target has its row with figures and a verdict, or says why it has none."""
+    path = test.path('targets.csv')
+    test.run('bench', 'targets', '--quick', '--rounds', '1', '--no-huge', '--output',
+             path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    assert len({row['target'] for row in rows}) == len(rows) == 20, [r['target'] for r in rows]
+    for words in ('count-min 4 x 64K, separate', 'floor', 'rte_member', 'simple-hash, separate',
+                  'reversible, separate', 'two threads', '--count bytes', '20 M uniform flows',
+                  'parse and hash: 64-byte IPv4', 'IPv6 and VLAN', 'whole worker', 'merge, rank',
+                  'while a reporter merges', 'replay of a capture', 'start-up'):
+        assert any(words in row['target'] for row in rows), words
+    for row in rows:
+        if 'not measured' in row['note']:
+            assert len(os.sched_getaffinity(0)) < 2 and row['met'] == '', row
+            continue
+        assert row['met'] in ('met', 'not met') and row['relation'] in ('<=', '>='), row
+        assert float(row['min']) <= float(row['value']) <= float(row['max']), row
+        assert float(row['limit']) > 0 and row['unit'], row
+
+
 def test_output_is_kept(test):
     path = test.path('kernels.csv')
     with open(path, 'w', encoding='utf-8') as file:

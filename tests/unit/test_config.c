@@ -242,6 +242,7 @@ static void commands_are_told_apart(void **state)
 		{"bench kernels", COMMAND_BENCH_KERNELS},
 		{"bench kernels --quick", COMMAND_BENCH_KERNELS},
 		{"bench worker --sharing shared", COMMAND_BENCH_WORKER},
+		{"bench targets --quick --rounds 1", COMMAND_BENCH_TARGETS},
 	};
 
 	(void)state;

@@ -82,6 +82,7 @@ static char *man_section_of(enum command command)
 		[COMMAND_GENERATE] = "OPTIONS OF GENERATE",
 		[COMMAND_BENCH_KERNELS] = "OPTIONS OF BENCH KERNELS",
 		[COMMAND_BENCH_WORKER] = "OPTIONS OF BENCH WORKER",
+		[COMMAND_BENCH_TARGETS] = "OPTIONS OF BENCH TARGETS",
 	};
 	char *section = section_of(page, titles[command]);
 
