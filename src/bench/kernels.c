@@ -25,7 +25,6 @@
 #define QUICK_ROUNDS  3
 #define QUICK_PACKETS UINT64_C(200000)
 #define GROUP_BYTES   200 /* of a packet: its key, the truth and the rivals' tables */
-#define MEGABYTE      (1 << 20)
 
 static const struct sheet_column columns[] = {
 	{.name = "bench"},
@@ -61,6 +60,7 @@ struct kernels {
 	const struct config *config;
 	const struct config_values *flows, *zipf, *widths, *threads;
 	uint32_t rounds;
+	struct topology topology;
 	struct crew crew;
 	struct sheet sheet;
 	struct host_facts facts;
@@ -265,21 +265,14 @@ static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
 	return right;
 }
 
-/* EAL serves the rivals alone, with one lcore and a heap that is large enough for them. */
+/* EAL serves the rivals alone. */
 static bool start_eal(const struct kernels *kernels)
 {
-	static struct plan plan;
 	size_t megabytes = rivals_heap_megabytes(choices_largest(kernels->widths),
 		nb_packets(kernels, choices_largest(kernels->flows)));
-	char error[EAL_ERROR_MAX];
 
-	plan.nb_lcores = 1;
-	plan.lcores[0].cpu = (int)kernels->crew.cpus[0];
-	plan.packet_bytes = megabytes / 2 * MEGABYTE;
-	if (!eal_start(&plan, kernels->config, error)) {
-		log_error("%s", error);
+	if (!setup_eal(kernels->config, &kernels->topology, megabytes))
 		return false;
-	}
 	rivals_init();
 	return true;
 }
@@ -302,7 +295,6 @@ static int measure(struct kernels *kernels, int argc, char *const argv[])
 int bench_kernels(const struct config *config, int argc, char *const argv[])
 {
 	static struct kernels kernels;
-	static struct topology topology;
 	const struct bench_config *bench = &config->bench;
 	int status = 1;
 
@@ -314,9 +306,9 @@ int bench_kernels(const struct config *config, int argc, char *const argv[])
 	kernels.rounds = bench->quick ? QUICK_ROUNDS : ROUNDS;
 	if (bench->rounds > 0)
 		kernels.rounds = bench->rounds;
-	if (!setup_topology(&topology, config))
+	if (!setup_topology(&kernels.topology, config))
 		return 1;
-	crew_init(&kernels.crew, &topology);
+	crew_init(&kernels.crew, &kernels.topology);
 	choose_contestants(&kernels);
 	if (start_eal(&kernels)) {
 		status = measure(&kernels, argc, argv);

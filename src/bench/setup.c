@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/setup.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
+#include "parallel/eal.h"
 #include "rx/synthetic.h"
+
+#define MEGABYTE (1 << 20)
 
 bool setup_topology(struct topology *topology, const struct config *config)
 {
@@ -53,6 +58,37 @@ bool setup_plan(struct plan *plan, const struct config *config, const struct top
 	struct plan_ports ports = {0};
 
 	return plan_make(plan, config, topology, &ports, error);
+}
+
+void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes)
+{
+	uint64_t free_bytes = 0;
+
+	plan->packet_bytes += megabytes / 2 * MEGABYTE; /* EAL gets twice that */
+	for (uint32_t n = 0; n < TOPOLOGY_NODES_MAX; n++)
+		free_bytes += topology->nodes[n].free_hugepages;
+	if (plan->hugepages && free_bytes < 2 * plan->packet_bytes) {
+		plan->hugepages = false;
+		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "%llu MB would be needed",
+			(unsigned long long)(2 * plan->packet_bytes / MEGABYTE));
+	}
+}
+
+bool setup_eal(const struct config *config, const struct topology *topology, size_t megabytes)
+{
+	static struct plan plan;
+	char error[EAL_ERROR_MAX];
+
+	plan.nb_lcores = 1;
+	plan.hugepages = !config->no_huge;
+	snprintf(plan.no_hugepages, PLAN_TEXT_MAX, "--no-huge");
+	for (uint32_t i = 0; i < topology->nb_cpus; i++)
+		cpu_set_add(&plan.ordinary, topology->cpus[i].id);
+	setup_add_heap(&plan, topology, megabytes);
+	if (eal_start(&plan, config, error))
+		return true;
+	log_error("%s", error);
+	return false;
 }
 
 struct source *setup_source(uint64_t zipf, uint64_t flows)

@@ -29,5 +29,14 @@ void setup_run_config(
 bool setup_plan(struct plan *plan, const struct config *config, const struct topology *topology,
 	char *error);
 
+/* Adds so much to the heap that EAL will have, in hugepages as long as they suffice. */
+void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes);
+
+/*
+ * Starts EAL with one lcore and a heap alone, for what runs on threads of its own. Returns false
+ * with one line logged.
+ */
+bool setup_eal(const struct config *config, const struct topology *topology, size_t megabytes);
+
 /* Endless 64-byte packets. NULL with one line logged where memory is missing. */
 struct source *setup_source(uint64_t zipf, uint64_t flows);

@@ -34,7 +34,6 @@
 #define REPORT_TOP     1000
 #define REPLAY_MPPS    8.0
 #define REPLAY_OF_PCAP 0.9
-#define MEGABYTE       (1 << 20)
 
 static const struct sheet_column columns[] = {
 	{.name = "bench"},
@@ -621,7 +620,8 @@ static bool start_eal(struct targets *targets)
 	targets->run_config.packets = targets->packets;
 	if (!setup_plan(&targets->plan, &targets->run_config, &targets->topology, targets->error))
 		return false;
-	targets->plan.packet_bytes += rivals_heap_megabytes(WIDTH, FLOWS) * MEGABYTE;
+	setup_add_heap(
+		&targets->plan, &targets->topology, rivals_heap_megabytes(WIDTH, targets->packets));
 	if (!eal_start(&targets->plan, &targets->run_config, targets->error))
 		return false;
 	host_facts_add_memory(&targets->facts);
