@@ -20,6 +20,7 @@ struct key_hash {
  */
 struct key_burst {
 	uint32_t n;
+	uint32_t writer; /* number of the thread that fills it, among those that share a sketch */
 	uint64_t v6;
 	struct key4 key4[BURST_MAX] __attribute__((aligned(64)));
 	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));

@@ -62,7 +62,7 @@ const char *const option_choice_lines[] = {
 	"queue",
 	"         sync         as async, in lock step: for comparison, seldom faster",
 	"sharing  separate     one sketch a worker: the fastest; memory grows with workers",
-	"         shared       one sketch for all: memory does not grow, atomics cost time",
+	"         shared       one sketch for all: memory hardly grows, atomics cost time",
 	"sketch   count-min    any number of flows in fixed memory; estimates for every key",
 	"         simple-hash  the cheapest; exact for heavy keys of a table that is not crowded",
 	"         reversible   keeps no keys: finds them from its counters; the dearest",

@@ -180,7 +180,8 @@ static void assign_roles(struct plan *plan)
 }
 
 static bool plan_measurement(struct plan_measurement *m, const struct config *run_config,
-	const struct measurement_config *config, enum sketch_sharing sharing, char *error)
+	const struct measurement_config *config, enum sketch_sharing sharing, uint32_t nb_workers,
+	char *error)
 {
 	const char *why;
 	double wanted = config->top;
@@ -198,6 +199,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 			wanted <= 200 ? 0 : (uint32_t)(10 * wanted), /* 0: the sketch's default */
 		.seed = run_config->seed,
 		.atomic = run_config->atomic,
+		.writers = sharing == SHARING_SHARED ? nb_workers : 1,
 	};
 	if (config->memory > 0) {
 		m->params.width = sketch_width_for(m->ops, &m->params, config->memory);
@@ -268,7 +270,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	warn_of_speed(plan, config, topology);
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
 		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
-			    plan->sharing, error))
+			    plan->sharing, plan->nb_workers, error))
 			return false;
 	return plan_memory(plan, config, topology, error);
 }

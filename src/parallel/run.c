@@ -155,6 +155,8 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	if (run->design->connect == NULL)
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
 	worker->bursts = alloc_on_node(lcore->node, worker->nb_rules * sizeof(worker->bursts[0]));
+	for (uint32_t r = 0; worker->bursts != NULL && r < worker->nb_rules; r++)
+		worker->bursts[r].writer = id;
 	worker->slot = alloc_on_node(lcore->node, sizeof(*worker->slot));
 	if (plan->ring_size > 0)
 		worker->ring = create_worker_ring(plan, id, lcore->node);

@@ -152,7 +152,10 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 	}
 	flow->since[SKETCH_PACKETS] += candidate->packets;
 	flow->since[SKETCH_BYTES] += candidate->bytes;
-	flow->before = add_saturating(flow->before, candidate->before);
+	/* Of several threads' emissions each has the same bound of all that none of them counted.
+	 */
+	if (!bit_get(flow->listed, merger->part))
+		flow->before = add_saturating(flow->before, candidate->before);
 	bit_set(flow->listed, merger->part);
 }
 

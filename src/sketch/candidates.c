@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "sketch/candidates.h"
+
 #include <string.h>
 
-#include "sketch/candidate_list.h"
+#define ADMISSION_FACTOR 4 /* times the smallest upper */
 
 static uint32_t buckets_for(uint32_t capacity)
 {
@@ -12,23 +14,31 @@ static uint32_t buckets_for(uint32_t capacity)
 	return buckets;
 }
 
-static size_t floors_size(uint32_t nb_buckets)
+static size_t line_up(size_t size)
 {
-	size_t line = 64;
+	return (size + 63) / 64 * 64;
+}
 
-	return (nb_buckets * sizeof(uint64_t) + line - 1) / line * line;
+static size_t admissions_size(uint32_t nb_buckets)
+{
+	return line_up(nb_buckets * sizeof(uint64_t));
+}
+
+static size_t origins_size(uint32_t nb_buckets)
+{
+	return line_up((size_t)nb_buckets * TAG_WAYS * sizeof(struct candidate_origin));
 }
 
 size_t candidates_memory(uint32_t capacity)
 {
 	uint32_t nb_buckets = buckets_for(capacity);
 
-	return floors_size(nb_buckets) + nb_buckets * sizeof(struct candidate_bucket) +
-	       nb_buckets * TAG_WAYS * sizeof(struct key);
+	return admissions_size(nb_buckets) + nb_buckets * sizeof(struct candidate_bucket) +
+	       origins_size(nb_buckets);
 }
 
-void candidates_init(struct candidates *candidates, void *memory, uint32_t capacity,
-	enum sketch_metric metric, uint64_t saturated)
+void candidates_init(
+	struct candidates *candidates, void *memory, uint32_t capacity, enum sketch_metric metric)
 {
 	uint32_t nb_buckets = buckets_for(capacity);
 	uint8_t *at = memory;
@@ -37,154 +47,250 @@ void candidates_init(struct candidates *candidates, void *memory, uint32_t capac
 		.nb_buckets = nb_buckets,
 		.bucket_shift = 64 - (uint32_t)__builtin_ctz(nb_buckets),
 		.metric = metric,
-		.saturated = saturated,
 	};
-	candidates->floor = (_Atomic uint64_t *)(void *)at;
-	at += floors_size(nb_buckets);
+	candidates->admission = (uint64_t *)(void *)at;
+	at += admissions_size(nb_buckets);
 	candidates->bucket = (struct candidate_bucket *)(void *)at;
 	at += nb_buckets * sizeof(struct candidate_bucket);
-	candidates->key = (struct key *)(void *)at;
+	candidates->origin = (struct candidate_origin *)(void *)at;
 }
 
 void candidates_reset(struct candidates *candidates)
 {
 	candidates_forget(candidates);
-	candidates->forgot = false;
-	atomic_store_explicit(&candidates->turned_away, false, memory_order_relaxed);
-	atomic_store_explicit(&candidates->first_writer, NULL, memory_order_relaxed);
-	atomic_store_explicit(&candidates->several_writers, false, memory_order_relaxed);
+	candidates->forgot = candidates->turned_away = false;
+	candidates->replaced = 0;
 }
 
 void candidates_forget(struct candidates *candidates)
 {
-	size_t nb_buckets = candidates->nb_buckets;
+	uint32_t nb_buckets = candidates->nb_buckets;
 
-	for (size_t b = 0; b < nb_buckets; b++)
-		atomic_store_explicit(&candidates->floor[b], 0, memory_order_relaxed);
+	memset(candidates->admission, 0, admissions_size(nb_buckets));
 	memset(candidates->bucket, 0, nb_buckets * sizeof(struct candidate_bucket));
-	memset(candidates->key, 0, nb_buckets * TAG_WAYS * sizeof(struct key));
+	memset(candidates->origin, 0, origins_size(nb_buckets));
 	candidates->forgot = true;
 }
 
-static uint64_t count_of(const struct candidate_bucket *bucket, uint32_t way)
+/* --- looking up --- */
+
+static inline uint32_t tag_of(const struct key_hash *hash)
 {
-	return atomic_load_explicit(&bucket->entry[way].count, memory_order_relaxed);
+	return (uint32_t)(hash->lo >> 32) | 1; /* 0 says that a way is free */
 }
 
-static uint64_t floor_of(const struct candidates *candidates, uint32_t b)
+static inline uint32_t bucket_of(const struct candidates *candidates, const struct key_hash *hash)
 {
-	return atomic_load_explicit(&candidates->floor[b], memory_order_relaxed);
+	return (uint32_t)(hash->hi >> candidates->bucket_shift);
 }
 
-/* Packet i is of no listed key, and its bucket is full. */
-static void challenge(struct candidates *candidates, uint32_t b, const struct key_burst *burst,
-	uint32_t i, uint64_t estimate)
+static inline bool has_hash(const struct candidate_entry *entry, const struct key_hash *hash)
 {
-	struct candidate_bucket *bucket = &candidates->bucket[b];
-	uint64_t smallest = upper_of(candidates, bucket, 0);
-	uint32_t way = 0;
-
-	for (uint32_t w = 1; w < TAG_WAYS; w++) {
-		uint64_t upper = upper_of(candidates, bucket, w);
-
-		if (upper < smallest) {
-			smallest = upper;
-			way = w;
-		}
-	}
-
-	raise_floor(candidates, b, smallest);
-	if (estimate > admission_of(smallest)) {
-		bucket->entered++;
-		list_key(candidates, b, way, burst, i,
-			counted_before(candidates, burst, i, estimate),
-			count_next(count_of(bucket, way)));
-		bucket->replaced++;
-	}
+	return ((entry->hash_lo ^ hash->lo) | (entry->hash_hi ^ hash->hi)) == 0;
 }
 
-/* Packet i is of no listed key. */
-static __attribute__((noinline)) void miss(struct candidates *candidates, uint32_t b,
-	const struct key_burst *burst, uint32_t i, uint64_t estimate)
+static struct candidate_entry *find(
+	const struct candidates *candidates, const struct key_hash *hash)
 {
-	struct candidate_bucket *bucket = &candidates->bucket[b];
-	uint32_t empty = tag_match(bucket->tag, 0);
-
-	/* A floor that rose since the burst began is not above the admission. */
-	if (empty != 0)
-		list_key(candidates, b, (uint32_t)__builtin_ctz(empty), burst, i,
-			before_of_first(candidates, burst, i, estimate), count_next(0));
-	else if (estimate > admission_of(floor_of(candidates, b)))
-		challenge(candidates, b, burst, i, estimate);
-}
-
-static inline struct candidate_entry *probe(
-	struct candidate_bucket *bucket, const struct key_hash *hash)
-{
+	struct candidate_bucket *bucket = &candidates->bucket[bucket_of(candidates, hash)];
 	uint32_t match = tag_match(bucket->tag, tag_of(hash));
 
 	for (; match != 0; match &= match - 1) {
 		struct candidate_entry *entry = &bucket->entry[__builtin_ctz(match)];
-		uint64_t lo = atomic_load_explicit(&entry->hash_lo, memory_order_relaxed);
-		uint64_t hi = atomic_load_explicit(&entry->hash_hi, memory_order_relaxed);
 
-		if (((lo ^ hash->lo) | (hi ^ hash->hi)) == 0)
+		if (has_hash(entry, hash))
 			return entry;
 	}
 	return NULL;
 }
 
-static __attribute__((noinline)) void carry_full(
-	struct candidate_bucket *bucket, struct candidate_entry *entry, uint64_t count)
+/* By the first way of its bucket whose tag agrees with the packet's. */
+static inline void split_by_tag(const struct candidates *candidates, const struct key_burst *burst,
+	uint32_t start, struct candidates_split *split)
 {
-	atomic_store_explicit(&entry->count, count & -COUNT_GENERATION, memory_order_relaxed);
-	carry(bucket, (uint32_t)(entry - bucket->entry), count);
+	const uint32_t shift = candidates->bucket_shift, n = burst->n;
+	struct candidate_bucket *const buckets = candidates->bucket;
+	uint32_t nb_listed = 0;
+
+	/* Written before it is known where it belongs: a branch here would be a coin's toss. */
+	for (uint32_t i = start; i < n; i++) {
+		const struct key_hash *hash = &burst->hash[i];
+		struct candidate_bucket *bucket = &buckets[hash->hi >> shift];
+		uint32_t match = tag_match(bucket->tag, tag_of(hash));
+		/* Where no tag agrees any way will do. */
+		struct candidate_entry *entry =
+			&bucket->entry[__builtin_ctz(match | 1 << (TAG_WAYS - 1))];
+
+		__builtin_prefetch(entry, 1);
+		split->entry[nb_listed] = entry;
+		split->listed[nb_listed] = (uint8_t)i;
+		split->others[i - start - nb_listed] = (uint8_t)i;
+		nb_listed += match != 0;
+	}
+	split->nb_listed = nb_listed;
+	split->nb_others = n - start - nb_listed;
 }
 
-void candidates_update(
-	struct candidates *candidates, const struct key_burst *burst, const uint64_t *estimate)
+/* False where two keys of one bucket have the same tag, and the wrong one was looked at. */
+static inline bool right_keys(const struct key_burst *burst, const struct candidates_split *split)
 {
-	struct candidate_bucket *const bucket = candidates->bucket;
-	const uint32_t shift = candidates->bucket_shift, nb_packets = burst->n;
-	uint8_t passed[BURST_MAX];
-	uint32_t nb_passed = 0;
+	uint64_t differ = 0;
 
-	/* Written before it is known whether it stays: a branch here would be a coin's toss. */
-	for (uint32_t i = 0; i < nb_packets; i++) {
-		passed[nb_passed] = (uint8_t)i;
-		nb_passed +=
-			estimate[i] > floor_of(candidates, (uint32_t)(burst->hash[i].hi >> shift));
+	for (uint32_t k = 0; k < split->nb_listed; k++) {
+		const struct key_hash *hash = &burst->hash[split->listed[k]];
+
+		differ |= split->entry[k]->hash_lo ^ hash->lo;
+		differ |= split->entry[k]->hash_hi ^ hash->hi;
 	}
-	for (uint32_t k = 0; k < nb_passed; k++) {
-		uint32_t i = passed[k];
-		uint32_t b = (uint32_t)(burst->hash[i].hi >> shift);
-		struct candidate_entry *entry = probe(&bucket[b], &burst->hash[i]);
-		uint64_t count;
+	return differ == 0;
+}
 
-		if (__builtin_expect(entry == NULL, 0)) {
-			miss(candidates, b, burst, i, estimate[i]);
-			continue;
+static __attribute__((noinline)) void split_by_hash(const struct candidates *candidates,
+	const struct key_burst *burst, uint32_t start, struct candidates_split *split)
+{
+	split->nb_listed = split->nb_others = 0;
+	for (uint32_t i = start; i < burst->n; i++) {
+		const struct key_hash *hash = &burst->hash[i];
+		struct candidate_entry *entry = find(candidates, hash);
+
+		if (entry != NULL) {
+			split->entry[split->nb_listed] = entry;
+			split->listed[split->nb_listed++] = (uint8_t)i;
+		} else {
+			split->others[split->nb_others++] = (uint8_t)i;
 		}
-		count = atomic_load_explicit(&entry->count, memory_order_relaxed) + COUNT_PACKET +
-			burst->wire_len[i];
-		atomic_store_explicit(&entry->count, count, memory_order_relaxed);
-		if (__builtin_expect(count_is_full(count), 0))
-			carry_full(&bucket[b], entry, count);
 	}
 }
 
-/*
- * After several threads only a key that took a free way is known to have nothing uncounted
- * (candidates_shared.c). Its generation is the first that lists a key.
- */
-static uint64_t before_at_rest(
-	const struct candidates *candidates, const struct candidate_bucket *bucket, uint32_t way)
+void candidates_split(const struct candidates *candidates, const struct key_burst *burst,
+	uint32_t start, struct candidates_split *split)
 {
-	bool first = count_generation(count_of(bucket, way)) == 2 && !candidates->forgot;
+	split_by_tag(candidates, burst, start, split);
+	if (__builtin_expect(!right_keys(burst, split), 0))
+		split_by_hash(candidates, burst, start, split);
+}
 
-	if (!first && atomic_load_explicit(&candidates->several_writers, memory_order_relaxed))
-		return UINT64_MAX;
-	return atomic_load_explicit(&bucket->entry[way].before, memory_order_relaxed);
+/* --- counting --- */
+
+uint32_t candidates_count(const struct key_burst *burst, const struct candidates_split *split,
+	uint32_t from, uint32_t until)
+{
+	uint32_t k = from;
+
+	for (; k < split->nb_listed && split->listed[k] < until; k++) {
+		struct candidate_entry *entry = split->entry[k];
+
+		entry->packets++;
+		entry->bytes += burst->wire_len[split->listed[k]];
+	}
+	return k;
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t since_of(const struct candidates *candidates, const struct candidate_entry *entry)
+{
+	return candidates->metric == SKETCH_PACKETS ? entry->packets : entry->bytes;
+}
+
+struct smallest {
+	uint32_t way;
+	uint64_t upper;
+};
+
+/* In a bucket that is full. */
+static struct smallest find_smallest(const struct candidates *candidates, uint32_t b)
+{
+	const struct candidate_entry *entry = candidates->bucket[b].entry;
+	const struct candidate_origin *origin = &candidates->origin[b * TAG_WAYS];
+	struct smallest smallest = {.upper = UINT64_MAX};
+
+	for (uint32_t way = 0; way < TAG_WAYS; way++) {
+		uint64_t upper =
+			add_saturating(since_of(candidates, &entry[way]), origin[way].before);
+
+		if (upper < smallest.upper)
+			smallest = (struct smallest){way, upper};
+	}
+	return smallest;
+}
+
+/* An estimate that exceeds it may take the place of the key with the smallest upper. */
+static uint64_t limit_of(uint64_t smallest)
+{
+	return smallest < UINT64_MAX / ADMISSION_FACTOR ? smallest * ADMISSION_FACTOR
+							: UINT64_MAX - 1;
+}
+
+/* Not 0, which says that there is a free way. */
+static void raise_admission(struct candidates *candidates, uint32_t b, uint64_t smallest)
+{
+	candidates->admission[b] = limit_of(smallest) + 1;
+}
+
+static void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
+	const struct key_burst *burst, uint32_t i, uint64_t before)
+{
+	struct candidate_bucket *bucket = &candidates->bucket[b];
+	const struct key_hash *hash = &burst->hash[i];
+
+	bucket->tag[way] = tag_of(hash);
+	bucket->entry[way] = (struct candidate_entry){
+		.hash_lo = hash->lo,
+		.hash_hi = hash->hi,
+		.packets = 1,
+		.bytes = burst->wire_len[i],
+	};
+	candidates->origin[b * TAG_WAYS + way] = (struct candidate_origin){
+		.key = key_burst_get(burst, i),
+		.before = before,
+	};
+}
+
+bool candidates_offer(struct candidates *candidates, const struct key_burst *burst, uint32_t i,
+	uint64_t before, struct candidate_evicted *evicted)
+{
+	uint64_t own = candidates->metric == SKETCH_PACKETS ? 1 : burst->wire_len[i];
+	uint32_t b = bucket_of(candidates, &burst->hash[i]);
+	const struct candidate_entry *loser;
+	uint32_t free_ways = tag_match(candidates->bucket[b].tag, 0);
+	struct smallest smallest;
+
+	evicted->amount = 0;
+	if (free_ways != 0) {
+		list_key(candidates, b, (uint32_t)__builtin_ctz(free_ways), burst, i,
+			candidates->forgot ? before : 0);
+		if ((free_ways & (free_ways - 1)) == 0)
+			raise_admission(candidates, b, find_smallest(candidates, b).upper);
+		return true;
+	}
+	smallest = find_smallest(candidates, b);
+	raise_admission(candidates, b, smallest.upper);
+	candidates->turned_away = true;
+	if (add_saturating(before, own) < candidates->admission[b] || smallest.upper == UINT64_MAX)
+		return false;
+	loser = &candidates->bucket[b].entry[smallest.way];
+	*evicted = (struct candidate_evicted){
+		.hash = {.lo = loser->hash_lo, .hi = loser->hash_hi},
+		.amount = since_of(candidates, loser),
+	};
+	list_key(candidates, b, smallest.way, burst, i, before);
+	candidates->replaced++;
+	return true;
+}
+
+/* --- at rest --- */
+
+uint64_t candidates_since(const struct candidates *candidates, const struct key_hash *hash)
+{
+	const struct candidate_entry *entry = find(candidates, hash);
+
+	return entry == NULL ? 0 : since_of(candidates, entry);
 }
 
 void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, void *arg)
@@ -192,17 +298,17 @@ void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, v
 	for (uint32_t b = 0; b < candidates->nb_buckets; b++) {
 		const struct candidate_bucket *bucket = &candidates->bucket[b];
 
-		for (uint32_t way = 0; way < TAG_WAYS && count_of(bucket, way) != 0; way++) {
+		/* Ways are taken in ascending order. */
+		for (uint32_t way = 0; way < TAG_WAYS && bucket->tag[way] != 0; way++) {
 			const struct candidate_entry *entry = &bucket->entry[way];
+			const struct candidate_origin *origin =
+				&candidates->origin[b * TAG_WAYS + way];
 			struct sketch_candidate candidate = {
-				.key = candidates->key[b * TAG_WAYS + way],
-				.hash.lo =
-					atomic_load_explicit(&entry->hash_lo, memory_order_relaxed),
-				.hash.hi =
-					atomic_load_explicit(&entry->hash_hi, memory_order_relaxed),
-				.packets = since_packets(bucket, way),
-				.bytes = since_bytes(bucket, way),
-				.before = before_at_rest(candidates, bucket, way),
+				.key = origin->key,
+				.hash = {.lo = entry->hash_lo, .hi = entry->hash_hi},
+				.packets = entry->packets,
+				.bytes = entry->bytes,
+				.before = origin->before,
 			};
 
 			emit(&candidate, arg);
@@ -212,24 +318,13 @@ void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, v
 
 bool candidates_complete(const struct candidates *candidates)
 {
-	return !atomic_load_explicit(&candidates->turned_away, memory_order_relaxed) &&
-	       !candidates->forgot;
+	return !candidates->turned_away && !candidates->forgot;
 }
 
-uint64_t candidates_replaced(const struct candidates *candidates)
+bool candidates_empty(const struct candidates *candidates)
 {
-	uint64_t sum = 0;
-
 	for (uint32_t b = 0; b < candidates->nb_buckets; b++)
-		sum += candidates->bucket[b].replaced;
-	return sum;
-}
-
-uint64_t candidates_entered(const struct candidates *candidates)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t b = 0; b < candidates->nb_buckets; b++)
-		sum += candidates->bucket[b].entered;
-	return sum;
+		if (candidates->bucket[b].tag[0] != 0)
+			return false;
+	return true;
 }

@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, u
 	for (uint32_t w = 0; w < words && missing != 0; w++)
 		if (w != counter)
 			atomic_fetch_or_explicit(&sets[w], chunks[w], memory_order_relaxed);
-	counter64_add(&bucket[counter], weight, policy);
+	counter64_add(&bucket[counter], counter64_read(&bucket[counter], policy), weight, policy);
 }
 
 static inline __attribute__((always_inline)) void add_key(const struct chunk_rows *rows,

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Count-Min: rows of counters (counter_rows.h), and a list of the keys that look heavy in them.
+ * Count-Min: rows of counters (counter_rows.h), and in front of them a list of the keys that look
+ * heavy (candidates.h), whose packets do not reach the counters while they are listed.
  *
- * One block of memory: struct count_min, the counters, the candidates.
+ * One block of memory: struct count_min with its lists, the counters, the lists' tables.
  *
- * How threads share an instance. Sums do not depend on the order of their terms, so the counters
- * are those of one thread that saw all packets in any order; each row's addition takes effect at
- * its own atomic operation (counter.h). The list says for itself what holds (candidates_shared.c).
- * Of a burst, first the floors are read, then the counters are raised, then the list is updated:
- * what the list claims needs this order.
+ * Threads that share an instance share the counters; each has a list of its own. So a heavy key,
+ * for whose counters threads would compete at every packet, is counted by each of them where nobody
+ * else writes, and only what is in no list is added atomically (counter.h). Every packet is counted
+ * once, in the list of its thread or in the counters: counters plus lists are those of one thread
+ * that saw all packets in any order.
+ *
+ * Under ATOMIC_LOCK one list serves all, and the state is that of one thread.
  */
 
 #include <errno.h>
 #include <stdbool.h>
 
-#include "sketch/burst_groups.h"
 #include "sketch/count_min.h"
-#include "sketch/counter_groups.h"
 
 static struct count_min *count_min_of(struct sketch *sketch)
 {
@@ -35,6 +36,8 @@ static const char *check(struct sketch_params *params)
 
 	if (params->candidates == 0)
 		params->candidates = CANDIDATES_DEFAULT;
+	if (params->writers == 0)
+		params->writers = 1;
 	if (why == NULL && params->candidates > CANDIDATES_MAX)
 		why = "candidates are at most 16777216";
 	return why;
@@ -45,10 +48,20 @@ static size_t line_up(size_t size)
 	return (size + 63) / 64 * 64;
 }
 
+static uint32_t nb_lists(const struct sketch_params *params)
+{
+	return params->atomic == ATOMIC_LOCK ? 1 : params->writers;
+}
+
+static size_t header_size(const struct sketch_params *params)
+{
+	return line_up(sizeof(struct count_min) + nb_lists(params) * sizeof(struct candidates));
+}
+
 static size_t memory(const struct sketch_params *params)
 {
-	return line_up(sizeof(struct count_min)) + line_up(counter_rows_size(params)) +
-	       candidates_memory(params->candidates);
+	return header_size(params) + line_up(counter_rows_size(params)) +
+	       nb_lists(params) * candidates_memory(params->candidates);
 }
 
 static struct sketch *create(const struct sketch_params *params)
@@ -60,10 +73,11 @@ static struct sketch *create(const struct sketch_params *params)
 		return NULL;
 	cm->sketch.ops = &count_min_ops;
 	cm->sketch.params = *params;
-	at += line_up(sizeof(*cm));
+	at += header_size(params);
 	counter_rows_init(&cm->counters, params, at);
 	at += line_up(counter_rows_size(params));
-	candidates_init(&cm->candidates, at, params->candidates, params->metric, cm->counters.full);
+	for (; cm->nb_lists < nb_lists(params); at += candidates_memory(params->candidates))
+		candidates_init(&cm->lists[cm->nb_lists++], at, params->candidates, params->metric);
 	return &cm->sketch;
 }
 
@@ -79,39 +93,118 @@ static void reset(struct sketch *sketch)
 	struct count_min *cm = count_min_of(sketch);
 
 	counter_rows_reset(&cm->counters);
-	candidates_reset(&cm->candidates);
+	for (uint32_t l = 0; l < cm->nb_lists; l++)
+		candidates_reset(&cm->lists[l]);
+}
+
+/*
+ * Counts packets from `start` on, up to one that is listed: what comes after it may be its key's or
+ * that of the key which lost its place. Returns where that is. One packet after another would leave
+ * the same behind, so where bursts are cut does not matter.
+ */
+static uint32_t count_from(struct count_min *cm, struct candidates *list,
+	const struct key_burst *burst, uint32_t start, enum counter_policy policy)
+{
+	struct candidates_split split;
+	struct counter_offer offer = {
+		.burst = burst,
+		.admission = list->admission,
+		.admission_shift = list->bucket_shift,
+	};
+	uint32_t offered = 0, counted = 0;
+
+	candidates_split(list, burst, start, &split);
+	while (offered < split.nb_others) {
+		struct candidate_evicted evicted;
+		uint64_t before;
+		uint32_t i, k;
+
+		offer.packets = &split.others[offered];
+		offer.n = split.nb_others - offered;
+		k = counter_rows_offer(&cm->counters, &offer, policy, &before);
+		if (k > 0)
+			candidates_turn_away(list);
+		if (k == offer.n)
+			break;
+		i = offer.packets[k];
+		counted = candidates_count(burst, &split, counted, i);
+		if (candidates_offer(list, burst, i, before, &evicted)) {
+			if (evicted.amount > 0)
+				counter_rows_add_key(
+					&cm->counters, &evicted.hash, evicted.amount, policy);
+			return i + 1;
+		}
+		counter_rows_add_key(&cm->counters, &burst->hash[i],
+			cm->sketch.params.metric == SKETCH_PACKETS ? 1 : burst->wire_len[i],
+			policy);
+		offered += k + 1;
+	}
+	candidates_count(burst, &split, counted, burst->n);
+	return burst->n;
+}
+
+static void update_list(struct count_min *cm, uint32_t list, const struct key_burst *burst,
+	enum counter_policy policy)
+{
+	for (uint32_t start = 0; start < burst->n;)
+		start = count_from(cm, &cm->lists[list], burst, start, policy);
 }
 
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
-	struct count_min *cm = count_min_of(sketch);
-	uint64_t estimate[BURST_MAX];
-
-	counter_rows_add(&cm->counters, burst, estimate);
-	candidates_update(&cm->candidates, burst, estimate);
+	update_list(count_min_of(sketch), 0, burst, COUNTER_OWNED);
 }
 
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
 	struct count_min *cm = count_min_of(sketch);
-	uint64_t floor[BURST_MAX], estimate[BURST_MAX];
-	struct burst_groups groups;
+	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
 
-	if (sketch->params.atomic == ATOMIC_LOCK) {
+	if (policy == COUNTER_OWNED) {
 		spinlock_lock(&cm->lock);
-		update_separate(sketch, burst);
+		update_list(cm, 0, burst, policy);
 		spinlock_unlock(&cm->lock);
 		return;
 	}
-	burst_groups_find(&groups, burst);
-	candidates_read_floors(&cm->candidates, burst, &groups, floor);
-	counter_groups_add(&cm->counters, burst, &groups, sketch->params.atomic, estimate);
-	candidates_update_shared(&cm->candidates, burst, &groups, floor, estimate);
+	update_list(cm, burst->writer, burst, policy);
 }
 
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
-	return counter_rows_query(&count_min_of_const(sketch)->counters, hash);
+	const struct count_min *cm = count_min_of_const(sketch);
+	struct sketch_estimate estimate = counter_rows_query(&cm->counters, hash);
+	uint64_t most = counter_rows_max(&cm->counters);
+
+	for (uint32_t l = 0; l < cm->nb_lists; l++) {
+		uint64_t since = candidates_since(&cm->lists[l], hash);
+
+		estimate.value = since < most - estimate.value ? estimate.value + since : most;
+	}
+	estimate.saturated = estimate.value == most;
+	return estimate;
+}
+
+struct settling {
+	const struct counter_rows *rows;
+	enum sketch_metric metric;
+};
+
+static void settle_key(const struct sketch_candidate *candidate, void *arg)
+{
+	const struct settling *settling = arg;
+
+	counter_rows_add_key(settling->rows, &candidate->hash,
+		settling->metric == SKETCH_PACKETS ? candidate->packets : candidate->bytes,
+		COUNTER_OWNED);
+}
+
+/* Adds what src's lists counted to dst's counters. */
+static void settle(const struct count_min *dst, const struct count_min *src)
+{
+	struct settling settling = {&dst->counters, dst->sketch.params.metric};
+
+	for (uint32_t l = 0; l < src->nb_lists; l++)
+		candidates_emit(&src->lists[l], settle_key, &settling);
 }
 
 static int merge(struct sketch *dst, const struct sketch *src)
@@ -123,50 +216,69 @@ static int merge(struct sketch *dst, const struct sketch *src)
 		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
 		return -EINVAL;
 
+	settle(to, to);
 	counter_rows_merge(&to->counters, &count_min_of_const(src)->counters);
-	candidates_forget(&to->candidates);
+	settle(to, count_min_of_const(src));
+	for (uint32_t l = 0; l < to->nb_lists; l++)
+		candidates_forget(&to->lists[l]);
 	return 0;
 }
 
 struct emit_bounded {
-	const struct sketch *sketch;
+	const struct counter_rows *rows;
 	sketch_emit_fn emit;
 	void *arg;
 };
 
-/* At rest the estimate bounds a key of which the list does not know what it did not count. */
+/* What no list has of a key is in the counters, whoever put it there. */
 static void emit_bounded(const struct sketch_candidate *candidate, void *arg)
 {
 	const struct emit_bounded *to = arg;
+	struct sketch_estimate rest = counter_rows_query(to->rows, &candidate->hash);
 	struct sketch_candidate bounded = *candidate;
 
-	if (candidate->before == UINT64_MAX) {
-		struct sketch_estimate estimate = query(to->sketch, &candidate->hash);
-		bool packets = to->sketch->params.metric == SKETCH_PACKETS;
-
-		if (!estimate.saturated)
-			bounded.before =
-				estimate.value - (packets ? candidate->packets : candidate->bytes);
-	}
+	bounded.before = rest.saturated ? UINT64_MAX : rest.value;
 	to->emit(&bounded, to->arg);
 }
 
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
-	struct emit_bounded to = {sketch, emit, arg};
+	const struct count_min *cm = count_min_of_const(sketch);
+	struct emit_bounded to = {&cm->counters, emit, arg};
 
-	candidates_emit(&count_min_of_const(sketch)->candidates, emit_bounded, &to);
+	if (cm->nb_lists == 1)
+		candidates_emit(&cm->lists[0], emit, arg);
+	else
+		for (uint32_t l = 0; l < cm->nb_lists; l++)
+			candidates_emit(&cm->lists[l], emit_bounded, &to);
 }
 
 static bool lists_all_keys(const struct sketch *sketch)
 {
-	return candidates_complete(&count_min_of_const(sketch)->candidates);
+	const struct count_min *cm = count_min_of_const(sketch);
+
+	for (uint32_t l = 0; l < cm->nb_lists; l++)
+		if (!candidates_complete(&cm->lists[l]))
+			return false;
+	return true;
+}
+
+/* The bound is of counters that hold everything. */
+static bool lists_nothing(const struct count_min *cm)
+{
+	for (uint32_t l = 0; l < cm->nb_lists; l++)
+		if (!candidates_empty(&cm->lists[l]))
+			return false;
+	return true;
 }
 
 static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
-	return counter_rows_bound(
-		&count_min_of_const(sketch)->counters, keys, confidence, &sketch->params.allocator);
+	const struct count_min *cm = count_min_of_const(sketch);
+
+	if (!lists_nothing(cm))
+		return UINT64_MAX;
+	return counter_rows_bound(&cm->counters, keys, confidence, &sketch->params.allocator);
 }
 
 const struct sketch_ops count_min_ops = {

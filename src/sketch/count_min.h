@@ -11,8 +11,9 @@
 struct count_min {
 	struct sketch sketch;
 	struct counter_rows counters;
-	struct candidates candidates;
 	struct spinlock lock __attribute__((aligned(64))); /* of ATOMIC_LOCK */
+	uint32_t nb_lists;
+	struct candidates lists[]; /* [nb_lists], of each writer; one where they take turns */
 };
 
 extern const struct sketch_ops count_min_ops;

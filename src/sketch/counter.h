@@ -17,6 +17,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "sketch/sketch.h"
+
 /* Room for 2^10 threads that add a burst of 64 packets of less than 2^32 bytes at once. */
 #define COUNTER32_GUARD (UINT32_MAX - (UINT32_C(1) << 16))
 #define COUNTER64_GUARD (UINT64_MAX - (UINT64_C(1) << 48))
@@ -27,10 +29,20 @@ enum counter_policy {
 	COUNTER_ADD,
 };
 
-static inline uint32_t counter32_sum(uint32_t a, uint32_t b)
+/* Of threads that share: under a lock each writes as if it were alone. */
+static inline enum counter_policy counter_policy_of(enum sketch_atomic atomic)
+{
+	if (atomic == ATOMIC_LOCK)
+		return COUNTER_OWNED;
+	return atomic == ATOMIC_ADD ? COUNTER_ADD : COUNTER_CAS;
+}
+
+static inline __attribute__((always_inline)) uint32_t counter32_sum(uint32_t a, uint32_t b)
 {
 	uint32_t sum = a + b;
 
+	if (__builtin_constant_p(b) && b == 1)
+		return a + (a < UINT32_MAX); /* one instruction less */
 	return sum | -(uint32_t)(sum < a);
 }
 
@@ -41,84 +53,86 @@ static inline uint64_t counter64_sum(uint64_t a, uint64_t b)
 	return sum | -(uint64_t)(sum < a);
 }
 
-/* Adds 1 and returns the counter's value right after it. The policy is a constant. */
-static inline __attribute__((always_inline)) uint32_t counter32_increment(
-	uint32_t *counter, const enum counter_policy policy)
+/* The value now, for whoever writes. */
+static inline __attribute__((always_inline)) uint32_t counter32_read(
+	const uint32_t *counter, const enum counter_policy policy)
 {
-	_Atomic uint32_t *shared = (_Atomic uint32_t *)counter;
-	uint32_t value;
-
-	if (policy == COUNTER_OWNED)
-		return *counter += *counter < UINT32_MAX;
-
-	value = atomic_load_explicit(shared, memory_order_relaxed);
-	if (policy == COUNTER_ADD)
-		return value >= COUNTER32_GUARD
-			       ? UINT32_MAX
-			       : atomic_fetch_add_explicit(shared, 1, memory_order_relaxed) + 1;
-	while (value != UINT32_MAX &&
-		!atomic_compare_exchange_weak_explicit(
-			shared, &value, value + 1, memory_order_relaxed, memory_order_relaxed))
-		;
-	return value + (value < UINT32_MAX);
+	return policy == COUNTER_OWNED ? *counter
+				       : atomic_load_explicit((const _Atomic uint32_t *)counter,
+						 memory_order_relaxed);
 }
 
-static inline __attribute__((always_inline)) uint64_t counter64_add(
-	uint64_t *counter, uint32_t amount, const enum counter_policy policy)
+static inline __attribute__((always_inline)) uint64_t counter64_read(
+	const uint64_t *counter, const enum counter_policy policy)
 {
-	_Atomic uint64_t *shared = (_Atomic uint64_t *)counter;
-	uint64_t value;
+	return policy == COUNTER_OWNED ? *counter
+				       : atomic_load_explicit((const _Atomic uint64_t *)counter,
+						 memory_order_relaxed);
+}
+
+/* Adds to a counter that was just read as `value`. The policy is a constant. */
+static inline __attribute__((always_inline)) void counter32_add(
+	uint32_t *counter, uint32_t value, uint32_t amount, const enum counter_policy policy)
+{
+	_Atomic uint32_t *shared = (_Atomic uint32_t *)counter;
 
 	if (policy == COUNTER_OWNED)
-		return *counter = counter64_sum(*counter, amount);
+		*counter = counter32_sum(value, amount);
+	else if (policy == COUNTER_ADD && value < COUNTER32_GUARD)
+		atomic_fetch_add_explicit(shared, amount, memory_order_relaxed);
+	else if (policy == COUNTER_CAS)
+		while (value != UINT32_MAX && !atomic_compare_exchange_weak_explicit(shared, &value,
+						      counter32_sum(value, amount),
+						      memory_order_relaxed, memory_order_relaxed))
+			;
+}
 
-	value = atomic_load_explicit(shared, memory_order_relaxed);
-	if (policy == COUNTER_ADD)
-		return value >= COUNTER64_GUARD
-			       ? UINT64_MAX
-			       : atomic_fetch_add_explicit(shared, amount, memory_order_relaxed) +
-					 amount;
-	while (value != UINT64_MAX &&
-		!atomic_compare_exchange_weak_explicit(shared, &value, counter64_sum(value, amount),
-			memory_order_relaxed, memory_order_relaxed))
-		;
-	return counter64_sum(value, amount);
+static inline __attribute__((always_inline)) void counter64_add(
+	uint64_t *counter, uint64_t value, uint64_t amount, const enum counter_policy policy)
+{
+	_Atomic uint64_t *shared = (_Atomic uint64_t *)counter;
+
+	if (policy == COUNTER_OWNED)
+		*counter = counter64_sum(value, amount);
+	else if (policy == COUNTER_ADD && value < COUNTER64_GUARD)
+		atomic_fetch_add_explicit(shared, amount, memory_order_relaxed);
+	else if (policy == COUNTER_CAS)
+		while (value != UINT64_MAX && !atomic_compare_exchange_weak_explicit(shared, &value,
+						      counter64_sum(value, amount),
+						      memory_order_relaxed, memory_order_relaxed))
+			;
 }
 
 /*
- * The same for several threads, adding any amount, and the value right before it is returned: the
- * type's maximum where the counter was saturated.
+ * Adds any amount, for any writer beside those above. Under fetch-and-add it goes no further than
+ * the guard, so that theirs do not wrap.
  */
-static inline __attribute__((always_inline)) uint32_t counter32_fetch_add(
-	uint32_t *counter, uint32_t amount, const enum counter_policy policy)
+static inline void counter32_add_much(
+	uint32_t *counter, uint64_t amount, const enum counter_policy policy)
 {
 	_Atomic uint32_t *shared = (_Atomic uint32_t *)counter;
-	uint32_t value = atomic_load_explicit(shared, memory_order_relaxed);
+	const uint32_t most = policy == COUNTER_ADD ? COUNTER32_GUARD : UINT32_MAX;
+	uint32_t value = atomic_load_explicit(shared, memory_order_relaxed), sum;
 
-	if (policy == COUNTER_ADD)
-		return value >= COUNTER32_GUARD
-			       ? UINT32_MAX
-			       : atomic_fetch_add_explicit(shared, amount, memory_order_relaxed);
-	while (value != UINT32_MAX &&
-		!atomic_compare_exchange_weak_explicit(shared, &value, counter32_sum(value, amount),
-			memory_order_relaxed, memory_order_relaxed))
-		;
-	return value;
+	do {
+		if (value >= most)
+			return;
+		sum = amount < most - value ? value + (uint32_t)amount : most;
+	} while (!atomic_compare_exchange_weak_explicit(
+		shared, &value, sum, memory_order_relaxed, memory_order_relaxed));
 }
 
-static inline __attribute__((always_inline)) uint64_t counter64_fetch_add(
+static inline void counter64_add_much(
 	uint64_t *counter, uint64_t amount, const enum counter_policy policy)
 {
 	_Atomic uint64_t *shared = (_Atomic uint64_t *)counter;
-	uint64_t value = atomic_load_explicit(shared, memory_order_relaxed);
+	const uint64_t most = policy == COUNTER_ADD ? COUNTER64_GUARD : UINT64_MAX;
+	uint64_t value = atomic_load_explicit(shared, memory_order_relaxed), sum;
 
-	if (policy == COUNTER_ADD)
-		return value >= COUNTER64_GUARD
-			       ? UINT64_MAX
-			       : atomic_fetch_add_explicit(shared, amount, memory_order_relaxed);
-	while (value != UINT64_MAX &&
-		!atomic_compare_exchange_weak_explicit(shared, &value, counter64_sum(value, amount),
-			memory_order_relaxed, memory_order_relaxed))
-		;
-	return value;
+	do {
+		if (value >= most)
+			return;
+		sum = amount < most - value ? value + amount : most;
+	} while (!atomic_compare_exchange_weak_explicit(
+		shared, &value, sum, memory_order_relaxed, memory_order_relaxed));
 }

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#include "sketch/counter.h"
 #include "sketch/error_bound.h"
 #include "sketch/row_index.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 const char *counter_rows_check(struct sketch_params *params)
 {
@@ -58,106 +59,221 @@ void counter_rows_reset(const struct counter_rows *rows)
 		memset(rows->bytes, 0, cells * sizeof(*rows->bytes));
 }
 
-/*
- * Fetches every counter of a burst before the first is touched. Atomic operations do not overlap,
- * so each would wait for its own counter; plain ones do, but only as far as the core looks ahead,
- * which is not far enough once parsing and hashing have had the caches in between. Inlined by
- * force: gcc 12 takes a function that only prefetches for one without effect.
- */
-static inline __attribute__((always_inline)) void prefetch_counters(const struct counter_rows *rows,
-	const struct key_burst *burst, const uint32_t depth, const uint32_t stride)
+static uint64_t cell_of(const struct counter_rows *rows, const struct key_hash *hash, uint32_t row)
 {
-	const uint32_t bits = rows->bits, n = burst->n;
+	return ((uint64_t)row << rows->bits) + row_index(hash, row, rows->stride, rows->bits);
+}
 
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t row = 0; row < depth; row++) {
-			uint64_t cell = ((uint64_t)row << bits) +
-					row_index(&burst->hash[i], row, stride, bits);
+/* Where packets add: in each row, counted from the row's first counter. */
+struct cells {
+	uint32_t index[BURST_MAX * ERROR_BOUND_ROWS] __attribute__((aligned(64)));
+};
 
-			if (rows->metric == SKETCH_PACKETS)
-				__builtin_prefetch(&rows->packets[cell], 1);
+/* What the loops below read of struct counter_rows. For all the compiler knows counters are a part
+ * of that; of this it knows better. */
+struct row_bases {
+	uint32_t *packets[ERROR_BOUND_ROWS];
+	uint64_t *bytes[ERROR_BOUND_ROWS];
+};
+
+static ALWAYS_INLINE struct row_bases bases_of(
+	const struct counter_rows *rows, const uint32_t depth)
+{
+	struct row_bases bases = {0};
+
+#pragma GCC unroll 4
+	for (uint32_t row = 0; row < depth; row++) {
+		bases.packets[row] = rows->packets + ((uint64_t)row << rows->bits);
+		bases.bytes[row] = rows->bytes + ((uint64_t)row << rows->bits);
+	}
+	return bases;
+}
+
+/*
+ * Finds and fetches the counters of packets before the first is touched. Atomic operations do not
+ * overlap, so each would wait for its own counter; plain ones do, but only as far as the core looks
+ * ahead, which is not far enough once parsing and hashing have had the caches in between. Inlined
+ * by force: gcc 12 takes a function that only prefetches for one without effect.
+ */
+static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const struct key_burst *burst,
+	const uint8_t *packets, const uint32_t n, struct cells *cells, const uint32_t depth,
+	const uint32_t stride)
+{
+	const struct row_bases bases = bases_of(rows, depth);
+	const uint32_t bits = rows->bits;
+	const bool count_packets = rows->metric == SKETCH_PACKETS;
+	uint32_t *index = cells->index;
+
+	for (uint32_t k = 0; k < n; k++, index += depth) {
+		const struct key_hash *hash = &burst->hash[packets == NULL ? k : packets[k]];
+
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++)
+			index[row] = (uint32_t)row_index(hash, row, stride, bits);
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++)
+			if (count_packets)
+				__builtin_prefetch(bases.packets[row] + index[row], 1);
 			else
-				__builtin_prefetch(&rows->bytes[cell], 1);
-		}
+				__builtin_prefetch(bases.bytes[row] + index[row], 1);
 	}
 }
 
 /* Depth and stride are constants where these are instantiated for the usual shape. */
-static inline __attribute__((always_inline)) void add_packets(const struct counter_rows *rows,
-	const struct key_burst *burst, uint64_t *estimate, const uint32_t depth,
+static ALWAYS_INLINE uint32_t offer_packets(const struct counter_rows *rows,
+	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
+	const uint32_t depth, const enum counter_policy policy)
+{
+	const struct row_bases bases = bases_of(rows, depth);
+	const struct key_hash *const hashes = offer->burst->hash;
+	const uint8_t *const packets = offer->packets;
+	const uint64_t *const admission = offer->admission;
+	const uint32_t shift = offer->admission_shift, n = offer->n;
+	const uint32_t *index = cells->index;
+
+	for (uint32_t k = 0; k < n; k++, index += depth) {
+		uint32_t values[ERROR_BOUND_ROWS];
+		uint64_t least = UINT32_MAX;
+
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++) {
+			values[row] = counter32_read(&bases.packets[row][index[row]], policy);
+			least = values[row] < least ? values[row] : least;
+		}
+		if (__builtin_expect(least + 1 >= admission[hashes[packets[k]].hi >> shift], 0)) {
+			*before = least < rows->full ? least : UINT64_MAX;
+			return k;
+		}
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++)
+			counter32_add(&bases.packets[row][index[row]], values[row], 1, policy);
+	}
+	return n;
+}
+
+static ALWAYS_INLINE uint32_t offer_bytes(const struct counter_rows *rows,
+	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
+	const uint32_t depth, const enum counter_policy policy)
+{
+	const struct row_bases bases = bases_of(rows, depth);
+	const struct key_burst *const burst = offer->burst;
+	const uint8_t *const packets = offer->packets;
+	const uint64_t *const admission = offer->admission;
+	const uint32_t shift = offer->admission_shift, n = offer->n;
+	const uint32_t *index = cells->index;
+
+	for (uint32_t k = 0; k < n; k++, index += depth) {
+		const uint32_t amount = burst->wire_len[packets[k]];
+		uint64_t values[ERROR_BOUND_ROWS], least = UINT64_MAX;
+
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++) {
+			values[row] = counter64_read(&bases.bytes[row][index[row]], policy);
+			least = values[row] < least ? values[row] : least;
+		}
+		if (__builtin_expect(counter64_sum(least, amount) >=
+					     admission[burst->hash[packets[k]].hi >> shift],
+			    0)) {
+			*before = least < rows->full ? least : UINT64_MAX;
+			return k;
+		}
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++)
+			counter64_add(&bases.bytes[row][index[row]], values[row], amount, policy);
+	}
+	return n;
+}
+
+static ALWAYS_INLINE uint32_t offer_depth(const struct counter_rows *rows,
+	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
 	const uint32_t stride, const enum counter_policy policy)
 {
-	uint32_t *const counters = rows->packets;
-	const uint32_t bits = rows->bits, n = burst->n;
+	struct cells cells;
 
-	prefetch_counters(rows, burst, depth, stride);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t least = UINT32_MAX;
+	find_cells(rows, offer->burst, offer->packets, offer->n, &cells, depth, stride);
+	if (rows->metric == SKETCH_PACKETS)
+		return offer_packets(rows, offer, &cells, before, depth, policy);
+	return offer_bytes(rows, offer, &cells, before, depth, policy);
+}
 
+static ALWAYS_INLINE uint32_t offer_rows(const struct counter_rows *rows,
+	const struct counter_offer *offer, uint64_t *before, const enum counter_policy policy)
+{
+	if (rows->depth == ROW_LANE_DEPTH)
+		return offer_depth(rows, offer, before, ROW_LANE_DEPTH, ROW_LANE_BITS, policy);
+	return offer_depth(rows, offer, before, rows->depth, rows->stride, policy);
+}
+
+uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
+	enum counter_policy policy, uint64_t *before)
+{
+	switch (policy) {
+	case COUNTER_CAS: return offer_rows(rows, offer, before, COUNTER_CAS);
+	case COUNTER_ADD: return offer_rows(rows, offer, before, COUNTER_ADD);
+	case COUNTER_OWNED: break;
+	}
+	return offer_rows(rows, offer, before, COUNTER_OWNED);
+}
+
+static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struct key_burst *burst,
+	const uint32_t depth, const uint32_t stride, const enum counter_policy policy)
+{
+	const struct row_bases bases = bases_of(rows, depth);
+	const bool count_packets = rows->metric == SKETCH_PACKETS;
+	const uint32_t n = burst->n;
+	struct cells cells;
+	const uint32_t *index = cells.index;
+
+	find_cells(rows, burst, NULL, n, &cells, depth, stride);
+	for (uint32_t i = 0; i < n; i++, index += depth) {
+		const uint32_t amount = burst->wire_len[i];
+
+#pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++) {
-			uint32_t value = counter32_increment(
-				counters + ((uint64_t)row << bits) +
-					row_index(&burst->hash[i], row, stride, bits),
-				policy);
+			if (count_packets) {
+				uint32_t *counter = &bases.packets[row][index[row]];
 
-			least = value < least ? value : least;
+				counter32_add(counter, counter32_read(counter, policy), 1, policy);
+			} else {
+				uint64_t *counter = &bases.bytes[row][index[row]];
+
+				counter64_add(
+					counter, counter64_read(counter, policy), amount, policy);
+			}
 		}
-		estimate[i] = least;
 	}
 }
 
-static inline __attribute__((always_inline)) void add_bytes(const struct counter_rows *rows,
-	const struct key_burst *burst, uint64_t *estimate, const uint32_t depth,
-	const uint32_t stride, const enum counter_policy policy)
+static ALWAYS_INLINE void add_rows(const struct counter_rows *rows, const struct key_burst *burst,
+	const enum counter_policy policy)
 {
-	uint64_t *const counters = rows->bytes;
-	const uint32_t bits = rows->bits, n = burst->n;
-
-	prefetch_counters(rows, burst, depth, stride);
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t least = UINT64_MAX;
-
-		for (uint32_t row = 0; row < depth; row++) {
-			uint64_t value =
-				counter64_add(counters + ((uint64_t)row << bits) +
-						      row_index(&burst->hash[i], row, stride, bits),
-					burst->wire_len[i], policy);
-
-			least = value < least ? value : least;
-		}
-		estimate[i] = least;
-	}
-}
-
-static inline __attribute__((always_inline)) void add(const struct counter_rows *rows,
-	const struct key_burst *burst, uint64_t *estimate, const enum counter_policy policy)
-{
-	if (rows->metric == SKETCH_PACKETS) {
-		if (rows->depth == ROW_LANE_DEPTH)
-			add_packets(rows, burst, estimate, ROW_LANE_DEPTH, ROW_LANE_BITS, policy);
-		else
-			add_packets(rows, burst, estimate, rows->depth, rows->stride, policy);
-	} else {
-		if (rows->depth == ROW_LANE_DEPTH)
-			add_bytes(rows, burst, estimate, ROW_LANE_DEPTH, ROW_LANE_BITS, policy);
-		else
-			add_bytes(rows, burst, estimate, rows->depth, rows->stride, policy);
-	}
+	if (rows->depth == ROW_LANE_DEPTH)
+		add_burst(rows, burst, ROW_LANE_DEPTH, ROW_LANE_BITS, policy);
+	else
+		add_burst(rows, burst, rows->depth, rows->stride, policy);
 }
 
 void counter_rows_add(
-	const struct counter_rows *rows, const struct key_burst *burst, uint64_t *estimate)
+	const struct counter_rows *rows, const struct key_burst *burst, enum counter_policy policy)
 {
-	add(rows, burst, estimate, COUNTER_OWNED);
+	switch (policy) {
+	case COUNTER_OWNED: add_rows(rows, burst, COUNTER_OWNED); break;
+	case COUNTER_CAS: add_rows(rows, burst, COUNTER_CAS); break;
+	case COUNTER_ADD: add_rows(rows, burst, COUNTER_ADD); break;
+	}
 }
 
-void counter_rows_add_shared(const struct counter_rows *rows, const struct key_burst *burst,
-	enum sketch_atomic atomic, uint64_t *estimate)
+void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,
+	uint64_t amount, enum counter_policy policy)
 {
-	if (atomic == ATOMIC_ADD)
-		add(rows, burst, estimate, COUNTER_ADD);
-	else
-		add(rows, burst, estimate, COUNTER_CAS);
+	for (uint32_t row = 0; row < rows->depth; row++) {
+		uint64_t cell = cell_of(rows, hash, row);
+
+		if (rows->metric == SKETCH_PACKETS)
+			counter32_add_much(&rows->packets[cell], amount, policy);
+		else
+			counter64_add_much(&rows->bytes[cell], amount, policy);
+	}
 }
 
 struct sketch_estimate counter_rows_query(
@@ -166,9 +282,7 @@ struct sketch_estimate counter_rows_query(
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t row = 0; row < rows->depth; row++) {
-		uint64_t value = counter_rows_at(
-			rows, ((uint64_t)row << rows->bits) +
-				      row_index(hash, row, rows->stride, rows->bits));
+		uint64_t value = counter_rows_at(rows, cell_of(rows, hash, row));
 
 		if (value < least)
 			least = value;

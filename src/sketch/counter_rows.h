@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/key_burst.h"
+#include "sketch/counter.h"
 #include "sketch/sketch.h"
 
 #define COUNTER_ROWS_DEPTH 4 /* the defaults */
@@ -42,15 +43,33 @@ void counter_rows_init(struct counter_rows *rows, const struct sketch_params *pa
 
 void counter_rows_reset(const struct counter_rows *rows);
 
-/*
- * Adds a burst, packet after packet, and sets estimate[i] to packet i's right after it was added.
- * The first is for the one thread that writes, or holds the lock of ATOMIC_LOCK; the second for
- * several threads, under ATOMIC_CAS or ATOMIC_ADD.
- */
+/* Adds a burst. The policy says who else writes (counter.h). */
 void counter_rows_add(
-	const struct counter_rows *rows, const struct key_burst *burst, uint64_t *estimate);
-void counter_rows_add_shared(const struct counter_rows *rows, const struct key_burst *burst,
-	enum sketch_atomic atomic, uint64_t *estimate);
+	const struct counter_rows *rows, const struct key_burst *burst, enum counter_policy policy);
+
+/* Adds an amount, in the metric, to a key's counters. */
+void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,
+	uint64_t amount, enum counter_policy policy);
+
+/*
+ * Some packets of a burst, and the estimates from which on they are not to be added: a packet's
+ * stands where the highest bits of its hash say.
+ */
+struct counter_offer {
+	const struct key_burst *burst;
+	const uint8_t *packets; /* [n], numbers of packets */
+	uint32_t n;
+	uint32_t admission_shift;
+	const uint64_t *admission; /* [hash.hi >> admission_shift] */
+};
+
+/*
+ * Adds packets one after another, up to the first whose key's estimate would reach its admission.
+ * Returns where that stands in packets, with the key's estimate without it in *before, UINT64_MAX
+ * where it is saturated; or n.
+ */
+uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
+	enum counter_policy policy, uint64_t *before);
 
 /* The value that says "at least this". */
 static inline uint64_t counter_rows_max(const struct counter_rows *rows)

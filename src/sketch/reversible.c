@@ -128,9 +128,8 @@ static void add_chunks(
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
 	struct reversible *rv = reversible_of(sketch);
-	uint64_t estimate[BURST_MAX];
 
-	counter_rows_add(&rv->counters, burst, estimate);
+	counter_rows_add(&rv->counters, burst, COUNTER_OWNED);
 	add_chunks(rv, burst, COUNTER_OWNED);
 }
 
@@ -139,17 +138,16 @@ static void update_separate(struct sketch *sketch, const struct key_burst *burst
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
 	struct reversible *rv = reversible_of(sketch);
-	enum sketch_atomic atomic = sketch->params.atomic;
-	uint64_t estimate[BURST_MAX];
+	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
 
-	if (atomic == ATOMIC_LOCK) {
+	if (policy == COUNTER_OWNED) {
 		spinlock_lock(&rv->lock);
 		update_separate(sketch, burst);
 		spinlock_unlock(&rv->lock);
 		return;
 	}
-	counter_rows_add_shared(&rv->counters, burst, atomic, estimate);
-	add_chunks(rv, burst, atomic == ATOMIC_ADD ? COUNTER_ADD : COUNTER_CAS);
+	counter_rows_add(&rv->counters, burst, policy);
+	add_chunks(rv, burst, policy);
 }
 
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)

@@ -23,11 +23,19 @@ static inline uint32_t row_stride(uint32_t depth, uint32_t bits)
 	return depth <= ROW_LANE_DEPTH && bits <= ROW_LANE_BITS ? ROW_LANE_BITS : bits;
 }
 
-/* bits is 1 to 63, and (row + 1) * stride at most 128. No branch depends on the arguments. */
-static inline uint64_t row_index(
+/*
+ * bits is 1 to 63, and (row + 1) * stride at most 128. No branch depends on the arguments; with
+ * row and a stride of ROW_LANE_BITS known to the compiler it is one load and one mask.
+ */
+static inline __attribute__((always_inline)) uint64_t row_index(
 	const struct key_hash *hash, uint32_t row, uint32_t stride, uint32_t bits)
 {
-	unsigned __int128 word = (unsigned __int128)hash->hi << 64 | hash->lo;
+	uint64_t mask = (UINT64_C(1) << bits) - 1;
+	unsigned __int128 word;
 
-	return (uint64_t)(word >> (row * stride)) & ((UINT64_C(1) << bits) - 1);
+	if (__builtin_constant_p(stride) && stride == ROW_LANE_BITS && __builtin_constant_p(row))
+		return (uint32_t)((row < 2 ? hash->lo : hash->hi) >> (row % 2 * ROW_LANE_BITS)) &
+		       mask;
+	word = (unsigned __int128)hash->hi << 64 | hash->lo;
+	return (uint64_t)(word >> (row * stride)) & mask;
 }

@@ -51,6 +51,7 @@ struct sketch_params {
 	uint64_t width;            /* counters per row, a power of two; 0: the sketch's default */
 	enum sketch_metric metric; /* what the counters count */
 	enum sketch_atomic atomic; /* of SHARING_SHARED */
+	uint32_t writers;          /* threads that share an instance; 0: one */
 	uint32_t candidates;       /* heavy keys that an instance remembers at least */
 	uint64_t seed;             /* of the hash; instances merge only where it agrees */
 	struct sketch_allocator allocator;
@@ -68,6 +69,8 @@ enum sketch_caps {
  * missed since where several threads wrote:
  *     packets <= true packets,  bytes <= true bytes,
  *     true metric <= (packets or bytes) + before.
+ * Where several threads wrote to the instance each may have counted packets of a key: then it is
+ * emitted for each, with the same before, and true metric <= (sum of packets or bytes) + before.
  */
 struct sketch_candidate {
 	struct key key;
@@ -124,7 +127,8 @@ struct sketch_ops {
 	 */
 	int (*merge)(struct sketch *dst, const struct sketch *src);
 
-	/* Emits every key the instance remembers, in an order that depends on the stream alone. */
+	/* Emits the keys that the instance remembers, in an order that depends on the stream alone.
+	 */
 	void (*candidates)(const struct sketch *sketch, sketch_emit_fn emit, void *arg);
 	/* True while every key of the stream is among the candidates. */
 	bool (*lists_all_keys)(const struct sketch *sketch);
@@ -142,7 +146,8 @@ struct sketch_ops {
 
 	/*
 	 * The largest error: with probability >= confidence no one of `keys` distinct keys is
-	 * over-estimated by more than the returned value, in the metric. UINT64_MAX: no bound.
+	 * over-estimated by more than the returned value, in the metric. UINT64_MAX: no bound is
+	 * known, as of a sketch that remembers keys; it is asked of a merged one.
 	 */
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
 };

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "merged.h"
 #include "sketch/row_index.h"
-#include "sketch/sketch.h"
 
 #define DEPTH   4
 #define BITS    12
@@ -89,7 +89,7 @@ static uint64_t flood(struct key4 keys[DEPTH][PER_ROW], uint64_t seed, uint64_t 
 	};
 	struct hash_key hash_key;
 	struct key_hash hash;
-	struct sketch *sketch;
+	struct sketch *sketch, *merged;
 	uint64_t error;
 
 	assert_null(ops->check(&params));
@@ -101,8 +101,10 @@ static uint64_t flood(struct key4 keys[DEPTH][PER_ROW], uint64_t seed, uint64_t 
 		for (uint32_t i = 0; i < PER_ROW; i++)
 			count(sketch, &hash_key, &keys[row][i], PACKETS);
 	hash = hash_of(&hash_key, &victim);
-	error = ops->query(sketch, &hash).value - 10;
-	*bound = ops->error_bound(sketch, DEPTH * PER_ROW + 1, 0.999);
+	merged = merged_of(sketch);
+	error = ops->query(merged, &hash).value - 10;
+	*bound = ops->error_bound(merged, DEPTH * PER_ROW + 1, 0.999);
+	ops->destroy(merged);
 	ops->destroy(sketch);
 	return error;
 }

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "sketch/candidate_count.h"
 #include "sketch/count_min.h"
 #include "zipf_stream.h"
 
@@ -25,7 +24,7 @@ static struct sketch *make(struct sketch_params params)
 
 static struct candidates *table_of(struct sketch *sketch)
 {
-	return &((struct count_min *)sketch)->candidates;
+	return &((struct count_min *)sketch)->lists[0];
 }
 
 static void test_tag_match_variants_agree(void **state)
@@ -76,7 +75,7 @@ struct audit {
 	uint32_t n, exact;
 };
 
-/* What sketch.h promises of a candidate, and the invariant that makes floors work. */
+/* What sketch.h promises of a candidate, and candidates.h of a bucket's admission. */
 static void audit_candidate(const struct sketch_candidate *candidate, void *arg)
 {
 	struct audit *audit = arg;
@@ -85,14 +84,14 @@ static void audit_candidate(const struct sketch_candidate *candidate, void *arg)
 	bool packets = audit->sketch->params.metric == SKETCH_PACKETS;
 	uint64_t truth = packets ? audit->stream->packets[flow] : audit->stream->bytes[flow];
 	uint64_t upper = candidate->before + (packets ? candidate->packets : candidate->bytes);
-	const struct candidates *table = &((const struct count_min *)audit->sketch)->candidates;
+	const struct candidates *table = &((const struct count_min *)audit->sketch)->lists[0];
 
 	assert_true(key_equal(&candidate->key, &key));
 	assert_true(candidate->packets <= audit->stream->packets[flow]);
 	assert_true(candidate->bytes <= audit->stream->bytes[flow]);
 	assert_true(truth <= upper);
 	assert_true(upper <= count_min_ops.query(audit->sketch, &candidate->hash).value);
-	assert_true(upper >= table->floor[candidate->hash.hi >> table->bucket_shift]);
+	assert_true(table->admission[candidate->hash.hi >> table->bucket_shift] <= 4 * upper + 1);
 	assert_int_equal(audit->listed[flow], 0);
 	audit->listed[flow] = 1;
 	audit->n++;
@@ -129,7 +128,7 @@ static void check_promises(enum sketch_metric metric, uint64_t width, uint32_t c
 		assert_true(result.n <= table_of(sketch)->nb_buckets * TAG_WAYS);
 		free(result.listed);
 	}
-	assert_true(candidates_replaced(table_of(sketch)) > 0);
+	assert_true(table_of(sketch)->replaced > 0);
 	zipf_close(&stream);
 	count_min_ops.destroy(sketch);
 }
@@ -202,35 +201,63 @@ static void test_admission(void **state)
 	const struct candidates *table = table_of(sketch);
 
 	(void)state;
-	/* Sixteen keys of 100, 108, 116 ... 220 packets fill the bucket: all listed, no floor. */
-	for (uint32_t k = 0; k < 16; k++)
+	/* Sixteen keys of 100, 108, 116 ... 220 packets fill the bucket; the last one came when its
+	 * upper was 1. */
+	for (uint32_t k = 0; k < 16; k++) {
+		assert_int_equal(table->admission[0], 0);
 		add_packets(sketch, 2 * k, 100 + 8 * k);
-	assert_int_equal(table->floor[0], 0);
+	}
+	assert_int_equal(table->admission[0], 5);
 	assert_true(count_min_ops.lists_all_keys(sketch));
 
-	/* The first packet of another sets the floor; up to 400 its key is turned away. */
-	add_packets(sketch, 100, 1);
-	assert_int_equal(table->floor[0], 100);
+	/* Another is turned away up to 400. */
+	add_packets(sketch, 100, 4);
+	assert_int_equal(table->admission[0], 5);
 	assert_false(count_min_ops.lists_all_keys(sketch));
-	add_packets(sketch, 100, 399);
+	add_packets(sketch, 100, 1);
+	assert_int_equal(table->admission[0], 401);
+	add_packets(sketch, 100, 395);
 	assert_false(lists(sketch, 100));
-	assert_int_equal(candidates_replaced(table), 0);
+	assert_int_equal(table->replaced, 0);
 
 	/* At 401 it takes the smallest one's place. */
 	add_packets(sketch, 100, 1);
 	assert_true(lists(sketch, 100));
 	assert_false(lists(sketch, 0));
-	assert_int_equal(candidates_replaced(table), 1);
-	assert_int_equal(table->floor[0], 100);
+	assert_int_equal(table->replaced, 1);
+	assert_int_equal(table->admission[0], 401);
 
 	/* The one that lost must exceed 108 four times, the smallest now. */
 	add_packets(sketch, 0, 332);
 	assert_false(lists(sketch, 0));
-	assert_int_equal(table->floor[0], 108);
+	assert_int_equal(table->admission[0], 433);
 	add_packets(sketch, 0, 1);
 	assert_true(lists(sketch, 0));
 	assert_false(lists(sketch, 2));
-	assert_int_equal(candidates_replaced(table), 2);
+	assert_int_equal(table->replaced, 2);
+	count_min_ops.destroy(sketch);
+}
+
+/* Two keys of one bucket that only their hashes tell apart, not their tags. */
+static void test_equal_tags(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
+	const struct candidates *table = table_of(sketch);
+
+	(void)state;
+	for (uint32_t k = 0; k < 3; k++) {
+		struct key key = zipf_key(k);
+		struct key_hash hash = {.lo = UINT64_C(5) << 32 | k, .hi = k};
+		struct key_burst burst = {0};
+
+		for (uint32_t i = 0; i < 10 * (k + 1); i++)
+			burst_append(&burst, &key, &hash, 100);
+		count_min_ops.update[SHARING_SEPARATE](sketch, &burst);
+	}
+	for (uint32_t k = 0; k < 3; k++) {
+		assert_int_equal(table->bucket[0].tag[k], 5);
+		assert_int_equal(table->bucket[0].entry[k].packets, 10 * (k + 1));
+	}
 	count_min_ops.destroy(sketch);
 }
 
@@ -261,24 +288,29 @@ static void test_saturated_estimate(void **state)
 	count_min_ops.destroy(sketch);
 }
 
-/* A newcomer in counters that all are saturated does not hide listed keys from their own packets.
- */
-static void test_saturated_floor(void **state)
+/* Keys whose uppers are unknown stay, and are counted on. */
+static void check_unknown_uppers(enum sketch_metric metric)
 {
-	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
+	struct sketch *sketch =
+		make((struct sketch_params){.candidates = 32, .width = 1024, .metric = metric});
 	struct count_min *cm = (struct count_min *)sketch;
 
-	(void)state;
-	for (uint64_t i = 0; i < sketch->params.depth * sketch->params.width; i++)
-		cm->counters.packets[i] = UINT32_MAX;
-	cm->candidates.forgot = true; /* as after a merge: before is UINT64_MAX */
+	memset(cm->counters.packets, 0xff, counter_rows_size(&sketch->params));
+	cm->lists[0].forgot = true; /* as after a merge */
 	for (uint32_t k = 0; k < 16; k++)
 		add_packets(sketch, 2 * k, 1);
 	add_packets(sketch, 100, 2);
-	assert_int_equal(cm->candidates.floor[0], UINT32_MAX - 1);
+	assert_false(lists(sketch, 100));
 	add_packets(sketch, 4, 5);
-	assert_int_equal(count_packets(cm->candidates.bucket[0].entry[2].count), 6);
+	assert_int_equal(cm->lists[0].bucket[0].entry[2].packets, 6);
 	count_min_ops.destroy(sketch);
+}
+
+static void test_unknown_uppers(void **state)
+{
+	(void)state;
+	check_unknown_uppers(SKETCH_PACKETS);
+	check_unknown_uppers(SKETCH_BYTES);
 }
 
 /* n packets of one key, all of this size, in full bursts. */
@@ -312,8 +344,8 @@ static void add_up(const struct sketch_candidate *candidate, void *arg)
 	total->n++;
 }
 
-/* What an entry's count has no room for is carried, and nothing is lost over that. */
-static void check_carrying(enum sketch_sharing sharing, uint32_t n, uint32_t wire_len)
+/* Large counts are exact too. */
+static void check_large(enum sketch_sharing sharing, uint32_t n, uint32_t wire_len)
 {
 	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
 	struct total total = {0};
@@ -328,18 +360,18 @@ static void check_carrying(enum sketch_sharing sharing, uint32_t n, uint32_t wir
 	count_min_ops.destroy(sketch);
 }
 
-static void test_carrying(void **state)
+static void test_large_counts(void **state)
 {
 	(void)state;
 	for (enum sketch_sharing sharing = SHARING_SEPARATE; sharing <= SHARING_SHARED; sharing++) {
-		check_carrying(sharing, 3000, UINT32_MAX);
-		check_carrying(sharing, 3000, UINT32_MAX / BURST_MAX * 2);
-		check_carrying(sharing, 9000000, 60); /* twice 2^22 packets */
+		check_large(sharing, 3000, UINT32_MAX);
+		check_large(sharing, 3000, UINT32_MAX / BURST_MAX * 2);
+		check_large(sharing, 9000000, 60);
 	}
 }
 
-/* Sixteen keys, one of which must be carried, and the packet of a seventeenth that is smaller. */
-static void test_carried_counts_are_uppers(void **state)
+/* Sixteen keys, one of which is large, and a seventeenth that is larger than the others. */
+static void test_large_keys_stay(void **state)
 {
 	(void)state;
 	for (enum sketch_sharing sharing = SHARING_SEPARATE; sharing <= SHARING_SHARED; sharing++) {
@@ -351,7 +383,7 @@ static void test_carried_counts_are_uppers(void **state)
 		add_large_packets(sketch, sharing, 16, 4001, 60);
 		assert_true(lists(sketch, 0));
 		assert_true(lists(sketch, 16));
-		assert_int_equal(candidates_replaced(table_of(sketch)), 1);
+		assert_int_equal(table_of(sketch)->replaced, 1);
 		count_min_ops.destroy(sketch);
 	}
 }
@@ -376,7 +408,7 @@ static void test_heavy_keys_and_churn(void **state)
 	result = audit(sketch, &stream);
 	for (uint32_t f = 0; f < 200; f++)
 		assert_int_equal(result.listed[f], 1);
-	assert_true(candidates_replaced(table_of(sketch)) < nb_packets / 100);
+	assert_true(table_of(sketch)->replaced < nb_packets / 100);
 	free(result.listed);
 	zipf_close(&stream);
 	count_min_ops.destroy(sketch);
@@ -390,10 +422,11 @@ int main(void)
 		cmocka_unit_test(test_promises),
 		cmocka_unit_test(test_few_keys_are_exact),
 		cmocka_unit_test(test_admission),
+		cmocka_unit_test(test_equal_tags),
 		cmocka_unit_test(test_saturated_estimate),
-		cmocka_unit_test(test_saturated_floor),
-		cmocka_unit_test(test_carrying),
-		cmocka_unit_test(test_carried_counts_are_uppers),
+		cmocka_unit_test(test_unknown_uppers),
+		cmocka_unit_test(test_large_counts),
+		cmocka_unit_test(test_large_keys_stay),
 		cmocka_unit_test(test_heavy_keys_and_churn),
 	};
 

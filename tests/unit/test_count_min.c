@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "merged.h"
 #include "sketch/count_min.h"
 #include "sketch/row_index.h"
 #include "zipf_stream.h"
@@ -194,13 +195,16 @@ static void check_counters(uint32_t depth, uint32_t bits, enum sketch_metric met
 {
 	struct sketch *sketch = make((struct sketch_params){
 		.depth = depth, .width = UINT64_C(1) << bits, .metric = metric});
-	const struct count_min *cm = (const struct count_min *)sketch;
+	const struct count_min *cm;
+	struct sketch *merged;
 	uint64_t *plain = calloc((size_t)depth << bits, sizeof(*plain));
 	uint32_t stride = depth <= 4 ? 32 : bits;
 	struct zipf_stream stream;
 
 	zipf_open(&stream, 2000, 1.0, depth * 100 + bits);
 	feed(sketch, &stream, 5000);
+	merged = merged_of(sketch);
+	cm = (const struct count_min *)merged;
 	for (uint32_t f = 0; f < stream.nb_flows; f++) {
 		uint64_t truth = metric == SKETCH_PACKETS ? stream.packets[f] : stream.bytes[f];
 
@@ -213,7 +217,9 @@ static void check_counters(uint32_t depth, uint32_t bits, enum sketch_metric met
 			metric == SKETCH_PACKETS ? cm->counters.packets[i] : cm->counters.bytes[i],
 			plain[i]);
 	for (uint32_t f = 0; f < stream.nb_flows; f++) {
-		struct sketch_estimate estimate = count_min_ops.query(sketch, &stream.hash[f]);
+		struct sketch_estimate estimate = count_min_ops.query(merged, &stream.hash[f]);
+		uint64_t own = count_min_ops.query(sketch, &stream.hash[f]).value;
+		uint64_t truth = metric == SKETCH_PACKETS ? stream.packets[f] : stream.bytes[f];
 		uint64_t least = UINT64_MAX;
 
 		for (uint32_t row = 0; row < depth; row++) {
@@ -224,9 +230,12 @@ static void check_counters(uint32_t depth, uint32_t bits, enum sketch_metric met
 		}
 		assert_int_equal(estimate.value, least);
 		assert_false(estimate.saturated);
+		/* What its list holds does not collide. */
+		assert_in_range(own, truth, least);
 	}
 	zipf_close(&stream);
 	free(plain);
+	count_min_ops.destroy(merged);
 	count_min_ops.destroy(sketch);
 }
 
@@ -247,7 +256,7 @@ static void test_counters(void **state)
 static void check_merge(enum sketch_metric metric)
 {
 	struct sketch_params params = {.width = 4096, .metric = metric};
-	struct sketch *whole = make(params), *total = make(params), *part[3];
+	struct sketch *whole = make(params), *total = make(params), *merged, *part[3];
 	struct zipf_stream stream;
 
 	zipf_open(&stream, 20000, 1.1, 7);
@@ -264,9 +273,11 @@ static void check_merge(enum sketch_metric metric)
 		assert_int_equal(count_min_ops.merge(total, part[p]), 0);
 		count_min_ops.destroy(part[p]);
 	}
-	assert_same_counters(total, whole);
+	merged = merged_of(whole);
+	assert_same_counters(total, merged);
 	assert_false(count_min_ops.lists_all_keys(total));
 	zipf_close(&stream);
+	count_min_ops.destroy(merged);
 	count_min_ops.destroy(whole);
 	count_min_ops.destroy(total);
 }
@@ -381,7 +392,7 @@ static void check_reset(enum sketch_metric metric)
 {
 	struct sketch_params params = {.width = 1024, .metric = metric, .candidates = 64};
 	struct sketch *used = make(params), *fresh = make(params);
-	size_t header = offsetof(struct count_min, candidates);
+	size_t header = offsetof(struct count_min, lists);
 	const uint8_t *used_tables, *fresh_tables;
 	struct zipf_stream stream;
 
@@ -453,7 +464,7 @@ static void test_burst_borders_do_not_matter(void **state)
 		struct sketch_params params = {.width = 64, .candidates = 64, .metric = metric};
 		struct sketch *single = feed_cut(&params, 1);
 
-		assert_true(candidates_replaced(&((struct count_min *)single)->candidates) > 100);
+		assert_true(((struct count_min *)single)->lists[0].replaced > 100);
 		for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 			struct sketch *sketch = feed_cut(&params, cuts[i]);
 
@@ -480,7 +491,7 @@ static void append_trains(struct zipf_stream *stream, struct key_burst *burst)
 static void check_sharing_alone(const struct sketch_params *params)
 {
 	struct sketch *separate = make(*params), *shared = make(*params);
-	const struct candidates *list = &((struct count_min *)shared)->candidates;
+	const struct candidates *list = &((struct count_min *)shared)->lists[0];
 	struct zipf_stream stream;
 
 	zipf_open(&stream, 20000, 1.05, params->width + params->atomic);
@@ -495,9 +506,8 @@ static void check_sharing_alone(const struct sketch_params *params)
 	}
 	assert_same_counters(shared, separate);
 	assert_same_candidates(shared, separate);
-	assert_true(candidates_replaced(list) > 0);
-	assert_int_equal(candidates_replaced(list),
-		candidates_replaced(&((struct count_min *)separate)->candidates));
+	assert_true(list->replaced > 0);
+	assert_int_equal(list->replaced, ((struct count_min *)separate)->lists[0].replaced);
 	zipf_close(&stream);
 	count_min_ops.destroy(separate);
 	count_min_ops.destroy(shared);
@@ -522,6 +532,87 @@ static void test_shared_on_one_thread_is_separate(void **state)
 			for (params.atomic = ATOMIC_CAS; params.atomic <= ATOMIC_LOCK;
 				params.atomic++)
 				check_sharing_alone(&params);
+	}
+}
+
+struct truth {
+	const struct zipf_stream *stream;
+	enum sketch_metric metric;
+	struct sketch_candidate *sum; /* by flow, over all emissions */
+};
+
+static void sum_up(const struct sketch_candidate *candidate, void *arg)
+{
+	struct truth *truth = arg;
+	struct sketch_candidate *sum = &truth->sum[zipf_flow(&candidate->key)];
+
+	assert_true(sum->packets == 0 || sum->before == candidate->before);
+	sum->packets += candidate->packets;
+	sum->bytes += candidate->bytes;
+	sum->before = candidate->before;
+}
+
+/* Several writers' lists: what sketch.h promises of their emissions, and the counters of one. */
+static void check_writers(const struct sketch_params *params)
+{
+	struct sketch_params single_params = *params;
+	struct sketch *shared = make(*params), *single, *a, *b;
+	struct zipf_stream stream;
+	struct truth truth = {.stream = &stream, .metric = params->metric};
+
+	single_params.writers = 1;
+	single = make(single_params);
+	zipf_open(&stream, 20000, 1.05, 5);
+	truth.sum = calloc(stream.nb_flows, sizeof(*truth.sum));
+	assert_non_null(truth.sum);
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct key_burst burst = {.writer = i % params->writers};
+
+		append_trains(&stream, &burst);
+		count_min_ops.update[SHARING_SHARED](shared, &burst);
+		burst.writer = 0;
+		count_min_ops.update[SHARING_SEPARATE](single, &burst);
+	}
+	a = merged_of(shared);
+	b = merged_of(single);
+	assert_memory_equal(((struct count_min *)a)->counters.packets,
+		((struct count_min *)b)->counters.packets, counter_rows_size(params));
+	count_min_ops.candidates(shared, sum_up, &truth);
+	for (uint32_t f = 0; f < stream.nb_flows; f++) {
+		const struct sketch_candidate *sum = &truth.sum[f];
+		uint64_t true_count =
+			params->metric == SKETCH_PACKETS ? stream.packets[f] : stream.bytes[f];
+		uint64_t since = params->metric == SKETCH_PACKETS ? sum->packets : sum->bytes;
+
+		assert_true(sum->packets <= stream.packets[f]);
+		assert_true(sum->bytes <= stream.bytes[f]);
+		assert_true(sum->packets == 0 || true_count <= since + sum->before);
+		assert_true(true_count <= count_min_ops.query(shared, &stream.hash[f]).value);
+		if (f < 20)
+			assert_true(sum->packets > 0);
+	}
+	assert_false(count_min_ops.lists_all_keys(shared));
+	free(truth.sum);
+	zipf_close(&stream);
+	count_min_ops.destroy(a);
+	count_min_ops.destroy(b);
+	count_min_ops.destroy(shared);
+	count_min_ops.destroy(single);
+}
+
+static void test_writers(void **state)
+{
+	(void)state;
+	for (uint32_t writers = 2; writers <= 7; writers += 5) {
+		struct sketch_params params = {
+			.width = 4096, .candidates = 256, .writers = writers};
+
+		for (params.metric = SKETCH_PACKETS; params.metric <= SKETCH_BYTES; params.metric++)
+			for (params.atomic = ATOMIC_CAS; params.atomic <= ATOMIC_LOCK;
+				params.atomic++) {
+				assert_null(count_min_ops.check(&params));
+				check_writers(&params);
+			}
 	}
 }
 
@@ -556,6 +647,7 @@ int main(void)
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_burst_borders_do_not_matter),
 		cmocka_unit_test(test_shared_on_one_thread_is_separate),
+		cmocka_unit_test(test_writers),
 		cmocka_unit_test(test_no_memory),
 	};
 

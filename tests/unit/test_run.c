@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "merged.h"
 #include "parallel/eal.h"
 #include "parallel/memory.h"
 #include "parallel/run.h"
@@ -239,7 +240,7 @@ static void check_equality(
 	const uint64_t n = 20000;
 	struct config config = make_config(way->design, workers, 4000000);
 	struct test_source source = make_source(n, 5000, 1000);
-	struct sketch *merged[2], *direct;
+	struct sketch *merged[2], *direct, *whole;
 	struct totals totals;
 
 	config.dispatch = way->dispatch;
@@ -260,7 +261,9 @@ static void check_equality(
 		source.next = 0;
 		direct = make_like(&config, m);
 		feed_directly(direct, rule, config.seed, &source);
-		assert_same_estimates(merged[m], direct, rule, config.seed, source.flows);
+		whole = merged_of(direct);
+		assert_same_estimates(merged[m], whole, rule, config.seed, source.flows);
+		whole->ops->destroy(whole);
 		direct->ops->destroy(direct);
 		merged[m]->ops->destroy(merged[m]);
 	}
