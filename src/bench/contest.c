@@ -21,6 +21,7 @@ static void feed_share(void *arg, uint32_t t)
 	struct key_burst burst;
 
 	workload_burst_init(&burst);
+	burst.writer = t;
 	for (uint64_t b = bursts * t / threads; b < bursts * (t + 1) / threads; b++) {
 		workload_load(pass->workload, b, &burst);
 		if (ops->takes_hashes)

@@ -29,15 +29,17 @@ static void ours_close(void *state)
 
 static void *ours_open(const struct contestant *contestant, const struct contest *contest)
 {
+	bool shared = contestant->sharing == SHARING_SHARED;
 	struct sketch_params params = {
 		.depth = contest->depth,
 		.width = contestant_width(contestant, contest),
 		.metric = contestant->metric,
 		.atomic = contestant->atomic,
+		.writers = shared ? contestant->threads : 1,
 		.seed = contest->seed,
 		.allocator = memory_on_node(PLAN_NODE_ANY),
 	};
-	uint32_t parts = contestant->sharing == SHARING_SHARED ? 1 : contestant->threads;
+	uint32_t parts = shared ? 1 : contestant->threads;
 	struct ours *ours = calloc(1, sizeof(*ours));
 
 	if (ours == NULL || contestant->sketch->check(&params) != NULL) {
@@ -86,6 +88,20 @@ static uint64_t rows_total(const struct counter_rows *rows)
 	return total;
 }
 
+/* What its lists hold goes into the counters when it is merged. */
+static uint64_t count_min_total(const struct sketch *part)
+{
+	struct sketch *merged = count_min_ops.create(&part->params);
+	uint64_t total = UINT64_MAX;
+
+	if (merged == NULL)
+		return UINT64_MAX;
+	if (count_min_ops.merge(merged, part) == 0)
+		total = rows_total(&((const struct count_min *)merged)->counters);
+	count_min_ops.destroy(merged);
+	return total;
+}
+
 /* Each packet is in one of a pair's three numbers (simple_hash.h, consequence b). */
 static uint64_t pairs_total(const struct simple_hash *table)
 {
@@ -107,7 +123,7 @@ static uint64_t pairs_total(const struct simple_hash *table)
 static bool part_total(const struct sketch *part, uint64_t *total)
 {
 	if (part->ops == &count_min_ops)
-		*total = rows_total(&((const struct count_min *)part)->counters);
+		*total = count_min_total(part);
 	else if (part->ops == &reversible_ops)
 		*total = rows_total(&reversible_of_const(part)->counters);
 	else if (part->ops == &simple_hash_ops)

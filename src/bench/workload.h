@@ -65,6 +65,7 @@ static inline uint64_t workload_bursts(const struct workload *workload)
 static inline void workload_burst_init(struct key_burst *burst)
 {
 	burst->n = BURST_MAX;
+	burst->writer = 0;
 	burst->v6 = 0;
 	for (uint32_t i = 0; i < BURST_MAX; i++)
 		burst->wire_len[i] = WORKLOAD_WIRE_LEN;
