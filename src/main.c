@@ -73,11 +73,11 @@ static int open_source(const struct config *config, struct source **source)
 /* An output that is an input would destroy it. */
 static int check_outputs(const struct config *config)
 {
-	const char *const outputs[] = {config->output, config->stats};
+	const char *const outputs[] = {config->output, config->stats, config->queues};
 	struct stat input, output;
 
 	for (uint32_t i = 0; i < config->nb_pcap; i++)
-		for (uint32_t o = 0; o < 2; o++)
+		for (uint32_t o = 0; o < sizeof(outputs) / sizeof(outputs[0]); o++)
 			if (outputs[o] != NULL && stat(config->pcap[i], &input) == 0 &&
 				stat(outputs[o], &output) == 0 && S_ISREG(input.st_mode) &&
 				input.st_dev == output.st_dev && input.st_ino == output.st_ino) {

@@ -154,6 +154,7 @@ struct config {
 	uint64_t interval;  /* ns; 0: one epoch */
 	const char *output; /* "-": standard output */
 	const char *stats;  /* NULL: none */
+	const char *queues; /* NULL: none */
 	double max_loss;    /* share of lost packets from which on the exit status is 1; 1: any */
 	enum output_format format;
 	bool append, force;

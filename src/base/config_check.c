@@ -208,11 +208,23 @@ static bool same_path(const char *a, const char *b)
 
 static bool check_outputs(const struct config *config, struct config_fault *fault)
 {
-	if (config->stats == NULL || strcmp(config->stats, "/dev/null") == 0)
-		return true;
-	if (same_path(config->output, config->stats))
-		return refuse(fault, "stats", NULL,
-			"'%.200s' is where --output goes; give another file", config->stats);
+	const struct {
+		const char *option, *file;
+	} outputs[] = {
+		{"output", config->output},
+		{"stats", config->stats},
+		{"queues", config->queues},
+	};
+
+	for (size_t o = 1; o < sizeof(outputs) / sizeof(outputs[0]); o++) {
+		if (outputs[o].file == NULL || strcmp(outputs[o].file, "/dev/null") == 0)
+			continue;
+		for (size_t e = 0; e < o; e++)
+			if (outputs[e].file != NULL && same_path(outputs[e].file, outputs[o].file))
+				return refuse(fault, outputs[o].option, NULL,
+					"'%.200s' is where --%s goes; give another file",
+					outputs[o].file, outputs[e].option);
+	}
 	return true;
 }
 
@@ -225,7 +237,7 @@ static bool check_rotate(const struct config *config, struct config_fault *fault
 {
 	if (config->rotate.period == 0 && config->rotate.size == 0)
 		return true;
-	if (is_stdout(config->output) && is_stdout(config->stats))
+	if (is_stdout(config->output) && is_stdout(config->stats) && is_stdout(config->queues))
 		return refuse(fault, "rotate", NULL,
 			"standard output cannot be rotated; name a file with --output or --stats");
 	return true;

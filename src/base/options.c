@@ -643,6 +643,17 @@ const struct option_row options[] = {
 			"standard output.",
 	},
 	{
+		.name = "queues",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_STRING,
+		CONFIG(queues),
+		.commands = RUN,
+		.default_note = "not written",
+		.help = "Where it goes how each interval's packets were spread over workers and "
+			"queues, as CSV; - is standard output.",
+	},
+	{
 		.name = "max-loss",
 		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_REPORT,

@@ -126,7 +126,7 @@ uint32_t reporting_run(struct reporting *reporting)
 		.smallest = 1,
 	};
 	const struct rank_limits limits = {.top = reporting->top};
-	struct report_epoch *report = report_epoch_alloc(1);
+	struct report_epoch *report = report_epoch_alloc(1, 1);
 	uint32_t rows = 0;
 
 	if (report == NULL)

@@ -93,7 +93,7 @@ static void push_group(struct receiver *receiver, uint32_t w, struct receiver_gr
 		if (done == group->n)
 			break;
 		if (receiver->may_drop) {
-			generation->ring_full += group->n - done;
+			generation->ring_full[w] += group->n - done;
 			rte_pktmbuf_free_bulk(&group->pkts[done], group->n - done);
 			break;
 		}

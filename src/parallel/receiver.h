@@ -20,8 +20,8 @@
 /* What a receiver counts in one epoch; see struct generation. */
 struct receiver_generation {
 	alignas(64) uint64_t received;
-	uint64_t ring_full;
 	uint64_t rx_cycles; /* of polls that found packets, and of handing them over */
+	uint64_t ring_full[CONFIG_WORKERS_MAX]; /* by worker of its group */
 };
 
 /* Packets of one burst that go to one worker. */

@@ -20,15 +20,26 @@ static void csv_quote(struct text *text, const char *string)
 	text_char(text, '"');
 }
 
+static void add_times(struct text *text, const struct report_epoch *epoch)
+{
+	text_char(text, ',');
+	text_time(text, epoch->start);
+	text_char(text, ',');
+	text_time(text, epoch->end);
+}
+
 void csv_row_begin(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement)
 {
 	text_u64(text, epoch->number);
 	csv_string(text, measurement->name);
-	text_char(text, ',');
-	text_time(text, epoch->start);
-	text_char(text, ',');
-	text_time(text, epoch->end);
+	add_times(text, epoch);
+}
+
+void csv_epoch_begin(struct text *text, const struct report_epoch *epoch)
+{
+	text_u64(text, epoch->number);
+	add_times(text, epoch);
 }
 
 void csv_row_end(struct text *text)

@@ -13,6 +13,9 @@
 #define CSV_ROW_HEADER "epoch,measurement,start,end"
 void csv_row_begin(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement);
+/* Where a row is not of one measurement: epoch, start, end. */
+#define CSV_EPOCH_HEADER "epoch,start,end"
+void csv_epoch_begin(struct text *text, const struct report_epoch *epoch);
 void csv_row_end(struct text *text);
 
 void csv_empty(struct text *text);

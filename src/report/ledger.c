@@ -139,7 +139,8 @@ struct ledger account_epoch(
 			receiver_generation(run->receivers[r], epoch);
 
 		ledger.received += generation->received;
-		ledger.ring_full += generation->ring_full;
+		for (uint32_t w = 0; w < run->receivers[r]->nb_workers; w++)
+			ledger.ring_full += generation->ring_full[w];
 		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
 	}
 	if (last)

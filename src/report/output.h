@@ -20,6 +20,7 @@ struct output {
 
 extern const struct output output_heavy_hitters; /* heavy_hitters.c: CSV, a row per reported key */
 extern const struct output output_stats;         /* stats.c: CSV, a row per measurement */
+extern const struct output output_queues;        /* queues.c: CSV, a row per worker */
 extern const struct output output_table;         /* table.c: for a person */
 
 /* Reported keys of all measurements of an epoch. */

@@ -32,16 +32,24 @@ void ledger_add(struct ledger *sum, const struct ledger *ledger)
 	sum->rx_ns += ledger->rx_ns;
 	sum->ppt_ns += ledger->ppt_ns;
 	sum->free_ns += ledger->free_ns;
+	sum->doubtful += ledger->doubtful;
+	sum->losses_unknown |= ledger->losses_unknown;
 }
 
-struct report_epoch *report_epoch_alloc(uint32_t nb_measurements)
+struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers)
 {
 	struct report_epoch *epoch = calloc(
 		1, sizeof(*epoch) + (size_t)nb_measurements * sizeof(epoch->measurements[0]));
 
-	if (epoch != NULL) {
-		epoch->nb_measurements = nb_measurements;
-		atomic_init(&epoch->references, 1);
+	if (epoch == NULL)
+		return NULL;
+	epoch->nb_measurements = nb_measurements;
+	epoch->workers = workers;
+	atomic_init(&epoch->references, 1);
+	epoch->loads = calloc(workers, sizeof(epoch->loads[0]));
+	if (epoch->loads == NULL) {
+		free(epoch);
+		return NULL;
 	}
 	return epoch;
 }
@@ -60,6 +68,7 @@ void report_epoch_free(struct report_epoch *epoch)
 		return;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		free(epoch->measurements[m].rows);
+	free(epoch->loads);
 	free(epoch);
 }
 

@@ -96,19 +96,33 @@ static inline uint64_t ledger_lost_at_most(const struct ledger *ledger)
 	return ledger_lost(ledger) + ledger->doubtful;
 }
 
+/* What one worker did in an epoch. Its parts add up to those of the ledger. */
+struct report_load {
+	uint32_t lcore;
+	int cpu;           /* -1: floats over all of the run */
+	const char *ports; /* that it polls; "": none, or a replay */
+	int queue;         /* of each of them; -1: a receiver polls for it */
+	uint64_t received; /* packets that came to it, or would have but for ring_full */
+	uint64_t measured, ring_full, bytes;
+	uint64_t busy_ns; /* in which it received, counted and freed */
+};
+
 struct report_epoch {
 	_Atomic uint32_t references;
 	uint64_t number;
 	int64_t start, end; /* ns since 1970-01-01 UTC */
 	struct ledger ledger;
 	const char *design, *sharing;
+	bool live; /* start and end are the clock's, not the packets' */
 	uint32_t workers;
+	struct report_load *loads; /* [workers] */
 	uint32_t nb_measurements;
 	struct report_measurement measurements[]; /* nb_measurements */
 };
 
-/* An epoch with room for its measurements and one reference; NULL where memory is missing. */
-struct report_epoch *report_epoch_alloc(uint32_t nb_measurements);
+/* An epoch with room for its measurements and workers, and one reference; NULL where memory is
+ * missing. */
+struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers);
 /* Another reference, for whoever reads it at the same time. Returns the epoch. */
 struct report_epoch *report_epoch_share(struct report_epoch *epoch);
 /* Gives a reference back. The last one frees the rows too, which came from malloc(). NULL is

@@ -7,8 +7,10 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/memory.h"
+#include "report/balance.h"
 #include "report/control.h"
 #include "report/ledger.h"
+#include "report/loads.h"
 #include "report/merge.h"
 #include "report/rank.h"
 
@@ -30,6 +32,8 @@ struct reporter {
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
+	struct balance_watch balance;
+	struct loads loads;
 	struct service service;
 	bool reloading;  /* who asked waits to hear that it is done */
 	uint32_t reload; /* the last that the control socket asked for before it began */
@@ -181,7 +185,8 @@ static struct report_epoch *begin_report(
 {
 	const struct run *run = reporter->run;
 	bool silent = ledger->offered == 0 && ledger->unaccounted == 0;
-	struct report_epoch *report = report_epoch_alloc(silent ? 0 : run->plan->nb_measurements);
+	struct report_epoch *report =
+		report_epoch_alloc(silent ? 0 : run->plan->nb_measurements, run->nb_workers);
 
 	if (report == NULL)
 		return NULL;
@@ -191,7 +196,7 @@ static struct report_epoch *begin_report(
 	report->ledger = *ledger;
 	report->design = run->design->name;
 	report->sharing = run->config->sharing;
-	report->workers = run->nb_workers;
+	loads_report(&reporter->loads, reporter->epoch, report);
 	return report;
 }
 
@@ -205,6 +210,19 @@ static bool report_measurements(struct reporter *reporter, struct report_epoch *
 		warn_if_incomplete(report->number, &report->measurements[m], reporter->mergers[m]);
 	}
 	return complete;
+}
+
+static void warn_if_uneven(struct reporter *reporter, const struct report_epoch *report)
+{
+	const struct report_load *busiest = balance_busiest(report);
+
+	if (!balance_drowns(&reporter->balance, report))
+		return;
+	log_warning("epoch %llu: worker %u drowns: %.0f %% of the packets are its own, %.2f times "
+		    "the mean; so it was in %llu epochs since this was last said",
+		(unsigned long long)report->number, (unsigned int)(busiest - report->loads),
+		balance_share(report, busiest) * 100, balance_ratio(report),
+		(unsigned long long)reporter->balance.epochs);
 }
 
 /* On a replay the packets wait for the outputs; live, the outputs must keep up. */
@@ -252,6 +270,7 @@ static void close_epoch(struct reporter *reporter)
 	if (report != NULL) {
 		service_epoch(&reporter->service, report, monotonic_now());
 		control_publish(report);
+		warn_if_uneven(reporter, report);
 		hand_over(reporter, report);
 	}
 	if (!complete) {
@@ -363,6 +382,10 @@ struct reporter *reporter_create(struct run *run)
 	if (reporter == NULL)
 		return NULL;
 	reporter->run = run;
+	if (!loads_init(&reporter->loads, run)) {
+		reporter_destroy(reporter);
+		return NULL;
+	}
 	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
 		struct sketch_params shape = run->plan->measurements[m].params;
 
@@ -381,6 +404,7 @@ void reporter_destroy(struct reporter *reporter)
 	for (uint32_t m = 0; m < reporter->run->plan->nb_measurements; m++)
 		if (reporter->mergers[m] != NULL)
 			merger_destroy(reporter->mergers[m]);
+	loads_fini(&reporter->loads);
 	free(reporter);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "report/balance.h"
 #include "report/output.h"
 #include "report/table.h"
 
@@ -370,6 +371,19 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 	add_count_if(text, "unaccounted", ledger->unaccounted);
 }
 
+/* One worker has nothing to be compared with. */
+static void add_balance(struct text *text, const struct report_epoch *epoch)
+{
+	const struct report_load *busiest = balance_busiest(epoch);
+	double ratio = balance_ratio(epoch);
+
+	if (epoch->workers > 1 && ratio > 0)
+		text_printf(text,
+			LEDGER_LABEL "%.2f times the mean on worker %u, %.1f%% of the packets\n",
+			"imbalance", ratio, (unsigned int)(busiest - epoch->loads),
+			balance_share(epoch, busiest) * 100);
+}
+
 static void add_rate(struct text *text, const struct report_epoch *epoch)
 {
 	double seconds = (double)report_duration(epoch) / 1e9;
@@ -408,6 +422,7 @@ static void add_ledger(struct text *text, const struct report_epoch *epoch)
 	add_count(text, "bytes", ledger->bytes);
 	add_rate(text, epoch);
 	add_cost(text, ledger);
+	add_balance(text, epoch);
 	text_char(text, '\n');
 }
 

@@ -12,7 +12,7 @@
 #include "report/output.h"
 #include "report/writer.h"
 
-#define SINKS_MAX 3
+#define SINKS_MAX 4
 #define SECOND_NS 1000000000L
 #define WAIT_NS   50000000 /* how long writer_wait() does */
 
@@ -191,6 +191,8 @@ static void add_sinks(struct writer *writer, const struct config *config)
 		add_sink(writer, &output_heavy_hitters, config->output, &config->rotate);
 	if (config->stats != NULL)
 		add_sink(writer, &output_stats, config->stats, &config->rotate);
+	if (config->queues != NULL)
+		add_sink(writer, &output_queues, config->queues, &config->rotate);
 	if (table)
 		add_sink(writer, &output_table, "-", &config->rotate);
 }

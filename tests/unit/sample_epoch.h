@@ -51,7 +51,7 @@ static inline struct report_figure sample_figure(uint64_t low, uint64_t value, u
 /* One second without packets, with measurements of the default key that have no rows. */
 static inline struct report_epoch *sample_epoch(uint64_t number, uint32_t nb_measurements)
 {
-	struct report_epoch *epoch = report_epoch_alloc(nb_measurements);
+	struct report_epoch *epoch = report_epoch_alloc(nb_measurements, 2);
 
 	if (epoch == NULL)
 		abort();
@@ -60,7 +60,6 @@ static inline struct report_epoch *sample_epoch(uint64_t number, uint32_t nb_mea
 	epoch->end = SAMPLE_START + SAMPLE_SECOND;
 	epoch->design = "rss";
 	epoch->sharing = "separate";
-	epoch->workers = 2;
 	for (uint32_t m = 0; m < nb_measurements; m++)
 		epoch->measurements[m] = (struct report_measurement){
 			.name = "main",

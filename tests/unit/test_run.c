@@ -178,11 +178,13 @@ static struct totals run_through(
 		for (uint32_t r = 0; r < run->nb_receivers; r++) {
 			struct receiver_generation *generation =
 				receiver_generation(run->receivers[r], epoch);
+			uint64_t dropped = 0;
 
 			received += generation->received;
-			totals.ring_full += generation->ring_full;
-			totals.unbalanced +=
-				generation->received != counted + generation->ring_full;
+			for (uint32_t w = 0; w < run->nb_workers; w++)
+				dropped += generation->ring_full[w];
+			totals.ring_full += dropped;
+			totals.unbalanced += generation->received != counted + dropped;
 		}
 		for (uint32_t i = 0; merged != NULL && i < plan.nb_instances; i++)
 			for (uint32_t m = 0; m < plan.nb_measurements; m++)

@@ -145,6 +145,8 @@ static void test_table(void **state)
 		.ppt_ns = 60000000,
 		.free_ns = 8000000,
 	};
+	epoch->loads[0].received = 1000000;
+	epoch->loads[1].received = 3000000;
 	assert_table(epoch,
 		"epoch 3  2026-11-20T13:52:44.000000Z to 2026-11-20T13:52:45.000000Z (1.000 s)\n"
 		"design rss, sharing separate, 2 workers\n"
@@ -169,6 +171,7 @@ static void test_table(void **state)
 		"bytes                          255,999,360\n"
 		"rate            4.000 Mpps, 2.048 Gbps\n"
 		"cost per packet receive 5.0 ns, parse and update 15.0 ns, free 2.0 ns: 22.0 ns\n"
+		"imbalance       1.50 times the mean on worker 1, 75.0% of the packets\n"
 		"\n");
 }
 

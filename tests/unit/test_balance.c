@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* How uneven the workers' packets are, and how often that is said. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/balance.h"
+#include "sample_epoch.h"
+
+#define NS_PER_SECOND INT64_C(1000000000)
+
+static struct report_load loads[4];
+static struct report_epoch epoch = {.loads = loads, .live = true, .end = NS_PER_SECOND};
+
+static void receive(
+	uint32_t workers, uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	epoch.workers = workers;
+	loads[0].received = first;
+	loads[1].received = second;
+	loads[2].received = third;
+	loads[3].received = fourth;
+}
+
+static void assert_ratio(double expected)
+{
+	assert_true(balance_ratio(&epoch) > expected - 1e-9);
+	assert_true(balance_ratio(&epoch) < expected + 1e-9);
+}
+
+static void ratios(void **state)
+{
+	(void)state;
+	receive(4, 25, 25, 25, 25);
+	assert_ratio(1);
+	assert_ptr_equal(balance_busiest(&epoch), &loads[0]);
+	receive(4, 0, 0, 7, 0);
+	assert_ratio(4);
+	assert_ptr_equal(balance_busiest(&epoch), &loads[2]);
+	receive(2, 30, 10, 99, 99);
+	assert_ratio(1.5);
+	receive(1, 5, 0, 0, 0);
+	assert_ratio(1);
+	receive(3, 0, 0, 0, 0);
+	assert_ratio(0);
+	epoch.workers = 0;
+	assert_ratio(0);
+}
+
+static void drowning_needs_loss_or_no_time(void **state)
+{
+	struct balance_watch watch = {0};
+
+	(void)state;
+	epoch.ledger = (struct ledger){0};
+	receive(4, 70, 10, 10, 10);
+	assert_false(balance_drowns(&watch, &epoch));
+	loads[0].busy_ns = 960000000;
+	assert_true(balance_drowns(&watch, &epoch));
+	/* In packet time a worker has no such share. */
+	watch = (struct balance_watch){0};
+	epoch.live = false;
+	assert_false(balance_drowns(&watch, &epoch));
+	epoch.ledger.nic_missed = 1;
+	assert_true(balance_drowns(&watch, &epoch));
+	/* Even, or alone: all drown, or nobody else could help. */
+	watch = (struct balance_watch){0};
+	receive(4, 35, 25, 20, 20);
+	assert_false(balance_drowns(&watch, &epoch));
+	receive(1, 35, 0, 0, 0);
+	assert_false(balance_drowns(&watch, &epoch));
+	epoch.live = true;
+	loads[0].busy_ns = 0;
+}
+
+/* An hour of it is said sixty times. */
+static void said_once_a_minute(void **state)
+{
+	struct balance_watch watch = {0};
+	uint64_t said = 0, counted = 0;
+
+	(void)state;
+	epoch.ledger = (struct ledger){.nic_missed = 5};
+	receive(2, 100, 1, 0, 0);
+	for (int64_t second = 1; second <= 3600; second++) {
+		epoch.start = epoch.end;
+		epoch.end = second * NS_PER_SECOND;
+		if (balance_drowns(&watch, &epoch)) {
+			said++;
+			counted += watch.epochs;
+		}
+	}
+	assert_int_equal(said, 60);
+	assert_int_equal(counted + watch.unsaid, 3600);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ratios),
+		cmocka_unit_test(drowning_needs_loss_or_no_time),
+		cmocka_unit_test(said_once_a_minute),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
