@@ -15,6 +15,32 @@ uint32_t cpu_set_count(const struct cpu_set *set)
 	return count;
 }
 
+int cpu_set_next(const struct cpu_set *set, uint32_t cpu)
+{
+	for (; cpu < CPU_SET_MAX; cpu++)
+		if (cpu_set_has(set, cpu))
+			return (int)cpu;
+	return -1;
+}
+
+struct cpu_set cpu_set_minus(const struct cpu_set *a, const struct cpu_set *b)
+{
+	struct cpu_set rest;
+
+	for (uint32_t w = 0; w < CPU_SET_MAX / 64; w++)
+		rest.words[w] = a->words[w] & ~b->words[w];
+	return rest;
+}
+
+struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b)
+{
+	struct cpu_set both;
+
+	for (uint32_t w = 0; w < CPU_SET_MAX / 64; w++)
+		both.words[w] = a->words[w] & b->words[w];
+	return both;
+}
+
 /* Reads a number below CPU_SET_MAX and moves *text behind it. */
 static bool read_number(const char **text, unsigned long *number)
 {

@@ -31,6 +31,13 @@ static inline void cpu_set_remove(struct cpu_set *set, uint32_t cpu)
 /* How many CPUs are in it. */
 uint32_t cpu_set_count(const struct cpu_set *set);
 
+/* The first CPU of it from `cpu` on; -1 where there is none. */
+int cpu_set_next(const struct cpu_set *set, uint32_t cpu);
+
+/* Those of a that are not in b, and those in both. */
+struct cpu_set cpu_set_minus(const struct cpu_set *a, const struct cpu_set *b);
+struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b);
+
 /*
  * Reads a list of numbers and ranges FIRST-LAST or FIRST-LAST:STEP, separated by commas; white
  * space may follow it. An empty list is an empty set. Returns false, with an empty set, where the
