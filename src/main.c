@@ -13,6 +13,7 @@
 #include "base/signals.h"
 #include "bench/bench.h"
 #include "parallel/devices.h"
+#include "host/doctor.h"
 #include "parallel/eal.h"
 #include "parallel/instance.h"
 #include "parallel/machine.h"
@@ -307,6 +308,15 @@ static int command_plan(const struct config *config)
 	return 0;
 }
 
+static int command_doctor(const struct config *config)
+{
+	static struct machine machine;
+	static struct plan plan;
+	int status = make_plan(config, &machine, &plan);
+
+	return status == 0 ? doctor(config, &machine.topology, &plan, port_names, stdout) : status;
+}
+
 static int generate_to_port(const struct config *config, struct source *source)
 {
 	static struct machine machine;
@@ -378,6 +388,7 @@ static int run_command(const struct config *config, int argc, char **argv)
 	switch (config->command) {
 	case COMMAND_RUN: return command_run(config);
 	case COMMAND_PLAN: return command_plan(config);
+	case COMMAND_DOCTOR: return command_doctor(config);
 	case COMMAND_GENERATE: return command_generate(config);
 	case COMMAND_BENCH_KERNELS: return bench_kernels(config, argc, argv);
 	case COMMAND_BENCH_WORKER: return bench_worker(config, argc, argv);

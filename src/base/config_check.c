@@ -159,13 +159,13 @@ static bool check_name(const struct config *config, struct config_fault *fault)
 
 static bool check_source(const struct config *config, struct config_fault *fault)
 {
-	if (!has_source(config))
+	if (!has_source(config) && config->command != COMMAND_DOCTOR)
 		return refuse(fault, NULL, NULL,
 			"nothing to measure: give --pcap FILE, --port NAME or --synthetic SPEC");
 	if (config->pace != PACE_UNPACED && config->nb_port > 0)
 		return refuse(fault, "pace", NULL,
 			"contradicts --port: a port's packets come when they come");
-	if (config->workers > RING_PORT_QUEUES_MAX && config->nb_port == 0 &&
+	if (config->workers > RING_PORT_QUEUES_MAX && has_source(config) && config->nb_port == 0 &&
 		strcmp(config->design, "rss") == 0)
 		return refuse(fault, "workers", NULL,
 			"%u are too many; with --design rss and --pcap or --synthetic at most %d",

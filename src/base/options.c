@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define RUN      (1u << COMMAND_RUN | 1u << COMMAND_PLAN)
+#define RUN      (1u << COMMAND_RUN | 1u << COMMAND_PLAN | 1u << COMMAND_DOCTOR)
 #define PLAN     (1u << COMMAND_PLAN)
 #define GENERATE (1u << COMMAND_GENERATE)
 #define KERNELS  (1u << COMMAND_BENCH_KERNELS)
@@ -31,6 +31,7 @@
 const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_RUN] = "run",
 	[COMMAND_PLAN] = "plan",
+	[COMMAND_DOCTOR] = "doctor",
 	[COMMAND_GENERATE] = "generate",
 	[COMMAND_BENCH_KERNELS] = "bench kernels",
 	[COMMAND_BENCH_WORKER] = "bench worker",
@@ -676,7 +677,8 @@ const struct option_row options[] = {
 		CHOICES([FORMAT_AUTO] = "auto", [FORMAT_CSV] = "csv", [FORMAT_TABLE] = "table"),
 		.default_text = "auto",
 		.help = "Of the heavy hitters: csv, table (for people), or auto (a table where "
-			"standard output is a terminal, else CSV).",
+			"standard output is a terminal, else CSV). Of what doctor finds: csv, or a "
+			"table.",
 	},
 	{
 		.name = "append",
@@ -1038,6 +1040,8 @@ static void print_usage(enum command command, FILE *out)
 		fputs("Usage: sketchtap [run]    [options]   measure the traffic of a link\n"
 		      "       sketchtap plan     [options]   print which core would do what; start "
 		      "nothing\n"
+		      "       sketchtap doctor   [options]   look whether this host suits a run; "
+		      "change nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
 		      "       sketchtap bench kernels|worker|targets [options]   measure this "
 		      "host\n"
@@ -1048,6 +1052,14 @@ static void print_usage(enum command command, FILE *out)
 		fputs("Usage: sketchtap plan [options]\n"
 		      "Prints which lcore would do what, on which NUMA node, with which queues and "
 		      "memory.\n",
+			out);
+		break;
+	case COMMAND_DOCTOR:
+		fputs("Usage: sketchtap doctor [options]\n"
+		      "Looks whether this host suits a run with these options. Each line is ok, "
+		      "warning or missing,\n"
+		      "with what was found and what mends it. Changes nothing. Exits with 0 when "
+		      "nothing is missing.\n",
 			out);
 		break;
 	case COMMAND_GENERATE:

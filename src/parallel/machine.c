@@ -50,6 +50,13 @@ static int node_of(const struct port_name *name)
 						       : interface_node(name->interface);
 }
 
+/* Without a source the doctor is asked in general: for a port that nothing is known of. */
+static bool asks_in_general(const struct config *config)
+{
+	return config->command == COMMAND_DOCTOR && config->nb_port == 0 && config->nb_pcap == 0 &&
+	       config->synthetic == NULL;
+}
+
 bool machine_read(struct machine *machine, const struct config *config,
 	const struct port_name *names, bool *text, char *error)
 {
@@ -65,6 +72,8 @@ bool machine_read(struct machine *machine, const struct config *config,
 		topology_read(&machine->topology, "");
 		for (uint32_t p = 0; p < config->nb_port; p++)
 			add_port(&machine->ports, names[p].called, node_of(&names[p]));
+		if (asks_in_general(config))
+			add_port(&machine->ports, "any", PLAN_NODE_ANY);
 		machine->ports.mbuf_room = live_ports_mbuf_room(names, config->nb_port);
 	}
 	if (config->lcores != NULL &&

@@ -139,6 +139,9 @@ struct plan_ports {
 	} ports[CONFIG_LIST_MAX];
 };
 
+/* Bytes of hugepages that must be free on a node for what is planned there. */
+size_t plan_hugepage_bytes(const struct plan_node *node);
+
 /*
  * Makes the plan. Returns true, or false with one line in error[PLAN_TEXT_MAX] that says what
  * cannot work and what to do; plan->machine then says whether the text alone shows that.

@@ -140,6 +140,11 @@ static uint64_t free_hugepages(const struct topology *topology, int node)
 	return bytes;
 }
 
+size_t plan_hugepage_bytes(const struct plan_node *node)
+{
+	return node->packet_bytes > 0 ? 2 * node->packet_bytes + EAL_BYTES : 0;
+}
+
 /* Hugepages are used where every node has enough of its own for the packets planned there. */
 static void choose_pages(
 	struct plan *plan, const struct config *config, const struct topology *topology)
@@ -150,11 +155,11 @@ static void choose_pages(
 		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "--no-huge");
 	for (uint32_t n = 0; n < plan->nb_nodes && plan->hugepages; n++) {
 		const struct plan_node *node = &plan->nodes[n];
-		uint64_t needed = 2 * node->packet_bytes + EAL_BYTES;
+		uint64_t needed = plan_hugepage_bytes(node);
 		uint64_t there = free_hugepages(topology, node->node);
 		char name[32] = "the machine";
 
-		if (node->packet_bytes == 0 || there >= needed)
+		if (there >= needed)
 			continue;
 		plan->hugepages = false;
 		if (node->node != PLAN_NODE_ANY)

@@ -12,11 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char tree_root[] = "/tmp/test_topology_XXXXXX";
+static char tree_root[64];
 
 static void tree_make(void)
 {
-	strcpy(tree_root + strlen(tree_root) - 6, "XXXXXX");
+	/* In memory where that is possible: a host is a thousand files. */
+	snprintf(tree_root, sizeof(tree_root), "%s/test_topology_XXXXXX",
+		access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
 	if (mkdtemp(tree_root) == NULL)
 		abort();
 }
@@ -55,6 +57,27 @@ __attribute__((format(printf, 2, 3))) static void tree_write(
 	vfprintf(out, format, args);
 	va_end(args);
 	fclose(out);
+}
+
+/* A symbolic link of the tree, and the directories above it. */
+__attribute__((unused)) static void tree_link(const char *file, const char *target)
+{
+	char path[512];
+
+	tree_write(file, "%s", "");
+	snprintf(path, sizeof(path), "%s/%s", tree_root, file);
+	if (unlink(path) != 0 || symlink(target, path) != 0)
+		abort();
+}
+
+/* Takes a file or an empty directory out of the tree. */
+__attribute__((unused)) static void tree_delete(const char *file)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", tree_root, file);
+	if (remove(path) != 0)
+		abort();
 }
 
 static void tree_cpu(uint32_t cpu, uint32_t package, uint32_t core)

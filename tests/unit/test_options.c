@@ -77,8 +77,9 @@ static char *man_section_of(enum command command)
 {
 	char *page = read_man_page();
 	static const char *const titles[COMMAND_COUNT] = {
-		[COMMAND_RUN] = "OPTIONS OF RUN AND PLAN",
-		[COMMAND_PLAN] = "OPTIONS OF RUN AND PLAN",
+		[COMMAND_RUN] = "OPTIONS OF RUN, PLAN AND DOCTOR",
+		[COMMAND_PLAN] = "OPTIONS OF RUN, PLAN AND DOCTOR",
+		[COMMAND_DOCTOR] = "OPTIONS OF RUN, PLAN AND DOCTOR",
 		[COMMAND_GENERATE] = "OPTIONS OF GENERATE",
 		[COMMAND_BENCH_KERNELS] = "OPTIONS OF BENCH KERNELS",
 		[COMMAND_BENCH_WORKER] = "OPTIONS OF BENCH WORKER",
@@ -205,7 +206,9 @@ static void every_option_of_help_and_man_page_is_a_row(void **state)
 		assert_options_known(help, command);
 		/* Before the first group stands what explains the syntax with --name. */
 		assert_options_known(strstr(section, "\n.SS "),
-			command == COMMAND_RUN ? COMMAND_PLAN : command); /* they share one */
+			command == COMMAND_RUN || command == COMMAND_DOCTOR
+				? COMMAND_PLAN
+				: command); /* they share one */
 		free(help);
 		free(section);
 	}
