@@ -74,9 +74,9 @@ void candidates_forget(struct candidates *candidates)
 
 /* --- looking up --- */
 
-static inline uint32_t tag_of(const struct key_hash *hash)
+static inline uint16_t tag_of(const struct key_hash *hash)
 {
-	return (uint32_t)(hash->lo >> 32) | 1; /* 0 says that a way is free */
+	return (uint16_t)(hash->lo >> 48 | 1); /* 0 says that a way is free */
 }
 
 static inline uint32_t bucket_of(const struct candidates *candidates, const struct key_hash *hash)

@@ -27,7 +27,7 @@
  * Beside each bucket stands the estimate from which on a key may be admitted, so that most packets
  * need no scan of the bucket: 0 while it has a free way, else at most what its uppers ask for now.
  *
- * Bits of the hash: the bucket is the highest bits of hash.hi, the tag the upper half of hash.lo.
+ * Bits of the hash: the bucket is the highest bits of hash.hi, the tag the highest 16 of hash.lo.
  * Rows of a sketch fill the hash from below in lanes or side by side (row_index.h), so at default
  * sizes no row shares a bit with the bucket number, and keys of one bucket meet in a counter no
  * oftener than others. The tag only has to tell apart the keys of one bucket; which one it is, the
@@ -51,7 +51,7 @@ struct candidate_entry {
 };
 
 struct candidate_bucket {
-	uint32_t tag[TAG_WAYS] __attribute__((aligned(64))); /* 0: the way is free */
+	uint16_t tag[TAG_WAYS] __attribute__((aligned(32))); /* 0: the way is free */
 	struct candidate_entry entry[TAG_WAYS];
 };
 

@@ -29,28 +29,20 @@ static struct candidates *table_of(struct sketch *sketch)
 
 static void test_tag_match_variants_agree(void **state)
 {
-	uint32_t tags[TAG_WAYS] __attribute__((aligned(64)));
+	uint16_t tags[TAG_WAYS] __attribute__((aligned(32)));
 	uint64_t random = 5;
 
 	(void)state;
 	for (uint32_t round = 0; round < 10000; round++) {
-		uint32_t expected = 0, tag = (uint32_t)zipf_random(&random) % 3;
+		uint16_t tag = (uint16_t)(zipf_random(&random) % 3 * 0x7fff);
+		uint32_t expected = 0;
 
 		for (uint32_t i = 0; i < TAG_WAYS; i++) {
-			tags[i] = (uint32_t)zipf_random(&random) % 3;
+			tags[i] = (uint16_t)(zipf_random(&random) % 3 * 0x7fff);
 			if (tags[i] == tag)
 				expected |= UINT32_C(1) << i;
 		}
 		assert_int_equal(tag_match_portable(tags, tag), expected);
-#ifdef __SSE2__
-		assert_int_equal(tag_match_sse2(tags, tag), expected);
-#endif
-#ifdef __AVX2__
-		assert_int_equal(tag_match_avx2(tags, tag), expected);
-#endif
-#ifdef __AVX512F__
-		assert_int_equal(tag_match_avx512(tags, tag), expected);
-#endif
 		assert_int_equal(tag_match(tags, tag), expected);
 	}
 }
@@ -174,7 +166,7 @@ static void add_packets(struct sketch *sketch, uint32_t number, uint32_t nb_pack
 {
 	struct key key = zipf_key(3 * number);
 	uint64_t lane = number + 1;
-	struct key_hash hash = {.lo = lane << 32 | lane, .hi = lane << 32 | lane};
+	struct key_hash hash = {.lo = lane << 48 | lane << 32 | lane, .hi = lane << 32 | lane};
 
 	for (uint32_t i = 0; i < nb_packets; i++) {
 		struct key_burst burst = {0};
@@ -189,7 +181,7 @@ static bool lists(struct sketch *sketch, uint32_t number)
 	const struct candidate_bucket *bucket = &table_of(sketch)->bucket[0];
 
 	for (uint32_t way = 0; way < TAG_WAYS; way++)
-		if (bucket->entry[way].hash_lo >> 32 == number + 1)
+		if ((uint32_t)bucket->entry[way].hash_lo == number + 1)
 			return true;
 	return false;
 }
@@ -247,7 +239,7 @@ static void test_equal_tags(void **state)
 	(void)state;
 	for (uint32_t k = 0; k < 3; k++) {
 		struct key key = zipf_key(k);
-		struct key_hash hash = {.lo = UINT64_C(5) << 32 | k, .hi = k};
+		struct key_hash hash = {.lo = UINT64_C(5) << 48 | k, .hi = k};
 		struct key_burst burst = {0};
 
 		for (uint32_t i = 0; i < 10 * (k + 1); i++)
@@ -263,7 +255,7 @@ static void test_equal_tags(void **state)
 
 static void find_saturated(const struct sketch_candidate *candidate, void *arg)
 {
-	if (candidate->hash.lo >> 32 == 101) {
+	if ((uint32_t)candidate->hash.lo == 101) {
 		assert_int_equal(candidate->before, UINT64_MAX);
 		assert_int_equal(candidate->packets, 3);
 		*(bool *)arg = true;
@@ -318,7 +310,7 @@ static void add_large_packets(struct sketch *sketch, enum sketch_sharing sharing
 	uint32_t n, uint32_t wire_len)
 {
 	struct key key = zipf_key(3 * number);
-	struct key_hash hash = {.lo = (uint64_t)(number + 1) << 32, .hi = number + 1};
+	struct key_hash hash = {.lo = number + 1, .hi = number + 1};
 	struct key_burst burst = {0};
 
 	for (uint32_t i = 0; i < n; i++) {
