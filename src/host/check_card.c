@@ -104,7 +104,7 @@ static bool is_address(const char *name)
 /* Without --port: which cards could be named. */
 void check_no_port(const struct host *host, const struct host_port *port, struct finding *finding)
 {
-	DIR *directory = host_directory(host->root, SYS_PCI);
+	DIR *directory;
 	char first[HOST_ADDRESS_MAX] = "";
 	struct dirent *entry;
 	uint32_t cards = 0;
@@ -112,6 +112,7 @@ void check_no_port(const struct host *host, const struct host_port *port, struct
 	(void)port;
 	if (host->nb_ports > 0)
 		return;
+	directory = host_directory(host->root, SYS_PCI);
 	finding_warning(finding, "no --port given: drivers and slots were not looked at");
 	finding_wanted(finding, "the port that is to be measured");
 	while (directory != NULL && (entry = readdir(directory)) != NULL) {

@@ -15,7 +15,8 @@ struct host_path {
 };
 
 /* A path that does not fit is one that is not there. */
-static bool make_path(struct host_path *path, const char *root, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static bool make_path(
+	struct host_path *path, const char *root, const char *format, va_list args)
 {
 	int used = snprintf(path->text, sizeof(path->text), "%s", root), more;
 

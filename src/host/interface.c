@@ -26,14 +26,17 @@ static bool ask(int fd, const char *name, void *question)
 /* How many features the kernel knows; 0 where it does not say. */
 static uint32_t count_features(int fd, const char *name)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t count;
-	} question = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES}};
+	struct ethtool_sset_info *info = calloc(1, sizeof(*info) + sizeof(info->data[0]));
+	uint32_t count = 0;
 
-	if (!ask(fd, name, &question) || question.info.sset_mask == 0)
+	if (info == NULL)
 		return 0;
-	return question.count <= FEATURES_MAX ? question.count : FEATURES_MAX;
+	info->cmd = ETHTOOL_GSSET_INFO;
+	info->sset_mask = 1ULL << ETH_SS_FEATURES;
+	if (ask(fd, name, info) && info->sset_mask != 0)
+		count = info->data[0];
+	free(info);
+	return count <= FEATURES_MAX ? count : FEATURES_MAX;
 }
 
 static void note_feature(struct interface_settings *settings, const char *name, bool active)
