@@ -165,8 +165,8 @@ static int fit_plan(const struct config *config, const struct machine *machine,
 static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
 	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
-	bool failed =
-		damage != NULL || result->unaccounted > 0 || lost_rows > 0 || result->out_of_memory;
+	bool failed = damage != NULL || result->unaccounted > 0 || lost_rows > 0 ||
+		      result->out_of_memory || result->port_gone;
 
 	failed |= lost_too_much(run->config, result);
 	if (damage != NULL)

@@ -10,6 +10,7 @@
 #include "report/balance.h"
 #include "report/control.h"
 #include "report/ledger.h"
+#include "report/link_log.h"
 #include "report/loads.h"
 #include "report/merge.h"
 #include "report/rank.h"
@@ -43,6 +44,7 @@ struct reporter {
 	int64_t started, boundary; /* ns since 1970-01-01 UTC */
 	int64_t started_monotonic; /* ns; unlike the others it never jumps */
 	struct account account;
+	struct link_log links;
 };
 
 static int64_t clock_now(clockid_t clock)
@@ -341,6 +343,23 @@ static void obey_signals(struct reporter *reporter)
 	reporter->stopping = true;
 }
 
+/* Not after the stop, which takes links down. */
+static void look_at_ports(struct reporter *reporter)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+	uint64_t number = reporter->params.first_epoch +
+			  epochs_info(reporter->run->epochs, reporter->open)->number;
+
+	if (reporter->stopping)
+		return;
+	account_sample(&reporter->account, now);
+	if (link_log_look(&reporter->links, now, number, &reporter->account))
+		return;
+	reporter->result.port_gone = true;
+	reporter->stopping = true;
+	run_stop(reporter->run);
+}
+
 /* Until the last epoch is handed over and no lcore works any more. */
 static void report_epochs(struct reporter *reporter)
 {
@@ -355,7 +374,7 @@ static void report_epochs(struct reporter *reporter)
 
 		obey_signals(reporter);
 		if (live && !ended) {
-			account_sample(&reporter->account, clock_now(CLOCK_MONOTONIC));
+			look_at_ports(reporter);
 			tell_time(reporter);
 		}
 		if (reporter->epoch < open && epochs_is_closed(run->epochs, reporter->epoch)) {
@@ -415,6 +434,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
 	account_start(&reporter->account, reporter->run);
+	link_log_start(&reporter->links, reporter->run);
 	run_start(reporter->run);
 	service_ready(&reporter->service);
 	report_epochs(reporter);

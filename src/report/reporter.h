@@ -30,6 +30,7 @@ struct reporter_result {
 	bool losses_unknown;  /* more may have been */
 	double worst_rate;    /* the largest share of its packets that an epoch lost */
 	uint64_t worst_epoch; /* that one's number */
+	bool port_gone;       /* a port vanished, which ended the run */
 	bool out_of_memory;   /* an epoch could not be reported */
 };
 

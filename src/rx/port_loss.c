@@ -194,10 +194,28 @@ static const struct port_driver drivers[] = {
 		.feeds = feeds_af_packet,
 		.complete = true,
 		.per_queue = true,
+		.on_interface = true,
 	},
-	{.name = "net_af_xdp", .feeds = feeds_af_xdp, .complete = true},
-	{.name = "net_tap", .feeds = feeds_tap, .complete = true, .per_queue = true},
-	{.name = "net_tun", .feeds = feeds_tap, .complete = true, .per_queue = true},
+	{
+		.name = "net_af_xdp",
+		.feeds = feeds_af_xdp,
+		.complete = true,
+		.on_interface = true,
+	},
+	{
+		.name = "net_tap",
+		.feeds = feeds_tap,
+		.complete = true,
+		.per_queue = true,
+		.on_interface = true,
+	},
+	{
+		.name = "net_tun",
+		.feeds = feeds_tap,
+		.complete = true,
+		.per_queue = true,
+		.on_interface = true,
+	},
 	{
 		.name = "net_memif",
 		.feeds = feeds_rings,
@@ -321,6 +339,11 @@ void port_meter_read(struct port_meter *meter)
 {
 	struct reading reading;
 
+	/* Registers of a card that was pulled read as all ones. */
+	if (rte_eth_dev_is_removed(meter->port->id) == 1) {
+		meter->received_gap = meter->lost_gap = true;
+		return;
+	}
 	take_reading(meter, &reading);
 	for (uint32_t f = 0; f < meter->nb_feeds; f++) {
 		struct port_meter_feed *feed = &meter->feeds[f];

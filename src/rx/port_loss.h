@@ -41,6 +41,7 @@ struct port_driver {
 	bool per_queue;     /* it adds up what its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues count */
 	bool has_peer;      /* a process that may leave: its counters read 0 then, and what it had
 			       put on the rings is lost */
+	bool on_interface;  /* of the kernel, which knows its link */
 	uint16_t late_ms;   /* its counters are up to so much behind */
 	const char *unsaid; /* what the user is told where it is not complete */
 };

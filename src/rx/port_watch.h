@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* A port during a run: whether its link is up, how fast, and whether it is still there. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct port;
+
+enum port_change {
+	PORT_SAME,
+	PORT_UP,
+	PORT_DOWN,
+	PORT_SPEED, /* another one, while it stayed up */
+	PORT_GONE,  /* unplugged, deleted, or moved to another network namespace. For good */
+};
+
+/* As it was last looked at. */
+struct port_watch {
+	const struct port *port;
+	uint32_t interface; /* the kernel's index of the interface that it sits on; 0: none */
+	bool up, gone;
+	uint32_t speed; /* Mbit/s; 0: not known */
+};
+
+void port_watch_start(struct port_watch *watch, const struct port *port);
+
+/* What has changed since the last look; of several changes the last one counts. */
+enum port_change port_watch_look(struct port_watch *watch);

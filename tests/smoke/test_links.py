@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Links that go down and come back, and devices that vanish while a run is at work."""
+
+import signal
+
+import lib
+import net
+import test_service
+
+RATE = 20000  # packets a second
+SENT = 1000
+
+
+class Run:
+    """A run that is ready, on one port of a namespace of its own."""
+
+    def __init__(self, test, port):
+        self.test = test
+        self.space = net.Namespace(test)
+        self.space.veth('tap0', 'wire0')
+        self.capture = lib.write_pcap(
+            test.path('sent.pcap'), [(i, lib.udp_frame(i % 10)) for i in range(SENT)])
+        self.output, self.stats = test.path('output.csv'), test.path('stats.csv')
+        manager = test_service.Manager(test)
+        self.process = manager.start('--port', port, '--workers', '1', '--interval', '100ms', '--output',
+                                     self.output, '--stats', self.stats, inside=self.space)
+        test.until(lambda: manager.messages('READY') or not self.process.running(), 'ready')
+        manager.close()
+        assert self.process.running(), self.process.result.describe()
+
+    def send(self, interface):
+        before = self.received()
+        sender = self.space.send(interface, self.capture, RATE)
+        assert int(self.test.wait(sender).expect(0).stdout) == SENT
+        self.test.until(lambda: self.received() >= before + SENT, 'all')
+
+    def received(self):
+        return lib.total(lib.read_stats(self.stats), 'received')
+
+    def said(self, text):
+        with open(self.process.directory + '/stderr', encoding='utf-8') as stream:
+            return text in stream.read()
+
+
+def vanish(test, port, interface, sends_on):
+    """The run ends by itself, with one line and exit status 1, and reports all that it received."""
+    run = Run(test, port)
+    run.space.set(interface, 'arp', 'off', 'multicast', 'off', 'up')
+    run.send(sends_on)
+    run.space.ip('link', 'delete', interface)
+    result = test.wait(run.process, 30).expect(1)
+    lines = [line for line in result.error_lines() if 'gone' in line]
+    assert len(lines) == 1 and 'the device is gone since 20' in lines[0], result.describe()
+    assert port.split(',')[0] in lines[0] and 'epoch' in lines[0], lines
+    ledger = lib.read_stats(run.stats)
+    assert lib.total(ledger, 'measured') == SENT
+    assert lib.total(lib.read_output(run.output), 'packets') == SENT
+
+
+def test_af_packet_vanishes(test):
+    vanish(test, net.af_packet('tap0'), 'tap0', 'wire0')
+
+
+def test_af_xdp_vanishes(test):
+    vanish(test, 'net_af_xdp0,iface=tap0,force_copy=1,busy_budget=0', 'tap0', 'wire0')
+
+
+def test_tap_vanishes(test):
+    vanish(test, 'net_tap0,iface=probe0', 'probe0', 'probe0')
+
+
+def test_link_flap(test):
+    """Said with the epoch's number, each way; the run goes on and counts as before."""
+    run = Run(test, net.af_packet('tap0'))
+    run.send('wire0')
+    run.space.set('wire0', 'down')
+    test.until(lambda: run.said('link down'), 'the link is down')
+    run.space.set('wire0', 'up')
+    test.until(lambda: run.said('link up'), 'the link is up')
+    run.send('wire0')
+    run.process.signal(signal.SIGINT)
+    result = test.wait(run.process, 30).expect(0)
+    words = [line for line in result.stderr.splitlines() if ': link ' in line]
+    assert len(words) == 2, result.describe()
+    for line, word in zip(words, ('link down', 'link up')):
+        assert line.endswith(word) and 'epoch ' in line and 'tap0' in line, line
+    ledger = lib.read_stats(run.stats)
+    assert lib.total(ledger, 'measured') == 2 * SENT
+    lib.expect_lossless(ledger)
+
+
+def test_peer_leaves(test):
+    """What it may have left on the rings is in the upper bounds, and in no column."""
+    socket, stats = test.path('memif'), test.path('stats.csv')
+    output = test.path('output.csv')
+    device = f'socket={socket},socket-abstract=no,rsize=10'
+    manager = test_service.Manager(test)
+    process = manager.start('--port', f'net_memif0,role=server,{device}', '--interval', '0',
+                            '--workers', '1', '--output', output, '--stats', stats)
+    manager.wait_for('READY')
+    manager.close()
+    sender = test.start('generate', '--synthetic', 'packets=100G,flows=10,rate=20K', '--pace', 'recorded',
+                        '--port', f'net_memif0,role=client,{device}')
+
+    def said(text):
+        with open(process.directory + '/stderr', encoding='utf-8') as stream:
+            return text in stream.read()
+
+    test.until(lambda: said('link up'), 'the peer is there')
+    sender.signal(signal.SIGKILL)
+    test.until(lambda: said('link down'), 'the peer is gone')
+    process.signal(signal.SIGINT)
+    test.wait(process, 30).expect(0)
+    ledger = lib.read_stats(stats)
+    lib.expect_lossless(ledger)
+    rows = lib.read_output(output)
+    assert rows
+    for row in rows:
+        assert int(row['packets_high']) >= int(row['packets']) + 1024, row
