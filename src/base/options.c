@@ -183,11 +183,12 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_TIME,
 		CONFIG(duration),
-		.commands = RUN,
+		.commands = ALL,
 		.min = 1,
 		.max = CENTURY,
 		.default_note = "no limit",
-		.help = "Stop after this time: packet time on replay, the clock's on a port.",
+		.help = "Stop after this time: packet time on replay and in files, the clock's on "
+			"a port.",
 	},
 	{
 		.name = "packets",

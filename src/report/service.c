@@ -48,10 +48,11 @@ void service_epoch(struct service *service, const struct report_epoch *epoch, ui
 	if (service->told && now_ns - service->told_ns < STATUS_PERIOD_NS)
 		return;
 	snprintf(message, sizeof(message),
-		"STATUS=epoch %llu: %llu packets per second, %.6f%% lost",
+		"STATUS=epoch %llu: %llu packets per second, %s%.6f%% lost",
 		(unsigned long long)epoch->number,
 		(unsigned long long)(duration > 0 ? report_per_second(ledger->measured, duration)
 						  : ledger->measured),
+		ledger->losses_unknown ? "at least " : "",
 		ledger->offered > 0 ? 100.0 * (double)ledger_lost(ledger) / (double)ledger->offered
 				    : 0.0);
 	service->told = notify_send(service->notify, message);

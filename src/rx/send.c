@@ -18,11 +18,12 @@
 #define SEND_BURST 32
 #define DRAIN_US   100000 /* what a device gets to send what it still holds */
 
-static bool wanted(const struct config *config, uint64_t sent, int64_t first, int64_t now)
+/* elapsed: ns since the first packet */
+static bool wanted(const struct config *config, uint64_t sent, uint64_t elapsed)
 {
 	if (config->packets > 0 && sent >= config->packets)
 		return false;
-	return config->duration == 0 || (uint64_t)(now - first) < config->duration;
+	return config->duration == 0 || elapsed < config->duration;
 }
 
 int send_to_file(const struct config *config, struct source *source)
@@ -42,7 +43,7 @@ int send_to_file(const struct config *config, struct source *source)
 	while (!signals_stop_requested() && source->next(source, &packet) > 0) {
 		if (written == 0)
 			first = packet.time;
-		if (!wanted(config, written, first, packet.time))
+		if (!wanted(config, written, (uint64_t)(packet.time - first)))
 			break;
 		result = capture_writer_write(writer, &packet, error);
 		if (result < 0)
@@ -121,6 +122,11 @@ static bool add_packet(struct sender *sender, const struct source_packet *packet
 	return true;
 }
 
+static uint64_t clock_since(uint64_t start_tsc)
+{
+	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * 1000000000 / rte_get_tsc_hz());
+}
+
 static void send_all(struct sender *sender)
 {
 	struct source_packet packet;
@@ -133,7 +139,7 @@ static void send_all(struct sender *sender)
 				.start_tsc = rte_rdtsc(),
 				.first_time = packet.time,
 			};
-		if (!wanted(sender->config, sender->sent, sender->pacer.first_time, packet.time))
+		if (!wanted(sender->config, sender->sent, clock_since(sender->pacer.start_tsc)))
 			break;
 		wait_until_due(sender, &packet);
 		if (!add_packet(sender, &packet))

@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import re
 import struct
 
 import lib
@@ -97,3 +98,15 @@ def test_disk_full_says_so(test):
     result = test.run('generate', '--synthetic', 'flows=10,packets=100K', '--output', '/dev/full',
                       '--force').expect(1)
     result.expect_one_line('/dev/full')
+
+
+def test_duration(test):
+    """Of time stamps in a file, of the clock's time on a port."""
+    capture = test.path('short.pcap')
+    test.run('generate', '--synthetic', 'flows=10,packets=0,rate=1K,seed=1', '--duration', '1.5s',
+             '--output', capture).expect(0)
+    _, ledger, _ = test.measure('--pcap', capture, '--interval', '0')
+    assert lib.total(ledger, 'received') == 1500, ledger
+    result = test.run('generate', '--synthetic', 'flows=10,packets=0,seed=1', '--duration', '200ms',
+                      '--port', 'net_null0', '--eal', '--no-pci').expect(0)
+    assert int(re.search(r'sent (\d+) packets', result.stderr)[1]) > 0, result.describe()
