@@ -22,6 +22,7 @@ const struct key_field key_fields[KEY_FIELD_COUNT] = {
 	FIELD(KEY_SRC_PORT, "src_port", KEY_FIELD_NUMBER, src_port),
 	FIELD(KEY_DST_PORT, "dst_port", KEY_FIELD_NUMBER, dst_port),
 	FIELD(KEY_PROTO, "proto", KEY_FIELD_NUMBER, proto),
+	FIELD(KEY_TCP_FLAGS, "tcp_flags", KEY_FIELD_NUMBER, tcp_flags),
 };
 
 #define ONES1  0xff
@@ -35,8 +36,8 @@ const struct key_rule key_rules[] = {
 		.name = "5tuple",
 		.fields = 1 << KEY_SRC_IP | 1 << KEY_DST_IP | 1 << KEY_SRC_PORT |
 			  1 << KEY_DST_PORT | 1 << KEY_PROTO,
-		.mask4 = {{ONES4}, {ONES4}, {ONES2}, {ONES2}, ONES1, {0}},
-		.mask6 = {{ONES16}, {ONES16}, {ONES2}, {ONES2}, ONES1, {0}},
+		.mask4 = {{ONES4}, {ONES4}, {ONES2}, {ONES2}, ONES1, 0, {0}},
+		.mask6 = {{ONES16}, {ONES16}, {ONES2}, {ONES2}, ONES1, 0, {0}},
 	},
 	{
 		.name = "src",
@@ -55,6 +56,13 @@ const struct key_rule key_rules[] = {
 		.fields = 1 << KEY_SRC_IP | 1 << KEY_DST_IP,
 		.mask4 = {.src_ip = {ONES4}, .dst_ip = {ONES4}},
 		.mask6 = {.src_ip = {ONES16}, .dst_ip = {ONES16}},
+	},
+	{
+		.name = "6tuple",
+		.fields = 1 << KEY_SRC_IP | 1 << KEY_DST_IP | 1 << KEY_SRC_PORT |
+			  1 << KEY_DST_PORT | 1 << KEY_PROTO | 1 << KEY_TCP_FLAGS,
+		.mask4 = {{ONES4}, {ONES4}, {ONES2}, {ONES2}, ONES1, ONES1, {0}},
+		.mask6 = {{ONES16}, {ONES16}, {ONES2}, {ONES2}, ONES1, ONES1, {0}},
 	},
 	{.name = NULL},
 };

@@ -8,7 +8,8 @@
  *
  * Any other key (--key) is the 5-tuple with some fields masked to zero: a struct key_rule is the
  * two masks, and the list of the fields that are left. A new field takes a row of key_fields[] and
- * room in `spare`.
+ * room in `spare`. The TCP flags are no part of the 5-tuple, as they differ between the packets of
+ * a connection: keys of a rule that has them get them after masking (key_burst_mask()).
  */
 
 #include <stdbool.h>
@@ -21,7 +22,8 @@ struct key4 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t spare[3]; /* always 0: the whole struct is hashed and compared */
+	uint8_t tcp_flags; /* 0 but in keys of a rule that has them */
+	uint8_t spare[2];  /* always 0: the whole struct is hashed and compared */
 } __attribute__((aligned(16)));
 
 struct key6 {
@@ -30,7 +32,8 @@ struct key6 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t spare[3]; /* always 0 */
+	uint8_t tcp_flags; /* as in struct key4 */
+	uint8_t spare[2];  /* always 0 */
 } __attribute__((aligned(8)));
 
 _Static_assert(sizeof(struct key4) == 16, "an IPv4 key is one vector register");
@@ -56,6 +59,7 @@ enum key_field_id {
 	KEY_SRC_PORT,
 	KEY_DST_PORT,
 	KEY_PROTO,
+	KEY_TCP_FLAGS,
 	KEY_FIELD_COUNT,
 };
 

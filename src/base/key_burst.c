@@ -15,6 +15,17 @@ static inline void mask_words(void *dst, const void *src, const void *mask, size
 	memcpy(dst, d, words * sizeof(d[0]));
 }
 
+static void put_tcp_flags(struct key_burst *dst, const struct key_burst *src)
+{
+	for (uint32_t i = 0; i < src->n; i++)
+		dst->key4[i].tcp_flags = src->tcp_flags[i];
+	for (uint64_t left = src->v6; left != 0; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+		dst->key6[i].tcp_flags = src->tcp_flags[i];
+	}
+}
+
 void key_burst_mask(struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule)
 {
 	uint32_t n = src->n;
@@ -31,4 +42,13 @@ void key_burst_mask(struct key_burst *dst, const struct key_burst *src, const st
 
 		mask_words(&dst->key6[i], &src->key6[i], &rule->mask6, 5);
 	}
+	if (rule->fields >> KEY_TCP_FLAGS & 1)
+		put_tcp_flags(dst, src);
+}
+
+void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src)
+{
+	memcpy(dst->time, src->time, src->n * sizeof(src->time[0]));
+	memcpy(dst->flow_hash, src->flow_hash, src->n * sizeof(src->flow_hash[0]));
+	memcpy(dst->tcp_flags, src->tcp_flags, src->n * sizeof(src->tcp_flags[0]));
 }

@@ -25,6 +25,10 @@ struct key_burst {
 	struct key4 key4[BURST_MAX] __attribute__((aligned(64)));
 	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));
 	uint32_t wire_len[BURST_MAX]; /* bytes on the wire without FCS */
+	/* Details, filled only where a measurement asks for them (rx/parse_burst.h). */
+	int64_t time[BURST_MAX];       /* ns since 1970-01-01 UTC */
+	uint32_t flow_hash[BURST_MAX]; /* the card's or the feeder's, symmetric; 0: none */
+	uint8_t tcp_flags[BURST_MAX];  /* 0 where the packet has none */
 	struct key6 key6[BURST_MAX];
 };
 
@@ -41,6 +45,11 @@ static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i
 	return key;
 }
 
-/* dst := the keys of src with the fields outside the rule set to 0; its hashes are not filled. */
+/*
+ * dst := the keys of src with the fields outside the rule set to 0, and the TCP flags put into them
+ * where the rule has them (then src has details). Hashes and details are not filled.
+ */
 void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);
+
+void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);

@@ -45,6 +45,7 @@ enum {
 
 #define IPV4_HEADER   20
 #define IPV6_HEADER   40
+#define TCP_FLAGS_AT  13     /* bytes into the header */
 #define IPV4_OFFSET   0x1fff /* in units of 8 bytes */
 #define IPV4_FRAGMENT 0x3fff /* the offset, and "more fragments" */
 
@@ -244,16 +245,19 @@ static inline bool has_ports(uint8_t proto)
 }
 
 /*
- * The last eight bytes of a key of either family, as a word in memory order: the ports, which begin
- * at `at` where there are any, proto, and three zeros.
+ * What lies above IP: the last eight bytes of a key of either family, as a word in memory order
+ * (the ports, which begin at `at` where there are any, proto, and three zeros), and the TCP flags.
  */
-static inline uint64_t key_tail(
-	struct packet *packet, size_t at, uint8_t proto, bool later_fragment)
+static inline uint64_t parse_transport(
+	struct packet *packet, size_t at, uint8_t proto, bool later_fragment, struct parsed *out)
 {
 	uint32_t ports = 0;
 
-	if (has_ports(proto) && !later_fragment && has(packet, at + 4))
+	if (has_ports(proto) && !later_fragment && has(packet, at + 4)) {
 		memcpy(&ports, packet->data + at, 4);
+		if (proto == PROTO_TCP && has(packet, at + TCP_FLAGS_AT + 1))
+			out->tcp_flags = packet->data[at + TCP_FLAGS_AT];
+	}
 	return htole64(le32toh(ports) | (uint64_t)proto << 32);
 }
 
@@ -275,7 +279,8 @@ static inline enum parse_verdict parse_ipv4(struct packet *packet, size_t at, st
 	fragment = be16(header + 6);
 	out->fragment = (fragment & IPV4_FRAGMENT) != 0;
 	memcpy(words, header + 12, 8);
-	words[1] = key_tail(packet, at + header_len, header[9], (fragment & IPV4_OFFSET) != 0);
+	words[1] = parse_transport(
+		packet, at + header_len, header[9], (fragment & IPV4_OFFSET) != 0, out);
 	memcpy(&out->key4, words, sizeof(out->key4));
 	return PARSE_IPV4;
 }
@@ -339,7 +344,7 @@ static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, st
 
 	out->fragment = walk.fragment;
 	memcpy(words, header + 8, 32);
-	words[4] = key_tail(packet, walk.at, walk.proto, walk.later_fragment);
+	words[4] = parse_transport(packet, walk.at, walk.proto, walk.later_fragment, out);
 	memcpy(&out->key6, words, sizeof(out->key6));
 	return PARSE_IPV6;
 }
@@ -368,6 +373,7 @@ enum parse_verdict parse_packet(
 	enum parse_verdict verdict;
 
 	out->fragment = false;
+	out->tcp_flags = 0;
 	verdict = parse_layers(&packet, link, out);
 	out->need = (uint32_t)packet.need;
 	out->cut = packet.cut;

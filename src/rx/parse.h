@@ -59,9 +59,11 @@ struct parsed {
 	struct key4 key4; /* where the verdict is PARSE_IPV4 */
 	struct key6 key6; /* where the verdict is PARSE_IPV6 */
 	bool fragment;    /* any fragment, the first too: cards steer them by address alone */
+	/* Of a TCP header that was captured so far, with a key; else 0. */
+	uint8_t tcp_flags;
 	/*
-	 * Bytes that decided: the first `need` bytes of the packet give the same verdict and key
-	 * as the whole, whatever follows. Never more than len.
+	 * Bytes that decided: the first `need` bytes of the packet give the same verdict, key and
+	 * flags as the whole, whatever follows. Never more than len.
 	 */
 	uint32_t need;
 	bool cut; /* it ended where more was looked for: more bytes may give another result */

@@ -17,7 +17,9 @@ enum origin {
 };
 
 /* Ethernet, IPv4 without options, and four bytes: 14 + 20 + 4. */
-#define PLAIN_LEN 38
+#define PLAIN_LEN      38
+/* Of a TCP header behind them. */
+#define PLAIN_FLAGS_AT (34 + 13)
 
 /*
  * How many packets ahead bytes are fetched, and on a replay the mbufs before them: there another
@@ -91,6 +93,14 @@ enum parse_verdict parse_mbuf(
 	return verdict;
 }
 
+static inline uint8_t plain_tcp_flags(const uint8_t *data, uint32_t len)
+{
+	bool first = ((data[20] & 0x1f) | data[21]) == 0; /* fragment offset 0 */
+	bool flags = first & (data[23] == 6) & (len > PLAIN_FLAGS_AT);
+
+	return data[flags ? PLAIN_FLAGS_AT : 0] & (uint8_t)-flags;
+}
+
 /* Writes entry m of `out`. Returns whether the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
 	struct key_burst *out, struct parse_counts *counts)
@@ -99,6 +109,7 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
 
 	counts->verdicts[verdict]++;
+	out->tcp_flags[m] = parsed.tcp_flags;
 	switch (verdict) {
 	case PARSE_IPV4: out->key4[m] = parsed.key4; return true;
 	case PARSE_IPV6:
@@ -116,8 +127,10 @@ static inline __attribute__((always_inline)) void prefetch_mbuf(struct rte_mbuf 
 	rte_prefetch0((const char *)mbuf + RTE_CACHE_LINE_MIN_SIZE);
 }
 
+/* `now` is the time of a port's packets, where details are asked for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
-	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin)
+	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
+	bool details, int64_t now)
 {
 	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
 	uint64_t bytes = 0, plain = 0;
@@ -144,11 +157,21 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			wire_len = meta->wire_len;
 		}
 		largest = RTE_MAX(largest, wire_len);
-		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len))) {
+		/* Flags in a later segment are no plain packet's. */
+		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len) &&
+			    (!details || mbuf->nb_segs == 1 || mbuf->data_len > PLAIN_FLAGS_AT))) {
 			plain_ipv4_key(data, &out->key4[m]);
 			plain++;
+			if (details)
+				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
 		} else if (!parse_any(mbuf, link, m, out, counts)) {
 			continue;
+		}
+		if (details) {
+			bool hashed = (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0;
+
+			out->time[m] = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->time : now;
+			out->flow_hash[m] = mbuf->hash.rss & -(uint32_t)hashed;
 		}
 		out->wire_len[m++] = wire_len;
 		bytes += wire_len;
@@ -164,11 +187,23 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, 0);
 }
 
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, 0);
+}
+
+void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, int64_t now)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, now);
+}
+
+void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, 0);
 }

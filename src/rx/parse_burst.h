@@ -28,9 +28,9 @@ enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed);
 
 /*
- * Fills `out` (but not its hashes) with the keys and wire lengths of the packets that have a key,
- * in their order, and adds all n <= BURST_MAX packets to `counts`. A packet may be a chain of
- * segments: it is as long as all of them, and headers may lie across them.
+ * Fills `out` (but not its hashes, nor its details) with the keys and wire lengths of the packets
+ * that have a key, in their order, and adds all n <= BURST_MAX packets to `counts`. A packet may be
+ * a chain of segments: it is as long as all of them, and headers may lie across them.
  */
 
 /* Packets of a live port: Ethernet, and as long as pkt_len says. */
@@ -39,4 +39,12 @@ void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst
 
 /* Packets of the feeder: link type and wire length are in packet_meta(). */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts);
+
+/* The same, with details. `now` is the time of all the packets: when they were polled. */
+void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, int64_t now);
+
+/* The same, with details. Times are those of packet_meta(). */
+void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts);

@@ -112,20 +112,17 @@ static bool take_back_mangling(const struct search *search, struct key *key)
 {
 	const struct reversible *rv = search->rv;
 	const uint64_t *word = search->word;
-	const uint8_t *spare = key->v4.spare;
 
 	key->family = search->family;
 	if (search->family == KEY_IPV4) {
 		struct key_hash hash = hash_of(search);
 
 		key->v4 = hash_invert4(&rv->hash_key, &hash);
-	} else {
-		struct mangled6 mangled = {{word[0], word[1], word[2], word[3], word[4]}};
-
-		key->v6 = mangle6_invert(&rv->hash_key, &mangled);
-		spare = key->v6.spare;
+		return (key->v4.tcp_flags | key->v4.spare[0] | key->v4.spare[1]) == 0;
 	}
-	return (spare[0] | spare[1] | spare[2]) == 0;
+	key->v6 = mangle6_invert(
+		&rv->hash_key, &(struct mangled6){{word[0], word[1], word[2], word[3], word[4]}});
+	return (key->v6.tcp_flags | key->v6.spare[0] | key->v6.spare[1]) == 0;
 }
 
 /*

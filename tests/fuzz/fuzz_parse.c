@@ -53,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(parse_exact(data, whole.need, link, &prefix) == verdict);
 	require(prefix.need == whole.need);
 	require(prefix.fragment == whole.fragment);
+	require(prefix.tcp_flags == whole.tcp_flags);
 	if (verdict == PARSE_IPV4)
 		require(memcmp(&prefix.key4, &whole.key4, sizeof(whole.key4)) == 0);
 	if (verdict == PARSE_IPV6)

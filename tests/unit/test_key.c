@@ -49,17 +49,19 @@ static void prints_fields(void **state)
 	struct key longest = make_key("1111:2222:3333:4444:5555:6666:7777:8888", "::", 0, 0, 0);
 
 	(void)state;
-	assert_prints(
-		&v4, (const char *const[]){"192.0.2.1", "255.255.255.255", "65535", "80", "6"});
-	assert_prints(&v6,
-		(const char *const[]){"2001:db8::1", "::ffff:198.51.100.2", "0", "443", "255"});
+	v6.v6.tcp_flags = 0x12;
+	assert_prints(&v4,
+		(const char *const[]){"192.0.2.1", "255.255.255.255", "65535", "80", "6", "0"});
+	assert_prints(&v6, (const char *const[]){
+				   "2001:db8::1", "::ffff:198.51.100.2", "0", "443", "255", "18"});
 	assert_prints(&longest, (const char *const[]){"1111:2222:3333:4444:5555:6666:7777:8888",
-					"::", "0", "0", "0"});
+					"::", "0", "0", "0", "0"});
 }
 
 static void names_fields(void **state)
 {
-	static const char *const names[] = {"src_ip", "dst_ip", "src_port", "dst_port", "proto"};
+	static const char *const names[] = {
+		"src_ip", "dst_ip", "src_port", "dst_port", "proto", "tcp_flags"};
 
 	(void)state;
 	for (int f = 0; f < KEY_FIELD_COUNT; f++)
@@ -99,14 +101,14 @@ static void compares_numerically(void **state)
 
 static void finds_rules(void **state)
 {
-	static const char *const names[] = {"5tuple", "src", "dst", "src-dst"};
+	static const char *const names[] = {"5tuple", "src", "dst", "src-dst", "6tuple"};
 
 	(void)state;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 5; i++) {
 		assert_ptr_equal(key_rule_find(names[i]), &key_rules[i]);
 		assert_string_equal(key_rules[i].name, names[i]);
 	}
-	assert_null(key_rules[4].name);
+	assert_null(key_rules[5].name);
 	assert_null(key_rule_find(""));
 	assert_null(key_rule_find("srcs"));
 	assert_null(key_rule_find("sr"));
@@ -148,7 +150,12 @@ static void masks_bursts(void **state)
 			src.n = n;
 			src.v6 &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 			key_burst_mask(&dst, &src, rule);
+			key_burst_copy_details(&dst, &src);
 			assert_int_equal(dst.n, n);
+			assert_memory_equal(dst.time, src.time, n * sizeof(src.time[0]));
+			assert_memory_equal(dst.tcp_flags, src.tcp_flags, n);
+			assert_memory_equal(
+				dst.flow_hash, src.flow_hash, n * sizeof(src.flow_hash[0]));
 			assert_true(dst.v6 == src.v6);
 			assert_memory_equal(
 				dst.wire_len, src.wire_len, n * sizeof(src.wire_len[0]));
@@ -161,9 +168,15 @@ static void masks_bursts(void **state)
 				const uint8_t *mask = v6 ? (const uint8_t *)&rule->mask6
 							 : (const uint8_t *)&rule->mask4;
 
-				for (size_t b = 0;
-					b < (v6 ? sizeof(struct key6) : sizeof(struct key4)); b++)
-					assert_int_equal(got[b], full[b] & mask[b]);
+				size_t size = v6 ? sizeof(struct key6) : sizeof(struct key4);
+				size_t flags_at = v6 ? offsetof(struct key6, tcp_flags)
+						     : offsetof(struct key4, tcp_flags);
+
+				/* The key's flags are the packet's, whatever stood there. */
+				for (size_t b = 0; b < size; b++)
+					assert_int_equal(got[b],
+						(b == flags_at ? src.tcp_flags[i] : full[b]) &
+							mask[b]);
 			}
 		}
 	}

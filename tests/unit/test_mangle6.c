@@ -110,7 +110,7 @@ static void test_spare_bytes_check(void **state)
 
 		wrong.word[bit / 64] ^= UINT64_C(1) << bit % 64;
 		key = mangle6_invert(&hash_key, &wrong);
-		assert_true((key.spare[0] | key.spare[1] | key.spare[2]) != 0);
+		assert_true((key.tcp_flags | key.spare[0] | key.spare[1]) != 0);
 	}
 }
 

@@ -328,6 +328,7 @@ static void assert_same_key(
 	if (verdict == PARSE_IPV6)
 		assert_memory_equal(&a->key6, &b->key6, sizeof(a->key6));
 	assert_int_equal(a->fragment, b->fragment);
+	assert_int_equal(a->tcp_flags, b->tcp_flags);
 }
 
 /* need <= len, and the first `need` bytes say the same. */
@@ -346,7 +347,7 @@ static void assert_need_decides(const uint8_t *data, uint32_t len, enum link_typ
 static void assert_row_key4(const struct packet_row *row, const struct key4 *key)
 {
 	static const uint8_t ports[4] = {0xc0, 0x00, 0x01, 0xbb}, none[4] = {0};
-	struct key4 expected = {{192, 0, 2, 1}, {198, 51, 100, 2}, {0}, {0}, row->proto, {0}};
+	struct key4 expected = {{192, 0, 2, 1}, {198, 51, 100, 2}, {0}, {0}, row->proto, 0, {0}};
 
 	memcpy(expected.src_port, row->ports ? ports : none, 2);
 	memcpy(expected.dst_port, row->ports ? ports + 2 : none, 2);
@@ -436,7 +437,8 @@ static uint32_t random_packet(uint8_t data[PACKET_MAX], enum link_type *link)
 	if (next_random() % 4 == 0)
 		len = (uint32_t)next_random() % (len + 1);
 	else if (next_random() % 4 == 0)
-		len += (uint32_t)next_random() % 64; /* zeros, as padding is */
+		for (uint32_t more = (uint32_t)next_random() % 64; more > 0; more--)
+			data[len++] = (uint8_t)(next_random() % 2 * 0x5a); /* flags, or padding */
 	return len;
 }
 
@@ -501,6 +503,9 @@ struct expected {
 	uint32_t n;
 	struct key keys[BURST_MAX];
 	uint32_t wire_len[BURST_MAX];
+	int64_t time[BURST_MAX];
+	uint32_t flow_hash[BURST_MAX];
+	uint8_t tcp_flags[BURST_MAX];
 	struct parse_counts counts;
 };
 
@@ -528,6 +533,7 @@ static void expect_packet(struct expected *expected, const uint8_t *data, uint32
 		key->family = KEY_IPV6;
 		key->v6 = parsed.key6;
 	}
+	expected->tcp_flags[expected->n] = parsed.tcp_flags;
 	expected->wire_len[expected->n++] = wire_len;
 }
 
@@ -553,8 +559,32 @@ static void assert_counts(const struct parse_counts *counts, const struct parse_
 	assert_int_equal(counts->smallest_frame, expected->smallest_frame);
 }
 
-/* Random bursts through both functions; the counts add up over all of them. */
-static void assert_bursts(bool replay)
+static void assert_details(const struct key_burst *burst, const struct expected *expected)
+{
+	for (uint32_t i = 0; i < burst->n; i++) {
+		assert_int_equal(burst->time[i], expected->time[i]);
+		assert_int_equal(burst->flow_hash[i], expected->flow_hash[i]);
+		assert_int_equal(burst->tcp_flags[i], expected->tcp_flags[i]);
+	}
+}
+
+#define POLLED INT64_C(1234567890123456789)
+
+static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst,
+	struct parse_counts *counts, bool replay, bool details)
+{
+	if (details && replay)
+		parse_burst_replay_details(pkts, n, burst, counts);
+	else if (details)
+		parse_burst_port_details(pkts, n, burst, counts, POLLED);
+	else if (replay)
+		parse_burst_replay(pkts, n, burst, counts);
+	else
+		parse_burst_port(pkts, n, burst, counts);
+}
+
+/* Random bursts through all functions; the counts add up over all of them. */
+static void assert_bursts(bool replay, bool details)
 {
 	static struct key_burst burst;
 	struct expected expected;
@@ -575,17 +605,22 @@ static void assert_bursts(bool replay)
 
 			pkts[i] = make_mbuf(data, len);
 			if (replay)
-				*packet_meta(pkts[i]) = (struct packet_meta){
-					.wire_len = wire_len, .link = (uint32_t)link};
+				*packet_meta(pkts[i]) = (struct packet_meta){.time = round + i,
+					.wire_len = wire_len,
+					.link = (uint32_t)link};
 			else
 				link = LINK_ETHERNET;
+			pkts[i]->hash.rss = round * i;
+			pkts[i]->ol_flags = i % 3 == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH;
+			/* Where the packet has a key. */
+			expected.time[expected.n] = replay ? round + i : POLLED;
+			expected.flow_hash[expected.n] = i % 3 == 0 ? 0 : round * i;
 			expect_packet(&expected, data, len, link, replay ? wire_len : len);
 		}
-		if (replay)
-			parse_burst_replay(pkts, n, &burst, &counts);
-		else
-			parse_burst_port(pkts, n, &burst, &counts);
+		parse_random(pkts, n, &burst, &counts, replay, details);
 		assert_burst(&burst, &expected);
+		if (details)
+			assert_details(&burst, &expected);
 		for (uint32_t i = 0; i < n; i++)
 			rte_pktmbuf_free(pkts[i]);
 	}
@@ -595,13 +630,15 @@ static void assert_bursts(bool replay)
 static void bursts_of_a_port(void **state)
 {
 	(void)state;
-	assert_bursts(false);
+	assert_bursts(false, false);
+	assert_bursts(false, true);
 }
 
 static void bursts_of_a_replay(void **state)
 {
 	(void)state;
-	assert_bursts(true);
+	assert_bursts(true, false);
+	assert_bursts(true, true);
 }
 
 static void empty_burst(void **state)
