@@ -91,8 +91,10 @@ struct measurement_config {
 	uint32_t depth;     /* 0: the sketch's default */
 	uint64_t width;     /* 0: the sketch's default, or what --memory allows */
 	uint64_t memory;    /* bytes of one instance; 0: not given. Excludes width. */
-	uint32_t top;       /* 0: no limit, threshold rules */
-	double threshold;   /* share of the measured metric a reported key has at least; 0: none */
+	uint64_t buckets;   /* of a flow-table, instead of width; 0: not given */
+	enum table_hash table_hash;
+	uint32_t top;     /* 0: no limit, threshold rules */
+	double threshold; /* share of the measured metric a reported key has at least; 0: none */
 	double confidence;
 };
 

@@ -247,7 +247,8 @@ static struct sketch_params shape_of(const struct measurement_config *measuremen
 {
 	return (struct sketch_params){
 		.depth = measurement->depth,
-		.width = measurement->width,
+		.width = measurement->buckets != 0 ? measurement->buckets : measurement->width,
+		.table_hash = measurement->table_hash,
 		.metric = measurement->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
 	};
 }
@@ -268,14 +269,53 @@ static bool check_memory(const struct measurement_config *measurement, struct co
 		(unsigned long long)(enough + 1023) / 1024);
 }
 
+static bool is_flow_table(const struct measurement_config *measurement)
+{
+	return strcmp(measurement->sketch, "flow-table") == 0;
+}
+
+/* What only a flow-table has. */
+static bool check_flow_table(
+	const struct measurement_config *measurement, struct config_fault *fault)
+{
+	bool tuple = (measurement->key->fields >> KEY_PROTO & 1) != 0;
+
+	if (measurement->buckets != 0 && !is_flow_table(measurement))
+		return refuse(fault, "buckets", measurement,
+			"is for --sketch flow-table; give --width to a %s", measurement->sketch);
+	if (measurement->table_hash != TABLE_HASH_AES && !is_flow_table(measurement))
+		return refuse(fault, "table-hash", measurement,
+			"is for --sketch flow-table; a %s has the keyed hash", measurement->sketch);
+	if (measurement->table_hash == TABLE_HASH_RSS && !tuple)
+		return refuse(fault, "table-hash", measurement,
+			"rss is a hash of the 5-tuple and scatters a key of %s; give another, or "
+			"--key 5tuple or 6tuple",
+			measurement->key->name);
+	return true;
+}
+
+static bool check_key(const struct measurement_config *measurement, struct config_fault *fault)
+{
+	if ((measurement->key->fields >> KEY_TCP_FLAGS & 1) != 0 &&
+		strcmp(measurement->sketch, "reversible") == 0)
+		return refuse(fault, "key", measurement,
+			"6tuple leaves a reversible sketch too little to tell its keys by; give "
+			"another --sketch, or --key 5tuple");
+	return true;
+}
+
 static bool check_measurement(
 	const struct measurement_config *measurement, struct config_fault *fault)
 {
 	const struct sketch_ops *ops = sketch_find(measurement->sketch);
 	struct sketch_params params = shape_of(measurement);
-	const char *option = measurement->width != 0 ? "width" : "depth";
+	const char *option = measurement->buckets != 0 ? "buckets"
+			     : measurement->width != 0 ? "width"
+						       : "depth";
 	const char *why;
 
+	if (!check_flow_table(measurement, fault) || !check_key(measurement, fault))
+		return false;
 	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
 	if (measurement->memory != 0)
 		params.width = sketch_width_for(ops, &params, SIZE_MAX);

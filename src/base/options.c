@@ -67,6 +67,7 @@ const char *const option_choice_lines[] = {
 	"sketch   count-min    any number of flows in fixed memory; estimates for every key",
 	"         simple-hash  the cheapest; exact for heavy keys of a table that is not crowded",
 	"         reversible   keeps no keys: finds them from its counters; the dearest",
+	"         flow-table   exact packets, bytes, times and TCP flags, while every key fits",
 	"atomic   cas          with shared: the default; add is faster where it applies",
 	"         lock         the baseline that the others are measured against",
 	NULL,
@@ -326,7 +327,8 @@ const struct option_row options[] = {
 		MEASUREMENT(sketch),
 		.commands = RUN,
 		.default_text = "count-min",
-		.help = "What counts: count-min (cms), reversible (rs) or simple-hash (sht).",
+		.help = "What counts: count-min (cms), reversible (rs), simple-hash (sht) or "
+			"flow-table (ft).",
 	},
 	{
 		.name = "key",
@@ -336,7 +338,8 @@ const struct option_row options[] = {
 		MEASUREMENT(key),
 		.commands = RUN,
 		.default_text = "5tuple",
-		.help = "What is counted: 5tuple, src, dst or src-dst.",
+		.help = "What is counted: 5tuple, src, dst, src-dst, or 6tuple (the 5-tuple and "
+			"the TCP flags).",
 	},
 	{
 		.name = "count",
@@ -358,7 +361,8 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.min = 1,
 		.max = 16,
-		.default_note = "4 for count-min, 4 for reversible, 1 for simple-hash",
+		.default_note =
+			"4 for count-min, 4 for reversible, 1 for simple-hash, 1 for flow-table",
 		.help = "Rows of the sketch.",
 	},
 	{
@@ -373,9 +377,24 @@ const struct option_row options[] = {
 		.max = UINT64_C(1) << 32,
 		.power_of_two = true,
 		.default_note =
-			"262144 for count-min, 262144 for reversible, 262144 for simple-hash",
+			"262144 for count-min, 262144 for reversible, 262144 for simple-hash, "
+			"262144 for flow-table",
 		.help = "Counters of each row, a power of two. Depth times log2(width) is at "
-			"most 128.",
+			"most 128. Of a flow-table: its buckets, and the keys that fit in any "
+			"case.",
+	},
+	{
+		.name = "buckets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		MEASUREMENT(buckets),
+		.set = OPTION_SET_SHAPE,
+		.commands = RUN,
+		.min = 16,
+		.max = UINT64_C(1) << 30,
+		.default_note = "--width",
+		.help = "Instead of --width: buckets of a flow-table, any number.",
 	},
 	{
 		.name = "memory",
@@ -389,6 +408,23 @@ const struct option_row options[] = {
 		.max = UINT64_MAX,
 		.help = "Instead of --width: the widest rows with which one instance of the "
 			"sketch fits. A run has workers x 2 instances.",
+	},
+	{
+		.name = "table-hash",
+		.placeholder = "HASH",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		MEASUREMENT(table_hash),
+		.commands = RUN,
+		CHOICES([TABLE_HASH_AES] = "aes", [TABLE_HASH_RSS] = "rss",
+			[TABLE_HASH_CORALREEF] = "coralreef", [TABLE_HASH_JENKINS] = "jenkins",
+			[TABLE_HASH_MURMUR3] = "murmur3", [TABLE_HASH_CRC32] = "crc32",
+			[TABLE_HASH_FNV1A] = "fnv1a", [TABLE_HASH_HSIEH] = "hsieh",
+			[TABLE_HASH_XXH3] = "xxh3"),
+		.default_text = "aes",
+		.help = "What chooses a flow-table's bucket: aes (the run's keyed hash), rss (what "
+			"the card computed), or a published hash, which a sender can aim at: "
+			"coralreef, jenkins, murmur3, crc32, fnv1a, hsieh, xxh3.",
 	},
 	{
 		.name = "top",
@@ -1012,7 +1048,7 @@ static void print_row(const struct option_row *row, FILE *out)
 		fprintf(out, "%*s", HELP_COLUMN - written, "");
 	print_words(&line, row->help);
 	if (default_text != NULL) {
-		char note[80];
+		char note[160];
 
 		snprintf(note, sizeof(note), "[default: %s]", default_text);
 		print_words(&line, note);

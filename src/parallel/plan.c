@@ -193,7 +193,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		wanted = 1 / config->threshold;
 	m->params = (struct sketch_params){
 		.depth = config->depth,
-		.width = config->width,
+		.width = config->buckets != 0 ? config->buckets : config->width,
+		.table_hash = config->table_hash,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
 		.candidates =
 			wanted <= 200 ? 0 : (uint32_t)(10 * wanted), /* 0: the sketch's default */
@@ -221,6 +222,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		return false;
 	}
 	m->instance_bytes = m->ops->memory(&m->params);
+	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
 	return true;
 }
 

@@ -81,6 +81,7 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
 	size_t instance_bytes;       /* one sketch */
+	bool merged;                 /* the reporter has one more, of their sum */
 };
 
 struct plan {

@@ -170,7 +170,7 @@ static void print_pools(const struct plan *plan, FILE *out)
 
 static void print_measurements(const struct plan *plan, FILE *out)
 {
-	size_t instances = (size_t)plan->nb_instances * PLAN_GENERATIONS + 1;
+	size_t instances = (size_t)plan->nb_instances * PLAN_GENERATIONS;
 
 	for (uint32_t i = 0; i < plan->nb_measurements; i++) {
 		const struct plan_measurement *m = &plan->measurements[i];
@@ -180,9 +180,10 @@ static void print_measurements(const struct plan *plan, FILE *out)
 			m->config->key->name, m->ops->name, m->params.depth,
 			(unsigned long long)m->params.width);
 		print_size(out, m->instance_bytes);
-		fprintf(out, ", %u %s x %u generations + 1 merged: ", plan->nb_instances,
-			plan->sharing == SHARING_SHARED ? "shared" : "separate", PLAN_GENERATIONS);
-		print_size(out, m->instance_bytes * instances);
+		fprintf(out, ", %u %s x %u generations%s: ", plan->nb_instances,
+			plan->sharing == SHARING_SHARED ? "shared" : "separate", PLAN_GENERATIONS,
+			m->merged ? " + 1 merged" : "");
+		print_size(out, m->instance_bytes * (instances + m->merged));
 		fprintf(out, "\n");
 	}
 }

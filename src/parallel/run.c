@@ -68,6 +68,15 @@ static void assign_rules(struct worker *worker, const struct plan *plan)
 	}
 }
 
+static bool needs_details(const struct plan *plan)
+{
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if ((plan->measurements[m].ops->caps & SKETCH_DETAILS) != 0 ||
+			(plan->measurements[m].config->key->fields >> KEY_TCP_FLAGS & 1) != 0)
+			return true;
+	return false;
+}
+
 /* The sketches of one instance, in both generations. */
 static bool create_sketches(struct run *run, uint32_t instance, int node)
 {
@@ -151,6 +160,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->nb_measurements = plan->nb_measurements;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		worker->ops[m] = plan->measurements[m].ops;
+	worker->details = needs_details(plan);
 	assign_rules(worker, plan);
 	if (run->design->connect == NULL)
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);

@@ -17,6 +17,24 @@ void worker_leave(struct worker *worker, uint64_t epoch)
 	epochs_enter(worker->epochs, worker->id, epoch);
 }
 
+/* Into bursts[0]. */
+static void parse(struct worker *worker, struct parse_counts *counts, struct rte_mbuf *const *pkts,
+	uint32_t n)
+{
+	struct key_burst *burst = &worker->bursts[0];
+
+	if (!worker->details) {
+		if (worker->replay)
+			parse_burst_replay(pkts, n, burst, counts);
+		else
+			parse_burst_port(pkts, n, burst, counts);
+	} else if (worker->replay) {
+		parse_burst_replay_details(pkts, n, burst, counts);
+	} else {
+		parse_burst_port_details(pkts, n, burst, counts, packet_clock_now(&worker->clock));
+	}
+}
+
 /* Parses, hashes, updates. */
 static void count_packets(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n)
@@ -24,15 +42,14 @@ static void count_packets(struct worker *worker, struct generation *generation,
 	struct key_burst *full = &worker->bursts[0];
 
 	generation->counted += n;
-	if (worker->replay)
-		parse_burst_replay(pkts, n, full, &generation->counts);
-	else
-		parse_burst_port(pkts, n, full, &generation->counts);
+	parse(worker, &generation->counts, pkts, n);
 	generation->measured += full->n;
 
 	for (uint32_t r = 0; r < worker->nb_rules; r++) {
 		if (r > 0)
 			key_burst_mask(&worker->bursts[r], full, worker->rules[r]);
+		if (r > 0 && worker->details)
+			key_burst_copy_details(&worker->bursts[r], full);
 		hash_burst(worker->hash_key, &worker->bursts[r]);
 	}
 	for (uint32_t m = 0; m < worker->nb_measurements; m++) {

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/key_burst.h"
 #include "parallel/epoch.h"
+#include "parallel/packet_clock.h"
 #include "parallel/poll.h"
 #include "rx/parse_burst.h"
 #include "sketch/hyperloglog.h"
@@ -45,7 +46,8 @@ struct worker {
 	uint32_t id;
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
-	bool replay; /* packets carry struct packet_meta */
+	bool replay;  /* packets carry struct packet_meta */
+	bool details; /* a measurement asks for times, TCP flags or the card's hash */
 	bool yield;
 	struct epochs *epochs;
 	const struct hash_key *hash_key;
@@ -63,6 +65,7 @@ struct worker {
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
 	struct key_burst *bursts; /* [nb_rules] */
+	struct packet_clock clock;
 
 	/* Set by the worker when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;

@@ -22,12 +22,14 @@ struct flow {
 	uint64_t since[2];                     /* by metric: counted exactly, all parts */
 	uint64_t before;                       /* upper bound, of the parts that list it */
 	uint64_t listed[MERGE_PARTS_MAX / 64]; /* bit p: part p lists it */
-	struct sketch_estimate estimate;       /* of the merged counters */
+	struct sketch_estimate estimate; /* of the merged counters; of SKETCH_EXACT a ceiling */
+	struct report_record record;     /* of SKETCH_RECORDS */
 };
 
 struct merger {
-	struct sketch_params params; /* of the parts */
-	struct sketch *total;
+	const struct sketch_ops *ops; /* of the parts, as are the params */
+	struct sketch_params params;
+	struct sketch *total; /* NULL for SKETCH_EXACT */
 	struct hyperloglog distinct;
 	struct merge_input input;
 	struct ledger ledger;
@@ -35,6 +37,7 @@ struct merger {
 	bool all_complete;
 	uint64_t bound;       /* of the merged counters' error; UINT64_MAX: none */
 	uint64_t unrecovered; /* as merger_unrecovered() */
+	struct sketch_shed shed;
 
 	struct flow *flows;
 	uint32_t nb_flows, max_flows;
@@ -117,6 +120,17 @@ static bool same_key(const struct flow *flow, const struct sketch_candidate *can
 	       key_equal(&flow->key, &candidate->key);
 }
 
+static bool is_exact(const struct merger *merger)
+{
+	return (merger->ops->caps & SKETCH_EXACT) != 0;
+}
+
+static struct sketch_estimate estimate_of(const struct merger *merger, const struct key_hash *hash)
+{
+	return is_exact(merger) ? (struct sketch_estimate){0}
+				: merger->ops->query(merger->total, hash);
+}
+
 /* The candidate's flow, which is new where no part has listed it yet; NULL without memory. */
 static struct flow *flow_of(struct merger *merger, const struct sketch_candidate *candidate)
 {
@@ -135,7 +149,8 @@ static struct flow *flow_of(struct merger *merger, const struct sketch_candidate
 	merger->flows[merger->nb_flows] = (struct flow){
 		.key = candidate->key,
 		.hash = candidate->hash,
-		.estimate = merger->total->ops->query(merger->total, &candidate->hash),
+		.estimate = estimate_of(merger, &candidate->hash),
+		.record = {.first = INT64_MAX, .last = INT64_MIN},
 	};
 	merger->slots[slot] = ++merger->nb_flows;
 	return &merger->flows[merger->nb_flows - 1];
@@ -157,6 +172,12 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 	if (!bit_get(flow->listed, merger->part))
 		flow->before = add_saturating(flow->before, candidate->before);
 	bit_set(flow->listed, merger->part);
+	flow->record.known = (merger->ops->caps & SKETCH_RECORDS) != 0;
+	flow->record.tcp_flags |= candidate->tcp_flags;
+	if (candidate->first < flow->record.first)
+		flow->record.first = candidate->first;
+	if (candidate->last > flow->record.last)
+		flow->record.last = candidate->last;
 }
 
 /* The bound that leaves to all keys of the epoch together the risk 1 - confidence. */
@@ -170,12 +191,13 @@ static uint64_t joint_bound(const struct merger *merger, double confidence)
 		keys = (uint64_t)upper;
 		confidence += DISTINCT_RISK;
 	}
-	return merger->total->ops->error_bound(merger->total, keys, confidence);
+	return merger->ops->error_bound(merger->total, keys, confidence);
 }
 
 static void forget(struct merger *merger)
 {
-	merger->total->ops->reset(merger->total);
+	if (merger->total != NULL)
+		merger->ops->reset(merger->total);
 	hyperloglog_reset(&merger->distinct);
 	memset(merger->complete, 0, sizeof(merger->complete));
 	if (merger->nb_slots > 0)
@@ -183,13 +205,14 @@ static void forget(struct merger *merger)
 	merger->nb_flows = 0;
 	merger->all_complete = true;
 	merger->unrecovered = 0;
+	merger->shed = (struct sketch_shed){0};
 	merger->no_memory = false;
 }
 
 /* The keys that the parts list, or those that are found in their sum. */
 static void collect_flows(struct merger *merger)
 {
-	const struct sketch_ops *ops = merger->total->ops;
+	const struct sketch_ops *ops = merger->ops;
 	const struct merge_input *input = &merger->input;
 
 	merger->part = 0;
@@ -207,12 +230,41 @@ static void collect_flows(struct merger *merger)
 		else
 			merger->all_complete = false;
 		ops->candidates(part, take_candidate, merger);
+		if (ops->shed != NULL) {
+			struct sketch_shed shed = ops->shed(part);
+
+			merger->shed.packets += shed.packets;
+			merger->shed.bytes += shed.bytes;
+		}
 	}
+}
+
+/*
+ * Nothing is estimated of a sketch that counts exactly: a flow's ceiling is what was counted, and
+ * what its parts are not sure of.
+ */
+static void set_ceilings(struct merger *merger)
+{
+	for (uint32_t i = 0; i < merger->nb_flows; i++) {
+		struct flow *flow = &merger->flows[i];
+
+		flow->estimate.value =
+			add_saturating(flow->since[merger_metric(merger)], flow->before);
+		flow->estimate.saturated = flow->estimate.value == UINT64_MAX;
+	}
+}
+
+/* Packets that a sketch shed are no measured ones of its measurement. */
+static void account_shed(struct merger *merger)
+{
+	merger->ledger.shed += merger->shed.packets;
+	merger->ledger.measured -= merger->shed.packets;
+	merger->ledger.bytes -= merger->shed.bytes;
 }
 
 int merger_collect(struct merger *merger, const struct merge_input *input)
 {
-	const struct sketch_ops *ops = merger->total->ops;
+	const struct sketch_ops *ops = merger->ops;
 
 	forget(merger);
 	if (input->nb_parts > MERGE_PARTS_MAX)
@@ -223,7 +275,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 
 	for (uint32_t d = 0; d < input->nb_distinct; d++)
 		hyperloglog_merge(&merger->distinct, input->distinct[d]);
-	for (uint32_t p = 0; p < input->nb_parts; p++)
+	for (uint32_t p = 0; !is_exact(merger) && p < input->nb_parts; p++)
 		if (ops->merge(merger->total, input->parts[p]) != 0)
 			return -EINVAL;
 	/* After all merging: a new flow asks for its estimate. */
@@ -232,9 +284,19 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		merger->nb_flows = 0;
 		return -ENOMEM;
 	}
+	account_shed(merger);
+	if (is_exact(merger))
+		set_ceilings(merger);
 	/* Where all is listed all is exact. */
-	merger->bound = merger->all_complete ? UINT64_MAX : joint_bound(merger, input->confidence);
+	merger->bound = merger->all_complete || is_exact(merger)
+				? UINT64_MAX
+				: joint_bound(merger, input->confidence);
 	return 0;
+}
+
+struct sketch_shed merger_shed(const struct merger *merger)
+{
+	return merger->shed;
 }
 
 uint64_t merger_unrecovered(const struct merger *merger)
@@ -256,12 +318,24 @@ uint64_t merger_ceiling(const struct merger *merger, uint32_t i)
 
 enum sketch_metric merger_metric(const struct merger *merger)
 {
-	return merger->total->params.metric;
+	return merger->params.metric;
 }
 
 const struct merge_input *merger_input(const struct merger *merger)
 {
 	return &merger->input;
+}
+
+/* Upper bound, in the measured metric, of what a part had of a flow that it does not list. */
+static uint64_t unlisted(const struct merger *merger, uint32_t part, const struct flow *flow)
+{
+	const struct sketch *sketch = merger->input.parts[part];
+	struct sketch_estimate estimate;
+
+	if (is_exact(merger))
+		return merger->ops->missed(sketch, &flow->hash);
+	estimate = merger->ops->query(sketch, &flow->hash);
+	return estimate.saturated ? UINT64_MAX : estimate.value;
 }
 
 /*
@@ -270,19 +344,13 @@ const struct merge_input *merger_input(const struct merger *merger)
  */
 static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
 {
-	const struct sketch_ops *ops = merger->total->ops;
 	uint64_t sum = flow->before;
 
 	/* What was found in the sum has its before from there. */
-	for (uint32_t p = 0; ops->recover == NULL && p < merger->input.nb_parts; p++) {
-		struct sketch_estimate estimate;
-
-		if (bit_get(flow->listed, p) || bit_get(merger->complete, p))
-			continue;
-		estimate = ops->query(merger->input.parts[p], &flow->hash);
-		sum = add_saturating(sum, estimate.saturated ? UINT64_MAX : estimate.value);
-	}
-	if (!flow->estimate.saturated)
+	for (uint32_t p = 0; merger->ops->recover == NULL && p < merger->input.nb_parts; p++)
+		if (!bit_get(flow->listed, p) && !bit_get(merger->complete, p))
+			sum = add_saturating(sum, unlisted(merger, p, flow));
+	if (!is_exact(merger) && !flow->estimate.saturated)
 		sum = least(sum, flow->estimate.value - flow->since[merger_metric(merger)]);
 	return sum;
 }
@@ -298,6 +366,9 @@ static struct report_figure measured_figure(const struct merger *merger, const s
 	figure.high = add_saturating(since, rest);
 	figure.high_known = figure.high != UINT64_MAX;
 	figure.value = figure.high_known ? figure.high : most(since, estimate);
+	/* What may be missing there is no part of a count. */
+	if (is_exact(merger))
+		figure.value = least(figure.value, add_saturating(since, flow->before));
 	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
 	figure.low = least(figure.low, figure.value);
 	return figure;
@@ -346,7 +417,8 @@ static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
  */
 static bool weightless(const struct merger *merger)
 {
-	return merger_metric(merger) == SKETCH_BYTES && merger->ledger.smallest_frame == 0;
+	return !is_exact(merger) && merger_metric(merger) == SKETCH_BYTES &&
+	       merger->ledger.smallest_frame == 0;
 }
 
 /*
@@ -380,7 +452,8 @@ static struct report_figure other_figure(
 /* The packets that were lost may all have been of this flow, and as large as any. */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
-	uint64_t packets = ledger_lost_at_most(&merger->ledger), bytes;
+	/* Where a sketch shed packets its parts know, or may not know, whose. */
+	uint64_t packets = ledger_lost_at_most(&merger->ledger) - merger->shed.packets, bytes;
 
 	if (__builtin_mul_overflow(packets, merger->ledger.largest_frame, &bytes))
 		bytes = UINT64_MAX;
@@ -400,6 +473,7 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 		.key = flow->key,
 		.packets = packets ? measured : other,
 		.bytes = packets ? other : measured,
+		.record = flow->record,
 	};
 
 	add_loss(merger, &result);
@@ -416,8 +490,10 @@ uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 	 * not depend on how many there are, so it is the list's own only far below what one part
 	 * alone would hold, too.
 	 */
-	*exact = merger->all_complete && !weightless(merger) &&
-		 merger->nb_flows <= merger->params.candidates / DISTINCT_LISTED_SHARE;
+	*exact = is_exact(merger) ? merger->all_complete
+				  : merger->all_complete && !weightless(merger) &&
+					    merger->nb_flows <= merger->params.candidates /
+									DISTINCT_LISTED_SHARE;
 	return *exact ? merger->nb_flows : hyperloglog_estimate(&merger->distinct);
 }
 
@@ -429,10 +505,12 @@ struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_p
 	if (merger == NULL)
 		return NULL;
 	memset(merger, 0, sizeof(*merger));
+	merger->ops = ops;
 	merger->params = *params;
 	total_params.candidates = 1; /* the parts have them */
-	merger->total = ops->create(&total_params);
-	if (merger->total == NULL) {
+	if (!is_exact(merger))
+		merger->total = ops->create(&total_params);
+	if (!is_exact(merger) && merger->total == NULL) {
 		free(merger);
 		return NULL;
 	}
@@ -443,7 +521,8 @@ void merger_destroy(struct merger *merger)
 {
 	if (merger == NULL)
 		return;
-	merger->total->ops->destroy(merger->total);
+	if (merger->total != NULL)
+		merger->ops->destroy(merger->total);
 	free(merger->flows);
 	free(merger->slots);
 	free(merger);

@@ -36,6 +36,7 @@ struct merge_input {
 struct merge_flow {
 	struct key key;
 	struct report_figure packets, bytes; /* low <= value <= high; loss is in high */
+	struct report_record record;
 };
 
 struct merger;
@@ -55,6 +56,10 @@ int merger_collect(struct merger *merger, const struct merge_input *input);
  * keys; UINT64_MAX: not known. 0 for a sketch that lists its keys.
  */
 uint64_t merger_unrecovered(const struct merger *merger);
+
+/* What the parts had no room for; the ledger of merger_input() has it, that of the epoch does not.
+ */
+struct sketch_shed merger_shed(const struct merger *merger);
 
 /* The flows are numbered from 0 in no useful order. */
 uint32_t merger_nb_flows(const struct merger *merger);

@@ -19,6 +19,7 @@ struct output {
 };
 
 extern const struct output output_heavy_hitters; /* heavy_hitters.c: CSV, a row per reported key */
+extern const struct output output_flow_records;  /* the same, with first, last and TCP flags */
 extern const struct output output_stats;         /* stats.c: CSV, a row per measurement */
 extern const struct output output_queues;        /* queues.c: CSV, a row per worker */
 extern const struct output output_table;         /* table.c: for a person */

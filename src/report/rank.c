@@ -94,7 +94,12 @@ static void replace_worst(struct ranking *ranking, const struct report_row *row)
 
 static void offer(struct ranking *ranking, const struct merge_flow *flow)
 {
-	struct report_row row = {.key = flow->key, .packets = flow->packets, .bytes = flow->bytes};
+	struct report_row row = {
+		.key = flow->key,
+		.packets = flow->packets,
+		.bytes = flow->bytes,
+		.record = flow->record,
+	};
 
 	if (ranking->nb_rows < ranking->max_rows)
 		insert(ranking, &row);
@@ -182,6 +187,8 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->distinct_keys = merger_distinct_keys(merger, &measurement->distinct_exact);
 	measurement->confidence = input->confidence;
 	measurement->confidence_known = input->loss_known;
+	measurement->shed_packets = merger_shed(merger).packets;
+	measurement->shed_bytes = merger_shed(merger).bytes;
 	measurement->rows = NULL;
 	measurement->nb_rows = 0;
 	if (nb_flows > 0) {

@@ -72,6 +72,17 @@ void report_epoch_free(struct report_epoch *epoch)
 	free(epoch);
 }
 
+struct ledger report_ledger(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	struct ledger ledger = epoch->ledger;
+
+	ledger.shed += measurement->shed_packets;
+	ledger.measured -= measurement->shed_packets;
+	ledger.bytes -= measurement->shed_bytes;
+	return ledger;
+}
+
 uint64_t report_duration(const struct report_epoch *epoch)
 {
 	return epoch->end > epoch->start ? (uint64_t)epoch->end - (uint64_t)epoch->start : 0;

@@ -21,10 +21,18 @@ struct report_figure {
 	bool high_known; /* high; false for a saturated counter or uncountable loss */
 };
 
+/* What a sketch that keeps flow records knows beside the figures. */
+struct report_record {
+	bool known;
+	int64_t first, last; /* of its packets, ns since 1970-01-01 UTC */
+	uint8_t tcp_flags;   /* of any packet */
+};
+
 struct report_row {
 	uint32_t rank; /* from 1 */
 	struct key key;
 	struct report_figure packets, bytes;
+	struct report_record record;
 	double share; /* packets / packets measured in the epoch */
 };
 
@@ -40,6 +48,8 @@ struct report_measurement {
 	bool distinct_exact;
 	double confidence;
 	bool confidence_known; /* false where the driver cannot count its losses */
+	/* What the sketch had no room for; of the epoch's measured packets. */
+	uint64_t shed_packets, shed_bytes;
 };
 
 /*
@@ -119,6 +129,10 @@ struct report_epoch {
 	uint32_t nb_measurements;
 	struct report_measurement measurements[]; /* nb_measurements */
 };
+
+/* The epoch's ledger as one of its measurements sees it. */
+struct ledger report_ledger(
+	const struct report_epoch *epoch, const struct report_measurement *measurement);
 
 /* An epoch with room for its measurements and workers, and one reference; NULL where memory is
  * missing. */

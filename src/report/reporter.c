@@ -169,6 +169,11 @@ static void warn_if_incomplete(
 	uint64_t unrecovered = merger_unrecovered(merger);
 	const char *unit = merger_metric(merger) == SKETCH_PACKETS ? "packets" : "bytes";
 
+	if (measurement->shed_packets > 0)
+		log_warning("epoch %llu, %s: %llu packets of new keys found no room: raise --width "
+			    "or --memory",
+			(unsigned long long)epoch, measurement->name,
+			(unsigned long long)measurement->shed_packets);
 	if (!measurement->incomplete)
 		return;
 	if (unrecovered == UINT64_MAX)

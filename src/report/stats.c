@@ -21,9 +21,9 @@ static void add_ledger(struct text *text, const struct ledger *ledger)
 }
 
 /* pps, bps, drop_rate */
-static void add_rates(struct text *text, const struct report_epoch *epoch)
+static void add_rates(
+	struct text *text, const struct report_epoch *epoch, const struct ledger *ledger)
 {
-	const struct ledger *ledger = &epoch->ledger;
 	uint64_t duration = report_duration(epoch);
 
 	if (duration > 0) {
@@ -50,13 +50,13 @@ static void add_cost(struct text *text, uint64_t ns, uint64_t received)
 static void add_row(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement)
 {
-	const struct ledger *ledger = &epoch->ledger;
+	const struct ledger own = report_ledger(epoch, measurement), *ledger = &own;
 	uint64_t delay_ns = ledger->rx_ns + ledger->ppt_ns + ledger->free_ns;
 
 	csv_row_begin(text, epoch, measurement);
 	add_ledger(text, ledger);
 	csv_u64(text, measurement->distinct_keys);
-	add_rates(text, epoch);
+	add_rates(text, epoch, ledger);
 	add_cost(text, ledger->rx_ns, ledger->received);
 	add_cost(text, ledger->ppt_ns, ledger->received);
 	add_cost(text, ledger->free_ns, ledger->received);

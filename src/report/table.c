@@ -148,6 +148,18 @@ static void add_proto(struct text *text, uint8_t number)
 		text_printf(text, "proto %u", number);
 }
 
+/* The letters of RFC 9293, section 3.1, from the lowest bit up. */
+static void add_tcp_flags(struct text *text, const struct key *key)
+{
+	static const char letters[] = "FSRPAUEC";
+	uint8_t flags = key->family == KEY_IPV6 ? key->v6.tcp_flags : key->v4.tcp_flags;
+
+	text_str(text, flags != 0 ? " " : "");
+	for (int bit = 0; bit < 8; bit++)
+		if (flags >> bit & 1)
+			text_char(text, letters[bit]);
+}
+
 size_t table_flow(struct text *text, const struct key_rule *rule, const struct key *key)
 {
 	size_t begin = text->len, source_end;
@@ -162,6 +174,8 @@ size_t table_flow(struct text *text, const struct key_rule *rule, const struct k
 		text_str(text, text->len > begin ? " " : "");
 		add_proto(text, key_proto(key));
 	}
+	if (has_field(rule, KEY_TCP_FLAGS))
+		add_tcp_flags(text, key);
 	return source_end - begin;
 }
 
@@ -324,6 +338,10 @@ static void add_measurement(struct text *text, const struct report_measurement *
 		text_str(text, "no flow reached the threshold\n");
 	else
 		add_rows(text, measurement);
+	if (measurement->shed_packets > 0) {
+		text_grouped(text, measurement->shed_packets);
+		text_str(text, " packets of keys that found no room were shed\n");
+	}
 	if (measurement->incomplete)
 		text_str(text, "flows may be missing: too many keys to find them all again\n");
 }

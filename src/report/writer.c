@@ -181,6 +181,18 @@ static void add_sink(struct writer *writer, const struct output *output, const c
 		output->header(&sink->file.header);
 }
 
+static bool has_records(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct measurement_config *measurement = &config->measurements[m];
+
+		if ((sketch_find(measurement->sketch)->caps & SKETCH_RECORDS) != 0 ||
+			(measurement->key->fields >> KEY_TCP_FLAGS & 1) != 0)
+			return true;
+	}
+	return false;
+}
+
 static void add_sinks(struct writer *writer, const struct config *config)
 {
 	bool to_stdout = output_file_is_stdout(config->output);
@@ -188,7 +200,8 @@ static void add_sinks(struct writer *writer, const struct config *config)
 		     (config->format == FORMAT_AUTO && to_stdout && isatty(STDOUT_FILENO));
 
 	if (!(to_stdout && table))
-		add_sink(writer, &output_heavy_hitters, config->output, &config->rotate);
+		add_sink(writer, has_records(config) ? &output_flow_records : &output_heavy_hitters,
+			config->output, &config->rotate);
 	if (config->stats != NULL)
 		add_sink(writer, &output_stats, config->stats, &config->rotate);
 	if (config->queues != NULL)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sketch/count_min.h"
+#include "sketch/flow_table.h"
 #include "sketch/reversible.h"
 #include "sketch/simple_hash.h"
 #include "sketch/sketch.h"
@@ -13,6 +14,7 @@ const struct sketch_ops *const sketches[] = {
 	&count_min_ops,
 	&reversible_ops,
 	&simple_hash_ops,
+	&flow_table_ops,
 	NULL,
 };
 

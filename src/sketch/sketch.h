@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/key.h"
 #include "base/key_burst.h"
+#include "sketch/table_hash.h"
 
 /* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is none.
  */
@@ -53,14 +54,20 @@ struct sketch_params {
 	enum sketch_atomic atomic; /* of SHARING_SHARED */
 	uint32_t writers;          /* threads that share an instance; 0: one */
 	uint32_t candidates;       /* heavy keys that an instance remembers at least */
-	uint64_t seed;             /* of the hash; instances merge only where it agrees */
+	/* Of a flow-table. */
+	const struct flow_store *store; /* how entries are found; NULL: the list */
+	enum table_hash table_hash;
+	uint64_t seed; /* of the hash; instances merge only where it agrees */
 	struct sketch_allocator allocator;
 };
 
 enum sketch_caps {
 	SKETCH_MERGEABLE = 1 << 0,
+	/* Candidates are what there is to know: query, merge and error_bound are NULL. */
 	SKETCH_EXACT = 1 << 1,
 	SKETCH_SUBTRACTABLE = 1 << 2,
+	SKETCH_DETAILS = 1 << 3, /* update() reads the details of a burst */
+	SKETCH_RECORDS = 1 << 4, /* candidates bring times and TCP flags */
 };
 
 /*
@@ -77,6 +84,14 @@ struct sketch_candidate {
 	struct key_hash hash;
 	uint64_t packets, bytes; /* since it was listed */
 	uint64_t before;         /* upper bound of the metric before; UINT64_MAX: saturated */
+	/* Of SKETCH_RECORDS, since it was listed. */
+	int64_t first, last; /* packets' times, ns since 1970-01-01 UTC */
+	uint8_t tcp_flags;   /* of any packet */
+};
+
+/* What a sketch had no room for. */
+struct sketch_shed {
+	uint64_t packets, bytes;
 };
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
@@ -150,6 +165,14 @@ struct sketch_ops {
 	 * known, as of a sketch that remembers keys; it is asked of a merged one.
 	 */
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
+
+	/* Upper bound, in the metric, of a key that is not among the candidates; of SKETCH_EXACT.
+	 */
+	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
+
+	/* Packets that update() was given and could not count; NULL for a sketch that counts all.
+	 */
+	struct sketch_shed (*shed)(const struct sketch *sketch);
 };
 
 /* Every sketch there is, NULL at the end. The first is the default. */

@@ -20,6 +20,7 @@ import time
 OUTPUT_COLUMNS = (
     'epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,'
     'packets_low,packets_high,bytes_low,bytes_high,confidence,share').split(',')
+RECORD_COLUMNS = ['first', 'last', 'tcp_flags']  # behind the others, where flow records are kept
 STATS_COLUMNS = (
     'epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,nic_missed,'
     'nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,'
@@ -31,6 +32,7 @@ KEY_RULES = {
     'src': ('src_ip',),
     'dst': ('dst_ip',),
     'src-dst': ('src_ip', 'dst_ip'),
+    '6tuple': KEY_COLUMNS + ('tcp_flags',),
 }
 # Four standard errors of a HyperLogLog of 2^14 registers.
 DISTINCT_TOLERANCE = 4 * 0.008125
@@ -250,13 +252,16 @@ def expect_nothing_left(process):
 # ---- reading what came out
 
 
+def read_text(path_or_text):
+    if '\n' in path_or_text:
+        return path_or_text
+    with open(path_or_text, encoding='utf-8', newline='') as stream:
+        return stream.read()
+
+
 def read_csv(path_or_text, columns):
     """Every row as a dict. Fails on another header, a row of another width, or half a row."""
-    if '\n' in path_or_text:
-        text = path_or_text
-    else:
-        with open(path_or_text, encoding='utf-8', newline='') as stream:
-            text = stream.read()
+    text = read_text(path_or_text)
     assert text.endswith('\n'), f'half a row at the end: {text[-80:]!r}'
     assert '\r' not in text, 'carriage returns'
     rows = list(csv.reader(text.splitlines()))
@@ -268,7 +273,9 @@ def read_csv(path_or_text, columns):
 
 
 def read_output(path):
-    rows = read_csv(path, OUTPUT_COLUMNS)
+    text = read_text(path)
+    records = text.split('\n')[0].split(',')[-3:] == RECORD_COLUMNS
+    rows = read_csv(text, OUTPUT_COLUMNS + (RECORD_COLUMNS if records else []))
     for row in rows:
         for figure in ('packets', 'bytes'):
             low, value, high = (row[name] for name in
@@ -390,6 +397,14 @@ def check_bounds(rows, truth, rule='5tuple'):
                 assert true <= int(high), f'true {figure} are {true}: {row}'
         share = int(row['packets']) / measured
         assert abs(float(row['share']) - share) <= 1e-6, f'share of {measured}: {row}'
+
+
+def check_exact(rows, truth, rule='5tuple'):
+    """What is reported is the truth, and says so."""
+    for row in rows:
+        for figure, true in zip(('packets', 'bytes'), truth[row_key(row, rule)]):
+            got = tuple(row[name] for name in (f'{figure}_low', figure, f'{figure}_high'))
+            assert got == (str(true),) * 3, f'true {figure} are {true}: {row}'
 
 
 def check_top(rows, truth, top, rule='5tuple', metric='packets'):

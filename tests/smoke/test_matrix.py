@@ -14,7 +14,8 @@ DESIGNS = (('rss',), ('async', '--dispatch', 'flow'), ('async', '--dispatch', 'r
            ('sync',))
 SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'),
             ('shared', '--atomic', 'lock'))
-SKETCHES = (('count-min',), ('reversible',), ('simple-hash',))
+SKETCHES = (('count-min',), ('reversible',), ('simple-hash',), ('flow-table',))
+EXACT = ('flow-table',)
 
 LARGE = ('large/mix.pcap.xz', 'large/auckland2.pcap.xz', 'large/mix-x4-snap64.pcap.xz')
 THRESHOLD = 0.01
@@ -34,9 +35,13 @@ def measure(test, file, combination, *more):
     for column, expected in (('offered', 'packets'), ('measured', 'measured'),
                              ('non_ip', 'non_ip'), ('malformed', 'malformed')):
         assert lib.total(stats, column) == int(entry[expected]), f'{column}: {stats}'
+    truth = lib.load_truth(test.traces, file)
+    if combination[2][0] in EXACT:
+        lib.check_exact(rows, truth)
+        assert all(int(row['distinct_keys']) == len(truth) for row in stats), stats
     for row in stats:
         assert row['design'] == combination[0][0] and row['sharing'] == combination[1][0], row
-    return rows, lib.load_truth(test.traces, file)
+    return rows, truth
 
 
 def top_case(file, combination):

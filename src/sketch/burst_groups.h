@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The packets of a burst in groups of equal keys. An atomic operation takes as long as five plain
+ * ones, wherever its counter lies, and far longer where another core has just written there. So
+ * threads that share counters add a group at once, and a heavy key's counters change hands once per
+ * burst.
+ *
+ * A group's leader is its first packet; the others are followers. Packets of one key are either all
+ * in one group, or each leads a group of its own: a key that finds its slot taken by another is not
+ * looked for further.
+ */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/key_burst.h"
+
+#define GROUP_SLOT_BITS 9
+
+/* Bit i of a mask stands for packet i. */
+struct burst_groups {
+	uint64_t leaders, followers;
+	uint8_t leader[BURST_MAX]; /* of packet i's group */
+};
+
+/* Takes the lowest packet out of a mask that is not 0. */
+static inline uint32_t mask_next(uint64_t *mask)
+{
+	uint32_t i = (uint32_t)__builtin_ctzll(*mask);
+
+	*mask &= *mask - 1;
+	return i;
+}
+
+static inline void burst_groups_find(struct burst_groups *groups, const struct key_burst *burst)
+{
+	const struct key_hash *const hash = burst->hash;
+	const uint32_t n = burst->n;
+	uint8_t slots[1 << GROUP_SLOT_BITS];
+	uint64_t followers = 0;
+
+	memset(slots, UINT8_MAX, sizeof(slots));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t slot = (uint32_t)(hash[i].hi >> (64 - GROUP_SLOT_BITS));
+		uint32_t first = slots[slot] < i ? slots[slot] : i;
+		uint64_t differ = (hash[first].lo ^ hash[i].lo) | (hash[first].hi ^ hash[i].hi);
+		uint32_t leader = differ == 0 ? first : i;
+
+		slots[slot] = (uint8_t)first;
+		groups->leader[i] = (uint8_t)leader;
+		followers |= (uint64_t)(leader != i) << i;
+	}
+	groups->followers = followers;
+	groups->leaders = (n < BURST_MAX ? (UINT64_C(1) << n) - 1 : UINT64_MAX) & ~followers;
+}

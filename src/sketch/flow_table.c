@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* One block of memory: struct flow_table, the entries, the IPv6 keys. */
+
+#include "sketch/flow_table.h"
+
+#include <errno.h>
+
+#define DEFAULT_WIDTH (UINT64_C(1) << 18)
+#define WIDTH_MIN     16
+#define WIDTH_MAX     (UINT64_C(1) << 30) /* entries are numbered with 32 bits */
+
+static struct flow_table *flow_table_of(struct sketch *sketch)
+{
+	return (struct flow_table *)sketch;
+}
+
+static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
+{
+	return (const struct flow_table *)sketch;
+}
+
+static uint64_t nb_entries(const struct sketch_params *params)
+{
+	return 2 * params->width;
+}
+
+/*
+ * ---- The pool
+ *
+ * `returned` is a stack of entries, linked by their next: the number of the top one in the low
+ * half, 0 where it is empty, and in the high half how often it was changed. So a top that went and
+ * came back is not taken for one that stayed.
+ */
+
+#define STACK_TOP    UINT64_C(0xffffffff)
+#define STACK_CHANGE (STACK_TOP + 1)
+
+static uint32_t take_returned(struct flow_table *table)
+{
+	/* Pairs with the release in flow_return(): the entry's next comes first. */
+	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_acquire), rest;
+
+	do {
+		if ((stack & STACK_TOP) == 0)
+			return 0;
+		rest = atomic_load_explicit(
+			&table->entries[stack & STACK_TOP].next, memory_order_relaxed);
+		rest |= (stack & ~STACK_TOP) + STACK_CHANGE;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&table->returned, &stack, rest, memory_order_acquire, memory_order_acquire));
+	return (uint32_t)(stack & STACK_TOP);
+}
+
+uint32_t flow_take(struct flow_table *table)
+{
+	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+
+	while (used < nb_entries(&table->sketch.params))
+		if (atomic_compare_exchange_weak_explicit(&table->used, &used, used + 1,
+			    memory_order_relaxed, memory_order_relaxed))
+			return used;
+	return take_returned(table);
+}
+
+void flow_return(struct flow_table *table, uint32_t entry)
+{
+	struct flow_entry *e = &table->entries[entry];
+	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_relaxed);
+
+	atomic_store_explicit(&e->state, FLOW_FREE, memory_order_relaxed);
+	do
+		atomic_store_explicit(&e->next, (uint32_t)stack, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&table->returned, &stack,
+		((stack & ~STACK_TOP) + STACK_CHANGE) | entry, memory_order_release,
+		memory_order_relaxed));
+}
+
+/*
+ * ---- The sketch
+ */
+
+static const char *check(struct sketch_params *params)
+{
+	if (params->depth == 0)
+		params->depth = 1;
+	if (params->width == 0)
+		params->width = DEFAULT_WIDTH;
+	if (params->store == NULL)
+		params->store = &flow_store_list;
+	params->candidates = 0; /* all of them */
+
+	if (params->depth != 1)
+		return "depth is 1: a flow table has one row of buckets";
+	if (params->width < WIDTH_MIN || params->width > WIDTH_MAX)
+		return "a flow table has 16 to 1073741824 buckets";
+	return NULL;
+}
+
+static size_t own_memory(const struct sketch_params *params)
+{
+	return sizeof(struct flow_table) +
+	       nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6));
+}
+
+static size_t memory(const struct sketch_params *params)
+{
+	return own_memory(params) +
+	       (params->store->memory != NULL ? params->store->memory(params) : 0);
+}
+
+static void empty(struct flow_table *table)
+{
+	atomic_store_explicit(&table->used, table->nb_buckets, memory_order_relaxed);
+	atomic_store_explicit(&table->returned, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_packets, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_bytes, 0, memory_order_relaxed);
+}
+
+static void destroy(struct sketch *sketch)
+{
+	struct sketch_params params = sketch->params;
+
+	if (params.store->fini != NULL)
+		params.store->fini(flow_table_of(sketch));
+	params.allocator.free(sketch, own_memory(&params), params.allocator.arg);
+}
+
+static struct sketch *create(const struct sketch_params *params)
+{
+	struct flow_table *table =
+		params->allocator.alloc(own_memory(params), params->allocator.arg);
+
+	if (table == NULL)
+		return NULL;
+	table->sketch.ops = &flow_table_ops;
+	table->sketch.params = *params;
+	table->store = params->store;
+	table->nb_buckets = (uint32_t)params->width;
+	table->modulus_inverse = table_hash_modulus_inverse(table->nb_buckets);
+	table->hash = table_hashes[params->table_hash];
+	table->entries = (struct flow_entry *)(table + 1);
+	table->key6 = (struct key6 *)(table->entries + nb_entries(params));
+	hash_key_init(&table->hash_key, params->seed);
+	empty(table);
+	if (table->store->init != NULL && table->store->init(table) != 0) {
+		params->allocator.free(table, own_memory(params), params->allocator.arg);
+		return NULL;
+	}
+	return &table->sketch;
+}
+
+/* Entries that were never taken are still zero; IPv6 keys may stay. */
+static void reset(struct sketch *sketch)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	memset(table->entries, 0,
+		atomic_load_explicit(&table->used, memory_order_relaxed) * sizeof(*table->entries));
+	empty(table);
+	if (table->store->reset != NULL)
+		table->store->reset(table);
+}
+
+static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	table->store->update[SHARING_SEPARATE](table, burst);
+}
+
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	table->store->update[SHARING_SHARED](table, burst);
+}
+
+/*
+ * ---- What the table holds
+ */
+
+static struct key key_of(const struct flow_table *table, uint32_t entry)
+{
+	struct flow_id id = table->entries[entry].id;
+	struct key key = {.family = flow_family(&table->entries[entry])};
+
+	if (key.family == KEY_IPV6) {
+		key.v6 = table->key6[entry];
+	} else {
+		id.hi &= ~flow_id_family(UINT8_MAX);
+		memcpy(&key.v4, &id, sizeof(key.v4));
+	}
+	return key;
+}
+
+/* Entries whose hashes are computed together. */
+struct listing {
+	const struct flow_table *table;
+	sketch_emit_fn emit;
+	void *arg;
+	struct key_burst keys;
+	uint32_t entry[BURST_MAX];
+};
+
+static void emit_listed(struct listing *listing)
+{
+	hash_burst(&listing->table->hash_key, &listing->keys);
+	for (uint32_t i = 0; i < listing->keys.n; i++) {
+		const struct flow_entry *e = &listing->table->entries[listing->entry[i]];
+		struct sketch_candidate candidate = {
+			.key = key_burst_get(&listing->keys, i),
+			.hash = listing->keys.hash[i],
+			.packets = atomic_load_explicit(&e->packets, memory_order_relaxed),
+			.bytes = atomic_load_explicit(&e->bytes, memory_order_relaxed),
+			.first = atomic_load_explicit(&e->first, memory_order_relaxed),
+			.last = atomic_load_explicit(&e->last, memory_order_relaxed),
+			.tcp_flags = atomic_load_explicit(&e->tcp_flags, memory_order_relaxed),
+		};
+
+		listing->emit(&candidate, listing->arg);
+	}
+	listing->keys.n = 0;
+	listing->keys.v6 = 0;
+}
+
+static void list_entry(struct listing *listing, uint32_t entry)
+{
+	struct key key = key_of(listing->table, entry);
+	uint32_t i = listing->keys.n++;
+
+	listing->entry[i] = entry;
+	if (key.family == KEY_IPV6) {
+		listing->keys.key6[i] = key.v6;
+		listing->keys.v6 |= UINT64_C(1) << i;
+	} else {
+		listing->keys.key4[i] = key.v4;
+	}
+	if (listing->keys.n == BURST_MAX)
+		emit_listed(listing);
+}
+
+static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	struct listing listing = {.table = flow_table_of_const(sketch), .emit = emit, .arg = arg};
+	uint32_t used = atomic_load_explicit(&listing.table->used, memory_order_relaxed);
+
+	for (uint32_t e = 0; e < used; e++)
+		if (atomic_load_explicit(&listing.table->entries[e].state, memory_order_relaxed) ==
+			FLOW_STORED)
+			list_entry(&listing, e);
+	emit_listed(&listing);
+}
+
+static struct sketch_shed shed(const struct sketch *sketch)
+{
+	const struct flow_table *table = flow_table_of_const(sketch);
+
+	return (struct sketch_shed){
+		.packets = atomic_load_explicit(&table->shed_packets, memory_order_relaxed),
+		.bytes = atomic_load_explicit(&table->shed_bytes, memory_order_relaxed),
+	};
+}
+
+static bool lists_all_keys(const struct sketch *sketch)
+{
+	return shed(sketch).packets == 0;
+}
+
+/* All that was shed may have been of one key. */
+static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
+{
+	struct sketch_shed all = shed(sketch);
+
+	(void)hash;
+	return sketch->params.metric == SKETCH_PACKETS ? all.packets : all.bytes;
+}
+
+const struct sketch_ops flow_table_ops = {
+	.name = "flow-table",
+	.alias = "ft",
+	.caps = SKETCH_EXACT | SKETCH_DETAILS | SKETCH_RECORDS,
+	.default_depth = 1,
+	.default_width = DEFAULT_WIDTH,
+	.check = check,
+	.memory = memory,
+	.create = create,
+	.destroy = destroy,
+	.reset = reset,
+	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.candidates = candidates,
+	.lists_all_keys = lists_all_keys,
+	.missed = missed,
+	.shed = shed,
+};

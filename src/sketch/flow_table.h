@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The flow table: exact packets, bytes, first and last time and TCP flags of every key (FCAP in Zha
+ * et al. 2022). This is the inside of it, for the files that find entries and for tests; everybody
+ * else uses sketch.h. docs/FLOWTABLE.md has the reasons.
+ *
+ * An entry is a cache line. A table of `width` buckets has twice as many: entry b is the first one
+ * of bucket b, and the others are a pool from which buckets take what else falls into them. So
+ * `width` keys fit whatever their hashes. When the pool is empty a new key is shed, not counted;
+ * what is stored is not touched.
+ *
+ * How the entries of a bucket hang together, and so how a key is found, is the business of a struct
+ * flow_store. All of them agree that a key's entry, once it counts, counts every later packet of
+ * the key, and that an entry is stored exactly when its state says so.
+ */
+
+#include <endian.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "sketch/sketch.h"
+#include "sketch/spinlock.h"
+
+enum flow_state {
+	FLOW_FREE,
+	FLOW_CLAIMED, /* by a thread that is writing its key */
+	FLOW_STORED,
+};
+
+/*
+ * What is compared first: of IPv4 the whole key, of IPv6 120 bits of its hash; and the family, in
+ * the last byte, which is spare in a key.
+ */
+struct flow_id {
+	uint64_t lo, hi;
+};
+
+struct flow_entry {
+	struct flow_id id;
+	_Atomic uint64_t packets, bytes;
+	_Atomic int64_t first, last; /* ns since 1970-01-01 UTC */
+	_Atomic uint32_t next; /* list: the next entry of the bucket; tree: its left; 0: none */
+	uint32_t right;        /* tree */
+	uint32_t root;         /* tree, in a first entry: of the bucket's others */
+	_Atomic uint8_t state; /* enum flow_state */
+	_Atomic uint8_t tcp_flags;
+	uint8_t height; /* tree */
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");
+
+struct flow_store;
+
+struct flow_table {
+	struct sketch sketch;
+	const struct flow_store *store;
+	uint32_t nb_buckets;
+	uint64_t modulus_inverse; /* table_hash_bucket() */
+	void (*hash)(const struct key_burst *burst, uint32_t *hash);
+	struct flow_entry *entries; /* [2 * nb_buckets] */
+	struct key6 *key6;          /* of each entry that is IPv6 */
+	void *state;                /* the store's own */
+	struct hash_key hash_key;
+
+	_Atomic uint32_t used __attribute__((aligned(64))); /* entries that were ever taken, the
+							       first ones counted as taken */
+	_Atomic uint64_t returned; /* entries to be taken again: FLOW_STACK_* */
+	_Atomic uint64_t shed_packets __attribute__((aligned(64))), shed_bytes;
+	struct spinlock lock __attribute__((aligned(64))); /* of ATOMIC_LOCK */
+};
+
+/* How entries are found. */
+struct flow_store {
+	const char *name; /* the word after --collision */
+	/* Bytes beside the table's own. */
+	size_t (*memory)(const struct sketch_params *params);
+	/* Readies `state`; 0, or -ENOMEM. NULL where there is none, as is fini. */
+	int (*init)(struct flow_table *table);
+	void (*fini)(struct flow_table *table);
+	void (*reset)(struct flow_table *table);
+	/* Counts a burst. NULL: cannot be shared. */
+	void (*update[SHARING_COUNT])(struct flow_table *table, const struct key_burst *burst);
+};
+
+extern const struct flow_store flow_store_list; /* flow_list.c: chains */
+extern const struct flow_store flow_store_tree; /* flow_tree.c: a balanced tree a bucket */
+
+extern const struct sketch_ops flow_table_ops;
+
+/* ---- Keys */
+
+static inline uint64_t flow_id_family(enum key_family family)
+{
+	return htole64((uint64_t)family << 56);
+}
+
+static inline struct flow_id flow_id_of(const struct key_burst *burst, uint32_t i)
+{
+	struct flow_id id;
+
+	if (burst->v6 >> i & 1) {
+		id.lo = burst->hash[i].lo;
+		id.hi = (burst->hash[i].hi & ~flow_id_family(UINT8_MAX)) | flow_id_family(KEY_IPV6);
+		return id;
+	}
+	memcpy(&id, &burst->key4[i], sizeof(id));
+	id.hi |= flow_id_family(KEY_IPV4);
+	return id;
+}
+
+static inline enum key_family flow_family(const struct flow_entry *entry)
+{
+	return (enum key_family)(le64toh(entry->id.hi) >> 56);
+}
+
+static inline uint64_t flow_ids_differ(const struct flow_id *a, const struct flow_id *b)
+{
+	return (a->lo ^ b->lo) | (a->hi ^ b->hi);
+}
+
+/* Whether an entry that is stored has the key of packet i, whose id is given. */
+static inline __attribute__((always_inline)) bool flow_matches(const struct flow_table *table,
+	uint32_t entry, const struct flow_id *id, const struct key_burst *burst, uint32_t i)
+{
+	if (flow_ids_differ(&table->entries[entry].id, id) != 0)
+		return false;
+	return (burst->v6 >> i & 1) == 0 ||
+	       memcmp(&table->key6[entry], &burst->key6[i], sizeof(struct key6)) == 0;
+}
+
+/* ---- Buckets */
+
+/* Bucket of every packet. Two loops, so that none asks which it is. */
+static inline void flow_buckets(
+	const struct flow_table *table, const struct key_burst *burst, uint32_t *bucket)
+{
+	const uint32_t n = burst->n, nb_buckets = table->nb_buckets;
+	uint32_t hash[BURST_MAX];
+
+	table->hash(burst, hash);
+	if ((nb_buckets & (nb_buckets - 1)) == 0) {
+		for (uint32_t i = 0; i < n; i++) {
+			bucket[i] = hash[i] & (nb_buckets - 1);
+			__builtin_prefetch(&table->entries[bucket[i]], 1);
+		}
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		bucket[i] = table_hash_modulo(hash[i], nb_buckets, table->modulus_inverse);
+		__builtin_prefetch(&table->entries[bucket[i]], 1);
+	}
+}
+
+/* ---- Counting */
+
+/* What a packet, or a group of packets of one key, adds to its entry. */
+struct flow_addition {
+	uint64_t packets, bytes;
+	int64_t first, last;
+	uint8_t tcp_flags;
+};
+
+static inline struct flow_addition flow_addition_of(const struct key_burst *burst, uint32_t i)
+{
+	return (struct flow_addition){
+		1, burst->wire_len[i], burst->time[i], burst->time[i], burst->tcp_flags[i]};
+}
+
+enum flow_policy {
+	FLOW_OWNED, /* one thread writes */
+	FLOW_CAS,
+	FLOW_ADD,
+};
+
+static inline __attribute__((always_inline)) void flow_add(
+	_Atomic uint64_t *counter, uint64_t amount, const enum flow_policy policy)
+{
+	uint64_t value;
+
+	if (policy == FLOW_ADD) {
+		atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+		return;
+	}
+	value = atomic_load_explicit(counter, memory_order_relaxed);
+	if (policy == FLOW_OWNED) {
+		atomic_store_explicit(counter, value + amount, memory_order_relaxed);
+		return;
+	}
+	while (!atomic_compare_exchange_weak_explicit(
+		counter, &value, value + amount, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* *extreme := the lesser of it and time; with sign -1 the greater. Mostly it is that already. */
+static inline __attribute__((always_inline)) void flow_stretch(
+	_Atomic int64_t *extreme, int64_t time, const bool greater, const enum flow_policy policy)
+{
+	int64_t value = atomic_load_explicit(extreme, memory_order_relaxed);
+
+	while (greater ? time > value : time < value) {
+		if (policy == FLOW_OWNED) {
+			atomic_store_explicit(extreme, time, memory_order_relaxed);
+			return;
+		}
+		if (atomic_compare_exchange_weak_explicit(
+			    extreme, &value, time, memory_order_relaxed, memory_order_relaxed))
+			return;
+	}
+}
+
+/*
+ * Adds to a stored entry. No order is asked for: an entry is read when its epoch was handed over
+ * (parallel/epoch.h), which orders everything before it. 64 bits do not overflow.
+ */
+static inline __attribute__((always_inline)) void flow_count(struct flow_entry *entry,
+	const struct flow_addition *addition, const enum flow_policy policy)
+{
+	uint8_t flags = atomic_load_explicit(&entry->tcp_flags, memory_order_relaxed);
+
+	flow_add(&entry->packets, addition->packets, policy);
+	flow_add(&entry->bytes, addition->bytes, policy);
+	flow_stretch(&entry->first, addition->first, false, policy);
+	flow_stretch(&entry->last, addition->last, true, policy);
+	/* Check before write: a store would take the line from the others. */
+	if ((addition->tcp_flags & ~flags) == 0)
+		return;
+	if (policy == FLOW_OWNED)
+		atomic_store_explicit(
+			&entry->tcp_flags, flags | addition->tcp_flags, memory_order_relaxed);
+	else
+		atomic_fetch_or_explicit(
+			&entry->tcp_flags, addition->tcp_flags, memory_order_relaxed);
+}
+
+/* ---- Entries */
+
+/* Writes the key of packet i into an entry that nobody else sees, and empties its counts. */
+static inline void flow_fill(struct flow_table *table, uint32_t entry, const struct flow_id *id,
+	const struct key_burst *burst, uint32_t i)
+{
+	struct flow_entry *e = &table->entries[entry];
+
+	e->id = *id;
+	if (burst->v6 >> i & 1)
+		table->key6[entry] = burst->key6[i];
+	atomic_store_explicit(&e->packets, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->first, INT64_MAX, memory_order_relaxed);
+	atomic_store_explicit(&e->last, INT64_MIN, memory_order_relaxed);
+	atomic_store_explicit(&e->tcp_flags, 0, memory_order_relaxed);
+}
+
+/* An entry of the pool; 0 where it is empty. */
+uint32_t flow_take(struct flow_table *table);
+/* Gives back what flow_take() gave. */
+void flow_return(struct flow_table *table, uint32_t entry);
+
+static inline void flow_shed(struct flow_table *table, const struct flow_addition *addition)
+{
+	atomic_fetch_add_explicit(&table->shed_packets, addition->packets, memory_order_relaxed);
+	atomic_fetch_add_explicit(&table->shed_bytes, addition->bytes, memory_order_relaxed);
+}
