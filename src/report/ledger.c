@@ -3,6 +3,9 @@
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include "base/log.h"
 
 #define SECOND_NS 1000000000ULL
 
@@ -104,10 +107,33 @@ static uint64_t device_difference(const struct account *account)
 	return device > account->received ? device - account->received : account->received - device;
 }
 
+/*
+ * A packet socket tells the length to which it cut a frame as if that were all, and no other frame
+ * is just as long; the driver may have put a VLAN tag back.
+ */
+static void warn_of_cut_frames(struct account *account, uint32_t longest)
+{
+	for (uint32_t p = 0; p < account->run->nb_ports && !account->cut_said; p++) {
+		const struct port *port = &account->run->ports[p];
+
+		if (port->cut_at == 0 ||
+			(longest != port->cut_at && longest != port->cut_at + RTE_VLAN_HLEN))
+			continue;
+		log_warning(
+			"%s: frames longer than %u bytes came and were cut: their bytes count "
+			"less; "
+			"--mtu makes room for longer ones, ethtool -K turns off what joins packets "
+			"(gro, lro, tso)",
+			port->name, port->cut_at);
+		account->cut_said = true;
+	}
+}
+
 struct ledger account_epoch(
 	struct account *account, uint64_t epoch, const struct epoch_info *info, bool last)
 {
 	const struct run *run = account->run;
+	uint32_t longest = 0; /* that was received */
 	struct ledger ledger = {
 		.nic_missed = info->dropped,
 		.largest_frame = info->largest_frame,
@@ -126,14 +152,17 @@ struct ledger account_epoch(
 			else if (parse_verdicts[v].class == PARSE_CLASS_MALFORMED)
 				ledger.malformed += counts->verdicts[v];
 		ledger.bytes += counts->bytes;
-		if (counts->largest_frame > ledger.largest_frame)
-			ledger.largest_frame = counts->largest_frame;
+		if (counts->largest_frame > longest)
+			longest = counts->largest_frame;
 		if (counts->smallest_frame < ledger.smallest_frame)
 			ledger.smallest_frame = counts->smallest_frame;
 		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
 		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
 		ledger.free_ns += cycles_to_ns(generation->free_cycles);
 	}
+	if (longest > ledger.largest_frame)
+		ledger.largest_frame = longest;
+	warn_of_cut_frames(account, longest);
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		const struct receiver_generation *generation =
 			receiver_generation(run->receivers[r], epoch);

@@ -15,6 +15,7 @@ struct account {
 	uint64_t told[PORT_COLUMN_COUNT];          /* by the devices, in the ledgers so far */
 	uint64_t received;                         /* of all epochs */
 	int64_t sampled; /* monotonic ns, when the devices were last read */
+	bool cut_said;   /* that frames were cut */
 };
 
 /* Before the run starts: what the devices lost so far belongs to no epoch. */

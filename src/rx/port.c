@@ -81,6 +81,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	snprintf(port->name, sizeof(port->name), "%s",
 		name->called[0] != '\0' ? name->called : port->device);
 	port->mbuf_room = name->mbuf_room;
+	port->cut_at = name->cut_at;
 	if (name->notice[0] != '\0')
 		port_notice(&port->notes, "%s", name->notice);
 	if (name->warning[0] != '\0')
@@ -101,6 +102,8 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	port->node = rte_eth_dev_socket_id(port->id);
 	port->driver = port_driver_find(info.driver_name);
 	port->traits = port_traits_find(info.driver_name);
+	if (port->traits->counts_otherwise != NULL)
+		port_warn(&port->notes, "%s: %s", port->name, port->traits->counts_otherwise);
 	return true;
 }
 

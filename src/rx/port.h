@@ -29,6 +29,7 @@ struct port {
 	uint16_t nb_queues, descriptors;
 	uint32_t interface_mtu; /* the kernel's; 0: there is none */
 	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
+	uint32_t cut_at;        /* bytes behind which a packet socket cuts frames; 0: it is none */
 	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
 	uint16_t mtu_before;    /* of a device whose MTU was changed; 0: it was not */
 	bool started;

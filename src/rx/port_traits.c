@@ -13,6 +13,9 @@ static const struct port_traits traits[] = {
 		.spreader = "the kernel",
 		.spreads = "a flow stays on one worker until that worker's queue is full, then its "
 			   "packets roll over to another",
+		/* Its fan-out group has PACKET_FANOUT_FLAG_DEFRAG, with one queue too. */
+		.counts_otherwise = "the kernel puts IPv4 fragments together before they are "
+				    "counted: a datagram is one packet, as long as its fragments",
 		.queues_arg = "qpairs",
 		.queues_arg_each = 16,
 	},

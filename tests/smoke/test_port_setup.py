@@ -47,6 +47,7 @@ def interface_case(workers, design):
         expect_all(ledger, frames)
         assert {lib.row_key(row, '5tuple') for row in rows} == {lib.udp_key(i) for i in range(50)}
         assert 'tap0 is received through a packet socket' in result.stderr, result.describe()
+        assert 'IPv4 fragments' in result.stderr and 'were cut' not in result.stderr
         spread = 'tap0: the kernel spreads packets' in result.stderr
         assert spread == (design == 'rss' and workers > 1), result.describe()
     return check
@@ -82,11 +83,20 @@ def test_jumbo_frames_of_a_packet_socket(test):
 
 
 def test_frames_that_are_cut_are_said(test):
+    """At the start where the MTU shows it, else when the first has come."""
     space = net.Namespace(test)
     space.veth('tap0', 'wire0', mtu=9000)
-    result = test.run('--port', 'net_af_packet0,iface=tap0,framesz=2048', '--duration', '1ms',
-                      '--no-huge', '--output', test.path('out.csv'), inside=space).expect(0)
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--port', 'net_af_packet0,iface=tap0,framesz=2048', '--interval', '100ms',
+                         '--no-huge', '--output', output, '--stats', stats, inside=space)
+    net.wait_until_ready(test, process, stats)
+    capture = capture_of(test, [lib.udp_frame(0, 1982), lib.udp_frame(0, 4000)])
+    test.wait(space.send('wire0', capture, RATE)).expect(0)
+    test.until(lambda: lib.total(lib.read_stats(stats), 'received') >= 2, 'both')
+    result = finish(test, process)
     assert 'longer than 1982 bytes are cut' in result.stderr, result.describe()
+    assert result.stderr.count('came and were cut') == 1, result.describe()
+    assert lib.total(lib.read_stats(stats), 'bytes') == 2 * 1982
 
 
 def test_jumbo_frames_of_a_tap(test):
