@@ -97,9 +97,11 @@ static void limit_workers(struct plan *plan, uint32_t limit)
 
 static void choose_workers(struct plan *plan, const struct topology *topology)
 {
-	uint32_t helpers = plan_nb_polling(plan); /* no worker is counted yet */
+	uint32_t helpers = plan_nb_polling(plan), cores; /* no worker is counted yet */
 
-	plan_count_workers(plan, topology);
+	cores = plan_count_workers(plan, topology);
+	/* The reporter wants a core too. */
+	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
 	limit_workers(plan, plan->replay && plan->design->connect == NULL ? REPLAY_QUEUES_MAX
 									  : CONFIG_WORKERS_MAX);
 	limit_workers(plan, PLAN_LCORES_MAX - 1 - helpers);

@@ -13,8 +13,11 @@ __attribute__((format(printf, 2, 3))) void plan_warn(struct plan *plan, const ch
 __attribute__((format(printf, 3, 4))) bool plan_refuse(
 	struct plan *plan, char *error, const char *format, ...);
 
-/* How many workers there is room for in each group, into groups[].nb_workers. */
-void plan_count_workers(struct plan *plan, const struct topology *topology);
+/*
+ * How many workers there is room for in each group by itself, into groups[].nb_workers. Returns the
+ * number of physical cores.
+ */
+uint32_t plan_count_workers(struct plan *plan, const struct topology *topology);
 /* Gives every lcore a CPU and a node, every group a node for its packets; warns. */
 void plan_place(struct plan *plan, const struct topology *topology);
 /* Places a single lcore, of group 0, that polls. */

@@ -150,10 +150,9 @@ static int home_of(const struct placer *placer, const struct plan_group *group)
 	return home >= 0 && home < TOPOLOGY_NODES_MAX ? home : 0;
 }
 
-void plan_count_workers(struct plan *plan, const struct topology *topology)
+uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 {
 	static _Thread_local struct placer placer;
-	uint32_t polling = 0;
 
 	init_placer(&placer, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
@@ -162,14 +161,8 @@ void plan_count_workers(struct plan *plan, const struct topology *topology)
 		uint32_t cores = good_cores(&placer, plan->groups[g].node);
 
 		plan->groups[g].nb_workers = cores > others ? cores - others : 1;
-		polling += plan->groups[g].nb_workers + others;
 	}
-	/* The reporter wants a core too. */
-	for (uint32_t g = 0; g < plan->nb_groups; g++)
-		if (polling >= placer.nb_cores && plan->groups[g].nb_workers > 1) {
-			plan->groups[g].nb_workers--;
-			polling--;
-		}
+	return placer.nb_cores;
 }
 
 static void take_cpu(struct placer *placer, struct plan_lcore *lcore, uint32_t i)

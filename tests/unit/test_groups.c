@@ -219,7 +219,8 @@ static void check_epoch(const struct run *run, uint64_t epoch, const struct fed 
 			struct receiver_generation *generation =
 				receiver_generation(run->receivers[g], epoch);
 
-			assert_int_equal(generation->ring_full, 0);
+			for (uint32_t w = 0; w < group->nb_workers; w++)
+				assert_int_equal(generation->ring_full[w], 0);
 			received += generation->received;
 		}
 		assert_int_equal(received, fed_to_group(fed, g));

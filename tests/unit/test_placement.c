@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Who gets which CPU, on machines of every kind. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "described_machine.h"
+
+static const struct plan_lcore *lcore_of(enum plan_role role, uint32_t number)
+{
+	for (uint32_t i = 0; i < plan.nb_lcores; i++)
+		if (plan.lcores[i].role == role &&
+			(role == PLAN_WORKER ? plan.lcores[i].worker : plan.lcores[i].group) ==
+				number)
+			return &plan.lcores[i];
+	fail_msg("no lcore of role %d has number %u", (int)role, number);
+	return NULL;
+}
+
+/* The CPUs of all workers, as a list. */
+static const char *worker_cpus(void)
+{
+	static char text[256];
+	struct cpu_set cpus = {0};
+
+	for (uint32_t w = 0; w < plan.nb_workers; w++)
+		cpu_set_add(&cpus, (uint32_t)lcore_of(PLAN_WORKER, w)->cpu);
+	cpu_set_print(&cpus, text, sizeof(text));
+	return text;
+}
+
+static const char two_by_six[] = "node 0 cpus=0-5\nnode 1 cpus=6-11\n";
+
+static const char two_by_28[] = "node 0 cpus=0-27 siblings=56-83\n"
+				"node 1 cpus=28-55 siblings=84-111\n"
+				"distance 0 1 21\n";
+
+/* Two packages of two nodes of six cores. */
+static const char sub_numa[] = "node 0 cpus=0-5 package=0\nnode 1 cpus=6-11 package=0\n"
+			       "node 2 cpus=12-17 package=1\nnode 3 cpus=18-23 package=1\n"
+			       "distance 0 1 12\ndistance 2 3 12\ndistance 0 2 21\n"
+			       "distance 0 3 21\ndistance 1 2 21\ndistance 1 3 21\n";
+
+static void test_one_by_two(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0-1\n");
+	make("rss", 0, NODES(0));
+	assert_string_equal(worker_cpus(), "1");
+	assert_int_equal(plan.lcores[0].cpu, 0);
+	make("rss", 0, REPLAY);
+	assert_string_equal(worker_cpus(), "1");
+	assert_int_equal(lcore_of(PLAN_FEEDER, 0)->cpu, 0);
+	assert_int_equal(plan.lcores[0].cpu, 0);
+	assert_int_equal(plan.nb_warnings, 0);
+}
+
+static void test_one_cpu(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0\n");
+	make("async", 0, NODES(0));
+	assert_int_equal(plan.nb_workers, 1);
+	assert_true(plan.oversubscribed && plan.yield);
+	assert_true(cpu_set_has(&plan.ordinary, 0));
+}
+
+static void test_the_papers(void **state)
+{
+	(void)state;
+	describe(two_by_six);
+	make("rss", 0, NODES(0));
+	assert_string_equal(worker_cpus(), "1-5");
+	assert_int_equal(plan.lcores[0].cpu, 0);
+	make("async", 0, NODES(1));
+	assert_int_equal(lcore_of(PLAN_RECEIVER, 0)->cpu, 6);
+	assert_string_equal(worker_cpus(), "7-11");
+	assert_int_equal(plan.nb_warnings, 0);
+	/* The sixth on node 0 crosses over rather than take CPU 0. */
+	make("rss", 6, NODES(0));
+	assert_string_equal(worker_cpus(), "1-6");
+	assert_true(warned("worker 5: not on NUMA node 0"));
+	/* All that polls has a CPU, and the reporter the last one. */
+	make("rss", 11, NODES(0));
+	assert_int_equal(plan.lcores[0].cpu, 0);
+	assert_false(plan.oversubscribed);
+	make("rss", 12, NODES(0));
+	assert_true(plan.oversubscribed);
+	assert_true(warned("12 lcores that poll share 12 CPUs"));
+}
+
+static void test_hyperthreads(void **state)
+{
+	(void)state;
+	describe(two_by_28);
+	make("rss", 0, NODES(0));
+	assert_string_equal(worker_cpus(), "1-27");
+	assert_int_equal(plan.lcores[0].cpu, 0);
+	/* The 28th takes CPU 0's other thread before it shares a core with a worker. */
+	make("rss", 28, NODES(0));
+	assert_string_equal(worker_cpus(), "1-27,56");
+	assert_int_equal(plan.nb_warnings, 0);
+	assert_int_equal(polls_on_core(cpu_by_id(plan.lcores[0].cpu)), 0);
+	make("rss", 30, NODES(1));
+	assert_string_equal(worker_cpus(), "28-55,84-85");
+	assert_true(warned("workers 0-1,28-29 share physical cores"));
+	assert_false(warned("not on NUMA node"));
+	make("rss", 60, NODES(1));
+	assert_true(warned("workers 56-59: not on NUMA node 1"));
+}
+
+static void test_sub_numa_clusters(void **state)
+{
+	(void)state;
+	describe(sub_numa);
+	make("rss", 8, NODES(3));
+	assert_string_equal(worker_cpus(), "12-13,18-23");
+	assert_true(warned("workers 6-7: not on NUMA node 3"));
+	make("async", 10, NODES(0));
+	assert_int_equal(lcore_of(PLAN_RECEIVER, 0)->cpu, 1);
+	assert_string_equal(worker_cpus(), "2-11");
+	/* Two ports whose nodes share a package: nobody takes the other's cores. */
+	make("rss", 12, NODES(2, 3));
+	for (uint32_t w = 0; w < 12; w++)
+		assert_int_equal(lcore_of(PLAN_WORKER, w)->node, w < 6 ? 2 : 3);
+}
+
+static void test_eight_nodes(void **state)
+{
+	char text[512] = "";
+
+	(void)state;
+	for (int node = 0; node < 8; node++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "node %d cpus=%d-%d\n",
+			node, 4 * node, 4 * node + 3);
+	strcat(text, "distance 5 2 11\n");
+	describe(text);
+	make("rss", 6, NODES(5));
+	assert_string_equal(worker_cpus(), "8-9,20-23");
+	make("sync", 8, NODES(0, 1, 2, 3, 4, 5, 6, 7));
+	assert_int_equal(plan.nb_groups, 8);
+	for (uint32_t g = 0; g < 8; g++) {
+		assert_int_equal(lcore_of(PLAN_RECEIVER, g)->node, g);
+		assert_int_equal(lcore_of(PLAN_WORKER, g)->node, g);
+		assert_int_equal(plan.groups[g].memory_node, g);
+	}
+	assert_int_equal(plan.nb_warnings, 0);
+}
+
+static void test_offline(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0-7\noffline 1-3,6\n");
+	make("rss", 0, NODES(0));
+	assert_string_equal(worker_cpus(), "4-5,7");
+	assert_int_equal(machine.topology.nb_cpus, 4);
+}
+
+static void test_control_groups(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0-15\nquota 3.5\n");
+	make("async", 0, NODES(0));
+	assert_int_equal(plan.nb_workers, 2); /* and a receiver */
+	assert_int_equal(plan.nb_warnings, 0);
+	make("async", 4, NODES(0));
+	assert_true(warned("leaves 3.5 CPUs' worth of time to 5 lcores"));
+	/* A cpuset, or --lcores. */
+	describe(two_by_six);
+	assert_int_equal(topology_restrict(&machine.topology, "2-4,8", &(uint32_t){0}), 0);
+	make("rss", 0, NODES(0));
+	assert_string_equal(worker_cpus(), "2-4");
+	assert_int_equal(plan.lcores[0].cpu, 8);
+	make("rss", 0, NODES(1));
+	assert_string_equal(worker_cpus(), "8");
+	assert_int_equal(plan.lcores[0].cpu, 2);
+}
+
+static void test_isolated(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0-7 siblings=16-23\nnode 1 cpus=8-15 siblings=24-31\n"
+		 "isolated 4-7,20-23\n");
+	make("rss", 0, NODES(0));
+	assert_string_equal(worker_cpus(), "4-7");
+	assert_int_equal(plan.lcores[0].cpu, 0);
+	assert_false(cpu_set_has(&plan.ordinary, 20));
+	assert_int_equal(plan.nb_warnings, 0);
+	/* The kernel's CPUs come after the last isolated one, on the port's node. */
+	make("rss", 9, NODES(0));
+	assert_string_equal(worker_cpus(), "1,4-7,20-23");
+	assert_true(warned("worker 8: on CPUs that are not isolated"));
+}
+
+static void test_two_ports_on_two_nodes(void **state)
+{
+	(void)state;
+	describe(two_by_28);
+	make("async", 7, NODES(0, 1));
+	assert_int_equal(plan.nb_groups, 2);
+	assert_int_equal(plan.groups[0].nb_workers, 4);
+	assert_int_equal(plan.groups[1].nb_workers, 3);
+	assert_int_equal(plan.groups[1].first_worker, 4);
+	assert_int_equal(lcore_of(PLAN_RECEIVER, 0)->cpu, 1);
+	assert_int_equal(lcore_of(PLAN_RECEIVER, 1)->cpu, 28);
+	assert_string_equal(worker_cpus(), "2-5,29-31");
+	assert_int_equal(plan.nb_nodes, 2);
+	/* As many as there is room for, on both. */
+	make("rss", 0, NODES(0, 1));
+	assert_int_equal(plan.groups[0].nb_workers, 27);
+	assert_int_equal(plan.groups[1].nb_workers, 28);
+	assert_int_equal(plan.groups[1].nb_queues, 28);
+	assert_int_equal(plan.nb_warnings, 0);
+	/* One worker cannot serve two nodes. */
+	assert_false(make_plan("rss", 1, NODES(0, 1)));
+	assert_true(plan.machine);
+	assert_non_null(strstr(error, "--workers 2"));
+	/* One sketch lies on one of them. */
+	config.sharing = "shared";
+	make("rss", 4, NODES(0, 1));
+	assert_true(warned("the shared sketch lies on NUMA node 0"));
+	assert_true(warned("workers 2-3"));
+	assert_int_equal(plan.nb_instances, 1);
+	config.sharing = NULL;
+}
+
+static void test_three_ports_on_two_nodes(void **state)
+{
+	(void)state;
+	describe(two_by_28);
+	make("rss", 5, NODES(1, 0, 1));
+	assert_int_equal(plan.nb_groups, 2);
+	assert_int_equal(plan.groups[0].node, 1);
+	assert_int_equal(plan.groups[0].nb_ports, 2);
+	assert_int_equal(plan.groups[0].nb_workers, 3);
+	assert_int_equal(plan.ports[2].group, 0);
+	assert_int_equal(plan.ports[1].group, 1);
+	/* Two ports' rings in one pool. */
+	assert_true(plan.groups[0].mbufs >= 2 * 3 * plan.ports[0].entries);
+	/* Nobody knows where the second sits: with the first that is known. */
+	make("rss", 4, NODES(-1, 1, -1));
+	assert_int_equal(plan.nb_groups, 1);
+	assert_int_equal(plan.groups[0].nb_ports, 3);
+	assert_int_equal(lcore_of(PLAN_WORKER, 3)->node, 1);
+}
+
+/* A port whose node nobody knows: all of it on one node all the same. */
+static void test_unknown_node(void **state)
+{
+	(void)state;
+	describe(two_by_28);
+	make("async", 8, NODES(-1));
+	for (uint32_t w = 0; w < 8; w++)
+		assert_int_equal(lcore_of(PLAN_WORKER, w)->node, lcore_of(PLAN_RECEIVER, 0)->node);
+	assert_int_equal(plan.groups[0].memory_node, lcore_of(PLAN_RECEIVER, 0)->node);
+	assert_int_equal(plan.nb_warnings, 0);
+}
+
+static void test_512_cpus(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0-127 siblings=256-383 memory=1TB\n"
+		 "node 1 cpus=128-255 siblings=384-511 memory=1TB\n");
+	make("rss", 0, NODES(1));
+	assert_int_equal(plan.nb_workers, CONFIG_WORKERS_MAX);
+	assert_string_equal(worker_cpus(), "128-247");
+	make("async", 0, NODES(0, 1));
+	assert_int_equal(plan.nb_workers, CONFIG_WORKERS_MAX);
+	assert_int_equal(plan.groups[0].nb_workers, CONFIG_WORKERS_MAX / 2);
+	assert_int_equal(plan.nb_lcores, CONFIG_WORKERS_MAX + 3);
+}
+
+static void test_too_many_lcores(void **state)
+{
+	static const int nodes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, -2};
+
+	(void)state;
+	describe("node 0 cpus=0-255\n");
+	assert_false(make_plan("async", CONFIG_WORKERS_MAX, nodes));
+	assert_true(plan.machine);
+	assert_non_null(strstr(error, "lower --workers"));
+	make("async", 0, nodes);
+	assert_int_equal(plan.nb_lcores, PLAN_LCORES_MAX);
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0-7 memory=64MB\nnode 1 cpus=8-15 memory=64MB\n");
+	assert_false(make_plan("rss", 14, NODES(0, 1)));
+	assert_true(plan.machine);
+	assert_non_null(strstr(error, "128 MB are there"));
+	/* It fits the machine, but not the node. */
+	make("rss", 6, NODES(0));
+	assert_true(warned("NUMA node 0 has 64 MB of free memory"));
+	/* Hugepages only where every node has enough. */
+	describe("node 0 cpus=0-7 memory=8GB hugepages=1GB\n"
+		 "node 1 cpus=8-15 memory=8GB hugepages=64MB\n");
+	make("rss", 2, NODES(0));
+	assert_true(plan.hugepages);
+	make("rss", 2, NODES(0, 1));
+	assert_false(plan.hugepages);
+	assert_non_null(strstr(plan.no_hugepages, "NUMA node 1 has 64 MB"));
+}
+
+static void test_fit(void **state)
+{
+	struct plan_device devices[2] = {
+		{.queues_max = 2, .entries = 4096},
+		{.queues_max = 16, .entries = 512},
+	};
+	uint32_t spare = 0;
+
+	(void)state;
+	describe(two_by_six);
+	make("rss", 0, NODES(0, 1));
+	assert_int_equal(plan.nb_workers, 11);
+	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_int_equal(plan.groups[0].nb_workers, 2);
+	assert_int_equal(plan.groups[1].nb_workers, 6);
+	assert_int_equal(plan.groups[1].first_worker, 2);
+	assert_int_equal(plan.nb_instances, 8);
+	for (uint32_t w = 0; w < 8; w++)
+		assert_int_equal(lcore_of(PLAN_WORKER, w)->group, w < 2 ? 0 : 1);
+	for (uint32_t i = 0; i < plan.nb_lcores; i++)
+		spare += plan.lcores[i].role == PLAN_SPARE;
+	assert_int_equal(spare, 3);
+	assert_true(plan.groups[0].mbufs >= 2 * 4096);
+	/* What was asked for stays, and is refused by the port. */
+	make("rss", 6, NODES(0, 1));
+	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_int_equal(plan.nb_workers, 6);
+}
+
+static void test_sender(void **state)
+{
+	(void)state;
+	describe(two_by_28);
+	set_config("rss", 0);
+	ports = (struct plan_ports){.nb_ports = 1, .ports[0].node = 1};
+	assert_true(plan_make_sender(&plan, &config, &machine.topology, &ports, error));
+	assert_int_equal(plan.lcores[0].cpu, 28);
+	assert_int_equal(plan.groups[0].memory_node, 1);
+	assert_true(plan.groups[0].mbufs > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_by_two),
+		cmocka_unit_test(test_one_cpu),
+		cmocka_unit_test(test_the_papers),
+		cmocka_unit_test(test_hyperthreads),
+		cmocka_unit_test(test_sub_numa_clusters),
+		cmocka_unit_test(test_eight_nodes),
+		cmocka_unit_test(test_offline),
+		cmocka_unit_test(test_control_groups),
+		cmocka_unit_test(test_isolated),
+		cmocka_unit_test(test_two_ports_on_two_nodes),
+		cmocka_unit_test(test_three_ports_on_two_nodes),
+		cmocka_unit_test(test_unknown_node),
+		cmocka_unit_test(test_512_cpus),
+		cmocka_unit_test(test_too_many_lcores),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_sender),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
