@@ -239,7 +239,8 @@ static bool check_rotate(const struct config *config, struct config_fault *fault
 		return true;
 	if (is_stdout(config->output) && is_stdout(config->stats) && is_stdout(config->queues))
 		return refuse(fault, "rotate", NULL,
-			"standard output cannot be rotated; name a file with --output or --stats");
+			"standard output cannot be rotated; name a file with --output, --stats or "
+			"--queues");
 	return true;
 }
 

@@ -28,17 +28,16 @@ static bool parse_epoch(const char *row, const char *end, uint64_t *epoch)
 	return true;
 }
 
-/* The third field of the first row after the header: EPOCH,MEASUREMENT,START,... */
+/* The first time in the first row after the header: EPOCH,[MEASUREMENT,]START,... */
 static void read_start(int fd, const struct text *header, struct output_tail *tail)
 {
 	char row[LINE_LEN_MAX];
 	ssize_t n = pread(fd, row, sizeof(row) - 1, (off_t)header->len);
-	char *field;
 
 	row[n > 0 ? n : 0] = '\0';
-	field = strchr(row, ',');
-	field = field != NULL ? strchr(field + 1, ',') : NULL;
-	tail->has_start = field != NULL && text_read_time(field + 1, &tail->start);
+	for (const char *comma = strchr(row, ','); comma != NULL && !tail->has_start;
+		comma = strchr(comma + 1, ','))
+		tail->has_start = text_read_time(comma + 1, &tail->start);
 }
 
 /* Returns NULL or what is wrong with the first line of a file of `size` bytes. */

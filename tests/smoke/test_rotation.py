@@ -93,6 +93,19 @@ def test_by_size(test):
     expect_nothing_lost(test, paths, '500ms')
 
 
+def test_every_file_rotates(test):
+    """Also where it is the only one, and has its times in another column."""
+    queues = test.path('queues.csv')
+    for expected in ([0], [0, 0, 10]):  # the second goes on in a file that is not complete
+        test.run(*SOURCE, '--queues', queues, '--rotate', '10s', '--append', '--duration', '15s'
+                 ).expect(0)
+        files = complete_files(queues)
+        assert [when % 86400 for when, _ in files] == expected, files
+    for name in [name for _, name in files] + [queues]:
+        with open(name, encoding='utf-8') as stream:
+            assert stream.readline().startswith('epoch,'), name
+
+
 def test_an_epoch_larger_than_the_size_has_a_file_of_its_own(test):
     paths = run_rotated(test, '--interval', '10s', '--top', '30', '--rotate', '1KB')
     for _, name in complete_files(paths[0]):
