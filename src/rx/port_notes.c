@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void add(struct port_notes *notes, bool warning, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void add(
+	struct port_notes *notes, bool warning, const char *format, va_list args)
 {
 	struct port_note *note;
 
