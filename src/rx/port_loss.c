@@ -263,14 +263,18 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 		if (strcmp(plain_counters[c].name, found->feed->counter) != 0)
 			continue;
 		found->source = plain_counters[c].source;
-		found->id = plain_counters[c].offset;
+		found->place = plain_counters[c].offset;
 		if (found->source == SOURCE_SOCKETS)
-			return find_sockets(meter, (int)found->id, meters, nb_meters);
+			return find_sockets(meter, (int)found->place, meters, nb_meters);
 		return found->source == SOURCE_BASIC || meter->interface != 0;
 	}
 	found->source = SOURCE_XSTAT;
-	return rte_eth_xstats_get_id_by_name(meter->port->id, found->feed->counter, &found->id) ==
-	       0;
+	found->place = meter->nb_xstats;
+	if (rte_eth_xstats_get_id_by_name(
+		    meter->port->id, found->feed->counter, &meter->xstats[meter->nb_xstats]) != 0)
+		return false;
+	meter->nb_xstats++;
+	return true;
 }
 
 /* --- reading them --- */
@@ -279,8 +283,9 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 struct reading {
 	struct rte_eth_stats basic;
 	struct kernel_interface interface;
+	uint64_t xstats[PORT_FEEDS_MAX];
 	uint64_t lost_by_sockets;
-	bool basic_read, interface_read, sockets_read;
+	bool basic_read, interface_read, xstats_read, sockets_read;
 };
 
 static bool uses(const struct port_meter *meter, enum source source)
@@ -295,6 +300,11 @@ static void take_reading(struct port_meter *meter, struct reading *reading)
 {
 	*reading = (struct reading){0};
 	reading->basic_read = rte_eth_stats_get(meter->port->id, &reading->basic) == 0;
+	/* All in one call: some drivers read all that they have for each. */
+	if (meter->nb_xstats > 0)
+		reading->xstats_read =
+			rte_eth_xstats_get_by_id(meter->port->id, meter->xstats, reading->xstats,
+				meter->nb_xstats) == (int)meter->nb_xstats;
 	if (uses(meter, SOURCE_INTERFACE))
 		reading->interface_read = kernel_interface_read(meter->interface,
 						  &reading->interface) == KERNEL_THERE;
@@ -311,20 +321,20 @@ static uint64_t at_offset(const void *structure, uint64_t offset)
 	return value;
 }
 
-static bool read_feed(const struct port_meter *meter, const struct port_meter_feed *feed,
-	const struct reading *reading, uint64_t *value)
+static bool read_feed(
+	const struct port_meter_feed *feed, const struct reading *reading, uint64_t *value)
 {
 	switch ((enum source)feed->source) {
 	case SOURCE_BASIC:
-		*value = at_offset(&reading->basic, feed->id);
+		*value = at_offset(&reading->basic, feed->place);
 		return reading->basic_read;
 	case SOURCE_INTERFACE:
-		*value = at_offset(&reading->interface, feed->id);
+		*value = at_offset(&reading->interface, feed->place);
 		return reading->interface_read;
 	case SOURCE_SOCKETS: *value = reading->lost_by_sockets; return reading->sockets_read;
-	case SOURCE_XSTAT: break;
+	case SOURCE_XSTAT: *value = reading->xstats[feed->place]; return reading->xstats_read;
 	}
-	return rte_eth_xstats_get_by_id(meter->port->id, &feed->id, value, 1) == 1;
+	return false;
 }
 
 static void note_gap(struct port_meter *meter, const struct port_feed *feed)
@@ -349,7 +359,7 @@ void port_meter_read(struct port_meter *meter)
 		struct port_meter_feed *feed = &meter->feeds[f];
 		uint64_t value;
 
-		if (!read_feed(meter, feed, &reading, &value)) {
+		if (!read_feed(feed, &reading, &value)) {
 			note_gap(meter, feed->feed);
 			continue;
 		}
@@ -370,7 +380,7 @@ static void start_feed(
 	uint8_t bits = feed->feed->bits > 0 ? feed->feed->bits : 64;
 	uint64_t value = 0;
 
-	if (!read_feed(meter, feed, reading, &value))
+	if (!read_feed(feed, reading, &value))
 		note_gap(meter, feed->feed);
 	/* What waits in the queues already will be received. */
 	if (feed->feed->column == PORT_RECEIVED) {

@@ -57,14 +57,16 @@ struct port_meter {
 	struct port_meter_feed {
 		const struct port_feed *feed;
 		uint32_t source; /* which kind of counter, port_loss.c */
-		uint64_t id;     /* an xstat's */
+		uint64_t place;  /* of it among those */
 		struct device_counter counter;
 		bool silent; /* its peer is away, and it with it */
 	} feeds[PORT_FEEDS_MAX];
+	uint32_t nb_xstats;
+	uint64_t xstats[PORT_FEEDS_MAX]; /* ids of extended statistics that feeds name */
 	struct kernel_sockets sockets;
 	uint64_t unread; /* packets that may be lost and that no counter tells */
-	/* Some counts are lost for good: of packets that were received, of lost ones. The second
-	   until port_meter_forget_gap(). */
+	/* Some counts are lost for good: of received packets, of lost ones. Who asks clears the
+	   second. */
 	bool received_gap, lost_gap;
 	bool complete; /* the driver is, and every counter of its row was found */
 };
