@@ -48,9 +48,9 @@ static bool ask(int fd, uint32_t index)
 	return send(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request);
 }
 
-static void take_link(const struct nlmsghdr *header, struct kernel_interface *interface)
+static void take_link(struct nlmsghdr *header, struct kernel_interface *interface)
 {
-	const struct ifinfomsg *body = NLMSG_DATA(header);
+	struct ifinfomsg *body = NLMSG_DATA(header);
 	struct rtattr *attribute = IFLA_RTA(body);
 	int length = (int)IFLA_PAYLOAD(header);
 
@@ -73,7 +73,7 @@ static void take_link(const struct nlmsghdr *header, struct kernel_interface *in
 static enum kernel_presence hear(int fd, struct kernel_interface *interface)
 {
 	static alignas(struct nlmsghdr) char answer[ANSWER_MAX]; /* the reporter's alone */
-	const struct nlmsghdr *header = (const struct nlmsghdr *)answer;
+	struct nlmsghdr *header = (struct nlmsghdr *)answer;
 	ssize_t length = recv(fd, answer, sizeof(answer), 0);
 
 	if (length <= 0 || !NLMSG_OK(header, (size_t)length))
