@@ -26,6 +26,7 @@ enum command {
 	COMMAND_BENCH_KERNELS,
 	COMMAND_BENCH_WORKER,
 	COMMAND_BENCH_TARGETS,
+	COMMAND_BENCH_PIPELINE,
 };
 
 enum pace {
@@ -114,9 +115,10 @@ struct config_values {
 
 /* What `bench` tries. A set is a bit for each choice; an empty one: all. */
 struct bench_config {
-	uint32_t sketches; /* bit i: sketches[i] */
-	uint32_t sharings; /* bit s: enum sketch_sharing */
-	uint32_t atomics;  /* bit a: enum sketch_atomic */
+	uint32_t sketches;    /* bit i: sketches[i] */
+	uint32_t sharings;    /* bit s: enum sketch_sharing */
+	uint32_t atomics;     /* bit a: enum sketch_atomic */
+	uint32_t experiments; /* bit e: a row of experiments[] (bench/pipeline.c) */
 	struct config_values threads;
 	struct config_values flows;
 	struct config_values zipf; /* exponents x 10^6; 0: uniform */

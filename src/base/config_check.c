@@ -367,6 +367,9 @@ static bool check_bench(const struct config *config, struct config_fault *fault)
 					sketches[s]->name, why);
 		}
 	}
+	if (config->pace == PACE_RECORDED)
+		return refuse(
+			fault, "pace", NULL, "recorded is of captures; give a rate such as 72Mpps");
 	return check_eal(config, fault);
 }
 

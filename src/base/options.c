@@ -10,7 +10,8 @@
 #define KERNELS  (1u << COMMAND_BENCH_KERNELS)
 #define WORKER   (1u << COMMAND_BENCH_WORKER)
 #define TARGETS  (1u << COMMAND_BENCH_TARGETS)
-#define BENCH    (KERNELS | WORKER | TARGETS)
+#define PIPELINE (1u << COMMAND_BENCH_PIPELINE)
+#define BENCH    (KERNELS | WORKER | TARGETS | PIPELINE)
 #define ALL      (RUN | GENERATE | BENCH)
 #define TRAFFIC  (RUN | GENERATE)
 
@@ -36,6 +37,7 @@ const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_BENCH_KERNELS] = "bench kernels",
 	[COMMAND_BENCH_WORKER] = "bench worker",
 	[COMMAND_BENCH_TARGETS] = "bench targets",
+	[COMMAND_BENCH_PIPELINE] = "bench pipeline",
 };
 
 const char *const option_group_names[OPTION_GROUP_COUNT] = {
@@ -184,7 +186,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_TIME,
 		CONFIG(duration),
-		.commands = ALL,
+		.commands = TRAFFIC,
 		.min = 1,
 		.max = CENTURY,
 		.default_note = "no limit",
@@ -647,6 +649,50 @@ const struct option_row options[] = {
 			"little.",
 	},
 	{
+		.name = "quick",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_FLAG,
+		CONFIG(bench.quick),
+		.commands = PIPELINE,
+		.help = "One round of 50ms each, to see that everything works: the figures mean "
+			"little.",
+	},
+	{
+		.name = "experiment",
+		.placeholder = "WHAT,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.experiments),
+		.commands = PIPELINE,
+		CHOICES("combinations", "size", "mempool", "workers", "width", "atomic", "flows"),
+		.default_note = "all",
+		.help = "What to vary: combinations (of design, sharing and sketch), size (of "
+			"packets), mempool, workers, width, atomic, flows.",
+	},
+	{
+		.name = "pace",
+		.placeholder = "RATE",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_PACE,
+		CONFIG(pace),
+		.commands = PIPELINE,
+		.default_note = "72Mpps",
+		.help = "Packets per second that the generator offers; those that find a full ring "
+			"are lost.",
+	},
+	{
+		.name = "duration",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_TIME,
+		CONFIG(duration),
+		.commands = PIPELINE,
+		.min = 10 * MILLISECOND,
+		.max = 60 * 1000 * MILLISECOND,
+		.default_note = "500ms",
+		.help = "How long each setting runs in each round.",
+	},
+	{
 		.name = "interval",
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_REPORT,
@@ -1080,7 +1126,8 @@ static void print_usage(enum command command, FILE *out)
 		      "       sketchtap doctor   [options]   look whether this host suits a run; "
 		      "change nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
-		      "       sketchtap bench kernels|worker|targets [options]   measure this "
+		      "       sketchtap bench kernels|worker|targets|pipeline [options]   measure "
+		      "this "
 		      "host\n"
 		      "       sketchtap COMMAND --help       the options of a command\n",
 			out);
@@ -1127,6 +1174,14 @@ static void print_usage(enum command command, FILE *out)
 		      "Measures what the project wants to reach, and says of each target whether "
 		      "this "
 		      "host meets it.\n",
+			out);
+		break;
+	case COMMAND_BENCH_PIPELINE:
+		fputs("Usage: sketchtap bench pipeline [options]\n"
+		      "Measures loss, time and delay of all designs, sharings and sketches under "
+		      "the "
+		      "load of a generator\n"
+		      "on a CPU of its own.\n",
 			out);
 		break;
 	}

@@ -271,7 +271,7 @@ static bool start_eal(const struct kernels *kernels)
 	size_t megabytes = rivals_heap_megabytes(choices_largest(kernels->widths),
 		nb_packets(kernels, choices_largest(kernels->flows)));
 
-	if (!setup_eal(kernels->config, &kernels->topology, megabytes))
+	if (!setup_eal(kernels->config, &kernels->topology, &kernels->crew, 1, megabytes))
 		return false;
 	rivals_init();
 	return true;

@@ -38,7 +38,7 @@ void setup_run_config(
 		.workers = 1,
 		.nb_measurements = 1,
 		.seed = from->seed,
-		.ring_size = 1024,
+		.ring_size = SETUP_RING_SIZE,
 		.no_huge = from->no_huge,
 		.eal = from->eal,
 		.verbose = from->verbose,
@@ -74,12 +74,16 @@ void setup_add_heap(struct plan *plan, const struct topology *topology, size_t m
 	}
 }
 
-bool setup_eal(const struct config *config, const struct topology *topology, size_t megabytes)
+bool setup_eal(const struct config *config, const struct topology *topology,
+	const struct crew *crew, uint32_t nb_lcores, size_t megabytes)
 {
 	static struct plan plan;
 	char error[EAL_ERROR_MAX];
 
-	plan.nb_lcores = 1;
+	plan.nb_lcores = nb_lcores;
+	for (uint32_t i = 1; i < nb_lcores; i++)
+		plan.lcores[i] = (struct plan_lcore){
+			.role = PLAN_WORKER, .cpu = (int)crew->cpus[(i - 1) % crew->nb_cpus]};
 	plan.hugepages = !config->no_huge;
 	snprintf(plan.no_hugepages, PLAN_TEXT_MAX, "--no-huge");
 	for (uint32_t i = 0; i < topology->nb_cpus; i++)

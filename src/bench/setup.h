@@ -5,9 +5,12 @@
 
 #include "base/config.h"
 #include "bench/contestant.h"
+#include "bench/crew.h"
 #include "parallel/plan.h"
 #include "parallel/topology.h"
 #include "rx/source.h"
+
+#define SETUP_RING_SIZE 1024 /* entries of each ring between a receiver and a worker */
 
 /* The CPUs that --lcores leaves. Returns false with one line logged. */
 bool setup_topology(struct topology *topology, const struct config *config);
@@ -33,10 +36,11 @@ bool setup_plan(struct plan *plan, const struct config *config, const struct top
 void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes);
 
 /*
- * Starts EAL with one lcore and a heap alone, for what runs on threads of its own. Returns false
- * with one line logged.
+ * Starts EAL with so many lcores and a heap: lcore 0 for who mostly sleeps, lcore i on the crew's
+ * CPU (i - 1) % nb_cpus. Returns false with one line logged.
  */
-bool setup_eal(const struct config *config, const struct topology *topology, size_t megabytes);
+bool setup_eal(const struct config *config, const struct topology *topology,
+	const struct crew *crew, uint32_t nb_lcores, size_t megabytes);
 
 /* Endless 64-byte packets. NULL with one line logged where memory is missing. */
 struct source *setup_source(uint64_t zipf, uint64_t flows);

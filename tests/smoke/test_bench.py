@@ -137,6 +137,27 @@ def test_targets(test):
         assert float(row['limit']) > 0 and row['unit'], row
 
 
+@lib.alone
+def test_pipeline(test):
+    """The generator's ceiling, and a row for each setting; what is lost and what is measured add up."""
+    path = test.path('pipeline.csv')
+    test.run('bench', 'pipeline', '--quick', '--no-huge', '--experiment', 'width,mempool',
+             '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    assert rows[0]['experiment'] == 'generator' and float(rows[0]['offered_mpps']) > 0, rows[0]
+    settings = [(row['mbufs'], row['width']) for row in rows[1:]]
+    assert settings == [('4096', '262144'), ('16384', '262144'), ('65536', '262144'),
+                        ('262144', '262144'), ('16384', '1024'), ('16384', '262144'),
+                        ('16384', '8388608')], settings
+    for row in rows[1:]:
+        assert 0 <= float(row['drop_rate']) <= 1, row
+        assert float(row['measured_mpps']) <= float(row['offered_mpps']), row
+        parts = sum(float(row[column]) for column in ('rx_ns', 'count_ns', 'free_ns'))
+        assert abs(parts - float(row['delay_ns'])) < 0.05 and parts > 0, row
+        assert ('not honest' in row['note']) == (len(os.sched_getaffinity(0)) < 2), row
+
+
 def test_output_is_kept(test):
     path = test.path('kernels.csv')
     with open(path, 'w', encoding='utf-8') as file:

@@ -243,6 +243,7 @@ static void commands_are_told_apart(void **state)
 		{"bench kernels --quick", COMMAND_BENCH_KERNELS},
 		{"bench worker --sharing shared", COMMAND_BENCH_WORKER},
 		{"bench targets --quick --rounds 1", COMMAND_BENCH_TARGETS},
+		{"bench pipeline --experiment width,flows --pace 5Mpps", COMMAND_BENCH_PIPELINE},
 	};
 
 	(void)state;
@@ -322,6 +323,10 @@ static void lists_are_checked(void **state)
 		{"bench kernels --rounds 102", "--rounds: '102' is out of range", "1 to 101"},
 		{"bench kernels --packets 100", "--packets: '100' is out of range", ""},
 		{"bench worker --threads 2", "--threads: bench worker does not take it", "kernels"},
+		{"bench pipeline --experiment magic", "--experiment: 'magic' is not allowed",
+			"mempool"},
+		{"bench pipeline --pace recorded", "--pace: recorded is of captures", "72Mpps"},
+		{"bench pipeline --duration 1ms", "--duration: '1ms' is too short", ""},
 		{"bench kernels --eal --help", "--eal: --help is not for --eal", ""},
 	};
 

@@ -84,6 +84,7 @@ static char *man_section_of(enum command command)
 		[COMMAND_BENCH_KERNELS] = "OPTIONS OF BENCH KERNELS",
 		[COMMAND_BENCH_WORKER] = "OPTIONS OF BENCH WORKER",
 		[COMMAND_BENCH_TARGETS] = "OPTIONS OF BENCH TARGETS",
+		[COMMAND_BENCH_PIPELINE] = "OPTIONS OF BENCH PIPELINE",
 	};
 	char *section = section_of(page, titles[command]);
 

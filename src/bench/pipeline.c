@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * bench pipeline: the evaluation of Wu, Li, Ran, Luo, "Network Measurement for 100Gbps Links Using
+ * Multicore Processors" (2016), and what it lacks. Each experiment is a list of settings that take
+ * turns, and varies one thing.
+ */
+
+#include "bench/pipeline.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "bench/bench.h"
+#include "bench/choices.h"
+#include "bench/crew.h"
+#include "bench/setup.h"
+#include "bench/sheet.h"
+#include "bench/stats.h"
+#include "parallel/eal.h"
+
+#define ROUNDS             5
+#define MILLISECONDS       500
+#define QUICK_ROUNDS       1
+#define QUICK_MILLISECONDS 50
+#define PACKETS            (UINT64_C(4) << 20) /* of the workload, which is repeated */
+#define QUICK_PACKETS      (UINT64_C(1) << 17)
+#define RATE               72000000 /* what the paper's link carried at most */
+#define FLOWS              1000000
+#define ZIPF_E6            1050000
+#define MBUFS              16384 /* as the paper chose */
+#define SIZE               64
+#define SETTINGS_MAX       32
+#define LINK_BITS          100e9
+#define FRAME_OVERHEAD     24 /* FCS, preamble and gap */
+#define CEILING_MS         200
+
+static const struct sheet_column columns[] = {
+	{.name = "bench"},
+	{.name = "experiment"},
+	{"design", "", -5},
+	{"sharing", "", -8},
+	{"sketch", "", -11},
+	{"atomic", "", -4},
+	{"workers", "wrk", 3},
+	{"size", "size", 4},
+	{"mbufs", "mbufs", 6},
+	{"width", "width", 8},
+	{.name = "traffic"},
+	{"flows", "flows", 8},
+	{.name = "rounds"},
+	{"offered_mpps", "offered", 7},
+	{"measured_mpps", "meas'd", 7},
+	{"drop_rate", "PDR", 6},
+	{"drop_rate_min", "min", 6},
+	{"drop_rate_max", "max", 6},
+	{"rx_ns", "rx", 6},
+	{"count_ns", "PPT", 7},
+	{"free_ns", "free", 6},
+	{"delay_ns", "delay", 7},
+	{"paper_count_ns", "paper's", 7},
+	{"note", "", -1},
+	{.name = NULL},
+};
+
+/* A setting with what became of it. */
+struct entry {
+	struct pipeline_setting setting;
+	uint64_t flows; /* 0: random headers */
+	char missing[96];
+	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
+};
+
+struct pipeline {
+	const struct config *config;
+	uint32_t rounds, milliseconds;
+	uint64_t packets;
+	struct topology topology;
+	struct crew crew;
+	struct sheet sheet;
+	struct host_facts facts;
+	struct workload *workload; /* of the flows at hand */
+	uint64_t workload_flows;
+	struct entry entries[SETTINGS_MAX];
+	uint32_t nb_entries;
+};
+
+/* --- experiments --- */
+
+static struct pipeline_setting usual(const struct pipeline *pipeline, const char *sketch)
+{
+	return (struct pipeline_setting){
+		.design = "rss",
+		.contestant = {.sketch = sketch_find(sketch), .name = sketch, .threads = 1},
+		.workers = 1,
+		.mbufs = MBUFS,
+		.size = SIZE,
+		.rate = pipeline->config->pace == PACE_RATE ? pipeline->config->pace_rate : RATE,
+	};
+}
+
+static void add(struct pipeline *pipeline, const struct pipeline_setting *setting, uint64_t flows)
+{
+	if (pipeline->nb_entries < SETTINGS_MAX)
+		pipeline->entries[pipeline->nb_entries++] =
+			(struct entry){.setting = *setting, .flows = flows};
+}
+
+/* Tables 3 and 4, Figures 12 to 14. */
+static void add_combinations(struct pipeline *pipeline)
+{
+	for (const struct design_ops *const *design = designs; *design != NULL; design++)
+		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++)
+			for (uint32_t s = 0; sketches[s] != NULL; s++) {
+				struct pipeline_setting setting =
+					usual(pipeline, sketches[s]->name);
+
+				setting.design = (*design)->name;
+				setting.contestant.sharing = (enum sketch_sharing)sharing;
+				add(pipeline, &setting, FLOWS);
+			}
+}
+
+/* Figure 7. A link carries fewer packets of larger ones. */
+static void add_sizes(struct pipeline *pipeline)
+{
+	static const uint32_t sizes[] = {64, 128, 256, 512, 1024, 1514};
+
+	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct pipeline_setting setting = usual(pipeline, "simple-hash");
+		uint64_t link = (uint64_t)(LINK_BITS / 8 / (sizes[i] + FRAME_OVERHEAD));
+
+		setting.size = sizes[i];
+		if (link < setting.rate)
+			setting.rate = link;
+		add(pipeline, &setting, FLOWS);
+	}
+}
+
+/* Figure 8. */
+static void add_mempools(struct pipeline *pipeline)
+{
+	for (uint32_t mbufs = 4096; mbufs <= 262144; mbufs *= 4) {
+		struct pipeline_setting setting = usual(pipeline, "simple-hash");
+
+		setting.mbufs = mbufs;
+		add(pipeline, &setting, FLOWS);
+	}
+}
+
+/* Figures 9 and 10. One more than there is room for shows that it is marked. */
+static void add_workers(struct pipeline *pipeline)
+{
+	uint32_t most = pipeline->crew.nb_cpus < OFFER_QUEUES_MAX ? pipeline->crew.nb_cpus
+								  : OFFER_QUEUES_MAX;
+
+	for (uint32_t workers = 1; workers <= most; workers += workers < 4 ? 1 : 4)
+		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++) {
+			struct pipeline_setting setting = usual(pipeline, "count-min");
+
+			setting.workers = workers;
+			setting.contestant.sharing = (enum sketch_sharing)sharing;
+			add(pipeline, &setting, FLOWS);
+		}
+}
+
+/* Figure 11. */
+static void add_widths(struct pipeline *pipeline)
+{
+	static const uint64_t widths[] = {1 << 10, 1 << 18, 1 << 23};
+
+	for (uint32_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		struct pipeline_setting setting = usual(pipeline, "simple-hash");
+
+		setting.contestant.width = widths[i];
+		add(pipeline, &setting, FLOWS);
+	}
+}
+
+static void add_atomics(struct pipeline *pipeline)
+{
+	for (uint32_t s = 0; sketches[s] != NULL; s++)
+		for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_LOCK; a++) {
+			struct pipeline_setting setting = usual(pipeline, sketches[s]->name);
+
+			setting.contestant.sharing = SHARING_SHARED;
+			setting.contestant.atomic = (enum sketch_atomic)a;
+			add(pipeline, &setting, FLOWS);
+		}
+}
+
+static void add_flows(struct pipeline *pipeline)
+{
+	static const uint64_t flows[] = {1000, 100000, 1000000, 5000000, 10000000, 20000000};
+
+	for (uint32_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
+		struct pipeline_setting setting = usual(pipeline, "count-min");
+
+		add(pipeline, &setting, flows[i]);
+	}
+}
+
+/* In the order of the options table's choices. */
+static const struct experiment {
+	const char *title;
+	void (*add)(struct pipeline *pipeline);
+	bool uniform; /* flows of equal size: the number of flows is what matters */
+} experiments[] = {
+	{"all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations, false},
+	{"packet size (Figure 7)", add_sizes, false},
+	{"mempool size (Figure 8)", add_mempools, false},
+	{"workers (Figures 9 and 10)", add_workers, false},
+	{"table size (Figure 11)", add_widths, false},
+	{"how a shared sketch is updated", add_atomics, false},
+	{"number of flows", add_flows, true},
+};
+
+#define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
+
+/* --- running them --- */
+
+/* The paper's ns of parsing and updating, where its text gives them; 0 elsewhere. */
+static double paper_ns(const struct pipeline_setting *setting)
+{
+	static const struct {
+		const char *sketch;
+		double ns[SHARING_COUNT];
+	} rows[] = {
+		{"simple-hash", {38, 49.5}},
+		{"count-min", {83, 1480}},
+		{"reversible", {2140, 9150}},
+	};
+
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(setting->design, "rss") == 0 &&
+			strcmp(setting->contestant.sketch->name, rows[i].sketch) == 0)
+			return rows[i].ns[setting->contestant.sharing];
+	return 0;
+}
+
+/* The workload of so many flows; the last one is kept. */
+static bool load_workload(struct pipeline *pipeline, uint64_t flows, bool uniform)
+{
+	struct workload_spec spec = {
+		.zipf_e6 = uniform ? 0 : ZIPF_E6,
+		.flows = flows,
+		.packets = pipeline->packets,
+		.seed = 1,
+	};
+
+	if (pipeline->workload != NULL && pipeline->workload_flows == flows &&
+		pipeline->workload->spec.zipf_e6 == spec.zipf_e6)
+		return true;
+	if (pipeline->workload != NULL)
+		workload_destroy(pipeline->workload);
+	pipeline->workload = workload_create(&spec, pipeline->config->seed);
+	pipeline->workload_flows = flows;
+	return pipeline->workload != NULL;
+}
+
+/* What this host cannot do at all. */
+static void find_missing(struct entry *entry)
+{
+	const struct pipeline_setting *setting = &entry->setting;
+
+	if (setting->mbufs < pipeline_mbufs_min(setting))
+		snprintf(entry->missing, sizeof(entry->missing),
+			"not measured: rings and bursts hold %u mbufs",
+			pipeline_mbufs_min(setting));
+}
+
+static bool run_round(
+	struct pipeline *pipeline, const struct experiment *experiment, uint32_t round, char *error)
+{
+	for (uint32_t e = 0; e < pipeline->nb_entries; e++) {
+		struct entry *entry = &pipeline->entries[e];
+
+		if (entry->missing[0] != '\0')
+			continue;
+		if (signals_stop_requested())
+			return true;
+		if (!load_workload(pipeline, entry->flows, experiment->uniform)) {
+			snprintf(error, OFFER_ERROR_MAX, "no memory for %" PRIu64 " flows",
+				entry->flows);
+			return false;
+		}
+		entry->setting.workload = pipeline->workload;
+		if (!pipeline_run(&entry->setting, pipeline->config, &pipeline->topology,
+			    pipeline->crew.cpus, pipeline->crew.nb_cpus, pipeline->milliseconds,
+			    &entry->samples[round], error))
+			return false;
+	}
+	return true;
+}
+
+static struct bench_stats stats_of(const struct entry *entry, size_t offset, uint32_t rounds)
+{
+	double values[BENCH_ROUNDS_MAX];
+
+	for (uint32_t r = 0; r < rounds; r++)
+		memcpy(&values[r], (const char *)&entry->samples[r] + offset, sizeof(double));
+	return bench_stats_of(values, rounds);
+}
+
+#define MEDIAN(entry, member, rounds)                                                              \
+	stats_of(entry, offsetof(struct pipeline_sample, member), rounds).median
+
+static void cell_setting(
+	struct pipeline *pipeline, const struct entry *entry, const struct experiment *experiment)
+{
+	static const char *const sharings[] = {"separate", "shared"};
+	const struct pipeline_setting *setting = &entry->setting;
+	uint64_t width = setting->contestant.width;
+	struct sheet *sheet = &pipeline->sheet;
+
+	sheet_cell(sheet, "bench", "pipeline");
+	sheet_cell(sheet, "experiment", "%s", experiment->title);
+	sheet_cell(sheet, "design", "%s", setting->design);
+	sheet_cell(sheet, "sharing", "%s", sharings[setting->contestant.sharing]);
+	sheet_cell(sheet, "sketch", "%s", setting->contestant.sketch->name);
+	sheet_cell(sheet, "atomic", "%s", setup_atomic_name(&setting->contestant));
+	sheet_cell(sheet, "workers", "%u", setting->workers);
+	sheet_cell(sheet, "size", "%u", setting->size);
+	sheet_cell(sheet, "mbufs", "%u", setting->mbufs);
+	sheet_cell(sheet, "width", "%" PRIu64,
+		width > 0 ? width : setting->contestant.sketch->default_width);
+	sheet_cell(sheet, "traffic", "%s", experiment->uniform ? "uniform" : "zipf=1.05");
+	sheet_cell(sheet, "flows", "%" PRIu64, entry->flows);
+}
+
+static void print_entry(struct pipeline *pipeline, const struct entry *entry,
+	const struct experiment *experiment, uint32_t rounds)
+{
+	struct bench_stats drops =
+		stats_of(entry, offsetof(struct pipeline_sample, drop_rate), rounds);
+	uint32_t threads = pipeline_threads(&entry->setting);
+	struct sheet *sheet = &pipeline->sheet;
+	double paper = paper_ns(&entry->setting);
+
+	cell_setting(pipeline, entry, experiment);
+	if (entry->missing[0] != '\0') {
+		sheet_cell(sheet, "note", "%s", entry->missing);
+		sheet_row(sheet, &pipeline->facts);
+		return;
+	}
+	sheet_cell(sheet, "rounds", "%u", rounds);
+	sheet_cell(sheet, "offered_mpps", "%.2f", MEDIAN(entry, offered_pps, rounds) / 1e6);
+	sheet_cell(sheet, "measured_mpps", "%.2f", MEDIAN(entry, measured_pps, rounds) / 1e6);
+	sheet_cell(sheet, "drop_rate", "%.4f", drops.median);
+	sheet_cell(sheet, "drop_rate_min", "%.4f", drops.min);
+	sheet_cell(sheet, "drop_rate_max", "%.4f", drops.max);
+	sheet_cell(sheet, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
+	sheet_cell(sheet, "count_ns", "%.2f", MEDIAN(entry, count_ns, rounds));
+	sheet_cell(sheet, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));
+	sheet_cell(sheet, "delay_ns", "%.2f", MEDIAN(entry, delay_ns, rounds));
+	if (paper > 0)
+		sheet_cell(sheet, "paper_count_ns", "%g", paper);
+	if (threads > pipeline->crew.nb_cpus)
+		sheet_cell(sheet, "note", "not honest: %u threads poll on %u CPUs, in turns",
+			threads, pipeline->crew.nb_cpus);
+	sheet_row(sheet, &pipeline->facts);
+}
+
+static bool run_experiment(struct pipeline *pipeline, const struct experiment *experiment)
+{
+	char error[OFFER_ERROR_MAX] = "";
+	uint32_t rounds = 0;
+
+	pipeline->nb_entries = 0;
+	experiment->add(pipeline);
+	for (uint32_t e = 0; e < pipeline->nb_entries; e++)
+		find_missing(&pipeline->entries[e]);
+	for (; rounds < pipeline->rounds; rounds++) {
+		if (!run_round(pipeline, experiment, rounds, error)) {
+			if (signals_stop_requested())
+				return true;
+			log_error("%s", error);
+			return false;
+		}
+		if (signals_stop_requested()) /* the round is not complete */
+			break;
+	}
+	if (rounds == 0)
+		return true;
+	sheet_heading(&pipeline->sheet, "%s: %u rounds of %u ms", experiment->title, rounds,
+		pipeline->milliseconds);
+	for (uint32_t e = 0; e < pipeline->nb_entries; e++)
+		print_entry(pipeline, &pipeline->entries[e], experiment, rounds);
+	return true;
+}
+
+/* --- the generator's ceiling --- */
+
+static bool print_ceiling(struct pipeline *pipeline)
+{
+	struct offer_params params = {
+		.nb_queues = 1,
+		.mbufs = MBUFS,
+		.size = SIZE,
+		.cpu = pipeline->crew.cpus[pipeline->crew.nb_cpus - 1],
+	};
+	char error[OFFER_ERROR_MAX];
+	struct offer *offer;
+	double ceiling;
+
+	if (!load_workload(pipeline, FLOWS, false)) {
+		log_error("no memory for the generator's packets");
+		return false;
+	}
+	params.workload = pipeline->workload;
+	offer = offer_create(&params, error);
+	if (offer == NULL) {
+		log_error("%s", error);
+		return false;
+	}
+	ceiling = offer_ceiling(offer, pipeline->crew.cpus[0], CEILING_MS);
+	offer_discard(offer);
+	sheet_heading(&pipeline->sheet, "the generator alone");
+	sheet_cell(&pipeline->sheet, "bench", "pipeline");
+	sheet_cell(&pipeline->sheet, "experiment", "generator");
+	sheet_cell(&pipeline->sheet, "size", "%u", SIZE);
+	sheet_cell(&pipeline->sheet, "mbufs", "%u", MBUFS);
+	sheet_cell(&pipeline->sheet, "flows", "%u", FLOWS);
+	sheet_cell(&pipeline->sheet, "offered_mpps", "%.2f", ceiling / 1e6);
+	sheet_cell(&pipeline->sheet, "note",
+		pipeline->crew.nb_cpus < 2 ? "not honest: one CPU" : "its ceiling, one queue");
+	sheet_row(&pipeline->sheet, &pipeline->facts);
+	return true;
+}
+
+static bool run_all(struct pipeline *pipeline)
+{
+	uint32_t chosen = pipeline->config->bench.experiments;
+
+	if (!print_ceiling(pipeline))
+		return false;
+	for (uint32_t e = 0; e < EXPERIMENTS && !signals_stop_requested(); e++)
+		if ((chosen == 0 || chosen >> e & 1) && !run_experiment(pipeline, &experiments[e]))
+			return false;
+	return true;
+}
+
+static int measure(struct pipeline *pipeline, int argc, char *const argv[])
+{
+	int status = sheet_open(&pipeline->sheet, columns, pipeline->config), closed;
+
+	if (status != 0)
+		return status;
+	host_facts_read(&pipeline->facts, argc, argv);
+	host_facts_add_memory(&pipeline->facts);
+	sheet_begin(&pipeline->sheet, &pipeline->facts);
+	if (!run_all(pipeline))
+		status = 1;
+	if (pipeline->workload != NULL)
+		workload_destroy(pipeline->workload);
+	closed = sheet_close(&pipeline->sheet);
+	return status != 0 ? status : closed;
+}
+
+/* The largest pool of an experiment, and what the engine's own take beside it. */
+#define HEAP_MEGABYTES 1024
+
+int bench_pipeline(const struct config *config, int argc, char *const argv[])
+{
+	static struct pipeline pipeline;
+	const struct bench_config *bench = &config->bench;
+	uint32_t lcores;
+	int status;
+
+	pipeline.config = config;
+	pipeline.rounds =
+		bench->rounds > 0 ? bench->rounds : (bench->quick ? QUICK_ROUNDS : ROUNDS);
+	pipeline.milliseconds = bench->quick ? QUICK_MILLISECONDS : MILLISECONDS;
+	if (config->duration > 0)
+		pipeline.milliseconds = (uint32_t)(config->duration / 1000000);
+	pipeline.packets = bench->quick ? QUICK_PACKETS : PACKETS;
+	if (!setup_topology(&pipeline.topology, config))
+		return 1;
+	crew_init(&pipeline.crew, &pipeline.topology);
+	/* Lcore 0, a receiver, and as many workers as are tried. */
+	lcores = 2 + (pipeline.crew.nb_cpus < OFFER_QUEUES_MAX ? pipeline.crew.nb_cpus
+							       : OFFER_QUEUES_MAX);
+	if (!setup_eal(config, &pipeline.topology, &pipeline.crew, lcores, HEAP_MEGABYTES))
+		return 1;
+	status = measure(&pipeline, argc, argv);
+	eal_stop();
+	return status;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/pipeline.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include "bench/setup.h"
+#include "parallel/run.h"
+
+#define NAP_NS 1000000
+
+uint32_t pipeline_threads(const struct pipeline_setting *setting)
+{
+	return setting->workers + (design_find(setting->design)->connect != NULL ? 1 : 0) + 1;
+}
+
+static uint32_t nb_queues(const struct pipeline_setting *setting)
+{
+	return design_find(setting->design)->connect != NULL ? 1 : setting->workers;
+}
+
+uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting)
+{
+	/* Rings of the device and of async's workers, and bursts in the hands of all. */
+	return nb_queues(setting) * (OFFER_DESCRIPTORS + 2 * BURST_MAX) +
+	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
+}
+
+/* What all lcores counted. */
+struct totals {
+	uint64_t received, counted, measured, ring_full, rx, count, free;
+};
+
+static struct totals add_up(const struct run *run)
+{
+	struct totals totals = {0};
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct generation *generation = &run->workers[w]->generations[0];
+
+		totals.received += generation->received;
+		totals.counted += generation->counted;
+		totals.measured += generation->measured;
+		totals.rx += generation->rx_cycles;
+		totals.count += generation->ppt_cycles;
+		totals.free += generation->free_cycles;
+	}
+	for (uint32_t r = 0; r < run->nb_receivers; r++) {
+		const struct receiver_generation *generation = &run->receivers[r]->generations[0];
+
+		totals.received += generation->received;
+		for (uint32_t w = 0; w < run->nb_workers; w++)
+			totals.ring_full += generation->ring_full[w];
+		totals.rx += generation->rx_cycles;
+	}
+	return totals;
+}
+
+/* left: in the rings, where a machine that was too busy let nobody fetch them in time. */
+static bool check(
+	const struct totals *totals, const struct offer_counts *counts, uint64_t left, char *error)
+{
+	if (totals->received + left == counts->taken &&
+		totals->counted + totals->ring_full == totals->received &&
+		totals->measured == totals->counted && totals->measured > 0)
+		return true;
+	snprintf(error, OFFER_ERROR_MAX,
+		"of %llu packets %llu were received, %llu lost between lcores and %llu measured: "
+		"the figures are worth nothing",
+		(unsigned long long)counts->taken, (unsigned long long)totals->received,
+		(unsigned long long)totals->ring_full, (unsigned long long)totals->measured);
+	return false;
+}
+
+/* Lets it run for so long, and stops everybody. */
+static bool let_run(
+	struct run *run, struct offer *offer, uint32_t milliseconds, struct offer_counts *counts)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	bool ran;
+
+	run_start(run);
+	ran = offer_run(offer, milliseconds, counts);
+	epochs_end(run->epochs, 1);
+	while (!run_finished(run))
+		nanosleep(&nap, NULL);
+	run_join(run);
+	return ran;
+}
+
+static struct pipeline_sample sample_of(
+	const struct totals *totals, const struct offer_counts *counts)
+{
+	double ns = 1e9 / (double)rte_get_tsc_hz() / (double)totals->measured;
+	struct pipeline_sample sample = {
+		.offered_pps = (double)counts->offered / counts->seconds,
+		.measured_pps = (double)totals->measured / counts->seconds,
+		.drop_rate = (double)(counts->offered - totals->measured) / (double)counts->offered,
+		.rx_ns = (double)totals->rx * ns,
+		.count_ns = (double)totals->count * ns,
+		.free_ns = (double)totals->free * ns,
+	};
+
+	sample.delay_ns = sample.rx_ns + sample.count_ns + sample.free_ns;
+	return sample;
+}
+
+/* The generator's ethdev, as port_probe() would describe it. */
+static struct port describe_port(const struct offer *offer, const struct config *config)
+{
+	struct port port = {
+		.id = offer_port(offer),
+		.node = PLAN_NODE_ANY,
+		.config = config,
+		.driver = port_driver_find("net_ring"),
+		.traits = port_traits_find("net_ring"),
+	};
+
+	snprintf(port.name, sizeof(port.name), "%s", offer_name(offer));
+	snprintf(port.device, sizeof(port.device), "%s", offer_name(offer));
+	return port;
+}
+
+static bool run_offer(const struct pipeline_setting *setting, const struct config *config,
+	const struct topology *topology, struct offer *offer, uint32_t nb_cpus,
+	uint32_t milliseconds, struct pipeline_sample *sample, char *error)
+{
+	static struct plan plan;
+	struct plan_ports ports = {.nb_ports = 1};
+	struct port port = describe_port(offer, config);
+	struct offer_counts counts = {0};
+	struct totals totals;
+	struct run *run;
+	bool right;
+
+	ports.ports[0].name = port.name;
+	ports.ports[0].node = PLAN_NODE_ANY;
+	if (!plan_make(&plan, config, topology, &ports, error))
+		return false;
+	/* Here the reporter sleeps and the generator polls. */
+	plan.yield = pipeline_threads(setting) > nb_cpus;
+	run = run_create(config, &plan, NULL, &port, 1, error);
+	if (run == NULL)
+		return false;
+	right = let_run(run, offer, milliseconds, &counts);
+	if (!right)
+		snprintf(error, OFFER_ERROR_MAX, "no thread for the generator");
+	totals = add_up(run);
+	run_destroy(run);
+	right = right && check(&totals, &counts, offer_left(offer), error);
+	if (right)
+		*sample = sample_of(&totals, &counts);
+	return right;
+}
+
+bool pipeline_run(const struct pipeline_setting *setting, const struct config *from,
+	const struct topology *topology, const uint32_t *cpus, uint32_t nb_cpus,
+	uint32_t milliseconds, struct pipeline_sample *sample, char *error)
+{
+	struct offer_params params = {
+		.workload = setting->workload,
+		.nb_queues = nb_queues(setting),
+		.mbufs = setting->mbufs,
+		.size = setting->size,
+		.rate = setting->rate,
+		/* The last of those who poll. */
+		.cpu = cpus[(pipeline_threads(setting) - 1) % nb_cpus],
+		.yield = pipeline_threads(setting) > nb_cpus,
+	};
+	struct config config;
+	struct offer *offer;
+	bool right;
+
+	setup_run_config(&config, from, &setting->contestant);
+	config.design = setting->design;
+	config.workers = setting->workers;
+	config.measurements[0].width = setting->contestant.width;
+	offer = offer_create(&params, error);
+	if (offer == NULL)
+		return false;
+	right = run_offer(setting, &config, topology, offer, nb_cpus, milliseconds, sample, error);
+	offer_destroy(offer);
+	return right;
+}
