@@ -83,6 +83,12 @@ enum metric {
 	METRIC_BYTES,
 };
 
+/* How a flow-table keeps the keys of a bucket: a struct flow_store each. */
+enum collision {
+	COLLISION_LIST,
+	COLLISION_TREE,
+};
+
 /* One question put to the traffic: a section [measurement NAME], or the command line's own. */
 struct measurement_config {
 	const char *name; /* "main" where there is one */
@@ -93,6 +99,7 @@ struct measurement_config {
 	uint64_t width;     /* 0: the sketch's default, or what --memory allows */
 	uint64_t memory;    /* bytes of one instance; 0: not given. Excludes width. */
 	uint64_t buckets;   /* of a flow-table, instead of width; 0: not given */
+	enum collision collision;
 	enum table_hash table_hash;
 	uint32_t top;     /* 0: no limit, threshold rules */
 	double threshold; /* share of the measured metric a reported key has at least; 0: none */

@@ -276,14 +276,20 @@ static bool is_flow_table(const struct measurement_config *measurement)
 }
 
 /* What only a flow-table has. */
-static bool check_flow_table(
-	const struct measurement_config *measurement, struct config_fault *fault)
+static bool check_flow_table(const struct measurement_config *measurement, const char *sharing,
+	struct config_fault *fault)
 {
 	bool tuple = (measurement->key->fields >> KEY_PROTO & 1) != 0;
 
 	if (measurement->buckets != 0 && !is_flow_table(measurement))
 		return refuse(fault, "buckets", measurement,
 			"is for --sketch flow-table; give --width to a %s", measurement->sketch);
+	if (measurement->collision != COLLISION_LIST && !is_flow_table(measurement))
+		return refuse(fault, "collision", measurement, "is for --sketch flow-table");
+	if (measurement->collision == COLLISION_TREE && strcmp(sharing, "shared") == 0)
+		return refuse(fault, "collision", measurement,
+			"tree cannot be shared: balancing moves entries that others look at; give "
+			"list, or --sharing separate");
 	if (measurement->table_hash != TABLE_HASH_AES && !is_flow_table(measurement))
 		return refuse(fault, "table-hash", measurement,
 			"is for --sketch flow-table; a %s has the keyed hash", measurement->sketch);
@@ -305,7 +311,7 @@ static bool check_key(const struct measurement_config *measurement, struct confi
 	return true;
 }
 
-static bool check_measurement(
+static bool check_measurement(const struct config *config,
 	const struct measurement_config *measurement, struct config_fault *fault)
 {
 	const struct sketch_ops *ops = sketch_find(measurement->sketch);
@@ -315,7 +321,8 @@ static bool check_measurement(
 						       : "depth";
 	const char *why;
 
-	if (!check_flow_table(measurement, fault) || !check_key(measurement, fault))
+	if (!check_flow_table(measurement, config->sharing, fault) ||
+		!check_key(measurement, fault))
 		return false;
 	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
 	if (measurement->memory != 0)
@@ -382,7 +389,7 @@ bool config_check(const struct config *config, struct config_fault *fault)
 	if (config->command >= COMMAND_BENCH_KERNELS)
 		return check_bench(config, fault);
 	for (uint32_t i = 0; i < config->nb_measurements; i++) {
-		if (!check_measurement(&config->measurements[i], fault))
+		if (!check_measurement(config, &config->measurements[i], fault))
 			return false;
 	}
 	return check_source(config, fault) && check_outputs(config, fault) &&

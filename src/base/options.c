@@ -412,6 +412,18 @@ const struct option_row options[] = {
 			"sketch fits. A run has workers x 2 instances.",
 	},
 	{
+		.name = "collision",
+		.placeholder = "HOW",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		MEASUREMENT(collision),
+		.commands = RUN,
+		CHOICES([COLLISION_LIST] = "list", [COLLISION_TREE] = "tree"),
+		.default_text = "list",
+		.help = "How a flow-table keeps keys that share a bucket: list (a chain), or tree "
+			"(balanced, for --sharing separate).",
+	},
+	{
 		.name = "table-hash",
 		.placeholder = "HASH",
 		.group = OPTION_GROUP_MEASURE,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "parallel/plan_parts.h"
+#include "sketch/flow_table.h"
 
 /* librte_net_ring: at most so many queues on an ethdev made of rings. */
 #define REPLAY_QUEUES_MAX 16
@@ -196,6 +197,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	m->params = (struct sketch_params){
 		.depth = config->depth,
 		.width = config->buckets != 0 ? config->buckets : config->width,
+		.store = config->collision == COLLISION_TREE ? &flow_store_tree : &flow_store_list,
 		.table_hash = config->table_hash,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
 		.candidates =

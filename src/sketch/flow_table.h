@@ -43,10 +43,9 @@ struct flow_entry {
 	struct flow_id id;
 	_Atomic uint64_t packets, bytes;
 	_Atomic int64_t first, last; /* ns since 1970-01-01 UTC */
-	_Atomic uint32_t next; /* list: the next entry of the bucket; tree: its left; 0: none */
-	uint32_t right;        /* tree */
-	uint32_t root;         /* tree, in a first entry: of the bucket's others */
-	_Atomic uint8_t state; /* enum flow_state */
+	_Atomic uint32_t next;       /* what follows in the bucket; 0: nothing */
+	uint32_t right;              /* tree */
+	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
 	uint8_t height; /* tree */
 } __attribute__((aligned(64)));

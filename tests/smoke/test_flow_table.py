@@ -53,7 +53,7 @@ def test_every_hash(test):
     for number, name in enumerate(HASHES):
         everything(test, path, truth, '--table-hash', name, '--workers', 2,
                    '--buckets', (2580, 4096, 3001)[number % 3],
-                   *(SHARED if number % 2 == 0 else ()))
+                   *(SHARED if number % 2 == 0 else ('--collision', 'tree')))
 
 
 @lib.needs_traces
@@ -168,6 +168,8 @@ def test_refusals(test):
             (('--depth', '2'), ('depth is 1',)),
             (('--table-hash', 'md5'), ('--table-hash', 'aes', 'xxh3')),
             (('--table-hash', 'rss', '--key', 'src'), ('--table-hash', '5tuple')),
+            (('--collision', 'tree', '--sharing', 'shared'), ('--collision', 'list')),
+            (('--collision', 'tree', '--sketch', 'count-min'), ('--collision', 'flow-table')),
             (('--table-hash', 'crc32', '--sketch', 'count-min'), ('--table-hash', 'flow-table')),
             (('--buckets', '100', '--sketch', 'count-min'), ('--buckets', 'flow-table')),
             (('--key', '6tuple', '--sketch', 'reversible'), ('--key', '5tuple')),

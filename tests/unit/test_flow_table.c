@@ -142,7 +142,7 @@ static uint32_t true_flows(void)
 	return flows;
 }
 
-static const struct flow_store *const stores[] = {&flow_store_list};
+static const struct flow_store *const stores[] = {&flow_store_list, &flow_store_tree};
 
 /* Every hash, crowded and roomy, both sharings. */
 static void test_exact(void **state)
@@ -243,19 +243,33 @@ static void test_full(void **state)
 			}
 }
 
-/* All keys in one bucket: as many as buckets fit, and one more. */
-static void test_one_bucket(void **state)
+/* Height of a tree of the table, of which every node is balanced. */
+static int check_tree(const struct flow_table *table, uint32_t node)
 {
-	enum { WIDTH = 64 };
-	struct sketch *sketch =
-		make((struct sketch_params){.width = WIDTH, .table_hash = TABLE_HASH_RSS});
+	const struct flow_entry *e = &table->entries[node];
+	int left, right;
+
+	if (node == 0)
+		return 0;
+	left = check_tree(table, e->next);
+	right = check_tree(table, e->right);
+	assert_in_range(left - right + 1, 0, 2);
+	assert_int_equal(e->height, 1 + (left > right ? left : right));
+	return e->height;
+}
+
+/* All keys in one bucket: as many as buckets fit, and one more. */
+static void fill_one_bucket(const struct flow_store *store, uint32_t step)
+{
+	enum { WIDTH = 1024 };
+	struct sketch *sketch = make((struct sketch_params){
+		.width = WIDTH, .store = store, .table_hash = TABLE_HASH_RSS});
 	static struct key_burst burst;
 
-	(void)state;
 	for (uint32_t round = 0; round < 2; round++)
 		for (uint32_t flow = 0; flow <= WIDTH; flow++) {
-			struct key key = zipf_key(3 * flow);
-			struct key_hash hash = {0};
+			struct key key = zipf_key(flow * step % FLOWS);
+			struct key_hash hash = {.lo = zipf_flow(&key)};
 
 			burst.n = 0;
 			burst_append(&burst, &key, &hash, 60);
@@ -264,7 +278,22 @@ static void test_one_bucket(void **state)
 		}
 	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
 	assert_int_equal(((struct flow_table *)sketch)->used, 2 * WIDTH);
+	/* An AVL tree of 1023 nodes is no higher. */
+	if (store == &flow_store_tree)
+		assert_in_range(check_tree((struct flow_table *)sketch,
+					((struct flow_table *)sketch)->entries[5].next),
+			10, 14);
 	flow_table_ops.destroy(sketch);
+}
+
+static void test_one_bucket(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++) {
+		fill_one_bucket(stores[s], 1);
+		fill_one_bucket(stores[s], FLOWS - 1);
+		fill_one_bucket(stores[s], 1009);
+	}
 }
 
 /* Two IPv6 keys with one hash, and an IPv4 key with the bytes of an IPv6 key's hash. */
