@@ -83,6 +83,11 @@ static void send_burst(struct sender *sender)
 		if (done < sender->n)
 			rte_pause();
 	}
+	/* The program is to end before the port takes the rest. */
+	for (uint32_t i = done; i < sender->n; i++) {
+		sender->sent--;
+		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
+	}
 	rte_pktmbuf_free_bulk(&sender->burst[done], sender->n - done);
 	sender->n = 0;
 }
