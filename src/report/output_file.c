@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
+
+#define IN_USE "another run writes to it; name another file, or stop that run"
 
 #define STATUS_MACHINE 1
 #define STATUS_EXISTS  2
@@ -188,8 +191,25 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	return status;
 }
 
+/*
+ * Two runs that write to one file would take its epochs apart; the lock ends with the process.
+ * False where another run has it; a file system without locks is none of our business.
+ */
+static bool lock(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 int output_file_start(struct output_file *file, char *error, size_t size)
 {
+	struct stat st;
+
+	if (file->named && !lock(file->fd))
+		return fail(file, error, size, IN_USE);
+	/* Whoever wrote meanwhile has ended since: its rows are not to be cut. */
+	if (file->named && fstat(file->fd, &st) == 0 &&
+		(uint64_t)st.st_size != file->keep + file->cut)
+		return fail(file, error, size, "another run wrote to it just now; start again");
 	if (file->cut == 0)
 		return 0;
 	if (ftruncate(file->fd, (off_t)file->keep) < 0)
@@ -337,6 +357,15 @@ static bool write_rows(struct output_file *file, const struct output_rows *rows)
 	return error == 0;
 }
 
+/* The name leads to the very file that is open, which holds the lock. */
+static bool is_open(const struct output_file *file, const struct stat *st)
+{
+	struct stat opened;
+
+	return fstat(file->fd, &opened) == 0 && opened.st_dev == st->st_dev &&
+	       opened.st_ino == st->st_ino;
+}
+
 /* Returns the new descriptor and what is in the file, or -1 with the reason. */
 static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
 {
@@ -350,6 +379,8 @@ static int open_again(const struct output_file *file, struct output_tail *tail, 
 		*why = strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		*why = "is no longer a regular file";
+	else if (!is_open(file, &st) && !lock(fd))
+		*why = IN_USE;
 	else
 		*why = output_tail_read(fd, &file->header, (uint64_t)st.st_size, tail);
 	if (*why == NULL && (uint64_t)st.st_size > tail->keep &&
@@ -392,6 +423,7 @@ static const char *change_file(struct output_file *file)
 	if (fd < 0)
 		return why;
 	close_fd(file);
+	lock(fd); /* had the old one the same file, its lock went with it */
 	file->fd = fd;
 	file->header_due = false;
 	file->has_start = tail.has_start;
@@ -417,10 +449,9 @@ void output_file_reopen(struct output_file *file)
 /* Whether the name still leads to the file that is open. */
 static bool has_name(const struct output_file *file, const char *path)
 {
-	struct stat named, opened;
+	struct stat named;
 
-	return stat(path, &named) == 0 && fstat(file->fd, &opened) == 0 &&
-	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+	return stat(path, &named) == 0 && is_open(file, &named);
 }
 
 /* Returns NULL or why the file keeps its name. */
