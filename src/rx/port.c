@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -12,8 +13,10 @@
 
 #include "rx/interrupts.h"
 #include "rx/port_frames.h"
+#include "rx/port_promiscuous.h"
 #include "rx/port_quiet.h"
 #include "rx/port_rss.h"
+#include "rx/port_taken.h"
 
 /* Entries of a send ring, where there must be one. */
 #define SEND_DESCRIPTORS 1024
@@ -61,6 +64,12 @@ static bool make_virtual(
 			"PCI address such as 0000:3b:00.0 and no virtual device such as "
 			"net_tap0,iface=probe0",
 			port->name);
+	if (port->interface[0] != '\0' && !port_interface_permitted())
+		return fail(error,
+			"--port %s: this user may not open the interface %s: run as root, or with "
+			"the "
+			"capabilities CAP_NET_RAW and CAP_NET_ADMIN",
+			port->name, port->interface);
 	return fail(error,
 		"--port %s: no driver makes such a device with these DEVARGS: %s; --verbose shows "
 		"what it says",
@@ -74,7 +83,13 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	struct rte_eth_dev_info info;
 	int result;
 
-	*port = (struct port){.config = config, .node = -1, .interface_mtu = name->facts.mtu};
+	*port = (struct port){
+		.config = config,
+		.node = -1,
+		.interface_mtu = name->facts.mtu,
+		.promiscuous = -1,
+		.was_promiscuous = !name->pci && name->facts.promiscuous,
+	};
 	snprintf(port->device, sizeof(port->device), "%.*s", (int)strcspn(name->device, ","),
 		name->device);
 	snprintf(port->interface, sizeof(port->interface), "%s", name->interface);
@@ -88,6 +103,8 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 		port_warn(&port->notes, "%s", name->warning);
 	port_quiet_libraries(config->verbose);
 	device_text(text, name, nb_rx);
+	if (port_taken(name, &port->notes, error))
+		return false;
 	if (!name->pci && !make_virtual(port, name, text, error))
 		return false;
 	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
@@ -296,9 +313,18 @@ static uint32_t largest_frame(const struct start *start)
 	return mtu + PORT_FRAME_OVERHEAD;
 }
 
+/* Starting takes the flag away from an interface, whoever had set it. */
+static void restore_promiscuous(const struct port *port)
+{
+	if (port->was_promiscuous)
+		rte_eth_promiscuous_enable(port->id);
+}
+
 static void receive_everything(struct port *port)
 {
-	if (rte_eth_promiscuous_enable(port->id) == 0)
+	if (port->interface[0] != '\0' && !port_is_pci(port->device))
+		port->promiscuous = port_promiscuous_hold(port->interface);
+	if (port->promiscuous >= 0 || rte_eth_promiscuous_enable(port->id) == 0)
 		return;
 	rte_eth_allmulticast_enable(port->id);
 	port_warn(&port->notes,
@@ -329,6 +355,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 		return fail(error, "--port %s: cannot start it with %u queues: %s", port->name,
 			nb_rx, rte_strerror(-result));
 	port->started = true;
+	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
 	port_rss_check(&start.rss, port->id, &start.info, &port->notes);
@@ -337,14 +364,24 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	return true;
 }
 
+static void end_promiscuous(struct port *port)
+{
+	if (port->promiscuous >= 0)
+		close(port->promiscuous);
+	else if (port->started && !port->was_promiscuous)
+		rte_eth_promiscuous_disable(port->id);
+	port->promiscuous = -1;
+}
+
 void port_silence(struct port *port)
 {
-	rte_eth_promiscuous_disable(port->id);
+	end_promiscuous(port);
 	port->silenced = rte_eth_dev_set_link_down(port->id) == 0;
 }
 
 static void port_stop(struct port *port)
 {
+	end_promiscuous(port);
 	if (port->silenced)
 		rte_eth_dev_set_link_up(port->id);
 	if (port->mtu_before > 0)

@@ -32,6 +32,8 @@ struct port {
 	uint32_t cut_at;        /* bytes behind which a packet socket cuts frames; 0: it is none */
 	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
 	uint16_t mtu_before;    /* of a device whose MTU was changed; 0: it was not */
+	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
+	bool was_promiscuous; /* the kernel's interface, before */
 	bool started;
 	bool silenced; /* the link was taken down */
 };

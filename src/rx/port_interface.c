@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/port_interface.h"
 
+#include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <string.h>
@@ -42,6 +43,16 @@ static bool read_merges(int fd, const char *name)
 	       (ask_ethtool(fd, name, &flags) && (flags.data & ETH_FLAG_LRO) != 0);
 }
 
+bool port_interface_permitted(void)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return errno != EPERM && errno != EACCES;
+	close(fd);
+	return true;
+}
+
 bool port_interface_read(const char *name, struct port_interface *interface)
 {
 	struct ifreq ifr = request(name);
@@ -60,9 +71,11 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 		read_driver(fd, name, interface);
 		interface->merges = read_merges(fd, name);
 		ifr = request(name);
-		interface->running = ioctl(fd, SIOCGIFFLAGS, &ifr) == 0 &&
-				     (ifr.ifr_flags & IFF_UP) != 0 &&
-				     (ifr.ifr_flags & IFF_RUNNING) != 0;
+		if (ioctl(fd, SIOCGIFFLAGS, &ifr) != 0)
+			ifr.ifr_flags = 0;
+		interface->running =
+			(ifr.ifr_flags & IFF_UP) != 0 && (ifr.ifr_flags & IFF_RUNNING) != 0;
+		interface->promiscuous = (ifr.ifr_flags & IFF_PROMISC) != 0;
 	}
 	close(fd);
 	return found;

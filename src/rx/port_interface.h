@@ -13,7 +13,11 @@ struct port_interface {
 	uint32_t mtu;
 	bool merges;  /* the kernel or the card joins packets before anybody sees them (GRO, LRO) */
 	bool running; /* up, with a carrier */
+	bool promiscuous; /* because somebody set its flag, with `ip link` for instance */
 };
+
+/* Whether this process may open packet sockets. */
+bool port_interface_permitted(void);
 
 /* False where there is no such interface. */
 bool port_interface_read(const char *name, struct port_interface *interface);
