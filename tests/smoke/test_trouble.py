@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What befalls a live run: it goes on, or ends and says why, and the account balances in every case."""
+
+import os
+import random
+import select
+import shutil
+import signal
+import time
+
+import lib
+import net
+
+PACKETS = 4000
+RATE = 40000
+
+
+def capture_of(test, packets=PACKETS):
+    return lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame(i % 50)) for i in range(packets)])
+
+
+class Run:
+    """A live run with short epochs."""
+
+    def __init__(self, test, space, port, *options, **how):
+        name = len(test.processes)
+        self.test = test
+        self.output, self.stats = test.path(f'output{name}.csv'), test.path(f'stats{name}.csv')
+        self.process = test.start(
+            '--port', port, '--workers', '1', '--interval', '50ms', '--top', '3', '--output',
+            self.output, '--stats', self.stats, *options, inside=space, **how)
+        net.wait_until_ready(test, self.process, self.stats)
+
+    def received(self):
+        return lib.total(lib.read_stats(self.stats), 'received')
+
+    def wait_for(self, packets):
+        self.test.until(lambda: self.received() >= packets, f'{packets} packets')
+
+    def end(self, status=0):
+        """Returns (ledger, Result)."""
+        self.process.signal(net.END)
+        result = self.test.wait(self.process, 30).expect(status)
+        lib.read_output(self.output)
+        return lib.read_stats(self.stats), result
+
+
+def veth(test):
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    return space
+
+
+def wait(test, seconds):
+    begin = time.monotonic()
+    test.until(lambda: time.monotonic() > begin + seconds, f'{seconds} s have passed')
+
+
+def test_link_flaps(test):
+    """Down and up again, three times: what comes while it is up is measured."""
+    space = veth(test)
+    capture = capture_of(test)
+    run = Run(test, space, net.af_packet('tap0'))
+    for flap in range(1, 4):
+        test.wait(space.send('wire0', capture, RATE)).expect(0)
+        run.wait_for(flap * PACKETS)
+        for state in ('down', 'up'):
+            space.set('tap0', state)
+            wait(test, 0.1)
+    ledger, _ = run.end()
+    assert lib.total(ledger, 'measured') == 3 * PACKETS
+    lib.expect_lossless(ledger)
+
+
+def test_sender_is_killed(test):
+    space = veth(test)
+    capture = capture_of(test)
+    run = Run(test, space, net.af_packet('tap0'))
+    sender = space.send('wire0', capture, 2000, 1000)
+    run.wait_for(100)
+    sender.kill()
+    sent = space.received('tap0')
+    run.wait_for(sent)
+    wait(test, 0.1)
+    ledger, _ = run.end()
+    assert lib.total(ledger, 'measured') == sent
+    lib.expect_lossless(ledger)
+
+
+def test_receiver_stands_still(test):
+    """For two seconds; a sender that waits for room loses nothing by it."""
+    path = test.path('memif')
+    device = f'socket={path},socket-abstract=no,rsize=8,bsize=2048'
+    run = Run(test, None, f'net_memif0,role=server,{device}')
+    sender = test.start('generate', '--synthetic', 'packets=20K,rate=20K,size=64', '--pace',
+                        'recorded', '--port', f'net_memif0,role=client,{device}')
+    run.wait_for(1000)
+    run.process.signal(signal.SIGSTOP)
+    wait(test, 2)
+    run.process.signal(signal.SIGCONT)
+    test.wait(sender, 30).expect(0)
+    run.wait_for(20000)
+    ledger, _ = run.end()
+    assert lib.total(ledger, 'measured') == 20000
+    lib.expect_lossless(ledger)
+    for before, after in zip(ledger, ledger[1:]):
+        assert lib.timestamp(before['end']) <= lib.timestamp(after['start']), f'{before} {after}'
+
+
+def test_nobody_reads_the_output(test):
+    """Rows wait, then are lost and counted; packets are not, and epochs go on."""
+    space = veth(test)
+    capture = capture_of(test)
+    fifo = test.path('fifo')
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        process = test.start('--port', net.af_packet('tap0'), '--workers', '1', '--interval', '5ms',
+                             '--output', fifo, '--verbose', inside=space)
+        test.until(lambda: select.select([reader], [], [], 0)[0], 'the header')
+        test.wait(space.send('wire0', capture, 2000)).expect(0)
+        process.signal(net.END)
+        text = read_to_the_end(test, reader, process)
+        result = test.wait(process, 30).expect(1)
+    finally:
+        os.close(reader)
+    lib.read_csv(text, lib.OUTPUT_COLUMNS)
+    assert f'{PACKETS} packets in' in result.stderr, result.describe()
+    assert 'rows could not be written' in result.stderr, result.describe()
+
+
+def read_to_the_end(test, reader, process):
+    parts = []
+
+    def ended():
+        try:
+            part = os.read(reader, 65536)
+        except BlockingIOError:
+            return False
+        parts.append(part)
+        return not part and not process.running()
+
+    test.until(ended, 'the end of the rows')
+    return b''.join(parts).decode()
+
+
+def test_disk_full_and_freed(test):
+    """On a small disk of its own: every packet is measured, and whole epochs are written again."""
+    space = veth(test)
+    disk = test.path('disk')
+    os.mkdir(disk)
+    space.call('mount', '-t', 'tmpfs', '-o', 'size=1m', 'none', disk)
+    capture = capture_of(test)
+    output, stats = os.path.join(disk, 'output.csv'), test.path('stats.csv')
+    process = test.start('--port', net.af_packet('tap0'), '--workers', '1', '--interval', '20ms',
+                         '--top', '5', '--output', output, '--stats', stats, inside=space)
+    net.wait_until_ready(test, process, stats)
+    said = os.path.join(process.directory, 'stderr')
+    space.call('sh', '-c', f'cat /dev/zero >{disk}/filler 2>/dev/null || true')
+    sender = space.send('wire0', capture, 2000, 1000)
+    test.until(lambda: 'No space left' in read(said), 'the disk is full')
+    space.call('rm', f'{disk}/filler')
+    test.until(lambda: 'resumed' in read(said), 'the disk is free')
+    sender.kill()
+    sent = space.received('tap0')
+    test.until(lambda: lib.total(lib.read_stats(stats), 'received') >= sent, 'packets')
+    process.signal(net.END)
+    test.wait(process, 30).expect(1)
+    assert 'rows could not be written' in read(said)
+    assert lib.total(lib.read_stats(stats), 'measured') == sent
+    rows = lib.read_csv(space.call('cat', output), lib.OUTPUT_COLUMNS)
+    for epoch in {row['epoch'] for row in rows}:
+        assert [row['rank'] for row in lib.in_epoch(rows, epoch)] == ['1', '2', '3', '4', '5'], epoch
+
+
+def read(path):
+    with open(path, encoding='utf-8') as stream:
+        return stream.read()
+
+
+def test_more_workers_than_queues(test):
+    space = veth(test)
+    result = test.run('--port', 'net_af_xdp0,iface=tap0,busy_budget=0', '--workers', '3',
+                      inside=space)
+    result.expect(1).expect_one_line('--workers', '3 workers', '1 receive queue')
+
+
+def test_no_such_interface(test):
+    space = net.Namespace(test)
+    for port in ('nobody0', 'net_af_packet0,iface=nobody0'):
+        test.run('--port', port, inside=space).expect(1).expect_one_line('nobody0')
+
+
+def test_without_permission(test):
+    """Nobody may open a packet socket: a line that says so."""
+    space = veth(test)
+    binary = shutil.copy(test.binary, test.path('sketchtap'))
+    os.chmod(test.directory, 0o755)
+    nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
+              'env', 'RUNTIME_DIRECTORY=' + test.path('nobody'), binary]
+    os.mkdir(test.path('nobody'))
+    os.chown(test.path('nobody'), 65534, 65534)
+    test.run('--port', 'tap0', '--workers', '1', '--output', '/dev/null', program=nobody,
+             inside=space).expect(1).expect_one_line('tap0', 'CAP_NET_RAW')
+
+
+def promiscuity(space):
+    return space.link('tap0')['promiscuity']
+
+
+def test_promiscuous_only_while_it_runs(test):
+    """However a run ends, and whoever else wants it: another run, or somebody who set the flag."""
+    space = veth(test)
+    for device in (net.af_packet('tap0'), 'net_af_xdp0,iface=tap0,busy_budget=0'):
+        for number in (net.END, signal.SIGKILL):
+            assert promiscuity(space) == 0
+            run = Run(test, space, device)
+            assert promiscuity(space) == 1
+            run.process.signal(number)
+            run.process.wait(30)
+            test.until(lambda: promiscuity(space) == 0, 'the interface is as it was')
+    space.set('tap0', 'promisc', 'on')
+    runs = [Run(test, space, net.af_packet('tap0')) for _ in range(2)]
+    assert promiscuity(space) == 3
+    runs[0].end()
+    assert promiscuity(space) == 2
+    runs[1].end()
+    assert 'PROMISC' in space.link('tap0')['flags'] and promiscuity(space) == 1
+
+
+def test_two_runs_on_one_interface(test):
+    """Each has sockets of its own, and each sees every packet."""
+    space = veth(test)
+    capture = capture_of(test)
+    runs = [Run(test, space, net.af_packet('tap0')) for _ in range(2)]
+    test.wait(space.send('wire0', capture, RATE)).expect(0)
+    for run in runs:
+        run.wait_for(PACKETS)
+    for run in runs:
+        ledger, _ = run.end()
+        assert lib.total(ledger, 'measured') == PACKETS
+        lib.expect_lossless(ledger)
+
+
+def taken(port, *mentions):
+    """A device that one process at a time can have: the second says who is in the way."""
+    def check(test):
+        space = net.Namespace(test)
+        device = port(test)
+        run = Run(test, space, device)
+        test.run('--port', device, '--workers', '1', inside=space).expect(1).expect_one_line(*mentions)
+        run.end()
+    return check
+
+
+def left_behind(port):
+    """What a killed run leaves is not in the way of the next one, which says what it removed."""
+    def check(test):
+        space = net.Namespace(test)
+        device, path = port(test)
+        run = Run(test, space, device)
+        run.process.kill()
+        assert os.path.exists(path)
+        _, result = Run(test, space, device).end()
+        assert 'removed ' + path in result.stderr, result.describe()
+    return check
+
+
+def memif(test):
+    path = test.path('memif')
+    return f'net_memif0,role=server,socket={path},socket-abstract=no', path
+
+
+def vhost(test):
+    return f'net_vhost0,iface={test.path("vhost")}', test.path('vhost')
+
+
+def cases(settings):
+    del settings
+    return [
+        ('a memif that is taken', taken(lambda test: memif(test)[0], 'another process', 'memif')),
+        ('an abstract memif that is taken',
+         taken(lambda test: f'net_memif0,role=server,socket={test.directory}', 'another process')),
+        ('a vhost that is taken', taken(lambda test: vhost(test)[0], 'another process', 'vhost')),
+        ('a tap that is taken', taken(lambda test: 'net_tap0,iface=tap0', 'tap0', 'in use')),
+        ('a memif that was left behind', left_behind(memif)),
+        ('a vhost that was left behind', left_behind(vhost)),
+    ]
+
+
+def test_two_runs_and_one_output(test):
+    """The second is refused, whatever it is told to do with the file."""
+    space = veth(test)
+    capture = capture_of(test)
+    run = Run(test, space, net.af_packet('tap0'))
+    for option, status in (((), 2), (('--append',), 1), (('--force',), 1)):
+        second = test.run('--port', net.af_packet('tap0'), '--workers', '1', '--output', '/dev/null',
+                          '--stats', run.stats, *option, inside=space)
+        second.expect(status).expect_one_line(run.stats)
+    test.wait(space.send('wire0', capture, RATE)).expect(0)
+    run.wait_for(PACKETS)
+    run.process.signal(signal.SIGHUP)  # opens the same file again, and keeps others out
+    wait(test, 0.2)
+    test.run('--port', net.af_packet('tap0'), '--workers', '1', '--output', '/dev/null', '--stats',
+             run.stats, '--force', inside=space).expect(1).expect_one_line('another run')
+    ledger, _ = run.end()
+    assert lib.total(ledger, 'measured') == PACKETS
+
+
+def test_sigterm_while_it_starts(test):
+    """At any moment: it ends well, or never was more than a program that is loading."""
+    space = veth(test)
+    choice = random.Random()
+    for _ in range(8):
+        process = test.start('--port', net.af_packet('tap0'), '--workers', '1', inside=space)
+        time.sleep(choice.random() * 0.5)
+        process.signal(signal.SIGTERM)
+        result = test.wait(process, 20)
+        assert result.status in (0, -signal.SIGTERM), result.describe()
+        assert promiscuity(space) == 0
