@@ -363,9 +363,11 @@ void port_meter_read(struct port_meter *meter)
 			note_gap(meter, feed->feed);
 			continue;
 		}
-		/* It will go on where it was, should the peer come back. */
-		feed->silent =
-			meter->port->driver->has_peer && value == 0 && feed->counter.last > 0;
+		/*
+		 * No peer, or none yet: it will go on where it was, should one come back, and what
+		 * it had counted may never have been read.
+		 */
+		feed->silent = meter->port->driver->has_peer && value == 0;
 		if (!feed->silent &&
 			device_counter_read(&feed->counter, value) == DEVICE_COUNTER_RESET)
 			note_gap(meter, feed->feed);
