@@ -318,3 +318,31 @@ def test_sigterm_while_it_starts(test):
         result = test.wait(process, 20)
         assert result.status in (0, -signal.SIGTERM), result.describe()
         assert promiscuity(space) == 0
+
+
+def pretend_hugepages(space, free):
+    """As many pages of 2 MB seem to be free on every node; none can be had on most machines."""
+    space.call('sh', '-c', f"""
+        for folder in /sys/kernel/mm/hugepages /sys/devices/system/node/node*/hugepages; do
+            mount -t tmpfs none $folder && mkdir $folder/hugepages-2048kB || exit 1
+            for file in free_hugepages nr_hugepages resv_hugepages; do
+                echo 0 >$folder/hugepages-2048kB/$file
+            done
+            echo {free} >$folder/hugepages-2048kB/free_hugepages
+        done""")
+
+
+def test_hugepages(test):
+    """None, too few, and pages that somebody else took after they were counted."""
+    options = ('--port', 'net_null0', '--duration', '50ms', '--output', '/dev/null')
+    for free in (0, 3):
+        space = net.Namespace(test)
+        pretend_hugepages(space, free)
+        result = test.run(*options, '--verbose', inside=space).expect(0)
+        assert 'ordinary memory' in result.stderr, result.describe()
+    space = net.Namespace(test)
+    pretend_hugepages(space, 4096)
+    if 'HugePages_Free:        0' not in space.call('cat', '/proc/meminfo'):
+        test.skip('this machine has hugepages to give')
+    test.run(*options, inside=space).expect(1).expect_one_line('Cannot allocate memory', '--no-huge')
+    test.run(*options, '--no-huge', inside=space).expect(0)
