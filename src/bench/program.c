@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pcap/pcap.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "rx/capture_writer.h"
 #include "rx/synthetic.h"
 
@@ -119,9 +121,14 @@ double program_replay(const struct config *config, const char *path, char *error
 		snprintf(error, PROGRAM_ERROR_MAX, "fork: %s", strerror(errno));
 		return 0;
 	}
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR) {
+			snprintf(error, PROGRAM_ERROR_MAX, "wait: %s", strerror(errno));
 			return 0;
+		}
+		if (signals_stop_requested())
+			kill(child, SIGKILL);
+	}
 	if (status != 0) {
 		snprintf(error, PROGRAM_ERROR_MAX, "sketchtap --pcap %s failed", path);
 		return 0;
