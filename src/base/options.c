@@ -485,7 +485,8 @@ const struct option_row options[] = {
 		CONFIG(bench.sketches),
 		.commands = KERNELS | WORKER,
 		.default_note = "all",
-		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht).",
+		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht), "
+			"flow-table (ft).",
 	},
 	{
 		.name = "sharing",
