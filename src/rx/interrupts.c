@@ -16,6 +16,7 @@
 #define PATIENCE 10000 /* steps */
 
 static atomic_bool stopped;
+static struct rte_intr_handle *handle; /* the thread's, once it is registered */
 
 /* The thread holds no lock of EAL here, and stays until the process ends. */
 static void stay(void *arg)
@@ -33,14 +34,15 @@ static void stay(void *arg)
  */
 static bool call_thread(void)
 {
-	struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 
+	handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 	if (handle != NULL && fd >= 0 && rte_intr_fd_set(handle, fd) == 0 &&
 		rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0 &&
 		rte_intr_callback_register(handle, stay, NULL) == 0)
-		return true; /* both are the thread's now */
+		return true;
 	rte_intr_instance_free(handle);
+	handle = NULL;
 	if (fd >= 0)
 		close(fd);
 	return false;

@@ -25,6 +25,7 @@ STATS_COLUMNS = (
     'epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,nic_missed,'
     'nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,'
     'ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers').split(',')
+LEAKS_OF_OTHERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'leaks_of_others.txt')
 LOSSES = ('nic_missed', 'nic_errors', 'no_mbuf', 'ring_full', 'shed')
 KEY_COLUMNS = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto')
 KEY_RULES = {
@@ -201,6 +202,8 @@ class Test:
         os.mkdir(home)
         environment = dict(os.environ)
         environment['RUNTIME_DIRECTORY'] = home  # where EAL puts its files, instead of /var/run
+        if self.sanitized:
+            environment['LSAN_OPTIONS'] = f'suppressions={LEAKS_OF_OTHERS}:print_suppressions=0'
         program = [self.binary] if program is None else program
         if inside is not None:
             program = [*inside.enter, *program]

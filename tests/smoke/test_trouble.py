@@ -91,7 +91,7 @@ def test_receiver_stands_still(test):
     """For two seconds; a sender that waits for room loses nothing by it."""
     path = test.path('memif')
     device = f'socket={path},socket-abstract=no,rsize=8,bsize=2048'
-    run = Run(test, None, f'net_memif0,role=server,{device}')
+    run = Run(test, None, f'net_memif0,role=server,{device}', '--packets', '20000')
     sender = test.start('generate', '--synthetic', 'packets=20K,rate=20K,size=64', '--pace',
                         'recorded', '--port', f'net_memif0,role=client,{device}')
     run.wait_for(1000)
@@ -99,8 +99,8 @@ def test_receiver_stands_still(test):
     wait(test, 2)
     run.process.signal(signal.SIGCONT)
     test.wait(sender, 30).expect(0)
-    run.wait_for(20000)
-    ledger, _ = run.end()
+    test.wait(run.process, 30).expect(0)
+    ledger = lib.read_stats(run.stats)
     assert lib.total(ledger, 'measured') == 20000
     lib.expect_lossless(ledger)
     for before, after in zip(ledger, ledger[1:]):
