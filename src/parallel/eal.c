@@ -181,11 +181,24 @@ static void silence_end(int null, const int saved[2])
 	close(null);
 }
 
+/*
+ * EAL waits for each thread that it makes in sleeps of a microsecond. A SCHED_FIFO thread does not
+ * give its CPU away over such a short one, and the new thread, pinned to the same CPU, would never
+ * run. Under SCHED_RR, which is otherwise the same, it does when its turn is over.
+ */
+static void take_turns(void)
+{
+	struct sched_param param;
+
+	if (sched_getscheduler(0) == SCHED_FIFO && sched_getparam(0, &param) == 0)
+		sched_setscheduler(0, SCHED_RR, &param);
+}
+
 bool eal_start(const struct plan *plan, const struct config *config, char *error)
 {
 	struct eal_args args = {0};
 	char *argv[EAL_ARGS_MAX + 1];
-	int result, saved[2], silence;
+	int result, saved[2] = {-1, -1}, silence;
 
 	if (!instance_claim(config->name, error))
 		return false;
@@ -205,6 +218,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
 	silence = config->verbose ? -1 : silence_begin(saved);
 	keep_to_ordinary_cpus(plan);
+	take_turns();
 	signals_block(); /* the lcores' threads inherit it */
 	result = rte_eal_init(args.n, argv);
 	signals_unblock();

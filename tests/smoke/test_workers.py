@@ -58,3 +58,16 @@ def test_mix_by_five_seconds(test):
 def test_mix_by_the_second(test):
     _, stats = epochs_by_workers(test, 'large/mix.pcap.xz', '1s')
     assert lib.total(stats, 'measured') == 264658
+
+
+def test_real_time_priority(test):
+    """Under SCHED_FIFO, as a service may be run, threads that share a CPU still get their turns."""
+    spec = 'flows=100,packets=10000,seed=1'
+    chrt = ['chrt', '--fifo', '10', test.binary]
+    if test.run('--help', program=chrt).status != 0:
+        test.skip('no permission for real-time priorities')
+    for design in ('rss', 'async'):
+        result = test.run('--synthetic', spec, '--design', design, '--format', 'csv',
+                          '--top', '1', '--interval', '0', program=chrt)
+        result.expect(0)
+        assert len(result.stdout.splitlines()) == 2, result.describe()
