@@ -23,6 +23,7 @@
 #include "report/progress.h"
 #include "report/reporter.h"
 #include "report/writer.h"
+#include "rx/filter_program.h"
 #include "rx/live_ports.h"
 #include "rx/port.h"
 #include "rx/send.h"
@@ -90,6 +91,29 @@ static int check_outputs(const struct config *config)
 	return 0;
 }
 
+static struct filter_set filters; /* --filter, compiled */
+
+static int check_filter(const struct config *config)
+{
+	char error[FILTER_ERROR_MAX];
+
+	if (config->filter == NULL || filter_check(config->filter, error))
+		return 0;
+	log_error("--filter: %s", error);
+	return EXIT_TEXT;
+}
+
+/* After the source was opened, which says what link types there are. */
+static int compile_filter(const struct config *config, struct source *source)
+{
+	char error[SOURCE_ERROR_MAX];
+
+	if (config->filter == NULL || source_filter(source, config->filter, &filters, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
 static struct port_name port_names[CONFIG_LIST_MAX]; /* of every --port, resolved */
 
 static int read_machine(const struct config *config, struct machine *machine)
@@ -108,6 +132,9 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 	char error[PLAN_TEXT_MAX];
 	int status = read_machine(config, machine);
 
+	/* What a filter looks at is copied too; deep looks take large mbufs. */
+	if (config->nb_port == 0 && filters.reach <= PLAN_PORT_MBUF_BYTES)
+		machine->ports.mbuf_room = filters.reach;
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
 		return status;
 	log_error("%s", error);
@@ -243,7 +270,7 @@ static int put_together(const struct config *config, const struct plan *plan, st
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	reporter = reporter_create(run);
+	reporter = run_filter(run, &filters) ? reporter_create(run) : NULL;
 	if (reporter == NULL) {
 		log_error("no memory to merge the sketches: lower --width or --memory");
 	} else {
@@ -270,6 +297,8 @@ static int command_run(const struct config *config)
 	if (status == 0)
 		status = open_source(config, &source);
 	if (status == 0)
+		status = compile_filter(config, source);
+	if (status == 0)
 		status = make_plan(config, &machine, &plan);
 	for (uint32_t i = 0; status == 0 && i < plan.nb_warnings; i++)
 		log_warning("%s", plan.warnings[i]);
@@ -288,6 +317,7 @@ static int command_run(const struct config *config)
 			status = EXIT_MACHINE;
 		}
 	}
+	filter_set_free(&filters);
 	if (source != NULL)
 		source->close(source);
 	return status == STOPPED ? 0 : status;
@@ -417,7 +447,9 @@ int main(int argc, char **argv)
 	if (deaf != NULL)
 		log_warning("%s: the service manager is told nothing", deaf);
 	signals_install();
-	status = resolve_ports(&config);
+	status = check_filter(&config);
+	if (status == 0)
+		status = resolve_ports(&config);
 	if (status == 0)
 		status = run_command(&config, argc, argv);
 	notify_close(&notify);

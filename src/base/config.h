@@ -152,6 +152,7 @@ struct config {
 	uint64_t packets;   /* 0: no limit */
 
 	/* measure */
+	const char *filter; /* an expression of libpcap; NULL: everything */
 	const char *design;
 	const char *sharing;
 	enum dispatch dispatch;

@@ -297,6 +297,17 @@ const struct option_row options[] = {
 			"burst).",
 	},
 	{
+		.name = "filter",
+		.placeholder = "EXPRESSION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_STRING,
+		CONFIG(filter),
+		.commands = RUN,
+		.default_note = "everything",
+		.help = "Measure only packets that match an expression of libpcap, as tcpdump's: "
+			"'tcp port 443 and net 10.0.0.0/8'. The others are counted as filtered.",
+	},
+	{
 		.name = "workers",
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,

@@ -339,6 +339,28 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	return NULL;
 }
 
+static void say_interpreted(const struct filter *filter)
+{
+	if (filter_interpreted(filter) > 0)
+		log_notice("--filter: this expression is interpreted, which costs more time per "
+			   "packet: no native code could be made of it here");
+}
+
+bool run_filter(struct run *run, const struct filter_set *set)
+{
+	if (set->n == 0)
+		return true;
+	run->filter = filter_create(set, run->plan->replay);
+	if (run->filter == NULL)
+		return false;
+	say_interpreted(run->filter);
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		run->workers[w]->filter = run->filter;
+	if (run->feeder != NULL)
+		feeder_set_reach(run->feeder, set->reach);
+	return true;
+}
+
 void run_start(struct run *run)
 {
 	uint32_t feeder_lcore = 0;
@@ -426,6 +448,7 @@ void run_destroy(struct run *run)
 	destroy_sketches(run);
 	if (run->feeder != NULL)
 		feeder_destroy(run->feeder);
+	filter_destroy(run->filter);
 	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
 		rte_mempool_free(run->pools[g]);
@@ -439,7 +462,8 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	struct generation *generation = worker_generation(worker, epoch);
 	bool used = generation->counted > 0;
 
-	generation->received = generation->counted = generation->measured = 0;
+	generation->received = generation->counted = 0;
+	generation->filtered = generation->measured = 0;
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
 	parse_counts_reset(&generation->counts);
 	for (uint32_t m = 0; used && m < worker->nb_measurements; m++)

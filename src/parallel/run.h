@@ -37,6 +37,7 @@ struct run {
 	uint32_t nb_receivers; /* one a group; 0 where workers receive */
 	struct receiver *receivers[PLAN_GROUPS_MAX];
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
+	struct filter *filter;                      /* NULL: everything is measured */
 	/* Of each generation; which one a worker updates: plan_instance(). */
 	struct sketch *sketches[2][CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 };
@@ -48,6 +49,12 @@ struct run {
  */
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports, char *error);
+
+/*
+ * Before run_start(): measures only what the set's programs match; none: everything. The set must
+ * outlive the run. Returns false where there is no memory.
+ */
+bool run_filter(struct run *run, const struct filter_set *set);
 
 /* Starts the workers, then the feeder. */
 void run_start(struct run *run);

@@ -35,13 +35,27 @@ static void parse(struct worker *worker, struct parse_counts *counts, struct rte
 	}
 }
 
-/* Parses, hashes, updates. */
-static void count_packets(struct worker *worker, struct generation *generation,
-	struct rte_mbuf *const *pkts, uint32_t n)
+/* Of the packets the first ones match, as many as it returns. */
+static uint32_t filter(const struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n)
+{
+	uint32_t kept;
+
+	if (worker->filter == NULL)
+		return n;
+	kept = filter_burst(worker->filter, pkts, n);
+	generation->filtered += n - kept;
+	return kept;
+}
+
+/* Filters, parses, hashes, updates. */
+static void count_packets(
+	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct key_burst *full = &worker->bursts[0];
 
 	generation->counted += n;
+	n = filter(worker, generation, pkts, n);
 	parse(worker, &generation->counts, pkts, n);
 	generation->measured += full->n;
 

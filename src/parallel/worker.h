@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What a worker owns and what it does with a burst, whatever the design: parse once, hash once per
- * key rule, update the sketch of every measurement. The design (parallel/design.h) owns the loop
- * that brings the bursts.
+ * What a worker owns and what it does with a burst, whatever the design: filter, parse once, hash
+ * once per key rule, update the sketch of every measurement. The design (parallel/design.h) owns
+ * the loop that brings the bursts.
  */
 
 #include <stdalign.h>
@@ -19,6 +19,7 @@
 #include "parallel/epoch.h"
 #include "parallel/packet_clock.h"
 #include "parallel/poll.h"
+#include "rx/filter.h"
 #include "rx/parse_burst.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
@@ -29,7 +30,8 @@
  */
 struct generation {
 	alignas(64) uint64_t received; /* packets polled from a device; 0 where a receiver polls */
-	uint64_t counted;              /* packets that were parsed */
+	uint64_t counted;              /* packets that were looked at */
+	uint64_t filtered;             /* of them, what the filter leaves out */
 	uint64_t measured;
 	struct parse_counts counts;
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
@@ -51,6 +53,7 @@ struct worker {
 	bool yield;
 	struct epochs *epochs;
 	const struct hash_key *hash_key;
+	const struct filter *filter; /* NULL: everything is measured */
 	enum sketch_sharing sharing;
 	uint32_t nb_measurements;
 	const struct sketch_ops *ops[CONFIG_MEASUREMENTS_MAX];

@@ -146,6 +146,7 @@ struct ledger account_epoch(
 
 		ledger.received += generation->received;
 		ledger.measured += generation->measured;
+		ledger.filtered += generation->filtered;
 		for (uint32_t v = 0; v < PARSE_VERDICT_COUNT; v++)
 			if (parse_verdicts[v].class == PARSE_CLASS_NON_IP)
 				ledger.non_ip += counts->verdicts[v];

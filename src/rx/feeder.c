@@ -43,6 +43,7 @@ struct feeder {
 	uint16_t port;
 	struct rte_ring *rings[FEEDER_QUEUES_MAX];
 	struct rte_mempool *pool, *long_pool;
+	uint32_t reach; /* bytes that a filter looks at */
 	uint8_t reta[RSS_RETA_SIZE];
 	struct stage stages[FEEDER_QUEUES_MAX];
 	uint32_t nb_spare; /* mbufs taken from the pool and not yet used */
@@ -216,7 +217,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
 	uint32_t room = feeder->params.mbuf_room;
-	uint32_t copied = parsed.need;
+	uint32_t copied = RTE_MAX(parsed.need, RTE_MIN(feeder->reach, packet->captured));
 	struct stage *stage = &feeder->stages[queue];
 	struct rte_mbuf *mbuf;
 	struct packet_meta *meta;
@@ -239,6 +240,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 	meta->wire_len = packet->wire_len;
 	meta->epoch = (uint32_t)feeder->epoch;
 	meta->link = packet->link;
+	meta->filter = packet->filter;
 
 	stage->pkts[stage->n++] = mbuf;
 	if (stage->n == STAGE_MAX)
@@ -388,6 +390,11 @@ void feeder_destroy(struct feeder *feeder)
 uint16_t feeder_port(const struct feeder *feeder)
 {
 	return feeder->port;
+}
+
+void feeder_set_reach(struct feeder *feeder, uint32_t reach)
+{
+	feeder->reach = reach;
 }
 
 void feeder_stop(struct feeder *feeder)

@@ -19,6 +19,7 @@ struct packet_meta {
 	uint32_t wire_len; /* bytes on the wire without FCS */
 	uint32_t epoch;    /* sequence number, low 32 bits (parallel/epoch.h) */
 	uint32_t link;     /* enum link_type */
+	uint32_t filter;   /* number of the program that is its filter (rx/filter.h) */
 };
 
 extern int packet_meta_offset; /* -1 until packet_meta_register() */

@@ -6,9 +6,9 @@
 
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
-#include <rte_prefetch.h>
 
 #include "rx/meta.h"
+#include "rx/prefetch.h"
 
 /* Where the packets come from, a constant argument of the inline body below. */
 enum origin {
@@ -20,14 +20,6 @@ enum origin {
 #define PLAIN_LEN      38
 /* Of a TCP header behind them. */
 #define PLAIN_FLAGS_AT (34 + 13)
-
-/*
- * How many packets ahead bytes are fetched, and on a replay the mbufs before them: there another
- * core has just written both of an mbuf's cache lines, while a device's driver read the first on
- * this one.
- */
-#define DATA_AHEAD 8
-#define MBUF_AHEAD 24
 
 static inline uint32_t load32(const uint8_t *p)
 {
@@ -120,13 +112,6 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/* Inlined by force: gcc 12 takes a call whose only effect is a prefetch to have none. */
-static inline __attribute__((always_inline)) void prefetch_mbuf(struct rte_mbuf *mbuf)
-{
-	rte_prefetch0(mbuf);
-	rte_prefetch0((const char *)mbuf + RTE_CACHE_LINE_MIN_SIZE);
-}
-
 /* `now` is the time of a port's packets, where details are asked for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
@@ -149,7 +134,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 		if (origin == ORIGIN_REPLAY && i + MBUF_AHEAD < n)
 			prefetch_mbuf(pkts[i + MBUF_AHEAD]);
 		if (i + DATA_AHEAD < n)
-			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + DATA_AHEAD], const void *));
+			prefetch_data(pkts[i + DATA_AHEAD]);
 		if (origin == ORIGIN_REPLAY) {
 			const struct packet_meta *meta = packet_meta(mbuf);
 

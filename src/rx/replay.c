@@ -11,6 +11,7 @@
 #include <pcap/pcap.h>
 
 #include "rx/capture_input.h"
+#include "rx/filter_program.h"
 #include "rx/source.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -252,6 +253,27 @@ static double replay_progress(const struct source *source)
 	return consumed < size ? (double)consumed / (double)size : 1; /* a file may have grown */
 }
 
+static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
+{
+	struct replay *replay = (struct replay *)source;
+	char reason[FILTER_ERROR_MAX];
+
+	for (unsigned int i = 0; i < replay->nb_files; i++) {
+		struct replay_file *file = &replay->files[i];
+		int program = file->pcap == NULL /* empty */
+				      ? 0
+				      : filter_set_add(set, file->pcap, expression, reason);
+
+		if (program < 0) {
+			source_error(source->error, "%s: --filter does not suit it: %s", file->path,
+				reason);
+			return false;
+		}
+		file->head.filter = (uint32_t)program;
+	}
+	return true;
+}
+
 static void replay_close(struct source *source)
 {
 	struct replay *replay = (struct replay *)source;
@@ -335,6 +357,7 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 	}
 	replay->source.next = replay_next;
 	replay->source.progress = replay_progress;
+	replay->source.filter = replay_filter;
 	replay->source.close = replay_close;
 	if (standard_input_twice(paths, nb_paths)) {
 		source_error(error, "-: standard input can be read only once");

@@ -3,6 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "rx/filter_program.h"
 
 void source_error(char *error, const char *format, ...)
 {
@@ -15,4 +18,21 @@ void source_error(char *error, const char *format, ...)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
+}
+
+bool source_filter(
+	struct source *source, const char *expression, struct filter_set *set, char *error)
+{
+	char reason[FILTER_ERROR_MAX];
+
+	if (source != NULL && source->filter != NULL) {
+		if (source->filter(source, expression, set))
+			return true;
+		memcpy(error, source->error, SOURCE_ERROR_MAX);
+		return false;
+	}
+	if (filter_set_add_ethernet(set, expression, reason) >= 0)
+		return true;
+	source_error(error, "--filter: %s", reason);
+	return false;
 }

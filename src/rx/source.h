@@ -23,7 +23,10 @@ struct source_packet {
 	uint32_t wire_len;   /* bytes on the wire without FCS */
 	int64_t time;        /* ns since 1970-01-01 UTC */
 	enum link_type link;
+	uint32_t filter; /* number of its program in the set that filter() filled */
 };
+
+struct filter_set; /* rx/filter_program.h */
 
 struct source {
 	/*
@@ -37,6 +40,11 @@ struct source {
 	 * Share of the source that was read, 0 to 1; negative where it cannot be known. Any thread.
 	 */
 	double (*progress)(const struct source *source);
+	/*
+	 * Compiles the expression for what the source has, before next() is called; NULL: for
+	 * Ethernet is enough. Returns false with one line in error.
+	 */
+	bool (*filter)(struct source *source, const char *expression, struct filter_set *set);
 	void (*close)(struct source *source); /* frees the source */
 	char error[SOURCE_ERROR_MAX];
 };
@@ -50,6 +58,13 @@ struct source {
  * next() returns -1.
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
+
+/*
+ * Compiles the expression for the source, NULL for live ports. Returns false with one line in
+ * error[SOURCE_ERROR_MAX].
+ */
+bool source_filter(
+	struct source *source, const char *expression, struct filter_set *set, char *error);
 
 struct synthetic_spec;
 
