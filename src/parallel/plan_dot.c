@@ -96,7 +96,9 @@ static void print_worker_memory(const struct plan *plan, int node, FILE *out)
 		if (lcore->role != PLAN_WORKER || lcore->node != node)
 			continue;
 		if (plan->ring_size > 0)
-			fprintf(out, "\t\tring%u [shape=cds, label=\"ring %u\\n%u entries\"];\n",
+			fprintf(out,
+				"\t\t"
+				"ring%u [shape=cds, label=\"ring %u\\n%u entries\"];\n",
 				lcore->worker, lcore->worker, plan->ring_size);
 		if (plan_instance(plan, lcore->worker) != lcore->worker)
 			continue;
