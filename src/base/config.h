@@ -148,6 +148,7 @@ struct config {
 	const char *synthetic; /* SPEC, checked by rx/synthetic.h; NULL: not given */
 	enum pace pace;
 	uint64_t pace_rate; /* packets per second, for PACE_RATE */
+	uint64_t linger;    /* ns that a sender keeps its port after the last packet */
 	uint64_t duration;  /* ns; 0: no limit. Packet time on replay, wall clock on a port */
 	uint64_t packets;   /* 0: no limit */
 

@@ -227,6 +227,20 @@ const struct option_row options[] = {
 			"(eth0) or a virtual device of DPDK (net_tap0,iface=probe0).",
 	},
 	{
+		.name = "linger",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_TIME,
+		CONFIG(linger),
+		.commands = GENERATE,
+		.min = 1,
+		.max = CENTURY,
+		.default_note = "not at all",
+		.help = "Keep the port open so long after the last packet. Who receives from a "
+			"port in shared memory, such as memif, loses with it what is still "
+			"under way.",
+	},
+	{
 		.name = "output",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_DESTINATION,

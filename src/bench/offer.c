@@ -152,7 +152,7 @@ static bool make_port(struct offer *offer)
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
 		char name[RTE_RING_NAMESIZE];
 
-		snprintf(name, sizeof(name), "%.20s_%u", offer->name, q);
+		snprintf(name, sizeof(name), "%.16s_%u", offer->name, q);
 		rings[q] = rte_ring_create(
 			name, OFFER_DESCRIPTORS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (rings[q] == NULL)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/send.h"
 
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -153,6 +155,19 @@ static void send_all(struct sender *sender)
 	send_burst(sender);
 }
 
+/* Until a signal asks for the end: not the one that ended the sending. */
+static void linger(uint64_t time)
+{
+	const uint64_t second = 1000000000;
+	struct timespec left = {
+		.tv_sec = (time_t)(time / second), .tv_nsec = (long)(time % second)};
+	bool stopped = signals_stop_requested();
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR &&
+		signals_stop_requested() == stopped)
+		;
+}
+
 int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *port)
 {
@@ -173,6 +188,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 		rte_delay_us_sleep(DRAIN_US);
 		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender.sent,
 			(unsigned long long)sender.bytes);
+		linger(config->linger);
 		status = 0;
 	}
 	ports_close(port, 1);
