@@ -377,7 +377,7 @@ static bool check_bench(const struct config *config, struct config_fault *fault)
 	if (config->pace == PACE_RECORDED)
 		return refuse(
 			fault, "pace", NULL, "recorded is of captures; give a rate such as 72Mpps");
-	return check_eal(config, fault);
+	return check_stdin_once(config, fault) && check_eal(config, fault);
 }
 
 bool config_check(const struct config *config, struct config_fault *fault)

@@ -51,7 +51,17 @@ static void fail_read(struct reader *reader, const char *what, const char *advic
 		advice);
 }
 
-/* Reads one line into text[size], without its end. Returns its length, -1 at the end or on error.
+static bool is_comment(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && (text[i] == ' ' || text[i] == '\t'))
+		i++;
+	return i < len && (text[i] == '#' || text[i] == ';');
+}
+
+/* Reads one line into text[size], without its end; of a comment, what there is room for. Returns
+ * its length, -1 at the end or on error.
  */
 static ssize_t read_line(struct reader *reader, char *text, size_t size)
 {
@@ -65,6 +75,8 @@ static ssize_t read_line(struct reader *reader, char *text, size_t size)
 				"byte 0x%02x is not text; give a configuration file", c);
 			return -1;
 		}
+		if (len + 1 == size && is_comment(text, len))
+			continue; /* nobody reads it */
 		if (len + 1 == size) {
 			fail(reader, reader->line, "the line is too long; at most %zu bytes",
 				size - 1);

@@ -11,7 +11,8 @@
 #define WORKER   (1u << COMMAND_BENCH_WORKER)
 #define TARGETS  (1u << COMMAND_BENCH_TARGETS)
 #define PIPELINE (1u << COMMAND_BENCH_PIPELINE)
-#define BENCH    (KERNELS | WORKER | TARGETS | PIPELINE)
+#define TUNE     (1u << COMMAND_BENCH_TUNE)
+#define BENCH    (KERNELS | WORKER | TARGETS | PIPELINE | TUNE)
 #define ALL      (RUN | GENERATE | BENCH)
 #define TRAFFIC  (RUN | GENERATE)
 
@@ -38,6 +39,7 @@ const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_BENCH_WORKER] = "bench worker",
 	[COMMAND_BENCH_TARGETS] = "bench targets",
 	[COMMAND_BENCH_PIPELINE] = "bench pipeline",
+	[COMMAND_BENCH_TUNE] = "bench tune",
 };
 
 const char *const option_group_names[OPTION_GROUP_COUNT] = {
@@ -83,7 +85,7 @@ const struct option_row options[] = {
 		.type = OPTION_LIST,
 		LIST(pcap),
 		.set = OPTION_SET_SOURCE,
-		.commands = RUN,
+		.commands = RUN | TUNE,
 		.help = "Measure a capture file, pcap or pcapng; - is standard input. "
 			"Repeatable: several files are merged by time.",
 	},
@@ -162,7 +164,7 @@ const struct option_row options[] = {
 		.type = OPTION_STRING,
 		CONFIG(synthetic),
 		.set = OPTION_SET_SOURCE,
-		.commands = TRAFFIC,
+		.commands = TRAFFIC | TUNE,
 		.help = "Packets of the built-in generator, as SPEC says: name=value,... with "
 			"flows=1M, zipf=1.05|random, size=64|imix|MIN-MAX, packets=5M, "
 			"rate=..., ipv6=0.0, vlan=0.0, seed=1. The same SPEC gives the same "
@@ -508,7 +510,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_SKETCHES,
 		CONFIG(bench.sketches),
-		.commands = KERNELS | WORKER,
+		.commands = KERNELS | WORKER | TUNE,
 		.default_note = "all",
 		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht), "
 			"flow-table (ft).",
@@ -519,7 +521,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_WORDS,
 		CONFIG(bench.sharings),
-		.commands = KERNELS | WORKER,
+		.commands = KERNELS | WORKER | TUNE,
 		CHOICES([SHARING_SEPARATE] = "separate", [SHARING_SHARED] = "shared"),
 		.default_note = "all",
 		.help = "Whose sketch a thread updates: separate, shared.",
@@ -651,7 +653,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_COUNT,
 		CONFIG(bench.rounds),
-		.commands = BENCH,
+		.commands = KERNELS | WORKER | TARGETS | PIPELINE,
 		.min = 1,
 		.max = 101,
 		.default_note = "7",
@@ -729,6 +731,117 @@ const struct option_row options[] = {
 		.max = 60 * 1000 * MILLISECOND,
 		.default_note = "500ms",
 		.help = "How long each setting runs in each round.",
+	},
+	{
+		.name = "design",
+		.placeholder = "DESIGN,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.designs),
+		.commands = TUNE,
+		CHOICES("rss", "sync", "async"), /* as in designs[] */
+		.default_note = "all",
+		.help = "How packets reach the cores that count them: rss, async, sync.",
+	},
+	{
+		.name = "atomic",
+		.placeholder = "HOW,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.atomics),
+		.commands = TUNE,
+		CHOICES([ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", [ATOMIC_LOCK] = "lock"),
+		.default_note = "cas,add",
+		.help = "How workers add to a shared sketch: cas, add, lock.",
+	},
+	{
+		.name = "workers",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.workers),
+		.commands = TUNE,
+		.min = 1,
+		.max = 16,
+		.default_note = "1,2,4,8,16, as many as there are CPUs",
+		.help = "Cores that count. With the generator's and the receiver's they must have "
+			"a CPU each; what has not is marked, and not measured while there is "
+			"anything else to choose.",
+	},
+	{
+		.name = "width",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.widths),
+		.commands = TUNE,
+		.min = 16,
+		.max = UINT64_C(1) << 28,
+		.power_of_two = true,
+		.default_note = "4K,16K,64K,256K,1M",
+		.help = "Counters of each row, or buckets, powers of two.",
+	},
+	{
+		.name = "memory",
+		.placeholder = "SIZE",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_SIZE,
+		CONFIG(bench.memory),
+		.commands = TUNE,
+		.min = 1,
+		.max = UINT64_MAX,
+		.default_note = "any",
+		.help = "Memory that all of a run on one port may take: packets, rings, every "
+			"sketch of every worker, as sketchtap plan adds it up.",
+	},
+	{
+		.name = "error",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_FRACTION,
+		CONFIG(bench.error),
+		.commands = TUNE,
+		.zero = true,
+		.default_text = "0.01",
+		.help = "Relative error that the 100 heaviest keys may have on average, against "
+			"exact counts of the same packets; a key that is not reported counts as 1.",
+	},
+	{
+		.name = "packets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNT,
+		CONFIG(bench.packets),
+		.commands = TUNE,
+		.min = 64,
+		.max = UINT64_C(1) << 30,
+		.default_note = "4M",
+		.help = "Packets that are taken from the traffic, at most. They stand for one "
+			"interval of a run: the more, the larger a sketch must be.",
+	},
+	{
+		.name = "rounds",
+		.placeholder = "N",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNT,
+		CONFIG(bench.rounds),
+		.commands = TUNE,
+		.min = 1,
+		.max = 101,
+		.default_note = "3",
+		.help = "Rounds in which all take turns; medians, minima and maxima are over them.",
+	},
+	{
+		.name = "duration",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_TIME,
+		CONFIG(duration),
+		.commands = TUNE,
+		.min = 10 * MILLISECOND,
+		.max = 60 * 1000 * MILLISECOND,
+		.default_note = "100ms",
+		.help = "How long each configuration runs in each round.",
 	},
 	{
 		.name = "interval",
@@ -1164,9 +1277,8 @@ static void print_usage(enum command command, FILE *out)
 		      "       sketchtap doctor   [options]   look whether this host suits a run; "
 		      "change nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
-		      "       sketchtap bench kernels|worker|targets|pipeline [options]   measure "
-		      "this "
-		      "host\n"
+		      "       sketchtap bench kernels|worker|targets|pipeline|tune [options]   "
+		      "measure this host\n"
 		      "       sketchtap COMMAND --help       the options of a command\n",
 			out);
 		break;
@@ -1220,6 +1332,16 @@ static void print_usage(enum command command, FILE *out)
 		      "the "
 		      "load of a generator\n"
 		      "on a CPU of its own.\n",
+			out);
+		break;
+	case COMMAND_BENCH_TUNE:
+		fputs("Usage: sketchtap bench tune [--pcap FILE | --synthetic SPEC] [options] > "
+		      "FILE\n"
+		      "Tries designs, sharings, sketches, sizes and numbers of workers on this "
+		      "host, and prints the\n"
+		      "fastest that keeps within --memory and --error as a configuration file, "
+		      "with the table that\n"
+		      "it was chosen from in comments.\n",
 			out);
 		break;
 	}

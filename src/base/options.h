@@ -90,7 +90,7 @@ extern const struct option_row options[];
 extern const unsigned int nb_options;
 
 /* Names of the commands, by enum command. */
-#define COMMAND_COUNT (COMMAND_BENCH_PIPELINE + 1)
+#define COMMAND_COUNT (COMMAND_BENCH_TUNE + 1)
 extern const char *const command_names[COMMAND_COUNT];
 
 static inline bool option_of_command(const struct option_row *row, enum command command)

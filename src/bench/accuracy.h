@@ -10,6 +10,7 @@ struct bench_accuracy {
 	double recall;    /* reported keys that belong to the top, of as many as belong there */
 	double precision; /* and of as many as were reported */
 	double relative_error; /* mean of |estimate - truth| / truth of the reported keys */
+	double top_error; /* the same of the keys that belong to the top; 1 of one not reported */
 };
 
 /*

@@ -16,3 +16,6 @@ int bench_targets(const struct config *config, int argc, char *const argv[]);
 
 /* Loss, time and delay of the whole engine under a generator's load. */
 int bench_pipeline(const struct config *config, int argc, char *const argv[]);
+
+/* The fastest configuration of this host within a memory and an error target, as a file. */
+int bench_tune(const struct config *config, int argc, char *const argv[]);

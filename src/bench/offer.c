@@ -130,7 +130,7 @@ static bool spread_keys(struct offer *offer)
 		struct offer_queue *queue = &offer->queues[q];
 
 		queue->own_keys = aligned_alloc(64, (queue->nb_keys + 4) / 4 * 64);
-		if (queue->own_keys == NULL || queue->nb_keys == 0)
+		if (queue->own_keys == NULL)
 			return false;
 		queue->keys = queue->own_keys;
 	}
@@ -303,6 +303,8 @@ static void *generate(void *arg)
 
 	offer->until = start + offer->cycles;
 	for (uint32_t q = 0; !is_over(offer); q = (q + 1) % offer->params.nb_queues) {
+		if (offer->queues[q].nb_keys == 0)
+			continue;
 		if (offer->params.rate > 0)
 			wait_until_due(offer, start, offered);
 		taken += offer_burst(offer, &offer->queues[q]);

@@ -11,7 +11,8 @@
  * With a rate, packets come at that rate whoever takes them, and those that find their ring full
  * are lost, as on a card. Without, the generator waits for room.
  *
- * Queue q gets the flows whose hash chooses it, as RSS would. The flow hash in the mbuf, by which
+ * Queue q gets the flows whose hash chooses it, as RSS would; one that no flow chooses stays empty.
+ * The flow hash in the mbuf, by which
  * --design async deals packets out, is that of the mbuf and not of the key.
  */
 

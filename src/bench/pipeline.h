@@ -33,6 +33,14 @@ uint32_t pipeline_threads(const struct pipeline_setting *setting);
 uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting);
 
 /*
+ * The plan of a run on a port of that name. Fills *config, whose strings are those of setting and
+ * from, and *plan, which points into it. Returns false with one line in error[OFFER_ERROR_MAX].
+ */
+bool pipeline_plan(const struct pipeline_setting *setting, const struct config *from,
+	const struct topology *topology, const char *port, struct config *config, struct plan *plan,
+	char *error);
+
+/*
  * EAL must be up; its lcore i is on CPU cpus[(i - 1) % nb_cpus], lcore 0 sleeps. Returns false with
  * one line in error[OFFER_ERROR_MAX], also where packets are not accounted for.
  */

@@ -124,25 +124,38 @@ static struct port describe_port(const struct offer *offer, const struct config 
 	return port;
 }
 
-static bool run_offer(const struct pipeline_setting *setting, const struct config *config,
+bool pipeline_plan(const struct pipeline_setting *setting, const struct config *from,
+	const struct topology *topology, const char *port, struct config *config, struct plan *plan,
+	char *error)
+{
+	struct plan_ports ports = {.nb_ports = 1};
+
+	ports.ports[0].name = port;
+	ports.ports[0].node = PLAN_NODE_ANY;
+	setup_run_config(config, from, &setting->contestant);
+	config->design = setting->design;
+	config->workers = setting->workers;
+	config->measurements[0].width = setting->contestant.width;
+	return plan_make(plan, config, topology, &ports, error);
+}
+
+static bool run_offer(const struct pipeline_setting *setting, const struct config *from,
 	const struct topology *topology, struct offer *offer, uint32_t nb_cpus,
 	uint32_t milliseconds, struct pipeline_sample *sample, char *error)
 {
+	static struct config config;
 	static struct plan plan;
-	struct plan_ports ports = {.nb_ports = 1};
-	struct port port = describe_port(offer, config);
+	struct port port = describe_port(offer, &config);
 	struct offer_counts counts = {0};
 	struct totals totals;
 	struct run *run;
 	bool right;
 
-	ports.ports[0].name = port.name;
-	ports.ports[0].node = PLAN_NODE_ANY;
-	if (!plan_make(&plan, config, topology, &ports, error))
+	if (!pipeline_plan(setting, from, topology, port.name, &config, &plan, error))
 		return false;
 	/* Here the reporter sleeps and the generator polls. */
 	plan.yield = pipeline_threads(setting) > nb_cpus;
-	run = run_create(config, &plan, NULL, &port, 1, error);
+	run = run_create(&config, &plan, NULL, &port, 1, error);
 	if (run == NULL)
 		return false;
 	right = let_run(run, offer, milliseconds, &counts);
@@ -170,18 +183,13 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 		.cpu = cpus[(pipeline_threads(setting) - 1) % nb_cpus],
 		.yield = pipeline_threads(setting) > nb_cpus,
 	};
-	struct config config;
 	struct offer *offer;
 	bool right;
 
-	setup_run_config(&config, from, &setting->contestant);
-	config.design = setting->design;
-	config.workers = setting->workers;
-	config.measurements[0].width = setting->contestant.width;
 	offer = offer_create(&params, error);
 	if (offer == NULL)
 		return false;
-	right = run_offer(setting, &config, topology, offer, nb_cpus, milliseconds, sample, error);
+	right = run_offer(setting, from, topology, offer, nb_cpus, milliseconds, sample, error);
 	offer_destroy(offer);
 	return right;
 }

@@ -39,6 +39,7 @@ void setup_run_config(
 		.nb_measurements = 1,
 		.seed = from->seed,
 		.ring_size = SETUP_RING_SIZE,
+		.mbuf_cache = from->mbuf_cache,
 		.no_huge = from->no_huge,
 		.eal = from->eal,
 		.verbose = from->verbose,

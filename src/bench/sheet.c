@@ -30,7 +30,8 @@ static int open_file(const char *path, bool force, FILE **file)
 
 int sheet_open(struct sheet *sheet, const struct sheet_column *columns, const struct config *config)
 {
-	*sheet = (struct sheet){.columns = columns, .table = stdout, .path = config->output};
+	*sheet = (struct sheet){
+		.columns = columns, .table = stdout, .prefix = "", .path = config->output};
 	if (config->output == NULL)
 		return 0;
 	if (strcmp(config->output, "-") == 0) {
@@ -66,8 +67,9 @@ static void write_line(struct sheet *sheet, struct text *line)
 void sheet_begin(struct sheet *sheet, const struct host_facts *facts)
 {
 	if (sheet->table != NULL)
-		fprintf(sheet->table, "%s\n%s, %s, %s\n%s: %s\n", facts->machine, facts->kernel,
-			facts->dpdk, facts->compiler, facts->date, facts->command);
+		fprintf(sheet->table, "%s%s\n%s%s, %s, %s\n%s%s: %s\n", sheet->prefix,
+			facts->machine, sheet->prefix, facts->kernel, facts->dpdk, facts->compiler,
+			sheet->prefix, facts->date, facts->command);
 	if (sheet->csv != NULL) {
 		struct text line = {0};
 
@@ -83,6 +85,7 @@ static void print_cells(struct sheet *sheet)
 {
 	uint32_t blanks = 0;
 
+	fputs(sheet->prefix, sheet->table);
 	for (uint32_t c = 0; sheet->columns[c].name != NULL; c++) {
 		uint32_t width = (uint32_t)abs(sheet->columns[c].width);
 		uint32_t len = (uint32_t)strlen(sheet->cells[c]);
@@ -110,7 +113,7 @@ void sheet_heading(struct sheet *sheet, const char *format, ...)
 
 	if (sheet->table == NULL)
 		return;
-	fputc('\n', sheet->table);
+	fprintf(sheet->table, "%s\n%s", sheet->prefix, sheet->prefix);
 	va_start(arguments, format);
 	vfprintf(sheet->table, format, arguments);
 	va_end(arguments);

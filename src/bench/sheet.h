@@ -25,6 +25,7 @@ struct sheet_column {
 struct sheet {
 	const struct sheet_column *columns; /* a row without a name ends them */
 	FILE *table;                        /* NULL: none */
+	const char *prefix;                 /* of every line of the table */
 	FILE *csv;                          /* NULL: none */
 	const char *path;                   /* of csv */
 	char cells[SHEET_COLUMNS_MAX][SHEET_CELL_MAX];

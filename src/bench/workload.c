@@ -12,7 +12,7 @@
 
 static size_t keys_size(const struct workload *workload)
 {
-	return workload->spec.packets * sizeof(workload->keys[0]);
+	return workload->room * sizeof(workload->keys[0]);
 }
 
 static size_t slots_size(const struct workload *workload)
@@ -113,7 +113,8 @@ static void count_distinct(struct workload *workload)
 	}
 }
 
-struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed)
+/* With room for so many packets, and none in it. */
+static struct workload *allocate(uint64_t packets, uint64_t hash_seed)
 {
 	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
 	struct workload *workload = aligned_alloc(64, (sizeof(*workload) + 63) / 64 * 64);
@@ -121,21 +122,119 @@ struct workload *workload_create(const struct workload_spec *spec, uint64_t hash
 	if (workload == NULL)
 		return NULL;
 	memset(workload, 0, sizeof(*workload));
-	workload->spec = *spec;
-	while (UINT64_C(1) << workload->bits < spec->packets * 3 / 2)
+	workload->room = packets;
+	while (UINT64_C(1) << workload->bits < packets * 3 / 2)
 		workload->bits++;
 	hash_key_init(&workload->hash_key, hash_seed);
 	workload->keys = memory.alloc(keys_size(workload), memory.arg);
 	workload->slots = memory.alloc(slots_size(workload), memory.arg);
-	if (workload->keys == NULL || workload->slots == NULL || !draw_keys(workload)) {
-		workload_destroy(workload);
-		return NULL;
-	}
+	if (workload->keys != NULL && workload->slots != NULL)
+		return workload;
+	workload_destroy(workload);
+	return NULL;
+}
+
+/* Its keys are there: finds out the truth about them. */
+static void find_truth(struct workload *workload)
+{
 	count_keys(workload);
 	for (uint64_t i = 0; i >> workload->bits == 0; i++)
 		if (workload->slots[i].first != 0)
 			offer_top(workload, &workload->slots[i]);
 	count_distinct(workload);
+}
+
+struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed)
+{
+	struct workload *workload = allocate(spec->packets, hash_seed);
+
+	if (workload == NULL)
+		return NULL;
+	workload->spec = *spec;
+	if (!draw_keys(workload)) {
+		workload_destroy(workload);
+		return NULL;
+	}
+	find_truth(workload);
+	return workload;
+}
+
+static void stand_for_address(uint8_t to[4], const uint8_t from[16])
+{
+	uint64_t words[2];
+	uint32_t folded;
+
+	memcpy(words, from, sizeof(words));
+	folded = (uint32_t)random_mix(words[0] + random_mix(words[1]));
+	memcpy(to, &folded, sizeof(folded));
+}
+
+/* Ports and protocol stay as they are. */
+static struct key4 stand_for(const struct key6 *key)
+{
+	struct key4 other = {.proto = key->proto};
+
+	stand_for_address(other.src_ip, key->src_ip);
+	stand_for_address(other.dst_ip, key->dst_ip);
+	memcpy(other.src_port, key->src_port, sizeof(other.src_port));
+	memcpy(other.dst_port, key->dst_port, sizeof(other.dst_port));
+	return other;
+}
+
+/* Returns the packets taken, or 0 with one line in error[SOURCE_ERROR_MAX]. */
+static uint64_t take_keys(struct workload *workload, struct source *source, uint64_t packets,
+	struct workload_intake *intake, char *error)
+{
+	struct source_packet packet;
+	uint64_t n = 0;
+	int more = 0;
+
+	while (n < packets && (more = source->next(source, &packet)) > 0) {
+		struct parsed parsed;
+
+		switch (parse_packet(packet.data, packet.captured, packet.link, &parsed)) {
+		case PARSE_IPV4:
+			workload->keys[n++] = parsed.key4;
+			intake->ipv4++;
+			break;
+		case PARSE_IPV6:
+			workload->keys[n++] = stand_for(&parsed.key6);
+			intake->ipv6++;
+			break;
+		default: intake->others++;
+		}
+	}
+	if (more < 0) {
+		source_error(error, "%s", source->error);
+		return 0;
+	}
+	if (n == 0)
+		source_error(error, "none of %llu packets has a key; give traffic with IP packets",
+			(unsigned long long)intake->others);
+	return n;
+}
+
+struct workload *workload_read(struct source *source, uint64_t packets, uint64_t hash_seed,
+	struct workload_intake *intake, char *error)
+{
+	uint64_t room = (packets + BURST_MAX - 1) / BURST_MAX * BURST_MAX, n;
+	struct workload *workload = allocate(room, hash_seed);
+
+	*intake = (struct workload_intake){0};
+	if (workload == NULL) {
+		source_error(error, "no memory for %llu packets: lower --packets",
+			(unsigned long long)packets);
+		return NULL;
+	}
+	n = take_keys(workload, source, packets, intake, error);
+	if (n == 0) {
+		workload_destroy(workload);
+		return NULL;
+	}
+	for (uint64_t i = 0; n % BURST_MAX != 0; i++)
+		workload->keys[n++] = workload->keys[i];
+	workload->spec.packets = n;
+	find_truth(workload);
 	return workload;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/key_burst.h"
+#include "rx/source.h"
 #include "sketch/hyperloglog.h"
 
 #define WORKLOAD_WIRE_LEN 64  /* bytes, of every packet */
@@ -39,7 +40,8 @@ struct workload_flow {
 
 struct workload {
 	struct workload_spec spec;
-	struct key4 *keys;           /* [packets] */
+	uint64_t room;               /* packets that there is memory for */
+	struct key4 *keys;           /* [spec.packets] */
 	struct workload_flow *slots; /* the truth, a hash table of 2^bits */
 	uint32_t bits;
 	uint64_t distinct;                      /* keys */
@@ -51,6 +53,21 @@ struct workload {
 
 /* Draws the packets and counts them. Returns NULL where memory is missing. */
 struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed);
+
+/* What was found in a source. */
+struct workload_intake {
+	uint64_t ipv4, ipv6; /* packets that were taken */
+	uint64_t others;     /* without a key, left out */
+};
+
+/*
+ * Takes packets from a source until so many have a key, or to its end. An IPv6 key is stood for by
+ * an IPv4 key of its own: what is counted is as often the same, and parsed as IPv4. The last burst
+ * is filled up with the first keys again. Returns NULL with one line in error[SOURCE_ERROR_MAX].
+ */
+struct workload *workload_read(struct source *source, uint64_t packets, uint64_t hash_seed,
+	struct workload_intake *intake, char *error);
+
 void workload_destroy(struct workload *workload);
 
 /* Packets of a key; 0 where it has none. */

@@ -158,6 +158,96 @@ def test_pipeline(test):
         assert ('not honest' in row['note']) == (len(os.sched_getaffinity(0)) < 2), row
 
 
+def read_config(text):
+    """NAME = VALUE lines of a configuration file; the rest must be comments."""
+    lines = [line for line in text.splitlines() if not line.startswith('#')]
+    return dict(line.split(' = ') for line in lines)
+
+
+TUNE = ('bench', 'tune', '--no-huge', '--seed', '1', '--packets', '20K', '--rounds', '1', '--duration',
+        '10ms')
+
+
+@lib.alone
+def test_tune(test):
+    """What is printed can be run as it is; the table says why it was chosen."""
+    path = test.path('tune.csv')
+    result = test.run(*TUNE, '--synthetic', 'flows=1K', '--width', '1K,16K', '--workers', '1,16', '--memory', '16MB', '--error', '0.05', '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    cpus = len(os.sched_getaffinity(0))
+    kinds = {(row['design'], row['sharing'], row['sketch'], row['atomic'], row['workers'],
+              row['width']) for row in rows}
+    assert len(kinds) == len(rows), 'a row is there twice'
+    for design in ('rss', 'sync', 'async'):
+        for sketch in ('count-min', 'simple-hash', 'flow-table'):
+            assert (design, 'separate', sketch, '', '1', '16384') in kinds, kinds
+            for atomic in ('cas', 'add'):
+                assert (design, 'shared', sketch, atomic, '1', '1024') in kinds, kinds
+    chosen = [row for row in rows if row['chosen']]
+    assert len(chosen) == 1, chosen
+    chosen = chosen[0]
+    assert int(chosen['memory_bytes']) <= 16 << 20 and float(chosen['error']) <= 0.05, chosen
+    fits = [row for row in rows if row['error'] and int(row['memory_bytes']) <= 16 << 20
+            and float(row['error']) <= 0.05]
+    for row in rows:
+        threads = int(row['workers']) + (row['design'] != 'rss') + 1
+        if row in fits:
+            assert ('CPUs' in row['note']) == (threads > cpus), row
+        else:
+            assert row['note'] and row['measured_mpps'] == '', row
+    if cpus >= 2:
+        measured = [row for row in fits if row['measured_mpps']]
+        assert all(row['note'] == '' for row in measured), measured
+        best = max(float(row['measured_mpps']) for row in measured)
+        assert float(chosen['measured_mpps']) >= 0.96 * best, (chosen, best)
+    config = read_config(result.stdout)
+    for name in ('design', 'sharing', 'sketch', 'workers', 'width'):
+        assert config[name] == chosen[name], (config, chosen)
+
+    tuned = test.path('tuned.conf')
+    with open(tuned, 'w', encoding='utf-8') as file:
+        file.write(result.stdout)
+    plan = test.run('plan', '--config', tuned, '--port', 'net_null0').expect(0)
+    assert 'memory in all: %.1f MB' % (int(chosen['memory_bytes']) / 2**20) in plan.stdout, (
+        plan.stdout, chosen)
+    report = test.run('--config', tuned, '--synthetic', 'flows=10,packets=1K', '--interval', '0',
+                      '--format', 'csv').expect(0)
+    rows = list(csv.DictReader(io.StringIO(report.stdout)))
+    assert sum(int(row['packets']) for row in rows) >= 1000, report.stdout
+
+
+@lib.alone
+def test_tune_a_capture(test):
+    """A capture's own packets are counted, IPv6 too; one that has none is refused."""
+    capture = test.path('mixed.pcap')
+    test.run('generate', '--synthetic', 'flows=50,ipv6=0.5,packets=2K', '--output', capture).expect(0)
+    small = ('--design', 'rss', '--workers', '1', '--sharing', 'separate', '--width', '4K')
+    result = test.run(*TUNE, *small, '--pcap', capture, '--sketch', 'ft', '--error', '0',
+                      '--output', '-').expect(0)
+    rows = read_rows(result.stdout)
+    assert [(row['source'], row['error'], row['recall'], row['chosen']) for row in rows] == [
+        (capture[:95], '0.000000', '1.00', 'chosen')], rows
+    assert 'IPv6' in result.stderr, result.describe()
+    with open(capture, 'rb') as file:
+        head = file.read(24)
+    empty = test.path('empty.pcap')
+    with open(empty, 'wb') as file:
+        file.write(head)
+    test.run(*TUNE, *small, '--pcap', empty).expect(1).expect_one_line('')
+
+
+@lib.alone
+def test_tune_finds_nothing(test):
+    """What misses the targets is not chosen: status 1, the table, and what would have been enough."""
+    small = ('--design', 'rss', '--workers', '1', '--sharing', 'separate', '--log-level', 'warning')
+    for arguments, mentions in (
+            (('--memory', '1MB'), ('--memory', 'smallest configuration takes')),
+            (('--sketch', 'rs', '--width', '4K', '--error', '0'), ('--error', 'reversible', '4096'))):
+        result = test.run(*TUNE, *small, *arguments).expect(1).expect_one_line(*mentions)
+        assert 'more than --' in result.stdout and read_config(result.stdout) == {}, result.describe()
+
+
 def test_output_is_kept(test):
     path = test.path('kernels.csv')
     with open(path, 'w', encoding='utf-8') as file:
@@ -175,6 +265,8 @@ def test_mistakes(test):
             (('bench', 'kernels', '--sketch', 'magic'), 'magic'),
             (('bench', 'kernels', '--width', '1000'), '1000'),
             (('bench', 'kernels', '--rounds', '0'), '--rounds'),
+            (('bench', 'tune', '--synthetic', 'magic'), 'magic'),
+            (('bench', 'tune', '--port', 'eth0'), '--port'),
             (('bench', 'kernels', '--zipf', 'steep'), 'steep'),
             (('bench', 'kernels', '--interval', '1s'), '--interval')):
         result = test.run(*arguments).expect(2).expect_one_line(mention)

@@ -11,6 +11,7 @@
 #include "bench/accuracy.h"
 #include "bench/contest.h"
 #include "bench/stats.h"
+#include "bench/tune_choice.h"
 #include "bench/workload.h"
 #include "rx/parse.h"
 #include "rx/synthetic.h"
@@ -166,10 +167,12 @@ static void accuracy_is_exact(void **state)
 	EXACT(accuracy.recall, 1);
 	EXACT(accuracy.precision, 1);
 	EXACT(accuracy.relative_error, 0);
+	EXACT(accuracy.top_error, 0);
 
 	accuracy = bench_accuracy(workload, flows, 50);
 	EXACT(accuracy.recall, 0.5);
 	EXACT(accuracy.precision, 1);
+	EXACT(accuracy.top_error, 0.5);
 
 	flows[0].packets *= 3;                                  /* 200 % too many */
 	flows[1] = (struct contestant_flow){{.proto = 253}, 2}; /* a key that never was */
@@ -177,11 +180,94 @@ static void accuracy_is_exact(void **state)
 	EXACT(accuracy.recall, 0.03);
 	EXACT(accuracy.precision, 0.75);
 	EXACT(accuracy.relative_error, (2.0 + 2.0) / 4);
+	EXACT(accuracy.top_error, (2.0 + 97) / 100);
 
 	accuracy = bench_accuracy(workload, flows, 0);
 	EXACT(accuracy.recall, 0);
 	EXACT(accuracy.precision, 0);
 	workload_destroy(workload);
+}
+
+/* Packets of a list, one after the other, and then the end. */
+struct listed_source {
+	struct source source;
+	const struct source_packet *packets;
+	uint32_t n, next;
+};
+
+static int listed_next(struct source *source, struct source_packet *packet)
+{
+	struct listed_source *listed = (struct listed_source *)source;
+
+	if (listed->next == listed->n)
+		return 0;
+	*packet = listed->packets[listed->next++];
+	return 1;
+}
+
+#define IPV4_HEADER(last) 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, last
+#define ADDRESS6(last)    0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last
+#define PORTS             0, 53, 0, 99, 0, 8, 0, 0
+
+static void workload_takes_packets_of_a_source(void **state)
+{
+	static const uint8_t one[] = {IPV4_HEADER(2), PORTS}, two[] = {IPV4_HEADER(3), PORTS};
+	static const uint8_t six[] = {0x60, 0, 0, 0, 0, 8, 17, 64, ADDRESS6(1), ADDRESS6(2), PORTS};
+	static const uint8_t arp[] = {0, 1};
+#define PACKET(bytes)                                                                              \
+	{                                                                                          \
+		.data = bytes, .captured = sizeof(bytes), .link = LINK_RAW                         \
+	}
+	static const struct source_packet packets[] = {
+		PACKET(one), PACKET(six), PACKET(arp), PACKET(two), PACKET(six), PACKET(one)};
+	struct listed_source listed = {{.next = listed_next}, packets, 6, 0};
+	struct workload_intake intake;
+	char error[SOURCE_ERROR_MAX];
+	struct workload *workload = workload_read(&listed.source, 1000, 1, &intake, error);
+
+	(void)state;
+	assert_non_null(workload);
+	assert_int_equal(intake.ipv4, 3);
+	assert_int_equal(intake.ipv6, 2);
+	assert_int_equal(intake.others, 1);
+	assert_int_equal(workload->distinct, 3);
+	/* One burst: 1 6 2 6 1, twelve times, and 1 6 2 6. */
+	assert_int_equal(workload->spec.packets, BURST_MAX);
+	assert_int_equal(workload_truth(workload, &workload->keys[0]), 25);
+	assert_int_equal(workload_truth(workload, &workload->keys[1]), 26);
+	assert_int_equal(workload_truth(workload, &workload->keys[2]), 13);
+	assert_int_equal(workload->keys[1].proto, 17);
+	assert_int_equal(workload->keys[1].dst_port[1], 99);
+	workload_destroy(workload);
+
+	listed = (struct listed_source){{.next = listed_next}, packets + 2, 1, 0};
+	assert_null(workload_read(&listed.source, 1000, 1, &intake, error));
+	assert_non_null(strstr(error, "none of 1 packets has a key"));
+}
+
+static void tune_chooses_by_its_rule(void **state)
+{
+	struct tune_figures figures[] = {
+		{.fits = true, .honest = false, .pps = 90, .threads = 9},
+		{.fits = false, .honest = true, .pps = 80, .threads = 2},
+		{.fits = true, .honest = true, .pps = 40, .threads = 2, .memory = 1},
+		{.fits = true, .honest = true, .pps = 50, .threads = 3, .memory = 9},
+		{.fits = true, .honest = true, .pps = 49, .threads = 3, .memory = 8, .error = 0.2},
+		{.fits = true, .honest = true, .pps = 49, .threads = 3, .memory = 8, .error = 0.1},
+		{.fits = true, .honest = true, .pps = 49, .threads = 3, .memory = 8, .error = 0.1},
+		{.fits = true, .honest = true, .pps = 48, .threads = 2, .memory = 1},
+		{.fits = true, .honest = true},
+	};
+	const uint32_t n = sizeof(figures) / sizeof(figures[0]);
+
+	(void)state;
+	assert_int_equal(tune_choose(figures, n), 5);
+	figures[7].pps = 48.6; /* as fast now, with fewer threads */
+	assert_int_equal(tune_choose(figures, n), 7);
+	assert_int_equal(tune_choose(figures, 1), 0); /* nothing else is left */
+	assert_int_equal(tune_choose(figures + 1, 1), 1);
+	assert_int_equal(tune_choose(figures + 8, 1), 1);
+	assert_int_equal(tune_choose(figures, 0), 0);
 }
 
 /* A kernel that leaves out one packet in 64, or does not. */
@@ -310,6 +396,8 @@ int main(void)
 		cmocka_unit_test(random_headers_are_all_new),
 		cmocka_unit_test(bursts_cover_the_workload_once),
 		cmocka_unit_test(accuracy_is_exact),
+		cmocka_unit_test(workload_takes_packets_of_a_source),
+		cmocka_unit_test(tune_chooses_by_its_rule),
 		cmocka_unit_test(contest_refuses_a_kernel_that_counts_wrongly),
 		cmocka_unit_test(our_contestants_count_every_packet),
 	};

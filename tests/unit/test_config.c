@@ -244,6 +244,8 @@ static void commands_are_told_apart(void **state)
 		{"bench worker --sharing shared", COMMAND_BENCH_WORKER},
 		{"bench targets --quick --rounds 1", COMMAND_BENCH_TARGETS},
 		{"bench pipeline --experiment width,flows --pace 5Mpps", COMMAND_BENCH_PIPELINE},
+		{"bench tune --pcap a --memory 64MB --error 0.02 --design async --workers 1,2",
+			COMMAND_BENCH_TUNE},
 	};
 
 	(void)state;
@@ -326,6 +328,11 @@ static void lists_are_checked(void **state)
 		{"bench pipeline --experiment magic", "--experiment: 'magic' is not allowed",
 			"mempool"},
 		{"bench pipeline --pace recorded", "--pace: recorded is of captures", "72Mpps"},
+		{"bench tune --pcap a --synthetic flows=1", "--synthetic: contradicts pcap", ""},
+		{"bench tune --pcap - --pcap -", "--pcap: - is given 2 times", ""},
+		{"bench tune --workers 17", "--workers: '17' is out of range", "1 to 16"},
+		{"bench tune --error 1", "--error: '1'", ""},
+		{"bench tune --memory some", "--memory: 'some'", ""},
 		{"bench pipeline --duration 1ms", "--duration: '1ms' is too short", ""},
 		{"bench kernels --eal --help", "--eal: --help is not for --eal", ""},
 	};
@@ -934,6 +941,26 @@ static void long_lines_are_refused_not_cut(void **state)
 	(void)state;
 }
 
+static void comments_may_be_long(void **state)
+{
+	for (size_t len = 190; len < 500; len += 3) {
+		char comment[500], text[1100];
+		struct attempt result;
+		char *words;
+
+		memset(comment, '=', len);
+		comment[len] = '\0';
+		snprintf(text, sizeof(text), "# %s\npcap = a\n \t;%s\n", comment, comment);
+		words = load_file(&result, text, "");
+		assert_string_equal(result.err, "");
+		assert_int_equal(result.result, CONFIG_OK);
+		assert_string_equal(result.config.pcap[0], "a");
+		attempt_free(&result);
+		free(words);
+	}
+	(void)state;
+}
+
 static void measurements_are_bounded(void **state)
 {
 	char text[2000] = "pcap = a\n";
@@ -1033,6 +1060,7 @@ int main(void)
 		cmocka_unit_test(mistakes_in_the_file_name_their_line),
 		cmocka_unit_test(file_with_a_nul_byte),
 		cmocka_unit_test(long_lines_are_refused_not_cut),
+		cmocka_unit_test(comments_may_be_long),
 		cmocka_unit_test(measurements_are_bounded),
 		cmocka_unit_test(generate_reads_a_file_of_its_own_options),
 		cmocka_unit_test(file_that_cannot_be_read),
