@@ -235,6 +235,8 @@ static bool read_line(struct loader *loader, char *line)
 	char *words[WORDS_MAX], *rest = NULL;
 	uint32_t n = 0;
 
+	if (line[0] == '\0')
+		return refuse(loader, "a byte 0 is not text; give a description of a machine");
 	if (strchr(line, '\n') == NULL && strlen(line) == LINE_LEN - 1)
 		return refuse(loader, "the line is longer than %d bytes", LINE_LEN - 2);
 	line[strcspn(line, "#")] = '\0';
