@@ -134,6 +134,7 @@ struct start {
 	struct rte_eth_conf conf;
 	struct port_rss rss;
 	struct port_frame_plan frames;
+	uint16_t mtu_before; /* read before it is configured, which sets it; 0: not known */
 };
 
 static enum port_hash_use hash_use(const struct config *config, uint16_t nb_rx)
@@ -200,6 +201,8 @@ static bool choose(struct start *start, uint32_t room, char *error)
 {
 	struct port *port = start->port;
 
+	if (rte_eth_dev_get_mtu(port->id, &start->mtu_before) != 0)
+		start->mtu_before = 0;
 	if (!plan_frames(&start->frames, port, &start->info, room, &port->notes, error))
 		return false;
 	if (start->nb_rx > 0 && start->frames.mbuf_room > room)
@@ -245,18 +248,16 @@ static int configure(struct start *start)
 static bool set_mtu(struct start *start, char *error)
 {
 	struct port *port = start->port;
-	uint16_t before = 0;
 	int result;
 
 	if (!start->frames.set_mtu)
 		return true;
-	rte_eth_dev_get_mtu(port->id, &before);
 	result = rte_eth_dev_set_mtu(port->id, start->frames.mtu);
 	if (result != 0 && result != -ENOTSUP)
 		return fail(error, "--mtu: %s does not take %u: %s; lower it", port->name,
 			start->frames.mtu, rte_strerror(-result));
 	if (result == 0)
-		port->mtu_before = before;
+		port->mtu_before = start->mtu_before;
 	return true;
 }
 
@@ -376,7 +377,8 @@ static void end_promiscuous(struct port *port)
 void port_silence(struct port *port)
 {
 	end_promiscuous(port);
-	port->silenced = rte_eth_dev_set_link_down(port->id) == 0;
+	/* With mlx5 the link is the kernel's interface, which loses its routes as it goes down. */
+	port->silenced = !port->driver->polled && rte_eth_dev_set_link_down(port->id) == 0;
 }
 
 static void port_stop(struct port *port)
@@ -384,23 +386,30 @@ static void port_stop(struct port *port)
 	end_promiscuous(port);
 	if (port->silenced)
 		rte_eth_dev_set_link_up(port->id);
-	if (port->mtu_before > 0)
-		rte_eth_dev_set_mtu(port->id, port->mtu_before);
 	if (port->started)
 		rte_eth_dev_stop(port->id);
 	port->started = false;
+	/* Some drivers refuse an MTU while they are started. */
+	if (port->mtu_before > 0)
+		rte_eth_dev_set_mtu(port->id, port->mtu_before);
 }
 
 void ports_close(struct port *ports, uint32_t nb_ports)
 {
+	bool races = false;
+
 	for (uint32_t p = 0; p < nb_ports; p++)
 		port_stop(&ports[p]);
-	/*
-	 * net_memif frees, as it closes, the handle of a listening socket that the interrupt thread
-	 * still has in its list and would read, whatever a peer does meanwhile.
-	 */
-	if (nb_ports > 0)
-		interrupts_stop();
+	/* Before the interrupt thread ends, whose messages some drivers wait for as they close. */
 	for (uint32_t p = 0; p < nb_ports; p++)
-		rte_eth_dev_close(ports[p].id);
+		if (!ports[p].traits->races_interrupts)
+			rte_eth_dev_close(ports[p].id);
+		else
+			races = true;
+	if (!races)
+		return;
+	interrupts_stop();
+	for (uint32_t p = 0; p < nb_ports; p++)
+		if (ports[p].traits->races_interrupts)
+			rte_eth_dev_close(ports[p].id);
 }

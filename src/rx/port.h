@@ -58,8 +58,8 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	char *error);
 
 /*
- * Stops new packets from coming in, where the device can, so that the queues run empty;
- * ports_close() takes the link up again, which on some cards is the kernel's interface too.
+ * Stops new packets from coming in, so that the queues run empty: where the device counts packets
+ * before they are polled, and can. ports_close() takes the link up again.
  */
 void port_silence(struct port *port);
 

@@ -38,6 +38,8 @@ struct port_driver {
 	const char *name;
 	const struct port_feed *feeds;
 	bool complete;      /* its feeds tell every packet that it lost */
+	bool polled;        /* it counts received packets as they are polled, in software; else
+			       the device does, as they come */
 	bool per_queue;     /* it adds up what its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues count */
 	bool has_peer;      /* a process that may leave: its counters read 0 then, and what it had
 			       put on the rings is lost */

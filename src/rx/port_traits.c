@@ -42,6 +42,7 @@ static const struct port_traits traits[] = {
 	},
 	{
 		.driver = "net_memif",
+		.races_interrupts = true, /* the handle of a listening socket */
 		.frames = PORT_FRAMES_CHAINED,
 		.spreader = "the peer",
 		.spreads = "which worker a packet reaches is the sender's choice",

@@ -29,6 +29,11 @@ struct port_traits {
 	 */
 	const char *spreader, *spreads;
 	bool rss_is_for_rules;
+	/*
+	 * As it closes it frees what the interrupt thread may still read, whatever a peer does
+	 * meanwhile; others need that thread to close.
+	 */
+	bool races_interrupts;
 	const char *counts_otherwise; /* where what it delivers is not what came; NULL: it is */
 	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */
 	uint16_t queues_arg_each; /* we set it, at most so much, where the user does not; 0: we do
