@@ -9,11 +9,13 @@
 
 #include "rx/meta.h"
 
-/*
- * A device that cannot be silenced is drained for so long; what is still in its queues then is in
- * its own count and not in ours: `unaccounted`.
- */
+/* A device on which packets go on coming is drained for so long. */
 #define DRAIN_MS 200
+
+/* Once a live run is stopped. Cycles of the clock; 0: it is not. */
+struct drain {
+	uint64_t give_up, quiet;
+};
 
 void poll_idle(bool yield)
 {
@@ -70,9 +72,23 @@ static uint32_t poll_round(struct poller *poller)
 	return received;
 }
 
+/* Was a round over the queues, after the end was announced, the last? */
+static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
+{
+	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
+
+	if (poller->replay)
+		return received == 0;
+	if (drain->give_up == 0)
+		drain->give_up = now + DRAIN_MS * ms;
+	if (received > 0 || drain->quiet == 0)
+		drain->quiet = now + poller->quiet_ms * ms;
+	return now >= drain->give_up || (received == 0 && now >= drain->quiet);
+}
+
 void poll_until_end(struct poller *poller)
 {
-	uint64_t drain_until = 0;
+	struct drain drain = {0};
 
 	for (;;) {
 		/*
@@ -81,19 +97,18 @@ void poll_until_end(struct poller *poller)
 		 */
 		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(poller->epochs, open);
+		uint32_t received;
 
-		if (ended && drain_until == 0)
-			drain_until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * DRAIN_MS;
 		if (!poller->replay && !ended && open > poller->epoch)
 			enter(poller, open);
-		if (poll_round(poller) > 0 &&
-			(!ended || poller->replay || rte_rdtsc() < drain_until))
-			continue;
-		if (ended) {
+		received = poll_round(poller);
+		if (ended && is_drained(poller, &drain, received)) {
 			poller->end(poller->arg, open);
 			return;
 		}
-		if (open > poller->epoch)
+		if (received > 0)
+			continue;
+		if (!ended && open > poller->epoch)
 			enter(poller, open);
 		poll_idle(poller->yield);
 	}

@@ -27,8 +27,9 @@ struct poller {
 	bool yield;  /* an empty round gives the CPU away */
 	uint32_t nb_queues;
 	struct poll_queue queues[CONFIG_LIST_MAX];
-	uint32_t burst; /* packets of one poll, at most POLL_BURST_MAX */
-	uint64_t epoch; /* of the packets that take() gets */
+	uint32_t burst;    /* packets of one poll, at most POLL_BURST_MAX */
+	uint32_t quiet_ms; /* no packet for so long: the queues of a stopped run are empty */
+	uint64_t epoch;    /* of the packets that take() gets */
 
 	/* Called by poll_until_end() alone; arg is theirs. */
 	void *arg;

@@ -111,6 +111,9 @@ static bool create_generations(struct run *run, struct worker *worker, int node)
 	return true;
 }
 
+/* A link that was told to go down may still do so for this long. */
+#define LINK_DOWN_MS 50
+
 /* Polls queue `queue` of every port of a group. */
 static void init_poller(
 	struct run *run, struct poller *poller, uint32_t group, uint32_t queue, uint32_t burst)
@@ -121,12 +124,16 @@ static void init_poller(
 	poller->replay = plan->replay;
 	poller->yield = plan->yield;
 	poller->burst = burst;
-	for (uint32_t p = 0; p < plan->nb_ports; p++)
-		if (plan->ports[p].group == group)
-			poller->queues[poller->nb_queues++] = (struct poll_queue){
-				.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
-				.queue = (uint16_t)queue,
-			};
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
+		if (plan->ports[p].group != group)
+			continue;
+		poller->queues[poller->nb_queues++] = (struct poll_queue){
+			.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
+			.queue = (uint16_t)queue,
+		};
+		if (!plan->replay && !run->ports[p].driver->polled)
+			poller->quiet_ms = LINK_DOWN_MS;
+	}
 }
 
 static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
