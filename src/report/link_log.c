@@ -59,6 +59,7 @@ bool link_log_look(struct link_log *log, int64_t now, uint64_t epoch, struct acc
 			break;
 		case PORT_GONE:
 			say_gone(watch->port, epoch);
+			port_meter_gone(&account->meters[p]);
 			all_there = false;
 			break;
 		}

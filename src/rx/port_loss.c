@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "rx/port.h"
+#include "rx/port_watch.h"
 
 #ifndef AF_XDP
 #define AF_XDP 44
@@ -363,22 +364,39 @@ static void note_gap(struct port_meter *meter, const struct port_feed *feed)
 		meter->lost_gap = true;
 }
 
+/* What it counted before is no loss of this run; what waits in the queues will be received. */
+static void begin_feed(struct port_meter_feed *feed, uint64_t value)
+{
+	uint8_t bits = feed->feed->bits > 0 ? feed->feed->bits : 64;
+	bool received = feed->feed->column == PORT_RECEIVED;
+
+	device_counter_start(&feed->counter, bits, feed->feed->derived, received ? 0 : value);
+	device_counter_read(&feed->counter, value);
+	feed->begun = true;
+}
+
 void port_meter_read(struct port_meter *meter)
 {
 	struct reading reading;
 
-	/* Registers of a card that was pulled read as all ones. */
-	if (rte_eth_dev_is_removed(meter->port->id) == 1) {
+	if (!meter->gone)
+		take_reading(meter, &reading);
+	/* Asked afterwards: what was read of a card that is pulled meanwhile is not taken. */
+	if (meter->gone || !port_is_plugged(meter->port)) {
 		meter->received_gap = meter->lost_gap = true;
 		return;
 	}
-	take_reading(meter, &reading);
 	for (uint32_t f = 0; f < meter->nb_feeds; f++) {
 		struct port_meter_feed *feed = &meter->feeds[f];
 		uint64_t value;
 
 		if (!read_feed(feed, &reading, &value)) {
 			note_gap(meter, feed->feed);
+			continue;
+		}
+		if (!feed->begun) {
+			note_gap(meter, feed->feed);
+			begin_feed(feed, value);
 			continue;
 		}
 		/*
@@ -397,18 +415,12 @@ void port_meter_read(struct port_meter *meter)
 static void start_feed(
 	struct port_meter *meter, struct port_meter_feed *feed, const struct reading *reading)
 {
-	uint8_t bits = feed->feed->bits > 0 ? feed->feed->bits : 64;
-	uint64_t value = 0;
+	uint64_t value;
 
-	if (!read_feed(feed, reading, &value))
+	if (read_feed(feed, reading, &value))
+		begin_feed(feed, value);
+	else
 		note_gap(meter, feed->feed);
-	/* What waits in the queues already will be received. */
-	if (feed->feed->column == PORT_RECEIVED) {
-		device_counter_start(&feed->counter, bits, feed->feed->derived, 0);
-		device_counter_read(&feed->counter, value);
-	} else {
-		device_counter_start(&feed->counter, bits, feed->feed->derived, value);
-	}
 }
 
 static void say_what_is_missing(const struct port_meter *meter)
@@ -472,6 +484,12 @@ uint64_t port_meter_count(const struct port_meter *meter, enum port_column colum
 		sum += feed->counter.total;
 	}
 	return column == PORT_RECEIVED && meter->received_gap ? UINT64_MAX : sum;
+}
+
+void port_meter_gone(struct port_meter *meter)
+{
+	/* Those over an interface count in software, which stays. */
+	meter->gone = !meter->port->driver->on_interface;
 }
 
 void port_meter_peer_left(struct port_meter *meter)

@@ -61,6 +61,7 @@ struct port_meter {
 		uint32_t source; /* which kind of counter, port_loss.c */
 		uint64_t place;  /* of it among those */
 		struct device_counter counter;
+		bool begun;  /* it could be read, once */
 		bool silent; /* its peer is away, and it with it */
 	} feeds[PORT_FEEDS_MAX];
 	uint32_t nb_xstats;
@@ -70,6 +71,7 @@ struct port_meter {
 	/* Some counts are lost for good: of received packets, of lost ones. Who asks clears the
 	   second. */
 	bool received_gap, lost_gap;
+	bool gone;     /* its device is: its counters mean nothing any more */
 	bool complete; /* the driver is, and every counter of its row was found */
 };
 
@@ -85,6 +87,9 @@ void port_meter_read(struct port_meter *meter);
 
 /* Packets so far; UINT64_MAX for PORT_RECEIVED where the device does not tell. */
 uint64_t port_meter_count(const struct port_meter *meter, enum port_column column);
+
+/* The device is gone: its registers, which read as all ones, are not read any more. */
+void port_meter_gone(struct port_meter *meter);
 
 /* Its peer went away: what it had put on the rings and nobody received is lost and not counted. */
 void port_meter_peer_left(struct port_meter *meter);

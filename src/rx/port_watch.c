@@ -22,8 +22,7 @@ static bool look_at_interface(const struct port_watch *watch, struct port_watch 
 	return true;
 }
 
-/* The kernel forgets a card that was pulled, though not every driver notices. */
-static bool is_plugged(const struct port *port)
+bool port_is_plugged(const struct port *port)
 {
 	char path[sizeof(port->device) + 32];
 
@@ -39,7 +38,7 @@ static bool look_at_device(const struct port_watch *watch, struct port_watch *no
 {
 	struct rte_eth_link link;
 
-	if (!is_plugged(watch->port))
+	if (!port_is_plugged(watch->port))
 		return false;
 	if (rte_eth_link_get_nowait(watch->port->id, &link) != 0)
 		return true;

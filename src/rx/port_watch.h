@@ -24,6 +24,9 @@ struct port_watch {
 	uint32_t speed; /* Mbit/s; 0: not known */
 };
 
+/* Is its device there? A card that was pulled is forgotten by the kernel, if not by its driver. */
+bool port_is_plugged(const struct port *port);
+
 void port_watch_start(struct port_watch *watch, const struct port *port);
 
 /* What has changed since the last look; of several changes the last one counts. */

@@ -16,6 +16,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "report/ledger.h"
 #include "rx/port.h"
 #include "rx/port_loss.h"
 
@@ -231,11 +232,97 @@ static void a_link_is_taken_down_where_it_is_of_use(void **state)
 	}
 }
 
+/* --- its counters --- */
+
+static void lost_packets_count_from_the_first_reading(void **state)
+{
+	struct port port = make_port("net_vmxnet3", &(struct config){0});
+	struct port_meter meter;
+
+	(void)state;
+	device.silent = true;
+	device.missed = 5000000;
+	port_meter_start(&meter, &port, NULL, 0);
+	assert_true(meter.lost_gap);
+	meter.lost_gap = false;
+	device.silent = false;
+	port_meter_read(&meter);
+	assert_int_equal(port_meter_count(&meter, PORT_MISSED), 0);
+	assert_true(meter.lost_gap);
+	meter.lost_gap = false;
+	device.missed += 7;
+	port_meter_read(&meter);
+	assert_int_equal(port_meter_count(&meter, PORT_MISSED), 7);
+	assert_false(meter.lost_gap);
+}
+
+/* Registers read as all ones, and the driver has not noticed. */
+static void a_card_that_is_gone_is_not_read(void **state)
+{
+	struct port port = make_port("net_vmxnet3", &(struct config){0});
+	struct port_meter meter;
+
+	(void)state;
+	port_meter_start(&meter, &port, NULL, 0);
+	device.received = 100;
+	device.missed = 3;
+	port_meter_read(&meter);
+	assert_int_equal(port_meter_count(&meter, PORT_RECEIVED), 100);
+	port_meter_gone(&meter);
+	device.received = device.missed = UINT32_MAX;
+	port_meter_read(&meter);
+	assert_int_equal(port_meter_count(&meter, PORT_MISSED), 3);
+	assert_int_equal(port_meter_count(&meter, PORT_RECEIVED), UINT64_MAX);
+	assert_true(meter.lost_gap);
+}
+
+/* The kernel has forgotten it, and nobody has looked yet. */
+static void a_card_that_went_just_now_is_not_read(void **state)
+{
+	struct port port = make_port("net_vmxnet3", &(struct config){0});
+	struct port_meter meter;
+
+	(void)state;
+	port_meter_start(&meter, &port, NULL, 0);
+	strcpy(port.device, "ffff:ff:1f.7");
+	device.missed = UINT32_MAX;
+	port_meter_read(&meter);
+	assert_int_equal(port_meter_count(&meter, PORT_MISSED), 0);
+	assert_true(meter.lost_gap);
+}
+
+/* Nobody polled what the device has counted. */
+static uint64_t unaccounted_of(const char *driver, bool silenced)
+{
+	static struct account account;
+	struct port port = make_port(driver, &(struct config){0});
+	const struct epoch_info info = {0};
+	struct run run = {.ports = &port, .nb_ports = 1};
+
+	make_device(NULL);
+	port.silenced = silenced;
+	account_start(&account, &run);
+	device.received = 5;
+	return account_epoch(&account, 0, &info, true).unaccounted;
+}
+
+static void a_count_that_goes_on_is_not_compared(void **state)
+{
+	(void)state;
+	assert_int_equal(unaccounted_of("net_i40e", true), 5);
+	assert_int_equal(unaccounted_of("net_i40e", false), 0);
+	assert_int_equal(unaccounted_of("net_null", false), 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(an_mtu_is_put_back, make_device),
 		cmocka_unit_test_setup(a_link_is_taken_down_where_it_is_of_use, make_device),
+		cmocka_unit_test_setup(lost_packets_count_from_the_first_reading, make_device),
+		cmocka_unit_test_setup(a_card_that_is_gone_is_not_read, make_device),
+		cmocka_unit_test_setup(a_card_that_went_just_now_is_not_read, make_device),
+		cmocka_unit_test_setup(a_count_that_goes_on_is_not_compared, make_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
