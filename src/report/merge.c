@@ -125,12 +125,6 @@ static bool is_exact(const struct merger *merger)
 	return (merger->ops->caps & SKETCH_EXACT) != 0;
 }
 
-static struct sketch_estimate estimate_of(const struct merger *merger, const struct key_hash *hash)
-{
-	return is_exact(merger) ? (struct sketch_estimate){0}
-				: merger->ops->query(merger->total, hash);
-}
-
 /* The candidate's flow, which is new where no part has listed it yet; NULL without memory. */
 static struct flow *flow_of(struct merger *merger, const struct sketch_candidate *candidate)
 {
@@ -149,7 +143,6 @@ static struct flow *flow_of(struct merger *merger, const struct sketch_candidate
 	merger->flows[merger->nb_flows] = (struct flow){
 		.key = candidate->key,
 		.hash = candidate->hash,
-		.estimate = estimate_of(merger, &candidate->hash),
 		.record = {.first = INT64_MAX, .last = INT64_MIN},
 	};
 	merger->slots[slot] = ++merger->nb_flows;
@@ -239,6 +232,14 @@ static void collect_flows(struct merger *merger)
 	}
 }
 
+/* In a pass of its own, so that the core overlaps the flows' cache misses. */
+static void set_estimates(struct merger *merger)
+{
+	for (uint32_t i = 0; i < merger->nb_flows; i++)
+		merger->flows[i].estimate =
+			merger->ops->query(merger->total, &merger->flows[i].hash);
+}
+
 /*
  * Nothing is estimated of a sketch that counts exactly: a flow's ceiling is what was counted, and
  * what its parts are not sure of.
@@ -278,7 +279,6 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 	for (uint32_t p = 0; !is_exact(merger) && p < input->nb_parts; p++)
 		if (ops->merge(merger->total, input->parts[p]) != 0)
 			return -EINVAL;
-	/* After all merging: a new flow asks for its estimate. */
 	collect_flows(merger);
 	if (merger->no_memory) {
 		merger->nb_flows = 0;
@@ -287,6 +287,8 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 	account_shed(merger);
 	if (is_exact(merger))
 		set_ceilings(merger);
+	else
+		set_estimates(merger);
 	/* Where all is listed all is exact. */
 	merger->bound = merger->all_complete || is_exact(merger)
 				? UINT64_MAX

@@ -52,13 +52,6 @@ static int by_bytes(const void *a, const void *b)
 	return order != 0 ? order : key_compare(&x->key, &y->key);
 }
 
-static int by_ceiling(const void *a, const void *b)
-{
-	const struct contender *x = a, *y = b;
-
-	return descending(x->ceiling, y->ceiling);
-}
-
 static bool stands_behind(
 	const struct ranking *ranking, const struct report_row *a, const struct report_row *b)
 {
@@ -107,32 +100,71 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 		replace_worst(ranking, &row);
 }
 
-/* The flows by falling ceiling; NULL without memory. */
-static struct contender *contenders(const struct merger *merger, uint32_t nb_flows)
-{
-	struct contender *list = malloc(nb_flows * sizeof(*list));
+/*
+ * Flows that were not asked for yet, as a heap with the highest ceiling at the root. Few of many
+ * are asked for, so sorting them all would be dearer.
+ */
+struct contenders {
+	struct contender *heap;
+	uint32_t n;
+};
 
-	if (list == NULL)
-		return NULL;
+/* Moves a contender down from place i, which is free, to where it belongs. */
+static void sift_down(struct contenders *contenders, uint32_t i, struct contender moved)
+{
+	struct contender *heap = contenders->heap;
+
+	for (uint32_t child = 2 * i + 1; child < contenders->n; child = 2 * i + 1) {
+		child += child + 1 < contenders->n && heap[child + 1].ceiling > heap[child].ceiling;
+		if (heap[child].ceiling <= moved.ceiling)
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = moved;
+}
+
+/* False without memory. */
+static bool list_contenders(
+	struct contenders *contenders, const struct merger *merger, uint32_t nb_flows)
+{
+	contenders->heap = malloc(nb_flows * sizeof(*contenders->heap));
+	contenders->n = nb_flows;
+	if (contenders->heap == NULL)
+		return false;
 	for (uint32_t i = 0; i < nb_flows; i++)
-		list[i] = (struct contender){.ceiling = merger_ceiling(merger, i), .flow = i};
-	qsort(list, nb_flows, sizeof(*list), by_ceiling);
-	return list;
+		contenders->heap[i] =
+			(struct contender){.ceiling = merger_ceiling(merger, i), .flow = i};
+	for (uint32_t i = nb_flows / 2; i-- > 0;)
+		sift_down(contenders, i, contenders->heap[i]);
+	return true;
+}
+
+/* There is one. */
+static struct contender take_highest(struct contenders *contenders)
+{
+	struct contender highest = contenders->heap[0];
+	struct contender last = contenders->heap[--contenders->n];
+
+	if (contenders->n > 0)
+		sift_down(contenders, 0, last);
+	return highest;
 }
 
 /* A value is not above its ceiling, so the rest need not be asked once ceilings are too low. */
-static void ask(const struct merger *merger, const struct contender *list, uint32_t nb_flows,
-	uint64_t smallest, struct ranking *ranking)
+static void ask(const struct merger *merger, struct contenders *contenders, uint64_t smallest,
+	struct ranking *ranking)
 {
-	for (uint32_t i = 0; i < nb_flows; i++) {
+	while (contenders->n > 0) {
+		struct contender next = take_highest(contenders);
 		struct merge_flow flow;
 
-		if (list[i].ceiling < smallest)
+		if (next.ceiling < smallest)
 			return;
 		if (ranking->nb_rows == ranking->max_rows &&
-			list[i].ceiling < measured_value(ranking, &ranking->rows[0]))
+			next.ceiling < measured_value(ranking, &ranking->rows[0]))
 			return;
-		flow = merger_flow(merger, list[i].flow);
+		flow = merger_flow(merger, next.flow);
 		if ((ranking->metric == SKETCH_PACKETS ? flow.packets : flow.bytes).value >=
 			smallest)
 			offer(ranking, &flow);
@@ -192,18 +224,19 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->rows = NULL;
 	measurement->nb_rows = 0;
 	if (nb_flows > 0) {
-		struct contender *list = contenders(merger, nb_flows);
+		struct contenders contenders;
+		bool listed = list_contenders(&contenders, merger, nb_flows);
 
 		ranking.rows = aligned_alloc(
 			_Alignof(struct report_row), ranking.max_rows * sizeof(*ranking.rows));
-		if (list == NULL || ranking.rows == NULL) {
-			free(list);
+		if (!listed || ranking.rows == NULL) {
+			free(contenders.heap);
 			free(ranking.rows);
 			return -ENOMEM;
 		}
-		ask(merger, list, nb_flows, smallest, &ranking);
+		ask(merger, &contenders, smallest, &ranking);
 		number(&ranking, input->ledger);
-		free(list);
+		free(contenders.heap);
 		measurement->rows = ranking.rows;
 		measurement->nb_rows = ranking.nb_rows;
 	}
