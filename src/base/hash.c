@@ -116,13 +116,14 @@ TARGET_AES static void hash6_aesni(const struct hash_key *hash_key, struct key_b
 
 /*
  * The hashes of a burst do not depend on each other, so the CPU overlaps the rounds of many. For
- * the same reason nobody asks for the family here: an IPv6 packet's entry gets the hash of whatever
- * key4 holds, and then its own.
+ * the same reason nobody asks for a packet's family here: an IPv6 packet's entry gets the hash of
+ * whatever key4 holds, and then its own. Only where all are IPv6 the first is left out.
  */
 TARGET_AES static void hash_burst_aesni(const struct hash_key *hash_key, struct key_burst *burst)
 {
 	const struct aesni_keys keys = aesni_load_keys(hash_key->round4);
-	uint32_t n = burst->n;
+	bool all_v6 = burst->n > 0 && burst->v6 == UINT64_MAX >> (BURST_MAX - burst->n);
+	uint32_t n = all_v6 ? 0 : burst->n;
 
 	for (uint32_t i = 0; i < n; i++) {
 		__m128i s = _mm_load_si128((const __m128i *)&burst->key4[i]);

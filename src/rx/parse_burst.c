@@ -20,6 +20,17 @@ enum origin {
 #define PLAIN_LEN      38
 /* Of a TCP header behind them. */
 #define PLAIN_FLAGS_AT (34 + 13)
+/* Ethernet, IPv6 without extension headers, and ports. */
+#define PLAIN6_LEN     58
+#define VLAN_TAG_LEN   4
+
+static inline uint16_t load16(const uint8_t *p)
+{
+	uint16_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
 
 static inline uint32_t load32(const uint8_t *p)
 {
@@ -58,6 +69,47 @@ static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 	v = __builtin_shufflevector(v, v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1, 0, 0, 0);
 	v &= masks[ports];
 	memcpy(key, &v, sizeof(*key));
+}
+
+/* Untagged IPv6 whose next header is TCP, UDP or SCTP. */
+static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
+{
+	return len >= PLAIN6_LEN && load16(data + 12) == RTE_BE16(0x86dd) && data[14] >> 4 == 6 &&
+	       (data[20] == 17 || data[20] == 6 || data[20] == 132);
+}
+
+/* Addresses and ports stand in the frame as in the key. */
+static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
+{
+	struct key6 plain = {.proto = data[20]};
+
+	memcpy(&plain, data + 22, offsetof(struct key6, proto));
+	*key = plain;
+}
+
+/*
+ * The same behind one VLAN tag, and IPv6 behind one or none: the second most frequent. Writes entry
+ * m of `out`. False for everything else.
+ */
+static inline bool parse_second(const uint8_t *data, uint32_t len, uint32_t m,
+	struct key_burst *out, struct parse_counts *counts)
+{
+	if (len >= PLAIN_LEN && load16(data + 12) == RTE_BE16(0x8100)) {
+		data += VLAN_TAG_LEN;
+		len -= VLAN_TAG_LEN;
+	}
+	if (is_plain_ipv6(data, len)) {
+		plain_ipv6_key(data, &out->key6[m]);
+		out->v6 |= UINT64_C(1) << m;
+		counts->verdicts[PARSE_IPV6]++;
+		return true;
+	}
+	if (is_plain_ipv4(data, len)) {
+		plain_ipv4_key(data, &out->key4[m]);
+		counts->verdicts[PARSE_IPV4]++;
+		return true;
+	}
+	return false;
 }
 
 /*
@@ -149,7 +201,9 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			plain++;
 			if (details)
 				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
-		} else if (!parse_any(mbuf, link, m, out, counts)) {
+		} else if (!(link == LINK_ETHERNET && !details &&
+				   parse_second(data, mbuf->data_len, m, out, counts)) &&
+			   !parse_any(mbuf, link, m, out, counts)) {
 			continue;
 		}
 		if (details) {
