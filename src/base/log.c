@@ -2,8 +2,11 @@
 
 #include "base/log.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/journal.h"
@@ -16,9 +19,91 @@ static bool journal; /* standard error goes there */
 #define RTE_LEVEL(level)    ((uint32_t)RTE_LOG_ERR + (uint32_t)(level))
 #define SYSLOG_LEVEL(level) ((level)-RTE_LOG_EMERG)
 
+/* A pipe takes PIPE_BUF bytes without blocking once poll() calls it writable, pipe(7). */
+#define NOTE_MAX  128
+#define PIECE_MAX (PIPE_BUF - NOTE_MAX)
+
+/* False where standard error is a pipe that nobody reads, or a terminal that was stopped. */
+static bool has_room(void)
+{
+	struct pollfd pollfd = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&pollfd, 1, 0) == 1;
+}
+
+/* A write that fails is nobody's: there is no other place to say so. */
+static void put(const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(STDERR_FILENO, text, len);
+
+		if (n <= 0)
+			return;
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+static void put_behind_note(uint64_t lost, const char *text, size_t len)
+{
+	char out[NOTE_MAX + PIECE_MAX];
+	int note =
+		snprintf(out, NOTE_MAX, "%s%llu line%s missing here: nobody read standard error\n",
+			journal ? "<4>" : "sketchtap: warning: ", (unsigned long long)lost,
+			lost == 1 ? " is" : "s are");
+
+	memcpy(out + note, text, len);
+	put(out, (size_t)note + len);
+}
+
+static uint64_t count_lines(const char *text, size_t len)
+{
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < len; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+/* The stream's lock, which stdio holds meanwhile, guards `lost`. Takes all: no text waits. */
+static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
+{
+	static uint64_t lost; /* lines, since the last that was written */
+
+	(void)cookie;
+	for (size_t done = 0, len; done < size; done += len) {
+		len = size - done < PIECE_MAX ? size - done : PIECE_MAX;
+		if (!has_room()) {
+			lost += count_lines(text + done, len);
+			continue;
+		}
+		if (lost > 0)
+			put_behind_note(lost, text + done, len);
+		else
+			put(text + done, len);
+		lost = 0;
+	}
+	return (ssize_t)size;
+}
+
+/* Standard error, line by line, as a stream that never blocks. */
+static FILE *lossy_stream(void)
+{
+	static FILE *stream;
+	static char buffer[PIECE_MAX];
+
+	if (stream == NULL) {
+		stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_or_lose});
+		if (stream == NULL)
+			return stderr;
+		setvbuf(stream, buffer, _IOLBF, sizeof(buffer));
+	}
+	return stream;
+}
+
 void log_init(enum log_level level, bool verbose)
 {
-	rte_openlog_stream(stderr);
+	rte_openlog_stream(lossy_stream());
 	journal = journal_reads(STDERR_FILENO);
 	if (verbose) {
 		rte_log_set_level(log_type, RTE_LOG_INFO);

@@ -6,6 +6,9 @@
  * "sketchtap: warning: ..." for warnings; for the journal only the text, behind its priority.
  * Through rte_log, so that EAL's --log-level holds for it
  * too. Works before rte_eal_init(). Never called on the packet path.
+ *
+ * From log_init() on no line blocks, DPDK's neither: what a pipe that nobody reads or a stopped
+ * terminal has no room for is lost, and how many lines that were is said before the next one.
  */
 
 #include <stdbool.h>

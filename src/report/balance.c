@@ -3,9 +3,8 @@
 
 #include <stddef.h>
 
-#define UNEVEN      1.5
-#define NO_TIME     0.95 /* share of its time; polls that find nothing take the rest */
-#define SAY_EACH_NS INT64_C(60000000000)
+#define UNEVEN  1.5
+#define NO_TIME 0.95 /* share of its time; polls that find nothing take the rest */
 
 static uint64_t all_received(const struct report_epoch *epoch)
 {
@@ -53,17 +52,7 @@ static bool is_drowning(const struct report_epoch *epoch)
 		       balance_busy(epoch, balance_busiest(epoch)) > NO_TIME);
 }
 
-bool balance_drowns(struct balance_watch *watch, const struct report_epoch *epoch)
+bool balance_drowns(struct rarely *watch, const struct report_epoch *epoch)
 {
-	if (!is_drowning(epoch))
-		return false;
-	if (watch->said && epoch->end - watch->said_at < SAY_EACH_NS) {
-		watch->unsaid++;
-		return false;
-	}
-	watch->epochs = watch->unsaid + 1;
-	watch->unsaid = 0;
-	watch->said = true;
-	watch->said_at = epoch->end;
-	return true;
+	return is_drowning(epoch) && rarely_due(watch, epoch->end, 0);
 }

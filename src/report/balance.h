@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/rarely.h"
 #include "report/report.h"
 
 /* The worker that got the most packets; the first of equals. */
@@ -21,17 +22,8 @@ double balance_share(const struct report_epoch *epoch, const struct report_load 
 /* A worker's part of the epoch's time that it spent on packets; below 0 where that is not known. */
 double balance_busy(const struct report_epoch *epoch, const struct report_load *load);
 
-/* Remembers what was said of it. Zeroed at the start. */
-struct balance_watch {
-	bool said;
-	int64_t said_at; /* ns since 1970-01-01 UTC, by the epochs */
-	uint64_t unsaid; /* epochs since then of which it was true */
-	uint64_t epochs; /* as many as the last word was about */
-};
-
 /*
  * True where the busiest worker gets half as much again as the mean, and packets are lost or it has
- * no time left, and this was not said within the last minute; watch->epochs is then how many
- * epochs it was so since it was last said, this one included.
+ * no time left, and this is to be said (report/rarely.h).
  */
-bool balance_drowns(struct balance_watch *watch, const struct report_epoch *epoch);
+bool balance_drowns(struct rarely *watch, const struct report_epoch *epoch);

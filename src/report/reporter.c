@@ -14,6 +14,7 @@
 #include "report/loads.h"
 #include "report/merge.h"
 #include "report/rank.h"
+#include "report/rarely.h"
 
 #define SECOND_NS 1000000000ULL
 
@@ -33,7 +34,7 @@ struct reporter {
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
-	struct balance_watch balance;
+	struct rarely drowns, shed[CONFIG_MEASUREMENTS_MAX], incomplete[CONFIG_MEASUREMENTS_MAX];
 	struct loads loads;
 	struct service service;
 	bool reloading;  /* who asked waits to hear that it is done */
@@ -163,27 +164,42 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 	       rank_flows(reporter->mergers[m], &limits, out) == 0;
 }
 
-static void warn_if_incomplete(
-	uint64_t epoch, const struct report_measurement *measurement, const struct merger *merger)
+static void warn_if_shed(struct reporter *reporter, const struct report_epoch *report, uint32_t m)
 {
+	const struct report_measurement *measurement = &report->measurements[m];
+	struct rarely *rarely = &reporter->shed[m];
+
+	if (measurement->shed_packets == 0 ||
+		!rarely_due(rarely, report->end, measurement->shed_packets))
+		return;
+	log_warning("epoch %llu, %s: %llu packets of new keys found no room: raise --width "
+		    "or --memory; so it was in %llu epochs since this was last said",
+		(unsigned long long)report->number, measurement->name,
+		(unsigned long long)measurement->shed_packets, (unsigned long long)rarely->epochs);
+}
+
+static void warn_if_incomplete(
+	struct reporter *reporter, const struct report_epoch *report, uint32_t m)
+{
+	const struct report_measurement *measurement = &report->measurements[m];
+	const struct merger *merger = reporter->mergers[m];
 	uint64_t unrecovered = merger_unrecovered(merger);
 	const char *unit = merger_metric(merger) == SKETCH_PACKETS ? "packets" : "bytes";
+	struct rarely *rarely = &reporter->incomplete[m];
 
-	if (measurement->shed_packets > 0)
-		log_warning("epoch %llu, %s: %llu packets of new keys found no room: raise --width "
-			    "or --memory",
-			(unsigned long long)epoch, measurement->name,
-			(unsigned long long)measurement->shed_packets);
-	if (!measurement->incomplete)
+	if (!measurement->incomplete || !rarely_due(rarely, report->end, unrecovered))
 		return;
 	if (unrecovered == UINT64_MAX)
-		log_warning("epoch %llu, %s: too many keys to find the heavy ones again",
-			(unsigned long long)epoch, measurement->name);
+		log_warning("epoch %llu, %s: too many keys to find the heavy ones again; so it was "
+			    "in %llu epochs since this was last said",
+			(unsigned long long)report->number, measurement->name,
+			(unsigned long long)rarely->epochs);
 	else
 		log_warning("epoch %llu, %s: flows of up to %llu %s may be missing: too many keys "
-			    "to find them all again",
-			(unsigned long long)epoch, measurement->name,
-			(unsigned long long)unrecovered, unit);
+			    "to find them all again; so it was in %llu epochs since this was last "
+			    "said",
+			(unsigned long long)report->number, measurement->name,
+			(unsigned long long)unrecovered, unit, (unsigned long long)rarely->epochs);
 }
 
 /* The report of an epoch without what was measured; NULL where there is no memory. */
@@ -214,7 +230,8 @@ static bool report_measurements(struct reporter *reporter, struct report_epoch *
 	for (uint32_t m = 0; m < report->nb_measurements; m++) {
 		complete &= report_measurement(
 			reporter, reporter->epoch, m, &report->ledger, &report->measurements[m]);
-		warn_if_incomplete(report->number, &report->measurements[m], reporter->mergers[m]);
+		warn_if_shed(reporter, report, m);
+		warn_if_incomplete(reporter, report, m);
 	}
 	return complete;
 }
@@ -223,13 +240,13 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 {
 	const struct report_load *busiest = balance_busiest(report);
 
-	if (!balance_drowns(&reporter->balance, report))
+	if (!balance_drowns(&reporter->drowns, report))
 		return;
 	log_warning("epoch %llu: worker %u drowns: %.0f %% of the packets are its own, %.2f times "
 		    "the mean; so it was in %llu epochs since this was last said",
 		(unsigned long long)report->number, (unsigned int)(busiest - report->loads),
 		balance_share(report, busiest) * 100, balance_ratio(report),
-		(unsigned long long)reporter->balance.epochs);
+		(unsigned long long)reporter->drowns.epochs);
 }
 
 /* On a replay the packets wait for the outputs; live, the outputs must keep up. */

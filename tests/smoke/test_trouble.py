@@ -129,6 +129,36 @@ def test_nobody_reads_the_output(test):
     assert 'rows could not be written' in result.stderr, result.describe()
 
 
+def fill(pipe):
+    """Until a write to it would wait."""
+    while True:
+        try:
+            os.write(pipe, b'.' * 4096)
+        except BlockingIOError:
+            return
+
+
+def test_nobody_reads_standard_error(test):
+    """Lines are lost and counted; epochs go on, and the first signal ends the run."""
+    fifo, stats = test.path('fifo'), test.path('stats.csv')
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        fill(reader)
+        process = test.start(
+            '--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '10ms',
+            '--stats', stats, '--output', '/dev/null', '--verbose',
+            program=['sh', '-c', f'exec "$0" "$@" 2>{fifo}', test.binary])
+        test.until(lambda: os.path.exists(stats) and lib.read_text(stats).count('\n') > 50, 'epochs')
+        while select.select([reader], [], [], 0)[0]:
+            os.read(reader, 65536)
+        process.signal(signal.SIGTERM)
+        test.wait(process, 30).expect(0)
+        assert b'missing here: nobody read standard error' in os.read(reader, 65536)
+    finally:
+        os.close(reader)
+
+
 def read_to_the_end(test, reader, process):
     parts = []
 

@@ -54,7 +54,7 @@ static void ratios(void **state)
 
 static void drowning_needs_loss_or_no_time(void **state)
 {
-	struct balance_watch watch = {0};
+	struct rarely watch = {0};
 
 	(void)state;
 	epoch.ledger = (struct ledger){0};
@@ -63,13 +63,13 @@ static void drowning_needs_loss_or_no_time(void **state)
 	loads[0].busy_ns = 960000000;
 	assert_true(balance_drowns(&watch, &epoch));
 	/* In packet time a worker has no such share. */
-	watch = (struct balance_watch){0};
+	watch = (struct rarely){0};
 	epoch.live = false;
 	assert_false(balance_drowns(&watch, &epoch));
 	epoch.ledger.nic_missed = 1;
 	assert_true(balance_drowns(&watch, &epoch));
 	/* Even, or alone: all drown, or nobody else could help. */
-	watch = (struct balance_watch){0};
+	watch = (struct rarely){0};
 	receive(4, 35, 25, 20, 20);
 	assert_false(balance_drowns(&watch, &epoch));
 	receive(1, 35, 0, 0, 0);
@@ -81,7 +81,7 @@ static void drowning_needs_loss_or_no_time(void **state)
 /* An hour of it is said sixty times. */
 static void said_once_a_minute(void **state)
 {
-	struct balance_watch watch = {0};
+	struct rarely watch = {0};
 	uint64_t said = 0, counted = 0;
 
 	(void)state;
@@ -99,12 +99,29 @@ static void said_once_a_minute(void **state)
 	assert_int_equal(counted + watch.unsaid, 3600);
 }
 
+/* Once it is twice as bad it is said again, and where a clock that was set back would silence it.
+ */
+static void said_when_it_gets_worse(void **state)
+{
+	struct rarely watch = {0};
+
+	(void)state;
+	assert_true(rarely_due(&watch, 0, 100));
+	assert_false(rarely_due(&watch, 1, 199));
+	assert_true(rarely_due(&watch, 2, 250));
+	assert_int_equal(watch.epochs, 2);
+	assert_false(rarely_due(&watch, 3, 400));
+	assert_true(rarely_due(&watch, -3600 * NS_PER_SECOND, 1));
+	assert_false(rarely_due(&watch, -3599 * NS_PER_SECOND, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ratios),
 		cmocka_unit_test(drowning_needs_loss_or_no_time),
 		cmocka_unit_test(said_once_a_minute),
+		cmocka_unit_test(said_when_it_gets_worse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 /* What log lines look like, which are shown, and that EAL says nothing of its own. */
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,6 +136,49 @@ static void long_message_is_one_line(void **state)
 	assert_true(strlen(text) < LOG_LINE_MAX + 32);
 }
 
+/* Says so many lines with standard error in a small pipe, and then one after it was read. */
+static void say_to_full_pipe(int count, char *before, size_t before_size, char *after, size_t size)
+{
+	int ends[2], console = dup(STDERR_FILENO);
+	ssize_t len;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) >= 4096);
+	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+	for (int i = 0; i < count; i++)
+		log_warning("line %d", i);
+	len = read(ends[0], before, before_size - 1);
+	before[len > 0 ? len : 0] = '\0';
+	log_warning("again");
+	len = read(ends[0], after, size - 1);
+	after[len > 0 ? len : 0] = '\0';
+	dup2(console, STDERR_FILENO);
+	close(console);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void line_is_lost_rather_than_waited_for(void **state)
+{
+	char before[8192], after[4096], expected[4096];
+	int whole = 0;
+
+	(void)state;
+	log_init(LOG_LEVEL_NOTICE, false);
+	alarm(20);
+	say_to_full_pipe(1000, before, sizeof(before), after, sizeof(after));
+	alarm(0);
+	for (const char *c = before; *c != '\0'; c++)
+		whole += *c == '\n';
+	assert_true(whole > 0 && whole < 1000);
+	assert_int_equal(before[strlen(before) - 1], '\n');
+	snprintf(expected, sizeof(expected),
+		"sketchtap: warning: %d lines are missing here: nobody read standard error\n"
+		"sketchtap: warning: again\n",
+		1000 - whole);
+	assert_string_equal(after, expected);
+}
+
 static void eal_is_silent_and_keeps_our_levels(void **state)
 {
 	char text[8192];
@@ -178,6 +222,7 @@ int main(void)
 		cmocka_unit_test(level_hides_what_is_less_urgent),
 		cmocka_unit_test(journal_gets_priorities),
 		cmocka_unit_test(long_message_is_one_line),
+		cmocka_unit_test(line_is_lost_rather_than_waited_for),
 		cmocka_unit_test(eal_is_silent_and_keeps_our_levels),
 	};
 

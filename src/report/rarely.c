@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/rarely.h"
+
+#define SAY_EACH_NS INT64_C(60000000000)
+
+/* A clock that was set back ends the minute. */
+static bool said_just_now(const struct rarely *rarely, int64_t end)
+{
+	return rarely->said && end >= rarely->said_at && end - rarely->said_at < SAY_EACH_NS;
+}
+
+bool rarely_due(struct rarely *rarely, int64_t end, uint64_t badness)
+{
+	if (said_just_now(rarely, end) && badness / 2 <= rarely->worst) {
+		rarely->unsaid++;
+		return false;
+	}
+	rarely->epochs = rarely->unsaid + 1;
+	rarely->unsaid = 0;
+	rarely->said = true;
+	rarely->said_at = end;
+	rarely->worst = badness;
+	return true;
+}
