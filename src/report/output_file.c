@@ -200,16 +200,42 @@ static bool lock(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-int output_file_start(struct output_file *file, char *error, size_t size)
+/* The name leads to the very file that is open, which holds the lock. */
+static bool is_open(const struct output_file *file, const struct stat *st)
+{
+	struct stat opened;
+
+	return fstat(file->fd, &opened) == 0 && opened.st_dev == st->st_dev &&
+	       opened.st_ino == st->st_ino;
+}
+
+/* Whether the name still leads to the file that is open. */
+static bool has_name(const struct output_file *file, const char *path)
+{
+	struct stat named;
+
+	return stat(path, &named) == 0 && is_open(file, &named);
+}
+
+int output_file_lock(struct output_file *file, char *error, size_t size)
 {
 	struct stat st;
 
-	if (file->named && !lock(file->fd))
+	if (!file->named)
+		return 0;
+	if (!lock(file->fd))
 		return fail(file, error, size, IN_USE);
+	file->locked = true;
 	/* Whoever wrote meanwhile has ended since: its rows are not to be cut. */
-	if (file->named && fstat(file->fd, &st) == 0 &&
-		(uint64_t)st.st_size != file->keep + file->cut)
+	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->keep + file->cut)
 		return fail(file, error, size, "another run wrote to it just now; start again");
+	if (!has_name(file, file->name))
+		return fail(file, error, size, "was removed or replaced just now; start again");
+	return 0;
+}
+
+int output_file_start(struct output_file *file, char *error, size_t size)
+{
 	if (file->cut == 0)
 		return 0;
 	if (ftruncate(file->fd, (off_t)file->keep) < 0)
@@ -220,9 +246,18 @@ int output_file_start(struct output_file *file, char *error, size_t size)
 	return 0;
 }
 
+/* Nobody else has it, wrote to it, or can take it before it is closed here. */
+static bool is_ours_and_empty(const struct output_file *file)
+{
+	struct stat st;
+
+	return file->created && (file->locked || lock(file->fd)) && fstat(file->fd, &st) == 0 &&
+	       st.st_size == 0 && has_name(file, file->name);
+}
+
 void output_file_abandon(struct output_file *file)
 {
-	if (file->created)
+	if (is_ours_and_empty(file))
 		unlink(file->name);
 	output_file_close(file);
 }
@@ -357,15 +392,6 @@ static bool write_rows(struct output_file *file, const struct output_rows *rows)
 	return error == 0;
 }
 
-/* The name leads to the very file that is open, which holds the lock. */
-static bool is_open(const struct output_file *file, const struct stat *st)
-{
-	struct stat opened;
-
-	return fstat(file->fd, &opened) == 0 && opened.st_dev == st->st_dev &&
-	       opened.st_ino == st->st_ino;
-}
-
 /* Returns the new descriptor and what is in the file, or -1 with the reason. */
 static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
 {
@@ -444,14 +470,6 @@ void output_file_reopen(struct output_file *file)
 	if (why != NULL)
 		say(file, true, "%.300s: cannot be opened again: %s; the old file is kept",
 			file->name, why);
-}
-
-/* Whether the name still leads to the file that is open. */
-static bool has_name(const struct output_file *file, const char *path)
-{
-	struct stat named;
-
-	return stat(path, &named) == 0 && is_open(file, &named);
 }
 
 /* Returns NULL or why the file keeps its name. */

@@ -9,8 +9,9 @@
  * With limits a complete file is renamed (report/rotation.h) and a new one begun; rows that are
  * written together stay together.
  *
- * Opening takes two steps, so that nothing is destroyed when another file cannot be opened: open()
- * looks and decides, start() changes. After them one thread at a time may use the file.
+ * Opening takes three steps, so that nothing is destroyed when another file cannot be had: open()
+ * looks and decides, lock() keeps other runs out, start() changes. After them one thread at a time
+ * may use the file.
  */
 
 #include <stdbool.h>
@@ -41,6 +42,7 @@ struct output_file {
 	bool regular;        /* can be cut back */
 	bool named;          /* regular and not standard output: can be opened again */
 	bool created;        /* by open() */
+	bool locked;         /* by lock() */
 	bool header_due;     /* goes before the next rows */
 	uint64_t keep;       /* bytes that start() leaves */
 	uint64_t cut;        /* bytes after them: an unfinished row, or what --force gives up */
@@ -73,10 +75,19 @@ struct output_rows {
 int output_file_open(
 	struct output_file *file, enum output_file_mode mode, char *error, size_t size);
 
+/*
+ * Claims the file for this run. Returns 0, or 1 with one line in error: another run has it, or
+ * changed it since open().
+ */
+int output_file_lock(struct output_file *file, char *error, size_t size);
+
 /* Empties the file or cuts its unfinished last row. Returns 0 or 1 with one line in error. */
 int output_file_start(struct output_file *file, char *error, size_t size);
 
-/* After open(), also a failed one, instead of close(): removes what open() created, too. */
+/*
+ * After open(), also a failed one, instead of close(): removes what open() created, too, unless
+ * another run has taken it meanwhile.
+ */
 void output_file_abandon(struct output_file *file);
 
 /* Both open the same pipe or regular file, where one would end up inside the other. */

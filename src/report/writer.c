@@ -254,7 +254,7 @@ static bool same_sink_file(const struct sink *a, const struct sink *b)
 	return output_file_same(&a->file, &b->file);
 }
 
-/* First every file is opened, then any is changed. Returns 0 or the exit status. */
+/* First every file is opened and locked, then any is changed. Returns 0 or the exit status. */
 static int open_sinks(struct writer *writer, enum output_file_mode mode, char *error)
 {
 	if (!sinks_differ(writer, same_sink_name, error))
@@ -268,6 +268,10 @@ static int open_sinks(struct writer *writer, enum output_file_mode mode, char *e
 	}
 	if (!sinks_differ(writer, same_sink_file, error))
 		return 1;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		if (output_file_lock(&writer->sinks[s].file, error, WRITER_ERROR_MAX) != 0)
+			return 1;
+	}
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
 		if (output_file_start(&writer->sinks[s].file, error, WRITER_ERROR_MAX) != 0)
 			return 1;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -23,6 +24,7 @@
 #include <cmocka.h>
 
 #include "report/output.h"
+#include "report/output_file.h"
 #include "report/writer.h"
 #include "sample_epoch.h"
 
@@ -265,6 +267,58 @@ static void test_existing_file_is_refused(void **state)
 	assert_refused(&config, 2, stats, "--stats", "--append", "--force", NULL);
 	assert_file(stats, "precious\n");
 	assert_no_file(out); /* was created first */
+}
+
+/* A run that is refused because of one file has not touched the other, whichever comes first. */
+static void test_force_and_a_file_in_use(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .force = true};
+	const char *const files[] = {out, stats};
+
+	(void)state;
+	for (int taken = 0; taken < 2; taken++) {
+		int fd;
+
+		put(out, "kept\n");
+		put(stats, "kept, too\n");
+		fd = open(files[taken], O_RDWR);
+		assert_int_equal(flock(fd, LOCK_EX), 0);
+		assert_refused(&config, 1, files[taken], "another run", NULL);
+		close(fd);
+		assert_file(out, "kept\n");
+		assert_file(stats, "kept, too\n");
+	}
+}
+
+static struct output_file file_of(const char *name)
+{
+	return (struct output_file){.name = name, .option = "--output", .say = hear, .fd = -1};
+}
+
+/* What a run created and gives up again may have become another run's. */
+static void test_abandoned_file_of_another(void **state)
+{
+	struct output_file creator = file_of(out), other = file_of(out);
+	char error[WRITER_ERROR_MAX];
+
+	(void)state;
+	assert_int_equal(output_file_open(&creator, OUTPUT_APPEND, error, sizeof(error)), 0);
+	assert_int_equal(output_file_open(&other, OUTPUT_FORCE, error, sizeof(error)), 0);
+	assert_int_equal(output_file_lock(&other, error, sizeof(error)), 0);
+	output_file_abandon(&creator);
+	assert_file(out, "");
+	output_file_close(&other);
+	unlink(out);
+	/* The other way round the other one learns that its file is gone. */
+	creator = file_of(out);
+	other = file_of(out);
+	assert_int_equal(output_file_open(&creator, OUTPUT_APPEND, error, sizeof(error)), 0);
+	assert_int_equal(output_file_open(&other, OUTPUT_FORCE, error, sizeof(error)), 0);
+	output_file_abandon(&creator);
+	assert_no_file(out);
+	assert_int_equal(output_file_lock(&other, error, sizeof(error)), 1);
+	assert_non_null(strstr(error, "removed"));
+	output_file_close(&other);
 }
 
 static void test_force(void **state)
@@ -1044,6 +1098,8 @@ int main(void)
 		TEST(test_no_epochs),
 		TEST(test_existing_file_is_refused),
 		TEST(test_force),
+		TEST(test_force_and_a_file_in_use),
+		TEST(test_abandoned_file_of_another),
 		TEST(test_nothing_is_destroyed_when_another_fails),
 		TEST(test_unwritable_folder),
 		TEST(test_two_outputs_in_one_file),
