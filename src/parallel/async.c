@@ -34,8 +34,8 @@ static bool is_mark(const void *entry)
 
 /* --- the receiver --- */
 
-/* The device's flow hash; where it gives none, what it would have been. */
-static uint32_t flow_hash(const struct rte_mbuf *mbuf)
+/* The device's flow hash; where it gives none, one of the fields that were wanted. */
+static uint32_t flow_hash(const struct receiver *receiver, const struct rte_mbuf *mbuf)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict;
@@ -43,7 +43,7 @@ static uint32_t flow_hash(const struct rte_mbuf *mbuf)
 	if (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH)
 		return mbuf->hash.rss;
 	verdict = parse_mbuf(mbuf, LINK_ETHERNET, &parsed);
-	return rss_hash(verdict, &parsed);
+	return rss_hash_masked(verdict, &parsed, &receiver->hashed);
 }
 
 /* `dispatch` is a constant where this is instantiated. */
@@ -54,8 +54,9 @@ static inline __attribute__((always_inline)) void deal(struct receiver *receiver
 		struct receiver_group *group;
 
 		if (dispatch == DISPATCH_FLOW) {
-			group = &receiver->groups[receiver->reta[flow_hash(pkts[i]) %
-								 RSS_RETA_SIZE]];
+			uint32_t hash = flow_hash(receiver, pkts[i]);
+
+			group = &receiver->groups[receiver->reta[hash % RSS_RETA_SIZE]];
 		} else {
 			group = &receiver->groups[receiver->next];
 			receiver->next =

@@ -39,6 +39,7 @@ struct receiver {
 	bool may_drop; /* async: a full ring costs packets, not time */
 	enum dispatch dispatch;
 	uint8_t reta[RSS_RETA_SIZE]; /* worker by flow hash */
+	struct rss_mask hashed;      /* of packets that come without a hash */
 	struct poller poller;        /* the device's queues */
 
 	/* Written by the receiver. */

@@ -202,6 +202,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 	run->receivers[run->nb_receivers++] = receiver;
 	receiver->may_drop = !plan->replay || run->config->pace != PACE_UNPACED;
 	receiver->dispatch = run->config->dispatch;
+	receiver->hashed = rss_mask_of(run->config->rss_fields);
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
 		receiver->reta[i] = (uint8_t)(i % group->nb_workers);
 	init_poller(run, &receiver->poller, lcore->group, 0,

@@ -159,6 +159,23 @@ static void explain_asymmetry(const struct port_rss *rss, struct port_notes *not
 			rss->port);
 }
 
+/* The receiver hashes under its own key what the device does not. */
+static void explain_other_key(const struct port_rss *rss, struct port_notes *notes)
+{
+	if (rss->use != PORT_HASH_DISPATCH)
+		return;
+	if (!rss->on && rss->key_wanted == RSS_KEY_GIVEN)
+		port_warn(notes,
+			"--rss-key: %s gives no hash, and the receiver computes it under the "
+			"symmetric key: the given one is not used",
+			rss->port);
+	else if (rss->on && rss->key_wanted != RSS_KEY_SYMMETRIC)
+		port_notice(notes,
+			"--rss-key: packets that %s gives no hash of are spread under the "
+			"symmetric key, maybe to another worker than the rest of their flow",
+			rss->port);
+}
+
 static bool choose_key(struct port_rss *rss, const struct config *config,
 	const struct rte_eth_dev_info *info, char *error)
 {
@@ -207,9 +224,11 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	rss->fields = choose_fields(rss->wanted, offered);
 	if ((rss->fields & ~ONE_SIDE) != 0) {
 		rss->on = true;
+		explain_other_key(rss, notes);
 		return choose_key(rss, config, info, error);
 	}
 	rss->fields = rss->offloads = 0;
+	explain_other_key(rss, notes);
 	if (rss->use == PORT_HASH_DISPATCH)
 		return true; /* the receiver hashes by itself */
 	if (rss->traits->spreader == NULL) {

@@ -81,17 +81,44 @@ static inline uint32_t fold64(uint64_t word)
 	return (uint32_t)word ^ (uint32_t)(word >> 32);
 }
 
-uint32_t rss_hash(enum parse_verdict verdict, const struct parsed *parsed)
+/* The mask is a constant where all fields are hashed. */
+static inline __attribute__((always_inline)) uint32_t hash(
+	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask)
 {
 	const struct key4 *key4 = &parsed->key4;
 	const struct key6 *key6 = &parsed->key6;
 
 	if (verdict == PARSE_IPV4)
-		return toeplitz_folded(load32(key4->src_ip) ^ load32(key4->dst_ip) ^
-				       fold_ports(parsed, key4->src_port, key4->dst_port));
+		return toeplitz_folded(
+			(load32(key4->src_ip) & (uint32_t)mask->src) ^
+			(load32(key4->dst_ip) & (uint32_t)mask->dst) ^
+			(fold_ports(parsed, key4->src_port, key4->dst_port) & mask->ports));
 	if (verdict == PARSE_IPV6)
-		return toeplitz_folded(fold64(load64(key6->src_ip) ^ load64(key6->src_ip + 8) ^
-					       load64(key6->dst_ip) ^ load64(key6->dst_ip + 8)) ^
-				       fold_ports(parsed, key6->src_port, key6->dst_port));
+		return toeplitz_folded(
+			fold64(((load64(key6->src_ip) ^ load64(key6->src_ip + 8)) & mask->src) ^
+				((load64(key6->dst_ip) ^ load64(key6->dst_ip + 8)) & mask->dst)) ^
+			(fold_ports(parsed, key6->src_port, key6->dst_port) & mask->ports));
 	return 0;
+}
+
+uint32_t rss_hash(enum parse_verdict verdict, const struct parsed *parsed)
+{
+	const struct rss_mask all = {.src = UINT64_MAX, .dst = UINT64_MAX, .ports = UINT32_MAX};
+
+	return hash(verdict, parsed, &all);
+}
+
+uint32_t rss_hash_masked(
+	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask)
+{
+	return hash(verdict, parsed, mask);
+}
+
+struct rss_mask rss_mask_of(enum rss_fields fields)
+{
+	return (struct rss_mask){
+		.src = fields == RSS_FIELDS_DST ? 0 : UINT64_MAX,
+		.dst = fields == RSS_FIELDS_SRC ? 0 : UINT64_MAX,
+		.ports = fields == RSS_FIELDS_5TUPLE ? UINT32_MAX : 0,
+	};
 }

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/config.h"
 #include "rx/parse.h"
 
 #define RSS_KEY_LEN_MAX 64
@@ -21,3 +22,15 @@ extern const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX];
  * SCTP that are no fragments, else addresses; 0 for what is not IP.
  */
 uint32_t rss_hash(enum parse_verdict verdict, const struct parsed *parsed);
+
+/* Which of these fields are hashed: all bits of a member are set, or none. */
+struct rss_mask {
+	uint64_t src, dst;
+	uint32_t ports;
+};
+
+struct rss_mask rss_mask_of(enum rss_fields fields);
+
+/* As rss_hash(), of the fields in the mask. */
+uint32_t rss_hash_masked(
+	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a port is found, set up and begun: names, long frames, queues, links."""
 
+import csv
 import os
 import signal
 
@@ -207,6 +208,30 @@ def test_every_choice_of_rss(test):
         # A symmetric key by addresses and ports is had: nothing to warn of.
         assert ('net_null0:' in result.stderr.replace('net_null0: MTU', '')) == (
             '--rss-fields' in words and 'src' in words), result.describe()
+
+
+def workers_of(test, frames, *options):
+    """How many workers a port without a flow hash gives frames to."""
+    capture = lib.write_pcap(test.path('frames.pcap'), list(enumerate(frames)))
+    queues = test.path('queues.csv')
+    test.run('--port', f'net_pcap0,rx_pcap={capture}', '--no-huge', '--design', 'async', '--workers', '2',
+             '--packets', str(len(frames)), '--queues', queues, '--force', '--output',
+             test.path('output.csv'), *options).expect(0)
+    with open(queues, encoding='ascii') as stream:
+        rows = list(csv.DictReader(stream))
+    assert sum(int(row['received']) for row in rows) == len(frames)
+    return len({row['worker'] for row in rows if int(row['received']) > 0})
+
+
+def test_fields_that_the_receiver_hashes(test):
+    frames = []
+    for flow in range(64):
+        frame = bytearray(lib.udp_frame())
+        frame[33] = flow  # of the destination: one source
+        frames.append(bytes(frame))
+    assert workers_of(test, frames) == 2
+    assert workers_of(test, frames, '--rss-fields', 'dst') == 2
+    assert workers_of(test, frames, '--rss-fields', 'src') == 1
 
 
 def test_a_link_that_is_awaited(test):

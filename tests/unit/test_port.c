@@ -379,6 +379,12 @@ static void hashes_for_dispatch(void **state)
 	(void)state;
 	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
 	assert_false(rss.on);
+	config.rss_key = RSS_KEY_GIVEN;
+	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_int_equal(notes.n, 1);
+	assert_says(notes.notes[0].text, "the given one is not used");
+	config.rss_key = RSS_KEY_SYMMETRIC;
+	notes.n = 0;
 	info.rx_offload_capa = RTE_ETH_RX_OFFLOAD_RSS_HASH;
 	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
 	assert_true(rss.on);

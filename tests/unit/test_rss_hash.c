@@ -152,6 +152,35 @@ static void is_toeplitz(void **state)
 	}
 }
 
+static void hashes_the_fields_that_are_wanted(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < TUPLES; i++) {
+		enum parse_verdict verdict = i % 2 ? PARSE_IPV6 : PARSE_IPV4;
+		struct parsed parsed = random_parsed(verdict);
+		size_t address = verdict == PARSE_IPV4 ? 4 : 16;
+		uint8_t input[36];
+		size_t len = rss_input(verdict, &parsed, input);
+		const struct {
+			enum rss_fields fields;
+			const uint8_t *data;
+			size_t len;
+		} rows[] = {
+			{RSS_FIELDS_5TUPLE, input, len},
+			{RSS_FIELDS_ADDRESSES, input, 2 * address},
+			{RSS_FIELDS_SRC, input, address},
+			{RSS_FIELDS_DST, input + address, address},
+		};
+
+		for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+			struct rss_mask mask = rss_mask_of(rows[r].fields);
+
+			assert_int_equal(rss_hash_masked(verdict, &parsed, &mask),
+				toeplitz(rows[r].data, rows[r].len));
+		}
+	}
+}
+
 static void is_symmetric(void **state)
 {
 	(void)state;
@@ -221,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(key_is_6d5a_repeated),
 		cmocka_unit_test_setup(is_toeplitz, seed_random),
+		cmocka_unit_test_setup(hashes_the_fields_that_are_wanted, seed_random),
 		cmocka_unit_test_setup(is_symmetric, seed_random),
 		cmocka_unit_test_setup(fragments_hash_by_address, seed_random),
 		cmocka_unit_test_setup(not_ip_is_zero, seed_random),
