@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/reporter.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -9,6 +10,7 @@
 #include "parallel/memory.h"
 #include "report/balance.h"
 #include "report/control.h"
+#include "report/epoch_clock.h"
 #include "report/ledger.h"
 #include "report/link_log.h"
 #include "report/loads.h"
@@ -22,8 +24,8 @@
 #define NAP_NS      100000
 /* A worker that holds up an epoch for so long is worth a word. */
 #define PATIENCE_NS (SECOND_NS / 2)
-/* A live epoch that closes no later than this ends, on paper, on its boundary. */
-#define ON_TIME_NS  1000000
+/* How often --packets asks the devices what they got. */
+#define ASK_NS      1000000
 
 struct reporter {
 	struct reporter_params params;
@@ -42,8 +44,8 @@ struct reporter {
 
 	/* Live ports: the clock, and the account of packets. */
 	uint64_t open;
-	int64_t started, boundary; /* ns since 1970-01-01 UTC */
-	int64_t started_monotonic; /* ns; unlike the others it never jumps */
+	struct epoch_clock clock;
+	int64_t started_monotonic, asked_monotonic; /* ns */
 	struct account account;
 	struct link_log links;
 };
@@ -63,61 +65,67 @@ static uint64_t monotonic_now(void)
 
 /* --- the clock of live ports --- */
 
-static int64_t next_boundary(int64_t now, int64_t interval)
-{
-	return now - now % interval + interval;
-}
-
 static void start_clock(struct reporter *reporter)
 {
-	int64_t interval = (int64_t)reporter->run->config->interval;
+	struct clock_time now = clock_time_now();
 
-	reporter->started = clock_now(CLOCK_REALTIME);
-	reporter->started_monotonic = clock_now(CLOCK_MONOTONIC);
-	reporter->boundary = interval > 0 ? next_boundary(reporter->started, interval) : INT64_MAX;
-	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = reporter->started};
+	reporter->started_monotonic = now.monotonic;
+	epoch_clock_start(&reporter->clock, (int64_t)reporter->run->config->interval, now);
+	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = now.real};
 }
 
-static bool limits_reached(const struct reporter *reporter)
+static bool limits_reached(struct reporter *reporter, int64_t monotonic)
 {
 	const struct config *config = reporter->run->config;
 
-	if (config->duration > 0 && clock_now(CLOCK_MONOTONIC) - reporter->started_monotonic >=
-					    (int64_t)config->duration)
+	if (config->duration > 0 &&
+		monotonic - reporter->started_monotonic >= (int64_t)config->duration)
 		return true;
-	return config->packets > 0 &&
-	       account_devices_received(&reporter->account) >= config->packets;
+	if (config->packets == 0 || monotonic - reporter->asked_monotonic < ASK_NS)
+		return false;
+	reporter->asked_monotonic = monotonic;
+	return account_devices_received(&reporter->account) >= config->packets;
+}
+
+static void look_at_clock(struct reporter *reporter, struct clock_time now)
+{
+	int64_t step = epoch_clock_look(&reporter->clock, now);
+
+	if (step == 0)
+		return;
+	log_warning("epoch %llu: the clock was set %s by %.3f s: %s",
+		(unsigned long long)(reporter->params.first_epoch + reporter->clock.number),
+		step < 0 ? "back" : "forward", fabs((double)step) / (double)SECOND_NS,
+		reporter->clock.interval > 0
+			? "the epoch ends here, the next one starts at the new time"
+			: "its end is its start and the time that passed");
 }
 
 /* Closes the open live epoch when its time has come and the next generation is clean. */
 static void tell_time(struct reporter *reporter)
 {
 	struct epochs *epochs = reporter->run->epochs;
-	int64_t interval = (int64_t)reporter->run->config->interval;
-	int64_t now = clock_now(CLOCK_REALTIME);
+	struct epoch_clock *clock = &reporter->clock;
+	struct clock_time now = clock_time_now();
 	struct epoch_info *info = epochs_info(epochs, reporter->open);
-	struct epoch_info next;
 
-	if (!reporter->stopping && limits_reached(reporter)) {
+	look_at_clock(reporter, now);
+	if (!reporter->stopping && limits_reached(reporter, now.monotonic)) {
 		reporter->stopping = true;
 		run_stop(reporter->run);
 	}
 	if (reporter->stopping) {
-		info->end = now;
+		info->end = epoch_clock_end(clock, now);
 		epochs_end(epochs, ++reporter->open);
 		return;
 	}
-	if (now < reporter->boundary || !epochs_is_ready(epochs, reporter->open + 1) ||
+	if (!epoch_clock_is_due(clock, now) || !epochs_is_ready(epochs, reporter->open + 1) ||
 		!epochs_may_open(epochs, reporter->open + 1))
 		return;
-	info->end = now - reporter->boundary < ON_TIME_NS ? reporter->boundary : now;
-	reporter->boundary = next_boundary(now, interval);
-	next = (struct epoch_info){
-		.start = info->end,
-		.number = (uint64_t)((reporter->boundary - interval) / interval -
-				     reporter->started / interval),
-	};
-	*epochs_info(epochs, reporter->open + 1) = next;
+	info->end = epoch_clock_end(clock, now);
+	epoch_clock_next(clock, now);
+	*epochs_info(epochs, reporter->open + 1) =
+		(struct epoch_info){.start = clock->start, .number = clock->number};
 	epochs_open(epochs, ++reporter->open);
 }
 
