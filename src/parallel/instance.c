@@ -2,9 +2,11 @@
 
 #include "parallel/instance.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "base/signals.h"
 
 #define NAME_LEN_MAX 64
+#define PREFIX       "sketchtap-"
 
 static char prefix[NAME_LEN_MAX], directory[PATH_MAX], socket_path[PATH_MAX + 32];
 
@@ -53,9 +56,9 @@ static bool make_directories(char *error)
 }
 
 /* Returns the descriptor that holds the lock; -1 with the reason in errno. */
-static int lock_directory(void)
+static int lock_directory(int parent, const char *name)
 {
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int error;
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -81,18 +84,76 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
+/* Removes the files in a directory. Takes the descriptor. */
+static void empty_directory(int fd)
+{
+	DIR *stream = fdopendir(fd);
+	struct dirent *entry;
+
+	if (stream == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(stream)) != NULL)
+		unlinkat(dirfd(stream), entry->d_name, 0);
+	closedir(stream);
+}
+
+/* "sketchtap-PID", and the process is not there. */
+static bool names_dead_process(const char *name)
+{
+	size_t digits;
+	long pid;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return false;
+	name += strlen(PREFIX);
+	digits = strspn(name, "0123456789");
+	if (digits == 0 || digits > 9 || name[digits] != '\0')
+		return false;
+	pid = strtol(name, NULL, 10);
+	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* A process that was killed leaves its directory; nobody comes back to a number. */
+static void remove_left_behind(void)
+{
+	char root[PATH_MAX];
+	DIR *stream;
+	struct dirent *entry;
+
+	snprintf(root, sizeof(root), "%s/dpdk", runtime_root());
+	stream = opendir(root);
+	if (stream == NULL)
+		return;
+	while ((entry = readdir(stream)) != NULL) {
+		int fd;
+
+		if (!names_dead_process(entry->d_name))
+			continue;
+		fd = lock_directory(dirfd(stream), entry->d_name);
+		if (fd < 0)
+			continue;
+		empty_directory(dup(fd));
+		unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
+		close(fd); /* and with it the lock */
+	}
+	closedir(stream);
+}
+
 bool instance_claim(const char *name, char *error)
 {
 	int fd;
 
 	if (name != NULL)
-		snprintf(prefix, sizeof(prefix), "sketchtap-%s", name);
+		snprintf(prefix, sizeof(prefix), PREFIX "%s", name);
 	else
-		snprintf(prefix, sizeof(prefix), "sketchtap-%d", (int)getpid());
+		snprintf(prefix, sizeof(prefix), PREFIX "%d", (int)getpid());
 	do { /* its last owner may just remove it */
 		if (!make_directories(error))
 			return false;
-		fd = lock_directory();
+		fd = lock_directory(AT_FDCWD, directory);
 	} while (fd < 0 ? errno == ENOENT : !is_there(fd) && close(fd) == 0);
 	if (fd < 0) {
 		snprintf(error, INSTANCE_ERROR_MAX,
@@ -102,6 +163,7 @@ bool instance_claim(const char *name, char *error)
 			directory);
 		return false;
 	}
+	remove_left_behind();
 	/* The descriptor stays open, and with it the lock, until the process ends. */
 	snprintf(socket_path, sizeof(socket_path), "%s/dpdk_telemetry.v2", directory);
 	signals_remove_at_exit(socket_path, directory);

@@ -4,7 +4,7 @@
 /*
  * This process among others of its kind: a name, and a directory of that name under EAL's runtime
  * directory, which holds the control socket. The directory is locked as long as the process lives,
- * and removed when it ends.
+ * and removed when it ends; the next start removes what a killed process without a name left.
  */
 
 #include <stdbool.h>

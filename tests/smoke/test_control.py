@@ -231,6 +231,25 @@ def test_name(test):
     assert os.listdir(os.path.join(home, 'dpdk')) == [], 'left behind'
 
 
+def test_what_killed_runs_left(test):
+    """The next start removes it; not what runs, what has a name, or what is somebody else's."""
+    home = test.path('shared')
+    os.makedirs(os.path.join(home, 'dpdk', 'sketchtap-999999999x'))
+    program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
+    runs = [test.start(*LIVE, *QUIET, *name, program=program)
+            for name in ((), ('--name', 'named'), ())]
+    names = [f'sketchtap-{name}' for name in (runs[0].popen.pid, 'named', runs[2].popen.pid)]
+    paths = [os.path.join(home, 'dpdk', name, 'dpdk_telemetry.v2') for name in names]
+    test.until(lambda: all(map(os.path.exists, paths)), 'all run')
+    for process in runs[:2]:
+        process.kill()
+    test.run('--synthetic', 'flows=10,packets=100', *QUIET, program=program).expect(0)
+    left = sorted(os.listdir(os.path.join(home, 'dpdk')))
+    assert left == sorted([*names[1:], 'sketchtap-999999999x']), left
+    assert answers(paths[2])
+    stop(test, runs[2], Client(paths[2]))
+
+
 def answers(path):
     try:
         client = Client(path)
