@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/instance.h"
+#include "rx/live_ports.h"
 #include "rx/port.h"
 
 #define EAL_ARGS_MAX 128
@@ -85,13 +86,24 @@ static void add_lcores(struct eal_args *args, const struct plan *plan)
 	free(text);
 }
 
-static void add_memory(struct eal_args *args, const struct plan *plan)
+/* Beyond the plan: mbufs may grow to hold a frame of --mtu once the devices have been asked. */
+static size_t growth_for_mtu(const struct plan *plan, const struct config *config)
+{
+	uint32_t room = live_ports_mtu_room(config);
+	size_t bytes = 0;
+
+	for (uint32_t g = 0; g < plan->nb_groups && room > plan->mbuf_room; g++)
+		bytes += (size_t)plan->groups[g].mbufs * (room - plan->mbuf_room);
+	return bytes;
+}
+
+static void add_memory(struct eal_args *args, const struct plan *plan, const struct config *config)
 {
 	/*
 	 * Pool and rings, their rounding, the long packets' pool, and what drivers take. Generous:
 	 * without hugepages it is address space until it is touched.
 	 */
-	size_t megabytes = (2 * plan->packet_bytes >> 20) + 64;
+	size_t megabytes = ((2 * plan->packet_bytes + growth_for_mtu(plan, config)) >> 20) + 64;
 
 	if (plan->hugepages) {
 		add_arg(args, "--in-memory");
@@ -208,7 +220,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	add_arg(&args, "--file-prefix=%s", instance_prefix());
 	if (instance_socket() == NULL)
 		add_arg(&args, "--no-telemetry"); /* EAL would not start */
-	add_memory(&args, plan);
+	add_memory(&args, plan, config);
 	add_devices(&args, config);
 	for (const char *const *arg = log_eal_args(config->log_level, config->verbose);
 		*arg != NULL; arg++)

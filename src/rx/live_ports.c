@@ -51,13 +51,27 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 	return room;
 }
 
-uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes)
+/* Bytes of the longest frame that --mtu asks for; 0: it is not given. */
+static uint32_t longest_frame(const struct config *config)
 {
 	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? MTU_LARGEST_USUAL : config->mtu;
 
-	return config->nb_port == 0 || mtu == 0
-		       ? 1
-		       : (mtu + PORT_FRAME_OVERHEAD + mbuf_bytes - 1) / mbuf_bytes;
+	return config->nb_port == 0 || mtu == 0 ? 0 : mtu + PORT_FRAME_OVERHEAD;
+}
+
+uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes)
+{
+	uint32_t frame = longest_frame(config);
+
+	return frame == 0 ? 1 : (frame + mbuf_bytes - 1) / mbuf_bytes;
+}
+
+uint32_t live_ports_mtu_room(const struct config *config)
+{
+	uint32_t frame = longest_frame(config);
+	uint32_t room = frame + RTE_ETHER_CRC_LEN + RTE_PKTMBUF_HEADROOM;
+
+	return frame == 0 ? 0 : RTE_MIN(room, (uint32_t)UINT16_MAX);
 }
 
 void live_ports_say(struct port *port)

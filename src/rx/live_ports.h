@@ -21,6 +21,11 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports);
 
 /* Mbufs of a usual size that a frame takes with --mtu, chained; 1 where it is not given. */
 uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes);
+/*
+ * Bytes that an mbuf must have, headroom included, for the frames of --mtu on a device that does
+ * not scatter them; 0: it is not given. What the largest MTU is, the devices will say.
+ */
+uint32_t live_ports_mtu_room(const struct config *config);
 
 /* Says what is to be known of a port that was probed and started, once. */
 void live_ports_say(struct port *port);

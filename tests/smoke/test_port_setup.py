@@ -199,7 +199,8 @@ def test_every_choice_of_rss(test):
     for number, words in enumerate((
             (), ('--rss-fields', 'addresses'), ('--rss-fields', 'src'), ('--rss-key', 'default'),
             ('--mbuf-cache', '0'), ('--mbuf-cache', '512'), ('--mtu', 'max'), ('--mtu', '9000'),
-            ('--design', 'async', '--dispatch', 'flow'), ('--descriptors', '4096'))):
+            ('--design', 'async', '--dispatch', 'flow'), ('--descriptors', '4096'),
+            ('--descriptors', '8192', '--mtu', '9000'))):
         stats = test.path(f'stats{number}.csv')
         result = test.run('--port', 'net_null0', '--no-huge', '--workers', '2', '--packets', '10K',
                           *words, '--stats', stats, '--output', test.path(f'{number}.csv')).expect(0)
