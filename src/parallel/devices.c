@@ -18,7 +18,8 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 			.mbuf_room = port_mbuf_room(&ports[p], plan->mbuf_room),
 		};
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
-			devices[p].queues_max = info.max_rx_queues;
+			devices[p].queues_max =
+				port_traits_queues(ports[p].traits, info.max_rx_queues);
 		/* A driver without limits takes the number as it is. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
 			devices[p].entries = rx;

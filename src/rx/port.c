@@ -150,9 +150,15 @@ static enum port_hash_use hash_use(const struct config *config, uint16_t nb_rx)
 static bool check_queues(const struct start *start, char *error)
 {
 	const struct port *port = start->port;
+	uint16_t most = port_traits_queues(port->traits, start->info.max_rx_queues);
 
-	if (start->nb_rx <= start->info.max_rx_queues)
+	if (start->nb_rx <= most)
 		return true;
+	if (most < start->info.max_rx_queues)
+		return fail(error,
+			"--port %s: its driver counts wrongly with more than %u receive queues: "
+			"lower --workers from %u, or use --design async",
+			port->name, most, start->nb_rx);
 	if (port->traits->queues_arg != NULL)
 		return fail(error,
 			"--port %s has %u receive queues, and %u workers want one each: give it "
@@ -308,6 +314,8 @@ static uint32_t largest_frame(const struct start *start)
 
 	if (start->frames.largest_frame > 0)
 		return start->frames.largest_frame;
+	if (start->port->traits->largest_frame > 0)
+		return start->port->traits->largest_frame;
 	if (start->port->interface_mtu > 0)
 		return start->port->interface_mtu + PORT_FRAME_OVERHEAD;
 	rte_eth_dev_get_mtu(start->port->id, &mtu);

@@ -4,6 +4,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "rx/port_frames.h"
+
+/* IPv4's longest datagram. What passes through memory has no MTU. */
+#define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
+/* What libpcap accepts for a packet of a file: its MAXIMUM_SNAPLEN. */
+#define LONGEST_OF_CAPTURE 262144
+
 /* The first row is for every driver that has none. docs/PORTS.md says where each fact is from. */
 static const struct port_traits traits[] = {
 	{.driver = ""},
@@ -21,6 +28,8 @@ static const struct port_traits traits[] = {
 	},
 	{
 		.driver = "net_af_xdp",
+		/* Its stats_get() of 22.11 writes behind struct rte_eth_stats from 49 on. */
+		.queues_max = 48,
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_KERNEL,
 		.spreader = "the interface itself",
@@ -44,6 +53,7 @@ static const struct port_traits traits[] = {
 		.driver = "net_memif",
 		.races_interrupts = true, /* the handle of a listening socket */
 		.frames = PORT_FRAMES_CHAINED,
+		.largest_frame = LONGEST,
 		.spreader = "the peer",
 		.spreads = "which worker a packet reaches is the sender's choice",
 	},
@@ -51,6 +61,7 @@ static const struct port_traits traits[] = {
 		.driver = "net_vhost",
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_CHAINED,
+		.largest_frame = LONGEST,
 		.spreader = "the guest",
 		.spreads = "which worker a packet reaches is the sender's choice",
 		.queues_arg = "queues",
@@ -69,16 +80,23 @@ static const struct port_traits traits[] = {
 	{
 		.driver = "net_pcap",
 		.frames = PORT_FRAMES_CHAINED,
+		.largest_frame = LONGEST_OF_CAPTURE,
 		.spreader = "its DEVARGS",
 		.spreads = "each rx_pcap or rx_iface is one worker's queue",
 	},
 	{
 		.driver = "net_ring",
 		.frames = PORT_FRAMES_CHAINED,
+		.largest_frame = LONGEST,
 		.spreader = "whoever fills the rings",
 		.spreads = "which worker a packet reaches is the sender's choice",
 	},
 };
+
+uint16_t port_traits_queues(const struct port_traits *of, uint16_t offered)
+{
+	return of->queues_max > 0 && of->queues_max < offered ? of->queues_max : offered;
+}
 
 const struct port_traits *port_traits_find(const char *driver)
 {

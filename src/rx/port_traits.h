@@ -35,12 +35,18 @@ struct port_traits {
 	 */
 	bool races_interrupts;
 	const char *counts_otherwise; /* where what it delivers is not what came; NULL: it is */
+	/* Bytes without FCS of the longest frame it delivers, where no MTU says so; 0: one does. */
+	uint32_t largest_frame;
+	uint16_t queues_max;      /* fewer than the device says; 0: as many as that */
 	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */
 	uint16_t queues_arg_each; /* we set it, at most so much, where the user does not; 0: we do
 				     not */
 	uint16_t
 		descriptors; /* what serves it, where a ring of any other size is in vain; 0: any */
 };
+
+/* Receive queues that are to be had of a device that says it has `offered`. */
+uint16_t port_traits_queues(const struct port_traits *of, uint16_t offered);
 
 /* Never NULL. */
 const struct port_traits *port_traits_find(const char *driver);

@@ -46,6 +46,7 @@ int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
 		.max_rx_queues = 64,
 		.max_tx_queues = 64,
 		.rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER,
+		.flow_type_rss_offloads = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6,
 	};
 	return 0;
 }
@@ -95,6 +96,24 @@ int rte_eth_rx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t descriptor
 	(void)conf;
 	(void)pool;
 	return 0;
+}
+
+int rte_eth_tx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t descriptors,
+	unsigned int node, const struct rte_eth_txconf *conf)
+{
+	(void)port_id;
+	(void)queue;
+	(void)descriptors;
+	(void)node;
+	(void)conf;
+	return 0;
+}
+
+int rte_eth_dev_rss_hash_conf_get(uint16_t port_id, struct rte_eth_rss_conf *conf)
+{
+	(void)port_id;
+	(void)conf;
+	return -ENOTSUP;
 }
 
 int rte_eth_dev_start(uint16_t port_id)
@@ -232,6 +251,44 @@ static void a_link_is_taken_down_where_it_is_of_use(void **state)
 	}
 }
 
+/* What a lost packet may have been. */
+static void the_longest_frame_is_known_before_it_comes(void **state)
+{
+	static const struct {
+		const char *driver;
+		uint32_t bytes;
+	} rows[] = {
+		{"net_i40e", 1522},
+		{"net_memif", 65557},
+		{"net_vhost", 65557},
+		{"net_pcap", 262144},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = {0};
+		struct port port = make_port(rows[i].driver, &config);
+		char error[PORT_ERROR_MAX];
+
+		assert_true(port_start(&port, 1, 1024, make_pool(), error));
+		assert_int_equal(port.largest_frame, rows[i].bytes);
+	}
+}
+
+static void queues_that_a_driver_cannot_count_are_refused(void **state)
+{
+	struct config config = {0};
+	struct port port = make_port("net_af_xdp", &config);
+	char error[PORT_ERROR_MAX];
+
+	(void)state;
+	assert_false(port_start(&port, 49, 1024, make_pool(), error));
+	assert_non_null(strstr(error, "more than 48 receive queues"));
+	assert_true(port_start(&port, 48, 1024, make_pool(), error));
+	port = make_port("net_i40e", &config);
+	assert_true(port_start(&port, 49, 1024, make_pool(), error));
+}
+
 /* --- its counters --- */
 
 static void lost_packets_count_from_the_first_reading(void **state)
@@ -319,6 +376,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(an_mtu_is_put_back, make_device),
 		cmocka_unit_test_setup(a_link_is_taken_down_where_it_is_of_use, make_device),
+		cmocka_unit_test_setup(the_longest_frame_is_known_before_it_comes, make_device),
+		cmocka_unit_test_setup(queues_that_a_driver_cannot_count_are_refused, make_device),
 		cmocka_unit_test_setup(lost_packets_count_from_the_first_reading, make_device),
 		cmocka_unit_test_setup(a_card_that_is_gone_is_not_read, make_device),
 		cmocka_unit_test_setup(a_card_that_went_just_now_is_not_read, make_device),
