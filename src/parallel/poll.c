@@ -63,6 +63,7 @@ static uint32_t poll_round(struct poller *poller)
 		if (n == 0)
 			continue;
 		rx_cycles = rte_rdtsc() - start;
+		poller->queues[q].received += n;
 		if (poller->replay)
 			take_marked(poller, pkts, n, rx_cycles);
 		else

@@ -19,6 +19,7 @@
 /* A device's queue. */
 struct poll_queue {
 	uint16_t port, queue;
+	uint64_t received; /* packets, of all epochs; the poller's own until it has ended */
 };
 
 struct poller {

@@ -92,29 +92,59 @@ static void wait_for_late_counters(const struct account *account)
 		rte_delay_us_sleep(longest * 1000U);
 }
 
-/*
- * What the devices say they gave us, against what we took, when all queues are empty. Where a
- * device counts packets as they come and they go on coming, no queue ever is.
- */
-static uint64_t device_difference(const struct account *account)
+static uint64_t polled_from(const struct poller *poller, uint16_t port)
 {
-	uint64_t device = 0;
+	uint64_t received = 0;
 
-	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		const struct port *port = &account->run->ports[p];
-		uint64_t received = port_meter_count(&account->meters[p], PORT_RECEIVED);
+	for (uint32_t q = 0; q < poller->nb_queues; q++)
+		if (poller->queues[q].port == port)
+			received += poller->queues[q].received;
+	return received;
+}
 
-		if (!port->driver->polled && !port->silenced) {
-			log_info("%s: its link stays up after the end, and what it counts is not "
-				 "compared with what was received",
-				port->name);
-			return 0;
-		}
-		if (received == UINT64_MAX)
-			return 0;
-		device += received;
+static uint64_t received_from(const struct run *run, uint16_t port)
+{
+	uint64_t received = 0;
+
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		received += polled_from(&run->receivers[r]->poller, port);
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		received += polled_from(&run->workers[w]->poller, port);
+	return received;
+}
+
+/*
+ * What a device says it gave us, against what we took, when all queues are empty. Where a device
+ * counts packets as they come and they go on coming, no queue ever is.
+ */
+static uint64_t port_difference(const struct account *account, uint32_t p)
+{
+	const struct port *port = &account->run->ports[p];
+	uint64_t device = port_meter_count(&account->meters[p], PORT_RECEIVED);
+	uint64_t received = received_from(account->run, port->id);
+
+	if (!port->driver->polled && !port->silenced) {
+		log_info("%s: its link stays up after the end, and what it counts is not "
+			 "compared with what was received",
+			port->name);
+		return 0;
 	}
-	return device > account->received ? device - account->received : account->received - device;
+	if (device == UINT64_MAX) {
+		log_info("%s: it does not tell, or not for all of the time, how many packets it "
+			 "received, and nothing is compared with that",
+			port->name);
+		return 0;
+	}
+	return device > received ? device - received : received - device;
+}
+
+static uint64_t device_differences(const struct account *account)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		sum += port_difference(account, p);
+	return sum;
 }
 
 /*
@@ -186,12 +216,11 @@ struct ledger account_epoch(
 	if (last)
 		wait_for_late_counters(account);
 	add_device_losses(account, &ledger);
-	account->received += ledger.received;
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
 	if (run->feeder != NULL)
 		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
 								: ledger.offered - info->fed;
 	else if (last)
-		ledger.unaccounted = device_difference(account);
+		ledger.unaccounted = device_differences(account);
 	return ledger;
 }

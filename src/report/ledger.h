@@ -13,7 +13,6 @@ struct account {
 	const struct run *run;
 	struct port_meter meters[CONFIG_LIST_MAX]; /* [run->nb_ports] */
 	uint64_t told[PORT_COLUMN_COUNT];          /* by the devices, in the ledgers so far */
-	uint64_t received;                         /* of all epochs */
 	int64_t sampled; /* monotonic ns, when the devices were last read */
 	bool cut_said;   /* that frames were cut */
 };

@@ -96,6 +96,16 @@ def cases(settings):
             if not settings.sanitized or place == number % len(DESIGNS)]
 
 
+def test_a_port_that_does_not_tell(test):
+    """Its peer never came: that is said, and the account of the other port is closed all the same."""
+    receiving, _, _ = memif(test)
+    _, ledger, result = test.measure(
+        '--port', receiving, '--port', 'net_null0', '--eal', '--no-pci', '--workers', '1',
+        '--interval', '100ms', '--packets', '100000', '--verbose')
+    assert 'net_memif0: it does not tell' in result.stderr, result.describe()
+    assert lib.total(ledger, 'received') >= 100000 and lib.total(ledger, 'unaccounted') == 0
+
+
 def test_overload(test):
     """A receiver that is faster than its worker: what the ring cannot take is counted, and in the bounds."""
     receiving, sending, _ = memif(test)
