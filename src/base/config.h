@@ -102,6 +102,7 @@ struct measurement_config {
 	uint64_t buckets;   /* of a flow-table, instead of width; 0: not given */
 	enum collision collision;
 	enum table_hash table_hash;
+	double iblt_load; /* flows per cell that an iblt's next rows are made for; 0: all rows */
 	uint32_t top;     /* 0: no limit, threshold rules */
 	double threshold; /* share of the measured metric a reported key has at least; 0: none */
 	double confidence;

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/pci_address.h"
+#include "sketch/iblt.h"
 #include "sketch/sketch.h"
 
 #define THRESHOLD_MIN 1e-6 /* a million keys may reach it, and each must be remembered */
+#define IBLT_LOAD_MIN 0.01
 
 #define RING_PORT_QUEUES_MAX 16 /* an ethdev made of rings has no more */
 
@@ -250,6 +252,7 @@ static struct sketch_params shape_of(const struct measurement_config *measuremen
 		.depth = measurement->depth,
 		.width = measurement->buckets != 0 ? measurement->buckets : measurement->width,
 		.table_hash = measurement->table_hash,
+		.load = measurement->iblt_load,
 		.metric = measurement->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
 	};
 }
@@ -301,6 +304,21 @@ static bool check_flow_table(const struct measurement_config *measurement, const
 	return true;
 }
 
+/* What only an iblt has. */
+static bool check_iblt(const struct measurement_config *measurement, struct config_fault *fault)
+{
+	double most = iblt_threshold(measurement->depth == 4 ? 4 : 3);
+
+	if (measurement->iblt_load <= 0)
+		return true;
+	if (strcmp(measurement->sketch, "iblt") != 0)
+		return refuse(fault, "iblt-load", measurement, "is for --sketch iblt");
+	if (measurement->iblt_load < IBLT_LOAD_MIN || measurement->iblt_load > most)
+		return refuse(fault, "iblt-load", measurement,
+			"flows decode up to a load of %g; give 0.01 to %g", most, most);
+	return true;
+}
+
 static bool check_key(const struct measurement_config *measurement, struct config_fault *fault)
 {
 	if ((measurement->key->fields >> KEY_TCP_FLAGS & 1) != 0 &&
@@ -322,7 +340,7 @@ static bool check_measurement(const struct config *config,
 	const char *why;
 
 	if (!check_flow_table(measurement, config->sharing, fault) ||
-		!check_key(measurement, fault))
+		!check_iblt(measurement, fault) || !check_key(measurement, fault))
 		return false;
 	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
 	if (measurement->memory != 0)

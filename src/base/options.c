@@ -72,6 +72,7 @@ const char *const option_choice_lines[] = {
 	"         simple-hash  the cheapest; exact for heavy keys of a table that is not crowded",
 	"         reversible   keeps no keys: finds them from its counters; the dearest",
 	"         flow-table   exact packets, bytes, times and TCP flags, while every key fits",
+	"         iblt         as exact, keys found by decoding: any number of workers add up",
 	"atomic   cas          with shared: the default; add is faster where it applies",
 	"         lock         the baseline that the others are measured against",
 	NULL,
@@ -356,8 +357,8 @@ const struct option_row options[] = {
 		MEASUREMENT(sketch),
 		.commands = RUN,
 		.default_text = "count-min",
-		.help = "What counts: count-min (cms), reversible (rs), simple-hash (sht) or "
-			"flow-table (ft).",
+		.help = "What counts: count-min (cms), reversible (rs), simple-hash (sht), "
+			"flow-table (ft) or iblt (smon).",
 	},
 	{
 		.name = "key",
@@ -391,8 +392,9 @@ const struct option_row options[] = {
 		.min = 1,
 		.max = 16,
 		.default_note =
-			"4 for count-min, 4 for reversible, 1 for simple-hash, 1 for flow-table",
-		.help = "Rows of the sketch.",
+			"4 for count-min, 4 for reversible, 1 for simple-hash, 1 for flow-table, "
+			"3 for iblt",
+		.help = "Rows of the sketch. Of an iblt: cells of a flow, 3 or 4.",
 	},
 	{
 		.name = "width",
@@ -407,10 +409,11 @@ const struct option_row options[] = {
 		.power_of_two = true,
 		.default_note =
 			"262144 for count-min, 262144 for reversible, 262144 for simple-hash, "
-			"262144 for flow-table",
+			"262144 for flow-table, 131072 for iblt",
 		.help = "Counters of each row, a power of two. Depth times log2(width) is at "
 			"most 128. Of a flow-table: its buckets, and the keys that fit in any "
-			"case.",
+			"case. Of an iblt: its cells of each row; depth times width times 0.7 IPv4 "
+			"flows can be decoded, and half as many IPv6 flows beside them.",
 	},
 	{
 		.name = "buckets",
@@ -468,6 +471,19 @@ const struct option_row options[] = {
 			"coralreef, jenkins, murmur3, crc32, fnv1a, hsieh, xxh3.",
 	},
 	{
+		.name = "iblt-load",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		MEASUREMENT(iblt_load),
+		.commands = RUN,
+		.zero = true,
+		.default_text = "0",
+		.help = "Use no more of an iblt's cells than the flows of the last intervals load "
+			"with so many flows a cell, at most 0.8185 (0.7723 with --depth 4). 0: all "
+			"cells, always.",
+	},
+	{
 		.name = "top",
 		.placeholder = "N",
 		.group = OPTION_GROUP_REPORT,
@@ -513,7 +529,7 @@ const struct option_row options[] = {
 		.commands = KERNELS | WORKER | TUNE,
 		.default_note = "all",
 		.help = "The sketches to try: count-min (cms), reversible (rs), simple-hash (sht), "
-			"flow-table (ft).",
+			"flow-table (ft), iblt (smon).",
 	},
 	{
 		.name = "sharing",

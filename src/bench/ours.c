@@ -9,6 +9,7 @@
 #include "parallel/plan.h"
 #include "report/rank.h"
 #include "sketch/count_min.h"
+#include "sketch/iblt.h"
 #include "sketch/reversible.h"
 #include "sketch/simple_hash.h"
 
@@ -119,6 +120,27 @@ static uint64_t pairs_total(const struct simple_hash *table)
 	return total;
 }
 
+/* Every row of cells holds every packet, those of one family or of the other. */
+static uint64_t cells_total(const struct iblt *table)
+{
+	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
+	uint64_t sums[IBLT_DEPTH_MAX] = {0};
+
+	for (uint32_t f = 0; f < IBLT_FAMILIES; f++) {
+		const struct iblt_rows *rows = &table->rows[f];
+
+		for (uint64_t c = 0; c < iblt_nb_cells(rows); c++) {
+			const struct iblt_cell *cell = iblt_cell(rows, c);
+
+			sums[c >> rows->bits] += packets ? cell->packets : cell->bytes;
+		}
+	}
+	for (uint32_t row = 1; row < table->sketch.params.depth; row++)
+		if (sums[row] != sums[0])
+			return UINT64_MAX;
+	return sums[0];
+}
+
 /* In the sketch's metric. False for a sketch whose inside is not known here. */
 static bool part_total(const struct sketch *part, uint64_t *total)
 {
@@ -128,6 +150,8 @@ static bool part_total(const struct sketch *part, uint64_t *total)
 		*total = rows_total(&reversible_of_const(part)->counters);
 	else if (part->ops == &simple_hash_ops)
 		*total = pairs_total((const struct simple_hash *)part);
+	else if (part->ops == &iblt_ops)
+		*total = cells_total(iblt_of_const(part));
 	else
 		return false;
 	return true;

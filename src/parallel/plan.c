@@ -199,6 +199,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		.width = config->buckets != 0 ? config->buckets : config->width,
 		.store = config->collision == COLLISION_TREE ? &flow_store_tree : &flow_store_list,
 		.table_hash = config->table_hash,
+		.load = config->iblt_load,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
 		.candidates =
 			wanted <= 200 ? 0 : (uint32_t)(10 * wanted), /* 0: the sketch's default */

@@ -38,6 +38,7 @@ struct merger {
 	uint64_t bound;       /* of the merged counters' error; UINT64_MAX: none */
 	uint64_t unrecovered; /* as merger_unrecovered() */
 	struct sketch_shed shed;
+	struct sketch_undecoded undecoded; /* but for largest, which is unrecovered */
 
 	struct flow *flows;
 	uint32_t nb_flows, max_flows;
@@ -199,7 +200,17 @@ static void forget(struct merger *merger)
 	merger->all_complete = true;
 	merger->unrecovered = 0;
 	merger->shed = (struct sketch_shed){0};
+	merger->undecoded = (struct sketch_undecoded){0};
 	merger->no_memory = false;
+}
+
+/* A key that no part decoded may have its largest share of each. */
+static void take_undecoded(struct merger *merger, struct sketch_undecoded undecoded)
+{
+	merger->undecoded.flows += undecoded.flows;
+	merger->undecoded.packets += undecoded.packets;
+	merger->undecoded.bytes += undecoded.bytes;
+	merger->unrecovered = add_saturating(merger->unrecovered, undecoded.largest);
 }
 
 /* The keys that the parts list, or those that are found in their sum. */
@@ -218,11 +229,14 @@ static void collect_flows(struct merger *merger)
 	for (; merger->part < input->nb_parts; merger->part++) {
 		const struct sketch *part = input->parts[merger->part];
 
+		/* Before what it says of them: to find the keys may be work. */
+		ops->candidates(part, take_candidate, merger);
 		if (ops->lists_all_keys(part))
 			bit_set(merger->complete, merger->part);
 		else
 			merger->all_complete = false;
-		ops->candidates(part, take_candidate, merger);
+		if (ops->undecoded != NULL)
+			take_undecoded(merger, ops->undecoded(part));
 		if (ops->shed != NULL) {
 			struct sketch_shed shed = ops->shed(part);
 
@@ -299,6 +313,14 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 struct sketch_shed merger_shed(const struct merger *merger)
 {
 	return merger->shed;
+}
+
+struct sketch_undecoded merger_undecoded(const struct merger *merger)
+{
+	struct sketch_undecoded undecoded = merger->undecoded;
+
+	undecoded.largest = merger->unrecovered;
+	return undecoded;
 }
 
 uint64_t merger_unrecovered(const struct merger *merger)

@@ -53,9 +53,13 @@ int merger_collect(struct merger *merger, const struct merge_input *input);
 
 /*
  * What no key beside the flows exceeds in the measured metric, of a sketch that searches for its
- * keys; UINT64_MAX: not known. 0 for a sketch that lists its keys.
+ * keys, or could not decode all of them; UINT64_MAX: not known. 0 for a sketch that lists its keys.
  */
 uint64_t merger_unrecovered(const struct merger *merger);
+
+/* What the parts counted and cannot say whose it is. A flow may be among them once for each part.
+ */
+struct sketch_undecoded merger_undecoded(const struct merger *merger);
 
 /* What the parts had no room for; the ledger of merger_input() has it, that of the epoch does not.
  */

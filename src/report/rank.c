@@ -221,6 +221,8 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->confidence_known = input->loss_known;
 	measurement->shed_packets = merger_shed(merger).packets;
 	measurement->shed_bytes = merger_shed(merger).bytes;
+	measurement->undecoded_flows = merger_undecoded(merger).flows;
+	measurement->undecoded_packets = merger_undecoded(merger).packets;
 	measurement->rows = NULL;
 	measurement->nb_rows = 0;
 	if (nb_flows > 0) {

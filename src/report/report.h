@@ -50,6 +50,8 @@ struct report_measurement {
 	bool confidence_known; /* false where the driver cannot count its losses */
 	/* What the sketch had no room for; of the epoch's measured packets. */
 	uint64_t shed_packets, shed_bytes;
+	/* What it counted and could not say whose it is; measured all the same. */
+	uint64_t undecoded_flows, undecoded_packets;
 };
 
 /*

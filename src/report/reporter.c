@@ -36,7 +36,8 @@ struct reporter {
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
-	struct rarely drowns, shed[CONFIG_MEASUREMENTS_MAX], incomplete[CONFIG_MEASUREMENTS_MAX];
+	struct rarely drowns, shed[CONFIG_MEASUREMENTS_MAX], undecoded[CONFIG_MEASUREMENTS_MAX],
+		incomplete[CONFIG_MEASUREMENTS_MAX];
 	struct loads loads;
 	struct service service;
 	bool reloading;  /* who asked waits to hear that it is done */
@@ -186,6 +187,24 @@ static void warn_if_shed(struct reporter *reporter, const struct report_epoch *r
 		(unsigned long long)measurement->shed_packets, (unsigned long long)rarely->epochs);
 }
 
+static void warn_if_undecoded(
+	struct reporter *reporter, const struct report_epoch *report, uint32_t m)
+{
+	const struct report_measurement *measurement = &report->measurements[m];
+	struct rarely *rarely = &reporter->undecoded[m];
+
+	if (measurement->undecoded_packets == 0 ||
+		!rarely_due(rarely, report->end, measurement->undecoded_packets))
+		return;
+	log_warning("epoch %llu, %s: %llu flows were not decoded, and %llu packets are in no exact "
+		    "figure: raise --width or --memory; so it was in %llu epochs since this was "
+		    "last said",
+		(unsigned long long)report->number, measurement->name,
+		(unsigned long long)measurement->undecoded_flows,
+		(unsigned long long)measurement->undecoded_packets,
+		(unsigned long long)rarely->epochs);
+}
+
 static void warn_if_incomplete(
 	struct reporter *reporter, const struct report_epoch *report, uint32_t m)
 {
@@ -239,6 +258,7 @@ static bool report_measurements(struct reporter *reporter, struct report_epoch *
 		complete &= report_measurement(
 			reporter, reporter->epoch, m, &report->ledger, &report->measurements[m]);
 		warn_if_shed(reporter, report, m);
+		warn_if_undecoded(reporter, report, m);
 		warn_if_incomplete(reporter, report, m);
 	}
 	return complete;

@@ -342,6 +342,12 @@ static void add_measurement(struct text *text, const struct report_measurement *
 		text_grouped(text, measurement->shed_packets);
 		text_str(text, " packets of keys that found no room were shed\n");
 	}
+	if (measurement->undecoded_packets > 0) {
+		text_grouped(text, measurement->undecoded_flows);
+		text_str(text, " flows were not decoded; ");
+		text_grouped(text, measurement->undecoded_packets);
+		text_str(text, " packets are in no exact figure\n");
+	}
 	if (measurement->incomplete)
 		text_str(text, "flows may be missing: too many keys to find them all again\n");
 }

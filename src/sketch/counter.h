@@ -136,3 +136,23 @@ static inline void counter64_add_much(
 	} while (!atomic_compare_exchange_weak_explicit(
 		shared, &value, sum, memory_order_relaxed, memory_order_relaxed));
 }
+
+/* Adds to a sum that is never full: modulo 2^64. */
+static inline __attribute__((always_inline)) void sum64_add(
+	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
+{
+	uint64_t value;
+
+	if (policy == COUNTER_ADD) {
+		atomic_fetch_add_explicit(sum, amount, memory_order_relaxed);
+		return;
+	}
+	value = atomic_load_explicit(sum, memory_order_relaxed);
+	if (policy == COUNTER_OWNED) {
+		atomic_store_explicit(sum, value + amount, memory_order_relaxed);
+		return;
+	}
+	while (!atomic_compare_exchange_weak_explicit(
+		sum, &value, value + amount, memory_order_relaxed, memory_order_relaxed))
+		;
+}

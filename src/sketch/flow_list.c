@@ -134,7 +134,7 @@ static void sum_groups(const struct key_burst *burst, const struct burst_groups 
 }
 
 static inline __attribute__((always_inline)) void update_atomic(
-	struct flow_table *table, const struct key_burst *burst, const enum flow_policy policy)
+	struct flow_table *table, const struct key_burst *burst, const enum counter_policy policy)
 {
 	struct flow_addition additions[BURST_MAX];
 	struct burst_groups groups;
@@ -161,8 +161,8 @@ static inline __attribute__((always_inline)) void update_atomic(
 static void update_shared(struct flow_table *table, const struct key_burst *burst)
 {
 	switch (table->sketch.params.atomic) {
-	case ATOMIC_CAS: update_atomic(table, burst, FLOW_CAS); break;
-	case ATOMIC_ADD: update_atomic(table, burst, FLOW_ADD); break;
+	case ATOMIC_CAS: update_atomic(table, burst, COUNTER_CAS); break;
+	case ATOMIC_ADD: update_atomic(table, burst, COUNTER_ADD); break;
 	case ATOMIC_LOCK:
 		spinlock_lock(&table->lock);
 		update_owned(table, burst);

@@ -90,7 +90,7 @@ static inline __attribute__((always_inline)) void flow_update_one(struct flow_ta
 			return;
 		}
 	}
-	flow_count(&table->entries[entry], &addition, FLOW_OWNED);
+	flow_count(&table->entries[entry], &addition, COUNTER_OWNED);
 }
 
 static inline __attribute__((always_inline)) void flow_update_owned(
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) void flow_update_owned(
 		uint32_t i = mask_next(&left);
 		struct flow_addition addition = flow_addition_of(burst, i);
 
-		flow_count(&table->entries[work.bucket[i]], &addition, FLOW_OWNED);
+		flow_count(&table->entries[work.bucket[i]], &addition, COUNTER_OWNED);
 	}
 	for (uint64_t left = all & ~found; left != 0;)
 		flow_update_one(table, burst, &work, mask_next(&left), find);

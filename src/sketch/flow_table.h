@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "sketch/counter.h"
 #include "sketch/sketch.h"
 #include "sketch/spinlock.h"
 
@@ -169,39 +170,14 @@ static inline struct flow_addition flow_addition_of(const struct key_burst *burs
 		1, burst->wire_len[i], burst->time[i], burst->time[i], burst->tcp_flags[i]};
 }
 
-enum flow_policy {
-	FLOW_OWNED, /* one thread writes */
-	FLOW_CAS,
-	FLOW_ADD,
-};
-
-static inline __attribute__((always_inline)) void flow_add(
-	_Atomic uint64_t *counter, uint64_t amount, const enum flow_policy policy)
-{
-	uint64_t value;
-
-	if (policy == FLOW_ADD) {
-		atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
-		return;
-	}
-	value = atomic_load_explicit(counter, memory_order_relaxed);
-	if (policy == FLOW_OWNED) {
-		atomic_store_explicit(counter, value + amount, memory_order_relaxed);
-		return;
-	}
-	while (!atomic_compare_exchange_weak_explicit(
-		counter, &value, value + amount, memory_order_relaxed, memory_order_relaxed))
-		;
-}
-
 /* *extreme := the lesser of it and time; with sign -1 the greater. Mostly it is that already. */
-static inline __attribute__((always_inline)) void flow_stretch(
-	_Atomic int64_t *extreme, int64_t time, const bool greater, const enum flow_policy policy)
+static inline __attribute__((always_inline)) void flow_stretch(_Atomic int64_t *extreme,
+	int64_t time, const bool greater, const enum counter_policy policy)
 {
 	int64_t value = atomic_load_explicit(extreme, memory_order_relaxed);
 
 	while (greater ? time > value : time < value) {
-		if (policy == FLOW_OWNED) {
+		if (policy == COUNTER_OWNED) {
 			atomic_store_explicit(extreme, time, memory_order_relaxed);
 			return;
 		}
@@ -216,18 +192,18 @@ static inline __attribute__((always_inline)) void flow_stretch(
  * (parallel/epoch.h), which orders everything before it. 64 bits do not overflow.
  */
 static inline __attribute__((always_inline)) void flow_count(struct flow_entry *entry,
-	const struct flow_addition *addition, const enum flow_policy policy)
+	const struct flow_addition *addition, const enum counter_policy policy)
 {
 	uint8_t flags = atomic_load_explicit(&entry->tcp_flags, memory_order_relaxed);
 
-	flow_add(&entry->packets, addition->packets, policy);
-	flow_add(&entry->bytes, addition->bytes, policy);
+	sum64_add(&entry->packets, addition->packets, policy);
+	sum64_add(&entry->bytes, addition->bytes, policy);
 	flow_stretch(&entry->first, addition->first, false, policy);
 	flow_stretch(&entry->last, addition->last, true, policy);
 	/* Check before write: a store would take the line from the others. */
 	if ((addition->tcp_flags & ~flags) == 0)
 		return;
-	if (policy == FLOW_OWNED)
+	if (policy == COUNTER_OWNED)
 		atomic_store_explicit(
 			&entry->tcp_flags, flags | addition->tcp_flags, memory_order_relaxed);
 	else

@@ -195,7 +195,7 @@ static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confide
 const struct sketch_ops reversible_ops = {
 	.name = "reversible",
 	.alias = "rs",
-	.caps = SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
+	.caps = SKETCH_MERGEABLE,
 	.default_depth = COUNTER_ROWS_DEPTH,
 	.default_width = COUNTER_ROWS_WIDTH,
 	.check = check,

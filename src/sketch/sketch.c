@@ -4,6 +4,7 @@
 
 #include "sketch/count_min.h"
 #include "sketch/flow_table.h"
+#include "sketch/iblt.h"
 #include "sketch/reversible.h"
 #include "sketch/simple_hash.h"
 #include "sketch/sketch.h"
@@ -15,6 +16,7 @@ const struct sketch_ops *const sketches[] = {
 	&reversible_ops,
 	&simple_hash_ops,
 	&flow_table_ops,
+	&iblt_ops,
 	NULL,
 };
 

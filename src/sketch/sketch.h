@@ -57,17 +57,19 @@ struct sketch_params {
 	/* Of a flow-table. */
 	const struct flow_store *store; /* how entries are found; NULL: the list */
 	enum table_hash table_hash;
+	/* Of an iblt: flows per cell that the next epoch's rows are made for; 0: all are used. */
+	double load;
 	uint64_t seed; /* of the hash; instances merge only where it agrees */
 	struct sketch_allocator allocator;
 };
 
 enum sketch_caps {
 	SKETCH_MERGEABLE = 1 << 0,
-	/* Candidates are what there is to know: query, merge and error_bound are NULL. */
+	/* Candidates are what there is to know, of each part: query and error_bound are NULL. */
 	SKETCH_EXACT = 1 << 1,
-	SKETCH_SUBTRACTABLE = 1 << 2,
-	SKETCH_DETAILS = 1 << 3, /* update() reads the details of a burst */
-	SKETCH_RECORDS = 1 << 4, /* candidates bring times and TCP flags */
+	SKETCH_SUBTRACTABLE = 1 << 2, /* subtract() is there */
+	SKETCH_DETAILS = 1 << 3,      /* update() reads the details of a burst */
+	SKETCH_RECORDS = 1 << 4,      /* candidates bring times and TCP flags */
 };
 
 /*
@@ -92,6 +94,13 @@ struct sketch_candidate {
 /* What a sketch had no room for. */
 struct sketch_shed {
 	uint64_t packets, bytes;
+};
+
+/* What a sketch counted and cannot say whose it is. */
+struct sketch_undecoded {
+	uint64_t flows; /* at most so many */
+	uint64_t packets, bytes;
+	uint64_t largest; /* no key among them has more, in the metric; UINT64_MAX: not known */
 };
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
@@ -139,8 +148,16 @@ struct sketch_ops {
 	 * dst := the sketch that had seen both streams. Its candidates are not merged: each part
 	 * knows its own (candidates()), and together they know more than a merged list could.
 	 * Returns 0, or -EINVAL for another shape, another seed, another kind, or itself.
+	 * NULL without SKETCH_MERGEABLE.
 	 */
 	int (*merge)(struct sketch *dst, const struct sketch *src);
+
+	/*
+	 * dst := the keys of both, each with dst's counts less src's: a difference may be negative
+	 * (two's complement), and a key without one is no candidate. Returns as merge() does. NULL
+	 * without SKETCH_SUBTRACTABLE.
+	 */
+	int (*subtract)(struct sketch *dst, const struct sketch *src);
 
 	/* Emits the keys that the instance remembers, in an order that depends on the stream alone.
 	 */
@@ -173,6 +190,9 @@ struct sketch_ops {
 	/* Packets that update() was given and could not count; NULL for a sketch that counts all.
 	 */
 	struct sketch_shed (*shed)(const struct sketch *sketch);
+
+	/* What is counted in the sketch and of no candidate; NULL where there is no such thing. */
+	struct sketch_undecoded (*undecoded)(const struct sketch *sketch);
 };
 
 /* Every sketch there is, NULL at the end. The first is the default. */

@@ -14,8 +14,9 @@ DESIGNS = (('rss',), ('async', '--dispatch', 'flow'), ('async', '--dispatch', 'r
            ('sync',))
 SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'),
             ('shared', '--atomic', 'lock'))
-SKETCHES = (('count-min',), ('reversible',), ('simple-hash',), ('flow-table',))
-EXACT = ('flow-table',)
+SKETCHES = (('count-min',), ('reversible',), ('simple-hash',), ('flow-table',),
+            ('iblt',))
+EXACT = ('flow-table', 'iblt')
 
 LARGE = ('large/mix.pcap.xz', 'large/auckland2.pcap.xz', 'large/mix-x4-snap64.pcap.xz')
 THRESHOLD = 0.01

@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The invertible Bloom lookup table against exact truth: all flows below the peeling threshold, as
+ * theory says above it, never a wrong key, and intervals that hold where a flow hides.
+ *
+ * `test_iblt trials N` runs N random trials of the last but one kind.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sketch/iblt.h"
+#include "zipf_stream.h"
+
+#define FLOWS   6000
+#define PACKETS 60000
+#define SEED    17
+
+static struct sketch *make(struct sketch_params params)
+{
+	struct sketch *sketch;
+
+	if (params.seed == 0)
+		params.seed = SEED;
+	params.allocator = sketch_allocator_malloc;
+	assert_null(iblt_ops.check(&params));
+	sketch = iblt_ops.create(&params);
+	assert_non_null(sketch);
+	return sketch;
+}
+
+/*
+ * ---- What is decoded, of flows of zipf_stream.h
+ */
+
+struct listing {
+	uint32_t n, inexact;
+	uint64_t all_packets, all_bytes;
+	uint32_t times[FLOWS];
+	uint64_t packets[FLOWS], bytes[FLOWS], before[FLOWS];
+};
+
+static struct listing listed;
+
+static void list_candidate(const struct sketch_candidate *candidate, void *arg)
+{
+	struct listing *listing = arg;
+	uint32_t flow = zipf_flow(&candidate->key);
+	struct key key;
+
+	assert_true(flow < FLOWS);
+	key = zipf_key(flow);
+	assert_true(key_equal(&key, &candidate->key));
+	assert_int_equal(listing->times[flow]++, 0);
+	listing->packets[flow] = candidate->packets;
+	listing->bytes[flow] = candidate->bytes;
+	listing->before[flow] = candidate->before;
+	listing->all_packets += candidate->packets;
+	listing->all_bytes += candidate->bytes;
+	listing->inexact += candidate->before > 0;
+	listing->n++;
+}
+
+static void list(const struct sketch *sketch, struct listing *listing)
+{
+	memset(listing, 0, sizeof(*listing));
+	iblt_ops.candidates(sketch, list_candidate, listing);
+}
+
+static void feed(struct sketch *sketch, struct zipf_stream *stream, uint32_t packets,
+	uint32_t longest, enum sketch_sharing sharing)
+{
+	static struct key_burst burst;
+	uint64_t cuts = longest;
+	uint32_t left = 1;
+
+	burst.n = 0;
+	for (uint32_t p = 0; p < packets; p++) {
+		zipf_append(stream, &burst, zipf_draw(stream));
+		if (--left > 0 && p + 1 < packets)
+			continue;
+		iblt_ops.update[sharing](sketch, &burst);
+		burst.n = 0;
+		left = 1 + (uint32_t)(zipf_random(&cuts) % longest);
+	}
+}
+
+static void assert_truth(const struct listing *listing, const struct zipf_stream *stream)
+{
+	for (uint32_t f = 0; f < stream->nb_flows; f++) {
+		assert_int_equal(listing->times[f], stream->packets[f] > 0);
+		assert_int_equal(listing->packets[f], stream->packets[f]);
+		assert_int_equal(listing->bytes[f], stream->bytes[f]);
+		assert_int_equal(listing->before[f], 0);
+	}
+}
+
+static void assert_complete(const struct sketch *sketch)
+{
+	struct sketch_undecoded rest = iblt_ops.undecoded(sketch);
+
+	assert_true(iblt_ops.lists_all_keys(sketch));
+	assert_int_equal(rest.flows, 0);
+	assert_int_equal(rest.packets, 0);
+	assert_int_equal(rest.bytes, 0);
+	assert_int_equal(rest.largest, 0);
+}
+
+/* Both depths, metrics and sharings, IPv4 and IPv6, up to 0.65 flows a cell. */
+static void test_exact(void **state)
+{
+	static const uint64_t widths[] = {1 << 12, 1 << 13, 1 << 17};
+	struct zipf_stream stream;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.9, SEED);
+	for (uint32_t n = 0; n < 48; n++) {
+		struct sketch_params params = {
+			.depth = 3 + n % 2,
+			.width = widths[n / 16],
+			.metric = n / 2 % 2 == 0 ? SKETCH_PACKETS : SKETCH_BYTES,
+			.atomic = (enum sketch_atomic)(n % 3),
+		};
+		enum sketch_sharing sharing = n / 4 % 2 == 0 ? SHARING_SEPARATE : SHARING_SHARED;
+		struct sketch *sketch = make(params);
+
+		zipf_restart(&stream, SEED);
+		feed(sketch, &stream, PACKETS, BURST_MAX, sharing);
+		list(sketch, &listed);
+		assert_truth(&listed, &stream);
+		assert_complete(sketch);
+
+		/* It goes on counting after it was asked, and is empty after a reset. */
+		feed(sketch, &stream, PACKETS / 10, 7, sharing);
+		assert_complete(sketch);
+		list(sketch, &listed);
+		assert_truth(&listed, &stream);
+		iblt_ops.reset(sketch);
+		list(sketch, &listed);
+		assert_int_equal(listed.n, 0);
+		assert_complete(sketch);
+		iblt_ops.destroy(sketch);
+	}
+	zipf_close(&stream);
+}
+
+static size_t cells_size(const struct iblt_rows *rows)
+{
+	return iblt_nb_cells(rows) << rows->shift;
+}
+
+static void assert_same_cells(const struct iblt *a, const struct iblt *b)
+{
+	for (uint32_t f = 0; f < IBLT_FAMILIES; f++)
+		assert_memory_equal(a->rows[f].cells, b->rows[f].cells, cells_size(&a->rows[f]));
+	assert_memory_equal(a->filter, b->filter, sizeof(*a->filter) << a->filter_bits);
+}
+
+/* The same cells however the stream was cut, shared or not, and decoded in between or not. */
+static void test_burst_borders(void **state)
+{
+	(void)state;
+	for (uint64_t width = 256; width <= 4096; width *= 16) {
+		struct sketch *a = make((struct sketch_params){.width = width});
+		struct sketch *b = make((struct sketch_params){.width = width});
+		struct zipf_stream stream;
+
+		zipf_open(&stream, FLOWS, 0.9, SEED);
+		feed(a, &stream, PACKETS, 1, SHARING_SEPARATE);
+		zipf_restart(&stream, SEED);
+		feed(b, &stream, PACKETS, BURST_MAX, SHARING_SEPARATE);
+		assert_same_cells(iblt_of_const(a), iblt_of_const(b));
+		list(b, &listed);
+		assert_same_cells(iblt_of_const(a), iblt_of_const(b));
+		iblt_ops.reset(b);
+		zipf_restart(&stream, SEED);
+		feed(b, &stream, PACKETS, BURST_MAX, SHARING_SHARED);
+		assert_same_cells(iblt_of_const(a), iblt_of_const(b));
+		zipf_close(&stream);
+		iblt_ops.destroy(a);
+		iblt_ops.destroy(b);
+	}
+}
+
+/* Parts that saw the same keys: a key is there several times, and divides out. */
+static void test_merge(void **state)
+{
+	struct sketch_params params = {.width = 1 << 12};
+	struct sketch *sum = make(params);
+	struct zipf_stream stream;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.5, SEED);
+	for (uint32_t part = 0; part < 5; part++) {
+		struct sketch *sketch = make(params);
+
+		feed(sketch, &stream, PACKETS, BURST_MAX, SHARING_SEPARATE);
+		assert_int_equal(iblt_ops.merge(sum, sketch), 0);
+		iblt_ops.destroy(sketch);
+		list(sum, &listed);
+		assert_truth(&listed, &stream);
+		assert_complete(sum);
+	}
+	zipf_close(&stream);
+	iblt_ops.destroy(sum);
+}
+
+static void test_merge_refuses(void **state)
+{
+	struct sketch *a = make((struct sketch_params){.width = 64});
+	struct sketch *others[] = {
+		make((struct sketch_params){.width = 128}),
+		make((struct sketch_params){.width = 64, .depth = 4}),
+		make((struct sketch_params){.width = 64, .metric = SKETCH_BYTES}),
+		make((struct sketch_params){.width = 64, .seed = SEED + 1}),
+	};
+
+	(void)state;
+	assert_int_not_equal(iblt_ops.merge(a, a), 0);
+	assert_int_not_equal(iblt_ops.subtract(a, a), 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		assert_int_not_equal(iblt_ops.merge(a, others[i]), 0);
+		assert_int_not_equal(iblt_ops.subtract(a, others[i]), 0);
+		iblt_ops.destroy(others[i]);
+	}
+	iblt_ops.destroy(a);
+}
+
+/* Two epochs of different flows and of common ones: what each flow changed by, up or down. */
+static void test_subtract(void **state)
+{
+	struct sketch_params params = {.width = 1 << 12};
+	struct sketch *before = make(params), *after = make(params);
+	struct zipf_stream then, now;
+	uint32_t changed = 0;
+
+	(void)state;
+	zipf_open(&then, FLOWS, 1.0, SEED);
+	zipf_open(&now, FLOWS, 1.0, SEED);
+	now.state = SEED + 1;
+	feed(before, &then, PACKETS / 4, BURST_MAX, SHARING_SEPARATE);
+	feed(after, &now, PACKETS / 4, BURST_MAX, SHARING_SEPARATE);
+	assert_int_equal(iblt_ops.subtract(after, before), 0);
+	list(after, &listed);
+	for (uint32_t f = 0; f < FLOWS; f++) {
+		bool differs = now.packets[f] != then.packets[f] || now.bytes[f] != then.bytes[f];
+
+		assert_int_equal(listed.times[f], differs);
+		assert_true(listed.packets[f] == now.packets[f] - then.packets[f]);
+		assert_true(listed.bytes[f] == now.bytes[f] - then.bytes[f]);
+		assert_int_equal(listed.before[f], 0);
+		changed += differs;
+	}
+	assert_int_equal(listed.n, changed);
+	assert_true(iblt_ops.lists_all_keys(after));
+
+	/* What was taken away comes back. */
+	assert_int_equal(iblt_ops.merge(after, before), 0);
+	list(after, &listed);
+	assert_truth(&listed, &now);
+	zipf_close(&then);
+	zipf_close(&now);
+	iblt_ops.destroy(before);
+	iblt_ops.destroy(after);
+}
+
+/*
+ * ---- Load
+ */
+
+/* A random IPv4 or IPv6 key of a trial. */
+static struct key random_key(uint64_t *random, enum key_family family)
+{
+	struct key key;
+
+	memset(&key, 0, sizeof(key));
+	key.family = family;
+	for (uint32_t i = 0; i < (family == KEY_IPV4 ? 13u : 37u); i++)
+		((uint8_t *)&key)[i] = (uint8_t)zipf_random(random);
+	return key;
+}
+
+/* One packet each of `flows` random flows. */
+static void feed_random(
+	struct sketch *sketch, uint64_t *random, uint32_t flows, enum key_family family)
+{
+	static struct key_burst burst;
+
+	for (uint32_t f = 0; f < flows; f += burst.n) {
+		burst.n = 0;
+		burst.v6 = 0;
+		for (uint32_t i = 0; i < BURST_MAX && f + i < flows; i++) {
+			struct key key = random_key(random, family);
+
+			burst_append(&burst, &key, &(struct key_hash){0}, FRAME_MIN);
+		}
+		hash_burst(&iblt_of_const(sketch)->hash_key, &burst);
+		iblt_ops.update[SHARING_SEPARATE](sketch, &burst);
+	}
+}
+
+static void count_candidate(const struct sketch_candidate *candidate, void *arg)
+{
+	if (candidate->packets == 1 && candidate->before == 0)
+		++*(uint32_t *)arg;
+}
+
+/* Share of flows that are decoded, exactly. */
+static double decoded_share(uint32_t depth, double load, enum key_family family)
+{
+	struct sketch *sketch = make((struct sketch_params){.depth = depth, .width = 1 << 14});
+	uint64_t random = (uint64_t)(load * 1e6), cells = (uint64_t)depth << 14;
+	uint32_t flows, found = 0;
+	struct sketch_undecoded rest;
+
+	flows = (uint32_t)(load * (double)(family == KEY_IPV6 ? cells / 2 : cells));
+	feed_random(sketch, &random, flows, family);
+	iblt_ops.candidates(sketch, count_candidate, &found);
+	rest = iblt_ops.undecoded(sketch);
+	assert_int_equal(rest.packets, flows - found);
+	assert_true(rest.flows <= flows - found);
+	assert_int_equal(iblt_ops.lists_all_keys(sketch), found == flows);
+	iblt_ops.destroy(sketch);
+	return (double)found / flows;
+}
+
+/*
+ * What the theory says of random hypergraphs: at load c a share x of flows is in the 2-core, where
+ * a cell still has another flow with probability q, q the largest root of
+ * q = 1 - exp(-k c q^(k-1)), and x = q^k.
+ */
+static double core_share(uint32_t depth, double load)
+{
+	double q = 1;
+
+	for (uint32_t i = 0; i < 100000; i++)
+		q = 1 - exp(-(double)depth * load * pow(q, depth - 1));
+	return pow(q, depth);
+}
+
+static void test_degrades_as_theory_says(void **state)
+{
+	static const double loads[] = {0.30, 0.60, 0.70, 0.75, 0.80, 0.85, 0.90, 1.0, 1.2};
+
+	(void)state;
+	for (uint32_t depth = IBLT_DEPTH_MIN; depth <= IBLT_DEPTH_MAX; depth++)
+		for (size_t l = 0; l < sizeof(loads) / sizeof(loads[0]); l++) {
+			double threshold = iblt_threshold(depth), load = loads[l];
+
+			if (load > threshold - 0.015 && load < threshold + 0.015)
+				continue;
+			for (enum key_family f = KEY_IPV4; f <= KEY_IPV6; f += 2) {
+				double share = decoded_share(depth, load, f);
+
+				print_message("# k = %u, load %.2f, IPv%u: %.4f decoded, %.4f in "
+					      "theory\n",
+					depth, load, f, share, 1 - core_share(depth, load));
+				if (load < threshold)
+					assert_true(share == 1);
+				else
+					assert_true(
+						fabs(share - (1 - core_share(depth, load))) < 0.03);
+			}
+		}
+}
+
+/* Above the threshold every listed flow is exact, and the rest is in bounds. */
+static void test_overload(void **state)
+{
+	(void)state;
+	for (uint32_t depth = IBLT_DEPTH_MIN; depth <= IBLT_DEPTH_MAX; depth++)
+		for (uint64_t width = 64; width <= 2048; width *= 2) {
+			struct sketch *sketch = make((struct sketch_params){
+				.depth = depth, .width = width, .metric = width % 3 == 1});
+			struct zipf_stream stream;
+			struct sketch_undecoded rest;
+			uint64_t packets = 0, bytes = 0, most = 0;
+
+			zipf_open(&stream, FLOWS, 0.9, SEED);
+			feed(sketch, &stream, PACKETS, BURST_MAX, SHARING_SEPARATE);
+			list(sketch, &listed);
+			rest = iblt_ops.undecoded(sketch);
+			for (uint32_t f = 0; f < FLOWS; f++) {
+				uint64_t truth = sketch->params.metric == SKETCH_PACKETS
+							 ? stream.packets[f]
+							 : stream.bytes[f];
+				bool exact = listed.times[f] > 0 && listed.before[f] == 0;
+
+				if (exact) {
+					assert_int_equal(listed.packets[f], stream.packets[f]);
+					assert_int_equal(listed.bytes[f], stream.bytes[f]);
+					continue;
+				}
+				packets += stream.packets[f];
+				bytes += stream.bytes[f];
+				if (listed.times[f] > 0)
+					assert_true(truth <= listed.before[f]);
+				else
+					most = truth > most ? truth : most;
+				assert_true(truth <= iblt_ops.missed(sketch, &stream.hash[f]));
+			}
+			assert_int_equal(rest.packets, packets);
+			assert_int_equal(rest.bytes, bytes);
+			assert_true(most <= rest.largest);
+			assert_int_equal(iblt_ops.lists_all_keys(sketch), packets == 0);
+			zipf_close(&stream);
+			iblt_ops.destroy(sketch);
+		}
+}
+
+/*
+ * ---- A flow that the filter takes for another
+ */
+
+static void hide(struct sketch *sketch, const struct key_hash *hash)
+{
+	struct iblt_block *block = iblt_block(iblt_of_const(sketch), hash);
+
+	for (uint32_t w = 0; w < IBLT_FILTER_WORDS; w++)
+		block->words[w] |= UINT64_C(1) << iblt_filter_bit(hash, w);
+}
+
+/* Its packets are in cells of others: those are no longer called exact, and all bounds hold. */
+static void test_hidden_flow(void **state)
+{
+	struct zipf_stream stream;
+	uint32_t spared = 0;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 0.2, SEED);
+	for (uint32_t n = 0; n < 200; n++) {
+		struct sketch_params params = {
+			.width = 64u << n % 4,
+			.depth = 3 + n / 4 % 2,
+			.metric = n / 8 % 2 == 0 ? SKETCH_PACKETS : SKETCH_BYTES,
+			.seed = n + 1,
+		};
+		struct sketch *sketch = make(params);
+		uint32_t hidden = n % 100, exact = 0;
+		struct sketch_undecoded rest;
+		bool seen;
+
+		zipf_restart(&stream, n + 1);
+		stream.nb_flows = 100;
+		hide(sketch, &stream.hash[hidden]);
+		feed(sketch, &stream, 1500, BURST_MAX, SHARING_SEPARATE);
+		seen = stream.packets[hidden] > 0;
+		list(sketch, &listed);
+		rest = iblt_ops.undecoded(sketch);
+		assert_int_equal(iblt_ops.lists_all_keys(sketch), !seen && rest.flows == 0);
+		assert_int_equal(listed.times[hidden], 0);
+		for (uint32_t f = 0; f < 100; f++) {
+			uint64_t truth = params.metric == SKETCH_PACKETS ? stream.packets[f]
+									 : stream.bytes[f];
+			uint64_t counted = params.metric == SKETCH_PACKETS ? listed.packets[f]
+									   : listed.bytes[f];
+
+			assert_true(truth <= iblt_ops.missed(sketch, &stream.hash[f]));
+			if (listed.times[f] == 0) {
+				assert_true(truth <= rest.largest);
+				continue;
+			}
+			assert_true(counted <= truth && truth <= counted + listed.before[f]);
+			if (listed.before[f] == 0) {
+				assert_int_equal(counted, truth);
+				exact++;
+			}
+		}
+		spared += exact > 0;
+		assert_true(rest.packets >= stream.packets[hidden]);
+		assert_int_equal(rest.packets + listed.all_packets, 1500);
+		stream.nb_flows = FLOWS;
+		iblt_ops.destroy(sketch);
+	}
+	assert_true(spared > 50);
+	zipf_close(&stream);
+}
+
+/* The filter's promise, at a size where it can be measured. */
+static void test_filter_errors(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){.width = 1 << 13});
+	const struct iblt *table = iblt_of_const(sketch);
+	double blocks = (double)(1u << table->filter_bits), expected;
+	uint32_t flows = 24u << table->filter_bits;
+	uint64_t random = 5, inserted = 0;
+
+	(void)state;
+	feed_random(sketch, &random, flows, KEY_IPV4);
+	for (uint64_t c = 0; c >> table->rows[0].bits == 0; c++)
+		inserted += iblt_cell(&table->rows[0], c)->flows;
+	expected = iblt_filter_errors(flows, blocks);
+	print_message("# %u flows in %.0f blocks: %u taken for others, at most %.1f expected\n",
+		flows, blocks, (uint32_t)(flows - inserted), expected);
+	assert_true((double)(flows - inserted) < expected);
+	assert_true((double)(flows - inserted) > expected / 20);
+	/* Full tables of every size. */
+	for (uint64_t width = 16; width <= 1 << 20; width *= 4) {
+		struct sketch *full = make((struct sketch_params){.width = width});
+
+		blocks = (double)(1u << iblt_of_const(full)->filter_bits);
+		assert_true(iblt_filter_errors(0.8185 * 3 * 1.5 * (double)width, blocks) <= 0.001);
+		iblt_ops.destroy(full);
+	}
+	iblt_ops.destroy(sketch);
+}
+
+/*
+ * ---- No wrong key
+ */
+
+struct trial {
+	uint32_t n, found;
+	struct key keys[64];
+	uint32_t packets[64];
+};
+
+static void check_trial(const struct sketch_candidate *candidate, void *arg)
+{
+	struct trial *trial = arg;
+
+	for (uint32_t i = 0; i < trial->n; i++)
+		if (key_equal(&candidate->key, &trial->keys[i])) {
+			if (candidate->before == 0)
+				assert_int_equal(candidate->packets, trial->packets[i]);
+			trial->found++;
+			return;
+		}
+	fail_msg("a key that was not there");
+}
+
+/*
+ * Small tables, mostly far too full, so that cells of many keys are looked at again and again; keys
+ * that differ in little, so that sums look like keys; some inserted several times.
+ */
+static void run_trials(uint64_t trials, uint64_t seed)
+{
+	struct sketch *tables[4][2];
+	uint64_t random = seed, found = 0;
+	static struct key_burst burst;
+
+	for (uint32_t t = 0; t < 4; t++)
+		for (uint32_t half = 0; half < 2; half++)
+			tables[t][half] = make((struct sketch_params){
+				.depth = 3 + t % 2, .width = 16u << t / 2, .seed = seed});
+	for (uint64_t n = 0; n < trials; n++) {
+		struct sketch **table = tables[zipf_random(&random) % 4];
+		struct trial trial = {.n = 8 + (uint32_t)(zipf_random(&random) % 57)};
+		enum key_family family = zipf_random(&random) % 4 == 0 ? KEY_IPV6 : KEY_IPV4;
+		struct key base = random_key(&random, family);
+		uint64_t sets[2] = {zipf_random(&random) | zipf_random(&random), 0};
+
+		sets[1] = ~sets[0] | zipf_random(&random);
+		for (uint32_t i = 0; i < trial.n; i++) {
+			trial.keys[i] = n % 2 == 0 ? random_key(&random, family) : base;
+			((uint8_t *)&trial.keys[i])[n % 13] = (uint8_t)i;
+		}
+		for (uint32_t half = 0; half < 2; half++) {
+			burst.n = 0;
+			burst.v6 = 0;
+			for (uint32_t i = 0; i < trial.n; i++) {
+				if ((sets[half] >> i & 1) == 0)
+					continue;
+				trial.packets[i]++;
+				burst_append(&burst, &trial.keys[i], &(struct key_hash){0}, 60);
+			}
+			hash_burst(&iblt_of_const(table[0])->hash_key, &burst);
+			iblt_ops.update[SHARING_SEPARATE](table[half], &burst);
+		}
+		assert_int_equal(iblt_ops.merge(table[0], table[1]), 0);
+		iblt_ops.candidates(table[0], check_trial, &trial);
+		found += trial.found;
+		iblt_ops.reset(table[0]);
+		iblt_ops.reset(table[1]);
+	}
+	print_message("# %llu trials, %llu keys found\n", (unsigned long long)trials,
+		(unsigned long long)found);
+	for (uint32_t t = 0; t < 4; t++)
+		for (uint32_t half = 0; half < 2; half++)
+			iblt_ops.destroy(tables[t][half]);
+}
+
+static uint64_t nb_trials = 1000000;
+
+static void test_no_wrong_key(void **state)
+{
+	(void)state;
+	run_trials(nb_trials, nb_trials);
+}
+
+/*
+ * ---- Size
+ */
+
+/* Rows shrink to what the last flows need, grow again, and never beyond the memory. */
+static void test_load(void **state)
+{
+	struct sketch *sketch = make((struct sketch_params){.width = 1 << 12, .load = 0.5});
+	const struct iblt *table = iblt_of_const(sketch);
+	static const struct {
+		uint32_t flows, bits;
+		enum key_family family;
+	} epochs[] = {
+		{1000, 12, KEY_IPV4}, /* of the first nothing is known */
+		{1000, 10, KEY_IPV4},
+		{100, 10, KEY_IPV4},
+		{1000, 7, KEY_IPV4}, /* far too many */
+		{1000, 10, KEY_IPV4},
+		{1000, 10, KEY_IPV6}, /* these have half the cells */
+		{100000, 11, KEY_IPV4},
+		{0, 12, KEY_IPV4},
+		{0, 4, KEY_IPV4},
+	};
+	uint64_t random = 1;
+
+	(void)state;
+	for (size_t e = 0; e < sizeof(epochs) / sizeof(epochs[0]); e++) {
+		uint32_t found = 0;
+
+		assert_int_equal(table->rows[0].bits, epochs[e].bits);
+		assert_int_equal(table->rows[1].bits, epochs[e].bits - 1);
+		feed_random(sketch, &random, epochs[e].flows, epochs[e].family);
+		iblt_ops.candidates(sketch, count_candidate, &found);
+		assert_true(found <= epochs[e].flows);
+		assert_int_equal(iblt_ops.lists_all_keys(sketch), found == epochs[e].flows);
+		iblt_ops.reset(sketch);
+	}
+	iblt_ops.destroy(sketch);
+}
+
+static void test_shapes(void **state)
+{
+	static const struct sketch_params bad[] = {
+		{.depth = 2},
+		{.depth = 5},
+		{.width = 8},
+		{.width = 1000},
+		{.width = UINT64_C(1) << 27},
+		{.load = 0.9},
+		{.load = 0.8, .depth = 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct sketch_params params = bad[i];
+
+		assert_non_null(iblt_ops.check(&params));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_burst_borders),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_merge_refuses),
+		cmocka_unit_test(test_subtract),
+		cmocka_unit_test(test_degrades_as_theory_says),
+		cmocka_unit_test(test_overload),
+		cmocka_unit_test(test_hidden_flow),
+		cmocka_unit_test(test_filter_errors),
+		cmocka_unit_test(test_no_wrong_key),
+		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_shapes),
+	};
+
+	if (argc == 3 && strcmp(argv[1], "trials") == 0) {
+		const struct CMUnitTest trials[] = {cmocka_unit_test(test_no_wrong_key)};
+
+		nb_trials = strtoull(argv[2], NULL, 10);
+		return cmocka_run_group_tests(trials, NULL, NULL);
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
