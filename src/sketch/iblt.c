@@ -23,6 +23,9 @@
 #define WIDTH_MIN     16
 #define WIDTH_MAX     (UINT64_C(1) << 26)
 
+/* Rows do not shrink below: two of n flows share k cells with the chance n^2 / 2 / width^k. */
+#define SHRUNK_BITS_MIN 14
+
 /* The filter is so large that a full table expects fewer flows than this to be taken for others. */
 #define FILTER_ERRORS_MAX 0x1p-10
 
@@ -205,7 +208,7 @@ static void forget(struct iblt *table, bool ipv6)
 static uint32_t wanted_bits(const struct iblt *table)
 {
 	const struct sketch_params *params = &table->sketch.params;
-	uint32_t bits = (uint32_t)__builtin_ctzll(WIDTH_MIN), most = width_bits(params);
+	uint32_t bits = SHRUNK_BITS_MIN, most = width_bits(params);
 	uint64_t flows6 = table->result->inserted[1] << IBLT_LESS6;
 	uint64_t flows = table->result->inserted[0] > flows6 ? table->result->inserted[0] : flows6;
 
@@ -214,7 +217,7 @@ static uint32_t wanted_bits(const struct iblt *table)
 	while (bits < most &&
 		(double)flows > params->load * (double)((uint64_t)params->depth << bits))
 		bits++;
-	return bits;
+	return bits < most ? bits : most;
 }
 
 static void reset(struct sketch *sketch)

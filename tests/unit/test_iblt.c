@@ -603,21 +603,22 @@ static void test_no_wrong_key(void **state)
 /* Rows shrink to what the last flows need, grow again, and never beyond the memory. */
 static void test_load(void **state)
 {
-	struct sketch *sketch = make((struct sketch_params){.width = 1 << 12, .load = 0.5});
+	struct sketch *sketch = make((struct sketch_params){.width = 1 << 16, .load = 0.5});
 	const struct iblt *table = iblt_of_const(sketch);
 	static const struct {
 		uint32_t flows, bits;
 		enum key_family family;
 	} epochs[] = {
-		{1000, 12, KEY_IPV4}, /* of the first nothing is known */
-		{1000, 10, KEY_IPV4},
-		{100, 10, KEY_IPV4},
-		{1000, 7, KEY_IPV4}, /* far too many */
-		{1000, 10, KEY_IPV4},
-		{1000, 10, KEY_IPV6}, /* these have half the cells */
-		{100000, 11, KEY_IPV4},
-		{0, 12, KEY_IPV4},
-		{0, 4, KEY_IPV4},
+		{1000, 16, KEY_IPV4}, /* of the first nothing is known */
+		{1000, 14, KEY_IPV4},
+		{100000, 14, KEY_IPV4}, /* far too many */
+		{60000, 16, KEY_IPV4},
+		{40000, 16, KEY_IPV4},
+		{20000, 15, KEY_IPV6}, /* these have half the cells */
+		{0, 15, KEY_IPV4},
+		{300000, 14, KEY_IPV4},
+		{0, 16, KEY_IPV4},
+		{0, 14, KEY_IPV4},
 	};
 	uint64_t random = 1;
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+The invertible Bloom lookup table: every key of every capture, exactly, at its default size; where its flows
+are too many it says so, and its bounds hold; options that do not fit are refused.
+"""
+
+import lib
+
+TABLE = ('--sketch', 'iblt', '--interval', '0', '--seed', '5')
+ALL = ('--top', '1000000')
+SHARED = ('--sharing', 'shared')
+
+
+def everything(test, path, truth, *options, rule='5tuple'):
+    rows, stats, result = test.measure('--pcap', path, *TABLE, *ALL, *options)
+    lib.expect_lossless(stats)
+    assert {lib.row_key(row, rule) for row in rows} == set(truth), 'other keys than the true ones'
+    assert len(rows) == len(truth), 'a key is reported twice'
+    lib.check_exact(rows, truth, rule)
+    assert 'not decoded' not in result.stderr, result.stderr
+    if stats:
+        assert int(stats[0]['distinct_keys']) == len(truth), stats
+
+
+@lib.needs_traces
+def test_every_capture(test):
+    entries = [entry for entry in lib.index(test.traces) if entry['expected'] == 'measured']
+    for number, entry in enumerate(entries):
+        everything(test, lib.unpack(test, entry['file']),
+                   lib.load_truth(test.traces, entry['file']), '--workers', 1 + number % 4,
+                   '--depth', 3 + number % 5 // 4, *(SHARED if number % 2 == 0 else ()))
+
+
+@lib.needs_traces
+def test_other_keys_and_metric(test):
+    file = 'large/auckland2.pcap.xz'
+    path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
+    for rule in ('src', 'dst', 'src-dst'):
+        everything(test, path, lib.sum_by(truth, rule), '--key', rule, '--workers', 2,
+                   '--count', 'bytes', rule=rule)
+
+
+@lib.needs_traces
+def test_same_keys_in_several_tables(test):
+    """By turns every worker has packets of every flow."""
+    file = 'large/mix.pcap.xz'
+    path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
+    for sharing in ((), SHARED):
+        everything(test, path, truth, '--design', 'async', '--dispatch', 'round-robin',
+                   '--workers', 3, *sharing)
+
+
+@lib.needs_traces
+def test_too_many(test):
+    """All is measured, the figures hold, and what may be missing is said."""
+    file = 'large/mix.pcap.xz'
+    path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
+    packets = sum(packets for packets, _ in truth.values())
+    for options in (('--width', '4096'), ('--width', '16384', '--depth', '3', '--workers', '2'),
+                    ('--width', '8192', *SHARED, '--count', 'bytes')):
+        rows, stats, result = test.measure('--pcap', path, *TABLE, *ALL, *options)
+        assert sum(int(row['measured']) for row in stats) == packets, stats
+        lib.check_bounds(rows, truth)
+        assert 'flows were not decoded' in result.stderr, result.stderr
+        assert 'may be missing' in result.stderr, result.stderr
+        assert len(rows) < len(truth), options
+
+
+@lib.needs_traces
+def test_intervals(test):
+    """As the flow table has it, interval by interval, in rows that follow the flows or not."""
+    path = lib.unpack(test, 'large/mix.pcap.xz')
+    options = ('--pcap', path, '--interval', '1s', *ALL, '--seed', '5')
+
+    def figures(*more):
+        rows, stats, _ = test.measure(*options, *more)
+        assert len(stats) > 4, stats
+        return {(row['epoch'], *lib.row_key(row)): [row[column] for column in (
+            'packets', 'packets_low', 'packets_high', 'bytes', 'bytes_low', 'bytes_high')]
+                for row in rows}
+    expected = figures('--sketch', 'flow-table')
+    assert figures('--sketch', 'iblt') == expected
+    assert figures('--sketch', 'iblt', '--iblt-load', '0.3', '--workers', '2') == expected
+
+
+def test_refusals(test):
+    path = lib.write_pcap(test.path('one.pcap'), [(0, lib.udp_frame())])
+    for options, mentions in (
+            (('--depth', '2'), ('depth is 3 or 4',)),
+            (('--depth', '5'), ('depth is 3 or 4',)),
+            (('--width', '8'), ('16 to 67108864',)),
+            (('--width', '1000'), ('--width', 'power of two')),
+            (('--buckets', '1000'), ('--buckets', 'flow-table')),
+            (('--memory', '1KB'), ('--memory', 'iblt')),
+            (('--iblt-load', '0.9'), ('--iblt-load', '0.8185')),
+            (('--iblt-load', '0.8', '--depth', '4'), ('--iblt-load', '0.7723')),
+            (('--iblt-load', '0.001'), ('--iblt-load', '0.01')),
+            (('--iblt-load', '0.5', '--sketch', 'count-min'), ('--iblt-load', 'iblt'))):
+        test.run('--pcap', path, '--sketch', 'iblt', *options).expect(2).expect_one_line(*mentions)
