@@ -25,6 +25,7 @@
 #include "report/writer.h"
 #include "rx/filter_program.h"
 #include "rx/live_ports.h"
+#include "rx/monitor.h"
 #include "rx/port.h"
 #include "rx/send.h"
 #include "rx/source.h"
@@ -75,7 +76,8 @@ static int open_source(const struct config *config, struct source **source)
 /* An output that is an input would destroy it. */
 static int check_outputs(const struct config *config)
 {
-	const char *const outputs[] = {config->output, config->stats, config->queues};
+	const char *const outputs[] = {
+		config->output, config->stats, config->queues, config->rules};
 	struct stat input, output;
 
 	for (uint32_t i = 0; i < config->nb_pcap; i++)
@@ -114,6 +116,21 @@ static int compile_filter(const struct config *config, struct source *source)
 	return EXIT_MACHINE;
 }
 
+static struct monitor_rules *rules; /* of --monitor; NULL: none, or a run has taken them over */
+
+static int read_rules(const struct config *config)
+{
+	char error[MONITOR_ERROR_MAX];
+
+	if (config->monitor == NULL)
+		return 0;
+	rules = monitor_rules_read(config->monitor, error);
+	if (rules != NULL)
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
 static struct port_name port_names[CONFIG_LIST_MAX]; /* of every --port, resolved */
 
 static int read_machine(const struct config *config, struct machine *machine)
@@ -135,6 +152,11 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 	/* What a filter looks at is copied too; deep looks take large mbufs. */
 	if (config->nb_port == 0 && filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = filters.reach;
+	if (status == 0)
+		status = read_rules(config);
+	/* Half as much again, for those that are read later. */
+	if (rules != NULL)
+		machine->ports.table_bytes = monitor_table_bytes(rules) / 2 * 3;
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
 		return status;
 	log_error("%s", error);
@@ -270,6 +292,13 @@ static int put_together(const struct config *config, const struct plan *plan, st
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
+	if (!run_monitor(run, rules, error)) {
+		rules = NULL;
+		log_error("%s", error);
+		run_destroy(run);
+		return EXIT_MACHINE;
+	}
+	rules = NULL;
 	reporter = run_filter(run, &filters) ? reporter_create(run) : NULL;
 	if (reporter == NULL) {
 		log_error("no memory to merge the sketches: lower --width or --memory");
@@ -453,6 +482,7 @@ int main(int argc, char **argv)
 		status = resolve_ports(&config);
 	if (status == 0)
 		status = run_command(&config, argc, argv);
+	monitor_rules_free(rules);
 	notify_close(&notify);
 	config_free(&config);
 	return status;

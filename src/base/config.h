@@ -54,6 +54,13 @@ enum dispatch {
 	DISPATCH_ROUND_ROBIN, /* by the packet's index */
 };
 
+/* Which address of a packet --monitor looks up. */
+enum monitor_side {
+	MONITOR_DST,
+	MONITOR_SRC,
+	MONITOR_EITHER,
+};
+
 /* What a device's hash of a packet is made of. */
 enum rss_fields {
 	RSS_FIELDS_5TUPLE, /* addresses, and the ports of TCP, UDP and SCTP; fragments: addresses */
@@ -159,6 +166,8 @@ struct config {
 	uint64_t packets;   /* 0: no limit */
 
 	/* measure */
+	const char *monitor; /* a file of rules; NULL: none */
+	enum monitor_side monitor_side;
 	const char *filter; /* an expression of libpcap; NULL: everything */
 	const char *design;
 	const char *sharing;
@@ -175,6 +184,7 @@ struct config {
 	const char *output; /* "-": standard output */
 	const char *stats;  /* NULL: none */
 	const char *queues; /* NULL: none */
+	const char *rules;  /* NULL: none */
 	double max_loss;    /* share of lost packets from which on the exit status is 1; 1: any */
 	enum output_format format;
 	bool append, force;

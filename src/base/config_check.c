@@ -159,6 +159,14 @@ static bool check_name(const struct config *config, struct config_fault *fault)
 		config->name, INSTANCE_NAME_MAX);
 }
 
+static bool check_rules(const struct config *config, struct config_fault *fault)
+{
+	if (config->rules != NULL && config->monitor == NULL)
+		return refuse(
+			fault, "rules", NULL, "reports the rules of --monitor; give that too");
+	return true;
+}
+
 static bool check_source(const struct config *config, struct config_fault *fault)
 {
 	if (!has_source(config) && config->command != COMMAND_DOCTOR)
@@ -216,6 +224,7 @@ static bool check_outputs(const struct config *config, struct config_fault *faul
 		{"output", config->output},
 		{"stats", config->stats},
 		{"queues", config->queues},
+		{"rules", config->rules},
 	};
 
 	for (size_t o = 1; o < sizeof(outputs) / sizeof(outputs[0]); o++) {
@@ -239,7 +248,8 @@ static bool check_rotate(const struct config *config, struct config_fault *fault
 {
 	if (config->rotate.period == 0 && config->rotate.size == 0)
 		return true;
-	if (is_stdout(config->output) && is_stdout(config->stats) && is_stdout(config->queues))
+	if (is_stdout(config->output) && is_stdout(config->stats) && is_stdout(config->queues) &&
+		is_stdout(config->rules))
 		return refuse(fault, "rotate", NULL,
 			"standard output cannot be rotated; name a file with --output, --stats or "
 			"--queues");
@@ -410,6 +420,6 @@ bool config_check(const struct config *config, struct config_fault *fault)
 		if (!check_measurement(config, &config->measurements[i], fault))
 			return false;
 	}
-	return check_source(config, fault) && check_outputs(config, fault) &&
-	       check_rotate(config, fault);
+	return check_source(config, fault) && check_rules(config, fault) &&
+	       check_outputs(config, fault) && check_rotate(config, fault);
 }

@@ -325,6 +325,29 @@ const struct option_row options[] = {
 			"'tcp port 443 and net 10.0.0.0/8'. The others are counted as filtered.",
 	},
 	{
+		.name = "monitor",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_STRING,
+		CONFIG(monitor),
+		.commands = RUN,
+		.default_note = "everything",
+		.help = "Measure only packets of the hosts and prefixes in a file, a line "
+			"'PREFIX NAME' for each; # begins a comment. The others are counted as "
+			"filtered. Read again on SIGHUP.",
+	},
+	{
+		.name = "monitor-side",
+		.placeholder = "SIDE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		CONFIG(monitor_side),
+		.commands = RUN,
+		CHOICES([MONITOR_DST] = "dst", [MONITOR_SRC] = "src", [MONITOR_EITHER] = "either"),
+		.default_text = "either",
+		.help = "Which address of a packet --monitor looks up: dst, src or either.",
+	},
+	{
 		.name = "workers",
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,
@@ -903,6 +926,17 @@ const struct option_row options[] = {
 		.default_note = "not written",
 		.help = "Where it goes how each interval's packets were spread over workers and "
 			"queues, as CSV; - is standard output.",
+	},
+	{
+		.name = "rules",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_STRING,
+		CONFIG(rules),
+		.commands = RUN,
+		.default_note = "not written",
+		.help = "Where the packets, bytes and flows of every rule of --monitor go, as CSV; "
+			"- is standard output.",
 	},
 	{
 		.name = "max-loss",

@@ -112,7 +112,8 @@ struct plan {
 	uint32_t nb_measurements;
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 	bool hugepages;      /* packets lie in hugepages: every node has enough */
-	size_t packet_bytes; /* of all groups */
+	size_t table_bytes;  /* of rules */
+	size_t packet_bytes; /* of all groups, and of rules */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
@@ -132,6 +133,7 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 /* The live ports; nb_ports is 0 on a replay. */
 struct plan_ports {
 	uint32_t nb_ports;
+	size_t table_bytes; /* of rules, in EAL's memory */
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {

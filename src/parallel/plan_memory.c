@@ -61,7 +61,7 @@ static size_t ring_bytes(const struct plan *plan, uint32_t g)
 
 static bool size_pools(struct plan *plan, const struct config *config, char *error)
 {
-	plan->packet_bytes = 0;
+	plan->packet_bytes = plan->table_bytes;
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		struct plan_group *group = &plan->groups[g];
 		/* A sender, which has no workers, says how many it wants and takes any. */
@@ -118,6 +118,8 @@ static void add_up_nodes(struct plan *plan)
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
 		node_account(plan, plan->groups[g].memory_node)->packet_bytes +=
 			plan->groups[g].packet_bytes;
+	if (plan->nb_groups > 0)
+		node_account(plan, plan->groups[0].memory_node)->packet_bytes += plan->table_bytes;
 	for (uint32_t i = 0; i < plan->nb_lcores; i++)
 		if (plan->lcores[i].role == PLAN_WORKER)
 			node_account(plan, plan->lcores[i].node)->sketch_bytes +=

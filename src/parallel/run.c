@@ -369,6 +369,35 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	return true;
 }
 
+/* A generation that belongs to nobody gets the table that is its. */
+static void give_table(struct run *run, uint64_t epoch)
+{
+	struct monitor_table *table = run->monitoring.of[epoch & 1];
+
+	for (uint32_t w = 0; table != NULL && w < run->nb_workers; w++) {
+		struct generation *generation = worker_generation(run->workers[w], epoch);
+
+		generation->monitor = table;
+		generation->rules = monitor_table_counts(table, epoch, w);
+	}
+}
+
+bool run_monitor(struct run *run, struct monitor_rules *rules, char *error)
+{
+	_Static_assert(MONITOR_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+
+	if (rules == NULL)
+		return true;
+	if (!monitoring_start(&run->monitoring, run->config->monitor, run->config->monitor_side,
+		    rules, run->nb_workers)) {
+		memcpy(error, run->monitoring.error, MONITOR_ERROR_MAX);
+		return false;
+	}
+	give_table(run, 0);
+	give_table(run, 1);
+	return true;
+}
+
 void run_start(struct run *run)
 {
 	uint32_t feeder_lcore = 0;
@@ -457,11 +486,21 @@ void run_destroy(struct run *run)
 	if (run->feeder != NULL)
 		feeder_destroy(run->feeder);
 	filter_destroy(run->filter);
+	monitoring_stop(&run->monitoring);
 	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
 		rte_mempool_free(run->pools[g]);
 	free(run->epochs);
 	free(run);
+}
+
+static void clear_rules(struct generation *generation)
+{
+	uint32_t n = generation->monitor != NULL ? monitor_table_rules(generation->monitor)->n : 0;
+
+	for (uint32_t r = 0; r < n; r++)
+		if (generation->rules[r].packets > 0)
+			generation->rules[r] = (struct monitor_count){0};
 }
 
 /* Returns whether the worker had counted anything. */
@@ -474,6 +513,8 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	generation->filtered = generation->measured = 0;
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
 	parse_counts_reset(&generation->counts);
+	if (used)
+		clear_rules(generation);
 	for (uint32_t m = 0; used && m < worker->nb_measurements; m++)
 		hyperloglog_reset(generation->distinct[m]);
 	return used;
@@ -490,5 +531,7 @@ void run_recycle(struct run *run, uint64_t epoch)
 			run->sketches[epoch & 1][i][m]->ops->reset(run->sketches[epoch & 1][i][m]);
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
 		*receiver_generation(run->receivers[r], epoch) = (struct receiver_generation){0};
+	monitoring_renew(&run->monitoring, epoch);
+	give_table(run, epoch);
 	epochs_recycle(run->epochs, epoch);
 }

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "parallel/design.h"
 #include "parallel/epoch.h"
+#include "parallel/monitoring.h"
 #include "parallel/plan.h"
 #include "parallel/receiver.h"
 #include "parallel/worker.h"
@@ -38,6 +39,7 @@ struct run {
 	struct receiver *receivers[PLAN_GROUPS_MAX];
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
+	struct monitoring monitoring;               /* no tables: there are no rules */
 	/* Of each generation; which one a worker updates: plan_instance(). */
 	struct sketch *sketches[2][CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 };
@@ -55,6 +57,12 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
  * outlive the run. Returns false where there is no memory.
  */
 bool run_filter(struct run *run, const struct filter_set *set);
+
+/*
+ * Before run_start(): measures only what matches the rules, which it takes over; NULL: everything.
+ * Returns false with one line in error[RUN_ERROR_MAX].
+ */
+bool run_monitor(struct run *run, struct monitor_rules *rules, char *error);
 
 /* Starts the workers, then the feeder. */
 void run_start(struct run *run);

@@ -48,15 +48,27 @@ static uint32_t filter(const struct worker *worker, struct generation *generatio
 	return kept;
 }
 
+/* Leaves the packets that match a rule of the epoch. */
+static void match(struct generation *generation, struct key_burst *burst, struct monitor_hits *hits)
+{
+	uint32_t n = burst->n;
+
+	generation->counts.bytes -= monitor_match(generation->monitor, burst, hits);
+	generation->filtered += n - burst->n;
+}
+
 /* Filters, parses, hashes, updates. */
 static void count_packets(
 	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct key_burst *full = &worker->bursts[0];
+	struct monitor_hits hits;
 
 	generation->counted += n;
 	n = filter(worker, generation, pkts, n);
 	parse(worker, &generation->counts, pkts, n);
+	if (generation->monitor != NULL)
+		match(generation, full, &hits);
 	generation->measured += full->n;
 
 	for (uint32_t r = 0; r < worker->nb_rules; r++) {
@@ -66,6 +78,8 @@ static void count_packets(
 			key_burst_copy_details(&worker->bursts[r], full);
 		hash_burst(worker->hash_key, &worker->bursts[r]);
 	}
+	if (generation->monitor != NULL)
+		monitor_credit(generation->monitor, full, &hits, generation->rules);
 	for (uint32_t m = 0; m < worker->nb_measurements; m++) {
 		const struct key_burst *burst = &worker->bursts[worker->rule_of[m]];
 

@@ -20,6 +20,7 @@
 #include "parallel/packet_clock.h"
 #include "parallel/poll.h"
 #include "rx/filter.h"
+#include "rx/monitor.h"
 #include "rx/parse_burst.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
@@ -31,11 +32,14 @@
 struct generation {
 	alignas(64) uint64_t received; /* packets polled from a device; 0 where a receiver polls */
 	uint64_t counted;              /* packets that were looked at */
-	uint64_t filtered;             /* of them, what the filter leaves out */
+	uint64_t filtered;             /* of them, what filter and rules leave out */
 	uint64_t measured;
 	struct parse_counts counts;
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
 	uint64_t rx_cycles, ppt_cycles, free_cycles;
+	/* --monitor: the epoch's rules, and this worker's counters of them; NULL: none. */
+	const struct monitor_table *monitor;
+	struct monitor_count *rules;
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 };

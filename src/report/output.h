@@ -22,6 +22,7 @@ extern const struct output output_heavy_hitters; /* heavy_hitters.c: CSV, a row 
 extern const struct output output_flow_records;  /* the same, with first, last and TCP flags */
 extern const struct output output_stats;         /* stats.c: CSV, a row per measurement */
 extern const struct output output_queues;        /* queues.c: CSV, a row per worker */
+extern const struct output output_rules;         /* rules.c: CSV, a row per rule of --monitor */
 extern const struct output output_table;         /* table.c: for a person */
 
 /* Reported keys of all measurements of an epoch. */

@@ -68,6 +68,7 @@ void report_epoch_free(struct report_epoch *epoch)
 		return;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		free(epoch->measurements[m].rows);
+	free(epoch->rules);
 	free(epoch->loads);
 	free(epoch);
 }

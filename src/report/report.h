@@ -119,6 +119,13 @@ struct report_load {
 	uint64_t busy_ns; /* in which it received, counted and freed */
 };
 
+/* What a rule of --monitor saw in an epoch. */
+struct report_rule {
+	char prefix[56], name[64];
+	uint64_t packets, bytes;
+	uint64_t flows; /* estimated */
+};
+
 struct report_epoch {
 	_Atomic uint32_t references;
 	uint64_t number;
@@ -128,6 +135,8 @@ struct report_epoch {
 	bool live; /* start and end are the clock's, not the packets' */
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
+	struct report_rule *rules; /* [nb_rules], from malloc(); NULL: none */
+	uint32_t nb_rules;
 	uint32_t nb_measurements;
 	struct report_measurement measurements[]; /* nb_measurements */
 };

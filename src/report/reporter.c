@@ -15,6 +15,7 @@
 #include "report/link_log.h"
 #include "report/loads.h"
 #include "report/merge.h"
+#include "report/monitored.h"
 #include "report/rank.h"
 #include "report/rarely.h"
 
@@ -316,7 +317,8 @@ static void close_epoch(struct reporter *reporter)
 	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
 	struct ledger ledger = account_epoch(&reporter->account, reporter->epoch, &info, last);
 	struct report_epoch *report = begin_report(reporter, &info, &ledger);
-	bool complete = report != NULL && report_measurements(reporter, report);
+	bool complete = report != NULL && report_measurements(reporter, report) &&
+			monitored_report(run, reporter->epoch, report);
 
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
 	if (report != NULL) {
@@ -370,14 +372,31 @@ static void reload(struct reporter *reporter)
 	reporter->reload = control_reload_asked();
 	service_reloading(&reporter->service, monotonic_now());
 	writer_reopen(reporter->params.writer);
+	monitoring_reload(&reporter->run->monitoring);
 	reporter->reloading = true;
+}
+
+static void look_at_rules(struct monitoring *monitoring)
+{
+	switch (monitoring_look(monitoring)) {
+	case MONITORING_NONE: break;
+	case MONITORING_REFUSED:
+		log_warning("%s; the rules stay as they were", monitoring->error);
+		break;
+	case MONITORING_LOADED:
+		log_notice("%s: %u rules, which the epoch after the next will have at the latest",
+			monitoring->path, monitor_table_rules(monitoring->next)->n);
+		break;
+	}
 }
 
 static void obey_signals(struct reporter *reporter)
 {
+	look_at_rules(&reporter->run->monitoring);
 	if (signals_take_reopen())
 		reload(reporter);
-	if (reporter->reloading && !writer_reopening(reporter->params.writer)) {
+	if (reporter->reloading && !writer_reopening(reporter->params.writer) &&
+		!monitoring_busy(&reporter->run->monitoring)) {
 		service_ready(&reporter->service);
 		control_reload_done(reporter->reload);
 		reporter->reloading = false;

@@ -206,6 +206,8 @@ static void add_sinks(struct writer *writer, const struct config *config)
 		add_sink(writer, &output_stats, config->stats, &config->rotate);
 	if (config->queues != NULL)
 		add_sink(writer, &output_queues, config->queues, &config->rotate);
+	if (config->rules != NULL)
+		add_sink(writer, &output_rules, config->rules, &config->rotate);
 	if (table)
 		add_sink(writer, &output_table, "-", &config->rotate);
 }

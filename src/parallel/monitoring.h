@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Which rules the packets of an epoch are matched against, and how new ones come in: a thread reads
+ * the file and builds a table beside those in use, and a generation gets it when it is clean,
+ * before the epoch after next. So every epoch is of one table, and no worker waits or looks twice.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rx/monitor.h"
+
+struct monitoring {
+	const char *path;
+	enum monitor_side side;
+	uint32_t nb_workers;
+	struct monitor_table *of[2]; /* by generation */
+	struct monitor_table *next;  /* what generations get from now on */
+
+	/* The thread's, from its start until `loaded`, with release. */
+	bool loading, again; /* the reporter's own */
+	pthread_t thread;
+	_Atomic bool loaded;
+	struct monitor_table *fresh; /* NULL: refused, and error says why */
+	char error[MONITOR_ERROR_MAX];
+};
+
+enum monitoring_news {
+	MONITORING_NONE,
+	MONITORING_REFUSED, /* error says why; the rules stay as they were */
+	MONITORING_LOADED,  /* next is the new table */
+};
+
+/* Takes over `rules`. Returns false with one line in monitoring->error. */
+bool monitoring_start(struct monitoring *monitoring, const char *path, enum monitor_side side,
+	struct monitor_rules *rules, uint32_t nb_workers);
+void monitoring_stop(struct monitoring *monitoring);
+
+/* The reporter: begins to read the file again. While that is done, another one is kept in mind. */
+void monitoring_reload(struct monitoring *monitoring);
+/* The reporter: whether a reload has come to its end since the last call. */
+enum monitoring_news monitoring_look(struct monitoring *monitoring);
+/* The reporter: a reload has not come to its end. */
+bool monitoring_busy(const struct monitoring *monitoring);
+/* The reporter: the generation of `epoch` belongs to nobody, and gets the newest table. */
+void monitoring_renew(struct monitoring *monitoring, uint64_t epoch);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The rules of --monitor: lines "PREFIX NAME", IPv4 and IPv6, an address without a length being a
+ * host. A comment begins with #; what ends a line may be CR LF.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MONITOR_ERROR_MAX  512 /* one line */
+#define MONITOR_NAME_MAX   64  /* with the final 0 */
+#define MONITOR_PREFIX_MAX 56  /* as text, with the final 0 */
+#define MONITOR_RULES_MAX  1000000
+
+#define MONITOR_NO_RULE UINT32_MAX
+
+struct monitor_rule {
+	bool ipv6;
+	uint8_t length;   /* bits of the prefix */
+	uint8_t bits[16]; /* network byte order; IPv4 in the first four, the rest 0 */
+	uint32_t parent;  /* the longest other prefix that holds this one, or MONITOR_NO_RULE */
+	char prefix[MONITOR_PREFIX_MAX];
+	char name[MONITOR_NAME_MAX];
+};
+
+/* Sorted: IPv4 first, then by address, then the shorter prefix. Not changed once it is read. */
+struct monitor_rules {
+	uint32_t n;
+	uint32_t nb_ipv6; /* of them; they come last */
+	struct monitor_rule rules[];
+};
+
+/* Returns NULL with one line in error[MONITOR_ERROR_MAX] that names file and line. */
+struct monitor_rules *monitor_rules_read(const char *path, char *error);
+
+void monitor_rules_free(struct monitor_rules *rules);

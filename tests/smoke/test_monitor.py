@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--monitor and --rules: what is measured and what each rule saw are the truth's; reloads lose nothing."""
+
+import ipaddress
+import os
+import signal
+
+import lib
+
+RULE_COLUMNS = 'epoch,start,end,prefix,name,packets,bytes,flows'.split(',')
+SIDES = {'dst': ('dst_ip',), 'src': ('src_ip',), 'either': ('dst_ip', 'src_ip')}
+RELOADS = 60
+RELOADS_FULL = 1000
+
+
+def write_rules(test, rules, name='rules'):
+    path = test.path(name)
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.writelines(f'{prefix} {label}\n' for prefix, label in rules)
+    return path
+
+
+def credited(key, networks, side):
+    """The prefixes that hold an address of the key."""
+    key = dict(zip(lib.KEY_COLUMNS, key))
+    addresses = [ipaddress.ip_address(key[column]) for column in SIDES[side]]
+    return {str(network) for network in networks
+            if any(address.version == network.version and address in network for address in addresses)}
+
+
+@lib.needs_traces
+def test_truth(test):
+    """Every side and design, IPv4 and IPv6 in one run, overlapping rules."""
+    files = ['large/auckland2.pcap.xz', 'zoo/ipv6__pcapplusplus__tls2.pcap']
+    files = [row['file'] for row in lib.index(test.traces)
+             if row['file'] in files or 'auckland2' in row['file'] or 'ipv6__' in row['file']]
+    truth = {}
+    for file in files:
+        for key, (packets, size) in lib.load_truth(test.traces, file).items():
+            before = truth.get(key, (0, 0))
+            truth[key] = (before[0] + packets, before[1] + size)
+    heavy = sorted(truth, key=lambda key: -truth[key][0])[:20]
+    hosts = {address for key in heavy for address in key[:2]}
+    networks = {ipaddress.ip_network(host) for host in hosts if host != '0.0.0.0'}
+    networks |= {network.supernet(new_prefix=20) for network in networks if network.version == 4}
+    networks |= {network.supernet(new_prefix=12) for network in networks
+                 if network.version == 4 and network.prefixlen == 20}
+    networks.add(ipaddress.ip_network('2001::/16'))
+    rules = write_rules(test, [(network, f'rule "{network}", quoted') for network in networks])
+    captures = [argument for file in files for argument in ('--pcap', lib.unpack(test, file))]
+    for side, design in zip(SIDES, ('rss', 'async', 'sync')):
+        totals, measured = {}, [0, 0]
+        for key, figures in truth.items():
+            prefixes = credited(key, networks, side)
+            measured = [a + b * bool(prefixes) for a, b in zip(measured, figures)]
+            for prefix in prefixes:
+                before = totals.get(prefix, (0, 0, 0))
+                totals[prefix] = (before[0] + figures[0], before[1] + figures[1], before[2] + 1)
+        name = test.path(f'rules_{side}.csv')
+        _, stats, _ = test.measure(
+            *captures, '--monitor', rules, '--monitor-side', side, '--rules', name, '--interval', '0',
+            '--design', design, '--workers', '3', '--seed', '1')
+        assert [int(stats[0]['measured']), int(stats[0]['bytes'])] == measured, (side, stats[0], measured)
+        assert int(stats[0]['filtered']) == sum(n for n, _ in truth.values()) - measured[0]
+        rows = {row['prefix']: row for row in lib.read_csv(name, RULE_COLUMNS)}
+        assert set(rows) == set(totals), side
+        for prefix, (packets, size, flows) in totals.items():
+            row = rows[prefix]
+            assert row['name'] == f'rule "{prefix}", quoted'
+            assert (int(row['packets']), int(row['bytes'])) == (packets, size), (side, row, packets, size)
+            assert abs(int(row['flows']) - flows) <= 1 + 0.5 * flows, (row, flows)
+
+
+def test_with_a_filter(test):
+    """Both leave out: filtered is what neither wants, and the account is whole."""
+    rules = write_rules(test, [('198.18.0.0/17', 'half')])
+    everything = test.measure('--synthetic', 'packets=50K,flows=1K', '--interval', '0')[1]
+    _, stats, _ = test.measure(
+        '--synthetic', 'packets=50K,flows=1K', '--filter', 'dst net 198.18.0.0/17', '--monitor', rules,
+        '--monitor-side', 'src', '--interval', '0')
+    _, same, _ = test.measure(
+        '--synthetic', 'packets=50K,flows=1K', '--filter',
+        'dst net 198.18.0.0/17 and src net 198.18.0.0/17', '--interval', '0')
+    assert stats[0]['measured'] == same[0]['measured'] and stats[0]['filtered'] == same[0]['filtered']
+    assert 0 < int(stats[0]['measured']) < int(everything[0]['measured'])
+
+
+def said(process):
+    with open(os.path.join(process.directory, 'stderr'), encoding='utf-8', errors='replace') as stream:
+        return stream.read()
+
+
+def lines(path):
+    with open(path, encoding='utf-8') as stream:
+        return len(stream.readlines())
+
+
+def test_reload(test):
+    """Under load, again and again: nothing is lost, every epoch is of one file, a bad file changes nothing."""
+    halves = [('198.18.0.0/16', 'low'), ('198.19.0.0/16', 'high')], [('198.18.0.0/15', 'all')]
+    rules = write_rules(test, halves[0])
+    stats, out = test.path('stats.csv'), test.path('rules.csv')
+    wanted = RELOADS_FULL if getattr(test.settings, 'full', False) else RELOADS
+    process = test.start(
+        '--synthetic', 'packets=100M,flows=1K,rate=200kpps', '--pace', 'recorded', '--duration', '10m',
+        '--interval', '20ms', '--workers', '2', '--monitor', rules, '--rules', out, '--stats', stats,
+        '--output', '/dev/null')
+    test.until(lambda: os.path.exists(stats) and lines(stats) > 2, 'epochs are reported', 60)
+    for number in range(wanted):
+        count = said(process).count('rules, which')
+        write_rules(test, halves[(number + 1) % 2])
+        process.signal(signal.SIGHUP)
+        test.until(lambda: said(process).count('rules, which') > count, f'reload {number}', 60)
+    with open(rules, 'w', encoding='utf-8') as stream:
+        stream.write('198.18.0.0/16 fine\n198.18.0.0/8 wrong\n')
+    process.signal(signal.SIGHUP)
+    test.until(lambda: 'stay as they were' in said(process), 'the bad file is refused', 60)
+    assert 'line 2: 198.18.0.0/8 has bits behind its length; write 198.0.0.0/8' in said(process)
+    before = lines(out)
+    test.until(lambda: lines(out) > before + 10, 'it goes on', 60)
+    process.signal(signal.SIGINT)
+    test.wait(process).expect(0)
+    lib.read_stats(stats)
+    epochs = {}
+    for row in lib.read_csv(out, RULE_COLUMNS):
+        epochs.setdefault(row['epoch'], set()).add(row['name'])
+    seen = {frozenset(names) for names in epochs.values()}
+    assert frozenset(('all',)) in seen and all(
+        names <= {'low', 'high'} or names == {'all'} for names in seen), seen
+
+
+def test_mistakes(test):
+    synthetic = ('--synthetic', 'packets=10')
+    bad = write_rules(test, [('10.0.0.0/8', 'a'), ('10.1.2.3/24', 'b')], 'bad')
+    test.run(*synthetic, '--monitor', bad).expect(1).expect_one_line('bad, line 2', 'write 10.1.2.0/24')
+    test.run(*synthetic, '--monitor', test.path('none')).expect(1).expect_one_line('cannot be opened')
+    test.run(*synthetic, '--rules', '-').expect(2).expect_one_line('--rules', '--monitor')
+    good = write_rules(test, [('10.0.0.0/8', 'a')])
+    test.run(*synthetic, '--monitor', good, '--monitor-side', 'both').expect(2)
+    test.run(*synthetic, '--monitor', good, '--rules', test.path('x'), '--stats', test.path('x')).expect(2)
