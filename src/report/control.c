@@ -433,7 +433,8 @@ static const struct control_command {
 		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of "
 		"rows (10; at most 40)",
 		answer_top},
-	{"/sketchtap/reload", "Opens the output files again, as SIGHUP does. No parameters",
+	{"/sketchtap/reload",
+		"Opens the output files and reads --monitor again, as SIGHUP does. No parameters",
 		answer_reload},
 };
 
