@@ -9,8 +9,8 @@ import lib
 
 RULE_COLUMNS = 'epoch,start,end,prefix,name,packets,bytes,flows'.split(',')
 SIDES = {'dst': ('dst_ip',), 'src': ('src_ip',), 'either': ('dst_ip', 'src_ip')}
-RELOADS_LEAST = 10
-RELOADS = 60
+RELOADS_LEAST = 3
+RELOADS = 12
 RELOADS_FULL = 1000
 
 
