@@ -81,7 +81,7 @@ static void test_descriptions(void **state)
 	}
 	assert_int_equal(topology_load(&machine, "/nonexistent", error), TOPOLOGY_UNREADABLE);
 	assert_non_null(strstr(error, "/nonexistent: No such file"));
-	assert_int_equal(topology_load(&machine, "/dev/zero", error), TOPOLOGY_WRONG); /* and ends */
+	assert_int_equal(topology_load(&machine, "/dev/zero", error), TOPOLOGY_WRONG);
 }
 
 static void test_description(void **state)
