@@ -35,6 +35,19 @@ static const char *runtime_root(void)
 	return root != NULL ? root : "/tmp";
 }
 
+/* Below what is everybody's, as /tmp, DPDK's directory is everybody's too: others run as well. */
+static bool make_root(const char *path)
+{
+	struct stat above;
+
+	if (mkdir(path, 0700) != 0)
+		return errno == EEXIST;
+	if (stat(runtime_root(), &above) == 0 && (above.st_mode & S_ISVTX) != 0 &&
+		(above.st_mode & S_IWOTH) != 0)
+		chmod(path, S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO);
+	return true;
+}
+
 static bool make_directories(char *error)
 {
 	int len = snprintf(directory, sizeof(directory), "%s/dpdk", runtime_root());
@@ -44,7 +57,7 @@ static bool make_directories(char *error)
 			runtime_root());
 		return false;
 	}
-	if (mkdir(directory, 0700) == 0 || errno == EEXIST) {
+	if (make_root(directory)) {
 		snprintf(directory + len, sizeof(directory) - (size_t)len, "/%s", prefix);
 		if (mkdir(directory, 0700) == 0 || errno == EEXIST)
 			return true;

@@ -259,6 +259,18 @@ def answers(path):
     return True
 
 
+def test_below_what_is_everybodys(test):
+    """The first user's directory does not lock the next one out."""
+    source = ('--synthetic', 'packets=10')
+    for number, mode in enumerate((0o1777, 0o755)):
+        home = test.path(f'everybodys{number}')
+        os.mkdir(home)
+        os.chmod(home, mode)
+        test.run(*source, program=['env', f'RUNTIME_DIRECTORY={home}', test.binary]).expect(0)
+        made = os.stat(os.path.join(home, 'dpdk')).st_mode & 0o7777
+        assert made == (0o1777 if mode == 0o1777 else 0o700), oct(made)
+
+
 def test_names_that_are_none(test):
     for name in ('', 'a/b', '..\\', 'ä', 'a b', 'x' * 41):
         test.run('--synthetic', 'packets=1', '--name', name).expect(2).expect_one_line('--name')
