@@ -154,9 +154,9 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 		machine->ports.mbuf_room = filters.reach;
 	if (status == 0)
 		status = read_rules(config);
-	/* Half as much again, for those that are read later. */
+	/* Two tables at once while rules are read again, and those may be half as many again. */
 	if (rules != NULL)
-		machine->ports.table_bytes = monitor_table_bytes(rules) / 2 * 3;
+		machine->ports.table_bytes = monitor_table_bytes(rules) / 2 * 5;
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
 		return status;
 	log_error("%s", error);

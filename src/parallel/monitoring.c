@@ -28,6 +28,12 @@ static void *load(void *arg)
 	return NULL;
 }
 
+/* Both generations have the newest table: there is no other. */
+static bool settled(const struct monitoring *monitoring)
+{
+	return monitoring->of[0] == monitoring->next && monitoring->of[1] == monitoring->next;
+}
+
 void monitoring_reload(struct monitoring *monitoring)
 {
 	sigset_t all, before;
@@ -35,8 +41,8 @@ void monitoring_reload(struct monitoring *monitoring)
 
 	if (monitoring->path == NULL)
 		return;
-	monitoring->again = monitoring->loading;
-	if (monitoring->loading)
+	monitoring->again = monitoring->loading || !settled(monitoring);
+	if (monitoring->again)
 		return;
 	atomic_store_explicit(&monitoring->loaded, false, memory_order_relaxed);
 	/* Signals are for the threads that expect them. */

@@ -40,7 +40,10 @@ bool monitoring_start(struct monitoring *monitoring, const char *path, enum moni
 	struct monitor_rules *rules, uint32_t nb_workers);
 void monitoring_stop(struct monitoring *monitoring);
 
-/* The reporter: begins to read the file again. While that is done, another one is kept in mind. */
+/*
+ * The reporter: begins to read the file again. While that is done, and until both generations have
+ * its table, another one is kept in mind: there are two tables at most.
+ */
 void monitoring_reload(struct monitoring *monitoring);
 /* The reporter: whether a reload has come to its end since the last call. */
 enum monitoring_news monitoring_look(struct monitoring *monitoring);

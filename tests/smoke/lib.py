@@ -76,6 +76,18 @@ class Patience:
         return (self.shared is None or self.shared.spend()) and self.left > 0
 
 
+def resident_peak(pid):
+    """Bytes. What wait4() tells holds those of the runner, which the process once was a copy of."""
+    try:
+        with open(f'/proc/{pid}/status', encoding='ascii') as status:
+            for line in status:
+                if line.startswith('VmHWM:'):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
 class Result:
     def __init__(self, arguments, status, stdout, stderr, max_rss):
         self.arguments = arguments
@@ -124,6 +136,7 @@ class Process:
             stdout=self._out if stdout is None else stdout, stderr=self._err, env=environment,
             start_new_session=True)
         self.result = None
+        self.peak = 0  # resident bytes, as far as it was looked at
 
     def signal(self, number):
         self.popen.send_signal(number)
@@ -132,17 +145,18 @@ class Process:
         return self.result is None and self._poll() is None
 
     def _poll(self):
-        """Reaps with wait4, which tells the memory; returns the Result or None."""
+        """Returns the Result or None."""
         if self.result is not None:
             return self.result
-        pid, status, usage = os.wait4(self.popen.pid, os.WNOHANG)
+        self.peak = max(self.peak, resident_peak(self.popen.pid))
+        pid, status, _ = os.wait4(self.popen.pid, os.WNOHANG)
         if pid == 0:
             return None
         self.popen.returncode = os.waitstatus_to_exitcode(status)
         self._close()
         self.result = Result(
             self.arguments, self.popen.returncode, self._text('stdout'), self._text('stderr'),
-            usage.ru_maxrss * 1024)
+            self.peak)
         return self.result
 
     def _close(self):

@@ -96,6 +96,7 @@ def lines(path):
         return len(stream.readlines())
 
 
+@lib.alone
 def test_reload(test):
     """Under load, again and again: nothing is lost, every epoch is of one file, a bad file changes nothing."""
     halves = [('198.18.0.0/16', 'low'), ('198.19.0.0/16', 'high')], [('198.18.0.0/15', 'all')]
@@ -104,7 +105,7 @@ def test_reload(test):
     wanted = RELOADS_FULL if test.settings.full else RELOADS
     process = test.start(
         '--synthetic', 'packets=100M,flows=1K,rate=200kpps', '--pace', 'recorded', '--duration', '10m',
-        '--interval', '20ms', '--workers', '2', '--monitor', rules, '--rules', out, '--stats', stats,
+        '--interval', '20ms', '--workers', '1', '--monitor', rules, '--rules', out, '--stats', stats,
         '--output', '/dev/null')
     test.until(lambda: os.path.exists(stats) and lines(stats) > 2, 'epochs are reported', 60)
     for number in range(wanted):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SIGINT and SIGTERM write the open epoch and end well; SIGHUP goes on in new files."""
 
+import fcntl
 import os
 import signal
+import struct
+import termios
 import time
 
 import lib
@@ -111,14 +114,19 @@ def test_signal_while_an_output_waits_for_its_reader(test):
     test.wait(process, 10).expect(0)
 
 
+def waiting_in(pipe):
+    return struct.unpack('i', fcntl.ioctl(pipe, termios.FIONREAD, b'    '))[0]
+
+
 def test_second_signal_ends_at_once(test):
     """Also when the first cannot be followed: nobody reads the pipe that the rows go into."""
     reading, writing = os.pipe()
     process = test.start('--synthetic', 'flows=100K,packets=0,rate=10M', '--interval', '10ms',
                          '--output', '-', stdout=writing)
+    size = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
     os.close(writing)
     try:
-        pause(test)
+        test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full', 60)
         process.signal(signal.SIGINT)
         pause(test)
         assert process.running(), 'the rows went into a pipe that nobody reads'
