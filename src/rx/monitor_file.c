@@ -47,8 +47,9 @@ __attribute__((format(printf, 3, 4))) static bool refuse(
 static uint8_t mask_of(uint32_t length, uint32_t byte)
 {
 	uint32_t left = length > 8 * byte ? length - 8 * byte : 0;
+	uint32_t mask = left >= 8 ? 0xff : 0xff00 >> left;
 
-	return left >= 8 ? 0xff : (uint8_t)(0xff00 >> left);
+	return (uint8_t)mask;
 }
 
 static void print_prefix(struct monitor_rule *rule)
