@@ -175,8 +175,9 @@ static void random_address(struct random *random, bool ipv6, uint8_t *bits)
 static uint8_t mask_of(uint32_t length, uint32_t byte)
 {
 	uint32_t left = length > 8 * byte ? length - 8 * byte : 0;
+	uint32_t mask = left >= 8 ? 0xff : 0xff00 >> left;
 
-	return left >= 8 ? 0xff : (uint8_t)(0xff00 >> left);
+	return (uint8_t)mask;
 }
 
 static struct monitor_rules *random_rules(struct random *random, uint32_t n)
