@@ -226,6 +226,7 @@ static int generate_next(struct source *source, struct source_packet *packet)
 	packet->wire_len = generator->lengths[slot];
 	packet->time = generator->time;
 	packet->link = LINK_ETHERNET;
+	packet->filter = 0;
 	step_time(generator);
 	return 1;
 }

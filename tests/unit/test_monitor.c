@@ -150,7 +150,7 @@ static void garbage_is_refused(void **state)
 		struct monitor_rules *rules;
 
 		for (size_t i = 0; i < length; i++)
-			text[i] = "10./8:abcdef# \t\r\n\0\xff"[random_below(&random, 21)];
+			text[i] = "10./8:abcdef# \t\r\n\0\xff"[random_below(&random, 19)];
 		rules = read_bytes(text, length);
 		if (rules == NULL)
 			assert_null(strchr(error, '\n'));
