@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/merge.h"
+#include "sketch/counter.h"
 
 #define FIRST_FLOWS 1024
 
@@ -47,13 +48,6 @@ struct merger {
 	uint32_t part;     /* whose candidates are being taken in */
 	bool no_memory;
 };
-
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -164,7 +158,7 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 	/* Of several threads' emissions each has the same bound of all that none of them counted.
 	 */
 	if (!bit_get(flow->listed, merger->part))
-		flow->before = add_saturating(flow->before, candidate->before);
+		flow->before = counter64_sum(flow->before, candidate->before);
 	bit_set(flow->listed, merger->part);
 	flow->record.known = (merger->ops->caps & SKETCH_RECORDS) != 0;
 	flow->record.tcp_flags |= candidate->tcp_flags;
@@ -210,7 +204,7 @@ static void take_undecoded(struct merger *merger, struct sketch_undecoded undeco
 	merger->undecoded.flows += undecoded.flows;
 	merger->undecoded.packets += undecoded.packets;
 	merger->undecoded.bytes += undecoded.bytes;
-	merger->unrecovered = add_saturating(merger->unrecovered, undecoded.largest);
+	merger->unrecovered = counter64_sum(merger->unrecovered, undecoded.largest);
 }
 
 /* The keys that the parts list, or those that are found in their sum. */
@@ -264,7 +258,7 @@ static void set_ceilings(struct merger *merger)
 		struct flow *flow = &merger->flows[i];
 
 		flow->estimate.value =
-			add_saturating(flow->since[merger_metric(merger)], flow->before);
+			counter64_sum(flow->since[merger_metric(merger)], flow->before);
 		flow->estimate.saturated = flow->estimate.value == UINT64_MAX;
 	}
 }
@@ -373,7 +367,7 @@ static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
 	/* What was found in the sum has its before from there. */
 	for (uint32_t p = 0; merger->ops->recover == NULL && p < merger->input.nb_parts; p++)
 		if (!bit_get(flow->listed, p) && !bit_get(merger->complete, p))
-			sum = add_saturating(sum, unlisted(merger, p, flow));
+			sum = counter64_sum(sum, unlisted(merger, p, flow));
 	if (!is_exact(merger) && !flow->estimate.saturated)
 		sum = least(sum, flow->estimate.value - flow->since[merger_metric(merger)]);
 	return sum;
@@ -387,12 +381,12 @@ static struct report_figure measured_figure(const struct merger *merger, const s
 	uint64_t estimate = flow->estimate.value; /* a saturated one is at most the counters' sum */
 	struct report_figure figure = {.known = true};
 
-	figure.high = add_saturating(since, rest);
+	figure.high = counter64_sum(since, rest);
 	figure.high_known = figure.high != UINT64_MAX;
 	figure.value = figure.high_known ? figure.high : most(since, estimate);
 	/* What may be missing there is no part of a count. */
 	if (is_exact(merger))
-		figure.value = least(figure.value, add_saturating(since, flow->before));
+		figure.value = least(figure.value, counter64_sum(since, flow->before));
 	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
 	figure.low = least(figure.low, figure.value);
 	return figure;
@@ -461,13 +455,13 @@ static struct report_figure other_figure(
 
 	if (!figure.known)
 		return figure;
-	figure.low = add_saturating(since, smallest_other(merger, measured->low - since_measured));
+	figure.low = counter64_sum(since, smallest_other(merger, measured->low - since_measured));
 	figure.high = measured->high_known && !weightless(merger)
-			      ? add_saturating(since,
+			      ? counter64_sum(since,
 					largest_other(merger, measured->high - since_measured))
 			      : UINT64_MAX;
 	figure.high_known = figure.high != UINT64_MAX;
-	figure.value = add_saturating(
+	figure.value = counter64_sum(
 		since, scale(measured->value - since_measured, since, since_measured));
 	figure.value = least(most(figure.value, figure.low), figure.high);
 	return figure;
@@ -481,9 +475,9 @@ static void add_loss(const struct merger *merger, struct merge_flow *flow)
 
 	if (__builtin_mul_overflow(packets, merger->ledger.largest_frame, &bytes))
 		bytes = UINT64_MAX;
-	flow->packets.high = add_saturating(flow->packets.high, packets);
+	flow->packets.high = counter64_sum(flow->packets.high, packets);
 	flow->packets.high_known &= merger->input.loss_known && flow->packets.high != UINT64_MAX;
-	flow->bytes.high = add_saturating(flow->bytes.high, bytes);
+	flow->bytes.high = counter64_sum(flow->bytes.high, bytes);
 	flow->bytes.high_known &= merger->input.loss_known && flow->bytes.high != UINT64_MAX;
 }
 

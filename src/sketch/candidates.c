@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "sketch/counter.h"
+#include "sketch/one_block.h"
+
 #define ADMISSION_FACTOR 4 /* times the smallest upper */
 
 static uint32_t buckets_for(uint32_t capacity)
@@ -12,11 +15,6 @@ static uint32_t buckets_for(uint32_t capacity)
 	while (buckets * TAG_WAYS < capacity)
 		buckets *= 2;
 	return buckets;
-}
-
-static size_t line_up(size_t size)
-{
-	return (size + 63) / 64 * 64;
 }
 
 static size_t admissions_size(uint32_t nb_buckets)
@@ -186,13 +184,6 @@ uint32_t candidates_count(const struct key_burst *burst, const struct candidates
 	return k;
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static uint64_t since_of(const struct candidates *candidates, const struct candidate_entry *entry)
 {
 	return candidates->metric == SKETCH_PACKETS ? entry->packets : entry->bytes;
@@ -212,7 +203,7 @@ static struct smallest find_smallest(const struct candidates *candidates, uint32
 
 	for (uint32_t way = 0; way < TAG_WAYS; way++) {
 		uint64_t upper =
-			add_saturating(since_of(candidates, &entry[way]), origin[way].before);
+			counter64_sum(since_of(candidates, &entry[way]), origin[way].before);
 
 		if (upper < smallest.upper)
 			smallest = (struct smallest){way, upper};
@@ -272,7 +263,7 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 	smallest = find_smallest(candidates, b);
 	raise_admission(candidates, b, smallest.upper);
 	candidates->turned_away = true;
-	if (add_saturating(before, own) < candidates->admission[b] || smallest.upper == UINT64_MAX)
+	if (counter64_sum(before, own) < candidates->admission[b] || smallest.upper == UINT64_MAX)
 		return false;
 	loser = &candidates->bucket[b].entry[smallest.way];
 	*evicted = (struct candidate_evicted){

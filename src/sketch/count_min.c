@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #include "sketch/count_min.h"
+#include "sketch/one_block.h"
 
 static struct count_min *count_min_of(struct sketch *sketch)
 {
@@ -41,11 +42,6 @@ static const char *check(struct sketch_params *params)
 	if (why == NULL && params->candidates > CANDIDATES_MAX)
 		why = "candidates are at most 16777216";
 	return why;
-}
-
-static size_t line_up(size_t size)
-{
-	return (size + 63) / 64 * 64;
 }
 
 static uint32_t nb_lists(const struct sketch_params *params)
@@ -79,13 +75,6 @@ static struct sketch *create(const struct sketch_params *params)
 	for (; cm->nb_lists < nb_lists(params); at += candidates_memory(params->candidates))
 		candidates_init(&cm->lists[cm->nb_lists++], at, params->candidates, params->metric);
 	return &cm->sketch;
-}
-
-static void destroy(struct sketch *sketch)
-{
-	struct sketch_params params = sketch->params;
-
-	params.allocator.free(sketch, memory(&params), params.allocator.arg);
 }
 
 static void reset(struct sketch *sketch)
@@ -290,7 +279,7 @@ const struct sketch_ops count_min_ops = {
 	.check = check,
 	.memory = memory,
 	.create = create,
-	.destroy = destroy,
+	.destroy = one_block_destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
 	.query = query,

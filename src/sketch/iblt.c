@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "sketch/burst_groups.h"
+#include "sketch/one_block.h"
 
 #define DEFAULT_DEPTH 3
 #define DEFAULT_WIDTH (UINT64_C(1) << 17)
@@ -99,11 +100,6 @@ static uint32_t width_bits(const struct sketch_params *params)
 	return (uint32_t)__builtin_ctzll(params->width);
 }
 
-static size_t line_up(size_t size)
-{
-	return (size + 63) / 64 * 64;
-}
-
 /* Sizes of the parts of the block, for rows of 2^bits cells. */
 static size_t cells_size(uint32_t depth, uint32_t bits, uint32_t shift)
 {
@@ -178,13 +174,6 @@ static struct sketch *create(const struct sketch_params *params)
 	table->result = (struct iblt_result *)at;
 	shape(table, bits);
 	return &table->sketch;
-}
-
-static void destroy(struct sketch *sketch)
-{
-	struct sketch_params params = sketch->params;
-
-	params.allocator.free(sketch, memory(&params), params.allocator.arg);
 }
 
 static bool is_known(const struct iblt *table)
@@ -529,7 +518,7 @@ const struct sketch_ops iblt_ops = {
 	.check = check,
 	.memory = memory,
 	.create = create,
-	.destroy = destroy,
+	.destroy = one_block_destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
 	.merge = merge,

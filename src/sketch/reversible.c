@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "sketch/one_block.h"
 #include "sketch/reversible_recover.h"
 
 /* Buckets of a row, log2: a quarter of the counters for IPv4, 1/16 for IPv6, within bounds. */
@@ -49,11 +50,6 @@ static uint32_t bits6(const struct sketch_params *params)
 	return bucket_bits(params, IPV6_BITS_LESS, IPV6_BITS_MIN);
 }
 
-static size_t line_up(size_t size)
-{
-	return (size + 63) / 64 * 64;
-}
-
 static size_t memory(const struct sketch_params *params)
 {
 	return line_up(sizeof(struct reversible)) + line_up(counter_rows_size(params)) +
@@ -78,13 +74,6 @@ static struct sketch *create(const struct sketch_params *params)
 	at += chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4);
 	chunk_rows_init(&rv->rows6, bits6(params), CHUNK_WORDS_IPV6, params->atomic, at);
 	return &rv->sketch;
-}
-
-static void destroy(struct sketch *sketch)
-{
-	struct sketch_params params = sketch->params;
-
-	params.allocator.free(sketch, memory(&params), params.allocator.arg);
 }
 
 static bool seen_ipv6(const struct reversible *rv)
@@ -201,7 +190,7 @@ const struct sketch_ops reversible_ops = {
 	.check = check,
 	.memory = memory,
 	.create = create,
-	.destroy = destroy,
+	.destroy = one_block_destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
 	.query = query,

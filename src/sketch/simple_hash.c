@@ -28,6 +28,7 @@
 #endif
 
 #include "base/hash.h"
+#include "sketch/one_block.h"
 #include "sketch/row_index.h"
 #include "sketch/simple_hash.h"
 
@@ -98,13 +99,6 @@ static struct sketch *create(const struct sketch_params *params)
 	table->pairs = (struct bucket_pair *)(table + 1);
 	table->key6 = (struct key6 *)(table->pairs + nb_pairs(params));
 	return &table->sketch;
-}
-
-static void destroy(struct sketch *sketch)
-{
-	struct sketch_params params = sketch->params;
-
-	params.allocator.free(sketch, memory(&params), params.allocator.arg);
 }
 
 /* IPv6 keys may stay: no bucket says any more that it has one. */
@@ -534,7 +528,7 @@ const struct sketch_ops simple_hash_ops = {
 	.check = check,
 	.memory = memory,
 	.create = create,
-	.destroy = destroy,
+	.destroy = one_block_destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
 	.query = query,
