@@ -63,6 +63,7 @@ static void step(void)
 
 #include "../../src/sketch/counter_rows.c"
 
+#include "../unit/make_sketch.h"
 #include "../unit/merged.h"
 #include "../unit/zipf_stream.h"
 #include "sketch/count_min.h"
@@ -106,13 +107,7 @@ static void *feed(void *arg)
 
 static struct sketch *make(struct sketch_params params)
 {
-	struct sketch *sketch;
-
-	params.allocator = sketch_allocator_malloc;
-	assert_null(count_min_ops.check(&params));
-	sketch = count_min_ops.create(&params);
-	assert_non_null(sketch);
-	return sketch;
+	return make_sketch(&count_min_ops, params);
 }
 
 /* What the threads of a test have in common. */

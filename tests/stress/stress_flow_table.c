@@ -7,52 +7,18 @@
  * of its key or in the account of what was shed.
  */
 
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "../unit/zipf_stream.h"
+#include "feeders.h"
 #include "sketch/flow_table.h"
 
-#define THREADS_MAX 4
-#define FLOWS       2000
-#define PACKETS     40000 /* of each thread */
-#define SEED        7
+#define FLOWS   2000
+#define PACKETS 40000 /* of each thread */
 
-struct thread {
-	struct sketch *sketch;
-	struct zipf_stream stream; /* what this thread has fed */
-	uint32_t id;
-	pthread_t pthread;
-};
-
-/* The last packet of a key in a thread has the thread's flag. */
-static void *worker(void *arg)
+/* Every packet has the flag and a time of its thread. */
+static void append(struct feeder *feeder, struct key_burst *burst, uint32_t i)
 {
-	struct thread *thread = arg;
-	struct key_burst burst = {0};
-	uint64_t random = thread->id;
-	uint32_t left = 1;
-
-	for (uint32_t i = 0; i < PACKETS; i++) {
-		zipf_append(&thread->stream, &burst, zipf_draw(&thread->stream));
-		burst.time[burst.n - 1] = (int64_t)i * THREADS_MAX + thread->id;
-		burst.tcp_flags[burst.n - 1] = (uint8_t)(1u << thread->id);
-		if (--left > 0 && i + 1 < PACKETS)
-			continue;
-		flow_table_ops.update[SHARING_SHARED](thread->sketch, &burst);
-		burst.n = 0;
-		left = 1 + (uint32_t)(zipf_random(&random) % BURST_MAX);
-		if (zipf_random(&random) % 16 == 0)
-			sched_yield();
-	}
-	return NULL;
+	zipf_append(&feeder->stream, burst, zipf_draw(&feeder->stream));
+	burst->time[burst->n - 1] = (int64_t)i * FEEDERS_MAX + feeder->id;
+	burst->tcp_flags[burst->n - 1] = (uint8_t)(1u << feeder->id);
 }
 
 struct sums {
@@ -80,40 +46,30 @@ static void add_candidate(const struct sketch_candidate *candidate, void *arg)
 
 static void run_threads(struct sketch_params params, uint32_t nb_threads)
 {
-	static struct thread threads[THREADS_MAX];
 	static struct sums got;
+	struct feeders feeders = {
+		.sketch = feeders_sketch(&flow_table_ops, params),
+		.nb_threads = nb_threads,
+		.nb_flows = FLOWS,
+		.nb_packets = PACKETS,
+		.exponent = 0.8,
+		.append = append,
+	};
+	struct sketch *sketch = feeders.sketch;
 	bool all = params.width >= FLOWS;
 	uint64_t missing_packets = 0, missing_bytes = 0;
 	struct sketch_shed shed;
-	struct sketch *sketch;
 
-	params.allocator = sketch_allocator_malloc;
-	params.seed = SEED;
-	assert_null(flow_table_ops.check(&params));
-	sketch = flow_table_ops.create(&params);
-	assert_non_null(sketch);
-	for (uint32_t t = 0; t < nb_threads; t++) {
-		threads[t].sketch = sketch;
-		threads[t].id = t;
-		zipf_open(&threads[t].stream, FLOWS, 0.8, SEED); /* the same hash for all, */
-		threads[t].stream.state = t;                     /* and draws of their own */
-	}
-	for (uint32_t t = 0; t < nb_threads; t++)
-		assert_int_equal(pthread_create(&threads[t].pthread, NULL, worker, &threads[t]), 0);
-	for (uint32_t t = 0; t < nb_threads; t++)
-		pthread_join(threads[t].pthread, NULL);
-
+	feeders_run(&feeders);
 	got = (struct sums){0};
 	flow_table_ops.candidates(sketch, add_candidate, &got);
 	for (uint32_t f = 0; f < FLOWS; f++) {
-		uint64_t packets = 0, bytes = 0;
+		uint64_t packets = feeders_packets(&feeders, f);
+		uint64_t bytes = feeders_bytes(&feeders, f);
 		uint8_t flags = 0;
 
-		for (uint32_t t = 0; t < nb_threads; t++) {
-			packets += threads[t].stream.packets[f];
-			bytes += threads[t].stream.bytes[f];
-			flags |= (uint8_t)((threads[t].stream.packets[f] > 0) << t);
-		}
+		for (uint32_t t = 0; t < nb_threads; t++)
+			flags |= (uint8_t)((feeders.feeder[t].stream.packets[f] > 0) << t);
 		/* Once as the first of its bucket, once behind it. */
 		assert_true(got.entries[f] <= 2);
 		assert_true(got.packets[f] <= packets && got.bytes[f] <= bytes);
@@ -126,45 +82,20 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 	assert_int_equal(shed.packets, missing_packets);
 	assert_int_equal(shed.bytes, missing_bytes);
 	assert_int_equal(all, shed.packets == 0);
-	for (uint32_t t = 0; t < nb_threads; t++)
-		zipf_close(&threads[t].stream);
+	feeders_close(&feeders);
 	flow_table_ops.destroy(sketch);
 }
 
 static void run_policy(enum sketch_atomic atomic)
 {
-	for (uint32_t nb_threads = 2; nb_threads <= THREADS_MAX; nb_threads++) {
+	for (uint32_t nb_threads = 2; nb_threads <= FEEDERS_MAX; nb_threads++) {
 		run_threads((struct sketch_params){.width = 4096, .atomic = atomic}, nb_threads);
 		/* Long chains, and a pool that runs dry. */
 		run_threads((struct sketch_params){.width = 64, .atomic = atomic}, nb_threads);
 	}
 }
 
-static void test_cas(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_CAS);
-}
-
-static void test_add(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_ADD);
-}
-
-static void test_lock(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_LOCK);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cas),
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_lock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return sharing_tests(run_policy);
 }

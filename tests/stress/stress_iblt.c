@@ -6,56 +6,17 @@
  * them counted of it; of a table that is too small the sums are right.
  */
 
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "../unit/zipf_stream.h"
+#include "feeders.h"
 #include "sketch/iblt.h"
 
-#define THREADS_MAX 4
-#define FLOWS       2000
-#define PACKETS     30000 /* of each thread */
-#define ROUNDS      3
-#define SEED        7
-
-struct thread {
-	struct sketch *sketch;
-	struct zipf_stream stream; /* what this thread has fed */
-	uint32_t id;
-	pthread_t pthread;
-};
-
-static pthread_barrier_t barrier;
+#define FLOWS   2000
+#define PACKETS 30000 /* of each thread */
+#define ROUNDS  3
 
 /* The same flows in the same order at first, so that threads meet at each new one. */
-static void *worker(void *arg)
+static void append(struct feeder *feeder, struct key_burst *burst, uint32_t i)
 {
-	struct thread *thread = arg;
-	struct key_burst burst = {0};
-	uint64_t random = thread->id;
-	uint32_t left = 1;
-
-	pthread_barrier_wait(&barrier);
-	for (uint32_t i = 0; i < PACKETS; i++) {
-		uint32_t flow = i < FLOWS ? i : zipf_draw(&thread->stream);
-
-		zipf_append(&thread->stream, &burst, flow);
-		if (--left > 0 && i + 1 < PACKETS)
-			continue;
-		iblt_ops.update[SHARING_SHARED](thread->sketch, &burst);
-		burst.n = 0;
-		left = 1 + (uint32_t)(zipf_random(&random) % BURST_MAX);
-		if (zipf_random(&random) % 16 == 0)
-			sched_yield();
-	}
-	return NULL;
+	zipf_append(&feeder->stream, burst, i < FLOWS ? i : zipf_draw(&feeder->stream));
 }
 
 struct sums {
@@ -78,7 +39,7 @@ static void add_candidate(const struct sketch_candidate *candidate, void *arg)
 	sums->n++;
 }
 
-static void check(const struct sketch *sketch, const struct thread *threads, uint32_t nb_threads)
+static void check(const struct sketch *sketch, const struct feeders *feeders)
 {
 	static struct sums got;
 	struct sketch_undecoded rest;
@@ -88,12 +49,9 @@ static void check(const struct sketch *sketch, const struct thread *threads, uin
 	iblt_ops.candidates(sketch, add_candidate, &got);
 	rest = iblt_ops.undecoded(sketch);
 	for (uint32_t f = 0; f < FLOWS; f++) {
-		uint64_t true_packets = 0, true_bytes = 0;
+		uint64_t true_packets = feeders_packets(feeders, f);
+		uint64_t true_bytes = feeders_bytes(feeders, f);
 
-		for (uint32_t t = 0; t < nb_threads; t++) {
-			true_packets += threads[t].stream.packets[f];
-			true_bytes += threads[t].stream.bytes[f];
-		}
 		if (got.packets[f] > 0) {
 			assert_int_equal(got.packets[f], true_packets);
 			assert_int_equal(got.bytes[f], true_bytes);
@@ -112,32 +70,20 @@ static void check(const struct sketch *sketch, const struct thread *threads, uin
 
 static void run_threads(struct sketch_params params, uint32_t nb_threads)
 {
-	static struct thread threads[THREADS_MAX];
-	struct sketch *sketch;
+	struct sketch *sketch = feeders_sketch(&iblt_ops, params);
+	struct feeders feeders = {
+		.sketch = sketch,
+		.nb_threads = nb_threads,
+		.nb_flows = FLOWS,
+		.nb_packets = PACKETS,
+		.exponent = 0.8,
+		.append = append,
+	};
 
-	params.allocator = sketch_allocator_malloc;
-	params.seed = SEED;
-	assert_null(iblt_ops.check(&params));
-	sketch = iblt_ops.create(&params);
-	assert_non_null(sketch);
 	for (uint32_t round = 0; round < ROUNDS; round++) {
-		pthread_barrier_init(&barrier, NULL, nb_threads);
-		for (uint32_t t = 0; t < nb_threads; t++) {
-			threads[t].sketch = sketch;
-			threads[t].id = t;
-			zipf_open(
-				&threads[t].stream, FLOWS, 0.8, SEED); /* the same hash for all, */
-			threads[t].stream.state = t;                   /* and draws of their own */
-		}
-		for (uint32_t t = 0; t < nb_threads; t++)
-			assert_int_equal(
-				pthread_create(&threads[t].pthread, NULL, worker, &threads[t]), 0);
-		for (uint32_t t = 0; t < nb_threads; t++)
-			pthread_join(threads[t].pthread, NULL);
-		pthread_barrier_destroy(&barrier);
-		check(sketch, threads, nb_threads);
-		for (uint32_t t = 0; t < nb_threads; t++)
-			zipf_close(&threads[t].stream);
+		feeders_run(&feeders);
+		check(sketch, &feeders);
+		feeders_close(&feeders);
 		iblt_ops.reset(sketch);
 	}
 	iblt_ops.destroy(sketch);
@@ -145,38 +91,14 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 
 static void run_policy(enum sketch_atomic atomic)
 {
-	for (uint32_t nb_threads = 2; nb_threads <= THREADS_MAX; nb_threads++) {
+	for (uint32_t nb_threads = 2; nb_threads <= FEEDERS_MAX; nb_threads++) {
 		run_threads((struct sketch_params){.width = 2048, .atomic = atomic}, nb_threads);
 		run_threads((struct sketch_params){.width = 256, .depth = 4, .atomic = atomic},
 			nb_threads);
 	}
 }
 
-static void test_cas(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_CAS);
-}
-
-static void test_add(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_ADD);
-}
-
-static void test_lock(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_LOCK);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cas),
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_lock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return sharing_tests(run_policy);
 }

@@ -7,58 +7,13 @@
  * the end every pair must account for every packet.
  */
 
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "../unit/zipf_stream.h"
+#include "feeders.h"
 #include "sketch/simple_hash.h"
 
-#define THREADS_MAX 4
-#define FLOWS       3000
-#define PACKETS     60000 /* of each thread */
-#define SEED        7
-
-struct thread {
-	struct sketch *sketch;
-	struct zipf_stream stream; /* what this thread has fed */
-	uint32_t id;
-	pthread_t pthread;
-};
-
-static void *worker(void *arg)
-{
-	struct thread *thread = arg;
-	struct key_burst burst = {0};
-	uint64_t random = thread->id;
-	uint32_t left = 1;
-
-	for (uint32_t i = 0; i < PACKETS; i++) {
-		zipf_append(&thread->stream, &burst, zipf_draw(&thread->stream));
-		if (--left > 0 && i + 1 < PACKETS)
-			continue;
-		simple_hash_ops.update[SHARING_SHARED](thread->sketch, &burst);
-		burst.n = 0;
-		left = 1 + (uint32_t)(zipf_random(&random) % BURST_MAX);
-		if (zipf_random(&random) % 16 == 0)
-			sched_yield();
-	}
-	return NULL;
-}
-
-static void start(struct thread *thread, struct sketch *sketch, uint32_t id)
-{
-	thread->sketch = sketch;
-	thread->id = id;
-	zipf_open(&thread->stream, FLOWS, 1.0, SEED); /* the same hash for all, */
-	thread->stream.state = id;                    /* and draws of their own */
-}
+#define FLOWS   3000
+#define PACKETS 60000 /* of each thread */
 
 struct truth {
 	uint64_t packets[FLOWS], bytes[FLOWS];
@@ -118,41 +73,35 @@ static void check_pairs(
 
 static void run_threads(struct sketch_params params, uint32_t nb_threads)
 {
-	static struct thread threads[THREADS_MAX];
+	static struct feeders feeders;
 	static struct truth truth;
 	static struct check check;
-	struct sketch *sketch;
+	struct sketch *sketch = feeders_sketch(&simple_hash_ops, params);
 
-	params.allocator = sketch_allocator_malloc;
-	params.seed = SEED;
-	assert_null(simple_hash_ops.check(&params));
-	sketch = simple_hash_ops.create(&params);
-	assert_non_null(sketch);
-	for (uint32_t t = 0; t < nb_threads; t++)
-		start(&threads[t], sketch, t);
-	for (uint32_t t = 0; t < nb_threads; t++)
-		assert_int_equal(pthread_create(&threads[t].pthread, NULL, worker, &threads[t]), 0);
-	truth = (struct truth){0};
-	for (uint32_t t = 0; t < nb_threads; t++) {
-		pthread_join(threads[t].pthread, NULL);
-		for (uint32_t f = 0; f < FLOWS; f++) {
-			truth.packets[f] += threads[t].stream.packets[f];
-			truth.bytes[f] += threads[t].stream.bytes[f];
-		}
+	feeders = (struct feeders){
+		.sketch = sketch,
+		.nb_threads = nb_threads,
+		.nb_flows = FLOWS,
+		.nb_packets = PACKETS,
+		.exponent = 1.0,
+	};
+	feeders_run(&feeders);
+	for (uint32_t f = 0; f < FLOWS; f++) {
+		truth.packets[f] = feeders_packets(&feeders, f);
+		truth.bytes[f] = feeders_bytes(&feeders, f);
 	}
 
 	check = (struct check){.sketch = sketch, .truth = &truth};
 	simple_hash_ops.candidates(sketch, check_candidate, &check);
-	check_pairs(sketch, &truth, threads[0].stream.hash);
-	for (uint32_t t = 0; t < nb_threads; t++)
-		zipf_close(&threads[t].stream);
+	check_pairs(sketch, &truth, feeders.feeder[0].stream.hash);
+	feeders_close(&feeders);
 	simple_hash_ops.destroy(sketch);
 }
 
 static void run_policy(enum sketch_atomic atomic)
 {
 	for (enum sketch_metric metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++) {
-		for (uint32_t nb_threads = 2; nb_threads <= THREADS_MAX; nb_threads++) {
+		for (uint32_t nb_threads = 2; nb_threads <= FEEDERS_MAX; nb_threads++) {
 			struct sketch_params params = {.metric = metric, .atomic = atomic};
 
 			params.width = 16;
@@ -163,31 +112,7 @@ static void run_policy(enum sketch_atomic atomic)
 	}
 }
 
-static void test_cas(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_CAS);
-}
-
-static void test_add(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_ADD);
-}
-
-static void test_lock(void **state)
-{
-	(void)state;
-	run_policy(ATOMIC_LOCK);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cas),
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_lock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return sharing_tests(run_policy);
 }

@@ -8,18 +8,13 @@
 
 #include <cmocka.h>
 
+#include "make_sketch.h"
 #include "sketch/count_min.h"
 #include "zipf_stream.h"
 
 static struct sketch *make(struct sketch_params params)
 {
-	struct sketch *sketch;
-
-	params.allocator = sketch_allocator_malloc;
-	assert_null(count_min_ops.check(&params));
-	sketch = count_min_ops.create(&params);
-	assert_non_null(sketch);
-	return sketch;
+	return make_sketch(&count_min_ops, params);
 }
 
 static struct candidates *table_of(struct sketch *sketch)

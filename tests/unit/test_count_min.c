@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "make_sketch.h"
 #include "merged.h"
 #include "sketch/count_min.h"
 #include "sketch/row_index.h"
@@ -16,13 +17,7 @@
 
 static struct sketch *make(struct sketch_params params)
 {
-	struct sketch *sketch;
-
-	params.allocator = sketch_allocator_malloc;
-	assert_null(count_min_ops.check(&params));
-	sketch = count_min_ops.create(&params);
-	assert_non_null(sketch);
-	return sketch;
+	return make_sketch(&count_min_ops, params);
 }
 
 static void update(struct sketch *sketch, const struct key_burst *burst)
@@ -616,20 +611,10 @@ static void test_writers(void **state)
 	}
 }
 
-static void *no_memory(size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	return NULL;
-}
-
 static void test_no_memory(void **state)
 {
-	struct sketch_params params = {.allocator = {.alloc = no_memory}};
-
 	(void)state;
-	assert_null(count_min_ops.check(&params));
-	assert_null(count_min_ops.create(&params));
+	assert_none_without_memory(&count_min_ops);
 }
 
 int main(void)

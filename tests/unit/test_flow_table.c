@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "make_sketch.h"
 #include "sketch/flow_table.h"
 #include "zipf_stream.h"
 
@@ -23,14 +24,8 @@
 
 static struct sketch *make(struct sketch_params params)
 {
-	struct sketch *sketch;
-
 	params.seed = SEED;
-	params.allocator = sketch_allocator_malloc;
-	assert_null(flow_table_ops.check(&params));
-	sketch = flow_table_ops.create(&params);
-	assert_non_null(sketch);
-	return sketch;
+	return make_sketch(&flow_table_ops, params);
 }
 
 struct truth {
@@ -423,20 +418,10 @@ static void test_check(void **state)
 	assert_int_equal(sketch_width_for(&flow_table_ops, &(struct sketch_params){0}, 1000), 0);
 }
 
-static void *no_memory(size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	return NULL;
-}
-
 static void test_no_memory(void **state)
 {
-	struct sketch_params params = {.allocator = {.alloc = no_memory}};
-
 	(void)state;
-	assert_null(flow_table_ops.check(&params));
-	assert_null(flow_table_ops.create(&params));
+	assert_none_without_memory(&flow_table_ops);
 }
 
 int main(void)

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "make_sketch.h"
 #include "sketch/iblt.h"
 #include "zipf_stream.h"
 
@@ -26,15 +27,9 @@
 
 static struct sketch *make(struct sketch_params params)
 {
-	struct sketch *sketch;
-
 	if (params.seed == 0)
 		params.seed = SEED;
-	params.allocator = sketch_allocator_malloc;
-	assert_null(iblt_ops.check(&params));
-	sketch = iblt_ops.create(&params);
-	assert_non_null(sketch);
-	return sketch;
+	return make_sketch(&iblt_ops, params);
 }
 
 /*

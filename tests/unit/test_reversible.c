@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mangle6.h"
+#include "make_sketch.h"
 #include "sketch/reversible.h"
 #include "sketch/reversible_recover.h"
 #include "zipf_stream.h"
@@ -18,14 +19,8 @@
 
 static struct sketch *make(struct sketch_params params)
 {
-	struct sketch *sketch;
-
 	params.seed = SEED;
-	params.allocator = sketch_allocator_malloc;
-	assert_null(reversible_ops.check(&params));
-	sketch = reversible_ops.create(&params);
-	assert_non_null(sketch);
-	return sketch;
+	return make_sketch(&reversible_ops, params);
 }
 
 static void feed(struct sketch *sketch, struct zipf_stream *stream, uint32_t nb_packets,
@@ -380,23 +375,14 @@ static void test_heavy_flows_of_a_flood(void **state)
 	reversible_ops.destroy(sketch);
 }
 
-static void *no_memory(size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	return NULL;
-}
-
 static void test_no_memory(void **state)
 {
-	struct sketch_params params = {.allocator = {.alloc = no_memory}};
 	struct sketch *sketch = make((struct sketch_params){.width = 1024});
 	uint32_t nb_found;
 	struct zipf_stream stream;
 
 	(void)state;
-	assert_null(reversible_ops.check(&params));
-	assert_null(reversible_ops.create(&params));
+	assert_none_without_memory(&reversible_ops);
 
 	zipf_open(&stream, 100, 1.0, SEED);
 	feed(sketch, &stream, 100, SHARING_SEPARATE);

@@ -9,19 +9,14 @@
 
 #include <cmocka.h>
 
+#include "make_sketch.h"
 #include "report/merge.h"
 #include "sketch/simple_hash.h"
 #include "zipf_stream.h"
 
 static struct sketch *make(struct sketch_params params)
 {
-	struct sketch *sketch;
-
-	params.allocator = sketch_allocator_malloc;
-	assert_null(simple_hash_ops.check(&params));
-	sketch = simple_hash_ops.create(&params);
-	assert_non_null(sketch);
-	return sketch;
+	return make_sketch(&simple_hash_ops, params);
 }
 
 static struct bucket_pair *pairs_of(struct sketch *sketch)
@@ -160,20 +155,10 @@ static void test_width_for(void **state)
 	assert_int_equal(sketch_width_for(&simple_hash_ops, &(struct sketch_params){0}, 1000), 0);
 }
 
-static void *no_memory(size_t size, void *arg)
-{
-	(void)size;
-	(void)arg;
-	return NULL;
-}
-
 static void test_no_memory(void **state)
 {
-	struct sketch_params params = {.allocator = {.alloc = no_memory}};
-
 	(void)state;
-	assert_null(simple_hash_ops.check(&params));
-	assert_null(simple_hash_ops.create(&params));
+	assert_none_without_memory(&simple_hash_ops);
 }
 
 /* ---- The rule */
