@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/crew.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -48,7 +47,7 @@ static double cpu_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void *work(void *arg)
+static void *labour(void *arg)
 {
 	struct hand *hand = arg;
 	struct shift *shift = hand->shift;
@@ -64,7 +63,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static bool start(struct hand *hand, uint32_t cpu)
+bool crew_start(uint32_t cpu, void *(*work)(void *arg), void *arg, pthread_t *thread)
 {
 	pthread_attr_t attributes;
 	cpu_set_t set;
@@ -74,7 +73,7 @@ static bool start(struct hand *hand, uint32_t cpu)
 	CPU_SET(cpu, &set);
 	pthread_attr_init(&attributes);
 	pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
-	started = pthread_create(&hand->thread, &attributes, work, hand) == 0;
+	started = pthread_create(thread, &attributes, work, arg) == 0;
 	pthread_attr_destroy(&attributes);
 	return started;
 }
@@ -88,7 +87,8 @@ bool crew_run(const struct crew *crew, uint32_t nb_threads, void (*function)(voi
 
 	for (; started < nb_threads; started++) {
 		hands[started] = (struct hand){.shift = &shift, .t = started};
-		if (!start(&hands[started], crew->cpus[started]))
+		if (!crew_start(
+			    crew->cpus[started], labour, &hands[started], &hands[started].thread))
 			break;
 	}
 	/* Those who wait for one that cannot come must end too. */

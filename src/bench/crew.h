@@ -3,6 +3,7 @@
 
 /* Threads that work at the same time, each on a CPU of its own. */
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,3 +25,6 @@ void crew_init(struct crew *crew, const struct topology *topology);
  */
 bool crew_run(const struct crew *crew, uint32_t nb_threads, void (*work)(void *arg, uint32_t t),
 	void *arg, double *seconds);
+
+/* Starts one thread on a CPU; false where that cannot be. */
+bool crew_start(uint32_t cpu, void *(*work)(void *arg), void *arg, pthread_t *thread);

@@ -2,7 +2,6 @@
 #include "bench/offer.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <rte_ring.h>
 
 #include "base/signals.h"
+#include "bench/crew.h"
 #include "parallel/poll.h"
 #include "rx/random.h"
 #include "rx/synthetic.h"
@@ -320,27 +320,12 @@ static void *generate(void *arg)
 	return NULL;
 }
 
-static bool start_on(uint32_t cpu, void *(*work)(void *arg), void *arg, pthread_t *thread)
-{
-	pthread_attr_t attributes;
-	cpu_set_t set;
-	bool started;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	pthread_attr_init(&attributes);
-	pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
-	started = pthread_create(thread, &attributes, work, arg) == 0;
-	pthread_attr_destroy(&attributes);
-	return started;
-}
-
 bool offer_run(struct offer *offer, uint32_t milliseconds, struct offer_counts *counts)
 {
 	pthread_t thread;
 
 	offer->cycles = rte_get_tsc_hz() / 1000 * milliseconds;
-	if (!start_on(offer->params.cpu, generate, offer, &thread))
+	if (!crew_start(offer->params.cpu, generate, offer, &thread))
 		return false;
 	pthread_join(thread, NULL);
 	*counts = offer->counts;
@@ -377,7 +362,7 @@ double offer_ceiling(struct offer *offer, uint32_t cpu, uint32_t milliseconds)
 
 	offer->params.rate = 0;
 	atomic_store_explicit(&offer->ended, false, memory_order_relaxed);
-	if (!start_on(cpu, take, offer, &thread))
+	if (!crew_start(cpu, take, offer, &thread))
 		return 0;
 	done = offer_run(offer, milliseconds, &counts);
 	atomic_store_explicit(&offer->ended, true, memory_order_relaxed);
