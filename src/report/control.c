@@ -95,19 +95,27 @@ static struct rte_tel_data *add_dict(struct rte_tel_data *dict, const char *name
 	return NULL;
 }
 
+/* A dictionary in one of several, by its number; NULL without the several, or memory. */
+static struct rte_tel_data *add_numbered(struct rte_tel_data *several, uint32_t number)
+{
+	char name[16];
+
+	if (several == NULL)
+		return NULL;
+	snprintf(name, sizeof(name), "%u", number);
+	return add_dict(several, name);
+}
+
 /* --- /sketchtap/plan --- */
 
 static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
 {
 	struct rte_tel_data *ports = add_dict(answer, "ports");
 
-	for (uint32_t p = 0; ports != NULL && p < plan->nb_ports; p++) {
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		const struct plan_port *port = &plan->ports[p];
-		struct rte_tel_data *dict;
-		char id[16];
+		struct rte_tel_data *dict = add_numbered(ports, p);
 
-		snprintf(id, sizeof(id), "%u", p);
-		dict = add_dict(ports, id);
 		if (dict == NULL)
 			return;
 		rte_tel_data_add_dict_string(dict, "name", port->name);
@@ -122,13 +130,10 @@ static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
 {
 	struct rte_tel_data *groups = add_dict(answer, "groups");
 
-	for (uint32_t g = 0; groups != NULL && g < plan->nb_groups; g++) {
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		const struct plan_group *group = &plan->groups[g];
-		struct rte_tel_data *dict;
-		char id[16];
+		struct rte_tel_data *dict = add_numbered(groups, g);
 
-		snprintf(id, sizeof(id), "%u", g);
-		dict = add_dict(groups, id);
 		if (dict == NULL)
 			return;
 		rte_tel_data_add_dict_int(dict, "node", group->node);
@@ -144,13 +149,10 @@ static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 {
 	struct rte_tel_data *lcores = add_dict(answer, "lcores");
 
-	for (uint32_t i = 0; lcores != NULL && i < plan->nb_lcores; i++) {
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
 		const struct plan_lcore *lcore = &plan->lcores[i];
-		struct rte_tel_data *dict;
-		char id[16];
+		struct rte_tel_data *dict = add_numbered(lcores, i);
 
-		snprintf(id, sizeof(id), "%u", i);
-		dict = add_dict(lcores, id);
 		if (dict == NULL)
 			return;
 		rte_tel_data_add_dict_string(dict, "role", plan_role_names[lcore->role]);
@@ -165,13 +167,10 @@ static void add_measurements(struct rte_tel_data *answer, const struct plan *pla
 {
 	struct rte_tel_data *measurements = add_dict(answer, "measurements");
 
-	for (uint32_t m = 0; measurements != NULL && m < plan->nb_measurements; m++) {
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *planned = &plan->measurements[m];
-		struct rte_tel_data *dict;
-		char id[16];
+		struct rte_tel_data *dict = add_numbered(measurements, m);
 
-		snprintf(id, sizeof(id), "%u", m);
-		dict = add_dict(measurements, id);
 		if (dict == NULL)
 			return;
 		rte_tel_data_add_dict_string(dict, "name", planned->config->name);
