@@ -95,6 +95,8 @@ enum metric {
 enum collision {
 	COLLISION_LIST,
 	COLLISION_TREE,
+	COLLISION_CUCKOO,
+	COLLISION_COUNT,
 };
 
 /* One question put to the traffic: a section [measurement NAME], or the command line's own. */

@@ -292,6 +292,12 @@ static bool is_flow_table(const struct measurement_config *measurement)
 static bool check_flow_table(const struct measurement_config *measurement, const char *sharing,
 	struct config_fault *fault)
 {
+	static const char *const unshared[COLLISION_COUNT] = {
+		[COLLISION_TREE] =
+			"tree cannot be shared: balancing moves entries that others look at",
+		[COLLISION_CUCKOO] = "cuckoo cannot be shared: others would see a new key before "
+				     "its counters",
+	};
 	bool tuple = (measurement->key->fields >> KEY_PROTO & 1) != 0;
 
 	if (measurement->buckets != 0 && !is_flow_table(measurement))
@@ -299,10 +305,9 @@ static bool check_flow_table(const struct measurement_config *measurement, const
 			"is for --sketch flow-table; give --width to a %s", measurement->sketch);
 	if (measurement->collision != COLLISION_LIST && !is_flow_table(measurement))
 		return refuse(fault, "collision", measurement, "is for --sketch flow-table");
-	if (measurement->collision == COLLISION_TREE && strcmp(sharing, "shared") == 0)
+	if (unshared[measurement->collision] != NULL && strcmp(sharing, "shared") == 0)
 		return refuse(fault, "collision", measurement,
-			"tree cannot be shared: balancing moves entries that others look at; give "
-			"list, or --sharing separate");
+			"%s; give list, or --sharing separate", unshared[measurement->collision]);
 	if (measurement->table_hash != TABLE_HASH_AES && !is_flow_table(measurement))
 		return refuse(fault, "table-hash", measurement,
 			"is for --sketch flow-table; a %s has the keyed hash", measurement->sketch);

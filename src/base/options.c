@@ -471,10 +471,12 @@ const struct option_row options[] = {
 		.type = OPTION_CHOICE,
 		MEASUREMENT(collision),
 		.commands = RUN,
-		CHOICES([COLLISION_LIST] = "list", [COLLISION_TREE] = "tree"),
+		CHOICES([COLLISION_LIST] = "list", [COLLISION_TREE] = "tree",
+			[COLLISION_CUCKOO] = "cuckoo"),
 		.default_text = "list",
-		.help = "How a flow-table keeps keys that share a bucket: list (a chain), or tree "
-			"(balanced, for --sharing separate).",
+		.help = "How a flow-table keeps keys that share a bucket: list (a chain), tree "
+			"(balanced), or cuckoo (DPDK's rte_hash, to compare with); tree and cuckoo "
+			"are for --sharing separate.",
 	},
 	{
 		.name = "table-hash",

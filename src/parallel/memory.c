@@ -52,6 +52,11 @@ struct sketch_allocator memory_on_node(int node)
 	return (struct sketch_allocator){node_alloc, node_free, (void *)(intptr_t)node};
 }
 
+int memory_node(const struct sketch_allocator *allocator)
+{
+	return allocator->alloc == node_alloc ? (int)(intptr_t)allocator->arg : -1;
+}
+
 size_t memory_available(void)
 {
 	uint64_t bytes = topology_memory("");

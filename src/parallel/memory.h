@@ -21,6 +21,9 @@
 /* An allocator for one node; -1: wherever the kernel likes. */
 struct sketch_allocator memory_on_node(int node);
 
+/* The node of such an allocator; -1 of any other one. */
+int memory_node(const struct sketch_allocator *allocator);
+
 /* Bytes that can be had without swapping; SIZE_MAX where nobody tells. */
 size_t memory_available(void);
 

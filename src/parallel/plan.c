@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "parallel/flow_stores.h"
 #include "parallel/plan_parts.h"
-#include "sketch/flow_table.h"
 
 /* librte_net_ring: at most so many queues on an ethdev made of rings. */
 #define REPLAY_QUEUES_MAX 16
@@ -197,7 +197,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	m->params = (struct sketch_params){
 		.depth = config->depth,
 		.width = config->buckets != 0 ? config->buckets : config->width,
-		.store = config->collision == COLLISION_TREE ? &flow_store_tree : &flow_store_list,
+		.store = flow_stores[config->collision],
 		.table_hash = config->table_hash,
 		.load = config->iblt_load,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
@@ -227,6 +227,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		return false;
 	}
 	m->instance_bytes = m->ops->memory(&m->params);
+	if (m->params.store->memory != NULL)
+		m->heap_bytes = m->params.store->memory(&m->params);
 	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
 	return true;
 }

@@ -81,6 +81,7 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
 	size_t instance_bytes;       /* one sketch */
+	size_t heap_bytes;           /* of these, in EAL's memory */
 	bool merged;                 /* the reporter has one more, of their sum */
 };
 
@@ -113,7 +114,7 @@ struct plan {
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 	bool hugepages;      /* packets lie in hugepages: every node has enough */
 	size_t table_bytes;  /* of rules */
-	size_t packet_bytes; /* of all groups, and of rules */
+	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */

@@ -99,16 +99,21 @@ static struct plan_node *node_account(struct plan *plan, int node)
 }
 
 /* Every worker counts distinct keys; who is first to have a sketch instance has its memory. */
-static size_t worker_bytes(const struct plan *plan, uint32_t worker)
+static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
-	size_t bytes = 0;
+	struct plan_node *node = node_account(plan, lcore->node);
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		bytes += sizeof(struct hyperloglog);
-		if (plan_instance(plan, worker) == worker)
-			bytes += plan->measurements[m].instance_bytes;
+		const struct plan_measurement *measurement = &plan->measurements[m];
+		size_t heap = measurement->heap_bytes * PLAN_GENERATIONS;
+
+		node->sketch_bytes += sizeof(struct hyperloglog) * PLAN_GENERATIONS;
+		if (plan_instance(plan, lcore->worker) != lcore->worker)
+			continue;
+		node->sketch_bytes += measurement->instance_bytes * PLAN_GENERATIONS - heap;
+		node->packet_bytes += heap;
+		plan->packet_bytes += heap;
 	}
-	return bytes * PLAN_GENERATIONS;
 }
 
 static void add_up_nodes(struct plan *plan)
@@ -122,8 +127,7 @@ static void add_up_nodes(struct plan *plan)
 		node_account(plan, plan->groups[0].memory_node)->packet_bytes += plan->table_bytes;
 	for (uint32_t i = 0; i < plan->nb_lcores; i++)
 		if (plan->lcores[i].role == PLAN_WORKER)
-			node_account(plan, plan->lcores[i].node)->sketch_bytes +=
-				worker_bytes(plan, plan->lcores[i].worker);
+			add_worker(plan, &plan->lcores[i]);
 	/* What the reporter merges into. */
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
@@ -180,8 +184,10 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_refuse(plan, error,
-			"%llu MB of memory are needed and %llu MB are there: mbufs and rings take "
-			"%llu MB (lower --mbufs, --descriptors or --workers), sketches %llu MB "
+			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
+			"tables "
+			"of DPDK take %llu MB (lower --mbufs, --descriptors or --workers), "
+			"sketches %llu MB "
 			"(lower --width, --memory or --workers)",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
 			(unsigned long long)MB(packets),

@@ -94,6 +94,8 @@ static const char *check(struct sketch_params *params)
 		return "depth is 1: a flow table has one row of buckets";
 	if (params->width < WIDTH_MIN || params->width > WIDTH_MAX)
 		return "a flow table has 16 to 1073741824 buckets";
+	if (params->store->width_max > 0 && params->width > params->store->width_max)
+		return "a flow table with --collision cuckoo has 16 to 536870912 buckets";
 	return NULL;
 }
 

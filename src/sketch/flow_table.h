@@ -75,8 +75,9 @@ struct flow_table {
 
 /* How entries are found. */
 struct flow_store {
-	const char *name; /* the word after --collision */
-	/* Bytes beside the table's own. */
+	const char *name;   /* the word after --collision */
+	uint64_t width_max; /* buckets that it can have; 0: as many as a table */
+	/* Bytes beside the table's own, which do not come from its allocator. */
 	size_t (*memory)(const struct sketch_params *params);
 	/* Readies `state`; 0, or -ENOMEM. NULL where there is none, as is fini. */
 	int (*init)(struct flow_table *table);

@@ -9,6 +9,7 @@ import lib
 TABLE = ('--sketch', 'flow-table', '--interval', '0', '--seed', '5')
 ALL = ('--top', '1000000')
 SHARED = ('--sharing', 'shared')
+TREE, CUCKOO = ('--collision', 'tree'), ('--collision', 'cuckoo')
 HASHES = ('aes', 'rss', 'coralreef', 'jenkins', 'murmur3', 'crc32', 'fnv1a', 'hsieh', 'xxh3')
 ZOO_PACKETS_MAX = 3000  # of a capture whose packets are looked at one by one
 
@@ -34,8 +35,8 @@ def captures(test, small):
 
 
 def ways(number):
-    """Separate and shared take turns; 1 to 4 workers."""
-    return ('--workers', 1 + number % 4, *(SHARED if number % 3 == 0 else ()))
+    """Shared, separate and rte_hash take turns; 1 to 4 workers."""
+    return ('--workers', 1 + number % 4, *(SHARED, (), CUCKOO)[number % 3])
 
 
 @lib.needs_traces
@@ -53,7 +54,7 @@ def test_every_hash(test):
     for number, name in enumerate(HASHES):
         everything(test, path, truth, '--table-hash', name, '--workers', 2,
                    '--buckets', (2580, 4096, 3001)[number % 3],
-                   *(SHARED if number % 2 == 0 else ('--collision', 'tree')))
+                   *(SHARED, TREE, CUCKOO)[(number + number // 3) % 3])
 
 
 @lib.needs_traces
@@ -143,7 +144,7 @@ def test_full(test):
     packets = [(time, lib.udp_frame(flow)) for time, flow in
                enumerate([*range(96)] * 3)]
     path = lib.write_pcap(test.path('full.pcap'), packets)
-    for options in ((), SHARED):
+    for options in ((), SHARED, TREE, CUCKOO):
         rows, stats, result = test.measure(
             '--pcap', path, *TABLE, *ALL, '--buckets', '16', *options)
         shed = int(stats[0]['shed'])
@@ -168,8 +169,10 @@ def test_refusals(test):
             (('--depth', '2'), ('depth is 1',)),
             (('--table-hash', 'md5'), ('--table-hash', 'aes', 'xxh3')),
             (('--table-hash', 'rss', '--key', 'src'), ('--table-hash', '5tuple')),
-            (('--collision', 'tree', '--sharing', 'shared'), ('--collision', 'list')),
-            (('--collision', 'tree', '--sketch', 'count-min'), ('--collision', 'flow-table')),
+            ((*TREE, *SHARED), ('--collision', 'tree', 'list')),
+            ((*CUCKOO, *SHARED), ('--collision', 'cuckoo', 'list')),
+            ((*CUCKOO, '--buckets', '536870913'), ('--collision cuckoo', '536870912')),
+            ((*TREE, '--sketch', 'count-min'), ('--collision', 'flow-table')),
             (('--table-hash', 'crc32', '--sketch', 'count-min'), ('--table-hash', 'flow-table')),
             (('--buckets', '100', '--sketch', 'count-min'), ('--buckets', 'flow-table')),
             (('--key', '6tuple', '--sketch', 'reversible'), ('--key', '5tuple')),

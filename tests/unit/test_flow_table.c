@@ -14,8 +14,11 @@
 
 #include <cmocka.h>
 
+#include <rte_malloc.h>
+
+#include "eal.h"
 #include "make_sketch.h"
-#include "sketch/flow_table.h"
+#include "parallel/flow_stores.h"
 #include "zipf_stream.h"
 
 #define FLOWS   3000
@@ -137,26 +140,24 @@ static uint32_t true_flows(void)
 	return flows;
 }
 
-static const struct flow_store *const stores[] = {&flow_store_list, &flow_store_tree};
-
 /* Every hash, crowded and roomy, both sharings. */
 static void test_exact(void **state)
 {
 	static const uint64_t widths[] = {FLOWS, 4096, 3001, 1 << 16};
 
 	(void)state;
-	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++)
+	for (size_t s = 0; s < COLLISION_COUNT; s++)
 		for (int hash = 0; hash < TABLE_HASH_COUNT; hash++)
 			for (enum sketch_sharing sharing = 0; sharing < SHARING_COUNT; sharing++) {
 				struct sketch_params params = {
 					.width = widths[hash % 4],
-					.store = stores[s],
+					.store = flow_stores[s],
 					.table_hash = (enum table_hash)hash,
 					.atomic = (enum sketch_atomic)(hash % 3),
 				};
 				struct sketch *sketch;
 
-				if (stores[s]->update[sharing] == NULL)
+				if (flow_stores[s]->update[sharing] == NULL)
 					continue;
 				sketch = make(params);
 				feed(sketch, BURST_MAX, sharing);
@@ -183,9 +184,9 @@ static void test_exact(void **state)
 static void test_burst_borders(void **state)
 {
 	(void)state;
-	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++)
+	for (size_t s = 0; s < COLLISION_COUNT; s++)
 		for (uint64_t width = 512; width <= 4096; width *= 8) {
-			struct sketch_params params = {.width = width, .store = stores[s]};
+			struct sketch_params params = {.width = width, .store = flow_stores[s]};
 			struct sketch *a = make(params), *b = make(params);
 
 			feed(a, 1, SHARING_SEPARATE);
@@ -208,16 +209,16 @@ static void test_burst_borders(void **state)
 static void test_full(void **state)
 {
 	(void)state;
-	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++)
+	for (size_t s = 0; s < COLLISION_COUNT; s++)
 		for (enum sketch_sharing sharing = 0; sharing < SHARING_COUNT; sharing++)
 			for (enum sketch_metric metric = 0; metric <= SKETCH_BYTES; metric++) {
 				struct sketch_params params = {
-					.width = 256, .store = stores[s], .metric = metric};
+					.width = 256, .store = flow_stores[s], .metric = metric};
 				uint64_t packets = 0, bytes = 0;
 				struct sketch_shed shed;
 				struct sketch *sketch;
 
-				if (stores[s]->update[sharing] == NULL)
+				if (flow_stores[s]->update[sharing] == NULL)
 					continue;
 				sketch = make(params);
 				feed(sketch, BURST_MAX, sharing);
@@ -272,7 +273,8 @@ static void fill_one_bucket(const struct flow_store *store, uint32_t step)
 			flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
 		}
 	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
-	assert_int_equal(((struct flow_table *)sketch)->used, 2 * WIDTH);
+	assert_int_equal(((struct flow_table *)sketch)->used,
+		store == &flow_store_cuckoo ? WIDTH + 1 : 2 * WIDTH);
 	/* An AVL tree of 1023 nodes is no higher. */
 	if (store == &flow_store_tree)
 		assert_in_range(check_tree((struct flow_table *)sketch,
@@ -284,10 +286,10 @@ static void fill_one_bucket(const struct flow_store *store, uint32_t step)
 static void test_one_bucket(void **state)
 {
 	(void)state;
-	for (size_t s = 0; s < sizeof(stores) / sizeof(stores[0]); s++) {
-		fill_one_bucket(stores[s], 1);
-		fill_one_bucket(stores[s], FLOWS - 1);
-		fill_one_bucket(stores[s], 1009);
+	for (size_t s = 0; s < COLLISION_COUNT; s++) {
+		fill_one_bucket(flow_stores[s], 1);
+		fill_one_bucket(flow_stores[s], FLOWS - 1);
+		fill_one_bucket(flow_stores[s], 1009);
 	}
 }
 
@@ -369,14 +371,13 @@ static void test_aimed_keys(void **state)
 }
 
 /* Two IPv6 keys with one hash, and an IPv4 key with the bytes of an IPv6 key's hash. */
-static void test_keys_are_compared(void **state)
+static void compare_keys(const struct flow_store *store)
 {
-	struct sketch *sketch = make((struct sketch_params){.width = 16});
+	struct sketch *sketch = make((struct sketch_params){.width = 16, .store = store});
 	struct key keys[3] = {zipf_key(2), zipf_key(5), zipf_key(3)};
 	struct key_hash hash = {0};
 	static struct key_burst burst;
 
-	(void)state;
 	memcpy(&hash, &keys[2].v4, sizeof(hash));
 	for (int round = 0; round < 3; round++) {
 		burst.n = 0;
@@ -392,6 +393,54 @@ static void test_keys_are_compared(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(listed.list[i].packets, 3);
 	flow_table_ops.destroy(sketch);
+}
+
+static void test_keys_are_compared(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < COLLISION_COUNT; s++)
+		compare_keys(flow_stores[s]);
+}
+
+static size_t heap_in_use(void)
+{
+	struct rte_malloc_socket_stats stats;
+	size_t bytes = 0;
+
+	for (int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++)
+		if (rte_malloc_get_socket_stats(socket, &stats) == 0)
+			bytes += stats.heap_allocsz_bytes;
+	return bytes;
+}
+
+/* What cuckoo says it takes of EAL's memory is what it takes, and it gives all of it back. */
+static void test_cuckoo_memory(void **state)
+{
+	static const uint64_t widths[] = {16, 1000, 1024, 4096, 30000, 1 << 16};
+
+	(void)state;
+	for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+		const struct sketch_params params = {
+			.width = widths[w], .store = &flow_store_cuckoo};
+		size_t before = heap_in_use(), said = flow_store_cuckoo.memory(&params), taken;
+		struct sketch *sketch = make(params);
+
+		taken = heap_in_use() - before;
+		assert_in_range(said, taken - taken / 100, taken + taken / 100 + 4096);
+		flow_table_ops.destroy(sketch);
+		assert_int_equal(heap_in_use(), before);
+	}
+}
+
+/* Numbers of rte_hash have 30 bits. */
+static void test_cuckoo_width(void **state)
+{
+	struct sketch_params params = {.width = 1 << 29, .store = &flow_store_cuckoo};
+
+	(void)state;
+	assert_null(flow_table_ops.check(&params));
+	params.width++;
+	assert_non_null(flow_table_ops.check(&params));
 }
 
 static void test_check(void **state)
@@ -424,6 +473,18 @@ static void test_no_memory(void **state)
 	assert_none_without_memory(&flow_table_ops);
 }
 
+static int start_eal(void **state)
+{
+	(void)state;
+	return eal_begin("test_flow_table", 256);
+}
+
+static int stop_eal(void **state)
+{
+	(void)state;
+	return eal_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,7 +496,9 @@ int main(void)
 		cmocka_unit_test(test_one_bucket),
 		cmocka_unit_test(test_keys_are_compared),
 		cmocka_unit_test(test_aimed_keys),
+		cmocka_unit_test(test_cuckoo_memory),
+		cmocka_unit_test(test_cuckoo_width),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_eal, stop_eal);
 }
