@@ -51,6 +51,7 @@ void monitoring_reload(struct monitoring *monitoring)
 	failed = pthread_create(&monitoring->thread, NULL, load, monitoring);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	monitoring->loading = failed == 0;
+	monitoring->again = failed != 0; /* threads may be had later */
 }
 
 /* A table that is to be used no more, unless a generation still has it. */

@@ -42,6 +42,7 @@ static struct {
 	struct account_sum epoch;  /* its account */
 	struct account_sum total;  /* since the start */
 	uint32_t reloads_asked, reloads_done;
+	struct control_reloaded last_reload; /* that is done */
 } control = {.lock = PTHREAD_MUTEX_INITIALIZER, .reloaded = PTHREAD_COND_INITIALIZER};
 
 /* --- what answers are made of --- */
@@ -392,8 +393,34 @@ static bool wait_for_reload(uint32_t asked)
 	return (int32_t)(control.reloads_done - asked) >= 0;
 }
 
+/* A text that may be too long for an answer: its end says more than where the file lies. */
+static void add_end_of_text(struct rte_tel_data *dict, const char *name, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length < RTE_TEL_MAX_STRING_LEN)
+		add_text(dict, name, "%s", text);
+	else
+		add_text(dict, name, "...%s", text + length - (RTE_TEL_MAX_STRING_LEN - 4));
+}
+
+_Static_assert(VALUE_MAX >= RTE_TEL_MAX_STRING_LEN, "add_text() cuts nothing");
+
+static void add_reloaded(struct rte_tel_data *dict, const struct control_reloaded *reloaded)
+{
+	rte_tel_data_add_dict_uint(dict, "outputs", reloaded->outputs);
+	if (reloaded->outputs_error[0] != '\0')
+		add_end_of_text(dict, "outputs_error", reloaded->outputs_error);
+	if (!reloaded->monitored)
+		return;
+	rte_tel_data_add_dict_uint(dict, "rules", reloaded->rules);
+	if (reloaded->rules_error[0] != '\0')
+		add_end_of_text(dict, "rules_error", reloaded->rules_error);
+}
+
 static int answer_reload(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
+	struct control_reloaded reloaded;
 	bool running, done = false;
 
 	(void)command;
@@ -406,13 +433,16 @@ static int answer_reload(const char *command, const char *parameters, struct rte
 		signals_request_reopen();
 		done = wait_for_reload(asked);
 	}
+	reloaded = control.last_reload;
 	pthread_mutex_unlock(&control.lock);
 	if (!running)
 		return answer_nothing_runs(answer);
 	if (!done)
-		return answer_error(answer, "asked for, but the outputs do not answer yet");
+		return answer_error(answer,
+			"asked for, and not done yet: outputs do not answer, or "
+			"rules wait for the end of intervals");
 	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_string(answer, "reloaded", "outputs");
+	add_reloaded(answer, &reloaded);
 	return 0;
 }
 
@@ -433,7 +463,8 @@ static const struct control_command {
 		"rows (10; at most 40)",
 		answer_top},
 	{"/sketchtap/reload",
-		"Opens the output files and reads --monitor again, as SIGHUP does. No parameters",
+		"Opens the output files and reads --monitor again, as SIGHUP does: how many of "
+		"them, and what was refused. No parameters",
 		answer_reload},
 };
 
@@ -495,9 +526,10 @@ uint32_t control_reload_asked(void)
 	return asked;
 }
 
-void control_reload_done(uint32_t asked)
+void control_reload_done(uint32_t asked, const struct control_reloaded *reloaded)
 {
 	pthread_mutex_lock(&control.lock);
+	control.last_reload = *reloaded;
 	control.reloads_done = asked;
 	pthread_cond_broadcast(&control.reloaded);
 	pthread_mutex_unlock(&control.lock);

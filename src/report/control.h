@@ -10,10 +10,13 @@
  * A new command is a row of commands[] (control.c).
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "parallel/plan.h"
 #include "report/report.h"
+
+#define CONTROL_ERROR_MAX 512
 
 /* Before EAL opens the socket; once. */
 void control_offer(void);
@@ -31,4 +34,13 @@ void control_publish(struct report_epoch *epoch);
  * that asks for the number of the last request before, and says it after.
  */
 uint32_t control_reload_asked(void);
-void control_reload_done(uint32_t asked);
+
+struct control_reloaded {
+	uint32_t outputs; /* files that were opened again */
+	bool monitored;   /* there is --monitor */
+	uint32_t rules;   /* of it, that hold from now on */
+	/* Why they are not what was asked for; empty: they are. */
+	char outputs_error[CONTROL_ERROR_MAX], rules_error[CONTROL_ERROR_MAX];
+};
+
+void control_reload_done(uint32_t asked, const struct control_reloaded *reloaded);

@@ -460,16 +460,17 @@ static const char *change_file(struct output_file *file)
 	return NULL;
 }
 
-void output_file_reopen(struct output_file *file)
+const char *output_file_reopen(struct output_file *file)
 {
 	const char *why;
 
 	if (!file->named)
-		return;
+		return NULL;
 	why = change_file(file);
 	if (why != NULL)
 		say(file, true, "%.300s: cannot be opened again: %s; the old file is kept",
 			file->name, why);
+	return why;
 }
 
 /* Returns NULL or why the file keeps its name. */

@@ -106,8 +106,11 @@ void output_file_write(struct output_file *file, const struct output_rows *rows)
 /* No row will come that starts before `time`: completes the file where that ends its period. */
 void output_file_pass(struct output_file *file, int64_t time);
 
-/* Opens a named file again by its name; keeps the old one, and says so, where that fails. */
-void output_file_reopen(struct output_file *file);
+/*
+ * Opens a named file again by its name; keeps the old one, and says so, where that fails. Returns
+ * NULL or why.
+ */
+const char *output_file_reopen(struct output_file *file);
 
 /* Closes the file (never standard output) and frees the header. */
 void output_file_close(struct output_file *file);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -43,6 +44,7 @@ struct reporter {
 	struct service service;
 	bool reloading;  /* who asked waits to hear that it is done */
 	uint32_t reload; /* the last that the control socket asked for before it began */
+	struct control_reloaded reloaded;
 
 	/* Live ports: the clock, and the account of packets. */
 	uint64_t open;
@@ -376,31 +378,53 @@ static void reload(struct reporter *reporter)
 	reporter->reloading = true;
 }
 
-static void look_at_rules(struct monitoring *monitoring)
+static void look_at_rules(struct reporter *reporter)
 {
+	struct monitoring *monitoring = &reporter->run->monitoring;
+	char *error = reporter->reloaded.rules_error;
+
 	switch (monitoring_look(monitoring)) {
 	case MONITORING_NONE: break;
 	case MONITORING_REFUSED:
 		log_warning("%s; the rules stay as they were", monitoring->error);
+		memcpy(error, monitoring->error, sizeof(monitoring->error));
 		break;
 	case MONITORING_LOADED:
+		error[0] = '\0';
 		log_notice("%s: %u rules, which the epoch after the next will have at the latest",
 			monitoring->path, monitor_table_rules(monitoring->next)->n);
 		break;
 	}
 }
 
+_Static_assert(MONITOR_ERROR_MAX <= CONTROL_ERROR_MAX && WRITER_ERROR_MAX <= CONTROL_ERROR_MAX,
+	"what was refused is told whole");
+
+static void end_reload(struct reporter *reporter)
+{
+	const struct monitoring *monitoring = &reporter->run->monitoring;
+	struct control_reloaded *reloaded = &reporter->reloaded;
+	struct writer_reopened reopened;
+
+	if (writer_reopening(reporter->params.writer, &reopened) || monitoring_busy(monitoring))
+		return;
+	reloaded->outputs = reopened.files;
+	memcpy(reloaded->outputs_error, reopened.error, sizeof(reopened.error));
+	reloaded->monitored = monitoring->next != NULL;
+	if (reloaded->monitored)
+		reloaded->rules = monitor_table_rules(monitoring->next)->n;
+	service_ready(&reporter->service);
+	control_reload_done(reporter->reload, reloaded);
+	reporter->reloading = false;
+}
+
 static void obey_signals(struct reporter *reporter)
 {
-	look_at_rules(&reporter->run->monitoring);
+	look_at_rules(reporter);
 	if (signals_take_reopen())
 		reload(reporter);
-	if (reporter->reloading && !writer_reopening(reporter->params.writer) &&
-		!monitoring_busy(&reporter->run->monitoring)) {
-		service_ready(&reporter->service);
-		control_reload_done(reporter->reload);
-		reporter->reloading = false;
-	}
+	if (reporter->reloading)
+		end_reload(reporter);
 	if (!signals_stop_requested())
 		return;
 	if (!reporter->stopping) {

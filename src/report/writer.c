@@ -39,7 +39,8 @@ struct writer {
 	struct report_epoch *queue[WRITER_QUEUE];
 	uint32_t head, queued;
 	uint32_t reopens_asked, reopens_done;
-	bool passed; /* all that is queued, and then the time up to passed_ns */
+	struct writer_reopened reopened; /* by the last that is done */
+	bool passed;                     /* all that is queued, and then the time up to passed_ns */
 	int64_t passed_ns;
 	bool closing;
 
@@ -132,9 +133,20 @@ static struct task next_task(struct writer *writer)
 
 static void reopen_files(struct writer *writer, uint32_t reopens)
 {
-	for (uint32_t s = 0; s < writer->nb_sinks; s++)
-		output_file_reopen(&writer->sinks[s].file);
+	struct writer_reopened reopened = {0};
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct output_file *file = &writer->sinks[s].file;
+		const char *why = output_file_reopen(file);
+
+		if (why == NULL)
+			reopened.files += file->named;
+		else
+			snprintf(reopened.error, sizeof(reopened.error),
+				"%.300s: cannot be opened again: %.100s", file->name, why);
+	}
 	pthread_mutex_lock(&writer->lock);
+	writer->reopened = reopened;
 	writer->reopens_done = reopens;
 	pthread_mutex_unlock(&writer->lock);
 }
@@ -460,12 +472,13 @@ void writer_reopen(struct writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-bool writer_reopening(struct writer *writer)
+bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
 {
 	bool reopening;
 
 	pthread_mutex_lock(&writer->lock);
 	reopening = writer->reopens_asked != writer->reopens_done;
+	*reopened = writer->reopened;
 	pthread_mutex_unlock(&writer->lock);
 	return reopening;
 }

@@ -53,10 +53,17 @@ bool writer_wait(struct writer *writer);
  * after it: files that are complete by that are rotated without waiting for a row. */
 void writer_pass(struct writer *writer, int64_t end);
 
+/* What came of reopening all files. */
+struct writer_reopened {
+	uint32_t files;               /* that have names, and were opened */
+	char error[WRITER_ERROR_MAX]; /* of the last that was not, and is kept; empty: none */
+};
+
 /* Reopens the files by name before the next epoch is written, for log rotation (SIGHUP). Any
- * thread, but not a signal handler. writer_reopening() is true until that is done. */
+ * thread, but not a signal handler. writer_reopening() is true until that is done; then it tells
+ * what came of it. */
 void writer_reopen(struct writer *writer);
-bool writer_reopening(struct writer *writer);
+bool writer_reopening(struct writer *writer, struct writer_reopened *reopened);
 
 /*
  * Writes what is queued, closes the files, frees the writer. Returns the rows that were lost, in

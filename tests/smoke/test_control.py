@@ -150,11 +150,45 @@ def test_reload_reopens(test):
     client = connect(test, process)
     for i in range(5):
         os.rename(stats, f'{stats}.{i}')
-        assert client.ask('reload') == {'reloaded': 'outputs'}
+        assert client.ask('reload') == {'outputs': 1}
         assert os.path.exists(stats), 'done, it says'
     stop(test, process, client)
     for i in range(5):
         lib.read_stats(f'{stats}.{i}')
+
+
+def test_reload_says_what_was_refused(test):
+    """How many outputs and rules hold, and for what does not the file, the line and the reason."""
+    folder = test.path('f' * 120)
+    os.mkdir(folder)
+    rules, stats = os.path.join(folder, 'rules'), test.path('stats.csv')
+
+    def write(text):
+        with open(rules, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+
+    write('198.18.0.0/16 a\n')
+    process = test.start(*LIVE, '--interval', '50ms', '--stats', stats, '--monitor', rules, *QUIET)
+    client = connect(test, process)
+    write('198.18.0.0/16 a\n198.19.0.0/16 b\n')
+    assert client.ask('reload') == {'outputs': 1, 'rules': 2}
+    write('198.18.0.0/16 a\n\n198.19.0.0/8 b\n')
+    answer = client.ask('reload')
+    refused = answer.pop('rules_error')
+    assert refused.startswith('...') and 'rules, line 3: 198.19.0.0/8 has bits behind its length' in refused, refused
+    assert answer == {'outputs': 1, 'rules': 2}, answer
+    os.unlink(rules)
+    answer = client.ask('reload')
+    assert 'cannot be opened' in answer['rules_error'] and answer['rules'] == 2, answer
+    write('198.18.0.0/16 a\n')
+    os.rename(stats, stats + '.1')
+    os.mkdir(stats)
+    answer = client.ask('reload')
+    assert 'cannot be opened again' in answer.pop('outputs_error')
+    assert answer == {'outputs': 0, 'rules': 1}, answer
+    os.rmdir(stats)
+    assert client.ask('reload') == {'outputs': 1, 'rules': 1}
+    stop(test, process, client)
 
 
 def test_many_clients(test):

@@ -1008,15 +1008,28 @@ static void write_first_epoch(struct writer *writer)
 	free(expected);
 }
 
+static struct writer_reopened reopen(struct writer *writer)
+{
+	struct writer_reopened reopened;
+
+	writer_reopen(writer);
+	while (writer_reopening(writer, &reopened))
+		sched_yield();
+	return reopened;
+}
+
 static void test_reopen(void **state)
 {
 	struct config config = {.output = out};
 	struct writer *writer = open_ok(&config, 0);
+	struct writer_reopened reopened;
 
 	(void)state;
 	write_first_epoch(writer);
 	assert_int_equal(rename(out, aside), 0);
-	writer_reopen(writer);
+	reopened = reopen(writer);
+	assert_int_equal(reopened.files, 1);
+	assert_string_equal(reopened.error, "");
 	push(writer, 1, 2);
 	assert_int_equal(writer_close(writer), 0);
 	assert_csv(aside, &output_heavy_hitters, 0, 0);
@@ -1041,12 +1054,15 @@ static void test_reopen_fails(void **state)
 {
 	struct config config = {.output = out};
 	struct writer *writer = open_ok(&config, 0);
+	struct writer_reopened reopened;
 
 	(void)state;
 	write_first_epoch(writer);
 	assert_int_equal(rename(out, aside), 0);
 	assert_int_equal(mkdir(out, 0700), 0);
-	writer_reopen(writer);
+	reopened = reopen(writer);
+	assert_int_equal(reopened.files, 0);
+	assert_non_null(strstr(reopened.error, "cannot be opened again"));
 	push(writer, 1, 1);
 	assert_int_equal(writer_close(writer), 0);
 	assert_int_equal(times_said(true, "cannot be opened again"), 1);
