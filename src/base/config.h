@@ -75,6 +75,12 @@ enum rss_key {
 	RSS_KEY_GIVEN,     /* rss_key_bytes */
 };
 
+/* When a port's packets came. */
+enum timestamps {
+	TIMESTAMPS_AUTO, /* what the device says, else when they were polled */
+	TIMESTAMPS_POLL,
+};
+
 #define CONFIG_RSS_KEY_MAX 64
 #define CONFIG_MTU_MAX     UINT32_MAX /* --mtu max */
 
@@ -209,6 +215,7 @@ struct config {
 	uint8_t rss_key_bytes[CONFIG_RSS_KEY_MAX];
 	uint32_t mtu;       /* 0: as the device has it; CONFIG_MTU_MAX: as much as it takes */
 	uint64_t wait_link; /* ns; 0: do not wait */
+	enum timestamps timestamps;
 	bool no_huge;
 	enum idle_mode idle;
 	enum log_level log_level;

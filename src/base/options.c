@@ -146,6 +146,20 @@ const struct option_row options[] = {
 			"the device takes: for links with jumbo frames.",
 	},
 	{
+		.name = "timestamps",
+		.placeholder = "WHOSE",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_CHOICE,
+		CONFIG(timestamps),
+		.commands = RUN,
+		CHOICES([TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] = "poll"),
+		.default_text = "auto",
+		.help = "Times of a port's packets, where a measurement asks for them: auto (when "
+			"they came, by the device's time stamps where there are) or poll (when "
+			"they "
+			"were polled: a device that stamps packets may be slower).",
+	},
+	{
 		.name = "wait-link",
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_SOURCE,

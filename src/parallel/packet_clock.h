@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The time of packets that bring none: UTC, read from the TSC, as the system's clock may take a
+ * The time at which packets are polled: UTC, read from the TSC, as the system's clock may take a
  * system call. The clock is read again when a second has passed, so that the two do not drift
  * apart. Of one thread.
  */

@@ -168,6 +168,8 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		worker->ops[m] = plan->measurements[m].ops;
 	worker->details = needs_details(plan);
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		port_clock_tell(&run->ports[p].clock, &worker->times);
 	assign_rules(worker, plan);
 	if (run->design->connect == NULL)
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);

@@ -31,7 +31,9 @@ static void parse(struct worker *worker, struct parse_counts *counts, struct rte
 	} else if (worker->replay) {
 		parse_burst_replay_details(pkts, n, burst, counts);
 	} else {
-		parse_burst_port_details(pkts, n, burst, counts, packet_clock_now(&worker->clock));
+		worker->times.polled = packet_clock_now(&worker->clock);
+		packet_times_follow(&worker->times);
+		parse_burst_port_details(pkts, n, burst, counts, &worker->times);
 	}
 }
 

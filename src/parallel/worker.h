@@ -73,6 +73,7 @@ struct worker {
 	struct generation generations[2];
 	struct key_burst *bursts; /* [nb_rules] */
 	struct packet_clock clock;
+	struct packet_times times;
 
 	/* Set by the worker when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;

@@ -446,6 +446,8 @@ static void look_at_ports(struct reporter *reporter)
 	if (reporter->stopping)
 		return;
 	account_sample(&reporter->account, now);
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
+		port_clock_look(&reporter->run->ports[p].clock, now);
 	if (link_log_look(&reporter->links, now, number, &reporter->account))
 		return;
 	reporter->result.port_gone = true;

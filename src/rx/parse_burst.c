@@ -164,10 +164,10 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/* `now` is the time of a port's packets, where details are asked for. */
+/* `times`: of a port, where details are asked for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
-	bool details, int64_t now)
+	bool details, const struct packet_times *times)
 {
 	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
 	uint64_t bytes = 0, plain = 0;
@@ -209,7 +209,8 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 		if (details) {
 			bool hashed = (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0;
 
-			out->time[m] = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->time : now;
+			out->time[m] = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->time
+							       : packet_time(times, mbuf);
 			out->flow_hash[m] = mbuf->hash.rss & -(uint32_t)hashed;
 		}
 		out->wire_len[m++] = wire_len;
@@ -226,23 +227,23 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, 0);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, NULL);
 }
 
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, 0);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, NULL);
 }
 
 void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, int64_t now)
+	struct parse_counts *counts, const struct packet_times *times)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, now);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, times);
 }
 
 void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, 0);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, NULL);
 }

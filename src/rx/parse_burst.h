@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "base/key_burst.h"
+#include "rx/packet_times.h"
 #include "rx/parse.h"
 
 /* Of one worker and one epoch; that worker alone writes it. */
@@ -41,9 +42,9 @@ void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts);
 
-/* The same, with details. `now` is the time of all the packets: when they were polled. */
+/* The same, with details. */
 void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, int64_t now);
+	struct parse_counts *counts, const struct packet_times *times);
 
 /* The same, with details. Times are those of packet_meta(). */
 void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,

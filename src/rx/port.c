@@ -224,6 +224,9 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	if (!port_rss_choose(&start->rss, port->config, &start->info, &port->notes, error))
 		return false;
 	start->conf.rxmode.mtu = start->frames.mtu;
+	if (start->nb_rx > 0)
+		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
+			port->traits, port->config, &start->info, &port->notes);
 	start->conf.rxmode.offloads = start->frames.offloads;
 	port_rss_put(&start->rss, &start->conf);
 	if (port->traits->queues == PORT_QUEUES_PAIRED) {
@@ -370,6 +373,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	port_rss_check(&start.rss, port->id, &start.info, &port->notes);
 	if (nb_rx > 0)
 		receive_everything(port);
+	port_clock_start(&port->clock, port->name, &port->notes);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <rte_mempool.h>
 
 #include "base/config.h"
+#include "rx/port_clock.h"
 #include "rx/port_loss.h"
 #include "rx/port_name.h"
 #include "rx/port_notes.h"
@@ -36,6 +37,7 @@ struct port {
 	bool was_promiscuous; /* the kernel's interface, before */
 	bool started;
 	bool silenced; /* the link was taken down */
+	struct port_clock clock;
 };
 
 /*

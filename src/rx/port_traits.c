@@ -17,6 +17,7 @@ static const struct port_traits traits[] = {
 	{
 		.driver = "net_af_packet",
 		.frames = PORT_FRAMES_KERNEL,
+		.stamps = PORT_STAMPS_NS, /* offered from 24.11 on: the kernel's */
 		.spreader = "the kernel",
 		.spreads = "a flow stays on one worker until that worker's queue is full, then its "
 			   "packets roll over to another",
@@ -80,6 +81,7 @@ static const struct port_traits traits[] = {
 	{
 		.driver = "net_pcap",
 		.frames = PORT_FRAMES_CHAINED,
+		.stamps = PORT_STAMPS_US, /* libpcap's; those of a file are of another time */
 		.largest_frame = LONGEST_OF_CAPTURE,
 		.spreader = "its DEVARGS",
 		.spreads = "each rx_pcap or rx_iface is one worker's queue",

@@ -18,10 +18,18 @@ enum port_frames {
 	PORT_FRAMES_CHAINED, /* any length, in chained mbufs without being asked for it */
 };
 
+/* How packets are stamped that bring the time at which they came. */
+enum port_stamps {
+	PORT_STAMPS_TICKS, /* of the clock that rte_eth_read_clock() reads, where it is offered */
+	PORT_STAMPS_NS,    /* ns of UTC, where it is offered */
+	PORT_STAMPS_US,    /* us of UTC, unasked */
+};
+
 struct port_traits {
 	const char *driver; /* as the device names it; "" in the row for all others */
 	enum port_queues queues;
 	enum port_frames frames;
+	enum port_stamps stamps;
 	/*
 	 * Who spreads packets over the queues, where that is not the device's RSS, and what that
 	 * means for the result; both NULL where it is RSS or nobody. A device that offers RSS all

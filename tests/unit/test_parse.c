@@ -573,10 +573,12 @@ static void assert_details(const struct key_burst *burst, const struct expected 
 static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, bool replay, bool details)
 {
+	static const struct packet_times times = {.polled = POLLED};
+
 	if (details && replay)
 		parse_burst_replay_details(pkts, n, burst, counts);
 	else if (details)
-		parse_burst_port_details(pkts, n, burst, counts, POLLED);
+		parse_burst_port_details(pkts, n, burst, counts, &times);
 	else if (replay)
 		parse_burst_replay(pkts, n, burst, counts);
 	else
@@ -639,6 +641,52 @@ static void bursts_of_a_replay(void **state)
 	(void)state;
 	assert_bursts(true, false);
 	assert_bursts(true, true);
+}
+
+/* By the clock of its port, where it has one, and no more than a minute before its poll. */
+static void stamps_of_devices(void **state)
+{
+	static struct packet_times times = {.polled = POLLED};
+	static struct key_burst burst;
+	struct rte_mbuf *pkts[7];
+	struct parse_counts counts;
+	uint8_t data[PACKET_MAX];
+	uint32_t len = bytes_of_hex(ETH4 IP4(TCP) PORTS "00000000", data);
+	static const struct {
+		bool stamped;
+		uint16_t port;
+		uint64_t stamp;
+		int64_t time;
+	} packets[] = {
+		{true, 1, 1000, POLLED - 400}, /* eight ns a tick */
+		{true, 1, 1050, POLLED},
+		{true, 1, 1051, POLLED},                      /* after its poll */
+		{true, 1, UINT64_MAX - 4999, POLLED - 48400}, /* before the clock wrapped */
+		{true, 1, (uint64_t)-10000000000, POLLED},    /* more than a minute */
+		{true, 0, 1000, POLLED},                      /* no line */
+		{false, 1, 1000, POLLED},
+	};
+
+	(void)state;
+	assert_int_equal(rte_mbuf_dyn_rx_timestamp_register(&times.offset, &times.stamped), 0);
+	times.lines[1] = (struct clock_line){.ticks = 1025, .utc = POLLED - 200, .ns_of_tick = 8};
+	parse_counts_reset(&counts);
+	for (uint32_t i = 0; i < 7; i++) {
+		pkts[i] = make_mbuf(data, len);
+		pkts[i]->port = packets[i].port;
+		pkts[i]->ol_flags = packets[i].stamped ? times.stamped : 0;
+		*RTE_MBUF_DYNFIELD(pkts[i], times.offset, rte_mbuf_timestamp_t *) =
+			packets[i].stamp;
+	}
+	pkts[5]->port = RTE_MBUF_PORT_INVALID;
+	parse_burst_port_details(pkts, 6, &burst, &counts, &times);
+	pkts[5]->port = 0;
+	parse_burst_port_details(pkts, 7, &burst, &counts, &times);
+	assert_int_equal(burst.n, 7);
+	for (uint32_t i = 0; i < 7; i++) {
+		assert_true(burst.time[i] == packets[i].time);
+		rte_pktmbuf_free(pkts[i]);
+	}
 }
 
 static void empty_burst(void **state)
@@ -757,6 +805,7 @@ int main(void)
 		cmocka_unit_test_setup(need_decides, seed_random),
 		cmocka_unit_test_setup(bursts_of_a_port, seed_random),
 		cmocka_unit_test_setup(bursts_of_a_replay, seed_random),
+		cmocka_unit_test(stamps_of_devices),
 		cmocka_unit_test(empty_burst),
 		cmocka_unit_test_setup(chains_of_a_port, seed_random),
 		cmocka_unit_test(jumbo_frames),

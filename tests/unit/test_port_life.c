@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <rte_ethdev.h>
@@ -26,6 +27,9 @@ static struct device {
 	uint16_t mtu;
 	bool started, closed, link_down, removed, silent;
 	uint64_t received, missed;
+	/* Its clock, of eight ns a tick. */
+	bool stamps, clock_hidden;
+	uint64_t offloads; /* that it was configured with */
 } device;
 
 static int make_device(void **state)
@@ -45,7 +49,8 @@ int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
 		.max_rx_pktlen = 9018,
 		.max_rx_queues = 64,
 		.max_tx_queues = 64,
-		.rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER,
+		.rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER |
+				   (device.stamps ? RTE_ETH_RX_OFFLOAD_TIMESTAMP : 0),
 		.flow_type_rss_offloads = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6,
 	};
 	return 0;
@@ -66,7 +71,29 @@ int rte_eth_dev_configure(
 	(void)nb_rx;
 	(void)nb_tx;
 	device.mtu = (uint16_t)conf->rxmode.mtu;
+	device.offloads = conf->rxmode.offloads;
 	return 0;
+}
+
+static int64_t utc_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Begun in 2001, so that nobody takes it for UTC. */
+static uint64_t ticks_at(int64_t utc)
+{
+	return (uint64_t)(utc - INT64_C(1000000000000000000)) / 8;
+}
+
+int rte_eth_read_clock(uint16_t port_id, uint64_t *ticks)
+{
+	(void)port_id;
+	*ticks = ticks_at(utc_now());
+	return device.clock_hidden ? -ENOTSUP : 0;
 }
 
 int rte_eth_dev_set_mtu(uint16_t port_id, uint16_t mtu)
@@ -289,6 +316,97 @@ static void queues_that_a_driver_cannot_count_are_refused(void **state)
 	assert_true(port_start(&port, 49, 1024, make_pool(), error));
 }
 
+/* --- its clock --- */
+
+static struct config flow_records(enum timestamps timestamps)
+{
+	return (struct config){
+		.timestamps = timestamps,
+		.nb_measurements = 1,
+		.measurements = {{.sketch = "flow-table"}},
+	};
+}
+
+/* The line that workers follow, once the port is started. */
+static struct clock_line line_of(struct port *port)
+{
+	struct clock_line line = {0};
+	uint32_t seen = 0;
+	char error[PORT_ERROR_MAX];
+
+	assert_true(port_start(port, 1, 1024, make_pool(), error));
+	clock_board_follow(&port->clock.board, &seen, &line);
+	return line;
+}
+
+static bool says(const struct port *port, const char *part)
+{
+	for (uint32_t i = 0; i < port->notes.n; i++)
+		if (strstr(port->notes.notes[i].text, part) != NULL)
+			return true;
+	return false;
+}
+
+/* A tick of the last minute is known within a millisecond, though it was read for 20 ms only. */
+static void stamps_are_told(void **state)
+{
+	struct config config = flow_records(TIMESTAMPS_AUTO);
+	struct port port = make_port("mlx5_pci", &config);
+	struct clock_line line;
+	int64_t before;
+
+	(void)state;
+	device.stamps = true;
+	before = utc_now();
+	line = line_of(&port);
+	assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0);
+	assert_true(says(&port, "--timestamps poll"));
+	assert_in_range(line.utc, before, utc_now());
+	assert_in_range(clock_line_ns(&line, ticks_at(line.utc)) + 1e6, 0, 2e6);
+	assert_in_range(clock_line_ns(&line, ticks_at(line.utc - 1000000)) + 2e6, 0, 2e6);
+}
+
+static void stamps_by_a_clock_that_is_hidden(void **state)
+{
+	struct config config = flow_records(TIMESTAMPS_AUTO);
+	struct port port = make_port("net_ice", &config);
+
+	(void)state;
+	device.stamps = device.clock_hidden = true;
+	assert_true(line_of(&port).ns_of_tick == 0);
+	assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0);
+	assert_true(says(&port, "that of its poll"));
+}
+
+static void stamps_that_nobody_asks_for(void **state)
+{
+	struct config none = {.nb_measurements = 1, .measurements = {{.sketch = "count-min"}}};
+	struct config poll = flow_records(TIMESTAMPS_POLL);
+	const struct config *configs[] = {&none, &poll};
+
+	(void)state;
+	device.stamps = true;
+	for (size_t i = 0; i < 2; i++) {
+		struct port port = make_port("mlx5_pci", configs[i]);
+
+		assert_true(line_of(&port).ns_of_tick == 0);
+		assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0);
+	}
+}
+
+/* libpcap stamps packets unasked, in us of UTC. */
+static void stamps_that_are_utc(void **state)
+{
+	struct config config = flow_records(TIMESTAMPS_AUTO);
+	struct port port = make_port("net_pcap", &config);
+	struct clock_line line = line_of(&port);
+
+	(void)state;
+	assert_true(line.utc == (int64_t)line.ticks * 1000);
+	assert_true(line.ns_of_tick == 1000);
+	assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0);
+}
+
 /* --- its counters --- */
 
 static void lost_packets_count_from_the_first_reading(void **state)
@@ -378,6 +496,10 @@ int main(void)
 		cmocka_unit_test_setup(a_link_is_taken_down_where_it_is_of_use, make_device),
 		cmocka_unit_test_setup(the_longest_frame_is_known_before_it_comes, make_device),
 		cmocka_unit_test_setup(queues_that_a_driver_cannot_count_are_refused, make_device),
+		cmocka_unit_test_setup(stamps_are_told, make_device),
+		cmocka_unit_test_setup(stamps_by_a_clock_that_is_hidden, make_device),
+		cmocka_unit_test_setup(stamps_that_nobody_asks_for, make_device),
+		cmocka_unit_test_setup(stamps_that_are_utc, make_device),
 		cmocka_unit_test_setup(lost_packets_count_from_the_first_reading, make_device),
 		cmocka_unit_test_setup(a_card_that_is_gone_is_not_read, make_device),
 		cmocka_unit_test_setup(a_card_that_went_just_now_is_not_read, make_device),

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * From the ticks of a device's clock to UTC, along a line that one thread now and then draws anew
+ * while others follow it.
+ */
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock_line {
+	uint64_t ticks;    /* when the device's clock said this, */
+	int64_t utc;       /* it was this: ns since 1970-01-01 UTC */
+	double ns_of_tick; /* 0: there is no line */
+};
+
+/* ns from line->utc to when the clock said `ticks`: less than half a turn of it, back or forth. */
+static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks)
+{
+	return (double)(int64_t)(ticks - line->ticks) * line->ns_of_tick;
+}
+
+/* A line that one thread draws and any other reads, without waiting for each other. */
+struct clock_board {
+	alignas(64) _Atomic uint32_t version; /* odd while the line is drawn */
+	_Atomic uint64_t ticks;
+	_Atomic int64_t utc;
+	_Atomic double ns_of_tick;
+};
+
+static inline void clock_board_draw(struct clock_board *board, const struct clock_line *line)
+{
+	uint32_t version = atomic_load_explicit(&board->version, memory_order_relaxed);
+
+	/* The odd number comes before each part: who reads a new part will find it. */
+	atomic_store_explicit(&board->version, version + 1, memory_order_relaxed);
+	atomic_store_explicit(&board->ticks, line->ticks, memory_order_release);
+	atomic_store_explicit(&board->utc, line->utc, memory_order_release);
+	atomic_store_explicit(&board->ns_of_tick, line->ns_of_tick, memory_order_release);
+	/* Pairs with the first acquire in clock_board_follow(). */
+	atomic_store_explicit(&board->version, version + 2, memory_order_release);
+}
+
+/*
+ * Where the board's version is not *seen any more, takes its line and notes the version. A line
+ * that is being drawn is left for the next time.
+ */
+static inline void clock_board_follow(
+	struct clock_board *board, uint32_t *seen, struct clock_line *line)
+{
+	uint32_t version = atomic_load_explicit(&board->version, memory_order_acquire);
+	struct clock_line drawn;
+
+	if (version == *seen || version % 2 != 0)
+		return;
+	/* Each pairs with its release in clock_board_draw(). */
+	drawn.ticks = atomic_load_explicit(&board->ticks, memory_order_acquire);
+	drawn.utc = atomic_load_explicit(&board->utc, memory_order_acquire);
+	drawn.ns_of_tick = atomic_load_explicit(&board->ns_of_tick, memory_order_acquire);
+	if (atomic_load_explicit(&board->version, memory_order_relaxed) != version)
+		return;
+	*seen = version;
+	*line = drawn;
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""When the packets of a live port came: by their device's stamps, or by their poll.
+
+libpcap stamps packets as the kernel gets them, so net_pcap over an interface is a device that does. A
+run that stands still meanwhile polls them all later.
+"""
+
+import signal
+import time
+
+import lib
+import net
+
+PACKETS = 20
+SLACK = 2000  # microseconds between the readings of clocks that may be apart so much
+
+
+def now():
+    return time.time_ns() // 1000
+
+
+def stamped_while_it_stood_still(test, *options):
+    """(when the first was sent, when the run went on, first and last of the flow)"""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    capture = lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame()) for i in range(PACKETS)])
+    process = test.start(
+        '--port', 'net_pcap0,rx_iface=tap0', '--no-huge', '--workers', '1', '--sketch', 'flow-table',
+        '--interval', '0', '--force', '--output', output, '--stats', stats, *options, inside=space)
+    net.wait_until_ready(test, process, stats)
+    process.signal(signal.SIGSTOP)
+    begin = now()
+    test.wait(space.send('wire0', capture, 100)).expect(0)
+    time.sleep(0.1)
+    went_on = now()
+    process.signal(signal.SIGCONT)
+    time.sleep(1.5)
+    process.signal(signal.SIGINT)
+    result = test.wait(process, 30).expect(0)
+    rows = lib.read_output(output)
+    assert [row['packets'] for row in rows] == [str(PACKETS)], result.describe()
+    return begin, went_on, lib.timestamp(rows[0]['first']), lib.timestamp(rows[0]['last']), result
+
+
+def test_stamps_of_the_device(test):
+    begin, went_on, first, last, result = stamped_while_it_stood_still(test)
+    assert begin <= first <= last <= went_on, (begin, first, last, went_on)
+    assert 'bring the time' in result.stderr, result.describe()
+
+
+def test_time_of_the_poll(test):
+    _, went_on, first, last, result = stamped_while_it_stood_still(test, '--timestamps', 'poll')
+    assert went_on <= first + SLACK and first <= last, (went_on, first, last)
+    assert 'bring the time' not in result.stderr, result.describe()
+
+
+def test_stamps_of_another_time(test):
+    """A file's are its own: what is polled from it is of now."""
+    capture = lib.write_pcap(test.path('old.pcap'), [(i, lib.udp_frame()) for i in range(PACKETS)])
+    begin = now()
+    rows, _, _ = test.measure('--port', f'net_pcap0,rx_pcap={capture}', '--no-huge', '--workers', '1',
+                              '--sketch', 'flow-table', '--interval', '0', '--packets', str(PACKETS))
+    assert begin <= lib.timestamp(rows[0]['first']) + SLACK, rows
+    assert lib.timestamp(rows[0]['last']) <= now() + SLACK, rows
