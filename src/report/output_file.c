@@ -344,8 +344,9 @@ static void count_lost(struct output_file *file, int error, uint64_t rows)
 	file->error = error;
 }
 
-static void count_written(struct output_file *file)
+static void count_written(struct output_file *file, uint64_t rows)
 {
+	file->here += rows;
 	if (file->error != 0)
 		say(file, false, "%.300s: resumed; %llu rows were lost", shown_name(file),
 			(unsigned long long)file->lost_now);
@@ -388,7 +389,7 @@ static bool write_rows(struct output_file *file, const struct output_rows *rows)
 	if (error != 0)
 		count_lost(file, error, rows->n);
 	else
-		count_written(file);
+		count_written(file, rows->n);
 	return error == 0;
 }
 
@@ -427,8 +428,25 @@ static void said_late(struct output_file *file, const char *when)
 	file->lost++;
 }
 
+/* Somebody may have it open and read it all the same. */
+static void say_if_deleted(struct output_file *file)
+{
+	struct stat st;
+
+	/* A memory file that is named by its descriptor never had a link. */
+	if (!file->named || file->here == 0 || fstat(file->fd, &st) != 0 || st.st_nlink > 0 ||
+		has_name(file, file->name))
+		return;
+	say(file, true,
+		"%.300s: the file was deleted while it was written to: %llu rows went into it, and "
+		"are lost unless somebody still has it open",
+		shown_name(file), (unsigned long long)file->here);
+}
+
 static void close_fd(struct output_file *file)
 {
+	say_if_deleted(file);
+	file->here = 0;
 	if (close(file->fd) != 0 && errno != EINTR)
 		said_late(file, "closed");
 }

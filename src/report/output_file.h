@@ -56,6 +56,7 @@ struct output_file {
 	int error;         /* errno of the last write; 0: it worked */
 	uint64_t lost;     /* rows that could not be written, in all */
 	uint64_t lost_now; /* since it last worked */
+	uint64_t here;     /* rows that were written to the open file */
 };
 
 bool output_file_is_stdout(const char *name);

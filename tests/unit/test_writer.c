@@ -1037,6 +1037,33 @@ static void test_reopen(void **state)
 	assert_int_equal(said.n, 0);
 }
 
+/* Whoever deleted it may have it open: that is said, and is no loss. */
+static void test_rows_in_a_deleted_file(void **state)
+{
+	struct config config = {.output = out};
+
+	(void)state;
+	for (int reopens = 0; reopens < 2; reopens++) {
+		struct writer *writer = open_ok(&config, 0);
+
+		write_first_epoch(writer);
+		unlink(out);
+		if (reopens)
+			writer_reopen(writer);
+		push(writer, 1, 1);
+		assert_int_equal(writer_close(writer), 0);
+		assert_int_equal(
+			times_said(true, reopens ? "out.csv: the file was deleted while it "
+						   "was written to: 3 rows"
+						 : "was written to: 6 rows"),
+			1);
+		assert_int_equal(said.n, 1);
+		if (reopens)
+			assert_csv(out, &output_heavy_hitters, 1, 1);
+		clean(NULL);
+	}
+}
+
 static void test_reopen_the_same_file(void **state)
 {
 	struct config config = {.output = out};
@@ -1137,6 +1164,7 @@ int main(void)
 		TEST(test_terminal_shows_the_table),
 		TEST(test_closed_standard_output),
 		TEST(test_reopen),
+		TEST(test_rows_in_a_deleted_file),
 		TEST(test_reopen_the_same_file),
 		TEST(test_reopen_fails),
 		TEST(test_emptied_file_gets_a_header),
