@@ -2,6 +2,7 @@
 
 #include "report/control.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,6 +45,15 @@ static struct {
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* that is done */
 } control = {.lock = PTHREAD_MUTEX_INITIALIZER, .reloaded = PTHREAD_COND_INITIALIZER};
+
+/*
+ * In the place of the C library's, which writes to standard error: DPDK's telemetry calls it where
+ * a client left before its answer.
+ */
+void perror(const char *what)
+{
+	log_info("control: %s: %s", what, strerror(errno));
+}
 
 /* --- what answers are made of --- */
 

@@ -218,6 +218,19 @@ def test_many_clients(test):
     stop(test, process, first)
 
 
+def test_clients_that_leave_before_their_answers(test):
+    """Nobody is told of it: it is no trouble of the run's."""
+    process = test.start(*LIVE, '--interval', '10ms', *QUIET)
+    first = connect(test, process)
+    for _ in range(5):
+        client = Client(socket_path(process))
+        for _ in range(20):
+            client.socket.send(b'/sketchtap/stats')
+        client.close()
+    stop(test, process, first)
+    assert process.result.stderr == '', process.result.describe()
+
+
 def test_ends_while_clients_ask(test):
     process = test.start(*LIVE, '--interval', '10ms', *QUIET)
     first = connect(test, process)
