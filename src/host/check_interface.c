@@ -35,12 +35,37 @@ void check_virtual_port(
 		port->name);
 }
 
+/*
+ * /sys was mounted in one network namespace and this process is in another: what it shows is of
+ * other interfaces, one of the same name maybe.
+ */
+static bool sys_is_of_another_namespace(const struct host *host, const struct host_port *port)
+{
+	int64_t index;
+
+	if (!interface_exists(host, port))
+		return port->settings.index != 0;
+	return host_number(host->root, &index, SYS_NET "/%s/ifindex", port->interface) ==
+		       HOST_READ &&
+	       index != port->settings.index;
+}
+
 void check_interface(const struct host *host, const struct host_port *port, struct finding *finding)
 {
 	char flags_text[32], state[32];
 	enum host_read result;
 	unsigned long flags;
 
+	if (sys_is_of_another_namespace(host, port)) {
+		finding_warning(finding,
+			"%s: /sys shows another network namespace: what it says of interfaces is "
+			"not "
+			"of those here",
+			port->name);
+		finding_wanted(finding, "a /sys of this namespace");
+		finding_command(finding, "sudo ip netns exec NAME sketchtap doctor ...");
+		return;
+	}
 	if (!interface_exists(host, port)) {
 		finding_missing(finding, "%s: there is no interface %s", port->name,
 			port->interface[0] != '\0' ? port->interface : "of that name");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/doctor.h"
 
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timex.h>
@@ -149,8 +150,12 @@ static void read_port(struct host_port *port, const struct port_name *name)
 	host_make_printable(port->name);
 	port->cut_at = name->cut_at;
 	port->unknown = !name->known;
-	if (port->interface[0] != '\0')
-		interface_read(port->interface, &port->settings);
+	if (port->interface[0] == '\0')
+		return;
+	interface_read(port->interface, &port->settings);
+	/* /sys has it under the first of its names. */
+	if (port->settings.index != 0)
+		if_indextoname(port->settings.index, port->interface);
 }
 
 int doctor(const struct config *config, const struct topology *topology, const struct plan *plan,

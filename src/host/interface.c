@@ -95,6 +95,7 @@ void interface_read(const char *name, struct interface_settings *settings)
 	*settings = (struct interface_settings){0};
 	if (fd < 0)
 		return;
+	settings->index = if_nametoindex(name);
 	read_features(fd, name, settings);
 	read_ring(fd, name, settings);
 	close(fd);

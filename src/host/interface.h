@@ -9,6 +9,7 @@
 #define INTERFACE_NAME_MAX 16 /* IFNAMSIZ */
 
 struct interface_settings {
+	uint32_t index;      /* in the network namespace of this process; 0: it is not there */
 	bool features_known; /* the next five */
 	bool gro, lro, gro_hw, gro_list;
 	bool vlan_strip;

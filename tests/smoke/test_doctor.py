@@ -128,6 +128,17 @@ def test_closed_output(test):
         test.wait(process).expect(1).expect_one_line('standard output')
 
 
+def test_sys_of_another_namespace(test):
+    """Plain `unshare --net` leaves the old namespace's /sys in place: what it shows is not believed."""
+    if os.geteuid() != 0 or shutil.which('unshare') is None or shutil.which('ip') is None:
+        test.skip('needs root, unshare and ip')
+    script = 'ip link add tap0 type veth peer name wire0 && exec "$0" doctor --port tap0 --format csv'
+    result = test.wait(test.start(program=['unshare', '--net', 'sh', '-c', script, test.binary]))
+    row = findings(result)['interface'][0]
+    assert row['status'] == 'warning', row
+    assert 'another network namespace' in row['found'], row
+
+
 def test_as_another_user(test):
     """What this user may not see is said to be so."""
     if os.geteuid() != 0 or shutil.which('setpriv') is None:

@@ -796,10 +796,21 @@ static void test_kernel_interface(void **state)
 	tree_write("sys/class/net/eth1/operstate", "down\n");
 	examine();
 	expect_says("interface", FINDING_WARNING, "no link", NULL, "ethtool eth1");
+	/* Of the same name, in another network namespace. */
+	tree_write("sys/class/net/eth1/ifindex", "7\n");
+	examine();
+	expect_says("interface", FINDING_WARNING, "another network namespace", NULL, "ip netns");
+	ports[0].settings.index = 7;
+	examine();
+	expect_says("interface", FINDING_WARNING, "no link", NULL, NULL);
 	host_port_read(&ports[0], tree_root, "net_af_packet0,iface=eth7");
 	examine();
 	expect("interface", FINDING_MISSING);
 	expect("merging", FINDING_NONE);
+	/* It is there, and /sys does not show it. */
+	ports[0].settings.index = 9;
+	examine();
+	expect_says("interface", FINDING_WARNING, "another network namespace", NULL, NULL);
 }
 
 static void test_af_xdp(void **state)
