@@ -13,6 +13,7 @@
 
 #include "rx/interrupts.h"
 #include "rx/port_frames.h"
+#include "rx/port_lacks.h"
 #include "rx/port_promiscuous.h"
 #include "rx/port_quiet.h"
 #include "rx/port_rss.h"
@@ -54,6 +55,7 @@ static bool make_virtual(
 	const struct port *port, const struct port_name *name, const char *text, char *error)
 {
 	int result = rte_dev_probe(text);
+	char why[PORT_LACKS_MAX];
 
 	if (result >= 0)
 		return true;
@@ -64,16 +66,13 @@ static bool make_virtual(
 			"PCI address such as 0000:3b:00.0 and no virtual device such as "
 			"net_tap0,iface=probe0",
 			port->name);
-	if (port->interface[0] != '\0' && !port_interface_permitted())
-		return fail(error,
-			"--port %s: this user may not open the interface %s: run as root, or with "
-			"the "
-			"capabilities CAP_NET_RAW and CAP_NET_ADMIN",
-			port->name, port->interface);
+	if (port_lacks(text, why))
+		return fail(error, "--port %s: %s", port->name, why);
+	/* -1 is what drivers return for anything. */
 	return fail(error,
-		"--port %s: no driver makes such a device with these DEVARGS: %s; --verbose shows "
+		"--port %s: no driver makes such a device with these DEVARGS%s%s; --verbose shows "
 		"what it says",
-		port->name, rte_strerror(-result));
+		port->name, result == -1 ? "" : ": ", result == -1 ? "" : rte_strerror(-result));
 }
 
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
@@ -224,10 +223,10 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	if (!port_rss_choose(&start->rss, port->config, &start->info, &port->notes, error))
 		return false;
 	start->conf.rxmode.mtu = start->frames.mtu;
+	start->conf.rxmode.offloads = start->frames.offloads;
 	if (start->nb_rx > 0)
 		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
 			port->traits, port->config, &start->info, &port->notes);
-	start->conf.rxmode.offloads = start->frames.offloads;
 	port_rss_put(&start->rss, &start->conf);
 	if (port->traits->queues == PORT_QUEUES_PAIRED) {
 		if (start->nb_rx == 0)
@@ -349,6 +348,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 {
 	struct start start = {.port = port, .nb_rx = nb_rx};
 	int result = rte_eth_dev_info_get(port->id, &start.info);
+	char why[PORT_LACKS_MAX];
 
 	if (result == 0 && (!check_queues(&start, error) ||
 				   !choose(&start, rte_pktmbuf_data_room_size(pool), error)))
@@ -365,7 +365,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 		result = rte_eth_dev_start(port->id);
 	if (result != 0)
 		return fail(error, "--port %s: cannot start it with %u queues: %s", port->name,
-			nb_rx, rte_strerror(-result));
+			nb_rx, port_lacks(port->device, why) ? why : rte_strerror(-result));
 	port->started = true;
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;

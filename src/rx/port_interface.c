@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/port_interface.h"
 
-#include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <string.h>
@@ -43,16 +42,6 @@ static bool read_merges(int fd, const char *name)
 	       (ask_ethtool(fd, name, &flags) && (flags.data & ETH_FLAG_LRO) != 0);
 }
 
-bool port_interface_permitted(void)
-{
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return errno != EPERM && errno != EACCES;
-	close(fd);
-	return true;
-}
-
 bool port_interface_read(const char *name, struct port_interface *interface)
 {
 	struct ifreq ifr = request(name);
@@ -68,6 +57,7 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 	found = ioctl(fd, SIOCGIFMTU, &ifr) == 0;
 	if (found) {
 		interface->mtu = (uint32_t)ifr.ifr_mtu;
+		interface->index = if_nametoindex(name);
 		read_driver(fd, name, interface);
 		interface->merges = read_merges(fd, name);
 		ifr = request(name);

@@ -224,7 +224,7 @@ def test_no_such_interface(test):
 
 
 def test_without_permission(test):
-    """Nobody may open a packet socket: a line that says so."""
+    """What nobody may do is named, driver by driver."""
     space = veth(test)
     binary = shutil.copy(test.binary, test.path('sketchtap'))
     os.chmod(test.directory, 0o755)
@@ -232,8 +232,24 @@ def test_without_permission(test):
               'env', 'RUNTIME_DIRECTORY=' + test.path('nobody'), binary]
     os.mkdir(test.path('nobody'))
     os.chown(test.path('nobody'), 65534, 65534)
-    test.run('--port', 'tap0', '--workers', '1', '--output', '/dev/null', program=nobody,
-             inside=space).expect(1).expect_one_line('tap0', 'CAP_NET_RAW')
+    for port, mentions in (
+            ('tap0', ('CAP_NET_RAW',)),
+            ('net_tap0,iface=probe0', ('CAP_NET_ADMIN',)),
+            ('net_af_xdp0,iface=tap0', ('CAP_NET_RAW', 'CAP_NET_ADMIN', 'CAP_SYS_ADMIN')),
+            ('net_memif0,role=server,socket-abstract=no,socket=/proc/x', ('/proc', 'written')),
+            ('net_vhost0', ('DEVARGS',))):
+        result = test.run('--port', port, '--no-huge', '--workers', '1', '--output', '/dev/null',
+                          program=nobody, inside=space).expect(1)
+        result.expect_one_line('--port ' + port.split(',')[0], *mentions)
+        assert 'Operation not permitted' not in result.stderr, result.describe()
+
+
+def test_devargs_that_mean_nothing(test):
+    """Drivers return -1, which is no "Operation not permitted"."""
+    for port in ('net_memif0,role=conductor', 'net_pcap0,rx_pcap=/nonexistent', 'net_tap0,iface=a/b'):
+        result = test.run('--port', port, '--no-huge', '--output', '/dev/null').expect(1)
+        result.expect_one_line('--port ' + port.split(',')[0], '--verbose')
+        assert 'not permitted' not in result.stderr, result.describe()
 
 
 def promiscuity(space):
