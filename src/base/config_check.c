@@ -102,10 +102,16 @@ static bool check_ports(const struct config *config, struct config_fault *fault)
 {
 	for (uint32_t i = 0; i < config->nb_port; i++) {
 		struct part name = port_name_part(config->port[i]);
+		struct pci_address address;
 
 		if (name.len == 0)
 			return refuse(fault, "port", NULL,
 				"'%.200s' has no name; write NAME[,DEVARGS]", config->port[i]);
+		if (strncmp(config->port[i], "pci:", 4) == 0 &&
+			!pci_address_parse(name.text, name.len, &address))
+			return refuse(fault, "port", NULL,
+				"'%.*s' is not a PCI address such as 0000:3b:00.0",
+				(int)(name.len < 100 ? name.len : 100), name.text);
 		for (uint32_t j = 0; j < i; j++)
 			if (same_port(config->port[i], config->port[j]))
 				return refuse(fault, "port", NULL,

@@ -83,8 +83,9 @@ static bool check_count(const struct assignment *a, uint64_t value)
 	const struct option_row *row = a->row;
 
 	if (value < row->min || value > row->max) {
-		return refuse(a, "is out of range; give %llu to %llu", (unsigned long long)row->min,
-			(unsigned long long)row->max);
+		return refuse(a, "is out of range; give %llu to %llu%s",
+			(unsigned long long)row->min, (unsigned long long)row->max,
+			row->zero ? ", or 0" : "");
 	}
 	if (row->power_of_two && (value & (value - 1)) != 0) {
 		return refuse(a, "is not a power of two; the next is %llu",

@@ -170,7 +170,8 @@ const struct option_row options[] = {
 		.min = 1,
 		.max = CENTURY,
 		.default_note = "start at once",
-		.help = "Begin when the link of every port is up, and give up after this time.",
+		.help = "Begin when the link of every port is up, and give up after this time; 0: "
+			"do not wait.",
 	},
 	{
 		.name = "synthetic",

@@ -16,7 +16,7 @@ static bool is_same(const struct port_name *a, const struct port_name *b)
 	size_t length = strcspn(a->device, ",");
 
 	return (length == strcspn(b->device, ",") && memcmp(a->device, b->device, length) == 0) ||
-	       (a->interface[0] != '\0' && strcmp(a->interface, b->interface) == 0);
+	       (a->facts.index != 0 && a->facts.index == b->facts.index);
 }
 
 bool live_ports_resolve(struct port_name *names, struct config *config, char *error)
@@ -104,9 +104,8 @@ bool live_ports_await(
 	if (port_wait_links(ports, nb_ports, config->wait_link, &down) != PORT_WAIT_TIMEOUT)
 		return true;
 	snprintf(error, PORT_ERROR_MAX,
-		"--wait-link: the link of %s did not come up in %g s: check its cable and its "
-		"peer, or "
-		"wait longer",
-		down->name, (double)config->wait_link / 1e9);
+		"--wait-link: the link of %s did not come up in that time: check its cable and its "
+		"peer, or wait longer",
+		down->name);
 	return false;
 }

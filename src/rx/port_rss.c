@@ -176,6 +176,20 @@ static void explain_other_key(const struct port_rss *rss, struct port_notes *not
 			rss->port);
 }
 
+/* A key was given, and no device hashes by it. */
+static void explain_unused_key(const struct port_rss *rss, struct port_notes *notes)
+{
+	if (rss->key_wanted != RSS_KEY_GIVEN)
+		return;
+	if (rss->use == PORT_HASH_UNUSED)
+		port_warn(notes,
+			"--rss-key: %s has one queue and nothing to choose by a hash: the key is "
+			"not used",
+			rss->port);
+	else
+		port_warn(notes, "--rss-key: %s does not hash: the key is not used", rss->port);
+}
+
 static bool choose_key(struct port_rss *rss, const struct config *config,
 	const struct rte_eth_dev_info *info, char *error)
 {
@@ -213,8 +227,10 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	rss->wanted = config->rss_fields;
 	rss->key_wanted = config->rss_key;
 	rss->on = false;
-	if (rss->use == PORT_HASH_UNUSED)
+	if (rss->use == PORT_HASH_UNUSED) {
+		explain_unused_key(rss, notes);
 		return true;
+	}
 	if (rss->use == PORT_HASH_DISPATCH) {
 		if ((info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH) == 0)
 			offered = 0;
@@ -239,6 +255,7 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 			rss->port, info->driver_name, rss->nb_queues);
 		return false;
 	}
+	explain_unused_key(rss, notes);
 	port_warn(notes, "%s: %s spreads packets over the workers, not RSS: %s", rss->port,
 		rss->traits->spreader, rss->traits->spreads);
 	return true;
@@ -343,13 +360,13 @@ static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 	uint64_t *fields, bool *same_key)
 {
 	uint8_t key[CONFIG_RSS_KEY_MAX] = {0};
-	struct rte_eth_rss_conf now = {.rss_key = key, .rss_key_len = key_len};
+	struct rte_eth_rss_conf now = {.rss_key = key_len > 0 ? key : NULL, .rss_key_len = key_len};
 
 	if (rte_eth_dev_rss_hash_conf_get(port_id, &now) != 0)
 		return false;
 	/* Drivers do not give back that one side masks the other. */
 	*fields = now.rss_hf | (rss->fields & ONE_SIDE);
-	*same_key = memcmp(key, rss->key, key_len) == 0;
+	*same_key = key_len > 0 && memcmp(key, rss->key, key_len) == 0;
 	return true;
 }
 
@@ -364,10 +381,18 @@ static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 	return rte_eth_dev_rss_hash_update(port_id, &conf) == 0;
 }
 
+/* Of the key that the device is asked about; 0: its own is longer than any that we have. */
+static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth_dev_info *info)
+{
+	if (rss->key_len > 0)
+		return rss->key_len;
+	return info->hash_key_size <= CONFIG_RSS_KEY_MAX ? RSS_KEY_LEN_USUAL : 0;
+}
+
 void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 	const struct rte_eth_dev_info *info, struct port_notes *notes)
 {
-	uint8_t key_len = rss->key_len > 0 ? rss->key_len : RSS_KEY_LEN_USUAL;
+	uint8_t key_len = key_length_asked(rss, info);
 	uint64_t fields = rss->fields;
 	/* Where a configured key cannot be read back, it is taken to be set. */
 	bool same_key = rss->key_len > 0;
@@ -376,7 +401,7 @@ void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 		return;
 	read_hash(rss, port_id, key_len, &fields, &same_key);
 	if (rss->key_wanted != RSS_KEY_DEFAULT) {
-		if (!same_key && write_key(rss, port_id, key_len))
+		if (!same_key && key_len > 0 && write_key(rss, port_id, key_len))
 			read_hash(rss, port_id, key_len, &fields, &same_key);
 		if (!same_key)
 			explain_asymmetry(rss, notes);

@@ -164,7 +164,7 @@ def test_names_that_are_not_to_be_had(test):
             (('net_null7',), MACHINE, ('vdev:net_null7', 'net_af_packet0,iface=net_null7')),
             (('eth77',), MACHINE, ('eth77', 'ip link')),
             (('net_af_packet0,iface=eth77',), MACHINE, ('eth77', 'ip link')),
-            (('pci:wire0',), MACHINE, ('PCI address',)),
+            (('pci:wire0',), TEXT, ('wire0', 'PCI address')),
             (('wire0', 'wire0'), TEXT, ('twice',)),
             (('wire0', 'net_af_packet0,iface=wire0'), TEXT, ('twice',)),
             (('net_af_packet0,iface=wire0', 'net_af_packet1,iface=wire0'), TEXT, ('twice',)),
@@ -179,6 +179,33 @@ def test_names_that_are_not_to_be_had(test):
              test.path('null.csv'), inside=space).expect(0)
 
 
+def test_an_interface_by_two_of_its_names(test):
+    """They look like two devices; each packet would count twice."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    space.ip('link', 'property', 'add', 'dev', 'tap0', 'altname', 'uplink')
+    for one, other in (('tap0', 'uplink'), ('net_af_packet0,iface=uplink', 'tap0')):
+        output = test.path('output.csv')
+        result = test.run('--port', one, '--port', other, '--no-huge', '--output', output, inside=space)
+        result.expect(MACHINE).expect_one_line(other.split(',')[0], 'same device')
+        assert not os.path.exists(output)
+    _, _, ledger = measure_sent(test, space, 'wire0', [lib.udp_frame(i) for i in range(9)],
+                                '--port', 'uplink')
+    assert lib.total(ledger, 'measured') == 9
+
+
+def test_a_key_that_nobody_uses(test):
+    """Said, whatever its length: af_packet does not hash, and one queue needs no choice."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    for number, workers in enumerate((1, 2)):
+        result = test.run('--port', 'tap0', '--no-huge', '--rss-key', 'a5a5', '--workers', workers,
+                          '--duration', '10ms', '--output', test.path(f'{number}.csv'),
+                          inside=space).expect(0)
+        assert '--rss-key' in result.stderr and 'the key is not used' in result.stderr, (
+            result.describe())
+
+
 def test_options_that_a_port_refuses(test):
     for words, status, mention in (
             (('--rss-key', 'a5a5', '--workers', '2'), MACHINE, '--rss-key'),
@@ -188,7 +215,7 @@ def test_options_that_a_port_refuses(test):
             (('--rss-fields', 'colours'), TEXT, '5tuple, addresses, src, dst'),
             (('--mtu', '10'), TEXT, '68 to 65535'),
             (('--mtu', 'huge'), TEXT, '--mtu'),
-            (('--mbuf-cache', '513'), TEXT, '512')):
+            (('--mbuf-cache', '513'), TEXT, '1 to 512, or 0')):
         test.run('--port', 'net_null0', '--no-huge', *words, '--output', test.path('none.csv')) \
             .expect(status).expect_one_line(mention)
     test.run('--port', 'net_tap0,iface=probe0', '--mtu', '99999', '--no-huge').expect(TEXT)
