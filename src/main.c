@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/notify.h"
+#include "base/process_limits.h"
 #include "base/signals.h"
 #include "bench/bench.h"
 #include "parallel/devices.h"
@@ -461,6 +462,7 @@ static int run_command(const struct config *config, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct config config;
+	char error[PROCESS_LIMITS_ERROR_MAX];
 	const char *deaf;
 	int status;
 
@@ -473,6 +475,11 @@ int main(int argc, char **argv)
 	case CONFIG_EXIT_2: return EXIT_TEXT;
 	}
 	log_init(config.log_level, config.verbose);
+	if (!process_limits_check(error)) {
+		log_error("%s", error);
+		config_free(&config);
+		return EXIT_MACHINE;
+	}
 	deaf = notify_open(&notify);
 	if (deaf != NULL)
 		log_warning("%s: the service manager is told nothing", deaf);

@@ -92,12 +92,12 @@ static const char *runtime_directory(void)
 {
 	const char *directory = getenv("RUNTIME_DIRECTORY");
 
-	if (directory != NULL)
+	if (directory != NULL && directory[0] != '\0')
 		return directory;
 	if (getuid() == 0)
 		return "/var/run/dpdk";
 	directory = getenv("XDG_RUNTIME_DIR");
-	return directory != NULL ? directory : "/tmp/dpdk";
+	return directory != NULL && directory[0] != '\0' ? directory : "/tmp/dpdk";
 }
 
 static void ask_kernel(struct host_calls *calls)

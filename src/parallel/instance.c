@@ -22,6 +22,15 @@
 
 static char prefix[NAME_LEN_MAX], directory[PATH_MAX], socket_path[PATH_MAX + 32];
 
+/* EAL would take an empty one for the root of the file system. */
+static void forget_empty(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	if (value != NULL && value[0] == '\0')
+		unsetenv(variable);
+}
+
 /* As EAL chooses it. */
 static const char *runtime_root(void)
 {
@@ -159,6 +168,8 @@ bool instance_claim(const char *name, char *error)
 {
 	int fd;
 
+	forget_empty("RUNTIME_DIRECTORY");
+	forget_empty("XDG_RUNTIME_DIR");
 	if (name != NULL)
 		snprintf(prefix, sizeof(prefix), PREFIX "%s", name);
 	else

@@ -2,6 +2,7 @@
 """Each mistake: one clear line, the right exit status, nothing written, nothing destroyed."""
 
 import os
+import shutil
 
 import lib
 
@@ -187,6 +188,31 @@ def test_no_memory(test):
     process = test.start(*SOURCE, '--memory', '4GB', program=[
         'prlimit', f'--as={2 << 30}', test.binary])
     test.wait(process).expect(MACHINE).expect_one_line('memory')
+
+
+def test_limits_of_the_process(test):
+    """Too few open files are raised where that is allowed, else said; so is too small a stack."""
+    if shutil.which('prlimit') is None:
+        test.skip('prlimit is not installed')
+    for limit, status, mentions in (('--nofile=6:6', MACHINE, ('ulimit -n',)),
+                                    ('--nofile=16:4096', 0, ()),
+                                    ('--stack=65536:65536', MACHINE, ('ulimit -s',))):
+        if test.sanitized and limit.startswith('--stack'):
+            continue
+        process = test.start(*SOURCE, '--output', '/dev/null', program=['prlimit', limit, test.binary])
+        result = test.wait(process).expect(status)
+        if status != 0:
+            result.expect_one_line(*mentions)
+
+
+def test_empty_runtime_directory(test):
+    """Is none: EAL would take it for the root of the file system."""
+    process = test.start(*SOURCE, '--output', '/dev/null',
+                         program=['env', 'RUNTIME_DIRECTORY=', test.binary])
+    path = f'/var/run/dpdk/sketchtap-{process.popen.pid}' if os.getuid() == 0 else None
+    test.wait(process).expect(0)
+    assert not os.path.exists('/dpdk'), 'left in the root'
+    assert path is None or not os.path.exists(path), path
 
 
 def test_unreadable_capture(test):
