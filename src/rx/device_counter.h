@@ -16,7 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A derived counter that steps back by no more than this has not begun anew. */
+/*
+ * A derived counter that steps back by no more than this, and by no more than it still says, has
+ * not begun anew.
+ */
 #define DEVICE_COUNTER_SWAY 65536
 
 enum device_counter_change {

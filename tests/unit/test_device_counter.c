@@ -97,6 +97,12 @@ static void sways(void **state)
 	expect_grew(&counter, 1000005 - DEVICE_COUNTER_SWAY, 1000005);
 	assert_int_equal(device_counter_read(&counter, 10), DEVICE_COUNTER_RESET);
 	assert_int_equal(counter.total, 1000015);
+	/* One that had counted little begins anew as well. */
+	device_counter_start(&counter, 64, true, 0);
+	expect_grew(&counter, 5000, 5000);
+	assert_int_equal(device_counter_read(&counter, 100), DEVICE_COUNTER_RESET);
+	assert_int_equal(counter.total, 5100);
+	expect_grew(&counter, 90, 5100);
 	/* Around the edge of its register. */
 	device_counter_start(&counter, 32, true, UINT32_MAX - 4);
 	expect_grew(&counter, 3, 8);
