@@ -201,9 +201,10 @@ static void silence_end(int null, const int saved[2])
 static void take_turns(void)
 {
 	struct sched_param param;
+	int policy = sched_getscheduler(0), flag = policy & SCHED_RESET_ON_FORK;
 
-	if (sched_getscheduler(0) == SCHED_FIFO && sched_getparam(0, &param) == 0)
-		sched_setscheduler(0, SCHED_RR, &param);
+	if (policy >= 0 && (policy & ~flag) == SCHED_FIFO && sched_getparam(0, &param) == 0)
+		sched_setscheduler(0, SCHED_RR | flag, &param);
 }
 
 bool eal_start(const struct plan *plan, const struct config *config, char *error)
