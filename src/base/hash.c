@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #include "base/aes.h"
 
 /*
@@ -119,20 +123,65 @@ TARGET_AES static void hash6_aesni(const struct hash_key *hash_key, struct key_b
  * the same reason nobody asks for a packet's family here: an IPv6 packet's entry gets the hash of
  * whatever key4 holds, and then its own. Only where all are IPv6 the first is left out.
  */
-TARGET_AES static void hash_burst_aesni(const struct hash_key *hash_key, struct key_burst *burst)
+static uint32_t nb_hashed4(const struct key_burst *burst)
+{
+	bool all_v6 = burst->n > 0 && burst->v6 == UINT64_MAX >> (BURST_MAX - burst->n);
+
+	return all_v6 ? 0 : burst->n;
+}
+
+/* Packets from..n - 1. */
+TARGET_AES static inline void hash4_aesni(
+	const struct hash_key *hash_key, struct key_burst *burst, uint32_t from, uint32_t n)
 {
 	const struct aesni_keys keys = aesni_load_keys(hash_key->round4);
-	bool all_v6 = burst->n > 0 && burst->v6 == UINT64_MAX >> (BURST_MAX - burst->n);
-	uint32_t n = all_v6 ? 0 : burst->n;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = from; i < n; i++) {
 		__m128i s = _mm_load_si128((const __m128i *)&burst->key4[i]);
 
 		s = aesni_rounds(_mm_xor_si128(s, keys.key[0]), &keys);
 		_mm_store_si128((__m128i *)&burst->hash[i], s);
 	}
+}
+
+TARGET_AES static void hash_burst_aesni(const struct hash_key *hash_key, struct key_burst *burst)
+{
+	hash4_aesni(hash_key, burst, 0, nb_hashed4(burst));
 	if (burst->v6 != 0)
 		hash6_aesni(hash_key, burst);
+}
+
+#define TARGET_VAES __attribute__((target("vaes,avx512f,aes,sse4.1")))
+
+/* Four keys in a register. What the keys of a burst leave over is hashed one by one. */
+TARGET_VAES static void hash_burst_vaes(const struct hash_key *hash_key, struct key_burst *burst)
+{
+	const uint32_t n = nb_hashed4(burst), whole = n / 4 * 4;
+	__m512i keys[HASH_ROUNDS + 1];
+
+	for (int r = 0; r <= HASH_ROUNDS; r++)
+		keys[r] = _mm512_broadcast_i32x4(
+			_mm_load_si128((const __m128i *)hash_key->round4[r]));
+	for (uint32_t i = 0; i < whole; i += 4) {
+		__m512i s = _mm512_load_si512(&burst->key4[i]);
+
+		s = _mm512_xor_si512(s, keys[0]);
+		for (int r = 1; r <= HASH_ROUNDS; r++)
+			s = _mm512_aesenc_epi128(s, keys[r]);
+		_mm512_store_si512(&burst->hash[i], s);
+	}
+	hash4_aesni(hash_key, burst, whole, n);
+	if (burst->v6 != 0)
+		hash6_aesni(hash_key, burst);
+}
+
+/* clang 14 does not know the feature's name. */
+static bool cpu_has_vaes(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & bit_VAES) != 0 &&
+	       __builtin_cpu_supports("avx512f");
 }
 #endif
 
@@ -140,20 +189,31 @@ TARGET_AES static void hash_burst_aesni(const struct hash_key *hash_key, struct 
  * ---- Which of the two
  */
 
-static void (*hash_burst_best)(
-	const struct hash_key *hash_key, struct key_burst *burst) = hash_burst_portable;
+/* The best first, NULL behind the last. */
+static hash_burst_fn paths[4] = {hash_burst_portable};
 
-/* Before main(), so that no thread ever sees the pointer change. */
-__attribute__((constructor)) static void select_hash_burst(void)
+/* Before main(), so that no thread ever sees a pointer change. */
+__attribute__((constructor)) static void find_paths(void)
 {
+	uint32_t n = 0;
+
 #ifdef __x86_64__
 	__builtin_cpu_init();
-	if (__builtin_cpu_supports("aes") && __builtin_cpu_supports("sse4.1"))
-		hash_burst_best = hash_burst_aesni;
+	if (__builtin_cpu_supports("aes") && __builtin_cpu_supports("sse4.1")) {
+		if (cpu_has_vaes())
+			paths[n++] = hash_burst_vaes;
+		paths[n++] = hash_burst_aesni;
+	}
 #endif
+	paths[n] = hash_burst_portable;
+}
+
+const hash_burst_fn *hash_burst_paths(void)
+{
+	return paths;
 }
 
 void hash_burst(const struct hash_key *hash_key, struct key_burst *burst)
 {
-	hash_burst_best(hash_key, burst);
+	paths[0](hash_key, burst);
 }
