@@ -90,16 +90,18 @@ static uint64_t rows_total(const struct counter_rows *rows)
 }
 
 /* What its lists hold goes into the counters when it is merged. */
-static uint64_t count_min_total(const struct sketch *part)
+static uint64_t counters_total(const struct sketch *part)
 {
-	struct sketch *merged = count_min_ops.create(&part->params);
+	struct sketch *merged = part->ops->create(&part->params);
 	uint64_t total = UINT64_MAX;
 
 	if (merged == NULL)
 		return UINT64_MAX;
-	if (count_min_ops.merge(merged, part) == 0)
-		total = rows_total(&((const struct count_min *)merged)->counters);
-	count_min_ops.destroy(merged);
+	if (part->ops->merge(merged, part) == 0)
+		total = rows_total(part->ops == &count_min_ops
+					   ? &((const struct count_min *)merged)->counters
+					   : &reversible_of_const(merged)->counters);
+	part->ops->destroy(merged);
 	return total;
 }
 
@@ -144,10 +146,8 @@ static uint64_t cells_total(const struct iblt *table)
 /* In the sketch's metric. False for a sketch whose inside is not known here. */
 static bool part_total(const struct sketch *part, uint64_t *total)
 {
-	if (part->ops == &count_min_ops)
-		*total = count_min_total(part);
-	else if (part->ops == &reversible_ops)
-		*total = rows_total(&reversible_of_const(part)->counters);
+	if (part->ops == &count_min_ops || part->ops == &reversible_ops)
+		*total = counters_total(part);
 	else if (part->ops == &simple_hash_ops)
 		*total = pairs_total((const struct simple_hash *)part);
 	else if (part->ops == &iblt_ops)

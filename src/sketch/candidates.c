@@ -267,6 +267,7 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 		return false;
 	loser = &candidates->bucket[b].entry[smallest.way];
 	*evicted = (struct candidate_evicted){
+		.key = candidates->origin[b * TAG_WAYS + smallest.way].key,
 		.hash = {.lo = loser->hash_lo, .hi = loser->hash_hi},
 		.amount = since_of(candidates, loser),
 	};

@@ -82,6 +82,7 @@ struct candidates_split {
 
 /* What a key that lost its place had counted, in the metric. */
 struct candidate_evicted {
+	struct key key;
 	struct key_hash hash;
 	uint64_t amount;
 };

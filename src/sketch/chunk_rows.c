@@ -55,13 +55,12 @@ static inline void singletons(uint64_t mangled, quad *chunks)
  * of the key waiting, as a load of a quad cannot be served from a narrower store before it.
  */
 static inline __attribute__((always_inline)) void add_owned(
-	uint64_t *bucket, uint32_t row, const quad *chunks, uint32_t weight, const uint32_t quads)
+	uint64_t *bucket, uint32_t row, const quad *chunks, uint64_t weight, const uint32_t quads)
 {
 	const uint32_t counter = chunk_rows_counter(row);
 	quad *bucket_quads = (quad *)bucket;
 
-	weight = bucket[counter] <= UINT64_MAX - weight ? weight
-							: (uint32_t)(UINT64_MAX - bucket[counter]);
+	weight = bucket[counter] <= UINT64_MAX - weight ? weight : UINT64_MAX - bucket[counter];
 	for (uint32_t q = 0; q < quads; q++) {
 		quad keep = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, add = {0};
 
@@ -79,26 +78,30 @@ static inline __attribute__((always_inline)) void add_owned(
  * and waiting losers for, as there is nothing to allocate or to link.
  */
 static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, uint32_t row,
-	const uint64_t *chunks, uint32_t weight, const uint32_t words,
+	const uint64_t *chunks, uint64_t weight, const uint32_t words,
 	const enum counter_policy policy)
 {
 	const uint32_t counter = chunk_rows_counter(row);
 	_Atomic uint64_t *sets = (_Atomic uint64_t *)bucket;
-	uint64_t missing = 0;
+	uint32_t lacking = 0; /* bit w: word w has not all of them */
 
 #pragma GCC unroll 8
 	for (uint32_t w = 0; w < words; w++)
-		if (w != counter)
-			missing |=
-				chunks[w] & ~atomic_load_explicit(&sets[w], memory_order_relaxed);
-	for (uint32_t w = 0; w < words && missing != 0; w++)
-		if (w != counter)
-			atomic_fetch_or_explicit(&sets[w], chunks[w], memory_order_relaxed);
+		if (w != counter) {
+			uint64_t has = atomic_load_explicit(&sets[w], memory_order_relaxed);
+
+			lacking |= (uint32_t)((chunks[w] & ~has) != 0) << w;
+		}
+	for (; lacking != 0; lacking &= lacking - 1) {
+		uint32_t w = (uint32_t)__builtin_ctz(lacking);
+
+		atomic_fetch_or_explicit(&sets[w], chunks[w], memory_order_relaxed);
+	}
 	counter64_add(&bucket[counter], counter64_read(&bucket[counter], policy), weight, policy);
 }
 
 static inline __attribute__((always_inline)) void add_key(const struct chunk_rows *rows,
-	const uint64_t *mangled, uint32_t weight, const uint32_t words,
+	const uint64_t *mangled, uint64_t weight, const uint32_t words,
 	const enum counter_policy policy)
 {
 	quad chunks[KEY_WORDS_IPV6];
@@ -135,44 +138,55 @@ static inline uint32_t weight_of(
 	return metric == SKETCH_PACKETS ? 1 : burst->wire_len[i];
 }
 
-static inline bool is_ipv4(const struct key_burst *burst, uint32_t i)
+static uint32_t ipv4_packets(const struct key_burst *burst, uint64_t which, uint8_t *packets)
 {
-	return (burst->v6 >> i & 1) == 0;
+	uint32_t n = 0;
+
+	for (uint64_t left = which & ~burst->v6; left != 0; left &= left - 1)
+		packets[n++] = (uint8_t)__builtin_ctzll(left);
+	return n;
 }
 
 static inline __attribute__((always_inline)) void add4(const struct chunk_rows *rows,
-	const struct key_burst *burst, enum sketch_metric metric, const enum counter_policy policy)
+	const struct key_burst *burst, uint64_t which, enum sketch_metric metric,
+	const enum counter_policy policy)
 {
-	const uint32_t n = burst->n;
+	uint8_t packets[BURST_MAX];
+	const uint32_t n = ipv4_packets(burst, which, packets);
 
-	for (uint32_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
-		if (is_ipv4(burst, i))
-			prefetch_buckets(rows, mangled4(burst, i), CHUNK_WORDS_IPV4);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t ahead = i + PREFETCH_AHEAD;
-
-		if (ahead < n && is_ipv4(burst, ahead))
-			prefetch_buckets(rows, mangled4(burst, ahead), CHUNK_WORDS_IPV4);
-		if (is_ipv4(burst, i))
-			add_key(rows, mangled4(burst, i), weight_of(burst, i, metric),
-				CHUNK_WORDS_IPV4, policy);
+	for (uint32_t k = 0; k < n && k < PREFETCH_AHEAD; k++)
+		prefetch_buckets(rows, mangled4(burst, packets[k]), CHUNK_WORDS_IPV4);
+	for (uint32_t k = 0; k < n; k++) {
+		if (k + PREFETCH_AHEAD < n)
+			prefetch_buckets(rows, mangled4(burst, packets[k + PREFETCH_AHEAD]),
+				CHUNK_WORDS_IPV4);
+		add_key(rows, mangled4(burst, packets[k]), weight_of(burst, packets[k], metric),
+			CHUNK_WORDS_IPV4, policy);
 	}
 }
 
-void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burst,
+void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	enum sketch_metric metric, enum counter_policy policy)
 {
-	if (policy == COUNTER_OWNED)
-		add4(rows, burst, metric, COUNTER_OWNED);
-	else if (policy == COUNTER_ADD)
-		add4(rows, burst, metric, COUNTER_ADD);
-	else
-		add4(rows, burst, metric, COUNTER_CAS);
+	switch (policy) {
+	case COUNTER_OWNED: add4(rows, burst, which, metric, COUNTER_OWNED); break;
+	case COUNTER_CAS: add4(rows, burst, which, metric, COUNTER_CAS); break;
+	case COUNTER_ADD: add4(rows, burst, which, metric, COUNTER_ADD); break;
+	}
+}
+
+/* The six words of a key's chunks. */
+static inline void with_parity(const struct mangled6 *mangled, uint64_t words[KEY_WORDS_IPV6])
+{
+	const uint64_t *word = mangled->word;
+
+	memcpy(words, word, sizeof(mangled->word));
+	words[KEY_WORDS_IPV6 - 1] = word[2] ^ word[3] ^ word[4];
 }
 
 static inline __attribute__((always_inline)) void add6(const struct chunk_rows *rows,
-	const struct key_burst *burst, const struct mangled6 *mangled, enum sketch_metric metric,
-	const enum counter_policy policy)
+	const struct key_burst *burst, uint64_t which, const struct mangled6 *mangled,
+	enum sketch_metric metric, const enum counter_policy policy)
 {
 	const uint32_t n = (uint32_t)__builtin_popcountll(burst->v6);
 	uint64_t left = burst->v6;
@@ -181,25 +195,40 @@ static inline __attribute__((always_inline)) void add6(const struct chunk_rows *
 		prefetch_buckets(rows, mangled[k].word, CHUNK_WORDS_IPV6);
 	for (uint32_t k = 0; k < n; k++, left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
-		const uint64_t *word = mangled[k].word;
-		const uint64_t key[KEY_WORDS_IPV6] = {
-			word[0], word[1], word[2], word[3], word[4], word[2] ^ word[3] ^ word[4]};
+		uint64_t key[KEY_WORDS_IPV6];
 
 		if (k + PREFETCH_AHEAD < n)
 			prefetch_buckets(rows, mangled[k + PREFETCH_AHEAD].word, CHUNK_WORDS_IPV6);
+		if ((which >> i & 1) == 0)
+			continue;
+		with_parity(&mangled[k], key);
 		add_key(rows, key, weight_of(burst, i, metric), CHUNK_WORDS_IPV6, policy);
 	}
 }
 
-void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst,
+void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	const struct mangled6 *mangled, enum sketch_metric metric, enum counter_policy policy)
 {
-	if (policy == COUNTER_OWNED)
-		add6(rows, burst, mangled, metric, COUNTER_OWNED);
-	else if (policy == COUNTER_ADD)
-		add6(rows, burst, mangled, metric, COUNTER_ADD);
-	else
-		add6(rows, burst, mangled, metric, COUNTER_CAS);
+	switch (policy) {
+	case COUNTER_OWNED: add6(rows, burst, which, mangled, metric, COUNTER_OWNED); break;
+	case COUNTER_CAS: add6(rows, burst, which, mangled, metric, COUNTER_CAS); break;
+	case COUNTER_ADD: add6(rows, burst, which, mangled, metric, COUNTER_ADD); break;
+	}
+}
+
+void chunk_rows_add_key4(const struct chunk_rows *rows, const struct key_hash *hash,
+	uint64_t amount, enum counter_policy policy)
+{
+	add_key(rows, &hash->lo, amount, CHUNK_WORDS_IPV4, policy);
+}
+
+void chunk_rows_add_key6(const struct chunk_rows *rows, const struct mangled6 *mangled,
+	uint64_t amount, enum counter_policy policy)
+{
+	uint64_t key[KEY_WORDS_IPV6];
+
+	with_parity(mangled, key);
+	add_key(rows, key, amount, CHUNK_WORDS_IPV6, policy);
 }
 
 void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src)

@@ -60,12 +60,18 @@ void chunk_rows_reset(const struct chunk_rows *rows);
 
 /*
  * Count the IPv4 keys of a hashed burst in rows of CHUNK_WORDS_IPV4, and its IPv6 keys, which
- * mangle6_burst() has mangled, in rows of CHUNK_WORDS_IPV6.
+ * mangle6_burst() has mangled, in rows of CHUNK_WORDS_IPV6. Only packets whose bit is in `which`.
  */
-void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burst,
+void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	enum sketch_metric metric, enum counter_policy policy);
-void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst,
+void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	const struct mangled6 *mangled, enum sketch_metric metric, enum counter_policy policy);
+
+/* Add an amount, in the metric, to one key. */
+void chunk_rows_add_key4(const struct chunk_rows *rows, const struct key_hash *hash,
+	uint64_t amount, enum counter_policy policy);
+void chunk_rows_add_key6(const struct chunk_rows *rows, const struct mangled6 *mangled,
+	uint64_t amount, enum counter_policy policy);
 
 /* dst := the rows that had counted both. They have one shape. */
 void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src);

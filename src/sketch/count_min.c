@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Count-Min: rows of counters (counter_rows.h), and in front of them a list of the keys that look
- * heavy (candidates.h), whose packets do not reach the counters while they are listed.
+ * Count-Min: rows of counters, and in front of them a list of the keys that look heavy (listed.h),
+ * whose packets do not reach the counters while they are listed.
  *
  * One block of memory: struct count_min with its lists, the counters, the lists' tables.
  *
- * Threads that share an instance share the counters; each has a list of its own. So a heavy key,
- * for whose counters threads would compete at every packet, is counted by each of them where nobody
- * else writes, and only what is in no list is added atomically (counter.h). Every packet is counted
- * once, in the list of its thread or in the counters: counters plus lists are those of one thread
- * that saw all packets in any order.
- *
- * Under ATOMIC_LOCK one list serves all, and the state is that of one thread.
+ * Threads that share an instance share the counters; each has a list of its own. Under ATOMIC_LOCK
+ * one list serves all, and the state is that of one thread.
  */
 
 #include <errno.h>
 #include <stdbool.h>
 
 #include "sketch/count_min.h"
+#include "sketch/listed.h"
 #include "sketch/one_block.h"
 
 static struct count_min *count_min_of(struct sketch *sketch)
@@ -86,62 +82,11 @@ static void reset(struct sketch *sketch)
 		candidates_reset(&cm->lists[l]);
 }
 
-/*
- * Counts packets from `start` on, up to one that is listed: what comes after it may be its key's or
- * that of the key which lost its place. Returns where that is. One packet after another would leave
- * the same behind, so where bursts are cut does not matter.
- */
-static uint32_t count_from(struct count_min *cm, struct candidates *list,
-	const struct key_burst *burst, uint32_t start, enum counter_policy policy)
-{
-	struct candidates_split split;
-	struct counter_offer offer = {
-		.burst = burst,
-		.admission = list->admission,
-		.admission_shift = list->bucket_shift,
-	};
-	uint32_t offered = 0, counted = 0;
-
-	candidates_split(list, burst, start, &split);
-	while (offered < split.nb_others) {
-		struct candidate_evicted evicted;
-		uint64_t before;
-		uint32_t i, k;
-
-		offer.packets = &split.others[offered];
-		offer.n = split.nb_others - offered;
-		k = counter_rows_offer(&cm->counters, &offer, policy, &before);
-		if (k > 0)
-			candidates_turn_away(list);
-		if (k == offer.n)
-			break;
-		i = offer.packets[k];
-		counted = candidates_count(burst, &split, counted, i);
-		if (candidates_offer(list, burst, i, before, &evicted)) {
-			if (evicted.amount > 0)
-				counter_rows_add_key(
-					&cm->counters, &evicted.hash, evicted.amount, policy);
-			return i + 1;
-		}
-		counter_rows_add_key(&cm->counters, &burst->hash[i],
-			cm->sketch.params.metric == SKETCH_PACKETS ? 1 : burst->wire_len[i],
-			policy);
-		offered += k + 1;
-	}
-	candidates_count(burst, &split, counted, burst->n);
-	return burst->n;
-}
-
-static void update_list(struct count_min *cm, uint32_t list, const struct key_burst *burst,
-	enum counter_policy policy)
-{
-	for (uint32_t start = 0; start < burst->n;)
-		start = count_from(cm, &cm->lists[list], burst, start, policy);
-}
-
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
-	update_list(count_min_of(sketch), 0, burst, COUNTER_OWNED);
+	struct count_min *cm = count_min_of(sketch);
+
+	listed_add(&cm->lists[0], &cm->counters, burst, COUNTER_OWNED, NULL);
 }
 
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
@@ -151,26 +96,18 @@ static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 
 	if (policy == COUNTER_OWNED) {
 		spinlock_lock(&cm->lock);
-		update_list(cm, 0, burst, policy);
+		update_separate(sketch, burst);
 		spinlock_unlock(&cm->lock);
 		return;
 	}
-	update_list(cm, burst->writer, burst, policy);
+	listed_add(&cm->lists[burst->writer], &cm->counters, burst, policy, NULL);
 }
 
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct count_min *cm = count_min_of_const(sketch);
-	struct sketch_estimate estimate = counter_rows_query(&cm->counters, hash);
-	uint64_t most = counter_rows_max(&cm->counters);
 
-	for (uint32_t l = 0; l < cm->nb_lists; l++) {
-		uint64_t since = candidates_since(&cm->lists[l], hash);
-
-		estimate.value = since < most - estimate.value ? estimate.value + since : most;
-	}
-	estimate.saturated = estimate.value == most;
-	return estimate;
+	return listed_query(cm->lists, cm->nb_lists, &cm->counters, hash);
 }
 
 struct settling {
@@ -252,20 +189,12 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return true;
 }
 
-/* The bound is of counters that hold everything. */
-static bool lists_nothing(const struct count_min *cm)
-{
-	for (uint32_t l = 0; l < cm->nb_lists; l++)
-		if (!candidates_empty(&cm->lists[l]))
-			return false;
-	return true;
-}
-
+/* Of counters that hold everything. */
 static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
 	const struct count_min *cm = count_min_of_const(sketch);
 
-	if (!lists_nothing(cm))
+	if (!listed_nothing(cm->lists, cm->nb_lists))
 		return UINT64_MAX;
 	return counter_rows_bound(&cm->counters, keys, confidence, &sketch->params.allocator);
 }

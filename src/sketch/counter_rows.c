@@ -216,7 +216,7 @@ uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counte
 }
 
 static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struct key_burst *burst,
-	const uint32_t depth, const uint32_t stride, const enum counter_policy policy)
+	const uint32_t depth, const uint32_t stride)
 {
 	const struct row_bases bases = bases_of(rows, depth);
 	const bool count_packets = rows->metric == SKETCH_PACKETS;
@@ -233,34 +233,22 @@ static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struc
 			if (count_packets) {
 				uint32_t *counter = &bases.packets[row][index[row]];
 
-				counter32_add(counter, counter32_read(counter, policy), 1, policy);
+				*counter = counter32_sum(*counter, 1);
 			} else {
 				uint64_t *counter = &bases.bytes[row][index[row]];
 
-				counter64_add(
-					counter, counter64_read(counter, policy), amount, policy);
+				*counter = counter64_sum(*counter, amount);
 			}
 		}
 	}
 }
 
-static ALWAYS_INLINE void add_rows(const struct counter_rows *rows, const struct key_burst *burst,
-	const enum counter_policy policy)
+void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst)
 {
 	if (rows->depth == ROW_LANE_DEPTH)
-		add_burst(rows, burst, ROW_LANE_DEPTH, ROW_LANE_BITS, policy);
+		add_burst(rows, burst, ROW_LANE_DEPTH, ROW_LANE_BITS);
 	else
-		add_burst(rows, burst, rows->depth, rows->stride, policy);
-}
-
-void counter_rows_add(
-	const struct counter_rows *rows, const struct key_burst *burst, enum counter_policy policy)
-{
-	switch (policy) {
-	case COUNTER_OWNED: add_rows(rows, burst, COUNTER_OWNED); break;
-	case COUNTER_CAS: add_rows(rows, burst, COUNTER_CAS); break;
-	case COUNTER_ADD: add_rows(rows, burst, COUNTER_ADD); break;
-	}
+		add_burst(rows, burst, rows->depth, rows->stride);
 }
 
 void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,

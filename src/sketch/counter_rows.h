@@ -43,11 +43,11 @@ void counter_rows_init(struct counter_rows *rows, const struct sketch_params *pa
 
 void counter_rows_reset(const struct counter_rows *rows);
 
-/* Adds a burst. The policy says who else writes (counter.h). */
-void counter_rows_add(
-	const struct counter_rows *rows, const struct key_burst *burst, enum counter_policy policy);
+/* Adds a burst, while nobody else writes. */
+void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst);
 
-/* Adds an amount, in the metric, to a key's counters. */
+/* Adds an amount, in the metric, to a key's counters. The policy says who else writes (counter.h).
+ */
 void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,
 	uint64_t amount, enum counter_policy policy);
 

@@ -5,13 +5,20 @@
  * detection" (2004) and "Reversible sketches: enabling monitoring and analysis over high-speed
  * data streams" (2007). The heavy keys are found from the sketch alone (reversible_recover.c).
  *
- * One block of memory: struct reversible, the counters, the buckets for IPv4, those for IPv6.
+ * One block of memory: struct reversible with its lists, the counters, the buckets for IPv4, those
+ * for IPv6, the lists' tables.
+ *
+ * Threads that share an instance share counters and buckets. What they count of the heaviest keys
+ * waits in a list of each thread (listed.h): such a key has eight counters, for which threads would
+ * compete at every packet. Lists go into the rows when the instance is merged, and then these are
+ * the rows of one thread that saw all packets; nothing else is known of the keys that were listed.
  */
 
 #include "sketch/reversible.h"
 
 #include <errno.h>
 
+#include "sketch/listed.h"
 #include "sketch/one_block.h"
 #include "sketch/reversible_recover.h"
 
@@ -28,7 +35,15 @@ static struct reversible *reversible_of(struct sketch *sketch)
 
 static const char *check(struct sketch_params *params)
 {
+	if (params->writers == 0)
+		params->writers = 1;
 	return counter_rows_check(params);
+}
+
+/* Under a lock each writes the rows as if it were alone. */
+static uint32_t nb_lists(const struct sketch_params *params)
+{
+	return params->atomic == ATOMIC_LOCK ? 0 : params->writers;
 }
 
 static uint32_t bucket_bits(const struct sketch_params *params, uint32_t less, uint32_t min)
@@ -50,11 +65,17 @@ static uint32_t bits6(const struct sketch_params *params)
 	return bucket_bits(params, IPV6_BITS_LESS, IPV6_BITS_MIN);
 }
 
+static size_t header_size(const struct sketch_params *params)
+{
+	return line_up(sizeof(struct reversible) + nb_lists(params) * sizeof(struct candidates));
+}
+
 static size_t memory(const struct sketch_params *params)
 {
-	return line_up(sizeof(struct reversible)) + line_up(counter_rows_size(params)) +
+	return header_size(params) + line_up(counter_rows_size(params)) +
 	       chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4) +
-	       chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6);
+	       chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6) +
+	       nb_lists(params) * candidates_memory(CANDIDATES_DEFAULT);
 }
 
 static struct sketch *create(const struct sketch_params *params)
@@ -67,12 +88,15 @@ static struct sketch *create(const struct sketch_params *params)
 	rv->sketch.ops = &reversible_ops;
 	rv->sketch.params = *params;
 	hash_key_init(&rv->hash_key, params->seed);
-	at += line_up(sizeof(*rv));
+	at += header_size(params);
 	counter_rows_init(&rv->counters, params, at);
 	at += line_up(counter_rows_size(params));
 	chunk_rows_init(&rv->rows4, bits4(params), CHUNK_WORDS_IPV4, params->atomic, at);
 	at += chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4);
 	chunk_rows_init(&rv->rows6, bits6(params), CHUNK_WORDS_IPV6, params->atomic, at);
+	at += chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6);
+	for (; rv->nb_lists < nb_lists(params); at += candidates_memory(CANDIDATES_DEFAULT))
+		candidates_init(&rv->lists[rv->nb_lists++], at, CANDIDATES_DEFAULT, params->metric);
 	return &rv->sketch;
 }
 
@@ -97,29 +121,54 @@ static void reset(struct sketch *sketch)
 	if (seen_ipv6(rv))
 		chunk_rows_reset(&rv->rows6);
 	atomic_store_explicit(&rv->seen_ipv6, false, memory_order_relaxed);
+	for (uint32_t l = 0; l < rv->nb_lists; l++)
+		candidates_reset(&rv->lists[l]);
 }
 
-static void add_chunks(
-	struct reversible *rv, const struct key_burst *burst, enum counter_policy policy)
+/* The packets whose bit is in `which`. */
+static void add_chunks(struct reversible *rv, const struct key_burst *burst, uint64_t which,
+	enum counter_policy policy)
 {
 	enum sketch_metric metric = rv->sketch.params.metric;
 
-	chunk_rows_add4(&rv->rows4, burst, metric, policy);
-	if (burst->v6 != 0) {
+	chunk_rows_add4(&rv->rows4, burst, which, metric, policy);
+	if ((burst->v6 & which) != 0) {
 		struct mangled6 mangled[BURST_MAX];
 
 		see_ipv6(rv);
 		mangle6_burst(&rv->hash_key, burst, mangled);
-		chunk_rows_add6(&rv->rows6, burst, mangled, metric, policy);
+		chunk_rows_add6(&rv->rows6, burst, which, mangled, metric, policy);
 	}
+}
+
+static void add_chunks_of(struct reversible *rv, const struct key *key, const struct key_hash *hash,
+	uint64_t amount, enum counter_policy policy)
+{
+	if (key->family == KEY_IPV6) {
+		struct key_burst burst = {.n = 1, .v6 = 1};
+		struct mangled6 mangled;
+
+		burst.key6[0] = key->v6;
+		burst.hash[0] = *hash;
+		see_ipv6(rv);
+		mangle6_burst(&rv->hash_key, &burst, &mangled);
+		chunk_rows_add_key6(&rv->rows6, &mangled, amount, policy);
+	} else {
+		chunk_rows_add_key4(&rv->rows4, hash, amount, policy);
+	}
+}
+
+static uint64_t all_packets(const struct key_burst *burst)
+{
+	return burst->n < BURST_MAX ? (UINT64_C(1) << burst->n) - 1 : UINT64_MAX;
 }
 
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
 	struct reversible *rv = reversible_of(sketch);
 
-	counter_rows_add(&rv->counters, burst, COUNTER_OWNED);
-	add_chunks(rv, burst, COUNTER_OWNED);
+	counter_rows_add(&rv->counters, burst);
+	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED);
 }
 
 /* Counters and sets each reach the same end in any order, so nothing has to be atomic as a whole.
@@ -128,6 +177,7 @@ static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
 	struct reversible *rv = reversible_of(sketch);
 	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
+	struct listed_passed passed;
 
 	if (policy == COUNTER_OWNED) {
 		spinlock_lock(&rv->lock);
@@ -135,13 +185,35 @@ static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 		spinlock_unlock(&rv->lock);
 		return;
 	}
-	counter_rows_add(&rv->counters, burst, policy);
-	add_chunks(rv, burst, policy);
+	listed_add(&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
+	add_chunks(rv, burst, passed.packets, policy);
+	for (uint32_t e = 0; e < passed.nb_evicted; e++)
+		add_chunks_of(rv, &passed.evicted[e].key, &passed.evicted[e].hash,
+			passed.evicted[e].amount, policy);
 }
 
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
-	return counter_rows_query(&reversible_of_const(sketch)->counters, hash);
+	const struct reversible *rv = reversible_of_const(sketch);
+
+	return listed_query(rv->lists, rv->nb_lists, &rv->counters, hash);
+}
+
+static void settle_key(const struct sketch_candidate *candidate, void *arg)
+{
+	struct reversible *to = arg;
+	uint64_t amount =
+		to->sketch.params.metric == SKETCH_PACKETS ? candidate->packets : candidate->bytes;
+
+	counter_rows_add_key(&to->counters, &candidate->hash, amount, COUNTER_OWNED);
+	add_chunks_of(to, &candidate->key, &candidate->hash, amount, COUNTER_OWNED);
+}
+
+/* Adds what src's lists counted to dst's rows. */
+static void settle(struct reversible *dst, const struct reversible *src)
+{
+	for (uint32_t l = 0; l < src->nb_lists; l++)
+		candidates_emit(&src->lists[l], settle_key, dst);
 }
 
 static int merge(struct sketch *dst, const struct sketch *src)
@@ -154,18 +226,37 @@ static int merge(struct sketch *dst, const struct sketch *src)
 		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
 		return -EINVAL;
 
+	if (!listed_nothing(to->lists, to->nb_lists)) {
+		settle(to, to);
+		for (uint32_t l = 0; l < to->nb_lists; l++)
+			candidates_forget(&to->lists[l]);
+	}
 	counter_rows_merge(&to->counters, &from->counters);
 	chunk_rows_merge(&to->rows4, &from->rows4);
 	if (seen_ipv6(from)) {
 		see_ipv6(to);
 		chunk_rows_merge(&to->rows6, &from->rows6);
 	}
+	settle(to, from);
 	return 0;
 }
 
+/* Keys are searched in rows that hold everything. */
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
-	reversible_recover(sketch, sketch->params.candidates, 1, emit, arg);
+	const struct reversible *rv = reversible_of_const(sketch);
+	struct sketch *merged;
+
+	if (listed_nothing(rv->lists, rv->nb_lists)) {
+		reversible_recover(sketch, sketch->params.candidates, 1, emit, arg);
+		return;
+	}
+	merged = create(&sketch->params);
+	if (merged == NULL)
+		return;
+	if (merge(merged, sketch) == 0)
+		reversible_recover(merged, sketch->params.candidates, 1, emit, arg);
+	one_block_destroy(merged);
 }
 
 /* Keys are searched for, not listed: what was found may be all, but nothing says so. */
@@ -177,8 +268,11 @@ static bool lists_all_keys(const struct sketch *sketch)
 
 static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
-	return counter_rows_bound(&reversible_of_const(sketch)->counters, keys, confidence,
-		&sketch->params.allocator);
+	const struct reversible *rv = reversible_of_const(sketch);
+
+	if (!listed_nothing(rv->lists, rv->nb_lists))
+		return UINT64_MAX;
+	return counter_rows_bound(&rv->counters, keys, confidence, &sketch->params.allocator);
 }
 
 const struct sketch_ops reversible_ops = {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "sketch/candidates.h"
 #include "sketch/chunk_rows.h"
 #include "sketch/counter_rows.h"
 #include "sketch/sketch.h"
@@ -23,6 +24,9 @@ struct reversible {
 	/* Apart from what is only read. */
 	_Atomic bool seen_ipv6 __attribute__((aligned(64))); /* false: rows6 is all zero */
 	struct spinlock lock;                                /* of ATOMIC_LOCK */
+	/* Of each thread that shares the instance, what has not come to the rows yet. */
+	uint32_t nb_lists;
+	struct candidates lists[];
 };
 
 extern const struct sketch_ops reversible_ops;

@@ -55,7 +55,7 @@ static inline void feeder_feed(
 	struct feeder *feeder, struct sketch *sketch, enum sketch_sharing sharing)
 {
 	const struct feeders *feeders = feeder->feeders;
-	struct key_burst burst = {0};
+	struct key_burst burst = {.writer = feeder->id};
 	uint64_t random = feeder->id;
 	uint32_t left = 1;
 

@@ -14,21 +14,24 @@
 
 static void run_threads(struct sketch_params params, uint32_t nb_threads)
 {
-	struct sketch *shared = feeders_sketch(&reversible_ops, params);
 	struct sketch *single = feeders_sketch(&reversible_ops, params);
-	const struct reversible *a = reversible_of_const(shared), *b = reversible_of_const(single);
+	struct sketch *merged = feeders_sketch(&reversible_ops, params);
+	const struct reversible *a = reversible_of_const(merged), *b = reversible_of_const(single);
+	struct sketch *shared;
 	struct feeders feeders = {
-		.sketch = shared,
 		.nb_threads = nb_threads,
 		.nb_flows = FLOWS,
 		.nb_packets = PACKETS,
 		.exponent = 1.0,
 	};
 
+	params.writers = nb_threads;
+	shared = feeders.sketch = feeders_sketch(&reversible_ops, params);
 	feeders_run(&feeders);
 	for (uint32_t t = 0; t < nb_threads; t++)
 		feeder_feed(&feeders.feeder[t], single, SHARING_SEPARATE);
 	feeders_close(&feeders);
+	assert_int_equal(reversible_ops.merge(merged, shared), 0);
 	assert_memory_equal(
 		a->counters.packets, b->counters.packets, counter_rows_size(&shared->params));
 	assert_memory_equal(
@@ -38,6 +41,7 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 	assert_true(a->seen_ipv6);
 	reversible_ops.destroy(shared);
 	reversible_ops.destroy(single);
+	reversible_ops.destroy(merged);
 }
 
 static void run_all(enum sketch_atomic atomic)

@@ -11,6 +11,7 @@
 
 #include "base/mangle6.h"
 #include "make_sketch.h"
+#include "merged.h"
 #include "sketch/reversible.h"
 #include "sketch/reversible_recover.h"
 #include "zipf_stream.h"
@@ -37,16 +38,25 @@ static void feed(struct sketch *sketch, struct zipf_stream *stream, uint32_t nb_
 	}
 }
 
-/* Counters, buckets and sets: all that stands behind the header. */
+static void assert_same_buckets(const struct chunk_rows *a, const struct chunk_rows *b)
+{
+	size_t size = chunk_rows_size(a->bits, a->words);
+
+	assert_int_equal(size, chunk_rows_size(b->bits, b->words));
+	assert_int_equal(memcmp(a->buckets, b->buckets, size), 0);
+}
+
+/* Counters, buckets and sets. */
 static void assert_same_state(const struct sketch *a, const struct sketch *b)
 {
-	size_t header = (sizeof(struct reversible) + 63) / 64 * 64;
-	size_t size = reversible_ops.memory(&a->params);
+	const struct reversible *x = reversible_of_const(a), *y = reversible_of_const(b);
 
-	assert_int_equal(size, reversible_ops.memory(&b->params));
+	assert_int_equal(counter_rows_size(&a->params), counter_rows_size(&b->params));
 	assert_int_equal(
-		memcmp((const char *)a + header, (const char *)b + header, size - header), 0);
-	assert_int_equal(reversible_of_const(a)->seen_ipv6, reversible_of_const(b)->seen_ipv6);
+		memcmp(x->counters.packets, y->counters.packets, counter_rows_size(&a->params)), 0);
+	assert_same_buckets(&x->rows4, &y->rows4);
+	assert_same_buckets(&x->rows6, &y->rows6);
+	assert_int_equal(x->seen_ipv6, y->seen_ipv6);
 }
 
 static void test_registry(void **state)
@@ -453,6 +463,21 @@ static void test_merge_refuses(void **state)
 	reversible_ops.destroy(twin);
 }
 
+/* Keys that wait in a list are not in the counters that others meet. */
+static void assert_queries_hold(const struct sketch *shared, const struct sketch *separate,
+	const struct zipf_stream *stream)
+{
+	const uint64_t *truth =
+		shared->params.metric == SKETCH_PACKETS ? stream->packets : stream->bytes;
+
+	for (uint32_t f = 0; f < stream->nb_flows; f++) {
+		uint64_t value = reversible_ops.query(shared, &stream->hash[f]).value;
+
+		assert_true(value >= truth[f]);
+		assert_true(value <= reversible_ops.query(separate, &stream->hash[f]).value);
+	}
+}
+
 static void test_shared_on_one_thread(void **state)
 {
 	(void)state;
@@ -464,14 +489,20 @@ static void test_shared_on_one_thread(void **state)
 		zipf_open(&stream, 20000, 1.0, SEED);
 		feed(separate, &stream, 50000, SHARING_SEPARATE);
 		for (int atomic = ATOMIC_CAS; atomic <= ATOMIC_LOCK; atomic++) {
-			struct sketch *shared;
+			struct sketch *shared, *merged;
 
 			params.atomic = (enum sketch_atomic)atomic;
 			shared = make(params);
 			zipf_restart(&stream, SEED);
 			feed(shared, &stream, 50000, SHARING_SHARED);
+			merged = merged_of(shared);
+			assert_same_state(merged, separate);
+			assert_queries_hold(shared, separate, &stream);
+			reversible_ops.reset(shared);
+			assert_int_equal(reversible_ops.merge(shared, merged), 0);
 			assert_same_state(shared, separate);
 			reversible_ops.destroy(shared);
+			reversible_ops.destroy(merged);
 		}
 		zipf_close(&stream);
 		reversible_ops.destroy(separate);
@@ -572,6 +603,9 @@ static void check_saturation(
 	/* Only the key has sets. Its before says that nothing is known. */
 	reversible_ops.reset(sketch);
 	reversible_ops.update[sharing](sketch, &burst);
+	reversible_ops.reset(other);
+	assert_int_equal(reversible_ops.merge(other, sketch), 0);
+	rv = (struct reversible *)other;
 	for (uint32_t i = 0; i < 64; i++) {
 		if (metric == SKETCH_PACKETS)
 			rv->counters.packets[i] = UINT32_MAX;
@@ -580,7 +614,7 @@ static void check_saturation(
 	}
 	for (uint64_t b = 0; b < (uint64_t)4 << rv->rows4.bits; b++)
 		chunk_rows_bucket(&rv->rows4, b)[1 + 2 * (b >> rv->rows4.bits)] = UINT64_MAX;
-	assert_int_equal(check_recovery(sketch, &stream, 1, 1, &nb_found) > 0, 1);
+	assert_int_equal(check_recovery(other, &stream, 1, 1, &nb_found) > 0, 1);
 	assert_int_equal(nb_found, 1);
 	zipf_close(&stream);
 	reversible_ops.destroy(sketch);
