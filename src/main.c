@@ -78,7 +78,7 @@ static int open_source(const struct config *config, struct source **source)
 static int check_outputs(const struct config *config)
 {
 	const char *const outputs[] = {
-		config->output, config->stats, config->queues, config->rules};
+		config->output, config->stats, config->queues, config->rules, config->flows};
 	struct stat input, output;
 
 	for (uint32_t i = 0; i < config->nb_pcap; i++)

@@ -117,6 +117,8 @@ struct measurement_config {
 	uint64_t buckets;   /* of a flow-table, instead of width; 0: not given */
 	enum collision collision;
 	enum table_hash table_hash;
+	uint64_t idle_timeout; /* ns after which a flow-table's record ends; 0: none does */
+	uint32_t expired_keys; /* of ended records, that are remembered for --output */
 	double iblt_load; /* flows per cell that an iblt's next rows are made for; 0: all rows */
 	uint32_t top;     /* 0: no limit, threshold rules */
 	double threshold; /* share of the measured metric a reported key has at least; 0: none */
@@ -193,6 +195,7 @@ struct config {
 	const char *stats;  /* NULL: none */
 	const char *queues; /* NULL: none */
 	const char *rules;  /* NULL: none */
+	const char *flows;  /* NULL: none */
 	double max_loss;    /* share of lost packets from which on the exit status is 1; 1: any */
 	enum output_format format;
 	bool append, force;

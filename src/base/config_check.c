@@ -173,6 +173,19 @@ static bool check_rules(const struct config *config, struct config_fault *fault)
 	return true;
 }
 
+/* Records are written by sketches that keep them. */
+static bool check_flows(const struct config *config, struct config_fault *fault)
+{
+	bool kept = config->flows == NULL;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		kept |= (sketch_find(config->measurements[m].sketch)->caps & SKETCH_RECORDS) != 0;
+	if (!kept)
+		return refuse(fault, "flows", NULL,
+			"writes the records of a flow-table; give --sketch flow-table too");
+	return true;
+}
+
 static bool check_source(const struct config *config, struct config_fault *fault)
 {
 	if (!has_source(config) && config->command != COMMAND_DOCTOR)
@@ -231,6 +244,7 @@ static bool check_outputs(const struct config *config, struct config_fault *faul
 		{"stats", config->stats},
 		{"queues", config->queues},
 		{"rules", config->rules},
+		{"flows", config->flows},
 	};
 
 	for (size_t o = 1; o < sizeof(outputs) / sizeof(outputs[0]); o++) {
@@ -255,7 +269,7 @@ static bool check_rotate(const struct config *config, struct config_fault *fault
 	if (config->rotate.period == 0 && config->rotate.size == 0)
 		return true;
 	if (is_stdout(config->output) && is_stdout(config->stats) && is_stdout(config->queues) &&
-		is_stdout(config->rules))
+		is_stdout(config->rules) && is_stdout(config->flows))
 		return refuse(fault, "rotate", NULL,
 			"standard output cannot be rotated; name a file with --output, --stats or "
 			"--queues");
@@ -325,6 +339,23 @@ static bool check_flow_table(const struct measurement_config *measurement, const
 	return true;
 }
 
+static bool check_idle_timeout(const struct measurement_config *measurement, const char *sharing,
+	struct config_fault *fault)
+{
+	if (measurement->idle_timeout == 0)
+		return true;
+	if (!is_flow_table(measurement))
+		return refuse(fault, "idle-timeout", measurement, "is for --sketch flow-table");
+	if (measurement->collision == COLLISION_CUCKOO)
+		return refuse(fault, "idle-timeout", measurement,
+			"takes entries away, which --collision cuckoo cannot; give list or tree");
+	if (strcmp(sharing, "shared") == 0)
+		return refuse(fault, "idle-timeout", measurement,
+			"takes entries away, which others of a shared table may be looking at; "
+			"give --sharing separate");
+	return true;
+}
+
 /* What only an iblt has. */
 static bool check_iblt(const struct measurement_config *measurement, struct config_fault *fault)
 {
@@ -361,6 +392,7 @@ static bool check_measurement(const struct config *config,
 	const char *why;
 
 	if (!check_flow_table(measurement, config->sharing, fault) ||
+		!check_idle_timeout(measurement, config->sharing, fault) ||
 		!check_iblt(measurement, fault) || !check_key(measurement, fault))
 		return false;
 	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
@@ -432,5 +464,6 @@ bool config_check(const struct config *config, struct config_fault *fault)
 			return false;
 	}
 	return check_source(config, fault) && check_rules(config, fault) &&
-	       check_outputs(config, fault) && check_rotate(config, fault);
+	       check_flows(config, fault) && check_outputs(config, fault) &&
+	       check_rotate(config, fault);
 }

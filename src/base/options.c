@@ -511,6 +511,36 @@ const struct option_row options[] = {
 			"coralreef, jenkins, murmur3, crc32, fnv1a, hsieh, xxh3.",
 	},
 	{
+		.name = "idle-timeout",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_TIME,
+		MEASUREMENT(idle_timeout),
+		.commands = RUN,
+		.zero = true,
+		.min = 1000,
+		.max = CENTURY,
+		.default_text = "0",
+		.help = "End a flow-table's record when its key had no packet for longer than "
+			"this, "
+			"by the packets' time, and give its place to another key; --flows has the "
+			"records. For --sharing separate. 0: records end with the interval.",
+	},
+	{
+		.name = "expired-keys",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		MEASUREMENT(expired_keys),
+		.commands = RUN,
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.default_text = "1000000",
+		.help = "Keys of records that --idle-timeout ended in an interval whose sums are "
+			"kept for --output, at about 200 bytes each. What further keys had is in "
+			"--flows alone, and in the bounds.",
+	},
+	{
 		.name = "iblt-load",
 		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_MEASURE,
@@ -954,6 +984,17 @@ const struct option_row options[] = {
 		.default_note = "not written",
 		.help = "Where the packets, bytes and flows of every rule of --monitor go, as CSV; "
 			"- is standard output.",
+	},
+	{
+		.name = "flows",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_STRING,
+		CONFIG(flows),
+		.commands = RUN,
+		.default_note = "not written",
+		.help = "Where every record of every flow-table goes, as CSV, within seconds after "
+			"it ended: by --idle-timeout, or with the interval; - is standard output.",
 	},
 	{
 		.name = "max-loss",

@@ -176,7 +176,7 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 		uint32_t n = rte_ring_sc_dequeue_burst(worker->ring, entries, BURST_MAX, NULL);
 
 		if (n == 0) {
-			poll_idle(worker->yield);
+			worker_rest(worker);
 			continue;
 		}
 		rx_cycles = rte_rdtsc() - start;

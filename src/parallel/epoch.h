@@ -41,7 +41,8 @@
 
 /*
  * What is known of an epoch beside the workers' counters. Slot s % EPOCH_AHEAD is written by the
- * one who raises `open`, before it raises it beyond s; the reporter reads it after that.
+ * one who raises `open`, before it raises it beyond s; the reporter reads it after that. Number and
+ * start are there before the epoch's first packet: who was handed a count of it may read them.
  */
 struct epoch_info {
 	uint64_t number;        /* as printed, before --append's offset */

@@ -199,6 +199,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		.width = config->buckets != 0 ? config->buckets : config->width,
 		.store = flow_stores[config->collision],
 		.table_hash = config->table_hash,
+		.idle_timeout = config->idle_timeout,
 		.load = config->iblt_load,
 		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
 		.candidates =

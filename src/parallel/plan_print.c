@@ -184,6 +184,9 @@ static void print_measurements(const struct plan *plan, FILE *out)
 			plan->sharing == SHARING_SHARED ? "shared" : "separate", PLAN_GENERATIONS,
 			m->merged ? " + 1 merged" : "");
 		print_size(out, m->instance_bytes * (instances + m->merged));
+		if (m->params.idle_timeout > 0)
+			fprintf(out, ", records end after %g s",
+				(double)m->params.idle_timeout / 1e9);
 		fprintf(out, "\n");
 	}
 }

@@ -31,6 +31,14 @@ static void enter(struct poller *poller, uint64_t epoch)
 	poller->enter(poller->arg, epoch);
 }
 
+static void rest(struct poller *poller)
+{
+	if (poller->rest != NULL)
+		poller->rest(poller->arg);
+	else
+		poll_idle(poller->yield);
+}
+
 /* Cuts a replay's burst where the epoch changes. Marks never go back within a queue. */
 static void take_marked(
 	struct poller *poller, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
@@ -111,6 +119,6 @@ void poll_until_end(struct poller *poller)
 			continue;
 		if (!ended && open > poller->epoch)
 			enter(poller, open);
-		poll_idle(poller->yield);
+		rest(poller);
 	}
 }

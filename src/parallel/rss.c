@@ -21,6 +21,11 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	worker_count(worker, pkts, n, rx_cycles);
 }
 
+static void rest(void *arg)
+{
+	worker_rest(arg);
+}
+
 static void end(void *arg, uint64_t epoch)
 {
 	worker_leave(arg, epoch);
@@ -32,6 +37,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
 	worker->poller.take = take;
+	worker->poller.rest = rest;
 	worker->poller.end = end;
 	poll_until_end(&worker->poller);
 }

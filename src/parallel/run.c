@@ -77,6 +77,23 @@ static bool needs_details(const struct plan *plan)
 	return false;
 }
 
+/* Nobody tells live sketches to look around when nothing comes but their worker. */
+static bool needs_rest(const struct plan *plan)
+{
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if (plan->measurements[m].params.idle_timeout > 0)
+			return !plan->replay;
+	return false;
+}
+
+/* A worker waits for the reporter, who takes what a sketch gives out. */
+static void wait_for_reporter(const void *arg)
+{
+	const struct plan *plan = arg;
+
+	poll_idle(plan->yield);
+}
+
 /* The sketches of one instance, in both generations. */
 static bool create_sketches(struct run *run, uint32_t instance, int node)
 {
@@ -86,6 +103,10 @@ static bool create_sketches(struct run *run, uint32_t instance, int node)
 			struct sketch_params params = measurement->params;
 
 			params.allocator = memory_on_node(node);
+			if (run->feeder != NULL && run->config->pace == PACE_UNPACED) {
+				params.wait = wait_for_reporter;
+				params.wait_arg = run->plan;
+			}
 			run->sketches[g][instance][m] = measurement->ops->create(&params);
 			if (run->sketches[g][instance][m] == NULL)
 				return false;
@@ -170,6 +191,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->details = needs_details(plan);
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_clock_tell(&run->ports[p].clock, &worker->times);
+	worker->rests = needs_rest(plan);
 	assign_rules(worker, plan);
 	if (run->design->connect == NULL)
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);

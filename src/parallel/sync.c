@@ -115,7 +115,7 @@ static void sync_work(struct worker *worker, uint32_t nb_workers)
 	for (uint64_t next = 1; !last; next++) {
 		/* Pairs with the release in run_burst(). */
 		while (atomic_load_explicit(&slot->started, memory_order_acquire) != next)
-			poll_idle(worker->yield);
+			worker_rest(worker);
 		last = slot->burst.last;
 		if (last) {
 			worker_leave(worker, slot->burst.epoch);

@@ -17,6 +17,17 @@ void worker_leave(struct worker *worker, uint64_t epoch)
 	epochs_enter(worker->epochs, worker->id, epoch);
 }
 
+void worker_rest(struct worker *worker)
+{
+	const struct generation *generation = worker_generation(worker, worker->epoch);
+	int64_t now = worker->rests ? packet_clock_now(&worker->clock) : 0;
+
+	for (uint32_t m = 0; worker->rests && m < worker->nb_measurements; m++)
+		if (worker->ops[m]->rest != NULL)
+			worker->ops[m]->rest(generation->sketch[m], now);
+	poll_idle(worker->yield);
+}
+
 /* Into bursts[0]. */
 static void parse(struct worker *worker, struct parse_counts *counts, struct rte_mbuf *const *pkts,
 	uint32_t n)

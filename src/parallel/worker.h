@@ -54,6 +54,7 @@ struct worker {
 	const struct run *run;
 	bool replay;  /* packets carry struct packet_meta */
 	bool details; /* a measurement asks for times, TCP flags or the card's hash */
+	bool rests;   /* a measurement has work for it when nothing comes */
 	bool yield;
 	struct epochs *epochs;
 	const struct hash_key *hash_key;
@@ -88,6 +89,9 @@ static inline struct generation *worker_generation(struct worker *worker, uint64
 void worker_enter_epoch(struct worker *worker, uint64_t epoch);
 /* Leaves every epoch before `epoch`, which has no packets, for good. */
 void worker_leave(struct worker *worker, uint64_t epoch);
+
+/* Nothing came: looks for idle keys, or gives the CPU away. */
+void worker_rest(struct worker *worker);
 
 /* Counts n <= BURST_MAX packets of the worker's epoch that were received in rx_cycles; frees them.
  */

@@ -32,6 +32,7 @@ struct account_sum {
 	uint64_t epochs;
 	int64_t start, end;
 	struct ledger ledger;
+	uint64_t expired; /* flow records that ended before their epoch */
 };
 
 static struct {
@@ -190,6 +191,9 @@ static void add_measurements(struct rte_tel_data *answer, const struct plan *pla
 		rte_tel_data_add_dict_uint(dict, "depth", planned->params.depth);
 		rte_tel_data_add_dict_uint(dict, "width", planned->params.width);
 		rte_tel_data_add_dict_uint(dict, "instance_bytes", planned->instance_bytes);
+		if (planned->params.idle_timeout > 0)
+			rte_tel_data_add_dict_uint(
+				dict, "idle_timeout_ns", planned->params.idle_timeout);
 	}
 }
 
@@ -236,6 +240,7 @@ static void add_account(struct rte_tel_data *dict, const struct account_sum *sum
 		rte_tel_data_add_dict_uint(dict, "bps",
 			report_per_second((unsigned __int128)ledger->bytes * 8, duration));
 	}
+	rte_tel_data_add_dict_uint(dict, "expired_records", sum->expired);
 	if (ledger->offered > 0)
 		add_text(dict, "drop_rate", "%.6f",
 			(double)ledger_lost(ledger) / (double)ledger->offered);
@@ -516,8 +521,10 @@ void control_publish(struct report_epoch *epoch)
 		control.total.start = epoch->start;
 	control.total.end = epoch->end;
 	ledger_add(&control.total.ledger, &epoch->ledger);
+	control.total.expired += epoch->expired;
 	control.number = epoch->number;
-	control.epoch = (struct account_sum){1, epoch->start, epoch->end, epoch->ledger};
+	control.epoch =
+		(struct account_sum){1, epoch->start, epoch->end, epoch->ledger, epoch->expired};
 	if (control.plan != NULL && epoch->nb_measurements > 0) {
 		before = control.last;
 		control.last = report_epoch_share(epoch);

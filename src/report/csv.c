@@ -4,6 +4,8 @@
 
 #include "report/csv.h"
 
+#define KEY_COLUMNS KEY_TCP_FLAGS /* the fields that are columns of every file */
+
 /* The text between two commas. */
 static void csv_quote(struct text *text, const char *string)
 {
@@ -22,10 +24,8 @@ static void csv_quote(struct text *text, const char *string)
 
 static void add_times(struct text *text, const struct report_epoch *epoch)
 {
-	text_char(text, ',');
-	text_time(text, epoch->start);
-	text_char(text, ',');
-	text_time(text, epoch->end);
+	csv_time(text, epoch->start);
+	csv_time(text, epoch->end);
 }
 
 void csv_row_begin(struct text *text, const struct report_epoch *epoch,
@@ -75,4 +75,27 @@ void csv_string(struct text *text, const char *string)
 {
 	text_char(text, ',');
 	csv_quote(text, string);
+}
+
+void csv_time(struct text *text, int64_t ns)
+{
+	text_char(text, ',');
+	text_time(text, ns);
+}
+
+void csv_key_names(struct text *text)
+{
+	for (int f = 0; f < KEY_COLUMNS; f++)
+		csv_string(text, key_fields[f].name);
+}
+
+void csv_key(struct text *text, const struct key_rule *rule, const struct key *key)
+{
+	char field[KEY_FIELD_TEXT_MAX];
+
+	for (int f = 0; f < KEY_COLUMNS; f++) {
+		csv_empty(text);
+		if (rule->fields >> f & 1)
+			text_add(text, field, key_field_print(key, (enum key_field_id)f, field));
+	}
 }

@@ -8,13 +8,10 @@
 #include "report/csv.h"
 #include "report/output.h"
 
-#define KEY_COLUMNS KEY_TCP_FLAGS /* the fields that are columns of every file */
-
 static void add_header(struct text *text)
 {
 	text_str(text, CSV_ROW_HEADER ",rank");
-	for (int f = 0; f < KEY_COLUMNS; f++)
-		csv_string(text, key_fields[f].name);
+	csv_key_names(text);
 	text_str(text, ",packets,bytes,packets_low,packets_high,bytes_low,bytes_high"
 		       ",confidence,share");
 }
@@ -31,17 +28,6 @@ static void flow_records_header(struct text *text)
 	text_str(text, ",first,last,tcp_flags\n");
 }
 
-static void add_key(struct text *text, const struct key_rule *rule, const struct key *key)
-{
-	char field[KEY_FIELD_TEXT_MAX];
-
-	for (int f = 0; f < KEY_COLUMNS; f++) {
-		csv_empty(text);
-		if (rule->fields >> f & 1)
-			text_add(text, field, key_field_print(key, (enum key_field_id)f, field));
-	}
-}
-
 static void add_row(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct report_row *row)
 {
@@ -49,7 +35,7 @@ static void add_row(struct text *text, const struct report_epoch *epoch,
 
 	csv_row_begin(text, epoch, measurement);
 	csv_u64(text, row->rank);
-	add_key(text, measurement->rule, &row->key);
+	csv_key(text, measurement->rule, &row->key);
 	csv_u64_if(text, packets->known, packets->value);
 	csv_u64_if(text, bytes->known, bytes->value);
 	csv_u64_if(text, packets->known, packets->low);

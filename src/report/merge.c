@@ -41,6 +41,9 @@ struct merger {
 	struct sketch_shed shed;
 	struct sketch_undecoded undecoded; /* but for largest, which is unrecovered */
 
+	bool begun;          /* flows of the epoch to be collected were taken in already, */
+	uint32_t nb_expired; /* so many, of which nothing is forgotten */
+	struct sketch_shed forgotten; /* of others */
 	struct flow *flows;
 	uint32_t nb_flows, max_flows;
 	uint32_t *slots;   /* open addressing: number of the flow + 1, or 0 */
@@ -120,21 +123,36 @@ static bool is_exact(const struct merger *merger)
 	return (merger->ops->caps & SKETCH_EXACT) != 0;
 }
 
-/* The candidate's flow, which is new where no part has listed it yet; NULL without memory. */
-static struct flow *flow_of(struct merger *merger, const struct sketch_candidate *candidate)
+/* The candidate's flow; NULL where no part has listed it yet, and then where it belongs. */
+static struct flow *find_flow(
+	const struct merger *merger, const struct sketch_candidate *candidate, uint32_t *slot)
 {
+	*slot = first_slot(&candidate->hash, merger->nb_slots);
+	while (merger->slots[*slot] != 0) {
+		struct flow *flow = &merger->flows[merger->slots[*slot] - 1];
+
+		if (same_key(flow, candidate))
+			return flow;
+		*slot = (*slot + 1) & (merger->nb_slots - 1);
+	}
+	return NULL;
+}
+
+/*
+ * The candidate's flow, which is new where no part has listed it yet. NULL without memory, or where
+ * there are `max` others.
+ */
+static struct flow *flow_of(
+	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
+{
+	struct flow *flow;
 	uint32_t slot;
 
 	if (merger->nb_flows == merger->max_flows && !grow(merger))
 		return NULL;
-	slot = first_slot(&candidate->hash, merger->nb_slots);
-	while (merger->slots[slot] != 0) {
-		struct flow *flow = &merger->flows[merger->slots[slot] - 1];
-
-		if (same_key(flow, candidate))
-			return flow;
-		slot = (slot + 1) & (merger->nb_slots - 1);
-	}
+	flow = find_flow(merger, candidate, &slot);
+	if (flow != NULL || merger->nb_flows >= max)
+		return flow;
 	merger->flows[merger->nb_flows] = (struct flow){
 		.key = candidate->key,
 		.hash = candidate->hash,
@@ -144,28 +162,36 @@ static struct flow *flow_of(struct merger *merger, const struct sketch_candidate
 	return &merger->flows[merger->nb_flows - 1];
 }
 
-static void take_candidate(const struct sketch_candidate *candidate, void *arg)
+static void add_counts(
+	const struct merger *merger, struct flow *flow, const struct sketch_candidate *candidate)
 {
-	struct merger *merger = arg;
-	struct flow *flow = flow_of(merger, candidate);
-
-	if (flow == NULL) {
-		merger->no_memory = true;
-		return;
-	}
 	flow->since[SKETCH_PACKETS] += candidate->packets;
 	flow->since[SKETCH_BYTES] += candidate->bytes;
-	/* Of several threads' emissions each has the same bound of all that none of them counted.
-	 */
-	if (!bit_get(flow->listed, merger->part))
-		flow->before = counter64_sum(flow->before, candidate->before);
-	bit_set(flow->listed, merger->part);
 	flow->record.known = (merger->ops->caps & SKETCH_RECORDS) != 0;
 	flow->record.tcp_flags |= candidate->tcp_flags;
 	if (candidate->first < flow->record.first)
 		flow->record.first = candidate->first;
 	if (candidate->last > flow->record.last)
 		flow->record.last = candidate->last;
+}
+
+static void take_candidate(const struct sketch_candidate *candidate, void *arg)
+{
+	struct merger *merger = arg;
+	struct flow *flow = flow_of(merger, candidate, UINT32_MAX);
+
+	if (flow == NULL) {
+		merger->no_memory = true;
+		return;
+	}
+	add_counts(merger, flow, candidate);
+	/* Of several threads' emissions each has the same bound of all that none of them counted.
+	 */
+	if (!bit_get(flow->listed, merger->part))
+		flow->before = counter64_sum(flow->before, candidate->before);
+	/* With an idle timeout a key may have been shed before it was listed. */
+	if (merger->params.idle_timeout == 0)
+		bit_set(flow->listed, merger->part);
 }
 
 /* The bound that leaves to all keys of the epoch together the risk 1 - confidence. */
@@ -196,6 +222,38 @@ static void forget(struct merger *merger)
 	merger->shed = (struct sketch_shed){0};
 	merger->undecoded = (struct sketch_undecoded){0};
 	merger->no_memory = false;
+	merger->nb_expired = 0;
+	merger->forgotten = (struct sketch_shed){0};
+}
+
+static uint64_t forgotten(const struct merger *merger)
+{
+	return merger_metric(merger) == SKETCH_PACKETS ? merger->forgotten.packets
+						       : merger->forgotten.bytes;
+}
+
+void merger_add_expired(
+	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
+{
+	struct flow *flow;
+
+	if (!merger->begun)
+		forget(merger);
+	merger->begun = true;
+	flow = flow_of(merger, candidate, max);
+	if (flow != NULL) {
+		add_counts(merger, flow, candidate);
+		if (merger->forgotten.packets == 0)
+			merger->nb_expired = merger->nb_flows;
+		return;
+	}
+	merger->forgotten.packets += candidate->packets;
+	merger->forgotten.bytes += candidate->bytes;
+}
+
+struct sketch_shed merger_forgotten(const struct merger *merger)
+{
+	return merger->forgotten;
 }
 
 /* A key that no part decoded may have its largest share of each. */
@@ -275,7 +333,9 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 {
 	const struct sketch_ops *ops = merger->ops;
 
-	forget(merger);
+	if (!merger->begun)
+		forget(merger);
+	merger->begun = false;
 	if (input->nb_parts > MERGE_PARTS_MAX)
 		return -EINVAL;
 	merger->input = *input;
@@ -293,6 +353,8 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		return -ENOMEM;
 	}
 	account_shed(merger);
+	merger->all_complete &= merger->forgotten.packets == 0;
+	merger->unrecovered = counter64_sum(merger->unrecovered, forgotten(merger));
 	if (is_exact(merger))
 		set_ceilings(merger);
 	else
@@ -364,6 +426,8 @@ static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
 {
 	uint64_t sum = flow->before;
 
+	if (flow >= merger->flows + merger->nb_expired)
+		sum = counter64_sum(sum, forgotten(merger));
 	/* What was found in the sum has its before from there. */
 	for (uint32_t p = 0; merger->ops->recover == NULL && p < merger->input.nb_parts; p++)
 		if (!bit_get(flow->listed, p) && !bit_get(merger->complete, p))

@@ -46,6 +46,17 @@ struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_p
 void merger_destroy(struct merger *merger);
 
 /*
+ * Of a sketch with an idle timeout: takes in what a part gave out of the epoch that is to be
+ * collected next. Of at most `max` keys, which are those that came first; what others had is
+ * forgotten, and bounds say so.
+ */
+void merger_add_expired(
+	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max);
+
+/* What was forgotten so. */
+struct sketch_shed merger_forgotten(const struct merger *merger);
+
+/*
  * Takes in an epoch in place of the last one; the parts must stay as they are while flows of it
  * are asked for. Returns 0, -EINVAL where a part does not fit, or -ENOMEM.
  */
@@ -53,7 +64,8 @@ int merger_collect(struct merger *merger, const struct merge_input *input);
 
 /*
  * What no key beside the flows exceeds in the measured metric, of a sketch that searches for its
- * keys, or could not decode all of them; UINT64_MAX: not known. 0 for a sketch that lists its keys.
+ * keys, or could not decode all of them, or where some were forgotten; UINT64_MAX: not known. 0 for
+ * a sketch that lists its keys.
  */
 uint64_t merger_unrecovered(const struct merger *merger);
 

@@ -23,6 +23,7 @@ extern const struct output output_flow_records;  /* the same, with first, last a
 extern const struct output output_stats;         /* stats.c: CSV, a row per measurement */
 extern const struct output output_queues;        /* queues.c: CSV, a row per worker */
 extern const struct output output_rules;         /* rules.c: CSV, a row per rule of --monitor */
+extern const struct output output_flows;         /* flows.c: CSV, a row per record that ended */
 extern const struct output output_table;         /* table.c: for a person */
 
 /* Reported keys of all measurements of an epoch. */

@@ -223,6 +223,7 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->shed_bytes = merger_shed(merger).bytes;
 	measurement->undecoded_flows = merger_undecoded(merger).flows;
 	measurement->undecoded_packets = merger_undecoded(merger).packets;
+	measurement->forgotten_packets = merger_forgotten(merger).packets;
 	measurement->rows = NULL;
 	measurement->nb_rows = 0;
 	if (nb_flows > 0) {

@@ -66,8 +66,10 @@ void report_epoch_free(struct report_epoch *epoch)
 	if (epoch == NULL ||
 		atomic_fetch_sub_explicit(&epoch->references, 1, memory_order_acq_rel) > 1)
 		return;
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
 		free(epoch->measurements[m].rows);
+		free(epoch->measurements[m].flows);
+	}
 	free(epoch->rules);
 	free(epoch->loads);
 	free(epoch);

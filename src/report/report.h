@@ -36,6 +36,22 @@ struct report_row {
 	double share; /* packets / packets measured in the epoch */
 };
 
+/* Why a flow's record ended; as it is printed: flows.c. */
+enum flow_end {
+	FLOW_END_IDLE,     /* no packet came for longer than the timeout */
+	FLOW_END_INTERVAL, /* the epoch was over, */
+	FLOW_END_RUN,      /* and the run with it */
+};
+
+/* A record of a flow-table. */
+struct report_flow {
+	struct key key;
+	uint64_t packets, bytes;
+	int64_t first, last; /* of its packets, ns since 1970-01-01 UTC */
+	uint8_t tcp_flags;   /* of any packet */
+	uint8_t end;         /* enum flow_end */
+};
+
 /* One question's answer for one epoch. */
 struct report_measurement {
 	const char *name;
@@ -52,6 +68,11 @@ struct report_measurement {
 	uint64_t shed_packets, shed_bytes;
 	/* What it counted and could not say whose it is; measured all the same. */
 	uint64_t undecoded_flows, undecoded_packets;
+	/* Of records that ended before the epoch, what no row has: there were too many keys. */
+	uint64_t forgotten_packets;
+	/* Records, where epoch->flows_only is set. From malloc(). */
+	struct report_flow *flows;
+	size_t nb_flows;
 };
 
 /*
@@ -132,7 +153,10 @@ struct report_epoch {
 	int64_t start, end; /* ns since 1970-01-01 UTC */
 	struct ledger ledger;
 	const char *design, *sharing;
-	bool live; /* start and end are the clock's, not the packets' */
+	/* Nothing but records of flows; all else comes in another report of the epoch, after it. */
+	bool flows_only;
+	uint64_t expired; /* records that ended before the epoch */
+	bool live;        /* start and end are the clock's, not the packets' */
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
 	struct report_rule *rules; /* [nb_rules], from malloc(); NULL: none */

@@ -19,15 +19,21 @@
 #include "report/monitored.h"
 #include "report/rank.h"
 #include "report/rarely.h"
+#include "report/records.h"
 
 #define SECOND_NS 1000000000ULL
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
-#define NAP_NS      100000
+#define NAP_NS           100000
 /* A worker that holds up an epoch for so long is worth a word. */
-#define PATIENCE_NS (SECOND_NS / 2)
+#define PATIENCE_NS      (SECOND_NS / 2)
 /* How often --packets asks the devices what they got. */
-#define ASK_NS      1000000
+#define ASK_NS           1000000
+/* Records are written when there are so many, or some are so old; a stalled output holds them up
+ * until there are too many. */
+#define RECORDS_ENOUGH   65536
+#define RECORDS_TOO_MANY (16 * RECORDS_ENOUGH)
+#define RECORDS_NS       SECOND_NS
 
 struct reporter {
 	struct reporter_params params;
@@ -39,8 +45,10 @@ struct reporter {
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
 	struct rarely drowns, shed[CONFIG_MEASUREMENTS_MAX], undecoded[CONFIG_MEASUREMENTS_MAX],
-		incomplete[CONFIG_MEASUREMENTS_MAX];
+		incomplete[CONFIG_MEASUREMENTS_MAX], forgotten[CONFIG_MEASUREMENTS_MAX];
 	struct loads loads;
+	struct records records;
+	int64_t records_written; /* monotonic ns, when none waited last */
 	struct service service;
 	bool reloading;  /* who asked waits to hear that it is done */
 	uint32_t reload; /* the last that the control socket asked for before it began */
@@ -217,6 +225,9 @@ static void warn_if_incomplete(
 	const char *unit = merger_metric(merger) == SKETCH_PACKETS ? "packets" : "bytes";
 	struct rarely *rarely = &reporter->incomplete[m];
 
+	/* warn_if_forgotten() says it of these. */
+	if (measurement->forgotten_packets > 0)
+		return;
 	if (!measurement->incomplete || !rarely_due(rarely, report->end, unrecovered))
 		return;
 	if (unrecovered == UINT64_MAX)
@@ -230,6 +241,23 @@ static void warn_if_incomplete(
 			    "said",
 			(unsigned long long)report->number, measurement->name,
 			(unsigned long long)unrecovered, unit, (unsigned long long)rarely->epochs);
+}
+
+static void warn_if_forgotten(
+	struct reporter *reporter, const struct report_epoch *report, uint32_t m)
+{
+	const struct report_measurement *measurement = &report->measurements[m];
+	struct rarely *rarely = &reporter->forgotten[m];
+
+	if (measurement->forgotten_packets == 0 ||
+		!rarely_due(rarely, report->end, measurement->forgotten_packets))
+		return;
+	log_warning("epoch %llu, %s: flows that had ended are missing from --output with %llu "
+		    "packets: raise --expired-keys, or shorten --interval; so it was in %llu "
+		    "epochs since this was last said",
+		(unsigned long long)report->number, measurement->name,
+		(unsigned long long)measurement->forgotten_packets,
+		(unsigned long long)rarely->epochs);
 }
 
 /* The report of an epoch without what was measured; NULL where there is no memory. */
@@ -262,6 +290,7 @@ static bool report_measurements(struct reporter *reporter, struct report_epoch *
 			reporter, reporter->epoch, m, &report->ledger, &report->measurements[m]);
 		warn_if_shed(reporter, report, m);
 		warn_if_undecoded(reporter, report, m);
+		warn_if_forgotten(reporter, report, m);
 		warn_if_incomplete(reporter, report, m);
 	}
 	return complete;
@@ -281,19 +310,58 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 }
 
 /* On a replay the packets wait for the outputs; live, the outputs must keep up. */
-static void hand_over(struct reporter *reporter, struct report_epoch *report)
+static void push(struct reporter *reporter, struct report_epoch *report)
 {
 	struct writer *writer = reporter->params.writer;
 
+	while (reporter->run->feeder != NULL && !writer_wait(writer))
+		service_alive(&reporter->service, monotonic_now());
+	writer_push(writer, report);
+}
+
+static void hand_over(struct reporter *reporter, struct report_epoch *report)
+{
 	if (report->nb_measurements == 0) { /* silent: no row */
-		writer_pass(writer, report->end);
+		writer_pass(reporter->params.writer, report->end);
 		report_epoch_free(report);
 		return;
 	}
 	reporter->result.epochs++;
-	while (reporter->run->feeder != NULL && !writer_wait(writer))
-		service_alive(&reporter->service, monotonic_now());
-	writer_push(writer, report);
+	push(reporter, report);
+}
+
+/* What waits of the epoch, whose end may not be known yet. */
+static void hand_over_records(struct reporter *reporter, const struct epoch_info *info, int64_t end)
+{
+	struct report_epoch *report;
+
+	if (reporter->records.waiting == 0)
+		return;
+	report = records_report(
+		&reporter->records, reporter->params.first_epoch + info->number, info->start, end);
+	if (report != NULL)
+		push(reporter, report);
+}
+
+/* Records of an epoch that may still be open. */
+static void look_at_records(struct reporter *reporter)
+{
+	const struct epoch_info *info = epochs_info(reporter->run->epochs, reporter->epoch);
+	size_t waiting;
+	int64_t now;
+
+	records_take(&reporter->records, reporter->epoch);
+	waiting = reporter->records.waiting;
+	now = clock_now(CLOCK_MONOTONIC);
+	if (waiting == 0)
+		reporter->records_written = now;
+	if (waiting < RECORDS_ENOUGH && now - reporter->records_written < (int64_t)RECORDS_NS)
+		return;
+	if (waiting < RECORDS_TOO_MANY && !writer_has_room(reporter->params.writer))
+		return;
+	/* Whoever gave them out was told number and start of the epoch, which has not ended. */
+	hand_over_records(reporter, info, info->start);
+	reporter->records_written = now;
 }
 
 static void sum_up(struct reporter_result *result, uint64_t number, const struct ledger *ledger)
@@ -319,16 +387,22 @@ static void close_epoch(struct reporter *reporter)
 	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
 	struct ledger ledger = account_epoch(&reporter->account, reporter->epoch, &info, last);
 	struct report_epoch *report = begin_report(reporter, &info, &ledger);
-	bool complete = report != NULL && report_measurements(reporter, report) &&
-			monitored_report(run, reporter->epoch, report);
+	bool complete;
 
+	records_take(&reporter->records, reporter->epoch);
+	complete = report != NULL && report_measurements(reporter, report) &&
+		   monitored_report(run, reporter->epoch, report);
+	records_take_rest(&reporter->records, reporter->epoch, last);
+	hand_over_records(reporter, &info, info.end);
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
 	if (report != NULL) {
+		report->expired = reporter->records.expired;
 		service_epoch(&reporter->service, report, monotonic_now());
 		control_publish(report);
 		warn_if_uneven(reporter, report);
 		hand_over(reporter, report);
 	}
+	complete &= !records_next_epoch(&reporter->records);
 	if (!complete) {
 		reporter->result.out_of_memory = true;
 		log_error("no memory to report epoch %llu",
@@ -472,6 +546,7 @@ static void report_epochs(struct reporter *reporter)
 			look_at_ports(reporter);
 			tell_time(reporter);
 		}
+		look_at_records(reporter);
 		if (reporter->epoch < open && epochs_is_closed(run->epochs, reporter->epoch)) {
 			reporter->waiting_since = 0;
 			reporter->warned = false;
@@ -500,6 +575,7 @@ struct reporter *reporter_create(struct run *run)
 		reporter_destroy(reporter);
 		return NULL;
 	}
+	records_init(&reporter->records, run, reporter->mergers);
 	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
 		struct sketch_params shape = run->plan->measurements[m].params;
 
@@ -519,6 +595,7 @@ void reporter_destroy(struct reporter *reporter)
 		if (reporter->mergers[m] != NULL)
 			merger_destroy(reporter->mergers[m]);
 	loads_fini(&reporter->loads);
+	records_fini(&reporter->records);
 	free(reporter);
 }
 

@@ -348,8 +348,12 @@ static void add_measurement(struct text *text, const struct report_measurement *
 		text_grouped(text, measurement->undecoded_packets);
 		text_str(text, " packets are in no exact figure\n");
 	}
-	if (measurement->incomplete)
+	if (measurement->forgotten_packets > 0) {
+		text_grouped(text, measurement->forgotten_packets);
+		text_str(text, " packets of flows that had ended are in no row\n");
+	} else if (measurement->incomplete) {
 		text_str(text, "flows may be missing: too many keys to find them all again\n");
+	}
 }
 
 static void add_headline(struct text *text, const struct report_epoch *epoch)

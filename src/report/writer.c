@@ -12,7 +12,7 @@
 #include "report/output.h"
 #include "report/writer.h"
 
-#define SINKS_MAX 4
+#define SINKS_MAX 6
 #define SECOND_NS 1000000000L
 #define WAIT_NS   50000000 /* how long writer_wait() does */
 
@@ -73,6 +73,12 @@ static void writer_say(bool warning, const char *line, void *arg)
 
 /* The thread */
 
+/* Whether the epoch says something that goes there. */
+static bool concerns(const struct sink *sink, const struct report_epoch *epoch)
+{
+	return !epoch->flows_only || sink->output == &output_flows;
+}
+
 static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
 {
 	struct text *text = &writer->text;
@@ -87,6 +93,8 @@ static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
 			.end = epoch->end,
 		};
 
+		if (!concerns(sink, epoch))
+			continue;
 		text_clear(text);
 		sink->output->epoch(text, epoch);
 		if (sink->on_terminal)
@@ -220,6 +228,8 @@ static void add_sinks(struct writer *writer, const struct config *config)
 		add_sink(writer, &output_queues, config->queues, &config->rotate);
 	if (config->rules != NULL)
 		add_sink(writer, &output_rules, config->rules, &config->rotate);
+	if (config->flows != NULL)
+		add_sink(writer, &output_flows, config->flows, &config->rotate);
 	if (table)
 		add_sink(writer, &output_table, "-", &config->rotate);
 }
@@ -385,7 +395,8 @@ static uint64_t epoch_rows(const struct writer *writer, const struct report_epoc
 	uint64_t rows = 0;
 
 	for (uint32_t s = 0; s < writer->nb_sinks; s++)
-		rows += writer->sinks[s].output->rows(epoch);
+		if (concerns(&writer->sinks[s], epoch))
+			rows += writer->sinks[s].output->rows(epoch);
 	return rows;
 }
 
@@ -435,6 +446,16 @@ void writer_push(struct writer *writer, struct report_epoch *epoch)
 		drop(writer, epoch);
 	else if (writer->dropping)
 		say_resumed(writer);
+}
+
+bool writer_has_room(struct writer *writer)
+{
+	bool room;
+
+	pthread_mutex_lock(&writer->lock);
+	room = writer->queued < WRITER_QUEUE / 2;
+	pthread_mutex_unlock(&writer->lock);
+	return room;
 }
 
 bool writer_wait(struct writer *writer)

@@ -46,6 +46,9 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
  */
 void writer_push(struct writer *writer, struct report_epoch *epoch);
 
+/* Whether half of the queue is free: more may be written than the epochs that end. */
+bool writer_has_room(struct writer *writer);
+
 /* Waits until the queue has room, but not for long. Returns false where it is still full. */
 bool writer_wait(struct writer *writer);
 

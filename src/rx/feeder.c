@@ -137,9 +137,23 @@ static int64_t floor_to(int64_t time, int64_t interval)
 	return time - (rest < 0 ? rest + interval : rest);
 }
 
-static void publish_info(struct feeder *feeder)
+/* Before the epoch's first packet is in a ring. */
+static void publish_start(struct feeder *feeder)
 {
-	*epochs_info(feeder->params.epochs, feeder->epoch) = feeder->info;
+	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
+
+	info->number = feeder->info.number;
+	info->start = feeder->info.start;
+}
+
+static void publish_end(struct feeder *feeder)
+{
+	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
+
+	info->end = feeder->info.end;
+	info->fed = feeder->info.fed;
+	info->dropped = feeder->info.dropped;
+	info->largest_frame = feeder->info.largest_frame;
 }
 
 /* The epoch of the first packet. */
@@ -160,6 +174,7 @@ static void start_epochs(struct feeder *feeder, int64_t time)
 		feeder->info.start = floor_to(time, interval);
 		feeder->info.end = feeder->info.start + interval;
 	}
+	publish_start(feeder);
 }
 
 /* The packet at `time` lies behind the open epoch: closes it and opens the packet's own. */
@@ -170,12 +185,13 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 	uint64_t skipped = (uint64_t)(start - feeder->info.start) / (uint64_t)interval;
 
 	flush_all(feeder);
-	publish_info(feeder);
+	publish_end(feeder);
 	feeder->info = (struct epoch_info){
 		.number = feeder->info.number + skipped, .start = start, .end = start + interval};
 	feeder->epoch++;
 	while (!epochs_may_open(feeder->params.epochs, feeder->epoch))
 		wait_a_little(feeder);
+	publish_start(feeder);
 	epochs_open(feeder->params.epochs, feeder->epoch);
 }
 
@@ -190,7 +206,7 @@ static void end_epochs(struct feeder *feeder)
 	if (feeder->params.interval == 0 || stopped(feeder))
 		feeder->info.end = feeder->last_time > feeder->info.start ? feeder->last_time
 									  : feeder->info.start;
-	publish_info(feeder);
+	publish_end(feeder);
 	epochs_end(feeder->params.epochs, feeder->epoch + 1);
 }
 

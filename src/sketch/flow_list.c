@@ -4,13 +4,14 @@
  * The entries of a bucket as a chain, in the order in which their keys came: heavy keys come early.
  *
  * How threads share it (the paper's Algorithm 5, a set; no thread waits for another). An entry
- * never leaves its chain. A new key either claims the free first entry, by a compare-and-swap of
- * its state, or is written into an entry of the pool that nobody else knows and appended by a
- * compare-and-swap of the last `next` from 0. Where that fails another entry was appended, and the
- * walk goes on there: so each thread that appends has compared its key with every entry before its
- * own, and no two entries of the chain's pool part have the same key. A first entry that is claimed
- * but not yet stored is passed over. Its key may then be appended once more by another thread, and
- * the two entries count different packets of it; whoever reads the table adds entries of one key.
+ * never leaves its chain while threads share it. A new key either claims the free first entry, by a
+ * compare-and-swap of its state, or is written into an entry of the pool that nobody else knows and
+ * appended by a compare-and-swap of the last `next` from 0. Where that fails another entry was
+ * appended, and the walk goes on there: so each thread that appends has compared its key with every
+ * entry before its own, and no two entries of the chain's pool part have the same key. A first
+ * entry that is claimed but not yet stored is passed over. Its key may then be appended once more
+ * by another thread, and the two entries count different packets of it; whoever reads the table
+ * adds entries of one key.
  */
 
 #include "sketch/flow_owned.h"
@@ -32,6 +33,7 @@ static uint32_t find_owned(struct flow_table *table, const struct key_burst *bur
 		return 0;
 	flow_fill(table, next, &work->id[i], burst, i);
 	flow_set_next(table, next, 0);
+	table->entries[next].bucket = work->bucket[i];
 	flow_set_stored(table, next);
 	flow_set_next(table, at, next);
 	return next;
@@ -40,6 +42,25 @@ static uint32_t find_owned(struct flow_table *table, const struct key_burst *bur
 static void update_owned(struct flow_table *table, const struct key_burst *burst)
 {
 	flow_update_owned(table, burst, find_owned);
+}
+
+static void update_idle(struct flow_table *table, const struct key_burst *burst)
+{
+	flow_update_idle(table, burst, find_owned);
+}
+
+static void remove_owned(struct flow_table *table, uint32_t entry)
+{
+	uint32_t next = flow_next(table, entry), at;
+
+	if (entry < table->nb_buckets) {
+		flow_replace_first(table, entry, next, next == 0 ? 0 : flow_next(table, next));
+		return;
+	}
+	for (at = table->entries[entry].bucket; flow_next(table, at) != entry;)
+		at = flow_next(table, at);
+	flow_set_next(table, at, next);
+	flow_return(table, entry);
 }
 
 /* ---- Several threads */
@@ -174,4 +195,6 @@ static void update_shared(struct flow_table *table, const struct key_burst *burs
 const struct flow_store flow_store_list = {
 	.name = "list",
 	.update = {[SHARING_SEPARATE] = update_owned, [SHARING_SHARED] = update_shared},
+	.update_idle = update_idle,
+	.remove = remove_owned,
 };

@@ -10,12 +10,14 @@
  */
 
 #include "sketch/burst_groups.h"
+#include "sketch/flow_idle.h"
 #include "sketch/flow_table.h"
 
 /* What the passes hand on. Bit i of a mask stands for packet i. */
 struct flow_burst {
 	uint32_t bucket[BURST_MAX];
 	struct flow_id id[BURST_MAX];
+	int64_t now[BURST_MAX]; /* the packets' clock; where idle keys are looked for */
 };
 
 static inline uint32_t flow_next(const struct flow_table *table, uint32_t entry)
@@ -42,13 +44,13 @@ static inline void flow_burst_prepare(
 		work->id[i] = flow_id_of(burst, i);
 }
 
-/* Packets whose key is the first of its bucket. */
+/* Of the packets from begin to end, those whose key is the first of its bucket. */
 static inline uint64_t flow_find_first(const struct flow_table *table,
-	const struct key_burst *burst, const struct flow_burst *work)
+	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end)
 {
 	uint64_t found = 0;
 
-	for (uint32_t i = 0; i < burst->n; i++) {
+	for (uint32_t i = begin; i < end; i++) {
 		uint32_t first = work->bucket[i];
 		uint64_t differ = flow_ids_differ(&table->entries[first].id, &work->id[i]);
 
@@ -71,43 +73,128 @@ static inline uint64_t flow_find_first(const struct flow_table *table,
 typedef uint32_t (*flow_find_fn)(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i);
 
+/* The entry of packet i's key, new if need be. Returns false where there is no room for it. */
+static inline __attribute__((always_inline)) bool flow_find(struct flow_table *table,
+	const struct key_burst *burst, const struct flow_burst *work, uint32_t i, uint32_t *entry,
+	const flow_find_fn find)
+{
+	uint32_t first = work->bucket[i];
+
+	*entry = first;
+	if (atomic_load_explicit(&table->entries[first].state, memory_order_relaxed) == FLOW_FREE) {
+		flow_fill(table, first, &work->id[i], burst, i);
+		flow_set_stored(table, first);
+		return true;
+	}
+	if (flow_matches(table, first, &work->id[i], burst, i))
+		return true;
+	*entry = find(table, burst, work, i);
+	return *entry != 0; /* entry 0 is a bucket's first */
+}
+
+/* `idle`, here and below: idle keys are looked for. A constant where it is instantiated. */
+static inline __attribute__((always_inline)) void flow_add(struct flow_table *table,
+	const struct flow_burst *work, uint32_t i, uint32_t entry,
+	const struct flow_addition *addition, const bool idle)
+{
+	if (idle && flow_is_idle(table->idle, &table->entries[entry], work->now[i]))
+		flow_end(table, entry);
+	flow_count(&table->entries[entry], addition, COUNTER_OWNED);
+}
+
 /* Packet i, which is not of a first entry's key that the burst began with. */
 static inline __attribute__((always_inline)) void flow_update_one(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i,
-	const flow_find_fn find)
+	const flow_find_fn find, const bool idle)
 {
 	struct flow_addition addition = flow_addition_of(burst, i);
-	uint32_t entry = work->bucket[i];
-	uint8_t state = atomic_load_explicit(&table->entries[entry].state, memory_order_relaxed);
+	uint32_t entry;
+	bool found = flow_find(table, burst, work, i, &entry, find);
 
-	if (state == FLOW_FREE) {
-		flow_fill(table, entry, &work->id[i], burst, i);
-		flow_set_stored(table, entry);
-	} else if (!flow_matches(table, entry, &work->id[i], burst, i)) {
-		entry = find(table, burst, work, i);
-		if (entry == 0) { /* entry 0 is a bucket's first */
-			flow_shed(table, &addition);
-			return;
-		}
+	if (idle && !found && flow_reclaim(table, work->now[i]))
+		found = flow_find(table, burst, work, i, &entry, find);
+	if (found)
+		flow_add(table, work, i, entry, &addition, idle);
+	else
+		flow_shed(table, &addition);
+}
+
+/* The packets from begin to end. */
+static inline __attribute__((always_inline)) void flow_update_range(struct flow_table *table,
+	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end,
+	const flow_find_fn find, const bool idle)
+{
+	const uint64_t all =
+		(end < BURST_MAX ? (UINT64_C(1) << end) - 1 : UINT64_MAX) & (UINT64_MAX << begin);
+	const uint64_t found = idle && flow_may_reclaim(table, end - begin)
+				       ? 0
+				       : flow_find_first(table, burst, work, begin, end);
+
+	for (uint64_t left = found; left != 0;) {
+		uint32_t i = mask_next(&left);
+		struct flow_addition addition = flow_addition_of(burst, i);
+
+		flow_add(table, work, i, work->bucket[i], &addition, idle);
 	}
-	flow_count(&table->entries[entry], &addition, COUNTER_OWNED);
+	for (uint64_t left = all & ~found; left != 0;)
+		flow_update_one(table, burst, work, mask_next(&left), find, idle);
 }
 
 static inline __attribute__((always_inline)) void flow_update_owned(
 	struct flow_table *table, const struct key_burst *burst, const flow_find_fn find)
 {
-	const uint64_t all = burst->n < BURST_MAX ? (UINT64_C(1) << burst->n) - 1 : UINT64_MAX;
 	struct flow_burst work;
-	uint64_t found;
 
 	flow_burst_prepare(table, burst, &work);
-	found = flow_find_first(table, burst, &work);
-	for (uint64_t left = found; left != 0;) {
-		uint32_t i = mask_next(&left);
-		struct flow_addition addition = flow_addition_of(burst, i);
+	flow_update_range(table, burst, &work, 0, burst->n, find, false);
+}
 
-		flow_count(&table->entries[work.bucket[i]], &addition, COUNTER_OWNED);
+static inline void flow_burst_read_clock(
+	const struct flow_table *table, const struct key_burst *burst, struct flow_burst *work)
+{
+	int64_t now = table->idle->now;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		now = burst->time[i] > now ? burst->time[i] : now;
+		work->now[i] = now;
 	}
-	for (uint64_t left = all & ~found; left != 0;)
-		flow_update_one(table, burst, &work, mask_next(&left), find);
+}
+
+/* In parts that end where a sweep is due. */
+static inline __attribute__((always_inline)) void flow_update_idle(
+	struct flow_table *table, const struct key_burst *burst, const flow_find_fn find)
+{
+	struct flow_idle *idle = table->idle;
+	struct flow_burst work;
+
+	flow_burst_prepare(table, burst, &work);
+	flow_burst_read_clock(table, burst, &work);
+	for (uint32_t begin = 0, end; begin < burst->n; begin = end) {
+		end = begin + (FLOW_STRIDE - idle->stride);
+		end = end < burst->n ? end : burst->n;
+		flow_update_range(table, burst, &work, begin, end, find, true);
+		idle->now = work.now[end - 1];
+		idle->stride += end - begin;
+		if (idle->stride < FLOW_STRIDE)
+			return;
+		idle->stride = 0;
+		flow_sweep(table);
+	}
+}
+
+/*
+ * The first entry of a bucket goes. Entry `from`, which nothing leads to any more, takes its place,
+ * before `next`; 0: none is left.
+ */
+static inline void flow_replace_first(
+	struct flow_table *table, uint32_t bucket, uint32_t from, uint32_t next)
+{
+	if (from == 0) {
+		table->entries[bucket] = (struct flow_entry){0};
+		return;
+	}
+	table->entries[bucket] = table->entries[from];
+	table->key6[bucket] = table->key6[from];
+	flow_set_next(table, bucket, next);
+	flow_return(table, from);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* One block of memory: struct flow_table, the entries, the IPv6 keys. */
+/* One block of memory: struct flow_table, the entries, struct flow_idle, the IPv6 keys. */
 
 #include "sketch/flow_table.h"
 
 #include <errno.h>
+
+#include "sketch/flow_idle.h"
 
 #define DEFAULT_WIDTH (UINT64_C(1) << 18)
 #define WIDTH_MIN     16
@@ -18,11 +20,6 @@ static struct flow_table *flow_table_of(struct sketch *sketch)
 static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 {
 	return (const struct flow_table *)sketch;
-}
-
-static uint64_t nb_entries(const struct sketch_params *params)
-{
-	return 2 * params->width;
 }
 
 /*
@@ -55,8 +52,11 @@ static uint32_t take_returned(struct flow_table *table)
 uint32_t flow_take(struct flow_table *table)
 {
 	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+	uint32_t returned = take_returned(table);
 
-	while (used < nb_entries(&table->sketch.params))
+	if (returned != 0)
+		return returned;
+	while (used < flow_nb_entries(&table->sketch.params))
 		if (atomic_compare_exchange_weak_explicit(&table->used, &used, used + 1,
 			    memory_order_relaxed, memory_order_relaxed))
 			return used;
@@ -96,13 +96,15 @@ static const char *check(struct sketch_params *params)
 		return "a flow table has 16 to 1073741824 buckets";
 	if (params->store->width_max > 0 && params->width > params->store->width_max)
 		return "a flow table with --collision cuckoo has 16 to 536870912 buckets";
+	if (params->idle_timeout > 0 && params->store->remove == NULL)
+		return "this --collision gives no idle entry back: give list or tree";
 	return NULL;
 }
 
 static size_t own_memory(const struct sketch_params *params)
 {
-	return sizeof(struct flow_table) +
-	       nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6));
+	return sizeof(struct flow_table) + (params->idle_timeout > 0 ? flow_idle_memory() : 0) +
+	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6));
 }
 
 static size_t memory(const struct sketch_params *params)
@@ -117,6 +119,8 @@ static void empty(struct flow_table *table)
 	atomic_store_explicit(&table->returned, 0, memory_order_relaxed);
 	atomic_store_explicit(&table->shed_packets, 0, memory_order_relaxed);
 	atomic_store_explicit(&table->shed_bytes, 0, memory_order_relaxed);
+	if (table->idle != NULL)
+		flow_idle_reset(table->idle);
 }
 
 static void destroy(struct sketch *sketch)
@@ -132,6 +136,7 @@ static struct sketch *create(const struct sketch_params *params)
 {
 	struct flow_table *table =
 		params->allocator.alloc(own_memory(params), params->allocator.arg);
+	void *behind;
 
 	if (table == NULL)
 		return NULL;
@@ -142,7 +147,14 @@ static struct sketch *create(const struct sketch_params *params)
 	table->modulus_inverse = table_hash_modulus_inverse(table->nb_buckets);
 	table->hash = table_hashes[params->table_hash];
 	table->entries = (struct flow_entry *)(table + 1);
-	table->key6 = (struct key6 *)(table->entries + nb_entries(params));
+	behind = table->entries + flow_nb_entries(params);
+	table->update = params->store->update[SHARING_SEPARATE];
+	if (params->idle_timeout > 0) {
+		table->idle = flow_idle_init(behind, params);
+		table->update = params->store->update_idle;
+		behind = (char *)behind + flow_idle_memory();
+	}
+	table->key6 = behind;
 	hash_key_init(&table->hash_key, params->seed);
 	empty(table);
 	if (table->store->init != NULL && table->store->init(table) != 0) {
@@ -168,7 +180,7 @@ static void update_separate(struct sketch *sketch, const struct key_burst *burst
 {
 	struct flow_table *table = flow_table_of(sketch);
 
-	table->store->update[SHARING_SEPARATE](table, burst);
+	table->update(table, burst);
 }
 
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
@@ -182,13 +194,13 @@ static void update_shared(struct sketch *sketch, const struct key_burst *burst)
  * ---- What the table holds
  */
 
-static struct key key_of(const struct flow_table *table, uint32_t entry)
+static struct key key_of(const struct flow_entry *entry, const struct key6 *key6)
 {
-	struct flow_id id = table->entries[entry].id;
-	struct key key = {.family = flow_family(&table->entries[entry])};
+	struct flow_id id = entry->id;
+	struct key key = {.family = flow_family(entry)};
 
 	if (key.family == KEY_IPV6) {
-		key.v6 = table->key6[entry];
+		key.v6 = *key6;
 	} else {
 		id.hi &= ~flow_id_family(UINT8_MAX);
 		memcpy(&key.v4, &id, sizeof(key.v4));
@@ -201,15 +213,23 @@ struct listing {
 	const struct flow_table *table;
 	sketch_emit_fn emit;
 	void *arg;
+	bool expired; /* they are idle, whatever the time */
 	struct key_burst keys;
-	uint32_t entry[BURST_MAX];
+	const struct flow_entry *entries[BURST_MAX];
 };
+
+static bool is_idle(const struct listing *listing, const struct flow_entry *entry)
+{
+	const struct flow_idle *idle = listing->table->idle;
+
+	return listing->expired || (idle != NULL && flow_is_idle(idle, entry, idle->now));
+}
 
 static void emit_listed(struct listing *listing)
 {
 	hash_burst(&listing->table->hash_key, &listing->keys);
 	for (uint32_t i = 0; i < listing->keys.n; i++) {
-		const struct flow_entry *e = &listing->table->entries[listing->entry[i]];
+		const struct flow_entry *e = listing->entries[i];
 		struct sketch_candidate candidate = {
 			.key = key_burst_get(&listing->keys, i),
 			.hash = listing->keys.hash[i],
@@ -218,6 +238,7 @@ static void emit_listed(struct listing *listing)
 			.first = atomic_load_explicit(&e->first, memory_order_relaxed),
 			.last = atomic_load_explicit(&e->last, memory_order_relaxed),
 			.tcp_flags = atomic_load_explicit(&e->tcp_flags, memory_order_relaxed),
+			.idle = is_idle(listing, e),
 		};
 
 		listing->emit(&candidate, listing->arg);
@@ -226,12 +247,13 @@ static void emit_listed(struct listing *listing)
 	listing->keys.v6 = 0;
 }
 
-static void list_entry(struct listing *listing, uint32_t entry)
+static void list_entry(
+	struct listing *listing, const struct flow_entry *entry, const struct key6 *key6)
 {
-	struct key key = key_of(listing->table, entry);
+	struct key key = key_of(entry, key6);
 	uint32_t i = listing->keys.n++;
 
-	listing->entry[i] = entry;
+	listing->entries[i] = entry;
 	if (key.family == KEY_IPV6) {
 		listing->keys.key6[i] = key.v6;
 		listing->keys.v6 |= UINT64_C(1) << i;
@@ -244,14 +266,46 @@ static void list_entry(struct listing *listing, uint32_t entry)
 
 static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
 {
-	struct listing listing = {.table = flow_table_of_const(sketch), .emit = emit, .arg = arg};
-	uint32_t used = atomic_load_explicit(&listing.table->used, memory_order_relaxed);
+	const struct flow_table *table = flow_table_of_const(sketch);
+	struct listing listing = {.table = table, .emit = emit, .arg = arg};
+	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
 
 	for (uint32_t e = 0; e < used; e++)
-		if (atomic_load_explicit(&listing.table->entries[e].state, memory_order_relaxed) ==
+		if (atomic_load_explicit(&table->entries[e].state, memory_order_relaxed) ==
 			FLOW_STORED)
-			list_entry(&listing, e);
+			list_entry(&listing, &table->entries[e], &table->key6[e]);
 	emit_listed(&listing);
+}
+
+static void expired(struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	struct flow_table *table = flow_table_of(sketch);
+	struct flow_queue *queue;
+	uint32_t n, slot;
+
+	if (table->idle == NULL)
+		return;
+	queue = &table->idle->queue;
+	n = flow_queue_length(queue, &slot);
+	if (n > 0) {
+		struct listing listing = {
+			.table = table, .emit = emit, .arg = arg, .expired = true};
+
+		for (uint32_t i = 0; i < n; i++, slot = (slot + 1) % FLOW_QUEUE)
+			list_entry(&listing, &queue->entries[slot], &queue->key6[slot]);
+		emit_listed(&listing);
+		flow_queue_release(queue, n);
+	}
+}
+
+static void rest(struct sketch *sketch, int64_t now)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	if (table->idle == NULL || table->idle->now == INT64_MIN || now <= table->idle->now)
+		return;
+	table->idle->now = now;
+	flow_sweep(table);
 }
 
 static struct sketch_shed shed(const struct sketch *sketch)
@@ -294,4 +348,6 @@ const struct sketch_ops flow_table_ops = {
 	.lists_all_keys = lists_all_keys,
 	.missed = missed,
 	.shed = shed,
+	.expired = expired,
+	.rest = rest,
 };

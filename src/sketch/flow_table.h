@@ -48,11 +48,13 @@ struct flow_entry {
 	uint32_t right;              /* tree */
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
-	uint8_t height; /* tree */
+	uint8_t height;  /* tree */
+	uint32_t bucket; /* that it belongs to; of an entry of the pool that may be removed */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");
 
+struct flow_idle;
 struct flow_store;
 
 struct flow_table {
@@ -64,6 +66,8 @@ struct flow_table {
 	struct flow_entry *entries; /* [2 * nb_buckets] */
 	struct key6 *key6;          /* of each entry that is IPv6 */
 	void *state;                /* the store's own */
+	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
+	void (*update)(struct flow_table *table, const struct key_burst *burst); /* one thread */
 	struct hash_key hash_key;
 
 	_Atomic uint32_t used __attribute__((aligned(64))); /* entries that were ever taken, the
@@ -85,6 +89,10 @@ struct flow_store {
 	void (*reset)(struct flow_table *table);
 	/* Counts a burst. NULL: cannot be shared. */
 	void (*update[SHARING_COUNT])(struct flow_table *table, const struct key_burst *burst);
+	/* One thread: the same, and ends the records of idle keys; and takes an entry out of its
+	 * bucket and gives it back. Another may move to its place. NULL: knows no idle keys. */
+	void (*update_idle)(struct flow_table *table, const struct key_burst *burst);
+	void (*remove)(struct flow_table *table, uint32_t entry);
 };
 
 extern const struct flow_store flow_store_list; /* flow_list.c: chains */
@@ -214,6 +222,16 @@ static inline __attribute__((always_inline)) void flow_count(struct flow_entry *
 
 /* ---- Entries */
 
+/* Of no packet. */
+static inline void flow_clear_counts(struct flow_entry *e)
+{
+	atomic_store_explicit(&e->packets, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->first, INT64_MAX, memory_order_relaxed);
+	atomic_store_explicit(&e->last, INT64_MIN, memory_order_relaxed);
+	atomic_store_explicit(&e->tcp_flags, 0, memory_order_relaxed);
+}
+
 /* Writes the key of packet i into an entry that nobody else sees, and empties its counts. */
 static inline void flow_fill(struct flow_table *table, uint32_t entry, const struct flow_id *id,
 	const struct key_burst *burst, uint32_t i)
@@ -223,11 +241,12 @@ static inline void flow_fill(struct flow_table *table, uint32_t entry, const str
 	e->id = *id;
 	if (burst->v6 >> i & 1)
 		table->key6[entry] = burst->key6[i];
-	atomic_store_explicit(&e->packets, 0, memory_order_relaxed);
-	atomic_store_explicit(&e->bytes, 0, memory_order_relaxed);
-	atomic_store_explicit(&e->first, INT64_MAX, memory_order_relaxed);
-	atomic_store_explicit(&e->last, INT64_MIN, memory_order_relaxed);
-	atomic_store_explicit(&e->tcp_flags, 0, memory_order_relaxed);
+	flow_clear_counts(e);
+}
+
+static inline uint64_t flow_nb_entries(const struct sketch_params *params)
+{
+	return 2 * params->width;
 }
 
 /* An entry of the pool; 0 where it is empty. */

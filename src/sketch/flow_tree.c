@@ -103,6 +103,44 @@ static uint32_t insert(struct flow_table *table, uint32_t tree, uint32_t node)
 	return rebalance(table, tree);
 }
 
+/* Takes the leftmost node out of a tree that has one. Returns what is left of the tree. */
+static uint32_t remove_least(struct flow_table *table, uint32_t tree, uint32_t *least)
+{
+	uint32_t left = flow_next(table, tree);
+
+	if (left == 0) {
+		*least = tree;
+		return table->entries[tree].right;
+	}
+	flow_set_next(table, tree, remove_least(table, left, least));
+	return rebalance(table, tree);
+}
+
+/* Takes out the root of a tree: the least of its right half takes its place. */
+static uint32_t remove_root(struct flow_table *table, uint32_t tree)
+{
+	uint32_t left = flow_next(table, tree), right = table->entries[tree].right, least;
+
+	if (right == 0)
+		return left;
+	right = remove_least(table, right, &least);
+	flow_set_next(table, least, left);
+	table->entries[least].right = right;
+	return rebalance(table, least);
+}
+
+/* Takes out a node of a tree. */
+static uint32_t remove_node(struct flow_table *table, uint32_t tree, uint32_t node)
+{
+	if (tree == node)
+		return remove_root(table, tree);
+	if (compare(table, &table->entries[node].id, &table->key6[node], tree) < 0)
+		flow_set_next(table, tree, remove_node(table, flow_next(table, tree), node));
+	else
+		table->entries[tree].right = remove_node(table, table->entries[tree].right, node);
+	return rebalance(table, tree);
+}
+
 static uint32_t find(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i)
 {
@@ -122,6 +160,7 @@ static uint32_t find(struct flow_table *table, const struct key_burst *burst,
 	flow_set_next(table, node, 0);
 	table->entries[node].right = 0;
 	table->entries[node].height = 1;
+	table->entries[node].bucket = first;
 	flow_set_stored(table, node);
 	flow_set_next(table, first, insert(table, flow_next(table, first), node));
 	return node;
@@ -132,7 +171,30 @@ static void update_owned(struct flow_table *table, const struct key_burst *burst
 	flow_update_owned(table, burst, find);
 }
 
+static void update_idle(struct flow_table *table, const struct key_burst *burst)
+{
+	flow_update_idle(table, burst, find);
+}
+
+static void remove_owned(struct flow_table *table, uint32_t entry)
+{
+	uint32_t tree, from = 0;
+
+	if (entry < table->nb_buckets) {
+		tree = flow_next(table, entry);
+		if (tree != 0)
+			tree = remove_least(table, tree, &from);
+		flow_replace_first(table, entry, from, tree);
+		return;
+	}
+	tree = flow_next(table, table->entries[entry].bucket);
+	flow_set_next(table, table->entries[entry].bucket, remove_node(table, tree, entry));
+	flow_return(table, entry);
+}
+
 const struct flow_store flow_store_tree = {
 	.name = "tree",
 	.update = {[SHARING_SEPARATE] = update_owned},
+	.update_idle = update_idle,
+	.remove = remove_owned,
 };

@@ -57,6 +57,12 @@ struct sketch_params {
 	/* Of a flow-table. */
 	const struct flow_store *store; /* how entries are found; NULL: the list */
 	enum table_hash table_hash;
+	/* ns: a key that was idle for longer is given out (expired()) and forgotten; 0: none is. */
+	uint64_t idle_timeout;
+	/* Called again and again while there is no room to give out, until expired() has made some.
+	 * NULL: nobody waits, the key stays until there is. */
+	void (*wait)(const void *arg);
+	const void *wait_arg;
 	/* Of an iblt: flows per cell that the next epoch's rows are made for; 0: all are used. */
 	double load;
 	uint64_t seed; /* of the hash; instances merge only where it agrees */
@@ -89,6 +95,7 @@ struct sketch_candidate {
 	/* Of SKETCH_RECORDS, since it was listed. */
 	int64_t first, last; /* packets' times, ns since 1970-01-01 UTC */
 	uint8_t tcp_flags;   /* of any packet */
+	bool idle;           /* for longer than params.idle_timeout */
 };
 
 /* What a sketch had no room for. */
@@ -193,6 +200,17 @@ struct sketch_ops {
 
 	/* What is counted in the sketch and of no candidate; NULL where there is no such thing. */
 	struct sketch_undecoded (*undecoded)(const struct sketch *sketch);
+
+	/*
+	 * Both of params.idle_timeout, NULL where there is no such thing.
+	 *
+	 * Emits what is known of keys that were idle, and are no candidates any more. The one call
+	 * that may run while a thread updates; not while another thread calls it.
+	 */
+	void (*expired)(struct sketch *sketch, sketch_emit_fn emit, void *arg);
+	/* The thread that updates has had nothing to do until `now`, ns since 1970-01-01 UTC: it
+	 * looks for idle keys. */
+	void (*rest)(struct sketch *sketch, int64_t now);
 };
 
 /* Every sketch there is, NULL at the end. The first is the default. */

@@ -17,6 +17,7 @@
 #include <rte_malloc.h>
 
 #include "eal.h"
+#include "flow_tree.h"
 #include "make_sketch.h"
 #include "parallel/flow_stores.h"
 #include "zipf_stream.h"
@@ -237,21 +238,6 @@ static void test_full(void **state)
 					metric == SKETCH_PACKETS ? packets : bytes);
 				flow_table_ops.destroy(sketch);
 			}
-}
-
-/* Height of a tree of the table, of which every node is balanced. */
-static int check_tree(const struct flow_table *table, uint32_t node)
-{
-	const struct flow_entry *e = &table->entries[node];
-	int left, right;
-
-	if (node == 0)
-		return 0;
-	left = check_tree(table, e->next);
-	right = check_tree(table, e->right);
-	assert_in_range(left - right + 1, 0, 2);
-	assert_int_equal(e->height, 1 + (left > right ? left : right));
-	return e->height;
 }
 
 /* All keys in one bucket: as many as buckets fit, and one more. */

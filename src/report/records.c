@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/records.h"
+
+#include <stdlib.h>
+
+#define FIRST_FLOWS 1024
+
+/* Whose records are being taken, and why those ended whose flows were not idle. */
+struct taking {
+	struct records *records;
+	uint32_t measurement;
+	enum flow_end end;
+};
+
+void records_init(struct records *records, struct run *run, struct merger *const *mergers)
+{
+	*records = (struct records){.run = run, .mergers = mergers};
+}
+
+void records_fini(struct records *records)
+{
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		free(records->lists[m].flows);
+}
+
+static bool grow(struct records_list *list)
+{
+	size_t max = list->max == 0 ? FIRST_FLOWS : 2 * list->max;
+	struct report_flow *flows = reallocarray(list->flows, max, sizeof(*flows));
+
+	if (flows == NULL)
+		return false;
+	list->flows = flows;
+	list->max = max;
+	return true;
+}
+
+static void add(const struct taking *taking, const struct sketch_candidate *candidate)
+{
+	struct records *records = taking->records;
+	struct records_list *list = &records->lists[taking->measurement];
+
+	if (list->n == list->max && !grow(list)) {
+		records->no_memory = true;
+		return;
+	}
+	list->flows[list->n++] = (struct report_flow){
+		.key = candidate->key,
+		.packets = candidate->packets,
+		.bytes = candidate->bytes,
+		.first = candidate->first,
+		.last = candidate->last,
+		.tcp_flags = candidate->tcp_flags,
+		.end = (uint8_t)(candidate->idle ? FLOW_END_IDLE : taking->end),
+	};
+	records->waiting++;
+}
+
+static void take_expired(const struct sketch_candidate *candidate, void *arg)
+{
+	const struct taking *taking = arg;
+	struct records *records = taking->records;
+	const struct run *run = records->run;
+
+	merger_add_expired(records->mergers[taking->measurement], candidate,
+		run->plan->measurements[taking->measurement].config->expired_keys);
+	records->expired++;
+	if (run->config->flows != NULL)
+		add(taking, candidate);
+}
+
+static void take_held(const struct sketch_candidate *candidate, void *arg)
+{
+	add(arg, candidate);
+}
+
+void records_take(struct records *records, uint64_t epoch)
+{
+	const struct run *run = records->run;
+
+	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
+		struct taking taking = {records, m, FLOW_END_IDLE};
+
+		if (run->plan->measurements[m].params.idle_timeout == 0)
+			continue;
+		for (uint32_t i = 0; i < run->plan->nb_instances; i++) {
+			struct sketch *sketch = run->sketches[epoch & 1][i][m];
+
+			sketch->ops->expired(sketch, take_expired, &taking);
+		}
+	}
+}
+
+/* Whether a worker counted anything into the instance. */
+static bool is_used(const struct run *run, uint64_t epoch, uint32_t instance)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		if (plan_instance(run->plan, w) == instance &&
+			worker_generation(run->workers[w], epoch)->counted > 0)
+			return true;
+	return false;
+}
+
+void records_take_rest(struct records *records, uint64_t epoch, bool last)
+{
+	const struct run *run = records->run;
+
+	if (run->config->flows == NULL)
+		return;
+	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
+		struct taking taking = {records, m, last ? FLOW_END_RUN : FLOW_END_INTERVAL};
+
+		if ((run->plan->measurements[m].ops->caps & SKETCH_RECORDS) == 0)
+			continue;
+		for (uint32_t i = 0; i < run->plan->nb_instances; i++) {
+			const struct sketch *sketch = run->sketches[epoch & 1][i][m];
+
+			if (is_used(run, epoch, i))
+				sketch->ops->candidates(sketch, take_held, &taking);
+		}
+	}
+}
+
+struct report_epoch *records_report(
+	struct records *records, uint64_t number, int64_t start, int64_t end)
+{
+	const struct plan *plan = records->run->plan;
+	struct report_epoch *report = report_epoch_alloc(plan->nb_measurements, plan->nb_workers);
+
+	if (report == NULL)
+		return NULL;
+	report->flows_only = true;
+	report->number = number;
+	report->start = start;
+	report->end = end;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		struct report_measurement *measurement = &report->measurements[m];
+		struct records_list *list = &records->lists[m];
+
+		measurement->name = plan->measurements[m].config->name;
+		measurement->rule = plan->measurements[m].config->key;
+		measurement->flows = list->flows;
+		measurement->nb_flows = list->n;
+		*list = (struct records_list){0};
+	}
+	records->waiting = 0;
+	return report;
+}
+
+bool records_next_epoch(struct records *records)
+{
+	bool lost = records->no_memory || records->waiting > 0;
+
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		records->lists[m].n = 0;
+	records->waiting = 0;
+	records->no_memory = false;
+	records->expired = 0;
+	return lost;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Records of the flow-tables in the oldest epoch that is not reported: those that idle flows leave
+ * behind while it runs, as workers give them out, and those that end with it. The former are added
+ * up in the measurement's merger, by key, so that --output has all that a key had. With --flows all
+ * of them wait here until they are written.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "parallel/run.h"
+#include "report/merge.h"
+#include "report/report.h"
+
+struct records_list {
+	struct report_flow *flows;
+	size_t n, max;
+};
+
+struct records {
+	struct run *run;
+	struct merger *const *mergers; /* of every measurement */
+	struct records_list lists[CONFIG_MEASUREMENTS_MAX];
+	size_t waiting;   /* records, in all lists */
+	uint64_t expired; /* of the epoch, so far */
+	bool no_memory;   /* records were lost for lack of it; until asked */
+};
+
+void records_init(struct records *records, struct run *run, struct merger *const *mergers);
+void records_fini(struct records *records);
+
+/* Takes what workers gave out since. They may go on counting. */
+void records_take(struct records *records, uint64_t epoch);
+
+/* Takes what the tables of a closed epoch hold, too. `last`: no epoch follows. */
+void records_take_rest(struct records *records, uint64_t epoch, bool last);
+
+/* What is waiting, as a report of flows alone, and nothing waits any more. NULL without memory. */
+struct report_epoch *records_report(
+	struct records *records, uint64_t number, int64_t start, int64_t end);
+
+/* The next epoch begins, and nothing waits. Returns whether records of the last one were lost for
+ * lack of memory. */
+bool records_next_epoch(struct records *records);

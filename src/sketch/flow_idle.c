@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sketch/flow_idle.h"
+
+#define SWEEPS_PER_TIMEOUT 4
+#define LOOPS_PER_TIMEOUT  64
+#define SWEEP_MAX          (4 * FLOW_STRIDE) /* entries at once: four for each packet */
+
+size_t flow_idle_memory(void)
+{
+	return sizeof(struct flow_idle) +
+	       FLOW_QUEUE * (sizeof(struct flow_entry) + sizeof(struct key6));
+}
+
+struct flow_idle *flow_idle_init(void *memory, const struct sketch_params *params)
+{
+	struct flow_idle *idle = memory;
+
+	idle->timeout = params->idle_timeout;
+	idle->rate = SWEEPS_PER_TIMEOUT / (double)params->idle_timeout;
+	idle->wait = params->wait;
+	idle->wait_arg = params->wait_arg;
+	idle->queue.entries = (struct flow_entry *)(idle + 1);
+	idle->queue.key6 = (struct key6 *)(idle->queue.entries + FLOW_QUEUE);
+	flow_idle_reset(idle);
+	return idle;
+}
+
+void flow_idle_reset(struct flow_idle *idle)
+{
+	idle->now = idle->swept_at = idle->looped_at = INT64_MIN;
+	idle->owed = 0;
+	idle->at = 0;
+	idle->stride = 0;
+	atomic_store_explicit(&idle->queue.put, 0, memory_order_relaxed);
+	atomic_store_explicit(&idle->queue.taken, 0, memory_order_relaxed);
+}
+
+static bool give_out(struct flow_table *table, uint32_t entry)
+{
+	struct flow_idle *idle = table->idle;
+
+	while (!flow_queue_put(&idle->queue, &table->entries[entry], &table->key6[entry])) {
+		if (idle->wait == NULL)
+			return false;
+		idle->wait(idle->wait_arg);
+	}
+	return true;
+}
+
+static bool is_to_go(const struct flow_table *table, uint32_t entry, int64_t now)
+{
+	const struct flow_entry *e = &table->entries[entry];
+
+	return atomic_load_explicit(&e->state, memory_order_relaxed) == FLOW_STORED &&
+	       flow_is_idle(table->idle, e, now);
+}
+
+/* Looks at the next n entries. Returns how many were given back. */
+static uint32_t look(struct flow_table *table, int64_t now, uint32_t n)
+{
+	struct flow_idle *idle = table->idle;
+	uint32_t removed = 0;
+
+	for (; n > 0; n--) {
+		if (idle->at >= atomic_load_explicit(&table->used, memory_order_relaxed))
+			idle->at = 0;
+		/* What moves to its place may be idle too. */
+		for (; is_to_go(table, idle->at, now); removed++) {
+			if (!give_out(table, idle->at))
+				return removed;
+			table->store->remove(table, idle->at);
+		}
+		idle->at++;
+	}
+	return removed;
+}
+
+void flow_sweep(struct flow_table *table)
+{
+	struct flow_idle *idle = table->idle;
+	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed), n;
+	uint64_t passed = (uint64_t)idle->now - (uint64_t)idle->swept_at;
+
+	idle->owed += (double)passed * idle->rate * used;
+	if (idle->owed > SWEEP_MAX)
+		idle->owed = SWEEP_MAX;
+	idle->swept_at = idle->now;
+	n = (uint32_t)idle->owed;
+	idle->owed -= n;
+	look(table, idle->now, n);
+}
+
+bool flow_reclaim(struct flow_table *table, int64_t now)
+{
+	struct flow_idle *idle = table->idle;
+
+	if (idle->wait == NULL ||
+		(uint64_t)now - (uint64_t)idle->looped_at <= idle->timeout / LOOPS_PER_TIMEOUT)
+		return false;
+	idle->looped_at = now;
+	return look(table, now, atomic_load_explicit(&table->used, memory_order_relaxed)) > 0;
+}
+
+void flow_end(struct flow_table *table, uint32_t entry)
+{
+	struct flow_entry *e = &table->entries[entry];
+
+	/* A new entry is of no packet yet. */
+	if (atomic_load_explicit(&e->packets, memory_order_relaxed) > 0 && give_out(table, entry))
+		flow_clear_counts(e);
+}
