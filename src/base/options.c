@@ -790,10 +790,23 @@ const struct option_row options[] = {
 		.type = OPTION_WORDS,
 		CONFIG(bench.experiments),
 		.commands = PIPELINE,
-		CHOICES("combinations", "size", "mempool", "workers", "width", "atomic", "flows"),
+		CHOICES("combinations", "size", "mempool", "workers", "numa", "width", "atomic",
+			"flows"),
 		.default_note = "all",
 		.help = "What to vary: combinations (of design, sharing and sketch), size (of "
-			"packets), mempool, workers, width, atomic, flows.",
+			"packets), mempool, workers, numa (where the worker sits), width, atomic, "
+			"flows.",
+	},
+	{
+		.name = "port",
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_LIST,
+		LIST(port),
+		.commands = PIPELINE,
+		.default_note = "a generator of its own",
+		.help = "Measure what a port receives (as of sketchtap run), on which something "
+			"outside sends. Size and flows are the sender's then.",
 	},
 	{
 		.name = "pace",

@@ -4,6 +4,7 @@
 /* `sketchtap bench`: what this host can do. Each returns an exit status. */
 
 #include "base/config.h"
+#include "rx/port_name.h"
 
 /* What it costs to count a key, in memory. argv[argc] is the command line, for the report. */
 int bench_kernels(const struct config *config, int argc, char *const argv[]);
@@ -14,8 +15,10 @@ int bench_worker(const struct config *config, int argc, char *const argv[]);
 /* What the project wants to reach, and what this host reaches. */
 int bench_targets(const struct config *config, int argc, char *const argv[]);
 
-/* Loss, time and delay of the whole engine under a generator's load. */
-int bench_pipeline(const struct config *config, int argc, char *const argv[]);
+/* Loss, time and delay of the whole engine under a generator's load, or that of --port, resolved.
+ */
+int bench_pipeline(
+	const struct config *config, const struct port_name *names, int argc, char *const argv[]);
 
 /* The fastest configuration of this host within a memory and an error target, as a file. */
 int bench_tune(const struct config *config, int argc, char *const argv[]);

@@ -45,6 +45,7 @@ static const struct sheet_column columns[] = {
 	{"sketch", "", -11},
 	{"atomic", "", -4},
 	{"workers", "wrk", 3},
+	{"place", "place", -10},
 	{"size", "size", 4},
 	{"mbufs", "mbufs", 6},
 	{"width", "width", 8},
@@ -68,16 +69,20 @@ static const struct sheet_column columns[] = {
 /* A setting with what became of it. */
 struct entry {
 	struct pipeline_setting setting;
-	uint64_t flows; /* 0: random headers */
+	uint64_t flows;    /* 0: random headers */
+	const char *place; /* of its worker, where that varies; NULL: wherever */
+	bool across;       /* that is another node than the packets' */
+	struct crew crew;  /* the CPUs that it runs on, in the order in which they are taken */
 	char missing[96];
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 };
 
 struct pipeline {
 	const struct config *config;
+	const struct port_name *names; /* of --port */
+	struct machine machine;        /* and where they are */
 	uint32_t rounds, milliseconds;
 	uint64_t packets;
-	struct topology topology;
 	struct crew crew;
 	struct sheet sheet;
 	struct host_facts facts;
@@ -89,23 +94,33 @@ struct pipeline {
 
 /* --- experiments --- */
 
+static bool is_external(const struct pipeline *pipeline)
+{
+	return pipeline->config->nb_port > 0;
+}
+
 static struct pipeline_setting usual(const struct pipeline *pipeline, const char *sketch)
 {
 	return (struct pipeline_setting){
 		.design = "rss",
 		.contestant = {.sketch = sketch_find(sketch), .name = sketch, .threads = 1},
 		.workers = 1,
-		.mbufs = MBUFS,
+		.external = is_external(pipeline),
+		.mbufs = is_external(pipeline) ? 0 : MBUFS,
 		.size = SIZE,
 		.rate = pipeline->config->pace == PACE_RATE ? pipeline->config->pace_rate : RATE,
 	};
 }
 
-static void add(struct pipeline *pipeline, const struct pipeline_setting *setting, uint64_t flows)
+static struct entry *add(
+	struct pipeline *pipeline, const struct pipeline_setting *setting, uint64_t flows)
 {
-	if (pipeline->nb_entries < SETTINGS_MAX)
-		pipeline->entries[pipeline->nb_entries++] =
-			(struct entry){.setting = *setting, .flows = flows};
+	struct entry *entry = &pipeline->entries[pipeline->nb_entries];
+
+	if (pipeline->nb_entries + 1 < SETTINGS_MAX)
+		pipeline->nb_entries++;
+	*entry = (struct entry){.setting = *setting, .flows = flows, .crew = pipeline->crew};
+	return entry;
 }
 
 /* Tables 3 and 4, Figures 12 to 14. */
@@ -150,7 +165,7 @@ static void add_mempools(struct pipeline *pipeline)
 	}
 }
 
-/* Figures 9 and 10. One more than there is room for shows that it is marked. */
+/* Figure 9. One more than there is room for shows that it is marked. */
 static void add_workers(struct pipeline *pipeline)
 {
 	uint32_t most = pipeline->crew.nb_cpus < OFFER_QUEUES_MAX ? pipeline->crew.nb_cpus
@@ -163,6 +178,65 @@ static void add_workers(struct pipeline *pipeline)
 			setting.workers = workers;
 			setting.contestant.sharing = (enum sketch_sharing)sharing;
 			add(pipeline, &setting, FLOWS);
+		}
+}
+
+/* CPUs of a node, or of the others. */
+static struct crew part_of(const struct pipeline *pipeline, int node, bool others)
+{
+	const struct topology *topology = &pipeline->machine.topology;
+	struct crew part = {0};
+
+	for (uint32_t c = 0; c < pipeline->crew.nb_cpus; c++)
+		for (uint32_t i = 0; i < topology->nb_cpus; i++)
+			if (topology->cpus[i].id == pipeline->crew.cpus[c] &&
+				(topology->cpus[i].node != node) == others)
+				part.cpus[part.nb_cpus++] = pipeline->crew.cpus[c];
+	return part;
+}
+
+/* The node that packets come from: that of the port, or of the CPU that is taken first. */
+static int home_of(const struct pipeline *pipeline)
+{
+	const struct topology *topology = &pipeline->machine.topology;
+
+	if (is_external(pipeline))
+		return pipeline->machine.ports.ports[0].node;
+	for (uint32_t i = 0; i < topology->nb_cpus; i++)
+		if (topology->cpus[i].id == pipeline->crew.cpus[0])
+			return topology->cpus[i].node;
+	return PLAN_NODE_ANY;
+}
+
+/*
+ * Figure 10: the worker where its packets are made, or across. The last of those who poll is the
+ * generator, if it is ours.
+ */
+static void add_placements(struct pipeline *pipeline)
+{
+	static const char *const places[] = {"same node", "other node"};
+	int home = home_of(pipeline);
+
+	for (uint32_t across = 0; across < 2; across++)
+		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++) {
+			struct pipeline_setting setting = usual(pipeline, "count-min");
+			struct crew local = part_of(pipeline, home, false);
+			struct entry *entry;
+
+			setting.contestant.sharing = (enum sketch_sharing)sharing;
+			entry = add(pipeline, &setting, FLOWS);
+			entry->place = places[across];
+			entry->across = across;
+			entry->crew = part_of(pipeline, home, across);
+			if (home == PLAN_NODE_ANY || entry->crew.nb_cpus == 0)
+				snprintf(entry->missing, sizeof(entry->missing), "%s",
+					home == PLAN_NODE_ANY
+						? "not possible: the port is on no NUMA node"
+						: "not possible: this host has one NUMA node");
+			else if (across && !setting.external) {
+				entry->crew.nb_cpus = 2;
+				entry->crew.cpus[1] = local.cpus[0];
+			}
 		}
 }
 
@@ -207,14 +281,16 @@ static const struct experiment {
 	const char *title;
 	void (*add)(struct pipeline *pipeline);
 	bool uniform; /* flows of equal size: the number of flows is what matters */
+	bool traffic; /* what varies is the traffic's, which is not ours to choose with --port */
 } experiments[] = {
-	{"all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations, false},
-	{"packet size (Figure 7)", add_sizes, false},
-	{"mempool size (Figure 8)", add_mempools, false},
-	{"workers (Figures 9 and 10)", add_workers, false},
-	{"table size (Figure 11)", add_widths, false},
-	{"how a shared sketch is updated", add_atomics, false},
-	{"number of flows", add_flows, true},
+	{"all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations, false, false},
+	{"packet size (Figure 7)", add_sizes, false, true},
+	{"mempool size (Figure 8)", add_mempools, false, false},
+	{"workers (Figure 9)", add_workers, false, false},
+	{"NUMA placement (Figure 10)", add_placements, false, false},
+	{"table size (Figure 11)", add_widths, false, false},
+	{"how a shared sketch is updated", add_atomics, false, false},
+	{"number of flows", add_flows, true, true},
 };
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
@@ -260,15 +336,73 @@ static bool load_workload(struct pipeline *pipeline, uint64_t flows, bool unifor
 	return pipeline->workload != NULL;
 }
 
-/* What this host cannot do at all. */
-static void find_missing(struct entry *entry)
+/* What this host, or the one who sends, cannot do at all. */
+static void find_missing(
+	struct pipeline *pipeline, const struct experiment *experiment, struct entry *entry)
 {
 	const struct pipeline_setting *setting = &entry->setting;
+	static struct config config;
+	static struct plan plan;
+	char error[PLAN_TEXT_MAX];
 
-	if (setting->mbufs < pipeline_mbufs_min(setting))
+	if (entry->missing[0] != '\0')
+		return;
+	if (!setting->external && setting->mbufs < pipeline_mbufs_min(setting))
 		snprintf(entry->missing, sizeof(entry->missing),
 			"not measured: rings and bursts hold %u mbufs",
 			pipeline_mbufs_min(setting));
+	if (setting->external && experiment->traffic)
+		snprintf(entry->missing, sizeof(entry->missing),
+			"not measured: who sends on --port decides it");
+	else if (setting->external) {
+		pipeline_ports_config(&config, setting, pipeline->config);
+		if (!plan_make(&plan, &config, &pipeline->machine.topology,
+			    &pipeline->machine.ports, error))
+			snprintf(entry->missing, sizeof(entry->missing), "not measured: %.80s",
+				error);
+	}
+}
+
+/* Whether CPU i of the machine is on the side of the entry's worker. */
+static bool is_beside(const struct pipeline *pipeline, const struct entry *entry, uint32_t i)
+{
+	bool home = pipeline->machine.topology.cpus[i].node == home_of(pipeline);
+
+	return entry->place == NULL || home == !entry->across;
+}
+
+/* What an entry's plan is made for: sketches lie where the worker is. */
+static const struct machine *machine_of(const struct pipeline *pipeline, const struct entry *entry)
+{
+	static struct machine machine;
+	uint32_t n = 0;
+
+	machine = pipeline->machine;
+	for (uint32_t i = 0; i < pipeline->machine.topology.nb_cpus; i++)
+		if (is_beside(pipeline, entry, i))
+			machine.topology.cpus[n++] = pipeline->machine.topology.cpus[i];
+	machine.topology.nb_cpus = n;
+	return &machine;
+}
+
+/* One run of an entry. */
+static bool run_entry(struct pipeline *pipeline, const struct experiment *experiment,
+	struct entry *entry, uint32_t round, char *error)
+{
+	const struct machine *machine = machine_of(pipeline, entry);
+	const struct crew *crew = &entry->crew;
+
+	if (entry->setting.external)
+		return pipeline_run_ports(&entry->setting, pipeline->config, machine,
+			pipeline->names, crew->cpus, crew->nb_cpus, pipeline->milliseconds,
+			&entry->samples[round], error);
+	if (!load_workload(pipeline, entry->flows, experiment->uniform)) {
+		snprintf(error, OFFER_ERROR_MAX, "no memory for %" PRIu64 " flows", entry->flows);
+		return false;
+	}
+	entry->setting.workload = pipeline->workload;
+	return pipeline_run(&entry->setting, pipeline->config, &machine->topology, crew->cpus,
+		crew->nb_cpus, pipeline->milliseconds, &entry->samples[round], error);
 }
 
 static bool run_round(
@@ -281,15 +415,7 @@ static bool run_round(
 			continue;
 		if (signals_stop_requested())
 			return true;
-		if (!load_workload(pipeline, entry->flows, experiment->uniform)) {
-			snprintf(error, OFFER_ERROR_MAX, "no memory for %" PRIu64 " flows",
-				entry->flows);
-			return false;
-		}
-		entry->setting.workload = pipeline->workload;
-		if (!pipeline_run(&entry->setting, pipeline->config, &pipeline->topology,
-			    pipeline->crew.cpus, pipeline->crew.nb_cpus, pipeline->milliseconds,
-			    &entry->samples[round], error))
+		if (!run_entry(pipeline, experiment, entry, round, error))
 			return false;
 	}
 	return true;
@@ -322,19 +448,41 @@ static void cell_setting(
 	sheet_cell(sheet, "sketch", "%s", setting->contestant.sketch->name);
 	sheet_cell(sheet, "atomic", "%s", setup_atomic_name(&setting->contestant));
 	sheet_cell(sheet, "workers", "%u", setting->workers);
-	sheet_cell(sheet, "size", "%u", setting->size);
-	sheet_cell(sheet, "mbufs", "%u", setting->mbufs);
+	if (entry->place != NULL)
+		sheet_cell(sheet, "place", "%s", entry->place);
+	if (setting->mbufs > 0)
+		sheet_cell(sheet, "mbufs", "%u", setting->mbufs);
 	sheet_cell(sheet, "width", "%" PRIu64,
 		width > 0 ? width : setting->contestant.sketch->default_width);
+	if (setting->external) {
+		const char *device = pipeline->names[0].device;
+
+		sheet_cell(sheet, "traffic", "%.*s", (int)strcspn(device, ","), device);
+		return;
+	}
+	sheet_cell(sheet, "size", "%u", setting->size);
 	sheet_cell(sheet, "traffic", "%s", experiment->uniform ? "uniform" : "zipf=1.05");
 	sheet_cell(sheet, "flows", "%" PRIu64, entry->flows);
+}
+
+static void cell_loss(struct sheet *sheet, const struct entry *entry, uint32_t rounds)
+{
+	struct bench_stats drops =
+		stats_of(entry, offsetof(struct pipeline_sample, drop_rate), rounds);
+
+	for (uint32_t r = 0; r < rounds; r++)
+		if (entry->samples[r].loss_unknown) {
+			sheet_cell(sheet, "note", "the port does not count all that it loses");
+			return;
+		}
+	sheet_cell(sheet, "drop_rate", "%.4f", drops.median);
+	sheet_cell(sheet, "drop_rate_min", "%.4f", drops.min);
+	sheet_cell(sheet, "drop_rate_max", "%.4f", drops.max);
 }
 
 static void print_entry(struct pipeline *pipeline, const struct entry *entry,
 	const struct experiment *experiment, uint32_t rounds)
 {
-	struct bench_stats drops =
-		stats_of(entry, offsetof(struct pipeline_sample, drop_rate), rounds);
 	uint32_t threads = pipeline_threads(&entry->setting);
 	struct sheet *sheet = &pipeline->sheet;
 	double paper = paper_ns(&entry->setting);
@@ -348,18 +496,16 @@ static void print_entry(struct pipeline *pipeline, const struct entry *entry,
 	sheet_cell(sheet, "rounds", "%u", rounds);
 	sheet_cell(sheet, "offered_mpps", "%.2f", MEDIAN(entry, offered_pps, rounds) / 1e6);
 	sheet_cell(sheet, "measured_mpps", "%.2f", MEDIAN(entry, measured_pps, rounds) / 1e6);
-	sheet_cell(sheet, "drop_rate", "%.4f", drops.median);
-	sheet_cell(sheet, "drop_rate_min", "%.4f", drops.min);
-	sheet_cell(sheet, "drop_rate_max", "%.4f", drops.max);
+	cell_loss(sheet, entry, rounds);
 	sheet_cell(sheet, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
 	sheet_cell(sheet, "count_ns", "%.2f", MEDIAN(entry, count_ns, rounds));
 	sheet_cell(sheet, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));
 	sheet_cell(sheet, "delay_ns", "%.2f", MEDIAN(entry, delay_ns, rounds));
 	if (paper > 0)
 		sheet_cell(sheet, "paper_count_ns", "%g", paper);
-	if (threads > pipeline->crew.nb_cpus)
+	if (threads > entry->crew.nb_cpus)
 		sheet_cell(sheet, "note", "not honest: %u threads poll on %u CPUs, in turns",
-			threads, pipeline->crew.nb_cpus);
+			threads, entry->crew.nb_cpus);
 	sheet_row(sheet, &pipeline->facts);
 }
 
@@ -371,7 +517,7 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 	pipeline->nb_entries = 0;
 	experiment->add(pipeline);
 	for (uint32_t e = 0; e < pipeline->nb_entries; e++)
-		find_missing(&pipeline->entries[e]);
+		find_missing(pipeline, experiment, &pipeline->entries[e]);
 	for (; rounds < pipeline->rounds; rounds++) {
 		if (!run_round(pipeline, experiment, rounds, error)) {
 			if (signals_stop_requested())
@@ -434,7 +580,7 @@ static bool run_all(struct pipeline *pipeline)
 {
 	uint32_t chosen = pipeline->config->bench.experiments;
 
-	if (!print_ceiling(pipeline))
+	if (!is_external(pipeline) && !print_ceiling(pipeline))
 		return false;
 	for (uint32_t e = 0; e < EXPERIMENTS && !signals_stop_requested(); e++)
 		if ((chosen == 0 || chosen >> e & 1) && !run_experiment(pipeline, &experiments[e]))
@@ -462,7 +608,20 @@ static int measure(struct pipeline *pipeline, int argc, char *const argv[])
 /* The largest pool of an experiment, and what the engine's own take beside it. */
 #define HEAP_MEGABYTES 1024
 
-int bench_pipeline(const struct config *config, int argc, char *const argv[])
+/* The CPUs that --lcores leaves, and where the ports are. */
+static bool read_host(struct pipeline *pipeline)
+{
+	char error[MACHINE_ERROR_MAX];
+	bool text;
+
+	if (machine_read(&pipeline->machine, pipeline->config, pipeline->names, &text, error))
+		return true;
+	log_error("%s", error);
+	return false;
+}
+
+int bench_pipeline(
+	const struct config *config, const struct port_name *names, int argc, char *const argv[])
 {
 	static struct pipeline pipeline;
 	const struct bench_config *bench = &config->bench;
@@ -476,13 +635,14 @@ int bench_pipeline(const struct config *config, int argc, char *const argv[])
 	if (config->duration > 0)
 		pipeline.milliseconds = (uint32_t)(config->duration / 1000000);
 	pipeline.packets = bench->quick ? QUICK_PACKETS : PACKETS;
-	if (!setup_topology(&pipeline.topology, config))
+	pipeline.names = names;
+	if (!read_host(&pipeline))
 		return 1;
-	crew_init(&pipeline.crew, &pipeline.topology);
+	crew_init(&pipeline.crew, &pipeline.machine.topology);
 	/* Lcore 0, a receiver, and as many workers as are tried. */
 	lcores = 2 + (pipeline.crew.nb_cpus < OFFER_QUEUES_MAX ? pipeline.crew.nb_cpus
 							       : OFFER_QUEUES_MAX);
-	if (!setup_eal(config, &pipeline.topology, &pipeline.crew, lcores, HEAP_MEGABYTES))
+	if (!setup_eal(config, &pipeline.machine.topology, &pipeline.crew, lcores, HEAP_MEGABYTES))
 		return 1;
 	status = measure(&pipeline, argc, argv);
 	eal_stop();

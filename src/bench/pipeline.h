@@ -2,19 +2,21 @@
 #pragma once
 
 /*
- * One run of the whole engine, with a generator of its own in place of a card: the design's own
- * lcores, without a reporter, for a given time.
+ * One run of the whole engine, with a generator of its own in place of a card, or on live ports to
+ * which somebody else sends: the design's own lcores, without a reporter, for a given time.
  */
 
 #include "bench/contestant.h"
 #include "bench/offer.h"
-#include "parallel/plan.h"
+#include "parallel/machine.h"
+#include "parallel/run.h"
 
 struct pipeline_setting {
 	const char *design;
 	struct contestant contestant; /* its sketch, sharing, atomic and width */
 	uint32_t workers;
-	uint32_t mbufs; /* of the generator */
+	bool external;  /* packets come from live ports, and size, rate and workload are theirs */
+	uint32_t mbufs; /* of the generator, or of the ports' pools; 0 there: computed */
 	uint32_t size;  /* bytes of a packet */
 	uint64_t rate;  /* packets per second that are offered; 0: as many as are taken */
 	const struct workload *workload;
@@ -22,11 +24,12 @@ struct pipeline_setting {
 
 struct pipeline_sample {
 	double offered_pps, measured_pps;
-	double drop_rate;                          /* of what was offered */
+	double drop_rate; /* of what was offered; where losses are not known, of what is known */
+	bool loss_unknown;
 	double rx_ns, count_ns, free_ns, delay_ns; /* per packet; the last is their sum */
 };
 
-/* Threads that poll: workers, receiver, generator. */
+/* Threads that poll: workers, receiver, and the generator where it is ours. */
 uint32_t pipeline_threads(const struct pipeline_setting *setting);
 
 /* The fewest mbufs with which the generator never writes to a packet that is in flight. */
@@ -40,10 +43,36 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 	const struct topology *topology, const char *port, struct config *config, struct plan *plan,
 	char *error);
 
+/* What all lcores of a run have counted. */
+struct pipeline_totals {
+	uint64_t received, counted, measured, ring_full, rx, count, free;
+};
+
+struct pipeline_totals pipeline_add_up(const struct run *run);
+
+/* offered: packets in all; seconds: how long it took. */
+struct pipeline_sample pipeline_sample_of(
+	const struct pipeline_totals *totals, uint64_t offered, double seconds);
+
 /*
- * EAL must be up; its lcore i is on CPU cpus[(i - 1) % nb_cpus], lcore 0 sleeps. Returns false with
- * one line in error[OFFER_ERROR_MAX], also where packets are not accounted for.
+ * EAL must be up; its lcores 1 and on are put on the CPUs cpus[0] and on, in turn, lcore 0 sleeps.
+ * Returns false with one line in error[OFFER_ERROR_MAX], also where packets are not accounted for.
  */
 bool pipeline_run(const struct pipeline_setting *setting, const struct config *from,
 	const struct topology *topology, const uint32_t *cpus, uint32_t nb_cpus,
 	uint32_t milliseconds, struct pipeline_sample *sample, char *error);
+
+/*
+ * The same on the ports of from, resolved, where somebody sends already. Each run opens them anew.
+ * Time counts from the first packet on.
+ */
+bool pipeline_run_ports(const struct pipeline_setting *setting, const struct config *from,
+	const struct machine *machine, const struct port_name *names, const uint32_t *cpus,
+	uint32_t nb_cpus, uint32_t milliseconds, struct pipeline_sample *sample, char *error);
+
+/* Puts EAL's lcores 1 to nb_lcores - 1 on CPUs, in turn. */
+void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus);
+
+/* The configuration of a setting's runs on the ports of from. Strings are not copied. */
+void pipeline_ports_config(
+	struct config *config, const struct pipeline_setting *setting, const struct config *from);

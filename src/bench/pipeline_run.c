@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/pipeline.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include <rte_cycles.h>
+#include <rte_launch.h>
 
 #include "bench/setup.h"
-#include "parallel/run.h"
 
 #define NAP_NS 1000000
 
 uint32_t pipeline_threads(const struct pipeline_setting *setting)
 {
-	return setting->workers + (design_find(setting->design)->connect != NULL ? 1 : 0) + 1;
+	return setting->workers + (design_find(setting->design)->connect != NULL) +
+	       !setting->external;
 }
 
 static uint32_t nb_queues(const struct pipeline_setting *setting)
@@ -29,14 +32,9 @@ uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting)
 	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
 }
 
-/* What all lcores counted. */
-struct totals {
-	uint64_t received, counted, measured, ring_full, rx, count, free;
-};
-
-static struct totals add_up(const struct run *run)
+struct pipeline_totals pipeline_add_up(const struct run *run)
 {
-	struct totals totals = {0};
+	struct pipeline_totals totals = {0};
 
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		const struct generation *generation = &run->workers[w]->generations[0];
@@ -60,8 +58,8 @@ static struct totals add_up(const struct run *run)
 }
 
 /* left: in the rings, where a machine that was too busy let nobody fetch them in time. */
-static bool check(
-	const struct totals *totals, const struct offer_counts *counts, uint64_t left, char *error)
+static bool check(const struct pipeline_totals *totals, const struct offer_counts *counts,
+	uint64_t left, char *error)
 {
 	if (totals->received + left == counts->taken &&
 		totals->counted + totals->ring_full == totals->received &&
@@ -91,14 +89,14 @@ static bool let_run(
 	return ran;
 }
 
-static struct pipeline_sample sample_of(
-	const struct totals *totals, const struct offer_counts *counts)
+struct pipeline_sample pipeline_sample_of(
+	const struct pipeline_totals *totals, uint64_t offered, double seconds)
 {
-	double ns = 1e9 / (double)rte_get_tsc_hz() / (double)totals->measured;
+	double ns = 1e9 / (double)rte_get_tsc_hz() / (double)totals->counted;
 	struct pipeline_sample sample = {
-		.offered_pps = (double)counts->offered / counts->seconds,
-		.measured_pps = (double)totals->measured / counts->seconds,
-		.drop_rate = (double)(counts->offered - totals->measured) / (double)counts->offered,
+		.offered_pps = (double)offered / seconds,
+		.measured_pps = (double)totals->counted / seconds,
+		.drop_rate = (double)(offered - totals->counted) / (double)offered,
 		.rx_ns = (double)totals->rx * ns,
 		.count_ns = (double)totals->count * ns,
 		.free_ns = (double)totals->free * ns,
@@ -106,6 +104,27 @@ static struct pipeline_sample sample_of(
 
 	sample.delay_ns = sample.rx_ns + sample.count_ns + sample.free_ns;
 	return sample;
+}
+
+static int pin_here(void *arg)
+{
+	const uint32_t *cpu = arg;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(*cpu, &set);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	return 0;
+}
+
+void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
+{
+	for (uint32_t i = 1; i < nb_lcores; i++) {
+		uint32_t cpu = cpus[(i - 1) % nb_cpus];
+
+		rte_eal_remote_launch(pin_here, &cpu, i);
+		rte_eal_wait_lcore(i);
+	}
 }
 
 /* The generator's ethdev, as port_probe() would describe it. */
@@ -140,14 +159,14 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 }
 
 static bool run_offer(const struct pipeline_setting *setting, const struct config *from,
-	const struct topology *topology, struct offer *offer, uint32_t nb_cpus,
-	uint32_t milliseconds, struct pipeline_sample *sample, char *error)
+	const struct topology *topology, struct offer *offer, const uint32_t *cpus,
+	uint32_t nb_cpus, uint32_t milliseconds, struct pipeline_sample *sample, char *error)
 {
 	static struct config config;
 	static struct plan plan;
 	struct port port = describe_port(offer, &config);
 	struct offer_counts counts = {0};
-	struct totals totals;
+	struct pipeline_totals totals;
 	struct run *run;
 	bool right;
 
@@ -155,17 +174,18 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 		return false;
 	/* Here the reporter sleeps and the generator polls. */
 	plan.yield = pipeline_threads(setting) > nb_cpus;
+	pipeline_pin(plan.nb_lcores, cpus, nb_cpus);
 	run = run_create(&config, &plan, NULL, &port, 1, error);
 	if (run == NULL)
 		return false;
 	right = let_run(run, offer, milliseconds, &counts);
 	if (!right)
 		snprintf(error, OFFER_ERROR_MAX, "no thread for the generator");
-	totals = add_up(run);
+	totals = pipeline_add_up(run);
 	run_destroy(run);
 	right = right && check(&totals, &counts, offer_left(offer), error);
 	if (right)
-		*sample = sample_of(&totals, &counts);
+		*sample = pipeline_sample_of(&totals, counts.offered, counts.seconds);
 	return right;
 }
 
@@ -189,7 +209,8 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 	offer = offer_create(&params, error);
 	if (offer == NULL)
 		return false;
-	right = run_offer(setting, from, topology, offer, nb_cpus, milliseconds, sample, error);
+	right = run_offer(
+		setting, from, topology, offer, cpus, nb_cpus, milliseconds, sample, error);
 	offer_destroy(offer);
 	return right;
 }

@@ -158,6 +158,47 @@ def test_pipeline(test):
         assert ('not honest' in row['note']) == (len(os.sched_getaffinity(0)) < 2), row
 
 
+@lib.alone
+def test_pipeline_of_a_port(test):
+    """Packets that somebody else sends: received or lost; what he decides is not measured, and no node is made up."""
+    path = test.path('pipeline.csv')
+    result = test.run('bench', 'pipeline', '--quick', '--no-huge', '--port', 'net_null0,size=64', '--duration', '20ms',
+                      '--experiment', 'size,width,numa', '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    for row in rows:
+        if 'size' in row['experiment']:
+            assert 'who sends on --port' in row['note'] and row['delay_ns'] == '', row
+        elif 'NUMA' in row['experiment']:
+            assert 'not possible' in row['note'] and row['delay_ns'] == '', row
+        else:
+            assert float(row['drop_rate']) == 0 and float(row['measured_mpps']) > 0, row
+            assert float(row['delay_ns']) > 0 and row['traffic'] == 'net_null0' and row['flows'] == '', row
+    assert [row['width'] for row in rows if 'table' in row['experiment']] == ['1024', '262144', '8388608'], rows
+    assert len(result.stderr.splitlines()) == len(set(result.stderr.splitlines())), 'said once'
+
+
+@lib.alone
+def test_pipeline_places(test):
+    """The worker beside its packets is measured, and across them only where there is another node."""
+    path = test.path('pipeline.csv')
+    test.run('bench', 'pipeline', '--quick', '--no-huge', '--experiment', 'numa', '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())[1:]
+    assert [row['place'] for row in rows] == ['same node'] * 2 + ['other node'] * 2, rows
+    nodes = len([name for name in os.listdir('/sys/devices/system/node') if name[4:].isdigit()])
+    for row in rows:
+        possible = row['place'] == 'same node' or nodes > 1
+        assert (row['delay_ns'] != '') == possible, row
+        assert ('one NUMA node' in row['note']) == (not possible), row
+
+
+def test_pipeline_of_nobody(test):
+    """A port on which nobody sends ends it, with what to do."""
+    test.run('bench', 'pipeline', '--quick', '--no-huge', '--port', 'net_ring0', '--experiment',
+             'width').expect(1).expect_one_line('no packet came', 'start what is to send')
+
+
 def read_config(text):
     """NAME = VALUE lines of a configuration file; the rest must be comments."""
     lines = [line for line in text.splitlines() if not line.startswith('#')]
