@@ -167,7 +167,7 @@ def test_pipeline_of_a_port(test):
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
     for row in rows:
-        if 'size' in row['experiment']:
+        if 'packet size' in row['experiment']:
             assert 'who sends on --port' in row['note'] and row['delay_ns'] == '', row
         elif 'NUMA' in row['experiment']:
             assert 'not possible' in row['note'] and row['delay_ns'] == '', row
