@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A flood crafted against a known seed: keys that fall into the victim's counter of every row.
- * Under that seed they push the victim's estimate up by whole flows; under another seed they are
- * like any other keys, and the victim's error stays within the bound.
+ * Floods of keys that somebody crafted. Against a known seed: keys that fall into the victim's
+ * counter of every row. Under that seed they push the victim's estimate up by whole flows; under
+ * another seed they are like any other keys, and the victim's error stays within the bound. Against
+ * a flow table with a published hash: keys that make one chain, and under the keyed hash do not.
  */
 
 #include <setjmp.h>
@@ -15,7 +16,9 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "bench/crafted.h"
 #include "merged.h"
+#include "sketch/flow_table.h"
 #include "sketch/row_index.h"
 
 #define DEPTH   4
@@ -24,6 +27,7 @@
 #define PACKETS 50  /* of each crafted key */
 #define SEED_A  1001
 #define SEEDS_B 20
+#define CRAFTED 512 /* keys of one chain */
 
 static struct key4 make_key(uint32_t n)
 {
@@ -154,11 +158,78 @@ static void crafted_keys_spread_under_other_seeds(void **state)
 	assert_true(hits <= 20);
 }
 
+/* Keys of the fullest bucket, of a table with chains. */
+static uint32_t longest_chain(const struct sketch *sketch)
+{
+	const struct flow_table *table = (const struct flow_table *)sketch;
+	uint32_t longest = 0;
+
+	for (uint32_t b = 0; b < table->nb_buckets; b++) {
+		uint32_t length = table->entries[b].state == FLOW_STORED;
+
+		for (uint32_t e = table->entries[b].next; e != 0; e = table->entries[e].next)
+			length++;
+		longest = length > longest ? length : longest;
+	}
+	return longest;
+}
+
+/* The longest chain of a table that was given the keys crafted for a hash. */
+static uint32_t chain_of_crafted(
+	enum table_hash crafted_for, enum table_hash hash, uint64_t buckets, uint64_t seed)
+{
+	struct sketch_params params = {
+		.width = buckets,
+		.table_hash = hash,
+		.seed = seed,
+		.allocator = sketch_allocator_malloc,
+	};
+	struct hash_key hash_key;
+	struct sketch *sketch;
+	uint32_t longest;
+
+	assert_null(flow_table_ops.check(&params));
+	sketch = flow_table_ops.create(&params);
+	assert_non_null(sketch);
+	hash_key_init(&hash_key, seed);
+	for (uint32_t n = 0; n < CRAFTED; n++) {
+		struct key4 key = crafted_key(crafted_for, n);
+
+		count(sketch, &hash_key, &key, 1);
+	}
+	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
+	longest = longest_chain(sketch);
+	flow_table_ops.destroy(sketch);
+	return longest;
+}
+
+/*
+ * No key is there twice, so the chain is as long as there are keys, whatever the number of buckets.
+ * Under the keyed hash half a key a bucket makes a chain of 11 once in 10^8 tables.
+ */
+static void crafted_keys_chain_under_their_hash_only(void **state)
+{
+	static const uint64_t sizes[] = {1024, 3001, 1 << 16};
+
+	(void)state;
+	for (uint32_t h = 0; h < CRAFTED_HASHES; h++)
+		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+			enum table_hash hash = crafted_hashes[h];
+
+			assert_int_equal(chain_of_crafted(hash, hash, sizes[s], 1), CRAFTED);
+			for (uint64_t seed = 1; seed <= SEEDS_B; seed++)
+				assert_in_range(
+					chain_of_crafted(hash, TABLE_HASH_AES, sizes[s], seed), 1,
+					10);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crafted_keys_hit_under_their_seed_only),
 		cmocka_unit_test(crafted_keys_spread_under_other_seeds),
+		cmocka_unit_test(crafted_keys_chain_under_their_hash_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
