@@ -454,6 +454,7 @@ static int run_command(const struct config *config, int argc, char **argv)
 	case COMMAND_BENCH_WORKER: return bench_worker(config, argc, argv);
 	case COMMAND_BENCH_TARGETS: return bench_targets(config, argc, argv);
 	case COMMAND_BENCH_PIPELINE: return bench_pipeline(config, port_names, argc, argv);
+	case COMMAND_BENCH_FLOW_TABLE: return bench_flow_table(config, argc, argv);
 	case COMMAND_BENCH_TUNE: return bench_tune(config, argc, argv);
 	}
 	return EXIT_TEXT;

@@ -27,6 +27,7 @@ enum command {
 	COMMAND_BENCH_WORKER,
 	COMMAND_BENCH_TARGETS,
 	COMMAND_BENCH_PIPELINE,
+	COMMAND_BENCH_FLOW_TABLE,
 	COMMAND_BENCH_TUNE,
 };
 
@@ -141,15 +142,20 @@ struct config_values {
 
 /* What `bench` tries. A set is a bit for each choice; an empty one: all. */
 struct bench_config {
-	uint32_t sketches;    /* bit i: sketches[i] */
-	uint32_t sharings;    /* bit s: enum sketch_sharing */
-	uint32_t atomics;     /* bit a: enum sketch_atomic */
-	uint32_t designs;     /* bit d: designs[d] (parallel/design.h) */
-	uint32_t experiments; /* bit e: a row of experiments[] (bench/pipeline.c) */
+	uint32_t sketches;     /* bit i: sketches[i] */
+	uint32_t sharings;     /* bit s: enum sketch_sharing */
+	uint32_t atomics;      /* bit a: enum sketch_atomic */
+	uint32_t designs;      /* bit d: designs[d] (parallel/design.h) */
+	uint32_t experiments;  /* bit e: a row of experiments[] (bench/pipeline.c) */
+	uint32_t collisions;   /* bit c: enum collision */
+	uint32_t table_hashes; /* bit h: enum table_hash */
+	uint32_t traffics;     /* bit t: a row of traffics[] (bench/traffic.c) */
 	struct config_values threads;
 	struct config_values flows;
 	struct config_values zipf; /* exponents x 10^6; 0: uniform */
 	struct config_values widths;
+	struct config_values buckets; /* any number, beside widths */
+	struct config_values hosts;   /* monitored ones; none: that is not measured */
 	struct config_values workers;
 	uint64_t packets; /* of a round; 0: the default */
 	uint64_t memory;  /* bytes that a run may take; 0: any */

@@ -429,12 +429,29 @@ static bool check_generate(const struct config *config, struct config_fault *fau
 	return check_ports(config, fault);
 }
 
+/* Structures and hashes are tried where a flow table is all that is. */
+static bool check_tune_table(const struct bench_config *bench, struct config_fault *fault)
+{
+	uint32_t s = 0;
+
+	while (strcmp(sketches[s]->name, "flow-table") != 0)
+		s++;
+	if (bench->sketches != 1u << s && (bench->collisions != 0 || bench->table_hashes != 0))
+		return refuse(fault, bench->collisions != 0 ? "collision" : "table-hash", NULL,
+			"is of a flow-table; give --sketch flow-table too, and no other");
+	if ((bench->table_hashes >> TABLE_HASH_RSS & 1) != 0)
+		return refuse(fault, "table-hash", NULL,
+			"rss is what a card computes, and the generator has none");
+	return true;
+}
+
 /* Every width must suit every sketch that is to be tried. */
 static bool check_bench(const struct config *config, struct config_fault *fault)
 {
 	const struct bench_config *bench = &config->bench;
 
-	for (uint32_t s = 0; sketches[s] != NULL; s++) {
+	for (uint32_t s = 0; sketches[s] != NULL && config->command != COMMAND_BENCH_FLOW_TABLE;
+		s++) {
 		for (uint32_t w = 0; w < bench->widths.n; w++) {
 			struct sketch_params params = {.width = bench->widths.values[w]};
 			const char *why = sketches[s]->check(&params);
@@ -445,6 +462,8 @@ static bool check_bench(const struct config *config, struct config_fault *fault)
 					sketches[s]->name, why);
 		}
 	}
+	if (config->command == COMMAND_BENCH_TUNE && !check_tune_table(bench, fault))
+		return false;
 	if (config->pace == PACE_RECORDED)
 		return refuse(
 			fault, "pace", NULL, "recorded is of captures; give a rate such as 72Mpps");

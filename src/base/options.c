@@ -12,7 +12,8 @@
 #define TARGETS  (1u << COMMAND_BENCH_TARGETS)
 #define PIPELINE (1u << COMMAND_BENCH_PIPELINE)
 #define TUNE     (1u << COMMAND_BENCH_TUNE)
-#define BENCH    (KERNELS | WORKER | TARGETS | PIPELINE | TUNE)
+#define TABLES   (1u << COMMAND_BENCH_FLOW_TABLE)
+#define BENCH    (KERNELS | WORKER | TARGETS | PIPELINE | TABLES | TUNE)
 #define ALL      (RUN | GENERATE | BENCH)
 #define TRAFFIC  (RUN | GENERATE)
 
@@ -30,6 +31,15 @@
 		__VA_ARGS__, NULL                                                                  \
 	}
 
+#define COLLISIONS                                                                                 \
+	CHOICES([COLLISION_LIST] = "list", [COLLISION_TREE] = "tree", [COLLISION_CUCKOO] = "cuckoo")
+#define TABLE_HASHES                                                                               \
+	CHOICES([TABLE_HASH_AES] = "aes", [TABLE_HASH_RSS] = "rss",                                \
+		[TABLE_HASH_CORALREEF] = "coralreef", [TABLE_HASH_JENKINS] = "jenkins",            \
+		[TABLE_HASH_MURMUR3] = "murmur3", [TABLE_HASH_CRC32] = "crc32",                    \
+		[TABLE_HASH_FNV1A] = "fnv1a", [TABLE_HASH_HSIEH] = "hsieh",                        \
+		[TABLE_HASH_XXH3] = "xxh3")
+
 const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_RUN] = "run",
 	[COMMAND_PLAN] = "plan",
@@ -39,6 +49,7 @@ const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_BENCH_WORKER] = "bench worker",
 	[COMMAND_BENCH_TARGETS] = "bench targets",
 	[COMMAND_BENCH_PIPELINE] = "bench pipeline",
+	[COMMAND_BENCH_FLOW_TABLE] = "bench flow-table",
 	[COMMAND_BENCH_TUNE] = "bench tune",
 };
 
@@ -86,7 +97,7 @@ const struct option_row options[] = {
 		.type = OPTION_LIST,
 		LIST(pcap),
 		.set = OPTION_SET_SOURCE,
-		.commands = RUN | TUNE,
+		.commands = RUN | TABLES | TUNE,
 		.help = "Measure a capture file, pcap or pcapng; - is standard input. "
 			"Repeatable: several files are merged by time.",
 	},
@@ -486,8 +497,7 @@ const struct option_row options[] = {
 		.type = OPTION_CHOICE,
 		MEASUREMENT(collision),
 		.commands = RUN,
-		CHOICES([COLLISION_LIST] = "list", [COLLISION_TREE] = "tree",
-			[COLLISION_CUCKOO] = "cuckoo"),
+		COLLISIONS,
 		.default_text = "list",
 		.help = "How a flow-table keeps keys that share a bucket: list (a chain), tree "
 			"(balanced), or cuckoo (DPDK's rte_hash, to compare with); tree and cuckoo "
@@ -500,11 +510,7 @@ const struct option_row options[] = {
 		.type = OPTION_CHOICE,
 		MEASUREMENT(table_hash),
 		.commands = RUN,
-		CHOICES([TABLE_HASH_AES] = "aes", [TABLE_HASH_RSS] = "rss",
-			[TABLE_HASH_CORALREEF] = "coralreef", [TABLE_HASH_JENKINS] = "jenkins",
-			[TABLE_HASH_MURMUR3] = "murmur3", [TABLE_HASH_CRC32] = "crc32",
-			[TABLE_HASH_FNV1A] = "fnv1a", [TABLE_HASH_HSIEH] = "hsieh",
-			[TABLE_HASH_XXH3] = "xxh3"),
+		TABLE_HASHES,
 		.default_text = "aes",
 		.help = "What chooses a flow-table's bucket: aes (the run's keyed hash), rss (what "
 			"the card computed), or a published hash, which a sender can aim at: "
@@ -924,7 +930,7 @@ const struct option_row options[] = {
 		.group = OPTION_GROUP_BENCH,
 		.type = OPTION_COUNT,
 		CONFIG(bench.rounds),
-		.commands = TUNE,
+		.commands = TABLES | TUNE,
 		.min = 1,
 		.max = 101,
 		.default_note = "3",
@@ -941,6 +947,132 @@ const struct option_row options[] = {
 		.max = 60 * 1000 * MILLISECOND,
 		.default_note = "100ms",
 		.help = "How long each configuration runs in each round.",
+	},
+	{
+		.name = "duration",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_TIME,
+		CONFIG(duration),
+		.commands = TABLES,
+		.min = 10 * MILLISECOND,
+		.max = 60 * 1000 * MILLISECOND,
+		.default_note = "300ms",
+		.help = "How long each run of --hosts takes in each round.",
+	},
+	{
+		.name = "traffic",
+		.placeholder = "WHAT,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.traffics),
+		.commands = TABLES,
+		CHOICES("deterministic", "random", "zipf", "netscan", "portscan",
+			"crafted"), /* as in traffics[] */
+		.default_note = "all, or the capture of --pcap alone",
+		.help = "What the tables are fed: deterministic (clients and ports that count "
+			"upwards), random (flows drawn uniformly), zipf (exponent 1.05), netscan "
+			"(one sender, every address in turn), portscan (every port of host after "
+			"host), crafted (512 keys each that coralreef, jenkins, murmur3 and crc32 "
+			"take for the same).",
+	},
+	{
+		.name = "collision",
+		.placeholder = "HOW,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.collisions),
+		.commands = TABLES | TUNE,
+		COLLISIONS,
+		.default_note = "all",
+		.help = "Of a flow-table, how keys that share a bucket are kept: list, tree, "
+			"cuckoo.",
+	},
+	{
+		.name = "table-hash",
+		.placeholder = "HASH,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_WORDS,
+		CONFIG(bench.table_hashes),
+		.commands = TABLES | TUNE,
+		TABLE_HASHES,
+		.default_note = "all",
+		.help = "Of a flow-table, what chooses the bucket: aes, rss (bench flow-table "
+			"only), coralreef, jenkins, murmur3, crc32, fnv1a, hsieh, xxh3.",
+	},
+	{
+		.name = "width",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.widths),
+		.commands = TABLES,
+		.min = 16,
+		.max = UINT64_C(1) << 28,
+		.power_of_two = true,
+		.default_note = "64K,256K,1M",
+		.help = "Buckets, powers of two. What does not fit into memory is marked and not "
+			"measured.",
+	},
+	{
+		.name = "buckets",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.buckets),
+		.commands = TABLES,
+		.min = 16,
+		.max = UINT64_C(1) << 28,
+		.default_note = "100003, where --width is not given either",
+		.help = "Buckets, any number, after those of --width.",
+	},
+	{
+		.name = "flows",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.flows),
+		.commands = TABLES,
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.default_note = "100K",
+		.help = "Flows that the packets are drawn from.",
+	},
+	{
+		.name = "packets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNT,
+		CONFIG(bench.packets),
+		.commands = TABLES,
+		.min = 4096,
+		.max = UINT64_C(1) << 30,
+		.default_note = "524288",
+		.help = "Packets of a round; of a capture at most so many.",
+	},
+	{
+		.name = "quick",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_FLAG,
+		CONFIG(bench.quick),
+		.commands = TABLES,
+		.help = "Smaller defaults, to see that everything works: 10K flows, 16K and 10007 "
+			"buckets, a round of 64K packets.",
+	},
+	{
+		.name = "hosts",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_BENCH,
+		.type = OPTION_COUNTS,
+		CONFIG(bench.hosts),
+		.commands = TABLES,
+		.min = 1,
+		.max = 65536,
+		.default_note = "the tables are measured",
+		.help = "Instead: what it costs to count the 6-tuples of so many monitored hosts "
+			"in "
+			"a flow-table (FCAP) and an iblt (SMON), in the core that receives and "
+			"behind a ring.",
 	},
 	{
 		.name = "interval",
@@ -1398,8 +1530,9 @@ static void print_usage(enum command command, FILE *out)
 		      "       sketchtap doctor   [options]   look whether this host suits a run; "
 		      "change nothing\n"
 		      "       sketchtap generate [options]   write or send synthetic traffic\n"
-		      "       sketchtap bench kernels|worker|targets|pipeline|tune [options]   "
-		      "measure this host\n"
+		      "       sketchtap bench kernels|worker|targets|pipeline|flow-table|tune "
+		      "[options]\n"
+		      "                                      measure this host\n"
 		      "       sketchtap COMMAND --help       the options of a command\n",
 			out);
 		break;
@@ -1453,6 +1586,14 @@ static void print_usage(enum command command, FILE *out)
 		      "the "
 		      "load of a generator\n"
 		      "on a CPU of its own.\n",
+			out);
+		break;
+	case COMMAND_BENCH_FLOW_TABLE:
+		fputs("Usage: sketchtap bench flow-table [--pcap FILE] [options]\n"
+		      "Measures on this host what a flow table costs: structures for keys that "
+		      "collide, hashes and\n"
+		      "sizes, on kinds of traffic, with the lengths of chains. The defaults take "
+		      "about three minutes.\n",
 			out);
 		break;
 	case COMMAND_BENCH_TUNE:

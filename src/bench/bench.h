@@ -20,5 +20,8 @@ int bench_targets(const struct config *config, int argc, char *const argv[]);
 int bench_pipeline(
 	const struct config *config, const struct port_name *names, int argc, char *const argv[]);
 
+/* What a flow table costs by structure, hash, size and traffic. */
+int bench_flow_table(const struct config *config, int argc, char *const argv[]);
+
 /* The fastest configuration of this host within a memory and an error target, as a file. */
 int bench_tune(const struct config *config, int argc, char *const argv[]);

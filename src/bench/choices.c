@@ -21,8 +21,7 @@ uint64_t choices_largest(const struct config_values *values)
 	return value;
 }
 
-/* An empty set is all. */
-static bool has(uint32_t set, uint32_t i)
+bool choices_has(uint32_t set, uint32_t i)
 {
 	return set == 0 || (set >> i & 1) != 0;
 }
@@ -33,12 +32,13 @@ static uint32_t add_sketch(const struct bench_config *bench, struct contestant o
 {
 	uint32_t n = 0;
 
-	if (has(bench->sharings, SHARING_SEPARATE) && n < max)
+	if (choices_has(bench->sharings, SHARING_SEPARATE) && n < max)
 		contestants[n++] = ours;
 	ours.sharing = SHARING_SHARED;
 	for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_LOCK; a++) {
 		ours.atomic = (enum sketch_atomic)a;
-		if (has(bench->sharings, SHARING_SHARED) && has(bench->atomics, a) && n < max)
+		if (choices_has(bench->sharings, SHARING_SHARED) &&
+			choices_has(bench->atomics, a) && n < max)
 			contestants[n++] = ours;
 	}
 	return n;
@@ -50,7 +50,7 @@ uint32_t choices_contestants(const struct bench_config *bench, const struct conf
 	uint32_t n = 0;
 
 	for (uint32_t s = 0; sketches[s] != NULL; s++)
-		for (uint32_t t = 0; has(bench->sketches, s) && t < threads->n; t++) {
+		for (uint32_t t = 0; choices_has(bench->sketches, s) && t < threads->n; t++) {
 			const struct contestant ours = {
 				.name = sketches[s]->name,
 				.ops = &contestant_sketch,

@@ -15,6 +15,9 @@ const struct config_values *choices_of(
 
 uint64_t choices_largest(const struct config_values *values);
 
+/* Whether choice i is in a set; an empty one is all. */
+bool choices_has(uint32_t set, uint32_t i);
+
 /*
  * One contestant of each chosen sketch, sharing, atomic (of shared ones) and number of threads into
  * contestants[max]. Returns their number.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/signals.h"
+#include "bench/cache_misses.h"
 
 struct pass {
 	const struct contestant *contestant;
@@ -66,6 +67,8 @@ static void judge(const struct pass *pass, struct contest_result *result)
 	struct contestant_flow flows[WORKLOAD_TOP];
 
 	result->memory = pass->contestant->ops->memory(pass->state);
+	if (pass->contestant->ops->refused != NULL)
+		result->refused = pass->contestant->ops->refused(pass->state);
 	result->keeps_keys = pass->contestant->ops->top != NULL;
 	if (result->keeps_keys)
 		result->accuracy = bench_accuracy(pass->workload, flows,
@@ -153,4 +156,32 @@ bool contest_run(const struct contest *contest, const struct crew *crew,
 			    *rounds_done + 1 == rounds, results, error))
 			return false;
 	return true;
+}
+
+/* Cache misses of a pass on this thread. */
+static uint64_t count_misses(int counter, struct pass *pass)
+{
+	cache_misses_start(counter);
+	feed_share(pass, 0);
+	return cache_misses_stop(counter);
+}
+
+bool contest_misses(
+	const struct contest *contest, const struct contestant *contestant, double *misses)
+{
+	const struct contestant reader = {.ops = &contestant_keys, .threads = 1};
+	struct pass pass = {contestant, contest->workload, NULL},
+		    reading = {&reader, contest->workload, NULL};
+	int counter = cache_misses_open();
+
+	if (counter >= 0)
+		pass.state = contestant->ops->open(contestant, contest);
+	if (pass.state != NULL) {
+		uint64_t all = count_misses(counter, &pass), read = count_misses(counter, &reading);
+
+		contestant->ops->close(pass.state);
+		*misses = ((double)all - (double)read) / (double)contest->workload->spec.packets;
+	}
+	cache_misses_close(counter);
+	return pass.state != NULL;
 }

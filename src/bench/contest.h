@@ -28,6 +28,7 @@ struct contest_result {
 	double ns[BENCH_ROUNDS_MAX];
 	double ready_ns[BENCH_ROUNDS_MAX]; /* where the contestant takes hashes */
 	size_t memory;                     /* bytes */
+	uint64_t refused;                  /* packets; of the last round */
 	bool keeps_keys;
 	struct bench_accuracy accuracy; /* where it keeps keys; of the last round */
 };
@@ -40,3 +41,10 @@ struct contest_result {
 bool contest_run(const struct contest *contest, const struct crew *crew,
 	const struct contestant *contestants, uint32_t nb_contestants, uint32_t rounds,
 	struct contest_result *results, uint32_t *rounds_done, char *error);
+
+/*
+ * One more pass, on the calling thread, with its cache misses counted: those of a packet, without
+ * those of reading the workload. False where nobody counts them.
+ */
+bool contest_misses(
+	const struct contest *contest, const struct contestant *contestant, double *misses);

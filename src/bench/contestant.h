@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/config.h"
 #include "base/key_burst.h"
 #include "bench/workload.h"
 #include "sketch/sketch.h"
@@ -36,6 +37,9 @@ struct contestant {
 	enum sketch_metric metric;
 	uint32_t threads;
 	uint64_t width; /* 0: the contest's */
+	/* Of a flow-table. */
+	enum collision collision;
+	enum table_hash table_hash;
 };
 
 static inline uint64_t contestant_width(
@@ -61,6 +65,8 @@ struct contestant_ops {
 	/* *total: packets that are in it, as its own structure tells; UINT64_MAX where its parts
 	 * contradict each other. False where it cannot tell. */
 	bool (*total)(const void *state, uint64_t *total);
+	/* Packets that it found no room for. NULL: it has room for all. */
+	uint64_t (*refused)(const void *state);
 	/* Its heaviest keys, at most WORKLOAD_TOP. Returns their number. NULL: it keeps none. */
 	uint32_t (*top)(
 		void *state, const struct workload *workload, struct contestant_flow *flows);
@@ -71,6 +77,9 @@ extern const struct contestant_ops contestant_keys;   /* baselines.c: reads keys
 extern const struct contestant_ops contestant_hashes; /* baselines.c: and hashes them */
 extern const struct contestant_ops contestant_floor;  /* baselines.c: and increments counters */
 extern const struct contestant_ops contestant_sketch; /* ours.c */
+extern const struct contestant_ops contestant_table;  /* ours.c: a flow-table */
+extern const struct contestant_ops
+	contestant_table_hashing;                     /* ours.c: that needs no hash but its own */
 extern const struct contestant_ops contestant_member; /* rivals.c: rte_member's sketch */
 extern const struct contestant_ops contestant_member_bytes; /* rivals.c: and in byte mode */
 extern const struct contestant_ops contestant_rte_hash;     /* rivals.c: an exact table */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/contestant.h"
+#include "parallel/flow_stores.h"
 #include "parallel/memory.h"
 #include "parallel/plan.h"
 #include "report/rank.h"
@@ -28,6 +29,14 @@ static void ours_close(void *state)
 	free(ours);
 }
 
+/* The kernel promises any memory, and kills who touches what is not there. */
+static bool has_memory(size_t bytes)
+{
+	size_t available = memory_available();
+
+	return bytes <= available - available / 16;
+}
+
 static void *ours_open(const struct contestant *contestant, const struct contest *contest)
 {
 	bool shared = contestant->sharing == SHARING_SHARED;
@@ -37,13 +46,16 @@ static void *ours_open(const struct contestant *contestant, const struct contest
 		.metric = contestant->metric,
 		.atomic = contestant->atomic,
 		.writers = shared ? contestant->threads : 1,
+		.store = flow_stores[contestant->collision],
+		.table_hash = contestant->table_hash,
 		.seed = contest->seed,
 		.allocator = memory_on_node(PLAN_NODE_ANY),
 	};
 	uint32_t parts = shared ? 1 : contestant->threads;
 	struct ours *ours = calloc(1, sizeof(*ours));
 
-	if (ours == NULL || contestant->sketch->check(&params) != NULL) {
+	if (ours == NULL || contestant->sketch->check(&params) != NULL ||
+		!has_memory(parts * contestant->sketch->memory(&params))) {
 		free(ours);
 		return NULL;
 	}
@@ -63,6 +75,16 @@ static void ours_feed(void *state, uint32_t thread, const struct key_burst *burs
 	struct ours *ours = state;
 
 	ours->update(ours->parts[ours->nb_parts == 1 ? 0 : thread], burst);
+}
+
+static uint64_t ours_refused(const void *state)
+{
+	const struct ours *ours = state;
+	uint64_t packets = 0;
+
+	for (uint32_t p = 0; p < ours->nb_parts && ours->parts[p]->ops->shed != NULL; p++)
+		packets += ours->parts[p]->ops->shed(ours->parts[p]).packets;
+	return packets;
 }
 
 static size_t ours_memory(const void *state)
@@ -143,6 +165,28 @@ static uint64_t cells_total(const struct iblt *table)
 	return sums[0];
 }
 
+struct counted {
+	bool packets;
+	uint64_t total;
+};
+
+static void add_counted(const struct sketch_candidate *candidate, void *arg)
+{
+	struct counted *counted = arg;
+
+	counted->total += counted->packets ? candidate->packets : candidate->bytes;
+}
+
+/* Each packet is in an entry, or was shed. */
+static uint64_t entries_total(const struct sketch *part)
+{
+	struct counted counted = {.packets = part->params.metric == SKETCH_PACKETS};
+	struct sketch_shed shed = part->ops->shed(part);
+
+	part->ops->candidates(part, add_counted, &counted);
+	return counted.total + (counted.packets ? shed.packets : shed.bytes);
+}
+
 /* In the sketch's metric. False for a sketch whose inside is not known here. */
 static bool part_total(const struct sketch *part, uint64_t *total)
 {
@@ -152,6 +196,8 @@ static bool part_total(const struct sketch *part, uint64_t *total)
 		*total = pairs_total((const struct simple_hash *)part);
 	else if (part->ops == &iblt_ops)
 		*total = cells_total(iblt_of_const(part));
+	else if (part->ops == &flow_table_ops)
+		*total = entries_total(part);
 	else
 		return false;
 	return true;
@@ -224,6 +270,16 @@ const struct contestant_ops contestant_sketch = {
 	.feed = ours_feed,
 	.memory = ours_memory,
 	.total = ours_total,
+	.refused = ours_refused,
 	.top = ours_top,
 	.close = ours_close,
 };
+
+/* Its keys are all there, and ranking them says nothing new. */
+#define TABLE                                                                                      \
+	.open = ours_open, .feed = ours_feed, .memory = ours_memory, .total = ours_total,          \
+	.refused = ours_refused, .close = ours_close
+
+const struct contestant_ops contestant_table = {.takes_hashes = true, TABLE};
+
+const struct contestant_ops contestant_table_hashing = {TABLE};

@@ -20,6 +20,8 @@ struct pipeline_setting {
 	uint32_t size;  /* bytes of a packet */
 	uint64_t rate;  /* packets per second that are offered; 0: as many as are taken */
 	const struct workload *workload;
+	const struct key_rule *key;        /* NULL: 5-tuples */
+	const struct monitor_rules *rules; /* NULL: everything is measured */
 };
 
 struct pipeline_sample {

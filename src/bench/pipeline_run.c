@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -151,11 +152,33 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 
 	ports.ports[0].name = port;
 	ports.ports[0].node = PLAN_NODE_ANY;
+	if (setting->rules != NULL)
+		ports.table_bytes = monitor_table_bytes(setting->rules);
 	setup_run_config(config, from, &setting->contestant);
 	config->design = setting->design;
 	config->workers = setting->workers;
 	config->measurements[0].width = setting->contestant.width;
+	if (setting->key != NULL)
+		config->measurements[0].key = setting->key;
 	return plan_make(plan, config, topology, &ports, error);
+}
+
+/* The run takes rules over; a setting keeps its own. */
+static bool add_rules(struct run *run, const struct monitor_rules *rules, char *error)
+{
+	size_t size = sizeof(*rules);
+	struct monitor_rules *copy;
+
+	if (rules == NULL)
+		return true;
+	size += rules->n * sizeof(rules->rules[0]);
+	copy = malloc(size);
+	if (copy == NULL) {
+		snprintf(error, OFFER_ERROR_MAX, "no memory for %u rules", rules->n);
+		return false;
+	}
+	memcpy(copy, rules, size);
+	return run_monitor(run, copy, error);
 }
 
 static bool run_offer(const struct pipeline_setting *setting, const struct config *from,
@@ -178,6 +201,10 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 	run = run_create(&config, &plan, NULL, &port, 1, error);
 	if (run == NULL)
 		return false;
+	if (!add_rules(run, setting->rules, error)) {
+		run_destroy(run);
+		return false;
+	}
 	right = let_run(run, offer, milliseconds, &counts);
 	if (!right)
 		snprintf(error, OFFER_ERROR_MAX, "no thread for the generator");

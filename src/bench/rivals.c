@@ -263,6 +263,11 @@ static bool exact_total(const void *state, uint64_t *total)
 	return true;
 }
 
+static uint64_t exact_refused(const void *state)
+{
+	return ((const struct exact *)state)->refused;
+}
+
 /* All keys are in it: those of the truth's top are asked for. */
 static uint32_t exact_top(
 	void *state, const struct workload *workload, struct contestant_flow *flows)
@@ -285,6 +290,7 @@ const struct contestant_ops contestant_rte_hash = {
 	.feed = exact_feed,
 	.memory = exact_memory,
 	.total = exact_total,
+	.refused = exact_refused,
 	.top = exact_top,
 	.close = exact_close,
 };

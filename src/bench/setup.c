@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/setup.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -48,6 +49,8 @@ void setup_run_config(
 		.name = "main",
 		.key = &key_rules[0],
 		.sketch = contestant->sketch->name,
+		.collision = contestant->collision,
+		.table_hash = contestant->table_hash,
 		.top = WORKLOAD_TOP,
 		.confidence = 0.999,
 	};
@@ -113,4 +116,12 @@ struct source *setup_source(uint64_t zipf, uint64_t flows)
 	if (source == NULL)
 		log_error("%s", error);
 	return source;
+}
+
+void setup_say_intake(const struct workload_intake *intake)
+{
+	if (intake->ipv6 > 0)
+		log_notice("%" PRIu64 " of %" PRIu64
+			   " packets are IPv6: IPv4 packets of as many flows stand for them",
+			intake->ipv6, intake->ipv4 + intake->ipv6);
 }

@@ -44,3 +44,6 @@ bool setup_eal(const struct config *config, const struct topology *topology,
 
 /* Endless 64-byte packets. NULL with one line logged where memory is missing. */
 struct source *setup_source(uint64_t zipf, uint64_t flows);
+
+/* Says what stands for IPv6 packets in a workload that was read. */
+void setup_say_intake(const struct workload_intake *intake);

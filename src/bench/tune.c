@@ -25,7 +25,9 @@
 #include "bench/sheet.h"
 #include "bench/stats.h"
 #include "bench/tune_choice.h"
+#include "bench/tune_table.h"
 #include "parallel/eal.h"
+#include "parallel/flow_stores.h"
 #include "rx/synthetic.h"
 
 #define ROUNDS         3
@@ -50,6 +52,7 @@ static const struct sheet_column columns[] = {
 	{"atomic", "", -4},
 	{"workers", "wrk", 3},
 	{"width", "width", 8},
+	TUNE_TABLE_COLUMNS,
 	{"memory_bytes", "memory", 11},
 	{"recall", "recall", 6},
 	{"error", "error", 9},
@@ -89,6 +92,10 @@ struct tune {
 	struct try *tries;
 	uint32_t nb_tries, tries_room;
 	uint32_t chosen; /* nb_tries: none */
+	/* Where a flow table is all that is tried: the one that was chosen first. */
+	bool table_chosen;
+	struct contestant table;
+	struct config_values table_width;
 };
 
 /* --- what is tried --- */
@@ -143,6 +150,14 @@ static bool add_contestant(struct tune *tune, const struct contestant *contestan
 	return true;
 }
 
+/* Makes it one of the chosen tables; false where those cannot be shared as it would be. */
+static bool take_table(const struct tune *tune, struct contestant *contestant)
+{
+	contestant->collision = tune->table.collision;
+	contestant->table_hash = tune->table.table_hash;
+	return flow_stores[contestant->collision]->update[contestant->sharing] != NULL;
+}
+
 static bool add_tries(struct tune *tune)
 {
 	static const struct config_values one = {1, {1}};
@@ -153,9 +168,12 @@ static bool add_tries(struct tune *tune)
 	if (bench.atomics == 0)
 		bench.atomics = 1u << ATOMIC_CAS | 1u << ATOMIC_ADD;
 	n = choices_contestants(&bench, &one, contestants, CONFIG_VALUES_MAX * 4);
-	for (uint32_t c = 0; c < n; c++)
+	for (uint32_t c = 0; c < n; c++) {
+		if (tune->table_chosen && !take_table(tune, &contestants[c]))
+			continue;
 		if (!add_contestant(tune, &contestants[c]))
 			return false;
+	}
 	return true;
 }
 
@@ -420,6 +438,10 @@ static void print_try(struct tune *tune, const struct try *try)
 	sheet_cell(sheet, "atomic", "%s", setup_atomic_name(contestant));
 	sheet_cell(sheet, "workers", "%u", try->setting.workers);
 	sheet_cell(sheet, "width", "%" PRIu64, contestant->width);
+	if (tune->table_chosen) {
+		sheet_cell(sheet, "collision", "%s", flow_stores[contestant->collision]->name);
+		sheet_cell(sheet, "hash", "%s", table_hash_names[contestant->table_hash]);
+	}
 	if (try->planned)
 		sheet_cell(sheet, "memory_bytes", "%" PRIu64, try->figures.memory);
 	if (try->counted && try->accuracy.known) {
@@ -447,6 +469,23 @@ static void print_table(struct tune *tune)
 		print_try(tune, &tune->tries[t]);
 }
 
+static void print_advice(const struct tune *tune, FILE *out)
+{
+	char source[SHEET_CELL_MAX];
+
+	describe_source(tune->config, source);
+	/* --width takes powers of two alone. */
+	fprintf(out, "# For %s: 2^%d buckets, %s, %s.\n", source,
+		__builtin_ctzll(tune->table.width), flow_stores[tune->table.collision]->name,
+		table_hash_names[tune->table.table_hash]);
+	if (tune->table.table_hash != TABLE_HASH_AES)
+		fprintf(out,
+			"# %s has no key: who knows it can aim keys at one bucket. --table-hash "
+			"aes "
+			"tries the keyed hash alone.\n",
+			table_hash_names[tune->table.table_hash]);
+}
+
 /* The options that make a run of this try, one a line. */
 static void print_config(const struct tune *tune, const struct try *try, FILE *out)
 {
@@ -454,6 +493,8 @@ static void print_config(const struct tune *tune, const struct try *try, FILE *o
 
 	fprintf(out, "#\n# Chosen: %.2f million packets per second in %.1f MB.\n",
 		try->figures.pps / 1e6, (double)try->figures.memory / (1 << 20));
+	if (tune->table_chosen)
+		print_advice(tune, out);
 	fprintf(out, "#   sketchtap --config THIS-FILE --port NAME\n");
 	fprintf(out, "design = %s\nworkers = %u\nsharing = %s\n", try->setting.design,
 		try->setting.workers, sharing_name(&try->setting));
@@ -461,6 +502,10 @@ static void print_config(const struct tune *tune, const struct try *try, FILE *o
 		fprintf(out, "atomic = %s\n", setup_atomic_name(contestant));
 	fprintf(out, "sketch = %s\nwidth = %" PRIu64 "\ntop = %d\n", contestant->sketch->name,
 		contestant->width, WORKLOAD_TOP);
+	if (tune->table_chosen)
+		fprintf(out, "collision = %s\ntable-hash = %s\n",
+			flow_stores[contestant->collision]->name,
+			table_hash_names[contestant->table_hash]);
 	if (tune->config->lcores != NULL)
 		fprintf(out, "lcores = %s\n", tune->config->lcores);
 	if (tune->config->no_huge)
@@ -546,15 +591,35 @@ static int read_traffic(struct tune *tune)
 		log_error("%s", error);
 		return status;
 	}
-	if (intake.ipv6 > 0)
-		log_notice("%" PRIu64 " of %" PRIu64
-			   " packets are IPv6: IPv4 packets of as many flows stand for them",
-			intake.ipv6, intake.ipv4 + intake.ipv6);
+	setup_say_intake(&intake);
 	return 0;
+}
+
+static bool choose_table(struct tune *tune)
+{
+	char source[SHEET_CELL_MAX];
+	const struct tune_table traffic = {
+		.config = tune->config,
+		.topology = &tune->topology,
+		.crew = &tune->crew,
+		.workload = tune->workload,
+		.rounds = tune->rounds,
+		.sheet = &tune->sheet,
+		.facts = &tune->facts,
+		.source = source,
+	};
+
+	describe_source(tune->config, source);
+	tune->table_chosen = tune_table_choose(&traffic, &tune->table);
+	tune->table_width = (struct config_values){1, {tune->table.width}};
+	tune->widths = &tune->table_width;
+	return tune->table_chosen;
 }
 
 static bool measure(struct tune *tune)
 {
+	if (tune_table_asked(&tune->config->bench) && !choose_table(tune))
+		return false;
 	if (!add_tries(tune)) {
 		log_error("no memory for the list of configurations");
 		return false;
@@ -615,9 +680,13 @@ static int tune_host(struct tune *tune, int argc, char *const argv[])
 /* Lcore 0, a receiver, and as many workers as are tried. */
 static bool start_eal(const struct tune *tune)
 {
-	uint32_t lcores = 2 + (uint32_t)choices_largest(tune->workers);
+	uint32_t workers = (uint32_t)choices_largest(tune->workers);
+	size_t heap = HEAP_MEGABYTES;
 
-	return setup_eal(tune->config, &tune->topology, &tune->crew, lcores, HEAP_MEGABYTES);
+	if (tune_table_asked(&tune->config->bench))
+		heap += (tune_table_heap(tune->config, tune->workload) >> 20) * workers *
+			PLAN_GENERATIONS;
+	return setup_eal(tune->config, &tune->topology, &tune->crew, 2 + workers, heap);
 }
 
 int bench_tune(const struct config *config, int argc, char *const argv[])

@@ -7,12 +7,18 @@
 #include "parallel/plan.h"
 #include "rx/parse.h"
 #include "rx/random.h"
+#include "rx/rss_hash.h"
 #include "rx/source.h"
 #include "rx/synthetic.h"
 
 static size_t keys_size(const struct workload *workload)
 {
 	return workload->room * sizeof(workload->keys[0]);
+}
+
+static size_t flow_hashes_size(const struct workload *workload)
+{
+	return workload->room * sizeof(workload->flow_hashes[0]);
 }
 
 static size_t slots_size(const struct workload *workload)
@@ -38,10 +44,9 @@ uint64_t workload_truth(const struct workload *workload, const struct key4 *key)
 	return find_slot(workload, key)->packets;
 }
 
-/* The generator's packets, parsed as a worker would. */
-static bool draw_keys(struct workload *workload)
+/* Its packets are parsed as a worker would. */
+bool workload_generate(const struct workload_spec *spec, struct key4 *keys)
 {
-	const struct workload_spec *spec = &workload->spec;
 	struct synthetic_spec synthetic;
 	struct source_packet packet;
 	char error[SOURCE_ERROR_MAX];
@@ -61,7 +66,7 @@ static bool draw_keys(struct workload *workload)
 		struct parsed parsed;
 
 		parse_packet(packet.data, packet.captured, packet.link, &parsed);
-		workload->keys[n++] = parsed.key4;
+		keys[n++] = parsed.key4;
 	}
 	source->close(source);
 	return true;
@@ -144,14 +149,15 @@ static void find_truth(struct workload *workload)
 	count_distinct(workload);
 }
 
-struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed)
+struct workload *workload_create_from(
+	const struct workload_spec *spec, workload_keys_fn draw, uint64_t hash_seed)
 {
 	struct workload *workload = allocate(spec->packets, hash_seed);
 
 	if (workload == NULL)
 		return NULL;
 	workload->spec = *spec;
-	if (!draw_keys(workload)) {
+	if (!draw(spec, workload->keys)) {
 		workload_destroy(workload);
 		return NULL;
 	}
@@ -238,6 +244,21 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 	return workload;
 }
 
+bool workload_add_flow_hashes(struct workload *workload)
+{
+	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct parsed parsed = {0};
+
+	workload->flow_hashes = memory.alloc(flow_hashes_size(workload), memory.arg);
+	if (workload->flow_hashes == NULL)
+		return false;
+	for (uint64_t i = 0; i < workload->spec.packets; i++) {
+		parsed.key4 = workload->keys[i];
+		workload->flow_hashes[i] = rss_hash(PARSE_IPV4, &parsed);
+	}
+	return true;
+}
+
 void workload_destroy(struct workload *workload)
 {
 	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
@@ -246,5 +267,7 @@ void workload_destroy(struct workload *workload)
 		memory.free(workload->keys, keys_size(workload), memory.arg);
 	if (workload->slots != NULL)
 		memory.free(workload->slots, slots_size(workload), memory.arg);
+	if (workload->flow_hashes != NULL)
+		memory.free(workload->flow_hashes, flow_hashes_size(workload), memory.arg);
 	free(workload);
 }

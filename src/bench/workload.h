@@ -42,6 +42,7 @@ struct workload {
 	struct workload_spec spec;
 	uint64_t room;               /* packets that there is memory for */
 	struct key4 *keys;           /* [spec.packets] */
+	uint32_t *flow_hashes;       /* [spec.packets]; NULL: a card computes none */
 	struct workload_flow *slots; /* the truth, a hash table of 2^bits */
 	uint32_t bits;
 	uint64_t distinct;                      /* keys */
@@ -51,8 +52,20 @@ struct workload {
 	struct hyperloglog distinct_keys;       /* under that hash, as a worker would have it */
 };
 
+/* Writes the keys of spec->packets packets. False where memory is missing. */
+typedef bool (*workload_keys_fn)(const struct workload_spec *spec, struct key4 *keys);
+
+/* Those of the generator. */
+bool workload_generate(const struct workload_spec *spec, struct key4 *keys);
+
 /* Draws the packets and counts them. Returns NULL where memory is missing. */
-struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed);
+struct workload *workload_create_from(
+	const struct workload_spec *spec, workload_keys_fn draw, uint64_t hash_seed);
+
+static inline struct workload *workload_create(const struct workload_spec *spec, uint64_t hash_seed)
+{
+	return workload_create_from(spec, workload_generate, hash_seed);
+}
 
 /* What was found in a source. */
 struct workload_intake {
@@ -70,6 +83,9 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 
 void workload_destroy(struct workload *workload);
 
+/* From now on packets have the hash of a card. False where memory is missing. */
+bool workload_add_flow_hashes(struct workload *workload);
+
 /* Packets of a key; 0 where it has none. */
 uint64_t workload_truth(const struct workload *workload, const struct key4 *key);
 
@@ -86,11 +102,17 @@ static inline void workload_burst_init(struct key_burst *burst)
 	burst->v6 = 0;
 	for (uint32_t i = 0; i < BURST_MAX; i++)
 		burst->wire_len[i] = WORKLOAD_WIRE_LEN;
+	memset(burst->time, 0, sizeof(burst->time));
+	memset(burst->flow_hash, 0, sizeof(burst->flow_hash));
+	memset(burst->tcp_flags, 0, sizeof(burst->tcp_flags));
 }
 
-/* Copies the keys of burst b. */
+/* Copies the keys of burst b, and a card's hashes of them. */
 static inline void workload_load(
 	const struct workload *workload, uint64_t b, struct key_burst *burst)
 {
 	memcpy(burst->key4, workload->keys + b * BURST_MAX, sizeof(burst->key4));
+	if (workload->flow_hashes != NULL)
+		memcpy(burst->flow_hash, workload->flow_hashes + b * BURST_MAX,
+			sizeof(burst->flow_hash));
 }

@@ -329,6 +329,18 @@ const table_hash_fn table_hashes[TABLE_HASH_COUNT] = {
 	[TABLE_HASH_XXH3] = burst_xxh3,
 };
 
+const char *const table_hash_names[TABLE_HASH_COUNT] = {
+	[TABLE_HASH_AES] = "aes",
+	[TABLE_HASH_RSS] = "rss",
+	[TABLE_HASH_CORALREEF] = "coralreef",
+	[TABLE_HASH_JENKINS] = "jenkins",
+	[TABLE_HASH_MURMUR3] = "murmur3",
+	[TABLE_HASH_CRC32] = "crc32",
+	[TABLE_HASH_FNV1A] = "fnv1a",
+	[TABLE_HASH_HSIEH] = "hsieh",
+	[TABLE_HASH_XXH3] = "xxh3",
+};
+
 uint32_t hash_jenkins(const void *data, size_t len, uint32_t seed)
 {
 	return jenkins(data, len, seed);

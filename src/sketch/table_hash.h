@@ -31,6 +31,9 @@ typedef void (*table_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
 extern const table_hash_fn table_hashes[TABLE_HASH_COUNT];
 
+/* The words after --table-hash. */
+extern const char *const table_hash_names[TABLE_HASH_COUNT];
+
 /* The published functions, over any bytes. */
 uint32_t hash_jenkins(const void *data, size_t len, uint32_t seed); /* lookup3's hashlittle() */
 uint32_t hash_murmur3(const void *data, size_t len, uint32_t seed); /* x86_32 */

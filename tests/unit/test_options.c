@@ -85,6 +85,7 @@ static char *man_section_of(enum command command)
 		[COMMAND_BENCH_WORKER] = "OPTIONS OF BENCH WORKER",
 		[COMMAND_BENCH_TARGETS] = "OPTIONS OF BENCH TARGETS",
 		[COMMAND_BENCH_PIPELINE] = "OPTIONS OF BENCH PIPELINE",
+		[COMMAND_BENCH_FLOW_TABLE] = "OPTIONS OF BENCH FLOW-TABLE",
 		[COMMAND_BENCH_TUNE] = "OPTIONS OF BENCH TUNE",
 	};
 	char *section = section_of(page, titles[command]);

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+bench flow-table: every combination has its row; chains add up, and are as long as crafted keys make
+them; what does not fit is said; what tune advises can be run. No time is judged.
+"""
+
+import os
+
+import lib
+from test_bench import TUNE, read_config, read_rows
+
+HASHES = ('aes', 'rss', 'coralreef', 'jenkins', 'murmur3', 'crc32', 'fnv1a', 'hsieh', 'xxh3')
+STRUCTURES = ('list', 'tree', 'cuckoo')
+TRAFFICS = ('deterministic', 'random', 'zipf', 'netscan', 'portscan', 'crafted')
+CRAFTED = ('coralreef', 'jenkins', 'murmur3', 'crc32')
+CHAIN = 450  # of the 512 keys that are crafted for each hash, those that 8000 packets draw
+BENCH = ('bench', 'flow-table', '--no-huge', '--seed', '1', '--rounds', '1', '--packets', '8K')
+
+
+def measure(test, *options):
+    """(rows of tables, rows of the fastest)"""
+    result = test.run(*BENCH, *options, '--output', '-').expect(0)
+    rows = read_rows(result.stdout)
+    return ([row for row in rows if row['bench'] == 'flow-table'],
+            [row for row in rows if row['bench'] == 'flow-table fastest'])
+
+
+def check_chains(row):
+    """E[L] x buckets in use = keys, and the shares are shares."""
+    used = float(row['occupancy']) * int(row['buckets'])
+    assert abs(float(row['mean_length']) * used - int(row['distinct'])) <= (
+        0.006 * used + 0.0006 * int(row['buckets']) * float(row['mean_length'])), row
+    assert 0 <= float(row['p_tail']) <= 1 - float(row['p_single']) + 0.001 <= 1.001, row
+    assert 1 <= float(row['mean_length']) <= int(row['longest']), row
+
+
+@lib.alone
+def test_every_combination(test):
+    """Structures x hashes x sizes x traffics, once each; keys have room in as many buckets."""
+    sizes = ('4096', '5003')
+    rows, fastest = measure(test, '--width', '4K', '--buckets', '5003', '--flows', '2K')
+    kinds = {(row['traffic'], row['buckets'], row['collision'], row['hash']) for row in rows}
+    assert kinds == {(traffic, size, structure, name) for traffic in TRAFFICS for size in sizes
+                     for structure in STRUCTURES for name in HASHES}, kinds
+    assert len(rows) == len(kinds), 'a row is there twice'
+    for row in rows:
+        assert row['note'] == '' and row['packets'] == '8000', row
+        assert float(row['refused']) == 0 and int(row['bytes']) > 208 * int(row['buckets']), row
+        assert float(row['ns_min']) <= float(row['ns']) <= float(row['ns_max']), row
+        if row['collision'] == 'cuckoo':
+            assert row['mean_length'] == row['longest'] == '', row
+        else:
+            check_chains(row)
+    for row in rows:
+        if row['traffic'] == 'crafted' and row['longest']:
+            longest = int(row['longest'])
+            assert longest >= CHAIN if row['hash'] in CRAFTED else longest < 20, row
+        if row['traffic'] in ('deterministic', 'netscan', 'portscan'):
+            assert row['distinct'] == '2000', row
+    assert {row['traffic'] for row in fastest} == set(TRAFFICS), fastest
+    assert len(fastest) == len(TRAFFICS), fastest
+
+
+def test_full(test):
+    """A table that has no room for half of the keys says which share of the packets it refused."""
+    rows, fastest = measure(test, '--width', '1K', '--flows', '4K', '--traffic', 'netscan',
+                            '--table-hash', 'aes')
+    assert [row['collision'] for row in rows] == list(STRUCTURES) and not fastest, rows
+    for row in rows:
+        # Each of the 4000 keys has two packets; 1024 to 2048 of them have room.
+        kept = 4000 * (1 - float(row['refused']))
+        assert 1020 <= kept <= 2050, row
+    assert abs(4000 * (1 - float(rows[2]['refused'])) - 2047) < 3, rows[2]
+
+
+def test_too_large(test):
+    """What the machine has no memory for is marked, and the rest goes on."""
+    with open('/proc/meminfo', encoding='utf-8') as file:
+        available = next(int(line.split()[1]) for line in file if line.startswith('MemAvailable'))
+    if available > 50 << 20:
+        test.skip('a table of 2^28 buckets fits here')
+        return
+    rows, _ = measure(test, '--width', '256M,1K', '--flows', '100', '--traffic', 'zipf',
+                      '--collision', 'list,cuckoo', '--table-hash', 'aes')
+    assert [(row['buckets'], row['ns'] == '', 'not measured: no memory' in row['note'])
+            for row in rows] == [('268435456', True, True)] * 2 + [('1024', False, False)] * 2, rows
+
+
+def test_capture(test):
+    """Its own keys, in its own order, alone unless other traffic is asked for."""
+    capture = test.path('some.pcap')
+    test.run('generate', '--synthetic', 'flows=50,packets=2K,ipv6=0.5', '--output',
+             capture).expect(0)
+    one = ('--pcap', capture, '--width', '1K', '--collision', 'list', '--table-hash', 'aes')
+    rows, _ = measure(test, *one)
+    assert [(row['traffic'], row['distinct'], row['flows']) for row in rows] == [
+        (capture[:95], '50', '')], rows
+    rows, _ = measure(test, *one, '--traffic', 'zipf,crafted')
+    assert [row['traffic'] for row in rows] == [capture[:95], 'zipf', 'crafted'], rows
+    test.run(*BENCH, '--pcap', test.path('none.pcap'), '--log-level', 'warning').expect(1).expect_one_line('none.pcap')
+
+
+@lib.alone
+def test_hosts(test):
+    """FCAP and SMON, inline and behind a ring; both know every flow exactly."""
+    result = test.run(*BENCH, '--hosts', '3,20', '--duration', '20ms', '--output', '-').expect(0)
+    rows = read_rows(result.stdout)
+    assert [(row['hosts'], row['structure'], row['design']) for row in rows] == [
+        (hosts, structure, design) for hosts in ('3', '20') for structure in ('FCAP', 'SMON')
+        for design in ('rss', 'async')], rows
+    cpus = len(os.sched_getaffinity(0))
+    for row in rows:
+        assert row['exact'] == '1.0000', row
+        assert int(row['flows']) <= 64 * int(row['hosts']) and int(row['bytes']) > 0, row
+        assert float(row['count_ns']) > 0 and float(row['delay_ns']) >= float(row['count_ns']), row
+        assert (row['ring_ns'] == '') == (row['design'] == 'rss'), row
+        threads = 2 + (row['design'] == 'async')
+        assert ('not honest' in row['note']) == (cpus < threads), row
+
+
+@lib.alone
+def test_tune(test):
+    """One table is chosen first, then how it is run; the file that comes out says both and runs."""
+    csv_path, conf = test.path('tune.csv'), test.path('tuned.conf')
+    result = test.run(*TUNE, '--synthetic', 'flows=3K', '--sketch', 'ft', '--workers', '1',
+                      '--design', 'rss', '--output', csv_path).expect(0)
+    with open(csv_path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    tables = [row for row in rows if row['bench'] == 'tune table']
+    kinds = {(row['collision'], row['hash'], row['width']) for row in tables}
+    assert len(kinds) == len(tables) == 3 * (len(HASHES) - 1) * 4, kinds
+    assert 'rss' not in {row['hash'] for row in tables}, 'a card is needed for that'
+    chosen = [row for row in tables if row['chosen']]
+    assert len(chosen) == 1 and chosen[0]['note'] == '', chosen
+    runs = [row for row in rows if row['bench'] == 'tune']
+    assert runs and all((row['collision'], row['hash'], row['width']) == tuple(
+        chosen[0][name] for name in ('collision', 'hash', 'width')) for row in runs), runs
+    config = read_config(result.stdout)
+    assert (config['sketch'], config['collision'], config['table-hash'], config['width']) == (
+        'flow-table', *(chosen[0][name] for name in ('collision', 'hash', 'width'))), config
+    advice = f'2^{int(config["width"]).bit_length() - 1} buckets, {config["collision"]}, '
+    assert advice + config['table-hash'] in result.stdout, result.stdout
+
+    with open(conf, 'w', encoding='utf-8') as file:
+        file.write(result.stdout)
+    report = test.run('--config', conf, '--synthetic', 'flows=10,packets=1K', '--interval', '0',
+                      '--format', 'csv').expect(0)
+    assert len(report.stdout.splitlines()) == 11, report.stdout
+
+
+def test_tune_finds_no_table(test):
+    """A table in which not all keys fit is not advised."""
+    result = test.run(*TUNE, '--synthetic', 'flows=3K', '--sketch', 'ft', '--width', '128',
+                      '--log-level', 'warning').expect(1).expect_one_line('room for all keys')
+    assert 'has no room for every key' in result.stdout, result.describe()
+    assert read_config(result.stdout) == {}, result.describe()
+
+
+def test_mistakes(test):
+    for arguments, mentions in (
+            (('flow-table', '--traffic', 'magic'), ('magic', 'netscan')),
+            (('flow-table', '--collision', 'heap'), ('heap', 'cuckoo')),
+            (('flow-table', '--table-hash', 'md5'), ('md5', 'xxh3')),
+            (('flow-table', '--width', '1000'), ('1000',)),
+            (('flow-table', '--buckets', '15'), ('--buckets',)),
+            (('flow-table', '--hosts', '0'), ('--hosts',)),
+            (('flow-table', '--sketch', 'iblt'), ('--sketch',)),
+            (('tune', '--collision', 'list'), ('--collision', 'flow-table')),
+            (('tune', '--sketch', 'ft,cms', '--table-hash', 'aes'), ('--table-hash', 'flow-table')),
+            (('tune', '--sketch', 'ft', '--table-hash', 'rss'), ('--table-hash', 'rss'))):
+        result = test.run('bench', *arguments).expect(2).expect_one_line(*mentions)
+        assert result.stdout == '', result.describe()
