@@ -44,9 +44,10 @@ enum output_format {
 };
 
 enum idle_mode {
-	IDLE_AUTO, /* yield where lcores outnumber cores */
+	IDLE_AUTO, /* sleep where lcores outnumber CPUs, else spin */
 	IDLE_SPIN,
 	IDLE_YIELD,
+	IDLE_SLEEP, /* yield, and sleep once that brought nothing for a while */
 };
 
 /* Which worker the receiver of the async design chooses. */

@@ -1328,10 +1328,12 @@ const struct option_row options[] = {
 		.type = OPTION_CHOICE,
 		CONFIG(idle),
 		.commands = RUN,
-		CHOICES([IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield"),
+		CHOICES([IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield",
+			[IDLE_SLEEP] = "sleep"),
 		.default_text = "auto",
-		.help = "What a core without packets does: spin, yield (to other threads), or "
-			"auto (yield where there are more lcores than CPUs).",
+		.help = "What a core without packets does: spin, yield (to other threads), sleep "
+			"(yield, then sleep some 50us at a time) or auto (sleep where there are "
+			"more lcores than CPUs, else spin).",
 	},
 	{
 		.name = "no-progress",

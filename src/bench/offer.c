@@ -280,7 +280,7 @@ static uint32_t offer_burst(struct offer *offer, struct offer_queue *queue)
 	write_burst(queue, burst);
 	n = rte_ring_enqueue_burst(queue->ring, (void **)burst, BURST_MAX, NULL);
 	while (n < BURST_MAX && offer->params.rate == 0 && !is_over(offer)) {
-		poll_idle(offer->params.yield);
+		poll_idle(offer->params.yield ? IDLE_YIELD : IDLE_SPIN);
 		n += rte_ring_enqueue_burst(queue->ring, (void **)(burst + n), BURST_MAX - n, NULL);
 	}
 	used(queue, n);
@@ -293,7 +293,7 @@ static void wait_until_due(const struct offer *offer, uint64_t start, uint64_t o
 	double cycles = (double)offered / (double)offer->params.rate * (double)rte_get_tsc_hz();
 
 	while ((double)(rte_rdtsc() - start) < cycles && !is_over(offer))
-		poll_idle(offer->params.yield);
+		poll_idle(offer->params.yield ? IDLE_YIELD : IDLE_SPIN);
 }
 
 static void *generate(void *arg)

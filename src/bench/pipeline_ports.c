@@ -245,7 +245,7 @@ bool pipeline_run_ports(const struct pipeline_setting *setting, const struct con
 	pipeline_ports_config(&live.config, setting, from);
 	if (!plan_make(&live.plan, &live.config, &machine->topology, &machine->ports, error))
 		return false;
-	live.plan.yield = pipeline_threads(setting) > nb_cpus;
+	live.plan.idle = pipeline_threads(setting) > nb_cpus ? IDLE_SLEEP : IDLE_SPIN;
 	right = run_quietly(&live, machine, names, cpus, nb_cpus, milliseconds, sample, error);
 	give_back(&live);
 	return right;

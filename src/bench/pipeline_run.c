@@ -196,7 +196,7 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 	if (!pipeline_plan(setting, from, topology, port.name, &config, &plan, error))
 		return false;
 	/* Here the reporter sleeps and the generator polls. */
-	plan.yield = pipeline_threads(setting) > nb_cpus;
+	plan.idle = pipeline_threads(setting) > nb_cpus ? IDLE_SLEEP : IDLE_SPIN;
 	pipeline_pin(plan.nb_lcores, cpus, nb_cpus);
 	run = run_create(&config, &plan, NULL, &port, 1, error);
 	if (run == NULL)

@@ -98,7 +98,7 @@ static void push_group(struct receiver *receiver, uint32_t w, struct receiver_gr
 			rte_pktmbuf_free_bulk(&group->pkts[done], group->n - done);
 			break;
 		}
-		poll_idle(receiver->poller.yield);
+		poll_idle(receiver->poller.idle);
 	}
 	group->n = 0;
 }
@@ -123,7 +123,7 @@ static void push_marks(struct receiver *receiver, void *mark)
 {
 	for (uint32_t w = 0; w < receiver->nb_workers; w++)
 		while (rte_ring_sp_enqueue(receiver->workers[w]->ring, mark) != 0)
-			poll_idle(receiver->poller.yield);
+			poll_idle(receiver->poller.idle);
 }
 
 static void enter(void *arg, uint64_t epoch)

@@ -239,14 +239,15 @@ static void warn_of_speed(
 {
 	uint32_t polling = plan_nb_polling(plan);
 
-	plan->yield =
-		config->idle == IDLE_YIELD || (config->idle == IDLE_AUTO && plan->oversubscribed);
+	plan->idle = config->idle;
+	if (config->idle == IDLE_AUTO)
+		plan->idle = plan->oversubscribed ? IDLE_SLEEP : IDLE_SPIN;
 	if (plan->oversubscribed)
 		plan_warn(plan,
 			"%u lcores that poll share %u CPUs: they take turns%s, and speeds mean "
 			"little",
 			polling, plan->nb_cpus,
-			plan->yield ? "" : " without yielding (--idle spin)");
+			plan->idle != IDLE_SPIN ? "" : " without yielding (--idle spin)");
 	if (topology->cpu_quota > 0 && topology->cpu_quota < polling)
 		plan_warn(plan,
 			"the control group leaves %.2g CPUs' worth of time to %u lcores that poll: "

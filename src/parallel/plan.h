@@ -9,7 +9,7 @@
  * its own, which lie on that node as far as its CPUs suffice; memory lies where it is used. Lcore 0
  * is EAL's main lcore and the reporter, which mostly sleeps. Then come the feeder, the receivers
  * and the workers. These poll without a pause: each gets a CPU of its own while there are enough
- * (plan_place.c says which). Where there are not, all lcores float over all CPUs and yield when
+ * (plan_place.c says which). Where there are not, all lcores float over all CPUs and sleep when
  * they find nothing.
  */
 
@@ -103,7 +103,7 @@ struct plan {
 	struct cpu_set ordinary; /* of these, where the reporter and threads that are no lcores run:
 				    lcores[0].cpu and what is as good */
 	bool oversubscribed;     /* more polling lcores than CPUs */
-	bool yield;              /* an empty poll gives the CPU away */
+	enum idle_mode idle;     /* of an empty poll; not IDLE_AUTO */
 
 	uint32_t ring_size;   /* of each ring between receiver and worker; 0: there are none */
 	uint32_t mbuf_room;   /* bytes of data in one mbuf */

@@ -15,6 +15,12 @@ const char *const plan_role_names[] = {
 	[PLAN_SPARE] = "spare",
 };
 
+static const char *const idle_words[] = {
+	[IDLE_SPIN] = "spin",
+	[IDLE_YIELD] = "yield",
+	[IDLE_SLEEP] = "yield and sleep",
+};
+
 static const char *plural(uint32_t n)
 {
 	return n == 1 ? "" : "s";
@@ -124,7 +130,7 @@ static void print_lcores(const struct plan *plan, FILE *out)
 			does);
 	}
 	cpu_set_print(&plan->cpus, list, sizeof(list));
-	fprintf(out, "\nCPUs %s; idle lcores %s; ", list, plan->yield ? "yield" : "spin");
+	fprintf(out, "\nCPUs %s; idle lcores %s; ", list, idle_words[plan->idle]);
 	cpu_set_print(&plan->ordinary, list, sizeof(list));
 	fprintf(out, "reporter, writer and other threads on %s\n", list);
 }

@@ -2,6 +2,7 @@
 #include "parallel/poll.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -17,12 +18,40 @@ struct drain {
 	uint64_t give_up, quiet;
 };
 
-void poll_idle(bool yield)
+/* Yields before the first sleep, of rounds that found nothing and followed each other at once. */
+#define IDLE_YIELDS   8
+#define AT_ONCE_US    50
+#define IDLE_SLEEP_NS 1000 /* to which the kernel adds the thread's slack: 50 us as a rule */
+
+/*
+ * A thread that only yields is taken for one that needs no time: beside threads that spin it gets
+ * little. One that sleeps gets its turn when it wakes.
+ */
+static void yield_or_sleep(void)
 {
-	if (yield)
+	static const struct timespec nap = {.tv_nsec = IDLE_SLEEP_NS};
+	static _Thread_local uint64_t last; /* TSC */
+	static _Thread_local uint32_t rounds;
+
+	if (rte_rdtsc() - last > rte_get_tsc_hz() / 1000000 * AT_ONCE_US)
+		rounds = 0;
+	if (rounds < IDLE_YIELDS) {
+		rounds++;
 		sched_yield();
-	else
-		rte_pause();
+	} else {
+		nanosleep(&nap, NULL);
+	}
+	last = rte_rdtsc();
+}
+
+void poll_idle(enum idle_mode idle)
+{
+	switch (idle) {
+	case IDLE_AUTO:
+	case IDLE_SPIN: rte_pause(); break;
+	case IDLE_YIELD: sched_yield(); break;
+	case IDLE_SLEEP: yield_or_sleep(); break;
+	}
 }
 
 static void enter(struct poller *poller, uint64_t epoch)
@@ -36,7 +65,7 @@ static void rest(struct poller *poller)
 	if (poller->rest != NULL)
 		poller->rest(poller->arg);
 	else
-		poll_idle(poller->yield);
+		poll_idle(poller->idle);
 }
 
 /* Cuts a replay's burst where the epoch changes. Marks never go back within a queue. */

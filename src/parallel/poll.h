@@ -24,8 +24,8 @@ struct poll_queue {
 
 struct poller {
 	struct epochs *epochs;
-	bool replay; /* packets say their epoch; else they belong to the one that is open */
-	bool yield;  /* an empty round gives the CPU away */
+	bool replay;         /* packets say their epoch; else they belong to the one that is open */
+	enum idle_mode idle; /* of an empty round; not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[CONFIG_LIST_MAX];
 	uint32_t burst;    /* packets of one poll, at most POLL_BURST_MAX */
@@ -47,4 +47,4 @@ struct poller {
 void poll_until_end(struct poller *poller);
 
 /* What a polling loop does when it found nothing. */
-void poll_idle(bool yield);
+void poll_idle(enum idle_mode idle);

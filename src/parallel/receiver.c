@@ -10,5 +10,5 @@ void receiver_leave(struct receiver *receiver, uint64_t epoch)
 void receiver_wait(const struct receiver *receiver)
 {
 	while (!epochs_is_ready(receiver->poller.epochs, receiver->epoch))
-		poll_idle(receiver->poller.yield);
+		poll_idle(receiver->poller.idle);
 }

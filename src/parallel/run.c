@@ -91,7 +91,7 @@ static void wait_for_reporter(const void *arg)
 {
 	const struct plan *plan = arg;
 
-	poll_idle(plan->yield);
+	poll_idle(plan->idle);
 }
 
 /* The sketches of one instance, in both generations. */
@@ -143,7 +143,7 @@ static void init_poller(
 
 	poller->epochs = run->epochs;
 	poller->replay = plan->replay;
-	poller->yield = plan->yield;
+	poller->idle = plan->idle;
 	poller->burst = burst;
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		if (plan->ports[p].group != group)
@@ -181,7 +181,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->part = id - worker_group(run, worker)->first_worker;
 	worker->run = run;
 	worker->replay = plan->replay;
-	worker->yield = plan->yield;
+	worker->idle = plan->idle;
 	worker->epochs = run->epochs;
 	worker->hash_key = &run->hash_key;
 	worker->sharing = plan->sharing;
@@ -318,7 +318,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 		.interval = config->interval,
 		.packets = config->packets,
 		.duration = config->duration,
-		.yield = plan->yield,
+		.idle = plan->idle,
 	};
 
 	run->feeder = feeder_create(&params, error);

@@ -39,7 +39,7 @@ static void run_burst(struct receiver *receiver, const struct sync_burst *burst)
 
 		/* Pairs with the release in sync_work(): the worker has let go of the packets. */
 		while (atomic_load_explicit(&slot->done, memory_order_acquire) != started)
-			poll_idle(receiver->poller.yield);
+			poll_idle(receiver->poller.idle);
 	}
 }
 

@@ -8,7 +8,7 @@ void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 	worker->epoch = epoch;
 	epochs_enter(worker->epochs, worker->id, epoch);
 	while (!epochs_is_ready(worker->epochs, epoch))
-		poll_idle(worker->yield);
+		poll_idle(worker->idle);
 }
 
 void worker_leave(struct worker *worker, uint64_t epoch)
@@ -25,7 +25,7 @@ void worker_rest(struct worker *worker)
 	for (uint32_t m = 0; worker->rests && m < worker->nb_measurements; m++)
 		if (worker->ops[m]->rest != NULL)
 			worker->ops[m]->rest(generation->sketch[m], now);
-	poll_idle(worker->yield);
+	poll_idle(worker->idle);
 }
 
 /* Into bursts[0]. */

@@ -55,7 +55,7 @@ struct worker {
 	bool replay;  /* packets carry struct packet_meta */
 	bool details; /* a measurement asks for times, TCP flags or the card's hash */
 	bool rests;   /* a measurement has work for it when nothing comes */
-	bool yield;
+	enum idle_mode idle;
 	struct epochs *epochs;
 	const struct hash_key *hash_key;
 	const struct filter *filter; /* NULL: everything is measured */

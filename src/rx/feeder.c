@@ -2,7 +2,6 @@
 #include "rx/feeder.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
-#include <rte_pause.h>
 
 #include "base/key_burst.h"
 #include "base/signals.h"
+#include "parallel/poll.h"
 #include "parallel/pool.h"
 #include "rx/meta.h"
 #include "rx/pacer.h"
@@ -65,14 +64,6 @@ struct feeder {
 	_Atomic bool stop; /* written by any thread */
 };
 
-static void wait_a_little(const struct feeder *feeder)
-{
-	if (feeder->params.yield)
-		sched_yield();
-	else
-		rte_pause();
-}
-
 static bool stopped(const struct feeder *feeder)
 {
 	return atomic_load_explicit(&feeder->stop, memory_order_relaxed);
@@ -94,7 +85,7 @@ static void flush_queue(struct feeder *feeder, uint32_t queue)
 			rte_pktmbuf_free_bulk(&stage->pkts[done], stage->n - done);
 			break;
 		}
-		wait_a_little(feeder);
+		poll_idle(feeder->params.idle);
 	}
 	stage->n = 0;
 }
@@ -114,7 +105,7 @@ static struct rte_mbuf *take_mbuf(struct feeder *feeder)
 			break;
 		}
 		flush_all(feeder);
-		wait_a_little(feeder);
+		poll_idle(feeder->params.idle);
 	}
 	return feeder->spare[--feeder->nb_spare];
 }
@@ -125,7 +116,7 @@ static struct rte_mbuf *take_long_mbuf(struct feeder *feeder)
 
 	while ((mbuf = rte_pktmbuf_alloc(feeder->long_pool)) == NULL) {
 		flush_all(feeder);
-		wait_a_little(feeder);
+		poll_idle(feeder->params.idle);
 	}
 	return mbuf;
 }
@@ -190,7 +181,7 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 		.number = feeder->info.number + skipped, .start = start, .end = start + interval};
 	feeder->epoch++;
 	while (!epochs_may_open(feeder->params.epochs, feeder->epoch))
-		wait_a_little(feeder);
+		poll_idle(feeder->params.idle);
 	publish_start(feeder);
 	epochs_open(feeder->params.epochs, feeder->epoch);
 }
@@ -220,7 +211,7 @@ static void wait_until_due(struct feeder *feeder, int64_t time)
 		flush_all(feeder);
 	while (cycles > 0 && !stopped(feeder)) {
 		if (!pacer_nap(cycles))
-			wait_a_little(feeder);
+			poll_idle(feeder->params.idle);
 		cycles = pacer_wait(&feeder->pacer, index, time);
 	}
 }

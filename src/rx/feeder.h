@@ -36,7 +36,7 @@ struct feeder_params {
 	uint64_t interval;  /* ns; 0: one epoch */
 	uint64_t packets;   /* 0: no limit */
 	uint64_t duration;  /* ns of packet time; 0: no limit */
-	bool yield;
+	enum idle_mode idle;
 };
 
 struct feeder;

@@ -156,7 +156,7 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 
 		stage->workers[w] = worker;
 		worker->id = worker->part = w;
-		worker->yield = true;
+		worker->idle = IDLE_SLEEP;
 		worker->epochs = stage->epochs;
 		worker->slot = zeroed(sizeof(*worker->slot));
 		worker->ring = make_ring();
@@ -166,7 +166,7 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 	stage->receiver->workers = stage->workers;
 	stage->receiver->dispatch = dispatch;
 	stage->receiver->poller.epochs = stage->epochs;
-	stage->receiver->poller.yield = true;
+	stage->receiver->poller.idle = IDLE_SLEEP;
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
 		stage->receiver->reta[i] = (uint8_t)(i % nb_workers);
 	design->connect(stage->receiver);

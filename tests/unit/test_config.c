@@ -476,7 +476,7 @@ static void single_values_are_checked(void **state)
 		{"--descriptors 65536", "--descriptors: '65536'", "64 to 32768"},
 		{"--descriptors 1000", "--descriptors: '1000'", "1024"},
 		{"--mbufs 1", "--mbufs: '1'", "512"},
-		{"--idle sleep", "--idle: 'sleep'", "auto, spin, yield"},
+		{"--idle doze", "--idle: 'doze'", "auto, spin, yield, sleep"},
 	};
 
 	(void)state;

@@ -70,7 +70,7 @@ static void test_one_cpu(void **state)
 	describe("node 0 cpus=0\n");
 	make("async", 0, NODES(0));
 	assert_int_equal(plan.nb_workers, 1);
-	assert_true(plan.oversubscribed && plan.yield);
+	assert_true(plan.oversubscribed && plan.idle == IDLE_SLEEP);
 	assert_true(cpu_set_has(&plan.ordinary, 0));
 }
 

@@ -128,7 +128,7 @@ static void test_oversubscribed(void **state)
 	make_topology(1, 2, 1);
 	assert_true(make(4, 0, PLAN_NODE_ANY));
 	assert_true(plan.oversubscribed);
-	assert_true(plan.yield);
+	assert_int_equal(plan.idle, IDLE_SLEEP);
 	assert_int_equal(plan.nb_warnings, 1);
 	assert_int_equal(plan.nb_cpus, 2);
 	for (uint32_t i = 0; i < plan.nb_lcores; i++)

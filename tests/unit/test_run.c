@@ -151,7 +151,7 @@ static struct totals run_through(
 	uint64_t epoch = 0;
 
 	assert_true(plan_make(&plan, config, &topology, &ports, error));
-	plan.yield = true;
+	plan.idle = IDLE_SLEEP;
 	run = run_create(config, &plan, &source->source, NULL, 0, error);
 	assert_non_null(run);
 	atomic_store(&watching, true);
