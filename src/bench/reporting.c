@@ -72,7 +72,10 @@ static bool create_sketches(
 		reporting->parts[reporting->nb_workers] = part;
 	}
 	reporting->merger = merger_create(ops, &params);
-	return reporting->merger != NULL;
+	if (reporting->merger == NULL)
+		return false;
+	merger_reserve(reporting->merger, nb_workers);
+	return true;
 }
 
 struct reporting *reporting_create(const struct workload *workload, uint32_t nb_workers,

@@ -6,7 +6,8 @@
 #include "report/merge.h"
 #include "sketch/counter.h"
 
-#define FIRST_FLOWS 1024
+#define FIRST_FLOWS    1024
+#define RESERVED_FLOWS (UINT32_C(1) << 17) /* at most, before they come */
 
 /*
  * The number of keys that the bound has to hold for comes from HyperLogLog, plus this many of its
@@ -81,10 +82,9 @@ static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
 	return (uint32_t)(hash->lo >> 32) & (nb_slots - 1);
 }
 
-/* Doubles the room for flows, and files them anew. */
-static bool grow(struct merger *merger)
+/* Makes room for so many flows, and files them anew. */
+static bool make_room(struct merger *merger, uint32_t max_flows)
 {
-	uint32_t max_flows = merger->max_flows == 0 ? FIRST_FLOWS : 2 * merger->max_flows;
 	uint32_t nb_slots = 2 * max_flows;
 	struct flow *flows = aligned_alloc(64, max_flows * sizeof(*flows));
 	uint32_t *slots = calloc(nb_slots, sizeof(*slots));
@@ -110,6 +110,25 @@ static bool grow(struct merger *merger)
 	merger->max_flows = max_flows;
 	merger->nb_slots = nb_slots;
 	return true;
+}
+
+static bool grow(struct merger *merger)
+{
+	return make_room(merger, merger->max_flows == 0 ? FIRST_FLOWS : 2 * merger->max_flows);
+}
+
+void merger_reserve(struct merger *merger, uint32_t nb_parts)
+{
+	uint64_t flows = (uint64_t)nb_parts * merger->params.candidates;
+	uint32_t room = FIRST_FLOWS;
+
+	while (room < flows && room < RESERVED_FLOWS)
+		room *= 2;
+	if (merger->params.candidates == 0 || !make_room(merger, room))
+		return;
+	/* The kernel finds the pages now. */
+	memset(merger->flows, 0, room * sizeof(*merger->flows));
+	memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
 }
 
 static bool same_key(const struct flow *flow, const struct sketch_candidate *candidate)

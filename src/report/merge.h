@@ -43,6 +43,9 @@ struct merger;
 
 /* For parts that were created with these checked params. NULL where memory is missing. */
 struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_params *params);
+
+/* Before the first epoch: takes the memory for what so many parts list. Without, it grows. */
+void merger_reserve(struct merger *merger, uint32_t nb_parts);
 void merger_destroy(struct merger *merger);
 
 /*

@@ -585,6 +585,7 @@ struct reporter *reporter_create(struct run *run)
 			reporter_destroy(reporter);
 			return NULL;
 		}
+		merger_reserve(reporter->mergers[m], run->plan->nb_instances);
 	}
 	return reporter;
 }

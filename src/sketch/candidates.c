@@ -64,10 +64,12 @@ void candidates_forget(struct candidates *candidates)
 {
 	uint32_t nb_buckets = candidates->nb_buckets;
 
+	candidates->forgot = true;
+	if (candidates_empty(candidates))
+		return;
 	memset(candidates->admission, 0, admissions_size(nb_buckets));
 	memset(candidates->bucket, 0, nb_buckets * sizeof(struct candidate_bucket));
 	memset(candidates->origin, 0, origins_size(nb_buckets));
-	candidates->forgot = true;
 }
 
 /* --- looking up --- */
