@@ -4,13 +4,12 @@
 #include <linux/mempolicy.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/huge_map.h"
 #include "parallel/topology.h"
 
-#define HUGE_PAGE ((size_t)2 << 20)
 #define LOOKS_MAX 64 /* pages of one allocation that are looked up */
 
 static struct memory_tally tallies[TOPOLOGY_NODES_MAX];
@@ -29,12 +28,10 @@ static void prefer_node(void *memory, size_t size, int node, unsigned int flags)
 
 static void *node_alloc(size_t size, void *arg)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = huge_map(size);
 
-	if (memory == MAP_FAILED)
+	if (memory == NULL)
 		return NULL;
-	if (size >= HUGE_PAGE)
-		madvise(memory, size, MADV_HUGEPAGE);
 	prefer_node(memory, size, (int)(intptr_t)arg, 0);
 	memset(memory, 0, size);
 	memory_look(memory, size, (int)(intptr_t)arg);
@@ -44,7 +41,7 @@ static void *node_alloc(size_t size, void *arg)
 static void node_free(void *memory, size_t size, void *arg)
 {
 	(void)arg;
-	munmap(memory, size);
+	huge_unmap(memory, size);
 }
 
 struct sketch_allocator memory_on_node(int node)

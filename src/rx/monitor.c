@@ -8,15 +8,17 @@
 
 #include <rte_byteorder.h>
 #include <rte_errno.h>
-#include <rte_fib.h>
 #include <rte_fib6.h>
 #include <rte_memory.h>
 #include <rte_prefetch.h>
 
+#include "base/huge_map.h"
+#include "rx/prefix_table.h"
+
 /* A next hop is a rule's number + 1; 0 is no rule. */
 #define NO_HOP 0
 
-/* Bytes: the first level of a table, a second-level group, and a node of librte_rib's tree. */
+/* Bytes of librte_fib: the first level, a second-level group, and a node of librte_rib's tree. */
 #define FIRST_LEVEL ((size_t)4 << 24)
 #define GROUP_BYTES ((size_t)4 * 256)
 #define NODE_BYTES  ((size_t)192)
@@ -24,8 +26,9 @@
 struct monitor_table {
 	struct monitor_rules *rules;
 	enum monitor_side side;
-	struct rte_fib *fib;   /* NULL: there are no IPv4 rules */
-	struct rte_fib6 *fib6; /* NULL: there are no IPv6 rules */
+	struct prefix_table *ipv4; /* NULL: there are no IPv4 rules */
+	struct rte_fib6 *ipv6;     /* NULL: there are no IPv6 rules */
+	uint32_t *parents;         /* [rules->n], what is read of a rule for every packet */
 	uint32_t nb_workers;
 	struct monitor_count *counts; /* [2][nb_workers][rules->n] */
 };
@@ -33,9 +36,9 @@ struct monitor_table {
 /* Building */
 
 /*
- * Groups of 256 that librte_fib sets aside for a family's rules: for IPv4 one for every beginning
- * of 24 bits that a longer prefix has (the rules are sorted: equal ones are neighbours); for IPv6
- * one for every byte behind the third of each prefix, as if no two shared one.
+ * Groups of 256 for a family's rules: for IPv4 one for every beginning of 24 bits that a longer
+ * prefix has (the rules are sorted: equal ones are neighbours); for IPv6 what librte_fib sets
+ * aside, one for every byte behind the third of each prefix, as if no two shared one.
  */
 static uint32_t groups_of(const struct monitor_rules *rules, bool ipv6)
 {
@@ -58,14 +61,9 @@ static uint32_t groups_of(const struct monitor_rules *rules, bool ipv6)
 
 size_t monitor_table_bytes(const struct monitor_rules *rules)
 {
-	uint32_t nb_ipv4 = rules->n - rules->nb_ipv6;
-	size_t bytes = 2 * (size_t)rules->n * NODE_BYTES;
-
-	if (nb_ipv4 > 0)
-		bytes += FIRST_LEVEL + groups_of(rules, false) * GROUP_BYTES;
-	if (rules->nb_ipv6 > 0)
-		bytes += FIRST_LEVEL + groups_of(rules, true) * GROUP_BYTES;
-	return bytes;
+	/* Where there is no IPv6 rule, one may come by a reload. */
+	return FIRST_LEVEL + groups_of(rules, true) * GROUP_BYTES +
+	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
 }
 
 static uint32_t host_order(const uint8_t *bits)
@@ -76,31 +74,24 @@ static uint32_t host_order(const uint8_t *bits)
 	return rte_be_to_cpu_32(address);
 }
 
-static bool fill_ipv4(struct monitor_table *table, unsigned int instance)
+static bool fill_ipv4(struct monitor_table *table)
 {
-	char name[32];
 	const struct monitor_rules *rules = table->rules;
 	uint32_t n = rules->n - rules->nb_ipv6;
-	struct rte_fib_conf conf = {
-		.type = RTE_FIB_DIR24_8,
-		.default_nh = NO_HOP,
-		.max_routes = (int)n + 1,
-		.dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = groups_of(rules, false) + 1},
-	};
+	bool filled = true;
 
 	if (n == 0)
 		return true;
-	snprintf(name, sizeof(name), "monitor4_%u", instance);
-	table->fib = rte_fib_create(name, SOCKET_ID_ANY, &conf);
-	for (uint32_t i = 0; table->fib != NULL && i < n; i++)
-		if (rte_fib_add(table->fib, host_order(rules->rules[i].bits),
-			    rules->rules[i].length, i + 1) != 0)
-			return false;
-	return table->fib != NULL;
+	table->ipv4 = prefix_table_create(groups_of(rules, false));
+	for (uint32_t i = 0; table->ipv4 != NULL && i < n; i++)
+		filled &= prefix_table_add(table->ipv4, host_order(rules->rules[i].bits),
+			rules->rules[i].length, i + 1);
+	return table->ipv4 != NULL && filled;
 }
 
-static bool fill_ipv6(struct monitor_table *table, unsigned int instance)
+static bool fill_ipv6(struct monitor_table *table)
 {
+	static unsigned int instance; /* names are unique in the process */
 	char name[32];
 	const struct monitor_rules *rules = table->rules;
 	struct rte_fib6_conf conf = {
@@ -112,22 +103,35 @@ static bool fill_ipv6(struct monitor_table *table, unsigned int instance)
 
 	if (rules->nb_ipv6 == 0)
 		return true;
-	snprintf(name, sizeof(name), "monitor6_%u", instance);
-	table->fib6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
+	snprintf(name, sizeof(name), "monitor6_%u", instance++);
+	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
 	/* The type of an address changed in DPDK 24.11, its bytes did not: no type suits both. */
-	for (uint32_t i = rules->n - rules->nb_ipv6; table->fib6 != NULL && i < rules->n; i++)
-		if (rte_fib6_add(table->fib6, (const void *)rules->rules[i].bits,
+	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++)
+		if (rte_fib6_add(table->ipv6, (const void *)rules->rules[i].bits,
 			    rules->rules[i].length, i + 1) != 0)
 			return false;
-	return table->fib6 != NULL;
+	return table->ipv6 != NULL;
+}
+
+static bool copy_parents(struct monitor_table *table)
+{
+	const struct monitor_rules *rules = table->rules;
+
+	table->parents = malloc((size_t)rules->n * sizeof(table->parents[0]));
+	for (uint32_t r = 0; table->parents != NULL && r < rules->n; r++)
+		table->parents[r] = rules->rules[r].parent;
+	return table->parents != NULL;
+}
+
+static size_t counts_size(uint32_t rules, uint32_t nb_workers)
+{
+	return (size_t)2 * nb_workers * rules * sizeof(struct monitor_count);
 }
 
 struct monitor_table *monitor_table_create(
 	struct monitor_rules *rules, enum monitor_side side, uint32_t nb_workers, char *error)
 {
-	static unsigned int instance; /* names are unique in the process */
 	struct monitor_table *table = calloc(1, sizeof(*table));
-	size_t counts = (size_t)2 * nb_workers * rules->n * sizeof(struct monitor_count);
 
 	if (table == NULL) {
 		monitor_rules_free(rules);
@@ -138,13 +142,14 @@ struct monitor_table *monitor_table_create(
 	table->side = side;
 	table->nb_workers = nb_workers;
 	/* Not touched here: a page lies where the worker is that first writes to it. */
-	table->counts = calloc(1, counts + 64);
-	instance++;
-	if (table->counts != NULL && fill_ipv4(table, instance) && fill_ipv6(table, instance))
+	table->counts = huge_map(counts_size(rules->n, nb_workers));
+	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
 		return table;
 	snprintf(error, MONITOR_ERROR_MAX,
-		"no memory for %u rules: %zu MB for their tables, %zu MB for their counters: %s",
-		rules->n, monitor_table_bytes(rules) >> 20, counts >> 20, rte_strerror(rte_errno));
+		"no memory for %u rules: %zu MB for their counters, and tables of which %zu MB are "
+		"DPDK's: %s",
+		rules->n, counts_size(rules->n, nb_workers) >> 20, monitor_table_bytes(rules) >> 20,
+		rte_strerror(rte_errno));
 	monitor_table_destroy(table);
 	return NULL;
 }
@@ -153,9 +158,10 @@ void monitor_table_destroy(struct monitor_table *table)
 {
 	if (table == NULL)
 		return;
-	rte_fib_free(table->fib);
-	rte_fib6_free(table->fib6);
-	free(table->counts);
+	prefix_table_destroy(table->ipv4);
+	rte_fib6_free(table->ipv6);
+	huge_unmap(table->counts, counts_size(table->rules->n, table->nb_workers));
+	free(table->parents);
 	monitor_rules_free(table->rules);
 	free(table);
 }
@@ -168,44 +174,56 @@ const struct monitor_rules *monitor_table_rules(const struct monitor_table *tabl
 struct monitor_count *monitor_table_counts(
 	struct monitor_table *table, uint64_t epoch, uint32_t worker)
 {
-	struct monitor_count *first = RTE_PTR_ALIGN(table->counts, 64);
-
-	return first + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;
+	return table->counts + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;
 }
 
 /* Matching */
 
-/* One side of all packets: IPv4 and IPv6 apart, each in one call. */
+/* One side of a burst's IPv4 packets: those that are IPv6 are no packets of it. */
+static void look_up_ipv4(
+	const struct prefix_table *ipv4, const struct key_burst *burst, bool source, uint32_t *hits)
+{
+	uint32_t addresses[BURST_MAX];
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		const struct key4 *key = &burst->key4[i];
+
+		addresses[i] = host_order(source ? key->src_ip : key->dst_ip);
+	}
+	prefix_table_look_up(ipv4, addresses, hits, burst->n);
+	for (uint32_t i = 0; i < burst->n; i++)
+		hits[i]--; /* no hop becomes no rule */
+}
+
+static void look_up_ipv6(
+	struct rte_fib6 *ipv6, const struct key_burst *burst, bool source, uint32_t *hits)
+{
+	uint8_t addresses[BURST_MAX][16];
+	uint64_t hops[BURST_MAX];
+	uint32_t at[BURST_MAX], n = 0;
+
+	for (uint64_t left = burst->v6; left != 0; left &= left - 1) {
+		const struct key6 *key = &burst->key6[__builtin_ctzll(left)];
+
+		at[n] = (uint32_t)__builtin_ctzll(left);
+		memcpy(addresses[n++], source ? key->src_ip : key->dst_ip, 16);
+	}
+	rte_fib6_lookup_bulk(ipv6, (void *)addresses, hops, (int)n);
+	for (uint32_t i = 0; i < n; i++)
+		hits[at[i]] = (uint32_t)hops[i] - 1;
+}
+
 static void look_up(const struct monitor_table *table, const struct key_burst *burst, bool source,
 	uint32_t *hits)
 {
-	uint32_t addresses[BURST_MAX], at[BURST_MAX], at6[BURST_MAX], n = 0, n6 = 0;
-	uint8_t addresses6[BURST_MAX][16];
-	uint64_t hops[BURST_MAX];
-
-	for (uint32_t i = 0; i < burst->n; i++) {
-		const struct key4 *key4 = &burst->key4[i];
-		const struct key6 *key6 = &burst->key6[i];
-
-		hits[i] = MONITOR_NO_RULE;
-		if (burst->v6 >> i & 1) {
-			memcpy(addresses6[n6], source ? key6->src_ip : key6->dst_ip, 16);
-			at6[n6++] = i;
-		} else {
-			addresses[n] = host_order(source ? key4->src_ip : key4->dst_ip);
-			at[n++] = i;
-		}
-	}
-	if (table->fib != NULL && n > 0) {
-		rte_fib_lookup_bulk(table->fib, addresses, hops, (int)n);
-		for (uint32_t i = 0; i < n; i++)
-			hits[at[i]] = (uint32_t)hops[i] - 1; /* no hop becomes no rule */
-	}
-	if (table->fib6 != NULL && n6 > 0) {
-		rte_fib6_lookup_bulk(table->fib6, (void *)addresses6, hops, (int)n6);
-		for (uint32_t i = 0; i < n6; i++)
-			hits[at6[i]] = (uint32_t)hops[i] - 1;
-	}
+	if (table->ipv4 != NULL)
+		look_up_ipv4(table->ipv4, burst, source, hits);
+	else
+		memset(hits, 0xff, burst->n * sizeof(hits[0]));
+	for (uint64_t left = burst->v6; left != 0; left &= left - 1)
+		hits[__builtin_ctzll(left)] = MONITOR_NO_RULE;
+	if (table->ipv6 != NULL && burst->v6 != 0)
+		look_up_ipv6(table->ipv6, burst, source, hits);
 }
 
 _Static_assert((uint32_t)NO_HOP - 1 == MONITOR_NO_RULE, "see look_up()");
@@ -267,17 +285,17 @@ static inline void credit(
 		count->registers[r] = rank;
 }
 
-static bool is_above(const struct monitor_rule *rules, uint32_t above, uint32_t rule)
+static bool is_above(const uint32_t *parents, uint32_t above, uint32_t rule)
 {
 	while (rule != MONITOR_NO_RULE && rule != above)
-		rule = rules[rule].parent;
+		rule = parents[rule];
 	return rule == above;
 }
 
 void monitor_credit(const struct monitor_table *table, const struct key_burst *burst,
 	const struct monitor_hits *hits, struct monitor_count *counts)
 {
-	const struct monitor_rule *rules = table->rules->rules;
+	const uint32_t *parents = table->parents;
 
 	for (uint32_t i = 0; i < burst->n; i++) {
 		uint32_t hit = hits->dst[i] != MONITOR_NO_RULE ? hits->dst[i] : hits->src[i];
@@ -286,12 +304,11 @@ void monitor_credit(const struct monitor_table *table, const struct key_burst *b
 		rte_prefetch0(&counts[hit].registers[MONITOR_REGISTERS / 2]);
 	}
 	for (uint32_t i = 0; i < burst->n; i++) {
-		for (uint32_t r = hits->dst[i]; r != MONITOR_NO_RULE; r = rules[r].parent)
+		for (uint32_t r = hits->dst[i]; r != MONITOR_NO_RULE; r = parents[r])
 			credit(&counts[r], burst->wire_len[i], &burst->hash[i]);
 		/* Where the two chains meet, they go on as one. */
 		for (uint32_t r = hits->src[i];
-			r != MONITOR_NO_RULE && !is_above(rules, r, hits->dst[i]);
-			r = rules[r].parent)
+			r != MONITOR_NO_RULE && !is_above(parents, r, hits->dst[i]); r = parents[r])
 			credit(&counts[r], burst->wire_len[i], &burst->hash[i]);
 	}
 }

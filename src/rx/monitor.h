@@ -3,8 +3,8 @@
 
 /*
  * The packets of a burst whose addresses are monitored, and what each rule saw of them. The longest
- * prefix is found by librte_fib; those that hold it follow from the rules' parents, and are
- * credited too.
+ * prefix of IPv4 is found by rx/prefix_table.h, of IPv6 by librte_fib; those that hold it follow
+ * from the rules' parents, and are credited too.
  */
 
 #include <stdbool.h>
