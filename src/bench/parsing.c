@@ -74,6 +74,11 @@ void parsing_destroy(struct parsing *parsing)
 	free(parsing);
 }
 
+struct rte_mbuf *const *parsing_packets(const struct parsing *parsing)
+{
+	return parsing->pkts;
+}
+
 bool parsing_run(struct parsing *parsing, uint64_t packets)
 {
 	enum parse_verdict expected = parsing->ipv6 ? PARSE_IPV6 : PARSE_IPV4;

@@ -12,13 +12,10 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
-#include "bench/contest.h"
 #include "bench/parsing.h"
-#include "bench/polled.h"
-#include "bench/program.h"
 #include "bench/reporting.h"
 #include "bench/setup.h"
-#include "bench/sheet.h"
+#include "bench/targets.h"
 #include "parallel/eal.h"
 
 #define ROUNDS         7
@@ -50,28 +47,7 @@ static const struct sheet_column columns[] = {
 	{.name = NULL},
 };
 
-struct targets {
-	const struct config *config;
-	uint32_t rounds;
-	uint64_t packets, replay_packets;
-	struct topology topology;
-	struct crew crew;
-	struct config run_config; /* of the worker that is measured whole */
-	struct plan plan;
-	struct sheet sheet;
-	struct host_facts facts;
-	struct program_captures captures;
-	char error[POLLED_ERROR_MAX];
-};
-
-/* What a figure has to be to be good enough. */
-struct target {
-	const char *what, *unit;
-	bool at_least; /* else at most */
-	double limit;
-};
-
-static void print_target(struct targets *targets, const struct target *target,
+void targets_print(struct targets *targets, const struct target *target,
 	const struct bench_stats *stats, bool right, const char *note)
 {
 	struct sheet *sheet = &targets->sheet;
@@ -92,8 +68,7 @@ static void print_target(struct targets *targets, const struct target *target,
 	sheet_row(sheet, &targets->facts);
 }
 
-/* A target that this host cannot try. */
-static void print_missing(struct targets *targets, const struct target *target, const char *why)
+void targets_print_missing(struct targets *targets, const struct target *target, const char *why)
 {
 	struct sheet *sheet = &targets->sheet;
 
@@ -106,8 +81,7 @@ static void print_missing(struct targets *targets, const struct target *target, 
 	sheet_row(sheet, &targets->facts);
 }
 
-static struct workload *create_workload(
-	const struct targets *targets, uint32_t zipf_e6, uint64_t flows)
+struct workload *targets_workload(const struct targets *targets, uint32_t zipf_e6, uint64_t flows)
 {
 	struct workload_spec spec = {
 		.zipf_e6 = zipf_e6, .flows = flows, .packets = targets->packets, .seed = 1};
@@ -115,7 +89,7 @@ static struct workload *create_workload(
 	return workload_create(&spec, targets->config->seed);
 }
 
-static struct contestant contestant_of(const char *sketch, enum sketch_sharing sharing,
+struct contestant targets_contestant(const char *sketch, enum sketch_sharing sharing,
 	uint32_t threads, enum sketch_metric metric, uint64_t width)
 {
 	return (struct contestant){
@@ -157,12 +131,12 @@ static void print_kernel(struct targets *targets, const struct contest_result *r
 	char note[64];
 
 	if (result->missing != NULL) {
-		print_missing(targets, &target, result->missing);
+		targets_print_missing(targets, &target, result->missing);
 		return;
 	}
 	snprintf(note, sizeof(note), "recall %.2f, error %.4f", result->accuracy.recall,
 		result->accuracy.relative_error);
-	print_target(targets, &target, &stats, true, note);
+	targets_print(targets, &target, &stats, true, note);
 }
 
 /* How many times faster than rte_member it is; as accurate at least, or it does not count. */
@@ -180,7 +154,7 @@ static void print_member(struct targets *targets, const struct contest_result *r
 	snprintf(note, sizeof(note), "rte_member: recall %.2f, error %.4f, %.2f ns",
 		member->accuracy.recall, member->accuracy.relative_error,
 		bench_stats_of(member->ns, targets->rounds).median);
-	print_target(targets, &target, &stats, right, note);
+	targets_print(targets, &target, &stats, right, note);
 }
 
 static void print_kernels(struct targets *targets, const struct contest_result *results)
@@ -194,7 +168,7 @@ static void print_kernels(struct targets *targets, const struct contest_result *
 
 	print_kernel(targets, count_min, "count-min 4 x 64K, separate", 8.5);
 	stats = bench_stats_ratio(count_min->ns, results[KERNEL_FLOOR].ns, targets->rounds);
-	print_target(targets, &of_floor, &stats, true, "");
+	targets_print(targets, &of_floor, &stats, true, "");
 	print_member(targets, results);
 	print_kernel(targets, &results[KERNEL_SIMPLE_HASH], "simple-hash, separate", 5);
 	print_kernel(targets, &results[KERNEL_REVERSIBLE], "reversible, separate", 80);
@@ -206,10 +180,10 @@ static void print_kernels(struct targets *targets, const struct contest_result *
 		targets, &results[KERNEL_REVERSIBLE_SHARED], "reversible, shared, one thread", 110);
 	stats = bench_stats_ratio(
 		results[KERNEL_COUNT_MIN_BYTES].ns, count_min->ns, targets->rounds);
-	print_target(targets, &of_packets, &stats, true, "");
+	targets_print(targets, &of_packets, &stats, true, "");
 }
 
-static bool run_contest(struct targets *targets, const struct workload *workload,
+bool targets_contest(struct targets *targets, const struct workload *workload,
 	const struct contestant *contestants, uint32_t n, uint32_t rounds,
 	struct contest_result *results)
 {
@@ -229,26 +203,26 @@ static bool try_kernels(struct targets *targets)
 		[KERNEL_FLOOR] = {.name = "floor", .ops = &contestant_floor, .threads = 1},
 		[KERNEL_MEMBER] = {.name = "rte_member", .ops = &contestant_member, .threads = 1},
 		[KERNEL_COUNT_MIN] =
-			contestant_of("count-min", SHARING_SEPARATE, 1, SKETCH_PACKETS, WIDTH),
+			targets_contestant("count-min", SHARING_SEPARATE, 1, SKETCH_PACKETS, WIDTH),
 		[KERNEL_COUNT_MIN_SHARED] =
-			contestant_of("count-min", SHARING_SHARED, 1, SKETCH_PACKETS, WIDTH),
+			targets_contestant("count-min", SHARING_SHARED, 1, SKETCH_PACKETS, WIDTH),
 		[KERNEL_COUNT_MIN_BYTES] =
-			contestant_of("count-min", SHARING_SEPARATE, 1, SKETCH_BYTES, WIDTH),
-		[KERNEL_SIMPLE_HASH] = contestant_of("simple-hash", SHARING_SEPARATE, 1,
+			targets_contestant("count-min", SHARING_SEPARATE, 1, SKETCH_BYTES, WIDTH),
+		[KERNEL_SIMPLE_HASH] = targets_contestant("simple-hash", SHARING_SEPARATE, 1,
 			SKETCH_PACKETS, width_of("simple-hash")),
-		[KERNEL_SIMPLE_HASH_SHARED] = contestant_of(
+		[KERNEL_SIMPLE_HASH_SHARED] = targets_contestant(
 			"simple-hash", SHARING_SHARED, 1, SKETCH_PACKETS, width_of("simple-hash")),
-		[KERNEL_REVERSIBLE] = contestant_of(
+		[KERNEL_REVERSIBLE] = targets_contestant(
 			"reversible", SHARING_SEPARATE, 1, SKETCH_PACKETS, width_of("reversible")),
-		[KERNEL_REVERSIBLE_SHARED] = contestant_of(
+		[KERNEL_REVERSIBLE_SHARED] = targets_contestant(
 			"reversible", SHARING_SHARED, 1, SKETCH_PACKETS, width_of("reversible")),
 	};
-	struct workload *workload = create_workload(targets, 1050000, FLOWS);
+	struct workload *workload = targets_workload(targets, 1050000, FLOWS);
 	bool done;
 
 	if (workload == NULL)
 		return false;
-	done = run_contest(targets, workload, contestants, KERNELS, targets->rounds, results);
+	done = targets_contest(targets, workload, contestants, KERNELS, targets->rounds, results);
 	workload_destroy(workload);
 	if (done)
 		print_kernels(targets, results);
@@ -264,27 +238,27 @@ static bool try_shared_threads(struct targets *targets)
 		0.9};
 	static struct contest_result results[2];
 	const struct contestant contestants[2] = {
-		contestant_of("count-min", SHARING_SHARED, 1, SKETCH_PACKETS, WIDTH),
-		contestant_of("count-min", SHARING_SHARED, 2, SKETCH_PACKETS, WIDTH),
+		targets_contestant("count-min", SHARING_SHARED, 1, SKETCH_PACKETS, WIDTH),
+		targets_contestant("count-min", SHARING_SHARED, 2, SKETCH_PACKETS, WIDTH),
 	};
-	struct workload *workload = create_workload(targets, 1300000, FLOWS);
+	struct workload *workload = targets_workload(targets, 1300000, FLOWS);
 	struct bench_stats stats;
 	bool done;
 
 	if (workload == NULL)
 		return false;
-	done = run_contest(targets, workload, contestants, 2, targets->rounds, results);
+	done = targets_contest(targets, workload, contestants, 2, targets->rounds, results);
 	workload_destroy(workload);
 	if (!done)
 		return false;
 	if (results[1].missing != NULL) {
-		print_missing(targets, &target, results[1].missing);
+		targets_print_missing(targets, &target, results[1].missing);
 		return true;
 	}
 	/* Each of the two takes so long for its packets, and there are two. */
 	stats = bench_stats_ratio(results[0].ns, results[1].ns, targets->rounds);
 	stats = (struct bench_stats){2 * stats.median, 2 * stats.min, 2 * stats.max};
-	print_target(targets, &target, &stats, true, "");
+	targets_print(targets, &target, &stats, true, "");
 	return true;
 }
 
@@ -300,8 +274,8 @@ static bool flat_rounds(struct targets *targets, const struct workload *few,
 
 	for (uint32_t r = 0; r < targets->rounds; r++)
 		for (uint32_t w = 0; w < 2; w++) {
-			if (!run_contest(targets, w == 0 ? few : many, contestants, FLAT_SKETCHES,
-				    1, results))
+			if (!targets_contest(targets, w == 0 ? few : many, contestants,
+				    FLAT_SKETCHES, 1, results))
 				return false;
 			for (uint32_t s = 0; s < FLAT_SKETCHES; s++)
 				ns[w][s][r] = results[s].ns[0];
@@ -313,13 +287,13 @@ static bool try_flatness(struct targets *targets)
 {
 	static const char *const names[FLAT_SKETCHES] = {"count-min", "simple-hash", "reversible"};
 	static double ns[2][FLAT_SKETCHES][BENCH_ROUNDS_MAX];
-	struct workload *few = create_workload(targets, 0, FEW_FLOWS);
-	struct workload *many = create_workload(targets, 0, MANY_FLOWS);
+	struct workload *few = targets_workload(targets, 0, FEW_FLOWS);
+	struct workload *many = targets_workload(targets, 0, MANY_FLOWS);
 	struct contestant contestants[FLAT_SKETCHES];
 	bool done;
 
 	for (uint32_t s = 0; s < FLAT_SKETCHES; s++)
-		contestants[s] = contestant_of(
+		contestants[s] = targets_contestant(
 			names[s], SHARING_SEPARATE, 1, SKETCH_PACKETS, width_of(names[s]));
 	done = few != NULL && many != NULL && flat_rounds(targets, few, many, contestants, ns);
 	for (uint32_t s = 0; done && s < FLAT_SKETCHES; s++) {
@@ -331,7 +305,7 @@ static bool try_flatness(struct targets *targets)
 		snprintf(note, sizeof(note), "%.2f ns and %.2f ns",
 			bench_stats_of(ns[1][s], targets->rounds).median,
 			bench_stats_of(ns[0][s], targets->rounds).median);
-		print_target(targets, &target, &stats, true, note);
+		targets_print(targets, &target, &stats, true, note);
 	}
 	if (few != NULL)
 		workload_destroy(few);
@@ -377,7 +351,7 @@ static bool try_parsing(struct targets *targets, bool ipv6_vlan, const struct ta
 	if (!done)
 		return false;
 	stats = bench_stats_of(ns, targets->rounds);
-	print_target(targets, target, &stats, true, "");
+	targets_print(targets, target, &stats, true, "");
 	return true;
 }
 
@@ -393,7 +367,7 @@ static bool try_worker(struct targets *targets)
 	bool done = true;
 
 	if (targets->plan.oversubscribed) {
-		print_missing(targets, &target, "it takes two CPUs");
+		targets_print_missing(targets, &target, "it takes two CPUs");
 		return true;
 	}
 	source = setup_source(1050000, FLOWS);
@@ -413,7 +387,7 @@ static bool try_worker(struct targets *targets)
 	if (!done)
 		return false;
 	stats = bench_stats_difference(counted, freed, targets->rounds);
-	print_target(targets, &target, &stats, true, "");
+	targets_print(targets, &target, &stats, true, "");
 	return true;
 }
 
@@ -491,7 +465,7 @@ static bool try_disturbance(struct targets *targets, struct reporting_shift *shi
 	bool done;
 
 	if (targets->crew.nb_cpus < 2) {
-		print_missing(targets, &target, "it takes two CPUs");
+		targets_print_missing(targets, &target, "it takes two CPUs");
 		return true;
 	}
 	if (ops->check(&params) != NULL || (shift->sketch = ops->create(&params)) == NULL)
@@ -503,7 +477,7 @@ static bool try_disturbance(struct targets *targets, struct reporting_shift *shi
 	if (!done)
 		return false;
 	stats = bench_stats_ratio(beside, alone, targets->rounds);
-	print_target(targets, &target, &stats, true, "one merge after the other");
+	targets_print(targets, &target, &stats, true, "one merge after the other");
 	return true;
 }
 
@@ -523,13 +497,13 @@ static bool try_merging(struct targets *targets, struct reporting_shift *shift)
 		milliseconds[r] = seconds * 1000;
 	}
 	stats = bench_stats_of(milliseconds, targets->rounds);
-	print_target(targets, &target, &stats, true, "");
+	targets_print(targets, &target, &stats, true, "");
 	return true;
 }
 
 static bool try_reporter(struct targets *targets)
 {
-	struct workload *workload = create_workload(targets, 1050000, FLOWS);
+	struct workload *workload = targets_workload(targets, 1050000, FLOWS);
 	struct reporting_shift shift = {.workload = workload};
 	bool done = false;
 
@@ -570,13 +544,13 @@ static bool try_program(struct targets *targets)
 		alone[r] = packets / read;
 	}
 	stats = bench_stats_of(small, targets->rounds);
-	print_target(targets, &start_up, &stats, true, "");
+	targets_print(targets, &start_up, &stats, true, "");
 	stats = bench_stats_of(alone, targets->rounds);
 	snprintf(note, sizeof(note), "libpcap alone: %.2f Mpps", stats.median);
 	replay.limit = stats.median * REPLAY_OF_PCAP < REPLAY_MPPS ? stats.median * REPLAY_OF_PCAP
 								   : REPLAY_MPPS;
 	stats = bench_stats_of(mpps, targets->rounds);
-	print_target(targets, &replay, &stats, true, note);
+	targets_print(targets, &replay, &stats, true, note);
 	return true;
 }
 
@@ -608,20 +582,20 @@ static bool try_with_eal(struct targets *targets)
 		return false;
 	sheet_heading(&targets->sheet, "around them");
 	return try_parsing(targets, false, &ipv4) && try_parsing(targets, true, &ipv6) &&
-	       try_worker(targets) && try_reporter(targets);
+	       try_worker(targets) && try_reporter(targets) && targets_exact(targets);
 }
 
 static bool start_eal(struct targets *targets)
 {
 	const struct contestant whole =
-		contestant_of("count-min", SHARING_SEPARATE, 1, SKETCH_PACKETS, 0);
+		targets_contestant("count-min", SHARING_SEPARATE, 1, SKETCH_PACKETS, 0);
 
 	setup_run_config(&targets->run_config, targets->config, &whole);
 	targets->run_config.packets = targets->packets;
 	if (!setup_plan(&targets->plan, &targets->run_config, &targets->topology, targets->error))
 		return false;
-	setup_add_heap(
-		&targets->plan, &targets->topology, rivals_heap_megabytes(WIDTH, targets->packets));
+	setup_add_heap(&targets->plan, &targets->topology,
+		rivals_heap_megabytes(WIDTH, targets->packets) + targets_exact_heap_megabytes());
 	if (!eal_start(&targets->plan, &targets->run_config, targets->error))
 		return false;
 	host_facts_add_memory(&targets->facts);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/matching.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include "base/hash.h"
+#include "rx/monitor.h"
+#include "rx/random.h"
+
+/* Packets before the order of the hosts repeats: what is read of it comes from memory in sequence.
+ */
+#define PACKETS (1u << 20)
+
+struct matching {
+	struct monitor_table *table;
+	uint32_t addresses[PACKETS]; /* network byte order */
+	struct key_burst burst;
+	struct monitor_hits hits;
+};
+
+/* Sorted, as a file of rules is once it is read. */
+static struct monitor_rules *random_hosts(uint32_t n, struct random *random)
+{
+	struct monitor_rules *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
+	uint64_t apart = (UINT64_C(1) << 32) / n;
+
+	for (uint32_t r = 0; rules != NULL && r < n; r++) {
+		struct monitor_rule *rule = &rules->rules[r];
+		uint32_t address = htonl((uint32_t)(r * apart + random_below(random, apart)));
+
+		memcpy(rule->bits, &address, sizeof(address));
+		rule->length = 32;
+		rule->parent = MONITOR_NO_RULE;
+	}
+	if (rules != NULL)
+		rules->n = n;
+	return rules;
+}
+
+static void draw_packets(struct matching *matching, struct random *random)
+{
+	const struct monitor_rules *rules = monitor_table_rules(matching->table);
+
+	for (uint32_t p = 0; p < PACKETS; p++)
+		memcpy(&matching->addresses[p], rules->rules[random_below(random, rules->n)].bits,
+			sizeof(matching->addresses[p]));
+}
+
+struct matching *matching_create(uint32_t rules, uint64_t hash_seed)
+{
+	struct matching *matching = aligned_alloc(64, (sizeof(*matching) + 63) / 64 * 64);
+	struct monitor_rules *hosts;
+	struct random random;
+	struct hash_key key;
+	char error[MONITOR_ERROR_MAX];
+
+	if (matching == NULL)
+		return NULL;
+	memset(matching, 0, sizeof(*matching));
+	random_init(&random, 1);
+	hosts = random_hosts(rules, &random);
+	if (hosts != NULL)
+		matching->table = monitor_table_create(hosts, MONITOR_DST, 1, error);
+	if (matching->table == NULL) {
+		free(matching);
+		return NULL;
+	}
+	draw_packets(matching, &random);
+	matching->burst.n = BURST_MAX;
+	hash_key_init(&key, hash_seed);
+	hash_burst(&key, &matching->burst);
+	return matching;
+}
+
+void matching_destroy(struct matching *matching)
+{
+	monitor_table_destroy(matching->table);
+	free(matching);
+}
+
+size_t matching_bytes(uint32_t rules)
+{
+	struct random random;
+	struct monitor_rules *hosts;
+	size_t bytes;
+
+	random_init(&random, 1);
+	hosts = random_hosts(rules, &random);
+	bytes = hosts != NULL ? monitor_table_bytes(hosts) : 0;
+	monitor_rules_free(hosts);
+	return bytes;
+}
+
+uint64_t matching_run(struct matching *matching, uint64_t packets, enum matching_part part)
+{
+	struct monitor_count *counts = monitor_table_counts(matching->table, 0, 0);
+	struct key_burst *burst = &matching->burst;
+	uint64_t matched = 0;
+
+	for (uint64_t p = 0; p < packets; p += BURST_MAX) {
+		const uint32_t *addresses = &matching->addresses[p % PACKETS];
+
+		burst->n = BURST_MAX;
+		for (uint32_t i = 0; i < BURST_MAX; i++)
+			memcpy(burst->key4[i].dst_ip, &addresses[i], sizeof(addresses[i]));
+		if (part >= MATCHING_MATCH)
+			monitor_match(matching->table, burst, &matching->hits);
+		if (part >= MATCHING_CREDIT)
+			monitor_credit(matching->table, burst, &matching->hits, counts);
+		matched += burst->n;
+		/* Keeps what nobody looks at. */
+		__asm__ volatile("" : : "r"(burst), "r"(&matching->hits) : "memory");
+	}
+	return matched;
+}
