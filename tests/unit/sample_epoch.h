@@ -71,6 +71,31 @@ static inline struct report_epoch *sample_epoch(uint64_t number, uint32_t nb_mea
 	return epoch;
 }
 
+/* Records of an epoch that is still open: one for each reason to end. */
+static inline struct report_epoch *sample_flows(uint64_t number)
+{
+	struct report_epoch *epoch = sample_epoch(number, 1);
+	struct report_flow *flows = calloc(3, sizeof(*flows));
+
+	if (flows == NULL)
+		abort();
+	for (uint32_t f = 0; f < 3; f++)
+		flows[f] = (struct report_flow){
+			.key = sample_key4("10.0.0.1", 5123, "10.0.0.2", (uint16_t)f, 6),
+			.packets = f + 1,
+			.bytes = 60 * (f + 1),
+			.first = SAMPLE_START,
+			.last = SAMPLE_START + f * SAMPLE_SECOND / 2,
+			.tcp_flags = (uint8_t)(16 + f),
+			.end = (uint8_t)f,
+		};
+	epoch->flows_only = true;
+	epoch->end = epoch->start;
+	epoch->measurements[0].flows = flows;
+	epoch->measurements[0].nb_flows = 3;
+	return epoch;
+}
+
 /* Gives a measurement copies of these rows, ranked in their order. */
 static inline void sample_rows(
 	struct report_measurement *measurement, const struct report_row *rows, uint32_t nb_rows)

@@ -116,6 +116,10 @@ static void test_headers(void **state)
 	assert_text(&text,
 		"epoch,start,end,worker,lcore,cpu,ports,queue,received,measured,ring_full,bytes,"
 		"share,busy,imbalance\n");
+	output_flows.header(&text);
+	assert_text(&text,
+		"epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,"
+		"first,last,tcp_flags,ended\n");
 }
 
 #define SPAN "2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z"
@@ -185,6 +189,18 @@ static void test_heavy_hitters(void **state)
 		"79011520,79012416,0.999,0.250000\n"
 		"7,main," SPAN ",2,2001:db8::1,fe80::2,65535,53,17,2,120,2,2,120,120,0.999,"
 		"0.666667\n");
+}
+
+static void test_flows(void **state)
+{
+	(void)state;
+	assert_epoch(&output_flows, sample_flows(7),
+		"7,main,2026-11-20T13:52:44.000000Z,10.0.0.1,10.0.0.2,5123,0,6,1,60,"
+		"2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.000000Z,16,idle\n"
+		"7,main,2026-11-20T13:52:44.000000Z,10.0.0.1,10.0.0.2,5123,1,6,2,120,"
+		"2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.500000Z,17,interval\n"
+		"7,main,2026-11-20T13:52:44.000000Z,10.0.0.1,10.0.0.2,5123,2,6,3,180,"
+		"2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z,18,end\n");
 }
 
 /* Saturated: no high. Bytes not known at all. Losses not known: no high, no confidence. */
@@ -342,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_quoting),
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_flows),
 		cmocka_unit_test(test_heavy_hitters),
 		cmocka_unit_test(test_unknown_columns),
 		cmocka_unit_test(test_key_rules),

@@ -12,6 +12,7 @@
 #include "report/merge.h"
 #include "report/rank.h"
 #include "sketch/count_min.h"
+#include "sketch/flow_table.h"
 #include "sketch/reversible.h"
 #include "zipf_stream.h"
 
@@ -717,6 +718,145 @@ static void test_recovery_says_that_it_gave_up(void **state)
 	close_epoch(&epoch);
 }
 
+/* --- keys whose records ended before the epoch --- */
+
+struct taking {
+	struct merger *merger;
+	uint32_t max;
+};
+
+static void take_expired(const struct sketch_candidate *candidate, void *arg)
+{
+	const struct taking *taking = arg;
+
+	merger_add_expired(taking->merger, candidate, taking->max);
+}
+
+/* A packet every ns; what is given out is taken of at most `max` keys. */
+static void feed_and_take(struct epoch *epoch, uint32_t nb_packets, uint32_t max)
+{
+	static struct key_burst burst[PARTS];
+	struct taking taking = {epoch->merger, max};
+
+	for (uint32_t i = 0; i < nb_packets; i++) {
+		uint32_t flow = zipf_draw(&epoch->stream), part = flow % PARTS;
+
+		zipf_append(&epoch->stream, &burst[part], flow);
+		burst[part].time[burst[part].n - 1] = i;
+		if (burst[part].n < BURST_MAX)
+			continue;
+		count_burst(epoch, part, &burst[part]);
+		flow_table_ops.expired(epoch->part[part], take_expired, &taking);
+	}
+	for (uint32_t part = 0; part < PARTS; part++) {
+		count_burst(epoch, part, &burst[part]);
+		flow_table_ops.expired(epoch->part[part], take_expired, &taking);
+	}
+	collect(epoch);
+}
+
+/* Returns how many flows have an interval that is not a point. */
+static uint32_t assert_all_hold(const struct epoch *epoch)
+{
+	uint32_t inexact = 0;
+
+	for (uint32_t i = 0; i < merger_nb_flows(epoch->merger); i++) {
+		struct merge_flow flow = merger_flow(epoch->merger, i);
+		uint32_t f = zipf_flow(&flow.key);
+
+		assert_holds(&flow.packets, epoch->stream.packets[f]);
+		assert_holds(&flow.bytes, epoch->stream.bytes[f]);
+		assert_int_equal(flow.packets.low, flow.packets.value);
+		assert_true(flow.record.known && flow.record.first <= flow.record.last);
+		inexact += flow.packets.low != flow.packets.high;
+	}
+	return inexact;
+}
+
+static uint32_t true_flows(const struct epoch *epoch)
+{
+	uint32_t flows = 0;
+
+	for (uint32_t f = 0; f < epoch->stream.nb_flows; f++)
+		flows += epoch->stream.packets[f] > 0;
+	return flows;
+}
+
+/* All keys, exactly; the next epoch too, which knows nothing of the first. */
+static void test_expired_records_add_up(void **state)
+{
+	struct epoch epoch;
+	bool exact;
+
+	(void)state;
+	open_epoch_of(&flow_table_ops, &epoch,
+		(struct sketch_params){.width = 2048, .idle_timeout = 1000}, 4000);
+	for (int round = 0; round < 2; round++) {
+		feed_and_take(&epoch, 30000, UINT32_MAX);
+		assert_int_equal(merger_nb_flows(epoch.merger), true_flows(&epoch));
+		assert_int_equal(assert_all_hold(&epoch), 0);
+		assert_int_equal(merger_distinct_keys(epoch.merger, &exact), true_flows(&epoch));
+		assert_true(exact);
+		assert_int_equal(merger_unrecovered(epoch.merger), 0);
+		assert_int_equal(merger_forgotten(epoch.merger).packets, 0);
+		for (uint32_t p = 0; p < PARTS; p++)
+			flow_table_ops.reset(epoch.part[p]);
+		epoch.ledger = (struct ledger){.smallest_frame = UINT32_MAX};
+		zipf_restart(&epoch.stream, SEED);
+	}
+	close_epoch(&epoch);
+}
+
+/* Of the first keys all is known; of the others there is a bound, and it is said. */
+static void test_forgotten_keys(void **state)
+{
+	enum { MAX = 100 };
+
+	(void)state;
+	for (enum sketch_metric metric = 0; metric <= SKETCH_BYTES; metric++) {
+		struct report_measurement all;
+		struct epoch epoch;
+		uint64_t missing = 0;
+		bool exact;
+
+		open_epoch_of(&flow_table_ops, &epoch,
+			(struct sketch_params){
+				.width = 2048, .idle_timeout = 1000, .metric = metric},
+			4000);
+		feed_and_take(&epoch, 30000, MAX);
+		assert_int_equal(assert_all_hold(&epoch), merger_nb_flows(epoch.merger) - MAX);
+		all = rank(&epoch, 0, 0);
+		assert_true(all.incomplete);
+		for (uint32_t f = 0; f < epoch.stream.nb_flows; f++)
+			missing += epoch.stream.packets[f];
+		for (uint32_t r = 0; r < all.nb_rows; r++)
+			missing -= all.rows[r].packets.value;
+		assert_true(missing > 0);
+		assert_int_equal(all.forgotten_packets, missing);
+		assert_int_equal(merger_unrecovered(epoch.merger),
+			metric == SKETCH_PACKETS ? missing : merger_forgotten(epoch.merger).bytes);
+		merger_distinct_keys(epoch.merger, &exact);
+		assert_false(exact);
+		free(all.rows);
+		close_epoch(&epoch);
+	}
+}
+
+/* A key may have been shed before it was listed, and after: its bound takes in all that was. */
+static void test_expired_and_shed(void **state)
+{
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch_of(&flow_table_ops, &epoch,
+		(struct sketch_params){.width = 32, .idle_timeout = 300}, 4000);
+	feed_and_take(&epoch, 30000, UINT32_MAX);
+	assert_true(merger_shed(epoch.merger).packets > 1000);
+	assert_true(merger_nb_flows(epoch.merger) > PARTS * 64);
+	assert_int_equal(assert_all_hold(&epoch), merger_nb_flows(epoch.merger));
+	close_epoch(&epoch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -736,6 +876,9 @@ int main(void)
 		cmocka_unit_test(test_recovered_top_is_the_truth),
 		cmocka_unit_test(test_recovery_stops_at_the_threshold),
 		cmocka_unit_test(test_recovery_says_that_it_gave_up),
+		cmocka_unit_test(test_expired_records_add_up),
+		cmocka_unit_test(test_forgotten_keys),
+		cmocka_unit_test(test_expired_and_shed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

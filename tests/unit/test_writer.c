@@ -248,6 +248,50 @@ static void test_new_files(void **state)
 	assert_int_equal(said.n, 0);
 }
 
+/* Records go to their file alone, while the epoch is open and when it is closed. */
+static void test_flows(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .flows = aside};
+	struct writer *writer = open_ok(&config, 0);
+	struct report_epoch *epoch = sample_flows(0);
+	struct text text = {0};
+
+	(void)state;
+	output_flows.header(&text);
+	output_flows.epoch(&text, epoch);
+	output_flows.epoch(&text, epoch);
+	text_char(&text, '\0');
+	assert_true(writer_has_room(writer));
+	push_one(writer, epoch);
+	push_one(writer, sample_flows(0));
+	push(writer, 0, 0);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(out, &output_heavy_hitters, 0, 0);
+	assert_csv(stats, &output_stats, 0, 0);
+	assert_file(aside, text.data);
+	text_free(&text);
+
+	config.append = true;
+	assert_int_equal(writer_close(open_ok(&config, 1)), 0);
+}
+
+/* There is room for every output that there is. */
+static void test_all_outputs(void **state)
+{
+	struct config config = {
+		.output = out,
+		.stats = stats,
+		.queues = aside,
+		.rules = "/dev/null",
+		.flows = "/dev/null",
+		.format = FORMAT_TABLE,
+	};
+
+	(void)state;
+	assert_int_equal(writer_close(open_ok(&config, 0)), 0);
+	assert_csv(out, &output_heavy_hitters, 0, -1);
+}
+
 static void test_no_epochs(void **state)
 {
 	struct config config = {.output = out, .format = FORMAT_CSV};
@@ -1138,6 +1182,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_new_files),
+		TEST(test_flows),
+		TEST(test_all_outputs),
 		TEST(test_no_epochs),
 		TEST(test_existing_file_is_refused),
 		TEST(test_force),
