@@ -3,7 +3,7 @@
 
 #define SWEEPS_PER_TIMEOUT 4
 #define LOOPS_PER_TIMEOUT  64
-#define SWEEP_MAX          (4 * FLOW_STRIDE) /* entries at once: four for each packet */
+#define SWEEP_MAX          FLOW_STRIDE /* entries at once: one for each packet */
 
 size_t flow_idle_memory(void)
 {
