@@ -8,8 +8,6 @@
 #include "rx/port_frames.h"
 #include "rx/port_link.h"
 
-#define MTU_LARGEST_USUAL 9978 /* of the cards in docs/PORTS.md, about */
-
 /* Two names of one device, which their texts alone did not show. */
 static bool is_same(const struct port_name *a, const struct port_name *b)
 {
@@ -54,7 +52,7 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 /* Bytes of the longest frame that --mtu asks for; 0: it is not given. */
 static uint32_t longest_frame(const struct config *config)
 {
-	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? MTU_LARGEST_USUAL : config->mtu;
+	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? PORT_MTU_MAX_UNCHAINED : config->mtu;
 
 	return config->nb_port == 0 || mtu == 0 ? 0 : mtu + PORT_FRAME_OVERHEAD;
 }

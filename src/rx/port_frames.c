@@ -27,7 +27,7 @@ static uint16_t largest_mtu(const struct rte_eth_dev_info *info)
 }
 
 static bool choose_mtu(struct port_frame_plan *plan, const char *port,
-	const struct rte_eth_dev_info *info, uint16_t current, uint32_t wanted,
+	const struct rte_eth_dev_info *info, uint16_t current, uint32_t wanted, bool scatters,
 	struct port_notes *notes, char *error)
 {
 	uint16_t largest = largest_mtu(info);
@@ -51,6 +51,8 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 	/* A driver that names no limit either has none or finds out when it is tried. */
 	plan->mtu = largest >= MTU_UNLIMITED - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN ? MTU_JUMBO
 										     : largest;
+	if (!scatters && plan->mtu > PORT_MTU_MAX_UNCHAINED)
+		plan->mtu = PORT_MTU_MAX_UNCHAINED;
 	port_notice(notes, "%s: MTU %u", port, plan->mtu);
 	return true;
 }
@@ -71,7 +73,7 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 			plan->offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
 		return true;
 	}
-	if (!choose_mtu(plan, port, info, current, wanted, notes, error))
+	if (!choose_mtu(plan, port, info, current, wanted, scatters, notes, error))
 		return false;
 	plan->largest_frame = plan->mtu + PORT_FRAME_OVERHEAD;
 	frame = plan->largest_frame + RTE_ETHER_CRC_LEN; /* some devices leave it on */

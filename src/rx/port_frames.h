@@ -17,6 +17,12 @@
 /* Ethernet's header and two VLAN tags, which an MTU does not count. */
 #define PORT_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 
+/*
+ * Of the cards in docs/PORTS.md, about. --mtu max is no more where a frame has to fit one mbuf:
+ * that memory is reserved before the device is asked.
+ */
+#define PORT_MTU_MAX_UNCHAINED 9978
+
 struct port_frame_plan {
 	uint16_t mtu;           /* to configure the device with */
 	bool set_mtu;           /* and to be told to it, because it was asked for */

@@ -471,6 +471,10 @@ static void frames_fit_or_are_said(void **state)
 			"--mtu 9703: port takes 46 to 9702"},
 		{"net_ixgbe", 15872, 15846, false, 9000, 9000, false, 9000 + 22 + 128, NULL},
 		{"net_ixgbe", 15872, 15846, true, 2000, 2000, false, 0, NULL},
+		{"net_ixgbe", 15872, 15846, true, CONFIG_MTU_MAX, 15846, true, 0, NULL},
+		/* In one mbuf, of the room that was reserved. */
+		{"net_ixgbe", 15872, 15846, false, CONFIG_MTU_MAX, 9978, false, 9978 + 22 + 128,
+			NULL},
 		/* No limit is named: jumbo. */
 		{"mlx5_pci", 65536, UINT16_MAX, true, CONFIG_MTU_MAX, 9000, true, 0, NULL},
 		{"net_null", UINT32_MAX, UINT16_MAX, false, 0, 1500, false, 0, NULL},
