@@ -380,6 +380,23 @@ def pretend_hugepages(space, free):
         done""")
 
 
+def test_hugetlbfs_that_cannot_be_read(test):
+    """Memory is not asked of it, so whoever may not look into it measures all the same."""
+    space = net.Namespace(test)
+    folder = '/dev/hugepages' if os.path.isdir('/dev/hugepages') else test.path('hugepages')
+    os.makedirs(folder, exist_ok=True)
+    space.call('mount', '-t', 'hugetlbfs', '-o', 'mode=000', 'none', folder)
+    binary = shutil.copy(test.binary, test.path('sketchtap'))
+    os.chmod(test.directory, 0o755)
+    os.mkdir(test.path('nobody'))
+    os.chown(test.path('nobody'), 65534, 65534)
+    nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
+              'env', 'RUNTIME_DIRECTORY=' + test.path('nobody'), binary]
+    for options in ((), ('--no-huge',)):
+        test.run('--port', 'net_null0', '--packets', '1000', '--output', '/dev/null', *options,
+                 program=nobody, inside=space).expect(0)
+
+
 def test_hugepages(test):
     """None, too few, and pages that somebody else took after they were counted."""
     options = ('--port', 'net_null0', '--duration', '50ms', '--output', '/dev/null')

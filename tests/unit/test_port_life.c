@@ -20,6 +20,7 @@
 #include "report/ledger.h"
 #include "rx/port.h"
 #include "rx/port_loss.h"
+#include "rx/port_watch.h"
 
 /* --- the device --- */
 
@@ -30,6 +31,7 @@ static struct device {
 	/* Its clock, of eight ns a tick. */
 	bool stamps, clock_hidden;
 	uint64_t offloads; /* that it was configured with */
+	uint32_t speed;    /* Mbit/s */
 } device;
 
 static int make_device(void **state)
@@ -187,6 +189,16 @@ int rte_eth_dev_set_link_up(uint16_t port_id)
 {
 	(void)port_id;
 	device.link_down = false;
+	return 0;
+}
+
+int rte_eth_link_get_nowait(uint16_t port_id, struct rte_eth_link *link)
+{
+	(void)port_id;
+	*link = (struct rte_eth_link){
+		.link_status = device.link_down ? RTE_ETH_LINK_DOWN : RTE_ETH_LINK_UP,
+		.link_speed = device.speed,
+	};
 	return 0;
 }
 
@@ -407,6 +419,35 @@ static void stamps_that_are_utc(void **state)
 	assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0);
 }
 
+/* --- its link --- */
+
+static void changes_of_a_link(void **state)
+{
+	struct port port = make_port("mlx5_pci", &(struct config){0});
+	struct port_watch watch;
+
+	(void)state;
+	device.speed = 100000;
+	port_watch_start(&watch, &port);
+	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	device.speed = 25000;
+	assert_int_equal(port_watch_look(&watch), PORT_SPEED);
+	assert_int_equal(watch.speed, 25000);
+	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	/* What a link says of its speed while it is down, or while it does not know, is none. */
+	device.link_down = true;
+	device.speed = 0;
+	assert_int_equal(port_watch_look(&watch), PORT_DOWN);
+	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	device.link_down = false;
+	device.speed = RTE_ETH_SPEED_NUM_UNKNOWN;
+	assert_int_equal(port_watch_look(&watch), PORT_UP);
+	assert_int_equal(watch.speed, 25000);
+	device.removed = true;
+	assert_int_equal(port_watch_look(&watch), PORT_GONE);
+	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+}
+
 /* --- its counters --- */
 
 static void lost_packets_count_from_the_first_reading(void **state)
@@ -500,6 +541,7 @@ int main(void)
 		cmocka_unit_test_setup(stamps_by_a_clock_that_is_hidden, make_device),
 		cmocka_unit_test_setup(stamps_that_nobody_asks_for, make_device),
 		cmocka_unit_test_setup(stamps_that_are_utc, make_device),
+		cmocka_unit_test_setup(changes_of_a_link, make_device),
 		cmocka_unit_test_setup(lost_packets_count_from_the_first_reading, make_device),
 		cmocka_unit_test_setup(a_card_that_is_gone_is_not_read, make_device),
 		cmocka_unit_test_setup(a_card_that_went_just_now_is_not_read, make_device),
