@@ -445,6 +445,32 @@ static bool check_tune_table(const struct bench_config *bench, struct config_fau
 	return true;
 }
 
+/* --hosts measures something else, with traffic of its own. */
+static bool check_hosts(const struct config *config, struct config_fault *fault)
+{
+	const struct bench_config *bench = &config->bench;
+	const struct {
+		const char *name;
+		bool given;
+	} others[] = {
+		{"pcap", config->nb_pcap > 0},
+		{"traffic", bench->traffics != 0},
+		{"collision", bench->collisions != 0},
+		{"table-hash", bench->table_hashes != 0},
+		{"width", bench->widths.n > 0},
+		{"buckets", bench->buckets.n > 0},
+		{"flows", bench->flows.n > 0},
+	};
+
+	if (bench->hosts.n == 0 && config->duration > 0)
+		return refuse(fault, "duration", NULL, "is for --hosts; give --packets");
+	for (size_t i = 0; bench->hosts.n > 0 && i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].given)
+			return refuse(fault, others[i].name, NULL,
+				"contradicts --hosts, which has traffic and tables of its own");
+	return true;
+}
+
 /* Every width must suit every sketch that is to be tried. */
 static bool check_bench(const struct config *config, struct config_fault *fault)
 {
@@ -463,6 +489,8 @@ static bool check_bench(const struct config *config, struct config_fault *fault)
 		}
 	}
 	if (config->command == COMMAND_BENCH_TUNE && !check_tune_table(bench, fault))
+		return false;
+	if (config->command == COMMAND_BENCH_FLOW_TABLE && !check_hosts(config, fault))
 		return false;
 	if (config->pace == PACE_RECORDED)
 		return refuse(

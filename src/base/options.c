@@ -1057,7 +1057,7 @@ const struct option_row options[] = {
 		CONFIG(bench.quick),
 		.commands = TABLES,
 		.help = "Smaller defaults, to see that everything works: 10K flows, 16K and 10007 "
-			"buckets, a round of 64K packets.",
+			"buckets, a round of 64K packets; with --hosts a round of 50ms.",
 	},
 	{
 		.name = "hosts",

@@ -34,6 +34,7 @@
 #define QUICK_PACKETS  (UINT64_C(1) << 16)
 #define HEAP_MEGABYTES 64 /* beside the tables */
 #define SIZES_MAX      (2 * CONFIG_VALUES_MAX)
+#define FASTEST_MAX    (8 * CONFIG_VALUES_MAX) /* kinds of traffic x flows */
 
 static const struct sheet_column columns[] = {
 	{.name = "bench"},
@@ -71,7 +72,7 @@ static const struct config_values sizes_quick = {2, {1 << 14, 10007}};
 /* The fastest table of a traffic that had room for every key. */
 struct fastest {
 	char traffic[SHEET_CELL_MAX];
-	uint64_t buckets;
+	uint64_t flows, distinct, buckets;
 	struct contestant table;
 	size_t memory;
 	double ns, of_default;
@@ -89,7 +90,7 @@ struct flow_tables {
 	struct contestant tables[FLOW_TABLES_MAX];
 	uint32_t nb_tables;
 	struct contest_result results[FLOW_TABLES_MAX];
-	struct fastest fastest[16];
+	struct fastest fastest[FASTEST_MAX];
 	uint32_t nb_fastest;
 };
 
@@ -237,8 +238,10 @@ static void print_fastest(struct flow_tables *bench)
 		sheet_cell(sheet, "mpps", "%.1f", 1000 / fastest->ns);
 		if (fastest->of_default > 0)
 			sheet_cell(sheet, "of_default", "%.2f", fastest->of_default);
-		sheet_cell(sheet, "note", "%.60s: %" PRIu64 " buckets", fastest->traffic,
-			fastest->buckets);
+		if (fastest->flows > 0)
+			sheet_cell(sheet, "flows", "%" PRIu64, fastest->flows);
+		sheet_cell(sheet, "note", "%.40s, %" PRIu64 " keys: %" PRIu64 " buckets",
+			fastest->traffic, fastest->distinct, fastest->buckets);
 		sheet_row(sheet, &bench->facts);
 	}
 }
@@ -283,14 +286,17 @@ static bool run_size(struct flow_tables *bench, const char *traffic, const struc
 static bool run_traffic(struct flow_tables *bench, const char *traffic, struct workload *workload)
 {
 	struct contest contest = {.workload = workload, .seed = bench->config->seed};
-	struct fastest fastest = {0};
+	struct fastest fastest = {.flows = workload->spec.flows, .distinct = workload->distinct};
 	bool right = workload_add_flow_hashes(workload);
 
+	if (!right)
+		log_error("no memory for the hashes of %" PRIu64 " packets: lower --packets",
+			workload->spec.packets);
 	for (uint32_t s = 0; s < bench->nb_sizes && right && !signals_stop_requested(); s++) {
 		contest.width = bench->sizes[s];
 		right = run_size(bench, traffic, &contest, &fastest);
 	}
-	if (fastest.buckets > 0 && bench->nb_fastest < RTE_DIM(bench->fastest)) {
+	if (fastest.buckets > 0 && bench->nb_fastest < FASTEST_MAX) {
 		snprintf(fastest.traffic, sizeof(fastest.traffic), "%.90s", traffic);
 		bench->fastest[bench->nb_fastest++] = fastest;
 	}
@@ -304,7 +310,7 @@ static uint64_t nb_packets(const struct flow_tables *bench)
 
 	if (bench->config->bench.packets > 0)
 		packets = bench->config->bench.packets;
-	return (packets + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
+	return workload_packets(packets);
 }
 
 static bool run_kind(struct flow_tables *bench, const struct traffic *kind)
@@ -326,7 +332,7 @@ static bool run_kind(struct flow_tables *bench, const struct traffic *kind)
 	return true;
 }
 
-/* 0 packets: as many as a round has by default, and a capture whole. */
+/* Its first packets, as many as a round has. */
 static bool run_capture(struct flow_tables *bench)
 {
 	const struct config *config = bench->config;

@@ -28,17 +28,19 @@
 #include "rx/monitor_file.h"
 #include "rx/random.h"
 
-#define ROUNDS         3
-#define MILLISECONDS   300
-#define PACKETS        (UINT64_C(1) << 20)
-#define MBUFS          16384
-#define SIZE           64
-#define FLOWS_PER_HOST 64
-#define MBUF_CACHE     256
-#define HEAP_MEGABYTES 512
-#define IBLT_ROWS      3
-#define IBLT_LOAD      0.7 /* flows a cell: below what decodes */
-#define FIRST_HOST     0x0a000001
+#define ROUNDS             3
+#define MILLISECONDS       300
+#define QUICK_ROUNDS       1
+#define QUICK_MILLISECONDS 50
+#define PACKETS            (UINT64_C(1) << 20)
+#define MBUFS              16384
+#define SIZE               64
+#define FLOWS_PER_HOST     64
+#define MBUF_CACHE         256
+#define HEAP_MEGABYTES     512
+#define IBLT_ROWS          3
+#define IBLT_LOAD          0.7 /* flows a cell: below what decodes */
+#define FIRST_HOST         0x0a000001
 
 static const struct sheet_column columns[] = {
 	{.name = "bench"},
@@ -212,18 +214,6 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 
 /* --- what is said --- */
 
-static struct bench_stats stats_of(const struct entry *entry, size_t offset, uint32_t rounds)
-{
-	double values[BENCH_ROUNDS_MAX];
-
-	for (uint32_t r = 0; r < rounds; r++)
-		memcpy(&values[r], (const char *)&entry->samples[r] + offset, sizeof(double));
-	return bench_stats_of(values, rounds);
-}
-
-#define STATS(entry, member, rounds)                                                               \
-	stats_of(entry, offsetof(struct pipeline_sample, member), rounds)
-
 /* What the ring adds: the delay behind it, less that of the same structure without one. */
 static double ring_ns(const struct entry *behind, const struct entry *inline_, uint32_t rounds)
 {
@@ -241,7 +231,7 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	const struct entry *entry = &hosts->entries[e];
 	const struct contestant *contestant = &entry->setting.contestant;
 	struct sketch_params shape = {.width = contestant->width};
-	struct bench_stats count = STATS(entry, count_ns, rounds);
+	struct bench_stats count = PIPELINE_STATS(entry->samples, count_ns, rounds);
 	uint32_t threads = pipeline_threads(&entry->setting);
 	double exact = exact_share(entry, hosts->config->seed);
 	bool ring = strcmp(entry->setting.design, "async") == 0;
@@ -263,10 +253,12 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	sheet_cell(sheet, "count_ns", "%.2f", count.median);
 	sheet_cell(sheet, "count_ns_min", "%.2f", count.min);
 	sheet_cell(sheet, "count_ns_max", "%.2f", count.max);
-	sheet_cell(sheet, "delay_ns", "%.2f", STATS(entry, delay_ns, rounds).median);
+	sheet_cell(
+		sheet, "delay_ns", "%.2f", PIPELINE_STATS(entry->samples, delay_ns, rounds).median);
 	if (ring)
 		sheet_cell(sheet, "ring_ns", "%.2f", ring_ns(entry, entry - 1, rounds));
-	sheet_cell(sheet, "measured_mpps", "%.2f", STATS(entry, measured_pps, rounds).median / 1e6);
+	sheet_cell(sheet, "measured_mpps", "%.2f",
+		PIPELINE_STATS(entry->samples, measured_pps, rounds).median / 1e6);
 	if (ring)
 		sheet_cell(sheet, "paper_ns", "%d", PAPER_RING_NS);
 	else
@@ -333,8 +325,7 @@ static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts)
 	uint64_t packets = hosts->config->bench.packets;
 	const struct workload_spec spec = {
 		.flows = (uint64_t)nb_hosts * FLOWS_PER_HOST,
-		.packets =
-			((packets > 0 ? packets : PACKETS) + BURST_MAX - 1) / BURST_MAX * BURST_MAX,
+		.packets = workload_packets(packets > 0 ? packets : PACKETS),
 	};
 	struct workload *workload = workload_create_from(&spec, draw_keys, hosts->config->seed);
 	struct monitor_rules *rules = make_rules(nb_hosts);
@@ -386,9 +377,12 @@ int bench_hosts(const struct config *config, int argc, char *const argv[])
 	hosts.config = config;
 	hosts.run = *config;
 	hosts.run.mbuf_cache = MBUF_CACHE;
-	hosts.rounds = config->bench.rounds > 0 ? config->bench.rounds : ROUNDS;
-	hosts.milliseconds =
-		config->duration > 0 ? (uint32_t)(config->duration / 1000000) : MILLISECONDS;
+	hosts.rounds = config->bench.quick ? QUICK_ROUNDS : ROUNDS;
+	if (config->bench.rounds > 0)
+		hosts.rounds = config->bench.rounds;
+	hosts.milliseconds = config->bench.quick ? QUICK_MILLISECONDS : MILLISECONDS;
+	if (config->duration > 0)
+		hosts.milliseconds = (uint32_t)(config->duration / 1000000);
 	if (!setup_topology(&hosts.topology, config))
 		return 1;
 	crew_init(&hosts.crew, &hosts.topology);

@@ -237,7 +237,7 @@ static uint64_t nb_packets(const struct kernels *kernels, uint64_t flows)
 		packets = config->bench.packets;
 	else if (flows > packets)
 		packets = flows;
-	return (packets + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
+	return workload_packets(packets);
 }
 
 static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)

@@ -421,17 +421,7 @@ static bool run_round(
 	return true;
 }
 
-static struct bench_stats stats_of(const struct entry *entry, size_t offset, uint32_t rounds)
-{
-	double values[BENCH_ROUNDS_MAX];
-
-	for (uint32_t r = 0; r < rounds; r++)
-		memcpy(&values[r], (const char *)&entry->samples[r] + offset, sizeof(double));
-	return bench_stats_of(values, rounds);
-}
-
-#define MEDIAN(entry, member, rounds)                                                              \
-	stats_of(entry, offsetof(struct pipeline_sample, member), rounds).median
+#define MEDIAN(entry, member, rounds) PIPELINE_STATS((entry)->samples, member, rounds).median
 
 static void cell_setting(
 	struct pipeline *pipeline, const struct entry *entry, const struct experiment *experiment)
@@ -467,8 +457,7 @@ static void cell_setting(
 
 static void cell_loss(struct sheet *sheet, const struct entry *entry, uint32_t rounds)
 {
-	struct bench_stats drops =
-		stats_of(entry, offsetof(struct pipeline_sample, drop_rate), rounds);
+	struct bench_stats drops = PIPELINE_STATS(entry->samples, drop_rate, rounds);
 
 	for (uint32_t r = 0; r < rounds; r++)
 		if (entry->samples[r].loss_unknown) {

@@ -8,6 +8,7 @@
 
 #include "bench/contestant.h"
 #include "bench/offer.h"
+#include "bench/stats.h"
 #include "parallel/machine.h"
 #include "parallel/run.h"
 
@@ -30,6 +31,12 @@ struct pipeline_sample {
 	bool loss_unknown;
 	double rx_ns, count_ns, free_ns, delay_ns; /* per packet; the last is their sum */
 };
+
+/* Over rounds, of one member: the double at an offset of each sample. */
+struct bench_stats pipeline_stats(
+	const struct pipeline_sample *samples, size_t offset, uint32_t rounds);
+#define PIPELINE_STATS(samples, member, rounds)                                                    \
+	pipeline_stats(samples, offsetof(struct pipeline_sample, member), rounds)
 
 /* Threads that poll: workers, receiver, and the generator where it is ours. */
 uint32_t pipeline_threads(const struct pipeline_setting *setting);

@@ -223,7 +223,7 @@ static uint64_t take_keys(struct workload *workload, struct source *source, uint
 struct workload *workload_read(struct source *source, uint64_t packets, uint64_t hash_seed,
 	struct workload_intake *intake, char *error)
 {
-	uint64_t room = (packets + BURST_MAX - 1) / BURST_MAX * BURST_MAX, n;
+	uint64_t room = workload_packets(packets), n;
 	struct workload *workload = allocate(room, hash_seed);
 
 	*intake = (struct workload_intake){0};

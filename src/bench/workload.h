@@ -33,6 +33,12 @@ struct workload_spec {
 	uint64_t seed;
 };
 
+/* The least number of packets, n or more, that fills bursts. */
+static inline uint64_t workload_packets(uint64_t n)
+{
+	return (n + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
+}
+
 struct workload_flow {
 	uint32_t first; /* its first packet, from 1 on; 0: a free slot */
 	uint32_t packets;
