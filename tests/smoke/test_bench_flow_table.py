@@ -5,6 +5,8 @@ them; what does not fit is said; what tune advises can be run. No time is judged
 """
 
 import os
+import shutil
+import subprocess
 
 import lib
 from test_bench import TUNE, read_config, read_rows
@@ -59,6 +61,23 @@ def test_every_combination(test):
             assert row['distinct'] == '2000', row
     assert {row['traffic'] for row in fastest} == set(TRAFFICS), fastest
     assert len(fastest) == len(TRAFFICS), fastest
+
+
+def test_plot(test):
+    """A picture with a panel for each traffic and figure."""
+    if shutil.which('gnuplot') is None:
+        test.skip('gnuplot is not installed')
+    path, picture = test.path('tables.csv'), test.path('tables.svg')
+    test.run(*BENCH, '--width', '1K,4K', '--flows', '500', '--traffic', 'zipf,netscan',
+             '--table-hash', 'aes,crc32', '--output', path).expect(0)
+    plot = os.path.join(os.path.dirname(__file__), '..', '..', 'bench', 'plot')
+    done = subprocess.run([plot, path, picture], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    with open(picture, encoding='utf-8') as file:
+        drawn = file.read()
+    for traffic in ('zipf', 'netscan'):
+        for figure in ('ns by structure', 'ns by hash', 'E[L]', 'longest chain'):
+            assert any(traffic in line and figure in line for line in drawn.splitlines()), figure
 
 
 def test_full(test):

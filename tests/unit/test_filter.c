@@ -18,10 +18,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "base/key_burst.h"
+#include "eal.h"
 #include "rx/filter.h"
 #include "rx/meta.h"
 #include "rx/random.h"
@@ -37,17 +37,8 @@ static struct rte_mbuf_ext_shared_info shared;
 
 static int start_eal(void **state)
 {
-	char text[][40] = {"test_filter", "--no-huge", "-m", "64", "--no-pci", "--no-shconf",
-		"--no-telemetry", "--iova-mode=va", "--log-level=emergency", "--file-prefix="};
-	enum { ARGUMENTS = sizeof(text) / sizeof(text[0]) };
-	char *argv[ARGUMENTS + 1] = {NULL};
-
 	(void)state;
-	for (int i = 0; i < ARGUMENTS; i++)
-		argv[i] = text[i];
-	snprintf(text[ARGUMENTS - 1], sizeof(text[0]), "--file-prefix=test_filter_%ld",
-		(long)getpid());
-	if (rte_eal_init(ARGUMENTS, argv) < 0)
+	if (eal_begin("test_filter", 64) != 0)
 		return -1;
 	pool = rte_pktmbuf_pool_create("packets", 2 * BURST_MAX, 0, 0, 256, SOCKET_ID_ANY);
 	if (pool == NULL || packet_meta_register() != 0 ||
@@ -68,8 +59,7 @@ static int stop_eal(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < BURST_MAX; i++)
 		munmap(pages[i], 2 * PAGE);
-	rte_eal_cleanup();
-	return rmdir(rte_eal_get_runtime_dir());
+	return eal_end();
 }
 
 /* Packet i of a burst: captured bytes that end where the page ends. */

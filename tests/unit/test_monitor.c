@@ -17,9 +17,8 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
-
 #include "base/hash.h"
+#include "eal.h"
 #include "rx/monitor.h"
 #include "rx/random.h"
 
@@ -31,27 +30,18 @@ static char error[MONITOR_ERROR_MAX];
 
 static int start_eal(void **state)
 {
-	char text[][40] = {"test_monitor", "--no-huge", "-m", "1024", "--no-pci", "--no-shconf",
-		"--no-telemetry", "--iova-mode=va", "--log-level=emergency", "--file-prefix="};
-	enum { ARGUMENTS = sizeof(text) / sizeof(text[0]) };
-	char *argv[ARGUMENTS + 1] = {NULL};
 	int fd = mkstemp(path);
 
 	(void)state;
-	for (int i = 0; i < ARGUMENTS; i++)
-		argv[i] = text[i];
-	snprintf(text[ARGUMENTS - 1], sizeof(text[0]), "--file-prefix=test_monitor_%ld",
-		(long)getpid());
 	close(fd);
-	return fd >= 0 && rte_eal_init(ARGUMENTS, argv) >= 0 ? 0 : -1;
+	return fd >= 0 ? eal_begin("test_monitor", 1024) : -1;
 }
 
 static int stop_eal(void **state)
 {
 	(void)state;
 	unlink(path);
-	rte_eal_cleanup();
-	return rmdir(rte_eal_get_runtime_dir());
+	return eal_end();
 }
 
 static struct monitor_rules *read_bytes(const char *text, size_t length)

@@ -18,9 +18,9 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
+#include "eal.h"
 #include "rx/meta.h"
 #include "rx/parse.h"
 #include "rx/parse_burst.h"
@@ -462,17 +462,8 @@ static struct rte_mempool *pool;
 
 static int start_eal(void **state)
 {
-	char text[][40] = {"test_parse", "--no-huge", "-m", "64", "--no-pci", "--no-shconf",
-		"--no-telemetry", "--iova-mode=va", "--log-level=error", "--file-prefix="};
-	enum { ARGUMENTS = sizeof(text) / sizeof(text[0]) };
-	char *argv[ARGUMENTS + 1] = {NULL};
-
 	(void)state;
-	for (int i = 0; i < ARGUMENTS; i++)
-		argv[i] = text[i];
-	snprintf(text[ARGUMENTS - 1], sizeof(text[0]), "--file-prefix=test_parse_%ld",
-		(long)getpid());
-	if (rte_eal_init(ARGUMENTS, argv) < 0)
+	if (eal_begin("test_parse", 64) != 0)
 		return -1;
 	pool = rte_pktmbuf_pool_create(
 		"packets", 4 * BURST_MAX, 0, 0, RTE_PKTMBUF_HEADROOM + PACKET_MAX, SOCKET_ID_ANY);
@@ -483,8 +474,7 @@ static int stop_eal(void **state)
 {
 	(void)state;
 	rte_mempool_free(pool);
-	rte_eal_cleanup();
-	return rmdir(rte_eal_get_runtime_dir());
+	return eal_end();
 }
 
 static struct rte_mbuf *make_mbuf(const uint8_t *data, uint32_t len)
