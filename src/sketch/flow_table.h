@@ -13,7 +13,8 @@
  *
  * How the entries of a bucket hang together, and so how a key is found, is the business of a struct
  * flow_store. All of them agree that a key's entry, once it counts, counts every later packet of
- * the key, and that an entry is stored exactly when its state says so.
+ * the key, until it is removed because the key was idle (flow_idle.h), and that an entry is stored
+ * exactly when its state says so.
  */
 
 #include <endian.h>

@@ -169,7 +169,7 @@ struct sketch_ops {
 	/* Emits the keys that the instance remembers, in an order that depends on the stream alone.
 	 */
 	void (*candidates)(const struct sketch *sketch, sketch_emit_fn emit, void *arg);
-	/* True while every key of the stream is among the candidates. */
+	/* True while every key of the stream is among the candidates, or was given out. */
 	bool (*lists_all_keys)(const struct sketch *sketch);
 
 	/*
