@@ -4,7 +4,6 @@
 /* The flow tables that can be tried: one of each structure and hash. */
 
 #include "bench/contestant.h"
-#include "bench/chains.h"
 
 #define FLOW_TABLES_MAX (COLLISION_COUNT * TABLE_HASH_COUNT)
 

@@ -248,6 +248,30 @@ static void test_memory(void **state)
 	assert_true(plan.measurements[0].instance_bytes > 4 * 262144 * 4);
 }
 
+/* What rte_hash takes lies where packets do, in EAL's memory, and is counted once. */
+static void test_memory_of_cuckoo(void **state)
+{
+	struct config config = make_config(3);
+	struct plan_ports ports = {0};
+	size_t list, packets, heap;
+
+	(void)state;
+	make_topology(1, 8, 1);
+	config.measurements[0].sketch = "flow-table";
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	list = plan.sketch_bytes;
+	packets = plan.packet_bytes;
+	assert_int_equal(plan.measurements[0].heap_bytes, 0);
+
+	config.measurements[0].collision = COLLISION_CUCKOO;
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	heap = plan.measurements[0].heap_bytes;
+	assert_true(heap > 0);
+	assert_int_equal(plan.sketch_bytes, list);
+	assert_int_equal(plan.packet_bytes, packets + 3 * PLAN_GENERATIONS * heap);
+	assert_int_equal(plan.nodes[0].packet_bytes, plan.packet_bytes);
+}
+
 static void test_measurement_refused(void **state)
 {
 	struct config config = make_config(1);
@@ -289,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_defaults_scale),
 		cmocka_unit_test(test_receivers),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_of_cuckoo),
 		cmocka_unit_test(test_measurement_refused),
 		cmocka_unit_test(test_print),
 	};
