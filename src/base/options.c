@@ -166,9 +166,8 @@ const struct option_row options[] = {
 		CHOICES([TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] = "poll"),
 		.default_text = "auto",
 		.help = "Times of a port's packets, where a measurement asks for them: auto (when "
-			"they came, by the device's time stamps where there are) or poll (when "
-			"they "
-			"were polled: a device that stamps packets may be slower).",
+			"they came, by the device's time stamps, where it has any) or poll (when "
+			"they were polled: a device that stamps packets may be slower).",
 	},
 	{
 		.name = "wait-link",

@@ -27,7 +27,8 @@ def stamped_while_it_stood_still(test, *options):
     capture = lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame()) for i in range(PACKETS)])
     process = test.start(
         '--port', 'net_pcap0,rx_iface=tap0', '--no-huge', '--workers', '1', '--sketch', 'flow-table',
-        '--interval', '0', '--force', '--output', output, '--stats', stats, *options, inside=space)
+        '--interval', '0', '--packets', PACKETS, '--output', output, '--stats', stats, *options,
+        inside=space)
     net.wait_until_ready(test, process, stats)
     process.signal(signal.SIGSTOP)
     begin = now()
@@ -35,9 +36,7 @@ def stamped_while_it_stood_still(test, *options):
     time.sleep(0.1)
     went_on = now()
     process.signal(signal.SIGCONT)
-    time.sleep(1.5)
-    process.signal(signal.SIGINT)
-    result = test.wait(process, 30).expect(0)
+    result = test.wait(process, 60).expect(0)
     rows = lib.read_output(output)
     assert [row['packets'] for row in rows] == [str(PACKETS)], result.describe()
     return begin, went_on, lib.timestamp(rows[0]['first']), lib.timestamp(rows[0]['last']), result
