@@ -554,9 +554,12 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.zero = true,
 		.default_text = "0",
-		.help = "Use no more of an iblt's cells than the flows of the last intervals load "
-			"with so many flows a cell, at most 0.8185 (0.7723 with --depth 4). 0: all "
-			"cells, always.",
+		.help = "Fit an iblt's rows to the flows of the last two intervals: so many flows "
+			"a "
+			"cell, at most 0.8185 (0.7723 with --depth 4). They begin with 131072 "
+			"cells "
+			"and grow to what --width or --memory allows, else to 524288. 0: the size "
+			"stays.",
 	},
 	{
 		.name = "top",

@@ -21,6 +21,9 @@
 #define SENDER_MBUFS      4095
 #define SENDER_MBUF_CACHE 256
 
+/* So many times its own width an instance may grow to where nothing else is said. */
+#define GROWTH 4
+
 void plan_warn(struct plan *plan, const char *format, ...)
 {
 	va_list args;
@@ -182,6 +185,15 @@ static void assign_roles(struct plan *plan)
 			};
 }
 
+/* Memory is planned for the largest size; it begins with the sketch's own at most. */
+static void plan_growth(struct plan_measurement *m)
+{
+	m->params.width_max = m->params.width;
+	if (m->params.width > m->ops->default_width)
+		m->params.width = m->ops->default_width;
+	m->changes = true;
+}
+
 static bool plan_measurement(struct plan_measurement *m, const struct config *run_config,
 	const struct measurement_config *config, enum sketch_sharing sharing, uint32_t nb_workers,
 	char *error)
@@ -208,6 +220,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		.atomic = run_config->atomic,
 		.writers = sharing == SHARING_SHARED ? nb_workers : 1,
 	};
+	if (config->iblt_load > 0 && m->params.width == 0)
+		m->params.width = GROWTH * m->ops->default_width;
 	if (config->memory > 0) {
 		m->params.width = sketch_width_for(m->ops, &m->params, config->memory);
 		if (m->params.width == 0) {
@@ -231,6 +245,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	if (m->params.store->memory != NULL)
 		m->heap_bytes = m->params.store->memory(&m->params);
 	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
+	if (m->params.load > 0)
+		plan_growth(m);
 	return true;
 }
 

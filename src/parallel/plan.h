@@ -83,6 +83,7 @@ struct plan_measurement {
 	size_t instance_bytes;       /* one sketch */
 	size_t heap_bytes;           /* of these, in EAL's memory */
 	bool merged;                 /* the reporter has one more, of their sum */
+	bool changes;                /* there is one more while an instance changes its size */
 };
 
 struct plan {

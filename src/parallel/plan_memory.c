@@ -131,7 +131,8 @@ static void add_up_nodes(struct plan *plan)
 	/* What the reporter merges into. */
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
-			plan->measurements[m].merged * plan->measurements[m].instance_bytes +
+			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
+				plan->measurements[m].instance_bytes +
 			sizeof(struct hyperloglog);
 	for (uint32_t n = 0; n < plan->nb_nodes; n++)
 		plan->sketch_bytes += plan->nodes[n].sketch_bytes;

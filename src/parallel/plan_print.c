@@ -181,15 +181,20 @@ static void print_measurements(const struct plan *plan, FILE *out)
 	for (uint32_t i = 0; i < plan->nb_measurements; i++) {
 		const struct plan_measurement *m = &plan->measurements[i];
 
-		fprintf(out, "measurement %s: %s of %s, %s %u x %llu, one instance ",
-			m->config->name, m->config->count == METRIC_BYTES ? "bytes" : "packets",
+		fprintf(out, "measurement %s: %s of %s, %s %u x %llu, ", m->config->name,
+			m->config->count == METRIC_BYTES ? "bytes" : "packets",
 			m->config->key->name, m->ops->name, m->params.depth,
 			(unsigned long long)m->params.width);
+		if (m->changes)
+			fprintf(out, "up to %llu, ", (unsigned long long)m->params.width_max);
+		fprintf(out, "one instance ");
 		print_size(out, m->instance_bytes);
 		fprintf(out, ", %u %s x %u generations%s: ", plan->nb_instances,
 			plan->sharing == SHARING_SHARED ? "shared" : "separate", PLAN_GENERATIONS,
-			m->merged ? " + 1 merged" : "");
-		print_size(out, m->instance_bytes * (instances + m->merged));
+			m->merged    ? " + 1 merged"
+			: m->changes ? " + 1 while one changes its size"
+				     : "");
+		print_size(out, m->instance_bytes * (instances + m->merged + m->changes));
 		if (m->params.idle_timeout > 0)
 			fprintf(out, ", records end after %g s",
 				(double)m->params.idle_timeout / 1e9);

@@ -544,6 +544,55 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	return used;
 }
 
+/* Those who update the instance in this generation get the one that is there now. */
+static void give_sketch(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		if (plan_instance(run->plan, w) == instance)
+			worker_generation(run->workers[w], epoch)->sketch[m] =
+				run->sketches[epoch & 1][instance][m];
+}
+
+/* Puts an empty instance of another width in the place of this one, if there is memory. */
+static bool change_width(
+	struct run *run, uint64_t epoch, uint32_t instance, uint32_t m, uint64_t width)
+{
+	struct sketch **place = &run->sketches[epoch & 1][instance][m], *old = *place;
+	const char *name = run->plan->measurements[m].config->name;
+	struct sketch_params params = old->params;
+	struct sketch *next;
+
+	params.width = width;
+	next = old->ops->create(&params);
+	if (next == NULL) {
+		log_warning("%s, instance %u: no memory for rows of %llu cells after %llu", name,
+			instance, (unsigned long long)width, (unsigned long long)old->params.width);
+		return false;
+	}
+	log_info("%s, instance %u: rows of %llu cells after %llu", name, instance,
+		(unsigned long long)width, (unsigned long long)old->params.width);
+	old->ops->destroy(old);
+	*place = next;
+	give_sketch(run, epoch, instance, m);
+	return true;
+}
+
+/* Its size is for the larger of the last two epochs: from one quiet one nothing follows. */
+static void renew_sketch(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
+{
+	struct sketch *sketch = run->sketches[epoch & 1][instance][m];
+	uint64_t width = sketch->params.width;
+
+	if (sketch->ops->fit != NULL) {
+		uint64_t before = run->fitting[instance][m];
+
+		run->fitting[instance][m] = sketch->ops->fit(sketch);
+		width = run->fitting[instance][m] > before ? run->fitting[instance][m] : before;
+	}
+	if (width == sketch->params.width || !change_width(run, epoch, instance, m, width))
+		sketch->ops->reset(sketch);
+}
+
 void run_recycle(struct run *run, uint64_t epoch)
 {
 	bool used[CONFIG_WORKERS_MAX] = {false}; /* by instance; what was not is clean */
@@ -552,7 +601,7 @@ void run_recycle(struct run *run, uint64_t epoch)
 		used[plan_instance(run->plan, w)] |= recycle_worker(run->workers[w], epoch);
 	for (uint32_t i = 0; i < run->plan->nb_instances; i++)
 		for (uint32_t m = 0; used[i] && m < run->plan->nb_measurements; m++)
-			run->sketches[epoch & 1][i][m]->ops->reset(run->sketches[epoch & 1][i][m]);
+			renew_sketch(run, epoch, i, m);
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
 		*receiver_generation(run->receivers[r], epoch) = (struct receiver_generation){0};
 	monitoring_renew(&run->monitoring, epoch);

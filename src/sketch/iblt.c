@@ -25,7 +25,7 @@
 #define WIDTH_MAX     (UINT64_C(1) << 26)
 
 /* Rows do not shrink below: two of n flows share k cells with the chance n^2 / 2 / width^k. */
-#define SHRUNK_BITS_MIN 14
+#define FITTED_WIDTH_MIN (UINT64_C(1) << 14)
 
 /* The filter is so large that a full table expects fewer flows than this to be taken for others. */
 #define FILTER_ERRORS_MAX 0x1p-10
@@ -131,14 +131,6 @@ static size_t memory(const struct sketch_params *params)
 	       line_up(sizeof(struct iblt_result));
 }
 
-/* Rows of 2^bits cells from now on, no more than there is room for. The table is empty. */
-static void shape(struct iblt *table, uint32_t bits)
-{
-	table->rows[0].bits = bits;
-	table->rows[1].bits = bits - IBLT_LESS6;
-	table->filter_bits = filter_bits(table->sketch.params.depth, bits);
-}
-
 static struct sketch *create(const struct sketch_params *params)
 {
 	struct iblt *table = params->allocator.alloc(memory(params), params->allocator.arg);
@@ -172,7 +164,9 @@ static struct sketch *create(const struct sketch_params *params)
 	table->suspected = (uint64_t *)at;
 	at += bitmap_size(depth, bits);
 	table->result = (struct iblt_result *)at;
-	shape(table, bits);
+	table->rows[0].bits = bits;
+	table->rows[1].bits = bits - IBLT_LESS6;
+	table->filter_bits = filter_bits(depth, bits);
 	return &table->sketch;
 }
 
@@ -190,29 +184,26 @@ static void forget(struct iblt *table, bool ipv6)
 		atomic_store_explicit(&table->seen_ipv6, true, memory_order_relaxed);
 }
 
-/*
- * The least rows that the last epoch's flows load no more than params.load, if that is asked for
- * and they were decoded.
- */
-static uint32_t wanted_bits(const struct iblt *table)
+/* The least rows that the flows load no more than params.load, if that is asked for. */
+static uint64_t fit(const struct sketch *sketch)
 {
-	const struct sketch_params *params = &table->sketch.params;
-	uint32_t bits = SHRUNK_BITS_MIN, most = width_bits(params);
+	const struct sketch_params *params = &sketch->params;
+	const struct iblt *table = iblt_of_const(sketch);
 	uint64_t flows6 = table->result->inserted[1] << IBLT_LESS6;
 	uint64_t flows = table->result->inserted[0] > flows6 ? table->result->inserted[0] : flows6;
+	uint64_t width = FITTED_WIDTH_MIN;
 
 	if (params->load <= 0 || !is_known(table))
-		return table->rows[0].bits;
-	while (bits < most &&
-		(double)flows > params->load * (double)((uint64_t)params->depth << bits))
-		bits++;
-	return bits < most ? bits : most;
+		return params->width;
+	while (width < params->width_max &&
+		(double)flows > params->load * (double)(params->depth * width))
+		width *= 2;
+	return width < params->width_max ? width : params->width_max;
 }
 
 static void reset(struct sketch *sketch)
 {
 	struct iblt *table = iblt_of(sketch);
-	uint32_t bits = wanted_bits(table);
 
 	for (uint32_t f = 0; f < IBLT_FAMILIES; f++)
 		if (f == 0 || iblt_seen_ipv6(table))
@@ -222,7 +213,6 @@ static void reset(struct sketch *sketch)
 	atomic_store_explicit(&table->seen_ipv6, false, memory_order_relaxed);
 	atomic_store_explicit(&table->result->known, false, memory_order_relaxed);
 	table->difference = false;
-	shape(table, bits);
 }
 
 /*
@@ -520,6 +510,7 @@ const struct sketch_ops iblt_ops = {
 	.create = create,
 	.destroy = one_block_destroy,
 	.reset = reset,
+	.fit = fit,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
 	.merge = merge,
 	.subtract = subtract,

@@ -63,8 +63,10 @@ struct sketch_params {
 	 * NULL: nobody waits, the key stays until there is. */
 	void (*wait)(const void *arg);
 	const void *wait_arg;
-	/* Of an iblt: flows per cell that the next epoch's rows are made for; 0: all are used. */
+	/* Of an iblt: flows per cell that the next epoch's rows are made for, up to a width; 0: the
+	 * width stays. */
 	double load;
+	uint64_t width_max;
 	uint64_t seed; /* of the hash; instances merge only where it agrees */
 	struct sketch_allocator allocator;
 };
@@ -144,6 +146,9 @@ struct sketch_ops {
 
 	/* Back to the state after create(). */
 	void (*reset)(struct sketch *sketch);
+
+	/* The width for as many keys as the stream had; NULL: the width never changes. */
+	uint64_t (*fit)(const struct sketch *sketch);
 
 	/* Counts a burst whose hashes are filled; the order within it matters, its borders do not.
 	 */

@@ -4,6 +4,8 @@ The invertible Bloom lookup table: every key of every capture, exactly, at its d
 are too many it says so, and its bounds hold; options that do not fit are refused.
 """
 
+import re
+
 import lib
 
 TABLE = ('--sketch', 'iblt', '--interval', '0', '--seed', '5')
@@ -81,6 +83,21 @@ def test_intervals(test):
     expected = figures('--sketch', 'flow-table')
     assert figures('--sketch', 'iblt') == expected
     assert figures('--sketch', 'iblt', '--iblt-load', '0.3', '--workers', '2') == expected
+
+
+def test_rows_follow_the_flows(test):
+    """Half a million flows an interval, too many to begin with: from the third on they are exact. Then few."""
+    many, few = 'packets=2M,zipf=random,rate=500K,seed=1', 'packets=40K,flows=1K,rate=10K,seed=1'
+    for spec, widths, decoded in ((many, '262144 cells after 131072', {'2', '3'}),
+                                  (few, '16384 cells after 131072', {'0', '1', '2', '3'})):
+        rows, _, result = test.measure(
+            '--synthetic', spec, '--sketch', 'iblt', '--iblt-load', '0.7', '--memory', '256MB', '--workers', '1',
+            '--interval', '1s', '--seed', '5', '--log-level', 'info')
+        said = re.findall(r'rows of (\d+ cells after \d+)', result.stderr)
+        assert said == [widths] * 2, said
+        assert {row['epoch'] for row in rows} == {'0', '1', '2', '3'}
+        for row in rows:
+            assert (row['packets_low'] == row['packets_high']) == (row['epoch'] in decoded), row
 
 
 def test_refusals(test):
