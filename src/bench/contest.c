@@ -62,13 +62,18 @@ static bool check_total(const struct pass *pass, char *error)
 	return false;
 }
 
+/* What is asked after every round: there may be no other. */
+static void note_size(const struct pass *pass, struct contest_result *result)
+{
+	result->memory = pass->contestant->ops->memory(pass->state);
+	if (pass->contestant->ops->refused != NULL)
+		result->refused = pass->contestant->ops->refused(pass->state);
+}
+
 static void judge(const struct pass *pass, struct contest_result *result)
 {
 	struct contestant_flow flows[WORKLOAD_TOP];
 
-	result->memory = pass->contestant->ops->memory(pass->state);
-	if (pass->contestant->ops->refused != NULL)
-		result->refused = pass->contestant->ops->refused(pass->state);
 	result->keeps_keys = pass->contestant->ops->top != NULL;
 	if (result->keeps_keys)
 		result->accuracy = bench_accuracy(pass->workload, flows,
@@ -109,6 +114,7 @@ static bool take_turn(const struct contest *contest, const struct crew *crew,
 	result->ns[round] = ns - baseline->keys;
 	result->ready_ns[round] = ns - baseline->hashes;
 	right = result->missing != NULL || check_total(&pass, error);
+	note_size(&pass, result);
 	if (right && last)
 		judge(&pass, result);
 	contestant->ops->close(pass.state);

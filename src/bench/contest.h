@@ -28,7 +28,7 @@ struct contest_result {
 	double ns[BENCH_ROUNDS_MAX];
 	double ready_ns[BENCH_ROUNDS_MAX]; /* where the contestant takes hashes */
 	size_t memory;                     /* bytes */
-	uint64_t refused;                  /* packets; of the last round */
+	uint64_t refused;                  /* packets, of a round */
 	bool keeps_keys;
 	struct bench_accuracy accuracy; /* where it keeps keys; of the last round */
 };
