@@ -109,6 +109,21 @@ def test_answers_are_the_files(test):
         assert set(answer) == set(lib.OUTPUT_COLUMNS[5:16]) | {'share'}, answer
 
 
+def test_expired_records(test):
+    """What --idle-timeout is, and how many records it ended, which are in --flows."""
+    flows = test.path('flows.csv')
+    process = test.start('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded',
+                         '--workers', '1', '--interval', '200ms', '--sketch', 'flow-table',
+                         '--buckets', '128', '--idle-timeout', '1ms', '--flows', flows, *QUIET)
+    client = connect(test, process)
+    assert client.ask('plan')['measurements']['0']['idle_timeout_ns'] == 1000000
+    test.until(lambda: client.ask('stats')['total']['expired_records'] > 100, 'records end')
+    expired = client.ask('stats')['total']['expired_records']
+    stop(test, process, client)
+    with open(flows, encoding='utf-8') as stream:
+        assert sum(row.endswith(',idle\n') for row in stream) >= expired
+
+
 def test_measurements_and_limits(test):
     config = test.path('two.conf')
     with open(config, 'w', encoding='utf-8') as stream:
