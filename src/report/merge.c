@@ -164,14 +164,18 @@ static struct flow *find_flow(
 static struct flow *flow_of(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
 {
-	struct flow *flow;
-	uint32_t slot;
+	struct flow *flow = NULL;
+	uint32_t slot = 0;
 
-	if (merger->nb_flows == merger->max_flows && !grow(merger))
-		return NULL;
-	flow = find_flow(merger, candidate, &slot);
+	if (merger->nb_slots > 0)
+		flow = find_flow(merger, candidate, &slot);
 	if (flow != NULL || merger->nb_flows >= max)
 		return flow;
+	if (merger->nb_flows == merger->max_flows) {
+		if (!grow(merger))
+			return NULL;
+		find_flow(merger, candidate, &slot);
+	}
 	merger->flows[merger->nb_flows] = (struct flow){
 		.key = candidate->key,
 		.hash = candidate->hash,
@@ -194,6 +198,19 @@ static void add_counts(
 		flow->record.last = candidate->last;
 }
 
+/*
+ * Whether a part may have shed a key before it listed it. With an idle timeout entries are given
+ * back. Where threads share a part, one may find no room for a key that another is just filing, or
+ * while another holds an entry that it gives back.
+ */
+static bool may_shed_listed(const struct merger *merger)
+{
+	const struct sketch_params *params = &merger->params;
+	bool at_once = params->writers > 1 && params->atomic != ATOMIC_LOCK;
+
+	return merger->ops->shed != NULL && (params->idle_timeout > 0 || at_once);
+}
+
 static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 {
 	struct merger *merger = arg;
@@ -208,8 +225,7 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 	 */
 	if (!bit_get(flow->listed, merger->part))
 		flow->before = counter64_sum(flow->before, candidate->before);
-	/* With an idle timeout a key may have been shed before it was listed. */
-	if (merger->params.idle_timeout == 0)
+	if (!may_shed_listed(merger))
 		bit_set(flow->listed, merger->part);
 }
 
@@ -268,6 +284,11 @@ void merger_add_expired(
 	}
 	merger->forgotten.packets += candidate->packets;
 	merger->forgotten.bytes += candidate->bytes;
+}
+
+void merger_drop_expired(struct merger *merger)
+{
+	merger->begun = false;
 }
 
 struct sketch_shed merger_forgotten(const struct merger *merger)

@@ -56,6 +56,9 @@ void merger_destroy(struct merger *merger);
 void merger_add_expired(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max);
 
+/* Gives up what was taken in so where its epoch is not collected after all. */
+void merger_drop_expired(struct merger *merger);
+
 /* What was forgotten so. */
 struct sketch_shed merger_forgotten(const struct merger *merger);
 

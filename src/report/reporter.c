@@ -402,6 +402,8 @@ static void close_epoch(struct reporter *reporter)
 		warn_if_uneven(reporter, report);
 		hand_over(reporter, report);
 	}
+	for (uint32_t m = 0; !complete && m < run->plan->nb_measurements; m++)
+		merger_drop_expired(reporter->mergers[m]);
 	complete &= !records_next_epoch(&reporter->records);
 	if (!complete) {
 		reporter->result.out_of_memory = true;

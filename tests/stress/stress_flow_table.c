@@ -8,15 +8,19 @@
  */
 
 #include "feeders.h"
+#include "report/merge.h"
 #include "sketch/flow_table.h"
 
 #define FLOWS   2000
 #define PACKETS 40000 /* of each thread */
 
-/* Every packet has the flag and a time of its thread. */
+/*
+ * Every packet has the flag and a time of its thread. The same flows in the same order at first, so
+ * that threads meet at each new one.
+ */
 static void append(struct feeder *feeder, struct key_burst *burst, uint32_t i)
 {
-	zipf_append(&feeder->stream, burst, zipf_draw(&feeder->stream));
+	zipf_append(&feeder->stream, burst, i < FLOWS ? i : zipf_draw(&feeder->stream));
 	burst->time[burst->n - 1] = (int64_t)i * FEEDERS_MAX + feeder->id;
 	burst->tcp_flags[burst->n - 1] = (uint8_t)(1u << feeder->id);
 }
@@ -42,6 +46,38 @@ static void add_candidate(const struct sketch_candidate *candidate, void *arg)
 	sums->bytes[f] += candidate->bytes;
 	sums->tcp_flags[f] |= candidate->tcp_flags;
 	sums->entries[f]++;
+}
+
+/* The intervals of the keys that are listed hold what was fed of them. */
+static void check_bounds(const struct feeders *feeders)
+{
+	struct ledger ledger = {.smallest_frame = FRAME_MIN, .largest_frame = FRAME_MAX};
+	struct merger *merger = merger_create(&flow_table_ops, &feeders->sketch->params);
+
+	assert_non_null(merger);
+	for (uint32_t f = 0; f < feeders->nb_flows; f++) {
+		ledger.measured += feeders_packets(feeders, f);
+		ledger.bytes += feeders_bytes(feeders, f);
+	}
+	ledger.offered = ledger.received = ledger.measured;
+	assert_int_equal(merger_collect(merger,
+				 &(struct merge_input){
+					 .parts = &feeders->sketch,
+					 .nb_parts = 1,
+					 .ledger = &ledger,
+					 .loss_known = true,
+					 .confidence = 0.999,
+				 }),
+		0);
+	for (uint32_t i = 0; i < merger_nb_flows(merger); i++) {
+		struct merge_flow flow = merger_flow(merger, i);
+		uint64_t packets = feeders_packets(feeders, zipf_flow(&flow.key));
+		uint64_t bytes = feeders_bytes(feeders, zipf_flow(&flow.key));
+
+		assert_in_range(packets, flow.packets.low, flow.packets.high);
+		assert_in_range(bytes, flow.bytes.low, flow.bytes.high);
+	}
+	merger_destroy(merger);
 }
 
 static void run_threads(struct sketch_params params, uint32_t nb_threads)
@@ -82,6 +118,7 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 	assert_int_equal(shed.packets, missing_packets);
 	assert_int_equal(shed.bytes, missing_bytes);
 	assert_int_equal(all, shed.packets == 0);
+	check_bounds(&feeders);
 	feeders_close(&feeders);
 	flow_table_ops.destroy(sketch);
 }
@@ -89,9 +126,15 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 static void run_policy(enum sketch_atomic atomic)
 {
 	for (uint32_t nb_threads = 2; nb_threads <= FEEDERS_MAX; nb_threads++) {
-		run_threads((struct sketch_params){.width = 4096, .atomic = atomic}, nb_threads);
-		/* Long chains, and a pool that runs dry. */
-		run_threads((struct sketch_params){.width = 64, .atomic = atomic}, nb_threads);
+		struct sketch_params params = {
+			.width = 4096, .atomic = atomic, .writers = nb_threads};
+
+		run_threads(params, nb_threads);
+		params.width = 64; /* long chains, and a pool that runs dry */
+		run_threads(params, nb_threads);
+		/* Buckets without an entry when it does: who meets at one of them may shed. */
+		params.width = FLOWS / 2;
+		run_threads(params, nb_threads);
 	}
 }
 

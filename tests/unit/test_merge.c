@@ -720,6 +720,16 @@ static void test_recovery_says_that_it_gave_up(void **state)
 
 /* --- keys whose records ended before the epoch --- */
 
+static bool no_more_memory;
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return no_more_memory ? NULL : __real_aligned_alloc(alignment, size);
+}
+
 struct taking {
 	struct merger *merger;
 	uint32_t max;
@@ -857,6 +867,59 @@ static void test_expired_and_shed(void **state)
 	close_epoch(&epoch);
 }
 
+static void add_expired_key(struct merger *merger, uint32_t flow)
+{
+	const struct hash_key hash_key = {0};
+	struct sketch_candidate candidate = {.key = zipf_key(flow), .packets = 1, .bytes = 60};
+
+	candidate.hash = hash_one(&hash_key, &candidate.key);
+	merger_add_expired(merger, &candidate, UINT32_MAX);
+}
+
+/* A key that is known goes on being counted where there is no memory for another one. */
+static void test_expired_without_memory(void **state)
+{
+	const struct ledger ledger = {.smallest_frame = FRAME_MIN, .largest_frame = FRAME_MAX};
+	struct sketch_params params = {.width = 2048, .idle_timeout = 1000};
+	struct merger *merger;
+	uint32_t nb_keys = 0;
+
+	(void)state;
+	assert_null(flow_table_ops.check(&params));
+	merger = merger_create(&flow_table_ops, &params);
+	assert_non_null(merger);
+	add_expired_key(merger, nb_keys++);
+	no_more_memory = true;
+	while (merger_forgotten(merger).packets == 0)
+		add_expired_key(merger, nb_keys++);
+	for (uint32_t f = 0; f + 1 < nb_keys; f++)
+		add_expired_key(merger, f);
+	no_more_memory = false;
+	assert_int_equal(merger_forgotten(merger).packets, 1);
+	assert_int_equal(merger_collect(merger,
+				 &(struct merge_input){.ledger = &ledger, .loss_known = true}),
+		0);
+	assert_int_equal(merger_nb_flows(merger), nb_keys - 1);
+	for (uint32_t i = 0; i < merger_nb_flows(merger); i++)
+		assert_int_equal(merger_flow(merger, i).packets.low, 2);
+	merger_destroy(merger);
+}
+
+/* What was taken in for an epoch that nobody collected is none of the next one's. */
+static void test_expired_and_dropped(void **state)
+{
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch_of(&flow_table_ops, &epoch,
+		(struct sketch_params){.width = 2048, .idle_timeout = 1000}, 4000);
+	add_expired_key(epoch.merger, 1);
+	merger_drop_expired(epoch.merger);
+	feed_and_take(&epoch, 3000, UINT32_MAX);
+	assert_int_equal(assert_all_hold(&epoch), 0);
+	close_epoch(&epoch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -879,6 +942,8 @@ int main(void)
 		cmocka_unit_test(test_expired_records_add_up),
 		cmocka_unit_test(test_forgotten_keys),
 		cmocka_unit_test(test_expired_and_shed),
+		cmocka_unit_test(test_expired_without_memory),
+		cmocka_unit_test(test_expired_and_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
