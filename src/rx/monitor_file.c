@@ -4,10 +4,13 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define BLANKS         " \t"
 #define LINE_MAX_BYTES 512
@@ -28,19 +31,37 @@ struct placed {
 	unsigned long line;
 };
 
+/* Behind what says where: in one line, whatever the file held. */
+static void add_reason(struct reading *reading, int used, const char *format, va_list arguments)
+{
+	vsnprintf(reading->error + used, (size_t)(MONITOR_ERROR_MAX - used), format, arguments);
+	for (char *c = reading->error; *c != '\0'; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+}
+
+__attribute__((format(printf, 2, 3))) static void refuse_file(
+	struct reading *reading, const char *format, ...)
+{
+	int used = snprintf(reading->error, MONITOR_ERROR_MAX, "%.200s: ", reading->path);
+	va_list arguments;
+
+	va_start(arguments, format);
+	add_reason(reading, used, format, arguments);
+	va_end(arguments);
+}
+
+/* Returns false. */
 __attribute__((format(printf, 3, 4))) static bool refuse(
-	const struct reading *reading, unsigned long line, const char *format, ...)
+	struct reading *reading, unsigned long line, const char *format, ...)
 {
 	int used = snprintf(
 		reading->error, MONITOR_ERROR_MAX, "%.200s, line %lu: ", reading->path, line);
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(reading->error + used, (size_t)(MONITOR_ERROR_MAX - used), format, arguments);
+	add_reason(reading, used, format, arguments);
 	va_end(arguments);
-	for (char *c = reading->error; *c != '\0'; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
 	return false;
 }
 
@@ -70,8 +91,7 @@ static bool parse_length(const char *text, uint32_t most, uint8_t *length)
 }
 
 /* Host bits that are set are no mistake of typing alone: who wrote them meant another prefix. */
-static bool check_host_bits(
-	const struct reading *reading, struct monitor_rule *rule, const char *text)
+static bool check_host_bits(struct reading *reading, struct monitor_rule *rule, const char *text)
 {
 	bool clear = true;
 
@@ -86,7 +106,7 @@ static bool check_host_bits(
 				text, rule->prefix);
 }
 
-static bool parse_prefix(const struct reading *reading, const char *text, struct monitor_rule *rule)
+static bool parse_prefix(struct reading *reading, const char *text, struct monitor_rule *rule)
 {
 	const char *slash = strchr(text, '/');
 	size_t length = slash != NULL ? (size_t)(slash - text) : strlen(text);
@@ -111,7 +131,7 @@ static bool parse_prefix(const struct reading *reading, const char *text, struct
 	return check_host_bits(reading, rule, text);
 }
 
-static bool parse_name(const struct reading *reading, const char *name, struct monitor_rule *rule)
+static bool parse_name(struct reading *reading, const char *name, struct monitor_rule *rule)
 {
 	size_t length = strlen(name);
 
@@ -242,45 +262,78 @@ static bool sort_rules(struct reading *reading)
 	return ok;
 }
 
+/* Bytes of the next line, of which no more than room - 1 are kept; -1 behind the last. */
+static ssize_t read_line(FILE *file, char *text, size_t room)
+{
+	ssize_t length = 0;
+	int c = 0;
+
+	while (c != '\n' && length < (ssize_t)room - 1 && (c = getc_unlocked(file)) != EOF)
+		text[length++] = (char)c;
+	text[length] = '\0';
+	return length > 0 ? length : -1;
+}
+
 static bool read_lines(struct reading *reading, FILE *file)
 {
-	char *text = NULL;
-	size_t room = 0;
+	char text[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
 	ssize_t length;
 	bool ok = true;
 
-	while (ok && (length = getline(&text, &room, file)) >= 0) {
+	while (ok && (length = read_line(file, text, sizeof(text))) >= 0) {
 		reading->line++;
 		ok = length <= LINE_MAX_BYTES ? parse_line(reading, text, (size_t)length)
 					      : refuse(reading, reading->line,
 							"is longer than %d bytes", LINE_MAX_BYTES);
 	}
 	if (ok && ferror(file))
-		ok = refuse(reading, reading->line + 1, "cannot be read: %s", strerror(errno));
-	if (ok && reading->rules->n == 0)
-		ok = refuse(
-			reading, reading->line, "no rule up to here: nothing would be measured");
-	free(text);
+		return refuse(reading, reading->line + 1, "cannot be read: %s", strerror(errno));
+	if (ok && reading->rules->n == 0) {
+		refuse_file(reading, "has no rule: nothing would be measured");
+		return false;
+	}
 	return ok;
+}
+
+/*
+ * A reload must find the whole file and come to its end: what has no size, or waits for a writer,
+ * is not opened for longer than it takes to see that.
+ */
+static FILE *open_file(struct reading *reading)
+{
+	int fd = open(reading->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+	FILE *file;
+
+	if (fd < 0 || fstat(fd, &status) != 0) {
+		refuse_file(reading, "cannot be opened: %s", strerror(errno));
+	} else if (!S_ISREG(status.st_mode)) {
+		refuse_file(reading, "is no regular file; rules are read again at every reload");
+	} else {
+		file = fdopen(fd, "r");
+		if (file != NULL)
+			return file;
+		refuse_file(reading, "cannot be read: %s", strerror(errno));
+	}
+	if (fd >= 0)
+		close(fd);
+	return NULL;
 }
 
 struct monitor_rules *monitor_rules_read(const char *path, char *error)
 {
 	struct reading reading = {.path = path, .error = error, .capacity = 64};
-	FILE *file = fopen(path, "re");
+	FILE *file = open_file(&reading);
 	bool ok;
 
-	if (file == NULL) {
-		snprintf(error, MONITOR_ERROR_MAX, "%.200s: cannot be opened: %s", path,
-			strerror(errno));
+	if (file == NULL)
 		return NULL;
-	}
 	reading.rules = calloc(
 		1, sizeof(*reading.rules) + reading.capacity * sizeof(reading.rules->rules[0]));
 	reading.lines = malloc(reading.capacity * sizeof(*reading.lines));
 	ok = reading.rules != NULL && reading.lines != NULL;
 	if (!ok)
-		snprintf(error, MONITOR_ERROR_MAX, "%.200s: no memory to read it", path);
+		refuse_file(&reading, "no memory to read it");
 	ok = ok && read_lines(&reading, file) && sort_rules(&reading);
 	fclose(file);
 	free(reading.lines);

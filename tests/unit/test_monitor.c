@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <arpa/inet.h>
 #include <cmocka.h>
@@ -126,6 +127,42 @@ static void bad_lines_are_named(void **state)
 	free(longest);
 	assert_null(monitor_rules_read("/nonexistent/rules", error));
 	assert_non_null(strstr(error, "/nonexistent/rules: cannot be opened"));
+}
+
+/* A reload reads them once more: what never ends, or never begins, is refused at once. */
+static void what_is_no_file_is_refused(void **state)
+{
+	char fifo[sizeof(path) + 8];
+
+	(void)state;
+	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_null(monitor_rules_read(fifo, error));
+	unlink(fifo);
+	assert_non_null(strstr(error, "is no regular file"));
+	assert_null(monitor_rules_read("/dev/zero", error));
+	assert_non_null(strstr(error, "is no regular file"));
+	assert_null(monitor_rules_read("/", error));
+	assert_non_null(strstr(error, "is no regular file"));
+}
+
+/* The longest line that is read, and one byte more. */
+static void long_lines_are_refused(void **state)
+{
+	char text[600] = "10.0.0.0/8 a";
+	struct monitor_rules *rules;
+
+	(void)state;
+	memset(text + strlen(text), ' ', 511 - strlen(text));
+	text[511] = '\n';
+	rules = read_text(text);
+	assert_non_null(rules);
+	assert_int_equal(rules->n, 1);
+	monitor_rules_free(rules);
+	text[511] = ' ';
+	text[512] = '\n';
+	assert_null(read_text(text));
+	assert_non_null(strstr(error, "line 1: is longer than 512 bytes"));
 }
 
 static void garbage_is_refused(void **state)
@@ -358,6 +395,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_sorted_into_chains),
 		cmocka_unit_test(bad_lines_are_named),
+		cmocka_unit_test(what_is_no_file_is_refused),
+		cmocka_unit_test(long_lines_are_refused),
 		cmocka_unit_test(garbage_is_refused),
 		cmocka_unit_test(longest_prefix_wins),
 		cmocka_unit_test(flows_are_estimated),
