@@ -140,7 +140,7 @@ def records_of(oracle, path, timeout):
 def test_records(test):
     """Each record of the small captures, against a naive model."""
     oracle, split = lib.Oracle(test.traces), 0
-    for number, entry in captures(test, large=False):
+    for number, entry in test.some(captures(test, large=False)):
         path = lib.unpack(test, entry['file'])
         option, timeout = TIMEOUTS[number % 5]
         expected = records_of(oracle, path, timeout)
@@ -154,7 +154,8 @@ def test_records(test):
                       lib.timestamp(row['first']), lib.timestamp(row['last'])) for row in flows)
         assert got == expected, f'{entry["file"]}, {option}: {set(got) ^ set(expected)}'
         split += len(got) - len({record[0] for record in got})
-    assert split > 100, f'only {split} records ended before their capture'
+    assert split > (10 if test.sanitized else 100), (
+        f'only {split} records ended before their capture')
 
 
 @lib.needs_traces
