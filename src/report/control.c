@@ -48,12 +48,18 @@ static struct {
 } control = {.lock = PTHREAD_MUTEX_INITIALIZER, .reloaded = PTHREAD_COND_INITIALIZER};
 
 /*
- * In the place of the C library's, which writes to standard error: DPDK's telemetry calls it where
- * a client left before its answer.
+ * In the place of the C library's, for all of the process: what libraries have to say goes where
+ * every line goes. DPDK's telemetry calls it where a client left before its answer.
  */
 void perror(const char *what)
 {
-	log_info("control: %s: %s", what, strerror(errno));
+	char buffer[VALUE_MAX];
+	const char *why = strerror_r(errno, buffer, sizeof(buffer));
+
+	if (what == NULL || what[0] == '\0')
+		log_info("%s", why);
+	else
+		log_info("%s: %s", what, why);
 }
 
 /* --- what answers are made of --- */
