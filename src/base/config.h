@@ -83,8 +83,9 @@ enum timestamps {
 	TIMESTAMPS_POLL,
 };
 
-#define CONFIG_RSS_KEY_MAX 64
-#define CONFIG_MTU_MAX     UINT32_MAX /* --mtu max */
+#define CONFIG_RSS_KEY_MAX   64
+#define EXPIRED_KEYS_DEFAULT 1000000
+#define CONFIG_MTU_MAX       UINT32_MAX /* --mtu max */
 
 /* What is said on standard error: this and what is more urgent. */
 enum log_level {

@@ -271,8 +271,8 @@ static bool check_rotate(const struct config *config, struct config_fault *fault
 	if (is_stdout(config->output) && is_stdout(config->stats) && is_stdout(config->queues) &&
 		is_stdout(config->rules) && is_stdout(config->flows))
 		return refuse(fault, "rotate", NULL,
-			"standard output cannot be rotated; name a file with --output, --stats or "
-			"--queues");
+			"standard output cannot be rotated; name a file with --output, --stats, "
+			"--queues, --rules or --flows");
 	return true;
 }
 
@@ -342,6 +342,9 @@ static bool check_flow_table(const struct measurement_config *measurement, const
 static bool check_idle_timeout(const struct measurement_config *measurement, const char *sharing,
 	struct config_fault *fault)
 {
+	if (measurement->idle_timeout == 0 && measurement->expired_keys != EXPIRED_KEYS_DEFAULT)
+		return refuse(fault, "expired-keys", measurement,
+			"is for keys that expire; give --idle-timeout, too");
 	if (measurement->idle_timeout == 0)
 		return true;
 	if (!is_flow_table(measurement))

@@ -25,6 +25,8 @@
 #define CONFIG(member)      .scope = OPTION_OF_CONFIG, FIELD(config, member)
 #define MEASUREMENT(member) .scope = OPTION_OF_MEASUREMENT, FIELD(measurement_config, member)
 #define LIST(member)        CONFIG(member), .count_offset = offsetof(struct config, nb_##member)
+#define TEXT_OF(value)      #value
+#define TEXT(macro)         TEXT_OF(macro)
 #define CHOICES(...)                                                                               \
 	.choices = (const char *const[])                                                           \
 	{                                                                                          \
@@ -540,7 +542,7 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.min = 1,
 		.max = UINT64_C(1) << 28,
-		.default_text = "1000000",
+		.default_text = TEXT(EXPIRED_KEYS_DEFAULT),
 		.help = "Keys of records that --idle-timeout ended in an interval whose sums are "
 			"kept for --output, at about 200 bytes each. What further keys had is in "
 			"--flows alone, and in the bounds.",

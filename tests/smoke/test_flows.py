@@ -379,6 +379,8 @@ def test_refusals(test):
             (('--idle-timeout', '1ns'), ('--idle-timeout',)),
             (('--idle-timeout', 'soon'), ('--idle-timeout',)),
             (('--expired-keys', '0'), ('--expired-keys',)),
+            (('--expired-keys', '5'), ('--expired-keys', '--idle-timeout')),
+            (('--rotate', '1h', '--output', '-'), ('--output', '--rules or --flows')),
             (('--flows', test.path('x'), '--sketch', 'count-min'), ('--flows', 'flow-table'))):
         test.run('--pcap', path, '--sketch', 'flow-table', *options).expect(2).expect_one_line(
             *mentions)

@@ -415,6 +415,8 @@ static void single_values_are_checked(void **state)
 		{"--duration 5", "--duration: '5' is not a time", "1s"},
 		{"--duration -5s", "--duration: '-5s' is not a time", "1s"},
 		{"--duration 40000d", "--duration: '40000d' is too long", "36525d"},
+		{"--sketch flow-table --expired-keys 5", "--expired-keys", "--idle-timeout"},
+		{"--rotate 1h", "--rotate: standard output", "--rules or --flows"},
 		{"--packets 0", "--packets: '0'", "leave the option out"},
 		{"--packets 5x", "--packets: '5x' is not a count", "5M"},
 		{"--packets 99999999999999999999", "--packets: '99999999999999999999'",
