@@ -145,9 +145,11 @@ static void add_chunks_of(struct reversible *rv, const struct key *key, const st
 	uint64_t amount, enum counter_policy policy)
 {
 	if (key->family == KEY_IPV6) {
-		struct key_burst burst = {.n = 1, .v6 = 1};
+		struct key_burst burst; /* only what mangle6_burst() reads is filled: it is large */
 		struct mangled6 mangled;
 
+		burst.n = 1;
+		burst.v6 = 1;
 		burst.key6[0] = key->v6;
 		burst.hash[0] = *hash;
 		see_ipv6(rv);
