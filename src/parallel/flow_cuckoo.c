@@ -9,6 +9,10 @@
  * What it is given for a key are the 16 bytes of struct flow_id. IPv6 keys may have the same: the
  * second of them takes the id that follows, and so on.
  *
+ * It is a reference to compare with, and an exception to the rules of the packet path: rte_hash
+ * compares keys through a table of functions, and when it is full it tries a whole insertion for
+ * every packet that is shed.
+ *
  * One thread only. rte_hash can be shared, under a lock or with readers that take none; but it
  * shows a new key to others before the entry of its number is filled.
  */
