@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "sketch/flow_table.h"
+
 #define FIRST_FLOWS 1024
 
 /* Whose records are being taken, and why those ended whose flows were not idle. */
@@ -12,9 +14,15 @@ struct taking {
 	enum flow_end end;
 };
 
-void records_init(struct records *records, struct run *run, struct merger *const *mergers)
+void records_init(struct records *records, struct run *run, struct merger *const *mergers,
+	void (*hand_over)(void *arg), void *arg)
 {
-	*records = (struct records){.run = run, .mergers = mergers};
+	*records = (struct records){
+		.run = run,
+		.mergers = mergers,
+		.hand_over = hand_over,
+		.arg = arg,
+	};
 }
 
 void records_fini(struct records *records)
@@ -53,7 +61,8 @@ static void add(const struct taking *taking, const struct sketch_candidate *cand
 		.tcp_flags = candidate->tcp_flags,
 		.end = (uint8_t)(candidate->idle ? FLOW_END_IDLE : taking->end),
 	};
-	records->waiting++;
+	if (++records->waiting >= RECORDS_ENOUGH)
+		records->hand_over(records->arg);
 }
 
 static void take_expired(const struct sketch_candidate *candidate, void *arg)
@@ -121,14 +130,35 @@ void records_take_rest(struct records *records, uint64_t epoch, bool last)
 	}
 }
 
+uint64_t records_held_at_most(const struct run *run)
+{
+	uint64_t most = 0;
+
+	for (uint32_t m = 0; m < run->plan->nb_measurements; m++)
+		if ((run->plan->measurements[m].ops->caps & SKETCH_RECORDS) != 0)
+			most += run->plan->nb_instances *
+				flow_nb_entries(&run->plan->measurements[m].params);
+	return most;
+}
+
+static void forget(struct records *records)
+{
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		records->lists[m].n = 0;
+	records->waiting = 0;
+}
+
 struct report_epoch *records_report(
 	struct records *records, uint64_t number, int64_t start, int64_t end)
 {
 	const struct plan *plan = records->run->plan;
 	struct report_epoch *report = report_epoch_alloc(plan->nb_measurements, plan->nb_workers);
 
-	if (report == NULL)
+	if (report == NULL) {
+		forget(records);
+		records->no_memory = true;
 		return NULL;
+	}
 	report->flows_only = true;
 	report->number = number;
 	report->start = start;
@@ -149,11 +179,8 @@ struct report_epoch *records_report(
 
 bool records_next_epoch(struct records *records)
 {
-	bool lost = records->no_memory || records->waiting > 0;
+	bool lost = records->no_memory;
 
-	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
-		records->lists[m].n = 0;
-	records->waiting = 0;
 	records->no_memory = false;
 	records->expired = 0;
 	return lost;

@@ -5,7 +5,7 @@
  * Records of the flow-tables in the oldest epoch that is not reported: those that idle flows leave
  * behind while it runs, as workers give them out, and those that end with it. The former are added
  * up in the measurement's merger, by key, so that --output has all that a key had. With --flows all
- * of them wait here until they are written.
+ * of them wait here until there are enough to be handed over.
  */
 
 #include <stdbool.h>
@@ -16,6 +16,8 @@
 #include "report/merge.h"
 #include "report/report.h"
 
+#define RECORDS_ENOUGH 65536
+
 struct records_list {
 	struct report_flow *flows;
 	size_t n, max;
@@ -25,12 +27,17 @@ struct records {
 	struct run *run;
 	struct merger *const *mergers; /* of every measurement */
 	struct records_list lists[CONFIG_MEASUREMENTS_MAX];
-	size_t waiting;   /* records, in all lists */
+	size_t waiting;   /* records, in all lists: fewer than RECORDS_ENOUGH */
 	uint64_t expired; /* of the epoch, so far */
 	bool no_memory;   /* records were lost for lack of it; until asked */
+	void (*hand_over)(void *arg);
+	void *arg;
 };
 
-void records_init(struct records *records, struct run *run, struct merger *const *mergers);
+/* hand_over() is called, while records are taken, when RECORDS_ENOUGH wait: it calls
+ * records_report(). */
+void records_init(struct records *records, struct run *run, struct merger *const *mergers,
+	void (*hand_over)(void *arg), void *arg);
 void records_fini(struct records *records);
 
 /* Takes what workers gave out since. They may go on counting. */
@@ -39,10 +46,14 @@ void records_take(struct records *records, uint64_t epoch);
 /* Takes what the tables of a closed epoch hold, too. `last`: no epoch follows. */
 void records_take_rest(struct records *records, uint64_t epoch, bool last);
 
-/* What is waiting, as a report of flows alone, and nothing waits any more. NULL without memory. */
+/* As many as all tables of a generation have room for. */
+uint64_t records_held_at_most(const struct run *run);
+
+/* What is waiting, as a report of flows alone, and nothing waits any more. NULL without memory:
+ * then it is lost. */
 struct report_epoch *records_report(
 	struct records *records, uint64_t number, int64_t start, int64_t end);
 
-/* The next epoch begins, and nothing waits. Returns whether records of the last one were lost for
+/* The next epoch begins; nothing waits. Returns whether records of the last one were lost for
  * lack of memory. */
 bool records_next_epoch(struct records *records);

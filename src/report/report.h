@@ -149,6 +149,7 @@ struct report_rule {
 
 struct report_epoch {
 	_Atomic uint32_t references;
+	struct report_epoch *next; /* in the writer's queue, and nobody else's business */
 	uint64_t number;
 	int64_t start, end; /* ns since 1970-01-01 UTC */
 	struct ledger ledger;

@@ -24,16 +24,13 @@
 #define SECOND_NS 1000000000ULL
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
-#define NAP_NS           100000
+#define NAP_NS      100000
 /* A worker that holds up an epoch for so long is worth a word. */
-#define PATIENCE_NS      (SECOND_NS / 2)
+#define PATIENCE_NS (SECOND_NS / 2)
 /* How often --packets asks the devices what they got. */
-#define ASK_NS           1000000
-/* Records are written when there are so many, or some are so old; a stalled output holds them up
- * until there are too many. */
-#define RECORDS_ENOUGH   65536
-#define RECORDS_TOO_MANY (16 * RECORDS_ENOUGH)
-#define RECORDS_NS       SECOND_NS
+#define ASK_NS      1000000
+/* Records are handed over when some are so old, however few there are. */
+#define RECORDS_NS  SECOND_NS
 
 struct reporter {
 	struct reporter_params params;
@@ -314,7 +311,7 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 {
 	struct writer *writer = reporter->params.writer;
 
-	while (reporter->run->feeder != NULL && !writer_wait(writer))
+	while (reporter->run->feeder != NULL && !writer_wait(writer, report))
 		service_alive(&reporter->service, monotonic_now());
 	writer_push(writer, report);
 }
@@ -343,25 +340,28 @@ static void hand_over_records(struct reporter *reporter, const struct epoch_info
 		push(reporter, report);
 }
 
+/* More may follow. The epoch's end is not told: its file may be complete only when all are in it,
+ * and while it is open, only its number and start are known. */
+static void hand_over_some(void *arg)
+{
+	struct reporter *reporter = arg;
+	const struct epoch_info *info = epochs_info(reporter->run->epochs, reporter->epoch);
+
+	hand_over_records(reporter, info, info->start);
+	reporter->records_written = clock_now(CLOCK_MONOTONIC);
+}
+
 /* Records of an epoch that may still be open. */
 static void look_at_records(struct reporter *reporter)
 {
-	const struct epoch_info *info = epochs_info(reporter->run->epochs, reporter->epoch);
-	size_t waiting;
 	int64_t now;
 
 	records_take(&reporter->records, reporter->epoch);
-	waiting = reporter->records.waiting;
 	now = clock_now(CLOCK_MONOTONIC);
-	if (waiting == 0)
+	if (reporter->records.waiting == 0)
 		reporter->records_written = now;
-	if (waiting < RECORDS_ENOUGH && now - reporter->records_written < (int64_t)RECORDS_NS)
-		return;
-	if (waiting < RECORDS_TOO_MANY && !writer_has_room(reporter->params.writer))
-		return;
-	/* Whoever gave them out was told number and start of the epoch, which has not ended. */
-	hand_over_records(reporter, info, info->start);
-	reporter->records_written = now;
+	if (now - reporter->records_written >= (int64_t)RECORDS_NS)
+		hand_over_some(reporter);
 }
 
 static void sum_up(struct reporter_result *result, uint64_t number, const struct ledger *ledger)
@@ -577,7 +577,7 @@ struct reporter *reporter_create(struct run *run)
 		reporter_destroy(reporter);
 		return NULL;
 	}
-	records_init(&reporter->records, run, reporter->mergers);
+	records_init(&reporter->records, run, reporter->mergers, hand_over_some, reporter);
 	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
 		struct sketch_params shape = run->plan->measurements[m].params;
 
@@ -606,8 +606,12 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 {
 	reporter->params = *params;
 	service_init(&reporter->service, params->notify);
-	if (reporter->run->feeder == NULL)
+	if (reporter->run->feeder == NULL) {
+		/* What ends with an interval comes at once. */
+		writer_bound_flows(
+			params->writer, WRITER_FLOWS + records_held_at_most(reporter->run));
 		start_clock(reporter);
+	}
 	account_start(&reporter->account, reporter->run);
 	link_log_start(&reporter->links, reporter->run);
 	run_start(reporter->run);

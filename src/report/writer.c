@@ -23,6 +23,13 @@ struct sink {
 	bool on_terminal;
 };
 
+/* Rows for which the queue had no room. */
+struct losses {
+	uint64_t rows;
+	uint64_t now;  /* of them, since there was room last */
+	bool dropping; /* there was none for the last that came */
+};
+
 struct writer {
 	/* Written by writer_open() alone, then read. */
 	struct writer_voice voice;
@@ -33,11 +40,13 @@ struct writer {
 	struct sink sinks[SINKS_MAX];
 	struct text text;
 
-	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t work;  /* an epoch was queued, or one of the others was set */
-	pthread_cond_t room;  /* the queue is not full any more */
-	struct report_epoch *queue[WRITER_QUEUE];
-	uint32_t head, queued;
+	pthread_mutex_t lock;              /* guards what follows */
+	pthread_cond_t work;               /* an epoch was queued, or one of the others was set */
+	pthread_cond_t room;               /* the queue is not full any more */
+	struct report_epoch *first, *last; /* of the queue; NULL: it is empty */
+	uint32_t queued;                   /* epochs in it, */
+	size_t flow_bytes;                 /* and records, */
+	size_t flow_bytes_max;             /* of which there may be so many */
 	uint32_t reopens_asked, reopens_done;
 	struct writer_reopened reopened; /* by the last that is done */
 	bool passed;                     /* all that is queued, and then the time up to passed_ns */
@@ -45,9 +54,7 @@ struct writer {
 	bool closing;
 
 	/* The pushing thread's own. */
-	uint64_t dropped;     /* rows for which the queue had no room */
-	uint64_t dropped_now; /* of them, since the last epoch that found room */
-	bool dropping;        /* the last epoch found no room */
+	struct losses epochs, flows;
 };
 
 static void screen_begin(const struct writer_voice *voice)
@@ -105,6 +112,39 @@ static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
 	}
 }
 
+static size_t flow_bytes(const struct report_epoch *epoch)
+{
+	return sizeof(*epoch) + epoch->nb_measurements * sizeof(epoch->measurements[0]) +
+	       output_flows.rows(epoch) * sizeof(struct report_flow);
+}
+
+static struct report_epoch *take_first(struct writer *writer)
+{
+	struct report_epoch *epoch = writer->first;
+
+	writer->first = epoch->next;
+	if (writer->first == NULL)
+		writer->last = NULL;
+	if (epoch->flows_only)
+		writer->flow_bytes -= flow_bytes(epoch);
+	else
+		writer->queued--;
+	return epoch;
+}
+
+static void put_last(struct writer *writer, struct report_epoch *epoch)
+{
+	if (writer->first == NULL)
+		writer->first = epoch;
+	else
+		writer->last->next = epoch;
+	writer->last = epoch;
+	if (epoch->flows_only)
+		writer->flow_bytes += flow_bytes(epoch);
+	else
+		writer->queued++;
+}
+
 struct task {
 	struct report_epoch *epoch; /* NULL: none */
 	bool reopen, end;
@@ -119,15 +159,13 @@ static struct task next_task(struct writer *writer)
 	struct task task = {0};
 
 	pthread_mutex_lock(&writer->lock);
-	while (writer->queued == 0 && writer->reopens_asked == writer->reopens_done &&
+	while (writer->first == NULL && writer->reopens_asked == writer->reopens_done &&
 		!writer->passed && !writer->closing)
 		pthread_cond_wait(&writer->work, &writer->lock);
 	task.reopens = writer->reopens_asked;
 	task.reopen = writer->reopens_asked != writer->reopens_done;
-	if (writer->queued > 0) {
-		task.epoch = writer->queue[writer->head];
-		writer->head = (writer->head + 1) % WRITER_QUEUE;
-		writer->queued--;
+	if (writer->first != NULL) {
+		task.epoch = take_first(writer);
 		pthread_cond_signal(&writer->room);
 	} else {
 		task.passed = writer->passed;
@@ -353,6 +391,7 @@ static struct writer *writer_alloc(const struct writer_voice *voice)
 	if (writer == NULL)
 		return NULL;
 	writer->voice = *voice;
+	writer->flow_bytes_max = WRITER_FLOWS * sizeof(struct report_flow);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&writer->lock, NULL);
@@ -400,65 +439,80 @@ static uint64_t epoch_rows(const struct writer *writer, const struct report_epoc
 	return rows;
 }
 
+/*
+ * After a loss records wait until half of their room is free, so that one loss is not told as many.
+ * An empty queue takes any number.
+ */
+static bool has_room(const struct writer *writer, const struct report_epoch *epoch)
+{
+	size_t max = writer->flows.dropping ? writer->flow_bytes_max / 2 : writer->flow_bytes_max;
+
+	if (!epoch->flows_only)
+		return writer->queued < WRITER_QUEUE;
+	return writer->flow_bytes == 0 || writer->flow_bytes + flow_bytes(epoch) <= max;
+}
+
 /* Returns false where there is no room. */
 static bool enqueue(struct writer *writer, struct report_epoch *epoch)
 {
 	bool room;
 
 	pthread_mutex_lock(&writer->lock);
-	room = writer->queued < WRITER_QUEUE;
+	room = has_room(writer, epoch);
 	if (room) {
-		writer->queue[(writer->head + writer->queued) % WRITER_QUEUE] = epoch;
-		writer->queued++;
+		put_last(writer, epoch);
 		pthread_cond_signal(&writer->work);
 	}
 	pthread_mutex_unlock(&writer->lock);
 	return room;
 }
 
-static void drop(struct writer *writer, struct report_epoch *epoch)
+static void drop(struct writer *writer, struct losses *losses, struct report_epoch *epoch)
 {
 	uint64_t rows = epoch_rows(writer, epoch);
 
-	if (!writer->dropping)
-		writer_say(true, "the outputs do not keep up; epochs are lost until they do",
+	if (!losses->dropping)
+		writer_say(true,
+			epoch->flows_only
+				? "--flows does not keep up; its rows are lost until it does"
+				: "the outputs do not keep up; rows are lost until they do",
 			&writer->voice);
-	writer->dropping = true;
-	writer->dropped += rows;
-	writer->dropped_now += rows;
+	losses->dropping = true;
+	losses->rows += rows;
+	losses->now += rows;
 	report_epoch_free(epoch);
 }
 
-static void say_resumed(struct writer *writer)
+static void say_resumed(struct writer *writer, struct losses *losses)
 {
 	char line[WRITER_ERROR_MAX];
 
-	snprintf(line, sizeof(line), "the outputs keep up again; %llu rows were lost",
-		(unsigned long long)writer->dropped_now);
-	writer->dropping = false;
-	writer->dropped_now = 0;
+	snprintf(line, sizeof(line), "%s again; %llu rows were lost",
+		losses == &writer->flows ? "--flows keeps up" : "the outputs keep up",
+		(unsigned long long)losses->now);
+	losses->dropping = false;
+	losses->now = 0;
 	writer_say(false, line, &writer->voice);
 }
 
 void writer_push(struct writer *writer, struct report_epoch *epoch)
 {
+	struct losses *losses = epoch->flows_only ? &writer->flows : &writer->epochs;
+
 	if (!enqueue(writer, epoch))
-		drop(writer, epoch);
-	else if (writer->dropping)
-		say_resumed(writer);
+		drop(writer, losses, epoch);
+	else if (losses->dropping)
+		say_resumed(writer, losses);
 }
 
-bool writer_has_room(struct writer *writer)
+void writer_bound_flows(struct writer *writer, uint64_t rows)
 {
-	bool room;
-
 	pthread_mutex_lock(&writer->lock);
-	room = writer->queued < WRITER_QUEUE / 2;
+	writer->flow_bytes_max = rows * sizeof(struct report_flow);
 	pthread_mutex_unlock(&writer->lock);
-	return room;
 }
 
-bool writer_wait(struct writer *writer)
+bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
 {
 	struct timespec until;
 	bool room;
@@ -468,10 +522,10 @@ bool writer_wait(struct writer *writer)
 	until.tv_sec += until.tv_nsec / SECOND_NS;
 	until.tv_nsec %= SECOND_NS;
 	pthread_mutex_lock(&writer->lock);
-	while (writer->queued == WRITER_QUEUE &&
+	while (!has_room(writer, epoch) &&
 		pthread_cond_timedwait(&writer->room, &writer->lock, &until) == 0)
 		;
-	room = writer->queued < WRITER_QUEUE;
+	room = has_room(writer, epoch);
 	pthread_mutex_unlock(&writer->lock);
 	return room;
 }
@@ -514,7 +568,7 @@ static void end_thread(struct writer *writer)
 
 uint64_t writer_close(struct writer *writer)
 {
-	uint64_t lost = writer->dropped;
+	uint64_t lost = writer->epochs.rows + writer->flows.rows;
 
 	end_thread(writer);
 	pthread_join(writer->thread, NULL);

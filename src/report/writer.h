@@ -14,7 +14,8 @@
 #include "report/progress.h"
 #include "report/report.h"
 
-#define WRITER_QUEUE     16 /* epochs that may wait to be written */
+#define WRITER_QUEUE     16      /* epochs that may wait to be written */
+#define WRITER_FLOWS     1500000 /* and records, unless writer_bound_flows() says otherwise */
 #define WRITER_ERROR_MAX 512
 
 struct writer;
@@ -41,16 +42,17 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	uint64_t *first_epoch, int *status, char *error);
 
 /*
- * Hands over an epoch, which the writer frees. A full queue drops the epoch's rows, counts them,
- * and says so. One thread pushes; when writer_wait() tells it that there is room, there is.
+ * Hands over an epoch, or records of one, which the writer frees. What finds no room is dropped;
+ * its rows are counted, and that is said. Epochs and records take no room from each other. One
+ * thread pushes; when writer_wait() tells it that there is room, there is.
  */
 void writer_push(struct writer *writer, struct report_epoch *epoch);
 
-/* Whether half of the queue is free: more may be written than the epochs that end. */
-bool writer_has_room(struct writer *writer);
+/* So many records may wait from now on. By the thread that pushes. */
+void writer_bound_flows(struct writer *writer, uint64_t rows);
 
-/* Waits until the queue has room, but not for long. Returns false where it is still full. */
-bool writer_wait(struct writer *writer);
+/* Waits until there is room for it, but not for long. Returns false where there is still none. */
+bool writer_wait(struct writer *writer, const struct report_epoch *epoch);
 
 /* A live epoch without packets is over, and every later one starts at `end` (ns since 1970) or
  * after it: files that are complete by that are rotated without waiting for a row. */
