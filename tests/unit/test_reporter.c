@@ -99,7 +99,7 @@ static void stalling_take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_
 
 	worker_generation(worker, worker->epoch)->received += n;
 	worker_count(worker, pkts, n, rx_cycles);
-	if (worker->id == 0 && worker->epoch == 3 && !stalled) {
+	if (worker->id == 0 && worker->epoch >= 3 && !stalled) {
 		stalled = true;
 		rte_delay_us_sleep(STALL_MS * 1000);
 	}
