@@ -461,7 +461,7 @@ static void cell_loss(struct sheet *sheet, const struct entry *entry, uint32_t r
 
 	for (uint32_t r = 0; r < rounds; r++)
 		if (entry->samples[r].loss_unknown) {
-			sheet_cell(sheet, "note", "the port does not count all that it loses");
+			sheet_note(sheet, "the port does not count all that it loses");
 			return;
 		}
 	sheet_cell(sheet, "drop_rate", "%.4f", drops.median);
@@ -469,12 +469,30 @@ static void cell_loss(struct sheet *sheet, const struct entry *entry, uint32_t r
 	sheet_cell(sheet, "drop_rate_max", "%.4f", drops.max);
 }
 
+/* What a packet cost; of packets that were rejected, counting is not what it cost. */
+static void cell_times(struct sheet *sheet, const struct entry *entry, uint32_t rounds)
+{
+	struct bench_stats rejected = PIPELINE_STATS(entry->samples, rejected, rounds);
+	double paper = paper_ns(&entry->setting);
+
+	sheet_cell(sheet, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
+	sheet_cell(sheet, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));
+	if (rejected.max > 0)
+		sheet_note(
+			sheet, "%.3g %% were no IP packets: not measured", rejected.median * 100);
+	if (rejected.max >= 1)
+		return;
+	sheet_cell(sheet, "count_ns", "%.2f", MEDIAN(entry, count_ns, rounds));
+	sheet_cell(sheet, "delay_ns", "%.2f", MEDIAN(entry, delay_ns, rounds));
+	if (paper > 0)
+		sheet_cell(sheet, "paper_count_ns", "%g", paper);
+}
+
 static void print_entry(struct pipeline *pipeline, const struct entry *entry,
 	const struct experiment *experiment, uint32_t rounds)
 {
 	uint32_t threads = pipeline_threads(&entry->setting);
 	struct sheet *sheet = &pipeline->sheet;
-	double paper = paper_ns(&entry->setting);
 
 	cell_setting(pipeline, entry, experiment);
 	if (entry->missing[0] != '\0') {
@@ -486,15 +504,10 @@ static void print_entry(struct pipeline *pipeline, const struct entry *entry,
 	sheet_cell(sheet, "offered_mpps", "%.2f", MEDIAN(entry, offered_pps, rounds) / 1e6);
 	sheet_cell(sheet, "measured_mpps", "%.2f", MEDIAN(entry, measured_pps, rounds) / 1e6);
 	cell_loss(sheet, entry, rounds);
-	sheet_cell(sheet, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
-	sheet_cell(sheet, "count_ns", "%.2f", MEDIAN(entry, count_ns, rounds));
-	sheet_cell(sheet, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));
-	sheet_cell(sheet, "delay_ns", "%.2f", MEDIAN(entry, delay_ns, rounds));
-	if (paper > 0)
-		sheet_cell(sheet, "paper_count_ns", "%g", paper);
+	cell_times(sheet, entry, rounds);
 	if (threads > entry->crew.nb_cpus)
-		sheet_cell(sheet, "note", "not honest: %u threads poll on %u CPUs, in turns",
-			threads, entry->crew.nb_cpus);
+		sheet_note(sheet, "not honest: %u threads poll on %u CPUs, in turns", threads,
+			entry->crew.nb_cpus);
 	sheet_row(sheet, &pipeline->facts);
 }
 

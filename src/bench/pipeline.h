@@ -29,6 +29,7 @@ struct pipeline_sample {
 	double offered_pps, measured_pps;
 	double drop_rate; /* of what was offered; where losses are not known, of what is known */
 	bool loss_unknown;
+	double rejected; /* share of the packets that came which were no IP packets */
 	double rx_ns, count_ns, free_ns, delay_ns; /* per packet; the last is their sum */
 };
 

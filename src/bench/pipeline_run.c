@@ -106,8 +106,9 @@ struct pipeline_sample pipeline_sample_of(
 	double ns = 1e9 / (double)rte_get_tsc_hz() / (double)totals->counted;
 	struct pipeline_sample sample = {
 		.offered_pps = (double)offered / seconds,
-		.measured_pps = (double)totals->counted / seconds,
+		.measured_pps = (double)totals->measured / seconds,
 		.drop_rate = (double)(offered - totals->counted) / (double)offered,
+		.rejected = 1 - (double)totals->measured / (double)totals->counted,
 		.rx_ns = (double)totals->rx * ns,
 		.count_ns = (double)totals->count * ns,
 		.free_ns = (double)totals->free * ns,

@@ -124,17 +124,43 @@ void sheet_heading(struct sheet *sheet, const char *format, ...)
 	print_cells(sheet);
 }
 
-void sheet_cell(struct sheet *sheet, const char *column, const char *format, ...)
+/* NULL: there is no such column. */
+static char *find_cell(struct sheet *sheet, const char *column)
 {
-	va_list arguments;
 	uint32_t c = 0;
 
 	while (sheet->columns[c].name != NULL && strcmp(sheet->columns[c].name, column) != 0)
 		c++;
-	if (sheet->columns[c].name == NULL)
+	return sheet->columns[c].name != NULL ? sheet->cells[c] : NULL;
+}
+
+void sheet_cell(struct sheet *sheet, const char *column, const char *format, ...)
+{
+	char *cell = find_cell(sheet, column);
+	va_list arguments;
+
+	if (cell == NULL)
 		return;
 	va_start(arguments, format);
-	vsnprintf(sheet->cells[c], SHEET_CELL_MAX, format, arguments);
+	vsnprintf(cell, SHEET_CELL_MAX, format, arguments);
+	va_end(arguments);
+}
+
+void sheet_note(struct sheet *sheet, const char *format, ...)
+{
+	char *cell = find_cell(sheet, "note");
+	va_list arguments;
+	size_t len;
+
+	if (cell == NULL)
+		return;
+	len = strlen(cell);
+	if (len > 0)
+		len += (size_t)snprintf(cell + len, SHEET_CELL_MAX - len, "; ");
+	if (len >= SHEET_CELL_MAX)
+		return;
+	va_start(arguments, format);
+	vsnprintf(cell + len, SHEET_CELL_MAX - len, format, arguments);
 	va_end(arguments);
 }
 

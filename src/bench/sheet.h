@@ -14,7 +14,7 @@
 #include "bench/host.h"
 
 #define SHEET_COLUMNS_MAX 40
-#define SHEET_CELL_MAX    96
+#define SHEET_CELL_MAX    160
 
 struct sheet_column {
 	const char *name;  /* in the CSV */
@@ -49,6 +49,10 @@ __attribute__((format(printf, 2, 3))) void sheet_heading(
 /* Sets the cell of a named column in the row that is being made. */
 __attribute__((format(printf, 3, 4))) void sheet_cell(
 	struct sheet *sheet, const char *column, const char *format, ...);
+
+/* Adds to the cell "note" of that row, behind what it says already. */
+__attribute__((format(printf, 2, 3))) void sheet_note(
+	struct sheet *sheet, const char *format, ...);
 
 /* Writes the row and begins an empty one. */
 void sheet_row(struct sheet *sheet, const struct host_facts *facts);
