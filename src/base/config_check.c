@@ -165,11 +165,15 @@ static bool check_name(const struct config *config, struct config_fault *fault)
 		config->name, INSTANCE_NAME_MAX);
 }
 
-static bool check_rules(const struct config *config, struct config_fault *fault)
+/* What is of use with --monitor alone. */
+static bool check_monitor(const struct config *config, struct config_fault *fault)
 {
 	if (config->rules != NULL && config->monitor == NULL)
 		return refuse(
 			fault, "rules", NULL, "reports the rules of --monitor; give that too");
+	if (config->monitor_side != MONITOR_EITHER && config->monitor == NULL)
+		return refuse(fault, "monitor-side", NULL,
+			"says which address --monitor looks up; give that too");
 	return true;
 }
 
@@ -513,7 +517,7 @@ bool config_check(const struct config *config, struct config_fault *fault)
 		if (!check_measurement(config, &config->measurements[i], fault))
 			return false;
 	}
-	return check_source(config, fault) && check_rules(config, fault) &&
+	return check_source(config, fault) && check_monitor(config, fault) &&
 	       check_flows(config, fault) && check_outputs(config, fault) &&
 	       check_rotate(config, fault);
 }

@@ -143,8 +143,10 @@ static bool set_time(const struct assignment *a)
 	if (ns == 0 && !row->zero)
 		return refuse(a, "is not allowed; leave the option out for no limit");
 	if (ns != 0 && ns < row->min)
-		return refuse(a, "is too short; the minimum is %gms (or 0: once, at the end)",
-			(double)row->min / 1e6);
+		return refuse(a, "is too short; the minimum is %gms%s%s%s", (double)row->min / 1e6,
+			row->zero_means != NULL ? " (or 0: " : "",
+			row->zero_means != NULL ? row->zero_means : "",
+			row->zero_means != NULL ? ")" : "");
 	if (ns > row->max)
 		return refuse(a, "is too long; the maximum is 36525d");
 	*(uint64_t *)a->field = ns;

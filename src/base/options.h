@@ -78,6 +78,7 @@ struct option_row {
 	size_t offset, size, count_offset;
 	uint64_t min, max;
 	bool zero;                  /* 0 is allowed although it lies below min */
+	const char *zero_means;     /* of a time, for who gave less than min; or NULL */
 	bool one;                   /* 1 is allowed, of a fraction */
 	bool power_of_two;          /* OPTION_COUNT */
 	const char *const *choices; /* NULL at the end */

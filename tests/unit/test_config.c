@@ -333,7 +333,8 @@ static void lists_are_checked(void **state)
 		{"bench tune --workers 17", "--workers: '17' is out of range", "1 to 16"},
 		{"bench tune --error 1", "--error: '1'", ""},
 		{"bench tune --memory some", "--memory: 'some'", ""},
-		{"bench pipeline --duration 1ms", "--duration: '1ms' is too short", ""},
+		{"bench pipeline --duration 1ms", "--duration: '1ms' is too short",
+			"minimum is 10ms"},
 		{"bench kernels --eal --help", "--eal: --help is not for --eal", ""},
 	};
 
@@ -459,7 +460,11 @@ static void single_values_are_checked(void **state)
 		{"--confidence 0.9999999999999999999", "--confidence: '0.9999", "below 1"},
 		{"--interval 5x", "--interval: '5x' is not a time; write 500ms, 1s or 5m", ""},
 		{"--interval 10us", "--interval: '10us' is too short", "minimum is 1ms"},
-		{"--interval 999999ns", "--interval: '999999ns' is too short", "minimum is 1ms"},
+		{"--interval 999999ns", "--interval: '999999ns' is too short",
+			"minimum is 1ms (or 0: once, at the end)"},
+		{"--idle-timeout 1ns", "--idle-timeout: '1ns' is too short",
+			"minimum is 0.001ms (or 0: never)"},
+		{"--monitor-side src", "--monitor-side", "give that too"},
 		{"--output=", "--output: '' is empty", "FILE"},
 		{"--stats=", "--stats: '' is empty", "FILE"},
 		{"--format json", "--format: 'json'", "auto, csv, table"},
