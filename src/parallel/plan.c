@@ -260,9 +260,9 @@ static void warn_of_speed(
 		plan->idle = plan->oversubscribed ? IDLE_SLEEP : IDLE_SPIN;
 	if (plan->oversubscribed)
 		plan_warn(plan,
-			"%u lcores that poll share %u CPUs: they take turns%s, and speeds mean "
+			"%u lcores that poll%s share %u CPUs: they take turns%s, and speeds mean "
 			"little",
-			polling, plan->nb_cpus,
+			polling, polling > plan->nb_cpus ? "" : " and the reporter", plan->nb_cpus,
 			plan->idle != IDLE_SPIN ? "" : " without yielding (--idle spin)");
 	if (topology->cpu_quota > 0 && topology->cpu_quota < polling)
 		plan_warn(plan,

@@ -95,7 +95,9 @@ static void test_the_papers(void **state)
 	assert_false(plan.oversubscribed);
 	make("rss", 12, NODES(0));
 	assert_true(plan.oversubscribed);
-	assert_true(warned("12 lcores that poll share 12 CPUs"));
+	assert_true(warned("12 lcores that poll and the reporter share 12 CPUs"));
+	make("rss", 13, NODES(0));
+	assert_true(warned("13 lcores that poll share 12 CPUs"));
 }
 
 static void test_hyperthreads(void **state)
