@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/rarely.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #define SAY_EACH_NS INT64_C(60000000000)
 
 /* A clock that was set back ends the minute. */
@@ -16,6 +19,11 @@ bool rarely_due(struct rarely *rarely, int64_t end, uint64_t badness)
 		return false;
 	}
 	rarely->epochs = rarely->unsaid + 1;
+	rarely->since[0] = '\0';
+	if (rarely->unsaid > 0)
+		snprintf(rarely->since, sizeof(rarely->since),
+			"; so it was in %" PRIu64 " epochs since this was last said",
+			rarely->epochs);
 	rarely->unsaid = 0;
 	rarely->said = true;
 	rarely->said_at = end;

@@ -13,11 +13,12 @@ struct rarely {
 	uint64_t worst;  /* of what was said within the minute */
 	uint64_t unsaid; /* epochs since then of which it was true */
 	uint64_t epochs; /* as many as the last word was about */
+	char since[80];  /* what a word adds about epochs of which none was said; empty: nothing */
 };
 
 /*
  * Call for each epoch of which it is true, with the epoch's end and how bad it is, in any unit.
  * True where it is to be said; rarely->epochs is then how many epochs it was so since it was last
- * said, this one included.
+ * said, this one included, and rarely->since ends the sentence with that where it is more than one.
  */
 bool rarely_due(struct rarely *rarely, int64_t end, uint64_t badness);

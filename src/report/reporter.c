@@ -190,9 +190,9 @@ static void warn_if_shed(struct reporter *reporter, const struct report_epoch *r
 		!rarely_due(rarely, report->end, measurement->shed_packets))
 		return;
 	log_warning("epoch %llu, %s: %llu packets of new keys found no room: raise --width "
-		    "or --memory; so it was in %llu epochs since this was last said",
+		    "or --memory%s",
 		(unsigned long long)report->number, measurement->name,
-		(unsigned long long)measurement->shed_packets, (unsigned long long)rarely->epochs);
+		(unsigned long long)measurement->shed_packets, rarely->since);
 }
 
 static void warn_if_undecoded(
@@ -205,12 +205,10 @@ static void warn_if_undecoded(
 		!rarely_due(rarely, report->end, measurement->undecoded_packets))
 		return;
 	log_warning("epoch %llu, %s: %llu flows were not decoded, and %llu packets are in no exact "
-		    "figure: raise --width or --memory; so it was in %llu epochs since this was "
-		    "last said",
+		    "figure: raise --width or --memory%s",
 		(unsigned long long)report->number, measurement->name,
 		(unsigned long long)measurement->undecoded_flows,
-		(unsigned long long)measurement->undecoded_packets,
-		(unsigned long long)rarely->epochs);
+		(unsigned long long)measurement->undecoded_packets, rarely->since);
 }
 
 static void warn_if_incomplete(
@@ -228,16 +226,13 @@ static void warn_if_incomplete(
 	if (!measurement->incomplete || !rarely_due(rarely, report->end, unrecovered))
 		return;
 	if (unrecovered == UINT64_MAX)
-		log_warning("epoch %llu, %s: too many keys to find the heavy ones again; so it was "
-			    "in %llu epochs since this was last said",
-			(unsigned long long)report->number, measurement->name,
-			(unsigned long long)rarely->epochs);
+		log_warning("epoch %llu, %s: too many keys to find the heavy ones again%s",
+			(unsigned long long)report->number, measurement->name, rarely->since);
 	else
 		log_warning("epoch %llu, %s: flows of up to %llu %s may be missing: too many keys "
-			    "to find them all again; so it was in %llu epochs since this was last "
-			    "said",
+			    "to find them all again%s",
 			(unsigned long long)report->number, measurement->name,
-			(unsigned long long)unrecovered, unit, (unsigned long long)rarely->epochs);
+			(unsigned long long)unrecovered, unit, rarely->since);
 }
 
 static void warn_if_forgotten(
@@ -250,11 +245,9 @@ static void warn_if_forgotten(
 		!rarely_due(rarely, report->end, measurement->forgotten_packets))
 		return;
 	log_warning("epoch %llu, %s: flows that had ended are missing from --output with %llu "
-		    "packets: raise --expired-keys, or shorten --interval; so it was in %llu "
-		    "epochs since this was last said",
+		    "packets: raise --expired-keys, or shorten --interval%s",
 		(unsigned long long)report->number, measurement->name,
-		(unsigned long long)measurement->forgotten_packets,
-		(unsigned long long)rarely->epochs);
+		(unsigned long long)measurement->forgotten_packets, rarely->since);
 }
 
 /* The report of an epoch without what was measured; NULL where there is no memory. */
@@ -300,10 +293,10 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 	if (!balance_drowns(&reporter->drowns, report))
 		return;
 	log_warning("epoch %llu: worker %u drowns: %.0f %% of the packets are its own, %.2f times "
-		    "the mean; so it was in %llu epochs since this was last said",
+		    "the mean%s",
 		(unsigned long long)report->number, (unsigned int)(busiest - report->loads),
 		balance_share(report, busiest) * 100, balance_ratio(report),
-		(unsigned long long)reporter->drowns.epochs);
+		reporter->drowns.since);
 }
 
 /* On a replay the packets wait for the outputs; live, the outputs must keep up. */

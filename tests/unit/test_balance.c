@@ -107,9 +107,11 @@ static void said_when_it_gets_worse(void **state)
 
 	(void)state;
 	assert_true(rarely_due(&watch, 0, 100));
+	assert_string_equal(watch.since, "");
 	assert_false(rarely_due(&watch, 1, 199));
 	assert_true(rarely_due(&watch, 2, 250));
 	assert_int_equal(watch.epochs, 2);
+	assert_string_equal(watch.since, "; so it was in 2 epochs since this was last said");
 	assert_false(rarely_due(&watch, 3, 400));
 	assert_true(rarely_due(&watch, -3600 * NS_PER_SECOND, 1));
 	assert_false(rarely_due(&watch, -3599 * NS_PER_SECOND, 1));
