@@ -271,6 +271,20 @@ static void warn_of_speed(
 			topology->cpu_quota, polling);
 }
 
+static void warn_of_hashes(struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nb_measurements; i++) {
+		const struct measurement_config *config = plan->measurements[i].config;
+
+		if (config->collision == COLLISION_CUCKOO && config->table_hash == TABLE_HASH_RSS)
+			plan_warn(plan,
+				"measurement %s: --collision cuckoo chooses a key's two buckets "
+				"with the two halves of its hash, which rss has alike: give "
+				"another --table-hash, or list or tree",
+				config->name);
+	}
+}
+
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_ports *ports, char *error)
 {
@@ -300,6 +314,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
 			    plan->sharing, plan->nb_workers, error))
 			return false;
+	warn_of_hashes(plan);
 	return plan_memory(plan, config, topology, error);
 }
 

@@ -272,6 +272,33 @@ static void test_memory_of_cuckoo(void **state)
 	assert_int_equal(plan.nodes[0].packet_bytes, plan.packet_bytes);
 }
 
+static void test_cuckoo_by_rss(void **state)
+{
+	static const struct {
+		enum collision collision;
+		enum table_hash hash;
+		uint32_t warnings;
+	} rows[] = {
+		{COLLISION_CUCKOO, TABLE_HASH_RSS, 1},
+		{COLLISION_CUCKOO, TABLE_HASH_AES, 0},
+		{COLLISION_LIST, TABLE_HASH_RSS, 0},
+	};
+	struct config config = make_config(1);
+	struct plan_ports ports = {0};
+
+	(void)state;
+	make_topology(1, 8, 1);
+	config.measurements[0].sketch = "flow-table";
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		config.measurements[0].collision = rows[i].collision;
+		config.measurements[0].table_hash = rows[i].hash;
+		assert_true(plan_make(&plan, &config, &topology, &ports, error));
+		assert_int_equal(plan.nb_warnings, rows[i].warnings);
+		if (plan.nb_warnings > 0)
+			assert_non_null(strstr(plan.warnings[0], "--table-hash"));
+	}
+}
+
 static void test_measurement_refused(void **state)
 {
 	struct config config = make_config(1);
@@ -314,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_receivers),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_memory_of_cuckoo),
+		cmocka_unit_test(test_cuckoo_by_rss),
 		cmocka_unit_test(test_measurement_refused),
 		cmocka_unit_test(test_print),
 	};
