@@ -119,9 +119,8 @@ TARGET_AES static void hash6_aesni(const struct hash_key *hash_key, struct key_b
 }
 
 /*
- * The hashes of a burst do not depend on each other, so the CPU overlaps the rounds of many. For
- * the same reason nobody asks for a packet's family here: an IPv6 packet's entry gets the hash of
- * whatever key4 holds, and then its own. Only where all are IPv6 the first is left out.
+ * Nobody asks for a packet's family: an IPv6 packet's entry gets the hash of whatever key4 holds,
+ * and then its own. Only where all are IPv6 the first is left out.
  */
 static uint32_t nb_hashed4(const struct key_burst *burst)
 {
@@ -130,7 +129,10 @@ static uint32_t nb_hashed4(const struct key_burst *burst)
 	return all_v6 ? 0 : burst->n;
 }
 
-/* Packets from..n - 1. */
+/*
+ * Packets from..n - 1. Their hashes do not depend on each other, so the CPU overlaps the rounds of
+ * many, as long as no branch comes between them.
+ */
 TARGET_AES static inline void hash4_aesni(
 	const struct hash_key *hash_key, struct key_burst *burst, uint32_t from, uint32_t n)
 {
@@ -186,7 +188,7 @@ static bool cpu_has_vaes(void)
 #endif
 
 /*
- * ---- Which of the two
+ * ---- Which of the three
  */
 
 /* The best first, NULL behind the last. */
