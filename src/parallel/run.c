@@ -110,6 +110,7 @@ static bool create_sketches(struct run *run, uint32_t instance, int node)
 			run->sketches[g][instance][m] = measurement->ops->create(&params);
 			if (run->sketches[g][instance][m] == NULL)
 				return false;
+			run->fitting[instance][m] = params.width;
 		}
 	return true;
 }

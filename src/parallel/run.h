@@ -42,7 +42,8 @@ struct run {
 	struct monitoring monitoring;               /* no tables: there are no rules */
 	/* Of each generation; which one a worker updates: plan_instance(). */
 	struct sketch *sketches[2][CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	/* The width that would have suited the last epoch in which the instance was used. */
+	/* The width that would have suited the last epoch in which the instance was used; the first
+	 * one's at the start. */
 	uint64_t fitting[CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 };
 

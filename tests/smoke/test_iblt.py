@@ -100,6 +100,20 @@ def test_rows_follow_the_flows(test):
             assert (row['packets_low'] == row['packets_high']) == (row['epoch'] in decoded), row
 
 
+def test_rows_stay_for_what_may_follow(test):
+    """A first interval that is short says nothing of the third: its rows are as wide as they began."""
+    flows = [(0, flow) for flow in range(10)]
+    flows += [(second, flow) for second in (1, 2) for flow in range(60000)]
+    path = lib.write_pcap(test.path('few.pcap'), (
+        (second * 1000000 + flow, lib.udp_frame(flow)) for second, flow in flows))
+    rows, _, result = test.measure(
+        '--pcap', path, '--sketch', 'iblt', '--iblt-load', '0.7', '--workers', '1', '--interval', '1s',
+        '--seed', '5', '--log-level', 'info', *ALL)
+    assert 'not decoded' not in result.stderr, result.stderr
+    assert [len(lib.in_epoch(rows, epoch)) for epoch in '012'] == [10, 60000, 60000]
+    assert all(row['packets_low'] == row['packets_high'] == '1' for row in rows)
+
+
 def test_refusals(test):
     path = lib.write_pcap(test.path('one.pcap'), [(0, lib.udp_frame())])
     for options, mentions in (
