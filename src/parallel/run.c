@@ -554,6 +554,20 @@ static void give_sketch(struct run *run, uint64_t epoch, uint32_t instance, uint
 				run->sketches[epoch & 1][instance][m];
 }
 
+static void warn_if_narrow(
+	struct run *run, uint64_t epoch, uint32_t instance, uint32_t m, uint64_t width)
+{
+	const struct sketch *sketch = run->sketches[epoch & 1][instance][m];
+	struct rarely *rarely = &run->narrow[m];
+
+	if (!rarely_due(rarely, epochs_info(run->epochs, epoch)->end, width))
+		return;
+	log_warning("%s, instance %u: no memory for rows of %llu cells after %llu; so it was %llu "
+		    "times since this was last said",
+		run->plan->measurements[m].config->name, instance, (unsigned long long)width,
+		(unsigned long long)sketch->params.width, (unsigned long long)rarely->epochs);
+}
+
 /* Puts an empty instance of another width in the place of this one, if there is memory. */
 static bool change_width(
 	struct run *run, uint64_t epoch, uint32_t instance, uint32_t m, uint64_t width)
@@ -566,8 +580,7 @@ static bool change_width(
 	params.width = width;
 	next = old->ops->create(&params);
 	if (next == NULL) {
-		log_warning("%s, instance %u: no memory for rows of %llu cells after %llu", name,
-			instance, (unsigned long long)width, (unsigned long long)old->params.width);
+		warn_if_narrow(run, epoch, instance, m, width);
 		return false;
 	}
 	log_info("%s, instance %u: rows of %llu cells after %llu", name, instance,
@@ -578,8 +591,11 @@ static bool change_width(
 	return true;
 }
 
-/* Its size is for the larger of the last two epochs: from one quiet one nothing follows. */
-static void renew_sketch(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
+/*
+ * Its size is for the larger of the last two epochs: from one quiet one nothing follows. Returns
+ * whether it is another one.
+ */
+static bool renew_sketch(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
 {
 	struct sketch *sketch = run->sketches[epoch & 1][instance][m];
 	uint64_t width = sketch->params.width;
@@ -590,22 +606,39 @@ static void renew_sketch(struct run *run, uint64_t epoch, uint32_t instance, uin
 		run->fitting[instance][m] = sketch->ops->fit(sketch);
 		width = run->fitting[instance][m] > before ? run->fitting[instance][m] : before;
 	}
-	if (width == sketch->params.width || !change_width(run, epoch, instance, m, width))
-		sketch->ops->reset(sketch);
+	if (width != sketch->params.width && change_width(run, epoch, instance, m, width))
+		return true;
+	sketch->ops->reset(sketch);
+	return false;
 }
 
-void run_recycle(struct run *run, uint64_t epoch)
+static void begin_recycling(struct run *run, uint64_t epoch)
 {
-	bool used[CONFIG_WORKERS_MAX] = {false}; /* by instance; what was not is clean */
-
+	run->recycling = (struct recycling){.begun = true};
 	for (uint32_t w = 0; w < run->nb_workers; w++)
-		used[plan_instance(run->plan, w)] |= recycle_worker(run->workers[w], epoch);
-	for (uint32_t i = 0; i < run->plan->nb_instances; i++)
-		for (uint32_t m = 0; used[i] && m < run->plan->nb_measurements; m++)
-			renew_sketch(run, epoch, i, m);
+		run->recycling.used[plan_instance(run->plan, w)] |=
+			recycle_worker(run->workers[w], epoch);
+}
+
+bool run_recycle(struct run *run, uint64_t epoch)
+{
+	struct recycling *recycling = &run->recycling;
+	uint32_t nb_measurements = run->plan->nb_measurements;
+
+	if (!recycling->begun)
+		begin_recycling(run, epoch);
+	while (recycling->renewed < run->plan->nb_instances * nb_measurements) {
+		uint32_t instance = recycling->renewed / nb_measurements;
+		uint32_t m = recycling->renewed++ % nb_measurements;
+
+		if (recycling->used[instance] && renew_sketch(run, epoch, instance, m))
+			return false;
+	}
+	recycling->begun = false;
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
 		*receiver_generation(run->receivers[r], epoch) = (struct receiver_generation){0};
 	monitoring_renew(&run->monitoring, epoch);
 	give_table(run, epoch);
 	epochs_recycle(run->epochs, epoch);
+	return true;
 }

@@ -12,6 +12,7 @@
 
 #include "base/config.h"
 #include "base/hash.h"
+#include "base/rarely.h"
 #include "parallel/design.h"
 #include "parallel/epoch.h"
 #include "parallel/monitoring.h"
@@ -23,6 +24,13 @@
 #include "rx/source.h"
 
 #define RUN_ERROR_MAX 512
+
+/* How far run_recycle() has come with an epoch. */
+struct recycling {
+	bool begun;
+	bool used[CONFIG_WORKERS_MAX]; /* by instance; what was not is clean */
+	uint32_t renewed;              /* sketches, of all instances and measurements */
+};
 
 struct run {
 	const struct config *config;
@@ -45,6 +53,8 @@ struct run {
 	/* The width that would have suited the last epoch in which the instance was used; the first
 	 * one's at the start. */
 	uint64_t fitting[CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
+	struct rarely narrow[CONFIG_MEASUREMENTS_MAX]; /* no memory for the width that fits */
+	struct recycling recycling;
 };
 
 /*
@@ -78,5 +88,8 @@ void run_join(struct run *run);
 /* Frees all but source and probed ports, which it stops. */
 void run_destroy(struct run *run);
 
-/* Clears what a closed epoch left, so that epoch + 2 may use it (the reporter). */
-void run_recycle(struct run *run, uint64_t epoch);
+/*
+ * Clears what a closed epoch left, so that epoch + 2 may use it (the reporter). An instance of
+ * another width takes long to put in place: returns false after each, to be called again.
+ */
+bool run_recycle(struct run *run, uint64_t epoch);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/rarely.h"
+#include "base/rarely.h"
 #include "report/report.h"
 
 /* The worker that got the most packets; the first of equals. */
@@ -24,6 +24,6 @@ double balance_busy(const struct report_epoch *epoch, const struct report_load *
 
 /*
  * True where the busiest worker gets half as much again as the mean, and packets are lost or it has
- * no time left, and this is to be said (report/rarely.h).
+ * no time left, and this is to be said (base/rarely.h).
  */
 bool balance_drowns(struct rarely *watch, const struct report_epoch *epoch);

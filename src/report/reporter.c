@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/rarely.h"
 #include "base/signals.h"
 #include "parallel/memory.h"
 #include "report/balance.h"
@@ -18,7 +19,6 @@
 #include "report/merge.h"
 #include "report/monitored.h"
 #include "report/rank.h"
-#include "report/rarely.h"
 #include "report/records.h"
 
 #define SECOND_NS 1000000000ULL
@@ -41,6 +41,7 @@ struct reporter {
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
+	bool recycling;        /* the epoch before that one */
 	struct rarely drowns, shed[CONFIG_MEASUREMENTS_MAX], undecoded[CONFIG_MEASUREMENTS_MAX],
 		incomplete[CONFIG_MEASUREMENTS_MAX], forgotten[CONFIG_MEASUREMENTS_MAX];
 	struct loads loads;
@@ -371,7 +372,13 @@ static void sum_up(struct reporter_result *result, uint64_t number, const struct
 	}
 }
 
-/* Reports an epoch that no worker touches any more, and gives its generation back. */
+static void recycle(struct reporter *reporter, uint64_t epoch)
+{
+	reporter->recycling = !run_recycle(reporter->run, epoch);
+	service_alive(&reporter->service, monotonic_now());
+}
+
+/* Reports an epoch that no worker touches any more, and begins to give its generation back. */
 static void close_epoch(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
@@ -403,8 +410,7 @@ static void close_epoch(struct reporter *reporter)
 		log_error("no memory to report epoch %llu",
 			(unsigned long long)(reporter->params.first_epoch + info.number));
 	}
-	run_recycle(run, reporter->epoch++);
-	service_alive(&reporter->service, monotonic_now());
+	recycle(reporter, reporter->epoch++);
 }
 
 static void show_progress(struct reporter *reporter)
@@ -542,6 +548,10 @@ static void report_epochs(struct reporter *reporter)
 			tell_time(reporter);
 		}
 		look_at_records(reporter);
+		if (reporter->recycling) {
+			recycle(reporter, reporter->epoch - 1);
+			continue;
+		}
 		if (reporter->epoch < open && epochs_is_closed(run->epochs, reporter->epoch)) {
 			reporter->waiting_since = 0;
 			reporter->warned = false;

@@ -297,7 +297,7 @@ static void run_groups(const char *design, const char *sharing, enum dispatch di
 		wait_until_closed(run, epoch);
 		check_epoch(run, epoch, &fed[epoch]);
 		merge_epoch(run, epoch, merged);
-		run_recycle(run, epoch);
+		assert_true(run_recycle(run, epoch));
 	}
 	run_join(run);
 	assert_true(run_finished(run));

@@ -134,7 +134,36 @@ static int stop_eal(void **state)
 
 struct totals {
 	uint64_t epochs, received, measured, fed, dropped, ring_full, unbalanced;
+	uint64_t resized; /* sketches */
 };
+
+/* One sketch gets another width at a time; returns how many of the first measurement's did. */
+static uint64_t recycle(struct run *run, uint64_t epoch)
+{
+	uint64_t resized = 0;
+	bool done;
+
+	for (uint32_t i = 0; i < run->plan->nb_instances; i++) {
+		const struct sketch *sketch = run->sketches[epoch & 1][i][0];
+
+		/* Who reports the epoch has found its flows. */
+		if (sketch->ops->undecoded != NULL)
+			sketch->ops->undecoded(sketch);
+	}
+	do {
+		uint64_t widths[WORKERS_MAX], changed = 0;
+
+		for (uint32_t i = 0; i < run->plan->nb_instances; i++)
+			widths[i] = run->sketches[epoch & 1][i][0]->params.width;
+		done = run_recycle(run, epoch);
+		for (uint32_t i = 0; i < run->plan->nb_instances; i++)
+			changed += run->sketches[epoch & 1][i][0]->params.width != widths[i];
+		assert_int_equal(changed, done ? 0 : 1);
+		assert_int_equal(epochs_is_ready(run->epochs, epoch + 2), done);
+		resized += changed;
+	} while (!done);
+	return resized;
+}
 
 /*
  * Runs the source through the engine and collects every epoch; where `merged` is not NULL, adds all
@@ -196,7 +225,7 @@ static struct totals run_through(
 		totals.dropped += info.dropped;
 		totals.unbalanced += received + info.dropped != info.fed;
 		totals.epochs++;
-		run_recycle(run, epoch++);
+		totals.resized += recycle(run, epoch++);
 	}
 	run_join(run);
 	atomic_store(&watching, false);
@@ -302,6 +331,24 @@ static void test_tiny_epochs(void **state)
 		}
 }
 
+/* Few flows: each of the instances shrinks once in each generation. */
+static void test_widths_change_one_by_one(void **state)
+{
+	struct config config = make_config("async", 3, 10000000);
+	struct test_source source = make_source(6000, 100, 10000);
+	struct totals totals;
+
+	(void)state;
+	config.nb_measurements = 1;
+	config.measurements[0].sketch = "iblt";
+	config.measurements[0].width = 0;
+	config.measurements[0].iblt_load = 0.7;
+	totals = run_through(&config, &source, NULL);
+	assert_int_equal(totals.epochs, 6);
+	assert_int_equal(totals.measured, 6000);
+	assert_int_equal(totals.resized, 3 * 2);
+}
+
 static void test_nothing_to_feed(void **state)
 {
 	(void)state;
@@ -380,6 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_workers_equal_one_sketch),
 		cmocka_unit_test(test_tiny_epochs),
+		cmocka_unit_test(test_widths_change_one_by_one),
 		cmocka_unit_test(test_nothing_to_feed),
 		cmocka_unit_test(test_paced_losses_are_counted),
 #ifndef SANITIZED

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/rarely.h"
+#include "base/rarely.h"
 
 #include <inttypes.h>
 #include <stdio.h>
