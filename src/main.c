@@ -157,7 +157,11 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 		status = read_rules(config);
 	/* Two tables at once while rules are read again, and those may be half as many again. */
 	if (rules != NULL)
-		machine->ports.table_bytes = monitor_table_bytes(rules) / 2 * 5;
+		machine->ports.rules = (struct plan_rules){
+			.table_bytes = monitor_table_bytes(rules) / 2 * 5,
+			.ordinary_bytes = monitor_ordinary_bytes(rules) / 2 * 5,
+			.worker_bytes = monitor_worker_bytes(rules) / 2 * 5,
+		};
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
 		return status;
 	log_error("%s", error);

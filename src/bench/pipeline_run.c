@@ -164,7 +164,11 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 	ports.ports[0].name = port;
 	ports.ports[0].node = PLAN_NODE_ANY;
 	if (setting->rules != NULL)
-		ports.table_bytes = monitor_table_bytes(setting->rules);
+		ports.rules = (struct plan_rules){
+			.table_bytes = monitor_table_bytes(setting->rules),
+			.ordinary_bytes = monitor_ordinary_bytes(setting->rules),
+			.worker_bytes = monitor_worker_bytes(setting->rules),
+		};
 	setup_run_config(config, from, &setting->contestant);
 	config->design = setting->design;
 	config->workers = setting->workers;

@@ -43,12 +43,11 @@ static void note_memory(struct host_needs *needs, const struct plan *plan)
 	for (uint32_t i = 0; i < plan->nb_nodes; i++) {
 		const struct plan_node *node = &plan->nodes[i];
 		bool known = node->node >= 0 && node->node < HOST_NODES_MAX;
-		size_t ordinary = node->sketch_bytes + (plan->hugepages ? 0 : node->packet_bytes);
 
 		*(known ? &needs->huge_bytes[node->node] : &needs->huge_anywhere) +=
 			plan_hugepage_bytes(node);
 		*(known ? &needs->ordinary_bytes[node->node] : &needs->ordinary_anywhere) +=
-			ordinary;
+			plan_ordinary_bytes(plan, node);
 	}
 }
 

@@ -63,7 +63,7 @@ bool machine_read(struct machine *machine, const struct config *config,
 	uint32_t missing;
 
 	machine->ports.nb_ports = machine->ports.mbuf_room = 0;
-	machine->ports.table_bytes = 0;
+	machine->ports.rules = (struct plan_rules){0};
 	machine->ports.frame_mbufs = live_ports_frame_mbufs(config, PLAN_PORT_MBUF_BYTES);
 	*text = false;
 	if (config->topology != NULL) {

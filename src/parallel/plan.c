@@ -299,7 +299,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		plan->ports[p].descriptors = plan->ports[p].entries =
 			config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
-	plan->table_bytes = ports->table_bytes;
+	plan->rules = ports->rules;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;

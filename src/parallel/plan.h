@@ -72,7 +72,7 @@ struct plan_group {
 /* What is planned for one NUMA node; PLAN_NODE_ANY where lcores float. */
 struct plan_node {
 	int node;
-	size_t packet_bytes, sketch_bytes;
+	size_t packet_bytes, sketch_bytes, rule_bytes;
 };
 
 /* One measurement as it will run: the shape is complete. */
@@ -84,6 +84,11 @@ struct plan_measurement {
 	size_t heap_bytes;           /* of these, in EAL's memory */
 	bool merged;                 /* the reporter has one more, of their sum */
 	bool changes;                /* there is one more while an instance changes its size */
+};
+
+/* Bytes that rules take: of EAL's memory, of ordinary memory, and of that for each worker. */
+struct plan_rules {
+	size_t table_bytes, ordinary_bytes, worker_bytes;
 };
 
 struct plan {
@@ -113,10 +118,11 @@ struct plan {
 				 while */
 	uint32_t nb_measurements;
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
-	bool hugepages;      /* packets lie in hugepages: every node has enough */
-	size_t table_bytes;  /* of rules */
+	bool hugepages; /* packets lie in hugepages: every node has enough */
+	struct plan_rules rules;
 	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
+	size_t rule_bytes;   /* of rules in ordinary memory, with their counters */
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
 
@@ -135,7 +141,7 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 /* The live ports; nb_ports is 0 on a replay. */
 struct plan_ports {
 	uint32_t nb_ports;
-	size_t table_bytes; /* of rules, in EAL's memory */
+	struct plan_rules rules;
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {
@@ -146,6 +152,8 @@ struct plan_ports {
 
 /* Bytes of hugepages that must be free on a node for what is planned there. */
 size_t plan_hugepage_bytes(const struct plan_node *node);
+/* Bytes of other memory. */
+size_t plan_ordinary_bytes(const struct plan *plan, const struct plan_node *node);
 
 /*
  * Makes the plan. Returns true, or false with one line in error[PLAN_TEXT_MAX] that says what

@@ -61,7 +61,7 @@ static size_t ring_bytes(const struct plan *plan, uint32_t g)
 
 static bool size_pools(struct plan *plan, const struct config *config, char *error)
 {
-	plan->packet_bytes = plan->table_bytes;
+	plan->packet_bytes = plan->rules.table_bytes;
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		struct plan_group *group = &plan->groups[g];
 		/* A sender, which has no workers, says how many it wants and takes any. */
@@ -103,6 +103,7 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
 	struct plan_node *node = node_account(plan, lcore->node);
 
+	node->rule_bytes += plan->rules.worker_bytes;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *measurement = &plan->measurements[m];
 		size_t heap = measurement->heap_bytes * PLAN_GENERATIONS;
@@ -119,12 +120,13 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 static void add_up_nodes(struct plan *plan)
 {
 	plan->nb_nodes = 0;
-	plan->sketch_bytes = 0;
+	plan->sketch_bytes = plan->rule_bytes = 0;
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
 		node_account(plan, plan->groups[g].memory_node)->packet_bytes +=
 			plan->groups[g].packet_bytes;
 	if (plan->nb_groups > 0)
-		node_account(plan, plan->groups[0].memory_node)->packet_bytes += plan->table_bytes;
+		node_account(plan, plan->groups[0].memory_node)->packet_bytes +=
+			plan->rules.table_bytes;
 	for (uint32_t i = 0; i < plan->nb_lcores; i++)
 		if (plan->lcores[i].role == PLAN_WORKER)
 			add_worker(plan, &plan->lcores[i]);
@@ -134,8 +136,13 @@ static void add_up_nodes(struct plan *plan)
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
 				plan->measurements[m].instance_bytes +
 			sizeof(struct hyperloglog);
-	for (uint32_t n = 0; n < plan->nb_nodes; n++)
+	/* Who reads them is on the reporter's node. */
+	if (plan->rules.ordinary_bytes > 0)
+		node_account(plan, plan->lcores[0].node)->rule_bytes += plan->rules.ordinary_bytes;
+	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		plan->sketch_bytes += plan->nodes[n].sketch_bytes;
+		plan->rule_bytes += plan->nodes[n].rule_bytes;
+	}
 }
 
 static uint64_t free_hugepages(const struct topology *topology, int node)
@@ -146,6 +153,11 @@ static uint64_t free_hugepages(const struct topology *topology, int node)
 		if (node == PLAN_NODE_ANY || n == node)
 			bytes += topology->nodes[n].free_hugepages;
 	return bytes;
+}
+
+size_t plan_ordinary_bytes(const struct plan *plan, const struct plan_node *node)
+{
+	return node->sketch_bytes + node->rule_bytes + (plan->hugepages ? 0 : node->packet_bytes);
 }
 
 size_t plan_hugepage_bytes(const struct plan_node *node)
@@ -181,7 +193,7 @@ static void choose_pages(
 static bool check_memory(struct plan *plan, const struct topology *topology, char *error)
 {
 	size_t packets = plan->hugepages ? 0 : plan->packet_bytes;
-	size_t needed = packets + plan->sketch_bytes;
+	size_t needed = packets + plan->sketch_bytes + plan->rule_bytes;
 
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_refuse(plan, error,
@@ -189,10 +201,11 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			"tables "
 			"of DPDK take %llu MB (lower --mbufs, --descriptors or --workers), "
 			"sketches %llu MB "
-			"(lower --width, --memory or --workers)",
+			"(lower --width, --memory or --workers), rules in ordinary memory %llu "
+			"MB",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
-			(unsigned long long)MB(packets),
-			(unsigned long long)MB(plan->sketch_bytes));
+			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
+			(unsigned long long)MB(plan->rule_bytes));
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		const struct plan_node *node = &plan->nodes[n];
 		uint64_t there;
@@ -200,7 +213,7 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 		if (node->node < 0 || node->node >= TOPOLOGY_NODES_MAX)
 			continue;
 		there = topology->nodes[node->node].free_memory;
-		needed = node->sketch_bytes + (plan->hugepages ? 0 : node->packet_bytes);
+		needed = plan_ordinary_bytes(plan, node);
 		if (there > 0 && needed > there)
 			plan_warn(plan,
 				"NUMA node %d has %llu MB of free memory for the %llu MB planned "

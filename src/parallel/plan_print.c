@@ -218,10 +218,17 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan->nodes[n].packet_bytes);
 		fprintf(out, ", sketches ");
 		print_size(out, plan->nodes[n].sketch_bytes);
+		fprintf(out, ", rules ");
+		print_size(out, plan->nodes[n].rule_bytes);
+		fprintf(out, "\n");
+	}
+	if (plan->rule_bytes > 0) {
+		fprintf(out, "rules in ordinary memory: ");
+		print_size(out, plan->rule_bytes);
 		fprintf(out, "\n");
 	}
 	fprintf(out, "memory in all: ");
-	print_size(out, plan->packet_bytes + plan->sketch_bytes);
+	print_size(out, plan->packet_bytes + plan->sketch_bytes + plan->rule_bytes);
 	fprintf(out, "\n");
 }
 

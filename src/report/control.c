@@ -221,6 +221,7 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);
 	rte_tel_data_add_dict_uint(answer, "packet_bytes", plan->packet_bytes);
 	rte_tel_data_add_dict_uint(answer, "sketch_bytes", plan->sketch_bytes);
+	rte_tel_data_add_dict_uint(answer, "rule_bytes", plan->rule_bytes);
 	add_ports(answer, plan);
 	add_groups(answer, plan);
 	add_lcores(answer, plan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/monitor.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,25 @@ size_t monitor_table_bytes(const struct monitor_rules *rules)
 	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
 }
 
+size_t monitor_ordinary_bytes(const struct monitor_rules *rules)
+{
+	/* An IPv4 rule may come by a reload, too. */
+	return prefix_table_bytes(groups_of(rules, false)) +
+	       rules->n * (sizeof(rules->rules[0]) + sizeof(uint32_t));
+}
+
+static size_t counts_size(uint32_t rules, uint32_t nb_workers)
+{
+	return (size_t)2 * nb_workers * rules * sizeof(struct monitor_count);
+}
+
+size_t monitor_worker_bytes(const struct monitor_rules *rules)
+{
+	return counts_size(rules->n, 1);
+}
+
+_Static_assert(MONITOR_RULES_MAX < PREFIX_VALUE_MAX, "a rule's number + 1 is a value");
+
 static uint32_t host_order(const uint8_t *bits)
 {
 	uint32_t address;
@@ -106,10 +126,15 @@ static bool fill_ipv6(struct monitor_table *table)
 	snprintf(name, sizeof(name), "monitor6_%u", instance++);
 	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
 	/* The type of an address changed in DPDK 24.11, its bytes did not: no type suits both. */
-	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++)
-		if (rte_fib6_add(table->ipv6, (const void *)rules->rules[i].bits,
-			    rules->rules[i].length, i + 1) != 0)
-			return false;
+	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++) {
+		int status = rte_fib6_add(table->ipv6, (const void *)rules->rules[i].bits,
+			rules->rules[i].length, i + 1);
+
+		if (status == 0)
+			continue;
+		rte_errno = -status;
+		return false;
+	}
 	return table->ipv6 != NULL;
 }
 
@@ -121,11 +146,6 @@ static bool copy_parents(struct monitor_table *table)
 	for (uint32_t r = 0; table->parents != NULL && r < rules->n; r++)
 		table->parents[r] = rules->rules[r].parent;
 	return table->parents != NULL;
-}
-
-static size_t counts_size(uint32_t rules, uint32_t nb_workers)
-{
-	return (size_t)2 * nb_workers * rules * sizeof(struct monitor_count);
 }
 
 struct monitor_table *monitor_table_create(
@@ -141,7 +161,9 @@ struct monitor_table *monitor_table_create(
 	table->rules = rules;
 	table->side = side;
 	table->nb_workers = nb_workers;
-	/* Not touched here: a page lies where the worker is that first writes to it. */
+	rte_errno = ENOMEM; /* what fails without a word of DPDK had no memory */
+	/* Not touched here: a page, which may hold the counters of several workers, lies where the
+	 * first of them is that writes to it. */
 	table->counts = huge_map(counts_size(rules->n, nb_workers));
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
 		return table;

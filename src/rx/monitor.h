@@ -38,8 +38,11 @@ struct monitor_table;
 struct monitor_table *monitor_table_create(
 	struct monitor_rules *rules, enum monitor_side side, uint32_t nb_workers, char *error);
 void monitor_table_destroy(struct monitor_table *table);
-/* Bytes of EAL's memory that a table of these rules takes. */
+/* Bytes that a table of these rules takes of EAL's memory; of ordinary memory; and of that for each
+ * worker. */
 size_t monitor_table_bytes(const struct monitor_rules *rules);
+size_t monitor_ordinary_bytes(const struct monitor_rules *rules);
+size_t monitor_worker_bytes(const struct monitor_rules *rules);
 
 const struct monitor_rules *monitor_table_rules(const struct monitor_table *table);
 /* [rules->n] */

@@ -15,7 +15,7 @@ struct prefix_table {
 	uint32_t *entries; /* [FIRSTS], then [nb_groups][GROUP_SIZE] */
 };
 
-static size_t entries_size(uint32_t nb_groups)
+size_t prefix_table_bytes(uint32_t nb_groups)
 {
 	return (FIRSTS + (size_t)nb_groups * GROUP_SIZE) * sizeof(uint32_t);
 }
@@ -27,7 +27,7 @@ struct prefix_table *prefix_table_create(uint32_t nb_groups)
 	if (table == NULL)
 		return NULL;
 	table->nb_groups = nb_groups;
-	table->entries = huge_map(entries_size(nb_groups));
+	table->entries = huge_map(prefix_table_bytes(nb_groups));
 	if (table->entries != NULL)
 		return table;
 	free(table);
@@ -38,7 +38,7 @@ void prefix_table_destroy(struct prefix_table *table)
 {
 	if (table == NULL)
 		return;
-	huge_unmap(table->entries, entries_size(table->nb_groups));
+	huge_unmap(table->entries, prefix_table_bytes(table->nb_groups));
 	free(table);
 }
 

@@ -5,6 +5,7 @@
  * of them, and credits against chains of prefixes found the same way.
  */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <rte_errno.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -358,6 +360,21 @@ static void longest_prefix_wins(void **state)
 		}
 }
 
+/* Whatever DPDK failed at before. */
+static void no_memory_is_said(void **state)
+{
+	struct random random;
+
+	(void)state;
+	random_init(&random, 3);
+	rte_errno = EEXIST;
+	/* Counters beyond what addresses reach. */
+	assert_null(
+		monitor_table_create(random_rules(&random, 1000), MONITOR_DST, UINT32_MAX, error));
+	assert_non_null(strstr(error, "no memory for "));
+	assert_non_null(strstr(error, rte_strerror(ENOMEM)));
+}
+
 /* Flows within 5 standard errors, exactly counted ones are close. */
 static void flows_are_estimated(void **state)
 {
@@ -399,6 +416,7 @@ int main(void)
 		cmocka_unit_test(long_lines_are_refused),
 		cmocka_unit_test(garbage_is_refused),
 		cmocka_unit_test(longest_prefix_wins),
+		cmocka_unit_test(no_memory_is_said),
 		cmocka_unit_test(flows_are_estimated),
 	};
 

@@ -299,6 +299,36 @@ static void test_cuckoo_by_rss(void **state)
 	}
 }
 
+/* Tables on the reporter's node, counters on that of each worker; beside EAL's, and refused where
+ * it is not there. */
+static void test_memory_of_rules(void **state)
+{
+	struct config config = make_config(3);
+	struct plan_ports ports = {0};
+	size_t before, packets;
+
+	(void)state;
+	make_topology(1, 8, 1);
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	before = plan.sketch_bytes;
+	packets = plan.packet_bytes;
+	assert_int_equal(plan.rule_bytes, 0);
+
+	ports.rules = (struct plan_rules){
+		.table_bytes = 1 << 20, .ordinary_bytes = 64 << 20, .worker_bytes = 10 << 20};
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	assert_int_equal(plan.rule_bytes, (64 + 3 * 10) << 20);
+	assert_int_equal(plan.nodes[0].rule_bytes, plan.rule_bytes);
+	assert_int_equal(plan.sketch_bytes, before);
+	assert_int_equal(plan.packet_bytes, packets + (1 << 20));
+
+	topology.memory = plan.sketch_bytes + plan.packet_bytes + plan.rule_bytes;
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	topology.memory--;
+	assert_false(plan_make(&plan, &config, &topology, &ports, error));
+	assert_non_null(strstr(error, "rules in ordinary memory 94 MB"));
+}
+
 static void test_measurement_refused(void **state)
 {
 	struct config config = make_config(1);
@@ -342,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_memory_of_cuckoo),
 		cmocka_unit_test(test_cuckoo_by_rss),
+		cmocka_unit_test(test_memory_of_rules),
 		cmocka_unit_test(test_measurement_refused),
 		cmocka_unit_test(test_print),
 	};
