@@ -558,14 +558,12 @@ static void warn_if_narrow(
 	struct run *run, uint64_t epoch, uint32_t instance, uint32_t m, uint64_t width)
 {
 	const struct sketch *sketch = run->sketches[epoch & 1][instance][m];
-	struct rarely *rarely = &run->narrow[m];
 
-	if (!rarely_due(rarely, epochs_info(run->epochs, epoch)->end, width))
+	if (!rarely_due(&run->narrow[m], epochs_info(run->epochs, epoch)->end, width))
 		return;
-	log_warning("%s, instance %u: no memory for rows of %llu cells after %llu; so it was %llu "
-		    "times since this was last said",
+	log_warning("%s, instance %u: no memory for rows of %llu cells after %llu",
 		run->plan->measurements[m].config->name, instance, (unsigned long long)width,
-		(unsigned long long)sketch->params.width, (unsigned long long)rarely->epochs);
+		(unsigned long long)sketch->params.width);
 }
 
 /* Puts an empty instance of another width in the place of this one, if there is memory. */
