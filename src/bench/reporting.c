@@ -33,7 +33,7 @@ static void fill(struct reporting *reporting, const struct workload *workload)
 	for (uint64_t b = 0; b < workload_bursts(workload); b++) {
 		workload_load(workload, b, &burst);
 		hash_burst(&workload->hash_key, &burst);
-		for (uint32_t i = 0; i < BURST_MAX; i++) {
+		for (uint32_t i = 0; i < burst.n; i++) {
 			uint32_t w = (uint32_t)(burst.hash[i].lo >> 32) % reporting->nb_workers;
 			struct key_burst *to = &pending[w];
 

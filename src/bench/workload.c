@@ -237,8 +237,6 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 		workload_destroy(workload);
 		return NULL;
 	}
-	for (uint64_t i = 0; n % BURST_MAX != 0; i++)
-		workload->keys[n++] = workload->keys[i];
 	workload->spec.packets = n;
 	find_truth(workload);
 	return workload;

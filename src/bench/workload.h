@@ -29,7 +29,7 @@ struct workload_spec {
 	bool random;      /* all-random headers; flows and zipf_e6 are not used */
 	uint32_t zipf_e6; /* exponent x 10^6; 0: uniform */
 	uint64_t flows;   /* that keys are drawn from */
-	uint64_t packets; /* a multiple of BURST_MAX, at most WORKLOAD_PACKETS_MAX */
+	uint64_t packets; /* at most WORKLOAD_PACKETS_MAX; a multiple of BURST_MAX if generated */
 	uint64_t seed;
 };
 
@@ -47,8 +47,8 @@ struct workload_flow {
 struct workload {
 	struct workload_spec spec;
 	uint64_t room;               /* packets that there is memory for */
-	struct key4 *keys;           /* [spec.packets] */
-	uint32_t *flow_hashes;       /* [spec.packets]; NULL: a card computes none */
+	struct key4 *keys;           /* [spec.packets], and room for whole bursts */
+	uint32_t *flow_hashes;       /* the same; NULL: a card computes none */
 	struct workload_flow *slots; /* the truth, a hash table of 2^bits */
 	uint32_t bits;
 	uint64_t distinct;                      /* keys */
@@ -81,8 +81,8 @@ struct workload_intake {
 
 /*
  * Takes packets from a source until so many have a key, or to its end. An IPv6 key is stood for by
- * an IPv4 key of its own: what is counted is as often the same, and parsed as IPv4. The last burst
- * is filled up with the first keys again. Returns NULL with one line in error[SOURCE_ERROR_MAX].
+ * an IPv4 key of its own: what is counted is as often the same, and parsed as IPv4. Returns NULL
+ * with one line in error[SOURCE_ERROR_MAX].
  */
 struct workload *workload_read(struct source *source, uint64_t packets, uint64_t hash_seed,
 	struct workload_intake *intake, char *error);
@@ -97,10 +97,10 @@ uint64_t workload_truth(const struct workload *workload, const struct key4 *key)
 
 static inline uint64_t workload_bursts(const struct workload *workload)
 {
-	return workload->spec.packets / BURST_MAX;
+	return workload_packets(workload->spec.packets) / BURST_MAX;
 }
 
-/* Makes a burst ready, once; workload_load() then changes its keys alone. */
+/* Makes a burst ready, once; workload_load() then changes its keys and their number alone. */
 static inline void workload_burst_init(struct key_burst *burst)
 {
 	burst->n = BURST_MAX;
@@ -113,10 +113,13 @@ static inline void workload_burst_init(struct key_burst *burst)
 	memset(burst->tcp_flags, 0, sizeof(burst->tcp_flags));
 }
 
-/* Copies the keys of burst b, and a card's hashes of them. */
+/* Copies the keys of burst b, and a card's hashes of them. The last burst may not be full. */
 static inline void workload_load(
 	const struct workload *workload, uint64_t b, struct key_burst *burst)
 {
+	uint64_t left = workload->spec.packets - b * BURST_MAX;
+
+	burst->n = left < BURST_MAX ? (uint32_t)left : BURST_MAX;
 	memcpy(burst->key4, workload->keys + b * BURST_MAX, sizeof(burst->key4));
 	if (workload->flow_hashes != NULL)
 		memcpy(burst->flow_hash, workload->flow_hashes + b * BURST_MAX,

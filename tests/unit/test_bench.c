@@ -222,6 +222,7 @@ static void workload_takes_packets_of_a_source(void **state)
 		PACKET(one), PACKET(six), PACKET(arp), PACKET(two), PACKET(six), PACKET(one)};
 	struct listed_source listed = {{.next = listed_next}, packets, 6, 0};
 	struct workload_intake intake;
+	struct key_burst burst;
 	char error[SOURCE_ERROR_MAX];
 	struct workload *workload = workload_read(&listed.source, 1000, 1, &intake, error);
 
@@ -231,11 +232,16 @@ static void workload_takes_packets_of_a_source(void **state)
 	assert_int_equal(intake.ipv6, 2);
 	assert_int_equal(intake.others, 1);
 	assert_int_equal(workload->distinct, 3);
-	/* One burst: 1 6 2 6 1, twelve times, and 1 6 2 6. */
-	assert_int_equal(workload->spec.packets, BURST_MAX);
-	assert_int_equal(workload_truth(workload, &workload->keys[0]), 25);
-	assert_int_equal(workload_truth(workload, &workload->keys[1]), 26);
-	assert_int_equal(workload_truth(workload, &workload->keys[2]), 13);
+	/* One burst that is not full: 1 6 2 6 1. */
+	assert_int_equal(workload->spec.packets, 5);
+	assert_int_equal(workload_truth(workload, &workload->keys[0]), 2);
+	assert_int_equal(workload_truth(workload, &workload->keys[1]), 2);
+	assert_int_equal(workload_truth(workload, &workload->keys[2]), 1);
+	assert_int_equal(workload_bursts(workload), 1);
+	workload_burst_init(&burst);
+	workload_load(workload, 0, &burst);
+	assert_int_equal(burst.n, 5);
+	assert_memory_equal(burst.key4, workload->keys, 5 * sizeof(burst.key4[0]));
 	assert_int_equal(workload->keys[1].proto, 17);
 	assert_int_equal(workload->keys[1].dst_port[1], 99);
 	workload_destroy(workload);
