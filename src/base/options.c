@@ -1202,10 +1202,10 @@ const struct option_row options[] = {
 		.max = CENTURY,
 		.default_note = "one file each",
 		.help = "Begin new output files at each multiple of a time in UTC (1h), or before "
-			"one grows beyond a size (1GB), or both (1h,1GB). flows.csv is then "
-			"renamed "
-			"to flows-20261120T170000Z.csv, by the second in which its first interval "
-			"starts, and never over a file that exists.",
+			"one grows beyond a size (1GB), or both (1h,1GB); what is written at once, "
+			"an interval or 65536 records of --flows, is in one file even so. "
+			"flows.csv is renamed to flows-20261120T170000Z.csv, by the second in "
+			"which its first interval starts, and never over a file that exists.",
 	},
 	{
 		.name = "config",
