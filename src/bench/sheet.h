@@ -51,8 +51,7 @@ __attribute__((format(printf, 3, 4))) void sheet_cell(
 	struct sheet *sheet, const char *column, const char *format, ...);
 
 /* Adds to the cell "note" of that row, behind what it says already. */
-__attribute__((format(printf, 2, 3))) void sheet_note(
-	struct sheet *sheet, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void sheet_note(struct sheet *sheet, const char *format, ...);
 
 /* Writes the row and begins an empty one. */
 void sheet_row(struct sheet *sheet, const struct host_facts *facts);

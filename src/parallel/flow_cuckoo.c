@@ -27,7 +27,7 @@
 /* Of rte_hash's inside, which has no call that tells. */
 #define KEYS_PER_BUCKET 8
 #define BUCKET_BYTES    RTE_CACHE_LINE_SIZE /* 64 are used */
-#define KEY_SLOT_BYTES  32 /* a pointer and 16 bytes, rounded up */
+#define KEY_SLOT_BYTES  32                  /* a pointer and 16 bytes, rounded up */
 #define FIXED_BYTES     4096
 
 _Static_assert(sizeof(struct flow_id) == 16, "KEY_SLOT_BYTES");
