@@ -32,7 +32,8 @@ struct placed {
 };
 
 /* Behind what says where: in one line, whatever the file held. */
-static void add_reason(struct reading *reading, int used, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void add_reason(
+	struct reading *reading, int used, const char *format, va_list arguments)
 {
 	vsnprintf(reading->error + used, (size_t)(MONITOR_ERROR_MAX - used), format, arguments);
 	for (char *c = reading->error; *c != '\0'; c++)

@@ -191,6 +191,12 @@ class Process:
             time.sleep(0.01)
 
 
+def some(settings, items):
+    """All; every seventh, which meets all that takes turns, with sanitizers, which take long."""
+    items = list(items)
+    return items[::7] if settings.sanitized else items
+
+
 class Test:
     """The world of one test: its directory, its children, its patience."""
 
@@ -211,9 +217,7 @@ class Test:
         raise Skip(reason)
 
     def some(self, items):
-        """All; every seventh, which meets all that takes turns, with sanitizers, which take long."""
-        items = list(items)
-        return items[::7] if self.sanitized else items
+        return some(self.settings, items)
 
     def start(self, *arguments, program=None, stdin=None, stdout=None, inside=None):
         """Starts sketchtap, or another program, without waiting for it; inside a net.Namespace."""
