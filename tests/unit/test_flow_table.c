@@ -305,6 +305,7 @@ static struct key chosen_key(uint32_t number)
 
 	memset(&key, 0, sizeof(key));
 	key.family = KEY_IPV4;
+	number = htobe32(number); /* the low bits of coralreef change, too */
 	memcpy(key.v4.src_ip, &number, sizeof(number));
 	key.v4.proto = 6;
 	return key;
