@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/power_of_two.h"
 #include "base/units.h"
 #include "sketch/sketch.h"
 
@@ -68,15 +69,6 @@ static bool set_list(const struct assignment *a)
 	return true;
 }
 
-static uint64_t next_power_of_two(uint64_t value)
-{
-	uint64_t power = 1;
-
-	while (power < value)
-		power *= 2;
-	return power;
-}
-
 /* Checks a number against the row's limits; 0 is looked at before. */
 static bool check_count(const struct assignment *a, uint64_t value)
 {
@@ -89,7 +81,7 @@ static bool check_count(const struct assignment *a, uint64_t value)
 	}
 	if (row->power_of_two && (value & (value - 1)) != 0) {
 		return refuse(a, "is not a power of two; the next is %llu",
-			(unsigned long long)next_power_of_two(value));
+			(unsigned long long)power_of_two_at_least(value));
 	}
 	return true;
 }

@@ -21,6 +21,7 @@
 
 #include <rte_hash.h>
 
+#include "base/power_of_two.h"
 #include "parallel/flow_stores.h"
 #include "parallel/memory.h"
 
@@ -36,15 +37,6 @@ _Static_assert(sizeof(struct flow_id) == 16, "KEY_SLOT_BYTES");
 static uint32_t nb_keys(const struct sketch_params *params)
 {
 	return (uint32_t)(2 * params->width - 1);
-}
-
-static uint64_t power_of_two_at_least(uint64_t n)
-{
-	uint64_t power = 1;
-
-	while (power < n)
-		power *= 2;
-	return power;
 }
 
 /* Buckets and as many to chain, keys, and a ring of free numbers for keys and for chained buckets.

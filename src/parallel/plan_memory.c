@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/key_burst.h"
+#include "base/power_of_two.h"
 #include "parallel/plan_parts.h"
 #include "parallel/poll.h"
 #include "sketch/hyperloglog.h"
@@ -16,15 +17,6 @@
 #define EAL_BYTES           ((size_t)64 << 20)
 
 #define MB(bytes) ((bytes) >> 20)
-
-static uint32_t power_of_two_at_least(uint32_t n)
-{
-	uint32_t power = 1;
-
-	while (power < n)
-		power *= 2;
-	return power;
-}
 
 /*
  * Every ring full, a burst in every hand, and every lcore's cache. A device's descriptor is one
@@ -75,8 +67,8 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 			return false;
 		}
 		/* 2^n - 1 suits a mempool. */
-		group->mbufs =
-			config->mbufs > 0 ? config->mbufs : power_of_two_at_least(needed) - 1;
+		group->mbufs = config->mbufs > 0 ? config->mbufs
+						 : (uint32_t)power_of_two_at_least(needed) - 1;
 		group->packet_bytes =
 			(size_t)group->mbufs *
 				(MBUF_STRUCT_BYTES + MBUF_OVERHEAD_BYTES + plan->mbuf_room) +

@@ -84,6 +84,18 @@ static inline void *feeder_run(void *arg)
 	return NULL;
 }
 
+/*
+ * An append(): every flow once at first, in the same order, so that threads meet at each new one;
+ * then flows that are drawn.
+ */
+static inline void feeder_append_new_first(
+	struct feeder *feeder, struct key_burst *burst, uint32_t i)
+{
+	const uint32_t nb_flows = feeder->feeders->nb_flows;
+
+	zipf_append(&feeder->stream, burst, i < nb_flows ? i : zipf_draw(&feeder->stream));
+}
+
 /* Returns when all threads have ended. feeders_close() frees the streams. */
 static inline void feeders_run(struct feeders *feeders)
 {

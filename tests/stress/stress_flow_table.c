@@ -14,13 +14,10 @@
 #define FLOWS   2000
 #define PACKETS 40000 /* of each thread */
 
-/*
- * Every packet has the flag and a time of its thread. The same flows in the same order at first, so
- * that threads meet at each new one.
- */
+/* Every packet has the flag and a time of its thread. */
 static void append(struct feeder *feeder, struct key_burst *burst, uint32_t i)
 {
-	zipf_append(&feeder->stream, burst, i < FLOWS ? i : zipf_draw(&feeder->stream));
+	feeder_append_new_first(feeder, burst, i);
 	burst->time[burst->n - 1] = (int64_t)i * FEEDERS_MAX + feeder->id;
 	burst->tcp_flags[burst->n - 1] = (uint8_t)(1u << feeder->id);
 }

@@ -13,12 +13,6 @@
 #define PACKETS 30000 /* of each thread */
 #define ROUNDS  3
 
-/* The same flows in the same order at first, so that threads meet at each new one. */
-static void append(struct feeder *feeder, struct key_burst *burst, uint32_t i)
-{
-	zipf_append(&feeder->stream, burst, i < FLOWS ? i : zipf_draw(&feeder->stream));
-}
-
 struct sums {
 	uint64_t packets[FLOWS], bytes[FLOWS];
 	uint32_t n;
@@ -77,7 +71,7 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 		.nb_flows = FLOWS,
 		.nb_packets = PACKETS,
 		.exponent = 0.8,
-		.append = append,
+		.append = feeder_append_new_first,
 	};
 
 	for (uint32_t round = 0; round < ROUNDS; round++) {
