@@ -12,6 +12,7 @@
 
 #define ZIPF_E6_MAX 10000000 /* as --synthetic allows */
 #define LCORE_MAX   1023     /* as many CPUs as a cpu_set_t holds */
+#define DAY_NS      (UINT64_C(24) * 3600 * 1000000000)
 
 /* What one call of option_set() works on. */
 struct assignment {
@@ -129,18 +130,22 @@ static bool set_time(const struct assignment *a)
 	const struct option_row *row = a->row;
 	uint64_t ns;
 	const char *why = units_time(a->text, &ns);
+	char or_zero[64] = "";
 
 	if (why != NULL)
 		return refuse(a, "%s", why);
 	if (ns == 0 && !row->zero)
 		return refuse(a, "is not allowed; leave the option out for no limit");
+	if (row->zero_means != NULL)
+		snprintf(or_zero, sizeof(or_zero), " (or 0: %s)", row->zero_means);
 	if (ns != 0 && ns < row->min)
-		return refuse(a, "is too short; the minimum is %gms%s%s%s", (double)row->min / 1e6,
-			row->zero_means != NULL ? " (or 0: " : "",
-			row->zero_means != NULL ? row->zero_means : "",
-			row->zero_means != NULL ? ")" : "");
+		return refuse(
+			a, "is too short; the minimum is %gms%s", (double)row->min / 1e6, or_zero);
+	if (ns > row->max && row->max % DAY_NS == 0)
+		return refuse(a, "is too long; the maximum is %llud%s",
+			(unsigned long long)(row->max / DAY_NS), or_zero);
 	if (ns > row->max)
-		return refuse(a, "is too long; the maximum is 36525d");
+		return refuse(a, "is too long; the maximum is %gs", (double)row->max / 1e9);
 	*(uint64_t *)a->field = ns;
 	return true;
 }

@@ -1089,9 +1089,9 @@ const struct option_row options[] = {
 		.zero = true,
 		.zero_means = "once, at the end",
 		.min = MILLISECOND,
-		.max = CENTURY,
+		.max = CONFIG_INTERVAL_MAX,
 		.default_text = "1s",
-		.help = "Report at each multiple of this time, at least 1ms. 0: once, at the end.",
+		.help = "Report at each multiple of this time, 1ms to 2500d. 0: once, at the end.",
 	},
 	{
 		.name = "output",

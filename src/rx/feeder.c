@@ -121,6 +121,8 @@ static struct rte_mbuf *take_long_mbuf(struct feeder *feeder)
 	return mbuf;
 }
 
+_Static_assert(INT64_MAX - SOURCE_TIME_MAX >= CONFIG_INTERVAL_MAX, "epochs end within an int64_t");
+
 static int64_t floor_to(int64_t time, int64_t interval)
 {
 	int64_t rest = time % interval;

@@ -2,6 +2,7 @@
 """Epochs: aligned, half open, exact in sum, silent ones skipped, time that jumps or runs back."""
 
 import os
+import struct
 
 import lib
 
@@ -85,6 +86,54 @@ def test_ten_years_of_silence(test):
         assert [row['epoch'] for row in stats] == ['0', str(gap * SECOND // step)], stats
         assert len(rows) == 2, rows
         expect_aligned(stats, step)
+
+
+def write_pcapng(path, packets):
+    """packets: (time in nanoseconds, frame), any 64 bits"""
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        length = struct.pack('<I', 12 + len(body))
+        return struct.pack('<I', kind) + length + body + length
+
+    nanoseconds = struct.pack('<HHB3xHH', 9, 1, 9, 0, 0)
+    with open(path, 'wb') as stream:
+        stream.write(block(0x0a0d0d0a, struct.pack('<IHHq', 0x1a2b3c4d, 1, 0, -1)))
+        stream.write(block(1, struct.pack('<HHI', 1, 0, 0) + nanoseconds))
+        for time, frame in packets:
+            head = struct.pack('<IIIII', 0, time >> 32, time & 0xffffffff, len(frame), len(frame))
+            stream.write(block(6, head + frame))
+    return path
+
+
+LATEST = 9 * 10**18  # SOURCE_TIME_MAX, in the year 2255
+DAY = 86400 * 10**9
+
+
+def test_any_time_and_any_interval(test):
+    """Borders of epochs against whole numbers without an end, to the last time there is."""
+    for latest in (DAY, 7 * 10**18, 8 * 10**18, LATEST):
+        times = sorted({0, latest // 3, *(latest - i * 10**9 for i in range(4))})
+        for text, interval in (('1ms', 10**6), ('7d', 7 * DAY), ('2499d', 2499 * DAY),
+                               ('2500d', 2500 * DAY)):
+            packets = [(time, lib.udp_frame()) for time in times]
+            _, stats, _ = test.measure(
+                '--pcap', write_pcapng(test.path('any.pcapng'), packets), '--interval', text)
+            expected = {}
+            for time in times:
+                expected[time // interval] = expected.get(time // interval, 0) + 1
+            seen = [(int(row['epoch']), lib.timestamp(row['start']), lib.timestamp(row['end']),
+                     int(row['offered'])) for row in stats]
+            assert seen == [(n, n * interval // 1000, (n + 1) * interval // 1000, count)
+                            for n, count in expected.items()], (latest, text, seen)
+
+
+def test_interval_beyond_the_last_time(test):
+    """An epoch that would end behind what 64 bits hold is refused, not numbered wrongly."""
+    capture = write_pcapng(test.path('late.pcapng'),
+                           [(8 * 10**18 + i * 10**9, lib.udp_frame()) for i in range(5)])
+    for interval in ('36525d', '7300d', '2501d'):
+        test.run('--pcap', capture, '--interval', interval).expect(2).expect_one_line(
+            '--interval', interval, 'the maximum is 2500d (or 0: once, at the end)')
 
 
 def test_time_running_back(test):
