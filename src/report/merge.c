@@ -63,6 +63,12 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* a - b, at least 0. */
+static uint64_t excess(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 static bool bit_get(const uint64_t *bits, uint32_t i)
 {
 	return bits[i / 64] >> i % 64 & 1;
@@ -522,6 +528,20 @@ static uint64_t largest_other(const struct merger *merger, uint64_t amount)
 	return ledger->smallest_frame == 0 ? UINT64_MAX : amount / ledger->smallest_frame;
 }
 
+/*
+ * What the epoch has of the other metric less what its other flows have of that at least. With what
+ * was shed, which may have been any flow's.
+ */
+static uint64_t left_of_other(const struct merger *merger, const struct report_figure *measured)
+{
+	uint64_t packets = merger->ledger.measured + merger->shed.packets;
+	uint64_t bytes = merger->ledger.bytes + merger->shed.bytes;
+	bool counts_packets = merger_metric(merger) == SKETCH_PACKETS;
+	uint64_t others = excess(counts_packets ? packets : bytes, measured->high);
+
+	return excess(counts_packets ? bytes : packets, smallest_other(merger, others));
+}
+
 /* amount * numerator / denominator, rounded to the nearest, saturating. */
 static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 {
@@ -546,7 +566,8 @@ static bool weightless(const struct merger *merger)
 /*
  * The figure of the metric that the counters do not hold: exact since listing, before that and in
  * parts that do not list it as many packets of the mean size as the measured figure has. Its ends
- * take the smallest and the largest frame of the epoch instead. Where nothing was counted since
+ * take the smallest and the largest frame of the epoch instead, and leave the other flows what is
+ * theirs. Where nothing was counted since
  * listing, as of keys that were only found in the counters, it is not known.
  */
 static struct report_figure other_figure(
@@ -565,6 +586,8 @@ static struct report_figure other_figure(
 					largest_other(merger, measured->high - since_measured))
 			      : UINT64_MAX;
 	figure.high_known = figure.high != UINT64_MAX;
+	figure.high = least(figure.high, left_of_other(merger, measured));
+	figure.low = least(figure.low, figure.high);
 	figure.value = counter64_sum(
 		since, scale(measured->value - since_measured, since, since_measured));
 	figure.value = least(most(figure.value, figure.low), figure.high);

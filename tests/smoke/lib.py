@@ -320,7 +320,7 @@ def read_output(path):
                 assert int(low) <= int(value), row
             if value != '' and high != '':
                 assert int(value) <= int(high), row
-        assert re.fullmatch(r'[01]\.\d{6}', row['share']), f'share {row["share"]}'
+        assert re.fullmatch(r'0\.\d{6}|1\.000000', row['share']), f'share {row["share"]}'
     return rows
 
 

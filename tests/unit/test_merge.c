@@ -14,6 +14,7 @@
 #include "sketch/count_min.h"
 #include "sketch/flow_table.h"
 #include "sketch/reversible.h"
+#include "sketch/simple_hash.h"
 #include "zipf_stream.h"
 
 #define PARTS 4
@@ -220,6 +221,77 @@ static void test_intervals_hold(void **state)
 	for (enum split split = 0; split < SPLITS; split++) {
 		check_intervals(SKETCH_PACKETS, split);
 		check_intervals(SKETCH_BYTES, split);
+	}
+}
+
+/* Many packets of the largest size, then flows whose packets are of another. */
+static void feed_two_sizes(struct epoch *epoch, uint32_t size, uint32_t late_size)
+{
+	static struct key_burst burst;
+	struct zipf_stream *stream = &epoch->stream;
+
+	for (uint32_t f = 0; f < stream->nb_flows; f++) {
+		uint32_t wire_len = f < stream->nb_flows - 8 ? size : late_size;
+		struct key key = zipf_key(f);
+
+		stream->packets[f]++;
+		stream->bytes[f] += wire_len;
+		burst_append(&burst, &key, &stream->hash[f], wire_len);
+		if (burst.n == BURST_MAX)
+			count_burst(epoch, f / BURST_MAX % PARTS, &burst);
+	}
+	count_burst(epoch, 0, &burst);
+}
+
+/*
+ * The frames that a listed key had are not those of what came before, and still no figure of it is
+ * above what the epoch had, less what the other flows need.
+ */
+static void check_two_sizes(
+	const struct sketch_ops *ops, struct sketch_params params, uint32_t size, uint32_t late)
+{
+	struct epoch epoch;
+	uint32_t inexact = 0;
+
+	open_epoch_of(ops, &epoch, params, 40000);
+	feed_two_sizes(&epoch, size, late);
+	collect(&epoch);
+	for (uint32_t i = 0; i < merger_nb_flows(epoch.merger); i++) {
+		struct merge_flow flow = merger_flow(epoch.merger, i);
+		uint32_t f = zipf_flow(&flow.key);
+
+		assert_holds(&flow.packets, epoch.stream.packets[f]);
+		assert_holds(&flow.bytes, epoch.stream.bytes[f]);
+		assert_true(flow.packets.high <= epoch.ledger.measured);
+		assert_true(flow.bytes.high <= epoch.ledger.bytes);
+		/* The others: their packets fit their bytes. */
+		if (params.metric == SKETCH_PACKETS)
+			assert_true((epoch.ledger.measured - flow.packets.high) *
+					    epoch.ledger.smallest_frame <=
+				    epoch.ledger.bytes - flow.bytes.high);
+		else
+			assert_true((epoch.ledger.measured - flow.packets.high) *
+					    epoch.ledger.largest_frame >=
+				    epoch.ledger.bytes - flow.bytes.high);
+		inexact += flow.packets.high > 1;
+	}
+	assert_true(inexact > 0);
+	close_epoch(&epoch);
+}
+
+static void test_no_figure_exceeds_the_epoch(void **state)
+{
+	const struct sketch_params params[] = {
+		{.width = 16, .depth = 1, .metric = SKETCH_PACKETS, .candidates = 16},
+		{.width = 16, .depth = 1, .metric = SKETCH_BYTES, .candidates = 16},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		check_two_sizes(&count_min_ops, params[i], FRAME_MAX, FRAME_MIN);
+		check_two_sizes(&count_min_ops, params[i], FRAME_MIN, FRAME_MAX);
+		check_two_sizes(&simple_hash_ops, params[i], FRAME_MAX, FRAME_MIN);
+		check_two_sizes(&simple_hash_ops, params[i], FRAME_MIN, FRAME_MAX);
 	}
 }
 
@@ -924,6 +996,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals_hold),
+		cmocka_unit_test(test_no_figure_exceeds_the_epoch),
 		cmocka_unit_test(test_top_is_the_truth),
 		cmocka_unit_test(test_lazy_is_exact),
 		cmocka_unit_test(test_threshold),
