@@ -283,21 +283,14 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 {
 	uint64_t cells = (uint64_t)dst->depth << dst->bits;
 
-	if (dst->metric == SKETCH_PACKETS) {
-		for (uint64_t i = 0; i < cells; i++) {
-			uint32_t value = src->packets[i];
-
-			value = value < src->full ? value : UINT32_MAX;
-			dst->packets[i] = counter32_sum(dst->packets[i], value);
-		}
-	} else {
-		for (uint64_t i = 0; i < cells; i++) {
-			uint64_t value = src->bytes[i];
-
-			value = value < src->full ? value : UINT64_MAX;
-			dst->bytes[i] = counter64_sum(dst->bytes[i], value);
-		}
-	}
+	/* One that stopped at the guard goes on saying so: the maximum would say that as much came.
+	 */
+	if (dst->metric == SKETCH_PACKETS)
+		for (uint64_t i = 0; i < cells; i++)
+			dst->packets[i] = counter32_sum(dst->packets[i], src->packets[i]);
+	else
+		for (uint64_t i = 0; i < cells; i++)
+			dst->bytes[i] = counter64_sum(dst->bytes[i], src->bytes[i]);
 }
 
 uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, double confidence,

@@ -88,7 +88,7 @@ static inline uint64_t counter_rows_at(const struct counter_rows *rows, uint64_t
 struct sketch_estimate counter_rows_query(
 	const struct counter_rows *rows, const struct key_hash *hash);
 
-/* dst := the rows that had counted both. They have one shape, metric and seed. */
+/* dst := the rows that had counted both. They have one shape, metric, seed and `full`. */
 void counter_rows_merge(const struct counter_rows *dst, const struct counter_rows *src);
 
 /* As sketch_ops.error_bound; without memory for the histograms there is no bound. */

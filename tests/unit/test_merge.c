@@ -591,6 +591,82 @@ static void test_saturation(void **state)
 	check_saturation(SKETCH_BYTES);
 }
 
+/* Puts `amount` of the key into a part's counters, as fetch-and-add does, and lists it nowhere. */
+static void count_much(
+	struct epoch *epoch, uint32_t part, const struct key_hash *hash, uint64_t amount)
+{
+	struct count_min *cm = (struct count_min *)epoch->part[part];
+
+	counter_rows_add_key(&cm->counters, hash, amount, COUNTER_ADD);
+	cm->lists[0].turned_away = true;
+}
+
+/* Two parts have so much of a key, then each lists it with a packet. */
+static void check_guard(enum sketch_metric metric, const uint64_t amounts[2])
+{
+	static struct key_burst burst;
+	struct epoch epoch;
+	unsigned __int128 truth = (unsigned __int128)amounts[0] + amounts[1];
+
+	open_epoch(&epoch,
+		(struct sketch_params){.width = 1024,
+			.metric = metric,
+			.atomic = ATOMIC_ADD,
+			.writers = 2,
+			.candidates = 16},
+		1);
+	for (uint32_t p = 0; p < 2; p++) {
+		struct key key = zipf_key(0);
+
+		count_much(&epoch, p, &epoch.stream.hash[0], amounts[p]);
+		burst_append(&burst, &key, &epoch.stream.hash[0], 100);
+		truth += metric == SKETCH_PACKETS ? 1 : 100;
+		burst.writer = 1;
+		epoch.ops->update[SHARING_SHARED](epoch.part[p], &burst);
+		hyperloglog_update(epoch.distinct[p], &burst);
+		burst.n = 0;
+	}
+	epoch.ledger.measured = epoch.ledger.bytes = UINT64_MAX; /* the rest is others' */
+	epoch.ledger.smallest_frame = epoch.ledger.largest_frame = 100;
+	for (uint32_t parts = 1; parts <= 2; parts++) {
+		unsigned __int128 fed = parts == 2 ? truth
+						   : (unsigned __int128)amounts[0] +
+							     (metric == SKETCH_PACKETS ? 1 : 100);
+		struct merge_flow flow;
+		struct report_figure *figure;
+
+		epoch.input.nb_parts = epoch.input.nb_distinct = parts;
+		collect(&epoch);
+		assert_int_equal(merger_nb_flows(epoch.merger), 1);
+		flow = merger_flow(epoch.merger, 0);
+		figure = metric == SKETCH_PACKETS ? &flow.packets : &flow.bytes;
+		assert_true(figure->known && figure->low <= fed);
+		assert_true(!figure->high_known || figure->high >= fed);
+		assert_true(figure->low <= figure->value);
+		/* What no counter had to stop at is known. */
+		if (fed < (metric == SKETCH_PACKETS ? COUNTER32_GUARD : COUNTER64_GUARD))
+			assert_true(figure->high_known && figure->value == fed);
+	}
+	close_epoch(&epoch);
+}
+
+/* Around the guard of fetch-and-add and the maximum, in one part or in two. */
+static void test_bounds_around_the_guard(void **state)
+{
+	(void)state;
+	for (enum sketch_metric metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++) {
+		bool packets = metric == SKETCH_PACKETS;
+		uint64_t guard = packets ? COUNTER32_GUARD : COUNTER64_GUARD;
+		uint64_t max = packets ? UINT32_MAX : UINT64_MAX;
+		const uint64_t amounts[] = {1, 1000, max / 2, guard - 102, guard - 101, guard - 2,
+			guard - 1, guard, guard + 16, max - 1, max, packets ? 2 * max : max};
+		const size_t n = sizeof(amounts) / sizeof(amounts[0]);
+
+		for (size_t i = 0; i < n * n; i++)
+			check_guard(metric, (const uint64_t[2]){amounts[i / n], amounts[i % n]});
+	}
+}
+
 /* A packet of no bytes is seen by nobody who counts bytes: its key's packets have no upper bound.
  */
 static void test_packets_without_bytes(void **state)
@@ -1005,6 +1081,7 @@ int main(void)
 		cmocka_unit_test(test_distinct_keys_are_estimated),
 		cmocka_unit_test(test_loss_widens),
 		cmocka_unit_test(test_saturation),
+		cmocka_unit_test(test_bounds_around_the_guard),
 		cmocka_unit_test(test_packets_without_bytes),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_merger_forgets),
