@@ -38,6 +38,8 @@ struct account_sum {
 static struct {
 	pthread_mutex_t lock;      /* guards what follows */
 	pthread_cond_t reloaded;   /* reloads_done has grown */
+	pthread_cond_t answered;   /* answering has become 0 */
+	uint32_t answering;        /* handlers that read the plan or a report */
 	const struct plan *plan;   /* NULL: nothing runs */
 	struct report_epoch *last; /* with packets; NULL: none yet */
 	uint64_t number;           /* of the epoch that was closed last */
@@ -45,7 +47,11 @@ static struct {
 	struct account_sum total;  /* since the start */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* that is done */
-} control = {.lock = PTHREAD_MUTEX_INITIALIZER, .reloaded = PTHREAD_COND_INITIALIZER};
+} control = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.reloaded = PTHREAD_COND_INITIALIZER,
+	.answered = PTHREAD_COND_INITIALIZER,
+};
 
 /*
  * In the place of the C library's, for all of the process: what libraries have to say goes where
@@ -60,6 +66,15 @@ void perror(const char *what)
 		log_info("%s", why);
 	else
 		log_info("%s: %s", what, why);
+}
+
+/* A handler has read what it took, and counted itself in, under the lock. */
+static void end_answer(void)
+{
+	pthread_mutex_lock(&control.lock);
+	if (--control.answering == 0)
+		pthread_cond_broadcast(&control.answered);
+	pthread_mutex_unlock(&control.lock);
 }
 
 /* --- what answers are made of --- */
@@ -203,17 +218,8 @@ static void add_measurements(struct rte_tel_data *answer, const struct plan *pla
 	}
 }
 
-static int answer_plan(const char *command, const char *parameters, struct rte_tel_data *answer)
+static void add_plan(struct rte_tel_data *answer, const struct plan *plan)
 {
-	const struct plan *plan;
-
-	(void)command;
-	(void)parameters;
-	pthread_mutex_lock(&control.lock);
-	plan = control.plan;
-	pthread_mutex_unlock(&control.lock);
-	if (plan == NULL)
-		return answer_nothing_runs(answer);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
 	rte_tel_data_add_dict_string(
@@ -226,6 +232,22 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 	add_groups(answer, plan);
 	add_lcores(answer, plan);
 	add_measurements(answer, plan);
+}
+
+static int answer_plan(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	const struct plan *plan;
+
+	(void)command;
+	(void)parameters;
+	pthread_mutex_lock(&control.lock);
+	plan = control.plan;
+	control.answering += plan != NULL;
+	pthread_mutex_unlock(&control.lock);
+	if (plan == NULL)
+		return answer_nothing_runs(answer);
+	add_plan(answer, plan);
+	end_answer();
 	return 0;
 }
 
@@ -391,11 +413,13 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 	epoch = control.last;
 	if (epoch != NULL)
 		report_epoch_share(epoch);
+	control.answering += epoch != NULL;
 	pthread_mutex_unlock(&control.lock);
 	if (epoch == NULL)
 		return answer_error(answer, "no epoch with packets was closed yet");
 	answer_top_of(answer, epoch, name, n);
 	report_epoch_free(epoch);
+	end_answer();
 	return 0;
 }
 
@@ -515,6 +539,8 @@ void control_stop(void)
 	control.plan = NULL;
 	last = control.last;
 	control.last = NULL;
+	while (control.answering > 0)
+		pthread_cond_wait(&control.answered, &control.lock);
 	pthread_mutex_unlock(&control.lock);
 	report_epoch_free(last);
 }

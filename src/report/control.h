@@ -21,7 +21,10 @@
 /* Before EAL opens the socket; once. */
 void control_offer(void);
 
-/* From control_start() to control_stop() the commands answer; the plan must live as long. */
+/*
+ * From control_start() to control_stop() the commands answer; the plan must live as long, and what
+ * reports point to. control_stop() waits for who is answering.
+ */
 void control_start(const struct plan *plan);
 void control_stop(void);
 
