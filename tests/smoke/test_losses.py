@@ -57,12 +57,12 @@ def check_loss(test, output, stats, truth, sent=SENT, bounded=True):
 class Overload:
     """A run that is stopped while a sender sends, so that its queues overflow."""
 
-    def __init__(self, test, space, *options):
+    def __init__(self, test, space, *options, interval='0'):
         self.test, self.space = test, space
         self.output, self.stats = test.path('output.csv'), test.path('stats.csv')
         manager = test_service.Manager(test)
         self.process = manager.start('--output', self.output, '--stats', self.stats, *options,
-                                     '--interval', '0', '--seed', '1', inside=space)
+                                     '--interval', interval, '--seed', '1', inside=space)
         # What is lost before a run begins is not in its account.
         test.until(lambda: manager.messages('READY') or not self.process.running(), 'ready')
         manager.close()
@@ -93,6 +93,31 @@ def run_af_packet(test, queues, *options):
     ledger = check_loss(test, run.output, run.stats, truth, sent)
     assert lib.total(ledger, 'nic_missed') >= sent - 64 * queues - 64
     assert lib.total(ledger, 'no_mbuf') == lib.total(ledger, 'nic_errors') == 0
+
+
+def test_losses_of_several_epochs(test):
+    """A loss is in one epoch, be it the next: the bounds of all of them together hold what was sent."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    capture, truth = write_flows(test)
+    run = Overload(test, space, '--port', net.af_packet('tap0', frames=64), '--workers', '1',
+                   '--top', '1000', interval='50ms')
+    sent = 0
+    for _ in range(3):
+        sent += run.send('wire0', capture)
+        test.until(lambda: lib.total(lib.read_stats(run.stats), 'offered') == sent, 'all is told')
+    run.finish()
+    ledger, rows = lib.read_stats(run.stats), lib.read_output(run.output)
+    assert lib.total(ledger, 'offered') == sent == 3 * SENT, ledger
+    assert len([row for row in ledger if int(row['nic_missed']) > 0]) > 1, ledger
+    lost = sum(lib.total(ledger, column) for column in lib.LOSSES)
+    for key, (packets, _) in truth.items():
+        mine = [row for row in rows if lib.row_key(row) == key]
+        seen = {row['epoch'] for row in mine}
+        unseen = sum(int(row['nic_missed']) for row in ledger if row['epoch'] not in seen)
+        assert lib.total(mine, 'packets_low') <= 3 * packets <= lib.total(
+            mine, 'packets_high') + unseen, (key, mine)
+        assert lib.total(mine, 'packets_high') <= lib.total(mine, 'packets') + lost, (key, mine)
 
 
 def test_af_packet_one_queue(test):
