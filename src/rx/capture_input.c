@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "rx/source.h"
+
+#define LOOK_MS 100 /* between two looks whether a wait shall end */
 
 /* Larger buffers read no faster: libpcap's own work per packet is what is left. */
 #define STDIO_BUFFER (256 * 1024)
@@ -18,14 +22,37 @@
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};
 
 /*
- * read(2) that counts. Returns the bytes read, 0 at the end, -1 with errno; EINTR is an error, so
- * that a signal can end the wait for a pipe.
+ * Waits until there are bytes or the end. A signal that asks for the end of the run ends the wait,
+ * with EINTR; any other does not.
+ */
+static bool await_bytes(const struct capture_input *input)
+{
+	struct pollfd bytes = {.fd = input->fd, .events = POLLIN};
+	int ready;
+
+	while ((ready = poll(&bytes, 1, LOOK_MS)) == 0 || (ready < 0 && errno == EINTR)) {
+		if (signals_stop_requested()) {
+			errno = EINTR;
+			return false;
+		}
+	}
+	return ready > 0;
+}
+
+/*
+ * read(2) that counts and waits, also where the descriptor does not block. Returns the bytes read,
+ * 0 at the end, -1 with errno.
  */
 static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 {
 	uint64_t consumed = atomic_load_explicit(&input->consumed, memory_order_relaxed);
-	ssize_t got = read(input->fd, buffer, size);
+	ssize_t got;
 
+	do {
+		if (!input->regular && !await_bytes(input))
+			return -1;
+		got = read(input->fd, buffer, size);
+	} while (got < 0 && (errno == EINTR || errno == EAGAIN));
 	if (got > 0)
 		atomic_store_explicit(
 			&input->consumed, consumed + (uint64_t)got, memory_order_relaxed);
@@ -219,7 +246,9 @@ FILE *capture_input_open(struct capture_input *input, const char *path, char *er
 	FILE *stream;
 
 	memset(input, 0, sizeof(*input));
-	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	/* A FIFO's writer is waited for like its bytes. */
+	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
+					   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (input->fd < 0) {
 		source_error(error, "%s: cannot be opened: %s", path, strerror(errno));
 		return NULL;

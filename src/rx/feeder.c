@@ -309,7 +309,7 @@ int feeder_work(void *arg)
 		feed(feeder, &packet);
 	}
 	/* A read that the stop interrupted is no damage. */
-	feeder->damaged = result < 0 && !stopped(feeder);
+	feeder->damaged = result < 0 && !stopped(feeder) && !signals_stop_requested();
 	end_epochs(feeder);
 	rte_pktmbuf_free_bulk(feeder->spare, feeder->nb_spare);
 	feeder->nb_spare = 0;

@@ -95,14 +95,15 @@ static const char *unpacker_of(const struct capture_input *input)
 }
 
 /* Says why libpcap did not take the file at all. */
-static void explain_refusal(const struct replay_file *file, const char *reason, char *error)
+static void explain_refusal(
+	const struct replay_file *file, FILE *stream, const char *reason, char *error)
 {
 	const struct capture_input *input = &file->input;
 	const char *tool = unpacker_of(input);
 
 	if (input->damage != NULL)
 		source_error(error, "%s: %s", file->path, input->damage);
-	else if (input->magic_len == 0)
+	else if (input->magic_len == 0 && !ferror(stream))
 		source_error(error, "%s: is empty; a capture begins with a header", file->path);
 	else if (tool != NULL)
 		source_error(error,
@@ -315,7 +316,7 @@ static bool open_file(struct replay *replay, struct replay_file *file, char *err
 	file->pcap = pcap_fopen_offline_with_tstamp_precision(
 		stream, PCAP_TSTAMP_PRECISION_NANO, reason);
 	if (file->pcap == NULL) {
-		explain_refusal(file, reason, error);
+		explain_refusal(file, stream, reason, error);
 		fclose(stream);
 		capture_input_free(&file->input);
 		return false;

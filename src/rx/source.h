@@ -32,8 +32,8 @@ struct source {
 	/*
 	 * 1: *packet is filled. 0: the end. -1: the end, and something was damaged; error holds one
 	 * line, and every packet that was delivered counts. After 0 or -1 it is not called again.
-	 * A signal whose handler does not restart system calls interrupts a wait for standard input
-	 * or a pipe; that is reported as damage of that file.
+	 * Signals do not end a wait for standard input or a pipe, but for those that ask for the
+	 * end of the run (base/signals.h): that is reported as damage of that file.
 	 */
 	int (*next)(struct source *source, struct source_packet *packet);
 	/*
@@ -53,9 +53,9 @@ struct source {
  * Opens capture files, merged by time ("-" is standard input); at equal times the file that was
  * named first comes first, and a file that goes back in time keeps its own order. Reads the first
  * packet of each; the paths must outlive the source. Returns NULL and one line in
- * error[SOURCE_ERROR_MAX] where one of them cannot be measured: nothing was delivered then. When
- * one of several files turns out to be damaged later, the others are read to their ends before
- * next() returns -1.
+ * error[SOURCE_ERROR_MAX] where one of them cannot be measured, or the end of the run was asked for
+ * while it waited: nothing was delivered then. When one of several files turns out to be damaged
+ * later, the others are read to their ends before next() returns -1.
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
 

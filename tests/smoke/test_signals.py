@@ -105,6 +105,54 @@ def test_signal_before_the_first_byte(test):
         os.close(writing)
 
 
+def open_end(kind, path):
+    """(--pcap, its standard input, how to write into it) of a source that waits for its writer."""
+    if kind == 'fifo':
+        os.mkfifo(path)
+        return path, None, lambda: os.open(path, os.O_WRONLY)
+    reading, writing = os.pipe()
+    if kind == 'not blocking':
+        os.set_blocking(reading, False)
+    return '-', reading, lambda: writing
+
+
+def test_other_signals_before_the_first_byte(test):
+    """Log rotation on a quiet link, and a signal that means nothing, do not end the wait."""
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(50)])
+    with open(capture, 'rb') as stream:
+        data = stream.read()
+    for kind in ('pipe', 'not blocking', 'fifo'):
+        path, reading, write_end = open_end(kind, test.path(kind))
+        process = test.start('--pcap', path, '--interval', '0', stdin=reading)
+        if reading is not None:
+            os.close(reading)
+        pause(test)
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGHUP):
+            assert process.running(), (kind, process.result.describe())
+            process.signal(number)
+        pause(test)
+        assert process.running(), (kind, process.result.describe())
+        writing = write_end()
+        try:
+            for at in (slice(0, 10), slice(10, None)):  # a header that comes in pieces
+                os.write(writing, data[at])
+                process.signal(signal.SIGUSR1)
+        finally:
+            os.close(writing)
+        result = test.wait(process, 20).expect(0)
+        assert result.stdout.count('\n') == 51, result.describe()
+        assert result.stderr == '', result.describe()
+
+
+def test_stop_before_a_fifo_has_a_writer(test):
+    path, _, _ = open_end('fifo', test.path('fifo'))
+    process = test.start('--pcap', path)
+    pause(test)
+    process.signal(signal.SIGTERM)
+    result = test.wait(process, 10).expect(0)
+    assert result.stderr == '', result.describe()
+
+
 def test_signal_while_an_output_waits_for_its_reader(test):
     fifo = test.path('fifo')
     os.mkfifo(fifo)

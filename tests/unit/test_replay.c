@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/signals.h"
 #include "capture_bytes.h"
 #include "rx/source.h"
 
@@ -35,7 +37,8 @@ struct fixture {
 	struct source_packet packets[PACKETS_MAX];
 	uint8_t fills[PACKETS_MAX]; /* the byte that fills the packet */
 	unsigned int nb_packets;
-	int end; /* what next() returned at last */
+	int end;           /* what next() returned at last */
+	bool not_blocking; /* the pipe at standard input */
 };
 
 static int setup(void **state)
@@ -637,6 +640,8 @@ static void read_pipe(struct fixture *f, size_t piece)
 	int fds[2], old;
 
 	assert_int_equal(pipe(fds), 0);
+	if (f->not_blocking)
+		assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
 	dribble.fd = fds[1];
 	old = swap_standard_input(fds[0]);
 	assert_int_equal(pthread_create(&thread, NULL, dribble_main, &dribble), 0);
@@ -664,6 +669,18 @@ static void test_standard_input(void **state)
 	}
 }
 
+/* A descriptor that some other program has made non-blocking is waited for all the same. */
+static void test_not_blocking(void **state)
+{
+	struct fixture *f = *state;
+
+	add_counted(f, 50);
+	f->not_blocking = true;
+	read_pipe(f, 7);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 50);
+}
+
 static void test_standard_input_gzip(void **state)
 {
 	for (size_t piece = 1; piece < 6; piece++) {
@@ -683,33 +700,45 @@ static void test_standard_input_gzip(void **state)
 	}
 }
 
-static void on_signal(int number)
-{
-	(void)number;
-}
-
 struct interrupter {
 	pthread_t reader;
-	atomic_bool done;
+	int pipe;
+	const struct fixture *fixture;
+	atomic_bool first_read;
 };
 
+static void interrupt(const struct interrupter *interrupter)
+{
+	for (int i = 0; i < 20; i++) {
+		pthread_kill(interrupter->reader, i % 2 == 0 ? SIGUSR1 : SIGHUP);
+		usleep(1000);
+	}
+}
+
+/* Harmless signals before the first byte and after the first packet, then the one that ends. */
 static void *interrupter_main(void *arg)
 {
 	struct interrupter *interrupter = arg;
+	const struct bytes *bytes = &interrupter->fixture->bytes;
 
-	while (!atomic_load(&interrupter->done)) {
-		pthread_kill(interrupter->reader, SIGUSR1);
+	interrupt(interrupter);
+	if (write(interrupter->pipe, bytes->data, bytes->len) != (ssize_t)bytes->len)
+		abort();
+	while (!atomic_load(&interrupter->first_read))
 		usleep(1000);
-	}
+	interrupt(interrupter);
+	pthread_kill(interrupter->reader, SIGTERM);
 	return NULL;
 }
 
-/* Packets of a pipe that stays open come out at once, and a signal ends the wait for more. */
-static void test_interrupted(void **state)
+/*
+ * Packets of a pipe that stays open come out at once. Signals do not end the wait for more; those
+ * that ask for the end of the run do.
+ */
+static void test_signals(void **state)
 {
 	struct fixture *f = *state;
 	struct interrupter interrupter = {.reader = pthread_self()};
-	const struct sigaction action = {.sa_handler = on_signal};
 	const char *path = "-";
 	struct source_packet packet;
 	pthread_t thread;
@@ -718,16 +747,19 @@ static void test_interrupted(void **state)
 	add_counted(f, 2);
 	f->bytes.len -= 10; /* the second packet is half there */
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(write(fds[1], f->bytes.data, f->bytes.len), f->bytes.len);
+	signals_install();
+	interrupter.pipe = fds[1];
+	interrupter.fixture = f;
 	old = swap_standard_input(fds[0]);
+	assert_int_equal(pthread_create(&thread, NULL, interrupter_main, &interrupter), 0);
 	f->source = replay_open(&path, 1, f->error);
-	assert_non_null(f->source);
+	if (f->source == NULL)
+		fail_msg("%s", f->error);
 	assert_int_equal(f->source->next(f->source, &packet), 1);
 	assert_int_equal(packet.data[0], 1);
-	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	assert_int_equal(pthread_create(&thread, NULL, interrupter_main, &interrupter), 0);
+	atomic_store(&interrupter.first_read, true);
 	assert_int_equal(f->source->next(f->source, &packet), -1);
-	atomic_store(&interrupter.done, true);
+	assert_true(signals_stop_requested());
 	pthread_join(thread, NULL);
 	assert_one_line(f->source->error, strerror(EINTR));
 	close(swap_standard_input(old));
@@ -762,33 +794,17 @@ static void test_progress(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_classic),
-		TEST(test_pcapng),
-		TEST(test_link_types),
-		TEST(test_mixed_interfaces_refused),
-		TEST(test_mixed_interfaces_later),
-		TEST(test_no_packets),
-		TEST(test_gzip),
-		TEST(test_gzip_padding),
-		TEST(test_gzip_cut),
-		TEST(test_gzip_corrupt),
-		TEST(test_damage),
-		TEST(test_corrupt_length),
-		TEST(test_snaplen),
-		TEST(test_largest_frame),
-		TEST(test_odd_times),
-		TEST(test_odd_times_us),
-		TEST(test_times_are_clamped),
-		TEST(test_merge),
-		TEST(test_merge_damage),
-		TEST(test_refusals),
-		TEST(test_unreadable),
-		TEST(test_refusal_of_second),
-		TEST(test_standard_input_twice),
-		TEST(test_standard_input),
-		TEST(test_standard_input_gzip),
-		TEST(test_interrupted),
-		TEST(test_progress),
+		TEST(test_classic), TEST(test_pcapng), TEST(test_link_types),
+		TEST(test_mixed_interfaces_refused), TEST(test_mixed_interfaces_later),
+		TEST(test_no_packets), TEST(test_gzip), TEST(test_gzip_padding),
+		TEST(test_gzip_cut), TEST(test_gzip_corrupt), TEST(test_damage),
+		TEST(test_corrupt_length), TEST(test_snaplen), TEST(test_largest_frame),
+		TEST(test_odd_times), TEST(test_odd_times_us), TEST(test_times_are_clamped),
+		TEST(test_merge), TEST(test_merge_damage), TEST(test_refusals),
+		TEST(test_unreadable), TEST(test_refusal_of_second),
+		TEST(test_standard_input_twice), TEST(test_standard_input),
+		TEST(test_standard_input_gzip), TEST(test_not_blocking), TEST(test_progress),
+		TEST(test_signals), /* the last: the process is asked to end */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
