@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #define BUFFER_SIZE (1024 * 1024)
-#define SNAPLEN     262144 /* libpcap's largest packet */
 #define SECOND_NS   1000000000
 
 /* The classic format's headers (draft-ietf-opsawg-pcap). */
@@ -124,7 +123,7 @@ enum capture_writer_result capture_writer_open(
 		.magic = MAGIC_NANOSECONDS,
 		.major = 2,
 		.minor = 4,
-		.snaplen = SNAPLEN,
+		.snaplen = SOURCE_PACKET_MAX,
 		.link_type = LINK_TYPE_ETHERNET,
 	};
 	bool standard = strcmp(path, "-") == 0;
@@ -160,7 +159,8 @@ int capture_writer_write(
 	const struct record_header header = {
 		.seconds = (uint32_t)(packet->time / SECOND_NS),
 		.nanoseconds = (uint32_t)(packet->time % SECOND_NS),
-		.captured = packet->captured < SNAPLEN ? packet->captured : SNAPLEN,
+		.captured =
+			packet->captured < SOURCE_PACKET_MAX ? packet->captured : SOURCE_PACKET_MAX,
 		.original = packet->wire_len,
 	};
 

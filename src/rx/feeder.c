@@ -24,11 +24,11 @@
 
 /*
  * Nearly every key is decided by the first hundred bytes, so mbufs are small and stay in cache. A
- * packet whose headers go on longer takes one of a few large ones; behind 64 KB no chain of headers
- * is followed.
+ * packet whose headers go on longer takes one of a few large ones, or several, chained: each holds
+ * what a segment can, 64 KB.
  */
 #define LONG_MBUFS 64
-#define LONG_ROOM  UINT16_MAX
+#define LONG_ROOM  ((uint32_t)UINT16_MAX)
 
 #define STAGE_MAX BURST_MAX /* packets that wait for a queue before they are put on its ring */
 
@@ -117,6 +117,35 @@ static struct rte_mbuf *take_long_mbuf(struct feeder *feeder)
 	while ((mbuf = rte_pktmbuf_alloc(feeder->long_pool)) == NULL) {
 		flush_all(feeder);
 		poll_idle(feeder->params.idle);
+	}
+	return mbuf;
+}
+
+static void fill_mbuf(struct rte_mbuf *mbuf, const uint8_t *data, uint32_t len)
+{
+	mbuf->data_off = 0;
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = len;
+	memcpy(mbuf->buf_addr, data, len);
+}
+
+/* Copies the first `len` bytes of a packet. */
+static struct rte_mbuf *copy_packet(struct feeder *feeder, const uint8_t *data, uint32_t len)
+{
+	struct rte_mbuf *mbuf;
+
+	if (len <= feeder->params.mbuf_room) {
+		mbuf = take_mbuf(feeder);
+		fill_mbuf(mbuf, data, len);
+		return mbuf;
+	}
+	mbuf = take_long_mbuf(feeder);
+	fill_mbuf(mbuf, data, RTE_MIN(len, LONG_ROOM));
+	for (uint32_t done = LONG_ROOM; done < len; done += LONG_ROOM) {
+		struct rte_mbuf *more = take_long_mbuf(feeder);
+
+		fill_mbuf(more, data + done, RTE_MIN(len - done, LONG_ROOM));
+		rte_pktmbuf_chain(mbuf, more);
 	}
 	return mbuf;
 }
@@ -225,26 +254,14 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		parse_packet(packet->data, packet->captured, packet->link, &parsed);
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
-	uint32_t room = feeder->params.mbuf_room;
 	uint32_t copied = RTE_MAX(parsed.need, RTE_MIN(feeder->reach, packet->captured));
 	struct stage *stage = &feeder->stages[queue];
-	struct rte_mbuf *mbuf;
-	struct packet_meta *meta;
+	struct rte_mbuf *mbuf = copy_packet(feeder, packet->data, copied);
+	struct packet_meta *meta = packet_meta(mbuf);
 
-	if (copied <= room) {
-		mbuf = take_mbuf(feeder);
-	} else {
-		mbuf = take_long_mbuf(feeder);
-		copied = copied < LONG_ROOM ? copied : LONG_ROOM;
-	}
-	mbuf->data_off = 0;
-	mbuf->data_len = (uint16_t)copied;
-	mbuf->pkt_len = copied;
 	mbuf->port = feeder->port;
 	mbuf->hash.rss = hash;
 	mbuf->ol_flags = RTE_MBUF_F_RX_RSS_HASH;
-	memcpy(mbuf->buf_addr, packet->data, copied);
-	meta = packet_meta(mbuf);
 	meta->time = packet->time;
 	meta->wire_len = packet->wire_len;
 	meta->epoch = (uint32_t)feeder->epoch;

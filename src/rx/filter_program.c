@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SNAPLEN 262144 /* as libpcap takes a capture that names none */
+#include "rx/source.h"
 
 #define MSH_MAX 60u /* 4 * (byte & 15) */
 
@@ -68,7 +68,7 @@ int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression,
 
 int filter_set_add_ethernet(struct filter_set *set, const char *expression, char *error)
 {
-	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, SNAPLEN);
+	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, SOURCE_PACKET_MAX);
 	int number;
 
 	if (pcap == NULL) {
@@ -91,7 +91,7 @@ void filter_set_free(struct filter_set *set)
 
 static bool compiles(const char *expression, int dlt, char *error)
 {
-	pcap_t *pcap = pcap_open_dead(dlt, SNAPLEN);
+	pcap_t *pcap = pcap_open_dead(dlt, SOURCE_PACKET_MAX);
 	struct bpf_program program;
 	bool ok = false;
 

@@ -9,6 +9,7 @@
 
 #include "rx/meta.h"
 #include "rx/prefetch.h"
+#include "rx/source.h"
 
 /* Where the packets come from, a constant argument of the inline body below. */
 enum origin {
@@ -114,12 +115,12 @@ static inline bool parse_second(const uint8_t *data, uint32_t len, uint32_t m,
 
 /*
  * A chain of headers that goes on beyond the first segment: rare, because a segment holds two
- * kilobytes. All of the packet is copied together, up to what an IP packet can have.
+ * kilobytes. All of the packet is copied together.
  */
 static __attribute__((noinline)) enum parse_verdict parse_chained(
 	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed)
 {
-	uint8_t copy[UINT16_MAX];
+	uint8_t copy[SOURCE_PACKET_MAX];
 	uint32_t len = RTE_MIN(mbuf->pkt_len, (uint32_t)sizeof(copy));
 	const uint8_t *data = rte_pktmbuf_read(mbuf, 0, len, copy);
 

@@ -9,7 +9,8 @@
 
 #include "rx/link.h"
 
-#define SOURCE_ERROR_MAX 512 /* one line: what, where, what to do */
+#define SOURCE_ERROR_MAX  512    /* one line: what, where, what to do */
+#define SOURCE_PACKET_MAX 262144 /* captured bytes; no capture holds longer packets */
 
 /*
  * Time stamps lie in [0, SOURCE_TIME_MAX] (1970 to 2255): what a capture claims beyond is clamped,

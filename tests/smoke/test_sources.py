@@ -113,6 +113,30 @@ def test_snapped_lengths(test):
     assert rows[0]['bytes'] == stats[0]['bytes'] == '15140', rows
 
 
+def test_headers_longer_than_a_segment(test):
+    """Any number of tags and labels is skipped, as far as a capture holds them; cut is malformed."""
+    ip = lib.udp_frame()[14:]
+    tags = b'\x81\0' + (b'\0\1\x81\0' * 65529)[:-2]
+    label = b'\0\0\0\x40'
+    frames = [
+        (b'\2' * 12 + tags[:4 * 17500] + b'\x08\0' + ip, 1),
+        (b'\2' * 12 + tags[:262144 - 14 - len(ip)] + b'\x08\0' + ip, 1),
+        (b'\2' * 12 + tags, 0),
+        (b'\2' * 12 + b'\x88\x47' + label * 60000 + b'\0\0\1\x40' + ip, 1),
+        (b'\2' * 12 + b'\x88\x47' + label * 60000, 0),
+        (lib.udp_frame(), 1),
+    ]
+    frames = [(frame, measured) for frame, measured in frames for _ in range(20)]
+    path = lib.write_pcap(test.path('long.pcap'), list(enumerate(f for f, _ in frames)))
+    for design in ('rss', 'async', 'sync'):
+        rows, stats, _ = test.measure('--pcap', path, '--interval', '0', '--design', design,
+                                      '--workers', '2', '--filter', 'greater 60')
+        assert len(rows) == 1, rows
+        assert int(rows[0]['packets']) == sum(measured for _, measured in frames), rows
+        assert int(rows[0]['bytes']) == sum(len(f) for f, measured in frames if measured), rows
+        assert int(stats[0]['malformed']) == sum(not measured for _, measured in frames), stats
+
+
 def test_packet_limit(test):
     rows, stats, _ = test.measure('--synthetic', 'flows=1K,packets=1M,seed=1', '--packets', '12345',
                                   '--workers', '2')

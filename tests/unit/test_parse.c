@@ -764,26 +764,32 @@ static void jumbo_frames(void **state)
 	rte_pktmbuf_free(frame);
 }
 
-/* Headers without an end: what lies behind 64 KB is not looked at. */
+/* Labels in segments of a chain, 80 KB of them; the bottom of their stack and IPv4 behind, or not.
+ */
 static void headers_behind_64_kb_of_labels(void **state)
 {
 	static struct key_burst burst;
 	struct parse_counts counts;
-	uint8_t data[PACKET_MAX];
-	struct rte_mbuf *frame;
+	uint8_t labels[PACKET_MAX] = {0}, data[PACKET_MAX];
+	uint32_t len;
 
 	(void)state;
-	memset(data, 0, sizeof(data)); /* labels, none of which is the last */
-	bytes_of_hex(MACS "8847 ", data);
-	frame = make_mbuf(data, PACKET_MAX);
-	memset(data, 0, sizeof(data));
-	while (frame->pkt_len < 160 * PACKET_MAX)
-		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(data, PACKET_MAX)), 0);
-	parse_counts_reset(&counts);
-	parse_burst_port(&frame, 1, &burst, &counts);
-	assert_int_equal(burst.n, 0);
-	assert_true(counts.verdicts[PARSE_CUT_MPLS] == 1);
-	rte_pktmbuf_free(frame);
+	for (int bottom = 0; bottom < 2; bottom++) {
+		struct rte_mbuf *frame;
+
+		len = bytes_of_hex(MACS "8847 0000", data);
+		frame = make_mbuf(data, len);
+		while (frame->pkt_len < 160 * PACKET_MAX)
+			assert_int_equal(
+				rte_pktmbuf_chain(frame, make_mbuf(labels, PACKET_MAX)), 0);
+		len = bytes_of_hex(bottom ? "0000 00000100" IP4(TCP) PORTS : "0000 00000000", data);
+		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(data, len)), 0);
+		parse_counts_reset(&counts);
+		parse_burst_port(&frame, 1, &burst, &counts);
+		assert_int_equal(burst.n, bottom);
+		assert_true(counts.verdicts[bottom ? PARSE_IPV4 : PARSE_CUT_MPLS] == 1);
+		rte_pktmbuf_free(frame);
+	}
 }
 
 int main(void)
