@@ -59,23 +59,6 @@ static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 	return got;
 }
 
-/* Fills the head of the buffer as far as the magic reaches, however a pipe cuts it. */
-static ssize_t read_head(struct capture_input *input, uint8_t *buffer, size_t size)
-{
-	size_t have = 0;
-
-	while (have < CAPTURE_INPUT_MAGIC && have < size) {
-		ssize_t got = read_file(input, buffer + have, size - have);
-
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		have += (size_t)got;
-	}
-	return (ssize_t)have;
-}
-
 /* Appends to the compressed bytes that wait. Returns as read_file() does. */
 static ssize_t gzip_fill(struct capture_input *input)
 {
@@ -168,7 +151,29 @@ static void keep_magic(struct capture_input *input, const uint8_t *buffer, ssize
 		input->magic[input->magic_len++] = buffer[i];
 }
 
-/* The read function of the stream. */
+static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
+{
+	return input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
+}
+
+/* Fills the buffer as far as the magic reaches, however a pipe or gzip members cut it. */
+static ssize_t read_head(struct capture_input *input, uint8_t *buffer, size_t size)
+{
+	size_t have = 0;
+
+	while (have < CAPTURE_INPUT_MAGIC && have < size) {
+		ssize_t got = read_some(input, buffer + have, size - have);
+
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		have += (size_t)got;
+	}
+	return (ssize_t)have;
+}
+
+/* The read function of the stream. The first read brings the whole magic. */
 static ssize_t stream_read(void *cookie, char *chars, size_t size)
 {
 	struct capture_input *input = cookie;
@@ -176,7 +181,7 @@ static ssize_t stream_read(void *cookie, char *chars, size_t size)
 	ssize_t got;
 
 	if (input->started) {
-		got = input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
+		got = read_some(input, buffer, size);
 	} else {
 		input->started = true;
 		got = read_head(input, buffer, size < GZIP_BUFFER ? size : GZIP_BUFFER);
@@ -184,7 +189,7 @@ static ssize_t stream_read(void *cookie, char *chars, size_t size)
 			memcmp(buffer, gzip_magic, sizeof(gzip_magic)) == 0) {
 			if (!gzip_start(input, buffer, (size_t)got))
 				return -1;
-			got = read_gzip(input, buffer, size);
+			got = read_head(input, buffer, size);
 		}
 	}
 	keep_magic(input, buffer, got);

@@ -12,7 +12,7 @@
 
 #include <pcap/pcap.h>
 
-#define FILTER_PROGRAMS_MAX 256   /* as many as there can be captures */
+#define FILTER_PROGRAMS_MAX 288   /* captures, and kinds of interfaces, that there can be */
 #define FILTER_ERROR_MAX    512   /* one line */
 #define FILTER_REACH_MAX    65535 /* bytes; behind it no packet is looked at */
 

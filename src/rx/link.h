@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The link headers that the parser knows. Which pcap link type is which: rx/replay.c. */
+/* The link headers that the parser knows. */
 enum link_type {
 	LINK_ETHERNET, /* every live port */
 	LINK_RAW,      /* IPv4 or IPv6 without a link header */
@@ -12,3 +12,20 @@ enum link_type {
 	LINK_C_HDLC,
 	LINK_COUNT,
 };
+
+/* A link type as capture files and libpcap number it. */
+struct link_number {
+	int number;
+	enum link_type link;
+};
+
+#define LINK_NUMBERS 12
+
+extern const struct link_number link_numbers[LINK_NUMBERS];
+
+#define LINK_TEXT_MAX 192
+
+/* Returns the row of link_numbers[], or -1. */
+int link_find(int number);
+/* Says in text[LINK_TEXT_MAX] that the number is none of them. */
+void link_unknown(int number, char *text);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Capture files through libpcap, streamed, several of them merged by time. */
+/*
+ * Capture files, streamed, several of them merged by time: the classic format through libpcap,
+ * pcapng by ourselves, as libpcap reads no file whose interfaces differ.
+ */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,21 +15,36 @@
 
 #include "rx/capture_input.h"
 #include "rx/filter_program.h"
+#include "rx/pcapng.h"
 #include "rx/source.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
+/* A kind of interface: a row of link_numbers[], in this machine's byte order or in the other one.
+ */
+#define KINDS (2 * LINK_NUMBERS)
+
+static unsigned int kind_of(int link_row, bool swapped)
+{
+	return 2 * (unsigned int)link_row + swapped;
+}
+
 struct replay_file {
 	const char *path;
 	unsigned int order; /* on the command line */
+	/* One of them while it is open; libpcap closes the stream itself. */
 	pcap_t *pcap;
+	struct pcapng *pcapng;
+	FILE *stream;
 	struct capture_input input;
+	char refusal[LINK_TEXT_MAX]; /* why a packet that was read cannot be measured */
 	/*
 	 * The classic format has unsigned 32-bit seconds and fractions, which libpcap takes for
 	 * signed ones: 2^32 seconds, and 2^32 units of the fraction in ns, to be added to negative
-	 * ones. 0 for pcapng.
+	 * ones.
 	 */
 	int64_t wrap_seconds, wrap_ns;
+	unsigned int kind;         /* of the interface of the last packet, pcapng only */
 	uint64_t packets;          /* read so far */
 	struct source_packet head; /* the last packet read */
 };
@@ -38,39 +56,15 @@ struct replay {
 	/* A binary heap of the files that have a head: the earliest one is heap[0]. */
 	unsigned int heap_size;
 	bool head_delivered; /* heap[0] must advance before it is delivered again */
+	/*
+	 * The filters of interfaces of every kind: a pcapng file may describe some when filters are
+	 * long compiled. -1: the expression does not suit them.
+	 */
+	int programs[KINDS];
+	bool filtered; /* they are compiled */
 	struct replay_file **heap;
 	struct replay_file files[];
 };
-
-/* What pcap_datalink() says. DLT_RAW differs between systems, and files are found with each. */
-static bool link_of(int dlt, enum link_type *link)
-{
-	static const struct {
-		int dlt;
-		enum link_type link;
-	} links[] = {
-		{DLT_EN10MB, LINK_ETHERNET},
-		{12, LINK_RAW},
-		{14, LINK_RAW},
-		{101, LINK_RAW},
-		{DLT_IPV4, LINK_RAW},
-		{DLT_IPV6, LINK_RAW},
-		{DLT_NULL, LINK_NULL},
-		{DLT_LOOP, LINK_NULL},
-		{DLT_LINUX_SLL, LINK_SLL},
-		{DLT_LINUX_SLL2, LINK_SLL2},
-		{DLT_PPP, LINK_PPP},
-		{DLT_C_HDLC, LINK_C_HDLC},
-	};
-
-	for (unsigned int i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		if (links[i].dlt == dlt) {
-			*link = links[i].link;
-			return true;
-		}
-	}
-	return false;
-}
 
 /* The tool that unpacks a file whose compression is not read here, or NULL. */
 static const char *unpacker_of(const struct capture_input *input)
@@ -95,15 +89,14 @@ static const char *unpacker_of(const struct capture_input *input)
 }
 
 /* Says why libpcap did not take the file at all. */
-static void explain_refusal(
-	const struct replay_file *file, FILE *stream, const char *reason, char *error)
+static void explain_refusal(const struct replay_file *file, const char *reason, char *error)
 {
 	const struct capture_input *input = &file->input;
 	const char *tool = unpacker_of(input);
 
 	if (input->damage != NULL)
 		source_error(error, "%s: %s", file->path, input->damage);
-	else if (input->magic_len == 0 && !ferror(stream))
+	else if (input->magic_len == 0 && !ferror(file->stream))
 		source_error(error, "%s: is empty; a capture begins with a header", file->path);
 	else if (tool != NULL)
 		source_error(error,
@@ -115,13 +108,10 @@ static void explain_refusal(
 
 static void note_stamps(struct replay_file *file)
 {
-	static const uint8_t pcapng[4] = {0x0a, 0x0d, 0x0d, 0x0a};
 	static const uint8_t nanoseconds[2][4] = {
 		{0xa1, 0xb2, 0x3c, 0x4d}, {0x4d, 0x3c, 0xb2, 0xa1}};
 	const uint8_t *magic = file->input.magic;
 
-	if (memcmp(magic, pcapng, 4) == 0)
-		return;
 	file->wrap_seconds = INT64_C(1) << 32;
 	file->wrap_ns = INT64_C(1) << 32;
 	if (memcmp(magic, nanoseconds[0], 4) != 0 && memcmp(magic, nanoseconds[1], 4) != 0)
@@ -145,8 +135,40 @@ static int64_t time_of(const struct replay_file *file, const struct pcap_pkthdr 
 	return ns < 0 ? 0 : ns < SOURCE_TIME_MAX ? ns : SOURCE_TIME_MAX;
 }
 
-/* Reads the next packet of a file into its head. 1: there is one. 0: the end. -1: damage. */
-static int advance(struct replay_file *file)
+static int advance_pcapng(const struct replay *replay, struct replay_file *file)
+{
+	struct pcapng_packet packet;
+	int status = pcapng_next(file->pcapng, &packet), program;
+	const struct pcapng_interface *interface;
+
+	if (status <= 0)
+		return file->input.damage == NULL ? status : -1;
+	interface = packet.interface;
+	if (interface->link_row < 0) {
+		link_unknown(interface->link_number, file->refusal);
+		return -1;
+	}
+	file->kind = kind_of(interface->link_row, packet.swapped);
+	program = replay->programs[file->kind];
+	if (program < 0) {
+		snprintf(file->refusal, sizeof(file->refusal),
+			"--filter does not suit link type %d of interface %u",
+			interface->link_number, interface->number);
+		return -1;
+	}
+	file->head = (struct source_packet){
+		.data = packet.data,
+		.captured = packet.captured,
+		.wire_len = packet.wire_len,
+		.time = packet.time,
+		.link = link_numbers[interface->link_row].link,
+		.filter = (uint32_t)program,
+	};
+	file->packets++;
+	return 1;
+}
+
+static int advance_classic(struct replay_file *file)
 {
 	struct pcap_pkthdr *header;
 	const uint8_t *data;
@@ -162,17 +184,33 @@ static int advance(struct replay_file *file)
 	return 1;
 }
 
+/* Reads the next packet of a file into its head. 1: there is one. 0: the end. -1: damage. */
+static int advance(const struct replay *replay, struct replay_file *file)
+{
+	return file->pcapng != NULL ? advance_pcapng(replay, file) : advance_classic(file);
+}
+
 static const char *damage_of(const struct replay_file *file)
 {
-	return file->input.damage != NULL ? file->input.damage : pcap_geterr(file->pcap);
+	if (file->input.damage != NULL)
+		return file->input.damage;
+	if (file->refusal[0] != '\0')
+		return file->refusal;
+	return file->pcapng != NULL ? pcapng_error(file->pcapng) : pcap_geterr(file->pcap);
 }
 
 static void close_file(struct replay_file *file)
 {
-	if (file->pcap == NULL)
+	if (file->stream == NULL)
 		return;
-	pcap_close(file->pcap); /* closes the stream too */
+	if (file->pcap != NULL)
+		pcap_close(file->pcap); /* closes the stream too */
+	else
+		fclose(file->stream);
+	pcapng_destroy(file->pcapng);
 	capture_input_free(&file->input);
+	file->stream = NULL;
+	file->pcapng = NULL;
 	file->pcap = NULL;
 }
 
@@ -213,7 +251,7 @@ static void note_damage(struct replay *replay, const struct replay_file *file)
 static void advance_first(struct replay *replay)
 {
 	struct replay_file *file = replay->heap[0];
-	int status = advance(file);
+	int status = advance(replay, file);
 
 	if (status != 1) {
 		if (status < 0)
@@ -254,6 +292,85 @@ static double replay_progress(const struct source *source)
 	return consumed < size ? (double)consumed / (double)size : 1; /* a file may have grown */
 }
 
+/*
+ * libpcap compiles for an open capture: an empty one of the kind. Returns NULL where memory is
+ * missing.
+ */
+static pcap_t *empty_capture(unsigned int kind)
+{
+	struct {
+		uint32_t magic;
+		uint16_t major, minor;
+		uint32_t unused[2];
+		uint32_t snaplen, link;
+	} header = {
+		0xa1b2c3d4, 2, 4, {0}, SOURCE_PACKET_MAX, (uint32_t)link_numbers[kind / 2].number};
+	char error[PCAP_ERRBUF_SIZE];
+	pcap_t *pcap = NULL;
+	FILE *stream;
+
+	if (kind % 2 != 0) {
+		header.magic = __builtin_bswap32(header.magic);
+		header.major = __builtin_bswap16(header.major);
+		header.minor = __builtin_bswap16(header.minor);
+		header.snaplen = __builtin_bswap32(header.snaplen);
+		header.link = __builtin_bswap32(header.link);
+	}
+	stream = fmemopen(&header, sizeof(header), "rb");
+	if (stream != NULL)
+		pcap = pcap_fopen_offline(stream, error);
+	if (pcap == NULL && stream != NULL)
+		fclose(stream);
+	return pcap;
+}
+
+/* Returns as filter_set_add() does. */
+static int compile_for_kind(
+	unsigned int kind, const char *expression, struct filter_set *set, char *reason)
+{
+	pcap_t *pcap = empty_capture(kind);
+	int program;
+
+	if (pcap == NULL) {
+		snprintf(reason, FILTER_ERROR_MAX, "no memory to compile it");
+		return -1;
+	}
+	program = filter_set_add(set, pcap, expression, reason);
+	pcap_close(pcap);
+	return program;
+}
+
+/* The interfaces that are described by now must suit, as the capture of a single one must. */
+static bool filter_pcapng(struct replay *replay, struct replay_file *file, const char *expression,
+	struct filter_set *set, char *reason)
+{
+	const struct pcapng_interface *interfaces;
+	bool swapped;
+	uint32_t n = pcapng_interfaces(file->pcapng, &interfaces, &swapped);
+
+	for (unsigned int kind = 0; kind < KINDS && !replay->filtered; kind++)
+		replay->programs[kind] = compile_for_kind(kind, expression, set, reason);
+	replay->filtered = true;
+	for (uint32_t i = 0; i < n; i++) {
+		int row = interfaces[i].link_row;
+
+		if (row >= 0 &&
+			compile_for_kind(kind_of(row, swapped), expression, set, reason) < 0)
+			return false;
+	}
+	file->head.filter = (uint32_t)replay->programs[file->kind];
+	return true;
+}
+
+static bool filter_classic(
+	struct replay_file *file, const char *expression, struct filter_set *set, char *reason)
+{
+	int program = filter_set_add(set, file->pcap, expression, reason);
+
+	file->head.filter = (uint32_t)program;
+	return program >= 0;
+}
+
 static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
 {
 	struct replay *replay = (struct replay *)source;
@@ -261,16 +378,13 @@ static bool replay_filter(struct source *source, const char *expression, struct 
 
 	for (unsigned int i = 0; i < replay->nb_files; i++) {
 		struct replay_file *file = &replay->files[i];
-		int program = file->pcap == NULL /* empty */
-				      ? 0
-				      : filter_set_add(set, file->pcap, expression, reason);
 
-		if (program < 0) {
-			source_error(source->error, "%s: --filter does not suit it: %s", file->path,
-				reason);
-			return false;
-		}
-		file->head.filter = (uint32_t)program;
+		if (file->pcapng != NULL ? filter_pcapng(replay, file, expression, set, reason)
+					 : filter_classic(file, expression, set, reason))
+			continue;
+		source_error(
+			source->error, "%s: --filter does not suit it: %s", file->path, reason);
+		return false;
 	}
 	return true;
 }
@@ -285,19 +399,14 @@ static void replay_close(struct source *source)
 	free(replay);
 }
 
-/* libpcap meets a second interface only when it reads: a first packet that cannot be read refuses.
- */
+/* A first packet that cannot be read refuses. */
 static bool read_first(struct replay *replay, struct replay_file *file, char *error)
 {
-	int status = advance(file);
+	int status = advance(replay, file);
 
 	if (status < 0) {
-		const char *reason = damage_of(file);
-
-		source_error(error, "%s: no packet of it can be read: %s%s", file->path, reason,
-			strstr(reason, "first interface") != NULL
-				? "; write each interface to a file of its own"
-				: "");
+		source_error(
+			error, "%s: no packet of it can be read: %s", file->path, damage_of(file));
 		return false;
 	}
 	if (status == 1)
@@ -305,34 +414,57 @@ static bool read_first(struct replay *replay, struct replay_file *file, char *er
 	return true;
 }
 
-static bool open_file(struct replay *replay, struct replay_file *file, char *error)
+/* Looks at the first bytes and leaves them in the stream. */
+static bool begins_as_pcapng(const struct replay_file *file)
 {
-	char reason[PCAP_ERRBUF_SIZE];
-	FILE *stream = capture_input_open(&file->input, file->path, error);
-	int dlt;
+	static const uint8_t magic[4] = {0x0a, 0x0d, 0x0d, 0x0a};
+	int first = getc(file->stream);
 
-	if (stream == NULL)
-		return false;
+	if (first != EOF)
+		ungetc(first, file->stream);
+	return file->input.magic_len >= sizeof(magic) &&
+	       memcmp(file->input.magic, magic, sizeof(magic)) == 0;
+}
+
+static bool open_pcapng(struct replay_file *file, char *error)
+{
+	file->pcapng = pcapng_create(file->stream);
+	if (file->pcapng != NULL)
+		return true;
+	source_error(error, "%s: no memory to read it", file->path);
+	return false;
+}
+
+static bool open_classic(struct replay_file *file, char *error)
+{
+	char reason[PCAP_ERRBUF_SIZE], unknown[LINK_TEXT_MAX];
+	int dlt, row;
+
 	file->pcap = pcap_fopen_offline_with_tstamp_precision(
-		stream, PCAP_TSTAMP_PRECISION_NANO, reason);
+		file->stream, PCAP_TSTAMP_PRECISION_NANO, reason);
 	if (file->pcap == NULL) {
-		explain_refusal(file, stream, reason, error);
-		fclose(stream);
-		capture_input_free(&file->input);
+		explain_refusal(file, reason, error);
 		return false;
 	}
 	note_stamps(file);
 	dlt = pcap_datalink(file->pcap);
-	if (!link_of(dlt, &file->head.link)) {
-		const char *name = pcap_datalink_val_to_name(dlt);
-
-		source_error(error,
-			"%s: link type %d (%s) is not known; known are Ethernet, raw IP, NULL, "
-			"LOOP, "
-			"Linux SLL and SLL2, PPP and C-HDLC",
-			file->path, dlt, name != NULL ? name : "no name");
+	row = link_find(dlt);
+	if (row < 0) {
+		link_unknown(dlt, unknown);
+		source_error(error, "%s: %s", file->path, unknown);
 		return false;
 	}
+	file->head.link = link_numbers[row].link;
+	return true;
+}
+
+static bool open_file(struct replay *replay, struct replay_file *file, char *error)
+{
+	file->stream = capture_input_open(&file->input, file->path, error);
+	if (file->stream == NULL)
+		return false;
+	if (!(begins_as_pcapng(file) ? open_pcapng(file, error) : open_classic(file, error)))
+		return false;
 	return read_first(replay, file, error);
 }
 

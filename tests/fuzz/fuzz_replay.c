@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Any bytes as a capture file: opened, read to the end, every captured byte touched. */
+/*
+ * Any bytes as a capture file: opened, read to the end, every captured byte touched. What libpcap
+ * reads of a pcapng file comes out of ours as well.
+ */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <pcap/pcap.h>
+
+#include "rx/link.h"
 #include "rx/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -47,8 +53,49 @@ static void read_all(struct source *source)
 	check(progress >= 0 && progress <= 1, "progress is a share");
 }
 
+/* libpcap's seconds wrap where ours are clamped, and its fractions where the resolution is fine. */
+static bool same_second(int64_t time, const struct pcap_pkthdr *header)
+{
+	return time == 0 || time == SOURCE_TIME_MAX || time / 1000000000 == header->ts.tv_sec;
+}
+
+static void compare(struct source *source, pcap_t *pcap)
+{
+	struct pcap_pkthdr *header;
+	struct source_packet packet;
+	const uint8_t *data;
+
+	while (pcap_next_ex(pcap, &header, &data) == 1) {
+		check(source != NULL, "what libpcap reads is not refused");
+		check(source->next(source, &packet) == 1, "no packet of libpcap is missing");
+		check(packet.captured == header->caplen, "the captured lengths are equal");
+		check(packet.wire_len == header->len, "the wire lengths are equal");
+		check(same_second(packet.time, header), "the seconds are equal");
+		check(memcmp(packet.data, data, packet.captured) == 0, "the bytes are equal");
+	}
+}
+
+static void check_against_libpcap(const char *path)
+{
+	char error[SOURCE_ERROR_MAX];
+	pcap_t *pcap =
+		pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, error);
+	struct source *source;
+
+	if (pcap == NULL)
+		return;
+	if (link_find(pcap_datalink(pcap)) >= 0) {
+		source = replay_open(&path, 1, error);
+		compare(source, pcap);
+		if (source != NULL)
+			source->close(source);
+	}
+	pcap_close(pcap);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const uint8_t pcapng[4] = {0x0a, 0x0d, 0x0d, 0x0a};
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 	char path[64], error[SOURCE_ERROR_MAX] = "";
 	const char *paths[2] = {path, path};
@@ -65,6 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_all(source);
 		source->close(source);
 	}
+	if (size > sizeof(pcapng) && memcmp(data, pcapng, sizeof(pcapng)) == 0)
+		check_against_libpcap(path);
 	close(fd);
 	return 0;
 }

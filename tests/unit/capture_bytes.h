@@ -78,21 +78,49 @@ static inline void add_section(struct bytes *b)
 	add32(b, 28);
 }
 
-/* An interface whose time stamps count 10^-decimals s. */
-static inline void add_interface(struct bytes *b, uint32_t link_type, uint8_t decimals)
+struct interface {
+	uint32_t link_type, snaplen;
+	uint8_t resolution; /* as if_tsresol has it: 10^-n s, or 2^-n s with the highest bit set */
+	int64_t offset;     /* s, as if_tsoffset has it */
+};
+
+static inline void add_any_interface(struct bytes *b, const struct interface *interface)
 {
-	const uint8_t resolution[4] = {decimals};
+	const uint8_t resolution[4] = {interface->resolution};
+	uint64_t offset = (uint64_t)interface->offset;
 
 	add32(b, 1);
-	add32(b, 32);
-	add16(b, link_type);
+	add32(b, 44);
+	add16(b, interface->link_type);
 	add16(b, 0);
-	add32(b, 65535);
+	add32(b, interface->snaplen);
 	add16(b, 9); /* if_tsresol */
 	add16(b, 1);
 	add_bytes(b, resolution, 4);
+	add16(b, 14); /* if_tsoffset */
+	add16(b, 8);
+	add32(b, (uint32_t)(b->big ? offset >> 32 : offset));
+	add32(b, (uint32_t)(b->big ? offset : offset >> 32));
 	add32(b, 0); /* end of options */
-	add32(b, 32);
+	add32(b, 44);
+}
+
+/* An interface whose time stamps count 10^-decimals s. */
+static inline void add_interface(struct bytes *b, uint32_t link_type, uint8_t decimals)
+{
+	add_any_interface(b, &(struct interface){link_type, 65535, decimals, 0});
+}
+
+/* A block of any type; length is a multiple of 4. */
+static inline void add_block(struct bytes *b, uint32_t type, uint32_t length)
+{
+	const uint8_t fill = 0xee;
+
+	add32(b, type);
+	add32(b, 12 + length);
+	for (uint32_t i = 0; i < length; i++)
+		add_bytes(b, &fill, 1);
+	add32(b, 12 + length);
 }
 
 /* An enhanced packet block; captured is a multiple of 4. */
@@ -109,6 +137,33 @@ static inline void add_packet(struct bytes *b, uint32_t interface, uint64_t stam
 	for (uint32_t i = 0; i < captured; i++)
 		add_bytes(b, &fill, 1);
 	add32(b, 32 + captured);
+}
+
+/* The obsolete packet block. */
+static inline void add_old_packet(struct bytes *b, uint32_t interface, uint64_t stamp,
+	uint32_t captured, uint32_t original, uint8_t fill)
+{
+	size_t start = b->len;
+
+	add_packet(b, 0, stamp, captured, original, fill);
+	b->len = start;
+	add32(b, 2);
+	b->len += 4;
+	add16(b, interface);
+	add16(b, 7); /* packets dropped */
+	b->len = start + 32 + captured;
+}
+
+/* Without interface and time stamp; the block holds what was captured. */
+static inline void add_simple_packet(
+	struct bytes *b, uint32_t captured, uint32_t original, uint8_t fill)
+{
+	add32(b, 3);
+	add32(b, 16 + captured);
+	add32(b, original);
+	for (uint32_t i = 0; i < captured; i++)
+		add_bytes(b, &fill, 1);
+	add32(b, 16 + captured);
 }
 
 #define TEMPORARY_PATH "/tmp/sketchtap-test-XXXXXX"

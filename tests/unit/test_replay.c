@@ -246,33 +246,332 @@ static void test_link_types(void **state)
 	}
 }
 
-/* libpcap reads one link type per file; with nothing delivered that is a refusal. */
-static void test_mixed_interfaces_refused(void **state)
+/* Each interface with its own link type, snap length, resolution and offset of time. */
+static void test_interfaces_differ(void **state)
 {
-	struct fixture *f = *state;
+	static const struct interface interfaces[] = {
+		{1, 65535, 6, 0},
+		{0, 64, 9, -1000},
+		{101, 0, 0x80 | 10, 5},
+	};
 
-	add_section(&f->bytes);
-	add_interface(&f->bytes, 1, 6);
-	add_interface(&f->bytes, 0, 6);
-	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
-	end_file(f);
-	assert_refused(f, "first interface");
+	for (int big = 0; big < 2; big++) {
+		struct fixture *f = *state;
+
+		f->bytes.big = big;
+		add_section(&f->bytes);
+		add_any_interface(&f->bytes, &interfaces[0]);
+		add_any_interface(&f->bytes, &interfaces[1]);
+		add_packet(&f->bytes, 1, UINT64_C(1600000000123456789), 60, 1000, 'b');
+		add_packet(&f->bytes, 0, UINT64_C(1600000001123456), 64, 64, 'a');
+		add_any_interface(&f->bytes, &interfaces[2]); /* late */
+		add_packet(&f->bytes, 2, UINT64_C(1600000002) << 10 | 512, 68, 68, 'c');
+		add_packet(&f->bytes, 1, UINT64_C(1600000003000000000), 128, 128, 'd');
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 4);
+		assert_packet(f, 0, INT64_C(1599999000123456789), 60, 1000, 'b');
+		assert_packet(f, 1, INT64_C(1600000001123456000), 64, 64, 'a');
+		assert_packet(f, 2, INT64_C(1600000007500000000), 68, 68, 'c');
+		assert_packet(f, 3, INT64_C(1599999003000000000), 128, 128, 'd');
+		assert_int_equal(f->packets[0].link, LINK_NULL);
+		assert_int_equal(f->packets[1].link, LINK_ETHERNET);
+		assert_int_equal(f->packets[2].link, LINK_RAW);
+		assert_int_equal(f->packets[3].link, LINK_NULL);
+		teardown(state);
+		setup(state);
+	}
 }
 
-static void test_mixed_interfaces_later(void **state)
+/* Interfaces are those of the section; its byte order too. */
+static void test_sections_differ(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t section = 0; section < 4; section++) {
+		f->bytes.big = section & 1;
+		add_section(&f->bytes);
+		add_interface(&f->bytes, section < 2 ? 1 : 228, 9);
+		add_packet(&f->bytes, 0, SECOND_NS * section, 60, 60 + section, 'a');
+	}
+	add_section(&f->bytes);
+	add_packet(&f->bytes, 0, 0, 60, 60, 'b'); /* this one has none */
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, -1);
+	assert_one_line(f->source->error, "interface 0, which is not described");
+	assert_int_equal(f->nb_packets, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_packet(f, i, SECOND_NS * i, 60, 60 + i, 'a');
+		assert_int_equal(f->packets[i].link, i < 2 ? LINK_ETHERNET : LINK_RAW);
+	}
+}
+
+/* Every kind of block with a packet; what is unknown is skipped, however long. */
+static void test_blocks(void **state)
+{
+	for (int big = 0; big < 2; big++) {
+		struct fixture *f = *state;
+
+		f->bytes.big = big;
+		add_section(&f->bytes);
+		add_block(&f->bytes, 0x0bad, 400);
+		add_any_interface(&f->bytes, &(struct interface){1, 64, 9, 0});
+		add_interface(&f->bytes, 101, 9);
+		add_block(&f->bytes, 5, 0);
+		add_simple_packet(&f->bytes, 64, 1500, 'a');
+		add_simple_packet(&f->bytes, 60, 60, 'b');
+		add_block(&f->bytes, 0x80000001, 600000);
+		add_old_packet(&f->bytes, 1, 7, 60, 99, 'c');
+		add_packet(&f->bytes, 0, 8, 0, 0, 'd');
+		add_block(&f->bytes, 4, 4096);
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 4);
+		assert_packet(f, 0, 0, 64, 1500, 'a');
+		assert_packet(f, 1, 0, 60, 60, 'b');
+		assert_packet(f, 2, 7, 60, 99, 'c');
+		assert_packet(f, 3, 8, 0, 0, 0);
+		assert_int_equal(f->packets[1].link, LINK_ETHERNET);
+		assert_int_equal(f->packets[2].link, LINK_RAW);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* Adds a packet whose block goes on behind its bytes: options, 400 KB of them. */
+static void add_packet_with_options(struct fixture *f)
+{
+	size_t start = f->bytes.len, end;
+
+	add_packet(&f->bytes, 0, 3, 60, 60, 'o');
+	f->bytes.len -= 4;
+	add_block(&f->bytes, 0x00010064, 400000);
+	f->bytes.len -= 4;
+	end = f->bytes.len + 4;
+	f->bytes.len = start + 4;
+	add32(&f->bytes, (uint32_t)(end - start));
+	f->bytes.len = end - 4;
+	add32(&f->bytes, (uint32_t)(end - start));
+}
+
+static void test_long_blocks(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 1, 9);
+	add_packet_with_options(f);
+	add_any_interface(&f->bytes, &(struct interface){1, 0, 9, 0});
+	add_packet(&f->bytes, 1, 4, 262144, 300000, 'a');
+	add_packet(&f->bytes, 1, 5, 60, 60, 'b');
+	add_packet(&f->bytes, 1, 6, 262148, 262148, 'c');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, -1);
+	assert_one_line(f->source->error, "invalid packet capture length 262148");
+	assert_int_equal(f->nb_packets, 3);
+	assert_packet(f, 0, 3, 60, 60, 'o');
+	assert_packet(f, 1, 4, 262144, 300000, 'a');
+	assert_packet(f, 2, 5, 60, 60, 'b');
+}
+
+static void test_resolutions(void **state)
+{
+	static const struct {
+		uint8_t resolution;
+		int64_t offset;
+		uint64_t stamp;
+		int64_t time;
+	} rows[] = {
+		{0, 0, 1600000000, 1600000000 * SECOND_NS},
+		{3, 0, 1600000000001, 1600000000 * SECOND_NS + 1000000},
+		{9, 0, 1600000000000000001, 1600000000 * SECOND_NS + 1},
+		{9, 86400, 1600000000000000001, 1600086400 * SECOND_NS + 1},
+		{9, -1600000001, 1600000000000000001, 0},
+		{12, 1600000000, 1999, 1600000000 * SECOND_NS + 1},
+		{19, 1, UINT64_C(15000000000000000000), 2 * SECOND_NS + SECOND_NS / 2},
+		{0x80, 0, 1600000000, 1600000000 * SECOND_NS},
+		{0x80 | 1, 0, 3200000001, 1600000000 * SECOND_NS + SECOND_NS / 2},
+		{0x80 | 40, 0, UINT64_C(3) << 39, SECOND_NS + SECOND_NS / 2},
+		{0x80 | 63, 7, UINT64_C(7) << 61, 8 * SECOND_NS + SECOND_NS / 4 * 3},
+		{0, 0, UINT64_MAX, SOURCE_TIME_MAX},
+		{0, INT64_MAX, UINT64_MAX, SOURCE_TIME_MAX},
+		{6, INT64_MIN, UINT64_MAX, 0},
+	};
+	const size_t n = sizeof(rows) / sizeof(rows[0]);
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	for (uint32_t i = 0; i < n; i++) {
+		add_any_interface(&f->bytes,
+			&(struct interface){1, 65535, rows[i].resolution, rows[i].offset});
+		add_packet(&f->bytes, i, rows[i].stamp, 60, 60, 'a');
+	}
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_packet(f, i, rows[i].time, 60, 60, 'a');
+}
+
+/* Two packets of unlike interfaces. */
+static void add_unlike(struct fixture *f)
+{
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 1, 9);
+	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+	add_interface(&f->bytes, 101, 9);
+	add_packet(&f->bytes, 1, 2, 60, 60, 'b');
+}
+
+/* Cut anywhere, it is measured up to the cut; between two blocks that is an end like any other. */
+static void test_pcapng_cut(void **state)
+{
+	const size_t section = 28, interface = 44, packet = 92;
+	const size_t first = section + interface + packet, second = first + interface + packet;
+
+	for (size_t length = 4; length <= second; length += 4) {
+		struct fixture *f = *state;
+		bool border = length == first || length == first + interface || length == second;
+
+		add_unlike(f);
+		assert_int_equal(f->bytes.len, second);
+		f->bytes.len = length;
+		end_file(f);
+		if (length == section) {
+			assert_refused(f, "it describes no interface");
+		} else if (length == section + interface) {
+			read_all(f);
+			assert_int_equal(f->end, 0);
+		} else if (length < first) {
+			assert_refused(f, "truncated");
+		} else {
+			read_all(f);
+			assert_int_equal(f->end, border ? 0 : -1);
+			assert_int_equal(f->nb_packets, 1 + (length == second));
+			if (!border)
+				assert_one_line(f->source->error, "after 1 packets: truncated");
+		}
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* A number of four bytes in the second interface or packet is another one. */
+static void test_pcapng_damage(void **state)
+{
+	const size_t interface = 28 + 44 + 92, packet = interface + 44;
+	const struct {
+		size_t at;
+		uint32_t value;
+		const char *part;
+	} rows[] = {
+		{interface + 4, 8, "impossible length: 8 bytes"},
+		{interface + 4, 46, "impossible length: 46 bytes"},
+		{interface + 4, 16, "says at its end"},
+		{interface + 4, UINT32_MAX - 3, "truncated"},
+		{interface + 40, 48, "a block of 44 bytes says at its end that it has 48"},
+		{interface + 16, 9 | 100 << 16, "its options are cut"},
+		{interface + 16, 9 | 4 << 16, "its option 9 has 4 bytes instead of 1"},
+		{interface + 16, 14 | 4 << 16, "its option 14 has 4 bytes instead of 8"},
+		{interface + 20, 20, "count 10^-20 s, too fine"},
+		{interface + 20, 0x80 | 64, "count 2^-64 s, too fine"},
+		{interface + 8, 105, "link type 105 ("},
+		{packet + 8, 2, "interface 2, which is not described"},
+		{packet + 20, 61, "invalid packet capture length 61 in a block of 92 bytes"},
+		{packet + 20, UINT32_MAX, "invalid packet capture length 4294967295"},
+		{packet + 88, 91, "says at its end"},
+		{packet, 0x0a0d0d0a, "has no byte order"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fixture *f = *state;
+
+		add_unlike(f);
+		f->bytes.len = rows[i].at;
+		add32(&f->bytes, rows[i].value);
+		f->bytes.len = packet + 92;
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, -1);
+		assert_int_equal(f->nb_packets, 1);
+		assert_one_line(f->source->error, "damaged after 1 packets: ");
+		assert_one_line(f->source->error, rows[i].part);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* Blocks that end before what they must hold. */
+static void test_short_blocks(void **state)
+{
+	static const uint32_t types[] = {0x0a0d0d0a, 1, 2, 3, 6};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct fixture *f = *state;
+
+		add_unlike(f);
+		add32(&f->bytes, types[i]);
+		add32(&f->bytes, types[i] == 3 ? 12 : 16);
+		if (types[i] != 3)
+			add32(&f->bytes, 0x1a2b3c4d);
+		add32(&f->bytes, types[i] == 3 ? 12 : 16);
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, -1);
+		assert_int_equal(f->nb_packets, 2);
+		assert_one_line(f->source->error, "impossible length");
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_pcapng_without_packets(void **state)
 {
 	struct fixture *f = *state;
 
 	add_section(&f->bytes);
 	add_interface(&f->bytes, 1, 6);
-	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
-	add_interface(&f->bytes, 0, 6);
-	add_packet(&f->bytes, 1, 2, 60, 60, 'b');
+	add_interface(&f->bytes, 1, 9);
 	end_file(f);
 	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 0);
+	teardown(state);
+	setup(state);
+	f = *state;
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 1, 6);
+	add_interface(&f->bytes, 0, 6);
+	end_file(f);
+	assert_refused(f, "no packet of them");
+}
+
+/* An interface of an unknown link type harms when a packet of it comes. */
+static void test_unknown_interface(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 105, 9);
+	add_interface(&f->bytes, 1, 9);
+	add_packet(&f->bytes, 1, 1, 60, 60, 'a');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
 	assert_int_equal(f->nb_packets, 1);
-	assert_int_equal(f->end, -1);
-	assert_one_line(f->source->error, "first interface");
+	teardown(state);
+	setup(state);
+	f = *state;
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 105, 9);
+	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+	end_file(f);
+	assert_refused(f, "link type 105 (");
 }
 
 static void test_no_packets(void **state)
@@ -501,6 +800,27 @@ static void test_merge(void **state)
 	assert_string_equal(seconds, "122223125789");
 }
 
+/* A file of unlike interfaces among others. */
+static void test_merge_pcapng(void **state)
+{
+	struct fixture *f = *state;
+
+	add_times(f, "13", 'c');
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 1, 0);
+	add_interface(&f->bytes, 101, 3);
+	add_packet(&f->bytes, 0, 0, 60, 60, 'a');
+	add_packet(&f->bytes, 1, 2000, 60, 60, 'b');
+	add_packet(&f->bytes, 0, 4, 60, 60, 'a');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 5);
+	assert_memory_equal(f->fills, "acbca", 5);
+	for (unsigned int i = 0; i < 5; i++)
+		assert_int_equal(f->packets[i].link, f->fills[i] == 'b' ? LINK_RAW : LINK_ETHERNET);
+}
+
 /* Damage in one of several files: the others are read to their ends. */
 static void test_merge_damage(void **state)
 {
@@ -669,6 +989,28 @@ static void test_standard_input(void **state)
 	}
 }
 
+static void test_standard_input_pcapng(void **state)
+{
+	for (size_t piece = 1; piece < 12; piece++) {
+		struct fixture *f = *state;
+		FILE *file;
+
+		add_unlike(f);
+		if (piece % 2 == 0) {
+			end_gzip_file(f, 3, 0);
+			file = fopen(f->paths[0], "rb");
+			f->bytes.len = fread(f->bytes.data, 1, sizeof(f->bytes.data), file);
+			fclose(file);
+		}
+		read_pipe(f, piece);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 2);
+		assert_packet(f, 1, 2, 60, 60, 'b');
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* A descriptor that some other program has made non-blocking is waited for all the same. */
 static void test_not_blocking(void **state)
 {
@@ -793,18 +1135,46 @@ static void test_progress(void **state)
 
 int main(void)
 {
+	/* The last one asks the process to end. */
 	const struct CMUnitTest tests[] = {
-		TEST(test_classic), TEST(test_pcapng), TEST(test_link_types),
-		TEST(test_mixed_interfaces_refused), TEST(test_mixed_interfaces_later),
-		TEST(test_no_packets), TEST(test_gzip), TEST(test_gzip_padding),
-		TEST(test_gzip_cut), TEST(test_gzip_corrupt), TEST(test_damage),
-		TEST(test_corrupt_length), TEST(test_snaplen), TEST(test_largest_frame),
-		TEST(test_odd_times), TEST(test_odd_times_us), TEST(test_times_are_clamped),
-		TEST(test_merge), TEST(test_merge_damage), TEST(test_refusals),
-		TEST(test_unreadable), TEST(test_refusal_of_second),
-		TEST(test_standard_input_twice), TEST(test_standard_input),
-		TEST(test_standard_input_gzip), TEST(test_not_blocking), TEST(test_progress),
-		TEST(test_signals), /* the last: the process is asked to end */
+		TEST(test_classic),
+		TEST(test_pcapng),
+		TEST(test_link_types),
+		TEST(test_interfaces_differ),
+		TEST(test_sections_differ),
+		TEST(test_blocks),
+		TEST(test_long_blocks),
+		TEST(test_resolutions),
+		TEST(test_pcapng_cut),
+		TEST(test_pcapng_damage),
+		TEST(test_short_blocks),
+		TEST(test_pcapng_without_packets),
+		TEST(test_unknown_interface),
+		TEST(test_no_packets),
+		TEST(test_gzip),
+		TEST(test_gzip_padding),
+		TEST(test_gzip_cut),
+		TEST(test_gzip_corrupt),
+		TEST(test_damage),
+		TEST(test_corrupt_length),
+		TEST(test_snaplen),
+		TEST(test_largest_frame),
+		TEST(test_odd_times),
+		TEST(test_odd_times_us),
+		TEST(test_times_are_clamped),
+		TEST(test_merge),
+		TEST(test_merge_pcapng),
+		TEST(test_merge_damage),
+		TEST(test_refusals),
+		TEST(test_unreadable),
+		TEST(test_refusal_of_second),
+		TEST(test_standard_input_twice),
+		TEST(test_standard_input),
+		TEST(test_standard_input_gzip),
+		TEST(test_standard_input_pcapng),
+		TEST(test_not_blocking),
+		TEST(test_progress),
+		TEST(test_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * pcapng files, block by block: sections of either byte order, whose interfaces may differ in link
+ * type, snap length and resolution of time. libpcap reads only files whose interfaces are alike.
+ * Memory is bounded, whatever a file claims.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define PCAPNG_MAGIC 0x0a0d0d0au /* the first four bytes of a file, in either byte order */
+
+struct pcapng_interface {
+	uint32_t number; /* within its section */
+	int link_number; /* as the file has it */
+	int link_row;    /* of link_numbers[], -1: unknown */
+	uint32_t snaplen;
+	uint64_t units;         /* of time stamps per second */
+	int64_t offset_seconds; /* to be added */
+};
+
+struct pcapng_packet {
+	const uint8_t *data; /* valid until the next call */
+	uint32_t captured, wire_len;
+	int64_t time; /* as in struct source_packet; 0 where the file has none */
+	const struct pcapng_interface *interface;
+	bool swapped; /* its section is not in this machine's byte order */
+};
+
+struct pcapng;
+
+/* Reads from the stream, which stays the caller's. Returns NULL where memory is missing. */
+struct pcapng *pcapng_create(FILE *stream);
+void pcapng_destroy(struct pcapng *pcapng);
+
+/* 1: *packet is filled. 0: the end. -1: damage, and pcapng_error() says which. */
+int pcapng_next(struct pcapng *pcapng, struct pcapng_packet *packet);
+const char *pcapng_error(const struct pcapng *pcapng);
+
+/* The interfaces that the section at hand has described so far. Returns their number. */
+uint32_t pcapng_interfaces(
+	const struct pcapng *pcapng, const struct pcapng_interface **interfaces, bool *swapped);
