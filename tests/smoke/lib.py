@@ -385,6 +385,15 @@ def in_epoch(rows, epoch, measurement='main'):
 # ---- truth
 
 
+# pcapng files of the index whose interfaces differ: (packets, flows). libpcap does not read them, and
+# an index that was made by it says `refused`.
+UNLIKE_INTERFACES = {
+    'zoo/filefmt-ngBE__libtrace__complex.pcapng': (5, 3),
+    'zoo/filefmt-ngMixed__gopacket__test202.pcapng': (8, 3),
+    'zoo/filefmt-ngMultiIf__gopacket__test006.pcapng': (5, 3),
+}
+
+
 def index(traces):
     """Rows of the index of captures."""
     with open(os.path.join(traces, 'INDEX.csv'), encoding='utf-8') as stream:
@@ -531,6 +540,31 @@ def write_pcap(path, packets):
             stream.write(struct.pack('<IIII', time_us // 1000000, time_us % 1000000,
                                      len(frame), len(frame)))
             stream.write(frame)
+    return path
+
+
+def write_pcapng(path, interfaces, packets, order='<'):
+    """
+    interfaces: (link type, snap length, nanoseconds per unit of its times), each described just before
+    its first packet; packets: (time in nanoseconds, number of the interface, captured bytes)
+    """
+    def block(number, body):
+        length = struct.pack(order + 'I', 12 + len(body))
+        return struct.pack(order + 'I', number) + length + body + length
+
+    described = 0
+    with open(path, 'wb') as stream:
+        stream.write(block(0x0a0d0d0a, struct.pack(order + 'IHHq', 0x1a2b3c4d, 1, 0, -1)))
+        for time_ns, number, data in packets:
+            while described <= number:
+                link, snaplen, unit = interfaces[described]
+                digits = 10 - len(str(unit))
+                stream.write(block(1, struct.pack(order + 'HHIHHBxxxHH', link, 0, snaplen, 9, 1, digits,
+                                                  0, 0)))
+                described += 1
+            stamp = time_ns // interfaces[number][2]
+            stream.write(block(6, struct.pack(order + 'IIIII', number, stamp >> 32, stamp & 0xffffffff,
+                                              len(data), len(data)) + data + b'\0' * (-len(data) % 4)))
     return path
 
 

@@ -18,6 +18,13 @@ def check_ledger(entry, stats):
     lib.expect_lossless(stats)
 
 
+def truth_of(test, entry):
+    if entry['file'] in lib.UNLIKE_INTERFACES:
+        oracle = lib.Oracle(test.traces)
+        return oracle.count(oracle.records(os.path.join(test.traces, entry['file'])))[1]
+    return lib.load_truth(test.traces, entry['file'])
+
+
 def check_measured(test, entry, path, workers, damaged):
     rows, stats, result = test.measure(
         '--pcap', path, '--workers', workers, '--interval', '0', '--seed', '1',
@@ -25,7 +32,7 @@ def check_measured(test, entry, path, workers, damaged):
     if damaged:
         result.expect_one_line(os.path.basename(path))
     check_ledger(entry, stats)
-    truth = lib.load_truth(test.traces, entry['file'])
+    truth = truth_of(test, entry)
     if stats:
         assert stats[0]['workers'] == str(workers), stats[0]
         assert int(stats[0]['bytes']) == sum(size for _, size in truth.values()), stats[0]
@@ -79,10 +86,18 @@ def case(entry):
     return check
 
 
+def corrected(entry):
+    if entry['file'] not in lib.UNLIKE_INTERFACES:
+        return entry
+    packets, keys = lib.UNLIKE_INTERFACES[entry['file']]
+    return dict(entry, expected='measured', packets=packets, measured=packets, non_ip=0, malformed=0,
+                keys=keys)
+
+
 def cases(settings):
     if settings.traces is None:
         @lib.needs_traces
         def absent(test):
             pass
         return [('every capture of the index', absent)]
-    return [(entry['file'], case(entry)) for entry in lib.index(settings.traces)]
+    return [(entry['file'], case(corrected(entry))) for entry in lib.index(settings.traces)]

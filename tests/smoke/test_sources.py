@@ -94,6 +94,39 @@ def test_files_of_different_link_types(test):
     assert stats[0]['measured'] == '2' and len(rows) == 1 and rows[0]['packets'] == '2', rows
 
 
+def test_unlike_interfaces(test):
+    """One pcapng file of two cards, as dumpcap writes it: as a file, in pipes, packed, and merged."""
+    frames = [lib.udp_frame(i % 7, 60 + i % 20) for i in range(200)]
+    interfaces = ((1, 65535, 1), (101, 96, 1000))
+    packets = [(START * 1000 + i * 10**7, i % 2, frame[14 * (i % 2):]) for i, frame in enumerate(frames)]
+    whole = lib.write_pcapng(test.path('whole.pcapng'), interfaces, packets)
+    classic = lib.write_pcap(test.path('first.pcap'), [(START + i * 10**4, frame)
+                                                       for i, frame in enumerate(frames[:50])])
+    rest = lib.write_pcapng(test.path('rest.pcapng'), interfaces, packets[50:], '>')
+    options = ('--interval', '100ms', '--workers', '2', '--seed', '1')
+    expected = test.measure('--pcap', whole, *options)
+    assert [row['measured'] for row in expected[1]] == ['10'] * 20, expected[1]
+    assert lib.total(expected[1], 'bytes') == sum(len(data) for _, _, data in packets)
+    with open(whole, 'rb') as stream:
+        packed = gzip.compress(stream.read())
+    with open(test.path('whole.gz'), 'wb') as stream:
+        stream.write(packed)
+    assert test.measure('--pcap', test.path('whole.gz'), *options)[0] == expected[0]
+    for path in (whole, test.path('whole.gz')):
+        with subprocess.Popen(['cat', path], stdout=subprocess.PIPE) as cat:
+            assert test.measure('--pcap', '-', *options, stdin=cat.stdout)[0] == expected[0]
+    _, stats, _ = test.measure('--pcap', rest, '--pcap', classic, *options)
+    assert [row['measured'] for row in stats] == ['10'] * 20, stats
+
+
+def test_interfaces_without_end(test):
+    path = lib.write_pcapng(test.path('many.pcapng'), [(1, 0, 1000)] * 65537,
+                            [(0, 0, lib.udp_frame()), (1, 65536, lib.udp_frame())])
+    _, stats, result = test.measure('--pcap', path, '--interval', '0', status=1)
+    result.expect_one_line('many.pcapng', 'after 1 packets', 'more than 65536 interfaces')
+    assert stats[0]['measured'] == '1', stats
+
+
 def test_one_bad_file_among_several(test):
     good = lib.write_pcap(test.path('good.pcap'), [(START, lib.udp_frame(1))])
     output = test.path('output.csv')
