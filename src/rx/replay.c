@@ -41,7 +41,7 @@ struct replay_file {
 	/*
 	 * The classic format has unsigned 32-bit seconds and fractions, which libpcap takes for
 	 * signed ones: 2^32 seconds, and 2^32 units of the fraction in ns, to be added to negative
-	 * ones.
+	 * ones. 0 for pcapng.
 	 */
 	int64_t wrap_seconds, wrap_ns;
 	unsigned int kind;         /* of the interface of the last packet, pcapng only */
@@ -352,11 +352,12 @@ static bool filter_pcapng(struct replay *replay, struct replay_file *file, const
 		replay->programs[kind] = compile_for_kind(kind, expression, set, reason);
 	replay->filtered = true;
 	for (uint32_t i = 0; i < n; i++) {
-		int row = interfaces[i].link_row;
+		unsigned int kind = kind_of(interfaces[i].link_row, swapped);
 
-		if (row >= 0 &&
-			compile_for_kind(kind_of(row, swapped), expression, set, reason) < 0)
-			return false;
+		if (interfaces[i].link_row < 0 || replay->programs[kind] >= 0)
+			continue;
+		compile_for_kind(kind, expression, set, reason); /* once more, for the reason */
+		return false;
 	}
 	file->head.filter = (uint32_t)replay->programs[file->kind];
 	return true;
