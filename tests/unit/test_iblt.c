@@ -153,11 +153,16 @@ static size_t cells_size(const struct iblt_rows *rows)
 	return iblt_nb_cells(rows) << rows->shift;
 }
 
+static void assert_same_filter(const struct iblt *a, const struct iblt *b)
+{
+	assert_memory_equal(a->filter, b->filter, sizeof(*a->filter) << a->filter_bits);
+}
+
 static void assert_same_cells(const struct iblt *a, const struct iblt *b)
 {
 	for (uint32_t f = 0; f < IBLT_FAMILIES; f++)
 		assert_memory_equal(a->rows[f].cells, b->rows[f].cells, cells_size(&a->rows[f]));
-	assert_memory_equal(a->filter, b->filter, sizeof(*a->filter) << a->filter_bits);
+	assert_same_filter(a, b);
 }
 
 /* The same cells however the stream was cut, shared or not, and decoded in between or not. */
@@ -186,26 +191,34 @@ static void test_burst_borders(void **state)
 	}
 }
 
-/* Parts that saw the same keys: a key is there several times, and divides out. */
+/*
+ * Parts that saw the same keys: a key is there several times, and divides out. The filter is that
+ * of one sketch which saw all.
+ */
 static void test_merge(void **state)
 {
 	struct sketch_params params = {.width = 1 << 12};
-	struct sketch *sum = make(params);
-	struct zipf_stream stream;
+	struct sketch *sum = make(params), *whole = make(params);
+	struct zipf_stream stream, again;
 
 	(void)state;
 	zipf_open(&stream, FLOWS, 0.5, SEED);
+	zipf_open(&again, FLOWS, 0.5, SEED);
 	for (uint32_t part = 0; part < 5; part++) {
 		struct sketch *sketch = make(params);
 
 		feed(sketch, &stream, PACKETS, BURST_MAX, SHARING_SEPARATE);
+		feed(whole, &again, PACKETS, BURST_MAX, SHARING_SEPARATE);
 		assert_int_equal(iblt_ops.merge(sum, sketch), 0);
 		iblt_ops.destroy(sketch);
+		assert_same_filter(iblt_of_const(sum), iblt_of_const(whole));
 		list(sum, &listed);
 		assert_truth(&listed, &stream);
 		assert_complete(sum);
 	}
+	zipf_close(&again);
 	zipf_close(&stream);
+	iblt_ops.destroy(whole);
 	iblt_ops.destroy(sum);
 }
 

@@ -360,6 +360,38 @@ static void longest_prefix_wins(void **state)
 		}
 }
 
+/* Rules of one family leave packets of the other alone. */
+static void rules_of_one_family(void **state)
+{
+	static const char *const rules[] = {"0.0.0.0/0 all\n", "::/0 all\n"};
+	static struct key_burst burst;
+	struct random random;
+
+	(void)state;
+	random_init(&random, 4);
+	for (uint32_t ipv6 = 0; ipv6 < 2; ipv6++) {
+		struct monitor_table *table =
+			monitor_table_create(read_text(rules[ipv6]), MONITOR_EITHER, 1, error);
+		struct sides sides[BURST_MAX];
+		struct monitor_hits hits;
+		uint32_t kept = 0;
+
+		assert_non_null(table);
+		fill_burst(&random, &burst, sides);
+		assert_true(burst.v6 != 0 && ~burst.v6 != 0);
+		monitor_match(table, &burst, &hits);
+		for (uint32_t i = 0; i < BURST_MAX; i++) {
+			if (sides[i].ipv6 != (ipv6 != 0))
+				continue;
+			assert_int_equal(hits.dst[kept], 0);
+			assert_int_equal(hits.src[kept], 0);
+			assert_int_equal(burst.wire_len[kept++], 100 + i);
+		}
+		assert_int_equal(burst.n, kept);
+		monitor_table_destroy(table);
+	}
+}
+
 /* Whatever DPDK failed at before. */
 static void no_memory_is_said(void **state)
 {
@@ -416,6 +448,7 @@ int main(void)
 		cmocka_unit_test(long_lines_are_refused),
 		cmocka_unit_test(garbage_is_refused),
 		cmocka_unit_test(longest_prefix_wins),
+		cmocka_unit_test(rules_of_one_family),
 		cmocka_unit_test(no_memory_is_said),
 		cmocka_unit_test(flows_are_estimated),
 	};

@@ -27,7 +27,7 @@
 static struct device {
 	uint16_t mtu;
 	bool started, closed, link_down, removed, silent;
-	uint64_t received, missed;
+	uint64_t received, missed, errors, no_mbuf;
 	/* Its clock, of eight ns a tick. */
 	bool stamps, clock_hidden;
 	uint64_t offloads; /* that it was configured with */
@@ -213,7 +213,12 @@ int rte_eth_stats_get(uint16_t port_id, struct rte_eth_stats *stats)
 	(void)port_id;
 	if (device.silent)
 		return -EIO;
-	*stats = (struct rte_eth_stats){.ipackets = device.received, .imissed = device.missed};
+	*stats = (struct rte_eth_stats){
+		.ipackets = device.received,
+		.imissed = device.missed,
+		.ierrors = device.errors,
+		.rx_nombuf = device.no_mbuf,
+	};
 	return 0;
 }
 
@@ -530,6 +535,32 @@ static void a_count_that_goes_on_is_not_compared(void **state)
 	assert_int_equal(unaccounted_of("net_null", false), 5);
 }
 
+/* Each epoch's ledger has what came since the one before, beside what the feeder dropped. */
+static void losses_of_devices_are_in_the_ledger(void **state)
+{
+	static struct account account;
+	struct port port = make_port("net_pcap", &(struct config){0});
+	const struct epoch_info info = {.dropped = 2};
+	struct run run = {.ports = &port, .nb_ports = 1};
+
+	(void)state;
+	device.missed = 1000;
+	account_start(&account, &run);
+	for (uint64_t epoch = 0; epoch < 3; epoch++) {
+		struct ledger ledger;
+
+		device.missed += 7 + epoch;
+		device.errors += 5 * epoch;
+		device.no_mbuf += 3;
+		ledger = account_epoch(&account, epoch, &info, false);
+		assert_int_equal(ledger.nic_missed, 9 + epoch);
+		assert_int_equal(ledger.nic_errors, 5 * epoch);
+		assert_int_equal(ledger.no_mbuf, 3);
+		assert_int_equal(ledger.offered, 12 + 6 * epoch);
+		assert_false(ledger.losses_unknown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +577,7 @@ int main(void)
 		cmocka_unit_test_setup(a_card_that_is_gone_is_not_read, make_device),
 		cmocka_unit_test_setup(a_card_that_went_just_now_is_not_read, make_device),
 		cmocka_unit_test_setup(a_count_that_goes_on_is_not_compared, make_device),
+		cmocka_unit_test_setup(losses_of_devices_are_in_the_ledger, make_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

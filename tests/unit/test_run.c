@@ -362,6 +362,37 @@ static void test_nothing_to_feed(void **state)
 	}
 }
 
+/* The pool for long packets is the last thing that a feeder asks for: its name is taken. */
+static void test_feeder_without_a_pool(void **state)
+{
+	static struct source source;
+	struct feeder_params params = {
+		.source = &source,
+		.nb_queues = 1,
+		.descriptors = 64,
+		.mbufs = 255,
+		.mbuf_room = RTE_PKTMBUF_HEADROOM + 128,
+		.node = -1,
+	};
+	char error[SOURCE_ERROR_MAX] = "", name[RTE_MEMPOOL_NAMESIZE];
+	struct feeder *feeder = feeder_create(&params, error);
+	struct rte_mempool *pool;
+	uint32_t instance = 0;
+
+	(void)state;
+	assert_non_null(feeder);
+	do
+		snprintf(name, sizeof(name), "long%u", ++instance);
+	while (rte_mempool_lookup(name) == NULL);
+	feeder_destroy(feeder);
+	snprintf(name, sizeof(name), "long%u", instance + 1);
+	pool = rte_pktmbuf_pool_create(name, 1, 0, 0, RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+	assert_non_null(pool);
+	assert_null(feeder_create(&params, error));
+	assert_non_null(strstr(error, "no memory for 255 mbufs and 1 rings of 64"));
+	rte_mempool_free(pool);
+}
+
 /* Paced far beyond what small rings take: what is lost is counted by name, the rest arrives. */
 static void test_paced_losses_are_counted(void **state)
 {
@@ -429,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_tiny_epochs),
 		cmocka_unit_test(test_widths_change_one_by_one),
 		cmocka_unit_test(test_nothing_to_feed),
+		cmocka_unit_test(test_feeder_without_a_pool),
 		cmocka_unit_test(test_paced_losses_are_counted),
 #ifndef SANITIZED
 		cmocka_unit_test(test_allocations_are_seen),
