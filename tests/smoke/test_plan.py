@@ -85,10 +85,16 @@ def test_drawing(test):
         drawn = set(re.findall(r'^\s*(\w+) \[shape', result.stdout, re.M))
         used = set(re.findall(r'(\w+) ->|-> (\w+)', result.stdout))
         assert {name for pair in used for name in pair if name} <= drawn, result.describe()
-        if shutil.which('dot'):
-            svg = subprocess.run(['dot', '-Tsvg'], input=result.stdout, capture_output=True,
-                                 text=True, timeout=60, check=True).stdout
-            assert '</svg>' in svg, svg
+
+
+def test_dot_draws_it(test):
+    if shutil.which('dot') is None:
+        test.skip('dot is not installed')
+    result = test.run('plan', '--dot', '--topology', describe(test), '--port', '0000:3b:00.0',
+                      '--port', '0000:af:00.0', '--workers', '6').expect(0)
+    svg = subprocess.run(['dot', '-Tsvg'], input=result.stdout, capture_output=True, text=True,
+                         timeout=60, check=True).stdout
+    assert '</svg>' in svg, svg
 
 
 def test_this_machine_is_drawn(test):
