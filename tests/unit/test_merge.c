@@ -465,23 +465,48 @@ static void test_distinct_keys_do_not_tell_the_parts(void **state)
 	close_epoch(&epoch);
 }
 
+/* The parts' next epoch. */
+static void start_over(struct epoch *epoch)
+{
+	for (uint32_t p = 0; p < PARTS; p++) {
+		epoch->ops->reset(epoch->part[p]);
+		hyperloglog_reset(epoch->distinct[p]);
+	}
+	epoch->ledger = (struct ledger){.smallest_frame = UINT32_MAX};
+	zipf_restart(&epoch->stream, SEED);
+}
+
+static uint32_t true_flows(const struct epoch *epoch)
+{
+	uint32_t flows = 0;
+
+	for (uint32_t f = 0; f < epoch->stream.nb_flows; f++)
+		flows += epoch->stream.packets[f] > 0;
+	return flows;
+}
+
+/* In an epoch of few packets too, after one of many. */
 static void test_distinct_keys_are_estimated(void **state)
 {
-	struct report_measurement measurement;
+	static const uint32_t packets[] = {200000, 30000};
 	struct epoch epoch;
-	uint32_t keys = 0;
 
 	(void)state;
 	open_epoch(&epoch, (struct sketch_params){0}, 100000);
-	feed(&epoch, 200000, BY_PACKET);
-	collect(&epoch);
-	measurement = rank(&epoch, 1, 0);
-	for (uint32_t f = 0; f < epoch.stream.nb_flows; f++)
-		keys += epoch.stream.packets[f] > 0;
-	assert_false(measurement.distinct_exact);
-	assert_true((double)measurement.distinct_keys > keys * (1 - 4 * HYPERLOGLOG_ERROR));
-	assert_true((double)measurement.distinct_keys < keys * (1 + 4 * HYPERLOGLOG_ERROR));
-	free(measurement.rows);
+	for (uint32_t e = 0; e < 2; e++) {
+		struct report_measurement measurement;
+		double keys;
+
+		start_over(&epoch);
+		feed(&epoch, packets[e], BY_PACKET);
+		collect(&epoch);
+		measurement = rank(&epoch, 1, 0);
+		keys = true_flows(&epoch);
+		assert_false(measurement.distinct_exact);
+		assert_true((double)measurement.distinct_keys > keys * (1 - 4 * HYPERLOGLOG_ERROR));
+		assert_true((double)measurement.distinct_keys < keys * (1 + 4 * HYPERLOGLOG_ERROR));
+		free(measurement.rows);
+	}
 	close_epoch(&epoch);
 }
 
@@ -931,15 +956,6 @@ static uint32_t assert_all_hold(const struct epoch *epoch)
 	return inexact;
 }
 
-static uint32_t true_flows(const struct epoch *epoch)
-{
-	uint32_t flows = 0;
-
-	for (uint32_t f = 0; f < epoch->stream.nb_flows; f++)
-		flows += epoch->stream.packets[f] > 0;
-	return flows;
-}
-
 /* All keys, exactly; the next epoch too, which knows nothing of the first. */
 static void test_expired_records_add_up(void **state)
 {
@@ -957,10 +973,7 @@ static void test_expired_records_add_up(void **state)
 		assert_true(exact);
 		assert_int_equal(merger_unrecovered(epoch.merger), 0);
 		assert_int_equal(merger_forgotten(epoch.merger).packets, 0);
-		for (uint32_t p = 0; p < PARTS; p++)
-			flow_table_ops.reset(epoch.part[p]);
-		epoch.ledger = (struct ledger){.smallest_frame = UINT32_MAX};
-		zipf_restart(&epoch.stream, SEED);
+		start_over(&epoch);
 	}
 	close_epoch(&epoch);
 }
@@ -1012,6 +1025,28 @@ static void test_expired_and_shed(void **state)
 	assert_true(merger_shed(epoch.merger).packets > 1000);
 	assert_true(merger_nb_flows(epoch.merger) > PARTS * 64);
 	assert_int_equal(assert_all_hold(&epoch), merger_nb_flows(epoch.merger));
+	close_epoch(&epoch);
+}
+
+/* A key that was filed stays filed: all that its part shed is of others. */
+static void test_shed_beside_listed(void **state)
+{
+	static struct key_burst burst;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch_of(&flow_table_ops, &epoch, (struct sketch_params){.width = 32}, 4000);
+	burst.n = 0;
+	for (uint32_t i = 0; i < 30000; i++) {
+		zipf_append(&epoch.stream, &burst, zipf_draw(&epoch.stream));
+		if (burst.n == BURST_MAX)
+			count_burst(&epoch, 0, &burst);
+	}
+	count_burst(&epoch, 0, &burst);
+	collect(&epoch);
+	assert_true(merger_shed(epoch.merger).packets > 1000);
+	assert_in_range(merger_nb_flows(epoch.merger), 32, 100);
+	assert_int_equal(assert_all_hold(&epoch), 0);
 	close_epoch(&epoch);
 }
 
@@ -1092,6 +1127,7 @@ int main(void)
 		cmocka_unit_test(test_expired_records_add_up),
 		cmocka_unit_test(test_forgotten_keys),
 		cmocka_unit_test(test_expired_and_shed),
+		cmocka_unit_test(test_shed_beside_listed),
 		cmocka_unit_test(test_expired_without_memory),
 		cmocka_unit_test(test_expired_and_dropped),
 	};
