@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <rte_cycles.h>
 
 #include "merged.h"
 #include "parallel/eal.h"
@@ -134,8 +135,22 @@ static int stop_eal(void **state)
 
 struct totals {
 	uint64_t epochs, received, measured, fed, dropped, ring_full, unbalanced;
-	uint64_t resized; /* sketches */
+	uint64_t resized;                                           /* sketches */
+	uint64_t handed_cycles, rx_cycles, ppt_cycles, free_cycles; /* of receivers; of workers */
 };
+
+/* Who was at work needed time for it, and no more than there was. */
+static void assert_cycles(const struct totals *totals, const struct run *run, uint64_t passed)
+{
+	uint64_t workers = totals->rx_cycles + totals->ppt_cycles + totals->free_cycles;
+
+	assert_in_range(workers, 0, 2 * run->nb_workers * passed);
+	assert_in_range(totals->handed_cycles, 0, 2 * run->nb_receivers * passed);
+	if (totals->received == 0)
+		return;
+	assert_true(totals->ppt_cycles > 0 && totals->free_cycles > 0);
+	assert_true((run->nb_receivers > 0 ? totals->handed_cycles : totals->rx_cycles) > 0);
+}
 
 /* One sketch gets another width at a time; returns how many of the first measurement's did. */
 static uint64_t recycle(struct run *run, uint64_t epoch)
@@ -177,13 +192,14 @@ static struct totals run_through(
 	struct totals totals = {0};
 	char error[RUN_ERROR_MAX];
 	struct run *run;
-	uint64_t epoch = 0;
+	uint64_t epoch = 0, start;
 
 	assert_true(plan_make(&plan, config, &topology, &ports, error));
 	plan.idle = IDLE_SLEEP;
 	run = run_create(config, &plan, &source->source, NULL, 0, error);
 	assert_non_null(run);
 	atomic_store(&watching, true);
+	start = rte_rdtsc();
 	run_start(run);
 	for (;;) {
 		uint64_t open = atomic_load(&run->epochs->open);
@@ -203,6 +219,9 @@ static struct totals run_through(
 			received += generation->received;
 			counted += generation->counted;
 			totals.measured += generation->measured;
+			totals.rx_cycles += generation->rx_cycles;
+			totals.ppt_cycles += generation->ppt_cycles;
+			totals.free_cycles += generation->free_cycles;
 		}
 		for (uint32_t r = 0; r < run->nb_receivers; r++) {
 			struct receiver_generation *generation =
@@ -210,6 +229,7 @@ static struct totals run_through(
 			uint64_t dropped = 0;
 
 			received += generation->received;
+			totals.handed_cycles += generation->rx_cycles;
 			for (uint32_t w = 0; w < run->nb_workers; w++)
 				dropped += generation->ring_full[w];
 			totals.ring_full += dropped;
@@ -229,6 +249,7 @@ static struct totals run_through(
 	}
 	run_join(run);
 	atomic_store(&watching, false);
+	assert_cycles(&totals, run, rte_rdtsc() - start);
 	run_destroy(run);
 	return totals;
 }
