@@ -22,12 +22,13 @@
 
 /* What a run reads from; bits. Checks say which of them they are for. */
 enum host_source {
-	HOST_CARD = 1 << 0,    /* a PCI device; also where no source was named */
+	HOST_CARD = 1 << 0,    /* a PCI device */
 	HOST_KERNEL = 1 << 1,  /* an interface of the kernel, through af_packet or af_xdp */
 	HOST_VIRTUAL = 1 << 2, /* any other device that DPDK makes */
 	HOST_REPLAY = 1 << 3,  /* a capture or the generator */
+	HOST_UNNAMED = 1 << 4, /* some port: no source was given */
 };
-#define HOST_LIVE (HOST_CARD | HOST_KERNEL | HOST_VIRTUAL)
+#define HOST_LIVE (HOST_CARD | HOST_KERNEL | HOST_VIRTUAL | HOST_UNNAMED)
 #define HOST_ANY  (HOST_LIVE | HOST_REPLAY)
 
 struct host_port {

@@ -101,7 +101,7 @@ static bool is_address(const char *name)
 	       strspn(name, "0123456789abcdef:.") == strlen(name);
 }
 
-/* Without --port: which cards could be named. */
+/* Without a source: which cards could be named. */
 void check_no_port(const struct host *host, const struct host_port *port, struct finding *finding)
 {
 	DIR *directory;
@@ -110,8 +110,6 @@ void check_no_port(const struct host *host, const struct host_port *port, struct
 	uint32_t cards = 0;
 
 	(void)port;
-	if (host->nb_ports > 0)
-		return;
 	directory = host_directory(host->root, SYS_PCI);
 	finding_warning(finding, "no --port given: drivers and slots were not looked at");
 	finding_wanted(finding, "the port that is to be measured");

@@ -57,7 +57,7 @@ const struct check checks[] = {
 	{"clocksource", TIME, check_clocksource, HOST_LIVE, false},
 	{"clock-sync", TIME, check_clock_sync, HOST_LIVE, false},
 
-	{"port", PORT, check_no_port, HOST_CARD, false},
+	{"port", PORT, check_no_port, HOST_UNNAMED, false},
 	{"device", PORT, check_device, HOST_CARD, true},
 	{"driver", PORT, check_driver, HOST_CARD, true},
 	{"iommu", PORT, check_iommu, HOST_CARD, true},

@@ -80,7 +80,7 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 	if (config->nb_pcap > 0 || config->synthetic != NULL)
 		return HOST_REPLAY;
 	if (config->nb_port == 0)
-		return HOST_CARD; /* what such an appliance is for */
+		return HOST_UNNAMED;
 	for (uint32_t p = 0; p < config->nb_port; p++)
 		sources |= ports[p].source;
 	return sources;

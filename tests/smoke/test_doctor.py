@@ -76,6 +76,8 @@ def test_changes_nothing(test):
 def test_lines_are_for_the_source(test):
     general, null, replay = examine(test), examine(test, *PORT), examine(test, '--pcap', 'x.pcap')
     assert 'port' in general and 'hugepages' in general, sorted(general)
+    # Captures and kernel interfaces run: what only a card needs is no reason to say otherwise.
+    assert general['hugepages'][0]['status'] != 'missing', general['hugepages']
     assert 'virtual-port' in null and 'pcie-link' not in null, sorted(null)
     # A replay needs no isolated CPUs and no hugepages.
     assert 'libpcap' in replay and 'libpcap' not in null, sorted(replay)
