@@ -264,7 +264,7 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	else
 		sheet_cell(sheet, "paper_ns", "%g", entry->structure->paper_ns);
 	if (threads > hosts->crew.nb_cpus)
-		sheet_cell(sheet, "note", "not honest: %u threads poll on %u CPUs, in turns",
+		sheet_cell(sheet, "note", "not comparable: %u threads poll on %u CPUs, in turns",
 			threads, hosts->crew.nb_cpus);
 	sheet_row(sheet, &hosts->facts);
 }

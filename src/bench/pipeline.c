@@ -506,7 +506,7 @@ static void print_entry(struct pipeline *pipeline, const struct entry *entry,
 	cell_loss(sheet, entry, rounds);
 	cell_times(sheet, entry, rounds);
 	if (threads > entry->crew.nb_cpus)
-		sheet_note(sheet, "not honest: %u threads poll on %u CPUs, in turns", threads,
+		sheet_note(sheet, "not comparable: %u threads poll on %u CPUs, in turns", threads,
 			entry->crew.nb_cpus);
 	sheet_row(sheet, &pipeline->facts);
 }
@@ -573,7 +573,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 	sheet_cell(&pipeline->sheet, "flows", "%u", FLOWS);
 	sheet_cell(&pipeline->sheet, "offered_mpps", "%.2f", ceiling / 1e6);
 	sheet_cell(&pipeline->sheet, "note",
-		pipeline->crew.nb_cpus < 2 ? "not honest: one CPU" : "its ceiling, one queue");
+		pipeline->crew.nb_cpus < 2 ? "not comparable: one CPU" : "its ceiling, one queue");
 	sheet_row(&pipeline->sheet, &pipeline->facts);
 	return true;
 }

@@ -107,6 +107,59 @@ static void print_cells(struct sheet *sheet)
 	fflush(sheet->table);
 }
 
+/* What a column is in, by a word of its name; NULL: a number of things, or words. */
+static const char *unit_of(const char *name)
+{
+	static const struct {
+		const char *word, *unit;
+	} units[] = {
+		{"ns", "ns"},
+		{"mpps", "Mpps"},
+		{"bytes", "bytes"},
+		{"size", "bytes"},
+		{"ratio", "ratio"},
+		{"default", "ratio"},
+		{"rate", "ratio"},
+		{"recall", "ratio"},
+		{"precision", "ratio"},
+		{"error", "ratio"},
+		{"exact", "ratio"},
+		{"interrupted", "ratio"},
+		{"occupancy", "ratio"},
+		{"refused", "ratio"},
+		{"p", "ratio"},
+	};
+
+	for (; *name != '\0'; name += *name == '_') {
+		size_t length = strcspn(name, "_");
+
+		for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++)
+			if (strlen(units[u].word) == length &&
+				memcmp(units[u].word, name, length) == 0)
+				return units[u].unit;
+		name += length;
+	}
+	return NULL;
+}
+
+/* Under the titles, where a title is not the unit. */
+static void print_units(struct sheet *sheet)
+{
+	bool any = false;
+
+	for (uint32_t c = 0; sheet->columns[c].name != NULL; c++) {
+		const struct sheet_column *column = &sheet->columns[c];
+		const char *unit = unit_of(column->name);
+
+		if (column->title == NULL || unit == NULL || strcmp(column->title, unit) == 0)
+			continue;
+		snprintf(sheet->cells[c], SHEET_CELL_MAX, "%s", unit);
+		any = true;
+	}
+	if (any)
+		print_cells(sheet);
+}
+
 void sheet_heading(struct sheet *sheet, const char *format, ...)
 {
 	va_list arguments;
@@ -122,6 +175,7 @@ void sheet_heading(struct sheet *sheet, const char *format, ...)
 		if (sheet->columns[c].title != NULL)
 			snprintf(sheet->cells[c], SHEET_CELL_MAX, "%s", sheet->columns[c].title);
 	print_cells(sheet);
+	print_units(sheet);
 }
 
 /* NULL: there is no such column. */

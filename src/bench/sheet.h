@@ -42,7 +42,7 @@ int sheet_open(
 /* The head of both: facts in the table, names in the CSV. */
 void sheet_begin(struct sheet *sheet, const struct host_facts *facts);
 
-/* A line of text over a part of the table, and the titles under it. */
+/* A line of text over a part of the table, and titles and units under it. */
 __attribute__((format(printf, 2, 3))) void sheet_heading(
 	struct sheet *sheet, const char *format, ...);
 

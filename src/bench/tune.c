@@ -117,7 +117,7 @@ static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
 	memset(try, 0, sizeof(*try));
 	try->setting = *setting;
 	try->figures.threads = pipeline_threads(setting);
-	try->figures.honest = try->figures.threads <= tune->crew.nb_cpus;
+	try->figures.comparable = try->figures.threads <= tune->crew.nb_cpus;
 	return true;
 }
 
@@ -293,17 +293,17 @@ static bool count_all(struct tune *tune)
 
 /* --- how fast it is --- */
 
-static bool is_to_run(const struct try *try, bool honest)
+static bool is_to_run(const struct try *try, bool comparable)
 {
-	return try->figures.fits && try->figures.honest == honest;
+	return try->figures.fits && try->figures.comparable == comparable;
 }
 
-static uint32_t nb_to_run(const struct tune *tune, bool honest)
+static uint32_t nb_to_run(const struct tune *tune, bool comparable)
 {
 	uint32_t n = 0;
 
 	for (uint32_t t = 0; t < tune->nb_tries; t++)
-		n += is_to_run(&tune->tries[t], honest);
+		n += is_to_run(&tune->tries[t], comparable);
 	return n;
 }
 
@@ -338,18 +338,18 @@ static void drop_cut_round(struct tune *tune, uint32_t rounds)
 			tune->tries[t].rounds = rounds;
 }
 
-static void run_all(struct tune *tune, bool honest)
+static void run_all(struct tune *tune, bool comparable)
 {
-	uint32_t runs = nb_to_run(tune, honest) * tune->rounds, done = 0;
+	uint32_t runs = nb_to_run(tune, comparable) * tune->rounds, done = 0;
 
 	if (runs == 0)
 		return;
 	log_notice("running %u configurations %u times for %u ms: about %.0f s",
-		nb_to_run(tune, honest), tune->rounds, tune->milliseconds,
+		nb_to_run(tune, comparable), tune->rounds, tune->milliseconds,
 		runs * (tune->milliseconds / 1e3 + RUN_SECONDS));
 	for (uint32_t round = 0; round < tune->rounds; round++) {
 		for (uint32_t t = 0; t < tune->nb_tries && !signals_stop_requested(); t++)
-			if (is_to_run(&tune->tries[t], honest)) {
+			if (is_to_run(&tune->tries[t], comparable)) {
 				run_try(tune, &tune->tries[t]);
 				show_progress("running", ++done, runs);
 			}
@@ -359,7 +359,7 @@ static void run_all(struct tune *tune, bool honest)
 		}
 	}
 	for (uint32_t t = 0; t < tune->nb_tries; t++)
-		if (is_to_run(&tune->tries[t], honest) && tune->tries[t].rounds > 0)
+		if (is_to_run(&tune->tries[t], comparable) && tune->tries[t].rounds > 0)
 			tune->tries[t].figures.pps = pps_of(&tune->tries[t]).median;
 }
 
@@ -417,9 +417,9 @@ static void cell_note(struct tune *tune, const struct try *try)
 
 	if (try->note[0] != '\0')
 		sheet_cell(sheet, "note", "%s", try->note);
-	else if (!try->figures.honest)
+	else if (!try->figures.comparable)
 		sheet_cell(sheet, "note", "%s: %u threads poll on %u CPUs",
-			try->rounds > 0 ? "not honest" : "not measured", try->figures.threads,
+			try->rounds > 0 ? "not comparable" : "not measured", try->figures.threads,
 			tune->crew.nb_cpus);
 }
 
@@ -640,7 +640,7 @@ static void warn(const struct try *try)
 {
 	struct bench_stats pps = pps_of(try);
 
-	if (!try->figures.honest)
+	if (!try->figures.comparable)
 		log_warning("no configuration has a CPU for every thread: what was chosen was "
 			    "measured in turns");
 	else if (pps.max > UNSTEADY * pps.min)

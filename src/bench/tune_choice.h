@@ -19,9 +19,9 @@
 #define TUNE_AS_FAST 0.97 /* of the highest rate */
 
 struct tune_figures {
-	bool fits;   /* keeps within the targets, as far as they can be measured */
-	bool honest; /* a CPU for every thread that polls */
-	double pps;  /* median; 0: not measured */
+	bool fits;       /* keeps within the targets, as far as they can be measured */
+	bool comparable; /* a CPU for every thread that polls */
+	double pps;      /* median; 0: not measured */
 	uint32_t threads;
 	uint64_t memory; /* bytes */
 	double error;

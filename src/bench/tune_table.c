@@ -102,7 +102,7 @@ static void add_tries(struct tables *all, uint64_t buckets, uint32_t rounds)
 		*try = all->tables[t];
 		try->width = buckets;
 		*figures = (struct tune_figures){
-			.honest = true, .threads = 1, .memory = run_memory(all->tune, try)};
+			.comparable = true, .threads = 1, .memory = run_memory(all->tune, try)};
 		figures->fits = result->missing == NULL && result->refused == 0 &&
 				(limit == 0 || figures->memory <= limit);
 		if (result->missing == NULL)

@@ -70,6 +70,13 @@ def test_kernels_quick(test):
             assert float(row['relative_error']) == 0, row
         if row['traffic'] == 'random':
             assert row['recall'] == '', row
+    lines = result.stdout.splitlines()
+    titles = [i for i, line in enumerate(lines) if line.split()[-3:] == ['recall', 'prec.', 'error']]
+    assert len(titles) == len(traffics), result.stdout
+    for i in titles:
+        place = lines[i].index('ready') + len('ready')
+        assert lines[i + 1][:place].split() == ['ns', 'ns', 'ns'], lines[i + 1]
+        assert lines[i + 1].split()[-2:] == ['ratio', 'ratio'], lines[i + 1]
     names = {row['name'] for row in rows}
     printed = {line.split('  ')[1].strip() for line in result.stdout.splitlines()
                if line.startswith('  ')}
@@ -156,7 +163,7 @@ def test_pipeline(test):
         assert float(row['measured_mpps']) <= float(row['offered_mpps']), row
         parts = sum(float(row[column]) for column in ('rx_ns', 'count_ns', 'free_ns'))
         assert abs(parts - float(row['delay_ns'])) < 0.05 and parts > 0, row
-        assert ('not honest' in row['note']) == (len(os.sched_getaffinity(0)) < 2), row
+        assert ('not comparable' in row['note']) == (len(os.sched_getaffinity(0)) < 2), row
 
 
 @lib.alone

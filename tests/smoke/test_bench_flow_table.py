@@ -134,7 +134,7 @@ def test_hosts(test):
         assert float(row['count_ns']) > 0 and float(row['delay_ns']) >= float(row['count_ns']), row
         assert (row['ring_ns'] == '') == (row['design'] == 'rss'), row
         threads = 2 + (row['design'] == 'async')
-        assert ('not honest' in row['note']) == (cpus < threads), row
+        assert ('not comparable' in row['note']) == (cpus < threads), row
 
 
 @lib.alone
