@@ -1204,7 +1204,7 @@ const struct option_row options[] = {
 		.help = "Begin new output files at each multiple of a time in UTC (1h), or before "
 			"one grows beyond a size (1GB), or both (1h,1GB); what is written at once, "
 			"an interval or 65536 records of --flows, is in one file even so. "
-			"flows.csv is renamed to flows-20261120T170000Z.csv, by the second in "
+			"stats.csv is renamed to stats-20261120T170000Z.csv, by the second in "
 			"which its first interval starts, and never over a file that exists.",
 	},
 	{

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Where complete files go: flows.csv becomes flows-20261120T170000Z.csv, by the second in UTC in
- * which its first row starts, and flows-20261120T170000Z_0001.csv where that name is taken. In the
+ * Where complete files go: stats.csv becomes stats-20261120T170000Z.csv, by the second in UTC in
+ * which its first row starts, and stats-20261120T170000Z_0001.csv where that name is taken. In the
  * C locale names sort by time. Nothing is ever overwritten.
  */
 

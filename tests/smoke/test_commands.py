@@ -66,6 +66,18 @@ def test_run_is_the_default_command(test):
     assert named.stdout.startswith('epoch,'), named.describe()
 
 
+def test_examples_name_no_other_option(test):
+    """What --output writes is not called as what --flows, --stats, --queues or --rules write."""
+    folder = test.settings.root
+    texts = [os.path.join(folder, 'README.md')]
+    for part in ('docs', 'config'):
+        texts += [os.path.join(folder, part, name) for name in os.listdir(os.path.join(folder, part))]
+    for path in texts:
+        with open(path, encoding='utf-8') as stream:
+            named = re.search(r'output(\s*=\s*|\s+)(flows|stats|queues|rules)\.', stream.read())
+        assert named is None, f'{path}: {named[0]}'
+
+
 def test_config_examples_are_read(test):
     """Every example configuration passes the check of the command that starts nothing."""
     folder = os.path.join(test.settings.root, 'config')

@@ -1040,6 +1040,8 @@ static void examples_load(void **state)
 		assert_string_equal(result.err, "");
 		assert_int_equal(result.result, CONFIG_OK);
 		assert_int_equal(result.config.nb_measurements, i == 2 ? 2 : 1);
+		if (i == 1) /* it is what README starts as a service */
+			assert_true(result.config.rotate.period > 0);
 		attempt_free(&result);
 		free(words);
 	}
