@@ -255,7 +255,8 @@ static void say_where_control_is(const struct config *config)
 static int measure(const struct config *config, struct run *run, struct reporter *reporter,
 	struct progress *progress)
 {
-	const struct writer_voice voice = {.say = say, .progress = progress};
+	const struct writer_voice voice = {
+		.say = say, .unread = signals_request_stop, .progress = progress};
 	struct reporter_params params = {.progress = progress, .notify = &notify};
 	struct reporter_result result;
 	char error[WRITER_ERROR_MAX];

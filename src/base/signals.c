@@ -87,6 +87,11 @@ bool signals_stop_requested(void)
 	return atomic_load_explicit(&stop_requested, memory_order_relaxed);
 }
 
+void signals_request_stop(void)
+{
+	atomic_store_explicit(&stop_requested, true, memory_order_relaxed);
+}
+
 void signals_request_reopen(void)
 {
 	atomic_store_explicit(&reopen_requested, true, memory_order_release);

@@ -26,6 +26,7 @@ void signals_unblock(void);
 void signals_remove_at_exit(const char *file, const char *directory);
 
 bool signals_stop_requested(void);
+void signals_request_stop(void); /* as the first SIGTERM does */
 /* True once per SIGHUP, or signals_request_reopen(). */
 bool signals_take_reopen(void);
 void signals_request_reopen(void);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "report/csv.h"
 
 static int open_file(const char *path, bool force, FILE **file)
@@ -52,6 +53,16 @@ static void add_facts(struct text *line, const struct host_facts *facts)
 	csv_string(line, facts->command);
 }
 
+/* Who reads standard output and closes it wants no more: with no other output the bench ends. */
+static void flush(struct sheet *sheet, FILE *file)
+{
+	if (fflush(file) == 0 || errno != EPIPE || file != stdout || sheet->unread)
+		return;
+	sheet->unread = true;
+	if (sheet->table == NULL || sheet->csv == NULL)
+		signals_request_stop();
+}
+
 /* A line that memory was missing for leaves a file marked as failed. */
 static void write_line(struct sheet *sheet, struct text *line)
 {
@@ -60,7 +71,7 @@ static void write_line(struct sheet *sheet, struct text *line)
 		fputs("\n", sheet->csv);
 	else
 		fwrite(line->data, 1, line->len, sheet->csv);
-	fflush(sheet->csv);
+	flush(sheet, sheet->csv);
 	text_free(line);
 }
 
@@ -104,7 +115,7 @@ static void print_cells(struct sheet *sheet)
 		sheet->cells[c][0] = '\0';
 	}
 	fputc('\n', sheet->table);
-	fflush(sheet->table);
+	flush(sheet, sheet->table);
 }
 
 /* What a column is in, by a word of its name; NULL: a number of things, or words. */
@@ -245,7 +256,8 @@ int sheet_close(struct sheet *sheet)
 	int status = 0;
 
 	for (uint32_t f = 0; f < 2; f++)
-		if (files[f] != NULL && (fflush(files[f]) != 0 || ferror(files[f]) != 0)) {
+		if (files[f] != NULL && !(sheet->unread && files[f] == stdout) &&
+			(fflush(files[f]) != 0 || ferror(files[f]) != 0)) {
 			log_error("%s: not everything could be written",
 				files[f] == stdout ? "standard output" : sheet->path);
 			status = 1;

@@ -28,6 +28,7 @@ struct sheet {
 	const char *prefix;                 /* of every line of the table */
 	FILE *csv;                          /* NULL: none */
 	const char *path;                   /* of csv */
+	bool unread;                        /* who read standard output has closed it */
 	char cells[SHEET_COLUMNS_MAX][SHEET_CELL_MAX];
 };
 

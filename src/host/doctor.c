@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/doctor.h"
 
+#include <errno.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,12 +117,14 @@ static bool print(const struct config *config, const struct findings *findings, 
 	struct text text = {0};
 	bool written;
 
+	errno = 0;
 	if (config->format == FORMAT_CSV)
 		findings_csv(&text, findings);
 	else
 		findings_table(&text, findings);
 	written =
 		!text.failed && fwrite(text.data, 1, text.len, out) == text.len && fflush(out) == 0;
+	written |= !text.failed && errno == EPIPE; /* who reads it wants no more */
 	text_free(&text);
 	return written;
 }

@@ -329,6 +329,10 @@ static int write_all(struct output_file *file, const struct text *text)
 
 static void count_lost(struct output_file *file, int error, uint64_t rows)
 {
+	if (error == EPIPE && !file->gone && output_file_is_stdout(file->name))
+		file->gone = file->unread = true;
+	if (file->unread)
+		return;
 	file->lost += rows;
 	file->lost_now += rows;
 	if (file->error == 0 && !file->gone) {

@@ -53,6 +53,7 @@ struct output_file {
 	bool stuck;          /* could not be renamed, and that was said */
 
 	bool gone;         /* closed by its reader, or not to be repaired: nothing is tried */
+	bool unread;       /* standard output, gone: who closed it wants no more, nothing is lost */
 	int error;         /* errno of the last write; 0: it worked */
 	uint64_t lost;     /* rows that could not be written, in all */
 	uint64_t lost_now; /* since it last worked */

@@ -21,6 +21,7 @@ struct sink {
 	const struct output *output;
 	struct output_file file;
 	bool on_terminal;
+	bool left; /* by who read it */
 };
 
 /* Rows for which the queue had no room. */
@@ -197,6 +198,24 @@ static void reopen_files(struct writer *writer, uint32_t reopens)
 	pthread_mutex_unlock(&writer->lock);
 }
 
+/* Who reads standard output may close it, as head does. */
+static void look_at_readers(struct writer *writer)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct sink *sink = &writer->sinks[s];
+
+		if (!sink->file.unread || sink->left)
+			continue;
+		sink->left = true;
+		if (writer->nb_sinks > 1)
+			writer_say(false,
+				"standard output: closed by its reader; the other outputs go on",
+				&writer->voice);
+		else if (writer->voice.unread != NULL)
+			writer->voice.unread();
+	}
+}
+
 static void *writer_main(void *arg)
 {
 	struct writer *writer = arg;
@@ -204,6 +223,7 @@ static void *writer_main(void *arg)
 
 	for (uint32_t s = 0; s < writer->nb_sinks; s++)
 		output_file_write_header(&writer->sinks[s].file);
+	look_at_readers(writer);
 	do {
 		task = next_task(writer);
 		if (task.reopen)
@@ -214,6 +234,7 @@ static void *writer_main(void *arg)
 		}
 		for (uint32_t s = 0; task.passed && s < writer->nb_sinks; s++)
 			output_file_pass(&writer->sinks[s].file, task.passed_ns);
+		look_at_readers(writer);
 	} while (!task.end);
 	return NULL;
 }

@@ -23,10 +23,13 @@ struct writer;
 /*
  * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came
  * right again, from the thread that calls writer_open() or writer_push(), or from the writer's own.
+ * That calls unread() when whoever read standard output has closed it, and there is no other
+ * output.
  */
 struct writer_voice {
 	writer_say_fn say;
 	void *arg;
+	void (*unread)(void);      /* may be NULL */
 	struct progress *progress; /* taken off the screen for the while; may be NULL */
 };
 

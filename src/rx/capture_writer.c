@@ -72,6 +72,8 @@ static int fail(struct capture_writer *writer, size_t done, int reason, char *er
 
 	writer->failed = true;
 	writer->used = 0;
+	if (reason == EPIPE && writer->fd == STDOUT_FILENO)
+		return -1;
 	source_error(error, "%s: cannot be written: %s%s", writer->path, strerror(reason),
 		part > 0 && end >= part && ftruncate(writer->fd, end - part) != 0
 			? "; the last packet in it is cut"

@@ -26,8 +26,8 @@ enum capture_writer_result capture_writer_open(
 
 /*
  * Adds an Ethernet packet of a time before 2106. Returns 0, or -1 and one line in error[]: then a
- * regular file holds whole packets only, and nothing more is written. Where SIGPIPE is ignored, a
- * closed pipe is such an error.
+ * regular file holds whole packets only, and nothing more is written. Who reads standard output and
+ * closes it, where SIGPIPE is ignored, wants no more: -1, and error[] is left alone.
  */
 int capture_writer_write(
 	struct capture_writer *writer, const struct source_packet *packet, char *error);

@@ -32,7 +32,7 @@ int send_to_file(const struct config *config, struct source *source)
 {
 	struct capture_writer *writer;
 	struct source_packet packet;
-	char error[SOURCE_ERROR_MAX];
+	char error[SOURCE_ERROR_MAX] = "";
 	uint64_t written = 0;
 	int64_t first = 0;
 	int result = 0;
@@ -52,16 +52,10 @@ int send_to_file(const struct config *config, struct source *source)
 			break;
 		written++;
 	}
-	if (result < 0) {
-		log_error("%s", error);
-		capture_writer_close(writer, error);
-		return 1;
-	}
-	if (capture_writer_close(writer, error) < 0) {
-		log_error("%s", error);
-		return 1;
-	}
-	return 0;
+	if (capture_writer_close(writer, error) == 0 || error[0] == '\0')
+		return 0;
+	log_error("%s", error);
+	return 1;
 }
 
 struct sender {

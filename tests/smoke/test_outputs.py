@@ -84,18 +84,61 @@ def test_same_file_twice(test):
     result.expect_one_line(path)
 
 
-def test_closed_pipe(test):
-    """The reader goes away: the measuring goes on, and the run ends with 1."""
-    stats = test.path('stats.csv')
+def close_early(test, *arguments, bytes_read=100):
+    """Reads a little of what it prints and closes the pipe, as head does; returns the Result."""
     reading, writing = os.pipe()
-    process = test.start('--synthetic', 'flows=1K,packets=500K,rate=100K,seed=1', '--interval',
-                         '100ms', '--stats', stats, '--output', '-', stdout=writing)
+    process = test.start(*arguments, stdout=writing)
     os.close(writing)
-    os.read(reading, 100)
+    assert os.read(reading, bytes_read), 'nothing was printed'
     os.close(reading)
+    result = test.wait(process)
+    for word in ('could not be written', 'cannot be written', 'closed by its reader;', 'rows are lost'):
+        assert word not in result.stderr or 'the other outputs go on' in result.stderr, result.describe()
+    return result
+
+
+def test_reader_wants_no_more(test):
+    """Who closes standard output ends an endless run, and nothing is wrong."""
+    for output in ('csv', 'table'):
+        close_early(test, '--synthetic', 'flows=1K,packets=0,rate=100K,seed=1', '--interval', '100ms',
+                    '--format', output).expect(0)
+    capture = lib.write_pcap(test.path('live.pcap'), [(i, lib.udp_frame(i)) for i in range(100)])
+    close_early(test, '--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--no-huge', '--interval',
+                '50ms').expect(0)
+
+
+def test_other_outputs_go_on(test):
+    """The reader goes away, a file stays: everything is measured, and the run ends with 0."""
+    stats = test.path('stats.csv')
+    result = close_early(test, '--synthetic', 'flows=1K,packets=500K,rate=100K,seed=1', '--interval', '100ms',
+                         '--stats', stats, '--output', '-').expect(0)
+    assert 'the other outputs go on' in result.stderr, result.describe()
+    assert lib.total(lib.read_stats(stats), 'measured') == 500000
+
+
+def test_reader_of_a_fifo_goes(test):
+    """An output that was named is lost with its reader: said, and status 1."""
+    fifo, stats = test.path('fifo'), test.path('stats.csv')
+    os.mkfifo(fifo)
+    process = test.start('--synthetic', 'flows=1K,packets=500K,rate=100K,seed=1', '--interval', '100ms',
+                         '--stats', stats, '--output', fifo)
+    with open(fifo, 'rb', buffering=0) as reader:
+        assert reader.read(100)
     result = test.wait(process).expect(1)
     assert 'could not be written' in result.stderr, result.describe()
     assert lib.total(lib.read_stats(stats), 'measured') == 500000
+
+
+def test_reader_of_a_generated_capture_goes(test):
+    close_early(test, 'generate', '--synthetic', 'packets=0', '--output', '-').expect(0)
+
+
+@lib.alone
+def test_reader_of_a_bench_goes(test):
+    """The rest is not measured for nobody."""
+    close_early(test, 'bench', 'kernels', '--no-huge', '--sketch', 'cms', '--sharing', 'separate', '--threads', '1',
+                '--zipf', '1.05', '--packets', '100K', '--rounds', '20', '--width', ','.join(['4K'] * 16), '--flows',
+                ','.join(str(1000 + i) for i in range(16)), bytes_read=10).expect(0)
 
 
 def test_full_device(test):

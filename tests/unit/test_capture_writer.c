@@ -186,6 +186,7 @@ static void test_whole_packets_only(void **state)
 	}
 }
 
+/* Who closes standard output wants no more: that is not told as an error. */
 static void test_closed_pipe(void **state)
 {
 	char error[SOURCE_ERROR_MAX] = "";
@@ -204,7 +205,7 @@ static void test_closed_pipe(void **state)
 	write_spec(writer, "flows=9,packets=50K", error);
 	dup2(old, STDOUT_FILENO);
 	close(old);
-	assert_non_null(strstr(error, strerror(EPIPE)));
+	assert_string_equal(error, "");
 }
 
 /* Standard output is a file that has something in it already: that stays. */
