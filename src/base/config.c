@@ -232,6 +232,43 @@ static enum config_result read_file(struct loader *loader)
 	return give_section(loader, 0);
 }
 
+/* Whether somebody asked for it: a default did not, nor who turns it off. */
+static bool is_asked_for(
+	const struct loader *loader, const struct target *target, const struct option_row *row)
+{
+	bool may_be_off = row->type == OPTION_FLAG || row->zero;
+
+	return target->origins[row - options].level > LEVEL_DEFAULT &&
+	       (!may_be_off || option_is_set(row, loader->config, target->measurement));
+}
+
+/* Refuses what is asked for and would have no effect. */
+static enum config_result check_effects(const struct loader *loader, const struct target *target)
+{
+	for (const struct option_row *row = options; row < options + nb_options; row++) {
+		char why[OPTION_WHY_MAX];
+		const char *lacks;
+
+		if (!is_asked_for(loader, target, row))
+			continue;
+		lacks = config_lacks(row, loader->config, target->measurement);
+		if (lacks == NULL)
+			continue;
+		snprintf(why, sizeof(why), "has no effect %s; leave it out", lacks);
+		return complain_about(loader, row, &target->origins[row - options], why);
+	}
+	return CONFIG_OK;
+}
+
+static enum config_result check_all_effects(const struct loader *loader)
+{
+	enum config_result result = check_effects(loader, &loader->run);
+
+	for (uint32_t m = 0; result == CONFIG_OK && m < loader->config->nb_measurements; m++)
+		result = check_effects(loader, &loader->measurements[m]);
+	return result;
+}
+
 static enum config_result check(const struct loader *loader)
 {
 	const struct config *config = loader->config;
@@ -271,6 +308,8 @@ static enum config_result apply(struct loader *loader)
 		result = make_measurements(loader);
 	for (unsigned int i = 0; result == CONFIG_OK && i < loader->nb_arguments; i++)
 		result = give_argument(loader, &loader->arguments[i]);
+	if (result == CONFIG_OK)
+		result = check_all_effects(loader);
 	if (result == CONFIG_OK)
 		result = check(loader);
 	if (result == CONFIG_OK)

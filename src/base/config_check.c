@@ -33,6 +33,160 @@ static bool has_source(const struct config *config)
 	return config->nb_pcap > 0 || config->nb_port > 0 || config->synthetic != NULL;
 }
 
+/* --- what options have an effect with --- */
+
+/* Where there is no source, that is what is missing. */
+static bool has_port(const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return config->nb_port > 0 || (config->nb_pcap == 0 && config->synthetic == NULL);
+}
+
+static bool is_async(const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return strcmp(config->design, "async") == 0;
+}
+
+static bool has_hash(const struct config *config, const struct measurement_config *measurement)
+{
+	return has_port(config, measurement) &&
+	       (strcmp(config->design, "rss") == 0 ||
+		       (is_async(config, measurement) && config->dispatch == DISPATCH_FLOW));
+}
+
+static bool any_sketch(const struct config *config, uint32_t caps)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if ((sketch_find(config->measurements[m].sketch)->caps & caps) != 0)
+			return true;
+	return false;
+}
+
+static bool has_times(const struct config *config, const struct measurement_config *measurement)
+{
+	return has_port(config, measurement) && any_sketch(config, SKETCH_DETAILS);
+}
+
+static bool has_no_port(const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return config->nb_port == 0;
+}
+
+static bool has_eal(const struct config *config, const struct measurement_config *measurement)
+{
+	return config->command != COMMAND_GENERATE || has_port(config, measurement) ||
+	       config->output == NULL;
+}
+
+static bool is_shared(const struct config *config, const struct measurement_config *measurement)
+{
+	uint32_t tried = config->bench.sharings;
+
+	(void)measurement;
+	if (config->command >= COMMAND_BENCH_KERNELS)
+		return tried == 0 || (tried >> SHARING_SHARED & 1) != 0;
+	return strcmp(config->sharing, "shared") == 0;
+}
+
+static bool has_monitor(const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return config->monitor != NULL;
+}
+
+static bool is_flow_table(const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return strcmp(measurement->sketch, "flow-table") == 0;
+}
+
+static bool has_idle_timeout(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return measurement->idle_timeout > 0;
+}
+
+static bool is_iblt(const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return strcmp(measurement->sketch, "iblt") == 0;
+}
+
+static bool has_records(const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return any_sketch(config, SKETCH_RECORDS);
+}
+
+static bool has_file(const struct config *config, const struct measurement_config *measurement)
+{
+	const char *const outputs[] = {
+		config->output, config->stats, config->queues, config->rules, config->flows};
+
+	(void)measurement;
+	for (size_t o = 0; o < sizeof(outputs) / sizeof(outputs[0]); o++)
+		if (outputs[o] != NULL && strcmp(outputs[o], "-") != 0 &&
+			strcmp(outputs[o], "/dev/stdout") != 0)
+			return true;
+	return false;
+}
+
+static bool draws_flows(const struct config *config, const struct measurement_config *measurement)
+{
+	const struct config_values *zipf = &config->bench.zipf;
+
+	(void)measurement;
+	for (uint32_t i = 0; i < zipf->n; i++)
+		if (zipf->values[i] != CONFIG_ZIPF_RANDOM)
+			return true;
+	return zipf->n == 0 && (config->nb_pcap == 0 || config->bench.traffics != 0);
+}
+
+static bool is_not_verbose(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return !config->verbose;
+}
+
+const char *config_lacks(const struct option_row *row, const struct config *config,
+	const struct measurement_config *measurement)
+{
+	static const struct {
+		bool (*met)(
+			const struct config *config, const struct measurement_config *measurement);
+		const char *lacks;
+	} needs[OPTION_NEED_COUNT] = {
+		[OPTION_NEED_PORT] = {has_port, "without --port"},
+		[OPTION_NEED_HASH] = {has_hash, "without --port, and --design rss or async with "
+						"--dispatch flow"},
+		[OPTION_NEED_TIMES] = {has_times, "without --port and --sketch flow-table"},
+		[OPTION_NEED_NO_PORT] = {has_no_port, "with --port: who sends there sets the pace"},
+		[OPTION_NEED_EAL] = {has_eal, "without --port"},
+		[OPTION_NEED_ASYNC] = {is_async, "without --design async"},
+		[OPTION_NEED_SHARED] = {is_shared, "without --sharing shared"},
+		[OPTION_NEED_MONITOR] = {has_monitor, "without --monitor"},
+		[OPTION_NEED_FLOW_TABLE] = {is_flow_table, "without --sketch flow-table"},
+		[OPTION_NEED_IDLE_TIMEOUT] = {has_idle_timeout, "without --idle-timeout"},
+		[OPTION_NEED_IBLT] = {is_iblt, "without --sketch iblt"},
+		[OPTION_NEED_RECORDS] = {has_records, "without --sketch flow-table"},
+		[OPTION_NEED_FILE] = {has_file,
+			"on standard output, only on a file such as --output FILE"},
+		[OPTION_NEED_DRAWN_FLOWS] = {draws_flows, "without traffic that is drawn from "
+							  "flows"},
+		[OPTION_NEED_NO_VERBOSE] = {is_not_verbose, "with --verbose"},
+	};
+
+	if (needs[row->need].met == NULL || needs[row->need].met(config, measurement))
+		return NULL;
+	return needs[row->need].lacks;
+}
+
+/* --- contradictions, and what is missing --- */
+
 static bool check_stdin_once(const struct config *config, struct config_fault *fault)
 {
 	unsigned int times = 0;
@@ -165,31 +319,6 @@ static bool check_name(const struct config *config, struct config_fault *fault)
 		config->name, INSTANCE_NAME_MAX);
 }
 
-/* What is of use with --monitor alone. */
-static bool check_monitor(const struct config *config, struct config_fault *fault)
-{
-	if (config->rules != NULL && config->monitor == NULL)
-		return refuse(
-			fault, "rules", NULL, "reports the rules of --monitor; give that too");
-	if (config->monitor_side != MONITOR_EITHER && config->monitor == NULL)
-		return refuse(fault, "monitor-side", NULL,
-			"says which address --monitor looks up; give that too");
-	return true;
-}
-
-/* Records are written by sketches that keep them. */
-static bool check_flows(const struct config *config, struct config_fault *fault)
-{
-	bool kept = config->flows == NULL;
-
-	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		kept |= (sketch_find(config->measurements[m].sketch)->caps & SKETCH_RECORDS) != 0;
-	if (!kept)
-		return refuse(fault, "flows", NULL,
-			"writes the records of a flow-table; give --sketch flow-table too");
-	return true;
-}
-
 static bool check_source(const struct config *config, struct config_fault *fault)
 {
 	if (!has_source(config) && config->command != COMMAND_DOCTOR)
@@ -263,23 +392,6 @@ static bool check_outputs(const struct config *config, struct config_fault *faul
 	return true;
 }
 
-static bool is_stdout(const char *name)
-{
-	return name == NULL || strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0;
-}
-
-static bool check_rotate(const struct config *config, struct config_fault *fault)
-{
-	if (config->rotate.period == 0 && config->rotate.size == 0)
-		return true;
-	if (is_stdout(config->output) && is_stdout(config->stats) && is_stdout(config->queues) &&
-		is_stdout(config->rules) && is_stdout(config->flows))
-		return refuse(fault, "rotate", NULL,
-			"standard output cannot be rotated; name a file with --output, --stats, "
-			"--queues, --rules or --flows");
-	return true;
-}
-
 static struct sketch_params shape_of(const struct measurement_config *measurement)
 {
 	return (struct sketch_params){
@@ -307,11 +419,6 @@ static bool check_memory(const struct measurement_config *measurement, struct co
 		(unsigned long long)(enough + 1023) / 1024);
 }
 
-static bool is_flow_table(const struct measurement_config *measurement)
-{
-	return strcmp(measurement->sketch, "flow-table") == 0;
-}
-
 /* What only a flow-table has. */
 static bool check_flow_table(const struct measurement_config *measurement, const char *sharing,
 	struct config_fault *fault)
@@ -324,17 +431,9 @@ static bool check_flow_table(const struct measurement_config *measurement, const
 	};
 	bool tuple = (measurement->key->fields >> KEY_PROTO & 1) != 0;
 
-	if (measurement->buckets != 0 && !is_flow_table(measurement))
-		return refuse(fault, "buckets", measurement,
-			"is for --sketch flow-table; give --width to a %s", measurement->sketch);
-	if (measurement->collision != COLLISION_LIST && !is_flow_table(measurement))
-		return refuse(fault, "collision", measurement, "is for --sketch flow-table");
 	if (unshared[measurement->collision] != NULL && strcmp(sharing, "shared") == 0)
 		return refuse(fault, "collision", measurement,
 			"%s; give list, or --sharing separate", unshared[measurement->collision]);
-	if (measurement->table_hash != TABLE_HASH_AES && !is_flow_table(measurement))
-		return refuse(fault, "table-hash", measurement,
-			"is for --sketch flow-table; a %s has the keyed hash", measurement->sketch);
 	if (measurement->table_hash == TABLE_HASH_RSS && !tuple)
 		return refuse(fault, "table-hash", measurement,
 			"rss is a hash of the 5-tuple and scatters a key of %s; give another, or "
@@ -346,13 +445,8 @@ static bool check_flow_table(const struct measurement_config *measurement, const
 static bool check_idle_timeout(const struct measurement_config *measurement, const char *sharing,
 	struct config_fault *fault)
 {
-	if (measurement->idle_timeout == 0 && measurement->expired_keys != EXPIRED_KEYS_DEFAULT)
-		return refuse(fault, "expired-keys", measurement,
-			"is for keys that expire; give --idle-timeout, too");
 	if (measurement->idle_timeout == 0)
 		return true;
-	if (!is_flow_table(measurement))
-		return refuse(fault, "idle-timeout", measurement, "is for --sketch flow-table");
 	if (measurement->collision == COLLISION_CUCKOO)
 		return refuse(fault, "idle-timeout", measurement,
 			"takes entries away, which --collision cuckoo cannot; give list or tree");
@@ -370,8 +464,6 @@ static bool check_iblt(const struct measurement_config *measurement, struct conf
 
 	if (measurement->iblt_load <= 0)
 		return true;
-	if (strcmp(measurement->sketch, "iblt") != 0)
-		return refuse(fault, "iblt-load", measurement, "is for --sketch iblt");
 	if (measurement->iblt_load < IBLT_LOAD_MIN || measurement->iblt_load > most)
 		return refuse(fault, "iblt-load", measurement,
 			"flows decode up to a load of %g; give 0.01 to %g", most, most);
@@ -517,7 +609,5 @@ bool config_check(const struct config *config, struct config_fault *fault)
 		if (!check_measurement(config, &config->measurements[i], fault))
 			return false;
 	}
-	return check_source(config, fault) && check_monitor(config, fault) &&
-	       check_flows(config, fault) && check_outputs(config, fault) &&
-	       check_rotate(config, fault);
+	return check_source(config, fault) && check_outputs(config, fault);
 }

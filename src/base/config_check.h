@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/config.h"
+#include "base/options.h"
 
 #define CONFIG_WHY_MAX 300
 
@@ -14,6 +15,13 @@ struct config_fault {
 	const struct measurement_config *measurement; /* whose option it is; NULL: the run's */
 	char why[CONFIG_WHY_MAX];
 };
+
+/*
+ * Why a given option has no effect in a run with this configuration ("without --design async");
+ * NULL: it has one. `measurement` is whose option it is; NULL: the run's.
+ */
+const char *config_lacks(const struct option_row *row, const struct config *config,
+	const struct measurement_config *measurement);
 
 /* Returns true, or false with *fault filled. The single values must have passed option_set(). */
 bool config_check(const struct config *config, struct config_fault *fault);

@@ -67,6 +67,27 @@ enum option_set {
 	OPTION_SET_EXISTING,
 };
 
+/* Without what an option has no effect; then it is refused (config_check.h). */
+enum option_need {
+	OPTION_NEED_NOTHING,
+	OPTION_NEED_PORT,
+	OPTION_NEED_HASH,         /* of a port, that spreads packets */
+	OPTION_NEED_TIMES,        /* of a port's packets */
+	OPTION_NEED_NO_PORT,      /* but the generator of a bench */
+	OPTION_NEED_EAL,          /* which a capture is written without */
+	OPTION_NEED_ASYNC,        /* --design async */
+	OPTION_NEED_SHARED,       /* --sharing shared */
+	OPTION_NEED_MONITOR,      /* --monitor */
+	OPTION_NEED_FLOW_TABLE,   /* --sketch flow-table */
+	OPTION_NEED_IDLE_TIMEOUT, /* --idle-timeout */
+	OPTION_NEED_IBLT,         /* --sketch iblt */
+	OPTION_NEED_RECORDS,      /* a measurement that keeps them */
+	OPTION_NEED_FILE,         /* an output that has a name */
+	OPTION_NEED_DRAWN_FLOWS,  /* traffic of a bench that is drawn from flows */
+	OPTION_NEED_NO_VERBOSE,
+	OPTION_NEED_COUNT,
+};
+
 struct option_row {
 	const char *name;        /* without the dashes */
 	const char *placeholder; /* of the value; NULL where there is none */
@@ -74,6 +95,7 @@ struct option_row {
 	enum option_type type;
 	enum option_scope scope;
 	enum option_set set;
+	enum option_need need;
 	uint32_t commands; /* bit c is set where enum command c takes it */
 	size_t offset, size, count_offset;
 	uint64_t min, max;

@@ -42,7 +42,9 @@ void setup_run_config(
 		.ring_size = SETUP_RING_SIZE,
 		.mbuf_cache = from->mbuf_cache,
 		.no_huge = from->no_huge,
+		.name = from->name,
 		.eal = from->eal,
+		.log_level = from->log_level,
 		.verbose = from->verbose,
 	};
 	config->measurements[0] = (struct measurement_config){

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/config.h"
+#include "base/options.h"
 
 #define ARGUMENTS_MAX 600
 #define NS_PER_S      UINT64_C(1000000000)
@@ -418,7 +419,7 @@ static void single_values_are_checked(void **state)
 		{"--duration 40000d", "--duration: '40000d' is too long", "36525d"},
 		{"--interval 36525d", "--interval: '36525d' is too long", "2500d"},
 		{"--sketch flow-table --expired-keys 5", "--expired-keys", "--idle-timeout"},
-		{"--rotate 1h", "--rotate: standard output", "--rules or --flows"},
+		{"--rotate 1h", "--rotate: has no effect on standard output", "--output FILE"},
 		{"--packets 0", "--packets: '0'", "leave the option out"},
 		{"--packets 5x", "--packets: '5x' is not a count", "5M"},
 		{"--packets 99999999999999999999", "--packets: '99999999999999999999'",
@@ -465,7 +466,7 @@ static void single_values_are_checked(void **state)
 			"minimum is 1ms (or 0: once, at the end)"},
 		{"--idle-timeout 1ns", "--idle-timeout: '1ns' is too short",
 			"minimum is 0.001ms (or 0: never)"},
-		{"--monitor-side src", "--monitor-side", "give that too"},
+		{"--monitor-side src", "--monitor-side: has no effect", "without --monitor;"},
 		{"--output=", "--output: '' is empty", "FILE"},
 		{"--stats=", "--stats: '' is empty", "FILE"},
 		{"--format json", "--format: 'json'", "auto, csv, table"},
@@ -586,6 +587,100 @@ static void contradictions_are_told(void **state)
 
 	(void)state;
 	ALL_REFUSED(rows);
+}
+
+/* Every option that needs something, where that is missing. */
+static const struct refusal without_effect[] = {
+	{"--pcap a --rss-fields src", "--rss-fields: has no effect", "without --port"},
+	{"--port a --design sync --rss-fields src", "--rss-fields: has no effect", "--design rss"},
+	{"--port a --design async --dispatch round-robin --rss-key default", "--rss-key: has no",
+		"--dispatch flow"},
+	{"--synthetic packets=5 --rss-key default", "--rss-key: has no effect", "--port"},
+	{"--pcap a --mtu 9000", "--mtu: has no effect", "without --port;"},
+	{"--pcap a --sketch flow-table --timestamps poll", "--timestamps: has no", "--port"},
+	{"--port a --timestamps poll", "--timestamps: has no effect", "--sketch flow-table"},
+	{"--pcap a --wait-link 5s", "--wait-link: has no effect", "without --port;"},
+	{"plan --pcap a --wait-link 5s", "--wait-link: has no effect", "without --port;"},
+	{"doctor --pcap a --wait-link 5s", "--wait-link: has no effect", "without --port;"},
+	{"generate --synthetic packets=5 --output o --linger 1s", "--linger: has no", "--port;"},
+	{"generate --synthetic packets=5 --port a --force", "--force: has no effect", "--output"},
+	{"generate --synthetic packets=5 --output - --force", "--force: has no effect", ""},
+	{"bench kernels --force", "--force: has no effect", "--output FILE"},
+	{"--pcap a --force", "--force: has no effect", "--output FILE"},
+	{"--pcap a --append --output /dev/stdout", "--append: has no effect", "--output FILE"},
+	{"--pcap a --rotate 1h", "--rotate: has no effect", "--output FILE"},
+	{"--pcap a --dispatch flow", "--dispatch: has no effect", "without --design async;"},
+	{"--pcap a --design sync --ring-size 64", "--ring-size: has no", "--design async;"},
+	{"--pcap a --atomic cas", "--atomic: has no effect", "without --sharing shared;"},
+	{"bench kernels --sharing separate --atomic cas", "--atomic: has no effect", "shared;"},
+	{"bench tune --sharing separate --atomic cas", "--atomic: has no effect", "shared;"},
+	{"--pcap a --monitor-side either", "--monitor-side: has no effect", "--monitor;"},
+	{"--pcap a --rules o", "--rules: has no effect", "without --monitor;"},
+	{"--pcap a --buckets 100", "--buckets: has no effect", "--sketch flow-table;"},
+	{"--pcap a --collision list", "--collision: has no effect", "--sketch flow-table;"},
+	{"--pcap a --table-hash aes", "--table-hash: has no effect", "--sketch flow-table;"},
+	{"--pcap a --idle-timeout 5s", "--idle-timeout: has no effect", "--sketch flow-table;"},
+	{"--pcap a --sketch ft --expired-keys 5", "--expired-keys: has no", "--idle-timeout;"},
+	{"--pcap a --iblt-load 0.5", "--iblt-load: has no effect", "--sketch iblt;"},
+	{"--pcap a --flows f", "--flows: has no effect", "without --sketch flow-table;"},
+	{"bench kernels --zipf random --flows 5", "--flows: has no effect", "drawn from flows"},
+	{"bench flow-table --pcap a --flows 5", "--flows: has no effect", "drawn from flows"},
+	{"bench pipeline --port a --pace 1Mpps", "--pace: has no effect", "with --port"},
+	{"generate --synthetic packets=5 --output o --name a", "--name: has no effect", "--port;"},
+	{"generate --synthetic packets=5 --output o --eal x", "--eal: has no effect", "--port;"},
+	{"generate --synthetic packets=5 --output o --lcores 0", "--lcores: has no", "--port;"},
+	{"generate --synthetic packets=5 --output o --mbufs 9999", "--mbufs: has no", "--port;"},
+	{"generate --synthetic packets=5 --output o --no-huge", "--no-huge: has no", "--port;"},
+	{"--pcap a --verbose --log-level notice", "--log-level: has no", "with --verbose;"},
+};
+
+static void options_without_effect_are_refused(void **state)
+{
+	const size_t n = sizeof(without_effect) / sizeof(without_effect[0]);
+
+	(void)state;
+	ALL_REFUSED(without_effect);
+	for (unsigned int i = 0; i < nb_options; i++) {
+		size_t r = 0, len = strlen(options[i].name);
+
+		if (options[i].need == OPTION_NEED_NOTHING)
+			continue;
+		while (r < n && (strncmp(without_effect[r].start + 2, options[i].name, len) != 0 ||
+					without_effect[r].start[2 + len] != ':'))
+			r++;
+		if (r == n)
+			fail_msg("--%s is never without its effect", options[i].name);
+	}
+}
+
+static void options_with_effect_are_taken(void **state)
+{
+	static const char *const lines[] = {
+		"--port a --rss-fields src --rss-key default --mtu 9000 --wait-link 5s",
+		"--port a --design async --rss-fields src --dispatch flow --ring-size 64",
+		"--port a --sketch flow-table --timestamps poll --flows f",
+		"--pcap a --sharing shared --atomic cas",
+		"--pcap a --monitor m --monitor-side dst --rules r",
+		"--pcap a --sketch ft --buckets 100 --collision list --table-hash aes",
+		"--pcap a --sketch ft --idle-timeout 5s --expired-keys 5",
+		"--pcap a --sketch iblt --iblt-load 0.5",
+		"--pcap a --stats s --force --rotate 1h",
+		/* Nothing is asked for. */
+		"--pcap a --wait-link 0 --idle-timeout 0 --iblt-load 0",
+		/* Which source there will be is not known. */
+		"doctor --wait-link 5s --rss-fields src",
+		"plan --port a --wait-link 5s",
+		"generate --synthetic packets=5 --port a --linger 1s --name a --no-huge",
+		"generate --synthetic packets=5 --output o --force",
+		"bench kernels --atomic cas --output o --force",
+		"bench kernels --zipf random,1.1 --flows 5",
+		"bench flow-table --pcap a --traffic zipf --flows 5",
+		"bench pipeline --pace 1Mpps --no-huge --name a",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_taken(lines[i]);
 }
 
 /* A message stays one line, whatever the value is. */
@@ -884,6 +979,8 @@ static void mistakes_in_the_file_name_their_line(void **state)
 		{"pcap = a\n[measurement x]\nwidth = 64\nmemory = 1MB\n", 4,
 			": memory: contradicts width"},
 		{"pcap = a\n[measurement x]\ntop = 0\n", 3, ": top: 0"},
+		{"pcap = a\nring-size = 64\n", 2, ": ring-size: has no effect without"},
+		{"pcap = a\n[measurement x]\nkey = src\nbuckets = 64\n", 4, ": buckets: has no"},
 		{"pcap = a\ntop = 0\n[measurement x]\n", 2, ": top: 0"},
 		{"pcap = a\n[measurement x]\ndepth = 16\nwidth = 512\n", 4, ": width: 16 x 512"},
 		{"pcap = a\n[measurement x]\nmemory = 5\n", 3, ": memory: 5 bytes"},
@@ -1060,6 +1157,8 @@ int main(void)
 		cmocka_unit_test(single_values_are_checked),
 		cmocka_unit_test(values_at_their_limits_are_taken),
 		cmocka_unit_test(contradictions_are_told),
+		cmocka_unit_test(options_without_effect_are_refused),
+		cmocka_unit_test(options_with_effect_are_taken),
 		cmocka_unit_test(strange_values_are_told_in_one_line),
 		cmocka_unit_test(no_argument_at_all),
 		cmocka_unit_test(list_is_bounded),
