@@ -349,50 +349,121 @@ static enum config_result act(struct loader *loader, const struct argument *argu
 	return CONFIG_OK;
 }
 
+static enum config_result take(
+	struct loader *loader, const struct option_row *row, const char *value)
+{
+	const struct argument argument = {.row = row, .value = value};
+
+	if (row->type == OPTION_ACTION)
+		return act(loader, &argument);
+	loader->arguments[loader->nb_arguments++] = argument;
+	return CONFIG_OK;
+}
+
 /* NAME, NAME=VALUE, or NAME with its value in `next`, which may be NULL; sets *took_next. */
 static enum config_result read_option(
 	struct loader *loader, const char *text, const char *next, bool *took_next)
 {
 	const char *equals = strchr(text, '=');
-	struct argument argument = {.value = "yes"};
+	const struct option_row *row;
+	const char *value = "yes";
 	char name[64];
 
 	snprintf(name, sizeof(name), "%.*s",
 		equals != NULL ? (int)(equals - text) : (int)sizeof(name), text);
-	argument.row = option_find(loader->config->command, name);
-	if (argument.row == NULL)
+	row = option_find(loader->config->command, name);
+	if (row == NULL)
 		return complain_unknown(loader, name);
-	if (argument.row->placeholder == NULL && equals != NULL)
+	if (row->placeholder == NULL && equals != NULL)
 		return complain(loader, "--%s: takes no value", name);
-	if (argument.row->placeholder != NULL) {
+	if (row->placeholder != NULL) {
 		*took_next = equals == NULL;
-		argument.value = equals != NULL ? equals + 1 : next;
-		if (argument.value == NULL)
-			return complain(loader, "--%s: needs %s", name, argument.row->placeholder);
+		value = equals != NULL ? equals + 1 : next;
+		if (value == NULL)
+			return complain(loader, "--%s: needs %s", name, row->placeholder);
 	}
-	if (argument.row->type == OPTION_ACTION)
-		return act(loader, &argument);
-	loader->arguments[loader->nb_arguments++] = argument;
-	return CONFIG_OK;
+	return take(loader, row, value);
+}
+
+static enum config_result complain_letter(const struct loader *loader, char letter)
+{
+	if (letter == 'w')
+		return complain(loader,
+			"-w: packets are measured, not kept; tcpdump -w writes a "
+			"capture, sketchtap generate --output FILE a synthetic one");
+	for (enum command command = 0; command < COMMAND_COUNT; command++) {
+		if (option_find_letter(command, letter) != NULL)
+			return complain(loader, "-%c: %s does not take it; %s does", letter,
+				command_names[loader->config->command], command_names[command]);
+	}
+	return complain(loader, "-%c: unknown option; --help lists them", letter);
+}
+
+static bool takes_captures(const struct loader *loader)
+{
+	return option_find(loader->config->command, "pcap") != NULL;
+}
+
+/* Letters as of tcpdump: a value stands right behind its letter, or in `next`. */
+static enum config_result read_letters(
+	struct loader *loader, const char *letters, const char *next, bool *took_next)
+{
+	enum config_result result = CONFIG_OK;
+
+	for (; *letters != '\0' && result == CONFIG_OK; letters++) {
+		const struct option_row *row =
+			option_find_letter(loader->config->command, *letters);
+
+		if (row != NULL && row->placeholder != NULL) {
+			*took_next = letters[1] == '\0';
+			if (*took_next && next == NULL)
+				return complain(
+					loader, "-%c: needs %s", *letters, row->placeholder);
+			return take(loader, row, *took_next ? next : letters + 1);
+		}
+		if (row != NULL)
+			result = take(loader, row, "yes");
+		else if (*letters != 'n' || !takes_captures(loader)) /* -n: nothing is resolved */
+			result = complain_letter(loader, *letters);
+	}
+	return result;
+}
+
+/* Other words are more likely a mistyped command, or part of an expression. */
+static bool looks_like_file(const char *word)
+{
+	return strpbrk(word, "./") != NULL;
+}
+
+static enum config_result read_word(struct loader *loader, const char *word)
+{
+	if (!takes_captures(loader))
+		return complain(loader,
+			"'%.200s': unexpected argument; options are --NAME VALUE, and --help lists "
+			"them",
+			word);
+	if (!looks_like_file(word))
+		return complain(loader,
+			"'%.200s': unexpected argument; --pcap FILE measures a capture, --filter "
+			"'EXPRESSION' what matches, and --help lists all options",
+			word);
+	return take(loader, option_find(loader->config->command, "pcap"), word);
 }
 
 static enum config_result read_arguments(
 	struct loader *loader, int argc, char *const argv[], int first)
 {
 	for (int i = first; i < argc; i++) {
+		const char *text = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
 		bool took_next = false;
 		enum config_result result;
 
-		if (strcmp(argv[i], "-h") == 0)
-			result = read_option(loader, "help", NULL, &took_next);
-		else if (strncmp(argv[i], "--", 2) == 0 && argv[i][2] != '\0')
-			result = read_option(
-				loader, argv[i] + 2, i + 1 < argc ? argv[i + 1] : NULL, &took_next);
+		if (strncmp(text, "--", 2) == 0 && text[2] != '\0')
+			result = read_option(loader, text + 2, next, &took_next);
+		else if (text[0] == '-' && text[1] != '\0' && text[1] != '-')
+			result = read_letters(loader, text + 1, next, &took_next);
 		else
-			result = complain(loader,
-				"'%.200s': unexpected argument; options are --NAME VALUE, and "
-				"--help lists them",
-				argv[i]);
+			result = read_word(loader, text);
 		if (result != CONFIG_OK)
 			return result;
 		i += took_next;
@@ -425,7 +496,9 @@ static enum config_result complain_command(const struct loader *loader, const ch
 	for (enum command command = 0; command < COMMAND_COUNT && used < sizeof(list); command++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
 			used > 0 ? ", " : "", command_names[command]);
-	return complain(loader, "'%.200s': unknown command; allowed: %s", name, list);
+	return complain(loader,
+		"'%.200s': unknown command; allowed: %s; a capture is measured with --pcap FILE",
+		name, list);
 }
 
 /* The command may be left out. Sets *first to the first argument after it. */
@@ -433,7 +506,7 @@ static enum config_result read_command(
 	struct loader *loader, int argc, char *const argv[], int *first)
 {
 	*first = 1;
-	if (argc < 2 || argv[1][0] == '-')
+	if (argc < 2 || argv[1][0] == '-' || looks_like_file(argv[1]))
 		return CONFIG_OK; /* run */
 	for (enum command command = 0; command < COMMAND_COUNT; command++) {
 		int words = count_words(command_names[command], argc, argv);

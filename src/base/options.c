@@ -94,6 +94,7 @@ const char *const option_choice_lines[] = {
 const struct option_row options[] = {
 	{
 		.name = "pcap",
+		.letter = 'r',
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
@@ -105,6 +106,7 @@ const struct option_row options[] = {
 	},
 	{
 		.name = "port",
+		.letter = 'i',
 		.placeholder = "NAME[,DEVARGS]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
@@ -230,6 +232,7 @@ const struct option_row options[] = {
 	},
 	{
 		.name = "packets",
+		.letter = 'c',
 		.placeholder = "N",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
@@ -242,6 +245,7 @@ const struct option_row options[] = {
 	},
 	{
 		.name = "output",
+		.letter = 'w',
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
@@ -252,6 +256,7 @@ const struct option_row options[] = {
 	},
 	{
 		.name = "port",
+		.letter = 'i',
 		.placeholder = "NAME[,DEVARGS]",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_LIST,
@@ -1406,10 +1411,11 @@ const struct option_row options[] = {
 	},
 	{
 		.name = "help",
+		.letter = 'h',
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_ACTION,
 		.commands = ALL,
-		.help = "Print this help and exit. Also -h.",
+		.help = "Print this help and exit.",
 	},
 	{
 		.name = "version",
@@ -1433,6 +1439,15 @@ const struct option_row *option_find(enum command command, const char *name)
 	return NULL;
 }
 
+const struct option_row *option_find_letter(enum command command, char letter)
+{
+	for (unsigned int i = 0; i < nb_options; i++) {
+		if (option_of_command(&options[i], command) && options[i].letter == letter)
+			return &options[i];
+	}
+	return NULL;
+}
+
 #define NAME_MAX_LEN 32 /* longer words are near to no option */
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
@@ -1442,24 +1457,28 @@ static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 	return least < c ? least : c;
 }
 
-/* Levenshtein's distance; both words are at most NAME_MAX_LEN long. */
+/* Letters to put in, take out, change or swap with their neighbour; words of NAME_MAX_LEN. */
 static unsigned int edit_distance(const char *a, const char *b)
 {
-	unsigned int row[NAME_MAX_LEN + 1];
+	unsigned int rows[3][NAME_MAX_LEN + 1];
+	unsigned int *last = rows[0], *row = rows[1], *next = rows[2];
 	size_t len = strlen(b);
 
 	for (unsigned int j = 0; j <= len; j++)
 		row[j] = j;
-	for (unsigned int i = 1; *a != '\0'; a++, i++) {
-		unsigned int diagonal = row[0];
+	for (unsigned int i = 1; a[i - 1] != '\0'; i++) {
+		unsigned int *spare = last;
 
-		row[0] = i;
+		next[0] = i;
 		for (size_t j = 1; j <= len; j++) {
-			unsigned int above = row[j];
-
-			row[j] = min3(row[j - 1] + 1, above + 1, diagonal + (*a != b[j - 1]));
-			diagonal = above;
+			next[j] = min3(
+				next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				next[j] = min3(next[j], next[j], last[j - 2] + 1);
 		}
+		last = row;
+		row = next;
+		next = spare;
 	}
 	return row[len];
 }
@@ -1468,9 +1487,9 @@ const struct option_row *option_nearest(enum command command, const char *name)
 {
 	const struct option_row *nearest = NULL;
 	size_t len = strlen(name);
-	unsigned int least = 3; /* more wrong letters than 2 are another word */
+	unsigned int least = (unsigned int)len / 5 + 1; /* a word of four has no near ones */
 
-	if (len < 2 || len > NAME_MAX_LEN)
+	if (len < 3 || len > NAME_MAX_LEN)
 		return NULL;
 	for (unsigned int i = 0; i < nb_options; i++) {
 		const struct option_row *row = &options[i];
@@ -1539,6 +1558,11 @@ static void print_row(const struct option_row *row, FILE *out)
 	else
 		fprintf(out, "%*s", HELP_COLUMN - written, "");
 	print_words(&line, row->help);
+	if (row->letter != 0) {
+		char also[] = {'A', 'l', 's', 'o', ' ', '-', row->letter, '.', '\0'};
+
+		print_words(&line, also);
+	}
 	if (default_text != NULL) {
 		char note[160];
 
@@ -1566,7 +1590,9 @@ static void print_usage(enum command command, FILE *out)
 {
 	switch (command) {
 	case COMMAND_RUN:
-		fputs("Usage: sketchtap [run]    [options]   measure the traffic of a link\n"
+		fputs("Usage: sketchtap [run]    [options] [FILE...]\n"
+		      "                                      measure the traffic of a link, or of "
+		      "captures\n"
 		      "       sketchtap plan     [options]   print which core would do what; start "
 		      "nothing\n"
 		      "       sketchtap doctor   [options]   look whether this host suits a run; "

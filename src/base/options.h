@@ -90,6 +90,7 @@ enum option_need {
 
 struct option_row {
 	const char *name;        /* without the dashes */
+	char letter;             /* what tcpdump calls it; 0: nothing */
 	const char *placeholder; /* of the value; NULL where there is none */
 	enum option_group group;
 	enum option_type type;
@@ -123,6 +124,9 @@ static inline bool option_of_command(const struct option_row *row, enum command 
 
 /* The row of this name for a command; NULL where the command has none. */
 const struct option_row *option_find(enum command command, const char *name);
+
+/* The same for -LETTER. */
+const struct option_row *option_find_letter(enum command command, char letter);
 
 /* The command's option whose name is nearest to a mistyped one; NULL where none is near. */
 const struct option_row *option_nearest(enum command command, const char *name);

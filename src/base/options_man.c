@@ -42,6 +42,8 @@ static void print_option(const struct option_row *row)
 	}
 	fputs("\n\\&", stdout);
 	print_escaped(row->help);
+	if (row->letter != 0)
+		printf(" Also \\-%c.", row->letter);
 	if (row->scope == OPTION_OF_MEASUREMENT)
 		fputs(" May stand in a [measurement] section.", stdout);
 	if (default_text != NULL) {

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 
+import lib
+
 
 def test_help(test):
     result = test.run('--help').expect(0)
@@ -64,6 +66,26 @@ def test_run_is_the_default_command(test):
     named, unnamed = test.run('run', *source).expect(0), test.run(*source).expect(0)
     assert named.stdout == unnamed.stdout, named.describe()
     assert named.stdout.startswith('epoch,'), named.describe()
+
+
+def test_hands_that_know_tcpdump(test):
+    """FILE, -r, -c and -n measure; -w says who writes captures."""
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(100)])
+    common = ('--seed', '1', '--format', 'csv')
+    whole = test.run('--pcap', capture, *common).expect(0).stdout
+    part = test.run('--pcap', capture, '--packets', '40', *common).expect(0).stdout
+    assert whole != part and len(whole.splitlines()) == 8, whole
+    for words in ((capture,), ('run', capture), ('-r', capture), ('-nr', capture), ('-nnr' + capture,)):
+        assert test.run(*words, *common).expect(0).stdout == whole, words
+    for words in ((capture, '-c', '40'), ('-nc40', '-r', capture)):
+        assert test.run(*words, *common).expect(0).stdout == part, words
+    with open(capture, 'rb') as stream:
+        assert test.run('-r', '-', *common, stdin=stream).expect(0).stdout == whole
+    test.run('-r', capture, '-w', test.path('out.pcap')).expect(2).expect_one_line('generate --output')
+    test.run('-i', 'nosuchport0').expect(1).expect_one_line('nosuchport0')
+    made = test.path('made.pcap')
+    test.run('generate', '--synthetic', 'flows=1,packets=9', '-c', '5', '-w', made).expect(0)
+    assert len(test.run(made, *common).expect(0).stdout.splitlines()) == 2
 
 
 def test_examples_name_no_other_option(test):

@@ -386,7 +386,18 @@ static void arguments_that_are_no_options(void **state)
 		{"--pcap a b", "'b': unexpected", "--help"},
 		{"--", "'--': unexpected", "--help"},
 		{"-", "'-': unexpected", "--help"},
-		{"-x", "'-x': unexpected", "--help"},
+		{"-x", "-x: unknown option", "--help"},
+		{"-r a.pcap -nx", "-x: unknown option", "--help"},
+		{"-r", "-r: needs FILE", ""},
+		{"-nr", "-r: needs FILE", ""},
+		{"-r a.pcap -w b.pcap", "-w: packets are measured", "generate --output"},
+		{"generate -r a.pcap", "-r: generate does not take it", "run does"},
+		{"bench kernels -n", "-n: unknown option", "--help"},
+		{"bench kernels a.pcap", "'a.pcap': unexpected", "--help"},
+		{"-i eth0 tcp port 443", "'tcp': unexpected", "--filter"},
+		{"--pcap a.pcap --sort bytes", "--sort: unknown option; --help", ""},
+		{"--prot eth0", "--prot: unknown option; --help", ""},
+		{"--desgin rss", "--desgin: unknown option", "did you mean --design?"},
 		{"--wodth 5", "--wodth: unknown option", "did you mean --width?"},
 		{"--frobnicate", "--frobnicate: unknown option", "--help"},
 		{"--=5", "--: unknown option", "--help"},
@@ -402,6 +413,57 @@ static void arguments_that_are_no_options(void **state)
 
 	(void)state;
 	ALL_REFUSED(rows);
+}
+
+/* What hands that know tcpdump write. */
+static void captures_and_letters_are_taken(void **state)
+{
+	static const struct {
+		const char *line;
+		enum command command;
+		uint32_t nb_pcap;
+		const char *pcap, *port, *output;
+		uint64_t packets;
+	} rows[] = {
+		{"a.pcap", COMMAND_RUN, 1, "a.pcap", NULL, "-", 0},
+		{"run dir/a b.pcap --packets 5", COMMAND_RUN, 2, "dir/a", NULL, "-", 5},
+		{"--packets 5 a.pcap", COMMAND_RUN, 1, "a.pcap", NULL, "-", 5},
+		{"--pcap a b.pcap -r c", COMMAND_RUN, 3, "a", NULL, "-", 0},
+		{"-r a", COMMAND_RUN, 1, "a", NULL, "-", 0},
+		{"-ra -c5", COMMAND_RUN, 1, "a", NULL, "-", 5},
+		{"-nnr a", COMMAND_RUN, 1, "a", NULL, "-", 0},
+		{"-r -", COMMAND_RUN, 1, "-", NULL, "-", 0},
+		{"-ni eth0 -c 7", COMMAND_RUN, 0, NULL, "eth0", "-", 7},
+		{"plan -n -i eth0", COMMAND_PLAN, 0, NULL, "eth0", "-", 0},
+		{"doctor a.pcap", COMMAND_DOCTOR, 1, "a.pcap", NULL, "-", 0},
+		{"bench tune a.pcap", COMMAND_BENCH_TUNE, 1, "a.pcap", NULL, NULL, 0},
+		{"generate --synthetic flows=1 -w o -c 3", COMMAND_GENERATE, 0, NULL, NULL, "o", 3},
+		{"generate --synthetic flows=1 -i eth0", COMMAND_GENERATE, 0, NULL, "eth0", NULL,
+			0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct attempt result;
+		char *words = load(&result, rows[i].line);
+		const struct config *config = &result.config;
+
+		assert_string_equal(result.err, "");
+		assert_int_equal(config->command, rows[i].command);
+		assert_int_equal(config->nb_pcap, rows[i].nb_pcap);
+		if (rows[i].pcap != NULL)
+			assert_string_equal(config->pcap[0], rows[i].pcap);
+		assert_int_equal(config->nb_port, rows[i].port != NULL);
+		if (rows[i].port != NULL)
+			assert_string_equal(config->port[0], rows[i].port);
+		if (rows[i].output == NULL)
+			assert_null(config->output);
+		else
+			assert_string_equal(config->output, rows[i].output);
+		assert_int_equal(config->packets, rows[i].packets);
+		attempt_free(&result);
+		free(words);
+	}
 }
 
 static void single_values_are_checked(void **state)
@@ -502,7 +564,7 @@ static void single_values_are_checked(void **state)
 
 static void values_at_their_limits_are_taken(void **state)
 {
-	static const char *const options[] = {
+	static const char *const lines[] = {
 		"--workers 16",
 		"--depth 1",
 		"--depth 16 --width 256",
@@ -534,10 +596,10 @@ static void values_at_their_limits_are_taken(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		char line[200];
 
-		snprintf(line, sizeof(line), "--pcap a %s", options[i]);
+		snprintf(line, sizeof(line), "--pcap a %s", lines[i]);
 		assert_taken(line);
 	}
 	assert_taken("--port net_null0 --workers 120");
@@ -1154,6 +1216,7 @@ int main(void)
 		cmocka_unit_test(lists_are_checked),
 		cmocka_unit_test(help_and_version_are_answered),
 		cmocka_unit_test(arguments_that_are_no_options),
+		cmocka_unit_test(captures_and_letters_are_taken),
 		cmocka_unit_test(single_values_are_checked),
 		cmocka_unit_test(values_at_their_limits_are_taken),
 		cmocka_unit_test(contradictions_are_told),

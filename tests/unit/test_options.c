@@ -264,6 +264,16 @@ static void help_fits_its_width(void **state)
 	}
 }
 
+static void letters_are_unique_per_command(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < nb_options; i++)
+		for (enum command command = 0; command < COMMAND_COUNT; command++)
+			if (options[i].letter != 0 && option_of_command(&options[i], command))
+				assert_ptr_equal(option_find_letter(command, options[i].letter),
+					&options[i]);
+}
+
 static void names_are_unique_per_command(void **state)
 {
 	(void)state;
@@ -332,6 +342,12 @@ static void nearest_name_is_suggested(void **state)
 	assert_string_equal(option_nearest(COMMAND_RUN, "inxerval")->name, "interval");
 	assert_string_equal(option_nearest(COMMAND_RUN, "synth")->name, "synthetic");
 	assert_string_equal(option_nearest(COMMAND_RUN, "nohuge")->name, "no-huge");
+	assert_string_equal(option_nearest(COMMAND_RUN, "itnerval")->name, "interval");
+	assert_string_equal(option_nearest(COMMAND_RUN, "portt")->name, "port");
+	assert_string_equal(option_nearest(COMMAND_RUN, "thersholds")->name, "threshold");
+	assert_null(option_nearest(COMMAND_RUN, "sort")); /* port is another word */
+	assert_null(option_nearest(COMMAND_RUN, "mode"));
+	assert_null(option_nearest(COMMAND_RUN, "se"));
 	assert_null(option_nearest(COMMAND_RUN, "frobnicate"));
 	assert_null(option_nearest(COMMAND_RUN, ""));
 	assert_null(option_nearest(
@@ -348,6 +364,7 @@ int main(void)
 		cmocka_unit_test(every_option_of_the_prose_is_a_row),
 		cmocka_unit_test(help_fits_its_width),
 		cmocka_unit_test(names_are_unique_per_command),
+		cmocka_unit_test(letters_are_unique_per_command),
 		cmocka_unit_test(defaults_pass_their_own_row),
 		cmocka_unit_test(help_names_every_sketch_and_key),
 		cmocka_unit_test(nearest_name_is_suggested),
