@@ -11,20 +11,22 @@
 /* The last row is looked for in so many bytes at the end of a file; rows are a few hundred. */
 #define TAIL_MAX 65536
 
-/* The number that a row begins with. */
+/* A run counts intervals, of which time stamps have no more than this: it can go on from here. */
+#define EPOCH_MAX ((uint64_t)INT64_MAX)
+
+/* The number that a row begins with; UINT64_MAX where it is even larger. */
 static bool parse_epoch(const char *row, const char *end, uint64_t *epoch)
 {
 	uint64_t value = 0;
+	bool fits = true;
 	const char *c;
 
-	for (c = row; c < end && *c >= '0' && *c <= '9'; c++) {
-		if (__builtin_mul_overflow(value, 10, &value) ||
-			__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value))
-			return false;
-	}
-	if (c == row || c == end || *c != ',' || value == UINT64_MAX)
+	for (c = row; c < end && *c >= '0' && *c <= '9'; c++)
+		fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
+		       !__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value);
+	if (c == row || c == end || *c != ',')
 		return false;
-	*epoch = value;
+	*epoch = fits ? value : UINT64_MAX;
 	return true;
 }
 
@@ -80,6 +82,9 @@ const char *output_tail_read(
 	row = memrchr(bytes, '\n', (size_t)(end - bytes));
 	if (row == NULL || !parse_epoch(row + 1, end, &tail->last_epoch))
 		return "its last row does not begin with an epoch number; name another file";
+	if (tail->last_epoch > EPOCH_MAX)
+		return "the epoch number of its last row is too large to go on from; name another "
+		       "file";
 	tail->has_epoch = true;
 	read_start(fd, header, tail);
 	return NULL;

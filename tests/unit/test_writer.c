@@ -558,8 +558,26 @@ static void test_append_to_a_stranger(void **state)
 	assert_last_row_refused("no number,x\n");
 	assert_last_row_refused("\n");
 	assert_last_row_refused("12\n");
-	assert_last_row_refused("18446744073709551615,x\n"); /* no number comes after it */
+}
+
+/* A number must be left for every epoch that may follow. */
+static void test_append_to_large_numbers(void **state)
+{
+	struct config config = {.output = out, .append = true};
+	struct text text = {0};
+
+	(void)state;
 	assert_last_row_refused("99999999999999999999999,x\n");
+	assert_last_row_refused("18446744073709551615,x\n");
+	assert_last_row_refused("18446744073709551614,x\n"); /* the next one's could not be read */
+	assert_last_row_refused("18446744073709551613,x\n");
+	assert_last_row_refused("9223372036854775808,x\n");
+	output_heavy_hitters.header(&text);
+	text_str(&text, "9223372036854775807,x\n");
+	text_char(&text, '\0');
+	put(out, text.data);
+	text_free(&text);
+	assert_int_equal(writer_close(open_ok(&config, UINT64_C(9223372036854775808))), 0);
 }
 
 /* 3 GB, most of it a hole: only the two ends are looked at. */
@@ -1251,6 +1269,7 @@ int main(void)
 		TEST(test_append_to_nothing),
 		TEST(test_append_cuts_half_a_row),
 		TEST(test_append_to_a_stranger),
+		TEST(test_append_to_large_numbers),
 		TEST(test_append_reads_the_tail_alone),
 		TEST(test_file_limit),
 		TEST(test_full_file_system),
