@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "report/output_file.h"
 #include "report/output_tail.h"
 #include "report/rotation.h"
@@ -78,10 +79,15 @@ static int open_new(struct output_file *file, char *error, size_t size)
 	return 0;
 }
 
-/* Pipes, terminals, /dev/null: nothing in them can be overwritten. A FIFO waits for its reader. */
+/*
+ * Pipes, terminals, /dev/null: nothing in them can be overwritten. A FIFO waits for its reader, and
+ * no signal but one that asks for the end disturbs that.
+ */
 static int open_stream(struct output_file *file, char *error, size_t size)
 {
-	file->fd = open(file->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	do
+		file->fd = open(file->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	while (file->fd < 0 && errno == EINTR && !signals_stop_requested());
 	if (file->fd < 0)
 		return fail(file, error, size, strerror(errno));
 	file->header_due = true;

@@ -162,6 +162,23 @@ def test_signal_while_an_output_waits_for_its_reader(test):
     test.wait(process, 10).expect(0)
 
 
+def test_an_output_waits_for_its_reader_whatever_is_signalled(test):
+    """logrotate's signal, and one that means nothing here, end no run."""
+    fifo = test.path('fifo')
+    os.mkfifo(fifo)
+    process = test.start('--synthetic', 'packets=1000', '--output', fifo)
+    pause(test)
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGHUP):
+        process.signal(number)
+        begin = time.monotonic()
+        test.until(lambda: time.monotonic() > begin + 0.2, 'it had the time to end')
+        assert process.running(), process.result.describe()
+    with open(fifo, encoding='utf-8') as stream:
+        rows = lib.read_output(stream.read())
+    test.wait(process, 20).expect(0)
+    assert rows, 'no rows'
+
+
 def waiting_in(pipe):
     return struct.unpack('i', fcntl.ioctl(pipe, termios.FIONREAD, b'    '))[0]
 
