@@ -20,6 +20,11 @@
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
 
+/* How long a reader is waited for when the run was asked to end, and how often that is looked at.
+ */
+#define PATIENCE_MS 5000
+#define LOOK_MS     100
+
 #define IN_USE "another run writes to it; name another file, or stop that run"
 
 #define STATUS_MACHINE 1
@@ -276,11 +281,21 @@ bool output_file_same(const struct output_file *a, const struct output_file *b)
 	       st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
 }
 
-static void wait_until_writable(int fd)
+/*
+ * Waits as long as the reader likes, but where the run was asked to end not for one that takes
+ * nothing for a while: returns false.
+ */
+static bool wait_until_writable(int fd)
 {
 	struct pollfd pollfd = {.fd = fd, .events = POLLOUT};
+	int waited = 0;
 
-	poll(&pollfd, 1, -1);
+	while (poll(&pollfd, 1, LOOK_MS) <= 0) {
+		waited = signals_stop_requested() ? waited + LOOK_MS : 0;
+		if (waited >= PATIENCE_MS)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -311,20 +326,30 @@ static void give_up(struct output_file *file, int error)
 	file->gone = true;
 }
 
+/* write(2), but into a pipe or terminal no more than there is room for: it does not block. */
+static ssize_t write_some(const struct output_file *file, const char *data, size_t len)
+{
+	if (file->regular)
+		return write(file->fd, data, len);
+	if (!wait_until_writable(file->fd)) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	return write(file->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
 /* Returns 0, or the errno for which the text was not written. */
 static int write_all(struct output_file *file, const struct text *text)
 {
 	size_t done = 0;
 
 	while (done < text->len) {
-		ssize_t n = write(file->fd, text->data + done, text->len - done);
+		ssize_t n = write_some(file, text->data + done, text->len - done);
 		int error = n < 0 ? errno : EIO;
 
 		if (n > 0) {
 			done += (size_t)n;
-		} else if (error == EAGAIN) { /* standard output may be set so by its reader */
-			wait_until_writable(file->fd);
-		} else if (error != EINTR) {
+		} else if (error != EINTR && error != EAGAIN) {
 			if (!roll_back(file, done))
 				give_up(file, error);
 			return error;
@@ -346,11 +371,16 @@ static void count_lost(struct output_file *file, int error, uint64_t rows)
 			say(file, true,
 				"%.300s: closed by its reader; its rows are lost from here on",
 				shown_name(file));
+		else if (error == ETIMEDOUT && !file->regular)
+			say(file, true,
+				"%.300s: its reader does not read, and the run is to end; its rows "
+				"are lost from here on",
+				shown_name(file));
 		else
 			say(file, true, "%.300s: %s; rows are lost until it can be written again",
 				shown_name(file), strerror(error));
 	}
-	file->gone |= error == EPIPE;
+	file->gone |= error == EPIPE || (error == ETIMEDOUT && !file->regular);
 	file->error = error;
 }
 

@@ -101,7 +101,8 @@ void output_file_write_header(struct output_file *file);
 /*
  * Writes the rows after the header where it is due, to a new file where they do not belong in this
  * one. All of them reach the file, or they count as lost: that is said when it starts and when it
- * ends. A failed text (no memory) counts as lost too. On a pipe it blocks while the reader does.
+ * ends. A failed text (no memory) counts as lost too. On a pipe it blocks while the reader does,
+ * but not for long when the run was asked to end (base/signals.h).
  */
 void output_file_write(struct output_file *file, const struct output_rows *rows);
 

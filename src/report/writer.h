@@ -75,6 +75,7 @@ bool writer_reopening(struct writer *writer, struct writer_reopened *reopened);
 
 /*
  * Writes what is queued, closes the files, frees the writer. Returns the rows that were lost, in
- * all outputs together. Waits as long as the reader of a pipe does not read.
+ * all outputs together. Waits as long as the reader of a pipe does not read, but seconds only
+ * where the run was asked to end.
  */
 uint64_t writer_close(struct writer *writer);

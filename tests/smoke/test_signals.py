@@ -202,6 +202,51 @@ def test_second_signal_ends_at_once(test):
         os.close(reading)
 
 
+ROWS_FOR_A_PIPE = {
+    'replay': ('--synthetic', 'flows=100K,packets=0,rate=10M', '--interval', '10ms'),
+    'live': ('--port', 'net_pcap0,rx_pcap={capture},infinite_rx=1', '--eal', '--no-pci',
+             '--workers', '1', '--interval', '10ms'),
+}
+
+
+def start_into_a_pipe(test, kind):
+    """Returns the run and the end of its output's pipe that nobody reads."""
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(100)])
+    reading, writing = os.pipe()
+    process = test.start(*[option.format(capture=capture) for option in ROWS_FOR_A_PIPE[kind]],
+                         '--output', '-', stdout=writing)
+    size = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
+    os.close(writing)
+    test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full', 60)
+    return process, reading
+
+
+def test_one_signal_is_enough_where_nobody_reads(test):
+    for kind in ROWS_FOR_A_PIPE:
+        process, reading = start_into_a_pipe(test, kind)
+        try:
+            process.signal(signal.SIGTERM)
+            result = process.wait(60)
+        finally:
+            os.close(reading)
+        result.expect(1)
+        assert 'does not read' in result.stderr, result.describe()
+        assert 'rows could not be written' in result.stderr, result.describe()
+
+
+def test_a_slow_reader_is_waited_for_at_the_end(test):
+    process, reading = start_into_a_pipe(test, 'replay')
+    process.signal(signal.SIGTERM)
+    pause(test)
+    text = b''
+    with open(reading, 'rb', buffering=0) as stream:
+        for piece in iter(lambda: stream.read(65536), b''):
+            text += piece
+            time.sleep(0.01)
+    test.wait(process, 20).expect(0)
+    assert lib.read_output(text.decode()), 'no rows'
+
+
 def test_live_port(test):
     """On a port the clock makes the epochs; the last one ends with the signal."""
     output, stats = test.path('output.csv'), test.path('stats.csv')
