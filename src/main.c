@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/config.h"
@@ -72,26 +71,6 @@ static int open_source(const struct config *config, struct source **source)
 		return STOPPED;
 	log_error("%s", error);
 	return EXIT_MACHINE;
-}
-
-/* An output that is an input would destroy it. */
-static int check_outputs(const struct config *config)
-{
-	const char *const outputs[] = {
-		config->output, config->stats, config->queues, config->rules, config->flows};
-	struct stat input, output;
-
-	for (uint32_t i = 0; i < config->nb_pcap; i++)
-		for (uint32_t o = 0; o < sizeof(outputs) / sizeof(outputs[0]); o++)
-			if (outputs[o] != NULL && stat(config->pcap[i], &input) == 0 &&
-				stat(outputs[o], &output) == 0 && S_ISREG(input.st_mode) &&
-				input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
-				log_error(
-					"%s: is the capture to be measured; write to another file",
-					outputs[o]);
-				return EXIT_TEXT;
-			}
-	return 0;
 }
 
 static struct filter_set filters; /* --filter, compiled */
@@ -326,11 +305,8 @@ static int command_run(const struct config *config)
 	static struct port ports[CONFIG_LIST_MAX];
 	char error[EAL_ERROR_MAX];
 	struct source *source;
-	int status = check_outputs(config);
+	int status = open_source(config, &source);
 
-	source = NULL;
-	if (status == 0)
-		status = open_source(config, &source);
 	if (status == 0)
 		status = compile_filter(config, source);
 	if (status == 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/config_check.h"
 #include "base/config_file.h"
@@ -550,6 +551,27 @@ enum config_result config_load(
 	if (result != CONFIG_OK)
 		config_free(config);
 	return result;
+}
+
+/* path: "-" is standard input, where the option takes it; NULL: the option was not given. */
+static bool is_input(const char *path, bool dash_is_stdin, const struct stat *file)
+{
+	bool is_stdin = dash_is_stdin && path != NULL && strcmp(path, "-") == 0;
+	struct stat input;
+
+	return path != NULL && (is_stdin ? fstat(STDIN_FILENO, &input) : stat(path, &input)) == 0 &&
+	       S_ISREG(input.st_mode) && input.st_dev == file->st_dev &&
+	       input.st_ino == file->st_ino;
+}
+
+const char *config_input(const struct config *config, const struct stat *file)
+{
+	for (uint32_t i = 0; i < config->nb_pcap; i++)
+		if (is_input(config->pcap[i], true, file))
+			return "pcap";
+	if (is_input(config->monitor, false, file))
+		return "monitor";
+	return config->file != NULL && is_input(config->file->path, false, file) ? "config" : NULL;
 }
 
 void config_free(struct config *config)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/key.h"
 #include "sketch/sketch.h"
@@ -255,3 +256,6 @@ enum config_result {
 enum config_result config_load(
 	struct config *config, int argc, char *const argv[], FILE *out, FILE *err);
 void config_free(struct config *config);
+
+/* The option, without its dashes, by which the run reads this regular file; NULL: it does not. */
+const char *config_input(const struct config *config, const struct stat *file);

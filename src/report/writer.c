@@ -337,9 +337,36 @@ static bool same_sink_file(const struct sink *a, const struct sink *b)
 	return output_file_same(&a->file, &b->file);
 }
 
-/* First every file is opened and locked, then any is changed. Returns 0 or the exit status. */
-static int open_sinks(struct writer *writer, enum output_file_mode mode, char *error)
+static enum output_file_mode file_mode(const struct config *config)
 {
+	if (config->append)
+		return OUTPUT_APPEND;
+	return config->force ? OUTPUT_FORCE : OUTPUT_NEW;
+}
+
+/* Returns false where an output would destroy what the run reads, with one line in error. */
+static bool spares_inputs(const struct writer *writer, const struct config *config, char *error)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct output_file *file = &writer->sinks[s].file;
+		struct stat st;
+		const char *input = fstat(file->fd, &st) == 0 ? config_input(config, &st) : NULL;
+
+		if (input == NULL)
+			continue;
+		snprintf(error, WRITER_ERROR_MAX,
+			"%s %.300s: is what --%s reads; name another file", file->option,
+			file->name, input);
+		return false;
+	}
+	return true;
+}
+
+/* First every file is opened and locked, then any is changed. Returns 0 or the exit status. */
+static int open_sinks(struct writer *writer, const struct config *config, char *error)
+{
+	enum output_file_mode mode = file_mode(config);
+
 	if (!sinks_differ(writer, same_sink_name, error))
 		return 2;
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
@@ -349,6 +376,8 @@ static int open_sinks(struct writer *writer, enum output_file_mode mode, char *e
 		if (status != 0)
 			return status;
 	}
+	if (!spares_inputs(writer, config, error))
+		return 2;
 	if (!sinks_differ(writer, same_sink_file, error))
 		return 1;
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
@@ -386,13 +415,6 @@ static int start_thread(struct writer *writer)
 	error = pthread_create(&writer->thread, NULL, writer_main, writer);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
-}
-
-static enum output_file_mode file_mode(const struct config *config)
-{
-	if (config->append)
-		return OUTPUT_APPEND;
-	return config->force ? OUTPUT_FORCE : OUTPUT_NEW;
 }
 
 static void writer_free(struct writer *writer)
@@ -433,7 +455,7 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 		return NULL;
 	}
 	add_sinks(writer, config);
-	*status = open_sinks(writer, file_mode(config), error);
+	*status = open_sinks(writer, config, error);
 	if (*status == 0 && start_thread(writer) != 0) {
 		snprintf(error, WRITER_ERROR_MAX, "cannot start the thread that writes the files");
 		*status = 1;

@@ -36,10 +36,10 @@ struct writer_voice {
 /*
  * Opens the outputs of the configuration: its files, and the table on standard output. Returns
  * NULL with one line in error[WRITER_ERROR_MAX] and the exit status in *status (2: a file
- * exists and neither --append nor --force was given, or two outputs would share one; 1: the machine
- * said no). Then no file was changed. *first_epoch is the number that the run's first epoch gets:
- * 0, or with --append one more than the last in the files. A FIFO is waited for until it has a
- * reader.
+ * exists and neither --append nor --force was given, two outputs would share one, or one is what
+ * the run reads; 1: the machine said no). Then no file was changed. *first_epoch is the number that
+ * the run's first epoch gets: 0, or with --append one more than the last in the files. A FIFO is
+ * waited for until it has a reader.
  */
 struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
 	uint64_t *first_epoch, int *status, char *error);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -28,6 +30,21 @@ static bool wanted(const struct config *config, uint64_t sent, uint64_t elapsed)
 	return config->duration == 0 || elapsed < config->duration;
 }
 
+/* Says so where the capture would replace what the run reads. */
+static bool replaces_input(const struct config *config)
+{
+	bool standard = strcmp(config->output, "-") == 0;
+	struct stat st;
+	const char *input = NULL;
+
+	if ((standard ? fstat(STDOUT_FILENO, &st) : stat(config->output, &st)) == 0)
+		input = config_input(config, &st);
+	if (input != NULL)
+		log_error("--output %.300s: is what --%s reads; name another file", config->output,
+			input);
+	return input != NULL;
+}
+
 int send_to_file(const struct config *config, struct source *source)
 {
 	struct capture_writer *writer;
@@ -37,6 +54,8 @@ int send_to_file(const struct config *config, struct source *source)
 	int64_t first = 0;
 	int result = 0;
 
+	if (replaces_input(config))
+		return 2;
 	switch (capture_writer_open(&writer, config->output, config->force, error)) {
 	case CAPTURE_WRITER_OK: break;
 	case CAPTURE_WRITER_EXISTS: log_error("%s", error); return 2;

@@ -77,6 +77,37 @@ def test_append_to_something_else(test):
         assert stream.read() == 'Dear reader,\n', 'changed'
 
 
+def test_what_is_read_is_never_an_output(test):
+    """By whatever name: the file itself is compared, and stays as it was."""
+    capture, rules, settings = test.path('in.pcap'), test.path('rules.txt'), test.path('tap.conf')
+    linked, hard = test.path('linked'), test.path('hard')
+    lib.write_pcap(capture, [(i, lib.udp_frame(i)) for i in range(50)])
+    with open(rules, 'w', encoding='utf-8') as stream:
+        stream.write('0.0.0.0/0 all\n')
+    with open(settings, 'w', encoding='utf-8') as stream:
+        stream.write('packets = 10\n')
+    os.symlink(capture, linked)
+    os.link(capture, hard)
+    inputs = {path: open(path, 'rb').read() for path in (capture, rules, settings)}
+    read = ('--pcap', capture, '--monitor', rules, '--config', settings)
+    for options, output in (
+            (read, capture), (read, rules), (read, settings), (read, linked), (read, hard),
+            (('--pcap', '-'), capture), (('--pcap', '/dev/stdin'), capture),
+            (('--pcap', '/dev/fd/0'), linked), (('--pcap', '-'), '/dev/fd/0')):
+        for option in ('--output', '--stats'):
+            rest = () if option == '--output' else ('--output', '/dev/null')
+            with open(capture, 'r+b') as stream:
+                result = test.run(*options, option, output, *rest, '--force', stdin=stream)
+            assert {path: open(path, 'rb').read() for path in inputs} == inputs, result.describe()
+            result.expect(2).expect_one_line(output)
+    with open(capture, 'r+b') as stream, open(capture, 'r+b') as out:
+        result = test.run('--pcap', '-', '--output', '-', stdin=stream, stdout=out).expect(2)
+    assert open(capture, 'rb').read() == inputs[capture], result.describe()
+    result = test.run('generate', '--config', settings, '--synthetic', 'flows=10', '--output',
+                      settings, '--force').expect(2).expect_one_line(settings, '--config')
+    assert open(settings, 'rb').read() == inputs[settings], result.describe()
+
+
 def test_same_file_twice(test):
     path = test.path('one.csv')
     result = test.run(*SOURCE, '--output', path, '--stats', path)
