@@ -30,6 +30,12 @@
 #define STATUS_MACHINE 1
 #define STATUS_EXISTS  2
 
+enum lock_result {
+	LOCK_OURS,
+	LOCK_READER, /* somebody reads under a lock, which hides whether a run has it */
+	LOCK_ANOTHER_RUN,
+};
+
 bool output_file_is_stdout(const char *name)
 {
 	return strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0;
@@ -38,6 +44,12 @@ bool output_file_is_stdout(const char *name)
 static const char *shown_name(const struct output_file *file)
 {
 	return output_file_is_stdout(file->name) ? "standard output" : file->name;
+}
+
+/* Where the file is opened again. */
+static const char *path_of(const struct output_file *file)
+{
+	return file->target != NULL ? file->target : file->name;
 }
 
 __attribute__((format(printf, 3, 4))) static void say(
@@ -150,6 +162,15 @@ static int open_existing(struct output_file *file, enum output_file_mode mode, u
 	return 0;
 }
 
+/* A name that is a link when the run starts is the user's; one that becomes a link is not. */
+static void resolve(struct output_file *file)
+{
+	struct stat st;
+
+	if (file->named && lstat(file->name, &st) == 0 && S_ISLNK(st.st_mode))
+		file->target = realpath(file->name, NULL);
+}
+
 static bool rotates(const struct output_file *file)
 {
 	return file->named && (file->limits.period > 0 || file->limits.size > 0);
@@ -161,7 +182,7 @@ static void take_number_of_latest(struct output_file *file)
 	char name[PATH_MAX];
 	struct output_tail tail;
 	struct stat st;
-	int fd = rotation_latest(file->name, name) ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = rotation_latest(path_of(file), name) ? open(name, O_RDONLY | O_CLOEXEC) : -1;
 
 	if (fd < 0)
 		return;
@@ -197,18 +218,30 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	if (output_file_is_stdout(file->name))
 		return open_stdout(file, error, size);
 	status = open_named(file, mode, error, size);
+	if (status == 0)
+		resolve(file);
 	if (status == 0 && mode == OUTPUT_APPEND && !file->has_epoch && rotates(file))
 		take_number_of_latest(file);
 	return status;
 }
 
 /*
- * Two runs that write to one file would take its epochs apart; the lock ends with the process.
- * False where another run has it; a file system without locks is none of our business.
+ * Two runs that write to one file would take its epochs apart; the lock ends with the process. It
+ * is of the kind that only who may write to the file can take: whoever may just read it, and locks
+ * it for that, keeps nobody from measuring. A file system without locks is none of our business.
  */
-static bool lock(int fd)
+static enum lock_result lock(int fd)
 {
-	return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+	for (;;) {
+		struct flock range = {.l_type = F_WRLCK, .l_start = INT64_MAX, .l_len = 1};
+
+		if (fcntl(fd, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES))
+			return LOCK_OURS;
+		if (fcntl(fd, F_OFD_GETLK, &range) != 0 || range.l_type == F_RDLCK)
+			return LOCK_READER;
+		if (range.l_type == F_WRLCK)
+			return LOCK_ANOTHER_RUN;
+	}
 }
 
 /* The name leads to the very file that is open, which holds the lock. */
@@ -230,13 +263,20 @@ static bool has_name(const struct output_file *file, const char *path)
 
 int output_file_lock(struct output_file *file, char *error, size_t size)
 {
+	enum lock_result result;
 	struct stat st;
 
 	if (!file->named)
 		return 0;
-	if (!lock(file->fd))
+	result = lock(file->fd);
+	if (result == LOCK_ANOTHER_RUN)
 		return fail(file, error, size, IN_USE);
 	file->locked = true;
+	if (result == LOCK_READER)
+		say(file, true,
+			"%.300s: somebody who reads it has locked it: whether another run writes "
+			"to it cannot be told",
+			shown_name(file));
 	/* Whoever wrote meanwhile has ended since: its rows are not to be cut. */
 	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->keep + file->cut)
 		return fail(file, error, size, "another run wrote to it just now; start again");
@@ -262,8 +302,8 @@ static bool is_ours_and_empty(const struct output_file *file)
 {
 	struct stat st;
 
-	return file->created && (file->locked || lock(file->fd)) && fstat(file->fd, &st) == 0 &&
-	       st.st_size == 0 && has_name(file, file->name);
+	return file->created && (file->locked || lock(file->fd) == LOCK_OURS) &&
+	       fstat(file->fd, &st) == 0 && st.st_size == 0 && has_name(file, file->name);
 }
 
 void output_file_abandon(struct output_file *file)
@@ -433,27 +473,57 @@ static bool write_rows(struct output_file *file, const struct output_rows *rows)
 	return error == 0;
 }
 
+/*
+ * In a folder where others may write, the name may be theirs by now. Returns NULL, or why the file
+ * that has it is not gone on in.
+ */
+static const char *distrust(const struct output_file *file, const struct stat *st)
+{
+	struct stat opened;
+
+	if (!S_ISREG(st->st_mode))
+		return "is no longer a regular file";
+	if (is_open(file, st))
+		return NULL;
+	if (st->st_nlink > 1)
+		return "is a file that has other names, too";
+	if (st->st_uid != geteuid() && st->st_uid != 0 &&
+		(fstat(file->fd, &opened) != 0 || st->st_uid != opened.st_uid))
+		return "belongs to another user now";
+	return NULL;
+}
+
+/* Opens the file that has the name, or makes it. Returns -1 where that fails, with the reason. */
+static int open_path(const char *path, const char **why)
+{
+	/* Should a FIFO have taken the name, O_NONBLOCK keeps us from waiting for its reader. */
+	const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+	int fd = open(path, flags | O_CREAT | O_EXCL, OUTPUT_FILE_MODE);
+
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, flags);
+	if (fd < 0)
+		*why = errno == ELOOP ? "is a symbolic link now" : strerror(errno);
+	return fd;
+}
+
 /* Returns the new descriptor and what is in the file, or -1 with the reason. */
 static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
 {
-	/* Should a FIFO have taken the name, O_NONBLOCK keeps us from waiting for its reader. */
-	int fd = open(
-		file->name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, OUTPUT_FILE_MODE);
+	int fd = open_path(path_of(file), why);
 	struct stat st;
 
-	*why = NULL;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		*why = strerror(errno);
-	else if (!S_ISREG(st.st_mode))
-		*why = "is no longer a regular file";
-	else if (!is_open(file, &st) && !lock(fd))
+	if (fd < 0)
+		return -1;
+	*why = fstat(fd, &st) < 0 ? strerror(errno) : distrust(file, &st);
+	if (*why == NULL && !is_open(file, &st) && lock(fd) == LOCK_ANOTHER_RUN)
 		*why = IN_USE;
-	else
+	if (*why == NULL)
 		*why = output_tail_read(fd, &file->header, (uint64_t)st.st_size, tail);
 	if (*why == NULL && (uint64_t)st.st_size > tail->keep &&
 		ftruncate(fd, (off_t)tail->keep) < 0)
 		*why = strerror(errno);
-	if (*why != NULL && fd >= 0) {
+	if (*why != NULL) {
 		close(fd);
 		fd = -1;
 	}
@@ -534,13 +604,10 @@ const char *output_file_reopen(struct output_file *file)
 /* Returns NULL or why the file keeps its name. */
 static const char *rename_complete(struct output_file *file)
 {
-	char path[PATH_MAX], name[PATH_MAX];
-	const char *why;
+	const char *path = path_of(file), *why;
+	char name[PATH_MAX];
 	int error;
 
-	/* Where the name is a link, what it leads to is renamed. */
-	if (realpath(file->name, path) == NULL)
-		return errno == ENOENT ? change_file(file) : strerror(errno);
 	if (!has_name(file, path)) /* somebody moved it away: that one is complete */
 		return change_file(file);
 	error = rotation_rename(path, file->start, name);
@@ -616,4 +683,6 @@ void output_file_close(struct output_file *file)
 	if (file->fd >= 0 && !output_file_is_stdout(file->name))
 		close_fd(file);
 	text_free(&file->header);
+	free(file->target);
+	file->target = NULL;
 }

@@ -39,6 +39,7 @@ struct output_file {
 	void *say_arg;
 
 	int fd;
+	char *target;        /* what the name led to when it was opened; NULL: it was no link */
 	bool regular;        /* can be cut back */
 	bool named;          /* regular and not standard output: can be opened again */
 	bool created;        /* by open() */
@@ -110,8 +111,8 @@ void output_file_write(struct output_file *file, const struct output_rows *rows)
 void output_file_pass(struct output_file *file, int64_t time);
 
 /*
- * Opens a named file again by its name; keeps the old one, and says so, where that fails. Returns
- * NULL or why.
+ * Opens a named file again by its name; keeps the old one, and says so, where that fails: also
+ * where the name has become a link, or another user's file. Returns NULL or why.
  */
 const char *output_file_reopen(struct output_file *file);
 

@@ -319,6 +319,41 @@ static void test_existing_file_is_refused(void **state)
 	assert_no_file(out); /* was created first */
 }
 
+static int lock_all(int fd, short type)
+{
+	return fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = type});
+}
+
+/* Who may only read the file may lock it as well, and no run waits for that; but for a run. */
+static void test_locks_of_readers(void **state)
+{
+	struct config config = {.output = out, .append = true};
+	uint64_t epoch = 0;
+
+	(void)state;
+	put(out, "");
+	for (int kind = 0; kind < 4; kind++) {
+		int fd = open(out, O_RDONLY);
+		struct writer *writer;
+
+		if (kind == 1)
+			assert_int_equal(flock(fd, LOCK_SH), 0);
+		if (kind == 2)
+			assert_int_equal(flock(fd, LOCK_EX), 0);
+		if (kind == 3)
+			assert_int_equal(lock_all(fd, F_RDLCK), 0);
+		writer = open_ok(&config, epoch);
+		if (kind != 3) /* that one hides a run's lock, and it is said */
+			assert_refused(&config, 1, out, "another run", NULL);
+		push(writer, (int)epoch, (int)epoch);
+		assert_int_equal(writer_close(writer), 0);
+		assert_int_equal(times_said(true, "locked it"), kind == 3);
+		epoch++;
+		close(fd);
+	}
+	assert_csv(out, &output_heavy_hitters, 0, 3);
+}
+
 /* A run that is refused because of one file has not touched the other, whichever comes first. */
 static void test_force_and_a_file_in_use(void **state)
 {
@@ -332,7 +367,7 @@ static void test_force_and_a_file_in_use(void **state)
 		put(out, "kept\n");
 		put(stats, "kept, too\n");
 		fd = open(files[taken], O_RDWR);
-		assert_int_equal(flock(fd, LOCK_EX), 0);
+		assert_int_equal(lock_all(fd, F_WRLCK), 0);
 		assert_refused(&config, 1, files[taken], "another run", NULL);
 		close(fd);
 		assert_file(out, "kept\n");
@@ -1115,14 +1150,19 @@ static void wait_for_size(const char *name, size_t size)
 	assert_int_equal(st.st_size, size);
 }
 
+static void wait_for_epochs(const char *name, int last)
+{
+	char *expected = expected_text(&output_heavy_hitters, true, 0, last);
+
+	wait_for_size(name, strlen(expected));
+	free(expected);
+}
+
 /* Pushes epoch 0 and waits until it is in the file. */
 static void write_first_epoch(struct writer *writer)
 {
-	char *expected = expected_text(&output_heavy_hitters, true, 0, 0);
-
 	push(writer, 0, 0);
-	wait_for_size(out, strlen(expected));
-	free(expected);
+	wait_for_epochs(out, 0);
 }
 
 static struct writer_reopened reopen(struct writer *writer)
@@ -1213,6 +1253,90 @@ static void test_reopen_fails(void **state)
 	assert_csv(aside, &output_heavy_hitters, 0, 1);
 }
 
+/* What may stand where the file was, when it is opened again. */
+static void put_link_to_nothing(const char *victim)
+{
+	unlink(victim);
+	assert_int_equal(symlink(victim, out), 0);
+}
+
+static void put_link(const char *victim)
+{
+	assert_int_equal(symlink(victim, out), 0);
+}
+
+static void put_hard_link(const char *victim)
+{
+	assert_int_equal(link(victim, out), 0);
+}
+
+static void put_file_of_another(const char *victim)
+{
+	(void)victim;
+	put(out, "");
+	if (chown(out, 65534, 65534) != 0) {
+		print_message("only root can give files away: another case instead\n");
+		unlink(out);
+		assert_int_equal(mkfifo(out, 0600), 0);
+	}
+}
+
+/* In a folder where others may write: their links lead no row elsewhere, and they are said. */
+static void test_names_that_others_took(void **state)
+{
+	void (*const puts[])(const char *) = {
+		put_link_to_nothing, put_link, put_hard_link, put_file_of_another};
+	struct config config = {.output = out, .rotate = {.size = 1}};
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(puts) / sizeof(puts[0]); i++) {
+		bool rotated = i % 2 != 0;
+		struct writer *writer;
+
+		config.rotate.size = rotated ? 1 : 0;
+		put(stats, "");
+		writer = open_ok(&config, 0);
+		write_first_epoch(writer);
+		assert_int_equal(rename(out, aside), 0);
+		puts[i / 2](stats);
+		if (!rotated)
+			assert_int_not_equal(*reopen(writer).error, '\0');
+		push(writer, 1, 2);
+		assert_int_equal(writer_close(writer), 0);
+		assert_int_equal(
+			times_said(true, rotated ? "cannot be rotated" : "cannot be opened again"),
+			1);
+		assert_csv(aside, &output_heavy_hitters, 0, 2);
+		assert_true(stat(out, &st) != 0 || st.st_size == 0);
+		clean(NULL);
+	}
+}
+
+/* A name that was a link from the start is as good as any. */
+static void test_name_that_is_a_link(void **state)
+{
+	struct config config = {.output = out, .append = true};
+	struct writer *writer;
+
+	(void)state;
+	put(stats, "");
+	assert_int_equal(symlink("stats.csv", out), 0);
+	writer = open_ok(&config, 0);
+	write_first_epoch(writer);
+	assert_int_equal(reopen(writer).files, 1);
+	push(writer, 1, 1);
+	assert_string_equal(reopen(writer).error, "");
+	wait_for_epochs(out, 1);
+	assert_int_equal(rename(stats, aside), 0);
+	assert_string_equal(reopen(writer).error, "");
+	push(writer, 2, 3);
+	assert_int_equal(writer_close(writer), 0);
+	assert_csv(aside, &output_heavy_hitters, 0, 1);
+	assert_csv(stats, &output_heavy_hitters, 2, 3);
+	assert_int_equal(said.n, 0);
+}
+
 /* logrotate's copytruncate: the file is emptied under us. */
 static void test_emptied_file_gets_a_header(void **state)
 {
@@ -1261,6 +1385,7 @@ int main(void)
 		TEST(test_existing_file_is_refused),
 		TEST(test_force),
 		TEST(test_force_and_a_file_in_use),
+		TEST(test_locks_of_readers),
 		TEST(test_abandoned_file_of_another),
 		TEST(test_nothing_is_destroyed_when_another_fails),
 		TEST(test_unwritable_folder),
@@ -1288,6 +1413,8 @@ int main(void)
 		TEST(test_rows_in_a_deleted_file),
 		TEST(test_reopen_the_same_file),
 		TEST(test_reopen_fails),
+		TEST(test_names_that_others_took),
+		TEST(test_name_that_is_a_link),
 		TEST(test_emptied_file_gets_a_header),
 		TEST(test_push_and_reopen_at_once),
 	};
