@@ -14,6 +14,7 @@
 
 #include "base/signals.h"
 #include "report/output_file.h"
+#include "report/output_mark.h"
 #include "report/output_tail.h"
 #include "report/rotation.h"
 
@@ -111,22 +112,17 @@ static int open_stream(struct output_file *file, char *error, size_t size)
 	return 0;
 }
 
-static int open_append(struct output_file *file, uint64_t length, char *error, size_t size)
+static int open_append(struct output_file *file, char *error, size_t size)
 {
-	struct output_tail tail;
-	const char *why;
+	struct output_mark mark;
 
 	file->fd = open(file->name, O_RDWR | O_APPEND | O_CLOEXEC);
 	if (file->fd < 0)
 		return fail(file, error, size, strerror(errno));
-	why = output_tail_read(file->fd, &file->header, length, &tail);
-	if (why != NULL)
-		return fail(file, error, size, why);
-	file->keep = tail.keep;
-	file->has_epoch = tail.has_epoch;
-	file->last_epoch = tail.last_epoch;
-	file->has_start = tail.has_start;
-	file->start = tail.start;
+	file->appended = true;
+	file->had_mark = output_mark_read(file->fd, &mark);
+	if (file->had_mark)
+		file->next = mark.next;
 	return 0;
 }
 
@@ -151,14 +147,14 @@ static int open_existing(struct output_file *file, enum output_file_mode mode, u
 			"exists; --append goes on after its last row, --force overwrites it");
 		return STATUS_EXISTS;
 	}
-	status = mode == OUTPUT_APPEND ? open_append(file, length, error, size)
+	status = mode == OUTPUT_APPEND ? open_append(file, error, size)
 				       : open_force(file, error, size);
 	if (status != 0)
 		return status;
 	file->regular = true;
 	file->named = true;
-	file->cut = length - file->keep;
-	file->header_due = file->keep == 0;
+	file->size = length;
+	file->header_due = true;
 	return 0;
 }
 
@@ -218,10 +214,9 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	if (output_file_is_stdout(file->name))
 		return open_stdout(file, error, size);
 	status = open_named(file, mode, error, size);
+	file->appends = mode == OUTPUT_APPEND;
 	if (status == 0)
 		resolve(file);
-	if (status == 0 && mode == OUTPUT_APPEND && !file->has_epoch && rotates(file))
-		take_number_of_latest(file);
 	return status;
 }
 
@@ -278,22 +273,100 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 			"to it cannot be told",
 			shown_name(file));
 	/* Whoever wrote meanwhile has ended since: its rows are not to be cut. */
-	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->keep + file->cut)
+	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->size)
 		return fail(file, error, size, "another run wrote to it just now; start again");
 	if (!has_name(file, file->name))
 		return fail(file, error, size, "was removed or replaced just now; start again");
 	return 0;
 }
 
-int output_file_start(struct output_file *file, char *error, size_t size)
+/*
+ * What the file of `size` bytes holds up to its last whole epoch. It is longer than its mark says
+ * where a kill came before the next one, and shorter where a power cut or another program took
+ * something away: then the last epoch is not known to be whole. Without a mark rows are taken as
+ * they are. Returns NULL or why rows cannot be appended.
+ */
+static const char *read_tail(const struct output_file *file, int fd, uint64_t size, uint64_t next,
+	struct output_tail *tail)
 {
-	if (file->cut == 0)
-		return 0;
-	if (ftruncate(file->fd, (off_t)file->keep) < 0)
+	struct output_mark mark;
+	bool marked = output_mark_read(fd, &mark);
+	uint64_t end = size, epoch;
+	const char *why;
+
+	if (marked && size > mark.whole &&
+		!(output_tail_epoch_at(fd, mark.whole, size, &epoch) && epoch + 1 == next))
+		end = mark.whole;
+	why = output_tail_read(fd, &file->header, end, tail);
+	if (why != NULL || !marked || size >= mark.whole || !tail->has_epoch)
+		return why;
+	end = output_tail_last_epoch(fd, &file->header, tail);
+	return output_tail_read(fd, &file->header, end, tail);
+}
+
+/* A file system that keeps no marks says so, where there is something to be marked. */
+static void say_if_unmarked(const struct output_file *file)
+{
+	struct output_mark mark;
+
+	if (file->has_epoch && !output_mark_read(file->fd, &mark) && errno == ENOTSUP)
+		say(file, true,
+			"%.300s: its file system keeps no extended attributes: had a run been "
+			"killed, part of an epoch would not be noticed",
+			shown_name(file));
+}
+
+int output_file_look(struct output_file *file, uint64_t next, char *error, size_t size)
+{
+	struct output_tail tail;
+	const char *why;
+
+	if (file->appended) {
+		why = read_tail(file, file->fd, file->size, next, &tail);
+		if (why != NULL)
+			return fail(file, error, size, why);
+		file->keep = tail.keep;
+		file->header_due = file->keep == 0;
+		file->has_epoch = tail.has_epoch;
+		file->last_epoch = tail.last_epoch;
+		file->has_start = tail.has_start;
+		file->start = tail.start;
+		say_if_unmarked(file);
+	}
+	if (file->appends && !file->has_epoch && rotates(file))
+		take_number_of_latest(file);
+	return 0;
+}
+
+/* Says in the file how much of it is whole. One that ends with half a row keeps what it said. */
+static void mark(struct output_file *file)
+{
+	struct stat st;
+
+	if (!file->named || file->gone || fstat(file->fd, &st) != 0)
+		return;
+	output_mark_write(
+		file->fd, &(struct output_mark){.whole = (uint64_t)st.st_size, .next = file->next});
+	file->marked = true;
+}
+
+void output_file_mark(struct output_file *file, uint64_t next)
+{
+	file->next = next;
+	mark(file);
+}
+
+int output_file_start(struct output_file *file, uint64_t next, char *error, size_t size)
+{
+	uint64_t cut = file->size - file->keep;
+
+	if (cut > 0 && ftruncate(file->fd, (off_t)file->keep) < 0)
 		return fail(file, error, size, strerror(errno));
-	if (file->keep > 0)
-		say(file, true, "%.300s: removed an unfinished last row of %llu bytes",
-			shown_name(file), (unsigned long long)file->cut);
+	if (cut > 0 && file->keep > 0)
+		say(file, true, "%.300s: removed an unfinished last %s of %llu bytes",
+			shown_name(file), file->had_mark ? "epoch" : "row",
+			(unsigned long long)cut);
+	output_file_mark(file, next);
 	return 0;
 }
 
@@ -519,7 +592,7 @@ static int open_again(const struct output_file *file, struct output_tail *tail, 
 	if (*why == NULL && !is_open(file, &st) && lock(fd) == LOCK_ANOTHER_RUN)
 		*why = IN_USE;
 	if (*why == NULL)
-		*why = output_tail_read(fd, &file->header, (uint64_t)st.st_size, tail);
+		*why = read_tail(file, fd, (uint64_t)st.st_size, file->next, tail);
 	if (*why == NULL && (uint64_t)st.st_size > tail->keep &&
 		ftruncate(fd, (off_t)tail->keep) < 0)
 		*why = strerror(errno);
@@ -557,6 +630,9 @@ static void close_fd(struct output_file *file)
 {
 	say_if_deleted(file);
 	file->here = 0;
+	if (file->marked && !file->gone) /* what stands in it now is whole, whoever adds to it */
+		output_mark_remove(file->fd);
+	file->marked = false;
 	if (close(file->fd) != 0 && errno != EINTR)
 		said_late(file, "closed");
 }
@@ -584,6 +660,7 @@ static const char *change_file(struct output_file *file)
 	file->start = tail.start;
 	file->gone = false;
 	file->stuck = false;
+	mark(file);
 	output_file_write_header(file);
 	return NULL;
 }
@@ -668,7 +745,6 @@ void output_file_write(struct output_file *file, const struct output_rows *rows)
 		file->has_start = true;
 		file->start = rows->start;
 	}
-	output_file_pass(file, rows->end);
 }
 
 void output_file_pass(struct output_file *file, int64_t time)

@@ -2,16 +2,18 @@
 #pragma once
 
 /*
- * A file that rows go to, and never half a row: on a regular file a write that fails is cut back to
- * where it began. Named regular files are opened for appending, so that a file that somebody else
- * empties under us (logrotate's copytruncate) goes on at its new end, with a header.
+ * A file that rows go to, and never half an epoch: on a regular file a write that fails is cut back
+ * to where it began, and what a kill left of one is cut by the next run (report/output_mark.h).
+ * Named regular files are opened for appending, so that a file that somebody else empties under us
+ * (logrotate's copytruncate) goes on at its new end, with a header.
  *
  * With limits a complete file is renamed (report/rotation.h) and a new one begun; rows that are
  * written together stay together.
  *
- * Opening takes three steps, so that nothing is destroyed when another file cannot be had: open()
- * looks and decides, lock() keeps other runs out, start() changes. After them one thread at a time
- * may use the file.
+ * Opening takes steps, so that nothing is destroyed when another file cannot be had: open() finds
+ * the file, lock() keeps other runs out, look() decides where it goes on, start() changes. After
+ * them one thread at a time may use the file. An epoch is written to all outputs of a run, then all
+ * of them are told that it is whole.
  */
 
 #include <stdbool.h>
@@ -26,7 +28,7 @@ typedef void (*writer_say_fn)(bool warning, const char *line, void *arg);
 
 enum output_file_mode {
 	OUTPUT_NEW,    /* an existing regular file is refused */
-	OUTPUT_APPEND, /* goes on after its last whole row */
+	OUTPUT_APPEND, /* goes on after its last whole epoch */
 	OUTPUT_FORCE,  /* empties it */
 };
 
@@ -45,8 +47,13 @@ struct output_file {
 	bool created;        /* by open() */
 	bool locked;         /* by lock() */
 	bool header_due;     /* goes before the next rows */
-	uint64_t keep;       /* bytes that start() leaves */
-	uint64_t cut;        /* bytes after them: an unfinished row, or what --force gives up */
+	bool appends;        /* goes on in a numbering, */
+	bool appended;       /* and in a file that was there */
+	bool had_mark;       /* when it was opened: its run was killed */
+	bool marked;         /* with how much of it is whole */
+	uint64_t next;       /* the first epoch that is not in all outputs of the run */
+	uint64_t size;       /* when it was opened */
+	uint64_t keep;       /* bytes that start() leaves: the rest is unfinished, or given up */
 	bool has_epoch;      /* the file goes on after last_epoch */
 	uint64_t last_epoch; /* of its last whole row */
 	bool has_start;      /* there is a row, and the first one starts then */
@@ -67,7 +74,7 @@ bool output_file_is_stdout(const char *name);
 struct output_rows {
 	const struct text *text;
 	uint64_t n;
-	int64_t start, end; /* of the epoch, ns since 1970 */
+	int64_t start; /* of the epoch, ns since 1970 */
 };
 
 /*
@@ -84,8 +91,17 @@ int output_file_open(
  */
 int output_file_lock(struct output_file *file, char *error, size_t size);
 
-/* Empties the file or cuts its unfinished last row. Returns 0 or 1 with one line in error. */
-int output_file_start(struct output_file *file, char *error, size_t size);
+/*
+ * Finds where a file that was there goes on, and its last epoch. `next` is the largest of all
+ * outputs'. Returns 0 or 1 with one line in error.
+ */
+int output_file_look(struct output_file *file, uint64_t next, char *error, size_t size);
+
+/*
+ * Empties the file or cuts what is unfinished at its end. The run's first epoch is `next`. Returns
+ * 0 or 1 with one line in error.
+ */
+int output_file_start(struct output_file *file, uint64_t next, char *error, size_t size);
 
 /*
  * After open(), also a failed one, instead of close(): removes what open() created, too, unless
@@ -106,6 +122,9 @@ void output_file_write_header(struct output_file *file);
  * but not for long when the run was asked to end (base/signals.h).
  */
 void output_file_write(struct output_file *file, const struct output_rows *rows);
+
+/* All rows of the epochs before `next` were written to every output of the run. */
+void output_file_mark(struct output_file *file, uint64_t next);
 
 /* No row will come that starts before `time`: completes the file where that ends its period. */
 void output_file_pass(struct output_file *file, int64_t time);

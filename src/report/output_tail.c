@@ -30,6 +30,48 @@ static bool parse_epoch(const char *row, const char *end, uint64_t *epoch)
 	return true;
 }
 
+bool output_tail_epoch_at(int fd, uint64_t offset, uint64_t size, uint64_t *epoch)
+{
+	char row[LINE_LEN_MAX];
+	size_t want = size - offset < sizeof(row) ? (size_t)(size - offset) : sizeof(row);
+	ssize_t n = offset < size ? pread(fd, row, want, (off_t)offset) : 0;
+
+	return n > 0 && parse_epoch(row, row + n, epoch);
+}
+
+/* Where the first row begins that does so at `offset` or after it; `size` where none does. */
+static uint64_t next_row(int fd, uint64_t offset, uint64_t size)
+{
+	char bytes[TAIL_MAX];
+	ssize_t n = pread(fd, bytes, sizeof(bytes), (off_t)offset - 1);
+	const char *end = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
+	uint64_t row = end != NULL ? offset + (uint64_t)(end - bytes) : size;
+
+	return row < size ? row : size;
+}
+
+/* Numbers grow from row to row, so that halves tell where one begins. */
+uint64_t output_tail_last_epoch(int fd, const struct text *header, const struct output_tail *tail)
+{
+	uint64_t low = header->len, high = tail->keep, begin = tail->keep;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		uint64_t row = next_row(fd, middle, tail->keep), epoch;
+
+		if (row >= high) {
+			high = middle;
+		} else if (output_tail_epoch_at(fd, row, tail->keep, &epoch) &&
+			   epoch == tail->last_epoch) {
+			begin = row;
+			high = middle;
+		} else {
+			low = row + 1;
+		}
+	}
+	return begin;
+}
+
 /* The first time in the first row after the header: EPOCH,[MEASUREMENT,]START,... */
 static void read_start(int fd, const struct text *header, struct output_tail *tail)
 {

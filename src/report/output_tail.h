@@ -16,6 +16,13 @@ struct output_tail {
 	int64_t start;
 };
 
+/* The epoch of the row that begins at `offset` and ends before `size`. Returns false where none
+ * does. */
+bool output_tail_epoch_at(int fd, uint64_t offset, uint64_t size, uint64_t *epoch);
+
+/* Where the rows of the last epoch begin; the tail is that of this file. */
+uint64_t output_tail_last_epoch(int fd, const struct text *header, const struct output_tail *tail);
+
 /* Returns NULL, or why rows cannot be appended to the file of `size` bytes. */
 const char *output_tail_read(
 	int fd, const struct text *header, uint64_t size, struct output_tail *tail);

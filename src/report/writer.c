@@ -40,6 +40,7 @@ struct writer {
 	/* The thread's own, from its start to its end. */
 	struct sink sinks[SINKS_MAX];
 	struct text text;
+	uint64_t next_epoch; /* the first that was not written */
 
 	pthread_mutex_t lock;              /* guards what follows */
 	pthread_cond_t work;               /* an epoch was queued, or one of the others was set */
@@ -87,30 +88,37 @@ static bool concerns(const struct sink *sink, const struct report_epoch *epoch)
 	return !epoch->flows_only || sink->output == &output_flows;
 }
 
+static void write_rows(struct writer *writer, struct sink *sink, const struct report_epoch *epoch)
+{
+	const struct output_rows rows = {
+		.text = &writer->text,
+		.n = sink->output->rows(epoch),
+		.start = epoch->start,
+	};
+
+	text_clear(&writer->text);
+	sink->output->epoch(&writer->text, epoch);
+	if (sink->on_terminal)
+		screen_begin(&writer->voice);
+	output_file_write(&sink->file, &rows);
+	if (sink->on_terminal)
+		screen_end(&writer->voice);
+}
+
+/* Files are complete only when all have the epoch: until then a kill takes it from each of them. */
 static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
 {
-	struct text *text = &writer->text;
-
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		struct sink *sink = &writer->sinks[s];
-
-		const struct output_rows rows = {
-			.text = text,
-			.n = sink->output->rows(epoch),
-			.start = epoch->start,
-			.end = epoch->end,
-		};
-
-		if (!concerns(sink, epoch))
-			continue;
-		text_clear(text);
-		sink->output->epoch(text, epoch);
-		if (sink->on_terminal)
-			screen_begin(&writer->voice);
-		output_file_write(&sink->file, &rows);
-		if (sink->on_terminal)
-			screen_end(&writer->voice);
-	}
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		if (concerns(&writer->sinks[s], epoch))
+			write_rows(writer, &writer->sinks[s], epoch);
+	if (!epoch->flows_only)
+		writer->next_epoch = epoch->number + 1;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		if (concerns(&writer->sinks[s], epoch))
+			output_file_mark(&writer->sinks[s].file, writer->next_epoch);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		if (concerns(&writer->sinks[s], epoch))
+			output_file_pass(&writer->sinks[s].file, epoch->end);
 }
 
 static size_t flow_bytes(const struct report_epoch *epoch)
@@ -362,8 +370,7 @@ static bool spares_inputs(const struct writer *writer, const struct config *conf
 	return true;
 }
 
-/* First every file is opened and locked, then any is changed. Returns 0 or the exit status. */
-static int open_sinks(struct writer *writer, const struct config *config, char *error)
+static int open_files(struct writer *writer, const struct config *config, char *error)
 {
 	enum output_file_mode mode = file_mode(config);
 
@@ -378,14 +385,24 @@ static int open_sinks(struct writer *writer, const struct config *config, char *
 	}
 	if (!spares_inputs(writer, config, error))
 		return 2;
-	if (!sinks_differ(writer, same_sink_file, error))
-		return 1;
+	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
+}
+
+/* The files are open: claims them and finds where they go on. Returns 0 or the exit status. */
+static int look_at_files(struct writer *writer, char *error)
+{
+	uint64_t next = 0;
+
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		if (output_file_lock(&writer->sinks[s].file, error, WRITER_ERROR_MAX) != 0)
+		struct output_file *file = &writer->sinks[s].file;
+
+		if (output_file_lock(file, error, WRITER_ERROR_MAX) != 0)
 			return 1;
+		if (file->next > next)
+			next = file->next;
 	}
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		if (output_file_start(&writer->sinks[s].file, error, WRITER_ERROR_MAX) != 0)
+		if (output_file_look(&writer->sinks[s].file, next, error, WRITER_ERROR_MAX) != 0)
 			return 1;
 	}
 	return 0;
@@ -402,6 +419,25 @@ static uint64_t first_epoch_of(const struct writer *writer)
 			first = file->last_epoch + 1;
 	}
 	return first;
+}
+
+/* First every file is opened, locked and read, then any is changed. Returns 0 or the exit status.
+ */
+static int open_sinks(struct writer *writer, const struct config *config, char *error)
+{
+	int status = open_files(writer, config, error);
+
+	if (status == 0)
+		status = look_at_files(writer, error);
+	if (status != 0)
+		return status;
+	writer->next_epoch = first_epoch_of(writer);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		if (output_file_start(&writer->sinks[s].file, writer->next_epoch, error,
+			    WRITER_ERROR_MAX) != 0)
+			return 1;
+	}
+	return 0;
 }
 
 /* Signals are for the threads that expect them; a write to a closed pipe just fails here. */
@@ -456,6 +492,7 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	}
 	add_sinks(writer, config);
 	*status = open_sinks(writer, config, error);
+	*first_epoch = writer->next_epoch;
 	if (*status == 0 && start_thread(writer) != 0) {
 		snprintf(error, WRITER_ERROR_MAX, "cannot start the thread that writes the files");
 		*status = 1;
@@ -466,7 +503,6 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 		writer_free(writer);
 		return NULL;
 	}
-	*first_epoch = first_epoch_of(writer);
 	return writer;
 }
 

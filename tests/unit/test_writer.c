@@ -19,12 +19,14 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "report/output.h"
 #include "report/output_file.h"
+#include "report/output_mark.h"
 #include "report/writer.h"
 #include "sample_epoch.h"
 
@@ -559,6 +561,183 @@ static void test_append_cuts_half_a_row(void **state)
 		content = expected_text(&output_heavy_hitters, true, 0, 4);
 	}
 	free(content);
+}
+
+/* What a kill leaves behind */
+
+/* A run of the epochs up to `last` that ends without a word when all are written. */
+static void run_and_kill(const struct config *config, int last)
+{
+	char *expected = expected_text(&output_stats, true, 0, last);
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		uint64_t first;
+		char error[WRITER_ERROR_MAX];
+		struct writer *writer = writer_open(config, &voice, &first, &status, error);
+		struct output_mark mark = {0};
+		int fd = open(stats, O_RDONLY);
+
+		if (writer == NULL)
+			_exit(1);
+		push(writer, 0, last);
+		/* The last output is marked last. */
+		while (!output_mark_read(fd, &mark) || mark.next < (uint64_t)(last + 1))
+			usleep(1000);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_file(stats, expected);
+	free(expected);
+}
+
+/* What the kill came in the middle of: so many rows of the epoch are in the file, and some bytes.
+ */
+static void put_rows(const char *name, int number, uint32_t rows, const char *rest)
+{
+	struct report_epoch *epoch = epoch_of((uint64_t)number, rows);
+	struct text text = {0};
+	int fd = open(name, O_WRONLY | O_APPEND);
+
+	output_heavy_hitters.epoch(&text, epoch);
+	text_str(&text, rest);
+	assert_int_equal(write(fd, text.data, text.len), text.len);
+	close(fd);
+	text_free(&text);
+	report_epoch_free(epoch);
+}
+
+static void go_on_after_kill(const struct config *config, int next)
+{
+	struct writer *writer = open_ok(config, (uint64_t)next);
+
+	push(writer, next, next + 1);
+	assert_int_equal(writer_close(writer), 0);
+}
+
+/* Wherever it cut the epoch: in a row, between two, or after the last; and between two files. */
+static void test_append_cuts_an_unfinished_epoch(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .append = true};
+	const uint32_t rows[] = {0, 1, ROWS - 1, ROWS, 3000};
+	const char *const rests[] = {"", "5", "5,main,2000"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t r = 0; r < sizeof(rests) / sizeof(rests[0]); r++) {
+			bool unfinished = rows[i] > 0 || *rests[r] != '\0';
+
+			run_and_kill(&config, 4);
+			put_rows(out, 5, rows[i], rests[r]);
+			go_on_after_kill(&config, 5);
+			assert_csv(out, &output_heavy_hitters, 0, 6);
+			assert_csv(stats, &output_stats, 0, 6);
+			assert_int_equal(times_said(true, "unfinished last epoch"), unfinished);
+			assert_int_equal(said.n, unfinished);
+			clean(NULL);
+		}
+	}
+}
+
+/* It came when all files had the epoch, and not all of them said so. */
+static void test_append_keeps_an_epoch_that_all_have(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .append = true};
+	char *with_epoch = expected_text(&output_stats, true, 0, 5);
+	const struct output_mark mark = {.whole = strlen(with_epoch), .next = 6};
+	int fd;
+
+	(void)state;
+	run_and_kill(&config, 4);
+	put_rows(out, 5, ROWS, "");
+	put(stats, with_epoch);
+	fd = open(stats, O_WRONLY);
+	output_mark_write(fd, &mark);
+	close(fd);
+	go_on_after_kill(&config, 6);
+	assert_csv(out, &output_heavy_hitters, 0, 7);
+	assert_csv(stats, &output_stats, 0, 7);
+	assert_int_equal(said.n, 0);
+	free(with_epoch);
+}
+
+/* A power cut: the last that was written never came to the disk, though its mark did. */
+static void test_append_to_a_file_that_is_shorter(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .append = true};
+	char *expected = expected_text(&output_heavy_hitters, true, 0, 4);
+	char *whole = expected_text(&output_heavy_hitters, true, 0, 3);
+	size_t row = (strlen(expected) - strlen(whole)) / ROWS; /* all are as long */
+
+	(void)state;
+	for (size_t len = strlen(whole) + row; len < strlen(expected); len += 10) {
+		run_and_kill(&config, 4);
+		assert_int_equal(truncate(out, (off_t)len), 0);
+		assert_int_equal(writer_close(open_ok(&config, 5)), 0);
+		assert_csv(out, &output_heavy_hitters, 0, 3);
+		assert_csv(stats, &output_stats, 0, 4);
+		assert_int_equal(times_said(true, "unfinished last epoch"), 1);
+		clean(NULL);
+	}
+	free(whole);
+	free(expected);
+}
+
+/* Whoever adds rows to a file that was closed in order may do so. */
+static void test_append_after_a_stranger(void **state)
+{
+	struct config config = {.output = out, .append = true};
+	struct writer *writer = open_ok(&config, 0);
+
+	(void)state;
+	push(writer, 0, 0);
+	assert_int_equal(writer_close(writer), 0);
+	put_rows(out, 1, ROWS, "");
+	go_on_after_kill(&config, 2);
+	assert_csv(out, &output_heavy_hitters, 0, 3);
+	assert_int_equal(said.n, 0);
+}
+
+/* The first epoch of a file that was just begun by a rotation. */
+static void test_append_after_a_kill_in_a_new_file(void **state)
+{
+	struct config config = {
+		.output = out, .stats = stats, .append = true, .rotate = {.size = 1 << 20}};
+
+	(void)state;
+	run_and_kill(&config, -1);
+	put_rows(out, 0, 2, "");
+	go_on_after_kill(&config, 0);
+	assert_csv(out, &output_heavy_hitters, 0, 1);
+	assert_csv(stats, &output_stats, 0, 1);
+}
+
+/* Where there can be no mark, that is said when it matters. */
+static void test_append_without_marks(void **state)
+{
+	char mounted[64], name[80];
+	struct config config = {.output = name, .append = true};
+
+	(void)state;
+	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+		print_message("mounting a file system is not permitted: skipped\n");
+		skip();
+	}
+	snprintf(mounted, sizeof(mounted), "%s/ramfs", folder);
+	snprintf(name, sizeof(name), "%s/out.csv", mounted);
+	assert_int_equal(mkdir(mounted, 0700), 0);
+	assert_int_equal(mount("ramfs", mounted, "ramfs", 0, NULL), 0);
+	go_on_after_kill(&config, 0);
+	assert_int_equal(said.n, 0);
+	go_on_after_kill(&config, 2);
+	assert_csv(name, &output_heavy_hitters, 0, 3);
+	assert_int_equal(times_said(true, "no extended attributes"), 1);
+	assert_int_equal(said.n, 1);
+	assert_int_equal(umount(mounted), 0);
+	assert_int_equal(rmdir(mounted), 0);
 }
 
 static void assert_append_refused(const char *content, const char *why)
@@ -1393,6 +1572,12 @@ int main(void)
 		TEST(test_append),
 		TEST(test_append_to_nothing),
 		TEST(test_append_cuts_half_a_row),
+		TEST(test_append_cuts_an_unfinished_epoch),
+		TEST(test_append_keeps_an_epoch_that_all_have),
+		TEST(test_append_to_a_file_that_is_shorter),
+		TEST(test_append_after_a_stranger),
+		TEST(test_append_after_a_kill_in_a_new_file),
+		TEST(test_append_without_marks),
 		TEST(test_append_to_a_stranger),
 		TEST(test_append_to_large_numbers),
 		TEST(test_append_reads_the_tail_alone),

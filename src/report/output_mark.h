@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Up to where a file holds whole epochs: what a kill in the middle of a write leaves behind that
+ * must not be taken for one. It is an extended attribute of the file, so it goes where the file
+ * goes, and rows stay as they are. A file that was closed in order has none.
+ *
+ * An epoch is written to all outputs, then it is marked in all. So where one says that epoch N is
+ * next, epoch N - 1 is whole in every other one, marked there or not.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct output_mark {
+	uint64_t whole; /* bytes of whole epochs, from the beginning */
+	uint64_t next;  /* the first epoch that is not in all outputs of the run */
+};
+
+/* Returns false where there is none; with errno ENOTSUP there cannot be. */
+bool output_mark_read(int fd, struct output_mark *mark);
+
+/* What cannot be marked has no mark afterwards, rather than an old one. */
+void output_mark_write(int fd, const struct output_mark *mark);
+
+void output_mark_remove(int fd);
