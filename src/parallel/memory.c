@@ -96,6 +96,11 @@ void memory_look(const void *memory, size_t size, int node)
 	}
 }
 
+bool memory_is_misplaced(const struct memory_tally *tally)
+{
+	return tally->elsewhere * 100 > tally->pages;
+}
+
 struct memory_tally memory_take_tally(int node)
 {
 	struct memory_tally tally = {0};

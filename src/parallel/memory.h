@@ -39,5 +39,8 @@ struct memory_tally {
 	int where; /* a node on which one of `elsewhere` is */
 };
 
+/* Whether that is worth a word: the kernel puts a page or two of many elsewhere by itself. */
+bool memory_is_misplaced(const struct memory_tally *tally);
+
 /* The tally of a node since the last time it was asked for. */
 struct memory_tally memory_take_tally(int node);

@@ -115,9 +115,28 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 					    : 1);
 }
 
-/* An even share for every group, the first ones take the rest. */
-static bool share_workers(struct plan *plan, uint32_t workers, char *error)
+/* The group that gets the next worker: of those with room for one the smallest, else of all. */
+static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 {
+	uint32_t best = 0;
+
+	for (uint32_t g = 1; g < plan->nb_groups; g++) {
+		uint32_t workers = plan->groups[g].nb_workers;
+		uint32_t fewest = plan->groups[best].nb_workers;
+		bool has_room = workers < room[g], had_room = fewest < room[best];
+
+		if (has_room == had_room ? workers < fewest : has_room)
+			best = g;
+	}
+	return best;
+}
+
+/* Even shares, but no group reaches for another node while one has cores of its own left. */
+static bool share_workers(
+	struct plan *plan, const struct topology *topology, uint32_t workers, char *error)
+{
+	uint32_t room[PLAN_GROUPS_MAX];
+
 	if (workers < plan->nb_groups)
 		return plan_refuse(plan, error,
 			"%u worker%s for ports on %u NUMA nodes: each node's ports need a worker "
@@ -125,9 +144,13 @@ static bool share_workers(struct plan *plan, uint32_t workers, char *error)
 			"their own; give --workers %u or more, or measure with one sketchtap a "
 			"node",
 			workers, workers == 1 ? "" : "s", plan->nb_groups, plan->nb_groups);
-	for (uint32_t g = 0; g < plan->nb_groups; g++)
-		plan->groups[g].nb_workers =
-			workers / plan->nb_groups + (g < workers % plan->nb_groups ? 1 : 0);
+	plan_count_workers(plan, topology);
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		room[g] = plan->groups[g].nb_workers;
+		plan->groups[g].nb_workers = 1;
+	}
+	for (uint32_t w = plan->nb_groups; w < workers; w++)
+		plan->groups[next_group(plan, room)].nb_workers++;
 	return true;
 }
 
@@ -150,7 +173,7 @@ static bool count_workers(struct plan *plan, const struct config *config,
 {
 	if (config->workers == 0)
 		choose_workers(plan, topology);
-	else if (!share_workers(plan, config->workers, error))
+	else if (!share_workers(plan, topology, config->workers, error))
 		return false;
 	number_workers(plan);
 	if (plan->replay && plan->groups[0].nb_queues > REPLAY_QUEUES_MAX) {

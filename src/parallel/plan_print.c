@@ -150,8 +150,10 @@ static void print_ports(const struct plan *plan, FILE *out)
 		fprintf(out, ", %u queue%s of %u descriptors", group->nb_queues,
 			plural(group->nb_queues), port->descriptors);
 		if (plan->nb_groups > 1)
-			fprintf(out, ", worker%s %u to %u", plural(group->nb_workers),
-				group->first_worker, group->first_worker + group->nb_workers - 1);
+			fprintf(out, ", worker%s %u", plural(group->nb_workers),
+				group->first_worker);
+		if (plan->nb_groups > 1 && group->nb_workers > 1)
+			fprintf(out, " to %u", group->first_worker + group->nb_workers - 1);
 		fprintf(out, "\n");
 	}
 	fprintf(out, "\n");

@@ -333,7 +333,7 @@ static void warn_misplaced(const struct run *run)
 		int node = run->plan->nodes[n].node;
 		struct memory_tally tally = memory_take_tally(node);
 
-		if (tally.elsewhere > 0)
+		if (memory_is_misplaced(&tally))
 			log_warning(
 				"of %llu pages looked up that were planned on NUMA node %d, %llu "
 				"lie elsewhere, such as on node %d: packets and sketches cross "

@@ -59,6 +59,19 @@ def test_receiver_for_each_node(test):
         assert roles.count('receiver') == 1 and roles.count('worker') == 3, result.describe()
 
 
+def test_one_worker_is_no_range(test):
+    """Three workers on two small nodes: they lie where the cores are, as without the option."""
+    machine = describe(test, 'node 0 cpus=0-1\nnode 1 cpus=2-3\nport a node=0\nport b node=1\n')
+    ports = ('--port', 'a', '--port', 'b')
+    result = test.run('plan', '--topology', machine, *ports, '--workers', '3').expect(0)
+    for words in ('port 0: a, NUMA node 0, 1 queue of 1024 descriptors, worker 0\n',
+                  'port 1: b, NUMA node 1, 2 queues of 1024 descriptors, workers 1 to 2\n'):
+        assert words in result.stdout, result.describe()
+    assert 'packets cross between nodes' not in result.stdout, result.describe()
+    chosen = test.run('plan', '--topology', machine, *ports).expect(0)
+    assert lcores(chosen.stdout) == lcores(result.stdout), chosen.describe()
+
+
 def test_what_cannot_work(test):
     machine = describe(test)
     ports = ('--port', '0000:3b:00.0', '--port', '0000:af:00.0')

@@ -63,6 +63,27 @@ static void test_elsewhere(void **state)
 		assert_true(topology.nodes[tally.where].known);
 }
 
+/* One page of hundreds is nothing to be warned of; one of a hundred is the last that is not. */
+static void test_worth_a_word(void **state)
+{
+	const struct {
+		struct memory_tally tally;
+		bool misplaced;
+	} cases[] = {
+		{{.pages = 0}, false},
+		{{.pages = 348}, false},
+		{{.pages = 348, .elsewhere = 1}, false},
+		{{.pages = 100, .elsewhere = 1}, false},
+		{{.pages = 99, .elsewhere = 1}, true},
+		{{.pages = 348, .elsewhere = 4}, true},
+		{{.pages = 348, .elsewhere = 348}, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(memory_is_misplaced(&cases[i].tally), cases[i].misplaced);
+}
+
 static void test_anywhere(void **state)
 {
 	(void)state;
@@ -75,6 +96,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_on_its_node),
 		cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_worth_a_word),
 		cmocka_unit_test(test_anywhere),
 	};
 

@@ -355,6 +355,32 @@ static void test_sender(void **state)
 	assert_true(plan.groups[0].mbufs > 0);
 }
 
+/* Who asks for as many workers as there are cores gets them where they are. */
+static void test_shares_follow_cores(void **state)
+{
+	(void)state;
+	describe("node 0 cpus=0-1\nnode 1 cpus=2-3\n");
+	make("rss", 0, NODES(0, 1));
+	assert_int_equal(plan.groups[0].nb_workers, 1);
+	assert_int_equal(plan.groups[1].nb_workers, 2);
+	make("rss", 3, NODES(0, 1));
+	assert_int_equal(plan.groups[0].nb_workers, 1);
+	assert_int_equal(plan.groups[1].nb_workers, 2);
+	assert_false(warned("not on NUMA node"));
+	/* Half of what there is each, and of what is too much as well. */
+	describe(two_by_28);
+	make("rss", 7, NODES(0, 1));
+	assert_int_equal(plan.groups[0].nb_workers, 4);
+	assert_int_equal(plan.groups[1].nb_workers, 3);
+	make("rss", 70, NODES(0, 1));
+	assert_int_equal(plan.groups[0].nb_workers, 35);
+	assert_int_equal(plan.groups[1].nb_workers, 35);
+	/* A receiver takes a core too. */
+	make("async", 53, NODES(0, 1));
+	assert_int_equal(plan.groups[0].nb_workers, 26);
+	assert_int_equal(plan.groups[1].nb_workers, 27);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_sender),
+		cmocka_unit_test(test_shares_follow_cores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
