@@ -44,6 +44,11 @@ static const char *runtime_root(void)
 	return root != NULL ? root : "/tmp";
 }
 
+static bool is_everybodys(const struct stat *directory)
+{
+	return (directory->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+}
+
 /* Below what is everybody's, as /tmp, DPDK's directory is everybody's too: others run as well. */
 static bool make_root(const char *path)
 {
@@ -51,10 +56,40 @@ static bool make_root(const char *path)
 
 	if (mkdir(path, 0700) != 0)
 		return errno == EEXIST;
-	if (stat(runtime_root(), &above) == 0 && (above.st_mode & S_ISVTX) != 0 &&
-		(above.st_mode & S_IWOTH) != 0)
+	if (stat(runtime_root(), &above) == 0 && is_everybodys(&above))
 		chmod(path, S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO);
 	return true;
+}
+
+/* Nobody else can put anything in its place or into it; NULL, or what speaks against it. */
+static const char *distrust(const char *path, bool is_root)
+{
+	struct stat found, above;
+
+	if (lstat(path, &found) != 0) /* its last owner may just have removed it */
+		return errno == ENOENT ? NULL : strerror(errno);
+	if (!S_ISDIR(found.st_mode))
+		return "is no directory";
+	if (is_root && is_everybodys(&found) && stat(runtime_root(), &above) == 0 &&
+		is_everybodys(&above))
+		return NULL;
+	if (found.st_uid != geteuid() && !(is_root && found.st_uid == 0))
+		return "belongs to another user";
+	if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !(is_root && is_everybodys(&found)))
+		return "can be written to by other users";
+	return NULL;
+}
+
+static bool is_trusted(const char *path, bool is_root, char *error)
+{
+	const char *why = distrust(path, is_root);
+
+	if (why != NULL)
+		snprintf(error, INSTANCE_ERROR_MAX,
+			"%.300s: %s: remove it, make it yours alone, or name another place by "
+			"RUNTIME_DIRECTORY",
+			path, why);
+	return why == NULL;
 }
 
 static bool make_directories(char *error)
@@ -67,9 +102,13 @@ static bool make_directories(char *error)
 		return false;
 	}
 	if (make_root(directory)) {
+		if (!is_trusted(directory, true, error))
+			return false;
 		snprintf(directory + len, sizeof(directory) - (size_t)len, "/%s", prefix);
-		if (mkdir(directory, 0700) == 0 || errno == EEXIST)
+		if (mkdir(directory, 0700) == 0)
 			return true;
+		if (errno == EEXIST)
+			return is_trusted(directory, false, error);
 	}
 	snprintf(error, INSTANCE_ERROR_MAX,
 		"%.300s: cannot be made: %s; RUNTIME_DIRECTORY names another place", directory,

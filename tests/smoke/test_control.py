@@ -333,6 +333,44 @@ def test_below_what_is_everybodys(test):
         assert made == (0o1777 if mode == 0o1777 else 0o700), oct(made)
 
 
+def test_directory_of_somebody_else(test):
+    """What another user made, or can write to, is not taken for the run's own; nothing is put there."""
+    for number, (part, mode, user, mentions) in enumerate((
+            ('dpdk', 0o777, None, 'other users'),
+            ('dpdk', 0o770, None, 'other users'),
+            ('dpdk', 0o755, 65534, 'another user'),
+            ('dpdk', 0o1777, 65534, 'another user'),
+            ('dpdk/sketchtap-tap', 0o777, None, 'other users'),
+            ('dpdk/sketchtap-tap', 0o1777, None, 'other users'),
+            ('dpdk/sketchtap-tap', 0o700, 65534, 'another user'),
+            ('dpdk/sketchtap-tap', None, None, 'no directory'))):
+        if user is not None and os.getuid() != 0:
+            continue
+        home = test.path(f'shared{number}')
+        folder = os.path.join(home, part)
+        os.makedirs(os.path.dirname(folder), 0o700)
+        if mode is None:
+            os.mkdir(test.path('elsewhere'))
+            os.symlink(test.path('elsewhere'), folder)
+        else:
+            os.mkdir(folder)
+            os.chmod(folder, mode)
+        if user is not None:
+            os.chown(folder, user, user)
+        result = test.run('--synthetic', 'packets=10', '--name', 'tap',
+                          program=['env', f'RUNTIME_DIRECTORY={home}', test.binary]).expect(1)
+        result.expect_one_line(folder, mentions, 'RUNTIME_DIRECTORY')
+        assert os.listdir(folder) == [], folder
+    # As EAL leaves it, and in a place that is everybody's.
+    for number, (above, mode) in enumerate(((0o700, 0o700), (0o755, 0o755), (0o1777, 0o1777))):
+        home = test.path(f'fine{number}')
+        for folder, its in ((home, above), (os.path.join(home, 'dpdk'), mode)):
+            os.mkdir(folder)
+            os.chmod(folder, its)
+        test.run('--synthetic', 'packets=10',
+                 program=['env', f'RUNTIME_DIRECTORY={home}', test.binary]).expect(0)
+
+
 def test_names_that_are_none(test):
     for name in ('', 'a/b', '..\\', 'ä', 'a b', 'x' * 41):
         test.run('--synthetic', 'packets=1', '--name', name).expect(2).expect_one_line('--name')
