@@ -18,6 +18,7 @@
 #include "rx/port_quiet.h"
 #include "rx/port_rss.h"
 #include "rx/port_taken.h"
+#include "rx/port_watch.h"
 
 /* Entries of a send ring, where there must be one. */
 #define SEND_DESCRIPTORS 1024
@@ -367,6 +368,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 		return fail(error, "--port %s: cannot start it with %u queues: %s", port->name,
 			nb_rx, port_lacks(port->device, why) ? why : rte_strerror(-result));
 	port->started = true;
+	port_watch_removal(port);
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
@@ -395,6 +397,7 @@ void port_silence(struct port *port)
 
 static void port_stop(struct port *port)
 {
+	port_watch_removal_end(port);
 	end_promiscuous(port);
 	if (port->silenced)
 		rte_eth_dev_set_link_up(port->id);

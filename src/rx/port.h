@@ -3,6 +3,7 @@
 
 /* Live ports: any ethdev, configured as far as the device offers what is wanted. */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,7 +37,8 @@ struct port {
 	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
 	bool was_promiscuous; /* the kernel's interface, before */
 	bool started;
-	bool silenced; /* the link was taken down */
+	bool silenced;       /* the link was taken down */
+	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port_watch.h) */
 	struct port_clock clock;
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#define ALLOW_EXPERIMENTAL_API /* events of devices */
+
 /*
  * What is done to a device between its start and its end, and what its counters are taken for: on a
  * made-up device, which stands here in the place of ethdev's functions.
@@ -14,6 +16,7 @@
 #include <time.h>
 
 #include <cmocka.h>
+#include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -316,6 +319,7 @@ static void the_longest_frame_is_known_before_it_comes(void **state)
 
 		assert_true(port_start(&port, 1, 1024, make_pool(), error));
 		assert_int_equal(port.largest_frame, rows[i].bytes);
+		port_watch_removal_end(&port); /* closing net_memif wants EAL */
 	}
 }
 
@@ -329,8 +333,10 @@ static void queues_that_a_driver_cannot_count_are_refused(void **state)
 	assert_false(port_start(&port, 49, 1024, make_pool(), error));
 	assert_non_null(strstr(error, "more than 48 receive queues"));
 	assert_true(port_start(&port, 48, 1024, make_pool(), error));
+	ports_close(&port, 1);
 	port = make_port("net_i40e", &config);
 	assert_true(port_start(&port, 49, 1024, make_pool(), error));
+	ports_close(&port, 1);
 }
 
 /* --- its clock --- */
@@ -353,6 +359,7 @@ static struct clock_line line_of(struct port *port)
 
 	assert_true(port_start(port, 1, 1024, make_pool(), error));
 	clock_board_follow(&port->clock.board, &seen, &line);
+	ports_close(port, 1);
 	return line;
 }
 
@@ -451,6 +458,38 @@ static void changes_of_a_link(void **state)
 	device.removed = true;
 	assert_int_equal(port_watch_look(&watch), PORT_GONE);
 	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+}
+
+/* As EAL's PCI bus does when vfio asks for a card: it is still there, and its link is up. */
+static void a_card_that_is_asked_back_is_gone(void **state)
+{
+	struct config config = {0};
+	struct port port = make_port("net_i40e", &config);
+	struct port_watch watch;
+	struct port_meter meter;
+	char error[PORT_ERROR_MAX];
+
+	(void)state;
+	assert_true(port_start(&port, 1, 1024, make_pool(), error));
+	port_watch_start(&watch, &port);
+	port_meter_start(&meter, &port, NULL, 0);
+	device.missed = 3;
+	port_meter_read(&meter);
+	rte_dev_event_callback_process("another", RTE_DEV_EVENT_REMOVE);
+	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_ADD);
+	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_REMOVE);
+	device.missed = UINT32_MAX;
+	port_meter_read(&meter);
+	assert_int_equal(port_meter_count(&meter, PORT_MISSED), 3);
+	assert_int_equal(port_watch_look(&watch), PORT_GONE);
+	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	ports_close(&port, 1);
+	assert_true(device.closed);
+	/* Nobody listens any more. */
+	atomic_store(&port.leaving, false);
+	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_REMOVE);
+	assert_false(atomic_load(&port.leaving));
 }
 
 /* --- its counters --- */
@@ -573,6 +612,7 @@ int main(void)
 		cmocka_unit_test_setup(stamps_that_nobody_asks_for, make_device),
 		cmocka_unit_test_setup(stamps_that_are_utc, make_device),
 		cmocka_unit_test_setup(changes_of_a_link, make_device),
+		cmocka_unit_test_setup(a_card_that_is_asked_back_is_gone, make_device),
 		cmocka_unit_test_setup(lost_packets_count_from_the_first_reading, make_device),
 		cmocka_unit_test_setup(a_card_that_is_gone_is_not_read, make_device),
 		cmocka_unit_test_setup(a_card_that_went_just_now_is_not_read, make_device),
