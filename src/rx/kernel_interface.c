@@ -67,6 +67,8 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 		interface->rx_dropped = stats.rx_dropped;
 		interface->rx_missed_errors = stats.rx_missed_errors;
 		interface->tx_dropped = stats.tx_dropped;
+		interface->tx_packets = stats.tx_packets;
+		interface->tx_bytes = stats.tx_bytes;
 	}
 }
 
@@ -199,4 +201,13 @@ bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost)
 	}
 	*lost = sockets->family == AF_PACKET ? sockets->lost : sum;
 	return true;
+}
+
+bool kernel_sockets_flush(const struct kernel_sockets *sockets)
+{
+	bool empty = true;
+
+	for (uint32_t s = 0; s < sockets->nb; s++)
+		empty &= sendto(sockets->fds[s], NULL, 0, MSG_DONTWAIT, NULL, 0) == 0;
+	return empty;
 }

@@ -22,6 +22,7 @@ enum kernel_presence {
 struct kernel_interface {
 	bool up; /* administratively and its carrier */
 	uint64_t rx_errors, rx_dropped, rx_missed_errors, tx_dropped;
+	uint64_t tx_packets, tx_bytes;
 };
 
 /* One rtnetlink request; `interface` is filled where it is there. */
@@ -45,3 +46,6 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
 
 /* Packets that found no room in the sockets since they were opened; false where one is closed. */
 bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost);
+
+/* Has the kernel send what waits in the sockets, as far as there is room; true: nothing waits. */
+bool kernel_sockets_flush(const struct kernel_sockets *sockets);

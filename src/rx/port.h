@@ -61,6 +61,12 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
 	char *error);
 
+/* The device is to be removed: the kernel asks for it. */
+static inline bool port_is_leaving(const struct port *port)
+{
+	return atomic_load_explicit(&port->leaving, memory_order_relaxed);
+}
+
 /*
  * Stops new packets from coming in, so that the queues run empty: where the device counts packets
  * before they are polled, and can. ports_close() takes the link up again.

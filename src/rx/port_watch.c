@@ -53,8 +53,7 @@ bool port_is_plugged(const struct port *port)
 {
 	char path[sizeof(port->device) + 32];
 
-	if (atomic_load_explicit(&port->leaving, memory_order_relaxed) ||
-		rte_eth_dev_is_removed(port->id) == 1)
+	if (port_is_leaving(port) || rte_eth_dev_is_removed(port->id) == 1)
 		return false;
 	if (!port_is_pci(port->device))
 		return true;

@@ -2,7 +2,9 @@
 #include "rx/send.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,10 +19,14 @@
 #include "base/signals.h"
 #include "parallel/pool.h"
 #include "rx/capture_writer.h"
+#include "rx/kernel_interface.h"
 #include "rx/pacer.h"
 
-#define SEND_BURST 32
-#define DRAIN_US   100000 /* what a device gets to send what it still holds */
+#define SEND_BURST  32
+#define DRAIN_US    100000 /* what a device gets to send what it still holds */
+#define FLUSH_US    1000   /* how often a kernel interface is asked to go on */
+/* An interface that has sent nothing for so long sends no more. Counters may be a second late. */
+#define PATIENCE_NS UINT64_C(2000000000)
 
 /* elapsed: ns since the first packet */
 static bool wanted(const struct config *config, uint64_t sent, uint64_t elapsed)
@@ -85,16 +91,26 @@ struct sender {
 	uint64_t sent, bytes;
 	uint32_t n;
 	struct rte_mbuf *burst[SEND_BURST];
-	uint16_t port;
+	const struct port *port;
+	/* Of the kernel's interface that the port sits on; the index is 0 where it is none. */
+	uint32_t interface;
+	struct kernel_sockets sockets;
+	struct kernel_interface before;
 };
+
+/* Asked to, or because the device is. */
+static bool is_stopped(const struct sender *sender)
+{
+	return signals_stop_requested() || port_is_leaving(sender->port);
+}
 
 static void send_burst(struct sender *sender)
 {
 	uint32_t done = 0;
 
-	while (done < sender->n && !signals_stop_requested()) {
+	while (done < sender->n && !is_stopped(sender)) {
 		done += rte_eth_tx_burst(
-			sender->port, 0, &sender->burst[done], (uint16_t)(sender->n - done));
+			sender->port->id, 0, &sender->burst[done], (uint16_t)(sender->n - done));
 		if (done < sender->n)
 			rte_pause();
 	}
@@ -113,7 +129,7 @@ static void wait_until_due(struct sender *sender, const struct source_packet *pa
 
 	if (cycles > 0)
 		send_burst(sender);
-	while (cycles > 0 && !signals_stop_requested()) {
+	while (cycles > 0 && !is_stopped(sender)) {
 		if (!pacer_nap(cycles))
 			rte_pause();
 		cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
@@ -126,7 +142,7 @@ static bool add_packet(struct sender *sender, const struct source_packet *packet
 	char *data;
 
 	/* The driver gives mbufs back as it sends. */
-	while (mbuf == NULL && !signals_stop_requested()) {
+	while (mbuf == NULL && !is_stopped(sender)) {
 		send_burst(sender);
 		mbuf = rte_pktmbuf_alloc(sender->pool);
 	}
@@ -151,7 +167,7 @@ static void send_all(struct sender *sender)
 {
 	struct source_packet packet;
 
-	while (!signals_stop_requested() && sender->source->next(sender->source, &packet) > 0) {
+	while (!is_stopped(sender) && sender->source->next(sender->source, &packet) > 0) {
 		if (sender->sent == 0)
 			sender->pacer = (struct pacer){
 				.pace = sender->config->pace,
@@ -166,6 +182,70 @@ static void send_all(struct sender *sender)
 			break;
 	}
 	send_burst(sender);
+}
+
+/* --- what left --- */
+
+/* Before the first packet. */
+static void watch_interface(struct sender *sender)
+{
+	const struct port *port = sender->port;
+	int family = strncmp(port->device, "net_af_xdp", 10) == 0 ? AF_XDP : AF_PACKET;
+	uint32_t index = if_nametoindex(port->interface);
+
+	if (port->interface[0] == '\0' || port_is_pci(port->device) ||
+		kernel_interface_read(index, &sender->before) != KERNEL_THERE)
+		return;
+	sender->interface = index;
+	kernel_sockets_find(&sender->sockets, family, index, KERNEL_SOCKETS_MAX, NULL, 0);
+}
+
+/*
+ * The kernel sends what lies in a driver's sockets when it is asked to, as long as the interface
+ * has room; the driver asks only as it is given more. Until all has left, or nothing more does.
+ * Others may send on the interface, so its counters say no more than that the rest has not left.
+ */
+static bool drain_interface(struct sender *sender)
+{
+	const struct timespec pause = {.tv_nsec = FLUSH_US * 1000};
+	uint64_t moved = rte_rdtsc(), packets = 0, bytes = 0, missing;
+	bool empty;
+
+	do {
+		struct kernel_interface now;
+
+		nanosleep(&pause, NULL);
+		empty = kernel_sockets_flush(&sender->sockets);
+		if (kernel_interface_read(sender->interface, &now) != KERNEL_THERE ||
+			now.tx_packets - sender->before.tx_packets == packets)
+			continue;
+		packets = now.tx_packets - sender->before.tx_packets;
+		bytes = now.tx_bytes - sender->before.tx_bytes;
+		moved = rte_rdtsc();
+	} while ((!empty || packets < sender->sent) && clock_since(moved) < PATIENCE_NS);
+	if (empty && packets >= sender->sent)
+		return true;
+	missing = packets < sender->sent ? sender->sent - packets : 1;
+	log_error("--port %s: at least %llu of %llu packets did not leave: the interface is down, "
+		  "or drops them; ip -s link show %s counts them",
+		sender->port->name, (unsigned long long)missing, (unsigned long long)sender->sent,
+		sender->port->interface);
+	sender->sent -= missing;
+	sender->bytes = RTE_MIN(sender->bytes, bytes);
+	return false;
+}
+
+/* All that was handed to the device has left it, as far as anybody tells; it says what has not. */
+static bool drain(struct sender *sender)
+{
+	if (port_is_leaving(sender->port)) {
+		log_error("--port %s: the device is gone", sender->port->name);
+		return false;
+	}
+	if (sender->interface != 0 && sender->sent > 0)
+		return drain_interface(sender);
+	rte_delay_us_sleep(DRAIN_US);
+	return true;
 }
 
 /* Until a signal asks for the end: not the one that ended the sending. */
@@ -184,7 +264,7 @@ static void linger(uint64_t time)
 int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *port)
 {
-	struct sender sender = {.config = config, .source = source, .port = port->id};
+	struct sender sender = {.config = config, .source = source, .port = port};
 	const struct plan_group *group = &plan->groups[0];
 	char error[PORT_ERROR_MAX];
 	int status = 1;
@@ -197,12 +277,12 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	} else if (!port_start(port, 0, plan->ports[0].descriptors, sender.pool, error)) {
 		log_error("%s", error);
 	} else {
+		watch_interface(&sender);
 		send_all(&sender);
-		rte_delay_us_sleep(DRAIN_US);
+		status = drain(&sender) ? 0 : 1;
 		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender.sent,
 			(unsigned long long)sender.bytes);
 		linger(config->linger);
-		status = 0;
 	}
 	ports_close(port, 1);
 	rte_mempool_free(sender.pool);

@@ -7,6 +7,7 @@ import re
 import struct
 
 import lib
+import net
 
 SPECS = {
     'zipf': 'flows=5K,zipf=1.05,size=64,packets=100K,rate=1M,seed=11',
@@ -110,3 +111,33 @@ def test_duration(test):
     result = test.run('generate', '--synthetic', 'flows=10,packets=0,seed=1', '--duration', '200ms',
                       '--port', 'net_null0', '--eal', '--no-pci').expect(0)
     assert int(re.search(r'sent (\d+) packets', result.stderr)[1]) > 0, result.describe()
+
+
+def test_sent_is_what_left(test):
+    """A kernel interface that is slower than the generator: all that was said to be sent is sent in the end."""
+    space = net.Namespace(test)
+    space.veth('near', 'far')
+    try:
+        space.call('tc', 'qdisc', 'replace', 'dev', 'near', 'root', 'tbf', 'rate', '20mbit',
+                   'burst', '4kb', 'limit', '40kb')
+    except (AssertionError, OSError) as reason:
+        test.skip(f'no interface can be slowed down: {reason}')
+    before = space.sent('near')
+    result = test.run('generate', '--synthetic', 'packets=5K,flows=100,size=100', '--no-huge',
+                      '--port', 'near,qdisc_bypass=0', inside=space).expect(0)
+    assert 'sent 5000 packets, 500000 bytes' in result.stderr, result.describe()
+    assert space.sent('near') - before == 5000, space.sent('near') - before
+    assert space.received('far') >= 5000
+
+
+def test_what_did_not_leave_is_said(test):
+    """Frames that are longer than the interface's MTU are dropped by the kernel, without a word."""
+    space = net.Namespace(test)
+    space.veth('near', 'far')
+    before = space.sent('near')
+    result = test.run('generate', '--synthetic', 'packets=1000,flows=100,size=1000-1600,seed=1',
+                      '--no-huge', '--port', 'near', inside=space).expect(1)
+    left = space.sent('near') - before
+    assert 0 < left < 1000, left
+    assert f'at least {1000 - left} of 1000 packets did not leave' in result.stderr, result.describe()
+    assert f'sent {left} packets' in result.stderr, result.describe()
