@@ -65,12 +65,39 @@ static uint64_t count_lines(const char *text, size_t len)
 	return lines;
 }
 
+/* --- what drivers say of a failure --- */
+
+#define TYPES_MAX  2048 /* of messages that DPDK and its drivers know */
+#define CAUGHT_MAX 256
+
+/* The stream's lock guards `on` and `text`. */
+static struct {
+	bool on;
+	uint32_t nb_types;
+	int shown[TYPES_MAX]; /* up to which level, before */
+	char text[CAUGHT_MAX];
+} caught;
+
+/* A line that is looked for is kept; true where it is shown only to whoever looks. */
+static bool keep_or_hide(const char *text, size_t size)
+{
+	int level = rte_log_cur_msg_loglevel(), type = rte_log_cur_msg_logtype();
+
+	if (!caught.on || level <= 0 || type == log_type)
+		return false;
+	if (caught.text[0] == '\0' && level <= (int)RTE_LOG_ERR)
+		snprintf(caught.text, sizeof(caught.text), "%.*s", (int)size, text);
+	return type < (int)caught.nb_types && level > caught.shown[type];
+}
+
 /* The stream's lock, which stdio holds meanwhile, guards `lost`. Takes all: no text waits. */
 static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 {
 	static uint64_t lost; /* lines, since the last that was written */
 
 	(void)cookie;
+	if (keep_or_hide(text, size))
+		return (ssize_t)size;
 	for (size_t done = 0, len; done < size; done += len) {
 		len = size - done < PIECE_MAX ? size - done : PIECE_MAX;
 		if (!has_room()) {
@@ -99,6 +126,45 @@ static FILE *lossy_stream(void)
 		setvbuf(stream, buffer, _IOLBF, sizeof(buffer));
 	}
 	return stream;
+}
+
+static void catch_errors(bool on)
+{
+	FILE *stream = lossy_stream();
+
+	flockfile(stream);
+	caught.on = on;
+	if (on)
+		caught.text[0] = '\0';
+	funlockfile(stream);
+}
+
+void log_catch_begin(void)
+{
+	for (uint32_t type = caught.on ? TYPES_MAX : 0;
+		type < TYPES_MAX && rte_log_get_level(type) >= 0; type++) {
+		caught.shown[type] = rte_log_get_level(type);
+		if (caught.shown[type] < (int)RTE_LOG_ERR)
+			rte_log_set_level(type, RTE_LOG_ERR);
+		caught.nb_types = type + 1;
+	}
+	catch_errors(true);
+}
+
+void log_catch_end(char *text, size_t size)
+{
+	const char *begin = strstr(caught.text, "(): ");
+	size_t length;
+
+	catch_errors(false);
+	for (uint32_t type = 0; type < caught.nb_types; type++)
+		rte_log_set_level(type, (uint32_t)caught.shown[type]);
+	begin = begin != NULL ? begin + 4 : caught.text;
+	begin += strspn(begin, " ");
+	length = strcspn(begin, "\n");
+	if (length > 0 && begin[length - 1] == '.')
+		length--;
+	snprintf(text, size, "%.*s", (int)length, begin);
 }
 
 void log_init(enum log_level level, bool verbose)

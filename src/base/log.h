@@ -12,6 +12,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_log.h>
@@ -34,6 +35,15 @@ void log_init(enum log_level level, bool verbose);
  * rte_eal_init() loads. Arguments for EAL, NULL at the end, to be put before the user's own.
  */
 const char *const *log_eal_args(enum log_level level, bool verbose);
+
+/*
+ * In between, the first line that DPDK or a driver calls an error is kept, whether it is shown or
+ * not: a driver tells there why it refuses, and returns no more than a number. log_catch_begin()
+ * again forgets it. log_catch_end() puts it into text[size] without its function's name; "": none.
+ * For one thread.
+ */
+void log_catch_begin(void);
+void log_catch_end(char *text, size_t size);
 
 __attribute__((format(printf, 2, 3))) void log_line(uint32_t level, const char *format, ...);
 

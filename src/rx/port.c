@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 
+#include "base/log.h"
 #include "rx/interrupts.h"
 #include "rx/port_frames.h"
 #include "rx/port_lacks.h"
@@ -55,9 +56,13 @@ static void device_text(
 static bool make_virtual(
 	const struct port *port, const struct port_name *name, const char *text, char *error)
 {
-	int result = rte_dev_probe(text);
-	char why[PORT_LACKS_MAX];
+	char why[PORT_LACKS_MAX], reason[PORT_NOTE_MAX / 2];
+	bool explained;
+	int result;
 
+	log_catch_begin();
+	result = rte_dev_probe(text);
+	log_catch_end(reason, sizeof(reason));
 	if (result >= 0)
 		return true;
 	if (!name->known)
@@ -69,11 +74,13 @@ static bool make_virtual(
 			port->name);
 	if (port_lacks(text, why))
 		return fail(error, "--port %s: %s", port->name, why);
-	/* -1 is what drivers return for anything. */
+	/* -1 is what drivers return for anything; EAL says no more than that it did not work. */
+	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
 	return fail(error,
-		"--port %s: no driver makes such a device with these DEVARGS%s%s; --verbose shows "
-		"what it says",
-		port->name, result == -1 ? "" : ": ", result == -1 ? "" : rte_strerror(-result));
+		"--port %s: no driver makes such a device with these DEVARGS%s%s%s%s; --verbose "
+		"shows what it says",
+		port->name, result == -1 ? "" : ": ", result == -1 ? "" : rte_strerror(-result),
+		explained ? ": " : "", explained ? reason : "");
 }
 
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
@@ -246,6 +253,7 @@ static int configure(struct start *start)
 	int result = rte_eth_dev_configure(id, start->nb_rx, start->nb_tx, &start->conf);
 
 	if (result < 0 && start->nb_rx > start->nb_tx) {
+		log_catch_begin();
 		result = rte_eth_dev_configure(id, start->nb_rx, start->nb_rx, &start->conf);
 		if (result == 0)
 			start->nb_tx = start->nb_rx;
@@ -344,29 +352,53 @@ static void receive_everything(struct port *port)
 		port->name);
 }
 
+/* From what was chosen to a device that runs; true with *result < 0 where the device refuses. */
+static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempool *pool,
+	int *result, char *error)
+{
+	*result = configure(start);
+	if (*result == 0 && !set_mtu(start, error))
+		return false;
+	if (*result == 0)
+		*result = set_descriptors(start, descriptors);
+	if (*result == 0)
+		*result = setup_queues(start, pool);
+	if (*result == 0)
+		*result = rte_eth_dev_start(start->port->id);
+	return true;
+}
+
+static bool refused(const struct start *start, int result, const char *reason, char *error)
+{
+	char why[PORT_LACKS_MAX];
+	bool lacks = port_lacks(start->port->device, why);
+
+	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s",
+		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
+		lacks ? why : rte_strerror(-result),
+		!lacks && reason[0] != '\0' ? "; its driver says: " : "", lacks ? "" : reason);
+}
+
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
 	char *error)
 {
 	struct start start = {.port = port, .nb_rx = nb_rx};
 	int result = rte_eth_dev_info_get(port->id, &start.info);
-	char why[PORT_LACKS_MAX];
+	char reason[PORT_NOTE_MAX / 2] = "";
+	bool told = true;
 
 	if (result == 0 && (!check_queues(&start, error) ||
 				   !choose(&start, rte_pktmbuf_data_room_size(pool), error)))
 		return false;
-	if (result == 0)
-		result = configure(&start);
-	if (result == 0 && !set_mtu(&start, error))
+	if (result == 0) {
+		log_catch_begin();
+		told = bring_up(&start, descriptors, pool, &result, error);
+		log_catch_end(reason, sizeof(reason));
+	}
+	if (!told)
 		return false;
-	if (result == 0)
-		result = set_descriptors(&start, descriptors);
-	if (result == 0)
-		result = setup_queues(&start, pool);
-	if (result == 0)
-		result = rte_eth_dev_start(port->id);
 	if (result != 0)
-		return fail(error, "--port %s: cannot start it with %u queues: %s", port->name,
-			nb_rx, port_lacks(port->device, why) ? why : rte_strerror(-result));
+		return refused(&start, result, reason, error);
 	port->started = true;
 	port_watch_removal(port);
 	restore_promiscuous(port);

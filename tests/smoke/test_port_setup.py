@@ -290,3 +290,11 @@ def test_a_link_that_is_awaited(test):
         assert os.path.exists(output) == (number == 0)
         if number == 0:
             os.remove(output)
+
+
+def test_a_driver_says_why_it_refuses(test):
+    """net_pcap wants an mbuf for each packet of a file that it repeats: it says so, and how many."""
+    path = lib.write_pcap(test.path('many.pcap'), [(i, lib.udp_frame(i)) for i in range(20000)])
+    result = test.run('--port', f'net_pcap0,rx_pcap={path},infinite_rx=1', '--workers', '1',
+                      '--output', '/dev/null').expect(1)
+    result.expect_one_line('--port net_pcap0', '1 receive queue', 'Not enough mbufs', '20000')

@@ -20,6 +20,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "base/log.h"
 #include "report/ledger.h"
 #include "rx/port.h"
 #include "rx/port_loss.h"
@@ -35,7 +36,11 @@ static struct device {
 	bool stamps, clock_hidden;
 	uint64_t offloads; /* that it was configured with */
 	uint32_t speed;    /* Mbit/s */
+	/* What it takes, where that is not everything. */
+	bool paired, power_of_two;
 } device;
+
+static int made_up_log;
 
 static int make_device(void **state)
 {
@@ -73,8 +78,19 @@ int rte_eth_dev_configure(
 	uint16_t port_id, uint16_t nb_rx, uint16_t nb_tx, const struct rte_eth_conf *conf)
 {
 	(void)port_id;
-	(void)nb_rx;
-	(void)nb_tx;
+	if (device.paired && nb_rx != nb_tx) {
+		rte_log(RTE_LOG_ERR, (uint32_t)made_up_log,
+			"MADE_UP: made_up_configure(): as many of one kind as of the other\n");
+		return -EINVAL;
+	}
+	if (device.power_of_two && (nb_rx & (nb_rx - 1)) != 0) {
+		rte_log(RTE_LOG_WARNING, (uint32_t)made_up_log, "something else\n");
+		rte_log(RTE_LOG_ERR, (uint32_t)made_up_log,
+			"MADE_UP: made_up_configure():  %u is no power of two\n", nb_rx);
+		rte_log(RTE_LOG_ERR, (uint32_t)made_up_log, "Port%u dev_configure = -22\n",
+			port_id);
+		return -EINVAL;
+	}
 	device.mtu = (uint16_t)conf->rxmode.mtu;
 	device.offloads = conf->rxmode.offloads;
 	return 0;
@@ -372,6 +388,24 @@ static bool says(const struct port *port, const char *part)
 }
 
 /* A tick of the last minute is known within a millisecond, though it was read for 20 ms only. */
+/* Of two attempts the last one counts; what is less than an error is no reason. */
+static void a_driver_says_why_it_refuses(void **state)
+{
+	struct config config = {0};
+	struct port port = make_port("made up", &config);
+	char error[PORT_ERROR_MAX];
+
+	(void)state;
+	device.paired = device.power_of_two = true;
+	assert_false(port_start(&port, 3, 1024, make_pool(), error));
+	assert_string_equal(error, "--port made0: cannot start it with 3 receive queues: Invalid "
+				   "argument; its driver says: 3 is no power of two");
+	assert_int_equal(rte_log_get_level((uint32_t)made_up_log), RTE_LOG_CRIT);
+	assert_true(port_start(&port, 2, 1024, make_pool(), error));
+	ports_close(&port, 1);
+	assert_int_equal(rte_log_get_level((uint32_t)made_up_log), RTE_LOG_CRIT);
+}
+
 static void stamps_are_told(void **state)
 {
 	struct config config = flow_records(TIMESTAMPS_AUTO);
@@ -607,6 +641,7 @@ int main(void)
 		cmocka_unit_test_setup(a_link_is_taken_down_where_it_is_of_use, make_device),
 		cmocka_unit_test_setup(the_longest_frame_is_known_before_it_comes, make_device),
 		cmocka_unit_test_setup(queues_that_a_driver_cannot_count_are_refused, make_device),
+		cmocka_unit_test_setup(a_driver_says_why_it_refuses, make_device),
 		cmocka_unit_test_setup(stamps_are_told, make_device),
 		cmocka_unit_test_setup(stamps_by_a_clock_that_is_hidden, make_device),
 		cmocka_unit_test_setup(stamps_that_nobody_asks_for, make_device),
@@ -620,5 +655,7 @@ int main(void)
 		cmocka_unit_test_setup(losses_of_devices_are_in_the_ledger, make_device),
 	};
 
+	made_up_log = rte_log_register("pmd.net.made_up");
+	log_init(LOG_LEVEL_NOTICE, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
