@@ -178,6 +178,12 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	return true;
 }
 
+static void say_warnings(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nb_warnings; i++)
+		log_warning("%s", plan->warnings[i]);
+}
+
 /* The devices are there: brings the plan within what they can. */
 static int fit_plan(const struct config *config, const struct machine *machine,
 	const struct port *ports, struct plan *plan)
@@ -188,10 +194,12 @@ static int fit_plan(const struct config *config, const struct machine *machine,
 	if (config->nb_port == 0)
 		return 0;
 	devices_ask(plan, ports, devices);
-	if (plan_fit(plan, config, &machine->topology, devices, error))
-		return 0;
-	log_error("%s", error);
-	return EXIT_MACHINE;
+	if (!plan_fit(plan, config, &machine->topology, devices, error)) {
+		log_error("%s", error);
+		return EXIT_MACHINE;
+	}
+	say_warnings(plan);
+	return 0;
 }
 
 /* What the run as a whole has to say, and its exit status. */
@@ -311,8 +319,8 @@ static int command_run(const struct config *config)
 		status = compile_filter(config, source);
 	if (status == 0)
 		status = make_plan(config, &machine, &plan);
-	for (uint32_t i = 0; status == 0 && i < plan.nb_warnings; i++)
-		log_warning("%s", plan.warnings[i]);
+	if (status == 0)
+		say_warnings(&plan);
 	if (status == 0 && !signals_stop_requested()) {
 		control_offer();
 		if (eal_start(&plan, config, error)) {

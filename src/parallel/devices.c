@@ -3,6 +3,8 @@
 
 #include <rte_ethdev.h>
 
+#include "rx/port_rss.h"
+
 #define SEND_DESCRIPTORS 1024 /* any number that drivers take */
 
 void devices_ask(const struct plan *plan, const struct port *ports, struct plan_device *devices)
@@ -17,9 +19,13 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 			.entries = rx,
 			.mbuf_room = port_mbuf_room(&ports[p], plan->mbuf_room),
 		};
+		devices[p].queues = (struct plan_queues){
+			.max = ports[p].traits->queues_max,
+			.power_of_two = ports[p].traits->queues_power_of_two,
+		};
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
 			devices[p].queues_max =
-				port_traits_queues(ports[p].traits, info.max_rx_queues);
+				port_rss_queues(ports[p].traits, ports[p].config, &info);
 		/* A driver without limits takes the number as it is. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
 			devices[p].entries = rx;

@@ -2,12 +2,32 @@
 #include "parallel/machine.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/pci_address.h"
+#include "base/pci_device.h"
 #include "parallel/topology_file.h"
 #include "rx/live_ports.h"
+#include "rx/port_traits.h"
 
-static void add_port(struct plan_ports *ports, const char *spec, int node)
+/* Of a card, whatever the kernel's or DPDK's driver for it is. */
+static struct plan_queues queues_of(const struct port_name *name)
 {
+	char address[PCI_ADDRESS_MAX], driver[PCI_DRIVER_MAX];
+	const struct port_traits *traits;
+
+	snprintf(address, sizeof(address), "%.*s", (int)strcspn(name->device, ","), name->device);
+	if (!name->pci || !pci_device_driver("", address, driver))
+		return (struct plan_queues){0};
+	traits = port_traits_of_card(driver);
+	return (struct plan_queues){
+		.max = traits->queues_max, .power_of_two = traits->queues_power_of_two};
+}
+
+static void add_port(
+	struct plan_ports *ports, const char *spec, int node, struct plan_queues queues)
+{
+	ports->ports[ports->nb_ports].queues = queues;
 	ports->ports[ports->nb_ports].name = spec;
 	ports->ports[ports->nb_ports].node = node;
 	ports->nb_ports++;
@@ -23,7 +43,7 @@ static bool read_description(
 	machine->topology = file.topology;
 	for (uint32_t p = 0; p < config->nb_port; p++)
 		add_port(&machine->ports, config->port[p],
-			topology_port_node(&file, config->port[p]));
+			topology_port_node(&file, config->port[p]), (struct plan_queues){0});
 	return result == TOPOLOGY_OK;
 }
 
@@ -72,9 +92,10 @@ bool machine_read(struct machine *machine, const struct config *config,
 	} else {
 		topology_read(&machine->topology, "");
 		for (uint32_t p = 0; p < config->nb_port; p++)
-			add_port(&machine->ports, names[p].called, node_of(&names[p]));
+			add_port(&machine->ports, names[p].called, node_of(&names[p]),
+				queues_of(&names[p]));
 		if (asks_in_general(config))
-			add_port(&machine->ports, "any", PLAN_NODE_ANY);
+			add_port(&machine->ports, "any", PLAN_NODE_ANY, (struct plan_queues){0});
 		machine->ports.mbuf_room = live_ports_mbuf_room(names, config->nb_port);
 	}
 	if (config->lcores != NULL &&

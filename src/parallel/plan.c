@@ -168,13 +168,47 @@ static void number_workers(struct plan *plan)
 	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
 }
 
+/* Takes workers away from the group of a port that is to have no more than `limit` queues. */
+static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const char *why)
+{
+	const struct plan_port *port = &plan->ports[p];
+	struct plan_group *group = &plan->groups[port->group];
+
+	if (group->nb_workers <= limit)
+		return;
+	plan_warn(plan, "%.*s: %s: %u worker%s instead of %u; --design async takes any number",
+		(int)strcspn(port->name, ","), port->name, why, limit, limit == 1 ? "" : "s",
+		group->nb_workers);
+	group->nb_workers = limit;
+}
+
+/* What a driver does not take is not asked of it, whoever chose the number. */
+static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues *queues)
+{
+	uint32_t power = 1;
+	char why[64];
+
+	if (plan->design->connect != NULL || plan->replay)
+		return;
+	snprintf(why, sizeof(why), "its driver takes %u receive queue%s", queues->max,
+		queues->max == 1 ? "" : "s");
+	if (queues->max > 0)
+		limit_queues(plan, p, queues->max, why);
+	while (power * 2 <= plan->groups[plan->ports[p].group].nb_workers)
+		power *= 2;
+	if (queues->power_of_two)
+		limit_queues(plan, p, power, "its driver takes 1, 2, 4, 8, ... receive queues");
+}
+
 static bool count_workers(struct plan *plan, const struct config *config,
-	const struct topology *topology, char *error)
+	const struct topology *topology, const struct plan_ports *ports, char *error)
 {
 	if (config->workers == 0)
 		choose_workers(plan, topology);
 	else if (!share_workers(plan, topology, config->workers, error))
 		return false;
+	for (uint32_t p = 0; p < ports->nb_ports; p++)
+		obey_driver(plan, p, &ports->ports[p].queues);
 	number_workers(plan);
 	if (plan->replay && plan->groups[0].nb_queues > REPLAY_QUEUES_MAX) {
 		snprintf(error, PLAN_TEXT_MAX,
@@ -328,7 +362,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		plan->mbuf_room = ports->mbuf_room;
 	plan->frame_mbufs = ports->frame_mbufs > 1 ? ports->frame_mbufs : 1;
 	plan->ring_size = plan->design == &design_async ? config->ring_size : 0;
-	if (!count_workers(plan, config, topology, error))
+	if (!count_workers(plan, config, topology, ports, error))
 		return false;
 	assign_roles(plan);
 	plan_place(plan, topology);
@@ -341,16 +375,22 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	return plan_memory(plan, config, topology, error);
 }
 
-/* Takes workers that no queue is left for away from their groups, and renumbers the others. */
-static void release_workers(struct plan *plan, const struct plan_device *devices)
+/*
+ * Takes workers that no queue is left for away from their groups, and renumbers the others. Where
+ * the user asked for more queues than a device has, the port refuses.
+ */
+static void release_workers(
+	struct plan *plan, const struct plan_device *devices, bool ours_to_choose)
 {
 	uint32_t kept[PLAN_GROUPS_MAX] = {0}, number = 0;
+	char why[80];
 
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
-		struct plan_group *group = &plan->groups[plan->ports[p].group];
-
-		if (devices[p].queues_max > 0 && group->nb_workers > devices[p].queues_max)
-			group->nb_workers = devices[p].queues_max;
+		snprintf(why, sizeof(why), "it spreads packets over %u receive queue%s",
+			devices[p].queues_max, devices[p].queues_max == 1 ? "" : "s");
+		if (devices[p].queues_max > 0 && ours_to_choose)
+			limit_queues(plan, p, devices[p].queues_max, why);
+		obey_driver(plan, p, &devices[p].queues);
 	}
 	number_workers(plan);
 	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
@@ -371,17 +411,20 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	const struct plan_device *devices, char *error)
 {
 	bool hugepages = plan->hugepages; /* EAL has started with them, or without */
+	uint32_t nb_warnings;
 	bool fits;
 
-	if (config->workers == 0 && plan->design->connect == NULL)
-		release_workers(plan, devices);
+	plan->nb_warnings = 0; /* they have been said */
+	if (plan->design->connect == NULL)
+		release_workers(plan, devices, config->workers == 0);
+	nb_warnings = plan->nb_warnings;
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		plan->ports[p].entries = devices[p].entries;
 		if (plan->mbuf_room < devices[p].mbuf_room)
 			plan->mbuf_room = devices[p].mbuf_room;
 	}
-	plan->nb_warnings = 0; /* they have been said */
 	fits = plan_memory(plan, config, topology, error);
+	plan->nb_warnings = nb_warnings; /* of memory it was warned before */
 	plan->hugepages = hugepages;
 	return fits;
 }

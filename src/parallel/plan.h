@@ -138,6 +138,12 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 	return plan->nb_instances == 1 ? 0 : worker;
 }
 
+/* Numbers of receive queues that a driver takes, whatever its device has. */
+struct plan_queues {
+	uint32_t max; /* 0: any */
+	bool power_of_two;
+};
+
 /* The live ports; nb_ports is 0 on a replay. */
 struct plan_ports {
 	uint32_t nb_ports;
@@ -145,8 +151,9 @@ struct plan_ports {
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {
-		const char *name; /* NULL: has none to be printed */
-		int node;         /* PLAN_NODE_ANY: unknown */
+		const char *name;          /* NULL: has none to be printed */
+		int node;                  /* PLAN_NODE_ANY: unknown */
+		struct plan_queues queues; /* of its driver, as far as that is known */
 	} ports[CONFIG_LIST_MAX];
 };
 
@@ -164,15 +171,16 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 
 /* What a device turned out to be able to, once it is there. */
 struct plan_device {
-	uint32_t queues_max;
+	uint32_t queues_max;       /* that it spreads packets over; 0: any */
+	struct plan_queues queues; /* of its driver */
 	uint32_t entries;   /* of each ring: what the plan asks for, within the device's limits */
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: any */
 };
 
 /*
  * Makes the plan fit the devices, one per port: memory for their rings; and, where the number of
- * workers was ours to choose, no more workers than queues. The lcores of those that go are spare.
- * Returns as plan_make().
+ * workers was ours to choose, no more workers than queues. The lcores of those that go are spare,
+ * and plan->warnings then hold what is to be said of that alone. Returns as plan_make().
  */
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error);

@@ -163,9 +163,9 @@ static bool check_queues(const struct start *start, char *error)
 		return true;
 	if (most < start->info.max_rx_queues)
 		return fail(error,
-			"--port %s: its driver counts wrongly with more than %u receive queues: "
+			"--port %s: its driver does not work with more than %u receive queue%s: "
 			"lower --workers from %u, or use --design async",
-			port->name, most, start->nb_rx);
+			port->name, most, most == 1 ? "" : "s", start->nb_rx);
 	if (port->traits->queues_arg != NULL)
 		return fail(error,
 			"--port %s has %u receive queues, and %u workers want one each: give it "
@@ -243,6 +243,8 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	}
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
+	if (start->nb_rx == 0 && port->traits->queues_power_of_two) /* which 0 is not */
+		start->nb_rx = 1;
 	return true;
 }
 

@@ -219,6 +219,16 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	return true;
 }
 
+uint16_t port_rss_queues(const struct port_traits *traits, const struct config *config,
+	const struct rte_eth_dev_info *info)
+{
+	uint64_t fields = choose_fields(config->rss_fields, info->flow_type_rss_offloads);
+
+	if (traits->spreader == NULL && (fields & ~ONE_SIDE) == 0)
+		return 1;
+	return port_traits_queues(traits, info->max_rx_queues);
+}
+
 bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_notes *notes, char *error)
 {

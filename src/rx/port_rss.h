@@ -44,6 +44,11 @@ struct port_rss {
 	uint64_t offloads; /* of the receive side */
 };
 
+/* Receive queues that a device spreads packets over, by itself or by somebody else; one at least.
+ */
+uint16_t port_rss_queues(const struct port_traits *traits, const struct config *config,
+	const struct rte_eth_dev_info *info);
+
 /*
  * Chooses for a device. `rss` comes with its first part filled. Returns true, or false and one line
  * in error[PORT_NOTE_MAX]: a key of a length that is not the device's, or queues that nobody fills.

@@ -68,6 +68,32 @@ static const struct port_traits traits[] = {
 		.queues_arg = "queues",
 	},
 	{
+		.driver = "net_e1000_em",
+		.kernel = {"e1000", "e1000e"},
+		.queues_max = 1, /* it says 2; without RSS nothing gets to the second */
+	},
+	{
+		.driver = "net_vmxnet3",
+		.kernel = {"vmxnet3"},
+		.queues_power_of_two = true, /* but for version 6 of the device and later */
+	},
+	{
+		.driver = "net_ixgbe_vf",
+		.kernel = {"ixgbevf"},
+		.queues_power_of_two = true,
+	},
+	{
+		.driver = "net_txgbe_vf",
+		.kernel = {"txgbevf"},
+		.queues_power_of_two = true,
+	},
+	{
+		.driver = "net_mana",
+		.kernel = {"mana"},
+		.queues = PORT_QUEUES_PAIRED,
+		.queues_power_of_two = true,
+	},
+	{
 		.driver = "net_virtio",
 		.spreader = "the host",
 		.spreads = "which worker a packet reaches is the choice of its vhost",
@@ -105,5 +131,14 @@ const struct port_traits *port_traits_find(const char *driver)
 	for (size_t i = 1; i < sizeof(traits) / sizeof(traits[0]); i++)
 		if (strcmp(traits[i].driver, driver) == 0)
 			return &traits[i];
+	return &traits[0];
+}
+
+const struct port_traits *port_traits_of_card(const char *kernel)
+{
+	for (size_t i = 1; i < sizeof(traits) / sizeof(traits[0]); i++)
+		for (const char *const *name = traits[i].kernel; *name != NULL; name++)
+			if (strcmp(*name, kernel) == 0)
+				return &traits[i];
 	return &traits[0];
 }

@@ -27,6 +27,8 @@ enum port_stamps {
 
 struct port_traits {
 	const char *driver; /* as the device names it; "" in the row for all others */
+	/* The kernel's drivers for the same cards, up to a NULL: known before DPDK is up. */
+	const char *kernel[3];
 	enum port_queues queues;
 	enum port_frames frames;
 	enum port_stamps stamps;
@@ -46,6 +48,7 @@ struct port_traits {
 	/* Bytes without FCS of the longest frame it delivers, where no MTU says so; 0: one does. */
 	uint32_t largest_frame;
 	uint16_t queues_max;      /* fewer than the device says; 0: as many as that */
+	bool queues_power_of_two; /* receive queues, one at least, with which it is configured */
 	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */
 	uint16_t queues_arg_each; /* we set it, at most so much, where the user does not; 0: we do
 				     not */
@@ -58,3 +61,5 @@ uint16_t port_traits_queues(const struct port_traits *of, uint16_t offered);
 
 /* Never NULL. */
 const struct port_traits *port_traits_find(const char *driver);
+/* The same for a card, by the kernel's driver for it. */
+const struct port_traits *port_traits_of_card(const char *kernel);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/pci_device.h"
 #include "host/findings.h"
 #include "host/host_port.h"
 #include "host/pcie.h"
@@ -676,6 +677,34 @@ static void test_kernel_driver(void **state)
 	expect_says("driver", FINDING_MISSING, "no driver", NULL, "sudo modprobe vfio-pci && ");
 }
 
+/* What a card is is known whatever has it: by the driver that the kernel would give it. */
+static void test_driver_of_device(void **state)
+{
+	char name[PCI_DRIVER_MAX];
+
+	(void)state;
+	make_good_host();
+	assert_false(pci_device_driver(tree_root, CARD, name)); /* no table */
+	tree_write("proc/sys/kernel/osrelease", "6.1.0-made-up\n");
+	tree_write(
+		CARD_PATH "/modalias", "pci:v000015ADd000007B0sv000015ADsd000007B0bc02sc00i00\n");
+	tree_write("lib/modules/6.1.0-made-up/modules.alias",
+		"# Aliases extracted from modules themselves.\n"
+		"alias usb:v15ADp07B0d*dc*dsc*dp*ic*isc*ip*in* other\n"
+		"alias vfio_pci:v*d*sv*sd*bc*sc*i* vfio_pci\nalias\nalias pci:\n"
+		"alias pci:v00008086d000010D3sv*sd*bc*sc*i* e1000e\n"
+		"alias pci:v000015ADd000007B0sv*sd*bc*sc*i* vmxnet3\n");
+	assert_true(pci_device_driver(tree_root, CARD, name));
+	assert_string_equal(name, "vmxnet3");
+	tree_delete(CARD_PATH "/driver");
+	assert_true(pci_device_driver(tree_root, CARD, name));
+	assert_string_equal(name, "vmxnet3");
+	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/ice");
+	assert_true(pci_device_driver(tree_root, CARD, name));
+	assert_string_equal(name, "ice");
+	assert_false(pci_device_driver(tree_root, "0000:00:00.0", name));
+}
+
 static void test_bifurcated(void **state)
 {
 	(void)state;
@@ -1161,6 +1190,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_remote_card, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_driver, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bifurcated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_driver_of_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_iommu, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_devices, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_port, setup, teardown),

@@ -343,6 +343,75 @@ static void test_fit(void **state)
 	assert_int_equal(plan.nb_workers, 6);
 }
 
+/* Ports on nodes 0 and 1, the first with a driver that does not take every number of queues. */
+static void make_picky(const char *design, uint32_t workers, struct plan_queues queues)
+{
+	set_config(design, workers);
+	ports = (struct plan_ports){
+		.nb_ports = 2,
+		.ports = {{.name = "picky,x=y", .node = 0, .queues = queues}, {.node = 1}},
+	};
+	if (!plan_make(&plan, &config, &machine.topology, &ports, error))
+		fail_msg("%s", error);
+}
+
+/* Known before the device is there, so that plan and doctor say it, and the run does the same. */
+static void test_queues_of_drivers(void **state)
+{
+	const struct plan_queues one = {.max = 1}, powers = {.power_of_two = true};
+
+	(void)state;
+	describe(two_by_six);
+	make_picky("rss", 0, powers);
+	assert_int_equal(plan.groups[0].nb_workers, 4);
+	assert_int_equal(plan.groups[1].nb_workers, 6);
+	assert_true(warned("picky: its driver takes 1, 2, 4, 8, ... receive queues: 4 workers "
+			   "instead of 5; --design async"));
+	make_picky("rss", 6, powers);
+	assert_int_equal(plan.groups[0].nb_workers, 2);
+	assert_int_equal(plan.nb_workers, 5);
+	assert_true(warned("2 workers instead of 3"));
+	make_picky("rss", 4, powers);
+	assert_int_equal(plan.nb_warnings, 0);
+	make_picky("rss", 0, one);
+	assert_int_equal(plan.groups[0].nb_workers, 1);
+	assert_true(warned("picky: its driver takes 1 receive queue: 1 worker instead of 5"));
+	make_picky("rss", 2, one);
+	assert_int_equal(plan.nb_warnings, 0);
+	make_picky("async", 6, one);
+	assert_int_equal(plan.groups[0].nb_workers, 3);
+	assert_int_equal(plan.nb_warnings, 0);
+}
+
+/* Known only when the device is there: the run goes on with what it takes, and says so. */
+static void test_fit_to_drivers(void **state)
+{
+	struct plan_device devices[2] = {
+		{.queues_max = 16, .entries = 1024, .queues = {.power_of_two = true}},
+		{.queues_max = 1, .entries = 1024},
+	};
+
+	(void)state;
+	describe(two_by_six);
+	make("rss", 0, NODES(0, 1));
+	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_int_equal(plan.groups[0].nb_workers, 4);
+	assert_int_equal(plan.groups[1].nb_workers, 1);
+	assert_int_equal(plan.nb_instances, 5);
+	assert_int_equal(plan.nb_warnings, 2);
+	assert_true(warned("4 workers instead of 5"));
+	assert_true(warned("it spreads packets over 1 receive queue: 1 worker instead of 6"));
+	make("rss", 6, NODES(0, 1));
+	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_int_equal(plan.groups[0].nb_workers, 2);
+	assert_int_equal(plan.groups[1].nb_workers, 3); /* the port refuses */
+	assert_int_equal(plan.nb_warnings, 1);
+	make("async", 6, NODES(0, 1));
+	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_int_equal(plan.nb_workers, 6);
+	assert_int_equal(plan.nb_warnings, 0);
+}
+
 static void test_sender(void **state)
 {
 	(void)state;
@@ -402,6 +471,8 @@ int main(void)
 		cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_sender),
 		cmocka_unit_test(test_shares_follow_cores),
+		cmocka_unit_test(test_queues_of_drivers),
+		cmocka_unit_test(test_fit_to_drivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -366,6 +366,46 @@ static void ports_without_rss(void **state)
 	assert_true(rss.on);
 }
 
+/* Queues beyond the first are of no use where nobody fills them. */
+static void queues_that_somebody_fills(void **state)
+{
+	static const struct {
+		const char *driver;
+		uint64_t offered;
+		uint16_t has, queues;
+	} rows[] = {
+		{"net_ice", ICE, 64, 64},
+		{"net_nothing", 0, 8, 1},
+		{"net_e1000_em", 0, 2, 1},
+		{"net_af_packet", 0, 4, 4},
+		{"net_tap", IXGBE, 16, 16},
+		{"net_af_xdp", 0, 64, 48},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = {0};
+		struct rte_eth_dev_info info = device(rows[i].driver, rows[i].offered, 40);
+
+		info.max_rx_queues = rows[i].has;
+		assert_int_equal(port_rss_queues(port_traits_find(rows[i].driver), &config, &info),
+			rows[i].queues);
+	}
+}
+
+/* DPDK is not up yet when the plan is made: the kernel's driver says what card it is. */
+static void cards_are_known_by_the_kernels_driver(void **state)
+{
+	(void)state;
+	assert_ptr_equal(port_traits_of_card("vmxnet3"), port_traits_find("net_vmxnet3"));
+	assert_true(port_traits_of_card("vmxnet3")->queues_power_of_two);
+	assert_ptr_equal(port_traits_of_card("e1000"), port_traits_find("net_e1000_em"));
+	assert_ptr_equal(port_traits_of_card("e1000e"), port_traits_find("net_e1000_em"));
+	assert_int_equal(port_traits_of_card("e1000e")->queues_max, 1);
+	assert_ptr_equal(port_traits_of_card("ice"), port_traits_find("net_ice"));
+	assert_int_equal(port_traits_of_card("ice")->queues_max, 0);
+}
+
 /* With one queue the hash is for the receiver, where the device can give it at all. */
 static void hashes_for_dispatch(void **state)
 {
@@ -523,6 +563,8 @@ int main(void)
 		cmocka_unit_test(fields_are_those_offered),
 		cmocka_unit_test(keys_have_the_devices_length),
 		cmocka_unit_test(ports_without_rss),
+		cmocka_unit_test(queues_that_somebody_fills),
+		cmocka_unit_test(cards_are_known_by_the_kernels_driver),
 		cmocka_unit_test(hashes_for_dispatch),
 		cmocka_unit_test(tables_are_even),
 		cmocka_unit_test(software_hashes_as_devices_do),

@@ -38,6 +38,7 @@ static struct device {
 	uint32_t speed;    /* Mbit/s */
 	/* What it takes, where that is not everything. */
 	bool paired, power_of_two;
+	uint16_t nb_rx, nb_tx; /* that it was configured with */
 } device;
 
 static int made_up_log;
@@ -83,7 +84,9 @@ int rte_eth_dev_configure(
 			"MADE_UP: made_up_configure(): as many of one kind as of the other\n");
 		return -EINVAL;
 	}
-	if (device.power_of_two && (nb_rx & (nb_rx - 1)) != 0) {
+	device.nb_rx = nb_rx;
+	device.nb_tx = nb_tx;
+	if (device.power_of_two && (nb_rx == 0 || (nb_rx & (nb_rx - 1)) != 0)) {
 		rte_log(RTE_LOG_WARNING, (uint32_t)made_up_log, "something else\n");
 		rte_log(RTE_LOG_ERR, (uint32_t)made_up_log,
 			"MADE_UP: made_up_configure():  %u is no power of two\n", nb_rx);
@@ -388,6 +391,34 @@ static bool says(const struct port *port, const char *part)
 }
 
 /* A tick of the last minute is known within a millisecond, though it was read for 20 ms only. */
+/* A sender has no use for receive queues, but some drivers are not configured without. */
+static void a_sender_where_no_queue_is_none_that_it_takes(void **state)
+{
+	static const struct {
+		const char *driver;
+		bool power_of_two;
+		uint16_t nb_rx;
+	} rows[] = {
+		{"net_vmxnet3", true, 1},
+		{"net_ixgbe_vf", true, 1},
+		{"net_mana", true, 1},
+		{"net_i40e", false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = {0};
+		struct port port = make_port(rows[i].driver, &config);
+		char error[PORT_ERROR_MAX];
+
+		device.power_of_two = rows[i].power_of_two;
+		assert_true(port_start(&port, 0, 1024, make_pool(), error));
+		assert_int_equal(device.nb_rx, rows[i].nb_rx);
+		assert_int_equal(device.nb_tx, 1);
+		ports_close(&port, 1);
+	}
+}
+
 /* Of two attempts the last one counts; what is less than an error is no reason. */
 static void a_driver_says_why_it_refuses(void **state)
 {
@@ -642,6 +673,7 @@ int main(void)
 		cmocka_unit_test_setup(the_longest_frame_is_known_before_it_comes, make_device),
 		cmocka_unit_test_setup(queues_that_a_driver_cannot_count_are_refused, make_device),
 		cmocka_unit_test_setup(a_driver_says_why_it_refuses, make_device),
+		cmocka_unit_test_setup(a_sender_where_no_queue_is_none_that_it_takes, make_device),
 		cmocka_unit_test_setup(stamps_are_told, make_device),
 		cmocka_unit_test_setup(stamps_by_a_clock_that_is_hidden, make_device),
 		cmocka_unit_test_setup(stamps_that_nobody_asks_for, make_device),
