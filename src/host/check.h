@@ -163,6 +163,6 @@ check_function check_isolation, check_tick, check_rcu, check_governor, check_boo
 	check_virtual_machine, check_steal;
 check_function check_tsc, check_clocksource, check_clock_sync;
 check_function check_no_port, check_device, check_driver, check_iommu, check_vfio, check_pcie_link,
-	check_pcie_payload, check_card_node;
+	check_pcie_payload, check_card_node, check_virtual_function;
 check_function check_virtual_port, check_interface, check_merging, check_vlan_strip, check_rx_ring,
 	check_frame_size, check_backlog;

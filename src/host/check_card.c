@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/pci_device.h"
 #include "host/check.h"
 #include "host/pcie.h"
 
@@ -495,6 +496,42 @@ void check_pcie_payload(
 			finding, "read requests of 512 or more, by which descriptors are fetched");
 		finding_command(finding, "sudo setpci -s %s CAP_EXP+8.w=2000:7000", port->address);
 	}
+}
+
+/* The number that the physical function has for a port's card; -1 where it is out of sight. */
+static int function_number(const struct host *host, const struct host_port *port)
+{
+	char name[HOST_NAME_MAX];
+
+	for (int n = 0; host_link(host->root, name, sizeof(name), SYS_PCI "/%s/physfn/virtfn%d",
+				port->address, n) == HOST_READ;
+		n++)
+		if (strcmp(name, port->address) == 0)
+			return n;
+	return -1;
+}
+
+/* Whether it may be promiscuous is a setting of the physical function's driver. */
+void check_virtual_function(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	char interface[INTERFACE_NAME_MAX];
+	struct host_port physical = {0};
+	int number = function_number(host, port);
+
+	if (!is_network_card(host, port) || !pci_device_is_virtual(host->root, port->address))
+		return;
+	finding_warning(finding,
+		"%s: a virtual function, which its host may keep from seeing more "
+		"than packets for its own address",
+		port->name);
+	finding_wanted(finding, "a host that trusts it: then it may be promiscuous; not every "
+				"driver says when it is refused");
+	if (host_link(host->root, physical.address, sizeof(physical.address), SYS_PCI "/%s/physfn",
+		    port->address) == HOST_READ &&
+		number >= 0 && card_interface(host, &physical, interface))
+		finding_command(
+			finding, "sudo ip link set dev %s vf %d trust on", interface, number);
 }
 
 void check_card_node(const struct host *host, const struct host_port *port, struct finding *finding)

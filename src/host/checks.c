@@ -64,6 +64,7 @@ const struct check checks[] = {
 	{"vfio", PORT, check_vfio, HOST_CARD, true},
 	{"pcie-link", PORT, check_pcie_link, HOST_CARD, true},
 	{"pcie-payload", PORT, check_pcie_payload, HOST_CARD, true},
+	{"virtual-function", PORT, check_virtual_function, HOST_CARD, true},
 	{"numa-node", PORT, check_card_node, HOST_CARD, true},
 	{"interface", PORT, check_interface, HOST_KERNEL, true},
 	{"merging", PORT, check_merging, HOST_KERNEL, true},

@@ -12,6 +12,7 @@
 #include <rte_ether.h>
 
 #include "base/log.h"
+#include "base/pci_device.h"
 #include "rx/interrupts.h"
 #include "rx/port_frames.h"
 #include "rx/port_lacks.h"
@@ -342,16 +343,36 @@ static void restore_promiscuous(const struct port *port)
 		rte_eth_promiscuous_enable(port->id);
 }
 
-static void receive_everything(struct port *port)
+/*
+ * A virtual function asks its host, who may refuse: net_e1000_igb_vf does not look at the answer,
+ * and hosts of i40e and ice say yes all the same.
+ */
+static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
+{
+	return pci_driver_is_virtual(info->driver_name) ||
+	       (port_is_pci(port->device) && pci_device_is_virtual("", port->device));
+}
+
+static void receive_everything(struct port *port, const struct rte_eth_dev_info *info)
 {
 	if (port->interface[0] != '\0' && !port_is_pci(port->device))
 		port->promiscuous = port_promiscuous_hold(port->interface);
-	if (port->promiscuous >= 0 || rte_eth_promiscuous_enable(port->id) == 0)
+	if (port->promiscuous >= 0 || rte_eth_promiscuous_enable(port->id) == 0) {
+		if (host_may_refuse(port, info))
+			port_warn(&port->notes,
+				"%s is a virtual function: whether it may be promiscuous is its "
+				"host's to say (ip link set PF vf N trust on), and drivers do not "
+				"tell; where it may not, packets that are not for its own address "
+				"are not seen",
+				port->name);
 		return;
+	}
 	rte_eth_allmulticast_enable(port->id);
 	port_warn(&port->notes,
-		"%s cannot be promiscuous: packets that are not for its own address are not seen",
-		port->name);
+		"%s cannot be promiscuous: packets that are not for its own address are not seen%s",
+		port->name,
+		host_may_refuse(port, info) ? "; its host refuses: ip link set PF vf N trust on"
+					    : "");
 }
 
 /* From what was chosen to a device that runs; true with *result < 0 where the device refuses. */
@@ -408,7 +429,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	port->largest_frame = largest_frame(&start);
 	port_rss_check(&start.rss, port->id, &start.info, &port->notes);
 	if (nb_rx > 0)
-		receive_everything(port);
+		receive_everything(port, &start.info);
 	port_clock_start(&port->clock, port->name, &port->notes);
 	return true;
 }

@@ -705,6 +705,32 @@ static void test_driver_of_device(void **state)
 	assert_false(pci_device_driver(tree_root, "0000:00:00.0", name));
 }
 
+#define PHYSICAL "0000:af:02.0"
+
+static void test_virtual_function(void **state)
+{
+	(void)state;
+	make_good_host();
+	examine();
+	expect("virtual-function", FINDING_NONE);
+	tree_link(CARD_PATH "/physfn", "../" PHYSICAL);
+	tree_link("sys/bus/pci/devices/" PHYSICAL "/virtfn0", "../0000:af:00.1");
+	tree_link("sys/bus/pci/devices/" PHYSICAL "/virtfn1", "../" CARD);
+	tree_write("sys/bus/pci/devices/" PHYSICAL "/net/ens2f0/speed", "10000\n");
+	examine();
+	EXPECT_OTHERS_OK("virtual-function");
+	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trusts it",
+		"sudo ip link set dev ens2f0 vf 1 trust on");
+	/* In a guest nothing but the driver says what it is, and the command is another machine's.
+	 */
+	tree_delete(CARD_PATH "/physfn");
+	tree_delete(CARD_PATH "/driver");
+	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/igbvf");
+	examine();
+	expect("virtual-function", FINDING_WARNING);
+	assert_string_equal(find("virtual-function")->command, "");
+}
+
 static void test_bifurcated(void **state)
 {
 	(void)state;
@@ -1191,6 +1217,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kernel_driver, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bifurcated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_driver_of_device, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_virtual_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_iommu, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_devices, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_port, setup, teardown),

@@ -38,6 +38,8 @@ static struct device {
 	uint32_t speed;    /* Mbit/s */
 	/* What it takes, where that is not everything. */
 	bool paired, power_of_two;
+	const char *driver;    /* NULL: none that is known */
+	int promiscuous;       /* what it answers */
 	uint16_t nb_rx, nb_tx; /* that it was configured with */
 } device;
 
@@ -54,7 +56,7 @@ int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
 {
 	(void)port_id;
 	*info = (struct rte_eth_dev_info){
-		.driver_name = "made up",
+		.driver_name = device.driver != NULL ? device.driver : "made up",
 		.min_mtu = 68,
 		.max_mtu = 9000,
 		.max_rx_pktlen = 9018,
@@ -189,6 +191,12 @@ int rte_eth_dev_close(uint16_t port_id)
 }
 
 int rte_eth_promiscuous_enable(uint16_t port_id)
+{
+	(void)port_id;
+	return device.promiscuous;
+}
+
+int rte_eth_allmulticast_enable(uint16_t port_id)
 {
 	(void)port_id;
 	return 0;
@@ -496,6 +504,39 @@ static void stamps_that_are_utc(void **state)
 	assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0);
 }
 
+/* --- whether it sees everything --- */
+
+static void a_function_that_may_not_see_everything(void **state)
+{
+	static const struct {
+		const char *driver;
+		int answer;
+		const char *says, *not ;
+	} rows[] = {
+		{"net_i40e", 0, NULL, "virtual function"},
+		{"net_i40e", -ENOTSUP, "cannot be promiscuous", "trust on"},
+		/* It says yes whatever the host says. */
+		{"net_e1000_igb_vf", 0, "is a virtual function", "cannot"},
+		{"net_iavf", 0, "is a virtual function", "cannot"},
+		{"net_ixgbe_vf", -EAGAIN, "cannot be promiscuous", "drivers do not tell"},
+		{"net_ixgbe_vf", -EAGAIN, "trust on", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = {0};
+		struct port port = make_port(rows[i].driver, &config);
+		char error[PORT_ERROR_MAX];
+
+		device.driver = rows[i].driver;
+		device.promiscuous = rows[i].answer;
+		assert_true(port_start(&port, 1, 1024, make_pool(), error));
+		assert_true(rows[i].says == NULL || says(&port, rows[i].says));
+		assert_true(rows[i].not == NULL || !says(&port, rows[i].not ));
+		ports_close(&port, 1);
+	}
+}
+
 /* --- its link --- */
 
 static void changes_of_a_link(void **state)
@@ -678,6 +719,7 @@ int main(void)
 		cmocka_unit_test_setup(stamps_by_a_clock_that_is_hidden, make_device),
 		cmocka_unit_test_setup(stamps_that_nobody_asks_for, make_device),
 		cmocka_unit_test_setup(stamps_that_are_utc, make_device),
+		cmocka_unit_test_setup(a_function_that_may_not_see_everything, make_device),
 		cmocka_unit_test_setup(changes_of_a_link, make_device),
 		cmocka_unit_test_setup(a_card_that_is_asked_back_is_gone, make_device),
 		cmocka_unit_test_setup(lost_packets_count_from_the_first_reading, make_device),
