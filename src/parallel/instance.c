@@ -44,9 +44,9 @@ static const char *runtime_root(void)
 	return root != NULL ? root : "/tmp";
 }
 
-static bool is_everybodys(const struct stat *directory)
+static bool is_everybodys(const struct stat *found)
 {
-	return (directory->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+	return (found->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
 }
 
 /* Below what is everybody's, as /tmp, DPDK's directory is everybody's too: others run as well. */
