@@ -327,8 +327,7 @@ static void add_row(
 	}
 	add_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
 	add_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
-	if (row->packets.known)
-		add_text(dict, "share", "%.6f", row->share);
+	add_text(dict, "share", "%.6f", row->share);
 }
 
 static void add_rows(

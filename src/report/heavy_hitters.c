@@ -47,10 +47,7 @@ static void add_row(struct text *text, const struct report_epoch *epoch,
 		text_printf(text, ",%.15g", measurement->confidence);
 	else
 		csv_empty(text);
-	if (packets->known)
-		csv_ratio(text, row->share);
-	else
-		csv_empty(text);
+	csv_ratio(text, row->share);
 }
 
 /* first, last, tcp_flags */

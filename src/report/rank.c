@@ -24,7 +24,7 @@ struct ranking {
 
 static uint64_t measured_value(const struct ranking *ranking, const struct report_row *row)
 {
-	return ranking->metric == SKETCH_PACKETS ? row->packets.value : row->bytes.value;
+	return report_counted(row, ranking->metric == SKETCH_BYTES)->value;
 }
 
 static int descending(uint64_t a, uint64_t b)
@@ -171,10 +171,15 @@ static void ask(const struct merger *merger, struct contenders *contenders, uint
 	}
 }
 
+static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *ledger)
+{
+	return metric == SKETCH_PACKETS ? ledger->measured : ledger->bytes;
+}
+
 /* 0.001 is no double: a value that falls short by no more than that counts. */
 uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, double threshold)
 {
-	uint64_t whole = metric == SKETCH_PACKETS ? ledger->measured : ledger->bytes;
+	uint64_t whole = measured_in_all(metric, ledger);
 	double least = ceil(threshold * (double)whole * (1 - 2 * DBL_EPSILON));
 
 	return least > 1 ? (uint64_t)least : 1;
@@ -182,13 +187,15 @@ uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, d
 
 static void number(struct ranking *ranking, const struct ledger *ledger)
 {
+	double whole = (double)measured_in_all(ranking->metric, ledger);
+
 	qsort(ranking->rows, ranking->nb_rows, sizeof(*ranking->rows),
 		ranking->metric == SKETCH_PACKETS ? by_packets : by_bytes);
 	for (uint32_t i = 0; i < ranking->nb_rows; i++) {
 		struct report_row *row = &ranking->rows[i];
 
 		row->rank = i + 1;
-		row->share = (double)row->packets.value / (double)ledger->measured;
+		row->share = (double)measured_value(ranking, row) / whole;
 	}
 }
 
@@ -216,6 +223,7 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 		.max_rows = limits->top == 0 || limits->top > nb_flows ? nb_flows : limits->top,
 	};
 
+	measurement->counts_bytes = ranking.metric == SKETCH_BYTES;
 	measurement->distinct_keys = merger_distinct_keys(merger, &measurement->distinct_exact);
 	measurement->confidence = input->confidence;
 	measurement->confidence_known = input->loss_known;

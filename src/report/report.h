@@ -33,8 +33,15 @@ struct report_row {
 	struct key key;
 	struct report_figure packets, bytes;
 	struct report_record record;
-	double share; /* packets / packets measured in the epoch */
+	double share; /* of what was measured in the epoch, in the metric that is counted */
 };
+
+/* The figure that ranks the row. */
+static inline const struct report_figure *report_counted(
+	const struct report_row *row, bool counts_bytes)
+{
+	return counts_bytes ? &row->bytes : &row->packets;
+}
 
 /* Why a flow's record ended; as it is printed: flows.c. */
 enum flow_end {
@@ -57,6 +64,7 @@ struct report_measurement {
 	const char *name;
 	const struct key_rule *rule; /* which key columns are filled */
 	const char *sketch;
+	bool counts_bytes; /* else packets */
 	struct report_row *rows;
 	uint32_t nb_rows;
 	bool incomplete; /* the sketch gave up its search: flows that belong here may be missing */

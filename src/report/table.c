@@ -80,11 +80,16 @@ static void add_bytes(struct text *text, uint64_t value)
 	text_char(text, 'B');
 }
 
+static bool is_exact(const struct report_figure *figure)
+{
+	return figure->high_known && figure->low == figure->value && figure->high == figure->value;
+}
+
 void table_error(struct text *text, const struct report_figure *figure)
 {
 	uint64_t below = figure->value - figure->low;
 
-	if (figure->high_known && below == 0 && figure->high == figure->value) {
+	if (is_exact(figure)) {
 		text_str(text, "exact");
 		return;
 	}
@@ -182,9 +187,9 @@ size_t table_flow(struct text *text, const struct key_rule *rule, const struct k
 enum column {
 	COLUMN_RANK,
 	COLUMN_FLOW,
-	COLUMN_PACKETS,
-	COLUMN_ERROR,
-	COLUMN_BYTES,
+	COLUMN_COUNTED, /* the metric that ranks, */
+	COLUMN_ERROR,   /* and how far off that may be */
+	COLUMN_OTHER,   /* the other one */
 	COLUMN_SHARE,
 	COLUMN_COUNT,
 };
@@ -206,10 +211,10 @@ static const char *cell(const struct cells *cells, enum column column, size_t *l
 	return cells->text.data + begin;
 }
 
-static void fill_titles(struct cells *cells)
+static void fill_titles(struct cells *cells, bool counts_bytes)
 {
-	static const char *const titles[COLUMN_COUNT] = {
-		"#", "flow", "packets", "error", "bytes", "share"};
+	const char *const titles[COLUMN_COUNT] = {"#", "flow", counts_bytes ? "bytes" : "packets",
+		"error", counts_bytes ? "packets" : "bytes", "share"};
 
 	text_clear(&cells->text);
 	for (int c = 0; c < COLUMN_COUNT; c++) {
@@ -219,38 +224,38 @@ static void fill_titles(struct cells *cells)
 	cells->source_len = strlen(titles[COLUMN_FLOW]);
 }
 
-/* What is not known is a dash; the error is that of the packets where they are known. */
-static void fill_row(struct cells *cells, const struct key_rule *rule, const struct report_row *row)
+static void add_figure(struct text *text, const struct report_figure *figure, bool bytes)
+{
+	if (!figure->known)
+		text_char(text, '-');
+	else if (bytes)
+		add_bytes(text, figure->value);
+	else
+		add_packets(text, figure->value);
+}
+
+/* What is not known is a dash, and what has no error beside it and may be off has a tilde. */
+static void fill_row(struct cells *cells, const struct report_measurement *measurement,
+	const struct report_row *row)
 {
 	struct text *text = &cells->text;
-	const struct report_figure *packets = &row->packets, *bytes = &row->bytes;
+	bool by_bytes = measurement->counts_bytes;
+	const struct report_figure *counted = report_counted(row, by_bytes);
+	const struct report_figure *other = report_counted(row, !by_bytes);
 
 	text_clear(text);
 	text_u64(text, row->rank);
 	cells->end[COLUMN_RANK] = text->len;
-	cells->source_len = table_flow(text, rule, &row->key);
+	cells->source_len = table_flow(text, measurement->rule, &row->key);
 	cells->end[COLUMN_FLOW] = text->len;
-	if (packets->known)
-		add_packets(text, packets->value);
-	else
-		text_char(text, '-');
-	cells->end[COLUMN_PACKETS] = text->len;
-	if (packets->known)
-		table_error(text, packets);
-	else if (bytes->known)
-		table_error(text, bytes);
-	else
-		text_char(text, '-');
+	add_figure(text, counted, by_bytes);
+	cells->end[COLUMN_COUNTED] = text->len;
+	table_error(text, counted);
 	cells->end[COLUMN_ERROR] = text->len;
-	if (bytes->known)
-		add_bytes(text, bytes->value);
-	else
-		text_char(text, '-');
-	cells->end[COLUMN_BYTES] = text->len;
-	if (packets->known)
-		text_printf(text, "%.2f%%", row->share * 100);
-	else
-		text_char(text, '-');
+	text_str(text, other->known && !is_exact(other) ? "~" : "");
+	add_figure(text, other, !by_bytes);
+	cells->end[COLUMN_OTHER] = text->len;
+	text_printf(text, "%s%.2f%%", is_exact(counted) ? "" : "~", row->share * 100);
 	cells->end[COLUMN_SHARE] = text->len;
 }
 
@@ -304,18 +309,18 @@ static void add_rows(struct text *text, const struct report_measurement *measure
 	size_t widths[COLUMN_COUNT] = {0};
 	struct cells cells = {0};
 
-	fill_titles(&cells);
+	fill_titles(&cells, measurement->counts_bytes);
 	widen(widths, &cells);
 	for (uint32_t r = 0; r < measurement->nb_rows && !cells.text.failed; r++) {
-		fill_row(&cells, measurement->rule, &measurement->rows[r]);
+		fill_row(&cells, measurement, &measurement->rows[r]);
 		widen(widths, &cells);
 	}
 	limit_flow(widths);
 
-	fill_titles(&cells);
+	fill_titles(&cells, measurement->counts_bytes);
 	print_cells(text, &cells, widths);
 	for (uint32_t r = 0; r < measurement->nb_rows && !cells.text.failed; r++) {
-		fill_row(&cells, measurement->rule, &measurement->rows[r]);
+		fill_row(&cells, measurement, &measurement->rows[r]);
 		print_cells(text, &cells, widths);
 	}
 	text->failed |= cells.text.failed;
@@ -390,7 +395,7 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 {
 	uint64_t lost = ledger_lost(ledger);
 
-	add_count(text, "lost", lost);
+	add_count(text, ledger->losses_unknown ? "lost, at least" : "lost", lost);
 	add_count_if(text, "  nic_missed", ledger->nic_missed);
 	add_count_if(text, "  nic_errors", ledger->nic_errors);
 	add_count_if(text, "  no_mbuf", ledger->no_mbuf);

@@ -426,11 +426,12 @@ def sum_by(truth, rule):
     return summed
 
 
-def check_bounds(rows, truth, rule='5tuple'):
-    """No key twice, none invented, every truth inside its interval; share is of all packets."""
+def check_bounds(rows, truth, rule='5tuple', metric='packets'):
+    """No key twice, none invented, every truth inside its interval; share is of the metric."""
     keys = [row_key(row, rule) for row in rows]
     assert len(set(keys)) == len(keys), 'a key is reported twice'
-    measured = sum(packets for packets, _ in truth.values())
+    place = ('packets', 'bytes').index(metric)
+    measured = sum(figures[place] for figures in truth.values())
     for key, row in zip(keys, rows):
         assert key in truth, f'never seen: {row}'
         for figure, true in zip(('packets', 'bytes'), truth[key]):
@@ -439,7 +440,7 @@ def check_bounds(rows, truth, rule='5tuple'):
                 assert int(low) <= true, f'true {figure} are {true}: {row}'
             if high != '':
                 assert true <= int(high), f'true {figure} are {true}: {row}'
-        share = int(row['packets']) / measured
+        share = int(row[metric]) / measured
         assert abs(float(row['share']) - share) <= 1e-6, f'share of {measured}: {row}'
 
 
@@ -453,7 +454,7 @@ def check_exact(rows, truth, rule='5tuple'):
 
 def check_top(rows, truth, top, rule='5tuple', metric='packets'):
     """The rows are the true top, up to ties at its border, in falling order, numbered from 1."""
-    check_bounds(rows, truth, rule)
+    check_bounds(rows, truth, rule, metric)
     assert [int(row['rank']) for row in rows] == list(range(1, len(rows) + 1)), 'ranks'
     shown = [int(row[metric]) for row in rows]
     assert shown == sorted(shown, reverse=True), 'not in falling order'

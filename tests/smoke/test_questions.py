@@ -41,7 +41,18 @@ def test_threshold(test):
         heavy = {key for key, figures in truth.items() if figures[place] >= 0.01 * whole}
         assert heavy, 'the capture has no heavy key'
         assert {lib.row_key(row) for row in rows} == heavy, f'{len(rows)} rows of {len(heavy)}'
-        lib.check_bounds(rows, truth)
+        lib.check_bounds(rows, truth, metric=metric)
+        assert all(float(row['share']) >= 0.01 for row in rows), rows
+
+
+@lib.needs_traces
+def test_share_of_reversible_bytes(test):
+    """It knows nothing of packets, and still which share of the bytes a key has."""
+    truth = lib.load_truth(test.traces, AUCKLAND)
+    rows, _, _ = measure(test, '--sketch', 'reversible', '--count', 'bytes', '--top', '20')
+    whole = sum(size for _, size in truth.values())
+    for row in rows:
+        assert abs(float(row['share']) - int(row['bytes']) / whole) <= 1e-6, row
 
 
 @lib.needs_traces

@@ -225,7 +225,7 @@ static void test_unknown_columns(void **state)
 	epoch->measurements[0].confidence_known = false;
 	assert_epoch(&output_heavy_hitters, epoch,
 		"0,main," SPAN ",1,1.2.3.4,5.6.7.8,0,0,1,4294967295,,5,,,,,1.000000\n"
-		"0,main," SPAN ",2,1.2.3.4,5.6.7.8,0,0,1,,900,,,800,,,\n");
+		"0,main," SPAN ",2,1.2.3.4,5.6.7.8,0,0,1,,900,,,800,,,0.500000\n");
 }
 
 static void test_key_rules(void **state)

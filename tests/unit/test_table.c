@@ -128,7 +128,9 @@ static void test_table(void **state)
 		},
 		{
 			.key = sample_key4("192.168.100.200", 0, "10.0.0.2", 0, 1),
+			.packets = sample_figure(30, 30, 30),
 			.bytes = sample_figure(500, 900, 900),
+			.share = 0.0000075,
 		},
 	};
 
@@ -153,14 +155,14 @@ static void test_table(void **state)
 		"\n"
 		"main: key 5tuple, sketch count-min\n"
 		"~1,000,000 distinct keys, confidence 0.999\n"
-		"#  flow                                           packets    error   bytes   "
+		"#  flow                                           packets   error   bytes    "
 		"share\n"
-		"1  10.0.0.1:443 -> 10.0.0.2:5123 tcp            1,234,567   -12/+0  79.0MB  "
-		"30.86%\n"
-		"2  [2001:db8::1]:53 -> [2001:db8::2]:40000 udp         40    exact       -   "
+		"1  10.0.0.1:443 -> 10.0.0.2:5123 tcp            1,234,567  -12/+0  79.0MB  "
+		"~30.86%\n"
+		"2  [2001:db8::1]:53 -> [2001:db8::2]:40000 udp         40   exact       -    "
 		"0.00%\n"
-		"3  192.168.100.200 -> 10.0.0.2 icmp                     -  -400/+0    900B       "
-		"-\n"
+		"3  192.168.100.200 -> 10.0.0.2 icmp                    30   exact   ~900B    "
+		"0.00%\n"
 		"\n"
 		"offered                          4,000,000\n"
 		"received                         4,000,000\n"
@@ -173,6 +175,37 @@ static void test_table(void **state)
 		"cost per packet receive 5.0 ns, parse and update 15.0 ns, free 2.0 ns: 22.0 ns\n"
 		"imbalance       1.50 times the mean on worker 1, 75.0% of the packets\n"
 		"\n");
+}
+
+/* The metric that is counted comes first, and the error is its own. */
+static void test_table_of_bytes(void **state)
+{
+	struct report_epoch *epoch = sample_epoch(0, 1);
+	const struct report_row rows[] = {
+		{
+			.key = sample_key4("10.0.0.1", 443, "10.0.0.2", 5123, 6),
+			.packets = sample_figure(30, 37, 37),
+			.bytes = sample_figure(526428, 535000, 535000),
+			.share = 0.025,
+		},
+		{
+			.key = sample_key4("10.0.0.1", 0, "10.0.0.2", 0, 1),
+			.bytes = sample_figure(500, 500, 500),
+			.share = 0.00002,
+		},
+	};
+	struct text text = {0};
+
+	(void)state;
+	epoch->measurements[0].counts_bytes = true;
+	sample_rows(&epoch->measurements[0], rows, 2);
+	output_table.epoch(&text, epoch);
+	assert_non_null(strstr(finish(&text),
+		"#  flow                               bytes      error  packets   share\n"
+		"1  10.0.0.1:443 -> 10.0.0.2:5123 tcp  535KB  -8.57K/+0      ~37  ~2.50%\n"
+		"2  10.0.0.1 -> 10.0.0.2 icmp           500B      exact        -   0.00%\n"));
+	text_free(&text);
+	report_epoch_free(epoch);
 }
 
 /* No rows, no duration, no packets polled, every loss named. */
@@ -194,6 +227,7 @@ static void test_table_of_losses(void **state)
 		.ring_full = 4,
 		.shed = 5,
 		.unaccounted = 1,
+		.losses_unknown = true,
 	};
 	assert_table(epoch,
 		"epoch 0  2026-11-20T13:52:44.000000Z to 2026-11-20T13:52:44.000000Z (0.000 s)\n"
@@ -209,7 +243,7 @@ static void test_table_of_losses(void **state)
 		"filtered                                 9\n"
 		"non-IP                                   0\n"
 		"malformed                                0\n"
-		"lost                                    69\n"
+		"lost, at least                          69\n"
 		"  nic_missed                            10\n"
 		"  nic_errors                            20\n"
 		"  no_mbuf                               30\n"
@@ -246,7 +280,7 @@ static void test_table_width(void **state)
 	output_table.epoch(&text, epoch);
 	finish(&text);
 	assert_non_null(strstr(text.data,
-		"\n   1  [" LONG_ADDRESS "]:65535     999,999,999  -900M/+18.4E  18.4EB  100.00%\n"
+		"\n   1  [" LONG_ADDRESS "]:65535   999,999,999  -900M/+18.4E  ~18.4EB  ~100.00%\n"
 		"       -> [" LONG_ADDRESS "]:65535 udp\n"
 		"   2  ["));
 	for (line = strtok_r(text.data, "\n", &rest); line != NULL;
@@ -375,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_error),
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_of_bytes),
 		cmocka_unit_test(test_table_of_losses),
 		cmocka_unit_test(test_table_width),
 		cmocka_unit_test(test_progress_line),
