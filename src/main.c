@@ -22,6 +22,7 @@
 #include "report/control.h"
 #include "report/progress.h"
 #include "report/reporter.h"
+#include "report/text.h"
 #include "report/writer.h"
 #include "rx/filter_program.h"
 #include "rx/live_ports.h"
@@ -166,14 +167,15 @@ static int probe_ports(const struct config *config, const struct plan *plan, str
 /* Says so where more was lost than --max-loss allows. */
 static bool lost_too_much(const struct config *config, const struct reporter_result *result)
 {
-	double rate = result->offered > 0 ? (double)result->lost / (double)result->offered : 0;
+	const struct ledger *sum = &result->sum;
+	double rate = ledger_drop_rate(sum);
 
 	if (rate <= config->max_loss)
 		return false;
 	log_error("lost %s%llu of %llu packets (%.4g %%), more than --max-loss %.4g %%; the worst "
 		  "epoch is %llu (%.4g %%)",
-		result->losses_unknown ? "at least " : "", (unsigned long long)result->lost,
-		(unsigned long long)result->offered, rate * 100, config->max_loss * 100,
+		sum->losses_unknown ? "at least " : "", (unsigned long long)ledger_lost(sum),
+		(unsigned long long)sum->offered, rate * 100, config->max_loss * 100,
 		(unsigned long long)result->worst_epoch, result->worst_rate * 100);
 	return true;
 }
@@ -202,24 +204,50 @@ static int fit_plan(const struct config *config, const struct machine *machine,
 	return 0;
 }
 
+/*
+ * The last line of a run. What a sketch shed is lost to its measurement alone: where there are more
+ * of them, each says its own.
+ */
+static void say_account(const struct plan *plan, const struct reporter_result *result)
+{
+	struct ledger sum = result->sum;
+	bool lost = ledger_lost(&sum) > 0 || sum.doubtful > 0 || sum.unaccounted > 0;
+	struct text text = {0};
+
+	if (plan->nb_measurements == 1) {
+		sum.shed += result->shed[0];
+		sum.measured -= result->shed[0];
+	}
+	ledger_sentence(&text, &sum, result->epochs);
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		lost |= result->shed[m] > 0;
+		if (plan->nb_measurements > 1 && result->shed[m] > 0)
+			text_printf(&text, "; %s: %llu shed", plan->measurements[m].config->name,
+				(unsigned long long)result->shed[m]);
+	}
+	text_char(&text, '\0');
+	if (!text.failed)
+		say(lost, text.data, NULL);
+	text_free(&text);
+}
+
 /* What the run as a whole has to say, and its exit status. */
 static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
 	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
-	bool failed = damage != NULL || result->unaccounted > 0 || lost_rows > 0 ||
+	bool failed = damage != NULL || result->sum.unaccounted > 0 || lost_rows > 0 ||
 		      result->out_of_memory || result->port_gone;
 
 	failed |= lost_too_much(run->config, result);
 	if (damage != NULL)
 		log_error("%s", damage);
-	if (result->unaccounted > 0)
+	if (result->sum.unaccounted > 0)
 		log_error("%llu of %llu packets are unaccounted for: the ledger does not balance",
-			(unsigned long long)result->unaccounted,
-			(unsigned long long)result->offered);
+			(unsigned long long)result->sum.unaccounted,
+			(unsigned long long)result->sum.offered);
 	if (lost_rows > 0)
 		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
-	log_info("%llu packets in %llu epochs", (unsigned long long)result->offered,
-		(unsigned long long)result->epochs);
+	say_account(run->plan, result);
 	return failed ? EXIT_MACHINE : 0;
 }
 
@@ -252,7 +280,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	params.writer = writer_open(config, &voice, &params.first_epoch, &status, error);
 	if (params.writer == NULL) {
 		if (signals_stop_requested())
-			return 0;
+			return STOPPED;
 		log_error("%s", error);
 		return status;
 	}
@@ -297,8 +325,10 @@ static int put_together(const struct config *config, const struct plan *plan, st
 		log_error("no memory to merge the sketches: lower --width or --memory");
 	} else {
 		status = await_links(config, ports);
-		if (status == 0 && !signals_stop_requested())
-			status = measure(config, run, reporter, progress);
+		if (status == 0)
+			status = signals_stop_requested()
+					 ? STOPPED
+					 : measure(config, run, reporter, progress);
 		reporter_destroy(reporter);
 	}
 	run_destroy(run);
@@ -321,7 +351,9 @@ static int command_run(const struct config *config)
 		status = make_plan(config, &machine, &plan);
 	if (status == 0)
 		say_warnings(&plan);
-	if (status == 0 && !signals_stop_requested()) {
+	if (status == 0 && signals_stop_requested())
+		status = STOPPED;
+	if (status == 0) {
 		control_offer();
 		if (eal_start(&plan, config, error)) {
 			progress_init(&progress, STDERR_FILENO, !config->no_progress);
@@ -339,7 +371,10 @@ static int command_run(const struct config *config)
 	filter_set_free(&filters);
 	if (source != NULL)
 		source->close(source);
-	return status == STOPPED ? 0 : status;
+	if (status != STOPPED)
+		return status;
+	say_account(&plan, &(struct reporter_result){0});
+	return 0;
 }
 
 static int command_plan(const struct config *config)

@@ -93,8 +93,8 @@ void program_captures_remove(struct program_captures *captures)
 static void become_program(const struct config *config, const char *path)
 {
 	const char *arguments[16] = {"sketchtap", "run", "--pcap", path, "--interval", "0",
-		"--format", "csv", "--seed", "1", NULL};
-	uint32_t n = 10;
+		"--format", "csv", "--seed", "1", "--log-level", "warning", NULL};
+	uint32_t n = 12;
 	int null = open("/dev/null", O_WRONLY);
 
 	if (config->no_huge)

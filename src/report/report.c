@@ -3,27 +3,74 @@
 #include <stdlib.h>
 
 #include "report/report.h"
+#include "report/text.h"
 
-#define COLUMN(field)                                                                              \
+#define COLUMN(field, fate)                                                                        \
 	{                                                                                          \
-#field, offsetof(struct ledger, field)                                             \
+#field, offsetof(struct ledger, field), fate                                       \
 	}
 
 const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
-	COLUMN(offered),
-	COLUMN(received),
-	COLUMN(measured),
-	COLUMN(filtered),
-	COLUMN(non_ip),
-	COLUMN(malformed),
-	COLUMN(nic_missed),
-	COLUMN(nic_errors),
-	COLUMN(no_mbuf),
-	COLUMN(ring_full),
-	COLUMN(shed),
-	COLUMN(unaccounted),
-	COLUMN(bytes),
+	COLUMN(offered, LEDGER_NEITHER),
+	COLUMN(received, LEDGER_NEITHER),
+	COLUMN(measured, LEDGER_NEITHER),
+	COLUMN(filtered, LEDGER_LEFT_OUT),
+	COLUMN(non_ip, LEDGER_LEFT_OUT),
+	COLUMN(malformed, LEDGER_LEFT_OUT),
+	COLUMN(nic_missed, LEDGER_LOST),
+	COLUMN(nic_errors, LEDGER_LOST),
+	COLUMN(no_mbuf, LEDGER_LOST),
+	COLUMN(ring_full, LEDGER_LOST),
+	COLUMN(shed, LEDGER_LOST),
+	COLUMN(unaccounted, LEDGER_NEITHER),
+	COLUMN(bytes, LEDGER_NEITHER),
 };
+
+uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (ledger_columns[c].fate == fate)
+			sum += ledger_column(ledger, c);
+	return sum;
+}
+
+/* " (1 nic_missed, 2 shed)"; nothing where there is none. */
+static void add_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate)
+{
+	const char *before = " (";
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		uint64_t value = ledger_column(ledger, c);
+
+		if (ledger_columns[c].fate != fate || value == 0)
+			continue;
+		text_printf(text, "%s%llu %s", before, (unsigned long long)value,
+			ledger_columns[c].name);
+		before = ", ";
+	}
+	text_str(text, ledger_of_fate(ledger, fate) > 0 ? ")" : "");
+}
+
+void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs)
+{
+	uint64_t left_out = ledger_of_fate(ledger, LEDGER_LEFT_OUT);
+
+	text_printf(text, "%llu packet%s offered in %llu epoch%s: %llu measured, %s%llu lost",
+		(unsigned long long)ledger->offered, ledger->offered == 1 ? "" : "s",
+		(unsigned long long)epochs, epochs == 1 ? "" : "s",
+		(unsigned long long)ledger->measured, ledger->losses_unknown ? "at least " : "",
+		(unsigned long long)ledger_lost(ledger));
+	add_causes(text, ledger, LEDGER_LOST);
+	if (ledger->doubtful > 0)
+		text_printf(text, ", perhaps %llu more", (unsigned long long)ledger->doubtful);
+	if (left_out > 0)
+		text_printf(text, ", %llu left out", (unsigned long long)left_out);
+	add_causes(text, ledger, LEDGER_LEFT_OUT);
+	if (ledger->unaccounted > 0)
+		text_printf(text, ", %llu unaccounted", (unsigned long long)ledger->unaccounted);
+}
 
 void ledger_add(struct ledger *sum, const struct ledger *ledger)
 {

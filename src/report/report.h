@@ -102,11 +102,19 @@ struct ledger {
 	uint64_t rx_ns, ppt_ns, free_ns;
 };
 
+/* What it means for a packet to be in a column. */
+enum ledger_fate {
+	LEDGER_NEITHER,
+	LEDGER_LOST,     /* before it could be measured */
+	LEDGER_LEFT_OUT, /* not one to be measured */
+};
+
 /* The counts of a ledger, in the order and by the names of the outputs' columns. */
 #define LEDGER_COLUMNS 13
 struct ledger_column {
 	const char *name;
 	size_t offset;
+	enum ledger_fate fate;
 };
 extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
 
@@ -118,12 +126,21 @@ static inline uint64_t ledger_column(const struct ledger *ledger, uint32_t colum
 /* Adds counts and times; the sum's frame sizes mean nothing. */
 void ledger_add(struct ledger *sum, const struct ledger *ledger);
 
+/* The sum of the columns of a fate. */
+uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate);
+
 /* Packets that the device or a ring lost before they could be measured. */
 static inline uint64_t ledger_lost(const struct ledger *ledger)
 {
-	return ledger->nic_missed + ledger->nic_errors + ledger->no_mbuf + ledger->ring_full +
-	       ledger->shed;
+	return ledger_of_fate(ledger, LEDGER_LOST);
 }
+
+/*
+ * What became of all packets, for a person:
+ * "5 packets offered in 1 epoch: 2 measured, 1 lost (1 nic_missed), 2 left out (2 non_ip)".
+ */
+struct text;
+void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs);
 
 /* Their share of the offered packets. */
 static inline double ledger_drop_rate(const struct ledger *ledger)

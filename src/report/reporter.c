@@ -279,6 +279,7 @@ static bool report_measurements(struct reporter *reporter, struct report_epoch *
 	for (uint32_t m = 0; m < report->nb_measurements; m++) {
 		complete &= report_measurement(
 			reporter, reporter->epoch, m, &report->ledger, &report->measurements[m]);
+		reporter->result.shed[m] += report->measurements[m].shed_packets;
 		warn_if_shed(reporter, report, m);
 		warn_if_undecoded(reporter, report, m);
 		warn_if_forgotten(reporter, report, m);
@@ -362,10 +363,7 @@ static void sum_up(struct reporter_result *result, uint64_t number, const struct
 {
 	double rate = ledger_drop_rate(ledger);
 
-	result->offered += ledger->offered;
-	result->unaccounted += ledger->unaccounted;
-	result->lost += ledger_lost(ledger);
-	result->losses_unknown |= ledger->losses_unknown;
+	ledger_add(&result->sum, ledger);
 	if (rate > result->worst_rate) {
 		result->worst_rate = rate;
 		result->worst_epoch = number;

@@ -23,11 +23,9 @@ struct reporter_params {
 };
 
 struct reporter_result {
-	uint64_t epochs;      /* that had packets */
-	uint64_t offered;     /* packets */
-	uint64_t unaccounted; /* packets that are in no column */
-	uint64_t lost;        /* packets that are in a column of lost ones */
-	bool losses_unknown;  /* more may have been */
+	uint64_t epochs;                        /* that had packets */
+	struct ledger sum;                      /* of them, but for what sketches shed */
+	uint64_t shed[CONFIG_MEASUREMENTS_MAX]; /* packets, by measurement */
 	double worst_rate;    /* the largest share of its packets that an epoch lost */
 	uint64_t worst_epoch; /* that one's number */
 	bool port_gone;       /* a port vanished, which ended the run */

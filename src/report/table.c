@@ -2,6 +2,7 @@
 
 /* The table on standard output: an epoch for a person, at most TABLE_WIDTH columns wide. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "report/balance.h"
@@ -396,11 +397,13 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 	uint64_t lost = ledger_lost(ledger);
 
 	add_count(text, ledger->losses_unknown ? "lost, at least" : "lost", lost);
-	add_count_if(text, "  nic_missed", ledger->nic_missed);
-	add_count_if(text, "  nic_errors", ledger->nic_errors);
-	add_count_if(text, "  no_mbuf", ledger->no_mbuf);
-	add_count_if(text, "  ring_full", ledger->ring_full);
-	add_count_if(text, "  shed", ledger->shed);
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		char label[32];
+
+		snprintf(label, sizeof(label), "  %s", ledger_columns[c].name);
+		if (ledger_columns[c].fate == LEDGER_LOST)
+			add_count_if(text, label, ledger_column(ledger, c));
+	}
 	add_count_if(text, "unaccounted", ledger->unaccounted);
 }
 

@@ -88,6 +88,12 @@ def resident_peak(pid):
     return 0
 
 
+# The last line of a run on standard error: what became of all packets.
+ACCOUNT = re.compile(r'^(?:sketchtap: (?:warning: )?|<\d>)(?P<offered>\d+) packets? offered in '
+                     r'(?P<epochs>\d+) epochs?: (?P<measured>\d+) measured, '
+                     r'(?:at least )?(?P<lost>\d+) lost(?P<rest>.*)$', re.M)
+
+
 class Result:
     def __init__(self, arguments, status, stdout, stderr, max_rss):
         self.arguments = arguments
@@ -101,9 +107,23 @@ class Result:
             f'exit status {self.status} instead of {status}\n{self.describe()}')
         return self
 
+    def said(self):
+        """Lines of standard error but for the account of packets."""
+        return [line for line in self.stderr.splitlines() if not ACCOUNT.match(line)]
+
     def error_lines(self):
-        """Lines of standard error that are not warnings."""
-        return [line for line in self.stderr.splitlines() if 'warning' not in line.lower()]
+        """Those that are not warnings."""
+        return [line for line in self.said() if 'warning' not in line.lower()]
+
+    def account(self):
+        """The last line on standard error: {'offered': n, 'epochs': n, 'nic_missed': n, ...}."""
+        lines = self.stderr.splitlines()
+        match = ACCOUNT.match(lines[-1]) if lines else None
+        assert match, f'no account of the packets at the end\n{self.describe()}'
+        account = {name: int(value) for name, value in match.groupdict().items() if name != 'rest'}
+        for value, name in re.findall(r'(\d+) ([a-z_]+)', match['rest'].split(';')[0]):
+            account[name] = int(value)
+        return account
 
     def expect_one_line(self, *mentions):
         """Exactly one line of complaint, which names what the arguments say."""
@@ -256,7 +276,9 @@ class Test:
         result = self.run(
             '--output', output, '--stats', stats, *arguments, stdin=stdin,
             inside=inside).expect(status)
-        return read_output(output), read_stats(stats), result
+        rows, ledger = read_output(output), read_stats(stats)
+        check_account(result, ledger)
+        return rows, ledger, result
 
     def until(self, condition, what, timeout=30):
         patience = Patience(timeout, self.patience)
@@ -352,6 +374,24 @@ def check_ledger(row):
             # end is rounded to microseconds
             slack = expected * 2e-6 / seconds + expected * 1e-6 + 1
             assert abs(float(row[column]) - expected) <= slack, f'{column}: {row}'
+
+
+def check_account(result, ledger):
+    """The last line of a run adds up its ledger, and names what is not 0."""
+    several = len({row['measurement'] for row in ledger}) > 1
+    ledger = [row for row in ledger if row['measurement'] == ledger[0]['measurement']]
+    truth = {column: total(ledger, column) for column in STATS_COLUMNS[4:15]}
+    if several:  # what one of them shed the others measured
+        truth['measured'] += truth['shed']
+        truth['shed'] = 0
+    truth['epochs'] = len(ledger)
+    truth['lost'] = sum(truth[column] for column in LOSSES)
+    account = result.account()
+    del truth['received']
+    for name, value in truth.items():
+        assert account.get(name, 0) == value, f'{name} is {value}\n{result.describe()}'
+    if truth['lost'] > 0:
+        assert 'warning' in result.stderr.splitlines()[-1], result.describe()
 
 
 def total(rows, column):

@@ -214,7 +214,7 @@ def measure_on_a_full_disk(test, leave, *options):
     rows = []
     for name in os.listdir(disk.inside('')):
         rows += lib.read_stats(disk.inside(name))  # whole rows, and a header in each
-    measured = int(re.search(r'packets in (\d+) epochs', result.stderr)[1])
+    measured = result.account()['epochs']
     lost = re.search(r'(\d+) rows could not be written', result.stderr)
     lost = int(lost[1]) if lost else 0
     assert len(rows) + lost == measured, f'{len(rows)} + {lost}, {result.describe()}'

@@ -77,7 +77,9 @@ class Overload:
 
     def finish(self, status=0):
         self.process.signal(signal.SIGINT)
-        return self.test.wait(self.process, 60).expect(status)
+        result = self.test.wait(self.process, 60).expect(status)
+        lib.check_account(result, lib.read_stats(self.stats))
+        return result
 
 
 def run_af_packet(test, queues, *options):
@@ -240,6 +242,34 @@ def test_async_ring(test):
         '--ring-size', '64', '--interval', '0', '--seed', '1')
     del result
     check_bounds(output, stats, truth)
+
+
+def test_the_last_line(test):
+    """Loss is never silent: without any output but the heavy hitters, and where only warnings are said."""
+    capture, _ = write_flows(test)
+    lossy = ('--pcap', capture, '--pace', '100Mpps', '--descriptors', '64', '--workers', '1',
+             '--sketch', 'reversible', '--output', '/dev/null')
+    for level in ('notice', 'warning'):
+        account = test.run(*lossy, '--log-level', level).expect(0).account()
+        assert account['offered'] == SENT == account['measured'] + account['lost'], account
+        assert account['lost'] == account['nic_missed'] > 0, account
+    whole = ('--pcap', capture, '--output', '/dev/null')
+    account = test.run(*whole).expect(0).account()
+    assert account == {'offered': SENT, 'epochs': 1, 'measured': SENT, 'lost': 0}, account
+    assert test.run(*whole, '--log-level', 'warning').expect(0).stderr == ''
+
+
+def test_the_last_line_of_two_measurements(test):
+    """What one of them shed the other measured."""
+    config = test.path('two.conf')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement all]\nsketch = count-min\n'
+                     '[measurement few]\nsketch = flow-table\nbuckets = 16\n')
+    rows, stats, result = test.measure('--synthetic', 'flows=1K,packets=10K,seed=1',
+                                       '--config', config)
+    shed = lib.total(lib.in_epoch(stats, '0', 'few'), 'shed')
+    assert rows and shed > 0, stats
+    assert result.stderr.endswith(f'measured, 0 lost; few: {shed} shed\n'), result.describe()
 
 
 def test_max_loss(test):

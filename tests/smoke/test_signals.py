@@ -100,7 +100,7 @@ def test_signal_before_the_first_byte(test):
     try:
         pause(test)
         process.signal(signal.SIGINT)
-        test.wait(process, 10).expect(0)
+        assert test.wait(process, 10).expect(0).account()['offered'] == 0
     finally:
         os.close(writing)
 
@@ -159,7 +159,7 @@ def test_signal_while_an_output_waits_for_its_reader(test):
     process = test.start('--synthetic', 'packets=1000', '--output', fifo)
     pause(test)
     process.signal(signal.SIGTERM)
-    test.wait(process, 10).expect(0)
+    assert test.wait(process, 10).expect(0).account()['offered'] == 0
 
 
 def test_an_output_waits_for_its_reader_whatever_is_signalled(test):

@@ -226,8 +226,8 @@ static void test_replay_loses_nothing(void **state)
 	(void)state;
 	result = run_stalling(&config, 100000);
 	assert_true(stalled);
-	assert_int_equal(result.offered, 100000);
-	assert_int_equal(result.unaccounted, 0);
+	assert_int_equal(result.sum.offered, 100000);
+	assert_int_equal(result.sum.unaccounted, 0);
 	assert_int_equal(ledger_sum("measured"), 100000);
 	assert_int_equal(ledger_sum("nic_missed"), 0);
 	assert_said("epoch 3 waits for worker 0");
@@ -244,8 +244,8 @@ static void test_paced_replay_names_its_losses(void **state)
 	config.descriptors = 64;
 	result = run_stalling(&config, 100000);
 	assert_true(stalled);
-	assert_int_equal(result.offered, 100000);
-	assert_int_equal(result.unaccounted, 0);
+	assert_int_equal(result.sum.offered, 100000);
+	assert_int_equal(result.sum.unaccounted, 0);
 	assert_true(ledger_sum("nic_missed") > 0);
 	assert_int_equal(ledger_sum("measured") + ledger_sum("nic_missed"), 100000);
 	assert_said("waits for worker 0");

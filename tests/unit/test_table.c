@@ -254,6 +254,35 @@ static void test_table_of_losses(void **state)
 		"\n");
 }
 
+static void assert_sentence(struct ledger ledger, uint64_t epochs, const char *expected)
+{
+	struct text text = {0};
+
+	ledger_sentence(&text, &ledger, epochs);
+	assert_string_equal(finish(&text), expected);
+	text_free(&text);
+}
+
+static void test_sentence(void **state)
+{
+	(void)state;
+	assert_sentence((struct ledger){0}, 0, "0 packets offered in 0 epochs: 0 measured, 0 lost");
+	assert_sentence((struct ledger){.offered = 1, .received = 1, .measured = 1, .bytes = 60}, 1,
+		"1 packet offered in 1 epoch: 1 measured, 0 lost");
+	assert_sentence((struct ledger){.offered = 10,
+				.received = 9,
+				.measured = 4,
+				.nic_missed = 1,
+				.shed = 2,
+				.non_ip = 3,
+				.losses_unknown = true,
+				.doubtful = 5,
+				.unaccounted = 7},
+		2,
+		"10 packets offered in 2 epochs: 4 measured, at least 3 lost (1 nic_missed, 2 "
+		"shed), perhaps 5 more, 3 left out (3 non_ip), 7 unaccounted");
+}
+
 #define LONG_ADDRESS "2001:1111:2222:3333:4444:5555:6666:7777"
 
 /* What does not fit into a line is broken before the arrow, and no line is too long. */
@@ -409,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_error),
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_sentence),
 		cmocka_unit_test(test_table_of_bytes),
 		cmocka_unit_test(test_table_of_losses),
 		cmocka_unit_test(test_table_width),
