@@ -47,7 +47,8 @@ enum output_format {
 };
 
 enum idle_mode {
-	IDLE_AUTO, /* sleep where lcores outnumber CPUs, else spin */
+	IDLE_AUTO, /* sleep where lcores outnumber CPUs or packets come through the kernel, else
+		      spin */
 	IDLE_SPIN,
 	IDLE_YIELD,
 	IDLE_SLEEP, /* yield, and sleep once that brought nothing for a while */

@@ -1377,7 +1377,7 @@ const struct option_row options[] = {
 		.default_text = "auto",
 		.help = "What a core without packets does: spin, yield (to other threads), sleep "
 			"(yield, then sleep some 50us at a time) or auto (sleep where there are "
-			"more lcores than CPUs, else spin).",
+			"more lcores than CPUs, and on interfaces of the kernel; else spin).",
 	},
 	{
 		.name = "no-progress",

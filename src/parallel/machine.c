@@ -24,12 +24,15 @@ static struct plan_queues queues_of(const struct port_name *name)
 		.max = traits->queues_max, .power_of_two = traits->queues_power_of_two};
 }
 
+/* name: NULL where nothing is known of it. */
 static void add_port(
-	struct plan_ports *ports, const char *spec, int node, struct plan_queues queues)
+	struct plan_ports *ports, const char *spec, int node, const struct port_name *name)
 {
-	ports->ports[ports->nb_ports].queues = queues;
 	ports->ports[ports->nb_ports].name = spec;
 	ports->ports[ports->nb_ports].node = node;
+	ports->ports[ports->nb_ports].queues =
+		name != NULL ? queues_of(name) : (struct plan_queues){0};
+	ports->ports[ports->nb_ports].kernel = name != NULL && port_through_kernel(name);
 	ports->nb_ports++;
 }
 
@@ -43,7 +46,7 @@ static bool read_description(
 	machine->topology = file.topology;
 	for (uint32_t p = 0; p < config->nb_port; p++)
 		add_port(&machine->ports, config->port[p],
-			topology_port_node(&file, config->port[p]), (struct plan_queues){0});
+			topology_port_node(&file, config->port[p]), NULL);
 	return result == TOPOLOGY_OK;
 }
 
@@ -93,9 +96,9 @@ bool machine_read(struct machine *machine, const struct config *config,
 		topology_read(&machine->topology, "");
 		for (uint32_t p = 0; p < config->nb_port; p++)
 			add_port(&machine->ports, names[p].called, node_of(&names[p]),
-				queues_of(&names[p]));
+				&names[p]);
 		if (asks_in_general(config))
-			add_port(&machine->ports, "any", PLAN_NODE_ANY, (struct plan_queues){0});
+			add_port(&machine->ports, "any", PLAN_NODE_ANY, NULL);
 		machine->ports.mbuf_room = live_ports_mbuf_room(names, config->nb_port);
 	}
 	if (config->lcores != NULL &&

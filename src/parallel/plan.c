@@ -307,14 +307,28 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	return true;
 }
 
+static bool all_through_kernel(const struct plan_ports *ports)
+{
+	for (uint32_t p = 0; p < ports->nb_ports; p++)
+		if (!ports->ports[p].kernel)
+			return false;
+	return ports->nb_ports > 0;
+}
+
+static void choose_idle(
+	struct plan *plan, const struct config *config, const struct plan_ports *ports)
+{
+	plan->idle = config->idle;
+	if (config->idle == IDLE_AUTO)
+		plan->idle =
+			plan->oversubscribed || all_through_kernel(ports) ? IDLE_SLEEP : IDLE_SPIN;
+}
+
 static void warn_of_speed(
 	struct plan *plan, const struct config *config, const struct topology *topology)
 {
 	uint32_t polling = plan_nb_polling(plan);
 
-	plan->idle = config->idle;
-	if (config->idle == IDLE_AUTO)
-		plan->idle = plan->oversubscribed ? IDLE_SLEEP : IDLE_SPIN;
 	if (plan->oversubscribed)
 		plan_warn(plan,
 			"%u lcores that poll%s share %u CPUs: they take turns%s, and speeds mean "
@@ -366,6 +380,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		return false;
 	assign_roles(plan);
 	plan_place(plan, topology);
+	choose_idle(plan, config, ports);
 	warn_of_speed(plan, config, topology);
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
 		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],

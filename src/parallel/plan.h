@@ -10,7 +10,7 @@
  * is EAL's main lcore and the reporter, which mostly sleeps. Then come the feeder, the receivers
  * and the workers. These poll without a pause: each gets a CPU of its own while there are enough
  * (plan_place.c says which). Where there are not, all lcores float over all CPUs and sleep when
- * they find nothing.
+ * they find nothing. So they do where all packets come through the kernel, whose buffers are long.
  */
 
 #include <stdbool.h>
@@ -154,6 +154,7 @@ struct plan_ports {
 		const char *name;          /* NULL: has none to be printed */
 		int node;                  /* PLAN_NODE_ANY: unknown */
 		struct plan_queues queues; /* of its driver, as far as that is known */
+		bool kernel;               /* its packets come through the kernel */
 	} ports[CONFIG_LIST_MAX];
 };
 

@@ -59,6 +59,13 @@ bool port_is_pci(const char *spec)
 	return pci_address_parse(spec, strcspn(spec, ","), &address);
 }
 
+bool port_through_kernel(const struct port_name *name)
+{
+	static const char *const taps[] = {"net_tap", "eth_tap", NULL};
+
+	return !name->pci && (name->interface[0] != '\0' || begins_with_any(name->device, taps));
+}
+
 int port_node(const char *spec)
 {
 	struct pci_address address;

@@ -55,6 +55,9 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
  */
 bool port_is_pci(const char *spec);
 
+/* Its packets come through the kernel: from a socket, or a tap. */
+bool port_through_kernel(const struct port_name *name);
+
 /* NUMA node of a PCI device, from sysfs, before EAL is up; -1 where it is unknown. */
 int port_node(const char *spec);
 

@@ -5,7 +5,10 @@ Every queue between sender and worker holds all that is sent, so that nothing is
 the machine is; only af_xdp's are shorter, and it counts what it loses.
 """
 
+import os
 import random
+import signal
+import time
 
 import lib
 import net
@@ -214,3 +217,26 @@ def test_tcpreplay_of_the_whole_zoo_on_a_tap(test):
     space.silence('tap0', 'txqueuelen', FRAMES)
     test.wait(space.tcpreplay('tap0', capture, RATE), 60).expect(0)
     expect_zoo(*run.finish(), packets, *truth)
+
+
+def cpu_seconds(pid):
+    with open(f'/proc/{pid}/stat', encoding='ascii') as stat:
+        fields = stat.read().rpartition(')')[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf('SC_CLK_TCK')
+
+
+def test_an_idle_interface_takes_no_cpu(test):
+    """A run that waits for packets of the kernel sleeps, CPU of its own or not."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    stats = test.path('stats.csv')
+    process = test.start('--port', 'tap0', '--workers', '1', '--interval', '0', '--output', '/dev/null',
+                         '--stats', stats, inside=space)
+    net.wait_until_ready(test, process, stats)
+    begin, used = time.monotonic(), cpu_seconds(process.popen.pid)
+    test.until(lambda: time.monotonic() > begin + 2, 'two seconds have passed')
+    used, passed = cpu_seconds(process.popen.pid) - used, time.monotonic() - begin
+    process.signal(signal.SIGINT)
+    account = test.wait(process, 20).expect(0).account()
+    assert account['offered'] == 0, account
+    assert used < 0.3 * passed, f'{used:.2f} s of {passed:.2f} s'

@@ -122,6 +122,32 @@ static void test_two_cpus_port(void **state)
 	assert_true(plan.oversubscribed);
 }
 
+static enum idle_mode idle_of(enum idle_mode wanted, uint32_t nb_ports, uint32_t nb_kernel)
+{
+	struct config config = make_config(1);
+	struct plan_ports ports = {.nb_ports = nb_ports};
+
+	config.idle = wanted;
+	for (uint32_t p = 0; p < nb_kernel; p++)
+		ports.ports[p].kernel = true;
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	assert_false(plan.oversubscribed);
+	return plan.idle;
+}
+
+/* An interface of the kernel is no reason to take a whole CPU, but a card beside it is. */
+static void test_idle(void **state)
+{
+	(void)state;
+	make_topology(1, 4, 1);
+	assert_int_equal(idle_of(IDLE_AUTO, 0, 0), IDLE_SPIN);
+	assert_int_equal(idle_of(IDLE_AUTO, 1, 0), IDLE_SPIN);
+	assert_int_equal(idle_of(IDLE_AUTO, 1, 1), IDLE_SLEEP);
+	assert_int_equal(idle_of(IDLE_AUTO, 2, 2), IDLE_SLEEP);
+	assert_int_equal(idle_of(IDLE_AUTO, 2, 1), IDLE_SPIN);
+	assert_int_equal(idle_of(IDLE_SPIN, 1, 1), IDLE_SPIN);
+}
+
 static void test_oversubscribed(void **state)
 {
 	(void)state;
@@ -363,6 +389,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_cpus_replay),
 		cmocka_unit_test(test_two_cpus_port),
+		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_oversubscribed),
 		cmocka_unit_test(test_one_cpu),
 		cmocka_unit_test(test_two_nodes),

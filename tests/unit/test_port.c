@@ -58,6 +58,7 @@ static void names_become_devices(void **state)
 	static const struct {
 		const char *spec, *device, *interface;
 		bool pci;
+		bool kernel; /* the packets come through it */
 	} rows[] = {
 		{"0000:3b:00.0", "0000:3b:00.0", "", true},
 		{"3b:00.0", "0000:3b:00.0", "", true},
@@ -66,26 +67,29 @@ static void names_become_devices(void **state)
 		{"10000:e1:00.0", "10000:e1:00.0", "", true},
 		{"net_null0", "net_null0", "", false},
 		{"net_ring0,nodeaction=a:0:CREATE", "net_ring0,nodeaction=a:0:CREATE", "", false},
-		{"net_tap1,iface=probe0", "net_tap1,iface=probe0", "", false},
-		{"vdev:net_tap0", "net_tap0", "", false},
-		{"net_af_xdp0,iface=ice0", "net_af_xdp0,iface=ice0", "ice0", false},
+		{"net_tap1,iface=probe0", "net_tap1,iface=probe0", "", false, true},
+		{"vdev:net_tap0", "net_tap0", "", false, true},
+		{"net_af_xdp0,iface=ice0", "net_af_xdp0,iface=ice0", "ice0", false, true},
 		{"mlx0", "0000:3b:00.1", "mlx0", true},
 		{"mlx0,mprq_en=1", "0000:3b:00.1,mprq_en=1", "mlx0", true},
 		/* A function of the card that has no PCI address of its own. */
-		{"mlx1", "net_af_packet_mlx1,iface=mlx1,framecnt=16384", "mlx1", false},
-		{"eth0", "net_af_packet_eth0,iface=eth0,framecnt=16384", "eth0", false},
+		{"mlx1", "net_af_packet_mlx1,iface=mlx1,framecnt=16384", "mlx1", false, true},
+		{"eth0", "net_af_packet_eth0,iface=eth0,framecnt=16384", "eth0", false, true},
 		{"eth0,qpairs=2", "net_af_packet_eth0,iface=eth0,qpairs=2,framecnt=16384", "eth0",
-			false},
-		{"eth0,framecnt=64", "net_af_packet_eth0,iface=eth0,framecnt=64", "eth0", false},
-		{"net_af_packet0,iface=eth0", "net_af_packet0,iface=eth0", "eth0", false},
+			false, true},
+		{"eth0,framecnt=64", "net_af_packet_eth0,iface=eth0,framecnt=64", "eth0", false,
+			true},
+		{"net_af_packet0,iface=eth0", "net_af_packet0,iface=eth0", "eth0", false, true},
 		{"jumbo0",
 			"net_af_packet_jumbo0,iface=jumbo0,framesz=12288,blocksz=12288,framecnt="
 			"2048",
-			"jumbo0", false},
+			"jumbo0", false, true},
 		{"net_af_packet0,iface=jumbo0",
-			"net_af_packet0,iface=jumbo0,framesz=12288,blocksz=12288", "jumbo0", false},
+			"net_af_packet0,iface=jumbo0,framesz=12288,blocksz=12288", "jumbo0", false,
+			true},
 		{"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536",
-			"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536", "jumbo0", false},
+			"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536", "jumbo0", false,
+			true},
 		/* Nothing that is known: a device that --eal made, or one of another bus. */
 		{"my_device", "my_device", "", false},
 	};
@@ -99,6 +103,7 @@ static void names_become_devices(void **state)
 		assert_string_equal(name.device, rows[i].device);
 		assert_string_equal(name.interface, rows[i].interface);
 		assert_int_equal(name.pci, rows[i].pci);
+		assert_int_equal(port_through_kernel(&name), rows[i].kernel);
 		assert_int_equal(name.pci, port_is_pci(name.device));
 	}
 }
