@@ -271,7 +271,11 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	struct progress *progress)
 {
 	const struct writer_voice voice = {
-		.say = say, .unread = signals_request_stop, .progress = progress};
+		.say = say,
+		.unread = signals_request_stop,
+		.progress = progress,
+		.lines_said = isatty(STDERR_FILENO) ? log_lines_written : NULL,
+	};
 	struct reporter_params params = {.progress = progress, .notify = &notify};
 	struct reporter_result result;
 	char error[WRITER_ERROR_MAX];

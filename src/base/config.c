@@ -270,6 +270,52 @@ static enum config_result check_all_effects(const struct loader *loader)
 	return result;
 }
 
+/* What nobody said, and --threshold does not make superfluous. */
+static enum config_result give_top(struct loader *loader, const char *top)
+{
+	const struct option_row *row = option_find(loader->config->command, "top");
+	const struct option_row *threshold = option_find(loader->config->command, "threshold");
+	enum config_result result = CONFIG_OK;
+
+	for (uint32_t m = 0; result == CONFIG_OK && m < loader->config->nb_measurements; m++) {
+		struct target *target = &loader->measurements[m];
+
+		if (target->origins[row - options].level == LEVEL_DEFAULT &&
+			target->origins[threshold - options].level == LEVEL_DEFAULT)
+			result = give(loader, target, row, top, (struct origin){LEVEL_DEFAULT, 0});
+	}
+	return result;
+}
+
+static enum config_result give_interval(struct loader *loader, const char *interval)
+{
+	const struct option_row *row = option_find(loader->config->command, "interval");
+
+	if (loader->run.origins[row - options].level != LEVEL_DEFAULT)
+		return CONFIG_OK;
+	return give(loader, &loader->run, row, interval, (struct origin){LEVEL_DEFAULT, 0});
+}
+
+/*
+ * A person at a terminal gets a capture summed up once, on one screen. What goes to files is what
+ * it would be without a terminal.
+ */
+static enum config_result suit_terminal(struct loader *loader)
+{
+	const struct config *config = loader->config;
+	enum config_result result = CONFIG_OK;
+	bool terminal = isatty(fileno(loader->out));
+
+	if (config->command != COMMAND_RUN || config->nb_port > 0 || !terminal ||
+		!config_shows_table(config, terminal))
+		return CONFIG_OK;
+	if (config_is_stdout(config->output))
+		result = give_top(loader, "20");
+	if (result == CONFIG_OK && !config_names_files(config))
+		result = give_interval(loader, "0");
+	return result;
+}
+
 static enum config_result check(const struct loader *loader)
 {
 	const struct config *config = loader->config;
@@ -309,6 +355,8 @@ static enum config_result apply(struct loader *loader)
 		result = make_measurements(loader);
 	for (unsigned int i = 0; result == CONFIG_OK && i < loader->nb_arguments; i++)
 		result = give_argument(loader, &loader->arguments[i]);
+	if (result == CONFIG_OK)
+		result = suit_terminal(loader);
 	if (result == CONFIG_OK)
 		result = check_all_effects(loader);
 	if (result == CONFIG_OK)

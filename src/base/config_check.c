@@ -123,15 +123,8 @@ static bool has_records(const struct config *config, const struct measurement_co
 
 static bool has_file(const struct config *config, const struct measurement_config *measurement)
 {
-	const char *const outputs[] = {
-		config->output, config->stats, config->queues, config->rules, config->flows};
-
 	(void)measurement;
-	for (size_t o = 0; o < sizeof(outputs) / sizeof(outputs[0]); o++)
-		if (outputs[o] != NULL && strcmp(outputs[o], "-") != 0 &&
-			strcmp(outputs[o], "/dev/stdout") != 0)
-			return true;
-	return false;
+	return config_names_files(config);
 }
 
 static bool draws_flows(const struct config *config, const struct measurement_config *measurement)
@@ -390,6 +383,24 @@ static bool check_outputs(const struct config *config, struct config_fault *faul
 					outputs[o].file, outputs[e].option);
 	}
 	return true;
+}
+
+bool config_is_stdout(const char *name)
+{
+	return name == NULL || strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0;
+}
+
+bool config_shows_table(const struct config *config, bool terminal)
+{
+	return config->format == FORMAT_TABLE ||
+	       (config->format == FORMAT_AUTO && terminal && config_is_stdout(config->output));
+}
+
+bool config_names_files(const struct config *config)
+{
+	return !config_is_stdout(config->output) || !config_is_stdout(config->stats) ||
+	       !config_is_stdout(config->queues) || !config_is_stdout(config->rules) ||
+	       !config_is_stdout(config->flows);
 }
 
 static struct sketch_params shape_of(const struct measurement_config *measurement)

@@ -25,3 +25,10 @@ const char *config_lacks(const struct option_row *row, const struct config *conf
 
 /* Returns true, or false with *fault filled. The single values must have passed option_set(). */
 bool config_check(const struct config *config, struct config_fault *fault);
+
+/* An output that goes to standard output, or NULL: one that is not wanted. */
+bool config_is_stdout(const char *name);
+/* Whether heavy hitters are shown as a table. terminal: standard output is one. */
+bool config_shows_table(const struct config *config, bool terminal);
+/* Whether any output goes elsewhere than to standard output. */
+bool config_names_files(const struct config *config);

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,8 @@ static bool has_room(void)
 
 	return poll(&pollfd, 1, 0) == 1;
 }
+
+static _Atomic uint64_t lines_written;
 
 /* A write that fails is nobody's: there is no other place to say so. */
 static void put(const char *text, size_t len)
@@ -108,6 +111,8 @@ static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 			put_behind_note(lost, text + done, len);
 		else
 			put(text + done, len);
+		atomic_fetch_add_explicit(
+			&lines_written, count_lines(text + done, len), memory_order_relaxed);
 		lost = 0;
 	}
 	return (ssize_t)size;
@@ -192,6 +197,11 @@ const char *const *log_eal_args(enum log_level level, bool verbose)
 
 	quiet[1] = ours[level];
 	return verbose ? talkative : quiet;
+}
+
+uint64_t log_lines_written(void)
+{
+	return atomic_load_explicit(&lines_written, memory_order_relaxed);
 }
 
 void log_line(uint32_t level, const char *format, ...)

@@ -45,6 +45,9 @@ const char *const *log_eal_args(enum log_level level, bool verbose);
 void log_catch_begin(void);
 void log_catch_end(char *text, size_t size);
 
+/* How many lines were written, by anybody, DPDK too. From any thread. */
+uint64_t log_lines_written(void);
+
 __attribute__((format(printf, 2, 3))) void log_line(uint32_t level, const char *format, ...);
 
 #define log_error(...)   log_line(RTE_LOG_ERR, __VA_ARGS__)

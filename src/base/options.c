@@ -597,7 +597,8 @@ const struct option_row options[] = {
 		.max = 1000 * 1000,
 		.default_text = "100",
 		.help = "Report the N heaviest keys of each interval. 0: as many as reach "
-			"--threshold.",
+			"--threshold. Without this or --threshold a terminal shows 20 of a "
+			"capture.",
 	},
 	{
 		.name = "threshold",
@@ -1118,7 +1119,8 @@ const struct option_row options[] = {
 		.min = MILLISECOND,
 		.max = CONFIG_INTERVAL_MAX,
 		.default_text = "1s",
-		.help = "Report at each multiple of this time, 1ms to 2500d. 0: once, at the end.",
+		.help = "Report at each multiple of this time, 1ms to 2500d. 0: once, at the end; "
+			"so is a capture on a terminal, where no file is written.",
 	},
 	{
 		.name = "output",
@@ -1199,8 +1201,8 @@ const struct option_row options[] = {
 		CHOICES([FORMAT_AUTO] = "auto", [FORMAT_CSV] = "csv", [FORMAT_TABLE] = "table"),
 		.default_text = "auto",
 		.help = "Of the heavy hitters: csv, table (for people), or auto (a table where "
-			"standard output is a terminal, else CSV). Of what doctor finds: csv, or a "
-			"table.",
+			"standard output is a terminal, of a port one that is drawn again and "
+			"again; else CSV). Of what doctor finds: csv, or a table.",
 	},
 	{
 		.name = "append",

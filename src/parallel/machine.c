@@ -95,8 +95,7 @@ bool machine_read(struct machine *machine, const struct config *config,
 	} else {
 		topology_read(&machine->topology, "");
 		for (uint32_t p = 0; p < config->nb_port; p++)
-			add_port(&machine->ports, names[p].called, node_of(&names[p]),
-				&names[p]);
+			add_port(&machine->ports, names[p].called, node_of(&names[p]), &names[p]);
 		if (asks_in_general(config))
 			add_port(&machine->ports, "any", PLAN_NODE_ANY, NULL);
 		machine->ports.mbuf_room = live_ports_mbuf_room(names, config->nb_port);

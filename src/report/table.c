@@ -196,6 +196,7 @@ enum column {
 };
 
 #define COLUMN_GAP 2
+#define FLOW_MIN   20 /* columns, however narrow the screen is */
 
 /* One row of the table: its cells, end to end. */
 struct cells {
@@ -272,17 +273,19 @@ static void widen(size_t widths[COLUMN_COUNT], const struct cells *cells)
 }
 
 /* The flow's column gets what the others leave; longer flows take two lines. */
-static void limit_flow(size_t widths[COLUMN_COUNT])
+static void limit_flow(size_t widths[COLUMN_COUNT], size_t columns)
 {
-	size_t others = (COLUMN_COUNT - 1) * COLUMN_GAP;
+	size_t others = (COLUMN_COUNT - 1) * COLUMN_GAP, room;
 
 	for (int c = 0; c < COLUMN_COUNT; c++)
 		others += c == COLUMN_FLOW ? 0 : widths[c];
-	if (others + widths[COLUMN_FLOW] > TABLE_WIDTH)
-		widths[COLUMN_FLOW] = TABLE_WIDTH - others;
+	room = columns > others + FLOW_MIN ? columns - others : FLOW_MIN;
+	if (widths[COLUMN_FLOW] > room)
+		widths[COLUMN_FLOW] = room;
 }
 
-static void print_cells(
+/* Returns the lines that it took. */
+static uint32_t print_cells(
 	struct text *text, const struct cells *cells, const size_t widths[COLUMN_COUNT])
 {
 	size_t flow_len, len;
@@ -303,32 +306,44 @@ static void print_cells(
 	if (broken)
 		text_printf(text, "%*s%.*s\n", (int)widths[COLUMN_RANK] + COLUMN_GAP, "",
 			(int)(flow_len - cells->source_len), flow + cells->source_len);
+	return broken ? 2 : 1;
 }
 
-static void add_rows(struct text *text, const struct report_measurement *measurement)
+/* Its title and as many rows as fit. */
+static void add_rows(struct text *text, const struct report_measurement *measurement,
+	const struct table_size *size)
 {
 	size_t widths[COLUMN_COUNT] = {0};
 	struct cells cells = {0};
+	uint32_t lines = 1;
 
 	fill_titles(&cells, measurement->counts_bytes);
 	widen(widths, &cells);
-	for (uint32_t r = 0; r < measurement->nb_rows && !cells.text.failed; r++) {
+	for (uint32_t r = 0; r < measurement->nb_rows && r < size->lines && !cells.text.failed;
+		r++) {
 		fill_row(&cells, measurement, &measurement->rows[r]);
 		widen(widths, &cells);
 	}
-	limit_flow(widths);
+	limit_flow(widths, size->columns);
 
 	fill_titles(&cells, measurement->counts_bytes);
 	print_cells(text, &cells, widths);
 	for (uint32_t r = 0; r < measurement->nb_rows && !cells.text.failed; r++) {
+		size_t before = text->len;
+
 		fill_row(&cells, measurement, &measurement->rows[r]);
-		print_cells(text, &cells, widths);
+		lines += print_cells(text, &cells, widths);
+		if (lines > size->lines) {
+			text->len = before;
+			break;
+		}
 	}
 	text->failed |= cells.text.failed;
 	text_free(&cells.text);
 }
 
-static void add_measurement(struct text *text, const struct report_measurement *measurement)
+static void add_measurement(struct text *text, const struct report_measurement *measurement,
+	const struct table_size *size)
 {
 	text_printf(text, "\n%." NAME_WIDTH "s: key %s, sketch %s\n%s", measurement->name,
 		measurement->rule->name, measurement->sketch,
@@ -343,7 +358,7 @@ static void add_measurement(struct text *text, const struct report_measurement *
 	if (measurement->nb_rows == 0)
 		text_str(text, "no flow reached the threshold\n");
 	else
-		add_rows(text, measurement);
+		add_rows(text, measurement, size);
 	if (measurement->shed_packets > 0) {
 		text_grouped(text, measurement->shed_packets);
 		text_str(text, " packets of keys that found no room were shed\n");
@@ -369,6 +384,10 @@ static void add_headline(struct text *text, const struct report_epoch *epoch)
 	text_str(text, " to ");
 	text_time(text, epoch->end);
 	text_printf(text, " (%.3f s)\n", (double)report_duration(epoch) / 1e9);
+}
+
+static void add_design(struct text *text, const struct report_epoch *epoch)
+{
 	text_printf(text, "design %s, sharing %s, %u worker%s\n", epoch->design, epoch->sharing,
 		epoch->workers, epoch->workers == 1 ? "" : "s");
 }
@@ -464,14 +483,77 @@ static void add_ledger(struct text *text, const struct report_epoch *epoch)
 
 static void table_epoch(struct text *text, const struct report_epoch *epoch)
 {
+	static const struct table_size whole = {.lines = UINT32_MAX, .columns = TABLE_WIDTH};
+
 	add_headline(text, epoch);
+	add_design(text, epoch);
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		add_measurement(text, &epoch->measurements[m]);
+		add_measurement(text, &epoch->measurements[m], &whole);
 	add_ledger(text, epoch);
+}
+
+/* There is something to be seen of an epoch without a flow, too. */
+static uint64_t table_rows(const struct report_epoch *epoch)
+{
+	uint64_t rows = output_reported_keys(epoch);
+
+	return rows > 0 ? rows : 1;
+}
+
+/* Of the text behind `begin`. */
+static uint32_t count_lines(const struct text *text, size_t begin)
+{
+	uint32_t lines = 0;
+
+	for (size_t i = begin; i < text->len; i++)
+		lines += text->data[i] == '\n';
+	return lines;
+}
+
+static void cut_lines(struct text *text, size_t begin, uint32_t lines)
+{
+	for (size_t i = begin; i < text->len; i++) {
+		if (lines == 0)
+			text->len = i;
+		lines -= lines > 0 && text->data[i] == '\n';
+	}
+}
+
+/* What the rows of all measurements leave: their headings and notes. */
+static uint32_t lines_of_headings(const struct report_epoch *epoch)
+{
+	static const struct table_size no_rows = {.lines = 1, .columns = TABLE_WIDTH};
+	struct text text = {0};
+	uint32_t lines;
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		add_measurement(&text, &epoch->measurements[m], &no_rows);
+	lines = count_lines(&text, 0) - epoch->nb_measurements;
+	text_free(&text);
+	return lines;
+}
+
+void table_screen(
+	struct text *text, const struct report_epoch *epoch, const struct table_size *size)
+{
+	struct table_size part = *size;
+	size_t begin = text->len;
+	uint32_t taken;
+
+	add_headline(text, epoch);
+	ledger_sentence(text, &epoch->ledger, 1);
+	text_char(text, '\n');
+	add_rate(text, epoch);
+	add_balance(text, epoch);
+	taken = count_lines(text, begin) + lines_of_headings(epoch);
+	part.lines = taken < size->lines ? (size->lines - taken) / epoch->nb_measurements : 0;
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		add_measurement(text, &epoch->measurements[m], &part);
+	cut_lines(text, begin, size->lines);
 }
 
 const struct output output_table = {
 	.option = "--format table",
 	.epoch = table_epoch,
-	.rows = output_reported_keys,
+	.rows = table_rows,
 };

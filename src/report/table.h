@@ -8,6 +8,17 @@
 
 #define TABLE_WIDTH 100 /* columns */
 
+struct table_size {
+	uint32_t lines, columns;
+};
+
+/*
+ * What fits on a screen: the epoch's account, and of every measurement the first rows. Rows take
+ * two lines where a flow is longer than its column.
+ */
+void table_screen(
+	struct text *text, const struct report_epoch *epoch, const struct table_size *size);
+
 /* Three significant digits and a unit of powers of 1000: 999, 1.23K, 45.6M, 789G. */
 void table_human(struct text *text, uint64_t value);
 

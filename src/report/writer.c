@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/config_check.h"
 #include "report/output.h"
+#include "report/screen.h"
 #include "report/writer.h"
 
 #define SINKS_MAX 6
@@ -21,7 +23,9 @@ struct sink {
 	const struct output *output;
 	struct output_file file;
 	bool on_terminal;
-	bool left; /* by who read it */
+	bool left;    /* by who read it */
+	bool redrawn; /* there: each epoch over the last */
+	struct screen screen;
 };
 
 /* Rows for which the queue had no room. */
@@ -88,6 +92,11 @@ static bool concerns(const struct sink *sink, const struct report_epoch *epoch)
 	return !epoch->flows_only || sink->output == &output_flows;
 }
 
+static uint64_t lines_said(const struct writer *writer)
+{
+	return writer->voice.lines_said != NULL ? writer->voice.lines_said() : 0;
+}
+
 static void write_rows(struct writer *writer, struct sink *sink, const struct report_epoch *epoch)
 {
 	const struct output_rows rows = {
@@ -97,7 +106,10 @@ static void write_rows(struct writer *writer, struct sink *sink, const struct re
 	};
 
 	text_clear(&writer->text);
-	sink->output->epoch(&writer->text, epoch);
+	if (sink->redrawn)
+		screen_epoch(&writer->text, &sink->screen, epoch, lines_said(writer));
+	else
+		sink->output->epoch(&writer->text, epoch);
 	if (sink->on_terminal)
 		screen_begin(&writer->voice);
 	output_file_write(&sink->file, &rows);
@@ -119,6 +131,22 @@ static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
 	for (uint32_t s = 0; s < writer->nb_sinks; s++)
 		if (concerns(&writer->sinks[s], epoch))
 			output_file_pass(&writer->sinks[s].file, epoch->end);
+}
+
+/* Nothing came until `time`. */
+static void pass(struct writer *writer, int64_t time)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct sink *sink = &writer->sinks[s];
+		const struct output_rows rows = {.text = &writer->text, .n = 1, .start = time};
+
+		output_file_pass(&sink->file, time);
+		if (!sink->redrawn)
+			continue;
+		text_clear(&writer->text);
+		screen_silence(&writer->text, &sink->screen, time, lines_said(writer));
+		output_file_write(&sink->file, &rows);
+	}
 }
 
 static size_t flow_bytes(const struct report_epoch *epoch)
@@ -240,8 +268,8 @@ static void *writer_main(void *arg)
 			write_epoch(writer, task.epoch);
 			report_epoch_free(task.epoch);
 		}
-		for (uint32_t s = 0; task.passed && s < writer->nb_sinks; s++)
-			output_file_pass(&writer->sinks[s].file, task.passed_ns);
+		if (task.passed)
+			pass(writer, task.passed_ns);
 		look_at_readers(writer);
 	} while (!task.end);
 	return NULL;
@@ -283,8 +311,7 @@ static bool has_records(const struct config *config)
 static void add_sinks(struct writer *writer, const struct config *config)
 {
 	bool to_stdout = output_file_is_stdout(config->output);
-	bool table = config->format == FORMAT_TABLE ||
-		     (config->format == FORMAT_AUTO && to_stdout && isatty(STDOUT_FILENO));
+	bool table = config_shows_table(config, isatty(STDOUT_FILENO));
 
 	if (!(to_stdout && table))
 		add_sink(writer, has_records(config) ? &output_flow_records : &output_heavy_hitters,
@@ -297,8 +324,11 @@ static void add_sinks(struct writer *writer, const struct config *config)
 		add_sink(writer, &output_rules, config->rules, &config->rotate);
 	if (config->flows != NULL)
 		add_sink(writer, &output_flows, config->flows, &config->rotate);
-	if (table)
+	if (table) {
 		add_sink(writer, &output_table, "-", &config->rotate);
+		writer->sinks[writer->nb_sinks - 1].redrawn =
+			config->format == FORMAT_AUTO && config->nb_port > 0 && screen_possible();
+	}
 }
 
 /* /dev/null may be named twice. */

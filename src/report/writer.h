@@ -31,6 +31,8 @@ struct writer_voice {
 	void *arg;
 	void (*unread)(void);      /* may be NULL */
 	struct progress *progress; /* taken off the screen for the while; may be NULL */
+	/* Lines that others have written on the terminal so far; NULL: nobody writes there. */
+	uint64_t (*lines_said)(void);
 };
 
 /*

@@ -2,6 +2,7 @@
 
 /* Command line and configuration file: what they mean together, and how mistakes are told. */
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -226,6 +227,68 @@ static void every_option_lands_in_its_field(void **state)
 	assert_int_equal(config->idle, IDLE_YIELD);
 	attempt_free(&result);
 	free(words);
+}
+
+/* As load(), with a terminal as standard output. Returns false where there is none. */
+static bool load_at_terminal(struct attempt *result, const char *line, char **words)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave = -1;
+	char *argv[ARGUMENTS_MAX];
+	FILE *out;
+
+	if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0)
+		slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	if (slave < 0)
+		return false;
+	out = fdopen(slave, "w");
+	*words = strdup(line);
+	*result = (struct attempt){0};
+	result->result = config_load(&result->config, split(*words, argv), argv, out, stderr);
+	fclose(out);
+	close(master);
+	return true;
+}
+
+/* A capture is summed up once and shows 20 rows, unless told otherwise; files stay as they are. */
+static void a_terminal_shows_a_capture_once(void **state)
+{
+	static const struct {
+		const char *line;
+		uint64_t interval;
+		uint32_t top;
+	} rows[] = {
+		{"--pcap a", 0, 20},
+		{"--synthetic packets=5", 0, 20},
+		{"--pcap a --format table", 0, 20},
+		{"--pcap a --interval 1s", NS_PER_S, 20},
+		{"--pcap a --top 100", 0, 100},
+		{"--pcap a --threshold 1%", 0, 100},
+		{"--pcap a --stats s.csv", NS_PER_S, 20},
+		{"--pcap a --output o.csv", NS_PER_S, 100},
+		{"--pcap a --output o.csv --format table", NS_PER_S, 100},
+		{"--pcap a --format csv", NS_PER_S, 100},
+		{"--port a", NS_PER_S, 100},
+		{"plan --pcap a", NS_PER_S, 100},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct attempt result;
+		char *words;
+
+		if (!load_at_terminal(&result, rows[i].line, &words)) {
+			print_message("no pseudo terminal to be had: skipped\n");
+			skip();
+		}
+		assert_int_equal(result.result, CONFIG_OK);
+		if (result.config.interval != rows[i].interval ||
+			result.config.measurements[0].top != rows[i].top)
+			fail_msg("%s: interval %llu, top %u", rows[i].line,
+				(unsigned long long)result.config.interval,
+				result.config.measurements[0].top);
+		attempt_free(&result);
+		free(words);
+	}
 }
 
 static void commands_are_told_apart(void **state)
@@ -1211,6 +1274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_those_documented),
 		cmocka_unit_test(every_option_lands_in_its_field),
+		cmocka_unit_test(a_terminal_shows_a_capture_once),
 		cmocka_unit_test(commands_are_told_apart),
 		cmocka_unit_test(lists_land_in_their_fields),
 		cmocka_unit_test(lists_are_checked),

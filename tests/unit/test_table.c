@@ -321,6 +321,47 @@ static void test_table_width(void **state)
 	report_epoch_free(epoch);
 }
 
+static uint32_t lines_of(const char *text)
+{
+	uint32_t lines = 0;
+
+	for (; *text != '\0'; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* Whatever the size, it is kept to; and each measurement has as many rows as the others. */
+static void test_screen_fits(void **state)
+{
+	struct report_epoch *epoch = sample_epoch(7, 2);
+	struct report_row rows[40];
+
+	(void)state;
+	for (uint32_t r = 0; r < 40; r++)
+		rows[r] = (struct report_row){
+			.key = sample_key4("10.0.0.1", 443, "10.0.0.2", (uint16_t)r, 6),
+			.packets = sample_figure(5, 5, 5),
+			.bytes = sample_figure(300, 300, 300),
+			.share = 0.01,
+		};
+	for (uint32_t m = 0; m < 2; m++) {
+		sample_rows(&epoch->measurements[m], rows, 40);
+		epoch->measurements[m].shed_packets = m; /* a note below the rows */
+	}
+	epoch->ledger.measured = epoch->ledger.offered = epoch->ledger.received = 1000;
+	for (uint32_t lines = 1; lines < 120; lines++) {
+		struct table_size size = {.lines = lines, .columns = 80};
+		struct text text = {0};
+
+		table_screen(&text, epoch, &size);
+		assert_true(lines_of(finish(&text)) <= lines);
+		if (lines >= 40)
+			assert_true(lines_of(text.data) >= (lines < 90 ? lines - 1 : 90));
+		text_free(&text);
+	}
+	report_epoch_free(epoch);
+}
+
 static void assert_progress(struct progress_state state, const char *expected)
 {
 	char line[PROGRESS_LINE_MAX];
@@ -440,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_sentence),
 		cmocka_unit_test(test_table_of_bytes),
+		cmocka_unit_test(test_screen_fits),
 		cmocka_unit_test(test_table_of_losses),
 		cmocka_unit_test(test_table_width),
 		cmocka_unit_test(test_progress_line),

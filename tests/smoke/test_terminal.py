@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a person sees whose standard output is a terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import termios
+import threading
+
+import lib
+import net
+
+ROWS, COLUMNS = 24, 90
+AUCKLAND = 'large/auckland2.pcap.xz'
+HEADLINE = re.compile(r'^epoch (\d+)  \d{4}-', re.M)
+
+
+class Screen:
+    """As much of a terminal as sketchtap uses; what it does not know is an error."""
+
+    CODE = re.compile(r'\x1b\[(\?7[lh]|[0-9;]*[HJ])')
+
+    def __init__(self):
+        self.lines = [''] * ROWS
+        self.gone = []  # that have scrolled out
+        self.row = self.column = 0
+
+    def feed(self, text):
+        at = 0
+        while at < len(text):
+            code = self.CODE.match(text, at)
+            if code:
+                self.obey(code[1])
+                at = code.end()
+                continue
+            assert text[at] >= ' ' or text[at] in '\r\n', f'{text[at:at + 20]!r}'
+            self.put(text[at])
+            at += 1
+
+    def obey(self, code):
+        if code[-1] == 'H':
+            self.row = min(int(code[:-1].split(';')[0]), ROWS) - 1
+            self.column = 0
+        elif code[-1] == 'J':
+            self.lines[self.row:] = [self.lines[self.row][:self.column]] + [''] * (ROWS - self.row - 1)
+
+    def put(self, character):
+        if character == '\r':
+            self.column = 0
+        elif character == '\n' and self.row < ROWS - 1:
+            self.row += 1
+        elif character == '\n':
+            self.gone.append(self.lines.pop(0))
+            self.lines.append('')
+        elif self.column < COLUMNS:  # where lines are not wrapped
+            line = self.lines[self.row].ljust(self.column)
+            self.lines[self.row] = line[:self.column] + character + line[self.column + 1:]
+            self.column += 1
+
+    def text(self):
+        return '\n'.join(self.lines)
+
+
+class Terminal:
+    """A run on a terminal, and all that it has written there."""
+
+    def __init__(self, test, *arguments, errors=False, name='vt100', inside=None):
+        self.test, self.raw = test, b''
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', ROWS, COLUMNS, 0, 0))
+        program = ['env', f'TERM={name}', test.binary]
+        if errors:
+            program = [*program[:2], 'sh', '-c', 'exec "$0" "$@" 2>&1', test.binary]
+        self.process = test.start(*arguments, program=program, stdout=slave, inside=inside)
+        os.close(slave)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        while True:
+            try:
+                part = os.read(self.master, 65536)
+            except OSError:  # nobody has it open any more
+                part = b''
+            if not part:
+                return
+            self.raw += part
+
+    def text(self):
+        return self.raw.decode()
+
+    def screen(self):
+        screen = Screen()
+        screen.feed(self.text())
+        return screen
+
+    def finish(self):
+        result = self.test.wait(self.process)
+        self.reader.join()
+        os.close(self.master)
+        return result
+
+
+def rows_shown(text):
+    return len(re.findall(r'^ *\d+  .*%', text, re.M))
+
+
+@lib.needs_traces
+def test_capture(test):
+    """88 intervals of up to 100 flows; shown as one of 20, unless told otherwise."""
+    capture = ('--pcap', lib.unpack(test, AUCKLAND))
+
+    def show(*options):
+        terminal = Terminal(test, *capture, *options)
+        result = terminal.finish().expect(0)
+        assert '\x1b' not in terminal.text(), 'a capture is not drawn over'
+        return terminal.text().replace('\r\n', '\n'), result
+
+    text, result = show()
+    assert len(HEADLINE.findall(text)) == 1 and rows_shown(text) == 20, text
+    assert result.account()['offered'] == 31249 and result.account()['epochs'] == 1, result.describe()
+    text, _ = show('--interval', '30s', '--top', '5')
+    assert len(HEADLINE.findall(text)) == 4 and rows_shown(text) == 20, text
+    text, result = show('--format', 'csv')
+    assert text.startswith('epoch,measurement') and result.account()['epochs'] > 80, text[:300]
+    # Files are what they are without a terminal.
+    stats = test.path('stats.csv')
+    _, result = show('--stats', stats)
+    lib.check_account(result, lib.read_stats(stats))
+    assert result.account()['epochs'] > 80
+
+
+def test_nothing_but_what_has_no_key(test):
+    """There is no flow to show, and an account all the same."""
+    arp = lib.write_pcap(test.path('arp.pcap'), [(0, b'\x02' * 12 + b'\x08\x06' + bytes(46))])
+    terminal = Terminal(test, '--pcap', arp)
+    terminal.finish().expect(0)
+    assert 'no flow reached the threshold' in terminal.text(), terminal.text()
+
+
+def endless(test):
+    """A port that plays packets of 50 flows again and again."""
+    capture = lib.write_pcap(test.path('few.pcap'), [(i, lib.udp_frame(i % 50)) for i in range(500)])
+    return ('--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--workers', '1', '--interval',
+            '100ms')
+
+
+def test_live_port(test):
+    """One screen, drawn again and again, and nothing that scrolls."""
+    terminal = Terminal(test, *endless(test))
+    test.until(lambda: len(HEADLINE.findall(terminal.text().replace('\x1b[J', '\n'))) > 4, 'five epochs')
+    terminal.process.signal(signal.SIGINT)
+    terminal.finish().expect(0)
+    screen = terminal.screen()
+    assert not any(screen.gone), screen.gone
+    assert len(HEADLINE.findall(screen.text())) == 1, screen.text()
+    assert HEADLINE.match(screen.lines[0]) and 'packets offered' in screen.lines[1], screen.text()
+    assert rows_shown(screen.text()) >= ROWS - 12, screen.text()
+
+
+def test_what_others_say_is_kept(test):
+    """A line on standard error moves up with the table above it; the table goes on below."""
+    rules = test.path('rules')
+    with open(rules, 'w', encoding='utf-8') as stream:
+        stream.write('0.0.0.0/0 all\n')
+    terminal = Terminal(test, *endless(test), '--monitor', rules, errors=True)
+    test.until(lambda: len(HEADLINE.findall(terminal.screen().text())) == 1, 'an epoch')
+    terminal.process.signal(signal.SIGHUP)
+    test.until(lambda: ': 1 rules' in terminal.text(), 'the rules were read')
+    test.until(lambda: any(': 1 rules' in line for line in terminal.screen().gone), 'it moved up')
+    terminal.process.signal(signal.SIGINT)
+    terminal.finish().expect(0)
+    screen = terminal.screen()
+    everything = '\n'.join(screen.gone + screen.lines)
+    assert everything.count(': 1 rules') == 1 and everything.count(' measured, ') >= 2, everything
+    assert len(HEADLINE.findall(screen.text())) == 1, screen.text()
+    assert lib.ACCOUNT.search(screen.text()), screen.text()
+
+
+def test_live_port_told_otherwise(test):
+    """Tables one below the other: where they are asked for, and where a terminal cannot do more."""
+    for options, name in ((('--format', 'table'), 'vt100'), ((), 'dumb')):
+        terminal = Terminal(test, *endless(test), *options, name=name)
+        test.until(lambda: len(HEADLINE.findall(terminal.text())) > 2, 'three epochs')
+        terminal.process.signal(signal.SIGINT)
+        terminal.finish().expect(0)
+        assert '\x1b' not in terminal.text()
+
+
+def test_silent_port(test):
+    """That nothing comes is said, and the last epoch that had some stays."""
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    terminal = Terminal(test, '--port', net.af_packet('tap0'), '--workers', '1', '--interval', '100ms',
+                        inside=space)
+    test.until(lambda: 'no packets until ' in terminal.screen().text(), 'silence')
+    capture = lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame(i)) for i in range(5)])
+    test.wait(space.send('wire0', capture, 10000)).expect(0)
+    test.until(lambda: 'no packets from then until ' in terminal.screen().text(), 'silence again')
+    terminal.process.signal(signal.SIGINT)
+    assert terminal.finish().expect(0).account()['measured'] == 5
+    screen = terminal.screen()
+    assert HEADLINE.match(screen.lines[0]) and rows_shown(screen.text()) > 0, screen.text()
+    assert screen.text().count('no packets') == 1, screen.text()
