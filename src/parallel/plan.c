@@ -324,8 +324,7 @@ static void choose_idle(
 			plan->oversubscribed || all_through_kernel(ports) ? IDLE_SLEEP : IDLE_SPIN;
 }
 
-static void warn_of_speed(
-	struct plan *plan, const struct config *config, const struct topology *topology)
+static void warn_of_speed(struct plan *plan, const struct topology *topology)
 {
 	uint32_t polling = plan_nb_polling(plan);
 
@@ -381,7 +380,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	assign_roles(plan);
 	plan_place(plan, topology);
 	choose_idle(plan, config, ports);
-	warn_of_speed(plan, config, topology);
+	warn_of_speed(plan, topology);
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
 		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
 			    plan->sharing, plan->nb_workers, error))
