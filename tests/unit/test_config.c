@@ -274,7 +274,7 @@ static void a_terminal_shows_a_capture_once(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct attempt result;
-		char *words;
+		char *words = NULL;
 
 		if (!load_at_terminal(&result, rows[i].line, &words)) {
 			print_message("no pseudo terminal to be had: skipped\n");

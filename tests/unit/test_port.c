@@ -60,18 +60,19 @@ static void names_become_devices(void **state)
 		bool pci;
 		bool kernel; /* the packets come through it */
 	} rows[] = {
-		{"0000:3b:00.0", "0000:3b:00.0", "", true},
-		{"3b:00.0", "0000:3b:00.0", "", true},
-		{"3B:00.1,mprq_en=1", "0000:3b:00.1,mprq_en=1", "", true},
-		{"pci:0000:3b:00.0", "0000:3b:00.0", "", true},
-		{"10000:e1:00.0", "10000:e1:00.0", "", true},
-		{"net_null0", "net_null0", "", false},
-		{"net_ring0,nodeaction=a:0:CREATE", "net_ring0,nodeaction=a:0:CREATE", "", false},
+		{"0000:3b:00.0", "0000:3b:00.0", "", true, false},
+		{"3b:00.0", "0000:3b:00.0", "", true, false},
+		{"3B:00.1,mprq_en=1", "0000:3b:00.1,mprq_en=1", "", true, false},
+		{"pci:0000:3b:00.0", "0000:3b:00.0", "", true, false},
+		{"10000:e1:00.0", "10000:e1:00.0", "", true, false},
+		{"net_null0", "net_null0", "", false, false},
+		{"net_ring0,nodeaction=a:0:CREATE", "net_ring0,nodeaction=a:0:CREATE", "", false,
+			false},
 		{"net_tap1,iface=probe0", "net_tap1,iface=probe0", "", false, true},
 		{"vdev:net_tap0", "net_tap0", "", false, true},
 		{"net_af_xdp0,iface=ice0", "net_af_xdp0,iface=ice0", "ice0", false, true},
-		{"mlx0", "0000:3b:00.1", "mlx0", true},
-		{"mlx0,mprq_en=1", "0000:3b:00.1,mprq_en=1", "mlx0", true},
+		{"mlx0", "0000:3b:00.1", "mlx0", true, false},
+		{"mlx0,mprq_en=1", "0000:3b:00.1,mprq_en=1", "mlx0", true, false},
 		/* A function of the card that has no PCI address of its own. */
 		{"mlx1", "net_af_packet_mlx1,iface=mlx1,framecnt=16384", "mlx1", false, true},
 		{"eth0", "net_af_packet_eth0,iface=eth0,framecnt=16384", "eth0", false, true},
@@ -91,7 +92,7 @@ static void names_become_devices(void **state)
 			"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536", "jumbo0", false,
 			true},
 		/* Nothing that is known: a device that --eal made, or one of another bus. */
-		{"my_device", "my_device", "", false},
+		{"my_device", "my_device", "", false, false},
 	};
 
 	(void)state;
