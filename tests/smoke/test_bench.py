@@ -197,7 +197,7 @@ def test_pipeline_of_a_mixed_port(test):
     for capture, share in ((path, 0.8), (lib.write_pcap(test.path('ip.pcap'), [(0, lib.udp_frame())] * 32), 1)):
         rows = read_rows(test.run(
             'bench', 'pipeline', '--no-huge', '--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--duration',
-            '50ms', '--rounds', '1', '--experiment', 'width', '--output', '-', '--force').expect(0).stdout)
+            '50ms', '--rounds', '1', '--experiment', 'width', '--output', '-').expect(0).stdout)
         for row in rows:
             assert ('were no IP packets' in row['note']) == (share < 1), row
             measured, offered = float(row['measured_mpps']), float(row['offered_mpps'])

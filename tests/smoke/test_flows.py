@@ -380,7 +380,7 @@ def test_refusals(test):
             (('--idle-timeout', 'soon'), ('--idle-timeout',)),
             (('--expired-keys', '0'), ('--expired-keys',)),
             (('--expired-keys', '5'), ('--expired-keys', '--idle-timeout')),
-            (('--rotate', '1h', '--output', '-'), ('--output', '--rules or --flows')),
+            (('--rotate', '1h', '--output', '-'), ('--rotate', '--output FILE')),
             (('--flows', test.path('x'), '--sketch', 'count-min'), ('--flows', 'flow-table'))):
         test.run('--pcap', path, '--sketch', 'flow-table', *options).expect(2).expect_one_line(
             *mentions)
