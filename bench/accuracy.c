@@ -22,8 +22,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "rx/random.h"
-#include "rx/zipf.h"
+#include "base/random.h"
+#include "rx/capture/zipf.h"
 #include "sketch/sketch.h"
 
 #define FLOWS     100000

@@ -21,8 +21,8 @@
 #include <time.h>
 
 #include "base/hash.h"
-#include "rx/random.h"
-#include "rx/zipf.h"
+#include "base/random.h"
+#include "rx/capture/zipf.h"
 #include "sketch/sketch.h"
 
 #define FLOWS      1000000

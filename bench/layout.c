@@ -19,8 +19,8 @@
 #include <time.h>
 
 #include "base/hash.h"
-#include "rx/random.h"
-#include "rx/zipf.h"
+#include "base/random.h"
+#include "rx/capture/zipf.h"
 
 #define PACKETS    (UINT32_C(4) << 20)
 #define DEPTH      4

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/process_limits.h"
@@ -16,21 +16,21 @@
 #include "host/doctor.h"
 #include "parallel/eal.h"
 #include "parallel/instance.h"
-#include "parallel/machine.h"
-#include "parallel/plan.h"
+#include "parallel/plan/machine.h"
+#include "parallel/plan/plan.h"
 #include "parallel/run.h"
 #include "report/control.h"
-#include "report/progress.h"
+#include "report/output/progress.h"
 #include "report/reporter.h"
-#include "report/text.h"
-#include "report/writer.h"
-#include "rx/filter_program.h"
-#include "rx/live_ports.h"
-#include "rx/monitor.h"
-#include "rx/port.h"
-#include "rx/send.h"
-#include "rx/source.h"
-#include "rx/synthetic.h"
+#include "report/output/text.h"
+#include "report/output/writer.h"
+#include "rx/packet/filter_program.h"
+#include "rx/port/live_ports.h"
+#include "rx/packet/monitor.h"
+#include "rx/port/port.h"
+#include "parallel/send.h"
+#include "rx/capture/source.h"
+#include "rx/capture/synthetic.h"
 
 #define EXIT_MACHINE 1    /* it took the machine to find out */
 #define EXIT_TEXT    2    /* to be seen from the command line or the configuration alone */

@@ -25,7 +25,7 @@ struct key_burst {
 	struct key4 key4[BURST_MAX] __attribute__((aligned(64)));
 	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));
 	uint32_t wire_len[BURST_MAX]; /* bytes on the wire without FCS */
-	/* Details, filled only where a measurement asks for them (rx/parse_burst.h). */
+	/* Details, filled only where a measurement asks for them (rx/packet/parse_burst.h). */
 	int64_t time[BURST_MAX];       /* ns since 1970-01-01 UTC */
 	uint32_t flow_hash[BURST_MAX]; /* the card's or the feeder's, symmetric; 0: none */
 	uint8_t tcp_flags[BURST_MAX];  /* 0 where the packet has none */

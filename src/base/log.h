@@ -17,7 +17,7 @@
 
 #include <rte_log.h>
 
-#include "base/config.h"
+#include "base/log_level.h"
 
 #define LOG_LINE_MAX 1024 /* bytes; a longer message is cut */
 

@@ -9,7 +9,7 @@
 
 #include "bench/contestant.h"
 #include "parallel/memory.h"
-#include "parallel/plan.h"
+#include "parallel/plan/plan.h"
 #include "sketch/counter_rows.h"
 #include "sketch/row_index.h"
 

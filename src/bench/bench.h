@@ -3,8 +3,8 @@
 
 /* `sketchtap bench`: what this host can do. Each returns an exit status. */
 
-#include "base/config.h"
-#include "rx/port_name.h"
+#include "config/config.h"
+#include "rx/port/name.h"
 
 /* What it costs to count a key, in memory. argv[argc] is the command line, for the report. */
 int bench_kernels(const struct config *config, int argc, char *const argv[]);

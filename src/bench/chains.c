@@ -2,7 +2,7 @@
 #include "bench/chains.h"
 
 #include "parallel/memory.h"
-#include "parallel/plan.h"
+#include "parallel/plan/plan.h"
 
 struct spread {
 	const struct workload *workload;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "bench/contestant.h"
 
 /* The list that was given, else the other one. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "base/key_burst.h"
 #include "bench/workload.h"
 #include "sketch/sketch.h"

@@ -10,7 +10,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "rx/random.h"
+#include "base/random.h"
 
 #define SOURCE      0
 #define DESTINATION 1

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "bench/contestant.h"
-#include "parallel/topology.h"
+#include "parallel/plan/topology.h"
 
 struct crew {
 	uint32_t nb_cpus;

@@ -25,7 +25,7 @@
 #include "bench/sheet.h"
 #include "bench/traffic.h"
 #include "parallel/eal.h"
-#include "parallel/flow_stores.h"
+#include "parallel/plan/flow_stores.h"
 #include "parallel/memory.h"
 
 #define ROUNDS         3

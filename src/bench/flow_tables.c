@@ -2,7 +2,7 @@
 #include "bench/flow_tables.h"
 
 #include "bench/choices.h"
-#include "parallel/flow_stores.h"
+#include "parallel/plan/flow_stores.h"
 #include "parallel/memory.h"
 
 uint32_t flow_tables_choose(const struct bench_config *bench, struct contestant *tables)

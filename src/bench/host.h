@@ -3,7 +3,7 @@
 
 /* What has to stand beside every figure: on what machine, with what, when, and by which command. */
 
-#include "report/text.h"
+#include "report/output/text.h"
 
 #define HOST_FACT_MAX 256
 

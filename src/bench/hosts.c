@@ -25,8 +25,8 @@
 #include "bench/stats.h"
 #include "parallel/eal.h"
 #include "parallel/memory.h"
-#include "rx/monitor_file.h"
-#include "rx/random.h"
+#include "rx/packet/monitor_file.h"
+#include "base/random.h"
 
 #define ROUNDS             3
 #define MILLISECONDS       300

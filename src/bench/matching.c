@@ -7,8 +7,8 @@
 #include <arpa/inet.h>
 
 #include "base/hash.h"
-#include "rx/monitor.h"
-#include "rx/random.h"
+#include "rx/packet/monitor.h"
+#include "base/random.h"
 
 /* Packets before the order of the hosts repeats: what is read of it comes from memory in sequence.
  */

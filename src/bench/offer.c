@@ -16,8 +16,8 @@
 #include "base/signals.h"
 #include "bench/crew.h"
 #include "parallel/poll.h"
-#include "rx/random.h"
-#include "rx/synthetic.h"
+#include "base/random.h"
+#include "rx/capture/synthetic.h"
 
 /* References that an mbuf has, and how often it is used before it gets back what it lost. */
 #define REFERENCES 60000

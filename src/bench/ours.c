@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "bench/contestant.h"
-#include "parallel/flow_stores.h"
+#include "parallel/plan/flow_stores.h"
 #include "parallel/memory.h"
-#include "parallel/plan.h"
+#include "parallel/plan/plan.h"
 #include "report/rank.h"
 #include "sketch/count_min.h"
 #include "sketch/iblt.h"

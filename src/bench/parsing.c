@@ -8,8 +8,8 @@
 #include <rte_mbuf.h>
 
 #include "base/hash.h"
-#include "rx/parse_burst.h"
-#include "rx/synthetic.h"
+#include "rx/packet/parse_burst.h"
+#include "rx/capture/synthetic.h"
 
 #define POOL_SIZE 127
 

@@ -9,7 +9,7 @@
 #include "bench/contestant.h"
 #include "bench/offer.h"
 #include "bench/stats.h"
-#include "parallel/machine.h"
+#include "parallel/plan/machine.h"
 #include "parallel/run.h"
 
 struct pipeline_setting {

@@ -15,7 +15,7 @@
 #include "bench/pipeline.h"
 #include "bench/setup.h"
 #include "parallel/devices.h"
-#include "rx/live_ports.h"
+#include "rx/port/live_ports.h"
 
 #define NAP_NS     1000000
 #define PATIENCE_S 10 /* for the first packet */

@@ -12,8 +12,8 @@
  * counted as such, and its time is not.
  */
 
-#include "parallel/plan.h"
-#include "rx/source.h"
+#include "parallel/plan/plan.h"
+#include "rx/capture/source.h"
 
 #define POLLED_ERROR_MAX  512
 #define POLLED_LONGEST_US 200 /* of 64 packets: three microseconds a packet */

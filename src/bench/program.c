@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/signals.h"
-#include "rx/capture_writer.h"
-#include "rx/synthetic.h"
+#include "rx/capture/capture_writer.h"
+#include "rx/capture/synthetic.h"
 
 #define SMALL_PACKETS 10
 

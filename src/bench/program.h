@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/config.h"
+#include "config/config.h"
 
 #define PROGRAM_ERROR_MAX 512
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "parallel/memory.h"
-#include "parallel/plan.h"
-#include "report/output.h"
+#include "parallel/plan/plan.h"
+#include "report/output/output.h"
 #include "report/rank.h"
 
 #define WORKERS_MAX 64
@@ -57,7 +57,7 @@ static bool create_sketches(
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
 		.width = width,
-		.candidates = 10 * reporting->top, /* as parallel/plan.c has it */
+		.candidates = 10 * reporting->top, /* as parallel/plan/plan.c has it */
 		.seed = seed,
 		.allocator = memory_on_node(PLAN_NODE_ANY),
 	};

@@ -24,7 +24,7 @@
 
 #include "bench/contestant.h"
 #include "parallel/memory.h"
-#include "parallel/plan.h"
+#include "parallel/plan/plan.h"
 
 #define MEMBER_SAMPLE_BYTES 0.01f
 

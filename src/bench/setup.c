@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "parallel/eal.h"
-#include "rx/synthetic.h"
+#include "rx/capture/synthetic.h"
 
 #define MEGABYTE (1 << 20)
 

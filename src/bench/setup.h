@@ -3,12 +3,12 @@
 
 /* What benchmarks need before they begin. */
 
-#include "base/config.h"
+#include "config/config.h"
 #include "bench/contestant.h"
 #include "bench/crew.h"
-#include "parallel/plan.h"
-#include "parallel/topology.h"
-#include "rx/source.h"
+#include "parallel/plan/plan.h"
+#include "parallel/plan/topology.h"
+#include "rx/capture/source.h"
 
 #define SETUP_RING_SIZE 1024 /* entries of each ring between a receiver and a worker */
 

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "report/csv.h"
+#include "report/output/csv.h"
 
 static int open_file(const char *path, bool force, FILE **file)
 {

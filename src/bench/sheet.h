@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "bench/host.h"
 
 #define SHEET_COLUMNS_MAX 40

@@ -3,13 +3,13 @@
 
 /* What the parts of `bench targets` have in common: one run, and its rows. */
 
-#include "base/config.h"
+#include "config/config.h"
 #include "bench/contest.h"
 #include "bench/polled.h"
 #include "bench/program.h"
 #include "bench/sheet.h"
-#include "parallel/plan.h"
-#include "parallel/topology.h"
+#include "parallel/plan/plan.h"
+#include "parallel/plan/topology.h"
 
 struct targets {
 	const struct config *config;

@@ -8,7 +8,7 @@
 #include "bench/matching.h"
 #include "bench/parsing.h"
 #include "bench/targets.h"
-#include "rx/filter.h"
+#include "rx/packet/filter.h"
 
 #define FLOWS           1000000
 #define FLOW_WIDTH      (UINT64_C(1) << 20)

@@ -4,7 +4,7 @@
 #include <endian.h>
 
 #include "bench/crafted.h"
-#include "rx/random.h"
+#include "base/random.h"
 
 #define SEED                1
 #define ZIPF_E6             1050000

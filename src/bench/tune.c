@@ -27,8 +27,8 @@
 #include "bench/tune_choice.h"
 #include "bench/tune_table.h"
 #include "parallel/eal.h"
-#include "parallel/flow_stores.h"
-#include "rx/synthetic.h"
+#include "parallel/plan/flow_stores.h"
+#include "rx/capture/synthetic.h"
 
 #define ROUNDS         3
 #define MILLISECONDS   100

@@ -11,7 +11,7 @@
 #include "bench/flow_tables.h"
 #include "bench/pipeline.h"
 #include "bench/tune_choice.h"
-#include "parallel/flow_stores.h"
+#include "parallel/plan/flow_stores.h"
 
 #define SIZES      4
 #define TRIES_MAX  (CONFIG_VALUES_MAX * FLOW_TABLES_MAX)

@@ -7,11 +7,11 @@
  * as fast as the fastest.
  */
 
-#include "base/config.h"
+#include "config/config.h"
 #include "bench/crew.h"
 #include "bench/sheet.h"
 #include "bench/workload.h"
-#include "parallel/topology.h"
+#include "parallel/plan/topology.h"
 
 /* The columns that rows are printed in beside those of `bench tune`. */
 #define TUNE_TABLE_COLUMNS                                                                         \

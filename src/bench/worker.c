@@ -18,7 +18,7 @@
 #include "bench/sheet.h"
 #include "bench/stats.h"
 #include "parallel/eal.h"
-#include "rx/synthetic.h"
+#include "rx/capture/synthetic.h"
 
 #define ROUNDS        7
 #define PACKETS       2000000

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "parallel/memory.h"
-#include "parallel/plan.h"
-#include "rx/parse.h"
-#include "rx/random.h"
-#include "rx/rss_hash.h"
-#include "rx/source.h"
-#include "rx/synthetic.h"
+#include "parallel/plan/plan.h"
+#include "rx/packet/parse.h"
+#include "base/random.h"
+#include "rx/packet/rss_hash.h"
+#include "rx/capture/source.h"
+#include "rx/capture/synthetic.h"
 
 static size_t keys_size(const struct workload *workload)
 {

@@ -16,7 +16,7 @@
 
 #include "base/hash.h"
 #include "base/key_burst.h"
-#include "rx/source.h"
+#include "rx/capture/source.h"
 #include "sketch/hyperloglog.h"
 
 #define WORKLOAD_WIRE_LEN 64  /* bytes, of every packet */

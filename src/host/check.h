@@ -11,8 +11,8 @@
 
 #include "host/host_file.h"
 #include "host/interface.h"
-#include "parallel/cpu_set.h"
-#include "parallel/topology.h"
+#include "parallel/plan/cpu_set.h"
+#include "parallel/plan/topology.h"
 
 #define HOST_NODES_MAX    TOPOLOGY_NODES_MAX
 #define HOST_WARNINGS_MAX 16

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "base/config.h"
-#include "parallel/plan.h"
-#include "rx/port_name.h"
+#include "config/config.h"
+#include "parallel/plan/plan.h"
+#include "rx/port/name.h"
 
 /*
  * names are those of config->port, topology is what the plan was made for. Returns the exit status:

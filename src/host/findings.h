@@ -4,7 +4,7 @@
 /* All checks on one host, and what they found. */
 
 #include "host/check.h"
-#include "report/text.h"
+#include "report/output/text.h"
 
 struct findings {
 	struct finding *rows;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "parallel/cpu_set.h"
+#include "parallel/plan/cpu_set.h"
 
 #define HOST_PATH_MAX 512
 

@@ -13,10 +13,10 @@
 #include <rte_cycles.h>
 #include <rte_ring.h>
 
-#include "parallel/design.h"
+#include "parallel/plan/design.h"
 #include "parallel/receiver.h"
-#include "rx/parse_burst.h"
-#include "rx/rss_hash.h"
+#include "rx/packet/parse_burst.h"
+#include "rx/packet/rss_hash.h"
 
 #define MARK_SLOTS 2 /* an epoch's mark, and the end's right behind it */
 #define MARK       ((uintptr_t)1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "parallel/design.h"
+#include "parallel/plan/design.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include <rte_ethdev.h>
 
-#include "rx/port_rss.h"
+#include "rx/port/rss.h"
 
 #define SEND_DESCRIPTORS 1024 /* any number that drivers take */
 

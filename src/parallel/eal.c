@@ -16,8 +16,8 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "parallel/instance.h"
-#include "rx/live_ports.h"
-#include "rx/port.h"
+#include "rx/port/live_ports.h"
+#include "rx/port/port.h"
 
 #define EAL_ARGS_MAX 128
 

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "base/config.h"
-#include "parallel/plan.h"
+#include "config/config.h"
+#include "parallel/plan/plan.h"
 
 #define EAL_ERROR_MAX 512
 

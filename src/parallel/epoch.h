@@ -34,7 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/config.h"
+#include "config/config.h"
 
 /* The workers, and the receivers where a design has them: lcores, of which DPDK has so many. */
 #define EPOCH_PARTICIPANTS_MAX 128

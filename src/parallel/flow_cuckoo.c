@@ -22,7 +22,7 @@
 #include <rte_hash.h>
 
 #include "base/power_of_two.h"
-#include "parallel/flow_stores.h"
+#include "parallel/plan/flow_stores.h"
 #include "parallel/memory.h"
 
 /* Of rte_hash's inside, which has no call that tells. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/huge_map.h"
-#include "parallel/topology.h"
+#include "parallel/plan/topology.h"
 
 #define LOOKS_MAX 64 /* pages of one allocation that are looked up */
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rx/monitor.h"
+#include "rx/packet/monitor.h"
 
 struct monitoring {
 	const char *path;

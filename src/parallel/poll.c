@@ -8,7 +8,7 @@
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
-#include "rx/meta.h"
+#include "rx/packet/meta.h"
 
 /* A device on which packets go on coming is drained for so long. */
 #define DRAIN_MS 200

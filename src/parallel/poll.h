@@ -13,8 +13,7 @@
 #include <rte_mbuf.h>
 
 #include "parallel/epoch.h"
-
-#define POLL_BURST_MAX 512
+#include "parallel/plan/plan.h"
 
 /* A device's queue. */
 struct poll_queue {

@@ -15,7 +15,7 @@
 #include "parallel/epoch.h"
 #include "parallel/poll.h"
 #include "parallel/worker.h"
-#include "rx/rss_hash.h"
+#include "rx/packet/rss_hash.h"
 
 /* What a receiver counts in one epoch; see struct generation. */
 struct receiver_generation {

@@ -5,7 +5,7 @@
  * of every port and counts what it received.
  */
 
-#include "parallel/design.h"
+#include "parallel/plan/design.h"
 #include "parallel/worker.h"
 
 static void enter(void *arg, uint64_t epoch)

@@ -14,7 +14,7 @@
 #include "parallel/memory.h"
 #include "parallel/pool.h"
 #include "parallel/sync.h"
-#include "rx/live_ports.h"
+#include "rx/port/live_ports.h"
 
 _Static_assert(PLAN_LCORES_MAX <= EPOCH_PARTICIPANTS_MAX, "every lcore may take part");
 

@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/config.h"
+#include "config/config.h"
 #include "base/hash.h"
 #include "base/rarely.h"
-#include "parallel/design.h"
+#include "parallel/plan/design.h"
 #include "parallel/epoch.h"
 #include "parallel/monitoring.h"
-#include "parallel/plan.h"
+#include "parallel/plan/plan.h"
 #include "parallel/receiver.h"
 #include "parallel/worker.h"
-#include "rx/feeder.h"
-#include "rx/port.h"
-#include "rx/source.h"
+#include "parallel/feeder.h"
+#include "rx/port/port.h"
+#include "rx/capture/source.h"
 
 #define RUN_ERROR_MAX 512
 

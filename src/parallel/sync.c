@@ -14,7 +14,7 @@
 
 #include <rte_cycles.h>
 
-#include "parallel/design.h"
+#include "parallel/plan/design.h"
 #include "parallel/receiver.h"
 #include "parallel/sync.h"
 

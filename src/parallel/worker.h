@@ -3,8 +3,8 @@
 
 /*
  * What a worker owns and what it does with a burst, whatever the design: filter, parse once, hash
- * once per key rule, update the sketch of every measurement. The design (parallel/design.h) owns
- * the loop that brings the bursts.
+ * once per key rule, update the sketch of every measurement. The design (parallel/plan/design.h)
+ * owns the loop that brings the bursts.
  */
 
 #include <stdalign.h>
@@ -19,9 +19,9 @@
 #include "parallel/epoch.h"
 #include "parallel/packet_clock.h"
 #include "parallel/poll.h"
-#include "rx/filter.h"
-#include "rx/monitor.h"
-#include "rx/parse_burst.h"
+#include "rx/packet/filter.h"
+#include "rx/packet/monitor.h"
+#include "rx/packet/parse_burst.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
 

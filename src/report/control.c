@@ -15,8 +15,8 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "parallel/plan_text.h"
-#include "report/text.h"
+#include "parallel/plan/text.h"
+#include "report/output/text.h"
 
 #define RELOAD_PATIENCE_S 2
 #define TOP_DEFAULT       10

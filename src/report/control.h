@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "parallel/plan.h"
-#include "report/report.h"
+#include "parallel/plan/plan.h"
+#include "report/output/report.h"
 
 #define CONTROL_ERROR_MAX 512
 

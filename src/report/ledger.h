@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "parallel/run.h"
-#include "report/report.h"
+#include "report/output/report.h"
 
 struct account {
 	const struct run *run;

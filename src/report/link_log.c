@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "report/text.h"
+#include "report/output/text.h"
 
 #define LOOK_EVERY_NS 500000000
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "report/ledger.h"
-#include "rx/port_watch.h"
+#include "rx/port/watch.h"
 
 struct link_log {
 	struct port_watch watches[CONFIG_LIST_MAX]; /* [run->nb_ports] */

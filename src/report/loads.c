@@ -5,7 +5,7 @@
 
 #include <rte_cycles.h>
 
-#include "report/text.h"
+#include "report/output/text.h"
 
 static const char *name_of(const struct run *run, uint16_t id)
 {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "parallel/run.h"
-#include "report/report.h"
+#include "report/output/report.h"
 
 /* What does not change from epoch to epoch. */
 struct loads {

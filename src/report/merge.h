@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/key.h"
-#include "report/report.h"
+#include "report/output/report.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
 

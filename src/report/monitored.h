@@ -4,7 +4,7 @@
 /* What each rule of --monitor saw in an epoch, over all workers. */
 
 #include "parallel/run.h"
-#include "report/report.h"
+#include "report/output/report.h"
 
 /* Fills report->rules with the rules that saw packets. Returns false where there is no memory. */
 bool monitored_report(struct run *run, uint64_t epoch, struct report_epoch *report);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "report/merge.h"
-#include "report/report.h"
+#include "report/output/report.h"
 
 struct rank_limits {
 	uint32_t top;     /* rows at most; 0: no limit */

@@ -14,7 +14,7 @@
 
 #include "parallel/run.h"
 #include "report/merge.h"
-#include "report/report.h"
+#include "report/output/report.h"
 
 #define RECORDS_ENOUGH 65536
 

@@ -10,7 +10,7 @@
 #include "base/rarely.h"
 #include "base/signals.h"
 #include "parallel/memory.h"
-#include "report/balance.h"
+#include "report/output/balance.h"
 #include "report/control.h"
 #include "report/epoch_clock.h"
 #include "report/ledger.h"

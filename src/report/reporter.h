@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "parallel/run.h"
-#include "report/progress.h"
+#include "report/output/progress.h"
 #include "report/service.h"
-#include "report/writer.h"
+#include "report/output/writer.h"
 
 struct reporter_params {
 	struct writer *writer;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/notify.h"
-#include "report/report.h"
+#include "report/output/report.h"
 
 struct service {
 	const struct notify *notify;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rx/parse.h"
-#include "rx/rss_hash.h"
+#include "rx/packet/parse.h"
+#include "rx/packet/rss_hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,8 +14,8 @@
 
 #include <pcap/pcap.h>
 
-#include "rx/link.h"
-#include "rx/source.h"
+#include "rx/packet/link.h"
+#include "rx/capture/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

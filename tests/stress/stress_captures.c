@@ -21,7 +21,7 @@
 #include <pcap/pcap.h>
 
 #include "base/hash.h"
-#include "rx/parse.h"
+#include "rx/packet/parse.h"
 #include "sketch/count_min.h"
 
 #define SKIPPED     77 /* as meson knows it */

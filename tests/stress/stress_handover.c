@@ -21,7 +21,7 @@
 
 #include <rte_ring.h>
 
-#include "parallel/design.h"
+#include "parallel/plan/design.h"
 #include "parallel/receiver.h"
 #include "parallel/sync.h"
 #include "parallel/worker.h"

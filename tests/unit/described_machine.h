@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "machine_text.h"
-#include "parallel/plan.h"
+#include "parallel/plan/plan.h"
 
 static struct plan plan;
 static struct config config;

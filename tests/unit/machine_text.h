@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "parallel/topology_file.h"
+#include "parallel/plan/topology_file.h"
 
 static struct topology_file machine;
 static char error[TOPOLOGY_ERROR_MAX];

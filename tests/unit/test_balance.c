@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/balance.h"
+#include "report/output/balance.h"
 #include "sample_epoch.h"
 
 #define NS_PER_SECOND INT64_C(1000000000)

@@ -13,8 +13,8 @@
 #include "bench/stats.h"
 #include "bench/tune_choice.h"
 #include "bench/workload.h"
-#include "rx/parse.h"
-#include "rx/synthetic.h"
+#include "rx/packet/parse.h"
+#include "rx/capture/synthetic.h"
 
 #define EXACT(a, b) assert_true((a) == (b)) /* floating point that must be equal to the bit */
 

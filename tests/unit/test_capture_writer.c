@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 #include "capture_bytes.h"
-#include "rx/capture_writer.h"
-#include "rx/synthetic.h"
+#include "rx/capture/capture_writer.h"
+#include "rx/capture/synthetic.h"
 
 #define FILE_HEADER   24
 #define RECORD_HEADER 16

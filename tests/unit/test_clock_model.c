@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "rx/clock_model.h"
-#include "rx/random.h"
+#include "rx/port/clock_model.h"
+#include "base/random.h"
 
 #define SECOND  INT64_C(1000000000)
 #define MS      INT64_C(1000000)

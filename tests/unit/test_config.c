@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "base/config.h"
-#include "base/options.h"
+#include "config/config.h"
+#include "config/options.h"
 
 #define ARGUMENTS_MAX 600
 #define NS_PER_S      UINT64_C(1000000000)

@@ -14,7 +14,7 @@
 
 #include <rte_telemetry.h>
 
-#include "parallel/design.h"
+#include "parallel/plan/design.h"
 #include "report/control.h"
 
 /* --- telemetry without its socket: commands are called by name, and answers can be held up --- */

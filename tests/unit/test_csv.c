@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "report/csv.h"
-#include "report/output.h"
+#include "report/output/csv.h"
+#include "report/output/output.h"
 #include "sample_epoch.h"
 
 static void assert_text(struct text *text, const char *expected)

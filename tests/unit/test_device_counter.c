@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "rx/device_counter.h"
-#include "rx/random.h"
+#include "rx/port/device_counter.h"
+#include "base/random.h"
 
 static uint64_t mask_of(uint8_t bits)
 {

@@ -22,9 +22,9 @@
 
 #include "base/key_burst.h"
 #include "eal.h"
-#include "rx/filter.h"
-#include "rx/meta.h"
-#include "rx/random.h"
+#include "rx/packet/filter.h"
+#include "rx/packet/meta.h"
+#include "base/random.h"
 
 #define PACKET_MAX 160
 #define PAGE       4096

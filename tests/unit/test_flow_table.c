@@ -19,7 +19,7 @@
 #include "eal.h"
 #include "flow_tree.h"
 #include "make_sketch.h"
-#include "parallel/flow_stores.h"
+#include "parallel/plan/flow_stores.h"
 #include "zipf_stream.h"
 
 #define FLOWS   3000

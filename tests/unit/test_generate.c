@@ -15,9 +15,9 @@
 #include <math.h>
 
 #include "base/key.h"
-#include "rx/parse.h"
-#include "rx/source.h"
-#include "rx/synthetic.h"
+#include "rx/packet/parse.h"
+#include "rx/capture/source.h"
+#include "rx/capture/synthetic.h"
 
 #define START_NS (INT64_C(946684800) * 1000000000)
 

@@ -24,7 +24,7 @@
 #include "parallel/eal.h"
 #include "parallel/pool.h"
 #include "parallel/run.h"
-#include "rx/rss_hash.h"
+#include "rx/packet/rss_hash.h"
 #include "udp_source.h"
 
 #define PORTS      3 /* the first on node 0, the second on node 1, the third nobody knows where */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "parallel/memory.h"
-#include "parallel/topology.h"
+#include "parallel/plan/topology.h"
 
 #define SIZE ((size_t)3 << 20)
 

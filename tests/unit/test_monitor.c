@@ -22,8 +22,8 @@
 
 #include "base/hash.h"
 #include "eal.h"
-#include "rx/monitor.h"
-#include "rx/random.h"
+#include "rx/packet/monitor.h"
+#include "base/random.h"
 
 #define RULES  50000
 #define BURSTS 20

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "base/option_value.h"
-#include "base/options.h"
+#include "config/option_value.h"
+#include "config/options.h"
 #include "sketch/sketch.h"
 
 #define HELP_WIDTH 100

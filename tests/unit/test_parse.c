@@ -21,9 +21,9 @@
 #include <rte_mbuf.h>
 
 #include "eal.h"
-#include "rx/meta.h"
-#include "rx/parse.h"
-#include "rx/parse_burst.h"
+#include "rx/packet/meta.h"
+#include "rx/packet/parse.h"
+#include "rx/packet/parse_burst.h"
 
 #define PACKET_MAX 512
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "parallel/plan.h"
+#include "parallel/plan/plan.h"
 #include "sketch/hyperloglog.h"
 
 static struct topology topology;

@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "base/pci_address.h"
-#include "rx/port_frames.h"
-#include "rx/port_name.h"
-#include "rx/port_rss.h"
-#include "rx/rss_hash.h"
+#include "rx/port/frames.h"
+#include "rx/port/name.h"
+#include "rx/port/rss.h"
+#include "rx/packet/rss_hash.h"
 
 static void assert_says(const char *text, const char *part)
 {

@@ -22,9 +22,9 @@
 
 #include "base/log.h"
 #include "report/ledger.h"
-#include "rx/port.h"
-#include "rx/port_loss.h"
-#include "rx/port_watch.h"
+#include "rx/port/port.h"
+#include "rx/port/loss.h"
+#include "rx/port/watch.h"
 
 /* --- the device --- */
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/key_burst.h"
-#include "rx/prefix_table.h"
-#include "rx/random.h"
+#include "rx/packet/prefix_table.h"
+#include "base/random.h"
 
 struct prefix {
 	uint32_t address, length;

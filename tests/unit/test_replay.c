@@ -21,7 +21,7 @@
 
 #include "base/signals.h"
 #include "capture_bytes.h"
-#include "rx/source.h"
+#include "rx/capture/source.h"
 
 #define SECOND_NS   INT64_C(1000000000)
 #define FILES_MAX   4

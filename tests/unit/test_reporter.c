@@ -23,7 +23,7 @@
 #include "parallel/eal.h"
 #include "parallel/run.h"
 #include "report/reporter.h"
-#include "rx/synthetic.h"
+#include "rx/capture/synthetic.h"
 
 #define WORKERS  2
 #define STALL_MS 1000

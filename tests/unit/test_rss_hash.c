@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <rte_thash.h>
 
-#include "rx/rss_hash.h"
+#include "rx/packet/rss_hash.h"
 
 #define TUPLES 100000
 

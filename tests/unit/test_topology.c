@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "parallel/topology.h"
+#include "parallel/plan/topology.h"
 #include "sysfs_tree.h"
 
 static struct topology topology;

@@ -24,10 +24,10 @@
 
 #include <cmocka.h>
 
-#include "report/output.h"
-#include "report/output_file.h"
-#include "report/output_mark.h"
-#include "report/writer.h"
+#include "report/output/output.h"
+#include "report/output/output_file.h"
+#include "report/output/output_mark.h"
+#include "report/output/writer.h"
 #include "sample_epoch.h"
 
 #define ROWS 3 /* of each epoch, unless a test says otherwise */

@@ -7,8 +7,8 @@
 
 #include "base/hash.h"
 #include "base/key_burst.h"
-#include "rx/parse.h"
-#include "rx/source.h"
+#include "rx/packet/parse.h"
+#include "rx/capture/source.h"
 #include "sketch/sketch.h"
 
 #define FRAME_LEN 60

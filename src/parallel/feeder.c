@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/feeder.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include "base/key_burst.h"
+#include "base/signals.h"
+#include "parallel/poll.h"
+#include "parallel/pool.h"
+#include "rx/packet/meta.h"
+#include "parallel/pacer.h"
+#include "rx/packet/parse.h"
+#include "rx/packet/rss_hash.h"
+
+/*
+ * Nearly every key is decided by the first hundred bytes, so mbufs are small and stay in cache. A
+ * packet whose headers go on longer takes one of a few large ones, or several, chained: each holds
+ * what a segment can, 64 KB.
+ */
+#define LONG_MBUFS 64
+#define LONG_ROOM  ((uint32_t)UINT16_MAX)
+
+#define STAGE_MAX BURST_MAX /* packets that wait for a queue before they are put on its ring */
+
+struct stage {
+	uint32_t n;
+	struct rte_mbuf *pkts[STAGE_MAX];
+};
+
+struct feeder {
+	struct feeder_params params;
+	uint16_t port;
+	struct rte_ring *rings[FEEDER_QUEUES_MAX];
+	struct rte_mempool *pool, *long_pool;
+	uint32_t reach; /* bytes that a filter looks at */
+	uint8_t reta[RSS_RETA_SIZE];
+	struct stage stages[FEEDER_QUEUES_MAX];
+	uint32_t nb_spare; /* mbufs taken from the pool and not yet used */
+	struct rte_mbuf *spare[BURST_MAX];
+
+	/* The open epoch; all zero until the first packet. */
+	bool started;
+	uint64_t epoch;
+	struct epoch_info info;
+	int64_t first_time, last_time; /* ns, of the first packet and the newest one */
+	struct pacer pacer;
+	bool damaged;
+
+	/* Written by the feeder, read by any thread. */
+	_Atomic bool running; /* `thread` is set */
+	pthread_t thread;
+	_Atomic uint64_t packets, bytes;
+	_Atomic bool finished;
+	_Atomic bool stop; /* written by any thread */
+};
+
+static bool stopped(const struct feeder *feeder)
+{
+	return atomic_load_explicit(&feeder->stop, memory_order_relaxed);
+}
+
+/* Puts what waits for a queue on its ring: all of it, or, when paced, what finds room. */
+static void flush_queue(struct feeder *feeder, uint32_t queue)
+{
+	struct stage *stage = &feeder->stages[queue];
+	uint32_t done = 0;
+
+	while (done < stage->n) {
+		done += rte_ring_sp_enqueue_burst(feeder->rings[queue],
+			(void *const *)&stage->pkts[done], stage->n - done, NULL);
+		if (done == stage->n)
+			break;
+		if (feeder->params.pace != PACE_UNPACED) {
+			feeder->info.dropped += stage->n - done;
+			rte_pktmbuf_free_bulk(&stage->pkts[done], stage->n - done);
+			break;
+		}
+		poll_idle(feeder->params.idle);
+	}
+	stage->n = 0;
+}
+
+static void flush_all(struct feeder *feeder)
+{
+	for (uint32_t q = 0; q < feeder->params.nb_queues; q++)
+		flush_queue(feeder, q);
+}
+
+/* Returns an empty mbuf; where there is none, waits until the workers free some. */
+static struct rte_mbuf *take_mbuf(struct feeder *feeder)
+{
+	while (feeder->nb_spare == 0) {
+		if (rte_pktmbuf_alloc_bulk(feeder->pool, feeder->spare, BURST_MAX) == 0) {
+			feeder->nb_spare = BURST_MAX;
+			break;
+		}
+		flush_all(feeder);
+		poll_idle(feeder->params.idle);
+	}
+	return feeder->spare[--feeder->nb_spare];
+}
+
+static struct rte_mbuf *take_long_mbuf(struct feeder *feeder)
+{
+	struct rte_mbuf *mbuf;
+
+	while ((mbuf = rte_pktmbuf_alloc(feeder->long_pool)) == NULL) {
+		flush_all(feeder);
+		poll_idle(feeder->params.idle);
+	}
+	return mbuf;
+}
+
+static void fill_mbuf(struct rte_mbuf *mbuf, const uint8_t *data, uint32_t len)
+{
+	mbuf->data_off = 0;
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = len;
+	memcpy(mbuf->buf_addr, data, len);
+}
+
+/* Copies the first `len` bytes of a packet. */
+static struct rte_mbuf *copy_packet(struct feeder *feeder, const uint8_t *data, uint32_t len)
+{
+	struct rte_mbuf *mbuf;
+
+	if (len <= feeder->params.mbuf_room) {
+		mbuf = take_mbuf(feeder);
+		fill_mbuf(mbuf, data, len);
+		return mbuf;
+	}
+	mbuf = take_long_mbuf(feeder);
+	fill_mbuf(mbuf, data, RTE_MIN(len, LONG_ROOM));
+	for (uint32_t done = LONG_ROOM; done < len; done += LONG_ROOM) {
+		struct rte_mbuf *more = take_long_mbuf(feeder);
+
+		fill_mbuf(more, data + done, RTE_MIN(len - done, LONG_ROOM));
+		rte_pktmbuf_chain(mbuf, more);
+	}
+	return mbuf;
+}
+
+_Static_assert(INT64_MAX - SOURCE_TIME_MAX >= CONFIG_INTERVAL_MAX, "epochs end within an int64_t");
+
+static int64_t floor_to(int64_t time, int64_t interval)
+{
+	int64_t rest = time % interval;
+
+	return time - (rest < 0 ? rest + interval : rest);
+}
+
+/* Before the epoch's first packet is in a ring. */
+static void publish_start(struct feeder *feeder)
+{
+	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
+
+	info->number = feeder->info.number;
+	info->start = feeder->info.start;
+}
+
+static void publish_end(struct feeder *feeder)
+{
+	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
+
+	info->end = feeder->info.end;
+	info->fed = feeder->info.fed;
+	info->dropped = feeder->info.dropped;
+	info->largest_frame = feeder->info.largest_frame;
+}
+
+/* The epoch of the first packet. */
+static void start_epochs(struct feeder *feeder, int64_t time)
+{
+	int64_t interval = (int64_t)feeder->params.interval;
+
+	feeder->started = true;
+	feeder->first_time = feeder->last_time = time;
+	feeder->pacer = (struct pacer){
+		.pace = feeder->params.pace,
+		.rate = feeder->params.pace_rate,
+		.start_tsc = rte_rdtsc(),
+		.first_time = time,
+	};
+	feeder->info = (struct epoch_info){.start = time, .end = time};
+	if (interval > 0) {
+		feeder->info.start = floor_to(time, interval);
+		feeder->info.end = feeder->info.start + interval;
+	}
+	publish_start(feeder);
+}
+
+/* The packet at `time` lies behind the open epoch: closes it and opens the packet's own. */
+static void next_epoch(struct feeder *feeder, int64_t time)
+{
+	int64_t interval = (int64_t)feeder->params.interval;
+	int64_t start = floor_to(time, interval);
+	uint64_t skipped = (uint64_t)(start - feeder->info.start) / (uint64_t)interval;
+
+	flush_all(feeder);
+	publish_end(feeder);
+	feeder->info = (struct epoch_info){
+		.number = feeder->info.number + skipped, .start = start, .end = start + interval};
+	feeder->epoch++;
+	while (!epochs_may_open(feeder->params.epochs, feeder->epoch))
+		poll_idle(feeder->params.idle);
+	publish_start(feeder);
+	epochs_open(feeder->params.epochs, feeder->epoch);
+}
+
+static void end_epochs(struct feeder *feeder)
+{
+	flush_all(feeder);
+	if (!feeder->started) {
+		epochs_end(feeder->params.epochs, 0);
+		return;
+	}
+	/* One epoch ends with its last packet; an interval that was broken off, too. */
+	if (feeder->params.interval == 0 || stopped(feeder))
+		feeder->info.end = feeder->last_time > feeder->info.start ? feeder->last_time
+									  : feeder->info.start;
+	publish_end(feeder);
+	epochs_end(feeder->params.epochs, feeder->epoch + 1);
+}
+
+/* Waits until the packet is due. Staged packets go out first: a card does not hold them back. */
+static void wait_until_due(struct feeder *feeder, int64_t time)
+{
+	uint64_t index = atomic_load_explicit(&feeder->packets, memory_order_relaxed);
+	uint64_t cycles = pacer_wait(&feeder->pacer, index, time);
+
+	if (cycles > 0)
+		flush_all(feeder);
+	while (cycles > 0 && !stopped(feeder)) {
+		if (!pacer_nap(cycles))
+			poll_idle(feeder->params.idle);
+		cycles = pacer_wait(&feeder->pacer, index, time);
+	}
+}
+
+static void feed(struct feeder *feeder, const struct source_packet *packet)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict =
+		parse_packet(packet->data, packet->captured, packet->link, &parsed);
+	uint32_t hash = rss_hash(verdict, &parsed);
+	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
+	uint32_t copied = RTE_MAX(parsed.need, RTE_MIN(feeder->reach, packet->captured));
+	struct stage *stage = &feeder->stages[queue];
+	struct rte_mbuf *mbuf = copy_packet(feeder, packet->data, copied);
+	struct packet_meta *meta = packet_meta(mbuf);
+
+	mbuf->port = feeder->port;
+	mbuf->hash.rss = hash;
+	mbuf->ol_flags = RTE_MBUF_F_RX_RSS_HASH;
+	meta->time = packet->time;
+	meta->wire_len = packet->wire_len;
+	meta->epoch = (uint32_t)feeder->epoch;
+	meta->link = packet->link;
+	meta->filter = packet->filter;
+
+	stage->pkts[stage->n++] = mbuf;
+	if (stage->n == STAGE_MAX)
+		flush_queue(feeder, queue);
+}
+
+/* True when the packet at `time` is the first one behind the limits. */
+static bool beyond_limits(const struct feeder *feeder, int64_t time)
+{
+	const struct feeder_params *params = &feeder->params;
+
+	if (params->packets > 0 &&
+		atomic_load_explicit(&feeder->packets, memory_order_relaxed) >= params->packets)
+		return true;
+	return params->duration > 0 && feeder->started && time > feeder->first_time &&
+	       (uint64_t)(time - feeder->first_time) >= params->duration;
+}
+
+static void account(struct feeder *feeder, const struct source_packet *packet)
+{
+	/* Only the feeder writes them: a load and a store are an increment. */
+	uint64_t packets = atomic_load_explicit(&feeder->packets, memory_order_relaxed);
+	uint64_t bytes = atomic_load_explicit(&feeder->bytes, memory_order_relaxed);
+
+	atomic_store_explicit(&feeder->packets, packets + 1, memory_order_relaxed);
+	atomic_store_explicit(&feeder->bytes, bytes + packet->wire_len, memory_order_relaxed);
+	feeder->info.fed++;
+	if (packet->wire_len > feeder->info.largest_frame)
+		feeder->info.largest_frame = packet->wire_len;
+	if (packet->time > feeder->last_time)
+		feeder->last_time = packet->time;
+}
+
+int feeder_work(void *arg)
+{
+	struct feeder *feeder = arg;
+	struct source *source = feeder->params.source;
+	struct source_packet packet;
+	int result = 0;
+
+	feeder->thread = pthread_self();
+	/* Pairs with the acquire in feeder_interrupt(). */
+	atomic_store_explicit(&feeder->running, true, memory_order_release);
+	while (!stopped(feeder) && (result = source->next(source, &packet)) > 0) {
+		if (beyond_limits(feeder, packet.time))
+			break;
+		if (!feeder->started)
+			start_epochs(feeder, packet.time);
+		if (feeder->params.pace != PACE_UNPACED) {
+			wait_until_due(feeder, packet.time);
+			if (stopped(feeder))
+				break;
+		}
+		if (feeder->params.interval > 0 && packet.time >= feeder->info.end)
+			next_epoch(feeder, packet.time);
+		account(feeder, &packet);
+		feed(feeder, &packet);
+	}
+	/* A read that the stop interrupted is no damage. */
+	feeder->damaged = result < 0 && !stopped(feeder) && !signals_stop_requested();
+	end_epochs(feeder);
+	rte_pktmbuf_free_bulk(feeder->spare, feeder->nb_spare);
+	feeder->nb_spare = 0;
+	/* Pairs with the acquire in feeder_finished(): damage and its line come first. */
+	atomic_store_explicit(&feeder->finished, true, memory_order_release);
+	return 0;
+}
+
+static bool create_rings(struct feeder *feeder)
+{
+	static unsigned int instance; /* names are unique in the process */
+	const struct feeder_params *params = &feeder->params;
+	struct rte_eth_conf conf = {0};
+	char name[RTE_RING_NAMESIZE];
+	int port;
+
+	instance++;
+	for (uint32_t q = 0; q < params->nb_queues; q++) {
+		snprintf(name, sizeof(name), "feed%u_%u", instance, q);
+		feeder->rings[q] = rte_ring_create(name, params->descriptors,
+			pool_node(params->node), RING_F_SP_ENQ | RING_F_SC_DEQ);
+		if (feeder->rings[q] == NULL)
+			return false;
+	}
+	snprintf(name, sizeof(name), "pkts%u", instance);
+	feeder->pool = pool_create(
+		name, params->mbufs, params->mbuf_cache, params->mbuf_room, params->node);
+	snprintf(name, sizeof(name), "long%u", instance);
+	feeder->long_pool = pool_create(name, LONG_MBUFS, 0, LONG_ROOM, params->node);
+	if (feeder->pool == NULL || feeder->long_pool == NULL)
+		return false;
+
+	/* net_ring does not accept a device without TX queues; nobody sends on this one. */
+	snprintf(name, sizeof(name), "feed%u", instance);
+	port = rte_eth_from_rings(name, feeder->rings, params->nb_queues, feeder->rings, 1,
+		params->node < 0 ? 0 : (unsigned int)params->node);
+	if (port < 0)
+		return false;
+	feeder->port = (uint16_t)port;
+	if (rte_eth_dev_configure(feeder->port, (uint16_t)params->nb_queues, 0, &conf) < 0)
+		return false;
+	for (uint16_t q = 0; q < params->nb_queues; q++)
+		if (rte_eth_rx_queue_setup(feeder->port, q, (uint16_t)params->descriptors,
+			    SOCKET_ID_ANY, NULL, feeder->pool) < 0)
+			return false;
+	return rte_eth_dev_start(feeder->port) == 0;
+}
+
+struct feeder *feeder_create(const struct feeder_params *params, char *error)
+{
+	struct feeder *feeder = aligned_alloc(64, RTE_ALIGN(sizeof(*feeder), 64));
+
+	if (feeder == NULL) {
+		snprintf(error, SOURCE_ERROR_MAX, "no memory for the feeder");
+		return NULL;
+	}
+	memset(feeder, 0, sizeof(*feeder));
+	feeder->params = *params;
+	feeder->port = RTE_MAX_ETHPORTS;
+	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
+		feeder->reta[i] = (uint8_t)(i % params->nb_queues);
+	if (packet_meta_register() < 0 || !create_rings(feeder)) {
+		snprintf(error, SOURCE_ERROR_MAX,
+			"no memory for %u mbufs and %u rings of %u: %s; lower --mbufs or "
+			"--descriptors",
+			params->mbufs, params->nb_queues, params->descriptors,
+			rte_strerror(rte_errno));
+		feeder_destroy(feeder);
+		return NULL;
+	}
+	return feeder;
+}
+
+void feeder_destroy(struct feeder *feeder)
+{
+	if (feeder->port != RTE_MAX_ETHPORTS) {
+		rte_eth_dev_stop(feeder->port);
+		rte_eth_dev_close(feeder->port);
+	}
+	for (uint32_t q = 0; q < feeder->params.nb_queues; q++)
+		rte_ring_free(feeder->rings[q]);
+	rte_mempool_free(feeder->pool);
+	rte_mempool_free(feeder->long_pool);
+	free(feeder);
+}
+
+uint16_t feeder_port(const struct feeder *feeder)
+{
+	return feeder->port;
+}
+
+void feeder_set_reach(struct feeder *feeder, uint32_t reach)
+{
+	feeder->reach = reach;
+}
+
+void feeder_stop(struct feeder *feeder)
+{
+	atomic_store_explicit(&feeder->stop, true, memory_order_relaxed);
+}
+
+void feeder_interrupt(const struct feeder *feeder)
+{
+	/* Pairs with the release in feeder_work(). Its lcore thread outlives the feeder. */
+	if (atomic_load_explicit(&feeder->running, memory_order_acquire) &&
+		!feeder_finished(feeder))
+		pthread_kill(feeder->thread, SIGNALS_INTERRUPT);
+}
+
+bool feeder_finished(const struct feeder *feeder)
+{
+	/* Pairs with the release in feeder_work(). */
+	return atomic_load_explicit(&feeder->finished, memory_order_acquire);
+}
+
+struct feeder_progress feeder_progress(const struct feeder *feeder)
+{
+	return (struct feeder_progress){
+		.packets = atomic_load_explicit(&feeder->packets, memory_order_relaxed),
+		.bytes = atomic_load_explicit(&feeder->bytes, memory_order_relaxed),
+		.share = feeder->params.source->progress(feeder->params.source),
+	};
+}
+
+const char *feeder_damage(const struct feeder *feeder)
+{
+	return feeder->damaged ? feeder->params.source->error : NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What a plan is made for: this machine, or the one that --topology describes, without the CPUs
+ * that --lcores leaves out, and where the ports of --port sit in it.
+ */
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "parallel/plan/plan.h"
+#include "parallel/plan/topology.h"
+#include "rx/port/name.h"
+
+#define MACHINE_ERROR_MAX 512
+
+struct machine {
+	struct topology topology;
+	struct plan_ports ports;
+};
+
+/*
+ * Before EAL is up. `names` are the ports of config, resolved, where the machine is this one.
+ * Returns true, or false with one line in error[MACHINE_ERROR_MAX] and in *text
+ * whether the text of the description shows the mistake.
+ */
+bool machine_read(struct machine *machine, const struct config *config,
+	const struct port_name *names, bool *text, char *error);

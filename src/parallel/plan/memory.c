@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* How many mbufs, and how much memory on which node; refused where it is not there. */
+
+#include <string.h>
+
+#include "base/key_burst.h"
+#include "base/power_of_two.h"
+#include "parallel/plan/parts.h"
+#include "sketch/hyperloglog.h"
+
+#define MBUF_STRUCT_BYTES   128
+/* The mempool's header, and padding that spreads objects over memory channels. */
+#define MBUF_OVERHEAD_BYTES 128
+/* What EAL and drivers take of hugepages on a node, beside pools and rings and their rounding. */
+#define EAL_BYTES           ((size_t)64 << 20)
+
+#define MB(bytes) ((bytes) >> 20)
+
+/*
+ * Every ring full, a burst in every hand, and every lcore's cache. A device's descriptor is one
+ * mbuf whatever frame it is of; elsewhere frames wait whole.
+ */
+static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
+{
+	const struct plan_group *group = &plan->groups[g];
+	uint32_t rings = plan->ring_size > 0 ? group->nb_workers : 0;
+	uint32_t lcores = 1 + group->nb_workers + (plan->replay ? 1 : 0) +
+			  (plan->design->connect != NULL ? 1 : 0);
+	uint32_t needed = rings * (plan->ring_size + 2 * BURST_MAX) * plan->frame_mbufs +
+			  lcores * 2 * plan->mbuf_cache;
+
+	if (plan->design == &design_sync)
+		needed += POLL_BURST_MAX * plan->frame_mbufs;
+	for (uint32_t p = 0; p < plan->nb_ports; p++)
+		if (plan->ports[p].group == g)
+			needed += group->nb_queues *
+				  (plan->ports[p].entries + 2 * BURST_MAX * plan->frame_mbufs);
+	return needed;
+}
+
+static size_t ring_bytes(const struct plan *plan, uint32_t g)
+{
+	const struct plan_group *group = &plan->groups[g];
+	size_t entries = plan->ring_size > 0 ? (size_t)group->nb_workers * plan->ring_size : 0;
+
+	for (uint32_t p = 0; p < plan->nb_ports; p++)
+		if (plan->ports[p].group == g)
+			entries += (size_t)group->nb_queues * plan->ports[p].entries;
+	return entries * sizeof(void *) * 2;
+}
+
+static bool size_pools(struct plan *plan, const struct config *config, char *error)
+{
+	plan->packet_bytes = plan->rules.table_bytes;
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		struct plan_group *group = &plan->groups[g];
+		/* A sender, which has no workers, says how many it wants and takes any. */
+		uint32_t needed = plan->nb_workers > 0 ? mbufs_needed(plan, g) : group->mbufs;
+
+		if (plan->nb_workers > 0 && config->mbufs > 0 && config->mbufs < needed) {
+			snprintf(error, PLAN_TEXT_MAX,
+				"--mbufs %u would run dry: these rings, bursts and caches hold up "
+				"to %u",
+				config->mbufs, needed);
+			return false;
+		}
+		/* 2^n - 1 suits a mempool. */
+		group->mbufs = config->mbufs > 0 ? config->mbufs
+						 : (uint32_t)power_of_two_at_least(needed) - 1;
+		group->packet_bytes =
+			(size_t)group->mbufs *
+				(MBUF_STRUCT_BYTES + MBUF_OVERHEAD_BYTES + plan->mbuf_room) +
+			ring_bytes(plan, g);
+		plan->packet_bytes += group->packet_bytes;
+	}
+	return true;
+}
+
+/* The account of a node; it is opened where there is none. */
+static struct plan_node *node_account(struct plan *plan, int node)
+{
+	uint32_t n = 0;
+
+	while (n < plan->nb_nodes && plan->nodes[n].node != node)
+		n++;
+	if (n == plan->nb_nodes)
+		plan->nodes[plan->nb_nodes++] = (struct plan_node){.node = node};
+	return &plan->nodes[n];
+}
+
+/* Every worker counts distinct keys; who is first to have a sketch instance has its memory. */
+static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
+{
+	struct plan_node *node = node_account(plan, lcore->node);
+
+	node->rule_bytes += plan->rules.worker_bytes;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		const struct plan_measurement *measurement = &plan->measurements[m];
+		size_t heap = measurement->heap_bytes * PLAN_GENERATIONS;
+
+		node->sketch_bytes += sizeof(struct hyperloglog) * PLAN_GENERATIONS;
+		if (plan_instance(plan, lcore->worker) != lcore->worker)
+			continue;
+		node->sketch_bytes += measurement->instance_bytes * PLAN_GENERATIONS - heap;
+		node->packet_bytes += heap;
+		plan->packet_bytes += heap;
+	}
+}
+
+static void add_up_nodes(struct plan *plan)
+{
+	plan->nb_nodes = 0;
+	plan->sketch_bytes = plan->rule_bytes = 0;
+	for (uint32_t g = 0; g < plan->nb_groups; g++)
+		node_account(plan, plan->groups[g].memory_node)->packet_bytes +=
+			plan->groups[g].packet_bytes;
+	if (plan->nb_groups > 0)
+		node_account(plan, plan->groups[0].memory_node)->packet_bytes +=
+			plan->rules.table_bytes;
+	for (uint32_t i = 0; i < plan->nb_lcores; i++)
+		if (plan->lcores[i].role == PLAN_WORKER)
+			add_worker(plan, &plan->lcores[i]);
+	/* What the reporter merges into. */
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
+			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
+				plan->measurements[m].instance_bytes +
+			sizeof(struct hyperloglog);
+	/* Who reads them is on the reporter's node. */
+	if (plan->rules.ordinary_bytes > 0)
+		node_account(plan, plan->lcores[0].node)->rule_bytes += plan->rules.ordinary_bytes;
+	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
+		plan->sketch_bytes += plan->nodes[n].sketch_bytes;
+		plan->rule_bytes += plan->nodes[n].rule_bytes;
+	}
+}
+
+static uint64_t free_hugepages(const struct topology *topology, int node)
+{
+	uint64_t bytes = 0;
+
+	for (int n = 0; n < TOPOLOGY_NODES_MAX; n++)
+		if (node == PLAN_NODE_ANY || n == node)
+			bytes += topology->nodes[n].free_hugepages;
+	return bytes;
+}
+
+size_t plan_ordinary_bytes(const struct plan *plan, const struct plan_node *node)
+{
+	return node->sketch_bytes + node->rule_bytes + (plan->hugepages ? 0 : node->packet_bytes);
+}
+
+size_t plan_hugepage_bytes(const struct plan_node *node)
+{
+	return node->packet_bytes > 0 ? 2 * node->packet_bytes + EAL_BYTES : 0;
+}
+
+/* Hugepages are used where every node has enough of its own for the packets planned there. */
+static void choose_pages(
+	struct plan *plan, const struct config *config, const struct topology *topology)
+{
+	plan->hugepages = !config->no_huge;
+	plan->no_hugepages[0] = '\0';
+	if (config->no_huge)
+		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "--no-huge");
+	for (uint32_t n = 0; n < plan->nb_nodes && plan->hugepages; n++) {
+		const struct plan_node *node = &plan->nodes[n];
+		uint64_t needed = plan_hugepage_bytes(node);
+		uint64_t there = free_hugepages(topology, node->node);
+		char name[32] = "the machine";
+
+		if (there >= needed)
+			continue;
+		plan->hugepages = false;
+		if (node->node != PLAN_NODE_ANY)
+			snprintf(name, sizeof(name), "NUMA node %d", node->node);
+		snprintf(plan->no_hugepages, PLAN_TEXT_MAX,
+			"%s has %llu MB of free hugepages and %llu MB would be needed", name,
+			(unsigned long long)MB(there), (unsigned long long)MB(needed) + 1);
+	}
+}
+
+static bool check_memory(struct plan *plan, const struct topology *topology, char *error)
+{
+	size_t packets = plan->hugepages ? 0 : plan->packet_bytes;
+	size_t needed = packets + plan->sketch_bytes + plan->rule_bytes;
+
+	if (topology->memory > 0 && needed > topology->memory)
+		return plan_refuse(plan, error,
+			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
+			"tables "
+			"of DPDK take %llu MB (lower --mbufs, --descriptors or --workers), "
+			"sketches %llu MB "
+			"(lower --width, --memory or --workers), rules in ordinary memory %llu "
+			"MB",
+			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
+			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
+			(unsigned long long)MB(plan->rule_bytes));
+	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
+		const struct plan_node *node = &plan->nodes[n];
+		uint64_t there;
+
+		if (node->node < 0 || node->node >= TOPOLOGY_NODES_MAX)
+			continue;
+		there = topology->nodes[node->node].free_memory;
+		needed = plan_ordinary_bytes(plan, node);
+		if (there > 0 && needed > there)
+			plan_warn(plan,
+				"NUMA node %d has %llu MB of free memory for the %llu MB planned "
+				"on "
+				"it: the rest will lie on other nodes",
+				node->node, (unsigned long long)MB(there),
+				(unsigned long long)MB(needed));
+	}
+	return true;
+}
+
+bool plan_memory(struct plan *plan, const struct config *config, const struct topology *topology,
+	char *error)
+{
+	if (!size_pools(plan, config, error))
+		return false;
+	add_up_nodes(plan);
+	choose_pages(plan, config, topology);
+	return check_memory(plan, topology, error);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/plan/plan.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "parallel/plan/flow_stores.h"
+#include "parallel/plan/parts.h"
+
+/* librte_net_ring: at most so many queues on an ethdev made of rings. */
+#define REPLAY_QUEUES_MAX 16
+
+#define DESCRIPTORS_DEFAULT 1024
+/* On a replay only the headers that decide are copied; few packets need more (parallel/feeder.c).
+ */
+#define REPLAY_MBUF_ROOM    256
+/* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
+#define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + 128)
+
+/* The largest generated frame, and DPDK's headroom. */
+#define SENDER_MBUF_ROOM  (9216 + 128)
+#define SENDER_MBUFS      4095
+#define SENDER_MBUF_CACHE 256
+
+/* So many times its own width an instance may grow to where nothing else is said. */
+#define GROWTH 4
+
+void plan_warn(struct plan *plan, const char *format, ...)
+{
+	va_list args;
+
+	if (plan->nb_warnings == PLAN_WARNINGS_MAX)
+		return;
+	va_start(args, format);
+	vsnprintf(plan->warnings[plan->nb_warnings++], PLAN_TEXT_MAX, format, args);
+	va_end(args);
+}
+
+bool plan_refuse(struct plan *plan, char *error, const char *format, ...)
+{
+	va_list args;
+
+	plan->machine = true;
+	va_start(args, format);
+	vsnprintf(error, PLAN_TEXT_MAX, format, args);
+	va_end(args);
+	return false;
+}
+
+uint32_t plan_nb_polling(const struct plan *plan)
+{
+	return plan->nb_workers + (plan->replay ? 1 : 0) +
+	       (plan->design->connect != NULL ? plan->nb_groups : 0);
+}
+
+static uint32_t group_of_node(struct plan *plan, int node)
+{
+	for (uint32_t g = 0; g < plan->nb_groups; g++)
+		if (plan->groups[g].node == node)
+			return g;
+	plan->groups[plan->nb_groups] = (struct plan_group){.node = node};
+	return plan->nb_groups++;
+}
+
+/* One group a node, in the order of the ports; ports whose node is unknown join the first one. */
+static void make_groups(struct plan *plan, const struct plan_ports *ports)
+{
+	plan->replay = ports->nb_ports == 0;
+	plan->nb_ports = plan->replay ? 1 : ports->nb_ports;
+	if (plan->replay)
+		plan->ports[0] = (struct plan_port){.name = "replay", .node = PLAN_NODE_ANY};
+	for (uint32_t p = 0; p < ports->nb_ports; p++) {
+		int node = ports->ports[p].node;
+
+		plan->ports[p].name = ports->ports[p].name != NULL ? ports->ports[p].name : "port";
+		plan->ports[p].node = node >= 0 && node < TOPOLOGY_NODES_MAX ? node : PLAN_NODE_ANY;
+		if (plan->ports[p].node != PLAN_NODE_ANY)
+			plan->ports[p].group = group_of_node(plan, node);
+	}
+	if (plan->nb_groups == 0)
+		group_of_node(plan, PLAN_NODE_ANY);
+	for (uint32_t p = 0; p < plan->nb_ports; p++)
+		plan->groups[plan->ports[p].group].nb_ports++;
+}
+
+/* Lowers the largest groups until no more than `limit` workers are left, or one a group. */
+static void limit_workers(struct plan *plan, uint32_t limit)
+{
+	for (;;) {
+		uint32_t sum = 0, largest = 0;
+
+		for (uint32_t g = 0; g < plan->nb_groups; g++) {
+			sum += plan->groups[g].nb_workers;
+			if (plan->groups[g].nb_workers >= plan->groups[largest].nb_workers)
+				largest = g;
+		}
+		if (sum <= limit || plan->groups[largest].nb_workers <= 1)
+			return;
+		plan->groups[largest].nb_workers--;
+	}
+}
+
+static void choose_workers(struct plan *plan, const struct topology *topology)
+{
+	uint32_t helpers = plan_nb_polling(plan), cores; /* no worker is counted yet */
+
+	cores = plan_count_workers(plan, topology);
+	/* The reporter wants a core too. */
+	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
+	limit_workers(plan, plan->replay && plan->design->connect == NULL ? REPLAY_QUEUES_MAX
+									  : CONFIG_WORKERS_MAX);
+	limit_workers(plan, PLAN_LCORES_MAX - 1 - helpers);
+	if (topology->cpu_quota > 0)
+		limit_workers(plan, topology->cpu_quota > helpers + 1
+					    ? (uint32_t)(topology->cpu_quota - helpers)
+					    : 1);
+}
+
+/* The group that gets the next worker: of those with room for one the smallest, else of all. */
+static uint32_t next_group(const struct plan *plan, const uint32_t room[])
+{
+	uint32_t best = 0;
+
+	for (uint32_t g = 1; g < plan->nb_groups; g++) {
+		uint32_t workers = plan->groups[g].nb_workers;
+		uint32_t fewest = plan->groups[best].nb_workers;
+		bool has_room = workers < room[g], had_room = fewest < room[best];
+
+		if (has_room == had_room ? workers < fewest : has_room)
+			best = g;
+	}
+	return best;
+}
+
+/* Even shares, but no group reaches for another node while one has cores of its own left. */
+static bool share_workers(
+	struct plan *plan, const struct topology *topology, uint32_t workers, char *error)
+{
+	uint32_t room[PLAN_GROUPS_MAX];
+
+	if (workers < plan->nb_groups)
+		return plan_refuse(plan, error,
+			"%u worker%s for ports on %u NUMA nodes: each node's ports need a worker "
+			"of "
+			"their own; give --workers %u or more, or measure with one sketchtap a "
+			"node",
+			workers, workers == 1 ? "" : "s", plan->nb_groups, plan->nb_groups);
+	plan_count_workers(plan, topology);
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		room[g] = plan->groups[g].nb_workers;
+		plan->groups[g].nb_workers = 1;
+	}
+	for (uint32_t w = plan->nb_groups; w < workers; w++)
+		plan->groups[next_group(plan, room)].nb_workers++;
+	return true;
+}
+
+/* Numbers the workers through the groups, and says how many queues and sketches that makes. */
+static void number_workers(struct plan *plan)
+{
+	plan->nb_workers = 0;
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		struct plan_group *group = &plan->groups[g];
+
+		group->first_worker = plan->nb_workers;
+		group->nb_queues = plan->design->connect == NULL ? group->nb_workers : 1;
+		plan->nb_workers += group->nb_workers;
+	}
+	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
+}
+
+/* Takes workers away from the group of a port that is to have no more than `limit` queues. */
+static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const char *why)
+{
+	const struct plan_port *port = &plan->ports[p];
+	struct plan_group *group = &plan->groups[port->group];
+
+	if (group->nb_workers <= limit)
+		return;
+	plan_warn(plan, "%.*s: %s: %u worker%s instead of %u; --design async takes any number",
+		(int)strcspn(port->name, ","), port->name, why, limit, limit == 1 ? "" : "s",
+		group->nb_workers);
+	group->nb_workers = limit;
+}
+
+/* What a driver does not take is not asked of it, whoever chose the number. */
+static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues *queues)
+{
+	uint32_t power = 1;
+	char why[64];
+
+	if (plan->design->connect != NULL || plan->replay)
+		return;
+	snprintf(why, sizeof(why), "its driver takes %u receive queue%s", queues->max,
+		queues->max == 1 ? "" : "s");
+	if (queues->max > 0)
+		limit_queues(plan, p, queues->max, why);
+	while (power * 2 <= plan->groups[plan->ports[p].group].nb_workers)
+		power *= 2;
+	if (queues->power_of_two)
+		limit_queues(plan, p, power, "its driver takes 1, 2, 4, 8, ... receive queues");
+}
+
+static bool count_workers(struct plan *plan, const struct config *config,
+	const struct topology *topology, const struct plan_ports *ports, char *error)
+{
+	if (config->workers == 0)
+		choose_workers(plan, topology);
+	else if (!share_workers(plan, topology, config->workers, error))
+		return false;
+	for (uint32_t p = 0; p < ports->nb_ports; p++)
+		obey_driver(plan, p, &ports->ports[p].queues);
+	number_workers(plan);
+	if (plan->replay && plan->groups[0].nb_queues > REPLAY_QUEUES_MAX) {
+		snprintf(error, PLAN_TEXT_MAX,
+			"%u workers on a replay, whose port has at most %u queues: lower --workers",
+			plan->nb_workers, REPLAY_QUEUES_MAX);
+		return false;
+	}
+	if (1 + plan_nb_polling(plan) > PLAN_LCORES_MAX)
+		return plan_refuse(plan, error,
+			"%u workers and a receiver on each of %u NUMA nodes are more than the %u "
+			"lcores of DPDK: lower --workers",
+			plan->nb_workers, plan->nb_groups, PLAN_LCORES_MAX);
+	return true;
+}
+
+static void assign_roles(struct plan *plan)
+{
+	plan->nb_lcores = 0;
+	plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_REPORTER};
+	if (plan->replay)
+		plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_FEEDER};
+	for (uint32_t g = 0; plan->design->connect != NULL && g < plan->nb_groups; g++)
+		plan->lcores[plan->nb_lcores++] =
+			(struct plan_lcore){.role = PLAN_RECEIVER, .group = g};
+	for (uint32_t g = 0; g < plan->nb_groups; g++)
+		for (uint32_t w = 0; w < plan->groups[g].nb_workers; w++)
+			plan->lcores[plan->nb_lcores++] = (struct plan_lcore){
+				.role = PLAN_WORKER,
+				.group = g,
+				.worker = plan->groups[g].first_worker + w,
+			};
+}
+
+/* Memory is planned for the largest size; it begins with the sketch's own at most. */
+static void plan_growth(struct plan_measurement *m)
+{
+	m->params.width_max = m->params.width;
+	if (m->params.width > m->ops->default_width)
+		m->params.width = m->ops->default_width;
+	m->changes = true;
+}
+
+static bool plan_measurement(struct plan_measurement *m, const struct config *run_config,
+	const struct measurement_config *config, enum sketch_sharing sharing, uint32_t nb_workers,
+	char *error)
+{
+	const char *why;
+	double wanted = config->top;
+
+	m->config = config;
+	m->ops = sketch_find(config->sketch);
+	/* Candidates compete for the places of a bucket, and the heaviest must always win. */
+	if (config->threshold > 0 && (wanted == 0 || 1 / config->threshold < wanted))
+		wanted = 1 / config->threshold;
+	m->params = (struct sketch_params){
+		.depth = config->depth,
+		.width = config->buckets != 0 ? config->buckets : config->width,
+		.store = flow_stores[config->collision],
+		.table_hash = config->table_hash,
+		.idle_timeout = config->idle_timeout,
+		.load = config->iblt_load,
+		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
+		.candidates =
+			wanted <= 200 ? 0 : (uint32_t)(10 * wanted), /* 0: the sketch's default */
+		.seed = run_config->seed,
+		.atomic = run_config->atomic,
+		.writers = sharing == SHARING_SHARED ? nb_workers : 1,
+	};
+	if (config->iblt_load > 0 && m->params.width == 0)
+		m->params.width = GROWTH * m->ops->default_width;
+	if (config->memory > 0) {
+		m->params.width = sketch_width_for(m->ops, &m->params, config->memory);
+		if (m->params.width == 0) {
+			snprintf(error, PLAN_TEXT_MAX,
+				"--memory %llu is less than the smallest %s needs",
+				(unsigned long long)config->memory, m->ops->name);
+			return false;
+		}
+	}
+	if (m->ops->update[sharing] == NULL) {
+		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s cannot be shared by workers",
+			config->name, m->ops->name);
+		return false;
+	}
+	why = m->ops->check(&m->params);
+	if (why != NULL) {
+		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s", config->name, why);
+		return false;
+	}
+	m->instance_bytes = m->ops->memory(&m->params);
+	if (m->params.store->memory != NULL)
+		m->heap_bytes = m->params.store->memory(&m->params);
+	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
+	if (m->params.load > 0)
+		plan_growth(m);
+	return true;
+}
+
+static bool all_through_kernel(const struct plan_ports *ports)
+{
+	for (uint32_t p = 0; p < ports->nb_ports; p++)
+		if (!ports->ports[p].kernel)
+			return false;
+	return ports->nb_ports > 0;
+}
+
+static void choose_idle(
+	struct plan *plan, const struct config *config, const struct plan_ports *ports)
+{
+	plan->idle = config->idle;
+	if (config->idle == IDLE_AUTO)
+		plan->idle =
+			plan->oversubscribed || all_through_kernel(ports) ? IDLE_SLEEP : IDLE_SPIN;
+}
+
+static void warn_of_speed(struct plan *plan, const struct topology *topology)
+{
+	uint32_t polling = plan_nb_polling(plan);
+
+	if (plan->oversubscribed)
+		plan_warn(plan,
+			"%u lcores that poll%s share %u CPUs: they take turns%s, and speeds mean "
+			"little",
+			polling, polling > plan->nb_cpus ? "" : " and the reporter", plan->nb_cpus,
+			plan->idle != IDLE_SPIN ? "" : " without yielding (--idle spin)");
+	if (topology->cpu_quota > 0 && topology->cpu_quota < polling)
+		plan_warn(plan,
+			"the control group leaves %.2g CPUs' worth of time to %u lcores that poll: "
+			"they will be stopped part of the time; raise its cpu.max",
+			topology->cpu_quota, polling);
+}
+
+static void warn_of_hashes(struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nb_measurements; i++) {
+		const struct measurement_config *config = plan->measurements[i].config;
+
+		if (config->collision == COLLISION_CUCKOO && config->table_hash == TABLE_HASH_RSS)
+			plan_warn(plan,
+				"measurement %s: --collision cuckoo chooses a key's two buckets "
+				"with the two halves of its hash, which rss has alike: give "
+				"another --table-hash, or list or tree",
+				config->name);
+	}
+}
+
+bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
+	const struct plan_ports *ports, char *error)
+{
+	*plan = (struct plan){
+		.design = design_find(config->design),
+		.sharing =
+			strcmp(config->sharing, "shared") == 0 ? SHARING_SHARED : SHARING_SEPARATE,
+		.nb_measurements = config->nb_measurements,
+		.mbuf_cache = config->mbuf_cache,
+	};
+	make_groups(plan, ports);
+	for (uint32_t p = 0; p < plan->nb_ports; p++)
+		plan->ports[p].descriptors = plan->ports[p].entries =
+			config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
+	plan->rules = ports->rules;
+	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
+	if (plan->mbuf_room < ports->mbuf_room)
+		plan->mbuf_room = ports->mbuf_room;
+	plan->frame_mbufs = ports->frame_mbufs > 1 ? ports->frame_mbufs : 1;
+	plan->ring_size = plan->design == &design_async ? config->ring_size : 0;
+	if (!count_workers(plan, config, topology, ports, error))
+		return false;
+	assign_roles(plan);
+	plan_place(plan, topology);
+	choose_idle(plan, config, ports);
+	warn_of_speed(plan, topology);
+	for (uint32_t i = 0; i < plan->nb_measurements; i++)
+		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
+			    plan->sharing, plan->nb_workers, error))
+			return false;
+	warn_of_hashes(plan);
+	return plan_memory(plan, config, topology, error);
+}
+
+/*
+ * Takes workers that no queue is left for away from their groups, and renumbers the others. Where
+ * the user asked for more queues than a device has, the port refuses.
+ */
+static void release_workers(
+	struct plan *plan, const struct plan_device *devices, bool ours_to_choose)
+{
+	uint32_t kept[PLAN_GROUPS_MAX] = {0}, number = 0;
+	char why[80];
+
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
+		snprintf(why, sizeof(why), "it spreads packets over %u receive queue%s",
+			devices[p].queues_max, devices[p].queues_max == 1 ? "" : "s");
+		if (devices[p].queues_max > 0 && ours_to_choose)
+			limit_queues(plan, p, devices[p].queues_max, why);
+		obey_driver(plan, p, &devices[p].queues);
+	}
+	number_workers(plan);
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		struct plan_lcore *lcore = &plan->lcores[i];
+
+		if (lcore->role != PLAN_WORKER)
+			continue;
+		if (kept[lcore->group] == plan->groups[lcore->group].nb_workers) {
+			lcore->role = PLAN_SPARE;
+			continue;
+		}
+		kept[lcore->group]++;
+		lcore->worker = number++;
+	}
+}
+
+bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
+	const struct plan_device *devices, char *error)
+{
+	bool hugepages = plan->hugepages; /* EAL has started with them, or without */
+	uint32_t nb_warnings;
+	bool fits;
+
+	plan->nb_warnings = 0; /* they have been said */
+	if (plan->design->connect == NULL)
+		release_workers(plan, devices, config->workers == 0);
+	nb_warnings = plan->nb_warnings;
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
+		plan->ports[p].entries = devices[p].entries;
+		if (plan->mbuf_room < devices[p].mbuf_room)
+			plan->mbuf_room = devices[p].mbuf_room;
+	}
+	fits = plan_memory(plan, config, topology, error);
+	plan->nb_warnings = nb_warnings; /* of memory it was warned before */
+	plan->hugepages = hugepages;
+	return fits;
+}
+
+bool plan_make_sender(struct plan *plan, const struct config *config,
+	const struct topology *topology, const struct plan_ports *ports, char *error)
+{
+	*plan = (struct plan){
+		.design = &design_rss,
+		.mbuf_room = SENDER_MBUF_ROOM,
+		.mbuf_cache = SENDER_MBUF_CACHE,
+		.nb_lcores = 1,
+	};
+	make_groups(plan, ports);
+	plan->ports[0].descriptors =
+		config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
+	plan_place_one(plan, topology);
+	plan->groups[0].mbufs = SENDER_MBUFS;
+	return plan_memory(plan, config, topology, error);
+}

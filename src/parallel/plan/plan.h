@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Which lcore does what, where, with which queues and how much memory. A pure function of the
+ * topology, the ports and the options, so that any machine can be tried without having it.
+ *
+ * The ports of one NUMA node are a group, with a receiver (where the design has one) and workers of
+ * its own, which lie on that node as far as its CPUs suffice; memory lies where it is used. Lcore 0
+ * is EAL's main lcore and the reporter, which mostly sleeps. Then come the feeder, the receivers
+ * and the workers. These poll without a pause: each gets a CPU of its own while there are enough
+ * (plan_place.c says which). Where there are not, all lcores float over all CPUs and sleep when
+ * they find nothing. So they do where all packets come through the kernel, whose buffers are long.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/config.h"
+#include "parallel/plan/cpu_set.h"
+#include "parallel/plan/design.h"
+#include "parallel/plan/topology.h"
+#include "sketch/sketch.h"
+
+#define PLAN_LCORES_MAX   128                /* as DPDK is built */
+#define PLAN_GROUPS_MAX   TOPOLOGY_NODES_MAX /* one a node */
+#define PLAN_WARNINGS_MAX 16
+#define PLAN_TEXT_MAX     320
+#define PLAN_NODE_ANY     (-1)
+#define PLAN_GENERATIONS  2 /* of each sketch (parallel/epoch.h) */
+
+#define POLL_BURST_MAX       512  /* packets of one poll, at most */
+#define PLAN_PORT_MBUF_BYTES 2048 /* of a frame in a port's mbuf, where it is of the usual size */
+
+enum plan_role {
+	PLAN_REPORTER,
+	PLAN_FEEDER,
+	PLAN_RECEIVER,
+	PLAN_WORKER,
+	PLAN_SPARE, /* a worker too many for the queues that the devices turned out to have */
+};
+
+struct plan_lcore {
+	enum plan_role role;
+	uint32_t group;  /* of a receiver or worker */
+	uint32_t worker; /* its number, for PLAN_WORKER */
+	int cpu;         /* -1: floats over all CPUs of the plan */
+	int node;        /* NUMA node of its memory; PLAN_NODE_ANY where it floats */
+};
+
+/* An ethdev; on a replay the one that is made of the feeder's rings. */
+struct plan_port {
+	const char *name;
+	int node; /* PLAN_NODE_ANY: unknown */
+	uint32_t group;
+	uint32_t descriptors; /* of each receive ring, as asked for */
+	uint32_t entries;     /* of each, as the device makes it */
+};
+
+/* The ports of one node, and those whose node nobody knows; and who serves them. */
+struct plan_group {
+	int node;        /* of the ports; PLAN_NODE_ANY: unknown */
+	int memory_node; /* of packets and rings */
+	uint32_t nb_ports;
+	uint32_t first_worker, nb_workers;
+	uint32_t nb_queues;  /* receive queues of each port; worker first + q polls queue q */
+	uint32_t mbufs;      /* of the packet pool */
+	size_t packet_bytes; /* pool and rings */
+};
+
+/* What is planned for one NUMA node; PLAN_NODE_ANY where lcores float. */
+struct plan_node {
+	int node;
+	size_t packet_bytes, sketch_bytes, rule_bytes;
+};
+
+/* One measurement as it will run: the shape is complete. */
+struct plan_measurement {
+	const struct measurement_config *config;
+	const struct sketch_ops *ops;
+	struct sketch_params params; /* without allocator */
+	size_t instance_bytes;       /* one sketch */
+	size_t heap_bytes;           /* of these, in EAL's memory */
+	bool merged;                 /* the reporter has one more, of their sum */
+	bool changes;                /* there is one more while an instance changes its size */
+};
+
+/* Bytes that rules take: of EAL's memory, of ordinary memory, and of that for each worker. */
+struct plan_rules {
+	size_t table_bytes, ordinary_bytes, worker_bytes;
+};
+
+struct plan {
+	const struct design_ops *design;
+	enum sketch_sharing sharing;
+	bool replay;       /* packets come from the feeder's rings, not from a device */
+	uint32_t nb_ports; /* ethdevs; 1 where replay */
+	struct plan_port ports[CONFIG_LIST_MAX];
+	uint32_t nb_groups;
+	struct plan_group groups[PLAN_GROUPS_MAX];
+	uint32_t nb_workers;
+	uint32_t nb_instances; /* sketches of a measurement in one generation: one a worker, or one
+				*/
+	uint32_t nb_lcores;
+	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* by lcore id */
+	uint32_t nb_cpus;
+	struct cpu_set cpus;     /* that lcores may run on */
+	struct cpu_set ordinary; /* of these, where the reporter and threads that are no lcores run:
+				    lcores[0].cpu and what is as good */
+	bool oversubscribed;     /* more polling lcores than CPUs */
+	enum idle_mode idle;     /* of an empty poll; not IDLE_AUTO */
+
+	uint32_t ring_size;   /* of each ring between receiver and worker; 0: there are none */
+	uint32_t mbuf_room;   /* bytes of data in one mbuf */
+	uint32_t frame_mbufs; /* that the longest frame takes, chained */
+	uint32_t mbuf_cache;  /* mbufs that an lcore may keep for itself, half as many again for a
+				 while */
+	uint32_t nb_measurements;
+	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
+	bool hugepages; /* packets lie in hugepages: every node has enough */
+	struct plan_rules rules;
+	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
+	size_t sketch_bytes; /* all instances, generations and merged copies */
+	size_t rule_bytes;   /* of rules in ordinary memory, with their counters */
+	uint32_t nb_nodes;
+	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
+
+	uint32_t nb_warnings;
+	char warnings[PLAN_WARNINGS_MAX][PLAN_TEXT_MAX];
+	char no_hugepages[PLAN_TEXT_MAX]; /* why not, where there are none */
+	bool machine;                     /* refused because of the machine, not of the text */
+};
+
+/* Which of the nb_instances sketches a worker updates. */
+static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
+{
+	return plan->nb_instances == 1 ? 0 : worker;
+}
+
+/* Numbers of receive queues that a driver takes, whatever its device has. */
+struct plan_queues {
+	uint32_t max; /* 0: any */
+	bool power_of_two;
+};
+
+/* The live ports; nb_ports is 0 on a replay. */
+struct plan_ports {
+	uint32_t nb_ports;
+	struct plan_rules rules;
+	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
+	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
+	struct {
+		const char *name;          /* NULL: has none to be printed */
+		int node;                  /* PLAN_NODE_ANY: unknown */
+		struct plan_queues queues; /* of its driver, as far as that is known */
+		bool kernel;               /* its packets come through the kernel */
+	} ports[CONFIG_LIST_MAX];
+};
+
+/* Bytes of hugepages that must be free on a node for what is planned there. */
+size_t plan_hugepage_bytes(const struct plan_node *node);
+/* Bytes of other memory. */
+size_t plan_ordinary_bytes(const struct plan *plan, const struct plan_node *node);
+
+/*
+ * Makes the plan. Returns true, or false with one line in error[PLAN_TEXT_MAX] that says what
+ * cannot work and what to do; plan->machine then says whether the text alone shows that.
+ */
+bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
+	const struct plan_ports *ports, char *error);
+
+/* What a device turned out to be able to, once it is there. */
+struct plan_device {
+	uint32_t queues_max;       /* that it spreads packets over; 0: any */
+	struct plan_queues queues; /* of its driver */
+	uint32_t entries;   /* of each ring: what the plan asks for, within the device's limits */
+	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: any */
+};
+
+/*
+ * Makes the plan fit the devices, one per port: memory for their rings; and, where the number of
+ * workers was ours to choose, no more workers than queues. The lcores of those that go are spare,
+ * and plan->warnings then hold what is to be said of that alone. Returns as plan_make().
+ */
+bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
+	const struct plan_device *devices, char *error);
+
+/* The plan of a sender: one lcore, and mbufs that hold the largest generated frame. As plan_make().
+ */
+bool plan_make_sender(struct plan *plan, const struct config *config,
+	const struct topology *topology, const struct plan_ports *ports, char *error);
+
+/* Prints the plan for a person. */
+void plan_print(const struct plan *plan, FILE *out);
+/* Prints it as a drawing in Graphviz' language. */
+void plan_print_dot(const struct plan *plan, const struct topology *topology, FILE *out);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The plan in words. */
+
+#include <string.h>
+
+#include "parallel/plan/plan.h"
+#include "parallel/plan/text.h"
+
+const char *const plan_role_names[] = {
+	[PLAN_REPORTER] = "reporter",
+	[PLAN_FEEDER] = "feeder",
+	[PLAN_RECEIVER] = "receiver",
+	[PLAN_WORKER] = "worker",
+	[PLAN_SPARE] = "spare",
+};
+
+static const char *const idle_words[] = {
+	[IDLE_SPIN] = "spin",
+	[IDLE_YIELD] = "yield",
+	[IDLE_SLEEP] = "yield and sleep",
+};
+
+static const char *plural(uint32_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+void plan_text_size(size_t bytes, char text[PLAN_SIZE_MAX])
+{
+	if (bytes >= 1 << 20)
+		snprintf(text, PLAN_SIZE_MAX, "%.1f MB", (double)bytes / (1 << 20));
+	else
+		snprintf(text, PLAN_SIZE_MAX, "%.1f KB", (double)bytes / (1 << 10));
+}
+
+static void print_size(FILE *out, size_t bytes)
+{
+	char text[PLAN_SIZE_MAX];
+
+	plan_text_size(bytes, text);
+	fputs(text, out);
+}
+
+/* "2 ports", or which ones where other groups have others. */
+static void describe_ports(const struct plan *plan, uint32_t g, char *text, size_t size)
+{
+	const struct plan_group *group = &plan->groups[g];
+	struct cpu_set numbers = {0};
+	char list[64];
+
+	if (plan->nb_groups == 1) {
+		snprintf(text, size, "%u port%s", group->nb_ports, plural(group->nb_ports));
+		return;
+	}
+	for (uint32_t p = 0; p < plan->nb_ports; p++)
+		if (plan->ports[p].group == g)
+			cpu_set_add(&numbers, p);
+	cpu_set_print(&numbers, list, sizeof(list));
+	snprintf(text, size, "port%s %s", plural(group->nb_ports), list);
+}
+
+static void describe_worker(
+	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
+{
+	uint32_t part = lcore->worker - plan->groups[lcore->group].first_worker;
+	uint32_t instance = plan_instance(plan, lcore->worker);
+	char ports[96];
+
+	describe_ports(plan, lcore->group, ports, sizeof(ports));
+	if (plan->ring_size > 0)
+		snprintf(text, size, "takes from ring %u, updates sketch %u", lcore->worker,
+			instance);
+	else if (plan->design->connect != NULL)
+		snprintf(text, size, "takes part %u of a burst, updates sketch %u", part, instance);
+	else
+		snprintf(text, size, "receives queue %u of %s, updates sketch %u", part, ports,
+			instance);
+}
+
+/* What an lcore does, in words. */
+static void describe_lcore(
+	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
+{
+	const struct plan_group *group = &plan->groups[lcore->group];
+	char ports[96];
+
+	switch (lcore->role) {
+	case PLAN_REPORTER:
+		snprintf(text, size, "closes epochs, merges, ranks; sleeps between");
+		break;
+	case PLAN_FEEDER:
+		snprintf(text, size, "reads packets, steers them to %u ring%s of a port",
+			group->nb_queues, plural(group->nb_queues));
+		break;
+	case PLAN_RECEIVER:
+		describe_ports(plan, lcore->group, ports, sizeof(ports));
+		snprintf(text, size,
+			plan->ring_size > 0 ? "receives queue 0 of %s, deals to %u ring%s"
+					    : "receives queue 0 of %s, starts %u worker%s",
+			ports, group->nb_workers, plural(group->nb_workers));
+		break;
+	case PLAN_WORKER: describe_worker(plan, lcore, text, size); break;
+	case PLAN_SPARE: snprintf(text, size, "nothing: no queue is left for it"); break;
+	}
+}
+
+static void text_of_node(int node, char text[PLAN_SIZE_MAX])
+{
+	if (node >= 0)
+		snprintf(text, PLAN_SIZE_MAX, "%d", node);
+	else
+		snprintf(text, PLAN_SIZE_MAX, "any");
+}
+
+static void print_lcores(const struct plan *plan, FILE *out)
+{
+	char list[256];
+
+	fprintf(out, "lcore  CPU    node   role      does\n");
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &plan->lcores[i];
+		char cpu[16] = "any", node[PLAN_SIZE_MAX], does[PLAN_TEXT_MAX];
+
+		if (lcore->cpu >= 0)
+			snprintf(cpu, sizeof(cpu), "%d", lcore->cpu);
+		text_of_node(lcore->node, node);
+		describe_lcore(plan, lcore, does, sizeof(does));
+		fprintf(out, "%-6u %-6s %-6s %-9s %s\n", i, cpu, node, plan_role_names[lcore->role],
+			does);
+	}
+	cpu_set_print(&plan->cpus, list, sizeof(list));
+	fprintf(out, "\nCPUs %s; idle lcores %s; ", list, idle_words[plan->idle]);
+	cpu_set_print(&plan->ordinary, list, sizeof(list));
+	fprintf(out, "reporter, writer and other threads on %s\n", list);
+}
+
+static void print_ports(const struct plan *plan, FILE *out)
+{
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
+		const struct plan_port *port = &plan->ports[p];
+		const struct plan_group *group = &plan->groups[port->group];
+
+		fprintf(out, "port %u: %.*s, NUMA node ", p, (int)strcspn(port->name, ","),
+			port->name);
+		if (port->node >= 0)
+			fprintf(out, "%d", port->node);
+		else
+			fprintf(out, "unknown");
+		fprintf(out, ", %u queue%s of %u descriptors", group->nb_queues,
+			plural(group->nb_queues), port->descriptors);
+		if (plan->nb_groups > 1)
+			fprintf(out, ", worker%s %u", plural(group->nb_workers),
+				group->first_worker);
+		if (plan->nb_groups > 1 && group->nb_workers > 1)
+			fprintf(out, " to %u", group->first_worker + group->nb_workers - 1);
+		fprintf(out, "\n");
+	}
+	fprintf(out, "\n");
+}
+
+static void print_pools(const struct plan *plan, FILE *out)
+{
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		const struct plan_group *group = &plan->groups[g];
+		char node[PLAN_SIZE_MAX];
+
+		text_of_node(group->memory_node, node);
+		fprintf(out, "packets on node %s: %u mbufs of %u bytes, receive rings", node,
+			group->mbufs, plan->mbuf_room);
+		if (plan->ring_size > 0)
+			fprintf(out, ", worker rings of %u", plan->ring_size);
+		fprintf(out, ": ");
+		print_size(out, group->packet_bytes);
+		fprintf(out, "\n");
+	}
+}
+
+static void print_measurements(const struct plan *plan, FILE *out)
+{
+	size_t instances = (size_t)plan->nb_instances * PLAN_GENERATIONS;
+
+	for (uint32_t i = 0; i < plan->nb_measurements; i++) {
+		const struct plan_measurement *m = &plan->measurements[i];
+
+		fprintf(out, "measurement %s: %s of %s, %s %u x %llu, ", m->config->name,
+			m->config->count == METRIC_BYTES ? "bytes" : "packets",
+			m->config->key->name, m->ops->name, m->params.depth,
+			(unsigned long long)m->params.width);
+		if (m->changes)
+			fprintf(out, "up to %llu, ", (unsigned long long)m->params.width_max);
+		fprintf(out, "one instance ");
+		print_size(out, m->instance_bytes);
+		fprintf(out, ", %u %s x %u generations%s: ", plan->nb_instances,
+			plan->sharing == SHARING_SHARED ? "shared" : "separate", PLAN_GENERATIONS,
+			m->merged    ? " + 1 merged"
+			: m->changes ? " + 1 while one changes its size"
+				     : "");
+		print_size(out, m->instance_bytes * (instances + m->merged + m->changes));
+		if (m->params.idle_timeout > 0)
+			fprintf(out, ", records end after %g s",
+				(double)m->params.idle_timeout / 1e9);
+		fprintf(out, "\n");
+	}
+}
+
+static void print_memory(const struct plan *plan, FILE *out)
+{
+	print_pools(plan, out);
+	print_measurements(plan, out);
+	if (plan->hugepages)
+		fprintf(out, "packets lie in hugepages\n");
+	else
+		fprintf(out, "packets lie in ordinary memory: %s\n", plan->no_hugepages);
+	for (uint32_t n = 0; n < plan->nb_nodes && plan->nb_nodes > 1; n++) {
+		char node[PLAN_SIZE_MAX];
+
+		text_of_node(plan->nodes[n].node, node);
+		fprintf(out, "memory on node %s: packets ", node);
+		print_size(out, plan->nodes[n].packet_bytes);
+		fprintf(out, ", sketches ");
+		print_size(out, plan->nodes[n].sketch_bytes);
+		fprintf(out, ", rules ");
+		print_size(out, plan->nodes[n].rule_bytes);
+		fprintf(out, "\n");
+	}
+	if (plan->rule_bytes > 0) {
+		fprintf(out, "rules in ordinary memory: ");
+		print_size(out, plan->rule_bytes);
+		fprintf(out, "\n");
+	}
+	fprintf(out, "memory in all: ");
+	print_size(out, plan->packet_bytes + plan->sketch_bytes + plan->rule_bytes);
+	fprintf(out, "\n");
+}
+
+void plan_print(const struct plan *plan, FILE *out)
+{
+	fprintf(out, "design %s, sharing %s, %u worker%s, %s\n\n", plan->design->name,
+		plan->sharing == SHARING_SHARED ? "shared" : "separate", plan->nb_workers,
+		plural(plan->nb_workers),
+		plan->replay ? "rings fed from a capture or the generator" : "device queues");
+	print_ports(plan, out);
+	print_lcores(plan, out);
+	print_memory(plan, out);
+	for (uint32_t i = 0; i < plan->nb_warnings; i++)
+		fprintf(out, "warning: %s\n", plan->warnings[i]);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The machine as the kernel tells of it. */
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "parallel/plan/cgroup.h"
+#include "parallel/plan/topology.h"
+
+#define LINE_LEN 8192 /* a list of every second CPU of a thousand */
+
+/* Reads the first line of a file under the root; false where there is none. */
+__attribute__((format(printf, 3, 4))) static bool read_line(
+	char line[LINE_LEN], const char *root, const char *format, ...)
+{
+	char relative[256], path[1024];
+	va_list args;
+	FILE *file;
+	bool read;
+
+	va_start(args, format);
+	vsnprintf(relative, sizeof(relative), format, args);
+	va_end(args);
+	snprintf(path, sizeof(path), "%s/%s", root, relative);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	read = fgets(line, LINE_LEN, file) != NULL;
+	fclose(file);
+	return read;
+}
+
+/* A list of CPUs or nodes; false where the file is not there or says something else. */
+static bool read_set(struct cpu_set *set, const char *root, const char *path)
+{
+	char line[LINE_LEN];
+
+	memset(set, 0, sizeof(*set));
+	return read_line(line, root, "%s", path) && cpu_set_parse(set, line);
+}
+
+static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uint32_t fallback)
+{
+	char line[LINE_LEN];
+	uint32_t value;
+
+	if (!read_line(line, root, "sys/devices/system/cpu/cpu%u/topology/%s", cpu, file))
+		return fallback;
+	return sscanf(line, "%u", &value) == 1 ? value : fallback;
+}
+
+/* Where proc does not tell, every CPU may be used. */
+static void read_affinity(struct cpu_set *allowed, const char *root)
+{
+	char path[1024], line[LINE_LEN];
+	FILE *file;
+
+	memset(allowed, 0xff, sizeof(*allowed));
+	snprintf(path, sizeof(path), "%s/proc/self/status", root);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return;
+	while (fgets(line, sizeof(line), file) != NULL)
+		if (strncmp(line, "Cpus_allowed_list:", 18) == 0) {
+			cpu_set_parse(allowed, line + 18 + strspn(line + 18, " \t"));
+			break;
+		}
+	fclose(file);
+}
+
+/*
+ * isolcpus keeps CPUs out of everybody's affinity until someone asks for them by name. So a process
+ * that has all others was not restricted by anybody, and may ask for these too, as far as its
+ * cpuset goes.
+ */
+static void read_allowed(struct cpu_set *allowed, const char *root, const struct cpu_set *online,
+	const struct cpu_set *isolated)
+{
+	struct cpu_set cpuset;
+
+	read_affinity(allowed, root);
+	if (!cgroup_cpus(&cpuset, root))
+		cpuset = *online;
+	for (uint32_t cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
+		if (cpu_set_has(online, cpu) && cpu_set_has(&cpuset, cpu) &&
+			!cpu_set_has(isolated, cpu) && !cpu_set_has(allowed, cpu))
+			return;
+	for (uint32_t cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
+		if (cpu_set_has(isolated, cpu) && cpu_set_has(&cpuset, cpu))
+			cpu_set_add(allowed, cpu);
+}
+
+/* Bytes that a node's meminfo calls free; it has lines as "Node 0 MemFree:  5 kB". */
+static uint64_t node_memory(const char *root, uint32_t node)
+{
+	char path[1024], line[256];
+	uint64_t kilobytes, sum = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/sys/devices/system/node/node%u/meminfo", root, node);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), file) != NULL) {
+		char name[64];
+
+		/* The page cache makes room where it is asked to. */
+		if (sscanf(line, "Node %*u %63[^:]: %" SCNu64, name, &kilobytes) == 2 &&
+			(strcmp(name, "MemFree") == 0 || strcmp(name, "Inactive(file)") == 0 ||
+				strcmp(name, "Active(file)") == 0))
+			sum += kilobytes * 1024;
+	}
+	fclose(file);
+	return sum;
+}
+
+/* Bytes of free hugepages of every size; the machine's where the kernel knows no nodes. */
+static uint64_t hugepages(const char *root, const char *folder)
+{
+	char path[1024];
+	uint64_t bytes = 0;
+	struct dirent *entry;
+	DIR *sizes;
+
+	snprintf(path, sizeof(path), "%s/%s", root, folder);
+	sizes = opendir(path);
+	if (sizes == NULL)
+		return 0;
+	while ((entry = readdir(sizes)) != NULL) {
+		char line[LINE_LEN];
+		uint64_t kilobytes, pages;
+
+		if (sscanf(entry->d_name, "hugepages-%" SCNu64 "kB", &kilobytes) == 1 &&
+			read_line(line, root, "%s/%.64s/free_hugepages", folder, entry->d_name) &&
+			sscanf(line, "%" SCNu64, &pages) == 1)
+			bytes += pages * kilobytes * 1024;
+	}
+	closedir(sizes);
+	return bytes;
+}
+
+/* The distances stand in the order of the nodes that are online. */
+static void read_distances(
+	struct topology *topology, const char *root, uint32_t node, const struct cpu_set *nodes)
+{
+	char line[LINE_LEN], *at = line;
+
+	if (!read_line(line, root, "sys/devices/system/node/node%u/distance", node))
+		return;
+	for (uint32_t other = 0; other < TOPOLOGY_NODES_MAX; other++) {
+		unsigned int distance;
+		int length;
+
+		if (!cpu_set_has(nodes, other))
+			continue;
+		if (sscanf(at, "%u%n", &distance, &length) != 1)
+			return;
+		topology->nodes[node].distance[other] =
+			(uint8_t)(distance < UINT8_MAX ? distance : UINT8_MAX);
+		at += length;
+	}
+}
+
+static void read_nodes(struct topology *topology, const char *root, int node_of[TOPOLOGY_CPUS_MAX])
+{
+	struct cpu_set nodes;
+
+	memset(node_of, 0, TOPOLOGY_CPUS_MAX * sizeof(node_of[0]));
+	if (!read_set(&nodes, root, "sys/devices/system/node/online")) {
+		topology->nodes[0].known = true;
+		topology->nodes[0].free_hugepages = hugepages(root, "sys/kernel/mm/hugepages");
+		return;
+	}
+	for (uint32_t node = 0; node < TOPOLOGY_NODES_MAX; node++) {
+		char path[128];
+		struct cpu_set cpus;
+
+		if (!cpu_set_has(&nodes, node))
+			continue;
+		topology->nodes[node].known = true;
+		topology->nodes[node].free_memory = node_memory(root, node);
+		snprintf(path, sizeof(path), "sys/devices/system/node/node%u/hugepages", node);
+		topology->nodes[node].free_hugepages = hugepages(root, path);
+		read_distances(topology, root, node, &nodes);
+		snprintf(path, sizeof(path), "sys/devices/system/node/node%u/cpulist", node);
+		read_set(&cpus, root, path);
+		for (uint32_t cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
+			if (cpu_set_has(&cpus, cpu))
+				node_of[cpu] = (int)node;
+	}
+}
+
+uint64_t topology_memory(const char *root)
+{
+	char path[1024], line[256];
+	uint64_t kilobytes, memory = 0, left = cgroup_memory_left(root);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/proc/meminfo", root);
+	file = fopen(path, "re");
+	if (file != NULL) {
+		while (fgets(line, sizeof(line), file) != NULL)
+			if (sscanf(line, "MemAvailable: %" SCNu64, &kilobytes) == 1)
+				memory = kilobytes * 1024;
+		fclose(file);
+	}
+	if (memory == 0)
+		return left == UINT64_MAX ? 0 : left;
+	return memory < left ? memory : left;
+}
+
+void topology_read(struct topology *topology, const char *root)
+{
+	struct cpu_set online, allowed, isolated, tickless;
+	static _Thread_local int node_of[TOPOLOGY_CPUS_MAX];
+
+	memset(topology, 0, sizeof(*topology));
+	read_nodes(topology, root, node_of);
+	if (!read_set(&online, root, "sys/devices/system/cpu/online"))
+		read_affinity(&online, root);
+	read_set(&isolated, root, "sys/devices/system/cpu/isolated");
+	read_set(&tickless, root, "sys/devices/system/cpu/nohz_full");
+	read_allowed(&allowed, root, &online, &isolated);
+	for (uint32_t cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
+		if (cpu_set_has(&online, cpu) && cpu_set_has(&allowed, cpu))
+			topology->cpus[topology->nb_cpus++] = (struct topology_cpu){
+				.id = cpu,
+				.package = cpu_number(root, cpu, "physical_package_id", 0),
+				.die = cpu_number(root, cpu, "die_id", 0),
+				.core = cpu_number(root, cpu, "core_id", cpu),
+				.node = node_of[cpu],
+				.isolated =
+					cpu_set_has(&isolated, cpu) || cpu_set_has(&tickless, cpu),
+			};
+	if (topology->nb_cpus == 0) /* a kernel that does not tell still runs us somewhere */
+		topology->nb_cpus = 1;
+	topology->memory = topology_memory(root);
+	topology->cpu_quota = cgroup_cpu_quota(root);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/send.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_pause.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "parallel/pool.h"
+#include "rx/capture/capture_writer.h"
+#include "rx/port/kernel_interface.h"
+#include "parallel/pacer.h"
+
+#define SEND_BURST  32
+#define DRAIN_US    100000 /* what a device gets to send what it still holds */
+#define FLUSH_US    1000   /* how often a kernel interface is asked to go on */
+/* An interface that has sent nothing for so long sends no more. Counters may be a second late. */
+#define PATIENCE_NS UINT64_C(2000000000)
+
+/* elapsed: ns since the first packet */
+static bool wanted(const struct config *config, uint64_t sent, uint64_t elapsed)
+{
+	if (config->packets > 0 && sent >= config->packets)
+		return false;
+	return config->duration == 0 || elapsed < config->duration;
+}
+
+/* Says so where the capture would replace what the run reads. */
+static bool replaces_input(const struct config *config)
+{
+	bool standard = strcmp(config->output, "-") == 0;
+	struct stat st;
+	const char *input = NULL;
+
+	if ((standard ? fstat(STDOUT_FILENO, &st) : stat(config->output, &st)) == 0)
+		input = config_input(config, &st);
+	if (input != NULL)
+		log_error("--output %.300s: is what --%s reads; name another file", config->output,
+			input);
+	return input != NULL;
+}
+
+int send_to_file(const struct config *config, struct source *source)
+{
+	struct capture_writer *writer;
+	struct source_packet packet;
+	char error[SOURCE_ERROR_MAX] = "";
+	uint64_t written = 0;
+	int64_t first = 0;
+	int result = 0;
+
+	if (replaces_input(config))
+		return 2;
+	switch (capture_writer_open(&writer, config->output, config->force, error)) {
+	case CAPTURE_WRITER_OK: break;
+	case CAPTURE_WRITER_EXISTS: log_error("%s", error); return 2;
+	case CAPTURE_WRITER_FAILED: log_error("%s", error); return 1;
+	}
+	while (!signals_stop_requested() && source->next(source, &packet) > 0) {
+		if (written == 0)
+			first = packet.time;
+		if (!wanted(config, written, (uint64_t)(packet.time - first)))
+			break;
+		result = capture_writer_write(writer, &packet, error);
+		if (result < 0)
+			break;
+		written++;
+	}
+	if (capture_writer_close(writer, error) == 0 || error[0] == '\0')
+		return 0;
+	log_error("%s", error);
+	return 1;
+}
+
+struct sender {
+	const struct config *config;
+	struct source *source;
+	struct rte_mempool *pool;
+	struct pacer pacer;
+	uint64_t sent, bytes;
+	uint32_t n;
+	struct rte_mbuf *burst[SEND_BURST];
+	const struct port *port;
+	/* Of the kernel's interface that the port sits on; the index is 0 where it is none. */
+	uint32_t interface;
+	struct kernel_sockets sockets;
+	struct kernel_interface before;
+};
+
+/* Asked to, or because the device is. */
+static bool is_stopped(const struct sender *sender)
+{
+	return signals_stop_requested() || port_is_leaving(sender->port);
+}
+
+static void send_burst(struct sender *sender)
+{
+	uint32_t done = 0;
+
+	while (done < sender->n && !is_stopped(sender)) {
+		done += rte_eth_tx_burst(
+			sender->port->id, 0, &sender->burst[done], (uint16_t)(sender->n - done));
+		if (done < sender->n)
+			rte_pause();
+	}
+	/* The program is to end before the port takes the rest. */
+	for (uint32_t i = done; i < sender->n; i++) {
+		sender->sent--;
+		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
+	}
+	rte_pktmbuf_free_bulk(&sender->burst[done], sender->n - done);
+	sender->n = 0;
+}
+
+static void wait_until_due(struct sender *sender, const struct source_packet *packet)
+{
+	uint64_t cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
+
+	if (cycles > 0)
+		send_burst(sender);
+	while (cycles > 0 && !is_stopped(sender)) {
+		if (!pacer_nap(cycles))
+			rte_pause();
+		cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
+	}
+}
+
+static bool add_packet(struct sender *sender, const struct source_packet *packet)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(sender->pool);
+	char *data;
+
+	/* The driver gives mbufs back as it sends. */
+	while (mbuf == NULL && !is_stopped(sender)) {
+		send_burst(sender);
+		mbuf = rte_pktmbuf_alloc(sender->pool);
+	}
+	if (mbuf == NULL)
+		return false;
+	data = rte_pktmbuf_append(mbuf, (uint16_t)packet->captured);
+	memcpy(data, packet->data, packet->captured);
+	sender->burst[sender->n++] = mbuf;
+	sender->sent++;
+	sender->bytes += packet->captured;
+	if (sender->n == SEND_BURST)
+		send_burst(sender);
+	return true;
+}
+
+static uint64_t clock_since(uint64_t start_tsc)
+{
+	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * 1000000000 / rte_get_tsc_hz());
+}
+
+static void send_all(struct sender *sender)
+{
+	struct source_packet packet;
+
+	while (!is_stopped(sender) && sender->source->next(sender->source, &packet) > 0) {
+		if (sender->sent == 0)
+			sender->pacer = (struct pacer){
+				.pace = sender->config->pace,
+				.rate = sender->config->pace_rate,
+				.start_tsc = rte_rdtsc(),
+				.first_time = packet.time,
+			};
+		if (!wanted(sender->config, sender->sent, clock_since(sender->pacer.start_tsc)))
+			break;
+		wait_until_due(sender, &packet);
+		if (!add_packet(sender, &packet))
+			break;
+	}
+	send_burst(sender);
+}
+
+/* --- what left --- */
+
+/* Before the first packet. */
+static void watch_interface(struct sender *sender)
+{
+	const struct port *port = sender->port;
+	int family = strncmp(port->device, "net_af_xdp", 10) == 0 ? AF_XDP : AF_PACKET;
+	uint32_t index = if_nametoindex(port->interface);
+
+	if (port->interface[0] == '\0' || port_is_pci(port->device) ||
+		kernel_interface_read(index, &sender->before) != KERNEL_THERE)
+		return;
+	sender->interface = index;
+	kernel_sockets_find(&sender->sockets, family, index, KERNEL_SOCKETS_MAX, NULL, 0);
+}
+
+/*
+ * The kernel sends what lies in a driver's sockets when it is asked to, as long as the interface
+ * has room; the driver asks only as it is given more. Until all has left, or nothing more does.
+ * Others may send on the interface, so its counters say no more than that the rest has not left.
+ */
+static bool drain_interface(struct sender *sender)
+{
+	const struct timespec pause = {.tv_nsec = FLUSH_US * 1000};
+	uint64_t moved = rte_rdtsc(), packets = 0, bytes = 0, missing;
+	bool empty;
+
+	do {
+		struct kernel_interface now;
+
+		nanosleep(&pause, NULL);
+		empty = kernel_sockets_flush(&sender->sockets);
+		if (kernel_interface_read(sender->interface, &now) != KERNEL_THERE ||
+			now.tx_packets - sender->before.tx_packets == packets)
+			continue;
+		packets = now.tx_packets - sender->before.tx_packets;
+		bytes = now.tx_bytes - sender->before.tx_bytes;
+		moved = rte_rdtsc();
+	} while ((!empty || packets < sender->sent) && clock_since(moved) < PATIENCE_NS);
+	if (empty && packets >= sender->sent)
+		return true;
+	missing = packets < sender->sent ? sender->sent - packets : 1;
+	log_error("--port %s: at least %llu of %llu packets did not leave: the interface is down, "
+		  "or drops them; ip -s link show %s counts them",
+		sender->port->name, (unsigned long long)missing, (unsigned long long)sender->sent,
+		sender->port->interface);
+	sender->sent -= missing;
+	sender->bytes = RTE_MIN(sender->bytes, bytes);
+	return false;
+}
+
+/* All that was handed to the device has left it, as far as anybody tells; it says what has not. */
+static bool drain(struct sender *sender)
+{
+	if (port_is_leaving(sender->port)) {
+		log_error("--port %s: the device is gone", sender->port->name);
+		return false;
+	}
+	if (sender->interface != 0 && sender->sent > 0)
+		return drain_interface(sender);
+	rte_delay_us_sleep(DRAIN_US);
+	return true;
+}
+
+/* Until a signal asks for the end: not the one that ended the sending. */
+static void linger(uint64_t time)
+{
+	const uint64_t second = 1000000000;
+	struct timespec left = {
+		.tv_sec = (time_t)(time / second), .tv_nsec = (long)(time % second)};
+	bool stopped = signals_stop_requested();
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR &&
+		signals_stop_requested() == stopped)
+		;
+}
+
+int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *port)
+{
+	struct sender sender = {.config = config, .source = source, .port = port};
+	const struct plan_group *group = &plan->groups[0];
+	char error[PORT_ERROR_MAX];
+	int status = 1;
+
+	sender.pool = pool_create(
+		"sender", group->mbufs, plan->mbuf_cache, plan->mbuf_room, group->memory_node);
+	if (sender.pool == NULL) {
+		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", group->mbufs,
+			plan->mbuf_room, rte_strerror(rte_errno));
+	} else if (!port_start(port, 0, plan->ports[0].descriptors, sender.pool, error)) {
+		log_error("%s", error);
+	} else {
+		watch_interface(&sender);
+		send_all(&sender);
+		status = drain(&sender) ? 0 : 1;
+		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender.sent,
+			(unsigned long long)sender.bytes);
+		linger(config->linger);
+	}
+	ports_close(port, 1);
+	rte_mempool_free(sender.pool);
+	return status;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdlib.h>
+
+#include "report/output/report.h"
+#include "report/output/text.h"
+
+#define COLUMN(field, fate)                                                                        \
+	{                                                                                          \
+#field, offsetof(struct ledger, field), fate                                       \
+	}
+
+const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
+	COLUMN(offered, LEDGER_NEITHER),
+	COLUMN(received, LEDGER_NEITHER),
+	COLUMN(measured, LEDGER_NEITHER),
+	COLUMN(filtered, LEDGER_LEFT_OUT),
+	COLUMN(non_ip, LEDGER_LEFT_OUT),
+	COLUMN(malformed, LEDGER_LEFT_OUT),
+	COLUMN(nic_missed, LEDGER_LOST),
+	COLUMN(nic_errors, LEDGER_LOST),
+	COLUMN(no_mbuf, LEDGER_LOST),
+	COLUMN(ring_full, LEDGER_LOST),
+	COLUMN(shed, LEDGER_LOST),
+	COLUMN(unaccounted, LEDGER_NEITHER),
+	COLUMN(bytes, LEDGER_NEITHER),
+};
+
+uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (ledger_columns[c].fate == fate)
+			sum += ledger_column(ledger, c);
+	return sum;
+}
+
+/* " (1 nic_missed, 2 shed)"; nothing where there is none. */
+static void add_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate)
+{
+	const char *before = " (";
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		uint64_t value = ledger_column(ledger, c);
+
+		if (ledger_columns[c].fate != fate || value == 0)
+			continue;
+		text_printf(text, "%s%llu %s", before, (unsigned long long)value,
+			ledger_columns[c].name);
+		before = ", ";
+	}
+	text_str(text, ledger_of_fate(ledger, fate) > 0 ? ")" : "");
+}
+
+void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs)
+{
+	uint64_t left_out = ledger_of_fate(ledger, LEDGER_LEFT_OUT);
+
+	text_printf(text, "%llu packet%s offered in %llu epoch%s: %llu measured, %s%llu lost",
+		(unsigned long long)ledger->offered, ledger->offered == 1 ? "" : "s",
+		(unsigned long long)epochs, epochs == 1 ? "" : "s",
+		(unsigned long long)ledger->measured, ledger->losses_unknown ? "at least " : "",
+		(unsigned long long)ledger_lost(ledger));
+	add_causes(text, ledger, LEDGER_LOST);
+	if (ledger->doubtful > 0)
+		text_printf(text, ", perhaps %llu more", (unsigned long long)ledger->doubtful);
+	if (left_out > 0)
+		text_printf(text, ", %llu left out", (unsigned long long)left_out);
+	add_causes(text, ledger, LEDGER_LEFT_OUT);
+	if (ledger->unaccounted > 0)
+		text_printf(text, ", %llu unaccounted", (unsigned long long)ledger->unaccounted);
+}
+
+void ledger_add(struct ledger *sum, const struct ledger *ledger)
+{
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		*(uint64_t *)((char *)sum + ledger_columns[c].offset) += ledger_column(ledger, c);
+	sum->rx_ns += ledger->rx_ns;
+	sum->ppt_ns += ledger->ppt_ns;
+	sum->free_ns += ledger->free_ns;
+	sum->doubtful += ledger->doubtful;
+	sum->losses_unknown |= ledger->losses_unknown;
+}
+
+struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers)
+{
+	struct report_epoch *epoch = calloc(
+		1, sizeof(*epoch) + (size_t)nb_measurements * sizeof(epoch->measurements[0]));
+
+	if (epoch == NULL)
+		return NULL;
+	epoch->nb_measurements = nb_measurements;
+	epoch->workers = workers;
+	atomic_init(&epoch->references, 1);
+	epoch->loads = calloc(workers, sizeof(epoch->loads[0]));
+	if (epoch->loads == NULL) {
+		free(epoch);
+		return NULL;
+	}
+	return epoch;
+}
+
+struct report_epoch *report_epoch_share(struct report_epoch *epoch)
+{
+	atomic_fetch_add_explicit(&epoch->references, 1, memory_order_relaxed);
+	return epoch;
+}
+
+void report_epoch_free(struct report_epoch *epoch)
+{
+	/* Pairs with itself: all reading happens before the last reference is given back. */
+	if (epoch == NULL ||
+		atomic_fetch_sub_explicit(&epoch->references, 1, memory_order_acq_rel) > 1)
+		return;
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		free(epoch->measurements[m].rows);
+		free(epoch->measurements[m].flows);
+	}
+	free(epoch->rules);
+	free(epoch->loads);
+	free(epoch);
+}
+
+struct ledger report_ledger(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	struct ledger ledger = epoch->ledger;
+
+	ledger.shed += measurement->shed_packets;
+	ledger.measured -= measurement->shed_packets;
+	ledger.bytes -= measurement->shed_bytes;
+	return ledger;
+}
+
+uint64_t report_duration(const struct report_epoch *epoch)
+{
+	return epoch->end > epoch->start ? (uint64_t)epoch->end - (uint64_t)epoch->start : 0;
+}
+
+uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns)
+{
+	unsigned __int128 rate = (amount * 1000000000 + duration_ns / 2) / duration_ns;
+
+	return rate < UINT64_MAX ? (uint64_t)rate : UINT64_MAX;
+}

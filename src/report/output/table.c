@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The table on standard output: an epoch for a person, at most TABLE_WIDTH columns wide. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/output/balance.h"
+#include "report/output/output.h"
+#include "report/output/table.h"
+
+/* A name that the user chose is cut to so many columns. */
+#define NAME_WIDTH "40"
+
+struct protocol {
+	uint8_t number;
+	bool has_ports;
+	const char *name;
+};
+
+static const struct protocol protocols[] = {
+	{1, false, "icmp"},
+	{2, false, "igmp"},
+	{4, false, "ipip"},
+	{6, true, "tcp"},
+	{17, true, "udp"},
+	{41, false, "ipv6"},
+	{47, false, "gre"},
+	{50, false, "esp"},
+	{51, false, "ah"},
+	{58, false, "icmpv6"},
+	{88, false, "eigrp"},
+	{89, false, "ospf"},
+	{103, false, "pim"},
+	{112, false, "vrrp"},
+	{132, true, "sctp"},
+};
+
+static const struct protocol *protocol_find(uint8_t number)
+{
+	for (size_t p = 0; p < sizeof(protocols) / sizeof(protocols[0]); p++) {
+		if (protocols[p].number == number)
+			return &protocols[p];
+	}
+	return NULL;
+}
+
+void table_human(struct text *text, uint64_t value)
+{
+	static const char units[] = "KMGTPE";
+	double scaled = (double)value;
+	int unit = -1;
+
+	/* 999.5 and more would be rounded to four digits. */
+	while (scaled >= 999.5 && unit < 5) {
+		scaled /= 1000;
+		unit++;
+	}
+	if (unit < 0)
+		text_u64(text, value);
+	else
+		text_printf(text, "%.*f%c",
+			scaled < 9.995   ? 2
+			: scaled < 99.95 ? 1
+					 : 0,
+			scaled, units[unit]);
+}
+
+/* Exact while it is short enough for its column. */
+static void add_packets(struct text *text, uint64_t value)
+{
+	if (value < 1000000000)
+		text_grouped(text, value);
+	else
+		table_human(text, value);
+}
+
+static void add_bytes(struct text *text, uint64_t value)
+{
+	table_human(text, value);
+	text_char(text, 'B');
+}
+
+static bool is_exact(const struct report_figure *figure)
+{
+	return figure->high_known && figure->low == figure->value && figure->high == figure->value;
+}
+
+void table_error(struct text *text, const struct report_figure *figure)
+{
+	uint64_t below = figure->value - figure->low;
+
+	if (is_exact(figure)) {
+		text_str(text, "exact");
+		return;
+	}
+	text_char(text, '-');
+	table_human(text, below);
+	text_str(text, "/+");
+	if (figure->high_known)
+		table_human(text, figure->high - figure->value);
+	else
+		text_char(text, '?');
+}
+
+static bool has_field(const struct key_rule *rule, enum key_field_id field)
+{
+	return rule->fields >> field & 1;
+}
+
+static uint8_t key_proto(const struct key *key)
+{
+	return key->family == KEY_IPV6 ? key->v6.proto : key->v4.proto;
+}
+
+/* A key that says a protocol without ports shows none. */
+static bool shows_ports(const struct key_rule *rule, const struct key *key)
+{
+	const struct protocol *protocol;
+
+	if (!has_field(rule, KEY_PROTO))
+		return true;
+	protocol = protocol_find(key_proto(key));
+	return protocol != NULL && protocol->has_ports;
+}
+
+/* "10.0.0.1:443", or the part of it that the rule has. */
+static void add_end(struct text *text, const struct key_rule *rule, const struct key *key,
+	enum key_field_id address, enum key_field_id port)
+{
+	bool with_port = has_field(rule, port) && shows_ports(rule, key);
+	char field[KEY_FIELD_TEXT_MAX];
+
+	if (has_field(rule, address)) {
+		bool brackets = with_port && key->family == KEY_IPV6;
+
+		text_str(text, brackets ? "[" : "");
+		text_add(text, field, key_field_print(key, address, field));
+		text_str(text, brackets ? "]" : "");
+	}
+	if (with_port) {
+		text_char(text, ':');
+		text_add(text, field, key_field_print(key, port, field));
+	}
+}
+
+static void add_proto(struct text *text, uint8_t number)
+{
+	const struct protocol *protocol = protocol_find(number);
+
+	if (protocol != NULL)
+		text_str(text, protocol->name);
+	else
+		text_printf(text, "proto %u", number);
+}
+
+/* The letters of RFC 9293, section 3.1, from the lowest bit up. */
+static void add_tcp_flags(struct text *text, const struct key *key)
+{
+	static const char letters[] = "FSRPAUEC";
+	uint8_t flags = key->family == KEY_IPV6 ? key->v6.tcp_flags : key->v4.tcp_flags;
+
+	text_str(text, flags != 0 ? " " : "");
+	for (int bit = 0; bit < 8; bit++)
+		if (flags >> bit & 1)
+			text_char(text, letters[bit]);
+}
+
+size_t table_flow(struct text *text, const struct key_rule *rule, const struct key *key)
+{
+	size_t begin = text->len, source_end;
+
+	add_end(text, rule, key, KEY_SRC_IP, KEY_SRC_PORT);
+	source_end = text->len;
+	if (has_field(rule, KEY_DST_IP) || has_field(rule, KEY_DST_PORT)) {
+		text_str(text, source_end > begin ? " -> " : "-> ");
+		add_end(text, rule, key, KEY_DST_IP, KEY_DST_PORT);
+	}
+	if (has_field(rule, KEY_PROTO)) {
+		text_str(text, text->len > begin ? " " : "");
+		add_proto(text, key_proto(key));
+	}
+	if (has_field(rule, KEY_TCP_FLAGS))
+		add_tcp_flags(text, key);
+	return source_end - begin;
+}
+
+enum column {
+	COLUMN_RANK,
+	COLUMN_FLOW,
+	COLUMN_COUNTED, /* the metric that ranks, */
+	COLUMN_ERROR,   /* and how far off that may be */
+	COLUMN_OTHER,   /* the other one */
+	COLUMN_SHARE,
+	COLUMN_COUNT,
+};
+
+#define COLUMN_GAP 2
+#define FLOW_MIN   20 /* columns, however narrow the screen is */
+
+/* One row of the table: its cells, end to end. */
+struct cells {
+	struct text text;
+	size_t end[COLUMN_COUNT];
+	size_t source_len; /* of the flow */
+};
+
+static const char *cell(const struct cells *cells, enum column column, size_t *len)
+{
+	size_t begin = column == 0 ? 0 : cells->end[column - 1];
+
+	*len = cells->end[column] - begin;
+	return cells->text.data + begin;
+}
+
+static void fill_titles(struct cells *cells, bool counts_bytes)
+{
+	const char *const titles[COLUMN_COUNT] = {"#", "flow", counts_bytes ? "bytes" : "packets",
+		"error", counts_bytes ? "packets" : "bytes", "share"};
+
+	text_clear(&cells->text);
+	for (int c = 0; c < COLUMN_COUNT; c++) {
+		text_str(&cells->text, titles[c]);
+		cells->end[c] = cells->text.len;
+	}
+	cells->source_len = strlen(titles[COLUMN_FLOW]);
+}
+
+static void add_figure(struct text *text, const struct report_figure *figure, bool bytes)
+{
+	if (!figure->known)
+		text_char(text, '-');
+	else if (bytes)
+		add_bytes(text, figure->value);
+	else
+		add_packets(text, figure->value);
+}
+
+/* What is not known is a dash, and what has no error beside it and may be off has a tilde. */
+static void fill_row(struct cells *cells, const struct report_measurement *measurement,
+	const struct report_row *row)
+{
+	struct text *text = &cells->text;
+	bool by_bytes = measurement->counts_bytes;
+	const struct report_figure *counted = report_counted(row, by_bytes);
+	const struct report_figure *other = report_counted(row, !by_bytes);
+
+	text_clear(text);
+	text_u64(text, row->rank);
+	cells->end[COLUMN_RANK] = text->len;
+	cells->source_len = table_flow(text, measurement->rule, &row->key);
+	cells->end[COLUMN_FLOW] = text->len;
+	add_figure(text, counted, by_bytes);
+	cells->end[COLUMN_COUNTED] = text->len;
+	table_error(text, counted);
+	cells->end[COLUMN_ERROR] = text->len;
+	text_str(text, other->known && !is_exact(other) ? "~" : "");
+	add_figure(text, other, !by_bytes);
+	cells->end[COLUMN_OTHER] = text->len;
+	text_printf(text, "%s%.2f%%", is_exact(counted) ? "" : "~", row->share * 100);
+	cells->end[COLUMN_SHARE] = text->len;
+}
+
+static void widen(size_t widths[COLUMN_COUNT], const struct cells *cells)
+{
+	for (int c = 0; c < COLUMN_COUNT; c++) {
+		size_t len;
+
+		cell(cells, (enum column)c, &len);
+		if (len > widths[c])
+			widths[c] = len;
+	}
+}
+
+/* The flow's column gets what the others leave; longer flows take two lines. */
+static void limit_flow(size_t widths[COLUMN_COUNT], size_t columns)
+{
+	size_t others = (COLUMN_COUNT - 1) * COLUMN_GAP, room;
+
+	for (int c = 0; c < COLUMN_COUNT; c++)
+		others += c == COLUMN_FLOW ? 0 : widths[c];
+	room = columns > others + FLOW_MIN ? columns - others : FLOW_MIN;
+	if (widths[COLUMN_FLOW] > room)
+		widths[COLUMN_FLOW] = room;
+}
+
+/* Returns the lines that it took. */
+static uint32_t print_cells(
+	struct text *text, const struct cells *cells, const size_t widths[COLUMN_COUNT])
+{
+	size_t flow_len, len;
+	const char *flow = cell(cells, COLUMN_FLOW, &flow_len);
+	bool broken = flow_len > widths[COLUMN_FLOW];
+
+	for (int c = 0; c < COLUMN_COUNT; c++) {
+		const char *string = cell(cells, (enum column)c, &len);
+		int width = (int)widths[c];
+
+		if (c == COLUMN_FLOW && broken)
+			len = cells->source_len;
+		if (c > 0)
+			text_printf(text, "%*s", COLUMN_GAP, "");
+		text_printf(text, "%*.*s", c == COLUMN_FLOW ? -width : width, (int)len, string);
+	}
+	text_char(text, '\n');
+	if (broken)
+		text_printf(text, "%*s%.*s\n", (int)widths[COLUMN_RANK] + COLUMN_GAP, "",
+			(int)(flow_len - cells->source_len), flow + cells->source_len);
+	return broken ? 2 : 1;
+}
+
+/* Its title and as many rows as fit. */
+static void add_rows(struct text *text, const struct report_measurement *measurement,
+	const struct table_size *size)
+{
+	size_t widths[COLUMN_COUNT] = {0};
+	struct cells cells = {0};
+	uint32_t lines = 1;
+
+	fill_titles(&cells, measurement->counts_bytes);
+	widen(widths, &cells);
+	for (uint32_t r = 0; r < measurement->nb_rows && r < size->lines && !cells.text.failed;
+		r++) {
+		fill_row(&cells, measurement, &measurement->rows[r]);
+		widen(widths, &cells);
+	}
+	limit_flow(widths, size->columns);
+
+	fill_titles(&cells, measurement->counts_bytes);
+	print_cells(text, &cells, widths);
+	for (uint32_t r = 0; r < measurement->nb_rows && !cells.text.failed; r++) {
+		size_t before = text->len;
+
+		fill_row(&cells, measurement, &measurement->rows[r]);
+		lines += print_cells(text, &cells, widths);
+		if (lines > size->lines) {
+			text->len = before;
+			break;
+		}
+	}
+	text->failed |= cells.text.failed;
+	text_free(&cells.text);
+}
+
+static void add_measurement(struct text *text, const struct report_measurement *measurement,
+	const struct table_size *size)
+{
+	text_printf(text, "\n%." NAME_WIDTH "s: key %s, sketch %s\n%s", measurement->name,
+		measurement->rule->name, measurement->sketch,
+		measurement->distinct_exact ? "" : "~");
+	text_grouped(text, measurement->distinct_keys);
+	text_str(text, " distinct keys");
+	if (measurement->confidence_known)
+		text_printf(text, ", confidence %.15g", measurement->confidence);
+	else
+		text_str(text, ", losses unknown");
+	text_char(text, '\n');
+	if (measurement->nb_rows == 0)
+		text_str(text, "no flow reached the threshold\n");
+	else
+		add_rows(text, measurement, size);
+	if (measurement->shed_packets > 0) {
+		text_grouped(text, measurement->shed_packets);
+		text_str(text, " packets of keys that found no room were shed\n");
+	}
+	if (measurement->undecoded_packets > 0) {
+		text_grouped(text, measurement->undecoded_flows);
+		text_str(text, " flows were not decoded; ");
+		text_grouped(text, measurement->undecoded_packets);
+		text_str(text, " packets are in no exact figure\n");
+	}
+	if (measurement->forgotten_packets > 0) {
+		text_grouped(text, measurement->forgotten_packets);
+		text_str(text, " packets of flows that had ended are in no row\n");
+	} else if (measurement->incomplete) {
+		text_str(text, "flows may be missing: too many keys to find them all again\n");
+	}
+}
+
+static void add_headline(struct text *text, const struct report_epoch *epoch)
+{
+	text_printf(text, "epoch %llu  ", (unsigned long long)epoch->number);
+	text_time(text, epoch->start);
+	text_str(text, " to ");
+	text_time(text, epoch->end);
+	text_printf(text, " (%.3f s)\n", (double)report_duration(epoch) / 1e9);
+}
+
+static void add_design(struct text *text, const struct report_epoch *epoch)
+{
+	text_printf(text, "design %s, sharing %s, %u worker%s\n", epoch->design, epoch->sharing,
+		epoch->workers, epoch->workers == 1 ? "" : "s");
+}
+
+#define LEDGER_LABEL  "%-16s"
+#define LEDGER_NUMBER 26 /* columns: a uint64_t with its commas */
+
+static void add_count(struct text *text, const char *label, uint64_t value)
+{
+	struct text number = {0};
+
+	text_grouped(&number, value);
+	text_printf(
+		text, LEDGER_LABEL "%*.*s\n", label, LEDGER_NUMBER, (int)number.len, number.data);
+	text_free(&number);
+}
+
+static void add_count_if(struct text *text, const char *label, uint64_t value)
+{
+	if (value > 0)
+		add_count(text, label, value);
+}
+
+static void add_losses(struct text *text, const struct ledger *ledger)
+{
+	uint64_t lost = ledger_lost(ledger);
+
+	add_count(text, ledger->losses_unknown ? "lost, at least" : "lost", lost);
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		char label[32];
+
+		snprintf(label, sizeof(label), "  %s", ledger_columns[c].name);
+		if (ledger_columns[c].fate == LEDGER_LOST)
+			add_count_if(text, label, ledger_column(ledger, c));
+	}
+	add_count_if(text, "unaccounted", ledger->unaccounted);
+}
+
+/* One worker has nothing to be compared with. */
+static void add_balance(struct text *text, const struct report_epoch *epoch)
+{
+	const struct report_load *busiest = balance_busiest(epoch);
+	double ratio = balance_ratio(epoch);
+
+	if (epoch->workers > 1 && ratio > 0)
+		text_printf(text,
+			LEDGER_LABEL "%.2f times the mean on worker %u, %.1f%% of the packets\n",
+			"imbalance", ratio, (unsigned int)(busiest - epoch->loads),
+			balance_share(epoch, busiest) * 100);
+}
+
+static void add_rate(struct text *text, const struct report_epoch *epoch)
+{
+	double seconds = (double)report_duration(epoch) / 1e9;
+
+	if (seconds > 0)
+		text_printf(text, LEDGER_LABEL "%.3f Mpps, %.3f Gbps\n", "rate",
+			(double)epoch->ledger.measured / seconds / 1e6,
+			(double)epoch->ledger.bytes * 8 / seconds / 1e9);
+}
+
+static void add_cost(struct text *text, const struct ledger *ledger)
+{
+	double received = (double)ledger->received;
+
+	if (ledger->received == 0)
+		return;
+	text_printf(text,
+		LEDGER_LABEL "receive %.1f ns, parse and update %.1f ns, free %.1f ns: %.1f ns\n",
+		"cost per packet", (double)ledger->rx_ns / received,
+		(double)ledger->ppt_ns / received, (double)ledger->free_ns / received,
+		(double)(ledger->rx_ns + ledger->ppt_ns + ledger->free_ns) / received);
+}
+
+static void add_ledger(struct text *text, const struct report_epoch *epoch)
+{
+	const struct ledger *ledger = &epoch->ledger;
+
+	text_char(text, '\n');
+	add_count(text, "offered", ledger->offered);
+	add_count(text, "received", ledger->received);
+	add_count(text, "measured", ledger->measured);
+	add_count_if(text, "filtered", ledger->filtered);
+	add_count(text, "non-IP", ledger->non_ip);
+	add_count(text, "malformed", ledger->malformed);
+	add_losses(text, ledger);
+	add_count(text, "bytes", ledger->bytes);
+	add_rate(text, epoch);
+	add_cost(text, ledger);
+	add_balance(text, epoch);
+	text_char(text, '\n');
+}
+
+static void table_epoch(struct text *text, const struct report_epoch *epoch)
+{
+	static const struct table_size whole = {.lines = UINT32_MAX, .columns = TABLE_WIDTH};
+
+	add_headline(text, epoch);
+	add_design(text, epoch);
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		add_measurement(text, &epoch->measurements[m], &whole);
+	add_ledger(text, epoch);
+}
+
+/* There is something to be seen of an epoch without a flow, too. */
+static uint64_t table_rows(const struct report_epoch *epoch)
+{
+	uint64_t rows = output_reported_keys(epoch);
+
+	return rows > 0 ? rows : 1;
+}
+
+/* Of the text behind `begin`. */
+static uint32_t count_lines(const struct text *text, size_t begin)
+{
+	uint32_t lines = 0;
+
+	for (size_t i = begin; i < text->len; i++)
+		lines += text->data[i] == '\n';
+	return lines;
+}
+
+static void cut_lines(struct text *text, size_t begin, uint32_t lines)
+{
+	for (size_t i = begin; i < text->len; i++) {
+		if (lines == 0)
+			text->len = i;
+		lines -= lines > 0 && text->data[i] == '\n';
+	}
+}
+
+/* What the rows of all measurements leave: their headings and notes. */
+static uint32_t lines_of_headings(const struct report_epoch *epoch)
+{
+	static const struct table_size no_rows = {.lines = 1, .columns = TABLE_WIDTH};
+	struct text text = {0};
+	uint32_t lines;
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		add_measurement(&text, &epoch->measurements[m], &no_rows);
+	lines = count_lines(&text, 0) - epoch->nb_measurements;
+	text_free(&text);
+	return lines;
+}
+
+void table_screen(
+	struct text *text, const struct report_epoch *epoch, const struct table_size *size)
+{
+	struct table_size part = *size;
+	size_t begin = text->len;
+	uint32_t taken;
+
+	add_headline(text, epoch);
+	ledger_sentence(text, &epoch->ledger, 1);
+	text_char(text, '\n');
+	add_rate(text, epoch);
+	add_balance(text, epoch);
+	taken = count_lines(text, begin) + lines_of_headings(epoch);
+	part.lines = taken < size->lines ? (size->lines - taken) / epoch->nb_measurements : 0;
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		add_measurement(text, &epoch->measurements[m], &part);
+	cut_lines(text, begin, size->lines);
+}
+
+const struct output output_table = {
+	.option = "--format table",
+	.epoch = table_epoch,
+	.rows = table_rows,
+};

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/output/text.h"
+
+#define TEXT_SIZE_MIN 4096
+#define TIME_TEXT_LEN 27 /* 2026-11-20T13:52:44.000000Z */
+
+void text_clear(struct text *text)
+{
+	text->len = 0;
+	text->failed = false;
+}
+
+void text_free(struct text *text)
+{
+	free(text->data);
+	*text = (struct text){0};
+}
+
+/* Makes room for `more` bytes. */
+static bool text_reserve(struct text *text, size_t more)
+{
+	size_t size = text->size > 0 ? text->size : TEXT_SIZE_MIN;
+	char *data;
+
+	if (text->failed)
+		return false;
+	if (text->size - text->len >= more)
+		return true;
+	while (size - text->len < more)
+		size *= 2;
+	data = realloc(text->data, size);
+	if (data == NULL) {
+		text->failed = true;
+		return false;
+	}
+	text->data = data;
+	text->size = size;
+	return true;
+}
+
+void text_add(struct text *text, const char *bytes, size_t len)
+{
+	if (len == 0 || !text_reserve(text, len))
+		return;
+	memcpy(text->data + text->len, bytes, len);
+	text->len += len;
+}
+
+void text_str(struct text *text, const char *string)
+{
+	text_add(text, string, strlen(string));
+}
+
+void text_char(struct text *text, char c)
+{
+	text_add(text, &c, 1);
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (len <= 0 || !text_reserve(text, (size_t)len + 1))
+		return;
+	va_start(args, format);
+	vsnprintf(text->data + text->len, (size_t)len + 1, format, args);
+	va_end(args);
+	text->len += (size_t)len;
+}
+
+/* Decimal digits, with a comma before every third from the right where `grouped`. */
+static void text_digits(struct text *text, uint64_t value, bool grouped)
+{
+	char digits[32];
+	size_t at = sizeof(digits);
+	unsigned int n = 0;
+
+	do {
+		if (grouped && n > 0 && n % 3 == 0)
+			digits[--at] = ',';
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+		n++;
+	} while (value > 0);
+	text_add(text, digits + at, sizeof(digits) - at);
+}
+
+void text_u64(struct text *text, uint64_t value)
+{
+	text_digits(text, value, false);
+}
+
+void text_grouped(struct text *text, uint64_t value)
+{
+	text_digits(text, value, true);
+}
+
+void text_time(struct text *text, int64_t ns)
+{
+	const int64_t second = 1000000000;
+	int64_t fraction = ns % second;
+	time_t seconds = ns / second;
+	struct tm tm;
+
+	if (fraction < 0) {
+		fraction += second;
+		seconds--;
+	}
+	gmtime_r(&seconds, &tm);
+	text_printf(text, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+		tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(fraction / 1000));
+}
+
+bool text_read_time(const char *string, int64_t *ns)
+{
+	struct tm tm = {0};
+	int microseconds, end = 0;
+
+	if (sscanf(string, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &microseconds, &end) != 7 ||
+		end != TIME_TEXT_LEN)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	return !__builtin_mul_overflow(timegm(&tm), INT64_C(1000000000), ns) &&
+	       !__builtin_add_overflow(*ns, INT64_C(1000) * microseconds, ns);
+}

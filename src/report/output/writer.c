@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/config_check.h"
+#include "report/output/output.h"
+#include "report/output/screen.h"
+#include "report/output/writer.h"
+
+#define SINKS_MAX 6
+#define SECOND_NS 1000000000L
+#define WAIT_NS   50000000 /* how long writer_wait() does */
+
+/* An output and where it goes. */
+struct sink {
+	const struct output *output;
+	struct output_file file;
+	bool on_terminal;
+	bool left;    /* by who read it */
+	bool redrawn; /* there: each epoch over the last */
+	struct screen screen;
+};
+
+/* Rows for which the queue had no room. */
+struct losses {
+	uint64_t rows;
+	uint64_t now;  /* of them, since there was room last */
+	bool dropping; /* there was none for the last that came */
+};
+
+struct writer {
+	/* Written by writer_open() alone, then read. */
+	struct writer_voice voice;
+	pthread_t thread;
+	uint32_t nb_sinks;
+
+	/* The thread's own, from its start to its end. */
+	struct sink sinks[SINKS_MAX];
+	struct text text;
+	uint64_t next_epoch; /* the first that was not written */
+
+	pthread_mutex_t lock;              /* guards what follows */
+	pthread_cond_t work;               /* an epoch was queued, or one of the others was set */
+	pthread_cond_t room;               /* the queue is not full any more */
+	struct report_epoch *first, *last; /* of the queue; NULL: it is empty */
+	uint32_t queued;                   /* epochs in it, */
+	size_t flow_bytes;                 /* and records, */
+	size_t flow_bytes_max;             /* of which there may be so many */
+	uint32_t reopens_asked, reopens_done;
+	struct writer_reopened reopened; /* by the last that is done */
+	bool passed;                     /* all that is queued, and then the time up to passed_ns */
+	int64_t passed_ns;
+	bool closing;
+
+	/* The pushing thread's own. */
+	struct losses epochs, flows;
+};
+
+static void screen_begin(const struct writer_voice *voice)
+{
+	if (voice->progress != NULL)
+		progress_suspend(voice->progress);
+}
+
+static void screen_end(const struct writer_voice *voice)
+{
+	if (voice->progress != NULL)
+		progress_resume(voice->progress);
+}
+
+static void writer_say(bool warning, const char *line, void *arg)
+{
+	const struct writer_voice *voice = arg;
+
+	screen_begin(voice);
+	voice->say(warning, line, voice->arg);
+	screen_end(voice);
+}
+
+/* The thread */
+
+/* Whether the epoch says something that goes there. */
+static bool concerns(const struct sink *sink, const struct report_epoch *epoch)
+{
+	return !epoch->flows_only || sink->output == &output_flows;
+}
+
+static uint64_t lines_said(const struct writer *writer)
+{
+	return writer->voice.lines_said != NULL ? writer->voice.lines_said() : 0;
+}
+
+static void write_rows(struct writer *writer, struct sink *sink, const struct report_epoch *epoch)
+{
+	const struct output_rows rows = {
+		.text = &writer->text,
+		.n = sink->output->rows(epoch),
+		.start = epoch->start,
+	};
+
+	text_clear(&writer->text);
+	if (sink->redrawn)
+		screen_epoch(&writer->text, &sink->screen, epoch, lines_said(writer));
+	else
+		sink->output->epoch(&writer->text, epoch);
+	if (sink->on_terminal)
+		screen_begin(&writer->voice);
+	output_file_write(&sink->file, &rows);
+	if (sink->on_terminal)
+		screen_end(&writer->voice);
+}
+
+/* Files are complete only when all have the epoch: until then a kill takes it from each of them. */
+static void write_epoch(struct writer *writer, const struct report_epoch *epoch)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		if (concerns(&writer->sinks[s], epoch))
+			write_rows(writer, &writer->sinks[s], epoch);
+	if (!epoch->flows_only)
+		writer->next_epoch = epoch->number + 1;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		if (concerns(&writer->sinks[s], epoch))
+			output_file_mark(&writer->sinks[s].file, writer->next_epoch);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		if (concerns(&writer->sinks[s], epoch))
+			output_file_pass(&writer->sinks[s].file, epoch->end);
+}
+
+/* Nothing came until `time`. */
+static void pass(struct writer *writer, int64_t time)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct sink *sink = &writer->sinks[s];
+		const struct output_rows rows = {.text = &writer->text, .n = 1, .start = time};
+
+		output_file_pass(&sink->file, time);
+		if (!sink->redrawn)
+			continue;
+		text_clear(&writer->text);
+		screen_silence(&writer->text, &sink->screen, time, lines_said(writer));
+		output_file_write(&sink->file, &rows);
+	}
+}
+
+static size_t flow_bytes(const struct report_epoch *epoch)
+{
+	return sizeof(*epoch) + epoch->nb_measurements * sizeof(epoch->measurements[0]) +
+	       output_flows.rows(epoch) * sizeof(struct report_flow);
+}
+
+static struct report_epoch *take_first(struct writer *writer)
+{
+	struct report_epoch *epoch = writer->first;
+
+	writer->first = epoch->next;
+	if (writer->first == NULL)
+		writer->last = NULL;
+	if (epoch->flows_only)
+		writer->flow_bytes -= flow_bytes(epoch);
+	else
+		writer->queued--;
+	return epoch;
+}
+
+static void put_last(struct writer *writer, struct report_epoch *epoch)
+{
+	if (writer->first == NULL)
+		writer->first = epoch;
+	else
+		writer->last->next = epoch;
+	writer->last = epoch;
+	if (epoch->flows_only)
+		writer->flow_bytes += flow_bytes(epoch);
+	else
+		writer->queued++;
+}
+
+struct task {
+	struct report_epoch *epoch; /* NULL: none */
+	bool reopen, end;
+	uint32_t reopens; /* that are done with it */
+	bool passed;
+	int64_t passed_ns;
+};
+
+/* Waits for something to do. The end comes when the queue is empty. */
+static struct task next_task(struct writer *writer)
+{
+	struct task task = {0};
+
+	pthread_mutex_lock(&writer->lock);
+	while (writer->first == NULL && writer->reopens_asked == writer->reopens_done &&
+		!writer->passed && !writer->closing)
+		pthread_cond_wait(&writer->work, &writer->lock);
+	task.reopens = writer->reopens_asked;
+	task.reopen = writer->reopens_asked != writer->reopens_done;
+	if (writer->first != NULL) {
+		task.epoch = take_first(writer);
+		pthread_cond_signal(&writer->room);
+	} else {
+		task.passed = writer->passed;
+		task.passed_ns = writer->passed_ns;
+		writer->passed = false;
+		task.end = writer->closing;
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return task;
+}
+
+static void reopen_files(struct writer *writer, uint32_t reopens)
+{
+	struct writer_reopened reopened = {0};
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct output_file *file = &writer->sinks[s].file;
+		const char *why = output_file_reopen(file);
+
+		if (why == NULL)
+			reopened.files += file->named;
+		else
+			snprintf(reopened.error, sizeof(reopened.error),
+				"%.300s: cannot be opened again: %.100s", file->name, why);
+	}
+	pthread_mutex_lock(&writer->lock);
+	writer->reopened = reopened;
+	writer->reopens_done = reopens;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+/* Who reads standard output may close it, as head does. */
+static void look_at_readers(struct writer *writer)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct sink *sink = &writer->sinks[s];
+
+		if (!sink->file.unread || sink->left)
+			continue;
+		sink->left = true;
+		if (writer->nb_sinks > 1)
+			writer_say(false,
+				"standard output: closed by its reader; the other outputs go on",
+				&writer->voice);
+		else if (writer->voice.unread != NULL)
+			writer->voice.unread();
+	}
+}
+
+static void *writer_main(void *arg)
+{
+	struct writer *writer = arg;
+	struct task task;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		output_file_write_header(&writer->sinks[s].file);
+	look_at_readers(writer);
+	do {
+		task = next_task(writer);
+		if (task.reopen)
+			reopen_files(writer, task.reopens);
+		if (task.epoch != NULL) {
+			write_epoch(writer, task.epoch);
+			report_epoch_free(task.epoch);
+		}
+		if (task.passed)
+			pass(writer, task.passed_ns);
+		look_at_readers(writer);
+	} while (!task.end);
+	return NULL;
+}
+
+/* Opening */
+
+static void add_sink(struct writer *writer, const struct output *output, const char *name,
+	const struct rotate_limits *limits)
+{
+	struct sink *sink = &writer->sinks[writer->nb_sinks++];
+
+	sink->output = output;
+	sink->on_terminal = output_file_is_stdout(name) && isatty(STDOUT_FILENO);
+	sink->file = (struct output_file){
+		.name = name,
+		.option = output->option,
+		.limits = *limits,
+		.say = writer_say,
+		.say_arg = &writer->voice,
+		.fd = -1,
+	};
+	if (output->header != NULL)
+		output->header(&sink->file.header);
+}
+
+static bool has_records(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct measurement_config *measurement = &config->measurements[m];
+
+		if ((sketch_find(measurement->sketch)->caps & SKETCH_RECORDS) != 0 ||
+			(measurement->key->fields >> KEY_TCP_FLAGS & 1) != 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_sinks(struct writer *writer, const struct config *config)
+{
+	bool to_stdout = output_file_is_stdout(config->output);
+	bool table = config_shows_table(config, isatty(STDOUT_FILENO));
+
+	if (!(to_stdout && table))
+		add_sink(writer, has_records(config) ? &output_flow_records : &output_heavy_hitters,
+			config->output, &config->rotate);
+	if (config->stats != NULL)
+		add_sink(writer, &output_stats, config->stats, &config->rotate);
+	if (config->queues != NULL)
+		add_sink(writer, &output_queues, config->queues, &config->rotate);
+	if (config->rules != NULL)
+		add_sink(writer, &output_rules, config->rules, &config->rotate);
+	if (config->flows != NULL)
+		add_sink(writer, &output_flows, config->flows, &config->rotate);
+	if (table) {
+		add_sink(writer, &output_table, "-", &config->rotate);
+		writer->sinks[writer->nb_sinks - 1].redrawn =
+			config->format == FORMAT_AUTO && config->nb_port > 0 && screen_possible();
+	}
+}
+
+/* /dev/null may be named twice. */
+static bool is_device(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	if (output_file_is_stdout(a) || output_file_is_stdout(b))
+		return output_file_is_stdout(a) && output_file_is_stdout(b);
+	return strcmp(a, b) == 0 && !is_device(a);
+}
+
+/* Returns false where `same` is true of any two sinks, with one line in error. */
+static bool sinks_differ(const struct writer *writer,
+	bool (*same)(const struct sink *a, const struct sink *b), char *error)
+{
+	for (uint32_t a = 0; a < writer->nb_sinks; a++) {
+		for (uint32_t b = a + 1; b < writer->nb_sinks; b++) {
+			const struct sink *first = &writer->sinks[a], *second = &writer->sinks[b];
+
+			if (!same(first, second))
+				continue;
+			snprintf(error, WRITER_ERROR_MAX,
+				"%s and %s would both write to %.300s; name a file for one",
+				first->output->option, second->output->option, first->file.name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool same_sink_name(const struct sink *a, const struct sink *b)
+{
+	return same_name(a->file.name, b->file.name);
+}
+
+static bool same_sink_file(const struct sink *a, const struct sink *b)
+{
+	return output_file_same(&a->file, &b->file);
+}
+
+static enum output_file_mode file_mode(const struct config *config)
+{
+	if (config->append)
+		return OUTPUT_APPEND;
+	return config->force ? OUTPUT_FORCE : OUTPUT_NEW;
+}
+
+/* Returns false where an output would destroy what the run reads, with one line in error. */
+static bool spares_inputs(const struct writer *writer, const struct config *config, char *error)
+{
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct output_file *file = &writer->sinks[s].file;
+		struct stat st;
+		const char *input = fstat(file->fd, &st) == 0 ? config_input(config, &st) : NULL;
+
+		if (input == NULL)
+			continue;
+		snprintf(error, WRITER_ERROR_MAX,
+			"%s %.300s: is what --%s reads; name another file", file->option,
+			file->name, input);
+		return false;
+	}
+	return true;
+}
+
+static int open_files(struct writer *writer, const struct config *config, char *error)
+{
+	enum output_file_mode mode = file_mode(config);
+
+	if (!sinks_differ(writer, same_sink_name, error))
+		return 2;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		int status =
+			output_file_open(&writer->sinks[s].file, mode, error, WRITER_ERROR_MAX);
+
+		if (status != 0)
+			return status;
+	}
+	if (!spares_inputs(writer, config, error))
+		return 2;
+	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
+}
+
+/* The files are open: claims them and finds where they go on. Returns 0 or the exit status. */
+static int look_at_files(struct writer *writer, char *error)
+{
+	uint64_t next = 0;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct output_file *file = &writer->sinks[s].file;
+
+		if (output_file_lock(file, error, WRITER_ERROR_MAX) != 0)
+			return 1;
+		if (file->next > next)
+			next = file->next;
+	}
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		if (output_file_look(&writer->sinks[s].file, next, error, WRITER_ERROR_MAX) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static uint64_t first_epoch_of(const struct writer *writer)
+{
+	uint64_t first = 0;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct output_file *file = &writer->sinks[s].file;
+
+		if (file->has_epoch && file->last_epoch >= first)
+			first = file->last_epoch + 1;
+	}
+	return first;
+}
+
+/* First every file is opened, locked and read, then any is changed. Returns 0 or the exit status.
+ */
+static int open_sinks(struct writer *writer, const struct config *config, char *error)
+{
+	int status = open_files(writer, config, error);
+
+	if (status == 0)
+		status = look_at_files(writer, error);
+	if (status != 0)
+		return status;
+	writer->next_epoch = first_epoch_of(writer);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		if (output_file_start(&writer->sinks[s].file, writer->next_epoch, error,
+			    WRITER_ERROR_MAX) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* Signals are for the threads that expect them; a write to a closed pipe just fails here. */
+static int start_thread(struct writer *writer)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&writer->thread, NULL, writer_main, writer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+static void writer_free(struct writer *writer)
+{
+	text_free(&writer->text);
+	pthread_cond_destroy(&writer->room);
+	pthread_cond_destroy(&writer->work);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+static struct writer *writer_alloc(const struct writer_voice *voice)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+	pthread_condattr_t monotonic;
+
+	if (writer == NULL)
+		return NULL;
+	writer->voice = *voice;
+	writer->flow_bytes_max = WRITER_FLOWS * sizeof(struct report_flow);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&writer->lock, NULL);
+	pthread_cond_init(&writer->work, &monotonic);
+	pthread_cond_init(&writer->room, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return writer;
+}
+
+struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
+	uint64_t *first_epoch, int *status, char *error)
+{
+	struct writer *writer = writer_alloc(voice);
+
+	*status = 1;
+	if (writer == NULL) {
+		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
+		return NULL;
+	}
+	add_sinks(writer, config);
+	*status = open_sinks(writer, config, error);
+	*first_epoch = writer->next_epoch;
+	if (*status == 0 && start_thread(writer) != 0) {
+		snprintf(error, WRITER_ERROR_MAX, "cannot start the thread that writes the files");
+		*status = 1;
+	}
+	if (*status != 0) {
+		for (uint32_t s = 0; s < writer->nb_sinks; s++)
+			output_file_abandon(&writer->sinks[s].file);
+		writer_free(writer);
+		return NULL;
+	}
+	return writer;
+}
+
+/* The reporter's side */
+
+static uint64_t epoch_rows(const struct writer *writer, const struct report_epoch *epoch)
+{
+	uint64_t rows = 0;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		if (concerns(&writer->sinks[s], epoch))
+			rows += writer->sinks[s].output->rows(epoch);
+	return rows;
+}
+
+/*
+ * After a loss records wait until half of their room is free, so that one loss is not told as many.
+ * An empty queue takes any number.
+ */
+static bool has_room(const struct writer *writer, const struct report_epoch *epoch)
+{
+	size_t max = writer->flows.dropping ? writer->flow_bytes_max / 2 : writer->flow_bytes_max;
+
+	if (!epoch->flows_only)
+		return writer->queued < WRITER_QUEUE;
+	return writer->flow_bytes == 0 || writer->flow_bytes + flow_bytes(epoch) <= max;
+}
+
+/* Returns false where there is no room. */
+static bool enqueue(struct writer *writer, struct report_epoch *epoch)
+{
+	bool room;
+
+	pthread_mutex_lock(&writer->lock);
+	room = has_room(writer, epoch);
+	if (room) {
+		put_last(writer, epoch);
+		pthread_cond_signal(&writer->work);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return room;
+}
+
+static void drop(struct writer *writer, struct losses *losses, struct report_epoch *epoch)
+{
+	uint64_t rows = epoch_rows(writer, epoch);
+
+	if (!losses->dropping)
+		writer_say(true,
+			epoch->flows_only
+				? "--flows does not keep up; its rows are lost until it does"
+				: "the outputs do not keep up; rows are lost until they do",
+			&writer->voice);
+	losses->dropping = true;
+	losses->rows += rows;
+	losses->now += rows;
+	report_epoch_free(epoch);
+}
+
+static void say_resumed(struct writer *writer, struct losses *losses)
+{
+	char line[WRITER_ERROR_MAX];
+
+	snprintf(line, sizeof(line), "%s again; %llu rows were lost",
+		losses == &writer->flows ? "--flows keeps up" : "the outputs keep up",
+		(unsigned long long)losses->now);
+	losses->dropping = false;
+	losses->now = 0;
+	writer_say(false, line, &writer->voice);
+}
+
+void writer_push(struct writer *writer, struct report_epoch *epoch)
+{
+	struct losses *losses = epoch->flows_only ? &writer->flows : &writer->epochs;
+
+	if (!enqueue(writer, epoch))
+		drop(writer, losses, epoch);
+	else if (losses->dropping)
+		say_resumed(writer, losses);
+}
+
+void writer_bound_flows(struct writer *writer, uint64_t rows)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->flow_bytes_max = rows * sizeof(struct report_flow);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
+{
+	struct timespec until;
+	bool room;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += WAIT_NS;
+	until.tv_sec += until.tv_nsec / SECOND_NS;
+	until.tv_nsec %= SECOND_NS;
+	pthread_mutex_lock(&writer->lock);
+	while (!has_room(writer, epoch) &&
+		pthread_cond_timedwait(&writer->room, &writer->lock, &until) == 0)
+		;
+	room = has_room(writer, epoch);
+	pthread_mutex_unlock(&writer->lock);
+	return room;
+}
+
+void writer_pass(struct writer *writer, int64_t end)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->passed = true;
+	writer->passed_ns = end;
+	pthread_cond_signal(&writer->work);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_reopen(struct writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->reopens_asked++;
+	pthread_cond_signal(&writer->work);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
+{
+	bool reopening;
+
+	pthread_mutex_lock(&writer->lock);
+	reopening = writer->reopens_asked != writer->reopens_done;
+	*reopened = writer->reopened;
+	pthread_mutex_unlock(&writer->lock);
+	return reopening;
+}
+
+static void end_thread(struct writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->closing = true;
+	pthread_cond_signal(&writer->work);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+uint64_t writer_close(struct writer *writer)
+{
+	uint64_t lost = writer->epochs.rows + writer->flows.rows;
+
+	end_thread(writer);
+	pthread_join(writer->thread, NULL);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		output_file_close(&writer->sinks[s].file);
+		lost += writer->sinks[s].file.lost;
+	}
+	writer_free(writer);
+	return lost;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The thread that writes what the reporter says, behind a bounded queue, so that a stalled disk or
+ * pipe never holds up an epoch. It owns the output files from writer_open() to writer_close().
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "report/output/output_file.h"
+#include "report/output/progress.h"
+#include "report/output/report.h"
+
+#define WRITER_QUEUE     16      /* epochs that may wait to be written */
+#define WRITER_FLOWS     1500000 /* and records, unless writer_bound_flows() says otherwise */
+#define WRITER_ERROR_MAX 512
+
+struct writer;
+
+/*
+ * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came
+ * right again, from the thread that calls writer_open() or writer_push(), or from the writer's own.
+ * That calls unread() when whoever read standard output has closed it, and there is no other
+ * output.
+ */
+struct writer_voice {
+	writer_say_fn say;
+	void *arg;
+	void (*unread)(void);      /* may be NULL */
+	struct progress *progress; /* taken off the screen for the while; may be NULL */
+	/* Lines that others have written on the terminal so far; NULL: nobody writes there. */
+	uint64_t (*lines_said)(void);
+};
+
+/*
+ * Opens the outputs of the configuration: its files, and the table on standard output. Returns
+ * NULL with one line in error[WRITER_ERROR_MAX] and the exit status in *status (2: a file
+ * exists and neither --append nor --force was given, two outputs would share one, or one is what
+ * the run reads; 1: the machine said no). Then no file was changed. *first_epoch is the number that
+ * the run's first epoch gets: 0, or with --append one more than the last in the files. A FIFO is
+ * waited for until it has a reader.
+ */
+struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
+	uint64_t *first_epoch, int *status, char *error);
+
+/*
+ * Hands over an epoch, or records of one, which the writer frees. What finds no room is dropped;
+ * its rows are counted, and that is said. Epochs and records take no room from each other. One
+ * thread pushes; when writer_wait() tells it that there is room, there is.
+ */
+void writer_push(struct writer *writer, struct report_epoch *epoch);
+
+/* So many records may wait from now on. By the thread that pushes. */
+void writer_bound_flows(struct writer *writer, uint64_t rows);
+
+/* Waits until there is room for it, but not for long. Returns false where there is still none. */
+bool writer_wait(struct writer *writer, const struct report_epoch *epoch);
+
+/* A live epoch without packets is over, and every later one starts at `end` (ns since 1970) or
+ * after it: files that are complete by that are rotated without waiting for a row. */
+void writer_pass(struct writer *writer, int64_t end);
+
+/* What came of reopening all files. */
+struct writer_reopened {
+	uint32_t files;               /* that have names, and were opened */
+	char error[WRITER_ERROR_MAX]; /* of the last that was not, and is kept; empty: none */
+};
+
+/* Reopens the files by name before the next epoch is written, for log rotation (SIGHUP). Any
+ * thread, but not a signal handler. writer_reopening() is true until that is done; then it tells
+ * what came of it. */
+void writer_reopen(struct writer *writer);
+bool writer_reopening(struct writer *writer, struct writer_reopened *reopened);
+
+/*
+ * Writes what is queued, closes the files, frees the writer. Returns the rows that were lost, in
+ * all outputs together. Waits as long as the reader of a pipe does not read, but seconds only
+ * where the run was asked to end.
+ */
+uint64_t writer_close(struct writer *writer);

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Synthetic traffic: flows whose sizes follow Zipf's law, or random headers. Frames are made in
+ * batches that stay in the cache. Every choice is made with integers, and what packet i is does not
+ * depend on how many packets follow it.
+ */
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rx/packet/frame.h"
+#include "base/random.h"
+#include "rx/capture/source.h"
+#include "rx/capture/synthetic.h"
+#include "rx/capture/zipf.h"
+
+#define BATCH      64 /* look-ups in the Zipf table that wait for memory together */
+#define CACHE_LINE 64
+#define SECOND_NS  INT64_C(1000000000)
+#define START_NS   (INT64_C(946684800) * SECOND_NS) /* 2000-01-01T00:00:00Z */
+
+#define BENCHMARK_NET UINT32_C(0xc6120000) /* 198.18.0.0/15 (RFC 2544) */
+
+struct generator {
+	struct source source; /* first: what the callers hold */
+	struct synthetic_spec spec;
+	struct zipf zipf; /* no cells where headers are random */
+	struct frame_templates templates;
+	/* Streams of their own, so that the order in which a batch draws does not matter. */
+	struct random flow_random, packet_random;
+	uint64_t flow_key;     /* turns ranks into 5-tuples, another way for each seed */
+	_Atomic uint64_t made; /* packets made; written by the reader only */
+
+	/* Time of the next packet: whole ns, and the remainder of the division by the rate. */
+	int64_t time;
+	uint64_t time_rest;
+	uint64_t step, step_rest;
+
+	uint32_t batch_next, batch_size;
+	uint32_t lengths[BATCH];
+	uint32_t stride; /* bytes from frame to frame */
+	uint8_t *frames;
+};
+
+/* A permutation of 32 bits: MurmurHash3's finalizer (Appleby 2011) between two additions. */
+static uint32_t permute32(uint32_t x, uint64_t key)
+{
+	x += (uint32_t)key;
+	x = (x ^ x >> 16) * UINT32_C(0x85ebca6b);
+	x = (x ^ x >> 13) * UINT32_C(0xc2b2ae35);
+	return (x ^ x >> 16) + (uint32_t)(key >> 32);
+}
+
+/* True for a share of all 32-bit fractions; share is x 10^6. */
+static bool within(uint32_t fraction, uint32_t share_e6)
+{
+	return (uint64_t)fraction * 1000000 >> 32 < share_e6;
+}
+
+/* Scales 16 random bits to [0, bound). */
+static uint32_t scale16(uint64_t bits, uint32_t bound)
+{
+	return (uint32_t)(bits & 0xffff) * bound >> 16;
+}
+
+/* Four in five flows are TCP, one in a hundred is ICMP. */
+static enum frame_l4 pick_l4(uint64_t bits)
+{
+	uint32_t percent = scale16(bits, 100);
+
+	return percent < 80 ? FRAME_TCP : percent < 99 ? FRAME_UDP : FRAME_ICMP;
+}
+
+/* Ports: a client's and a service's, either way round. ICMP: the identifier. */
+static void pick_ports(struct frame_flow *flow, uint64_t bits)
+{
+	static const uint16_t services[2][16] = {
+		[FRAME_TCP] = {443, 443, 443, 443, 443, 443, 443, 80, 80, 22, 25, 53, 445, 993,
+			3389, 8080},
+		[FRAME_UDP] = {443, 443, 443, 443, 443, 443, 53, 53, 53, 53, 123, 123, 161, 500,
+			4500, 51820},
+	};
+	uint16_t client = (uint16_t)(1024 + scale16(bits, 65536 - 1024)), service;
+
+	if (flow->l4 == FRAME_ICMP) {
+		flow->src_port = client;
+		flow->dst_port = 0;
+		return;
+	}
+	service = services[flow->l4][bits >> 16 & 15];
+	flow->src_port = bits >> 20 & 1 ? client : service;
+	flow->dst_port = bits >> 20 & 1 ? service : client;
+}
+
+/*
+ * The flow of a rank. Its 32 permuted bits are the low halves of the two addresses, so no two ranks
+ * share a pair of addresses, whatever the rest (a hash) is. IPv6 and VLAN go by the fractional
+ * parts of multiples of the golden ratio and of the root of two, which are spread evenly over any
+ * run of ranks: then also about that share of the packets has them.
+ */
+static void flow_of_rank(const struct generator *generator, uint32_t rank, struct frame_flow *flow)
+{
+	uint32_t pair = permute32(rank, generator->flow_key);
+	uint64_t hash = random_mix(generator->flow_key + pair);
+	uint32_t key = (uint32_t)generator->flow_key;
+
+	flow->ipv6 = within(rank * UINT32_C(0x9e3779b9) + key, generator->spec.ipv6_e6);
+	flow->vlan = within(rank * UINT32_C(0x6a09e667) + key, generator->spec.vlan_e6);
+	flow->src = (pair >> 16) | (hash & 1) << 16;
+	flow->dst = (pair & 0xffff) | (hash >> 1 & 1) << 16;
+	if (!flow->ipv6) {
+		flow->src |= BENCHMARK_NET;
+		flow->dst |= BENCHMARK_NET;
+	}
+	flow->l4 = pick_l4(hash >> 2);
+	pick_ports(flow, hash >> 18);
+}
+
+/* A flow that no other packet is likely to have: all bits of addresses and ports are random. */
+static void flow_at_random(struct generator *generator, struct frame_flow *flow)
+{
+	struct random *random = &generator->flow_random;
+	uint64_t kind = random_next(random), ports = random_next(random);
+
+	flow->ipv6 = within((uint32_t)kind, generator->spec.ipv6_e6);
+	flow->vlan = within((uint32_t)(kind >> 32), generator->spec.vlan_e6);
+	flow->l4 = ports >> 63 ? FRAME_TCP : FRAME_UDP;
+	flow->src_port = (uint16_t)ports;
+	flow->dst_port = (uint16_t)(ports >> 16);
+	flow->src = random_next(random);
+	flow->dst = random_next(random);
+	if (!flow->ipv6) {
+		flow->src &= UINT32_MAX;
+		flow->dst &= UINT32_MAX;
+	}
+}
+
+static uint32_t pick_size(struct generator *generator)
+{
+	const struct synthetic_spec *spec = &generator->spec;
+	uint64_t number;
+
+	if (spec->size == SYNTHETIC_SIZE_IMIX) {
+		number = random_below(&generator->packet_random, SYNTHETIC_IMIX_TOTAL);
+		return number < 7 ? 64 : number < 11 ? 590 : 1514;
+	}
+	if (spec->size_min == spec->size_max)
+		return spec->size_min;
+	return spec->size_min + (uint32_t)random_below(&generator->packet_random,
+					spec->size_max - spec->size_min + 1);
+}
+
+static void make_frame(struct generator *generator, uint32_t slot, const struct frame_flow *flow)
+{
+	generator->lengths[slot] = frame_build(&generator->templates, flow, pick_size(generator),
+		generator->frames + (size_t)slot * generator->stride);
+}
+
+static void make_zipf(struct generator *generator, uint32_t count)
+{
+	struct zipf_draw draws[BATCH];
+	struct frame_flow flow;
+
+	for (uint32_t i = 0; i < count; i++)
+		draws[i] = zipf_draw(&generator->zipf, random_next(&generator->flow_random));
+	for (uint32_t i = 0; i < count; i++) {
+		flow_of_rank(generator, zipf_rank(&generator->zipf, draws[i]), &flow);
+		make_frame(generator, i, &flow);
+	}
+}
+
+static void make_random(struct generator *generator, uint32_t count)
+{
+	struct frame_flow flow;
+
+	for (uint32_t i = 0; i < count; i++) {
+		flow_at_random(generator, &flow);
+		make_frame(generator, i, &flow);
+	}
+}
+
+/* Makes the next frames. Returns false at the end. */
+static bool make_batch(struct generator *generator)
+{
+	uint64_t made = atomic_load_explicit(&generator->made, memory_order_relaxed);
+	uint64_t packets = generator->spec.packets;
+	uint32_t count = BATCH;
+
+	if (packets > 0 && packets - made < BATCH)
+		count = (uint32_t)(packets - made);
+	if (generator->spec.random)
+		make_random(generator, count);
+	else
+		make_zipf(generator, count);
+	generator->batch_next = 0;
+	generator->batch_size = count;
+	atomic_store_explicit(&generator->made, made + count, memory_order_relaxed);
+	return count > 0;
+}
+
+/* Moves the clock by exactly 1 / rate: packet i has floor(i x 10^9 / rate) ns after the start. */
+static void step_time(struct generator *generator)
+{
+	generator->time += (int64_t)generator->step;
+	generator->time_rest += generator->step_rest;
+	if (generator->time_rest >= generator->spec.rate) {
+		generator->time_rest -= generator->spec.rate;
+		generator->time++;
+	}
+	if (generator->time > SOURCE_TIME_MAX)
+		generator->time = SOURCE_TIME_MAX;
+}
+
+static int generate_next(struct source *source, struct source_packet *packet)
+{
+	struct generator *generator = (struct generator *)source;
+	uint32_t slot;
+
+	if (generator->batch_next == generator->batch_size && !make_batch(generator))
+		return 0;
+	slot = generator->batch_next++;
+	packet->data = generator->frames + (size_t)slot * generator->stride;
+	packet->captured = generator->lengths[slot];
+	packet->wire_len = generator->lengths[slot];
+	packet->time = generator->time;
+	packet->link = LINK_ETHERNET;
+	packet->filter = 0;
+	step_time(generator);
+	return 1;
+}
+
+static double generate_progress(const struct source *source)
+{
+	const struct generator *generator = (const struct generator *)source;
+	uint64_t made = atomic_load_explicit(&generator->made, memory_order_relaxed);
+
+	if (generator->spec.packets == 0)
+		return -1;
+	return (double)made / (double)generator->spec.packets;
+}
+
+static void generate_close(struct source *source)
+{
+	struct generator *generator = (struct generator *)source;
+
+	zipf_fini(&generator->zipf);
+	free(generator->frames);
+	free(generator);
+}
+
+/* Room for the longest frame, and a whole number of cache lines. */
+static uint32_t stride_of(const struct synthetic_spec *spec)
+{
+	uint32_t longest = spec->size == SYNTHETIC_SIZE_IMIX ? 1514 : spec->size_max;
+
+	if (longest < FRAME_HEADERS_MAX)
+		longest = FRAME_HEADERS_MAX;
+	return (longest + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static bool allocate(struct generator *generator)
+{
+	const struct synthetic_spec *spec = &generator->spec;
+
+	generator->stride = stride_of(spec);
+	generator->frames = aligned_alloc(CACHE_LINE, (size_t)generator->stride * BATCH);
+	if (generator->frames == NULL)
+		return false;
+	memset(generator->frames, 0, (size_t)generator->stride * BATCH);
+	return spec->random || zipf_init(&generator->zipf, spec->flows, spec->zipf_e6) == 0;
+}
+
+struct source *generate_open(const struct synthetic_spec *spec, char *error)
+{
+	struct generator *generator = calloc(1, sizeof(*generator));
+	uint64_t seed = spec->seed;
+
+	if (generator != NULL)
+		generator->spec = *spec;
+	if (generator == NULL || !allocate(generator)) {
+		source_error(error, "no memory for %llu synthetic flows of 8 bytes",
+			(unsigned long long)spec->flows);
+		if (generator != NULL)
+			generate_close(&generator->source);
+		return NULL;
+	}
+	generator->source.next = generate_next;
+	generator->source.progress = generate_progress;
+	generator->source.close = generate_close;
+	frame_templates_init(&generator->templates);
+	random_init(&generator->flow_random, random_split(&seed));
+	random_init(&generator->packet_random, random_split(&seed));
+	generator->flow_key = random_split(&seed);
+	generator->time = START_NS;
+	generator->step = (uint64_t)SECOND_NS / spec->rate;
+	generator->step_rest = (uint64_t)SECOND_NS % spec->rate;
+	return &generator->source;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/capture/pcapng.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rx/packet/link.h"
+#include "rx/capture/source.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+#define BYTE_ORDER_MAGIC 0x1a2b3c4du
+
+enum {
+	BLOCK_INTERFACE = 1,
+	BLOCK_PACKET = 2, /* obsolete */
+	BLOCK_SIMPLE_PACKET = 3,
+	BLOCK_ENHANCED_PACKET = 6,
+};
+
+enum {
+	OPTION_END = 0,
+	OPTION_TSRESOL = 9,
+	OPTION_TSOFFSET = 14,
+};
+
+/* A block is type, length, body, and the length again; all are multiples of four bytes. */
+#define BODY_AT      8
+#define BLOCK_MIN    12
+#define SECTION_MIN  28
+#define INTERFACE_AT (BODY_AT + 8)  /* where its options begin */
+#define SIMPLE_AT    (BODY_AT + 4)  /* where the bytes of packets begin */
+#define PACKET_AT    (BODY_AT + 20) /* in both others */
+
+/* What is kept of a block: as much as a packet takes. The rest of longer ones is read over. */
+#define KEPT_MAX       (PACKET_AT + PACKET_BYTES_MAX + 4)
+#define INTERFACES_MAX 65536
+
+struct pcapng {
+	FILE *stream;
+	bool swapped;
+	uint32_t type, length; /* of the block */
+	uint64_t packets, described;
+	int first_link; /* link type of the first interface */
+	bool links_differ;
+	uint32_t nb_interfaces, max_interfaces;
+	struct pcapng_interface *interfaces;
+	char error[SOURCE_ERROR_MAX];
+	uint8_t block[KEPT_MAX];
+};
+
+static uint32_t raw32(const uint8_t *bytes)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+/* Numbers in the byte order of the section. */
+static uint32_t get32(const struct pcapng *pcapng, const uint8_t *bytes)
+{
+	uint32_t value = raw32(bytes);
+
+	return pcapng->swapped ? __builtin_bswap32(value) : value;
+}
+
+static uint16_t get16(const struct pcapng *pcapng, const uint8_t *bytes)
+{
+	uint16_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return pcapng->swapped ? __builtin_bswap16(value) : value;
+}
+
+static uint64_t get64(const struct pcapng *pcapng, const uint8_t *bytes)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return pcapng->swapped ? __builtin_bswap64(value) : value;
+}
+
+/* Blocks */
+
+static int fail_read(struct pcapng *pcapng)
+{
+	if (ferror(pcapng->stream))
+		source_error(pcapng->error, "cannot be read on: %s", strerror(errno));
+	else
+		source_error(pcapng->error, "truncated: the last block is cut");
+	return -1;
+}
+
+static bool find_byte_order(struct pcapng *pcapng)
+{
+	uint32_t magic = raw32(pcapng->block + BODY_AT);
+
+	pcapng->swapped = magic != BYTE_ORDER_MAGIC;
+	if (!pcapng->swapped || magic == __builtin_bswap32(BYTE_ORDER_MAGIC))
+		return true;
+	source_error(pcapng->error, "a section has no byte order: 0x%08x", magic);
+	return false;
+}
+
+/* Reads over bytes; end[] gets the last four of them. */
+static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
+{
+	uint8_t part[4096];
+
+	while (bytes > 0) {
+		uint32_t n = bytes < sizeof(part) ? bytes : (uint32_t)sizeof(part);
+
+		if (fread(part, 1, n, pcapng->stream) != n)
+			return false;
+		memcpy(end, part + n - 4, 4);
+		bytes -= n;
+	}
+	return true;
+}
+
+/* The bytes behind the first BLOCK_MIN. */
+static int read_rest(struct pcapng *pcapng)
+{
+	uint32_t kept = pcapng->length < KEPT_MAX ? pcapng->length : KEPT_MAX;
+	uint8_t end[4];
+
+	if (fread(pcapng->block + BLOCK_MIN, 1, kept - BLOCK_MIN, pcapng->stream) !=
+		kept - BLOCK_MIN)
+		return fail_read(pcapng);
+	memcpy(end, pcapng->block + kept - 4, 4);
+	if (!read_over(pcapng, pcapng->length - kept, end))
+		return fail_read(pcapng);
+	/* libpcap does not look at that of a file's first block, and some write it wrong. */
+	if (get32(pcapng, end) == pcapng->length || pcapng->type == PCAPNG_MAGIC)
+		return 1;
+	source_error(pcapng->error, "a block of %u bytes says at its end that it has %u",
+		pcapng->length, get32(pcapng, end));
+	return -1;
+}
+
+/* 1: block[], type and length are filled. 0: the end. -1: damage. */
+static int read_block(struct pcapng *pcapng)
+{
+	size_t got = fread(pcapng->block, 1, BLOCK_MIN, pcapng->stream);
+
+	if (got == 0 && !ferror(pcapng->stream))
+		return 0;
+	if (got < BLOCK_MIN)
+		return fail_read(pcapng);
+	if (raw32(pcapng->block) == PCAPNG_MAGIC && !find_byte_order(pcapng))
+		return -1;
+	pcapng->type = get32(pcapng, pcapng->block);
+	pcapng->length = get32(pcapng, pcapng->block + 4);
+	if (pcapng->length >= BLOCK_MIN && pcapng->length % 4 == 0)
+		return read_rest(pcapng);
+	source_error(pcapng->error, "a block has an impossible length: %u bytes", pcapng->length);
+	return -1;
+}
+
+/* A block that is shorter than its fixed part. */
+static bool holds(struct pcapng *pcapng, uint32_t fixed)
+{
+	if (pcapng->length >= fixed + 4)
+		return true;
+	source_error(pcapng->error, "a block of type %u has an impossible length: %u bytes",
+		pcapng->type, pcapng->length);
+	return false;
+}
+
+static bool begin_section(struct pcapng *pcapng)
+{
+	uint32_t major;
+
+	if (!holds(pcapng, SECTION_MIN - 4))
+		return false;
+	pcapng->nb_interfaces = 0;
+	major = get16(pcapng, pcapng->block + BODY_AT + 4);
+	if (major == 1)
+		return true;
+	source_error(pcapng->error, "version %u of pcapng is not known", major);
+	return false;
+}
+
+/* Interfaces */
+
+/* The byte of if_tsresol: a power of ten, or of two where its highest bit is set. */
+static bool set_resolution(
+	struct pcapng *pcapng, struct pcapng_interface *interface, uint8_t resolution)
+{
+	uint32_t exponent = resolution & 0x7f;
+	bool binary = resolution & 0x80;
+
+	if (exponent > (binary ? 63 : 19)) {
+		source_error(pcapng->error,
+			"interface %u: its time stamps count %u^-%u s, too fine", interface->number,
+			binary ? 2 : 10, exponent);
+		return false;
+	}
+	interface->units = binary ? UINT64_C(1) << exponent : 1;
+	while (!binary && exponent-- > 0)
+		interface->units *= 10;
+	return true;
+}
+
+static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interface, uint32_t code,
+	const uint8_t *value, uint32_t length)
+{
+	uint32_t expected = code == OPTION_TSRESOL ? 1 : code == OPTION_TSOFFSET ? 8 : length;
+
+	if (length != expected) {
+		source_error(pcapng->error,
+			"interface %u: its option %u has %u bytes instead of %u", interface->number,
+			code, length, expected);
+		return false;
+	}
+	if (code == OPTION_TSRESOL)
+		return set_resolution(pcapng, interface, value[0]);
+	if (code == OPTION_TSOFFSET)
+		interface->offset_seconds = (int64_t)get64(pcapng, value);
+	return true;
+}
+
+static bool take_options(struct pcapng *pcapng, struct pcapng_interface *interface)
+{
+	uint32_t at = INTERFACE_AT, end = pcapng->length - 4;
+
+	while (at < end) { /* all are multiples of four */
+		uint32_t code = get16(pcapng, pcapng->block + at);
+		uint32_t length = get16(pcapng, pcapng->block + at + 2);
+
+		at += 4;
+		if (code == OPTION_END)
+			break;
+		if (length > end - at) {
+			source_error(pcapng->error, "interface %u: its options are cut",
+				interface->number);
+			return false;
+		}
+		if (!take_option(pcapng, interface, code, pcapng->block + at, length))
+			return false;
+		at += (length + 3) / 4 * 4;
+	}
+	return true;
+}
+
+static struct pcapng_interface *add_interface(struct pcapng *pcapng)
+{
+	uint32_t max = pcapng->max_interfaces > 0 ? 2 * pcapng->max_interfaces : 8;
+	struct pcapng_interface *grown = pcapng->interfaces;
+
+	if (pcapng->nb_interfaces == INTERFACES_MAX) {
+		source_error(pcapng->error, "more than %d interfaces", INTERFACES_MAX);
+		return NULL;
+	}
+	if (pcapng->nb_interfaces == pcapng->max_interfaces) {
+		grown = realloc(pcapng->interfaces, max * sizeof(*grown));
+		if (grown == NULL) {
+			source_error(pcapng->error, "no memory for %u interfaces", max);
+			return NULL;
+		}
+		pcapng->interfaces = grown;
+		pcapng->max_interfaces = max;
+	}
+	return &grown[pcapng->nb_interfaces];
+}
+
+static bool describe_interface(struct pcapng *pcapng)
+{
+	struct pcapng_interface *interface = add_interface(pcapng);
+	const uint8_t *body = pcapng->block + BODY_AT;
+
+	if (interface == NULL || !holds(pcapng, INTERFACE_AT))
+		return false;
+	if (pcapng->length > KEPT_MAX) {
+		source_error(pcapng->error, "an interface is described in %u bytes, too many",
+			pcapng->length);
+		return false;
+	}
+	*interface = (struct pcapng_interface){
+		.number = pcapng->nb_interfaces,
+		.link_number = get16(pcapng, body),
+		.link_row = link_find(get16(pcapng, body)),
+		.snaplen = get32(pcapng, body + 4),
+		.units = 1000000,
+	};
+	if (!take_options(pcapng, interface))
+		return false;
+	pcapng->nb_interfaces++;
+	if (pcapng->described++ == 0)
+		pcapng->first_link = interface->link_number;
+	pcapng->links_differ |= pcapng->first_link != interface->link_number;
+	return true;
+}
+
+/* Packets */
+
+static int64_t time_of(const struct pcapng_interface *interface, uint64_t stamp)
+{
+	uint64_t rest = stamp % interface->units;
+	__int128_t time = (__int128_t)(stamp / interface->units) + interface->offset_seconds;
+
+	time = time * (int64_t)SECOND_NS +
+	       (int64_t)((__uint128_t)rest * SECOND_NS / interface->units);
+	return time < 0 ? 0 : time < SOURCE_TIME_MAX ? (int64_t)time : SOURCE_TIME_MAX;
+}
+
+/* The packet whose bytes begin at `at`; captured and wire_len are filled. */
+static int take_packet(
+	struct pcapng *pcapng, struct pcapng_packet *packet, uint32_t number, uint32_t at)
+{
+	if (number >= pcapng->nb_interfaces) {
+		source_error(pcapng->error, "a packet is of interface %u, which is not described",
+			number);
+		return -1;
+	}
+	if (packet->captured > pcapng->length - 4 - at || packet->captured > PACKET_BYTES_MAX) {
+		source_error(pcapng->error,
+			"invalid packet capture length %u in a block of %u bytes", packet->captured,
+			pcapng->length);
+		return -1;
+	}
+	packet->data = pcapng->block + at;
+	packet->interface = &pcapng->interfaces[number];
+	packet->swapped = pcapng->swapped;
+	pcapng->packets++;
+	return 1;
+}
+
+/* Those two differ in how wide the interface's number is. */
+static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, bool enhanced)
+{
+	const uint8_t *body = pcapng->block + BODY_AT;
+	uint64_t stamp;
+
+	if (!holds(pcapng, PACKET_AT))
+		return -1;
+	stamp = (uint64_t)get32(pcapng, body + 4) << 32 | get32(pcapng, body + 8);
+	packet->captured = get32(pcapng, body + 12);
+	packet->wire_len = get32(pcapng, body + 16);
+	if (take_packet(pcapng, packet, enhanced ? get32(pcapng, body) : get16(pcapng, body),
+		    PACKET_AT) < 0)
+		return -1;
+	packet->time = time_of(packet->interface, stamp);
+	return 1;
+}
+
+/* Of the first interface, without a time; as long as the packet was, up to the snap length. */
+static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
+{
+	uint32_t snaplen = pcapng->nb_interfaces > 0 ? pcapng->interfaces[0].snaplen : 0;
+
+	if (!holds(pcapng, SIMPLE_AT))
+		return -1;
+	if (snaplen == 0 || snaplen > PACKET_BYTES_MAX)
+		snaplen = PACKET_BYTES_MAX;
+	packet->time = 0;
+	packet->wire_len = get32(pcapng, pcapng->block + BODY_AT);
+	packet->captured = packet->wire_len < snaplen ? packet->wire_len : snaplen;
+	return take_packet(pcapng, packet, 0, SIMPLE_AT);
+}
+
+/* A file of several kinds of interfaces in which nothing was captured is taken for cut. */
+static int end_file(struct pcapng *pcapng)
+{
+	if (pcapng->described > 0 && (pcapng->packets > 0 || !pcapng->links_differ))
+		return 0;
+	source_error(pcapng->error, "it describes %s",
+		pcapng->described > 0 ? "interfaces and has no packet of them" : "no interface");
+	return -1;
+}
+
+int pcapng_next(struct pcapng *pcapng, struct pcapng_packet *packet)
+{
+	int status;
+
+	while ((status = read_block(pcapng)) > 0) {
+		switch (pcapng->type) {
+		case PCAPNG_MAGIC:
+			if (!begin_section(pcapng))
+				return -1;
+			break;
+		case BLOCK_INTERFACE:
+			if (!describe_interface(pcapng))
+				return -1;
+			break;
+		case BLOCK_PACKET: return take_stamped(pcapng, packet, false);
+		case BLOCK_ENHANCED_PACKET: return take_stamped(pcapng, packet, true);
+		case BLOCK_SIMPLE_PACKET: return take_simple(pcapng, packet);
+		}
+	}
+	return status == 0 ? end_file(pcapng) : -1;
+}
+
+const char *pcapng_error(const struct pcapng *pcapng)
+{
+	return pcapng->error;
+}
+
+uint32_t pcapng_interfaces(
+	const struct pcapng *pcapng, const struct pcapng_interface **interfaces, bool *swapped)
+{
+	*interfaces = pcapng->interfaces;
+	*swapped = pcapng->swapped;
+	return pcapng->nb_interfaces;
+}
+
+struct pcapng *pcapng_create(FILE *stream)
+{
+	struct pcapng *pcapng = malloc(sizeof(*pcapng));
+
+	if (pcapng == NULL)
+		return NULL;
+	memset(pcapng, 0, offsetof(struct pcapng, block));
+	pcapng->stream = stream;
+	return pcapng;
+}
+
+void pcapng_destroy(struct pcapng *pcapng)
+{
+	if (pcapng == NULL)
+		return;
+	free(pcapng->interfaces);
+	free(pcapng);
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Capture files, streamed, several of them merged by time: the classic format through libpcap,
+ * pcapng by ourselves, as libpcap reads no file whose interfaces differ.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pcap/pcap.h>
+
+#include "rx/capture/capture_input.h"
+#include "rx/packet/filter_program.h"
+#include "rx/capture/pcapng.h"
+#include "rx/capture/source.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* A kind of interface: a row of link_numbers[], in this machine's byte order or in the other one.
+ */
+#define KINDS (2 * LINK_NUMBERS)
+
+static unsigned int kind_of(int link_row, bool swapped)
+{
+	return 2 * (unsigned int)link_row + swapped;
+}
+
+struct replay_file {
+	const char *path;
+	unsigned int order; /* on the command line */
+	/* One of them while it is open; libpcap closes the stream itself. */
+	pcap_t *pcap;
+	struct pcapng *pcapng;
+	FILE *stream;
+	struct capture_input input;
+	char refusal[LINK_TEXT_MAX]; /* why a packet that was read cannot be measured */
+	/*
+	 * The classic format has unsigned 32-bit seconds and fractions, which libpcap takes for
+	 * signed ones: 2^32 seconds, and 2^32 units of the fraction in ns, to be added to negative
+	 * ones. 0 for pcapng.
+	 */
+	int64_t wrap_seconds, wrap_ns;
+	unsigned int kind;         /* of the interface of the last packet, pcapng only */
+	uint64_t packets;          /* read so far */
+	struct source_packet head; /* the last packet read */
+};
+
+struct replay {
+	struct source source; /* first: what the callers hold */
+	unsigned int nb_files;
+	unsigned int nb_damaged;
+	/* A binary heap of the files that have a head: the earliest one is heap[0]. */
+	unsigned int heap_size;
+	bool head_delivered; /* heap[0] must advance before it is delivered again */
+	/*
+	 * The filters of interfaces of every kind: a pcapng file may describe some when filters are
+	 * long compiled. -1: the expression does not suit them.
+	 */
+	int programs[KINDS];
+	bool filtered; /* they are compiled */
+	struct replay_file **heap;
+	struct replay_file files[];
+};
+
+/* The tool that unpacks a file whose compression is not read here, or NULL. */
+static const char *unpacker_of(const struct capture_input *input)
+{
+	static const struct {
+		uint8_t magic[CAPTURE_INPUT_MAGIC];
+		unsigned int len;
+		const char *tool;
+	} formats[] = {
+		{{0xfd, '7', 'z', 'X', 'Z', 0}, 6, "xz"},
+		{{'B', 'Z', 'h'}, 3, "bzip2"},
+		{{0x28, 0xb5, 0x2f, 0xfd}, 4, "zstd"},
+		{{0x04, 0x22, 0x4d, 0x18}, 4, "lz4"},
+	};
+
+	for (unsigned int i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (input->magic_len >= formats[i].len &&
+			memcmp(input->magic, formats[i].magic, formats[i].len) == 0)
+			return formats[i].tool;
+	}
+	return NULL;
+}
+
+/* Says why libpcap did not take the file at all. */
+static void explain_refusal(const struct replay_file *file, const char *reason, char *error)
+{
+	const struct capture_input *input = &file->input;
+	const char *tool = unpacker_of(input);
+
+	if (input->damage != NULL)
+		source_error(error, "%s: %s", file->path, input->damage);
+	else if (input->magic_len == 0 && !ferror(file->stream))
+		source_error(error, "%s: is empty; a capture begins with a header", file->path);
+	else if (tool != NULL)
+		source_error(error,
+			"%s: is compressed with %s; pipe it: %s -dc %s | sketchtap --pcap -",
+			file->path, tool, tool, file->path);
+	else
+		source_error(error, "%s: cannot be read as pcap or pcapng: %s", file->path, reason);
+}
+
+static void note_stamps(struct replay_file *file)
+{
+	static const uint8_t nanoseconds[2][4] = {
+		{0xa1, 0xb2, 0x3c, 0x4d}, {0x4d, 0x3c, 0xb2, 0xa1}};
+	const uint8_t *magic = file->input.magic;
+
+	file->wrap_seconds = INT64_C(1) << 32;
+	file->wrap_ns = INT64_C(1) << 32;
+	if (memcmp(magic, nanoseconds[0], 4) != 0 && memcmp(magic, nanoseconds[1], 4) != 0)
+		file->wrap_ns *= 1000;
+}
+
+static int64_t time_of(const struct replay_file *file, const struct pcap_pkthdr *header)
+{
+	int64_t seconds = header->ts.tv_sec, ns = header->ts.tv_usec;
+
+	if (seconds < 0)
+		seconds += file->wrap_seconds;
+	if (ns < 0)
+		ns += file->wrap_ns;
+	/* A fraction beyond a second is carried: at most 2^32 us, so the sum cannot overflow. */
+	if (seconds < 0)
+		return 0;
+	if (seconds >= SOURCE_TIME_MAX / SECOND_NS)
+		return SOURCE_TIME_MAX;
+	ns += seconds * SECOND_NS;
+	return ns < 0 ? 0 : ns < SOURCE_TIME_MAX ? ns : SOURCE_TIME_MAX;
+}
+
+static int advance_pcapng(const struct replay *replay, struct replay_file *file)
+{
+	struct pcapng_packet packet;
+	int status = pcapng_next(file->pcapng, &packet), program;
+	const struct pcapng_interface *interface;
+
+	if (status <= 0)
+		return file->input.damage == NULL ? status : -1;
+	interface = packet.interface;
+	if (interface->link_row < 0) {
+		link_unknown(interface->link_number, file->refusal);
+		return -1;
+	}
+	file->kind = kind_of(interface->link_row, packet.swapped);
+	program = replay->programs[file->kind];
+	if (program < 0) {
+		snprintf(file->refusal, sizeof(file->refusal),
+			"--filter does not suit link type %d of interface %u",
+			interface->link_number, interface->number);
+		return -1;
+	}
+	file->head = (struct source_packet){
+		.data = packet.data,
+		.captured = packet.captured,
+		.wire_len = packet.wire_len,
+		.time = packet.time,
+		.link = link_numbers[interface->link_row].link,
+		.filter = (uint32_t)program,
+	};
+	file->packets++;
+	return 1;
+}
+
+static int advance_classic(struct replay_file *file)
+{
+	struct pcap_pkthdr *header;
+	const uint8_t *data;
+	int status = pcap_next_ex(file->pcap, &header, &data);
+
+	if (status != 1)
+		return status == PCAP_ERROR_BREAK && file->input.damage == NULL ? 0 : -1;
+	file->head.data = data;
+	file->head.captured = header->caplen;
+	file->head.wire_len = header->len;
+	file->head.time = time_of(file, header);
+	file->packets++;
+	return 1;
+}
+
+/* Reads the next packet of a file into its head. 1: there is one. 0: the end. -1: damage. */
+static int advance(const struct replay *replay, struct replay_file *file)
+{
+	return file->pcapng != NULL ? advance_pcapng(replay, file) : advance_classic(file);
+}
+
+static const char *damage_of(const struct replay_file *file)
+{
+	if (file->input.damage != NULL)
+		return file->input.damage;
+	if (file->refusal[0] != '\0')
+		return file->refusal;
+	return file->pcapng != NULL ? pcapng_error(file->pcapng) : pcap_geterr(file->pcap);
+}
+
+static void close_file(struct replay_file *file)
+{
+	if (file->stream == NULL)
+		return;
+	if (file->pcap != NULL)
+		pcap_close(file->pcap); /* closes the stream too */
+	else
+		fclose(file->stream);
+	pcapng_destroy(file->pcapng);
+	capture_input_free(&file->input);
+	file->stream = NULL;
+	file->pcapng = NULL;
+	file->pcap = NULL;
+}
+
+static bool before(const struct replay_file *a, const struct replay_file *b)
+{
+	return a->head.time != b->head.time ? a->head.time < b->head.time : a->order < b->order;
+}
+
+/* Restores the heap below slot `at`, whose file became later. */
+static void sift_down(struct replay *replay, unsigned int at)
+{
+	struct replay_file *file = replay->heap[at];
+
+	for (;;) {
+		unsigned int child = 2 * at + 1;
+
+		if (child >= replay->heap_size)
+			break;
+		if (child + 1 < replay->heap_size &&
+			before(replay->heap[child + 1], replay->heap[child]))
+			child++;
+		if (!before(replay->heap[child], file))
+			break;
+		replay->heap[at] = replay->heap[child];
+		at = child;
+	}
+	replay->heap[at] = file;
+}
+
+static void note_damage(struct replay *replay, const struct replay_file *file)
+{
+	if (replay->nb_damaged++ == 0)
+		source_error(replay->source.error, "%s: damaged after %" PRIu64 " packets: %s",
+			file->path, file->packets, damage_of(file));
+}
+
+/* Moves the file that was delivered last to its next packet, or out of the heap. */
+static void advance_first(struct replay *replay)
+{
+	struct replay_file *file = replay->heap[0];
+	int status = advance(replay, file);
+
+	if (status != 1) {
+		if (status < 0)
+			note_damage(replay, file);
+		close_file(file);
+		replay->heap[0] = replay->heap[--replay->heap_size];
+	}
+	if (replay->heap_size > 1)
+		sift_down(replay, 0);
+}
+
+static int replay_next(struct source *source, struct source_packet *packet)
+{
+	struct replay *replay = (struct replay *)source;
+
+	if (replay->head_delivered)
+		advance_first(replay);
+	if (replay->heap_size == 0)
+		return replay->nb_damaged > 0 ? -1 : 0;
+	replay->head_delivered = true;
+	*packet = replay->heap[0]->head;
+	return 1;
+}
+
+static double replay_progress(const struct source *source)
+{
+	const struct replay *replay = (const struct replay *)source;
+	uint64_t consumed = 0, size = 0;
+
+	for (unsigned int i = 0; i < replay->nb_files; i++) {
+		const struct capture_input *input = &replay->files[i].input;
+
+		if (!input->regular)
+			return -1;
+		consumed += atomic_load_explicit(&input->consumed, memory_order_relaxed);
+		size += input->size;
+	}
+	return consumed < size ? (double)consumed / (double)size : 1; /* a file may have grown */
+}
+
+/*
+ * libpcap compiles for an open capture: an empty one of the kind. Returns NULL where memory is
+ * missing.
+ */
+static pcap_t *empty_capture(unsigned int kind)
+{
+	struct {
+		uint32_t magic;
+		uint16_t major, minor;
+		uint32_t unused[2];
+		uint32_t snaplen, link;
+	} header = {
+		0xa1b2c3d4, 2, 4, {0}, PACKET_BYTES_MAX, (uint32_t)link_numbers[kind / 2].number};
+	char error[PCAP_ERRBUF_SIZE];
+	pcap_t *pcap = NULL;
+	FILE *stream;
+
+	if (kind % 2 != 0) {
+		header.magic = __builtin_bswap32(header.magic);
+		header.major = __builtin_bswap16(header.major);
+		header.minor = __builtin_bswap16(header.minor);
+		header.snaplen = __builtin_bswap32(header.snaplen);
+		header.link = __builtin_bswap32(header.link);
+	}
+	stream = fmemopen(&header, sizeof(header), "rb");
+	if (stream != NULL)
+		pcap = pcap_fopen_offline(stream, error);
+	if (pcap == NULL && stream != NULL)
+		fclose(stream);
+	return pcap;
+}
+
+/* Returns as filter_set_add() does. */
+static int compile_for_kind(
+	unsigned int kind, const char *expression, struct filter_set *set, char *reason)
+{
+	pcap_t *pcap = empty_capture(kind);
+	int program;
+
+	if (pcap == NULL) {
+		snprintf(reason, FILTER_ERROR_MAX, "no memory to compile it");
+		return -1;
+	}
+	program = filter_set_add(set, pcap, expression, reason);
+	pcap_close(pcap);
+	return program;
+}
+
+/* The interfaces that are described by now must suit, as the capture of a single one must. */
+static bool filter_pcapng(struct replay *replay, struct replay_file *file, const char *expression,
+	struct filter_set *set, char *reason)
+{
+	const struct pcapng_interface *interfaces;
+	bool swapped;
+	uint32_t n = pcapng_interfaces(file->pcapng, &interfaces, &swapped);
+
+	for (unsigned int kind = 0; kind < KINDS && !replay->filtered; kind++)
+		replay->programs[kind] = compile_for_kind(kind, expression, set, reason);
+	replay->filtered = true;
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned int kind = kind_of(interfaces[i].link_row, swapped);
+
+		if (interfaces[i].link_row < 0 || replay->programs[kind] >= 0)
+			continue;
+		compile_for_kind(kind, expression, set, reason); /* once more, for the reason */
+		return false;
+	}
+	file->head.filter = (uint32_t)replay->programs[file->kind];
+	return true;
+}
+
+static bool filter_classic(
+	struct replay_file *file, const char *expression, struct filter_set *set, char *reason)
+{
+	int program = filter_set_add(set, file->pcap, expression, reason);
+
+	file->head.filter = (uint32_t)program;
+	return program >= 0;
+}
+
+static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
+{
+	struct replay *replay = (struct replay *)source;
+	char reason[FILTER_ERROR_MAX];
+
+	for (unsigned int i = 0; i < replay->nb_files; i++) {
+		struct replay_file *file = &replay->files[i];
+
+		if (file->pcapng != NULL ? filter_pcapng(replay, file, expression, set, reason)
+					 : filter_classic(file, expression, set, reason))
+			continue;
+		source_error(
+			source->error, "%s: --filter does not suit it: %s", file->path, reason);
+		return false;
+	}
+	return true;
+}
+
+static void replay_close(struct source *source)
+{
+	struct replay *replay = (struct replay *)source;
+
+	for (unsigned int i = 0; i < replay->nb_files; i++)
+		close_file(&replay->files[i]);
+	free(replay->heap);
+	free(replay);
+}
+
+/* A first packet that cannot be read refuses. */
+static bool read_first(struct replay *replay, struct replay_file *file, char *error)
+{
+	int status = advance(replay, file);
+
+	if (status < 0) {
+		source_error(
+			error, "%s: no packet of it can be read: %s", file->path, damage_of(file));
+		return false;
+	}
+	if (status == 1)
+		replay->heap[replay->heap_size++] = file;
+	return true;
+}
+
+/* Looks at the first bytes and leaves them in the stream. */
+static bool begins_as_pcapng(const struct replay_file *file)
+{
+	static const uint8_t magic[4] = {0x0a, 0x0d, 0x0d, 0x0a};
+	int first = getc(file->stream);
+
+	if (first != EOF)
+		ungetc(first, file->stream);
+	return file->input.magic_len >= sizeof(magic) &&
+	       memcmp(file->input.magic, magic, sizeof(magic)) == 0;
+}
+
+static bool open_pcapng(struct replay_file *file, char *error)
+{
+	file->pcapng = pcapng_create(file->stream);
+	if (file->pcapng != NULL)
+		return true;
+	source_error(error, "%s: no memory to read it", file->path);
+	return false;
+}
+
+static bool open_classic(struct replay_file *file, char *error)
+{
+	char reason[PCAP_ERRBUF_SIZE], unknown[LINK_TEXT_MAX];
+	int dlt, row;
+
+	file->pcap = pcap_fopen_offline_with_tstamp_precision(
+		file->stream, PCAP_TSTAMP_PRECISION_NANO, reason);
+	if (file->pcap == NULL) {
+		explain_refusal(file, reason, error);
+		return false;
+	}
+	note_stamps(file);
+	dlt = pcap_datalink(file->pcap);
+	row = link_find(dlt);
+	if (row < 0) {
+		link_unknown(dlt, unknown);
+		source_error(error, "%s: %s", file->path, unknown);
+		return false;
+	}
+	file->head.link = link_numbers[row].link;
+	return true;
+}
+
+static bool open_file(struct replay *replay, struct replay_file *file, char *error)
+{
+	file->stream = capture_input_open(&file->input, file->path, error);
+	if (file->stream == NULL)
+		return false;
+	if (!(begins_as_pcapng(file) ? open_pcapng(file, error) : open_classic(file, error)))
+		return false;
+	return read_first(replay, file, error);
+}
+
+static bool standard_input_twice(const char *const *paths, unsigned int nb_paths)
+{
+	unsigned int times = 0;
+
+	for (unsigned int i = 0; i < nb_paths; i++)
+		times += strcmp(paths[i], "-") == 0;
+	return times > 1;
+}
+
+struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error)
+{
+	struct replay *replay = calloc(1, sizeof(*replay) + nb_paths * sizeof(replay->files[0]));
+
+	if (replay != NULL)
+		replay->heap = calloc(nb_paths, sizeof(struct replay_file *));
+	if (replay == NULL || replay->heap == NULL) {
+		source_error(error, "no memory to read %u files", nb_paths);
+		free(replay);
+		return NULL;
+	}
+	replay->source.next = replay_next;
+	replay->source.progress = replay_progress;
+	replay->source.filter = replay_filter;
+	replay->source.close = replay_close;
+	if (standard_input_twice(paths, nb_paths)) {
+		source_error(error, "-: standard input can be read only once");
+		replay_close(&replay->source);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < nb_paths; i++) {
+		struct replay_file *file = &replay->files[i];
+
+		file->path = paths[i];
+		file->order = i;
+		replay->nb_files++;
+		if (!open_file(replay, file, error)) {
+			replay_close(&replay->source);
+			return NULL;
+		}
+	}
+	for (unsigned int i = replay->heap_size / 2; i-- > 0;)
+		sift_down(replay, i);
+	return &replay->source;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What the feeder reads packets from: capture files (rx/capture/replay.c) or the generator
+ * (rx/capture/generate.c).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rx/packet/link.h"
+
+#define SOURCE_ERROR_MAX 512 /* one line: what, where, what to do */
+
+/*
+ * Time stamps lie in [0, SOURCE_TIME_MAX] (1970 to 2255): what a capture claims beyond is clamped,
+ * so that an interval can be added to any of them without overflow.
+ */
+#define SOURCE_TIME_MAX INT64_C(9000000000000000000)
+
+struct source_packet {
+	const uint8_t *data; /* valid until the next call of next() */
+	uint32_t captured;   /* bytes at data */
+	uint32_t wire_len;   /* bytes on the wire without FCS */
+	int64_t time;        /* ns since 1970-01-01 UTC */
+	enum link_type link;
+	uint32_t filter; /* number of its program in the set that filter() filled */
+};
+
+struct filter_set; /* rx/packet/filter_program.h */
+
+struct source {
+	/*
+	 * 1: *packet is filled. 0: the end. -1: the end, and something was damaged; error holds one
+	 * line, and every packet that was delivered counts. After 0 or -1 it is not called again.
+	 * Signals do not end a wait for standard input or a pipe, but for those that ask for the
+	 * end of the run (base/signals.h): that is reported as damage of that file.
+	 */
+	int (*next)(struct source *source, struct source_packet *packet);
+	/*
+	 * Share of the source that was read, 0 to 1; negative where it cannot be known. Any thread.
+	 */
+	double (*progress)(const struct source *source);
+	/*
+	 * Compiles the expression for what the source has, before next() is called; NULL: for
+	 * Ethernet is enough. Returns false with one line in error.
+	 */
+	bool (*filter)(struct source *source, const char *expression, struct filter_set *set);
+	void (*close)(struct source *source); /* frees the source */
+	char error[SOURCE_ERROR_MAX];
+};
+
+/*
+ * Opens capture files, merged by time ("-" is standard input); at equal times the file that was
+ * named first comes first, and a file that goes back in time keeps its own order. Reads the first
+ * packet of each; the paths must outlive the source. Returns NULL and one line in
+ * error[SOURCE_ERROR_MAX] where one of them cannot be measured, or the end of the run was asked for
+ * while it waited: nothing was delivered then. When one of several files turns out to be damaged
+ * later, the others are read to their ends before next() returns -1.
+ */
+struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
+
+/*
+ * Compiles the expression for the source, NULL for live ports. Returns false with one line in
+ * error[SOURCE_ERROR_MAX].
+ */
+bool source_filter(
+	struct source *source, const char *expression, struct filter_set *set, char *error);
+
+struct synthetic_spec;
+
+/* Opens the generator. Returns NULL and one line in error[] where memory is missing. */
+struct source *generate_open(const struct synthetic_spec *spec, char *error);
+
+/* Writes one line to error[SOURCE_ERROR_MAX]; control characters (of a file name) become '?'. */
+__attribute__((format(printf, 2, 3))) void source_error(char *error, const char *format, ...);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What a replayed or generated packet carries beside its bytes, in mbuf dynamic fields. pkt_len and
+ * data_len say what was copied; these say what was on the wire, when, and in which epoch.
+ * Written by the feeder before the packet enters a ring, read by the worker that takes it out.
+ */
+
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+
+#include "rx/packet/link.h"
+
+struct packet_meta {
+	int64_t time;      /* ns since 1970-01-01 UTC */
+	uint32_t wire_len; /* bytes on the wire without FCS */
+	uint32_t epoch;    /* sequence number, low 32 bits (parallel/epoch.h) */
+	uint32_t link;     /* enum link_type */
+	uint32_t filter;   /* number of the program that is its filter (rx/packet/filter.h) */
+};
+
+extern int packet_meta_offset; /* -1 until packet_meta_register() */
+
+/* Registers the field once per process. Returns 0, or -1 with rte_errno. */
+int packet_meta_register(void);
+
+static inline struct packet_meta *packet_meta(struct rte_mbuf *mbuf)
+{
+	return RTE_MBUF_DYNFIELD(mbuf, packet_meta_offset, struct packet_meta *);
+}

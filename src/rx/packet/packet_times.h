@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * When a live port's packets came: what their device says, where it stamps them and its clock is
+ * known, else when they were polled. Of one worker.
+ */
+
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+
+#include "config/config.h"
+#include "rx/packet/clock_line.h"
+
+/*
+ * A packet waits no longer than this to be polled; a stamp that says otherwise, or that it came
+ * after its poll, is of another clock than the one that was read. ns.
+ */
+#define PACKET_WAIT_MAX 60e9
+
+struct packet_times {
+	int64_t polled;   /* ns since 1970-01-01 UTC; set before each burst */
+	uint64_t stamped; /* the flag of mbufs that bring a stamp; 0: none does */
+	int offset;       /* of the stamp in them */
+	struct clock_line lines[RTE_MAX_ETHPORTS]; /* by port */
+	uint32_t nb_boards;
+	struct {
+		struct clock_board *board;
+		uint32_t seen;
+		uint16_t port;
+	} boards[CONFIG_LIST_MAX]; /* that the lines are taken from */
+};
+
+/* Takes new lines, where there are. */
+static inline void packet_times_follow(struct packet_times *times)
+{
+	for (uint32_t b = 0; b < times->nb_boards; b++)
+		clock_board_follow(times->boards[b].board, &times->boards[b].seen,
+			&times->lines[times->boards[b].port]);
+}
+
+static inline int64_t packet_time(const struct packet_times *times, struct rte_mbuf *mbuf)
+{
+	const struct clock_line *line;
+	double waited;
+
+	if ((mbuf->ol_flags & times->stamped) == 0 || mbuf->port >= RTE_MAX_ETHPORTS)
+		return times->polled;
+	line = &times->lines[mbuf->port];
+	waited = (double)(times->polled - line->utc) -
+		 clock_line_ns(
+			 line, *RTE_MBUF_DYNFIELD(mbuf, times->offset, rte_mbuf_timestamp_t *));
+	if (!(waited > 0 && waited < PACKET_WAIT_MAX))
+		return times->polled;
+	return times->polled - (int64_t)waited;
+}

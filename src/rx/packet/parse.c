@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/packet/parse.h"
+
+#include <endian.h>
+#include <stddef.h>
+#include <string.h>
+
+enum {
+	TYPE_NONE = 0, /* not a type we look into */
+	TYPE_IPV4 = 0x0800,
+	TYPE_IPV6 = 0x86dd,
+	TYPE_MPLS = 0x8847,
+	TYPE_MPLS_MULTICAST = 0x8848,
+	TYPE_VLAN = 0x8100,
+	TYPE_QINQ = 0x88a8,
+	TYPE_QINQ_OLD1 = 0x9100,
+	TYPE_QINQ_OLD2 = 0x9200,
+};
+
+enum {
+	PPP_IPV4 = 0x0021,
+	PPP_IPV6 = 0x0057,
+	PPP_MPLS = 0x0281,
+};
+
+/* Address families as BSDs number them in NULL and LOOP headers; 10 is Linux's AF_INET6. */
+enum {
+	FAMILY_INET = 2,
+	FAMILY_INET6_LINUX = 10,
+	FAMILY_INET6_NETBSD = 24,
+	FAMILY_INET6_FREEBSD = 28,
+	FAMILY_INET6_DARWIN = 30,
+};
+
+enum {
+	PROTO_HOP_BY_HOP = 0,
+	PROTO_TCP = 6,
+	PROTO_UDP = 17,
+	PROTO_ROUTING = 43,
+	PROTO_FRAGMENT = 44,
+	PROTO_AH = 51,
+	PROTO_DESTINATION = 60,
+	PROTO_SCTP = 132,
+};
+
+#define IPV4_HEADER   20
+#define IPV6_HEADER   40
+#define TCP_FLAGS_AT  13     /* bytes into the header */
+#define IPV4_OFFSET   0x1fff /* in units of 8 bytes */
+#define IPV4_FRAGMENT 0x3fff /* the offset, and "more fragments" */
+
+const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
+	[PARSE_IPV4] = {"ipv4", PARSE_CLASS_KEY},
+	[PARSE_IPV6] = {"ipv6", PARSE_CLASS_KEY},
+	[PARSE_NON_IP] = {"non-ip", PARSE_CLASS_NON_IP},
+	[PARSE_CUT_LINK] = {"cut-link", PARSE_CLASS_MALFORMED},
+	[PARSE_CUT_MPLS] = {"cut-mpls", PARSE_CLASS_MALFORMED},
+	[PARSE_CUT_IP] = {"cut-ip", PARSE_CLASS_MALFORMED},
+	[PARSE_BAD_VERSION] = {"bad-version", PARSE_CLASS_MALFORMED},
+	[PARSE_BAD_IHL] = {"bad-ihl", PARSE_CLASS_MALFORMED},
+	[PARSE_CUT_EXTENSION] = {"cut-extension", PARSE_CLASS_MALFORMED},
+	[PARSE_LONG_EXTENSION] = {"long-extension", PARSE_CLASS_MALFORMED},
+};
+
+/*
+ * The packet, and how far it was looked at. Lengths enter the rule through has() alone, and no byte
+ * is read that a has() before it did not grant. Hence the first `need` bytes decide: cut the packet
+ * there, and by induction over the calls each has() answers as before - one that said yes asked
+ * for at most `need` bytes, which are still there; one that said no asked for more than len, which
+ * is more than `need` - so the same bytes are read and the same way is taken.
+ *
+ * Offsets are size_t: header lengths summed over a packet of UINT32_MAX bytes do not overflow it.
+ */
+struct packet {
+	const uint8_t *data;
+	size_t len;
+	size_t need;
+	bool cut; /* a has() said no */
+};
+
+/* Are there `bytes` bytes, counted from the packet's start? */
+static inline bool has(struct packet *packet, size_t bytes)
+{
+	if (packet->len < bytes) {
+		packet->cut = true;
+		return false;
+	}
+	if (packet->need < bytes)
+		packet->need = bytes;
+	return true;
+}
+
+static inline uint32_t be16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline uint32_t be32(const uint8_t *p)
+{
+	return be16(p) << 16 | be16(p + 2);
+}
+
+static inline uint32_t type_of_version(uint8_t first_byte)
+{
+	switch (first_byte >> 4) {
+	case 4: return TYPE_IPV4;
+	case 6: return TYPE_IPV6;
+	default: return TYPE_NONE;
+	}
+}
+
+static inline bool is_vlan(uint32_t type)
+{
+	return type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD1 ||
+	       type == TYPE_QINQ_OLD2;
+}
+
+/*
+ * Each layer below gets *at, the offset where it begins, and moves it to where the next one begins.
+ * *type is the EtherType of what begins there. False: cut.
+ */
+
+static bool skip_vlans(struct packet *packet, size_t *at, uint32_t *type)
+{
+	while (is_vlan(*type)) {
+		if (!has(packet, *at + 4))
+			return false;
+		*type = be16(packet->data + *at + 2);
+		*at += 4;
+	}
+	return true;
+}
+
+/* A header of `header` bytes with the EtherType at `type_at`, and VLAN tags after it. */
+static inline bool skip_tagged(
+	struct packet *packet, size_t header, size_t type_at, size_t *at, uint32_t *type)
+{
+	if (!has(packet, header))
+		return false;
+	*type = be16(packet->data + type_at);
+	*at = header;
+	return skip_vlans(packet, at, type);
+}
+
+/* The family is in the byte order of the host that captured; LOOP is big-endian. */
+static bool skip_null(struct packet *packet, size_t *at, uint32_t *type)
+{
+	uint32_t family;
+
+	if (!has(packet, 4))
+		return false;
+	family = be32(packet->data);
+	if (__builtin_bswap32(family) < 0x10000)
+		family = __builtin_bswap32(family);
+	switch (family) {
+	case FAMILY_INET: *type = TYPE_IPV4; break;
+	case FAMILY_INET6_LINUX:
+	case FAMILY_INET6_NETBSD:
+	case FAMILY_INET6_FREEBSD:
+	case FAMILY_INET6_DARWIN: *type = TYPE_IPV6; break;
+	default: *type = TYPE_NONE;
+	}
+	*at = 4;
+	return true;
+}
+
+/* RFC 1662: address FF and control 03 may be left out. */
+static bool skip_ppp(struct packet *packet, size_t *at, uint32_t *type)
+{
+	const uint8_t *data = packet->data;
+	size_t protocol_at = has(packet, 2) && data[0] == 0xff && data[1] == 0x03 ? 2 : 0;
+
+	if (!has(packet, protocol_at + 2))
+		return false;
+	switch (be16(data + protocol_at)) {
+	case PPP_IPV4: *type = TYPE_IPV4; break;
+	case PPP_IPV6: *type = TYPE_IPV6; break;
+	case PPP_MPLS: *type = TYPE_MPLS; break;
+	default: *type = TYPE_NONE;
+	}
+	*at = protocol_at + 2;
+	return true;
+}
+
+static bool skip_c_hdlc(struct packet *packet, size_t *at, uint32_t *type)
+{
+	if (!has(packet, 4))
+		return false;
+	*type = be16(packet->data + 2);
+	*at = 4;
+	return true;
+}
+
+static bool skip_nothing(struct packet *packet, size_t *at, uint32_t *type)
+{
+	if (!has(packet, 1))
+		return false;
+	*type = type_of_version(packet->data[0]);
+	*at = 0;
+	return true;
+}
+
+static inline bool skip_link(struct packet *packet, enum link_type link, size_t *at, uint32_t *type)
+{
+	switch (link) {
+	case LINK_ETHERNET: return skip_tagged(packet, 14, 12, at, type);
+	case LINK_SLL: return skip_tagged(packet, 16, 14, at, type);
+	case LINK_SLL2: return skip_tagged(packet, 20, 0, at, type);
+	case LINK_RAW: return skip_nothing(packet, at, type);
+	case LINK_NULL: return skip_null(packet, at, type);
+	case LINK_PPP: return skip_ppp(packet, at, type);
+	case LINK_C_HDLC: return skip_c_hdlc(packet, at, type);
+	case LINK_COUNT: break;
+	}
+	*type = TYPE_NONE;
+	*at = 0;
+	return true;
+}
+
+/* Down to the bottom of the stack; MPLS does not name what follows, its first nibble does. */
+static bool skip_mpls(struct packet *packet, size_t *at, uint32_t *type)
+{
+	bool bottom = false;
+
+	while (!bottom) {
+		if (!has(packet, *at + 4))
+			return false;
+		bottom = packet->data[*at + 2] & 1;
+		*at += 4;
+	}
+	if (!has(packet, *at + 1))
+		return false;
+	*type = type_of_version(packet->data[*at]);
+	return true;
+}
+
+/*
+ * The keys take addresses and ports in the order in which they lie in the headers. They are built
+ * in words and stored at once, because a wide load just after narrow stores waits for them.
+ */
+
+static inline bool has_ports(uint8_t proto)
+{
+	return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP;
+}
+
+/*
+ * What lies above IP: the last eight bytes of a key of either family, as a word in memory order
+ * (the ports, which begin at `at` where there are any, proto, and three zeros), and the TCP flags.
+ */
+static inline uint64_t parse_transport(
+	struct packet *packet, size_t at, uint8_t proto, bool later_fragment, struct parsed *out)
+{
+	uint32_t ports = 0;
+
+	if (has_ports(proto) && !later_fragment && has(packet, at + 4)) {
+		memcpy(&ports, packet->data + at, 4);
+		if (proto == PROTO_TCP && has(packet, at + TCP_FLAGS_AT + 1))
+			out->tcp_flags = packet->data[at + TCP_FLAGS_AT];
+	}
+	return htole64(le32toh(ports) | (uint64_t)proto << 32);
+}
+
+static inline enum parse_verdict parse_ipv4(struct packet *packet, size_t at, struct parsed *out)
+{
+	const uint8_t *header = packet->data + at;
+	uint64_t words[2];
+	size_t header_len;
+	uint32_t fragment;
+
+	if (!has(packet, at + IPV4_HEADER))
+		return PARSE_CUT_IP;
+	if (header[0] >> 4 != 4)
+		return PARSE_BAD_VERSION;
+	header_len = (size_t)(header[0] & 15) * 4;
+	if (header_len < IPV4_HEADER || !has(packet, at + header_len))
+		return PARSE_BAD_IHL;
+
+	fragment = be16(header + 6);
+	out->fragment = (fragment & IPV4_FRAGMENT) != 0;
+	memcpy(words, header + 12, 8);
+	words[1] = parse_transport(
+		packet, at + header_len, header[9], (fragment & IPV4_OFFSET) != 0, out);
+	memcpy(&out->key4, words, sizeof(out->key4));
+	return PARSE_IPV4;
+}
+
+static inline bool is_extension(uint8_t proto)
+{
+	return proto == PROTO_HOP_BY_HOP || proto == PROTO_ROUTING || proto == PROTO_FRAGMENT ||
+	       proto == PROTO_AH || proto == PROTO_DESTINATION;
+}
+
+struct extensions {
+	uint8_t proto;       /* of what follows them */
+	size_t at;           /* where it begins; may be beyond the packet */
+	bool fragment;       /* there was a fragment header */
+	bool later_fragment; /* and its offset was not 0, which ends the walk */
+};
+
+/* Returns PARSE_IPV6 or what is wrong. */
+static enum parse_verdict walk_extensions(struct packet *packet, struct extensions *walk)
+{
+	uint32_t walked = 0;
+
+	while (is_extension(walk->proto) && !walk->later_fragment) {
+		uint8_t proto = walk->proto;
+		const uint8_t *header;
+
+		if (++walked > PARSE_IPV6_EXTENSIONS_MAX)
+			return PARSE_LONG_EXTENSION;
+		if (!has(packet, walk->at + 8))
+			return PARSE_CUT_EXTENSION;
+		header = packet->data + walk->at;
+		walk->proto = header[0];
+		if (proto == PROTO_FRAGMENT) {
+			walk->fragment = true;
+			walk->later_fragment = be16(header + 2) >> 3 != 0;
+			walk->at += 8;
+		} else if (proto == PROTO_AH) {
+			walk->at += (header[1] + 2u) * 4;
+		} else {
+			walk->at += (header[1] + 1u) * 8;
+		}
+	}
+	return PARSE_IPV6;
+}
+
+static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, struct parsed *out)
+{
+	const uint8_t *header = packet->data + at;
+	struct extensions walk = {.at = at + IPV6_HEADER};
+	enum parse_verdict verdict;
+	uint64_t words[5];
+
+	if (!has(packet, at + IPV6_HEADER))
+		return PARSE_CUT_IP;
+	if (header[0] >> 4 != 6)
+		return PARSE_BAD_VERSION;
+	walk.proto = header[6];
+	verdict = walk_extensions(packet, &walk);
+	if (verdict != PARSE_IPV6)
+		return verdict;
+
+	out->fragment = walk.fragment;
+	memcpy(words, header + 8, 32);
+	words[4] = parse_transport(packet, walk.at, walk.proto, walk.later_fragment, out);
+	memcpy(&out->key6, words, sizeof(out->key6));
+	return PARSE_IPV6;
+}
+
+static inline enum parse_verdict parse_layers(
+	struct packet *packet, enum link_type link, struct parsed *out)
+{
+	uint32_t type;
+	size_t at;
+
+	if (!skip_link(packet, link, &at, &type))
+		return PARSE_CUT_LINK;
+	if ((type == TYPE_MPLS || type == TYPE_MPLS_MULTICAST) && !skip_mpls(packet, &at, &type))
+		return PARSE_CUT_MPLS;
+	switch (type) {
+	case TYPE_IPV4: return parse_ipv4(packet, at, out);
+	case TYPE_IPV6: return parse_ipv6(packet, at, out);
+	default: return PARSE_NON_IP;
+	}
+}
+
+enum parse_verdict parse_packet(
+	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out)
+{
+	struct packet packet = {.data = data, .len = len};
+	enum parse_verdict verdict;
+
+	out->fragment = false;
+	out->tcp_flags = 0;
+	verdict = parse_layers(&packet, link, out);
+	out->need = (uint32_t)packet.need;
+	out->cut = packet.cut;
+	return verdict;
+}

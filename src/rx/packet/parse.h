@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * From headers to keys. The key rule:
+ *
+ * - Ethernet, SLL, SLL2: VLAN tags (0x8100, 0x88a8, 0x9100, 0x9200) are skipped, however many;
+ * after 0x8847/0x8848 the MPLS labels down to the bottom of the stack, then the next nibble is the
+ * IP version. What is then neither IPv4 nor IPv6 is non-IP.
+ * - IPv4 needs its 20 bytes, version 4, IHL >= 5 and IHL * 4 bytes; IPv6 its 40 bytes and
+ * version 6. Checksums and total lengths are not looked at.
+ * - IPv6 extension headers (0, 43, 44, 51, 60) are walked, at most PARSE_IPV6_EXTENSIONS_MAX; proto
+ * is the header after them.
+ * - Ports are those of TCP, UDP and SCTP; 0 in any fragment but the first, and where fewer than
+ * four bytes follow the IP header.
+ * - The outermost IP header counts; tunnels are not entered.
+ *
+ * Nothing outside the len captured bytes is read.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key.h"
+#include "rx/packet/link.h"
+
+#define PARSE_IPV6_EXTENSIONS_MAX 8
+
+/* What became of a packet. The rejections are named one by one; parse_verdicts[] groups them. */
+enum parse_verdict {
+	PARSE_IPV4,
+	PARSE_IPV6,
+	PARSE_NON_IP,
+	PARSE_CUT_LINK,       /* the link header or a VLAN tag is cut */
+	PARSE_CUT_MPLS,       /* no bottom of stack, or nothing after it */
+	PARSE_CUT_IP,         /* less than an IP header */
+	PARSE_BAD_VERSION,    /* the version nibble contradicts the EtherType */
+	PARSE_BAD_IHL,        /* below 5, or more than was captured */
+	PARSE_CUT_EXTENSION,  /* an IPv6 extension header is cut */
+	PARSE_LONG_EXTENSION, /* more extension headers than the bound */
+	PARSE_VERDICT_COUNT,
+};
+
+/* The ledger column that a verdict belongs to. */
+enum parse_class {
+	PARSE_CLASS_KEY,
+	PARSE_CLASS_NON_IP,
+	PARSE_CLASS_MALFORMED,
+};
+
+struct parse_verdict_row {
+	const char *name;
+	enum parse_class class;
+};
+
+extern const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT];
+
+struct parsed {
+	struct key4 key4; /* where the verdict is PARSE_IPV4 */
+	struct key6 key6; /* where the verdict is PARSE_IPV6 */
+	bool fragment;    /* any fragment, the first too: cards steer them by address alone */
+	/* Of a TCP header that was captured so far, with a key; else 0. */
+	uint8_t tcp_flags;
+	/*
+	 * Bytes that decided: the first `need` bytes of the packet give the same verdict, key and
+	 * flags as the whole, whatever follows. Never more than len.
+	 */
+	uint32_t need;
+	bool cut; /* it ended where more was looked for: more bytes may give another result */
+};
+
+/* The whole rule, plainly. data[0..len) are the captured bytes. */
+enum parse_verdict parse_packet(
+	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/packet/parse_burst.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
+
+#include "rx/packet/meta.h"
+#include "base/prefetch.h"
+#include "rx/packet/link.h"
+
+/* Where the packets come from, a constant argument of the inline body below. */
+enum origin {
+	ORIGIN_PORT,
+	ORIGIN_REPLAY,
+};
+
+/* Ethernet, IPv4 without options, and four bytes: 14 + 20 + 4. */
+#define PLAIN_LEN      38
+/* Of a TCP header behind them. */
+#define PLAIN_FLAGS_AT (34 + 13)
+/* Ethernet, IPv6 without extension headers, and ports. */
+#define PLAIN6_LEN     58
+#define VLAN_TAG_LEN   4
+
+static inline uint16_t load16(const uint8_t *p)
+{
+	uint16_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static inline uint32_t load32(const uint8_t *p)
+{
+	uint32_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* Is this what nearly every packet is: untagged IPv4 without options, ports or not? */
+static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
+{
+	/* EtherType 0x0800, version 4, IHL 5; the TOS byte is masked out. */
+	return len >= PLAIN_LEN &&
+	       (load32(data + 12) & RTE_BE32(0xffffff00)) == RTE_BE32(0x08004500);
+}
+
+/*
+ * The key of a plain packet. Bytes 22 to 37 of the frame hold it whole: TTL, proto, checksum,
+ * source, destination, ports. Ports are cut off by a mask: a branch on the protocol mix of a link
+ * would often be mispredicted.
+ */
+static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
+{
+	typedef uint8_t bytes16 __attribute__((vector_size(16)));
+	static const bytes16 masks[2] = {
+		{255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 255},
+		{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
+	};
+	uint8_t proto = data[23];
+	bool first = ((data[20] & 0x1f) | data[21]) == 0; /* fragment offset 0 */
+	bool ports = first & ((proto == 6) | (proto == 17) | (proto == 132));
+	bytes16 v;
+
+	memcpy(&v, data + 22, sizeof(v));
+	v = __builtin_shufflevector(v, v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1, 0, 0, 0);
+	v &= masks[ports];
+	memcpy(key, &v, sizeof(*key));
+}
+
+/* Untagged IPv6 whose next header is TCP, UDP or SCTP. */
+static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
+{
+	return len >= PLAIN6_LEN && load16(data + 12) == RTE_BE16(0x86dd) && data[14] >> 4 == 6 &&
+	       (data[20] == 17 || data[20] == 6 || data[20] == 132);
+}
+
+/* Addresses and ports stand in the frame as in the key. */
+static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
+{
+	struct key6 plain = {.proto = data[20]};
+
+	memcpy(&plain, data + 22, offsetof(struct key6, proto));
+	*key = plain;
+}
+
+/*
+ * The same behind one VLAN tag, and IPv6 behind one or none: the second most frequent. Writes entry
+ * m of `out`. False for everything else.
+ */
+static inline bool parse_second(const uint8_t *data, uint32_t len, uint32_t m,
+	struct key_burst *out, struct parse_counts *counts)
+{
+	if (len >= PLAIN_LEN && load16(data + 12) == RTE_BE16(0x8100)) {
+		data += VLAN_TAG_LEN;
+		len -= VLAN_TAG_LEN;
+	}
+	if (is_plain_ipv6(data, len)) {
+		plain_ipv6_key(data, &out->key6[m]);
+		out->v6 |= UINT64_C(1) << m;
+		counts->verdicts[PARSE_IPV6]++;
+		return true;
+	}
+	if (is_plain_ipv4(data, len)) {
+		plain_ipv4_key(data, &out->key4[m]);
+		counts->verdicts[PARSE_IPV4]++;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A chain of headers that goes on beyond the first segment: rare, because a segment holds two
+ * kilobytes. All of the packet is copied together.
+ */
+static __attribute__((noinline)) enum parse_verdict parse_chained(
+	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed)
+{
+	uint8_t copy[PACKET_BYTES_MAX];
+	uint32_t len = RTE_MIN(mbuf->pkt_len, (uint32_t)sizeof(copy));
+	const uint8_t *data = rte_pktmbuf_read(mbuf, 0, len, copy);
+
+	return parse_packet(data, len, link, parsed);
+}
+
+enum parse_verdict parse_mbuf(
+	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed)
+{
+	enum parse_verdict verdict =
+		parse_packet(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, link, parsed);
+
+	if (unlikely(parsed->cut && mbuf->nb_segs > 1))
+		verdict = parse_chained(mbuf, link, parsed);
+	return verdict;
+}
+
+static inline uint8_t plain_tcp_flags(const uint8_t *data, uint32_t len)
+{
+	bool first = ((data[20] & 0x1f) | data[21]) == 0; /* fragment offset 0 */
+	bool flags = first & (data[23] == 6) & (len > PLAIN_FLAGS_AT);
+
+	return data[flags ? PLAIN_FLAGS_AT : 0] & (uint8_t)-flags;
+}
+
+/* Writes entry m of `out`. Returns whether the packet has a key. */
+static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
+	struct key_burst *out, struct parse_counts *counts)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
+
+	counts->verdicts[verdict]++;
+	out->tcp_flags[m] = parsed.tcp_flags;
+	switch (verdict) {
+	case PARSE_IPV4: out->key4[m] = parsed.key4; return true;
+	case PARSE_IPV6:
+		out->key6[m] = parsed.key6;
+		out->v6 |= UINT64_C(1) << m;
+		return true;
+	default: return false;
+	}
+}
+
+/* `times`: of a port, where details are asked for. */
+static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
+	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
+	bool details, const struct packet_times *times)
+{
+	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
+	uint64_t bytes = 0, plain = 0;
+	uint32_t m = 0;
+
+	if (origin == ORIGIN_REPLAY)
+		for (uint32_t i = 0; i < n && i < MBUF_AHEAD; i++)
+			prefetch_mbuf(pkts[i]);
+	out->v6 = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct rte_mbuf *mbuf = pkts[i];
+		const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+		enum link_type link = LINK_ETHERNET;
+		uint32_t wire_len = mbuf->pkt_len;
+
+		if (origin == ORIGIN_REPLAY && i + MBUF_AHEAD < n)
+			prefetch_mbuf(pkts[i + MBUF_AHEAD]);
+		if (i + DATA_AHEAD < n)
+			prefetch_data(pkts[i + DATA_AHEAD]);
+		if (origin == ORIGIN_REPLAY) {
+			const struct packet_meta *meta = packet_meta(mbuf);
+
+			link = (enum link_type)meta->link;
+			wire_len = meta->wire_len;
+		}
+		largest = RTE_MAX(largest, wire_len);
+		/* Flags in a later segment are no plain packet's. */
+		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len) &&
+			    (!details || mbuf->nb_segs == 1 || mbuf->data_len > PLAIN_FLAGS_AT))) {
+			plain_ipv4_key(data, &out->key4[m]);
+			plain++;
+			if (details)
+				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
+		} else if (!(link == LINK_ETHERNET && !details &&
+				   parse_second(data, mbuf->data_len, m, out, counts)) &&
+			   !parse_any(mbuf, link, m, out, counts)) {
+			continue;
+		}
+		if (details) {
+			bool hashed = (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0;
+
+			out->time[m] = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->time
+							       : packet_time(times, mbuf);
+			out->flow_hash[m] = mbuf->hash.rss & -(uint32_t)hashed;
+		}
+		out->wire_len[m++] = wire_len;
+		bytes += wire_len;
+		smallest = RTE_MIN(smallest, wire_len);
+	}
+	out->n = m;
+	counts->verdicts[PARSE_IPV4] += plain;
+	counts->bytes += bytes;
+	counts->largest_frame = largest;
+	counts->smallest_frame = smallest;
+}
+
+void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, NULL);
+}
+
+void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, NULL);
+}
+
+void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, const struct packet_times *times)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, times);
+}
+
+void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, NULL);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/packet/rss_hash.h"
+
+#include <string.h>
+
+/* clang-format off */
+#define KEY8  0x6d, 0x5a, 0x6d, 0x5a, 0x6d, 0x5a, 0x6d, 0x5a
+#define KEY32 KEY8, KEY8, KEY8, KEY8
+/* clang-format on */
+
+const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX] = {KEY32, KEY32};
+
+/*
+ * Toeplitz xors, for each bit i of the data that is set (i = 0 is the most significant bit of the
+ * first byte), the 32 bits of the key that begin at its bit i: W(i). This key repeats every 16
+ * bits, so
+ *   - W(i) = W(i mod 16). Two set bits at distances of 16 cancel, and what counts is the parity
+ *     of the set bits at each position mod 16: the hash of the data is the hash of the xor of its
+ *     16-bit words, F. All fields of a key are whole words, so both directions of a connection
+ *     have the same F, and ports that are 0 change nothing.
+ *   - both halves of W(i) are the same 16 bits, the key's word rotated left by i. So the hash is
+ *     a 16-bit value twice, and position i + 8 is position i rotated by 8 more: one table of 256
+ *     entries serves both bytes of F.
+ */
+#define ROTATED(i)   (0x6d5a6d5au >> (16 - (i)) & 0xffff)
+#define BIT(byte, i) ((byte) >> (7 - (i)) & 1 ? ROTATED(i) : 0)
+#define T1(b)                                                                                      \
+	(BIT(b, 0) ^ BIT(b, 1) ^ BIT(b, 2) ^ BIT(b, 3) ^ BIT(b, 4) ^ BIT(b, 5) ^ BIT(b, 6) ^       \
+		BIT(b, 7))
+#define T4(b)   T1(b), T1((b) + 1), T1((b) + 2), T1((b) + 3)
+#define T16(b)  T4(b), T4((b) + 4), T4((b) + 8), T4((b) + 12)
+#define T64(b)  T16(b), T16((b) + 16), T16((b) + 32), T16((b) + 48)
+#define T256(b) T64(b), T64((b) + 64), T64((b) + 128), T64((b) + 192)
+
+static const uint16_t toeplitz[256] = {T256(0)};
+
+static inline uint64_t load64(const uint8_t *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static inline uint32_t load32(const uint8_t *p)
+{
+	uint32_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static inline uint32_t load16(const uint8_t *p)
+{
+	uint16_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* The hash of data whose 16-bit words, as loaded, were xored into one of 32 bits. */
+static inline uint32_t toeplitz_folded(uint32_t fold)
+{
+	uint8_t word[4];
+	uint16_t hash;
+
+	memcpy(word, &fold, sizeof(word));
+	hash = toeplitz[word[0] ^ word[2]] ^ __builtin_bswap16(toeplitz[word[1] ^ word[3]]);
+	return hash * 0x10001u;
+}
+
+/* The keys have no ports where the protocol has none; cards leave them out in any fragment. */
+static inline uint32_t fold_ports(
+	const struct parsed *parsed, const uint8_t *src_port, const uint8_t *dst_port)
+{
+	return parsed->fragment ? 0 : load16(src_port) ^ load16(dst_port);
+}
+
+static inline uint32_t fold64(uint64_t word)
+{
+	return (uint32_t)word ^ (uint32_t)(word >> 32);
+}
+
+/* The mask is a constant where all fields are hashed. */
+static inline __attribute__((always_inline)) uint32_t hash(
+	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask)
+{
+	const struct key4 *key4 = &parsed->key4;
+	const struct key6 *key6 = &parsed->key6;
+
+	if (verdict == PARSE_IPV4)
+		return toeplitz_folded(
+			(load32(key4->src_ip) & (uint32_t)mask->src) ^
+			(load32(key4->dst_ip) & (uint32_t)mask->dst) ^
+			(fold_ports(parsed, key4->src_port, key4->dst_port) & mask->ports));
+	if (verdict == PARSE_IPV6)
+		return toeplitz_folded(
+			fold64(((load64(key6->src_ip) ^ load64(key6->src_ip + 8)) & mask->src) ^
+				((load64(key6->dst_ip) ^ load64(key6->dst_ip + 8)) & mask->dst)) ^
+			(fold_ports(parsed, key6->src_port, key6->dst_port) & mask->ports));
+	return 0;
+}
+
+uint32_t rss_hash(enum parse_verdict verdict, const struct parsed *parsed)
+{
+	const struct rss_mask all = {.src = UINT64_MAX, .dst = UINT64_MAX, .ports = UINT32_MAX};
+
+	return hash(verdict, parsed, &all);
+}
+
+uint32_t rss_hash_masked(
+	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask)
+{
+	return hash(verdict, parsed, mask);
+}
+
+struct rss_mask rss_mask_of(enum rss_fields fields)
+{
+	return (struct rss_mask){
+		.src = fields == RSS_FIELDS_DST ? 0 : UINT64_MAX,
+		.dst = fields == RSS_FIELDS_SRC ? 0 : UINT64_MAX,
+		.ports = fields == RSS_FIELDS_5TUPLE ? UINT32_MAX : 0,
+	};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The flow hash that steers packets to queues: Toeplitz under the key 6D 5A repeated, which makes
+ * it symmetric (Woo and Park 2012), so that both directions of a connection meet on one worker. The
+ * key is public: a sender can aim at one worker, but not at a sketch.
+ */
+
+#include <stdint.h>
+
+#include "config/config.h"
+#include "rx/packet/parse.h"
+
+#define RSS_KEY_LEN_MAX 64
+#define RSS_RETA_SIZE   128 /* entries of the software indirection table, as many cards have */
+
+extern const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX];
+
+/*
+ * The 32-bit hash that a card computes for a parsed packet: addresses and ports for TCP, UDP and
+ * SCTP that are no fragments, else addresses; 0 for what is not IP.
+ */
+uint32_t rss_hash(enum parse_verdict verdict, const struct parsed *parsed);
+
+/* Which of these fields are hashed: all bits of a member are set, or none. */
+struct rss_mask {
+	uint64_t src, dst;
+	uint32_t ports;
+};
+
+struct rss_mask rss_mask_of(enum rss_fields fields);
+
+/* As rss_hash(), of the fields in the mask. */
+uint32_t rss_hash_masked(
+	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define ALLOW_EXPERIMENTAL_API /* rte_eth_read_clock() */
+
+#include "rx/port/clock.h"
+
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_mbuf_dyn.h>
+
+#include "sketch/sketch.h"
+
+#define SECOND_NS INT64_C(1000000000)
+/* The first two pairs are so far apart. */
+#define FIRST_US  20000
+/* Of so many readings in a row the one that took the shortest time is taken. */
+#define READINGS  8
+
+static int64_t utc_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+/* --- what can be had --- */
+
+static bool wants_times(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct sketch_ops *ops = sketch_find(config->measurements[m].sketch);
+
+		if (ops != NULL && (ops->caps & SKETCH_DETAILS) != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool can_be_read(uint16_t port)
+{
+	uint64_t ticks;
+
+	return rte_eth_read_clock(port, &ticks) == 0;
+}
+
+uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
+	const struct port_traits *traits, const struct config *config,
+	const struct rte_eth_dev_info *info, struct port_notes *notes)
+{
+	bool offered = (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0;
+	bool always = traits->stamps == PORT_STAMPS_US;
+
+	*clock = (struct port_clock){.port = port};
+	if (config->timestamps == TIMESTAMPS_POLL || !wants_times(config) || !(offered || always))
+		return 0;
+	if (traits->stamps == PORT_STAMPS_TICKS && !can_be_read(port)) {
+		port_notice(notes,
+			"%s stamps packets by a clock that its driver cannot read: the time of a "
+			"packet is that of its poll",
+			name);
+		return 0;
+	}
+	clock->on = true;
+	clock->stamps = traits->stamps;
+	return offered ? RTE_ETH_RX_OFFLOAD_TIMESTAMP : 0;
+}
+
+/* --- reading it --- */
+
+static struct clock_pair read_once(uint16_t port)
+{
+	struct clock_pair pair = {.error = INT64_MAX};
+	int64_t before = utc_now(), after;
+
+	if (rte_eth_read_clock(port, &pair.ticks) != 0)
+		return pair;
+	after = utc_now();
+	if (after < before) /* it was set */
+		return pair;
+	pair.error = (after - before) / 2;
+	pair.utc = before + pair.error;
+	return pair;
+}
+
+static struct clock_pair read_best(uint16_t port)
+{
+	struct clock_pair best = read_once(port);
+
+	for (int i = 1; i < READINGS; i++) {
+		struct clock_pair pair = read_once(port);
+
+		if (pair.error < best.error)
+			best = pair;
+	}
+	return best;
+}
+
+/* Stamps that are UTC already, in a unit of their own. */
+static struct clock_line line_of_utc(int64_t unit_ns)
+{
+	int64_t units = utc_now() / unit_ns;
+
+	return (struct clock_line){
+		.ticks = (uint64_t)units,
+		.utc = units * unit_ns,
+		.ns_of_tick = (double)unit_ns,
+	};
+}
+
+static void draw_line(struct port_clock *clock)
+{
+	struct clock_line line = {0};
+
+	switch (clock->stamps) {
+	case PORT_STAMPS_US: line = line_of_utc(1000); break;
+	case PORT_STAMPS_NS: line = line_of_utc(1); break;
+	case PORT_STAMPS_TICKS: {
+		struct clock_pair pair = read_best(clock->port);
+
+		clock_model_add(&clock->model, &pair);
+		line = clock->model.line;
+		break;
+	}
+	}
+	clock_board_draw(&clock->board, &line);
+}
+
+void port_clock_start(struct port_clock *clock, const char *name, struct port_notes *notes)
+{
+	if (!clock->on)
+		return;
+	draw_line(clock);
+	if (clock->stamps == PORT_STAMPS_TICKS) {
+		rte_delay_us_sleep(FIRST_US);
+		draw_line(clock);
+	}
+	port_notice(notes,
+		"%s: packets bring the time at which they came; --timestamps poll takes that of "
+		"their poll",
+		name);
+}
+
+void port_clock_look(struct port_clock *clock, int64_t now)
+{
+	if (!clock->on || now - clock->read < SECOND_NS)
+		return;
+	clock->read = now;
+	draw_line(clock);
+}
+
+void port_clock_tell(struct port_clock *clock, struct packet_times *times)
+{
+	if (!clock->on || rte_mbuf_dyn_rx_timestamp_register(&times->offset, &times->stamped) != 0)
+		return;
+	times->boards[times->nb_boards].board = &clock->board;
+	times->boards[times->nb_boards++].port = clock->port;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/frames.h"
+
+#include <stdio.h>
+
+#include "config/config.h"
+
+#define MTU_UNLIMITED UINT16_MAX /* what ethdev says of a driver that names no limit */
+#define MTU_JUMBO     9000       /* what every switch calls jumbo */
+
+/* Bytes of a frame, FCS included, beyond the MTU, as ethdev counts them. */
+static uint32_t overhead_of(const struct rte_eth_dev_info *info)
+{
+	if (info->max_mtu != MTU_UNLIMITED && info->max_rx_pktlen > info->max_mtu)
+		return info->max_rx_pktlen - info->max_mtu;
+	return RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+}
+
+/* The largest MTU that the device can have; MTU_UNLIMITED where it does not say. */
+static uint16_t largest_mtu(const struct rte_eth_dev_info *info)
+{
+	uint32_t by_frame = info->max_rx_pktlen - overhead_of(info);
+
+	if (info->max_rx_pktlen == 0 || by_frame > info->max_mtu)
+		return info->max_mtu;
+	return (uint16_t)by_frame;
+}
+
+static bool choose_mtu(struct port_frame_plan *plan, const char *port,
+	const struct rte_eth_dev_info *info, uint16_t current, uint32_t wanted, bool scatters,
+	struct port_notes *notes, char *error)
+{
+	uint16_t largest = largest_mtu(info);
+
+	plan->mtu = current < largest ? current : largest;
+	plan->set_mtu = wanted != 0;
+	if (wanted == 0)
+		return true;
+	if (wanted != CONFIG_MTU_MAX) {
+		if (wanted > largest || wanted < info->min_mtu) {
+			snprintf(error, PORT_NOTE_MAX,
+				"--mtu %u: %s takes %u to %u; --mtu max is the largest that every "
+				"port "
+				"takes",
+				wanted, port, info->min_mtu, largest);
+			return false;
+		}
+		plan->mtu = (uint16_t)wanted;
+		return true;
+	}
+	/* A driver that names no limit either has none or finds out when it is tried. */
+	plan->mtu = largest >= MTU_UNLIMITED - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN ? MTU_JUMBO
+										     : largest;
+	if (!scatters && plan->mtu > PORT_MTU_MAX_UNCHAINED)
+		plan->mtu = PORT_MTU_MAX_UNCHAINED;
+	port_notice(notes, "%s: MTU %u", port, plan->mtu);
+	return true;
+}
+
+bool port_frames_plan(struct port_frame_plan *plan, const char *port,
+	const struct port_traits *traits, const struct rte_eth_dev_info *info, uint16_t current,
+	uint32_t wanted, uint32_t room, struct port_notes *notes, char *error)
+{
+	bool scatters = (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
+	uint32_t frame;
+
+	*plan = (struct port_frame_plan){.mtu = current};
+	if (traits->frames != PORT_FRAMES_MTU) {
+		/* The MTU is not DPDK's to set; whatever comes is taken, in as many mbufs. */
+		if (current > largest_mtu(info))
+			plan->mtu = largest_mtu(info);
+		if (scatters)
+			plan->offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
+		return true;
+	}
+	if (!choose_mtu(plan, port, info, current, wanted, scatters, notes, error))
+		return false;
+	plan->largest_frame = plan->mtu + PORT_FRAME_OVERHEAD;
+	frame = plan->largest_frame + RTE_ETHER_CRC_LEN; /* some devices leave it on */
+	if (frame + RTE_PKTMBUF_HEADROOM <= room)
+		return true;
+	if (scatters) {
+		plan->offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
+	} else if (frame + RTE_PKTMBUF_HEADROOM <= UINT16_MAX) {
+		plan->mbuf_room = frame + RTE_PKTMBUF_HEADROOM;
+	} else {
+		plan->mbuf_room = UINT16_MAX;
+		port_warn(notes,
+			"%s: frames longer than %u bytes do not fit into an mbuf and are "
+			"lost or cut: lower --mtu",
+			port, (unsigned int)(UINT16_MAX - RTE_PKTMBUF_HEADROOM));
+	}
+	return true;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * How long a port's frames may be, and what that takes: an MTU, mbufs that are chained for one
+ * frame, or larger mbufs. Pure, from what the device says of itself.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+
+#include "rx/port/notes.h"
+#include "rx/port/traits.h"
+
+/* Ethernet's header and two VLAN tags, which an MTU does not count. */
+#define PORT_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
+
+/*
+ * Of the cards in docs/PORTS.md, about. --mtu max is no more where a frame has to fit one mbuf:
+ * that memory is reserved before the device is asked.
+ */
+#define PORT_MTU_MAX_UNCHAINED 9978
+
+struct port_frame_plan {
+	uint16_t mtu;           /* to configure the device with */
+	bool set_mtu;           /* and to be told to it, because it was asked for */
+	uint64_t offloads;      /* of the receive side */
+	uint32_t largest_frame; /* bytes without FCS; 0: any */
+	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
+};
+
+/*
+ * `current` is the MTU that the device has, `wanted` --mtu, `room` the bytes of an mbuf with its
+ * headroom. Returns true, or false and one line in error[PORT_NOTE_MAX]: a wanted MTU that is not
+ * the device's to have.
+ */
+bool port_frames_plan(struct port_frame_plan *plan, const char *port,
+	const struct port_traits *traits, const struct rte_eth_dev_info *info, uint16_t current,
+	uint32_t wanted, uint32_t room, struct port_notes *notes, char *error);

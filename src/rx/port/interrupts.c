@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define ALLOW_EXPERIMENTAL_API /* handles of interrupts, which 22.11 calls that */
+
+#include "rx/port/interrupts.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_interrupts.h>
+
+#define STEP_NS  100000
+#define PATIENCE 10000 /* steps */
+
+static atomic_bool stopped;
+static struct rte_intr_handle *handle; /* the thread's, once it is registered */
+
+/* The thread holds no lock of EAL here, and stays until the process ends. */
+static void stay(void *arg)
+{
+	(void)arg;
+	/* Pairs with the acquire in interrupts_stop(). */
+	atomic_store_explicit(&stopped, true, memory_order_release);
+	for (;;)
+		pause();
+}
+
+/*
+ * An interrupt of our own that is pending from the start. Whoever waits for the end of another, as
+ * EAL does with its alarms', is not held up.
+ */
+static bool call_thread(void)
+{
+	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	if (handle != NULL && fd >= 0 && rte_intr_fd_set(handle, fd) == 0 &&
+		rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0 &&
+		rte_intr_callback_register(handle, stay, NULL) == 0)
+		return true;
+	rte_intr_instance_free(handle);
+	handle = NULL;
+	if (fd >= 0)
+		close(fd);
+	return false;
+}
+
+void interrupts_stop(void)
+{
+	static bool called;
+	const struct timespec step = {.tv_nsec = STEP_NS};
+
+	if (called || !call_thread())
+		return;
+	called = true;
+	/* Pairs with the release in stay(). */
+	for (int i = 0; i < PATIENCE && !atomic_load_explicit(&stopped, memory_order_acquire); i++)
+		nanosleep(&step, NULL);
+}

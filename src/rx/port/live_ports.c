@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/live_ports.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "rx/port/frames.h"
+#include "rx/port/link.h"
+
+/* Two names of one device, which their texts alone did not show. */
+static bool is_same(const struct port_name *a, const struct port_name *b)
+{
+	size_t length = strcspn(a->device, ",");
+
+	return (length == strcspn(b->device, ",") && memcmp(a->device, b->device, length) == 0) ||
+	       (a->facts.index != 0 && a->facts.index == b->facts.index);
+}
+
+bool live_ports_resolve(struct port_name *names, struct config *config, char *error)
+{
+	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? 0 : config->mtu;
+
+	for (uint32_t p = 0; p < config->nb_port; p++) {
+		if (!port_name_resolve(&names[p], config->port[p], mtu, port_interface_read, error))
+			return false;
+		for (uint32_t other = 0; other < p; other++)
+			if (is_same(&names[p], &names[other])) {
+				snprintf(error, PORT_DEVICE_MAX,
+					"--port %.200s: is the same device as an earlier --port: "
+					"its "
+					"packets would count twice",
+					config->port[p]);
+				return false;
+			}
+	}
+	for (uint32_t p = 0; p < config->nb_port; p++)
+		config->port[p] = names[p].device;
+	return true;
+}
+
+uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
+{
+	uint32_t room = 0;
+
+	for (uint32_t p = 0; p < nb_ports; p++)
+		if (names[p].mbuf_room > room)
+			room = names[p].mbuf_room;
+	return room;
+}
+
+/* Bytes of the longest frame that --mtu asks for; 0: it is not given. */
+static uint32_t longest_frame(const struct config *config)
+{
+	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? PORT_MTU_MAX_UNCHAINED : config->mtu;
+
+	return config->nb_port == 0 || mtu == 0 ? 0 : mtu + PORT_FRAME_OVERHEAD;
+}
+
+uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes)
+{
+	uint32_t frame = longest_frame(config);
+
+	return frame == 0 ? 1 : (frame + mbuf_bytes - 1) / mbuf_bytes;
+}
+
+uint32_t live_ports_mtu_room(const struct config *config)
+{
+	uint32_t frame = longest_frame(config);
+	uint32_t room = frame + RTE_ETHER_CRC_LEN + RTE_PKTMBUF_HEADROOM;
+
+	return frame == 0 ? 0 : RTE_MIN(room, (uint32_t)UINT16_MAX);
+}
+
+void live_ports_say(struct port *port)
+{
+	for (uint32_t i = 0; i < port->notes.n; i++)
+		if (port->notes.notes[i].warning)
+			log_warning("%s", port->notes.notes[i].text);
+		else
+			log_notice("%s", port->notes.notes[i].text);
+	port->notes.n = 0;
+}
+
+bool live_ports_await(
+	const struct port *ports, uint32_t nb_ports, const struct config *config, char *error)
+{
+	const struct port *down;
+
+	if (config->wait_link == 0) {
+		for (uint32_t p = 0; p < nb_ports; p++)
+			if (!port_link_is_up(&ports[p]))
+				log_warning(
+					"%s: its link is down: nothing is received until it is up; "
+					"--wait-link waits for it",
+					ports[p].name);
+		return true;
+	}
+	if (port_wait_links(ports, nb_ports, 0, &down) == PORT_WAIT_UP)
+		return true;
+	log_notice("%s: waiting for its link", down->name);
+	if (port_wait_links(ports, nb_ports, config->wait_link, &down) != PORT_WAIT_TIMEOUT)
+		return true;
+	snprintf(error, PORT_ERROR_MAX,
+		"--wait-link: the link of %s did not come up in that time: check its cable and its "
+		"peer, or wait longer",
+		down->name);
+	return false;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* The ports of a run, all of them, from the words of --port to links that are up. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "rx/port/port.h"
+
+/*
+ * Resolves every --port before EAL is up, and puts into config->port what DPDK is to be asked for.
+ * `names` has room for config->nb_port. False and one line in error[PORT_DEVICE_MAX] where a name
+ * is not to be had or two are one device.
+ */
+bool live_ports_resolve(struct port_name *names, struct config *config, char *error);
+
+/* The largest mbuf that one of them must have, headroom included; 0: any does. */
+uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports);
+
+/* Mbufs of a usual size that a frame takes with --mtu, chained; 1 where it is not given. */
+uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes);
+/*
+ * Bytes that an mbuf must have, headroom included, for the frames of --mtu on a device that does
+ * not scatter them; 0: it is not given. What the largest MTU is, the devices will say.
+ */
+uint32_t live_ports_mtu_room(const struct config *config);
+
+/* Says what is to be known of a port that was probed and started, once. */
+void live_ports_say(struct port *port);
+
+/*
+ * Waits for the links as --wait-link says, or warns of those that are down. Returns false with one
+ * line in error[PORT_ERROR_MAX] when time is up; a signal ends the waiting and is no error.
+ */
+bool live_ports_await(
+	const struct port *ports, uint32_t nb_ports, const struct config *config, char *error);

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/loss.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <rte_ethdev.h>
+
+#include "config/config.h"
+#include "base/log.h"
+#include "rx/port/port.h"
+#include "rx/port/watch.h"
+
+#ifndef AF_XDP
+#define AF_XDP 44
+#endif
+
+/* Where a counter is read. */
+enum source {
+	SOURCE_XSTAT,
+	SOURCE_BASIC,     /* struct rte_eth_stats */
+	SOURCE_INTERFACE, /* struct kernel_interface */
+	SOURCE_SOCKETS,   /* struct kernel_sockets */
+};
+
+#define BASIC(member)                                                                              \
+	{                                                                                          \
+#member, SOURCE_BASIC, offsetof(struct rte_eth_stats, member)                      \
+	}
+#define INTERFACE(member)                                                                          \
+	{                                                                                          \
+		"kernel." #member, SOURCE_INTERFACE, offsetof(struct kernel_interface, member)     \
+	}
+
+/* Counters that are not extended statistics of the device. */
+static const struct {
+	const char *name;
+	enum source source;
+	size_t offset;
+} plain_counters[] = {
+	BASIC(ipackets),
+	BASIC(imissed),
+	BASIC(ierrors),
+	BASIC(rx_nombuf),
+	INTERFACE(rx_errors),
+	INTERFACE(rx_dropped),
+	INTERFACE(rx_missed_errors),
+	INTERFACE(tx_dropped),
+	{"PACKET_STATISTICS", SOURCE_SOCKETS, AF_PACKET},
+	{"XDP_STATISTICS", SOURCE_SOCKETS, AF_XDP},
+};
+
+/* --- what feeds what --- */
+
+#define FEED(to, name, ...)                                                                        \
+	{                                                                                          \
+		.counter = name, .column = PORT_##to, __VA_ARGS__                                  \
+	}
+
+static const struct port_feed feeds_basic[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(ERRORS, "ierrors"),
+	{.counter = NULL},
+};
+/* Sums of 32-bit registers, which their drivers subtract a starting value from and do not extend.
+ */
+static const struct port_feed feeds_intel_32[] = {
+	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
+	FEED(MISSED, "imissed", .bits = 32),
+	FEED(ERRORS, "ierrors", .bits = 32),
+	{.counter = NULL},
+};
+static const struct port_feed feeds_iavf[] = {
+	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
+	FEED(MISSED, "imissed", .bits = 32),
+	{.counter = NULL},
+};
+/* imissed is out_of_buffer: queues without descriptors. What the port itself discards is apart. */
+static const struct port_feed feeds_mlx5[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(MISSED, "rx_phy_discard_packets"),
+	FEED(ERRORS, "ierrors"),
+	FEED(ERRORS, "rx_phy_crc_errors"),
+	FEED(ERRORS, "rx_phy_in_range_len_errors"),
+	FEED(ERRORS, "rx_phy_symbol_errors"),
+	{.counter = NULL},
+};
+/* ierrors holds xec on some of its cards: bad checksums, of packets that are delivered. */
+static const struct port_feed feeds_ixgbe[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(ERRORS, "rx_crc_errors"),
+	FEED(ERRORS, "rx_mac_short_packet_dropped"),
+	FEED(ERRORS, "rx_length_errors"),
+	FEED(ERRORS, "rx_undersize_errors"),
+	FEED(ERRORS, "rx_oversize_errors"),
+	FEED(ERRORS, "rx_illegal_byte_errors"),
+	FEED(ERRORS, "rx_fragment_errors"),
+	{.counter = NULL},
+};
+/* ierrors counts bad checksums of packets that are delivered. */
+static const struct port_feed feeds_ena[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	{.counter = NULL},
+};
+static const struct port_feed feeds_virtio[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(ERRORS, "ierrors"),
+	{.counter = NULL},
+};
+/* Newer drivers may read PACKET_STATISTICS into imissed; the kernel tells each loss once. */
+static const struct port_feed feeds_af_packet[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(MISSED, "PACKET_STATISTICS"),
+	FEED(MISSED, "kernel.rx_missed_errors"),
+	FEED(ERRORS, "kernel.rx_errors"),
+	FEED(DOUBTFUL, "kernel.rx_dropped"),
+	{.counter = NULL},
+};
+/* imissed is the sockets' rx_dropped alone. */
+static const struct port_feed feeds_af_xdp[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "XDP_STATISTICS"),
+	FEED(MISSED, "kernel.rx_missed_errors"),
+	FEED(ERRORS, "kernel.rx_errors"),
+	{.counter = NULL},
+};
+/* What the kernel sends on the interface is what we receive. A packet without an mbuf is gone. */
+static const struct port_feed feeds_tap[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "kernel.tx_dropped"),
+	FEED(ERRORS, "ierrors"),
+	FEED(NO_MBUF, "rx_nombuf"),
+	{.counter = NULL},
+};
+/* A packet that was read and finds no mbuf is gone. */
+static const struct port_feed feeds_pcap[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(ERRORS, "ierrors"),
+	FEED(NO_MBUF, "rx_nombuf"),
+	{.counter = NULL},
+};
+/* Rings in memory: who fills them waits or counts for himself. */
+static const struct port_feed feeds_rings[] = {
+	FEED(RECEIVED, "ipackets"),
+	{.counter = NULL},
+};
+
+#define HOST_DROPS                                                                                 \
+	"its driver does not tell what the host dropped before it: lost packets are not all "      \
+	"counted"
+#define PORT_DROPS                                                                                 \
+	"a virtual function does not tell what the card's port dropped: lost packets are not all " \
+	"counted"
+
+/* The first row is for every driver that has none. */
+static const struct port_driver drivers[] = {
+	{
+		.name = "",
+		.feeds = feeds_basic,
+		.unsaid = "its driver is not a known one: imissed and ierrors are taken for lost "
+			  "packets, and more may be lost",
+	},
+	{.name = "mlx5_pci", .feeds = feeds_mlx5, .polled = true, .complete = true},
+	{.name = "mlx5_auxiliary", .feeds = feeds_mlx5, .polled = true, .complete = true},
+	{.name = "net_ice", .feeds = feeds_intel_32, .complete = true},
+	{.name = "net_i40e", .feeds = feeds_intel_32, .complete = true},
+	{.name = "net_iavf", .feeds = feeds_iavf, .unsaid = PORT_DROPS},
+	{.name = "net_ixgbe", .feeds = feeds_ixgbe, .complete = true},
+	{.name = "net_ixgbe_vf", .feeds = feeds_rings, .unsaid = PORT_DROPS},
+	{.name = "net_e1000_em", .feeds = feeds_basic, .complete = true},
+	{.name = "net_e1000_igb", .feeds = feeds_basic, .complete = true},
+	{.name = "net_e1000_igb_vf", .feeds = feeds_rings, .unsaid = PORT_DROPS},
+	{.name = "net_igc", .feeds = feeds_basic, .complete = true},
+	{.name = "net_bnxt", .feeds = feeds_basic, .complete = true, .per_queue = true},
+	{.name = "net_cxgbe", .feeds = feeds_basic, .polled = true, .complete = true},
+	{
+		.name = "net_ena",
+		.feeds = feeds_ena,
+		.late_ms = 1200, /* imissed comes with the device's keep-alive, once a second */
+		.unsaid = "the network's allowances drop packets that the device does not count "
+			  "as lost",
+	},
+	{.name = "net_vmxnet3", .feeds = feeds_basic, .unsaid = HOST_DROPS},
+	{.name = "net_virtio", .feeds = feeds_virtio, .polled = true, .unsaid = HOST_DROPS},
+	{.name = "net_virtio_user", .feeds = feeds_virtio, .polled = true, .unsaid = HOST_DROPS},
+	{
+		.name = "net_af_packet",
+		.feeds = feeds_af_packet,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.on_interface = true,
+	},
+	{
+		.name = "net_af_xdp",
+		.feeds = feeds_af_xdp,
+		.polled = true,
+		.complete = true,
+		.on_interface = true,
+	},
+	{
+		.name = "net_tap",
+		.feeds = feeds_tap,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.on_interface = true,
+	},
+	{
+		.name = "net_tun",
+		.feeds = feeds_tap,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.on_interface = true,
+	},
+	{
+		.name = "net_memif",
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.has_peer = true,
+	},
+	{
+		.name = "net_vhost",
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.has_peer = true,
+	},
+	{.name = "net_pcap",
+		.feeds = feeds_pcap,
+		.polled = true,
+		.complete = true,
+		.per_queue = true},
+	{.name = "net_null",
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true},
+	{.name = "net_ring",
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true},
+};
+
+const struct port_driver *port_driver_find(const char *name)
+{
+	for (size_t i = 1; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+		if (strcmp(drivers[i].name, name) == 0)
+			return &drivers[i];
+	return &drivers[0];
+}
+
+/* --- finding the counters --- */
+
+static bool find_sockets(
+	struct port_meter *meter, int family, const struct port_meter *meters, uint32_t nb_meters)
+{
+	const struct kernel_sockets *others[CONFIG_LIST_MAX];
+
+	for (uint32_t m = 0; m < nb_meters; m++)
+		others[m] = &meters[m].sockets;
+	return kernel_sockets_find(&meter->sockets, family, meter->interface,
+		meter->port->nb_queues, others, nb_meters);
+}
+
+static bool find_counter(struct port_meter *meter, struct port_meter_feed *found,
+	const struct port_meter *meters, uint32_t nb_meters)
+{
+	for (size_t c = 0; c < sizeof(plain_counters) / sizeof(plain_counters[0]); c++) {
+		if (strcmp(plain_counters[c].name, found->feed->counter) != 0)
+			continue;
+		found->source = plain_counters[c].source;
+		found->place = plain_counters[c].offset;
+		if (found->source == SOURCE_SOCKETS)
+			return find_sockets(meter, (int)found->place, meters, nb_meters);
+		return found->source == SOURCE_BASIC || meter->interface != 0;
+	}
+	found->source = SOURCE_XSTAT;
+	found->place = meter->nb_xstats;
+	if (rte_eth_xstats_get_id_by_name(
+		    meter->port->id, found->feed->counter, &meter->xstats[meter->nb_xstats]) != 0)
+		return false;
+	meter->nb_xstats++;
+	return true;
+}
+
+/* --- reading them --- */
+
+/* One reading of everything that the feeds may ask for. */
+struct reading {
+	struct rte_eth_stats basic;
+	struct kernel_interface interface;
+	uint64_t xstats[PORT_FEEDS_MAX];
+	uint64_t lost_by_sockets;
+	bool basic_read, interface_read, xstats_read, sockets_read;
+};
+
+static bool uses(const struct port_meter *meter, enum source source)
+{
+	for (uint32_t f = 0; f < meter->nb_feeds; f++)
+		if (meter->feeds[f].source == source)
+			return true;
+	return false;
+}
+
+static void take_reading(struct port_meter *meter, struct reading *reading)
+{
+	*reading = (struct reading){0};
+	reading->basic_read = rte_eth_stats_get(meter->port->id, &reading->basic) == 0;
+	/* All in one call: some drivers read all that they have for each. */
+	if (meter->nb_xstats > 0)
+		reading->xstats_read =
+			rte_eth_xstats_get_by_id(meter->port->id, meter->xstats, reading->xstats,
+				meter->nb_xstats) == (int)meter->nb_xstats;
+	if (uses(meter, SOURCE_INTERFACE))
+		reading->interface_read = kernel_interface_read(meter->interface,
+						  &reading->interface) == KERNEL_THERE;
+	if (uses(meter, SOURCE_SOCKETS))
+		reading->sockets_read =
+			kernel_sockets_lost(&meter->sockets, &reading->lost_by_sockets);
+}
+
+static uint64_t at_offset(const void *structure, uint64_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)structure + offset, sizeof(value));
+	return value;
+}
+
+static bool read_feed(
+	const struct port_meter_feed *feed, const struct reading *reading, uint64_t *value)
+{
+	switch ((enum source)feed->source) {
+	case SOURCE_BASIC:
+		*value = at_offset(&reading->basic, feed->place);
+		return reading->basic_read;
+	case SOURCE_INTERFACE:
+		*value = at_offset(&reading->interface, feed->place);
+		return reading->interface_read;
+	case SOURCE_SOCKETS: *value = reading->lost_by_sockets; return reading->sockets_read;
+	case SOURCE_XSTAT: *value = reading->xstats[feed->place]; return reading->xstats_read;
+	}
+	return false;
+}
+
+static void note_gap(struct port_meter *meter, const struct port_feed *feed)
+{
+	if (feed->column == PORT_RECEIVED)
+		meter->received_gap = true;
+	else
+		meter->lost_gap = true;
+}
+
+/* What it counted before is no loss of this run; what waits in the queues will be received. */
+static void begin_feed(struct port_meter_feed *feed, uint64_t value)
+{
+	uint8_t bits = feed->feed->bits > 0 ? feed->feed->bits : 64;
+	bool received = feed->feed->column == PORT_RECEIVED;
+
+	device_counter_start(&feed->counter, bits, feed->feed->derived, received ? 0 : value);
+	device_counter_read(&feed->counter, value);
+	feed->begun = true;
+}
+
+void port_meter_read(struct port_meter *meter)
+{
+	struct reading reading;
+
+	if (!meter->gone)
+		take_reading(meter, &reading);
+	/* Asked afterwards: what was read of a card that is pulled meanwhile is not taken. */
+	if (meter->gone || !port_is_plugged(meter->port)) {
+		meter->received_gap = meter->lost_gap = true;
+		return;
+	}
+	for (uint32_t f = 0; f < meter->nb_feeds; f++) {
+		struct port_meter_feed *feed = &meter->feeds[f];
+		uint64_t value;
+
+		if (!read_feed(feed, &reading, &value)) {
+			note_gap(meter, feed->feed);
+			continue;
+		}
+		if (!feed->begun) {
+			note_gap(meter, feed->feed);
+			begin_feed(feed, value);
+			continue;
+		}
+		/*
+		 * No peer, or none yet: it will go on where it was, should one come back, and what
+		 * it had counted may never have been read.
+		 */
+		feed->silent = meter->port->driver->has_peer && value == 0;
+		if (!feed->silent &&
+			device_counter_read(&feed->counter, value) == DEVICE_COUNTER_RESET)
+			note_gap(meter, feed->feed);
+	}
+}
+
+/* --- a run's meter --- */
+
+static void start_feed(
+	struct port_meter *meter, struct port_meter_feed *feed, const struct reading *reading)
+{
+	uint64_t value;
+
+	if (read_feed(feed, reading, &value))
+		begin_feed(feed, value);
+	else
+		note_gap(meter, feed->feed);
+}
+
+static void say_what_is_missing(const struct port_meter *meter)
+{
+	const struct port *port = meter->port;
+
+	if (port->driver->unsaid != NULL)
+		log_warning("%s: %s; upper bounds and confidence stay empty", port->name,
+			port->driver->unsaid);
+	else if (!meter->complete)
+		log_warning("%s: not all of its lost packets are counted: upper bounds and "
+			    "confidence stay empty",
+			port->name);
+}
+
+void port_meter_start(struct port_meter *meter, const struct port *port,
+	const struct port_meter *meters, uint32_t nb_meters)
+{
+	const struct port_driver *driver = port->driver;
+	struct rte_eth_dev_info info = {0};
+	struct reading reading;
+
+	*meter = (struct port_meter){.port = port, .complete = driver->complete};
+	if (rte_eth_dev_info_get(port->id, &info) == 0)
+		meter->interface = info.if_index;
+	for (const struct port_feed *feed = driver->feeds; feed->counter != NULL; feed++) {
+		struct port_meter_feed *found = &meter->feeds[meter->nb_feeds];
+
+		found->feed = feed;
+		if (find_counter(meter, found, meters, nb_meters)) {
+			meter->nb_feeds++;
+			continue;
+		}
+		meter->complete = false;
+		log_warning("%s (%s) has no counter %s: what it would count is in no column",
+			port->name, info.driver_name != NULL ? info.driver_name : "?",
+			feed->counter);
+	}
+	if (driver->per_queue && port->nb_queues > RTE_ETHDEV_QUEUE_STAT_CNTRS) {
+		meter->received_gap = true;
+		if (meter->sockets.nb == 0)
+			meter->complete = false;
+	}
+	take_reading(meter, &reading);
+	for (uint32_t f = 0; f < meter->nb_feeds; f++)
+		start_feed(meter, &meter->feeds[f], &reading);
+	say_what_is_missing(meter);
+}
+
+uint64_t port_meter_count(const struct port_meter *meter, enum port_column column)
+{
+	uint64_t sum = column == PORT_DOUBTFUL ? meter->unread : 0;
+
+	for (uint32_t f = 0; f < meter->nb_feeds; f++) {
+		const struct port_meter_feed *feed = &meter->feeds[f];
+
+		if (feed->feed->column != column)
+			continue;
+		if (column == PORT_RECEIVED && feed->silent)
+			return UINT64_MAX;
+		sum += feed->counter.total;
+	}
+	return column == PORT_RECEIVED && meter->received_gap ? UINT64_MAX : sum;
+}
+
+void port_meter_gone(struct port_meter *meter)
+{
+	/* Those over an interface count in software, which stays. */
+	meter->gone = !meter->port->driver->on_interface;
+}
+
+void port_meter_peer_left(struct port_meter *meter)
+{
+	if (meter->port->driver->has_peer)
+		meter->unread += (uint64_t)meter->port->nb_queues * meter->port->descriptors;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * From what the user wrote after --port to the device that DPDK is asked for. Three kinds of names:
+ *
+ *   0000:3b:00.0  3b:00.0            a PCI address
+ *   net_tap0,iface=probe0            a virtual device, which DPDK makes
+ *   eth0                             an interface of the kernel
+ *
+ * An interface of a card whose kernel driver shares it with DPDK (mlx5) stands for the card's PCI
+ * address; any other one is received from through a packet socket, net_af_packet. A name that is an
+ * interface and a virtual device is refused: "vdev:" in front says that the device is meant.
+ * DEVARGS are passed on.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rx/port/interface.h"
+
+#define PORT_NAME_MAX   64 /* DPDK's limit for the name of a device */
+#define PORT_DEVICE_MAX 512
+#define PORT_NOTICE_MAX 320
+
+struct port_name {
+	char called[PORT_NAME_MAX];   /* what messages call it: what the user wrote, without DEVARGS
+				       */
+	char device[PORT_DEVICE_MAX]; /* for EAL: NAME[,DEVARGS] */
+	bool pci;                     /* else virtual, or known to DPDK alone */
+	bool known;               /* a PCI address, an interface, or the name of a virtual device */
+	char interface[IFNAMSIZ]; /* of the kernel, which the packets come from; "" none */
+	struct port_interface facts; /* of that interface */
+	/* A packet socket cuts frames behind so many bytes; 0: it does not, or is none. */
+	uint32_t cut_at;
+	uint32_t mbuf_room;            /* bytes that one mbuf must have; 0: any */
+	char notice[PORT_NOTICE_MAX];  /* how the name was understood; "" where it says so itself */
+	char warning[PORT_NOTICE_MAX]; /* what that means for the result, or "" */
+};
+
+/* How an interface is looked up: port_interface_read(), or what a test makes up. */
+typedef bool (*port_interface_fn)(const char *name, struct port_interface *interface);
+
+/*
+ * Resolves "NAME[,DEVARGS]" before EAL is up. `mtu` is what --mtu asks for, 0 where it does not; a
+ * packet socket gets frames that hold it and the interface's. Returns true, or false and one line
+ * in error[PORT_DEVICE_MAX] that names the choices.
+ */
+bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
+	port_interface_fn lookup, char *error);
+
+/*
+ * True where the name is a PCI address, which EAL has to be told at its start (--allow); any other
+ * name is a virtual device that port_probe() makes.
+ */
+bool port_is_pci(const char *spec);
+
+/* Its packets come through the kernel: from a socket, or a tap. */
+bool port_through_kernel(const struct port_name *name);
+
+/* NUMA node of a PCI device, from sysfs, before EAL is up; -1 where it is unknown. */
+int port_node(const char *spec);
+
+/* The value of key=VALUE in DEVARGS, with its length; NULL where there is none. */
+const char *port_devarg(const char *device, const char *key, int *length);

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/port.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include "base/log.h"
+#include "base/pci_device.h"
+#include "rx/port/interrupts.h"
+#include "rx/port/frames.h"
+#include "rx/port/lacks.h"
+#include "rx/port/promiscuous.h"
+#include "rx/port/quiet.h"
+#include "rx/port/rss.h"
+#include "rx/port/taken.h"
+#include "rx/port/watch.h"
+
+/* Entries of a send ring, where there must be one. */
+#define SEND_DESCRIPTORS 1024
+
+_Static_assert(PORT_ERROR_MAX >= PORT_NOTE_MAX, "errors of the parts fit");
+
+__attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error, PORT_ERROR_MAX, format, args);
+	va_end(args);
+	return false;
+}
+
+/* --- finding it --- */
+
+/* The device's text, with as many queues as are wanted where it can be told and does not say. */
+static void device_text(
+	char text[PORT_DEVICE_MAX + 32], const struct port_name *name, uint16_t nb_rx)
+{
+	static const char packet_driver[] = "net_af_packet";
+	const struct port_traits *traits = port_traits_find(packet_driver);
+	bool packet = strncmp(name->device, packet_driver, strlen(packet_driver)) == 0;
+	int length;
+
+	snprintf(text, PORT_DEVICE_MAX + 32, "%s", name->device);
+	if (packet && nb_rx > 1 && nb_rx <= traits->queues_arg_each &&
+		port_devarg(name->device, traits->queues_arg, &length) == NULL)
+		snprintf(text + strlen(text), 32, ",%s=%u", traits->queues_arg, nb_rx);
+}
+
+static bool make_virtual(
+	const struct port *port, const struct port_name *name, const char *text, char *error)
+{
+	char why[PORT_LACKS_MAX], reason[PORT_NOTE_MAX / 2];
+	bool explained;
+	int result;
+
+	log_catch_begin();
+	result = rte_dev_probe(text);
+	log_catch_end(reason, sizeof(reason));
+	if (result >= 0)
+		return true;
+	if (!name->known)
+		return fail(error,
+			"--port %s: is no interface of this network namespace (ip link lists "
+			"them), no "
+			"PCI address such as 0000:3b:00.0 and no virtual device such as "
+			"net_tap0,iface=probe0",
+			port->name);
+	if (port_lacks(text, why))
+		return fail(error, "--port %s: %s", port->name, why);
+	/* -1 is what drivers return for anything; EAL says no more than that it did not work. */
+	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
+	return fail(error,
+		"--port %s: no driver makes such a device with these DEVARGS%s%s%s%s; --verbose "
+		"shows what it says",
+		port->name, result == -1 ? "" : ": ", result == -1 ? "" : rte_strerror(-result),
+		explained ? ": " : "", explained ? reason : "");
+}
+
+bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
+	uint16_t nb_rx, char *error)
+{
+	char text[PORT_DEVICE_MAX + 32];
+	struct rte_eth_dev_info info;
+	int result;
+
+	*port = (struct port){
+		.config = config,
+		.node = -1,
+		.interface_mtu = name->facts.mtu,
+		.promiscuous = -1,
+		.was_promiscuous = !name->pci && name->facts.promiscuous,
+	};
+	snprintf(port->device, sizeof(port->device), "%.*s", (int)strcspn(name->device, ","),
+		name->device);
+	snprintf(port->interface, sizeof(port->interface), "%s", name->interface);
+	snprintf(port->name, sizeof(port->name), "%s",
+		name->called[0] != '\0' ? name->called : port->device);
+	port->mbuf_room = name->mbuf_room;
+	port->cut_at = name->cut_at;
+	if (name->notice[0] != '\0')
+		port_notice(&port->notes, "%s", name->notice);
+	if (name->warning[0] != '\0')
+		port_warn(&port->notes, "%s", name->warning);
+	port_quiet_libraries(config->verbose);
+	device_text(text, name, nb_rx);
+	if (port_taken(name, &port->notes, error))
+		return false;
+	if (!name->pci && !make_virtual(port, name, text, error))
+		return false;
+	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
+		return fail(error,
+			"--port %s: there is no such port; bind the card to vfio-pci "
+			"(dpdk-devbind.py --status shows it), or name another",
+			port->name);
+	result = rte_eth_dev_info_get(port->id, &info);
+	if (result != 0)
+		return fail(error, "--port %s: the device does not answer: %s", port->name,
+			rte_strerror(-result));
+	port->node = rte_eth_dev_socket_id(port->id);
+	port->driver = port_driver_find(info.driver_name);
+	port->traits = port_traits_find(info.driver_name);
+	if (port->traits->counts_otherwise != NULL)
+		port_warn(&port->notes, "%s: %s", port->name, port->traits->counts_otherwise);
+	return true;
+}
+
+/* --- starting it --- */
+
+/* What one start works on. */
+struct start {
+	struct port *port;
+	uint16_t nb_rx, nb_tx, tx_descriptors;
+	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf;
+	struct port_rss rss;
+	struct port_frame_plan frames;
+	uint16_t mtu_before; /* read before it is configured, which sets it; 0: not known */
+};
+
+static enum port_hash_use hash_use(const struct config *config, uint16_t nb_rx)
+{
+	if (nb_rx > 1)
+		return PORT_HASH_QUEUES;
+	if (nb_rx == 1 && config->design != NULL && strcmp(config->design, "async") == 0 &&
+		config->dispatch == DISPATCH_FLOW)
+		return PORT_HASH_DISPATCH;
+	return PORT_HASH_UNUSED;
+}
+
+static bool check_queues(const struct start *start, char *error)
+{
+	const struct port *port = start->port;
+	uint16_t most = port_traits_queues(port->traits, start->info.max_rx_queues);
+
+	if (start->nb_rx <= most)
+		return true;
+	if (most < start->info.max_rx_queues)
+		return fail(error,
+			"--port %s: its driver does not work with more than %u receive queue%s: "
+			"lower --workers from %u, or use --design async",
+			port->name, most, most == 1 ? "" : "s", start->nb_rx);
+	if (port->traits->queues_arg != NULL)
+		return fail(error,
+			"--port %s has %u receive queues, and %u workers want one each: give it "
+			"more "
+			"(%s,%s=%u), lower --workers, or use --design async",
+			port->name, start->info.max_rx_queues, start->nb_rx, port->device,
+			port->traits->queues_arg, start->nb_rx);
+	return fail(error,
+		"--port %s has %u receive queue%s, one for each worker: lower --workers from %u, "
+		"or "
+		"use --design async",
+		port->name, start->info.max_rx_queues, start->info.max_rx_queues == 1 ? "" : "s",
+		start->nb_rx);
+}
+
+static bool plan_frames(struct port_frame_plan *plan, const struct port *port,
+	const struct rte_eth_dev_info *info, uint32_t room, struct port_notes *notes, char *error)
+{
+	uint16_t mtu = RTE_ETHER_MTU;
+
+	rte_eth_dev_get_mtu(port->id, &mtu);
+	if (!port_frames_plan(plan, port->name, port->traits, info, mtu, port->config->mtu, room,
+		    notes, error))
+		return false;
+	if (plan->mbuf_room < port->mbuf_room)
+		plan->mbuf_room = port->mbuf_room;
+	return true;
+}
+
+uint32_t port_mbuf_room(const struct port *port, uint32_t room)
+{
+	struct rte_eth_dev_info info;
+	struct port_frame_plan plan;
+	struct port_notes notes = {0};
+	char error[PORT_ERROR_MAX];
+
+	/* What is wrong is said when the port is started. */
+	if (rte_eth_dev_info_get(port->id, &info) != 0 ||
+		!plan_frames(&plan, port, &info, room, &notes, error))
+		return room;
+	return RTE_MAX(plan.mbuf_room, room);
+}
+
+/* From what the device offers to what it is configured with. */
+static bool choose(struct start *start, uint32_t room, char *error)
+{
+	struct port *port = start->port;
+
+	if (rte_eth_dev_get_mtu(port->id, &start->mtu_before) != 0)
+		start->mtu_before = 0;
+	if (!plan_frames(&start->frames, port, &start->info, room, &port->notes, error))
+		return false;
+	if (start->nb_rx > 0 && start->frames.mbuf_room > room)
+		return fail(error,
+			"--port %s: its frames need mbufs of %u bytes, there are %u: lower --mtu",
+			port->name, start->frames.mbuf_room, room);
+	start->rss = (struct port_rss){
+		.port = port->name,
+		.traits = port->traits,
+		.use = hash_use(port->config, start->nb_rx),
+		.nb_queues = start->nb_rx,
+	};
+	if (!port_rss_choose(&start->rss, port->config, &start->info, &port->notes, error))
+		return false;
+	start->conf.rxmode.mtu = start->frames.mtu;
+	start->conf.rxmode.offloads = start->frames.offloads;
+	if (start->nb_rx > 0)
+		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
+			port->traits, port->config, &start->info, &port->notes);
+	port_rss_put(&start->rss, &start->conf);
+	if (port->traits->queues == PORT_QUEUES_PAIRED) {
+		if (start->nb_rx == 0)
+			start->nb_rx = 1;
+		start->nb_tx = start->nb_rx;
+	}
+	if (start->nb_rx == 0)
+		start->nb_tx = 1;
+	if (start->nb_rx == 0 && port->traits->queues_power_of_two) /* which 0 is not */
+		start->nb_rx = 1;
+	return true;
+}
+
+/* Some drivers that we do not know want as many send queues as receive queues. */
+static int configure(struct start *start)
+{
+	uint16_t id = start->port->id;
+	int result = rte_eth_dev_configure(id, start->nb_rx, start->nb_tx, &start->conf);
+
+	if (result < 0 && start->nb_rx > start->nb_tx) {
+		log_catch_begin();
+		result = rte_eth_dev_configure(id, start->nb_rx, start->nb_rx, &start->conf);
+		if (result == 0)
+			start->nb_tx = start->nb_rx;
+	}
+	return result;
+}
+
+/* The MTU that was asked for, where the device has to be told of it by itself. */
+static bool set_mtu(struct start *start, char *error)
+{
+	struct port *port = start->port;
+	int result;
+
+	if (!start->frames.set_mtu)
+		return true;
+	result = rte_eth_dev_set_mtu(port->id, start->frames.mtu);
+	if (result != 0 && result != -ENOTSUP)
+		return fail(error, "--mtu: %s does not take %u: %s; lower it", port->name,
+			start->frames.mtu, rte_strerror(-result));
+	if (result == 0)
+		port->mtu_before = start->mtu_before;
+	return true;
+}
+
+static int set_descriptors(struct start *start, uint32_t wanted)
+{
+	struct port *port = start->port;
+	uint16_t asked = (uint16_t)wanted;
+	int result;
+
+	if (port->traits->descriptors > 0)
+		asked = port->traits->descriptors;
+	port->descriptors = asked;
+	start->tx_descriptors = SEND_DESCRIPTORS;
+	result = rte_eth_dev_adjust_nb_rx_tx_desc(
+		port->id, &port->descriptors, &start->tx_descriptors);
+	/* A driver without limits to adjust to takes the numbers as they are. */
+	if (result == -ENOTSUP)
+		result = 0;
+	if (port->config->descriptors > 0)
+		wanted = port->config->descriptors;
+	if (result == 0 && port->descriptors != wanted && start->nb_rx > 0 &&
+		port->traits->descriptors == 0)
+		port_notice(&port->notes,
+			"%s: its receive rings have %u entries instead of %u: it "
+			"takes %u to %u, in multiples of %u",
+			port->name, port->descriptors, wanted, start->info.rx_desc_lim.nb_min,
+			start->info.rx_desc_lim.nb_max, start->info.rx_desc_lim.nb_align);
+	return result;
+}
+
+static int setup_queues(const struct start *start, struct rte_mempool *pool)
+{
+	const struct port *port = start->port;
+	int result = 0;
+
+	for (uint16_t q = 0; result == 0 && q < start->nb_rx; q++)
+		result = rte_eth_rx_queue_setup(
+			port->id, q, port->descriptors, SOCKET_ID_ANY, NULL, pool);
+	for (uint16_t q = 0; result == 0 && q < start->nb_tx; q++)
+		result = rte_eth_tx_queue_setup(
+			port->id, q, start->tx_descriptors, SOCKET_ID_ANY, NULL);
+	return result;
+}
+
+static uint32_t largest_frame(const struct start *start)
+{
+	uint16_t mtu = RTE_ETHER_MTU;
+
+	if (start->frames.largest_frame > 0)
+		return start->frames.largest_frame;
+	if (start->port->traits->largest_frame > 0)
+		return start->port->traits->largest_frame;
+	if (start->port->interface_mtu > 0)
+		return start->port->interface_mtu + PORT_FRAME_OVERHEAD;
+	rte_eth_dev_get_mtu(start->port->id, &mtu);
+	return mtu + PORT_FRAME_OVERHEAD;
+}
+
+/* Starting takes the flag away from an interface, whoever had set it. */
+static void restore_promiscuous(const struct port *port)
+{
+	if (port->was_promiscuous)
+		rte_eth_promiscuous_enable(port->id);
+}
+
+/*
+ * A virtual function asks its host, who may refuse: net_e1000_igb_vf does not look at the answer,
+ * and hosts of i40e and ice say yes all the same.
+ */
+static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
+{
+	return pci_driver_is_virtual(info->driver_name) ||
+	       (port_is_pci(port->device) && pci_device_is_virtual("", port->device));
+}
+
+static void receive_everything(struct port *port, const struct rte_eth_dev_info *info)
+{
+	if (port->interface[0] != '\0' && !port_is_pci(port->device))
+		port->promiscuous = port_promiscuous_hold(port->interface);
+	if (port->promiscuous >= 0 || rte_eth_promiscuous_enable(port->id) == 0) {
+		if (host_may_refuse(port, info))
+			port_warn(&port->notes,
+				"%s is a virtual function: whether it may be promiscuous is its "
+				"host's to say (ip link set PF vf N trust on), and drivers do not "
+				"tell; where it may not, packets that are not for its own address "
+				"are not seen",
+				port->name);
+		return;
+	}
+	rte_eth_allmulticast_enable(port->id);
+	port_warn(&port->notes,
+		"%s cannot be promiscuous: packets that are not for its own address are not seen%s",
+		port->name,
+		host_may_refuse(port, info) ? "; its host refuses: ip link set PF vf N trust on"
+					    : "");
+}
+
+/* From what was chosen to a device that runs; true with *result < 0 where the device refuses. */
+static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempool *pool,
+	int *result, char *error)
+{
+	*result = configure(start);
+	if (*result == 0 && !set_mtu(start, error))
+		return false;
+	if (*result == 0)
+		*result = set_descriptors(start, descriptors);
+	if (*result == 0)
+		*result = setup_queues(start, pool);
+	if (*result == 0)
+		*result = rte_eth_dev_start(start->port->id);
+	return true;
+}
+
+static bool refused(const struct start *start, int result, const char *reason, char *error)
+{
+	char why[PORT_LACKS_MAX];
+	bool lacks = port_lacks(start->port->device, why);
+
+	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s",
+		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
+		lacks ? why : rte_strerror(-result),
+		!lacks && reason[0] != '\0' ? "; its driver says: " : "", lacks ? "" : reason);
+}
+
+bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
+	char *error)
+{
+	struct start start = {.port = port, .nb_rx = nb_rx};
+	int result = rte_eth_dev_info_get(port->id, &start.info);
+	char reason[PORT_NOTE_MAX / 2] = "";
+	bool told = true;
+
+	if (result == 0 && (!check_queues(&start, error) ||
+				   !choose(&start, rte_pktmbuf_data_room_size(pool), error)))
+		return false;
+	if (result == 0) {
+		log_catch_begin();
+		told = bring_up(&start, descriptors, pool, &result, error);
+		log_catch_end(reason, sizeof(reason));
+	}
+	if (!told)
+		return false;
+	if (result != 0)
+		return refused(&start, result, reason, error);
+	port->started = true;
+	port_watch_removal(port);
+	restore_promiscuous(port);
+	port->nb_queues = nb_rx;
+	port->largest_frame = largest_frame(&start);
+	port_rss_check(&start.rss, port->id, &start.info, &port->notes);
+	if (nb_rx > 0)
+		receive_everything(port, &start.info);
+	port_clock_start(&port->clock, port->name, &port->notes);
+	return true;
+}
+
+static void end_promiscuous(struct port *port)
+{
+	if (port->promiscuous >= 0)
+		close(port->promiscuous);
+	else if (port->started && !port->was_promiscuous)
+		rte_eth_promiscuous_disable(port->id);
+	port->promiscuous = -1;
+}
+
+void port_silence(struct port *port)
+{
+	end_promiscuous(port);
+	/* With mlx5 the link is the kernel's interface, which loses its routes as it goes down. */
+	port->silenced = !port->driver->polled && rte_eth_dev_set_link_down(port->id) == 0;
+}
+
+static void port_stop(struct port *port)
+{
+	port_watch_removal_end(port);
+	end_promiscuous(port);
+	if (port->silenced)
+		rte_eth_dev_set_link_up(port->id);
+	if (port->started)
+		rte_eth_dev_stop(port->id);
+	port->started = false;
+	/* Some drivers refuse an MTU while they are started. */
+	if (port->mtu_before > 0)
+		rte_eth_dev_set_mtu(port->id, port->mtu_before);
+}
+
+void ports_close(struct port *ports, uint32_t nb_ports)
+{
+	bool races = false;
+
+	for (uint32_t p = 0; p < nb_ports; p++)
+		port_stop(&ports[p]);
+	/* Before the interrupt thread ends, whose messages some drivers wait for as they close. */
+	for (uint32_t p = 0; p < nb_ports; p++)
+		if (!ports[p].traits->races_interrupts)
+			rte_eth_dev_close(ports[p].id);
+		else
+			races = true;
+	if (!races)
+		return;
+	interrupts_stop();
+	for (uint32_t p = 0; p < nb_ports; p++)
+		if (ports[p].traits->races_interrupts)
+			rte_eth_dev_close(ports[p].id);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Live ports: any ethdev, configured as far as the device offers what is wanted. */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+#include "config/config.h"
+#include "rx/port/clock.h"
+#include "rx/port/loss.h"
+#include "rx/port/name.h"
+#include "rx/port/notes.h"
+#include "rx/port/traits.h"
+
+#define PORT_ERROR_MAX 512
+
+struct port {
+	uint16_t id;
+	char name[PORT_NAME_MAX];   /* what the user calls it */
+	char device[PORT_NAME_MAX]; /* what DPDK calls it */
+	char interface[IFNAMSIZ];   /* of the kernel, which its packets come from; "" none */
+	int node;                   /* -1: unknown */
+	const struct config *config;
+	const struct port_driver *driver; /* what its counters mean */
+	const struct port_traits *traits;
+	struct port_notes notes; /* what the user should know, once it is probed and started */
+	uint16_t nb_queues, descriptors;
+	uint32_t interface_mtu; /* the kernel's; 0: there is none */
+	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
+	uint32_t cut_at;        /* bytes behind which a packet socket cuts frames; 0: it is none */
+	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
+	uint16_t mtu_before;    /* of a device whose MTU was changed; 0: it was not */
+	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
+	bool was_promiscuous; /* the kernel's interface, before */
+	bool started;
+	bool silenced;       /* the link was taken down */
+	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/watch.h) */
+	struct port_clock clock;
+};
+
+/*
+ * Finds the device of a resolved name, making it where it is virtual, for so many receive queues.
+ * EAL must be up; `config` must outlive the port. Returns true, or false and one line in
+ * error[PORT_ERROR_MAX].
+ */
+bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
+	uint16_t nb_rx, char *error);
+
+/* Bytes that an mbuf for a probed port must have, headroom included, where others have `room`. */
+uint32_t port_mbuf_room(const struct port *port, uint32_t room);
+
+/*
+ * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, or
+ * with one send queue when nb_rx is 0. What it cannot do and the user should know is added to
+ * port->notes. Returns true, or false and one line in error[PORT_ERROR_MAX].
+ */
+bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
+	char *error);
+
+/* The device is to be removed: the kernel asks for it. */
+static inline bool port_is_leaving(const struct port *port)
+{
+	return atomic_load_explicit(&port->leaving, memory_order_relaxed);
+}
+
+/*
+ * Stops new packets from coming in, so that the queues run empty: where the device counts packets
+ * before they are polled, and can. ports_close() takes the link up again.
+ */
+void port_silence(struct port *port);
+
+/* Stops and closes all of them; those that were not started too. */
+void ports_close(struct port *ports, uint32_t nb_ports);

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/rss.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rx/packet/rss_hash.h"
+
+#define RSS_KEY_LEN_USUAL 40
+
+_Static_assert(CONFIG_RSS_KEY_MAX <= RSS_KEY_LEN_MAX, "the symmetric key is as long");
+
+/* A kind of packets that a device hashes in its own way; `general` is what is left of a family. */
+struct packet_kind {
+	const char *name;
+	uint64_t exact, general;
+	bool has_ports;
+};
+
+#define GENERAL4 RTE_ETH_RSS_IPV4
+#define GENERAL6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_IPV6_EX)
+
+static const struct packet_kind kinds[] = {
+	{"TCP", RTE_ETH_RSS_NONFRAG_IPV4_TCP, GENERAL4, true},
+	{"UDP", RTE_ETH_RSS_NONFRAG_IPV4_UDP, GENERAL4, true},
+	{"SCTP", RTE_ETH_RSS_NONFRAG_IPV4_SCTP, GENERAL4, true},
+	{"other IPv4", RTE_ETH_RSS_NONFRAG_IPV4_OTHER, GENERAL4, false},
+	{"IPv4 fragments", RTE_ETH_RSS_FRAG_IPV4, GENERAL4, false},
+	{"TCP over IPv6", RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_IPV6_TCP_EX, GENERAL6, true},
+	{"UDP over IPv6", RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_IPV6_UDP_EX, GENERAL6, true},
+	{"SCTP over IPv6", RTE_ETH_RSS_NONFRAG_IPV6_SCTP, GENERAL6, true},
+	{"other IPv6", RTE_ETH_RSS_NONFRAG_IPV6_OTHER, GENERAL6, false},
+	{"IPv6 fragments", RTE_ETH_RSS_FRAG_IPV6, GENERAL6, false},
+};
+
+#define NB_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* What the hash of a kind of packets is made of. */
+enum hashed {
+	HASHED_NOTHING,
+	HASHED_ONE_ADDRESS,
+	HASHED_ADDRESSES,
+	HASHED_PORTS, /* and addresses */
+	HASHED_COUNT,
+};
+
+#define ONE_SIDE (RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_L3_DST_ONLY)
+
+static enum hashed hashed_of(const struct packet_kind *kind, uint64_t fields)
+{
+	bool exact = (fields & kind->exact) != 0;
+
+	if (!exact && (fields & kind->general) == 0)
+		return HASHED_NOTHING;
+	if ((fields & ONE_SIDE) != 0)
+		return HASHED_ONE_ADDRESS;
+	return exact && kind->has_ports ? HASHED_PORTS : HASHED_ADDRESSES;
+}
+
+static enum hashed hashed_wanted(const struct packet_kind *kind, enum rss_fields wanted)
+{
+	switch (wanted) {
+	case RSS_FIELDS_SRC:
+	case RSS_FIELDS_DST: return HASHED_ONE_ADDRESS;
+	case RSS_FIELDS_ADDRESSES: return HASHED_ADDRESSES;
+	case RSS_FIELDS_5TUPLE: break;
+	}
+	return kind->has_ports ? HASHED_PORTS : HASHED_ADDRESSES;
+}
+
+static uint64_t side_of(enum rss_fields wanted)
+{
+	if (wanted == RSS_FIELDS_SRC)
+		return RTE_ETH_RSS_L3_SRC_ONLY;
+	return wanted == RSS_FIELDS_DST ? RTE_ETH_RSS_L3_DST_ONLY : 0;
+}
+
+/* The offered fields that come nearest to those wanted, kind by kind. */
+static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
+{
+	uint64_t side = side_of(wanted) & offered, fields = side;
+
+	for (size_t i = 0; i < NB_KINDS; i++) {
+		const struct packet_kind *kind = &kinds[i];
+		uint64_t exact = kind->exact & offered, general = kind->general & offered;
+		/* Without ports the general field is the right one, unless one side masks them. */
+		bool prefer_general =
+			kind->has_ports && wanted != RSS_FIELDS_5TUPLE && side == 0 && general != 0;
+
+		fields |= general;
+		if (!prefer_general)
+			fields |= exact;
+	}
+	return fields;
+}
+
+/* Names of the kinds that are wanted one way and hashed another, in words; "" where there are none.
+ */
+static void list_kinds(
+	enum rss_fields wanted, uint64_t fields, enum hashed as, char *text, size_t size)
+{
+	const struct packet_kind *listed[NB_KINDS];
+	size_t n = 0, used = 0;
+
+	for (size_t i = 0; i < NB_KINDS; i++)
+		if (hashed_of(&kinds[i], fields) == as && hashed_wanted(&kinds[i], wanted) != as)
+			listed[n++] = &kinds[i];
+	text[0] = '\0';
+	if (n == NB_KINDS)
+		snprintf(text, size, "all packets");
+	for (size_t i = 0; n < NB_KINDS && i < n && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+			i == 0       ? ""
+			: i + 1 == n ? " and "
+				     : ", ",
+			listed[i]->name);
+}
+
+/* What it means for the result when packets that are wanted one way are hashed another. */
+static const char *meaning(enum rss_fields wanted, enum hashed as)
+{
+	if (as == HASHED_NOTHING)
+		return "are not spread: one worker gets all of them and is the first to lose "
+		       "packets";
+	if (wanted == RSS_FIELDS_SRC || wanted == RSS_FIELDS_DST)
+		return as == HASHED_PORTS
+			       ? "are spread by both addresses and ports: a host is counted "
+				 "by several workers, whose figures are added"
+			       : "are spread by both addresses: a host is counted by several "
+				 "workers, whose figures are added";
+	if (as == HASHED_PORTS)
+		return "are spread by ports too: a pair of hosts is counted by several workers, "
+		       "whose "
+		       "figures are added";
+	return "are spread by addresses alone: whatever two hosts send each other meets on one "
+	       "worker, however much it is";
+}
+
+void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_notes *notes)
+{
+	char names[200];
+
+	for (enum hashed as = HASHED_NOTHING; as < HASHED_COUNT; as++) {
+		/* What the device does not hash for dispatch, the receiver does. */
+		if (as == HASHED_NOTHING && rss->use == PORT_HASH_DISPATCH)
+			continue;
+		list_kinds(rss->wanted, fields, as, names, sizeof(names));
+		if (names[0] != '\0')
+			port_warn(notes, "%s: %s %s", rss->port, names, meaning(rss->wanted, as));
+	}
+}
+
+static void explain_asymmetry(const struct port_rss *rss, struct port_notes *notes)
+{
+	if (rss->wanted == RSS_FIELDS_5TUPLE || rss->wanted == RSS_FIELDS_ADDRESSES)
+		port_warn(notes,
+			"%s: its hash key cannot be set: the two directions of a connection may be "
+			"counted by two workers; figures stay right",
+			rss->port);
+}
+
+/* The receiver hashes under its own key what the device does not. */
+static void explain_other_key(const struct port_rss *rss, struct port_notes *notes)
+{
+	if (rss->use != PORT_HASH_DISPATCH)
+		return;
+	if (!rss->on && rss->key_wanted == RSS_KEY_GIVEN)
+		port_warn(notes,
+			"--rss-key: %s gives no hash, and the receiver computes it under the "
+			"symmetric key: the given one is not used",
+			rss->port);
+	else if (rss->on && rss->key_wanted != RSS_KEY_SYMMETRIC)
+		port_notice(notes,
+			"--rss-key: packets that %s gives no hash of are spread under the "
+			"symmetric key, maybe to another worker than the rest of their flow",
+			rss->port);
+}
+
+/* A key was given, and no device hashes by it. */
+static void explain_unused_key(const struct port_rss *rss, struct port_notes *notes)
+{
+	if (rss->key_wanted != RSS_KEY_GIVEN)
+		return;
+	if (rss->use == PORT_HASH_UNUSED)
+		port_warn(notes,
+			"--rss-key: %s has one queue and nothing to choose by a hash: the key is "
+			"not used",
+			rss->port);
+	else
+		port_warn(notes, "--rss-key: %s does not hash: the key is not used", rss->port);
+}
+
+static bool choose_key(struct port_rss *rss, const struct config *config,
+	const struct rte_eth_dev_info *info, char *error)
+{
+	uint8_t len = info->hash_key_size;
+
+	rss->key_len = 0;
+	if (rss->key_wanted == RSS_KEY_GIVEN && len != config->rss_key_len) {
+		if (len == 0)
+			snprintf(error, PORT_NOTE_MAX,
+				"--rss-key: %s does not take a key; give default", rss->port);
+		else
+			snprintf(error, PORT_NOTE_MAX,
+				"--rss-key: %s takes a key of %u bytes, %u hexadecimal digits; %u "
+				"bytes are given",
+				rss->port, len, 2 * len, config->rss_key_len);
+		return false;
+	}
+	if (rss->key_wanted == RSS_KEY_DEFAULT)
+		return true;
+	/* A device that names no length may take the usual one all the same, once it is started. */
+	if (len == 0 || len > sizeof(rss->key))
+		len = RSS_KEY_LEN_USUAL;
+	else
+		rss->key_len = len;
+	memcpy(rss->key,
+		rss->key_wanted == RSS_KEY_GIVEN ? config->rss_key_bytes : rss_symmetric_key, len);
+	return true;
+}
+
+uint16_t port_rss_queues(const struct port_traits *traits, const struct config *config,
+	const struct rte_eth_dev_info *info)
+{
+	uint64_t fields = choose_fields(config->rss_fields, info->flow_type_rss_offloads);
+
+	if (traits->spreader == NULL && (fields & ~ONE_SIDE) == 0)
+		return 1;
+	return port_traits_queues(traits, info->max_rx_queues);
+}
+
+bool port_rss_choose(struct port_rss *rss, const struct config *config,
+	const struct rte_eth_dev_info *info, struct port_notes *notes, char *error)
+{
+	uint64_t offered = rss->traits->rss_is_for_rules ? 0 : info->flow_type_rss_offloads;
+
+	rss->wanted = config->rss_fields;
+	rss->key_wanted = config->rss_key;
+	rss->on = false;
+	if (rss->use == PORT_HASH_UNUSED) {
+		explain_unused_key(rss, notes);
+		return true;
+	}
+	if (rss->use == PORT_HASH_DISPATCH) {
+		if ((info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH) == 0)
+			offered = 0;
+		else
+			rss->offloads = RTE_ETH_RX_OFFLOAD_RSS_HASH;
+	}
+	rss->fields = choose_fields(rss->wanted, offered);
+	if ((rss->fields & ~ONE_SIDE) != 0) {
+		rss->on = true;
+		explain_other_key(rss, notes);
+		return choose_key(rss, config, info, error);
+	}
+	rss->fields = rss->offloads = 0;
+	explain_other_key(rss, notes);
+	if (rss->use == PORT_HASH_DISPATCH)
+		return true; /* the receiver hashes by itself */
+	if (rss->traits->spreader == NULL) {
+		snprintf(error, PORT_NOTE_MAX,
+			"--port %s: its driver %s does not spread packets over %u queues (it has "
+			"no "
+			"RSS): use --design async, where one core receives for all, or --workers 1",
+			rss->port, info->driver_name, rss->nb_queues);
+		return false;
+	}
+	explain_unused_key(rss, notes);
+	port_warn(notes, "%s: %s spreads packets over the workers, not RSS: %s", rss->port,
+		rss->traits->spreader, rss->traits->spreads);
+	return true;
+}
+
+void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf)
+{
+	if (!rss->on)
+		return;
+	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	conf->rxmode.offloads |= rss->offloads;
+	conf->rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
+		.rss_key = rss->key_len > 0 ? rss->key : NULL,
+		.rss_key_len = rss->key_len,
+		.rss_hf = rss->fields,
+	};
+}
+
+/* --- the indirection table --- */
+
+void port_rss_fill_reta(struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues)
+{
+	for (uint32_t i = 0; i < size; i++) {
+		struct rte_eth_rss_reta_entry64 *group = &reta[i / RTE_ETH_RETA_GROUP_SIZE];
+
+		group->mask = UINT64_MAX;
+		group->reta[i % RTE_ETH_RETA_GROUP_SIZE] = (uint16_t)(i % nb_queues);
+	}
+}
+
+bool port_rss_is_even(
+	const struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues)
+{
+	uint32_t entries[RTE_MAX_QUEUES_PER_PORT] = {0};
+
+	for (uint32_t i = 0; i < size; i++) {
+		uint16_t queue =
+			reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
+
+		if (queue >= nb_queues)
+			return false;
+		entries[queue]++;
+	}
+	for (uint16_t q = 0; q < nb_queues; q++)
+		if (entries[q] != size / nb_queues &&
+			entries[q] != (size + nb_queues - 1) / nb_queues)
+			return false;
+	return true;
+}
+
+static int read_reta(uint16_t port_id, struct rte_eth_rss_reta_entry64 *reta, uint32_t size)
+{
+	for (uint32_t i = 0; i < (size + RTE_ETH_RETA_GROUP_SIZE - 1) / RTE_ETH_RETA_GROUP_SIZE;
+		i++)
+		reta[i].mask = UINT64_MAX;
+	return rte_eth_dev_rss_reta_query(port_id, reta, (uint16_t)size);
+}
+
+static void check_reta(
+	const struct port_rss *rss, uint16_t port_id, uint32_t size, struct port_notes *notes)
+{
+	struct rte_eth_rss_reta_entry64 reta[PORT_RSS_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
+
+	if (size == 0 || size > PORT_RSS_RETA_MAX || read_reta(port_id, reta, size) != 0) {
+		port_notice(notes,
+			"%s: its indirection table cannot be read: that its queues are filled "
+			"evenly "
+			"is up to the device",
+			rss->port);
+		return;
+	}
+	/* What the driver set up is nearly always even; writing it can restart the device. */
+	if (!port_rss_is_even(reta, size, rss->nb_queues)) {
+		port_rss_fill_reta(reta, size, rss->nb_queues);
+		if (rte_eth_dev_rss_reta_update(port_id, reta, (uint16_t)size) != 0 ||
+			read_reta(port_id, reta, size) != 0 ||
+			!port_rss_is_even(reta, size, rss->nb_queues)) {
+			port_warn(notes,
+				"%s: its indirection table cannot be made even: some workers get a "
+				"larger share of the flows than others, or none",
+				rss->port);
+			return;
+		}
+	}
+	if (rss->nb_queues > size)
+		port_warn(notes,
+			"%s: its indirection table has %u entries: of %u workers %u get no "
+			"packets; "
+			"lower --workers to %u",
+			rss->port, size, rss->nb_queues, rss->nb_queues - size, size);
+	else if (size % rss->nb_queues != 0 && size / rss->nb_queues < 8)
+		port_warn(notes,
+			"%s: its indirection table has %u entries: some of %u workers get %u "
+			"shares "
+			"of the flows and others %u; --workers that divide %u are even",
+			rss->port, size, rss->nb_queues, size / rss->nb_queues + 1,
+			size / rss->nb_queues, size);
+}
+
+/* What the device says that it hashes, and whether under the key that was chosen. */
+static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_len,
+	uint64_t *fields, bool *same_key)
+{
+	uint8_t key[CONFIG_RSS_KEY_MAX] = {0};
+	struct rte_eth_rss_conf now = {.rss_key = key_len > 0 ? key : NULL, .rss_key_len = key_len};
+
+	if (rte_eth_dev_rss_hash_conf_get(port_id, &now) != 0)
+		return false;
+	/* Drivers do not give back that one side masks the other. */
+	*fields = now.rss_hf | (rss->fields & ONE_SIDE);
+	*same_key = key_len > 0 && memcmp(key, rss->key, key_len) == 0;
+	return true;
+}
+
+/* For drivers that take a key only when they are told of it by itself. */
+static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_len)
+{
+	uint8_t key[CONFIG_RSS_KEY_MAX];
+	struct rte_eth_rss_conf conf = {
+		.rss_key = key, .rss_key_len = key_len, .rss_hf = rss->fields};
+
+	memcpy(key, rss->key, sizeof(key));
+	return rte_eth_dev_rss_hash_update(port_id, &conf) == 0;
+}
+
+/* Of the key that the device is asked about; 0: its own is longer than any that we have. */
+static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth_dev_info *info)
+{
+	if (rss->key_len > 0)
+		return rss->key_len;
+	return info->hash_key_size <= CONFIG_RSS_KEY_MAX ? RSS_KEY_LEN_USUAL : 0;
+}
+
+void port_rss_check(const struct port_rss *rss, uint16_t port_id,
+	const struct rte_eth_dev_info *info, struct port_notes *notes)
+{
+	uint8_t key_len = key_length_asked(rss, info);
+	uint64_t fields = rss->fields;
+	/* Where a configured key cannot be read back, it is taken to be set. */
+	bool same_key = rss->key_len > 0;
+
+	if (!rss->on)
+		return;
+	read_hash(rss, port_id, key_len, &fields, &same_key);
+	if (rss->key_wanted != RSS_KEY_DEFAULT) {
+		if (!same_key && key_len > 0 && write_key(rss, port_id, key_len))
+			read_hash(rss, port_id, key_len, &fields, &same_key);
+		if (!same_key)
+			explain_asymmetry(rss, notes);
+	}
+	port_rss_explain(rss, fields, notes);
+	if (rss->use == PORT_HASH_QUEUES && rss->nb_queues > 1)
+		check_reta(rss, port_id, info->reta_size, notes);
+}

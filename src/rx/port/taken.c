@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/taken.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Which DEVARGS name the socket, and which make a device listen on it. */
+static const struct listener {
+	const char *driver, *path_key, *role_key, *listens;
+	bool by_default;      /* listens where the role is not told */
+	const char *fallback; /* path where none is told */
+	const char
+		*abstract; /* key that says "no" where the socket is a file; NULL: it always is */
+} listeners[] = {
+	{"net_memif", "socket", "role", "server", false, "/run/memif.sock", "socket-abstract"},
+	{"net_vhost", "iface", "client", "0", true, NULL, NULL},
+	{"net_virtio_user", "path", "server", "1", false, NULL, NULL},
+};
+
+static bool devarg_is(const char *device, const char *key, const char *value, bool by_default)
+{
+	int length;
+	const char *text = port_devarg(device, key, &length);
+
+	return text == NULL ? by_default
+			    : (size_t)length == strlen(value) &&
+				      strncmp(text, value, (size_t)length) == 0;
+}
+
+/* The address that the device would listen on; false where there is none, or it is too long. */
+static bool listening_address(const struct listener *listener, const char *device,
+	struct sockaddr_un *address, socklen_t *size)
+{
+	int length;
+	const char *path = port_devarg(device, listener->path_key, &length);
+	bool abstract =
+		listener->abstract != NULL && !devarg_is(device, listener->abstract, "no", false);
+
+	if (!devarg_is(device, listener->role_key, listener->listens, listener->by_default))
+		return false;
+	if (path == NULL && listener->fallback != NULL) {
+		path = listener->fallback;
+		length = (int)strlen(path);
+	}
+	if (path == NULL || (size_t)length >= sizeof(address->sun_path) - 1)
+		return false;
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	memcpy(address->sun_path + abstract, path, (size_t)length);
+	*size = abstract ? (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)
+			 : (socklen_t)sizeof(*address);
+	return true;
+}
+
+/* Abstract addresses are found by a socket of the same type only; memif's is this one. */
+static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	bool taken = fd >= 0 && bind(fd, (const struct sockaddr *)address, size) != 0 &&
+		     errno == EADDRINUSE;
+
+	if (fd >= 0)
+		close(fd);
+	return taken;
+}
+
+/*
+ * 0, or the errno of a connection that cannot be, as no device uses this type: EPROTOTYPE where
+ * somebody listens, who hears nothing of it, ECONNREFUSED where nobody does any more.
+ */
+static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int error = 0;
+
+	if (fd < 0)
+		return 0;
+	if (connect(fd, (const struct sockaddr *)address, size) != 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
+	const struct port_name *name, struct port_notes *notes, char *error)
+{
+	bool abstract = address->sun_path[0] == '\0';
+	const char *path = address->sun_path + abstract;
+	int result = abstract ? 0 : try_to_connect(address, size);
+	struct stat st;
+
+	if (result == EPROTOTYPE || (abstract && abstract_taken(address, size))) {
+		snprintf(error, PORT_TAKEN_MAX,
+			"--port %s: another process listens on %s; stop it, or name another socket",
+			name->called, path);
+		return true;
+	}
+	if (result == ECONNREFUSED && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		unlink(path) == 0)
+		port_notice(notes, "%s: removed %s, which a process that ended had left behind",
+			name->called, path);
+	return false;
+}
+
+/* A second process gets a queue of the same interface, and each a part of the packets. */
+static bool tap_taken(const struct port_name *name, char *error)
+{
+	struct port_interface facts;
+	char interface[IFNAMSIZ];
+	int length;
+	const char *iface = port_devarg(name->device, "iface", &length);
+
+	if (iface == NULL || length >= IFNAMSIZ)
+		return false;
+	snprintf(interface, sizeof(interface), "%.*s", length, iface);
+	if (!port_interface_read(interface, &facts) || !facts.running)
+		return false;
+	snprintf(error, PORT_TAKEN_MAX,
+		"--port %s: the interface %s is there and in use: two processes would each get a "
+		"part "
+		"of its packets; stop the other, or name another interface",
+		name->called, interface);
+	return true;
+}
+
+bool port_taken(const struct port_name *name, struct port_notes *notes, char *error)
+{
+	struct sockaddr_un address;
+	socklen_t size;
+
+	if (name->pci)
+		return false;
+	if (strncmp(name->device, "net_tap", 7) == 0)
+		return tap_taken(name, error);
+	for (size_t i = 0; i < sizeof(listeners) / sizeof(listeners[0]); i++)
+		if (strncmp(name->device, listeners[i].driver, strlen(listeners[i].driver)) == 0)
+			return listening_address(&listeners[i], name->device, &address, &size) &&
+			       socket_taken(&address, size, name, notes, error);
+	return false;
+}
