@@ -6,10 +6,16 @@
  * which keys are compared and printed. An IPv4 key is 16 bytes, so that one vector register holds
  * it; an IPv6 key has a type of its own, so that IPv4 never pays for it.
  *
- * Any other key (--key) is the 5-tuple with some fields masked to zero: a struct key_rule is the
- * two masks, and the list of the fields that are left. A new field takes a row of key_fields[] and
- * room in `spare`. The TCP flags are no part of the 5-tuple, as they differ between the packets of
- * a connection: keys of a rule that has them get them after masking (key_burst_mask()).
+ * Any other key (--key) is a selection of fields: a struct key_rule, which is made from text. Its
+ * layouts say where each field stands in the key and from which bytes of what the parser fills it
+ * comes: the 5-tuple, or struct key_extra for all that is no part of it. Fields of the 5-tuple
+ * alone stand where the 5-tuple has them, the others being 0; any other rule has its fields side by
+ * side. In both they are in the order of key_fields[], so that memcmp() is the order of keys.
+ *
+ * A key of an IPv4 packet whose fields need more than a struct key4 has lies in a struct key6. A
+ * key without addresses is the same of IPv4 and of IPv6.
+ *
+ * A new field is a row of key_fields[], and the parser that fills its bytes of struct key_extra.
  */
 
 #include <stdbool.h>
@@ -22,8 +28,8 @@ struct key4 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t tcp_flags; /* 0 but in keys of a rule that has them */
-	uint8_t spare[2];  /* always 0: the whole struct is hashed and compared */
+	uint8_t spare[2]; /* 0 in a 5-tuple: the whole struct is hashed and compared */
+	uint8_t reserved; /* no field's. Always 0; who stores keys may use it there */
 } __attribute__((aligned(16)));
 
 struct key6 {
@@ -32,16 +38,38 @@ struct key6 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t tcp_flags; /* as in struct key4 */
-	uint8_t spare[2];  /* always 0 */
+	uint8_t spare[2]; /* as in struct key4 */
+	uint8_t reserved; /* no field's. KEY6_OF_IPV4 or 0 */
 } __attribute__((aligned(8)));
+
+/* The reserved byte of a struct key6 that an IPv4 packet's key lies in. */
+#define KEY6_OF_IPV4 4
+
+/* Bytes that fields may take: all but the reserved one, which is the last. */
+#define KEY4_ROOM offsetof(struct key4, reserved)
+#define KEY6_ROOM offsetof(struct key6, reserved)
 
 _Static_assert(sizeof(struct key4) == 16, "an IPv4 key is one vector register");
 _Static_assert(sizeof(struct key6) == 40, "an IPv6 key is five words");
+_Static_assert(KEY4_ROOM == sizeof(struct key4) - 1, "the reserved byte is the last");
+_Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the last");
 
+/* What a packet has beside its 5-tuple; numbers are big-endian. One vector register. */
+struct key_extra {
+	uint8_t tcp_flags; /* 0 where there are none */
+	uint8_t dscp;
+	uint8_t vlan[2];    /* id of the outermost tag; 0: none */
+	uint8_t mpls[3];    /* the top label; 0: none */
+	uint8_t in_port[2]; /* number of the --port, or of the capture file, from 0 */
+	uint8_t unused[7];
+} __attribute__((aligned(16)));
+
+_Static_assert(sizeof(struct key_extra) == 16, "one vector register");
+
+/* Which struct a key lies in. */
 enum key_family {
-	KEY_IPV4 = 4,
-	KEY_IPV6 = 6,
+	KEY_IPV4 = 4, /* struct key4 */
+	KEY_IPV6 = 6, /* struct key6; of an IPv4 packet where `reserved` says so */
 };
 
 /* A key of either family, where speed does not matter: candidates, reports, tests. */
@@ -60,42 +88,114 @@ enum key_field_id {
 	KEY_DST_PORT,
 	KEY_PROTO,
 	KEY_TCP_FLAGS,
+	KEY_VLAN,
+	KEY_DSCP,
+	KEY_MPLS,
+	KEY_IN_PORT,
 	KEY_FIELD_COUNT,
 };
 
 enum key_field_type {
-	KEY_FIELD_ADDRESS, /* inet_ntop's form */
+	KEY_FIELD_ADDRESS, /* inet_ntop's form, with /LEN where less than all of it counts */
 	KEY_FIELD_NUMBER,  /* decimal, big-endian in the key */
 };
 
-/* One CSV column of a key: where it lies in each family's struct, and how it prints. */
-struct key_field {
-	const char *name;
-	enum key_field_type type;
-	uint8_t offset4, width4; /* bytes, in struct key4 */
-	uint8_t offset6, width6; /* bytes, in struct key6 */
+/* Where an output has the column of a field. */
+enum key_column {
+	KEY_COLUMN_ALWAYS, /* in every row, empty where the key does not have it */
+	KEY_COLUMN_RECORD, /* that of flow records with its name */
+	KEY_COLUMN_ASKED,  /* at the end of the row, in runs with a key that has it */
 };
 
+/* A field: its names, where its bytes come from, how it prints. */
+struct key_field {
+	const char *word; /* in --key */
+	const char *name; /* of its column */
+	enum key_field_type type;
+	enum key_column column;
+	bool extra;           /* it comes from struct key_extra, else from the 5-tuple */
+	uint8_t offset4;      /* there; of a 5-tuple, in struct key4 */
+	uint8_t offset6;      /* in struct key6 */
+	uint8_t bits4, bits6; /* that count: of a number the lowest, of an address the first */
+};
+
+/* In the order in which keys are compared and printed. */
 extern const struct key_field key_fields[KEY_FIELD_COUNT];
 
-struct key_rule {
-	const char *name; /* the word after --key */
-	uint32_t fields;  /* bit f is set where field f is part of the key */
-	struct key4 mask4;
-	struct key6 mask6;
+#define KEY_VECTORS 3 /* of 16 bytes, that hold a struct key6 */
+
+/* How the key of a packet of one IP version is put together. */
+struct key_layout {
+	bool wide;                     /* a struct key6 */
+	uint8_t reserved;              /* its last byte */
+	uint8_t at[KEY_FIELD_COUNT];   /* where a field of the rule begins */
+	uint8_t bits[KEY_FIELD_COUNT]; /* of a field of the rule, that count */
+	/*
+	 * Vector v of the key := the bytes that shuffle[v][s] takes out of vector s of the source,
+	 * for all s together, under mask[v]. The source is the 5-tuple, and behind it the extra. A
+	 * byte from KEY_NO_BYTE on takes nothing.
+	 */
+	uint8_t shuffle[KEY_VECTORS][KEY_VECTORS + 1][16];
+	uint8_t mask[KEY_VECTORS][16];
 };
 
-extern const struct key_rule
-	key_rules[]; /* the first is the default; a row without a name ends it */
+#define KEY_NO_BYTE 0x80
 
-/* Returns NULL where no rule has this name. */
-const struct key_rule *key_rule_find(const char *name);
+struct key_rule {
+	const char *name; /* the text that it was made from */
+	uint32_t fields;  /* bit f is set where field f is part of the key */
+	bool extra;       /* one of them is in struct key_extra */
+	struct key_layout ipv4, ipv6;
+};
 
-/* Longest text of one field, with the final 0: an IPv6 address. */
-#define KEY_FIELD_TEXT_MAX 46
+/* Rules that have a word of their own; the first, the 5-tuple, is the default. A row without a name
+ * ends it. */
+extern const struct key_rule *const key_rules;
 
-/* Writes the text of one field to text[KEY_FIELD_TEXT_MAX] and returns its length. */
-size_t key_field_print(const struct key *key, enum key_field_id field, char *text);
+/* Returns NULL where no rule has this word. */
+const struct key_rule *key_rule_find(const char *word);
+
+#define KEY_RULE_WHY_MAX 256
+
+/*
+ * Makes a rule of text, which must outlive it: FIELD[/LEN4[/LEN6]],... where FIELD is the word of a
+ * field or of a rule. False, with a phrase in why[KEY_RULE_WHY_MAX], where the text is none.
+ */
+bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
+
+/* Whether both make the same key of every packet. */
+bool key_rule_equal(const struct key_rule *a, const struct key_rule *b);
+
+/* Whether it tells any two 5-tuples apart. */
+bool key_rule_has_5tuple(const struct key_rule *rule);
+
+/* Whether it can be the rule's: what is no field's is 0, or what is reserved says. */
+bool key_rule_allows(const struct key_rule *rule, const struct key *key);
+
+static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id field)
+{
+	return rule->fields >> field & 1;
+}
+
+/* Those of the fields, a bit each, that have such a column. */
+uint32_t key_fields_of(uint32_t fields, enum key_column column);
+
+/* Longest text of one field, with the final 0: an IPv6 prefix. */
+#define KEY_FIELD_TEXT_MAX 50
+
+/* Writes the text of a field of the rule to text[KEY_FIELD_TEXT_MAX] and returns its length. */
+size_t key_field_print(
+	const struct key_rule *rule, const struct key *key, enum key_field_id field, char *text);
+
+/* The value of a field of the rule that is a number. */
+uint64_t key_field_number(
+	const struct key_rule *rule, const struct key *key, enum key_field_id field);
+
+/* Whether it is the key of an IPv4 packet; of one without addresses that is not known. */
+static inline bool key_is_ipv4(const struct key *key)
+{
+	return key->family == KEY_IPV4 || key->v6.reserved == KEY6_OF_IPV4;
+}
 
 /* Numeric order: IPv4 before IPv6, then field by field. Returns <0, 0, >0 as memcmp does. */
 int key_compare(const struct key *a, const struct key *b);

@@ -3,47 +3,148 @@
 
 #include <string.h>
 
-/* dst := src & mask, for a key of `words` 8-byte words. */
-static inline void mask_words(void *dst, const void *src, const void *mask, size_t words)
-{
-	uint64_t d[5], m[5];
+#ifdef __SSSE3__
+#include <tmmintrin.h>
+#endif
 
-	memcpy(d, src, words * sizeof(d[0]));
-	memcpy(m, mask, words * sizeof(m[0]));
-	for (size_t i = 0; i < words; i++)
-		d[i] &= m[i];
-	memcpy(dst, d, words * sizeof(d[0]));
+/*
+ * A vector of 16 bytes, and one made of its bytes: as `from` says, 0 from KEY_NO_BYTE on.
+ */
+typedef uint8_t bytes16 __attribute__((vector_size(16), may_alias));
+
+static inline bytes16 shuffle16(bytes16 bytes, bytes16 from)
+{
+#ifdef __SSSE3__
+	return (bytes16)_mm_shuffle_epi8((__m128i)bytes, (__m128i)from);
+#else
+	bytes16 shuffled = {0};
+
+	for (int i = 0; i < 16; i++)
+		shuffled[i] = from[i] < KEY_NO_BYTE ? bytes[from[i] & 15] : 0;
+	return shuffled;
+#endif
 }
 
-static void put_tcp_flags(struct key_burst *dst, const struct key_burst *src)
+static inline bytes16 load16(const void *p)
 {
-	for (uint32_t i = 0; i < src->n; i++)
-		dst->key4[i].tcp_flags = src->tcp_flags[i];
-	for (uint64_t left = src->v6; left != 0; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctzll(left);
+	bytes16 bytes;
 
-		dst->key6[i].tcp_flags = src->tcp_flags[i];
+	memcpy(&bytes, p, sizeof(bytes));
+	return bytes;
+}
+
+static inline bytes16 load8(const void *p)
+{
+	bytes16 bytes = {0};
+
+	memcpy(&bytes, p, sizeof(uint64_t));
+	return bytes;
+}
+
+/* What a key is made of. */
+struct source {
+	bytes16 vectors[KEY_VECTORS + 1];
+};
+
+/* Vector v of the key; an IPv4 5-tuple has one vector, an IPv6 one all. */
+static inline __attribute__((always_inline)) bytes16 key_vector(const struct key_layout *layout,
+	const struct source *source, int v, const bool ipv4, const bool extra)
+{
+	bytes16 key = shuffle16(source->vectors[0], load16(layout->shuffle[v][0]));
+
+	for (int s = 1; !ipv4 && s < KEY_VECTORS; s++)
+		key |= shuffle16(source->vectors[s], load16(layout->shuffle[v][s]));
+	if (extra)
+		key |= shuffle16(
+			source->vectors[KEY_VECTORS], load16(layout->shuffle[v][KEY_VECTORS]));
+	return key & load16(layout->mask[v]);
+}
+
+static inline __attribute__((always_inline)) void load_source(struct source *source,
+	const struct key_burst *src, uint32_t i, const bool ipv4, const bool extra)
+{
+	const uint8_t *key6 = (const uint8_t *)&src->key6[i];
+
+	if (ipv4) {
+		source->vectors[0] = load16(&src->key4[i]);
+	} else {
+		source->vectors[0] = load16(key6);
+		source->vectors[1] = load16(key6 + 16);
+		source->vectors[2] = load8(key6 + 32);
 	}
+	if (extra)
+		source->vectors[KEY_VECTORS] = load16(&src->extra[i]);
+}
+
+static inline __attribute__((always_inline)) void put_narrow(struct key_burst *dst,
+	const struct key_burst *src, uint32_t i, const struct key_layout *layout, const bool ipv4,
+	const bool extra)
+{
+	struct source source;
+	bytes16 key;
+
+	load_source(&source, src, i, ipv4, extra);
+	key = key_vector(layout, &source, 0, ipv4, extra);
+	memcpy(&dst->key4[i], &key, sizeof(dst->key4[i]));
+}
+
+static inline __attribute__((always_inline)) void put_wide(struct key_burst *dst,
+	const struct key_burst *src, uint32_t i, const struct key_layout *layout, const bool ipv4,
+	const bool extra)
+{
+	struct source source;
+	uint8_t *key6 = (uint8_t *)&dst->key6[i];
+	bytes16 key[KEY_VECTORS];
+
+	load_source(&source, src, i, ipv4, extra);
+	for (int v = 0; v < KEY_VECTORS; v++)
+		key[v] = key_vector(layout, &source, v, ipv4, extra);
+	key[2][KEY6_ROOM % 16] = layout->reserved;
+	memcpy(key6, &key[0], 16);
+	memcpy(key6 + 16, &key[1], 16);
+	memcpy(key6 + 32, &key[2], 8);
+}
+
+/* The packets whose bits are set. */
+static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst,
+	const struct key_burst *src, uint64_t packets, const struct key_layout *layout,
+	const bool ipv4, const bool extra)
+{
+	for (; packets != 0; packets &= packets - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(packets);
+
+		if (layout->wide)
+			put_wide(dst, src, i, layout, ipv4, extra);
+		else
+			put_narrow(dst, src, i, layout, ipv4, extra);
+	}
+}
+
+static inline __attribute__((always_inline)) void put_all(struct key_burst *dst,
+	const struct key_burst *src, const struct key_rule *rule, const bool extra)
+{
+	uint64_t ipv4 = (src->n < 64 ? UINT64_C(1) << src->n : 0) - 1;
+
+	ipv4 &= ~src->v6;
+	dst->v6 = (rule->ipv4.wide ? ipv4 : 0) | (rule->ipv6.wide ? src->v6 : 0);
+	if (rule->ipv4.wide)
+		put_keys(dst, src, ipv4, &rule->ipv4, true, extra);
+	else
+		/* Of IPv6 packets this takes what nobody reads: cheaper than asking. */
+		for (uint32_t i = 0; i < src->n; i++)
+			put_narrow(dst, src, i, &rule->ipv4, true, extra);
+	put_keys(dst, src, src->v6, &rule->ipv6, false, extra);
 }
 
 void key_burst_mask(struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule)
 {
-	uint32_t n = src->n;
-
-	dst->n = n;
-	dst->v6 = src->v6;
-	for (uint32_t i = 0; i < n; i++)
+	dst->n = src->n;
+	for (uint32_t i = 0; i < src->n; i++)
 		dst->wire_len[i] = src->wire_len[i];
-	/* Where the packet is IPv6 this masks what nobody reads: cheaper than asking. */
-	for (uint32_t i = 0; i < n; i++)
-		mask_words(&dst->key4[i], &src->key4[i], &rule->mask4, 2);
-	for (uint64_t left = src->v6; left != 0; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctzll(left);
-
-		mask_words(&dst->key6[i], &src->key6[i], &rule->mask6, 5);
-	}
-	if (rule->fields >> KEY_TCP_FLAGS & 1)
-		put_tcp_flags(dst, src);
+	if (rule->extra)
+		put_all(dst, src, rule, true);
+	else
+		put_all(dst, src, rule, false);
 }
 
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src)

@@ -16,7 +16,8 @@ struct key_hash {
 /*
  * What a sketch sees of a burst: a structure of arrays, in the order in which the packets came.
  * Entry i belongs to key6[i] where bit i of v6 is set, else to key4[i]; the other one is undefined,
- * so an IPv4-only burst never touches key6. Bits of v6 from n on are 0.
+ * so an IPv4-only burst never touches key6. Bits of v6 from n on are 0. The bits say IPv6 in a
+ * burst of 5-tuples; in one of another rule, which struct the rule's layout has (base/key.h).
  */
 struct key_burst {
 	uint32_t n;
@@ -29,6 +30,8 @@ struct key_burst {
 	int64_t time[BURST_MAX];       /* ns since 1970-01-01 UTC */
 	uint32_t flow_hash[BURST_MAX]; /* the card's or the feeder's, symmetric; 0: none */
 	uint8_t tcp_flags[BURST_MAX];  /* 0 where the packet has none */
+	/* Filled only where the key of a measurement has one of its fields. */
+	struct key_extra extra[BURST_MAX];
 	struct key6 key6[BURST_MAX];
 };
 
@@ -46,8 +49,8 @@ static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i
 }
 
 /*
- * dst := the keys of src with the fields outside the rule set to 0, and the TCP flags put into them
- * where the rule has them (then src has details). Hashes and details are not filled.
+ * dst := the keys that the rule makes of the packets of src, whose keys are 5-tuples. src->extra is
+ * looked at where the rule has one of its fields. Hashes and details are not filled.
  */
 void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);

@@ -15,8 +15,9 @@
  *
  * Each step can be taken back when the ones after it were: y.lo and d.lo from x, d.hi and p from y,
  * and then s from h. On that way p comes last but one, out of a block on which every mangled bit
- * has had its effect: if any bit of the mangled key is wrong, the three spare bytes of p are zero
- * with probability 2^-24 only.
+ * has had its effect: if any bit of the mangled key is wrong, the three bytes of p that are 0 in a
+ * 5-tuple are 0 with probability 2^-24 only. The same holds of all other bytes but d.lo's, which
+ * comes back right where only the last word is wrong.
  */
 
 #include <stdint.h>
@@ -24,6 +25,12 @@
 #include "base/hash.h"
 #include "base/key.h"
 #include "base/key_burst.h"
+
+/* d.lo's bytes in a key. */
+#define MANGLE6_BLIND     16
+#define MANGLE6_BLIND_END 24
+
+_Static_assert(MANGLE6_BLIND == offsetof(struct key6, dst_ip), "d begins there");
 
 struct mangled6 {
 	uint64_t word[5]; /* the first two are the hash, lo and hi */
@@ -37,5 +44,5 @@ void mangle6_burst(
 void mangle6_burst_portable(
 	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
 
-/* The key of a mangled one. Its spare bytes are zero if it was made by mangle6_burst(). */
+/* The key of a mangled one. */
 struct key6 mangle6_invert(const struct hash_key *hash_key, const struct mangled6 *mangled);

@@ -174,7 +174,7 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 	config->workers = setting->workers;
 	config->measurements[0].width = setting->contestant.width;
 	if (setting->key != NULL)
-		config->measurements[0].key = setting->key;
+		config->measurements[0].key = *setting->key;
 	return plan_make(plan, config, topology, &ports, error);
 }
 

@@ -49,7 +49,7 @@ void setup_run_config(
 	};
 	config->measurements[0] = (struct measurement_config){
 		.name = "main",
-		.key = &key_rules[0],
+		.key = key_rules[0],
 		.sketch = contestant->sketch->name,
 		.collision = contestant->collision,
 		.table_hash = contestant->table_hash,

@@ -109,7 +109,7 @@ enum collision {
 /* One question put to the traffic: a section [measurement NAME], or the command line's own. */
 struct measurement_config {
 	const char *name; /* "main" where there is one */
-	const struct key_rule *key;
+	struct key_rule key;
 	enum metric count;
 	const char *sketch; /* a name of sketches[] */
 	uint32_t depth;     /* 0: the sketch's default */

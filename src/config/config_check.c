@@ -440,16 +440,15 @@ static bool check_flow_table(const struct measurement_config *measurement, const
 		[COLLISION_CUCKOO] = "cuckoo cannot be shared: others would see a new key before "
 				     "its counters",
 	};
-	bool tuple = (measurement->key->fields >> KEY_PROTO & 1) != 0;
 
 	if (unshared[measurement->collision] != NULL && strcmp(sharing, "shared") == 0)
 		return refuse(fault, "collision", measurement,
 			"%s; give list, or --sharing separate", unshared[measurement->collision]);
-	if (measurement->table_hash == TABLE_HASH_RSS && !tuple)
+	if (measurement->table_hash == TABLE_HASH_RSS && !key_rule_has_5tuple(&measurement->key))
 		return refuse(fault, "table-hash", measurement,
 			"rss is a hash of the 5-tuple and scatters a key of %s; give another, or "
 			"--key 5tuple or 6tuple",
-			measurement->key->name);
+			measurement->key.name);
 	return true;
 }
 
@@ -483,12 +482,11 @@ static bool check_iblt(const struct measurement_config *measurement, struct conf
 
 static bool check_key(const struct measurement_config *measurement, struct config_fault *fault)
 {
-	if ((measurement->key->fields >> KEY_TCP_FLAGS & 1) != 0 &&
-		strcmp(measurement->sketch, "reversible") == 0)
-		return refuse(fault, "key", measurement,
-			"6tuple leaves a reversible sketch too little to tell its keys by; give "
-			"another --sketch, or --key 5tuple");
-	return true;
+	const struct sketch_ops *ops = sketch_find(measurement->sketch);
+	const char *why = ops->check_key != NULL ? ops->check_key(&measurement->key) : NULL;
+
+	return why == NULL ||
+	       refuse(fault, "key", measurement, "%s %s", measurement->key.name, why);
 }
 
 static bool check_measurement(const struct config *config,

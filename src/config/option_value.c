@@ -361,19 +361,9 @@ static bool set_lcores(const struct assignment *a)
 
 static bool set_key(const struct assignment *a)
 {
-	const struct key_rule *rule = key_rule_find(a->text);
-	char list[128] = "";
-	size_t used = 0;
+	char why[KEY_RULE_WHY_MAX];
 
-	if (rule != NULL) {
-		*(const struct key_rule **)a->field = rule;
-		return true;
-	}
-	for (rule = key_rules; rule->name != NULL && used < sizeof(list); rule++) {
-		used += (size_t)snprintf(
-			list + used, sizeof(list) - used, "%s%s", used > 0 ? ", " : "", rule->name);
-	}
-	return refuse(a, "is not allowed; allowed: %s", list);
+	return key_rule_parse(a->field, a->text, why) || refuse(a, "%s", why);
 }
 
 /* Refuses a word that no sketch has, and lists those that they have. */

@@ -433,8 +433,11 @@ const struct option_row options[] = {
 		MEASUREMENT(key),
 		.commands = RUN,
 		.default_text = "5tuple",
-		.help = "What is counted: 5tuple, src, dst, src-dst, or 6tuple (the 5-tuple and "
-			"the TCP flags).",
+		.help = "What is counted: 5tuple, src, dst, src-dst, 6tuple (the 5-tuple and the "
+			"TCP flags), or src_port, dst_port, proto, tcp_flags, vlan (the outermost "
+			"tag's), dscp, mpls (the top label), in_port (the number of the --port or "
+			"capture file, from 0). Several with commas: src,dst_port. Addresses as "
+			"prefixes: src/24 of IPv4, src/24/48 of IPv4 and IPv6.",
 	},
 	{
 		.name = "count",

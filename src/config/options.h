@@ -43,7 +43,7 @@ enum option_type {
 	OPTION_RSS_KEY,  /* enum rss_key, and config.rss_key_bytes */
 	OPTION_MTU,      /* uint32_t, min to max, or max: CONFIG_MTU_MAX */
 	OPTION_LCORES,   /* const char *, a CPU list */
-	OPTION_KEY,      /* const struct key_rule *, by name */
+	OPTION_KEY,      /* struct key_rule */
 	OPTION_SKETCH,   /* const char *, a name of sketches[] */
 	OPTION_WORDS,    /* uint32_t, a set: bit i where choices[i] is in the list A,B,... */
 	OPTION_SKETCHES, /* uint32_t, a set: bit i where the name of sketches[i] is in the list */

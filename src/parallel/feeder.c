@@ -265,7 +265,8 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 	meta->time = packet->time;
 	meta->wire_len = packet->wire_len;
 	meta->epoch = (uint32_t)feeder->epoch;
-	meta->link = packet->link;
+	meta->link = (uint16_t)packet->link;
+	meta->in_port = packet->in_port;
 	meta->filter = packet->filter;
 
 	stage->pkts[stage->n++] = mbuf;

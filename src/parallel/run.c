@@ -60,10 +60,10 @@ static void assign_rules(struct worker *worker, const struct plan *plan)
 		uint32_t r = 0;
 
 		while (r < worker->nb_rules &&
-			worker->rules[r] != plan->measurements[m].config->key)
+			!key_rule_equal(worker->rules[r], &plan->measurements[m].config->key))
 			r++;
 		if (r == worker->nb_rules)
-			worker->rules[worker->nb_rules++] = plan->measurements[m].config->key;
+			worker->rules[worker->nb_rules++] = &plan->measurements[m].config->key;
 		worker->rule_of[m] = r;
 	}
 }
@@ -71,8 +71,15 @@ static void assign_rules(struct worker *worker, const struct plan *plan)
 static bool needs_details(const struct plan *plan)
 {
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
-		if ((plan->measurements[m].ops->caps & SKETCH_DETAILS) != 0 ||
-			(plan->measurements[m].config->key->fields >> KEY_TCP_FLAGS & 1) != 0)
+		if ((plan->measurements[m].ops->caps & SKETCH_DETAILS) != 0)
+			return true;
+	return false;
+}
+
+static bool needs_extra(const struct plan *plan)
+{
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if (plan->measurements[m].config->key.extra)
 			return true;
 	return false;
 }
@@ -190,6 +197,9 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		worker->ops[m] = plan->measurements[m].ops;
 	worker->details = needs_details(plan);
+	worker->extra = needs_extra(plan);
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		worker->in_ports[run->ports[p].id] = (uint16_t)p;
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_clock_tell(&run->ports[p].clock, &worker->times);
 	worker->rests = needs_rest(plan);

@@ -34,7 +34,17 @@ static void parse(struct worker *worker, struct parse_counts *counts, struct rte
 {
 	struct key_burst *burst = &worker->bursts[0];
 
-	if (!worker->details) {
+	if (!worker->replay && (worker->details || worker->extra)) {
+		worker->times.polled = packet_clock_now(&worker->clock);
+		packet_times_follow(&worker->times);
+	}
+	if (worker->extra) {
+		if (worker->replay)
+			parse_burst_replay_extra(pkts, n, burst, counts);
+		else
+			parse_burst_port_extra(
+				pkts, n, burst, counts, &worker->times, worker->in_ports);
+	} else if (!worker->details) {
 		if (worker->replay)
 			parse_burst_replay(pkts, n, burst, counts);
 		else
@@ -42,8 +52,6 @@ static void parse(struct worker *worker, struct parse_counts *counts, struct rte
 	} else if (worker->replay) {
 		parse_burst_replay_details(pkts, n, burst, counts);
 	} else {
-		worker->times.polled = packet_clock_now(&worker->clock);
-		packet_times_follow(&worker->times);
 		parse_burst_port_details(pkts, n, burst, counts, &worker->times);
 	}
 }

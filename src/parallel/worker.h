@@ -54,11 +54,13 @@ struct worker {
 	const struct run *run;
 	bool replay;  /* packets carry struct packet_meta */
 	bool details; /* a measurement asks for times, TCP flags or the card's hash */
+	bool extra;   /* a measurement's key has a field that is none of the 5-tuple */
 	bool rests;   /* a measurement has work for it when nothing comes */
 	enum idle_mode idle;
 	struct epochs *epochs;
 	const struct hash_key *hash_key;
-	const struct filter *filter; /* NULL: everything is measured */
+	const struct filter *filter;         /* NULL: everything is measured */
+	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
 	enum sketch_sharing sharing;
 	uint32_t nb_measurements;
 	const struct sketch_ops *ops[CONFIG_MEASUREMENTS_MAX];

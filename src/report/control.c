@@ -207,7 +207,7 @@ static void add_measurements(struct rte_tel_data *answer, const struct plan *pla
 		if (dict == NULL)
 			return;
 		rte_tel_data_add_dict_string(dict, "name", planned->config->name);
-		rte_tel_data_add_dict_string(dict, "key", planned->config->key->name);
+		rte_tel_data_add_dict_string(dict, "key", planned->config->key.name);
 		rte_tel_data_add_dict_string(dict, "sketch", planned->ops->name);
 		rte_tel_data_add_dict_uint(dict, "depth", planned->params.depth);
 		rte_tel_data_add_dict_uint(dict, "width", planned->params.width);
@@ -320,9 +320,9 @@ static void add_row(
 	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
 		char field[KEY_FIELD_TEXT_MAX + 1];
 
-		if ((rule->fields >> f & 1) == 0)
+		if (!key_rule_has(rule, (enum key_field_id)f))
 			continue;
-		field[key_field_print(&row->key, (enum key_field_id)f, field)] = '\0';
+		field[key_field_print(rule, &row->key, (enum key_field_id)f, field)] = '\0';
 		rte_tel_data_add_dict_string(dict, key_fields[f].name, field);
 	}
 	add_figure(dict, "packets", "packets_low", "packets_high", &row->packets);

@@ -168,7 +168,7 @@ struct report_epoch *records_report(
 		struct records_list *list = &records->lists[m];
 
 		measurement->name = plan->measurements[m].config->name;
-		measurement->rule = plan->measurements[m].config->key;
+		measurement->rule = &plan->measurements[m].config->key;
 		measurement->flows = list->flows;
 		measurement->nb_flows = list->n;
 		*list = (struct records_list){0};

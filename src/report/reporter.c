@@ -176,7 +176,7 @@ static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32
 			parts[input.nb_parts++] = run->sketches[epoch & 1][instance][m];
 	}
 	out->name = planned->config->name;
-	out->rule = planned->config->key;
+	out->rule = &planned->config->key;
 	out->sketch = planned->ops->name;
 	return merger_collect(reporter->mergers[m], &input) == 0 &&
 	       rank_flows(reporter->mergers[m], &limits, out) == 0;

@@ -34,12 +34,16 @@ enum flow_state {
 };
 
 /*
- * What is compared first: of IPv4 the whole key, of IPv6 120 bits of its hash; and the family, in
- * the last byte, which is spare in a key.
+ * What is compared first: of a key4 all of it, of a key6 120 bits of its hash; and the family, in
+ * the last byte, which is reserved in a key4.
  */
 struct flow_id {
 	uint64_t lo, hi;
 };
+
+_Static_assert(
+	sizeof(struct flow_id) == sizeof(struct key4) && KEY4_ROOM == sizeof(struct flow_id) - 1,
+	"the family lies where no field of a key4 does");
 
 struct flow_entry {
 	struct flow_id id;

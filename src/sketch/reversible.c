@@ -65,6 +65,34 @@ static uint32_t bits6(const struct sketch_params *params)
 	return bucket_bits(params, IPV6_BITS_LESS, IPV6_BITS_MIN);
 }
 
+/*
+ * Bits of a layout's keys that say whether a key was found or made up: all that no field has, but
+ * for those of a mangled key6 that come back right though others are wrong. One of the reserved
+ * byte tells the IP versions apart where a key6 has both.
+ */
+static uint32_t redundant_bits(const struct key_layout *layout, bool both)
+{
+	const uint8_t *mask = &layout->mask[0][0];
+	size_t size = layout->wide ? sizeof(struct key6) : sizeof(struct key4);
+	uint32_t bits = 0;
+
+	for (size_t b = 0; b < size; b++)
+		if (!layout->wide || b < MANGLE6_BLIND || b >= MANGLE6_BLIND_END)
+			bits += 8 - (uint32_t)__builtin_popcount(mask[b]);
+	return bits - both;
+}
+
+static const char *check_key(const struct key_rule *rule)
+{
+	bool both = rule->ipv4.wide && rule->ipv6.wide;
+
+	if (redundant_bits(&rule->ipv4, both) < REVERSIBLE_REDUNDANT_BITS ||
+		redundant_bits(&rule->ipv6, both) < REVERSIBLE_REDUNDANT_BITS)
+		return "leaves a reversible sketch too little to tell its keys by; give another "
+		       "--sketch, or --key 5tuple";
+	return NULL;
+}
+
 static size_t header_size(const struct sketch_params *params)
 {
 	return line_up(sizeof(struct reversible) + nb_lists(params) * sizeof(struct candidates));
@@ -87,6 +115,8 @@ static struct sketch *create(const struct sketch_params *params)
 		return NULL;
 	rv->sketch.ops = &reversible_ops;
 	rv->sketch.params = *params;
+	if (params->key == NULL)
+		rv->sketch.params.key = &key_rules[0];
 	hash_key_init(&rv->hash_key, params->seed);
 	at += header_size(params);
 	counter_rows_init(&rv->counters, params, at);
@@ -284,6 +314,7 @@ const struct sketch_ops reversible_ops = {
 	.default_depth = COUNTER_ROWS_DEPTH,
 	.default_width = COUNTER_ROWS_WIDTH,
 	.check = check,
+	.check_key = check_key,
 	.memory = memory,
 	.create = create,
 	.destroy = one_block_destroy,

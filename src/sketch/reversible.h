@@ -15,6 +15,16 @@
 #include "sketch/sketch.h"
 #include "sketch/spinlock.h"
 
+/*
+ * Bits of a key that are given, so that of what recovery makes up only 2^-24 pass for keys. Of an
+ * IPv6 5-tuple they are the three bytes behind its fields.
+ */
+#define REVERSIBLE_REDUNDANT_BITS 24
+
+_Static_assert(sizeof(struct key4) - offsetof(struct key4, spare) == 3 &&
+		       sizeof(struct key6) - offsetof(struct key6, spare) == 3,
+	"a 5-tuple leaves as many bits, the reserved byte among them");
+
 struct reversible {
 	struct sketch sketch;
 	struct hash_key hash_key;     /* of params.seed; its mangling is what recovery takes back */

@@ -118,11 +118,11 @@ static bool take_back_mangling(const struct search *search, struct key *key)
 		struct key_hash hash = hash_of(search);
 
 		key->v4 = hash_invert4(&rv->hash_key, &hash);
-		return (key->v4.tcp_flags | key->v4.spare[0] | key->v4.spare[1]) == 0;
+	} else {
+		key->v6 = mangle6_invert(&rv->hash_key,
+			&(struct mangled6){{word[0], word[1], word[2], word[3], word[4]}});
 	}
-	key->v6 = mangle6_invert(
-		&rv->hash_key, &(struct mangled6){{word[0], word[1], word[2], word[3], word[4]}});
-	return (key->v6.tcp_flags | key->v6.spare[0] | key->v6.spare[1]) == 0;
+	return key_rule_allows(rv->sketch.params.key, key);
 }
 
 /*

@@ -10,8 +10,8 @@
  * allows the values in its set, and where the row's index is made of the chunk, those of its own
  * number. It follows a value that a bucket allows in every row, as long as the index that it begins
  * leads to a heavy counter in every row (heavy_prefixes.h). What is left behind the last chunk has
- * its mangling taken back, and is a key only if its spare bytes are zero: what the intersection
- * makes up passes with probability 2^-24.
+ * its mangling taken back, and is a key only if all that is no field's is as in keys of the rule:
+ * what the intersection makes up passes with probability 2^-24.
  *
  * The threshold falls step by step, so the heaviest keys come first and a search that has to stop
  * has found all above some count. It stops when enough keys were found, or when its budget is

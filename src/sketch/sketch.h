@@ -54,6 +54,8 @@ struct sketch_params {
 	enum sketch_atomic atomic; /* of SHARING_SHARED */
 	uint32_t writers;          /* threads that share an instance; 0: one */
 	uint32_t candidates;       /* heavy keys that an instance remembers at least */
+	/* Whose keys it is given; lives as long as the sketch. NULL: 5-tuples. */
+	const struct key_rule *key;
 	/* Of a flow-table. */
 	const struct flow_store *store; /* how entries are found; NULL: the list */
 	enum table_hash table_hash;
@@ -137,6 +139,8 @@ struct sketch_ops {
 	/* Completes params (defaults). Returns NULL or why this shape cannot be; memory is not
 	 * asked. */
 	const char *(*check)(struct sketch_params *params);
+	/* Returns NULL or why it cannot take keys of the rule. NULL: it takes any. */
+	const char *(*check_key)(const struct key_rule *rule);
 	/* Bytes of one instance of checked params. */
 	size_t (*memory)(const struct sketch_params *params);
 

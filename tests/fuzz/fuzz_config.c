@@ -45,7 +45,7 @@ static void check_loaded(const struct config *config, const char *said)
 	for (uint32_t i = 0; i < config->nb_measurements; i++) {
 		const struct measurement_config *measurement = &config->measurements[i];
 
-		require(measurement->key != NULL && measurement->sketch != NULL,
+		require(measurement->key.name != NULL && measurement->sketch != NULL,
 			"half a measurement", "");
 		require(measurement->width == 0 || measurement->memory == 0, "width and memory",
 			"");

@@ -54,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(prefix.need == whole.need);
 	require(prefix.fragment == whole.fragment);
 	require(prefix.tcp_flags == whole.tcp_flags);
+	require(prefix.dscp == whole.dscp);
 	if (verdict == PARSE_IPV4)
 		require(memcmp(&prefix.key4, &whole.key4, sizeof(whole.key4)) == 0);
 	if (verdict == PARSE_IPV6)

@@ -28,7 +28,8 @@ STATS_COLUMNS = (
 LEAKS_OF_OTHERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'leaks_of_others.txt')
 LOSSES = ('nic_missed', 'nic_errors', 'no_mbuf', 'ring_full', 'shed')
 KEY_COLUMNS = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto')
-KEY_RULES = {
+# Words of --key that are not the name of their column.
+KEY_WORDS = {
     '5tuple': KEY_COLUMNS,
     'src': ('src_ip',),
     'dst': ('dst_ip',),
@@ -329,10 +330,16 @@ def read_csv(path_or_text, columns):
     return [dict(zip(columns, row)) for row in rows[1:]]
 
 
+def asked_columns(row):
+    """Columns at the end of a row, of what keys have beside those that every file has."""
+    return [column for column in row if column not in OUTPUT_COLUMNS + RECORD_COLUMNS]
+
+
 def read_output(path):
     text = read_text(path)
-    records = text.split('\n')[0].split(',')[-3:] == RECORD_COLUMNS
-    rows = read_csv(text, OUTPUT_COLUMNS + (RECORD_COLUMNS if records else []))
+    header = text.split('\n')[0].split(',')
+    records = RECORD_COLUMNS if set(RECORD_COLUMNS) & set(header) else []
+    rows = read_csv(text, OUTPUT_COLUMNS + records + asked_columns(header))
     for row in rows:
         for figure in ('packets', 'bytes'):
             low, value, high = (row[name] for name in
@@ -411,11 +418,18 @@ def timestamp(text):
     return int(whole.timestamp()) * 1000000 + int(match[2])
 
 
+def key_columns(rule):
+    """Columns of a --key, in the order in which it names them."""
+    words = [word.split('/')[0] for word in rule.split(',')]
+    return tuple(column for word in words for column in KEY_WORDS.get(word, (word,)))
+
+
 def row_key(row, rule='5tuple'):
     """The key of a heavy-hitter row; columns outside the rule must be empty."""
-    for column in KEY_COLUMNS:
-        assert (row[column] != '') == (column in KEY_RULES[rule]), f'{column}: {row}'
-    return tuple(row[column] for column in KEY_RULES[rule])
+    columns = key_columns(rule)
+    for column in (*KEY_COLUMNS, *asked_columns(row)):
+        assert (row[column] != '') == (column in columns), f'{column}: {row}'
+    return tuple(row[column] for column in columns)
 
 
 def in_epoch(rows, epoch, measurement='main'):
@@ -457,7 +471,7 @@ def load_truth(traces, file):
 
 def sum_by(truth, rule):
     """The same packets under another key."""
-    places = [KEY_COLUMNS.index(column) for column in KEY_RULES[rule]]
+    places = [KEY_COLUMNS.index(column) for column in key_columns(rule)]
     summed = {}
     for key, (packets, size) in truth.items():
         part = tuple(key[place] for place in places)
@@ -519,6 +533,38 @@ def mean_relative_error(rows, truth, rule='5tuple', metric='packets'):
     return sum(errors) / len(errors)
 
 
+def ipv4_fields(found, header):
+    """Adds fields; returns what follows, nothing where it is no beginning. None: malformed."""
+    size = (header[0] & 15) * 4 if header else 0
+    if len(header) < 20 or header[0] >> 4 != 4 or size < 20 or len(header) < size:
+        return None
+    found['dscp'], found['proto'] = header[1] >> 2, header[9]
+    found['src_ip'], found['dst_ip'] = header[12:16], header[16:20]
+    later = int.from_bytes(header[6:8], 'big') & 0x1fff
+    return b'' if later else header[size:]
+
+
+def ipv6_fields(found, header):
+    """As ipv4_fields()."""
+    if len(header) < 40 or header[0] >> 4 != 6:
+        return None
+    proto, rest, walked = header[6], header[40:], 0
+    found['dscp'] = int.from_bytes(header[:2], 'big') >> 6 & 63
+    found['src_ip'], found['dst_ip'] = header[8:24], header[24:40]
+    while proto in (0, 43, 44, 51, 60):
+        walked += 1
+        if walked > 8 or len(rest) < 8:
+            return None
+        later = proto == 44 and int.from_bytes(rest[2:4], 'big') >> 3
+        size = 8 if proto == 44 else (rest[1] + 2) * 4 if proto == 51 else (rest[1] + 1) * 8
+        proto, rest = rest[0], rest[size:]
+        if later:
+            rest = b''
+            break
+    found['proto'] = proto
+    return rest
+
+
 class Oracle:
     """Exact figures per epoch, from the records of a capture, by the truth.py of the captures."""
 
@@ -534,6 +580,38 @@ class Oracle:
         self._truth.rd, self._truth.records = self._rd, self._records
         return [(link, time or 0, data, length)
                 for link, time, data, length in self._records(self._rd(path), {})]
+
+    def fields(self, record):
+        """
+        What a packet has that a key may have, by column; addresses are bytes. None where it has no
+        key. The rule of truth.py, and on its way the outermost VLAN id and the top MPLS label.
+        """
+        link, _, data, _ = record
+        at, kind = self._truth.l3(link, data, {})
+        if at is None:
+            return None
+        tag = {1: 14, 113: 16, 276: 20}.get(link, at)  # where the link's own header ends
+        found = dict.fromkeys(('vlan', 'mpls', 'tcp_flags', 'src_port', 'dst_port'), 0)
+        if at > tag:
+            found['vlan'] = int.from_bytes(data[tag:tag + 2], 'big') & 0xfff
+        if kind in (0x8847, 0x8848):
+            found['mpls'] = int.from_bytes(data[at:at + 3], 'big') >> 4
+            bottom = False
+            while not bottom and len(data) >= at + 4:
+                bottom = data[at + 2] & 1
+                at += 4
+            if not bottom or len(data) == at:
+                return None
+            kind = {4: 0x0800, 6: 0x86dd}.get(data[at] >> 4)
+        reader = {0x0800: ipv4_fields, 0x86dd: ipv6_fields}.get(kind)
+        rest = reader and reader(found, data[at:])
+        if rest is None:
+            return None
+        if found['proto'] in (6, 17, 132) and len(rest) >= 4:
+            found['src_port'], found['dst_port'] = struct.unpack_from('>HH', rest)
+            if found['proto'] == 6 and len(rest) > 13:
+                found['tcp_flags'] = rest[13]
+        return found
 
     def count(self, records):
         """(ledger, {key: (packets, bytes)}) of a list of records."""

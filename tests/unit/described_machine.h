@@ -25,7 +25,7 @@ static void set_config(const char *design, uint32_t workers)
 	};
 	config.measurements[0] = (struct measurement_config){
 		.name = "main",
-		.key = &key_rules[0],
+		.key = key_rules[0],
 		.sketch = "count-min",
 		.top = 100,
 		.confidence = 0.999,

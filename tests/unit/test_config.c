@@ -165,7 +165,7 @@ static void defaults_are_those_documented(void **state)
 	assert_int_equal(config->idle, IDLE_AUTO);
 	assert_int_equal(config->nb_measurements, 1);
 	assert_string_equal(measurement->name, "main");
-	assert_string_equal(measurement->key->name, "5tuple");
+	assert_string_equal(measurement->key.name, "5tuple");
 	assert_int_equal(measurement->count, METRIC_PACKETS);
 	assert_string_equal(measurement->sketch, "count-min");
 	assert_int_equal(measurement->depth, 0);
@@ -206,7 +206,7 @@ static void every_option_lands_in_its_field(void **state)
 	assert_true(config->seed_given);
 	assert_true(config->seed == UINT64_MAX);
 	assert_string_equal(measurement->sketch, "count-min");
-	assert_string_equal(measurement->key->name, "src-dst");
+	assert_string_equal(measurement->key.name, "src-dst");
 	assert_int_equal(measurement->count, METRIC_BYTES);
 	assert_int_equal(measurement->depth, 5);
 	assert_int_equal(measurement->width, 65536);
@@ -1006,16 +1006,16 @@ static void sections_start_from_what_holds_for_all(void **state)
 	assert_int_equal(m[0].width, 1024);
 	assert_int_equal(m[0].memory, 0); /* the section's width took its place */
 	assert_int_equal(m[0].top, 7);
-	assert_string_equal(m[0].key->name, "dst");
+	assert_string_equal(m[0].key.name, "dst");
 	assert_int_equal(strlen(m[1].name), 63);
 	assert_int_equal(m[1].width, 0);
 	assert_int_equal(m[1].memory, 8 << 20);
 	assert_int_equal(m[1].top, 0);
 	assert_int_equal(m[1].count, METRIC_BYTES);
-	assert_string_equal(m[1].key->name, "src");
+	assert_string_equal(m[1].key.name, "src");
 	assert_string_equal(m[2].name, "empty");
 	assert_int_equal(m[2].top, 7);
-	assert_string_equal(m[2].key->name, "dst");
+	assert_string_equal(m[2].key.name, "dst");
 	attempt_free(&result);
 	free(words);
 }

@@ -103,20 +103,20 @@ static void test_headers(void **state)
 	struct text text = {0};
 
 	(void)state;
-	output_heavy_hitters.header(&text);
+	output_heavy_hitters.header(&text, 0);
 	assert_text(&text,
 		"epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,"
 		"bytes,packets_low,packets_high,bytes_low,bytes_high,confidence,share\n");
-	output_stats.header(&text);
+	output_stats.header(&text, 0);
 	assert_text(&text,
 		"epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,"
 		"nic_missed,nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,"
 		"bps,drop_rate,rx_ns,ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers\n");
-	output_queues.header(&text);
+	output_queues.header(&text, 0);
 	assert_text(&text,
 		"epoch,start,end,worker,lcore,cpu,ports,queue,received,measured,ring_full,bytes,"
 		"share,busy,imbalance\n");
-	output_flows.header(&text);
+	output_flows.header(&text, 0);
 	assert_text(&text,
 		"epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,"
 		"first,last,tcp_flags,ended\n");

@@ -56,7 +56,7 @@ static struct config make_config(const char *design, uint32_t workers)
 
 	config.measurements[0] = (struct measurement_config){
 		.name = "flows",
-		.key = key_rule_find("5tuple"),
+		.key = *key_rule_find("5tuple"),
 		.sketch = "count-min",
 		.width = 4096,
 		.top = 10,
@@ -306,8 +306,8 @@ static void run_groups(const char *design, const char *sharing, enum dispatch di
 
 	source.next = 0;
 	direct = make_sketch();
-	feed_directly(direct, config.measurements[0].key, config.seed, &source);
-	assert_same_estimates(merged, direct, config.measurements[0].key, config.seed, FLOWS);
+	feed_directly(direct, &config.measurements[0].key, config.seed, &source);
+	assert_same_estimates(merged, direct, &config.measurements[0].key, config.seed, FLOWS);
 	direct->ops->destroy(direct);
 	merged->ops->destroy(merged);
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,37 +32,100 @@ static struct key make_key(
 	return key;
 }
 
-static void assert_prints(const struct key *key, const char *const text[KEY_FIELD_COUNT])
+/* The key that a rule makes of one packet. */
+static struct key key_of(
+	const struct key_rule *rule, const struct key *tuple, const struct key_extra *extra)
 {
+	static struct key_burst src, dst;
+
+	src.n = 1;
+	src.v6 = tuple->family == KEY_IPV6;
+	src.key4[0] = tuple->v4;
+	src.key6[0] = tuple->v6;
+	src.extra[0] = *extra;
+	key_burst_mask(&dst, &src, rule);
+	return key_burst_get(&dst, 0);
+}
+
+static struct key_rule make_rule(const char *text)
+{
+	char why[KEY_RULE_WHY_MAX] = "";
+	struct key_rule rule;
+
+	if (!key_rule_parse(&rule, text, why))
+		fail_msg("%s %s", text, why);
+	assert_string_equal(rule.name, text);
+	return rule;
+}
+
+/* Every field of the rule, in the order of the table; "" where it has none. */
+static void assert_prints(const char *text, const struct key *tuple, const struct key_extra *extra,
+	const char *const fields[KEY_FIELD_COUNT])
+{
+	struct key_rule rule = make_rule(text);
+	struct key key = key_of(&rule, tuple, extra);
 	char buffer[KEY_FIELD_TEXT_MAX];
 
+	assert_true(key_rule_allows(&rule, &key));
 	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
-		assert_int_equal(
-			key_field_print(key, (enum key_field_id)f, buffer), strlen(text[f]));
-		assert_string_equal(buffer, text[f]);
+		if (!key_rule_has(&rule, (enum key_field_id)f)) {
+			assert_null(fields[f]);
+			continue;
+		}
+		assert_int_equal(key_field_print(&rule, &key, (enum key_field_id)f, buffer),
+			strlen(fields[f]));
+		assert_string_equal(buffer, fields[f]);
 	}
 }
 
 static void prints_fields(void **state)
 {
-	struct key v4 = make_key("192.0.2.1", "255.255.255.255", 65535, 80, 6);
-	struct key v6 = make_key("2001:db8::1", "::ffff:198.51.100.2", 0, 443, 255);
-	struct key longest = make_key("1111:2222:3333:4444:5555:6666:7777:8888", "::", 0, 0, 0);
+	const struct key v4 = make_key("192.0.2.201", "255.255.255.255", 65535, 80, 6);
+	const struct key v6 = make_key("2001:db8::1", "::ffff:198.51.100.2", 0, 443, 255);
+	const struct key longest =
+		make_key("1111:2222:3333:4444:5555:6666:7777:8889", "::", 0, 0, 0);
+	const struct key_extra extra = {0x12, 46, {0x0f, 0xff}, {0x0f, 0xff, 0xff}, {1, 2}, {0}};
 
 	(void)state;
-	v6.v6.tcp_flags = 0x12;
-	assert_prints(&v4,
-		(const char *const[]){"192.0.2.1", "255.255.255.255", "65535", "80", "6", "0"});
-	assert_prints(&v6, (const char *const[]){
-				   "2001:db8::1", "::ffff:198.51.100.2", "0", "443", "255", "18"});
-	assert_prints(&longest, (const char *const[]){"1111:2222:3333:4444:5555:6666:7777:8888",
-					"::", "0", "0", "0", "0"});
+	assert_prints("6tuple", &v4, &(struct key_extra){0},
+		(const char *const[KEY_FIELD_COUNT]){
+			"192.0.2.201", "255.255.255.255", "65535", "80", "6", "0"});
+	assert_prints("6tuple", &v6, &extra,
+		(const char *const[KEY_FIELD_COUNT]){
+			"2001:db8::1", "::ffff:198.51.100.2", "0", "443", "255", "18"});
+	assert_prints("5tuple", &longest, &extra,
+		(const char *const[KEY_FIELD_COUNT]){
+			"1111:2222:3333:4444:5555:6666:7777:8889", "::", "0", "0", "0"});
+	assert_prints("src/25/127", &longest, &extra,
+		(const char *const[KEY_FIELD_COUNT]){
+			"1111:2222:3333:4444:5555:6666:7777:8888/127"});
+	assert_prints(
+		"src/25/127", &v4, &extra, (const char *const[KEY_FIELD_COUNT]){"192.0.2.128/25"});
+	assert_prints("src/1,dst/32", &v6, &extra,
+		(const char *const[KEY_FIELD_COUNT]){"2001:db8::1", "::ffff:198.51.100.2"});
+	assert_prints("src/1,dst/32", &v4, &extra,
+		(const char *const[KEY_FIELD_COUNT]){"128.0.0.0/1", "255.255.255.255"});
+	assert_prints("in_port,mpls,dscp,vlan,src/24/33", &v6, &extra,
+		(const char *const[KEY_FIELD_COUNT]){[KEY_SRC_IP] = "2001:db8::/33",
+			[KEY_VLAN] = "4095",
+			[KEY_DSCP] = "46",
+			[KEY_MPLS] = "1048575",
+			[KEY_IN_PORT] = "258"});
+	/* Too long for 16 bytes: still IPv4. */
+	assert_prints("src,dst/32/64,src_port,dst_port,proto,vlan,dscp", &v4, &extra,
+		(const char *const[KEY_FIELD_COUNT]){"192.0.2.201", "255.255.255.255", "65535",
+			"80", "6", [KEY_VLAN] = "4095", [KEY_DSCP] = "46"});
+	/* One key of both families. */
+	assert_prints("dst_port", &v6, &extra,
+		(const char *const[KEY_FIELD_COUNT]){[KEY_DST_PORT] = "443"});
+	assert_prints("vlan,tcp_flags", &v6, &extra,
+		(const char *const[KEY_FIELD_COUNT]){[KEY_TCP_FLAGS] = "18", [KEY_VLAN] = "4095"});
 }
 
 static void names_fields(void **state)
 {
-	static const char *const names[] = {
-		"src_ip", "dst_ip", "src_port", "dst_port", "proto", "tcp_flags"};
+	static const char *const names[] = {"src_ip", "dst_ip", "src_port", "dst_port", "proto",
+		"tcp_flags", "vlan", "dscp", "mpls", "in_port"};
 
 	(void)state;
 	for (int f = 0; f < KEY_FIELD_COUNT; f++)
@@ -114,72 +178,290 @@ static void finds_rules(void **state)
 	assert_null(key_rule_find("sr"));
 }
 
-/* A rule's masks keep the bytes of its fields, all of them and no others. */
-static void masks_match_fields(void **state)
-{
-	(void)state;
-	for (const struct key_rule *rule = key_rules; rule->name != NULL; rule++) {
-		uint8_t mask4[sizeof(struct key4)] = {0}, mask6[sizeof(struct key6)] = {0};
-
-		for (int f = 0; f < KEY_FIELD_COUNT; f++) {
-			if (!(rule->fields >> f & 1))
-				continue;
-			memset(mask4 + key_fields[f].offset4, 0xff, key_fields[f].width4);
-			memset(mask6 + key_fields[f].offset6, 0xff, key_fields[f].width6);
-		}
-		assert_memory_equal(&rule->mask4, mask4, sizeof(mask4));
-		assert_memory_equal(&rule->mask6, mask6, sizeof(mask6));
-	}
-}
-
 static void fill_random(void *memory, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		((uint8_t *)memory)[i] = (uint8_t)(random() >> 8);
 }
 
-static void masks_bursts(void **state)
+/* --key, chosen by chance; returns the fields. lens[f]: bits of addresses, 0 where they are all. */
+static uint32_t random_rule(char text[128], uint32_t lens[2][2])
+{
+	uint32_t fields = 0;
+	size_t used = 0;
+
+	memset(lens, 0, 4 * sizeof(lens[0][0]));
+	text[0] = '\0';
+	while (fields == 0 || random() % 4 != 0) {
+		uint32_t f = (uint32_t)random() % KEY_FIELD_COUNT;
+
+		if (fields >> f & 1)
+			continue;
+		used += (size_t)snprintf(text + used, 128 - used, "%s%s", fields == 0 ? "" : ",",
+			key_fields[f].word);
+		fields |= UINT32_C(1) << f;
+		if (f > KEY_DST_IP || random() % 2 == 0)
+			continue;
+		lens[f][0] = 1 + (uint32_t)random() % 32;
+		used += (size_t)snprintf(text + used, 128 - used, "/%u", lens[f][0]);
+		if (random() % 4 == 0)
+			continue;
+		lens[f][1] = 1 + (uint32_t)random() % 128;
+		used += (size_t)snprintf(text + used, 128 - used, "/%u", lens[f][1]);
+	}
+	return fields;
+}
+
+/* The text of a field of a packet, from what the packet is alone. */
+static void field_of(const struct key_burst *src, uint32_t i, enum key_field_id field,
+	const uint32_t lens[2][2], char text[KEY_FIELD_TEXT_MAX])
+{
+	bool v6 = src->v6 >> i & 1;
+	const uint8_t *tuple = v6 ? (const uint8_t *)&src->key6[i] : (const uint8_t *)&src->key4[i];
+	const struct key_extra *extra = &src->extra[i];
+	const uint8_t *ports = tuple + (v6 ? 32 : 8);
+
+	if (field <= KEY_DST_IP) {
+		uint32_t size = v6 ? 16 : 4, len = lens[field][v6];
+		uint8_t address[16];
+
+		memcpy(address, tuple + field * size, size);
+		for (uint32_t bit = len; len > 0 && bit < 8 * size; bit++)
+			address[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+		inet_ntop(v6 ? AF_INET6 : AF_INET, address, text, KEY_FIELD_TEXT_MAX);
+		if (len > 0 && len < 8 * size)
+			sprintf(text + strlen(text), "/%u", len);
+		return;
+	}
+	switch (field) {
+	case KEY_SRC_PORT: sprintf(text, "%u", ports[0] * 256 + ports[1]); break;
+	case KEY_DST_PORT: sprintf(text, "%u", ports[2] * 256 + ports[3]); break;
+	case KEY_PROTO: sprintf(text, "%u", ports[4]); break;
+	case KEY_TCP_FLAGS: sprintf(text, "%u", extra->tcp_flags); break;
+	case KEY_VLAN: sprintf(text, "%u", extra->vlan[0] * 256 + extra->vlan[1]); break;
+	case KEY_DSCP: sprintf(text, "%u", extra->dscp); break;
+	case KEY_MPLS:
+		sprintf(text, "%u", (extra->mpls[0] * 256 + extra->mpls[1]) * 256 + extra->mpls[2]);
+		break;
+	case KEY_IN_PORT: sprintf(text, "%u", extra->in_port[0] * 256 + extra->in_port[1]); break;
+	default: fail();
+	}
+}
+
+#define TEXTS_MAX 600
+
+/* All fields of a packet that the rule has, as one text. */
+static void texts_of(const struct key_burst *src, uint32_t i, uint32_t fields,
+	const uint32_t lens[2][2], char texts[TEXTS_MAX])
+{
+	size_t used = 0;
+
+	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
+		char text[KEY_FIELD_TEXT_MAX] = "";
+
+		if (fields >> f & 1)
+			field_of(src, i, (enum key_field_id)f, lens, text);
+		used += (size_t)snprintf(texts + used, TEXTS_MAX - used, "%s,", text);
+	}
+}
+
+static void prints_of(const struct key_rule *rule, const struct key *key, char texts[TEXTS_MAX])
+{
+	size_t used = 0;
+
+	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
+		char text[KEY_FIELD_TEXT_MAX] = "";
+
+		if (key_rule_has(rule, (enum key_field_id)f)) {
+			size_t len = key_field_print(rule, key, (enum key_field_id)f, text);
+
+			assert_int_equal(len, strlen(text));
+		}
+		used += (size_t)snprintf(texts + used, TEXTS_MAX - used, "%s,", text);
+	}
+}
+
+/* Random packets whose fields have few values, so that some are equal in part or whole. */
+static void random_packets(struct key_burst *src, uint32_t n)
+{
+	fill_random(src, sizeof(*src));
+	src->n = n;
+	src->v6 &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *bytes[] = {(uint8_t *)&src->key4[i], (uint8_t *)&src->key6[i],
+			(uint8_t *)&src->extra[i]};
+		const size_t sizes[] = {KEY4_ROOM - 2, KEY6_ROOM - 2, sizeof(struct key_extra)};
+
+		for (int s = 0; s < 3; s++)
+			for (size_t b = 0; random() % 8 != 0 && b < sizes[s]; b++)
+				bytes[s][b] &= random() % 8 == 0 ? 0x81 : 0;
+		src->extra[i].dscp &= 63;
+		src->extra[i].vlan[0] &= 15;
+		src->extra[i].mpls[0] &= 15;
+	}
+}
+
+static void compare_with_first(const struct key_rule *rule, const struct key_burst *dst,
+	const struct key_burst *src, uint32_t fields, const uint32_t lens[2][2], uint32_t i)
+{
+	char first[TEXTS_MAX], texts[TEXTS_MAX], printed[TEXTS_MAX];
+	struct key key = key_burst_get(dst, i), before = key_burst_get(dst, 0);
+
+	texts_of(src, 0, fields, lens, first);
+	texts_of(src, i, fields, lens, texts);
+	prints_of(rule, &key, printed);
+	assert_string_equal(printed, texts);
+	/* Keys are the same exactly where all that they say is. */
+	assert_int_equal(key_equal(&key, &before), strcmp(first, texts) == 0);
+	assert_true(key_rule_allows(rule, &key));
+	if (key.family == KEY_IPV4)
+		assert_int_equal(key.v4.reserved, 0);
+}
+
+/* Rules and packets by chance, against the fields that the packets have. */
+static void makes_keys_of_bursts(void **state)
 {
 	static struct key_burst src, dst;
+	uint32_t made = 0, wide = 0, too_long = 0;
 
 	(void)state;
 	srandom(1);
-	for (uint32_t n = 0; n <= BURST_MAX; n++) {
-		for (const struct key_rule *rule = key_rules; rule->name != NULL; rule++) {
-			fill_random(&src, sizeof(src));
-			src.n = n;
-			src.v6 &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
-			key_burst_mask(&dst, &src, rule);
-			key_burst_copy_details(&dst, &src);
-			assert_int_equal(dst.n, n);
-			assert_memory_equal(dst.time, src.time, n * sizeof(src.time[0]));
-			assert_memory_equal(dst.tcp_flags, src.tcp_flags, n);
-			assert_memory_equal(
-				dst.flow_hash, src.flow_hash, n * sizeof(src.flow_hash[0]));
-			assert_true(dst.v6 == src.v6);
-			assert_memory_equal(
-				dst.wire_len, src.wire_len, n * sizeof(src.wire_len[0]));
-			for (uint32_t i = 0; i < n; i++) {
-				bool v6 = src.v6 >> i & 1;
-				const uint8_t *full = v6 ? (const uint8_t *)&src.key6[i]
-							 : (const uint8_t *)&src.key4[i];
-				const uint8_t *got = v6 ? (const uint8_t *)&dst.key6[i]
-							: (const uint8_t *)&dst.key4[i];
-				const uint8_t *mask = v6 ? (const uint8_t *)&rule->mask6
-							 : (const uint8_t *)&rule->mask4;
+	for (uint32_t round = 0; round < 3000; round++) {
+		char text[128], why[KEY_RULE_WHY_MAX] = "";
+		uint32_t n = round % (BURST_MAX + 1), lens[2][2];
+		uint32_t fields = random_rule(text, lens);
+		struct key_rule rule;
 
-				size_t size = v6 ? sizeof(struct key6) : sizeof(struct key4);
-				size_t flags_at = v6 ? offsetof(struct key6, tcp_flags)
-						     : offsetof(struct key4, tcp_flags);
-
-				/* The key's flags are the packet's, whatever stood there. */
-				for (size_t b = 0; b < size; b++)
-					assert_int_equal(got[b],
-						(b == flags_at ? src.tcp_flags[i] : full[b]) &
-							mask[b]);
-			}
+		if (!key_rule_parse(&rule, text, why)) {
+			assert_non_null(strstr(why, "bytes of an IPv6 packet"));
+			too_long++;
+			continue;
 		}
+		assert_int_equal(rule.fields, fields);
+		random_packets(&src, n);
+		key_burst_mask(&dst, &src, &rule);
+		key_burst_copy_details(&dst, &src);
+		assert_int_equal(dst.n, n);
+		assert_true(n == 64 || dst.v6 >> n == 0);
+		assert_memory_equal(dst.time, src.time, n * sizeof(src.time[0]));
+		assert_memory_equal(dst.tcp_flags, src.tcp_flags, n);
+		assert_memory_equal(dst.flow_hash, src.flow_hash, n * sizeof(src.flow_hash[0]));
+		assert_memory_equal(dst.wire_len, src.wire_len, n * sizeof(src.wire_len[0]));
+		for (uint32_t i = 0; i < n; i++)
+			compare_with_first(&rule, &dst, &src, fields, lens, i);
+		made++;
+		wide += rule.ipv4.wide;
 	}
+	assert_true(made > 2000 && wide > 50 && too_long > 10);
+}
+
+/* What was there before it could be made of text stands where it stood. */
+static void keeps_fields_of_the_5tuple_in_place(void **state)
+{
+	const struct key v4 = make_key("192.0.2.1", "198.51.100.2", 1, 2, 6);
+	const struct key v6 = make_key("2001:db8::1", "2001:db8::2", 1, 2, 6);
+	const struct key_extra extra = {.tcp_flags = 0x12};
+	struct key key = key_of(key_rule_find("dst"), &v4, &extra);
+
+	(void)state;
+	assert_memory_equal(&key.v4, (&(struct key4){.dst_ip = {198, 51, 100, 2}}), 16);
+	key = key_of(key_rule_find("dst"), &v6, &extra);
+	assert_memory_equal(key.v6.dst_ip, v6.v6.dst_ip, 16);
+	memset(key.v6.dst_ip, 0, 16);
+	assert_memory_equal(&key.v6, &(struct key6){0}, 40);
+	key = key_of(key_rule_find("5tuple"), &v4, &extra);
+	assert_memory_equal(&key.v4, &v4.v4, 16);
+	key = key_of(key_rule_find("5tuple"), &v6, &extra);
+	assert_memory_equal(&key.v6, &v6.v6, 40);
+	key = key_of(key_rule_find("6tuple"), &v6, &extra);
+	assert_int_equal(key.v6.spare[0], 0x12);
+}
+
+static void orders_keys_by_fields(void **state)
+{
+	const struct key_extra low = {.vlan = {0, 5}, .dscp = 9}, high = {.vlan = {1, 0}};
+	const struct key v4 = make_key("192.0.2.1", "198.51.100.2", 1, 2, 6);
+	const struct key v6 = make_key("::", "::", 0, 0, 0);
+	static const char *const rules[] = {
+		"vlan,dscp", "dscp,vlan,src/32/64,dst,src_port,dst_port,proto", "vlan,src,dscp"};
+
+	(void)state;
+	for (size_t r = 0; r < 3; r++) {
+		struct key_rule rule = make_rule(rules[r]);
+		struct key a = key_of(&rule, &v4, &low), b = key_of(&rule, &v4, &high);
+		struct key c = key_of(&rule, &v6, &low);
+
+		assert_true(key_compare(&a, &b) < 0 && key_compare(&b, &a) > 0);
+		if (r > 0) /* IPv4 before IPv6, though it may lie in a key6 */
+			assert_true(key_compare(&b, &c) < 0);
+	}
+}
+
+static void refuses_other_text(void **state)
+{
+	static const struct {
+		const char *text, *mention;
+	} rows[] = {
+		{"", "allowed: 5tuple"},
+		{"srcs", "allowed: 5tuple"},
+		{"sr", "dst_port"},
+		{"src,", "in_port"},
+		{",src", "tcp_flags"},
+		{"src_ip", "vlan"},
+		{"SRC", "src-dst"},
+		{"src dst", "allowed"},
+		{"src,dst,src", "src twice"},
+		{"5tuple,proto", "proto twice"},
+		{"src-dst,dst", "dst twice"},
+		{"src/0", "/1 to /32"},
+		{"src/33", "/1 to /32"},
+		{"src/", "/1 to /32"},
+		{"src/-1", "/1 to /32"},
+		{"src/24/0", "/128"},
+		{"src/24/129", "/128"},
+		{"src/24/", "/128"},
+		{"src//48", "/1 to /32"},
+		{"src/24/48/1", "commas"},
+		{"src/24x", "commas"},
+		{"src/0024", "commas"},
+		{"src/4294967320", "/1 to /32"},
+		{"vlan/8", "vlan"},
+		{"5tuple/24", "5tuple"},
+		{"src-dst/24", "src-dst"},
+		{"5tuple,tcp_flags,vlan", "takes 40 bytes of an IPv6 packet; at most 39"},
+		{"5tuple,tcp_flags,vlan,dscp,mpls,in_port", "takes 46 bytes"},
+	};
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		char why[KEY_RULE_WHY_MAX] = "";
+		struct key_rule rule;
+
+		assert_false(key_rule_parse(&rule, rows[r].text, why));
+		if (strstr(why, rows[r].mention) == NULL)
+			fail_msg("%s %s", rows[r].text, why);
+		assert_true(strlen(why) < KEY_RULE_WHY_MAX - 1);
+	}
+}
+
+static void knows_equal_rules(void **state)
+{
+	struct key_rule a = make_rule("src,dst"), b = make_rule("dst,src");
+	struct key_rule c = make_rule("src/24,dst"), d = make_rule("src/24/48,dst");
+	struct key_rule e = make_rule("src/32/128,dst/32");
+
+	(void)state;
+	assert_true(key_rule_equal(&a, key_rule_find("src-dst")));
+	assert_true(key_rule_equal(&a, &b));
+	assert_true(key_rule_equal(&a, &e));
+	assert_false(key_rule_equal(&a, &c));
+	assert_false(key_rule_equal(&c, &d));
+	assert_true(key_rule_has_5tuple(&key_rules[0]));
+	a = make_rule("vlan,5tuple");
+	assert_true(key_rule_has_5tuple(&a));
+	a = make_rule("src,dst/24,src_port,dst_port,proto");
+	assert_false(key_rule_has_5tuple(&a));
+	assert_false(key_rule_has_5tuple(&b));
 }
 
 static void gets_keys_of_bursts(void **state)
@@ -229,8 +511,11 @@ int main(void)
 		cmocka_unit_test(names_fields),
 		cmocka_unit_test(compares_numerically),
 		cmocka_unit_test(finds_rules),
-		cmocka_unit_test(masks_match_fields),
-		cmocka_unit_test(masks_bursts),
+		cmocka_unit_test(makes_keys_of_bursts),
+		cmocka_unit_test(keeps_fields_of_the_5tuple_in_place),
+		cmocka_unit_test(orders_keys_by_fields),
+		cmocka_unit_test(refuses_other_text),
+		cmocka_unit_test(knows_equal_rules),
 		cmocka_unit_test(gets_keys_of_bursts),
 		cmocka_unit_test(ipv4_bursts_do_not_touch_key6),
 	};

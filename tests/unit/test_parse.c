@@ -332,6 +332,11 @@ static void assert_same_key(
 		assert_memory_equal(&a->key6, &b->key6, sizeof(a->key6));
 	assert_int_equal(a->fragment, b->fragment);
 	assert_int_equal(a->tcp_flags, b->tcp_flags);
+	assert_int_equal(a->dscp, b->dscp);
+	if (parse_verdicts[verdict].class == PARSE_CLASS_KEY) {
+		assert_int_equal(a->vlan, b->vlan);
+		assert_int_equal(a->mpls, b->mpls);
+	}
 }
 
 /* need <= len, and the first `need` bytes say the same. */
@@ -350,7 +355,7 @@ static void assert_need_decides(const uint8_t *data, uint32_t len, enum link_typ
 static void assert_row_key4(const struct packet_row *row, const struct key4 *key)
 {
 	static const uint8_t ports[4] = {0xc0, 0x00, 0x01, 0xbb}, none[4] = {0};
-	struct key4 expected = {{192, 0, 2, 1}, {198, 51, 100, 2}, {0}, {0}, row->proto, 0, {0}};
+	struct key4 expected = {{192, 0, 2, 1}, {198, 51, 100, 2}, {0}, {0}, row->proto, {0}, 0};
 
 	memcpy(expected.src_port, row->ports ? ports : none, 2);
 	memcpy(expected.dst_port, row->ports ? ports + 2 : none, 2);
@@ -499,8 +504,15 @@ struct expected {
 	int64_t time[BURST_MAX];
 	uint32_t flow_hash[BURST_MAX];
 	uint8_t tcp_flags[BURST_MAX];
+	struct key_extra extra[BURST_MAX]; /* but for in_port and a tag that was taken off */
 	struct parse_counts counts;
 };
+
+static void put_number(uint8_t *bytes, size_t width, uint32_t number)
+{
+	for (size_t b = width; b-- > 0; number >>= 8)
+		bytes[b] = (uint8_t)number;
+}
 
 static void expect_packet(struct expected *expected, const uint8_t *data, uint32_t len,
 	enum link_type link, uint32_t wire_len)
@@ -527,6 +539,10 @@ static void expect_packet(struct expected *expected, const uint8_t *data, uint32
 		key->v6 = parsed.key6;
 	}
 	expected->tcp_flags[expected->n] = parsed.tcp_flags;
+	expected->extra[expected->n].tcp_flags = parsed.tcp_flags;
+	expected->extra[expected->n].dscp = parsed.dscp;
+	put_number(expected->extra[expected->n].vlan, 2, parsed.vlan);
+	put_number(expected->extra[expected->n].mpls, 3, parsed.mpls);
 	expected->wire_len[expected->n++] = wire_len;
 }
 
@@ -561,16 +577,35 @@ static void assert_details(const struct key_burst *burst, const struct expected 
 	}
 }
 
+static void assert_extra(const struct key_burst *burst, const struct expected *expected)
+{
+	for (uint32_t i = 0; i < burst->n; i++)
+		assert_memory_equal(
+			&burst->extra[i], &expected->extra[i], sizeof(struct key_extra));
+}
+
 #define POLLED INT64_C(1234567890123456789)
 
+/* How much is asked for: each has what the one before it has. */
+enum asked {
+	ASKED_KEYS,
+	ASKED_DETAILS,
+	ASKED_EXTRA,
+};
+
 static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst,
-	struct parse_counts *counts, bool replay, bool details)
+	struct parse_counts *counts, bool replay, enum asked asked)
 {
 	static const struct packet_times times = {.polled = POLLED};
+	static const uint16_t in_ports[RTE_MAX_ETHPORTS] = {[3] = 513};
 
-	if (details && replay)
+	if (asked == ASKED_EXTRA && replay)
+		parse_burst_replay_extra(pkts, n, burst, counts);
+	else if (asked == ASKED_EXTRA)
+		parse_burst_port_extra(pkts, n, burst, counts, &times, in_ports);
+	else if (asked == ASKED_DETAILS && replay)
 		parse_burst_replay_details(pkts, n, burst, counts);
-	else if (details)
+	else if (asked == ASKED_DETAILS)
 		parse_burst_port_details(pkts, n, burst, counts, &times);
 	else if (replay)
 		parse_burst_replay(pkts, n, burst, counts);
@@ -579,7 +614,7 @@ static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *b
 }
 
 /* Random bursts through all functions; the counts add up over all of them. */
-static void assert_bursts(bool replay, bool details)
+static void assert_bursts(bool replay, enum asked asked)
 {
 	static struct key_burst burst;
 	struct expected expected;
@@ -592,6 +627,7 @@ static void assert_bursts(bool replay, bool details)
 		uint32_t n = round % (BURST_MAX + 1);
 
 		expected.n = 0;
+		memset(expected.extra, 0, sizeof(expected.extra));
 		for (uint32_t i = 0; i < n; i++) {
 			uint8_t data[PACKET_MAX];
 			enum link_type link;
@@ -602,20 +638,28 @@ static void assert_bursts(bool replay, bool details)
 			if (replay)
 				*packet_meta(pkts[i]) = (struct packet_meta){.time = round + i,
 					.wire_len = wire_len,
-					.link = (uint32_t)link};
+					.link = (uint16_t)link,
+					.in_port = (uint16_t)(round * 7 + i)};
 			else
 				link = LINK_ETHERNET;
 			pkts[i]->hash.rss = round * i;
 			pkts[i]->ol_flags = i % 3 == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH;
+			pkts[i]->port = i % 2 == 0 ? 3 : i % 5 == 0 ? RTE_MBUF_PORT_INVALID : 1;
+			put_number(expected.extra[expected.n].in_port, 2,
+				replay       ? (uint16_t)(round * 7 + i)
+				: i % 2 == 0 ? 513
+					     : 0);
 			/* Where the packet has a key. */
 			expected.time[expected.n] = replay ? round + i : POLLED;
 			expected.flow_hash[expected.n] = i % 3 == 0 ? 0 : round * i;
 			expect_packet(&expected, data, len, link, replay ? wire_len : len);
 		}
-		parse_random(pkts, n, &burst, &counts, replay, details);
+		parse_random(pkts, n, &burst, &counts, replay, asked);
 		assert_burst(&burst, &expected);
-		if (details)
+		if (asked >= ASKED_DETAILS)
 			assert_details(&burst, &expected);
+		if (asked >= ASKED_EXTRA)
+			assert_extra(&burst, &expected);
 		for (uint32_t i = 0; i < n; i++)
 			rte_pktmbuf_free(pkts[i]);
 	}
@@ -625,15 +669,15 @@ static void assert_bursts(bool replay, bool details)
 static void bursts_of_a_port(void **state)
 {
 	(void)state;
-	assert_bursts(false, false);
-	assert_bursts(false, true);
+	for (int asked = ASKED_KEYS; asked <= ASKED_EXTRA; asked++)
+		assert_bursts(false, (enum asked)asked);
 }
 
 static void bursts_of_a_replay(void **state)
 {
 	(void)state;
-	assert_bursts(true, false);
-	assert_bursts(true, true);
+	for (int asked = ASKED_KEYS; asked <= ASKED_EXTRA; asked++)
+		assert_bursts(true, (enum asked)asked);
 }
 
 /* By the clock of its port, where it has one, and no more than a minute before its poll. */
@@ -679,6 +723,99 @@ static void stamps_of_devices(void **state)
 	for (uint32_t i = 0; i < 7; i++) {
 		assert_true(burst.time[i] == packets[i].time);
 		rte_pktmbuf_free(pkts[i]);
+	}
+}
+
+/* A device may take the outermost tag off and say what it was. */
+static void tags_that_were_taken_off(void **state)
+{
+	static const uint16_t in_ports[RTE_MAX_ETHPORTS];
+	static const struct packet_times times = {.polled = POLLED};
+	static const struct {
+		const char *hex;
+		uint16_t vlan;
+	} packets[] = {
+		{ETH4 IP4(TCP) PORTS "00000000", 0xabc},
+		{MACS "8100"
+		      "e005"
+		      "0800" IP4(TCP) PORTS,
+			0xabc},
+	};
+	static struct key_burst burst;
+	struct parse_counts counts;
+
+	(void)state;
+	parse_counts_reset(&counts);
+	for (size_t r = 0; r < 2; r++) {
+		uint8_t data[PACKET_MAX];
+		struct rte_mbuf *pkt = make_mbuf(data, bytes_of_hex(packets[r].hex, data));
+
+		pkt->ol_flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+		pkt->vlan_tci = 0x7abc;
+		parse_burst_port_extra(&pkt, 1, &burst, &counts, &times, in_ports);
+		assert_int_equal(burst.n, 1);
+		assert_int_equal(
+			burst.extra[0].vlan[0] << 8 | burst.extra[0].vlan[1], packets[r].vlan);
+		rte_pktmbuf_free(pkt);
+	}
+}
+
+/* The outermost tag, the top label, six bits of the traffic class. */
+static void fields_beside_the_5tuple(void **state)
+{
+	static const struct {
+		const char *hex;
+		uint16_t vlan;
+		uint32_t mpls;
+		uint8_t dscp;
+	} packets[] = {
+		{ETH4 IP4(TCP) PORTS, 0, 0, 0},
+		{MACS "8100"
+		      "f005"
+		      "0800" IP4(TCP) PORTS,
+			5, 0, 0},
+		{MACS "88a8"
+		      "2fff"
+		      "8100"
+		      "0001"
+		      "0800" IP4(TCP) PORTS,
+			0xfff, 0, 0},
+		{MACS "8100"
+		      "e000"
+		      "0800" IP4(TCP) PORTS,
+			0, 0, 0},
+		{MACS "8847"
+		      "ffffe0ff"
+		      "000011ff" IP4(TCP) PORTS,
+			0, 0xffffe, 0},
+		{MACS "8100"
+		      "0007"
+		      "8847"
+		      "000213ff"
+		      "45bb"
+		      "0028000000004006"
+		      "0000"
+		      "c0000201"
+		      "c6336402" PORTS,
+			7, 0x21, 0xbb >> 2},
+		{MACS "86dd"
+		      "6ba00000"
+		      "00083a40"
+		      "20010db8000000000000000000000001 20010db8000000000000000000000002",
+			0, 0, 0xba >> 2},
+	};
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(packets) / sizeof(packets[0]); r++) {
+		uint8_t data[PACKET_MAX];
+		uint32_t len = bytes_of_hex(packets[r].hex, data);
+		struct parsed parsed;
+		enum parse_verdict verdict = parse_packet(data, len, LINK_ETHERNET, &parsed);
+
+		assert_int_equal(parse_verdicts[verdict].class, PARSE_CLASS_KEY);
+		assert_int_equal(parsed.vlan, packets[r].vlan);
+		assert_int_equal(parsed.mpls, packets[r].mpls);
+		assert_int_equal(parsed.dscp, packets[r].dscp);
 	}
 }
 
@@ -805,6 +942,8 @@ int main(void)
 		cmocka_unit_test_setup(bursts_of_a_port, seed_random),
 		cmocka_unit_test_setup(bursts_of_a_replay, seed_random),
 		cmocka_unit_test(stamps_of_devices),
+		cmocka_unit_test(tags_that_were_taken_off),
+		cmocka_unit_test(fields_beside_the_5tuple),
 		cmocka_unit_test(empty_burst),
 		cmocka_unit_test_setup(chains_of_a_port, seed_random),
 		cmocka_unit_test(jumbo_frames),

@@ -48,7 +48,7 @@ static struct config make_config(uint32_t workers)
 
 	config.measurements[0] = (struct measurement_config){
 		.name = "main",
-		.key = &key_rules[0],
+		.key = key_rules[0],
 		.sketch = "count-min",
 		.top = 100,
 		.confidence = 0.999,

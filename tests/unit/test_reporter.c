@@ -50,7 +50,7 @@ static struct config make_config(void)
 
 	config.measurements[0] = (struct measurement_config){
 		.name = "main",
-		.key = &key_rules[0],
+		.key = key_rules[0],
 		.sketch = "count-min",
 		.width = 4096,
 		.top = 5,

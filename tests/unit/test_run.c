@@ -94,14 +94,14 @@ static struct config make_config(const char *design, uint32_t workers, uint64_t 
 
 	config.measurements[0] = (struct measurement_config){
 		.name = "flows",
-		.key = key_rule_find("5tuple"),
+		.key = *key_rule_find("5tuple"),
 		.sketch = "count-min",
 		.width = 4096,
 		.top = 10,
 	};
 	config.measurements[1] = (struct measurement_config){
 		.name = "destinations",
-		.key = key_rule_find("dst"),
+		.key = *key_rule_find("dst"),
 		.count = METRIC_BYTES,
 		.sketch = "count-min",
 		.width = 1024,
@@ -308,7 +308,7 @@ static void check_equality(
 	assert_int_equal(totals.unbalanced, 0);
 	assert_int_equal(totals.epochs, n * 1000 / config.interval);
 	for (uint32_t m = 0; m < 2; m++) {
-		const struct key_rule *rule = config.measurements[m].key;
+		const struct key_rule *rule = &config.measurements[m].key;
 
 		source.next = 0;
 		direct = make_like(&config, m);

@@ -133,8 +133,8 @@ static void test_bursts(void **state)
 	(void)state;
 	fill_burst();
 	for (uint32_t i = 0; i < BURST_MAX; i++) {
-		burst.key4[i].tcp_flags = 0;
 		memset(burst.key4[i].spare, 0, sizeof(burst.key4[i].spare));
+		burst.key4[i].reserved = 0;
 	}
 	for (int function = 0; function < TABLE_HASH_COUNT; function++) {
 		table_hashes[function](&burst, hash);

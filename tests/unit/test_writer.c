@@ -167,7 +167,7 @@ static char *expected_text(const struct output *output, bool header, int first, 
 	struct text text = {0};
 
 	if (header)
-		output->header(&text);
+		output->header(&text, 0);
 	for (int number = first; number <= last; number++) {
 		struct report_epoch *epoch = epoch_of((uint64_t)number, ROWS);
 
@@ -266,7 +266,7 @@ static void test_flows(void **state)
 	struct text text = {0};
 
 	(void)state;
-	output_flows.header(&text);
+	output_flows.header(&text, 0);
 	output_flows.epoch(&text, epoch);
 	output_flows.epoch(&text, epoch);
 	text_char(&text, '\0');
@@ -753,7 +753,7 @@ static void assert_last_row_refused(const char *row)
 {
 	struct text text = {0};
 
-	output_heavy_hitters.header(&text);
+	output_heavy_hitters.header(&text, 0);
 	text_str(&text, row);
 	text_char(&text, '\0');
 	assert_append_refused(text.data, "epoch number");

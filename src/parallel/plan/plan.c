@@ -265,6 +265,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	if (config->threshold > 0 && (wanted == 0 || 1 / config->threshold < wanted))
 		wanted = 1 / config->threshold;
 	m->params = (struct sketch_params){
+		.key = &config->key,
 		.depth = config->depth,
 		.width = config->buckets != 0 ? config->buckets : config->width,
 		.store = flow_stores[config->collision],

@@ -184,9 +184,8 @@ static void print_measurements(const struct plan *plan, FILE *out)
 		const struct plan_measurement *m = &plan->measurements[i];
 
 		fprintf(out, "measurement %s: %s of %s, %s %u x %llu, ", m->config->name,
-			m->config->count == METRIC_BYTES ? "bytes" : "packets",
-			m->config->key->name, m->ops->name, m->params.depth,
-			(unsigned long long)m->params.width);
+			m->config->count == METRIC_BYTES ? "bytes" : "packets", m->config->key.name,
+			m->ops->name, m->params.depth, (unsigned long long)m->params.width);
 		if (m->changes)
 			fprintf(out, "up to %llu, ", (unsigned long long)m->params.width_max);
 		fprintf(out, "one instance ");

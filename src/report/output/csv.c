@@ -4,8 +4,6 @@
 
 #include "report/output/csv.h"
 
-#define KEY_COLUMNS KEY_TCP_FLAGS /* the fields that are columns of every file */
-
 /* The text between two commas. */
 static void csv_quote(struct text *text, const char *string)
 {
@@ -83,19 +81,43 @@ void csv_time(struct text *text, int64_t ns)
 	text_time(text, ns);
 }
 
+static void add_names(struct text *text, uint32_t fields)
+{
+	for (; fields != 0; fields &= fields - 1)
+		csv_string(text, key_fields[__builtin_ctz(fields)].name);
+}
+
+static void add_fields(
+	struct text *text, uint32_t fields, const struct key_rule *rule, const struct key *key)
+{
+	char field[KEY_FIELD_TEXT_MAX];
+
+	for (; fields != 0; fields &= fields - 1) {
+		enum key_field_id id = (enum key_field_id)__builtin_ctz(fields);
+
+		csv_empty(text);
+		if (key_rule_has(rule, id))
+			text_add(text, field, key_field_print(rule, key, id, field));
+	}
+}
+
 void csv_key_names(struct text *text)
 {
-	for (int f = 0; f < KEY_COLUMNS; f++)
-		csv_string(text, key_fields[f].name);
+	add_names(text, key_fields_of(UINT32_MAX, KEY_COLUMN_ALWAYS));
 }
 
 void csv_key(struct text *text, const struct key_rule *rule, const struct key *key)
 {
-	char field[KEY_FIELD_TEXT_MAX];
+	add_fields(text, key_fields_of(UINT32_MAX, KEY_COLUMN_ALWAYS), rule, key);
+}
 
-	for (int f = 0; f < KEY_COLUMNS; f++) {
-		csv_empty(text);
-		if (rule->fields >> f & 1)
-			text_add(text, field, key_field_print(key, (enum key_field_id)f, field));
-	}
+void csv_key_asked_names(struct text *text, uint32_t fields)
+{
+	add_names(text, key_fields_of(fields, KEY_COLUMN_ASKED));
+}
+
+void csv_key_asked(
+	struct text *text, uint32_t fields, const struct key_rule *rule, const struct key *key)
+{
+	add_fields(text, key_fields_of(fields, KEY_COLUMN_ASKED), rule, key);
 }

@@ -23,7 +23,11 @@ void csv_u64(struct text *text, uint64_t value);
 void csv_u64_if(struct text *text, bool known, uint64_t value);
 void csv_ratio(struct text *text, double ratio); /* 6 decimals */
 void csv_time(struct text *text, int64_t ns);
-/* The columns of a key, which every file has; those that the rule leaves out are empty. */
+/* The columns of a key which every file has; those that the rule leaves out are empty. */
 void csv_key_names(struct text *text);
 void csv_key(struct text *text, const struct key_rule *rule, const struct key *key);
+/* Those that stand at the end of a row: of the run's fields, a bit each. */
+void csv_key_asked_names(struct text *text, uint32_t fields);
+void csv_key_asked(
+	struct text *text, uint32_t fields, const struct key_rule *rule, const struct key *key);
 void csv_string(struct text *text, const char *string);

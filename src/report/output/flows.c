@@ -14,11 +14,13 @@ static const char *const flow_ends[] = {
 	[FLOW_END_RUN] = "end",
 };
 
-static void flows_header(struct text *text)
+static void flows_header(struct text *text, uint32_t fields)
 {
 	text_str(text, "epoch,measurement,start");
 	csv_key_names(text);
-	text_str(text, ",packets,bytes,first,last,tcp_flags,ended\n");
+	text_str(text, ",packets,bytes,first,last,tcp_flags,ended");
+	csv_key_asked_names(text, fields);
+	csv_row_end(text);
 }
 
 static void add_flow(struct text *text, const struct report_epoch *epoch,
@@ -34,6 +36,7 @@ static void add_flow(struct text *text, const struct report_epoch *epoch,
 	csv_time(text, flow->last);
 	csv_u64(text, flow->tcp_flags);
 	csv_string(text, flow_ends[flow->end]);
+	csv_key_asked(text, report_key_fields(epoch), measurement->rule, &flow->key);
 	csv_row_end(text);
 }
 

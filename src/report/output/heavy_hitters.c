@@ -2,7 +2,8 @@
 
 /*
  * --output: a CSV row for every reported key of every measurement. Where a measurement keeps flow
- * records, or its key has TCP flags, three more columns say so at the end of every row.
+ * records, or its key has a field that is a column of theirs, three more columns say so behind the
+ * others; and behind them stands what else keys have (KEY_COLUMN_ASKED).
  */
 
 #include "report/output/csv.h"
@@ -16,16 +17,19 @@ static void add_header(struct text *text)
 		       ",confidence,share");
 }
 
-static void heavy_hitters_header(struct text *text)
+static void heavy_hitters_header(struct text *text, uint32_t fields)
 {
 	add_header(text);
-	text_char(text, '\n');
+	csv_key_asked_names(text, fields);
+	csv_row_end(text);
 }
 
-static void flow_records_header(struct text *text)
+static void flow_records_header(struct text *text, uint32_t fields)
 {
 	add_header(text);
-	text_str(text, ",first,last,tcp_flags\n");
+	text_str(text, ",first,last,tcp_flags");
+	csv_key_asked_names(text, fields);
+	csv_row_end(text);
 }
 
 static void add_row(struct text *text, const struct report_epoch *epoch,
@@ -50,11 +54,12 @@ static void add_row(struct text *text, const struct report_epoch *epoch,
 	csv_ratio(text, row->share);
 }
 
-/* first, last, tcp_flags */
+/* first, last, tcp_flags: the last is the key's where there is no record. */
 static void add_record(struct text *text, const struct key_rule *rule, const struct report_row *row)
 {
 	const struct report_record *record = &row->record;
-	char field[KEY_FIELD_TEXT_MAX];
+	uint32_t field = key_fields_of(rule->fields, KEY_COLUMN_RECORD);
+	char value[KEY_FIELD_TEXT_MAX];
 
 	csv_empty(text);
 	if (record->known)
@@ -65,12 +70,16 @@ static void add_record(struct text *text, const struct key_rule *rule, const str
 	csv_empty(text);
 	if (record->known)
 		text_u64(text, record->tcp_flags);
-	else if (rule->fields >> KEY_TCP_FLAGS & 1)
-		text_add(text, field, key_field_print(&row->key, KEY_TCP_FLAGS, field));
+	else if (field != 0)
+		text_add(text, value,
+			key_field_print(
+				rule, &row->key, (enum key_field_id)__builtin_ctz(field), value));
 }
 
 static void add_rows(struct text *text, const struct report_epoch *epoch, bool records)
 {
+	uint32_t fields = report_key_fields(epoch);
+
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
 		const struct report_measurement *measurement = &epoch->measurements[m];
 
@@ -78,6 +87,7 @@ static void add_rows(struct text *text, const struct report_epoch *epoch, bool r
 			add_row(text, epoch, measurement, &measurement->rows[r]);
 			if (records)
 				add_record(text, measurement->rule, &measurement->rows[r]);
+			csv_key_asked(text, fields, measurement->rule, &measurement->rows[r].key);
 			csv_row_end(text);
 		}
 	}

@@ -10,8 +10,9 @@
 
 struct output {
 	const char *option; /* the option that names its file */
-	/* The first line of a file; NULL: it has none. */
-	void (*header)(struct text *text);
+	/* The first line of a file, in a run whose keys have these fields, a bit each; NULL: it has
+	 * none. */
+	void (*header)(struct text *text, uint32_t fields);
 	/* Appends all that the epoch says. */
 	void (*epoch)(struct text *text, const struct report_epoch *epoch);
 	/* How many rows that is, for the account of lost ones. */

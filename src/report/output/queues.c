@@ -6,8 +6,9 @@
 #include "report/output/csv.h"
 #include "report/output/output.h"
 
-static void queues_header(struct text *text)
+static void queues_header(struct text *text, uint32_t fields)
 {
+	(void)fields;
 	text_str(text, CSV_EPOCH_HEADER
 		",worker,lcore,cpu,ports,queue,received,measured,ring_full,bytes,share,busy"
 		",imbalance\n");

@@ -133,6 +133,15 @@ struct ledger report_ledger(
 	return ledger;
 }
 
+uint32_t report_key_fields(const struct report_epoch *epoch)
+{
+	uint32_t fields = 0;
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		fields |= epoch->measurements[m].rule->fields;
+	return fields;
+}
+
 uint64_t report_duration(const struct report_epoch *epoch)
 {
 	return epoch->end > epoch->start ? (uint64_t)epoch->end - (uint64_t)epoch->start : 0;

@@ -204,6 +204,9 @@ struct report_epoch *report_epoch_share(struct report_epoch *epoch);
  * allowed. */
 void report_epoch_free(struct report_epoch *epoch);
 
+/* Fields that the keys of its measurements have, a bit each. */
+uint32_t report_key_fields(const struct report_epoch *epoch);
+
 /* Nanoseconds between start and end; 0 where end is not after start. */
 uint64_t report_duration(const struct report_epoch *epoch);
 

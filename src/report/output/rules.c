@@ -5,8 +5,9 @@
 #include "report/output/csv.h"
 #include "report/output/output.h"
 
-static void rules_header(struct text *text)
+static void rules_header(struct text *text, uint32_t fields)
 {
+	(void)fields;
 	text_str(text, CSV_EPOCH_HEADER ",prefix,name,packets,bytes,flows\n");
 }
 

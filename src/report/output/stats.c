@@ -5,8 +5,9 @@
 #include "report/output/csv.h"
 #include "report/output/output.h"
 
-static void stats_header(struct text *text)
+static void stats_header(struct text *text, uint32_t fields)
 {
+	(void)fields;
 	text_str(text, CSV_ROW_HEADER);
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
 		csv_string(text, ledger_columns[c].name);

@@ -103,14 +103,9 @@ void table_error(struct text *text, const struct report_figure *figure)
 		text_char(text, '?');
 }
 
-static bool has_field(const struct key_rule *rule, enum key_field_id field)
+static uint8_t key_proto(const struct key_rule *rule, const struct key *key)
 {
-	return rule->fields >> field & 1;
-}
-
-static uint8_t key_proto(const struct key *key)
-{
-	return key->family == KEY_IPV6 ? key->v6.proto : key->v4.proto;
+	return (uint8_t)key_field_number(rule, key, KEY_PROTO);
 }
 
 /* A key that says a protocol without ports shows none. */
@@ -118,9 +113,9 @@ static bool shows_ports(const struct key_rule *rule, const struct key *key)
 {
 	const struct protocol *protocol;
 
-	if (!has_field(rule, KEY_PROTO))
+	if (!key_rule_has(rule, KEY_PROTO))
 		return true;
-	protocol = protocol_find(key_proto(key));
+	protocol = protocol_find(key_proto(rule, key));
 	return protocol != NULL && protocol->has_ports;
 }
 
@@ -128,19 +123,19 @@ static bool shows_ports(const struct key_rule *rule, const struct key *key)
 static void add_end(struct text *text, const struct key_rule *rule, const struct key *key,
 	enum key_field_id address, enum key_field_id port)
 {
-	bool with_port = has_field(rule, port) && shows_ports(rule, key);
+	bool with_port = key_rule_has(rule, port) && shows_ports(rule, key);
 	char field[KEY_FIELD_TEXT_MAX];
 
-	if (has_field(rule, address)) {
-		bool brackets = with_port && key->family == KEY_IPV6;
+	if (key_rule_has(rule, address)) {
+		bool brackets = with_port && !key_is_ipv4(key);
 
 		text_str(text, brackets ? "[" : "");
-		text_add(text, field, key_field_print(key, address, field));
+		text_add(text, field, key_field_print(rule, key, address, field));
 		text_str(text, brackets ? "]" : "");
 	}
 	if (with_port) {
 		text_char(text, ':');
-		text_add(text, field, key_field_print(key, port, field));
+		text_add(text, field, key_field_print(rule, key, port, field));
 	}
 }
 
@@ -155,15 +150,31 @@ static void add_proto(struct text *text, uint8_t number)
 }
 
 /* The letters of RFC 9293, section 3.1, from the lowest bit up. */
-static void add_tcp_flags(struct text *text, const struct key *key)
+static void add_tcp_flags(struct text *text, uint64_t flags)
 {
 	static const char letters[] = "FSRPAUEC";
-	uint8_t flags = key->family == KEY_IPV6 ? key->v6.tcp_flags : key->v4.tcp_flags;
 
 	text_str(text, flags != 0 ? " " : "");
 	for (int bit = 0; bit < 8; bit++)
 		if (flags >> bit & 1)
 			text_char(text, letters[bit]);
+}
+
+/* "vlan 5" and the like, as outputs name them. */
+static void add_asked(
+	struct text *text, const struct key_rule *rule, const struct key *key, size_t begin)
+{
+	uint32_t fields = key_fields_of(rule->fields, KEY_COLUMN_ASKED);
+	char field[KEY_FIELD_TEXT_MAX];
+
+	for (; fields != 0; fields &= fields - 1) {
+		enum key_field_id id = (enum key_field_id)__builtin_ctz(fields);
+
+		text_str(text, text->len > begin ? " " : "");
+		text_str(text, key_fields[id].name);
+		text_char(text, ' ');
+		text_add(text, field, key_field_print(rule, key, id, field));
+	}
 }
 
 size_t table_flow(struct text *text, const struct key_rule *rule, const struct key *key)
@@ -172,16 +183,17 @@ size_t table_flow(struct text *text, const struct key_rule *rule, const struct k
 
 	add_end(text, rule, key, KEY_SRC_IP, KEY_SRC_PORT);
 	source_end = text->len;
-	if (has_field(rule, KEY_DST_IP) || has_field(rule, KEY_DST_PORT)) {
+	if (key_rule_has(rule, KEY_DST_IP) || key_rule_has(rule, KEY_DST_PORT)) {
 		text_str(text, source_end > begin ? " -> " : "-> ");
 		add_end(text, rule, key, KEY_DST_IP, KEY_DST_PORT);
 	}
-	if (has_field(rule, KEY_PROTO)) {
+	if (key_rule_has(rule, KEY_PROTO)) {
 		text_str(text, text->len > begin ? " " : "");
-		add_proto(text, key_proto(key));
+		add_proto(text, key_proto(rule, key));
 	}
-	if (has_field(rule, KEY_TCP_FLAGS))
-		add_tcp_flags(text, key);
+	if (key_rule_has(rule, KEY_TCP_FLAGS))
+		add_tcp_flags(text, key_field_number(rule, key, KEY_TCP_FLAGS));
+	add_asked(text, rule, key, begin);
 	return source_end - begin;
 }
 

@@ -277,8 +277,25 @@ static void *writer_main(void *arg)
 
 /* Opening */
 
+static uint32_t key_fields_of_run(const struct config *config)
+{
+	uint32_t fields = 0;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		fields |= config->measurements[m].key.fields;
+	return fields;
+}
+
+static bool has_records(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if ((sketch_find(config->measurements[m].sketch)->caps & SKETCH_RECORDS) != 0)
+			return true;
+	return key_fields_of(key_fields_of_run(config), KEY_COLUMN_RECORD) != 0;
+}
+
 static void add_sink(struct writer *writer, const struct output *output, const char *name,
-	const struct rotate_limits *limits)
+	const struct config *config)
 {
 	struct sink *sink = &writer->sinks[writer->nb_sinks++];
 
@@ -287,25 +304,13 @@ static void add_sink(struct writer *writer, const struct output *output, const c
 	sink->file = (struct output_file){
 		.name = name,
 		.option = output->option,
-		.limits = *limits,
+		.limits = config->rotate,
 		.say = writer_say,
 		.say_arg = &writer->voice,
 		.fd = -1,
 	};
 	if (output->header != NULL)
-		output->header(&sink->file.header);
-}
-
-static bool has_records(const struct config *config)
-{
-	for (uint32_t m = 0; m < config->nb_measurements; m++) {
-		const struct measurement_config *measurement = &config->measurements[m];
-
-		if ((sketch_find(measurement->sketch)->caps & SKETCH_RECORDS) != 0 ||
-			(measurement->key->fields >> KEY_TCP_FLAGS & 1) != 0)
-			return true;
-	}
-	return false;
+		output->header(&sink->file.header, key_fields_of_run(config));
 }
 
 static void add_sinks(struct writer *writer, const struct config *config)
@@ -315,17 +320,17 @@ static void add_sinks(struct writer *writer, const struct config *config)
 
 	if (!(to_stdout && table))
 		add_sink(writer, has_records(config) ? &output_flow_records : &output_heavy_hitters,
-			config->output, &config->rotate);
+			config->output, config);
 	if (config->stats != NULL)
-		add_sink(writer, &output_stats, config->stats, &config->rotate);
+		add_sink(writer, &output_stats, config->stats, config);
 	if (config->queues != NULL)
-		add_sink(writer, &output_queues, config->queues, &config->rotate);
+		add_sink(writer, &output_queues, config->queues, config);
 	if (config->rules != NULL)
-		add_sink(writer, &output_rules, config->rules, &config->rotate);
+		add_sink(writer, &output_rules, config->rules, config);
 	if (config->flows != NULL)
-		add_sink(writer, &output_flows, config->flows, &config->rotate);
+		add_sink(writer, &output_flows, config->flows, config);
 	if (table) {
-		add_sink(writer, &output_table, "-", &config->rotate);
+		add_sink(writer, &output_table, "-", config);
 		writer->sinks[writer->nb_sinks - 1].redrawn =
 			config->format == FORMAT_AUTO && config->nb_port > 0 && screen_possible();
 	}

@@ -227,6 +227,7 @@ static int generate_next(struct source *source, struct source_packet *packet)
 	packet->time = generator->time;
 	packet->link = LINK_ETHERNET;
 	packet->filter = 0;
+	packet->in_port = 0;
 	step_time(generator);
 	return 1;
 }

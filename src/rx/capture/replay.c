@@ -503,6 +503,7 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 
 		file->path = paths[i];
 		file->order = i;
+		file->head.in_port = (uint16_t)i;
 		replay->nb_files++;
 		if (!open_file(replay, file, error)) {
 			replay_close(&replay->source);

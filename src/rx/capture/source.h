@@ -24,7 +24,8 @@ struct source_packet {
 	uint32_t wire_len;   /* bytes on the wire without FCS */
 	int64_t time;        /* ns since 1970-01-01 UTC */
 	enum link_type link;
-	uint32_t filter; /* number of its program in the set that filter() filled */
+	uint32_t filter;  /* number of its program in the set that filter() filled */
+	uint16_t in_port; /* number of its file, in the order in which they were named */
 };
 
 struct filter_set; /* rx/packet/filter_program.h */

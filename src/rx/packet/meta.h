@@ -18,7 +18,8 @@ struct packet_meta {
 	int64_t time;      /* ns since 1970-01-01 UTC */
 	uint32_t wire_len; /* bytes on the wire without FCS */
 	uint32_t epoch;    /* sequence number, low 32 bits (parallel/epoch.h) */
-	uint32_t link;     /* enum link_type */
+	uint16_t link;     /* enum link_type */
+	uint16_t in_port;  /* number of the capture file it comes from */
 	uint32_t filter;   /* number of the program that is its filter (rx/packet/filter.h) */
 };
 

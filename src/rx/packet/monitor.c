@@ -261,6 +261,7 @@ static void move_packet(
 	burst->time[to] = burst->time[from];
 	burst->flow_hash[to] = burst->flow_hash[from];
 	burst->tcp_flags[to] = burst->tcp_flags[from];
+	burst->extra[to] = burst->extra[from];
 	hits->dst[to] = hits->dst[from];
 	hits->src[to] = hits->src[from];
 }

@@ -43,6 +43,10 @@ enum {
 	PROTO_SCTP = 132,
 };
 
+#define VLAN_ID          0x0fff
+#define MPLS_LABEL_SHIFT 12
+#define DSCP_SHIFT       2 /* in an octet whose low bits are ECN */
+
 #define IPV4_HEADER   20
 #define IPV6_HEADER   40
 #define TCP_FLAGS_AT  13     /* bytes into the header */
@@ -75,7 +79,9 @@ struct packet {
 	const uint8_t *data;
 	size_t len;
 	size_t need;
-	bool cut; /* a has() said no */
+	bool cut;      /* a has() said no */
+	uint16_t vlan; /* what was skipped on the way, as in struct parsed */
+	uint32_t mpls;
 };
 
 /* Are there `bytes` bytes, counted from the packet's start? */
@@ -122,9 +128,11 @@ static inline bool is_vlan(uint32_t type)
 
 static bool skip_vlans(struct packet *packet, size_t *at, uint32_t *type)
 {
-	while (is_vlan(*type)) {
+	for (bool outermost = true; is_vlan(*type); outermost = false) {
 		if (!has(packet, *at + 4))
 			return false;
+		if (outermost)
+			packet->vlan = (uint16_t)(be16(packet->data + *at) & VLAN_ID);
 		*type = be16(packet->data + *at + 2);
 		*at += 4;
 	}
@@ -222,9 +230,11 @@ static bool skip_mpls(struct packet *packet, size_t *at, uint32_t *type)
 {
 	bool bottom = false;
 
-	while (!bottom) {
+	for (bool top = true; !bottom; top = false) {
 		if (!has(packet, *at + 4))
 			return false;
+		if (top)
+			packet->mpls = be32(packet->data + *at) >> MPLS_LABEL_SHIFT;
 		bottom = packet->data[*at + 2] & 1;
 		*at += 4;
 	}
@@ -278,6 +288,7 @@ static inline enum parse_verdict parse_ipv4(struct packet *packet, size_t at, st
 
 	fragment = be16(header + 6);
 	out->fragment = (fragment & IPV4_FRAGMENT) != 0;
+	out->dscp = header[1] >> DSCP_SHIFT;
 	memcpy(words, header + 12, 8);
 	words[1] = parse_transport(
 		packet, at + header_len, header[9], (fragment & IPV4_OFFSET) != 0, out);
@@ -343,6 +354,7 @@ static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, st
 		return verdict;
 
 	out->fragment = walk.fragment;
+	out->dscp = (uint8_t)(be16(header) >> 4) >> DSCP_SHIFT;
 	memcpy(words, header + 8, 32);
 	words[4] = parse_transport(packet, walk.at, walk.proto, walk.later_fragment, out);
 	memcpy(&out->key6, words, sizeof(out->key6));
@@ -374,7 +386,10 @@ enum parse_verdict parse_packet(
 
 	out->fragment = false;
 	out->tcp_flags = 0;
+	out->dscp = 0;
 	verdict = parse_layers(&packet, link, out);
+	out->vlan = packet.vlan;
+	out->mpls = packet.mpls;
 	out->need = (uint32_t)packet.need;
 	out->cut = packet.cut;
 	return verdict;

@@ -61,9 +61,13 @@ struct parsed {
 	bool fragment;    /* any fragment, the first too: cards steer them by address alone */
 	/* Of a TCP header that was captured so far, with a key; else 0. */
 	uint8_t tcp_flags;
+	/* With a key: the outermost VLAN id and the top MPLS label, 0 where there is none. */
+	uint8_t dscp;
+	uint16_t vlan;
+	uint32_t mpls;
 	/*
 	 * Bytes that decided: the first `need` bytes of the packet give the same verdict, key and
-	 * flags as the whole, whatever follows. Never more than len.
+	 * all of the above as the whole, whatever follows. Never more than len.
 	 */
 	uint32_t need;
 	bool cut; /* it ended where more was looked for: more bytes may give another result */

@@ -19,11 +19,14 @@ enum origin {
 
 /* Ethernet, IPv4 without options, and four bytes: 14 + 20 + 4. */
 #define PLAIN_LEN      38
+/* Its TOS, six bits of DSCP and two of ECN. */
+#define PLAIN_TOS_AT   15
 /* Of a TCP header behind them. */
 #define PLAIN_FLAGS_AT (34 + 13)
 /* Ethernet, IPv6 without extension headers, and ports. */
 #define PLAIN6_LEN     58
 #define VLAN_TAG_LEN   4
+#define VLAN_ID        0x0fff
 
 static inline uint16_t load16(const uint8_t *p)
 {
@@ -146,15 +149,34 @@ static inline uint8_t plain_tcp_flags(const uint8_t *data, uint32_t len)
 	return data[flags ? PLAIN_FLAGS_AT : 0] & (uint8_t)-flags;
 }
 
+/* All but in_port. A tag that the device took off was the outermost. */
+static inline void put_extra(
+	struct key_extra *extra, const struct rte_mbuf *mbuf, const struct parsed *parsed)
+{
+	uint32_t vlan = (mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0
+				? mbuf->vlan_tci & VLAN_ID
+				: parsed->vlan;
+
+	*extra = (struct key_extra){
+		.tcp_flags = parsed->tcp_flags,
+		.dscp = parsed->dscp,
+		.vlan = {(uint8_t)(vlan >> 8), (uint8_t)vlan},
+		.mpls = {(uint8_t)(parsed->mpls >> 16), (uint8_t)(parsed->mpls >> 8),
+			(uint8_t)parsed->mpls},
+	};
+}
+
 /* Writes entry m of `out`. Returns whether the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
-	struct key_burst *out, struct parse_counts *counts)
+	struct key_burst *out, struct parse_counts *counts, bool extra)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
 
 	counts->verdicts[verdict]++;
 	out->tcp_flags[m] = parsed.tcp_flags;
+	if (extra)
+		put_extra(&out->extra[m], mbuf, &parsed);
 	switch (verdict) {
 	case PARSE_IPV4: out->key4[m] = parsed.key4; return true;
 	case PARSE_IPV6:
@@ -165,10 +187,11 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/* `times`: of a port, where details are asked for. */
+/* Extra come with details. `times` and `in_ports`: of a port, where they are asked for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
-	bool details, const struct packet_times *times)
+	const bool details, const bool extra, const struct packet_times *times,
+	const uint16_t *in_ports)
 {
 	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
 	uint64_t bytes = 0, plain = 0;
@@ -202,9 +225,13 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			plain++;
 			if (details)
 				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
+			if (extra)
+				put_extra(&out->extra[m], mbuf,
+					&(struct parsed){.tcp_flags = out->tcp_flags[m],
+						.dscp = data[PLAIN_TOS_AT] >> 2});
 		} else if (!(link == LINK_ETHERNET && !details &&
 				   parse_second(data, mbuf->data_len, m, out, counts)) &&
-			   !parse_any(mbuf, link, m, out, counts)) {
+			   !parse_any(mbuf, link, m, out, counts, extra)) {
 			continue;
 		}
 		if (details) {
@@ -213,6 +240,14 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			out->time[m] = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->time
 							       : packet_time(times, mbuf);
 			out->flow_hash[m] = mbuf->hash.rss & -(uint32_t)hashed;
+		}
+		if (extra) {
+			uint16_t in_port = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->in_port
+					   : mbuf->port < RTE_MAX_ETHPORTS ? in_ports[mbuf->port]
+									   : 0;
+
+			out->extra[m].in_port[0] = (uint8_t)(in_port >> 8);
+			out->extra[m].in_port[1] = (uint8_t)in_port;
 		}
 		out->wire_len[m++] = wire_len;
 		bytes += wire_len;
@@ -228,23 +263,35 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, false, NULL, NULL);
 }
 
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, false, NULL, NULL);
 }
 
 void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, const struct packet_times *times)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, times);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, false, times, NULL);
 }
 
 void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, false, NULL, NULL);
+}
+
+void parse_burst_port_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, true, times, in_ports);
+}
+
+void parse_burst_replay_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, true, NULL, NULL);
 }

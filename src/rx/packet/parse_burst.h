@@ -29,9 +29,9 @@ enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed);
 
 /*
- * Fills `out` (but not its hashes, nor its details) with the keys and wire lengths of the packets
- * that have a key, in their order, and adds all n <= BURST_MAX packets to `counts`. A packet may be
- * a chain of segments: it is as long as all of them, and headers may lie across them.
+ * Fills `out` (but not its hashes, nor its details or extra) with the keys and wire lengths of the
+ * packets that have a key, in their order, and adds all n <= BURST_MAX packets to `counts`. A
+ * packet may be a chain of segments: it is as long as all of them, and headers may lie across them.
  */
 
 /* Packets of a live port: Ethernet, and as long as pkt_len says. */
@@ -48,4 +48,12 @@ void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct k
 
 /* The same, with details. Times are those of packet_meta(). */
 void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts);
+
+/* The same, with details and extra. in_ports[RTE_MAX_ETHPORTS]: what mbuf->port stands for. */
+void parse_burst_port_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports);
+
+/* The same, with details and extra. */
+void parse_burst_replay_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts);

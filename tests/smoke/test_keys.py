@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys of every kind of field, on every capture and in every sketch, against what the packets say."""
+
+import functools
+import socket
+
+import lib
+
+# What each kind of key is made of: a layout of 16 bytes or of 40, of both families or of one.
+KEYS = (
+    'src_port',
+    'dst_port,proto',
+    'vlan',
+    'dscp,tcp_flags',
+    'mpls',
+    'in_port',
+    'src/24/48,dst_port',
+    'dst/9',
+    '5tuple,vlan',
+    'src/13/33,dst/32/127,vlan,mpls,dscp',
+    'src,dst/32/64,src_port,dst_port,proto,vlan,dscp,in_port',
+)
+SKETCHES = ('count-min', 'reversible', 'simple-hash', 'flow-table', 'iblt')
+TOP = 200
+FEW = 4096  # different packets
+
+
+@functools.lru_cache(maxsize=2)
+def packets_of(traces, path):
+    """{all fields of a packet, by column: (packets, bytes)}"""
+    oracle, counts = lib.Oracle(traces), {}
+    for record in oracle.records(path):
+        fields = oracle.fields(record)
+        if fields is not None:
+            fields = tuple(sorted(fields.items()))
+            before = counts.get(fields, (0, 0))
+            counts[fields] = before[0] + 1, before[1] + record[3]
+    return counts
+
+
+def address(raw, lengths):
+    """As an output prints it; lengths: of IPv4 and IPv6, those that were given."""
+    family, bits = (socket.AF_INET, 32) if len(raw) == 4 else (socket.AF_INET6, 128)
+    length = bits
+    if len(lengths) > (bits == 128):
+        length = int(lengths[bits == 128])
+    number = int.from_bytes(raw, 'big') >> (bits - length) << (bits - length)
+    text = socket.inet_ntop(family, number.to_bytes(bits // 8, 'big'))
+    return text if length == bits else f'{text}/{length}'
+
+
+def truth_of(packets, rule, in_port=0):
+    """{key as an output has it: (packets, bytes)}"""
+    lengths = {}
+    for word in rule.split(','):
+        word, *given = word.split('/')
+        lengths[lib.key_columns(word)[0]] = given
+    truth = {}
+    for fields, (count, size) in packets.items():
+        fields = dict(fields, in_port=in_port)
+        key = tuple(address(fields[column], lengths.get(column, ()))
+                    if column in ('src_ip', 'dst_ip') else str(fields[column])
+                    for column in lib.key_columns(rule))
+        before = truth.get(key, (0, 0))
+        truth[key] = before[0] + count, before[1] + size
+    return truth
+
+
+def configuration(test, sketch, keys, truth):
+    """A measurement for each key; tables of few packets are small, as there are many of them."""
+    path = test.path(f'{sketch}.conf')
+    with open(path, 'w', encoding='utf-8') as stream:
+        if len(truth) <= FEW:
+            stream.write(f'width = {4 * FEW}\n')
+        stream.write(f'sketch = {sketch}\ntop = {TOP}\n')
+        for number, key in enumerate(keys):
+            stream.write(f'[measurement key{number}]\nkey = {key}\n')
+    return path
+
+
+def keys_of(sketch):
+    """A reversible sketch needs bits that no field has."""
+    return [key for key in KEYS if sketch != 'reversible' or key != '5tuple,vlan']
+
+
+def check_rows(rows, truth, key, sketch, what):
+    try:
+        lib.check_bounds(rows, truth, key)
+        assert len(rows) == min(TOP, len(truth)), f'{len(rows)} rows of {len(truth)} keys'
+        if sketch == 'flow-table':
+            lib.check_exact(rows, truth, key)
+            lib.check_top(rows, truth, TOP, key)
+    except AssertionError as error:
+        raise AssertionError(f'{what}, --sketch {sketch} --key {key}: {error}') from error
+
+
+def case(entry, number):
+    @lib.needs_traces
+    def check(test):
+        path = lib.unpack(test, entry['file'])
+        packets = packets_of(test.traces, path)
+        plain = truth_of(packets, '5tuple')
+        assert plain == lib.load_truth(test.traces, entry['file']), 'the oracle is another one'
+        for turn, sketch in enumerate(SKETCHES):
+            keys = keys_of(sketch)
+            rows, _, _ = test.measure(
+                '--config', configuration(test, sketch, keys, packets), '--pcap', path, '--interval', '0',
+                '--workers', 1 + (number + turn) % 3, '--sharing',
+                ('separate', 'shared')[number % 2],
+                status=1 if entry['expected'] != 'measured' else 0)
+            for place, key in enumerate(keys):
+                check_rows(lib.in_epoch(rows, '0', f'key{place}'), truth_of(packets, key), key,
+                           sketch, entry['file'])
+    return check
+
+
+def cases(settings):
+    if settings.traces is None:
+        @lib.needs_traces
+        def absent(test):
+            pass
+        return [('keys of every capture', absent)]
+    entries = [entry for entry in lib.index(settings.traces) if entry['expected'] != 'refused']
+    return [(f'keys of {entry["file"]}', case(entry, number))
+            for number, entry in enumerate(entries)]
+
+
+def tagged(flow, vlan, ports=True):
+    frame = lib.udp_frame(flow if ports else 0)
+    return frame[:12] + b'\x81\x00' + vlan.to_bytes(2, 'big') + frame[12:]
+
+
+def test_vlans_are_never_one(test):
+    """Of one 5-tuple, and with whatever reserved bits a sketch has for itself."""
+    path = lib.write_pcap(test.path('vlans.pcap'), [
+        (number, tagged(7, number % 16)) for number in range(160)])
+    for sketch in SKETCHES:
+        for key in ('vlan', '5tuple,vlan', 'src,vlan,dscp', 'in_port,src,vlan'):
+            if sketch == 'reversible' and key == '5tuple,vlan':
+                continue
+            for sharing in ('separate', 'shared'):
+                rows, _, _ = test.measure(
+                    '--pcap', path, '--key', key, '--sketch', sketch, '--sharing', sharing,
+                    '--interval', '0', '--workers', 2)
+                assert {(row['vlan'], row['packets']) for row in rows} == {
+                    (str(vlan), '10') for vlan in range(16)}, f'{sketch}, {key}: {rows}'
+
+
+def test_files_are_ports(test):
+    """in_port is the number of the capture file, in the order in which they were named."""
+    paths = [lib.write_pcap(test.path(f'{name}.pcap'), [
+        (number * 10 + place, lib.udp_frame()) for number in range(3 + place)])
+             for place, name in enumerate('cab')]
+    arguments = [word for path in paths for word in ('--pcap', path)]
+    for design in ('rss', 'async', 'sync'):
+        rows, _, _ = test.measure(*arguments, '--key', 'in_port', '--interval', '0',
+                                  '--design', design)
+        assert [(row['in_port'], row['packets']) for row in rows] == [
+            ('2', '5'), ('1', '4'), ('0', '3')], rows
+
+
+def test_columns_only_where_asked(test):
+    """Columns of further fields stand at the end, in runs with a key that has them."""
+    path = lib.write_pcap(test.path('one.pcap'), [(0, tagged(1, 5))])
+    conf = test.path('two.conf')
+    with open(conf, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement a]\nkey = vlan,src/8\n[measurement b]\nkey = mpls\n')
+    rows, _, _ = test.measure('--pcap', path, '--config', conf)
+    assert list(rows[0]) == lib.OUTPUT_COLUMNS + ['vlan', 'mpls'], rows
+    assert [(row['src_ip'], row['vlan'], row['mpls']) for row in rows] == [
+        ('10.0.0.0/8', '5', ''), ('', '', '0')], rows
+    rows, _, _ = test.measure('--pcap', path, '--key', 'src/24,dst_port')
+    assert list(rows[0]) == lib.OUTPUT_COLUMNS, rows
+    flows = test.path('flows.csv')
+    rows, _, _ = test.measure('--pcap', path, '--key', 'dscp,src/8,vlan', '--sketch',
+                              'flow-table', '--flows', flows)
+    assert list(rows[0]) == lib.OUTPUT_COLUMNS + lib.RECORD_COLUMNS + ['vlan', 'dscp'], rows
+    with open(flows, encoding='utf-8') as stream:
+        header, row = stream.read().splitlines()
+    assert header.endswith(',tcp_flags,ended,vlan,dscp'), header
+    assert row.endswith(',0,end,5,0') and ',10.0.0.0/8,,,,,' in row, row
+
+
+def test_table_shows_them(test):
+    path = lib.write_pcap(test.path('one.pcap'), [(0, tagged(1, 5))])
+    result = test.run('--pcap', path, '--format', 'table', '--key', 'src/8,dst_port,vlan,proto')
+    result.expect(0)
+    assert '10.0.0.0/8 -> :53 udp vlan 5 ' in result.stdout, result.describe()
+
+
+def test_refused_keys(test):
+    """Exit 2, the option and what is allowed."""
+    for arguments, mentions in (
+            (('--key', 'vlan,colour'), ('--key', 'allowed: 5tuple', 'in_port', 'src/24/48')),
+            (('--key', 'src,vlan,src'), ('--key', 'src twice')),
+            (('--key', 'src/33'), ('--key', '/1 to /32')),
+            (('--key', 'vlan/4'), ('--key', 'vlan')),
+            (('--key', '6tuple,vlan'), ('--key', '40 bytes', '39')),
+            (('--key', '5tuple,vlan', '--sketch', 'reversible'), ('--key', '5tuple,vlan')),
+            (('--key', 'proto', '--sketch', 'flow-table', '--table-hash', 'rss'),
+             ('--table-hash', '5tuple'))):
+        test.run('--pcap', 'absent.pcap', *arguments).expect(2).expect_one_line(*mentions)
