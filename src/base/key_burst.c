@@ -120,6 +120,28 @@ static inline __attribute__((always_inline)) void put_keys(struct key_burst *dst
 	}
 }
 
+/*
+ * Of IPv4, what nearly all packets are. Of IPv6 packets this takes what nobody reads: cheaper than
+ * asking.
+ */
+static inline __attribute__((always_inline)) void put_narrow4(struct key_burst *dst,
+	const struct key_burst *src, const struct key_layout *layout, const bool extra)
+{
+	const bytes16 from_tuple = load16(layout->shuffle[0][0]);
+	const bytes16 from_extra = load16(layout->shuffle[0][KEY_VECTORS]);
+	const bytes16 mask = load16(layout->mask[0]);
+	const uint32_t n = src->n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bytes16 key = shuffle16(load16(&src->key4[i]), from_tuple);
+
+		if (extra)
+			key |= shuffle16(load16(&src->extra[i]), from_extra);
+		key &= mask;
+		memcpy(&dst->key4[i], &key, sizeof(dst->key4[i]));
+	}
+}
+
 static inline __attribute__((always_inline)) void put_all(struct key_burst *dst,
 	const struct key_burst *src, const struct key_rule *rule, const bool extra)
 {
@@ -130,16 +152,16 @@ static inline __attribute__((always_inline)) void put_all(struct key_burst *dst,
 	if (rule->ipv4.wide)
 		put_keys(dst, src, ipv4, &rule->ipv4, true, extra);
 	else
-		/* Of IPv6 packets this takes what nobody reads: cheaper than asking. */
-		for (uint32_t i = 0; i < src->n; i++)
-			put_narrow(dst, src, i, &rule->ipv4, true, extra);
+		put_narrow4(dst, src, &rule->ipv4, extra);
 	put_keys(dst, src, src->v6, &rule->ipv6, false, extra);
 }
 
 void key_burst_mask(struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule)
 {
-	dst->n = src->n;
-	for (uint32_t i = 0; i < src->n; i++)
+	const uint32_t n = src->n;
+
+	dst->n = n;
+	for (uint32_t i = 0; i < n; i++)
 		dst->wire_len[i] = src->wire_len[i];
 	if (rule->extra)
 		put_all(dst, src, rule, true);

@@ -21,56 +21,61 @@ KEYS = (
     'src,dst/32/64,src_port,dst_port,proto,vlan,dscp,in_port',
 )
 SKETCHES = ('count-min', 'reversible', 'simple-hash', 'flow-table', 'iblt')
+COLUMNS = (*lib.KEY_COLUMNS, 'tcp_flags', 'vlan', 'dscp', 'mpls')
 TOP = 200
 FEW = 4096  # different packets
 
 
-@functools.lru_cache(maxsize=2)
 def packets_of(traces, path):
-    """{all fields of a packet, by column: (packets, bytes)}"""
+    """{what a packet has, in the order of COLUMNS: (packets, bytes)}"""
     oracle, counts = lib.Oracle(traces), {}
     for record in oracle.records(path):
-        fields = oracle.fields(record)
-        if fields is not None:
-            fields = tuple(sorted(fields.items()))
+        found = oracle.fields(record)
+        if found is not None:
+            fields = tuple(found[column] for column in COLUMNS)
             before = counts.get(fields, (0, 0))
             counts[fields] = before[0] + 1, before[1] + record[3]
     return counts
 
 
+@functools.lru_cache(maxsize=1 << 18)
 def address(raw, lengths):
     """As an output prints it; lengths: of IPv4 and IPv6, those that were given."""
-    family, bits = (socket.AF_INET, 32) if len(raw) == 4 else (socket.AF_INET6, 128)
-    length = bits
-    if len(lengths) > (bits == 128):
-        length = int(lengths[bits == 128])
+    family, bits, given = ((socket.AF_INET, 32, lengths[:1]) if len(raw) == 4 else
+                           (socket.AF_INET6, 128, lengths[1:]))
+    length = int(given[0]) if given else bits
     number = int.from_bytes(raw, 'big') >> (bits - length) << (bits - length)
     text = socket.inet_ntop(family, number.to_bytes(bits // 8, 'big'))
     return text if length == bits else f'{text}/{length}'
 
 
-def truth_of(packets, rule, in_port=0):
+def printer(word, column):
+    """From the fields of a packet to the text of a column."""
+    if column == 'in_port':
+        return lambda fields: '0'
+    place, lengths = COLUMNS.index(column), tuple(word.split('/')[1:])
+    if column in ('src_ip', 'dst_ip'):
+        return lambda fields: address(fields[place], lengths)
+    return lambda fields: str(fields[place])
+
+
+def truth_of(packets, rule):
     """{key as an output has it: (packets, bytes)}"""
-    lengths = {}
-    for word in rule.split(','):
-        word, *given = word.split('/')
-        lengths[lib.key_columns(word)[0]] = given
+    printers = [printer(word, column) for word in rule.split(',')
+                for column in lib.key_columns(word)]
     truth = {}
     for fields, (count, size) in packets.items():
-        fields = dict(fields, in_port=in_port)
-        key = tuple(address(fields[column], lengths.get(column, ()))
-                    if column in ('src_ip', 'dst_ip') else str(fields[column])
-                    for column in lib.key_columns(rule))
+        key = tuple(text(fields) for text in printers)
         before = truth.get(key, (0, 0))
         truth[key] = before[0] + count, before[1] + size
     return truth
 
 
-def configuration(test, sketch, keys, truth):
+def configuration(test, sketch, keys, packets):
     """A measurement for each key; tables of few packets are small, as there are many of them."""
     path = test.path(f'{sketch}.conf')
     with open(path, 'w', encoding='utf-8') as stream:
-        if len(truth) <= FEW:
+        if packets <= FEW:
             stream.write(f'width = {4 * FEW}\n')
         stream.write(f'sketch = {sketch}\ntop = {TOP}\n')
         for number, key in enumerate(keys):
@@ -99,18 +104,18 @@ def case(entry, number):
     def check(test):
         path = lib.unpack(test, entry['file'])
         packets = packets_of(test.traces, path)
-        plain = truth_of(packets, '5tuple')
-        assert plain == lib.load_truth(test.traces, entry['file']), 'the oracle is another one'
+        truths = {key: truth_of(packets, key) for key in KEYS}
+        assert truth_of(packets, '5tuple') == lib.load_truth(test.traces, entry['file']), 'the oracle is another one'
         for turn, sketch in enumerate(SKETCHES):
             keys = keys_of(sketch)
             rows, _, _ = test.measure(
-                '--config', configuration(test, sketch, keys, packets), '--pcap', path, '--interval', '0',
+                '--config', configuration(test, sketch, keys, len(packets)), '--pcap', path, '--interval', '0',
                 '--workers', 1 + (number + turn) % 3, '--sharing',
                 ('separate', 'shared')[number % 2],
                 status=1 if entry['expected'] != 'measured' else 0)
             for place, key in enumerate(keys):
-                check_rows(lib.in_epoch(rows, '0', f'key{place}'), truth_of(packets, key), key,
-                           sketch, entry['file'])
+                check_rows(lib.in_epoch(rows, '0', f'key{place}'), truths[key], key, sketch,
+                           entry['file'])
     return check
 
 
@@ -125,8 +130,8 @@ def cases(settings):
             for number, entry in enumerate(entries)]
 
 
-def tagged(flow, vlan, ports=True):
-    frame = lib.udp_frame(flow if ports else 0)
+def tagged(flow, vlan):
+    frame = lib.udp_frame(flow)
     return frame[:12] + b'\x81\x00' + vlan.to_bytes(2, 'big') + frame[12:]
 
 
