@@ -63,11 +63,13 @@ static size_t bytes_of(uint32_t bits)
 /* Bits of byte `byte` of a field that count: the first ones of an address, the last of a number. */
 static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte)
 {
-	size_t first = 8 * byte;
+	uint32_t ones = 0xff;
 
-	if (field->type == KEY_FIELD_NUMBER)
-		return byte > 0 || bits % 8 == 0 ? 0xff : (uint8_t)((1u << bits % 8) - 1);
-	return bits >= first + 8 ? 0xff : (uint8_t)(0xff00 >> (bits - first));
+	if (field->type == KEY_FIELD_ADDRESS && bits < 8 * byte + 8)
+		ones = 0xff00 >> (bits - 8 * byte);
+	if (field->type == KEY_FIELD_NUMBER && byte == 0 && bits % 8 != 0)
+		ones = (1u << bits % 8) - 1;
+	return (uint8_t)ones;
 }
 
 /* Puts the field's bytes from `at` on. */
