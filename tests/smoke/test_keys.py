@@ -164,6 +164,17 @@ def test_files_are_ports(test):
             ('2', '5'), ('1', '4'), ('0', '3')], rows
 
 
+def test_ports_are_numbered(test):
+    """in_port is the number of the --port, whatever DPDK numbers its device."""
+    paths = [lib.write_pcap(test.path(f'{name}.pcap'), [
+        (number, lib.udp_frame()) for number in range(3 + 2 * place)])
+             for place, name in enumerate('ab')]
+    rows, _, _ = test.measure(
+        '--port', f'net_pcap1,rx_pcap={paths[1]}', '--port', f'net_pcap0,rx_pcap={paths[0]}',
+        '--packets', '8', '--interval', '0', '--key', 'in_port', '--workers', '1', '--eal', '--no-pci')
+    assert [(row['in_port'], row['packets']) for row in rows] == [('0', '5'), ('1', '3')], rows
+
+
 def test_columns_only_where_asked(test):
     """Columns of further fields stand at the end, in runs with a key that has them."""
     path = lib.write_pcap(test.path('one.pcap'), [(0, tagged(1, 5))])
