@@ -89,9 +89,13 @@ def keys_of(sketch):
 
 
 def check_rows(rows, truth, key, sketch, what):
+    """A simple-hash may have no room for a key; a search or a decoding of many may give up."""
+    complete = sketch in ('count-min', 'flow-table') or (
+        sketch != 'simple-hash' and len(truth) <= FEW)
     try:
         lib.check_bounds(rows, truth, key)
-        assert len(rows) == min(TOP, len(truth)), f'{len(rows)} rows of {len(truth)} keys'
+        assert not complete or len(rows) == min(TOP, len(truth)), (
+            f'{len(rows)} rows of {len(truth)} keys')
         if sketch == 'flow-table':
             lib.check_exact(rows, truth, key)
             lib.check_top(rows, truth, TOP, key)
