@@ -332,7 +332,8 @@ def read_csv(path_or_text, columns):
 
 def asked_columns(row):
     """Columns at the end of a row, of what keys have beside those that every file has."""
-    return [column for column in row if column not in OUTPUT_COLUMNS + RECORD_COLUMNS]
+    return [column for column in row
+            if column not in (*OUTPUT_COLUMNS, *RECORD_COLUMNS, 'ended')]  # the last: of --flows
 
 
 def read_output(path):
