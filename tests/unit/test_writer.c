@@ -786,7 +786,7 @@ static void test_append_to_large_numbers(void **state)
 	assert_last_row_refused("18446744073709551614,x\n"); /* the next one's could not be read */
 	assert_last_row_refused("18446744073709551613,x\n");
 	assert_last_row_refused("9223372036854775808,x\n");
-	output_heavy_hitters.header(&text);
+	output_heavy_hitters.header(&text, 0);
 	text_str(&text, "9223372036854775807,x\n");
 	text_char(&text, '\0');
 	put(out, text.data);
