@@ -579,12 +579,15 @@ static void run_and_kill(const struct config *config, int last)
 		struct writer *writer = writer_open(config, &voice, &first, &status, error);
 		struct output_mark mark = {0};
 		int fd = open(stats, O_RDONLY);
+		struct stat st = {0};
 
 		if (writer == NULL)
 			_exit(1);
 		push(writer, 0, last);
-		/* The last output is marked last. */
-		while (!output_mark_read(fd, &mark) || mark.next < (uint64_t)(last + 1))
+		/* The last output is marked last; before its first epoch it has a mark, and then a
+		 * header. */
+		while (!output_mark_read(fd, &mark) || mark.next < (uint64_t)(last + 1) ||
+			fstat(fd, &st) != 0 || (size_t)st.st_size < strlen(expected))
 			usleep(1000);
 		_exit(0);
 	}
