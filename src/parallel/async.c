@@ -195,6 +195,10 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_async = {
 	.name = "async",
+	.receiver = true,
+	.rings = true,
+	.hashes = true,
 	.connect = async_connect,
 	.work = async_work,
+	.done = worker_free,
 };

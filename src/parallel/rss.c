@@ -45,4 +45,5 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 const struct design_ops design_rss = {
 	.name = "rss",
 	.work = rss_work,
+	.done = worker_free,
 };

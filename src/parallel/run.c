@@ -190,6 +190,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->run = run;
 	worker->replay = plan->replay;
 	worker->idle = plan->idle;
+	worker->done = run->design->done;
 	worker->epochs = run->epochs;
 	worker->hash_key = &run->hash_key;
 	worker->sharing = plan->sharing;
@@ -204,7 +205,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 		port_clock_tell(&run->ports[p].clock, &worker->times);
 	worker->rests = needs_rest(plan);
 	assign_rules(worker, plan);
-	if (run->design->connect == NULL)
+	if (!run->design->receiver)
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
 	worker->bursts = alloc_on_node(lcore->node, worker->nb_rules * sizeof(worker->bursts[0]));
 	for (uint32_t r = 0; worker->bursts != NULL && r < worker->nb_rules; r++)
@@ -226,7 +227,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 	const struct plan *plan = run->plan;
 	const struct plan_group *group = &plan->groups[lcore->group];
 	struct receiver *receiver = alloc_on_node(lcore->node, sizeof(*receiver));
-	uint32_t burst = plan->ring_size > 0 ? BURST_MAX : BURST_MAX * group->nb_workers;
+	uint32_t held = run->design->held, burst = BURST_MAX * group->nb_workers;
 
 	if (receiver == NULL)
 		return false;
@@ -241,7 +242,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
 		receiver->reta[i] = (uint8_t)(i % group->nb_workers);
 	init_poller(run, &receiver->poller, lcore->group, 0,
-		burst < POLL_BURST_MAX ? burst : POLL_BURST_MAX);
+		held == 0 ? BURST_MAX : RTE_MIN(burst, held));
 	run->design->connect(receiver);
 	receiver->groups =
 		alloc_on_node(lcore->node, group->nb_workers * sizeof(receiver->groups[0]));
@@ -303,6 +304,8 @@ static bool start_ports(struct run *run, char *error)
 	for (uint32_t p = 0; p < run->nb_ports; p++) {
 		uint32_t group = plan->ports[p].group;
 
+		run->ports[p].dealt =
+			plan->design->hashes && run->config->dispatch == DISPATCH_FLOW;
 		if (!port_start(&run->ports[p], (uint16_t)plan->groups[group].nb_queues,
 			    plan->ports[p].descriptors, run->pools[group], error))
 			return false;
@@ -370,8 +373,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->ports = ports;
 	run->nb_ports = nb_ports;
 	run->design = plan->design;
-	epochs_init(run->epochs,
-		plan->nb_workers + (plan->design->connect != NULL ? plan->nb_groups : 0));
+	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, config->seed);
 	if ((plan->replay ? create_feeder(run, source, error) : start_ports(run, error)) &&
 		create_lcores(run, error)) {

@@ -131,6 +131,9 @@ static void sync_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_sync = {
 	.name = "sync",
+	.receiver = true,
+	.held = POLL_BURST_MAX,
 	.connect = sync_connect,
 	.work = sync_work,
+	.done = worker_free,
 };

@@ -109,6 +109,12 @@ static void count_packets(
 	}
 }
 
+void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
+{
+	(void)worker;
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
@@ -116,7 +122,7 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 
 	count_packets(worker, generation, pkts, n);
 	counted = rte_rdtsc();
-	rte_pktmbuf_free_bulk(pkts, n);
+	worker->done(worker, pkts, n);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += counted - start;

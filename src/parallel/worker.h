@@ -68,6 +68,8 @@ struct worker {
 	uint32_t nb_rules;
 	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX]; /* rules[0] is the full 5-tuple */
 	struct poller poller;                                  /* rss: its own queues */
+	/* The design's; its time is that of freeing. */
+	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot; /* sync: where the receiver leaves its part of a burst */
 	struct rte_ring *ring;  /* async: where the receiver puts its packets */
 
@@ -95,6 +97,9 @@ void worker_leave(struct worker *worker, uint64_t epoch);
 /* Nothing came: looks for idle keys, or gives the CPU away. */
 void worker_rest(struct worker *worker);
 
-/* Counts n <= BURST_MAX packets of the worker's epoch that were received in rx_cycles; frees them.
- */
+/* Frees packets that were counted. */
+void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
+
+/* Counts n <= BURST_MAX packets of the worker's epoch that were received in rx_cycles; then they
+ * are done(). */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);

@@ -209,7 +209,7 @@ static void check_shares(void)
 		most = plan.groups[g].nb_workers > most ? plan.groups[g].nb_workers : most;
 	for (uint32_t g = 0; g < plan.nb_groups; g++)
 		if (plan.groups[g].nb_workers + 1 < most)
-			assert_true(plan.groups[g].nb_workers + (plan.design->connect != NULL) >=
+			assert_true(plan.groups[g].nb_workers + (plan.design->receiver) >=
 				    cores_of(plan.groups[g].node));
 }
 
@@ -255,7 +255,7 @@ static void check_queues(void)
 
 				if (lcore->group != plan.ports[p].group)
 					continue;
-				if (plan.design->connect != NULL)
+				if (plan.design->receiver)
 					n += lcore->role == PLAN_RECEIVER;
 				else
 					n += lcore->role == PLAN_WORKER &&
@@ -376,8 +376,7 @@ static void test_random_plans(void **state)
 		below(2);
 		if (!make_random_plan()) {
 			assert_true(config.workers < plan.nb_groups ||
-				    (plan.replay && plan.design->connect == NULL &&
-					    config.workers > 16));
+				    (plan.replay && !plan.design->receiver && config.workers > 16));
 			continue;
 		}
 		check_random_plan();

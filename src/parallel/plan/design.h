@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* How packets reach the cores that count them. A design owns the loops of its lcores. */
+/*
+ * How packets reach the cores that count them. A design owns the loops of its lcores, and says what
+ * it needs; nobody else asks which one it is.
+ */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct receiver;
+struct rte_mbuf;
 struct worker;
 
 struct design_ops {
 	const char *name; /* the word after --design */
+	/* A receiver in every group polls one queue of each port for the workers. Without, each
+	 * worker polls a queue of its own. */
+	bool receiver;
+	bool rings;    /* between the receiver and each worker: --ring-size entries */
+	bool hashes;   /* the receiver chooses workers by the flow hash, where --dispatch says so */
+	uint32_t held; /* packets that a receiver keeps until they are counted; 0: it polls
+			  BURST_MAX at once and hands them on */
 	/* Says what becomes of the packets that a receiver polls: enter(), take() and end() of its
-	 * poller. NULL where workers receive. */
+	 * poller. NULL without a receiver. */
 	void (*connect)(struct receiver *receiver);
 	/* The loop of one of the nb_workers workers of a group, until it left the last epoch. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
+	/* Who has packets when they were counted: worker_free(), or where they go on to. */
+	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 };
 
 extern const struct design_ops design_rss, design_sync, design_async;

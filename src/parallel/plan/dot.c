@@ -204,7 +204,7 @@ static void print_edges(const struct plan *plan, FILE *out)
 			print_receiver_edges(plan, i, out);
 		if (lcore->role != PLAN_WORKER)
 			continue;
-		if (plan->design->connect == NULL)
+		if (!plan->design->receiver)
 			print_queue_edges(plan, i,
 				lcore->worker - plan->groups[lcore->group].first_worker, out);
 		fprintf(out, "\tlcore%u -> sketch%u;\n", i, plan_instance(plan, lcore->worker));

@@ -25,13 +25,12 @@ static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 {
 	const struct plan_group *group = &plan->groups[g];
 	uint32_t rings = plan->ring_size > 0 ? group->nb_workers : 0;
-	uint32_t lcores = 1 + group->nb_workers + (plan->replay ? 1 : 0) +
-			  (plan->design->connect != NULL ? 1 : 0);
+	uint32_t lcores =
+		1 + group->nb_workers + (plan->replay ? 1 : 0) + (plan->design->receiver ? 1 : 0);
 	uint32_t needed = rings * (plan->ring_size + 2 * BURST_MAX) * plan->frame_mbufs +
 			  lcores * 2 * plan->mbuf_cache;
 
-	if (plan->design == &design_sync)
-		needed += POLL_BURST_MAX * plan->frame_mbufs;
+	needed += plan->design->held * plan->frame_mbufs;
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		if (plan->ports[p].group == g)
 			needed += group->nb_queues *

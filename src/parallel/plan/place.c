@@ -156,7 +156,7 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 
 	init_placer(&placer, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
-		uint32_t others = (plan->design->connect != NULL ? 1 : 0) +
+		uint32_t others = (plan->design->receiver ? 1 : 0) +
 				  (plan->replay ? 1 : 0); /* a replay is one group */
 		uint32_t cores = good_cores(&placer, plan->groups[g].node);
 

@@ -50,7 +50,7 @@ bool plan_refuse(struct plan *plan, char *error, const char *format, ...)
 uint32_t plan_nb_polling(const struct plan *plan)
 {
 	return plan->nb_workers + (plan->replay ? 1 : 0) +
-	       (plan->design->connect != NULL ? plan->nb_groups : 0);
+	       (plan->design->receiver ? plan->nb_groups : 0);
 }
 
 static uint32_t group_of_node(struct plan *plan, int node)
@@ -107,8 +107,8 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 	cores = plan_count_workers(plan, topology);
 	/* The reporter wants a core too. */
 	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
-	limit_workers(plan, plan->replay && plan->design->connect == NULL ? REPLAY_QUEUES_MAX
-									  : CONFIG_WORKERS_MAX);
+	limit_workers(plan,
+		plan->replay && !plan->design->receiver ? REPLAY_QUEUES_MAX : CONFIG_WORKERS_MAX);
 	limit_workers(plan, PLAN_LCORES_MAX - 1 - helpers);
 	if (topology->cpu_quota > 0)
 		limit_workers(plan, topology->cpu_quota > helpers + 1
@@ -163,7 +163,7 @@ static void number_workers(struct plan *plan)
 		struct plan_group *group = &plan->groups[g];
 
 		group->first_worker = plan->nb_workers;
-		group->nb_queues = plan->design->connect == NULL ? group->nb_workers : 1;
+		group->nb_queues = !plan->design->receiver ? group->nb_workers : 1;
 		plan->nb_workers += group->nb_workers;
 	}
 	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
@@ -189,7 +189,7 @@ static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues 
 	uint32_t power = 1;
 	char why[64];
 
-	if (plan->design->connect != NULL || plan->replay)
+	if (plan->design->receiver || plan->replay)
 		return;
 	snprintf(why, sizeof(why), "its driver takes %u receive queue%s", queues->max,
 		queues->max == 1 ? "" : "s");
@@ -231,7 +231,7 @@ static void assign_roles(struct plan *plan)
 	plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_REPORTER};
 	if (plan->replay)
 		plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_FEEDER};
-	for (uint32_t g = 0; plan->design->connect != NULL && g < plan->nb_groups; g++)
+	for (uint32_t g = 0; plan->design->receiver && g < plan->nb_groups; g++)
 		plan->lcores[plan->nb_lcores++] =
 			(struct plan_lcore){.role = PLAN_RECEIVER, .group = g};
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
@@ -376,7 +376,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;
 	plan->frame_mbufs = ports->frame_mbufs > 1 ? ports->frame_mbufs : 1;
-	plan->ring_size = plan->design == &design_async ? config->ring_size : 0;
+	plan->ring_size = plan->design->rings ? config->ring_size : 0;
 	if (!count_workers(plan, config, topology, ports, error))
 		return false;
 	assign_roles(plan);
@@ -431,7 +431,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	bool fits;
 
 	plan->nb_warnings = 0; /* they have been said */
-	if (plan->design->connect == NULL)
+	if (!plan->design->receiver)
 		release_workers(plan, devices, config->workers == 0);
 	nb_warnings = plan->nb_warnings;
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {

@@ -71,7 +71,7 @@ static void describe_worker(
 	if (plan->ring_size > 0)
 		snprintf(text, size, "takes from ring %u, updates sketch %u", lcore->worker,
 			instance);
-	else if (plan->design->connect != NULL)
+	else if (plan->design->receiver)
 		snprintf(text, size, "takes part %u of a burst, updates sketch %u", part, instance);
 	else
 		snprintf(text, size, "receives queue %u of %s, updates sketch %u", part, ports,

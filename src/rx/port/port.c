@@ -145,14 +145,11 @@ struct start {
 	uint16_t mtu_before; /* read before it is configured, which sets it; 0: not known */
 };
 
-static enum port_hash_use hash_use(const struct config *config, uint16_t nb_rx)
+static enum port_hash_use hash_use(const struct port *port, uint16_t nb_rx)
 {
 	if (nb_rx > 1)
 		return PORT_HASH_QUEUES;
-	if (nb_rx == 1 && config->design != NULL && strcmp(config->design, "async") == 0 &&
-		config->dispatch == DISPATCH_FLOW)
-		return PORT_HASH_DISPATCH;
-	return PORT_HASH_UNUSED;
+	return nb_rx == 1 && port->dealt ? PORT_HASH_DISPATCH : PORT_HASH_UNUSED;
 }
 
 static bool check_queues(const struct start *start, char *error)
@@ -226,7 +223,7 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	start->rss = (struct port_rss){
 		.port = port->name,
 		.traits = port->traits,
-		.use = hash_use(port->config, start->nb_rx),
+		.use = hash_use(port, start->nb_rx),
 		.nb_queues = start->nb_rx,
 	};
 	if (!port_rss_choose(&start->rss, port->config, &start->info, &port->notes, error))

@@ -37,6 +37,7 @@ struct port {
 	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
 	bool was_promiscuous; /* the kernel's interface, before */
 	bool started;
+	bool dealt;          /* a receiver deals its packets out by their flow hash */
 	bool silenced;       /* the link was taken down */
 	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/watch.h) */
 	struct port_clock clock;
