@@ -5,7 +5,7 @@
 
 #include "parallel/memory.h"
 #include "parallel/plan/plan.h"
-#include "report/output/output.h"
+#include "report/output/format.h"
 #include "report/rank.h"
 
 #define WORKERS_MAX 64
@@ -114,6 +114,16 @@ void reporting_destroy(struct reporting *reporting)
 	free(reporting);
 }
 
+static void print(struct text *text, const struct report_epoch *report)
+{
+	struct columns *columns = columns_of(&output_heavy_hitters, &(struct column_choice){0});
+
+	text_clear(text);
+	if (columns != NULL)
+		format_epoch(text, &format_csv, columns, report);
+	free(columns);
+}
+
 uint32_t reporting_run(struct reporting *reporting)
 {
 	struct hyperloglog *distinct = &reporting->distinct;
@@ -139,8 +149,7 @@ uint32_t reporting_run(struct reporting *reporting)
 	report->measurements[0].rule = &key_rules[0];
 	if (merger_collect(reporting->merger, &input) == 0 &&
 		rank_flows(reporting->merger, &limits, &report->measurements[0]) == 0) {
-		text_clear(&reporting->text);
-		output_heavy_hitters.epoch(&reporting->text, report);
+		print(&reporting->text, report);
 		rows = report->measurements[0].nb_rows;
 	}
 	report_epoch_free(report);

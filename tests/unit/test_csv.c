@@ -12,6 +12,7 @@
 
 #include "report/output/csv.h"
 #include "report/output/output.h"
+#include "print_output.h"
 #include "sample_epoch.h"
 
 static void assert_text(struct text *text, const char *expected)
@@ -27,7 +28,7 @@ static void assert_epoch(
 {
 	struct text text = {0};
 
-	output->epoch(&text, epoch);
+	print_epoch(&text, &format_csv, output, epoch);
 	assert_text(&text, expected);
 	report_epoch_free(epoch);
 }
@@ -103,20 +104,20 @@ static void test_headers(void **state)
 	struct text text = {0};
 
 	(void)state;
-	output_heavy_hitters.header(&text, 0);
+	print_header(&text, &format_csv, &output_heavy_hitters, 0);
 	assert_text(&text,
 		"epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,"
 		"bytes,packets_low,packets_high,bytes_low,bytes_high,confidence,share\n");
-	output_stats.header(&text, 0);
+	print_header(&text, &format_csv, &output_stats, 0);
 	assert_text(&text,
 		"epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,"
 		"nic_missed,nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,"
 		"bps,drop_rate,rx_ns,ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers\n");
-	output_queues.header(&text, 0);
+	print_header(&text, &format_csv, &output_queues, 0);
 	assert_text(&text,
 		"epoch,start,end,worker,lcore,cpu,ports,queue,received,measured,ring_full,bytes,"
 		"share,busy,imbalance\n");
-	output_flows.header(&text, 0);
+	print_header(&text, &format_csv, &output_flows, 0);
 	assert_text(&text,
 		"epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,"
 		"first,last,tcp_flags,ended\n");
@@ -151,14 +152,14 @@ static void test_queues(void **state)
 		.busy_ns = 500000000,
 	};
 	epoch->live = true;
-	output_queues.epoch(&text, epoch);
+	print_epoch(&text, &format_csv, &output_queues, epoch);
 	assert_text(&text, "7," SPAN ",0,1,4,eth0 eth1,0,100,90,0,7000,0.250000,0.250000,1.500000\n"
 			   "7," SPAN ",1,2,,,,300,280,20,20000,0.750000,0.500000,1.500000\n");
-	assert_int_equal(output_queues.rows(epoch), 2);
+	assert_int_equal(output_rows(&output_queues, epoch), 2);
 	/* Packet time is not what a worker's time is a part of; nothing received is not uneven. */
 	epoch->live = false;
 	epoch->loads[0].received = epoch->loads[1].received = 0;
-	output_queues.epoch(&text, epoch);
+	print_epoch(&text, &format_csv, &output_queues, epoch);
 	assert_text(&text, "7," SPAN ",0,1,4,eth0 eth1,0,0,90,0,7000,0.000000,,\n"
 			   "7," SPAN ",1,2,,,,0,280,20,20000,0.000000,,\n");
 	report_epoch_free(epoch);

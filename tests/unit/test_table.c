@@ -105,7 +105,7 @@ static void assert_table(struct report_epoch *epoch, const char *expected)
 {
 	struct text text = {0};
 
-	output_table.epoch(&text, epoch);
+	table_epoch(&text, epoch);
 	assert_string_equal(finish(&text), expected);
 	text_free(&text);
 	report_epoch_free(epoch);
@@ -199,7 +199,7 @@ static void test_table_of_bytes(void **state)
 	(void)state;
 	epoch->measurements[0].counts_bytes = true;
 	sample_rows(&epoch->measurements[0], rows, 2);
-	output_table.epoch(&text, epoch);
+	table_epoch(&text, epoch);
 	assert_non_null(strstr(finish(&text),
 		"#  flow                               bytes      error  packets   share\n"
 		"1  10.0.0.1:443 -> 10.0.0.2:5123 tcp  535KB  -8.57K/+0      ~37  ~2.50%\n"
@@ -306,7 +306,7 @@ static void test_table_width(void **state)
 				      "would want to give to a measurement of theirs";
 	epoch->measurements[0].distinct_keys = UINT32_MAX;
 	memset(&epoch->ledger, 0xff, sizeof(epoch->ledger));
-	output_table.epoch(&text, epoch);
+	table_epoch(&text, epoch);
 	finish(&text);
 	assert_non_null(strstr(text.data,
 		"\n   1  [" LONG_ADDRESS "]:65535   999,999,999  -900M/+18.4E  ~18.4EB  ~100.00%\n"

@@ -28,6 +28,7 @@
 #include "report/output/output_file.h"
 #include "report/output/output_mark.h"
 #include "report/output/writer.h"
+#include "print_output.h"
 #include "sample_epoch.h"
 
 #define ROWS 3 /* of each epoch, unless a test says otherwise */
@@ -167,11 +168,11 @@ static char *expected_text(const struct output *output, bool header, int first, 
 	struct text text = {0};
 
 	if (header)
-		output->header(&text, 0);
+		print_header(&text, &format_csv, output, 0);
 	for (int number = first; number <= last; number++) {
 		struct report_epoch *epoch = epoch_of((uint64_t)number, ROWS);
 
-		output->epoch(&text, epoch);
+		print_epoch(&text, &format_csv, output, epoch);
 		report_epoch_free(epoch);
 	}
 	text_char(&text, '\0');
@@ -266,9 +267,9 @@ static void test_flows(void **state)
 	struct text text = {0};
 
 	(void)state;
-	output_flows.header(&text, 0);
-	output_flows.epoch(&text, epoch);
-	output_flows.epoch(&text, epoch);
+	print_header(&text, &format_csv, &output_flows, 0);
+	print_epoch(&text, &format_csv, &output_flows, epoch);
+	print_epoch(&text, &format_csv, &output_flows, epoch);
 	text_char(&text, '\0');
 	push_one(writer, epoch);
 	push_one(writer, sample_flows(0));
@@ -605,7 +606,7 @@ static void put_rows(const char *name, int number, uint32_t rows, const char *re
 	struct text text = {0};
 	int fd = open(name, O_WRONLY | O_APPEND);
 
-	output_heavy_hitters.epoch(&text, epoch);
+	print_epoch(&text, &format_csv, &output_heavy_hitters, epoch);
 	text_str(&text, rest);
 	assert_int_equal(write(fd, text.data, text.len), text.len);
 	close(fd);
@@ -756,7 +757,7 @@ static void assert_last_row_refused(const char *row)
 {
 	struct text text = {0};
 
-	output_heavy_hitters.header(&text, 0);
+	print_header(&text, &format_csv, &output_heavy_hitters, 0);
 	text_str(&text, row);
 	text_char(&text, '\0');
 	assert_append_refused(text.data, "epoch number");
@@ -789,7 +790,7 @@ static void test_append_to_large_numbers(void **state)
 	assert_last_row_refused("18446744073709551614,x\n"); /* the next one's could not be read */
 	assert_last_row_refused("18446744073709551613,x\n");
 	assert_last_row_refused("9223372036854775808,x\n");
-	output_heavy_hitters.header(&text, 0);
+	print_header(&text, &format_csv, &output_heavy_hitters, 0);
 	text_str(&text, "9223372036854775807,x\n");
 	text_char(&text, '\0');
 	put(out, text.data);

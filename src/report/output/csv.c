@@ -3,41 +3,35 @@
 #include <string.h>
 
 #include "report/output/csv.h"
+#include "report/output/format.h"
 
-/* The text between two commas. */
-static void csv_quote(struct text *text, const char *string)
+static bool needs_quotes(const char *bytes, size_t len)
 {
-	if (strpbrk(string, ",\"\r\n") == NULL) {
-		text_str(text, string);
+	for (size_t i = 0; i < len; i++)
+		if (memchr(",\"\r\n", bytes[i], 4) != NULL)
+			return true;
+	return false;
+}
+
+/* Quotes what was added behind `begin`, where that must be. */
+static void quote_from(struct text *text, size_t begin)
+{
+	size_t len = text->len - begin;
+	struct text plain = {0};
+
+	if (text->failed || !needs_quotes(text->data + begin, len))
 		return;
-	}
+	text_add(&plain, text->data + begin, len);
+	text->len = begin;
+	text->failed = plain.failed;
 	text_char(text, '"');
-	for (; *string != '\0'; string++) {
-		if (*string == '"')
+	for (size_t i = 0; i < plain.len; i++) {
+		if (plain.data[i] == '"')
 			text_char(text, '"');
-		text_char(text, *string);
+		text_char(text, plain.data[i]);
 	}
 	text_char(text, '"');
-}
-
-static void add_times(struct text *text, const struct report_epoch *epoch)
-{
-	csv_time(text, epoch->start);
-	csv_time(text, epoch->end);
-}
-
-void csv_row_begin(struct text *text, const struct report_epoch *epoch,
-	const struct report_measurement *measurement)
-{
-	text_u64(text, epoch->number);
-	csv_string(text, measurement->name);
-	add_times(text, epoch);
-}
-
-void csv_epoch_begin(struct text *text, const struct report_epoch *epoch)
-{
-	text_u64(text, epoch->number);
-	add_times(text, epoch);
+	text_free(&plain);
 }
 
 void csv_row_end(struct text *text)
@@ -45,79 +39,46 @@ void csv_row_end(struct text *text)
 	text_char(text, '\n');
 }
 
-void csv_empty(struct text *text)
-{
-	text_char(text, ',');
-}
-
-void csv_u64(struct text *text, uint64_t value)
-{
-	text_char(text, ',');
-	text_u64(text, value);
-}
-
-void csv_u64_if(struct text *text, bool known, uint64_t value)
-{
-	if (known)
-		csv_u64(text, value);
-	else
-		csv_empty(text);
-}
-
-void csv_ratio(struct text *text, double ratio)
-{
-	text_printf(text, ",%.6f", ratio);
-}
-
 void csv_string(struct text *text, const char *string)
 {
+	size_t begin;
+
 	text_char(text, ',');
-	csv_quote(text, string);
+	begin = text->len;
+	text_str(text, string);
+	quote_from(text, begin);
 }
 
-void csv_time(struct text *text, int64_t ns)
+static void header(struct text *text, const struct columns *columns)
 {
-	text_char(text, ',');
-	text_time(text, ns);
-}
-
-static void add_names(struct text *text, uint32_t fields)
-{
-	for (; fields != 0; fields &= fields - 1)
-		csv_string(text, key_fields[__builtin_ctz(fields)].name);
-}
-
-static void add_fields(
-	struct text *text, uint32_t fields, const struct key_rule *rule, const struct key *key)
-{
-	char field[KEY_FIELD_TEXT_MAX];
-
-	for (; fields != 0; fields &= fields - 1) {
-		enum key_field_id id = (enum key_field_id)__builtin_ctz(fields);
-
-		csv_empty(text);
-		if (key_rule_has(rule, id))
-			text_add(text, field, key_field_print(rule, key, id, field));
+	for (uint32_t c = 0; c < columns->n; c++) {
+		if (c > 0)
+			text_char(text, ',');
+		text_str(text, columns->list[c].name);
 	}
+	csv_row_end(text);
 }
 
-void csv_key_names(struct text *text)
+/* What is not known is an empty field. */
+static void row(struct text *text, const struct columns *columns, const struct output_row *row)
 {
-	add_names(text, key_fields_of(UINT32_MAX, KEY_COLUMN_ALWAYS));
+	for (uint32_t c = 0; c < columns->n; c++) {
+		const struct column *column = &columns->list[c];
+		size_t begin;
+
+		if (c > 0)
+			text_char(text, ',');
+		begin = text->len;
+		column_print(text, column, row);
+		if (!column_is_number(column))
+			quote_from(text, begin);
+	}
+	csv_row_end(text);
 }
 
-void csv_key(struct text *text, const struct key_rule *rule, const struct key *key)
-{
-	add_fields(text, key_fields_of(UINT32_MAX, KEY_COLUMN_ALWAYS), rule, key);
-}
-
-void csv_key_asked_names(struct text *text, uint32_t fields)
-{
-	add_names(text, key_fields_of(fields, KEY_COLUMN_ASKED));
-}
-
-void csv_key_asked(
-	struct text *text, uint32_t fields, const struct key_rule *rule, const struct key *key)
-{
-	add_fields(text, key_fields_of(fields, KEY_COLUMN_ASKED), rule, key);
-}
+const struct format format_csv = {
+	.header = header,
+	.row = row,
+	.before_epoch = "",
+	.before_start = ",",
+};

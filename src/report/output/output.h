@@ -1,31 +1,151 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What an output does with an epoch: how it looks as text. Where the text goes is output_file.h. */
+/*
+ * Kinds of rows that an epoch has. A kind is a table of columns, which say what stands where; a
+ * format (report/output/format.h) prints any of them. Where the text goes is output_file.h.
+ */
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "report/output/report.h"
 #include "report/output/text.h"
 
-struct output {
-	const char *option; /* the option that names its file */
-	/* The first line of a file, in a run whose keys have these fields, a bit each; NULL: it has
-	 * none. */
-	void (*header)(struct text *text, uint32_t fields);
-	/* Appends all that the epoch says. */
-	void (*epoch)(struct text *text, const struct report_epoch *epoch);
-	/* How many rows that is, for the account of lost ones. */
-	uint64_t (*rows)(const struct report_epoch *epoch);
+/* What a row is of. */
+struct output_row {
+	const struct report_epoch *epoch;
+	const struct report_measurement *measurement; /* the first where the kind is of none */
+	const void *item;                             /* of struct output_items */
 };
 
-extern const struct output output_heavy_hitters; /* heavy_hitters.c: CSV, a row per reported key */
-extern const struct output output_flow_records;  /* the same, with first, last and TCP flags */
-extern const struct output output_stats;         /* stats.c: CSV, a row per measurement */
-extern const struct output output_queues;        /* queues.c: CSV, a row per worker */
-extern const struct output output_rules;         /* rules.c: CSV, a row per rule of --monitor */
-extern const struct output output_flows;         /* flows.c: CSV, a row per record that ended */
-extern const struct output output_table;         /* table.c: for a person */
+/* Of what type a figure is where it stands. */
+enum column_type {
+	COLUMN_U64,
+	COLUMN_U32,
+	COLUMN_U8,
+	COLUMN_TIME,   /* int64_t, ns since 1970; printed as text */
+	COLUMN_RATIO,  /* double, 6 decimals */
+	COLUMN_EXACT,  /* double, as it was typed */
+	COLUMN_STRING, /* const char *; what is printed is text */
+	COLUMN_CHARS,  /* char[]; the same */
+	/* What print() says: */
+	COLUMN_NUMBER,
+	COLUMN_TEXT,
+};
 
-/* Reported keys of all measurements of an epoch. */
-uint64_t output_reported_keys(const struct report_epoch *epoch);
+enum column_place {
+	COLUMN_OF_ITEM,
+	COLUMN_OF_MEASUREMENT,
+	COLUMN_OF_EPOCH,
+};
+
+enum column_when {
+	COLUMN_ALWAYS,
+	COLUMN_RECORDS, /* in runs with flow records, or with a key that has a column of theirs */
+	COLUMN_NAMED,   /* in formats whose rows name their columns: there is no place to keep */
+};
+
+struct columns;
+
+struct column {
+	const char *name;
+	enum column_type type;
+	enum column_place place;
+	size_t at;    /* of the figure, there */
+	size_t known; /* of a bool there: whether it is known; 0: it always is */
+	enum column_when when;
+	uint32_t index; /* what expand() gave print() to know */
+	/* Prints a figure that stands nowhere; nothing where it is not known. */
+	void (*print)(struct text *text, const struct column *column, const struct output_row *row);
+	/* Stands for columns of another table, which this adds. */
+	void (*expand)(struct columns *columns, const struct column *column);
+};
+
+#define EPOCH_COLUMN(name, type, member)                                                           \
+	{                                                                                          \
+		name, type, COLUMN_OF_EPOCH, .at = offsetof(struct report_epoch, member)           \
+	}
+#define MEASUREMENT_COLUMN(name, type, member)                                                     \
+	{                                                                                          \
+		name, type, COLUMN_OF_MEASUREMENT,                                                 \
+			.at = offsetof(struct report_measurement, member)                          \
+	}
+#define EPOCH_NUMBER     EPOCH_COLUMN("epoch", COLUMN_U64, number)
+#define EPOCH_START      EPOCH_COLUMN("start", COLUMN_TIME, start)
+#define EPOCH_END        EPOCH_COLUMN("end", COLUMN_TIME, end)
+#define MEASUREMENT_NAME MEASUREMENT_COLUMN("measurement", COLUMN_STRING, name)
+
+/* The columns of a struct key in the item: those that every row has, and those that are asked for.
+ */
+void columns_add_key(struct columns *columns, const struct column *column);
+void columns_add_asked_key(struct columns *columns, const struct column *column);
+#define KEY_COLUMNS(of, member)                                                                    \
+	{                                                                                          \
+		.expand = columns_add_key, .at = offsetof(struct of, member)                       \
+	}
+#define ASKED_KEY_COLUMNS(of, member)                                                              \
+	{                                                                                          \
+		.expand = columns_add_asked_key, .at = offsetof(struct of, member)                 \
+	}
+
+/* What rows are made of: n items of a size. */
+struct output_items {
+	const void *first;
+	size_t n, size;
+};
+
+struct output {
+	const char *option; /* that names its files */
+	const struct column *columns;
+	uint32_t nb_columns;
+	bool of_epoch; /* and of no measurement */
+	struct output_items (*items)(
+		const struct report_epoch *epoch, const struct report_measurement *measurement);
+};
+
+#define OUTPUT_COLUMNS(table) .columns = (table), .nb_columns = sizeof(table) / sizeof((table)[0])
+
+extern const struct output output_heavy_hitters; /* heavy_hitters.c: a row per reported key */
+extern const struct output output_stats;         /* stats.c: a row per measurement */
+extern const struct output output_queues;        /* queues.c: a row per worker */
+extern const struct output output_rules;         /* rules.c: a row per rule of --monitor */
+extern const struct output output_flows;         /* flows.c: a row per record that ended */
+
+/* How many rows of the kind the epoch has. */
+uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);
+
+/* What a run's rows depend on. */
+struct column_choice {
+	uint32_t key_fields; /* that its keys have, a bit each */
+	bool records;        /* some are of flow records */
+	bool named;          /* the format's rows name their columns */
+};
+
+/* The columns that a kind has in a run. */
+struct columns {
+	const struct output *output;
+	struct column_choice choice;
+	uint32_t n;
+	struct column list[];
+};
+
+/* From malloc(); NULL where memory is missing. */
+struct columns *columns_of(const struct output *output, const struct column_choice *choice);
+/* For expand(): at most COLUMNS_EXPANDED of them. */
+#define COLUMNS_EXPANDED 32
+void columns_add(struct columns *columns, const struct column *column);
+
+/* What is printed is a number; else it is text. */
+static inline bool column_is_number(const struct column *column)
+{
+	return column->type != COLUMN_TIME && column->type != COLUMN_STRING &&
+	       column->type != COLUMN_CHARS && column->type != COLUMN_TEXT;
+}
+
+/* Prints a figure, as it is in every format; nothing where it is not known. */
+void column_print(struct text *text, const struct column *column, const struct output_row *row);
+
+/* Where in the row the item's member is that the column says. */
+const void *column_at(const struct column *column, const struct output_row *row);

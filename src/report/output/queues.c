@@ -1,60 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --queues: how an epoch's packets were spread, a CSV row for every worker. */
+/* --queues: how an epoch's packets were spread, a row for every worker. */
 
 #include "report/output/balance.h"
-#include "report/output/csv.h"
 #include "report/output/output.h"
 
-static void queues_header(struct text *text, uint32_t fields)
+static void print_worker(
+	struct text *text, const struct column *column, const struct output_row *row)
 {
-	(void)fields;
-	text_str(text, CSV_EPOCH_HEADER
-		",worker,lcore,cpu,ports,queue,received,measured,ring_full,bytes,share,busy"
-		",imbalance\n");
+	const struct report_load *load = row->item;
+
+	(void)column;
+	text_u64(text, (uint64_t)(load - row->epoch->loads));
 }
 
-static void add_load(
-	struct text *text, const struct report_epoch *epoch, const struct report_load *load)
+/* An int; what is negative is not known. */
+static void print_int(struct text *text, const struct column *column, const struct output_row *row)
 {
-	double busy = balance_busy(epoch, load), imbalance = balance_ratio(epoch);
+	int value = *(const int *)column_at(column, row);
 
-	csv_epoch_begin(text, epoch);
-	csv_u64(text, (uint64_t)(load - epoch->loads));
-	csv_u64(text, load->lcore);
-	csv_u64_if(text, load->cpu >= 0, (uint64_t)load->cpu);
-	csv_string(text, load->ports);
-	csv_u64_if(text, load->queue >= 0, (uint64_t)load->queue);
-	csv_u64(text, load->received);
-	csv_u64(text, load->measured);
-	csv_u64(text, load->ring_full);
-	csv_u64(text, load->bytes);
-	csv_ratio(text, balance_share(epoch, load));
+	if (value >= 0)
+		text_u64(text, (uint64_t)value);
+}
+
+static void print_share(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	(void)column;
+	text_printf(text, "%.6f", balance_share(row->epoch, row->item));
+}
+
+static void print_busy(struct text *text, const struct column *column, const struct output_row *row)
+{
+	double busy = balance_busy(row->epoch, row->item);
+
+	(void)column;
 	if (busy >= 0)
-		csv_ratio(text, busy);
-	else
-		csv_empty(text);
+		text_printf(text, "%.6f", busy);
+}
+
+static void print_imbalance(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	double imbalance = balance_ratio(row->epoch);
+
+	(void)column;
 	if (imbalance > 0)
-		csv_ratio(text, imbalance);
-	else
-		csv_empty(text);
-	csv_row_end(text);
+		text_printf(text, "%.6f", imbalance);
 }
 
-static void queues_epoch(struct text *text, const struct report_epoch *epoch)
-{
-	for (uint32_t w = 0; w < epoch->workers; w++)
-		add_load(text, epoch, &epoch->loads[w]);
-}
+#define AT(member) .at = offsetof(struct report_load, member)
 
-static uint64_t queues_rows(const struct report_epoch *epoch)
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	EPOCH_START,
+	EPOCH_END,
+	{"worker", COLUMN_NUMBER, .print = print_worker},
+	{"lcore", COLUMN_U32, AT(lcore)},
+	{"cpu", COLUMN_NUMBER, AT(cpu), .print = print_int},
+	{"ports", COLUMN_STRING, AT(ports)},
+	{"queue", COLUMN_NUMBER, AT(queue), .print = print_int},
+	{"received", COLUMN_U64, AT(received)},
+	{"measured", COLUMN_U64, AT(measured)},
+	{"ring_full", COLUMN_U64, AT(ring_full)},
+	{"bytes", COLUMN_U64, AT(bytes)},
+	{"share", COLUMN_NUMBER, .print = print_share},
+	{"busy", COLUMN_NUMBER, .print = print_busy},
+	{"imbalance", COLUMN_NUMBER, .print = print_imbalance},
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
 {
-	return epoch->workers;
+	(void)measurement;
+	return (struct output_items){epoch->loads, epoch->workers, sizeof(epoch->loads[0])};
 }
 
 const struct output output_queues = {
 	.option = "--queues",
-	.header = queues_header,
-	.epoch = queues_epoch,
-	.rows = queues_rows,
+	OUTPUT_COLUMNS(columns),
+	.of_epoch = true,
+	.items = items,
 };

@@ -3,7 +3,7 @@
 
 /*
  * What one closed epoch says: filled by the reporter (report/reporter.c, merge.c, rank.c), handed
- * to the writer thread, printed by the outputs (csv.c, table.c). Nobody changes it after it was
+ * to the writer thread, printed by a format (csv.c, table.c). Nobody changes it after it was
  * handed over.
  */
 

@@ -1,88 +1,118 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --stats: the ledger of an epoch, a CSV row for every measurement. */
+/* --stats: the ledger of an epoch, a row for every measurement. */
 
-#include "report/output/csv.h"
 #include "report/output/output.h"
 
-static void stats_header(struct text *text, uint32_t fields)
+static struct ledger ledger_of(const struct output_row *row)
 {
-	(void)fields;
-	text_str(text, CSV_ROW_HEADER);
+	return report_ledger(row->epoch, row->measurement);
+}
+
+static void print_count(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct ledger ledger = ledger_of(row);
+
+	text_u64(text, ledger_column(&ledger, column->index));
+}
+
+static void add_ledger(struct columns *columns, const struct column *column)
+{
+	(void)column;
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		csv_string(text, ledger_columns[c].name);
-	text_str(text, ",distinct_keys,pps,bps,drop_rate,rx_ns,ppt_ns,free_ns,delay_ns"
-		       ",design,sharing,sketch,workers\n");
+		columns_add(columns, &(struct column){
+					     .name = ledger_columns[c].name,
+					     .type = COLUMN_NUMBER,
+					     .index = c,
+					     .print = print_count,
+				     });
 }
 
-static void add_ledger(struct text *text, const struct ledger *ledger)
+static void print_pps(struct text *text, const struct column *column, const struct output_row *row)
 {
-	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		csv_u64(text, ledger_column(ledger, c));
+	uint64_t duration = report_duration(row->epoch);
+
+	(void)column;
+	if (duration > 0)
+		text_u64(text, report_per_second(ledger_of(row).measured, duration));
 }
 
-/* pps, bps, drop_rate */
-static void add_rates(
-	struct text *text, const struct report_epoch *epoch, const struct ledger *ledger)
+static void print_bps(struct text *text, const struct column *column, const struct output_row *row)
 {
-	uint64_t duration = report_duration(epoch);
+	uint64_t duration = report_duration(row->epoch);
 
-	if (duration > 0) {
-		csv_u64(text, report_per_second(ledger->measured, duration));
-		csv_u64(text, report_per_second((unsigned __int128)ledger->bytes * 8, duration));
-	} else {
-		csv_empty(text);
-		csv_empty(text);
-	}
-	if (ledger->offered > 0)
-		csv_ratio(text, ledger_drop_rate(ledger));
-	else
-		csv_empty(text);
+	(void)column;
+	if (duration > 0)
+		text_u64(text,
+			report_per_second((unsigned __int128)ledger_of(row).bytes * 8, duration));
 }
 
-static void add_cost(struct text *text, uint64_t ns, uint64_t received)
+static void print_drop_rate(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct ledger ledger = ledger_of(row);
+
+	(void)column;
+	if (ledger.offered > 0)
+		text_printf(text, "%.6f", ledger_drop_rate(&ledger));
+}
+
+static void print_per_packet(struct text *text, uint64_t ns, uint64_t received)
 {
 	if (received > 0)
-		text_printf(text, ",%.1f", (double)ns / (double)received);
-	else
-		csv_empty(text);
+		text_printf(text, "%.1f", (double)ns / (double)received);
 }
 
-static void add_row(struct text *text, const struct report_epoch *epoch,
-	const struct report_measurement *measurement)
+/* at: of the time, in the ledger. */
+static void print_cost(struct text *text, const struct column *column, const struct output_row *row)
 {
-	const struct ledger own = report_ledger(epoch, measurement), *ledger = &own;
-	uint64_t delay_ns = ledger->rx_ns + ledger->ppt_ns + ledger->free_ns;
+	const struct ledger ledger = ledger_of(row);
 
-	csv_row_begin(text, epoch, measurement);
-	add_ledger(text, ledger);
-	csv_u64(text, measurement->distinct_keys);
-	add_rates(text, epoch, ledger);
-	add_cost(text, ledger->rx_ns, ledger->received);
-	add_cost(text, ledger->ppt_ns, ledger->received);
-	add_cost(text, ledger->free_ns, ledger->received);
-	add_cost(text, delay_ns, ledger->received);
-	csv_string(text, epoch->design);
-	csv_string(text, epoch->sharing);
-	csv_string(text, measurement->sketch);
-	csv_u64(text, epoch->workers);
-	csv_row_end(text);
+	print_per_packet(
+		text, *(const uint64_t *)((const char *)&ledger + column->at), ledger.received);
 }
 
-static void stats_epoch(struct text *text, const struct report_epoch *epoch)
+static void print_delay(
+	struct text *text, const struct column *column, const struct output_row *row)
 {
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		add_row(text, epoch, &epoch->measurements[m]);
+	const struct ledger ledger = ledger_of(row);
+
+	(void)column;
+	print_per_packet(text, ledger.rx_ns + ledger.ppt_ns + ledger.free_ns, ledger.received);
 }
 
-static uint64_t stats_rows(const struct report_epoch *epoch)
+#define COST(member) .at = offsetof(struct ledger, member), .print = print_cost
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	MEASUREMENT_NAME,
+	EPOCH_START,
+	EPOCH_END,
+	{.expand = add_ledger},
+	MEASUREMENT_COLUMN("distinct_keys", COLUMN_U64, distinct_keys),
+	{"pps", COLUMN_NUMBER, .print = print_pps},
+	{"bps", COLUMN_NUMBER, .print = print_bps},
+	{"drop_rate", COLUMN_NUMBER, .print = print_drop_rate},
+	{"rx_ns", COLUMN_NUMBER, COST(rx_ns)},
+	{"ppt_ns", COLUMN_NUMBER, COST(ppt_ns)},
+	{"free_ns", COLUMN_NUMBER, COST(free_ns)},
+	{"delay_ns", COLUMN_NUMBER, .print = print_delay},
+	EPOCH_COLUMN("design", COLUMN_STRING, design),
+	EPOCH_COLUMN("sharing", COLUMN_STRING, sharing),
+	MEASUREMENT_COLUMN("sketch", COLUMN_STRING, sketch),
+	EPOCH_COLUMN("workers", COLUMN_U32, workers),
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
 {
-	return epoch->nb_measurements;
+	(void)epoch;
+	return (struct output_items){measurement, 1, sizeof(*measurement)};
 }
 
 const struct output output_stats = {
 	.option = "--stats",
-	.header = stats_header,
-	.epoch = stats_epoch,
-	.rows = stats_rows,
+	OUTPUT_COLUMNS(columns),
+	.items = items,
 };

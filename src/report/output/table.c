@@ -197,7 +197,7 @@ size_t table_flow(struct text *text, const struct key_rule *rule, const struct k
 	return source_end - begin;
 }
 
-enum column {
+enum table_column {
 	COLUMN_RANK,
 	COLUMN_FLOW,
 	COLUMN_COUNTED, /* the metric that ranks, */
@@ -217,7 +217,7 @@ struct cells {
 	size_t source_len; /* of the flow */
 };
 
-static const char *cell(const struct cells *cells, enum column column, size_t *len)
+static const char *cell(const struct cells *cells, enum table_column column, size_t *len)
 {
 	size_t begin = column == 0 ? 0 : cells->end[column - 1];
 
@@ -278,7 +278,7 @@ static void widen(size_t widths[COLUMN_COUNT], const struct cells *cells)
 	for (int c = 0; c < COLUMN_COUNT; c++) {
 		size_t len;
 
-		cell(cells, (enum column)c, &len);
+		cell(cells, (enum table_column)c, &len);
 		if (len > widths[c])
 			widths[c] = len;
 	}
@@ -305,7 +305,7 @@ static uint32_t print_cells(
 	bool broken = flow_len > widths[COLUMN_FLOW];
 
 	for (int c = 0; c < COLUMN_COUNT; c++) {
-		const char *string = cell(cells, (enum column)c, &len);
+		const char *string = cell(cells, (enum table_column)c, &len);
 		int width = (int)widths[c];
 
 		if (c == COLUMN_FLOW && broken)
@@ -493,7 +493,7 @@ static void add_ledger(struct text *text, const struct report_epoch *epoch)
 	text_char(text, '\n');
 }
 
-static void table_epoch(struct text *text, const struct report_epoch *epoch)
+void table_epoch(struct text *text, const struct report_epoch *epoch)
 {
 	static const struct table_size whole = {.lines = UINT32_MAX, .columns = TABLE_WIDTH};
 
@@ -504,10 +504,9 @@ static void table_epoch(struct text *text, const struct report_epoch *epoch)
 	add_ledger(text, epoch);
 }
 
-/* There is something to be seen of an epoch without a flow, too. */
-static uint64_t table_rows(const struct report_epoch *epoch)
+uint64_t table_rows(const struct report_epoch *epoch)
 {
-	uint64_t rows = output_reported_keys(epoch);
+	uint64_t rows = output_rows(&output_heavy_hitters, epoch);
 
 	return rows > 0 ? rows : 1;
 }
@@ -563,9 +562,3 @@ void table_screen(
 		add_measurement(text, &epoch->measurements[m], &part);
 	cut_lines(text, begin, size->lines);
 }
-
-const struct output output_table = {
-	.option = "--format table",
-	.epoch = table_epoch,
-	.rows = table_rows,
-};

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The parts of the table for a person that have a meaning of their own; table.c is the rest. */
+/* --format table: what an epoch says, for a person. */
 
 #include "report/output/report.h"
 #include "report/output/text.h"
 
 #define TABLE_WIDTH 100 /* columns */
+
+/* All that the table says of an epoch. */
+void table_epoch(struct text *text, const struct report_epoch *epoch);
+
+/* Rows that a table has; one of an epoch without a flow, of which there is something to be seen,
+ * too. */
+uint64_t table_rows(const struct report_epoch *epoch);
 
 struct table_size {
 	uint32_t lines, columns;

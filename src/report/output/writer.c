@@ -10,17 +10,20 @@
 #include <unistd.h>
 
 #include "config/config_check.h"
+#include "report/output/format.h"
 #include "report/output/output.h"
 #include "report/output/screen.h"
+#include "report/output/table.h"
 #include "report/output/writer.h"
 
 #define SINKS_MAX 6
 #define SECOND_NS 1000000000L
 #define WAIT_NS   50000000 /* how long writer_wait() does */
 
-/* An output and where it goes. */
+/* What is written, and where it goes. */
 struct sink {
-	const struct output *output;
+	const struct format *format; /* of rows; NULL: the table for a person */
+	struct columns *columns;
 	struct output_file file;
 	bool on_terminal;
 	bool left;    /* by who read it */
@@ -89,7 +92,13 @@ static void writer_say(bool warning, const char *line, void *arg)
 /* Whether the epoch says something that goes there. */
 static bool concerns(const struct sink *sink, const struct report_epoch *epoch)
 {
-	return !epoch->flows_only || sink->output == &output_flows;
+	return !epoch->flows_only ||
+	       (sink->format != NULL && sink->columns->output == &output_flows);
+}
+
+static uint64_t rows_of(const struct sink *sink, const struct report_epoch *epoch)
+{
+	return sink->format != NULL ? output_rows(sink->columns->output, epoch) : table_rows(epoch);
 }
 
 static uint64_t lines_said(const struct writer *writer)
@@ -101,15 +110,17 @@ static void write_rows(struct writer *writer, struct sink *sink, const struct re
 {
 	const struct output_rows rows = {
 		.text = &writer->text,
-		.n = sink->output->rows(epoch),
+		.n = rows_of(sink, epoch),
 		.start = epoch->start,
 	};
 
 	text_clear(&writer->text);
 	if (sink->redrawn)
 		screen_epoch(&writer->text, &sink->screen, epoch, lines_said(writer));
+	else if (sink->format != NULL)
+		format_epoch(&writer->text, sink->format, sink->columns, epoch);
 	else
-		sink->output->epoch(&writer->text, epoch);
+		table_epoch(&writer->text, epoch);
 	if (sink->on_terminal)
 		screen_begin(&writer->voice);
 	output_file_write(&sink->file, &rows);
@@ -152,7 +163,7 @@ static void pass(struct writer *writer, int64_t time)
 static size_t flow_bytes(const struct report_epoch *epoch)
 {
 	return sizeof(*epoch) + epoch->nb_measurements * sizeof(epoch->measurements[0]) +
-	       output_flows.rows(epoch) * sizeof(struct report_flow);
+	       output_rows(&output_flows, epoch) * sizeof(struct report_flow);
 }
 
 static struct report_epoch *take_first(struct writer *writer)
@@ -294,46 +305,71 @@ static bool has_records(const struct config *config)
 	return key_fields_of(key_fields_of_run(config), KEY_COLUMN_RECORD) != 0;
 }
 
-static void add_sink(struct writer *writer, const struct output *output, const char *name,
-	const struct config *config)
+static struct sink *add_sink(
+	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
 	struct sink *sink = &writer->sinks[writer->nb_sinks++];
 
-	sink->output = output;
 	sink->on_terminal = output_file_is_stdout(name) && isatty(STDOUT_FILENO);
 	sink->file = (struct output_file){
 		.name = name,
-		.option = output->option,
+		.option = option,
 		.limits = config->rotate,
 		.say = writer_say,
 		.say_arg = &writer->voice,
 		.fd = -1,
 	};
-	if (output->header != NULL)
-		output->header(&sink->file.header, key_fields_of_run(config));
+	return sink;
 }
 
-static void add_sinks(struct writer *writer, const struct config *config)
+/* Returns false where memory is missing. */
+static bool add_rows(struct writer *writer, const struct output *output, const char *name,
+	const struct config *config)
 {
-	bool to_stdout = output_file_is_stdout(config->output);
-	bool table = config_shows_table(config, isatty(STDOUT_FILENO));
+	struct sink *sink = add_sink(writer, output->option, name, config);
 
-	if (!(to_stdout && table))
-		add_sink(writer, has_records(config) ? &output_flow_records : &output_heavy_hitters,
-			config->output, config);
-	if (config->stats != NULL)
-		add_sink(writer, &output_stats, config->stats, config);
-	if (config->queues != NULL)
-		add_sink(writer, &output_queues, config->queues, config);
-	if (config->rules != NULL)
-		add_sink(writer, &output_rules, config->rules, config);
-	if (config->flows != NULL)
-		add_sink(writer, &output_flows, config->flows, config);
-	if (table) {
-		add_sink(writer, &output_table, "-", config);
-		writer->sinks[writer->nb_sinks - 1].redrawn =
-			config->format == FORMAT_AUTO && config->nb_port > 0 && screen_possible();
-	}
+	sink->format = &format_csv;
+	sink->columns = columns_of(output, &(struct column_choice){
+						   .key_fields = key_fields_of_run(config),
+						   .records = has_records(config),
+						   .named = sink->format->named,
+					   });
+	if (sink->columns == NULL)
+		return false;
+	if (sink->format->header != NULL)
+		sink->format->header(&sink->file.header, sink->columns);
+	return true;
+}
+
+static void add_table(struct writer *writer, const struct config *config)
+{
+	struct sink *sink = add_sink(writer, "--format table", "-", config);
+
+	sink->redrawn = config->format == FORMAT_AUTO && config->nb_port > 0 && screen_possible();
+}
+
+static bool add_sinks(struct writer *writer, const struct config *config)
+{
+	bool table = config_shows_table(config, isatty(STDOUT_FILENO));
+	const struct {
+		const struct output *output;
+		const char *name;
+	} places[] = {
+		{&output_heavy_hitters,
+			output_file_is_stdout(config->output) && table ? NULL : config->output},
+		{&output_stats, config->stats},
+		{&output_queues, config->queues},
+		{&output_rules, config->rules},
+		{&output_flows, config->flows},
+	};
+
+	for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++)
+		if (places[p].name != NULL &&
+			!add_rows(writer, places[p].output, places[p].name, config))
+			return false;
+	if (table)
+		add_table(writer, config);
+	return true;
 }
 
 /* /dev/null may be named twice. */
@@ -363,7 +399,7 @@ static bool sinks_differ(const struct writer *writer,
 				continue;
 			snprintf(error, WRITER_ERROR_MAX,
 				"%s and %s would both write to %.300s; name a file for one",
-				first->output->option, second->output->option, first->file.name);
+				first->file.option, second->file.option, first->file.name);
 			return false;
 		}
 	}
@@ -490,6 +526,8 @@ static int start_thread(struct writer *writer)
 
 static void writer_free(struct writer *writer)
 {
+	for (uint32_t s = 0; s < writer->nb_sinks; s++)
+		free(writer->sinks[s].columns);
 	text_free(&writer->text);
 	pthread_cond_destroy(&writer->room);
 	pthread_cond_destroy(&writer->work);
@@ -521,12 +559,12 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	struct writer *writer = writer_alloc(voice);
 
 	*status = 1;
-	if (writer == NULL) {
+	if (writer == NULL || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
+	else
+		*status = open_sinks(writer, config, error);
+	if (writer == NULL)
 		return NULL;
-	}
-	add_sinks(writer, config);
-	*status = open_sinks(writer, config, error);
 	*first_epoch = writer->next_epoch;
 	if (*status == 0 && start_thread(writer) != 0) {
 		snprintf(error, WRITER_ERROR_MAX, "cannot start the thread that writes the files");
@@ -549,7 +587,7 @@ static uint64_t epoch_rows(const struct writer *writer, const struct report_epoc
 
 	for (uint32_t s = 0; s < writer->nb_sinks; s++)
 		if (concerns(&writer->sinks[s], epoch))
-			rows += writer->sinks[s].output->rows(epoch);
+			rows += rows_of(&writer->sinks[s], epoch);
 	return rows;
 }
 

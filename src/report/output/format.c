@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "report/output/format.h"
+
+static void add_rows(struct text *text, const struct format *format, const struct columns *columns,
+	struct output_row *row)
+{
+	const struct output_items items = columns->output->items(row->epoch, row->measurement);
+
+	for (size_t i = 0; i < items.n; i++) {
+		row->item = (const char *)items.first + i * items.size;
+		format->row(text, columns, row);
+	}
+}
+
+void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
+	const struct report_epoch *epoch)
+{
+	uint32_t parts = columns->output->of_epoch ? 1 : epoch->nb_measurements;
+
+	for (uint32_t m = 0; m < parts; m++) {
+		struct output_row row = {.epoch = epoch, .measurement = &epoch->measurements[m]};
+
+		add_rows(text, format, columns, &row);
+	}
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "report/output/output.h"
+
+uint64_t output_rows(const struct output *output, const struct report_epoch *epoch)
+{
+	uint32_t parts = output->of_epoch ? 1 : epoch->nb_measurements;
+	uint64_t rows = 0;
+
+	for (uint32_t m = 0; m < parts; m++)
+		rows += output->items(epoch, &epoch->measurements[m]).n;
+	return rows;
+}
+
+void columns_add(struct columns *columns, const struct column *column)
+{
+	columns->list[columns->n++] = *column;
+}
+
+static bool is_chosen(const struct column *column, const struct column_choice *choice)
+{
+	return (column->when != COLUMN_RECORDS || choice->records) &&
+	       (column->when != COLUMN_NAMED || choice->named);
+}
+
+struct columns *columns_of(const struct output *output, const struct column_choice *choice)
+{
+	size_t max = (size_t)output->nb_columns * COLUMNS_EXPANDED;
+	struct columns *columns = malloc(sizeof(*columns) + max * sizeof(columns->list[0]));
+
+	if (columns == NULL)
+		return NULL;
+	*columns = (struct columns){.output = output, .choice = *choice};
+	for (uint32_t c = 0; c < output->nb_columns; c++) {
+		const struct column *column = &output->columns[c];
+
+		if (!is_chosen(column, choice))
+			continue;
+		if (column->expand != NULL)
+			column->expand(columns, column);
+		else
+			columns_add(columns, column);
+	}
+	return columns;
+}
+
+static const char *place_of(const struct column *column, const struct output_row *row)
+{
+	switch (column->place) {
+	case COLUMN_OF_EPOCH: return (const char *)row->epoch;
+	case COLUMN_OF_MEASUREMENT: return (const char *)row->measurement;
+	default: return row->item;
+	}
+}
+
+const void *column_at(const struct column *column, const struct output_row *row)
+{
+	return place_of(column, row) + column->at;
+}
+
+static bool is_known(const struct column *column, const struct output_row *row)
+{
+	return column->known == 0 || *(const bool *)(place_of(column, row) + column->known);
+}
+
+static void print_figure(struct text *text, enum column_type type, const void *at)
+{
+	switch (type) {
+	case COLUMN_U64: return text_u64(text, *(const uint64_t *)at);
+	case COLUMN_U32: return text_u64(text, *(const uint32_t *)at);
+	case COLUMN_U8: return text_u64(text, *(const uint8_t *)at);
+	case COLUMN_TIME: return text_time(text, *(const int64_t *)at);
+	case COLUMN_RATIO: return text_printf(text, "%.6f", *(const double *)at);
+	case COLUMN_EXACT: /* 15 digits give every decimal fraction back as it was typed */
+		return text_printf(text, "%.15g", *(const double *)at);
+	case COLUMN_STRING: return text_str(text, *(const char *const *)at);
+	case COLUMN_CHARS: return text_str(text, at);
+	case COLUMN_NUMBER:
+	case COLUMN_TEXT: return;
+	}
+}
+
+void column_print(struct text *text, const struct column *column, const struct output_row *row)
+{
+	if (!is_known(column, row))
+		return;
+	if (column->print != NULL)
+		column->print(text, column, row);
+	else
+		print_figure(text, column->type, column_at(column, row));
+}
+
+static void print_key_field(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct key_rule *rule = row->measurement->rule;
+	enum key_field_id id = (enum key_field_id)column->index;
+	char field[KEY_FIELD_TEXT_MAX];
+
+	if (key_rule_has(rule, id))
+		text_add(text, field, key_field_print(rule, column_at(column, row), id, field));
+}
+
+static void add_key_fields(struct columns *columns, const struct column *column, uint32_t fields)
+{
+	static_assert(KEY_FIELD_COUNT <= COLUMNS_EXPANDED, "a column each");
+
+	for (; fields != 0; fields &= fields - 1) {
+		uint32_t id = (uint32_t)__builtin_ctz(fields);
+		const struct key_field *field = &key_fields[id];
+
+		columns_add(columns, &(struct column){
+					     .name = field->name,
+					     .type = field->type == KEY_FIELD_NUMBER ? COLUMN_NUMBER
+										     : COLUMN_TEXT,
+					     .at = column->at,
+					     .index = id,
+					     .print = print_key_field,
+				     });
+	}
+}
+
+void columns_add_key(struct columns *columns, const struct column *column)
+{
+	add_key_fields(columns, column, key_fields_of(UINT32_MAX, KEY_COLUMN_ALWAYS));
+}
+
+void columns_add_asked_key(struct columns *columns, const struct column *column)
+{
+	add_key_fields(
+		columns, column, key_fields_of(columns->choice.key_fields, KEY_COLUMN_ASKED));
+}
