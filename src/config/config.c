@@ -309,7 +309,7 @@ static enum config_result suit_terminal(struct loader *loader)
 	if (config->command != COMMAND_RUN || config->nb_port > 0 || !terminal ||
 		!config_shows_table(config, terminal))
 		return CONFIG_OK;
-	if (config_is_stdout(config->output))
+	if (config_to_stdout(config, ROWS_HEAVY_HITTERS))
 		result = give_top(loader, "20");
 	if (result == CONFIG_OK && !config_names_files(config))
 		result = give_interval(loader, "0");

@@ -13,10 +13,11 @@
 
 #include "base/key.h"
 #include "base/log_level.h"
+#include "config/destination.h"
 #include "sketch/sketch.h"
 
 #define CONFIG_MEASUREMENTS_MAX 16
-#define CONFIG_LIST_MAX         256 /* --pcap and --port */
+#define CONFIG_LIST_MAX         DESTINATIONS_MAX /* --pcap, --port, outputs */
 #define CONFIG_WORKERS_MAX      120
 #define CONFIG_VALUES_MAX       16 /* of an option that takes a list of numbers */
 /* ns: 2500 days, so that an epoch of any packet's time ends within an int64_t (parallel/feeder.c).
@@ -40,12 +41,6 @@ enum pace {
 	PACE_UNPACED,  /* as fast as everything can be measured; waits when a ring is full */
 	PACE_RECORDED, /* by the packets' time stamps; drops when a ring is full */
 	PACE_RATE,     /* so many packets per second; drops when a ring is full */
-};
-
-enum output_format {
-	FORMAT_AUTO, /* table where standard output is a terminal and no file is named, else CSV */
-	FORMAT_CSV,
-	FORMAT_TABLE,
 };
 
 enum idle_mode {
@@ -196,12 +191,9 @@ struct config {
 	uint32_t nb_measurements;
 
 	/* report */
-	uint64_t interval;  /* ns; 0: one epoch */
-	const char *output; /* "-": standard output */
-	const char *stats;  /* NULL: none */
-	const char *queues; /* NULL: none */
-	const char *rules;  /* NULL: none */
-	const char *flows;  /* NULL: none */
+	uint64_t interval; /* ns; 0: one epoch */
+	struct destinations rows[ROW_KINDS];
+	const char *output; /* of generate and bench; "-": standard output */
 	double max_loss;    /* share of lost packets from which on the exit status is 1; 1: any */
 	enum output_format format;
 	bool append, force;

@@ -361,46 +361,86 @@ static bool same_path(const char *a, const char *b)
 	return false;
 }
 
-static bool check_outputs(const struct config *config, struct config_fault *fault)
+static const char *option_of_rows(enum row_kind kind)
 {
-	const struct {
-		const char *option, *file;
-	} outputs[] = {
-		{"output", config->output},
-		{"stats", config->stats},
-		{"queues", config->queues},
-		{"rules", config->rules},
-		{"flows", config->flows},
-	};
+	const struct option_row *row = options;
 
-	for (size_t o = 1; o < sizeof(outputs) / sizeof(outputs[0]); o++) {
-		if (outputs[o].file == NULL || strcmp(outputs[o].file, "/dev/null") == 0)
-			continue;
-		for (size_t e = 0; e < o; e++)
-			if (outputs[e].file != NULL && same_path(outputs[e].file, outputs[o].file))
-				return refuse(fault, outputs[o].option, NULL,
-					"'%.200s' is where --%s goes; give another file",
-					outputs[o].file, outputs[e].option);
+	while (row->count_offset != offsetof(struct config, rows[kind].n))
+		row++;
+	return row->name;
+}
+
+/* Goes over the destinations of all kinds; kind and i are 0 at first. */
+static const char *next_destination(const struct config *config, enum row_kind *kind, uint32_t *i)
+{
+	while (*kind < ROW_KINDS && *i == config->rows[*kind].n) {
+		(*kind)++;
+		*i = 0;
 	}
+	return *kind < ROW_KINDS ? config->rows[*kind].list[(*i)++] : NULL;
+}
+
+static bool check_output(const struct config *config, enum row_kind kind, const char *text,
+	struct config_fault *fault)
+{
+	const char *name = destination_of(text).name, *option = option_of_rows(kind), *other;
+	enum row_kind k = 0;
+	uint32_t i = 0;
+
+	if (*name == '\0')
+		return refuse(fault, option, NULL,
+			"'%.200s' names no file; give %.200sFILE, or %.200s- for standard output",
+			text, text, text);
+	if (strcmp(name, "/dev/null") == 0)
+		return true;
+	while ((other = next_destination(config, &k, &i)) != text)
+		if (same_path(destination_of(other).name, name))
+			return refuse(fault, option, NULL,
+				"'%.200s' is where --%s goes; give another file", name,
+				option_of_rows(k));
 	return true;
 }
 
-bool config_is_stdout(const char *name)
+static bool check_outputs(const struct config *config, struct config_fault *fault)
 {
-	return name == NULL || strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0;
+	enum row_kind kind = 0;
+	uint32_t i = 0;
+
+	for (const char *text; (text = next_destination(config, &kind, &i)) != NULL;)
+		if (!check_output(config, kind, text, fault))
+			return false;
+	return true;
 }
 
 bool config_shows_table(const struct config *config, bool terminal)
 {
-	return config->format == FORMAT_TABLE ||
-	       (config->format == FORMAT_AUTO && terminal && config_is_stdout(config->output));
+	const struct destinations *to = &config->rows[ROWS_HEAVY_HITTERS];
+
+	if (config->format != FORMAT_AUTO || !terminal)
+		return config->format == FORMAT_TABLE;
+	for (uint32_t i = 0; i < to->n; i++) {
+		const struct destination destination = destination_of(to->list[i]);
+
+		if (destination.format == FORMAT_AUTO && destination_is_stdout(destination.name))
+			return true;
+	}
+	return false;
+}
+
+bool config_to_stdout(const struct config *config, enum row_kind kind)
+{
+	for (uint32_t i = 0; i < config->rows[kind].n; i++)
+		if (!destination_is_stdout(destination_of(config->rows[kind].list[i]).name))
+			return false;
+	return true;
 }
 
 bool config_names_files(const struct config *config)
 {
-	return !config_is_stdout(config->output) || !config_is_stdout(config->stats) ||
-	       !config_is_stdout(config->queues) || !config_is_stdout(config->rules) ||
-	       !config_is_stdout(config->flows);
+	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++)
+		if (!config_to_stdout(config, kind))
+			return true;
+	return config->output != NULL && !destination_is_stdout(config->output);
 }
 
 static struct sketch_params shape_of(const struct measurement_config *measurement)

@@ -26,8 +26,8 @@ const char *config_lacks(const struct option_row *row, const struct config *conf
 /* Returns true, or false with *fault filled. The single values must have passed option_set(). */
 bool config_check(const struct config *config, struct config_fault *fault);
 
-/* An output that goes to standard output, or NULL: one that is not wanted. */
-bool config_is_stdout(const char *name);
+/* Whether all of these rows, if any are wanted, go to standard output. */
+bool config_to_stdout(const struct config *config, enum row_kind kind);
 /* Whether heavy hitters are shown as a table. terminal: standard output is one. */
 bool config_shows_table(const struct config *config, bool terminal);
 /* Whether any output goes elsewhere than to standard output. */

@@ -25,13 +25,19 @@
 #define CONFIG(member)      .scope = OPTION_OF_CONFIG, FIELD(config, member)
 #define MEASUREMENT(member) .scope = OPTION_OF_MEASUREMENT, FIELD(measurement_config, member)
 #define LIST(member)        CONFIG(member), .count_offset = offsetof(struct config, nb_##member)
-#define TEXT_OF(value)      #value
-#define TEXT(macro)         TEXT_OF(macro)
+#define DESTINATIONS(kind)                                                                         \
+	.type = OPTION_LIST, CONFIG(rows[kind].list),                                              \
+	.count_offset = offsetof(struct config, rows[kind].n)
+#define TEXT_OF(value) #value
+#define TEXT(macro)    TEXT_OF(macro)
 #define CHOICES(...)                                                                               \
 	.choices = (const char *const[])                                                           \
 	{                                                                                          \
 		__VA_ARGS__, NULL                                                                  \
 	}
+
+#define FORMAT_CHOICE(name, word) [FORMAT_##name] = #word,
+#define FORMATS                   CHOICES([FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE)[FORMAT_TABLE] = "table")
 
 #define COLLISIONS                                                                                 \
 	CHOICES([COLLISION_LIST] = "list", [COLLISION_TREE] = "tree", [COLLISION_CUCKOO] = "cuckoo")
@@ -1129,18 +1135,19 @@ const struct option_row options[] = {
 		.name = "output",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_STRING,
-		CONFIG(output),
+		DESTINATIONS(ROWS_HEAVY_HITTERS),
 		.commands = RUN,
 		.default_text = "-",
-		.help = "Where the heavy hitters go; - is standard output.",
+		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
+			"has "
+			"JSON lines in place of CSV. Repeatable, for several destinations, and the "
+			"same holds for --stats, --queues, --rules and --flows.",
 	},
 	{
 		.name = "stats",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_STRING,
-		CONFIG(stats),
+		DESTINATIONS(ROWS_STATS),
 		.commands = RUN,
 		.default_note = "not written",
 		.help = "Where the account of each interval's packets goes, as CSV; - is "
@@ -1150,8 +1157,7 @@ const struct option_row options[] = {
 		.name = "queues",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_STRING,
-		CONFIG(queues),
+		DESTINATIONS(ROWS_QUEUES),
 		.commands = RUN,
 		.default_note = "not written",
 		.help = "Where it goes how each interval's packets were spread over workers and "
@@ -1161,8 +1167,7 @@ const struct option_row options[] = {
 		.name = "rules",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_STRING,
-		CONFIG(rules),
+		DESTINATIONS(ROWS_RULES),
 		.need = OPTION_NEED_MONITOR,
 		.commands = RUN,
 		.default_note = "not written",
@@ -1173,8 +1178,7 @@ const struct option_row options[] = {
 		.name = "flows",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_STRING,
-		CONFIG(flows),
+		DESTINATIONS(ROWS_FLOWS),
 		.need = OPTION_NEED_RECORDS,
 		.commands = RUN,
 		.default_note = "not written",
@@ -1201,9 +1205,10 @@ const struct option_row options[] = {
 		.type = OPTION_CHOICE,
 		CONFIG(format),
 		.commands = RUN,
-		CHOICES([FORMAT_AUTO] = "auto", [FORMAT_CSV] = "csv", [FORMAT_TABLE] = "table"),
+		FORMATS,
 		.default_text = "auto",
-		.help = "Of the heavy hitters: csv, table (for people), or auto (a table where "
+		.help = "Of the heavy hitters: csv, json, table (for people), or auto (a table "
+			"where "
 			"standard output is a terminal, of a port one that is drawn again and "
 			"again; else CSV). Of what doctor finds: csv, or a table.",
 	},

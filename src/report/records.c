@@ -74,7 +74,7 @@ static void take_expired(const struct sketch_candidate *candidate, void *arg)
 	merger_add_expired(records->mergers[taking->measurement], candidate,
 		run->plan->measurements[taking->measurement].config->expired_keys);
 	records->expired++;
-	if (run->config->flows != NULL)
+	if (run->config->rows[ROWS_FLOWS].n > 0)
 		add(taking, candidate);
 }
 
@@ -114,7 +114,7 @@ void records_take_rest(struct records *records, uint64_t epoch, bool last)
 {
 	const struct run *run = records->run;
 
-	if (run->config->flows == NULL)
+	if (run->config->rows[ROWS_FLOWS].n == 0)
 		return;
 	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
 		struct taking taking = {records, m, last ? FLOW_END_RUN : FLOW_END_INTERVAL};

@@ -77,6 +77,12 @@ static char *load(struct attempt *result, const char *line)
 	return words;
 }
 
+static void assert_destination(const struct config *config, enum row_kind kind, const char *text)
+{
+	assert_int_equal(config->rows[kind].n, 1);
+	assert_string_equal(config->rows[kind].list[0], text);
+}
+
 static void assert_one_line(const char *err)
 {
 	const char *end = strchr(err, '\n');
@@ -153,8 +159,8 @@ static void defaults_are_those_documented(void **state)
 	assert_int_equal(config->workers, 0);
 	assert_false(config->seed_given);
 	assert_int_equal(config->interval, NS_PER_S);
-	assert_string_equal(config->output, "-");
-	assert_null(config->stats);
+	assert_destination(config, ROWS_HEAVY_HITTERS, "-");
+	assert_int_equal(config->rows[ROWS_STATS].n, 0);
 	assert_int_equal(config->format, FORMAT_AUTO);
 	assert_false(config->append || config->force || config->no_progress);
 	assert_null(config->eal);
@@ -214,8 +220,8 @@ static void every_option_lands_in_its_field(void **state)
 	assert_true(measurement->threshold > 0.0499 && measurement->threshold < 0.0501);
 	assert_true(measurement->confidence > 0.8999 && measurement->confidence < 0.9001);
 	assert_int_equal(config->interval, NS_PER_S / 2);
-	assert_string_equal(config->output, "o.csv");
-	assert_string_equal(config->stats, "s.csv");
+	assert_destination(config, ROWS_HEAVY_HITTERS, "o.csv");
+	assert_destination(config, ROWS_STATS, "s.csv");
 	assert_int_equal(config->format, FORMAT_TABLE);
 	assert_true(config->append);
 	assert_false(config->force);
@@ -519,7 +525,9 @@ static void captures_and_letters_are_taken(void **state)
 		assert_int_equal(config->nb_port, rows[i].port != NULL);
 		if (rows[i].port != NULL)
 			assert_string_equal(config->port[0], rows[i].port);
-		if (rows[i].output == NULL)
+		if (config->command <= COMMAND_DOCTOR)
+			assert_destination(config, ROWS_HEAVY_HITTERS, rows[i].output);
+		else if (rows[i].output == NULL)
 			assert_null(config->output);
 		else
 			assert_string_equal(config->output, rows[i].output);
@@ -594,7 +602,7 @@ static void single_values_are_checked(void **state)
 		{"--monitor-side src", "--monitor-side: has no effect", "without --monitor;"},
 		{"--output=", "--output: '' is empty", "FILE"},
 		{"--stats=", "--stats: '' is empty", "FILE"},
-		{"--format json", "--format: 'json'", "auto, csv, table"},
+		{"--format xml", "--format: 'xml'", "auto, csv, json, table"},
 		{"--config=", "--config: '' is empty", "FILE"},
 		{"--eal=", "--eal: '' is empty", "ARGS"},
 		{"--lcores=", "--lcores: ''", "0-3,6"},

@@ -43,8 +43,8 @@ static struct config make_config(void)
 		.seed = 42,
 		.interval = 10000000,
 		.no_huge = true,
-		.output = output,
-		.stats = ledger,
+		.rows[ROWS_HEAVY_HITTERS] = {.list = {output}, .n = 1},
+		.rows[ROWS_STATS] = {.list = {ledger}, .n = 1},
 		.force = true,
 	};
 

@@ -2,6 +2,9 @@
 
 #include "report/output/format.h"
 
+#define FORMAT_ENTRY(name, word) [FORMAT_##name] = &format_##word,
+const struct format *const formats[FORMAT_COUNT] = {ROW_FORMATS(FORMAT_ENTRY)};
+
 static void add_rows(struct text *text, const struct format *format, const struct columns *columns,
 	struct output_row *row)
 {

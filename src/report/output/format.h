@@ -5,19 +5,27 @@
 
 #include <stdbool.h>
 
+#include "config/destination.h"
 #include "report/output/output.h"
 
 struct format {
 	bool named; /* rows name their columns */
-	/* The first line of a file, with its end; NULL: it has none. */
+	/* The first line of a file, with its end; NULL: it has none, and is_row() tells whose it
+	 * is. */
 	void (*header)(struct text *text, const struct columns *columns);
 	void (*row)(struct text *text, const struct columns *columns, const struct output_row *row);
+	/* Whether a line, without its end, is a row of these columns. */
+	bool (*is_row)(const char *line, size_t len, const struct columns *columns);
 	/* By which a row is read again: what stands before its epoch's number, with which it
 	 * begins, and before the epoch's start. */
 	const char *before_epoch, *before_start;
 };
 
-extern const struct format format_csv; /* csv.c */
+#define DECLARE_FORMAT(name, word) extern const struct format format_##word; /* word.c */
+ROW_FORMATS(DECLARE_FORMAT)
+
+/* By enum output_format; NULL: is none of rows. */
+extern const struct format *const formats[FORMAT_COUNT];
 
 /* Appends all rows of the columns' kind that the epoch has. */
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,

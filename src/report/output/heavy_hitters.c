@@ -26,6 +26,28 @@ static void print_flags(
 				value));
 }
 
+static void print_rate(struct text *text, const struct output_row *row,
+	const struct report_figure *figure, uint32_t factor)
+{
+	uint64_t duration = report_duration(row->epoch);
+
+	if (figure->known && duration > 0)
+		text_u64(text,
+			report_per_second((unsigned __int128)figure->value * factor, duration));
+}
+
+static void print_pps(struct text *text, const struct column *column, const struct output_row *row)
+{
+	(void)column;
+	print_rate(text, row, &((const struct report_row *)row->item)->packets, 1);
+}
+
+static void print_bps(struct text *text, const struct column *column, const struct output_row *row)
+{
+	(void)column;
+	print_rate(text, row, &((const struct report_row *)row->item)->bytes, 8);
+}
+
 #define AT(member)     .at = offsetof(struct report_row, member)
 #define IF(member)     .known = offsetof(struct report_row, member)
 #define RECORD(member) AT(record.member), IF(record.known), .when = COLUMN_RECORDS
@@ -47,6 +69,8 @@ static const struct column columns[] = {
 		.at = offsetof(struct report_measurement, confidence),
 		.known = offsetof(struct report_measurement, confidence_known)},
 	{"share", COLUMN_RATIO, AT(share)},
+	{"pps", COLUMN_NUMBER, .print = print_pps, .when = COLUMN_NAMED},
+	{"bps", COLUMN_NUMBER, .print = print_bps, .when = COLUMN_NAMED},
 	{"first", COLUMN_TIME, RECORD(first)},
 	{"last", COLUMN_TIME, RECORD(last)},
 	{"tcp_flags", COLUMN_NUMBER, .print = print_flags, .when = COLUMN_RECORDS},

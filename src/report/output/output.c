@@ -5,6 +5,14 @@
 
 #include "report/output/output.h"
 
+const struct output *const outputs[ROW_KINDS] = {
+	[ROWS_HEAVY_HITTERS] = &output_heavy_hitters,
+	[ROWS_STATS] = &output_stats,
+	[ROWS_QUEUES] = &output_queues,
+	[ROWS_RULES] = &output_rules,
+	[ROWS_FLOWS] = &output_flows,
+};
+
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch)
 {
 	uint32_t parts = output->of_epoch ? 1 : epoch->nb_measurements;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/destination.h"
 #include "report/output/report.h"
 #include "report/output/text.h"
 
@@ -112,6 +113,8 @@ extern const struct output output_stats;         /* stats.c: a row per measureme
 extern const struct output output_queues;        /* queues.c: a row per worker */
 extern const struct output output_rules;         /* rules.c: a row per rule of --monitor */
 extern const struct output output_flows;         /* flows.c: a row per record that ended */
+
+extern const struct output *const outputs[ROW_KINDS]; /* all of them */
 
 /* How many rows of the kind the epoch has. */
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);

@@ -39,7 +39,7 @@ enum lock_result {
 
 bool output_file_is_stdout(const char *name)
 {
-	return strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0;
+	return destination_is_stdout(name);
 }
 
 static const char *shown_name(const struct output_file *file)
@@ -80,7 +80,7 @@ static int open_stdout(struct output_file *file, char *error, size_t size)
 	if (fstat(file->fd, &st) < 0)
 		return fail(file, error, size, strerror(errno));
 	file->regular = S_ISREG(st.st_mode);
-	file->header_due = file->header.len > 0;
+	file->header_due = file->form.header.len > 0;
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static void take_number_of_latest(struct output_file *file)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		output_tail_read(fd, &file->header, (uint64_t)st.st_size, &tail) == NULL) {
+		output_tail_read(fd, &file->form, (uint64_t)st.st_size, &tail) == NULL) {
 		file->has_epoch = tail.has_epoch;
 		file->last_epoch = tail.last_epoch;
 	}
@@ -295,13 +295,14 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 	const char *why;
 
 	if (marked && size > mark.whole &&
-		!(output_tail_epoch_at(fd, mark.whole, size, &epoch) && epoch + 1 == next))
+		!(output_tail_epoch_at(fd, &file->form, mark.whole, size, &epoch) &&
+			epoch + 1 == next))
 		end = mark.whole;
-	why = output_tail_read(fd, &file->header, end, tail);
+	why = output_tail_read(fd, &file->form, end, tail);
 	if (why != NULL || !marked || size >= mark.whole || !tail->has_epoch)
 		return why;
-	end = output_tail_last_epoch(fd, &file->header, tail);
-	return output_tail_read(fd, &file->header, end, tail);
+	end = output_tail_last_epoch(fd, &file->form, tail);
+	return output_tail_read(fd, &file->form, end, tail);
 }
 
 /* A file system that keeps no marks says so, where there is something to be marked. */
@@ -519,7 +520,7 @@ static int write_header(struct output_file *file)
 	}
 	if (!file->header_due)
 		return 0;
-	error = file->header.failed ? ENOMEM : write_all(file, &file->header);
+	error = file->form.header.failed ? ENOMEM : write_all(file, &file->form.header);
 	file->header_due = error != 0;
 	return error;
 }
@@ -758,7 +759,7 @@ void output_file_close(struct output_file *file)
 {
 	if (file->fd >= 0 && !output_file_is_stdout(file->name))
 		close_fd(file);
-	text_free(&file->header);
+	text_free(&file->form.header);
 	free(file->target);
 	file->target = NULL;
 }

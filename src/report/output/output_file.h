@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "report/output/output_tail.h"
 #include "report/output/text.h"
 
 /* Says one line (without its end) to a person; see writer.h. */
@@ -35,7 +36,7 @@ enum output_file_mode {
 struct output_file {
 	const char *name; /* "-" or /dev/stdout: standard output */
 	const char *option;
-	struct text header; /* first line of the file, with its end; empty: none */
+	struct output_form form; /* of its rows; columns NULL: something for a person */
 	struct rotate_limits limits;
 	writer_say_fn say;
 	void *say_arg;
@@ -78,7 +79,7 @@ struct output_rows {
 };
 
 /*
- * name, option, header, limits, say and say_arg are filled, fd is -1, the rest is 0. Changes
+ * name, option, form, limits, say and say_arg are filled, fd is -1, the rest is 0. Changes
  * nothing but to create a file that is not there. Returns 0, or the exit status (2: it exists, 1:
  * any other reason) with one line in error[size].
  */

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What an existing CSV file of ours holds, from its two ends: the rest is not read. */
+/* What an existing file of ours holds, from its two ends: the rest is not read. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/output/format.h"
 #include "report/output/text.h"
+
+/* What a file of ours looks like. */
+struct output_form {
+	struct text header; /* first line, with its end; empty: none */
+	const struct format *format;
+	const struct columns *columns; /* of its rows */
+};
 
 struct output_tail {
 	uint64_t keep;  /* bytes up to the end of the last whole row; what follows is unfinished */
@@ -18,11 +26,13 @@ struct output_tail {
 
 /* The epoch of the row that begins at `offset` and ends before `size`. Returns false where none
  * does. */
-bool output_tail_epoch_at(int fd, uint64_t offset, uint64_t size, uint64_t *epoch);
+bool output_tail_epoch_at(
+	int fd, const struct output_form *form, uint64_t offset, uint64_t size, uint64_t *epoch);
 
 /* Where the rows of the last epoch begin; the tail is that of this file. */
-uint64_t output_tail_last_epoch(int fd, const struct text *header, const struct output_tail *tail);
+uint64_t output_tail_last_epoch(
+	int fd, const struct output_form *form, const struct output_tail *tail);
 
 /* Returns NULL, or why rows cannot be appended to the file of `size` bytes. */
 const char *output_tail_read(
-	int fd, const struct text *header, uint64_t size, struct output_tail *tail);
+	int fd, const struct output_form *form, uint64_t size, struct output_tail *tail);

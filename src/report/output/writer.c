@@ -16,14 +16,12 @@
 #include "report/output/table.h"
 #include "report/output/writer.h"
 
-#define SINKS_MAX 6
 #define SECOND_NS 1000000000L
 #define WAIT_NS   50000000 /* how long writer_wait() does */
 
 /* What is written, and where it goes. */
 struct sink {
-	const struct format *format; /* of rows; NULL: the table for a person */
-	struct columns *columns;
+	struct columns *columns; /* of rows; NULL: the table for a person */
 	struct output_file file;
 	bool on_terminal;
 	bool left;    /* by who read it */
@@ -45,7 +43,7 @@ struct writer {
 	uint32_t nb_sinks;
 
 	/* The thread's own, from its start to its end. */
-	struct sink sinks[SINKS_MAX];
+	struct sink *sinks; /* [nb_sinks] */
 	struct text text;
 	uint64_t next_epoch; /* the first that was not written */
 
@@ -93,12 +91,13 @@ static void writer_say(bool warning, const char *line, void *arg)
 static bool concerns(const struct sink *sink, const struct report_epoch *epoch)
 {
 	return !epoch->flows_only ||
-	       (sink->format != NULL && sink->columns->output == &output_flows);
+	       (sink->columns != NULL && sink->columns->output == &output_flows);
 }
 
 static uint64_t rows_of(const struct sink *sink, const struct report_epoch *epoch)
 {
-	return sink->format != NULL ? output_rows(sink->columns->output, epoch) : table_rows(epoch);
+	return sink->columns != NULL ? output_rows(sink->columns->output, epoch)
+				     : table_rows(epoch);
 }
 
 static uint64_t lines_said(const struct writer *writer)
@@ -117,8 +116,8 @@ static void write_rows(struct writer *writer, struct sink *sink, const struct re
 	text_clear(&writer->text);
 	if (sink->redrawn)
 		screen_epoch(&writer->text, &sink->screen, epoch, lines_said(writer));
-	else if (sink->format != NULL)
-		format_epoch(&writer->text, sink->format, sink->columns, epoch);
+	else if (sink->columns != NULL)
+		format_epoch(&writer->text, sink->file.form.format, sink->columns, epoch);
 	else
 		table_epoch(&writer->text, epoch);
 	if (sink->on_terminal)
@@ -305,71 +304,100 @@ static bool has_records(const struct config *config)
 	return key_fields_of(key_fields_of_run(config), KEY_COLUMN_RECORD) != 0;
 }
 
+/* Returns NULL where memory is missing. */
 static struct sink *add_sink(
 	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
-	struct sink *sink = &writer->sinks[writer->nb_sinks++];
+	struct sink *sinks =
+		reallocarray(writer->sinks, writer->nb_sinks + 1, sizeof(writer->sinks[0]));
+	struct sink *sink;
 
-	sink->on_terminal = output_file_is_stdout(name) && isatty(STDOUT_FILENO);
-	sink->file = (struct output_file){
-		.name = name,
-		.option = option,
-		.limits = config->rotate,
-		.say = writer_say,
-		.say_arg = &writer->voice,
-		.fd = -1,
+	if (sinks == NULL)
+		return NULL;
+	writer->sinks = sinks;
+	sink = &sinks[writer->nb_sinks++];
+	*sink = (struct sink){
+		.on_terminal = output_file_is_stdout(name) && isatty(STDOUT_FILENO),
+		.file =
+			{
+				.name = name,
+				.option = option,
+				.limits = config->rotate,
+				.say = writer_say,
+				.say_arg = &writer->voice,
+				.fd = -1,
+			},
 	};
 	return sink;
 }
 
-/* Returns false where memory is missing. */
-static bool add_rows(struct writer *writer, const struct output *output, const char *name,
-	const struct config *config)
+/* What rows look like where nothing is said: --format is about heavy hitters. */
+static enum output_format usual_format(const struct config *config, enum row_kind kind)
 {
-	struct sink *sink = add_sink(writer, output->option, name, config);
+	bool said = kind == ROWS_HEAVY_HITTERS && formats[config->format] != NULL;
 
-	sink->format = &format_csv;
-	sink->columns = columns_of(output, &(struct column_choice){
-						   .key_fields = key_fields_of_run(config),
-						   .records = has_records(config),
-						   .named = sink->format->named,
-					   });
+	return said ? config->format : FORMAT_CSV;
+}
+
+/* Returns false where memory is missing. */
+static bool add_rows(struct writer *writer, enum row_kind kind,
+	const struct destination *destination, const struct config *config)
+{
+	struct sink *sink = add_sink(writer, outputs[kind]->option, destination->name, config);
+	const struct format *format = formats[destination->format];
+
+	if (sink == NULL)
+		return false;
+	sink->columns = columns_of(outputs[kind], &(struct column_choice){
+							  .key_fields = key_fields_of_run(config),
+							  .records = has_records(config),
+							  .named = format->named,
+						  });
 	if (sink->columns == NULL)
 		return false;
-	if (sink->format->header != NULL)
-		sink->format->header(&sink->file.header, sink->columns);
+	sink->file.form.format = format;
+	sink->file.form.columns = sink->columns;
+	if (format->header != NULL)
+		format->header(&sink->file.form.header, sink->columns);
 	return true;
 }
 
-static void add_table(struct writer *writer, const struct config *config)
+static bool add_kind(
+	struct writer *writer, enum row_kind kind, const struct config *config, bool table)
+{
+	for (uint32_t d = 0; d < config->rows[kind].n; d++) {
+		struct destination destination = destination_of(config->rows[kind].list[d]);
+
+		if (destination.format == FORMAT_AUTO) {
+			if (table && kind == ROWS_HEAVY_HITTERS &&
+				output_file_is_stdout(destination.name))
+				continue; /* the table goes there */
+			destination.format = usual_format(config, kind);
+		}
+		if (!add_rows(writer, kind, &destination, config))
+			return false;
+	}
+	return true;
+}
+
+static bool add_table(struct writer *writer, const struct config *config)
 {
 	struct sink *sink = add_sink(writer, "--format table", "-", config);
 
+	if (sink == NULL)
+		return false;
 	sink->redrawn = config->format == FORMAT_AUTO && config->nb_port > 0 && screen_possible();
+	return true;
 }
 
 static bool add_sinks(struct writer *writer, const struct config *config)
 {
 	bool table = config_shows_table(config, isatty(STDOUT_FILENO));
-	const struct {
-		const struct output *output;
-		const char *name;
-	} places[] = {
-		{&output_heavy_hitters,
-			output_file_is_stdout(config->output) && table ? NULL : config->output},
-		{&output_stats, config->stats},
-		{&output_queues, config->queues},
-		{&output_rules, config->rules},
-		{&output_flows, config->flows},
-	};
 
-	for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++)
-		if (places[p].name != NULL &&
-			!add_rows(writer, places[p].output, places[p].name, config))
+	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++)
+		if (!add_kind(writer, kind, config, table))
 			return false;
-	if (table)
-		add_table(writer, config);
-	return true;
+	return !table || add_table(writer, config);
 }
 
 /* /dev/null may be named twice. */
@@ -528,6 +556,7 @@ static void writer_free(struct writer *writer)
 {
 	for (uint32_t s = 0; s < writer->nb_sinks; s++)
 		free(writer->sinks[s].columns);
+	free(writer->sinks);
 	text_free(&writer->text);
 	pthread_cond_destroy(&writer->room);
 	pthread_cond_destroy(&writer->work);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * JSON lines: an object for every row, with all columns of its kind by their names, in their order.
+ * Numbers are numbers, all else is text; what is not known is null.
+ */
+
+#include <string.h>
+
+#include "report/output/format.h"
+
+/* Bytes of the UTF-8 character that stands there; 0: none does. */
+static size_t character_len(const unsigned char *c, size_t left)
+{
+	size_t len = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+
+	if (c[0] > 0xf4 || len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	/* Longer than need be, half of a pair, beyond the last. */
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+		(c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static void add_escaped(struct text *text, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		const unsigned char *c = (const unsigned char *)bytes + i;
+		size_t n = character_len(c, len - i);
+
+		if (n == 0)
+			text_str(text, "\\ufffd");
+		else if (*c == '"' || *c == '\\')
+			text_printf(text, "\\%c", *c);
+		else if (*c < 0x20)
+			text_printf(text, "\\u%04x", *c);
+		else
+			text_add(text, bytes + i, n);
+		i += n > 0 ? n : 1;
+	}
+}
+
+static bool is_plain(const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] < 0x20 || bytes[i] > 0x7e || bytes[i] == '"' || bytes[i] == '\\')
+			return false;
+	return true;
+}
+
+/* Escapes what was added behind `begin`, where that must be. */
+static void escape_from(struct text *text, size_t begin)
+{
+	struct text raw = {0};
+
+	if (is_plain(text->data + begin, text->len - begin))
+		return;
+	text_add(&raw, text->data + begin, text->len - begin);
+	text->len = begin;
+	text->failed |= raw.failed;
+	add_escaped(text, raw.data, raw.len);
+	text_free(&raw);
+}
+
+static void add_value(
+	struct text *text, const struct column *column, const struct output_row *row_of)
+{
+	bool number = column_is_number(column);
+	size_t before = text->len, begin;
+
+	if (!number)
+		text_char(text, '"');
+	begin = text->len;
+	column_print(text, column, row_of);
+	if (text->failed)
+		return;
+	if (text->len == begin) {
+		text->len = before;
+		text_str(text, "null");
+	} else if (!number) {
+		escape_from(text, begin);
+		text_char(text, '"');
+	}
+}
+
+static void row(struct text *text, const struct columns *columns, const struct output_row *row_of)
+{
+	for (uint32_t c = 0; c < columns->n; c++) {
+		text_str(text, c == 0 ? "{\"" : ",\"");
+		text_str(text, columns->list[c].name);
+		text_str(text, "\":");
+		add_value(text, &columns->list[c], row_of);
+	}
+	text_str(text, "}\n");
+}
+
+/* ---- Whether a line is a row of ours */
+
+static bool skip(const char **at, const char *end, const char *expected)
+{
+	size_t len = strlen(expected);
+
+	if ((size_t)(end - *at) < len || memcmp(*at, expected, len) != 0)
+		return false;
+	*at += len;
+	return true;
+}
+
+static void skip_value(const char **at, const char *end)
+{
+	bool quoted = *at < end && **at == '"';
+
+	for (*at += quoted; *at < end; (*at)++) {
+		if (quoted ? **at == '"' : **at == ',' || **at == '}')
+			break;
+		*at += **at == '\\' && *at + 1 < end;
+	}
+	*at += quoted && *at < end;
+}
+
+static bool is_row(const char *line, size_t len, const struct columns *columns)
+{
+	const char *at = line, *end = line + len;
+
+	for (uint32_t c = 0; c < columns->n; c++) {
+		if (!skip(&at, end, c == 0 ? "{\"" : ",\"") ||
+			!skip(&at, end, columns->list[c].name) || !skip(&at, end, "\":"))
+			return false;
+		skip_value(&at, end);
+	}
+	return skip(&at, end, "}") && at == end;
+}
+
+const struct format format_json = {
+	.named = true,
+	.row = row,
+	.is_row = is_row,
+	.before_epoch = "{\"epoch\":",
+	.before_start = "\"start\":\"",
+};
