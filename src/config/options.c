@@ -37,7 +37,8 @@
 	}
 
 #define FORMAT_CHOICE(name, word) [FORMAT_##name] = #word,
-#define FORMATS                   CHOICES([FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE)[FORMAT_TABLE] = "table")
+
+#define FORMATS CHOICES([FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE)[FORMAT_TABLE] = "table")
 
 #define COLLISIONS                                                                                 \
 	CHOICES([COLLISION_LIST] = "list", [COLLISION_TREE] = "tree", [COLLISION_CUCKOO] = "cuckoo")
@@ -1139,9 +1140,8 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.default_text = "-",
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
-			"has "
-			"JSON lines in place of CSV. Repeatable, for several destinations, and the "
-			"same holds for --stats, --queues, --rules and --flows.",
+			"gets JSON lines in place of CSV. Repeatable, for several destinations, "
+			"as are --stats, --queues, --rules and --flows.",
 	},
 	{
 		.name = "stats",

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""json:FILE says row by row what CSV says; outputs go to several places; --append, rotation, bad names."""
+
+import csv
+import glob
+import json
+import os
+
+import lib
+
+SOURCE = ('--synthetic', 'flows=1K,zipf=1.0,packets=50K,rate=100K,seed=1', '--seed', '1')
+RATES = ('pps', 'bps')
+# Columns that are text; a name or an address may look like a number.
+TEXT = {'measurement', 'start', 'end', 'src_ip', 'dst_ip', 'first', 'last', 'ended', 'design', 'sharing',
+        'sketch', 'ports', 'prefix', 'name'}
+
+
+def both(test, name, *options):
+    """--OPTION twice, for every OPTION: as CSV and as JSON lines. {option: (CSV, JSON)} and the arguments."""
+    files = {option: (test.path(f'{name}.{option}.csv'), test.path(f'{name}.{option}.json'))
+             for option in options}
+    arguments = []
+    for option, (as_csv, as_json) in files.items():
+        arguments += [f'--{option}', as_csv, f'--{option}', f'json:{as_json}']
+    return files, arguments
+
+
+def read_json(path):
+    """[[(name, text)]] with every number as it is printed."""
+    def number(text):
+        return ('number', text)
+    text = lib.read_text(path) if os.path.getsize(path) else ''
+    assert text == '' or text.endswith('\n'), f'half a row at the end: {text[-80:]!r}'
+    return [json.loads(line, parse_int=number, parse_float=number, object_pairs_hook=list)
+            for line in text.splitlines()]
+
+
+def expected_rate(row, name):
+    """Of a heavy hitter; None where it has none."""
+    amount = row['packets'] if name == 'pps' else row['bytes']
+    ns = (lib.timestamp(row['end']) - lib.timestamp(row['start'])) * 1000
+    return None if amount == '' or ns == 0 else int(amount) * (8 if name == 'bps' else 1) * 1e9 / ns
+
+
+def check_rates(row, rates):
+    for name, value in rates:
+        expected = expected_rate(row, name)
+        if value is None:
+            assert expected is None or row['start'][:19] == row['end'][:19], f'no {name}: {row}'
+        elif expected is not None:  # times are printed to microseconds
+            ns = (lib.timestamp(row['end']) - lib.timestamp(row['start'])) * 1000
+            slack = expected * 2000 / ns + 1
+            assert abs(int(value[1]) - expected) <= slack, f'{name} {value} instead of {expected}: {row}'
+
+
+def check_same(option, as_csv, as_json):
+    with open(as_csv, encoding='utf-8', newline='') as stream:
+        rows = list(csv.DictReader(stream))
+    objects = read_json(as_json)
+    assert len(rows) == len(objects), f'--{option}: {len(objects)} objects, {len(rows)} rows'
+    for row, pairs in zip(rows, objects):
+        rates = [pair for pair in pairs if option == 'output' and pair[0] in RATES]
+        said = [pair for pair in pairs if pair not in rates]
+        assert [name for name, _ in said] == list(row), f'--{option}: {pairs}'
+        for name, value in said:
+            if row[name] == '':
+                assert value is None, f'--{option} {name}: {value!r} instead of null'
+            else:
+                expected = row[name] if name in TEXT else ('number', row[name])
+                assert value == expected, f'--{option} {name}: {value!r} instead of {expected!r}'
+        if option == 'output':
+            assert [name for name, _ in rates] == list(RATES), pairs
+            check_rates(row, rates)
+    return len(rows)
+
+
+def check_capture(test, entry, path):
+    status = 0 if entry['expected'] == 'measured' or entry['file'] in lib.UNLIKE_INTERFACES else 1
+    rules = test.path('rules')
+    with open(rules, 'w', encoding='utf-8') as stream:
+        stream.write('0.0.0.0/1 low "half", it\\is\n128.0.0.0/1 high\n::/0 6\n')
+    for name, more, options in (
+            ('count-min', ('--interval', '1s'), ('output', 'stats', 'queues')),
+            ('flow-table', ('--sketch', 'flow-table', '--key', '6tuple', '--idle-timeout', '1s'),
+             ('output', 'stats', 'queues', 'flows')),
+            ('rules', ('--monitor', rules, '--key', 'src/24/48,vlan,dst_port', '--interval', '0'),
+             ('output', 'stats', 'rules'))):
+        files, arguments = both(test, name, *options)
+        test.run('--pcap', path, '--seed', '1', '--workers', '2', *more, *arguments).expect(status)
+        for option, pair in files.items():
+            rows = check_same(option, *pair)
+            assert rows or option != 'stats' or not int(entry['packets']), 'no rows at all'
+            for file in pair:
+                os.unlink(file)
+
+
+def case(entry):
+    @lib.needs_traces
+    def check(test):
+        path = os.path.join(test.traces, entry['file'])
+        check_capture(test, entry, lib.unpack(test, entry['file']) if path.endswith('.xz') else path)
+    return check
+
+
+def cases(settings):
+    if settings.traces is None:
+        @lib.needs_traces
+        def absent(test):
+            pass
+        return [('every capture of the index', absent)]
+    return [(f'same as csv, {entry["file"]}', case(entry))
+            for entry in lib.some(settings, lib.index(settings.traces)) if entry['expected'] != 'refused']
+
+
+def test_several_destinations(test):
+    """Each has all rows; a setting of the command line replaces those of the file, which may repeat, too."""
+    a, b, c, settings = (test.path(name) for name in ('a.csv', 'b.csv', 'c.json', 'settings'))
+    with open(settings, 'w', encoding='utf-8') as stream:
+        stream.write(f'output = {a}\noutput = csv:{b}\noutput = json:{c}\noutput = -\n')
+    result = test.run('--config', settings, *SOURCE, '--top', '5').expect(0)
+    texts = [lib.read_text(path) for path in (a, b)]
+    assert texts[0] == texts[1] == result.stdout and lib.read_output(a), result.describe()
+    assert check_same('output', a, c) == len(lib.read_output(a))
+    other = test.path('other.csv')
+    result = test.run('--config', settings, *SOURCE, '--top', '5', '--output', other).expect(0)
+    assert result.stdout == '' and lib.read_text(other) == texts[0], result.describe()
+
+
+def test_standard_output(test):
+    """json:- and --format json are the same, and csv:- is what there is without a word."""
+    plain = test.run(*SOURCE, '--top', '5').expect(0).stdout
+    assert test.run(*SOURCE, '--top', '5', '--output', 'csv:-').expect(0).stdout == plain
+    named = test.run(*SOURCE, '--top', '5', '--output', 'json:-').expect(0).stdout
+    assert [json.loads(line)['rank'] for line in named.splitlines()][:5] == [1, 2, 3, 4, 5], named
+    assert test.run(*SOURCE, '--top', '5', '--format', 'json').expect(0).stdout == named
+    table = test.run(*SOURCE, '--top', '5', '--format', 'table', '--output', 'json:-').expect(2)
+    table.expect_one_line('--output', '--format table')
+
+
+def test_bad_destinations(test):
+    """A word is a format only where it is one; else it is part of a name."""
+    for text in ('json:', 'csv:'):
+        test.run(*SOURCE, '--stats', text).expect(2).expect_one_line('--stats', text)
+    home = os.getcwd()
+    try:
+        os.chdir(test.directory)
+        for name in ('xml:a', 'table:a', 'auto:a', 'JSON:a', './json:a'):
+            test.run(*SOURCE, '--output', name).expect(0)
+            assert lib.read_output(os.path.join(test.directory, name)), name
+    finally:
+        os.chdir(home)
+    path = test.path('one')
+    for first, second in (('--output', '--output'), ('--output', '--stats'), ('--stats', '--stats')):
+        test.run(*SOURCE, first, path, second, f'json:{path}').expect(2).expect_one_line(second, path)
+    assert not os.path.exists(path)
+    test.run(*SOURCE, *['--stats', 'json:/dev/null'] * 3, *['--output', '/dev/null'] * 2).expect(0)
+
+
+def test_append(test):
+    """Numbers go on, in all files alike, as in CSV; what is not a row of that output is refused."""
+    files, arguments = both(test, 'all', 'output', 'stats')
+    for _ in range(3):
+        test.run(*SOURCE, '--interval', '100ms', '--top', '3', *arguments, '--append').expect(0)
+    for option, pair in files.items():
+        check_same(option, *pair)
+    numbers = [json.loads(line)['epoch'] for line in open(files['stats'][1], encoding='utf-8')]
+    assert numbers == list(range(len(numbers))) and len(numbers) >= 15, numbers
+    for option, other in (('output', files['stats'][1]), ('stats', files['output'][1]),
+                          ('output', files['output'][0])):
+        before = open(other, 'rb').read()
+        result = test.run(*SOURCE, f'--{option}', f'json:{other}', '--append').expect(1)
+        result.expect_one_line(other, 'not a row')
+        assert open(other, 'rb').read() == before, 'changed'
+
+
+def test_append_after_half_a_row(test):
+    """Also where it is the first: what is unfinished goes, and what only looks like that stays."""
+    path = test.path('rows.json')
+    run = (*SOURCE, '--interval', '100ms', '--top', '3', '--output', f'json:{path}', '--append')
+    test.run(*run).expect(0)
+    whole = open(path, 'rb').read()
+    last = int(json.loads(whole.splitlines()[-1])['epoch'])
+    first = whole.splitlines(keepends=True)[0]
+    for half, kept in ((whole + first[:40], whole), (first[:-1], b''), (first[:3], b''), (b'', b'')):
+        with open(path, 'wb') as stream:
+            stream.write(half)
+        test.run(*run).expect(0)
+        text = open(path, 'rb').read()
+        assert text.startswith(kept), 'changed what was whole'
+        numbers = [json.loads(line)['epoch'] for line in text.splitlines()]
+        assert numbers == sorted(numbers) and numbers[-1] == last + (last + 1) * bool(kept), numbers
+    for strange in (b'Dear reader', b'{"epoch":1}\n', b'{"epoch": 1,\n'):
+        with open(path, 'wb') as stream:
+            stream.write(strange)
+        test.run(*run).expect(1).expect_one_line(path)
+        assert open(path, 'rb').read() == strange, 'changed'
+
+
+def test_rotation(test):
+    """Complete files are renamed as those of CSV are, and hold the same rows."""
+    _, arguments = both(test, 'rows', 'output')
+    slow = ('--synthetic', 'flows=1K,zipf=1.0,packets=50K,rate=10K,seed=1', '--seed', '1')
+    test.run(*slow, '--interval', '500ms', '--top', '3', '--rotate', '1s', *arguments).expect(0)
+    as_csv, as_json = (sorted(glob.glob(test.path(f'rows.*.{word}'))) for word in ('csv', 'json'))
+    assert len(as_csv) > 2 and len(as_csv) == len(as_json), (as_csv, as_json)
+    assert sum(check_same('output', *pair) for pair in zip(as_csv, as_json)) == 3 * 10
