@@ -685,6 +685,34 @@ static void test_append_keeps_an_epoch_that_all_have(void **state)
 	free(with_epoch);
 }
 
+/* The first epoch of a file whose mark is from before its header: kept whole, or cut and said. */
+static void test_append_after_a_kill_in_the_first_epoch(void **state)
+{
+	struct config config = {.output = out, .stats = stats, .append = true};
+	char *with_epoch = expected_text(&output_stats, true, 0, 0);
+	const struct output_mark mark = {.whole = strlen(with_epoch), .next = 1};
+	int fd;
+
+	(void)state;
+	for (int all_have_it = 0; all_have_it <= 1; all_have_it++) {
+		run_and_kill(&config, -1);
+		put_rows(out, 0, ROWS, "");
+		if (all_have_it) {
+			put(stats, with_epoch);
+			fd = open(stats, O_WRONLY);
+			output_mark_write(fd, &mark);
+			close(fd);
+		}
+		go_on_after_kill(&config, all_have_it);
+		assert_csv(out, &output_heavy_hitters, 0, all_have_it + 1);
+		assert_csv(stats, &output_stats, 0, all_have_it + 1);
+		assert_int_equal(times_said(true, "unfinished last epoch"), !all_have_it);
+		assert_int_equal(said.n, !all_have_it);
+		clean(NULL);
+	}
+	free(with_epoch);
+}
+
 /* A power cut: the last that was written never came to the disk, though its mark did. */
 static void test_append_to_a_file_that_is_shorter(void **state)
 {
@@ -1602,6 +1630,7 @@ int main(void)
 		TEST(test_append_keeps_an_epoch_that_all_have),
 		TEST(test_append_to_a_file_that_is_shorter),
 		TEST(test_append_after_a_stranger),
+		TEST(test_append_after_a_kill_in_the_first_epoch),
 		TEST(test_append_after_a_kill_in_a_new_file),
 		TEST(test_append_without_marks),
 		TEST(test_append_to_a_stranger),
