@@ -27,6 +27,7 @@
 #define FLUSH_US    1000   /* how often a kernel interface is asked to go on */
 /* An interface that has sent nothing for so long sends no more. Counters may be a second late. */
 #define PATIENCE_NS UINT64_C(2000000000)
+#define LOOK_NS     UINT64_C(100000000) /* between two looks whether one that stalls is there */
 
 /* elapsed: ns since the first packet */
 static bool wanted(const struct config *config, uint64_t sent, uint64_t elapsed)
@@ -96,12 +97,36 @@ struct sender {
 	uint32_t interface;
 	struct kernel_sockets sockets;
 	struct kernel_interface before;
+	uint64_t looked; /* rte_rdtsc() */
+	bool gone;
 };
+
+static uint64_t clock_since(uint64_t start_tsc)
+{
+	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * 1000000000 / rte_get_tsc_hz());
+}
+
+static bool is_gone(const struct sender *sender)
+{
+	return sender->gone || port_is_leaving(sender->port);
+}
 
 /* Asked to, or because the device is. */
 static bool is_stopped(const struct sender *sender)
 {
-	return signals_stop_requested() || port_is_leaving(sender->port);
+	return signals_stop_requested() || is_gone(sender);
+}
+
+/* The device takes nothing: an interface that was deleted never will. */
+static void wait_for_device(struct sender *sender)
+{
+	struct kernel_interface interface;
+
+	rte_pause();
+	if (sender->interface == 0 || clock_since(sender->looked) < LOOK_NS)
+		return;
+	sender->gone = kernel_interface_read(sender->interface, &interface) == KERNEL_GONE;
+	sender->looked = rte_rdtsc();
 }
 
 static void send_burst(struct sender *sender)
@@ -112,7 +137,7 @@ static void send_burst(struct sender *sender)
 		done += rte_eth_tx_burst(
 			sender->port->id, 0, &sender->burst[done], (uint16_t)(sender->n - done));
 		if (done < sender->n)
-			rte_pause();
+			wait_for_device(sender);
 	}
 	/* The program is to end before the port takes the rest. */
 	for (uint32_t i = done; i < sender->n; i++) {
@@ -145,6 +170,8 @@ static bool add_packet(struct sender *sender, const struct source_packet *packet
 	while (mbuf == NULL && !is_stopped(sender)) {
 		send_burst(sender);
 		mbuf = rte_pktmbuf_alloc(sender->pool);
+		if (mbuf == NULL)
+			wait_for_device(sender);
 	}
 	if (mbuf == NULL)
 		return false;
@@ -156,11 +183,6 @@ static bool add_packet(struct sender *sender, const struct source_packet *packet
 	if (sender->n == SEND_BURST)
 		send_burst(sender);
 	return true;
-}
-
-static uint64_t clock_since(uint64_t start_tsc)
-{
-	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * 1000000000 / rte_get_tsc_hz());
 }
 
 static void send_all(struct sender *sender)
@@ -213,16 +235,22 @@ static bool drain_interface(struct sender *sender)
 
 	do {
 		struct kernel_interface now;
+		enum kernel_presence presence;
 
 		nanosleep(&pause, NULL);
 		empty = kernel_sockets_flush(&sender->sockets);
-		if (kernel_interface_read(sender->interface, &now) != KERNEL_THERE ||
+		presence = kernel_interface_read(sender->interface, &now);
+		sender->gone = presence == KERNEL_GONE;
+		if (presence != KERNEL_THERE ||
 			now.tx_packets - sender->before.tx_packets == packets)
 			continue;
 		packets = now.tx_packets - sender->before.tx_packets;
 		bytes = now.tx_bytes - sender->before.tx_bytes;
 		moved = rte_rdtsc();
-	} while ((!empty || packets < sender->sent) && clock_since(moved) < PATIENCE_NS);
+	} while (!sender->gone && (!empty || packets < sender->sent) &&
+		 clock_since(moved) < PATIENCE_NS);
+	if (sender->gone)
+		return false;
 	if (empty && packets >= sender->sent)
 		return true;
 	missing = packets < sender->sent ? sender->sent - packets : 1;
@@ -238,14 +266,23 @@ static bool drain_interface(struct sender *sender)
 /* All that was handed to the device has left it, as far as anybody tells; it says what has not. */
 static bool drain(struct sender *sender)
 {
-	if (port_is_leaving(sender->port)) {
-		log_error("--port %s: the device is gone", sender->port->name);
+	if (is_gone(sender))
 		return false;
-	}
 	if (sender->interface != 0 && sender->sent > 0)
 		return drain_interface(sender);
 	rte_delay_us_sleep(DRAIN_US);
 	return true;
+}
+
+static void say_sent(const struct sender *sender)
+{
+	if (is_gone(sender))
+		log_error("--port %s: the device is gone; how many of %llu packets had left it is "
+			  "not known",
+			sender->port->name, (unsigned long long)sender->sent);
+	else
+		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender->sent,
+			(unsigned long long)sender->bytes);
 }
 
 /* Until a signal asks for the end: not the one that ended the sending. */
@@ -280,8 +317,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 		watch_interface(&sender);
 		send_all(&sender);
 		status = drain(&sender) ? 0 : 1;
-		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender.sent,
-			(unsigned long long)sender.bytes);
+		say_sent(&sender);
 		linger(config->linger);
 	}
 	ports_close(port, 1);

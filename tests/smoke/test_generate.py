@@ -141,3 +141,16 @@ def test_what_did_not_leave_is_said(test):
     assert 0 < left < 1000, left
     assert f'at least {1000 - left} of 1000 packets did not leave' in result.stderr, result.describe()
     assert f'sent {left} packets' in result.stderr, result.describe()
+
+
+def test_interface_is_deleted(test):
+    """An interface that goes away takes nothing more: the sending ends, and nobody claims to know what left."""
+    space = net.Namespace(test)
+    space.veth('near', 'far')
+    process = test.start('generate', '--synthetic', 'packets=100G,flows=10,seed=1', '--no-huge',
+                         '--port', 'near', inside=space)
+    test.until(lambda: space.sent('near') > 1000, 'packets leave')
+    space.ip('link', 'del', 'near')
+    result = test.wait(process, 30).expect(1)
+    assert 'near: the device is gone' in result.stderr, result.describe()
+    assert 'sent ' not in result.stderr and 'did not leave' not in result.stderr, result.describe()
