@@ -16,6 +16,7 @@
 #include "bench/setup.h"
 #include "parallel/devices.h"
 #include "rx/port/live_ports.h"
+#include "rx/port/loss.h"
 
 #define NAP_NS     1000000
 #define PATIENCE_S 10 /* for the first packet */

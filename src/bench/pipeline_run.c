@@ -147,7 +147,6 @@ static struct port describe_port(const struct offer *offer, const struct config 
 		.node = PLAN_NODE_ANY,
 		.config = config,
 		.driver = port_driver_find("net_ring"),
-		.traits = port_traits_find("net_ring"),
 	};
 
 	snprintf(port.name, sizeof(port.name), "%s", offer_name(offer));

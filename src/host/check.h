@@ -151,8 +151,6 @@ char *host_cpus_text(const struct cpu_set *cpus, char *text, size_t size);
 /* The driver of a port's card: its name; false where none is bound. */
 bool host_card_driver(
 	const struct host *host, const struct host_port *port, char name[HOST_NAME_MAX]);
-/* A driver of the kernel beside which DPDK works, such as mlx5_core. */
-bool host_driver_is_bifurcated(const char *name);
 
 check_function check_plan, check_privileges, check_dpdk, check_libpcap, check_runtime_directory;
 check_function check_hugepages, check_hugetlbfs, check_memory, check_memlock,

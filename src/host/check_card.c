@@ -11,6 +11,7 @@
 #include "base/pci_device.h"
 #include "host/check.h"
 #include "host/pcie.h"
+#include "rx/port/drivers.h"
 
 #define SYS_PCI "/sys/bus/pci/devices"
 
@@ -23,16 +24,6 @@
 
 #define FRAME_MIN 64 /* with FCS, as the paper's 148.8 Mpps count them */
 #define FRAME_MAX 1518
-
-bool host_driver_is_bifurcated(const char *name)
-{
-	static const char *const names[] = {"mlx4_core", "mlx5_core", "mana"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
 
 bool host_card_driver(
 	const struct host *host, const struct host_port *port, char name[HOST_NAME_MAX])
@@ -174,17 +165,18 @@ static void command_bind(const struct host *host, const struct host_port *port,
 			finding, "%ssudo dpdk-devbind.py --bind=vfio-pci %s", load, port->address);
 }
 
-static void judge_bifurcated(const struct host *host, const struct host_port *port,
+static void judge_beside_kernel(const struct host *host, const struct host_port *port,
 	const char *driver, struct finding *finding)
 {
-	if (strcmp(driver, "mana") == 0 || host_exists(host->root, "/sys/class/infiniband_verbs")) {
+	const char *verbs = port_driver_of_card(driver)->verbs;
+
+	if (verbs == NULL || host_exists(host->root, "/sys/class/infiniband_verbs")) {
 		finding_ok(finding, "%s: %s, beside which DPDK works", port->name, driver);
 		return;
 	}
 	finding_missing(finding, "%s: %s, but no verbs devices", port->name, driver);
 	finding_wanted(finding, "the kernel's verbs, through which DPDK reaches such a card");
-	finding_command(finding, "sudo modprobe -a ib_uverbs %s",
-		strcmp(driver, "mlx4_core") == 0 ? "mlx4_ib" : "mlx5_ib");
+	finding_command(finding, "sudo modprobe -a ib_uverbs %s", verbs);
 }
 
 void check_driver(const struct host *host, const struct host_port *port, struct finding *finding)
@@ -194,8 +186,8 @@ void check_driver(const struct host *host, const struct host_port *port, struct 
 
 	if (!is_network_card(host, port))
 		return;
-	if (bound && host_driver_is_bifurcated(driver)) {
-		judge_bifurcated(host, port, driver, finding);
+	if (bound && port_driver_of_card(driver)->beside_kernel) {
+		judge_beside_kernel(host, port, driver, finding);
 	} else if (strcmp(driver, "vfio-pci") == 0) {
 		finding_ok(finding, "%s: vfio-pci", port->name);
 	} else if (is_uio(driver)) {
@@ -271,7 +263,7 @@ void check_iommu(const struct host *host, const struct host_port *port, struct f
 	if (!is_network_card(host, port))
 		return;
 	host_card_driver(host, port, driver);
-	if (host_driver_is_bifurcated(driver)) {
+	if (port_driver_of_card(driver)->beside_kernel) {
 		finding_ok(finding, "%s: not needed with %s", port->name, driver);
 	} else if (result == HOST_READ && group_is_free(host, port, other)) {
 		finding_ok(finding, "%s: group %s", port->name, group);

@@ -6,8 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "host/check.h"
+#include "rx/port/drivers.h"
 
 #define SYS_NET "/sys/class/net"
 
@@ -146,7 +148,7 @@ void check_vlan_strip(
 		finding_unseen(finding, HOST_ABSENT, "list of the interface's offloads");
 	} else if (!port->settings.vlan_strip) {
 		finding_ok(finding, "%s: tags stay in the packet", port->name);
-	} else if (strcmp(port->driver, "net_af_packet") == 0) {
+	} else if (port_driver_find(port->driver)->sockets == AF_PACKET) {
 		finding_ok(
 			finding, "%s: tags are taken out, and put back by af_packet", port->name);
 	} else {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "host/check.h"
+#include "rx/port/drivers.h"
 
 #define CAPABILITY_IPC_LOCK 14
 #define PAGE_SIZES_MAX      8
@@ -346,11 +347,11 @@ static enum host_read locked_memory_limit(const struct host *host, uint64_t *byt
 	return result;
 }
 
-/* af_xdp pins its frames, as a card's memory is; af_packet does not. */
-static bool any_af_xdp(const struct host *host)
+/* Drivers that pin their frames, as a card's memory is. */
+static bool any_locks_memory(const struct host *host)
 {
 	for (uint32_t p = 0; p < host->nb_ports; p++)
-		if (strcmp(host->ports[p].driver, "net_af_xdp") == 0)
+		if (port_driver_find(host->ports[p].driver)->locks_memory)
 			return true;
 	return false;
 }
@@ -364,7 +365,7 @@ void check_memlock(const struct host *host, const struct host_port *port, struct
 	enum host_read result;
 
 	(void)port;
-	if (!card && !any_af_xdp(host))
+	if (!card && !any_locks_memory(host))
 		return;
 	result = locked_memory_limit(host, &limit);
 	if (result != HOST_READ) {

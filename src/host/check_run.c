@@ -2,18 +2,14 @@
 
 /* Whether the run as planned can start: its plan, this user's rights, the libraries. */
 
+#include <ctype.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "host/check.h"
-
-/* Numbers of <linux/capability.h>. */
-#define CAPABILITY_NET_ADMIN 12
-#define CAPABILITY_NET_RAW   13
-#define CAPABILITY_SYS_RAWIO 17
-#define CAPABILITY_SYS_ADMIN 21
-#define CAPABILITY_BPF       39
+#include "rx/port/drivers.h"
 
 void check_plan(const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -36,72 +32,57 @@ void check_plan(const struct host *host, const struct host_port *port, struct fi
 	finding_command(finding, "sketchtap plan");
 }
 
-struct right {
-	uint32_t number;
-	const char *name;
-};
-
-/* What a port needs root or a capability for. Returns how many of rights[] it filled. */
-static uint32_t rights_of(
-	const struct host *host, const struct host_port *port, struct right rights[2])
+/* Capabilities that a port needs where its user is not root, as bits. */
+static uint64_t needs_of(const struct host *host, const struct host_port *port)
 {
-	static const struct right net_admin = {CAPABILITY_NET_ADMIN, "cap_net_admin"},
-				  net_raw = {CAPABILITY_NET_RAW, "cap_net_raw"},
-				  raw_io = {CAPABILITY_SYS_RAWIO, "cap_sys_rawio"},
-				  sys_admin = {CAPABILITY_SYS_ADMIN, "cap_sys_admin"},
-				  bpf = {CAPABILITY_BPF, "cap_bpf"};
-	char driver[HOST_NAME_MAX];
+	const struct port_driver *card;
+	char kernel[HOST_NAME_MAX];
 
-	if (port->source == HOST_KERNEL && strcmp(port->driver, "net_af_xdp") == 0) {
-		rights[0] = net_raw;
-		rights[1] = bpf;
-		return 2;
-	}
-	if (port->source == HOST_KERNEL) {
-		rights[0] = net_raw;
-		rights[1] = net_admin; /* for promiscuous mode */
-		return 2;
-	}
-	if (strcmp(port->driver, "net_tap") == 0) {
-		rights[0] = net_admin;
-		return 1;
-	}
-	if (port->source != HOST_CARD || !host_card_driver(host, port, driver))
+	if (port->source != HOST_CARD)
+		return port_driver_needs(
+			port_driver_find(port->driver), port->source == HOST_KERNEL);
+	if (!host_card_driver(host, port, kernel))
 		return 0;
-	if (host_driver_is_bifurcated(driver)) {
-		rights[0] = net_raw;
-		return 1;
-	}
+	card = port_driver_of_card(kernel);
+	if (card->beside_kernel)
+		return port_driver_needs(card, false);
 	/* Physical addresses are for root only where no IOMMU translates. */
-	if (strcmp(driver, "vfio-pci") != 0 ||
-		!host_exists(host->root, "/sys/bus/pci/devices/%s/iommu_group", port->address)) {
-		rights[0] = raw_io;
-		rights[1] = sys_admin;
-		return 2;
-	}
+	if (strcmp(kernel, "vfio-pci") != 0 ||
+		!host_exists(host->root, "/sys/bus/pci/devices/%s/iommu_group", port->address))
+		return UINT64_C(1) << CAP_SYS_RAWIO | UINT64_C(1) << CAP_SYS_ADMIN;
 	return 0;
+}
+
+/* As setcap(8) wants them. */
+static void add_name(char *names, size_t size, uint32_t capability)
+{
+	size_t used = strlen(names);
+
+	snprintf(names + used, size - used, "%s%s", used > 0 ? "," : "",
+		port_capability_name(capability));
+	for (char *c = names + used; *c != '\0'; c++)
+		*c = (char)tolower(*c);
 }
 
 void check_privileges(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
-	struct right rights[2];
-	uint32_t nb_rights = rights_of(host, port, rights);
+	uint64_t needs = needs_of(host, port);
 	char lacking[64] = "";
 
-	for (uint32_t i = 0; i < nb_rights; i++) {
+	for (uint32_t i = 0; i < 64; i++) {
+		enum host_read result;
 		bool has;
-		enum host_read result = host_capability(host, rights[i].number, &has);
 
+		if ((needs >> i & 1) == 0)
+			continue;
+		result = host_capability(host, i, &has);
 		if (result != HOST_READ) {
 			finding_unseen(finding, result, "CapEff in /proc/self/status");
 			return;
 		}
-		if (has)
-			continue;
-		if (lacking[0] != '\0')
-			strcat(lacking, ",");
-		strcat(lacking, rights[i].name);
+		if (!has)
+			add_name(lacking, sizeof(lacking), i);
 	}
 	if (lacking[0] == '\0') {
 		finding_ok(finding, "this user may use %s", port->name);

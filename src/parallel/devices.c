@@ -11,7 +11,7 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 {
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		struct rte_eth_dev_info info;
-		uint16_t rx = ports[p].traits->descriptors, tx = SEND_DESCRIPTORS;
+		uint16_t rx = ports[p].driver->descriptors, tx = SEND_DESCRIPTORS;
 
 		if (rx == 0)
 			rx = (uint16_t)plan->ports[p].descriptors;
@@ -20,12 +20,12 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 			.mbuf_room = port_mbuf_room(&ports[p], plan->mbuf_room),
 		};
 		devices[p].queues = (struct plan_queues){
-			.max = ports[p].traits->queues_max,
-			.power_of_two = ports[p].traits->queues_power_of_two,
+			.max = ports[p].driver->queues_max,
+			.power_of_two = ports[p].driver->queues_power_of_two,
 		};
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
 			devices[p].queues_max =
-				port_rss_queues(ports[p].traits, ports[p].config, &info);
+				port_rss_queues(ports[p].driver, ports[p].config, &info);
 		/* A driver without limits takes the number as it is. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
 			devices[p].entries = rx;

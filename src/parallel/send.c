@@ -212,14 +212,14 @@ static void send_all(struct sender *sender)
 static void watch_interface(struct sender *sender)
 {
 	const struct port *port = sender->port;
-	int family = strncmp(port->device, "net_af_xdp", 10) == 0 ? AF_XDP : AF_PACKET;
 	uint32_t index = if_nametoindex(port->interface);
 
 	if (port->interface[0] == '\0' || port_is_pci(port->device) ||
 		kernel_interface_read(index, &sender->before) != KERNEL_THERE)
 		return;
 	sender->interface = index;
-	kernel_sockets_find(&sender->sockets, family, index, KERNEL_SOCKETS_MAX, NULL, 0);
+	kernel_sockets_find(
+		&sender->sockets, port->driver->sockets, index, KERNEL_SOCKETS_MAX, NULL, 0);
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include "parallel/run.h"
 #include "report/output/report.h"
+#include "rx/port/loss.h"
 
 struct account {
 	const struct run *run;

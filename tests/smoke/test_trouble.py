@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What befalls a live run: it goes on, or ends and says why, and the account balances in every case."""
 
+import csv
 import os
 import random
 import select
@@ -242,6 +243,35 @@ def test_without_permission(test):
                           program=nobody, inside=space).expect(1)
         result.expect_one_line('--port ' + port.split(',')[0], *mentions)
         assert 'Operation not permitted' not in result.stderr, result.describe()
+
+
+def test_capabilities(test):
+    """What a driver needs is enough for a run, none of it can be left out, and doctor says the same."""
+    space = veth(test)
+    net_raw, net_admin, sys_admin = 'CAP_NET_RAW', 'CAP_NET_ADMIN', 'CAP_SYS_ADMIN'
+    for port, needs, limits in (
+            (net.af_packet('tap0'), (net_raw, net_admin), ('CAP_IPC_LOCK',)),
+            ('net_pcap0,rx_iface=tap0', (net_raw,), ()),
+            ('net_tap0,iface=probe0', (net_admin,), ()),
+            ('net_tun0,iface=probe0', (net_admin,), ()),
+            ('net_af_xdp0,iface=tap0,busy_budget=0', (net_raw, net_admin, sys_admin), ('CAP_IPC_LOCK',))):
+        for lacking in (None, *needs):
+            kept = [name for name in needs + limits if name != lacking]
+            program = ['setpriv', '--inh-caps=-all',
+                       '--bounding-set=' + ','.join(['-all', *('+' + name[4:].lower() for name in kept)]),
+                       test.binary]
+            result = test.run('--port', port, '--no-huge', '--workers', '1', '--duration', '100ms',
+                              '--output', '/dev/null', program=program, inside=space)
+            doctor = test.run('doctor', '--port', port, '--format', 'csv', program=program, inside=space)
+            privileges = next(row for row in csv.DictReader(doctor.stdout.splitlines())
+                              if row['check'] == 'privileges')
+            if lacking is None:
+                result.expect(0)
+                assert privileges['status'] == 'ok', privileges
+            else:
+                result.expect(1).expect_one_line('--port ' + port.split(',')[0], lacking)
+                assert privileges['status'] == 'missing', privileges
+                assert 'lacks ' + lacking.lower() in privileges['found'], privileges
 
 
 def test_devargs_that_mean_nothing(test):

@@ -122,7 +122,6 @@ static void make_port(
 		.id = (uint16_t)id,
 		.config = config,
 		.driver = port_driver_find("net_ring"),
-		.traits = port_traits_find("net_ring"),
 	};
 	snprintf(port->name, sizeof(port->name), "%s", name);
 }

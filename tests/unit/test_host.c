@@ -2,11 +2,13 @@
 
 /* The doctor on hosts that we do not have: each is a directory of made-up files. */
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <linux/capability.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,6 +17,8 @@
 #include "host/findings.h"
 #include "host/host_port.h"
 #include "host/pcie.h"
+#include "rx/port/drivers.h"
+#include "rx/port/lacks.h"
 #include "sysfs_tree.h"
 
 #define CARD      "0000:af:00.0"
@@ -888,6 +892,96 @@ static void test_af_xdp(void **state)
 	expect_says("vlan-strip", FINDING_WARNING, NULL, NULL, "ethtool -K eth1 rxvlan off");
 }
 
+/* Doctor names the capabilities that the run would name, whatever the process has. */
+static void expect_as_in_run(const struct port_driver *driver, uint64_t effective)
+{
+	bool on_interface = ports[0].interface[0] != '\0';
+	struct finding finding = {.status = FINDING_NONE};
+	char why[PORT_LACKS_MAX] = "";
+	bool lacks = port_lacks_capabilities(driver, on_interface, effective, why);
+
+	tree_write("proc/self/status", "CapEff:\t%016llx\nCpus_allowed_list:\t0-55\n",
+		(unsigned long long)effective);
+	check_privileges(&host, &ports[0], &finding);
+	assert_int_equal(finding.status, lacks ? FINDING_MISSING : FINDING_OK);
+	for (uint32_t i = 0; i < 64; i++) {
+		const char *name = port_capability_name(i);
+		char small[32] = "";
+
+		for (size_t c = 0; name != NULL && name[c] != '\0'; c++)
+			small[c] = (char)tolower(name[c]);
+		if (name != NULL)
+			assert_true((strstr(why, name) != NULL) ==
+				    (strstr(finding.found, small) != NULL));
+	}
+}
+
+static void expect_all_as_in_run(const struct port_driver *driver)
+{
+	static const uint32_t numbers[] = {
+		CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_RAWIO, CAP_BPF, CAP_IPC_LOCK};
+
+	for (uint32_t set = 0; set < 1U << 6; set++) {
+		uint64_t effective = 0;
+
+		for (uint32_t i = 0; i < 6; i++)
+			effective |= (uint64_t)(set >> i & 1) << numbers[i];
+		expect_as_in_run(driver, effective);
+		expect_as_in_run(driver, ~effective);
+	}
+}
+
+static void expect_device_as_in_run(const struct port_driver *driver, const char *device)
+{
+	char spec[64];
+
+	snprintf(spec, sizeof(spec), "%s0,iface=eth1", device);
+	host_port_read(&ports[0], tree_root, spec);
+	assert_string_equal(ports[0].driver, driver->name);
+	expect_all_as_in_run(driver);
+	snprintf(spec, sizeof(spec), "%s0", device);
+	host_port_read(&ports[0], tree_root, spec);
+	expect_all_as_in_run(driver);
+}
+
+/* Of one that the kernel's driver stays with; any other is the user's by its file in /dev. */
+static void expect_card_as_in_run(const struct port_driver *driver, const char *kernel)
+{
+	char link[96];
+
+	snprintf(link, sizeof(link), "../../../bus/pci/drivers/%s", kernel);
+	tree_delete(CARD_PATH "/driver");
+	tree_link(CARD_PATH "/driver", link);
+	host_port_read(&ports[0], tree_root, CARD);
+	expect_all_as_in_run(driver);
+}
+
+static void test_drivers(void **state)
+{
+	(void)state;
+	make_kernel_host("net_af_packet0,iface=eth1");
+	for (size_t d = 0; d < port_drivers_nb; d++) {
+		const struct port_driver *driver = &port_drivers[d];
+
+		for (const char *const *device = driver->devices; *device != NULL; device++)
+			expect_device_as_in_run(driver, *device);
+		for (const char *const *kernel = driver->kernel; *kernel != NULL; kernel++)
+			if (driver->beside_kernel)
+				expect_card_as_in_run(driver, *kernel);
+	}
+}
+
+static void test_af_xdp_rights(void **state)
+{
+	(void)state;
+	make_kernel_host("net_af_xdp0,iface=eth1");
+	/* cap_net_raw and cap_bpf */
+	tree_write("proc/self/status", "CapEff:\t0000008000002000\nCpus_allowed_list:\t0-55\n");
+	examine();
+	expect_says("privileges", FINDING_MISSING, "lacks cap_net_admin,cap_sys_admin", NULL,
+		"cap_net_admin,cap_sys_admin+ep");
+}
+
 static void test_specs(void **state)
 {
 	static const struct {
@@ -1223,6 +1317,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_port, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_interface, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_af_xdp, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_af_xdp_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_drivers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_specs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_virtual_and_replay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_ports, setup, teardown),

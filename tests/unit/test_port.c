@@ -237,7 +237,7 @@ static struct port_rss wish(const char *driver, enum port_hash_use use)
 {
 	return (struct port_rss){
 		.port = "port",
-		.traits = port_traits_find(driver),
+		.driver = port_driver_find(driver),
 		.use = use,
 		.nb_queues = 4,
 	};
@@ -394,7 +394,7 @@ static void queues_that_somebody_fills(void **state)
 		struct rte_eth_dev_info info = device(rows[i].driver, rows[i].offered, 40);
 
 		info.max_rx_queues = rows[i].has;
-		assert_int_equal(port_rss_queues(port_traits_find(rows[i].driver), &config, &info),
+		assert_int_equal(port_rss_queues(port_driver_find(rows[i].driver), &config, &info),
 			rows[i].queues);
 	}
 }
@@ -403,13 +403,13 @@ static void queues_that_somebody_fills(void **state)
 static void cards_are_known_by_the_kernels_driver(void **state)
 {
 	(void)state;
-	assert_ptr_equal(port_traits_of_card("vmxnet3"), port_traits_find("net_vmxnet3"));
-	assert_true(port_traits_of_card("vmxnet3")->queues_power_of_two);
-	assert_ptr_equal(port_traits_of_card("e1000"), port_traits_find("net_e1000_em"));
-	assert_ptr_equal(port_traits_of_card("e1000e"), port_traits_find("net_e1000_em"));
-	assert_int_equal(port_traits_of_card("e1000e")->queues_max, 1);
-	assert_ptr_equal(port_traits_of_card("ice"), port_traits_find("net_ice"));
-	assert_int_equal(port_traits_of_card("ice")->queues_max, 0);
+	assert_ptr_equal(port_driver_of_card("vmxnet3"), port_driver_find("net_vmxnet3"));
+	assert_true(port_driver_of_card("vmxnet3")->queues_power_of_two);
+	assert_ptr_equal(port_driver_of_card("e1000"), port_driver_find("net_e1000_em"));
+	assert_ptr_equal(port_driver_of_card("e1000e"), port_driver_find("net_e1000_em"));
+	assert_int_equal(port_driver_of_card("e1000e")->queues_max, 1);
+	assert_ptr_equal(port_driver_of_card("ice"), port_driver_find("net_ice"));
+	assert_int_equal(port_driver_of_card("ice")->queues_max, 0);
 }
 
 /* With one queue the hash is for the receiver, where the device can give it at all. */
@@ -543,7 +543,7 @@ static void frames_fit_or_are_said(void **state)
 		struct port_notes notes = {0};
 		struct port_frame_plan plan;
 		char error[PORT_NOTE_MAX];
-		bool fine = port_frames_plan(&plan, "port", port_traits_find(rows[i].driver), &info,
+		bool fine = port_frames_plan(&plan, "port", port_driver_find(rows[i].driver), &info,
 			1500, rows[i].wanted, 2048 + 128, &notes, error);
 
 		assert_int_equal(fine, rows[i].error == NULL);

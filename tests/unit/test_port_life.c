@@ -24,6 +24,7 @@
 #include "report/ledger.h"
 #include "rx/port/port.h"
 #include "rx/port/loss.h"
+#include "rx/port/removal.h"
 #include "rx/port/watch.h"
 
 /* --- the device --- */
@@ -261,7 +262,6 @@ static struct port make_port(const char *driver, const struct config *config)
 		.device = "made0",
 		.config = config,
 		.driver = port_driver_find(driver),
-		.traits = port_traits_find(driver),
 		.promiscuous = -1,
 	};
 }
@@ -346,7 +346,7 @@ static void the_longest_frame_is_known_before_it_comes(void **state)
 
 		assert_true(port_start(&port, 1, 1024, make_pool(), error));
 		assert_int_equal(port.largest_frame, rows[i].bytes);
-		port_watch_removal_end(&port); /* closing net_memif wants EAL */
+		port_removal_forget(port.device, &port.leaving); /* closing net_memif wants EAL */
 	}
 }
 

@@ -7,21 +7,21 @@
 #include "base/pci_address.h"
 #include "base/pci_device.h"
 #include "parallel/plan/topology_file.h"
+#include "rx/port/drivers.h"
 #include "rx/port/live_ports.h"
-#include "rx/port/traits.h"
 
 /* Of a card, whatever the kernel's or DPDK's driver for it is. */
 static struct plan_queues queues_of(const struct port_name *name)
 {
 	char address[PCI_ADDRESS_MAX], driver[PCI_DRIVER_MAX];
-	const struct port_traits *traits;
+	const struct port_driver *card;
 
 	snprintf(address, sizeof(address), "%.*s", (int)strcspn(name->device, ","), name->device);
 	if (!name->pci || !pci_device_driver("", address, driver))
 		return (struct plan_queues){0};
-	traits = port_traits_of_card(driver);
+	card = port_driver_of_card(driver);
 	return (struct plan_queues){
-		.max = traits->queues_max, .power_of_two = traits->queues_power_of_two};
+		.max = card->queues_max, .power_of_two = card->queues_power_of_two};
 }
 
 /* name: NULL where nothing is known of it. */

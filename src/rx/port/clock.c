@@ -45,16 +45,16 @@ static bool can_be_read(uint16_t port)
 }
 
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
-	const struct port_traits *traits, const struct config *config,
+	const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_notes *notes)
 {
 	bool offered = (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0;
-	bool always = traits->stamps == PORT_STAMPS_US;
+	bool always = driver->stamps == PORT_STAMPS_US;
 
 	*clock = (struct port_clock){.port = port};
 	if (config->timestamps == TIMESTAMPS_POLL || !wants_times(config) || !(offered || always))
 		return 0;
-	if (traits->stamps == PORT_STAMPS_TICKS && !can_be_read(port)) {
+	if (driver->stamps == PORT_STAMPS_TICKS && !can_be_read(port)) {
 		port_notice(notes,
 			"%s stamps packets by a clock that its driver cannot read: the time of a "
 			"packet is that of its poll",
@@ -62,7 +62,7 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 		return 0;
 	}
 	clock->on = true;
-	clock->stamps = traits->stamps;
+	clock->stamps = driver->stamps;
 	return offered ? RTE_ETH_RX_OFFLOAD_TIMESTAMP : 0;
 }
 

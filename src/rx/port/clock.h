@@ -15,7 +15,7 @@
 #include "rx/port/clock_model.h"
 #include "rx/packet/packet_times.h"
 #include "rx/port/notes.h"
-#include "rx/port/traits.h"
+#include "rx/port/drivers.h"
 
 struct port_clock {
 	bool on; /* packets bring stamps that can be told */
@@ -31,7 +31,7 @@ struct port_clock {
  * had. Returns the offloads that it is to be configured with; what the user should know is noted.
  */
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
-	const struct port_traits *traits, const struct config *config,
+	const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_notes *notes);
 
 /* After it was started. Takes the 20 ms between two readings of a clock that has to be read. */

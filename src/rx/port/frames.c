@@ -58,14 +58,14 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 }
 
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
-	const struct port_traits *traits, const struct rte_eth_dev_info *info, uint16_t current,
+	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,
 	uint32_t wanted, uint32_t room, struct port_notes *notes, char *error)
 {
 	bool scatters = (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
 	uint32_t frame;
 
 	*plan = (struct port_frame_plan){.mtu = current};
-	if (traits->frames != PORT_FRAMES_MTU) {
+	if (driver->frames != PORT_FRAMES_MTU) {
 		/* The MTU is not DPDK's to set; whatever comes is taken, in as many mbufs. */
 		if (current > largest_mtu(info))
 			plan->mtu = largest_mtu(info);

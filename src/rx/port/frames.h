@@ -11,11 +11,8 @@
 
 #include <rte_ethdev.h>
 
+#include "rx/port/drivers.h"
 #include "rx/port/notes.h"
-#include "rx/port/traits.h"
-
-/* Ethernet's header and two VLAN tags, which an MTU does not count. */
-#define PORT_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 
 /*
  * Of the cards in docs/PORTS.md, about. --mtu max is no more where a frame has to fit one mbuf:
@@ -37,5 +34,5 @@ struct port_frame_plan {
  * the device's to have.
  */
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
-	const struct port_traits *traits, const struct rte_eth_dev_info *info, uint16_t current,
+	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,
 	uint32_t wanted, uint32_t room, struct port_notes *notes, char *error);

@@ -15,27 +15,6 @@
 
 #define TUN_DEVICE "/dev/net/tun"
 
-#define CAP(name) (UINT64_C(1) << (name))
-
-static const struct {
-	const char *driver;
-	uint64_t needs; /* capabilities; docs/OPERATIONS.md says how that was found out */
-} drivers[] = {
-	{"net_af_packet", CAP(CAP_NET_RAW)},
-	{"eth_af_packet", CAP(CAP_NET_RAW)},
-	{"net_tap", CAP(CAP_NET_ADMIN)},
-	{"net_af_xdp", CAP(CAP_NET_RAW) | CAP(CAP_NET_ADMIN) | CAP(CAP_SYS_ADMIN)},
-};
-
-static const struct {
-	const char *name;
-	uint64_t bit;
-} names[] = {
-	{"CAP_NET_RAW", CAP(CAP_NET_RAW)},
-	{"CAP_NET_ADMIN", CAP(CAP_NET_ADMIN)},
-	{"CAP_SYS_ADMIN", CAP(CAP_SYS_ADMIN)},
-};
-
 /* All of them where the kernel does not say. */
 static uint64_t effective_capabilities(void)
 {
@@ -47,36 +26,29 @@ static uint64_t effective_capabilities(void)
 	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
-static bool is_of(const char *device, const char *driver)
+bool port_lacks_capabilities(
+	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why)
 {
-	return strncmp(device, driver, strlen(driver)) == 0;
-}
+	uint64_t missing = port_driver_needs(driver, on_interface) & ~effective;
+	size_t used;
 
-static bool lacks_capabilities(const char *device, char *why)
-{
-	uint64_t missing = 0;
-	size_t used = 0;
-
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-		if (is_of(device, drivers[i].driver))
-			missing |= drivers[i].needs & ~effective_capabilities();
 	if (missing == 0)
 		return false;
 	used = (size_t)snprintf(why, PORT_LACKS_MAX, "this process lacks");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if ((missing & names[i].bit) != 0)
+	for (uint32_t i = 0; i < 64; i++)
+		if ((missing >> i & 1) != 0)
 			used += (size_t)snprintf(
-				why + used, PORT_LACKS_MAX - used, " %s", names[i].name);
+				why + used, PORT_LACKS_MAX - used, " %s", port_capability_name(i));
 	snprintf(why + used, PORT_LACKS_MAX - used, ": run as root, or give it that");
 	return true;
 }
 
-/* Where AF_XDP may not pin the memory that it shares with the kernel. */
-static bool lacks_locked_memory(const char *device, char *why)
+/* Where it may not pin the memory that it shares with the kernel. */
+static bool lacks_locked_memory(const struct port_driver *driver, char *why)
 {
 	struct rlimit limit;
 
-	if (!is_of(device, "net_af_xdp") || (effective_capabilities() & CAP(CAP_IPC_LOCK)) != 0 ||
+	if (!driver->locks_memory || (effective_capabilities() >> CAP_IPC_LOCK & 1) != 0 ||
 		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	snprintf(why, PORT_LACKS_MAX,
@@ -86,25 +58,29 @@ static bool lacks_locked_memory(const char *device, char *why)
 	return true;
 }
 
-static bool lacks_tun(const char *device, char *why)
+static bool lacks_tun(const struct port_driver *driver, char *why)
 {
-	if (!is_of(device, "net_tap") ||
+	if (!driver->makes_interface ||
 		faccessat(AT_FDCWD, TUN_DEVICE, R_OK | W_OK, AT_EACCESS) == 0)
 		return false;
 	snprintf(why, PORT_LACKS_MAX, TUN_DEVICE ": %s", strerror(errno));
 	return true;
 }
 
-/* net_memif looks at the folder of a socket that is a file, whoever listens there. */
-static bool lacks_socket_folder(const char *device, char *why)
+/* A driver whose socket may be abstract looks at the folder of one that is a file, whoever listens
+ * there. */
+static bool lacks_socket_folder(const struct port_listener *listener, const char *device, char *why)
 {
 	int length, abstract_length;
-	const char *socket = port_devarg(device, "socket", &length);
-	const char *abstract = port_devarg(device, "socket-abstract", &abstract_length);
+	const char *socket, *abstract;
 	char folder[PORT_DEVICE_MAX];
 	char *end;
 
-	if (!is_of(device, "net_memif") || socket == NULL || abstract == NULL ||
+	if (listener == NULL || listener->abstract == NULL)
+		return false;
+	socket = port_devarg(device, listener->path_key, &length);
+	abstract = port_devarg(device, listener->abstract, &abstract_length);
+	if (socket == NULL || abstract == NULL ||
 		strncmp(abstract, "no", (size_t)abstract_length) != 0)
 		return false;
 	snprintf(folder, sizeof(folder), "%.*s", length, socket);
@@ -120,8 +96,12 @@ static bool lacks_socket_folder(const char *device, char *why)
 	return true;
 }
 
-bool port_lacks(const char *device, char *why)
+bool port_lacks(const struct port_driver *driver, const char *device, char *why)
 {
-	return lacks_capabilities(device, why) || lacks_tun(device, why) ||
-	       lacks_locked_memory(device, why) || lacks_socket_folder(device, why);
+	/* Of a device that takes a capture or an interface, DEVARGS say which. */
+	bool on_interface = strstr(device, "iface=") != NULL;
+
+	return port_lacks_capabilities(driver, on_interface, effective_capabilities(), why) ||
+	       lacks_tun(driver, why) || lacks_locked_memory(driver, why) ||
+	       lacks_socket_folder(driver->listener, device, why);
 }

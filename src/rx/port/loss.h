@@ -3,53 +3,20 @@
 
 /*
  * What a device counts of the packets that it got, and what it lost of them. Which of its counters
- * feeds which column of the ledger depends on the driver: the table in port_loss.c, with its
- * reasons in docs/LOSS.md.
+ * feeds which column of the ledger depends on the driver: the table in drivers.c, with its reasons
+ * in docs/LOSS.md.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "rx/port/device_counter.h"
+#include "rx/port/drivers.h"
 #include "rx/port/kernel_interface.h"
 
 struct port;
 
-enum port_column {
-	PORT_RECEIVED, /* handed to a queue that we poll */
-	PORT_MISSED,   /* lost: no room */
-	PORT_ERRORS,   /* lost: damaged */
-	PORT_NO_MBUF,  /* lost: no buffer. Not an allocation that is tried again */
-	PORT_DOUBTFUL, /* may have been lost, or counted elsewhere, or never ours */
-	PORT_COLUMN_COUNT,
-};
-
 #define PORT_FEEDS_MAX 24
-
-/* A counter and the column that it feeds. */
-struct port_feed {
-	const char *counter; /* NULL ends a driver's list */
-	enum port_column column;
-	uint8_t bits; /* after which it wraps; 0: 64 */
-	bool derived; /* see rx/port/device_counter.h */
-};
-
-struct port_driver {
-	const char *name;
-	const struct port_feed *feeds;
-	bool complete;      /* its feeds tell every packet that it lost */
-	bool polled;        /* it counts received packets as they are polled, in software; else
-			       the device does, as they come */
-	bool per_queue;     /* it adds up what its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues count */
-	bool has_peer;      /* a process that may leave: its counters read 0 then, and what it had
-			       put on the rings is lost */
-	bool on_interface;  /* of the kernel, which knows its link */
-	uint16_t late_ms;   /* its counters are up to so much behind */
-	const char *unsaid; /* what the user is told where it is not complete */
-};
-
-/* Never NULL: a driver that is not known is not trusted to count all its losses. */
-const struct port_driver *port_driver_find(const char *name);
 
 /* A device's counters from the start of a run on. */
 struct port_meter {
@@ -58,7 +25,7 @@ struct port_meter {
 	uint32_t nb_feeds;
 	struct port_meter_feed {
 		const struct port_feed *feed;
-		uint32_t source; /* which kind of counter, port_loss.c */
+		uint32_t source; /* which kind of counter, loss.c */
 		uint64_t place;  /* of it among those */
 		struct device_counter counter;
 		bool begun;  /* it could be read, once */

@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/pci_address.h"
-
-/* Ethernet's header, and two VLAN tags, which an MTU does not count. */
-#define FRAME_OVERHEAD (14 + 2 * 4)
+#include "rx/port/drivers.h"
 
 /*
  * A packet socket's frame begins with a tpacket2_hdr and a sockaddr_ll; the packet lies behind them
@@ -25,21 +24,10 @@
 /* Memory of a queue's ring where we choose it: holds what comes while a core is busy elsewhere. */
 #define SOCKET_RING_BYTES    (32u << 20)
 
-static const char packet_driver[] = "net_af_packet";
-
-/* What the names of virtual devices begin with: their drivers' names and older ones. */
-static const char *const virtual_prefixes[] = {"net_", "eth_af_packet", "eth_bond", "eth_null",
-	"eth_pcap", "eth_ring", "eth_tap", "eth_vhost", "virtio_user", NULL};
-
-/* Kernel drivers that stay bound while DPDK receives from the same card. */
-static const char *const shared_drivers[] = {"mlx5_core", NULL};
-
-static bool begins_with_any(const char *text, const char *const *prefixes)
+/* Drivers without a row have names that begin so, too. */
+static bool is_virtual(const char *name)
 {
-	for (; *prefixes != NULL; prefixes++)
-		if (strncmp(text, *prefixes, strlen(*prefixes)) == 0)
-			return true;
-	return false;
+	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
 }
 
 __attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char *format, ...)
@@ -61,9 +49,8 @@ bool port_is_pci(const char *spec)
 
 bool port_through_kernel(const struct port_name *name)
 {
-	static const char *const taps[] = {"net_tap", "eth_tap", NULL};
-
-	return !name->pci && (name->interface[0] != '\0' || begins_with_any(name->device, taps));
+	return !name->pci &&
+	       (name->interface[0] != '\0' || port_driver_of_device(name->device)->makes_interface);
 }
 
 int port_node(const char *spec)
@@ -124,7 +111,7 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 static uint32_t frame_for(uint32_t mtu)
 {
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
-	uint32_t frame = mtu + FRAME_OVERHEAD + SOCKET_MAC_OFFSET;
+	uint32_t frame = mtu + PORT_FRAME_OVERHEAD + SOCKET_MAC_OFFSET;
 
 	if (frame <= SOCKET_FRAME_DEFAULT)
 		return SOCKET_FRAME_DEFAULT;
@@ -173,7 +160,7 @@ static bool size_frames(
 /* What a packet socket does to packets that the user should know. */
 static void warn_of_socket(struct port_name *name)
 {
-	if (name->facts.mtu + FRAME_OVERHEAD > name->cut_at)
+	if (name->facts.mtu + PORT_FRAME_OVERHEAD > name->cut_at)
 		snprintf(name->warning, sizeof(name->warning),
 			"%s: frames longer than %u bytes are cut and count as %u: its MTU is %u, a "
 			"frame of the packet socket holds no more",
@@ -200,7 +187,7 @@ static bool resolve_interface(
 {
 	struct pci_address address;
 
-	if (begins_with_any(name->facts.driver, shared_drivers) &&
+	if (port_driver_of_card(name->facts.driver)->card_by_interface &&
 		pci_address_parse(name->facts.bus, strlen(name->facts.bus), &address)) {
 		resolve_pci(name, &address, devargs);
 		snprintf(name->notice, sizeof(name->notice),
@@ -209,7 +196,7 @@ static bool resolve_interface(
 		return true;
 	}
 	name->known = true;
-	snprintf(name->device, sizeof(name->device), "%s_%s,iface=%s%s", packet_driver,
+	snprintf(name->device, sizeof(name->device), "%s_%s,iface=%s%s", PORT_DRIVER_OF_INTERFACE,
 		name->interface, name->interface, devargs);
 	if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, true, spec, error))
 		return false;
@@ -228,10 +215,9 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 {
 	int length;
 	const char *iface = port_devarg(name->device, "iface", &length);
-	bool packet = strncmp(name->device, "net_af_packet", 13) == 0 ||
-		      strncmp(name->device, "eth_af_packet", 13) == 0;
+	const struct port_driver *driver = port_driver_of_device(name->device);
 
-	if (iface == NULL || (!packet && strncmp(name->device, "net_af_xdp", 10) != 0))
+	if (iface == NULL || !driver->on_interface || driver->makes_interface)
 		return true;
 	snprintf(name->interface, sizeof(name->interface), "%.*s", length, iface);
 	if (length >= IFNAMSIZ || !lookup(name->interface, &name->facts))
@@ -239,7 +225,7 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 			"--port %s: there is no interface %.*s in this network namespace; ip link "
 			"lists them",
 			spec, length, iface);
-	if (packet) {
+	if (driver->sockets == AF_PACKET) {
 		if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, false, spec,
 			    error))
 			return false;
@@ -270,7 +256,7 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	if (says_pci)
 		return refuse(error, "--port %s: is not a PCI address such as 0000:3b:00.0", spec);
 	snprintf(name->device, sizeof(name->device), "%s", text);
-	name->known = begins_with_any(plain, virtual_prefixes);
+	name->known = is_virtual(plain);
 	if (!says_virtual && lookup(plain, &name->facts)) {
 		if (name->known)
 			return refuse(error,

@@ -18,9 +18,9 @@
 #include "rx/port/lacks.h"
 #include "rx/port/promiscuous.h"
 #include "rx/port/quiet.h"
+#include "rx/port/removal.h"
 #include "rx/port/rss.h"
 #include "rx/port/taken.h"
-#include "rx/port/watch.h"
 
 /* Entries of a send ring, where there must be one. */
 #define SEND_DESCRIPTORS 1024
@@ -43,15 +43,13 @@ __attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *
 static void device_text(
 	char text[PORT_DEVICE_MAX + 32], const struct port_name *name, uint16_t nb_rx)
 {
-	static const char packet_driver[] = "net_af_packet";
-	const struct port_traits *traits = port_traits_find(packet_driver);
-	bool packet = strncmp(name->device, packet_driver, strlen(packet_driver)) == 0;
+	const struct port_driver *driver = port_driver_of_device(name->device);
 	int length;
 
 	snprintf(text, PORT_DEVICE_MAX + 32, "%s", name->device);
-	if (packet && nb_rx > 1 && nb_rx <= traits->queues_arg_each &&
-		port_devarg(name->device, traits->queues_arg, &length) == NULL)
-		snprintf(text + strlen(text), 32, ",%s=%u", traits->queues_arg, nb_rx);
+	if (nb_rx > 1 && nb_rx <= driver->queues_arg_each &&
+		port_devarg(name->device, driver->queues_arg, &length) == NULL)
+		snprintf(text + strlen(text), 32, ",%s=%u", driver->queues_arg, nb_rx);
 }
 
 static bool make_virtual(
@@ -73,7 +71,7 @@ static bool make_virtual(
 			"PCI address such as 0000:3b:00.0 and no virtual device such as "
 			"net_tap0,iface=probe0",
 			port->name);
-	if (port_lacks(text, why))
+	if (port_lacks(port_driver_of_device(text), text, why))
 		return fail(error, "--port %s: %s", port->name, why);
 	/* -1 is what drivers return for anything; EAL says no more than that it did not work. */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
@@ -126,9 +124,8 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 			rte_strerror(-result));
 	port->node = rte_eth_dev_socket_id(port->id);
 	port->driver = port_driver_find(info.driver_name);
-	port->traits = port_traits_find(info.driver_name);
-	if (port->traits->counts_otherwise != NULL)
-		port_warn(&port->notes, "%s: %s", port->name, port->traits->counts_otherwise);
+	if (port->driver->counts_otherwise != NULL)
+		port_warn(&port->notes, "%s: %s", port->name, port->driver->counts_otherwise);
 	return true;
 }
 
@@ -155,7 +152,7 @@ static enum port_hash_use hash_use(const struct port *port, uint16_t nb_rx)
 static bool check_queues(const struct start *start, char *error)
 {
 	const struct port *port = start->port;
-	uint16_t most = port_traits_queues(port->traits, start->info.max_rx_queues);
+	uint16_t most = port_driver_queues(port->driver, start->info.max_rx_queues);
 
 	if (start->nb_rx <= most)
 		return true;
@@ -164,13 +161,13 @@ static bool check_queues(const struct start *start, char *error)
 			"--port %s: its driver does not work with more than %u receive queue%s: "
 			"lower --workers from %u, or use --design async",
 			port->name, most, most == 1 ? "" : "s", start->nb_rx);
-	if (port->traits->queues_arg != NULL)
+	if (port->driver->queues_arg != NULL)
 		return fail(error,
 			"--port %s has %u receive queues, and %u workers want one each: give it "
 			"more "
 			"(%s,%s=%u), lower --workers, or use --design async",
 			port->name, start->info.max_rx_queues, start->nb_rx, port->device,
-			port->traits->queues_arg, start->nb_rx);
+			port->driver->queues_arg, start->nb_rx);
 	return fail(error,
 		"--port %s has %u receive queue%s, one for each worker: lower --workers from %u, "
 		"or "
@@ -185,7 +182,7 @@ static bool plan_frames(struct port_frame_plan *plan, const struct port *port,
 	uint16_t mtu = RTE_ETHER_MTU;
 
 	rte_eth_dev_get_mtu(port->id, &mtu);
-	if (!port_frames_plan(plan, port->name, port->traits, info, mtu, port->config->mtu, room,
+	if (!port_frames_plan(plan, port->name, port->driver, info, mtu, port->config->mtu, room,
 		    notes, error))
 		return false;
 	if (plan->mbuf_room < port->mbuf_room)
@@ -222,7 +219,7 @@ static bool choose(struct start *start, uint32_t room, char *error)
 			port->name, start->frames.mbuf_room, room);
 	start->rss = (struct port_rss){
 		.port = port->name,
-		.traits = port->traits,
+		.driver = port->driver,
 		.use = hash_use(port, start->nb_rx),
 		.nb_queues = start->nb_rx,
 	};
@@ -232,16 +229,16 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	start->conf.rxmode.offloads = start->frames.offloads;
 	if (start->nb_rx > 0)
 		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
-			port->traits, port->config, &start->info, &port->notes);
+			port->driver, port->config, &start->info, &port->notes);
 	port_rss_put(&start->rss, &start->conf);
-	if (port->traits->queues == PORT_QUEUES_PAIRED) {
+	if (port->driver->queues == PORT_QUEUES_PAIRED) {
 		if (start->nb_rx == 0)
 			start->nb_rx = 1;
 		start->nb_tx = start->nb_rx;
 	}
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
-	if (start->nb_rx == 0 && port->traits->queues_power_of_two) /* which 0 is not */
+	if (start->nb_rx == 0 && port->driver->queues_power_of_two) /* which 0 is not */
 		start->nb_rx = 1;
 	return true;
 }
@@ -284,8 +281,8 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	uint16_t asked = (uint16_t)wanted;
 	int result;
 
-	if (port->traits->descriptors > 0)
-		asked = port->traits->descriptors;
+	if (port->driver->descriptors > 0)
+		asked = port->driver->descriptors;
 	port->descriptors = asked;
 	start->tx_descriptors = SEND_DESCRIPTORS;
 	result = rte_eth_dev_adjust_nb_rx_tx_desc(
@@ -296,7 +293,7 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	if (port->config->descriptors > 0)
 		wanted = port->config->descriptors;
 	if (result == 0 && port->descriptors != wanted && start->nb_rx > 0 &&
-		port->traits->descriptors == 0)
+		port->driver->descriptors == 0)
 		port_notice(&port->notes,
 			"%s: its receive rings have %u entries instead of %u: it "
 			"takes %u to %u, in multiples of %u",
@@ -325,8 +322,8 @@ static uint32_t largest_frame(const struct start *start)
 
 	if (start->frames.largest_frame > 0)
 		return start->frames.largest_frame;
-	if (start->port->traits->largest_frame > 0)
-		return start->port->traits->largest_frame;
+	if (start->port->driver->largest_frame > 0)
+		return start->port->driver->largest_frame;
 	if (start->port->interface_mtu > 0)
 		return start->port->interface_mtu + PORT_FRAME_OVERHEAD;
 	rte_eth_dev_get_mtu(start->port->id, &mtu);
@@ -391,7 +388,7 @@ static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempo
 static bool refused(const struct start *start, int result, const char *reason, char *error)
 {
 	char why[PORT_LACKS_MAX];
-	bool lacks = port_lacks(start->port->device, why);
+	bool lacks = port_lacks(start->port->driver, start->port->device, why);
 
 	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s",
 		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
@@ -420,7 +417,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	if (result != 0)
 		return refused(&start, result, reason, error);
 	port->started = true;
-	port_watch_removal(port);
+	port_removal_hear(port->device, &port->leaving);
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
@@ -429,6 +426,18 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 		receive_everything(port, &start.info);
 	port_clock_start(&port->clock, port->name, &port->notes);
 	return true;
+}
+
+bool port_is_plugged(const struct port *port)
+{
+	char path[sizeof(port->device) + 32];
+
+	if (port_is_leaving(port) || rte_eth_dev_is_removed(port->id) == 1)
+		return false;
+	if (!port_is_pci(port->device))
+		return true;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", port->device);
+	return access(path, F_OK) == 0;
 }
 
 static void end_promiscuous(struct port *port)
@@ -449,7 +458,7 @@ void port_silence(struct port *port)
 
 static void port_stop(struct port *port)
 {
-	port_watch_removal_end(port);
+	port_removal_forget(port->device, &port->leaving);
 	end_promiscuous(port);
 	if (port->silenced)
 		rte_eth_dev_set_link_up(port->id);
@@ -469,7 +478,7 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 		port_stop(&ports[p]);
 	/* Before the interrupt thread ends, whose messages some drivers wait for as they close. */
 	for (uint32_t p = 0; p < nb_ports; p++)
-		if (!ports[p].traits->races_interrupts)
+		if (!ports[p].driver->races_interrupts)
 			rte_eth_dev_close(ports[p].id);
 		else
 			races = true;
@@ -477,6 +486,6 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 		return;
 	interrupts_stop();
 	for (uint32_t p = 0; p < nb_ports; p++)
-		if (ports[p].traits->races_interrupts)
+		if (ports[p].driver->races_interrupts)
 			rte_eth_dev_close(ports[p].id);
 }

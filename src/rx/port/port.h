@@ -11,10 +11,9 @@
 
 #include "config/config.h"
 #include "rx/port/clock.h"
-#include "rx/port/loss.h"
+#include "rx/port/drivers.h"
 #include "rx/port/name.h"
 #include "rx/port/notes.h"
-#include "rx/port/traits.h"
 
 #define PORT_ERROR_MAX 512
 
@@ -25,8 +24,7 @@ struct port {
 	char interface[IFNAMSIZ];   /* of the kernel, which its packets come from; "" none */
 	int node;                   /* -1: unknown */
 	const struct config *config;
-	const struct port_driver *driver; /* what its counters mean */
-	const struct port_traits *traits;
+	const struct port_driver *driver;
 	struct port_notes notes; /* what the user should know, once it is probed and started */
 	uint16_t nb_queues, descriptors;
 	uint32_t interface_mtu; /* the kernel's; 0: there is none */
@@ -39,7 +37,7 @@ struct port {
 	bool started;
 	bool dealt;          /* a receiver deals its packets out by their flow hash */
 	bool silenced;       /* the link was taken down */
-	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/watch.h) */
+	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/removal.h) */
 	struct port_clock clock;
 };
 
@@ -67,6 +65,10 @@ static inline bool port_is_leaving(const struct port *port)
 {
 	return atomic_load_explicit(&port->leaving, memory_order_relaxed);
 }
+
+/* Is its device there, and not asked back? A card that was pulled is forgotten by the kernel, if
+ * not by its driver. */
+bool port_is_plugged(const struct port *port);
 
 /*
  * Stops new packets from coming in, so that the queues run empty: where the device counts packets

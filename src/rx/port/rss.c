@@ -219,20 +219,20 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	return true;
 }
 
-uint16_t port_rss_queues(const struct port_traits *traits, const struct config *config,
+uint16_t port_rss_queues(const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info)
 {
 	uint64_t fields = choose_fields(config->rss_fields, info->flow_type_rss_offloads);
 
-	if (traits->spreader == NULL && (fields & ~ONE_SIDE) == 0)
+	if (driver->spreader == NULL && (fields & ~ONE_SIDE) == 0)
 		return 1;
-	return port_traits_queues(traits, info->max_rx_queues);
+	return port_driver_queues(driver, info->max_rx_queues);
 }
 
 bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_notes *notes, char *error)
 {
-	uint64_t offered = rss->traits->rss_is_for_rules ? 0 : info->flow_type_rss_offloads;
+	uint64_t offered = rss->driver->rss_is_for_rules ? 0 : info->flow_type_rss_offloads;
 
 	rss->wanted = config->rss_fields;
 	rss->key_wanted = config->rss_key;
@@ -257,7 +257,7 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	explain_other_key(rss, notes);
 	if (rss->use == PORT_HASH_DISPATCH)
 		return true; /* the receiver hashes by itself */
-	if (rss->traits->spreader == NULL) {
+	if (rss->driver->spreader == NULL) {
 		snprintf(error, PORT_NOTE_MAX,
 			"--port %s: its driver %s does not spread packets over %u queues (it has "
 			"no "
@@ -267,7 +267,7 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	}
 	explain_unused_key(rss, notes);
 	port_warn(notes, "%s: %s spreads packets over the workers, not RSS: %s", rss->port,
-		rss->traits->spreader, rss->traits->spreads);
+		rss->driver->spreader, rss->driver->spreads);
 	return true;
 }
 

@@ -16,8 +16,8 @@
 #include <rte_ethdev.h>
 
 #include "config/config.h"
+#include "rx/port/drivers.h"
 #include "rx/port/notes.h"
-#include "rx/port/traits.h"
 
 #define PORT_RSS_RETA_MAX 4096 /* entries; cards have up to 2048 today */
 
@@ -30,7 +30,7 @@ enum port_hash_use {
 
 struct port_rss {
 	const char *port; /* its name, for what is said */
-	const struct port_traits *traits;
+	const struct port_driver *driver;
 	enum port_hash_use use;
 	enum rss_fields wanted;
 	enum rss_key key_wanted;
@@ -46,7 +46,7 @@ struct port_rss {
 
 /* Receive queues that a device spreads packets over, by itself or by somebody else; one at least.
  */
-uint16_t port_rss_queues(const struct port_traits *traits, const struct config *config,
+uint16_t port_rss_queues(const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info);
 
 /*

@@ -10,18 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Which DEVARGS name the socket, and which make a device listen on it. */
-static const struct listener {
-	const char *driver, *path_key, *role_key, *listens;
-	bool by_default;      /* listens where the role is not told */
-	const char *fallback; /* path where none is told */
-	const char
-		*abstract; /* key that says "no" where the socket is a file; NULL: it always is */
-} listeners[] = {
-	{"net_memif", "socket", "role", "server", false, "/run/memif.sock", "socket-abstract"},
-	{"net_vhost", "iface", "client", "0", true, NULL, NULL},
-	{"net_virtio_user", "path", "server", "1", false, NULL, NULL},
-};
+#include "rx/port/drivers.h"
 
 static bool devarg_is(const char *device, const char *key, const char *value, bool by_default)
 {
@@ -34,7 +23,7 @@ static bool devarg_is(const char *device, const char *key, const char *value, bo
 }
 
 /* The address that the device would listen on; false where there is none, or it is too long. */
-static bool listening_address(const struct listener *listener, const char *device,
+static bool listening_address(const struct port_listener *listener, const char *device,
 	struct sockaddr_un *address, socklen_t *size)
 {
 	int length;
@@ -130,16 +119,13 @@ static bool tap_taken(const struct port_name *name, char *error)
 
 bool port_taken(const struct port_name *name, struct port_notes *notes, char *error)
 {
+	const struct port_driver *driver = port_driver_of_device(name->device);
 	struct sockaddr_un address;
 	socklen_t size;
 
-	if (name->pci)
-		return false;
-	if (strncmp(name->device, "net_tap", 7) == 0)
+	if (driver->makes_interface)
 		return tap_taken(name, error);
-	for (size_t i = 0; i < sizeof(listeners) / sizeof(listeners[0]); i++)
-		if (strncmp(name->device, listeners[i].driver, strlen(listeners[i].driver)) == 0)
-			return listening_address(&listeners[i], name->device, &address, &size) &&
-			       socket_taken(&address, size, name, notes, error);
-	return false;
+	return driver->listener != NULL &&
+	       listening_address(driver->listener, name->device, &address, &size) &&
+	       socket_taken(&address, size, name, notes, error);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* rte_dev_event_callback_register() */
-
 #include "rx/port/watch.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include <rte_dev.h>
 #include <rte_ethdev.h>
 
 #include "rx/port/kernel_interface.h"
@@ -25,40 +17,6 @@ static bool look_at_interface(const struct port_watch *watch, struct port_watch 
 	case KERNEL_UNSAID: break; /* as it was */
 	}
 	return true;
-}
-
-/* On the interrupt thread. */
-static void on_event(const char *device, enum rte_dev_event_type event, void *arg)
-{
-	struct port *port = arg;
-
-	(void)device;
-	if (event == RTE_DEV_EVENT_REMOVE)
-		atomic_store_explicit(&port->leaving, true, memory_order_relaxed);
-}
-
-void port_watch_removal(struct port *port)
-{
-	/* Without memory for it, it is as if nobody told. */
-	rte_dev_event_callback_register(port->device, on_event, port);
-}
-
-void port_watch_removal_end(struct port *port)
-{
-	while (rte_dev_event_callback_unregister(port->device, on_event, port) == -EAGAIN)
-		sched_yield(); /* it is being called */
-}
-
-bool port_is_plugged(const struct port *port)
-{
-	char path[sizeof(port->device) + 32];
-
-	if (port_is_leaving(port) || rte_eth_dev_is_removed(port->id) == 1)
-		return false;
-	if (!port_is_pci(port->device))
-		return true;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", port->device);
-	return access(path, F_OK) == 0;
 }
 
 static bool look_at_device(const struct port_watch *watch, struct port_watch *now)

@@ -24,17 +24,6 @@ struct port_watch {
 	uint32_t speed; /* Mbit/s; 0: not known */
 };
 
-/*
- * Hears of a removal while the port is started. The kernel does not take a card away from vfio: it
- * asks for it, and waits until the process has let go. EAL passes that on to whoever registered.
- */
-void port_watch_removal(struct port *port);
-void port_watch_removal_end(struct port *port);
-
-/* Is its device there, and not asked back? A card that was pulled is forgotten by the kernel, if
- * not by its driver. */
-bool port_is_plugged(const struct port *port);
-
 void port_watch_start(struct port_watch *watch, const struct port *port);
 
 /* What has changed since the last look; of several changes the last one counts. */

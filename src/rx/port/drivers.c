@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/drivers.h"
+
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* --- what feeds what: docs/LOSS.md --- */
+
+#define FEED(to, name, ...)                                                                        \
+	{                                                                                          \
+		.counter = name, .column = PORT_##to, __VA_ARGS__                                  \
+	}
+
+static const struct port_feed feeds_basic[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(ERRORS, "ierrors"),
+	{.counter = NULL},
+};
+/* Sums of 32-bit registers, which their drivers subtract a starting value from and do not extend.
+ */
+static const struct port_feed feeds_intel_32[] = {
+	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
+	FEED(MISSED, "imissed", .bits = 32),
+	FEED(ERRORS, "ierrors", .bits = 32),
+	{.counter = NULL},
+};
+static const struct port_feed feeds_iavf[] = {
+	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
+	FEED(MISSED, "imissed", .bits = 32),
+	{.counter = NULL},
+};
+/* imissed is out_of_buffer: queues without descriptors. What the port itself discards is apart. */
+static const struct port_feed feeds_mlx5[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(MISSED, "rx_phy_discard_packets"),
+	FEED(ERRORS, "ierrors"),
+	FEED(ERRORS, "rx_phy_crc_errors"),
+	FEED(ERRORS, "rx_phy_in_range_len_errors"),
+	FEED(ERRORS, "rx_phy_symbol_errors"),
+	{.counter = NULL},
+};
+/* ierrors holds xec on some of its cards: bad checksums, of packets that are delivered. */
+static const struct port_feed feeds_ixgbe[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(ERRORS, "rx_crc_errors"),
+	FEED(ERRORS, "rx_mac_short_packet_dropped"),
+	FEED(ERRORS, "rx_length_errors"),
+	FEED(ERRORS, "rx_undersize_errors"),
+	FEED(ERRORS, "rx_oversize_errors"),
+	FEED(ERRORS, "rx_illegal_byte_errors"),
+	FEED(ERRORS, "rx_fragment_errors"),
+	{.counter = NULL},
+};
+/* ierrors counts bad checksums of packets that are delivered. */
+static const struct port_feed feeds_ena[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	{.counter = NULL},
+};
+static const struct port_feed feeds_virtio[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(ERRORS, "ierrors"),
+	{.counter = NULL},
+};
+/* Newer drivers may read PACKET_STATISTICS into imissed; the kernel tells each loss once. */
+static const struct port_feed feeds_af_packet[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(MISSED, "PACKET_STATISTICS"),
+	FEED(MISSED, "kernel.rx_missed_errors"),
+	FEED(ERRORS, "kernel.rx_errors"),
+	FEED(DOUBTFUL, "kernel.rx_dropped"),
+	{.counter = NULL},
+};
+/* imissed is the sockets' rx_dropped alone. */
+static const struct port_feed feeds_af_xdp[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "XDP_STATISTICS"),
+	FEED(MISSED, "kernel.rx_missed_errors"),
+	FEED(ERRORS, "kernel.rx_errors"),
+	{.counter = NULL},
+};
+/* What the kernel sends on the interface is what we receive. A packet without an mbuf is gone. */
+static const struct port_feed feeds_tap[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "kernel.tx_dropped"),
+	FEED(ERRORS, "ierrors"),
+	FEED(NO_MBUF, "rx_nombuf"),
+	{.counter = NULL},
+};
+/* A packet that was read and finds no mbuf is gone. */
+static const struct port_feed feeds_pcap[] = {
+	FEED(RECEIVED, "ipackets"),
+	FEED(MISSED, "imissed"),
+	FEED(ERRORS, "ierrors"),
+	FEED(NO_MBUF, "rx_nombuf"),
+	{.counter = NULL},
+};
+/* Rings in memory: who fills them waits or counts for himself. */
+static const struct port_feed feeds_rings[] = {
+	FEED(RECEIVED, "ipackets"),
+	{.counter = NULL},
+};
+
+#define HOST_DROPS                                                                                 \
+	"its driver does not tell what the host dropped before it: lost packets are not all "      \
+	"counted"
+#define PORT_DROPS                                                                                 \
+	"a virtual function does not tell what the card's port dropped: lost packets are not all " \
+	"counted"
+
+/* --- the drivers: docs/PORTS.md says where each fact is from --- */
+
+/* Nothing else is known of it. */
+#define UNKNOWN                                                                                    \
+	.feeds = feeds_basic,                                                                      \
+	.unsaid = "its driver is not a known one: imissed and ierrors are taken for lost "         \
+		  "packets, and more may be lost"
+
+#define CAP(name) (UINT64_C(1) << (name))
+
+/* IPv4's longest datagram. What passes through memory has no MTU. */
+#define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
+/* What libpcap accepts for a packet of a file: its MAXIMUM_SNAPLEN. */
+#define LONGEST_OF_CAPTURE 262144
+
+#define MLX5                                                                                       \
+	.kernel = {"mlx5_core"}, .needs = CAP(CAP_NET_RAW), .beside_kernel = true,                 \
+	.verbs = "mlx5_ib", .card_by_interface = true, .feeds = feeds_mlx5, .polled = true,        \
+	.complete = true
+
+static const struct port_listener memif_listener = {
+	"socket", "role", "server", false, "/run/memif.sock", "socket-abstract"};
+static const struct port_listener vhost_listener = {"iface", "client", "0", true, NULL, NULL};
+static const struct port_listener virtio_user_listener = {"path", "server", "1", false, NULL, NULL};
+
+const struct port_driver port_drivers[] = {
+	{.name = "", UNKNOWN},
+	{.name = "mlx5_pci", MLX5},
+	{.name = "mlx5_auxiliary", MLX5},
+	{
+		/* Its two ports have one address: an interface does not tell which is meant. */
+		.name = "net_mlx4",
+		.kernel = {"mlx4_core"},
+		.needs = CAP(CAP_NET_RAW),
+		.beside_kernel = true,
+		.verbs = "mlx4_ib",
+		UNKNOWN,
+	},
+	{
+		.name = "net_mana",
+		.kernel = {"mana"},
+		.needs = CAP(CAP_NET_RAW),
+		.beside_kernel = true,
+		.queues = PORT_QUEUES_PAIRED,
+		.queues_power_of_two = true,
+		UNKNOWN,
+	},
+	{.name = "net_ice", .kernel = {"ice"}, .feeds = feeds_intel_32, .complete = true},
+	{.name = "net_i40e", .kernel = {"i40e"}, .feeds = feeds_intel_32, .complete = true},
+	{.name = "net_iavf", .kernel = {"iavf"}, .feeds = feeds_iavf, .unsaid = PORT_DROPS},
+	{.name = "net_ixgbe", .kernel = {"ixgbe"}, .feeds = feeds_ixgbe, .complete = true},
+	{
+		.name = "net_ixgbe_vf",
+		.kernel = {"ixgbevf"},
+		.feeds = feeds_rings,
+		.unsaid = PORT_DROPS,
+		.queues_power_of_two = true,
+	},
+	{
+		.name = "net_txgbe_vf",
+		.kernel = {"txgbevf"},
+		.queues_power_of_two = true,
+		UNKNOWN,
+	},
+	{
+		.name = "net_e1000_em",
+		.kernel = {"e1000", "e1000e"},
+		.feeds = feeds_basic,
+		.complete = true,
+		.queues_max = 1, /* it says 2; without RSS nothing gets to the second */
+	},
+	{.name = "net_e1000_igb", .kernel = {"igb"}, .feeds = feeds_basic, .complete = true},
+	{
+		.name = "net_e1000_igb_vf",
+		.kernel = {"igbvf"},
+		.feeds = feeds_rings,
+		.unsaid = PORT_DROPS,
+	},
+	{.name = "net_igc", .kernel = {"igc"}, .feeds = feeds_basic, .complete = true},
+	{
+		.name = "net_bnxt",
+		.kernel = {"bnxt_en"},
+		.feeds = feeds_basic,
+		.complete = true,
+		.per_queue = true,
+	},
+	{
+		.name = "net_cxgbe",
+		.kernel = {"cxgb4"},
+		.feeds = feeds_basic,
+		.polled = true,
+		.complete = true,
+	},
+	{
+		.name = "net_ena",
+		.kernel = {"ena"},
+		.feeds = feeds_ena,
+		.late_ms = 1200, /* imissed comes with the device's keep-alive, once a second */
+		.unsaid = "the network's allowances drop packets that the device does not count "
+			  "as lost",
+	},
+	{
+		.name = "net_vmxnet3",
+		.kernel = {"vmxnet3"},
+		.feeds = feeds_basic,
+		.unsaid = HOST_DROPS,
+		.queues_power_of_two = true, /* but for version 6 of the device and later */
+	},
+	{
+		.name = "net_virtio",
+		.feeds = feeds_virtio,
+		.polled = true,
+		.unsaid = HOST_DROPS,
+		.spreader = "the host",
+		.spreads = "which worker a packet reaches is the choice of its vhost",
+	},
+	{
+		.name = "net_virtio_user",
+		.devices = {"net_virtio_user", "virtio_user"},
+		.listener = &virtio_user_listener,
+		.feeds = feeds_virtio,
+		.polled = true,
+		.unsaid = HOST_DROPS,
+		.spreader = "the host",
+		.spreads = "which worker a packet reaches is the choice of its vhost",
+		.queues_arg = "queues",
+	},
+	{
+		.name = PORT_DRIVER_OF_INTERFACE,
+		.devices = {"net_af_packet", "eth_af_packet"},
+		/* Starting it sets flags of the interface. */
+		.needs = CAP(CAP_NET_RAW) | CAP(CAP_NET_ADMIN),
+		.on_interface = true,
+		.sockets = AF_PACKET,
+		.feeds = feeds_af_packet,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		/* Its fan-out group has PACKET_FANOUT_FLAG_DEFRAG, with one queue too. */
+		.counts_otherwise = "the kernel puts IPv4 fragments together before they are "
+				    "counted: a datagram is one packet, as long as its fragments",
+		.frames = PORT_FRAMES_KERNEL,
+		.stamps = PORT_STAMPS_NS, /* offered from 24.11 on: the kernel's */
+		.spreader = "the kernel",
+		.spreads = "a flow stays on one worker until that worker's queue is full, then its "
+			   "packets roll over to another",
+		.queues_arg = "qpairs",
+		.queues_arg_each = 16,
+	},
+	{
+		.name = "net_af_xdp",
+		.devices = {"net_af_xdp"},
+		.needs = CAP(CAP_NET_RAW) | CAP(CAP_NET_ADMIN) | CAP(CAP_SYS_ADMIN),
+		.locks_memory = true,
+		.on_interface = true,
+		.sockets = AF_XDP,
+		.feeds = feeds_af_xdp,
+		.polled = true,
+		.complete = true,
+		/* Its stats_get() of 22.11 writes behind struct rte_eth_stats from 49 on. */
+		.queues_max = 48,
+		.queues = PORT_QUEUES_PAIRED,
+		.frames = PORT_FRAMES_KERNEL,
+		.spreader = "the interface itself",
+		.spreads = "its flow hash is set with ethtool -X and -N, and queues that sketchtap "
+			   "does not receive stay with the kernel",
+		.queues_arg = "queue_count",
+	},
+	{
+		.name = "net_tap",
+		.devices = {"net_tap", "eth_tap"},
+		.needs = CAP(CAP_NET_ADMIN),
+		.on_interface = true,
+		.makes_interface = true,
+		.feeds = feeds_tap,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.queues = PORT_QUEUES_PAIRED,
+		.frames = PORT_FRAMES_KERNEL,
+		.spreader = "the kernel",
+		.spreads =
+			"a flow stays on one worker, which the kernel's own flow hash chooses: the "
+			"directions of a connection may be on two",
+		.rss_is_for_rules = true,
+		/* Mbufs for one frame, no ring: what waits is in the kernel. 64 KB in all. */
+		.descriptors = 32,
+	},
+	{
+		.name = "net_tun",
+		.devices = {"net_tun"},
+		.needs = CAP(CAP_NET_ADMIN),
+		.on_interface = true,
+		.makes_interface = true,
+		.feeds = feeds_tap,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+	},
+	{
+		.name = "net_memif",
+		.devices = {"net_memif"},
+		.listener = &memif_listener,
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.has_peer = true,
+		.races_interrupts = true, /* the handle of a listening socket */
+		.frames = PORT_FRAMES_CHAINED,
+		.largest_frame = LONGEST,
+		.spreader = "the peer",
+		.spreads = "which worker a packet reaches is the sender's choice",
+	},
+	{
+		.name = "net_vhost",
+		.devices = {"net_vhost", "eth_vhost"},
+		.listener = &vhost_listener,
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.has_peer = true,
+		.queues = PORT_QUEUES_PAIRED,
+		.frames = PORT_FRAMES_CHAINED,
+		.largest_frame = LONGEST,
+		.spreader = "the guest",
+		.spreads = "which worker a packet reaches is the sender's choice",
+		.queues_arg = "queues",
+	},
+	{
+		.name = "net_pcap",
+		.devices = {"net_pcap", "eth_pcap"},
+		.needs = CAP(CAP_NET_RAW),
+		.reads_files = true,
+		.feeds = feeds_pcap,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.frames = PORT_FRAMES_CHAINED,
+		.stamps = PORT_STAMPS_US, /* libpcap's; those of a file are of another time */
+		.largest_frame = LONGEST_OF_CAPTURE,
+		.spreader = "its DEVARGS",
+		.spreads = "each rx_pcap or rx_iface is one worker's queue",
+	},
+	{
+		.name = "net_null",
+		.devices = {"net_null", "eth_null"},
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+	},
+	{
+		.name = "net_ring",
+		.devices = {"net_ring", "eth_ring"},
+		.feeds = feeds_rings,
+		.polled = true,
+		.complete = true,
+		.per_queue = true,
+		.frames = PORT_FRAMES_CHAINED,
+		.largest_frame = LONGEST,
+		.spreader = "whoever fills the rings",
+		.spreads = "which worker a packet reaches is the sender's choice",
+	},
+	{.name = "net_bonding", .devices = {"net_bonding", "eth_bond"}, UNKNOWN},
+};
+
+const size_t port_drivers_nb = sizeof(port_drivers) / sizeof(port_drivers[0]);
+
+const struct port_driver *port_driver_find(const char *name)
+{
+	for (size_t i = 1; i < port_drivers_nb; i++)
+		if (strcmp(port_drivers[i].name, name) == 0)
+			return &port_drivers[i];
+	return &port_drivers[0];
+}
+
+const struct port_driver *port_driver_of_device(const char *device)
+{
+	for (size_t i = 1; i < port_drivers_nb; i++)
+		for (const char *const *name = port_drivers[i].devices; *name != NULL; name++)
+			if (strncmp(device, *name, strlen(*name)) == 0)
+				return &port_drivers[i];
+	return &port_drivers[0];
+}
+
+const struct port_driver *port_driver_of_card(const char *kernel)
+{
+	for (size_t i = 1; i < port_drivers_nb; i++)
+		for (const char *const *name = port_drivers[i].kernel; *name != NULL; name++)
+			if (strcmp(*name, kernel) == 0)
+				return &port_drivers[i];
+	return &port_drivers[0];
+}
+
+uint16_t port_driver_queues(const struct port_driver *driver, uint16_t offered)
+{
+	return driver->queues_max > 0 && driver->queues_max < offered ? driver->queues_max
+								      : offered;
+}
+
+uint64_t port_driver_needs(const struct port_driver *driver, bool on_interface)
+{
+	return driver->reads_files && !on_interface ? 0 : driver->needs;
+}
+
+const char *port_capability_name(uint32_t number)
+{
+	switch (number) {
+	case CAP_NET_RAW: return "CAP_NET_RAW";
+	case CAP_NET_ADMIN: return "CAP_NET_ADMIN";
+	case CAP_SYS_RAWIO: return "CAP_SYS_RAWIO";
+	case CAP_SYS_ADMIN: return "CAP_SYS_ADMIN";
+	default: return NULL;
+	}
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What a driver of DPDK does that its device does not say of itself: one row each, the only place
+ * where a driver has a name. Without DPDK, so that what checks a host reads the same rows as a run.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ethernet's header and two VLAN tags, which an MTU does not count. */
+#define PORT_FRAME_OVERHEAD (14 + 2 * 4)
+
+/* What an interface of the kernel is received through. */
+#define PORT_DRIVER_OF_INTERFACE "net_af_packet"
+
+enum port_column {
+	PORT_RECEIVED, /* handed to a queue that we poll */
+	PORT_MISSED,   /* lost: no room */
+	PORT_ERRORS,   /* lost: damaged */
+	PORT_NO_MBUF,  /* lost: no buffer. Not an allocation that is tried again */
+	PORT_DOUBTFUL, /* may have been lost, or counted elsewhere, or never ours */
+	PORT_COLUMN_COUNT,
+};
+
+/* A counter and the column that it feeds. */
+struct port_feed {
+	const char *counter; /* NULL ends a driver's list */
+	enum port_column column;
+	uint8_t bits; /* after which it wraps; 0: 64 */
+	bool derived; /* see rx/port/device_counter.h */
+};
+
+enum port_queues {
+	PORT_QUEUES_FREE,   /* receive queues alone are fine, so are send queues alone */
+	PORT_QUEUES_PAIRED, /* as many of one kind as of the other */
+};
+
+enum port_frames {
+	PORT_FRAMES_MTU,    /* none longer than the MTU that DPDK sets */
+	PORT_FRAMES_KERNEL, /* as long as the kernel's interface makes them; DPDK's MTU is not asked
+			     */
+	PORT_FRAMES_CHAINED, /* any length, in chained mbufs without being asked for it */
+};
+
+/* How packets are stamped that bring the time at which they came. */
+enum port_stamps {
+	PORT_STAMPS_TICKS, /* of the clock that rte_eth_read_clock() reads, where it is offered */
+	PORT_STAMPS_NS,    /* ns of UTC, where it is offered */
+	PORT_STAMPS_US,    /* us of UTC, unasked */
+};
+
+/* Which DEVARGS name a device's socket, and which make it listen there. */
+struct port_listener {
+	const char *path_key, *role_key, *listens;
+	bool by_default;      /* listens where the role is not told */
+	const char *fallback; /* path where none is told */
+	const char
+		*abstract; /* key that says "no" where the socket is a file; NULL: it always is */
+};
+
+struct port_driver {
+	const char *name; /* as the device says; "" in the row for all others */
+	/* What the names of its virtual devices begin with, older names too, up to a NULL. */
+	const char *devices[3];
+	/* The kernel's drivers for the same cards, up to a NULL: known before DPDK is up. */
+	const char *kernel[3];
+
+	/* --- what it takes --- */
+	/* Capabilities, as bits; docs/OPERATIONS.md says how that was found out. */
+	uint64_t needs;
+	bool locks_memory; /* pins its frames: RLIMIT_MEMLOCK binds it */
+	/* The kernel's driver stays bound, with the module for its verbs; NULL: it needs none. */
+	bool beside_kernel;
+	const char *verbs;
+	bool card_by_interface;               /* the kernel's interface stands for the card */
+	const struct port_listener *listener; /* NULL: one process does not keep out another */
+
+	/* --- the kernel's interface --- */
+	bool on_interface;    /* it sits on one, which knows its link */
+	bool makes_interface; /* and makes it, or shares it with who made it */
+	bool reads_files;     /* and sits on an interface only where its DEVARGS name one */
+	int sockets;          /* family of those that it opens, one for each queue; 0: none */
+
+	/* --- what it counts (rx/port/loss.h, docs/LOSS.md) --- */
+	const struct port_feed *feeds;
+	bool complete;    /* its feeds tell every packet that it lost */
+	bool polled;      /* it counts received packets as they are polled, in software; else the
+			     device does, as they come */
+	bool per_queue;   /* it adds up what its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues count */
+	bool has_peer;    /* a process that may leave: its counters read 0 then, and what it had put
+			     on the rings is lost */
+	uint16_t late_ms; /* its counters are up to so much behind */
+	const char *unsaid;           /* what the user is told where it is not complete */
+	const char *counts_otherwise; /* where what it delivers is not what came; NULL: it is */
+
+	/* --- its queues and frames (docs/PORTS.md) --- */
+	enum port_queues queues;
+	enum port_frames frames;
+	enum port_stamps stamps;
+	/*
+	 * Who spreads packets over the queues, where that is not the device's RSS, and what that
+	 * means for the result; both NULL where it is RSS or nobody. A device that offers RSS all
+	 * the same uses it, unless it means it for flow rules only.
+	 */
+	const char *spreader, *spreads;
+	bool rss_is_for_rules;
+	/*
+	 * As it closes it frees what the interrupt thread may still read, whatever a peer does
+	 * meanwhile; others need that thread to close.
+	 */
+	bool races_interrupts;
+	/* Bytes without FCS of the longest frame it delivers, where no MTU says so; 0: one does. */
+	uint32_t largest_frame;
+	uint16_t queues_max;      /* fewer than the device says; 0: as many as that */
+	bool queues_power_of_two; /* receive queues, one at least, with which it is configured */
+	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */
+	uint16_t queues_arg_each; /* we set it, at most so much, where the user does not; 0: we do
+				     not */
+	uint16_t
+		descriptors; /* what serves it, where a ring of any other size is in vain; 0: any */
+};
+
+/* The rows; the first one is for every driver that has none. */
+extern const struct port_driver port_drivers[];
+extern const size_t port_drivers_nb;
+
+/*
+ * The row of a driver, of a virtual device by its name (DEVARGS may follow), of a card by the
+ * kernel's driver for it. Never NULL: the first row, which is not trusted to count all its losses.
+ */
+const struct port_driver *port_driver_find(const char *name);
+const struct port_driver *port_driver_of_device(const char *device);
+const struct port_driver *port_driver_of_card(const char *kernel);
+
+/* Receive queues that are to be had of a device that says it has `offered`. */
+uint16_t port_driver_queues(const struct port_driver *driver, uint16_t offered);
+
+/* Capabilities that a process needs for a device of it, on an interface of the kernel or not. */
+uint64_t port_driver_needs(const struct port_driver *driver, bool on_interface);
+
+/* Of capability `number` of those that any row needs the name, "CAP_NET_RAW"; NULL: of no such. */
+const char *port_capability_name(uint32_t number);
