@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/journal.h"
+#include "base/printable.h"
 
 RTE_LOG_REGISTER(log_type, sketchtap, NOTICE);
 
@@ -212,11 +213,7 @@ void log_line(uint32_t level, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	/* One message is one line, whatever names of files and devices hold. */
-	for (char *c = line; *c != '\0'; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
+	make_printable(line);
 	if (journal)
 		rte_log(level, (uint32_t)log_type, "<%u>%s\n", SYSLOG_LEVEL(level), line);
 	else

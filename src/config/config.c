@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "config/config_check.h"
 #include "config/config_file.h"
 #include "base/journal.h"
@@ -63,10 +64,7 @@ __attribute__((format(printf, 2, 3))) static enum config_result complain(
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	for (char *c = line; *c != '\0'; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
+	make_printable(line);
 	fprintf(loader->err, "%s%s\n",
 		journal_reads(fileno(loader->err)) ? "<3>" : "sketchtap: ", line);
 	return CONFIG_EXIT_2;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "rx/packet/filter_program.h"
 
 void source_error(char *error, const char *format, ...)
@@ -14,10 +15,7 @@ void source_error(char *error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(error, SOURCE_ERROR_MAX, format, args);
 	va_end(args);
-	for (char *c = error; *c != '\0'; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
+	make_printable(error);
 }
 
 bool source_filter(

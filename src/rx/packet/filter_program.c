@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "rx/packet/link.h"
 
 #define MSH_MAX 60u /* 4 * (byte & 15) */
@@ -228,13 +229,6 @@ static void add_position(const char *expression, char *error)
 	else
 		snprintf(error + used, FILTER_ERROR_MAX - used, " at character %zu, '%.*s'",
 			position + 1, (int)(length < NAMED_MAX ? length : NAMED_MAX), named);
-}
-
-static void make_printable(char *text)
-{
-	for (; *text != '\0'; text++)
-		if (iscntrl((unsigned char)*text))
-			*text = '?';
 }
 
 bool filter_check(const char *expression, char *error)

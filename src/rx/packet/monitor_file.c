@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+
 #define BLANKS         " \t"
 #define LINE_MAX_BYTES 512
 
@@ -36,9 +38,7 @@ __attribute__((format(printf, 3, 0))) static void add_reason(
 	struct reading *reading, int used, const char *format, va_list arguments)
 {
 	vsnprintf(reading->error + used, (size_t)(MONITOR_ERROR_MAX - used), format, arguments);
-	for (char *c = reading->error; *c != '\0'; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
+	make_printable(reading->error);
 }
 
 __attribute__((format(printf, 2, 3))) static void refuse_file(
