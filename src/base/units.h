@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#define SECOND_NS INT64_C(1000000000)
+
 const char *units_count(const char *text, uint64_t *value); /* 5, 64K, 5M, 1G: powers of 1000 */
 /* Of a table: 1024, 64K, 1M: powers of 1024, as tables are powers of two. */
 const char *units_entries(const char *text, uint64_t *value);

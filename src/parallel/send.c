@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/units.h"
 #include "parallel/pool.h"
 #include "rx/capture/capture_writer.h"
 #include "rx/port/kernel_interface.h"
@@ -103,7 +104,7 @@ struct sender {
 
 static uint64_t clock_since(uint64_t start_tsc)
 {
-	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * 1000000000 / rte_get_tsc_hz());
+	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * SECOND_NS / rte_get_tsc_hz());
 }
 
 static bool is_gone(const struct sender *sender)
@@ -288,9 +289,8 @@ static void say_sent(const struct sender *sender)
 /* Until a signal asks for the end: not the one that ended the sending. */
 static void linger(uint64_t time)
 {
-	const uint64_t second = 1000000000;
 	struct timespec left = {
-		.tv_sec = (time_t)(time / second), .tv_nsec = (long)(time % second)};
+		.tv_sec = (time_t)(time / SECOND_NS), .tv_nsec = (long)(time % SECOND_NS)};
 	bool stopped = signals_stop_requested();
 
 	while (nanosleep(&left, &left) != 0 && errno == EINTR &&

@@ -3,7 +3,8 @@
 
 #include <time.h>
 
-#define SECOND_NS   INT64_C(1000000000)
+#include "base/units.h"
+
 /* An epoch that closes no later than this ends, on paper, on its boundary. */
 #define ON_TIME_NS  1000000
 /* Readings that are further apart, because something else had the CPU, are taken again. */

@@ -6,8 +6,7 @@
 #include <rte_ether.h>
 
 #include "base/log.h"
-
-#define SECOND_NS 1000000000ULL
+#include "base/units.h"
 
 static uint64_t cycles_to_ns(uint64_t cycles)
 {
@@ -29,7 +28,7 @@ static void read_devices(struct account *account)
 
 void account_sample(struct account *account, int64_t now)
 {
-	if (now - account->sampled < (int64_t)SECOND_NS)
+	if (now - account->sampled < SECOND_NS)
 		return;
 	account->sampled = now;
 	read_devices(account);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "report/output/text.h"
 
 #define LOOK_EVERY_NS 500000000
@@ -14,7 +15,7 @@ static void say_gone(const struct port *port, uint64_t epoch)
 	struct text when = {0};
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	text_time(&when, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+	text_time(&when, (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec);
 	text_char(&when, '\0');
 	log_error("--port %s: the device is gone since %s, epoch %llu: the run ends", port->name,
 		when.failed ? "?" : when.data, (unsigned long long)epoch);

@@ -5,6 +5,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/units.h"
 #include "report/output/text.h"
 
 static const char *name_of(const struct run *run, uint16_t id)
@@ -77,7 +78,7 @@ void loads_report(const struct loads *loads, uint64_t epoch, struct report_epoch
 		load->received = generation->counted;
 		load->measured = generation->measured;
 		load->bytes = generation->counts.bytes;
-		load->busy_ns = (uint64_t)((__uint128_t)cycles * 1000000000 / rte_get_tsc_hz());
+		load->busy_ns = (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
 		if (run->nb_receivers > 0)
 			load->ring_full = receiver_generation(run->receivers[worker->group], epoch)
 						  ->ring_full[worker->part];

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/rarely.h"
 #include "base/signals.h"
+#include "base/units.h"
 #include "parallel/memory.h"
 #include "report/output/balance.h"
 #include "report/control.h"
@@ -20,8 +21,6 @@
 #include "report/monitored.h"
 #include "report/rank.h"
 #include "report/records.h"
-
-#define SECOND_NS 1000000000ULL
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
 #define NAP_NS      100000
@@ -65,7 +64,7 @@ static int64_t clock_now(clockid_t clock)
 	struct timespec now;
 
 	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
+	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
 static uint64_t monotonic_now(void)
@@ -105,7 +104,7 @@ static void look_at_clock(struct reporter *reporter, struct clock_time now)
 		return;
 	log_warning("epoch %llu: the clock was set %s by %.3f s: %s",
 		(unsigned long long)(reporter->params.first_epoch + reporter->clock.number),
-		step < 0 ? "back" : "forward", fabs((double)step) / (double)SECOND_NS,
+		step < 0 ? "back" : "forward", fabs((double)step) / SECOND_NS,
 		reporter->clock.interval > 0
 			? "the epoch ends here, the next one starts at the new time"
 			: "its end is its start and the time that passed");
@@ -355,7 +354,7 @@ static void look_at_records(struct reporter *reporter)
 	now = clock_now(CLOCK_MONOTONIC);
 	if (reporter->records.waiting == 0)
 		reporter->records_written = now;
-	if (now - reporter->records_written >= (int64_t)RECORDS_NS)
+	if (now - reporter->records_written >= RECORDS_NS)
 		hand_over_some(reporter);
 }
 
@@ -431,7 +430,7 @@ static void wait_for_workers(struct reporter *reporter)
 
 	if (reporter->waiting_since == 0)
 		reporter->waiting_since = now;
-	if (reporter->warned || now - reporter->waiting_since < (int64_t)PATIENCE_NS ||
+	if (reporter->warned || now - reporter->waiting_since < PATIENCE_NS ||
 		late == epochs->nb_participants)
 		return;
 	reporter->warned = true;

@@ -9,13 +9,12 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "report/output/balance.h"
 #include "sample_epoch.h"
 
-#define NS_PER_SECOND INT64_C(1000000000)
-
 static struct report_load loads[4];
-static struct report_epoch epoch = {.loads = loads, .live = true, .end = NS_PER_SECOND};
+static struct report_epoch epoch = {.loads = loads, .live = true, .end = SECOND_NS};
 
 static void receive(
 	uint32_t workers, uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
@@ -89,7 +88,7 @@ static void said_once_a_minute(void **state)
 	receive(2, 100, 1, 0, 0);
 	for (int64_t second = 1; second <= 3600; second++) {
 		epoch.start = epoch.end;
-		epoch.end = second * NS_PER_SECOND;
+		epoch.end = second * SECOND_NS;
 		if (balance_drowns(&watch, &epoch)) {
 			said++;
 			counted += watch.epochs;
@@ -113,8 +112,8 @@ static void said_when_it_gets_worse(void **state)
 	assert_int_equal(watch.epochs, 2);
 	assert_string_equal(watch.since, "; so it was in 2 epochs since this was last said");
 	assert_false(rarely_due(&watch, 3, 400));
-	assert_true(rarely_due(&watch, -3600 * NS_PER_SECOND, 1));
-	assert_false(rarely_due(&watch, -3599 * NS_PER_SECOND, 1));
+	assert_true(rarely_due(&watch, -3600 * SECOND_NS, 1));
+	assert_false(rarely_due(&watch, -3599 * SECOND_NS, 1));
 }
 
 int main(void)

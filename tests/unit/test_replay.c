@@ -20,10 +20,10 @@
 #include <zlib.h>
 
 #include "base/signals.h"
+#include "base/units.h"
 #include "capture_bytes.h"
 #include "rx/capture/source.h"
 
-#define SECOND_NS   INT64_C(1000000000)
 #define FILES_MAX   4
 #define PACKETS_MAX 4096
 

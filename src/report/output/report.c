@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/output/report.h"
+#include "base/units.h"
 #include "report/output/text.h"
 
 #define COLUMN(field, fate)                                                                        \
@@ -149,7 +150,7 @@ uint64_t report_duration(const struct report_epoch *epoch)
 
 uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns)
 {
-	unsigned __int128 rate = (amount * 1000000000 + duration_ns / 2) / duration_ns;
+	unsigned __int128 rate = (amount * SECOND_NS + duration_ns / 2) / duration_ns;
 
 	return rate < UINT64_MAX ? (uint64_t)rate : UINT64_MAX;
 }

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS   1000000000
+#include "base/units.h"
+
 #define STAMP_MAX   32 /* 20261120T170000Z_0001 */
 #define COUNTER_MAX 9999
 

@@ -8,6 +8,8 @@
 
 #include "report/output/text.h"
 
+#include "base/units.h"
+
 #define TEXT_SIZE_MIN 4096
 #define TIME_TEXT_LEN 27 /* 2026-11-20T13:52:44.000000Z */
 
@@ -108,13 +110,12 @@ void text_grouped(struct text *text, uint64_t value)
 
 void text_time(struct text *text, int64_t ns)
 {
-	const int64_t second = 1000000000;
-	int64_t fraction = ns % second;
-	time_t seconds = ns / second;
+	int64_t fraction = ns % SECOND_NS;
+	time_t seconds = ns / SECOND_NS;
 	struct tm tm;
 
 	if (fraction < 0) {
-		fraction += second;
+		fraction += SECOND_NS;
 		seconds--;
 	}
 	gmtime_r(&seconds, &tm);
@@ -133,6 +134,6 @@ bool text_read_time(const char *string, int64_t *ns)
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
-	return !__builtin_mul_overflow(timegm(&tm), INT64_C(1000000000), ns) &&
+	return !__builtin_mul_overflow(timegm(&tm), SECOND_NS, ns) &&
 	       !__builtin_add_overflow(*ns, INT64_C(1000) * microseconds, ns);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "config/config_check.h"
 #include "report/output/format.h"
 #include "report/output/output.h"
@@ -16,7 +17,6 @@
 #include "report/output/table.h"
 #include "report/output/writer.h"
 
-#define SECOND_NS 1000000000L
 #define WAIT_NS   50000000 /* how long writer_wait() does */
 
 /* What is written, and where it goes. */

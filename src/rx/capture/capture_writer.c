@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
+
 #define BUFFER_SIZE (1024 * 1024)
-#define SECOND_NS   1000000000
 
 /* The classic format's headers (draft-ietf-opsawg-pcap). */
 struct file_header {

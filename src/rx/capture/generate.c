@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "rx/packet/frame.h"
 #include "base/random.h"
 #include "rx/capture/source.h"
@@ -18,7 +19,6 @@
 
 #define BATCH      64 /* look-ups in the Zipf table that wait for memory together */
 #define CACHE_LINE 64
-#define SECOND_NS  INT64_C(1000000000)
 #define START_NS   (INT64_C(946684800) * SECOND_NS) /* 2000-01-01T00:00:00Z */
 
 #define BENCHMARK_NET UINT32_C(0xc6120000) /* 198.18.0.0/15 (RFC 2544) */

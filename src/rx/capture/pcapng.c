@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "rx/packet/link.h"
 #include "rx/capture/source.h"
-
-#define SECOND_NS UINT64_C(1000000000)
 
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du
 
@@ -302,8 +301,7 @@ static int64_t time_of(const struct pcapng_interface *interface, uint64_t stamp)
 	uint64_t rest = stamp % interface->units;
 	__int128_t time = (__int128_t)(stamp / interface->units) + interface->offset_seconds;
 
-	time = time * (int64_t)SECOND_NS +
-	       (int64_t)((__uint128_t)rest * SECOND_NS / interface->units);
+	time = time * SECOND_NS + (int64_t)((__uint128_t)rest * SECOND_NS / interface->units);
 	return time < 0 ? 0 : time < SOURCE_TIME_MAX ? (int64_t)time : SOURCE_TIME_MAX;
 }
 

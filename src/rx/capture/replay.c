@@ -13,12 +13,11 @@
 
 #include <pcap/pcap.h>
 
+#include "base/units.h"
 #include "rx/capture/capture_input.h"
 #include "rx/packet/filter_program.h"
 #include "rx/capture/pcapng.h"
 #include "rx/capture/source.h"
-
-#define SECOND_NS INT64_C(1000000000)
 
 /* A kind of interface: a row of link_numbers[], in this machine's byte order or in the other one.
  */

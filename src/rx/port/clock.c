@@ -8,13 +8,13 @@
 #include <rte_cycles.h>
 #include <rte_mbuf_dyn.h>
 
+#include "base/units.h"
 #include "sketch/sketch.h"
 
-#define SECOND_NS INT64_C(1000000000)
 /* The first two pairs are so far apart. */
-#define FIRST_US  20000
+#define FIRST_US 20000
 /* Of so many readings in a row the one that took the shortest time is taken. */
-#define READINGS  8
+#define READINGS 8
 
 static int64_t utc_now(void)
 {

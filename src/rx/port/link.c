@@ -7,6 +7,7 @@
 #include <rte_ethdev.h>
 
 #include "base/signals.h"
+#include "base/units.h"
 #include "rx/port/port.h"
 #include "rx/port/interface.h"
 
@@ -37,7 +38,7 @@ static uint64_t now_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
 enum port_wait port_wait_links(
