@@ -688,7 +688,8 @@ static void test_append_keeps_an_epoch_that_all_have(void **state)
 /* The first epoch of a file whose mark is from before its header: kept whole, or cut and said. */
 static void test_append_after_a_kill_in_the_first_epoch(void **state)
 {
-	struct config config = {.output = out, .stats = stats, .append = true};
+	struct config config = {
+		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .append = true};
 	char *with_epoch = expected_text(&output_stats, true, 0, 0);
 	const struct output_mark mark = {.whole = strlen(with_epoch), .next = 1};
 	int fd;

@@ -294,8 +294,8 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 	uint64_t end = size, epoch;
 	const char *why;
 
-	if (marked && mark.whole < file->header.len) /* it was marked before it had a header */
-		mark.whole = file->header.len;
+	if (marked && mark.whole < file->form.header.len) /* it was marked before it had a header */
+		mark.whole = file->form.header.len;
 	if (marked && size > mark.whole &&
 		!(output_tail_epoch_at(fd, &file->form, mark.whole, size, &epoch) &&
 			epoch + 1 == next))

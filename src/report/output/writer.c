@@ -17,7 +17,7 @@
 #include "report/output/table.h"
 #include "report/output/writer.h"
 
-#define WAIT_NS   50000000 /* how long writer_wait() does */
+#define WAIT_NS 50000000 /* how long writer_wait() does */
 
 /* What is written, and where it goes. */
 struct sink {
