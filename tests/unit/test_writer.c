@@ -307,6 +307,84 @@ static void test_all_outputs(void **state)
 	assert_csv(out, &output_heavy_hitters, 0, -1);
 }
 
+/* Epochs first..last as JSON lines. */
+static struct text json_text(int first, int last)
+{
+	struct text text = {0};
+
+	for (int number = first; number <= last; number++) {
+		struct report_epoch *epoch = epoch_of((uint64_t)number, ROWS);
+
+		print_epoch(&text, &format_json, &output_heavy_hitters, epoch);
+		report_epoch_free(epoch);
+	}
+	text_char(&text, '\0');
+	return text;
+}
+
+/* A destination may be given several times, more often than there are kinds of rows. */
+static void test_many_destinations(void **state)
+{
+	struct config config = {.rows[ROWS_STATS] = TO("json:/dev/null")};
+	struct destinations *to = &config.rows[ROWS_HEAVY_HITTERS];
+	char names[40][80];
+	struct writer *writer;
+
+	(void)state;
+	for (to->n = 0; to->n < 40; to->n++) {
+		snprintf(names[to->n], sizeof(names[0]), "csv:%s/many-%u", folder, to->n);
+		to->list[to->n] = names[to->n];
+	}
+	writer = open_ok(&config, 0);
+	push(writer, 0, 2);
+	assert_int_equal(writer_close(writer), 0);
+	for (uint32_t d = 0; d < to->n; d++) {
+		assert_csv(names[d] + strlen("csv:"), &output_heavy_hitters, 0, 2);
+		unlink(names[d] + strlen("csv:"));
+	}
+}
+
+/* What a kill or a power cut left of a file of `written` epochs: it goes on as it should. */
+static void assert_json_goes_on(int written, int cut, uint64_t marked, uint64_t expected_first)
+{
+	char name[80];
+	struct config config = {.append = true};
+	struct text text = json_text(0, written - 1), whole = json_text(0, 3);
+	struct text before = json_text(0, (int)marked - 1);
+	struct writer *writer;
+	int fd;
+
+	snprintf(name, sizeof(name), "json:%s", out);
+	config.rows[ROWS_HEAVY_HITTERS] = (struct destinations)TO(name);
+	text.data[text.len - 1 - (size_t)cut] = '\0';
+	put(out, text.data);
+	fd = open(out, O_RDWR);
+	output_mark_write(fd, &(struct output_mark){.whole = before.len - 1, .next = marked});
+	close(fd);
+	writer = open_ok(&config, expected_first);
+	push(writer, (int)expected_first, 3);
+	assert_int_equal(writer_close(writer), 0);
+	assert_file(out, whole.data);
+	unlink(out);
+	text_free(&text);
+	text_free(&whole);
+	text_free(&before);
+}
+
+/* The middle of an epoch, the end of one, a last row that is not whole, a file that lost its end.
+ */
+static void test_json_append(void **state)
+{
+	(void)state;
+	assert_json_goes_on(3, 0, 3, 3);
+	assert_json_goes_on(3, 0, 2, 2);
+	assert_json_goes_on(3, 10, 2, 2);
+	assert_json_goes_on(3, 500, 2, 2);
+	assert_json_goes_on(3, 10, 3, 2);
+	assert_json_goes_on(1, 0, 0, 0);
+	assert_json_goes_on(1, 10, 1, 0); /* its only epoch goes */
+}
+
 static void test_no_epochs(void **state)
 {
 	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV};
@@ -1615,6 +1693,8 @@ int main(void)
 		TEST(test_new_files),
 		TEST(test_flows),
 		TEST(test_all_outputs),
+		TEST(test_many_destinations),
+		TEST(test_json_append),
 		TEST(test_no_epochs),
 		TEST(test_existing_file_is_refused),
 		TEST(test_force),
