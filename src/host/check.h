@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "host/host_file.h"
-#include "host/interface.h"
 #include "parallel/plan/cpu_set.h"
 #include "parallel/plan/topology.h"
+#include "rx/port/interface.h"
 
 #define HOST_NODES_MAX    TOPOLOGY_NODES_MAX
 #define HOST_WARNINGS_MAX 16
@@ -33,13 +33,13 @@ enum host_source {
 
 struct host_port {
 	enum host_source source;
-	char name[HOST_NAME_MAX];           /* as given, without DEVARGS; printable */
-	char address[HOST_ADDRESS_MAX];     /* of a card, with its domain; else empty */
-	char interface[INTERFACE_NAME_MAX]; /* of the kernel; else empty */
-	char driver[HOST_NAME_MAX];         /* DPDK's, of what is not a card: "net_af_packet" */
+	char name[HOST_NAME_MAX];       /* as given, without DEVARGS; printable */
+	char address[HOST_ADDRESS_MAX]; /* of a card, with its domain; else empty */
+	char interface[IFNAMSIZ];       /* of the kernel; else empty */
+	char driver[HOST_NAME_MAX];     /* DPDK's, of what is not a card: "net_af_packet" */
 	bool unknown;    /* neither a device of DPDK's making nor an interface is called so */
 	uint32_t cut_at; /* bytes behind which a packet socket cuts frames; 0: nowhere */
-	struct interface_settings settings; /* of the interface */
+	struct port_interface settings; /* of the interface */
 };
 
 /* What the planned run asks of the host. */

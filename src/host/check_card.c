@@ -68,7 +68,7 @@ static bool is_network_card(const struct host *host, const struct host_port *por
 
 /* The kernel's interface on a card, where its driver has one. */
 static bool card_interface(
-	const struct host *host, const struct host_port *port, char name[INTERFACE_NAME_MAX])
+	const struct host *host, const struct host_port *port, char name[IFNAMSIZ])
 {
 	DIR *directory = host_directory(host->root, SYS_PCI "/%s/net", port->address);
 	struct dirent *entry;
@@ -77,9 +77,8 @@ static bool card_interface(
 	if (directory == NULL)
 		return false;
 	while (!found && (entry = readdir(directory)) != NULL)
-		if (interface_name_valid(entry->d_name)) {
-			snprintf(name, INTERFACE_NAME_MAX, "%.*s", INTERFACE_NAME_MAX - 1,
-				entry->d_name);
+		if (port_interface_name_valid(entry->d_name)) {
+			snprintf(name, IFNAMSIZ, "%.*s", IFNAMSIZ - 1, entry->d_name);
 			found = true;
 		}
 	closedir(directory);
@@ -181,7 +180,7 @@ static void judge_beside_kernel(const struct host *host, const struct host_port 
 
 void check_driver(const struct host *host, const struct host_port *port, struct finding *finding)
 {
-	char driver[HOST_NAME_MAX] = "", interface[INTERFACE_NAME_MAX] = "";
+	char driver[HOST_NAME_MAX] = "", interface[IFNAMSIZ] = "";
 	bool bound = host_card_driver(host, port, driver);
 
 	if (!is_network_card(host, port))
@@ -329,7 +328,7 @@ void check_vfio(const struct host *host, const struct host_port *port, struct fi
 /* Bits per second; what the driver tells, else what is assumed. */
 static double port_rate(const struct host *host, const struct host_port *port, bool *assumed)
 {
-	char interface[INTERFACE_NAME_MAX];
+	char interface[IFNAMSIZ];
 	int64_t megabits;
 
 	*assumed = false;
@@ -507,7 +506,7 @@ static int function_number(const struct host *host, const struct host_port *port
 void check_virtual_function(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
-	char interface[INTERFACE_NAME_MAX];
+	char interface[IFNAMSIZ];
 	struct host_port physical = {0};
 	int number = function_number(host, port);
 

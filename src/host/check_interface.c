@@ -101,7 +101,7 @@ void check_interface(const struct host *host, const struct host_port *port, stru
 /* What joins packets before they are counted. */
 void check_merging(const struct host *host, const struct host_port *port, struct finding *finding)
 {
-	const struct interface_settings *settings = &port->settings;
+	const struct port_interface *settings = &port->settings;
 	const struct {
 		bool on;
 		const char *name, *option;
@@ -160,7 +160,7 @@ void check_vlan_strip(
 
 void check_rx_ring(const struct host *host, const struct host_port *port, struct finding *finding)
 {
-	const struct interface_settings *settings = &port->settings;
+	const struct port_interface *settings = &port->settings;
 
 	if (!interface_exists(host, port))
 		return;

@@ -154,7 +154,7 @@ static void read_port(struct host_port *port, const struct port_name *name)
 	port->unknown = !name->known;
 	if (port->interface[0] == '\0')
 		return;
-	interface_read(port->interface, &port->settings);
+	port_interface_read(port->interface, &port->settings);
 	/* /sys has it under the first of its names. */
 	if (port->settings.index != 0)
 		if_indextoname(port->settings.index, port->interface);

@@ -19,18 +19,18 @@ static bool read_address(const char *name, char text[HOST_ADDRESS_MAX])
 }
 
 /* The value of iface= (net_pcap says rx_iface=) among the arguments of a device. */
-static void read_interface(const char *arguments, char interface[INTERFACE_NAME_MAX])
+static void read_interface(const char *arguments, char interface[IFNAMSIZ])
 {
 	static const char name[] = "iface=";
 	const char *at = strstr(arguments, name);
-	char value[INTERFACE_NAME_MAX + 1];
+	char value[IFNAMSIZ + 1];
 
 	if (at == NULL)
 		return;
 	at += sizeof(name) - 1;
 	snprintf(value, sizeof(value), "%.*s", (int)strcspn(at, ","), at);
-	if (interface_name_valid(value))
-		snprintf(interface, INTERFACE_NAME_MAX, "%.*s", INTERFACE_NAME_MAX - 1, value);
+	if (port_interface_name_valid(value))
+		snprintf(interface, IFNAMSIZ, "%.*s", IFNAMSIZ - 1, value);
 }
 
 void host_port_read(struct host_port *port, const char *root, const char *spec)
@@ -46,10 +46,10 @@ void host_port_read(struct host_port *port, const char *root, const char *spec)
 		return;
 	}
 	driver = port_driver_of_device(port->name);
-	if (interface_name_valid(port->name) &&
+	if (port_interface_name_valid(port->name) &&
 		host_exists(root, "/sys/class/net/%s", port->name)) {
-		snprintf(port->interface, sizeof(port->interface), "%.*s", INTERFACE_NAME_MAX - 1,
-			port->name);
+		snprintf(
+			port->interface, sizeof(port->interface), "%.*s", IFNAMSIZ - 1, port->name);
 		snprintf(port->driver, sizeof(port->driver), "%s", PORT_DRIVER_OF_INTERFACE);
 		port->source = HOST_KERNEL;
 		return;

@@ -304,7 +304,7 @@ static void make_kernel_host(const char *spec)
 	tree_write("sys/class/net/eth1/operstate", "up\n");
 	tree_write("sys/class/net/eth1/mtu", "1500\n");
 	host_port_read(&ports[0], tree_root, spec);
-	ports[0].settings = (struct interface_settings){
+	ports[0].settings = (struct port_interface){
 		.features_known = true, .ring_known = true, .ring = 4096, .ring_max = 4096};
 	needs.sources = ports[0].source;
 	needs.huge_bytes[1] = 0;

@@ -3,10 +3,13 @@
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define FEATURES_MAX 1024 /* the kernel has some 60 */
 
 static struct ifreq request(const char *name)
 {
@@ -34,12 +37,69 @@ static void read_driver(int fd, const char *name, struct port_interface *interfa
 	memcpy(interface->bus, info.bus_info, sizeof(interface->bus) - 1);
 }
 
-static bool read_merges(int fd, const char *name)
+/* How many features the kernel knows; 0 where it does not say. */
+static uint32_t count_features(int fd, const char *name)
 {
-	struct ethtool_value gro = {.cmd = ETHTOOL_GGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
+	struct ethtool_sset_info *info = calloc(1, sizeof(*info) + sizeof(info->data[0]));
+	uint32_t count = 0;
 
-	return (ask_ethtool(fd, name, &gro) && gro.data != 0) ||
-	       (ask_ethtool(fd, name, &flags) && (flags.data & ETH_FLAG_LRO) != 0);
+	if (info == NULL)
+		return 0;
+	info->cmd = ETHTOOL_GSSET_INFO;
+	info->sset_mask = 1ULL << ETH_SS_FEATURES;
+	if (ask_ethtool(fd, name, info) && info->sset_mask != 0)
+		count = info->data[0];
+	free(info);
+	return count <= FEATURES_MAX ? count : FEATURES_MAX;
+}
+
+static void note_feature(struct port_interface *interface, const char *name, bool active)
+{
+	const struct {
+		const char *name;
+		bool *field;
+	} wanted[] = {
+		{"rx-gro", &interface->gro},
+		{"rx-lro", &interface->lro},
+		{"rx-gro-hw", &interface->gro_hw},
+		{"rx-gro-list", &interface->gro_list},
+		{"rx-vlan-hw-parse", &interface->vlan_strip},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (strncmp(name, wanted[i].name, ETH_GSTRING_LEN) == 0)
+			*wanted[i].field = active;
+}
+
+static void read_features(int fd, const char *name, struct port_interface *interface)
+{
+	uint32_t count = count_features(fd, name), blocks = (count + 31) / 32;
+	struct ethtool_gstrings *names =
+		calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
+	struct ethtool_gfeatures *features =
+		calloc(1, sizeof(*features) + blocks * sizeof(features->features[0]));
+
+	if (count > 0 && names != NULL && features != NULL) {
+		*names = (struct ethtool_gstrings){
+			.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count};
+		*features = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
+		interface->features_known = ask_ethtool(fd, name, names) && names->len <= count &&
+					    ask_ethtool(fd, name, features);
+		for (uint32_t i = 0; interface->features_known && i < names->len; i++)
+			note_feature(interface, (const char *)names->data + i * ETH_GSTRING_LEN,
+				(features->features[i / 32].active >> i % 32 & 1) != 0);
+	}
+	free(names);
+	free(features);
+}
+
+static void read_ring(int fd, const char *name, struct port_interface *interface)
+{
+	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
+
+	interface->ring_known = ask_ethtool(fd, name, &ring) && ring.rx_max_pending > 0;
+	interface->ring = ring.rx_pending;
+	interface->ring_max = ring.rx_max_pending;
 }
 
 bool port_interface_read(const char *name, struct port_interface *interface)
@@ -59,7 +119,9 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 		interface->mtu = (uint32_t)ifr.ifr_mtu;
 		interface->index = if_nametoindex(name);
 		read_driver(fd, name, interface);
-		interface->merges = read_merges(fd, name);
+		read_features(fd, name, interface);
+		interface->merges = interface->gro || interface->lro;
+		read_ring(fd, name, interface);
 		ifr = request(name);
 		if (ioctl(fd, SIOCGIFFLAGS, &ifr) != 0)
 			ifr.ifr_flags = 0;
@@ -69,4 +131,14 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 	}
 	close(fd);
 	return found;
+}
+
+bool port_interface_name_valid(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._:@+-";
+	size_t length = strlen(name);
+
+	return length > 0 && length < IFNAMSIZ && strspn(name, allowed) == length &&
+	       name[0] != '-' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the kernel says of one of its interfaces, in the network namespace of this process. */
+/*
+ * What the kernel says of one of its interfaces, in the network namespace of this process. Needs no
+ * privileges, changes nothing.
+ */
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -14,8 +17,16 @@ struct port_interface {
 	uint32_t mtu;
 	bool merges;  /* the kernel or the card joins packets before anybody sees them (GRO, LRO) */
 	bool running; /* up, with a carrier */
-	bool promiscuous; /* because somebody set its flag, with `ip link` for instance */
+	bool promiscuous;    /* because somebody set its flag, with `ip link` for instance */
+	bool features_known; /* the next five */
+	bool gro, lro, gro_hw, gro_list;
+	bool vlan_strip;
+	bool ring_known; /* the next two; many virtual interfaces have no ring */
+	uint32_t ring, ring_max;
 };
 
-/* False where there is no such interface. */
+/* False where there is no such interface. What the kernel does not answer stays unknown. */
 bool port_interface_read(const char *name, struct port_interface *interface);
+
+/* Whether a text can be the name of an interface, and is safe in a command line. */
+bool port_interface_name_valid(const char *name);
