@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/pci_address.h"
+#include "rx/port/drivers.h"
 #include "rx/port/frames.h"
 #include "rx/port/name.h"
 #include "rx/port/rss.h"
@@ -558,6 +559,33 @@ static void frames_fit_or_are_said(void **state)
 	}
 }
 
+/* A row is found by each of its names, and by those of no other; what it needs can be said. */
+static void driver_rows_are_whole(void **state)
+{
+	(void)state;
+	for (size_t d = 0; d < port_drivers_nb; d++) {
+		const struct port_driver *driver = &port_drivers[d];
+
+		assert_ptr_equal(port_driver_find(driver->name), driver);
+		assert_non_null(driver->feeds);
+		assert_true(driver->complete == (driver->unsaid == NULL));
+		assert_true((driver->spreader == NULL) == (driver->spreads == NULL));
+		assert_true(driver->beside_kernel || driver->verbs == NULL);
+		assert_true(driver->on_interface || !driver->makes_interface);
+		for (const char *const *device = driver->devices; *device != NULL; device++)
+			assert_ptr_equal(port_driver_of_device(*device), driver);
+		for (const char *const *kernel = driver->kernel; *kernel != NULL; kernel++)
+			assert_ptr_equal(
+				port_driver_of_card(*kernel)->kernel[0], driver->kernel[0]);
+		for (uint32_t i = 0; i < 64; i++)
+			if ((driver->needs >> i & 1) != 0)
+				assert_non_null(port_capability_name(i));
+	}
+	assert_ptr_equal(port_driver_of_device("0000:3b:00.0"), &port_drivers[0]);
+	assert_ptr_equal(port_driver_of_device("eth0"), &port_drivers[0]);
+	assert_ptr_equal(port_driver_of_card("igb_uio"), &port_drivers[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -571,6 +599,7 @@ int main(void)
 		cmocka_unit_test(ports_without_rss),
 		cmocka_unit_test(queues_that_somebody_fills),
 		cmocka_unit_test(cards_are_known_by_the_kernels_driver),
+		cmocka_unit_test(driver_rows_are_whole),
 		cmocka_unit_test(hashes_for_dispatch),
 		cmocka_unit_test(tables_are_even),
 		cmocka_unit_test(software_hashes_as_devices_do),
