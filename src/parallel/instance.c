@@ -70,8 +70,9 @@ static const char *distrust(const char *path, bool is_root)
 		return errno == ENOENT ? NULL : strerror(errno);
 	if (!S_ISDIR(found.st_mode))
 		return "is no directory";
-	if (is_root && is_everybodys(&found) && stat(runtime_root(), &above) == 0 &&
-		is_everybodys(&above))
+	/* What one user makes the next may share, but root shares nobody's. */
+	if (is_root && geteuid() != 0 && is_everybodys(&found) &&
+		stat(runtime_root(), &above) == 0 && is_everybodys(&above))
 		return NULL;
 	if (found.st_uid != geteuid() && !(is_root && found.st_uid == 0))
 		return "belongs to another user";

@@ -361,6 +361,15 @@ def test_directory_of_somebody_else(test):
                           program=['env', f'RUNTIME_DIRECTORY={home}', test.binary]).expect(1)
         result.expect_one_line(folder, mentions, 'RUNTIME_DIRECTORY')
         assert os.listdir(folder) == [], folder
+    if os.getuid() == 0:  # whoever owns a directory can take anything in it away, sticky or not
+        home = test.path('everybodys')
+        for folder in home, os.path.join(home, 'dpdk'):
+            os.mkdir(folder)
+            os.chmod(folder, 0o1777)
+        os.chown(folder, 65534, 65534)
+        result = test.run('--synthetic', 'packets=10',
+                          program=['env', f'RUNTIME_DIRECTORY={home}', test.binary]).expect(1)
+        result.expect_one_line(folder, 'another user', 'RUNTIME_DIRECTORY')
     # As EAL leaves it, and in a place that is everybody's.
     for number, (above, mode) in enumerate(((0o700, 0o700), (0o755, 0o755), (0o1777, 0o1777))):
         home = test.path(f'fine{number}')
