@@ -2,6 +2,7 @@
 
 #include "config/config.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -610,11 +611,30 @@ static bool is_input(const char *path, bool dash_is_stdin, const struct stat *fi
 	       input.st_ino == file->st_ino;
 }
 
+/* A file in the DEVARGS of a port, as rx_pcap=FILE of net_pcap. */
+static bool is_in_devargs(const char *port, const struct stat *file)
+{
+	for (const char *rest = strchr(port, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
+		const char *value = rest + 1 + strcspn(rest + 1, ",=");
+		char path[PATH_MAX];
+
+		if (*value != '=')
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(value + 1, ","), value + 1);
+		if (is_input(path, false, file))
+			return true;
+	}
+	return false;
+}
+
 const char *config_input(const struct config *config, const struct stat *file)
 {
 	for (uint32_t i = 0; i < config->nb_pcap; i++)
 		if (is_input(config->pcap[i], true, file))
 			return "pcap";
+	for (uint32_t i = 0; i < config->nb_port; i++)
+		if (is_in_devargs(config->port[i], file))
+			return "port";
 	if (is_input(config->monitor, false, file))
 		return "monitor";
 	return config->file != NULL && is_input(config->file->path, false, file) ? "config" : NULL;

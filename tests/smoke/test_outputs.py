@@ -77,6 +77,15 @@ def test_append_to_something_else(test):
         assert stream.read() == 'Dear reader,\n', 'changed'
 
 
+def test_link_that_leads_nowhere(test):
+    """Nothing is made where it points to, and the reason is no riddle."""
+    link = test.path('link.csv')
+    os.symlink(test.path('nowhere.csv'), link)
+    for mode in (), ('--force',), ('--append',):
+        test.run(*SOURCE, '--output', link, *mode).expect(1).expect_one_line(link, 'symbolic link')
+        assert not os.path.exists(test.path('nowhere.csv'))
+
+
 def test_what_is_read_is_never_an_output(test):
     """By whatever name: the file itself is compared, and stays as it was."""
     capture, rules, settings = test.path('in.pcap'), test.path('rules.txt'), test.path('tap.conf')
@@ -103,6 +112,10 @@ def test_what_is_read_is_never_an_output(test):
     with open(capture, 'r+b') as stream, open(capture, 'r+b') as out:
         result = test.run('--pcap', '-', '--output', '-', stdin=stream, stdout=out).expect(2)
     assert open(capture, 'rb').read() == inputs[capture], result.describe()
+    port = f'net_pcap0,rx_pcap={capture}'
+    test.run('--port', port, '--no-huge', '--duration', '1s', '--output', linked,
+             '--force').expect(2).expect_one_line(linked, '--port')
+    assert open(capture, 'rb').read() == inputs[capture], 'destroyed'
     result = test.run('generate', '--config', settings, '--synthetic', 'flows=10', '--output',
                       settings, '--force').expect(2).expect_one_line(settings, '--config')
     assert open(settings, 'rb').read() == inputs[settings], result.describe()

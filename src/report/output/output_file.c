@@ -89,7 +89,9 @@ static int open_new(struct output_file *file, char *error, size_t size)
 	file->fd = open(
 		file->name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, OUTPUT_FILE_MODE);
 	if (file->fd < 0)
-		return fail(file, error, size, strerror(errno));
+		return fail(file, error, size,
+			errno == EEXIST ? "is a symbolic link that leads to no file; name that file"
+					: strerror(errno));
 	file->created = true;
 	file->regular = true;
 	file->named = true;
