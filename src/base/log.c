@@ -159,12 +159,13 @@ void log_catch_begin(void)
 
 void log_catch_end(char *text, size_t size)
 {
-	const char *begin = strstr(caught.text, "(): ");
+	const char *begin;
 	size_t length;
 
-	catch_errors(false);
+	catch_errors(false); /* nobody writes to the text from here on */
 	for (uint32_t type = 0; type < caught.nb_types; type++)
 		rte_log_set_level(type, (uint32_t)caught.shown[type]);
+	begin = strstr(caught.text, "(): ");
 	begin = begin != NULL ? begin + 4 : caught.text;
 	begin += strspn(begin, " ");
 	length = strcspn(begin, "\n");
