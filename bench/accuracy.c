@@ -173,8 +173,7 @@ int main(int argc, char **argv)
 
 	if (nb_seeds < 1 || nb_seeds > SEEDS_MAX)
 		fail("SEEDS is 1 to 1000");
-	printf("zipf,depth,width,mean_error,largest_error,bound_0.9,bound_0.999,broken_0.9,markov_"
-	       "0.9\n");
+	printf("zipf,depth,width,mean_error,largest_error,bound_0.9,bound_0.999,broken_0.9,markov_0.9\n");
 	for (size_t z = 0; z < sizeof(skews_e6) / sizeof(skews_e6[0]); z++) {
 		draw_stream(&stream, skews_e6[z]);
 		for (uint32_t depth = 3; depth <= 5; depth++)

@@ -187,8 +187,7 @@ int main(int argc, char **argv)
 		fail("no memory");
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		fail("ROUNDS is 1 to 100");
-	printf("zipf,flows,width,rows_ns,lines_ns,rows_mean_error,lines_mean_error,"
-	       "rows_largest_error,lines_largest_error\n");
+	printf("zipf,flows,width,rows_ns,lines_ns,rows_mean_error,lines_mean_error,rows_largest_error,lines_largest_error\n");
 	for (size_t z = 0; z < sizeof(skews_e6) / sizeof(skews_e6[0]); z++) {
 		draw_stream(stream, skews_e6[z], FLOWS_MAX);
 		for (size_t b = 0; b < sizeof(bits) / sizeof(bits[0]); b++)

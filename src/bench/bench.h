@@ -15,8 +15,8 @@ int bench_worker(const struct config *config, int argc, char *const argv[]);
 /* What the project wants to reach, and what this host reaches. */
 int bench_targets(const struct config *config, int argc, char *const argv[]);
 
-/* Loss, time and delay of the whole engine under a generator's load, or that of --port, resolved.
- */
+/* Loss, time and delay of the whole engine under a generator's load, or that of --port,
+ * resolved. */
 int bench_pipeline(
 	const struct config *config, const struct port_name *names, int argc, char *const argv[]);
 

@@ -10,8 +10,8 @@
 #include "rx/packet/monitor.h"
 #include "base/random.h"
 
-/* Packets before the order of the hosts repeats: what is read of it comes from memory in sequence.
- */
+/* Packets before the order of the hosts repeats: what is read of it comes from memory in
+ * sequence. */
 #define PACKETS (1u << 20)
 
 struct matching {

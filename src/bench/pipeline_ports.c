@@ -57,8 +57,8 @@ void pipeline_ports_config(
 
 /* --- the devices --- */
 
-/* A card that an earlier run gave back is looked for again; virtual ones are made by port_probe().
- */
+/* A card that an earlier run gave back is looked for again; virtual ones are made by
+ * port_probe(). */
 static bool probe(struct live *live, const struct port_name *names, char *error)
 {
 	_Static_assert(PORT_ERROR_MAX <= OFFER_ERROR_MAX, "the line fits");

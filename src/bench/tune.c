@@ -481,8 +481,7 @@ static void print_advice(const struct tune *tune, FILE *out)
 	if (tune->table.table_hash != TABLE_HASH_AES)
 		fprintf(out,
 			"# %s has no key: who knows it can aim keys at one bucket. --table-hash "
-			"aes "
-			"tries the keyed hash alone.\n",
+			"aes tries the keyed hash alone.\n",
 			table_hash_names[tune->table.table_hash]);
 }
 

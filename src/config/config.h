@@ -20,8 +20,8 @@
 #define CONFIG_LIST_MAX         DESTINATIONS_MAX /* --pcap, --port, outputs */
 #define CONFIG_WORKERS_MAX      120
 #define CONFIG_VALUES_MAX       16 /* of an option that takes a list of numbers */
-/* ns: 2500 days, so that an epoch of any packet's time ends within an int64_t (parallel/feeder.c).
- */
+/* ns: 2500 days, so that an epoch of any packet's time ends within an int64_t
+ * (parallel/feeder.c). */
 #define CONFIG_INTERVAL_MAX     (UINT64_C(2500) * 24 * 3600 * 1000000000)
 
 enum command {

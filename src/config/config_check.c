@@ -287,8 +287,7 @@ static bool check_eal(const struct config *config, struct config_fault *fault)
 			if (is_short ? length >= 2 && strncmp(word, *row, 2) == 0
 				     : strlen(*row) == name && strncmp(word, *row, name) == 0)
 				return refuse(fault, "eal", NULL,
-					"%.*s is not for --eal: sketchtap's own "
-					"options say it",
+					"%.*s is not for --eal: sketchtap's own options say it",
 					(int)length, word);
 		}
 		word += length + (word[length] != '\0');
@@ -300,8 +299,8 @@ static bool check_eal(const struct config *config, struct config_fault *fault)
 
 static bool check_name(const struct config *config, struct config_fault *fault)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_-.";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
 
 	if (config->name == NULL || (strspn(config->name, allowed) == strlen(config->name) &&
 					    strlen(config->name) <= INSTANCE_NAME_MAX))

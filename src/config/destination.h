@@ -8,8 +8,8 @@
 
 #define DESTINATIONS_MAX 256
 
-/* The formats of rows, a row each: name, and word. Each is format_WORD of report/output/format.h.
- */
+/* The formats of rows, a row each: name, and word. Each is format_WORD of
+ * report/output/format.h. */
 #define ROW_FORMATS(FORMAT) FORMAT(CSV, csv) FORMAT(JSON, json)
 
 #define FORMAT_ID(name, word) FORMAT_##name,

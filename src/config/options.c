@@ -137,8 +137,7 @@ const struct option_row options[] = {
 		.default_text = "5tuple",
 		.help = "What a port spreads packets over the workers by: 5tuple (addresses, and "
 			"ports of TCP, UDP and SCTP; fragments by addresses), addresses, src or "
-			"dst. "
-			"What a device cannot do is said at the start.",
+			"dst. What a device cannot do is said at the start.",
 	},
 	{
 		.name = "rss-key",
@@ -150,10 +149,8 @@ const struct option_row options[] = {
 		.commands = RUN,
 		.default_text = "symmetric",
 		.help = "Key of a port's flow hash: symmetric (both directions of a connection "
-			"reach "
-			"one worker), default (the driver's) or its bytes in hexadecimal, as many "
-			"as "
-			"the device takes.",
+			"reach one worker), default (the driver's) or its bytes in hexadecimal, as "
+			"many as the device takes.",
 	},
 	{
 		.name = "mtu",
@@ -167,8 +164,7 @@ const struct option_row options[] = {
 		.max = 65535,
 		.default_note = "what the device has",
 		.help = "Receive frames with up to N bytes behind the Ethernet header, or as many "
-			"as "
-			"the device takes: for links with jumbo frames.",
+			"as the device takes: for links with jumbo frames.",
 	},
 	{
 		.name = "timestamps",
@@ -559,9 +555,9 @@ const struct option_row options[] = {
 		.max = CENTURY,
 		.default_text = "0",
 		.help = "End a flow-table's record when its key had no packet for longer than "
-			"this, "
-			"by the packets' time, and give its place to another key; --flows has the "
-			"records. For --sharing separate. 0: records end with the interval.",
+			"this, by the packets' time, and give its place to another key; --flows "
+			"has the records. For --sharing separate. 0: records end with the "
+			"interval.",
 	},
 	{
 		.name = "expired-keys",
@@ -589,11 +585,9 @@ const struct option_row options[] = {
 		.zero = true,
 		.default_text = "0",
 		.help = "Fit an iblt's rows to the flows of the last two intervals: so many flows "
-			"a "
-			"cell, at most 0.8185 (0.7723 with --depth 4). They begin with 131072 "
-			"cells "
-			"and grow to what --width or --memory allows, else to 524288. 0: the size "
-			"stays.",
+			"a cell, at most 0.8185 (0.7723 with --depth 4). They begin with 131072 "
+			"cells and grow to what --width or --memory allows, else to 524288. 0: the "
+			"size stays.",
 	},
 	{
 		.name = "top",
@@ -798,8 +792,7 @@ const struct option_row options[] = {
 		CONFIG(bench.quick),
 		.commands = KERNELS,
 		.help = "Smaller defaults, to see that everything works: 1K and 100K flows, a "
-			"width "
-			"of 64K, 3 rounds of 200K packets.",
+			"width of 64K, 3 rounds of 200K packets.",
 	},
 	{
 		.name = "quick",
@@ -808,8 +801,7 @@ const struct option_row options[] = {
 		CONFIG(bench.quick),
 		.commands = WORKER,
 		.help = "Smaller defaults, to see that everything works: 1K flows, 3 rounds of "
-			"100K "
-			"packets.",
+			"100K packets.",
 	},
 	{
 		.name = "quick",
@@ -1113,8 +1105,7 @@ const struct option_row options[] = {
 		.max = 65536,
 		.default_note = "the tables are measured",
 		.help = "Instead: what it costs to count the 6-tuples of so many monitored hosts "
-			"in "
-			"a flow-table (FCAP) and an iblt (SMON), in the core that receives and "
+			"in a flow-table (FCAP) and an iblt (SMON), in the core that receives and "
 			"behind a ring.",
 	},
 	{
@@ -1208,9 +1199,8 @@ const struct option_row options[] = {
 		FORMATS,
 		.default_text = "auto",
 		.help = "Of the heavy hitters: csv, json, table (for people), or auto (a table "
-			"where "
-			"standard output is a terminal, of a port one that is drawn again and "
-			"again; else CSV). Of what doctor finds: csv, or a table.",
+			"where standard output is a terminal, of a port one that is drawn again "
+			"and again; else CSV). Of what doctor finds: csv, or a table.",
 	},
 	{
 		.name = "append",
@@ -1336,8 +1326,7 @@ const struct option_row options[] = {
 		.power_of_two = true,
 		.default_text = "1024",
 		.help = "Entries of each ring between the receiver of --design async and a worker, "
-			"a "
-			"power of two.",
+			"a power of two.",
 	},
 	{
 		.name = "mbufs",
@@ -1639,8 +1628,7 @@ static void print_usage(enum command command, FILE *out)
 		      "Measures on this host what it costs to count a packet's key: each sketch, "
 		      "beside a floor\n"
 		      "of plain increments, DPDK's rte_member sketch and an exact rte_hash table, "
-		      "on "
-		      "the same keys.\n",
+		      "on the same keys.\n",
 			out);
 		break;
 	case COMMAND_BENCH_WORKER:
@@ -1654,8 +1642,7 @@ static void print_usage(enum command command, FILE *out)
 	case COMMAND_BENCH_TARGETS:
 		fputs("Usage: sketchtap bench targets [options]\n"
 		      "Measures what the project wants to reach, and says of each target whether "
-		      "this "
-		      "host meets it.\n",
+		      "this host meets it.\n",
 			out);
 		break;
 	case COMMAND_BENCH_PIPELINE:

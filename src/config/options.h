@@ -140,8 +140,8 @@ extern const char *const option_unit_lines[];
 /* Lines of help that say which design, sharing and sketch suits what; NULL at the end. */
 extern const char *const option_choice_lines[];
 
-/* What stands for "when it is not given" in help and man page; NULL where there is nothing to say.
- */
+/* What stands for "when it is not given" in help and man page; NULL where there is nothing to
+ * say. */
 const char *option_default(const struct option_row *row);
 
 void options_print_help(enum command command, FILE *out);

@@ -56,8 +56,8 @@ static bool card_exists(const struct host *host, const struct host_port *port)
 	return host_exists(host->root, SYS_PCI "/%s", port->address);
 }
 
-/* What is no network card, a disk for instance, is looked at no further, and never to be unbound.
- */
+/* What is no network card, a disk for instance, is looked at no further, and never to be
+ * unbound. */
 static bool is_network_card(const struct host *host, const struct host_port *port)
 {
 	uint32_t class;
@@ -270,8 +270,7 @@ void check_iommu(const struct host *host, const struct host_port *port, struct f
 		finding_missing(finding, "%s: group %s holds %s too, which the kernel drives",
 			port->name, group, other);
 		finding_wanted(finding,
-			"the whole group bound to vfio-pci, or a slot with a group of "
-			"its own");
+			"the whole group bound to vfio-pci, or a slot with a group of its own");
 		finding_command(finding, "sudo dpdk-devbind.py --bind=vfio-pci %s", other);
 	} else if (is_uio(driver)) {
 		finding_warning(finding, "%s: none", port->name);
@@ -280,8 +279,7 @@ void check_iommu(const struct host *host, const struct host_port *port, struct f
 			   "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") == HOST_READ &&
 		   mode[0] == 'Y') {
 		finding_warning(finding,
-			"%s: none, and vfio does without: the card may write to "
-			"any memory",
+			"%s: none, and vfio does without: the card may write to any memory",
 			port->name);
 		want_iommu(host, finding);
 	} else {
@@ -546,8 +544,7 @@ void check_card_node(const struct host *host, const struct host_port *port, stru
 	if (node < 0 || node >= HOST_NODES_MAX) {
 		finding_warning(finding, "%s: the firmware does not tell", port->name);
 		finding_wanted(finding,
-			"to know it: give --lcores CPUs of the socket that the slot "
-			"belongs to");
+			"to know it: give --lcores CPUs of the socket that the slot belongs to");
 		finding_command(finding, "lstopo-no-graphics");
 		return;
 	}

@@ -201,8 +201,7 @@ void check_governor(const struct host *host, const struct host_port *port, struc
 
 		finding_warning(finding, "%s on CPUs %s", governor, cpus);
 		finding_wanted(finding,
-			"performance: a clock that rises too late loses the start of "
-			"a burst");
+			"performance: a clock that rises too late loses the start of a burst");
 		finding_command(finding, "sudo cpupower -c %s frequency-set -g performance",
 			whole ? cpus : "all");
 		return;

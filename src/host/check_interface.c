@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* An interface of the kernel: whether it is up, and what it does to packets before they are seen.
- */
+/* An interface of the kernel: whether it is up, and what it does to packets before they are
+ * seen. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,8 +61,7 @@ void check_interface(const struct host *host, const struct host_port *port, stru
 	if (sys_is_of_another_namespace(host, port)) {
 		finding_warning(finding,
 			"%s: /sys shows another network namespace: what it says of interfaces is "
-			"not "
-			"of those here",
+			"not of those here",
 			port->name);
 		finding_wanted(finding, "a /sys of this namespace");
 		finding_command(finding, "sudo ip netns exec NAME sketchtap doctor ...");
@@ -134,8 +133,7 @@ void check_merging(const struct host *host, const struct host_port *port, struct
 	finding_warning(finding, "%s: %s %s packets before they are counted", port->name, names,
 		joining == 1 ? "joins" : "join");
 	finding_wanted(finding,
-		"off: packets are too few and too long in every figure, and nothing "
-		"shows it");
+		"off: packets are too few and too long in every figure, and nothing shows it");
 	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
 }
 

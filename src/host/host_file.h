@@ -55,8 +55,8 @@ __attribute__((format(printf, 2, 3))) FILE *host_open(const char *root, const ch
 __attribute__((format(printf, 2, 3))) DIR *host_directory(
 	const char *root, const char *format, ...);
 
-/* The number that ends a line "NAME  NUMBER ..." of a file; HOST_ABSENT where no line has the name.
- */
+/* The number that ends a line "NAME  NUMBER ..." of a file; HOST_ABSENT where no line has the
+ * name. */
 enum host_read host_field(const char *root, const char *path, const char *name, int64_t *number);
 
 /* The value of a parameter of the kernel's command line; the last one given holds. */

@@ -10,16 +10,16 @@ void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
 {
-	/* Pairs with the release in epochs_recycle(): the reporter has read the slot's last user.
-	 */
+	/* Pairs with the release in epochs_recycle(): the reporter has read the slot's last
+	 * user. */
 	return epoch < EPOCH_AHEAD || atomic_load_explicit(&epochs->ready, memory_order_acquire) >=
 					      epoch - EPOCH_AHEAD + 3;
 }
 
 void epochs_open(struct epochs *epochs, uint64_t epoch)
 {
-	/* Pairs with the acquire of whoever reads `open`: info slots and filled rings come first.
-	 */
+	/* Pairs with the acquire of whoever reads `open`: info slots and filled rings come
+	 * first. */
 	atomic_store_explicit(&epochs->open, epoch, memory_order_release);
 }
 

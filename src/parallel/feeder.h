@@ -48,8 +48,8 @@ void feeder_destroy(struct feeder *feeder);
 /* The ethdev whose queue w is worker w's ring. */
 uint16_t feeder_port(const struct feeder *feeder);
 
-/* Before feeder_work(): of every packet the first `reach` bytes are copied, whatever its key needs.
- */
+/* Before feeder_work(): of every packet the first `reach` bytes are copied, whatever its key
+ * needs. */
 void feeder_set_reach(struct feeder *feeder, uint32_t reach);
 
 /* The whole loop; an lcore function. Returns 0; feeder_damage() says how the source ended. */

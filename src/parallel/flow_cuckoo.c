@@ -39,8 +39,8 @@ static uint32_t nb_keys(const struct sketch_params *params)
 	return (uint32_t)(2 * params->width - 1);
 }
 
-/* Buckets and as many to chain, keys, and a ring of free numbers for keys and for chained buckets.
- */
+/* Buckets and as many to chain, keys, and a ring of free numbers for keys and for chained
+ * buckets. */
 static size_t memory(const struct sketch_params *params)
 {
 	uint64_t keys = nb_keys(params);

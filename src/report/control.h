@@ -28,8 +28,8 @@ void control_offer(void);
 void control_start(const struct plan *plan);
 void control_stop(void);
 
-/* An epoch was closed. The report is shared with the handlers; the caller keeps its own reference.
- */
+/* An epoch was closed. The report is shared with the handlers; the caller keeps its own
+ * reference. */
 void control_publish(struct report_epoch *epoch);
 
 /*

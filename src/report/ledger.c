@@ -160,9 +160,8 @@ static void warn_of_cut_frames(struct account *account, uint32_t longest)
 			continue;
 		log_warning(
 			"%s: frames longer than %u bytes came and were cut: their bytes count "
-			"less; "
-			"--mtu makes room for longer ones, ethtool -K turns off what joins packets "
-			"(gro, lro, tso)",
+			"less; --mtu makes room for longer ones, ethtool -K turns off what joins "
+			"packets (gro, lro, tso)",
 			port->name, port->cut_at);
 		account->cut_said = true;
 	}

@@ -227,8 +227,8 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 		return;
 	}
 	add_counts(merger, flow, candidate);
-	/* Of several threads' emissions each has the same bound of all that none of them counted.
-	 */
+	/* Of several threads' emissions each has the same bound of all that none of them
+	 * counted. */
 	if (!bit_get(flow->listed, merger->part))
 		flow->before = counter64_sum(flow->before, candidate->before);
 	if (!may_shed_listed(merger))

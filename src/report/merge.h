@@ -75,12 +75,12 @@ int merger_collect(struct merger *merger, const struct merge_input *input);
  */
 uint64_t merger_unrecovered(const struct merger *merger);
 
-/* What the parts counted and cannot say whose it is. A flow may be among them once for each part.
- */
+/* What the parts counted and cannot say whose it is. A flow may be among them once for each
+ * part. */
 struct sketch_undecoded merger_undecoded(const struct merger *merger);
 
-/* What the parts had no room for; the ledger of merger_input() has it, that of the epoch does not.
- */
+/* What the parts had no room for; the ledger of merger_input() has it, that of the epoch does
+ * not. */
 struct sketch_shed merger_shed(const struct merger *merger);
 
 /* The flows are numbered from 0 in no useful order. */

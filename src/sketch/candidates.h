@@ -120,8 +120,8 @@ uint32_t candidates_count(const struct key_burst *burst, const struct candidates
 bool candidates_offer(struct candidates *candidates, const struct key_burst *burst, uint32_t i,
 	uint64_t before, struct candidate_evicted *evicted);
 
-/* Says that packets went into the counters which were not offered, their estimates being too low.
- */
+/* Says that packets went into the counters which were not offered, their estimates being too
+ * low. */
 static inline void candidates_turn_away(struct candidates *candidates)
 {
 	if (!candidates->turned_away)

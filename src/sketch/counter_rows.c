@@ -283,8 +283,8 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 {
 	uint64_t cells = (uint64_t)dst->depth << dst->bits;
 
-	/* One that stopped at the guard goes on saying so: the maximum would say that as much came.
-	 */
+	/* One that stopped at the guard goes on saying so: the maximum would say that as much
+	 * came. */
 	if (dst->metric == SKETCH_PACKETS)
 		for (uint64_t i = 0; i < cells; i++)
 			dst->packets[i] = counter32_sum(dst->packets[i], src->packets[i]);

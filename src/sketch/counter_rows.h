@@ -46,8 +46,8 @@ void counter_rows_reset(const struct counter_rows *rows);
 /* Adds a burst, while nobody else writes. */
 void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst);
 
-/* Adds an amount, in the metric, to a key's counters. The policy says who else writes (counter.h).
- */
+/* Adds an amount, in the metric, to a key's counters. The policy says who else writes
+ * (counter.h). */
 void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,
 	uint64_t amount, enum counter_policy policy);
 

@@ -203,8 +203,8 @@ static void update_separate(struct sketch *sketch, const struct key_burst *burst
 	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED);
 }
 
-/* Counters and sets each reach the same end in any order, so nothing has to be atomic as a whole.
- */
+/* Counters and sets each reach the same end in any order, so nothing has to be atomic as a
+ * whole. */
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
 	struct reversible *rv = reversible_of(sketch);

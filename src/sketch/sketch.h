@@ -19,8 +19,8 @@
 #include "base/key_burst.h"
 #include "sketch/table_hash.h"
 
-/* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is none.
- */
+/* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is
+ * none. */
 struct sketch_allocator {
 	void *(*alloc)(size_t size, void *arg);
 	void (*free)(void *memory, size_t size, void *arg);
@@ -154,8 +154,8 @@ struct sketch_ops {
 	/* The width for as many keys as the stream had; NULL: the width never changes. */
 	uint64_t (*fit)(const struct sketch *sketch);
 
-	/* Counts a burst whose hashes are filled; the order within it matters, its borders do not.
-	 */
+	/* Counts a burst whose hashes are filled; the order within it matters, its borders do
+	 * not. */
 	void (*update[SHARING_COUNT])(struct sketch *sketch, const struct key_burst *burst);
 
 	struct sketch_estimate (*query)(const struct sketch *sketch, const struct key_hash *hash);
@@ -175,8 +175,8 @@ struct sketch_ops {
 	 */
 	int (*subtract)(struct sketch *dst, const struct sketch *src);
 
-	/* Emits the keys that the instance remembers, in an order that depends on the stream alone.
-	 */
+	/* Emits the keys that the instance remembers, in an order that depends on the stream
+	 * alone. */
 	void (*candidates)(const struct sketch *sketch, sketch_emit_fn emit, void *arg);
 	/* True while every key of the stream is among the candidates, or was given out. */
 	bool (*lists_all_keys)(const struct sketch *sketch);
@@ -199,12 +199,12 @@ struct sketch_ops {
 	 */
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
 
-	/* Upper bound, in the metric, of a key that is not among the candidates; of SKETCH_EXACT.
-	 */
+	/* Upper bound, in the metric, of a key that is not among the candidates; of
+	 * SKETCH_EXACT. */
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 
-	/* Packets that update() was given and could not count; NULL for a sketch that counts all.
-	 */
+	/* Packets that update() was given and could not count; NULL for a sketch that counts
+	 * all. */
 	struct sketch_shed (*shed)(const struct sketch *sketch);
 
 	/* What is counted in the sketch and of no candidate; NULL where there is no such thing. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* EAL for a test: once per process, without hugepages and devices, and nothing of it left behind.
- */
+/* EAL for a test: once per process, without hugepages and devices, and nothing of it left
+ * behind. */
 
 #include <stdio.h>
 #include <unistd.h>

@@ -122,8 +122,8 @@ static void crafted_keys_hit_under_their_seed_only(void **state)
 	craft(keys);
 	/* The attack works where the seed is known: every row's counter holds its share of it. */
 	assert_true(flood(keys, SEED_A, &bound) >= PER_ROW * PACKETS);
-	/* 800 keys in rows of 4096: under other seeds no row of the victim's holds more than a few.
-	 */
+	/* 800 keys in rows of 4096: under other seeds no row of the victim's holds more than a
+	 * few. */
 	for (uint64_t seed = 1; seed <= SEEDS_B; seed++) {
 		uint64_t error = flood(keys, seed, &bound);
 

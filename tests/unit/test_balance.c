@@ -98,8 +98,8 @@ static void said_once_a_minute(void **state)
 	assert_int_equal(counted + watch.unsaid, 3600);
 }
 
-/* Once it is twice as bad it is said again, and where a clock that was set back would silence it.
- */
+/* Once it is twice as bad it is said again, and where a clock that was set back would silence
+ * it. */
 static void said_when_it_gets_worse(void **state)
 {
 	struct rarely watch = {0};

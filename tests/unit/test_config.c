@@ -192,10 +192,9 @@ static void every_option_lands_in_its_field(void **state)
 	char *words = load(&result,
 		"run --pcap a --pcap=b --pace 2Mpps --duration 5m --packets 7M --design rss "
 		"--sharing separate --workers 3 --seed 0xFFFFffffFFFFffff --sketch cms --key "
-		"src-dst "
-		"--count bytes --depth 5 --width 65536 --top 7 --threshold 5% --confidence 0.9 "
-		"--interval 500ms --output o.csv --stats s.csv --format table --append --eal --x=1 "
-		"--lcores 0-3,6 --descriptors 512 --mbufs 8192 --no-huge --idle yield "
+		"src-dst --count bytes --depth 5 --width 65536 --top 7 --threshold 5% --confidence "
+		"0.9 --interval 500ms --output o.csv --stats s.csv --format table --append --eal "
+		"--x=1 --lcores 0-3,6 --descriptors 512 --mbufs 8192 --no-huge --idle yield "
 		"--no-progress --verbose");
 
 	(void)state;
@@ -347,8 +346,7 @@ static void lists_land_in_their_fields(void **state)
 	char *words = load(&result,
 		"bench kernels --sketch rs,cms --sharing shared --atomic lock,cas --threads 64 "
 		"--flows 9 --flows 1K,20M --width 16,64K --zipf uniform,1.05,random,10 --rounds "
-		"101 "
-		"--packets 8K");
+		"101 --packets 8K");
 	const struct bench_config *bench = &result.config.bench;
 	uint32_t sketch_set = 0;
 
@@ -1095,8 +1093,7 @@ static void mistakes_in_the_file_name_their_line(void **state)
 		{"[measurement ]\n", 1, "[measurement] has no name"},
 		{"[measurement a b]\n", 1, "'a b' is not a measurement's name"},
 		{"[measurement a,b]\n", 1, "'a,b' is not a measurement's name"},
-		{"[measurement "
-		 "a-name.that_is_as_long_as_it_may_be-63-characters-in-all-123456x]\n",
+		{"[measurement a-name.that_is_as_long_as_it_may_be-63-characters-in-all-123456x]\n",
 			1, "is not a measurement's name; at most 63"},
 		{"[measurement x]\n[measurement y]\n[measurement x]\n", 3,
 			"stands on line 1 already"},

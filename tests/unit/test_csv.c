@@ -106,21 +106,16 @@ static void test_headers(void **state)
 	(void)state;
 	print_header(&text, &format_csv, &output_heavy_hitters, 0);
 	assert_text(&text,
-		"epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,"
-		"bytes,packets_low,packets_high,bytes_low,bytes_high,confidence,share\n");
+		"epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,packets_low,packets_high,bytes_low,bytes_high,confidence,share\n");
 	print_header(&text, &format_csv, &output_stats, 0);
 	assert_text(&text,
-		"epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,"
-		"nic_missed,nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,"
-		"bps,drop_rate,rx_ns,ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers\n");
+		"epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,nic_missed,nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers\n");
 	print_header(&text, &format_csv, &output_queues, 0);
 	assert_text(&text,
-		"epoch,start,end,worker,lcore,cpu,ports,queue,received,measured,ring_full,bytes,"
-		"share,busy,imbalance\n");
+		"epoch,start,end,worker,lcore,cpu,ports,queue,received,measured,ring_full,bytes,share,busy,imbalance\n");
 	print_header(&text, &format_csv, &output_flows, 0);
 	assert_text(&text,
-		"epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,"
-		"first,last,tcp_flags,ended\n");
+		"epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,first,last,tcp_flags,ended\n");
 }
 
 #define SPAN "2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z"
@@ -188,8 +183,8 @@ static void test_heavy_hitters(void **state)
 	assert_epoch(&output_heavy_hitters, epoch,
 		"7,main," SPAN ",1,10.0.0.1,10.0.0.2,443,5123,6,1234567,79012288,1234555,1234569,"
 		"79011520,79012416,0.999,0.250000\n"
-		"7,main," SPAN ",2,2001:db8::1,fe80::2,65535,53,17,2,120,2,2,120,120,0.999,"
-		"0.666667\n");
+		"7,main," SPAN
+		",2,2001:db8::1,fe80::2,65535,53,17,2,120,2,2,120,120,0.999,0.666667\n");
 }
 
 static void test_flows(void **state)
@@ -200,8 +195,7 @@ static void test_flows(void **state)
 		"2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.000000Z,16,idle\n"
 		"7,main,2026-11-20T13:52:44.000000Z,10.0.0.1,10.0.0.2,5123,1,6,2,120,"
 		"2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.500000Z,17,interval\n"
-		"7,main,2026-11-20T13:52:44.000000Z,10.0.0.1,10.0.0.2,5123,2,6,3,180,"
-		"2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z,18,end\n");
+		"7,main,2026-11-20T13:52:44.000000Z,10.0.0.1,10.0.0.2,5123,2,6,3,180,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z,18,end\n");
 }
 
 /* Saturated: no high. Bytes not known at all. Losses not known: no high, no confidence. */
@@ -301,8 +295,8 @@ static void test_stats(void **state)
 	assert_epoch(&output_stats, busy_epoch(),
 		"12,main," SPAN ",1000,900,850,1,20,9,60,30,10,15,5,3,54400,77,850,435200,0.120000,"
 		"5.0,15.0,1.0,21.1,rss,separate,count-min,2\n"
-		"12,hosts," SPAN ",1000,900,850,1,20,9,60,30,10,15,5,3,54400,5,850,435200,0.120000,"
-		"5.0,15.0,1.0,21.1,rss,separate,simple-hash,2\n");
+		"12,hosts," SPAN
+		",1000,900,850,1,20,9,60,30,10,15,5,3,54400,5,850,435200,0.120000,5.0,15.0,1.0,21.1,rss,separate,simple-hash,2\n");
 }
 
 /* 850 packets in 600 ms are 1416.7 a second, 435200 bits 725333.3. */
@@ -314,9 +308,7 @@ static void test_stats_rounds_rates(void **state)
 	epoch->nb_measurements = 1;
 	epoch->end = epoch->start + 600000000;
 	assert_epoch(&output_stats, epoch,
-		"12,main,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.600000Z,1000,900,850,1,20,"
-		"9,60,30,10,15,5,3,54400,77,1417,725333,0.120000,5.0,15.0,1.0,21.1,rss,separate,"
-		"count-min,2\n");
+		"12,main,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.600000Z,1000,900,850,1,20,9,60,30,10,15,5,3,54400,77,1417,725333,0.120000,5.0,15.0,1.0,21.1,rss,separate,count-min,2\n");
 }
 
 static void test_stats_without_duration_or_packets(void **state)
@@ -326,8 +318,7 @@ static void test_stats_without_duration_or_packets(void **state)
 	(void)state;
 	epoch->end = epoch->start;
 	assert_epoch(&output_stats, epoch,
-		"0,main,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.000000Z,0,0,0,0,0,0,0,0,0,"
-		"0,0,0,0,0,,,,,,,,rss,separate,count-min,2\n");
+		"0,main,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:44.000000Z,0,0,0,0,0,0,0,0,0,0,0,0,0,0,,,,,,,,rss,separate,count-min,2\n");
 }
 
 static void test_rates_saturate(void **state)

@@ -349,8 +349,8 @@ static void test_aimed_keys(void **state)
 			flow_table_ops.update[SHARING_SEPARATE](keyed, &burst);
 		}
 		assert_int_equal(chain_len((struct flow_table *)open, 0), KEYS - 1);
-		/* Of a quarter key a bucket: 5 more behind a first is expected once in 10^4 tables.
-		 */
+		/* Of a quarter key a bucket: 5 more behind a first is expected once in 10^4
+		 * tables. */
 		assert_in_range(longest_chain((struct flow_table *)keyed), 0, 5);
 		flow_table_ops.destroy(open);
 		flow_table_ops.destroy(keyed);

@@ -491,8 +491,8 @@ static void for_each_pattern(void (*check)(const char *name))
 	}
 }
 
-/* The low bits of the four 32-bit lanes, and every slice of 8 bits that begins at a multiple of 4.
- */
+/* The low bits of the four 32-bit lanes, and every slice of 8 bits that begins at a multiple of
+ * 4. */
 static void check_slices(const char *name)
 {
 	for (uint32_t lane = 0; lane < 4; lane++) {

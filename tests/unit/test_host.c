@@ -725,8 +725,8 @@ static void test_virtual_function(void **state)
 	EXPECT_OTHERS_OK("virtual-function");
 	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trusts it",
 		"sudo ip link set dev ens2f0 vf 1 trust on");
-	/* In a guest nothing but the driver says what it is, and the command is another machine's.
-	 */
+	/* In a guest nothing but the driver says what it is, and the command is another
+	 * machine's. */
 	tree_delete(CARD_PATH "/physfn");
 	tree_delete(CARD_PATH "/driver");
 	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/igbvf");

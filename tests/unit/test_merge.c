@@ -696,8 +696,8 @@ static void test_bounds_around_the_guard(void **state)
 	}
 }
 
-/* A packet of no bytes is seen by nobody who counts bytes: its key's packets have no upper bound.
- */
+/* A packet of no bytes is seen by nobody who counts bytes: its key's packets have no upper
+ * bound. */
 static void test_packets_without_bytes(void **state)
 {
 	static struct key_burst burst;

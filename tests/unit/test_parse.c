@@ -736,10 +736,7 @@ static void tags_that_were_taken_off(void **state)
 		uint16_t vlan;
 	} packets[] = {
 		{ETH4 IP4(TCP) PORTS "00000000", 0xabc},
-		{MACS "8100"
-		      "e005"
-		      "0800" IP4(TCP) PORTS,
-			0xabc},
+		{MACS "8100e0050800" IP4(TCP) PORTS, 0xabc},
 	};
 	static struct key_burst burst;
 	struct parse_counts counts;
@@ -770,38 +767,14 @@ static void fields_beside_the_5tuple(void **state)
 		uint8_t dscp;
 	} packets[] = {
 		{ETH4 IP4(TCP) PORTS, 0, 0, 0},
-		{MACS "8100"
-		      "f005"
-		      "0800" IP4(TCP) PORTS,
-			5, 0, 0},
-		{MACS "88a8"
-		      "2fff"
-		      "8100"
-		      "0001"
-		      "0800" IP4(TCP) PORTS,
-			0xfff, 0, 0},
-		{MACS "8100"
-		      "e000"
-		      "0800" IP4(TCP) PORTS,
-			0, 0, 0},
-		{MACS "8847"
-		      "ffffe0ff"
-		      "000011ff" IP4(TCP) PORTS,
-			0, 0xffffe, 0},
-		{MACS "8100"
-		      "0007"
-		      "8847"
-		      "000213ff"
-		      "45bb"
-		      "0028000000004006"
-		      "0000"
-		      "c0000201"
-		      "c6336402" PORTS,
-			7, 0x21, 0xbb >> 2},
-		{MACS "86dd"
-		      "6ba00000"
-		      "00083a40"
-		      "20010db8000000000000000000000001 20010db8000000000000000000000002",
+		{MACS "8100f0050800" IP4(TCP) PORTS, 5, 0, 0},
+		{MACS "88a82fff810000010800" IP4(TCP) PORTS, 0xfff, 0, 0},
+		{MACS "8100e0000800" IP4(TCP) PORTS, 0, 0, 0},
+		{MACS "8847ffffe0ff000011ff" IP4(TCP) PORTS, 0, 0xffffe, 0},
+		{MACS "810000078847000213ff45bb00280000000040060000c0000201c6336402" PORTS, 7, 0x21,
+			0xbb >> 2},
+		{MACS "86dd6ba0000000083a4020010db8000000000000000000000001 "
+		      "20010db8000000000000000000000002",
 			0, 0, 0xba >> 2},
 	};
 
@@ -904,8 +877,8 @@ static void jumbo_frames(void **state)
 	rte_pktmbuf_free(frame);
 }
 
-/* Labels in segments of a chain, 80 KB of them; the bottom of their stack and IPv4 behind, or not.
- */
+/* Labels in segments of a chain, 80 KB of them; the bottom of their stack and IPv4 behind, or
+ * not. */
 static void headers_behind_64_kb_of_labels(void **state)
 {
 	static struct key_burst burst;

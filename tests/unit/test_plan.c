@@ -18,8 +18,8 @@ static struct topology topology;
 static struct plan plan;
 static char error[PLAN_TEXT_MAX];
 
-/* Packages x cores x threads, one NUMA node per package; thread t of all cores after thread t - 1.
- */
+/* Packages x cores x threads, one NUMA node per package; thread t of all cores after thread t -
+ * 1. */
 static void make_topology(uint32_t packages, uint32_t cores, uint32_t threads)
 {
 	topology.nb_cpus = 0;

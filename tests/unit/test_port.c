@@ -83,8 +83,7 @@ static void names_become_devices(void **state)
 			true},
 		{"net_af_packet0,iface=eth0", "net_af_packet0,iface=eth0", "eth0", false, true},
 		{"jumbo0",
-			"net_af_packet_jumbo0,iface=jumbo0,framesz=12288,blocksz=12288,framecnt="
-			"2048",
+			"net_af_packet_jumbo0,iface=jumbo0,framesz=12288,blocksz=12288,framecnt=2048",
 			"jumbo0", false, true},
 		{"net_af_packet0,iface=jumbo0",
 			"net_af_packet0,iface=jumbo0,framesz=12288,blocksz=12288", "jumbo0", false,
@@ -455,8 +454,8 @@ static void tables_are_even(void **state)
 			port_rss_fill_reta(reta, sizes[i], queues);
 			assert_true(port_rss_is_even(reta, sizes[i], queues));
 			assert_true(reta[(sizes[i] - 1) / 64].mask == UINT64_MAX);
-			/* One entry more for queue 0 is one too many, or a queue that is not there.
-			 */
+			/* One entry more for queue 0 is one too many, or a queue that is not
+			 * there. */
 			reta[(sizes[i] - 1) / 64].reta[(sizes[i] - 1) % 64] = queues;
 			assert_false(port_rss_is_even(reta, sizes[i], queues));
 		}

@@ -332,8 +332,8 @@ static void test_workers_equal_one_sketch(void **state)
 						additive[sketch], workers);
 }
 
-/* Every packet an epoch of its own, or three in an epoch: most queues are silent most of the time.
- */
+/* Every packet an epoch of its own, or three in an epoch: most queues are silent most of the
+ * time. */
 static void test_tiny_epochs(void **state)
 {
 	(void)state;

@@ -50,8 +50,8 @@ static void test_defaults(void **state)
 
 static void test_all_fields(void **state)
 {
-	struct synthetic_spec spec = parse("seed=7,vlan=10%,ipv6=0.25,rate=2Mpps,packets=0,"
-					   "size=100-9000,zipf=0.987654,flows=64K");
+	struct synthetic_spec spec = parse(
+		"seed=7,vlan=10%,ipv6=0.25,rate=2Mpps,packets=0,size=100-9000,zipf=0.987654,flows=64K");
 
 	(void)state;
 	assert_int_equal(spec.flows, 64000);

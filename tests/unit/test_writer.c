@@ -371,8 +371,8 @@ static void assert_json_goes_on(int written, int cut, uint64_t marked, uint64_t 
 	text_free(&before);
 }
 
-/* The middle of an epoch, the end of one, a last row that is not whole, a file that lost its end.
- */
+/* The middle of an epoch, the end of one, a last row that is not whole, a file that lost its
+ * end. */
 static void test_json_append(void **state)
 {
 	(void)state;
@@ -691,8 +691,8 @@ static void run_and_kill(const struct config *config, int last)
 	free(expected);
 }
 
-/* What the kill came in the middle of: so many rows of the epoch are in the file, and some bytes.
- */
+/* What the kill came in the middle of: so many rows of the epoch are in the file, and some
+ * bytes. */
 static void put_rows(const char *name, int number, uint32_t rows, const char *rest)
 {
 	struct report_epoch *epoch = epoch_of((uint64_t)number, rows);
@@ -1186,8 +1186,8 @@ static uint64_t count_lines(const char *text)
 	return lines;
 }
 
-/* The writer is stuck in its first epoch, the queue holds WRITER_QUEUE more, the rest is dropped.
- */
+/* The writer is stuck in its first epoch, the queue holds WRITER_QUEUE more, the rest is
+ * dropped. */
 static void test_blocked_pipe_drops(void **state)
 {
 	const int pushed = 3 * WRITER_QUEUE;

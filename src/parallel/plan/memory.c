@@ -188,11 +188,9 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_refuse(plan, error,
 			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
-			"tables "
-			"of DPDK take %llu MB (lower --mbufs, --descriptors or --workers), "
-			"sketches %llu MB "
-			"(lower --width, --memory or --workers), rules in ordinary memory %llu "
-			"MB",
+			"tables of DPDK take %llu MB (lower --mbufs, --descriptors or --workers), "
+			"sketches %llu MB (lower --width, --memory or --workers), rules in "
+			"ordinary memory %llu MB",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
 			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
 			(unsigned long long)MB(plan->rule_bytes));
@@ -207,8 +205,7 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 		if (there > 0 && needed > there)
 			plan_warn(plan,
 				"NUMA node %d has %llu MB of free memory for the %llu MB planned "
-				"on "
-				"it: the rest will lie on other nodes",
+				"on it: the rest will lie on other nodes",
 				node->node, (unsigned long long)MB(there),
 				(unsigned long long)MB(needed));
 	}

@@ -11,8 +11,8 @@
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
-/* On a replay only the headers that decide are copied; few packets need more (parallel/feeder.c).
- */
+/* On a replay only the headers that decide are copied; few packets need more
+ * (parallel/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
 /* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
 #define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + 128)
@@ -141,8 +141,7 @@ static bool share_workers(
 	if (workers < plan->nb_groups)
 		return plan_refuse(plan, error,
 			"%u worker%s for ports on %u NUMA nodes: each node's ports need a worker "
-			"of "
-			"their own; give --workers %u or more, or measure with one sketchtap a "
+			"of their own; give --workers %u or more, or measure with one sketchtap a "
 			"node",
 			workers, workers == 1 ? "" : "s", plan->nb_groups, plan->nb_groups);
 	plan_count_workers(plan, topology);

@@ -101,8 +101,8 @@ struct plan {
 	uint32_t nb_groups;
 	struct plan_group groups[PLAN_GROUPS_MAX];
 	uint32_t nb_workers;
-	uint32_t nb_instances; /* sketches of a measurement in one generation: one a worker, or one
-				*/
+	/* sketches of a measurement in one generation: one a worker, or one */
+	uint32_t nb_instances;
 	uint32_t nb_lcores;
 	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* by lcore id */
 	uint32_t nb_cpus;
@@ -187,8 +187,8 @@ struct plan_device {
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error);
 
-/* The plan of a sender: one lcore, and mbufs that hold the largest generated frame. As plan_make().
- */
+/* The plan of a sender: one lcore, and mbufs that hold the largest generated frame. As
+ * plan_make(). */
 bool plan_make_sender(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, char *error);
 

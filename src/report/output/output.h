@@ -78,8 +78,8 @@ struct column {
 #define EPOCH_END        EPOCH_COLUMN("end", COLUMN_TIME, end)
 #define MEASUREMENT_NAME MEASUREMENT_COLUMN("measurement", COLUMN_STRING, name)
 
-/* The columns of a struct key in the item: those that every row has, and those that are asked for.
- */
+/* The columns of a struct key in the item: those that every row has, and those that are asked
+ * for. */
 void columns_add_key(struct columns *columns, const struct column *column);
 void columns_add_asked_key(struct columns *columns, const struct column *column);
 #define KEY_COLUMNS(of, member)                                                                    \

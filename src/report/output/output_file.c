@@ -21,8 +21,8 @@
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
 
-/* How long a reader is waited for when the run was asked to end, and how often that is looked at.
- */
+/* How long a reader is waited for when the run was asked to end, and how often that is looked
+ * at. */
 #define PATIENCE_MS 5000
 #define LOOK_MS     100
 

@@ -92,11 +92,11 @@ struct ledger {
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
-	uint64_t doubtful;      /* packets that may have been lost beside; in no column */
-	bool losses_unknown;    /* more may have been lost than all of these say */
-	uint64_t bytes;         /* of measured packets, on the wire, without FCS */
-	uint32_t largest_frame; /* bytes, over all offered packets; what a lost packet may have been
-				 */
+	uint64_t doubtful;   /* packets that may have been lost beside; in no column */
+	bool losses_unknown; /* more may have been lost than all of these say */
+	uint64_t bytes;      /* of measured packets, on the wire, without FCS */
+	/* bytes, over all offered packets; what a lost packet may have been */
+	uint32_t largest_frame;
 	uint32_t smallest_frame; /* bytes, over the measured packets; UINT32_MAX where none */
 	/* Nanoseconds in all, over the received packets; empty polls are left out. */
 	uint64_t rx_ns, ppt_ns, free_ns;

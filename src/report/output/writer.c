@@ -520,8 +520,8 @@ static uint64_t first_epoch_of(const struct writer *writer)
 	return first;
 }
 
-/* First every file is opened, locked and read, then any is changed. Returns 0 or the exit status.
- */
+/* First every file is opened, locked and read, then any is changed. Returns 0 or the exit
+ * status. */
 static int open_sinks(struct writer *writer, const struct config *config, char *error)
 {
 	int status = open_files(writer, config, error);

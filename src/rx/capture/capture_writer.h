@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Writes packets to a pcap file: classic format, nanoseconds, Ethernet, this machine's byte order.
- */
+/* Writes packets to a pcap file: classic format, nanoseconds, Ethernet, this machine's byte
+ * order. */
 
 #include <stdbool.h>
 

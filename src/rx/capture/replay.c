@@ -19,8 +19,8 @@
 #include "rx/capture/pcapng.h"
 #include "rx/capture/source.h"
 
-/* A kind of interface: a row of link_numbers[], in this machine's byte order or in the other one.
- */
+/* A kind of interface: a row of link_numbers[], in this machine's byte order or in the other
+ * one. */
 #define KINDS (2 * LINK_NUMBERS)
 
 static unsigned int kind_of(int link_row, bool swapped)

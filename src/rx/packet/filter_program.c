@@ -121,8 +121,8 @@ static bool is_syntax_error(const char *error)
 /* The end of the token at `at`, or of the blanks before it and the token. */
 static size_t token_end(const char *text, size_t at)
 {
-	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "_.-:/\\";
+	static const char word[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:/\\";
 	size_t length;
 
 	at += strspn(text + at, BLANKS);

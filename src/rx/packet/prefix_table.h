@@ -17,8 +17,8 @@ struct prefix_table;
 
 /* Bytes of one. */
 size_t prefix_table_bytes(uint32_t nb_groups);
-/* Room for so many beginnings of 24 bits that have longer prefixes. NULL where there is no memory.
- */
+/* Room for so many beginnings of 24 bits that have longer prefixes. NULL where there is no
+ * memory. */
 struct prefix_table *prefix_table_create(uint32_t nb_groups);
 void prefix_table_destroy(struct prefix_table *table);
 

@@ -23,9 +23,9 @@
 #define DEVICE_COUNTER_SWAY 65536
 
 enum device_counter_change {
-	DEVICE_COUNTER_GREW,  /* or stood still */
-	DEVICE_COUNTER_RESET, /* what it counted from 0 on is in the total, what was unread is not
-			       */
+	DEVICE_COUNTER_GREW, /* or stood still */
+	/* what it counted from 0 on is in the total, what was unread is not */
+	DEVICE_COUNTER_RESET,
 };
 
 struct device_counter {

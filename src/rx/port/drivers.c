@@ -18,8 +18,8 @@ static const struct port_feed feeds_basic[] = {
 	FEED(ERRORS, "ierrors"),
 	{.counter = NULL},
 };
-/* Sums of 32-bit registers, which their drivers subtract a starting value from and do not extend.
- */
+/* Sums of 32-bit registers, which their drivers subtract a starting value from and do not
+ * extend. */
 static const struct port_feed feeds_intel_32[] = {
 	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
 	FEED(MISSED, "imissed", .bits = 32),

@@ -39,9 +39,9 @@ enum port_queues {
 };
 
 enum port_frames {
-	PORT_FRAMES_MTU,    /* none longer than the MTU that DPDK sets */
-	PORT_FRAMES_KERNEL, /* as long as the kernel's interface makes them; DPDK's MTU is not asked
-			     */
+	PORT_FRAMES_MTU, /* none longer than the MTU that DPDK sets */
+	/* as long as the kernel's interface makes them; DPDK's MTU is not asked */
+	PORT_FRAMES_KERNEL,
 	PORT_FRAMES_CHAINED, /* any length, in chained mbufs without being asked for it */
 };
 

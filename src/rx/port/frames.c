@@ -40,8 +40,7 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 		if (wanted > largest || wanted < info->min_mtu) {
 			snprintf(error, PORT_NOTE_MAX,
 				"--mtu %u: %s takes %u to %u; --mtu max is the largest that every "
-				"port "
-				"takes",
+				"port takes",
 				wanted, port, info->min_mtu, largest);
 			return false;
 		}

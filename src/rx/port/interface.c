@@ -135,8 +135,8 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 
 bool port_interface_name_valid(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789._:@+-";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@+-";
 	size_t length = strlen(name);
 
 	return length > 0 && length < IFNAMSIZ && strspn(name, allowed) == length &&

@@ -10,8 +10,8 @@
 
 #define PORT_LACKS_MAX 256
 
-/* Of a device that could not be made or started: true, with why[PORT_LACKS_MAX], where it is that.
- */
+/* Of a device that could not be made or started: true, with why[PORT_LACKS_MAX], where it is
+ * that. */
 bool port_lacks(const struct port_driver *driver, const char *device, char *why);
 
 /* The same for capabilities alone, of a process that has `effective` ones. */

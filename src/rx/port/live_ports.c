@@ -28,8 +28,7 @@ bool live_ports_resolve(struct port_name *names, struct config *config, char *er
 			if (is_same(&names[p], &names[other])) {
 				snprintf(error, PORT_DEVICE_MAX,
 					"--port %.200s: is the same device as an earlier --port: "
-					"its "
-					"packets would count twice",
+					"its packets would count twice",
 					config->port[p]);
 				return false;
 			}

@@ -141,8 +141,7 @@ static bool size_frames(
 		if (frame <= SOCKET_MAC_OFFSET || frame > SOCKET_FRAME_MAX || block % frame != 0)
 			return refuse(error,
 				"--port %s: blocksz %u must be a multiple of framesz %u, and that "
-				"at most "
-				"%u: the driver loses its place otherwise",
+				"at most %u: the driver loses its place otherwise",
 				spec, block, frame, SOCKET_FRAME_MAX);
 	}
 	if (ours && port_devarg(name->device, "framecnt", &length) == NULL) {
@@ -168,8 +167,7 @@ static void warn_of_socket(struct port_name *name)
 	else if (name->facts.merges && name->facts.bus[0] != '\0')
 		snprintf(name->warning, sizeof(name->warning),
 			"%s: the kernel joins packets of a flow before they are counted, and what "
-			"is "
-			"longer than %u bytes then is cut: ethtool -K %s gro off lro off",
+			"is longer than %u bytes then is cut: ethtool -K %s gro off lro off",
 			name->interface, name->cut_at, name->interface);
 }
 
@@ -261,9 +259,8 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 		if (name->known)
 			return refuse(error,
 				"--port %s: is an interface of the kernel and the name of a "
-				"virtual "
-				"device: give net_af_packet0,iface=%s for the interface, or "
-				"vdev:%s for the device",
+				"virtual device: give net_af_packet0,iface=%s for the interface, "
+				"or vdev:%s for the device",
 				spec, plain, text);
 		snprintf(name->interface, sizeof(name->interface), "%.*s", IFNAMSIZ - 1, plain);
 		return resolve_interface(name, text + length, mtu, spec, error);

@@ -24,8 +24,8 @@
 #define PORT_NOTICE_MAX 320
 
 struct port_name {
-	char called[PORT_NAME_MAX];   /* what messages call it: what the user wrote, without DEVARGS
-				       */
+	/* what messages call it: what the user wrote, without DEVARGS */
+	char called[PORT_NAME_MAX];
 	char device[PORT_DEVICE_MAX]; /* for EAL: NAME[,DEVARGS] */
 	bool pci;                     /* else virtual, or known to DPDK alone */
 	bool known;               /* a PCI address, an interface, or the name of a virtual device */

@@ -67,8 +67,7 @@ static bool make_virtual(
 	if (!name->known)
 		return fail(error,
 			"--port %s: is no interface of this network namespace (ip link lists "
-			"them), no "
-			"PCI address such as 0000:3b:00.0 and no virtual device such as "
+			"them), no PCI address such as 0000:3b:00.0 and no virtual device such as "
 			"net_tap0,iface=probe0",
 			port->name);
 	if (port_lacks(port_driver_of_device(text), text, why))
@@ -164,14 +163,12 @@ static bool check_queues(const struct start *start, char *error)
 	if (port->driver->queues_arg != NULL)
 		return fail(error,
 			"--port %s has %u receive queues, and %u workers want one each: give it "
-			"more "
-			"(%s,%s=%u), lower --workers, or use --design async",
+			"more (%s,%s=%u), lower --workers, or use --design async",
 			port->name, start->info.max_rx_queues, start->nb_rx, port->device,
 			port->driver->queues_arg, start->nb_rx);
 	return fail(error,
 		"--port %s has %u receive queue%s, one for each worker: lower --workers from %u, "
-		"or "
-		"use --design async",
+		"or use --design async",
 		port->name, start->info.max_rx_queues, start->info.max_rx_queues == 1 ? "" : "s",
 		start->nb_rx);
 }

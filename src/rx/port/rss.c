@@ -94,8 +94,8 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	return fields;
 }
 
-/* Names of the kinds that are wanted one way and hashed another, in words; "" where there are none.
- */
+/* Names of the kinds that are wanted one way and hashed another, in words; "" where there are
+ * none. */
 static void list_kinds(
 	enum rss_fields wanted, uint64_t fields, enum hashed as, char *text, size_t size)
 {
@@ -130,8 +130,7 @@ static const char *meaning(enum rss_fields wanted, enum hashed as)
 				 "workers, whose figures are added";
 	if (as == HASHED_PORTS)
 		return "are spread by ports too: a pair of hosts is counted by several workers, "
-		       "whose "
-		       "figures are added";
+		       "whose figures are added";
 	return "are spread by addresses alone: whatever two hosts send each other meets on one "
 	       "worker, however much it is";
 }
@@ -260,8 +259,8 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	if (rss->driver->spreader == NULL) {
 		snprintf(error, PORT_NOTE_MAX,
 			"--port %s: its driver %s does not spread packets over %u queues (it has "
-			"no "
-			"RSS): use --design async, where one core receives for all, or --workers 1",
+			"no RSS): use --design async, where one core receives for all, or "
+			"--workers 1",
 			rss->port, info->driver_name, rss->nb_queues);
 		return false;
 	}
@@ -332,8 +331,7 @@ static void check_reta(
 	if (size == 0 || size > PORT_RSS_RETA_MAX || read_reta(port_id, reta, size) != 0) {
 		port_notice(notes,
 			"%s: its indirection table cannot be read: that its queues are filled "
-			"evenly "
-			"is up to the device",
+			"evenly is up to the device",
 			rss->port);
 		return;
 	}
@@ -353,14 +351,12 @@ static void check_reta(
 	if (rss->nb_queues > size)
 		port_warn(notes,
 			"%s: its indirection table has %u entries: of %u workers %u get no "
-			"packets; "
-			"lower --workers to %u",
+			"packets; lower --workers to %u",
 			rss->port, size, rss->nb_queues, rss->nb_queues - size, size);
 	else if (size % rss->nb_queues != 0 && size / rss->nb_queues < 8)
 		port_warn(notes,
 			"%s: its indirection table has %u entries: some of %u workers get %u "
-			"shares "
-			"of the flows and others %u; --workers that divide %u are even",
+			"shares of the flows and others %u; --workers that divide %u are even",
 			rss->port, size, rss->nb_queues, size / rss->nb_queues + 1,
 			size / rss->nb_queues, size);
 }

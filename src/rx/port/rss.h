@@ -44,8 +44,8 @@ struct port_rss {
 	uint64_t offloads; /* of the receive side */
 };
 
-/* Receive queues that a device spreads packets over, by itself or by somebody else; one at least.
- */
+/* Receive queues that a device spreads packets over, by itself or by somebody else; one at
+ * least. */
 uint16_t port_rss_queues(const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info);
 

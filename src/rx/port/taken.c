@@ -111,8 +111,7 @@ static bool tap_taken(const struct port_name *name, char *error)
 		return false;
 	snprintf(error, PORT_TAKEN_MAX,
 		"--port %s: the interface %s is there and in use: two processes would each get a "
-		"part "
-		"of its packets; stop the other, or name another interface",
+		"part of its packets; stop the other, or name another interface",
 		name->called, interface);
 	return true;
 }
