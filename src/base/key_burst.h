@@ -8,6 +8,15 @@
 /* Packets of one burst. At most 64: one bit each in a uint64_t. */
 #define BURST_MAX 64
 
+/*
+ * What the entries of a burst stand for where they are not packets: entry i for packets[i] packets
+ * of bytes[i] bytes in all, wire bytes without FCS, one after another and as even in size as whole
+ * bytes allow. Sketches are given no entry of 0 packets.
+ */
+struct key_weights {
+	uint64_t packets[BURST_MAX], bytes[BURST_MAX];
+};
+
 /* 128 bits. Every structure cuts its indices out of them; see sketch/ for who takes which. */
 struct key_hash {
 	uint64_t lo, hi;
@@ -23,6 +32,8 @@ struct key_burst {
 	uint32_t n;
 	uint32_t writer; /* number of the thread that fills it, among those that share a sketch */
 	uint64_t v6;
+	/* Looked at only by who counts weighted bursts; then wire_len is not. */
+	struct key_weights *weights;
 	struct key4 key4[BURST_MAX] __attribute__((aligned(64)));
 	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));
 	uint32_t wire_len[BURST_MAX]; /* bytes on the wire without FCS */

@@ -121,7 +121,8 @@ static int32_t find(struct flow_table *table, const struct key_burst *burst, uin
 	}
 }
 
-static void update(struct flow_table *table, const struct key_burst *burst)
+static inline __attribute__((always_inline)) void count(
+	struct flow_table *table, const struct key_burst *burst, const bool weighted)
 {
 	struct flow_id id[BURST_MAX];
 	const void *ids[BURST_MAX];
@@ -138,17 +139,27 @@ static void update(struct flow_table *table, const struct key_burst *burst)
 		if (number[i] >= 0)
 			__builtin_prefetch(&table->entries[number[i]], 1);
 	for (uint32_t i = 0; i < burst->n; i++) {
-		struct flow_addition addition = flow_addition_of(burst, i);
+		struct flow_addition addition = flow_addition_of(burst, i, weighted);
 
 		if (number[i] < 0 ||
 			((burst->v6 >> i & 1) != 0 &&
 				!flow_matches(table, (uint32_t)number[i], &id[i], burst, i)))
 			number[i] = find(table, burst, i, id[i], hash[i]);
 		if (number[i] < 0)
-			flow_shed(table, &addition);
+			flow_shed(table, &addition, weighted);
 		else
-			flow_count(&table->entries[number[i]], &addition, COUNTER_OWNED);
+			flow_count(&table->entries[number[i]], &addition, COUNTER_OWNED, weighted);
 	}
+}
+
+static void update(struct flow_table *table, const struct key_burst *burst)
+{
+	count(table, burst, false);
+}
+
+static void update_weighted(struct flow_table *table, const struct key_burst *burst)
+{
+	count(table, burst, true);
 }
 
 const struct flow_store flow_store_cuckoo = {
@@ -159,4 +170,5 @@ const struct flow_store flow_store_cuckoo = {
 	.fini = fini,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update},
+	.update_weighted = {[SHARING_SEPARATE] = update_weighted},
 };

@@ -172,18 +172,47 @@ void candidates_split(const struct candidates *candidates, const struct key_burs
 
 /* --- counting --- */
 
-uint32_t candidates_count(const struct key_burst *burst, const struct candidates_split *split,
-	uint32_t from, uint32_t until)
+static inline void count_entry(struct candidate_entry *entry, const struct weight *weight)
+{
+	entry->packets = counter64_sum(entry->packets, weight->packets);
+	entry->bytes = counter64_sum(entry->bytes, weight->bytes);
+}
+
+static inline __attribute__((always_inline)) uint32_t count(const struct key_burst *burst,
+	const struct candidates_split *split, uint32_t from, uint32_t until, const bool weighted)
 {
 	uint32_t k = from;
 
 	for (; k < split->nb_listed && split->listed[k] < until; k++) {
 		struct candidate_entry *entry = split->entry[k];
+		struct weight weight = weight_of(burst, split->listed[k], weighted);
 
-		entry->packets++;
-		entry->bytes += burst->wire_len[split->listed[k]];
+		if (weighted) {
+			count_entry(entry, &weight);
+		} else {
+			entry->packets++;
+			entry->bytes += weight.bytes;
+		}
 	}
 	return k;
+}
+
+uint32_t candidates_count(const struct key_burst *burst, const struct candidates_split *split,
+	uint32_t from, uint32_t until)
+{
+	return count(burst, split, from, until, false);
+}
+
+uint32_t candidates_count_weighted(const struct key_burst *burst,
+	const struct candidates_split *split, uint32_t from, uint32_t until)
+{
+	return count(burst, split, from, until, true);
+}
+
+void candidates_count_key(const struct candidates *candidates, const struct key_hash *hash,
+	const struct weight *weight)
+{
+	count_entry(find(candidates, hash), weight);
 }
 
 static uint64_t since_of(const struct candidates *candidates, const struct candidate_entry *entry)
@@ -227,7 +256,7 @@ static void raise_admission(struct candidates *candidates, uint32_t b, uint64_t 
 }
 
 static void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
-	const struct key_burst *burst, uint32_t i, uint64_t before)
+	const struct key_burst *burst, uint32_t i, uint64_t bytes, uint64_t before)
 {
 	struct candidate_bucket *bucket = &candidates->bucket[b];
 	const struct key_hash *hash = &burst->hash[i];
@@ -237,7 +266,7 @@ static void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
 		.hash_lo = hash->lo,
 		.hash_hi = hash->hi,
 		.packets = 1,
-		.bytes = burst->wire_len[i],
+		.bytes = bytes,
 	};
 	candidates->origin[b * TAG_WAYS + way] = (struct candidate_origin){
 		.key = key_burst_get(burst, i),
@@ -246,9 +275,9 @@ static void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
 }
 
 bool candidates_offer(struct candidates *candidates, const struct key_burst *burst, uint32_t i,
-	uint64_t before, struct candidate_evicted *evicted)
+	uint64_t bytes, uint64_t before, struct candidate_evicted *evicted)
 {
-	uint64_t own = candidates->metric == SKETCH_PACKETS ? 1 : burst->wire_len[i];
+	uint64_t own = candidates->metric == SKETCH_PACKETS ? 1 : bytes;
 	uint32_t b = bucket_of(candidates, &burst->hash[i]);
 	const struct candidate_entry *loser;
 	uint32_t free_ways = tag_match(candidates->bucket[b].tag, 0);
@@ -256,7 +285,7 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 
 	evicted->amount = 0;
 	if (free_ways != 0) {
-		list_key(candidates, b, (uint32_t)__builtin_ctz(free_ways), burst, i,
+		list_key(candidates, b, (uint32_t)__builtin_ctz(free_ways), burst, i, bytes,
 			candidates->forgot ? before : 0);
 		if ((free_ways & (free_ways - 1)) == 0)
 			raise_admission(candidates, b, find_smallest(candidates, b).upper);
@@ -273,7 +302,7 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 		.hash = {.lo = loser->hash_lo, .hi = loser->hash_hi},
 		.amount = since_of(candidates, loser),
 	};
-	list_key(candidates, b, smallest.way, burst, i, before);
+	list_key(candidates, b, smallest.way, burst, i, bytes, before);
 	candidates->replaced++;
 	return true;
 }

@@ -41,6 +41,7 @@
 #include "base/key_burst.h"
 #include "sketch/sketch.h"
 #include "sketch/tag_match.h"
+#include "sketch/weight.h"
 
 #define CANDIDATES_DEFAULT 2048
 #define CANDIDATES_MAX     (UINT32_C(1) << 24)
@@ -111,14 +112,21 @@ void candidates_split(const struct candidates *candidates, const struct key_burs
 uint32_t candidates_count(const struct key_burst *burst, const struct candidates_split *split,
 	uint32_t from, uint32_t until);
 
+uint32_t candidates_count_weighted(const struct key_burst *burst,
+	const struct candidates_split *split, uint32_t from, uint32_t until);
+
+/* Counts further packets of a listed key. */
+void candidates_count_key(const struct candidates *candidates, const struct key_hash *hash,
+	const struct weight *weight);
+
 /*
- * Packet i is of no listed key, everything before it is counted, and `before` is its key's estimate
- * without it, UINT64_MAX where that is saturated. Returns true where it was listed, with the packet
- * counted: then *evicted has to go into the counters, if its amount is not 0. Else the packet
- * itself has to.
+ * Packet i, of so many bytes, is of no listed key, everything before it is counted, and `before` is
+ * its key's estimate without it, UINT64_MAX where that is saturated. Returns true where it was
+ * listed, with the packet counted: then *evicted has to go into the counters, if its amount is not
+ * 0. Else the packet itself has to.
  */
 bool candidates_offer(struct candidates *candidates, const struct key_burst *burst, uint32_t i,
-	uint64_t before, struct candidate_evicted *evicted);
+	uint64_t bytes, uint64_t before, struct candidate_evicted *evicted);
 
 /* Says that packets went into the counters which were not offered, their estimates being too
  * low. */

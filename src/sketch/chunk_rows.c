@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "sketch/weight.h"
+
 #define PREFETCH_AHEAD 8 /* packets */
 #define WORDS_PER_LINE 8
 
@@ -79,7 +81,7 @@ static inline __attribute__((always_inline)) void add_owned(
  */
 static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, uint32_t row,
 	const uint64_t *chunks, uint64_t weight, const uint32_t words,
-	const enum counter_policy policy)
+	const enum counter_policy policy, const bool weighted)
 {
 	const uint32_t counter = chunk_rows_counter(row);
 	_Atomic uint64_t *sets = (_Atomic uint64_t *)bucket;
@@ -97,12 +99,17 @@ static inline __attribute__((always_inline)) void add_shared(uint64_t *bucket, u
 
 		atomic_fetch_or_explicit(&sets[w], chunks[w], memory_order_relaxed);
 	}
-	counter64_add(&bucket[counter], counter64_read(&bucket[counter], policy), weight, policy);
+	if (weighted)
+		counter64_add_weight(
+			&bucket[counter], counter64_read(&bucket[counter], policy), weight, policy);
+	else
+		counter64_add(
+			&bucket[counter], counter64_read(&bucket[counter], policy), weight, policy);
 }
 
 static inline __attribute__((always_inline)) void add_key(const struct chunk_rows *rows,
 	const uint64_t *mangled, uint64_t weight, const uint32_t words,
-	const enum counter_policy policy)
+	const enum counter_policy policy, const bool weighted)
 {
 	quad chunks[KEY_WORDS_IPV6];
 
@@ -114,7 +121,8 @@ static inline __attribute__((always_inline)) void add_key(const struct chunk_row
 		if (policy == COUNTER_OWNED)
 			add_owned(bucket, row, chunks, weight, words / 4);
 		else
-			add_shared(bucket, row, (const uint64_t *)chunks, weight, words, policy);
+			add_shared(bucket, row, (const uint64_t *)chunks, weight, words, policy,
+				weighted);
 	}
 }
 
@@ -132,10 +140,12 @@ static inline const uint64_t *mangled4(const struct key_burst *burst, uint32_t i
 	return &burst->hash[i].lo;
 }
 
-static inline uint32_t weight_of(
-	const struct key_burst *burst, uint32_t i, enum sketch_metric metric)
+static inline __attribute__((always_inline)) uint64_t amount_of(
+	const struct key_burst *burst, uint32_t i, enum sketch_metric metric, const bool weighted)
 {
-	return metric == SKETCH_PACKETS ? 1 : burst->wire_len[i];
+	struct weight weight = weight_of(burst, i, weighted);
+
+	return weight_amount(&weight, metric);
 }
 
 static uint32_t ipv4_packets(const struct key_burst *burst, uint64_t which, uint8_t *packets)
@@ -149,7 +159,7 @@ static uint32_t ipv4_packets(const struct key_burst *burst, uint64_t which, uint
 
 static inline __attribute__((always_inline)) void add4(const struct chunk_rows *rows,
 	const struct key_burst *burst, uint64_t which, enum sketch_metric metric,
-	const enum counter_policy policy)
+	const enum counter_policy policy, const bool weighted)
 {
 	uint8_t packets[BURST_MAX];
 	const uint32_t n = ipv4_packets(burst, which, packets);
@@ -160,8 +170,9 @@ static inline __attribute__((always_inline)) void add4(const struct chunk_rows *
 		if (k + PREFETCH_AHEAD < n)
 			prefetch_buckets(rows, mangled4(burst, packets[k + PREFETCH_AHEAD]),
 				CHUNK_WORDS_IPV4);
-		add_key(rows, mangled4(burst, packets[k]), weight_of(burst, packets[k], metric),
-			CHUNK_WORDS_IPV4, policy);
+		add_key(rows, mangled4(burst, packets[k]),
+			amount_of(burst, packets[k], metric, weighted), CHUNK_WORDS_IPV4, policy,
+			weighted);
 	}
 }
 
@@ -169,9 +180,19 @@ void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burs
 	enum sketch_metric metric, enum counter_policy policy)
 {
 	switch (policy) {
-	case COUNTER_OWNED: add4(rows, burst, which, metric, COUNTER_OWNED); break;
-	case COUNTER_CAS: add4(rows, burst, which, metric, COUNTER_CAS); break;
-	case COUNTER_ADD: add4(rows, burst, which, metric, COUNTER_ADD); break;
+	case COUNTER_OWNED: add4(rows, burst, which, metric, COUNTER_OWNED, false); break;
+	case COUNTER_CAS: add4(rows, burst, which, metric, COUNTER_CAS, false); break;
+	case COUNTER_ADD: add4(rows, burst, which, metric, COUNTER_ADD, false); break;
+	}
+}
+
+void chunk_rows_add4_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, enum sketch_metric metric, enum counter_policy policy)
+{
+	switch (policy) {
+	case COUNTER_OWNED: add4(rows, burst, which, metric, COUNTER_OWNED, true); break;
+	case COUNTER_CAS: add4(rows, burst, which, metric, COUNTER_CAS, true); break;
+	case COUNTER_ADD: add4(rows, burst, which, metric, COUNTER_ADD, true); break;
 	}
 }
 
@@ -186,7 +207,7 @@ static inline void with_parity(const struct mangled6 *mangled, uint64_t words[KE
 
 static inline __attribute__((always_inline)) void add6(const struct chunk_rows *rows,
 	const struct key_burst *burst, uint64_t which, const struct mangled6 *mangled,
-	enum sketch_metric metric, const enum counter_policy policy)
+	enum sketch_metric metric, const enum counter_policy policy, const bool weighted)
 {
 	const uint32_t n = (uint32_t)__builtin_popcountll(burst->v6);
 	uint64_t left = burst->v6;
@@ -202,7 +223,8 @@ static inline __attribute__((always_inline)) void add6(const struct chunk_rows *
 		if ((which >> i & 1) == 0)
 			continue;
 		with_parity(&mangled[k], key);
-		add_key(rows, key, weight_of(burst, i, metric), CHUNK_WORDS_IPV6, policy);
+		add_key(rows, key, amount_of(burst, i, metric, weighted), CHUNK_WORDS_IPV6, policy,
+			weighted);
 	}
 }
 
@@ -210,16 +232,27 @@ void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burs
 	const struct mangled6 *mangled, enum sketch_metric metric, enum counter_policy policy)
 {
 	switch (policy) {
-	case COUNTER_OWNED: add6(rows, burst, which, mangled, metric, COUNTER_OWNED); break;
-	case COUNTER_CAS: add6(rows, burst, which, mangled, metric, COUNTER_CAS); break;
-	case COUNTER_ADD: add6(rows, burst, which, mangled, metric, COUNTER_ADD); break;
+	case COUNTER_OWNED: add6(rows, burst, which, mangled, metric, COUNTER_OWNED, false); break;
+	case COUNTER_CAS: add6(rows, burst, which, mangled, metric, COUNTER_CAS, false); break;
+	case COUNTER_ADD: add6(rows, burst, which, mangled, metric, COUNTER_ADD, false); break;
+	}
+}
+
+void chunk_rows_add6_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, const struct mangled6 *mangled, enum sketch_metric metric,
+	enum counter_policy policy)
+{
+	switch (policy) {
+	case COUNTER_OWNED: add6(rows, burst, which, mangled, metric, COUNTER_OWNED, true); break;
+	case COUNTER_CAS: add6(rows, burst, which, mangled, metric, COUNTER_CAS, true); break;
+	case COUNTER_ADD: add6(rows, burst, which, mangled, metric, COUNTER_ADD, true); break;
 	}
 }
 
 void chunk_rows_add_key4(const struct chunk_rows *rows, const struct key_hash *hash,
 	uint64_t amount, enum counter_policy policy)
 {
-	add_key(rows, &hash->lo, amount, CHUNK_WORDS_IPV4, policy);
+	add_key(rows, &hash->lo, amount, CHUNK_WORDS_IPV4, policy, true);
 }
 
 void chunk_rows_add_key6(const struct chunk_rows *rows, const struct mangled6 *mangled,
@@ -228,7 +261,7 @@ void chunk_rows_add_key6(const struct chunk_rows *rows, const struct mangled6 *m
 	uint64_t key[KEY_WORDS_IPV6];
 
 	with_parity(mangled, key);
-	add_key(rows, key, amount, CHUNK_WORDS_IPV6, policy);
+	add_key(rows, key, amount, CHUNK_WORDS_IPV6, policy, true);
 }
 
 void chunk_rows_merge(const struct chunk_rows *dst, const struct chunk_rows *src)

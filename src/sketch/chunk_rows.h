@@ -67,6 +67,13 @@ void chunk_rows_add4(const struct chunk_rows *rows, const struct key_burst *burs
 void chunk_rows_add6(const struct chunk_rows *rows, const struct key_burst *burst, uint64_t which,
 	const struct mangled6 *mangled, enum sketch_metric metric, enum counter_policy policy);
 
+/* The same of a weighted burst. */
+void chunk_rows_add4_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, enum sketch_metric metric, enum counter_policy policy);
+void chunk_rows_add6_weighted(const struct chunk_rows *rows, const struct key_burst *burst,
+	uint64_t which, const struct mangled6 *mangled, enum sketch_metric metric,
+	enum counter_policy policy);
+
 /* Add an amount, in the metric, to one key. */
 void chunk_rows_add_key4(const struct chunk_rows *rows, const struct key_hash *hash,
 	uint64_t amount, enum counter_policy policy);

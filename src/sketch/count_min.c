@@ -17,6 +17,8 @@
 #include "sketch/listed.h"
 #include "sketch/one_block.h"
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 static struct count_min *count_min_of(struct sketch *sketch)
 {
 	return (struct count_min *)sketch;
@@ -82,25 +84,57 @@ static void reset(struct sketch *sketch)
 		candidates_reset(&cm->lists[l]);
 }
 
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+/* `weighted`, here and below, is a constant. */
+static ALWAYS_INLINE void count(struct candidates *list, const struct counter_rows *counters,
+	const struct key_burst *burst, enum counter_policy policy, const bool weighted)
+{
+	if (weighted)
+		listed_add_weighted(list, counters, burst, policy, NULL);
+	else
+		listed_add(list, counters, burst, policy, NULL);
+}
+
+static ALWAYS_INLINE void count_separate(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
 	struct count_min *cm = count_min_of(sketch);
 
-	listed_add(&cm->lists[0], &cm->counters, burst, COUNTER_OWNED, NULL);
+	count(&cm->lists[0], &cm->counters, burst, COUNTER_OWNED, weighted);
 }
 
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+static ALWAYS_INLINE void count_shared(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
 	struct count_min *cm = count_min_of(sketch);
 	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
 
 	if (policy == COUNTER_OWNED) {
 		spinlock_lock(&cm->lock);
-		update_separate(sketch, burst);
+		count_separate(sketch, burst, weighted);
 		spinlock_unlock(&cm->lock);
 		return;
 	}
-	listed_add(&cm->lists[burst->writer], &cm->counters, burst, policy, NULL);
+	count(&cm->lists[burst->writer], &cm->counters, burst, policy, weighted);
+}
+
+static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(sketch, burst, false);
+}
+
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(sketch, burst, false);
+}
+
+static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(sketch, burst, true);
+}
+
+static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(sketch, burst, true);
 }
 
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
@@ -211,6 +245,8 @@ const struct sketch_ops count_min_ops = {
 	.destroy = one_block_destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
+		[SHARING_SHARED] = update_shared_weighted},
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

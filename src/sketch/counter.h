@@ -137,6 +137,29 @@ static inline void counter64_add_much(
 		shared, &value, sum, memory_order_relaxed, memory_order_relaxed));
 }
 
+/*
+ * Adds a weight, which may be any amount, to a counter that was just read as `value`. Under
+ * fetch-and-add the room above the guard would not do for it.
+ */
+static inline __attribute__((always_inline)) void counter32_add_weight(
+	uint32_t *counter, uint32_t value, uint64_t amount, const enum counter_policy policy)
+{
+	if (policy == COUNTER_ADD)
+		counter32_add_much(counter, amount, policy);
+	else
+		counter32_add(counter, value, amount < UINT32_MAX ? (uint32_t)amount : UINT32_MAX,
+			policy);
+}
+
+static inline __attribute__((always_inline)) void counter64_add_weight(
+	uint64_t *counter, uint64_t value, uint64_t amount, const enum counter_policy policy)
+{
+	if (policy == COUNTER_ADD)
+		counter64_add_much(counter, amount, policy);
+	else
+		counter64_add(counter, value, amount, policy);
+}
+
 /* Adds to a sum that is never full: modulo 2^64. */
 static inline __attribute__((always_inline)) void sum64_add(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
@@ -155,4 +178,22 @@ static inline __attribute__((always_inline)) void sum64_add(
 	while (!atomic_compare_exchange_weak_explicit(
 		sum, &value, value + amount, memory_order_relaxed, memory_order_relaxed))
 		;
+}
+
+/* Adds a weight to a sum that is full from the guard on. */
+static inline __attribute__((always_inline)) void sum64_add_weight(
+	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
+{
+	uint64_t value = atomic_load_explicit(sum, memory_order_relaxed), more;
+
+	do {
+		if (value >= COUNTER64_GUARD)
+			return;
+		more = amount < COUNTER64_GUARD - value ? value + amount : COUNTER64_GUARD;
+		if (policy == COUNTER_OWNED) {
+			atomic_store_explicit(sum, more, memory_order_relaxed);
+			return;
+		}
+	} while (!atomic_compare_exchange_weak_explicit(
+		sum, &value, more, memory_order_relaxed, memory_order_relaxed));
 }

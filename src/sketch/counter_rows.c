@@ -122,7 +122,7 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
 /* Depth and stride are constants where these are instantiated for the usual shape. */
 static ALWAYS_INLINE uint32_t offer_packets(const struct counter_rows *rows,
 	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
-	const uint32_t depth, const enum counter_policy policy)
+	const uint32_t depth, const enum counter_policy policy, const bool weighted)
 {
 	const struct row_bases bases = bases_of(rows, depth);
 	const struct key_hash *const hashes = offer->burst->hash;
@@ -132,28 +132,35 @@ static ALWAYS_INLINE uint32_t offer_packets(const struct counter_rows *rows,
 	const uint32_t *index = cells->index;
 
 	for (uint32_t k = 0; k < n; k++, index += depth) {
+		const uint64_t amount = weight_of(offer->burst, packets[k], weighted).packets;
 		uint32_t values[ERROR_BOUND_ROWS];
-		uint64_t least = UINT32_MAX;
+		uint64_t least = UINT32_MAX, reached;
 
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++) {
 			values[row] = counter32_read(&bases.packets[row][index[row]], policy);
 			least = values[row] < least ? values[row] : least;
 		}
-		if (__builtin_expect(least + 1 >= admission[hashes[packets[k]].hi >> shift], 0)) {
+		reached = weighted ? counter64_sum(least, amount) : least + 1;
+		if (__builtin_expect(reached >= admission[hashes[packets[k]].hi >> shift], 0)) {
 			*before = least < rows->full ? least : UINT64_MAX;
 			return k;
 		}
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++)
-			counter32_add(&bases.packets[row][index[row]], values[row], 1, policy);
+			if (weighted)
+				counter32_add_weight(&bases.packets[row][index[row]], values[row],
+					amount, policy);
+			else
+				counter32_add(
+					&bases.packets[row][index[row]], values[row], 1, policy);
 	}
 	return n;
 }
 
 static ALWAYS_INLINE uint32_t offer_bytes(const struct counter_rows *rows,
 	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
-	const uint32_t depth, const enum counter_policy policy)
+	const uint32_t depth, const enum counter_policy policy, const bool weighted)
 {
 	const struct row_bases bases = bases_of(rows, depth);
 	const struct key_burst *const burst = offer->burst;
@@ -163,7 +170,7 @@ static ALWAYS_INLINE uint32_t offer_bytes(const struct counter_rows *rows,
 	const uint32_t *index = cells->index;
 
 	for (uint32_t k = 0; k < n; k++, index += depth) {
-		const uint32_t amount = burst->wire_len[packets[k]];
+		const uint64_t amount = weight_of(burst, packets[k], weighted).bytes;
 		uint64_t values[ERROR_BOUND_ROWS], least = UINT64_MAX;
 
 #pragma GCC unroll 4
@@ -179,44 +186,98 @@ static ALWAYS_INLINE uint32_t offer_bytes(const struct counter_rows *rows,
 		}
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++)
-			counter64_add(&bases.bytes[row][index[row]], values[row], amount, policy);
+			if (weighted)
+				counter64_add_weight(
+					&bases.bytes[row][index[row]], values[row], amount, policy);
+			else
+				counter64_add(
+					&bases.bytes[row][index[row]], values[row], amount, policy);
 	}
 	return n;
 }
 
 static ALWAYS_INLINE uint32_t offer_depth(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
-	const uint32_t stride, const enum counter_policy policy)
+	const uint32_t stride, const enum counter_policy policy, const bool weighted)
 {
 	struct cells cells;
 
 	find_cells(rows, offer->burst, offer->packets, offer->n, &cells, depth, stride);
 	if (rows->metric == SKETCH_PACKETS)
-		return offer_packets(rows, offer, &cells, before, depth, policy);
-	return offer_bytes(rows, offer, &cells, before, depth, policy);
+		return offer_packets(rows, offer, &cells, before, depth, policy, weighted);
+	return offer_bytes(rows, offer, &cells, before, depth, policy, weighted);
 }
 
 static ALWAYS_INLINE uint32_t offer_rows(const struct counter_rows *rows,
-	const struct counter_offer *offer, uint64_t *before, const enum counter_policy policy)
+	const struct counter_offer *offer, uint64_t *before, const enum counter_policy policy,
+	const bool weighted)
 {
 	if (rows->depth == ROW_LANE_DEPTH)
-		return offer_depth(rows, offer, before, ROW_LANE_DEPTH, ROW_LANE_BITS, policy);
-	return offer_depth(rows, offer, before, rows->depth, rows->stride, policy);
+		return offer_depth(
+			rows, offer, before, ROW_LANE_DEPTH, ROW_LANE_BITS, policy, weighted);
+	return offer_depth(rows, offer, before, rows->depth, rows->stride, policy, weighted);
 }
 
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
 	enum counter_policy policy, uint64_t *before)
 {
 	switch (policy) {
-	case COUNTER_CAS: return offer_rows(rows, offer, before, COUNTER_CAS);
-	case COUNTER_ADD: return offer_rows(rows, offer, before, COUNTER_ADD);
+	case COUNTER_CAS: return offer_rows(rows, offer, before, COUNTER_CAS, false);
+	case COUNTER_ADD: return offer_rows(rows, offer, before, COUNTER_ADD, false);
 	case COUNTER_OWNED: break;
 	}
-	return offer_rows(rows, offer, before, COUNTER_OWNED);
+	return offer_rows(rows, offer, before, COUNTER_OWNED, false);
+}
+
+uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
+	const struct counter_offer *offer, enum counter_policy policy)
+{
+	uint64_t before;
+
+	switch (policy) {
+	case COUNTER_CAS: return offer_rows(rows, offer, &before, COUNTER_CAS, true);
+	case COUNTER_ADD: return offer_rows(rows, offer, &before, COUNTER_ADD, true);
+	case COUNTER_OWNED: break;
+	}
+	return offer_rows(rows, offer, &before, COUNTER_OWNED, true);
+}
+
+/* As they are read by who adds. */
+static uint64_t least_of(
+	const struct counter_rows *rows, const struct key_hash *hash, enum counter_policy policy)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t row = 0; row < rows->depth; row++) {
+		uint64_t cell = cell_of(rows, hash, row);
+		uint64_t value = rows->metric == SKETCH_PACKETS
+					 ? counter32_read(&rows->packets[cell], policy)
+					 : counter64_read(&rows->bytes[cell], policy);
+
+		least = value < least ? value : least;
+	}
+	return least;
+}
+
+uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct key_hash *hash,
+	struct weight *weight, uint64_t admission, enum counter_policy policy, uint64_t *before)
+{
+	uint64_t least = least_of(rows, hash, policy), n = 0, amount;
+	struct weight added;
+
+	if (least < admission)
+		n = weight_within(weight, rows->metric, admission - 1 - least);
+	added = weight_take(weight, n);
+	amount = weight_amount(&added, rows->metric);
+	if (amount > 0)
+		counter_rows_add_key(rows, hash, amount, policy);
+	least = counter64_sum(least, amount);
+	*before = least < rows->full ? least : UINT64_MAX;
+	return amount;
 }
 
 static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struct key_burst *burst,
-	const uint32_t depth, const uint32_t stride)
+	const uint32_t depth, const uint32_t stride, const bool weighted)
 {
 	const struct row_bases bases = bases_of(rows, depth);
 	const bool count_packets = rows->metric == SKETCH_PACKETS;
@@ -226,29 +287,44 @@ static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struc
 
 	find_cells(rows, burst, NULL, n, &cells, depth, stride);
 	for (uint32_t i = 0; i < n; i++, index += depth) {
-		const uint32_t amount = burst->wire_len[i];
+		const struct weight weight = weight_of(burst, i, weighted);
 
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++) {
 			if (count_packets) {
 				uint32_t *counter = &bases.packets[row][index[row]];
 
-				*counter = counter32_sum(*counter, 1);
+				if (weighted)
+					counter32_add_weight(
+						counter, *counter, weight.packets, COUNTER_OWNED);
+				else
+					*counter = counter32_sum(*counter, 1);
 			} else {
 				uint64_t *counter = &bases.bytes[row][index[row]];
 
-				*counter = counter64_sum(*counter, amount);
+				*counter = counter64_sum(*counter, weight.bytes);
 			}
 		}
 	}
 }
 
-void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst)
+static ALWAYS_INLINE void add_rows(
+	const struct counter_rows *rows, const struct key_burst *burst, const bool weighted)
 {
 	if (rows->depth == ROW_LANE_DEPTH)
-		add_burst(rows, burst, ROW_LANE_DEPTH, ROW_LANE_BITS);
+		add_burst(rows, burst, ROW_LANE_DEPTH, ROW_LANE_BITS, weighted);
 	else
-		add_burst(rows, burst, rows->depth, rows->stride);
+		add_burst(rows, burst, rows->depth, rows->stride, weighted);
+}
+
+void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst)
+{
+	add_rows(rows, burst, false);
+}
+
+void counter_rows_add_weighted(const struct counter_rows *rows, const struct key_burst *burst)
+{
+	add_rows(rows, burst, true);
 }
 
 void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,

@@ -13,6 +13,7 @@
 #include "base/key_burst.h"
 #include "sketch/counter.h"
 #include "sketch/sketch.h"
+#include "sketch/weight.h"
 
 #define COUNTER_ROWS_DEPTH 4 /* the defaults */
 #define COUNTER_ROWS_WIDTH (UINT64_C(1) << 18)
@@ -45,6 +46,7 @@ void counter_rows_reset(const struct counter_rows *rows);
 
 /* Adds a burst, while nobody else writes. */
 void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst);
+void counter_rows_add_weighted(const struct counter_rows *rows, const struct key_burst *burst);
 
 /* Adds an amount, in the metric, to a key's counters. The policy says who else writes
  * (counter.h). */
@@ -70,6 +72,21 @@ struct counter_offer {
  */
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
 	enum counter_policy policy, uint64_t *before);
+
+/*
+ * The same of a weighted burst, up to the first entry whose key's estimate may reach its admission
+ * while its packets are added, counter_rows_offer_key() knows with which of them.
+ */
+uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
+	const struct counter_offer *offer, enum counter_policy policy);
+
+/*
+ * Adds the first packets of a key's weight and takes them out of it, up to the first with which its
+ * estimate would reach `admission`; then *before is its estimate without that. Returns what it
+ * added, in the metric.
+ */
+uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct key_hash *hash,
+	struct weight *weight, uint64_t admission, enum counter_policy policy, uint64_t *before);
 
 /* The value that says "at least this". */
 static inline uint64_t counter_rows_max(const struct counter_rows *rows)

@@ -41,12 +41,22 @@ static uint32_t find_owned(struct flow_table *table, const struct key_burst *bur
 
 static void update_owned(struct flow_table *table, const struct key_burst *burst)
 {
-	flow_update_owned(table, burst, find_owned);
+	flow_update_owned(table, burst, find_owned, false);
+}
+
+static void update_owned_weighted(struct flow_table *table, const struct key_burst *burst)
+{
+	flow_update_owned(table, burst, find_owned, true);
 }
 
 static void update_idle(struct flow_table *table, const struct key_burst *burst)
 {
-	flow_update_idle(table, burst, find_owned);
+	flow_update_idle(table, burst, find_owned, false);
+}
+
+static void update_idle_weighted(struct flow_table *table, const struct key_burst *burst)
+{
+	flow_update_idle(table, burst, find_owned, true);
 }
 
 static void remove_owned(struct flow_table *table, uint32_t entry)
@@ -137,25 +147,30 @@ static uint32_t find_shared(struct flow_table *table, const struct key_burst *bu
 }
 
 /* Followers into their leader's addition (sketch/burst_groups.h). */
-static void sum_groups(const struct key_burst *burst, const struct burst_groups *groups,
-	struct flow_addition *additions)
+static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
+	const struct burst_groups *groups, struct flow_addition *additions, const bool weighted)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
-		additions[i] = flow_addition_of(burst, i);
+		additions[i] = flow_addition_of(burst, i, weighted);
 	for (uint64_t left = groups->followers; left != 0;) {
 		uint32_t i = mask_next(&left);
 		struct flow_addition *sum = &additions[groups->leader[i]];
 
-		sum->packets++;
-		sum->bytes += burst->wire_len[i];
+		if (weighted) {
+			sum->packets = counter64_sum(sum->packets, burst->weights->packets[i]);
+			sum->bytes = counter64_sum(sum->bytes, burst->weights->bytes[i]);
+		} else {
+			sum->packets++;
+			sum->bytes += burst->wire_len[i];
+		}
 		sum->first = burst->time[i] < sum->first ? burst->time[i] : sum->first;
 		sum->last = burst->time[i] > sum->last ? burst->time[i] : sum->last;
 		sum->tcp_flags |= burst->tcp_flags[i];
 	}
 }
 
-static inline __attribute__((always_inline)) void update_atomic(
-	struct flow_table *table, const struct key_burst *burst, const enum counter_policy policy)
+static inline __attribute__((always_inline)) void update_atomic(struct flow_table *table,
+	const struct key_burst *burst, const enum counter_policy policy, const bool weighted)
 {
 	struct flow_addition additions[BURST_MAX];
 	struct burst_groups groups;
@@ -164,37 +179,51 @@ static inline __attribute__((always_inline)) void update_atomic(
 
 	flow_burst_prepare(table, burst, &work);
 	burst_groups_find(&groups, burst);
-	sum_groups(burst, &groups, additions);
+	sum_groups(burst, &groups, additions, weighted);
 	for (uint64_t left = groups.leaders; left != 0;) {
 		uint32_t i = mask_next(&left);
 		bool shed;
 		uint32_t entry = find_shared(table, burst, &work, i, &fresh, &shed);
 
 		if (shed)
-			flow_shed(table, &additions[i]);
+			flow_shed(table, &additions[i], weighted);
 		else
-			flow_count(&table->entries[entry], &additions[i], policy);
+			flow_count(&table->entries[entry], &additions[i], policy, weighted);
 	}
 	if (fresh != 0)
 		flow_return(table, fresh);
 }
 
-static void update_shared(struct flow_table *table, const struct key_burst *burst)
+static inline __attribute__((always_inline)) void count_shared(
+	struct flow_table *table, const struct key_burst *burst, const bool weighted)
 {
 	switch (table->sketch.params.atomic) {
-	case ATOMIC_CAS: update_atomic(table, burst, COUNTER_CAS); break;
-	case ATOMIC_ADD: update_atomic(table, burst, COUNTER_ADD); break;
+	case ATOMIC_CAS: update_atomic(table, burst, COUNTER_CAS, weighted); break;
+	case ATOMIC_ADD: update_atomic(table, burst, COUNTER_ADD, weighted); break;
 	case ATOMIC_LOCK:
 		spinlock_lock(&table->lock);
-		update_owned(table, burst);
+		(weighted ? update_owned_weighted : update_owned)(table, burst);
 		spinlock_unlock(&table->lock);
 		break;
 	}
 }
 
+static void update_shared(struct flow_table *table, const struct key_burst *burst)
+{
+	count_shared(table, burst, false);
+}
+
+static void update_shared_weighted(struct flow_table *table, const struct key_burst *burst)
+{
+	count_shared(table, burst, true);
+}
+
 const struct flow_store flow_store_list = {
 	.name = "list",
 	.update = {[SHARING_SEPARATE] = update_owned, [SHARING_SHARED] = update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = update_owned_weighted,
+		[SHARING_SHARED] = update_shared_weighted},
 	.update_idle = update_idle,
+	.update_idle_weighted = update_idle_weighted,
 	.remove = remove_owned,
 };

@@ -92,37 +92,37 @@ static inline __attribute__((always_inline)) bool flow_find(struct flow_table *t
 	return *entry != 0; /* entry 0 is a bucket's first */
 }
 
-/* `idle`, here and below: idle keys are looked for. A constant where it is instantiated. */
+/* `idle`, here and below: idle keys are looked for. Both flags are constants. */
 static inline __attribute__((always_inline)) void flow_add(struct flow_table *table,
 	const struct flow_burst *work, uint32_t i, uint32_t entry,
-	const struct flow_addition *addition, const bool idle)
+	const struct flow_addition *addition, const bool idle, const bool weighted)
 {
 	if (idle && flow_is_idle(table->idle, &table->entries[entry], work->now[i]))
 		flow_end(table, entry);
-	flow_count(&table->entries[entry], addition, COUNTER_OWNED);
+	flow_count(&table->entries[entry], addition, COUNTER_OWNED, weighted);
 }
 
 /* Packet i, which is not of a first entry's key that the burst began with. */
 static inline __attribute__((always_inline)) void flow_update_one(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i,
-	const flow_find_fn find, const bool idle)
+	const flow_find_fn find, const bool idle, const bool weighted)
 {
-	struct flow_addition addition = flow_addition_of(burst, i);
+	struct flow_addition addition = flow_addition_of(burst, i, weighted);
 	uint32_t entry;
 	bool found = flow_find(table, burst, work, i, &entry, find);
 
 	if (idle && !found && flow_reclaim(table, work->now[i]))
 		found = flow_find(table, burst, work, i, &entry, find);
 	if (found)
-		flow_add(table, work, i, entry, &addition, idle);
+		flow_add(table, work, i, entry, &addition, idle, weighted);
 	else
-		flow_shed(table, &addition);
+		flow_shed(table, &addition, weighted);
 }
 
 /* The packets from begin to end. */
 static inline __attribute__((always_inline)) void flow_update_range(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end,
-	const flow_find_fn find, const bool idle)
+	const flow_find_fn find, const bool idle, const bool weighted)
 {
 	const uint64_t all =
 		(end < BURST_MAX ? (UINT64_C(1) << end) - 1 : UINT64_MAX) & (UINT64_MAX << begin);
@@ -132,21 +132,21 @@ static inline __attribute__((always_inline)) void flow_update_range(struct flow_
 
 	for (uint64_t left = found; left != 0;) {
 		uint32_t i = mask_next(&left);
-		struct flow_addition addition = flow_addition_of(burst, i);
+		struct flow_addition addition = flow_addition_of(burst, i, weighted);
 
-		flow_add(table, work, i, work->bucket[i], &addition, idle);
+		flow_add(table, work, i, work->bucket[i], &addition, idle, weighted);
 	}
 	for (uint64_t left = all & ~found; left != 0;)
-		flow_update_one(table, burst, work, mask_next(&left), find, idle);
+		flow_update_one(table, burst, work, mask_next(&left), find, idle, weighted);
 }
 
-static inline __attribute__((always_inline)) void flow_update_owned(
-	struct flow_table *table, const struct key_burst *burst, const flow_find_fn find)
+static inline __attribute__((always_inline)) void flow_update_owned(struct flow_table *table,
+	const struct key_burst *burst, const flow_find_fn find, const bool weighted)
 {
 	struct flow_burst work;
 
 	flow_burst_prepare(table, burst, &work);
-	flow_update_range(table, burst, &work, 0, burst->n, find, false);
+	flow_update_range(table, burst, &work, 0, burst->n, find, false, weighted);
 }
 
 static inline void flow_burst_read_clock(
@@ -161,8 +161,8 @@ static inline void flow_burst_read_clock(
 }
 
 /* In parts that end where a sweep is due. */
-static inline __attribute__((always_inline)) void flow_update_idle(
-	struct flow_table *table, const struct key_burst *burst, const flow_find_fn find)
+static inline __attribute__((always_inline)) void flow_update_idle(struct flow_table *table,
+	const struct key_burst *burst, const flow_find_fn find, const bool weighted)
 {
 	struct flow_idle *idle = table->idle;
 	struct flow_burst work;
@@ -172,7 +172,7 @@ static inline __attribute__((always_inline)) void flow_update_idle(
 	for (uint32_t begin = 0, end; begin < burst->n; begin = end) {
 		end = begin + (FLOW_STRIDE - idle->stride);
 		end = end < burst->n ? end : burst->n;
-		flow_update_range(table, burst, &work, begin, end, find, true);
+		flow_update_range(table, burst, &work, begin, end, find, true, weighted);
 		idle->now = work.now[end - 1];
 		idle->stride += end - begin;
 		if (idle->stride < FLOW_STRIDE)

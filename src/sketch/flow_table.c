@@ -149,9 +149,11 @@ static struct sketch *create(const struct sketch_params *params)
 	table->entries = (struct flow_entry *)(table + 1);
 	behind = table->entries + flow_nb_entries(params);
 	table->update = params->store->update[SHARING_SEPARATE];
+	table->update_weighted = params->store->update_weighted[SHARING_SEPARATE];
 	if (params->idle_timeout > 0) {
 		table->idle = flow_idle_init(behind, params);
 		table->update = params->store->update_idle;
+		table->update_weighted = params->store->update_idle_weighted;
 		behind = (char *)behind + flow_idle_memory();
 	}
 	table->key6 = behind;
@@ -190,6 +192,20 @@ static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 	table->store->update[SHARING_SHARED](table, burst);
 }
 
+static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	table->update_weighted(table, burst);
+}
+
+static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	table->store->update_weighted[SHARING_SHARED](table, burst);
+}
+
 /*
  * ---- What the table holds
  */
@@ -225,6 +241,12 @@ static bool is_idle(const struct listing *listing, const struct flow_entry *entr
 	return listing->expired || (idle != NULL && flow_is_idle(idle, entry, idle->now));
 }
 
+static uint64_t amount_of(const struct flow_table *table, const struct sketch_candidate *candidate)
+{
+	return table->sketch.params.metric == SKETCH_PACKETS ? candidate->packets
+							     : candidate->bytes;
+}
+
 static void emit_listed(struct listing *listing)
 {
 	hash_burst(&listing->table->hash_key, &listing->keys);
@@ -241,6 +263,8 @@ static void emit_listed(struct listing *listing)
 			.idle = is_idle(listing, e),
 		};
 
+		if (flow_is_saturated(amount_of(listing->table, &candidate)))
+			candidate.before = UINT64_MAX;
 		listing->emit(&candidate, listing->arg);
 	}
 	listing->keys.n = 0;
@@ -327,9 +351,11 @@ static bool lists_all_keys(const struct sketch *sketch)
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	struct sketch_shed all = shed(sketch);
+	uint64_t most;
 
 	(void)hash;
-	return sketch->params.metric == SKETCH_PACKETS ? all.packets : all.bytes;
+	most = sketch->params.metric == SKETCH_PACKETS ? all.packets : all.bytes;
+	return flow_is_saturated(most) ? UINT64_MAX : most;
 }
 
 const struct sketch_ops flow_table_ops = {
@@ -344,6 +370,8 @@ const struct sketch_ops flow_table_ops = {
 	.destroy = destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
+		[SHARING_SHARED] = update_shared_weighted},
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
 	.missed = missed,

@@ -26,6 +26,7 @@
 #include "sketch/counter.h"
 #include "sketch/sketch.h"
 #include "sketch/spinlock.h"
+#include "sketch/weight.h"
 
 enum flow_state {
 	FLOW_FREE,
@@ -61,6 +62,9 @@ _Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");
 
 struct flow_idle;
 struct flow_store;
+struct flow_table;
+
+typedef void (*flow_update_fn)(struct flow_table *table, const struct key_burst *burst);
 
 struct flow_table {
 	struct sketch sketch;
@@ -72,7 +76,7 @@ struct flow_table {
 	struct key6 *key6;          /* of each entry that is IPv6 */
 	void *state;                /* the store's own */
 	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
-	void (*update)(struct flow_table *table, const struct key_burst *burst); /* one thread */
+	flow_update_fn update, update_weighted; /* one thread */
 	struct hash_key hash_key;
 
 	_Atomic uint32_t used __attribute__((aligned(64))); /* entries that were ever taken, the
@@ -92,11 +96,11 @@ struct flow_store {
 	int (*init)(struct flow_table *table);
 	void (*fini)(struct flow_table *table);
 	void (*reset)(struct flow_table *table);
-	/* Counts a burst. NULL: cannot be shared. */
-	void (*update[SHARING_COUNT])(struct flow_table *table, const struct key_burst *burst);
+	/* Counts a burst, and one with weights. NULL: cannot be shared. */
+	flow_update_fn update[SHARING_COUNT], update_weighted[SHARING_COUNT];
 	/* One thread: the same, and ends the records of idle keys; and takes an entry out of its
 	 * bucket and gives it back. Another may move to its place. NULL: knows no idle keys. */
-	void (*update_idle)(struct flow_table *table, const struct key_burst *burst);
+	flow_update_fn update_idle, update_idle_weighted;
 	void (*remove)(struct flow_table *table, uint32_t entry);
 };
 
@@ -178,10 +182,14 @@ struct flow_addition {
 	uint8_t tcp_flags;
 };
 
-static inline struct flow_addition flow_addition_of(const struct key_burst *burst, uint32_t i)
+/* `weighted`, here and below, is a constant. */
+static inline __attribute__((always_inline)) struct flow_addition flow_addition_of(
+	const struct key_burst *burst, uint32_t i, const bool weighted)
 {
+	struct weight weight = weight_of(burst, i, weighted);
+
 	return (struct flow_addition){
-		1, burst->wire_len[i], burst->time[i], burst->time[i], burst->tcp_flags[i]};
+		weight.packets, weight.bytes, burst->time[i], burst->time[i], burst->tcp_flags[i]};
 }
 
 /* *extreme := the lesser of it and time; with sign -1 the greater. Mostly it is that already. */
@@ -201,17 +209,33 @@ static inline __attribute__((always_inline)) void flow_stretch(_Atomic int64_t *
 	}
 }
 
+/* Packets do not fill 64 bits; weights might, and saturate (flow_is_saturated()). */
+static inline __attribute__((always_inline)) void flow_add_amount(_Atomic uint64_t *sum,
+	uint64_t amount, const enum counter_policy policy, const bool weighted)
+{
+	if (weighted)
+		sum64_add_weight(sum, amount, policy);
+	else
+		sum64_add(sum, amount, policy);
+}
+
+/* Whether an amount says "at least this". */
+static inline bool flow_is_saturated(uint64_t amount)
+{
+	return amount >= COUNTER64_GUARD;
+}
+
 /*
  * Adds to a stored entry. No order is asked for: an entry is read when its epoch was handed over
- * (parallel/epoch.h), which orders everything before it. 64 bits do not overflow.
+ * (parallel/epoch.h), which orders everything before it.
  */
 static inline __attribute__((always_inline)) void flow_count(struct flow_entry *entry,
-	const struct flow_addition *addition, const enum counter_policy policy)
+	const struct flow_addition *addition, const enum counter_policy policy, const bool weighted)
 {
 	uint8_t flags = atomic_load_explicit(&entry->tcp_flags, memory_order_relaxed);
 
-	sum64_add(&entry->packets, addition->packets, policy);
-	sum64_add(&entry->bytes, addition->bytes, policy);
+	flow_add_amount(&entry->packets, addition->packets, policy, weighted);
+	flow_add_amount(&entry->bytes, addition->bytes, policy, weighted);
 	flow_stretch(&entry->first, addition->first, false, policy);
 	flow_stretch(&entry->last, addition->last, true, policy);
 	/* Check before write: a store would take the line from the others. */
@@ -259,8 +283,9 @@ uint32_t flow_take(struct flow_table *table);
 /* Gives back what flow_take() gave. */
 void flow_return(struct flow_table *table, uint32_t entry);
 
-static inline void flow_shed(struct flow_table *table, const struct flow_addition *addition)
+static inline __attribute__((always_inline)) void flow_shed(
+	struct flow_table *table, const struct flow_addition *addition, const bool weighted)
 {
-	atomic_fetch_add_explicit(&table->shed_packets, addition->packets, memory_order_relaxed);
-	atomic_fetch_add_explicit(&table->shed_bytes, addition->bytes, memory_order_relaxed);
+	flow_add_amount(&table->shed_packets, addition->packets, COUNTER_ADD, weighted);
+	flow_add_amount(&table->shed_bytes, addition->bytes, COUNTER_ADD, weighted);
 }

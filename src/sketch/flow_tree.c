@@ -168,12 +168,22 @@ static uint32_t find(struct flow_table *table, const struct key_burst *burst,
 
 static void update_owned(struct flow_table *table, const struct key_burst *burst)
 {
-	flow_update_owned(table, burst, find);
+	flow_update_owned(table, burst, find, false);
+}
+
+static void update_owned_weighted(struct flow_table *table, const struct key_burst *burst)
+{
+	flow_update_owned(table, burst, find, true);
 }
 
 static void update_idle(struct flow_table *table, const struct key_burst *burst)
 {
-	flow_update_idle(table, burst, find);
+	flow_update_idle(table, burst, find, false);
+}
+
+static void update_idle_weighted(struct flow_table *table, const struct key_burst *burst)
+{
+	flow_update_idle(table, burst, find, true);
 }
 
 static void remove_owned(struct flow_table *table, uint32_t entry)
@@ -195,6 +205,8 @@ static void remove_owned(struct flow_table *table, uint32_t entry)
 const struct flow_store flow_store_tree = {
 	.name = "tree",
 	.update = {[SHARING_SEPARATE] = update_owned},
+	.update_weighted = {[SHARING_SEPARATE] = update_owned_weighted},
 	.update_idle = update_idle,
+	.update_idle_weighted = update_idle_weighted,
 	.remove = remove_owned,
 };

@@ -18,6 +18,7 @@
 
 #include "sketch/burst_groups.h"
 #include "sketch/one_block.h"
+#include "sketch/weight.h"
 
 #define DEFAULT_DEPTH 3
 #define DEFAULT_WIDTH (UINT64_C(1) << 17)
@@ -212,17 +213,14 @@ static void reset(struct sketch *sketch)
 	memset(table->filter, 0, sizeof(*table->filter) << table->filter_bits);
 	atomic_store_explicit(&table->seen_ipv6, false, memory_order_relaxed);
 	atomic_store_explicit(&table->result->known, false, memory_order_relaxed);
+	atomic_store_explicit(&table->weight_packets, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->weight_bytes, 0, memory_order_relaxed);
 	table->difference = false;
 }
 
 /*
  * ---- Counting
  */
-
-/* What a packet, or a group of packets of one key, adds. */
-struct addition {
-	uint64_t packets, bytes;
-};
 
 static inline __attribute__((always_inline)) const struct iblt_rows *rows_of(
 	const struct iblt *table, const struct key_burst *burst, uint32_t i, const bool ipv6)
@@ -245,7 +243,7 @@ static inline __attribute__((always_inline)) void fetch(const struct iblt *table
 }
 
 static inline __attribute__((always_inline)) void count(const struct iblt_rows *rows,
-	const struct key_hash *hash, const struct addition *addition, const uint32_t depth,
+	const struct key_hash *hash, const struct weight *addition, const uint32_t depth,
 	const enum counter_policy policy)
 {
 #pragma GCC unroll 4
@@ -315,58 +313,91 @@ static inline __attribute__((always_inline)) uint64_t unknown(
 	return found;
 }
 
-static inline __attribute__((always_inline)) void update_owned_of(
-	struct iblt *table, const struct key_burst *burst, const uint32_t depth, const bool ipv6)
+/* `weighted`, here and below, is a constant. */
+static inline __attribute__((always_inline)) void update_owned_of(struct iblt *table,
+	const struct key_burst *burst, const uint32_t depth, const bool ipv6, const bool weighted)
 {
 	fetch(table, burst, depth, ipv6);
 	for (uint64_t left = unknown(table, burst); left != 0;)
 		insert(table, burst, mask_next(&left), COUNTER_OWNED);
 	for (uint32_t i = 0; i < burst->n; i++) {
-		struct addition addition = {1, burst->wire_len[i]};
+		struct weight addition = weight_of(burst, i, weighted);
 
 		count(rows_of(table, burst, i, ipv6), &burst->hash[i], &addition, depth,
 			COUNTER_OWNED);
 	}
 }
 
+static void add_weights(struct iblt *table, uint64_t packets, uint64_t bytes)
+{
+	sum64_add_weight(&table->weight_packets, packets, COUNTER_CAS);
+	sum64_add_weight(&table->weight_bytes, bytes, COUNTER_CAS);
+}
+
+static void sum_weights(struct iblt *table, const struct key_burst *burst)
+{
+	struct weight sum = {0, 0};
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		sum.packets = counter64_sum(sum.packets, burst->weights->packets[i]);
+		sum.bytes = counter64_sum(sum.bytes, burst->weights->bytes[i]);
+	}
+	add_weights(table, sum.packets, sum.bytes);
+}
+
+static inline __attribute__((always_inline)) void count_separate(
+	struct iblt *table, const struct key_burst *burst, const bool weighted)
+{
+	forget(table, burst->v6 != 0);
+	if (weighted)
+		sum_weights(table, burst);
+	switch (table->sketch.params.depth << 1 | (burst->v6 != 0)) {
+	case 3 << 1: update_owned_of(table, burst, 3, false, weighted); break;
+	case 3 << 1 | 1: update_owned_of(table, burst, 3, true, weighted); break;
+	case 4 << 1: update_owned_of(table, burst, 4, false, weighted); break;
+	case 4 << 1 | 1: update_owned_of(table, burst, 4, true, weighted); break;
+	}
+}
+
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
-	struct iblt *table = iblt_of(sketch);
+	count_separate(iblt_of(sketch), burst, false);
+}
 
-	forget(table, burst->v6 != 0);
-	switch (sketch->params.depth << 1 | (burst->v6 != 0)) {
-	case 3 << 1: update_owned_of(table, burst, 3, false); break;
-	case 3 << 1 | 1: update_owned_of(table, burst, 3, true); break;
-	case 4 << 1: update_owned_of(table, burst, 4, false); break;
-	case 4 << 1 | 1: update_owned_of(table, burst, 4, true); break;
-	}
+static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(iblt_of(sketch), burst, true);
 }
 
 /* Followers into their leader's addition (sketch/burst_groups.h). */
-static void sum_groups(const struct key_burst *burst, const struct burst_groups *groups,
-	struct addition *additions)
+static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
+	const struct burst_groups *groups, struct weight *additions, const bool weighted)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
-		additions[i] = (struct addition){1, burst->wire_len[i]};
+		additions[i] = weight_of(burst, i, weighted);
 	for (uint64_t left = groups->followers; left != 0;) {
 		uint32_t i = mask_next(&left);
 
-		additions[groups->leader[i]].packets++;
-		additions[groups->leader[i]].bytes += burst->wire_len[i];
+		const struct weight addition = weight_of(burst, i, weighted);
+
+		additions[groups->leader[i]].packets += addition.packets;
+		additions[groups->leader[i]].bytes += addition.bytes;
 	}
 }
 
-static inline __attribute__((always_inline)) void update_atomic(
-	struct iblt *table, const struct key_burst *burst, const enum counter_policy policy)
+static inline __attribute__((always_inline)) void update_atomic(struct iblt *table,
+	const struct key_burst *burst, const enum counter_policy policy, const bool weighted)
 {
 	const uint32_t depth = table->sketch.params.depth;
-	struct addition additions[BURST_MAX];
+	struct weight additions[BURST_MAX];
 	struct burst_groups groups;
 
 	forget(table, burst->v6 != 0);
+	if (weighted)
+		sum_weights(table, burst);
 	fetch(table, burst, depth, true);
 	burst_groups_find(&groups, burst);
-	sum_groups(burst, &groups, additions);
+	sum_groups(burst, &groups, additions, weighted);
 	for (uint64_t left = unknown(table, burst) & groups.leaders; left != 0;)
 		insert(table, burst, mask_next(&left), policy);
 	for (uint64_t left = groups.leaders; left != 0;) {
@@ -377,19 +408,28 @@ static inline __attribute__((always_inline)) void update_atomic(
 	}
 }
 
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+static inline __attribute__((always_inline)) void count_shared(
+	struct iblt *table, const struct key_burst *burst, const bool weighted)
 {
-	struct iblt *table = iblt_of(sketch);
-
-	switch (sketch->params.atomic) {
-	case ATOMIC_CAS: update_atomic(table, burst, COUNTER_CAS); break;
-	case ATOMIC_ADD: update_atomic(table, burst, COUNTER_ADD); break;
+	switch (table->sketch.params.atomic) {
+	case ATOMIC_CAS: update_atomic(table, burst, COUNTER_CAS, weighted); break;
+	case ATOMIC_ADD: update_atomic(table, burst, COUNTER_ADD, weighted); break;
 	case ATOMIC_LOCK:
 		spinlock_lock(&table->lock);
-		update_separate(sketch, burst);
+		(weighted ? update_separate_weighted : update_separate)(&table->sketch, burst);
 		spinlock_unlock(&table->lock);
 		break;
 	}
+}
+
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(iblt_of(sketch), burst, false);
+}
+
+static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(iblt_of(sketch), burst, true);
 }
 
 /*
@@ -434,6 +474,7 @@ static int combine(struct sketch *dst, const struct sketch *src, uint64_t sign)
 	if (iblt_seen_ipv6(from))
 		add_cells(&to->rows[1], &from->rows[1], sign);
 	unite_filters(to, from);
+	add_weights(to, from->weight_packets, from->weight_bytes);
 	to->difference |= from->difference;
 	return 0;
 }
@@ -489,7 +530,7 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 
 	if (!iblt_filter_has(iblt_block(table, hash), hash))
 		return 0;
-	if (table->difference)
+	if (table->difference || iblt_overflown(table))
 		return UINT64_MAX;
 	for (uint32_t f = 0; f < IBLT_FAMILIES; f++) { /* the hash does not tell which */
 		uint64_t least = iblt_bound(&table->rows[f], hash, sketch->params.metric);
@@ -512,6 +553,8 @@ const struct sketch_ops iblt_ops = {
 	.reset = reset,
 	.fit = fit,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
+		[SHARING_SHARED] = update_shared_weighted},
 	.merge = merge,
 	.subtract = subtract,
 	.candidates = candidates,

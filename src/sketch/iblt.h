@@ -87,6 +87,8 @@ struct iblt {
 	struct iblt_result *result;
 
 	_Atomic bool seen_ipv6;
+	/* Of weights, which may be more than sums hold; their sums saturate. */
+	_Atomic uint64_t weight_packets, weight_bytes;
 	struct spinlock lock __attribute__((aligned(64))); /* of ATOMIC_LOCK */
 };
 
@@ -100,6 +102,15 @@ static inline const struct iblt *iblt_of_const(const struct sketch *sketch)
 static inline bool iblt_seen_ipv6(const struct iblt *table)
 {
 	return atomic_load_explicit(&table->seen_ipv6, memory_order_relaxed);
+}
+
+/* Whether sums of the metric may have wrapped; then they are no more than a lower bound. */
+static inline bool iblt_overflown(const struct iblt *table)
+{
+	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
+
+	return atomic_load_explicit(packets ? &table->weight_packets : &table->weight_bytes,
+		       memory_order_relaxed) >= COUNTER64_GUARD;
 }
 
 /* ---- Cells */

@@ -312,6 +312,7 @@ static void emit_exact(struct decoder *decoder, sketch_emit_fn emit, void *arg)
 			.hash = found.hash,
 			.packets = found.packets,
 			.bytes = found.bytes,
+			.before = iblt_overflown(decoder->table) ? UINT64_MAX : 0,
 		};
 		emit(&candidate, arg);
 	}
@@ -351,7 +352,7 @@ static void emit_suspects(
 		struct sketch_candidate candidate = {
 			.key = kept[s].key,
 			.hash = kept[s].hash,
-			.before = decoder->table->difference
+			.before = decoder->table->difference || iblt_overflown(decoder->table)
 					  ? UINT64_MAX
 					  : iblt_bound(decoder->rows, &kept[s].hash,
 						    decoder->table->sketch.params.metric),
@@ -446,7 +447,7 @@ void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
 	}
 	for (uint32_t f = 0; f < families; f++)
 		decode_family(&decoder, f, emit, arg);
-	if (table->difference && !result->complete)
+	if ((table->difference || iblt_overflown(table)) && !result->complete)
 		result->undecoded.largest = UINT64_MAX;
 	atomic_store_explicit(&result->known, true, memory_order_relaxed);
 }

@@ -7,13 +7,89 @@ static void pass_packets(struct listed_passed *passed, const uint8_t *packets, u
 		passed->packets |= UINT64_C(1) << packets[k];
 }
 
+static void pass_part(struct listed_passed *passed, const struct candidate_evicted *part)
+{
+	if (passed != NULL)
+		passed->parts[passed->nb_parts++] = *part;
+}
+
+static void pass_evicted(const struct counter_rows *rows, const struct candidate_evicted *evicted,
+	enum counter_policy policy, struct listed_passed *passed)
+{
+	if (evicted->amount == 0)
+		return;
+	counter_rows_add_key(rows, &evicted->hash, evicted->amount, policy);
+	pass_part(passed, evicted);
+}
+
+/* Packet i. Returns whether its key was listed. */
+static inline bool offer_packet(struct candidates *list, const struct counter_rows *rows,
+	const struct key_burst *burst, uint32_t i, uint64_t before, enum counter_policy policy,
+	struct listed_passed *passed)
+{
+	struct candidate_evicted evicted;
+
+	if (candidates_offer(list, burst, i, burst->wire_len[i], before, &evicted)) {
+		pass_evicted(rows, &evicted, policy, passed);
+		return true;
+	}
+	counter_rows_add_key(rows, &burst->hash[i],
+		rows->metric == SKETCH_PACKETS ? 1 : burst->wire_len[i], policy);
+	return false;
+}
+
+/* Takes packets of a weight that was turned away; where the estimate is saturated all of them. */
+static uint64_t add_turned_away(const struct counter_rows *rows, const struct key_hash *hash,
+	struct weight *weight, uint64_t before, enum counter_policy policy)
+{
+	struct weight added = weight_take(weight, before == UINT64_MAX ? weight->packets : 1);
+	uint64_t amount = weight_amount(&added, rows->metric);
+
+	counter_rows_add_key(rows, hash, amount, policy);
+	return amount;
+}
+
+/* The packets of entry i one after another, until its key is listed. Returns whether it was. */
+static bool offer_weight(struct candidates *list, const struct counter_rows *rows,
+	const struct key_burst *burst, uint32_t i, enum counter_policy policy,
+	struct listed_passed *passed)
+{
+	const struct key_hash *hash = &burst->hash[i];
+	struct weight left = weight_of(burst, i, true);
+	struct candidate_evicted evicted, part = {.hash = *hash};
+
+	while (left.packets > 0) {
+		uint64_t before, admission = list->admission[hash->hi >> list->bucket_shift];
+		struct weight rest;
+
+		part.amount +=
+			counter_rows_offer_key(rows, hash, &left, admission, policy, &before);
+		if (left.packets < burst->weights->packets[i])
+			candidates_turn_away(list);
+		if (left.packets == 0)
+			break;
+		rest = left;
+		if (candidates_offer(
+			    list, burst, i, weight_take(&rest, 1).bytes, before, &evicted)) {
+			candidates_count_key(list, hash, &rest);
+			pass_evicted(rows, &evicted, policy, passed);
+			part.key = key_burst_get(burst, i);
+			if (part.amount > 0)
+				pass_part(passed, &part);
+			return true;
+		}
+		part.amount += add_turned_away(rows, hash, &left, before, policy);
+	}
+	return false;
+}
+
 /*
  * Counts packets from `start` on, up to one that is listed: what comes after it may be its key's or
  * that of the key which lost its place. Returns where that is.
  */
-static uint32_t count_from(struct candidates *list, const struct counter_rows *rows,
-	const struct key_burst *burst, uint32_t start, enum counter_policy policy,
-	struct listed_passed *passed)
+static inline __attribute__((always_inline)) uint32_t count_from(struct candidates *list,
+	const struct counter_rows *rows, const struct key_burst *burst, uint32_t start,
+	enum counter_policy policy, struct listed_passed *passed, const bool weighted)
 {
 	struct candidates_split split;
 	struct counter_offer offer = {
@@ -25,46 +101,58 @@ static uint32_t count_from(struct candidates *list, const struct counter_rows *r
 
 	candidates_split(list, burst, start, &split);
 	while (offered < split.nb_others) {
-		struct candidate_evicted evicted;
 		uint64_t before;
 		uint32_t i, k;
+		bool listed;
 
 		offer.packets = &split.others[offered];
 		offer.n = split.nb_others - offered;
-		k = counter_rows_offer(rows, &offer, policy, &before);
+		k = weighted ? counter_rows_offer_weighted(rows, &offer, policy)
+			     : counter_rows_offer(rows, &offer, policy, &before);
 		pass_packets(passed, offer.packets, k);
 		if (k > 0)
 			candidates_turn_away(list);
 		if (k == offer.n)
 			break;
 		i = offer.packets[k];
-		counted = candidates_count(burst, &split, counted, i);
-		if (candidates_offer(list, burst, i, before, &evicted)) {
-			if (evicted.amount > 0) {
-				counter_rows_add_key(rows, &evicted.hash, evicted.amount, policy);
-				if (passed != NULL)
-					passed->evicted[passed->nb_evicted++] = evicted;
-			}
+		counted = weighted ? candidates_count_weighted(burst, &split, counted, i)
+				   : candidates_count(burst, &split, counted, i);
+		listed = weighted ? offer_weight(list, rows, burst, i, policy, passed)
+				  : offer_packet(list, rows, burst, i, before, policy, passed);
+		if (listed)
 			return i + 1;
-		}
-		counter_rows_add_key(rows, &burst->hash[i],
-			rows->metric == SKETCH_PACKETS ? 1 : burst->wire_len[i], policy);
 		pass_packets(passed, &offer.packets[k], 1);
 		offered += k + 1;
 	}
-	candidates_count(burst, &split, counted, burst->n);
+	if (weighted)
+		candidates_count_weighted(burst, &split, counted, burst->n);
+	else
+		candidates_count(burst, &split, counted, burst->n);
 	return burst->n;
+}
+
+static inline __attribute__((always_inline)) void add(struct candidates *list,
+	const struct counter_rows *rows, const struct key_burst *burst, enum counter_policy policy,
+	struct listed_passed *passed, const bool weighted)
+{
+	if (passed != NULL) {
+		passed->packets = 0;
+		passed->nb_parts = 0;
+	}
+	for (uint32_t start = 0; start < burst->n;)
+		start = count_from(list, rows, burst, start, policy, passed, weighted);
 }
 
 void listed_add(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, enum counter_policy policy, struct listed_passed *passed)
 {
-	if (passed != NULL) {
-		passed->packets = 0;
-		passed->nb_evicted = 0;
-	}
-	for (uint32_t start = 0; start < burst->n;)
-		start = count_from(list, rows, burst, start, policy, passed);
+	add(list, rows, burst, policy, passed, false);
+}
+
+void listed_add_weighted(struct candidates *list, const struct counter_rows *rows,
+	const struct key_burst *burst, enum counter_policy policy, struct listed_passed *passed)
+{
+	add(list, rows, burst, policy, passed, true);
 }
 
 struct sketch_estimate listed_query(const struct candidates *lists, uint32_t nb_lists,

@@ -21,9 +21,10 @@
 
 /* What of a burst went into the rows, for who keeps more of it than they do. */
 struct listed_passed {
-	uint64_t packets; /* bit i: packet i */
-	uint32_t nb_evicted;
-	struct candidate_evicted evicted[BURST_MAX];
+	uint64_t packets; /* bit i: packet i, all of its weight */
+	uint32_t nb_parts;
+	/* Of keys that lost their place, and of entries that were listed after some packets. */
+	struct candidate_evicted parts[2 * BURST_MAX];
 };
 
 /*
@@ -31,6 +32,8 @@ struct listed_passed {
  * does not matter. passed may be NULL.
  */
 void listed_add(struct candidates *list, const struct counter_rows *rows,
+	const struct key_burst *burst, enum counter_policy policy, struct listed_passed *passed);
+void listed_add_weighted(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, enum counter_policy policy, struct listed_passed *passed);
 
 /* With what is in the rows and in lists[nb_lists]. */

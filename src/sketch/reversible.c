@@ -28,6 +28,8 @@
 #define IPV6_BITS_LESS 4
 #define IPV6_BITS_MIN  10
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 static struct reversible *reversible_of(struct sketch *sketch)
 {
 	return (struct reversible *)sketch;
@@ -155,19 +157,25 @@ static void reset(struct sketch *sketch)
 		candidates_reset(&rv->lists[l]);
 }
 
-/* The packets whose bit is in `which`. */
-static void add_chunks(struct reversible *rv, const struct key_burst *burst, uint64_t which,
-	enum counter_policy policy)
+/* The packets whose bit is in `which`. `weighted`, here and below, is a constant. */
+static ALWAYS_INLINE void add_chunks(struct reversible *rv, const struct key_burst *burst,
+	uint64_t which, enum counter_policy policy, const bool weighted)
 {
 	enum sketch_metric metric = rv->sketch.params.metric;
 
-	chunk_rows_add4(&rv->rows4, burst, which, metric, policy);
+	if (weighted)
+		chunk_rows_add4_weighted(&rv->rows4, burst, which, metric, policy);
+	else
+		chunk_rows_add4(&rv->rows4, burst, which, metric, policy);
 	if ((burst->v6 & which) != 0) {
 		struct mangled6 mangled[BURST_MAX];
 
 		see_ipv6(rv);
 		mangle6_burst(&rv->hash_key, burst, mangled);
-		chunk_rows_add6(&rv->rows6, burst, which, mangled, metric, policy);
+		if (weighted)
+			chunk_rows_add6_weighted(&rv->rows6, burst, which, mangled, metric, policy);
+		else
+			chunk_rows_add6(&rv->rows6, burst, which, mangled, metric, policy);
 	}
 }
 
@@ -195,17 +203,22 @@ static uint64_t all_packets(const struct key_burst *burst)
 	return burst->n < BURST_MAX ? (UINT64_C(1) << burst->n) - 1 : UINT64_MAX;
 }
 
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+static ALWAYS_INLINE void count_separate(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
 	struct reversible *rv = reversible_of(sketch);
 
-	counter_rows_add(&rv->counters, burst);
-	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED);
+	if (weighted)
+		counter_rows_add_weighted(&rv->counters, burst);
+	else
+		counter_rows_add(&rv->counters, burst);
+	add_chunks(rv, burst, all_packets(burst), COUNTER_OWNED, weighted);
 }
 
 /* Counters and sets each reach the same end in any order, so nothing has to be atomic as a
  * whole. */
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+static ALWAYS_INLINE void count_shared(
+	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
 	struct reversible *rv = reversible_of(sketch);
 	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
@@ -213,15 +226,39 @@ static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 
 	if (policy == COUNTER_OWNED) {
 		spinlock_lock(&rv->lock);
-		update_separate(sketch, burst);
+		count_separate(sketch, burst, weighted);
 		spinlock_unlock(&rv->lock);
 		return;
 	}
-	listed_add(&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
-	add_chunks(rv, burst, passed.packets, policy);
-	for (uint32_t e = 0; e < passed.nb_evicted; e++)
-		add_chunks_of(rv, &passed.evicted[e].key, &passed.evicted[e].hash,
-			passed.evicted[e].amount, policy);
+	if (weighted)
+		listed_add_weighted(
+			&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
+	else
+		listed_add(&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
+	add_chunks(rv, burst, passed.packets, policy, weighted);
+	for (uint32_t p = 0; p < passed.nb_parts; p++)
+		add_chunks_of(rv, &passed.parts[p].key, &passed.parts[p].hash,
+			passed.parts[p].amount, policy);
+}
+
+static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(sketch, burst, false);
+}
+
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(sketch, burst, false);
+}
+
+static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(sketch, burst, true);
+}
+
+static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(sketch, burst, true);
 }
 
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
@@ -320,6 +357,8 @@ const struct sketch_ops reversible_ops = {
 	.destroy = one_block_destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
+		[SHARING_SHARED] = update_shared_weighted},
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

@@ -28,9 +28,11 @@
 #endif
 
 #include "base/hash.h"
+#include "sketch/counter.h"
 #include "sketch/one_block.h"
 #include "sketch/row_index.h"
 #include "sketch/simple_hash.h"
+#include "sketch/weight.h"
 
 #define DEFAULT_WIDTH  (UINT64_C(1) << 18)
 #define WIDTH_BITS_MIN 4
@@ -180,16 +182,17 @@ static ALWAYS_INLINE void add_packet(struct bucket_pair *pair, uint32_t way, uin
 		carry_bytes(pair, way);
 }
 
-/* Packet i's key takes the bucket. */
+/* Packet i's key takes the bucket, with what is counted of it now. */
 static ALWAYS_INLINE void store_key(const struct simple_hash *table, struct bucket_pair *pair,
-	uint32_t way, const struct key_burst *burst, uint32_t i, uint32_t before)
+	uint32_t way, const struct key_burst *burst, uint32_t i, const struct weight *since,
+	uint32_t before)
 {
 	bool v6 = burst->v6 >> i & 1;
 
 	pair->hash[way] = burst->hash[i];
-	pair->packets[way] = 1;
+	pair->packets[way] = (uint32_t)least(since->packets, UINT32_MAX);
 	pair->before[way] = before;
-	set_bytes(pair, way, burst->wire_len[i], v6);
+	set_bytes(pair, way, least(since->bytes, BUCKET_BYTES_MAX), v6);
 	if (v6)
 		table->key6[(pair - table->pairs) * BUCKET_WAYS + way] = burst->key6[i];
 }
@@ -200,6 +203,7 @@ static ALWAYS_INLINE uint32_t count_packet(const struct simple_hash *table,
 	const enum sketch_metric metric)
 {
 	uint32_t wire_len = burst->wire_len[i], match = match_ways(pair, &burst->hash[i]);
+	const struct weight packet = {1, wire_len};
 	uint64_t upper0, upper1, smaller, newcomer;
 
 	if (match != 0) {
@@ -211,10 +215,60 @@ static ALWAYS_INLINE uint32_t count_packet(const struct simple_hash *table,
 	smaller = least(upper0, upper1);
 	newcomer = (uint64_t)rest + (metric == SKETCH_PACKETS ? 1 : wire_len);
 	if (newcomer > smaller) {
-		store_key(table, pair, upper1 < upper0, burst, i, rest);
+		store_key(table, pair, upper1 < upper0, burst, i, &packet, rest);
 		return (uint32_t)least(smaller, REST_MAX);
 	}
 	return (uint32_t)least(newcomer, REST_MAX);
+}
+
+static inline void add_weight(struct bucket_pair *pair, uint32_t way, const struct weight *weight)
+{
+	uint64_t room = BUCKET_BYTES_MAX - bucket_bytes(pair, way);
+
+	counter32_add_weight(
+		&pair->packets[way], pair->packets[way], weight->packets, COUNTER_OWNED);
+	set_bytes(pair, way, BUCKET_BYTES_MAX - room + least(weight->bytes, room),
+		pair->bytes_high[way] & BUCKET_IPV6);
+}
+
+/*
+ * Takes the packets out of a weight that find the pair's rest below a bucket's upper, one after
+ * another. Returns the rest after them. One that is full cannot tell: then what is left is compared
+ * as a whole.
+ */
+static inline uint32_t add_to_rest(
+	uint32_t rest, uint64_t upper, struct weight *left, enum sketch_metric metric)
+{
+	uint64_t room = least(upper, REST_MAX) - rest;
+	struct weight added = weight_take(left, weight_within(left, metric, room));
+
+	rest += (uint32_t)weight_amount(&added, metric);
+	if (left->packets == 0 || weight_amount(left, metric) > upper - rest)
+		return rest;
+	left->packets = 0;
+	return REST_MAX;
+}
+
+/* As count_packet() of the packets of entry i. */
+static inline uint32_t count_weight(const struct simple_hash *table, struct bucket_pair *pair,
+	uint32_t rest, const struct key_burst *burst, uint32_t i, enum sketch_metric metric)
+{
+	uint32_t match = match_ways(pair, &burst->hash[i]);
+	struct weight left = weight_of(burst, i, true);
+	uint64_t upper0, upper1, smaller;
+
+	if (match != 0) {
+		add_weight(pair, match >> 2, &left);
+		return rest;
+	}
+	upper0 = upper_of(pair, 0, metric);
+	upper1 = upper_of(pair, 1, metric);
+	smaller = least(upper0, upper1);
+	rest = add_to_rest(rest, smaller, &left, metric);
+	if (left.packets == 0)
+		return rest;
+	store_key(table, pair, upper1 < upper0, burst, i, &left, rest);
+	return (uint32_t)least(smaller, REST_MAX);
 }
 
 /*
@@ -256,7 +310,8 @@ static ALWAYS_INLINE void release_pair(
 
 /* All lines of the burst are asked for before the first is used. */
 static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
-	const struct key_burst *burst, const enum sketch_metric metric, const enum policy policy)
+	const struct key_burst *burst, const enum sketch_metric metric, const enum policy policy,
+	const bool weighted)
 {
 	struct bucket_pair *const pairs = table->pairs;
 	const uint32_t bits = table->bits, n = burst->n;
@@ -267,36 +322,53 @@ static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 		struct bucket_pair *pair = pair_at(pairs, bits, &burst->hash[i]);
 		uint32_t rest = acquire_pair(pair, policy);
 
-		rest = count_packet(table, pair, rest, burst, i, metric);
+		if (weighted)
+			rest = count_weight(table, pair, rest, burst, i, metric);
+		else
+			rest = count_packet(table, pair, rest, burst, i, metric);
 		release_pair(pair, rest, policy);
 	}
 }
 
-static ALWAYS_INLINE void count_metric(
-	const struct simple_hash *table, const struct key_burst *burst, const enum policy policy)
+static ALWAYS_INLINE void count_metric(const struct simple_hash *table,
+	const struct key_burst *burst, const enum policy policy, const bool weighted)
 {
 	if (table->sketch.params.metric == SKETCH_PACKETS)
-		count_burst(table, burst, SKETCH_PACKETS, policy);
+		count_burst(table, burst, SKETCH_PACKETS, policy, weighted);
 	else
-		count_burst(table, burst, SKETCH_BYTES, policy);
+		count_burst(table, burst, SKETCH_BYTES, policy, weighted);
+}
+
+static ALWAYS_INLINE void count_shared(
+	struct simple_hash *table, const struct key_burst *burst, const bool weighted)
+{
+	if (table->sketch.params.atomic != ATOMIC_LOCK) {
+		count_metric(table, burst, POLICY_CAS, weighted);
+		return;
+	}
+	spinlock_lock(&table->lock);
+	count_metric(table, burst, POLICY_ALONE, weighted);
+	spinlock_unlock(&table->lock);
 }
 
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE);
+	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE, false);
 }
 
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
-	struct simple_hash *table = simple_hash_of(sketch);
+	count_shared(simple_hash_of(sketch), burst, false);
+}
 
-	if (sketch->params.atomic != ATOMIC_LOCK) {
-		count_metric(table, burst, POLICY_CAS);
-		return;
-	}
-	spinlock_lock(&table->lock);
-	count_metric(table, burst, POLICY_ALONE);
-	spinlock_unlock(&table->lock);
+static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE, true);
+}
+
+static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(simple_hash_of(sketch), burst, true);
 }
 
 /*
@@ -531,6 +603,8 @@ const struct sketch_ops simple_hash_ops = {
 	.destroy = one_block_destroy,
 	.reset = reset,
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
+		[SHARING_SHARED] = update_shared_weighted},
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

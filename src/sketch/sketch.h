@@ -129,6 +129,9 @@ struct sketch_estimate {
 	bool saturated;
 };
 
+typedef void (*sketch_update_fn)(struct sketch *sketch, const struct key_burst *burst);
+
+/* Slots are there in every sketch, unless they say when one is NULL. */
 struct sketch_ops {
 	const char *name;  /* the word after --sketch */
 	const char *alias; /* a shorter one */
@@ -154,10 +157,19 @@ struct sketch_ops {
 	/* The width for as many keys as the stream had; NULL: the width never changes. */
 	uint64_t (*fit)(const struct sketch *sketch);
 
-	/* Counts a burst whose hashes are filled; the order within it matters, its borders do
-	 * not. */
-	void (*update[SHARING_COUNT])(struct sketch *sketch, const struct key_burst *burst);
+	/*
+	 * Counts a burst whose hashes are filled; the order within it matters, its borders do not.
+	 * NULL for SHARING_SHARED where threads cannot share an instance.
+	 */
+	sketch_update_fn update[SHARING_COUNT];
+	/*
+	 * The same for a burst with weights. It leaves behind what a burst of the packets that they
+	 * stand for would, as far as no counter is saturated; where one is, what it says still
+	 * holds. NULL where update is.
+	 */
+	sketch_update_fn update_weighted[SHARING_COUNT];
 
+	/* NULL with SKETCH_EXACT. */
 	struct sketch_estimate (*query)(const struct sketch *sketch, const struct key_hash *hash);
 
 	/*

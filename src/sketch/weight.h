@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What an entry of a burst stands for: a packet, or in a weighted burst some packets of one key,
+ * one after another (base/key_burst.h). A sketch that treats keys by what it counted of them up to
+ * now, as one that remembers heavy ones does, cuts a weight where the key's fate turns: so an entry
+ * of many packets leaves behind what an entry for each of them would.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key_burst.h"
+#include "sketch/sketch.h"
+
+struct weight {
+	uint64_t packets, bytes;
+};
+
+/* `weighted` is a constant. */
+static inline __attribute__((always_inline)) struct weight weight_of(
+	const struct key_burst *burst, uint32_t i, const bool weighted)
+{
+	return weighted ? (struct weight){burst->weights->packets[i], burst->weights->bytes[i]}
+			: (struct weight){1, burst->wire_len[i]};
+}
+
+static inline uint64_t weight_amount(const struct weight *weight, enum sketch_metric metric)
+{
+	return metric == SKETCH_PACKETS ? weight->packets : weight->bytes;
+}
+
+/*
+ * How many of the first packets have at most `room` in the metric, taken together. Larger packets
+ * come first: bytes % packets of them are a byte larger.
+ */
+static inline uint64_t weight_within(
+	const struct weight *weight, enum sketch_metric metric, uint64_t room)
+{
+	uint64_t size, nb_larger;
+
+	if (weight_amount(weight, metric) <= room)
+		return weight->packets;
+	if (metric == SKETCH_PACKETS)
+		return room;
+	size = weight->bytes / weight->packets;
+	nb_larger = weight->bytes % weight->packets;
+	if (room < (size + 1) * nb_larger)
+		return room / (size + 1);
+	return nb_larger + (room - (size + 1) * nb_larger) / size;
+}
+
+/* Takes the first n packets out. */
+static inline struct weight weight_take(struct weight *weight, uint64_t n)
+{
+	uint64_t nb_larger = weight->bytes % weight->packets;
+	struct weight taken = {n, n * (weight->bytes / weight->packets)};
+
+	taken.bytes += n < nb_larger ? n : nb_larger;
+	weight->packets -= n;
+	weight->bytes -= taken.bytes;
+	return taken;
+}
