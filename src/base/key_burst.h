@@ -59,6 +59,19 @@ static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i
 	return key;
 }
 
+/* Entry `to` := entry `from`, but for hash, weight and its bit in v6. */
+static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t from)
+{
+	burst->key4[to] = burst->key4[from];
+	if (burst->v6 >> from & 1)
+		burst->key6[to] = burst->key6[from];
+	burst->wire_len[to] = burst->wire_len[from];
+	burst->time[to] = burst->time[from];
+	burst->flow_hash[to] = burst->flow_hash[from];
+	burst->tcp_flags[to] = burst->tcp_flags[from];
+	burst->extra[to] = burst->extra[from];
+}
+
 /*
  * dst := the keys that the rule makes of the packets of src, whose keys are 5-tuples. src->extra is
  * looked at where the rule has one of its fields. Hashes and details are not filled.

@@ -52,19 +52,19 @@ static void *alloc_on_node(int node, size_t size)
 }
 
 /* Which distinct key rules the measurements ask for; rule 0 is the 5-tuple that parsing gives. */
-static void assign_rules(struct worker *worker, const struct plan *plan)
+static void assign_rules(struct counting *counting, const struct plan *plan)
 {
-	worker->rules[0] = &key_rules[0];
-	worker->nb_rules = 1;
+	counting->rules[0] = &key_rules[0];
+	counting->nb_rules = 1;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		uint32_t r = 0;
 
-		while (r < worker->nb_rules &&
-			!key_rule_equal(worker->rules[r], &plan->measurements[m].config->key))
+		while (r < counting->nb_rules &&
+			!key_rule_equal(counting->rules[r], &plan->measurements[m].config->key))
 			r++;
-		if (r == worker->nb_rules)
-			worker->rules[worker->nb_rules++] = &plan->measurements[m].config->key;
-		worker->rule_of[m] = r;
+		if (r == counting->nb_rules)
+			counting->rules[counting->nb_rules++] = &plan->measurements[m].config->key;
+		counting->rule_of[m] = r;
 	}
 }
 
@@ -192,28 +192,30 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->idle = plan->idle;
 	worker->done = run->design->done;
 	worker->epochs = run->epochs;
-	worker->hash_key = &run->hash_key;
-	worker->sharing = plan->sharing;
-	worker->nb_measurements = plan->nb_measurements;
-	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+	worker->counting.hash_key = &run->hash_key;
+	worker->counting.nb_measurements = plan->nb_measurements;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		worker->ops[m] = plan->measurements[m].ops;
-	worker->details = needs_details(plan);
+		worker->counting.update[m] = worker->ops[m]->update[plan->sharing];
+	}
+	worker->counting.details = needs_details(plan);
 	worker->extra = needs_extra(plan);
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		worker->in_ports[run->ports[p].id] = (uint16_t)p;
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_clock_tell(&run->ports[p].clock, &worker->times);
 	worker->rests = needs_rest(plan);
-	assign_rules(worker, plan);
+	assign_rules(&worker->counting, plan);
 	if (!run->design->receiver)
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
-	worker->bursts = alloc_on_node(lcore->node, worker->nb_rules * sizeof(worker->bursts[0]));
-	for (uint32_t r = 0; worker->bursts != NULL && r < worker->nb_rules; r++)
-		worker->bursts[r].writer = id;
+	worker->counting.bursts = alloc_on_node(
+		lcore->node, worker->counting.nb_rules * sizeof(worker->counting.bursts[0]));
+	for (uint32_t r = 0; worker->counting.bursts != NULL && r < worker->counting.nb_rules; r++)
+		worker->counting.bursts[r].writer = id;
 	worker->slot = alloc_on_node(lcore->node, sizeof(*worker->slot));
 	if (plan->ring_size > 0)
 		worker->ring = create_worker_ring(plan, id, lcore->node);
-	if (worker->bursts == NULL || worker->slot == NULL ||
+	if (worker->counting.bursts == NULL || worker->slot == NULL ||
 		(plan->ring_size > 0 && worker->ring == NULL))
 		return false;
 	/* A shared instance lies on the node of the first worker. */
@@ -491,9 +493,10 @@ static void free_memory(void *memory, size_t size)
 static void destroy_worker(struct worker *worker)
 {
 	for (uint32_t g = 0; g < 2; g++)
-		for (uint32_t m = 0; m < worker->nb_measurements; m++)
+		for (uint32_t m = 0; m < worker->counting.nb_measurements; m++)
 			free_memory(worker->generations[g].distinct[m], sizeof(struct hyperloglog));
-	free_memory(worker->bursts, worker->nb_rules * sizeof(worker->bursts[0]));
+	free_memory(worker->counting.bursts,
+		worker->counting.nb_rules * sizeof(worker->counting.bursts[0]));
 	free_memory(worker->slot, sizeof(*worker->slot));
 	rte_ring_free(worker->ring);
 	free_memory(worker, sizeof(*worker));
@@ -552,7 +555,7 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	parse_counts_reset(&generation->counts);
 	if (used)
 		clear_rules(generation);
-	for (uint32_t m = 0; used && m < worker->nb_measurements; m++)
+	for (uint32_t m = 0; used && m < worker->counting.nb_measurements; m++)
 		hyperloglog_reset(generation->distinct[m]);
 	return used;
 }

@@ -22,7 +22,7 @@ void worker_rest(struct worker *worker)
 	const struct generation *generation = worker_generation(worker, worker->epoch);
 	int64_t now = worker->rests ? packet_clock_now(&worker->clock) : 0;
 
-	for (uint32_t m = 0; worker->rests && m < worker->nb_measurements; m++)
+	for (uint32_t m = 0; worker->rests && m < worker->counting.nb_measurements; m++)
 		if (worker->ops[m]->rest != NULL)
 			worker->ops[m]->rest(generation->sketch[m], now);
 	poll_idle(worker->idle);
@@ -32,9 +32,9 @@ void worker_rest(struct worker *worker)
 static void parse(struct worker *worker, struct parse_counts *counts, struct rte_mbuf *const *pkts,
 	uint32_t n)
 {
-	struct key_burst *burst = &worker->bursts[0];
+	struct key_burst *burst = &worker->counting.bursts[0];
 
-	if (!worker->replay && (worker->details || worker->extra)) {
+	if (!worker->replay && (worker->counting.details || worker->extra)) {
 		worker->times.polled = packet_clock_now(&worker->clock);
 		packet_times_follow(&worker->times);
 	}
@@ -44,7 +44,7 @@ static void parse(struct worker *worker, struct parse_counts *counts, struct rte
 		else
 			parse_burst_port_extra(
 				pkts, n, burst, counts, &worker->times, worker->in_ports);
-	} else if (!worker->details) {
+	} else if (!worker->counting.details) {
 		if (worker->replay)
 			parse_burst_replay(pkts, n, burst, counts);
 		else
@@ -78,11 +78,11 @@ static void match(struct generation *generation, struct key_burst *burst, struct
 	generation->filtered += n - burst->n;
 }
 
-/* Filters, parses, hashes, updates. */
+/* Filters, parses, and counts the keys. */
 static void count_packets(
 	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
 {
-	struct key_burst *full = &worker->bursts[0];
+	struct key_burst *full = &worker->counting.bursts[0];
 	struct monitor_hits hits;
 
 	generation->counted += n;
@@ -92,21 +92,9 @@ static void count_packets(
 		match(generation, full, &hits);
 	generation->measured += full->n;
 
-	for (uint32_t r = 0; r < worker->nb_rules; r++) {
-		if (r > 0)
-			key_burst_mask(&worker->bursts[r], full, worker->rules[r]);
-		if (r > 0 && worker->details)
-			key_burst_copy_details(&worker->bursts[r], full);
-		hash_burst(worker->hash_key, &worker->bursts[r]);
-	}
+	count_keys(&worker->counting, generation->sketch, generation->distinct);
 	if (generation->monitor != NULL)
 		monitor_credit(generation->monitor, full, &hits, generation->rules);
-	for (uint32_t m = 0; m < worker->nb_measurements; m++) {
-		const struct key_burst *burst = &worker->bursts[worker->rule_of[m]];
-
-		worker->ops[m]->update[worker->sharing](generation->sketch[m], burst);
-		hyperloglog_update(generation->distinct[m], burst);
-	}
 }
 
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)

@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/key_burst.h"
+#include "parallel/count.h"
 #include "parallel/epoch.h"
 #include "parallel/packet_clock.h"
 #include "parallel/poll.h"
@@ -52,22 +53,16 @@ struct worker {
 	uint32_t id;
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
-	bool replay;  /* packets carry struct packet_meta */
-	bool details; /* a measurement asks for times, TCP flags or the card's hash */
-	bool extra;   /* a measurement's key has a field that is none of the 5-tuple */
-	bool rests;   /* a measurement has work for it when nothing comes */
+	bool replay; /* packets carry struct packet_meta */
+	bool extra;  /* a measurement's key has a field that is none of the 5-tuple */
+	bool rests;  /* a measurement has work for it when nothing comes */
 	enum idle_mode idle;
 	struct epochs *epochs;
-	const struct hash_key *hash_key;
 	const struct filter *filter;         /* NULL: everything is measured */
 	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
-	enum sketch_sharing sharing;
-	uint32_t nb_measurements;
 	const struct sketch_ops *ops[CONFIG_MEASUREMENTS_MAX];
-	uint32_t rule_of[CONFIG_MEASUREMENTS_MAX]; /* measurement m counts bursts[rule_of[m]] */
-	uint32_t nb_rules;
-	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX]; /* rules[0] is the full 5-tuple */
-	struct poller poller;                                  /* rss: its own queues */
+	struct counting counting;
+	struct poller poller; /* rss: its own queues */
 	/* The design's; its time is that of freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot; /* sync: where the receiver leaves its part of a burst */
@@ -76,7 +71,6 @@ struct worker {
 	/* Written by the worker. */
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
-	struct key_burst *bursts; /* [nb_rules] */
 	struct packet_clock clock;
 	struct packet_times times;
 

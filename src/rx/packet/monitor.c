@@ -254,14 +254,7 @@ _Static_assert((uint32_t)NO_HOP - 1 == MONITOR_NO_RULE, "see look_up()");
 static void move_packet(
 	struct key_burst *burst, struct monitor_hits *hits, uint32_t to, uint32_t from)
 {
-	burst->key4[to] = burst->key4[from];
-	if (burst->v6 >> from & 1)
-		burst->key6[to] = burst->key6[from];
-	burst->wire_len[to] = burst->wire_len[from];
-	burst->time[to] = burst->time[from];
-	burst->flow_hash[to] = burst->flow_hash[from];
-	burst->tcp_flags[to] = burst->tcp_flags[from];
-	burst->extra[to] = burst->extra[from];
+	key_burst_move(burst, to, from);
 	hits->dst[to] = hits->dst[from];
 	hits->src[to] = hits->src[from];
 }

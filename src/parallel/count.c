@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/count.h"
+
+void count_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	struct key_burst *full = &counting->bursts[0];
+
+	for (uint32_t r = 0; r < counting->nb_rules; r++) {
+		if (r > 0)
+			key_burst_mask(&counting->bursts[r], full, counting->rules[r]);
+		if (r > 0 && counting->details)
+			key_burst_copy_details(&counting->bursts[r], full);
+		hash_burst(counting->hash_key, &counting->bursts[r]);
+	}
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct key_burst *burst = &counting->bursts[counting->rule_of[m]];
+
+		counting->update[m](sketch[m], burst);
+		hyperloglog_update(distinct[m], burst);
+	}
+}
+
+/* Leaves the entries that have packets, in their order. */
+static void leave_empty_out(struct key_burst *burst)
+{
+	struct key_weights *weights = burst->weights;
+	uint32_t kept = 0;
+	uint64_t v6 = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		if (weights->packets[i] == 0)
+			continue;
+		v6 |= (burst->v6 >> i & 1) << kept;
+		key_burst_move(burst, kept, i);
+		weights->packets[kept] = weights->packets[i];
+		weights->bytes[kept] = weights->bytes[i];
+		kept++;
+	}
+	burst->n = kept;
+	burst->v6 = v6;
+}
+
+void count_weighted_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	leave_empty_out(&counting->bursts[0]);
+	for (uint32_t r = 1; r < counting->nb_rules; r++)
+		counting->bursts[r].weights = counting->bursts[0].weights;
+	count_keys(counting, sketch, distinct);
+}
