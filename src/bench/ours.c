@@ -54,7 +54,8 @@ static void *ours_open(const struct contestant *contestant, const struct contest
 	uint32_t parts = shared ? 1 : contestant->threads;
 	struct ours *ours = calloc(1, sizeof(*ours));
 
-	if (ours == NULL || contestant->sketch->check(&params) != NULL ||
+	if (ours == NULL || contestant->sketch->update[contestant->sharing] == NULL ||
+		contestant->sketch->check(&params) != NULL ||
 		!has_memory(parts * contestant->sketch->memory(&params))) {
 		free(ours);
 		return NULL;

@@ -483,9 +483,34 @@ static void test_large_weights_exactly(void **state)
 	}
 }
 
+/* Slots are there, but for those that sketch.h allows to be NULL. */
+static void test_slots(void **state)
+{
+	(void)state;
+	for (const struct sketch_ops *const *at = sketches; *at != NULL; at++) {
+		const struct sketch_ops *ops = *at;
+		bool exact = (ops->caps & SKETCH_EXACT) != 0;
+
+		assert_true(ops->name != NULL && ops->alias != NULL && ops->check != NULL);
+		assert_true(ops->memory != NULL && ops->create != NULL && ops->destroy != NULL);
+		assert_true(ops->reset != NULL && ops->candidates != NULL);
+		assert_true(ops->lists_all_keys != NULL);
+		assert_true(ops->update[SHARING_SEPARATE] != NULL);
+		for (uint32_t s = 0; s < SHARING_COUNT; s++)
+			assert_int_equal(ops->update[s] == NULL, ops->update_weighted[s] == NULL);
+		assert_int_equal(ops->query == NULL, exact);
+		assert_int_equal(ops->error_bound == NULL, exact);
+		assert_int_equal(ops->missed != NULL, exact);
+		assert_int_equal(ops->merge != NULL, (ops->caps & SKETCH_MERGEABLE) != 0);
+		assert_int_equal(ops->subtract != NULL, (ops->caps & SKETCH_SUBTRACTABLE) != 0);
+		assert_int_equal(ops->expired == NULL, ops->rest == NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_weights_are_packets),
 		cmocka_unit_test(test_weights_of_40_bits),
 		cmocka_unit_test(test_weights_of_63_bits),
