@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "make_sketch.h"
+#include "parallel/count.h"
 #include "sketch/counter.h"
 #include "zipf_stream.h"
 
@@ -507,6 +508,123 @@ static void test_slots(void **state)
 	}
 }
 
+/*
+ * ---- From a burst to every measurement
+ */
+
+#define RULES 2
+
+/* Two measurements, of 5-tuples and of senders. */
+struct side {
+	struct hash_key hash_key;
+	struct key_burst bursts[RULES];
+	struct sketch *sketch[RULES];
+	struct hyperloglog *distinct[RULES];
+	struct counting counting;
+};
+
+static struct side *open_side(bool weighted)
+{
+	static const char *const rules[RULES] = {"5tuple", "src"};
+	struct side *side = aligned_alloc(64, (sizeof(*side) + 63) / 64 * 64);
+
+	assert_non_null(side);
+	memset(side, 0, sizeof(*side));
+	hash_key_init(&side->hash_key, 1);
+	side->counting.hash_key = &side->hash_key;
+	side->counting.bursts = side->bursts;
+	side->counting.nb_rules = side->counting.nb_measurements = RULES;
+	for (uint32_t m = 0; m < RULES; m++) {
+		const struct sketch_ops *ops = sketch_find("flow-table");
+
+		side->sketch[m] =
+			make_sketch(ops, (struct sketch_params){.width = 1024, .seed = 1});
+		side->distinct[m] = aligned_alloc(64, sizeof(struct hyperloglog));
+		hyperloglog_reset(side->distinct[m]);
+		side->counting.update[m] =
+			(weighted ? ops->update_weighted : ops->update)[SHARING_SEPARATE];
+		side->counting.rule_of[m] = m;
+		side->counting.rules[m] = key_rule_find(rules[m]);
+	}
+	side->counting.details = true;
+	return side;
+}
+
+static void close_side(struct side *side)
+{
+	for (uint32_t m = 0; m < RULES; m++) {
+		side->sketch[m]->ops->destroy(side->sketch[m]);
+		free(side->distinct[m]);
+	}
+	free(side);
+}
+
+/* What a sketch lists, added up so that the order does not matter, but every part of it does. */
+static void add_listed(const struct sketch_candidate *candidate, void *arg)
+{
+	uint64_t *sum = arg, key = candidate->hash.lo | 1;
+
+	sum[0]++;
+	sum[1] += key * candidate->packets;
+	sum[2] += key * candidate->bytes;
+	sum[3] += key * (uint64_t)candidate->last;
+}
+
+static void assert_sides_agree(const struct side *a, const struct side *b)
+{
+	for (uint32_t m = 0; m < RULES; m++) {
+		uint64_t of_a[4] = {0}, of_b[4] = {0};
+
+		a->sketch[m]->ops->candidates(a->sketch[m], add_listed, of_a);
+		b->sketch[m]->ops->candidates(b->sketch[m], add_listed, of_b);
+		assert_memory_equal(of_a, of_b, sizeof(of_a));
+		assert_true(of_a[0] > 10);
+		assert_int_equal(
+			hyperloglog_estimate(a->distinct[m]), hyperloglog_estimate(b->distinct[m]));
+	}
+}
+
+/* Entries of 0 packets stand between the others: they are no keys, whatever bytes they claim. */
+static void test_keys_that_are_no_packets(void **state)
+{
+	struct side *packets = open_side(false), *weighted = open_side(true);
+	struct zipf_stream stream;
+	struct key_weights weights;
+	uint64_t random = 5;
+
+	(void)state;
+	zipf_open(&stream, FLOWS, 1, 1);
+	for (int64_t round = 0; round < 200; round++) {
+		struct key_burst *single = &packets->bursts[0], *many = &weighted->bursts[0];
+		uint32_t entries = (uint32_t)(zipf_random(&random) % (BURST_MAX + 1));
+
+		many->n = 0;
+		many->v6 = 0;
+		for (uint32_t i = 0; i < entries; i++) {
+			uint32_t flow = (uint32_t)(zipf_random(&random) % FLOWS);
+			uint64_t weight = zipf_random(&random) % 4;
+			struct key key = zipf_key(flow);
+
+			burst_append(many, &key, &stream.hash[flow], 0);
+			many->time[i] = round;
+			weights.packets[i] = weight;
+			weights.bytes[i] = weight > 0 ? weight * 100 : 7;
+			for (uint64_t w = 0; w < weight; w++) {
+				single->n = 0;
+				burst_append(single, &key, &stream.hash[flow], 100);
+				single->time[0] = round;
+				count_keys(&packets->counting, packets->sketch, packets->distinct);
+			}
+		}
+		many->weights = &weights;
+		count_weighted_keys(&weighted->counting, weighted->sketch, weighted->distinct);
+	}
+	assert_sides_agree(packets, weighted);
+	zipf_close(&stream);
+	close_side(packets);
+	close_side(weighted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_weights_of_40_bits),
 		cmocka_unit_test(test_weights_of_63_bits),
 		cmocka_unit_test(test_large_weights_exactly),
+		cmocka_unit_test(test_keys_that_are_no_packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
