@@ -1472,8 +1472,9 @@ static unsigned int edit_distance(const char *a, const char *b)
 		for (size_t j = 1; j <= len; j++) {
 			next[j] = min3(
 				next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				next[j] = min3(next[j], next[j], last[j - 2] + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+				last[j - 2] < next[j])
+				next[j] = last[j - 2] + 1;
 		}
 		last = row;
 		row = next;
