@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "base/hash.h"
+#include "base/key_burst.h"
 
 /* MixColumns of the column (SubBytes(x), 0, 0, 0). The other rows are rotations of it. */
 extern const uint32_t aes_mix_sub[256];

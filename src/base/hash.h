@@ -18,8 +18,6 @@
 #include "base/key.h"
 #include "base/key_burst.h"
 
-#define HASH_ROUNDS 4
-
 struct hash_key {
 	/* Row 0 is added before the first round, row r after round r. */
 	uint8_t round4[HASH_ROUNDS + 1][16] __attribute__((aligned(16)));

@@ -2,18 +2,19 @@
 #include "base/key.h"
 
 #include <arpa/inet.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/decimal.h"
 
 #define OF_TUPLE(member)                                                                           \
 	.offset4 = offsetof(struct key4, member), .offset6 = offsetof(struct key6, member),        \
 	.bits4 = 8 * sizeof(((struct key4 *)0)->member),                                           \
 	.bits6 = 8 * sizeof(((struct key6 *)0)->member)
 
-#define OF_EXTRA(member, bits)                                                                     \
-	.extra = true, .offset4 = offsetof(struct key_extra, member),                              \
-	.offset6 = offsetof(struct key_extra, member), .bits4 = (bits), .bits6 = (bits)
+#define OF_EXTRA(name, word, bits, column, says)                                                   \
+	[KEY_##name] = {#word, #word, KEY_FIELD_NUMBER, KEY_COLUMN_##column, true,                 \
+		offsetof(struct key_extra, word), offsetof(struct key_extra, word), bits, bits},
 
 /* clang-format off */
 const struct key_field key_fields[KEY_FIELD_COUNT] = {
@@ -24,13 +25,7 @@ const struct key_field key_fields[KEY_FIELD_COUNT] = {
 	[KEY_DST_PORT] = {"dst_port", "dst_port", KEY_FIELD_NUMBER, KEY_COLUMN_ALWAYS,
 		OF_TUPLE(dst_port)},
 	[KEY_PROTO] = {"proto", "proto", KEY_FIELD_NUMBER, KEY_COLUMN_ALWAYS, OF_TUPLE(proto)},
-	[KEY_TCP_FLAGS] = {"tcp_flags", "tcp_flags", KEY_FIELD_NUMBER, KEY_COLUMN_RECORD,
-		OF_EXTRA(tcp_flags, 8)},
-	[KEY_VLAN] = {"vlan", "vlan", KEY_FIELD_NUMBER, KEY_COLUMN_ASKED, OF_EXTRA(vlan, 12)},
-	[KEY_DSCP] = {"dscp", "dscp", KEY_FIELD_NUMBER, KEY_COLUMN_ASKED, OF_EXTRA(dscp, 6)},
-	[KEY_MPLS] = {"mpls", "mpls", KEY_FIELD_NUMBER, KEY_COLUMN_ASKED, OF_EXTRA(mpls, 20)},
-	[KEY_IN_PORT] = {"in_port", "in_port", KEY_FIELD_NUMBER, KEY_COLUMN_ASKED,
-		OF_EXTRA(in_port, 16)},
+	KEY_EXTRA_FIELDS(OF_EXTRA)
 };
 
 /* Words for several fields. */
@@ -296,16 +291,6 @@ bool key_rule_equal(const struct key_rule *a, const struct key_rule *b)
 	       same_layout(&a->ipv6, &b->ipv6);
 }
 
-bool key_rule_has_5tuple(const struct key_rule *rule)
-{
-	for (int f = 0; f < KEY_FIELD_COUNT; f++)
-		if (!key_fields[f].extra && (!key_rule_has(rule, (enum key_field_id)f) ||
-						    rule->ipv4.bits[f] < key_fields[f].bits4 ||
-						    rule->ipv6.bits[f] < key_fields[f].bits6))
-			return false;
-	return true;
-}
-
 uint32_t key_fields_of(uint32_t fields, enum key_column column)
 {
 	uint32_t of = 0;
@@ -357,6 +342,23 @@ uint64_t key_field_number(const struct key_rule *rule, const struct key *key, en
 	return number;
 }
 
+static size_t print_ipv4(const uint8_t *address, char *text)
+{
+	size_t len = decimal_print(text, address[0]);
+
+	for (uint32_t i = 1; i < 4; i++) {
+		text[len++] = '.';
+		len += decimal_print(text + len, address[i]);
+	}
+	return len;
+}
+
+static size_t print_ipv6(const uint8_t *address, char *text)
+{
+	inet_ntop(AF_INET6, address, text, KEY_FIELD_TEXT_MAX);
+	return strlen(text);
+}
+
 size_t key_field_print(
 	const struct key_rule *rule, const struct key *key, enum key_field_id id, char *text)
 {
@@ -366,14 +368,17 @@ size_t key_field_print(
 	uint8_t address[16] = {0};
 	size_t len;
 
-	if (key_fields[id].type == KEY_FIELD_NUMBER)
-		return (size_t)snprintf(
-			text, KEY_FIELD_TEXT_MAX, "%" PRIu64, key_field_number(rule, key, id));
-	memcpy(address, bytes_of_key(key) + layout->at[id], bytes_of(bits));
-	inet_ntop(ipv4 ? AF_INET : AF_INET6, address, text, KEY_FIELD_TEXT_MAX);
-	len = strlen(text);
-	if (bits < (ipv4 ? key_fields[id].bits4 : key_fields[id].bits6))
-		len += (size_t)snprintf(text + len, KEY_FIELD_TEXT_MAX - len, "/%u", bits);
+	if (key_fields[id].type == KEY_FIELD_NUMBER) {
+		len = decimal_print(text, key_field_number(rule, key, id));
+	} else {
+		memcpy(address, bytes_of_key(key) + layout->at[id], bytes_of(bits));
+		len = ipv4 ? print_ipv4(address, text) : print_ipv6(address, text);
+		if (bits < (ipv4 ? key_fields[id].bits4 : key_fields[id].bits6)) {
+			text[len++] = '/';
+			len += decimal_print(text + len, bits);
+		}
+	}
+	text[len] = '\0';
 	return len;
 }
 

@@ -15,7 +15,7 @@
  * A key of an IPv4 packet whose fields need more than a struct key4 has lies in a struct key6. A
  * key without addresses is the same of IPv4 and of IPv6.
  *
- * A new field is a row of key_fields[], and the parser that fills its bytes of struct key_extra.
+ * A new field is a row of KEY_EXTRA_FIELDS(), and the parser that fills its bytes of struct key_extra.
  */
 
 #include <stdbool.h>
@@ -54,14 +54,27 @@ _Static_assert(sizeof(struct key6) == 40, "an IPv6 key is five words");
 _Static_assert(KEY4_ROOM == sizeof(struct key4) - 1, "the reserved byte is the last");
 _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the last");
 
-/* What a packet has beside its 5-tuple; numbers are big-endian. One vector register. */
+/*
+ * What a packet has beside its 5-tuple, a row each in the order of comparison: name, word of --key and
+ * of the column, bits that count of a number that is big-endian, place of its column (KEY_COLUMN_),
+ * and what help says of it. Where a packet has none it is 0.
+ */
+/* clang-format off */
+#define KEY_EXTRA_FIELDS(FIELD)                                                                    \
+	FIELD(TCP_FLAGS, tcp_flags, 8, RECORD, "")                                                 \
+	FIELD(VLAN, vlan, 12, ASKED, " (the outermost tag's)")                                     \
+	FIELD(DSCP, dscp, 6, ASKED, "")                                                            \
+	FIELD(MPLS, mpls, 20, ASKED, " (the top label)")                                           \
+	FIELD(IN_PORT, in_port, 16, ASKED,                                                         \
+		" (the number of the --port or capture file, from 0)")
+/* clang-format on */
+
+#define KEY_EXTRA_BYTES(name, word, bits, column, says) uint8_t word[((bits) + 7) / 8];
+#define KEY_EXTRA_ID(name, word, bits, column, says)    KEY_##name,
+#define KEY_EXTRA_HELP(name, word, bits, column, says)  ", " #word says
+
 struct key_extra {
-	uint8_t tcp_flags; /* 0 where there are none */
-	uint8_t dscp;
-	uint8_t vlan[2];    /* id of the outermost tag; 0: none */
-	uint8_t mpls[3];    /* the top label; 0: none */
-	uint8_t in_port[2]; /* number of the --port, or of the capture file, from 0 */
-	uint8_t unused[7];
+	KEY_EXTRA_FIELDS(KEY_EXTRA_BYTES)
 } __attribute__((aligned(16)));
 
 _Static_assert(sizeof(struct key_extra) == 16, "one vector register");
@@ -87,12 +100,7 @@ enum key_field_id {
 	KEY_SRC_PORT,
 	KEY_DST_PORT,
 	KEY_PROTO,
-	KEY_TCP_FLAGS,
-	KEY_VLAN,
-	KEY_DSCP,
-	KEY_MPLS,
-	KEY_IN_PORT,
-	KEY_FIELD_COUNT,
+	KEY_EXTRA_FIELDS(KEY_EXTRA_ID) KEY_FIELD_COUNT,
 };
 
 enum key_field_type {
@@ -165,9 +173,6 @@ bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
 
 /* Whether both make the same key of every packet. */
 bool key_rule_equal(const struct key_rule *a, const struct key_rule *b);
-
-/* Whether it tells any two 5-tuples apart. */
-bool key_rule_has_5tuple(const struct key_rule *rule);
 
 /* Whether it can be the rule's: what is no field's is 0, or what is reserved says. */
 bool key_rule_allows(const struct key_rule *rule, const struct key *key);

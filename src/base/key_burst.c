@@ -172,6 +172,5 @@ void key_burst_mask(struct key_burst *dst, const struct key_burst *src, const st
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src)
 {
 	memcpy(dst->time, src->time, src->n * sizeof(src->time[0]));
-	memcpy(dst->flow_hash, src->flow_hash, src->n * sizeof(src->flow_hash[0]));
 	memcpy(dst->tcp_flags, src->tcp_flags, src->n * sizeof(src->tcp_flags[0]));
 }

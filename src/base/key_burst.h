@@ -22,6 +22,8 @@ struct key_hash {
 	uint64_t lo, hi;
 };
 
+#define HASH_ROUNDS 4 /* of AES, that make one (base/hash.h) */
+
 /*
  * What a sketch sees of a burst: a structure of arrays, in the order in which the packets came.
  * Entry i belongs to key6[i] where bit i of v6 is set, else to key4[i]; the other one is undefined,
@@ -38,9 +40,8 @@ struct key_burst {
 	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));
 	uint32_t wire_len[BURST_MAX]; /* bytes on the wire without FCS */
 	/* Details, filled only where a measurement asks for them (rx/packet/parse_burst.h). */
-	int64_t time[BURST_MAX];       /* ns since 1970-01-01 UTC */
-	uint32_t flow_hash[BURST_MAX]; /* the card's or the feeder's, symmetric; 0: none */
-	uint8_t tcp_flags[BURST_MAX];  /* 0 where the packet has none */
+	int64_t time[BURST_MAX];      /* ns since 1970-01-01 UTC */
+	uint8_t tcp_flags[BURST_MAX]; /* 0 where the packet has none */
 	/* Filled only where the key of a measurement has one of its fields. */
 	struct key_extra extra[BURST_MAX];
 	struct key6 key6[BURST_MAX];
@@ -67,7 +68,6 @@ static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t
 		burst->key6[to] = burst->key6[from];
 	burst->wire_len[to] = burst->wire_len[from];
 	burst->time[to] = burst->time[from];
-	burst->flow_hash[to] = burst->flow_hash[from];
 	burst->tcp_flags[to] = burst->tcp_flags[from];
 	burst->extra[to] = burst->extra[from];
 }

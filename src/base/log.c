@@ -174,8 +174,16 @@ void log_catch_end(char *text, size_t size)
 	snprintf(text, size, "%.*s", (int)length, begin);
 }
 
+static bool is_verbose;
+
+bool log_is_verbose(void)
+{
+	return is_verbose;
+}
+
 void log_init(enum log_level level, bool verbose)
 {
+	is_verbose = verbose;
 	rte_openlog_stream(lossy_stream());
 	journal = journal_reads(STDERR_FILENO);
 	if (verbose) {

@@ -29,6 +29,7 @@ extern int log_type; /* RTE_LOG_REGISTER's number for "sketchtap" */
  * critical: a failed call is told by our own line, which names what to do.
  */
 void log_init(enum log_level level, bool verbose);
+bool log_is_verbose(void);
 
 /*
  * The same for what does not exist yet when log_init() runs: drivers are plugins that

@@ -2,12 +2,11 @@
 #include "base/pci_device.h"
 
 #include <fnmatch.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/sys_file.h"
 
 #define SYS_PCI "/sys/bus/pci/devices"
 
@@ -16,42 +15,12 @@ static const char *const stand_ins[] = {"vfio", "uio", "igb_uio", "pci-stub"};
 
 static bool bound_driver(const char *root, const char *address, char name[PCI_DRIVER_MAX])
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *slash;
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "%s" SYS_PCI "/%s/driver", root, address);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length < 0)
+	if (sys_link(root, name, PCI_DRIVER_MAX, SYS_PCI "/%s/driver", address) != SYS_READ)
 		return false;
-	target[length] = '\0';
-	slash = strrchr(target, '/');
-	snprintf(name, PCI_DRIVER_MAX, "%.*s", PCI_DRIVER_MAX - 1,
-		slash != NULL ? slash + 1 : target);
 	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++)
 		if (strncmp(name, stand_ins[i], strlen(stand_ins[i])) == 0)
 			return false;
 	return true;
-}
-
-__attribute__((format(printf, 3, 4))) static bool first_line(
-	char *line, int size, const char *format, ...)
-{
-	char path[PATH_MAX];
-	va_list args;
-	FILE *file;
-	bool read;
-
-	va_start(args, format);
-	vsnprintf(path, sizeof(path), format, args);
-	va_end(args);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return false;
-	read = fgets(line, size, file) != NULL;
-	fclose(file);
-	line[read ? strcspn(line, "\n") : 0] = '\0';
-	return read;
 }
 
 /* Lines "alias PATTERN MODULE". */
@@ -77,17 +46,16 @@ static bool named_driver(FILE *aliases, const char *device, char name[PCI_DRIVER
 
 bool pci_device_driver(const char *root, const char *address, char name[PCI_DRIVER_MAX])
 {
-	char path[PATH_MAX], device[256], release[128];
+	char device[256], release[128];
 	FILE *aliases;
 	bool found;
 
 	if (bound_driver(root, address, name))
 		return true;
-	if (!first_line(device, sizeof(device), "%s" SYS_PCI "/%s/modalias", root, address) ||
-		!first_line(release, sizeof(release), "%s/proc/sys/kernel/osrelease", root))
+	if (sys_line(root, device, sizeof(device), SYS_PCI "/%s/modalias", address) != SYS_READ ||
+		sys_line(root, release, sizeof(release), "/proc/sys/kernel/osrelease") != SYS_READ)
 		return false;
-	snprintf(path, sizeof(path), "%s/lib/modules/%s/modules.alias", root, release);
-	aliases = fopen(path, "re");
+	aliases = sys_open(root, "/lib/modules/%s/modules.alias", release);
 	if (aliases == NULL)
 		return false;
 	found = named_driver(aliases, device, name);
@@ -104,9 +72,8 @@ bool pci_driver_is_virtual(const char *name)
 
 bool pci_device_is_virtual(const char *root, const char *address)
 {
-	char path[PATH_MAX], driver[PCI_DRIVER_MAX];
+	char driver[PCI_DRIVER_MAX];
 
-	snprintf(path, sizeof(path), "%s" SYS_PCI "/%s/physfn", root, address);
-	return access(path, F_OK) == 0 ||
+	return sys_exists(root, SYS_PCI "/%s/physfn", address) ||
 	       (pci_device_driver(root, address, driver) && pci_driver_is_virtual(driver));
 }

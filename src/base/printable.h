@@ -8,3 +8,11 @@ static inline void make_printable(char *text)
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
 			*text = '?';
 }
+
+/* And so do the bytes of characters beyond ASCII, for who cannot take them. */
+static inline void make_ascii(char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
+			*text = '?';
+}

@@ -31,11 +31,6 @@ static void on_reopen(int number)
 	atomic_store_explicit(&reopen_requested, true, memory_order_relaxed);
 }
 
-static void on_interrupt(int number)
-{
-	(void)number;
-}
-
 static sigset_t taken_signals(void)
 {
 	sigset_t set;
@@ -55,8 +50,7 @@ void signals_install(void)
 	sigaction(SIGTERM, &action, NULL);
 	action.sa_handler = on_reopen;
 	sigaction(SIGHUP, &action, NULL);
-	action.sa_handler = on_interrupt;
-	sigaction(SIGNALS_INTERRUPT, &action, NULL);
+	signal(SIGUSR1, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }

@@ -8,12 +8,9 @@
 
 #include <stdbool.h>
 
-/* The signal that signals_install() makes do nothing but interrupt a blocking read. */
-#define SIGNALS_INTERRUPT SIGUSR1
-
 /*
- * Installs the handlers, and ignores SIGPIPE and SIGXFSZ, so that writes fail instead. Waiting
- * calls end with EINTR.
+ * Installs the handlers, and ignores SIGPIPE and SIGXFSZ, so that writes fail instead, and
+ * SIGUSR1, which means nothing here. Waiting calls end with EINTR.
  */
 void signals_install(void);
 

@@ -7,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ini.h>
+#include "base/regular_file.h"
+#include "config/options.h"
 
-/*
- * libinih splits NAME = VALUE and cuts comments off. Section headings are read here, because it
- * would cut their names at 49 bytes and not tell an empty section.
- */
+#define LINE_BYTES 4096 /* of one line, with a final 0 */
+
 struct reader {
 	FILE *stream;
-	enum command command;
+	const struct config *config;
 	struct config_file *file;
 	uint32_t line;    /* that was read last, from 1 */
 	uint32_t section; /* that is open */
@@ -51,13 +50,14 @@ static void fail_read(struct reader *reader, const char *what, const char *advic
 		advice);
 }
 
-static bool is_comment(const char *text, size_t len)
+static char *skip_blanks(char *text)
 {
-	size_t i = 0;
+	return text + strspn(text, " \t\r");
+}
 
-	while (i < len && (text[i] == ' ' || text[i] == '\t'))
-		i++;
-	return i < len && (text[i] == '#' || text[i] == ';');
+static bool is_comment(const char *start)
+{
+	return *start == '#' || *start == ';';
 }
 
 /* Reads one line into text[size], without its end; of a comment, what there is room for. Returns
@@ -75,7 +75,8 @@ static ssize_t read_line(struct reader *reader, char *text, size_t size)
 				"byte 0x%02x is not text; give a configuration file", c);
 			return -1;
 		}
-		if (len + 1 == size && is_comment(text, len))
+		text[len] = '\0';
+		if (len + 1 == size && is_comment(skip_blanks(text)))
 			continue; /* nobody reads it */
 		if (len + 1 == size) {
 			fail(reader, reader->line, "the line is too long; at most %zu bytes",
@@ -94,11 +95,6 @@ static ssize_t read_line(struct reader *reader, char *text, size_t size)
 	return (ssize_t)len;
 }
 
-static char *skip_blanks(char *text)
-{
-	return text + strspn(text, " \t\r");
-}
-
 static void cut_blanks(char *text)
 {
 	size_t len = strlen(text);
@@ -108,12 +104,38 @@ static void cut_blanks(char *text)
 	text[len] = '\0';
 }
 
-static bool is_measurement_name(const char *name)
+bool config_file_is_name(const char *name)
 {
 	size_t len =
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 
 	return name[len] == '\0' && len >= 1 && len <= 63;
+}
+
+bool config_file_add_section(struct config_file *file, const char *name)
+{
+	struct config_section *section = &file->sections[file->nb_sections];
+
+	*section = (struct config_section){.name = strdup(name)};
+	file->nb_sections += section->name != NULL;
+	return section->name != NULL;
+}
+
+bool config_file_add_setting(struct config_file *file, uint32_t section,
+	const struct config_row *row, const char *value, uint32_t line)
+{
+	struct config_setting *settings =
+		reallocarray(file->settings, file->nb_settings + 1, sizeof(*settings));
+	struct config_setting *setting;
+
+	if (settings == NULL)
+		return false;
+	file->settings = settings;
+	setting = &settings[file->nb_settings];
+	*setting = (struct config_setting){
+		.row = *row, .value = strdup(value), .section = section, .line = line};
+	file->nb_settings += setting->value != NULL;
+	return setting->value != NULL;
 }
 
 static void open_measurement(struct reader *reader, const char *name)
@@ -125,7 +147,7 @@ static void open_measurement(struct reader *reader, const char *name)
 		fail(reader, reader->line, "[measurement] has no name; write [measurement NAME]");
 		return;
 	}
-	if (!is_measurement_name(name)) {
+	if (!config_file_is_name(name)) {
 		fail(reader, reader->line,
 			"'%.200s' is not a measurement's name; at most 63 of A-Z a-z 0-9 _ . -",
 			name);
@@ -143,18 +165,17 @@ static void open_measurement(struct reader *reader, const char *name)
 			CONFIG_MEASUREMENTS_MAX);
 		return;
 	}
-	if (!option_of_command(option_find(COMMAND_RUN, "key"), reader->command)) {
+	if (reader->config->common.nb_places == 0) {
 		fail(reader, reader->line, "[measurement %s]: %s measures nothing", name,
-			command_names[reader->command]);
+			reader->config->command->name);
 		return;
 	}
-	section->name = strdup(name);
-	if (section->name == NULL) {
+	reader->section = file->nb_sections;
+	if (!config_file_add_section(file, name)) {
 		fail_read(reader, "no memory to read it", "free some memory");
 		return;
 	}
 	section->line = reader->line;
-	reader->section = file->nb_sections++;
 }
 
 /* "[sketchtap]" or "[measurement NAME]"; text starts at the bracket. */
@@ -170,7 +191,7 @@ static void open_section(struct reader *reader, char *text)
 	}
 	*end = '\0';
 	rest = skip_blanks(end + 1);
-	if (*rest != '\0' && *rest != ';' && *rest != '#') {
+	if (*rest != '\0' && !is_comment(rest)) {
 		fail(reader, reader->line,
 			"'%.200s' stands after the section; write it on a line of its own", rest);
 		return;
@@ -192,124 +213,127 @@ static void open_section(struct reader *reader, char *text)
 		"[%.200s] is not a section; [sketchtap] and [measurement NAME] are", name);
 }
 
-/*
- * Hands libinih its next line: a blank one for every heading, and none that starts with a blank,
- * which it would take for a continuation.
- */
-static char *next_line(char *text, int size, void *stream)
-{
-	static const char byte_order_mark[] = "\xEF\xBB\xBF";
-	struct reader *reader = stream;
-	ssize_t len;
-	char *start = text;
-
-	if (reader->result != CONFIG_OK)
-		return NULL;
-	len = read_line(reader, text, (size_t)size);
-	if (len < 0)
-		return NULL;
-	if (reader->line == 1 && strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0)
-		start += strlen(byte_order_mark);
-	start = skip_blanks(start);
-	if (*start == '[') {
-		open_section(reader, start);
-		*start = '\0';
-	}
-	memmove(text, start, strlen(start) + 1);
-	return reader->result == CONFIG_OK ? text : NULL;
-}
-
 static const struct config_setting *find_setting(
 	const struct config_file *file, const struct option_row *row, uint32_t section)
 {
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
-		if (file->settings[i].row == row && file->settings[i].section == section)
+		if (file->settings[i].row.row == row && file->settings[i].section == section)
 			return &file->settings[i];
 	}
 	return NULL;
 }
 
 /* Whether a name may stand in the open section; says why not. */
-static const struct option_row *find_row(struct reader *reader, const char *name)
+static const struct config_row *find_row(struct reader *reader, const char *name)
 {
-	const struct option_row *row = option_find(reader->command, name);
+	const struct config_row *row = options_find(reader->config, name);
 	const struct config_setting *before;
 
 	if (row == NULL) {
-		row = option_nearest(reader->command, name);
+		row = options_nearest(reader->config, name);
 		fail(reader, reader->line, "%.200s: unknown option%s%s%s", name,
-			row != NULL ? "; did you mean " : "", row != NULL ? row->name : "",
+			row != NULL ? "; did you mean " : "", row != NULL ? row->row->name : "",
 			row != NULL ? "?" : "");
 		return NULL;
 	}
-	if (row->type == OPTION_ACTION) {
+	if (row->row->type == OPTION_ACTION) {
 		fail(reader, reader->line, "%s: only the command line takes it", name);
 		return NULL;
 	}
-	if (reader->section > 0 && row->scope != OPTION_OF_MEASUREMENT) {
+	if (reader->section > 0 && !row->owner->of_measurement) {
 		fail(reader, reader->line, "%s: holds for the whole run; write it in [sketchtap]",
 			name);
 		return NULL;
 	}
-	before = find_setting(reader->file, row, reader->section);
-	if (before != NULL && row->type != OPTION_LIST) {
+	before = find_setting(reader->file, row->row, reader->section);
+	if (before != NULL && row->row->type != OPTION_LIST) {
 		fail(reader, reader->line, "%s: stands on line %u already", name, before->line);
 		return NULL;
 	}
 	return row;
 }
 
-/* Called by libinih for every NAME = VALUE. Returns 0 on error, as it wants it. */
-static int add_setting(void *user, const char *section, const char *name, const char *value)
+static void add_setting(struct reader *reader, const char *name, const char *value)
 {
-	struct reader *reader = user;
-	struct config_file *file = reader->file;
-	struct config_setting *settings;
-	const struct option_row *row;
+	const struct config_row *row = find_row(reader, name);
 
-	(void)section; /* always "": next_line() reads the headings */
-	row = find_row(reader, name);
-	if (row == NULL)
-		return 0;
-	settings = reallocarray(file->settings, file->nb_settings + 1, sizeof(*settings));
-	if (settings != NULL) {
-		file->settings = settings;
-		settings[file->nb_settings] = (struct config_setting){
-			.row = row,
-			.value = strdup(value),
-			.section = reader->section,
-			.line = reader->line,
-		};
-	}
-	if (settings == NULL || settings[file->nb_settings].value == NULL) {
+	if (row != NULL &&
+		!config_file_add_setting(reader->file, reader->section, row, value, reader->line))
 		fail_read(reader, "no memory to read it", "free some memory");
-		return 0;
-	}
-	file->nb_settings++;
-	return 1;
 }
 
-static void parse(struct reader *reader)
+/* The first of = and : or the ; of a comment, which stands behind a blank. */
+static char *find_end(char *text, const char *stops)
 {
-	int line;
+	char *at = text;
 
-	reader->stream = fopen(reader->file->path, "re");
-	if (reader->stream == NULL) {
-		fail_read(reader, strerror(errno), "give a file that can be read to --config");
+	while (*at != '\0' && strchr(stops, *at) == NULL &&
+		!(*at == ';' && at > text && strchr(" \t", at[-1]) != NULL))
+		at++;
+	return at;
+}
+
+/* NAME = VALUE, or NAME : VALUE. */
+static void read_setting(struct reader *reader, char *text)
+{
+	char *equals = find_end(text, "=:");
+	char *value;
+
+	if (*equals != '=' && *equals != ':') {
+		fail(reader, reader->line, "is neither NAME = VALUE nor a [section]");
 		return;
 	}
-	line = ini_parse_stream(next_line, reader, add_setting, reader);
-	if (line > 0 && reader->result != CONFIG_EXIT_1)
-		fail(reader, (uint32_t)line, "is neither NAME = VALUE nor a [section]");
-	else if (line < 0 && reader->result == CONFIG_OK)
-		fail_read(reader, "no memory to read it", "free some memory");
+	*equals = '\0';
+	value = skip_blanks(equals + 1);
+	*find_end(equals + 1, "") = '\0';
+	cut_blanks(text);
+	cut_blanks(value);
+	if (*text == '\0')
+		fail(reader, reader->line, "no option before =");
+	else
+		add_setting(reader, text, value);
+}
+
+/* NULL with an error. */
+static FILE *open_file(struct reader *reader, bool again)
+{
+	const char *path = reader->file->path;
+	FILE *stream = again ? regular_file_open(path) : fopen(path, "re");
+
+	if (stream == NULL && errno == 0)
+		fail_read(reader, "is no regular file, and cannot be read again",
+			"start the run with a file to change it, or give the change to "
+			"sketchtap ctl measure");
+	else if (stream == NULL)
+		fail_read(reader, strerror(errno), "give a file that can be read to --config");
+	return stream;
+}
+
+static void parse(struct reader *reader, bool again)
+{
+	static const char byte_order_mark[] = "\xEF\xBB\xBF";
+	char text[LINE_BYTES];
+
+	reader->stream = open_file(reader, again);
+	if (reader->stream == NULL)
+		return;
+	while (reader->result == CONFIG_OK && read_line(reader, text, sizeof(text)) >= 0) {
+		bool marked = reader->line == 1 &&
+			      strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0;
+		char *start = skip_blanks(text + (marked ? strlen(byte_order_mark) : 0));
+
+		if (*start == '[')
+			open_section(reader, start);
+		else if (*start != '\0' && !is_comment(start))
+			read_setting(reader, start);
+	}
 	fclose(reader->stream);
 }
 
-enum config_result config_file_read(
-	struct config_file **file, const char *path, enum command command, char *error)
+enum config_result config_file_read(struct config_file **file, const char *path, bool again,
+	const struct config *config, char *error)
 {
-	struct reader reader = {.command = command, .error = error};
+	struct reader reader = {.config = config, .error = error};
 
 	reader.file = calloc(1, sizeof(*reader.file));
 	if (reader.file == NULL) {
@@ -319,7 +343,7 @@ enum config_result config_file_read(
 	}
 	reader.file->path = path;
 	reader.file->nb_sections = 1;
-	parse(&reader);
+	parse(&reader, again);
 	if (reader.result != CONFIG_OK)
 		config_file_free(reader.file);
 	else
@@ -337,4 +361,63 @@ void config_file_free(struct config_file *file)
 		free(file->sections[i].name);
 	free(file->settings);
 	free(file);
+}
+
+struct config_file *config_file_copy(const struct config_file *file)
+{
+	struct config_file *copy = calloc(1, sizeof(*copy));
+	bool copied = copy != NULL;
+
+	if (copied)
+		copy->nb_sections = 1;
+	if (file == NULL || !copied)
+		return copy;
+	copy->path = file->path;
+	for (uint32_t i = 1; copied && i < file->nb_sections; i++) {
+		copied = config_file_add_section(copy, file->sections[i].name);
+		copy->sections[i].line = file->sections[i].line;
+	}
+	for (uint32_t i = 0; copied && i < file->nb_settings; i++) {
+		const struct config_setting *setting = &file->settings[i];
+
+		copied = config_file_add_setting(
+			copy, setting->section, &setting->row, setting->value, setting->line);
+	}
+	if (copied)
+		return copy;
+	config_file_free(copy);
+	return NULL;
+}
+
+void config_file_remove_settings(struct config_file *file, uint32_t section,
+	bool (*chosen)(const struct config_setting *setting, const void *arg), const void *arg)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < file->nb_settings; i++) {
+		struct config_setting setting = file->settings[i];
+
+		if (setting.section == section && chosen(&setting, arg))
+			free(setting.value);
+		else
+			file->settings[kept++] = setting;
+	}
+	file->nb_settings = kept;
+}
+
+static bool any(const struct config_setting *setting, const void *arg)
+{
+	(void)setting;
+	(void)arg;
+	return true;
+}
+
+void config_file_remove_section(struct config_file *file, uint32_t section)
+{
+	config_file_remove_settings(file, section, any, NULL);
+	free(file->sections[section].name);
+	memmove(&file->sections[section], &file->sections[section + 1],
+		(--file->nb_sections - section) * sizeof(file->sections[0]));
+	for (uint32_t i = 0; i < file->nb_settings; i++)
+		file->settings[i].section -= file->settings[i].section > section;
 }

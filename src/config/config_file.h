@@ -3,25 +3,25 @@
 
 /*
  * The configuration file as it is written: which option stands in which section on which line. What
- * the values mean is config.c's business.
+ * the values mean is config_load.c's business.
  *
  * INI: NAME = VALUE lines with the names of the command line. Before any section, or in
  * [sketchtap], they hold for the whole run; each [measurement NAME] section is one measurement.
  * Comments start with # or ; at the start of a line, or with ; after a space.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/config.h"
-#include "config/options.h"
 
 #define CONFIG_FILE_ERROR_MAX 700
 
 struct config_setting {
-	const struct option_row *row;
+	struct config_row row;
 	char *value;
 	uint32_t section; /* of config_file.sections */
-	uint32_t line;
+	uint32_t line;    /* 0: it stands in no file, but was said while the run went on */
 };
 
 struct config_section {
@@ -38,10 +38,26 @@ struct config_file {
 };
 
 /*
- * Reads the file at path, which must outlive the result. Returns CONFIG_OK with *file set, or
- * CONFIG_EXIT_1 or CONFIG_EXIT_2 with one line in error[CONFIG_FILE_ERROR_MAX] ("FILE:LINE: ...",
- * without a line where it cannot be read at all).
+ * Reads the file at path, which must outlive the result, for the options of `config`. Returns
+ * CONFIG_OK with *file set, or CONFIG_EXIT_1 or CONFIG_EXIT_2 with one line in
+ * error[CONFIG_FILE_ERROR_MAX] ("FILE:LINE: ...", without a line where it cannot be read at all).
+ * What is read again must be a regular file: a pipe is empty by then, or waits for a writer.
  */
-enum config_result config_file_read(
-	struct config_file **file, const char *path, enum command command, char *error);
+enum config_result config_file_read(struct config_file **file, const char *path, bool again,
+	const struct config *config, char *error);
 void config_file_free(struct config_file *file); /* NULL is allowed */
+
+/* Whether a section [measurement NAME] may have this name. */
+bool config_file_is_name(const char *name);
+
+/* What is to be changed of a file that was read, to be given to config_load_again(). `file` may be
+ * NULL, as of a run without one. Each of these returns NULL or false without memory. */
+struct config_file *config_file_copy(const struct config_file *file);
+/* At most CONFIG_MEASUREMENTS_MAX of them. */
+bool config_file_add_section(struct config_file *file, const char *name);
+bool config_file_add_setting(struct config_file *file, uint32_t section,
+	const struct config_row *row, const char *value, uint32_t line);
+void config_file_remove_section(struct config_file *file, uint32_t section);
+/* Removes settings of a section that are chosen. */
+void config_file_remove_settings(struct config_file *file, uint32_t section,
+	bool (*chosen)(const struct config_setting *setting, const void *arg), const void *arg);

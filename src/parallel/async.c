@@ -195,10 +195,62 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_async = {
 	.name = "async",
+	.suits = "one queue for all: cards without RSS, tunnels that land on one queue",
+	.options = &async_owner,
 	.receiver = true,
 	.rings = true,
 	.hashes = true,
 	.connect = async_connect,
 	.work = async_work,
 	.done = worker_free,
+};
+
+/* --- options --- */
+
+OPTION_WORDS_OF(dispatch_word, [DISPATCH_FLOW] = "flow", [DISPATCH_ROUND_ROBIN] = "round-robin")
+
+static const char *lacks_async(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return designs[design_options(config)->design] == &design_async ? NULL
+									: "without --design async";
+}
+
+static const struct option_row async_rows[] = {
+	{
+		.name = "dispatch",
+		.placeholder = "RULE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.lacks = lacks_async,
+		.word = dispatch_word,
+		OPTION_FIELD(async_options, dispatch),
+		.default_text = "flow",
+		.help = "Which worker the receiver of --design async chooses: flow (by the flow "
+			"hash, so that a flow stays on one worker) or round-robin (by the packet's "
+			"index).",
+	},
+	{
+		.name = "ring-size",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_async,
+		OPTION_FIELD(async_options, ring_size),
+		.min = 64,
+		.max = 65536,
+		.power_of_two = true,
+		.default_text = "1024",
+		.help = "Entries of each ring between the receiver of --design async and a worker, "
+			"a power of two.",
+	},
+	{0},
+};
+
+const struct option_owner async_owner = {
+	.rows = async_rows,
+	.size = sizeof(struct async_options),
 };

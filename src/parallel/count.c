@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/count.h"
 
-void count_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct)
+static void count(const struct counting *counting, const sketch_update_fn *update,
+	struct sketch *const *sketch, struct hyperloglog *const *distinct)
 {
 	struct key_burst *full = &counting->bursts[0];
 
-	for (uint32_t r = 0; r < counting->nb_rules; r++) {
+	for (uint32_t r = 0; r < counting->nb_key_rules; r++) {
 		if (r > 0)
-			key_burst_mask(&counting->bursts[r], full, counting->rules[r]);
+			key_burst_mask(&counting->bursts[r], full, counting->key_rules[r]);
 		if (r > 0 && counting->details)
 			key_burst_copy_details(&counting->bursts[r], full);
 		hash_burst(counting->hash_key, &counting->bursts[r]);
 	}
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
-		const struct key_burst *burst = &counting->bursts[counting->rule_of[m]];
+		const struct key_burst *burst = &counting->bursts[counting->key_rule_of[m]];
 
-		counting->update[m](sketch[m], burst);
+		update[m](sketch[m], burst);
 		hyperloglog_update(distinct[m], burst);
 	}
+}
+
+void count_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	count(counting, counting->update, sketch, distinct);
 }
 
 /* Leaves the entries that have packets, in their order. */
@@ -45,7 +51,7 @@ void count_weighted_keys(const struct counting *counting, struct sketch *const *
 	struct hyperloglog *const *distinct)
 {
 	leave_empty_out(&counting->bursts[0]);
-	for (uint32_t r = 1; r < counting->nb_rules; r++)
+	for (uint32_t r = 1; r < counting->nb_key_rules; r++)
 		counting->bursts[r].weights = counting->bursts[0].weights;
-	count_keys(counting, sketch, distinct);
+	count(counting, counting->update_weighted, sketch, distinct);
 }

@@ -19,15 +19,20 @@
 struct counting {
 	/* Written before the start. */
 	const struct hash_key *hash_key;
-	bool details; /* a measurement asks for times, TCP flags or the card's hash */
+	bool details; /* a measurement asks for times or TCP flags */
+	bool extra;   /* a measurement's key has a field that is none of the 5-tuple */
+	bool rests;   /* a measurement has work for it when nothing comes */
 	uint32_t nb_measurements;
-	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX]; /* or update_weighted, of its sharing */
-	uint32_t rule_of[CONFIG_MEASUREMENTS_MAX]; /* measurement m counts bursts[rule_of[m]] */
-	uint32_t nb_rules;
-	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX]; /* rules[0] is the full 5-tuple */
+	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
+	/* Measurement m counts bursts[key_rule_of[m]]. */
+	uint32_t key_rule_of[CONFIG_MEASUREMENTS_MAX];
+	uint32_t nb_key_rules;
+	const struct key_rule *key_rules[CONFIG_MEASUREMENTS_MAX]; /* the first is the 5-tuple */
 
-	/* [nb_rules]; bursts[0] is filled by the first half, but for its hashes. */
+	/* [nb_key_rules]; bursts[0] is filled by the first half, but for its hashes. */
 	struct key_burst *bursts;
+
+	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
 };
 
 /* Masks, hashes, and updates sketch[nb_measurements] and distinct[nb_measurements]. */
@@ -35,8 +40,8 @@ void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
 /*
- * The same of a burst with weights; counting->update has the functions for that. An entry of 0
- * packets is left out: it counts in no sketch, and is no distinct key.
+ * The same of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and
+ * is no distinct key.
  */
 void count_weighted_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -15,9 +16,8 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "parallel/instance.h"
+#include "parallel/process.h"
 #include "rx/port/live_ports.h"
-#include "rx/port/port.h"
 
 #define EAL_ARGS_MAX 128
 
@@ -120,9 +120,9 @@ static void add_devices(struct eal_args *args, const struct config *config)
 {
 	bool any = false;
 
-	for (uint32_t p = 0; p < config->nb_port; p++)
-		if (port_is_pci(config->port[p])) {
-			add_arg(args, "--allow=%s", config->port[p]);
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
+		if (port_is_pci(port_options(config)->names.texts[p])) {
+			add_arg(args, "--allow=%s", port_options(config)->names.texts[p]);
 			any = true;
 		}
 	if (!any) {
@@ -213,23 +213,24 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	char *argv[EAL_ARGS_MAX + 1];
 	int result, saved[2] = {-1, -1}, silence;
 
-	if (!instance_claim(config->name, error))
+	if (!process_claim(process_options(config)->name, error))
 		return false;
 	add_arg(&args, "sketchtap");
 	add_lcores(&args, plan);
 	add_arg(&args, "--main-lcore=0");
-	add_arg(&args, "--file-prefix=%s", instance_prefix());
-	if (instance_socket() == NULL)
+	add_arg(&args, "--file-prefix=%s", process_prefix());
+	if (process_socket() == NULL)
 		add_arg(&args, "--no-telemetry"); /* EAL would not start */
 	add_memory(&args, plan, config);
 	add_devices(&args, config);
-	for (const char *const *arg = log_eal_args(config->log_level, config->verbose);
+	for (const char *const *arg =
+			log_eal_args(log_options(config)->level, log_options(config)->verbose);
 		*arg != NULL; arg++)
 		add_arg(&args, "%s", *arg);
-	add_user_args(&args, config->eal);
+	add_user_args(&args, eal_options(config)->arguments);
 
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
-	silence = config->verbose ? -1 : silence_begin(saved);
+	silence = log_options(config)->verbose ? -1 : silence_begin(saved);
 	keep_to_ordinary_cpus(plan);
 	take_turns();
 	signals_block(); /* the lcores' threads inherit it */
@@ -240,11 +241,17 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	if (result < 0)
 		snprintf(error, EAL_ERROR_MAX,
 			"DPDK does not start: %s%s%s; --verbose shows what it says%s",
-			rte_strerror(rte_errno), config->eal != NULL ? " with --eal " : "",
-			config->eal != NULL ? config->eal : "",
-			config->no_huge ? "" : ", --no-huge does without hugepages");
+			rte_strerror(rte_errno),
+			eal_options(config)->arguments != NULL ? " with --eal " : "",
+			eal_options(config)->arguments != NULL ? eal_options(config)->arguments
+							       : "",
+			hugepages_options(config)->no_huge ? ""
+							   : ", --no-huge does without hugepages");
 	for (int i = 0; i < args.n; i++)
 		free(args.text[i]);
+	/* Whatever the umask was when DPDK made it. */
+	if (result >= 0 && process_socket() != NULL)
+		chmod(process_socket(), S_IRUSR | S_IWUSR);
 	return result >= 0;
 }
 
@@ -252,3 +259,89 @@ void eal_stop(void)
 {
 	rte_eal_cleanup();
 }
+
+/* --- options --- */
+
+/* Words of EAL that the plan says already, or that end the process. */
+static bool check_eal(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	static const char *const owned[] = {"-h", "--help", "-v", "--version", "-l", "-c", "-s",
+		"-S", "--lcores", "--main-lcore", "--proc-type", "--file-prefix", "-m", "--no-huge",
+		"--in-memory", NULL};
+
+	for (const char *word = eal_options(config)->arguments; word != NULL && *word != '\0';) {
+		size_t length = strcspn(word, " \t"), name = strcspn(word, "= \t");
+
+		for (const char *const *row = owned; *row != NULL; row++) {
+			bool is_short = (*row)[1] != '-';
+
+			/* A short option's value may stand right behind it. */
+			if (is_short ? length >= 2 && strncmp(word, *row, 2) == 0
+				     : strlen(*row) == name && strncmp(word, *row, name) == 0)
+				return option_fault(fault, "eal", measurement,
+					"%.*s is not for --eal: sketchtap's own options say it",
+					(int)length, word);
+		}
+		word += length + (word[length] != '\0');
+	}
+	return true;
+}
+
+static const struct option_row eal_rows[] = {
+	{
+		.name = "eal",
+		.placeholder = "ARGS",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_STRING,
+		.rare = true,
+		OPTION_FIELD(eal_options, arguments),
+		.help = "More arguments for DPDK's EAL, separated by spaces.",
+	},
+	{0},
+};
+
+const struct option_owner eal_owner = {
+	.rows = eal_rows,
+	.size = sizeof(struct eal_options),
+	.check = check_eal,
+};
+
+OPTION_WORDS_OF(level_word, [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WARNING] = "warning",
+	[LOG_LEVEL_NOTICE] = "notice", [LOG_LEVEL_INFO] = "info")
+
+static const char *lacks_silence(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return log_options(config)->verbose ? "with --verbose" : NULL;
+}
+
+static const struct option_row log_rows[] = {
+	{
+		.name = "log-level",
+		.placeholder = "LEVEL",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.lacks = lacks_silence,
+		.word = level_word,
+		OPTION_FIELD(log_options, level),
+		.default_text = "notice",
+		.help = "What is said on standard error: messages of this level and more urgent "
+			"ones (error, warning, notice, info).",
+	},
+	{
+		.name = "verbose",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		OPTION_FIELD(log_options, verbose),
+		.help = "Say all there is on standard error, DPDK's own messages included.",
+	},
+	{0},
+};
+
+const struct option_owner log_owner = {
+	.rows = log_rows,
+	.size = sizeof(struct log_options),
+};

@@ -7,6 +7,20 @@
 
 #include "config/config.h"
 #include "parallel/plan/plan.h"
+#include "base/log_level.h"
+
+struct eal_options {
+	const char *arguments; /* more, for EAL; NULL: none */
+};
+
+OPTION_OWNER(eal)
+
+struct log_options {
+	enum log_level level;
+	bool verbose;
+};
+
+OPTION_OWNER(log)
 
 #define EAL_ERROR_MAX 512
 

@@ -67,3 +67,26 @@ void epochs_recycle(struct epochs *epochs, uint64_t epoch)
 	/* Pairs with the acquires in epochs_is_ready() and epochs_may_open(). */
 	atomic_store_explicit(&epochs->ready, epoch + 3, memory_order_release);
 }
+
+static const struct option_row epoch_rows[] = {
+	{
+		.name = "interval",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_TIME,
+		OPTION_FIELD(epoch_options, interval),
+		.zero = true,
+		.zero_means = "once, at the end",
+		.min = 1000000,
+		.max = EPOCH_INTERVAL_MAX,
+		.default_text = "1s",
+		.help = "Report at each multiple of this time, 1ms to 2500d. 0: once, at the end; "
+			"so is a capture on a terminal, where no file is written.",
+	},
+	{0},
+};
+
+const struct option_owner epoch_owner = {
+	.rows = epoch_rows,
+	.size = sizeof(struct epoch_options),
+};

@@ -36,6 +36,16 @@
 
 #include "config/config.h"
 
+/* ns: 2500 days, so that an epoch of any packet's time ends within an int64_t
+ * (parallel/feeder.c). */
+#define EPOCH_INTERVAL_MAX (UINT64_C(2500) * 24 * 3600 * 1000000000)
+
+struct epoch_options {
+	uint64_t interval; /* ns; 0: one epoch */
+};
+
+OPTION_OWNER(epoch)
+
 /* The workers, and the receivers where a design has them: lcores, of which DPDK has so many. */
 #define EPOCH_PARTICIPANTS_MAX 128
 

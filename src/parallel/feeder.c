@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/feeder.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +19,7 @@
 #include "parallel/pacer.h"
 #include "rx/packet/parse.h"
 #include "rx/packet/rss_hash.h"
+#include "base/units.h"
 
 /*
  * Nearly every key is decided by the first hundred bytes, so mbufs are small and stay in cache. A
@@ -57,8 +56,6 @@ struct feeder {
 	bool damaged;
 
 	/* Written by the feeder, read by any thread. */
-	_Atomic bool running; /* `thread` is set */
-	pthread_t thread;
 	_Atomic uint64_t packets, bytes;
 	_Atomic bool finished;
 	_Atomic bool stop; /* written by any thread */
@@ -150,7 +147,7 @@ static struct rte_mbuf *copy_packet(struct feeder *feeder, const uint8_t *data, 
 	return mbuf;
 }
 
-_Static_assert(INT64_MAX - SOURCE_TIME_MAX >= CONFIG_INTERVAL_MAX, "epochs end within an int64_t");
+_Static_assert(INT64_MAX - SOURCE_TIME_MAX >= EPOCH_INTERVAL_MAX, "epochs end within an int64_t");
 
 static int64_t floor_to(int64_t time, int64_t interval)
 {
@@ -308,9 +305,6 @@ int feeder_work(void *arg)
 	struct source_packet packet;
 	int result = 0;
 
-	feeder->thread = pthread_self();
-	/* Pairs with the acquire in feeder_interrupt(). */
-	atomic_store_explicit(&feeder->running, true, memory_order_release);
 	while (!stopped(feeder) && (result = source->next(source, &packet)) > 0) {
 		if (beyond_limits(feeder, packet.time))
 			break;
@@ -338,30 +332,30 @@ int feeder_work(void *arg)
 
 static bool create_rings(struct feeder *feeder)
 {
-	static unsigned int instance; /* names are unique in the process */
+	static unsigned int serial; /* names are unique in the process */
 	const struct feeder_params *params = &feeder->params;
 	struct rte_eth_conf conf = {0};
 	char name[RTE_RING_NAMESIZE];
 	int port;
 
-	instance++;
+	serial++;
 	for (uint32_t q = 0; q < params->nb_queues; q++) {
-		snprintf(name, sizeof(name), "feed%u_%u", instance, q);
+		snprintf(name, sizeof(name), "feed%u_%u", serial, q);
 		feeder->rings[q] = rte_ring_create(name, params->descriptors,
 			pool_node(params->node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (feeder->rings[q] == NULL)
 			return false;
 	}
-	snprintf(name, sizeof(name), "pkts%u", instance);
+	snprintf(name, sizeof(name), "pkts%u", serial);
 	feeder->pool = pool_create(
 		name, params->mbufs, params->mbuf_cache, params->mbuf_room, params->node);
-	snprintf(name, sizeof(name), "long%u", instance);
+	snprintf(name, sizeof(name), "long%u", serial);
 	feeder->long_pool = pool_create(name, LONG_MBUFS, 0, LONG_ROOM, params->node);
 	if (feeder->pool == NULL || feeder->long_pool == NULL)
 		return false;
 
 	/* net_ring does not accept a device without TX queues; nobody sends on this one. */
-	snprintf(name, sizeof(name), "feed%u", instance);
+	snprintf(name, sizeof(name), "feed%u", serial);
 	port = rte_eth_from_rings(name, feeder->rings, params->nb_queues, feeder->rings, 1,
 		params->node < 0 ? 0 : (unsigned int)params->node);
 	if (port < 0)
@@ -429,14 +423,6 @@ void feeder_stop(struct feeder *feeder)
 	atomic_store_explicit(&feeder->stop, true, memory_order_relaxed);
 }
 
-void feeder_interrupt(const struct feeder *feeder)
-{
-	/* Pairs with the release in feeder_work(). Its lcore thread outlives the feeder. */
-	if (atomic_load_explicit(&feeder->running, memory_order_acquire) &&
-		!feeder_finished(feeder))
-		pthread_kill(feeder->thread, SIGNALS_INTERRUPT);
-}
-
 bool feeder_finished(const struct feeder *feeder)
 {
 	/* Pairs with the release in feeder_work(). */
@@ -456,3 +442,65 @@ const char *feeder_damage(const struct feeder *feeder)
 {
 	return feeder->damaged ? feeder->params.source->error : NULL;
 }
+
+/* --- options --- */
+
+bool feeder_read_pace(const struct option_text *text)
+{
+	struct feeder_options *options =
+		(struct feeder_options *)((char *)text->field -
+					  offsetof(struct feeder_options, pace));
+	uint64_t rate = 0;
+
+	if (strcmp(text->text, "recorded") != 0 &&
+		(units_rate(text->text, &rate) != NULL || rate == 0))
+		return option_refuse(text, "is not a pace; write recorded, 2Mpps or 500kpps");
+	options->pace = rate > 0 ? PACE_RATE : PACE_RECORDED;
+	options->pace_rate = rate;
+	return true;
+}
+
+static const struct option_row feeder_rows[] = {
+	{
+		.name = "pace",
+		.placeholder = "RATE|recorded",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_OWN,
+		.read = feeder_read_pace,
+		OPTION_FIELD(feeder_options, pace),
+		.default_note = "as fast as nothing is lost",
+		.help = "Replay or generate at so many packets per second, or by the packets' "
+			"own time stamps. A paced source drops packets that find a full ring, "
+			"as a card does.",
+	},
+	{
+		.name = "duration",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_TIME,
+		OPTION_FIELD(feeder_options, duration),
+		.min = 1,
+		.max = OPTION_CENTURY,
+		.default_note = "no limit",
+		.help = "Stop after this time: packet time on replay and in files, the clock's on "
+			"a port.",
+	},
+	{
+		.name = "packets",
+		.letter = 'c',
+		.placeholder = "N",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_COUNT,
+		OPTION_FIELD(feeder_options, packets),
+		.min = 1,
+		.max = UINT64_MAX,
+		.default_note = "no limit",
+		.help = "Stop after this many packets.",
+	},
+	{0},
+};
+
+const struct option_owner feeder_owner = {
+	.rows = feeder_rows,
+	.size = sizeof(struct feeder_options),
+};

@@ -19,7 +19,21 @@
 
 #include "config/config.h"
 #include "parallel/epoch.h"
+#include "parallel/pacer.h"
+#include "parallel/plan/plan.h"
 #include "rx/capture/source.h"
+
+struct feeder_options {
+	enum pace pace;
+	uint64_t pace_rate; /* packets per second, for PACE_RATE */
+	uint64_t duration;  /* ns; 0: no limit. Packet time on replay, wall clock on a port */
+	uint64_t packets;   /* 0: no limit */
+};
+
+OPTION_OWNER(feeder)
+
+/* read() of an option that fills a pace and, behind it, its rate. */
+bool feeder_read_pace(const struct option_text *text);
 
 #define FEEDER_QUEUES_MAX 16
 
@@ -57,8 +71,6 @@ int feeder_work(void *feeder);
 
 /* Any thread: ends the replay after the packet at hand. */
 void feeder_stop(struct feeder *feeder);
-/* Any thread, after feeder_stop(), as often as it takes: breaks off a read that blocks. */
-void feeder_interrupt(const struct feeder *feeder);
 /* Any thread: true after feeder_work() returned. */
 bool feeder_finished(const struct feeder *feeder);
 /* Any thread: packets and bytes on the wire that were fed, and the share of the source they are. */

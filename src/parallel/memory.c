@@ -12,7 +12,7 @@
 
 #define LOOKS_MAX 64 /* pages of one allocation that are looked up */
 
-static struct memory_tally tallies[TOPOLOGY_NODES_MAX];
+static _Thread_local struct memory_tally tallies[TOPOLOGY_NODES_MAX];
 
 /* Preferred, not bound: a node that is full costs speed, not the run. */
 static void prefer_node(void *memory, size_t size, int node, unsigned int flags)
@@ -49,9 +49,15 @@ struct sketch_allocator memory_on_node(int node)
 	return (struct sketch_allocator){node_alloc, node_free, (void *)(intptr_t)node};
 }
 
-int memory_node(const struct sketch_allocator *allocator)
+void *memory_get(int node, size_t size)
 {
-	return allocator->alloc == node_alloc ? (int)(intptr_t)allocator->arg : -1;
+	return node_alloc(size, (void *)(intptr_t)node);
+}
+
+void memory_give_back(void *memory, size_t size)
+{
+	if (memory != NULL)
+		node_free(memory, size, NULL);
 }
 
 size_t memory_available(void)

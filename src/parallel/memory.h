@@ -8,8 +8,8 @@
  * nodes.
  *
  * The kernel puts a page elsewhere when a node is full, without a word. So pages are looked up
- * after they were touched, some of each allocation, and a tally is kept for every node. Everything
- * here is for one thread at a time.
+ * after they were touched, some of each allocation, and every thread that allocates keeps a tally
+ * for every node.
  */
 
 #include <stdbool.h>
@@ -21,8 +21,9 @@
 /* An allocator for one node; -1: wherever the kernel likes. */
 struct sketch_allocator memory_on_node(int node);
 
-/* The node of such an allocator; -1 of any other one. */
-int memory_node(const struct sketch_allocator *allocator);
+/* Memory of such an allocator. */
+void *memory_get(int node, size_t size);
+void memory_give_back(void *memory, size_t size); /* NULL is allowed */
 
 /* Bytes that can be had without swapping; SIZE_MAX where nobody tells. */
 size_t memory_available(void);
@@ -42,5 +43,5 @@ struct memory_tally {
 /* Whether that is worth a word: the kernel puts a page or two of many elsewhere by itself. */
 bool memory_is_misplaced(const struct memory_tally *tally);
 
-/* The tally of a node since the last time it was asked for. */
+/* This thread's tally of a node since the last time it was asked for. */
 struct memory_tally memory_take_tally(int node);

@@ -9,7 +9,11 @@
 
 #include <rte_cycles.h>
 
-#include "config/config.h"
+enum pace {
+	PACE_UNPACED,  /* as fast as everything can be measured; waits when a ring is full */
+	PACE_RECORDED, /* by the packets' time stamps; drops when a ring is full */
+	PACE_RATE,     /* so many packets per second; drops when a ring is full */
+};
 
 struct pacer {
 	enum pace pace;

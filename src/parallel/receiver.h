@@ -21,7 +21,7 @@
 struct receiver_generation {
 	alignas(64) uint64_t received;
 	uint64_t rx_cycles; /* of polls that found packets, and of handing them over */
-	uint64_t ring_full[CONFIG_WORKERS_MAX]; /* by worker of its group */
+	uint64_t ring_full[PLAN_WORKERS_MAX]; /* by worker of its group */
 };
 
 /* Packets of one burst that go to one worker. */

@@ -44,6 +44,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_rss = {
 	.name = "rss",
+	.suits = "the card spreads flows over queues: the fastest; start here",
 	.work = rss_work,
 	.done = worker_free,
 };

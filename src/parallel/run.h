@@ -12,10 +12,10 @@
 
 #include "config/config.h"
 #include "base/hash.h"
-#include "base/rarely.h"
 #include "parallel/plan/design.h"
 #include "parallel/epoch.h"
-#include "parallel/monitoring.h"
+#include "parallel/measurements.h"
+#include "parallel/monitor_tables.h"
 #include "parallel/plan/plan.h"
 #include "parallel/receiver.h"
 #include "parallel/worker.h"
@@ -28,8 +28,8 @@
 /* How far run_recycle() has come with an epoch. */
 struct recycling {
 	bool begun;
-	bool used[CONFIG_WORKERS_MAX]; /* by instance; what was not is clean */
-	uint32_t renewed;              /* sketches, of all instances and measurements */
+	bool used[PLAN_WORKERS_MAX]; /* by instance; what was not is clean */
+	uint32_t renewed;            /* sketches, of all instances and measurements */
 };
 
 struct run {
@@ -42,18 +42,16 @@ struct run {
 	uint32_t nb_ports;     /* live ones; 0 on a replay */
 	struct port *ports;    /* [nb_ports], probed by the caller */
 	uint32_t nb_workers;
-	struct worker *workers[CONFIG_WORKERS_MAX];
+	struct worker *workers[PLAN_WORKERS_MAX];
 	uint32_t nb_receivers; /* one a group; 0 where workers receive */
 	struct receiver *receivers[PLAN_GROUPS_MAX];
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
-	struct monitoring monitoring;               /* no tables: there are no rules */
-	/* Of each generation; which one a worker updates: plan_instance(). */
-	struct sketch *sketches[2][CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	/* The width that would have suited the last epoch in which the instance was used; the first
-	 * one's at the start. */
-	uint64_t fitting[CONFIG_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	struct rarely narrow[CONFIG_MEASUREMENTS_MAX]; /* no memory for the width that fits */
+	struct monitor_tables monitor;              /* no tables: there are no rules */
+	struct measurements *measurements[2];       /* by generation */
+	struct measurements *next;   /* what generations get from now on; measurements[] or newer */
+	uint64_t next_from;          /* the first epoch that has next; UINT64_MAX: none yet */
+	struct measurements *unused; /* that no generation has any more */
 	struct recycling recycling;
 };
 
@@ -76,6 +74,22 @@ bool run_filter(struct run *run, const struct filter_set *set);
  * Returns false with one line in error[RUN_ERROR_MAX].
  */
 bool run_monitor(struct run *run, struct monitor_rules *rules, char *error);
+
+/* What the epoch measures. */
+static inline struct measurements *run_measurements(const struct run *run, uint64_t epoch)
+{
+	return run->measurements[epoch & 1];
+}
+
+/* What the plan's measurements need, with all its memory (any thread); NULL where there is none. */
+struct measurements *run_prepare(const struct run *run, const struct plan *plan);
+
+/*
+ * From the epoch after next on, `next` is measured, which the run takes over (the reporter). What is
+ * not used any more is handed out once, linked by `next`, by run_take_unused().
+ */
+void run_change(struct run *run, struct measurements *next);
+struct measurements *run_take_unused(struct run *run);
 
 /* Starts the workers, then the feeder. */
 void run_start(struct run *run);

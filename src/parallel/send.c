@@ -5,9 +5,7 @@
 #include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -21,7 +19,11 @@
 #include "parallel/pool.h"
 #include "rx/capture/capture_writer.h"
 #include "rx/port/kernel_interface.h"
+#include "rx/port/link_status.h"
 #include "parallel/pacer.h"
+#include "parallel/feeder.h"
+#include "parallel/sources.h"
+#include "rx/port/name.h"
 
 #define SEND_BURST  32
 #define DRAIN_US    100000 /* what a device gets to send what it still holds */
@@ -31,30 +33,17 @@
 #define LOOK_NS     UINT64_C(100000000) /* between two looks whether one that stalls is there */
 
 /* elapsed: ns since the first packet */
-static bool wanted(const struct config *config, uint64_t sent, uint64_t elapsed)
+static bool wanted(const struct feeder_options *limits, uint64_t sent, uint64_t elapsed)
 {
-	if (config->packets > 0 && sent >= config->packets)
+	if (limits->packets > 0 && sent >= limits->packets)
 		return false;
-	return config->duration == 0 || elapsed < config->duration;
-}
-
-/* Says so where the capture would replace what the run reads. */
-static bool replaces_input(const struct config *config)
-{
-	bool standard = strcmp(config->output, "-") == 0;
-	struct stat st;
-	const char *input = NULL;
-
-	if ((standard ? fstat(STDOUT_FILENO, &st) : stat(config->output, &st)) == 0)
-		input = config_input(config, &st);
-	if (input != NULL)
-		log_error("--output %.300s: is what --%s reads; name another file", config->output,
-			input);
-	return input != NULL;
+	return limits->duration == 0 || elapsed < limits->duration;
 }
 
 int send_to_file(const struct config *config, struct source *source)
 {
+	const struct feeder_options *limits = feeder_options(config);
+	const char *output = send_options(config)->output;
 	struct capture_writer *writer;
 	struct source_packet packet;
 	char error[SOURCE_ERROR_MAX] = "";
@@ -62,9 +51,11 @@ int send_to_file(const struct config *config, struct source *source)
 	int64_t first = 0;
 	int result = 0;
 
-	if (replaces_input(config))
+	if (!config_spares_inputs(config, "--output", output, -1, error, sizeof(error))) {
+		log_error("%s", error);
 		return 2;
-	switch (capture_writer_open(&writer, config->output, config->force, error)) {
+	}
+	switch (capture_writer_open(&writer, output, send_options(config)->force, error)) {
 	case CAPTURE_WRITER_OK: break;
 	case CAPTURE_WRITER_EXISTS: log_error("%s", error); return 2;
 	case CAPTURE_WRITER_FAILED: log_error("%s", error); return 1;
@@ -72,7 +63,7 @@ int send_to_file(const struct config *config, struct source *source)
 	while (!signals_stop_requested() && source->next(source, &packet) > 0) {
 		if (written == 0)
 			first = packet.time;
-		if (!wanted(config, written, (uint64_t)(packet.time - first)))
+		if (!wanted(limits, written, (uint64_t)(packet.time - first)))
 			break;
 		result = capture_writer_write(writer, &packet, error);
 		if (result < 0)
@@ -99,6 +90,7 @@ struct sender {
 	struct kernel_sockets sockets;
 	struct kernel_interface before;
 	uint64_t looked; /* rte_rdtsc() */
+	bool told;       /* that the link is down */
 	bool gone;
 };
 
@@ -118,16 +110,25 @@ static bool is_stopped(const struct sender *sender)
 	return signals_stop_requested() || is_gone(sender);
 }
 
-/* The device takes nothing: an interface that was deleted never will. */
+/*
+ * The device takes nothing: an interface that was deleted never will, nor a memif whose server was
+ * not ready to answer when it connected.
+ */
 static void wait_for_device(struct sender *sender)
 {
 	struct kernel_interface interface;
 
 	rte_pause();
-	if (sender->interface == 0 || clock_since(sender->looked) < LOOK_NS)
+	if (clock_since(sender->looked) < LOOK_NS)
 		return;
-	sender->gone = kernel_interface_read(sender->interface, &interface) == KERNEL_GONE;
 	sender->looked = rte_rdtsc();
+	if (sender->interface != 0)
+		sender->gone = kernel_interface_read(sender->interface, &interface) == KERNEL_GONE;
+	if (!sender->told && !sender->gone && !port_link_is_up(sender->port)) {
+		log_warning("--port %s: its link is down: nothing leaves until it is up",
+			sender->port->name);
+		sender->told = true;
+	}
 }
 
 static void send_burst(struct sender *sender)
@@ -188,17 +189,18 @@ static bool add_packet(struct sender *sender, const struct source_packet *packet
 
 static void send_all(struct sender *sender)
 {
+	const struct feeder_options *limits = feeder_options(sender->config);
 	struct source_packet packet;
 
 	while (!is_stopped(sender) && sender->source->next(sender->source, &packet) > 0) {
 		if (sender->sent == 0)
 			sender->pacer = (struct pacer){
-				.pace = sender->config->pace,
-				.rate = sender->config->pace_rate,
+				.pace = limits->pace,
+				.rate = limits->pace_rate,
 				.start_tsc = rte_rdtsc(),
 				.first_time = packet.time,
 			};
-		if (!wanted(sender->config, sender->sent, clock_since(sender->pacer.start_tsc)))
+		if (!wanted(limits, sender->sent, clock_since(sender->pacer.start_tsc)))
 			break;
 		wait_until_due(sender, &packet);
 		if (!add_packet(sender, &packet))
@@ -301,7 +303,8 @@ static void linger(uint64_t time)
 int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *port)
 {
-	struct sender sender = {.config = config, .source = source, .port = port};
+	struct sender sender = {
+		.config = config, .source = source, .port = port, .looked = rte_rdtsc()};
 	const struct plan_group *group = &plan->groups[0];
 	char error[PORT_ERROR_MAX];
 	int status = 1;
@@ -318,9 +321,115 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 		send_all(&sender);
 		status = drain(&sender) ? 0 : 1;
 		say_sent(&sender);
-		linger(config->linger);
+		linger(send_options(config)->linger);
 	}
 	ports_close(port, 1);
 	rte_mempool_free(sender.pool);
 	return status;
 }
+
+/* --- options --- */
+
+static const char *lacks_port(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return port_given(config) ? NULL : "without --port";
+}
+
+static const char *lacks_file(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return option_lacks_file(send_options(config)->output);
+}
+
+/* What only a port takes, and what only a file does. */
+static bool check_send(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	static const char *const of_port[] = {"name", "eal", "lcores", "mbufs", "no-huge"};
+	const struct send_options *options = send_options(config);
+	uint32_t nb_ports = port_options(config)->names.n;
+
+	if (!sources_check(config, "generate", fault))
+		return false;
+	if (options->output == NULL && nb_ports == 0)
+		return option_fault(fault, NULL, measurement,
+			"nowhere to send it: give --output FILE or --port NAME");
+	for (size_t i = 0; options->output != NULL && i < RTE_DIM(of_port); i++)
+		if (config_asks(config, measurement, of_port[i]))
+			return option_fault(fault, of_port[i], measurement,
+				"has no effect without --port; leave it out");
+	if (nb_ports > 1)
+		return option_fault(fault, "port", measurement,
+			"is given %u times; packets are sent on one port", nb_ports);
+	if (feeder_options(config)->pace != PACE_UNPACED && options->output != NULL)
+		return option_fault(fault, "pace", measurement,
+			"contradicts --output: a file is written as fast as it can be; rate=... in "
+			"SPEC sets its time stamps");
+	return true;
+}
+
+static const struct option_row send_rows[] = {
+	{
+		.name = "output",
+		.letter = 'w',
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_STRING,
+		OPTION_FIELD(send_options, output),
+		.set = "destination",
+		.help = "Write a pcap file; - is standard output.",
+	},
+	{
+		.name = "linger",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_TIME,
+		.lacks = lacks_port,
+		OPTION_FIELD(send_options, linger),
+		.min = 1,
+		.max = OPTION_CENTURY,
+		.default_note = "not at all",
+		.help = "Keep the port open so long after the last packet. Who receives from a "
+			"port in shared memory, such as memif, loses with it what is still "
+			"under way.",
+	},
+	{
+		.name = "force",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_FLAG,
+		.lacks = lacks_file,
+		OPTION_FIELD(send_options, force),
+		.help = "Replace an output file that exists. Without it such a file is refused.",
+	},
+	{0},
+};
+
+const struct option_owner send_owner = {
+	.rows = send_rows,
+	.size = sizeof(struct send_options),
+	.check = check_send,
+};
+
+static const struct option_row send_port_rows[] = {
+	{
+		.name = "port",
+		.letter = 'i',
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_LIST,
+		OPTION_FIELD(port_options, names),
+		.set = "destination",
+		.help = "Send on a port: a PCI address (0000:3b:00.0), an interface of the kernel "
+			"(eth0) or a virtual device of DPDK (net_tap0,iface=probe0).",
+	},
+	{0},
+};
+
+const struct option_owner send_port_owner = {
+	.rows = send_port_rows,
+	.fills = &port_owner,
+	.check = port_check_names,
+};

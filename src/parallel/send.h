@@ -11,8 +11,19 @@
 #include "rx/port/port.h"
 #include "rx/capture/source.h"
 
+struct send_options {
+	const char *output; /* "-": standard output; NULL: none */
+	bool force;
+	uint64_t linger; /* ns that a sender keeps its port after the last packet */
+};
+
+OPTION_OWNER(send)
+
 int send_to_file(const struct config *config, struct source *source);
 
 /* EAL is up with the sender's plan, the port is probed; it is stopped in the end. */
 int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *port);
+
+/* --port of a sender. */
+extern const struct option_owner send_port_owner;

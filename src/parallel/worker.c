@@ -17,34 +17,44 @@ void worker_leave(struct worker *worker, uint64_t epoch)
 	epochs_enter(worker->epochs, worker->id, epoch);
 }
 
+static void look_for_idle_keys(const struct generation *generation, int64_t now)
+{
+	for (uint32_t m = 0; m < generation->counting->nb_measurements; m++) {
+		struct sketch *sketch = generation->sketch[m];
+
+		if (sketch->ops->rest != NULL)
+			sketch->ops->rest(sketch, now);
+	}
+}
+
 void worker_rest(struct worker *worker)
 {
 	const struct generation *generation = worker_generation(worker, worker->epoch);
-	int64_t now = worker->rests ? packet_clock_now(&worker->clock) : 0;
 
-	for (uint32_t m = 0; worker->rests && m < worker->counting.nb_measurements; m++)
-		if (worker->ops[m]->rest != NULL)
-			worker->ops[m]->rest(generation->sketch[m], now);
+	if (generation->counting->rests)
+		look_for_idle_keys(generation, packet_clock_now(&worker->clock));
 	poll_idle(worker->idle);
 }
 
 /* Into bursts[0]. */
-static void parse(struct worker *worker, struct parse_counts *counts, struct rte_mbuf *const *pkts,
-	uint32_t n)
+static void parse(struct worker *worker, struct generation *generation,
+	struct rte_mbuf *const *pkts, uint32_t n)
 {
-	struct key_burst *burst = &worker->counting.bursts[0];
+	const struct counting *counting = generation->counting;
+	struct parse_counts *counts = &generation->counts;
+	struct key_burst *burst = &counting->bursts[0];
 
-	if (!worker->replay && (worker->counting.details || worker->extra)) {
+	if (!worker->replay && (counting->details || counting->extra)) {
 		worker->times.polled = packet_clock_now(&worker->clock);
 		packet_times_follow(&worker->times);
 	}
-	if (worker->extra) {
+	if (counting->extra) {
 		if (worker->replay)
 			parse_burst_replay_extra(pkts, n, burst, counts);
 		else
 			parse_burst_port_extra(
 				pkts, n, burst, counts, &worker->times, worker->in_ports);
-	} else if (!worker->counting.details) {
+	} else if (!counting->details) {
 		if (worker->replay)
 			parse_burst_replay(pkts, n, burst, counts);
 		else
@@ -82,17 +92,17 @@ static void match(struct generation *generation, struct key_burst *burst, struct
 static void count_packets(
 	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
 {
-	struct key_burst *full = &worker->counting.bursts[0];
+	struct key_burst *full = &generation->counting->bursts[0];
 	struct monitor_hits hits;
 
 	generation->counted += n;
 	n = filter(worker, generation, pkts, n);
-	parse(worker, &generation->counts, pkts, n);
+	parse(worker, generation, pkts, n);
 	if (generation->monitor != NULL)
 		match(generation, full, &hits);
 	generation->measured += full->n;
 
-	count_keys(&worker->counting, generation->sketch, generation->distinct);
+	count_keys(generation->counting, generation->sketch, generation->distinct);
 	if (generation->monitor != NULL)
 		monitor_credit(generation->monitor, full, &hits, generation->rules);
 }

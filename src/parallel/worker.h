@@ -41,6 +41,8 @@ struct generation {
 	/* --monitor: the epoch's rules, and this worker's counters of them; NULL: none. */
 	const struct monitor_table *monitor;
 	struct monitor_count *rules;
+	/* What the epoch measures (parallel/measurements.h). */
+	const struct counting *counting;                       /* this worker's */
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 };
@@ -54,15 +56,11 @@ struct worker {
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
 	bool replay; /* packets carry struct packet_meta */
-	bool extra;  /* a measurement's key has a field that is none of the 5-tuple */
-	bool rests;  /* a measurement has work for it when nothing comes */
 	enum idle_mode idle;
 	struct epochs *epochs;
 	const struct filter *filter;         /* NULL: everything is measured */
 	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
-	const struct sketch_ops *ops[CONFIG_MEASUREMENTS_MAX];
-	struct counting counting;
-	struct poller poller; /* rss: its own queues */
+	struct poller poller;                /* rss: its own queues */
 	/* The design's; its time is that of freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot; /* sync: where the receiver leaves its part of a burst */

@@ -14,8 +14,10 @@
 #include <rte_version.h>
 
 #include "base/log.h"
+#include "base/printable.h"
+#include "sketch/measurement.h"
 #include "base/signals.h"
-#include "parallel/plan/text.h"
+#include "report/control_commands.h"
 #include "report/output/text.h"
 
 #define RELOAD_PATIENCE_S 2
@@ -36,11 +38,17 @@ struct account_sum {
 };
 
 static struct {
-	pthread_mutex_t lock;      /* guards what follows */
-	pthread_cond_t reloaded;   /* reloads_done has grown */
-	pthread_cond_t answered;   /* answering has become 0 */
-	uint32_t answering;        /* handlers that read the plan or a report */
-	const struct plan *plan;   /* NULL: nothing runs */
+	pthread_mutex_t lock;    /* guards what follows */
+	pthread_cond_t reloaded; /* reloads_done has grown */
+	pthread_cond_t answered; /* one of these counts has become 0 */
+	uint32_t answering;      /* handlers that took something of the run */
+	/* Those that read a plan: those that began in this turn, and those of the other one, which
+	 * get fewer. */
+	uint32_t reading[2], turn;
+	const struct plan *plan;                            /* NULL: nothing runs */
+	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* of its measurements */
+	struct changes *changes;                            /* NULL: nothing can change */
+	bool read_only;
 	struct report_epoch *last; /* with packets; NULL: none yet */
 	uint64_t number;           /* of the epoch that was closed last */
 	struct account_sum epoch;  /* its account */
@@ -77,12 +85,28 @@ static void end_answer(void)
 	pthread_mutex_unlock(&control.lock);
 }
 
+static void end_reading(uint32_t turn)
+{
+	pthread_mutex_lock(&control.lock);
+	if (--control.reading[turn] == 0)
+		pthread_cond_broadcast(&control.answered);
+	pthread_mutex_unlock(&control.lock);
+}
+
 /* --- what answers are made of --- */
 
 static int answer_error(struct rte_tel_data *answer, const char *why)
 {
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_string(answer, "error", why);
+	return 0;
+}
+
+/* That can be seen in the text of the question. */
+static int answer_mistake(struct rte_tel_data *answer, const char *why)
+{
+	answer_error(answer, why);
+	rte_tel_data_add_dict_uint(answer, "mistake", 1);
 	return 0;
 }
 
@@ -102,6 +126,8 @@ static void add_time(struct rte_tel_data *dict, const char *name, int64_t ns)
 	text_free(&text);
 }
 
+/* In ASCII: DPDK takes a byte above it for a negative index of its table of escapes, and
+ * sends what lies there. */
 __attribute__((format(printf, 3, 4))) static void add_text(
 	struct rte_tel_data *dict, const char *name, const char *format, ...)
 {
@@ -111,6 +137,7 @@ __attribute__((format(printf, 3, 4))) static void add_text(
 	va_start(arguments, format);
 	vsnprintf(value, sizeof(value), format, arguments);
 	va_end(arguments);
+	make_ascii(value);
 	rte_tel_data_add_dict_string(dict, name, value);
 }
 
@@ -151,7 +178,7 @@ static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
 
 		if (dict == NULL)
 			return;
-		rte_tel_data_add_dict_string(dict, "name", port->name);
+		add_text(dict, "name", "%s", port->name);
 		rte_tel_data_add_dict_int(dict, "node", port->node);
 		rte_tel_data_add_dict_uint(dict, "group", port->group);
 		rte_tel_data_add_dict_uint(dict, "queues", plan->groups[port->group].nb_queues);
@@ -196,7 +223,8 @@ static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 	}
 }
 
-static void add_measurements(struct rte_tel_data *answer, const struct plan *plan)
+static void add_measurements(
+	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
 {
 	struct rte_tel_data *measurements = add_dict(answer, "measurements");
 
@@ -207,18 +235,27 @@ static void add_measurements(struct rte_tel_data *answer, const struct plan *pla
 		if (dict == NULL)
 			return;
 		rte_tel_data_add_dict_string(dict, "name", planned->config->name);
-		rte_tel_data_add_dict_string(dict, "key", planned->config->key.name);
+		rte_tel_data_add_dict_string(dict, "key", planned->params.key->name);
 		rte_tel_data_add_dict_string(dict, "sketch", planned->ops->name);
 		rte_tel_data_add_dict_uint(dict, "depth", planned->params.depth);
 		rte_tel_data_add_dict_uint(dict, "width", planned->params.width);
+		rte_tel_data_add_dict_string(dict, "count",
+			planned->params.metric == SKETCH_BYTES ? "bytes" : "packets");
+		rte_tel_data_add_dict_uint(dict, "top", measurement_options(planned->config)->top);
+		if (measurement_options(planned->config)->threshold > 0)
+			add_text(dict, "threshold", "%.15g",
+				measurement_options(planned->config)->threshold);
 		rte_tel_data_add_dict_uint(dict, "instance_bytes", planned->instance_bytes);
 		if (planned->params.idle_timeout > 0)
 			rte_tel_data_add_dict_uint(
 				dict, "idle_timeout_ns", planned->params.idle_timeout);
+		rte_tel_data_add_dict_uint(dict,
+			since[m].at_least ? "from_epoch_at_least" : "from_epoch", since[m].epoch);
 	}
 }
 
-static void add_plan(struct rte_tel_data *answer, const struct plan *plan)
+static void add_plan(
+	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
 {
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
@@ -231,23 +268,28 @@ static void add_plan(struct rte_tel_data *answer, const struct plan *plan)
 	add_ports(answer, plan);
 	add_groups(answer, plan);
 	add_lcores(answer, plan);
-	add_measurements(answer, plan);
+	add_measurements(answer, plan, since);
 }
 
 static int answer_plan(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
 	const struct plan *plan;
+	uint32_t turn;
 
 	(void)command;
 	(void)parameters;
 	pthread_mutex_lock(&control.lock);
 	plan = control.plan;
-	control.answering += plan != NULL;
+	memcpy(since, control.since, sizeof(since));
+	turn = control.turn;
+	control.reading[turn]++;
 	pthread_mutex_unlock(&control.lock);
 	if (plan == NULL)
-		return answer_nothing_runs(answer);
-	add_plan(answer, plan);
-	end_answer();
+		answer_nothing_runs(answer);
+	else
+		add_plan(answer, plan, since);
+	end_reading(turn);
 	return 0;
 }
 
@@ -343,7 +385,7 @@ static void add_rows(
 		dict = add_dict(rows, rank);
 		if (dict == NULL)
 			return;
-		add_row(dict, measurement->rule, &measurement->rows[r]);
+		add_row(dict, measurement->key_rule, &measurement->rows[r]);
 	}
 }
 
@@ -358,7 +400,7 @@ static int answer_top_of(
 			break;
 	}
 	if (*name != '\0' && strcmp(measurement->name, name) != 0)
-		return answer_error(answer, "no measurement has this name; /sketchtap/plan has "
+		return answer_error(answer, "no measurement has this name; ctl measure list has "
 					    "them all");
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
@@ -396,7 +438,7 @@ static bool read_top(const char *parameters, char name[VALUE_MAX], uint32_t *n)
 	       number <= TOP_MAX;
 }
 
-_Static_assert(TOP_MAX == 40, "said in two texts");
+_Static_assert(TOP_MAX == 40 && TOP_DEFAULT == 10, "said in texts, here and of the command");
 
 static int answer_top(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
@@ -406,8 +448,7 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 
 	(void)command;
 	if (!read_top(parameters, name, &n))
-		return answer_error(
-			answer, "write /sketchtap/top,MEASUREMENT,N with N from 1 to 40");
+		return answer_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
 	pthread_mutex_lock(&control.lock);
 	epoch = control.last;
 	if (epoch != NULL)
@@ -431,102 +472,181 @@ static bool wait_for_reload(uint32_t asked)
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += RELOAD_PATIENCE_S;
-	while ((int32_t)(control.reloads_done - asked) < 0 &&
+	while (control.plan != NULL && (int32_t)(control.reloads_done - asked) < 0 &&
 		pthread_cond_clockwait(&control.reloaded, &control.lock, CLOCK_MONOTONIC, &until) ==
 			0)
 		;
 	return (int32_t)(control.reloads_done - asked) >= 0;
 }
 
-/* A text that may be too long for an answer: its end says more than where the file lies. */
-static void add_end_of_text(struct rte_tel_data *dict, const char *name, const char *text)
+/* A text of any length, in pieces: NAME, NAME_2, ... */
+static void add_long_text(struct rte_tel_data *dict, const char *name, const char *text)
 {
-	size_t length = strlen(text);
+	const size_t piece = RTE_TEL_MAX_STRING_LEN - 1;
+	char piece_name[32];
 
-	if (length < RTE_TEL_MAX_STRING_LEN)
-		add_text(dict, name, "%s", text);
-	else
-		add_text(dict, name, "...%s", text + length - (RTE_TEL_MAX_STRING_LEN - 4));
+	for (unsigned int i = 1; *text != '\0'; i++) {
+		size_t length = strnlen(text, piece);
+
+		snprintf(piece_name, sizeof(piece_name), i == 1 ? "%s" : "%s_%u", name, i);
+		add_text(dict, piece_name, "%.*s", (int)length, text);
+		text += length;
+	}
 }
 
 _Static_assert(VALUE_MAX >= RTE_TEL_MAX_STRING_LEN, "add_text() cuts nothing");
+
+/* From which epoch on a change holds. */
+static void add_change(struct rte_tel_data *dict, const struct change_answer *change)
+{
+	if (change->same)
+		return;
+	rte_tel_data_add_dict_uint(dict, "measurements", change->measurements);
+	rte_tel_data_add_dict_uint(
+		dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
+}
 
 static void add_reloaded(struct rte_tel_data *dict, const struct control_reloaded *reloaded)
 {
 	rte_tel_data_add_dict_uint(dict, "outputs", reloaded->outputs);
 	if (reloaded->outputs_error[0] != '\0')
-		add_end_of_text(dict, "outputs_error", reloaded->outputs_error);
-	if (!reloaded->monitored)
-		return;
-	rte_tel_data_add_dict_uint(dict, "rules", reloaded->rules);
+		add_long_text(dict, "outputs_error", reloaded->outputs_error);
+	if (reloaded->has_monitor)
+		rte_tel_data_add_dict_uint(dict, "rules", reloaded->rules);
 	if (reloaded->rules_error[0] != '\0')
-		add_end_of_text(dict, "rules_error", reloaded->rules_error);
+		add_long_text(dict, "rules_error", reloaded->rules_error);
+	if (reloaded->change.mistake)
+		rte_tel_data_add_dict_uint(dict, "mistake", 1);
+	if (reloaded->change.refused)
+		add_long_text(dict, "measurements_error", reloaded->change.error);
+	else if (reloaded->changeable)
+		add_change(dict, &reloaded->change);
+}
+
+/* Returns NULL, or why nothing can be changed. end_answer() follows either way. */
+static const char *begin_changing(struct changes **changes)
+{
+	const char *why = NULL;
+
+	pthread_mutex_lock(&control.lock);
+	control.answering++;
+	*changes = control.changes;
+	if (control.plan == NULL)
+		why = "nothing is measured yet, or any more";
+	else if (control.read_only)
+		why = "--control read: this run can be asked, and not changed, here";
+	pthread_mutex_unlock(&control.lock);
+	return why;
+}
+
+/* Returns whether it was done in time. */
+static bool reload(struct control_reloaded *reloaded)
+{
+	uint32_t asked;
+	bool done;
+
+	pthread_mutex_lock(&control.lock);
+	asked = ++control.reloads_asked;
+	signals_request_reopen();
+	done = wait_for_reload(asked);
+	*reloaded = control.last_reload;
+	pthread_mutex_unlock(&control.lock);
+	return done;
 }
 
 static int answer_reload(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
-	struct control_reloaded reloaded;
-	bool running, done = false;
+	struct control_reloaded reloaded = {0};
+	struct changes *changes;
+	const char *why = begin_changing(&changes);
 
 	(void)command;
 	(void)parameters;
-	pthread_mutex_lock(&control.lock);
-	running = control.plan != NULL;
-	if (running) {
-		uint32_t asked = ++control.reloads_asked;
-
-		signals_request_reopen();
-		done = wait_for_reload(asked);
-	}
-	reloaded = control.last_reload;
-	pthread_mutex_unlock(&control.lock);
-	if (!running)
-		return answer_nothing_runs(answer);
-	if (!done)
-		return answer_error(answer,
-			"asked for, and not done yet: outputs do not answer, or "
-			"rules wait for the end of intervals");
+	if (why == NULL && !reload(&reloaded))
+		why = "asked for, and not done yet: outputs do not answer, or rules wait for the "
+		      "end of intervals";
+	if (why == NULL && reloaded.changeable)
+		changes_await_reload(changes, &reloaded.change);
+	end_answer();
+	if (why != NULL)
+		return answer_error(answer, why);
 	rte_tel_data_start_dict(answer);
 	add_reloaded(answer, &reloaded);
 	return 0;
 }
 
-/* --- what is there to ask --- */
+/* --- /sketchtap/measure --- */
 
-static const struct control_command {
-	const char *path, *help;
-	telemetry_cb answer;
-} commands[] = {
-	{"/sketchtap/plan", "Which lcore does what, with which queues and memory. No parameters",
-		answer_plan},
-	{"/sketchtap/stats",
-		"Account of the packets of the last epoch, and of all since the start. No "
-		"parameters",
-		answer_stats},
-	{"/sketchtap/top",
-		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of "
-		"rows (10; at most 40)",
-		answer_top},
-	{"/sketchtap/reload",
-		"Opens the output files and reads --monitor again, as SIGHUP does: how many of "
-		"them, and what was refused. No parameters",
-		answer_reload},
-};
+static int answer_measure(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct changes *changes;
+	const char *why = begin_changing(&changes);
+	struct change_answer change = {0};
+
+	(void)command;
+	if (why == NULL && changes == NULL)
+		why = "nothing can change in this run";
+	else if (why == NULL && parameters == NULL)
+		why = "write ctl measure add|change|remove NAME OPTION=VALUE ...";
+	if (why == NULL)
+		change = changes_ask(changes, parameters);
+	end_answer();
+	rte_tel_data_start_dict(answer);
+	if (why != NULL || change.refused)
+		add_long_text(answer, "error", why != NULL ? why : change.error);
+	if (change.mistake)
+		rte_tel_data_add_dict_uint(answer, "mistake", 1);
+	if (why == NULL && !change.refused)
+		add_change(answer, &change);
+	return 0;
+}
+
+/* --- what is there to ask --- */
 
 void control_offer(void)
 {
-	for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
-		const struct control_command *row = &commands[c];
+#define COMMAND_ROW(name, help, ...) {CONTROL_PATH #name, help, answer_##name},
+	static const struct {
+		const char *path, *help;
+		telemetry_cb answer;
+	} commands[] = {CONTROL_COMMANDS(COMMAND_ROW)};
 
-		if (rte_telemetry_register_cmd(row->path, row->answer, row->help) != 0)
-			log_warning("%s: cannot be offered on the control socket", row->path);
+	for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
+		if (rte_telemetry_register_cmd(
+			    commands[c].path, commands[c].answer, commands[c].help) != 0)
+			log_warning(
+				"%s: cannot be offered on the control socket", commands[c].path);
 	}
 }
 
-void control_start(const struct plan *plan)
+void control_change(const struct plan *plan, const struct change_since *since)
 {
 	pthread_mutex_lock(&control.lock);
 	control.plan = plan;
+	memcpy(control.since, since, sizeof(control.since));
+	pthread_mutex_unlock(&control.lock);
+}
+
+void control_settle(void)
+{
+	pthread_mutex_lock(&control.lock);
+	for (uint32_t i = 0; i < 2; i++) {
+		control.turn ^= 1;
+		while (control.reading[control.turn ^ 1] > 0)
+			pthread_cond_wait(&control.answered, &control.lock);
+	}
+	pthread_mutex_unlock(&control.lock);
+}
+
+void control_start(
+	const struct plan *plan, uint64_t first_epoch, struct changes *changes, bool read_only)
+{
+	pthread_mutex_lock(&control.lock);
+	control.plan = plan;
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		control.since[m] = (struct change_since){.epoch = first_epoch};
+	control.changes = changes;
+	control.read_only = read_only;
 	pthread_mutex_unlock(&control.lock);
 }
 
@@ -538,7 +658,9 @@ void control_stop(void)
 	control.plan = NULL;
 	last = control.last;
 	control.last = NULL;
-	while (control.answering > 0)
+	control.changes = NULL;
+	pthread_cond_broadcast(&control.reloaded);
+	while (control.answering + control.reading[0] + control.reading[1] > 0)
 		pthread_cond_wait(&control.answered, &control.lock);
 	pthread_mutex_unlock(&control.lock);
 	report_epoch_free(last);
@@ -583,3 +705,28 @@ void control_reload_done(uint32_t asked, const struct control_reloaded *reloaded
 	pthread_cond_broadcast(&control.reloaded);
 	pthread_mutex_unlock(&control.lock);
 }
+
+/* --- options --- */
+
+OPTION_WORDS_OF(use_word, [CONTROL_CHANGE] = "change", [CONTROL_READ] = "read")
+
+static const struct option_row control_rows[] = {
+	{
+		.name = "control",
+		.placeholder = "WHAT",
+		.rare = true,
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_CHOICE,
+		OPTION_FIELD(control_options, use),
+		.word = use_word,
+		.default_text = "change",
+		.help = "What the control socket is for: change what is measured and ask "
+			"(sketchtap ctl), or only read.",
+	},
+	{0},
+};
+
+const struct option_owner control_owner = {
+	.rows = control_rows,
+	.size = sizeof(struct control_options),
+};

@@ -7,14 +7,28 @@
  * changes any more. The lock is held to exchange pointers and counts, never while an answer is
  * made.
  *
- * A new command is a row of commands[] (control.c).
+ * A new command is a row of CONTROL_COMMANDS() (control_commands.h).
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "parallel/plan/plan.h"
+#include "report/changes.h"
 #include "report/output/report.h"
+#include "config/option.h"
+
+/* What the control socket is for. */
+enum control_use {
+	CONTROL_CHANGE,
+	CONTROL_READ,
+};
+
+struct control_options {
+	enum control_use use;
+};
+
+OPTION_OWNER(control)
 
 #define CONTROL_ERROR_MAX 512
 
@@ -22,11 +36,21 @@
 void control_offer(void);
 
 /*
- * From control_start() to control_stop() the commands answer; the plan must live as long, and what
- * reports point to. control_stop() waits for who is answering.
+ * The plan's measurements hold from first_epoch on. From control_start() to control_stop() the
+ * commands answer; the plan must live as long, or until it is replaced. control_stop() waits for
+ * who is answering. Without `changes` (NULL), or with read_only, what would change something is
+ * refused.
  */
-void control_start(const struct plan *plan);
+void control_start(
+	const struct plan *plan, uint64_t first_epoch, struct changes *changes, bool read_only);
 void control_stop(void);
+
+/*
+ * Another plan is the run's, or its measurements hold since other epochs. control_settle() waits
+ * until nobody reads an older one.
+ */
+void control_change(const struct plan *plan, const struct change_since *since);
+void control_settle(void);
 
 /* An epoch was closed. The report is shared with the handlers; the caller keeps its own
  * reference. */
@@ -40,7 +64,9 @@ uint32_t control_reload_asked(void);
 
 struct control_reloaded {
 	uint32_t outputs; /* files that were opened again */
-	bool monitored;   /* there is --monitor */
+	bool changeable;  /* measurements can change; then what came of that: */
+	struct change_answer change;
+	bool has_monitor; /* there is --monitor */
 	uint32_t rules;   /* of it, that hold from now on */
 	/* Why they are not what was asked for; empty: they are. */
 	char outputs_error[CONTROL_ERROR_MAX], rules_error[CONTROL_ERROR_MAX];

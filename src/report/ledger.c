@@ -222,3 +222,25 @@ struct ledger account_epoch(
 		ledger.unaccounted = device_differences(account);
 	return ledger;
 }
+
+static const struct option_row ledger_rows[] = {
+	{
+		.name = "max-loss",
+		.rare = true,
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FRACTION,
+		OPTION_FIELD(ledger_options, max_loss),
+		.zero = true,
+		.one = true,
+		.default_text = "1",
+		.help = "Exit with status 1 where the whole run lost a larger share of the "
+			"packets that it was offered; all outputs are complete.",
+	},
+	{0},
+};
+
+const struct option_owner ledger_owner = {
+	.rows = ledger_rows,
+	.size = sizeof(struct ledger_options),
+};

@@ -6,13 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/option.h"
 #include "parallel/run.h"
 #include "report/output/report.h"
 #include "rx/port/loss.h"
 
+struct ledger_options {
+	double max_loss; /* share of lost packets from which on the exit status is 1; 1: any */
+};
+
+OPTION_OWNER(ledger)
+
 struct account {
 	const struct run *run;
-	struct port_meter meters[CONFIG_LIST_MAX]; /* [run->nb_ports] */
+	struct port_meter meters[OPTION_LIST_MAX]; /* [run->nb_ports] */
 	uint64_t told[PORT_COLUMN_COUNT];          /* by the devices, in the ledgers so far */
 	int64_t sampled; /* monotonic ns, when the devices were last read */
 	bool cut_said;   /* that frames were cut */

@@ -212,7 +212,7 @@ static void add_counts(
 static bool may_shed_listed(const struct merger *merger)
 {
 	const struct sketch_params *params = &merger->params;
-	bool at_once = params->writers > 1 && params->atomic != ATOMIC_LOCK;
+	bool at_once = params->writers > 1;
 
 	return merger->ops->shed != NULL && (params->idle_timeout > 0 || at_once);
 }

@@ -46,7 +46,7 @@ struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_p
 
 /* Before the first epoch: takes the memory for what so many parts list. Without, it grows. */
 void merger_reserve(struct merger *merger, uint32_t nb_parts);
-void merger_destroy(struct merger *merger);
+void merger_destroy(struct merger *merger); /* NULL is allowed */
 
 /*
  * Of a sketch with an idle timeout: takes in what a part gave out of the epoch that is to be

@@ -3,23 +3,24 @@
 
 #include <stdlib.h>
 
+#include "report/measured.h"
 #include "sketch/flow_table.h"
+#include "report/output/writer.h"
 
 #define FIRST_FLOWS 1024
 
 /* Whose records are being taken, and why those ended whose flows were not idle. */
 struct taking {
 	struct records *records;
+	const struct measurements *measurements;
 	uint32_t measurement;
 	enum flow_end end;
 };
 
-void records_init(struct records *records, struct run *run, struct merger *const *mergers,
-	void (*hand_over)(void *arg), void *arg)
+void records_init(struct records *records, struct run *run, void (*hand_over)(void *arg), void *arg)
 {
 	*records = (struct records){
 		.run = run,
-		.mergers = mergers,
 		.hand_over = hand_over,
 		.arg = arg,
 	};
@@ -69,12 +70,12 @@ static void take_expired(const struct sketch_candidate *candidate, void *arg)
 {
 	const struct taking *taking = arg;
 	struct records *records = taking->records;
-	const struct run *run = records->run;
+	const struct plan *plan = &taking->measurements->plan;
 
-	merger_add_expired(records->mergers[taking->measurement], candidate,
-		run->plan->measurements[taking->measurement].config->expired_keys);
+	merger_add_expired(measured_merger(taking->measurements, taking->measurement), candidate,
+		flow_table_options(plan->measurements[taking->measurement].config)->expired_keys);
 	records->expired++;
-	if (run->config->rows[ROWS_FLOWS].n > 0)
+	if (writer_options(records->run->config)->rows[ROWS_FLOWS].n > 0)
 		add(taking, candidate);
 }
 
@@ -85,15 +86,16 @@ static void take_held(const struct sketch_candidate *candidate, void *arg)
 
 void records_take(struct records *records, uint64_t epoch)
 {
-	const struct run *run = records->run;
+	const struct measurements *measurements = run_measurements(records->run, epoch);
+	const struct plan *plan = &measurements->plan;
 
-	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
-		struct taking taking = {records, m, FLOW_END_IDLE};
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		struct taking taking = {records, measurements, m, FLOW_END_IDLE};
 
-		if (run->plan->measurements[m].params.idle_timeout == 0)
+		if (plan->measurements[m].params.idle_timeout == 0)
 			continue;
-		for (uint32_t i = 0; i < run->plan->nb_instances; i++) {
-			struct sketch *sketch = run->sketches[epoch & 1][i][m];
+		for (uint32_t i = 0; i < plan->nb_instances; i++) {
+			struct sketch *sketch = measurements->sketches[epoch & 1][i][m];
 
 			sketch->ops->expired(sketch, take_expired, &taking);
 		}
@@ -113,16 +115,19 @@ static bool is_used(const struct run *run, uint64_t epoch, uint32_t instance)
 void records_take_rest(struct records *records, uint64_t epoch, bool last)
 {
 	const struct run *run = records->run;
+	const struct measurements *measurements = run_measurements(run, epoch);
+	const struct plan *plan = &measurements->plan;
 
-	if (run->config->rows[ROWS_FLOWS].n == 0)
+	if (writer_options(run->config)->rows[ROWS_FLOWS].n == 0)
 		return;
-	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
-		struct taking taking = {records, m, last ? FLOW_END_RUN : FLOW_END_INTERVAL};
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		struct taking taking = {
+			records, measurements, m, last ? FLOW_END_RUN : FLOW_END_INTERVAL};
 
-		if ((run->plan->measurements[m].ops->caps & SKETCH_RECORDS) == 0)
+		if ((plan->measurements[m].ops->caps & SKETCH_RECORDS) == 0)
 			continue;
-		for (uint32_t i = 0; i < run->plan->nb_instances; i++) {
-			const struct sketch *sketch = run->sketches[epoch & 1][i][m];
+		for (uint32_t i = 0; i < plan->nb_instances; i++) {
+			const struct sketch *sketch = measurements->sketches[epoch & 1][i][m];
 
 			if (is_used(run, epoch, i))
 				sketch->ops->candidates(sketch, take_held, &taking);
@@ -130,45 +135,48 @@ void records_take_rest(struct records *records, uint64_t epoch, bool last)
 	}
 }
 
-uint64_t records_held_at_most(const struct run *run)
+uint64_t records_held_at_most(const struct plan *plan)
 {
 	uint64_t most = 0;
 
-	for (uint32_t m = 0; m < run->plan->nb_measurements; m++)
-		if ((run->plan->measurements[m].ops->caps & SKETCH_RECORDS) != 0)
-			most += run->plan->nb_instances *
-				flow_nb_entries(&run->plan->measurements[m].params);
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if ((plan->measurements[m].ops->caps & SKETCH_RECORDS) != 0)
+			most += plan->nb_instances * flow_nb_entries(&plan->measurements[m].params);
 	return most;
 }
 
-static void forget(struct records *records)
+/* For lack of memory; what waits is lost. */
+static struct report_epoch *forget(struct records *records)
 {
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
 		records->lists[m].n = 0;
 	records->waiting = 0;
+	records->no_memory = true;
+	return NULL;
 }
 
 struct report_epoch *records_report(
-	struct records *records, uint64_t number, int64_t start, int64_t end)
+	struct records *records, uint64_t epoch, uint64_t number, int64_t start, int64_t end)
 {
-	const struct plan *plan = records->run->plan;
+	const struct plan *plan = &run_measurements(records->run, epoch)->plan;
 	struct report_epoch *report = report_epoch_alloc(plan->nb_measurements, plan->nb_workers);
 
-	if (report == NULL) {
-		forget(records);
-		records->no_memory = true;
-		return NULL;
-	}
+	if (report == NULL)
+		return forget(records);
 	report->flows_only = true;
 	report->number = number;
 	report->start = start;
 	report->end = end;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		const struct plan_measurement *planned = &plan->measurements[m];
 		struct report_measurement *measurement = &report->measurements[m];
 		struct records_list *list = &records->lists[m];
 
-		measurement->name = plan->measurements[m].config->name;
-		measurement->rule = &plan->measurements[m].config->key;
+		if (!report_measurement_ask(measurement, planned->config->name, planned->params.key,
+			    planned->ops->name)) {
+			report_epoch_free(report);
+			return forget(records);
+		}
 		measurement->flows = list->flows;
 		measurement->nb_flows = list->n;
 		*list = (struct records_list){0};

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "parallel/run.h"
-#include "report/merge.h"
 #include "report/output/report.h"
 
 #define RECORDS_ENOUGH 65536
@@ -25,7 +24,6 @@ struct records_list {
 
 struct records {
 	struct run *run;
-	struct merger *const *mergers; /* of every measurement */
 	struct records_list lists[CONFIG_MEASUREMENTS_MAX];
 	size_t waiting;   /* records, in all lists: fewer than RECORDS_ENOUGH */
 	uint64_t expired; /* of the epoch, so far */
@@ -36,8 +34,8 @@ struct records {
 
 /* hand_over() is called, while records are taken, when RECORDS_ENOUGH wait: it calls
  * records_report(). */
-void records_init(struct records *records, struct run *run, struct merger *const *mergers,
-	void (*hand_over)(void *arg), void *arg);
+void records_init(
+	struct records *records, struct run *run, void (*hand_over)(void *arg), void *arg);
 void records_fini(struct records *records);
 
 /* Takes what workers gave out since. They may go on counting. */
@@ -47,12 +45,12 @@ void records_take(struct records *records, uint64_t epoch);
 void records_take_rest(struct records *records, uint64_t epoch, bool last);
 
 /* As many as all tables of a generation have room for. */
-uint64_t records_held_at_most(const struct run *run);
+uint64_t records_held_at_most(const struct plan *plan);
 
-/* What is waiting, as a report of flows alone, and nothing waits any more. NULL without memory:
+/* What is waiting of the epoch, as a report of flows alone, and nothing waits any more. NULL without memory:
  * then it is lost. */
 struct report_epoch *records_report(
-	struct records *records, uint64_t number, int64_t start, int64_t end);
+	struct records *records, uint64_t epoch, uint64_t number, int64_t start, int64_t end);
 
 /* The next epoch begins; nothing waits. Returns whether records of the last one were lost for
  * lack of memory. */

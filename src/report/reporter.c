@@ -2,6 +2,7 @@
 #include "report/reporter.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,16 +11,15 @@
 #include "base/rarely.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "parallel/memory.h"
 #include "report/output/balance.h"
+#include "report/changes.h"
 #include "report/control.h"
 #include "report/epoch_clock.h"
 #include "report/ledger.h"
-#include "report/link_log.h"
-#include "report/loads.h"
-#include "report/merge.h"
-#include "report/monitored.h"
-#include "report/rank.h"
+#include "report/port_log.h"
+#include "report/worker_loads.h"
+#include "report/measured.h"
+#include "report/monitor_report.h"
 #include "report/records.h"
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
@@ -34,21 +34,21 @@
 struct reporter {
 	struct reporter_params params;
 	struct run *run;
-	struct merger *mergers[CONFIG_MEASUREMENTS_MAX];
 	uint64_t epoch; /* the oldest that is not reported */
 	bool stopping;
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
 	bool recycling;        /* the epoch before that one */
-	struct rarely drowns, shed[CONFIG_MEASUREMENTS_MAX], undecoded[CONFIG_MEASUREMENTS_MAX],
-		incomplete[CONFIG_MEASUREMENTS_MAX], forgotten[CONFIG_MEASUREMENTS_MAX];
-	struct loads loads;
+	struct rarely drowns;
+	struct worker_loads loads;
 	struct records records;
 	int64_t records_written; /* monotonic ns, when none waited last */
+	uint64_t held;           /* records at most, at the end of an epoch */
 	struct service service;
-	bool reloading;  /* who asked waits to hear that it is done */
-	uint32_t reload; /* the last that the control socket asked for before it began */
+	struct changes *changes; /* NULL: nothing can change */
+	bool reloading;          /* who asked waits to hear that it is done */
+	uint32_t reload;         /* the last that the control socket asked for before it began */
 	struct control_reloaded reloaded;
 
 	/* Live ports: the clock, and the account of packets. */
@@ -56,7 +56,7 @@ struct reporter {
 	struct epoch_clock clock;
 	int64_t started_monotonic, asked_monotonic; /* ns */
 	struct account account;
-	struct link_log links;
+	struct port_log links;
 };
 
 static int64_t clock_now(clockid_t clock)
@@ -79,7 +79,8 @@ static void start_clock(struct reporter *reporter)
 	struct clock_time now = clock_time_now();
 
 	reporter->started_monotonic = now.monotonic;
-	epoch_clock_start(&reporter->clock, (int64_t)reporter->run->config->interval, now);
+	epoch_clock_start(
+		&reporter->clock, (int64_t)epoch_options(reporter->run->config)->interval, now);
 	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = now.real};
 }
 
@@ -87,13 +88,14 @@ static bool limits_reached(struct reporter *reporter, int64_t monotonic)
 {
 	const struct config *config = reporter->run->config;
 
-	if (config->duration > 0 &&
-		monotonic - reporter->started_monotonic >= (int64_t)config->duration)
+	if (feeder_options(config)->duration > 0 &&
+		monotonic - reporter->started_monotonic >=
+			(int64_t)feeder_options(config)->duration)
 		return true;
-	if (config->packets == 0 || monotonic - reporter->asked_monotonic < ASK_NS)
+	if (feeder_options(config)->packets == 0 || monotonic - reporter->asked_monotonic < ASK_NS)
 		return false;
 	reporter->asked_monotonic = monotonic;
-	return account_devices_received(&reporter->account) >= config->packets;
+	return account_devices_received(&reporter->account) >= feeder_options(config)->packets;
 }
 
 static void look_at_clock(struct reporter *reporter, struct clock_time now)
@@ -140,124 +142,15 @@ static void tell_time(struct reporter *reporter)
 
 /* --- an epoch's report --- */
 
-static bool report_measurement(struct reporter *reporter, uint64_t epoch, uint32_t m,
-	const struct ledger *ledger, struct report_measurement *out)
-{
-	struct run *run = reporter->run;
-	const struct plan_measurement *planned = &run->plan->measurements[m];
-	struct sketch *parts[CONFIG_WORKERS_MAX];
-	struct hyperloglog *distinct[CONFIG_WORKERS_MAX];
-	struct merge_input input = {
-		.parts = parts,
-		.distinct = distinct,
-		.ledger = ledger,
-		.loss_known = !ledger->losses_unknown,
-		.confidence = planned->config->confidence,
-		.wanted = planned->config->top,
-		.smallest =
-			rank_smallest(planned->params.metric, ledger, planned->config->threshold),
-	};
-	struct rank_limits limits = {
-		.top = planned->config->top,
-		.threshold = planned->config->threshold,
-	};
-
-	/* What counted nothing has nothing to say. */
-	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct generation *generation = worker_generation(run->workers[w], epoch);
-		uint32_t instance = plan_instance(run->plan, w);
-
-		if (generation->counted == 0)
-			continue;
-		distinct[input.nb_distinct++] = generation->distinct[m];
-		if (input.nb_parts == 0 ||
-			parts[input.nb_parts - 1] != run->sketches[epoch & 1][instance][m])
-			parts[input.nb_parts++] = run->sketches[epoch & 1][instance][m];
-	}
-	out->name = planned->config->name;
-	out->rule = &planned->config->key;
-	out->sketch = planned->ops->name;
-	return merger_collect(reporter->mergers[m], &input) == 0 &&
-	       rank_flows(reporter->mergers[m], &limits, out) == 0;
-}
-
-static void warn_if_shed(struct reporter *reporter, const struct report_epoch *report, uint32_t m)
-{
-	const struct report_measurement *measurement = &report->measurements[m];
-	struct rarely *rarely = &reporter->shed[m];
-
-	if (measurement->shed_packets == 0 ||
-		!rarely_due(rarely, report->end, measurement->shed_packets))
-		return;
-	log_warning("epoch %llu, %s: %llu packets of new keys found no room: raise --width "
-		    "or --memory%s",
-		(unsigned long long)report->number, measurement->name,
-		(unsigned long long)measurement->shed_packets, rarely->since);
-}
-
-static void warn_if_undecoded(
-	struct reporter *reporter, const struct report_epoch *report, uint32_t m)
-{
-	const struct report_measurement *measurement = &report->measurements[m];
-	struct rarely *rarely = &reporter->undecoded[m];
-
-	if (measurement->undecoded_packets == 0 ||
-		!rarely_due(rarely, report->end, measurement->undecoded_packets))
-		return;
-	log_warning("epoch %llu, %s: %llu flows were not decoded, and %llu packets are in no exact "
-		    "figure: raise --width or --memory%s",
-		(unsigned long long)report->number, measurement->name,
-		(unsigned long long)measurement->undecoded_flows,
-		(unsigned long long)measurement->undecoded_packets, rarely->since);
-}
-
-static void warn_if_incomplete(
-	struct reporter *reporter, const struct report_epoch *report, uint32_t m)
-{
-	const struct report_measurement *measurement = &report->measurements[m];
-	const struct merger *merger = reporter->mergers[m];
-	uint64_t unrecovered = merger_unrecovered(merger);
-	const char *unit = merger_metric(merger) == SKETCH_PACKETS ? "packets" : "bytes";
-	struct rarely *rarely = &reporter->incomplete[m];
-
-	/* warn_if_forgotten() says it of these. */
-	if (measurement->forgotten_packets > 0)
-		return;
-	if (!measurement->incomplete || !rarely_due(rarely, report->end, unrecovered))
-		return;
-	if (unrecovered == UINT64_MAX)
-		log_warning("epoch %llu, %s: too many keys to find the heavy ones again%s",
-			(unsigned long long)report->number, measurement->name, rarely->since);
-	else
-		log_warning("epoch %llu, %s: flows of up to %llu %s may be missing: too many keys "
-			    "to find them all again%s",
-			(unsigned long long)report->number, measurement->name,
-			(unsigned long long)unrecovered, unit, rarely->since);
-}
-
-static void warn_if_forgotten(
-	struct reporter *reporter, const struct report_epoch *report, uint32_t m)
-{
-	const struct report_measurement *measurement = &report->measurements[m];
-	struct rarely *rarely = &reporter->forgotten[m];
-
-	if (measurement->forgotten_packets == 0 ||
-		!rarely_due(rarely, report->end, measurement->forgotten_packets))
-		return;
-	log_warning("epoch %llu, %s: flows that had ended are missing from --output with %llu "
-		    "packets: raise --expired-keys, or shorten --interval%s",
-		(unsigned long long)report->number, measurement->name,
-		(unsigned long long)measurement->forgotten_packets, rarely->since);
-}
-
 /* The report of an epoch without what was measured; NULL where there is no memory. */
 static struct report_epoch *begin_report(
 	const struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
 {
 	const struct run *run = reporter->run;
 	bool silent = ledger->offered == 0 && ledger->unaccounted == 0;
+	uint32_t nb_measurements = run_measurements(run, reporter->epoch)->plan.nb_measurements;
 	struct report_epoch *report =
-		report_epoch_alloc(silent ? 0 : run->plan->nb_measurements, run->nb_workers);
+		report_epoch_alloc(silent ? 0 : nb_measurements, run->nb_workers);
 
 	if (report == NULL)
 		return NULL;
@@ -266,25 +159,9 @@ static struct report_epoch *begin_report(
 	report->end = info->end;
 	report->ledger = *ledger;
 	report->design = run->design->name;
-	report->sharing = run->config->sharing;
-	loads_report(&reporter->loads, reporter->epoch, report);
+	report->sharing = plan_sharing_word(plan_options(run->config)->sharing);
+	worker_loads_report(&reporter->loads, reporter->epoch, report);
 	return report;
-}
-
-static bool report_measurements(struct reporter *reporter, struct report_epoch *report)
-{
-	bool complete = true;
-
-	for (uint32_t m = 0; m < report->nb_measurements; m++) {
-		complete &= report_measurement(
-			reporter, reporter->epoch, m, &report->ledger, &report->measurements[m]);
-		reporter->result.shed[m] += report->measurements[m].shed_packets;
-		warn_if_shed(reporter, report, m);
-		warn_if_undecoded(reporter, report, m);
-		warn_if_forgotten(reporter, report, m);
-		warn_if_incomplete(reporter, report, m);
-	}
-	return complete;
 }
 
 static void warn_if_uneven(struct reporter *reporter, const struct report_epoch *report)
@@ -300,13 +177,41 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 		reporter->drowns.since);
 }
 
+/* As many records may wait as the largest tables so far hold. */
+static void bound_flows(struct reporter *reporter, const struct plan *plan)
+{
+	uint64_t held = records_held_at_most(plan);
+
+	if (held > reporter->held)
+		reporter->held = held;
+	writer_bound_flows(reporter->params.writer, WRITER_FLOWS + reporter->held);
+}
+
+/* Other measurements, where they are ready. */
+static void look_at_changes(struct reporter *reporter)
+{
+	const struct run *run = reporter->run;
+	const struct plan *before = &run->next->plan;
+	uint64_t oldest = reporter->epoch - reporter->recycling, number;
+
+	if (reporter->changes == NULL)
+		return;
+	number = reporter->params.first_epoch + epochs_info(run->epochs, oldest)->number;
+	changes_look(reporter->changes, number + 2);
+	/* What ends with an interval comes at once. */
+	if (run->feeder == NULL && &run->next->plan != before)
+		bound_flows(reporter, &run->next->plan);
+}
+
 /* On a replay the packets wait for the outputs; live, the outputs must keep up. */
 static void push(struct reporter *reporter, struct report_epoch *report)
 {
 	struct writer *writer = reporter->params.writer;
 
-	while (reporter->run->feeder != NULL && !writer_wait(writer, report))
+	while (reporter->run->feeder != NULL && !writer_wait(writer, report)) {
 		service_alive(&reporter->service, monotonic_now());
+		look_at_changes(reporter); /* who asked for one is answered all the same */
+	}
 	writer_push(writer, report);
 }
 
@@ -328,8 +233,8 @@ static void hand_over_records(struct reporter *reporter, const struct epoch_info
 
 	if (reporter->records.waiting == 0)
 		return;
-	report = records_report(
-		&reporter->records, reporter->params.first_epoch + info->number, info->start, end);
+	report = records_report(&reporter->records, reporter->epoch,
+		reporter->params.first_epoch + info->number, info->start, end);
 	if (report != NULL)
 		push(reporter, report);
 }
@@ -369,6 +274,29 @@ static void sum_up(struct reporter_result *result, uint64_t number, const struct
 	}
 }
 
+static void add_shed(struct reporter_result *result, const struct report_measurement *measurement)
+{
+	uint32_t i = 0;
+
+	if (measurement->shed_packets == 0)
+		return;
+	while (i < result->nb_shed && strcmp(result->shed[i].name, measurement->name) != 0)
+		i++;
+	if (i > CONFIG_MEASUREMENTS_MAX)
+		i = CONFIG_MEASUREMENTS_MAX;
+	if (i == result->nb_shed)
+		snprintf(result->shed[result->nb_shed++].name, sizeof(result->shed[i].name), "%s",
+			i < CONFIG_MEASUREMENTS_MAX ? measurement->name : "others");
+	result->shed[i].packets += measurement->shed_packets;
+}
+
+static void sum_up_shed(struct reporter_result *result, const struct report_epoch *report)
+{
+	result->several |= report->nb_measurements > 1;
+	for (uint32_t m = 0; m < report->nb_measurements; m++)
+		add_shed(result, &report->measurements[m]);
+}
+
 static void recycle(struct reporter *reporter, uint64_t epoch)
 {
 	reporter->recycling = !run_recycle(reporter->run, epoch);
@@ -387,20 +315,21 @@ static void close_epoch(struct reporter *reporter)
 	bool complete;
 
 	records_take(&reporter->records, reporter->epoch);
-	complete = report != NULL && report_measurements(reporter, report) &&
-		   monitored_report(run, reporter->epoch, report);
+	complete = report != NULL && measured_report(run, reporter->epoch, report) &&
+		   monitor_report(run, reporter->epoch, report);
 	records_take_rest(&reporter->records, reporter->epoch, last);
 	hand_over_records(reporter, &info, info.end);
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
 	if (report != NULL) {
 		report->expired = reporter->records.expired;
+		sum_up_shed(&reporter->result, report);
 		service_epoch(&reporter->service, report, monotonic_now());
 		control_publish(report);
 		warn_if_uneven(reporter, report);
 		hand_over(reporter, report);
 	}
-	for (uint32_t m = 0; !complete && m < run->plan->nb_measurements; m++)
-		merger_drop_expired(reporter->mergers[m]);
+	if (!complete)
+		measured_drop_expired(run_measurements(run, reporter->epoch));
 	complete &= !records_next_epoch(&reporter->records);
 	if (!complete) {
 		reporter->result.out_of_memory = true;
@@ -446,25 +375,27 @@ static void reload(struct reporter *reporter)
 	reporter->reload = control_reload_asked();
 	service_reloading(&reporter->service, monotonic_now());
 	writer_reopen(reporter->params.writer);
-	monitoring_reload(&reporter->run->monitoring);
+	monitor_tables_reload(&reporter->run->monitor);
+	if (reporter->changes != NULL)
+		changes_reload(reporter->changes);
 	reporter->reloading = true;
 }
 
 static void look_at_rules(struct reporter *reporter)
 {
-	struct monitoring *monitoring = &reporter->run->monitoring;
+	struct monitor_tables *tables = &reporter->run->monitor;
 	char *error = reporter->reloaded.rules_error;
 
-	switch (monitoring_look(monitoring)) {
-	case MONITORING_NONE: break;
-	case MONITORING_REFUSED:
-		log_warning("%s; the rules stay as they were", monitoring->error);
-		memcpy(error, monitoring->error, sizeof(monitoring->error));
+	switch (monitor_tables_look(tables)) {
+	case MONITOR_NEWS_NONE: break;
+	case MONITOR_NEWS_REFUSED:
+		log_warning("%s; the rules stay as they were", tables->error);
+		memcpy(error, tables->error, sizeof(tables->error));
 		break;
-	case MONITORING_LOADED:
+	case MONITOR_NEWS_LOADED:
 		error[0] = '\0';
 		log_notice("%s: %u rules, which the epoch after the next will have at the latest",
-			monitoring->path, monitor_table_rules(monitoring->next)->n);
+			tables->path, monitor_table_rules(tables->next)->n);
 		break;
 	}
 }
@@ -474,17 +405,22 @@ _Static_assert(MONITOR_ERROR_MAX <= CONTROL_ERROR_MAX && WRITER_ERROR_MAX <= CON
 
 static void end_reload(struct reporter *reporter)
 {
-	const struct monitoring *monitoring = &reporter->run->monitoring;
+	const struct monitor_tables *tables = &reporter->run->monitor;
 	struct control_reloaded *reloaded = &reporter->reloaded;
 	struct writer_reopened reopened;
 
-	if (writer_reopening(reporter->params.writer, &reopened) || monitoring_busy(monitoring))
+	if (writer_reopening(reporter->params.writer, &reopened) || monitor_tables_busy(tables))
 		return;
+	if (reporter->changes != NULL && changes_reloading(reporter->changes, &reloaded->change))
+		return;
+	reloaded->changeable = reporter->changes != NULL;
+	if (reloaded->change.refused)
+		log_warning("%s; the measurements stay as they were", reloaded->change.error);
 	reloaded->outputs = reopened.files;
 	memcpy(reloaded->outputs_error, reopened.error, sizeof(reopened.error));
-	reloaded->monitored = monitoring->next != NULL;
-	if (reloaded->monitored)
-		reloaded->rules = monitor_table_rules(monitoring->next)->n;
+	reloaded->has_monitor = tables->next != NULL;
+	if (reloaded->has_monitor)
+		reloaded->rules = monitor_table_rules(tables->next)->n;
 	service_ready(&reporter->service);
 	control_reload_done(reporter->reload, reloaded);
 	reporter->reloading = false;
@@ -502,8 +438,6 @@ static void obey_signals(struct reporter *reporter)
 	if (!reporter->stopping) {
 		service_stopping(&reporter->service);
 		run_stop(reporter->run);
-	} else if (reporter->run->feeder != NULL) {
-		feeder_interrupt(reporter->run->feeder);
 	}
 	reporter->stopping = true;
 }
@@ -520,7 +454,7 @@ static void look_at_ports(struct reporter *reporter)
 	account_sample(&reporter->account, now);
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		port_clock_look(&reporter->run->ports[p].clock, now);
-	if (link_log_look(&reporter->links, now, number, &reporter->account))
+	if (port_log_look(&reporter->links, now, number, &reporter->account))
 		return;
 	reporter->result.port_gone = true;
 	reporter->stopping = true;
@@ -540,6 +474,7 @@ static void report_epochs(struct reporter *reporter)
 		bool ended = epochs_is_end(run->epochs, open);
 
 		obey_signals(reporter);
+		look_at_changes(reporter);
 		if (live && !ended) {
 			look_at_ports(reporter);
 			tell_time(reporter);
@@ -573,33 +508,45 @@ struct reporter *reporter_create(struct run *run)
 	if (reporter == NULL)
 		return NULL;
 	reporter->run = run;
-	if (!loads_init(&reporter->loads, run)) {
+	if (!worker_loads_init(&reporter->loads, run)) {
 		reporter_destroy(reporter);
 		return NULL;
 	}
-	records_init(&reporter->records, run, reporter->mergers, hand_over_some, reporter);
-	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
-		struct sketch_params shape = run->plan->measurements[m].params;
-
-		shape.allocator = memory_on_node(PLAN_NODE_ANY);
-		reporter->mergers[m] = merger_create(run->plan->measurements[m].ops, &shape);
-		if (reporter->mergers[m] == NULL) {
-			reporter_destroy(reporter);
-			return NULL;
-		}
-		merger_reserve(reporter->mergers[m], run->plan->nb_instances);
+	records_init(&reporter->records, run, hand_over_some, reporter);
+	if (!measured_create(run_measurements(run, 0))) {
+		reporter_destroy(reporter);
+		return NULL;
 	}
 	return reporter;
 }
 
 void reporter_destroy(struct reporter *reporter)
 {
-	for (uint32_t m = 0; m < reporter->run->plan->nb_measurements; m++)
-		if (reporter->mergers[m] != NULL)
-			merger_destroy(reporter->mergers[m]);
-	loads_fini(&reporter->loads);
+	changes_free(reporter->changes);
+	for (uint64_t epoch = 0; epoch < 2; epoch++)
+		measured_destroy(run_measurements(reporter->run, epoch));
+	measured_destroy(reporter->run->next);
+	worker_loads_fini(&reporter->loads);
 	records_fini(&reporter->records);
 	free(reporter);
+}
+
+/* Who asks the control socket is answered from now on. */
+static void start_changes(struct reporter *reporter)
+{
+	const struct reporter_params *params = &reporter->params;
+	const struct changes_params changes = {
+		.run = reporter->run,
+		.writer = params->writer,
+		.first_epoch = params->first_epoch,
+		.publish = control_change,
+		.settle = control_settle,
+	};
+
+	if (reporter->run->config->program != NULL)
+		reporter->changes = changes_start(&changes);
+	control_start(reporter->run->plan, params->first_epoch, reporter->changes,
+		control_options(reporter->run->config)->use == CONTROL_READ);
 }
 
 struct reporter_result reporter_run(struct reporter *reporter, const struct reporter_params *params)
@@ -608,17 +555,20 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	service_init(&reporter->service, params->notify);
 	if (reporter->run->feeder == NULL) {
 		/* What ends with an interval comes at once. */
-		writer_bound_flows(
-			params->writer, WRITER_FLOWS + records_held_at_most(reporter->run));
+		bound_flows(reporter, reporter->run->plan);
 		start_clock(reporter);
 	}
 	account_start(&reporter->account, reporter->run);
-	link_log_start(&reporter->links, reporter->run);
+	port_log_start(&reporter->links, reporter->run);
+	start_changes(reporter);
 	run_start(reporter->run);
 	service_ready(&reporter->service);
 	report_epochs(reporter);
 	service_stopping(&reporter->service);
 	run_join(reporter->run);
+	if (reporter->changes != NULL)
+		changes_end(reporter->changes);
+	control_stop();
 	progress_clear(params->progress);
 	return reporter->result;
 }

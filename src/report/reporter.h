@@ -22,10 +22,19 @@ struct reporter_params {
 	uint64_t first_epoch;        /* the number that the first epoch gets */
 };
 
+/* What a measurement's sketches shed, under whatever key and sketch it had. */
+struct reporter_shed {
+	char name[64];
+	uint64_t packets;
+};
+
 struct reporter_result {
-	uint64_t epochs;                        /* that had packets */
-	struct ledger sum;                      /* of them, but for what sketches shed */
-	uint64_t shed[CONFIG_MEASUREMENTS_MAX]; /* packets, by measurement */
+	uint64_t epochs;   /* that had packets */
+	struct ledger sum; /* of them, but for what sketches shed */
+	/* The first that did; the last entry is of all others. */
+	struct reporter_shed shed[CONFIG_MEASUREMENTS_MAX + 1];
+	uint32_t nb_shed;
+	bool several;         /* an epoch had several measurements */
 	double worst_rate;    /* the largest share of its packets that an epoch lost */
 	uint64_t worst_epoch; /* that one's number */
 	bool port_gone;       /* a port vanished, which ended the run */

@@ -39,22 +39,30 @@ void service_stopping(struct service *service)
 	service->ready_due = false;
 }
 
+/* "2.5% lost", of what was offered. */
+static void losses_text(char *text, size_t size, const struct ledger *ledger)
+{
+	if (ledger->losses_unknown && ledger_lost(ledger) == 0)
+		snprintf(text, size, "losses unknown");
+	else
+		snprintf(text, size, "%s%.6f%% lost", ledger->losses_unknown ? "at least " : "",
+			100 * ledger_drop_rate(ledger));
+}
+
 void service_epoch(struct service *service, const struct report_epoch *epoch, uint64_t now_ns)
 {
 	const struct ledger *ledger = &epoch->ledger;
 	uint64_t duration = report_duration(epoch);
-	char message[MESSAGE_MAX];
+	char message[MESSAGE_MAX], losses[48];
 
 	if (service->told && now_ns - service->told_ns < STATUS_PERIOD_NS)
 		return;
-	snprintf(message, sizeof(message),
-		"STATUS=epoch %llu: %llu packets per second, %s%.6f%% lost",
+	losses_text(losses, sizeof(losses), ledger);
+	snprintf(message, sizeof(message), "STATUS=epoch %llu: %llu packets per second, %s",
 		(unsigned long long)epoch->number,
 		(unsigned long long)(duration > 0 ? report_per_second(ledger->measured, duration)
 						  : ledger->measured),
-		ledger->losses_unknown ? "at least " : "",
-		ledger->offered > 0 ? 100.0 * (double)ledger_lost(ledger) / (double)ledger->offered
-				    : 0.0);
+		losses);
 	service->told = notify_send(service->notify, message);
 	service->told_ns = now_ns;
 }

@@ -42,20 +42,15 @@ static const char *check(struct sketch_params *params)
 	return why;
 }
 
-static uint32_t nb_lists(const struct sketch_params *params)
-{
-	return params->atomic == ATOMIC_LOCK ? 1 : params->writers;
-}
-
 static size_t header_size(const struct sketch_params *params)
 {
-	return line_up(sizeof(struct count_min) + nb_lists(params) * sizeof(struct candidates));
+	return line_up(sizeof(struct count_min) + params->writers * sizeof(struct candidates));
 }
 
 static size_t memory(const struct sketch_params *params)
 {
 	return header_size(params) + line_up(counter_rows_size(params)) +
-	       nb_lists(params) * candidates_memory(params->candidates);
+	       params->writers * candidates_memory(params->candidates);
 }
 
 static struct sketch *create(const struct sketch_params *params)
@@ -70,7 +65,7 @@ static struct sketch *create(const struct sketch_params *params)
 	at += header_size(params);
 	counter_rows_init(&cm->counters, params, at);
 	at += line_up(counter_rows_size(params));
-	for (; cm->nb_lists < nb_lists(params); at += candidates_memory(params->candidates))
+	for (; cm->nb_lists < params->writers; at += candidates_memory(params->candidates))
 		candidates_init(&cm->lists[cm->nb_lists++], at, params->candidates, params->metric);
 	return &cm->sketch;
 }
@@ -106,15 +101,9 @@ static ALWAYS_INLINE void count_shared(
 	struct sketch *sketch, const struct key_burst *burst, const bool weighted)
 {
 	struct count_min *cm = count_min_of(sketch);
-	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
 
-	if (policy == COUNTER_OWNED) {
-		spinlock_lock(&cm->lock);
-		count_separate(sketch, burst, weighted);
-		spinlock_unlock(&cm->lock);
-		return;
-	}
-	count(&cm->lists[burst->writer], &cm->counters, burst, policy, weighted);
+	count(&cm->lists[burst->writer], &cm->counters, burst,
+		counter_policy_of(sketch->params.atomic), weighted);
 }
 
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
@@ -233,9 +222,15 @@ static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confide
 	return counter_rows_bound(&cm->counters, keys, confidence, &sketch->params.allocator);
 }
 
+static uint64_t total(const struct sketch *sketch)
+{
+	return counter_rows_total(&count_min_of_const(sketch)->counters);
+}
+
 const struct sketch_ops count_min_ops = {
 	.name = "count-min",
 	.alias = "cms",
+	.suits = "any number of flows in fixed memory; estimates for every key",
 	.caps = SKETCH_MERGEABLE,
 	.default_depth = COUNTER_ROWS_DEPTH,
 	.default_width = COUNTER_ROWS_WIDTH,
@@ -251,5 +246,6 @@ const struct sketch_ops count_min_ops = {
 	.merge = merge,
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
+	.total = total,
 	.error_bound = bound,
 };

@@ -6,12 +6,10 @@
 #include "sketch/candidates.h"
 #include "sketch/counter_rows.h"
 #include "sketch/sketch.h"
-#include "sketch/spinlock.h"
 
 struct count_min {
 	struct sketch sketch;
 	struct counter_rows counters;
-	struct spinlock lock __attribute__((aligned(64))); /* of ATOMIC_LOCK */
 	uint32_t nb_lists;
 	struct candidates lists[]; /* [nb_lists], of each writer; one where they take turns */
 };

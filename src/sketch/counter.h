@@ -29,11 +29,9 @@ enum counter_policy {
 	COUNTER_ADD,
 };
 
-/* Of threads that share: under a lock each writes as if it were alone. */
+/* Of threads that share. */
 static inline enum counter_policy counter_policy_of(enum sketch_atomic atomic)
 {
-	if (atomic == ATOMIC_LOCK)
-		return COUNTER_OWNED;
 	return atomic == ATOMIC_ADD ? COUNTER_ADD : COUNTER_CAS;
 }
 

@@ -393,3 +393,19 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 	allocator->free(histograms, size, allocator->arg);
 	return result;
 }
+
+uint64_t counter_rows_total(const struct counter_rows *rows)
+{
+	uint64_t width = UINT64_C(1) << rows->bits, total = 0;
+
+	for (uint32_t row = 0; row < rows->depth; row++) {
+		uint64_t sum = 0;
+
+		for (uint64_t i = 0; i < width; i++)
+			sum += counter_rows_at(rows, row * width + i);
+		if (row > 0 && sum != total)
+			return UINT64_MAX;
+		total = sum;
+	}
+	return total;
+}

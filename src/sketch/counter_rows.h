@@ -111,3 +111,6 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 /* As sketch_ops.error_bound; without memory for the histograms there is no bound. */
 uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, double confidence,
 	const struct sketch_allocator *allocator);
+
+/* What every row holds; UINT64_MAX where two rows disagree. */
+uint64_t counter_rows_total(const struct counter_rows *rows);

@@ -68,7 +68,7 @@ static uint32_t look(struct flow_table *table, int64_t now, uint32_t n)
 		for (; is_to_go(table, idle->at, now); removed++) {
 			if (!give_out(table, idle->at))
 				return removed;
-			table->store->remove(table, idle->at);
+			flow_remove(table, idle->at);
 		}
 		idle->at++;
 	}

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "sketch/flow_queue.h"
-#include "sketch/flow_table.h"
+#include "sketch/flow_entries.h"
 
 #define FLOW_STRIDE 64
 

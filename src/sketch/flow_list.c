@@ -18,58 +18,50 @@
 
 /* ---- One thread */
 
-static uint32_t find_owned(struct flow_table *table, const struct key_burst *burst,
-	const struct flow_burst *work, uint32_t i)
+static inline __attribute__((always_inline)) void count_separate(
+	struct flow_table *table, const struct key_burst *burst, const bool weighted)
 {
-	uint32_t at = work->bucket[i], next;
+	if (table->idle != NULL)
+		flow_update_idle(table, burst, flow_find_in_chain, weighted);
+	else
+		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, weighted);
+}
 
-	while ((next = flow_next(table, at)) != 0) {
-		at = next;
-		if (flow_matches(table, at, &work->id[i], burst, i))
-			return at;
+void flow_update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(flow_table_of(sketch), burst, false);
+}
+
+void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(flow_table_of(sketch), burst, true);
+}
+
+/* The first entry of a bucket goes; the next one, where there is one, takes its place. */
+static void remove_first(struct flow_table *table, uint32_t bucket)
+{
+	uint32_t next = flow_next(table, bucket);
+
+	if (next == 0) {
+		table->entries[bucket] = (struct flow_entry){0};
+		return;
 	}
-	next = flow_take(table);
-	if (next == 0)
-		return 0;
-	flow_fill(table, next, &work->id[i], burst, i);
-	flow_set_next(table, next, 0);
-	table->entries[next].bucket = work->bucket[i];
-	flow_set_stored(table, next);
-	flow_set_next(table, at, next);
-	return next;
+	table->entries[bucket] = table->entries[next]; /* and what follows it */
+	table->key6[bucket] = table->key6[next];
+	flow_return(table, next);
 }
 
-static void update_owned(struct flow_table *table, const struct key_burst *burst)
+void flow_remove(struct flow_table *table, uint32_t entry)
 {
-	flow_update_owned(table, burst, find_owned, false);
-}
-
-static void update_owned_weighted(struct flow_table *table, const struct key_burst *burst)
-{
-	flow_update_owned(table, burst, find_owned, true);
-}
-
-static void update_idle(struct flow_table *table, const struct key_burst *burst)
-{
-	flow_update_idle(table, burst, find_owned, false);
-}
-
-static void update_idle_weighted(struct flow_table *table, const struct key_burst *burst)
-{
-	flow_update_idle(table, burst, find_owned, true);
-}
-
-static void remove_owned(struct flow_table *table, uint32_t entry)
-{
-	uint32_t next = flow_next(table, entry), at;
+	uint32_t at;
 
 	if (entry < table->nb_buckets) {
-		flow_replace_first(table, entry, next, next == 0 ? 0 : flow_next(table, next));
+		remove_first(table, entry);
 		return;
 	}
 	for (at = table->entries[entry].bucket; flow_next(table, at) != entry;)
 		at = flow_next(table, at);
-	flow_set_next(table, at, next);
+	flow_set_next(table, at, flow_next(table, entry));
 	flow_return(table, entry);
 }
 
@@ -177,7 +169,7 @@ static inline __attribute__((always_inline)) void update_atomic(struct flow_tabl
 	struct flow_burst work;
 	uint32_t fresh = 0;
 
-	flow_burst_prepare(table, burst, &work);
+	flow_burst_prepare(table, burst, flow_hash_keyed, &work);
 	burst_groups_find(&groups, burst);
 	sum_groups(burst, &groups, additions, weighted);
 	for (uint64_t left = groups.leaders; left != 0;) {
@@ -197,33 +189,18 @@ static inline __attribute__((always_inline)) void update_atomic(struct flow_tabl
 static inline __attribute__((always_inline)) void count_shared(
 	struct flow_table *table, const struct key_burst *burst, const bool weighted)
 {
-	switch (table->sketch.params.atomic) {
-	case ATOMIC_CAS: update_atomic(table, burst, COUNTER_CAS, weighted); break;
-	case ATOMIC_ADD: update_atomic(table, burst, COUNTER_ADD, weighted); break;
-	case ATOMIC_LOCK:
-		spinlock_lock(&table->lock);
-		(weighted ? update_owned_weighted : update_owned)(table, burst);
-		spinlock_unlock(&table->lock);
-		break;
-	}
+	if (table->sketch.params.atomic == ATOMIC_ADD)
+		update_atomic(table, burst, COUNTER_ADD, weighted);
+	else
+		update_atomic(table, burst, COUNTER_CAS, weighted);
 }
 
-static void update_shared(struct flow_table *table, const struct key_burst *burst)
+void flow_update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_shared(table, burst, false);
+	count_shared(flow_table_of(sketch), burst, false);
 }
 
-static void update_shared_weighted(struct flow_table *table, const struct key_burst *burst)
+void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_shared(table, burst, true);
+	count_shared(flow_table_of(sketch), burst, true);
 }
-
-const struct flow_store flow_store_list = {
-	.name = "list",
-	.update = {[SHARING_SEPARATE] = update_owned, [SHARING_SHARED] = update_shared},
-	.update_weighted = {[SHARING_SEPARATE] = update_owned_weighted,
-		[SHARING_SHARED] = update_shared_weighted},
-	.update_idle = update_idle,
-	.update_idle_weighted = update_idle_weighted,
-	.remove = remove_owned,
-};

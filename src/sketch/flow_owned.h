@@ -11,7 +11,7 @@
 
 #include "sketch/burst_groups.h"
 #include "sketch/flow_idle.h"
-#include "sketch/flow_table.h"
+#include "sketch/flow_entries.h"
 
 /* What the passes hand on. Bit i of a mask stands for packet i. */
 struct flow_burst {
@@ -36,10 +36,10 @@ static inline void flow_set_stored(struct flow_table *table, uint32_t entry)
 	atomic_store_explicit(&table->entries[entry].state, FLOW_STORED, memory_order_relaxed);
 }
 
-static inline void flow_burst_prepare(
-	const struct flow_table *table, const struct key_burst *burst, struct flow_burst *work)
+static inline __attribute__((always_inline)) void flow_burst_prepare(const struct flow_table *table,
+	const struct key_burst *burst, const flow_hash_fn hash, struct flow_burst *work)
 {
-	flow_buckets(table, burst, work->bucket);
+	flow_buckets(table, burst, hash, work->bucket);
 	for (uint32_t i = 0; i < burst->n; i++)
 		work->id[i] = flow_id_of(burst, i);
 }
@@ -72,6 +72,28 @@ static inline uint64_t flow_find_first(const struct flow_table *table,
  */
 typedef uint32_t (*flow_find_fn)(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i);
+
+/* It, where what hangs there is a chain. */
+static inline uint32_t flow_find_in_chain(struct flow_table *table, const struct key_burst *burst,
+	const struct flow_burst *work, uint32_t i)
+{
+	uint32_t at = work->bucket[i], next;
+
+	while ((next = flow_next(table, at)) != 0) {
+		at = next;
+		if (flow_matches(table, at, &work->id[i], burst, i))
+			return at;
+	}
+	next = flow_take(table);
+	if (next == 0)
+		return 0;
+	flow_fill(table, next, &work->id[i], burst, i);
+	flow_set_next(table, next, 0);
+	table->entries[next].bucket = work->bucket[i];
+	flow_set_stored(table, next);
+	flow_set_next(table, at, next);
+	return next;
+}
 
 /* The entry of packet i's key, new if need be. Returns false where there is no room for it. */
 static inline __attribute__((always_inline)) bool flow_find(struct flow_table *table,
@@ -141,11 +163,12 @@ static inline __attribute__((always_inline)) void flow_update_range(struct flow_
 }
 
 static inline __attribute__((always_inline)) void flow_update_owned(struct flow_table *table,
-	const struct key_burst *burst, const flow_find_fn find, const bool weighted)
+	const struct key_burst *burst, const flow_hash_fn hash, const flow_find_fn find,
+	const bool weighted)
 {
 	struct flow_burst work;
 
-	flow_burst_prepare(table, burst, &work);
+	flow_burst_prepare(table, burst, hash, &work);
 	flow_update_range(table, burst, &work, 0, burst->n, find, false, weighted);
 }
 
@@ -167,7 +190,7 @@ static inline __attribute__((always_inline)) void flow_update_idle(struct flow_t
 	struct flow_idle *idle = table->idle;
 	struct flow_burst work;
 
-	flow_burst_prepare(table, burst, &work);
+	flow_burst_prepare(table, burst, flow_hash_keyed, &work);
 	flow_burst_read_clock(table, burst, &work);
 	for (uint32_t begin = 0, end; begin < burst->n; begin = end) {
 		end = begin + (FLOW_STRIDE - idle->stride);
@@ -180,21 +203,4 @@ static inline __attribute__((always_inline)) void flow_update_idle(struct flow_t
 		idle->stride = 0;
 		flow_sweep(table);
 	}
-}
-
-/*
- * The first entry of a bucket goes. Entry `from`, which nothing leads to any more, takes its place,
- * before `next`; 0: none is left.
- */
-static inline void flow_replace_first(
-	struct flow_table *table, uint32_t bucket, uint32_t from, uint32_t next)
-{
-	if (from == 0) {
-		table->entries[bucket] = (struct flow_entry){0};
-		return;
-	}
-	table->entries[bucket] = table->entries[from];
-	table->key6[bucket] = table->key6[from];
-	flow_set_next(table, bucket, next);
-	flow_return(table, from);
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sketch/flow_table.h"
+#include "sketch/flow_entries.h"
 
 #define FLOW_QUEUE 8192 /* entries, a power of two */
 

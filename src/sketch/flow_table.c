@@ -4,18 +4,13 @@
 
 #include "sketch/flow_table.h"
 
-#include <errno.h>
-
 #include "sketch/flow_idle.h"
+#include "sketch/measurement.h"
+#include "sketch/one_block.h"
 
 #define DEFAULT_WIDTH (UINT64_C(1) << 18)
 #define WIDTH_MIN     16
 #define WIDTH_MAX     (UINT64_C(1) << 30) /* entries are numbered with 32 bits */
-
-static struct flow_table *flow_table_of(struct sketch *sketch)
-{
-	return (struct flow_table *)sketch;
-}
 
 static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 {
@@ -86,31 +81,19 @@ static const char *check(struct sketch_params *params)
 		params->depth = 1;
 	if (params->width == 0)
 		params->width = DEFAULT_WIDTH;
-	if (params->store == NULL)
-		params->store = &flow_store_list;
 	params->candidates = 0; /* all of them */
 
 	if (params->depth != 1)
 		return "depth is 1: a flow table has one row of buckets";
 	if (params->width < WIDTH_MIN || params->width > WIDTH_MAX)
 		return "a flow table has 16 to 1073741824 buckets";
-	if (params->store->width_max > 0 && params->width > params->store->width_max)
-		return "a flow table with --collision cuckoo has 16 to 536870912 buckets";
-	if (params->idle_timeout > 0 && params->store->remove == NULL)
-		return "this --collision gives no idle entry back: give list or tree";
 	return NULL;
-}
-
-static size_t own_memory(const struct sketch_params *params)
-{
-	return sizeof(struct flow_table) + (params->idle_timeout > 0 ? flow_idle_memory() : 0) +
-	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6));
 }
 
 static size_t memory(const struct sketch_params *params)
 {
-	return own_memory(params) +
-	       (params->store->memory != NULL ? params->store->memory(params) : 0);
+	return sizeof(struct flow_table) + (params->idle_timeout > 0 ? flow_idle_memory() : 0) +
+	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6));
 }
 
 static void empty(struct flow_table *table)
@@ -123,46 +106,26 @@ static void empty(struct flow_table *table)
 		flow_idle_reset(table->idle);
 }
 
-static void destroy(struct sketch *sketch)
-{
-	struct sketch_params params = sketch->params;
-
-	if (params.store->fini != NULL)
-		params.store->fini(flow_table_of(sketch));
-	params.allocator.free(sketch, own_memory(&params), params.allocator.arg);
-}
-
 static struct sketch *create(const struct sketch_params *params)
 {
-	struct flow_table *table =
-		params->allocator.alloc(own_memory(params), params->allocator.arg);
+	struct flow_table *table = params->allocator.alloc(memory(params), params->allocator.arg);
 	void *behind;
 
 	if (table == NULL)
 		return NULL;
 	table->sketch.ops = &flow_table_ops;
 	table->sketch.params = *params;
-	table->store = params->store;
 	table->nb_buckets = (uint32_t)params->width;
-	table->modulus_inverse = table_hash_modulus_inverse(table->nb_buckets);
-	table->hash = table_hashes[params->table_hash];
+	table->modulus_inverse = flow_modulus_inverse(table->nb_buckets);
 	table->entries = (struct flow_entry *)(table + 1);
 	behind = table->entries + flow_nb_entries(params);
-	table->update = params->store->update[SHARING_SEPARATE];
-	table->update_weighted = params->store->update_weighted[SHARING_SEPARATE];
 	if (params->idle_timeout > 0) {
 		table->idle = flow_idle_init(behind, params);
-		table->update = params->store->update_idle;
-		table->update_weighted = params->store->update_idle_weighted;
 		behind = (char *)behind + flow_idle_memory();
 	}
 	table->key6 = behind;
 	hash_key_init(&table->hash_key, params->seed);
 	empty(table);
-	if (table->store->init != NULL && table->store->init(table) != 0) {
-		params->allocator.free(table, own_memory(params), params->allocator.arg);
-		return NULL;
-	}
 	return &table->sketch;
 }
 
@@ -174,36 +137,6 @@ static void reset(struct sketch *sketch)
 	memset(table->entries, 0,
 		atomic_load_explicit(&table->used, memory_order_relaxed) * sizeof(*table->entries));
 	empty(table);
-	if (table->store->reset != NULL)
-		table->store->reset(table);
-}
-
-static void update_separate(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
-
-	table->update(table, burst);
-}
-
-static void update_shared(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
-
-	table->store->update[SHARING_SHARED](table, burst);
-}
-
-static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
-
-	table->update_weighted(table, burst);
-}
-
-static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
-{
-	struct flow_table *table = flow_table_of(sketch);
-
-	table->store->update_weighted[SHARING_SHARED](table, burst);
 }
 
 /*
@@ -358,20 +291,119 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 	return flow_is_saturated(most) ? UINT64_MAX : most;
 }
 
+/* --- options --- */
+
+/* Why threads cannot share a table of these parameters. */
+static const char *check_shared(const struct sketch_params *params, const char **option)
+{
+	*option = "idle-timeout";
+	return params->idle_timeout == 0
+		       ? NULL
+		       : "takes entries away, which others of a shared table may be looking at; "
+			 "give --sharing separate";
+}
+
+static void configure(struct sketch_params *params, const void *own)
+{
+	const struct flow_table_options *options = own;
+
+	if (options->buckets != 0)
+		params->width = options->buckets;
+	params->idle_timeout = options->idle_timeout;
+}
+
+static const char *lacks_flow_table(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return measurement_sketch(measurement) == &flow_table_ops ? NULL
+								  : "without --sketch flow-table";
+}
+
+static const char *lacks_idle_timeout(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return flow_table_options(measurement)->idle_timeout > 0 ? NULL : "without --idle-timeout";
+}
+
+static const struct option_row flow_table_rows[] = {
+	{
+		.name = "buckets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_flow_table,
+		OPTION_FIELD(flow_table_options, buckets),
+		.set = "shape",
+		.min = 16,
+		.max = UINT64_C(1) << 30,
+		.default_note = "--width",
+		.help = "Instead of --width: buckets of a flow-table, any number.",
+	},
+	{
+		.name = "idle-timeout",
+		.rare = true,
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_TIME,
+		.lacks = lacks_flow_table,
+		OPTION_FIELD(flow_table_options, idle_timeout),
+		.zero = true,
+		.zero_means = "never",
+		.min = 1000,
+		.max = OPTION_CENTURY,
+		.default_text = "0",
+		.help = "End a flow-table's record when its key had no packet for longer than "
+			"this, by the packets' time, and give its place to another key; --flows "
+			"has the records. For --sharing separate. 0: records end with the "
+			"interval.",
+	},
+	{
+		.name = "expired-keys",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_idle_timeout,
+		OPTION_FIELD(flow_table_options, expired_keys),
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.default_text = "1000000",
+		.help = "Keys of records that --idle-timeout ended in an interval whose sums are "
+			"kept for --output, at about 200 bytes each. What further keys had is in "
+			"--flows alone, and in the bounds.",
+	},
+	{0},
+};
+
+const struct option_owner flow_table_owner = {
+	.rows = flow_table_rows,
+	.size = sizeof(struct flow_table_options),
+	.of_measurement = true,
+};
+
 const struct sketch_ops flow_table_ops = {
 	.name = "flow-table",
 	.alias = "ft",
+	.options = &flow_table_owner,
+	.configure = configure,
+	.width_option = "buckets",
+	.check_shared = check_shared,
+	.suits = "exact packets, bytes, times and TCP flags, while every key fits",
 	.caps = SKETCH_EXACT | SKETCH_DETAILS | SKETCH_RECORDS,
 	.default_depth = 1,
 	.default_width = DEFAULT_WIDTH,
 	.check = check,
 	.memory = memory,
 	.create = create,
-	.destroy = destroy,
+	.destroy = one_block_destroy,
 	.reset = reset,
-	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
-	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
-		[SHARING_SHARED] = update_shared_weighted},
+	.update =
+		{[SHARING_SEPARATE] = flow_update_separate, [SHARING_SHARED] = flow_update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = flow_update_separate_weighted,
+		[SHARING_SHARED] = flow_update_shared_weighted},
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
 	.missed = missed,

@@ -19,6 +19,7 @@
 #include "sketch/burst_groups.h"
 #include "sketch/one_block.h"
 #include "sketch/weight.h"
+#include "sketch/measurement.h"
 
 #define DEFAULT_DEPTH 3
 #define DEFAULT_WIDTH (UINT64_C(1) << 17)
@@ -411,15 +412,10 @@ static inline __attribute__((always_inline)) void update_atomic(struct iblt *tab
 static inline __attribute__((always_inline)) void count_shared(
 	struct iblt *table, const struct key_burst *burst, const bool weighted)
 {
-	switch (table->sketch.params.atomic) {
-	case ATOMIC_CAS: update_atomic(table, burst, COUNTER_CAS, weighted); break;
-	case ATOMIC_ADD: update_atomic(table, burst, COUNTER_ADD, weighted); break;
-	case ATOMIC_LOCK:
-		spinlock_lock(&table->lock);
-		(weighted ? update_separate_weighted : update_separate)(&table->sketch, burst);
-		spinlock_unlock(&table->lock);
-		break;
-	}
+	if (table->sketch.params.atomic == ATOMIC_ADD)
+		update_atomic(table, burst, COUNTER_ADD, weighted);
+	else
+		update_atomic(table, burst, COUNTER_CAS, weighted);
 }
 
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
@@ -540,9 +536,72 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 	return most;
 }
 
+/* --- options --- */
+
+#define LOAD_MIN 0.01
+#define GROWTH   4 /* times the default width that rows grow to where nobody says how wide */
+
+static void configure(struct sketch_params *params, const void *own)
+{
+	const struct iblt_options *options = own;
+
+	params->load = options->load;
+	if (options->load > 0 && params->width == 0)
+		params->width = GROWTH * DEFAULT_WIDTH;
+}
+
+static const char *lacks_iblt(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return measurement_sketch(measurement) == &iblt_ops ? NULL : "without --sketch iblt";
+}
+
+static bool check_options(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	double load = iblt_options(measurement)->load;
+	double most = iblt_threshold(measurement_options(measurement)->depth == 4 ? 4 : 3);
+
+	(void)config;
+	return load <= 0 || (load >= LOAD_MIN && load <= most) ||
+	       option_fault(fault, "iblt-load", measurement,
+		       "flows decode up to a load of %g; give 0.01 to %g", most, most);
+}
+
+static const struct option_row iblt_rows[] = {
+	{
+		.name = "iblt-load",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		.rare = true,
+		.lacks = lacks_iblt,
+		OPTION_FIELD(iblt_options, load),
+		.zero = true,
+		.default_text = "0",
+		.help = "Fit an iblt's rows to the flows of the last two intervals: so many flows "
+			"a cell, at most 0.8185 (0.7723 with --depth 4). They begin with 131072 "
+			"cells and grow to what --width or --memory allows, else to 524288. 0: the "
+			"size stays.",
+	},
+	{0},
+};
+
+const struct option_owner iblt_owner = {
+	.rows = iblt_rows,
+	.size = sizeof(struct iblt_options),
+	.of_measurement = true,
+	.check = check_options,
+};
+
 const struct sketch_ops iblt_ops = {
 	.name = "iblt",
 	.alias = "smon",
+	.options = &iblt_owner,
+	.configure = configure,
+	.width_option = "width",
+	.suits = "as exact, keys found by decoding: any number of workers add up",
 	.caps = SKETCH_EXACT | SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
 	.default_depth = DEFAULT_DEPTH,
 	.default_width = DEFAULT_WIDTH,

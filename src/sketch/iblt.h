@@ -18,11 +18,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/option.h"
 #include "base/hash.h"
 #include "sketch/counter.h"
 #include "sketch/row_index.h"
 #include "sketch/sketch.h"
-#include "sketch/spinlock.h"
+
+struct iblt_options {
+	double load; /* flows per cell that the next rows are made for; 0: the width stays */
+};
+
+OPTION_OWNER_OF_MEASUREMENT(iblt)
 
 #define IBLT_DEPTH_MIN    3
 #define IBLT_DEPTH_MAX    4
@@ -89,7 +95,6 @@ struct iblt {
 	_Atomic bool seen_ipv6;
 	/* Of weights, which may be more than sums hold; their sums saturate. */
 	_Atomic uint64_t weight_packets, weight_bytes;
-	struct spinlock lock __attribute__((aligned(64))); /* of ATOMIC_LOCK */
 };
 
 extern const struct sketch_ops iblt_ops;

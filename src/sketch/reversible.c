@@ -20,7 +20,6 @@
 
 #include "sketch/listed.h"
 #include "sketch/one_block.h"
-#include "sketch/reversible_recover.h"
 
 /* Buckets of a row, log2: a quarter of the counters for IPv4, 1/16 for IPv6, within bounds. */
 #define IPV4_BITS_LESS 2
@@ -40,12 +39,6 @@ static const char *check(struct sketch_params *params)
 	if (params->writers == 0)
 		params->writers = 1;
 	return counter_rows_check(params);
-}
-
-/* Under a lock each writes the rows as if it were alone. */
-static uint32_t nb_lists(const struct sketch_params *params)
-{
-	return params->atomic == ATOMIC_LOCK ? 0 : params->writers;
 }
 
 static uint32_t bucket_bits(const struct sketch_params *params, uint32_t less, uint32_t min)
@@ -97,7 +90,7 @@ static const char *check_key(const struct key_rule *rule)
 
 static size_t header_size(const struct sketch_params *params)
 {
-	return line_up(sizeof(struct reversible) + nb_lists(params) * sizeof(struct candidates));
+	return line_up(sizeof(struct reversible) + params->writers * sizeof(struct candidates));
 }
 
 static size_t memory(const struct sketch_params *params)
@@ -105,7 +98,7 @@ static size_t memory(const struct sketch_params *params)
 	return header_size(params) + line_up(counter_rows_size(params)) +
 	       chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4) +
 	       chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6) +
-	       nb_lists(params) * candidates_memory(CANDIDATES_DEFAULT);
+	       params->writers * candidates_memory(CANDIDATES_DEFAULT);
 }
 
 static struct sketch *create(const struct sketch_params *params)
@@ -127,7 +120,7 @@ static struct sketch *create(const struct sketch_params *params)
 	at += chunk_rows_size(bits4(params), CHUNK_WORDS_IPV4);
 	chunk_rows_init(&rv->rows6, bits6(params), CHUNK_WORDS_IPV6, params->atomic, at);
 	at += chunk_rows_size(bits6(params), CHUNK_WORDS_IPV6);
-	for (; rv->nb_lists < nb_lists(params); at += candidates_memory(CANDIDATES_DEFAULT))
+	for (; rv->nb_lists < params->writers; at += candidates_memory(CANDIDATES_DEFAULT))
 		candidates_init(&rv->lists[rv->nb_lists++], at, CANDIDATES_DEFAULT, params->metric);
 	return &rv->sketch;
 }
@@ -224,12 +217,6 @@ static ALWAYS_INLINE void count_shared(
 	enum counter_policy policy = counter_policy_of(sketch->params.atomic);
 	struct listed_passed passed;
 
-	if (policy == COUNTER_OWNED) {
-		spinlock_lock(&rv->lock);
-		count_separate(sketch, burst, weighted);
-		spinlock_unlock(&rv->lock);
-		return;
-	}
 	if (weighted)
 		listed_add_weighted(
 			&rv->lists[burst->writer], &rv->counters, burst, policy, &passed);
@@ -344,9 +331,15 @@ static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confide
 	return counter_rows_bound(&rv->counters, keys, confidence, &sketch->params.allocator);
 }
 
+static uint64_t total(const struct sketch *sketch)
+{
+	return counter_rows_total(&reversible_of_const(sketch)->counters);
+}
+
 const struct sketch_ops reversible_ops = {
 	.name = "reversible",
 	.alias = "rs",
+	.suits = "keeps no keys: finds them from its counters; the dearest",
 	.caps = SKETCH_MERGEABLE,
 	.default_depth = COUNTER_ROWS_DEPTH,
 	.default_width = COUNTER_ROWS_WIDTH,
@@ -363,6 +356,7 @@ const struct sketch_ops reversible_ops = {
 	.merge = merge,
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
+	.total = total,
 	.recover = reversible_recover,
 	.error_bound = bound,
 };

@@ -13,7 +13,6 @@
 #include "sketch/chunk_rows.h"
 #include "sketch/counter_rows.h"
 #include "sketch/sketch.h"
-#include "sketch/spinlock.h"
 
 /*
  * Bits of a key that are given, so that of what recovery makes up only 2^-24 pass for keys. Of an
@@ -33,7 +32,6 @@ struct reversible {
 	struct chunk_rows rows6;      /* and IPv6 */
 	/* Apart from what is only read. */
 	_Atomic bool seen_ipv6 __attribute__((aligned(64))); /* false: rows6 is all zero */
-	struct spinlock lock;                                /* of ATOMIC_LOCK */
 	/* Of each thread that shares the instance, what has not come to the rows yet. */
 	uint32_t nb_lists;
 	struct candidates lists[];
@@ -45,3 +43,7 @@ static inline const struct reversible *reversible_of_const(const struct sketch *
 {
 	return (const struct reversible *)sketch;
 }
+
+/* sketch_ops.recover (reversible_recover.c) */
+uint64_t reversible_recover(const struct sketch *sketch, uint32_t wanted, uint64_t smallest,
+	sketch_emit_fn emit, void *arg);

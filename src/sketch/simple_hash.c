@@ -33,6 +33,7 @@
 #include "sketch/row_index.h"
 #include "sketch/simple_hash.h"
 #include "sketch/weight.h"
+#include "sketch/spin_wait.h"
 
 #define DEFAULT_WIDTH  (UINT64_C(1) << 18)
 #define WIDTH_BITS_MIN 4
@@ -85,7 +86,7 @@ static const char *check(struct sketch_params *params)
 
 static size_t memory(const struct sketch_params *params)
 {
-	return sizeof(struct simple_hash) + nb_pairs(params) * sizeof(struct bucket_pair) +
+	return line_up(sizeof(struct simple_hash)) + nb_pairs(params) * sizeof(struct bucket_pair) +
 	       params->width * sizeof(struct key6);
 }
 
@@ -98,7 +99,7 @@ static struct sketch *create(const struct sketch_params *params)
 	table->sketch.ops = &simple_hash_ops;
 	table->sketch.params = *params;
 	table->bits = log2_of(nb_pairs(params));
-	table->pairs = (struct bucket_pair *)(table + 1);
+	table->pairs = (struct bucket_pair *)((uint8_t *)table + line_up(sizeof(*table)));
 	table->key6 = (struct key6 *)(table->pairs + nb_pairs(params));
 	return &table->sketch;
 }
@@ -339,18 +340,6 @@ static ALWAYS_INLINE void count_metric(const struct simple_hash *table,
 		count_burst(table, burst, SKETCH_BYTES, policy, weighted);
 }
 
-static ALWAYS_INLINE void count_shared(
-	struct simple_hash *table, const struct key_burst *burst, const bool weighted)
-{
-	if (table->sketch.params.atomic != ATOMIC_LOCK) {
-		count_metric(table, burst, POLICY_CAS, weighted);
-		return;
-	}
-	spinlock_lock(&table->lock);
-	count_metric(table, burst, POLICY_ALONE, weighted);
-	spinlock_unlock(&table->lock);
-}
-
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
 	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE, false);
@@ -358,7 +347,7 @@ static void update_separate(struct sketch *sketch, const struct key_burst *burst
 
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_shared(simple_hash_of(sketch), burst, false);
+	count_metric(simple_hash_of(sketch), burst, POLICY_CAS, false);
 }
 
 static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
@@ -368,7 +357,7 @@ static void update_separate_weighted(struct sketch *sketch, const struct key_bur
 
 static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_shared(simple_hash_of(sketch), burst, true);
+	count_metric(simple_hash_of(sketch), burst, POLICY_CAS, true);
 }
 
 /*
@@ -591,9 +580,28 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
+/* Each packet is in one of a pair's three numbers (simple_hash.h, consequence b). */
+static uint64_t total(const struct sketch *sketch)
+{
+	const struct simple_hash *table = (const struct simple_hash *)sketch;
+	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
+	uint64_t sum = 0;
+
+	for (uint64_t p = 0; p >> table->bits == 0; p++) {
+		const struct bucket_pair *pair = &table->pairs[p];
+
+		sum += atomic_load_explicit(&pair->rest, memory_order_relaxed);
+		for (uint32_t way = 0; way < BUCKET_WAYS; way++)
+			sum += pair->before[way] +
+			       (packets ? pair->packets[way] : bucket_bytes(pair, way));
+	}
+	return sum;
+}
+
 const struct sketch_ops simple_hash_ops = {
 	.name = "simple-hash",
 	.alias = "sht",
+	.suits = "the cheapest; exact for heavy keys of a table that is not crowded",
 	.caps = SKETCH_MERGEABLE,
 	.default_depth = 1,
 	.default_width = DEFAULT_WIDTH,
@@ -609,5 +617,6 @@ const struct sketch_ops simple_hash_ops = {
 	.merge = merge,
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
+	.total = total,
 	.error_bound = error_bound,
 };

@@ -44,7 +44,6 @@
 
 #include "base/key_burst.h"
 #include "sketch/sketch.h"
-#include "sketch/spinlock.h"
 
 #define BUCKET_WAYS      2
 #define BUCKET_BYTES_MAX ((UINT64_C(1) << 47) - 1)
@@ -75,7 +74,6 @@ struct simple_hash {
 	uint32_t bits; /* log2 of the number of pairs */
 	struct bucket_pair *pairs;
 	struct key6 *key6; /* of each bucket, where it says BUCKET_IPV6 */
-	struct spinlock lock __attribute__((aligned(64))); /* of ATOMIC_LOCK */
 };
 
 extern const struct sketch_ops simple_hash_ops;

@@ -2,23 +2,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sketch/count_min.h"
-#include "sketch/flow_table.h"
-#include "sketch/iblt.h"
-#include "sketch/reversible.h"
-#include "sketch/simple_hash.h"
 #include "sketch/sketch.h"
+#include "sketch/sketch_names.h" /* made by meson.build: SKETCHES, a SKETCH(name) for each */
 
 #define ALIGNMENT 64
 
-const struct sketch_ops *const sketches[] = {
-	&count_min_ops,
-	&reversible_ops,
-	&simple_hash_ops,
-	&flow_table_ops,
-	&iblt_ops,
-	NULL,
-};
+#define SKETCH(name) extern const struct sketch_ops name##_ops;
+SKETCHES
+#undef SKETCH
+
+#define SKETCH(name) &name##_ops,
+const struct sketch_ops *const sketches[] = {SKETCHES NULL};
 
 const struct sketch_ops *sketch_find(const char *name)
 {
@@ -26,6 +20,15 @@ const struct sketch_ops *sketch_find(const char *name)
 		if (strcmp(name, (*ops)->name) == 0 || strcmp(name, (*ops)->alias) == 0)
 			return *ops;
 	return NULL;
+}
+
+uint32_t sketch_index(const struct sketch_ops *ops)
+{
+	uint32_t i = 0;
+
+	while (sketches[i] != ops)
+		i++;
+	return i;
 }
 
 uint64_t sketch_width_for(

@@ -17,7 +17,6 @@
 #include "base/hash.h"
 #include "base/key.h"
 #include "base/key_burst.h"
-#include "sketch/table_hash.h"
 
 /* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is
  * none. */
@@ -42,9 +41,8 @@ enum sketch_sharing {
 
 /* How threads that share an instance add to its counters. */
 enum sketch_atomic {
-	ATOMIC_CAS,  /* a compare-and-swap loop */
-	ATOMIC_ADD,  /* fetch-and-add where it can replace the loop */
-	ATOMIC_LOCK, /* one spinlock around an update: what the others are measured against */
+	ATOMIC_CAS, /* a compare-and-swap loop */
+	ATOMIC_ADD, /* fetch-and-add where it can replace the loop */
 };
 
 struct sketch_params {
@@ -56,17 +54,14 @@ struct sketch_params {
 	uint32_t candidates;       /* heavy keys that an instance remembers at least */
 	/* Whose keys it is given; lives as long as the sketch. NULL: 5-tuples. */
 	const struct key_rule *key;
-	/* Of a flow-table. */
-	const struct flow_store *store; /* how entries are found; NULL: the list */
-	enum table_hash table_hash;
-	/* ns: a key that was idle for longer is given out (expired()) and forgotten; 0: none is. */
+	/* Of SKETCH_RECORDS: ns; a key that was idle for longer is given out (expired()) and forgotten; 0: none is. */
 	uint64_t idle_timeout;
 	/* Called again and again while there is no room to give out, until expired() has made some.
 	 * NULL: nobody waits, the key stays until there is. */
 	void (*wait)(const void *arg);
 	const void *wait_arg;
-	/* Of an iblt: flows per cell that the next epoch's rows are made for, up to a width; 0: the
-	 * width stays. */
+	/* Of a sketch that has fit(): keys per counter that the next epoch's rows are made for, up to
+	 * a width; 0: the width stays. */
 	double load;
 	uint64_t width_max;
 	uint64_t seed; /* of the hash; instances merge only where it agrees */
@@ -74,8 +69,8 @@ struct sketch_params {
 };
 
 enum sketch_caps {
-	SKETCH_MERGEABLE = 1 << 0,
-	/* Candidates are what there is to know, of each part: query and error_bound are NULL. */
+	SKETCH_MERGEABLE = 1 << 0, /* merge() is there, as in all that are not SKETCH_EXACT */
+	/* Candidates are what there is to know, of each part. */
 	SKETCH_EXACT = 1 << 1,
 	SKETCH_SUBTRACTABLE = 1 << 2, /* subtract() is there */
 	SKETCH_DETAILS = 1 << 3,      /* update() reads the details of a burst */
@@ -116,6 +111,7 @@ struct sketch_undecoded {
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
 
+struct option_owner;
 struct sketch_ops;
 
 struct sketch {
@@ -135,6 +131,11 @@ typedef void (*sketch_update_fn)(struct sketch *sketch, const struct key_burst *
 struct sketch_ops {
 	const char *name;  /* the word after --sketch */
 	const char *alias; /* a shorter one */
+	const char *suits; /* when to choose it: a line of help */
+	/* Options of its own, of a measurement, and what they make of its parameters; NULL: none. */
+	const struct option_owner *options;
+	void (*configure)(struct sketch_params *params, const void *options);
+	const char *width_option; /* by which configure() may give the width; NULL: none */
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;
@@ -144,6 +145,9 @@ struct sketch_ops {
 	const char *(*check)(struct sketch_params *params);
 	/* Returns NULL or why it cannot take keys of the rule. NULL: it takes any. */
 	const char *(*check_key)(const struct key_rule *rule);
+	/* Returns NULL or why threads cannot share an instance, with the option that says it. NULL:
+	 * they can where update[SHARING_SHARED] is there. */
+	const char *(*check_shared)(const struct sketch_params *params, const char **option);
 	/* Bytes of one instance of checked params. */
 	size_t (*memory)(const struct sketch_params *params);
 
@@ -194,6 +198,12 @@ struct sketch_ops {
 	bool (*lists_all_keys)(const struct sketch *sketch);
 
 	/*
+	 * The metric of all packets, added up from what a merged sketch holds; UINT64_MAX where its
+	 * rows disagree. NULL with SKETCH_EXACT: there candidates(), shed() and undecoded() say it.
+	 */
+	uint64_t (*total)(const struct sketch *sketch);
+
+	/*
 	 * NULL for a sketch that remembers its keys. One that finds them again from its counters is
 	 * asked here, and once, after merging: emits keys of no less than `smallest` in the metric,
 	 * the heaviest first, until about `wanted` (0: all) were found. Their `before` is their
@@ -207,11 +217,12 @@ struct sketch_ops {
 	/*
 	 * The largest error: with probability >= confidence no one of `keys` distinct keys is
 	 * over-estimated by more than the returned value, in the metric. UINT64_MAX: no bound is
-	 * known, as of a sketch that remembers keys; it is asked of a merged one.
+	 * known, as of a sketch that remembers keys; it is asked of a merged one. NULL with
+	 * SKETCH_EXACT.
 	 */
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
 
-	/* Upper bound, in the metric, of a key that is not among the candidates; of
+	/* Upper bound, in the metric, of a key that is not among the candidates. NULL without
 	 * SKETCH_EXACT. */
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 
@@ -234,11 +245,14 @@ struct sketch_ops {
 	void (*rest)(struct sketch *sketch, int64_t now);
 };
 
-/* Every sketch there is, NULL at the end. The first is the default. */
+/* Every sketch of meson.build's list, NULL at the end. The first is the default. */
 extern const struct sketch_ops *const sketches[];
 
 /* By name or alias; NULL where there is none. */
 const struct sketch_ops *sketch_find(const char *name);
+
+/* Its place in sketches[]. */
+uint32_t sketch_index(const struct sketch_ops *ops);
 
 /*
  * Largest width (a power of two) whose instance check() accepts and fits into `size` bytes; 0 where

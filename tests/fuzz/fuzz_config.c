@@ -12,7 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "config/config.h"
+#include "sketch/measurement.h"
+#include "report/output/writer.h"
+#include "rx/capture/source.h"
+#include "rx/port/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,16 +46,19 @@ static void check_loaded(const struct config *config, const char *said)
 	require(*said == '\0', "taken, but something was said", said);
 	require(config->nb_measurements >= 1, "no measurement", "");
 	require(config->nb_measurements <= CONFIG_MEASUREMENTS_MAX, "too many measurements", "");
-	require(config->nb_pcap == 0 && config->nb_port == 0, "the file's source won", "");
+	require(replay_options(config)->pcap.n == 0 && port_options(config)->names.n == 0,
+		"the file's source won", "");
 	for (uint32_t i = 0; i < config->nb_measurements; i++) {
 		const struct measurement_config *measurement = &config->measurements[i];
 
-		require(measurement->key.name != NULL && measurement->sketch != NULL,
-			"half a measurement", "");
-		require(measurement->width == 0 || measurement->memory == 0, "width and memory",
+		require(measurement_options(measurement)->key.name != NULL, "half a measurement",
 			"");
+		require(measurement_options(measurement)->width == 0 ||
+				measurement_options(measurement)->memory == 0,
+			"width and memory", "");
 	}
-	require(!(config->append && config->force), "append and force", "");
+	require(!(writer_options(config)->append && writer_options(config)->force),
+		"append and force", "");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -68,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(fd >= 0 && err != NULL, "no memory", "");
 	require(write(fd, data, size) == (ssize_t)size, "write", "");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	result = config_load(&config, 4, argv, stdout, err);
+	result = config_load(&config, &commands, 4, argv, stdout, err);
 	fclose(err);
 	if (result == CONFIG_OK) {
 		check_loaded(&config, said);

@@ -14,7 +14,7 @@
 
 #include <pcap/pcap.h>
 
-#include "rx/packet/link.h"
+#include "rx/packet/link_type.h"
 #include "rx/capture/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -84,7 +84,7 @@ static void check_against_libpcap(const char *path)
 
 	if (pcap == NULL)
 		return;
-	if (link_find(pcap_datalink(pcap)) >= 0) {
+	if (link_type_find(pcap_datalink(pcap)) >= 0) {
 		source = replay_open(&path, 1, error);
 		compare(source, pcap);
 		if (source != NULL)

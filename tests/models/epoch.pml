@@ -5,8 +5,13 @@
  * interleaving of single loads and stores (sequentially consistent ones; which orders make them
  * so is said beside each atomic in epoch.c).
  *
+ * The reporter takes up to CHANGES other sets of measurements, at any of its steps, puts the newest in
+ * place where it hands a generation back, and frees what no generation has and none will get.
+ *
  * Claims: nobody touches a generation while another does; every epoch's sum is exactly what was fed in
- * it; nobody waits for ever (the verifier finds invalid end states).
+ * it; nobody waits for ever (the verifier finds invalid end states); nobody counts into a set that was
+ * freed; an epoch is of one set, up to the epoch that is named when a set is taken of an older one, from
+ * then on of that or a newer one.
  */
 
 #ifndef WORKERS
@@ -18,6 +23,9 @@
 #ifndef FED_MAX
 #define FED_MAX WORKERS /* packets of an epoch */
 #endif
+#ifndef CHANGES
+#define CHANGES 2
+#endif
 #define AHEAD 2 /* EPOCH_AHEAD, small so that the feeder has to wait too */
 #define NEVER  255
 
@@ -28,6 +36,41 @@ byte at[WORKERS];
 byte counted[WORKERS * 2];
 bit busy[WORKERS * 2];
 byte fed[EPOCHS];
+
+/* Sets of measurements, by number; that of generation g is placed[g], the newest that was taken `newest`. */
+byte placed[2], newest = 0;
+bit freed[CHANGES + 1];
+byte from[CHANGES + 1]; /* the first epoch that has the set or a newer one, as it is told; 0: not taken */
+
+inline check_set(e, set)
+{
+	assert(!freed[set]);
+	assert(set == 0 || (from[set] > 0 && from[set] <= e));
+	assert(set == CHANGES || from[set + 1] == 0 || e < from[set + 1])
+}
+
+inline release(set)
+{
+	if
+	:: set != newest && set != placed[0] && set != placed[1] -> freed[set] = 1
+	:: else
+	fi
+}
+
+/* The reporter, before it hands back the generation of e: takes a set, or none. */
+inline maybe_change(e)
+{
+	if
+	:: newest < CHANGES ->
+		d_step {
+			before = newest;
+			newest = newest + 1;
+			from[newest] = e + 2;
+			release(before)
+		}
+	:: true
+	fi
+}
 
 chan ring[WORKERS] = [1] of { byte };
 
@@ -87,6 +130,7 @@ proctype worker(byte w)
 				busy[w * 2 + epoch % 2] = 1
 			};
 			d_step {
+				check_set(epoch, placed[epoch % 2]);
 				counted[w * 2 + epoch % 2] = counted[w * 2 + epoch % 2] + 1;
 				busy[w * 2 + epoch % 2] = 0
 			}
@@ -100,7 +144,7 @@ proctype worker(byte w)
 
 proctype reporter()
 {
-	byte epoch = 0, w, sum;
+	byte epoch = 0, w, sum, before;
 
 	do
 	:: epoch < EPOCHS ->
@@ -109,6 +153,7 @@ proctype reporter()
 		:: w < WORKERS -> (at[w] > epoch); w++ /* epochs_is_closed() */
 		:: else -> break
 		od;
+		maybe_change(epoch);
 		sum = 0;
 		w = 0;
 		do
@@ -123,6 +168,13 @@ proctype reporter()
 		:: else -> break
 		od;
 		assert(sum == fed[epoch]);
+		check_set(epoch, placed[epoch % 2]);
+		maybe_change(epoch);
+		d_step { /* the generation is its own until `ready` says so */
+			before = placed[epoch % 2];
+			placed[epoch % 2] = newest;
+			release(before)
+		}
 		epoch++;
 		ready = epoch + 2
 	:: else -> break

@@ -4,6 +4,7 @@
 import contextlib
 import csv
 import datetime
+import fcntl
 import functools
 import gzip
 import importlib.util
@@ -14,7 +15,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import threading
 import time
 
 OUTPUT_COLUMNS = (
@@ -57,16 +57,15 @@ def needs_traces(test):
 
 
 class Patience:
-    """Time that a test is willing to wait, spent while it looks.
+    """Time that a test is willing to wait in all, spent while it looks.
 
     A machine that stands still as a whole costs one step of it: nobody else had that time either.
     """
 
     STEP = 0.5  # seconds that may pass between two looks
 
-    def __init__(self, seconds, shared=None):
+    def __init__(self, seconds):
         self.left = seconds
-        self.shared = shared  # another Patience that is spent too
         self.last = time.monotonic()
 
     def spend(self):
@@ -74,7 +73,7 @@ class Patience:
         now = time.monotonic()
         self.left -= min(now - self.last, self.STEP)
         self.last = now
-        return (self.shared is None or self.shared.spend()) and self.left > 0
+        return self.left > 0
 
 
 def resident_peak(pid):
@@ -89,10 +88,20 @@ def resident_peak(pid):
     return 0
 
 
+def resident(pid):
+    """Bytes that a process has in memory now."""
+    with open(f'/proc/{pid}/statm', encoding='ascii') as statm:
+        return int(statm.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+
+
 # The last line of a run on standard error: what became of all packets.
 ACCOUNT = re.compile(r'^(?:sketchtap: (?:warning: )?|<\d>)(?P<offered>\d+) packets? offered in '
                      r'(?P<epochs>\d+) epochs?: (?P<measured>\d+) measured, '
-                     r'(?:at least )?(?P<lost>\d+) lost(?P<rest>.*)$', re.M)
+                     r'(?:(?:at least )?(?P<lost>\d+) lost|losses unknown)(?P<rest>.*)$', re.M)
+
+
+# Warnings of the machine that the tests run on, which has few CPUs or gives little of them.
+HOST = re.compile(r'.*(?:the control group leaves .* lcores that poll|lcores that poll.* share \d+ CPUs).*$', re.M)
 
 
 class Result:
@@ -109,8 +118,8 @@ class Result:
         return self
 
     def said(self):
-        """Lines of standard error but for the account of packets."""
-        return [line for line in self.stderr.splitlines() if not ACCOUNT.match(line)]
+        """Lines of standard error but for the account of packets and warnings of this machine."""
+        return [line for line in self.stderr.splitlines() if not ACCOUNT.match(line) and not HOST.match(line)]
 
     def error_lines(self):
         """Those that are not warnings."""
@@ -121,7 +130,7 @@ class Result:
         lines = self.stderr.splitlines()
         match = ACCOUNT.match(lines[-1]) if lines else None
         assert match, f'no account of the packets at the end\n{self.describe()}'
-        account = {name: int(value) for name, value in match.groupdict().items() if name != 'rest'}
+        account = {name: int(value) for name, value in match.groupdict().items() if name != 'rest' and value}
         for value, name in re.findall(r'(\d+) ([a-z_]+)', match['rest'].split(';')[0]):
             account[name] = int(value)
         return account
@@ -160,7 +169,9 @@ class Process:
         self.peak = 0  # resident bytes, as far as it was looked at
 
     def signal(self, number):
-        self.popen.send_signal(number)
+        """To a process that may have ended: Popen.send_signal() would take its status away from _poll()."""
+        if self.running():
+            os.kill(self.popen.pid, number)
 
     def running(self):
         return self.result is None and self._poll() is None
@@ -176,7 +187,7 @@ class Process:
         self.popen.returncode = os.waitstatus_to_exitcode(status)
         self._close()
         self.result = Result(
-            self.arguments, self.popen.returncode, self._text('stdout'), self._text('stderr'),
+            self.arguments, self.popen.returncode, self._text('stdout'), self.stderr(),
             self.peak)
         return self.result
 
@@ -185,6 +196,10 @@ class Process:
             if stream is not None:
                 stream.close()
 
+    def stderr(self):
+        """What it has said so far."""
+        return self._text('stderr')
+
     def _text(self, name):
         path = os.path.join(self.directory, name)
         if not os.path.exists(path):
@@ -192,15 +207,12 @@ class Process:
         with open(path, encoding='utf-8', errors='replace') as stream:
             return stream.read()
 
-    def wait(self, timeout, shared=None):
-        patience = Patience(timeout, shared)
+    def wait(self, patience):
         pause = 0.002
         while self._poll() is None:
             if not patience.spend():
                 self.kill()
-                raise AssertionError(
-                    f'still running after {timeout:.0f} s, or when the test had no time left\n'
-                    f'{self.result.describe()}')
+                raise AssertionError(f'still running when the test had no time left\n{self.result.describe()}')
             time.sleep(pause)
             pause = min(pause * 1.5, 0.02)
         return self.result
@@ -224,10 +236,10 @@ class Test:
     def __init__(self, settings, directory, timeout):
         self.settings = settings
         self.binary = settings.binary
+        self.bench_binary = settings.bench_binary
         self.traces = settings.traces
         self.sanitized = settings.sanitized
         self.directory = directory
-        self.timeout = timeout
         self.patience = Patience(timeout)
         self.processes = []
 
@@ -255,11 +267,9 @@ class Test:
         self.processes.append(process)
         return process
 
-    def wait(self, process, timeout=None):
-        self.patience.spend()
-        result = process.wait(timeout or self.timeout, self.patience)
-        if memif_crashed(result):
-            raise Skip('net_memif unmapped its rings under a poll: a defect of the driver')
+    def wait(self, process):
+        result = process.wait(self.patience)
+        skip_crash_of_memif(result)
         assert 'Sanitizer' not in result.stderr and 'runtime error:' not in result.stderr, (
             f'sanitizer\n{result.describe()}')
         if result.status >= 0:
@@ -269,6 +279,10 @@ class Test:
     def run(self, *arguments, **options):
         """Runs sketchtap to its end, whatever that is."""
         return self.wait(self.start(*arguments, **options))
+
+    def bench(self, *arguments, **options):
+        """The same of sketchtap-bench."""
+        return self.run(*arguments, program=[self.bench_binary], **options)
 
     def measure(self, *arguments, status=0, stdin=None, inside=None):
         """Runs a measurement; returns (heavy hitters, ledger rows, Result)."""
@@ -281,22 +295,39 @@ class Test:
         check_account(result, ledger)
         return rows, ledger, result
 
-    def until(self, condition, what, timeout=30):
-        patience = Patience(timeout, self.patience)
+    def until(self, condition, what):
         while not condition():
-            assert patience.spend(), f'waited in vain until {what}'
+            if not self.patience.spend():
+                for process in self.processes:
+                    if not process.running():
+                        skip_crash_of_memif(process.result)
+                raise AssertionError(f'waited in vain until {what}')
             time.sleep(0.02)
 
-    def finish(self):
+    def until_said(self, process, part):
+        """Until a run has said it on standard error; fails at once where the run ended without."""
+        def there():
+            running = process.running()
+            if part in process.stderr():
+                return True
+            if not running:
+                skip_crash_of_memif(process.result)
+            assert running, f'ended without {part!r}\n{process.result.describe()}'
+            return False
+
+        self.until(there, f'{part!r} is said')
+
+    def close(self):
         for process in self.processes:
             process.kill()
 
 
-def memif_crashed(result):
+def skip_crash_of_memif(result):
     """DPDK's net_memif unmaps its rings when the peer leaves, though a worker may be polling them."""
     server = any('net_memif' in word and 'role=server' in word for word in result.arguments)
-    return server and (result.status == -signal.SIGSEGV or (
-        'AddressSanitizer: SEGV' in result.stderr and 'librte_net_memif' in result.stderr))
+    if server and (result.status == -signal.SIGSEGV or (
+            'AddressSanitizer: SEGV' in result.stderr and 'librte_net_memif' in result.stderr)):
+        raise Skip('net_memif unmapped its rings under a poll: a defect of the driver')
 
 
 def expect_nothing_left(process):
@@ -330,9 +361,10 @@ def read_csv(path_or_text, columns):
     return [dict(zip(columns, row)) for row in rows[1:]]
 
 
-def asked_columns(row):
-    """Columns at the end of a row, of what keys have beside those that every file has."""
-    return [column for column in row
+@functools.lru_cache(maxsize=256)
+def asked_columns(columns):
+    """Those at the end, of what keys have beside those that every file has."""
+    return [column for column in columns
             if column not in (*OUTPUT_COLUMNS, *RECORD_COLUMNS, 'ended')]  # the last: of --flows
 
 
@@ -340,7 +372,7 @@ def read_output(path):
     text = read_text(path)
     header = text.split('\n')[0].split(',')
     records = RECORD_COLUMNS if set(RECORD_COLUMNS) & set(header) else []
-    rows = read_csv(text, OUTPUT_COLUMNS + records + asked_columns(header))
+    rows = read_csv(text, OUTPUT_COLUMNS + records + asked_columns(tuple(header)))
     for row in rows:
         for figure in ('packets', 'bytes'):
             low, value, high = (row[name] for name in
@@ -411,14 +443,19 @@ def expect_lossless(rows):
         assert total(rows, column) == 0, f'{column} is {total(rows, column)}'
 
 
+@functools.lru_cache(maxsize=1 << 16)
+def whole_second(text):
+    return int(datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.timezone.utc).timestamp())
+
+
 def timestamp(text):
     """RFC 3339 in UTC to microseconds since 1970."""
     match = re.fullmatch(r'(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z', text)
     assert match, f'not RFC 3339 in UTC with microseconds: {text!r}'
-    whole = datetime.datetime.fromisoformat(match[1]).replace(tzinfo=datetime.timezone.utc)
-    return int(whole.timestamp()) * 1000000 + int(match[2])
+    return whole_second(match[1]) * 1000000 + int(match[2])
 
 
+@functools.lru_cache(maxsize=256)
 def key_columns(rule):
     """Columns of a --key, in the order in which it names them."""
     words = [word.split('/')[0] for word in rule.split(',')]
@@ -428,7 +465,7 @@ def key_columns(rule):
 def row_key(row, rule='5tuple'):
     """The key of a heavy-hitter row; columns outside the rule must be empty."""
     columns = key_columns(rule)
-    for column in (*KEY_COLUMNS, *asked_columns(row)):
+    for column in (*KEY_COLUMNS, *asked_columns(tuple(row))):
         assert (row[column] != '') == (column in columns), f'{column}: {row}'
     return tuple(row[column] for column in columns)
 
@@ -447,6 +484,14 @@ UNLIKE_INTERFACES = {
     'zoo/filefmt-ngMixed__gopacket__test202.pcapng': (8, 3),
     'zoo/filefmt-ngMultiIf__gopacket__test006.pcapng': (5, 3),
 }
+
+
+@functools.lru_cache(maxsize=None)
+def sketches(binary):
+    """Words of --sketch, from help."""
+    text = subprocess.run([binary, '--help', 'all'], check=True, capture_output=True, text=True).stdout
+    listed = re.search(r'--sketch SKETCH\s+What counts: (.*?)\. ', ' '.join(text.split()))[1]
+    return tuple(re.findall(r'(\S+) \(', listed))
 
 
 def index(traces):
@@ -534,38 +579,6 @@ def mean_relative_error(rows, truth, rule='5tuple', metric='packets'):
     return sum(errors) / len(errors)
 
 
-def ipv4_fields(found, header):
-    """Adds fields; returns what follows, nothing where it is no beginning. None: malformed."""
-    size = (header[0] & 15) * 4 if header else 0
-    if len(header) < 20 or header[0] >> 4 != 4 or size < 20 or len(header) < size:
-        return None
-    found['dscp'], found['proto'] = header[1] >> 2, header[9]
-    found['src_ip'], found['dst_ip'] = header[12:16], header[16:20]
-    later = int.from_bytes(header[6:8], 'big') & 0x1fff
-    return b'' if later else header[size:]
-
-
-def ipv6_fields(found, header):
-    """As ipv4_fields()."""
-    if len(header) < 40 or header[0] >> 4 != 6:
-        return None
-    proto, rest, walked = header[6], header[40:], 0
-    found['dscp'] = int.from_bytes(header[:2], 'big') >> 6 & 63
-    found['src_ip'], found['dst_ip'] = header[8:24], header[24:40]
-    while proto in (0, 43, 44, 51, 60):
-        walked += 1
-        if walked > 8 or len(rest) < 8:
-            return None
-        later = proto == 44 and int.from_bytes(rest[2:4], 'big') >> 3
-        size = 8 if proto == 44 else (rest[1] + 2) * 4 if proto == 51 else (rest[1] + 1) * 8
-        proto, rest = rest[0], rest[size:]
-        if later:
-            rest = b''
-            break
-    found['proto'] = proto
-    return rest
-
-
 class Oracle:
     """Exact figures per epoch, from the records of a capture, by the truth.py of the captures."""
 
@@ -582,37 +595,9 @@ class Oracle:
         return [(link, time or 0, data, length)
                 for link, time, data, length in self._records(self._rd(path), {})]
 
-    def fields(self, record):
-        """
-        What a packet has that a key may have, by column; addresses are bytes. None where it has no
-        key. The rule of truth.py, and on its way the outermost VLAN id and the top MPLS label.
-        """
-        link, _, data, _ = record
-        at, kind = self._truth.l3(link, data, {})
-        if at is None:
-            return None
-        tag = {1: 14, 113: 16, 276: 20}.get(link, at)  # where the link's own header ends
-        found = dict.fromkeys(('vlan', 'mpls', 'tcp_flags', 'src_port', 'dst_port'), 0)
-        if at > tag:
-            found['vlan'] = int.from_bytes(data[tag:tag + 2], 'big') & 0xfff
-        if kind in (0x8847, 0x8848):
-            found['mpls'] = int.from_bytes(data[at:at + 3], 'big') >> 4
-            bottom = False
-            while not bottom and len(data) >= at + 4:
-                bottom = data[at + 2] & 1
-                at += 4
-            if not bottom or len(data) == at:
-                return None
-            kind = {4: 0x0800, 6: 0x86dd}.get(data[at] >> 4)
-        reader = {0x0800: ipv4_fields, 0x86dd: ipv6_fields}.get(kind)
-        rest = reader and reader(found, data[at:])
-        if rest is None:
-            return None
-        if found['proto'] in (6, 17, 132) and len(rest) >= 4:
-            found['src_port'], found['dst_port'] = struct.unpack_from('>HH', rest)
-            if found['proto'] == 6 and len(rest) > 13:
-                found['tcp_flags'] = rest[13]
-        return found
+    def layer3(self, record):
+        """(offset, EtherType) of what lies in the link's header and its VLAN tags; offset None: nothing."""
+        return self._truth.l3(record[0], record[2], {})
 
     def count(self, records):
         """(ledger, {key: (packets, bytes)}) of a list of records."""
@@ -688,16 +673,14 @@ def write_pcapng(path, interfaces, packets, order='<'):
     return path
 
 
-_unpacking = threading.Lock()
-
-
 def unpack(test, file):
     """Path of an indexed capture, decompressed once for all tests where it is packed."""
     path = os.path.join(test.traces, file)
     for suffix, opener in (('.xz', lzma.open), ('.gz', gzip.open)):
         if path.endswith(suffix):
             plain = os.path.join(test.settings.cache, os.path.basename(path).removesuffix(suffix))
-            with _unpacking:
+            with open(plain + '.lock', 'w', encoding='ascii') as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
                 if not os.path.exists(plain):
                     with opener(path, 'rb') as packed, open(plain, 'wb') as stream:
                         shutil.copyfileobj(packed, stream)

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 
-import lib
 
 TOOLS = ('ip', 'nsenter', 'setpriv', 'unshare')
 END = signal.SIGINT
@@ -46,7 +45,7 @@ class Namespace:
     def call(self, *command):
         """Runs a short command inside and returns what it printed; it must succeed."""
         done = subprocess.run([*self.enter, *map(str, command)], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=20, check=False)
+                              capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, f'{" ".join(map(str, command))}: {done.stderr.strip()}'
         return done.stdout
 

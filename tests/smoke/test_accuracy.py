@@ -47,7 +47,7 @@ def test_bounds_of_a_small_sketch(test):
 
 @lib.needs_traces
 def test_same_seed_same_bytes(test):
-    for file, interval in ((LARGE[0], '1s'), (LARGE[1], '1s'), (LARGE[1], '0')):
+    for file, interval in test.some(((LARGE[0], '1s'), (LARGE[1], '1s'), (LARGE[1], '0'))):
         path = lib.unpack(test, file)
         texts = []
         for workers in (1, 1, 2, 2):

@@ -33,11 +33,10 @@ def check_times(row, floor):
     assert float(row['ns_min']) <= float(row['ns']) <= float(row['ns_max']), row
 
 
-@lib.alone
 def test_kernels_quick(test):
     """Every sketch, sharing, atomic and number of threads for every traffic, floor and rivals too."""
     path = test.path('kernels.csv')
-    result = test.run('bench', 'kernels', '--quick', '--no-huge', '--packets', '100K',
+    result = test.bench('kernels', '--quick', '--no-huge', '--packets', '20K',
                       '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
@@ -85,7 +84,7 @@ def test_kernels_quick(test):
 
 def test_kernels_subset(test):
     """Options choose; CSV on standard output comes without the table."""
-    result = test.run('bench', 'kernels', *SMALL, '--no-huge', '--sketch', 'cms', '--sharing', 'shared',
+    result = test.bench('kernels', *SMALL, '--no-huge', '--sketch', 'cms', '--sharing', 'shared',
                       '--atomic', 'add', '--threads', '1,64', '--zipf', '1.3', '--output',
                       '-').expect(0)
     rows = read_rows(result.stdout)
@@ -98,16 +97,15 @@ def test_kernels_subset(test):
         assert 'more threads than CPUs' in ours[1]['note'], ours[1]
 
 
-@lib.alone
 def test_worker(test):
     """A row for who receives and frees, and one for each sketch, sharing and atomic."""
     path = test.path('worker.csv')
-    arguments = ('bench', 'worker', '--no-huge', '--packets', '20K', '--rounds', '1', '--flows',
+    arguments = ('worker', '--no-huge', '--packets', '20K', '--rounds', '1', '--flows',
                  '1K', '--zipf', '1.05', '--width', '4K', '--output', path)
     if len(os.sched_getaffinity(0)) < 2:
-        test.run(*arguments).expect(1).expect_one_line('two CPUs')
+        test.bench(*arguments).expect(1).expect_one_line('two CPUs')
         return
-    test.run(*arguments).expect(0)
+    test.bench(*arguments).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
     kinds = [(row['name'], row['sharing'], row['atomic']) for row in rows]
@@ -121,35 +119,109 @@ def test_worker(test):
         assert (row['added_ns'] == '') == (row['name'] == 'receive and free'), row
 
 
-@lib.alone
-def test_targets(test):
-    """Every target has its row with figures and a verdict, or says why it has none."""
-    path = test.path('targets.csv')
-    test.run('bench', 'targets', '--quick', '--rounds', '1', '--no-huge', '--output',
-             path).expect(0)
+def script_of(test):
+    return os.path.join(test.settings.root, 'bench', 'targets')
+
+
+def judge(test, *arguments):
+    """bench/targets: its CSV rows by target, and what it printed."""
+    path = test.path(f'targets{len(test.processes)}.csv')
+    with open(os.path.join(os.path.dirname(script_of(test)), 'targets.csv'), encoding='utf-8') as file:
+        targets = len(file.readlines()) - 1
+    result = test.run('--output', path, *arguments, program=[script_of(test)]).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
-    assert len({row['target'] for row in rows}) == len(rows) == 26, [r['target'] for r in rows]
-    for words in ('count-min 4 x 64K, separate', 'floor', 'rte_member', 'simple-hash, separate',
-                  'reversible, separate', 'two threads', '--count bytes', '20 M uniform flows',
-                  'parse and hash: 64-byte IPv4', 'IPv6 and VLAN', 'whole worker', 'merge, rank',
-                  'rte_hash with counters', 'iblt', 'filter, native', '50 000 random hosts',
-                  'while a reporter merges', 'replay of a capture', 'start-up'):
-        assert any(words in row['target'] for row in rows), words
-    for row in rows:
+    named = {row['target']: row for row in rows}
+    assert len(named) == len(rows) == targets > 20 and rows[0]['bench'] == 'targets', list(named)
+    assert all(name in result.stdout for name in named), result.describe()
+    return named
+
+
+def test_targets(test):
+    """Every part has a row for each round; every target is judged by parts that are there, or says why it is not."""
+    path = test.path('parts.csv')
+    test.bench('parts', '--quick', '--rounds', '2', '--no-huge', '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    parts = {row['part'] for row in rows}
+    assert sorted((row['part'], row['round']) for row in rows) == sorted(
+        (part, turn) for part in parts for turn in '01'), rows
+    for row in judge(test, path).values():
+        assert row['command'] == rows[0]['command'], row
         if 'not measured' in row['note']:
             assert len(os.sched_getaffinity(0)) < 2 and row['met'] == '', row
             continue
         assert row['met'] in ('met', 'not met') and row['relation'] in ('<=', '>='), row
         assert float(row['min']) <= float(row['value']) <= float(row['max']), row
-        assert float(row['limit']) > 0 and row['unit'], row
+        assert float(row['limit']) > 0 and row['unit'] and row['rounds'] == '2', row
 
 
-@lib.alone
+def test_targets_of_figures(test):
+    """Medians, ratios within rounds, and what makes a target easier or harder, on figures made up."""
+    with open(os.path.join(test.settings.root, 'bench', 'targets.csv'), newline='', encoding='utf-8') as file:
+        targets = list(csv.DictReader(file))
+    parts = {target[column]: [('5', '1', '0.5')] * 3 for target in targets
+             for column in ('figure', 'of', 'beside') if target[column]}
+    parts.update({
+        'start-up': [('0.5', '', ''), ('0.2', '', ''), ('0.3', '', '')],
+        'replay': [('4', '', '')] * 3, 'libpcap alone': [('4', '', ''), ('9', '', ''), ('2', '', '')],
+        'count-min': [('2', '0.98', '0.01'), ('4', '0.98', '0.01'), ('8', '0.98', '0.01')],
+        'floor': [('1', '', ''), ('1', '', ''), ('8', '', '')],
+        'rte_member': [('40', '0.99', '0.01')] * 3,
+        'worker': [('', '', '')] * 3,
+    })
+    path = test.path('parts.csv')
+
+    def write_parts():
+        with open(path, 'w', newline='', encoding='utf-8') as file:
+            writer = csv.writer(file, lineterminator='\n')
+            writer.writerow(('part', 'value', 'unit', 'recall', 'relative_error', 'note', *FACTS))
+            for part, turns in parts.items():
+                writer.writerows((part, value, 'ns', recall, error, '' if value else 'not measured: so', *FACTS)
+                                 for value, recall, error in turns)
+
+    def judged():
+        write_parts()
+        return judge(test, path)
+
+    def said(row, *names):
+        return tuple(row[name] for name in names)
+
+    rows = judged()
+    assert said(rows['start-up: --pcap of 10 packets, wall'], 'value', 'min', 'max', 'limit', 'met') == (
+        '0.30', '0.20', '0.50', '0.35', 'met')
+    assert said(rows['replay of a capture file, start-up left out'], 'limit', 'met', 'note') == (
+        '3.60', 'met', 'libpcap alone: 4.00 ns')
+    assert said(rows['count-min, separate: of the floor of 4 random increments'], 'value', 'max', 'unit', 'met') == (
+        '2.00', '4.00', 'times', 'met')
+    assert said(rows['simple-hash, separate'], 'met', 'note') == ('met', 'recall 1.00, error 0.5000')
+    assert said(rows['whole worker, count-min: more than receiving and freeing'], 'value', 'met', 'note') == (
+        '', '', 'not measured: so')
+    faster = 'count-min, separate: faster than rte_member in packet mode'
+    assert said(rows[faster], 'value', 'met') == ('10.00', 'not met'), 'its recall is lower'
+    parts['rte_member'] = [('40', '0.98', '0.01')] * 3
+    assert judged()[faster]['met'] == 'met'
+    parts['rte_member'] = [('40', '0.98', '0.001')] * 3
+    assert judged()[faster]['met'] == 'not met', 'its error is larger'
+    parts['libpcap alone'] = [('90', '', '')] * 3
+    assert said(judged()['replay of a capture file, start-up left out'], 'limit', 'met') == ('8.00', 'not met')
+
+    bench = test.path('bench')
+    with open(bench, 'w', encoding='utf-8') as file:
+        file.write(f'#!/bin/sh\n[ "$*" = "parts --output - --rounds 3 --seed 1" ] && cat {path}\n')
+    os.chmod(bench, 0o755)
+    assert judge(test, bench, '--rounds', '3', '--seed', '1')[faster]['rounds'] == '3'
+    test.run(bench, '--rounds', '4', program=[script_of(test)]).expect(1)
+    test.run(test.path('nothing'), program=[script_of(test)]).expect(1).expect_one_line('nothing: No such file')
+    del parts['floor']
+    write_parts()
+    test.run(path, program=[script_of(test)]).expect(1).expect_one_line("no 'floor'")
+
+
 def test_pipeline(test):
     """The generator's ceiling, and a row for each setting; what is lost and what is measured add up."""
     path = test.path('pipeline.csv')
-    test.run('bench', 'pipeline', '--quick', '--no-huge', '--experiment', 'width,mempool',
+    test.bench('pipeline', '--quick', '--no-huge', '--experiment', 'width,mempool',
              '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
@@ -166,11 +238,10 @@ def test_pipeline(test):
         assert ('not comparable' in row['note']) == (len(os.sched_getaffinity(0)) < 2), row
 
 
-@lib.alone
 def test_pipeline_of_a_port(test):
     """Packets that somebody else sends: received or lost; what he decides is not measured, and no node is made up."""
     path = test.path('pipeline.csv')
-    result = test.run('bench', 'pipeline', '--quick', '--no-huge', '--port', 'net_null0,size=64', '--duration', '20ms',
+    result = test.bench('pipeline', '--quick', '--no-huge', '--port', 'net_null0,size=64', '--duration', '20ms',
                       '--experiment', 'size,width,numa', '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
@@ -188,15 +259,14 @@ def test_pipeline_of_a_port(test):
     assert len(result.stderr.splitlines()) == len(set(result.stderr.splitlines())), 'said once'
 
 
-@lib.alone
 def test_pipeline_of_a_mixed_port(test):
     """Of 50 packets, sent over and over, 40 are IP: four fifths of what was offered is measured."""
     arp = bytes(12) + b'\x08\x06' + bytes(46)
     path = lib.write_pcap(test.path('mixed.pcap'), [
         (i, arp if i % 5 == 0 else lib.udp_frame(i)) for i in range(50)])
     for capture, share in ((path, 0.8), (lib.write_pcap(test.path('ip.pcap'), [(0, lib.udp_frame())] * 32), 1)):
-        rows = read_rows(test.run(
-            'bench', 'pipeline', '--no-huge', '--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--duration',
+        rows = read_rows(test.bench(
+            'pipeline', '--no-huge', '--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--duration',
             '50ms', '--rounds', '1', '--experiment', 'width', '--output', '-').expect(0).stdout)
         for row in rows:
             assert ('were no IP packets' in row['note']) == (share < 1), row
@@ -205,11 +275,10 @@ def test_pipeline_of_a_mixed_port(test):
             assert abs(measured - offered * share) < 0.05 * offered, row
 
 
-@lib.alone
 def test_pipeline_places(test):
     """The worker beside its packets is measured, and across them only where there is another node."""
     path = test.path('pipeline.csv')
-    test.run('bench', 'pipeline', '--quick', '--no-huge', '--experiment', 'numa', '--output', path).expect(0)
+    test.bench('pipeline', '--quick', '--no-huge', '--experiment', 'numa', '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())[1:]
     assert [row['place'] for row in rows] == ['same node'] * 2 + ['other node'] * 2, rows
@@ -222,7 +291,7 @@ def test_pipeline_places(test):
 
 def test_pipeline_of_nobody(test):
     """A port on which nobody sends ends it, with what to do."""
-    test.run('bench', 'pipeline', '--quick', '--no-huge', '--port', 'net_ring0', '--experiment',
+    test.bench('pipeline', '--quick', '--no-huge', '--port', 'net_ring0', '--experiment',
              'width').expect(1).expect_one_line('no packet came', 'start what is to send')
 
 
@@ -232,11 +301,10 @@ def read_config(text):
     return dict(line.split(' = ') for line in lines)
 
 
-TUNE = ('bench', 'tune', '--no-huge', '--seed', '1', '--packets', '20K', '--rounds', '1', '--duration',
+TUNE = ('tune', '--no-huge', '--seed', '1', '--packets', '20K', '--rounds', '1', '--duration',
         '10ms')
 
 
-@lib.alone
 def test_tune(test):
     """What is printed can be run as it is; the table says why it was chosen."""
     path = test.path('tune.csv')
@@ -285,7 +353,6 @@ def test_tune(test):
     assert sum(int(row['packets']) for row in rows) >= 1000, report.stdout
 
 
-@lib.alone
 def test_tune_a_capture(test):
     """A capture's own packets are counted, IPv6 too; one that has none is refused."""
     capture = test.path('mixed.pcap')
@@ -305,7 +372,6 @@ def test_tune_a_capture(test):
     test.run(*TUNE, *small, '--pcap', empty).expect(1).expect_one_line('')
 
 
-@lib.alone
 def test_tune_finds_nothing(test):
     """What misses the targets is not chosen: status 1, the table, and what would have been enough."""
     small = ('--design', 'rss', '--workers', '1', '--sharing', 'separate', '--log-level', 'warning')
@@ -320,7 +386,7 @@ def test_output_is_kept(test):
     path = test.path('kernels.csv')
     with open(path, 'w', encoding='utf-8') as file:
         file.write('precious\n')
-    test.run('bench', 'kernels', *SMALL, '--output', path).expect(2).expect_one_line(
+    test.bench('kernels', *SMALL, '--output', path).expect(2).expect_one_line(
         path, '--force')
     with open(path, encoding='utf-8') as file:
         assert file.read() == 'precious\n'
@@ -328,21 +394,34 @@ def test_output_is_kept(test):
 
 def test_mistakes(test):
     for arguments, mention in (
-            (('bench',), 'bench kernels'),
-            (('bench', 'magic'), 'bench kernels'),
-            (('bench', 'kernels', '--sketch', 'magic'), 'magic'),
-            (('bench', 'kernels', '--width', '1000'), '1000'),
-            (('bench', 'kernels', '--rounds', '0'), '--rounds'),
-            (('bench', 'tune', '--synthetic', 'magic'), 'magic'),
-            (('bench', 'tune', '--port', 'eth0'), '--port'),
-            (('bench', 'kernels', '--zipf', 'steep'), 'steep'),
-            (('bench', 'kernels', '--interval', '1s'), '--interval')):
-        result = test.run(*arguments).expect(2).expect_one_line(mention)
+            ((), 'kernels'),
+            (('magic',), 'kernels'),
+            (('kernels', '--sketch', 'magic'), 'magic'),
+            (('kernels', '--width', '1000'), '1000'),
+            (('kernels', '--rounds', '0'), '--rounds'),
+            (('kernels', '--zipf', 'steep'), 'steep'),
+            (('kernels', '--interval', '1s'), '--interval')):
+        result = test.bench(*arguments).expect(2).expect_one_line(mention)
+        assert result.stdout == '', result.describe()
+
+
+def test_bench_is_no_command(test):
+    """What scripts may still call says where it went."""
+    test.run('bench', 'kernels', '--quick').expect(2).expect_one_line('sketchtap-bench kernels')
+    test.run('bench', 'tune').expect(2).expect_one_line('sketchtap tune')
+    test.run('bench').expect(2).expect_one_line('sketchtap-bench kernels|worker')
+
+
+def test_mistakes_of_tune(test):
+    for arguments, mention in (
+            (('--synthetic', 'magic'), 'magic'),
+            (('--port', 'eth0'), '--port')):
+        result = test.run('tune', *arguments).expect(2).expect_one_line(mention)
         assert result.stdout == '', result.describe()
 
 
 def test_help(test):
-    result = test.run('bench', 'kernels', '--help').expect(0)
+    result = test.bench('kernels', '--help').expect(0)
     for option in ('--sketch', '--sharing', '--atomic', '--threads', '--flows', '--zipf',
                    '--width', '--rounds', '--quick', '--output'):
         assert option in result.stdout, f'{option} is not in the help'

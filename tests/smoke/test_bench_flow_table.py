@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-bench flow-table: every combination has its row; chains add up, and are as long as crafted keys make
+sketchtap-bench flow-table: every combination has its row; chains add up, and are as long as crafted keys make
 them; what does not fit is said; what tune advises can be run. No time is judged.
 """
 
@@ -16,12 +16,12 @@ STRUCTURES = ('list', 'tree', 'cuckoo')
 TRAFFICS = ('deterministic', 'random', 'zipf', 'netscan', 'portscan', 'crafted')
 CRAFTED = ('coralreef', 'jenkins', 'murmur3', 'crc32')
 CHAIN = 450  # of the 512 keys that are crafted for each hash, those that 8000 packets draw
-BENCH = ('bench', 'flow-table', '--no-huge', '--seed', '1', '--rounds', '1', '--packets', '8K')
+BENCH = ('flow-table', '--no-huge', '--seed', '1', '--rounds', '1', '--packets', '8K')
 
 
 def measure(test, *options):
     """(rows of tables, rows of the fastest)"""
-    result = test.run(*BENCH, *options, '--output', '-').expect(0)
+    result = test.bench(*BENCH, *options, '--output', '-').expect(0)
     rows = read_rows(result.stdout)
     return ([row for row in rows if row['bench'] == 'flow-table'],
             [row for row in rows if row['bench'] == 'flow-table fastest'])
@@ -36,7 +36,6 @@ def check_chains(row):
     assert 1 <= float(row['mean_length']) <= int(row['longest']), row
 
 
-@lib.alone
 def test_every_combination(test):
     """Structures x hashes x sizes x traffics, once each; keys have room in as many buckets."""
     sizes = ('4096', '5003')
@@ -68,7 +67,7 @@ def test_plot(test):
     if shutil.which('gnuplot') is None:
         test.skip('gnuplot is not installed')
     path, picture = test.path('tables.csv'), test.path('tables.svg')
-    test.run(*BENCH, '--width', '1K,4K', '--flows', '500', '--traffic', 'zipf,netscan',
+    test.bench(*BENCH, '--width', '1K,4K', '--flows', '500', '--traffic', 'zipf,netscan',
              '--table-hash', 'aes,crc32', '--output', path).expect(0)
     plot = os.path.join(os.path.dirname(__file__), '..', '..', 'bench', 'plot')
     done = subprocess.run([plot, path, picture], capture_output=True, text=True, check=False)
@@ -116,13 +115,12 @@ def test_capture(test):
         (capture[:95], '50', '')], rows
     rows, _ = measure(test, *one, '--traffic', 'zipf,crafted')
     assert [row['traffic'] for row in rows] == [capture[:95], 'zipf', 'crafted'], rows
-    test.run(*BENCH, '--pcap', test.path('none.pcap'), '--log-level', 'warning').expect(1).expect_one_line('none.pcap')
+    test.bench(*BENCH, '--pcap', test.path('none.pcap'), '--log-level', 'warning').expect(1).expect_one_line('none.pcap')
 
 
-@lib.alone
 def test_hosts(test):
     """FCAP and SMON, inline and behind a ring; both know every flow exactly."""
-    result = test.run(*BENCH, '--hosts', '3,20', '--duration', '20ms', '--output', '-').expect(0)
+    result = test.bench(*BENCH, '--hosts', '3,20', '--duration', '20ms', '--output', '-').expect(0)
     rows = read_rows(result.stdout)
     assert [(row['hosts'], row['structure'], row['design']) for row in rows] == [
         (hosts, structure, design) for hosts in ('3', '20') for structure in ('FCAP', 'SMON')
@@ -137,28 +135,20 @@ def test_hosts(test):
         assert ('not comparable' in row['note']) == (cpus < threads), row
 
 
-@lib.alone
 def test_tune(test):
-    """One table is chosen first, then how it is run; the file that comes out says both and runs."""
+    """Sizes that have room for every key are tried; the file that comes out says which and runs."""
     csv_path, conf = test.path('tune.csv'), test.path('tuned.conf')
     result = test.run(*TUNE, '--synthetic', 'flows=3K', '--sketch', 'ft', '--workers', '1',
                       '--design', 'rss', '--output', csv_path).expect(0)
     with open(csv_path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
-    tables = [row for row in rows if row['bench'] == 'tune table']
-    kinds = {(row['collision'], row['hash'], row['width']) for row in tables}
-    assert len(kinds) == len(tables) == 3 * (len(HASHES) - 1) * 4, kinds
-    assert 'rss' not in {row['hash'] for row in tables}, 'a card is needed for that'
-    chosen = [row for row in tables if row['chosen']]
-    assert len(chosen) == 1 and chosen[0]['note'] == '', chosen
-    runs = [row for row in rows if row['bench'] == 'tune']
-    assert runs and all((row['collision'], row['hash'], row['width']) == tuple(
-        chosen[0][name] for name in ('collision', 'hash', 'width')) for row in runs), runs
+    kinds = {(row['sharing'], row['atomic'], row['width']) for row in rows}
+    assert kinds == {(*way, width) for way in (('separate', ''), ('shared', 'cas'), ('shared', 'add'))
+                     for width in ('2048', '4096', '8192', '16384')}, kinds
+    chosen = [row for row in rows if row['chosen']]
+    assert len(rows) == len(kinds) and len(chosen) == 1 and chosen[0]['note'] == '', rows
     config = read_config(result.stdout)
-    assert (config['sketch'], config['collision'], config['table-hash'], config['width']) == (
-        'flow-table', *(chosen[0][name] for name in ('collision', 'hash', 'width'))), config
-    advice = f'2^{int(config["width"]).bit_length() - 1} buckets, {config["collision"]}, '
-    assert advice + config['table-hash'] in result.stdout, result.stdout
+    assert (config['sketch'], config['width']) == ('flow-table', chosen[0]['width']), config
 
     with open(conf, 'w', encoding='utf-8') as file:
         file.write(result.stdout)
@@ -186,9 +176,6 @@ def test_mistakes(test):
             (('flow-table', '--hosts', '20', '--traffic', 'zipf'), ('--traffic', '--hosts')),
             (('flow-table', '--hosts', '20', '--pcap', 'none.pcap'), ('--pcap', '--hosts')),
             (('flow-table', '--duration', '1s'), ('--duration', '--hosts')),
-            (('flow-table', '--sketch', 'iblt'), ('--sketch',)),
-            (('tune', '--collision', 'list'), ('--collision', 'flow-table')),
-            (('tune', '--sketch', 'ft,cms', '--table-hash', 'aes'), ('--table-hash', 'flow-table')),
-            (('tune', '--sketch', 'ft', '--table-hash', 'rss'), ('--table-hash', 'rss'))):
-        result = test.run('bench', *arguments).expect(2).expect_one_line(*mentions)
+            (('flow-table', '--sketch', 'iblt'), ('--sketch',))):
+        result = test.bench(*arguments).expect(2).expect_one_line(*mentions)
         assert result.stdout == '', result.describe()

@@ -7,14 +7,26 @@ import shutil
 
 import lib
 
+ARCHITECTURE_MD = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/ARCHITECTURE.md')
+
 
 def test_help(test):
-    result = test.run('--help').expect(0)
+    result = test.run('--help', 'all').expect(0)
     assert result.stderr == '', result.describe()
     for option in ('--pcap', '--port', '--synthetic', '--workers', '--interval', '--output',
                    '--stats', '--config', '--key', '--memory', '--confidence'):
         assert option in result.stdout, f'{option} is not in --help'
     assert max(map(len, result.stdout.splitlines())) <= 100, 'lines of more than 100 columns'
+
+
+def test_terms(test):
+    """A word is explained once: to operators by --help all, to developers also by docs/ARCHITECTURE.md."""
+    terms = test.run('--help', 'all').stdout.split('\nTerms:\n')[1].split('\n\n')[0]
+    with open(ARCHITECTURE_MD, encoding='utf-8') as stream:
+        table = stream.read().split('\n## Words\n')[1].split('\n## ')[0]
+    words = re.findall(r'^  (\w+(?: \w+)*)  ', terms, re.M) + re.findall(r'^\| ([a-z ]+) \|', table, re.M)
+    assert len(words) > 20, words
+    assert len(words) == len(set(words)), sorted(words)
 
 
 def test_version(test):
@@ -33,7 +45,7 @@ def test_manual_page_has_every_option(test):
     page = test.wait(process).expect(0)
     assert page.stderr == '', page.describe()
     text = re.sub(r'\x1b\[[0-9;]*m|.\x08', '', page.stdout)
-    options = set(re.findall(r'^\s+(--[a-z-]+)', test.run('--help').stdout, re.M))
+    options = set(re.findall(r'^\s+(--[a-z-]+)', test.run('--help', 'all').stdout, re.M))
     assert len(options) > 20, options
     missing = sorted(option for option in options if option not in text)
     assert not missing, f'not in the manual page: {missing}'
@@ -59,6 +71,20 @@ def test_plan_says_how_much_memory(test):
     texts = {test.run('plan', '--synthetic', 'flows=1K', '--workers', '1', '--width', width)
              .expect(0).stdout for width in ('65536', '131072')}
     assert len(texts) == 2, texts
+
+
+def test_what_is_printed_is_there(test):
+    """Or the status says that it is not; who reads no further is no error."""
+    for arguments in (('--help',), ('--version',), ('tune', '--help'),
+                      ('plan', '--synthetic', 'flows=1K')):
+        with open('/dev/full', 'wb') as full:
+            process = test.start(*arguments, stdout=full)
+            test.wait(process).expect(1).expect_one_line('standard output')
+        reading, writing = os.pipe()
+        os.close(reading)
+        with open(writing, 'wb') as nobody:
+            result = test.wait(test.start(*arguments, stdout=nobody))
+        assert result.status in (0, -13) and result.said() == [], result.describe()
 
 
 def test_run_is_the_default_command(test):
@@ -110,3 +136,12 @@ def test_config_examples_are_read(test):
         result = test.run('plan', '--config', os.path.join(folder, name))
         # An example may name a port that this machine has not: that is status 1, never 2.
         assert result.status in (0, 1), result.describe()
+
+
+def test_example_measures_ones_own_capture(test):
+    """The README's line: a capture on the command line stands in the place of the one that the example names."""
+    root = test.settings.root
+    assert 'sketchtap --config config/replay.conf trunk.pcap' in lib.read_text(os.path.join(root, 'README.md'))
+    capture = lib.write_pcap(test.path('trunk.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
+    rows, ledger, _ = test.measure('--config', os.path.join(root, 'config', 'replay.conf'), capture)
+    assert len(rows) == 7 and lib.total(ledger, 'measured') == 500, ledger

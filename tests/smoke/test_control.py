@@ -74,7 +74,7 @@ def wait_for_rows(test, client, command, count):
 def stop(test, process, client):
     client.close()
     process.signal(signal.SIGTERM)
-    return test.wait(process, 20).expect(0)
+    return test.wait(process).expect(0)
 
 
 def test_answers_are_the_files(test):
@@ -138,9 +138,10 @@ def test_measurements_and_limits(test):
     answer = wait_for_rows(test, client, 'top,send-ers.1,40', 40)
     assert answer['measurement'] == 'send-ers.1', answer
     assert set(answer['rows']['1']) & set(lib.KEY_COLUMNS) == {'src_ip'}, answer['rows']['1']
-    for wrong in ('top,nobody', 'top,flows,0', 'top,flows,41', 'top,flows,x', 'top,flows,-1',
-                  'top,flows,1,1', 'top,' + 'x' * 200, 'top,flows,99999999999999999999'):
-        assert list(client.ask(wrong)) == ['error'], wrong
+    assert list(client.ask('top,nobody')) == ['error']
+    for wrong in ('top,flows,0', 'top,flows,41', 'top,flows,x', 'top,flows,-1', 'top,flows,1,1',
+                  'top,' + 'x' * 200, 'top,flows,99999999999999999999'):
+        assert list(client.ask(wrong)) == ['error', 'mistake'], wrong
     plan = client.ask('plan')
     assert [plan['measurements'][m]['name'] for m in '01'] == ['flows', 'send-ers.1'], plan
     roles = [lcore['role'] for lcore in plan['lcores'].values()]
@@ -172,6 +173,14 @@ def test_reload_reopens(test):
         lib.read_stats(f'{stats}.{i}')
 
 
+def pop_text(answer, name):
+    """A text that may stand in pieces: NAME, NAME_2, ..."""
+    pieces = [answer.pop(name)]
+    while f'{name}_{len(pieces) + 1}' in answer:
+        pieces.append(answer.pop(f'{name}_{len(pieces) + 1}'))
+    return ''.join(pieces)
+
+
 def test_reload_says_what_was_refused(test):
     """How many outputs and rules hold, and for what does not the file, the line and the reason."""
     folder = test.path('f' * 120)
@@ -189,17 +198,17 @@ def test_reload_says_what_was_refused(test):
     assert client.ask('reload') == {'outputs': 1, 'rules': 2}
     write('198.18.0.0/16 a\n\n198.19.0.0/8 b\n')
     answer = client.ask('reload')
-    refused = answer.pop('rules_error')
-    assert refused.startswith('...') and 'rules, line 3: 198.19.0.0/8 has bits behind its length' in refused, refused
+    refused = pop_text(answer, 'rules_error')
+    assert 'rules, line 3: 198.19.0.0/8 has bits behind its length' in refused, refused
     assert answer == {'outputs': 1, 'rules': 2}, answer
     os.unlink(rules)
     answer = client.ask('reload')
-    assert 'cannot be opened' in answer['rules_error'] and answer['rules'] == 2, answer
+    assert 'cannot be opened' in pop_text(answer, 'rules_error') and answer['rules'] == 2, answer
     write('198.18.0.0/16 a\n')
     os.rename(stats, stats + '.1')
     os.mkdir(stats)
     answer = client.ask('reload')
-    assert 'cannot be opened again' in answer.pop('outputs_error')
+    assert 'cannot be opened again' in pop_text(answer, 'outputs_error')
     assert answer == {'outputs': 0, 'rules': 1}, answer
     os.rmdir(stats)
     assert client.ask('reload') == {'outputs': 1, 'rules': 1}
@@ -288,7 +297,7 @@ def test_name(test):
                          program=program).expect(0)
         assert 'sketchtap-other' in other.stderr, other.describe()
         process.signal(number)
-        result = process.wait(20)
+        result = test.wait(process)
         assert path in result.stderr, result.describe()
     assert os.listdir(os.path.join(home, 'dpdk')) == [], 'left behind'
 

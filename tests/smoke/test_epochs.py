@@ -30,7 +30,7 @@ def measure(test, packets, interval, *options):
 
 
 def test_generator_at_full_speed(test):
-    for workers in (1, 2, 4):
+    for workers in test.some((2, 1, 4)):
         _, stats, _ = test.measure(
             '--synthetic', 'flows=10K,packets=2M,rate=1M,seed=1', '--interval', '10ms',
             '--workers', workers, '--top', '5')

@@ -3,7 +3,6 @@
 
 import ctypes
 import functools
-import os
 import struct
 
 import lib

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests themselves stand on."""
 
+import __main__
+import os
+import signal
 import unittest.mock
 
 import lib
@@ -10,13 +13,28 @@ def test_patience_outlives_a_standstill(test):
     """A machine that stood still for minutes fails no test; waiting in vain does."""
     clock = [1000.0]
     with unittest.mock.patch('lib.time.monotonic', lambda: clock[0]):
-        whole = lib.Patience(60)
-        part = lib.Patience(10, whole)
+        patience = lib.Patience(10)
         clock[0] += 150
-        assert part.spend() and part.left == 10 - lib.Patience.STEP, part.left
+        assert patience.spend() and patience.left == 10 - lib.Patience.STEP, patience.left
         for _ in range(94):
             clock[0] += 0.1
-            assert part.spend(), part.left
+            assert patience.spend(), patience.left
         clock[0] += 0.2
-        assert not part.spend()
-        assert 49 < whole.left < 51, whole.left
+        assert not patience.spend()
+
+
+def test_a_process_that_ended_before_its_signal(test):
+    """It has its status all the same: what it died of is the test's to judge."""
+    process = test.start('-c', 'kill -SEGV $$', program=['sh'])
+    os.waitid(os.P_PID, process.popen.pid, os.WEXITED | os.WNOWAIT)
+    process.signal(signal.SIGINT)
+    assert test.wait(process).status == -signal.SIGSEGV, process.result.status
+
+
+def test_cleaning_up_in_vain(test):
+    """A test that cannot be cleaned up after has failed, and the next one runs."""
+    def lost_child(child):
+        child.start('-c', ':', program=['sh']).popen.wait()
+
+    verdict, text = __main__.run_one(test.settings, 'lost child', lost_child)
+    assert verdict == 'fail' and 'ChildProcessError' in text, (verdict, text)

@@ -79,19 +79,16 @@ def check_capture(test, entry, path):
     rules = test.path('rules')
     with open(rules, 'w', encoding='utf-8') as stream:
         stream.write('0.0.0.0/1 low "half", it\\is\n128.0.0.0/1 high\n::/0 6\n')
-    for name, more, options in (
-            ('count-min', ('--interval', '1s'), ('output', 'stats', 'queues')),
-            ('flow-table', ('--sketch', 'flow-table', '--key', '6tuple', '--idle-timeout', '1s'),
-             ('output', 'stats', 'queues', 'flows')),
-            ('rules', ('--monitor', rules, '--key', 'src/24/48,vlan,dst_port', '--interval', '0'),
-             ('output', 'stats', 'rules'))):
-        files, arguments = both(test, name, *options)
-        test.run('--pcap', path, '--seed', '1', '--workers', '2', *more, *arguments).expect(status)
-        for option, pair in files.items():
-            rows = check_same(option, *pair)
-            assert rows or option != 'stats' or not int(entry['packets']), 'no rows at all'
-            for file in pair:
-                os.unlink(file)
+    settings = test.path('settings')
+    with open(settings, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement flows]\nsketch = flow-table\nkey = 6tuple\nidle-timeout = 1s\n'
+                     '[measurement prefixes]\nkey = src/24/48,vlan,dst_port\n')
+    files, arguments = both(test, 'rows', 'output', 'stats', 'queues', 'flows', 'rules')
+    test.run('--pcap', path, '--config', settings, '--monitor', rules, '--seed', '1', '--workers', '2',
+             '--interval', '1s', *arguments).expect(status)
+    for option, pair in files.items():
+        rows = check_same(option, *pair)
+        assert rows or option != 'stats' or not int(entry['packets']), 'no rows at all'
 
 
 def case(entry):
@@ -138,15 +135,23 @@ def test_standard_output(test):
 
 
 def test_bad_destinations(test):
-    """A word is a format only where it is one; else it is part of a name."""
+    """A word is a format only where it is one; else it is part of a name, unless a format was meant."""
     for text in ('json:', 'csv:'):
         test.run(*SOURCE, '--stats', text).expect(2).expect_one_line('--stats', text)
     home = os.getcwd()
     try:
         os.chdir(test.directory)
-        for name in ('xml:a', 'table:a', 'auto:a', 'JSON:a', './json:a'):
+        for name in ('xml:a', './table:c', 'C:a', 'host:a', '10:30.csv', 'a.json:b', 'json', 'tablecloth:a',
+                     './json:a'):
             test.run(*SOURCE, '--output', name).expect(0)
             assert lib.read_output(os.path.join(test.directory, name)), name
+        for name in ('table:a', 'auto:a', 'JSON:a', 'Csv:-', 'jsonl:a', 'ndjson:a'):
+            for option in ('--output', '--stats'):
+                result = test.run(*SOURCE, option, name).expect(2)
+                result.expect_one_line(option, f"'{name}'", 'allowed: csv, json', f'./{name}')
+            assert not os.path.exists(name), name
+        test.run(*SOURCE, '--output', 'json:table:b').expect(0)
+        assert os.path.exists('table:b')
     finally:
         os.chdir(home)
     path = test.path('one')

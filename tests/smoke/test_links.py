@@ -37,10 +37,6 @@ class Run:
     def received(self):
         return lib.total(lib.read_stats(self.stats), 'received')
 
-    def said(self, text):
-        with open(self.process.directory + '/stderr', encoding='utf-8') as stream:
-            return text in stream.read()
-
 
 def vanish(test, port, interface, sends_on):
     """The run ends by itself, with one line and exit status 1, and reports all that it received."""
@@ -48,7 +44,7 @@ def vanish(test, port, interface, sends_on):
     run.space.set(interface, 'arp', 'off', 'multicast', 'off', 'up')
     run.send(sends_on)
     run.space.ip('link', 'delete', interface)
-    result = test.wait(run.process, 30).expect(1)
+    result = test.wait(run.process).expect(1)
     lines = [line for line in result.error_lines() if 'gone' in line]
     assert len(lines) == 1 and 'the device is gone since 20' in lines[0], result.describe()
     assert port.split(',')[0] in lines[0] and 'epoch' in lines[0], lines
@@ -74,12 +70,12 @@ def test_link_flap(test):
     run = Run(test, net.af_packet('tap0'))
     run.send('wire0')
     run.space.set('wire0', 'down')
-    test.until(lambda: run.said('link down'), 'the link is down')
+    test.until_said(run.process, 'link down')
     run.space.set('wire0', 'up')
-    test.until(lambda: run.said('link up'), 'the link is up')
+    test.until_said(run.process, 'link up')
     run.send('wire0')
     run.process.signal(signal.SIGINT)
-    result = test.wait(run.process, 30).expect(0)
+    result = test.wait(run.process).expect(0)
     words = [line for line in result.stderr.splitlines() if ': link ' in line]
     assert len(words) == 2, result.describe()
     for line, word in zip(words, ('link down', 'link up')):
@@ -101,16 +97,11 @@ def test_peer_leaves(test):
     manager.close()
     sender = test.start('generate', '--synthetic', 'packets=100G,flows=10,rate=20K', '--pace', 'recorded',
                         '--port', f'net_memif0,role=client,{device}')
-
-    def said(text):
-        with open(process.directory + '/stderr', encoding='utf-8') as stream:
-            return text in stream.read()
-
-    test.until(lambda: said('link up'), 'the peer is there')
+    test.until_said(process, 'link up')
     sender.signal(signal.SIGKILL)
-    test.until(lambda: said('link down'), 'the peer is gone')
+    test.until_said(process, 'link down')
     process.signal(signal.SIGINT)
-    test.wait(process, 30).expect(0)
+    test.wait(process).expect(0)
     ledger = lib.read_stats(stats)
     lib.expect_lossless(ledger)
     rows = lib.read_output(output)

@@ -49,7 +49,7 @@ class Measuring:
 
     def finish(self):
         """(heavy hitters, the account)"""
-        self.test.wait(self.process, 20).expect(0)
+        self.test.wait(self.process).expect(0)
         ledger = lib.read_stats(self.stats)
         assert len(ledger) == 1, ledger
         return lib.read_output(self.output), ledger[0]
@@ -61,7 +61,7 @@ def expect_all(ledger, packets):
 
 
 def send_all(test, sender, packets):
-    sent = int(test.wait(sender, 60).expect(0).stdout)
+    sent = int(test.wait(sender).expect(0).stdout)
     assert sent == packets, f'{sent} of {packets} were sent'
 
 
@@ -164,7 +164,7 @@ def test_tcpreplay_of_a_campus_uplink(test):
     truth = lib.load_truth(test.traces, 'large/auckland2.pcap.xz')
     packets = 31249
     run = Measuring(test, space, [net.af_packet('tap0', 2, FRAMES)], packets, 'rss', 'separate', 2)
-    test.wait(space.tcpreplay('wire0', capture, RATE), 60).expect(0)
+    test.wait(space.tcpreplay('wire0', capture, RATE)).expect(0)
     rows, ledger = run.finish()
     expect_all(ledger, packets)
     lib.check_top(rows, truth, 100)
@@ -204,7 +204,7 @@ def test_tcpreplay_of_the_zoo(test):
     space.veth('tap0', 'wire0')
     capture, packets, *truth = zoo(test, lambda frame: not is_fragment(frame))
     run = Measuring(test, space, [net.af_packet('tap0', 1, FRAMES)], packets, 'rss', 'separate', 1)
-    test.wait(space.tcpreplay('wire0', capture, RATE), 60).expect(0)
+    test.wait(space.tcpreplay('wire0', capture, RATE)).expect(0)
     expect_zoo(*run.finish(), packets, *truth)
 
 
@@ -214,7 +214,7 @@ def test_tcpreplay_of_the_whole_zoo_on_a_tap(test):
     capture, packets, *truth = zoo(test, lambda frame: True)
     run = Measuring(test, space, ['net_tap0,iface=tap0'], packets, 'async', 'separate', 1)
     space.silence('tap0', 'txqueuelen', FRAMES)
-    test.wait(space.tcpreplay('tap0', capture, RATE), 60).expect(0)
+    test.wait(space.tcpreplay('tap0', capture, RATE)).expect(0)
     expect_zoo(*run.finish(), packets, *truth)
 
 
@@ -238,7 +238,7 @@ def test_an_idle_interface_takes_no_cpu(test):
                          '--stats', stats, inside=space)
     net.wait_until_ready(test, process, stats)
     before = naps_of_workers(process.popen.pid)
-    test.until(lambda: naps_of_workers(process.popen.pid) >= before + 100, 'the worker has slept', 20)
+    test.until(lambda: naps_of_workers(process.popen.pid) >= before + 100, 'the worker has slept')
     process.signal(signal.SIGINT)
-    account = test.wait(process, 20).expect(0).account()
+    account = test.wait(process).expect(0).account()
     assert account['offered'] == 0, account

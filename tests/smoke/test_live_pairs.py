@@ -59,7 +59,7 @@ def lossless(ports):
         test.until(lambda: os.path.exists(socket), 'the socket is there')
         sender = test.run('generate', '--synthetic', SPEC, '--port', sending).expect(0)
         assert f'sent {PACKETS} packets' in sender.stderr, sender.stderr
-        test.wait(process, 20).expect(0)
+        test.wait(process).expect(0)
         ledger, = lib.read_stats(stats)
         assert int(ledger['offered']) == int(ledger['measured']) == PACKETS, ledger
         lib.expect_lossless([ledger])
@@ -72,7 +72,7 @@ def null(test, design, sharing, workers):
     process, output, stats = start(
         test, 'net_null0', '--interval', '100ms', '--design', design, '--sharing', sharing,
         '--workers', workers, '--duration', '400ms')
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     ledger = lib.read_stats(stats)
     lost = lib.total(ledger, 'ring_full')
     assert lib.total(ledger, 'received') > 0
@@ -113,7 +113,7 @@ def test_overload(test):
         test, receiving, '--packets', PACKETS, '--interval', '0', '--design', 'async',
         '--workers', '1', '--ring-size', '64', '--sketch', 'reversible')
     test.run('generate', '--synthetic', SPEC, '--port', sending).expect(0)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     ledger, = lib.read_stats(stats)
     lost = int(ledger['ring_full'])
     assert int(ledger['offered']) == PACKETS == int(ledger['measured']) + lost, ledger

@@ -12,11 +12,8 @@ import lib
 
 DESIGNS = (('rss',), ('async', '--dispatch', 'flow'), ('async', '--dispatch', 'round-robin'),
            ('sync',))
-SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'),
-            ('shared', '--atomic', 'lock'))
-CUCKOO = ('flow-table', '--collision', 'cuckoo')
-SKETCHES = (('count-min',), ('reversible',), ('simple-hash',), ('flow-table',), ('iblt',), CUCKOO)
-EXACT = ('flow-table', 'iblt')
+SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'))
+EXACT = ('flow-table', 'iblt')  # and must stay so
 
 LARGE = ('large/mix.pcap.xz', 'large/auckland2.pcap.xz', 'large/mix-x4-snap64.pcap.xz')
 THRESHOLD = 0.01
@@ -69,26 +66,20 @@ def name(file, combination):
     design, sharing, sketch, workers = combination
     return (f'{file.split("/")[1].split("__")[0].split(".")[0]} {" ".join(design)} '
             f'{" ".join(sharing)} {" ".join(sketch)} {workers}').replace('--dispatch ', '').replace(
-                '--atomic ', '').replace('--collision ', '')
-
-
-def is_possible(sharing, sketch):
-    return sketch != CUCKOO or sharing == ('separate',)
+                '--atomic ', '')
 
 
 def combinations(settings, attacks):
     """[(file, combination)]"""
-    every = [combination for combination in itertools.product(DESIGNS, SHARINGS, SKETCHES, (1, 2, 3, 4))
-             if is_possible(*combination[1:3])]
+    sketches = [(name,) for name in lib.sketches(settings.binary)]
+    every = list(itertools.product(DESIGNS, SHARINGS, sketches, (1, 2, 3, 4)))
     if settings.full:
         return [(file, combination) for file in LARGE + attacks for combination in every
                 if file == LARGE[0] or combination[1][-1] in ('separate', 'cas')]
     chosen = []
     files = itertools.cycle(LARGE[1:] + attacks)
     workers = itertools.cycle((2, 1, 4, 3, 3))
-    for design, sharing, sketch in itertools.product(DESIGNS, SHARINGS, SKETCHES):
-        if not is_possible(sharing, sketch):
-            continue
+    for design, sharing, sketch in itertools.product(DESIGNS, SHARINGS, sketches):
         if sharing[-1] in ('separate', 'cas'):
             chosen.append((LARGE[0], (design, sharing, sketch, next(workers))))
         chosen.append((next(files), (design, sharing, sketch, next(workers))))

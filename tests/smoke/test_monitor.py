@@ -87,11 +87,6 @@ def test_with_a_filter(test):
     assert 0 < int(stats[0]['measured']) < int(everything[0]['measured'])
 
 
-def said(process):
-    with open(os.path.join(process.directory, 'stderr'), encoding='utf-8', errors='replace') as stream:
-        return stream.read()
-
-
 def lines(path):
     with open(path, encoding='utf-8') as stream:
         return len(stream.readlines())
@@ -111,22 +106,22 @@ def test_reload(test):
         '--synthetic', 'packets=100G,flows=1K,rate=200kpps', '--pace', 'recorded', '--duration', '2h',
         '--interval', '20ms', '--workers', '1', '--monitor', rules, '--monitor-side', 'dst', '--rules', out,
         '--stats', stats, '--output', '/dev/null')
-    test.until(lambda: os.path.exists(stats) and lines(stats) > 2, 'epochs are reported', 60)
+    test.until(lambda: os.path.exists(stats) and lines(stats) > 2, 'epochs are reported')
     began = time.monotonic()
     for number in range(wanted):
         if not test.settings.full and number >= RELOADS_LEAST and time.monotonic() - began > RELOADS_SECONDS:
             break
-        count = said(process).count('rules, which')
+        count = process.stderr().count('rules, which')
         write_rules(test, halves[(number + 1) % 2])
         process.signal(signal.SIGHUP)
-        test.until(lambda: said(process).count('rules, which') > count, f'reload {number}', 60)
+        test.until(lambda: process.stderr().count('rules, which') > count, f'reload {number}')
     with open(rules, 'w', encoding='utf-8') as stream:
         stream.write('198.18.0.0/16 fine\n198.18.0.0/8 wrong\n')
     process.signal(signal.SIGHUP)
-    test.until(lambda: 'stay as they were' in said(process), 'the bad file is refused', 60)
-    assert 'line 2: 198.18.0.0/8 has bits behind its length; write 198.0.0.0/8' in said(process)
+    test.until_said(process, 'stay as they were')
+    assert 'line 2: 198.18.0.0/8 has bits behind its length; write 198.0.0.0/8' in process.stderr()
     before = lines(out)
-    test.until(lambda: lines(out) > before + 10, 'it goes on', 60)
+    test.until(lambda: lines(out) > before + 10, 'it goes on')
     process.signal(signal.SIGINT)
     test.wait(process).expect(0)
     epochs, credited_in = {}, {}

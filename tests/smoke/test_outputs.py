@@ -39,6 +39,46 @@ def test_table(test):
     assert max(map(len, result.stdout.splitlines())) <= 160, 'lines of more than 160 columns'
 
 
+def human(value):
+    """As the table shows it: three digits and a letter."""
+    unit = -1
+    while value >= 999.5 and unit < 5:
+        value, unit = value / 1000, unit + 1
+    if unit < 0:
+        return str(value)
+    return f'{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}{"KMGTPE"[unit]}'
+
+
+def shown_rates(row):
+    """pps and bps as the table has them, from packets, bytes and times of the row."""
+    ns = (lib.timestamp(row['end']) - lib.timestamp(row['start'])) * 1000
+    for name, factor, unit in (('packets', 1, ''), ('bytes', 8, 'b')):
+        exact = row[name] == row[f'{name}_low'] == row[f'{name}_high']
+        known = row[name] != '' and ns > 0
+        rate = (int(row[name]) * factor * 2 * 10**9 + ns) // (2 * ns) if known else None
+        yield ('' if exact else '~') + human(rate) + unit if known else '-'
+
+
+@lib.needs_traces
+def test_rates_in_the_table(test):
+    """Of whole seconds, so that times as they are printed are exact; of no time at all there are none."""
+    shown = 0
+    for entry in lib.index(test.traces)[::6]:
+        if entry['expected'] != 'measured' or entry['file'].endswith('.xz'):
+            continue
+        output = test.path('output.csv')
+        result = test.run('--pcap', os.path.join(test.traces, entry['file']), '--interval', '1s', '--format',
+                          'table', '--output', output, '--force').expect(0)
+        rows = [row for row in lib.read_output(output)]
+        cells = [line.split() for line in result.stdout.splitlines() if re.match(r' *[0-9]+ .*%$', line)]
+        assert len(cells) == len(rows), result.describe()
+        for row, line in zip(rows, cells):
+            if row['start'][20:26] == row['end'][20:26]:
+                assert line[-3:-1] == list(shown_rates(row)), f'{line} of {row}'
+                shown += 1
+    assert shown > 100, shown
+
+
 def test_existing_file(test):
     for option in ('--output', '--stats'):
         path, other = test.path(f'kept{option}'), test.path(f'other{option}')
@@ -119,6 +159,12 @@ def test_what_is_read_is_never_an_output(test):
     result = test.run('generate', '--config', settings, '--synthetic', 'flows=10', '--output',
                       settings, '--force').expect(2).expect_one_line(settings, '--config')
     assert open(settings, 'rb').read() == inputs[settings], result.describe()
+    result = test.run('tune', '--pcap', capture, '--output', linked, '--force').expect(2).expect_one_line(linked, '--pcap')
+    assert open(capture, 'rb').read() == inputs[capture], result.describe()
+    for output in ((), ('--output', '-')):
+        with open(capture, 'r+b') as out:
+            result = test.run('tune', '--pcap', capture, '--no-huge', *output, stdout=out).expect(2)
+        assert open(capture, 'rb').read() == inputs[capture], result.describe()
 
 
 def test_same_file_twice(test):
@@ -128,10 +174,10 @@ def test_same_file_twice(test):
     result.expect_one_line(path)
 
 
-def close_early(test, *arguments, bytes_read=100):
+def close_early(test, *arguments, bytes_read=100, program=None):
     """Reads a little of what it prints and closes the pipe, as head does; returns the Result."""
     reading, writing = os.pipe()
-    process = test.start(*arguments, stdout=writing)
+    process = test.start(*arguments, program=program, stdout=writing)
     os.close(writing)
     assert os.read(reading, bytes_read), 'nothing was printed'
     os.close(reading)
@@ -177,12 +223,10 @@ def test_reader_of_a_generated_capture_goes(test):
     close_early(test, 'generate', '--synthetic', 'packets=0', '--output', '-').expect(0)
 
 
-@lib.alone
 def test_reader_of_a_bench_goes(test):
     """The rest is not measured for nobody."""
-    close_early(test, 'bench', 'kernels', '--no-huge', '--sketch', 'cms', '--sharing', 'separate', '--threads', '1',
-                '--zipf', '1.05', '--packets', '100K', '--rounds', '20', '--width', ','.join(['4K'] * 16), '--flows',
-                ','.join(str(1000 + i) for i in range(16)), bytes_read=10).expect(0)
+    close_early(test, 'kernels', '--no-huge', '--sketch', 'cms', '--sharing', 'separate', '--threads', '1', '--zipf', '1.05', '--packets', '100K', '--rounds', '20', '--width', ','.join(['4K'] * 16), '--flows',
+                ','.join(str(1000 + i) for i in range(16)), bytes_read=10, program=[test.bench_binary]).expect(0)
 
 
 def test_full_device(test):
@@ -192,7 +236,6 @@ def test_full_device(test):
     assert lib.total(lib.read_stats(stats), 'measured') == 200000
 
 
-@lib.alone
 def test_disk_full(test):
     """A tmpfs of 64 KB: whole rows while there is room, everything measured, status 1."""
     small, stats = test.path('small'), test.path('stats.csv')

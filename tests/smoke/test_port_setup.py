@@ -14,7 +14,7 @@ TEXT, MACHINE = 2, 1
 
 def finish(test, process):
     process.signal(signal.SIGINT)
-    return test.wait(process, 60).expect(0)
+    return test.wait(process).expect(0)
 
 
 def capture_of(test, frames):
@@ -128,7 +128,7 @@ def test_jumbo_frames_over_memif(test):
         receiver = test.start('--port', f'net_memif0,role=server,{device}', '--interval', '100ms',
                               '--design', design, '--workers', '1', '--no-huge', '--mtu', '9000',
                               '--output', output, '--stats', stats)
-        test.until(lambda path=socket: os.path.exists(path), 'the socket')
+        net.wait_until_ready(test, receiver, stats)
         test.run('generate', '--synthetic', 'packets=3000,flows=10,size=9000', '--no-huge',
                  '--pace', '5kpps', '--port', f'net_memif0,role=client,{device}').expect(0)
         test.until(lambda path=stats: lib.total(lib.read_stats(path), 'measured') > 0, 'a packet')
@@ -278,13 +278,7 @@ def test_a_link_that_is_awaited(test):
                                    lambda process: process.signal(signal.SIGTERM))):
         space.set('wire0', 'down')
         process = test.start(*words, '--wait-link', '60s', inside=space)
-        said = os.path.join(process.directory, 'stderr')
-
-        def waits(path=said):
-            with open(path, encoding='utf-8') as stream:
-                return 'tap0: waiting for its link' in stream.read()
-
-        test.until(waits, 'it waits')
+        test.until_said(process, 'tap0: waiting for its link')
         then(process)
         test.wait(process).expect(0)
         assert os.path.exists(output) == (number == 0)

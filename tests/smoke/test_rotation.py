@@ -159,7 +159,7 @@ def test_silence_completes_a_file_too(test):
                          '1', '--interval', '100ms', '--rotate', '1s', '--output', output)
     test.until(lambda: complete_files(output), 'a complete file')
     process.signal(signal.SIGTERM)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     (_, name), = complete_files(output)
     assert len(lib.read_output(name)) == 50
     assert lib.read_output(output) == []
@@ -203,7 +203,7 @@ def test_moved_away_and_emptied(test):
     process.signal(signal.SIGHUP)
     test.until(lambda: len(complete_files(stats)) > count, 'another complete file')
     process.signal(signal.SIGTERM)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     rows = []
     for path in [name for _, name in complete_files(stats)] + [stats, stats + '.moved']:
         with open(path, encoding='utf-8') as stream:

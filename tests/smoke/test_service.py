@@ -62,7 +62,7 @@ def test_the_life_of_a_service(test):
         manager.wait_for('RELOADING')
         manager.wait_for('READY', 2)
         process.signal(signal.SIGTERM)
-        test.wait(process, 20).expect(0)
+        test.wait(process).expect(0)
         order = [name for lines in manager.listen() for name in lines
                  if name in ('READY', 'RELOADING', 'STOPPING')]
         assert order == ['READY', 'RELOADING', 'READY', 'STOPPING'], order
@@ -96,7 +96,7 @@ def test_watchdog_is_fed(test):
                                     watchdog=1)
             expect_signs_of_life(manager, process)
             process.signal(signal.SIGTERM)
-            test.wait(process, 20).expect(0)
+            test.wait(process).expect(0)
             manager.close()
 
 
@@ -110,7 +110,7 @@ def test_watchdog_while_input_does_not_come(test):
         os.write(writing, stream.read())
     expect_signs_of_life(manager, process)
     os.close(writing)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
 
 
 def test_watchdog_while_a_reader_does_not_read(test):
@@ -132,7 +132,7 @@ def test_watchdog_of_another_process(test):
         test.binary])
     manager.wait_for('STATUS', 2)
     process.signal(signal.SIGTERM)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     assert not manager.messages('WATCHDOG'), manager.heard
 
 
@@ -178,18 +178,13 @@ def worker_thread(process):
     raise AssertionError('no thread of a worker')
 
 
-def said(process):
-    with open(os.path.join(process.directory, 'stderr'), encoding='utf-8') as stream:
-        return stream.read()
-
-
 def test_watchdog_starves_while_a_worker_hangs(test):
     """Nothing but the worker stands still: epochs do not close, and the manager hears nothing."""
     manager = Manager(test)
     process = manager.start(*LIVE, '--interval', '50ms', '--output', '/dev/null', watchdog=1)
     manager.wait_for('WATCHDOG', 2)
     with Frozen(worker_thread(process)):
-        test.until(lambda: 'does not answer' in said(process), 'the worker is missed')
+        test.until_said(process, 'does not answer')
         count = len(manager.messages('WATCHDOG'))
         begin = time.monotonic()
         test.until(lambda: time.monotonic() > begin + 1.5, 'more than a period has passed')
@@ -197,4 +192,4 @@ def test_watchdog_starves_while_a_worker_hangs(test):
     count = len(manager.messages('WATCHDOG'))
     manager.wait_for('WATCHDOG', count + 2)
     process.signal(signal.SIGTERM)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)

@@ -41,7 +41,7 @@ def check_end(test, number):
     process, output, stats = start_endless(test, '100ms', '--workers', '2')
     wait_for_lines(test, process, stats, 4)
     process.signal(number)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     rows, ledger = lib.read_output(output), lib.read_stats(stats)
     numbers = [int(row['epoch']) for row in ledger]
     assert numbers == list(range(len(numbers))), numbers
@@ -65,7 +65,7 @@ def test_the_open_epoch_is_written(test):
         wait_for_lines(test, process, stats, 1)
         pause(test)
         process.signal(number)
-        test.wait(process, 20).expect(0)
+        test.wait(process).expect(0)
         ledger = lib.read_stats(stats)
         assert len(ledger) == 1 and int(ledger[0]['measured']) > 1000, ledger
         assert len(lib.read_output(output)) == 3
@@ -85,7 +85,7 @@ def test_signal_while_the_feeder_waits_for_input(test):
         wait_for_lines(test, process, stats, 1)
         pause(test)
         process.signal(signal.SIGTERM)
-        test.wait(process, 20).expect(0)
+        test.wait(process).expect(0)
     finally:
         os.close(writing)
     lib.read_output(output)
@@ -100,7 +100,7 @@ def test_signal_before_the_first_byte(test):
     try:
         pause(test)
         process.signal(signal.SIGINT)
-        assert test.wait(process, 10).expect(0).account()['offered'] == 0
+        assert test.wait(process).expect(0).account()['offered'] == 0
     finally:
         os.close(writing)
 
@@ -139,7 +139,7 @@ def test_other_signals_before_the_first_byte(test):
                 process.signal(signal.SIGUSR1)
         finally:
             os.close(writing)
-        result = test.wait(process, 20).expect(0)
+        result = test.wait(process).expect(0)
         assert result.stdout.count('\n') == 51, result.describe()
         assert result.said() == [] and result.account()['measured'] == 50, result.describe()
 
@@ -149,7 +149,7 @@ def test_stop_before_a_fifo_has_a_writer(test):
     process = test.start('--pcap', path)
     pause(test)
     process.signal(signal.SIGTERM)
-    result = test.wait(process, 10).expect(0)
+    result = test.wait(process).expect(0)
     assert result.said() == [] and result.account()['offered'] == 0, result.describe()
 
 
@@ -159,7 +159,7 @@ def test_signal_while_an_output_waits_for_its_reader(test):
     process = test.start('--synthetic', 'packets=1000', '--output', fifo)
     pause(test)
     process.signal(signal.SIGTERM)
-    assert test.wait(process, 10).expect(0).account()['offered'] == 0
+    assert test.wait(process).expect(0).account()['offered'] == 0
 
 
 def test_an_output_waits_for_its_reader_whatever_is_signalled(test):
@@ -175,7 +175,7 @@ def test_an_output_waits_for_its_reader_whatever_is_signalled(test):
         assert process.running(), process.result.describe()
     with open(fifo, encoding='utf-8') as stream:
         rows = lib.read_output(stream.read())
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     assert rows, 'no rows'
 
 
@@ -191,12 +191,12 @@ def test_second_signal_ends_at_once(test):
     size = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
     os.close(writing)
     try:
-        test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full', 60)
+        test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full')
         process.signal(signal.SIGINT)
         pause(test)
         assert process.running(), 'the rows went into a pipe that nobody reads'
         process.signal(signal.SIGINT)
-        result = process.wait(10)
+        result = test.wait(process)
         result.expect(128 + signal.SIGINT)
     finally:
         os.close(reading)
@@ -217,7 +217,7 @@ def start_into_a_pipe(test, kind):
                          '--output', '-', stdout=writing)
     size = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
     os.close(writing)
-    test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full', 60)
+    test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full')
     return process, reading
 
 
@@ -226,7 +226,7 @@ def test_one_signal_is_enough_where_nobody_reads(test):
         process, reading = start_into_a_pipe(test, kind)
         try:
             process.signal(signal.SIGTERM)
-            result = process.wait(60)
+            result = test.wait(process)
         finally:
             os.close(reading)
         result.expect(1)
@@ -243,7 +243,7 @@ def test_a_slow_reader_is_waited_for_at_the_end(test):
         for piece in iter(lambda: stream.read(65536), b''):
             text += piece
             time.sleep(0.01)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     assert lib.read_output(text.decode()), 'no rows'
 
 
@@ -254,7 +254,7 @@ def test_live_port(test):
                          '--workers', '1', '--output', output, '--stats', stats)
     wait_for_lines(test, process, stats, 4)
     process.signal(signal.SIGINT)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     ledger = lib.read_stats(stats)
     numbers = [int(row['epoch']) for row in ledger]
     # A machine that is busy elsewhere may close an epoch late, and then numbers are skipped.
@@ -271,7 +271,7 @@ def test_sighup_reopens(test):
     process.signal(signal.SIGHUP)
     wait_for_lines(test, process, stats, 4)
     process.signal(signal.SIGINT)
-    test.wait(process, 20).expect(0)
+    test.wait(process).expect(0)
     for path, read in ((output, lib.read_output), (stats, lib.read_stats)):
         old, new = read(path + '.1'), read(path)  # each with its header
         numbers = sorted({int(row['epoch']) for row in old + new})

@@ -36,7 +36,7 @@ def stamped_while_it_stood_still(test, *options):
     time.sleep(0.1)
     went_on = now()
     process.signal(signal.SIGCONT)
-    result = test.wait(process, 60).expect(0)
+    result = test.wait(process).expect(0)
     rows = lib.read_output(output)
     assert [row['packets'] for row in rows] == [str(PACKETS)], result.describe()
     return begin, went_on, lib.timestamp(rows[0]['first']), lib.timestamp(rows[0]['last']), result

@@ -41,7 +41,7 @@ class Run:
     def end(self, status=0):
         """Returns (ledger, Result)."""
         self.process.signal(net.END)
-        result = self.test.wait(self.process, 30).expect(status)
+        result = self.test.wait(self.process).expect(status)
         lib.read_output(self.output)
         return lib.read_stats(self.stats), result
 
@@ -99,8 +99,8 @@ def test_receiver_stands_still(test):
     run.process.signal(signal.SIGSTOP)
     wait(test, 2)
     run.process.signal(signal.SIGCONT)
-    test.wait(sender, 30).expect(0)
-    test.wait(run.process, 30).expect(0)
+    test.wait(sender).expect(0)
+    test.wait(run.process).expect(0)
     ledger = lib.read_stats(run.stats)
     assert lib.total(ledger, 'measured') == 20000
     lib.expect_lossless(ledger)
@@ -122,7 +122,7 @@ def test_nobody_reads_the_output(test):
         test.wait(space.send('wire0', capture, 2000)).expect(0)
         process.signal(net.END)
         text = read_to_the_end(test, reader, process)
-        result = test.wait(process, 30).expect(1)
+        result = test.wait(process).expect(1)
     finally:
         os.close(reader)
     lib.read_csv(text, lib.OUTPUT_COLUMNS)
@@ -154,7 +154,7 @@ def test_nobody_reads_standard_error(test):
         while select.select([reader], [], [], 0)[0]:
             os.read(reader, 65536)
         process.signal(signal.SIGTERM)
-        test.wait(process, 30).expect(0)
+        test.wait(process).expect(0)
         assert b'missing here: nobody read standard error' in os.read(reader, 65536)
     finally:
         os.close(reader)
@@ -186,29 +186,23 @@ def test_disk_full_and_freed(test):
     process = test.start('--port', net.af_packet('tap0'), '--workers', '1', '--interval', '20ms',
                          '--top', '5', '--output', output, '--stats', stats, inside=space)
     net.wait_until_ready(test, process, stats)
-    said = os.path.join(process.directory, 'stderr')
     space.call('sh', '-c', f'cat /dev/zero >{disk}/filler 2>/dev/null || true')
     sender = space.send('wire0', capture, 2000, 1000)
-    test.until(lambda: 'No space left' in read(said), 'the disk is full')
+    test.until_said(process, 'No space left')
     space.call('rm', f'{disk}/filler')
-    test.until(lambda: 'resumed' in read(said), 'the disk is free')
+    test.until_said(process, 'resumed')
     sender.kill()
     sent = space.received('tap0')
     test.until(lambda: lib.total(lib.read_stats(stats), 'received') >= sent, 'packets')
     process.signal(net.END)
-    test.wait(process, 30).expect(1)
-    assert 'rows could not be written' in read(said)
+    test.wait(process).expect(1)
+    assert 'rows could not be written' in process.stderr()
     assert lib.total(lib.read_stats(stats), 'measured') == sent
     rows = lib.read_csv(space.call('cat', output), lib.OUTPUT_COLUMNS)
     keys = {row['epoch']: int(row['distinct_keys']) for row in lib.read_stats(stats)}
     for epoch in {row['epoch'] for row in rows}:
         ranks = [int(row['rank']) for row in lib.in_epoch(rows, epoch)]
         assert ranks == list(range(1, min(5, keys[epoch]) + 1)), f'epoch {epoch}: {ranks}'
-
-
-def read(path):
-    with open(path, encoding='utf-8') as stream:
-        return stream.read()
 
 
 def test_more_workers_than_queues(test):
@@ -295,7 +289,7 @@ def test_promiscuous_only_while_it_runs(test):
             run = Run(test, space, device)
             assert promiscuity(space) == 1
             run.process.signal(number)
-            run.process.wait(30)
+            test.wait(run.process)
             test.until(lambda: promiscuity(space) == 0, 'the interface is as it was')
     space.set('tap0', 'promisc', 'on')
     runs = [Run(test, space, net.af_packet('tap0')) for _ in range(2)]
@@ -393,7 +387,7 @@ def test_sigterm_while_it_starts(test):
         process = test.start('--port', net.af_packet('tap0'), '--workers', '1', inside=space)
         time.sleep(choice.random() * 0.5)
         process.signal(signal.SIGTERM)
-        result = test.wait(process, 20)
+        result = test.wait(process)
         assert result.status in (0, -signal.SIGTERM), result.describe()
         assert promiscuity(space) == 0
 

@@ -80,5 +80,5 @@ def test_user_and_capabilities(test):
         capture = lib.write_pcap(test.path('sent.pcap'),
                                  [(i, lib.udp_frame(i)) for i in range(100)])
         test.wait(space.send('wire0', capture, 10000)).expect(0)
-        test.wait(process, 20).expect(0)
+        test.wait(process).expect(0)
         assert lib.total(lib.read_stats(stats), 'measured') == 100

@@ -159,12 +159,10 @@ static inline void sharing_test_run(void **state)
 
 static inline int sharing_tests(void (*run)(enum sketch_atomic atomic))
 {
-	struct sharing_test cas = {run, ATOMIC_CAS}, add = {run, ATOMIC_ADD},
-			    lock = {run, ATOMIC_LOCK};
+	struct sharing_test cas = {run, ATOMIC_CAS}, add = {run, ATOMIC_ADD};
 	const struct CMUnitTest tests[] = {
 		{"compare_and_swap", sharing_test_run, NULL, NULL, &cas},
 		{"fetch_and_add", sharing_test_run, NULL, NULL, &add},
-		{"lock", sharing_test_run, NULL, NULL, &lock},
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

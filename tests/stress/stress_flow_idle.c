@@ -99,10 +99,11 @@ static void run(struct sketch_params params, uint32_t pause)
 	flow_table_ops.destroy(sketch);
 }
 
-static void run_store(const struct flow_store *store)
+static void test_records(void **state)
 {
+	(void)state;
 	for (uint32_t pause = 0; pause <= 100; pause += 50) {
-		struct sketch_params params = {.width = FLOWS, .store = store, .idle_timeout = 100};
+		struct sketch_params params = {.width = FLOWS, .idle_timeout = 100};
 
 		run(params, pause);
 		params.wait = yield;
@@ -110,23 +111,10 @@ static void run_store(const struct flow_store *store)
 	}
 }
 
-static void test_list(void **state)
-{
-	(void)state;
-	run_store(&flow_store_list);
-}
-
-static void test_tree(void **state)
-{
-	(void)state;
-	run_store(&flow_store_tree);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

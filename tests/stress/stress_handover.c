@@ -152,10 +152,12 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 	stage->receiver->groups = zeroed(nb_workers * sizeof(stage->receiver->groups[0]));
 	epochs_init(stage->epochs, nb_workers + 1);
 	for (uint32_t w = 0; w < nb_workers; w++) {
+		static const struct counting nothing;
 		struct worker *worker = zeroed(sizeof(*worker));
 
 		stage->workers[w] = worker;
 		worker->id = worker->part = w;
+		worker->generations[0].counting = worker->generations[1].counting = &nothing;
 		worker->idle = IDLE_SLEEP;
 		worker->epochs = stage->epochs;
 		worker->slot = zeroed(sizeof(*worker->slot));

@@ -63,7 +63,7 @@ static inline struct report_epoch *sample_epoch(uint64_t number, uint32_t nb_mea
 	for (uint32_t m = 0; m < nb_measurements; m++)
 		epoch->measurements[m] = (struct report_measurement){
 			.name = "main",
-			.rule = &key_rules[0],
+			.key_rule = &key_rules[0],
 			.sketch = "count-min",
 			.confidence = 0.999,
 			.confidence_known = true,

@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "bench/crafted.h"
+#include "bench/flow_variants.h"
 #include "merged.h"
 #include "sketch/flow_table.h"
 #include "sketch/row_index.h"
@@ -178,9 +179,9 @@ static uint32_t longest_chain(const struct sketch *sketch)
 static uint32_t chain_of_crafted(
 	enum table_hash crafted_for, enum table_hash hash, uint64_t buckets, uint64_t seed)
 {
+	const struct sketch_ops *ops = flow_variant_ops((struct flow_variant){FLOW_LIST, hash});
 	struct sketch_params params = {
 		.width = buckets,
-		.table_hash = hash,
 		.seed = seed,
 		.allocator = sketch_allocator_malloc,
 	};
@@ -191,6 +192,7 @@ static uint32_t chain_of_crafted(
 	assert_null(flow_table_ops.check(&params));
 	sketch = flow_table_ops.create(&params);
 	assert_non_null(sketch);
+	sketch->ops = ops;
 	hash_key_init(&hash_key, seed);
 	for (uint32_t n = 0; n < CRAFTED; n++) {
 		struct key4 key = crafted_key(crafted_for, n);

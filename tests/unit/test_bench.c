@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "bench/accuracy.h"
-#include "bench/contest.h"
-#include "bench/stats.h"
-#include "bench/tune_choice.h"
-#include "bench/workload.h"
+#include "tune/accuracy.h"
+#include "tune/contest.h"
+#include "tune/stats.h"
+#include "tune/tune_choice.h"
+#include "tune/workload.h"
 #include "rx/packet/parse.h"
 #include "rx/capture/synthetic.h"
 
@@ -253,7 +253,7 @@ static void workload_takes_packets_of_a_source(void **state)
 
 static void tune_chooses_by_its_rule(void **state)
 {
-	struct tune_figures figures[] = {
+	struct tune_score scores[] = {
 		{.fits = true, .comparable = false, .pps = 90, .threads = 9},
 		{.fits = false, .comparable = true, .pps = 80, .threads = 2},
 		{.fits = true, .comparable = true, .pps = 40, .threads = 2, .memory = 1},
@@ -279,16 +279,16 @@ static void tune_chooses_by_its_rule(void **state)
 		{.fits = true, .comparable = true, .pps = 48, .threads = 2, .memory = 1},
 		{.fits = true, .comparable = true},
 	};
-	const uint32_t n = sizeof(figures) / sizeof(figures[0]);
+	const uint32_t n = sizeof(scores) / sizeof(scores[0]);
 
 	(void)state;
-	assert_int_equal(tune_choose(figures, n), 5);
-	figures[7].pps = 48.6; /* as fast now, with fewer threads */
-	assert_int_equal(tune_choose(figures, n), 7);
-	assert_int_equal(tune_choose(figures, 1), 0); /* nothing else is left */
-	assert_int_equal(tune_choose(figures + 1, 1), 1);
-	assert_int_equal(tune_choose(figures + 8, 1), 1);
-	assert_int_equal(tune_choose(figures, 0), 0);
+	assert_int_equal(tune_choose(scores, n), 5);
+	scores[7].pps = 48.6; /* as fast now, with fewer threads */
+	assert_int_equal(tune_choose(scores, n), 7);
+	assert_int_equal(tune_choose(scores, 1), 0); /* nothing else is left */
+	assert_int_equal(tune_choose(scores + 1, 1), 1);
+	assert_int_equal(tune_choose(scores + 8, 1), 1);
+	assert_int_equal(tune_choose(scores, 0), 0);
 }
 
 /* A kernel that leaves out one packet in 64, or does not. */
@@ -350,20 +350,20 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 	};
 	static struct topology topology;
 	char error[CONTEST_ERROR_MAX];
-	struct crew crew;
+	struct cpus cpus;
 	uint32_t rounds;
 
 	(void)state;
 	topology_read(&topology, "");
-	crew_init(&crew, &topology);
-	crew.nb_cpus = crew.nb_cpus > 63 ? 63 : crew.nb_cpus;
+	cpus_init(&cpus, &topology);
+	cpus.n = cpus.n > 63 ? 63 : cpus.n;
 	forgets = 0;
-	assert_true(contest_run(&contest, &crew, contestants, 2, 2, results, &rounds, error));
+	assert_true(contest_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
 	assert_int_equal(rounds, 2);
 	assert_null(results[0].missing);
 	assert_string_equal(results[1].missing, "more threads than CPUs");
 	forgets = 1;
-	assert_false(contest_run(&contest, &crew, contestants, 2, 2, results, &rounds, error));
+	assert_false(contest_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
 	assert_non_null(strstr(error, "faulty"));
 	assert_non_null(strstr(error, "fed 6400 packets and counted 6300"));
 	workload_destroy(workload);
@@ -379,25 +379,27 @@ static void our_contestants_count_every_packet(void **state)
 	struct contest contest = {.workload = workload, .width = 4096, .seed = 1};
 	static struct topology topology;
 	char error[CONTEST_ERROR_MAX];
-	struct crew crew;
+	struct cpus cpus;
 	uint32_t n = 1, rounds;
 
 	(void)state;
 	topology_read(&topology, "");
-	crew_init(&crew, &topology);
-	assert_true(crew.nb_cpus > 0);
+	cpus_init(&cpus, &topology);
+	assert_true(cpus.n > 0);
 	for (uint32_t s = 0; sketches[s] != NULL; s++)
 		for (uint32_t metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++)
-			for (uint32_t shared = 0; shared < 2; shared++)
+			for (uint32_t shared = 0;
+				shared < SHARING_COUNT && sketches[s]->update[shared] != NULL;
+				shared++)
 				contestants[n++] = (struct contestant){
 					.name = sketches[s]->name,
 					.ops = &contestant_sketch,
 					.sketch = sketches[s],
 					.sharing = (enum sketch_sharing)shared,
 					.metric = (enum sketch_metric)metric,
-					.threads = crew.nb_cpus > 1 ? 2 : 1,
+					.threads = cpus.n > 1 ? 2 : 1,
 				};
-	if (!contest_run(&contest, &crew, contestants, n, 2, results, &rounds, error))
+	if (!contest_run(&contest, &cpus, contestants, n, 2, results, &rounds, error))
 		fail_msg("%s", error);
 	for (uint32_t c = 1; c < n; c++) {
 		assert_null(results[c].missing);

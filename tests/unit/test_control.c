@@ -118,9 +118,9 @@ static void start(struct plan *plan)
 	assert_non_null(epoch);
 	memset(plan, 0, sizeof(*plan));
 	plan->design = designs[0];
-	control_start(plan);
+	control_start(plan, 0, NULL, false);
 	epoch->measurements[0].name = "main";
-	epoch->measurements[0].rule = &key_rules[0];
+	epoch->measurements[0].key_rule = &key_rules[0];
 	control_publish(epoch);
 	report_epoch_free(epoch);
 }

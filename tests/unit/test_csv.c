@@ -240,8 +240,8 @@ static void test_key_rules(void **state)
 		};
 		char expected[256];
 
-		epoch->measurements[0].rule = key_rule_find(names[i]);
-		assert_non_null(epoch->measurements[0].rule);
+		epoch->measurements[0].key_rule = key_rule_find(names[i]);
+		assert_non_null(epoch->measurements[0].key_rule);
 		epoch->measurements[0].name = "by,host";
 		epoch->measurements[0].confidence = 0.9999999;
 		sample_rows(&epoch->measurements[0], &row, 1);

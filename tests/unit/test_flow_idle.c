@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "flow_tree.h"
 #include "make_sketch.h"
 #include "sketch/flow_idle.h"
 #include "zipf_stream.h"
@@ -148,7 +147,8 @@ struct course {
 	uint32_t longest;
 	uint64_t pause;
 	bool disorder;
-	bool taken; /* what is given out is taken after each burst */
+	bool taken;      /* what is given out is taken after each burst */
+	bool one_bucket; /* all keys fall into it */
 };
 
 /* Times before 1970 too, long pauses, and packets that come late. */
@@ -180,7 +180,8 @@ static void feed(const struct course *course)
 		zipf_append(&stream, &burst, flow);
 		burst.time[i] = next_time(course, &clock, &random);
 		burst.tcp_flags[i] = (uint8_t)(1u << zipf_random(&random) % 8);
-		burst.flow_hash[i] = 5;
+		if (course->one_bucket)
+			burst.hash[i].lo = 5;
 		model_count(flow, burst.wire_len[i], burst.time[i], burst.tcp_flags[i]);
 		if (--left > 0 && p + 1 < PACKETS)
 			continue;
@@ -192,9 +193,6 @@ static void feed(const struct course *course)
 	}
 	zipf_close(&stream);
 }
-
-static const struct flow_store *const stores[] = {&flow_store_list, &flow_store_tree};
-#define STORES (sizeof(stores) / sizeof(stores[0]))
 
 /* What was given out and what is held. */
 static void take_all(void)
@@ -228,54 +226,29 @@ static void test_exact(void **state)
 	uint32_t number = 0;
 
 	(void)state;
-	for (size_t s = 0; s < STORES; s++)
-		for (size_t t = 0; t < sizeof(timeouts) / sizeof(timeouts[0]); t++)
-			for (size_t l = 0; l < 3; l++, number++) {
-				struct course course = {
-					.longest = longest[l],
-					.pause = 10,
-					.disorder = number % 2 == 0,
-					.taken = number % 3 == 0,
-				};
+	for (size_t t = 0; t < sizeof(timeouts) / sizeof(timeouts[0]); t++)
+		for (size_t l = 0; l < 3; l++, number++) {
+			struct course course = {
+				.longest = longest[l],
+				.pause = 10,
+				.disorder = number % 2 == 0,
+				.taken = number % 3 == 0,
+			};
 
-				run_exact((struct sketch_params){.width = number % 2 == 0 ? 4096
-											  : FLOWS,
-						  .store = stores[s],
-						  .idle_timeout = timeouts[t]},
-					&course);
-			}
+			run_exact((struct sketch_params){.width = number % 2 == 0 ? 4096 : FLOWS,
+					  .idle_timeout = timeouts[t]},
+				&course);
+		}
 }
 
-/* All keys in one bucket: entries leave a chain and a tree everywhere. */
+/* All keys in one bucket: entries leave its chain everywhere. */
 static void test_one_bucket(void **state)
 {
-	static const struct course course = {.longest = BURST_MAX, .pause = 10, .disorder = true};
+	static const struct course course = {
+		.longest = BURST_MAX, .pause = 10, .disorder = true, .one_bucket = true};
 
 	(void)state;
-	for (size_t s = 0; s < STORES; s++)
-		run_exact((struct sketch_params){.width = 4096,
-				  .store = stores[s],
-				  .table_hash = TABLE_HASH_RSS,
-				  .idle_timeout = 3000},
-			&course);
-}
-
-static void test_trees_stay_balanced(void **state)
-{
-	static const struct course course = {.longest = BURST_MAX, .pause = 10, .taken = true};
-	struct flow_table *table;
-
-	(void)state;
-	make((struct sketch_params){.width = 4096,
-		.store = &flow_store_tree,
-		.table_hash = TABLE_HASH_RSS,
-		.idle_timeout = 10000});
-	model_start(10000);
-	feed(&course);
-	table = (struct flow_table *)sketch;
-	assert_true(got.n > FLOWS);
-	assert_in_range(check_tree(table, table->entries[5].next), 2, 14);
-	flow_table_ops.destroy(sketch);
+	run_exact((struct sketch_params){.width = 4096, .idle_timeout = 3000}, &course);
 }
 
 /* Full and overfull: the same records, and as much shed, however the stream was cut. */
@@ -284,36 +257,31 @@ static void test_burst_borders(void **state)
 	static struct record_list first;
 
 	(void)state;
-	for (size_t s = 0; s < STORES; s++)
-		for (uint64_t width = 32; width <= 512; width *= 4) {
-			struct sketch_params params = {.width = width,
-				.store = stores[s],
-				.idle_timeout = 2000,
-				.wait = wait_for_room};
-			uint64_t shed = 0;
+	for (uint64_t width = 32; width <= 512; width *= 4) {
+		struct sketch_params params = {
+			.width = width, .idle_timeout = 2000, .wait = wait_for_room};
+		uint64_t shed = 0;
 
-			for (uint32_t longest = 1; longest <= BURST_MAX; longest += 21) {
-				struct course course = {
-					.longest = longest, .pause = 10, .disorder = true};
+		for (uint32_t longest = 1; longest <= BURST_MAX; longest += 21) {
+			struct course course = {.longest = longest, .pause = 10, .disorder = true};
 
-				make(params);
-				model_start(params.idle_timeout);
-				feed(&course);
-				take_all();
-				qsort(got.list, got.n, sizeof(got.list[0]), compare_records);
-				if (longest == 1) {
-					first = got;
-					shed = flow_table_ops.shed(sketch).packets;
-				}
-				assert_int_equal(got.n, first.n);
-				assert_memory_equal(
-					got.list, first.list, got.n * sizeof(got.list[0]));
-				assert_int_equal(flow_table_ops.shed(sketch).packets, shed);
-				flow_table_ops.destroy(sketch);
+			make(params);
+			model_start(params.idle_timeout);
+			feed(&course);
+			take_all();
+			qsort(got.list, got.n, sizeof(got.list[0]), compare_records);
+			if (longest == 1) {
+				first = got;
+				shed = flow_table_ops.shed(sketch).packets;
 			}
-			assert_true(width > 32 || shed > 0);
-			assert_true(width < 512 || shed == 0);
+			assert_int_equal(got.n, first.n);
+			assert_memory_equal(got.list, first.list, got.n * sizeof(got.list[0]));
+			assert_int_equal(flow_table_ops.shed(sketch).packets, shed);
+			flow_table_ops.destroy(sketch);
 		}
+		assert_true(width > 32 || shed > 0);
+		assert_true(width < 512 || shed == 0);
+	}
 }
 
 static uint64_t packets_of(const struct record_list *list)
@@ -335,41 +303,36 @@ static void test_room_for_the_active(void **state)
 	static struct key_burst burst;
 	const uint64_t timeout = 6400;
 
+	struct hash_key hash_key;
+
 	(void)state;
-	for (size_t s = 0; s < STORES; s++) {
-		struct hash_key hash_key;
+	make((struct sketch_params){
+		.width = WIDTH, .idle_timeout = timeout, .wait = wait_for_room});
+	model_start(timeout);
+	hash_key_init(&hash_key, SEED);
+	burst.n = 0;
+	/* ACTIVE flows come within the timeout and a 64th of it. */
+	for (uint32_t p = 0; p < EACH * FLOWS; p++) {
+		uint32_t flow = p / EACH;
+		struct key key = zipf_key(flow);
+		struct key_hash hash = hash_one(&hash_key, &key);
+		int64_t time = (int64_t)p * (6500 / (ACTIVE * EACH));
 
-		make((struct sketch_params){.width = WIDTH,
-			.store = stores[s],
-			.table_hash = TABLE_HASH_RSS,
-			.idle_timeout = timeout,
-			.wait = wait_for_room});
-		model_start(timeout);
-		hash_key_init(&hash_key, SEED);
+		burst_append(&burst, &key, &hash, 100);
+		burst.time[burst.n - 1] = time;
+		burst.tcp_flags[burst.n - 1] = 0;
+		burst.hash[burst.n - 1].lo = 3;
+		model_count(flow, 100, time, 0);
+		if (burst.n < 1 + p % BURST_MAX && p + 1 < EACH * FLOWS)
+			continue;
+		flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
 		burst.n = 0;
-		/* ACTIVE flows come within the timeout and a 64th of it. */
-		for (uint32_t p = 0; p < EACH * FLOWS; p++) {
-			uint32_t flow = p / EACH;
-			struct key key = zipf_key(flow);
-			struct key_hash hash = hash_one(&hash_key, &key);
-			int64_t time = (int64_t)p * (6500 / (ACTIVE * EACH));
-
-			burst_append(&burst, &key, &hash, 100);
-			burst.time[burst.n - 1] = time;
-			burst.tcp_flags[burst.n - 1] = 0;
-			burst.flow_hash[burst.n - 1] = 3;
-			model_count(flow, 100, time, 0);
-			if (burst.n < 1 + p % BURST_MAX && p + 1 < EACH * FLOWS)
-				continue;
-			flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
-			burst.n = 0;
-		}
-		model_end();
-		take_all();
-		assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
-		assert_same_records();
-		flow_table_ops.destroy(sketch);
 	}
+	model_end();
+	take_all();
+	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
+	assert_same_records();
+	flow_table_ops.destroy(sketch);
 }
 
 /* Nobody takes what is given out, and nobody waits: records go on, and nothing is lost. */
@@ -378,23 +341,21 @@ static void test_queue_full(void **state)
 	static const struct course course = {.longest = BURST_MAX, .pause = 10};
 
 	(void)state;
-	for (size_t s = 0; s < STORES; s++) {
-		make((struct sketch_params){.width = 4096, .store = stores[s], .idle_timeout = 10});
-		model_start(10);
-		feed(&course);
-		flow_table_ops.expired(sketch, take, &got);
-		assert_int_equal(got.n, FLOW_QUEUE);
-		flow_table_ops.candidates(sketch, take, &got);
-		assert_int_equal(packets_of(&got), PACKETS);
-		assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
+	make((struct sketch_params){.width = 4096, .idle_timeout = 10});
+	model_start(10);
+	feed(&course);
+	flow_table_ops.expired(sketch, take, &got);
+	assert_int_equal(got.n, FLOW_QUEUE);
+	flow_table_ops.candidates(sketch, take, &got);
+	assert_int_equal(packets_of(&got), PACKETS);
+	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
 
-		/* Now that there is room, it goes on. */
-		model_start(10);
-		feed(&course);
-		take_expired();
-		assert_int_equal(got.n, FLOW_QUEUE);
-		flow_table_ops.destroy(sketch);
-	}
+	/* Now that there is room, it goes on. */
+	model_start(10);
+	feed(&course);
+	take_expired();
+	assert_int_equal(got.n, FLOW_QUEUE);
+	flow_table_ops.destroy(sketch);
 }
 
 /* On a silent link records end without a packet, and not before their time. */
@@ -404,27 +365,24 @@ static void test_rest(void **state)
 	const int64_t last = -100000;
 
 	(void)state;
-	for (size_t s = 0; s < STORES; s++) {
-		make((struct sketch_params){
-			.width = 4096, .store = stores[s], .idle_timeout = 1000000});
-		model_start(1000000);
-		flow_table_ops.rest(sketch, last); /* of no packet yet */
-		feed(&course);
-		model_end();
-		for (int64_t now = last; now <= last + 1000000; now += 1000)
-			flow_table_ops.rest(sketch, now);
-		take_expired();
-		assert_int_equal(got.n, 0);
-		/* A loop takes a quarter of the timeout. */
-		for (int64_t now = last + 1000001; now < last + 1260000; now += 1000)
-			flow_table_ops.rest(sketch, now);
-		take_expired();
-		expected.nb_idle = expected.n;
-		assert_same_records();
-		flow_table_ops.candidates(sketch, take, &got);
-		assert_int_equal(got.n, expected.n);
-		flow_table_ops.destroy(sketch);
-	}
+	make((struct sketch_params){.width = 4096, .idle_timeout = 1000000});
+	model_start(1000000);
+	flow_table_ops.rest(sketch, last); /* of no packet yet */
+	feed(&course);
+	model_end();
+	for (int64_t now = last; now <= last + 1000000; now += 1000)
+		flow_table_ops.rest(sketch, now);
+	take_expired();
+	assert_int_equal(got.n, 0);
+	/* A loop takes a quarter of the timeout. */
+	for (int64_t now = last + 1000001; now < last + 1260000; now += 1000)
+		flow_table_ops.rest(sketch, now);
+	take_expired();
+	expected.nb_idle = expected.n;
+	assert_same_records();
+	flow_table_ops.candidates(sketch, take, &got);
+	assert_int_equal(got.n, expected.n);
+	flow_table_ops.destroy(sketch);
 }
 
 /* Times at both ends of what they can be. */
@@ -462,14 +420,9 @@ static void test_extreme_times(void **state)
 
 static void test_check(void **state)
 {
-	static const struct flow_store keeps_all = {.name = "keeps all"};
-	struct sketch_params params = {.store = &keeps_all};
 	struct sketch_params without = {0}, with = {.idle_timeout = 1};
 
 	(void)state;
-	assert_null(flow_table_ops.check(&params));
-	params.idle_timeout = 1;
-	assert_non_null(flow_table_ops.check(&params));
 	assert_null(flow_table_ops.check(&without));
 	assert_null(flow_table_ops.check(&with));
 	assert_true(flow_table_ops.memory(&with) > flow_table_ops.memory(&without));
@@ -481,7 +434,6 @@ int main(void)
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_one_bucket),
-		cmocka_unit_test(test_trees_stay_balanced),
 		cmocka_unit_test(test_burst_borders),
 		cmocka_unit_test(test_room_for_the_active),
 		cmocka_unit_test(test_queue_full),

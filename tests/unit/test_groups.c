@@ -26,6 +26,9 @@
 #include "parallel/run.h"
 #include "rx/packet/rss_hash.h"
 #include "udp_source.h"
+#include "sketch/measurement.h"
+#include "parallel/plan/design.h"
+#include "rx/port/name.h"
 
 #define PORTS      3 /* the first on node 0, the second on node 1, the third nobody knows where */
 #define WORKERS    5 /* 3 and 2 */
@@ -42,22 +45,21 @@ static struct rte_ring *rings[PORTS][QUEUES_MAX];
 
 static struct config make_config(const char *design, uint32_t workers)
 {
-	struct config config = {
-		.design = design,
-		.sharing = "separate",
-		.workers = workers,
-		.nb_measurements = 1,
-		.seed = 42,
-		.no_huge = true,
-		.ring_size = 256,
-		.descriptors = 64,
-		.idle = IDLE_YIELD,
-	};
+	struct config config = {0};
 
-	config.measurements[0] = (struct measurement_config){
-		.name = "flows",
+	edit_design_options(&config)->design = design_index(design);
+	edit_plan_options(&config)->workers = workers;
+	config.nb_measurements = 1;
+	edit_seed_options(&config)->seed = 42;
+	edit_hugepages_options(&config)->no_huge = true;
+	edit_async_options(&config)->ring_size = 256;
+	edit_port_options(&config)->descriptors = 64;
+	edit_plan_options(&config)->idle = IDLE_YIELD;
+
+	config.measurements[0].name = "flows";
+	*edit_measurement_options(&config.measurements[0]) = (struct measurement_options){
 		.key = *key_rule_find("5tuple"),
-		.sketch = "count-min",
+		.sketch = sketch_index(sketch_find("count-min")),
 		.width = 4096,
 		.top = 10,
 	};
@@ -239,7 +241,9 @@ static void wait_until_closed(const struct run *run, uint64_t epoch)
 static void merge_epoch(const struct run *run, uint64_t epoch, struct sketch *merged)
 {
 	for (uint32_t i = 0; i < plan.nb_instances; i++)
-		assert_int_equal(merged->ops->merge(merged, run->sketches[epoch & 1][i][0]), 0);
+		assert_int_equal(merged->ops->merge(merged,
+					 run_measurements(run, epoch)->sketches[epoch & 1][i][0]),
+			0);
 }
 
 static struct sketch *make_sketch(void)
@@ -261,7 +265,7 @@ static void check_plan(void)
 		assert_int_equal(plan.lcores[i].node, plan.lcores[i].group);
 }
 
-static void run_groups(const char *design, const char *sharing, enum dispatch dispatch)
+static void run_groups(const char *design, enum sketch_sharing sharing, enum dispatch dispatch)
 {
 	struct config config = make_config(design, WORKERS);
 	struct plan_ports nodes = {.nb_ports = PORTS};
@@ -272,8 +276,8 @@ static void run_groups(const char *design, const char *sharing, enum dispatch di
 	struct run *run;
 	char error[RUN_ERROR_MAX];
 
-	config.sharing = sharing;
-	config.dispatch = dispatch;
+	edit_plan_options(&config)->sharing = sharing;
+	edit_async_options(&config)->dispatch = dispatch;
 	nodes.ports[1].node = 1;
 	nodes.ports[2].node = PLAN_NODE_ANY;
 	assert_true(plan_make(&plan, &config, &topology, &nodes, error));
@@ -305,8 +309,10 @@ static void run_groups(const char *design, const char *sharing, enum dispatch di
 
 	source.next = 0;
 	direct = make_sketch();
-	feed_directly(direct, &config.measurements[0].key, config.seed, &source);
-	assert_same_estimates(merged, direct, &config.measurements[0].key, config.seed, FLOWS);
+	feed_directly(direct, &measurement_options(&config.measurements[0])->key,
+		seed_options(&config)->seed, &source);
+	assert_same_estimates(merged, direct, &measurement_options(&config.measurements[0])->key,
+		seed_options(&config)->seed, FLOWS);
 	direct->ops->destroy(direct);
 	merged->ops->destroy(merged);
 }
@@ -314,23 +320,23 @@ static void run_groups(const char *design, const char *sharing, enum dispatch di
 static void test_rss(void **state)
 {
 	(void)state;
-	run_groups("rss", "separate", DISPATCH_FLOW);
-	run_groups("rss", "shared", DISPATCH_FLOW);
+	run_groups("rss", SHARING_SEPARATE, DISPATCH_FLOW);
+	run_groups("rss", SHARING_SHARED, DISPATCH_FLOW);
 }
 
 static void test_async(void **state)
 {
 	(void)state;
-	run_groups("async", "separate", DISPATCH_FLOW);
-	run_groups("async", "separate", DISPATCH_ROUND_ROBIN);
-	run_groups("async", "shared", DISPATCH_FLOW);
+	run_groups("async", SHARING_SEPARATE, DISPATCH_FLOW);
+	run_groups("async", SHARING_SEPARATE, DISPATCH_ROUND_ROBIN);
+	run_groups("async", SHARING_SHARED, DISPATCH_FLOW);
 }
 
 static void test_sync(void **state)
 {
 	(void)state;
-	run_groups("sync", "separate", DISPATCH_FLOW);
-	run_groups("sync", "shared", DISPATCH_FLOW);
+	run_groups("sync", SHARING_SEPARATE, DISPATCH_FLOW);
+	run_groups("sync", SHARING_SHARED, DISPATCH_FLOW);
 }
 
 int main(void)

@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 #include "base/pci_device.h"
-#include "host/findings.h"
-#include "host/host_port.h"
-#include "host/pcie.h"
+#include "doctor/findings.h"
+#include "doctor/host_port.h"
+#include "doctor/pcie.h"
 #include "rx/port/drivers.h"
-#include "rx/port/lacks.h"
+#include "rx/port/privileges.h"
 #include "sysfs_tree.h"
 
 #define CARD      "0000:af:00.0"
@@ -892,17 +892,28 @@ static void test_af_xdp(void **state)
 	expect_says("vlan-strip", FINDING_WARNING, NULL, NULL, "ethtool -K eth1 rxvlan off");
 }
 
+/* The first of that name. */
+static const struct check *find_check(const char *name)
+{
+	for (const struct check_table *t = check_tables; t->checks != NULL; t++)
+		for (const struct check *check = t->checks; check->name != NULL; check++)
+			if (strcmp(check->name, name) == 0)
+				return check;
+	fail_msg("no check %s", name);
+	return NULL;
+}
+
 /* Doctor names the capabilities that the run would name, whatever the process has. */
 static void expect_as_in_run(const struct port_driver *driver, uint64_t effective)
 {
 	bool on_interface = ports[0].interface[0] != '\0';
 	struct finding finding = {.status = FINDING_NONE};
-	char why[PORT_LACKS_MAX] = "";
+	char why[PORT_PRIVILEGE_MAX] = "";
 	bool lacks = port_lacks_capabilities(driver, on_interface, effective, why);
 
 	tree_write("proc/self/status", "CapEff:\t%016llx\nCpus_allowed_list:\t0-55\n",
 		(unsigned long long)effective);
-	check_privileges(&host, &ports[0], &finding);
+	find_check("privileges")->look_at(&host, &ports[0], &finding);
 	assert_int_equal(finding.status, lacks ? FINDING_MISSING : FINDING_OK);
 	for (uint32_t i = 0; i < 64; i++) {
 		const char *name = port_capability_name(i);
@@ -1280,14 +1291,17 @@ static void test_permissions(void **state)
 static void test_table_of_checks(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < nb_checks; i++) {
-		assert_int_equal(strspn(checks[i].name, "abcdefghijklmnopqrstuvwxyz-"),
-			strlen(checks[i].name));
-		assert_non_null(checks[i].look);
-		assert_true(checks[i].sources != 0);
-		for (unsigned int j = 0; j < i; j++)
-			assert_string_not_equal(checks[i].name, checks[j].name);
-	}
+	for (const struct check_table *t = check_tables; t->checks != NULL; t++)
+		for (const struct check *check = t->checks; check->name != NULL; check++) {
+			bool of_host = check->look != NULL || check->sysctl.name != NULL;
+
+			assert_int_equal(strspn(check->name, "abcdefghijklmnopqrstuvwxyz-"),
+				strlen(check->name));
+			assert_true(of_host != (check->look_at != NULL));
+			assert_true(of_host || check->file == NULL);
+			assert_true(check->sources != 0);
+			assert_ptr_equal(find_check(check->name), check);
+		}
 }
 
 int main(void)

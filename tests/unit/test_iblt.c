@@ -618,7 +618,7 @@ static void run_trials(uint64_t trials, uint64_t seed)
 			iblt_ops.destroy(tables[t][half]);
 }
 
-static uint64_t nb_trials = 1000000;
+static uint64_t nb_trials = 200000;
 
 static void test_no_wrong_key(void **state)
 {

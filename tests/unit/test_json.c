@@ -69,7 +69,7 @@ static void test_what_is_not_known_is_null(void **state)
 
 	(void)state;
 	epoch->end = epoch->start;
-	epoch->measurements[0].rule = key_rule_find("src");
+	epoch->measurements[0].key_rule = key_rule_find("src");
 	epoch->measurements[0].confidence_known = false;
 	sample_rows(&epoch->measurements[0], &row, 1);
 	assert_epoch(&output_heavy_hitters, epoch,

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "described_machine.h"
+#include "made_up_plan.h"
 
 static const struct plan_lcore *lcore_of(enum plan_role role, uint32_t number)
 {
@@ -38,22 +38,23 @@ static const char *worker_cpus(void)
 	return text;
 }
 
-static const char two_by_six[] = "node 0 cpus=0-5\nnode 1 cpus=6-11\n";
+#define TWO_BY_SIX .nodes = {{.cpus = "0-5"}, {.cpus = "6-11"}}
 
-static const char two_by_28[] = "node 0 cpus=0-27 siblings=56-83\n"
-				"node 1 cpus=28-55 siblings=84-111\n"
-				"distance 0 1 21\n";
+#define TWO_BY_28                                                                                  \
+	.nodes = {{.cpus = "0-27", .siblings = "56-83", .distance = "10 21"},                      \
+		{.cpus = "28-55", .siblings = "84-111", .distance = "21 10"}}
 
 /* Two packages of two nodes of six cores. */
-static const char sub_numa[] = "node 0 cpus=0-5 package=0\nnode 1 cpus=6-11 package=0\n"
-			       "node 2 cpus=12-17 package=1\nnode 3 cpus=18-23 package=1\n"
-			       "distance 0 1 12\ndistance 2 3 12\ndistance 0 2 21\n"
-			       "distance 0 3 21\ndistance 1 2 21\ndistance 1 3 21\n";
+#define SUB_NUMA                                                                                   \
+	.nodes_per_package = 2, .nodes = {{.cpus = "0-5", .distance = "10 12 21 21"},              \
+					{.cpus = "6-11", .distance = "12 10 21 21"},               \
+					{.cpus = "12-17", .distance = "21 21 10 12"},              \
+					{.cpus = "18-23", .distance = "21 21 12 10"}}
 
 static void test_one_by_two(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0-1\n");
+	describe(.nodes = {{.cpus = "0-1"}});
 	make("rss", 0, NODES(0));
 	assert_string_equal(worker_cpus(), "1");
 	assert_int_equal(plan.lcores[0].cpu, 0);
@@ -67,7 +68,7 @@ static void test_one_by_two(void **state)
 static void test_one_cpu(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0\n");
+	describe(.nodes = {{.cpus = "0"}});
 	make("async", 0, NODES(0));
 	assert_int_equal(plan.nb_workers, 1);
 	assert_true(plan.oversubscribed && plan.idle == IDLE_SLEEP);
@@ -77,7 +78,7 @@ static void test_one_cpu(void **state)
 static void test_the_papers(void **state)
 {
 	(void)state;
-	describe(two_by_six);
+	describe(TWO_BY_SIX);
 	make("rss", 0, NODES(0));
 	assert_string_equal(worker_cpus(), "1-5");
 	assert_int_equal(plan.lcores[0].cpu, 0);
@@ -103,7 +104,7 @@ static void test_the_papers(void **state)
 static void test_hyperthreads(void **state)
 {
 	(void)state;
-	describe(two_by_28);
+	describe(TWO_BY_28);
 	make("rss", 0, NODES(0));
 	assert_string_equal(worker_cpus(), "1-27");
 	assert_int_equal(plan.lcores[0].cpu, 0);
@@ -123,7 +124,7 @@ static void test_hyperthreads(void **state)
 static void test_sub_numa_clusters(void **state)
 {
 	(void)state;
-	describe(sub_numa);
+	describe(SUB_NUMA);
 	make("rss", 8, NODES(3));
 	assert_string_equal(worker_cpus(), "12-13,18-23");
 	assert_true(warned("workers 6-7: not on NUMA node 3"));
@@ -138,14 +139,12 @@ static void test_sub_numa_clusters(void **state)
 
 static void test_eight_nodes(void **state)
 {
-	char text[512] = "";
-
 	(void)state;
-	for (int node = 0; node < 8; node++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "node %d cpus=%d-%d\n",
-			node, 4 * node, 4 * node + 3);
-	strcat(text, "distance 5 2 11\n");
-	describe(text);
+	describe(.nodes = {{.cpus = "0-3"}, {.cpus = "4-7"},
+			 {.cpus = "8-11", .distance = "20 20 10 20 20 11 20 20"}, {.cpus = "12-15"},
+			 {.cpus = "16-19"},
+			 {.cpus = "20-23", .distance = "20 20 11 20 20 10 20 20"},
+			 {.cpus = "24-27"}, {.cpus = "28-31"}});
 	make("rss", 6, NODES(5));
 	assert_string_equal(worker_cpus(), "8-9,20-23");
 	make("sync", 8, NODES(0, 1, 2, 3, 4, 5, 6, 7));
@@ -161,24 +160,24 @@ static void test_eight_nodes(void **state)
 static void test_offline(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0-7\noffline 1-3,6\n");
+	describe(.nodes = {{.cpus = "0-7"}}, .online = "0,4-5,7");
 	make("rss", 0, NODES(0));
 	assert_string_equal(worker_cpus(), "4-5,7");
-	assert_int_equal(machine.topology.nb_cpus, 4);
+	assert_int_equal(topology.nb_cpus, 4);
 }
 
 static void test_control_groups(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0-15\nquota 3.5\n");
+	describe(.nodes = {{.cpus = "0-15"}}, .cpu_max = "350000 100000");
 	make("async", 0, NODES(0));
 	assert_int_equal(plan.nb_workers, 2); /* and a receiver */
 	assert_int_equal(plan.nb_warnings, 0);
 	make("async", 4, NODES(0));
 	assert_true(warned("leaves 3.5 CPUs' worth of time to 5 lcores"));
 	/* A cpuset, or --lcores. */
-	describe(two_by_six);
-	assert_int_equal(topology_restrict(&machine.topology, "2-4,8", &(uint32_t){0}), 0);
+	describe(TWO_BY_SIX);
+	assert_int_equal(topology_restrict(&topology, "2-4,8", &(uint32_t){0}), 0);
 	make("rss", 0, NODES(0));
 	assert_string_equal(worker_cpus(), "2-4");
 	assert_int_equal(plan.lcores[0].cpu, 8);
@@ -190,8 +189,9 @@ static void test_control_groups(void **state)
 static void test_isolated(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0-7 siblings=16-23\nnode 1 cpus=8-15 siblings=24-31\n"
-		 "isolated 4-7,20-23\n");
+	describe(.nodes = {{.cpus = "0-7", .siblings = "16-23"},
+			 {.cpus = "8-15", .siblings = "24-31"}},
+		.isolated = "4-7,20-23");
 	make("rss", 0, NODES(0));
 	assert_string_equal(worker_cpus(), "4-7");
 	assert_int_equal(plan.lcores[0].cpu, 0);
@@ -206,7 +206,7 @@ static void test_isolated(void **state)
 static void test_two_ports_on_two_nodes(void **state)
 {
 	(void)state;
-	describe(two_by_28);
+	describe(TWO_BY_28);
 	make("async", 7, NODES(0, 1));
 	assert_int_equal(plan.nb_groups, 2);
 	assert_int_equal(plan.groups[0].nb_workers, 4);
@@ -227,18 +227,18 @@ static void test_two_ports_on_two_nodes(void **state)
 	assert_true(plan.machine);
 	assert_non_null(strstr(error, "--workers 2"));
 	/* One sketch lies on one of them. */
-	config.sharing = "shared";
+	edit_plan_options(&config)->sharing = SHARING_SHARED;
 	make("rss", 4, NODES(0, 1));
 	assert_true(warned("the shared sketch lies on NUMA node 0"));
 	assert_true(warned("workers 2-3"));
 	assert_int_equal(plan.nb_instances, 1);
-	config.sharing = NULL;
+	edit_plan_options(&config)->sharing = SHARING_SEPARATE;
 }
 
 static void test_three_ports_on_two_nodes(void **state)
 {
 	(void)state;
-	describe(two_by_28);
+	describe(TWO_BY_28);
 	make("rss", 5, NODES(1, 0, 1));
 	assert_int_equal(plan.nb_groups, 2);
 	assert_int_equal(plan.groups[0].node, 1);
@@ -259,7 +259,7 @@ static void test_three_ports_on_two_nodes(void **state)
 static void test_unknown_node(void **state)
 {
 	(void)state;
-	describe(two_by_28);
+	describe(TWO_BY_28);
 	make("async", 8, NODES(-1));
 	for (uint32_t w = 0; w < 8; w++)
 		assert_int_equal(lcore_of(PLAN_WORKER, w)->node, lcore_of(PLAN_RECEIVER, 0)->node);
@@ -270,15 +270,15 @@ static void test_unknown_node(void **state)
 static void test_512_cpus(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0-127 siblings=256-383 memory=1TB\n"
-		 "node 1 cpus=128-255 siblings=384-511 memory=1TB\n");
+	describe(.nodes = {{.cpus = "0-127", .siblings = "256-383"},
+			 {.cpus = "128-255", .siblings = "384-511"}});
 	make("rss", 0, NODES(1));
-	assert_int_equal(plan.nb_workers, CONFIG_WORKERS_MAX);
+	assert_int_equal(plan.nb_workers, PLAN_WORKERS_MAX);
 	assert_string_equal(worker_cpus(), "128-247");
 	make("async", 0, NODES(0, 1));
-	assert_int_equal(plan.nb_workers, CONFIG_WORKERS_MAX);
-	assert_int_equal(plan.groups[0].nb_workers, CONFIG_WORKERS_MAX / 2);
-	assert_int_equal(plan.nb_lcores, CONFIG_WORKERS_MAX + 3);
+	assert_int_equal(plan.nb_workers, PLAN_WORKERS_MAX);
+	assert_int_equal(plan.groups[0].nb_workers, PLAN_WORKERS_MAX / 2);
+	assert_int_equal(plan.nb_lcores, PLAN_WORKERS_MAX + 3);
 }
 
 static void test_too_many_lcores(void **state)
@@ -286,8 +286,8 @@ static void test_too_many_lcores(void **state)
 	static const int nodes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, -2};
 
 	(void)state;
-	describe("node 0 cpus=0-255\n");
-	assert_false(make_plan("async", CONFIG_WORKERS_MAX, nodes));
+	describe(.nodes = {{.cpus = "0-255"}});
+	assert_false(make_plan("async", PLAN_WORKERS_MAX, nodes));
 	assert_true(plan.machine);
 	assert_non_null(strstr(error, "lower --workers"));
 	make("async", 0, nodes);
@@ -297,7 +297,7 @@ static void test_too_many_lcores(void **state)
 static void test_memory(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0-7 memory=64MB\nnode 1 cpus=8-15 memory=64MB\n");
+	describe(.nodes = {{.cpus = "0-7", .memory_mb = 64}, {.cpus = "8-15", .memory_mb = 64}});
 	assert_false(make_plan("rss", 14, NODES(0, 1)));
 	assert_true(plan.machine);
 	assert_non_null(strstr(error, "128 MB are there"));
@@ -305,8 +305,8 @@ static void test_memory(void **state)
 	make("rss", 6, NODES(0));
 	assert_true(warned("NUMA node 0 has 64 MB of free memory"));
 	/* Hugepages only where every node has enough. */
-	describe("node 0 cpus=0-7 memory=8GB hugepages=1GB\n"
-		 "node 1 cpus=8-15 memory=8GB hugepages=64MB\n");
+	describe(.nodes = {{.cpus = "0-7", .memory_mb = 8192, .hugepages_mb = 1024},
+			 {.cpus = "8-15", .memory_mb = 8192, .hugepages_mb = 64}});
 	make("rss", 2, NODES(0));
 	assert_true(plan.hugepages);
 	make("rss", 2, NODES(0, 1));
@@ -323,10 +323,10 @@ static void test_fit(void **state)
 	uint32_t spare = 0;
 
 	(void)state;
-	describe(two_by_six);
+	describe(TWO_BY_SIX);
 	make("rss", 0, NODES(0, 1));
 	assert_int_equal(plan.nb_workers, 11);
-	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_true(plan_fit(&plan, &config, &topology, devices, error));
 	assert_int_equal(plan.groups[0].nb_workers, 2);
 	assert_int_equal(plan.groups[1].nb_workers, 6);
 	assert_int_equal(plan.groups[1].first_worker, 2);
@@ -339,7 +339,7 @@ static void test_fit(void **state)
 	assert_true(plan.groups[0].mbufs >= 2 * 4096);
 	/* What was asked for stays, and is refused by the port. */
 	make("rss", 6, NODES(0, 1));
-	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_true(plan_fit(&plan, &config, &topology, devices, error));
 	assert_int_equal(plan.nb_workers, 6);
 }
 
@@ -351,7 +351,7 @@ static void make_picky(const char *design, uint32_t workers, struct plan_queues 
 		.nb_ports = 2,
 		.ports = {{.name = "picky,x=y", .node = 0, .queues = queues}, {.node = 1}},
 	};
-	if (!plan_make(&plan, &config, &machine.topology, &ports, error))
+	if (!plan_make(&plan, &config, &topology, &ports, error))
 		fail_msg("%s", error);
 }
 
@@ -361,7 +361,7 @@ static void test_queues_of_drivers(void **state)
 	const struct plan_queues one = {.max = 1}, powers = {.power_of_two = true};
 
 	(void)state;
-	describe(two_by_six);
+	describe(TWO_BY_SIX);
 	make_picky("rss", 0, powers);
 	assert_int_equal(plan.groups[0].nb_workers, 4);
 	assert_int_equal(plan.groups[1].nb_workers, 6);
@@ -392,9 +392,9 @@ static void test_fit_to_drivers(void **state)
 	};
 
 	(void)state;
-	describe(two_by_six);
+	describe(TWO_BY_SIX);
 	make("rss", 0, NODES(0, 1));
-	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_true(plan_fit(&plan, &config, &topology, devices, error));
 	assert_int_equal(plan.groups[0].nb_workers, 4);
 	assert_int_equal(plan.groups[1].nb_workers, 1);
 	assert_int_equal(plan.nb_instances, 5);
@@ -402,12 +402,12 @@ static void test_fit_to_drivers(void **state)
 	assert_true(warned("4 workers instead of 5"));
 	assert_true(warned("it spreads packets over 1 receive queue: 1 worker instead of 6"));
 	make("rss", 6, NODES(0, 1));
-	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_true(plan_fit(&plan, &config, &topology, devices, error));
 	assert_int_equal(plan.groups[0].nb_workers, 2);
 	assert_int_equal(plan.groups[1].nb_workers, 3); /* the port refuses */
 	assert_int_equal(plan.nb_warnings, 1);
 	make("async", 6, NODES(0, 1));
-	assert_true(plan_fit(&plan, &config, &machine.topology, devices, error));
+	assert_true(plan_fit(&plan, &config, &topology, devices, error));
 	assert_int_equal(plan.nb_workers, 6);
 	assert_int_equal(plan.nb_warnings, 0);
 }
@@ -415,10 +415,10 @@ static void test_fit_to_drivers(void **state)
 static void test_sender(void **state)
 {
 	(void)state;
-	describe(two_by_28);
+	describe(TWO_BY_28);
 	set_config("rss", 0);
 	ports = (struct plan_ports){.nb_ports = 1, .ports[0].node = 1};
-	assert_true(plan_make_sender(&plan, &config, &machine.topology, &ports, error));
+	assert_true(plan_make_sender(&plan, &config, &topology, &ports, error));
 	assert_int_equal(plan.lcores[0].cpu, 28);
 	assert_int_equal(plan.groups[0].memory_node, 1);
 	assert_true(plan.groups[0].mbufs > 0);
@@ -428,7 +428,7 @@ static void test_sender(void **state)
 static void test_shares_follow_cores(void **state)
 {
 	(void)state;
-	describe("node 0 cpus=0-1\nnode 1 cpus=2-3\n");
+	describe(.nodes = {{.cpus = "0-1"}, {.cpus = "2-3"}});
 	make("rss", 0, NODES(0, 1));
 	assert_int_equal(plan.groups[0].nb_workers, 1);
 	assert_int_equal(plan.groups[1].nb_workers, 2);
@@ -437,7 +437,7 @@ static void test_shares_follow_cores(void **state)
 	assert_int_equal(plan.groups[1].nb_workers, 2);
 	assert_false(warned("not on NUMA node"));
 	/* Half of what there is each, and of what is too much as well. */
-	describe(two_by_28);
+	describe(TWO_BY_28);
 	make("rss", 7, NODES(0, 1));
 	assert_int_equal(plan.groups[0].nb_workers, 4);
 	assert_int_equal(plan.groups[1].nb_workers, 3);

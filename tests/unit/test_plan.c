@@ -13,6 +13,9 @@
 
 #include "parallel/plan/plan.h"
 #include "sketch/hyperloglog.h"
+#include "sketch/measurement.h"
+#include "parallel/plan/design.h"
+#include "sketch/flow_table.h"
 
 static struct topology topology;
 static struct plan plan;
@@ -38,18 +41,17 @@ static void make_topology(uint32_t packages, uint32_t cores, uint32_t threads)
 
 static struct config make_config(uint32_t workers)
 {
-	struct config config = {
-		.design = "rss",
-		.sharing = "separate",
-		.ring_size = 1024,
-		.workers = workers,
-		.nb_measurements = 1,
-	};
+	struct config config = {0};
 
-	config.measurements[0] = (struct measurement_config){
-		.name = "main",
+	edit_design_options(&config)->design = design_index("rss");
+	edit_async_options(&config)->ring_size = 1024;
+	edit_plan_options(&config)->workers = workers;
+	config.nb_measurements = 1;
+
+	config.measurements[0].name = "main";
+	*edit_measurement_options(&config.measurements[0]) = (struct measurement_options){
 		.key = key_rules[0],
-		.sketch = "count-min",
+		.sketch = sketch_index(sketch_find("count-min")),
 		.top = 100,
 		.confidence = 0.999,
 	};
@@ -65,7 +67,7 @@ static bool make_design(const char *design, uint32_t workers, uint32_t nb_ports,
 		ports.ports[p].node = node;
 
 	config = make_config(workers);
-	config.design = design;
+	edit_design_options(&config)->design = design_index(design);
 	return plan_make(&plan, &config, &topology, &ports, error);
 }
 
@@ -127,7 +129,7 @@ static enum idle_mode idle_of(enum idle_mode wanted, uint32_t nb_ports, uint32_t
 	struct config config = make_config(1);
 	struct plan_ports ports = {.nb_ports = nb_ports};
 
-	config.idle = wanted;
+	edit_plan_options(&config)->idle = wanted;
 	for (uint32_t p = 0; p < nb_kernel; p++)
 		ports.ports[p].kernel = true;
 	assert_true(plan_make(&plan, &config, &topology, &ports, error));
@@ -274,55 +276,46 @@ static void test_memory(void **state)
 	assert_true(plan.measurements[0].instance_bytes > 4 * 262144 * 4);
 }
 
-/* What rte_hash takes lies where packets do, in EAL's memory, and is counted once. */
-static void test_memory_of_cuckoo(void **state)
+/* Other measurements take sketches alone, beside what runs; nothing else of the plan moves. */
+static void test_change(void **state)
 {
-	struct config config = make_config(3);
-	struct plan_ports ports = {0};
-	size_t list, packets, heap;
-
-	(void)state;
-	make_topology(1, 8, 1);
-	config.measurements[0].sketch = "flow-table";
-	assert_true(plan_make(&plan, &config, &topology, &ports, error));
-	list = plan.sketch_bytes;
-	packets = plan.packet_bytes;
-	assert_int_equal(plan.measurements[0].heap_bytes, 0);
-
-	config.measurements[0].collision = COLLISION_CUCKOO;
-	assert_true(plan_make(&plan, &config, &topology, &ports, error));
-	heap = plan.measurements[0].heap_bytes;
-	assert_true(heap > 0);
-	assert_int_equal(plan.sketch_bytes, list);
-	assert_int_equal(plan.packet_bytes, packets + 3 * PLAN_GENERATIONS * heap);
-	assert_int_equal(plan.nodes[0].packet_bytes, plan.packet_bytes);
-}
-
-static void test_cuckoo_by_rss(void **state)
-{
-	static const struct {
-		enum collision collision;
-		enum table_hash hash;
-		uint32_t warnings;
-	} rows[] = {
-		{COLLISION_CUCKOO, TABLE_HASH_RSS, 1},
-		{COLLISION_CUCKOO, TABLE_HASH_AES, 0},
-		{COLLISION_LIST, TABLE_HASH_RSS, 0},
-	};
-	struct config config = make_config(1);
+	static struct plan changed;
+	struct config config = make_config(3), other = make_config(3);
 	struct plan_ports ports = {0};
 
 	(void)state;
 	make_topology(1, 8, 1);
-	config.measurements[0].sketch = "flow-table";
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		config.measurements[0].collision = rows[i].collision;
-		config.measurements[0].table_hash = rows[i].hash;
-		assert_true(plan_make(&plan, &config, &topology, &ports, error));
-		assert_int_equal(plan.nb_warnings, rows[i].warnings);
-		if (plan.nb_warnings > 0)
-			assert_non_null(strstr(plan.warnings[0], "--table-hash"));
-	}
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	other.nb_measurements = 2;
+	edit_measurement_options(&other.measurements[0])->width = 1024;
+	other.measurements[1] = other.measurements[0];
+	other.measurements[1].name = "more";
+	edit_measurement_options(&other.measurements[1])->sketch =
+		sketch_index(sketch_find("simple-hash"));
+	assert_true(plan_change(&changed, &plan, &other, &topology, error));
+	assert_int_equal(changed.nb_measurements, 2);
+	assert_ptr_equal(changed.measurements[1].config, &other.measurements[1]);
+	assert_string_equal(changed.measurements[1].ops->name, "simple-hash");
+	assert_int_equal(changed.nb_workers, plan.nb_workers);
+	assert_memory_equal(changed.lcores, plan.lcores, sizeof(plan.lcores));
+	assert_memory_equal(changed.groups, plan.groups, sizeof(plan.groups));
+	assert_int_equal(changed.packet_bytes, plan.packet_bytes);
+	assert_true(changed.sketch_bytes < plan.sketch_bytes);
+	/* There and back is where it was. */
+	assert_true(plan_change(&changed, &changed, &config, &topology, error));
+	assert_int_equal(changed.sketch_bytes, plan.sketch_bytes);
+
+	topology.memory = plan.sketch_bytes - 1;
+	assert_false(plan_change(&changed, &plan, &config, &topology, error));
+	assert_true(changed.machine);
+	assert_non_null(strstr(error, "beside those that run"));
+	topology.memory++;
+	assert_true(plan_change(&changed, &plan, &config, &topology, error));
+	edit_measurement_options(&other.measurements[1])->memory = 16;
+	edit_measurement_options(&other.measurements[1])->width = 0;
+	assert_false(plan_change(&changed, &plan, &other, &topology, error));
+	assert_false(changed.machine);
+	topology.memory = 0;
 }
 
 /* Tables on the reporter's node, counters on that of each worker; beside EAL's, and refused where
@@ -362,7 +355,7 @@ static void test_measurement_refused(void **state)
 
 	(void)state;
 	make_topology(1, 4, 1);
-	config.measurements[0].memory = 16;
+	edit_measurement_options(&config.measurements[0])->memory = 16;
 	assert_false(plan_make(&plan, &config, &topology, &ports, error));
 	assert_non_null(strstr(error, "--memory"));
 }
@@ -397,8 +390,7 @@ int main(void)
 		cmocka_unit_test(test_defaults_scale),
 		cmocka_unit_test(test_receivers),
 		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_memory_of_cuckoo),
-		cmocka_unit_test(test_cuckoo_by_rss),
+		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_memory_of_rules),
 		cmocka_unit_test(test_measurement_refused),
 		cmocka_unit_test(test_print),

@@ -280,22 +280,23 @@ static void fields_are_those_offered(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct config config = {.rss_fields = rows[i].wanted};
+		struct config config = {0};
 		struct rte_eth_dev_info info = device(rows[i].driver, rows[i].offered, 40);
 		struct port_rss rss = wish(rows[i].driver, PORT_HASH_QUEUES);
-		struct port_notes notes = {0};
-		char error[PORT_NOTE_MAX];
+		struct port_messages messages = {0};
+		char error[PORT_MESSAGE_MAX];
 
-		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		edit_rss_options(&config)->fields = rows[i].wanted;
+		assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 		assert_true(rss.on);
 		assert_true((rss.fields & ~rows[i].offered) == 0);
 		assert_true((rss.fields & rows[i].with) == rows[i].with);
 		assert_true((rss.fields & rows[i].without) == 0);
-		port_rss_explain(&rss, rss.fields, &notes);
-		assert_int_equal(notes.n, rows[i].warns[0] != NULL);
-		if (notes.n > 0) {
-			assert_says(notes.notes[0].text, rows[i].warns[0]);
-			assert_true(notes.notes[0].warning);
+		port_rss_explain(&rss, rss.fields, &messages);
+		assert_int_equal(messages.n, rows[i].warns[0] != NULL);
+		if (messages.n > 0) {
+			assert_says(messages.messages[0].text, rows[i].warns[0]);
+			assert_true(messages.messages[0].warning);
 		}
 	}
 }
@@ -307,31 +308,31 @@ static void keys_have_the_devices_length(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(lengths); i++) {
 		struct rte_eth_dev_info info = device("net_ice", ICE, lengths[i]);
-		struct config config = {.rss_key = RSS_KEY_SYMMETRIC};
+		struct config config = {0}; /* RSS_KEY_SYMMETRIC */
 		struct port_rss rss = wish("net_ice", PORT_HASH_QUEUES);
-		struct port_notes notes = {0};
+		struct port_messages messages = {0};
 		struct rte_eth_conf conf = {0};
-		char error[PORT_NOTE_MAX];
+		char error[PORT_MESSAGE_MAX];
 
-		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 		port_rss_put(&rss, &conf);
 		assert_int_equal(conf.rxmode.mq_mode, RTE_ETH_MQ_RX_RSS);
 		assert_int_equal(conf.rx_adv_conf.rss_conf.rss_key_len, lengths[i]);
 		for (uint8_t b = 0; b < lengths[i]; b++)
 			assert_int_equal(conf.rx_adv_conf.rss_conf.rss_key[b], b % 2 ? 0x5a : 0x6d);
 
-		config.rss_key = RSS_KEY_DEFAULT;
-		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		edit_rss_options(&config)->key = RSS_KEY_DEFAULT;
+		assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 		port_rss_put(&rss, &conf);
 		assert_null(conf.rx_adv_conf.rss_conf.rss_key);
 
-		config.rss_key = RSS_KEY_GIVEN;
-		config.rss_key_len = lengths[i];
-		memset(config.rss_key_bytes, 0xa5, lengths[i]);
-		assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+		edit_rss_options(&config)->key = RSS_KEY_GIVEN;
+		edit_rss_options(&config)->key_len = lengths[i];
+		memset(edit_rss_options(&config)->key_bytes, 0xa5, lengths[i]);
+		assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 		assert_int_equal(rss.key[0], 0xa5);
-		config.rss_key_len = (uint8_t)(lengths[i] - 1);
-		assert_false(port_rss_choose(&rss, &config, &info, &notes, error));
+		edit_rss_options(&config)->key_len = (uint8_t)(lengths[i] - 1);
+		assert_false(port_rss_choose(&rss, &config, &info, &messages, error));
 		snprintf(error + 300, 50, "%u bytes", lengths[i]);
 		assert_says(error, error + 300);
 	}
@@ -340,35 +341,35 @@ static void keys_have_the_devices_length(void **state)
 static void ports_without_rss(void **state)
 {
 	struct config config = {0};
-	struct port_notes notes = {0};
-	char error[PORT_NOTE_MAX];
+	struct port_messages messages = {0};
+	char error[PORT_MESSAGE_MAX];
 	struct rte_eth_dev_info info = device("net_nothing", 0, 0);
 	struct port_rss rss = wish("net_nothing", PORT_HASH_QUEUES);
 
 	(void)state;
-	assert_false(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_false(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_says(error, "--design async");
 	assert_says(error, "--workers 1");
 	rss.use = PORT_HASH_UNUSED;
-	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
-	assert_int_equal(notes.n, 0);
+	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
+	assert_int_equal(messages.n, 0);
 
 	/* Somebody else spreads: it runs, and says who. */
 	rss = wish("net_af_packet", PORT_HASH_QUEUES);
-	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_false(rss.on);
-	assert_int_equal(notes.n, 1);
-	assert_says(notes.notes[0].text, "the kernel spreads packets");
+	assert_int_equal(messages.n, 1);
+	assert_says(messages.messages[0].text, "the kernel spreads packets");
 
 	/* Capabilities that are for flow rules are not asked for. */
 	info = device("net_tap", IXGBE, 40);
 	rss = wish("net_tap", PORT_HASH_QUEUES);
-	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_false(rss.on);
 	/* A virtio device spreads by RSS where its host has it. */
 	info = device("net_virtio", IXGBE, 40);
 	rss = wish("net_virtio", PORT_HASH_QUEUES);
-	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_true(rss.on);
 }
 
@@ -416,31 +417,31 @@ static void cards_are_known_by_the_kernels_driver(void **state)
 static void hashes_for_dispatch(void **state)
 {
 	struct config config = {0};
-	struct port_notes notes = {0};
-	char error[PORT_NOTE_MAX];
+	struct port_messages messages = {0};
+	char error[PORT_MESSAGE_MAX];
 	struct rte_eth_dev_info info = device("net_ena", ENA, 40);
 	struct port_rss rss = wish("net_ena", PORT_HASH_DISPATCH);
 	struct rte_eth_conf conf = {0};
 
 	(void)state;
-	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_false(rss.on);
-	config.rss_key = RSS_KEY_GIVEN;
-	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
-	assert_int_equal(notes.n, 1);
-	assert_says(notes.notes[0].text, "the given one is not used");
-	config.rss_key = RSS_KEY_SYMMETRIC;
-	notes.n = 0;
+	edit_rss_options(&config)->key = RSS_KEY_GIVEN;
+	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
+	assert_int_equal(messages.n, 1);
+	assert_says(messages.messages[0].text, "the given one is not used");
+	edit_rss_options(&config)->key = RSS_KEY_SYMMETRIC;
+	messages.n = 0;
 	info.rx_offload_capa = RTE_ETH_RX_OFFLOAD_RSS_HASH;
-	assert_true(port_rss_choose(&rss, &config, &info, &notes, error));
+	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_true(rss.on);
 	port_rss_put(&rss, &conf);
 	assert_true(conf.rxmode.offloads == RTE_ETH_RX_OFFLOAD_RSS_HASH);
 	/* ethdev refuses the offload without the mode. */
 	assert_int_equal(conf.rxmode.mq_mode, RTE_ETH_MQ_RX_RSS);
 	/* What the device does not hash, the receiver does: nothing to say. */
-	port_rss_explain(&rss, rss.fields, &notes);
-	assert_int_equal(notes.n, 0);
+	port_rss_explain(&rss, rss.fields, &messages);
+	assert_int_equal(messages.n, 0);
 }
 
 static void tables_are_even(void **state)
@@ -512,17 +513,17 @@ static void frames_fit_or_are_said(void **state)
 	} rows[] = {
 		{"net_ice", 9728, 9702, true, 0, 1500, false, 0, NULL},
 		{"net_ice", 9728, 9702, true, 9000, 9000, true, 0, NULL},
-		{"net_ice", 9728, 9702, true, CONFIG_MTU_MAX, 9702, true, 0, NULL},
+		{"net_ice", 9728, 9702, true, PORT_MTU_MAX, 9702, true, 0, NULL},
 		{"net_ice", 9728, 9702, true, 9703, 0, false, 0,
 			"--mtu 9703: port takes 46 to 9702"},
 		{"net_ixgbe", 15872, 15846, false, 9000, 9000, false, 9000 + 22 + 128, NULL},
 		{"net_ixgbe", 15872, 15846, true, 2000, 2000, false, 0, NULL},
-		{"net_ixgbe", 15872, 15846, true, CONFIG_MTU_MAX, 15846, true, 0, NULL},
+		{"net_ixgbe", 15872, 15846, true, PORT_MTU_MAX, 15846, true, 0, NULL},
 		/* In one mbuf, of the room that was reserved. */
-		{"net_ixgbe", 15872, 15846, false, CONFIG_MTU_MAX, 9978, false, 9978 + 22 + 128,
+		{"net_ixgbe", 15872, 15846, false, PORT_MTU_MAX, 9978, false, 9978 + 22 + 128,
 			NULL},
 		/* No limit is named: jumbo. */
-		{"mlx5_pci", 65536, UINT16_MAX, true, CONFIG_MTU_MAX, 9000, true, 0, NULL},
+		{"mlx5_pci", 65536, UINT16_MAX, true, PORT_MTU_MAX, 9000, true, 0, NULL},
 		{"net_null", UINT32_MAX, UINT16_MAX, false, 0, 1500, false, 0, NULL},
 		{"net_small", 1000, UINT16_MAX, false, 0, 982, false, 0, NULL},
 		/* The kernel's frames are as they are. */
@@ -540,11 +541,11 @@ static void frames_fit_or_are_said(void **state)
 			.min_mtu = 46,
 			.rx_offload_capa = rows[i].scatters ? RTE_ETH_RX_OFFLOAD_SCATTER : 0,
 		};
-		struct port_notes notes = {0};
+		struct port_messages messages = {0};
 		struct port_frame_plan plan;
-		char error[PORT_NOTE_MAX];
+		char error[PORT_MESSAGE_MAX];
 		bool fine = port_frames_plan(&plan, "port", port_driver_find(rows[i].driver), &info,
-			1500, rows[i].wanted, 2048 + 128, &notes, error);
+			1500, rows[i].wanted, 2048 + 128, &messages, error);
 
 		assert_int_equal(fine, rows[i].error == NULL);
 		if (!fine) {

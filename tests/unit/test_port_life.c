@@ -26,6 +26,9 @@
 #include "rx/port/loss.h"
 #include "rx/port/removal.h"
 #include "rx/port/watch.h"
+#include "sketch/measurement.h"
+#include "rx/port/clock.h"
+#include "rx/port/frames.h"
 
 /* --- the device --- */
 
@@ -279,19 +282,20 @@ static struct rte_mempool *make_pool(void)
 
 static void an_mtu_is_put_back(void **state)
 {
-	static const uint32_t wanted[] = {0, 1400, 9000, CONFIG_MTU_MAX};
+	static const uint32_t wanted[] = {0, 1400, 9000, PORT_MTU_MAX};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		struct config config = {.mtu = wanted[i]};
+		struct config config = {0};
 		struct port port = make_port("net_i40e", &config);
 		char error[PORT_ERROR_MAX];
 
+		edit_frames_options(&config)->mtu = wanted[i];
 		make_device(NULL);
 		assert_true(port_start(&port, 1, 1024, make_pool(), error));
-		assert_int_equal(device.mtu, wanted[i] == 0                ? 1500
-					     : wanted[i] == CONFIG_MTU_MAX ? 9000
-									   : wanted[i]);
+		assert_int_equal(device.mtu, wanted[i] == 0              ? 1500
+					     : wanted[i] == PORT_MTU_MAX ? 9000
+									 : wanted[i]);
 		ports_close(&port, 1);
 		assert_true(device.closed);
 		assert_int_equal(device.mtu, 1500);
@@ -370,11 +374,12 @@ static void queues_that_a_driver_cannot_count_are_refused(void **state)
 
 static struct config flow_records(enum timestamps timestamps)
 {
-	return (struct config){
-		.timestamps = timestamps,
-		.nb_measurements = 1,
-		.measurements = {{.sketch = "flow-table"}},
-	};
+	struct config config = {.nb_measurements = 1};
+
+	edit_clock_options(&config)->timestamps = timestamps;
+	edit_measurement_options(&config.measurements[0])->sketch =
+		sketch_index(sketch_find("flow-table"));
+	return config;
 }
 
 /* The line that workers follow, once the port is started. */
@@ -392,8 +397,8 @@ static struct clock_line line_of(struct port *port)
 
 static bool says(const struct port *port, const char *part)
 {
-	for (uint32_t i = 0; i < port->notes.n; i++)
-		if (strstr(port->notes.notes[i].text, part) != NULL)
+	for (uint32_t i = 0; i < port->messages.n; i++)
+		if (strstr(port->messages.messages[i].text, part) != NULL)
 			return true;
 	return false;
 }
@@ -477,7 +482,7 @@ static void stamps_by_a_clock_that_is_hidden(void **state)
 
 static void stamps_that_nobody_asks_for(void **state)
 {
-	struct config none = {.nb_measurements = 1, .measurements = {{.sketch = "count-min"}}};
+	struct config none = {.nb_measurements = 1}; /* of count-min */
 	struct config poll = flow_records(TIMESTAMPS_POLL);
 	const struct config *configs[] = {&none, &poll};
 

@@ -24,6 +24,10 @@
 #include "parallel/run.h"
 #include "report/reporter.h"
 #include "rx/capture/synthetic.h"
+#include "sketch/measurement.h"
+#include "parallel/plan/design.h"
+#include "parallel/epoch.h"
+#include "report/output/writer.h"
 
 #define WORKERS  2
 #define STALL_MS 1000
@@ -35,23 +39,24 @@ static char output[64], ledger[64], said[64];
 
 static struct config make_config(void)
 {
-	struct config config = {
-		.design = "rss",
-		.sharing = "separate",
-		.workers = WORKERS,
-		.nb_measurements = 1,
-		.seed = 42,
-		.interval = 10000000,
-		.no_huge = true,
-		.rows[ROWS_HEAVY_HITTERS] = {.list = {output}, .n = 1},
-		.rows[ROWS_STATS] = {.list = {ledger}, .n = 1},
-		.force = true,
-	};
+	struct config config = {0};
 
-	config.measurements[0] = (struct measurement_config){
-		.name = "main",
+	edit_design_options(&config)->design = design_index("rss");
+	edit_plan_options(&config)->workers = WORKERS;
+	config.nb_measurements = 1;
+	edit_seed_options(&config)->seed = 42;
+	edit_epoch_options(&config)->interval = 10000000;
+	edit_hugepages_options(&config)->no_huge = true;
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] =
+		(struct option_list){.texts = {output}, .n = 1};
+	edit_writer_options(&config)->rows[ROWS_STATS] =
+		(struct option_list){.texts = {ledger}, .n = 1};
+	edit_writer_options(&config)->force = true;
+
+	config.measurements[0].name = "main";
+	*edit_measurement_options(&config.measurements[0]) = (struct measurement_options){
 		.key = key_rules[0],
-		.sketch = "count-min",
+		.sketch = sketch_index(sketch_find("count-min")),
 		.width = 4096,
 		.top = 5,
 		.confidence = 0.999,
@@ -66,7 +71,7 @@ static int start(void **state)
 	char error[EAL_ERROR_MAX];
 
 	(void)state;
-	config.log_level = LOG_LEVEL_NOTICE;
+	edit_log_options(&config)->level = LOG_LEVEL_NOTICE;
 	if (mkdtemp(directory) == NULL)
 		return -1;
 	snprintf(output, sizeof(output), "%s/output.csv", directory);
@@ -239,9 +244,9 @@ static void test_paced_replay_names_its_losses(void **state)
 	struct reporter_result result;
 
 	(void)state;
-	config.pace = PACE_RATE;
-	config.pace_rate = 100000;
-	config.descriptors = 64;
+	edit_feeder_options(&config)->pace = PACE_RATE;
+	edit_feeder_options(&config)->pace_rate = 100000;
+	edit_port_options(&config)->descriptors = 64;
 	result = run_stalling(&config, 100000);
 	assert_true(stalled);
 	assert_int_equal(result.sum.offered, 100000);

@@ -25,6 +25,11 @@
 #include "parallel/memory.h"
 #include "parallel/run.h"
 #include "udp_source.h"
+#include "sketch/measurement.h"
+#include "parallel/plan/design.h"
+#include "parallel/epoch.h"
+#include "parallel/feeder.h"
+#include "sketch/iblt.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -81,29 +86,28 @@ static struct plan eal_plan;
 
 static struct config make_config(const char *design, uint32_t workers, uint64_t interval)
 {
-	struct config config = {
-		.design = design,
-		.sharing = "separate",
-		.workers = workers,
-		.nb_measurements = 2,
-		.seed = 42,
-		.interval = interval,
-		.no_huge = true,
-		.ring_size = 64,
-	};
+	struct config config = {0};
 
-	config.measurements[0] = (struct measurement_config){
-		.name = "flows",
+	edit_design_options(&config)->design = design_index(design);
+	edit_plan_options(&config)->workers = workers;
+	config.nb_measurements = 2;
+	edit_seed_options(&config)->seed = 42;
+	edit_epoch_options(&config)->interval = interval;
+	edit_hugepages_options(&config)->no_huge = true;
+	edit_async_options(&config)->ring_size = 64;
+
+	config.measurements[0].name = "flows";
+	*edit_measurement_options(&config.measurements[0]) = (struct measurement_options){
 		.key = *key_rule_find("5tuple"),
-		.sketch = "count-min",
+		.sketch = sketch_index(sketch_find("count-min")),
 		.width = 4096,
 		.top = 10,
 	};
-	config.measurements[1] = (struct measurement_config){
-		.name = "destinations",
+	config.measurements[1].name = "destinations";
+	*edit_measurement_options(&config.measurements[1]) = (struct measurement_options){
 		.key = *key_rule_find("dst"),
-		.count = METRIC_BYTES,
-		.sketch = "count-min",
+		.count = SKETCH_BYTES,
+		.sketch = sketch_index(sketch_find("count-min")),
 		.width = 1024,
 		.depth = 3,
 		.top = 10,
@@ -159,7 +163,8 @@ static uint64_t recycle(struct run *run, uint64_t epoch)
 	bool done;
 
 	for (uint32_t i = 0; i < run->plan->nb_instances; i++) {
-		const struct sketch *sketch = run->sketches[epoch & 1][i][0];
+		const struct sketch *sketch =
+			run_measurements(run, epoch)->sketches[epoch & 1][i][0];
 
 		/* Who reports the epoch has found its flows. */
 		if (sketch->ops->undecoded != NULL)
@@ -169,10 +174,14 @@ static uint64_t recycle(struct run *run, uint64_t epoch)
 		uint64_t widths[WORKERS_MAX], changed = 0;
 
 		for (uint32_t i = 0; i < run->plan->nb_instances; i++)
-			widths[i] = run->sketches[epoch & 1][i][0]->params.width;
+			widths[i] = run_measurements(run, epoch)
+					    ->sketches[epoch & 1][i][0]
+					    ->params.width;
 		done = run_recycle(run, epoch);
 		for (uint32_t i = 0; i < run->plan->nb_instances; i++)
-			changed += run->sketches[epoch & 1][i][0]->params.width != widths[i];
+			changed += run_measurements(run, epoch)
+					   ->sketches[epoch & 1][i][0]
+					   ->params.width != widths[i];
 		assert_int_equal(changed, done ? 0 : 1);
 		assert_int_equal(epochs_is_ready(run->epochs, epoch + 2), done);
 		resized += changed;
@@ -237,8 +246,9 @@ static struct totals run_through(
 		}
 		for (uint32_t i = 0; merged != NULL && i < plan.nb_instances; i++)
 			for (uint32_t m = 0; m < plan.nb_measurements; m++)
-				assert_int_equal(merged[m]->ops->merge(
-							 merged[m], run->sketches[epoch & 1][i][m]),
+				assert_int_equal(merged[m]->ops->merge(merged[m],
+							 run_measurements(run, epoch)
+								 ->sketches[epoch & 1][i][m]),
 					0);
 		totals.received += received;
 		totals.fed += info.fed;
@@ -284,10 +294,10 @@ static const struct way ways[] = {
 
 /* Sketches whose counters add up, however the stream was split and whoever shared them. */
 static const char *const additive[] = {"count-min", "reversible"};
-static const char *const sharings[] = {"separate", "shared"};
+static const enum sketch_sharing sharings[] = {SHARING_SEPARATE, SHARING_SHARED};
 
-static void check_equality(
-	const struct way *way, const char *sharing, const char *sketch_name, uint32_t workers)
+static void check_equality(const struct way *way, enum sketch_sharing sharing,
+	const char *sketch_name, uint32_t workers)
 {
 	const uint64_t n = 20000;
 	struct config config = make_config(way->design, workers, 4000000);
@@ -295,10 +305,11 @@ static void check_equality(
 	struct sketch *merged[2], *direct, *whole;
 	struct totals totals;
 
-	config.dispatch = way->dispatch;
-	config.sharing = sharing;
+	edit_async_options(&config)->dispatch = way->dispatch;
+	edit_plan_options(&config)->sharing = sharing;
 	for (uint32_t m = 0; m < 2; m++) {
-		config.measurements[m].sketch = sketch_name;
+		edit_measurement_options(&config.measurements[m])->sketch =
+			sketch_index(sketch_find(sketch_name));
 		merged[m] = make_like(&config, m);
 	}
 	totals = run_through(&config, &source, merged);
@@ -306,15 +317,16 @@ static void check_equality(
 	assert_int_equal(totals.measured, n);
 	assert_int_equal(totals.ring_full, 0);
 	assert_int_equal(totals.unbalanced, 0);
-	assert_int_equal(totals.epochs, n * 1000 / config.interval);
+	assert_int_equal(totals.epochs, n * 1000 / epoch_options(&config)->interval);
 	for (uint32_t m = 0; m < 2; m++) {
-		const struct key_rule *rule = &config.measurements[m].key;
+		const struct key_rule *rule = &measurement_options(&config.measurements[m])->key;
 
 		source.next = 0;
 		direct = make_like(&config, m);
-		feed_directly(direct, rule, config.seed, &source);
+		feed_directly(direct, rule, seed_options(&config)->seed, &source);
 		whole = merged_of(direct);
-		assert_same_estimates(merged[m], whole, rule, config.seed, source.flows);
+		assert_same_estimates(
+			merged[m], whole, rule, seed_options(&config)->seed, source.flows);
 		whole->ops->destroy(whole);
 		direct->ops->destroy(direct);
 		merged[m]->ops->destroy(merged[m]);
@@ -344,7 +356,7 @@ static void test_tiny_epochs(void **state)
 			struct test_source source = make_source(n, 100, 3000000 / per_epoch);
 			struct totals totals;
 
-			config.dispatch = ways[i].dispatch;
+			edit_async_options(&config)->dispatch = ways[i].dispatch;
 			totals = run_through(&config, &source, NULL);
 			assert_int_equal(totals.epochs, n / per_epoch);
 			assert_int_equal(totals.received, n);
@@ -361,9 +373,10 @@ static void test_widths_change_one_by_one(void **state)
 
 	(void)state;
 	config.nb_measurements = 1;
-	config.measurements[0].sketch = "iblt";
-	config.measurements[0].width = 0;
-	config.measurements[0].iblt_load = 0.7;
+	edit_measurement_options(&config.measurements[0])->sketch =
+		sketch_index(sketch_find("iblt"));
+	edit_measurement_options(&config.measurements[0])->width = 0;
+	edit_iblt_options(&config.measurements[0])->load = 0.7;
 	totals = run_through(&config, &source, NULL);
 	assert_int_equal(totals.epochs, 6);
 	assert_int_equal(totals.measured, 6000);
@@ -398,15 +411,15 @@ static void test_feeder_without_a_pool(void **state)
 	char error[SOURCE_ERROR_MAX] = "", name[RTE_MEMPOOL_NAMESIZE];
 	struct feeder *feeder = feeder_create(&params, error);
 	struct rte_mempool *pool;
-	uint32_t instance = 0;
+	uint32_t serial = 0;
 
 	(void)state;
 	assert_non_null(feeder);
 	do
-		snprintf(name, sizeof(name), "long%u", ++instance);
+		snprintf(name, sizeof(name), "long%u", ++serial);
 	while (rte_mempool_lookup(name) == NULL);
 	feeder_destroy(feeder);
-	snprintf(name, sizeof(name), "long%u", instance + 1);
+	snprintf(name, sizeof(name), "long%u", serial + 1);
 	pool = rte_pktmbuf_pool_create(name, 1, 0, 0, RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
 	assert_non_null(pool);
 	assert_null(feeder_create(&params, error));
@@ -423,10 +436,10 @@ static void test_paced_losses_are_counted(void **state)
 		struct test_source source = make_source(300000, 100, 1);
 		struct totals totals;
 
-		config.pace = PACE_RATE;
-		config.pace_rate = 1000000000;
-		config.descriptors = 64;
-		config.dispatch = ways[i].dispatch;
+		edit_feeder_options(&config)->pace = PACE_RATE;
+		edit_feeder_options(&config)->pace_rate = 1000000000;
+		edit_port_options(&config)->descriptors = 64;
+		edit_async_options(&config)->dispatch = ways[i].dispatch;
 		totals = run_through(&config, &source, NULL);
 		assert_int_equal(totals.fed, 300000);
 		assert_int_equal(totals.unbalanced, 0);
@@ -444,7 +457,7 @@ static void test_lcores_do_not_allocate(void **state)
 		struct config config = make_config(ways[i].design, 2, 10000000);
 		struct test_source source = make_source(100000, 5000, 1000);
 
-		config.dispatch = ways[i].dispatch;
+		edit_async_options(&config)->dispatch = ways[i].dispatch;
 		atomic_store(&allocations, 0);
 		run_through(&config, &source, NULL);
 		assert_int_equal(atomic_load(&allocations), 0);

@@ -108,6 +108,15 @@ static void test_registry(void **state)
 	assert_ptr_equal(sketch_find("sht"), &simple_hash_ops);
 }
 
+static void test_pairs_are_cache_lines(void **state)
+{
+	struct sketch *sketch = make_sketch(&simple_hash_ops, (struct sketch_params){.width = 16});
+
+	(void)state;
+	assert_int_equal((uintptr_t)((struct simple_hash *)sketch)->pairs % 64, 0);
+	simple_hash_ops.destroy(sketch);
+}
+
 static void test_check(void **state)
 {
 	static const struct {
@@ -591,7 +600,7 @@ static void test_shared_by_one_thread_is_separate(void **state)
 {
 	(void)state;
 	for (enum sketch_metric metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++) {
-		for (enum sketch_atomic atomic = ATOMIC_CAS; atomic <= ATOMIC_LOCK; atomic++) {
+		for (enum sketch_atomic atomic = ATOMIC_CAS; atomic <= ATOMIC_ADD; atomic++) {
 			struct sketch_params params = {
 				.width = 4096, .metric = metric, .atomic = atomic, .seed = 6};
 			struct sketch *separate = feed_cut(&params, 64, SHARING_SEPARATE);
@@ -1048,6 +1057,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_registry),
+		cmocka_unit_test(test_pairs_are_cache_lines),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_width_for),
 		cmocka_unit_test(test_no_memory),

@@ -155,14 +155,14 @@ static void test_table(void **state)
 		"\n"
 		"main: key 5tuple, sketch count-min\n"
 		"~1,000,000 distinct keys, confidence 0.999\n"
-		"#  flow                                           packets   error   bytes    "
-		"share\n"
+		"#  flow                                           packets   error   bytes     "
+		"pps      bps    share\n"
 		"1  10.0.0.1:443 -> 10.0.0.2:5123 tcp            1,234,567  -12/+0  79.0MB  "
-		"~30.86%\n"
-		"2  [2001:db8::1]:53 -> [2001:db8::2]:40000 udp         40   exact       -    "
-		"0.00%\n"
-		"3  192.168.100.200 -> 10.0.0.2 icmp                    30   exact   ~900B    "
-		"0.00%\n"
+		"~1.23M    632Mb  ~30.86%\n"
+		"2  [2001:db8::1]:53 -> [2001:db8::2]:40000 udp         40   exact       -      "
+		"40        -    0.00%\n"
+		"3  192.168.100.200 -> 10.0.0.2 icmp                    30   exact   ~900B      "
+		"30  ~7.20Kb    0.00%\n"
 		"\n"
 		"offered                          4,000,000\n"
 		"received                         4,000,000\n"
@@ -201,9 +201,12 @@ static void test_table_of_bytes(void **state)
 	sample_rows(&epoch->measurements[0], rows, 2);
 	table_epoch(&text, epoch);
 	assert_non_null(strstr(finish(&text),
-		"#  flow                               bytes      error  packets   share\n"
-		"1  10.0.0.1:443 -> 10.0.0.2:5123 tcp  535KB  -8.57K/+0      ~37  ~2.50%\n"
-		"2  10.0.0.1 -> 10.0.0.2 icmp           500B      exact        -   0.00%\n"));
+		"#  flow                               bytes      error  packets  pps      bps   "
+		"share\n"
+		"1  10.0.0.1:443 -> 10.0.0.2:5123 tcp  535KB  -8.57K/+0      ~37  ~37  ~4.28Mb  "
+		"~2.50%\n"
+		"2  10.0.0.1 -> 10.0.0.2 icmp           500B      exact        -    -   4.00Kb   "
+		"0.00%\n"));
 	text_free(&text);
 	report_epoch_free(epoch);
 }
@@ -254,6 +257,19 @@ static void test_table_of_losses(void **state)
 		"\n");
 }
 
+static void test_table_of_unknown_losses(void **state)
+{
+	struct report_epoch *epoch = sample_epoch(0, 1);
+	struct text text = {0};
+
+	(void)state;
+	epoch->ledger.losses_unknown = true;
+	table_epoch(&text, epoch);
+	assert_non_null(strstr(finish(&text), "\nlost                               unknown\n"));
+	text_free(&text);
+	report_epoch_free(epoch);
+}
+
 static void assert_sentence(struct ledger ledger, uint64_t epochs, const char *expected)
 {
 	struct text text = {0};
@@ -267,6 +283,8 @@ static void test_sentence(void **state)
 {
 	(void)state;
 	assert_sentence((struct ledger){0}, 0, "0 packets offered in 0 epochs: 0 measured, 0 lost");
+	assert_sentence((struct ledger){.losses_unknown = true}, 1,
+		"0 packets offered in 1 epoch: 0 measured, losses unknown");
 	assert_sentence((struct ledger){.offered = 1, .received = 1, .measured = 1, .bytes = 60}, 1,
 		"1 packet offered in 1 epoch: 1 measured, 0 lost");
 	assert_sentence((struct ledger){.offered = 10,
@@ -310,7 +328,8 @@ static void test_table_width(void **state)
 	table_epoch(&text, epoch);
 	finish(&text);
 	assert_non_null(strstr(text.data,
-		"\n   1  [" LONG_ADDRESS "]:65535   999,999,999  -900M/+18.4E  ~18.4EB  ~100.00%\n"
+		"\n   1  [" LONG_ADDRESS "]:65535      999,999,999  -900M/+18.4E  "
+		"~18.4EB  ~1.00G  ~18.4Eb  ~100.00%\n"
 		"       -> [" LONG_ADDRESS "]:65535 udp\n"
 		"   2  ["));
 	for (line = strtok_r(text.data, "\n", &rest); line != NULL;
@@ -360,6 +379,33 @@ static void test_screen_fits(void **state)
 			assert_true(lines_of(text.data) >= (lines < 90 ? lines - 1 : 90));
 		text_free(&text);
 	}
+	report_epoch_free(epoch);
+}
+
+/* On a narrow screen rates give way to what tells flows from each other. */
+static void test_narrow_screen(void **state)
+{
+	static const struct table_size narrow = {.lines = 40, .columns = 80};
+	struct report_epoch *epoch = sample_epoch(7, 1);
+	const struct report_row rows[] = {{
+		.key = sample_key6(LONG_ADDRESS, 65535, LONG_ADDRESS, 65535, 17),
+		.packets = sample_figure(5, 5, 5),
+		.bytes = sample_figure(300, 300, 300),
+		.share = 0.01,
+	}};
+	struct text text = {0};
+
+	(void)state;
+	sample_rows(&epoch->measurements[0], rows, 1);
+	table_screen(&text, epoch, &narrow);
+	assert_non_null(strstr(finish(&text), "  bytes  share\n"));
+	assert_non_null(strstr(text.data, "   300B  1.00%\n"));
+	text_free(&text);
+	epoch->measurements[0].rows[0].key = sample_key4("10.0.0.1", 443, "10.0.0.2", 1, 6);
+	table_screen(&text, epoch, &narrow);
+	assert_non_null(strstr(finish(&text), "  bytes  pps     bps  share\n"));
+	assert_non_null(strstr(text.data, "   300B    5  2.40Kb  1.00%\n"));
+	text_free(&text);
 	report_epoch_free(epoch);
 }
 
@@ -483,6 +529,8 @@ int main(void)
 		cmocka_unit_test(test_sentence),
 		cmocka_unit_test(test_table_of_bytes),
 		cmocka_unit_test(test_screen_fits),
+		cmocka_unit_test(test_narrow_screen),
+		cmocka_unit_test(test_table_of_unknown_losses),
 		cmocka_unit_test(test_table_of_losses),
 		cmocka_unit_test(test_table_width),
 		cmocka_unit_test(test_progress_line),

@@ -84,7 +84,6 @@ static void put(struct feed *feed, const struct zipf_stream *stream, uint32_t fl
 	burst_append(&feed->burst, &key, &stream->hash[flow], feed->weighted ? 0 : (uint32_t)bytes);
 	feed->burst.time[i] = time;
 	feed->burst.tcp_flags[i] = (uint8_t)(1 << time % 8);
-	feed->burst.flow_hash[i] = (uint32_t)stream->hash[flow].lo;
 	feed->weights.packets[i] = packets;
 	feed->weights.bytes[i] = bytes;
 	if (feed->burst.n >= feed->longest)
@@ -504,7 +503,13 @@ static void test_slots(void **state)
 		assert_int_equal(ops->missed != NULL, exact);
 		assert_int_equal(ops->merge != NULL, (ops->caps & SKETCH_MERGEABLE) != 0);
 		assert_int_equal(ops->subtract != NULL, (ops->caps & SKETCH_SUBTRACTABLE) != 0);
+		assert_int_equal(ops->total == NULL, exact);
+		assert_true(exact || ops->merge != NULL);
 		assert_int_equal(ops->expired == NULL, ops->rest == NULL);
+		assert_true(ops->expired == NULL || (ops->caps & SKETCH_RECORDS) != 0);
+		assert_int_equal(ops->options == NULL, ops->configure == NULL);
+		assert_true(ops->width_option == NULL || ops->options != NULL);
+		assert_true(ops->suits != NULL && ops->default_depth > 0 && ops->default_width > 0);
 	}
 }
 
@@ -523,7 +528,7 @@ struct side {
 	struct counting counting;
 };
 
-static struct side *open_side(bool weighted)
+static struct side *open_side(void)
 {
 	static const char *const rules[RULES] = {"5tuple", "src"};
 	struct side *side = aligned_alloc(64, (sizeof(*side) + 63) / 64 * 64);
@@ -533,7 +538,7 @@ static struct side *open_side(bool weighted)
 	hash_key_init(&side->hash_key, 1);
 	side->counting.hash_key = &side->hash_key;
 	side->counting.bursts = side->bursts;
-	side->counting.nb_rules = side->counting.nb_measurements = RULES;
+	side->counting.nb_key_rules = side->counting.nb_measurements = RULES;
 	for (uint32_t m = 0; m < RULES; m++) {
 		const struct sketch_ops *ops = sketch_find("flow-table");
 
@@ -541,10 +546,10 @@ static struct side *open_side(bool weighted)
 			make_sketch(ops, (struct sketch_params){.width = 1024, .seed = 1});
 		side->distinct[m] = aligned_alloc(64, sizeof(struct hyperloglog));
 		hyperloglog_reset(side->distinct[m]);
-		side->counting.update[m] =
-			(weighted ? ops->update_weighted : ops->update)[SHARING_SEPARATE];
-		side->counting.rule_of[m] = m;
-		side->counting.rules[m] = key_rule_find(rules[m]);
+		side->counting.update[m] = ops->update[SHARING_SEPARATE];
+		side->counting.update_weighted[m] = ops->update_weighted[SHARING_SEPARATE];
+		side->counting.key_rule_of[m] = m;
+		side->counting.key_rules[m] = key_rule_find(rules[m]);
 	}
 	side->counting.details = true;
 	return side;
@@ -587,7 +592,7 @@ static void assert_sides_agree(const struct side *a, const struct side *b)
 /* Entries of 0 packets stand between the others: they are no keys, whatever bytes they claim. */
 static void test_keys_that_are_no_packets(void **state)
 {
-	struct side *packets = open_side(false), *weighted = open_side(true);
+	struct side *packets = open_side(), *weighted = open_side();
 	struct zipf_stream stream;
 	struct key_weights weights;
 	uint64_t random = 5;

@@ -33,8 +33,19 @@
 
 #define TO(file)                                                                                   \
 	{                                                                                          \
-		.list = {file}, .n = 1                                                             \
+		.texts = {file}, .n = 1                                                            \
 	}
+
+/* A configuration with these options of the writer. */
+#define OPTIONS(...) make_config((struct writer_options){__VA_ARGS__})
+
+static struct config make_config(struct writer_options options)
+{
+	struct config config = {0};
+
+	*edit_writer_options(&config) = options;
+	return config;
+}
 #define ROWS 3 /* of each epoch, unless a test says otherwise */
 
 /* What the writer said in this test. */
@@ -251,7 +262,8 @@ static void push(struct writer *writer, int first, int last)
 
 static void test_new_files(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats)};
+	struct config config =
+		OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats));
 	struct writer *writer = open_ok(&config, 0);
 
 	(void)state;
@@ -265,9 +277,8 @@ static void test_new_files(void **state)
 /* Records go to their file alone, while the epoch is open and when it is closed. */
 static void test_flows(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out),
-		.rows[ROWS_STATS] = TO(stats),
-		.rows[ROWS_FLOWS] = TO(aside)};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .rows[ROWS_FLOWS] = TO(aside));
 	struct writer *writer = open_ok(&config, 0);
 	struct report_epoch *epoch = sample_flows(0);
 	struct text text = {0};
@@ -286,21 +297,17 @@ static void test_flows(void **state)
 	assert_file(aside, text.data);
 	text_free(&text);
 
-	config.append = true;
+	edit_writer_options(&config)->append = true;
 	assert_int_equal(writer_close(open_ok(&config, 1)), 0);
 }
 
 /* There is room for every output that there is. */
 static void test_all_outputs(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out),
-		.rows[ROWS_STATS] = TO(stats),
-		.rows[ROWS_QUEUES] = TO(aside),
-		.rows[ROWS_RULES] = TO("/dev/null"),
-		.rows[ROWS_FLOWS] = TO("/dev/null"),
-		.format = FORMAT_TABLE,
-	};
+	struct config config =
+		OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats),
+			.rows[ROWS_QUEUES] = TO(aside), .rows[ROWS_RULES] = TO("/dev/null"),
+			.rows[ROWS_FLOWS] = TO("/dev/null"), .format = FORMAT_TABLE);
 
 	(void)state;
 	assert_int_equal(writer_close(open_ok(&config, 0)), 0);
@@ -325,15 +332,15 @@ static struct text json_text(int first, int last)
 /* A destination may be given several times, more often than there are kinds of rows. */
 static void test_many_destinations(void **state)
 {
-	struct config config = {.rows[ROWS_STATS] = TO("json:/dev/null")};
-	struct destinations *to = &config.rows[ROWS_HEAVY_HITTERS];
+	struct config config = OPTIONS(.rows[ROWS_STATS] = TO("json:/dev/null"));
+	struct option_list *to = &edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS];
 	char names[40][80];
 	struct writer *writer;
 
 	(void)state;
 	for (to->n = 0; to->n < 40; to->n++) {
 		snprintf(names[to->n], sizeof(names[0]), "csv:%s/many-%u", folder, to->n);
-		to->list[to->n] = names[to->n];
+		to->texts[to->n] = names[to->n];
 	}
 	writer = open_ok(&config, 0);
 	push(writer, 0, 2);
@@ -348,14 +355,14 @@ static void test_many_destinations(void **state)
 static void assert_json_goes_on(int written, int cut, uint64_t marked, uint64_t expected_first)
 {
 	char name[80];
-	struct config config = {.append = true};
+	struct config config = OPTIONS(.append = true);
 	struct text text = json_text(0, written - 1), whole = json_text(0, 3);
 	struct text before = json_text(0, (int)marked - 1);
 	struct writer *writer;
 	int fd;
 
 	snprintf(name, sizeof(name), "json:%s", out);
-	config.rows[ROWS_HEAVY_HITTERS] = (struct destinations)TO(name);
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	text.data[text.len - 1 - (size_t)cut] = '\0';
 	put(out, text.data);
 	fd = open(out, O_RDWR);
@@ -387,7 +394,7 @@ static void test_json_append(void **state)
 
 static void test_no_epochs(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV);
 
 	(void)state;
 	assert_int_equal(writer_close(open_ok(&config, 0)), 0);
@@ -397,7 +404,8 @@ static void test_no_epochs(void **state)
 
 static void test_existing_file_is_refused(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats)};
+	struct config config =
+		OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats));
 
 	(void)state;
 	put(stats, "precious\n");
@@ -414,7 +422,7 @@ static int lock_all(int fd, short type)
 /* Who may only read the file may lock it as well, and no run waits for that; but for a run. */
 static void test_locks_of_readers(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
 	uint64_t epoch = 0;
 
 	(void)state;
@@ -444,8 +452,8 @@ static void test_locks_of_readers(void **state)
 /* A run that is refused because of one file has not touched the other, whichever comes first. */
 static void test_force_and_a_file_in_use(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .force = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .force = true);
 	const char *const files[] = {out, stats};
 
 	(void)state;
@@ -496,8 +504,8 @@ static void test_abandoned_file_of_another(void **state)
 
 static void test_force(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .force = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .force = true);
 	struct writer *writer;
 
 	(void)state;
@@ -512,8 +520,8 @@ static void test_force(void **state)
 
 static void test_nothing_is_destroyed_when_another_fails(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(folder), .force = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(folder), .force = true);
 	char missing[80];
 
 	(void)state;
@@ -522,14 +530,14 @@ static void test_nothing_is_destroyed_when_another_fails(void **state)
 	assert_file(out, "precious\n");
 
 	snprintf(missing, sizeof(missing), "%s/missing/x.csv", folder);
-	config.rows[ROWS_STATS] = (struct destinations)TO(missing);
+	edit_writer_options(&config)->rows[ROWS_STATS] = (struct option_list)TO(missing);
 	assert_refused(&config, 1, missing, "No such file or directory", NULL);
 	assert_file(out, "precious\n");
 }
 
 static void test_unwritable_folder(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out)};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 
 	(void)state;
 	if (geteuid() == 0 && seteuid(65534) != 0) { /* root may write everywhere */
@@ -545,30 +553,30 @@ static void test_unwritable_folder(void **state)
 
 static void test_two_outputs_in_one_file(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(out)};
+	struct config config =
+		OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(out));
 	struct writer *writer;
 
 	(void)state;
 	assert_refused(&config, 2, out, "--output", "--stats", NULL);
 	assert_no_file(out);
 
-	config.rows[ROWS_HEAVY_HITTERS] = (struct destinations)TO("-");
-	config.rows[ROWS_STATS] = (struct destinations)TO("/dev/stdout");
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO("-");
+	edit_writer_options(&config)->rows[ROWS_STATS] = (struct option_list)TO("/dev/stdout");
 	assert_refused(&config, 2, "--output", "--stats", NULL);
 
-	config = (struct config){.rows[ROWS_HEAVY_HITTERS] = TO(out),
-		.rows[ROWS_STATS] = TO("-"),
-		.format = FORMAT_TABLE};
+	config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO("-"),
+		.format = FORMAT_TABLE);
 	assert_refused(&config, 2, "--stats", "--format table", NULL);
 
-	config = (struct config){
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(aside), .append = true};
+	config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(aside),
+		.append = true);
 	put(out, "");
 	assert_int_equal(symlink(out, aside), 0);
 	assert_refused(&config, 1, out, NULL);
 
-	config = (struct config){
-		.rows[ROWS_HEAVY_HITTERS] = TO("/dev/null"), .rows[ROWS_STATS] = TO("/dev/null")};
+	config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO("/dev/null"),
+		.rows[ROWS_STATS] = TO("/dev/null"));
 	writer = open_ok(&config, 0);
 	push(writer, 0, 1);
 	assert_int_equal(writer_close(writer), 0);
@@ -576,8 +584,8 @@ static void test_two_outputs_in_one_file(void **state)
 
 static void test_append(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .append = true);
 	char *before, *after, *whole;
 	struct writer *writer;
 
@@ -602,8 +610,8 @@ static void test_append(void **state)
 
 static void test_append_to_nothing(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .append = true);
 	struct writer *writer;
 
 	(void)state;
@@ -621,7 +629,7 @@ static void test_append_to_nothing(void **state)
 
 static void test_append_cuts_half_a_row(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
 	char *content = expected_text(&output_heavy_hitters, true, 0, 4);
 	size_t len = strlen(content), header = strcspn(content, "\n") + 1;
 
@@ -718,8 +726,8 @@ static void go_on_after_kill(const struct config *config, int next)
 /* Wherever it cut the epoch: in a row, between two, or after the last; and between two files. */
 static void test_append_cuts_an_unfinished_epoch(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .append = true);
 	const uint32_t rows[] = {0, 1, ROWS - 1, ROWS, 3000};
 	const char *const rests[] = {"", "5", "5,main,2000"};
 
@@ -743,8 +751,8 @@ static void test_append_cuts_an_unfinished_epoch(void **state)
 /* It came when all files had the epoch, and not all of them said so. */
 static void test_append_keeps_an_epoch_that_all_have(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .append = true);
 	char *with_epoch = expected_text(&output_stats, true, 0, 5);
 	const struct output_mark mark = {.whole = strlen(with_epoch), .next = 6};
 	int fd;
@@ -766,8 +774,8 @@ static void test_append_keeps_an_epoch_that_all_have(void **state)
 /* The first epoch of a file whose mark is from before its header: kept whole, or cut and said. */
 static void test_append_after_a_kill_in_the_first_epoch(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .append = true);
 	char *with_epoch = expected_text(&output_stats, true, 0, 0);
 	const struct output_mark mark = {.whole = strlen(with_epoch), .next = 1};
 	int fd;
@@ -795,8 +803,8 @@ static void test_append_after_a_kill_in_the_first_epoch(void **state)
 /* A power cut: the last that was written never came to the disk, though its mark did. */
 static void test_append_to_a_file_that_is_shorter(void **state)
 {
-	struct config config = {
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .append = true);
 	char *expected = expected_text(&output_heavy_hitters, true, 0, 4);
 	char *whole = expected_text(&output_heavy_hitters, true, 0, 3);
 	size_t row = (strlen(expected) - strlen(whole)) / ROWS; /* all are as long */
@@ -818,7 +826,7 @@ static void test_append_to_a_file_that_is_shorter(void **state)
 /* Whoever adds rows to a file that was closed in order may do so. */
 static void test_append_after_a_stranger(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
 	struct writer *writer = open_ok(&config, 0);
 
 	(void)state;
@@ -833,10 +841,8 @@ static void test_append_after_a_stranger(void **state)
 /* The first epoch of a file that was just begun by a rotation. */
 static void test_append_after_a_kill_in_a_new_file(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out),
-		.rows[ROWS_STATS] = TO(stats),
-		.append = true,
-		.rotate = {.size = 1 << 20}};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .append = true, .rotate = {.size = 1 << 20});
 
 	(void)state;
 	run_and_kill(&config, -1);
@@ -850,7 +856,7 @@ static void test_append_after_a_kill_in_a_new_file(void **state)
 static void test_append_without_marks(void **state)
 {
 	char mounted[64], name[80];
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(name), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(name), .append = true);
 
 	(void)state;
 	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
@@ -873,7 +879,7 @@ static void test_append_without_marks(void **state)
 
 static void assert_append_refused(const char *content, const char *why)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
 
 	put(out, content);
 	assert_refused(&config, 1, out, why, NULL);
@@ -908,7 +914,7 @@ static void test_append_to_a_stranger(void **state)
 /* A number must be left for every epoch that may follow. */
 static void test_append_to_large_numbers(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
 	struct text text = {0};
 
 	(void)state;
@@ -928,7 +934,7 @@ static void test_append_to_large_numbers(void **state)
 /* 3 GB, most of it a hole: only the two ends are looked at. */
 static void test_append_reads_the_tail_alone(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
 	static const char end[] = "\n4711,main,the rest of a row\n4712,ma";
 	const off_t size = INT64_C(3) << 30;
 	struct stat st;
@@ -974,7 +980,7 @@ static int assert_whole_epochs(const char *name, int last)
 
 static void assert_full_disk(const char *name, const char *why, void (*make_room)(void))
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(name), .format = FORMAT_CSV};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(name), .format = FORMAT_CSV);
 	struct writer *writer = open_ok(&config, 0);
 	int last = -1;
 	uint64_t lost;
@@ -1064,7 +1070,7 @@ static void test_full_from_the_start(void **state)
 /* Where half a row cannot be taken back, nothing is glued to it. */
 static void test_half_row_that_stays(void **state)
 {
-	struct config config = {.force = true, .format = FORMAT_CSV};
+	struct config config = OPTIONS(.force = true, .format = FORMAT_CSV);
 	int fd = memfd_create("sealed", MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	struct writer *writer;
 	char name[32], *content, *whole;
@@ -1073,7 +1079,7 @@ static void test_half_row_that_stays(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	snprintf(name, sizeof(name), "/dev/fd/%d", fd);
-	config.rows[ROWS_HEAVY_HITTERS] = (struct destinations)TO(name);
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	writer = open_ok(&config, 0);
 	whole = expected_text(&output_heavy_hitters, true, 0, 9);
 	set_file_limit(strlen(whole) + 200);
@@ -1095,7 +1101,7 @@ static void test_half_row_that_stays(void **state)
 /* A silent epoch is no proof that the disk has room again. */
 static void test_epochs_without_rows_resume_nothing(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV);
 	struct writer *writer = open_ok(&config, 0);
 	char *written = expected_text(&output_heavy_hitters, true, 0, 1);
 
@@ -1157,14 +1163,14 @@ static char *stop_reader(struct reader *reader)
 
 static void test_closed_pipe(void **state)
 {
-	struct config config = {.rows[ROWS_STATS] = TO(stats)};
+	struct config config = OPTIONS(.rows[ROWS_STATS] = TO(stats));
 	char name[32];
 	struct writer *writer;
 	int fds[2];
 
 	(void)state;
 	make_pipe(fds, name);
-	config.rows[ROWS_HEAVY_HITTERS] = (struct destinations)TO(name);
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	writer = open_ok(&config, 0);
 	close(fds[1]);
 	close(fds[0]);
@@ -1191,7 +1197,7 @@ static uint64_t count_lines(const char *text)
 static void test_blocked_pipe_drops(void **state)
 {
 	const int pushed = 3 * WRITER_QUEUE;
-	struct config config = {.format = FORMAT_CSV};
+	struct config config = OPTIONS(.format = FORMAT_CSV);
 	struct reader reader;
 	struct writer *writer;
 	char name[32], *content;
@@ -1200,7 +1206,7 @@ static void test_blocked_pipe_drops(void **state)
 
 	(void)state;
 	make_pipe(fds, name);
-	config.rows[ROWS_HEAVY_HITTERS] = (struct destinations)TO(name);
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	writer = open_ok(&config, 0);
 	for (int number = 0; number < pushed; number++)
 		writer_push(writer, epoch_of((uint64_t)number, LONG_EPOCH));
@@ -1226,7 +1232,7 @@ static void test_blocked_pipe_drops(void **state)
 static void test_blocked_flows(void **state)
 {
 	const uint32_t reports = 4000, bound = 3000;
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV);
 	struct reader reader;
 	struct writer *writer;
 	char name[32], *content;
@@ -1236,7 +1242,7 @@ static void test_blocked_flows(void **state)
 	(void)state;
 	make_pipe(fds, name);
 	fcntl(fds[0], F_SETPIPE_SZ, 4096);
-	config.rows[ROWS_FLOWS] = (struct destinations)TO(name);
+	edit_writer_options(&config)->rows[ROWS_FLOWS] = (struct option_list)TO(name);
 	writer = open_ok(&config, 0);
 	writer_bound_flows(writer, bound);
 	for (uint32_t r = 0; r < reports; r++)
@@ -1282,7 +1288,7 @@ static void *push_all(void *arg)
 
 static void test_blocked_pipe_is_waited_for(void **state)
 {
-	struct config config = {.format = FORMAT_CSV};
+	struct config config = OPTIONS(.format = FORMAT_CSV);
 	struct pusher pusher = {.nb_epochs = 3 * WRITER_QUEUE, .nb_rows = LONG_EPOCH};
 	struct reader reader;
 	pthread_t thread;
@@ -1291,7 +1297,7 @@ static void test_blocked_pipe_is_waited_for(void **state)
 
 	(void)state;
 	make_pipe(fds, name);
-	config.rows[ROWS_HEAVY_HITTERS] = (struct destinations)TO(name);
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	pusher.writer = open_ok(&config, 0);
 	assert_int_equal(pthread_create(&thread, NULL, push_all, &pusher), 0);
 	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < WRITER_QUEUE)
@@ -1314,7 +1320,7 @@ static void test_blocked_pipe_is_waited_for(void **state)
 /* Standard output that its reader has set so: a full pipe is waited for, not given up. */
 static void test_pipe_that_does_not_block(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO("-"), .format = FORMAT_CSV};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO("-"), .format = FORMAT_CSV);
 	int fds[2], saved = dup(STDOUT_FILENO);
 	struct reader reader;
 	struct writer *writer;
@@ -1385,25 +1391,25 @@ static void assert_table_shown(bool shown)
 
 static void test_formats_on_standard_output(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO("-")};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO("-"));
 
 	(void)state;
 	run_into_file(&config); /* not a terminal */
 	assert_csv(aside, &output_heavy_hitters, 0, 1);
-	config.format = FORMAT_CSV;
+	edit_writer_options(&config)->format = FORMAT_CSV;
 	run_into_file(&config);
 	assert_csv(aside, &output_heavy_hitters, 0, 1);
-	config.format = FORMAT_TABLE;
+	edit_writer_options(&config)->format = FORMAT_TABLE;
 	run_into_file(&config);
 	assert_table_shown(true);
 
-	config = (struct config){
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO("-"), .force = true};
+	config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO("-"),
+		.force = true);
 	run_into_file(&config);
 	assert_csv(out, &output_heavy_hitters, 0, 1);
 	assert_csv(aside, &output_stats, 0, 1);
-	config = (struct config){
-		.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_TABLE, .force = true};
+	config =
+		OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_TABLE, .force = true);
 	run_into_file(&config);
 	assert_csv(out, &output_heavy_hitters, 0, 1);
 	assert_table_shown(true);
@@ -1411,7 +1417,7 @@ static void test_formats_on_standard_output(void **state)
 
 static void test_terminal_shows_the_table(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO("-")};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO("-"));
 	int master = posix_openpt(O_RDWR | O_NOCTTY), terminal;
 	char shown[64] = "";
 
@@ -1432,7 +1438,7 @@ static void test_terminal_shows_the_table(void **state)
 /* Who closes standard output, as head does, wants no more: nothing is lost, and nothing wrong. */
 static void test_closed_standard_output(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO("-"), .format = FORMAT_TABLE};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO("-"), .format = FORMAT_TABLE);
 	int fds[2];
 
 	(void)state;
@@ -1442,7 +1448,7 @@ static void test_closed_standard_output(void **state)
 	assert_int_equal(run_with_stdout(&config, fds[1]), 0);
 	assert_int_equal(said.n, 0);
 	assert_int_equal(times_unread, 1);
-	config.rows[ROWS_STATS] = (struct destinations)TO(stats);
+	edit_writer_options(&config)->rows[ROWS_STATS] = (struct option_list)TO(stats);
 	assert_int_equal(run_with_stdout(&config, fds[1]), 0);
 	assert_int_equal(times_unread, 1); /* there is another output */
 	assert_int_equal(times_said(false, "the other outputs go on"), 1);
@@ -1489,7 +1495,7 @@ static struct writer_reopened reopen(struct writer *writer)
 
 static void test_reopen(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out)};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 	struct writer *writer = open_ok(&config, 0);
 	struct writer_reopened reopened;
 
@@ -1509,7 +1515,7 @@ static void test_reopen(void **state)
 /* Whoever deleted it may have it open: that is said, and is no loss. */
 static void test_rows_in_a_deleted_file(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out)};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 
 	(void)state;
 	for (int reopens = 0; reopens < 2; reopens++) {
@@ -1535,7 +1541,7 @@ static void test_rows_in_a_deleted_file(void **state)
 
 static void test_reopen_the_same_file(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out)};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 	struct writer *writer = open_ok(&config, 0);
 
 	(void)state;
@@ -1548,7 +1554,7 @@ static void test_reopen_the_same_file(void **state)
 
 static void test_reopen_fails(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out)};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 	struct writer *writer = open_ok(&config, 0);
 	struct writer_reopened reopened;
 
@@ -1598,7 +1604,7 @@ static void test_names_that_others_took(void **state)
 {
 	void (*const puts[])(const char *) = {
 		put_link_to_nothing, put_link, put_hard_link, put_file_of_another};
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .rotate = {.size = 1}};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rotate = {.size = 1});
 	struct stat st;
 
 	(void)state;
@@ -1606,7 +1612,7 @@ static void test_names_that_others_took(void **state)
 		bool rotated = i % 2 != 0;
 		struct writer *writer;
 
-		config.rotate.size = rotated ? 1 : 0;
+		edit_writer_options(&config)->rotate.size = rotated ? 1 : 0;
 		put(stats, "");
 		writer = open_ok(&config, 0);
 		write_first_epoch(writer);
@@ -1628,7 +1634,7 @@ static void test_names_that_others_took(void **state)
 /* A name that was a link from the start is as good as any. */
 static void test_name_that_is_a_link(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
 	struct writer *writer;
 
 	(void)state;
@@ -1652,7 +1658,7 @@ static void test_name_that_is_a_link(void **state)
 /* logrotate's copytruncate: the file is emptied under us. */
 static void test_emptied_file_gets_a_header(void **state)
 {
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out)};
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 	struct writer *writer = open_ok(&config, 0);
 
 	(void)state;
@@ -1667,7 +1673,8 @@ static void test_emptied_file_gets_a_header(void **state)
 static void test_push_and_reopen_at_once(void **state)
 {
 	const int epochs = 2000;
-	struct config config = {.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats)};
+	struct config config =
+		OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .rows[ROWS_STATS] = TO(stats));
 	struct pusher pusher = {.nb_epochs = epochs, .nb_rows = ROWS};
 	pthread_t thread;
 

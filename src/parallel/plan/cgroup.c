@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sys_file.h"
+
 #define PATH_LEN 1024
 
-/* Where a group's files lie. */
+/* Where a group's files lie, below a root. */
 struct group {
+	const char *root;
 	char path[PATH_LEN];
 	size_t mount_len; /* of path: the group that holds all others */
 	bool v2;
@@ -30,7 +33,7 @@ static bool lists(const char *list, const char *word)
 }
 
 /* Reads what stands in one line of /proc/self/cgroup: NUMBER:CONTROLLERS:PATH. */
-static bool parse_line(char *line, const char *root, const char *controller, struct group *group)
+static bool parse_line(char *line, const char *controller, struct group *group)
 {
 	char *controllers = strchr(line, ':'), *path;
 	int written;
@@ -43,10 +46,8 @@ static bool parse_line(char *line, const char *root, const char *controller, str
 	group->v2 = strcmp(++controllers, "") == 0;
 	if (!group->v2 && !lists(controllers, controller))
 		return false;
-	written = snprintf(group->path, PATH_LEN, "%s/sys/fs/cgroup%s%s", root,
-		group->v2 ? "" : "/", group->v2 ? "" : controller);
-	if (written < 0 || written >= PATH_LEN)
-		return false;
+	written = snprintf(group->path, PATH_LEN, "/sys/fs/cgroup%s%s", group->v2 ? "" : "/",
+		group->v2 ? "" : controller);
 	group->mount_len = (size_t)written;
 	written = snprintf(group->path + written, PATH_LEN - (size_t)written, "%s",
 		strcmp(path, "/") == 0 ? "" : path);
@@ -56,18 +57,16 @@ static bool parse_line(char *line, const char *root, const char *controller, str
 /* The group that limits us: the controller's own hierarchy where there is one, else version 2's. */
 static bool find_group(const char *root, const char *controller, struct group *found)
 {
-	char name[PATH_LEN], line[PATH_LEN];
+	FILE *file = sys_open(root, "/proc/self/cgroup");
+	char line[PATH_LEN];
 	bool any = false;
-	FILE *file;
 
-	snprintf(name, sizeof(name), "%s/proc/self/cgroup", root);
-	file = fopen(name, "re");
 	if (file == NULL)
 		return false;
 	while (fgets(line, sizeof(line), file) != NULL) {
-		struct group group;
+		struct group group = {.root = root};
 
-		if (!parse_line(line, root, controller, &group) || (any && group.v2))
+		if (!parse_line(line, controller, &group) || (any && group.v2))
 			continue;
 		*found = group;
 		any = true;
@@ -90,12 +89,10 @@ static bool go_up(struct group *group)
 /* Reads up to two numbers of a group's file; "max" and -1 are UINT64_MAX. Returns how many. */
 static int read_numbers(const struct group *group, const char *file, uint64_t numbers[2])
 {
-	char name[PATH_LEN + 64], words[2][32];
-	FILE *stream;
+	FILE *stream = sys_open(group->root, "%s/%s", group->path, file);
+	char words[2][32];
 	int n;
 
-	snprintf(name, sizeof(name), "%s/%s", group->path, file);
-	stream = fopen(name, "re");
 	if (stream == NULL)
 		return 0;
 	n = fscanf(stream, "%31s %31s", words[0], words[1]);
@@ -164,22 +161,15 @@ uint64_t cgroup_memory_left(const char *root)
 
 bool cgroup_cpus(struct cpu_set *cpus, const char *root)
 {
-	char name[PATH_LEN + 64], line[8192];
 	struct group group;
-	bool read;
-	FILE *file;
+	enum sys_read result;
 
 	if (!find_group(root, "cpuset", &group))
 		return false;
 	/* A group without the controller has its parent's CPUs. */
-	do {
-		snprintf(name, sizeof(name), "%s/%s", group.path,
+	do
+		result = cpu_set_read(cpus, root, "%s/%s", group.path,
 			group.v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
-		file = fopen(name, "re");
-	} while (file == NULL && go_up(&group));
-	if (file == NULL)
-		return false;
-	read = fgets(line, sizeof(line), file) != NULL && cpu_set_parse(cpus, line);
-	fclose(file);
-	return read;
+	while ((result == SYS_ABSENT || result == SYS_DENIED) && go_up(&group));
+	return result == SYS_READ;
 }

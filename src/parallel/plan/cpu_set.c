@@ -2,9 +2,12 @@
 #include "parallel/plan/cpu_set.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LINE_MAX_BYTES 8192 /* a list of every second CPU of a thousand */
 
 uint32_t cpu_set_count(const struct cpu_set *set)
 {
@@ -88,6 +91,22 @@ bool cpu_set_parse(struct cpu_set *set, const char *text)
 	}
 	memset(set, 0, sizeof(*set));
 	return false;
+}
+
+enum sys_read cpu_set_read(struct cpu_set *set, const char *root, const char *format, ...)
+{
+	char path[SYS_PATH_MAX], line[LINE_MAX_BYTES];
+	enum sys_read result;
+	va_list args;
+
+	memset(set, 0, sizeof(*set));
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	result = sys_line(root, line, sizeof(line), "%s", path);
+	if (result != SYS_READ || strcmp(line, "(null)") == 0) /* nohz_full where it is not set */
+		return result;
+	return cpu_set_parse(set, line) ? SYS_READ : SYS_GARBAGE;
 }
 
 void cpu_set_print(const struct cpu_set *set, char *text, size_t size)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sys_file.h"
+
 #define CPU_SET_MAX 1024 /* CPU numbers are below it */
 
 struct cpu_set {
@@ -44,6 +46,10 @@ struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b);
  * text is none or a number is too large.
  */
 bool cpu_set_parse(struct cpu_set *set, const char *text);
+
+/* Reads the list in a file, as base/sys_file.h does; empty where it cannot be read. */
+__attribute__((format(printf, 3, 4))) enum sys_read cpu_set_read(
+	struct cpu_set *set, const char *root, const char *format, ...);
 
 /* Writes the list, cut with "..." where text[size] is too small. */
 void cpu_set_print(const struct cpu_set *set, char *text, size_t size);

@@ -9,12 +9,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/option.h"
+
+struct design_options {
+	uint32_t design; /* of designs[] */
+};
+
+OPTION_OWNER(design)
+
+/* Which worker the receiver of the async design chooses. */
+enum dispatch {
+	DISPATCH_FLOW,        /* by the flow hash: a flow stays on one worker */
+	DISPATCH_ROUND_ROBIN, /* by the packet's index */
+};
+
+struct async_options {
+	enum dispatch dispatch;
+	uint32_t ring_size; /* entries of each ring between receiver and worker */
+};
+
+OPTION_OWNER(async)
+
+/* Its name; NULL behind the last. */
+const char *design_word(uint32_t i);
+
 struct receiver;
 struct rte_mbuf;
 struct worker;
 
 struct design_ops {
-	const char *name; /* the word after --design */
+	const char *name;                   /* the word after --design */
+	const char *suits;                  /* when to choose it: a line of help */
+	const struct option_owner *options; /* of its own; NULL: none */
 	/* A receiver in every group polls one queue of each port for the workers. Without, each
 	 * worker polls a queue of its own. */
 	bool receiver;
@@ -31,10 +57,13 @@ struct design_ops {
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 };
 
+/* Those that something names; all are in designs[]. */
 extern const struct design_ops design_rss, design_sync, design_async;
 
-/* Every design there is, NULL at the end. */
+/* Every design of the list in src/parallel/meson.build, NULL at the end. */
 extern const struct design_ops *const designs[];
 
 /* By name; NULL where there is none. */
 const struct design_ops *design_find(const char *name);
+/* Its place in designs[]; of a name that there is. */
+uint32_t design_index(const char *name);

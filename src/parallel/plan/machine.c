@@ -6,107 +6,195 @@
 
 #include "base/pci_address.h"
 #include "base/pci_device.h"
-#include "parallel/plan/topology_file.h"
 #include "rx/port/drivers.h"
 #include "rx/port/live_ports.h"
+#include <stdlib.h>
+#include "rx/port/name.h"
 
-/* Of a card, whatever the kernel's or DPDK's driver for it is. */
-static struct plan_queues queues_of(const struct port_name *name)
+/* Of a card, whatever the kernel's or DPDK's driver for it is; device: NAME[,DEVARGS]. */
+static struct plan_queues queues_of(const char *root, const char *device)
 {
 	char address[PCI_ADDRESS_MAX], driver[PCI_DRIVER_MAX];
 	const struct port_driver *card;
 
-	snprintf(address, sizeof(address), "%.*s", (int)strcspn(name->device, ","), name->device);
-	if (!name->pci || !pci_device_driver("", address, driver))
+	snprintf(address, sizeof(address), "%.*s", (int)strcspn(device, ","), device);
+	if (!port_is_pci(device) || !pci_device_driver(root, address, driver))
 		return (struct plan_queues){0};
 	card = port_driver_of_card(driver);
 	return (struct plan_queues){
 		.max = card->queues_max, .power_of_two = card->queues_power_of_two};
 }
 
-/* name: NULL where nothing is known of it. */
-static void add_port(
-	struct plan_ports *ports, const char *spec, int node, const struct port_name *name)
+/* Of a card, or of the card behind an interface of the kernel. */
+static int node_of(const struct topology *topology, const char *root, const char *device,
+	const char *interface)
 {
-	ports->ports[ports->nb_ports].name = spec;
-	ports->ports[ports->nb_ports].node = node;
-	ports->ports[ports->nb_ports].queues =
-		name != NULL ? queues_of(name) : (struct plan_queues){0};
-	ports->ports[ports->nb_ports].kernel = name != NULL && port_through_kernel(name);
-	ports->nb_ports++;
+	struct pci_address address;
+	char folder[128];
+	int node;
+
+	if (pci_address_parse(device, strcspn(device, ","), &address))
+		snprintf(folder, sizeof(folder), "/sys/bus/pci/devices/" PCI_ADDRESS_FORMAT,
+			PCI_ADDRESS_ARGS(address));
+	else
+		snprintf(folder, sizeof(folder), "/sys/class/net/%.*s/device",
+			(int)strcspn(interface, ","), interface);
+	node = topology_device_node(root, folder);
+	return node >= 0 && topology->nodes[node].known ? node : PLAN_NODE_ANY;
 }
 
-static bool read_description(
-	struct machine *machine, const struct config *config, bool *text, char *error)
+/* device: NAME[,DEVARGS]. */
+static void add_port(struct machine *machine, const char *root, const char *called,
+	const char *device, const char *interface)
 {
-	static _Thread_local struct topology_file file;
-	enum topology_result result = topology_load(&file, config->topology, error);
+	uint32_t p = machine->ports.nb_ports++;
 
-	*text = result == TOPOLOGY_WRONG;
-	machine->topology = file.topology;
-	for (uint32_t p = 0; p < config->nb_port; p++)
-		add_port(&machine->ports, config->port[p],
-			topology_port_node(&file, config->port[p]), NULL);
-	return result == TOPOLOGY_OK;
+	machine->ports.ports[p].name = called;
+	machine->ports.ports[p].node = node_of(&machine->topology, root, device, interface);
+	machine->ports.ports[p].queues = queues_of(root, device);
+	machine->ports.ports[p].kernel = false;
 }
 
-/* The node of the card behind an interface of the kernel. */
-static int interface_node(const char *interface)
+/* The machine that a directory has the files of; its ports are called as they are written. */
+static bool read_copy(struct machine *machine, const struct config *config, char *error)
 {
-	char path[128];
-	FILE *file;
-	int node = PLAN_NODE_ANY;
+	const char *root = topology_options(config)->directory;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/device/numa_node", interface);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return PLAN_NODE_ANY;
-	if (fscanf(file, "%d", &node) != 1)
-		node = PLAN_NODE_ANY;
-	fclose(file);
-	return node;
-}
-
-static int node_of(const struct port_name *name)
-{
-	return name->pci || name->interface[0] == '\0' ? port_node(name->device)
-						       : interface_node(name->interface);
+	if (!topology_exists(root)) {
+		snprintf(error, MACHINE_ERROR_MAX,
+			"--topology %.256s: it has no sys/devices/system/cpu/online; docs/PLAN.md "
+			"says how to copy a machine",
+			root);
+		return false;
+	}
+	topology_read(&machine->topology, root);
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
+		add_port(machine, root, port_options(config)->names.texts[p],
+			port_options(config)->names.texts[p], port_options(config)->names.texts[p]);
+	return true;
 }
 
 /* Without a source the doctor is asked in general: for a port that nothing is known of. */
 static bool asks_in_general(const struct config *config)
 {
-	return config->command == COMMAND_DOCTOR && config->nb_port == 0 && config->nb_pcap == 0 &&
-	       config->synthetic == NULL;
+	return !port_given(config) && fed_source(config) == NULL;
+}
+
+static void read_this(
+	struct machine *machine, const struct config *config, const struct port_name *names)
+{
+	topology_read(&machine->topology, "");
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++) {
+		add_port(machine, "", names[p].called, names[p].device, names[p].interface);
+		machine->ports.ports[p].kernel = port_through_kernel(&names[p]);
+	}
+	if (asks_in_general(config))
+		add_port(machine, "", "any", "", "");
+	machine->ports.mbuf_room = live_ports_mbuf_room(names, port_options(config)->names.n);
 }
 
 bool machine_read(struct machine *machine, const struct config *config,
-	const struct port_name *names, bool *text, char *error)
+	const struct port_name *names, char *error)
 {
 	uint32_t missing;
 
 	machine->ports.nb_ports = machine->ports.mbuf_room = 0;
 	machine->ports.rules = (struct plan_rules){0};
 	machine->ports.frame_mbufs = live_ports_frame_mbufs(config, PLAN_PORT_MBUF_BYTES);
-	*text = false;
-	if (config->topology != NULL) {
-		if (!read_description(machine, config, text, error))
-			return false;
-	} else {
-		topology_read(&machine->topology, "");
-		for (uint32_t p = 0; p < config->nb_port; p++)
-			add_port(&machine->ports, names[p].called, node_of(&names[p]), &names[p]);
-		if (asks_in_general(config))
-			add_port(&machine->ports, "any", PLAN_NODE_ANY, NULL);
-		machine->ports.mbuf_room = live_ports_mbuf_room(names, config->nb_port);
-	}
-	if (config->lcores != NULL &&
-		topology_restrict(&machine->topology, config->lcores, &missing) != 0) {
-		snprintf(error, MACHINE_ERROR_MAX, "--lcores %s: %s CPU %u", config->lcores,
-			config->topology != NULL ? "the described machine has no"
-						 : "this process may not run on",
+	if (topology_options(config)->directory == NULL)
+		read_this(machine, config, names);
+	else if (!read_copy(machine, config, error))
+		return false;
+	if (machine_options(config)->lcores != NULL &&
+		topology_restrict(&machine->topology, machine_options(config)->lcores, &missing) !=
+			0) {
+		snprintf(error, MACHINE_ERROR_MAX, "--lcores %s: %s CPU %u",
+			machine_options(config)->lcores,
+			topology_options(config)->directory != NULL ? "that machine has no"
+								    : "this process may not run on",
 			missing);
 		return false;
 	}
 	return true;
 }
+
+/* --- options --- */
+
+#define LCORE_MAX 1023 /* as many CPUs as a cpu_set_t holds */
+
+/* Reads a CPU number and steps over it; false where there is none. */
+static bool read_lcore(const char **text, unsigned long *lcore)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	*lcore = strtoul(*text, &end, 10);
+	*text = end;
+	return *lcore <= LCORE_MAX;
+}
+
+static bool is_lcore_list(const char *text)
+{
+	for (;;) {
+		unsigned long first, last;
+
+		if (!read_lcore(&text, &first))
+			return false;
+		if (*text == '-') {
+			text++;
+			if (!read_lcore(&text, &last) || last < first)
+				return false;
+		}
+		if (*text == '\0')
+			return true;
+		if (*text++ != ',')
+			return false;
+	}
+}
+
+static bool read_lcores(const struct option_text *a)
+{
+	if (!is_lcore_list(a->text))
+		return option_refuse(a, "is not a list of CPUs 0 to %d; write 0-3,6", LCORE_MAX);
+	*(const char **)a->field = a->text;
+	return true;
+}
+
+static const struct option_row machine_rows[] = {
+	{
+		.name = "lcores",
+		.placeholder = "LIST",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_OWN,
+		.read = read_lcores,
+		OPTION_FIELD(machine_options, lcores),
+		.default_note = "those that the process may use",
+		.help = "The CPUs to run on.",
+	},
+	{0},
+};
+
+const struct option_owner machine_owner = {
+	.rows = machine_rows,
+	.size = sizeof(struct machine_options),
+};
+
+static const struct option_row topology_rows[] = {
+	{
+		.name = "topology",
+		.placeholder = "DIR",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_STRING,
+		OPTION_FIELD(topology_options, directory),
+		.default_note = "this machine",
+		.help = "Plan for another machine, whose files of /sys and /proc were copied to a "
+			"directory. docs/PLAN.md says which.",
+	},
+	{0},
+};
+
+const struct option_owner topology_owner = {
+	.rows = topology_rows,
+	.size = sizeof(struct topology_options),
+};

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What a plan is made for: this machine, or the one that --topology describes, without the CPUs
+ * What a plan is made for: this machine, or the one that --topology has a copy of, without the CPUs
  * that --lcores leaves out, and where the ports of --port sit in it.
  */
 
@@ -13,6 +13,18 @@
 #include "parallel/plan/topology.h"
 #include "rx/port/name.h"
 
+struct machine_options {
+	const char *lcores; /* CPU list; NULL: those the process may use */
+};
+
+OPTION_OWNER(machine)
+
+struct topology_options {
+	const char *directory; /* with the files of a machine; NULL: this one */
+};
+
+OPTION_OWNER(topology)
+
 #define MACHINE_ERROR_MAX 512
 
 struct machine {
@@ -22,8 +34,7 @@ struct machine {
 
 /*
  * Before EAL is up. `names` are the ports of config, resolved, where the machine is this one.
- * Returns true, or false with one line in error[MACHINE_ERROR_MAX] and in *text
- * whether the text of the description shows the mistake.
+ * Returns true, or false with one line in error[MACHINE_ERROR_MAX].
  */
 bool machine_read(struct machine *machine, const struct config *config,
-	const struct port_name *names, bool *text, char *error);
+	const struct port_name *names, char *error);

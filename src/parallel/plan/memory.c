@@ -7,6 +7,7 @@
 #include "base/key_burst.h"
 #include "base/power_of_two.h"
 #include "parallel/plan/parts.h"
+#include "parallel/plan/plan.h"
 #include "sketch/hyperloglog.h"
 
 #define MBUF_STRUCT_BYTES   128
@@ -57,16 +58,18 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 		/* A sender, which has no workers, says how many it wants and takes any. */
 		uint32_t needed = plan->nb_workers > 0 ? mbufs_needed(plan, g) : group->mbufs;
 
-		if (plan->nb_workers > 0 && config->mbufs > 0 && config->mbufs < needed) {
+		if (plan->nb_workers > 0 && pool_options(config)->mbufs > 0 &&
+			pool_options(config)->mbufs < needed) {
 			snprintf(error, PLAN_TEXT_MAX,
 				"--mbufs %u would run dry: these rings, bursts and caches hold up "
 				"to %u",
-				config->mbufs, needed);
+				pool_options(config)->mbufs, needed);
 			return false;
 		}
 		/* 2^n - 1 suits a mempool. */
-		group->mbufs = config->mbufs > 0 ? config->mbufs
-						 : (uint32_t)power_of_two_at_least(needed) - 1;
+		group->mbufs = pool_options(config)->mbufs > 0
+				       ? pool_options(config)->mbufs
+				       : (uint32_t)power_of_two_at_least(needed) - 1;
 		group->packet_bytes =
 			(size_t)group->mbufs *
 				(MBUF_STRUCT_BYTES + MBUF_OVERHEAD_BYTES + plan->mbuf_room) +
@@ -96,14 +99,10 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 	node->rule_bytes += plan->rules.worker_bytes;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *measurement = &plan->measurements[m];
-		size_t heap = measurement->heap_bytes * PLAN_GENERATIONS;
 
 		node->sketch_bytes += sizeof(struct hyperloglog) * PLAN_GENERATIONS;
-		if (plan_instance(plan, lcore->worker) != lcore->worker)
-			continue;
-		node->sketch_bytes += measurement->instance_bytes * PLAN_GENERATIONS - heap;
-		node->packet_bytes += heap;
-		plan->packet_bytes += heap;
+		if (plan_instance(plan, lcore->worker) == lcore->worker)
+			node->sketch_bytes += measurement->instance_bytes * PLAN_GENERATIONS;
 	}
 }
 
@@ -159,9 +158,9 @@ size_t plan_hugepage_bytes(const struct plan_node *node)
 static void choose_pages(
 	struct plan *plan, const struct config *config, const struct topology *topology)
 {
-	plan->hugepages = !config->no_huge;
+	plan->hugepages = !hugepages_options(config)->no_huge;
 	plan->no_hugepages[0] = '\0';
-	if (config->no_huge)
+	if (hugepages_options(config)->no_huge)
 		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "--no-huge");
 	for (uint32_t n = 0; n < plan->nb_nodes && plan->hugepages; n++) {
 		const struct plan_node *node = &plan->nodes[n];
@@ -180,6 +179,26 @@ static void choose_pages(
 	}
 }
 
+/* `beside`: packets have their memory already. */
+static void warn_of_nodes(struct plan *plan, const struct topology *topology, bool beside)
+{
+	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
+		const struct plan_node *node = &plan->nodes[n];
+		size_t needed = beside ? node->sketch_bytes : plan_ordinary_bytes(plan, node);
+		uint64_t there;
+
+		if (node->node < 0 || node->node >= TOPOLOGY_NODES_MAX)
+			continue;
+		there = topology->nodes[node->node].free_memory;
+		if (there > 0 && needed > there)
+			plan_warn(plan,
+				"NUMA node %d has %llu MB of free memory for the %llu MB planned "
+				"on it: the rest will lie on other nodes",
+				node->node, (unsigned long long)MB(there),
+				(unsigned long long)MB(needed));
+	}
+}
+
 static bool check_memory(struct plan *plan, const struct topology *topology, char *error)
 {
 	size_t packets = plan->hugepages ? 0 : plan->packet_bytes;
@@ -194,21 +213,7 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
 			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
 			(unsigned long long)MB(plan->rule_bytes));
-	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
-		const struct plan_node *node = &plan->nodes[n];
-		uint64_t there;
-
-		if (node->node < 0 || node->node >= TOPOLOGY_NODES_MAX)
-			continue;
-		there = topology->nodes[node->node].free_memory;
-		needed = plan_ordinary_bytes(plan, node);
-		if (there > 0 && needed > there)
-			plan_warn(plan,
-				"NUMA node %d has %llu MB of free memory for the %llu MB planned "
-				"on it: the rest will lie on other nodes",
-				node->node, (unsigned long long)MB(there),
-				(unsigned long long)MB(needed));
-	}
+	warn_of_nodes(plan, topology, false);
 	return true;
 }
 
@@ -221,3 +226,58 @@ bool plan_memory(struct plan *plan, const struct config *config, const struct to
 	choose_pages(plan, config, topology);
 	return check_memory(plan, topology, error);
 }
+
+bool plan_memory_beside(struct plan *plan, const struct topology *topology, char *error)
+{
+	plan->packet_bytes = plan->rules.table_bytes;
+	for (uint32_t g = 0; g < plan->nb_groups; g++)
+		plan->packet_bytes += plan->groups[g].packet_bytes;
+	add_up_nodes(plan);
+	if (topology->memory > 0 && plan->sketch_bytes > topology->memory)
+		return plan_refuse(plan, error,
+			"%llu MB of memory are needed for the sketches beside those that run, and "
+			"%llu MB are there: lower width or memory",
+			(unsigned long long)MB(plan->sketch_bytes),
+			(unsigned long long)MB(topology->memory));
+	warn_of_nodes(plan, topology, true);
+	return true;
+}
+
+/* --- options --- */
+
+static const struct option_row pool_rows[] = {
+	{
+		.name = "mbufs",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		.rare = true,
+		OPTION_FIELD(pool_options, mbufs),
+		.min = 512,
+		.max = UINT64_C(1) << 26,
+		.default_note = "computed from rings and workers",
+		.help = "Packet buffers of the pool; each NUMA node with ports has one.",
+	},
+	{0},
+};
+
+const struct option_owner pool_owner = {
+	.rows = pool_rows,
+	.size = sizeof(struct pool_options),
+};
+
+static const struct option_row hugepages_rows[] = {
+	{
+		.name = "no-huge",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		OPTION_FIELD(hugepages_options, no_huge),
+		.help = "Do without hugepages. All memory is then on one NUMA node.",
+	},
+	{0},
+};
+
+const struct option_owner hugepages_owner = {
+	.rows = hugepages_rows,
+	.size = sizeof(struct hugepages_options),
+};

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the parts of the planner know of each other (plan.c, plan_place.c, plan_memory.c). */
+/* What the parts of the planner know of each other (plan.c, place.c, memory.c). */
 
-#include "parallel/plan/plan.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct config;
+struct plan;
+struct topology;
 
 /* Polling lcores: feeder, receivers, workers. */
 uint32_t plan_nb_polling(const struct plan *plan);
@@ -26,3 +31,5 @@ void plan_place_one(struct plan *plan, const struct topology *topology);
 /* Sizes pools, adds up what every node is to hold, and compares with what it has. */
 bool plan_memory(struct plan *plan, const struct config *config, const struct topology *topology,
 	char *error);
+/* The same for sketches alone: pools are there already, and have their memory. */
+bool plan_memory_beside(struct plan *plan, const struct topology *topology, char *error);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "parallel/plan/parts.h"
+#include "parallel/plan/plan.h"
 
 struct placer {
 	const struct topology *topology;

@@ -4,8 +4,13 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "parallel/plan/flow_stores.h"
 #include "parallel/plan/parts.h"
+#include <stdlib.h>
+#include <sys/random.h>
+#include "base/units.h"
+#include "rx/port/live_ports.h"
+#include "sketch/measurement.h"
+#include "sketch/flow_table.h"
 
 /* librte_net_ring: at most so many queues on an ethdev made of rings. */
 #define REPLAY_QUEUES_MAX 16
@@ -108,7 +113,7 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 	/* The reporter wants a core too. */
 	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
 	limit_workers(plan,
-		plan->replay && !plan->design->receiver ? REPLAY_QUEUES_MAX : CONFIG_WORKERS_MAX);
+		plan->replay && !plan->design->receiver ? REPLAY_QUEUES_MAX : PLAN_WORKERS_MAX);
 	limit_workers(plan, PLAN_LCORES_MAX - 1 - helpers);
 	if (topology->cpu_quota > 0)
 		limit_workers(plan, topology->cpu_quota > helpers + 1
@@ -203,9 +208,9 @@ static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues 
 static bool count_workers(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, char *error)
 {
-	if (config->workers == 0)
+	if (plan_options(config)->workers == 0)
 		choose_workers(plan, topology);
-	else if (!share_workers(plan, topology, config->workers, error))
+	else if (!share_workers(plan, topology, plan_options(config)->workers, error))
 		return false;
 	for (uint32_t p = 0; p < ports->nb_ports; p++)
 		obey_driver(plan, p, &ports->ports[p].queues);
@@ -256,36 +261,26 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	char *error)
 {
 	const char *why;
-	double wanted = config->top;
+	const struct measurement_options *options = measurement_options(config);
+	double wanted = options->top;
 
 	m->config = config;
-	m->ops = sketch_find(config->sketch);
+	m->ops = measurement_sketch(config);
 	/* Candidates compete for the places of a bucket, and the heaviest must always win. */
-	if (config->threshold > 0 && (wanted == 0 || 1 / config->threshold < wanted))
-		wanted = 1 / config->threshold;
-	m->params = (struct sketch_params){
-		.key = &config->key,
-		.depth = config->depth,
-		.width = config->buckets != 0 ? config->buckets : config->width,
-		.store = flow_stores[config->collision],
-		.table_hash = config->table_hash,
-		.idle_timeout = config->idle_timeout,
-		.load = config->iblt_load,
-		.metric = config->count == METRIC_BYTES ? SKETCH_BYTES : SKETCH_PACKETS,
-		.candidates =
-			wanted <= 200 ? 0 : (uint32_t)(10 * wanted), /* 0: the sketch's default */
-		.seed = run_config->seed,
-		.atomic = run_config->atomic,
-		.writers = sharing == SHARING_SHARED ? nb_workers : 1,
-	};
-	if (config->iblt_load > 0 && m->params.width == 0)
-		m->params.width = GROWTH * m->ops->default_width;
-	if (config->memory > 0) {
-		m->params.width = sketch_width_for(m->ops, &m->params, config->memory);
+	if (options->threshold > 0 && (wanted == 0 || 1 / options->threshold < wanted))
+		wanted = 1 / options->threshold;
+	m->params = measurement_params(config);
+	m->params.candidates =
+		wanted <= 200 ? 0 : (uint32_t)(10 * wanted); /* 0: the sketch's default */
+	m->params.seed = seed_options(run_config)->seed;
+	m->params.atomic = plan_options(run_config)->atomic;
+	m->params.writers = sharing == SHARING_SHARED ? nb_workers : 1;
+	if (options->memory > 0) {
+		m->params.width = sketch_width_for(m->ops, &m->params, options->memory);
 		if (m->params.width == 0) {
 			snprintf(error, PLAN_TEXT_MAX,
 				"--memory %llu is less than the smallest %s needs",
-				(unsigned long long)config->memory, m->ops->name);
+				(unsigned long long)options->memory, m->ops->name);
 			return false;
 		}
 	}
@@ -300,8 +295,6 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		return false;
 	}
 	m->instance_bytes = m->ops->memory(&m->params);
-	if (m->params.store->memory != NULL)
-		m->heap_bytes = m->params.store->memory(&m->params);
 	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
 	if (m->params.load > 0)
 		plan_growth(m);
@@ -319,8 +312,8 @@ static bool all_through_kernel(const struct plan_ports *ports)
 static void choose_idle(
 	struct plan *plan, const struct config *config, const struct plan_ports *ports)
 {
-	plan->idle = config->idle;
-	if (config->idle == IDLE_AUTO)
+	plan->idle = plan_options(config)->idle;
+	if (plan_options(config)->idle == IDLE_AUTO)
 		plan->idle =
 			plan->oversubscribed || all_through_kernel(ports) ? IDLE_SLEEP : IDLE_SPIN;
 }
@@ -342,40 +335,26 @@ static void warn_of_speed(struct plan *plan, const struct topology *topology)
 			topology->cpu_quota, polling);
 }
 
-static void warn_of_hashes(struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nb_measurements; i++) {
-		const struct measurement_config *config = plan->measurements[i].config;
-
-		if (config->collision == COLLISION_CUCKOO && config->table_hash == TABLE_HASH_RSS)
-			plan_warn(plan,
-				"measurement %s: --collision cuckoo chooses a key's two buckets "
-				"with the two halves of its hash, which rss has alike: give "
-				"another --table-hash, or list or tree",
-				config->name);
-	}
-}
-
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_ports *ports, char *error)
 {
 	*plan = (struct plan){
-		.design = design_find(config->design),
-		.sharing =
-			strcmp(config->sharing, "shared") == 0 ? SHARING_SHARED : SHARING_SEPARATE,
+		.design = designs[design_options(config)->design],
+		.sharing = plan_options(config)->sharing,
 		.nb_measurements = config->nb_measurements,
-		.mbuf_cache = config->mbuf_cache,
+		.mbuf_cache = plan_options(config)->mbuf_cache,
 	};
 	make_groups(plan, ports);
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		plan->ports[p].descriptors = plan->ports[p].entries =
-			config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
+			port_options(config)->descriptors > 0 ? port_options(config)->descriptors
+							      : DESCRIPTORS_DEFAULT;
 	plan->rules = ports->rules;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;
 	plan->frame_mbufs = ports->frame_mbufs > 1 ? ports->frame_mbufs : 1;
-	plan->ring_size = plan->design->rings ? config->ring_size : 0;
+	plan->ring_size = plan->design->rings ? async_options(config)->ring_size : 0;
 	if (!count_workers(plan, config, topology, ports, error))
 		return false;
 	assign_roles(plan);
@@ -386,7 +365,6 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
 			    plan->sharing, plan->nb_workers, error))
 			return false;
-	warn_of_hashes(plan);
 	return plan_memory(plan, config, topology, error);
 }
 
@@ -431,7 +409,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 
 	plan->nb_warnings = 0; /* they have been said */
 	if (!plan->design->receiver)
-		release_workers(plan, devices, config->workers == 0);
+		release_workers(plan, devices, plan_options(config)->workers == 0);
 	nb_warnings = plan->nb_warnings;
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		plan->ports[p].entries = devices[p].entries;
@@ -444,6 +422,21 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	return fits;
 }
 
+bool plan_change(struct plan *plan, const struct plan *running, const struct config *config,
+	const struct topology *topology, char *error)
+{
+	*plan = *running;
+	plan->nb_warnings = 0;
+	plan->machine = false;
+	plan->nb_measurements = config->nb_measurements;
+	memset(plan->measurements, 0, sizeof(plan->measurements));
+	for (uint32_t i = 0; i < plan->nb_measurements; i++)
+		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
+			    plan->sharing, plan->nb_workers, error))
+			return false;
+	return plan_memory_beside(plan, topology, error);
+}
+
 bool plan_make_sender(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, char *error)
 {
@@ -454,9 +447,210 @@ bool plan_make_sender(struct plan *plan, const struct config *config,
 		.nb_lcores = 1,
 	};
 	make_groups(plan, ports);
-	plan->ports[0].descriptors =
-		config->descriptors > 0 ? config->descriptors : DESCRIPTORS_DEFAULT;
+	plan->ports[0].descriptors = port_options(config)->descriptors > 0
+					     ? port_options(config)->descriptors
+					     : DESCRIPTORS_DEFAULT;
 	plan_place_one(plan, topology);
 	plan->groups[0].mbufs = SENDER_MBUFS;
 	return plan_memory(plan, config, topology, error);
 }
+
+/* --- options --- */
+
+const char *plan_sharing_word(uint32_t i)
+{
+	static const char *const words[] = {
+		[SHARING_SEPARATE] = "separate", [SHARING_SHARED] = "shared"};
+
+	return i < SHARING_COUNT ? words[i] : NULL;
+}
+
+OPTION_WORDS_OF(sharing_suits,
+	[SHARING_SEPARATE] = "one sketch a worker: the fastest; memory grows with workers",
+	[SHARING_SHARED] = "one sketch for all: memory hardly grows, atomics cost time")
+
+const char *plan_atomic_word(uint32_t i)
+{
+	static const char *const words[] = {[ATOMIC_CAS] = "cas", [ATOMIC_ADD] = "add", NULL};
+
+	return words[i];
+}
+
+OPTION_WORDS_OF(atomic_suits, [ATOMIC_CAS] = "with shared: applies always",
+	[ATOMIC_ADD] = "with shared: faster where it applies")
+
+OPTION_WORDS_OF(idle_word, [IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield",
+	[IDLE_SLEEP] = "sleep")
+
+static const char *lacks_shared(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return plan_options(config)->sharing == SHARING_SHARED ? NULL : "without --sharing shared";
+}
+
+/* Whether every measurement's sketch may be shared, where workers share it. */
+static bool check_sharing(const struct config *config, struct option_fault *fault)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct measurement_config *measurement = &config->measurements[m];
+		const struct sketch_ops *ops = measurement_sketch(measurement);
+		struct sketch_params params = measurement_params(measurement);
+		const char *option, *why;
+
+		why = ops->check_shared != NULL ? ops->check_shared(&params, &option) : NULL;
+		if (why != NULL)
+			return option_fault(fault, option, measurement, "%s", why);
+	}
+	return true;
+}
+
+/* A replay's rings are an ethdev of so many queues. */
+static bool check_plan(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_row *fed = fed_source(config);
+	uint32_t workers = plan_options(config)->workers;
+
+	if (plan_options(config)->sharing == SHARING_SHARED && !check_sharing(config, fault))
+		return false;
+	if (workers <= REPLAY_QUEUES_MAX || fed == NULL ||
+		designs[design_options(config)->design]->receiver)
+		return true;
+	return option_fault(fault, "workers", measurement,
+		"%u are too many; with --design rss and --%s at most %d", workers, fed->name,
+		REPLAY_QUEUES_MAX);
+}
+
+static const struct option_row plan_rows[] = {
+	{
+		.name = "sharing",
+		.placeholder = "SHARING",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.suits = sharing_suits,
+		.word = plan_sharing_word,
+		OPTION_FIELD(plan_options, sharing),
+		.default_text = "separate",
+		.help = "Whose sketch a worker updates: separate (its own; the reporter merges "
+			"them) or shared (one for all, updated atomically).",
+	},
+	{
+		.name = "atomic",
+		.placeholder = "HOW",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.lacks = lacks_shared,
+		.suits = atomic_suits,
+		.word = plan_atomic_word,
+		OPTION_FIELD(plan_options, atomic),
+		.default_text = "cas",
+		.help = "How workers add to a shared sketch: cas (compare-and-swap) or add "
+			"(fetch-and-add where it can replace that).",
+	},
+	{
+		.name = "workers",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		OPTION_FIELD(plan_options, workers),
+		.min = 1,
+		.max = PLAN_WORKERS_MAX,
+		.default_note = "as many as there is room for",
+		.help = "Cores that count; with --design rss they also receive, and are at most 16 "
+			"with --pcap and --synthetic. The receiver of the other designs is one "
+			"more.",
+	},
+	{
+		.name = "mbuf-cache",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		.rare = true,
+		OPTION_FIELD(plan_options, mbuf_cache),
+		.zero = true,
+		.min = 1,
+		.max = 512,
+		.default_text = "256",
+		.help = "Packet buffers that a core may keep for itself before it goes to the "
+			"pool that all share; 0: none.",
+	},
+	{
+		.name = "idle",
+		.placeholder = "MODE",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.word = idle_word,
+		OPTION_FIELD(plan_options, idle),
+		.default_text = "auto",
+		.help = "What a core without packets does: spin, yield (to other threads), sleep "
+			"(yield, then sleep some 50us at a time) or auto (sleep where there are "
+			"more lcores than CPUs, and on interfaces of the kernel; else spin).",
+	},
+	{0},
+};
+
+const struct option_owner plan_owner = {
+	.rows = plan_rows,
+	.size = sizeof(struct plan_options),
+	.check = check_plan,
+};
+
+static bool is_hexadecimal(const char *text)
+{
+	return text[0] == '0' && text[1] == 'x' && text[2] != '\0' &&
+	       strlen(text + 2) <= 2 * sizeof(uint64_t) &&
+	       strspn(text + 2, "0123456789abcdefABCDEF") == strlen(text + 2);
+}
+
+static bool is_decimal(const char *text)
+{
+	return *text != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+static bool read_seed(const struct option_text *a)
+{
+	struct seed_options *options = a->field;
+	uint64_t value;
+
+	if (is_hexadecimal(a->text))
+		value = strtoull(a->text + 2, NULL, 16);
+	else if (!is_decimal(a->text) || units_count(a->text, &value) != NULL)
+		return option_refuse(
+			a, "is not a seed; write a number of 64 bits, decimal or 0x...");
+	options->seed = value;
+	options->given = true;
+	return true;
+}
+
+bool seed_pick(struct config *config)
+{
+	struct seed_options *options = edit_seed_options(config);
+
+	return options->given || getrandom(&options->seed, sizeof(options->seed), 0) ==
+					 (ssize_t)sizeof(options->seed);
+}
+
+static const struct option_row seed_rows[] = {
+	{
+		.name = "seed",
+		.rare = true,
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_OWN,
+		.read = read_seed,
+		OPTION_FIELD(seed_options, seed),
+		.default_note = "random",
+		.help = "Fix the key of the hash, decimal or 0x hexadecimal: the same input, "
+			"options and seed give the same output.",
+	},
+	{0},
+};
+
+const struct option_owner seed_owner = {
+	.rows = seed_rows,
+	.size = sizeof(struct seed_options),
+};

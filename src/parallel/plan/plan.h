@@ -9,7 +9,7 @@
  * its own, which lie on that node as far as its CPUs suffice; memory lies where it is used. Lcore 0
  * is EAL's main lcore and the reporter, which mostly sleeps. Then come the feeder, the receivers
  * and the workers. These poll without a pause: each gets a CPU of its own while there are enough
- * (plan_place.c says which). Where there are not, all lcores float over all CPUs and sleep when
+ * (place.c says which). Where there are not, all lcores float over all CPUs and sleep when
  * they find nothing. So they do where all packets come through the kernel, whose buffers are long.
  */
 
@@ -23,6 +23,53 @@
 #include "parallel/plan/design.h"
 #include "parallel/plan/topology.h"
 #include "sketch/sketch.h"
+#include "config/option.h"
+
+#define PLAN_WORKERS_MAX 120
+
+enum idle_mode {
+	IDLE_AUTO, /* sleep where lcores outnumber CPUs or packets come through the kernel, else
+		      spin */
+	IDLE_SPIN,
+	IDLE_YIELD,
+	IDLE_SLEEP, /* yield, and sleep once that brought nothing for a while */
+};
+
+struct plan_options {
+	enum sketch_sharing sharing;
+	enum sketch_atomic atomic;
+	uint32_t workers;    /* 0: as many as there is room for */
+	uint32_t mbuf_cache; /* mbufs that an lcore may keep for itself */
+	enum idle_mode idle;
+};
+
+OPTION_OWNER(plan)
+
+struct pool_options {
+	uint32_t mbufs; /* of the packet pool; 0: computed */
+};
+
+OPTION_OWNER(pool)
+
+struct hugepages_options {
+	bool no_huge;
+};
+
+OPTION_OWNER(hugepages)
+
+struct seed_options {
+	uint64_t seed; /* of the hash's key */
+	bool given;
+};
+
+OPTION_OWNER(seed)
+
+/* A random seed where none was given; false where the system has none. */
+bool seed_pick(struct config *config);
+
+/* Words of --sharing and --atomic; NULL behind the last. */
+const char *plan_sharing_word(uint32_t i);
+const char *plan_atomic_word(uint32_t i);
 
 #define PLAN_LCORES_MAX   128                /* as DPDK is built */
 #define PLAN_GROUPS_MAX   TOPOLOGY_NODES_MAX /* one a node */
@@ -82,7 +129,6 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
 	size_t instance_bytes;       /* one sketch */
-	size_t heap_bytes;           /* of these, in EAL's memory */
 	bool merged;                 /* the reporter has one more, of their sum */
 	bool changes;                /* there is one more while an instance changes its size */
 };
@@ -97,7 +143,7 @@ struct plan {
 	enum sketch_sharing sharing;
 	bool replay;       /* packets come from the feeder's rings, not from a device */
 	uint32_t nb_ports; /* ethdevs; 1 where replay */
-	struct plan_port ports[CONFIG_LIST_MAX];
+	struct plan_port ports[OPTION_LIST_MAX];
 	uint32_t nb_groups;
 	struct plan_group groups[PLAN_GROUPS_MAX];
 	uint32_t nb_workers;
@@ -156,7 +202,7 @@ struct plan_ports {
 		int node;                  /* PLAN_NODE_ANY: unknown */
 		struct plan_queues queues; /* of its driver, as far as that is known */
 		bool kernel;               /* its packets come through the kernel */
-	} ports[CONFIG_LIST_MAX];
+	} ports[OPTION_LIST_MAX];
 };
 
 /* Bytes of hugepages that must be free on a node for what is planned there. */
@@ -187,12 +233,21 @@ struct plan_device {
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error);
 
+/*
+ * The running plan with other measurements: all lcores, queues and packets stay as they are. There
+ * must be memory for the new measurements beside those that run; `topology` is what is there now.
+ * As plan_make().
+ */
+bool plan_change(struct plan *plan, const struct plan *running, const struct config *config,
+	const struct topology *topology, char *error);
+
 /* The plan of a sender: one lcore, and mbufs that hold the largest generated frame. As
  * plan_make(). */
 bool plan_make_sender(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, char *error);
 
+/* By enum plan_role. */
+extern const char *const plan_role_names[];
+
 /* Prints the plan for a person. */
 void plan_print(const struct plan *plan, FILE *out);
-/* Prints it as a drawing in Graphviz' language. */
-void plan_print_dot(const struct plan *plan, const struct topology *topology, FILE *out);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "parallel/plan/plan.h"
-#include "parallel/plan/text.h"
+
+#define NODE_TEXT_MAX 32
 
 const char *const plan_role_names[] = {
 	[PLAN_REPORTER] = "reporter",
@@ -26,20 +27,13 @@ static const char *plural(uint32_t n)
 	return n == 1 ? "" : "s";
 }
 
-void plan_text_size(size_t bytes, char text[PLAN_SIZE_MAX])
-{
-	if (bytes >= 1 << 20)
-		snprintf(text, PLAN_SIZE_MAX, "%.1f MB", (double)bytes / (1 << 20));
-	else
-		snprintf(text, PLAN_SIZE_MAX, "%.1f KB", (double)bytes / (1 << 10));
-}
-
+/* "1.5 MB" */
 static void print_size(FILE *out, size_t bytes)
 {
-	char text[PLAN_SIZE_MAX];
-
-	plan_text_size(bytes, text);
-	fputs(text, out);
+	if (bytes >= 1 << 20)
+		fprintf(out, "%.1f MB", (double)bytes / (1 << 20));
+	else
+		fprintf(out, "%.1f KB", (double)bytes / (1 << 10));
 }
 
 /* "2 ports", or which ones where other groups have others. */
@@ -105,12 +99,12 @@ static void describe_lcore(
 	}
 }
 
-static void text_of_node(int node, char text[PLAN_SIZE_MAX])
+static void text_of_node(int node, char text[NODE_TEXT_MAX])
 {
 	if (node >= 0)
-		snprintf(text, PLAN_SIZE_MAX, "%d", node);
+		snprintf(text, NODE_TEXT_MAX, "%d", node);
 	else
-		snprintf(text, PLAN_SIZE_MAX, "any");
+		snprintf(text, NODE_TEXT_MAX, "any");
 }
 
 static void print_lcores(const struct plan *plan, FILE *out)
@@ -120,7 +114,7 @@ static void print_lcores(const struct plan *plan, FILE *out)
 	fprintf(out, "lcore  CPU    node   role      does\n");
 	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
 		const struct plan_lcore *lcore = &plan->lcores[i];
-		char cpu[16] = "any", node[PLAN_SIZE_MAX], does[PLAN_TEXT_MAX];
+		char cpu[16] = "any", node[NODE_TEXT_MAX], does[PLAN_TEXT_MAX];
 
 		if (lcore->cpu >= 0)
 			snprintf(cpu, sizeof(cpu), "%d", lcore->cpu);
@@ -163,7 +157,7 @@ static void print_pools(const struct plan *plan, FILE *out)
 {
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		const struct plan_group *group = &plan->groups[g];
-		char node[PLAN_SIZE_MAX];
+		char node[NODE_TEXT_MAX];
 
 		text_of_node(group->memory_node, node);
 		fprintf(out, "packets on node %s: %u mbufs of %u bytes, receive rings", node,
@@ -184,7 +178,7 @@ static void print_measurements(const struct plan *plan, FILE *out)
 		const struct plan_measurement *m = &plan->measurements[i];
 
 		fprintf(out, "measurement %s: %s of %s, %s %u x %llu, ", m->config->name,
-			m->config->count == METRIC_BYTES ? "bytes" : "packets", m->config->key.name,
+			m->params.metric == SKETCH_BYTES ? "bytes" : "packets", m->params.key->name,
 			m->ops->name, m->params.depth, (unsigned long long)m->params.width);
 		if (m->changes)
 			fprintf(out, "up to %llu, ", (unsigned long long)m->params.width_max);
@@ -212,7 +206,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 	else
 		fprintf(out, "packets lie in ordinary memory: %s\n", plan->no_hugepages);
 	for (uint32_t n = 0; n < plan->nb_nodes && plan->nb_nodes > 1; n++) {
-		char node[PLAN_SIZE_MAX];
+		char node[NODE_TEXT_MAX];
 
 		text_of_node(plan->nodes[n].node, node);
 		fprintf(out, "memory on node %s: packets ", node);

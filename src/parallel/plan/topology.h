@@ -3,8 +3,7 @@
 
 /*
  * A machine as a plan needs to know it: the CPUs that this process may use, the NUMA nodes, and
- * what is free on them. It is read from the kernel (topology_read()) or from a file that describes
- * one (topology_load()).
+ * what is free on them. It is read from the kernel, or from a copy of its files.
  */
 
 #include <stdbool.h>
@@ -50,6 +49,12 @@ struct topology {
  * There is always at least one CPU.
  */
 void topology_read(struct topology *topology, const char *root);
+
+/* Whether there is a machine under `root`: its list of CPUs. */
+bool topology_exists(const char *root);
+
+/* The NUMA node of the device whose folder of sysfs that is; -1 where it does not say. */
+int topology_device_node(const char *root, const char *folder);
 
 /*
  * Bytes that can be had without swapping, by the machine's account and the control groups'; 0:

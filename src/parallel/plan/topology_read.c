@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,55 +12,23 @@
 
 #define LINE_LEN 8192 /* a list of every second CPU of a thousand */
 
-/* Reads the first line of a file under the root; false where there is none. */
-__attribute__((format(printf, 3, 4))) static bool read_line(
-	char line[LINE_LEN], const char *root, const char *format, ...)
-{
-	char relative[256], path[1024];
-	va_list args;
-	FILE *file;
-	bool read;
-
-	va_start(args, format);
-	vsnprintf(relative, sizeof(relative), format, args);
-	va_end(args);
-	snprintf(path, sizeof(path), "%s/%s", root, relative);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return false;
-	read = fgets(line, LINE_LEN, file) != NULL;
-	fclose(file);
-	return read;
-}
-
-/* A list of CPUs or nodes; false where the file is not there or says something else. */
-static bool read_set(struct cpu_set *set, const char *root, const char *path)
-{
-	char line[LINE_LEN];
-
-	memset(set, 0, sizeof(*set));
-	return read_line(line, root, "%s", path) && cpu_set_parse(set, line);
-}
-
 static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uint32_t fallback)
 {
-	char line[LINE_LEN];
-	uint32_t value;
+	int64_t value;
 
-	if (!read_line(line, root, "sys/devices/system/cpu/cpu%u/topology/%s", cpu, file))
+	if (sys_number(root, &value, "/sys/devices/system/cpu/cpu%u/topology/%s", cpu, file) !=
+		SYS_READ)
 		return fallback;
-	return sscanf(line, "%u", &value) == 1 ? value : fallback;
+	return (uint32_t)value;
 }
 
 /* Where proc does not tell, every CPU may be used. */
 static void read_affinity(struct cpu_set *allowed, const char *root)
 {
-	char path[1024], line[LINE_LEN];
-	FILE *file;
+	FILE *file = sys_open(root, "/proc/self/status");
+	char line[LINE_LEN];
 
 	memset(allowed, 0xff, sizeof(*allowed));
-	snprintf(path, sizeof(path), "%s/proc/self/status", root);
-	file = fopen(path, "re");
 	if (file == NULL)
 		return;
 	while (fgets(line, sizeof(line), file) != NULL)
@@ -97,12 +64,10 @@ static void read_allowed(struct cpu_set *allowed, const char *root, const struct
 /* Bytes that a node's meminfo calls free; it has lines as "Node 0 MemFree:  5 kB". */
 static uint64_t node_memory(const char *root, uint32_t node)
 {
-	char path[1024], line[256];
+	FILE *file = sys_open(root, "/sys/devices/system/node/node%u/meminfo", node);
 	uint64_t kilobytes, sum = 0;
-	FILE *file;
+	char line[256];
 
-	snprintf(path, sizeof(path), "%s/sys/devices/system/node/node%u/meminfo", root, node);
-	file = fopen(path, "re");
 	if (file == NULL)
 		return 0;
 	while (fgets(line, sizeof(line), file) != NULL) {
@@ -121,23 +86,20 @@ static uint64_t node_memory(const char *root, uint32_t node)
 /* Bytes of free hugepages of every size; the machine's where the kernel knows no nodes. */
 static uint64_t hugepages(const char *root, const char *folder)
 {
-	char path[1024];
+	DIR *sizes = sys_directory(root, "%s", folder);
 	uint64_t bytes = 0;
 	struct dirent *entry;
-	DIR *sizes;
 
-	snprintf(path, sizeof(path), "%s/%s", root, folder);
-	sizes = opendir(path);
 	if (sizes == NULL)
 		return 0;
 	while ((entry = readdir(sizes)) != NULL) {
-		char line[LINE_LEN];
-		uint64_t kilobytes, pages;
+		uint64_t kilobytes;
+		int64_t pages;
 
 		if (sscanf(entry->d_name, "hugepages-%" SCNu64 "kB", &kilobytes) == 1 &&
-			read_line(line, root, "%s/%.64s/free_hugepages", folder, entry->d_name) &&
-			sscanf(line, "%" SCNu64, &pages) == 1)
-			bytes += pages * kilobytes * 1024;
+			sys_number(root, &pages, "%s/%.64s/free_hugepages", folder,
+				entry->d_name) == SYS_READ)
+			bytes += (uint64_t)pages * kilobytes * 1024;
 	}
 	closedir(sizes);
 	return bytes;
@@ -149,7 +111,8 @@ static void read_distances(
 {
 	char line[LINE_LEN], *at = line;
 
-	if (!read_line(line, root, "sys/devices/system/node/node%u/distance", node))
+	if (sys_line(root, line, sizeof(line), "/sys/devices/system/node/node%u/distance", node) !=
+		SYS_READ)
 		return;
 	for (uint32_t other = 0; other < TOPOLOGY_NODES_MAX; other++) {
 		unsigned int distance;
@@ -170,9 +133,9 @@ static void read_nodes(struct topology *topology, const char *root, int node_of[
 	struct cpu_set nodes;
 
 	memset(node_of, 0, TOPOLOGY_CPUS_MAX * sizeof(node_of[0]));
-	if (!read_set(&nodes, root, "sys/devices/system/node/online")) {
+	if (cpu_set_read(&nodes, root, "/sys/devices/system/node/online") != SYS_READ) {
 		topology->nodes[0].known = true;
-		topology->nodes[0].free_hugepages = hugepages(root, "sys/kernel/mm/hugepages");
+		topology->nodes[0].free_hugepages = hugepages(root, "/sys/kernel/mm/hugepages");
 		return;
 	}
 	for (uint32_t node = 0; node < TOPOLOGY_NODES_MAX; node++) {
@@ -183,11 +146,10 @@ static void read_nodes(struct topology *topology, const char *root, int node_of[
 			continue;
 		topology->nodes[node].known = true;
 		topology->nodes[node].free_memory = node_memory(root, node);
-		snprintf(path, sizeof(path), "sys/devices/system/node/node%u/hugepages", node);
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/hugepages", node);
 		topology->nodes[node].free_hugepages = hugepages(root, path);
 		read_distances(topology, root, node, &nodes);
-		snprintf(path, sizeof(path), "sys/devices/system/node/node%u/cpulist", node);
-		read_set(&cpus, root, path);
+		cpu_set_read(&cpus, root, "/sys/devices/system/node/node%u/cpulist", node);
 		for (uint32_t cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
 			if (cpu_set_has(&cpus, cpu))
 				node_of[cpu] = (int)node;
@@ -196,21 +158,31 @@ static void read_nodes(struct topology *topology, const char *root, int node_of[
 
 uint64_t topology_memory(const char *root)
 {
-	char path[1024], line[256];
-	uint64_t kilobytes, memory = 0, left = cgroup_memory_left(root);
-	FILE *file;
+	uint64_t left = cgroup_memory_left(root), memory;
+	int64_t kilobytes;
 
-	snprintf(path, sizeof(path), "%s/proc/meminfo", root);
-	file = fopen(path, "re");
-	if (file != NULL) {
-		while (fgets(line, sizeof(line), file) != NULL)
-			if (sscanf(line, "MemAvailable: %" SCNu64, &kilobytes) == 1)
-				memory = kilobytes * 1024;
-		fclose(file);
-	}
-	if (memory == 0)
+	if (sys_field(root, "/proc/meminfo", "MemAvailable:", &kilobytes) != SYS_READ ||
+		kilobytes <= 0)
 		return left == UINT64_MAX ? 0 : left;
+	memory = (uint64_t)kilobytes * 1024;
 	return memory < left ? memory : left;
+}
+
+bool topology_exists(const char *root)
+{
+	struct cpu_set online;
+
+	return cpu_set_read(&online, root, "/sys/devices/system/cpu/online") == SYS_READ &&
+	       cpu_set_count(&online) > 0;
+}
+
+int topology_device_node(const char *root, const char *folder)
+{
+	int64_t node;
+
+	if (sys_number(root, &node, "%s/numa_node", folder) != SYS_READ)
+		return -1;
+	return node >= 0 && node < TOPOLOGY_NODES_MAX ? (int)node : -1;
 }
 
 void topology_read(struct topology *topology, const char *root)
@@ -220,10 +192,10 @@ void topology_read(struct topology *topology, const char *root)
 
 	memset(topology, 0, sizeof(*topology));
 	read_nodes(topology, root, node_of);
-	if (!read_set(&online, root, "sys/devices/system/cpu/online"))
+	if (cpu_set_read(&online, root, "/sys/devices/system/cpu/online") != SYS_READ)
 		read_affinity(&online, root);
-	read_set(&isolated, root, "sys/devices/system/cpu/isolated");
-	read_set(&tickless, root, "sys/devices/system/cpu/nohz_full");
+	cpu_set_read(&isolated, root, "/sys/devices/system/cpu/isolated");
+	cpu_set_read(&tickless, root, "/sys/devices/system/cpu/nohz_full");
 	read_allowed(&allowed, root, &online, &isolated);
 	for (uint32_t cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
 		if (cpu_set_has(&online, cpu) && cpu_set_has(&allowed, cpu))

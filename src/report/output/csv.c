@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <string.h>
-
 #include "report/output/csv.h"
 #include "report/output/format.h"
 
 static bool needs_quotes(const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (memchr(",\"\r\n", bytes[i], 4) != NULL)
+		if (bytes[i] == ',' || bytes[i] == '"' || bytes[i] == '\r' || bytes[i] == '\n')
 			return true;
 	return false;
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "config/destination.h"
+#include "report/output/destination.h"
 #include "report/output/output.h"
 
 struct format {

@@ -13,7 +13,7 @@ static void print_flags(
 	struct text *text, const struct column *column, const struct output_row *row)
 {
 	const struct report_row *hitter = row->item;
-	const struct key_rule *rule = row->measurement->rule;
+	const struct key_rule *rule = row->measurement->key_rule;
 	uint32_t field = key_fields_of(rule->fields, KEY_COLUMN_RECORD);
 	char value[KEY_FIELD_TEXT_MAX];
 
@@ -26,26 +26,22 @@ static void print_flags(
 				value));
 }
 
-static void print_rate(struct text *text, const struct output_row *row,
-	const struct report_figure *figure, uint32_t factor)
-{
-	uint64_t duration = report_duration(row->epoch);
-
-	if (figure->known && duration > 0)
-		text_u64(text,
-			report_per_second((unsigned __int128)figure->value * factor, duration));
-}
-
 static void print_pps(struct text *text, const struct column *column, const struct output_row *row)
 {
+	uint64_t pps;
+
 	(void)column;
-	print_rate(text, row, &((const struct report_row *)row->item)->packets, 1);
+	if (report_pps(row->epoch, row->item, &pps))
+		text_u64(text, pps);
 }
 
 static void print_bps(struct text *text, const struct column *column, const struct output_row *row)
 {
+	uint64_t bps;
+
 	(void)column;
-	print_rate(text, row, &((const struct report_row *)row->item)->bytes, 8);
+	if (report_bps(row->epoch, row->item, &bps))
+		text_u64(text, bps);
 }
 
 #define AT(member)     .at = offsetof(struct report_row, member)

@@ -34,10 +34,17 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 
+/* It is there whatever is measured. */
+static bool is_fixed(const struct column *column)
+{
+	return column->when != COLUMN_RECORDS && column->expand != columns_add_asked_key;
+}
+
 struct columns *columns_of(const struct output *output, const struct column_choice *choice)
 {
 	size_t max = (size_t)output->nb_columns * COLUMNS_EXPANDED;
 	struct columns *columns = malloc(sizeof(*columns) + max * sizeof(columns->list[0]));
+	bool fixed = true;
 
 	if (columns == NULL)
 		return NULL;
@@ -45,12 +52,16 @@ struct columns *columns_of(const struct output *output, const struct column_choi
 	for (uint32_t c = 0; c < output->nb_columns; c++) {
 		const struct column *column = &output->columns[c];
 
+		columns->varies |= !is_fixed(column);
 		if (!is_chosen(column, choice))
 			continue;
 		if (column->expand != NULL)
 			column->expand(columns, column);
 		else
 			columns_add(columns, column);
+		fixed &= is_fixed(column);
+		if (fixed)
+			columns->nb_fixed = columns->n;
 	}
 	return columns;
 }
@@ -104,7 +115,7 @@ void column_print(struct text *text, const struct column *column, const struct o
 static void print_key_field(
 	struct text *text, const struct column *column, const struct output_row *row)
 {
-	const struct key_rule *rule = row->measurement->rule;
+	const struct key_rule *rule = row->measurement->key_rule;
 	enum key_field_id id = (enum key_field_id)column->index;
 	char field[KEY_FIELD_TEXT_MAX];
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/destination.h"
+#include "report/output/destination.h"
 #include "report/output/report.h"
 #include "report/output/text.h"
 
@@ -119,17 +119,19 @@ extern const struct output *const outputs[ROW_KINDS]; /* all of them */
 /* How many rows of the kind the epoch has. */
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);
 
-/* What a run's rows depend on. */
+/* What the rows of some measurements depend on. */
 struct column_choice {
-	uint32_t key_fields; /* that its keys have, a bit each */
+	uint32_t key_fields; /* that the keys have, a bit each */
 	bool records;        /* some are of flow records */
 	bool named;          /* the format's rows name their columns */
 };
 
-/* The columns that a kind has in a run. */
+/* The columns that a kind has with them. */
 struct columns {
 	const struct output *output;
 	struct column_choice choice;
+	bool varies;       /* the kind has columns that depend on the choice, */
+	uint32_t nb_fixed; /* and the first so many do not */
 	uint32_t n;
 	struct column list[];
 };

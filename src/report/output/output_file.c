@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/standard_files.h"
 #include "base/signals.h"
 #include "report/output/output_file.h"
 #include "report/output/output_mark.h"
@@ -37,14 +38,9 @@ enum lock_result {
 	LOCK_ANOTHER_RUN,
 };
 
-bool output_file_is_stdout(const char *name)
-{
-	return destination_is_stdout(name);
-}
-
 static const char *shown_name(const struct output_file *file)
 {
-	return output_file_is_stdout(file->name) ? "standard output" : file->name;
+	return standard_files_is_output(file->name) ? "standard output" : file->name;
 }
 
 /* Where the file is opened again. */
@@ -146,7 +142,7 @@ static int open_existing(struct output_file *file, enum output_file_mode mode, u
 
 	if (mode == OUTPUT_NEW) {
 		fail(file, error, size,
-			"exists; --append goes on after its last row, --force overwrites it");
+			"exists; --append goes on after its last epoch, --force overwrites it");
 		return STATUS_EXISTS;
 	}
 	status = mode == OUTPUT_APPEND ? open_append(file, error, size)
@@ -213,7 +209,7 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 {
 	int status;
 
-	if (output_file_is_stdout(file->name))
+	if (standard_files_is_output(file->name))
 		return open_stdout(file, error, size);
 	status = open_named(file, mode, error, size);
 	file->appends = mode == OUTPUT_APPEND;
@@ -478,7 +474,7 @@ static int write_all(struct output_file *file, const struct text *text)
 
 static void count_lost(struct output_file *file, int error, uint64_t rows)
 {
-	if (error == EPIPE && !file->gone && output_file_is_stdout(file->name))
+	if (error == EPIPE && !file->gone && standard_files_is_output(file->name))
 		file->gone = file->unread = true;
 	if (file->unread)
 		return;
@@ -761,7 +757,7 @@ void output_file_pass(struct output_file *file, int64_t time)
 
 void output_file_close(struct output_file *file)
 {
-	if (file->fd >= 0 && !output_file_is_stdout(file->name))
+	if (file->fd >= 0 && !standard_files_is_output(file->name))
 		close_fd(file);
 	text_free(&file->form.header);
 	free(file->target);

@@ -23,6 +23,7 @@
 #include "config/config.h"
 #include "report/output/output_tail.h"
 #include "report/output/text.h"
+#include "report/output/rotation.h"
 
 /* Says one line (without its end) to a person; see writer.h. */
 typedef void (*writer_say_fn)(bool warning, const char *line, void *arg);
@@ -68,8 +69,6 @@ struct output_file {
 	uint64_t lost_now; /* since it last worked */
 	uint64_t here;     /* rows that were written to the open file */
 };
-
-bool output_file_is_stdout(const char *name);
 
 /* Whole rows of one epoch. */
 struct output_rows {

@@ -125,3 +125,20 @@ void progress_clear(struct progress *progress)
 	progress_suspend(progress);
 	progress_resume(progress);
 }
+
+static const struct option_row progress_rows[] = {
+	{
+		.name = "no-progress",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		.rare = true,
+		OPTION_FIELD(progress_options, none),
+		.help = "No progress line, even where standard error is a terminal.",
+	},
+	{0},
+};
+
+const struct option_owner progress_owner = {
+	.rows = progress_rows,
+	.size = sizeof(struct progress_options),
+};

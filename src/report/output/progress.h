@@ -13,6 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/option.h"
+
+struct progress_options {
+	bool none;
+};
+
+OPTION_OWNER(progress)
+
 #define PROGRESS_LINE_MAX 80
 
 struct progress {

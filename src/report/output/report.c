@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/output/report.h"
 #include "base/units.h"
@@ -58,11 +59,15 @@ void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t ep
 {
 	uint64_t left_out = ledger_of_fate(ledger, LEDGER_LEFT_OUT);
 
-	text_printf(text, "%llu packet%s offered in %llu epoch%s: %llu measured, %s%llu lost",
+	text_printf(text, "%llu packet%s offered in %llu epoch%s: %llu measured, ",
 		(unsigned long long)ledger->offered, ledger->offered == 1 ? "" : "s",
 		(unsigned long long)epochs, epochs == 1 ? "" : "s",
-		(unsigned long long)ledger->measured, ledger->losses_unknown ? "at least " : "",
-		(unsigned long long)ledger_lost(ledger));
+		(unsigned long long)ledger->measured);
+	if (ledger->losses_unknown && ledger_lost(ledger) == 0)
+		text_str(text, "losses unknown");
+	else
+		text_printf(text, "%s%llu lost", ledger->losses_unknown ? "at least " : "",
+			(unsigned long long)ledger_lost(ledger));
 	add_causes(text, ledger, LEDGER_LOST);
 	if (ledger->doubtful > 0)
 		text_printf(text, ", perhaps %llu more", (unsigned long long)ledger->doubtful);
@@ -102,6 +107,28 @@ struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t worke
 	return epoch;
 }
 
+struct asked {
+	struct key_rule rule;
+	char words[]; /* its name, and the measurement's */
+};
+
+bool report_measurement_ask(struct report_measurement *measurement, const char *name,
+	const struct key_rule *rule, const char *sketch)
+{
+	size_t rule_size = strlen(rule->name) + 1, name_size = strlen(name) + 1;
+	struct asked *asked = malloc(sizeof(*asked) + rule_size + name_size);
+
+	if (asked == NULL)
+		return false;
+	asked->rule = *rule;
+	asked->rule.name = memcpy(asked->words, rule->name, rule_size);
+	measurement->name = memcpy(asked->words + rule_size, name, name_size);
+	measurement->key_rule = &asked->rule;
+	measurement->sketch = sketch;
+	measurement->asked = asked;
+	return true;
+}
+
 struct report_epoch *report_epoch_share(struct report_epoch *epoch)
 {
 	atomic_fetch_add_explicit(&epoch->references, 1, memory_order_relaxed);
@@ -117,6 +144,7 @@ void report_epoch_free(struct report_epoch *epoch)
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
 		free(epoch->measurements[m].rows);
 		free(epoch->measurements[m].flows);
+		free(epoch->measurements[m].asked);
 	}
 	free(epoch->rules);
 	free(epoch->loads);
@@ -139,7 +167,7 @@ uint32_t report_key_fields(const struct report_epoch *epoch)
 	uint32_t fields = 0;
 
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		fields |= epoch->measurements[m].rule->fields;
+		fields |= epoch->measurements[m].key_rule->fields;
 	return fields;
 }
 
@@ -153,4 +181,25 @@ uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns)
 	unsigned __int128 rate = (amount * SECOND_NS + duration_ns / 2) / duration_ns;
 
 	return rate < UINT64_MAX ? (uint64_t)rate : UINT64_MAX;
+}
+
+static bool per_second(const struct report_epoch *epoch, const struct report_figure *figure,
+	uint32_t factor, uint64_t *rate)
+{
+	uint64_t duration = report_duration(epoch);
+
+	if (!figure->known || duration == 0)
+		return false;
+	*rate = report_per_second((unsigned __int128)figure->value * factor, duration);
+	return true;
+}
+
+bool report_pps(const struct report_epoch *epoch, const struct report_row *row, uint64_t *pps)
+{
+	return per_second(epoch, &row->packets, 1, pps);
+}
+
+bool report_bps(const struct report_epoch *epoch, const struct report_row *row, uint64_t *bps)
+{
+	return per_second(epoch, &row->bytes, 8, bps);
 }

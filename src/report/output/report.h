@@ -62,8 +62,9 @@ struct report_flow {
 /* One question's answer for one epoch. */
 struct report_measurement {
 	const char *name;
-	const struct key_rule *rule; /* which key columns are filled */
+	const struct key_rule *key_rule; /* which key columns are filled */
 	const char *sketch;
+	void *asked; /* holds name and rule, from malloc(); NULL: they live as long as the epoch */
 	bool counts_bytes; /* else packets */
 	struct report_row *rows;
 	uint32_t nb_rows;
@@ -198,6 +199,12 @@ struct ledger report_ledger(
 /* An epoch with room for its measurements and workers, and one reference; NULL where memory is
  * missing. */
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers);
+/*
+ * Whose answer it is: copies the name and the rule, because the epoch may outlive the measurement,
+ * but not the sketch's name. Returns false where there is no memory.
+ */
+bool report_measurement_ask(struct report_measurement *measurement, const char *name,
+	const struct key_rule *rule, const char *sketch);
 /* Another reference, for whoever reads it at the same time. Returns the epoch. */
 struct report_epoch *report_epoch_share(struct report_epoch *epoch);
 /* Gives a reference back. The last one frees the rows too, which came from malloc(). NULL is
@@ -212,3 +219,8 @@ uint64_t report_duration(const struct report_epoch *epoch);
 
 /* Rounded to the nearest, saturating. duration_ns is not 0. */
 uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns);
+
+/* Packets or bits per second of a flow; false where its figure is not known, or the epoch has no
+ * length. */
+bool report_pps(const struct report_epoch *epoch, const struct report_row *row, uint64_t *pps);
+bool report_bps(const struct report_epoch *epoch, const struct report_row *row, uint64_t *bps);

@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* When an output file is complete. 0: not by it. */
+struct rotate_limits {
+	uint64_t period; /* ns: at its multiples in UTC */
+	uint64_t size;   /* bytes: before it grows beyond them */
+};
+
 /*
  * Renames the file `path`, whose first row starts at start_ns since 1970, and writes its new name
  * to name[PATH_MAX]. Returns 0 or an errno, and then nothing was changed.

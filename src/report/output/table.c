@@ -203,6 +203,8 @@ enum table_column {
 	COLUMN_COUNTED, /* the metric that ranks, */
 	COLUMN_ERROR,   /* and how far off that may be */
 	COLUMN_OTHER,   /* the other one */
+	COLUMN_PPS,
+	COLUMN_BPS,
 	COLUMN_SHARE,
 	COLUMN_COUNT,
 };
@@ -228,7 +230,7 @@ static const char *cell(const struct cells *cells, enum table_column column, siz
 static void fill_titles(struct cells *cells, bool counts_bytes)
 {
 	const char *const titles[COLUMN_COUNT] = {"#", "flow", counts_bytes ? "bytes" : "packets",
-		"error", counts_bytes ? "packets" : "bytes", "share"};
+		"error", counts_bytes ? "packets" : "bytes", "pps", "bps", "share"};
 
 	text_clear(&cells->text);
 	for (int c = 0; c < COLUMN_COUNT; c++) {
@@ -248,9 +250,32 @@ static void add_figure(struct text *text, const struct report_figure *figure, bo
 		add_packets(text, figure->value);
 }
 
+static void add_rates(
+	struct cells *cells, const struct report_epoch *epoch, const struct report_row *row)
+{
+	struct text *text = &cells->text;
+	uint64_t rate;
+
+	if (report_pps(epoch, row, &rate)) {
+		text_str(text, is_exact(&row->packets) ? "" : "~");
+		table_human(text, rate);
+	} else {
+		text_char(text, '-');
+	}
+	cells->end[COLUMN_PPS] = text->len;
+	if (report_bps(epoch, row, &rate)) {
+		text_str(text, is_exact(&row->bytes) ? "" : "~");
+		table_human(text, rate);
+		text_char(text, 'b');
+	} else {
+		text_char(text, '-');
+	}
+	cells->end[COLUMN_BPS] = text->len;
+}
+
 /* What is not known is a dash, and what has no error beside it and may be off has a tilde. */
-static void fill_row(struct cells *cells, const struct report_measurement *measurement,
-	const struct report_row *row)
+static void fill_row(struct cells *cells, const struct report_epoch *epoch,
+	const struct report_measurement *measurement, const struct report_row *row)
 {
 	struct text *text = &cells->text;
 	bool by_bytes = measurement->counts_bytes;
@@ -260,7 +285,7 @@ static void fill_row(struct cells *cells, const struct report_measurement *measu
 	text_clear(text);
 	text_u64(text, row->rank);
 	cells->end[COLUMN_RANK] = text->len;
-	cells->source_len = table_flow(text, measurement->rule, &row->key);
+	cells->source_len = table_flow(text, measurement->key_rule, &row->key);
 	cells->end[COLUMN_FLOW] = text->len;
 	add_figure(text, counted, by_bytes);
 	cells->end[COLUMN_COUNTED] = text->len;
@@ -269,45 +294,68 @@ static void fill_row(struct cells *cells, const struct report_measurement *measu
 	text_str(text, other->known && !is_exact(other) ? "~" : "");
 	add_figure(text, other, !by_bytes);
 	cells->end[COLUMN_OTHER] = text->len;
+	add_rates(cells, epoch, row);
 	text_printf(text, "%s%.2f%%", is_exact(counted) ? "" : "~", row->share * 100);
 	cells->end[COLUMN_SHARE] = text->len;
 }
 
-static void widen(size_t widths[COLUMN_COUNT], const struct cells *cells)
+/* How wide columns are; one of 0 is not printed. */
+struct widths {
+	size_t of[COLUMN_COUNT];
+	size_t source; /* the longest, of a flow */
+};
+
+static void widen(struct widths *widths, const struct cells *cells)
 {
 	for (int c = 0; c < COLUMN_COUNT; c++) {
 		size_t len;
 
 		cell(cells, (enum table_column)c, &len);
-		if (len > widths[c])
-			widths[c] = len;
+		if (len > widths->of[c])
+			widths->of[c] = len;
 	}
+	if (cells->source_len > widths->source)
+		widths->source = cells->source_len;
 }
 
-/* The flow's column gets what the others leave; longer flows take two lines. */
-static void limit_flow(size_t widths[COLUMN_COUNT], size_t columns)
+/* What the other columns leave to the flow's. */
+static size_t flow_room(const struct widths *widths, size_t columns)
 {
-	size_t others = (COLUMN_COUNT - 1) * COLUMN_GAP, room;
+	size_t others = 0;
 
 	for (int c = 0; c < COLUMN_COUNT; c++)
-		others += c == COLUMN_FLOW ? 0 : widths[c];
-	room = columns > others + FLOW_MIN ? columns - others : FLOW_MIN;
-	if (widths[COLUMN_FLOW] > room)
-		widths[COLUMN_FLOW] = room;
+		if (c != COLUMN_FLOW && widths->of[c] > 0)
+			others += widths->of[c] + COLUMN_GAP;
+	return columns > others + FLOW_MIN ? columns - others : FLOW_MIN;
+}
+
+/* Longer flows take two lines; where that is not enough, there are no rates. */
+static void limit_flow(struct widths *widths, size_t columns)
+{
+	size_t room = flow_room(widths, columns);
+
+	if (room < widths->source) {
+		widths->of[COLUMN_PPS] = widths->of[COLUMN_BPS] = 0;
+		room = flow_room(widths, columns);
+	}
+	if (widths->of[COLUMN_FLOW] > room)
+		widths->of[COLUMN_FLOW] = room;
 }
 
 /* Returns the lines that it took. */
 static uint32_t print_cells(
-	struct text *text, const struct cells *cells, const size_t widths[COLUMN_COUNT])
+	struct text *text, const struct cells *cells, const struct widths *widths)
 {
 	size_t flow_len, len;
 	const char *flow = cell(cells, COLUMN_FLOW, &flow_len);
-	bool broken = flow_len > widths[COLUMN_FLOW];
+	bool broken = flow_len > widths->of[COLUMN_FLOW];
 
 	for (int c = 0; c < COLUMN_COUNT; c++) {
 		const char *string = cell(cells, (enum table_column)c, &len);
-		int width = (int)widths[c];
+		int width = (int)widths->of[c];
 
+		if (width == 0)
+			continue;
 		if (c == COLUMN_FLOW && broken)
 			len = cells->source_len;
 		if (c > 0)
@@ -316,35 +364,35 @@ static uint32_t print_cells(
 	}
 	text_char(text, '\n');
 	if (broken)
-		text_printf(text, "%*s%.*s\n", (int)widths[COLUMN_RANK] + COLUMN_GAP, "",
+		text_printf(text, "%*s%.*s\n", (int)widths->of[COLUMN_RANK] + COLUMN_GAP, "",
 			(int)(flow_len - cells->source_len), flow + cells->source_len);
 	return broken ? 2 : 1;
 }
 
 /* Its title and as many rows as fit. */
-static void add_rows(struct text *text, const struct report_measurement *measurement,
-	const struct table_size *size)
+static void add_rows(struct text *text, const struct report_epoch *epoch,
+	const struct report_measurement *measurement, const struct table_size *size)
 {
-	size_t widths[COLUMN_COUNT] = {0};
+	struct widths widths = {0};
 	struct cells cells = {0};
 	uint32_t lines = 1;
 
 	fill_titles(&cells, measurement->counts_bytes);
-	widen(widths, &cells);
+	widen(&widths, &cells);
 	for (uint32_t r = 0; r < measurement->nb_rows && r < size->lines && !cells.text.failed;
 		r++) {
-		fill_row(&cells, measurement, &measurement->rows[r]);
-		widen(widths, &cells);
+		fill_row(&cells, epoch, measurement, &measurement->rows[r]);
+		widen(&widths, &cells);
 	}
-	limit_flow(widths, size->columns);
+	limit_flow(&widths, size->columns);
 
 	fill_titles(&cells, measurement->counts_bytes);
-	print_cells(text, &cells, widths);
+	print_cells(text, &cells, &widths);
 	for (uint32_t r = 0; r < measurement->nb_rows && !cells.text.failed; r++) {
 		size_t before = text->len;
 
-		fill_row(&cells, measurement, &measurement->rows[r]);
-		lines += print_cells(text, &cells, widths);
+		fill_row(&cells, epoch, measurement, &measurement->rows[r]);
+		lines += print_cells(text, &cells, &widths);
 		if (lines > size->lines) {
 			text->len = before;
 			break;
@@ -354,11 +402,11 @@ static void add_rows(struct text *text, const struct report_measurement *measure
 	text_free(&cells.text);
 }
 
-static void add_measurement(struct text *text, const struct report_measurement *measurement,
-	const struct table_size *size)
+static void add_measurement(struct text *text, const struct report_epoch *epoch,
+	const struct report_measurement *measurement, const struct table_size *size)
 {
 	text_printf(text, "\n%." NAME_WIDTH "s: key %s, sketch %s\n%s", measurement->name,
-		measurement->rule->name, measurement->sketch,
+		measurement->key_rule->name, measurement->sketch,
 		measurement->distinct_exact ? "" : "~");
 	text_grouped(text, measurement->distinct_keys);
 	text_str(text, " distinct keys");
@@ -370,7 +418,7 @@ static void add_measurement(struct text *text, const struct report_measurement *
 	if (measurement->nb_rows == 0)
 		text_str(text, "no flow reached the threshold\n");
 	else
-		add_rows(text, measurement, size);
+		add_rows(text, epoch, measurement, size);
 	if (measurement->shed_packets > 0) {
 		text_grouped(text, measurement->shed_packets);
 		text_str(text, " packets of keys that found no room were shed\n");
@@ -427,7 +475,10 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 {
 	uint64_t lost = ledger_lost(ledger);
 
-	add_count(text, ledger->losses_unknown ? "lost, at least" : "lost", lost);
+	if (ledger->losses_unknown && lost == 0)
+		text_printf(text, LEDGER_LABEL "%*s\n", "lost", LEDGER_NUMBER, "unknown");
+	else
+		add_count(text, ledger->losses_unknown ? "lost, at least" : "lost", lost);
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
 		char label[32];
 
@@ -500,7 +551,7 @@ void table_epoch(struct text *text, const struct report_epoch *epoch)
 	add_headline(text, epoch);
 	add_design(text, epoch);
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		add_measurement(text, &epoch->measurements[m], &whole);
+		add_measurement(text, epoch, &epoch->measurements[m], &whole);
 	add_ledger(text, epoch);
 }
 
@@ -538,7 +589,7 @@ static uint32_t lines_of_headings(const struct report_epoch *epoch)
 	uint32_t lines;
 
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		add_measurement(&text, &epoch->measurements[m], &no_rows);
+		add_measurement(&text, epoch, &epoch->measurements[m], &no_rows);
 	lines = count_lines(&text, 0) - epoch->nb_measurements;
 	text_free(&text);
 	return lines;
@@ -559,6 +610,6 @@ void table_screen(
 	taken = count_lines(text, begin) + lines_of_headings(epoch);
 	part.lines = taken < size->lines ? (size->lines - taken) / epoch->nb_measurements : 0;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		add_measurement(text, &epoch->measurements[m], &part);
+		add_measurement(text, epoch, &epoch->measurements[m], &part);
 	cut_lines(text, begin, size->lines);
 }

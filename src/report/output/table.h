@@ -6,7 +6,7 @@
 #include "report/output/report.h"
 #include "report/output/text.h"
 
-#define TABLE_WIDTH 100 /* columns */
+#define TABLE_WIDTH 120 /* columns */
 
 /* All that the table says of an epoch. */
 void table_epoch(struct text *text, const struct report_epoch *epoch);

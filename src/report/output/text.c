@@ -8,6 +8,7 @@
 
 #include "report/output/text.h"
 
+#include "base/decimal.h"
 #include "base/units.h"
 
 #define TEXT_SIZE_MIN 4096
@@ -67,45 +68,41 @@ void text_char(struct text *text, char c)
 
 void text_printf(struct text *text, const char *format, ...)
 {
+	size_t room = text->size - text->len;
 	va_list args;
 	int len;
 
 	va_start(args, format);
-	len = vsnprintf(NULL, 0, format, args);
+	len = vsnprintf(room > 0 ? text->data + text->len : NULL, room, format, args);
 	va_end(args);
-	if (len <= 0 || !text_reserve(text, (size_t)len + 1))
+	if (len <= 0 || text->failed)
 		return;
-	va_start(args, format);
-	vsnprintf(text->data + text->len, (size_t)len + 1, format, args);
-	va_end(args);
+	if ((size_t)len >= room) {
+		if (!text_reserve(text, (size_t)len + 1))
+			return;
+		va_start(args, format);
+		vsnprintf(text->data + text->len, (size_t)len + 1, format, args);
+		va_end(args);
+	}
 	text->len += (size_t)len;
-}
-
-/* Decimal digits, with a comma before every third from the right where `grouped`. */
-static void text_digits(struct text *text, uint64_t value, bool grouped)
-{
-	char digits[32];
-	size_t at = sizeof(digits);
-	unsigned int n = 0;
-
-	do {
-		if (grouped && n > 0 && n % 3 == 0)
-			digits[--at] = ',';
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-		n++;
-	} while (value > 0);
-	text_add(text, digits + at, sizeof(digits) - at);
 }
 
 void text_u64(struct text *text, uint64_t value)
 {
-	text_digits(text, value, false);
+	if (text_reserve(text, DECIMAL_MAX))
+		text->len += decimal_print(text->data + text->len, value);
 }
 
 void text_grouped(struct text *text, uint64_t value)
 {
-	text_digits(text, value, true);
+	char digits[DECIMAL_MAX];
+	size_t n = decimal_print(digits, value);
+
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			text_char(text, ',');
+		text_char(text, digits[i]);
+	}
 }
 
 void text_time(struct text *text, int64_t ns)
@@ -119,8 +116,22 @@ void text_time(struct text *text, int64_t ns)
 		seconds--;
 	}
 	gmtime_r(&seconds, &tm);
-	text_printf(text, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900, tm.tm_mon + 1,
-		tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(fraction / 1000));
+
+	const struct {
+		int value;
+		size_t digits;
+		char end;
+	} parts[] = {{tm.tm_year + 1900, 4, '-'}, {tm.tm_mon + 1, 2, '-'}, {tm.tm_mday, 2, 'T'},
+		{tm.tm_hour, 2, ':'}, {tm.tm_min, 2, ':'}, {tm.tm_sec, 2, '.'},
+		{(int)(fraction / 1000), 6, 'Z'}};
+
+	if (!text_reserve(text, TIME_TEXT_LEN))
+		return;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		text->len += decimal_digits(
+			text->data + text->len, (uint64_t)parts[i].value, parts[i].digits);
+		text->data[text->len++] = parts[i].end;
+	}
 }
 
 bool text_read_time(const char *string, int64_t *ns)

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <ctype.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/standard_files.h"
 #include "base/units.h"
-#include "config/config_check.h"
 #include "report/output/format.h"
 #include "report/output/output.h"
 #include "report/output/screen.h"
 #include "report/output/table.h"
 #include "report/output/writer.h"
+#include "rx/packet/monitor.h"
+#include "sketch/measurement.h"
+#include "rx/port/name.h"
 
-#define WAIT_NS 50000000 /* how long writer_wait() does */
+#define WAIT_NS      50000000 /* how long writer_wait() does */
+#define NEAR_LETTERS 2        /* that a word has beside those of the format that was meant */
 
 /* What is written, and where it goes. */
 struct sink {
-	struct columns *columns; /* of rows; NULL: the table for a person */
+	/* Of rows; NULL: the table for a person. Those of a format without a header are as the last
+	 * epoch's measurements need them. */
+	struct columns *columns;
 	struct output_file file;
 	bool on_terminal;
 	bool left;    /* by who read it */
@@ -105,6 +113,42 @@ static uint64_t lines_said(const struct writer *writer)
 	return writer->voice.lines_said != NULL ? writer->voice.lines_said() : 0;
 }
 
+static bool keeps_records(const struct report_measurement *measurement)
+{
+	const struct sketch_ops *ops =
+		measurement->sketch != NULL ? sketch_find(measurement->sketch) : NULL;
+
+	return ops != NULL && (ops->caps & SKETCH_RECORDS) != 0;
+}
+
+static struct column_choice choice_of_epoch(const struct report_epoch *epoch)
+{
+	struct column_choice choice = {.key_fields = report_key_fields(epoch)};
+
+	choice.records = key_fields_of(choice.key_fields, KEY_COLUMN_RECORD) != 0;
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		choice.records |= keeps_records(&epoch->measurements[m]);
+	return choice;
+}
+
+/* Other measurements may have other columns; without memory for them they keep what they have. */
+static void suit_columns(struct sink *sink, const struct report_epoch *epoch)
+{
+	struct column_choice choice = choice_of_epoch(epoch);
+	const struct column_choice *before = &sink->columns->choice;
+	struct columns *columns;
+
+	if (choice.key_fields == before->key_fields && choice.records == before->records)
+		return;
+	choice.named = before->named;
+	columns = columns_of(sink->columns->output, &choice);
+	if (columns == NULL)
+		return;
+	free(sink->columns);
+	sink->columns = columns;
+	sink->file.form.columns = columns;
+}
+
 static void write_rows(struct writer *writer, struct sink *sink, const struct report_epoch *epoch)
 {
 	const struct output_rows rows = {
@@ -113,6 +157,8 @@ static void write_rows(struct writer *writer, struct sink *sink, const struct re
 		.start = epoch->start,
 	};
 
+	if (sink->columns != NULL && sink->file.form.format->header == NULL)
+		suit_columns(sink, epoch);
 	text_clear(&writer->text);
 	if (sink->redrawn)
 		screen_epoch(&writer->text, &sink->screen, epoch, lines_said(writer));
@@ -292,16 +338,25 @@ static uint32_t key_fields_of_run(const struct config *config)
 	uint32_t fields = 0;
 
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		fields |= config->measurements[m].key.fields;
+		fields |= measurement_options(&config->measurements[m])->key.fields;
 	return fields;
 }
 
 static bool has_records(const struct config *config)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		if ((sketch_find(config->measurements[m].sketch)->caps & SKETCH_RECORDS) != 0)
+		if ((measurement_sketch(&config->measurements[m])->caps & SKETCH_RECORDS) != 0)
 			return true;
 	return key_fields_of(key_fields_of_run(config), KEY_COLUMN_RECORD) != 0;
+}
+
+static struct column_choice choice_of_config(const struct config *config, bool named)
+{
+	return (struct column_choice){
+		.key_fields = key_fields_of_run(config),
+		.records = has_records(config),
+		.named = named,
+	};
 }
 
 /* Returns NULL where memory is missing. */
@@ -317,12 +372,12 @@ static struct sink *add_sink(
 	writer->sinks = sinks;
 	sink = &sinks[writer->nb_sinks++];
 	*sink = (struct sink){
-		.on_terminal = output_file_is_stdout(name) && isatty(STDOUT_FILENO),
+		.on_terminal = standard_files_is_output(name) && isatty(STDOUT_FILENO),
 		.file =
 			{
 				.name = name,
 				.option = option,
-				.limits = config->rotate,
+				.limits = writer_options(config)->rotate,
 				.say = writer_say,
 				.say_arg = &writer->voice,
 				.fd = -1,
@@ -334,9 +389,9 @@ static struct sink *add_sink(
 /* What rows look like where nothing is said: --format is about heavy hitters. */
 static enum output_format usual_format(const struct config *config, enum row_kind kind)
 {
-	bool said = kind == ROWS_HEAVY_HITTERS && formats[config->format] != NULL;
+	bool said = kind == ROWS_HEAVY_HITTERS && formats[writer_options(config)->format] != NULL;
 
-	return said ? config->format : FORMAT_CSV;
+	return said ? writer_options(config)->format : FORMAT_CSV;
 }
 
 /* Returns false where memory is missing. */
@@ -345,14 +400,12 @@ static bool add_rows(struct writer *writer, enum row_kind kind,
 {
 	struct sink *sink = add_sink(writer, outputs[kind]->option, destination->name, config);
 	const struct format *format = formats[destination->format];
+	struct column_choice choice;
 
 	if (sink == NULL)
 		return false;
-	sink->columns = columns_of(outputs[kind], &(struct column_choice){
-							  .key_fields = key_fields_of_run(config),
-							  .records = has_records(config),
-							  .named = format->named,
-						  });
+	choice = choice_of_config(config, format->named);
+	sink->columns = columns_of(outputs[kind], &choice);
 	if (sink->columns == NULL)
 		return false;
 	sink->file.form.format = format;
@@ -365,12 +418,13 @@ static bool add_rows(struct writer *writer, enum row_kind kind,
 static bool add_kind(
 	struct writer *writer, enum row_kind kind, const struct config *config, bool table)
 {
-	for (uint32_t d = 0; d < config->rows[kind].n; d++) {
-		struct destination destination = destination_of(config->rows[kind].list[d]);
+	for (uint32_t d = 0; d < writer_options(config)->rows[kind].n; d++) {
+		struct destination destination =
+			destination_of(writer_options(config)->rows[kind].texts[d]);
 
 		if (destination.format == FORMAT_AUTO) {
 			if (table && kind == ROWS_HEAVY_HITTERS &&
-				output_file_is_stdout(destination.name))
+				standard_files_is_output(destination.name))
 				continue; /* the table goes there */
 			destination.format = usual_format(config, kind);
 		}
@@ -386,13 +440,14 @@ static bool add_table(struct writer *writer, const struct config *config)
 
 	if (sink == NULL)
 		return false;
-	sink->redrawn = config->format == FORMAT_AUTO && config->nb_port > 0 && screen_possible();
+	sink->redrawn = writer_options(config)->format == FORMAT_AUTO && port_given(config) &&
+			screen_possible();
 	return true;
 }
 
 static bool add_sinks(struct writer *writer, const struct config *config)
 {
-	bool table = config_shows_table(config, isatty(STDOUT_FILENO));
+	bool table = writer_shows_table(config, isatty(STDOUT_FILENO));
 
 	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++)
 		if (!add_kind(writer, kind, config, table))
@@ -410,8 +465,8 @@ static bool is_device(const char *name)
 
 static bool same_name(const char *a, const char *b)
 {
-	if (output_file_is_stdout(a) || output_file_is_stdout(b))
-		return output_file_is_stdout(a) && output_file_is_stdout(b);
+	if (standard_files_is_output(a) || standard_files_is_output(b))
+		return standard_files_is_output(a) && standard_files_is_output(b);
 	return strcmp(a, b) == 0 && !is_device(a);
 }
 
@@ -446,27 +501,9 @@ static bool same_sink_file(const struct sink *a, const struct sink *b)
 
 static enum output_file_mode file_mode(const struct config *config)
 {
-	if (config->append)
+	if (writer_options(config)->append)
 		return OUTPUT_APPEND;
-	return config->force ? OUTPUT_FORCE : OUTPUT_NEW;
-}
-
-/* Returns false where an output would destroy what the run reads, with one line in error. */
-static bool spares_inputs(const struct writer *writer, const struct config *config, char *error)
-{
-	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		const struct output_file *file = &writer->sinks[s].file;
-		struct stat st;
-		const char *input = fstat(file->fd, &st) == 0 ? config_input(config, &st) : NULL;
-
-		if (input == NULL)
-			continue;
-		snprintf(error, WRITER_ERROR_MAX,
-			"%s %.300s: is what --%s reads; name another file", file->option,
-			file->name, input);
-		return false;
-	}
-	return true;
+	return writer_options(config)->force ? OUTPUT_FORCE : OUTPUT_NEW;
 }
 
 static int open_files(struct writer *writer, const struct config *config, char *error)
@@ -482,8 +519,13 @@ static int open_files(struct writer *writer, const struct config *config, char *
 		if (status != 0)
 			return status;
 	}
-	if (!spares_inputs(writer, config, error))
-		return 2;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct output_file *file = &writer->sinks[s].file;
+
+		if (!config_spares_inputs(
+			    config, file->option, file->name, file->fd, error, WRITER_ERROR_MAX))
+			return 2;
+	}
 	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
 }
 
@@ -606,6 +648,52 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 		return NULL;
 	}
 	return writer;
+}
+
+/* Other measurements */
+
+/* A column of `columns` that others lack; NULL: they have them all. */
+static const char *lacks_column(const struct columns *others, const struct columns *columns)
+{
+	for (uint32_t c = 0; c < columns->n; c++) {
+		uint32_t o = 0;
+
+		while (o < others->n && strcmp(others->list[o].name, columns->list[c].name) != 0)
+			o++;
+		if (o == others->n)
+			return columns->list[c].name;
+	}
+	return NULL;
+}
+
+static bool sink_takes(const struct sink *sink, const struct column_choice *choice, char *error)
+{
+	struct columns *columns = columns_of(sink->columns->output, choice);
+	const char *lacks = columns != NULL ? lacks_column(sink->columns, columns) : "any memory";
+
+	free(columns);
+	if (lacks == NULL)
+		return true;
+	snprintf(error, WRITER_ERROR_MAX,
+		"%s %.300s: its header has no column %s; give json:FILE, whose rows may change, or "
+		"start the run with such a measurement",
+		sink->file.option, sink->file.name, lacks);
+	return false;
+}
+
+bool writer_takes(const struct writer *writer, const struct config *config, char *error)
+{
+	struct column_choice choice = choice_of_config(config, false);
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct sink *sink = &writer->sinks[s];
+		const struct format *format = sink->file.form.format;
+
+		if (format != NULL && format->header != NULL && !is_device(sink->file.name) &&
+			!sink_takes(sink, &choice, error))
+			return false;
+	}
+	return true;
 }
 
 /* The reporter's side */
@@ -759,4 +847,324 @@ uint64_t writer_close(struct writer *writer)
 	}
 	writer_free(writer);
 	return lost;
+}
+
+/* --- options --- */
+
+#define ROTATE_SIZE_MIN 1024
+#define ROTATE_TIME_MIN UINT64_C(1000000000) /* files are named by the second */
+
+/* One of the two limits, which a value may name once each. */
+static bool set_limit(const struct option_text *a, const char *text, struct rotate_limits *limits)
+{
+	bool is_time = units_time(text, &limits->period) == NULL, fits;
+
+	if (!is_time && units_size(text, &limits->size) != NULL)
+		return option_refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+	fits = is_time ? limits->period >= ROTATE_TIME_MIN && limits->period <= a->row->max
+		       : limits->size >= ROTATE_SIZE_MIN;
+	return fits || option_refuse(a, is_time ? "is out of range; give 1s to 36525d"
+						: "is too small; give 1KB or more");
+}
+
+static bool read_rotate(const struct option_text *a)
+{
+	struct rotate_limits first = {0}, second = {0};
+	char text[64];
+	char *comma;
+
+	if (strlen(a->text) >= sizeof(text))
+		return option_refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+	strcpy(text, a->text);
+	comma = strchr(text, ',');
+	if (comma != NULL)
+		*comma = '\0';
+	if (!set_limit(a, text, &first) || (comma != NULL && !set_limit(a, comma + 1, &second)))
+		return false;
+	if ((first.period != 0 && second.period != 0) || (first.size != 0 && second.size != 0))
+		return option_refuse(a, "names two of a kind; write 1h, 1GB or 1h,1GB");
+	first.period += second.period;
+	first.size += second.size;
+	*(struct rotate_limits *)a->field = first;
+	return true;
+}
+
+/* The next byte of a path in which "./" and repeated slashes are skipped. */
+static const char *skip_nothing(const char *path, bool at_start)
+{
+	for (;;) {
+		if (at_start && path[0] == '.' && path[1] == '/')
+			path += 2;
+		else if (at_start && path[0] == '/')
+			path++;
+		else
+			return path;
+	}
+}
+
+/* Whether two texts name one file, as far as texts can tell. */
+static bool same_path(const char *a, const char *b)
+{
+	bool at_start = false;
+
+	if ((*a == '/') != (*b == '/'))
+		return false;
+	a = skip_nothing(a, true);
+	b = skip_nothing(b, true);
+	while (*a == *b) {
+		if (*a == '\0')
+			return true;
+		at_start = *a == '/';
+		a = skip_nothing(a + 1, at_start);
+		b = skip_nothing(b + 1, at_start);
+	}
+	return false;
+}
+
+static const char *option_of_rows(enum row_kind kind);
+
+#define FORMAT_CHOICE(name, word) [FORMAT_##name] = #word,
+
+OPTION_WORDS_OF(
+	format_word, [FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE)[FORMAT_TABLE] = "table")
+
+#define FORMAT_NAMED(name, word) ", " #word
+static const char file_formats[] = ROW_FORMATS(FORMAT_NAMED);
+
+/* Whether a name begins with what was meant for a format: table:x, JSON:x, jsonl:x, ndjson:x. */
+static bool begins_as_format(const char *name)
+{
+	const char *word;
+	size_t len = 0;
+
+	while (isalpha((unsigned char)name[len]))
+		len++;
+	for (uint32_t i = 0; name[len] == ':' && (word = format_word(i)) != NULL; i++) {
+		size_t n = strlen(word);
+
+		if (len >= n && len <= n + NEAR_LETTERS &&
+			(strncasecmp(name, word, n) == 0 ||
+				strncasecmp(name + len - n, word, n) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* Goes over the destinations of all kinds; kind and i are 0 at first. */
+static const char *next_destination(const struct config *config, enum row_kind *kind, uint32_t *i)
+{
+	while (*kind < ROW_KINDS && *i == writer_options(config)->rows[*kind].n) {
+		(*kind)++;
+		*i = 0;
+	}
+	return *kind < ROW_KINDS ? writer_options(config)->rows[*kind].texts[(*i)++] : NULL;
+}
+
+static bool check_output(const struct config *config, enum row_kind kind, const char *text,
+	struct option_fault *fault)
+{
+	const struct destination to = destination_of(text);
+	const char *name = to.name, *option = option_of_rows(kind), *other;
+	enum row_kind k = 0;
+	uint32_t i = 0;
+
+	if (to.format == FORMAT_AUTO && begins_as_format(name))
+		return option_fault(fault, option, NULL,
+			"'%.100s' looks like a format that is none; allowed: %s (a table "
+			"is --format table); a file that is called so is ./%.100s",
+			name, file_formats + 2, name);
+	if (*name == '\0')
+		return option_fault(fault, option, NULL,
+			"'%.200s' names no file; give %.200sFILE, or %.200s- for standard output",
+			text, text, text);
+	if (strcmp(name, "/dev/null") == 0)
+		return true;
+	while ((other = next_destination(config, &k, &i)) != text)
+		if (same_path(destination_of(other).name, name))
+			return option_fault(fault, option, NULL,
+				"'%.200s' is where --%s goes; give another file", name,
+				option_of_rows(k));
+	return true;
+}
+
+static bool check_outputs(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	enum row_kind kind = 0;
+	uint32_t i = 0;
+
+	(void)measurement;
+	for (const char *text; (text = next_destination(config, &kind, &i)) != NULL;)
+		if (!check_output(config, kind, text, fault))
+			return false;
+	return true;
+}
+
+bool writer_shows_table(const struct config *config, bool terminal)
+{
+	const struct option_list *to = &writer_options(config)->rows[ROWS_HEAVY_HITTERS];
+
+	if (writer_options(config)->format != FORMAT_AUTO || !terminal)
+		return writer_options(config)->format == FORMAT_TABLE;
+	for (uint32_t i = 0; i < to->n; i++) {
+		const struct destination destination = destination_of(to->texts[i]);
+
+		if (destination.format == FORMAT_AUTO && standard_files_is_output(destination.name))
+			return true;
+	}
+	return false;
+}
+
+bool writer_to_stdout(const struct config *config, enum row_kind kind)
+{
+	for (uint32_t i = 0; i < writer_options(config)->rows[kind].n; i++)
+		if (!standard_files_is_output(
+			    destination_of(writer_options(config)->rows[kind].texts[i]).name))
+			return false;
+	return true;
+}
+
+bool writer_names_files(const struct config *config)
+{
+	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++)
+		if (!writer_to_stdout(config, kind))
+			return true;
+	return false;
+}
+
+static const char *lacks_file(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return writer_names_files(config) ? NULL : option_lacks_file(NULL);
+}
+
+static const char *lacks_records(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return measurements_any(config, SKETCH_RECORDS) ? NULL : "without --sketch flow-table";
+}
+
+static const struct option_row writer_rows[] = {
+	{
+		.name = "output",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
+		.default_text = "-",
+		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
+			"gets JSON lines in place of CSV; a file that is called so is "
+			"./json:FILE. Repeatable, for several destinations, as are --stats, "
+			"--queues, --rules and --flows.",
+	},
+	{
+		.name = "stats",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		OPTION_FIELD(writer_options, rows[ROWS_STATS]),
+		.default_note = "not written",
+		.help = "Where the account of each interval's packets goes, as CSV; - is "
+			"standard output.",
+	},
+	{
+		.name = "queues",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		.rare = true,
+		OPTION_FIELD(writer_options, rows[ROWS_QUEUES]),
+		.default_note = "not written",
+		.help = "Where it goes how each interval's packets were spread over workers and "
+			"queues, as CSV; - is standard output.",
+	},
+	{
+		.name = "rules",
+		.rare = true,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		.lacks = monitor_option_lacks,
+		OPTION_FIELD(writer_options, rows[ROWS_RULES]),
+		.default_note = "not written",
+		.help = "Where the packets, bytes and flows of every rule of --monitor go, as CSV; "
+			"- is standard output.",
+	},
+	{
+		.name = "flows",
+		.rare = true,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		.lacks = lacks_records,
+		OPTION_FIELD(writer_options, rows[ROWS_FLOWS]),
+		.default_note = "not written",
+		.help = "Where every record of every flow-table goes, as CSV, within seconds after "
+			"it ended: by --idle-timeout, or with the interval; - is standard output.",
+	},
+	{
+		.name = "format",
+		.placeholder = "FORMAT",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_CHOICE,
+		.word = format_word,
+		OPTION_FIELD(writer_options, format),
+		.default_text = "auto",
+		.help = "Of the heavy hitters: csv, json, table (for people), or auto (a table "
+			"where standard output is a terminal, of a port one that is drawn again "
+			"and again; else CSV). Of what doctor finds: csv, or a table.",
+	},
+	{
+		.name = "append",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FLAG,
+		.lacks = lacks_file,
+		OPTION_FIELD(writer_options, append),
+		.set = "existing",
+		.help = "Go on after the last interval of output files that exist. Without it "
+			"and without --force such files are refused.",
+	},
+	{
+		.name = "force",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FLAG,
+		.lacks = lacks_file,
+		OPTION_FIELD(writer_options, force),
+		.set = "existing",
+		.help = "Replace output files that exist.",
+	},
+	{
+		.name = "rotate",
+		.placeholder = "TIME|SIZE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_OWN,
+		.lacks = lacks_file,
+		.read = read_rotate,
+		OPTION_FIELD(writer_options, rotate),
+		.max = OPTION_CENTURY,
+		.default_note = "one file each",
+		.help = "Begin new output files at each multiple of a time in UTC (1h), or before "
+			"one grows beyond a size (1GB), or both (1h,1GB); what is written at once, "
+			"an interval or 65536 records of --flows, is in one file even so. "
+			"stats.csv is renamed to stats-20261120T170000Z.csv, by the second in "
+			"which its first interval starts, and never over a file that exists.",
+	},
+	{0},
+};
+
+const struct option_owner writer_owner = {
+	.rows = writer_rows,
+	.size = sizeof(struct writer_options),
+	.check = check_outputs,
+};
+
+static const char *option_of_rows(enum row_kind kind)
+{
+	const struct option_row *row = writer_rows;
+
+	while (row->offset != offsetof(struct writer_options, rows[kind]))
+		row++;
+	return row->name;
 }

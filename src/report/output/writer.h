@@ -13,6 +13,23 @@
 #include "report/output/output_file.h"
 #include "report/output/progress.h"
 #include "report/output/report.h"
+#include "report/output/rotation.h"
+
+struct writer_options {
+	struct option_list rows[ROW_KINDS]; /* destinations, as they were given */
+	enum output_format format;
+	bool append, force;
+	struct rotate_limits rotate;
+};
+
+OPTION_OWNER(writer)
+
+/* Whether all of these rows, if any are wanted, go to standard output. */
+bool writer_to_stdout(const struct config *config, enum row_kind kind);
+/* Whether heavy hitters are shown as a table. terminal: standard output is one. */
+bool writer_shows_table(const struct config *config, bool terminal);
+/* Whether any output goes elsewhere than to standard output. */
+bool writer_names_files(const struct config *config);
 
 #define WRITER_QUEUE     16      /* epochs that may wait to be written */
 #define WRITER_FLOWS     1500000 /* and records, unless writer_bound_flows() says otherwise */
@@ -62,6 +79,12 @@ bool writer_wait(struct writer *writer, const struct report_epoch *epoch);
 /* A live epoch without packets is over, and every later one starts at `end` (ns since 1970) or
  * after it: files that are complete by that are rotated without waiting for a row. */
 void writer_pass(struct writer *writer, int64_t end);
+
+/*
+ * Whether rows of another configuration's measurements can go where rows go. Returns false with one
+ * line in error[WRITER_ERROR_MAX] where the header of a file lacks a column. Any thread.
+ */
+bool writer_takes(const struct writer *writer, const struct config *config, char *error);
 
 /* What came of reopening all files. */
 struct writer_reopened {

@@ -299,3 +299,18 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	generator->step_rest = (uint64_t)SECOND_NS % spec->rate;
 	return &generator->source;
 }
+
+static int open_specified(const struct config *config, struct source **source, char *error)
+{
+	struct synthetic_spec spec;
+
+	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error))
+		return 2;
+	*source = generate_open(&spec, error);
+	return *source != NULL ? 0 : 1;
+}
+
+const struct source_kind source_generate = {
+	.options = &synthetic_owner,
+	.open = open_specified,
+};

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "rx/packet/link.h"
+#include "rx/packet/link_type.h"
 #include "rx/capture/source.h"
 
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du
@@ -280,8 +280,8 @@ static bool describe_interface(struct pcapng *pcapng)
 	}
 	*interface = (struct pcapng_interface){
 		.number = pcapng->nb_interfaces,
-		.link_number = get16(pcapng, body),
-		.link_row = link_find(get16(pcapng, body)),
+		.link_type_number = get16(pcapng, body),
+		.link_row = link_type_find(get16(pcapng, body)),
 		.snaplen = get32(pcapng, body + 4),
 		.units = 1000000,
 	};
@@ -289,8 +289,8 @@ static bool describe_interface(struct pcapng *pcapng)
 		return false;
 	pcapng->nb_interfaces++;
 	if (pcapng->described++ == 0)
-		pcapng->first_link = interface->link_number;
-	pcapng->links_differ |= pcapng->first_link != interface->link_number;
+		pcapng->first_link = interface->link_type_number;
+	pcapng->links_differ |= pcapng->first_link != interface->link_type_number;
 	return true;
 }
 

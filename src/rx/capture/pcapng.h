@@ -14,9 +14,9 @@
 #define PCAPNG_MAGIC 0x0a0d0d0au /* the first four bytes of a file, in either byte order */
 
 struct pcapng_interface {
-	uint32_t number; /* within its section */
-	int link_number; /* as the file has it */
-	int link_row;    /* of link_numbers[], -1: unknown */
+	uint32_t number;      /* within its section */
+	int link_type_number; /* as the file has it */
+	int link_row;         /* of link_type_numbers[], -1: unknown */
 	uint32_t snaplen;
 	uint64_t units;         /* of time stamps per second */
 	int64_t offset_seconds; /* to be added */

@@ -18,10 +18,11 @@
 #include "rx/packet/filter_program.h"
 #include "rx/capture/pcapng.h"
 #include "rx/capture/source.h"
+#include "config/config.h"
 
-/* A kind of interface: a row of link_numbers[], in this machine's byte order or in the other
+/* A kind of interface: a row of link_type_numbers[], in this machine's byte order or in the other
  * one. */
-#define KINDS (2 * LINK_NUMBERS)
+#define KINDS (2 * LINK_TYPE_NUMBERS)
 
 static unsigned int kind_of(int link_row, bool swapped)
 {
@@ -36,7 +37,7 @@ struct replay_file {
 	struct pcapng *pcapng;
 	FILE *stream;
 	struct capture_input input;
-	char refusal[LINK_TEXT_MAX]; /* why a packet that was read cannot be measured */
+	char refusal[LINK_TYPE_TEXT_MAX]; /* why a packet that was read cannot be measured */
 	/*
 	 * The classic format has unsigned 32-bit seconds and fractions, which libpcap takes for
 	 * signed ones: 2^32 seconds, and 2^32 units of the fraction in ns, to be added to negative
@@ -144,7 +145,7 @@ static int advance_pcapng(const struct replay *replay, struct replay_file *file)
 		return file->input.damage == NULL ? status : -1;
 	interface = packet.interface;
 	if (interface->link_row < 0) {
-		link_unknown(interface->link_number, file->refusal);
+		link_type_unknown(interface->link_type_number, file->refusal);
 		return -1;
 	}
 	file->kind = kind_of(interface->link_row, packet.swapped);
@@ -152,7 +153,7 @@ static int advance_pcapng(const struct replay *replay, struct replay_file *file)
 	if (program < 0) {
 		snprintf(file->refusal, sizeof(file->refusal),
 			"--filter does not suit link type %d of interface %u",
-			interface->link_number, interface->number);
+			interface->link_type_number, interface->number);
 		return -1;
 	}
 	file->head = (struct source_packet){
@@ -160,7 +161,7 @@ static int advance_pcapng(const struct replay *replay, struct replay_file *file)
 		.captured = packet.captured,
 		.wire_len = packet.wire_len,
 		.time = packet.time,
-		.link = link_numbers[interface->link_row].link,
+		.link = link_type_numbers[interface->link_row].link,
 		.filter = (uint32_t)program,
 	};
 	file->packets++;
@@ -302,8 +303,8 @@ static pcap_t *empty_capture(unsigned int kind)
 		uint16_t major, minor;
 		uint32_t unused[2];
 		uint32_t snaplen, link;
-	} header = {
-		0xa1b2c3d4, 2, 4, {0}, PACKET_BYTES_MAX, (uint32_t)link_numbers[kind / 2].number};
+	} header = {0xa1b2c3d4, 2, 4, {0}, PACKET_BYTES_MAX,
+		(uint32_t)link_type_numbers[kind / 2].number};
 	char error[PCAP_ERRBUF_SIZE];
 	pcap_t *pcap = NULL;
 	FILE *stream;
@@ -437,7 +438,7 @@ static bool open_pcapng(struct replay_file *file, char *error)
 
 static bool open_classic(struct replay_file *file, char *error)
 {
-	char reason[PCAP_ERRBUF_SIZE], unknown[LINK_TEXT_MAX];
+	char reason[PCAP_ERRBUF_SIZE], unknown[LINK_TYPE_TEXT_MAX];
 	int dlt, row;
 
 	file->pcap = pcap_fopen_offline_with_tstamp_precision(
@@ -448,13 +449,13 @@ static bool open_classic(struct replay_file *file, char *error)
 	}
 	note_stamps(file);
 	dlt = pcap_datalink(file->pcap);
-	row = link_find(dlt);
+	row = link_type_find(dlt);
 	if (row < 0) {
-		link_unknown(dlt, unknown);
+		link_type_unknown(dlt, unknown);
 		source_error(error, "%s: %s", file->path, unknown);
 		return false;
 	}
-	file->head.link = link_numbers[row].link;
+	file->head.link = link_type_numbers[row].link;
 	return true;
 }
 
@@ -513,3 +514,62 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 		sift_down(replay, i);
 	return &replay->source;
 }
+
+/* --- options --- */
+
+static bool reads_capture(const char *text, const struct stat *file)
+{
+	struct stat input;
+
+	if (strcmp(text, "-") != 0)
+		return option_names_file(text, file);
+	return fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode) &&
+	       input.st_dev == file->st_dev && input.st_ino == file->st_ino;
+}
+
+static bool check_replay(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_list *pcap = &replay_options(config)->pcap;
+	unsigned int times = 0;
+
+	for (uint32_t i = 0; i < pcap->n; i++)
+		times += strcmp(pcap->texts[i], "-") == 0;
+	return times <= 1 || option_fault(fault, "pcap", measurement,
+				     "- is given %u times; standard input can be read once", times);
+}
+
+static const struct option_row replay_rows[] = {
+	{
+		.name = "pcap",
+		.letter = 'r',
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_LIST,
+		.reads = reads_capture,
+		OPTION_FIELD(replay_options, pcap),
+		.set = SOURCE_SET,
+		.help = "Measure a capture file, pcap or pcapng; - is standard input. "
+			"Repeatable: several files are merged by time.",
+	},
+	{0},
+};
+
+const struct option_owner replay_owner = {
+	.rows = replay_rows,
+	.size = sizeof(struct replay_options),
+	.check = check_replay,
+};
+
+static int open_named(const struct config *config, struct source **source, char *error)
+{
+	const struct option_list *pcap = &replay_options(config)->pcap;
+
+	*source = replay_open(pcap->texts, pcap->n, error);
+	return *source != NULL ? 0 : 1;
+}
+
+const struct source_kind source_replay = {
+	.options = &replay_owner,
+	.open = open_named,
+};

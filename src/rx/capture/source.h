@@ -8,7 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rx/packet/link.h"
+#include "config/option.h"
+#include "rx/packet/link_type.h"
+
+struct replay_options {
+	struct option_list pcap;
+};
+
+OPTION_OWNER(replay)
+
+#define SOURCE_SET "source" /* of options: each asks for a source of packets */
 
 #define SOURCE_ERROR_MAX 512 /* one line: what, where, what to do */
 
@@ -49,6 +58,17 @@ struct source {
 	bool (*filter)(struct source *source, const char *expression, struct filter_set *set);
 	void (*close)(struct source *source); /* frees the source */
 	char error[SOURCE_ERROR_MAX];
+};
+
+/* A row of the table of sources (parallel/sources.h). */
+struct source_kind {
+	const struct option_owner
+		*options; /* its first option, of SOURCE_SET, asks for the source */
+	/*
+	 * Returns 0, or an exit status with one line in error[SOURCE_ERROR_MAX]: 2 where the text of
+	 * an option is at fault, else 1. NULL: live ports, which EAL finds (rx/port/live_ports.c).
+	 */
+	int (*open)(const struct config *config, struct source **source, char *error);
 };
 
 /*

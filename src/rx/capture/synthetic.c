@@ -210,3 +210,24 @@ bool synthetic_parse(const char *text, struct synthetic_spec *spec, char *error)
 		spec->rate = link_rate(spec);
 	return true;
 }
+
+static const struct option_row synthetic_rows[] = {
+	{
+		.name = "synthetic",
+		.placeholder = "SPEC",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_STRING,
+		OPTION_FIELD(synthetic_options, spec),
+		.set = SOURCE_SET,
+		.help = "Packets of the built-in generator, as SPEC says: name=value,... with "
+			"flows=1M, zipf=1.05|random, size=64|imix|MIN-MAX, packets=5M, "
+			"rate=..., ipv6=0.0, vlan=0.0, seed=1. The same SPEC gives the same "
+			"packets everywhere.",
+	},
+	{0},
+};
+
+const struct option_owner synthetic_owner = {
+	.rows = synthetic_rows,
+	.size = sizeof(struct synthetic_options),
+};

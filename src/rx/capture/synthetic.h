@@ -9,7 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/option.h"
 #include "rx/capture/source.h"
+
+struct synthetic_options {
+	const char *spec; /* checked by synthetic_parse(); NULL: not given */
+};
+
+OPTION_OWNER(synthetic)
 
 enum synthetic_size {
 	SYNTHETIC_SIZE_RANGE, /* uniform in [size_min, size_max]; fixed where they are equal */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "rx/packet/link.h"
+#include "rx/packet/link_type.h"
 
 #define MSH_MAX 60u /* 4 * (byte & 15) */
 
@@ -305,3 +305,22 @@ uint32_t filter_reach(const struct bpf_program *program)
 	}
 	return reach < FILTER_REACH_MAX ? (uint32_t)reach : FILTER_REACH_MAX;
 }
+
+static const struct option_row filter_rows[] = {
+	{
+		.name = "filter",
+		.placeholder = "EXPRESSION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_STRING,
+		OPTION_FIELD(filter_options, expression),
+		.default_note = "everything",
+		.help = "Measure only packets that match an expression of libpcap, as tcpdump's: "
+			"'tcp port 443 and net 10.0.0.0/8'. The others are counted as filtered.",
+	},
+	{0},
+};
+
+const struct option_owner filter_owner = {
+	.rows = filter_rows,
+	.size = sizeof(struct filter_options),
+};

@@ -12,6 +12,14 @@
 
 #include <pcap/pcap.h>
 
+#include "config/option.h"
+
+struct filter_options {
+	const char *expression; /* of libpcap; NULL: everything */
+};
+
+OPTION_OWNER(filter)
+
 #define FILTER_PROGRAMS_MAX 288   /* captures, and kinds of interfaces, that there can be */
 #define FILTER_ERROR_MAX    512   /* one line */
 #define FILTER_REACH_MAX    65535 /* bytes; behind it no packet is looked at */

@@ -12,7 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
-#include "rx/packet/link.h"
+#include "rx/packet/link_type.h"
 
 struct packet_meta {
 	int64_t time;      /* ns since 1970-01-01 UTC */

@@ -111,7 +111,7 @@ static bool fill_ipv4(struct monitor_table *table)
 
 static bool fill_ipv6(struct monitor_table *table)
 {
-	static unsigned int instance; /* names are unique in the process */
+	static unsigned int serial; /* names are unique in the process */
 	char name[32];
 	const struct monitor_rules *rules = table->rules;
 	struct rte_fib6_conf conf = {
@@ -123,7 +123,7 @@ static bool fill_ipv6(struct monitor_table *table)
 
 	if (rules->nb_ipv6 == 0)
 		return true;
-	snprintf(name, sizeof(name), "monitor6_%u", instance++);
+	snprintf(name, sizeof(name), "monitor6_%u", serial++);
 	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
 	/* The type of an address changed in DPDK 24.11, its bytes did not: no type suits both. */
 	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++) {

@@ -4,15 +4,14 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/printable.h"
+#include "base/regular_file.h"
+#include "config/config.h"
 
 #define BLANKS         " \t"
 #define LINE_MAX_BYTES 512
@@ -296,29 +295,16 @@ static bool read_lines(struct reading *reading, FILE *file)
 	return ok;
 }
 
-/*
- * A reload must find the whole file and come to its end: what has no size, or waits for a writer,
- * is not opened for longer than it takes to see that.
- */
+/* NULL with an error. */
 static FILE *open_file(struct reading *reading)
 {
-	int fd = open(reading->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat status;
-	FILE *file;
+	FILE *file = regular_file_open(reading->path);
 
-	if (fd < 0 || fstat(fd, &status) != 0) {
-		refuse_file(reading, "cannot be opened: %s", strerror(errno));
-	} else if (!S_ISREG(status.st_mode)) {
+	if (file == NULL && errno == 0)
 		refuse_file(reading, "is no regular file; rules are read again at every reload");
-	} else {
-		file = fdopen(fd, "r");
-		if (file != NULL)
-			return file;
-		refuse_file(reading, "cannot be read: %s", strerror(errno));
-	}
-	if (fd >= 0)
-		close(fd);
-	return NULL;
+	else if (file == NULL)
+		refuse_file(reading, "cannot be opened: %s", strerror(errno));
+	return file;
 }
 
 struct monitor_rules *monitor_rules_read(const char *path, char *error)
@@ -349,3 +335,48 @@ void monitor_rules_free(struct monitor_rules *rules)
 {
 	free(rules);
 }
+
+/* --- options --- */
+
+OPTION_WORDS_OF(
+	side_word, [MONITOR_DST] = "dst", [MONITOR_SRC] = "src", [MONITOR_EITHER] = "either")
+
+const char *monitor_option_lacks(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return monitor_options(config)->file != NULL ? NULL : "without --monitor";
+}
+
+static const struct option_row monitor_rows[] = {
+	{
+		.name = "monitor",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_STRING,
+		.reads = option_names_file,
+		OPTION_FIELD(monitor_options, file),
+		.default_note = "everything",
+		.help = "Measure only packets of the hosts and prefixes in a file, a line "
+			"'PREFIX NAME' for each; # begins a comment. The others are counted as "
+			"filtered. Read again on SIGHUP.",
+	},
+	{
+		.name = "monitor-side",
+		.placeholder = "SIDE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.lacks = monitor_option_lacks,
+		.word = side_word,
+		OPTION_FIELD(monitor_options, side),
+		.default_text = "either",
+		.help = "Which address of a packet --monitor looks up: dst, src or either.",
+	},
+	{0},
+};
+
+const struct option_owner monitor_owner = {
+	.rows = monitor_rows,
+	.size = sizeof(struct monitor_options),
+};

@@ -8,6 +8,21 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "config/option.h"
+
+/* Which address of a packet is looked up. */
+enum monitor_side {
+	MONITOR_DST,
+	MONITOR_SRC,
+	MONITOR_EITHER,
+};
+
+struct monitor_options {
+	const char *file; /* of rules; NULL: everything is measured */
+	enum monitor_side side;
+};
+
+OPTION_OWNER(monitor)
 
 #define MONITOR_ERROR_MAX  512 /* one line */
 #define MONITOR_NAME_MAX   64  /* with the final 0 */
@@ -36,3 +51,7 @@ struct monitor_rules {
 struct monitor_rules *monitor_rules_read(const char *path, char *error);
 
 void monitor_rules_free(struct monitor_rules *rules);
+
+/* As lacks() of an option that is for --monitor (config/option.h). */
+const char *monitor_option_lacks(
+	const struct config *config, const struct measurement_config *measurement);

@@ -13,6 +13,7 @@
 
 #include "config/config.h"
 #include "rx/packet/clock_line.h"
+#include "config/option.h"
 
 /*
  * A packet waits no longer than this to be polled; a stamp that says otherwise, or that it came
@@ -30,7 +31,7 @@ struct packet_times {
 		struct clock_board *board;
 		uint32_t seen;
 		uint16_t port;
-	} boards[CONFIG_LIST_MAX]; /* that the lines are taken from */
+	} boards[OPTION_LIST_MAX]; /* that the lines are taken from */
 };
 
 /* Takes new lines, where there are. */

@@ -79,9 +79,8 @@ struct packet {
 	const uint8_t *data;
 	size_t len;
 	size_t need;
-	bool cut;      /* a has() said no */
-	uint16_t vlan; /* what was skipped on the way, as in struct parsed */
-	uint32_t mpls;
+	bool cut; /* a has() said no */
+	struct key_extra *extra;
 };
 
 /* Are there `bytes` bytes, counted from the packet's start? */
@@ -104,6 +103,13 @@ static inline uint32_t be16(const uint8_t *p)
 static inline uint32_t be32(const uint8_t *p)
 {
 	return be16(p) << 16 | be16(p + 2);
+}
+
+/* Big-endian, in n bytes. */
+static inline void put_number(uint8_t *to, size_t n, uint32_t number)
+{
+	for (size_t i = n; i-- > 0; number >>= 8)
+		to[i] = (uint8_t)number;
 }
 
 static inline uint32_t type_of_version(uint8_t first_byte)
@@ -132,7 +138,7 @@ static bool skip_vlans(struct packet *packet, size_t *at, uint32_t *type)
 		if (!has(packet, *at + 4))
 			return false;
 		if (outermost)
-			packet->vlan = (uint16_t)(be16(packet->data + *at) & VLAN_ID);
+			put_number(packet->extra->vlan, 2, be16(packet->data + *at) & VLAN_ID);
 		*type = be16(packet->data + *at + 2);
 		*at += 4;
 	}
@@ -234,7 +240,8 @@ static bool skip_mpls(struct packet *packet, size_t *at, uint32_t *type)
 		if (!has(packet, *at + 4))
 			return false;
 		if (top)
-			packet->mpls = be32(packet->data + *at) >> MPLS_LABEL_SHIFT;
+			put_number(packet->extra->mpls, 3,
+				be32(packet->data + *at) >> MPLS_LABEL_SHIFT);
 		bottom = packet->data[*at + 2] & 1;
 		*at += 4;
 	}
@@ -266,9 +273,14 @@ static inline uint64_t parse_transport(
 	if (has_ports(proto) && !later_fragment && has(packet, at + 4)) {
 		memcpy(&ports, packet->data + at, 4);
 		if (proto == PROTO_TCP && has(packet, at + TCP_FLAGS_AT + 1))
-			out->tcp_flags = packet->data[at + TCP_FLAGS_AT];
+			out->extra.tcp_flags[0] = packet->data[at + TCP_FLAGS_AT];
 	}
 	return htole64(le32toh(ports) | (uint64_t)proto << 32);
+}
+
+void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra)
+{
+	extra->dscp[0] = header[1] >> DSCP_SHIFT;
 }
 
 static inline enum parse_verdict parse_ipv4(struct packet *packet, size_t at, struct parsed *out)
@@ -288,7 +300,7 @@ static inline enum parse_verdict parse_ipv4(struct packet *packet, size_t at, st
 
 	fragment = be16(header + 6);
 	out->fragment = (fragment & IPV4_FRAGMENT) != 0;
-	out->dscp = header[1] >> DSCP_SHIFT;
+	parse_ipv4_extra(header, &out->extra);
 	memcpy(words, header + 12, 8);
 	words[1] = parse_transport(
 		packet, at + header_len, header[9], (fragment & IPV4_OFFSET) != 0, out);
@@ -354,7 +366,7 @@ static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, st
 		return verdict;
 
 	out->fragment = walk.fragment;
-	out->dscp = (uint8_t)(be16(header) >> 4) >> DSCP_SHIFT;
+	out->extra.dscp[0] = (uint8_t)(be16(header) >> 4) >> DSCP_SHIFT;
 	memcpy(words, header + 8, 32);
 	words[4] = parse_transport(packet, walk.at, walk.proto, walk.later_fragment, out);
 	memcpy(&out->key6, words, sizeof(out->key6));
@@ -381,15 +393,12 @@ static inline enum parse_verdict parse_layers(
 enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out)
 {
-	struct packet packet = {.data = data, .len = len};
+	struct packet packet = {.data = data, .len = len, .extra = &out->extra};
 	enum parse_verdict verdict;
 
 	out->fragment = false;
-	out->tcp_flags = 0;
-	out->dscp = 0;
+	memset(&out->extra, 0, sizeof(out->extra));
 	verdict = parse_layers(&packet, link, out);
-	out->vlan = packet.vlan;
-	out->mpls = packet.mpls;
 	out->need = (uint32_t)packet.need;
 	out->cut = packet.cut;
 	return verdict;

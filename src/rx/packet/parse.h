@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/key.h"
-#include "rx/packet/link.h"
+#include "rx/packet/link_type.h"
 
 #define PARSE_IPV6_EXTENSIONS_MAX 8
 
@@ -59,12 +59,8 @@ struct parsed {
 	struct key4 key4; /* where the verdict is PARSE_IPV4 */
 	struct key6 key6; /* where the verdict is PARSE_IPV6 */
 	bool fragment;    /* any fragment, the first too: cards steer them by address alone */
-	/* Of a TCP header that was captured so far, with a key; else 0. */
-	uint8_t tcp_flags;
-	/* With a key: the outermost VLAN id and the top MPLS label, 0 where there is none. */
-	uint8_t dscp;
-	uint16_t vlan;
-	uint32_t mpls;
+	/* Of a packet with a key, what its bytes say: not in_port. */
+	struct key_extra extra;
 	/*
 	 * Bytes that decided: the first `need` bytes of the packet give the same verdict, key and
 	 * all of the above as the whole, whatever follows. Never more than len.
@@ -76,3 +72,6 @@ struct parsed {
 /* The whole rule, plainly. data[0..len) are the captured bytes. */
 enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);
+
+/* What parse_packet() says of an IPv4 header, without those around it. */
+void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra);

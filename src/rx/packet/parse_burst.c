@@ -9,7 +9,8 @@
 
 #include "rx/packet/meta.h"
 #include "base/prefetch.h"
-#include "rx/packet/link.h"
+#include "rx/packet/link_type.h"
+#include "rx/packet/unaligned.h"
 
 /* Where the packets come from, a constant argument of the inline body below. */
 enum origin {
@@ -19,30 +20,13 @@ enum origin {
 
 /* Ethernet, IPv4 without options, and four bytes: 14 + 20 + 4. */
 #define PLAIN_LEN      38
-/* Its TOS, six bits of DSCP and two of ECN. */
-#define PLAIN_TOS_AT   15
+#define PLAIN_IPV4_AT  14
 /* Of a TCP header behind them. */
 #define PLAIN_FLAGS_AT (34 + 13)
 /* Ethernet, IPv6 without extension headers, and ports. */
 #define PLAIN6_LEN     58
 #define VLAN_TAG_LEN   4
 #define VLAN_ID        0x0fff
-
-static inline uint16_t load16(const uint8_t *p)
-{
-	uint16_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
-static inline uint32_t load32(const uint8_t *p)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
 
 /* Is this what nearly every packet is: untagged IPv4 without options, ports or not? */
 static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
@@ -149,21 +133,26 @@ static inline uint8_t plain_tcp_flags(const uint8_t *data, uint32_t len)
 	return data[flags ? PLAIN_FLAGS_AT : 0] & (uint8_t)-flags;
 }
 
-/* All but in_port. A tag that the device took off was the outermost. */
-static inline void put_extra(
-	struct key_extra *extra, const struct rte_mbuf *mbuf, const struct parsed *parsed)
+static inline void put16(uint8_t *to, uint32_t number)
 {
-	uint32_t vlan = (mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0
-				? mbuf->vlan_tci & VLAN_ID
-				: parsed->vlan;
+	to[0] = (uint8_t)(number >> 8);
+	to[1] = (uint8_t)number;
+}
 
-	*extra = (struct key_extra){
-		.tcp_flags = parsed->tcp_flags,
-		.dscp = parsed->dscp,
-		.vlan = {(uint8_t)(vlan >> 8), (uint8_t)vlan},
-		.mpls = {(uint8_t)(parsed->mpls >> 16), (uint8_t)(parsed->mpls >> 8),
-			(uint8_t)parsed->mpls},
-	};
+static inline void plain_extra(const uint8_t *data, uint8_t tcp_flags, struct key_extra *extra)
+{
+	memset(extra, 0, sizeof(*extra));
+	parse_ipv4_extra(data + PLAIN_IPV4_AT, extra);
+	extra->tcp_flags[0] = tcp_flags;
+}
+
+/* What the packet's bytes do not say. A tag that the device took off was the outermost. */
+static inline void put_beside(
+	struct key_extra *extra, const struct rte_mbuf *mbuf, uint32_t in_port)
+{
+	if ((mbuf->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
+		put16(extra->vlan, mbuf->vlan_tci & VLAN_ID);
+	put16(extra->in_port, in_port);
 }
 
 /* Writes entry m of `out`. Returns whether the packet has a key. */
@@ -174,9 +163,9 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
 
 	counts->verdicts[verdict]++;
-	out->tcp_flags[m] = parsed.tcp_flags;
+	out->tcp_flags[m] = parsed.extra.tcp_flags[0];
 	if (extra)
-		put_extra(&out->extra[m], mbuf, &parsed);
+		out->extra[m] = parsed.extra;
 	switch (verdict) {
 	case PARSE_IPV4: out->key4[m] = parsed.key4; return true;
 	case PARSE_IPV6:
@@ -226,28 +215,21 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			if (details)
 				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
 			if (extra)
-				put_extra(&out->extra[m], mbuf,
-					&(struct parsed){.tcp_flags = out->tcp_flags[m],
-						.dscp = data[PLAIN_TOS_AT] >> 2});
+				plain_extra(data, out->tcp_flags[m], &out->extra[m]);
 		} else if (!(link == LINK_ETHERNET && !details &&
 				   parse_second(data, mbuf->data_len, m, out, counts)) &&
 			   !parse_any(mbuf, link, m, out, counts, extra)) {
 			continue;
 		}
-		if (details) {
-			bool hashed = (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0;
-
+		if (details)
 			out->time[m] = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->time
 							       : packet_time(times, mbuf);
-			out->flow_hash[m] = mbuf->hash.rss & -(uint32_t)hashed;
-		}
 		if (extra) {
 			uint16_t in_port = origin == ORIGIN_REPLAY ? packet_meta(mbuf)->in_port
 					   : mbuf->port < RTE_MAX_ETHPORTS ? in_ports[mbuf->port]
 									   : 0;
 
-			out->extra[m].in_port[0] = (uint8_t)(in_port >> 8);
-			out->extra[m].in_port[1] = (uint8_t)in_port;
+			put_beside(&out->extra[m], mbuf, in_port);
 		}
 		out->wire_len[m++] = wire_len;
 		bytes += wire_len;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "rx/packet/unaligned.h"
+
 /* clang-format off */
 #define KEY8  0x6d, 0x5a, 0x6d, 0x5a, 0x6d, 0x5a, 0x6d, 0x5a
 #define KEY32 KEY8, KEY8, KEY8, KEY8
@@ -33,30 +35,6 @@ const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX] = {KEY32, KEY32};
 #define T256(b) T64(b), T64((b) + 64), T64((b) + 128), T64((b) + 192)
 
 static const uint16_t toeplitz[256] = {T256(0)};
-
-static inline uint64_t load64(const uint8_t *p)
-{
-	uint64_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
-static inline uint32_t load32(const uint8_t *p)
-{
-	uint32_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
-
-static inline uint32_t load16(const uint8_t *p)
-{
-	uint16_t word;
-
-	memcpy(&word, p, sizeof(word));
-	return word;
-}
 
 /* The hash of data whose 16-bit words, as loaded, were xored into one of 32 bits. */
 static inline uint32_t toeplitz_folded(uint32_t fold)

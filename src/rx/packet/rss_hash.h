@@ -9,8 +9,15 @@
 
 #include <stdint.h>
 
-#include "config/config.h"
 #include "rx/packet/parse.h"
+
+/* What a device's hash of a packet is made of. */
+enum rss_fields {
+	RSS_FIELDS_5TUPLE, /* addresses, and the ports of TCP, UDP and SCTP; fragments: addresses */
+	RSS_FIELDS_ADDRESSES,
+	RSS_FIELDS_SRC,
+	RSS_FIELDS_DST,
+};
 
 #define RSS_KEY_LEN_MAX 64
 #define RSS_RETA_SIZE   128 /* entries of the software indirection table, as many cards have */

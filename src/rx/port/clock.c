@@ -10,6 +10,8 @@
 
 #include "base/units.h"
 #include "sketch/sketch.h"
+#include "rx/port/name.h"
+#include "sketch/measurement.h"
 
 /* The first two pairs are so far apart. */
 #define FIRST_US 20000
@@ -29,7 +31,7 @@ static int64_t utc_now(void)
 static bool wants_times(const struct config *config)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
-		const struct sketch_ops *ops = sketch_find(config->measurements[m].sketch);
+		const struct sketch_ops *ops = measurement_sketch(&config->measurements[m]);
 
 		if (ops != NULL && (ops->caps & SKETCH_DETAILS) != 0)
 			return true;
@@ -46,16 +48,17 @@ static bool can_be_read(uint16_t port)
 
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
 	const struct port_driver *driver, const struct config *config,
-	const struct rte_eth_dev_info *info, struct port_notes *notes)
+	const struct rte_eth_dev_info *info, struct port_messages *messages)
 {
 	bool offered = (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0;
 	bool always = driver->stamps == PORT_STAMPS_US;
 
 	*clock = (struct port_clock){.port = port};
-	if (config->timestamps == TIMESTAMPS_POLL || !wants_times(config) || !(offered || always))
+	if (clock_options(config)->timestamps == TIMESTAMPS_POLL || !wants_times(config) ||
+		!(offered || always))
 		return 0;
 	if (driver->stamps == PORT_STAMPS_TICKS && !can_be_read(port)) {
-		port_notice(notes,
+		port_notice(messages,
 			"%s stamps packets by a clock that its driver cannot read: the time of a "
 			"packet is that of its poll",
 			name);
@@ -126,7 +129,7 @@ static void draw_line(struct port_clock *clock)
 	clock_board_draw(&clock->board, &line);
 }
 
-void port_clock_start(struct port_clock *clock, const char *name, struct port_notes *notes)
+void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages)
 {
 	if (!clock->on)
 		return;
@@ -135,7 +138,7 @@ void port_clock_start(struct port_clock *clock, const char *name, struct port_no
 		rte_delay_us_sleep(FIRST_US);
 		draw_line(clock);
 	}
-	port_notice(notes,
+	port_notice(messages,
 		"%s: packets bring the time at which they came; --timestamps poll takes that of "
 		"their poll",
 		name);
@@ -156,3 +159,38 @@ void port_clock_tell(struct port_clock *clock, struct packet_times *times)
 	times->boards[times->nb_boards].board = &clock->board;
 	times->boards[times->nb_boards++].port = clock->port;
 }
+
+/* --- options --- */
+
+OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] = "poll")
+
+static const char *lacks_times(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return port_option_lacks(config, measurement) == NULL && wants_times(config)
+		       ? NULL
+		       : "without --port and --sketch flow-table";
+}
+
+static const struct option_row clock_rows[] = {
+	{
+		.name = "timestamps",
+		.placeholder = "WHOSE",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.lacks = lacks_times,
+		.word = timestamps_word,
+		OPTION_FIELD(clock_options, timestamps),
+		.default_text = "auto",
+		.help = "Times of a port's packets, where a measurement asks for them: auto (when "
+			"they came, by the device's time stamps, where it has any) or poll (when "
+			"they were polled: a device that stamps packets may be slower).",
+	},
+	{0},
+};
+
+const struct option_owner clock_owner = {
+	.rows = clock_rows,
+	.size = sizeof(struct clock_options),
+};

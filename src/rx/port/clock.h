@@ -14,8 +14,20 @@
 #include "config/config.h"
 #include "rx/port/clock_model.h"
 #include "rx/packet/packet_times.h"
-#include "rx/port/notes.h"
+#include "rx/port/messages.h"
 #include "rx/port/drivers.h"
+
+/* When a port's packets came. */
+enum timestamps {
+	TIMESTAMPS_AUTO, /* what the device says, else when they were polled */
+	TIMESTAMPS_POLL,
+};
+
+struct clock_options {
+	enum timestamps timestamps;
+};
+
+OPTION_OWNER(clock)
 
 struct port_clock {
 	bool on; /* packets bring stamps that can be told */
@@ -32,10 +44,10 @@ struct port_clock {
  */
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
 	const struct port_driver *driver, const struct config *config,
-	const struct rte_eth_dev_info *info, struct port_notes *notes);
+	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
 /* After it was started. Takes the 20 ms between two readings of a clock that has to be read. */
-void port_clock_start(struct port_clock *clock, const char *name, struct port_notes *notes);
+void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages);
 
 /* Call often: it reads the clock where a second has passed. now: monotonic ns. */
 void port_clock_look(struct port_clock *clock, int64_t now);

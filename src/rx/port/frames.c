@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "config/config.h"
+#include "rx/port/name.h"
+#include <string.h>
 
 #define MTU_UNLIMITED UINT16_MAX /* what ethdev says of a driver that names no limit */
 #define MTU_JUMBO     9000       /* what every switch calls jumbo */
@@ -28,7 +30,7 @@ static uint16_t largest_mtu(const struct rte_eth_dev_info *info)
 
 static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 	const struct rte_eth_dev_info *info, uint16_t current, uint32_t wanted, bool scatters,
-	struct port_notes *notes, char *error)
+	struct port_messages *messages, char *error)
 {
 	uint16_t largest = largest_mtu(info);
 
@@ -36,9 +38,9 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 	plan->set_mtu = wanted != 0;
 	if (wanted == 0)
 		return true;
-	if (wanted != CONFIG_MTU_MAX) {
+	if (wanted != PORT_MTU_MAX) {
 		if (wanted > largest || wanted < info->min_mtu) {
-			snprintf(error, PORT_NOTE_MAX,
+			snprintf(error, PORT_MESSAGE_MAX,
 				"--mtu %u: %s takes %u to %u; --mtu max is the largest that every "
 				"port takes",
 				wanted, port, info->min_mtu, largest);
@@ -52,13 +54,13 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 										     : largest;
 	if (!scatters && plan->mtu > PORT_MTU_MAX_UNCHAINED)
 		plan->mtu = PORT_MTU_MAX_UNCHAINED;
-	port_notice(notes, "%s: MTU %u", port, plan->mtu);
+	port_notice(messages, "%s: MTU %u", port, plan->mtu);
 	return true;
 }
 
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,
-	uint32_t wanted, uint32_t room, struct port_notes *notes, char *error)
+	uint32_t wanted, uint32_t room, struct port_messages *messages, char *error)
 {
 	bool scatters = (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
 	uint32_t frame;
@@ -72,7 +74,7 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 			plan->offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
 		return true;
 	}
-	if (!choose_mtu(plan, port, info, current, wanted, scatters, notes, error))
+	if (!choose_mtu(plan, port, info, current, wanted, scatters, messages, error))
 		return false;
 	plan->largest_frame = plan->mtu + PORT_FRAME_OVERHEAD;
 	frame = plan->largest_frame + RTE_ETHER_CRC_LEN; /* some devices leave it on */
@@ -84,10 +86,44 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 		plan->mbuf_room = frame + RTE_PKTMBUF_HEADROOM;
 	} else {
 		plan->mbuf_room = UINT16_MAX;
-		port_warn(notes,
+		port_warn(messages,
 			"%s: frames longer than %u bytes do not fit into an mbuf and are "
 			"lost or cut: lower --mtu",
 			port, (unsigned int)(UINT16_MAX - RTE_PKTMBUF_HEADROOM));
 	}
 	return true;
 }
+
+/* --- options --- */
+
+static bool read_mtu(const struct option_text *text)
+{
+	if (strcmp(text->text, "max") != 0)
+		return option_read_count(text);
+	*(uint32_t *)text->field = PORT_MTU_MAX;
+	return true;
+}
+
+static const struct option_row frames_rows[] = {
+	{
+		.name = "mtu",
+		.placeholder = "N|max",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_OWN,
+		.rare = true,
+		.lacks = port_option_lacks,
+		.read = read_mtu,
+		OPTION_FIELD(frames_options, mtu),
+		.min = 68,
+		.max = 65535,
+		.default_note = "what the device has",
+		.help = "Receive frames with up to N bytes behind the Ethernet header, or as many "
+			"as the device takes: for links with jumbo frames.",
+	},
+	{0},
+};
+
+const struct option_owner frames_owner = {
+	.rows = frames_rows,
+	.size = sizeof(struct frames_options),
+};

@@ -11,8 +11,17 @@
 
 #include <rte_ethdev.h>
 
+#include "config/option.h"
 #include "rx/port/drivers.h"
-#include "rx/port/notes.h"
+#include "rx/port/messages.h"
+
+#define PORT_MTU_MAX UINT32_MAX /* --mtu max */
+
+struct frames_options {
+	uint32_t mtu; /* 0: as the device has it; PORT_MTU_MAX: as much as it takes */
+};
+
+OPTION_OWNER(frames)
 
 /*
  * Of the cards in docs/PORTS.md, about. --mtu max is no more where a frame has to fit one mbuf:
@@ -30,9 +39,9 @@ struct port_frame_plan {
 
 /*
  * `current` is the MTU that the device has, `wanted` --mtu, `room` the bytes of an mbuf with its
- * headroom. Returns true, or false and one line in error[PORT_NOTE_MAX]: a wanted MTU that is not
+ * headroom. Returns true, or false and one line in error[PORT_MESSAGE_MAX]: a wanted MTU that is not
  * the device's to have.
  */
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,
-	uint32_t wanted, uint32_t room, struct port_notes *notes, char *error);
+	uint32_t wanted, uint32_t room, struct port_messages *messages, char *error);

@@ -190,7 +190,7 @@ bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost)
 	uint64_t sum = 0;
 
 	for (uint32_t s = 0; s < sockets->nb; s++) {
-		uint64_t one;
+		uint64_t one = 0;
 
 		if (sockets->family == AF_PACKET ? !packet_socket_lost(sockets->fds[s], &one)
 						 : !xdp_socket_lost(sockets->fds[s], &one))

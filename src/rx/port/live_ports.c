@@ -5,8 +5,24 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "rx/capture/source.h"
+#include "rx/port/clock.h"
 #include "rx/port/frames.h"
-#include "rx/port/link.h"
+#include "rx/port/link_status.h"
+#include "rx/port/rss.h"
+#include <limits.h>
+
+/* The row of --port in the table of sources, with the options that only ports have. */
+static const struct option_owner *port_part(uint32_t i)
+{
+	static const struct option_owner *const parts[] = {
+		&port_owner, &rss_owner, &frames_owner, &clock_owner, NULL};
+
+	return parts[i];
+}
+
+static const struct option_owner live_owner = {.part = port_part};
+const struct source_kind source_port = {.options = &live_owner};
 
 /* Two names of one device, which their texts alone did not show. */
 static bool is_same(const struct port_name *a, const struct port_name *b)
@@ -19,22 +35,24 @@ static bool is_same(const struct port_name *a, const struct port_name *b)
 
 bool live_ports_resolve(struct port_name *names, struct config *config, char *error)
 {
-	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? 0 : config->mtu;
+	uint32_t mtu =
+		frames_options(config)->mtu == PORT_MTU_MAX ? 0 : frames_options(config)->mtu;
 
-	for (uint32_t p = 0; p < config->nb_port; p++) {
-		if (!port_name_resolve(&names[p], config->port[p], mtu, port_interface_read, error))
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++) {
+		if (!port_name_resolve(&names[p], port_options(config)->names.texts[p], mtu,
+			    port_interface_read, error))
 			return false;
 		for (uint32_t other = 0; other < p; other++)
 			if (is_same(&names[p], &names[other])) {
 				snprintf(error, PORT_DEVICE_MAX,
 					"--port %.200s: is the same device as an earlier --port: "
 					"its packets would count twice",
-					config->port[p]);
+					port_options(config)->names.texts[p]);
 				return false;
 			}
 	}
-	for (uint32_t p = 0; p < config->nb_port; p++)
-		config->port[p] = names[p].device;
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
+		edit_port_options(config)->names.texts[p] = names[p].device;
 	return true;
 }
 
@@ -51,9 +69,10 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 /* Bytes of the longest frame that --mtu asks for; 0: it is not given. */
 static uint32_t longest_frame(const struct config *config)
 {
-	uint32_t mtu = config->mtu == CONFIG_MTU_MAX ? PORT_MTU_MAX_UNCHAINED : config->mtu;
+	uint32_t mtu = frames_options(config)->mtu == PORT_MTU_MAX ? PORT_MTU_MAX_UNCHAINED
+								   : frames_options(config)->mtu;
 
-	return config->nb_port == 0 || mtu == 0 ? 0 : mtu + PORT_FRAME_OVERHEAD;
+	return !port_given(config) || mtu == 0 ? 0 : mtu + PORT_FRAME_OVERHEAD;
 }
 
 uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes)
@@ -73,12 +92,12 @@ uint32_t live_ports_mtu_room(const struct config *config)
 
 void live_ports_say(struct port *port)
 {
-	for (uint32_t i = 0; i < port->notes.n; i++)
-		if (port->notes.notes[i].warning)
-			log_warning("%s", port->notes.notes[i].text);
+	for (uint32_t i = 0; i < port->messages.n; i++)
+		if (port->messages.messages[i].warning)
+			log_warning("%s", port->messages.messages[i].text);
 		else
-			log_notice("%s", port->notes.notes[i].text);
-	port->notes.n = 0;
+			log_notice("%s", port->messages.messages[i].text);
+	port->messages.n = 0;
 }
 
 bool live_ports_await(
@@ -86,7 +105,7 @@ bool live_ports_await(
 {
 	const struct port *down;
 
-	if (config->wait_link == 0) {
+	if (port_options(config)->wait_link == 0) {
 		for (uint32_t p = 0; p < nb_ports; p++)
 			if (!port_link_is_up(&ports[p]))
 				log_warning(
@@ -98,7 +117,8 @@ bool live_ports_await(
 	if (port_wait_links(ports, nb_ports, 0, &down) == PORT_WAIT_UP)
 		return true;
 	log_notice("%s: waiting for its link", down->name);
-	if (port_wait_links(ports, nb_ports, config->wait_link, &down) != PORT_WAIT_TIMEOUT)
+	if (port_wait_links(ports, nb_ports, port_options(config)->wait_link, &down) !=
+		PORT_WAIT_TIMEOUT)
 		return true;
 	snprintf(error, PORT_ERROR_MAX,
 		"--wait-link: the link of %s did not come up in that time: check its cable and its "

@@ -10,8 +10,8 @@
 #include "rx/port/port.h"
 
 /*
- * Resolves every --port before EAL is up, and puts into config->port what DPDK is to be asked for.
- * `names` has room for config->nb_port. False and one line in error[PORT_DEVICE_MAX] where a name
+ * Resolves every --port before EAL is up, and puts into the names of --port what DPDK is to be asked for.
+ * `names` has room for as many as there are. False and one line in error[PORT_DEVICE_MAX] where a name
  * is not to be had or two are one device.
  */
 bool live_ports_resolve(struct port_name *names, struct config *config, char *error);

@@ -51,7 +51,7 @@ static const struct {
 static bool find_sockets(
 	struct port_meter *meter, int family, const struct port_meter *meters, uint32_t nb_meters)
 {
-	const struct kernel_sockets *others[CONFIG_LIST_MAX];
+	const struct kernel_sockets *others[OPTION_LIST_MAX];
 
 	for (uint32_t m = 0; m < nb_meters; m++)
 		others[m] = &meters[m].sockets;

@@ -10,6 +10,9 @@
 
 #include "base/pci_address.h"
 #include "rx/port/drivers.h"
+#include <limits.h>
+#include "config/config.h"
+#include "rx/capture/source.h"
 
 /*
  * A packet socket's frame begins with a tpacket2_hdr and a sockaddr_ll; the packet lies behind them
@@ -51,26 +54,6 @@ bool port_through_kernel(const struct port_name *name)
 {
 	return !name->pci &&
 	       (name->interface[0] != '\0' || port_driver_of_device(name->device)->makes_interface);
-}
-
-int port_node(const char *spec)
-{
-	struct pci_address address;
-	char path[128];
-	FILE *file;
-	int node = -1;
-
-	if (!pci_address_parse(spec, strcspn(spec, ","), &address))
-		return -1;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/" PCI_ADDRESS_FORMAT "/numa_node",
-		PCI_ADDRESS_ARGS(address));
-	file = fopen(path, "re");
-	if (file == NULL)
-		return -1;
-	if (fscanf(file, "%d", &node) != 1)
-		node = -1;
-	fclose(file);
-	return node;
 }
 
 const char *port_devarg(const char *device, const char *key, int *length)
@@ -267,3 +250,164 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	}
 	return resolve_over_interface(name, spec, mtu, lookup, error);
 }
+
+/* --- options --- */
+
+/* A file in the DEVARGS of a port, as rx_pcap=FILE of net_pcap. */
+static bool is_in_devargs(const char *text, const struct stat *file)
+{
+	for (const char *rest = strchr(text, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
+		const char *value = rest + 1 + strcspn(rest + 1, ",=");
+		char path[PATH_MAX];
+
+		if (*value != '=')
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(value + 1, ","), value + 1);
+		if (option_names_file(path, file))
+			return true;
+	}
+	return false;
+}
+
+/* A stretch of a port's text. */
+struct part {
+	const char *text;
+	size_t len;
+};
+
+/* A port's name without its DEVARGS and without the bus that may stand before it. */
+static struct part port_name_part(const char *port)
+{
+	if (strncmp(port, "pci:", 4) == 0)
+		port += 4;
+	else if (strncmp(port, "vdev:", 5) == 0)
+		port += 5;
+	return (struct part){port, strcspn(port, ",")};
+}
+
+/* The interface of the kernel that its DEVARGS name; empty where they name none. */
+static struct part port_interface_part(const char *port)
+{
+	const char *at = strstr(port, ",iface=");
+
+	if (at == NULL)
+		return (struct part){port, 0};
+	return (struct part){at + 7, strcspn(at + 7, ",")};
+}
+
+static bool same_part(struct part a, struct part b)
+{
+	return a.len > 0 && a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
+}
+
+static bool same_pci(struct part a, struct part b)
+{
+	struct pci_address x, y;
+
+	return pci_address_parse(a.text, a.len, &x) && pci_address_parse(b.text, b.len, &y) &&
+	       x.domain == y.domain && x.bus == y.bus && x.device == y.device &&
+	       x.function == y.function;
+}
+
+/* Whether two ports are one device, as far as their texts can tell. */
+static bool same_port(const char *a, const char *b)
+{
+	struct part name_a = port_name_part(a), name_b = port_name_part(b);
+	struct part interface_a = port_interface_part(a), interface_b = port_interface_part(b);
+
+	return same_part(name_a, name_b) || same_pci(name_a, name_b) ||
+	       same_part(interface_a, interface_b) || same_part(name_a, interface_b) ||
+	       same_part(interface_a, name_b);
+}
+
+bool port_check_names(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_list *ports = &port_options(config)->names;
+
+	for (uint32_t i = 0; i < ports->n; i++) {
+		struct part name = port_name_part(ports->texts[i]);
+		struct pci_address address;
+		int shown = (int)(name.len < 100 ? name.len : 100);
+
+		if (name.len == 0)
+			return option_fault(fault, "port", measurement,
+				"'%.200s' has no name; write NAME[,DEVARGS]", ports->texts[i]);
+		if (strncmp(ports->texts[i], "pci:", 4) == 0 &&
+			!pci_address_parse(name.text, name.len, &address))
+			return option_fault(fault, "port", measurement,
+				"'%.*s' is not a PCI address such as 0000:3b:00.0", shown,
+				name.text);
+		for (uint32_t j = 0; j < i; j++)
+			if (same_port(ports->texts[i], ports->texts[j]))
+				return option_fault(fault, "port", measurement,
+					"'%.*s' is given twice, the other time as '%.100s': its "
+					"packets would count twice",
+					shown, name.text, ports->texts[j]);
+	}
+	return true;
+}
+
+const struct option_row *fed_source(const struct config *config)
+{
+	return port_given(config) ? NULL : config_asks_of_set(config, SOURCE_SET);
+}
+
+const char *port_option_lacks(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	/* Where there is no source, that is what is missing. */
+	return fed_source(config) == NULL ? NULL : "without --port";
+}
+
+static const struct option_row port_rows[] = {
+	{
+		.name = "port",
+		.letter = 'i',
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_LIST,
+		.reads = is_in_devargs,
+		OPTION_FIELD(port_options, names),
+		.set = SOURCE_SET,
+		.help = "Measure what a port receives: a PCI address (0000:3b:00.0), an interface "
+			"of the kernel (eth0) or a virtual device of DPDK (net_tap0,iface=probe0). "
+			"Repeatable: both directions of a tap.",
+	},
+	{
+		.name = "wait-link",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_TIME,
+		.rare = true,
+		.lacks = port_option_lacks,
+		OPTION_FIELD(port_options, wait_link),
+		.zero = true,
+		.min = 1,
+		.max = OPTION_CENTURY,
+		.default_note = "start at once",
+		.help = "Begin when the link of every port is up, and give up after this time; 0: "
+			"do not wait.",
+	},
+	{
+		.name = "descriptors",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		.rare = true,
+		OPTION_FIELD(port_options, descriptors),
+		.min = 64,
+		.max = 32768,
+		.power_of_two = true,
+		.default_note = "what suits the source",
+		.help = "Entries of each receive ring, a power of two.",
+	},
+	{0},
+};
+
+const struct option_owner port_owner = {
+	.rows = port_rows,
+	.size = sizeof(struct port_options),
+	.check = port_check_names,
+};

@@ -18,6 +18,24 @@
 #include <stdint.h>
 
 #include "rx/port/interface.h"
+#include "config/option.h"
+
+struct port_options {
+	struct option_list names; /* with DEVARGS */
+	uint64_t wait_link;       /* ns; 0: do not wait */
+	uint32_t descriptors;     /* entries of each receive ring; 0: what suits the source */
+};
+
+OPTION_OWNER(port)
+
+/* Packets come from live ports; for who sends: they go to one. */
+static inline bool port_given(const struct config *config)
+{
+	return port_options(config)->names.n > 0;
+}
+
+/* The option that asks for a source which is opened, and not live; NULL: none does. */
+const struct option_row *fed_source(const struct config *config);
 
 #define PORT_NAME_MAX   64 /* DPDK's limit for the name of a device */
 #define PORT_DEVICE_MAX 512
@@ -58,8 +76,12 @@ bool port_is_pci(const char *spec);
 /* Its packets come through the kernel: from a socket, or a tap. */
 bool port_through_kernel(const struct port_name *name);
 
-/* NUMA node of a PCI device, from sysfs, before EAL is up; -1 where it is unknown. */
-int port_node(const char *spec);
-
 /* The value of key=VALUE in DEVARGS, with its length; NULL where there is none. */
 const char *port_devarg(const char *device, const char *key, int *length);
+
+/* The check of the texts of --port, for other owners of it (config/option.h). */
+bool port_check_names(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault);
+/* As lacks() of an option that is for ports. */
+const char *port_option_lacks(
+	const struct config *config, const struct measurement_config *measurement);

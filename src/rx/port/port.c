@@ -15,7 +15,7 @@
 #include "base/pci_device.h"
 #include "rx/port/interrupts.h"
 #include "rx/port/frames.h"
-#include "rx/port/lacks.h"
+#include "rx/port/privileges.h"
 #include "rx/port/promiscuous.h"
 #include "rx/port/quiet.h"
 #include "rx/port/removal.h"
@@ -25,7 +25,7 @@
 /* Entries of a send ring, where there must be one. */
 #define SEND_DESCRIPTORS 1024
 
-_Static_assert(PORT_ERROR_MAX >= PORT_NOTE_MAX, "errors of the parts fit");
+_Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "errors of the parts fit");
 
 __attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *format, ...)
 {
@@ -55,7 +55,7 @@ static void device_text(
 static bool make_virtual(
 	const struct port *port, const struct port_name *name, const char *text, char *error)
 {
-	char why[PORT_LACKS_MAX], reason[PORT_NOTE_MAX / 2];
+	char why[PORT_PRIVILEGE_MAX], reason[PORT_MESSAGE_MAX / 2];
 	bool explained;
 	int result;
 
@@ -70,7 +70,7 @@ static bool make_virtual(
 			"them), no PCI address such as 0000:3b:00.0 and no virtual device such as "
 			"net_tap0,iface=probe0",
 			port->name);
-	if (port_lacks(port_driver_of_device(text), text, why))
+	if (port_lacks_privilege(port_driver_of_device(text), text, why))
 		return fail(error, "--port %s: %s", port->name, why);
 	/* -1 is what drivers return for anything; EAL says no more than that it did not work. */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
@@ -103,12 +103,12 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	port->mbuf_room = name->mbuf_room;
 	port->cut_at = name->cut_at;
 	if (name->notice[0] != '\0')
-		port_notice(&port->notes, "%s", name->notice);
+		port_notice(&port->messages, "%s", name->notice);
 	if (name->warning[0] != '\0')
-		port_warn(&port->notes, "%s", name->warning);
-	port_quiet_libraries(config->verbose);
+		port_warn(&port->messages, "%s", name->warning);
+	port_quiet_libraries(log_is_verbose());
 	device_text(text, name, nb_rx);
-	if (port_taken(name, &port->notes, error))
+	if (port_taken(name, &port->messages, error))
 		return false;
 	if (!name->pci && !make_virtual(port, name, text, error))
 		return false;
@@ -124,7 +124,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	port->node = rte_eth_dev_socket_id(port->id);
 	port->driver = port_driver_find(info.driver_name);
 	if (port->driver->counts_otherwise != NULL)
-		port_warn(&port->notes, "%s: %s", port->name, port->driver->counts_otherwise);
+		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
 	return true;
 }
 
@@ -174,13 +174,14 @@ static bool check_queues(const struct start *start, char *error)
 }
 
 static bool plan_frames(struct port_frame_plan *plan, const struct port *port,
-	const struct rte_eth_dev_info *info, uint32_t room, struct port_notes *notes, char *error)
+	const struct rte_eth_dev_info *info, uint32_t room, struct port_messages *messages,
+	char *error)
 {
 	uint16_t mtu = RTE_ETHER_MTU;
 
 	rte_eth_dev_get_mtu(port->id, &mtu);
-	if (!port_frames_plan(plan, port->name, port->driver, info, mtu, port->config->mtu, room,
-		    notes, error))
+	if (!port_frames_plan(plan, port->name, port->driver, info, mtu,
+		    frames_options(port->config)->mtu, room, messages, error))
 		return false;
 	if (plan->mbuf_room < port->mbuf_room)
 		plan->mbuf_room = port->mbuf_room;
@@ -191,12 +192,12 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room)
 {
 	struct rte_eth_dev_info info;
 	struct port_frame_plan plan;
-	struct port_notes notes = {0};
+	struct port_messages messages = {0};
 	char error[PORT_ERROR_MAX];
 
 	/* What is wrong is said when the port is started. */
 	if (rte_eth_dev_info_get(port->id, &info) != 0 ||
-		!plan_frames(&plan, port, &info, room, &notes, error))
+		!plan_frames(&plan, port, &info, room, &messages, error))
 		return room;
 	return RTE_MAX(plan.mbuf_room, room);
 }
@@ -208,7 +209,7 @@ static bool choose(struct start *start, uint32_t room, char *error)
 
 	if (rte_eth_dev_get_mtu(port->id, &start->mtu_before) != 0)
 		start->mtu_before = 0;
-	if (!plan_frames(&start->frames, port, &start->info, room, &port->notes, error))
+	if (!plan_frames(&start->frames, port, &start->info, room, &port->messages, error))
 		return false;
 	if (start->nb_rx > 0 && start->frames.mbuf_room > room)
 		return fail(error,
@@ -220,13 +221,13 @@ static bool choose(struct start *start, uint32_t room, char *error)
 		.use = hash_use(port, start->nb_rx),
 		.nb_queues = start->nb_rx,
 	};
-	if (!port_rss_choose(&start->rss, port->config, &start->info, &port->notes, error))
+	if (!port_rss_choose(&start->rss, port->config, &start->info, &port->messages, error))
 		return false;
 	start->conf.rxmode.mtu = start->frames.mtu;
 	start->conf.rxmode.offloads = start->frames.offloads;
 	if (start->nb_rx > 0)
 		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
-			port->driver, port->config, &start->info, &port->notes);
+			port->driver, port->config, &start->info, &port->messages);
 	port_rss_put(&start->rss, &start->conf);
 	if (port->driver->queues == PORT_QUEUES_PAIRED) {
 		if (start->nb_rx == 0)
@@ -287,11 +288,11 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	/* A driver without limits to adjust to takes the numbers as they are. */
 	if (result == -ENOTSUP)
 		result = 0;
-	if (port->config->descriptors > 0)
-		wanted = port->config->descriptors;
+	if (port_options(port->config)->descriptors > 0)
+		wanted = port_options(port->config)->descriptors;
 	if (result == 0 && port->descriptors != wanted && start->nb_rx > 0 &&
 		port->driver->descriptors == 0)
-		port_notice(&port->notes,
+		port_notice(&port->messages,
 			"%s: its receive rings have %u entries instead of %u: it "
 			"takes %u to %u, in multiples of %u",
 			port->name, port->descriptors, wanted, start->info.rx_desc_lim.nb_min,
@@ -350,7 +351,7 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 		port->promiscuous = port_promiscuous_hold(port->interface);
 	if (port->promiscuous >= 0 || rte_eth_promiscuous_enable(port->id) == 0) {
 		if (host_may_refuse(port, info))
-			port_warn(&port->notes,
+			port_warn(&port->messages,
 				"%s is a virtual function: whether it may be promiscuous is its "
 				"host's to say (ip link set PF vf N trust on), and drivers do not "
 				"tell; where it may not, packets that are not for its own address "
@@ -359,7 +360,7 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 		return;
 	}
 	rte_eth_allmulticast_enable(port->id);
-	port_warn(&port->notes,
+	port_warn(&port->messages,
 		"%s cannot be promiscuous: packets that are not for its own address are not seen%s",
 		port->name,
 		host_may_refuse(port, info) ? "; its host refuses: ip link set PF vf N trust on"
@@ -384,8 +385,8 @@ static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempo
 
 static bool refused(const struct start *start, int result, const char *reason, char *error)
 {
-	char why[PORT_LACKS_MAX];
-	bool lacks = port_lacks(start->port->driver, start->port->device, why);
+	char why[PORT_PRIVILEGE_MAX];
+	bool lacks = port_lacks_privilege(start->port->driver, start->port->device, why);
 
 	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s",
 		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
@@ -398,7 +399,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 {
 	struct start start = {.port = port, .nb_rx = nb_rx};
 	int result = rte_eth_dev_info_get(port->id, &start.info);
-	char reason[PORT_NOTE_MAX / 2] = "";
+	char reason[PORT_MESSAGE_MAX / 2] = "";
 	bool told = true;
 
 	if (result == 0 && (!check_queues(&start, error) ||
@@ -418,10 +419,10 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
-	port_rss_check(&start.rss, port->id, &start.info, &port->notes);
+	port_rss_check(&start.rss, port->id, &start.info, &port->messages);
 	if (nb_rx > 0)
 		receive_everything(port, &start.info);
-	port_clock_start(&port->clock, port->name, &port->notes);
+	port_clock_start(&port->clock, port->name, &port->messages);
 	return true;
 }
 

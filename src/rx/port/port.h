@@ -13,7 +13,7 @@
 #include "rx/port/clock.h"
 #include "rx/port/drivers.h"
 #include "rx/port/name.h"
-#include "rx/port/notes.h"
+#include "rx/port/messages.h"
 
 #define PORT_ERROR_MAX 512
 
@@ -25,7 +25,8 @@ struct port {
 	int node;                   /* -1: unknown */
 	const struct config *config;
 	const struct port_driver *driver;
-	struct port_notes notes; /* what the user should know, once it is probed and started */
+	struct port_messages
+		messages; /* what the user should know, once it is probed and started */
 	uint16_t nb_queues, descriptors;
 	uint32_t interface_mtu; /* the kernel's; 0: there is none */
 	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
@@ -55,7 +56,7 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 /*
  * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, or
  * with one send queue when nb_rx is 0. What it cannot do and the user should know is added to
- * port->notes. Returns true, or false and one line in error[PORT_ERROR_MAX].
+ * port->messages. Returns true, or false and one line in error[PORT_ERROR_MAX].
  */
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
 	char *error);

@@ -8,7 +8,7 @@
 
 #define RSS_KEY_LEN_USUAL 40
 
-_Static_assert(CONFIG_RSS_KEY_MAX <= RSS_KEY_LEN_MAX, "the symmetric key is as long");
+_Static_assert(RSS_KEY_MAX <= RSS_KEY_LEN_MAX, "the symmetric key is as long");
 
 /* A kind of packets that a device hashes in its own way; `general` is what is left of a family. */
 struct packet_kind {
@@ -135,7 +135,7 @@ static const char *meaning(enum rss_fields wanted, enum hashed as)
 	       "worker, however much it is";
 }
 
-void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_notes *notes)
+void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_messages *messages)
 {
 	char names[200];
 
@@ -145,48 +145,49 @@ void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_n
 			continue;
 		list_kinds(rss->wanted, fields, as, names, sizeof(names));
 		if (names[0] != '\0')
-			port_warn(notes, "%s: %s %s", rss->port, names, meaning(rss->wanted, as));
+			port_warn(
+				messages, "%s: %s %s", rss->port, names, meaning(rss->wanted, as));
 	}
 }
 
-static void explain_asymmetry(const struct port_rss *rss, struct port_notes *notes)
+static void explain_asymmetry(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->wanted == RSS_FIELDS_5TUPLE || rss->wanted == RSS_FIELDS_ADDRESSES)
-		port_warn(notes,
+		port_warn(messages,
 			"%s: its hash key cannot be set: the two directions of a connection may be "
 			"counted by two workers; figures stay right",
 			rss->port);
 }
 
 /* The receiver hashes under its own key what the device does not. */
-static void explain_other_key(const struct port_rss *rss, struct port_notes *notes)
+static void explain_other_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->use != PORT_HASH_DISPATCH)
 		return;
 	if (!rss->on && rss->key_wanted == RSS_KEY_GIVEN)
-		port_warn(notes,
+		port_warn(messages,
 			"--rss-key: %s gives no hash, and the receiver computes it under the "
 			"symmetric key: the given one is not used",
 			rss->port);
 	else if (rss->on && rss->key_wanted != RSS_KEY_SYMMETRIC)
-		port_notice(notes,
+		port_notice(messages,
 			"--rss-key: packets that %s gives no hash of are spread under the "
 			"symmetric key, maybe to another worker than the rest of their flow",
 			rss->port);
 }
 
 /* A key was given, and no device hashes by it. */
-static void explain_unused_key(const struct port_rss *rss, struct port_notes *notes)
+static void explain_unused_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->key_wanted != RSS_KEY_GIVEN)
 		return;
 	if (rss->use == PORT_HASH_UNUSED)
-		port_warn(notes,
+		port_warn(messages,
 			"--rss-key: %s has one queue and nothing to choose by a hash: the key is "
 			"not used",
 			rss->port);
 	else
-		port_warn(notes, "--rss-key: %s does not hash: the key is not used", rss->port);
+		port_warn(messages, "--rss-key: %s does not hash: the key is not used", rss->port);
 }
 
 static bool choose_key(struct port_rss *rss, const struct config *config,
@@ -195,15 +196,15 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	uint8_t len = info->hash_key_size;
 
 	rss->key_len = 0;
-	if (rss->key_wanted == RSS_KEY_GIVEN && len != config->rss_key_len) {
+	if (rss->key_wanted == RSS_KEY_GIVEN && len != rss_options(config)->key_len) {
 		if (len == 0)
-			snprintf(error, PORT_NOTE_MAX,
+			snprintf(error, PORT_MESSAGE_MAX,
 				"--rss-key: %s does not take a key; give default", rss->port);
 		else
-			snprintf(error, PORT_NOTE_MAX,
+			snprintf(error, PORT_MESSAGE_MAX,
 				"--rss-key: %s takes a key of %u bytes, %u hexadecimal digits; %u "
 				"bytes are given",
-				rss->port, len, 2 * len, config->rss_key_len);
+				rss->port, len, 2 * len, rss_options(config)->key_len);
 		return false;
 	}
 	if (rss->key_wanted == RSS_KEY_DEFAULT)
@@ -214,14 +215,16 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	else
 		rss->key_len = len;
 	memcpy(rss->key,
-		rss->key_wanted == RSS_KEY_GIVEN ? config->rss_key_bytes : rss_symmetric_key, len);
+		rss->key_wanted == RSS_KEY_GIVEN ? rss_options(config)->key_bytes
+						 : rss_symmetric_key,
+		len);
 	return true;
 }
 
 uint16_t port_rss_queues(const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info)
 {
-	uint64_t fields = choose_fields(config->rss_fields, info->flow_type_rss_offloads);
+	uint64_t fields = choose_fields(rss_options(config)->fields, info->flow_type_rss_offloads);
 
 	if (driver->spreader == NULL && (fields & ~ONE_SIDE) == 0)
 		return 1;
@@ -229,15 +232,15 @@ uint16_t port_rss_queues(const struct port_driver *driver, const struct config *
 }
 
 bool port_rss_choose(struct port_rss *rss, const struct config *config,
-	const struct rte_eth_dev_info *info, struct port_notes *notes, char *error)
+	const struct rte_eth_dev_info *info, struct port_messages *messages, char *error)
 {
 	uint64_t offered = rss->driver->rss_is_for_rules ? 0 : info->flow_type_rss_offloads;
 
-	rss->wanted = config->rss_fields;
-	rss->key_wanted = config->rss_key;
+	rss->wanted = rss_options(config)->fields;
+	rss->key_wanted = rss_options(config)->key;
 	rss->on = false;
 	if (rss->use == PORT_HASH_UNUSED) {
-		explain_unused_key(rss, notes);
+		explain_unused_key(rss, messages);
 		return true;
 	}
 	if (rss->use == PORT_HASH_DISPATCH) {
@@ -249,23 +252,23 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	rss->fields = choose_fields(rss->wanted, offered);
 	if ((rss->fields & ~ONE_SIDE) != 0) {
 		rss->on = true;
-		explain_other_key(rss, notes);
+		explain_other_key(rss, messages);
 		return choose_key(rss, config, info, error);
 	}
 	rss->fields = rss->offloads = 0;
-	explain_other_key(rss, notes);
+	explain_other_key(rss, messages);
 	if (rss->use == PORT_HASH_DISPATCH)
 		return true; /* the receiver hashes by itself */
 	if (rss->driver->spreader == NULL) {
-		snprintf(error, PORT_NOTE_MAX,
+		snprintf(error, PORT_MESSAGE_MAX,
 			"--port %s: its driver %s does not spread packets over %u queues (it has "
 			"no RSS): use --design async, where one core receives for all, or "
 			"--workers 1",
 			rss->port, info->driver_name, rss->nb_queues);
 		return false;
 	}
-	explain_unused_key(rss, notes);
-	port_warn(notes, "%s: %s spreads packets over the workers, not RSS: %s", rss->port,
+	explain_unused_key(rss, messages);
+	port_warn(messages, "%s: %s spreads packets over the workers, not RSS: %s", rss->port,
 		rss->driver->spreader, rss->driver->spreads);
 	return true;
 }
@@ -324,12 +327,12 @@ static int read_reta(uint16_t port_id, struct rte_eth_rss_reta_entry64 *reta, ui
 }
 
 static void check_reta(
-	const struct port_rss *rss, uint16_t port_id, uint32_t size, struct port_notes *notes)
+	const struct port_rss *rss, uint16_t port_id, uint32_t size, struct port_messages *messages)
 {
 	struct rte_eth_rss_reta_entry64 reta[PORT_RSS_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
 
 	if (size == 0 || size > PORT_RSS_RETA_MAX || read_reta(port_id, reta, size) != 0) {
-		port_notice(notes,
+		port_notice(messages,
 			"%s: its indirection table cannot be read: that its queues are filled "
 			"evenly is up to the device",
 			rss->port);
@@ -341,7 +344,7 @@ static void check_reta(
 		if (rte_eth_dev_rss_reta_update(port_id, reta, (uint16_t)size) != 0 ||
 			read_reta(port_id, reta, size) != 0 ||
 			!port_rss_is_even(reta, size, rss->nb_queues)) {
-			port_warn(notes,
+			port_warn(messages,
 				"%s: its indirection table cannot be made even: some workers get a "
 				"larger share of the flows than others, or none",
 				rss->port);
@@ -349,12 +352,12 @@ static void check_reta(
 		}
 	}
 	if (rss->nb_queues > size)
-		port_warn(notes,
+		port_warn(messages,
 			"%s: its indirection table has %u entries: of %u workers %u get no "
 			"packets; lower --workers to %u",
 			rss->port, size, rss->nb_queues, rss->nb_queues - size, size);
 	else if (size % rss->nb_queues != 0 && size / rss->nb_queues < 8)
-		port_warn(notes,
+		port_warn(messages,
 			"%s: its indirection table has %u entries: some of %u workers get %u "
 			"shares of the flows and others %u; --workers that divide %u are even",
 			rss->port, size, rss->nb_queues, size / rss->nb_queues + 1,
@@ -365,7 +368,7 @@ static void check_reta(
 static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_len,
 	uint64_t *fields, bool *same_key)
 {
-	uint8_t key[CONFIG_RSS_KEY_MAX] = {0};
+	uint8_t key[RSS_KEY_MAX] = {0};
 	struct rte_eth_rss_conf now = {.rss_key = key_len > 0 ? key : NULL, .rss_key_len = key_len};
 
 	if (rte_eth_dev_rss_hash_conf_get(port_id, &now) != 0)
@@ -379,7 +382,7 @@ static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 /* For drivers that take a key only when they are told of it by itself. */
 static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_len)
 {
-	uint8_t key[CONFIG_RSS_KEY_MAX];
+	uint8_t key[RSS_KEY_MAX];
 	struct rte_eth_rss_conf conf = {
 		.rss_key = key, .rss_key_len = key_len, .rss_hf = rss->fields};
 
@@ -392,11 +395,11 @@ static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth
 {
 	if (rss->key_len > 0)
 		return rss->key_len;
-	return info->hash_key_size <= CONFIG_RSS_KEY_MAX ? RSS_KEY_LEN_USUAL : 0;
+	return info->hash_key_size <= RSS_KEY_MAX ? RSS_KEY_LEN_USUAL : 0;
 }
 
 void port_rss_check(const struct port_rss *rss, uint16_t port_id,
-	const struct rte_eth_dev_info *info, struct port_notes *notes)
+	const struct rte_eth_dev_info *info, struct port_messages *messages)
 {
 	uint8_t key_len = key_length_asked(rss, info);
 	uint64_t fields = rss->fields;
@@ -410,9 +413,91 @@ void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 		if (!same_key && key_len > 0 && write_key(rss, port_id, key_len))
 			read_hash(rss, port_id, key_len, &fields, &same_key);
 		if (!same_key)
-			explain_asymmetry(rss, notes);
+			explain_asymmetry(rss, messages);
 	}
-	port_rss_explain(rss, fields, notes);
+	port_rss_explain(rss, fields, messages);
 	if (rss->use == PORT_HASH_QUEUES && rss->nb_queues > 1)
-		check_reta(rss, port_id, info->reta_size, notes);
+		check_reta(rss, port_id, info->reta_size, messages);
 }
+
+/* --- options --- */
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_key(const struct option_text *a)
+{
+	struct rss_options *options =
+		(struct rss_options *)((char *)a->field - offsetof(struct rss_options, key));
+	uint8_t *bytes = options->key_bytes;
+	uint32_t digits = 0;
+
+	if (strcmp(a->text, "symmetric") == 0 || strcmp(a->text, "default") == 0) {
+		options->key = a->text[0] == 's' ? RSS_KEY_SYMMETRIC : RSS_KEY_DEFAULT;
+		return true;
+	}
+	for (const char *at = a->text; *at != '\0'; at++) {
+		int digit = hex_digit(*at);
+
+		if (*at == ':' && digits % 2 == 0 && digits > 0 && at[1] != '\0')
+			continue;
+		if (digit < 0)
+			return option_refuse(a,
+				"is not a key; write symmetric, default, or its bytes in "
+				"hexadecimal: 6d5a6d5a...");
+		if (digits == 2 * RSS_KEY_MAX)
+			return option_refuse(
+				a, "is longer than %u bytes, which no device takes", RSS_KEY_MAX);
+		bytes[digits / 2] =
+			(uint8_t)(digits % 2 == 0 ? digit << 4 : bytes[digits / 2] | digit);
+		digits++;
+	}
+	if (digits == 0 || digits % 2 != 0)
+		return option_refuse(a, "has %u hexadecimal digits; a byte has two", digits);
+	options->key = RSS_KEY_GIVEN;
+	options->key_len = (uint8_t)(digits / 2);
+	return true;
+}
+
+OPTION_WORDS_OF(fields_word, [RSS_FIELDS_5TUPLE] = "5tuple", [RSS_FIELDS_ADDRESSES] = "addresses",
+	[RSS_FIELDS_SRC] = "src", [RSS_FIELDS_DST] = "dst")
+
+static const struct option_row rss_rows[] = {
+	{
+		.name = "rss-fields",
+		.placeholder = "FIELDS",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.word = fields_word,
+		OPTION_FIELD(rss_options, fields),
+		.default_text = "5tuple",
+		.help = "What a port spreads packets over the workers by: 5tuple (addresses, and "
+			"ports of TCP, UDP and SCTP; fragments by addresses), addresses, src or "
+			"dst. What a device cannot do is said at the start.",
+	},
+	{
+		.name = "rss-key",
+		.placeholder = "KEY",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_OWN,
+		.rare = true,
+		.read = read_key,
+		OPTION_FIELD(rss_options, key),
+		.default_text = "symmetric",
+		.help = "Key of a port's flow hash: symmetric (both directions of a connection "
+			"reach one worker), default (the driver's) or its bytes in hexadecimal, as "
+			"many as the device takes.",
+	},
+	{0},
+};
+
+const struct option_owner rss_owner = {
+	.rows = rss_rows,
+	.size = sizeof(struct rss_options),
+};

@@ -17,7 +17,25 @@
 
 #include "config/config.h"
 #include "rx/port/drivers.h"
-#include "rx/port/notes.h"
+#include "rx/port/messages.h"
+#include "rx/packet/rss_hash.h"
+
+enum rss_key {
+	RSS_KEY_SYMMETRIC, /* both directions of a connection hash alike */
+	RSS_KEY_DEFAULT,   /* the driver's */
+	RSS_KEY_GIVEN,     /* key_bytes */
+};
+
+#define RSS_KEY_MAX 64 /* bytes */
+
+struct rss_options {
+	enum rss_fields fields;
+	enum rss_key key;
+	uint8_t key_len; /* with RSS_KEY_GIVEN */
+	uint8_t key_bytes[RSS_KEY_MAX];
+};
+
+OPTION_OWNER(rss)
 
 #define PORT_RSS_RETA_MAX 4096 /* entries; cards have up to 2048 today */
 
@@ -40,7 +58,7 @@ struct port_rss {
 	bool on;
 	uint64_t fields; /* RTE_ETH_RSS_*; 0 where it is not on */
 	uint8_t key_len; /* 0: the device keeps its own */
-	uint8_t key[CONFIG_RSS_KEY_MAX];
+	uint8_t key[RSS_KEY_MAX];
 	uint64_t offloads; /* of the receive side */
 };
 
@@ -51,10 +69,10 @@ uint16_t port_rss_queues(const struct port_driver *driver, const struct config *
 
 /*
  * Chooses for a device. `rss` comes with its first part filled. Returns true, or false and one line
- * in error[PORT_NOTE_MAX]: a key of a length that is not the device's, or queues that nobody fills.
+ * in error[PORT_MESSAGE_MAX]: a key of a length that is not the device's, or queues that nobody fills.
  */
 bool port_rss_choose(struct port_rss *rss, const struct config *config,
-	const struct rte_eth_dev_info *info, struct port_notes *notes, char *error);
+	const struct rte_eth_dev_info *info, struct port_messages *messages, char *error);
 
 /* Adds the choice to what the device is configured with. */
 void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf);
@@ -64,10 +82,10 @@ void port_rss_put(struct port_rss *rss, struct rte_eth_conf *conf);
  * says what differs from what was wanted.
  */
 void port_rss_check(const struct port_rss *rss, uint16_t port_id,
-	const struct rte_eth_dev_info *info, struct port_notes *notes);
+	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
 /* Says what fields mean for a result that wanted `wanted`; what is wanted in full gives nothing. */
-void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_notes *notes);
+void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_messages *messages);
 
 /* A table of `size` entries, spread over the queues in turn: no queue has two more than another. */
 void port_rss_fill_reta(struct rte_eth_rss_reta_entry64 *reta, uint32_t size, uint16_t nb_queues);

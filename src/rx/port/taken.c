@@ -76,7 +76,7 @@ static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 }
 
 static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
-	const struct port_name *name, struct port_notes *notes, char *error)
+	const struct port_name *name, struct port_messages *messages, char *error)
 {
 	bool abstract = address->sun_path[0] == '\0';
 	const char *path = address->sun_path + abstract;
@@ -91,7 +91,7 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 	}
 	if (result == ECONNREFUSED && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) &&
 		unlink(path) == 0)
-		port_notice(notes, "%s: removed %s, which a process that ended had left behind",
+		port_notice(messages, "%s: removed %s, which a process that ended had left behind",
 			name->called, path);
 	return false;
 }
@@ -116,7 +116,7 @@ static bool tap_taken(const struct port_name *name, char *error)
 	return true;
 }
 
-bool port_taken(const struct port_name *name, struct port_notes *notes, char *error)
+bool port_taken(const struct port_name *name, struct port_messages *messages, char *error)
 {
 	const struct port_driver *driver = port_driver_of_device(name->device);
 	struct sockaddr_un address;
@@ -126,5 +126,5 @@ bool port_taken(const struct port_name *name, struct port_notes *notes, char *er
 		return tap_taken(name, error);
 	return driver->listener != NULL &&
 	       listening_address(driver->listener, name->device, &address, &size) &&
-	       socket_taken(&address, size, name, notes, error);
+	       socket_taken(&address, size, name, messages, error);
 }

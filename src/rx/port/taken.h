@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "rx/port/name.h"
-#include "rx/port/notes.h"
+#include "rx/port/messages.h"
 
 #define PORT_TAKEN_MAX 512
 
@@ -15,4 +15,4 @@
  * interface that it would share. True, with one line in error[PORT_TAKEN_MAX], where another
  * process has it. A socket's file that nobody listens on any more is removed, and that is noted.
  */
-bool port_taken(const struct port_name *name, struct port_notes *notes, char *error);
+bool port_taken(const struct port_name *name, struct port_messages *messages, char *error);

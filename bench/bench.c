@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench.h"
+
+#include "parallel/eal.h"
+#include "parallel/process.h"
+#include "parallel/plan/machine.h"
+#include "parallel/plan/plan.h"
+#include "rx/capture/source.h"
+#include "tune/figures.h"
+
+#define OF_HOST                                                                                    \
+	&seed_owner, &figures_owner, &process_owner, &eal_owner, &machine_owner, &hugepages_owner, \
+		&log_owner
+
+static const struct option_owner *const of_kernels[] = {&kernels_owner, OF_HOST, NULL};
+static const struct option_owner *const of_worker[] = {&worker_owner, OF_HOST, NULL};
+static const struct option_owner *const of_parts[] = {&parts_owner, OF_HOST, NULL};
+static const struct option_owner *const of_pipeline[] = {&experiment_owner, &pipeline_owner,
+	&pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
+static const struct option_owner *const of_flow_table[] = {
+	&replay_owner, &flow_table_bench_owner, &flow_table_common_owner, OF_HOST, NULL};
+
+static const struct command kernels = {
+	.name = "kernels",
+	.usage = "[options]",
+	.summary = "the cost of counting a key, beside other structures",
+	.about = "Measures on this host what it costs to count a packet's key: each sketch, beside "
+		 "a floor\nof plain increments, DPDK's rte_member sketch and an exact rte_hash "
+		 "table, on the same keys.",
+	.owners = of_kernels,
+	.run = bench_kernels,
+};
+
+static const struct command worker = {
+	.name = "worker",
+	.usage = "[options]",
+	.summary = "what a whole measurement adds to a worker",
+	.about = "Measures on this host what a whole measurement adds to a worker that receives "
+		 "packets of the\ngenerator from a ring and frees them. Needs two CPUs.",
+	.owners = of_worker,
+	.run = bench_worker,
+};
+
+static const struct command parts = {
+	.name = "parts",
+	.usage = "[options]",
+	.summary = "what bench/targets judges",
+	.about = "Measures on this host what the project has targets for, a row for each part and "
+		 "round. The script\nbench/targets of the sources says of each target whether this "
+		 "host meets it.",
+	.owners = of_parts,
+	.run = bench_parts,
+};
+
+static const struct command pipeline = {
+	.name = "pipeline",
+	.usage = "[options]",
+	.summary = "loss, time and delay under the load of a generator",
+	.about = "Measures loss, time and delay of all designs, sharings and sketches under the "
+		 "load of a generator\non a CPU of its own.",
+	.owners = of_pipeline,
+	.run = bench_pipeline,
+};
+
+static const struct command flow_table = {
+	.name = "flow-table",
+	.usage = "[--pcap FILE] [options]",
+	.summary = "what a flow table costs",
+	.about = "Measures on this host what a flow table costs: structures for keys that collide, "
+		 "hashes and\nsizes, on kinds of traffic, with the lengths of chains. The defaults "
+		 "take about three minutes.",
+	.owners = of_flow_table,
+	.argument = "pcap",
+	.run = bench_flow_table,
+};
+
+const struct program bench_program = {
+	.name = "sketchtap-bench",
+	.named = true,
+	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline,
+		&flow_table, NULL},
+};

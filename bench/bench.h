@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* `sketchtap-bench`: what this host can do. Each returns an exit status. */
+
+#include "config/config.h"
+
+/* What it costs to count a key, in memory. argv[argc] is the command line, for the report. */
+int bench_kernels(struct config *config);
+
+/* What a measurement adds to a worker that receives and frees. */
+int bench_worker(struct config *config);
+
+/* What the project has targets for. */
+int bench_parts(struct config *config);
+
+/* Loss, time and delay of the whole engine under a generator's load, or that of --port. */
+int bench_pipeline(struct config *config);
+
+/* What a flow table costs by structure, hash, size and traffic. */
+int bench_flow_table(struct config *config);
+
+/* Their options. */
+extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
+	pipeline_pace_owner, pipeline_port_owner, experiment_owner, flow_table_bench_owner,
+	flow_table_common_owner;
+
+extern const struct program bench_program;

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/chains.h"
+
+#include "parallel/memory.h"
+#include "parallel/plan/plan.h"
+#include "sketch/flow_table.h"
+
+struct spread {
+	const struct workload *workload;
+	enum table_hash hash;
+	uint32_t nb_buckets;
+	uint32_t *lengths; /* [nb_buckets] */
+	struct key_burst burst;
+	uint32_t flow_hash[BURST_MAX];
+};
+
+static void count_burst(struct spread *spread)
+{
+	uint64_t inverse = flow_modulus_inverse(spread->nb_buckets);
+	uint32_t hash[BURST_MAX];
+
+	hash_burst(&spread->workload->hash_key, &spread->burst);
+	for (uint32_t i = 0; spread->hash == TABLE_HASH_RSS && i < spread->burst.n; i++)
+		spread->burst.hash[i].lo = spread->flow_hash[i];
+	table_hashes[spread->hash](&spread->burst, hash);
+	for (uint32_t i = 0; i < spread->burst.n; i++)
+		spread->lengths[flow_modulo(hash[i], spread->nb_buckets, inverse)]++;
+	spread->burst.n = 0;
+}
+
+static void count_keys(struct spread *spread)
+{
+	const struct workload *workload = spread->workload;
+
+	for (uint64_t s = 0; s >> workload->bits == 0; s++) {
+		uint32_t first = workload->slots[s].first, i = spread->burst.n;
+
+		if (first == 0)
+			continue;
+		spread->burst.key4[i] = workload->keys[first - 1];
+		if (workload->flow_hashes != NULL)
+			spread->flow_hash[i] = workload->flow_hashes[first - 1];
+		if (++spread->burst.n == BURST_MAX)
+			count_burst(spread);
+	}
+	count_burst(spread);
+}
+
+static void describe(const struct spread *spread, struct chains *chains)
+{
+	uint64_t single = 0, tail = 0;
+	double used;
+
+	*chains = (struct chains){0};
+	for (uint32_t b = 0; b < spread->nb_buckets; b++) {
+		uint32_t length = spread->lengths[b];
+
+		chains->used += length > 0;
+		single += length == 1;
+		tail += length >= CHAINS_LONG;
+		chains->longest = length > chains->longest ? length : chains->longest;
+	}
+	used = (double)chains->used;
+	chains->single = (double)single / used;
+	chains->mean = (double)spread->workload->distinct / used;
+	chains->tail = (double)tail / used;
+}
+
+bool chains_of(const struct workload *workload, enum table_hash hash, uint32_t nb_buckets,
+	struct chains *chains)
+{
+	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct spread spread = {.workload = workload, .hash = hash, .nb_buckets = nb_buckets};
+	size_t size = nb_buckets * sizeof(spread.lengths[0]);
+
+	if (size < memory_available())
+		spread.lengths = memory.alloc(size, memory.arg);
+	if (spread.lengths == NULL)
+		return false;
+	count_keys(&spread);
+	describe(&spread, chains);
+	memory.free(spread.lengths, size, memory.arg);
+	return true;
+}

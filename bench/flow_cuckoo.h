@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#include "sketch/flow_table.h"
+
+/* A flow table without slots of update[]; what would stand there is flow_cuckoo_update(). */
+extern const struct sketch_ops flow_cuckoo_ops;
+
+void flow_cuckoo_update(struct sketch *sketch, const struct key_burst *burst, flow_hash_fn hash);
+
+/* Bytes of DPDK's heap that one takes. */
+size_t flow_cuckoo_heap(const struct sketch_params *params);

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sketchtap-bench flow-table: the question of Nassopoulos et al., "Flow management at multi-Gbps" (2014):
+ * which hash, which structure for keys that collide, which size, for which traffic. Every
+ * combination of the chosen lists is a row. What hangs on hash, size and traffic alone, the lengths
+ * of chains, is counted from the keys; the rest is measured in rounds in which all structures and
+ * hashes of one size and traffic take turns.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "bench/bench.h"
+#include "tune/cache_misses.h"
+#include "bench/chains.h"
+#include "bench/flow_table_options.h"
+#include "bench/flow_variants.h"
+#include "tune/choices.h"
+#include "tune/contest.h"
+#include "bench/hosts.h"
+#include "tune/setup.h"
+#include "tune/figures.h"
+#include "bench/traffic.h"
+#include "parallel/eal.h"
+#include "parallel/memory.h"
+#include "tune/bench_options.h"
+
+#define ROUNDS         3
+#define PACKETS        (UINT64_C(1) << 19)
+#define QUICK_ROUNDS   1
+#define QUICK_PACKETS  (UINT64_C(1) << 16)
+#define HEAP_MEGABYTES 64 /* beside the tables */
+#define SIZES_MAX      (2 * OPTION_VALUES_MAX)
+#define FASTEST_MAX    (8 * OPTION_VALUES_MAX) /* kinds of traffic x flows */
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{.name = "traffic"},
+	{.name = "flows"},
+	{.name = "distinct"},
+	{.name = "packets"},
+	{.name = "buckets"},
+	{"collision", "", -6, ""},
+	{"hash", "", -9, ""},
+	{"bytes", "bytes", 11, ""},
+	{.name = "load"},
+	{"p_single", "P(L=1)", 6, "ratio"},
+	{"mean_length", "E[L]", 7, ""},
+	{"p_tail", "P(L>=4)", 7, "ratio"},
+	{"longest", "longest", 7, ""},
+	{"occupancy", "used", 6, "ratio"},
+	{"refused", "refused", 7, "ratio"},
+	{.name = "rounds"},
+	{"ns", "ns", 8, ""},
+	{"ns_min", "min", 8, "ns"},
+	{"ns_max", "max", 8, "ns"},
+	{"mpps", "Mpps", 7, ""},
+	{"misses", "misses", 6, ""},
+	{"of_default", "/aes", 6, "ratio"},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+static const struct option_values flows_default = {1, {100000}};
+static const struct option_values flows_quick = {1, {10000}};
+static const struct option_values sizes_default = {4, {1 << 16, 100003, 1 << 18, 1 << 20}};
+static const struct option_values sizes_quick = {2, {1 << 14, 10007}};
+
+/* The fastest table of a traffic that had room for every key. */
+struct fastest {
+	char traffic[FIGURES_CELL_MAX];
+	uint64_t flows, distinct, buckets;
+	struct flow_variant variant;
+	size_t memory;
+	double ns, of_default;
+};
+
+struct flow_tables {
+	const struct config *config;
+	const struct option_values *flows;
+	uint64_t sizes[SIZES_MAX];
+	uint32_t nb_sizes, rounds;
+	struct topology topology;
+	struct cpus cpus;
+	struct figures figures;
+	struct flow_variant variants[FLOW_VARIANTS_MAX];
+	struct contestant tables[FLOW_VARIANTS_MAX];
+	uint32_t nb_tables;
+	struct contest_result results[FLOW_VARIANTS_MAX];
+	struct fastest fastest[FASTEST_MAX];
+	uint32_t nb_fastest;
+};
+
+/* --- what is tried --- */
+
+static void add_sizes(struct flow_tables *bench, const struct option_values *sizes)
+{
+	for (uint32_t i = 0; i < sizes->n && bench->nb_sizes < SIZES_MAX; i++)
+		bench->sizes[bench->nb_sizes++] = sizes->values[i];
+}
+
+static void choose_sizes(struct flow_tables *bench)
+{
+	const struct bench_options *given = bench_options(bench->config);
+
+	add_sizes(bench, &given->widths);
+	add_sizes(bench, &flow_table_bench_options(bench->config)->buckets);
+	if (bench->nb_sizes == 0)
+		add_sizes(bench, given->quick ? &sizes_quick : &sizes_default);
+}
+
+/* --- what is said --- */
+
+static void cell_key(struct flow_tables *bench, const char *kind, const char *traffic,
+	struct flow_variant variant, uint64_t buckets)
+{
+	struct figures *figures = &bench->figures;
+
+	figures_cell(figures, "bench", "%s", kind);
+	figures_cell(figures, "traffic", "%s", traffic);
+	figures_cell(figures, "buckets", "%" PRIu64, buckets);
+	figures_cell(figures, "collision", "%s", flow_structure_names[variant.structure]);
+	figures_cell(figures, "hash", "%s", table_hash_names[variant.hash]);
+}
+
+static void cell_chains(struct figures *figures, const struct chains *chains, uint64_t buckets)
+{
+	figures_cell(figures, "p_single", "%.3f", chains->single);
+	figures_cell(figures, "mean_length", "%.2f", chains->mean);
+	figures_cell(figures, "p_tail", "%.4f", chains->tail);
+	figures_cell(figures, "longest", "%u", chains->longest);
+	figures_cell(figures, "occupancy", "%.3f", (double)chains->used / (double)buckets);
+}
+
+static const struct contest_result *default_of(
+	const struct flow_tables *bench, enum flow_structure structure)
+{
+	for (uint32_t t = 0; t < bench->nb_tables; t++)
+		if (bench->variants[t].structure == structure &&
+			bench->variants[t].hash == TABLE_HASH_AES &&
+			bench->results[t].missing == NULL)
+			return &bench->results[t];
+	return NULL;
+}
+
+static void cell_result(
+	struct flow_tables *bench, uint32_t t, const struct workload *workload, uint32_t rounds)
+{
+	const struct contest_result *result = &bench->results[t];
+	const struct contest_result *other = default_of(bench, bench->variants[t].structure);
+	struct bench_stats ns = bench_stats_of(result->ns, rounds);
+	struct figures *figures = &bench->figures;
+
+	figures_cell(figures, "bytes", "%zu", result->memory);
+	figures_cell(figures, "refused", "%.3f",
+		(double)result->refused / (double)workload->spec.packets);
+	figures_cell(figures, "rounds", "%u", rounds);
+	figures_cell(figures, "ns", "%.2f", ns.median);
+	figures_cell(figures, "ns_min", "%.2f", ns.min);
+	figures_cell(figures, "ns_max", "%.2f", ns.max);
+	figures_cell(figures, "mpps", "%.1f", 1000 / ns.median);
+	if (other != NULL)
+		figures_cell(figures, "of_default", "%.2f",
+			bench_stats_ratio(result->ns, other->ns, rounds).median);
+}
+
+/* A row of one table; chains: where they are known and it has any. */
+static void print_table(struct flow_tables *bench, uint32_t t, const char *traffic,
+	const struct contest *contest, const struct chains *chains, uint32_t rounds)
+{
+	const struct workload *workload = contest->workload;
+	const struct contestant *table = &bench->tables[t];
+	struct figures *figures = &bench->figures;
+	double misses;
+
+	cell_key(bench, "flow-table", traffic, bench->variants[t], contest->width);
+	if (workload->spec.flows > 0)
+		figures_cell(figures, "flows", "%" PRIu64, workload->spec.flows);
+	figures_cell(figures, "distinct", "%" PRIu64, workload->distinct);
+	figures_cell(figures, "packets", "%" PRIu64, workload->spec.packets);
+	figures_cell(figures, "load", "%.3f", (double)workload->distinct / (double)contest->width);
+	if (chains != NULL && bench->variants[t].structure != FLOW_CUCKOO)
+		cell_chains(figures, chains, contest->width);
+	if (bench->results[t].missing == NULL) {
+		cell_result(bench, t, workload, rounds);
+		if (contest_misses(contest, table, &misses))
+			figures_cell(figures, "misses", "%.2f", misses);
+	} else {
+		figures_cell(figures, "note",
+			"not measured: %s: %.1f GB are needed, %.1f are there",
+			bench->results[t].missing,
+			(double)flow_variant_memory(table, contest->width) / (1 << 30),
+			(double)memory_available() / (1 << 30));
+	}
+	figures_row(figures);
+}
+
+static void note_fastest(
+	struct flow_tables *bench, struct fastest *fastest, uint64_t buckets, uint32_t rounds)
+{
+	for (uint32_t t = 0; t < bench->nb_tables; t++) {
+		const struct contest_result *result = &bench->results[t];
+		const struct contest_result *other = default_of(bench, FLOW_LIST);
+		double ns;
+
+		if (result->missing != NULL || result->refused > 0)
+			continue;
+		ns = bench_stats_of(result->ns, rounds).median;
+		if (fastest->buckets > 0 && fastest->ns <= ns)
+			continue;
+		fastest->buckets = buckets;
+		fastest->variant = bench->variants[t];
+		fastest->memory = result->memory;
+		fastest->ns = ns;
+		fastest->of_default =
+			other == NULL ? 0 : bench_stats_ratio(result->ns, other->ns, rounds).median;
+	}
+}
+
+static void print_fastest(struct flow_tables *bench)
+{
+	struct figures *figures = &bench->figures;
+
+	if (bench->nb_fastest == 0)
+		return;
+	figures_heading(figures,
+		"the fastest of each traffic that had room for every key; /aes: of a list of "
+		"the same size under aes");
+	for (uint32_t f = 0; f < bench->nb_fastest; f++) {
+		const struct fastest *fastest = &bench->fastest[f];
+
+		cell_key(bench, "flow-table fastest", fastest->traffic, fastest->variant,
+			fastest->buckets);
+		figures_cell(figures, "bytes", "%zu", fastest->memory);
+		figures_cell(figures, "ns", "%.2f", fastest->ns);
+		figures_cell(figures, "mpps", "%.1f", 1000 / fastest->ns);
+		if (fastest->of_default > 0)
+			figures_cell(figures, "of_default", "%.2f", fastest->of_default);
+		if (fastest->flows > 0)
+			figures_cell(figures, "flows", "%" PRIu64, fastest->flows);
+		figures_cell(figures, "note", "%.40s, %" PRIu64 " keys: %" PRIu64 " buckets",
+			fastest->traffic, fastest->distinct, fastest->buckets);
+		figures_row(figures);
+	}
+}
+
+/* --- what is measured --- */
+
+static const struct chains *find_chains(const struct workload *workload, uint64_t buckets,
+	struct chains all[TABLE_HASH_COUNT], enum table_hash hash)
+{
+	if (all[hash].used == 0 && !chains_of(workload, hash, (uint32_t)buckets, &all[hash]))
+		return NULL;
+	return &all[hash];
+}
+
+static bool run_size(struct flow_tables *bench, const char *traffic, const struct contest *contest,
+	struct fastest *fastest)
+{
+	const struct workload *workload = contest->workload;
+	struct chains chains[TABLE_HASH_COUNT] = {0};
+	char error[CONTEST_ERROR_MAX];
+	uint32_t rounds;
+
+	if (!contest_run(contest, &bench->cpus, bench->tables, bench->nb_tables, bench->rounds,
+		    bench->results, &rounds, error)) {
+		log_error("%s", error);
+		return false;
+	}
+	if (rounds == 0)
+		return true;
+	figures_heading(&bench->figures,
+		"%s: %" PRIu64 " keys in %" PRIu64 " packets; %" PRIu64 " buckets; %u rounds",
+		traffic, workload->distinct, workload->spec.packets, contest->width, rounds);
+	for (uint32_t t = 0; t < bench->nb_tables; t++)
+		print_table(bench, t, traffic, contest,
+			find_chains(workload, contest->width, chains, bench->variants[t].hash),
+			rounds);
+	note_fastest(bench, fastest, contest->width, rounds);
+	return true;
+}
+
+/* All sizes. Takes the workload. */
+static bool run_traffic(struct flow_tables *bench, const char *traffic, struct workload *workload)
+{
+	struct contest contest = {.workload = workload, .seed = seed_options(bench->config)->seed};
+	struct fastest fastest = {.flows = workload->spec.flows, .distinct = workload->distinct};
+	bool right = workload_add_flow_hashes(workload);
+
+	if (!right)
+		log_error("no memory for the hashes of %" PRIu64 " packets: lower --packets",
+			workload->spec.packets);
+	for (uint32_t s = 0; s < bench->nb_sizes && right && !signals_stop_requested(); s++) {
+		contest.width = bench->sizes[s];
+		right = run_size(bench, traffic, &contest, &fastest);
+	}
+	if (fastest.buckets > 0 && bench->nb_fastest < FASTEST_MAX) {
+		snprintf(fastest.traffic, sizeof(fastest.traffic), "%.90s", traffic);
+		bench->fastest[bench->nb_fastest++] = fastest;
+	}
+	workload_destroy(workload);
+	return right;
+}
+
+static uint64_t nb_packets(const struct flow_tables *bench)
+{
+	const struct bench_options *options = bench_options(bench->config);
+
+	return workload_packets(bench_number(options, options->packets, PACKETS, QUICK_PACKETS));
+}
+
+static bool run_kind(struct flow_tables *bench, const struct traffic *kind)
+{
+	for (uint32_t f = 0; f < (kind->fixed ? 1 : bench->flows->n); f++) {
+		struct workload *workload = traffic_create(kind, bench->flows->values[f],
+			nb_packets(bench), seed_options(bench->config)->seed);
+
+		if (signals_stop_requested())
+			break;
+		if (workload == NULL) {
+			log_error("no memory for %" PRIu64 " packets: lower --packets",
+				nb_packets(bench));
+			return false;
+		}
+		if (!run_traffic(bench, kind->name, workload))
+			return false;
+	}
+	return true;
+}
+
+/* Its first packets, as many as a round has. */
+static bool run_capture(struct flow_tables *bench)
+{
+	const struct config *config = bench->config;
+	struct workload_intake intake;
+	struct workload *workload = NULL;
+	char error[SOURCE_ERROR_MAX];
+	struct source *source = replay_open(
+		replay_options(config)->pcap.texts, replay_options(config)->pcap.n, error);
+
+	if (source != NULL) {
+		workload = workload_read(
+			source, nb_packets(bench), seed_options(config)->seed, &intake, error);
+		source->close(source);
+	}
+	if (workload == NULL) {
+		log_error("%s", error);
+		return false;
+	}
+	setup_say_intake(&intake);
+	return run_traffic(bench, replay_options(config)->pcap.texts[0], workload);
+}
+
+static bool run_traffics(struct flow_tables *bench)
+{
+	const struct config *config = bench->config;
+
+	if (replay_options(config)->pcap.n > 0 && !run_capture(bench))
+		return false;
+	for (uint32_t k = 0; traffics[k].name != NULL; k++)
+		if ((flow_table_bench_options(config)->traffics >> k & 1) != 0 ||
+			(flow_table_bench_options(config)->traffics == 0 &&
+				replay_options(config)->pcap.n == 0))
+			if (!run_kind(bench, &traffics[k]))
+				return false;
+	return true;
+}
+
+static void say_misses(void)
+{
+	int counter = cache_misses_open();
+
+	if (counter < 0)
+		log_notice("cache misses are not counted: no counter of this CPU can be opened: %s",
+			strerror(errno));
+	cache_misses_close(counter);
+}
+
+static bool run_all(void *arg)
+{
+	struct flow_tables *bench = arg;
+	bool right;
+
+	say_misses();
+	right = run_traffics(bench);
+	print_fastest(bench);
+	return right;
+}
+
+int bench_flow_table(struct config *config)
+{
+	static struct flow_tables bench;
+	const struct bench_options *options = bench_options(config);
+	int status = 1;
+
+	if (flow_table_bench_options(config)->hosts.n > 0)
+		return bench_hosts(config);
+	bench.config = config;
+	bench.flows = choices_of(&options->flows, options->quick ? &flows_quick : &flows_default);
+	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
+	choose_sizes(&bench);
+	bench.nb_tables = flow_variants_choose(
+		flow_table_bench_options(config), bench.variants, bench.tables);
+	if (!setup_topology(&bench.topology, config))
+		return 1;
+	cpus_init(&bench.cpus, &bench.topology);
+	if (setup_eal(config, &bench.topology, &bench.cpus, 1,
+		    HEAP_MEGABYTES + (flow_variants_heap(bench.variants, bench.nb_tables,
+					      bench.sizes, bench.nb_sizes) >>
+					     20))) {
+		status = figures_write(&bench.figures, columns, config, run_all, &bench);
+		eal_stop();
+	}
+	return status;
+}
+
+/* --- options --- */
+
+static const char *structure_word(uint32_t i)
+{
+	return i < FLOW_STRUCTURE_COUNT ? flow_structure_names[i] : NULL;
+}
+
+static const char *hash_word(uint32_t i)
+{
+	return i < TABLE_HASH_COUNT ? table_hash_names[i] : NULL;
+}
+
+static const char *traffic_word(uint32_t i)
+{
+	return traffics[i].name;
+}
+
+/* --hosts measures something else, with traffic of its own. */
+static bool check_hosts(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct bench_options *bench = bench_options(config);
+	const struct flow_table_bench_options *own = flow_table_bench_options(config);
+	const struct {
+		const char *name;
+		bool given;
+	} others[] = {
+		{"pcap", replay_options(config)->pcap.n > 0},
+		{"traffic", own->traffics != 0},
+		{"collision", own->collisions != 0},
+		{"table-hash", own->table_hashes != 0},
+		{"width", bench->widths.n > 0},
+		{"buckets", own->buckets.n > 0},
+		{"flows", bench->flows.n > 0},
+	};
+
+	if (own->hosts.n == 0 && bench->duration > 0)
+		return option_fault(
+			fault, "duration", measurement, "is for --hosts; give --packets");
+	for (size_t i = 0; own->hosts.n > 0 && i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].given)
+			return option_fault(fault, others[i].name, measurement,
+				"contradicts --hosts, which has traffic and tables of its own");
+	return true;
+}
+
+static const char *lacks_flows(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return replay_options(config)->pcap.n == 0 ||
+			       flow_table_bench_options(config)->traffics != 0
+		       ? NULL
+		       : "without traffic that is drawn from flows";
+}
+
+static const struct option_row flow_table_bench_rows[] = {
+	{
+		.name = "traffic",
+		.placeholder = "WHAT,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_WORDS,
+		.word = traffic_word,
+		OPTION_FIELD(flow_table_bench_options, traffics),
+		.default_note = "all, or the capture of --pcap alone",
+		.help = "What the tables are fed: deterministic (clients and ports that count "
+			"upwards), random (flows drawn uniformly), zipf (exponent 1.05), netscan "
+			"(one sender, every address in turn), portscan (every port of host after "
+			"host), crafted (512 keys each that coralreef, jenkins, murmur3 and crc32 "
+			"take for the same).",
+	},
+	{
+		.name = "collision",
+		.placeholder = "HOW,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_WORDS,
+		.word = structure_word,
+		OPTION_FIELD(flow_table_bench_options, collisions),
+		.default_note = "all",
+		.help = "How keys that share a bucket are kept: list, tree, cuckoo.",
+	},
+	{
+		.name = "table-hash",
+		.placeholder = "HASH,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_WORDS,
+		.word = hash_word,
+		OPTION_FIELD(flow_table_bench_options, table_hashes),
+		.default_note = "all",
+		.help = "What chooses the bucket: aes, rss, coralreef, jenkins, murmur3, crc32, "
+			"fnv1a, hsieh, xxh3.",
+	},
+	{
+		.name = "buckets",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_COUNTS,
+		OPTION_FIELD(flow_table_bench_options, buckets),
+		.min = 16,
+		.max = UINT64_C(1) << 28,
+		.default_note = "100003, where --width is not given either",
+		.help = "Buckets, any number, after those of --width.",
+	},
+	{
+		.name = "hosts",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_COUNTS,
+		OPTION_FIELD(flow_table_bench_options, hosts),
+		.min = 1,
+		.max = 65536,
+		.default_note = "the tables are measured",
+		.help = "Instead: what it costs to count the 6-tuples of so many monitored hosts "
+			"in a flow-table (FCAP) and an iblt (SMON), in the core that receives and "
+			"behind a ring.",
+	},
+	{0},
+};
+
+const struct option_owner flow_table_bench_owner = {
+	.rows = flow_table_bench_rows,
+	.size = sizeof(struct flow_table_bench_options),
+	.check = check_hosts,
+};
+
+static const struct option_row common_rows[] = {
+	BENCH_ROW_WIDTH("64K,256K,1M",
+		"Buckets, powers of two. What does not fit into memory is marked and not "
+		"measured."),
+	BENCH_ROW_FLOWS(lacks_flows, "100K"),
+	BENCH_ROW_PACKETS(4096, "524288", "Packets of a round; of a capture at most so many."),
+	BENCH_ROW_ROUNDS("3"),
+	BENCH_ROW_DURATION("300ms", "How long each run of --hosts takes in each round."),
+	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: 10K flows, 16K and 10007 "
+			"buckets, a round of 64K packets; with --hosts a round of 50ms."),
+	{0},
+};
+
+const struct option_owner flow_table_common_owner = {
+	.rows = common_rows,
+	.fills = &bench_owner,
+};

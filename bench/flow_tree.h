@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Nodes of a tree. No record of theirs ends, so that an entry's `bucket` is free for a child. */
+
+#include "sketch/flow_owned.h"
+
+static inline uint32_t *flow_tree_right(const struct flow_entry *entry)
+{
+	return (uint32_t *)(uintptr_t)&entry->bucket;
+}
+
+static inline uint8_t *flow_tree_height(const struct flow_entry *entry)
+{
+	return (uint8_t *)(uintptr_t)&entry->spare[0];
+}
+
+/* Counts as flow_update_separate() does, in a flow table that nothing else has counted into. */
+void flow_tree_update(struct sketch *sketch, const struct key_burst *burst, flow_hash_fn hash);

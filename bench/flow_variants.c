@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/flow_variants.h"
+
+#include "bench/flow_cuckoo.h"
+#include "bench/flow_tree.h"
+#include "parallel/memory.h"
+#include "tune/choices.h"
+
+const char *const flow_structure_names[FLOW_STRUCTURE_COUNT] = {
+	[FLOW_LIST] = "list",
+	[FLOW_TREE] = "tree",
+	[FLOW_CUCKOO] = "cuckoo",
+};
+
+static void flow_list_update(
+	struct sketch *sketch, const struct key_burst *burst, flow_hash_fn hash)
+{
+	flow_update_owned(flow_table_of(sketch), burst, hash, flow_find_in_chain, false);
+}
+
+/* A slot has no argument that could say which hash it is. */
+#define UPDATE(structure, id, name)                                                                \
+	static void structure##_##name(struct sketch *sketch, const struct key_burst *burst)       \
+	{                                                                                          \
+		flow_##structure##_update(sketch, burst, table_hashes[TABLE_HASH_##id]);           \
+	}
+#define UPDATES(id, name) UPDATE(list, id, name) UPDATE(tree, id, name) UPDATE(cuckoo, id, name)
+
+TABLE_HASHES(UPDATES)
+
+#define LIST(id, name)   list_##name,
+#define TREE(id, name)   tree_##name,
+#define CUCKOO(id, name) cuckoo_##name,
+
+static const sketch_update_fn updates[FLOW_STRUCTURE_COUNT][TABLE_HASH_COUNT] = {
+	[FLOW_LIST] = {TABLE_HASHES(LIST)},
+	[FLOW_TREE] = {TABLE_HASHES(TREE)},
+	[FLOW_CUCKOO] = {TABLE_HASHES(CUCKOO)},
+};
+
+const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
+{
+	static struct sketch_ops all[FLOW_STRUCTURE_COUNT][TABLE_HASH_COUNT];
+	struct sketch_ops *ops = &all[variant.structure][variant.hash];
+
+	*ops = variant.structure == FLOW_CUCKOO ? flow_cuckoo_ops : flow_table_ops;
+	for (int s = 0; s < SHARING_COUNT; s++)
+		ops->update[s] = ops->update_weighted[s] = NULL;
+	/* That of a run is what others are measured against. */
+	ops->update[SHARING_SEPARATE] =
+		variant.structure == FLOW_LIST && variant.hash == TABLE_HASH_AES
+			? flow_update_separate
+			: updates[variant.structure][variant.hash];
+	return ops;
+}
+
+uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
+	struct flow_variant *variants, struct contestant *contestants)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < FLOW_STRUCTURE_COUNT; s++)
+		for (uint32_t h = 0; h < TABLE_HASH_COUNT; h++) {
+			if (!choices_has(bench->collisions, s) ||
+				!choices_has(bench->table_hashes, h))
+				continue;
+			variants[n] =
+				(struct flow_variant){(enum flow_structure)s, (enum table_hash)h};
+			contestants[n] = (struct contestant){
+				.name = "flow-table",
+				.ops = h == TABLE_HASH_AES ? &contestant_table
+							   : &contestant_table_hashing,
+				.sketch = flow_variant_ops(variants[n]),
+				.threads = 1,
+			};
+			n++;
+		}
+	return n;
+}
+
+size_t flow_variant_memory(const struct contestant *contestant, uint64_t buckets)
+{
+	struct sketch_params params = {.width = buckets};
+
+	return contestant->sketch->check(&params) == NULL ? contestant->sketch->memory(&params) : 0;
+}
+
+static size_t heap_of(uint64_t buckets)
+{
+	struct sketch_params params = {.width = buckets};
+
+	return flow_cuckoo_ops.check(&params) != NULL ||
+			       flow_cuckoo_ops.memory(&params) > memory_available()
+		       ? 0
+		       : flow_cuckoo_heap(&params);
+}
+
+size_t flow_variants_heap(const struct flow_variant *variants, uint32_t nb_variants,
+	const uint64_t *sizes, uint32_t nb_sizes)
+{
+	size_t most = 0;
+
+	for (uint32_t v = 0; v < nb_variants; v++)
+		for (uint32_t s = 0; s < nb_sizes && variants[v].structure == FLOW_CUCKOO; s++)
+			most = heap_of(sizes[s]) > most ? heap_of(sizes[s]) : most;
+	return most;
+}

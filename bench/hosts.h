@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#include "config/config.h"
+
+/* `bench flow-table --hosts`: returns an exit status. */
+int bench_hosts(struct config *config);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sketchtap-bench kernels: every sketch, sharing, atomic and number of threads, beside the floor and the
+ * rivals, for each traffic, number of flows and width. Counting distinct keys (HyperLogLog), which
+ * a worker does beside its sketch, is not part of it.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "bench/locked.h"
+#include "bench/rivals.h"
+#include "bench/bench.h"
+#include "tune/choices.h"
+#include "tune/contest.h"
+#include "tune/setup.h"
+#include "tune/figures.h"
+#include "parallel/eal.h"
+#include "parallel/memory.h"
+#include "tune/bench_options.h"
+#include "sketch/measurement.h"
+
+#define ROUNDS        7
+#define PACKETS       (UINT64_C(4) << 20)
+#define QUICK_ROUNDS  3
+#define QUICK_PACKETS UINT64_C(200000)
+#define GROUP_BYTES   200 /* of a packet: its key, the truth and the rivals' tables */
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{"name", "", -17, ""},
+	{"sharing", "", -8, ""},
+	{"atomic", "", -4, ""},
+	{"threads", "thr", 3, ""},
+	{.name = "traffic"},
+	{.name = "flows"},
+	{.name = "distinct"},
+	{.name = "packets"},
+	{.name = "width"},
+	{"bytes", "bytes", 11, ""},
+	{.name = "rounds"},
+	{"ns", "ns", 7, ""},
+	{"ns_min", "min", 7, "ns"},
+	{"ns_max", "max", 7, "ns"},
+	{"ready_ns", "ready", 7, "ns"},
+	{.name = "ready_ns_min"},
+	{.name = "ready_ns_max"},
+	{"mpps", "Mpps", 7, ""},
+	{"floor_ratio", "/floor", 7, "ratio"},
+	{"member_ratio", "/member", 7, "ratio"},
+	{"recall", "recall", 6, "ratio"},
+	{"precision", "prec.", 6, "ratio"},
+	{"relative_error", "error", 8, "ratio"},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+/* What a run of `sketchtap-bench kernels` tries, complete, and what it does it with. */
+struct kernels {
+	const struct config *config;
+	const struct option_values *flows, *zipf, *widths, *threads;
+	uint32_t rounds;
+	struct topology topology;
+	struct cpus cpus;
+	struct figures figures;
+	struct contestant contestants[CONTEST_CONTESTANTS_MAX];
+	uint32_t nb_contestants;
+	struct contest_result results[CONTEST_CONTESTANTS_MAX];
+};
+
+static const struct option_values flows_default = {4, {1000, 100000, 1000000, 20000000}};
+static const struct option_values flows_quick = {2, {1000, 100000}};
+static const struct option_values zipf_default = {3, {0, 1050000, BENCH_ZIPF_RANDOM}};
+static const struct option_values widths_default = {4, {1 << 10, 1 << 16, 1 << 18, 1 << 22}};
+static const struct option_values widths_quick = {1, {1 << 16}};
+static const struct option_values threads_default = {2, {1, 2}};
+
+static void add_contestant(struct kernels *kernels, const char *name,
+	const struct contestant_ops *ops, uint64_t threads)
+{
+	kernels->contestants[kernels->nb_contestants++] =
+		(struct contestant){.name = name, .ops = ops, .threads = (uint32_t)threads};
+}
+
+/* The floor comes first: once for each number of threads. */
+static void choose_contestants(struct kernels *kernels)
+{
+	for (uint32_t t = 0; t < kernels->threads->n; t++)
+		add_contestant(kernels, "floor", &contestant_floor, kernels->threads->values[t]);
+	add_contestant(kernels, "rte_member", &contestant_member, 1);
+	add_contestant(kernels, "rte_member bytes", &contestant_member_bytes, 1);
+	add_contestant(kernels, "rte_hash", &contestant_rte_hash, 1);
+	kernels->nb_contestants += choices_contestants(bench_options(kernels->config),
+		kernels->threads, kernels->contestants + kernels->nb_contestants,
+		CONTEST_CONTESTANTS_MAX - kernels->nb_contestants);
+	kernels->nb_contestants += locked_contestants(bench_options(kernels->config),
+		kernels->threads, kernels->contestants + kernels->nb_contestants,
+		CONTEST_CONTESTANTS_MAX - kernels->nb_contestants);
+}
+
+static const struct contest_result *result_of(
+	const struct kernels *kernels, const struct contestant_ops *ops, uint32_t threads)
+{
+	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
+		if (kernels->contestants[c].ops == ops &&
+			kernels->contestants[c].threads == threads)
+			return &kernels->results[c];
+	return NULL;
+}
+
+static void cell_ratio(struct figures *figures, const char *column,
+	const struct contest_result *result, const struct contest_result *other, uint32_t rounds)
+{
+	if (other != NULL && other->missing == NULL)
+		figures_cell(figures, column, "%.2f",
+			bench_stats_ratio(result->ns, other->ns, rounds).median);
+}
+
+static void cell_times(struct figures *figures, const struct contestant *contestant,
+	const struct contest_result *result, uint32_t rounds)
+{
+	struct bench_stats ns = bench_stats_of(result->ns, rounds);
+	struct bench_stats ready = bench_stats_of(result->ready_ns, rounds);
+
+	figures_cell(figures, "ns", "%.2f", ns.median);
+	figures_cell(figures, "ns_min", "%.2f", ns.min);
+	figures_cell(figures, "ns_max", "%.2f", ns.max);
+	figures_cell(figures, "mpps", "%.1f", contestant->threads * 1000 / ns.median);
+	if (contestant->ops->takes_hashes) {
+		figures_cell(figures, "ready_ns", "%.2f", ready.median);
+		figures_cell(figures, "ready_ns_min", "%.2f", ready.min);
+		figures_cell(figures, "ready_ns_max", "%.2f", ready.max);
+	}
+}
+
+static void cell_accuracy(struct figures *figures, const struct contest_result *result)
+{
+	const struct bench_accuracy *accuracy = &result->accuracy;
+
+	if (!result->keeps_keys || !accuracy->known)
+		return;
+	figures_cell(figures, "recall", "%.2f", accuracy->recall);
+	figures_cell(figures, "precision", "%.2f", accuracy->precision);
+	figures_cell(figures, "relative_error", "%.6f", accuracy->relative_error);
+}
+
+static uint64_t zipf_of(const struct workload_spec *spec)
+{
+	return spec->random ? BENCH_ZIPF_RANDOM : spec->zipf_e6;
+}
+
+static void cell_contest(struct figures *figures, const struct contest *contest)
+{
+	const struct workload_spec *spec = &contest->workload->spec;
+	char traffic[CHOICES_TEXT_MAX];
+
+	choices_traffic(traffic, zipf_of(spec));
+	figures_cell(figures, "bench", "kernels");
+	figures_cell(figures, "traffic", "%s", traffic);
+	if (!spec->random)
+		figures_cell(figures, "flows", "%" PRIu64, spec->flows);
+	figures_cell(figures, "distinct", "%" PRIu64, contest->workload->distinct);
+	figures_cell(figures, "packets", "%" PRIu64, spec->packets);
+	figures_cell(figures, "width", "%" PRIu64, contest->width);
+}
+
+static void print_contestant(
+	struct kernels *kernels, const struct contest *contest, uint32_t c, uint32_t rounds)
+{
+	const struct contestant *contestant = &kernels->contestants[c];
+	const struct contest_result *result = &kernels->results[c];
+	struct figures *figures = &kernels->figures;
+
+	cell_contest(figures, contest);
+	figures_cell(figures, "name", "%s", contestant->name);
+	if (contestant->sketch != NULL)
+		figures_cell(figures, "sharing", "%s", plan_sharing_word(contestant->sharing));
+	figures_cell(figures, "atomic", "%s", setup_atomic_name(contestant));
+	figures_cell(figures, "threads", "%u", contestant->threads);
+	if (result->missing != NULL) {
+		figures_cell(figures, "note", "not measured: %s", result->missing);
+	} else {
+		figures_cell(figures, "bytes", "%zu", result->memory);
+		figures_cell(figures, "rounds", "%u", rounds);
+		cell_times(figures, contestant, result, rounds);
+		cell_ratio(figures, "floor_ratio", result,
+			result_of(kernels, &contestant_floor, contestant->threads), rounds);
+		cell_ratio(figures, "member_ratio", result,
+			result_of(kernels, &contestant_member, 1), rounds);
+		cell_accuracy(figures, result);
+	}
+	figures_row(figures);
+}
+
+static void print_contest(struct kernels *kernels, const struct contest *contest, uint32_t rounds)
+{
+	const struct workload_spec *spec = &contest->workload->spec;
+	char traffic[CHOICES_TEXT_MAX], flows[CHOICES_TEXT_MAX] = "";
+
+	choices_traffic(traffic, zipf_of(spec));
+	if (!spec->random)
+		snprintf(flows, sizeof(flows), ", %" PRIu64 " flows", spec->flows);
+	figures_heading(&kernels->figures,
+		"%s%s: %" PRIu64 " keys in %" PRIu64 " packets; width %" PRIu64 "; %u rounds",
+		traffic, flows, contest->workload->distinct, spec->packets, contest->width, rounds);
+	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
+		print_contestant(kernels, contest, c, rounds);
+}
+
+/* All widths on one workload. Returns false where a contestant counted wrongly. */
+static bool run_workload(struct kernels *kernels, const struct workload *workload)
+{
+	struct contest contest = {
+		.workload = workload, .seed = seed_options(kernels->config)->seed};
+
+	for (uint32_t w = 0; w < kernels->widths->n && !signals_stop_requested(); w++) {
+		char error[CONTEST_ERROR_MAX];
+		uint32_t rounds;
+
+		contest.width = kernels->widths->values[w];
+		if (!contest_run(&contest, &kernels->cpus, kernels->contestants,
+			    kernels->nb_contestants, kernels->rounds, kernels->results, &rounds,
+			    error)) {
+			log_error("%s", error);
+			return false;
+		}
+		if (rounds > 0)
+			print_contest(kernels, &contest, rounds);
+	}
+	return true;
+}
+
+static uint64_t nb_packets(const struct kernels *kernels, uint64_t flows)
+{
+	const struct config *config = kernels->config;
+	uint64_t packets = bench_options(config)->quick ? QUICK_PACKETS : PACKETS;
+
+	if (bench_options(config)->packets > 0)
+		packets = bench_options(config)->packets;
+	else if (flows > packets)
+		packets = flows;
+	return workload_packets(packets);
+}
+
+static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
+{
+	struct kernels *kernels = arg;
+	struct workload_spec spec = {
+		.random = zipf == BENCH_ZIPF_RANDOM,
+		.zipf_e6 = zipf == BENCH_ZIPF_RANDOM ? 0 : (uint32_t)zipf,
+		.flows = flows,
+		.packets = nb_packets(kernels, flows),
+		.seed = 1,
+	};
+	struct workload *workload = NULL;
+	bool right;
+
+	if (spec.packets * GROUP_BYTES < memory_available())
+		workload = workload_create(&spec, seed_options(kernels->config)->seed);
+	if (workload == NULL) {
+		log_warning("no memory for %" PRIu64 " packets: lower --packets or --flows",
+			spec.packets);
+		return true;
+	}
+	right = run_workload(kernels, workload);
+	workload_destroy(workload);
+	return right;
+}
+
+/* EAL serves the rivals alone. */
+static bool start_eal(const struct kernels *kernels)
+{
+	size_t megabytes = rivals_heap_megabytes(choices_largest(kernels->widths),
+		nb_packets(kernels, choices_largest(kernels->flows)));
+
+	if (!setup_eal(kernels->config, &kernels->topology, &kernels->cpus, 1, megabytes))
+		return false;
+	rivals_init();
+	return true;
+}
+
+static bool run_all(void *arg)
+{
+	struct kernels *kernels = arg;
+
+	return choices_each_traffic(kernels->zipf, kernels->flows, run_traffic, kernels);
+}
+
+int bench_kernels(struct config *config)
+{
+	static struct kernels kernels;
+	const struct bench_options *bench = bench_options(config);
+	int status = 1;
+
+	kernels.config = config;
+	kernels.flows = choices_of(&bench->flows, bench->quick ? &flows_quick : &flows_default);
+	kernels.zipf = choices_of(&bench->zipf, &zipf_default);
+	kernels.widths = choices_of(&bench->widths, bench->quick ? &widths_quick : &widths_default);
+	kernels.threads = choices_of(&bench->threads, &threads_default);
+	kernels.rounds = (uint32_t)bench_number(bench, bench->rounds, ROUNDS, QUICK_ROUNDS);
+	if (!setup_topology(&kernels.topology, config))
+		return 1;
+	cpus_init(&kernels.cpus, &kernels.topology);
+	choose_contestants(&kernels);
+	if (start_eal(&kernels)) {
+		status = figures_write(&kernels.figures, columns, config, run_all, &kernels);
+		eal_stop();
+	}
+	return status;
+}
+
+/* --- options --- */
+
+static const struct option_row kernels_rows[] = {
+	BENCH_ROW_SKETCH,
+	BENCH_ROW_SHARING,
+	BENCH_ROW_ATOMIC(locked_atomic_word, "How threads add to a shared sketch: cas, add, lock."),
+	{
+		.name = "threads",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_COUNTS,
+		OPTION_FIELD(bench_options, threads),
+		.min = 1,
+		.max = 64,
+		.default_note = "1,2",
+		.help = "Threads that count at the same time, each on a CPU of its own. More than "
+			"there are CPUs are not measured, and the row says so.",
+	},
+	BENCH_ROW_FLOWS(bench_lacks_flows, "1K,100K,1M,20M"),
+	BENCH_ROW_ZIPF("uniform,1.05,random"),
+	BENCH_ROW_WIDTH("1K,64K,256K,4M",
+		"Counters of each row, or buckets, powers of two: from a sketch that fits "
+		"the first cache to one that fits none."),
+	BENCH_ROW_PACKETS(4096, "4M, or as many as there are flows", "Packets of a round."),
+	BENCH_ROW_ROUNDS("7"),
+	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: 1K and 100K flows, a "
+			"width of 64K, 3 rounds of 200K packets."),
+	{0},
+};
+
+const struct option_owner kernels_owner = {
+	.rows = kernels_rows,
+	.fills = &bench_owner,
+	.check = bench_check_widths,
+};

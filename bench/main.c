@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* sketchtap-bench: what this host can do, and what is only studied. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/process_limits.h"
+#include "base/signals.h"
+#include "base/standard_files.h"
+#include "bench/bench.h"
+#include "config/config.h"
+#include "parallel/eal.h"
+#include "parallel/plan/plan.h"
+#include "rx/capture/source.h"
+
+static int run(struct config *config)
+{
+	char error[PROCESS_LIMITS_ERROR_MAX];
+
+	log_init(log_options(config)->level, log_options(config)->verbose);
+	if (!process_limits_check(error)) {
+		log_error("%s", error);
+		return 1;
+	}
+	if (!seed_pick(config)) {
+		log_error("no random seed from the system; give --seed N");
+		return 1;
+	}
+	signals_install();
+	return config->command->run(config);
+}
+
+static int say_commands(void)
+{
+	fputs("Usage: sketchtap-bench COMMAND [options]; COMMAND --help tells more\n", stdout);
+	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
+		printf("  %-12s%s\n", bench_program.commands[c]->name,
+			bench_program.commands[c]->summary);
+	return 0;
+}
+
+/* Nobody means a bench that takes minutes by giving none. */
+static int refuse_no_command(void)
+{
+	fputs("sketchtap-bench: give a command:", stderr);
+	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
+		fprintf(stderr, " %s", bench_program.commands[c]->name);
+	fputs("; --help tells more\n", stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static struct config config;
+	int status;
+
+	standard_files_fill();
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return say_commands();
+	if (argc < 2 || (argv[1][0] == '-' && strcmp(argv[1], "--version") != 0))
+		return refuse_no_command();
+	switch (config_load(&config, &bench_program, argc, argv, stdout, stderr)) {
+	case CONFIG_OK: break;
+	case CONFIG_EXIT_0: return 0;
+	case CONFIG_EXIT_1: return 1;
+	case CONFIG_EXIT_2: return 2;
+	}
+	status = run(&config);
+	config_free(&config);
+	return status;
+}

@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sketchtap-bench pipeline: the evaluation of Wu, Li, Ran, Luo, "Network Measurement for 100Gbps Links Using
+ * Multicore Processors" (2016), and what it lacks. Each experiment is a list of settings that take
+ * turns, and varies one thing.
+ */
+
+#include "bench/locked.h"
+#include "bench/pipeline_ports.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "bench/bench.h"
+#include "tune/choices.h"
+#include "tune/cpus.h"
+#include "tune/setup.h"
+#include "tune/figures.h"
+#include "tune/stats.h"
+#include "parallel/eal.h"
+#include "rx/port/live_ports.h"
+#include "parallel/feeder.h"
+#include "tune/bench_options.h"
+#include "rx/port/name.h"
+
+#define ROUNDS             5
+#define MILLISECONDS       500
+#define QUICK_ROUNDS       1
+#define QUICK_MILLISECONDS 50
+#define PACKETS            (UINT64_C(4) << 20) /* of the workload, which is repeated */
+#define QUICK_PACKETS      (UINT64_C(1) << 17)
+#define RATE               72000000 /* what the paper's link carried at most */
+#define FLOWS              1000000
+#define ZIPF_E6            1050000
+#define MBUFS              16384 /* as the paper chose */
+#define SIZE               64
+#define SETTINGS_MAX       32
+#define LINK_BITS          100e9
+#define FRAME_OVERHEAD     24 /* FCS, preamble and gap */
+#define CEILING_MS         200
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{.name = "experiment"},
+	{"design", "", -5, ""},
+	{"sharing", "", -8, ""},
+	{"sketch", "", -11, ""},
+	{"atomic", "", -4, ""},
+	{"workers", "wrk", 3, ""},
+	{"place", "place", -10, ""},
+	{"size", "size", 4, "bytes"},
+	{"mbufs", "mbufs", 6, ""},
+	{"width", "width", 8, ""},
+	{.name = "traffic"},
+	{"flows", "flows", 8, ""},
+	{.name = "rounds"},
+	{"offered_mpps", "offered", 7, "Mpps"},
+	{"measured_mpps", "meas'd", 7, "Mpps"},
+	{"drop_rate", "PDR", 6, "ratio"},
+	{"drop_rate_min", "min", 6, "ratio"},
+	{"drop_rate_max", "max", 6, "ratio"},
+	{"rx_ns", "rx", 6, "ns"},
+	{"count_ns", "PPT", 7, "ns"},
+	{"free_ns", "free", 6, "ns"},
+	{"delay_ns", "delay", 7, "ns"},
+	{"paper_count_ns", "paper's", 7, "ns"},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+/* A setting with what became of it. */
+struct entry {
+	struct pipeline_setting setting;
+	uint64_t flows;    /* 0: random headers */
+	const char *place; /* of its worker, where that varies; NULL: wherever */
+	bool across;       /* that is another node than the packets' */
+	struct cpus cpus;  /* the CPUs that it runs on, in the order in which they are taken */
+	char missing[96];
+	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
+};
+
+struct experiment_options {
+	uint32_t experiments; /* bit e: experiments[e]; none: all */
+};
+
+OPTION_OWNER(experiment)
+
+struct pipeline {
+	const struct config *config;
+	struct port_name names[OPTION_LIST_MAX]; /* of --port */
+	struct machine machine;                  /* and where they are */
+	uint32_t rounds, milliseconds;
+	uint64_t packets;
+	struct cpus cpus;
+	struct figures figures;
+	struct workload *workload; /* of the flows at hand */
+	uint64_t workload_flows;
+	struct entry entries[SETTINGS_MAX];
+	uint32_t nb_entries;
+};
+
+/* --- experiments --- */
+
+static bool is_external(const struct pipeline *pipeline)
+{
+	return port_given(pipeline->config);
+}
+
+static struct pipeline_setting usual(const struct pipeline *pipeline, const char *sketch)
+{
+	return (struct pipeline_setting){
+		.design = "rss",
+		.contestant = {.sketch = sketch_find(sketch), .name = sketch, .threads = 1},
+		.workers = 1,
+		.external = is_external(pipeline),
+		.mbufs = is_external(pipeline) ? 0 : MBUFS,
+		.size = SIZE,
+		.rate = feeder_options(pipeline->config)->pace == PACE_RATE
+				? feeder_options(pipeline->config)->pace_rate
+				: RATE,
+	};
+}
+
+static struct entry *add(
+	struct pipeline *pipeline, const struct pipeline_setting *setting, uint64_t flows)
+{
+	struct entry *entry = &pipeline->entries[pipeline->nb_entries];
+
+	if (pipeline->nb_entries + 1 < SETTINGS_MAX)
+		pipeline->nb_entries++;
+	*entry = (struct entry){.setting = *setting, .flows = flows, .cpus = pipeline->cpus};
+	return entry;
+}
+
+/* Tables 3 and 4, Figures 12 to 14. */
+static void add_combinations(struct pipeline *pipeline)
+{
+	for (const struct design_ops *const *design = designs; *design != NULL; design++)
+		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++)
+			for (uint32_t s = 0; sketches[s] != NULL; s++) {
+				struct pipeline_setting setting =
+					usual(pipeline, sketches[s]->name);
+
+				setting.design = (*design)->name;
+				setting.contestant.sharing = (enum sketch_sharing)sharing;
+				add(pipeline, &setting, FLOWS);
+			}
+}
+
+/* Figure 7. A link carries fewer packets of larger ones. */
+static void add_sizes(struct pipeline *pipeline)
+{
+	static const uint32_t sizes[] = {64, 128, 256, 512, 1024, 1514};
+
+	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct pipeline_setting setting = usual(pipeline, "simple-hash");
+		uint64_t link = (uint64_t)(LINK_BITS / 8 / (sizes[i] + FRAME_OVERHEAD));
+
+		setting.size = sizes[i];
+		if (link < setting.rate)
+			setting.rate = link;
+		add(pipeline, &setting, FLOWS);
+	}
+}
+
+/* Figure 8. */
+static void add_mempools(struct pipeline *pipeline)
+{
+	for (uint32_t mbufs = 4096; mbufs <= 262144; mbufs *= 4) {
+		struct pipeline_setting setting = usual(pipeline, "simple-hash");
+
+		setting.mbufs = mbufs;
+		add(pipeline, &setting, FLOWS);
+	}
+}
+
+/* Figure 9. One more than there is room for shows that it is marked. */
+static void add_workers(struct pipeline *pipeline)
+{
+	uint32_t most = pipeline->cpus.n < OFFER_QUEUES_MAX ? pipeline->cpus.n : OFFER_QUEUES_MAX;
+
+	for (uint32_t workers = 1; workers <= most; workers += workers < 4 ? 1 : 4)
+		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++) {
+			struct pipeline_setting setting = usual(pipeline, "count-min");
+
+			setting.workers = workers;
+			setting.contestant.sharing = (enum sketch_sharing)sharing;
+			add(pipeline, &setting, FLOWS);
+		}
+}
+
+/* CPUs of a node, or of the others. */
+static struct cpus part_of(const struct pipeline *pipeline, int node, bool others)
+{
+	const struct topology *topology = &pipeline->machine.topology;
+	struct cpus part = {0};
+
+	for (uint32_t c = 0; c < pipeline->cpus.n; c++)
+		for (uint32_t i = 0; i < topology->nb_cpus; i++)
+			if (topology->cpus[i].id == pipeline->cpus.ids[c] &&
+				(topology->cpus[i].node != node) == others)
+				part.ids[part.n++] = pipeline->cpus.ids[c];
+	return part;
+}
+
+/* The node that packets come from: that of the port, or of the CPU that is taken first. */
+static int home_of(const struct pipeline *pipeline)
+{
+	const struct topology *topology = &pipeline->machine.topology;
+
+	if (is_external(pipeline))
+		return pipeline->machine.ports.ports[0].node;
+	for (uint32_t i = 0; i < topology->nb_cpus; i++)
+		if (topology->cpus[i].id == pipeline->cpus.ids[0])
+			return topology->cpus[i].node;
+	return PLAN_NODE_ANY;
+}
+
+/*
+ * Figure 10: the worker where its packets are made, or across. The last of those who poll is the
+ * generator, if it is ours.
+ */
+static void add_placements(struct pipeline *pipeline)
+{
+	static const char *const places[] = {"same node", "other node"};
+	int home = home_of(pipeline);
+
+	for (uint32_t across = 0; across < 2; across++)
+		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++) {
+			struct pipeline_setting setting = usual(pipeline, "count-min");
+			struct cpus local = part_of(pipeline, home, false);
+			struct entry *entry;
+
+			setting.contestant.sharing = (enum sketch_sharing)sharing;
+			entry = add(pipeline, &setting, FLOWS);
+			entry->place = places[across];
+			entry->across = across;
+			entry->cpus = part_of(pipeline, home, across);
+			if (home == PLAN_NODE_ANY || entry->cpus.n == 0)
+				snprintf(entry->missing, sizeof(entry->missing), "%s",
+					home == PLAN_NODE_ANY
+						? "not possible: the port is on no NUMA node"
+						: "not possible: this host has one NUMA node");
+			else if (across && !setting.external) {
+				entry->cpus.n = 2;
+				entry->cpus.ids[1] = local.ids[0];
+			}
+		}
+}
+
+/* Figure 11. */
+static void add_widths(struct pipeline *pipeline)
+{
+	static const uint64_t widths[] = {1 << 10, 1 << 18, 1 << 23};
+
+	for (uint32_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		struct pipeline_setting setting = usual(pipeline, "simple-hash");
+
+		setting.contestant.width = widths[i];
+		add(pipeline, &setting, FLOWS);
+	}
+}
+
+static void add_atomics(struct pipeline *pipeline)
+{
+	static const enum sketch_atomic atomics[] = {ATOMIC_CAS, ATOMIC_ADD, ATOMIC_CAS};
+
+	for (uint32_t s = 0; sketches[s] != NULL; s++)
+		for (uint32_t a = 0; a < 3; a++) {
+			struct pipeline_setting setting = usual(pipeline, sketches[s]->name);
+
+			setting.contestant.sharing = SHARING_SHARED;
+			setting.contestant.atomic = atomics[a];
+			setting.contestant.locked = a == 2;
+			if (setting.contestant.locked)
+				setting.contestant.sketch = locked_sketch(sketches[s]);
+			add(pipeline, &setting, FLOWS);
+		}
+}
+
+static void add_flows(struct pipeline *pipeline)
+{
+	static const uint64_t flows[] = {1000, 100000, 1000000, 5000000, 10000000, 20000000};
+
+	for (uint32_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
+		struct pipeline_setting setting = usual(pipeline, "count-min");
+
+		add(pipeline, &setting, flows[i]);
+	}
+}
+
+static const struct experiment {
+	const char *name; /* the word after --experiment */
+	const char *title;
+	void (*add)(struct pipeline *pipeline);
+	bool uniform; /* flows of equal size: the number of flows is what matters */
+	bool traffic; /* what varies is the traffic's, which is not ours to choose with --port */
+} experiments[] = {
+	{"combinations", "all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations,
+		false, false},
+	{"size", "packet size (Figure 7)", add_sizes, false, true},
+	{"mempool", "mempool size (Figure 8)", add_mempools, false, false},
+	{"workers", "workers (Figure 9)", add_workers, false, false},
+	{"numa", "NUMA placement (Figure 10)", add_placements, false, false},
+	{"width", "table size (Figure 11)", add_widths, false, false},
+	{"atomic", "how a shared sketch is updated", add_atomics, false, false},
+	{"flows", "number of flows", add_flows, true, true},
+};
+
+#define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
+
+/* --- running them --- */
+
+/* The paper's ns of parsing and updating, where its text gives them; 0 elsewhere. */
+static double paper_ns(const struct pipeline_setting *setting)
+{
+	static const struct {
+		const char *sketch;
+		double ns[SHARING_COUNT];
+	} rows[] = {
+		{"simple-hash", {38, 49.5}},
+		{"count-min", {83, 1480}},
+		{"reversible", {2140, 9150}},
+	};
+
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(setting->design, "rss") == 0 &&
+			strcmp(setting->contestant.sketch->name, rows[i].sketch) == 0)
+			return rows[i].ns[setting->contestant.sharing];
+	return 0;
+}
+
+/* The workload of so many flows; the last one is kept. */
+static bool load_workload(struct pipeline *pipeline, uint64_t flows, bool uniform)
+{
+	struct workload_spec spec = {
+		.zipf_e6 = uniform ? 0 : ZIPF_E6,
+		.flows = flows,
+		.packets = pipeline->packets,
+		.seed = 1,
+	};
+
+	if (pipeline->workload != NULL && pipeline->workload_flows == flows &&
+		pipeline->workload->spec.zipf_e6 == spec.zipf_e6)
+		return true;
+	if (pipeline->workload != NULL)
+		workload_destroy(pipeline->workload);
+	pipeline->workload = workload_create(&spec, seed_options(pipeline->config)->seed);
+	pipeline->workload_flows = flows;
+	return pipeline->workload != NULL;
+}
+
+/* What this host, or the one who sends, cannot do at all. */
+static void find_missing(
+	struct pipeline *pipeline, const struct experiment *experiment, struct entry *entry)
+{
+	const struct pipeline_setting *setting = &entry->setting;
+	static struct config config;
+	static struct plan plan;
+	char error[PLAN_TEXT_MAX];
+
+	if (entry->missing[0] != '\0')
+		return;
+	if (!setting->external && setting->mbufs < pipeline_mbufs_min(setting))
+		snprintf(entry->missing, sizeof(entry->missing),
+			"not measured: rings and bursts hold %u mbufs",
+			pipeline_mbufs_min(setting));
+	if (setting->external && experiment->traffic)
+		snprintf(entry->missing, sizeof(entry->missing),
+			"not measured: who sends on --port decides it");
+	else if (setting->external) {
+		pipeline_ports_config(&config, setting, pipeline->config);
+		if (!plan_make(&plan, &config, &pipeline->machine.topology,
+			    &pipeline->machine.ports, error))
+			snprintf(entry->missing, sizeof(entry->missing), "not measured: %.80s",
+				error);
+	}
+}
+
+/* Whether CPU i of the machine is on the side of the entry's worker. */
+static bool is_beside(const struct pipeline *pipeline, const struct entry *entry, uint32_t i)
+{
+	bool home = pipeline->machine.topology.cpus[i].node == home_of(pipeline);
+
+	return entry->place == NULL || home == !entry->across;
+}
+
+/* What an entry's plan is made for: sketches lie where the worker is. */
+static const struct machine *machine_of(const struct pipeline *pipeline, const struct entry *entry)
+{
+	static struct machine machine;
+	uint32_t n = 0;
+
+	machine = pipeline->machine;
+	for (uint32_t i = 0; i < pipeline->machine.topology.nb_cpus; i++)
+		if (is_beside(pipeline, entry, i))
+			machine.topology.cpus[n++] = pipeline->machine.topology.cpus[i];
+	machine.topology.nb_cpus = n;
+	return &machine;
+}
+
+/* One run of an entry. */
+static bool run_entry(struct pipeline *pipeline, const struct experiment *experiment,
+	struct entry *entry, uint32_t round, char *error)
+{
+	const struct machine *machine = machine_of(pipeline, entry);
+	const struct cpus *cpus = &entry->cpus;
+
+	if (entry->setting.external)
+		return pipeline_run_ports(&entry->setting, pipeline->config, machine,
+			pipeline->names, cpus->ids, cpus->n, pipeline->milliseconds,
+			&entry->samples[round], error);
+	if (!load_workload(pipeline, entry->flows, experiment->uniform)) {
+		snprintf(error, OFFER_ERROR_MAX, "no memory for %" PRIu64 " flows", entry->flows);
+		return false;
+	}
+	entry->setting.workload = pipeline->workload;
+	return pipeline_run(&entry->setting, pipeline->config, &machine->topology, cpus->ids,
+		cpus->n, pipeline->milliseconds, &entry->samples[round], error);
+}
+
+static bool run_round(
+	struct pipeline *pipeline, const struct experiment *experiment, uint32_t round, char *error)
+{
+	for (uint32_t e = 0; e < pipeline->nb_entries; e++) {
+		struct entry *entry = &pipeline->entries[e];
+
+		if (entry->missing[0] != '\0')
+			continue;
+		if (signals_stop_requested())
+			return true;
+		if (!run_entry(pipeline, experiment, entry, round, error))
+			return false;
+	}
+	return true;
+}
+
+#define MEDIAN(entry, member, rounds) PIPELINE_STATS((entry)->samples, member, rounds).median
+
+static void cell_setting(
+	struct pipeline *pipeline, const struct entry *entry, const struct experiment *experiment)
+{
+	const struct pipeline_setting *setting = &entry->setting;
+	uint64_t width = setting->contestant.width;
+	struct figures *figures = &pipeline->figures;
+
+	figures_cell(figures, "bench", "pipeline");
+	figures_cell(figures, "experiment", "%s", experiment->title);
+	figures_cell(figures, "design", "%s", setting->design);
+	figures_cell(figures, "sharing", "%s", plan_sharing_word(setting->contestant.sharing));
+	figures_cell(figures, "sketch", "%s", setting->contestant.sketch->name);
+	figures_cell(figures, "atomic", "%s", setup_atomic_name(&setting->contestant));
+	figures_cell(figures, "workers", "%u", setting->workers);
+	if (entry->place != NULL)
+		figures_cell(figures, "place", "%s", entry->place);
+	if (setting->mbufs > 0)
+		figures_cell(figures, "mbufs", "%u", setting->mbufs);
+	figures_cell(figures, "width", "%" PRIu64,
+		width > 0 ? width : setting->contestant.sketch->default_width);
+	if (setting->external) {
+		const char *device = pipeline->names[0].device;
+
+		figures_cell(figures, "traffic", "%.*s", (int)strcspn(device, ","), device);
+		return;
+	}
+	figures_cell(figures, "size", "%u", setting->size);
+	figures_cell(figures, "traffic", "%s", experiment->uniform ? "uniform" : "zipf=1.05");
+	figures_cell(figures, "flows", "%" PRIu64, entry->flows);
+}
+
+static void cell_loss(struct figures *figures, const struct entry *entry, uint32_t rounds)
+{
+	struct bench_stats drops = PIPELINE_STATS(entry->samples, drop_rate, rounds);
+
+	for (uint32_t r = 0; r < rounds; r++)
+		if (entry->samples[r].loss_unknown) {
+			figures_note(figures, "the port does not count all that it loses");
+			return;
+		}
+	figures_cell(figures, "drop_rate", "%.4f", drops.median);
+	figures_cell(figures, "drop_rate_min", "%.4f", drops.min);
+	figures_cell(figures, "drop_rate_max", "%.4f", drops.max);
+}
+
+/* What a packet cost; of packets that were rejected, counting is not what it cost. */
+static void cell_times(struct figures *figures, const struct entry *entry, uint32_t rounds)
+{
+	struct bench_stats rejected = PIPELINE_STATS(entry->samples, rejected, rounds);
+	double paper = paper_ns(&entry->setting);
+
+	figures_cell(figures, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
+	figures_cell(figures, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));
+	if (rejected.max > 0)
+		figures_note(
+			figures, "%.3g %% were no IP packets: not measured", rejected.median * 100);
+	if (rejected.max >= 1)
+		return;
+	figures_cell(figures, "count_ns", "%.2f", MEDIAN(entry, count_ns, rounds));
+	figures_cell(figures, "delay_ns", "%.2f", MEDIAN(entry, delay_ns, rounds));
+	if (paper > 0)
+		figures_cell(figures, "paper_count_ns", "%g", paper);
+}
+
+static void print_entry(struct pipeline *pipeline, const struct entry *entry,
+	const struct experiment *experiment, uint32_t rounds)
+{
+	uint32_t threads = pipeline_threads(&entry->setting);
+	struct figures *figures = &pipeline->figures;
+
+	cell_setting(pipeline, entry, experiment);
+	if (entry->missing[0] != '\0') {
+		figures_cell(figures, "note", "%s", entry->missing);
+		figures_row(figures);
+		return;
+	}
+	figures_cell(figures, "rounds", "%u", rounds);
+	figures_cell(figures, "offered_mpps", "%.2f", MEDIAN(entry, offered_pps, rounds) / 1e6);
+	figures_cell(figures, "measured_mpps", "%.2f", MEDIAN(entry, measured_pps, rounds) / 1e6);
+	cell_loss(figures, entry, rounds);
+	cell_times(figures, entry, rounds);
+	if (threads > entry->cpus.n)
+		figures_note(figures, "not comparable: %u threads poll on %u CPUs, in turns",
+			threads, entry->cpus.n);
+	figures_row(figures);
+}
+
+static bool run_experiment(struct pipeline *pipeline, const struct experiment *experiment)
+{
+	char error[OFFER_ERROR_MAX] = "";
+	uint32_t rounds = 0;
+
+	pipeline->nb_entries = 0;
+	experiment->add(pipeline);
+	for (uint32_t e = 0; e < pipeline->nb_entries; e++)
+		find_missing(pipeline, experiment, &pipeline->entries[e]);
+	for (; rounds < pipeline->rounds; rounds++) {
+		if (!run_round(pipeline, experiment, rounds, error)) {
+			if (signals_stop_requested())
+				return true;
+			log_error("%s", error);
+			return false;
+		}
+		if (signals_stop_requested()) /* the round is not complete */
+			break;
+	}
+	if (rounds == 0)
+		return true;
+	figures_heading(&pipeline->figures, "%s: %u rounds of %u ms", experiment->title, rounds,
+		pipeline->milliseconds);
+	for (uint32_t e = 0; e < pipeline->nb_entries; e++)
+		print_entry(pipeline, &pipeline->entries[e], experiment, rounds);
+	return true;
+}
+
+/* --- the generator's ceiling --- */
+
+static bool print_ceiling(struct pipeline *pipeline)
+{
+	struct offer_params params = {
+		.nb_queues = 1,
+		.mbufs = MBUFS,
+		.size = SIZE,
+		.cpu = pipeline->cpus.ids[pipeline->cpus.n - 1],
+	};
+	char error[OFFER_ERROR_MAX];
+	struct offer *offer;
+	double ceiling;
+
+	if (!load_workload(pipeline, FLOWS, false)) {
+		log_error("no memory for the generator's packets");
+		return false;
+	}
+	params.workload = pipeline->workload;
+	offer = offer_create(&params, error);
+	if (offer == NULL) {
+		log_error("%s", error);
+		return false;
+	}
+	ceiling = offer_ceiling(offer, pipeline->cpus.ids[0], CEILING_MS);
+	offer_discard(offer);
+	figures_heading(&pipeline->figures, "the generator alone");
+	figures_cell(&pipeline->figures, "bench", "pipeline");
+	figures_cell(&pipeline->figures, "experiment", "generator");
+	figures_cell(&pipeline->figures, "size", "%u", SIZE);
+	figures_cell(&pipeline->figures, "mbufs", "%u", MBUFS);
+	figures_cell(&pipeline->figures, "flows", "%u", FLOWS);
+	figures_cell(&pipeline->figures, "offered_mpps", "%.2f", ceiling / 1e6);
+	figures_cell(&pipeline->figures, "note",
+		pipeline->cpus.n < 2 ? "not comparable: one CPU" : "its ceiling, one queue");
+	figures_row(&pipeline->figures);
+	return true;
+}
+
+static bool run_all(void *arg)
+{
+	struct pipeline *pipeline = arg;
+	uint32_t chosen = experiment_options(pipeline->config)->experiments;
+
+	if (!is_external(pipeline) && !print_ceiling(pipeline))
+		return false;
+	for (uint32_t e = 0; e < EXPERIMENTS && !signals_stop_requested(); e++)
+		if ((chosen == 0 || chosen >> e & 1) && !run_experiment(pipeline, &experiments[e]))
+			return false;
+	return true;
+}
+
+/* The largest pool of an experiment, and what the engine's own take beside it. */
+#define HEAP_MEGABYTES 1024
+
+/* The CPUs that --lcores leaves, and where the ports are. */
+static bool read_host(struct pipeline *pipeline, struct config *config)
+{
+	char error[MACHINE_ERROR_MAX];
+
+	_Static_assert(MACHINE_ERROR_MAX >= PORT_DEVICE_MAX, "either error fits");
+	if (live_ports_resolve(pipeline->names, config, error) &&
+		machine_read(&pipeline->machine, config, pipeline->names, error))
+		return true;
+	log_error("%s", error);
+	return false;
+}
+
+int bench_pipeline(struct config *config)
+{
+	static struct pipeline pipeline;
+	static struct config resolved; /* its ports */
+	const struct bench_options *bench = bench_options(config);
+	uint32_t lcores;
+	int status;
+
+	resolved = *config;
+	pipeline.config = &resolved;
+	pipeline.rounds = (uint32_t)bench_number(bench, bench->rounds, ROUNDS, QUICK_ROUNDS);
+	pipeline.milliseconds = (uint32_t)bench_number(
+		bench, bench->duration / 1000000, MILLISECONDS, QUICK_MILLISECONDS);
+	pipeline.packets = bench->quick ? QUICK_PACKETS : PACKETS;
+	if (!read_host(&pipeline, &resolved))
+		return 1;
+	cpus_init(&pipeline.cpus, &pipeline.machine.topology);
+	/* Lcore 0, a receiver, and as many workers as are tried. */
+	lcores = 2 + (pipeline.cpus.n < OFFER_QUEUES_MAX ? pipeline.cpus.n : OFFER_QUEUES_MAX);
+	if (!setup_eal(config, &pipeline.machine.topology, &pipeline.cpus, lcores, HEAP_MEGABYTES))
+		return 1;
+	status = figures_write(&pipeline.figures, columns, config, run_all, &pipeline);
+	if (pipeline.workload != NULL)
+		workload_destroy(pipeline.workload);
+	eal_stop();
+	return status;
+}
+
+/* --- options --- */
+
+static const char *experiment_word(uint32_t i)
+{
+	return i < sizeof(experiments) / sizeof(experiments[0]) ? experiments[i].name : NULL;
+}
+
+static const struct option_row experiment_rows[] = {
+	{
+		.name = "experiment",
+		.placeholder = "WHAT,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_WORDS,
+		.word = experiment_word,
+		OPTION_FIELD(experiment_options, experiments),
+		.default_note = "all",
+		.help = "What to vary: combinations (of design, sharing and sketch), size (of "
+			"packets), mempool, workers, numa (where the worker sits), width, atomic, "
+			"flows.",
+	},
+	{0},
+};
+
+const struct option_owner experiment_owner = {
+	.rows = experiment_rows,
+	.size = sizeof(struct experiment_options),
+};
+
+static const struct option_row pipeline_rows[] = {
+	BENCH_ROW_DURATION("500ms", "How long each setting runs in each round."),
+	BENCH_ROW_ROUNDS("7"),
+	BENCH_ROW_QUICK("One round of 50ms each, to see that everything works: the figures mean "
+			"little."),
+	{0},
+};
+
+const struct option_owner pipeline_owner = {
+	.rows = pipeline_rows,
+	.fills = &bench_owner,
+};
+
+static const char *lacks_generator(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return !port_given(config) ? NULL : "with --port: who sends there sets the pace";
+}
+
+static bool check_pace(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	return feeder_options(config)->pace != PACE_RECORDED ||
+	       option_fault(fault, "pace", measurement,
+		       "recorded is of captures; give a rate such as 72Mpps");
+}
+
+static const struct option_row pace_rows[] = {
+	{
+		.name = "pace",
+		.placeholder = "RATE",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_OWN,
+		.lacks = lacks_generator,
+		.read = feeder_read_pace,
+		OPTION_FIELD(feeder_options, pace),
+		.default_note = "72Mpps",
+		.help = "Packets per second that the generator offers; those that find a full ring "
+			"are lost.",
+	},
+	{0},
+};
+
+const struct option_owner pipeline_pace_owner = {
+	.rows = pace_rows,
+	.fills = &feeder_owner,
+	.check = check_pace,
+};
+
+static const struct option_row port_rows[] = {
+	{
+		.name = "port",
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_LIST,
+		OPTION_FIELD(port_options, names),
+		.default_note = "a generator of its own",
+		.help = "Measure what a port receives (as of sketchtap run), on which something "
+			"outside sends. Size and flows are the sender's then.",
+	},
+	{0},
+};
+
+const struct option_owner pipeline_port_owner = {
+	.rows = port_rows,
+	.fills = &port_owner,
+	.check = port_check_names,
+};

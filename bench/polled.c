@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/polled.h"
+
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "parallel/run.h"
+
+#define REFILL_US 60 /* long enough for the feeder to fill the ring */
+#define NAP_NS    1000000
+
+/* Of the run at hand; written by its worker, read when it has ended. */
+static enum polled_kind polled_kind;
+static struct {
+	uint64_t taken;                    /* packets, of bursts of any size */
+	uint64_t packets, rx, count, free; /* of full bursts; the latter three in cycles */
+	uint64_t interrupted;              /* full bursts that took too long */
+	uint64_t longest;                  /* cycles that a burst may take */
+} polled;
+
+/* Adds a full burst, whose parts took so many cycles. */
+static void add_burst(uint64_t rx, uint64_t count, uint64_t free)
+{
+	if (rx + count + free > polled.longest) {
+		polled.interrupted++;
+		return;
+	}
+	polled.packets += BURST_MAX;
+	polled.rx += rx;
+	polled.count += count;
+	polled.free += free;
+}
+
+/* Receives one burst and counts or frees it. Returns the packets received. */
+static uint16_t take_burst(struct worker *worker)
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	uint64_t counted_before = generation->ppt_cycles, freed_before = generation->free_cycles;
+	uint64_t start = rte_rdtsc(), received;
+	uint16_t n = rte_eth_rx_burst(
+		worker->poller.queues[0].port, worker->poller.queues[0].queue, pkts, BURST_MAX);
+
+	received = rte_rdtsc();
+	if (n == 0)
+		return 0;
+	polled.taken += n;
+	if (polled_kind == POLLED_MEASURE) {
+		worker_count(worker, pkts, n, 0);
+	} else {
+		rte_pktmbuf_free_bulk(pkts, n);
+		generation->free_cycles += rte_rdtsc() - received;
+	}
+	if (n == BURST_MAX)
+		add_burst(received - start, generation->ppt_cycles - counted_before,
+			generation->free_cycles - freed_before);
+	return n;
+}
+
+static void work(struct worker *worker, uint32_t nb_workers)
+{
+	(void)nb_workers;
+	for (;;) {
+		/* Pairs with the release in epochs_open(). */
+		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
+
+		if (take_burst(worker) > 0)
+			continue;
+		if (epochs_is_end(worker->epochs, open)) {
+			worker_leave(worker, open);
+			return;
+		}
+		rte_delay_us_block(REFILL_US);
+	}
+}
+
+static const struct design_ops polled_design = {.name = "polled", .work = work};
+
+/* Sleeping: this thread may share the feeder's CPU. */
+static void wait_for_end(struct run *run)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	while (!run_finished(run))
+		nanosleep(&nap, NULL);
+	run_join(run);
+}
+
+static bool check(const struct run *run, char *error)
+{
+	uint64_t fed = feeder_options(run->config)->packets,
+		 measured = run->workers[0]->generations[0].measured;
+
+	if (polled.taken == fed && (polled_kind != POLLED_MEASURE || measured == fed) &&
+		polled.packets > 0)
+		return true;
+	snprintf(error, POLLED_ERROR_MAX,
+		"the worker was fed %llu packets, took %llu and counted %llu; its figures are "
+		"worth nothing",
+		(unsigned long long)fed, (unsigned long long)polled.taken,
+		(unsigned long long)measured);
+	return false;
+}
+
+bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
+	enum polled_kind kind, struct polled_sample *sample, char *error)
+{
+	struct run *run = run_create(config, plan, source, NULL, 0, error);
+	double ns;
+	bool right;
+
+	if (run == NULL)
+		return false;
+	polled_kind = kind;
+	memset(&polled, 0, sizeof(polled));
+	polled.longest = rte_get_tsc_hz() / 1000000 * POLLED_LONGEST_US;
+	run->design = &polled_design;
+	run_start(run);
+	wait_for_end(run);
+	right = check(run, error);
+	run_destroy(run);
+	ns = 1e9 / (double)rte_get_tsc_hz() / (double)(polled.packets > 0 ? polled.packets : 1);
+	*sample = (struct polled_sample){
+		.total = (double)(polled.rx + polled.count + polled.free) * ns,
+		.rx = (double)polled.rx * ns,
+		.count = (double)polled.count * ns,
+		.free = (double)polled.free * ns,
+		.interrupted = (double)(polled.interrupted * BURST_MAX) /
+			       (double)feeder_options(config)->packets,
+	};
+	return right;
+}

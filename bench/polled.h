@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What a packet costs on a worker of a run: receiving it from the generator's ring, parsing,
+ * hashing and counting it, freeing it; or, to compare with, receiving and freeing alone, on the
+ * same path.
+ *
+ * A worker that finds its ring empty waits until the feeder has filled it again, so that every
+ * measurement sees full bursts and none is measured waiting. Times are TSC cycles of the worker
+ * alone. A burst that took longer than POLLED_LONGEST_US was interrupted by another program: it is
+ * counted as such, and its time is not.
+ */
+
+#include "parallel/plan/plan.h"
+#include "rx/capture/source.h"
+
+#define POLLED_ERROR_MAX  512
+#define POLLED_LONGEST_US 200 /* of 64 packets: three microseconds a packet */
+
+enum polled_kind {
+	POLLED_RECEIVE_AND_FREE,
+	POLLED_MEASURE,
+};
+
+/* Of full bursts only: nanoseconds per packet. */
+struct polled_sample {
+	double total, rx, count, free;
+	double interrupted; /* share of the bursts */
+};
+
+/*
+ * Runs the plan's one worker over feeder_options(config)->packets packets of the source, with two CPUs or more. EAL
+ * must be up with the plan's lcores. Returns false with one line in error[POLLED_ERROR_MAX], also
+ * where the worker did not see or count every packet.
+ */
+bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
+	enum polled_kind kind, struct polled_sample *sample, char *error);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#include <stdio.h>
+
+/*
+ * Opens a file that is to be read again while a run goes on, and so must have an end. A FIFO holds
+ * nobody up. NULL with errno, which is 0 where it is no regular file.
+ */
+FILE *regular_file_open(const char *path);

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-#pragma once
-
-#include "config/config.h"
-
-/* `bench flow-table --hosts`: returns an exit status. */
-int bench_hosts(const struct config *config, int argc, char *const argv[]);

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client/ctl.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/printable.h"
+#include "client/json_tree.h"
+#include "parallel/process.h"
+#include "report/control_commands.h"
+
+#define EXIT_RUN     1
+#define EXIT_TEXT    2
+#define COMMAND_SIZE 1024 /* of what DPDK reads of a command, with a final 0 */
+#define ANSWER_SIZE  (1 << 17)
+#define LINE_SIZE    2048
+#define PATIENCE_S   5
+#define USE_COLUMN   37 /* what help says of a use stands there */
+
+struct use {
+	const char *words, *help;
+};
+
+struct command {
+	const char *name;
+	struct use uses[5]; /* up to one without words */
+};
+
+#define COMMAND_ROW(name, help, ...) {#name, {__VA_ARGS__, {NULL, NULL}}},
+static const struct command commands[] = {CONTROL_COMMANDS(COMMAND_ROW){0}};
+
+#define COMMAND_NAME(name, ...) ", " #name
+static const char command_names[] = CONTROL_COMMANDS(COMMAND_NAME);
+
+static const char usage_begin[] =
+	"Usage: sketchtap ctl [--name NAME] [--format text|json] COMMAND\n"
+	"\n"
+	"Asks a running sketchtap, or changes what it measures. NAME is that of its --name; where\n"
+	"one runs alone it need not be given.\n"
+	"\n";
+
+static const char usage_end[] =
+	"\n"
+	"Options are those of a [measurement NAME] section: key, sketch, width, memory, top, ...\n"
+	"A change holds from an epoch on, which the answer names, until the next reload.\n"
+	"Exit status: 0; 1: nobody answers, or the run says no; 2: a mistake in the text.\n"
+	"\n"
+	"Examples:\n"
+	"  sketchtap ctl measure add senders key=src/24 sketch=count-min top=20\n"
+	"  sketchtap ctl measure change senders width=256K\n"
+	"  sketchtap ctl --name backbone top senders 5\n";
+
+struct words {
+	const char *name; /* of the instance; NULL: the one that runs */
+	bool json;
+	int n;
+	char **list; /* the command */
+};
+
+__attribute__((format(printf, 2, 3))) static int complain(int status, const char *format, ...)
+{
+	char line[LINE_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	make_printable(line);
+	fprintf(stderr, "sketchtap: %s\n", line);
+	return status;
+}
+
+/* --- whom to ask --- */
+
+/*
+ * Whether who answers there is a run: a generator has such a socket too. What it offers is a list
+ * of commands; one that is stopped sends nothing.
+ */
+static bool is_run(int fd)
+{
+	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	char *answer = malloc(ANSWER_SIZE);
+	ssize_t n = -1;
+
+	if (answer == NULL)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (recv(fd, answer, ANSWER_SIZE - 1, 0) > 0 /* who it is */ &&
+		send(fd, "/", 1, MSG_NOSIGNAL) == 1)
+		n = recv(fd, answer, ANSWER_SIZE - 1, 0);
+	if (n > 0) {
+		answer[n] = '\0';
+		n = strstr(answer, "\"" CONTROL_PATH "plan\"") != NULL;
+	} else if (errno == EAGAIN) {
+		complain(0,
+			"a run does not answer within %d s: it is stopped, or the machine is "
+			"too busy",
+			PATIENCE_S);
+	}
+	free(answer);
+	return n > 0;
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	strcpy(address.sun_path, path);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+		is_run(fd))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* The name in ".../sketchtap-NAME/dpdk_telemetry.v2". */
+static void name_of(const char *path, char name[64])
+{
+	const char *end = strrchr(path, '/'), *begin = end;
+
+	while (begin > path && begin[-1] != '/')
+		begin--;
+	begin += strlen(PROCESS_PREFIX);
+	snprintf(name, 64, "%.*s", (int)(end - begin), begin);
+}
+
+/* Connects to the one that answers; more than one are listed. Returns -1 after a complaint. */
+static int connect_to_one(const glob_t *found, const char *wanted)
+{
+	char names[LINE_SIZE / 2] = "", name[64];
+	int connected = -1, n = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < found->gl_pathc; i++) {
+		int fd = connect_to(found->gl_pathv[i]);
+
+		if (fd < 0)
+			continue;
+		if (n++ > 0)
+			close(connected);
+		connected = fd;
+		name_of(found->gl_pathv[i], name);
+		if (used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+				n > 1 ? ", " : "", name);
+	}
+	if (n == 1)
+		return connected;
+	if (n > 1)
+		close(connected);
+	if (n > 1)
+		complain(0, "%d run: %s; say which with --name NAME", n, names);
+	else if (wanted != NULL)
+		complain(0, "no sketchtap --name %s answers", wanted);
+	else
+		complain(0, "no sketchtap answers; RUNTIME_DIRECTORY may name where it runs");
+	return -1;
+}
+
+static int connect_to_run(const char *name)
+{
+	char patterns[PROCESS_PATTERNS_MAX][PROCESS_PATTERN_MAX];
+	int fd, n = process_patterns(name, patterns);
+	glob_t found = {0};
+
+	for (int i = 0; i < n; i++)
+		glob(patterns[i], i > 0 ? GLOB_APPEND : 0, NULL, &found);
+	fd = connect_to_one(&found, name);
+	globfree(&found);
+	return fd;
+}
+
+/* Into answer[ANSWER_SIZE]. Returns false after a complaint. */
+static bool ask(const char *name, const char *command, char *answer)
+{
+	int fd = connect_to_run(name);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	/* A change may take as long as its memory does. */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){0}, sizeof(struct timeval));
+	n = send(fd, command, strlen(command), MSG_NOSIGNAL);
+	if (n > 0)
+		n = recv(fd, answer, ANSWER_SIZE - 1, 0);
+	close(fd);
+	if (n > 0) {
+		answer[n] = '\0';
+		return true;
+	}
+	complain(0, "the run closed the connection: it ends, or ten others are connected");
+	return false;
+}
+
+/* --- what it says --- */
+
+/* A text that may stand in pieces: NAME, NAME_2, ... */
+static void join(const struct json_node *node, const char *name, char line[LINE_SIZE])
+{
+	char piece[64];
+	size_t used = 0;
+
+	snprintf(piece, sizeof(piece), "%s", name);
+	for (int i = 2; json_find(node, piece) != NULL && used < LINE_SIZE; i++) {
+		used += (size_t)snprintf(
+			line + used, LINE_SIZE - used, "%s", json_value(node, piece));
+		snprintf(piece, sizeof(piece), "%s_%d", name, i);
+	}
+}
+
+static void print_change(const struct json_node *node)
+{
+	const char *at_least = json_value(node, "epoch_at_least");
+
+	if (json_find(node, "measurements") == NULL)
+		puts("nothing to change");
+	else if (*at_least != '\0')
+		printf("measurements: %s, from epoch %s or a later one on, which is not open yet\n",
+			json_value(node, "measurements"), at_least);
+	else
+		printf("measurements: %s, from epoch %s on\n", json_value(node, "measurements"),
+			json_value(node, "epoch"));
+}
+
+static void print_list(const struct json_node *node)
+{
+	const struct json_node *list = json_find(node, "measurements");
+
+	if (list != NULL)
+		json_print(list, stdout);
+}
+
+/* What a reload refused: its texts. */
+static const char *const refused[] = {"outputs_error", "rules_error", "measurements_error"};
+#define NB_REFUSED (sizeof(refused) / sizeof(refused[0]))
+
+static bool has_refused(const struct json_node *node)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < NB_REFUSED; i++)
+		has |= json_find(node, refused[i]) != NULL;
+	return has;
+}
+
+/* And what was refused, whole, on standard error. */
+static void print_all(const struct json_node *node)
+{
+	json_print(node, stdout);
+	for (size_t i = 0; i < NB_REFUSED; i++) {
+		char line[LINE_SIZE] = "";
+
+		join(node, refused[i], line);
+		if (*line != '\0')
+			complain(0, "reload: %s", line);
+	}
+}
+
+static int failure(const struct json_node *node)
+{
+	return json_find(node, "mistake") != NULL ? EXIT_TEXT : EXIT_RUN;
+}
+
+static int print_answer(
+	const struct words *words, char *answer, void (*print)(const struct json_node *node))
+{
+	struct json_node *root = json_read(answer);
+	const struct json_node *node = root != NULL ? root->first : NULL;
+	int status = 0;
+
+	if (node == NULL || !node->is_object) {
+		status = complain(EXIT_RUN, "the run does not know ctl %s", words->list[0]);
+	} else if (json_find(node, "error") != NULL) {
+		char line[LINE_SIZE] = "";
+
+		join(node, "error", line);
+		status = complain(failure(node), "%s", line);
+	} else {
+		if (words->json)
+			puts(answer);
+		else
+			print(node);
+		status = has_refused(node) ? failure(node) : 0;
+	}
+	json_free(root);
+	return status;
+}
+
+static int ask_and_print(
+	const struct words *words, const char *command, void (*print)(const struct json_node *node))
+{
+	char *answer = malloc(ANSWER_SIZE);
+	int status = EXIT_RUN;
+
+	if (answer == NULL)
+		return complain(EXIT_RUN, "no memory for the answer");
+	if (ask(words->name, command, answer))
+		status = print_answer(words, answer, print);
+	free(answer);
+	return status;
+}
+
+/* --- what is asked --- */
+
+/* "/sketchtap/NAME,WORD WORD ..." Returns false after a complaint. */
+static bool put_together(
+	char command[COMMAND_SIZE], const char *name, char separator, int n, char *const words[])
+{
+	size_t used = (size_t)snprintf(command, COMMAND_SIZE, CONTROL_PATH "%s", name);
+
+	for (int i = 0; i < n; i++) {
+		size_t len = strlen(words[i]);
+
+		if (used + 1 + len >= COMMAND_SIZE) {
+			complain(0, "the command is longer than the %d characters that a run reads",
+				COMMAND_SIZE - 1);
+			return false;
+		}
+		command[used++] = i == 0 ? ',' : separator;
+		memcpy(command + used, words[i], len + 1);
+		used += len;
+	}
+	return true;
+}
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *command = commands;
+
+	while (command->name != NULL && strcmp(command->name, name) != 0)
+		command++;
+	return command->name != NULL ? command : NULL;
+}
+
+/* Of the word that tells a use from others; 0: there are no others. */
+static int verb_length(const struct use *use)
+{
+	return islower((unsigned char)use->words[0]) ? (int)strcspn(use->words, " ") : 0;
+}
+
+/* NULL after a complaint. */
+static const struct use *find_use(const struct command *command, const char *verb)
+{
+	char verbs[LINE_SIZE / 2] = "";
+	size_t used = 0;
+
+	for (const struct use *use = command->uses; use->words != NULL; use++) {
+		int len = verb_length(use);
+
+		if (len == 0 ||
+			((int)strlen(verb) == len && strncmp(verb, use->words, (size_t)len) == 0))
+			return use;
+		used += (size_t)snprintf(
+			verbs + used, sizeof(verbs) - used, ", %.*s", len, use->words);
+	}
+	complain(0, "%s '%s': allowed: %s", command->name, verb, verbs + 2);
+	return NULL;
+}
+
+/* How many words a use takes. */
+static int most_words(const struct use *use)
+{
+	const char *at = use->words;
+	int n = 0;
+
+	if (strstr(at, "...") != NULL)
+		return INT_MAX;
+	for (; *at != '\0'; at += strspn(at, " "), n++)
+		at += strcspn(at, " ");
+	return n;
+}
+
+static int ask_measure(const struct words *words)
+{
+	const char *verb = words->list[1];
+	char command[COMMAND_SIZE];
+
+	if (strcmp(verb, "list") == 0)
+		return ask_and_print(words, CONTROL_PATH "plan", print_list);
+	if (words->n < 3)
+		return complain(EXIT_TEXT, "measure %s: needs the NAME of a measurement", verb);
+	for (int i = 1; i < words->n; i++)
+		if (strpbrk(words->list[i], " \t\r\n") != NULL || *words->list[i] == '\0')
+			return complain(EXIT_TEXT, "'%s': is no word", words->list[i]);
+	if (!put_together(command, "measure", ' ', words->n - 1, words->list + 1))
+		return EXIT_TEXT;
+	return ask_and_print(words, command, print_change);
+}
+
+static int ask_command(const struct words *words)
+{
+	const struct command *row = find_command(words->list[0]);
+	const struct use *use;
+	char command[COMMAND_SIZE];
+	int most;
+
+	if (row == NULL)
+		return complain(EXIT_TEXT, "ctl '%s': allowed: %s; --help says more",
+			words->list[0], command_names + 2);
+	use = find_use(row, words->n > 1 ? words->list[1] : "");
+	if (use == NULL)
+		return EXIT_TEXT;
+	most = most_words(use);
+	if (words->n - 1 > most)
+		return complain(EXIT_TEXT, "'%s': unexpected argument", words->list[1 + most]);
+	if (verb_length(use) > 0)
+		return ask_measure(words);
+	if (!put_together(command, row->name, ',', words->n - 1, words->list + 1))
+		return EXIT_TEXT;
+	return ask_and_print(words, command, print_all);
+}
+
+/* --NAME VALUE or --NAME=VALUE; NULL: it is another option, or has no value. */
+static const char *option_value(const char *name, int argc, char **argv, int *i)
+{
+	size_t len = strlen(name);
+
+	if (strncmp(argv[*i], name, len) != 0)
+		return NULL;
+	if (argv[*i][len] == '=')
+		return argv[*i] + len + 1;
+	return argv[*i][len] == '\0' && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+/* Options stand before the command. Returns 0 with *words filled, or the exit status. */
+static int read_words(int argc, char **argv, struct words *words)
+{
+	int i = 1;
+
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		const char *name = option_value("--name", argc, argv, &i), *format;
+
+		if (name != NULL && !process_name_allowed(name))
+			return complain(
+				EXIT_TEXT, "ctl --name '%.100s': is no name of a run", name);
+		if (name != NULL) {
+			words->name = name;
+			continue;
+		}
+		format = option_value("--format", argc, argv, &i);
+		if (format == NULL || (strcmp(format, "text") != 0 && strcmp(format, "json") != 0))
+			return complain(EXIT_TEXT,
+				"ctl %s: allowed: --name NAME, --format text or json, --help",
+				argv[i]);
+		words->json = strcmp(format, "json") == 0;
+	}
+	words->n = argc - i;
+	words->list = argv + i;
+	return words->n > 0 ? 0 : complain(EXIT_TEXT, "ctl: give a command; --help lists them");
+}
+
+static void print_usage(void)
+{
+	fputs(usage_begin, stdout);
+	for (const struct command *command = commands; command->name != NULL; command++)
+		for (const struct use *use = command->uses; use->words != NULL; use++)
+			printf("  %s %-*s%s\n", command->name,
+				USE_COLUMN - (int)strlen(command->name), use->words, use->help);
+	fputs(usage_end, stdout);
+}
+
+int ctl(int argc, char **argv)
+{
+	struct words words = {0};
+	int status;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			print_usage();
+			return 0;
+		}
+	status = read_words(argc, argv, &words);
+	if (status != 0)
+		return status;
+	return ask_command(&words);
+}

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Commands run in stages and stop in reverse. Every stage that fails says why in one line. */
+
+#include "commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/signals.h"
+#include "parallel/devices.h"
+#include "parallel/epoch.h"
+#include "parallel/feeder.h"
+#include "doctor/doctor.h"
+#include "parallel/eal.h"
+#include "parallel/process.h"
+#include "parallel/plan/machine.h"
+#include "parallel/plan/plan.h"
+#include "parallel/run.h"
+#include "parallel/sources.h"
+#include "report/control.h"
+#include "report/output/progress.h"
+#include "report/reporter.h"
+#include "report/output/text.h"
+#include "report/output/writer.h"
+#include "rx/packet/filter_program.h"
+#include "rx/port/live_ports.h"
+#include "rx/packet/monitor.h"
+#include "rx/port/port.h"
+#include "parallel/send.h"
+#include "rx/capture/synthetic.h"
+#include "tune/tune.h"
+#include "report/ledger.h"
+#include "sketch/measurement.h"
+#include "tune/figures.h"
+
+#define EXIT_MACHINE 1    /* it took the machine to find out */
+#define EXIT_TEXT    2    /* to be seen from the command line or the configuration alone */
+#define STOPPED      (-1) /* asked to end before anything was measured */
+
+static const struct notify *notify; /* the service manager */
+
+static void say(bool warning, const char *line, void *arg)
+{
+	(void)arg;
+	if (warning)
+		log_warning("%s", line);
+	else
+		log_notice("%s", line);
+}
+
+/* Opens what packets are read from; NULL without an error on a live port. */
+static int open_source(const struct config *config, struct source **source)
+{
+	char error[SOURCE_ERROR_MAX];
+	int status = sources_open(config, source, error);
+
+	/* While it waited for the first packet. */
+	if (status == EXIT_MACHINE && signals_stop_requested())
+		return STOPPED;
+	if (status != 0)
+		log_error("%s", error);
+	return status;
+}
+
+static struct filter_set filters; /* --filter, compiled */
+
+static int check_filter(const struct config *config)
+{
+	char error[FILTER_ERROR_MAX];
+
+	if (filter_options(config)->expression == NULL ||
+		filter_check(filter_options(config)->expression, error))
+		return 0;
+	log_error("--filter: %s", error);
+	return EXIT_TEXT;
+}
+
+/* After the source was opened, which says what link types there are. */
+static int compile_filter(const struct config *config, struct source *source)
+{
+	char error[SOURCE_ERROR_MAX];
+
+	if (filter_options(config)->expression == NULL ||
+		source_filter(source, filter_options(config)->expression, &filters, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
+static struct monitor_rules *rules; /* of --monitor; NULL: none, or a run has taken them over */
+
+static int read_rules(const struct config *config)
+{
+	char error[MONITOR_ERROR_MAX];
+
+	if (monitor_options(config)->file == NULL)
+		return 0;
+	rules = monitor_rules_read(monitor_options(config)->file, error);
+	if (rules != NULL)
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
+static struct port_name port_names[OPTION_LIST_MAX]; /* of every --port, resolved */
+
+static int read_machine(const struct config *config, struct machine *machine)
+{
+	char error[MACHINE_ERROR_MAX];
+
+	if (machine_read(machine, config, port_names, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
+static int make_plan(const struct config *config, struct machine *machine, struct plan *plan)
+{
+	char error[PLAN_TEXT_MAX];
+	int status = read_machine(config, machine);
+
+	/* What a filter looks at is copied too; deep looks take large mbufs. */
+	if (!port_given(config) && filters.reach <= PLAN_PORT_MBUF_BYTES)
+		machine->ports.mbuf_room = filters.reach;
+	if (status == 0)
+		status = read_rules(config);
+	/* Two tables at once while rules are read again, and those may be half as many again. */
+	if (rules != NULL)
+		machine->ports.rules = (struct plan_rules){
+			.table_bytes = monitor_table_bytes(rules) / 2 * 5,
+			.ordinary_bytes = monitor_ordinary_bytes(rules) / 2 * 5,
+			.worker_bytes = monitor_worker_bytes(rules) / 2 * 5,
+		};
+	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
+		return status;
+	log_error("%s", error);
+	return plan->machine ? EXIT_MACHINE : EXIT_TEXT;
+}
+
+/* As many receive queues as the plan says; none for a sender. */
+static int probe_ports(const struct config *config, const struct plan *plan, struct port *ports)
+{
+	char error[PORT_ERROR_MAX];
+
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++) {
+		uint32_t nb_queues = plan->groups[plan->ports[p].group].nb_queues;
+
+		if (!port_probe(&ports[p], &port_names[p], config, (uint16_t)nb_queues, error)) {
+			log_error("%s", error);
+			return EXIT_MACHINE;
+		}
+	}
+	return 0;
+}
+
+/* Says so where more was lost than --max-loss allows. */
+static bool lost_too_much(const struct config *config, const struct reporter_result *result)
+{
+	const struct ledger *sum = &result->sum;
+	double rate = ledger_drop_rate(sum);
+
+	if (rate <= ledger_options(config)->max_loss)
+		return false;
+	log_error("lost %s%llu of %llu packets (%.4g %%), more than --max-loss %.4g %%; the worst "
+		  "epoch is %llu (%.4g %%)",
+		sum->losses_unknown ? "at least " : "", (unsigned long long)ledger_lost(sum),
+		(unsigned long long)sum->offered, rate * 100,
+		ledger_options(config)->max_loss * 100, (unsigned long long)result->worst_epoch,
+		result->worst_rate * 100);
+	return true;
+}
+
+static void say_warnings(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nb_warnings; i++)
+		log_warning("%s", plan->warnings[i]);
+}
+
+/* The devices are there: brings the plan within what they can. */
+static int fit_plan(const struct config *config, const struct machine *machine,
+	const struct port *ports, struct plan *plan)
+{
+	static struct plan_device devices[OPTION_LIST_MAX];
+	char error[PLAN_TEXT_MAX];
+
+	if (!port_given(config))
+		return 0;
+	devices_ask(plan, ports, devices);
+	if (!plan_fit(plan, config, &machine->topology, devices, error)) {
+		log_error("%s", error);
+		return EXIT_MACHINE;
+	}
+	say_warnings(plan);
+	return 0;
+}
+
+/*
+ * The last line of a run. What a sketch shed is lost to its measurement alone: where there are more
+ * of them, each says its own.
+ */
+static void say_account(const struct reporter_result *result)
+{
+	struct ledger sum = result->sum;
+	bool lost = ledger_lost(&sum) > 0 || sum.doubtful > 0 || sum.unaccounted > 0;
+	struct text text = {0};
+
+	for (uint32_t i = 0; !result->several && i < result->nb_shed; i++) {
+		sum.shed += result->shed[i].packets;
+		sum.measured -= result->shed[i].packets;
+	}
+	ledger_sentence(&text, &sum, result->epochs);
+	for (uint32_t i = 0; i < result->nb_shed; i++) {
+		lost = true;
+		if (result->several)
+			text_printf(&text, "; %s: %llu shed", result->shed[i].name,
+				(unsigned long long)result->shed[i].packets);
+	}
+	text_char(&text, '\0');
+	if (!text.failed)
+		say(lost, text.data, NULL);
+	text_free(&text);
+}
+
+/* What the run as a whole has to say, and its exit status. */
+static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
+{
+	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
+	bool failed = damage != NULL || result->sum.unaccounted > 0 || lost_rows > 0 ||
+		      result->out_of_memory || result->port_gone;
+
+	failed |= lost_too_much(run->config, result);
+	if (damage != NULL)
+		log_error("%s", damage);
+	if (result->sum.unaccounted > 0)
+		log_error("%llu of %llu packets are unaccounted for: the ledger does not balance",
+			(unsigned long long)result->sum.unaccounted,
+			(unsigned long long)result->sum.offered);
+	if (lost_rows > 0)
+		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
+	say_account(result);
+	return failed ? EXIT_MACHINE : 0;
+}
+
+/* Who gave the instance a name wants to talk to it. */
+static void say_where_control_is(const struct config *config)
+{
+	const char *path = process_socket(), *name = process_options(config)->name;
+
+	if (path == NULL)
+		log_warning("no control socket: the path of the runtime directory is too long");
+	else if (access(path, F_OK) != 0) /* --eal turned it off */
+		log_info("no control socket");
+	else if (name != NULL)
+		log_notice("control: %s (sketchtap ctl --name %s)", path, name);
+	else
+		log_info("control: %s (sketchtap ctl)", path);
+}
+
+/* All memory is there and all ports work: opens the outputs, measures, closes them. */
+static int measure(const struct config *config, struct run *run, struct reporter *reporter,
+	struct progress *progress)
+{
+	const struct writer_voice voice = {
+		.say = say,
+		.unread = signals_request_stop,
+		.progress = progress,
+		.lines_said = isatty(STDERR_FILENO) ? log_lines_written : NULL,
+	};
+	struct reporter_params params = {.progress = progress, .notify = notify};
+	struct reporter_result result;
+	char error[WRITER_ERROR_MAX];
+	int status;
+
+	params.writer = writer_open(config, &voice, &params.first_epoch, &status, error);
+	if (params.writer == NULL) {
+		if (signals_stop_requested())
+			return STOPPED;
+		log_error("%s", error);
+		return status;
+	}
+	say_where_control_is(config);
+	result = reporter_run(reporter, &params);
+	return conclude(run, &result, writer_close(params.writer));
+}
+
+static int await_links(const struct config *config, const struct port *ports)
+{
+	char error[PORT_ERROR_MAX];
+
+	if (live_ports_await(ports, port_options(config)->names.n, config, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
+static int put_together(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *ports, struct progress *progress)
+{
+	char error[RUN_ERROR_MAX];
+	struct reporter *reporter;
+	struct run *run =
+		run_create(config, plan, source, ports, port_options(config)->names.n, error);
+	int status = EXIT_MACHINE;
+
+	if (run == NULL) {
+		log_error("%s", error);
+		return EXIT_MACHINE;
+	}
+	if (!run_monitor(run, rules, error)) {
+		rules = NULL;
+		log_error("%s", error);
+		run_destroy(run);
+		return EXIT_MACHINE;
+	}
+	rules = NULL;
+	reporter = run_filter(run, &filters) ? reporter_create(run) : NULL;
+	if (reporter == NULL) {
+		log_error("no memory to merge the sketches: lower --width or --memory");
+	} else {
+		status = await_links(config, ports);
+		if (status == 0)
+			status = signals_stop_requested()
+					 ? STOPPED
+					 : measure(config, run, reporter, progress);
+		reporter_destroy(reporter);
+	}
+	run_destroy(run);
+	return status;
+}
+
+static int command_run(struct config *config)
+{
+	static struct machine machine;
+	static struct plan plan;
+	static struct progress progress;
+	static struct port ports[OPTION_LIST_MAX];
+	char error[EAL_ERROR_MAX];
+	struct source *source;
+	int status = open_source(config, &source);
+
+	if (status == 0)
+		status = compile_filter(config, source);
+	if (status == 0)
+		status = make_plan(config, &machine, &plan);
+	if (status == 0)
+		say_warnings(&plan);
+	if (status == 0 && signals_stop_requested())
+		status = STOPPED;
+	if (status == 0) {
+		control_offer();
+		if (eal_start(&plan, config, error)) {
+			progress_init(&progress, STDERR_FILENO, !progress_options(config)->none);
+			status = probe_ports(config, &plan, ports);
+			if (status == 0)
+				status = fit_plan(config, &machine, ports, &plan);
+			if (status == 0)
+				status = put_together(config, &plan, source, ports, &progress);
+			eal_stop();
+		} else {
+			log_error("%s", error);
+			status = EXIT_MACHINE;
+		}
+	}
+	filter_set_free(&filters);
+	if (source != NULL)
+		source->close(source);
+	if (status != STOPPED)
+		return status;
+	say_account(&(struct reporter_result){0});
+	return 0;
+}
+
+static int command_plan(struct config *config)
+{
+	static struct machine machine;
+	static struct plan plan;
+	int status = make_plan(config, &machine, &plan);
+
+	if (status != 0)
+		return status;
+	plan_print(&plan, stdout);
+	return 0;
+}
+
+static int command_doctor(struct config *config)
+{
+	static struct machine machine;
+	static struct plan plan;
+	int status = make_plan(config, &machine, &plan);
+
+	return status == 0 ? doctor(config, &machine.topology, &plan, port_names, stdout) : status;
+}
+
+static int generate_to_port(const struct config *config, struct source *source)
+{
+	static struct machine machine;
+	static struct plan plan;
+	struct port port;
+	char error[EAL_ERROR_MAX];
+	int status = read_machine(config, &machine);
+
+	if (status != 0)
+		return status;
+	if (!plan_make_sender(&plan, config, &machine.topology, &machine.ports, error) ||
+		!eal_start(&plan, config, error)) {
+		log_error("%s", error);
+		return EXIT_MACHINE;
+	}
+	status = probe_ports(config, &plan, &port);
+	if (status == 0)
+		status = send_to_port(config, &plan, source, &port);
+	eal_stop();
+	return status;
+}
+
+static int command_generate(struct config *config)
+{
+	struct source *source;
+	int status = open_source(config, &source);
+
+	if (status != 0)
+		return status == STOPPED ? 0 : status;
+	status = port_given(config) ? generate_to_port(config, source)
+				    : send_to_file(config, source);
+	source->close(source);
+	return status;
+}
+
+static int resolve_ports(struct config *config)
+{
+	char error[PORT_DEVICE_MAX];
+
+	/* The ports of another machine are words. */
+	if (topology_options(config)->directory != NULL ||
+		live_ports_resolve(port_names, config, error))
+		return 0;
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
+/* --- the commands --- */
+
+static bool check_pace(const struct config *config, struct option_fault *fault)
+{
+	return feeder_options(config)->pace == PACE_UNPACED || !port_given(config) ||
+	       option_fault(fault, "pace", NULL,
+		       "contradicts --port: a port's packets come when they come");
+}
+
+/* Nothing is measured without a source. */
+static bool check_source(const struct config *config, struct option_fault *fault)
+{
+	return sources_check(config, "measure", fault) && check_pace(config, fault);
+}
+
+/*
+ * A person at a terminal gets a capture summed up once, on one screen. What goes to files is what
+ * it would be without a terminal.
+ */
+static void suit_terminal(struct config *config)
+{
+	if (port_given(config) || !writer_shows_table(config, true))
+		return;
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		struct measurement_config *measurement = &config->measurements[m];
+
+		if (writer_to_stdout(config, ROWS_HEAVY_HITTERS) &&
+			!config_asks(config, measurement, "top") &&
+			!config_asks(config, measurement, "threshold"))
+			edit_measurement_options(measurement)->top = 20;
+	}
+	if (!writer_names_files(config) && !config_asks(config, NULL, "interval"))
+		edit_epoch_options(config)->interval = 0;
+}
+
+/* The table of owners: whose options a command takes, in the order of help. */
+#define OF_MACHINE                                                                                 \
+	&process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner, &pool_owner
+#define OF_RUN                                                                                     \
+	&sources_owner, &feeder_owner, &measurement_owner, &filter_owner, &monitor_owner,          \
+		&design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
+		&ledger_owner, &control_owner, &progress_owner, OF_MACHINE
+
+static const struct option_owner *const of_run[] = {OF_RUN, NULL};
+static const struct option_owner *const of_plan[] = {OF_RUN, &topology_owner, NULL};
+static const struct option_owner *const of_generate[] = {
+	&synthetic_owner, &feeder_owner, &send_owner, &send_port_owner, OF_MACHINE, NULL};
+static const struct option_owner *const of_tune[] = {&replay_owner, &synthetic_owner, &tune_owner,
+	&seed_owner, &figures_owner, &process_owner, &eal_owner, &machine_owner, &hugepages_owner,
+	&log_owner, NULL};
+
+static const struct command_letter tcpdump_letters[] = {
+	{'n', NULL}, /* nothing is resolved */
+	{'w', "packets are measured, not kept; tcpdump -w writes a capture, sketchtap generate "
+	      "--output FILE a synthetic one"},
+	{0, NULL},
+};
+
+#define STRAY "--pcap FILE measures a capture, --filter 'EXPRESSION' what matches"
+
+static const char *const run_examples[] = {
+	"sketchtap capture.pcap --key src/24",
+	"sketchtap --port eth1 --key src,dst_port --stats stats.csv",
+	"sketchtap --port 0000:3b:00.0 --interval 10s --output json:/var/log/heavy.json",
+	NULL,
+};
+
+static const struct command run_of_program = {
+	.name = "run",
+	.usage = "[options] [FILE...]",
+	.summary = "measure the traffic of a link, or of captures",
+	.owners = of_run,
+	.argument = "pcap",
+	.stray = STRAY,
+	.letters = tcpdump_letters,
+	.examples = run_examples,
+	.check = check_source,
+	.at_terminal = suit_terminal,
+	.run = command_run,
+};
+
+static const struct command plan_of_program = {
+	.name = "plan",
+	.usage = "[options]",
+	.summary = "print which core would do what; start nothing",
+	.about = "Prints which lcore would do what, on which NUMA node, with which queues and "
+		 "memory.",
+	.owners = of_plan,
+	.argument = "pcap",
+	.stray = STRAY,
+	.letters = tcpdump_letters,
+	.check = check_source,
+	.run = command_plan,
+};
+
+static bool check_doctor(const struct config *config, struct option_fault *fault)
+{
+	if (writer_options(config)->format == FORMAT_JSON)
+		return option_fault(
+			fault, "format", NULL, "json is not what doctor writes; give csv or table");
+	return check_pace(config, fault);
+}
+
+static const struct command doctor_of_program = {
+	.name = "doctor",
+	.usage = "[options]",
+	.summary = "look whether this host suits a run; change nothing",
+	.about =
+		"Looks whether this host suits a run with these options. Each line is ok, warning "
+		"or missing,\nwith what was found and what mends it. Changes nothing. Exits with 0 "
+		"when nothing is missing.",
+	.owners = of_run,
+	.argument = "pcap",
+	.stray = STRAY,
+	.letters = tcpdump_letters,
+	.check = check_doctor,
+	.run = command_doctor,
+};
+
+static const struct command generate_of_program = {
+	.name = "generate",
+	.usage = "--synthetic SPEC (--output FILE | --port NAME) [options]",
+	.summary = "write or send synthetic traffic",
+	.about = "Writes synthetic traffic to a capture file, or sends it on a port.",
+	.owners = of_generate,
+	.run = command_generate,
+};
+
+static const struct command tune_of_program = {
+	.name = "tune",
+	.usage = "[--pcap FILE | --synthetic SPEC] [options] > FILE",
+	.summary = "find the fastest configuration of this host",
+	.about =
+		"Tries designs, sharings, sketches, sizes and numbers of workers on this host, and "
+		"prints the\nfastest that keeps within --memory and --error as a configuration "
+		"file, with the table that\nit was chosen from in comments.",
+	.owners = of_tune,
+	.argument = "pcap",
+	.stray = STRAY,
+	.letters = tcpdump_letters,
+	.run = command_tune,
+};
+
+static const struct program_term terms[] = {
+	{"sketch", "a table of fixed size that counts many keys, nearly exactly"},
+	{"heavy hitter", "a key with a large share of the packets or bytes"},
+	{"epoch", "one reporting interval; every row is of one epoch"},
+	{"ledger", "the account of all packets of an epoch, lost ones too"},
+	{"lcore", "a thread of DPDK's that polls, usually with a CPU of its own"},
+	{"rss", "design: the card spreads flows over queues, a worker polls each"},
+	{"async", "design: one core receives, and hands packets on through rings"},
+	{"sync", "design: one core receives, and waits until a burst is counted"},
+	{"key", "what is counted as one: by default the 5-tuple of a packet"},
+	{"candidate", "a key that looked heavy, and so is remembered beside the sketch"},
+	{NULL, NULL},
+};
+
+const struct program commands = {
+	.name = "sketchtap",
+	.commands = (const struct command *const[]){&run_of_program, &plan_of_program,
+		&doctor_of_program, &generate_of_program, &tune_of_program, NULL},
+	.hint = "a capture is measured with --pcap FILE",
+	.terms = terms,
+	.other = {"ctl [--name NAME] COMMAND", "ask a running one, or change what it measures"},
+};
+
+int commands_run(struct config *config, const struct notify *service_manager)
+{
+	int status;
+
+	notify = service_manager;
+	if (!seed_pick(config)) {
+		log_error("no random seed from the system; give --seed N");
+		return EXIT_MACHINE;
+	}
+	status = check_filter(config);
+	if (status == 0)
+		status = resolve_ports(config);
+	if (status == 0)
+		status = config->command->run(config);
+	monitor_rules_free(rules);
+	return status;
+}

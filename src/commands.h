@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What sketchtap can be asked for: a row for each command, with whose options it takes. */
+
+#include "base/notify.h"
+#include "config/config.h"
+
+extern const struct program commands;
+
+/* Runs the command that was asked for; what it says goes to standard error. Returns the exit
+ * status. */
+int commands_run(struct config *config, const struct notify *service_manager);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "config/config_change.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_file.h"
+#include "config/option_value.h"
+#include "config/options.h"
+
+__attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(error, CONFIG_CHANGE_ERROR_MAX, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+/* --- what is the same --- */
+
+/* Whether two texts say the same of an option: 100ms and 0.1s. */
+static bool same_value(const struct option_row *row, const char *a, const char *b)
+{
+	_Alignas(16) unsigned char x[CONFIG_BLOCK_BYTES / 2] = {0}, y[CONFIG_BLOCK_BYTES / 2] = {0};
+	char why[OPTION_WHY_MAX];
+
+	return strcmp(a, b) == 0 ||
+	       (row->type != OPTION_STRING && row->type != OPTION_LIST &&
+		       option_set(row, a, x, why) && option_set(row, b, y, why) &&
+		       memcmp(x, y, sizeof(x)) == 0);
+}
+
+static bool same_place(const struct config_setting *a, const struct config_setting *b)
+{
+	return a->row.row == b->row.row && a->section == b->section &&
+	       (a->line == 0) == (b->line == 0);
+}
+
+/* The nth of an option in its section; NULL: there are fewer. */
+static const struct config_setting *find_nth(
+	const struct config_file *file, const struct config_setting *like, uint32_t n)
+{
+	for (uint32_t i = 0; file != NULL && i < file->nb_settings; i++)
+		if (same_place(&file->settings[i], like) && n-- == 0)
+			return &file->settings[i];
+	return NULL;
+}
+
+static uint32_t count_before(const struct config_file *file, uint32_t end)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < end; i++)
+		n += same_place(&file->settings[i], &file->settings[end]);
+	return n;
+}
+
+/* The first setting of a section of `a` that one of `b` has otherwise, or has not; NULL: none. */
+static const struct config_setting *find_change(const struct config_file *a, uint32_t section_a,
+	const struct config_file *b, uint32_t section_b, bool of_measurement)
+{
+	for (uint32_t i = 0; a != NULL && i < a->nb_settings; i++) {
+		const struct config_setting *setting = &a->settings[i], *other;
+		struct config_setting like = *setting;
+
+		if (setting->section != section_a ||
+			setting->row.owner->of_measurement != of_measurement)
+			continue;
+		like.section = section_b;
+		other = find_nth(b, &like, count_before(a, i));
+		if (other == NULL || !same_value(setting->row.row, setting->value, other->value))
+			return setting;
+	}
+	return NULL;
+}
+
+static bool same_section(
+	const struct config *a, uint32_t section_a, const struct config *b, uint32_t section_b)
+{
+	return find_change(a->file, section_a, b->file, section_b, true) == NULL &&
+	       find_change(b->file, section_b, a->file, section_a, true) == NULL;
+}
+
+bool config_measures_one_same(
+	const struct config *a, uint32_t m_a, const struct config *b, uint32_t m_b)
+{
+	return strcmp(a->measurements[m_a].name, b->measurements[m_b].name) == 0 &&
+	       same_section(a, 0, b, 0) && same_section(a, 1 + m_a, b, 1 + m_b);
+}
+
+bool config_measures_same(const struct config *a, const struct config *b)
+{
+	if (a->nb_measurements != b->nb_measurements)
+		return false;
+	for (uint32_t m = 0; m < a->nb_measurements; m++)
+		if (!config_measures_one_same(a, m, b, m))
+			return false;
+	return true;
+}
+
+/* --- loading --- */
+
+/* The one line of complaint, without who says it. */
+static bool read_complaint(const char *line, char *error)
+{
+	static const char name[] = "sketchtap: ";
+
+	if (line == NULL)
+		return refuse(error, "no memory to read the configuration");
+	if (strncmp(line, name, strlen(name)) == 0)
+		line += strlen(name);
+	return refuse(error, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* Takes over `file`, which may be NULL. */
+static enum config_result load(
+	struct config *config, const struct config *running, struct config_file *file, char *error)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *err = open_memstream(&line, &size);
+	enum config_result result = CONFIG_EXIT_1;
+
+	if (err != NULL) {
+		result = config_load_again(config, running, file, err);
+		fclose(err);
+	} else {
+		config_file_free(file);
+	}
+	if (result != CONFIG_OK)
+		read_complaint(line, error);
+	free(line);
+	return result;
+}
+
+enum config_result config_read_again(
+	struct config *config, const struct config *running, char *error)
+{
+	const struct config_setting *setting, *gone;
+	enum config_result result = load(config, running, NULL, error);
+
+	if (result != CONFIG_OK)
+		return result;
+	setting = find_change(config->file, 0, running->file, 0, false);
+	gone = find_change(running->file, 0, config->file, 0, false);
+	if (setting == NULL && gone == NULL)
+		return CONFIG_OK;
+	if (setting != NULL)
+		refuse(error,
+			"%.300s:%u: %s cannot change while the run goes on: write what it was, or "
+			"start the run again",
+			config->file->path, setting->line, setting->row.row->name);
+	else
+		refuse(error,
+			"%.300s: %s is gone, and cannot change while the run goes on: write what "
+			"it was, or start the run again",
+			config->file != NULL ? config->file->path : "--config",
+			gone->row.row->name);
+	config_free(config);
+	return CONFIG_EXIT_2;
+}
+
+/* --- changing by words --- */
+
+static uint32_t find_section(const struct config_file *file, const char *name)
+{
+	uint32_t section = 1;
+
+	while (section < file->nb_sections && strcmp(file->sections[section].name, name) != 0)
+		section++;
+	return section;
+}
+
+static bool add_section(struct config_file *file, const char *name, char *error)
+{
+	if (!config_file_is_name(name))
+		return refuse(error,
+			"'%.200s' is not a measurement's name; at most 63 of A-Z a-z 0-9 _ . -",
+			name);
+	if (file->nb_sections == 1 + CONFIG_MEASUREMENTS_MAX)
+		return refuse(error, "measurement %s is one too many; at most %d", name,
+			CONFIG_MEASUREMENTS_MAX);
+	return config_file_add_section(file, name) || refuse(error, "no memory for it");
+}
+
+/* What was said earlier of the option, or of one that it excludes. */
+static bool is_displaced(const struct config_setting *setting, const void *arg)
+{
+	const struct option_row *row = arg;
+
+	return setting->row.row == row ||
+	       (setting->line == 0 && row->set != NULL && setting->row.row->set != NULL &&
+		       strcmp(setting->row.row->set, row->set) == 0);
+}
+
+static const struct config_row *find_option(
+	const struct config *running, const char *name, char *error)
+{
+	const struct config_row *row = options_find(running, name);
+
+	if (row == NULL) {
+		row = options_nearest(running, name);
+		refuse(error, "%.200s: unknown option%s%s%s", name,
+			row != NULL ? "; did you mean " : "", row != NULL ? row->row->name : "",
+			row != NULL ? "?" : "");
+		return NULL;
+	}
+	if (row->owner->of_measurement)
+		return row;
+	if (row->row->type == OPTION_ACTION)
+		refuse(error, "%s: only the command line takes it", name);
+	else
+		refuse(error, "%s: holds for the whole run, and cannot change while it goes on",
+			name);
+	return NULL;
+}
+
+/* OPTION=VALUE. */
+struct word {
+	const struct config_row *row;
+	const char *value;
+};
+
+static bool read_word(const struct config *running, char *text, struct word *word, char *error)
+{
+	char *equals = strchr(text, '=');
+
+	if (equals == NULL)
+		return refuse(error, "'%.200s' is not OPTION=VALUE", text);
+	if (equals == text)
+		return refuse(error, "'%.200s': no option before =", text);
+	*equals = '\0';
+	word->value = equals + 1;
+	word->row = find_option(running, text, error);
+	return word->row != NULL;
+}
+
+/* Returns how many there are; -1 where one is wrong. */
+static int read_words(
+	const struct config *running, struct word words[CONFIG_ROWS_MAX], char **rest, char *error)
+{
+	char *text;
+	int n = 0;
+
+	for (; (text = strtok_r(NULL, " \t", rest)) != NULL; n++) {
+		if (n == CONFIG_ROWS_MAX || !read_word(running, text, &words[n], error))
+			return -1;
+		for (int i = 0; i < n; i++)
+			if (words[i].row == words[n].row) {
+				refuse(error, "%s: is given twice", words[n].row->row->name);
+				return -1;
+			}
+	}
+	return n;
+}
+
+static bool give_words(const struct config *running, struct config_file *file, uint32_t section,
+	char **rest, char *error)
+{
+	struct word words[CONFIG_ROWS_MAX];
+	int n = read_words(running, words, rest, error);
+
+	for (int i = 0; i < n; i++)
+		config_file_remove_settings(file, section, is_displaced, words[i].row->row);
+	for (int i = 0; i < n; i++)
+		if (*words[i].value != '\0' &&
+			!config_file_add_setting(file, section, words[i].row, words[i].value, 0))
+			return refuse(error, "no memory for it");
+	return n >= 0;
+}
+
+static bool edit(const struct config *running, struct config_file *file, char *words, char *error)
+{
+	char *rest = NULL;
+	const char *verb = strtok_r(words, " \t", &rest), *name = strtok_r(NULL, " \t", &rest);
+	uint32_t section;
+
+	if (verb == NULL || name == NULL)
+		return refuse(error, "write add, change or remove, and a measurement's name");
+	section = find_section(file, name);
+	if (strcmp(verb, "add") == 0) {
+		if (section < file->nb_sections)
+			return refuse(error, "measurement %s is there already", name);
+		return add_section(file, name, error) &&
+		       give_words(running, file, section, &rest, error);
+	}
+	if (strcmp(verb, "change") != 0 && strcmp(verb, "remove") != 0)
+		return refuse(error, "'%.200s' is not allowed; allowed: add, change, remove", verb);
+	if (section == file->nb_sections)
+		return refuse(error, "no measurement is called '%.200s'", name);
+	if (strcmp(verb, "change") == 0)
+		return give_words(running, file, section, &rest, error);
+	if (file->nb_sections == 2)
+		return refuse(error, "measurement %s is the last one", name);
+	config_file_remove_section(file, section);
+	return true;
+}
+
+/* A run whose file has no measurement has one, which is to be written down. */
+static struct config_file *copy_file(const struct config *running)
+{
+	struct config_file *file = config_file_copy(running->file);
+
+	if (file == NULL || file->nb_sections > 1 ||
+		config_file_add_section(file, running->measurements[0].name))
+		return file;
+	config_file_free(file);
+	return NULL;
+}
+
+enum config_result config_change(
+	struct config *config, const struct config *running, const char *words, char *error)
+{
+	struct config_file *file = copy_file(running);
+	char *copy = strdup(words);
+	enum config_result result = CONFIG_EXIT_1;
+
+	if (file == NULL || copy == NULL)
+		refuse(error, "no memory for it");
+	else
+		result = edit(running, file, copy, error) ? CONFIG_OK : CONFIG_EXIT_2;
+	free(copy);
+	if (result != CONFIG_OK) {
+		config_file_free(file);
+		return result;
+	}
+	return load(config, running, file, error);
+}

@@ -1,0 +1,877 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "config/config.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/journal.h"
+#include "base/printable.h"
+#include "base/standard_files.h"
+#include "config/config_file.h"
+#include "config/option_value.h"
+#include "config/options.h"
+
+#define LINE_LEN_MAX 1024 /* of one line on err */
+
+/* --- where owners' structs lie --- */
+
+/* What an owner has that a configuration lacks. */
+static const _Alignas(16) unsigned char zeros[CONFIG_BLOCK_BYTES / 2];
+
+static const struct option_owner *block_of(const struct option_owner *owner)
+{
+	return owner->fills != NULL ? owner->fills : owner;
+}
+
+static const struct option_place *find_place(
+	const struct option_place *places, uint32_t n, const struct option_owner *owner)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (places[i].owner == block_of(owner))
+			return &places[i];
+	return NULL;
+}
+
+/* Of `room` bytes, of which *used are taken. */
+static const struct option_place *add_place(struct option_place *places, uint32_t *n,
+	uint32_t *used, uint32_t room, const struct option_owner *owner)
+{
+	uint32_t size = (uint32_t)(block_of(owner)->size + 15) & ~15u;
+
+	assert(size <= sizeof(zeros) && *used + size <= room);
+	places[*n] = (struct option_place){block_of(owner), *used};
+	*used += size;
+	return &places[(*n)++];
+}
+
+const void *config_block(const struct config *config, const struct option_owner *owner)
+{
+	const struct option_place *place = find_place(config->places, config->nb_places, owner);
+
+	return place != NULL ? config->storage + place->offset : zeros;
+}
+
+void *config_edit(struct config *config, const struct option_owner *owner)
+{
+	const struct option_place *place = find_place(config->places, config->nb_places, owner);
+
+	assert(place != NULL || config->nb_places < CONFIG_BLOCKS_MAX);
+	if (place == NULL)
+		place = add_place(config->places, &config->nb_places, &config->used,
+			CONFIG_BLOCK_BYTES, owner);
+	return config->storage + place->offset;
+}
+
+const void *measurement_block(
+	const struct measurement_config *measurement, const struct option_owner *owner)
+{
+	const struct option_place *place =
+		find_place(measurement->places, measurement->nb_places, owner);
+
+	return place != NULL ? measurement->storage + place->offset : zeros;
+}
+
+void *measurement_edit(struct measurement_config *measurement, const struct option_owner *owner)
+{
+	const struct option_place *place =
+		find_place(measurement->places, measurement->nb_places, owner);
+
+	assert(place != NULL || measurement->nb_places < MEASUREMENT_BLOCKS_MAX);
+	if (place == NULL)
+		place = add_place(measurement->places, &measurement->nb_places, &measurement->used,
+			MEASUREMENT_BLOCK_BYTES, owner);
+	return measurement->storage + place->offset;
+}
+
+/* --- the options of a command --- */
+
+static const struct option_row own_rows[] = {
+	{
+		.name = "config",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_ACTION,
+		.help = "Read options from a file; the command line wins over it.",
+	},
+	{
+		.name = "help",
+		.letter = 'h',
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_ACTION,
+		.help = "Print the usual options and exit; --help all prints every one.",
+	},
+	{
+		.name = "version",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_ACTION,
+		.help = "Print the version and exit.",
+	},
+	{0},
+};
+
+static const struct option_owner config_owner = {.rows = own_rows};
+
+static void add_owner(struct config *config, const struct option_owner *owner)
+{
+	if (owner->of_measurement)
+		measurement_edit(&config->common, owner);
+	else
+		config_edit(config, owner);
+	for (const struct option_row *row = owner->rows; row != NULL && row->name != NULL; row++) {
+		assert(config->nb_rows < CONFIG_ROWS_MAX);
+		config->rows[config->nb_rows++] = (struct config_row){row, owner};
+	}
+	for (uint32_t i = 0; owner->part != NULL && owner->part(i) != NULL; i++)
+		add_owner(config, owner->part(i));
+}
+
+void config_init(struct config *config, const struct command *command)
+{
+	*config = (struct config){.command = command};
+	for (const struct option_owner *const *owner = command->owners; *owner != NULL; owner++)
+		add_owner(config, *owner);
+	add_owner(config, &config_owner);
+}
+
+static bool measures(const struct config *config)
+{
+	return config->common.nb_places > 0;
+}
+
+/* Whose option a row is: the measurement; NULL: the run. */
+static const void *block_of_row(const struct config *config,
+	const struct measurement_config *measurement, const struct config_row *row)
+{
+	return row->owner->of_measurement ? measurement_block(measurement, row->owner)
+					  : config_block(config, row->owner);
+}
+
+static const struct option_origin *origin_of(const struct config *config,
+	const struct measurement_config *measurement, const struct config_row *row)
+{
+	return &(measurement != NULL ? measurement->origins : config->origins)[row - config->rows];
+}
+
+static bool asks(const struct config *config, const struct measurement_config *measurement,
+	const struct config_row *row)
+{
+	bool may_be_off = row->row->type == OPTION_FLAG || row->row->zero;
+
+	return row->owner->of_measurement == (measurement != NULL) &&
+	       origin_of(config, measurement, row)->level > OPTION_BY_DEFAULT &&
+	       (!may_be_off || option_is_set(row->row, block_of_row(config, measurement, row)));
+}
+
+bool config_asks(const struct config *config, const struct measurement_config *measurement,
+	const char *option)
+{
+	const struct config_row *row = options_find(config, option);
+
+	return row != NULL && asks(config, measurement, row);
+}
+
+static bool is_of_set(const struct config_row *row, const char *set)
+{
+	return row->row->set != NULL && strcmp(row->row->set, set) == 0;
+}
+
+const struct option_row *config_asks_of_set(const struct config *config, const char *set)
+{
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (is_of_set(&config->rows[i], set) && asks(config, NULL, &config->rows[i]))
+			return config->rows[i].row;
+	return NULL;
+}
+
+void config_name_set(const struct config *config, const char *set, char *text, size_t size)
+{
+	const struct option_row *of_set[CONFIG_ROWS_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (is_of_set(&config->rows[i], set))
+			of_set[n++] = config->rows[i].row;
+	text[0] = '\0';
+	for (uint32_t i = 0; i < n; i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, size - used, "%s--%s %.*s",
+			i == 0       ? ""
+			: i + 1 == n ? " or "
+				     : ", ",
+			of_set[i]->name, (int)strcspn(of_set[i]->placeholder, "["),
+			of_set[i]->placeholder);
+	}
+}
+
+bool option_fault(struct option_fault *fault, const char *option,
+	const struct measurement_config *measurement, const char *format, ...)
+{
+	va_list arguments;
+
+	fault->option = option;
+	fault->measurement = measurement;
+	va_start(arguments, format);
+	vsnprintf(fault->why, sizeof(fault->why), format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+/* --- giving values --- */
+
+/* What options are given to: the run (NULL), or one measurement. */
+struct giver {
+	struct config *config;
+	struct measurement_config *measurement;
+	char *error;      /* [LINE_LEN_MAX] */
+	const char *path; /* of the configuration file; NULL: none */
+};
+
+/* What stands before an option's name where it is written: dashes, but for a key of the file or a
+ * word of a change. */
+static const char *dashes_of(const struct option_origin *origin)
+{
+	return origin->line > 0 || origin->level == OPTION_BY_CHANGE ? "" : "--";
+}
+
+static bool say_about(const struct giver *giver, const struct option_row *row,
+	const struct option_origin *origin, const char *why)
+{
+	if (origin->line > 0)
+		snprintf(giver->error, LINE_LEN_MAX, "%.300s:%u: %s: %s", giver->path, origin->line,
+			row->name, why);
+	else
+		snprintf(giver->error, LINE_LEN_MAX, "%s%s: %s", dashes_of(origin), row->name, why);
+	return false;
+}
+
+static void *field_block(const struct giver *giver, const struct config_row *row)
+{
+	return row->owner->of_measurement ? measurement_edit(giver->measurement, row->owner)
+					  : config_edit(giver->config, row->owner);
+}
+
+static struct option_origin *origin_in(const struct giver *giver, const struct config_row *row)
+{
+	struct option_origin *origins =
+		row->owner->of_measurement ? giver->measurement->origins : giver->config->origins;
+
+	return &origins[row - giver->config->rows];
+}
+
+/*
+ * Options of a set exclude each other where the same level gives them; else the one that is given
+ * now, on the higher level, takes the place of the other.
+ */
+static bool displace_rivals(const struct giver *giver, const struct config_row *row)
+{
+	const struct option_origin *origin = origin_in(giver, row);
+
+	for (uint32_t i = 0; i < giver->config->nb_rows; i++) {
+		const struct config_row *other = &giver->config->rows[i];
+		struct option_origin *rival;
+
+		if (other == row || !is_of_set(other, row->row->set))
+			continue;
+		rival = origin_in(giver, other);
+		if (rival->level == OPTION_BY_NOBODY ||
+			!option_is_set(other->row, field_block(giver, other)))
+			continue;
+		if (rival->level == origin->level) {
+			char why[OPTION_WHY_MAX];
+
+			snprintf(why, sizeof(why), "contradicts %s%s; give one of the two",
+				dashes_of(rival), other->row->name);
+			return say_about(giver, row->row, origin, why);
+		}
+		option_clear(other->row, field_block(giver, other));
+		*rival = (struct option_origin){OPTION_BY_NOBODY, 0};
+	}
+	return true;
+}
+
+static bool give(const struct giver *giver, const struct config_row *row, const char *value,
+	struct option_origin origin)
+{
+	struct option_origin *before = origin_in(giver, row);
+	void *block = field_block(giver, row);
+	char why[OPTION_WHY_MAX];
+
+	if (before->level < origin.level)
+		option_clear(row->row, block);
+	*before = origin;
+	if (!option_set(row->row, value, block, why))
+		return say_about(giver, row->row, &origin, why);
+	if (row->row->set == NULL || !option_is_set(row->row, block))
+		return true;
+	return displace_rivals(giver, row);
+}
+
+static bool give_defaults(const struct giver *giver)
+{
+	const struct option_origin origin = {OPTION_BY_DEFAULT, 0};
+
+	for (uint32_t i = 0; i < giver->config->nb_rows; i++) {
+		const struct config_row *row = &giver->config->rows[i];
+
+		if (row->row->default_text != NULL &&
+			!give(giver, row, row->row->default_text, origin))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The settings of one section of the file; section 0 holds for the whole run. Or, since the run
+ * goes on, those that were said of it.
+ */
+static bool give_section(const struct giver *giver, uint32_t section, bool since)
+{
+	const struct config_file *file = giver->config->file;
+	enum option_level level = since         ? OPTION_BY_CHANGE
+				  : section > 0 ? OPTION_BY_SECTION
+						: OPTION_BY_FILE;
+
+	for (uint32_t i = 0; i < file->nb_settings; i++) {
+		const struct config_setting *setting = &file->settings[i];
+
+		if (setting->section == section && (setting->line == 0) == since &&
+			!give(giver, options_find(giver->config, setting->row.row->name),
+				setting->value, (struct option_origin){level, setting->line}))
+			return false;
+	}
+	return true;
+}
+
+static struct measurement_config *add_measurement(struct config *config, const char *name)
+{
+	struct measurement_config *measurement = &config->measurements[config->nb_measurements++];
+
+	*measurement = config->common;
+	measurement->name = name;
+	return measurement;
+}
+
+/* The file's sections are the measurements; without any there is one, "main". */
+static bool make_measurements(struct giver giver)
+{
+	struct config *config = giver.config;
+	const struct config_file *file = config->file;
+
+	if (!measures(config))
+		return true;
+	for (uint32_t i = 1; file != NULL && i < file->nb_sections; i++) {
+		giver.measurement = add_measurement(config, file->sections[i].name);
+		if (!give_section(&giver, i, false))
+			return false;
+	}
+	if (config->nb_measurements == 0)
+		add_measurement(config, "main");
+	return true;
+}
+
+/* --- what cannot be --- */
+
+/* Refuses what is asked for and would have no effect. */
+static bool check_effects(const struct giver *giver, const struct measurement_config *measurement)
+{
+	const struct config *config = giver->config;
+
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		const struct config_row *row = &config->rows[i];
+		char why[OPTION_WHY_MAX];
+		const char *lacks;
+
+		if (row->row->lacks == NULL || !asks(config, measurement, row))
+			continue;
+		lacks = row->row->lacks(config, measurement);
+		if (lacks == NULL)
+			continue;
+		snprintf(why, sizeof(why), "has no effect %s; leave it out", lacks);
+		return say_about(giver, row->row, origin_of(config, measurement, row), why);
+	}
+	return true;
+}
+
+static bool say_fault(const struct giver *giver, const struct option_fault *fault)
+{
+	const struct config_row *row =
+		fault->option != NULL ? options_find(giver->config, fault->option) : NULL;
+
+	if (row != NULL)
+		return say_about(giver, row->row, origin_of(giver->config, fault->measurement, row),
+			fault->why);
+	snprintf(giver->error, LINE_LEN_MAX, "%s", fault->why);
+	return false;
+}
+
+/* What the owners of one kind say; an owner is asked where its rows begin. */
+static bool check_owners(const struct giver *giver, const struct measurement_config *measurement)
+{
+	const struct config *config = giver->config;
+	struct option_fault fault;
+
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		const struct option_owner *owner = config->rows[i].owner;
+
+		if ((i > 0 && config->rows[i - 1].owner == owner) || owner->check == NULL ||
+			owner->of_measurement != (measurement != NULL))
+			continue;
+		if (!owner->check(config, measurement, &fault))
+			return say_fault(giver, &fault);
+	}
+	return true;
+}
+
+static bool check_measurements(const struct giver *giver,
+	bool (*check)(const struct giver *, const struct measurement_config *))
+{
+	for (uint32_t m = 0; m < giver->config->nb_measurements; m++)
+		if (!check(giver, &giver->config->measurements[m]))
+			return false;
+	return true;
+}
+
+static bool check(const struct giver *giver)
+{
+	const struct config *config = giver->config;
+	struct option_fault fault;
+
+	if (!check_effects(giver, NULL) || !check_measurements(giver, check_effects) ||
+		!check_measurements(giver, check_owners) || !check_owners(giver, NULL))
+		return false;
+	return config->command->check == NULL || config->command->check(config, &fault) ||
+	       say_fault(giver, &fault);
+}
+
+/* --- the command line --- */
+
+struct argument {
+	const struct config_row *row;
+	const char *value; /* "yes" for a flag */
+};
+
+struct loader {
+	const struct program *program;
+	struct config *config;
+	FILE *out, *err;
+	struct argument *arguments;
+	unsigned int nb_arguments;
+	const char *path;         /* of the configuration file; NULL: none */
+	bool again;               /* it was read before */
+	struct config_file *file; /* in the place of that; NULL: none */
+};
+
+/* One line on err, whatever the texts in it hold. */
+__attribute__((format(printf, 2, 3))) static enum config_result complain(
+	const struct loader *loader, const char *format, ...)
+{
+	char line[LINE_LEN_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	make_printable(line);
+	if (journal_reads(fileno(loader->err)))
+		fprintf(loader->err, "<3>%s\n", line);
+	else
+		fprintf(loader->err, "%s: %s\n", loader->program->name, line);
+	return CONFIG_EXIT_2;
+}
+
+/* An option of measurements goes to all of them. */
+static bool give_argument(struct giver giver, const struct argument *argument)
+{
+	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0};
+
+	if (!argument->row->owner->of_measurement)
+		return give(&giver, argument->row, argument->value, origin);
+	for (uint32_t i = 0; i < giver.config->nb_measurements; i++) {
+		giver.measurement = &giver.config->measurements[i];
+		if (!give(&giver, argument->row, argument->value, origin))
+			return false;
+	}
+	return true;
+}
+
+/* What was said of measurements while the run went on. */
+static bool give_changes(struct giver giver)
+{
+	const struct config_file *file = giver.config->file;
+
+	for (uint32_t i = 1; file != NULL && i < file->nb_sections; i++) {
+		giver.measurement = &giver.config->measurements[i - 1];
+		if (!give_section(&giver, i, true))
+			return false;
+	}
+	return true;
+}
+
+static enum config_result read_file(struct loader *loader)
+{
+	char error[CONFIG_FILE_ERROR_MAX];
+	enum config_result result;
+
+	if (loader->path == NULL || loader->config->file != NULL)
+		return CONFIG_OK;
+	result = config_file_read(
+		&loader->config->file, loader->path, loader->again, loader->config, error);
+	if (result != CONFIG_OK)
+		complain(loader, "%s", error);
+	return result;
+}
+
+static enum config_result apply(struct loader *loader)
+{
+	struct config *config = loader->config;
+	char error[LINE_LEN_MAX];
+	const struct giver giver = {config, &config->common, error, loader->path};
+	enum config_result result = read_file(loader);
+	bool good;
+
+	if (result != CONFIG_OK)
+		return result;
+	good = give_defaults(&giver) && (config->file == NULL || give_section(&giver, 0, false)) &&
+	       make_measurements(giver);
+	for (unsigned int i = 0; good && i < loader->nb_arguments; i++)
+		good = give_argument(giver, &loader->arguments[i]);
+	good = good && give_changes(giver);
+	if (good && config->command->at_terminal != NULL && isatty(fileno(loader->out)))
+		config->command->at_terminal(config);
+	return good && check(&giver) ? CONFIG_OK : complain(loader, "%s", error);
+}
+
+/* Another command that has such an option; NULL where none has. */
+static const struct command *other_command(
+	const struct loader *loader, const char *name, char letter)
+{
+	static struct config other;
+
+	for (const struct command *const *c = loader->program->commands; *c != NULL; c++) {
+		config_init(&other, *c);
+		if (name != NULL ? options_find(&other, name) != NULL
+				 : options_find_letter(&other, letter) != NULL)
+			return *c;
+	}
+	return NULL;
+}
+
+static enum config_result complain_unknown(const struct loader *loader, const char *name)
+{
+	const struct config_row *near = options_nearest(loader->config, name);
+	const struct command *other = other_command(loader, name, 0);
+
+	if (other != NULL)
+		return complain(loader, "--%s: %s does not take it; %s does", name,
+			loader->config->command->name, other->name);
+	if (near != NULL)
+		return complain(loader, "--%.200s: unknown option; did you mean --%s?", name,
+			near->row->name);
+	return complain(loader, "--%.200s: unknown option; --help all lists them", name);
+}
+
+static enum config_result help(const struct loader *loader, const char *what)
+{
+	if (strcmp(what, "man") == 0) /* for who builds the man page */
+		options_man(loader->config, loader->out);
+	else if (strcmp(what, "man-terms") == 0)
+		options_man_terms(loader->config, loader->program, loader->out);
+	else if (strcmp(what, "all") == 0 || *what == '\0')
+		options_help(loader->config, loader->program, *what != '\0', loader->out);
+	else
+		return complain(
+			loader, "--help: '%.200s' is not known; write --help or --help all", what);
+	return CONFIG_EXIT_0;
+}
+
+/* Options that are acted on rather than kept. Returns CONFIG_OK where reading goes on. */
+static enum config_result act(struct loader *loader, const struct argument *argument)
+{
+	if (strcmp(argument->row->row->name, "help") == 0)
+		return help(loader, argument->value);
+	if (strcmp(argument->row->row->name, "version") == 0) {
+		fprintf(loader->out, "%s %s\n", loader->program->name, SKETCHTAP_VERSION);
+		return CONFIG_EXIT_0;
+	}
+	if (*argument->value == '\0')
+		return complain(loader, "--config: '' is empty; give FILE");
+	loader->path = argument->value;
+	return CONFIG_OK;
+}
+
+static enum config_result take(
+	struct loader *loader, const struct config_row *row, const char *value)
+{
+	const struct argument argument = {.row = row, .value = value};
+
+	if (row->row->type == OPTION_ACTION)
+		return act(loader, &argument);
+	loader->arguments[loader->nb_arguments++] = argument;
+	return CONFIG_OK;
+}
+
+/* NAME, NAME=VALUE, or NAME with its value in `next`, which may be NULL; sets *took_next. */
+static enum config_result read_option(
+	struct loader *loader, const char *text, const char *next, bool *took_next)
+{
+	const char *equals = strchr(text, '=');
+	const struct config_row *row;
+	const char *value = "yes";
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s",
+		equals != NULL ? (int)(equals - text) : (int)sizeof(name), text);
+	row = options_find(loader->config, name);
+	if (row == NULL)
+		return complain_unknown(loader, name);
+	if (strcmp(name, "help") == 0)
+		return help(loader, next != NULL && *next != '-' ? next : "");
+	if (row->row->placeholder == NULL && equals != NULL)
+		return complain(loader, "--%s: takes no value", name);
+	if (row->row->placeholder != NULL) {
+		*took_next = equals == NULL;
+		value = equals != NULL ? equals + 1 : next;
+		if (value == NULL)
+			return complain(loader, "--%s: needs %s", name, row->row->placeholder);
+	}
+	return take(loader, row, value);
+}
+
+/* A letter that is no option. */
+static enum config_result read_stray_letter(const struct loader *loader, char letter)
+{
+	const struct command_letter *known = loader->config->command->letters;
+	const struct command *other;
+
+	while (known != NULL && known->letter != 0 && known->letter != letter)
+		known++;
+	if (known != NULL && known->letter != 0)
+		return known->why == NULL ? CONFIG_OK
+					  : complain(loader, "-%c: %s", letter, known->why);
+	other = other_command(loader, NULL, letter);
+	if (other != NULL)
+		return complain(loader, "-%c: %s does not take it; %s does", letter,
+			loader->config->command->name, other->name);
+	return complain(loader, "-%c: unknown option; --help lists them", letter);
+}
+
+/* Letters as of tcpdump: a value stands right behind its letter, or in `next`. */
+static enum config_result read_letters(
+	struct loader *loader, const char *letters, const char *next, bool *took_next)
+{
+	enum config_result result = CONFIG_OK;
+
+	for (; *letters != '\0' && result == CONFIG_OK; letters++) {
+		const struct config_row *row = options_find_letter(loader->config, *letters);
+
+		if (row != NULL && row->row->placeholder != NULL) {
+			*took_next = letters[1] == '\0';
+			if (*took_next && next == NULL)
+				return complain(
+					loader, "-%c: needs %s", *letters, row->row->placeholder);
+			return take(loader, row, *took_next ? next : letters + 1);
+		}
+		if (row != NULL)
+			result = take(loader, row, *letters == 'h' ? "" : "yes");
+		else
+			result = read_stray_letter(loader, *letters);
+	}
+	return result;
+}
+
+/* Other words are more likely a mistyped command, or part of an expression. */
+static bool looks_like_file(const char *word)
+{
+	return strpbrk(word, "./") != NULL;
+}
+
+static enum config_result read_word(struct loader *loader, const char *word)
+{
+	const struct command *command = loader->config->command;
+
+	if (command->argument != NULL && (command->stray == NULL || looks_like_file(word)))
+		return take(loader, options_find(loader->config, command->argument), word);
+	return complain(loader, "'%.200s': unexpected argument; %s, and --help lists %s", word,
+		command->stray != NULL ? command->stray : "options are --NAME VALUE",
+		command->stray != NULL ? "all options" : "them");
+}
+
+static enum config_result read_arguments(
+	struct loader *loader, int argc, char *const argv[], int first)
+{
+	for (int i = first; i < argc; i++) {
+		const char *text = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+		bool took_next = false;
+		enum config_result result;
+
+		if (strncmp(text, "--", 2) == 0 && text[2] != '\0')
+			result = read_option(loader, text + 2, next, &took_next);
+		else if (text[0] == '-' && text[1] != '\0' && text[1] != '-')
+			result = read_letters(loader, text + 1, next, &took_next);
+		else
+			result = read_word(loader, text);
+		if (result != CONFIG_OK)
+			return result;
+		i += took_next;
+	}
+	return CONFIG_OK;
+}
+
+static enum config_result complain_command(const struct loader *loader, const char *name)
+{
+	const struct program *program = loader->program;
+	char list[256] = "";
+	size_t used = 0;
+
+	for (uint32_t c = 0; program->commands[c] != NULL && used < sizeof(list); c++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+			used > 0 ? ", " : "", program->commands[c]->name);
+	if (program->other[0] != NULL && used < sizeof(list))
+		snprintf(list + used, sizeof(list) - used, ", %.*s",
+			(int)strcspn(program->other[0], " "), program->other[0]);
+	return complain(loader, "'%.200s': unknown command; allowed: %s%s%s", name, list,
+		program->hint != NULL ? "; " : "", program->hint != NULL ? program->hint : "");
+}
+
+/* The first command may be left out. Sets *first to the first argument after it. */
+static enum config_result read_command(
+	struct loader *loader, int argc, char *const argv[], int *first)
+{
+	const struct command *const *commands = loader->program->commands;
+
+	*first = 1;
+	config_init(loader->config, *commands);
+	if (argc < 2 || argv[1][0] == '-' || looks_like_file(argv[1]))
+		return CONFIG_OK;
+	*first = 2;
+	for (; *commands != NULL; commands++)
+		if (strcmp(argv[1], (*commands)->name) == 0) {
+			config_init(loader->config, *commands);
+			return CONFIG_OK;
+		}
+	return complain_command(loader, argv[1]);
+}
+
+static enum config_result load(struct loader *loader, int argc, char *const argv[])
+{
+	int first;
+	enum config_result result = read_command(loader, argc, argv, &first);
+
+	loader->config->file = loader->file;
+	loader->config->program = loader->program;
+	loader->config->argc = argc;
+	loader->config->argv = argv;
+	if (result == CONFIG_OK)
+		result = read_arguments(loader, argc, argv, first);
+	if (result == CONFIG_OK)
+		result = apply(loader);
+	return result;
+}
+
+/* With a file that was read, or changed, before; NULL: it is read. */
+static enum config_result load_with(
+	struct loader *loader, int argc, char *const argv[], struct config_file *file)
+{
+	struct config *config = loader->config;
+	enum config_result result = CONFIG_EXIT_1;
+
+	*config = (struct config){0};
+	loader->file = file;
+	loader->arguments = calloc((size_t)argc + 1, sizeof(*loader->arguments));
+	if (loader->arguments != NULL) {
+		result = load(loader, argc, argv);
+		free(loader->arguments);
+	} else {
+		complain(loader, "no memory for the arguments; free some memory");
+		config->file = file;
+	}
+	if (result != CONFIG_OK)
+		config_free(config);
+	return result;
+}
+
+enum config_result config_load(struct config *config, const struct program *program, int argc,
+	char *const argv[], FILE *out, FILE *err)
+{
+	struct loader loader = {.program = program, .config = config, .out = out, .err = err};
+
+	return load_with(&loader, argc, argv, NULL);
+}
+
+enum config_result config_load_again(
+	struct config *config, const struct config *running, struct config_file *file, FILE *err)
+{
+	struct loader loader = {
+		.program = running->program,
+		.config = config,
+		.out = stdout,
+		.err = err,
+		.again = true,
+	};
+
+	return load_with(&loader, running->argc, running->argv, file);
+}
+
+/* --- what the run reads --- */
+
+bool option_names_file(const char *path, const struct stat *file)
+{
+	struct stat input;
+
+	return stat(path, &input) == 0 && S_ISREG(input.st_mode) && input.st_dev == file->st_dev &&
+	       input.st_ino == file->st_ino;
+}
+
+static bool reads(
+	const struct config *config, const struct config_row *row, const struct stat *file)
+{
+	const char *field = (const char *)config_block(config, row->owner) + row->row->offset;
+	const struct option_list *list = (const struct option_list *)(const void *)field;
+	const char *text;
+
+	if (row->row->type != OPTION_LIST) {
+		memcpy(&text, field, sizeof(text));
+		return text != NULL && row->row->reads(text, file);
+	}
+	for (uint32_t i = 0; i < list->n; i++)
+		if (row->row->reads(list->texts[i], file))
+			return true;
+	return false;
+}
+
+/* The option, without its dashes, by which the run reads this regular file; NULL: it does not. */
+static const char *input_option(const struct config *config, const struct stat *file)
+{
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (config->rows[i].row->reads != NULL && reads(config, &config->rows[i], file))
+			return config->rows[i].row->name;
+	return config->file != NULL && option_names_file(config->file->path, file) ? "config"
+										   : NULL;
+}
+
+bool config_spares_inputs(const struct config *config, const char *option, const char *output,
+	int fd, char *error, size_t size)
+{
+	const char *input = NULL;
+	struct stat file;
+
+	if (fd < 0 && standard_files_is_output(output))
+		fd = STDOUT_FILENO;
+	if ((fd >= 0 ? fstat(fd, &file) : stat(output, &file)) == 0)
+		input = input_option(config, &file);
+	if (input != NULL)
+		snprintf(error, size, "%s %.300s: is what --%s reads; name another file", option,
+			output, input);
+	return input == NULL;
+}
+
+void config_free(struct config *config)
+{
+	config_file_free(config->file);
+	*config = (struct config){0};
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* An interface of the kernel: whether it is up, and what it does to packets before they are
+ * seen. */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "doctor/check.h"
+#include "rx/port/drivers.h"
+
+#define SYS_NET "/sys/class/net"
+
+#define FLAG_UP 1 /* IFF_UP */
+
+#define ETHERNET_HEADER 22 /* with two VLAN tags */
+
+static bool interface_exists(const struct host *host, const struct host_port *port)
+{
+	return port->interface[0] != '\0' && sys_exists(host->root, SYS_NET "/%s", port->interface);
+}
+
+static void check_virtual_port(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	(void)host;
+	if (port->unknown) {
+		finding_missing(finding, "%s: there is no such interface or device", port->name);
+		finding_wanted(finding, "a PCI address, an interface, or a device that DPDK makes");
+		finding_command(finding, "dpdk-devbind.py --status-dev net; ip -brief link");
+		return;
+	}
+	finding_ok(finding, "%s: a device that DPDK makes; nothing of the host to look at",
+		port->name);
+}
+
+/*
+ * /sys was mounted in one network namespace and this process is in another: what it shows is of
+ * other interfaces, one of the same name maybe.
+ */
+static bool sys_is_of_another_namespace(const struct host *host, const struct host_port *port)
+{
+	int64_t index;
+
+	if (!interface_exists(host, port))
+		return port->settings.index != 0;
+	return sys_number(host->root, &index, SYS_NET "/%s/ifindex", port->interface) == SYS_READ &&
+	       index != port->settings.index;
+}
+
+static void check_interface(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	char flags_text[32], state[32];
+	enum sys_read result;
+	unsigned long flags;
+
+	if (sys_is_of_another_namespace(host, port)) {
+		finding_warning(finding,
+			"%s: /sys shows another network namespace: what it says of interfaces is "
+			"not of those here",
+			port->name);
+		finding_wanted(finding, "a /sys of this namespace");
+		finding_command(finding, "sudo ip netns exec NAME sketchtap doctor ...");
+		return;
+	}
+	if (!interface_exists(host, port)) {
+		finding_missing(finding, "%s: there is no interface %s", port->name,
+			port->interface[0] != '\0' ? port->interface : "of that name");
+		finding_wanted(finding, "an interface that is there, as iface=NAME");
+		finding_command(finding, "ip -brief link");
+		return;
+	}
+	result = sys_line(
+		host->root, flags_text, sizeof(flags_text), SYS_NET "/%s/flags", port->interface);
+	if (finding_unless_read(finding, result, "flags of the interface"))
+		return;
+	flags = strtoul(flags_text, NULL, 16);
+	sys_line(host->root, state, sizeof(state), SYS_NET "/%s/operstate", port->interface);
+	if ((flags & FLAG_UP) == 0) {
+		finding_warning(finding, "%s: %s is down", port->name, port->interface);
+		finding_wanted(finding, "up: a run that starts on it waits in vain");
+		finding_command(finding, "sudo ip link set dev %s up", port->interface);
+	} else if (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0) {
+		finding_ok(finding, "%s: %s is up; the run makes it promiscuous", port->name,
+			port->interface);
+	} else {
+		finding_warning(
+			finding, "%s: %s has no link (%s)", port->name, port->interface, state);
+		finding_wanted(finding, "a cable with light or current on it");
+		finding_command(finding, "ethtool %s", port->interface);
+	}
+}
+
+/* What joins packets before they are counted. */
+static void check_merging(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	const struct port_interface *settings = &port->settings;
+	const struct {
+		bool on;
+		const char *name, *option;
+	} rows[] = {
+		{settings->gro, "gro", " gro off"},
+		{settings->lro, "lro", " lro off"},
+		{settings->gro_hw, "rx-gro-hw", " rx-gro-hw off"},
+		{settings->gro_list, "rx-gro-list", " rx-gro-list off"},
+	};
+	char names[64] = "", options[96] = "";
+	uint32_t joining = 0;
+
+	(void)host;
+	if (!settings->features_known) {
+		finding_unseen(finding, SYS_ABSENT, "list of the interface's offloads");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].on) {
+			joining++;
+			strcat(names, names[0] != '\0' ? ", " : "");
+			strcat(names, rows[i].name);
+			strcat(options, rows[i].option);
+		}
+	if (names[0] == '\0') {
+		finding_ok(finding, "%s: gro and lro are off", port->name);
+		return;
+	}
+	finding_warning(finding, "%s: %s %s packets before they are counted", port->name, names,
+		joining == 1 ? "joins" : "join");
+	finding_wanted(finding,
+		"off: packets are too few and too long in every figure, and nothing shows it");
+	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
+}
+
+static void check_vlan_strip(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	(void)host;
+	if (!port->settings.features_known) {
+		finding_unseen(finding, SYS_ABSENT, "list of the interface's offloads");
+	} else if (!port->settings.vlan_strip) {
+		finding_ok(finding, "%s: tags stay in the packet", port->name);
+	} else if (port_driver_find(port->driver)->sockets == AF_PACKET) {
+		finding_ok(
+			finding, "%s: tags are taken out, and put back by af_packet", port->name);
+	} else {
+		finding_warning(finding, "%s: tags are taken out of packets", port->name);
+		finding_wanted(finding, "left in: each tag is four bytes that are not counted");
+		finding_command(finding, "sudo ethtool -K %s rxvlan off", port->interface);
+	}
+}
+
+static void check_rx_ring(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	const struct port_interface *settings = &port->settings;
+
+	(void)host;
+	if (!settings->ring_known) {
+		finding_ok(finding, "%s: the interface has no ring", port->name);
+	} else if (settings->ring >= settings->ring_max) {
+		finding_ok(finding, "%s: %u descriptors", port->name, settings->ring);
+	} else {
+		finding_warning(finding, "%s: %u descriptors of %u", port->name, settings->ring,
+			settings->ring_max);
+		finding_wanted(finding, "all: they hold what comes while the kernel is busy");
+		finding_command(
+			finding, "sudo ethtool -G %s rx %u", port->interface, settings->ring_max);
+	}
+}
+
+static void check_frame_size(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	int64_t mtu;
+	enum sys_read result;
+
+	result = sys_number(host->root, &mtu, SYS_NET "/%s/mtu", port->interface);
+	if (result != SYS_READ) {
+		finding_unseen(finding, result, "mtu of the interface");
+	} else if (port->cut_at == 0 || mtu + ETHERNET_HEADER <= port->cut_at) {
+		finding_ok(finding, "%s: MTU %" PRId64, port->name, mtu);
+	} else {
+		finding_warning(finding, "%s: MTU %" PRId64 ", but frames are cut behind %u bytes",
+			port->name, mtu, port->cut_at);
+		finding_wanted(finding, "framesz= left to sketchtap, or larger");
+		finding_command(finding, "sketchtap doctor --port %s", port->interface);
+	}
+}
+
+/*
+ * The kernel's own count of packets that its queue between the driver and everybody else dropped:
+ * the second column of each CPU's line.
+ */
+static void check_backlog(const struct host *host, struct finding *finding)
+{
+	FILE *stream = sys_open(host->root, "/proc/net/softnet_stat");
+	unsigned long long all = 0;
+	unsigned int dropped;
+	char line[512];
+	bool any = false;
+
+	if (stream == NULL) {
+		finding_unseen(finding, SYS_ABSENT, "/proc/net/softnet_stat");
+		return;
+	}
+	while (fgets(line, sizeof(line), stream) != NULL)
+		if (sscanf(line, "%*x %x", &dropped) == 1) {
+			any = true;
+			all += dropped;
+		}
+	fclose(stream);
+	if (!any) {
+		finding_unseen(finding, SYS_GARBAGE, "/proc/net/softnet_stat");
+	} else if (all == 0) {
+		finding_ok(finding, "the kernel's backlog has dropped nothing since the start");
+	} else {
+		finding_warning(finding,
+			"the kernel's backlog has dropped %llu packets since the start", all);
+		finding_wanted(finding, "none: nobody counts these as lost");
+		finding_command(finding, "sudo sysctl -w net.core.netdev_max_backlog=100000");
+	}
+}
+
+const struct check interface_checks[] = {
+	{"interface", HOST_KERNEL, .look_at = check_interface},
+	{"merging", HOST_KERNEL, .look_at = check_merging, .where = interface_exists},
+	{"vlan-strip", HOST_KERNEL, .look_at = check_vlan_strip, .where = interface_exists},
+	{"rx-ring", HOST_KERNEL, .look_at = check_rx_ring, .where = interface_exists},
+	{"frame-size", HOST_KERNEL, .look_at = check_frame_size, .where = interface_exists},
+	{"backlog", HOST_KERNEL, .look = check_backlog},
+	{"virtual-port", HOST_VIRTUAL, .look_at = check_virtual_port},
+	{0},
+};

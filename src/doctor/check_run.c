@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Whether the run as planned can start: its plan, this user's rights, the libraries. */
+
+#include <ctype.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor/check.h"
+#include "base/printable.h"
+#include "rx/port/drivers.h"
+
+static void check_plan(const struct host *host, struct finding *finding)
+{
+	const struct host_needs *needs = host->needs;
+	char cpus[128];
+
+	host_cpus_text(&needs->polling, cpus, sizeof(cpus));
+	finding_ok(finding, "%u lcore%s on CPU%s %s%s", needs->nb_polling,
+		needs->nb_polling == 1 ? " polls," : "s poll,",
+		cpu_set_count(&needs->polling) == 1 ? "" : "s", cpus,
+		needs->floating ? ", in turns" : "");
+	if (needs->floating || needs->nb_warnings > 0)
+		finding->status = FINDING_WARNING;
+	for (uint32_t i = 0; i < needs->nb_warnings; i++)
+		finding_more(finding, "; %s", needs->warnings[i]);
+	if (finding->status == FINDING_OK)
+		return;
+	finding_wanted(finding, "a CPU of its own for each, on its port's NUMA node");
+	finding_command(finding, "sketchtap plan");
+}
+
+/* Capabilities that a port needs where its user is not root, as bits. */
+static uint64_t needs_of(const struct host *host, const struct host_port *port)
+{
+	const struct port_driver *card;
+	char kernel[HOST_NAME_MAX];
+
+	if (port->source != HOST_CARD)
+		return port_driver_needs(
+			port_driver_find(port->driver), port->source == HOST_KERNEL);
+	if (!host_card_driver(host, port, kernel))
+		return 0;
+	card = port_driver_of_card(kernel);
+	if (card->beside_kernel)
+		return port_driver_needs(card, false);
+	/* Physical addresses are for root only where no IOMMU translates. */
+	if (strcmp(kernel, "vfio-pci") != 0 ||
+		!sys_exists(host->root, "/sys/bus/pci/devices/%s/iommu_group", port->address))
+		return UINT64_C(1) << CAP_SYS_RAWIO | UINT64_C(1) << CAP_SYS_ADMIN;
+	return 0;
+}
+
+/* As setcap(8) wants them. */
+static void add_name(char *names, size_t size, uint32_t capability)
+{
+	size_t used = strlen(names);
+
+	snprintf(names + used, size - used, "%s%s", used > 0 ? "," : "",
+		port_capability_name(capability));
+	for (char *c = names + used; *c != '\0'; c++)
+		*c = (char)tolower(*c);
+}
+
+static void check_privileges(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	uint64_t needs = needs_of(host, port);
+	char lacking[64] = "";
+
+	for (uint32_t i = 0; i < 64; i++) {
+		enum sys_read result;
+		bool has;
+
+		if ((needs >> i & 1) == 0)
+			continue;
+		result = host_capability(host, i, &has);
+		if (finding_unless_read(finding, result, "CapEff in /proc/self/status"))
+			return;
+		if (!has)
+			add_name(lacking, sizeof(lacking), i);
+	}
+	if (lacking[0] == '\0') {
+		finding_ok(finding, "this user may use %s", port->name);
+		return;
+	}
+	finding_missing(finding, "%s: this user lacks %s", port->name, lacking);
+	finding_wanted(finding, "root, or these capabilities on the program");
+	finding_command(finding, "sudo setcap %s+ep $(command -v sketchtap)", lacking);
+}
+
+static void check_dpdk(const struct host *host, struct finding *finding)
+{
+	unsigned int year = 0, month = 0;
+	const char *version = host->calls.dpdk_version;
+
+	while (*version != '\0' && (*version < '0' || *version > '9'))
+		version++;
+	if (sscanf(version, "%u.%u", &year, &month) != 2) {
+		finding_unseen(finding, SYS_GARBAGE, host->calls.dpdk_version);
+		return;
+	}
+	if (year > 22 || (year == 22 && month >= 11)) {
+		finding_ok(finding, "%s", host->calls.dpdk_version);
+		return;
+	}
+	finding_warning(finding, "%s", host->calls.dpdk_version);
+	finding_wanted(finding, "22.11 or later, which sketchtap is written for");
+}
+
+static void check_libpcap(const struct host *host, struct finding *finding)
+{
+	const char *version = strstr(host->calls.libpcap_version, "version ");
+	unsigned int major = 0, minor = 0;
+
+	if (version == NULL || sscanf(version, "version %u.%u", &major, &minor) != 2) {
+		finding_unseen(finding, SYS_GARBAGE, host->calls.libpcap_version);
+		return;
+	}
+	if (major > 1 || minor >= 10) {
+		finding_ok(finding, "%s", host->calls.libpcap_version);
+		return;
+	}
+	finding_warning(finding, "%s", host->calls.libpcap_version);
+	finding_wanted(finding, "1.10 or later, which sketchtap is written for");
+}
+
+/* EAL makes the directory and those above it. */
+static void check_runtime_directory(const struct host *host, struct finding *finding)
+{
+	char path[SYS_PATH_MAX];
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s", host->calls.runtime_directory);
+	make_ascii(path);
+	while ((slash = strrchr(path, '/')) != NULL && slash != path &&
+		!sys_exists(host->root, "%s", path))
+		*slash = '\0';
+	if (sys_allows(host->root, W_OK | X_OK, "%s", path)) {
+		finding_ok(finding, "DPDK can put its files below %s", path);
+		return;
+	}
+	finding_missing(finding, "this user cannot write below %s", path);
+	finding_wanted(finding, "a directory for DPDK's files; RUNTIME_DIRECTORY names one");
+	finding_command(finding, "export RUNTIME_DIRECTORY=$(mktemp -d)");
+}
+
+const struct check run_checks[] = {
+	{"plan", HOST_ANY, .look = check_plan},
+	{"privileges", HOST_LIVE, .look_at = check_privileges},
+	{"dpdk", HOST_ANY, .look = check_dpdk},
+	{"libpcap", HOST_REPLAY, .look = check_libpcap},
+	{"runtime-directory", HOST_ANY, .look = check_runtime_directory},
+	{0},
+};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The clocks: that of the CPU, by which packets and epochs are timed, and UTC. */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "doctor/check.h"
+
+#define CLOCK_ERROR_MAX_US 100000 /* a tenth of the default interval */
+
+static void check_tsc(const struct host *host, struct finding *finding)
+{
+	bool constant = host_cpu_feature(host, "constant_tsc");
+	bool nonstop = host_cpu_feature(host, "nonstop_tsc");
+
+	if (constant && nonstop) {
+		finding_ok(finding, "constant, and never stops");
+	} else {
+		finding_warning(finding, "%s", constant ? "stops in idle states" : "not constant");
+		finding_wanted(finding, "a constant one: figures in nanoseconds and short epochs "
+					"are taken from it");
+	}
+}
+
+static void check_clocksource(const struct host *host, struct finding *finding)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	char source[HOST_NAME_MAX], others[256];
+	enum sys_read result = sys_line(host->root, source, sizeof(source), path);
+
+	if (result != SYS_READ) {
+		finding_unseen(finding, result, path);
+	} else if (strcmp(source, "tsc") == 0 || strcmp(source, "kvm-clock") == 0 ||
+		   strcmp(source, "arch_sys_counter") == 0) {
+		finding_ok(finding, "%s", source);
+	} else {
+		finding_warning(finding, "%s", source);
+		finding_wanted(finding, "tsc: another is read through the kernel and a slow bus");
+		sys_line(host->root, others, sizeof(others),
+			"/sys/devices/system/clocksource/clocksource0/available_clocksource");
+		if (strncmp(others, "tsc", 3) == 0 || strstr(others, " tsc") != NULL)
+			finding_command(finding, "echo tsc | sudo tee %s", path);
+		else
+			finding_command(finding, "sudo dmesg | grep -i tsc");
+	}
+}
+
+static void check_clock_sync(const struct host *host, struct finding *finding)
+{
+	const struct host_calls *calls = &host->calls;
+
+	if (!calls->clock_known) {
+		finding_unseen(finding, SYS_DENIED, "adjtimex");
+	} else if (!calls->clock_synchronised) {
+		finding_warning(finding, "nothing keeps the clock in step with UTC");
+		finding_wanted(finding,
+			"a time service: epochs are aligned to UTC, and only so do two "
+			"taps report the same ones");
+		finding_command(finding, "sudo apt-get install chrony");
+	} else if (calls->clock_error_us > CLOCK_ERROR_MAX_US) {
+		finding_warning(finding, "in step with UTC to %" PRId64 " ms at most",
+			calls->clock_error_us / 1000);
+		finding_wanted(finding, "%d ms or less", CLOCK_ERROR_MAX_US / 1000);
+		finding_command(finding, "chronyc sources -v");
+	} else {
+		finding_ok(finding, "in step with UTC to %" PRId64 " us", calls->clock_error_us);
+	}
+}
+
+const struct check time_checks[] = {
+	{"tsc", HOST_ANY, .file = "/proc/cpuinfo", .look = check_tsc},
+	{"clocksource", HOST_LIVE, .look = check_clocksource},
+	{"clock-sync", HOST_LIVE, .look = check_clock_sync},
+	{0},
+};

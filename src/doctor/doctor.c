@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "doctor/doctor.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include <pcap/pcap.h>
+#include <rte_version.h>
+
+#include "base/log.h"
+#include "base/printable.h"
+#include "doctor/findings.h"
+#include "doctor/host_port.h"
+#include "report/output/writer.h"
+#include "parallel/eal.h"
+
+#define ROOT "" /* this host */
+
+static bool polls(const struct plan_lcore *lcore)
+{
+	return lcore->role == PLAN_FEEDER || lcore->role == PLAN_RECEIVER ||
+	       lcore->role == PLAN_WORKER;
+}
+
+static void note_lcores(struct host_needs *needs, const struct plan *plan)
+{
+	needs->floating = plan->oversubscribed;
+	if (needs->floating)
+		needs->polling = plan->cpus;
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &plan->lcores[i];
+
+		if (!polls(lcore))
+			continue;
+		needs->nb_polling++;
+		if (lcore->cpu >= 0)
+			cpu_set_add(&needs->polling, (uint32_t)lcore->cpu);
+	}
+}
+
+static void note_memory(struct host_needs *needs, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nb_nodes; i++) {
+		const struct plan_node *node = &plan->nodes[i];
+		bool known = node->node >= 0 && node->node < HOST_NODES_MAX;
+
+		*(known ? &needs->huge_bytes[node->node] : &needs->huge_anywhere) +=
+			plan_hugepage_bytes(node);
+		*(known ? &needs->ordinary_bytes[node->node] : &needs->ordinary_anywhere) +=
+			plan_ordinary_bytes(plan, node);
+	}
+}
+
+_Static_assert(HOST_WARNINGS_MAX >= PLAN_WARNINGS_MAX, "every warning of a plan is passed on");
+
+static void note_warnings(struct host_needs *needs, const struct plan *plan)
+{
+	needs->nb_warnings = plan->nb_warnings;
+	for (uint32_t i = 0; i < plan->nb_warnings; i++)
+		needs->warnings[i] = plan->warnings[i];
+}
+
+/* The value of --huge-dir in --eal, in a string of its own; NULL where there is none. */
+static char *huge_directory(const char *eal)
+{
+	static const char name[] = "--huge-dir";
+	const char *at = eal != NULL ? strstr(eal, name) : NULL;
+
+	if (at == NULL)
+		return NULL;
+	at += sizeof(name) - 1;
+	at += strspn(at, "= \t");
+	return strndup(at, strcspn(at, " \t"));
+}
+
+static uint32_t sources_of(const struct config *config, const struct host_port *ports)
+{
+	uint32_t sources = 0;
+
+	if (!port_given(config))
+		return fed_source(config) != NULL ? HOST_REPLAY : HOST_UNNAMED;
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
+		sources |= ports[p].source;
+	return sources;
+}
+
+/* As EAL chooses it. */
+static const char *runtime_directory(void)
+{
+	const char *directory = getenv("RUNTIME_DIRECTORY");
+
+	if (directory != NULL && directory[0] != '\0')
+		return directory;
+	if (getuid() == 0)
+		return "/var/run/dpdk";
+	directory = getenv("XDG_RUNTIME_DIR");
+	return directory != NULL && directory[0] != '\0' ? directory : "/tmp/dpdk";
+}
+
+static void ask_kernel(struct host_calls *calls)
+{
+	struct timex timex = {0};
+
+	calls->dpdk_version = rte_version();
+	calls->libpcap_version = pcap_lib_version();
+	calls->runtime_directory = runtime_directory();
+	calls->clock_known = adjtimex(&timex) >= 0;
+	calls->clock_synchronised = (timex.status & STA_UNSYNC) == 0;
+	calls->clock_error_us = timex.maxerror;
+}
+
+static bool print(const struct config *config, const struct findings *findings, FILE *out)
+{
+	struct text text = {0};
+	bool written;
+
+	errno = 0;
+	if (writer_options(config)->format == FORMAT_CSV)
+		findings_csv(&text, findings);
+	else
+		findings_table(&text, findings);
+	written =
+		!text.failed && fwrite(text.data, 1, text.len, out) == text.len && fflush(out) == 0;
+	written |= !text.failed && errno == EPIPE; /* who reads it wants no more */
+	text_free(&text);
+	return written;
+}
+
+static int look_and_print(const struct config *config, const struct host *host, FILE *out)
+{
+	struct findings findings;
+	int status = 1;
+
+	if (!findings_make(&findings, host))
+		log_error("no memory for what was found; free some memory");
+	else if (!print(config, &findings, out))
+		log_error("what was found cannot be written to standard output");
+	else
+		status = findings.counts[FINDING_MISSING] > 0 ? 1 : 0;
+	findings_free(&findings);
+	return status;
+}
+
+/* The port as its name was resolved, with what the kernel tells of its interface. */
+static void read_port(struct host_port *port, const struct port_name *name)
+{
+	host_port_read(port, ROOT, name->device);
+	snprintf(port->name, sizeof(port->name), "%s", name->called);
+	make_ascii(port->name);
+	port->cut_at = name->cut_at;
+	port->unknown = !name->known;
+	if (port->interface[0] == '\0')
+		return;
+	port_interface_read(port->interface, &port->settings);
+	/* /sys has it under the first of its names. */
+	if (port->settings.index != 0)
+		if_indextoname(port->settings.index, port->interface);
+}
+
+int doctor(const struct config *config, const struct topology *topology, const struct plan *plan,
+	const struct port_name *names, FILE *out)
+{
+	static struct host_port ports[OPTION_LIST_MAX];
+	char *directory = huge_directory(eal_options(config)->arguments);
+	struct host_needs needs = {
+		.huge = !hugepages_options(config)->no_huge,
+		.huge_directory = directory,
+	};
+	struct host host = {
+		.root = ROOT,
+		.topology = topology,
+		.needs = &needs,
+		.ports = ports,
+		.nb_ports = port_options(config)->names.n,
+	};
+	int status;
+
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
+		read_port(&ports[p], &names[p]);
+	needs.sources = sources_of(config, ports);
+	note_lcores(&needs, plan);
+	note_memory(&needs, plan);
+	note_warnings(&needs, plan);
+	ask_kernel(&host.calls);
+	status = look_and_print(config, &host, out);
+	free(directory);
+	return status;
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-#pragma once
-
-/* What a --port names, as far as its text and sysfs tell. */
-
-#include "host/check.h"
-
-/* Fills all of it but the interface's settings. root as in host_file.h. */
-void host_port_read(struct host_port *port, const char *root, const char *spec);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/measurements.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "parallel/memory.h"
+#include "parallel/poll.h"
+#include "parallel/worker.h"
+
+/* Which distinct key rules the measurements ask for; rule 0 is the 5-tuple that parsing gives. */
+static void assign_rules(struct counting *counting, const struct plan *plan)
+{
+	counting->key_rules[0] = &key_rules[0];
+	counting->nb_key_rules = 1;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		uint32_t r = 0;
+
+		while (r < counting->nb_key_rules &&
+			!key_rule_equal(counting->key_rules[r], plan->measurements[m].params.key))
+			r++;
+		if (r == counting->nb_key_rules)
+			counting->key_rules[counting->nb_key_rules++] =
+				plan->measurements[m].params.key;
+		counting->key_rule_of[m] = r;
+	}
+}
+
+/* What a burst must bring for a measurement. */
+static void add_needs(
+	struct counting *counting, const struct plan_measurement *measurement, const bool replay)
+{
+	counting->details |= (measurement->ops->caps & SKETCH_DETAILS) != 0;
+	counting->extra |= measurement->params.key->extra;
+	/* Nobody tells live sketches to look around when nothing comes but their worker. */
+	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
+}
+
+static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
+{
+	const struct plan *plan = &measurements->plan;
+	struct counting *counting = memory_get(lcore->node, sizeof(*counting));
+
+	if (counting == NULL)
+		return false;
+	measurements->counting[lcore->worker] = counting;
+	counting->hash_key = measurements->hash_key;
+	counting->nb_measurements = plan->nb_measurements;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		const struct sketch_ops *ops = plan->measurements[m].ops;
+
+		counting->update[m] = ops->update[plan->sharing];
+		counting->update_weighted[m] = ops->update_weighted[plan->sharing];
+		add_needs(counting, &plan->measurements[m], plan->replay);
+	}
+	assign_rules(counting, plan);
+	counting->bursts =
+		memory_get(lcore->node, counting->nb_key_rules * sizeof(counting->bursts[0]));
+	for (uint32_t r = 0; counting->bursts != NULL && r < counting->nb_key_rules; r++)
+		counting->bursts[r].writer = lcore->worker;
+	return counting->bursts != NULL;
+}
+
+static void wait_for_reporter(const void *arg)
+{
+	const struct plan *plan = arg;
+
+	poll_idle(plan->idle);
+}
+
+/* The sketches of one instance, in both generations. */
+static bool create_sketches(struct measurements *measurements, uint32_t instance, int node)
+{
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+			const struct plan_measurement *planned =
+				&measurements->plan.measurements[m];
+			struct sketch_params params = planned->params;
+
+			params.allocator = memory_on_node(node);
+			if (measurements->waits) {
+				params.wait = wait_for_reporter;
+				params.wait_arg = &measurements->plan;
+			}
+			measurements->sketches[g][instance][m] = planned->ops->create(&params);
+			if (measurements->sketches[g][instance][m] == NULL)
+				return false;
+			measurements->fitting[instance][m] = params.width;
+		}
+	return true;
+}
+
+static bool create_distinct(struct measurements *measurements, uint32_t worker, int node)
+{
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+			struct hyperloglog *distinct = memory_get(node, sizeof(struct hyperloglog));
+
+			measurements->distinct[g][worker][m] = distinct;
+			if (distinct == NULL)
+				return false;
+		}
+	return true;
+}
+
+static bool create_of_worker(struct measurements *measurements, const struct plan_lcore *lcore)
+{
+	uint32_t id = lcore->worker;
+
+	if (!create_counting(measurements, lcore) ||
+		!create_distinct(measurements, id, lcore->node))
+		return false;
+	/* A shared instance lies on the node of the first worker. */
+	return plan_instance(&measurements->plan, id) != id ||
+	       create_sketches(measurements, id, lcore->node);
+}
+
+struct measurements *measurements_create(
+	const struct plan *plan, const struct hash_key *hash_key, bool waits)
+{
+	struct measurements *measurements = calloc(1, sizeof(*measurements));
+
+	if (measurements == NULL)
+		return NULL;
+	measurements->plan = *plan;
+	measurements->hash_key = hash_key;
+	measurements->waits = waits;
+	for (uint32_t i = 0; i < plan->nb_lcores; i++)
+		if (plan->lcores[i].role == PLAN_WORKER &&
+			!create_of_worker(measurements, &plan->lcores[i])) {
+			measurements_destroy(measurements);
+			return NULL;
+		}
+	return measurements;
+}
+
+static void destroy_counting(struct counting *counting)
+{
+	if (counting == NULL)
+		return;
+	memory_give_back(counting->bursts, counting->nb_key_rules * sizeof(counting->bursts[0]));
+	memory_give_back(counting, sizeof(*counting));
+}
+
+void measurements_destroy(struct measurements *measurements)
+{
+	if (measurements == NULL)
+		return;
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
+			for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+				struct sketch *sketch = measurements->sketches[g][w][m];
+
+				if (sketch != NULL)
+					sketch->ops->destroy(sketch);
+				memory_give_back(measurements->distinct[g][w][m],
+					sizeof(struct hyperloglog));
+			}
+	for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
+		destroy_counting(measurements->counting[w]);
+	if (measurements->config != NULL)
+		config_free(measurements->config);
+	free(measurements->config);
+	free(measurements);
+}
+
+void measurements_give(const struct measurements *measurements, struct generation *generation,
+	uint32_t worker, uint64_t epoch)
+{
+	uint32_t instance = plan_instance(&measurements->plan, worker);
+
+	generation->counting = measurements->counting[worker];
+	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+		generation->sketch[m] = measurements->sketches[epoch & 1][instance][m];
+		generation->distinct[m] = measurements->distinct[epoch & 1][worker][m];
+	}
+}
+
+static void warn_if_narrow(struct measurements *measurements, const struct sketch *sketch,
+	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
+{
+	if (!rarely_due(&measurements->narrow[m], end, width))
+		return;
+	log_warning("%s, instance %u: no memory for rows of %llu cells after %llu",
+		measurements->plan.measurements[m].config->name, instance,
+		(unsigned long long)width, (unsigned long long)sketch->params.width);
+}
+
+/* Puts an empty instance of another width in the place of this one, if there is memory. */
+static bool change_width(struct measurements *measurements, struct sketch **place,
+	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
+{
+	struct sketch *old = *place, *next;
+	struct sketch_params params = old->params;
+
+	params.width = width;
+	next = old->ops->create(&params);
+	if (next == NULL) {
+		warn_if_narrow(measurements, old, instance, m, end, width);
+		return false;
+	}
+	log_info("%s, instance %u: rows of %llu cells after %llu",
+		measurements->plan.measurements[m].config->name, instance,
+		(unsigned long long)width, (unsigned long long)old->params.width);
+	old->ops->destroy(old);
+	*place = next;
+	return true;
+}
+
+bool measurements_renew(struct measurements *measurements, uint64_t epoch, uint32_t instance,
+	uint32_t m, int64_t end)
+{
+	struct sketch **place = &measurements->sketches[epoch & 1][instance][m], *sketch = *place;
+	uint64_t *fitting = &measurements->fitting[instance][m], before = *fitting;
+	uint64_t width = sketch->params.width;
+
+	if (sketch->ops->fit != NULL) {
+		*fitting = sketch->ops->fit(sketch);
+		width = *fitting > before ? *fitting : before;
+	}
+	if (width != sketch->params.width &&
+		change_width(measurements, place, instance, m, end, width))
+		return true;
+	sketch->ops->reset(sketch);
+	return false;
+}

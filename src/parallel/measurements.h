@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What is measured at a time: the measurements of a run, and all that counts them. A generation has
+ * one such set, which may be another than the other generation's; it changes where nobody else
+ * touches the generation (parallel/epoch.h), so every epoch is of one set. What is asked never
+ * changes in a set; another question is another set.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/rarely.h"
+#include "config/config.h"
+#include "parallel/count.h"
+#include "parallel/plan/plan.h"
+#include "sketch/hyperloglog.h"
+#include "sketch/sketch.h"
+
+struct generation;
+struct measured;
+
+struct measurements {
+	struct plan plan; /* the run's, with these measurements */
+	const struct hash_key *hash_key;
+	bool waits;
+	/* By generation. Which instance a worker updates: plan_instance(). */
+	struct sketch *sketches[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
+	struct hyperloglog *distinct[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
+	struct counting *counting[PLAN_WORKERS_MAX];
+	/* The width that would have suited the last epoch in which the instance was used; the first
+	 * one's at the start. */
+	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
+	struct rarely narrow[CONFIG_MEASUREMENTS_MAX]; /* no memory for the width that fits */
+	struct measured *measured; /* the reporter's (report/measured.h); NULL: there is none */
+	struct config *config;     /* what was read for them, from malloc(); NULL: the run's */
+	struct measurements *next; /* in a list of those that nobody uses any more */
+};
+
+/*
+ * All memory that the plan's measurements need, touched, on its nodes; NULL where there is none.
+ * `waits`: a worker waits for the reporter, who takes what a sketch gives out.
+ */
+struct measurements *measurements_create(
+	const struct plan *plan, const struct hash_key *hash_key, bool waits);
+void measurements_destroy(struct measurements *measurements); /* NULL is allowed */
+
+/* The worker's generation of `epoch`, which belongs to nobody, counts these. */
+void measurements_give(const struct measurements *measurements, struct generation *generation,
+	uint32_t worker, uint64_t epoch);
+
+/*
+ * Clears an instance of the generation of `epoch`, which ended at `end`. Its size is for the larger
+ * of the last two epochs: from one quiet one nothing follows. Returns whether it is another
+ * instance now, that is to be given.
+ */
+bool measurements_renew(struct measurements *measurements, uint64_t epoch, uint32_t instance,
+	uint32_t m, int64_t end);

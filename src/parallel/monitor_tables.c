@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/monitor_tables.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
+	struct monitor_rules *rules, uint32_t nb_workers)
+{
+	*tables = (struct monitor_tables){.path = path, .side = side, .nb_workers = nb_workers};
+	tables->next = monitor_table_create(rules, side, nb_workers, tables->error);
+	tables->of[0] = tables->of[1] = tables->next;
+	return tables->next != NULL;
+}
+
+static void *load(void *arg)
+{
+	struct monitor_tables *tables = arg;
+	struct monitor_rules *rules = monitor_rules_read(tables->path, tables->error);
+
+	tables->fresh = NULL;
+	if (rules != NULL)
+		tables->fresh = monitor_table_create(
+			rules, tables->side, tables->nb_workers, tables->error);
+	/* Pairs with the acquire in monitor_tables_look(). */
+	atomic_store_explicit(&tables->loaded, true, memory_order_release);
+	return NULL;
+}
+
+/* Both generations have the newest table: there is no other. */
+static bool settled(const struct monitor_tables *tables)
+{
+	return tables->of[0] == tables->next && tables->of[1] == tables->next;
+}
+
+void monitor_tables_reload(struct monitor_tables *tables)
+{
+	sigset_t all, before;
+	int failed;
+
+	if (tables->path == NULL)
+		return;
+	tables->again = tables->loading || !settled(tables);
+	if (tables->again)
+		return;
+	atomic_store_explicit(&tables->loaded, false, memory_order_relaxed);
+	/* Signals are for the threads that expect them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&tables->thread, NULL, load, tables);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	tables->loading = failed == 0;
+	tables->again = failed != 0; /* threads may be had later */
+}
+
+/* A table that is to be used no more, unless a generation still has it. */
+static void release(struct monitor_tables *tables, struct monitor_table *table)
+{
+	if (table != tables->next && table != tables->of[0] && table != tables->of[1])
+		monitor_table_destroy(table);
+}
+
+enum monitor_news monitor_tables_look(struct monitor_tables *tables)
+{
+	struct monitor_table *before = tables->next;
+
+	if (!tables->loading && tables->again) /* the file may have changed meanwhile */
+		monitor_tables_reload(tables);
+	/* Pairs with the release in load(). */
+	if (!tables->loading || !atomic_load_explicit(&tables->loaded, memory_order_acquire))
+		return MONITOR_NEWS_NONE;
+	pthread_join(tables->thread, NULL);
+	tables->loading = false;
+	if (tables->fresh != NULL) {
+		tables->next = tables->fresh;
+		release(tables, before);
+	}
+	return tables->next != before ? MONITOR_NEWS_LOADED : MONITOR_NEWS_REFUSED;
+}
+
+bool monitor_tables_busy(const struct monitor_tables *tables)
+{
+	return tables->loading || tables->again;
+}
+
+void monitor_tables_renew(struct monitor_tables *tables, uint64_t epoch)
+{
+	struct monitor_table *before = tables->of[epoch & 1];
+
+	tables->of[epoch & 1] = tables->next;
+	release(tables, before);
+}
+
+void monitor_tables_stop(struct monitor_tables *tables)
+{
+	struct monitor_table *table;
+
+	tables->again = false;
+	if (tables->loading) {
+		pthread_join(tables->thread, NULL);
+		monitor_table_destroy(tables->fresh);
+		tables->loading = false;
+	}
+	for (uint32_t g = 0; g < 2; g++) {
+		table = tables->of[g];
+		tables->of[g] = NULL;
+		release(tables, table);
+	}
+	monitor_table_destroy(tables->next);
+	tables->next = NULL;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "parallel/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/signals.h"
+#include "config/config.h"
+
+#define NAME_LEN_MAX 64
+#define SOCKET       "dpdk_telemetry.v2"
+
+static char prefix[NAME_LEN_MAX], directory[PATH_MAX], socket_path[PATH_MAX + 32];
+
+/* EAL would take an empty one for the root of the file system. */
+static void forget_empty(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	if (value != NULL && value[0] == '\0')
+		unsetenv(variable);
+}
+
+/* As EAL chooses it. */
+static const char *runtime_root(void)
+{
+	const char *root = getenv("RUNTIME_DIRECTORY");
+
+	if (root != NULL)
+		return root;
+	if (getuid() == 0)
+		return "/var/run";
+	root = getenv("XDG_RUNTIME_DIR");
+	return root != NULL ? root : "/tmp";
+}
+
+static bool is_everybodys(const struct stat *found)
+{
+	return (found->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+}
+
+/* Below what is everybody's, as /tmp, DPDK's directory is everybody's too: others run as well. */
+static bool make_root(const char *path)
+{
+	struct stat above;
+
+	if (mkdir(path, 0700) != 0)
+		return errno == EEXIST;
+	if (stat(runtime_root(), &above) == 0 && is_everybodys(&above))
+		chmod(path, S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO);
+	return true;
+}
+
+/* Nobody else can put anything in its place or into it; NULL, or what speaks against it. */
+static const char *distrust(const char *path, bool is_root)
+{
+	struct stat found, above;
+
+	if (lstat(path, &found) != 0) /* its last owner may just have removed it */
+		return errno == ENOENT ? NULL : strerror(errno);
+	if (!S_ISDIR(found.st_mode))
+		return "is no directory";
+	/* What one user makes the next may share, but root shares nobody's. */
+	if (is_root && geteuid() != 0 && is_everybodys(&found) &&
+		stat(runtime_root(), &above) == 0 && is_everybodys(&above))
+		return NULL;
+	if (found.st_uid != geteuid() && !(is_root && found.st_uid == 0))
+		return "belongs to another user";
+	if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !(is_root && is_everybodys(&found)))
+		return "can be written to by other users";
+	return NULL;
+}
+
+static bool is_trusted(const char *path, bool is_root, char *error)
+{
+	const char *why = distrust(path, is_root);
+
+	if (why != NULL)
+		snprintf(error, PROCESS_ERROR_MAX,
+			"%.300s: %s: remove it, make it yours alone, or name another place by "
+			"RUNTIME_DIRECTORY",
+			path, why);
+	return why == NULL;
+}
+
+static bool make_directories(char *error)
+{
+	int len = snprintf(directory, sizeof(directory), "%s/dpdk", runtime_root());
+
+	if (len < 0 || (size_t)len + sizeof(prefix) + 1 > sizeof(directory)) {
+		snprintf(error, PROCESS_ERROR_MAX, "%.200s...: too long for a directory",
+			runtime_root());
+		return false;
+	}
+	if (make_root(directory)) {
+		if (!is_trusted(directory, true, error))
+			return false;
+		snprintf(directory + len, sizeof(directory) - (size_t)len, "/%s", prefix);
+		if (mkdir(directory, 0700) == 0)
+			return true;
+		if (errno == EEXIST)
+			return is_trusted(directory, false, error);
+	}
+	snprintf(error, PROCESS_ERROR_MAX,
+		"%.300s: cannot be made: %s; RUNTIME_DIRECTORY names another place", directory,
+		strerror(errno));
+	return false;
+}
+
+/* Returns the descriptor that holds the lock; -1 with the reason in errno. */
+static int lock_directory(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int error;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static bool is_there(int fd)
+{
+	struct stat named, locked;
+
+	return stat(directory, &named) == 0 && fstat(fd, &locked) == 0 &&
+	       named.st_ino == locked.st_ino && named.st_dev == locked.st_dev;
+}
+
+/* Runs after EAL has removed its socket: what was registered first comes last. */
+static void remove_directory(void)
+{
+	signals_remove_at_exit(NULL, NULL);
+	rmdir(directory);
+}
+
+/* Removes the files in a directory. Takes the descriptor. */
+static void empty_directory(int fd)
+{
+	DIR *stream = fdopendir(fd);
+	struct dirent *entry;
+
+	if (stream == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(stream)) != NULL)
+		unlinkat(dirfd(stream), entry->d_name, 0);
+	closedir(stream);
+}
+
+/* "sketchtap-PID", and the process is not there. */
+static bool names_dead_process(const char *name)
+{
+	size_t digits;
+	long pid;
+
+	if (strncmp(name, PROCESS_PREFIX, strlen(PROCESS_PREFIX)) != 0)
+		return false;
+	name += strlen(PROCESS_PREFIX);
+	digits = strspn(name, "0123456789");
+	if (digits == 0 || digits > 9 || name[digits] != '\0')
+		return false;
+	pid = strtol(name, NULL, 10);
+	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* A process that was killed leaves its directory; nobody comes back to a number. */
+static void remove_left_behind(void)
+{
+	char root[PATH_MAX];
+	DIR *stream;
+	struct dirent *entry;
+
+	snprintf(root, sizeof(root), "%s/dpdk", runtime_root());
+	stream = opendir(root);
+	if (stream == NULL)
+		return;
+	while ((entry = readdir(stream)) != NULL) {
+		int fd;
+
+		if (!names_dead_process(entry->d_name))
+			continue;
+		fd = lock_directory(dirfd(stream), entry->d_name);
+		if (fd < 0)
+			continue;
+		empty_directory(dup(fd));
+		unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
+		close(fd); /* and with it the lock */
+	}
+	closedir(stream);
+}
+
+bool process_claim(const char *name, char *error)
+{
+	int fd;
+
+	forget_empty("RUNTIME_DIRECTORY");
+	forget_empty("XDG_RUNTIME_DIR");
+	if (name != NULL)
+		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%s", name);
+	else
+		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%d", (int)getpid());
+	do { /* its last owner may just remove it */
+		if (!make_directories(error))
+			return false;
+		fd = lock_directory(AT_FDCWD, directory);
+	} while (fd < 0 ? errno == ENOENT : !is_there(fd) && close(fd) == 0);
+	if (fd < 0) {
+		snprintf(error, PROCESS_ERROR_MAX,
+			errno == EWOULDBLOCK ? "%.300s: another sketchtap has this name; give "
+					       "another --name"
+					     : "%.300s: cannot be locked",
+			directory);
+		return false;
+	}
+	remove_left_behind();
+	/* The descriptor stays open, and with it the lock, until the process ends. */
+	snprintf(socket_path, sizeof(socket_path), "%s/" SOCKET, directory);
+	signals_remove_at_exit(socket_path, directory);
+	atexit(remove_directory);
+	return true;
+}
+
+int process_patterns(const char *name, char patterns[PROCESS_PATTERNS_MAX][PROCESS_PATTERN_MAX])
+{
+	const char *roots[PROCESS_PATTERNS_MAX] = {runtime_root(), "/run/sketchtap/*"};
+	int n = getenv("RUNTIME_DIRECTORY") != NULL ? 1 : PROCESS_PATTERNS_MAX;
+
+	for (int i = 0; i < n; i++)
+		snprintf(patterns[i], PROCESS_PATTERN_MAX,
+			"%.4000s/dpdk/" PROCESS_PREFIX "%.64s/" SOCKET, roots[i],
+			name != NULL ? name : "*");
+	return n;
+}
+
+const char *process_prefix(void)
+{
+	return prefix;
+}
+
+const char *process_socket(void)
+{
+	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path);
+
+	return strlen(socket_path) < room ? socket_path : NULL;
+}
+
+/* --- options --- */
+
+#define PROCESS_NAME_MAX 40
+
+bool process_name_allowed(const char *name)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+
+	return strspn(name, allowed) == strlen(name) && strlen(name) <= PROCESS_NAME_MAX;
+}
+
+static bool check_name(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const char *name = process_options(config)->name;
+
+	if (name == NULL || process_name_allowed(name))
+		return true;
+	return option_fault(fault, "name", measurement,
+		"'%.200s' is not allowed; write at most %d letters, digits, dots, dashes and "
+		"underscores",
+		name, PROCESS_NAME_MAX);
+}
+
+static const struct option_row process_rows[] = {
+	{
+		.name = "name",
+		.placeholder = "NAME",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_STRING,
+		OPTION_FIELD(process_options, name),
+		.default_note = "the process number",
+		.help = "What this run is called on this machine: sketchtap ctl --name NAME talks "
+			"to it. Two runs cannot have one name.",
+	},
+	{0},
+};
+
+const struct option_owner process_owner = {
+	.rows = process_rows,
+	.size = sizeof(struct process_options),
+	.check = check_name,
+};

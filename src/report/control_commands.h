@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The commands of the control socket: for who answers them (control.c), by a function
+ * answer_NAME(), and for who asks them, sketchtap ctl.
+ *
+ * COMMAND(NAME, what the socket says of it, {words behind "ctl NAME", what help says of them}, ...)
+ *
+ * Of the words, small ones are written as they are and tell one use from another, capitals stand
+ * for a word, what is in brackets may be left out, and "..." is any number more.
+ */
+
+#define CONTROL_PATH "/sketchtap/"
+
+#define CONTROL_COMMANDS(COMMAND)                                                                   \
+	COMMAND(stats,                                                                              \
+		"Account of the packets of the last epoch, and of all since the start. No "         \
+		"parameters",                                                                       \
+		{"", "account of the last epoch, and since the start"})                             \
+	COMMAND(top,                                                                                \
+		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of " \
+		"rows (10; at most 40)",                                                            \
+		{"[MEASUREMENT [N]]", "heaviest keys of the last epoch; N is 10, at most 40"})      \
+	COMMAND(plan, "Which lcore does what, with which queues and memory. No parameters",         \
+		{"", "lcores, queues, memory, measurements"})                                       \
+	COMMAND(measure,                                                                            \
+		"Changes what is measured. Parameters: add|change NAME OPTION=VALUE..., or remove " \
+		"NAME",                                                                             \
+		{"list", "what is measured, from which epoch on, and what waits for one"},          \
+		{"add NAME OPTION=VALUE ...", "measures one thing more"},                           \
+		{"change NAME OPTION=VALUE ...",                                                    \
+			"measures it otherwise; OPTION= takes back what was said"},                 \
+		{"remove NAME", "measures it no more"})                                             \
+	COMMAND(reload,                                                                             \
+		"As SIGHUP: opens outputs, reads --config and --monitor again; tells what was "     \
+		"refused. No parameters",                                                           \
+		{"", "as SIGHUP: configuration, rules and outputs again"})

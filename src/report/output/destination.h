@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What rows a run writes, and where they go: FILE, or FORMAT:FILE; - is standard output. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Made by meson.build: ROW_FORMATS(FORMAT), the formats of rows, each FORMAT(NAME, word). Each is
+ * format_WORD of report/output/format.h. */
+#include "report/output/format_names.h"
+
+#define FORMAT_ID(name, word) FORMAT_##name,
+enum output_format {
+	FORMAT_AUTO, /* table where standard output is a terminal and no file is named, else CSV */
+	ROW_FORMATS(FORMAT_ID) FORMAT_TABLE, /* for a person */
+	FORMAT_COUNT,
+};
+
+/* Kinds of rows, an option each; struct output of report/output/output.h says what is in them. */
+enum row_kind {
+	ROWS_HEAVY_HITTERS,
+	ROWS_STATS,
+	ROWS_QUEUES,
+	ROWS_RULES,
+	ROWS_FLOWS,
+	ROW_KINDS,
+};
+
+struct destination {
+	enum output_format format; /* FORMAT_AUTO: none was named */
+	const char *name;          /* what follows */
+};
+
+struct destination destination_of(const char *text);

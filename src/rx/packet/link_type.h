@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#define PACKET_BYTES_MAX 262144 /* captured bytes; no capture holds longer packets */
+
+/* The link headers that the parser knows. */
+enum link_type {
+	LINK_ETHERNET, /* every live port */
+	LINK_RAW,      /* IPv4 or IPv6 without a link header */
+	LINK_NULL,     /* BSD NULL and LOOP */
+	LINK_SLL,      /* Linux cooked capture */
+	LINK_SLL2,
+	LINK_PPP,
+	LINK_C_HDLC,
+	LINK_COUNT,
+};
+
+/* A link type as capture files and libpcap number it. */
+struct link_type_number {
+	int number;
+	enum link_type link;
+};
+
+#define LINK_TYPE_NUMBERS 12
+
+extern const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS];
+
+#define LINK_TYPE_TEXT_MAX 192
+
+/* Returns the row of link_type_numbers[], or -1. */
+int link_type_find(int number);
+/* Says in text[LINK_TYPE_TEXT_MAX] that the number is none of them. */
+void link_type_unknown(int number, char *text);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What the user should know of a port, line by line, collected while it is set up. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PORT_MESSAGES_MAX 16
+#define PORT_MESSAGE_MAX  400
+
+struct port_message {
+	bool warning; /* it touches the result; else it only says what was done */
+	char text[PORT_MESSAGE_MAX];
+};
+
+struct port_messages {
+	uint32_t n;
+	struct port_message messages[PORT_MESSAGES_MAX];
+};
+
+__attribute__((format(printf, 2, 3))) void port_warn(
+	struct port_messages *messages, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void port_notice(
+	struct port_messages *messages, const char *format, ...);

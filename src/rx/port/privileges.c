@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/privileges.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rx/port/name.h"
+
+#define TUN_DEVICE "/dev/net/tun"
+
+/* All of them where the kernel does not say. */
+static uint64_t effective_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return UINT64_MAX;
+	return (uint64_t)data[1].effective << 32 | data[0].effective;
+}
+
+bool port_lacks_capabilities(
+	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why)
+{
+	uint64_t missing = port_driver_needs(driver, on_interface) & ~effective;
+	size_t used;
+
+	if (missing == 0)
+		return false;
+	used = (size_t)snprintf(why, PORT_PRIVILEGE_MAX, "this process lacks");
+	for (uint32_t i = 0; i < 64; i++)
+		if ((missing >> i & 1) != 0)
+			used += (size_t)snprintf(why + used, PORT_PRIVILEGE_MAX - used, " %s",
+				port_capability_name(i));
+	snprintf(why + used, PORT_PRIVILEGE_MAX - used, ": run as root, or give it that");
+	return true;
+}
+
+/* Where it may not pin the memory that it shares with the kernel. */
+static bool lacks_locked_memory(const struct port_driver *driver, char *why)
+{
+	struct rlimit limit;
+
+	if (!driver->locks_memory || (effective_capabilities() >> CAP_IPC_LOCK & 1) != 0 ||
+		getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	snprintf(why, PORT_PRIVILEGE_MAX,
+		"this process may lock %llu KB of memory only: raise the limit (ulimit -l, "
+		"LimitMEMLOCK=), or give it CAP_IPC_LOCK",
+		(unsigned long long)limit.rlim_cur / 1024);
+	return true;
+}
+
+static bool lacks_tun(const struct port_driver *driver, char *why)
+{
+	if (!driver->makes_interface ||
+		faccessat(AT_FDCWD, TUN_DEVICE, R_OK | W_OK, AT_EACCESS) == 0)
+		return false;
+	snprintf(why, PORT_PRIVILEGE_MAX, TUN_DEVICE ": %s", strerror(errno));
+	return true;
+}
+
+/* A driver whose socket may be abstract looks at the folder of one that is a file, whoever listens
+ * there. */
+static bool lacks_socket_folder(const struct port_listener *listener, const char *device, char *why)
+{
+	int length, abstract_length;
+	const char *socket, *abstract;
+	char folder[PORT_DEVICE_MAX];
+	char *end;
+
+	if (listener == NULL || listener->abstract == NULL)
+		return false;
+	socket = port_devarg(device, listener->path_key, &length);
+	abstract = port_devarg(device, listener->abstract, &abstract_length);
+	if (socket == NULL || abstract == NULL ||
+		strncmp(abstract, "no", (size_t)abstract_length) != 0)
+		return false;
+	snprintf(folder, sizeof(folder), "%.*s", length, socket);
+	end = strrchr(folder, '/');
+	if (end == NULL)
+		snprintf(folder, sizeof(folder), ".");
+	else
+		end[end == folder] = '\0';
+	if (faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) == 0)
+		return false;
+	snprintf(why, PORT_PRIVILEGE_MAX,
+		"its socket lies in %.120s, which cannot be written to: %s", folder,
+		strerror(errno));
+	return true;
+}
+
+bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why)
+{
+	/* Of a device that takes a capture or an interface, DEVARGS say which. */
+	bool on_interface = strstr(device, "iface=") != NULL;
+
+	return port_lacks_capabilities(driver, on_interface, effective_capabilities(), why) ||
+	       lacks_tun(driver, why) || lacks_locked_memory(driver, why) ||
+	       lacks_socket_folder(driver->listener, device, why);
+}

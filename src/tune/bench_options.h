@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What tune and the benches try. A set has a bit for each choice; an empty one: all. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+#define BENCH_ZIPF_RANDOM UINT64_MAX /* among exponents: all-random headers */
+
+struct bench_options {
+	uint32_t sketches; /* bit i: sketches[i] */
+	uint32_t sharings; /* bit s: enum sketch_sharing */
+	uint32_t atomics;  /* bit a: enum sketch_atomic */
+	uint32_t designs;  /* bit d: designs[d] (parallel/plan/design.h) */
+	struct option_values threads;
+	struct option_values flows;
+	struct option_values zipf; /* exponents x 10^6; 0: uniform */
+	struct option_values widths;
+	struct option_values workers;
+	uint64_t packets;  /* of a round; 0: the default */
+	uint64_t duration; /* ns of a round; 0: the default */
+	uint64_t memory;   /* bytes that a run may take; 0: any */
+	double error;      /* that the heaviest keys may have on average */
+	uint32_t rounds;   /* 0: the default */
+	bool quick;
+};
+
+/* What was given, else a default: --quick has its own. */
+static inline uint64_t bench_number(
+	const struct bench_options *bench, uint64_t given, uint64_t otherwise, uint64_t quick)
+{
+	return given > 0 ? given : bench->quick ? quick : otherwise;
+}
+
+/* Its rows stand with tune and the benches: owners that fill it. */
+OPTION_OWNER(bench)
+
+/* As option_row.lacks: without threads that share a sketch. */
+const char *bench_lacks_shared(
+	const struct config *config, const struct measurement_config *measurement);
+/* Without traffic that is drawn from flows. */
+const char *bench_lacks_flows(
+	const struct config *config, const struct measurement_config *measurement);
+/* read() of exponents of Zipf's law. */
+bool bench_read_zipf(const struct option_text *text);
+/* As option_owner.check: every width must suit every sketch that is to be tried. */
+bool bench_check_widths(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault);
+
+/*
+ * Rows that several benches have, with what differs: which words, what is tried where nobody says,
+ * and what is said of it.
+ */
+#define BENCH_ROW_SKETCH                                                                           \
+	{                                                                                          \
+		.name = "sketch", .placeholder = "SKETCH,...", .group = OPTION_GROUP_TRY,          \
+		.type = OPTION_WORDS, .alias = sketch_alias, .word = sketch_word,                  \
+		OPTION_FIELD(bench_options, sketches), .default_note = "all",                      \
+		.help = "The sketches to try:",                                                    \
+	}
+#define BENCH_ROW_SHARING                                                                          \
+	{                                                                                          \
+		.name = "sharing", .placeholder = "SHARING,...", .group = OPTION_GROUP_TRY,        \
+		.type = OPTION_WORDS, .word = plan_sharing_word,                                   \
+		OPTION_FIELD(bench_options, sharings), .default_note = "all",                      \
+		.help = "Whose sketch a thread updates: separate, shared.",                        \
+	}
+#define BENCH_ROW_ATOMIC(words, text)                                                              \
+	{                                                                                          \
+		.name = "atomic", .placeholder = "HOW,...", .group = OPTION_GROUP_TRY,             \
+		.type = OPTION_WORDS, .lacks = bench_lacks_shared, .word = (words),                \
+		OPTION_FIELD(bench_options, atomics), .default_note = "all", .help = (text),       \
+	}
+#define BENCH_ROW_FLOWS(lack, otherwise)                                                           \
+	{                                                                                          \
+		.name = "flows", .placeholder = "N,...", .group = OPTION_GROUP_TRY,                \
+		.type = OPTION_COUNTS, .lacks = (lack), OPTION_FIELD(bench_options, flows),        \
+		.min = 1, .max = UINT64_C(1) << 28, .default_note = (otherwise),                   \
+		.help = "Flows that the packets are drawn from.",                                  \
+	}
+#define BENCH_ROW_ZIPF(otherwise)                                                                  \
+	{                                                                                          \
+		.name = "zipf", .placeholder = "S,...", .group = OPTION_GROUP_TRY,                 \
+		.type = OPTION_OWN_LIST, .read = bench_read_zipf,                                  \
+		OPTION_FIELD(bench_options, zipf), .default_note = (otherwise),                    \
+		.help = "How unequal flows are: exponents of Zipf's law, uniform, or random (all " \
+			"headers at random, nearly every packet a new flow).",                     \
+	}
+#define BENCH_ROW_WIDTH(otherwise, text)                                                           \
+	{                                                                                          \
+		.name = "width", .placeholder = "N,...", .group = OPTION_GROUP_TRY,                \
+		.type = OPTION_COUNTS, OPTION_FIELD(bench_options, widths), .min = 16,             \
+		.max = UINT64_C(1) << 28, .power_of_two = true, .default_note = (otherwise),       \
+		.help = (text),                                                                    \
+	}
+#define BENCH_ROW_PACKETS(least, otherwise, text)                                                  \
+	{                                                                                          \
+		.name = "packets", .placeholder = "N", .group = OPTION_GROUP_TRY,                  \
+		.type = OPTION_COUNT, OPTION_FIELD(bench_options, packets), .min = (least),        \
+		.max = UINT64_C(1) << 30, .default_note = (otherwise), .help = (text),             \
+	}
+#define BENCH_ROW_ROUNDS(otherwise)                                                                \
+	{                                                                                          \
+		.name = "rounds", .placeholder = "N", .group = OPTION_GROUP_TRY,                   \
+		.type = OPTION_COUNT, OPTION_FIELD(bench_options, rounds), .min = 1, .max = 101,   \
+		.default_note = (otherwise), .help = "Rounds in which all take turns.",            \
+	}
+#define BENCH_ROW_DURATION(otherwise, text)                                                        \
+	{                                                                                          \
+		.name = "duration", .placeholder = "TIME", .group = OPTION_GROUP_TRY,              \
+		.type = OPTION_TIME, OPTION_FIELD(bench_options, duration),                        \
+		.min = 10 * UINT64_C(1000000), .max = 60 * UINT64_C(1000000000),                   \
+		.default_note = (otherwise), .help = (text),                                       \
+	}
+#define BENCH_ROW_QUICK(text)                                                                      \
+	{                                                                                          \
+		.name = "quick", .group = OPTION_GROUP_TRY, .type = OPTION_FLAG,                   \
+		OPTION_FIELD(bench_options, quick), .help = (text),                                \
+	}

@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Every configuration of the chosen lists is a try. What needs more memory than it may
+ * take is not run at all; what is left counts the traffic once in memory, which tells its error;
+ * what is right enough runs as a whole, in turns, under a generator that sends as fast as it is
+ * taken from. tune_choice.h says which try is chosen then.
+ *
+ * Standard output is a configuration file: the table stands in its comments.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "tune/tune.h"
+#include "tune/choices.h"
+#include "tune/contest.h"
+#include "tune/cpus.h"
+#include "tune/pipeline.h"
+#include "tune/setup.h"
+#include "tune/figures.h"
+#include "tune/stats.h"
+#include "tune/tune_choice.h"
+#include "parallel/eal.h"
+#include "parallel/sources.h"
+#include "rx/capture/synthetic.h"
+#include "tune/bench_options.h"
+#include "sketch/measurement.h"
+#include "parallel/plan/machine.h"
+
+#define ROUNDS         3
+#define MILLISECONDS   100
+#define PACKETS        (UINT64_C(4) << 20)
+#define TRAFFIC        "flows=1M,zipf=1.05"
+#define MBUFS          16384 /* as sketchtap-bench pipeline has it */
+#define SIZE           64
+#define MBUF_CACHE     256 /* as runs have it */
+#define HEAP_MEGABYTES 256
+#define UNSTEADY       2.0 /* the fastest round, of the slowest: others were at work */
+#define RUN_SECONDS    0.1 /* that putting a run together takes, about */
+
+static const struct option_values widths_default = {5, {4096, 16384, 65536, 262144, 1048576}};
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{.name = "source"},
+	{"design", "", -6, ""},
+	{"sharing", "", -8, ""},
+	{"sketch", "", -11, ""},
+	{"atomic", "", -4, ""},
+	{"workers", "wrk", 3, ""},
+	{"width", "width", 8, ""},
+	{"memory_bytes", "memory", 11, "bytes"},
+	{"recall", "recall", 6, "ratio"},
+	{"error", "error", 9, "ratio"},
+	{.name = "rounds"},
+	{"measured_mpps", "Mpps", 7, ""},
+	{"measured_mpps_min", "min", 7, "Mpps"},
+	{"measured_mpps_max", "max", 7, "Mpps"},
+	{"count_ns", "count", 6, "ns"},
+	{"delay_ns", "delay", 6, "ns"},
+	{"chosen", "", -6, ""},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+struct
+try {
+	struct pipeline_setting setting;
+	struct tune_score score;
+	bool planned; /* memory is known */
+	bool counted; /* accuracy is known */
+	struct bench_accuracy accuracy;
+	uint64_t refused; /* packets that it had no room for */
+	uint32_t rounds;
+	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
+	char note[FIGURES_CELL_MAX];
+};
+
+struct tune {
+	const struct config *config;
+	struct config run; /* what all runs have in common */
+	uint32_t rounds, milliseconds;
+	struct topology topology;
+	struct cpus cpus;
+	struct figures figures;
+	const struct option_values *workers, *widths;
+	struct workload *workload;
+	struct try *tries;
+	uint32_t nb_tries, tries_room;
+	uint32_t chosen; /* nb_tries: none */
+};
+
+/* --- what is tried --- */
+
+static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
+{
+	struct try *try;
+
+	if (tune->nb_tries == tune->tries_room) {
+		uint32_t room = tune->tries_room == 0 ? 64 : 2 * tune->tries_room;
+		struct try *grown = realloc(tune->tries, room * sizeof(*grown));
+
+		if (grown == NULL)
+			return false;
+		tune->tries = grown;
+		tune->tries_room = room;
+	}
+	try = &tune->tries[tune->nb_tries++];
+	memset(try, 0, sizeof(*try));
+	try->setting = *setting;
+	try->score.threads = pipeline_threads(setting);
+	try->score.comparable = try->score.threads <= tune->cpus.n;
+	return true;
+}
+
+/* All designs, numbers of workers and widths of one sketch and its way of being shared. */
+static bool add_contestant(struct tune *tune, const struct contestant *contestant)
+{
+	uint32_t chosen = bench_options(tune->config)->designs;
+
+	for (uint32_t d = 0; designs[d] != NULL; d++)
+		for (uint32_t n = 0; n < tune->workers->n; n++)
+			for (uint32_t w = 0; w < tune->widths->n; w++) {
+				struct sketch_params shape = {.width = tune->widths->values[w]};
+				struct pipeline_setting setting = {
+					.design = designs[d]->name,
+					.contestant = *contestant,
+					.workers = (uint32_t)tune->workers->values[n],
+					.mbufs = MBUFS,
+					.size = SIZE,
+					.workload = tune->workload,
+				};
+
+				setting.contestant.width = shape.width;
+				setting.contestant.threads = setting.workers;
+				if ((chosen != 0 && (chosen >> d & 1) == 0) ||
+					contestant->sketch->check(&shape) != NULL)
+					continue;
+				if (!add_try(tune, &setting))
+					return false;
+			}
+	return true;
+}
+
+static bool add_tries(struct tune *tune)
+{
+	static const struct option_values one = {1, {1}};
+	struct contestant contestants[OPTION_VALUES_MAX * 4];
+	uint32_t n = choices_contestants(
+		bench_options(tune->config), &one, contestants, OPTION_VALUES_MAX * 4);
+	for (uint32_t c = 0; c < n; c++) {
+		if (!add_contestant(tune, &contestants[c]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Widths of a flow table, where that is all that is tried: from half as many buckets as keys
+ * upwards, for fewer would not have room.
+ */
+static const struct option_values *widths_of_keys(uint64_t keys)
+{
+	static struct option_values widths = {.n = 4};
+	uint64_t width = 16;
+
+	while (2 * width < keys)
+		width *= 2;
+	for (uint32_t i = 0; i < widths.n; i++)
+		widths.values[i] = width << i;
+	return &widths;
+}
+
+static const struct option_values *default_widths(const struct tune *tune)
+{
+	uint32_t chosen = bench_options(tune->config)->sketches;
+
+	for (uint32_t s = 0; sketches[s] != NULL; s++)
+		if (chosen == 1u << s && (sketches[s]->caps & SKETCH_RECORDS) != 0)
+			return widths_of_keys(tune->workload->distinct);
+	return &widths_default;
+}
+
+/* Powers of two up to the number of CPUs. */
+static const struct option_values *default_workers(const struct cpus *cpus)
+{
+	static struct option_values workers;
+
+	for (uint64_t n = 1; n <= cpus->n && n <= OFFER_QUEUES_MAX; n *= 2)
+		workers.values[workers.n++] = n;
+	return &workers;
+}
+
+/* --- what it takes, and how right it is --- */
+
+static void plan_try(struct tune *tune, struct try *try)
+{
+	static struct config config;
+	static struct plan plan;
+	char error[OFFER_ERROR_MAX];
+	uint64_t limit = bench_options(tune->config)->memory;
+
+	if (!pipeline_plan(
+		    &try->setting, &tune->run, &tune->topology, "tune", &config, &plan, error)) {
+		snprintf(try->note, sizeof(try->note), "cannot be: %.80s", error);
+		return;
+	}
+	try->planned = true;
+	try->score.memory = plan.packet_bytes + plan.sketch_bytes;
+	try->score.fits = limit == 0 || try->score.memory <= limit;
+	if (!try->score.fits)
+		snprintf(try->note, sizeof(try->note), "more than --memory");
+}
+
+/* What decides how right a sketch is; one thread cannot tell how it is shared. */
+static bool is_as_right(const struct try *a, const struct try *b)
+{
+	return a->setting.contestant.sketch == b->setting.contestant.sketch &&
+	       a->setting.contestant.width == b->setting.contestant.width &&
+	       a->setting.workers == b->setting.workers &&
+	       (a->setting.workers == 1 ||
+		       a->setting.contestant.sharing == b->setting.contestant.sharing);
+}
+
+static bool count_traffic(struct tune *tune, struct try *try, char *error)
+{
+	const struct contest contest = {
+		.workload = tune->workload, .seed = seed_options(tune->config)->seed};
+	static struct contest_result result;
+	uint32_t rounds;
+
+	if (!contest_run(
+		    &contest, &tune->cpus, &try->setting.contestant, 1, 1, &result, &rounds, error))
+		return false;
+	if (rounds == 0)
+		return true;
+	try->counted = result.missing == NULL;
+	try->accuracy = result.accuracy;
+	try->refused = result.refused;
+	if (!try->counted)
+		snprintf(try->note, sizeof(try->note), "not measured: %s", result.missing);
+	return true;
+}
+
+static void judge_error(const struct tune *tune, struct try *try)
+{
+	if (!try->counted) {
+		try->score.fits = false;
+		return;
+	}
+	if (try->refused > 0) {
+		try->score.fits = false;
+		snprintf(try->note, sizeof(try->note), "has no room for every key");
+		return;
+	}
+	if (!try->accuracy.known)
+		return;
+	try->score.error = try->accuracy.top_error;
+	try->score.fits = try->score.error <= bench_options(tune->config)->error;
+	if (!try->score.fits)
+		snprintf(try->note, sizeof(try->note), "more than --error");
+}
+
+/* Copies what an earlier try, which counted the same, has found. */
+static bool find_counted(const struct tune *tune, struct try *try)
+{
+	for (const struct try *other = tune->tries; other < try; other++)
+		if (other->counted && is_as_right(other, try)) {
+			try->counted = true;
+			try->accuracy = other->accuracy;
+			try->refused = other->refused;
+			return true;
+		}
+	return false;
+}
+
+/* A line that is written over, where people look at it. */
+static void show_progress(const char *what, uint32_t done, uint32_t all)
+{
+	if (isatty(STDERR_FILENO) == 1)
+		fprintf(stderr, "\r%s: %u of %u%s", what, done, all, done == all ? "\n" : "");
+}
+
+static bool count_all(struct tune *tune)
+{
+	char error[CONTEST_ERROR_MAX];
+
+	log_notice("counting %" PRIu64 " packets exactly and with every sketch",
+		tune->workload->spec.packets);
+	for (uint32_t t = 0; t < tune->nb_tries && !signals_stop_requested(); t++) {
+		struct try *try = &tune->tries[t];
+
+		plan_try(tune, try);
+		if (try->score.fits) {
+			if (!find_counted(tune, try) && !count_traffic(tune, try, error)) {
+				log_error("%s", error);
+				return false;
+			}
+			judge_error(tune, try);
+		}
+		show_progress("counting", t + 1, tune->nb_tries);
+	}
+	return true;
+}
+
+/* --- how fast it is --- */
+
+static bool is_to_run(const struct try *try, bool comparable)
+{
+	return try->score.fits && try->score.comparable == comparable;
+}
+
+static uint32_t nb_to_run(const struct tune *tune, bool comparable)
+{
+	uint32_t n = 0;
+
+	for (uint32_t t = 0; t < tune->nb_tries; t++)
+		n += is_to_run(&tune->tries[t], comparable);
+	return n;
+}
+
+static void run_try(struct tune *tune, struct try *try)
+{
+	char error[OFFER_ERROR_MAX];
+
+	if (pipeline_run(&try->setting, &tune->run, &tune->topology, tune->cpus.ids, tune->cpus.n,
+		    tune->milliseconds, &try->samples[try->rounds], error)) {
+		try->rounds++;
+		return;
+	}
+	try->score.fits = false;
+	snprintf(try->note, sizeof(try->note), "failed: %.80s", error);
+}
+
+/* Of a try that ran. */
+static struct bench_stats pps_of(const struct try *try)
+{
+	double pps[BENCH_ROUNDS_MAX];
+
+	for (uint32_t r = 0; r < try->rounds; r++)
+		pps[r] = try->samples[r].measured_pps;
+	return bench_stats_of(pps, try->rounds);
+}
+
+/* A round that a signal cut short counts for nobody. */
+static void drop_cut_round(struct tune *tune, uint32_t rounds)
+{
+	for (uint32_t t = 0; t < tune->nb_tries; t++)
+		if (tune->tries[t].rounds > rounds)
+			tune->tries[t].rounds = rounds;
+}
+
+static void run_all(struct tune *tune, bool comparable)
+{
+	uint32_t runs = nb_to_run(tune, comparable) * tune->rounds, done = 0;
+
+	if (runs == 0)
+		return;
+	log_notice("running %u configurations %u times for %u ms: about %.0f s",
+		nb_to_run(tune, comparable), tune->rounds, tune->milliseconds,
+		runs * (tune->milliseconds / 1e3 + RUN_SECONDS));
+	for (uint32_t round = 0; round < tune->rounds; round++) {
+		for (uint32_t t = 0; t < tune->nb_tries && !signals_stop_requested(); t++)
+			if (is_to_run(&tune->tries[t], comparable)) {
+				run_try(tune, &tune->tries[t]);
+				show_progress("running", ++done, runs);
+			}
+		if (signals_stop_requested()) {
+			drop_cut_round(tune, round);
+			break;
+		}
+	}
+	for (uint32_t t = 0; t < tune->nb_tries; t++)
+		if (is_to_run(&tune->tries[t], comparable) && tune->tries[t].rounds > 0)
+			tune->tries[t].score.pps = pps_of(&tune->tries[t]).median;
+}
+
+static uint32_t choose(const struct tune *tune)
+{
+	struct tune_score *scores = calloc(tune->nb_tries + 1, sizeof(*scores));
+	uint32_t chosen;
+
+	if (scores == NULL)
+		return tune->nb_tries;
+	for (uint32_t t = 0; t < tune->nb_tries; t++)
+		scores[t] = tune->tries[t].score;
+	chosen = tune_choose(scores, tune->nb_tries);
+	free(scores);
+	return chosen;
+}
+
+/* --- what is said --- */
+
+static const char *sharing_name(const struct pipeline_setting *setting)
+{
+	return setting->contestant.sharing == SHARING_SHARED ? "shared" : "separate";
+}
+
+static void describe_source(const struct config *config, char text[FIGURES_CELL_MAX])
+{
+	if (replay_options(config)->pcap.n > 0)
+		snprintf(text, FIGURES_CELL_MAX, "%s%s", replay_options(config)->pcap.texts[0],
+			replay_options(config)->pcap.n > 1 ? " and others" : "");
+	else
+		snprintf(text, FIGURES_CELL_MAX, "%s",
+			synthetic_options(config)->spec != NULL ? synthetic_options(config)->spec
+								: TRAFFIC);
+}
+
+static void cell_speed(struct figures *figures, const struct try *try)
+{
+	double count[BENCH_ROUNDS_MAX], delay[BENCH_ROUNDS_MAX];
+	struct bench_stats stats = pps_of(try);
+
+	for (uint32_t r = 0; r < try->rounds; r++) {
+		count[r] = try->samples[r].count_ns;
+		delay[r] = try->samples[r].delay_ns;
+	}
+	figures_cell(figures, "rounds", "%u", try->rounds);
+	figures_cell(figures, "measured_mpps", "%.2f", stats.median / 1e6);
+	figures_cell(figures, "measured_mpps_min", "%.2f", stats.min / 1e6);
+	figures_cell(figures, "measured_mpps_max", "%.2f", stats.max / 1e6);
+	figures_cell(figures, "count_ns", "%.2f", bench_stats_of(count, try->rounds).median);
+	figures_cell(figures, "delay_ns", "%.2f", bench_stats_of(delay, try->rounds).median);
+}
+
+static void cell_note(struct tune *tune, const struct try *try)
+{
+	struct figures *figures = &tune->figures;
+
+	if (try->note[0] != '\0')
+		figures_cell(figures, "note", "%s", try->note);
+	else if (!try->score.comparable)
+		figures_cell(figures, "note", "%s: %u threads poll on %u CPUs",
+			try->rounds > 0 ? "not comparable" : "not measured", try->score.threads,
+			tune->cpus.n);
+}
+
+static void print_try(struct tune *tune, const struct try *try)
+{
+	const struct contestant *contestant = &try->setting.contestant;
+	struct figures *figures = &tune->figures;
+	char source[FIGURES_CELL_MAX];
+
+	describe_source(tune->config, source);
+	figures_cell(figures, "bench", "tune");
+	figures_cell(figures, "source", "%s", source);
+	figures_cell(figures, "design", "%s", try->setting.design);
+	figures_cell(figures, "sharing", "%s", sharing_name(&try->setting));
+	figures_cell(figures, "sketch", "%s", contestant->sketch->name);
+	figures_cell(figures, "atomic", "%s", setup_atomic_name(contestant));
+	figures_cell(figures, "workers", "%u", try->setting.workers);
+	figures_cell(figures, "width", "%" PRIu64, contestant->width);
+	if (try->planned)
+		figures_cell(figures, "memory_bytes", "%" PRIu64, try->score.memory);
+	if (try->counted && try->accuracy.known) {
+		figures_cell(figures, "recall", "%.2f", try->accuracy.recall);
+		figures_cell(figures, "error", "%.6f", try->accuracy.top_error);
+	}
+	if (try->rounds > 0)
+		cell_speed(figures, try);
+	if (try == &tune->tries[tune->chosen])
+		figures_cell(figures, "chosen", "chosen");
+	cell_note(tune, try);
+	figures_row(figures);
+}
+
+static void print_table(struct tune *tune)
+{
+	char source[FIGURES_CELL_MAX];
+
+	describe_source(tune->config, source);
+	figures_heading(&tune->figures,
+		"%s: %" PRIu64 " keys in %" PRIu64 " packets; %u rounds of %u ms", source,
+		tune->workload->distinct, tune->workload->spec.packets, tune->rounds,
+		tune->milliseconds);
+	for (uint32_t t = 0; t < tune->nb_tries; t++)
+		print_try(tune, &tune->tries[t]);
+}
+
+/* The options that make a run of this try, one a line. */
+static void print_config(const struct tune *tune, const struct try *try, FILE *out)
+{
+	const struct contestant *contestant = &try->setting.contestant;
+
+	fprintf(out, "#\n# Chosen: %.2f million packets per second in %.1f MB.\n",
+		try->score.pps / 1e6, (double)try->score.memory / (1 << 20));
+	fprintf(out, "#   sketchtap --config THIS-FILE --port NAME\n");
+	fprintf(out, "design = %s\nworkers = %u\nsharing = %s\n", try->setting.design,
+		try->setting.workers, sharing_name(&try->setting));
+	if (contestant->sharing == SHARING_SHARED)
+		fprintf(out, "atomic = %s\n", setup_atomic_name(contestant));
+	fprintf(out, "sketch = %s\nwidth = %" PRIu64 "\ntop = %d\n", contestant->sketch->name,
+		contestant->width, WORKLOAD_TOP);
+	if (machine_options(tune->config)->lcores != NULL)
+		fprintf(out, "lcores = %s\n", machine_options(tune->config)->lcores);
+	if (hugepages_options(tune->config)->no_huge)
+		fprintf(out, "no-huge = yes\n");
+}
+
+/* The one that comes nearest to the targets; NULL where nothing was tried. */
+static const struct try *nearest(const struct tune *tune)
+{
+	const struct try *best = NULL;
+
+	for (uint32_t t = 0; t < tune->nb_tries; t++) {
+		const struct try *try = &tune->tries[t];
+
+		if (!try->planned)
+			continue;
+		if (best == NULL || (try->counted && !best->counted) ||
+			(try->counted == best->counted &&
+				(try->counted ? try->score.error < best->score.error
+					      : try->score.memory < best->score.memory)))
+			best = try;
+	}
+	return best;
+}
+
+/* Why there is no configuration. */
+static void say_nothing_fits(const struct tune *tune)
+{
+	const struct bench_options *bench = bench_options(tune->config);
+	const struct try *near = nearest(tune);
+
+	if (signals_stop_requested())
+		log_error("ended before every configuration had a round");
+	else if (near == NULL)
+		log_error("this host cannot run any of the configurations: see the table");
+	else if (!near->counted && bench->memory > 0 && near->score.memory > bench->memory)
+		log_error("--memory %" PRIu64 ": the smallest configuration takes %" PRIu64
+			  " bytes (%s, width %" PRIu64 ")",
+			bench->memory, near->score.memory, near->setting.contestant.sketch->name,
+			near->setting.contestant.width);
+	else if (near->refused > 0)
+		log_error("no table that was tried has room for all keys; give more --width or "
+			  "--memory");
+	else if (near->counted && near->score.error > bench->error)
+		log_error("--error %g: the smallest error is %.4g (%s, width %" PRIu64
+			  "); allow more, or give more --width or --memory",
+			bench->error, near->score.error, near->setting.contestant.sketch->name,
+			near->setting.contestant.width);
+	else
+		log_error("no configuration could be measured: see the table");
+}
+
+/* --- all of it --- */
+
+static int open_traffic(const struct config *config, struct source **source, char *error)
+{
+	struct synthetic_spec spec;
+	int status = sources_open(config, source, error);
+
+	if (status != 0 || *source != NULL)
+		return status;
+	synthetic_parse(TRAFFIC, &spec, error);
+	*source = generate_open(&spec, error);
+	return *source != NULL ? 0 : 1;
+}
+
+/* Returns 0, or an exit status with one line logged. */
+static int read_traffic(struct tune *tune)
+{
+	uint64_t packets = bench_options(tune->config)->packets;
+	struct workload_intake intake;
+	char error[SOURCE_ERROR_MAX];
+	struct source *source;
+	int status = open_traffic(tune->config, &source, error);
+
+	if (source != NULL) {
+		tune->workload = workload_read(source, packets > 0 ? packets : PACKETS,
+			seed_options(tune->config)->seed, &intake, error);
+		source->close(source);
+	}
+	if (tune->workload == NULL) {
+		log_error("%s", error);
+		return status != 0 ? status : 1;
+	}
+	setup_say_intake(&intake);
+	return 0;
+}
+
+static bool measure(struct tune *tune)
+{
+	if (!add_tries(tune)) {
+		log_error("no memory for the list of configurations");
+		return false;
+	}
+	if (!count_all(tune))
+		return false;
+	run_all(tune, true);
+	tune->chosen = choose(tune);
+	if (tune->chosen == tune->nb_tries && !signals_stop_requested()) {
+		run_all(tune, false);
+		tune->chosen = choose(tune);
+	}
+	return true;
+}
+
+/* What makes the choice doubtful. */
+static void warn(const struct try *try)
+{
+	struct bench_stats pps = pps_of(try);
+
+	if (!try->score.comparable)
+		log_warning("no configuration has a CPU for every thread: what was chosen was "
+			    "measured in turns");
+	else if (pps.max > UNSTEADY * pps.min)
+		log_warning("rounds of the same configuration differ by a factor of %.1f: other "
+			    "programs were at work; repeat it on a quiet machine",
+			pps.max / pps.min);
+}
+
+static bool report(struct tune *tune)
+{
+	print_table(tune);
+	if (tune->chosen == tune->nb_tries) {
+		say_nothing_fits(tune);
+		return false;
+	}
+	warn(&tune->tries[tune->chosen]);
+	if (tune->figures.table != NULL)
+		print_config(tune, &tune->tries[tune->chosen], tune->figures.table);
+	return true;
+}
+
+static bool measure_and_report(void *arg)
+{
+	struct tune *tune = arg;
+
+	return measure(tune) && report(tune);
+}
+
+/* Lcore 0, a receiver, and as many workers as are tried. */
+static bool start_eal(const struct tune *tune)
+{
+	uint32_t workers = (uint32_t)choices_largest(tune->workers);
+
+	return setup_eal(tune->config, &tune->topology, &tune->cpus, 2 + workers, HEAP_MEGABYTES);
+}
+
+int command_tune(struct config *config)
+{
+	static struct tune tune;
+	const struct bench_options *bench = bench_options(config);
+	int status;
+
+	tune.config = config;
+	tune.run = *config;
+	edit_plan_options(&tune.run)->mbuf_cache = MBUF_CACHE;
+	tune.rounds = bench->rounds > 0 ? bench->rounds : ROUNDS;
+	tune.milliseconds = bench_options(config)->duration > 0
+				    ? (uint32_t)(bench_options(config)->duration / 1000000)
+				    : MILLISECONDS;
+	if (!setup_topology(&tune.topology, config))
+		return 1;
+	cpus_init(&tune.cpus, &tune.topology);
+	tune.workers = choices_of(&bench->workers, default_workers(&tune.cpus));
+	status = read_traffic(&tune);
+	if (status != 0)
+		return status;
+	tune.widths = choices_of(&bench->widths, default_widths(&tune));
+	status = 1;
+	if (start_eal(&tune)) {
+		tune.figures.prefix = "# ";
+		status = figures_write(&tune.figures, columns, config, measure_and_report, &tune);
+		eal_stop();
+	}
+	free(tune.tries);
+	workload_destroy(tune.workload);
+	return status;
+}
+
+/* --- options --- */
+
+static const struct option_row tune_rows[] = {
+	BENCH_ROW_SKETCH,
+	{
+		.name = "design",
+		.placeholder = "DESIGN,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_WORDS,
+		.word = design_word,
+		OPTION_FIELD(bench_options, designs),
+		.default_note = "all",
+		.help = "How packets reach the cores that count them: rss, async, sync.",
+	},
+	BENCH_ROW_SHARING,
+	BENCH_ROW_ATOMIC(plan_atomic_word, "How workers add to a shared sketch: cas, add."),
+	{
+		.name = "workers",
+		.placeholder = "N,...",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_COUNTS,
+		OPTION_FIELD(bench_options, workers),
+		.min = 1,
+		.max = 16,
+		.default_note = "1,2,4,8,16, as many as there are CPUs",
+		.help = "Cores that count. With the generator's and the receiver's they must have "
+			"a CPU each; what has not is marked, and not measured while there is "
+			"anything else to choose.",
+	},
+	BENCH_ROW_WIDTH("4K,16K,64K,256K,1M", "Counters of each row, or buckets, powers of two."),
+	{
+		.name = "memory",
+		.placeholder = "SIZE",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_SIZE,
+		OPTION_FIELD(bench_options, memory),
+		.min = 1,
+		.max = UINT64_MAX,
+		.default_note = "any",
+		.help = "Memory that all of a run on one port may take: packets, rings, every "
+			"sketch of every worker, as sketchtap plan adds it up.",
+	},
+	{
+		.name = "error",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_FRACTION,
+		OPTION_FIELD(bench_options, error),
+		.zero = true,
+		.default_text = "0.01",
+		.help = "Relative error that the 100 heaviest keys may have on average, against "
+			"exact counts of the same packets; a key that is not reported counts as 1.",
+	},
+	BENCH_ROW_PACKETS(64, "4M",
+		"Packets that are taken from the traffic, at most. They stand for one "
+		"interval of a run: the more, the larger a sketch must be."),
+	BENCH_ROW_ROUNDS("3"),
+	BENCH_ROW_DURATION("100ms", "How long each configuration runs in each round."),
+	{0},
+};
+
+const struct option_owner tune_owner = {
+	.rows = tune_rows,
+	.fills = &bench_owner,
+	.check = bench_check_widths,
+};

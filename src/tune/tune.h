@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#include "config/config.h"
+
+/*
+ * `sketchtap tune`: the fastest configuration of this host within a memory and an error target, as
+ * a file. argv[argc] is the command line, for the report. Returns an exit status.
+ */
+int command_tune(struct config *config);
+
+extern const struct option_owner tune_owner;

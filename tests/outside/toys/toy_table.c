@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A toy: remembers every key in a table with open addressing, exactly, while there is room. One thread. */
+
+#include <string.h>
+
+#include "sketch/one_block.h"
+#include "sketch/sketch.h"
+
+extern const struct sketch_ops toy_table_ops;
+
+struct toy {
+	struct sketch sketch;
+	uint64_t used;
+	struct sketch_shed shed;
+	struct sketch_candidate entries[]; /* [width]; packets are 0 where it is free */
+};
+
+static const char *check(struct sketch_params *params)
+{
+	if (params->depth == 0)
+		params->depth = 1;
+	if (params->width == 0)
+		params->width = 65536;
+	params->candidates = 0;
+	if (params->depth != 1 || (params->width & (params->width - 1)) != 0)
+		return "depth is 1, width a power of two";
+	return NULL;
+}
+
+static size_t memory(const struct sketch_params *params)
+{
+	return sizeof(struct toy) + params->width * sizeof(struct sketch_candidate);
+}
+
+static struct sketch *create(const struct sketch_params *params)
+{
+	struct toy *toy = params->allocator.alloc(memory(params), params->allocator.arg);
+
+	if (toy == NULL)
+		return NULL;
+	toy->sketch.ops = &toy_table_ops;
+	toy->sketch.params = *params;
+	return &toy->sketch;
+}
+
+static void reset(struct sketch *sketch)
+{
+	struct toy *toy = (struct toy *)sketch;
+
+	memset(toy->entries, 0, sketch->params.width * sizeof(toy->entries[0]));
+	toy->used = 0;
+	toy->shed = (struct sketch_shed){0};
+}
+
+/* The entry of the key, or a free one. */
+static struct sketch_candidate *find(
+	struct toy *toy, const struct key *key, const struct key_hash *hash)
+{
+	uint64_t mask = toy->sketch.params.width - 1, at = hash->lo & mask;
+
+	while (toy->entries[at].packets > 0 && !key_equal(&toy->entries[at].key, key))
+		at = (at + 1) & mask;
+	return &toy->entries[at];
+}
+
+static void count(struct toy *toy, const struct key_burst *burst, uint32_t i, uint64_t packets,
+	uint64_t bytes)
+{
+	struct key key = key_burst_get(burst, i);
+	struct sketch_candidate *entry = find(toy, &key, &burst->hash[i]);
+
+	if (entry->packets == 0 && toy->used == toy->sketch.params.width - 1) {
+		toy->shed.packets += packets;
+		toy->shed.bytes += bytes;
+		return;
+	}
+	toy->used += entry->packets == 0;
+	entry->key = key;
+	entry->hash = burst->hash[i];
+	entry->packets += packets;
+	entry->bytes += bytes;
+}
+
+static void update(struct sketch *sketch, const struct key_burst *burst)
+{
+	for (uint32_t i = 0; i < burst->n; i++)
+		count((struct toy *)sketch, burst, i, 1, burst->wire_len[i]);
+}
+
+static void update_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	for (uint32_t i = 0; i < burst->n; i++)
+		count((struct toy *)sketch, burst, i, burst->weights->packets[i],
+			burst->weights->bytes[i]);
+}
+
+static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	const struct toy *toy = (const struct toy *)sketch;
+
+	for (uint64_t at = 0; at < sketch->params.width; at++)
+		if (toy->entries[at].packets > 0)
+			emit(&toy->entries[at], arg);
+}
+
+static struct sketch_shed shed(const struct sketch *sketch)
+{
+	return ((const struct toy *)sketch)->shed;
+}
+
+static bool lists_all_keys(const struct sketch *sketch)
+{
+	return shed(sketch).packets == 0;
+}
+
+static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
+{
+	struct sketch_shed missed = shed(sketch);
+
+	(void)hash;
+	return sketch->params.metric == SKETCH_PACKETS ? missed.packets : missed.bytes;
+}
+
+const struct sketch_ops toy_table_ops = {
+	.name = "toy-table",
+	.alias = "toy",
+	.suits = "a toy",
+	.caps = SKETCH_EXACT,
+	.default_depth = 1,
+	.default_width = 65536,
+	.check = check,
+	.memory = memory,
+	.create = create,
+	.destroy = one_block_destroy,
+	.reset = reset,
+	.update = {[SHARING_SEPARATE] = update},
+	.update_weighted = {[SHARING_SEPARATE] = update_weighted},
+	.candidates = candidates,
+	.lists_all_keys = lists_all_keys,
+	.missed = missed,
+	.shed = shed,
+};

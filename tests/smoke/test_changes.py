@@ -1,0 +1,593 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+Measurements that change while packets flow: every epoch is that of a run with what was asked for, up to the epoch
+that the answer names that of the old question, from then on that of the new one, byte for byte.
+"""
+
+import collections
+import glob
+import json
+import os
+import random
+import re
+import signal
+import socket
+import stat
+import struct
+import threading
+import time
+
+import lib
+
+START = 1700000000 * 1000000  # us
+EPOCH = 100000  # us
+FLOWS = 600
+FAST = 600  # epochs that are fed as fast as they are read
+CHANGES, CHANGES_FULL = 120, 1000
+TIMES = {'rx_ns', 'ppt_ns', 'free_ns', 'delay_ns'}
+# What is measured, in words of a section; every sketch, other keys, widths and numbers of measurements.
+SETS = (
+    {'main': 'key=src-dst sketch=count-min width=4096 top=20'},
+    {'main': 'key=5tuple sketch=flow-table width=1024 top=30'},
+    {'main': 'key=src/24 sketch=simple-hash width=65536 top=10', 'b.2': 'key=dst_port,src sketch=iblt width=4096'},
+    {'other': 'key=src sketch=reversible width=4096 top=5'},
+    {'main': 'key=src-dst sketch=count-min width=1024 top=20', 'more': 'key=proto,src/28 count=bytes'},
+)
+
+
+def write_config(path, measurements, head=''):
+    with open(path + '.new', 'w', encoding='utf-8') as stream:
+        stream.write(head)
+        for name, words in measurements.items():
+            stream.write(f'[measurement {name}]\n' + ''.join(
+                word.replace('=', ' = ', 1) + '\n' for word in words.split()))
+    os.rename(path + '.new', path)
+    return path
+
+
+class Feed:
+    """Writes a capture into a pipe, as fast as it is read, until it is told that it is enough; and into a file."""
+
+    def __init__(self, path, seed):
+        self.path = path
+        self.read_end, self.write_end = os.pipe()
+        self.random = random.Random(seed)
+        self.frames = [lib.udp_frame(flow) for flow in range(FLOWS)]
+        self.enough = threading.Event()
+        self.thread = threading.Thread(target=self.feed)
+
+    def epoch(self, number):
+        packets = []
+        for i in range(self.random.randrange(100, 400)):
+            time_us = START + number * EPOCH + i
+            frame = self.frames[int(FLOWS * self.random.random() ** 3)]
+            packets.append(struct.pack('<IIII', time_us // 1000000, time_us % 1000000, len(frame), len(frame)) + frame)
+        return b''.join(packets)
+
+    def feed(self):
+        header = struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1)
+        number = 0
+        with open(self.path, 'wb') as file, open(self.write_end, 'wb', buffering=0) as pipe:
+            data = header
+            while not self.enough.is_set() or number % 8 != 0:
+                if number >= FAST:  # on a machine that is busy elsewhere it would never end
+                    time.sleep(0.02)
+                data += self.epoch(number)
+                number += 1
+                file.write(data)
+                while data:  # a pipe may take a part of what it is given
+                    data = data[pipe.write(data):]
+
+
+def ctl(test, process, *words, status=0):
+    result = test.run('ctl', *words, program=['env', f'RUNTIME_DIRECTORY={process.directory}', test.binary])
+    assert result.status == status, result.describe()
+    return result
+
+
+def wait_for_socket(test, process):
+    folder = os.path.join(process.directory, 'dpdk')
+
+    def there():
+        assert process.running(), process.result.describe()
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        return any(os.path.exists(os.path.join(folder, name, 'dpdk_telemetry.v2')) for name in names) and (
+            test.run('ctl', 'stats', program=['env', f'RUNTIME_DIRECTORY={process.directory}',
+                                              test.binary]).status == 0)
+
+    test.until(there, 'the control socket answers')
+
+
+def answered_epoch(result):
+    """The epoch that an answer names; None: nothing was changed."""
+    answer = json.loads(result.stdout)
+    inner = next(iter(answer.values()))
+    assert 'epoch' in inner or inner in ({}, {'outputs': inner.get('outputs')}), answer
+    return inner.get('epoch')
+
+
+def stats_rows(path):
+    """By epoch: the rows, without what they cost."""
+    epochs = {}
+    for row in lib.read_stats(path):
+        epochs.setdefault(int(row['epoch']), []).append(
+            tuple(value for name, value in row.items() if name not in TIMES))
+    return epochs
+
+
+def json_rows(path):
+    epochs = {}
+    with open(path, encoding='utf-8') as stream:
+        for line in stream:
+            epochs.setdefault(json.loads(line)['epoch'], []).append(line)
+    return epochs
+
+
+def measure_all(test, capture, measurements, arguments, name):
+    """A run with the same question from its start to its end."""
+    stats, out = test.path(f'{name}-stats.csv'), test.path(f'{name}-out.json')
+    config = write_config(test.path(f'{name}.conf'), measurements)
+    test.run('--config', config, '--pcap', capture, '--stats', stats, '--output', f'json:{out}', *arguments).expect(0)
+    return stats_rows(stats), json_rows(out)
+
+
+def expect_exact(test, capture, found, held, arguments):
+    """held: (epoch, measurements) in their order. Returns how many different ones were compared."""
+    truth = {}
+    for epoch in sorted(found[0]):
+        measurements = [what for since, what in held if since <= epoch][-1]
+        key = json.dumps(measurements)
+        if key not in truth:
+            truth[key] = measure_all(test, capture, measurements, arguments, f'truth{len(truth)}')
+        for kind in range(2):
+            expected, got = truth[key][kind].get(epoch), found[kind].get(epoch)
+            assert got == expected, (
+                f'epoch {epoch}, held {[since for since, _ in held]}:\n{got and got[:3]}\ninstead of\n'
+                f'{expected and expected[:3]}')
+    assert found[0].keys() == truth[key][0].keys(), 'epochs are missing'
+    return len(truth)
+
+
+def change_by(test, process, config, before, after, how, head=''):
+    """Asks for another set. Returns the epoch that the answer names."""
+    write_config(config, after, head)
+    if how == 'reload':
+        return answered_epoch(ctl(test, process, '--format', 'json', 'reload'))
+    epoch = None
+    for name in [name for name in after if before.get(name) != after[name]]:
+        verb = 'change' if name in before else 'add'
+        # What was said before and is not said any more is taken back.
+        taken = [word.split('=')[0] for word in before.get(name, '').split()]
+        said = [word.split('=')[0] for word in after[name].split()]
+        words = after[name].split() + [f'{word}=' for word in taken if word not in said]
+        epoch = answered_epoch(ctl(test, process, '--format', 'json', 'measure', verb, name, *words)) or epoch
+    return epoch
+
+
+def check_changes(test, design, sharing, seed):
+    chance = random.Random(seed)
+    arguments = ('--design', design, '--sharing', sharing, '--workers', '2', '--interval', '100ms', '--seed', '1')
+    config = write_config(test.path('run.conf'), SETS[0])
+    feed = Feed(test.path('fed.pcap'), seed)
+    stats, out = test.path('stats.csv'), test.path('out.json')
+    with open(feed.read_end, 'rb') as stdin:
+        process = test.start('--config', config, '--pcap', '-', '--stats', stats, '--output', f'json:{out}', *arguments,
+                             stdin=stdin)
+        feed.thread.start()
+    try:
+        wait_for_socket(test, process)
+        held, order = [(0, SETS[0])], list(SETS[1:])
+        chance.shuffle(order)
+        for measurements in order + [SETS[0], SETS[2]]:
+            time.sleep(chance.random() * 0.05)
+            epoch = change_by(test, process, config, held[-1][1], measurements, 'reload')
+            assert epoch is not None and epoch > held[-1][0], (epoch, held)
+            held.append((epoch, measurements))
+    finally:
+        feed.enough.set()
+        feed.thread.join()
+    test.wait(process).expect(0)
+    found = stats_rows(stats), json_rows(out)
+    assert max(found[0]) > held[-1][0], 'the last change held'
+    assert expect_exact(test, feed.path, found, held, arguments) == len(SETS)
+
+
+LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '50ms')
+
+
+def start_live(test, *arguments):
+    process = test.start(*LIVE, *arguments)
+    wait_for_socket(test, process)
+    return process
+
+
+def stop(test, process, number=signal.SIGTERM):
+    process.signal(number)
+    return test.wait(process).expect(0)
+
+
+def listed(test, process):
+    """What is measured: {name: row}."""
+    answer = json.loads(ctl(test, process, '--format', 'json', 'plan').stdout)
+    rows = answer['/sketchtap/plan']['measurements'].values()
+    text = ctl(test, process, 'measure', 'list').stdout
+    assert all(row['name'] in text and row['key'] in text for row in rows), text
+    return {row['name']: row for row in rows}
+
+
+def test_by_words(test):
+    """ctl measure does what the file would; --flows has records of the tables that each epoch had."""
+    arguments = ('--workers', '1', '--interval', '100ms', '--seed', '1')
+    sets = ({'a': 'key=src sketch=flow-table width=2048'}, {'a': 'key=dst_port sketch=flow-table width=4096'},
+            {'a': 'key=dst_port sketch=flow-table width=4096', 'b': 'key=src/28 sketch=flow-table top=7 width=2048'},
+            {'a': 'key=5tuple sketch=flow-table memory=1MB', 'b': 'key=src/28 sketch=flow-table top=7 width=2048'})
+    config = write_config(test.path('run.conf'), sets[0])
+    feed = Feed(test.path('fed.pcap'), 5)
+    stats, out, flows = test.path('stats.csv'), test.path('out.json'), test.path('flows.csv')
+    with open(feed.read_end, 'rb') as stdin:
+        process = test.start('--config', config, '--pcap', '-', '--stats', stats, '--output', f'json:{out}',
+                             '--flows', flows, *arguments, stdin=stdin)
+        feed.thread.start()
+    try:
+        wait_for_socket(test, process)
+        held = [(0, sets[0])]
+        for measurements in sets[1:]:
+            held.append((change_by(test, process, config, held[-1][1], measurements, 'words'), measurements))
+        # What is in no file goes with the next reload, which finds what the file says.
+        write_config(config, sets[0])
+        held.append((answered_epoch(ctl(test, process, '--format', 'json', 'reload')), sets[0]))
+    finally:
+        feed.enough.set()
+        feed.thread.join()
+    test.wait(process).expect(0)
+    expect_exact(test, feed.path, (stats_rows(stats), json_rows(out)), held, arguments)
+    keys = {}
+    with open(flows, encoding='utf-8') as stream:
+        for line in list(stream)[1:]:
+            row = line.split(',')
+            keys.setdefault((int(row[0]), row[1]), set()).add(row[3] != '')
+    for (epoch, name), has_source in keys.items():
+        measurements = [what for since, what in held if since <= epoch][-1]
+        assert has_source == {not measurements[name].startswith('key=dst_port')}, (epoch, name, held)
+
+
+@lib.alone
+def test_many_changes(test):
+    """Again and again under load: accounts balance, no epoch is missing, and memory does not grow."""
+    wanted = CHANGES_FULL if test.settings.full else CHANGES
+    config, stats = test.path('run.conf'), test.path('stats.csv')
+    write_config(config, SETS[0])
+    # It takes two CPUs whole: who works for it in the kernel, and asks it, goes first.
+    process = test.start(
+        '--config', config, '--synthetic', 'packets=100G,flows=1K,rate=500kpps', '--duration', '2h', '--interval',
+        '10ms', '--workers', '1', '--stats', stats, '--output', '/dev/null', '--no-huge',
+        program=['nice', '-n', '10', test.binary])
+    wait_for_socket(test, process)
+    last, resident = 0, []
+    for number in range(wanted):
+        write_config(config, SETS[number % len(SETS)])
+        epoch = answered_epoch(ctl(test, process, '--format', 'json', 'reload'))
+        assert number == 0 or epoch > last, (epoch, last)
+        last = epoch or 0
+        if number % len(SETS) == 0 and number >= wanted // 4:
+            resident.append(lib.resident(process.popen.pid))
+    process.signal(signal.SIGINT)
+    test.wait(process).expect(0)
+    # Now and then the last set of some 20 MB is not freed yet, and the heap takes a while to settle.
+    # Sanitizers keep for a while what was freed, and tell of leaks themselves.
+    assert test.sanitized or (
+        len(resident) >= 10 and min(resident[-5:]) < min(resident[:5]) + (4 << 20)), resident
+    epochs = stats_rows(stats)
+    assert sorted(epochs) == list(range(len(epochs))), 'an epoch is missing'
+    names = {tuple(row[1] for row in rows) for rows in epochs.values()}
+    assert names == {tuple(measurements) for measurements in SETS}, names
+
+
+test_many_changes.timeout = 3600
+
+
+def test_what_is_refused_changes_nothing(test):
+    config = write_config(test.path('run.conf'), {'a': 'key=src'}, 'top = 7\n')
+    process = start_live(test, '--config', config, '--output', test.path('out.csv'), '--stats', test.path('stats.csv'))
+    before = listed(test, process)
+
+    def refused(status, mentions, *words):
+        result = ctl(test, process, *words, status=status)
+        assert mentions in result.stderr and result.stderr.count('\n') == 1, result.describe()
+        assert listed(test, process) == before, words
+
+    for words, mentions in (
+            (('change', 'a', 'width=2047'), "width: '2047' is not a power of two; the next is 2048"),
+            (('change', 'a', 'widt=2048'), 'widt: unknown option; did you mean width?'),
+            (('change', 'a', 'sketch=none'), 'allowed: count-min'),
+            (('change', 'a', 'interval=2s'), 'interval: holds for the whole run'),
+            (('change', 'a', 'width'), 'not OPTION=VALUE'),
+            (('change', 'a', 'width=1024', 'memory=4MB'), 'memory: contradicts width;'),
+            (('change', 'a', 'width=1024', 'width=2048'), 'width: is given twice'),
+            (('change', 'a', 'buckets=100'), 'has no effect without --sketch flow-table'),
+            (('change', 'a', 'key=é'), "key: '??' is not allowed"), (('change', 'a', 'kéy=src'), 'k??y: unknown option'),
+            (('add', '\u0394'), "'??' is not a measurement"), (('change', 'a', 'key=\x01\x7f'), "key: '??' is not"),
+            (('change', 'b', 'width=1024'), "no measurement is called 'b'"),
+            (('add', 'a', 'key=dst'), 'measurement a is there already'),
+            (('add', 'x/y', 'key=dst'), 'is not a measurement'),
+            (('remove', 'a'), 'measurement a is the last one'),
+            (('remove', 'a', 'b'), 'unexpected'), (('remove',), 'NAME'), (('rename', 'a', 'b'), 'allowed')):
+        refused(2, mentions, 'measure', *words)
+    refused(1, 'MB of memory are needed', 'measure', 'change', 'a', 'width=4G')
+    refused(1, 'its header has no column vlan', 'measure', 'add', 'b', 'key=src,vlan')
+    refused(1, 'its header has no column first', 'measure', 'add', 'b', 'sketch=flow-table')
+    refused(2, 'longer than', 'measure', 'add', 'b', 'key=' + ','.join(['src'] * 300))
+    refused(1, 'no measurement has this name; ctl measure list has them all', 'top', 'nobody')
+    for words in (('a', '0'), ('a', '41'), ('a', 'x'), ('a,b,c',)):
+        refused(2, 'write ctl top MEASUREMENT N, with N from 1 to 40', 'top', *words)
+    for status, text, mentions in (
+            (2, '[measurement a]\nkey = src\nfoo = 3\n', 'run.conf:3: foo: unknown option'),
+            (2, 'top = 7\ninterval = 3s\n[measurement a]\nkey = src\n', 'interval cannot change while the run goes on'),
+            (2, 'top = 7\nname = other\n[measurement a]\nkey = src\n', 'name cannot change while the run goes on'),
+            (2, 'top = 7\nworkers = 1\n[measurement a]\nkey = dst\n', 'workers cannot change'),
+            (1, '[measurement a]\nkey = src\nwidth = 4G\n', 'MB of memory are needed')):
+        with open(config, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+        result = ctl(test, process, 'reload', status=status)
+        assert mentions in result.stderr and 'outputs' in result.stdout, result.describe()
+        assert listed(test, process) == before, text
+    os.unlink(config)
+    refused(1, 'run.conf: No such file or directory', 'reload')
+    process.signal(signal.SIGHUP)
+    test.until_said(process, 'run.conf: No such file or directory; give a file that can be read to --config; the '
+                             'measurements stay as they were')
+    assert listed(test, process) == before
+    stop(test, process)
+
+
+def test_a_configuration_that_is_no_file_any_more(test):
+    """What was read from a pipe, or became one, cannot be read again: nothing changes, and the run ends as it should."""
+    fifo, config = test.path('fifo'), write_config(test.path('run.conf'), {'a': 'key=src', 'b': 'key=dst'})
+    os.mkfifo(fifo)
+    copy = test.start('-c', f'cat {config} >{fifo}', program=['sh'])
+    piped = start_live(test, '--config', fifo, '--output', '/dev/null')
+    test.wait(copy).expect(0)
+    process = start_live(test, '--config', config, '--output', '/dev/null')
+    os.unlink(config)
+    os.mkfifo(config)
+    for run in (piped, process):
+        before = listed(test, run)
+        assert sorted(before) == ['a', 'b'], before
+        result = ctl(test, run, 'reload', status=1)
+        assert 'is no regular file, and cannot be read again' in result.stderr, result.describe()
+        assert listed(test, run) == before
+        ctl(test, run, 'measure', 'add', 'c', 'key=dst_port')
+        assert sorted(listed(test, run)) == ['a', 'b', 'c']
+        stop(test, run)
+
+
+def test_changes_while_nobody_reads(test):
+    """The rows of a replay wait in a pipe: who asks is answered, and what was asked for comes when somebody reads."""
+    reading, writing = os.pipe()
+    process = test.start('--synthetic', 'packets=100G,flows=1K,rate=1Mpps', '--interval', '10ms', '--workers', '1',
+                         '--output', '-', stdout=writing)
+    os.close(writing)
+    wait_for_socket(test, process)
+    seen = []
+
+    def stands_still():
+        time.sleep(0.2)
+        seen.append(ctl(test, process, '--format', 'json', 'stats').stdout)
+        return len(seen) > 5 and len(set(seen[-5:])) == 1
+
+    test.until(stands_still, 'its outputs hold it up')
+    for name in ('b', 'c'):
+        answer = json.loads(ctl(test, process, '--format', 'json', 'measure', 'add', name, 'key=src').stdout)
+        assert {'epoch', 'epoch_at_least'} & set(next(iter(answer.values()))), answer
+    reader = threading.Thread(target=lambda: collections.deque(iter(lambda: os.read(reading, 1 << 20), b''), 0))
+    reader.start()
+    for name in ('b', 'c'):
+        test.until_said(process, f'measure add {name} key=src')
+    process.signal(signal.SIGINT)
+    test.wait(process).expect(0)
+    reader.join()
+    os.close(reading)
+
+
+def test_many_names_that_shed(test):
+    """The last line has sixteen by name, and the rest together."""
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(500)])
+    stats = test.path('stats.csv')
+    process = test.start('--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--eal', '--no-pci', '--workers', '1',
+                         '--interval', '20ms', '--output', '/dev/null', '--stats', stats, '--key', 'proto')
+    wait_for_socket(test, process)
+    names = [f't{i}' for i in range(18)]
+    for name in names:
+        ctl(test, process, 'measure', 'add', name, 'sketch=flow-table', 'width=16', 'key=5tuple')
+        test.until(lambda wanted=name: any(
+            row['measurement'] == wanted and int(row['shed']) > 0 for row in lib.read_stats(stats)), 'it sheds')
+        ctl(test, process, 'measure', 'remove', name)
+    result = stop(test, process)
+    told = dict(re.findall(r'; (\w+): (\d+) shed', result.stderr.splitlines()[-1]))
+    shed = collections.Counter()
+    for row in lib.read_stats(stats):
+        shed[row['measurement']] += int(row['shed'])
+    expected = {name: shed[name] for name in names[:16]} | {'others': shed['t16'] + shed['t17']}
+    assert {name: int(count) for name, count in told.items()} == expected, (told, expected)
+
+
+def test_changes_on_a_port(test):
+    """SIGHUP, too; in a file with all columns rows that lack some leave them empty."""
+    config = write_config(test.path('run.conf'), {'a': 'key=src,vlan', 'b': 'sketch=flow-table'})
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
+    out = test.path('out.csv')
+    process = test.start('--config', config, '--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--eal',
+                         '--no-pci', '--workers', '1', '--interval', '50ms', '--output', out)
+    wait_for_socket(test, process)
+    write_config(config, {'a': 'key=dst_port'})
+    process.signal(signal.SIGHUP)
+    test.until_said(process, 'configuration read again: measurements 1, from epoch')
+    text = process.stderr()
+    first = int(text[text.rindex('from epoch') + len('from epoch '):].split()[0])
+    test.until(lambda: json.loads(ctl(test, process, '--format', 'json', 'stats').stdout)['/sketchtap/stats']['epoch'] >
+               first + 1, 'some epochs are reported')
+    stop(test, process)
+    rows = lib.read_output(out)
+    seen = set()
+    for row in rows:
+        late = int(row['epoch']) >= first
+        seen.add(late)
+        assert (row['dst_port'] == '53' and row['src_ip'] == row['vlan'] == row['first'] == '') if late else (
+            row['src_ip'] != '' and (row['measurement'] == 'b' or row['vlan'] == '0')), row
+    assert seen == {False, True}, first
+
+
+def test_json_goes_on(test):
+    """Rows of JSON have the columns of their own measurements, and --append goes on behind any."""
+    out = test.path('out.json')
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
+    arguments = ('--port', f'net_pcap0,rx_pcap={capture},infinite_rx=1', '--eal', '--no-pci', '--workers', '1',
+                 '--interval', '50ms', '--output', f'json:{out}')
+    process = test.start(*arguments)
+    wait_for_socket(test, process)
+    epoch = answered_epoch(ctl(test, process, '--format', 'json', 'measure', 'change', 'main', 'key=src,vlan',
+                               'sketch=flow-table'))
+    test.until(lambda: lib.read_text(out).count('"vlan"') > 20, 'rows have the column')
+    stop(test, process)
+    for number, lines in json_rows(out).items():
+        rows = [json.loads(line) for line in lines]
+        assert all(('vlan' in row) == ('first' in row) == (number >= epoch) for row in rows), (number, epoch)
+    whole = lib.read_text(out)
+    os.rename(out, out + '.1')
+    with open(out, 'w', encoding='utf-8') as stream:  # as a rotated file begins
+        stream.write(''.join(line + '\n' for line in whole.splitlines() if '"vlan"' in line))
+    test.run(*arguments, '--append', '--duration', '200ms').expect(0)
+    assert '"vlan"' not in lib.read_text(out).splitlines()[-1]
+
+
+def test_epoch_that_is_far(test):
+    """The answer does not wait for it; with one epoch alone there is none."""
+    process = test.start(*LIVE[:-1], '1h', '--output', '/dev/null')
+    test.until(lambda: test.run('ctl', 'plan', program=[
+        'env', f'RUNTIME_DIRECTORY={process.directory}', test.binary]).status == 0, 'it answers')
+    result = ctl(test, process, 'measure', 'change', 'main', 'width=1024')
+    assert 'measurements: 1, from epoch 2 or a later one on, which is not open yet' in result.stdout, result.describe()
+    row = listed(test, process)['main']
+    assert (row['width'], row.get('from_epoch'), row['from_epoch_at_least']) == (1024, None, 2), row
+    ctl(test, process, 'measure', 'change', 'main', 'width=2048')
+    ctl(test, process, 'measure', 'add', 'b', 'key=dst')
+    rows = listed(test, process)
+    assert rows['main']['width'] == 2048, rows
+    assert all(row['from_epoch_at_least'] == 2 and 'from_epoch' not in row for row in rows.values()), rows
+    assert 'from_epoch_at_least' in ctl(test, process, 'measure', 'list').stdout
+    stop(test, process)
+    process = test.start(*LIVE[:-1], '0', '--output', '/dev/null')
+    test.until(lambda: test.run('ctl', 'plan', program=[
+        'env', f'RUNTIME_DIRECTORY={process.directory}', test.binary]).status == 0, 'it answers')
+    result = ctl(test, process, 'measure', 'change', 'main', 'width=1024', status=1)
+    assert '--interval 0' in result.stderr, result.describe()
+    stop(test, process)
+
+
+def test_since_when(test):
+    """Each measurement is listed with the epoch that the answer named; what a change leaves as it is keeps its own."""
+    stats = test.path('stats.csv')
+    process = start_live(test, '--output', '/dev/null', '--stats', stats)
+    assert listed(test, process)['main']['from_epoch'] == 0
+
+    def change(*words):
+        """The epoch that the answer names; where that still waits, the one that all have then."""
+        answer, = json.loads(ctl(test, process, '--format', 'json', *words).stdout).values()
+        if 'epoch' not in answer:
+            test.until(lambda: all('from_epoch' in row for row in listed(test, process).values()), 'the change holds')
+            return max(row['from_epoch'] for row in listed(test, process).values())
+        return answer['epoch']
+
+    held = {'main': 0, 'b': change('measure', 'add', 'b', 'key=dst')}
+    for words in (('add', 'c', 'key=src'), ('change', 'main', 'width=1024'), ('remove', 'main'),
+                  ('change', 'b', 'top=3'), ('add', 'main', 'key=proto')):
+        epoch = change('measure', *words)
+        if words[0] == 'remove':
+            held.pop(words[1])
+        else:
+            held[words[1]] = epoch
+        assert {name: row.get('from_epoch') for name, row in listed(test, process).items()} == held, words
+    # A reload takes back what was said: one measurement, as at the start.
+    epoch = change('reload')
+    assert {name: row.get('from_epoch') for name, row in listed(test, process).items()} == {'main': epoch}
+    stop(test, process)
+    # --append goes on numbering, and what is measured at the start holds from the first number on.
+    process = start_live(test, '--output', '/dev/null', '--stats', stats, '--append')
+    first = listed(test, process)['main']['from_epoch']
+    stop(test, process)
+    with open(stats, encoding='utf-8') as stream:
+        epochs = {int(line.split(',')[0]) for line in list(stream)[1:]}
+    assert first in epochs and first > epoch, (first, epoch)
+
+
+def test_who_may(test):
+    """The socket is its owner's; --control read lets nobody change anything by it."""
+    process = start_live(test, '--output', '/dev/null', '--control', 'read', '--name', 'reader')
+    path = os.path.join(process.directory, 'dpdk', 'sketchtap-reader', 'dpdk_telemetry.v2')
+    status = os.stat(path)
+    assert stat.S_IMODE(status.st_mode) == 0o600 and status.st_uid == os.geteuid(), oct(status.st_mode)
+    for words in (('reload',), ('measure', 'change', 'main', 'width=1024')):
+        result = ctl(test, process, *words, status=1)
+        assert '--control read' in result.stderr, result.describe()
+    ctl(test, process, 'measure', 'list')
+    stop(test, process)
+
+
+def test_which_one(test):
+    """The only one need not be named; of several they are listed."""
+    home = test.path('shared')
+    os.mkdir(home)
+    program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
+    nobody = test.run('ctl', 'stats', program=program).expect(1)
+    assert 'no sketchtap answers' in nobody.stderr, nobody.describe()
+    runs = [test.start(*LIVE, '--name', name, '--output', '/dev/null', program=program) for name in ('one', 'two')]
+    for name in ('one', 'two'):
+        test.until(lambda: test.run('ctl', '--name', name, 'stats', program=program).status == 0, f'{name} answers')
+    result = test.run('ctl', 'stats', program=program).expect(1)
+    assert '2 run: ' in result.stderr and 'one' in result.stderr and 'two' in result.stderr, result.describe()
+    test.run('ctl', '--name=three', 'stats', program=program).expect(1)
+    stop(test, runs[0])
+    assert 'offered' in test.run('ctl', 'stats', program=program).expect(0).stdout
+    # A generator has such a socket too, and is no run; a pattern is no name; who is stopped is not waited for.
+    sender = test.start('generate', '--synthetic', 'packets=1G', '--port', 'net_null0', '--name', 'sender',
+                        '--eal', '--no-pci', '--no-huge', program=program)
+    path = os.path.join(home, 'dpdk', 'sketchtap-sender', 'dpdk_telemetry.v2')
+    test.until(lambda: os.path.exists(path), 'the generator runs')
+    assert 'offered' in test.run('ctl', 'stats', program=program).expect(0).stdout
+    test.run('ctl', '--name', 'sender', 'stats', program=program).expect(1)
+    stop(test, sender)
+    test.run('ctl', '--name', 't*', 'measure', 'list', program=program).expect(2).expect_one_line('t*')
+    runs[1].signal(signal.SIGSTOP)
+    stopped = test.run('ctl', 'stats', program=program).expect(1)
+    runs[1].signal(signal.SIGCONT)
+    assert 'does not answer' in stopped.stderr, stopped.describe()
+    stop(test, runs[1])
+    for words in ((), ('stat',), ('--name',), ('--format', 'xml', 'stats'), ('top', 'a', '1', 'x'),
+                  ('measure', 'list', 'x'), ('measure', 'add', 'a', 'two words')):
+        test.run('ctl', *words, program=program).expect(2).expect_one_line()
+
+
+def test_commands_are_one_table(test):
+    """What the socket offers is what ctl takes, and what its help says."""
+    process = start_live(test, '--output', '/dev/null')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.connect(glob.glob(os.path.join(process.directory, 'dpdk', '*', 'dpdk_telemetry.v2'))[0])
+        client.recv(1 << 17)
+        client.send(b'/')
+        offered = {path.split('/')[2] for path in json.loads(client.recv(1 << 17))['/'] if
+                   path.startswith('/sketchtap/')}
+    help_lines = ctl(test, process, '--help').stdout.splitlines()
+    assert {line.split()[0] for line in help_lines if re.match(r'  \w.* {2,}\w', line)} == offered, help_lines
+    refused = ctl(test, process, 'none', status=2)
+    assert set(re.search('allowed: ([^;]*);', refused.stderr)[1].split(', ')) == offered, refused.describe()
+    for name in offered - {'measure'}:
+        test.until(lambda: test.run('ctl', name, program=[
+            'env', f'RUNTIME_DIRECTORY={process.directory}', test.binary]).status == 0, name)
+    stop(test, process)
+
+
+def cases(settings):
+    ways = [(design, sharing) for design in ('rss', 'async', 'sync') for sharing in ('separate', 'shared')]
+    return [(f'exact with {design}, {sharing}',
+             lambda test, design=design, sharing=sharing: check_changes(test, design, sharing, design + sharing))
+            for design, sharing in (ways[::3] if settings.sanitized else ways)]

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What a configuration becomes by words and by its file, which is read again. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "commands.h"
+#include "config/config_change.h"
+#include "sketch/measurement.h"
+
+static char path[] = "/tmp/sketchtap-change-XXXXXX";
+static char width[] = "--width=2048", source[] = "--synthetic=packets=1", program[] = "sketchtap",
+	    config_option[] = "--config";
+static char *const arguments[] = {program, source, config_option, path, width};
+#define NB_ARGUMENTS (int)(sizeof(arguments) / sizeof(arguments[0]))
+
+static void write_file(const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static struct config load(const char *text)
+{
+	struct config config;
+
+	write_file(text);
+	assert_int_equal(config_load(&config, &commands, NB_ARGUMENTS, arguments, stdout, stderr),
+		CONFIG_OK);
+	return config;
+}
+
+static struct config change(const struct config *running, const char *words)
+{
+	char error[CONFIG_CHANGE_ERROR_MAX];
+	struct config config;
+
+	if (config_change(&config, running, words, error) != CONFIG_OK)
+		fail_msg("%s: %s", words, error);
+	return config;
+}
+
+static void assert_refused(const struct config *running, const char *words, const char *mentions)
+{
+	char error[CONFIG_CHANGE_ERROR_MAX] = "";
+	struct config config;
+
+	assert_int_equal(config_change(&config, running, words, error), CONFIG_EXIT_2);
+	if (strstr(error, mentions) == NULL || strchr(error, '\n') != NULL)
+		fail_msg("%s: '%s' does not say '%s'", words, error, mentions);
+}
+
+static void test_words(void **state)
+{
+	struct config first = load("top = 7\n[measurement a]\nkey = src\n"), next, last;
+
+	(void)state;
+	/* What is said while the run goes on stands above the command line. */
+	next = change(&first, "add b key=dst/16 width=1024 count=bytes");
+	assert_int_equal(next.nb_measurements, 2);
+	assert_string_equal(next.measurements[0].name, "a");
+	assert_int_equal(measurement_options(&next.measurements[0])->width, 2048);
+	assert_string_equal(next.measurements[1].name, "b");
+	assert_string_equal(measurement_options(&next.measurements[1])->key.name, "dst/16");
+	assert_int_equal(measurement_options(&next.measurements[1])->width, 1024);
+	assert_int_equal(measurement_options(&next.measurements[1])->top, 7);
+	assert_int_equal(measurement_options(&next.measurements[1])->count, SKETCH_BYTES);
+	assert_false(config_measures_same(&first, &next));
+	last = change(&next, "remove a");
+	config_free(&next);
+	/* Strings are its own. */
+	assert_int_equal(last.nb_measurements, 1);
+	assert_string_equal(last.measurements[0].name, "b");
+	assert_string_equal(measurement_options(&last.measurements[0])->key.name, "dst/16");
+	config_free(&last);
+	config_free(&first);
+}
+
+static void test_taken_back(void **state)
+{
+	struct config first = load("[measurement a]\nkey = src\n[measurement b]\n"), next, last;
+
+	(void)state;
+	next = change(&first, " change a  memory=8MB\ttop=3 ");
+	assert_int_equal(measurement_options(&next.measurements[0])->memory, 8 << 20);
+	assert_int_equal(measurement_options(&next.measurements[0])->width, 0);
+	assert_int_equal(measurement_options(&next.measurements[0])->top, 3);
+	assert_int_equal(measurement_options(&next.measurements[1])->width, 2048);
+	/* An earlier word of its kind gives way; one without a value is as if it had never been. */
+	last = change(&next, "change a width=512 top= key=");
+	assert_int_equal(measurement_options(&last.measurements[0])->memory, 0);
+	assert_int_equal(measurement_options(&last.measurements[0])->width, 512);
+	assert_int_equal(measurement_options(&last.measurements[0])->top, 100);
+	assert_string_equal(measurement_options(&last.measurements[0])->key.name, "5tuple");
+	config_free(&last);
+	last = change(&next, "change a memory= top=");
+	assert_true(config_measures_same(&first, &last));
+	config_free(&last);
+	config_free(&next);
+	config_free(&first);
+}
+
+/* A run whose file names no measurement has one. */
+static void test_without_sections(void **state)
+{
+	struct config first = load("top = 7\n"), next;
+
+	(void)state;
+	next = change(&first, "add b key=dst");
+	assert_int_equal(next.nb_measurements, 2);
+	assert_string_equal(next.measurements[0].name, "main");
+	assert_int_equal(measurement_options(&next.measurements[0])->top, 7);
+	config_free(&next);
+	assert_refused(&first, "remove main", "measurement main is the last one");
+	config_free(&first);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *words, *mentions;
+	} rows[] = {
+		{"", "write add, change or remove"},
+		{"add", "write add, change or remove"},
+		{"forget a", "'forget' is not allowed"},
+		{"add a", "is there already"},
+		{"add a/b", "is not a measurement's name"},
+		{"change b top=1", "no measurement is called 'b'"},
+		{"change a top", "'top' is not OPTION=VALUE"},
+		{"change a =src", "'=src': no option before ="},
+		{"change a =", "'=': no option before ="},
+		{"change a widht=1", "widht: unknown option; did you mean width?"},
+		{"change a workers=2", "workers: holds for the whole run"},
+		{"change a help=all", "help: only the command line takes it"},
+		{"change a config=/etc/passwd", "config: only the command line takes it"},
+		{"change a width=1000", "width: '1000' is not a power of two"},
+		{"change a top=1 top=2", "top: is given twice"},
+		{"change a width=1024 memory=1MB", "memory: contradicts width"},
+		{"change a idle-timeout=1s", "idle-timeout: has no effect"},
+	};
+	struct config first = load("[measurement a]\n");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_refused(&first, rows[i].words, rows[i].mentions);
+	config_free(&first);
+}
+
+static void test_too_many(void **state)
+{
+	struct config config = load("[measurement a]\n");
+
+	(void)state;
+	for (int i = 1; i < CONFIG_MEASUREMENTS_MAX; i++) {
+		struct config next;
+		char words[32];
+
+		snprintf(words, sizeof(words), "add m%d", i);
+		next = change(&config, words);
+		config_free(&config);
+		config = next;
+		assert_int_equal(config.nb_measurements, i + 1);
+	}
+	assert_refused(&config, "add more", "measurement more is one too many");
+	config_free(&config);
+}
+
+static void test_read_again(void **state)
+{
+	struct config first = load("top = 7\nmax-loss = 50%\n[measurement a]\n"), next;
+	char error[CONFIG_CHANGE_ERROR_MAX];
+
+	(void)state;
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
+	assert_true(config_measures_same(&first, &next));
+	config_free(&next);
+	/* Lines and comments are no difference, what holds for all measurements is one. */
+	write_file("; more\n[measurement a]\n[sketchtap]\nmax-loss = 50%\ntop = 7\n");
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
+	assert_true(config_measures_same(&first, &next));
+	config_free(&next);
+	write_file("top = 8\nmax-loss = 50%\n[measurement a]\n");
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
+	assert_false(config_measures_same(&first, &next));
+	config_free(&next);
+	write_file("top = 7\nmax-loss = 51%\n[measurement a]\n");
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
+	assert_non_null(strstr(error, ":2: max-loss cannot change while the run goes on"));
+	write_file("top = 7\n[measurement a]\n");
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
+	assert_non_null(strstr(error, "max-loss is gone"));
+	/* Nor are the order of lines and how a value is written. */
+	write_file("max-loss = 0.5\ntop = 7\n[measurement a]\n");
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
+	assert_true(config_measures_same(&first, &next));
+	config_free(&next);
+	write_file("top = 7\nmax-loss = 50%\n[measurement a]\nkey = none\n");
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
+	assert_non_null(strstr(error, ":4: key: 'none'"));
+	/* It takes the machine to know that there is no file. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_1);
+	assert_non_null(strstr(error, "No such file"));
+	write_file("");
+	config_free(&first);
+}
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	return fd >= 0 ? close(fd) : -1;
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_taken_back),
+		cmocka_unit_test(test_without_sections),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_read_again),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
