@@ -317,6 +317,13 @@ class Test:
 
         self.until(there, f'{part!r} is said')
 
+    def describe_first(self):
+        """What became of the processes that were started first: a failure seen by another may be theirs."""
+        return ''.join(
+            f'\n{"still running" if process.running() else f"ended with {process.result.status}"}: '
+            f'{" ".join(process.arguments)}\n' + '\n'.join(process.stderr().splitlines()[-5:])
+            for process in self.processes[:3])
+
     def close(self):
         for process in self.processes:
             process.kill()

@@ -46,10 +46,13 @@ def write_config(path, measurements, head=''):
 
 
 class Feed:
-    """Writes a capture into a pipe, as fast as it is read, until it is told that it is enough; and into a file."""
+    """
+    Writes a capture into a pipe, until it is told that it is enough, and into a file: an epoch in pause seconds,
+    the first ones as fast as they are read.
+    """
 
-    def __init__(self, path, seed):
-        self.path = path
+    def __init__(self, path, seed, fast=FAST, pause=0.02):
+        self.path, self.fast, self.pause = path, fast, pause
         self.read_end, self.write_end = os.pipe()
         self.random = random.Random(seed)
         self.frames = [lib.udp_frame(flow) for flow in range(FLOWS)]
@@ -70,8 +73,8 @@ class Feed:
         with open(self.path, 'wb') as file, open(self.write_end, 'wb', buffering=0) as pipe:
             data = header
             while not self.enough.is_set() or number % 8 != 0:
-                if number >= FAST:  # on a machine that is busy elsewhere it would never end
-                    time.sleep(0.02)
+                if number >= self.fast:  # on a machine that is busy elsewhere it would never end
+                    time.sleep(self.pause)
                 data += self.epoch(number)
                 number += 1
                 file.write(data)
@@ -257,21 +260,26 @@ def test_many_changes(test):
     wanted = CHANGES_FULL if test.settings.full else CHANGES
     config, stats = test.path('run.conf'), test.path('stats.csv')
     write_config(config, SETS[0])
-    # It takes two CPUs whole: who works for it in the kernel, and asks it, goes first.
-    process = test.start(
-        '--config', config, '--synthetic', 'packets=100G,flows=1K,rate=500kpps', '--duration', '2h', '--interval',
-        '10ms', '--workers', '1', '--stats', stats, '--output', '/dev/null', '--no-huge',
-        program=['nice', '-n', '10', test.binary])
-    wait_for_socket(test, process)
+    # Lcores that never rest can keep a kernel's workers away for as long as the run takes, and with them whoever
+    # renames a file: so it is fed at a pace.
+    feed = Feed(os.devnull, 7, fast=0, pause=0.001)
+    with open(feed.read_end, 'rb') as stdin:
+        process = test.start('--config', config, '--pcap', '-', '--interval', '100ms', '--workers', '1',
+                             '--stats', stats, '--output', '/dev/null', '--no-huge', stdin=stdin)
+        feed.thread.start()
     last, resident = 0, []
-    for number in range(wanted):
-        write_config(config, SETS[number % len(SETS)])
-        epoch = answered_epoch(ctl(test, process, '--format', 'json', 'reload'))
-        assert number == 0 or epoch > last, (epoch, last)
-        last = epoch or 0
-        if number % len(SETS) == 0 and number >= wanted // 4:
-            resident.append(lib.resident(process.popen.pid))
-    process.signal(signal.SIGINT)
+    try:
+        wait_for_socket(test, process)
+        for number in range(wanted):
+            write_config(config, SETS[number % len(SETS)])
+            epoch = answered_epoch(ctl(test, process, '--format', 'json', 'reload'))
+            assert number == 0 or epoch > last, (epoch, last)
+            last = epoch or 0
+            if number % len(SETS) == 0 and number >= wanted // 4:
+                resident.append(lib.resident(process.popen.pid))
+    finally:
+        feed.enough.set()
+        feed.thread.join()
     test.wait(process).expect(0)
     # Now and then the last set of some 20 MB is not freed yet, and the heap takes a while to settle.
     # Sanitizers keep for a while what was freed, and tell of leaks themselves.

@@ -38,3 +38,14 @@ def test_cleaning_up_in_vain(test):
 
     verdict, text = __main__.run_one(test.settings, 'lost child', lost_child)
     assert verdict == 'fail' and 'ChildProcessError' in text, (verdict, text)
+
+
+def test_a_failure_tells_of_the_run_behind_it(test):
+    """Whoever asked in vain is not whom to blame."""
+    def asks_in_vain(child):
+        child.wait(child.start('-c', 'echo out of patience >&2; exit 3', program=['sh']))
+        child.run('-c', 'exit 1', program=['sh']).expect(0)
+
+    verdict, text = __main__.run_one(test.settings, 'asks in vain', asks_in_vain)
+    assert verdict == 'fail' and 'exit status 1 instead of 0' in text, (verdict, text)
+    assert 'ended with 3: sh -c echo' in text and '\nout of patience' in text, text
