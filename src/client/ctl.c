@@ -91,17 +91,19 @@ static bool is_run(int fd)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};
 	char *answer = malloc(ANSWER_SIZE);
-	ssize_t n = -1;
+	ssize_t n;
 
 	if (answer == NULL)
 		return false;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (recv(fd, answer, ANSWER_SIZE - 1, 0) > 0 /* who it is */ &&
-		send(fd, "/", 1, MSG_NOSIGNAL) == 1)
-		n = recv(fd, answer, ANSWER_SIZE - 1, 0);
+	n = recv(fd, answer, ANSWER_SIZE - 1, 0); /* who it is */
+	if (n > 0)
+		n = send(fd, "/", 1, MSG_NOSIGNAL) == 1 ? recv(fd, answer, ANSWER_SIZE - 1, 0) : -1;
 	if (n > 0) {
 		answer[n] = '\0';
 		n = strstr(answer, "\"" CONTROL_PATH "plan\"") != NULL;
+	} else if (n == 0) {
+		complain(0, "one closes the connection: it ends, or ten others are connected");
 	} else if (errno == EAGAIN) {
 		complain(0,
 			"a run does not answer within %d s: it is stopped, or the machine is "

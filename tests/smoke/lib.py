@@ -154,7 +154,7 @@ class Result:
 
 
 class Process:
-    """A running sketchtap (or any command) in a session of its own."""
+    """A running sketchtap (or any command) in a process group, not a session: some kernels starve sessions."""
 
     def __init__(self, arguments, directory, environment, stdin=None, stdout=None):
         self.arguments = [str(argument) for argument in arguments]
@@ -164,7 +164,7 @@ class Process:
         self.popen = subprocess.Popen(
             self.arguments, stdin=subprocess.DEVNULL if stdin is None else stdin,
             stdout=self._out if stdout is None else stdout, stderr=self._err, env=environment,
-            start_new_session=True)
+            process_group=0)
         self.result = None
         self.peak = 0  # resident bytes, as far as it was looked at
 

@@ -5,6 +5,7 @@ that the answer names that of the old question, from then on that of the new one
 """
 
 import collections
+import contextlib
 import glob
 import json
 import os
@@ -538,6 +539,21 @@ def test_who_may(test):
         result = ctl(test, process, *words, status=1)
         assert '--control read' in result.stderr, result.describe()
     ctl(test, process, 'measure', 'list')
+    stop(test, process)
+
+
+def test_too_many_ask(test):
+    """DPDK's telemetry serves ten, and hangs up on the next, who is told so."""
+    process = start_live(test, '--output', '/dev/null')
+    path = glob.glob(os.path.join(process.directory, 'dpdk', '*', 'dpdk_telemetry.v2'))[0]
+    with contextlib.ExitStack() as clients:
+        for _ in range(10):
+            client = clients.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            client.connect(path)
+            client.recv(1 << 17)
+        refused = ctl(test, process, 'stats', status=1)
+        assert 'ten others are connected' in refused.stderr, refused.describe()
+    ctl(test, process, 'plan')
     stop(test, process)
 
 
