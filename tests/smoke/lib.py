@@ -8,11 +8,13 @@ import fcntl
 import functools
 import gzip
 import importlib.util
+import json
 import lzma
 import os
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import time
@@ -196,6 +198,9 @@ class Process:
             if stream is not None:
                 stream.close()
 
+    def control_socket(self, name=None):
+        return control_socket(self.directory, name or self.popen.pid)
+
     def stderr(self):
         """What it has said so far."""
         return self._text('stderr')
@@ -343,6 +348,40 @@ def expect_nothing_left(process):
             for folder, _, names in os.walk(process.directory) for name in names
             if folder != process.directory]
     assert not left, 'left behind: ' + ', '.join(left)
+
+
+# ---- the control socket
+
+
+def control_socket(directory, name):
+    """Where the run of that name (or number) listens; * makes a pattern of glob."""
+    return os.path.join(directory, 'dpdk', f'sketchtap-{name}', 'dpdk_telemetry.v2')
+
+
+class ControlClient:
+    """Of a control socket, which waits half a minute for an answer."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(30)
+        self.connect(path)
+        self.info = json.loads(self.socket.recv(1 << 16))
+
+    def connect(self, path):
+        while True:
+            try:
+                return self.socket.connect(path)
+            except BlockingIOError:  # two others are already in its queue
+                time.sleep(0.01)
+
+    def ask(self, command):
+        """The answer to a command of ours."""
+        self.socket.send(f'/sketchtap/{command}'.encode())
+        answer = json.loads(self.socket.recv(1 << 16))
+        return answer[f'/sketchtap/{command.split(",")[0]}']
+
+    def close(self):
+        self.socket.close()
 
 
 # ---- reading what came out

@@ -12,7 +12,6 @@ import os
 import random
 import re
 import signal
-import socket
 import stat
 import struct
 import threading
@@ -58,7 +57,8 @@ class Feed:
         self.random = random.Random(seed)
         self.frames = [lib.udp_frame(flow) for flow in range(FLOWS)]
         self.enough = threading.Event()
-        self.thread = threading.Thread(target=self.feed)
+        # Where the run does not read any more it waits until that is killed.
+        self.thread = threading.Thread(target=self.feed, daemon=True)
 
     def epoch(self, number):
         packets = []
@@ -82,6 +82,17 @@ class Feed:
                 while data:  # a pipe may take a part of what it is given
                     data = data[pipe.write(data):]
 
+    @contextlib.contextmanager
+    def into(self, test, *arguments):
+        """A run that reads the pipe and answers; its input ends with the block."""
+        with open(self.read_end, 'rb') as stdin:
+            process = test.start('--pcap', '-', *arguments, stdin=stdin)
+        self.thread.start()
+        wait_for_socket(test, process)
+        yield process
+        self.enough.set()
+        self.thread.join()
+
 
 def ctl(test, process, *words, status=0):
     result = test.run('ctl', *words, program=['env', f'RUNTIME_DIRECTORY={process.directory}', test.binary])
@@ -90,12 +101,9 @@ def ctl(test, process, *words, status=0):
 
 
 def wait_for_socket(test, process):
-    folder = os.path.join(process.directory, 'dpdk')
-
     def there():
         assert process.running(), process.result.describe()
-        names = os.listdir(folder) if os.path.isdir(folder) else []
-        return any(os.path.exists(os.path.join(folder, name, 'dpdk_telemetry.v2')) for name in names) and (
+        return glob.glob(process.control_socket('*')) and (
             test.run('ctl', 'stats', program=['env', f'RUNTIME_DIRECTORY={process.directory}',
                                               test.binary]).status == 0)
 
@@ -174,12 +182,7 @@ def check_changes(test, design, sharing, seed):
     config = write_config(test.path('run.conf'), SETS[0])
     feed = Feed(test.path('fed.pcap'), seed)
     stats, out = test.path('stats.csv'), test.path('out.json')
-    with open(feed.read_end, 'rb') as stdin:
-        process = test.start('--config', config, '--pcap', '-', '--stats', stats, '--output', f'json:{out}', *arguments,
-                             stdin=stdin)
-        feed.thread.start()
-    try:
-        wait_for_socket(test, process)
+    with feed.into(test, '--config', config, '--stats', stats, '--output', f'json:{out}', *arguments) as process:
         held, order = [(0, SETS[0])], list(SETS[1:])
         chance.shuffle(order)
         for measurements in order + [SETS[0], SETS[2]]:
@@ -187,9 +190,6 @@ def check_changes(test, design, sharing, seed):
             epoch = change_by(test, process, config, held[-1][1], measurements, 'reload')
             assert epoch is not None and epoch > held[-1][0], (epoch, held)
             held.append((epoch, measurements))
-    finally:
-        feed.enough.set()
-        feed.thread.join()
     test.wait(process).expect(0)
     found = stats_rows(stats), json_rows(out)
     assert max(found[0]) > held[-1][0], 'the last change held'
@@ -228,21 +228,14 @@ def test_by_words(test):
     config = write_config(test.path('run.conf'), sets[0])
     feed = Feed(test.path('fed.pcap'), 5)
     stats, out, flows = test.path('stats.csv'), test.path('out.json'), test.path('flows.csv')
-    with open(feed.read_end, 'rb') as stdin:
-        process = test.start('--config', config, '--pcap', '-', '--stats', stats, '--output', f'json:{out}',
-                             '--flows', flows, *arguments, stdin=stdin)
-        feed.thread.start()
-    try:
-        wait_for_socket(test, process)
+    with feed.into(test, '--config', config, '--stats', stats, '--output', f'json:{out}', '--flows', flows,
+                   *arguments) as process:
         held = [(0, sets[0])]
         for measurements in sets[1:]:
             held.append((change_by(test, process, config, held[-1][1], measurements, 'words'), measurements))
         # What is in no file goes with the next reload, which finds what the file says.
         write_config(config, sets[0])
         held.append((answered_epoch(ctl(test, process, '--format', 'json', 'reload')), sets[0]))
-    finally:
-        feed.enough.set()
-        feed.thread.join()
     test.wait(process).expect(0)
     expect_exact(test, feed.path, (stats_rows(stats), json_rows(out)), held, arguments)
     keys = {}
@@ -264,13 +257,9 @@ def test_many_changes(test):
     # Lcores that never rest can keep a kernel's workers away for as long as the run takes, and with them whoever
     # renames a file: so it is fed at a pace.
     feed = Feed(os.devnull, 7, fast=0, pause=0.001)
-    with open(feed.read_end, 'rb') as stdin:
-        process = test.start('--config', config, '--pcap', '-', '--interval', '100ms', '--workers', '1',
-                             '--stats', stats, '--output', '/dev/null', '--no-huge', stdin=stdin)
-        feed.thread.start()
     last, resident = 0, []
-    try:
-        wait_for_socket(test, process)
+    with feed.into(test, '--config', config, '--interval', '100ms', '--workers', '1', '--stats', stats,
+                   '--output', '/dev/null', '--no-huge') as process:
         for number in range(wanted):
             write_config(config, SETS[number % len(SETS)])
             epoch = answered_epoch(ctl(test, process, '--format', 'json', 'reload'))
@@ -278,9 +267,6 @@ def test_many_changes(test):
             last = epoch or 0
             if number % len(SETS) == 0 and number >= wanted // 4:
                 resident.append(lib.resident(process.popen.pid))
-    finally:
-        feed.enough.set()
-        feed.thread.join()
     test.wait(process).expect(0)
     # Now and then the last set of some 20 MB is not freed yet, and the heap takes a while to settle.
     # Sanitizers keep for a while what was freed, and tell of leaks themselves.
@@ -532,8 +518,7 @@ def test_since_when(test):
 def test_who_may(test):
     """The socket is its owner's; --control read lets nobody change anything by it."""
     process = start_live(test, '--output', '/dev/null', '--control', 'read', '--name', 'reader')
-    path = os.path.join(process.directory, 'dpdk', 'sketchtap-reader', 'dpdk_telemetry.v2')
-    status = os.stat(path)
+    status = os.stat(process.control_socket('reader'))
     assert stat.S_IMODE(status.st_mode) == 0o600 and status.st_uid == os.geteuid(), oct(status.st_mode)
     for words in (('reload',), ('measure', 'change', 'main', 'width=1024')):
         result = ctl(test, process, *words, status=1)
@@ -545,15 +530,19 @@ def test_who_may(test):
 def test_too_many_ask(test):
     """DPDK's telemetry serves ten, and hangs up on the next, who is told so."""
     process = start_live(test, '--output', '/dev/null')
-    path = glob.glob(os.path.join(process.directory, 'dpdk', '*', 'dpdk_telemetry.v2'))[0]
-    with contextlib.ExitStack() as clients:
-        for _ in range(10):
-            client = clients.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-            client.connect(path)
-            client.recv(1 << 17)
-        refused = ctl(test, process, 'stats', status=1)
-        assert 'ten others are connected' in refused.stderr, refused.describe()
-    ctl(test, process, 'plan')
+    clients = []
+
+    def fill():
+        with contextlib.suppress(json.JSONDecodeError):  # who left before still has a place
+            clients.append(lib.ControlClient(process.control_socket()))
+        return len(clients) == 10
+
+    test.until(fill, 'ten are connected')
+    refused = ctl(test, process, 'stats', status=1)
+    assert 'ten others are connected' in refused.stderr, refused.describe()
+    for client in clients:
+        client.close()
+    wait_for_socket(test, process)
     stop(test, process)
 
 
@@ -575,8 +564,7 @@ def test_which_one(test):
     # A generator has such a socket too, and is no run; a pattern is no name; who is stopped is not waited for.
     sender = test.start('generate', '--synthetic', 'packets=1G', '--port', 'net_null0', '--name', 'sender',
                         '--eal', '--no-pci', '--no-huge', program=program)
-    path = os.path.join(home, 'dpdk', 'sketchtap-sender', 'dpdk_telemetry.v2')
-    test.until(lambda: os.path.exists(path), 'the generator runs')
+    test.until(lambda: os.path.exists(lib.control_socket(home, 'sender')), 'the generator runs')
     assert 'offered' in test.run('ctl', 'stats', program=program).expect(0).stdout
     test.run('ctl', '--name', 'sender', 'stats', program=program).expect(1)
     stop(test, sender)
@@ -594,11 +582,9 @@ def test_which_one(test):
 def test_commands_are_one_table(test):
     """What the socket offers is what ctl takes, and what its help says."""
     process = start_live(test, '--output', '/dev/null')
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-        client.connect(glob.glob(os.path.join(process.directory, 'dpdk', '*', 'dpdk_telemetry.v2'))[0])
-        client.recv(1 << 17)
-        client.send(b'/')
-        offered = {path.split('/')[2] for path in json.loads(client.recv(1 << 17))['/'] if
+    with contextlib.closing(lib.ControlClient(process.control_socket())) as client:
+        client.socket.send(b'/')
+        offered = {path.split('/')[2] for path in json.loads(client.socket.recv(1 << 17))['/'] if
                    path.startswith('/sketchtap/')}
     help_lines = ctl(test, process, '--help').stdout.splitlines()
     assert {line.split()[0] for line in help_lines if re.match(r'  \w.* {2,}\w', line)} == offered, help_lines

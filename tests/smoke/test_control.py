@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-import socket
 import threading
 import time
 
@@ -14,42 +13,13 @@ LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
 QUIET = ('--output', '/dev/null')
 
 
-def socket_path(process, name=None):
-    return os.path.join(process.directory, 'dpdk', f'sketchtap-{name or process.popen.pid}',
-                        'dpdk_telemetry.v2')
-
-
-class Client:
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(30)
-        self.connect(path)
-        self.info = json.loads(self.socket.recv(1 << 16))
-
-    def connect(self, path):
-        while True:
-            try:
-                return self.socket.connect(path)
-            except BlockingIOError:  # two others are already in its queue
-                time.sleep(0.01)
-
-    def ask(self, command):
-        """The answer to a command of ours."""
-        self.socket.send(f'/sketchtap/{command}'.encode())
-        answer = json.loads(self.socket.recv(1 << 16))
-        return answer[f'/sketchtap/{command.split(",")[0]}']
-
-    def close(self):
-        self.socket.close()
-
-
 def connect(test, process, name=None):
-    path = socket_path(process, name)
+    path = process.control_socket(name)
 
     def there():
         assert process.running(), process.result.describe()
         try:
-            client.append(Client(path))
+            client.append(lib.ControlClient(path))
         except (FileNotFoundError, ConnectionRefusedError):
             return False
         return True
@@ -232,7 +202,7 @@ def test_many_clients(test):
             failures.append(problem)
         client.close()
 
-    threads = [threading.Thread(target=hammer, args=(Client(socket_path(process)), command))
+    threads = [threading.Thread(target=hammer, args=(lib.ControlClient(process.control_socket()), command))
                for command in ('top', 'top,main,40', 'stats', 'plan', 'stats', 'top')]
     for thread in threads:
         thread.start()
@@ -247,7 +217,7 @@ def test_clients_that_leave_before_their_answers(test):
     process = test.start(*LIVE, '--interval', '10ms', *QUIET)
     first = connect(test, process)
     for _ in range(5):
-        client = Client(socket_path(process))
+        client = lib.ControlClient(process.control_socket())
         for _ in range(20):
             client.socket.send(b'/sketchtap/stats')
         client.close()
@@ -268,7 +238,7 @@ def test_ends_while_clients_ask(test):
             pass  # it is gone
         client.close()
 
-    threads = [threading.Thread(target=hammer, args=(Client(socket_path(process)),))
+    threads = [threading.Thread(target=hammer, args=(lib.ControlClient(process.control_socket()),))
                for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -285,7 +255,7 @@ def test_name(test):
     home = test.path('shared')
     os.mkdir(home)
     program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
-    path = os.path.join(home, 'dpdk', 'sketchtap-tap_1.a', 'dpdk_telemetry.v2')
+    path = lib.control_socket(home, 'tap_1.a')
     for number in (signal.SIGKILL, signal.SIGTERM):
         process = test.start(*LIVE, '--interval', '50ms', '--name', 'tap_1.a', *QUIET,
                              program=program)
@@ -309,21 +279,21 @@ def test_what_killed_runs_left(test):
     program = ['env', f'RUNTIME_DIRECTORY={home}', test.binary]
     runs = [test.start(*LIVE, *QUIET, *name, program=program)
             for name in ((), ('--name', 'named'), ())]
-    names = [f'sketchtap-{name}' for name in (runs[0].popen.pid, 'named', runs[2].popen.pid)]
-    paths = [os.path.join(home, 'dpdk', name, 'dpdk_telemetry.v2') for name in names]
+    names = [runs[0].popen.pid, 'named', runs[2].popen.pid]
+    paths = [lib.control_socket(home, name) for name in names]
     test.until(lambda: all(map(os.path.exists, paths)), 'all run')
     for process in runs[:2]:
         process.kill()
     test.run('--synthetic', 'flows=10,packets=100', *QUIET, program=program).expect(0)
     left = sorted(os.listdir(os.path.join(home, 'dpdk')))
-    assert left == sorted([*names[1:], 'sketchtap-999999999x']), left
+    assert left == sorted(f'sketchtap-{name}' for name in (*names[1:], '999999999x')), left
     assert answers(paths[2])
-    stop(test, runs[2], Client(paths[2]))
+    stop(test, runs[2], lib.ControlClient(paths[2]))
 
 
 def answers(path):
     try:
-        client = Client(path)
+        client = lib.ControlClient(path)
     except (FileNotFoundError, ConnectionRefusedError):
         return False
     client.close()
