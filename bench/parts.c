@@ -527,7 +527,7 @@ static bool start_eal(struct parts *parts)
 
 	setup_run_config(&parts->run_config, parts->config, &whole);
 	edit_feeder_options(&parts->run_config)->packets = parts->packets;
-	if (!setup_plan(&parts->plan, &parts->run_config, &parts->topology, parts->error))
+	if (!setup_plan(&parts->plan, &parts->run_config, &whole, &parts->topology, parts->error))
 		return false;
 	setup_add_heap(&parts->plan, &parts->topology,
 		rivals_heap_megabytes(WIDTH, parts->packets) + (matching_bytes(RULES) >> 20));

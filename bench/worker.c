@@ -95,9 +95,9 @@ static bool choose_entrants(struct worker_bench *bench, char *error)
 		entrant->contestant = contestants[bench->nb_entrants];
 		setup_run_config(&entrant->config, bench->config, &entrant->contestant);
 		edit_feeder_options(&entrant->config)->packets = bench->packets;
-		if (!setup_plan(&entrant->plan, &entrant->config, &bench->topology, error))
+		if (!setup_plan(&entrant->plan, &entrant->config, &entrant->contestant,
+			    &bench->topology, error))
 			return false;
-		entrant->plan.measurements[0].ops = entrant->contestant.sketch;
 	}
 	return true;
 }
@@ -181,8 +181,8 @@ static bool run_widths(
 
 			edit_measurement_options(&entrant->config.measurements[0])->width =
 				bench->widths->values[w];
-			if (!setup_plan(
-				    &entrant->plan, &entrant->config, &bench->topology, error)) {
+			if (!setup_plan(&entrant->plan, &entrant->config, &entrant->contestant,
+				    &bench->topology, error)) {
 				log_error("%s", error);
 				return false;
 			}

@@ -12,7 +12,6 @@
 #include <rte_common.h>
 #include "parallel/process.h"
 #include "sketch/measurement.h"
-#include "sketch/flow_table.h"
 #include "parallel/plan/machine.h"
 
 #define MEGABYTE (1 << 20)
@@ -69,12 +68,15 @@ void setup_run_config(
 	};
 }
 
-bool setup_plan(struct plan *plan, const struct config *config, const struct topology *topology,
-	char *error)
+bool setup_plan(struct plan *plan, const struct config *config, const struct contestant *contestant,
+	const struct topology *topology, char *error)
 {
 	struct plan_ports ports = {0};
 
-	return plan_make(plan, config, topology, &ports, error);
+	if (!plan_make(plan, config, topology, &ports, error))
+		return false;
+	plan->measurements[0].ops = contestant->sketch; /* which may be none of sketches[] */
+	return true;
 }
 
 void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes)

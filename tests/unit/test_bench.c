@@ -10,11 +10,13 @@
 
 #include "tune/accuracy.h"
 #include "tune/contest.h"
+#include "tune/setup.h"
 #include "tune/stats.h"
 #include "tune/tune_choice.h"
 #include "tune/workload.h"
 #include "rx/packet/parse.h"
 #include "rx/capture/synthetic.h"
+#include "sketch/measurement.h"
 
 #define EXACT(a, b) assert_true((a) == (b)) /* floating point that must be equal to the bit */
 
@@ -409,6 +411,28 @@ static void our_contestants_count_every_packet(void **state)
 	workload_destroy(workload);
 }
 
+/* A sketch with a lock has the name of a registered one; whoever plans again must not get that. */
+static void a_plan_has_the_contestants_sketch(void **state)
+{
+	static struct topology topology;
+	static struct config from, config;
+	static struct plan plan;
+	const struct sketch_ops locked = *sketch_find("count-min");
+	const struct contestant contestant = {.sketch = &locked, .sharing = SHARING_SHARED};
+	char error[PLAN_TEXT_MAX];
+
+	(void)state;
+	topology_read(&topology, "");
+	setup_run_config(&config, &from, &contestant);
+	for (uint64_t width = 1024; width <= 4096; width *= 2) {
+		edit_measurement_options(&config.measurements[0])->width = width;
+		if (!setup_plan(&plan, &config, &contestant, &topology, error))
+			fail_msg("%s", error);
+		assert_ptr_equal(plan.measurements[0].ops, &locked);
+		assert_int_equal(plan.measurements[0].params.width, width);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +447,7 @@ int main(void)
 		cmocka_unit_test(tune_chooses_by_its_rule),
 		cmocka_unit_test(contest_refuses_a_kernel_that_counts_wrongly),
 		cmocka_unit_test(our_contestants_count_every_packet),
+		cmocka_unit_test(a_plan_has_the_contestants_sketch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
