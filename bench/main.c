@@ -33,13 +33,22 @@ static int run(struct config *config)
 	return config->command->run(config);
 }
 
+/* What help printed. Returns the exit status. */
+static int close_standard_output(void)
+{
+	if (standard_files_printed())
+		return 0;
+	log_error("standard output cannot be written; what was printed is not whole");
+	return 1;
+}
+
 static int say_commands(void)
 {
 	fputs("Usage: sketchtap-bench COMMAND [options]; COMMAND --help tells more\n", stdout);
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
 		printf("  %-12s%s\n", bench_program.commands[c]->name,
 			bench_program.commands[c]->summary);
-	return 0;
+	return close_standard_output();
 }
 
 /* Nobody means a bench that takes minutes by giving none. */
@@ -64,7 +73,7 @@ int main(int argc, char **argv)
 		return refuse_no_command();
 	switch (config_load(&config, &bench_program, argc, argv, stdout, stderr)) {
 	case CONFIG_OK: break;
-	case CONFIG_EXIT_0: return 0;
+	case CONFIG_EXIT_0: return close_standard_output();
 	case CONFIG_EXIT_1: return 1;
 	case CONFIG_EXIT_2: return 2;
 	}

@@ -602,7 +602,7 @@ static bool run_all(void *arg)
 	if (!is_external(pipeline) && !print_ceiling(pipeline))
 		return false;
 	for (uint32_t e = 0; e < EXPERIMENTS && !signals_stop_requested(); e++)
-		if ((chosen == 0 || chosen >> e & 1) && !run_experiment(pipeline, &experiments[e]))
+		if (choices_has(chosen, e) && !run_experiment(pipeline, &experiments[e]))
 			return false;
 	return true;
 }
@@ -681,7 +681,7 @@ const struct option_owner experiment_owner = {
 
 static const struct option_row pipeline_rows[] = {
 	BENCH_ROW_DURATION("500ms", "How long each setting runs in each round."),
-	BENCH_ROW_ROUNDS("7"),
+	BENCH_ROW_ROUNDS("5"),
 	BENCH_ROW_QUICK("One round of 50ms each, to see that everything works: the figures mean "
 			"little."),
 	{0},

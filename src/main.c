@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,9 +12,6 @@
 #include "commands.h"
 #include "parallel/eal.h"
 
-#define EXIT_MACHINE 1
-#define EXIT_TEXT    2
-
 /* It was a command of this program. */
 static int say_where_bench_is(int argc, char **argv)
 {
@@ -27,10 +23,9 @@ static int say_where_bench_is(int argc, char **argv)
 	return EXIT_TEXT;
 }
 
-/* What was printed must be there; whoever reads it may have gone. */
 static int close_standard_output(int status)
 {
-	if (status != 0 || fflush(stdout) == 0 || errno == EPIPE)
+	if (status != 0 || standard_files_printed())
 		return status;
 	log_error("standard output cannot be written; what was printed is not whole");
 	return EXIT_MACHINE;

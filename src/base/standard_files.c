@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/standard_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void standard_files_fill(void)
 {
@@ -19,6 +21,11 @@ void standard_files_fill(void)
 			close(read_only);
 		}
 	}
+}
+
+bool standard_files_printed(void)
+{
+	return fflush(stdout) == 0 || errno == EPIPE;
 }
 
 bool standard_files_is_output(const char *name)

@@ -9,5 +9,8 @@
  */
 void standard_files_fill(void);
 
+/* Whether what was printed is there, or whoever reads it has gone. */
+bool standard_files_printed(void);
+
 /* Whether the name of an output means standard output. */
 bool standard_files_is_output(const char *name);

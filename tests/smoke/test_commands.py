@@ -75,15 +75,17 @@ def test_plan_says_how_much_memory(test):
 
 def test_what_is_printed_is_there(test):
     """Or the status says that it is not; who reads no further is no error."""
-    for arguments in (('--help',), ('--version',), ('tune', '--help'),
-                      ('plan', '--synthetic', 'flows=1K')):
+    ours, bench = [test.binary], [test.bench_binary]
+    for program, *arguments in ((ours, '--help'), (ours, '--version'), (ours, 'tune', '--help'),
+                                (ours, 'plan', '--synthetic', 'flows=1K'),
+                                (bench, '--help'), (bench, 'kernels', '--help')):
         with open('/dev/full', 'wb') as full:
-            process = test.start(*arguments, stdout=full)
+            process = test.start(*arguments, program=program, stdout=full)
             test.wait(process).expect(1).expect_one_line('standard output')
         reading, writing = os.pipe()
         os.close(reading)
         with open(writing, 'wb') as nobody:
-            result = test.wait(test.start(*arguments, stdout=nobody))
+            result = test.wait(test.start(*arguments, program=program, stdout=nobody))
         assert result.status in (0, -13) and result.said() == [], result.describe()
 
 
