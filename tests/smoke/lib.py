@@ -683,14 +683,19 @@ def udp_key(flow=0):
             str(1024 + flow % 1000), '53', '17')
 
 
+PCAP_HEADER = struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1)
+
+
+def pcap_record(time_us, frame):
+    return struct.pack('<IIII', time_us // 1000000, time_us % 1000000, len(frame), len(frame)) + frame
+
+
 def write_pcap(path, packets):
     """packets: (time in microseconds, frame)"""
     with open(path, 'wb') as stream:
-        stream.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+        stream.write(PCAP_HEADER)
         for time_us, frame in packets:
-            stream.write(struct.pack('<IIII', time_us // 1000000, time_us % 1000000,
-                                     len(frame), len(frame)))
-            stream.write(frame)
+            stream.write(pcap_record(time_us, frame))
     return path
 
 

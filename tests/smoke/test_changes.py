@@ -13,7 +13,6 @@ import random
 import re
 import signal
 import stat
-import struct
 import threading
 import time
 
@@ -63,16 +62,14 @@ class Feed:
     def epoch(self, number):
         packets = []
         for i in range(self.random.randrange(100, 400)):
-            time_us = START + number * EPOCH + i
             frame = self.frames[int(FLOWS * self.random.random() ** 3)]
-            packets.append(struct.pack('<IIII', time_us // 1000000, time_us % 1000000, len(frame), len(frame)) + frame)
+            packets.append(lib.pcap_record(START + number * EPOCH + i, frame))
         return b''.join(packets)
 
     def feed(self):
-        header = struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1)
         number = 0
         with open(self.path, 'wb') as file, open(self.write_end, 'wb', buffering=0) as pipe:
-            data = header
+            data = lib.PCAP_HEADER
             while not self.enough.is_set() or number % 8 != 0:
                 if number >= self.fast:  # on a machine that is busy elsewhere it would never end
                     time.sleep(self.pause)
@@ -94,18 +91,19 @@ class Feed:
         self.thread.join()
 
 
+def ask(test, process, *words):
+    """Whatever becomes of it."""
+    return test.run('ctl', *words, program=['env', f'RUNTIME_DIRECTORY={process.directory}', test.binary])
+
+
 def ctl(test, process, *words, status=0):
-    result = test.run('ctl', *words, program=['env', f'RUNTIME_DIRECTORY={process.directory}', test.binary])
-    assert result.status == status, result.describe()
-    return result
+    return ask(test, process, *words).expect(status)
 
 
 def wait_for_socket(test, process):
     def there():
         assert process.running(), process.result.describe()
-        return glob.glob(process.control_socket('*')) and (
-            test.run('ctl', 'stats', program=['env', f'RUNTIME_DIRECTORY={process.directory}',
-                                              test.binary]).status == 0)
+        return glob.glob(process.control_socket('*')) and ask(test, process, 'stats').status == 0
 
     test.until(there, 'the control socket answers')
 
@@ -458,8 +456,7 @@ def test_json_goes_on(test):
 def test_epoch_that_is_far(test):
     """The answer does not wait for it; with one epoch alone there is none."""
     process = test.start(*LIVE[:-1], '1h', '--output', '/dev/null')
-    test.until(lambda: test.run('ctl', 'plan', program=[
-        'env', f'RUNTIME_DIRECTORY={process.directory}', test.binary]).status == 0, 'it answers')
+    test.until(lambda: ask(test, process, 'plan').status == 0, 'it answers')
     result = ctl(test, process, 'measure', 'change', 'main', 'width=1024')
     assert 'measurements: 1, from epoch 2 or a later one on, which is not open yet' in result.stdout, result.describe()
     row = listed(test, process)['main']
@@ -472,8 +469,7 @@ def test_epoch_that_is_far(test):
     assert 'from_epoch_at_least' in ctl(test, process, 'measure', 'list').stdout
     stop(test, process)
     process = test.start(*LIVE[:-1], '0', '--output', '/dev/null')
-    test.until(lambda: test.run('ctl', 'plan', program=[
-        'env', f'RUNTIME_DIRECTORY={process.directory}', test.binary]).status == 0, 'it answers')
+    test.until(lambda: ask(test, process, 'plan').status == 0, 'it answers')
     result = ctl(test, process, 'measure', 'change', 'main', 'width=1024', status=1)
     assert '--interval 0' in result.stderr, result.describe()
     stop(test, process)
@@ -591,8 +587,7 @@ def test_commands_are_one_table(test):
     refused = ctl(test, process, 'none', status=2)
     assert set(re.search('allowed: ([^;]*);', refused.stderr)[1].split(', ')) == offered, refused.describe()
     for name in offered - {'measure'}:
-        test.until(lambda: test.run('ctl', name, program=[
-            'env', f'RUNTIME_DIRECTORY={process.directory}', test.binary]).status == 0, name)
+        test.until(lambda: ask(test, process, name).status == 0, name)
     stop(test, process)
 
 
