@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 
-/* What it costs to count a key, in memory. argv[argc] is the command line, for the report. */
+/* What it costs to count a key, in memory. */
 int bench_kernels(struct config *config);
 
 /* What a measurement adds to a worker that receives and frees. */

@@ -3,5 +3,5 @@
 
 #include "config/config.h"
 
-/* `bench flow-table --hosts`: returns an exit status. */
+/* `sketchtap-bench flow-table --hosts`: returns an exit status. */
 int bench_hosts(struct config *config);

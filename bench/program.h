@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The whole program, started as a user would, on capture files of its own. */
+/* The whole of sketchtap, started as a user would, on capture files of its own. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,7 +21,8 @@ bool program_captures_write(struct program_captures *captures, uint64_t packets,
 void program_captures_remove(struct program_captures *captures);
 
 /*
- * Measures a capture with this very program, in a process of its own, whose output is thrown away.
+ * Measures a capture with the sketchtap beside this program, in a process of its own, whose output
+ * is thrown away.
  * Returns wall seconds, or 0 with one line in error[PROGRAM_ERROR_MAX].
  */
 double program_replay(const struct config *config, const char *path, char *error);

@@ -5,7 +5,6 @@
 #include "commands.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "config/config.h"
@@ -38,9 +37,7 @@
 #include "sketch/measurement.h"
 #include "tune/figures.h"
 
-#define EXIT_MACHINE 1    /* it took the machine to find out */
-#define EXIT_TEXT    2    /* to be seen from the command line or the configuration alone */
-#define STOPPED      (-1) /* asked to end before anything was measured */
+#define STOPPED (-1) /* asked to end before anything was measured */
 
 static const struct notify *notify; /* the service manager */
 
@@ -175,12 +172,6 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	return true;
 }
 
-static void say_warnings(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nb_warnings; i++)
-		log_warning("%s", plan->warnings[i]);
-}
-
 /* The devices are there: brings the plan within what they can. */
 static int fit_plan(const struct config *config, const struct machine *machine,
 	const struct port *ports, struct plan *plan)
@@ -195,7 +186,7 @@ static int fit_plan(const struct config *config, const struct machine *machine,
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	say_warnings(plan);
+	run_say_warnings(plan);
 	return 0;
 }
 
@@ -306,18 +297,19 @@ static int put_together(const struct config *config, const struct plan *plan, st
 	struct run *run =
 		run_create(config, plan, source, ports, port_options(config)->names.n, error);
 	int status = EXIT_MACHINE;
+	bool monitors;
 
 	if (run == NULL) {
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	if (!run_monitor(run, rules, error)) {
-		rules = NULL;
+	monitors = run_monitor(run, rules, error);
+	rules = NULL; /* the run took them over */
+	if (!monitors) {
 		log_error("%s", error);
 		run_destroy(run);
 		return EXIT_MACHINE;
 	}
-	rules = NULL;
 	reporter = run_filter(run, &filters) ? reporter_create(run) : NULL;
 	if (reporter == NULL) {
 		log_error("no memory to merge the sketches: lower --width or --memory");
@@ -348,7 +340,7 @@ static int command_run(struct config *config)
 	if (status == 0)
 		status = make_plan(config, &machine, &plan);
 	if (status == 0)
-		say_warnings(&plan);
+		run_say_warnings(&plan);
 	if (status == 0 && signals_stop_requested())
 		status = STOPPED;
 	if (status == 0) {
@@ -479,8 +471,8 @@ static void suit_terminal(struct config *config)
 }
 
 /* The table of owners: whose options a command takes, in the order of help. */
-#define OF_MACHINE                                                                                 \
-	&process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner, &pool_owner
+#define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
+#define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
 	&sources_owner, &feeder_owner, &measurement_owner, &filter_owner, &monitor_owner,          \
 		&design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
@@ -490,9 +482,8 @@ static const struct option_owner *const of_run[] = {OF_RUN, NULL};
 static const struct option_owner *const of_plan[] = {OF_RUN, &topology_owner, NULL};
 static const struct option_owner *const of_generate[] = {
 	&synthetic_owner, &feeder_owner, &send_owner, &send_port_owner, OF_MACHINE, NULL};
-static const struct option_owner *const of_tune[] = {&replay_owner, &synthetic_owner, &tune_owner,
-	&seed_owner, &figures_owner, &process_owner, &eal_owner, &machine_owner, &hugepages_owner,
-	&log_owner, NULL};
+static const struct option_owner *const of_tune[] = {
+	&replay_owner, &synthetic_owner, &tune_owner, &seed_owner, &figures_owner, OF_HOST, NULL};
 
 static const struct command_letter tcpdump_letters[] = {
 	{'n', NULL}, /* nothing is resolved */

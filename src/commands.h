@@ -6,6 +6,10 @@
 #include "base/notify.h"
 #include "config/config.h"
 
+/* Exit statuses beside 0. */
+#define EXIT_MACHINE 1 /* it took the machine to find out */
+#define EXIT_TEXT    2 /* to be seen from the command line or the configuration alone */
+
 extern const struct program commands;
 
 /* Runs the command that was asked for; what it says goes to standard error. Returns the exit

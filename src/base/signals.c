@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/signals.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -67,6 +66,18 @@ void signals_unblock(void)
 	sigset_t set = taken_signals();
 
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int signals_start_thread(pthread_t *thread, void *(*work)(void *), void *arg)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(thread, NULL, work, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
 }
 
 void signals_remove_at_exit(const char *file, const char *directory)

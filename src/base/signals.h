@@ -6,6 +6,7 @@
  * files. Handlers only set flags; the reporter looks at them.
  */
 
+#include <pthread.h>
 #include <stdbool.h>
 
 /*
@@ -17,6 +18,9 @@ void signals_install(void);
 /* Around the making of threads that shall not be interrupted. */
 void signals_block(void);
 void signals_unblock(void);
+
+/* Starts a thread that gets no signals: they are for those that expect them. As pthread_create(). */
+int signals_start_thread(pthread_t *thread, void *(*work)(void *), void *arg);
 
 /* A file, and the directory in which it is the only one, that a second signal removes before it
  * ends the process; NULL: none. */

@@ -26,7 +26,8 @@
 #define ANSWER_SIZE  (1 << 17)
 #define LINE_SIZE    2048
 #define PATIENCE_S   5
-#define USE_COLUMN   37 /* what help says of a use stands there */
+#define REFUSAL_END  "_error" /* of the name of a text that says why (report/control.c) */
+#define USE_COLUMN   37       /* what help says of a use stands there */
 
 struct use {
 	const char *words, *help;
@@ -248,16 +249,20 @@ static void print_list(const struct json_node *node)
 		json_print(list, stdout);
 }
 
-/* What a reload refused: its texts. */
-static const char *const refused[] = {"outputs_error", "rules_error", "measurements_error"};
-#define NB_REFUSED (sizeof(refused) / sizeof(refused[0]))
+/* Of an answer to reload: why something of it was refused. */
+static bool is_refusal(const struct json_node *part)
+{
+	size_t length = strlen(part->name), end = strlen(REFUSAL_END);
+
+	return length > end && strcmp(part->name + length - end, REFUSAL_END) == 0;
+}
 
 static bool has_refused(const struct json_node *node)
 {
 	bool has = false;
 
-	for (size_t i = 0; i < NB_REFUSED; i++)
-		has |= json_find(node, refused[i]) != NULL;
+	for (const struct json_node *part = node->first; part != NULL; part = part->next)
+		has |= is_refusal(part);
 	return has;
 }
 
@@ -265,12 +270,13 @@ static bool has_refused(const struct json_node *node)
 static void print_all(const struct json_node *node)
 {
 	json_print(node, stdout);
-	for (size_t i = 0; i < NB_REFUSED; i++) {
+	for (const struct json_node *part = node->first; part != NULL; part = part->next) {
 		char line[LINE_SIZE] = "";
 
-		join(node, refused[i], line);
-		if (*line != '\0')
-			complain(0, "reload: %s", line);
+		if (!is_refusal(part))
+			continue;
+		join(node, part->name, line);
+		complain(0, "reload: %s", line);
 	}
 }
 

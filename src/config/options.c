@@ -264,11 +264,7 @@ static void print_choices(const struct config *config, FILE *out)
 
 		if (suits == NULL)
 			continue;
-		if (row + i == 1 || i == 1)
-			fprintf(out, "  %-9s", name);
-		else
-			fprintf(out, "  %-9s", "");
-		fprintf(out, "%-13s%s\n", word, suits);
+		fprintf(out, "  %-9s%-13s%s\n", i == 1 ? name : "", word, suits);
 	}
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/monitor_tables.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
+#include "base/signals.h"
 
 bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
 	struct monitor_rules *rules, uint32_t nb_workers)
@@ -36,22 +34,14 @@ static bool settled(const struct monitor_tables *tables)
 
 void monitor_tables_reload(struct monitor_tables *tables)
 {
-	sigset_t all, before;
-	int failed;
-
 	if (tables->path == NULL)
 		return;
 	tables->again = tables->loading || !settled(tables);
 	if (tables->again)
 		return;
 	atomic_store_explicit(&tables->loaded, false, memory_order_relaxed);
-	/* Signals are for the threads that expect them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&tables->thread, NULL, load, tables);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	tables->loading = failed == 0;
-	tables->again = failed != 0; /* threads may be had later */
+	tables->loading = signals_start_thread(&tables->thread, load, tables) == 0;
+	tables->again = !tables->loading; /* threads may be had later */
 }
 
 /* A table that is to be used no more, unless a generation still has it. */

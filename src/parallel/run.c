@@ -188,6 +188,12 @@ static void warn_misplaced(const struct plan *plan)
 	}
 }
 
+void run_say_warnings(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nb_warnings; i++)
+		log_warning("%s", plan->warnings[i]);
+}
+
 struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 {
 	struct measurements *measurements = measurements_create(plan, &run->hash_key,

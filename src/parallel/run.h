@@ -81,6 +81,9 @@ static inline struct measurements *run_measurements(const struct run *run, uint6
 	return run->measurements[epoch & 1];
 }
 
+/* On the log: what the plan warns of. */
+void run_say_warnings(const struct plan *plan);
+
 /* What the plan's measurements need, with all its memory (any thread); NULL where there is none. */
 struct measurements *run_prepare(const struct run *run, const struct plan *plan);
 

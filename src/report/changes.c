@@ -2,13 +2,13 @@
 #include "report/changes.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "config/config_change.h"
 #include "parallel/plan/topology.h"
 #include "report/measured.h"
@@ -30,7 +30,6 @@ enum change_state {
 /* What is asked for. */
 struct change {
 	char *words; /* NULL: what the command line and the file say */
-	uint64_t number;
 	enum change_state state;
 	bool left; /* by who asked, before its epoch was open */
 	uint64_t from;
@@ -140,12 +139,6 @@ static void destroy_set(struct measurements *set)
 	measurements_destroy(set);
 }
 
-static void say_warnings(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nb_warnings; i++)
-		log_warning("%s", plan->warnings[i]);
-}
-
 static bool make_plan(
 	const struct changes *changes, struct config *config, struct plan *plan, char *error)
 {
@@ -173,7 +166,7 @@ static struct measurements *make_set(
 
 	if (!make_plan(changes, config, &plan, error))
 		return NULL;
-	say_warnings(&plan);
+	run_say_warnings(&plan);
 	measurements = run_prepare(changes->params.run, &plan);
 	if (measurements != NULL && measured_create(measurements))
 		return measurements;
@@ -207,14 +200,12 @@ static struct measurements *prepare(struct changes *changes, struct change *chan
 	return set;
 }
 
-/* Without the lock. */
-static void free_unused(const struct changes *changes, struct measurements *unused)
+static void destroy_sets(struct measurements *sets)
 {
-	changes->params.settle();
-	while (unused != NULL) {
-		struct measurements *set = unused;
+	while (sets != NULL) {
+		struct measurements *set = sets;
 
-		unused = set->next;
+		sets = set->next;
 		destroy_set(set);
 	}
 }
@@ -259,7 +250,8 @@ static void *prepare_changes(void *arg)
 		if (unused != NULL) {
 			changes->unused = NULL;
 			pthread_mutex_unlock(&changes->lock);
-			free_unused(changes, unused);
+			changes->params.settle();
+			destroy_sets(unused);
 			pthread_mutex_lock(&changes->lock);
 		} else if (change != NULL) {
 			answer_change(changes, change);
@@ -274,8 +266,6 @@ static void *prepare_changes(void *arg)
 struct changes *changes_start(const struct changes_params *params)
 {
 	struct changes *changes = calloc(1, sizeof(*changes));
-	sigset_t all, before;
-	int failed;
 
 	if (changes == NULL)
 		return NULL;
@@ -287,12 +277,7 @@ struct changes *changes_start(const struct changes_params *params)
 	pthread_mutex_init(&changes->lock, NULL);
 	pthread_cond_init(&changes->work, NULL);
 	pthread_cond_init(&changes->done, NULL);
-	/* Signals are for the threads that expect them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&changes->thread, NULL, prepare_changes, changes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed == 0)
+	if (signals_start_thread(&changes->thread, prepare_changes, changes) == 0)
 		return changes;
 	changes_free(changes);
 	return NULL;
@@ -352,12 +337,7 @@ void changes_free(struct changes *changes)
 		if (change != &changes->reload)
 			change_free(change);
 	}
-	while (changes->unused != NULL) {
-		struct measurements *set = changes->unused;
-
-		changes->unused = set->next;
-		destroy_set(set);
-	}
+	destroy_sets(changes->unused);
 	destroy_set(changes->ready);
 	pthread_cond_destroy(&changes->done);
 	pthread_cond_destroy(&changes->work);
@@ -372,11 +352,11 @@ static void await(struct changes *changes, const struct change *change, uint64_t
 {
 	struct timespec until;
 
-	while (change->number == number && change->state < CHANGE_TAKEN)
+	while (change->answer.number == number && change->state < CHANGE_TAKEN)
 		pthread_cond_wait(&changes->done, &changes->lock);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += PATIENCE_S;
-	while (change->number == number && change->state != CHANGE_DONE &&
+	while (change->answer.number == number && change->state != CHANGE_DONE &&
 		pthread_cond_clockwait(&changes->done, &changes->lock, CLOCK_MONOTONIC, &until) ==
 			0)
 		;
@@ -398,7 +378,7 @@ static struct change *change_create(const char *words)
 /* Under the lock. */
 static void ask(struct changes *changes, struct change *change)
 {
-	change->number = ++changes->nb_asked;
+	change->answer.number = ++changes->nb_asked;
 	append(changes, change);
 	pthread_cond_signal(&changes->work);
 }
@@ -415,7 +395,7 @@ struct change_answer changes_ask(struct changes *changes, const char *words)
 		return answer;
 	}
 	ask(changes, change);
-	await(changes, change, change->number);
+	await(changes, change, change->answer.number);
 	answer = change->answer;
 	if (change->state == CHANGE_DONE) {
 		take_out(changes, change);
@@ -431,7 +411,7 @@ void changes_await_reload(struct changes *changes, struct change_answer *answer)
 {
 	pthread_mutex_lock(&changes->lock);
 	await(changes, &changes->reload, answer->number);
-	if (changes->reload.number == answer->number)
+	if (changes->reload.answer.number == answer->number)
 		*answer = changes->reload.answer;
 	pthread_mutex_unlock(&changes->lock);
 }
@@ -447,7 +427,6 @@ void changes_reload(struct changes *changes)
 		set_state(changes, &changes->reload, CHANGE_DONE);
 		changes->reload = (struct change){.state = CHANGE_ASKED};
 		ask(changes, &changes->reload);
-		changes->reload.answer.number = changes->reload.number;
 	}
 	pthread_mutex_unlock(&changes->lock);
 }

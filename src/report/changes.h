@@ -45,7 +45,7 @@ void changes_end(struct changes *changes);
 void changes_free(struct changes *changes);
 
 struct change_answer {
-	uint64_t number; /* of a reload */
+	uint64_t number; /* of what was asked for, in this order */
 	bool refused;    /* error says why */
 	bool mistake;    /* in the text */
 	bool same;       /* nothing is to be changed */

@@ -110,10 +110,7 @@ static int answer_mistake(struct rte_tel_data *answer, const char *why)
 	return 0;
 }
 
-static int answer_nothing_runs(struct rte_tel_data *answer)
-{
-	return answer_error(answer, "nothing is measured yet, or any more");
-}
+static const char nothing_runs[] = "nothing is measured yet, or any more";
 
 static void add_time(struct rte_tel_data *dict, const char *name, int64_t ns)
 {
@@ -259,8 +256,7 @@ static void add_plan(
 {
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
-	rte_tel_data_add_dict_string(
-		answer, "sharing", plan->sharing == SHARING_SHARED ? "shared" : "separate");
+	rte_tel_data_add_dict_string(answer, "sharing", plan_sharing_word(plan->sharing));
 	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);
 	rte_tel_data_add_dict_uint(answer, "packet_bytes", plan->packet_bytes);
 	rte_tel_data_add_dict_uint(answer, "sketch_bytes", plan->sketch_bytes);
@@ -286,7 +282,7 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 	control.reading[turn]++;
 	pthread_mutex_unlock(&control.lock);
 	if (plan == NULL)
-		answer_nothing_runs(answer);
+		answer_error(answer, nothing_runs);
 	else
 		add_plan(answer, plan, since);
 	end_reading(turn);
@@ -313,8 +309,7 @@ static void add_account(struct rte_tel_data *dict, const struct account_sum *sum
 	}
 	rte_tel_data_add_dict_uint(dict, "expired_records", sum->expired);
 	if (ledger->offered > 0)
-		add_text(dict, "drop_rate", "%.6f",
-			(double)ledger_lost(ledger) / (double)ledger->offered);
+		add_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));
 }
 
 static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)
@@ -506,6 +501,18 @@ static void add_change(struct rte_tel_data *dict, const struct change_answer *ch
 		dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
 }
 
+/* Or why not, as the text `error`. */
+static void add_answer(
+	struct rte_tel_data *dict, const char *error, const struct change_answer *change)
+{
+	if (change->mistake)
+		rte_tel_data_add_dict_uint(dict, "mistake", 1);
+	if (change->refused)
+		add_long_text(dict, error, change->error);
+	else
+		add_change(dict, change);
+}
+
 static void add_reloaded(struct rte_tel_data *dict, const struct control_reloaded *reloaded)
 {
 	rte_tel_data_add_dict_uint(dict, "outputs", reloaded->outputs);
@@ -515,12 +522,8 @@ static void add_reloaded(struct rte_tel_data *dict, const struct control_reloade
 		rte_tel_data_add_dict_uint(dict, "rules", reloaded->rules);
 	if (reloaded->rules_error[0] != '\0')
 		add_long_text(dict, "rules_error", reloaded->rules_error);
-	if (reloaded->change.mistake)
-		rte_tel_data_add_dict_uint(dict, "mistake", 1);
-	if (reloaded->change.refused)
-		add_long_text(dict, "measurements_error", reloaded->change.error);
-	else if (reloaded->changeable)
-		add_change(dict, &reloaded->change);
+	if (reloaded->changeable)
+		add_answer(dict, "measurements_error", &reloaded->change);
 }
 
 /* Returns NULL, or why nothing can be changed. end_answer() follows either way. */
@@ -532,7 +535,7 @@ static const char *begin_changing(struct changes **changes)
 	control.answering++;
 	*changes = control.changes;
 	if (control.plan == NULL)
-		why = "nothing is measured yet, or any more";
+		why = nothing_runs;
 	else if (control.read_only)
 		why = "--control read: this run can be asked, and not changed, here";
 	pthread_mutex_unlock(&control.lock);
@@ -591,13 +594,10 @@ static int answer_measure(const char *command, const char *parameters, struct rt
 	if (why == NULL)
 		change = changes_ask(changes, parameters);
 	end_answer();
+	if (why != NULL)
+		return answer_error(answer, why);
 	rte_tel_data_start_dict(answer);
-	if (why != NULL || change.refused)
-		add_long_text(answer, "error", why != NULL ? why : change.error);
-	if (change.mistake)
-		rte_tel_data_add_dict_uint(answer, "mistake", 1);
-	if (why == NULL && !change.refused)
-		add_change(answer, &change);
+	add_answer(answer, "error", &change);
 	return 0;
 }
 

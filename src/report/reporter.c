@@ -72,6 +72,12 @@ static uint64_t monotonic_now(void)
 	return (uint64_t)clock_now(CLOCK_MONOTONIC);
 }
 
+/* As printed. */
+static uint64_t number_of(const struct reporter *reporter, uint64_t epoch)
+{
+	return reporter->params.first_epoch + epochs_info(reporter->run->epochs, epoch)->number;
+}
+
 /* --- the clock of live ports --- */
 
 static void start_clock(struct reporter *reporter)
@@ -177,11 +183,14 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 		reporter->drowns.since);
 }
 
-/* As many records may wait as the largest tables so far hold. */
+/* Live, what ends with an interval comes at once: as many records may wait as the largest tables so
+ * far hold. */
 static void bound_flows(struct reporter *reporter, const struct plan *plan)
 {
 	uint64_t held = records_held_at_most(plan);
 
+	if (reporter->run->feeder != NULL)
+		return;
 	if (held > reporter->held)
 		reporter->held = held;
 	writer_bound_flows(reporter->params.writer, WRITER_FLOWS + reporter->held);
@@ -192,14 +201,12 @@ static void look_at_changes(struct reporter *reporter)
 {
 	const struct run *run = reporter->run;
 	const struct plan *before = &run->next->plan;
-	uint64_t oldest = reporter->epoch - reporter->recycling, number;
+	uint64_t oldest = reporter->epoch - reporter->recycling;
 
 	if (reporter->changes == NULL)
 		return;
-	number = reporter->params.first_epoch + epochs_info(run->epochs, oldest)->number;
-	changes_look(reporter->changes, number + 2);
-	/* What ends with an interval comes at once. */
-	if (run->feeder == NULL && &run->next->plan != before)
+	changes_look(reporter->changes, number_of(reporter, oldest) + 2);
+	if (&run->next->plan != before)
 		bound_flows(reporter, &run->next->plan);
 }
 
@@ -364,8 +371,7 @@ static void wait_for_workers(struct reporter *reporter)
 		return;
 	reporter->warned = true;
 	log_warning("epoch %llu waits for %s %u, which does not answer",
-		(unsigned long long)(reporter->params.first_epoch +
-				     epochs_info(reporter->run->epochs, reporter->epoch)->number),
+		(unsigned long long)number_of(reporter, reporter->epoch),
 		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
 }
 
@@ -446,8 +452,7 @@ static void obey_signals(struct reporter *reporter)
 static void look_at_ports(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
-	uint64_t number = reporter->params.first_epoch +
-			  epochs_info(reporter->run->epochs, reporter->open)->number;
+	uint64_t number = number_of(reporter, reporter->open);
 
 	if (reporter->stopping)
 		return;
@@ -508,16 +513,11 @@ struct reporter *reporter_create(struct run *run)
 	if (reporter == NULL)
 		return NULL;
 	reporter->run = run;
-	if (!worker_loads_init(&reporter->loads, run)) {
-		reporter_destroy(reporter);
-		return NULL;
-	}
 	records_init(&reporter->records, run, hand_over_some, reporter);
-	if (!measured_create(run_measurements(run, 0))) {
-		reporter_destroy(reporter);
-		return NULL;
-	}
-	return reporter;
+	if (worker_loads_init(&reporter->loads, run) && measured_create(run_measurements(run, 0)))
+		return reporter;
+	reporter_destroy(reporter);
+	return NULL;
 }
 
 void reporter_destroy(struct reporter *reporter)
@@ -553,11 +553,9 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 {
 	reporter->params = *params;
 	service_init(&reporter->service, params->notify);
-	if (reporter->run->feeder == NULL) {
-		/* What ends with an interval comes at once. */
-		bound_flows(reporter, reporter->run->plan);
+	bound_flows(reporter, reporter->run->plan);
+	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
-	}
 	account_start(&reporter->account, reporter->run);
 	port_log_start(&reporter->links, reporter->run);
 	start_changes(reporter);

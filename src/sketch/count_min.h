@@ -11,7 +11,7 @@ struct count_min {
 	struct sketch sketch;
 	struct counter_rows counters;
 	uint32_t nb_lists;
-	struct candidates lists[]; /* [nb_lists], of each writer; one where they take turns */
+	struct candidates lists[]; /* [nb_lists], of each writer */
 };
 
 extern const struct sketch_ops count_min_ops;

@@ -337,7 +337,7 @@ static const struct option_row flow_table_rows[] = {
 		.lacks = lacks_flow_table,
 		OPTION_FIELD(flow_table_options, buckets),
 		.set = "shape",
-		.min = 16,
+		.min = WIDTH_MIN,
 		.max = UINT64_C(1) << 30,
 		.default_note = "--width",
 		.help = "Instead of --width: buckets of a flow-table, any number.",

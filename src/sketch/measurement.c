@@ -202,9 +202,6 @@ static const struct option_row measurement_rows[] = {
 		OPTION_FIELD(measurement_options, depth),
 		.min = 1,
 		.max = 16,
-		.default_note =
-			"4 for count-min, 4 for reversible, 1 for simple-hash, 1 for flow-table, "
-			"3 for iblt",
 		.help = "Rows of the sketch. Of an iblt: cells of a flow, 3 or 4.",
 	},
 	{
@@ -218,9 +215,6 @@ static const struct option_row measurement_rows[] = {
 		.min = 2,
 		.max = UINT64_C(1) << 32,
 		.power_of_two = true,
-		.default_note =
-			"262144 for count-min, 262144 for reversible, 262144 for simple-hash, "
-			"262144 for flow-table, 131072 for iblt",
 		.help = "Counters of each row, a power of two. Depth times log2(width) is at "
 			"most 128. Of a flow-table: its buckets, and the keys that fit in any "
 			"case. Of an iblt: its cells of each row; depth times width times 0.7 IPv4 "

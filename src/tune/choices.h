@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the options of `bench` choose: the product of their lists. */
+/* What the options of tune and of the benches choose: the product of their lists. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parallel/plan/plan.h"
 #include "base/signals.h"
 #include "tune/cache_misses.h"
 
@@ -56,8 +57,7 @@ static bool check_total(const struct pass *pass, char *error)
 	snprintf(error, CONTEST_ERROR_MAX,
 		"%s, %s, %u threads: fed %llu packets and counted %llu; its figures are worth "
 		"nothing",
-		pass->contestant->name,
-		pass->contestant->sharing == SHARING_SHARED ? "shared" : "separate",
+		pass->contestant->name, plan_sharing_word(pass->contestant->sharing),
 		pass->contestant->threads, (unsigned long long)fed, (unsigned long long)total);
 	return false;
 }

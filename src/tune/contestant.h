@@ -15,7 +15,6 @@
 #include "base/key_burst.h"
 #include "tune/workload.h"
 #include "sketch/sketch.h"
-#include "sketch/flow_table.h"
 
 #define CONTESTANT_THREADS_MAX 64
 

@@ -10,6 +10,8 @@
 #include <rte_eal.h>
 #include <rte_version.h>
 
+#include "base/sys_file.h"
+
 static void read_cpu_model(char *model, size_t size)
 {
 	FILE *cpuinfo = fopen("/proc/cpuinfo", "re");
@@ -35,16 +37,12 @@ static void read_caches(char *caches, size_t size)
 
 	caches[0] = '\0';
 	for (uint32_t i = 0; used < size; i++) {
-		char path[96], text[32];
-		FILE *file;
+		char text[32];
 
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%u/size", i);
-		file = fopen(path, "re");
-		if (file == NULL)
+		if (sys_line("", text, sizeof(text),
+			    "/sys/devices/system/cpu/cpu0/cache/index%u/size", i) != SYS_READ)
 			return;
-		if (fscanf(file, "%31s", text) == 1)
-			used += (size_t)snprintf(caches + used, size - used, " %s", text);
-		fclose(file);
+		used += (size_t)snprintf(caches + used, size - used, " %s", text);
 	}
 }
 

@@ -138,7 +138,7 @@ static bool add_contestant(struct tune *tune, const struct contestant *contestan
 
 				setting.contestant.width = shape.width;
 				setting.contestant.threads = setting.workers;
-				if ((chosen != 0 && (chosen >> d & 1) == 0) ||
+				if (!choices_has(chosen, d) ||
 					contestant->sketch->check(&shape) != NULL)
 					continue;
 				if (!add_try(tune, &setting))
@@ -338,14 +338,7 @@ static void run_try(struct tune *tune, struct try *try)
 }
 
 /* Of a try that ran. */
-static struct bench_stats pps_of(const struct try *try)
-{
-	double pps[BENCH_ROUNDS_MAX];
-
-	for (uint32_t r = 0; r < try->rounds; r++)
-		pps[r] = try->samples[r].measured_pps;
-	return bench_stats_of(pps, try->rounds);
-}
+#define STATS(try, member) PIPELINE_STATS((try)->samples, member, (try)->rounds)
 
 /* A round that a signal cut short counts for nobody. */
 static void drop_cut_round(struct tune *tune, uint32_t rounds)
@@ -377,7 +370,7 @@ static void run_all(struct tune *tune, bool comparable)
 	}
 	for (uint32_t t = 0; t < tune->nb_tries; t++)
 		if (is_to_run(&tune->tries[t], comparable) && tune->tries[t].rounds > 0)
-			tune->tries[t].score.pps = pps_of(&tune->tries[t]).median;
+			tune->tries[t].score.pps = STATS(&tune->tries[t], measured_pps).median;
 }
 
 static uint32_t choose(const struct tune *tune)
@@ -396,11 +389,6 @@ static uint32_t choose(const struct tune *tune)
 
 /* --- what is said --- */
 
-static const char *sharing_name(const struct pipeline_setting *setting)
-{
-	return setting->contestant.sharing == SHARING_SHARED ? "shared" : "separate";
-}
-
 static void describe_source(const struct config *config, char text[FIGURES_CELL_MAX])
 {
 	if (replay_options(config)->pcap.n > 0)
@@ -414,19 +402,14 @@ static void describe_source(const struct config *config, char text[FIGURES_CELL_
 
 static void cell_speed(struct figures *figures, const struct try *try)
 {
-	double count[BENCH_ROUNDS_MAX], delay[BENCH_ROUNDS_MAX];
-	struct bench_stats stats = pps_of(try);
+	struct bench_stats stats = STATS(try, measured_pps);
 
-	for (uint32_t r = 0; r < try->rounds; r++) {
-		count[r] = try->samples[r].count_ns;
-		delay[r] = try->samples[r].delay_ns;
-	}
 	figures_cell(figures, "rounds", "%u", try->rounds);
 	figures_cell(figures, "measured_mpps", "%.2f", stats.median / 1e6);
 	figures_cell(figures, "measured_mpps_min", "%.2f", stats.min / 1e6);
 	figures_cell(figures, "measured_mpps_max", "%.2f", stats.max / 1e6);
-	figures_cell(figures, "count_ns", "%.2f", bench_stats_of(count, try->rounds).median);
-	figures_cell(figures, "delay_ns", "%.2f", bench_stats_of(delay, try->rounds).median);
+	figures_cell(figures, "count_ns", "%.2f", STATS(try, count_ns).median);
+	figures_cell(figures, "delay_ns", "%.2f", STATS(try, delay_ns).median);
 }
 
 static void cell_note(struct tune *tune, const struct try *try)
@@ -451,7 +434,7 @@ static void print_try(struct tune *tune, const struct try *try)
 	figures_cell(figures, "bench", "tune");
 	figures_cell(figures, "source", "%s", source);
 	figures_cell(figures, "design", "%s", try->setting.design);
-	figures_cell(figures, "sharing", "%s", sharing_name(&try->setting));
+	figures_cell(figures, "sharing", "%s", plan_sharing_word(try->setting.contestant.sharing));
 	figures_cell(figures, "sketch", "%s", contestant->sketch->name);
 	figures_cell(figures, "atomic", "%s", setup_atomic_name(contestant));
 	figures_cell(figures, "workers", "%u", try->setting.workers);
@@ -492,7 +475,7 @@ static void print_config(const struct tune *tune, const struct try *try, FILE *o
 		try->score.pps / 1e6, (double)try->score.memory / (1 << 20));
 	fprintf(out, "#   sketchtap --config THIS-FILE --port NAME\n");
 	fprintf(out, "design = %s\nworkers = %u\nsharing = %s\n", try->setting.design,
-		try->setting.workers, sharing_name(&try->setting));
+		try->setting.workers, plan_sharing_word(try->setting.contestant.sharing));
 	if (contestant->sharing == SHARING_SHARED)
 		fprintf(out, "atomic = %s\n", setup_atomic_name(contestant));
 	fprintf(out, "sketch = %s\nwidth = %" PRIu64 "\ntop = %d\n", contestant->sketch->name,
@@ -605,7 +588,7 @@ static bool measure(struct tune *tune)
 /* What makes the choice doubtful. */
 static void warn(const struct try *try)
 {
-	struct bench_stats pps = pps_of(try);
+	struct bench_stats pps = STATS(try, measured_pps);
 
 	if (!try->score.comparable)
 		log_warning("no configuration has a CPU for every thread: what was chosen was "

@@ -5,7 +5,7 @@
 
 /*
  * `sketchtap tune`: the fastest configuration of this host within a memory and an error target, as
- * a file. argv[argc] is the command line, for the report. Returns an exit status.
+ * a file. Returns an exit status.
  */
 int command_tune(struct config *config);
 

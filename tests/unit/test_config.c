@@ -30,7 +30,6 @@
 #include "rx/capture/source.h"
 #include "rx/capture/synthetic.h"
 #include "rx/port/name.h"
-#include "sketch/flow_table.h"
 #include "sketch/measurement.h"
 #include "tune/bench_options.h"
 

@@ -15,7 +15,6 @@
 #include "sketch/hyperloglog.h"
 #include "sketch/measurement.h"
 #include "parallel/plan/design.h"
-#include "sketch/flow_table.h"
 
 static struct topology topology;
 static struct plan plan;

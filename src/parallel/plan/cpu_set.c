@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_MAX_BYTES 8192 /* a list of every second CPU of a thousand */
-
 uint32_t cpu_set_count(const struct cpu_set *set)
 {
 	uint32_t count = 0;
@@ -95,7 +93,7 @@ bool cpu_set_parse(struct cpu_set *set, const char *text)
 
 enum sys_read cpu_set_read(struct cpu_set *set, const char *root, const char *format, ...)
 {
-	char path[SYS_PATH_MAX], line[LINE_MAX_BYTES];
+	char path[SYS_PATH_MAX], line[CPU_SET_LINE_MAX];
 	enum sys_read result;
 	va_list args;
 

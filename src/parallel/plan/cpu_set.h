@@ -9,7 +9,8 @@
 
 #include "base/sys_file.h"
 
-#define CPU_SET_MAX 1024 /* CPU numbers are below it */
+#define CPU_SET_MAX      1024 /* CPU numbers are below it */
+#define CPU_SET_LINE_MAX 8192 /* bytes of a list of every second one, and what stands before it */
 
 struct cpu_set {
 	uint64_t words[CPU_SET_MAX / 64];

@@ -6,9 +6,9 @@
 
 #include "base/pci_address.h"
 #include "base/pci_device.h"
+#include "parallel/plan/cpu_set.h"
 #include "rx/port/drivers.h"
 #include "rx/port/live_ports.h"
-#include <stdlib.h>
 #include "rx/port/name.h"
 
 /* Of a card, whatever the kernel's or DPDK's driver for it is; device: NAME[,DEVARGS]. */
@@ -120,43 +120,20 @@ bool machine_read(struct machine *machine, const struct config *config,
 
 /* --- options --- */
 
-#define LCORE_MAX 1023 /* as many CPUs as a cpu_set_t holds */
-
-/* Reads a CPU number and steps over it; false where there is none. */
-static bool read_lcore(const char **text, unsigned long *lcore)
-{
-	char *end;
-
-	if (**text < '0' || **text > '9')
-		return false;
-	*lcore = strtoul(*text, &end, 10);
-	*text = end;
-	return *lcore <= LCORE_MAX;
-}
-
+/* No steps and no white space, which the kernel's lists may have. */
 static bool is_lcore_list(const char *text)
 {
-	for (;;) {
-		unsigned long first, last;
+	struct cpu_set cpus;
 
-		if (!read_lcore(&text, &first))
-			return false;
-		if (*text == '-') {
-			text++;
-			if (!read_lcore(&text, &last) || last < first)
-				return false;
-		}
-		if (*text == '\0')
-			return true;
-		if (*text++ != ',')
-			return false;
-	}
+	return *text != '\0' && text[strspn(text, "0123456789,-")] == '\0' &&
+	       cpu_set_parse(&cpus, text);
 }
 
 static bool read_lcores(const struct option_text *a)
 {
 	if (!is_lcore_list(a->text))
-		return option_refuse(a, "is not a list of CPUs 0 to %d; write 0-3,6", LCORE_MAX);
+		return option_refuse(
+			a, "is not a list of CPUs 0 to %d; write 0-3,6", CPU_SET_MAX - 1);
 	*(const char **)a->field = a->text;
 	return true;
 }

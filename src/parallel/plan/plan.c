@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include "base/units.h"
-#include "rx/port/live_ports.h"
+#include "rx/port/name.h"
 #include "sketch/measurement.h"
-#include "sketch/flow_table.h"
 
 /* librte_net_ring: at most so many queues on an ethdev made of rings. */
 #define REPLAY_QUEUES_MAX 16
@@ -301,6 +300,16 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	return true;
 }
 
+static bool plan_measurements(struct plan *plan, const struct config *config, char *error)
+{
+	plan->nb_measurements = config->nb_measurements;
+	for (uint32_t i = 0; i < plan->nb_measurements; i++)
+		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
+			    plan->sharing, plan->nb_workers, error))
+			return false;
+	return true;
+}
+
 static bool all_through_kernel(const struct plan_ports *ports)
 {
 	for (uint32_t p = 0; p < ports->nb_ports; p++)
@@ -361,11 +370,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	plan_place(plan, topology);
 	choose_idle(plan, config, ports);
 	warn_of_speed(plan, topology);
-	for (uint32_t i = 0; i < plan->nb_measurements; i++)
-		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
-			    plan->sharing, plan->nb_workers, error))
-			return false;
-	return plan_memory(plan, config, topology, error);
+	return plan_measurements(plan, config, error) && plan_memory(plan, config, topology, error);
 }
 
 /*
@@ -428,13 +433,8 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 	*plan = *running;
 	plan->nb_warnings = 0;
 	plan->machine = false;
-	plan->nb_measurements = config->nb_measurements;
 	memset(plan->measurements, 0, sizeof(plan->measurements));
-	for (uint32_t i = 0; i < plan->nb_measurements; i++)
-		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
-			    plan->sharing, plan->nb_workers, error))
-			return false;
-	return plan_memory_beside(plan, topology, error);
+	return plan_measurements(plan, config, error) && plan_memory_beside(plan, topology, error);
 }
 
 bool plan_make_sender(struct plan *plan, const struct config *config,

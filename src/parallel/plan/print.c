@@ -185,7 +185,7 @@ static void print_measurements(const struct plan *plan, FILE *out)
 		fprintf(out, "one instance ");
 		print_size(out, m->instance_bytes);
 		fprintf(out, ", %u %s x %u generations%s: ", plan->nb_instances,
-			plan->sharing == SHARING_SHARED ? "shared" : "separate", PLAN_GENERATIONS,
+			plan_sharing_word(plan->sharing), PLAN_GENERATIONS,
 			m->merged    ? " + 1 merged"
 			: m->changes ? " + 1 while one changes its size"
 				     : "");
@@ -230,8 +230,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 void plan_print(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "design %s, sharing %s, %u worker%s, %s\n\n", plan->design->name,
-		plan->sharing == SHARING_SHARED ? "shared" : "separate", plan->nb_workers,
-		plural(plan->nb_workers),
+		plan_sharing_word(plan->sharing), plan->nb_workers, plural(plan->nb_workers),
 		plan->replay ? "rings fed from a capture or the generator" : "device queues");
 	print_ports(plan, out);
 	print_lcores(plan, out);

@@ -10,8 +10,6 @@
 #include "parallel/plan/cgroup.h"
 #include "parallel/plan/topology.h"
 
-#define LINE_LEN 8192 /* a list of every second CPU of a thousand */
-
 static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uint32_t fallback)
 {
 	int64_t value;
@@ -26,7 +24,7 @@ static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uin
 static void read_affinity(struct cpu_set *allowed, const char *root)
 {
 	FILE *file = sys_open(root, "/proc/self/status");
-	char line[LINE_LEN];
+	char line[CPU_SET_LINE_MAX];
 
 	memset(allowed, 0xff, sizeof(*allowed));
 	if (file == NULL)
@@ -109,7 +107,7 @@ static uint64_t hugepages(const char *root, const char *folder)
 static void read_distances(
 	struct topology *topology, const char *root, uint32_t node, const struct cpu_set *nodes)
 {
-	char line[LINE_LEN], *at = line;
+	char line[CPU_SET_LINE_MAX], *at = line;
 
 	if (sys_line(root, line, sizeof(line), "/sys/devices/system/node/node%u/distance", node) !=
 		SYS_READ)

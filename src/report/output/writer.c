@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "base/standard_files.h"
 #include "base/units.h"
 #include "report/output/format.h"
@@ -342,19 +342,14 @@ static uint32_t key_fields_of_run(const struct config *config)
 	return fields;
 }
 
-static bool has_records(const struct config *config)
-{
-	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		if ((measurement_sketch(&config->measurements[m])->caps & SKETCH_RECORDS) != 0)
-			return true;
-	return key_fields_of(key_fields_of_run(config), KEY_COLUMN_RECORD) != 0;
-}
-
 static struct column_choice choice_of_config(const struct config *config, bool named)
 {
+	uint32_t fields = key_fields_of_run(config);
+
 	return (struct column_choice){
-		.key_fields = key_fields_of_run(config),
-		.records = has_records(config),
+		.key_fields = fields,
+		.records = measurements_any(config, SKETCH_RECORDS) ||
+			   key_fields_of(fields, KEY_COLUMN_RECORD) != 0,
 		.named = named,
 	};
 }
@@ -581,19 +576,6 @@ static int open_sinks(struct writer *writer, const struct config *config, char *
 	return 0;
 }
 
-/* Signals are for the threads that expect them; a write to a closed pipe just fails here. */
-static int start_thread(struct writer *writer)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&writer->thread, NULL, writer_main, writer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
 static void writer_free(struct writer *writer)
 {
 	for (uint32_t s = 0; s < writer->nb_sinks; s++)
@@ -637,7 +619,7 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	if (writer == NULL)
 		return NULL;
 	*first_epoch = writer->next_epoch;
-	if (*status == 0 && start_thread(writer) != 0) {
+	if (*status == 0 && signals_start_thread(&writer->thread, writer_main, writer) != 0) {
 		snprintf(error, WRITER_ERROR_MAX, "cannot start the thread that writes the files");
 		*status = 1;
 	}

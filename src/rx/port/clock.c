@@ -28,17 +28,6 @@ static int64_t utc_now(void)
 
 /* --- what can be had --- */
 
-static bool wants_times(const struct config *config)
-{
-	for (uint32_t m = 0; m < config->nb_measurements; m++) {
-		const struct sketch_ops *ops = measurement_sketch(&config->measurements[m]);
-
-		if (ops != NULL && (ops->caps & SKETCH_DETAILS) != 0)
-			return true;
-	}
-	return false;
-}
-
 static bool can_be_read(uint16_t port)
 {
 	uint64_t ticks;
@@ -54,8 +43,8 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 	bool always = driver->stamps == PORT_STAMPS_US;
 
 	*clock = (struct port_clock){.port = port};
-	if (clock_options(config)->timestamps == TIMESTAMPS_POLL || !wants_times(config) ||
-		!(offered || always))
+	if (clock_options(config)->timestamps == TIMESTAMPS_POLL ||
+		!measurements_any(config, SKETCH_DETAILS) || !(offered || always))
 		return 0;
 	if (driver->stamps == PORT_STAMPS_TICKS && !can_be_read(port)) {
 		port_notice(messages,
@@ -167,7 +156,8 @@ OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] =
 static const char *lacks_times(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return port_option_lacks(config, measurement) == NULL && wants_times(config)
+	return port_option_lacks(config, measurement) == NULL &&
+			       measurements_any(config, SKETCH_DETAILS)
 		       ? NULL
 		       : "without --port and --sketch flow-table";
 }

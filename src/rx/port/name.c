@@ -288,11 +288,10 @@ static struct part port_name_part(const char *port)
 /* The interface of the kernel that its DEVARGS name; empty where they name none. */
 static struct part port_interface_part(const char *port)
 {
-	const char *at = strstr(port, ",iface=");
+	int length = 0;
+	const char *interface = port_devarg(port, "iface", &length);
 
-	if (at == NULL)
-		return (struct part){port, 0};
-	return (struct part){at + 7, strcspn(at + 7, ",")};
+	return (struct part){interface, (size_t)length};
 }
 
 static bool same_part(struct part a, struct part b)

@@ -8,8 +8,6 @@
 
 #define RSS_KEY_LEN_USUAL 40
 
-_Static_assert(RSS_KEY_MAX <= RSS_KEY_LEN_MAX, "the symmetric key is as long");
-
 /* A kind of packets that a device hashes in its own way; `general` is what is left of a family. */
 struct packet_kind {
 	const char *name;
@@ -368,7 +366,7 @@ static void check_reta(
 static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_len,
 	uint64_t *fields, bool *same_key)
 {
-	uint8_t key[RSS_KEY_MAX] = {0};
+	uint8_t key[RSS_KEY_LEN_MAX] = {0};
 	struct rte_eth_rss_conf now = {.rss_key = key_len > 0 ? key : NULL, .rss_key_len = key_len};
 
 	if (rte_eth_dev_rss_hash_conf_get(port_id, &now) != 0)
@@ -382,7 +380,7 @@ static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 /* For drivers that take a key only when they are told of it by itself. */
 static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_len)
 {
-	uint8_t key[RSS_KEY_MAX];
+	uint8_t key[RSS_KEY_LEN_MAX];
 	struct rte_eth_rss_conf conf = {
 		.rss_key = key, .rss_key_len = key_len, .rss_hf = rss->fields};
 
@@ -395,7 +393,7 @@ static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth
 {
 	if (rss->key_len > 0)
 		return rss->key_len;
-	return info->hash_key_size <= RSS_KEY_MAX ? RSS_KEY_LEN_USUAL : 0;
+	return info->hash_key_size <= RSS_KEY_LEN_MAX ? RSS_KEY_LEN_USUAL : 0;
 }
 
 void port_rss_check(const struct port_rss *rss, uint16_t port_id,
@@ -450,9 +448,9 @@ static bool read_key(const struct option_text *a)
 			return option_refuse(a,
 				"is not a key; write symmetric, default, or its bytes in "
 				"hexadecimal: 6d5a6d5a...");
-		if (digits == 2 * RSS_KEY_MAX)
-			return option_refuse(
-				a, "is longer than %u bytes, which no device takes", RSS_KEY_MAX);
+		if (digits == 2 * RSS_KEY_LEN_MAX)
+			return option_refuse(a, "is longer than %u bytes, which no device takes",
+				RSS_KEY_LEN_MAX);
 		bytes[digits / 2] =
 			(uint8_t)(digits % 2 == 0 ? digit << 4 : bytes[digits / 2] | digit);
 		digits++;

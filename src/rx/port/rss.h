@@ -26,13 +26,11 @@ enum rss_key {
 	RSS_KEY_GIVEN,     /* key_bytes */
 };
 
-#define RSS_KEY_MAX 64 /* bytes */
-
 struct rss_options {
 	enum rss_fields fields;
 	enum rss_key key;
 	uint8_t key_len; /* with RSS_KEY_GIVEN */
-	uint8_t key_bytes[RSS_KEY_MAX];
+	uint8_t key_bytes[RSS_KEY_LEN_MAX];
 };
 
 OPTION_OWNER(rss)
@@ -58,7 +56,7 @@ struct port_rss {
 	bool on;
 	uint64_t fields; /* RTE_ETH_RSS_*; 0 where it is not on */
 	uint8_t key_len; /* 0: the device keeps its own */
-	uint8_t key[RSS_KEY_MAX];
+	uint8_t key[RSS_KEY_LEN_MAX];
 	uint64_t offloads; /* of the receive side */
 };
 
