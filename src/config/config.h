@@ -112,6 +112,8 @@ struct program {
 	const struct program_term *terms; /* up to one without a word; NULL: none */
 };
 
+#define CONFIG_ERROR_MAX 1024 /* of a line that says what is wrong */
+
 enum config_result {
 	CONFIG_OK,
 	CONFIG_EXIT_0, /* --help or --version was answered on `out` */
@@ -131,13 +133,16 @@ void config_free(struct config *config);
 
 /* An empty configuration with the options of a command. */
 void config_init(struct config *config, const struct command *command);
+/* Whether the command has options of measurements. */
+bool config_measures(const struct config *config);
 
 /*
  * The command line of a running configuration again, with `file` in the place of what --config
- * names; NULL: that is read again. `file` is taken over, in any case. As config_load().
+ * names; NULL: that is read again. `file` is taken over, in any case. As config_load(), but that the
+ * line is left in error[CONFIG_ERROR_MAX].
  */
 enum config_result config_load_again(
-	struct config *config, const struct config *running, struct config_file *file, FILE *err);
+	struct config *config, const struct config *running, struct config_file *file, char *error);
 
 /*
  * Returns false with one line in error[size] where the output of an option is a regular file that

@@ -15,7 +15,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(error, CONFIG_CHANGE_ERROR_MAX, format, arguments);
+	vsnprintf(error, CONFIG_ERROR_MAX, format, arguments);
 	va_end(arguments);
 	return false;
 }
@@ -102,46 +102,13 @@ bool config_measures_same(const struct config *a, const struct config *b)
 	return true;
 }
 
-/* --- loading --- */
-
-/* The one line of complaint, without who says it. */
-static bool read_complaint(const char *line, char *error)
-{
-	static const char name[] = "sketchtap: ";
-
-	if (line == NULL)
-		return refuse(error, "no memory to read the configuration");
-	if (strncmp(line, name, strlen(name)) == 0)
-		line += strlen(name);
-	return refuse(error, "%.*s", (int)strcspn(line, "\n"), line);
-}
-
-/* Takes over `file`, which may be NULL. */
-static enum config_result load(
-	struct config *config, const struct config *running, struct config_file *file, char *error)
-{
-	char *line = NULL;
-	size_t size = 0;
-	FILE *err = open_memstream(&line, &size);
-	enum config_result result = CONFIG_EXIT_1;
-
-	if (err != NULL) {
-		result = config_load_again(config, running, file, err);
-		fclose(err);
-	} else {
-		config_file_free(file);
-	}
-	if (result != CONFIG_OK)
-		read_complaint(line, error);
-	free(line);
-	return result;
-}
+/* --- the file again --- */
 
 enum config_result config_read_again(
 	struct config *config, const struct config *running, char *error)
 {
 	const struct config_setting *setting, *gone;
-	enum config_result result = load(config, running, NULL, error);
+	enum config_result result = config_load_again(config, running, NULL, error);
 
 	if (result != CONFIG_OK)
 		return result;
@@ -165,15 +132,6 @@ enum config_result config_read_again(
 }
 
 /* --- changing by words --- */
-
-static uint32_t find_section(const struct config_file *file, const char *name)
-{
-	uint32_t section = 1;
-
-	while (section < file->nb_sections && strcmp(file->sections[section].name, name) != 0)
-		section++;
-	return section;
-}
 
 static bool add_section(struct config_file *file, const char *name, char *error)
 {
@@ -203,10 +161,7 @@ static const struct config_row *find_option(
 	const struct config_row *row = options_find(running, name);
 
 	if (row == NULL) {
-		row = options_nearest(running, name);
-		refuse(error, "%.200s: unknown option%s%s%s", name,
-			row != NULL ? "; did you mean " : "", row != NULL ? row->row->name : "",
-			row != NULL ? "?" : "");
+		options_say_unknown(running, name, error, CONFIG_ERROR_MAX);
 		return NULL;
 	}
 	if (row->owner->of_measurement)
@@ -281,7 +236,7 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 
 	if (verb == NULL || name == NULL)
 		return refuse(error, "write add, change or remove, and a measurement's name");
-	section = find_section(file, name);
+	section = config_file_find_section(file, name);
 	if (strcmp(verb, "add") == 0) {
 		if (section < file->nb_sections)
 			return refuse(error, "measurement %s is there already", name);
@@ -328,5 +283,5 @@ enum config_result config_change(
 		config_file_free(file);
 		return result;
 	}
-	return load(config, running, file, error);
+	return config_load_again(config, running, file, error);
 }

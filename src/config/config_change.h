@@ -7,11 +7,9 @@
 
 #include "config/config.h"
 
-#define CONFIG_CHANGE_ERROR_MAX 1024
-
 /*
  * The command line, and the file that it names, again. Returns CONFIG_OK, or with one line in
- * error[CONFIG_CHANGE_ERROR_MAX] what the status would be at the start: CONFIG_EXIT_2 also where
+ * error[CONFIG_ERROR_MAX] what the status would be at the start: CONFIG_EXIT_2 also where
  * something else is not as in the running configuration, because only measurements can change.
  */
 enum config_result config_read_again(

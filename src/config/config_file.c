@@ -138,10 +138,20 @@ bool config_file_add_setting(struct config_file *file, uint32_t section,
 	return setting->value != NULL;
 }
 
+uint32_t config_file_find_section(const struct config_file *file, const char *name)
+{
+	uint32_t section = 1;
+
+	while (section < file->nb_sections && strcmp(file->sections[section].name, name) != 0)
+		section++;
+	return section;
+}
+
 static void open_measurement(struct reader *reader, const char *name)
 {
 	struct config_file *file = reader->file;
 	struct config_section *section = &file->sections[file->nb_sections];
+	uint32_t same;
 
 	if (*name == '\0') {
 		fail(reader, reader->line, "[measurement] has no name; write [measurement NAME]");
@@ -153,19 +163,18 @@ static void open_measurement(struct reader *reader, const char *name)
 			name);
 		return;
 	}
-	for (uint32_t i = 1; i < file->nb_sections; i++) {
-		if (strcmp(file->sections[i].name, name) == 0) {
-			fail(reader, reader->line, "[measurement %s] stands on line %u already",
-				name, file->sections[i].line);
-			return;
-		}
+	same = config_file_find_section(file, name);
+	if (same < file->nb_sections) {
+		fail(reader, reader->line, "[measurement %s] stands on line %u already", name,
+			file->sections[same].line);
+		return;
 	}
 	if (file->nb_sections == 1 + CONFIG_MEASUREMENTS_MAX) {
 		fail(reader, reader->line, "[measurement %s] is one too many; at most %d", name,
 			CONFIG_MEASUREMENTS_MAX);
 		return;
 	}
-	if (reader->config->common.nb_places == 0) {
+	if (!config_measures(reader->config)) {
 		fail(reader, reader->line, "[measurement %s]: %s measures nothing", name,
 			reader->config->command->name);
 		return;
@@ -228,12 +237,11 @@ static const struct config_row *find_row(struct reader *reader, const char *name
 {
 	const struct config_row *row = options_find(reader->config, name);
 	const struct config_setting *before;
+	char unknown[OPTION_WHY_MAX];
 
 	if (row == NULL) {
-		row = options_nearest(reader->config, name);
-		fail(reader, reader->line, "%.200s: unknown option%s%s%s", name,
-			row != NULL ? "; did you mean " : "", row != NULL ? row->row->name : "",
-			row != NULL ? "?" : "");
+		options_say_unknown(reader->config, name, unknown, sizeof(unknown));
+		fail(reader, reader->line, "%s", unknown);
 		return NULL;
 	}
 	if (row->row->type == OPTION_ACTION) {

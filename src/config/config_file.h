@@ -49,6 +49,8 @@ void config_file_free(struct config_file *file); /* NULL is allowed */
 
 /* Whether a section [measurement NAME] may have this name. */
 bool config_file_is_name(const char *name);
+/* The section of that measurement; nb_sections: there is none. */
+uint32_t config_file_find_section(const struct config_file *file, const char *name);
 
 /* What is to be changed of a file that was read, to be given to config_load_again(). `file` may be
  * NULL, as of a run without one. Each of these returns NULL or false without memory. */

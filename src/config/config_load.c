@@ -15,8 +15,6 @@
 #include "config/option_value.h"
 #include "config/options.h"
 
-#define LINE_LEN_MAX 1024 /* of one line on err */
-
 /* --- where owners' structs lie --- */
 
 /* What an owner has that a configuration lacks. */
@@ -137,7 +135,7 @@ void config_init(struct config *config, const struct command *command)
 	add_owner(config, &config_owner);
 }
 
-static bool measures(const struct config *config)
+bool config_measures(const struct config *config)
 {
 	return config->common.nb_places > 0;
 }
@@ -227,8 +225,7 @@ bool option_fault(struct option_fault *fault, const char *option,
 struct giver {
 	struct config *config;
 	struct measurement_config *measurement;
-	char *error;      /* [LINE_LEN_MAX] */
-	const char *path; /* of the configuration file; NULL: none */
+	char *error; /* [CONFIG_ERROR_MAX] */
 };
 
 /* What stands before an option's name where it is written: dashes, but for a key of the file or a
@@ -242,10 +239,11 @@ static bool say_about(const struct giver *giver, const struct option_row *row,
 	const struct option_origin *origin, const char *why)
 {
 	if (origin->line > 0)
-		snprintf(giver->error, LINE_LEN_MAX, "%.300s:%u: %s: %s", giver->path, origin->line,
-			row->name, why);
+		snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s",
+			giver->config->file->path, origin->line, row->name, why);
 	else
-		snprintf(giver->error, LINE_LEN_MAX, "%s%s: %s", dashes_of(origin), row->name, why);
+		snprintf(giver->error, CONFIG_ERROR_MAX, "%s%s: %s", dashes_of(origin), row->name,
+			why);
 	return false;
 }
 
@@ -362,7 +360,7 @@ static bool make_measurements(struct giver giver)
 	struct config *config = giver.config;
 	const struct config_file *file = config->file;
 
-	if (!measures(config))
+	if (!config_measures(config))
 		return true;
 	for (uint32_t i = 1; file != NULL && i < file->nb_sections; i++) {
 		giver.measurement = add_measurement(config, file->sections[i].name);
@@ -405,25 +403,31 @@ static bool say_fault(const struct giver *giver, const struct option_fault *faul
 	if (row != NULL)
 		return say_about(giver, row->row, origin_of(giver->config, fault->measurement, row),
 			fault->why);
-	snprintf(giver->error, LINE_LEN_MAX, "%s", fault->why);
+	snprintf(giver->error, CONFIG_ERROR_MAX, "%s", fault->why);
 	return false;
 }
 
-/* What the owners of one kind say; an owner is asked where its rows begin. */
-static bool check_owners(const struct giver *giver, const struct measurement_config *measurement)
+/* Parts are asked before whose they are: what is wrong with their options is told by their names. */
+static bool check_owner(const struct giver *giver, const struct measurement_config *measurement,
+	const struct option_owner *owner)
 {
-	const struct config *config = giver->config;
 	struct option_fault fault;
 
-	for (uint32_t i = 0; i < config->nb_rows; i++) {
-		const struct option_owner *owner = config->rows[i].owner;
+	for (uint32_t i = 0; owner->part != NULL && owner->part(i) != NULL; i++)
+		if (!check_owner(giver, measurement, owner->part(i)))
+			return false;
+	return owner->check == NULL || owner->of_measurement != (measurement != NULL) ||
+	       owner->check(giver->config, measurement, &fault) || say_fault(giver, &fault);
+}
 
-		if ((i > 0 && config->rows[i - 1].owner == owner) || owner->check == NULL ||
-			owner->of_measurement != (measurement != NULL))
-			continue;
-		if (!owner->check(config, measurement, &fault))
-			return say_fault(giver, &fault);
-	}
+/* What the owners of one kind say. */
+static bool check_owners(const struct giver *giver, const struct measurement_config *measurement)
+{
+	const struct option_owner *const *owners = giver->config->command->owners;
+
+	for (; *owners != NULL; owners++)
+		if (!check_owner(giver, measurement, *owners))
+			return false;
 	return true;
 }
 
@@ -459,6 +463,7 @@ struct loader {
 	const struct program *program;
 	struct config *config;
 	FILE *out, *err;
+	char *error; /* [CONFIG_ERROR_MAX], in the place of err; NULL: none */
 	struct argument *arguments;
 	unsigned int nb_arguments;
 	const char *path;         /* of the configuration file; NULL: none */
@@ -466,18 +471,20 @@ struct loader {
 	struct config_file *file; /* in the place of that; NULL: none */
 };
 
-/* One line on err, whatever the texts in it hold. */
+/* One line, whatever the texts in it hold. */
 __attribute__((format(printf, 2, 3))) static enum config_result complain(
 	const struct loader *loader, const char *format, ...)
 {
-	char line[LINE_LEN_MAX];
+	char line[CONFIG_ERROR_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
 	make_printable(line);
-	if (journal_reads(fileno(loader->err)))
+	if (loader->error != NULL)
+		snprintf(loader->error, CONFIG_ERROR_MAX, "%s", line);
+	else if (journal_reads(fileno(loader->err)))
 		fprintf(loader->err, "<3>%s\n", line);
 	else
 		fprintf(loader->err, "%s: %s\n", loader->program->name, line);
@@ -529,8 +536,8 @@ static enum config_result read_file(struct loader *loader)
 static enum config_result apply(struct loader *loader)
 {
 	struct config *config = loader->config;
-	char error[LINE_LEN_MAX];
-	const struct giver giver = {config, &config->common, error, loader->path};
+	char error[CONFIG_ERROR_MAX];
+	const struct giver giver = {config, &config->common, error};
 	enum config_result result = read_file(loader);
 	bool good;
 
@@ -804,13 +811,13 @@ enum config_result config_load(struct config *config, const struct program *prog
 }
 
 enum config_result config_load_again(
-	struct config *config, const struct config *running, struct config_file *file, FILE *err)
+	struct config *config, const struct config *running, struct config_file *file, char *error)
 {
 	struct loader loader = {
 		.program = running->program,
 		.config = config,
 		.out = stdout,
-		.err = err,
+		.error = error,
 		.again = true,
 	};
 

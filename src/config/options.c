@@ -98,6 +98,15 @@ const struct config_row *options_nearest(const struct config *config, const char
 	return nearest;
 }
 
+void options_say_unknown(const struct config *config, const char *name, char *text, size_t size)
+{
+	const struct config_row *near = options_nearest(config, name);
+
+	snprintf(text, size, "%.200s: unknown option%s%s%s", name,
+		near != NULL ? "; did you mean " : "", near != NULL ? near->row->name : "",
+		near != NULL ? "?" : "");
+}
+
 /* --- what is said of an option --- */
 
 #define NOTE_MAX 300

@@ -13,6 +13,8 @@ const struct config_row *options_find(const struct config *config, const char *n
 const struct config_row *options_find_letter(const struct config *config, char letter);
 /* The option whose name is nearest to a mistyped one; NULL where none is near. */
 const struct config_row *options_nearest(const struct config *config, const char *name);
+/* That there is no such key or word of a change, and which was meant, into text[size]. */
+void options_say_unknown(const struct config *config, const char *name, char *text, size_t size);
 
 /* What --help says: what is usual, or of every option. */
 void options_help(const struct config *config, const struct program *program, bool all, FILE *out);

@@ -15,7 +15,7 @@
 
 #define PATIENCE_S 2
 
-_Static_assert(CONFIG_CHANGE_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
+_Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
 		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX,
 	"what was refused is told whole");
 

@@ -44,7 +44,7 @@ static struct config load(const char *text)
 
 static struct config change(const struct config *running, const char *words)
 {
-	char error[CONFIG_CHANGE_ERROR_MAX];
+	char error[CONFIG_ERROR_MAX];
 	struct config config;
 
 	if (config_change(&config, running, words, error) != CONFIG_OK)
@@ -54,7 +54,7 @@ static struct config change(const struct config *running, const char *words)
 
 static void assert_refused(const struct config *running, const char *words, const char *mentions)
 {
-	char error[CONFIG_CHANGE_ERROR_MAX] = "";
+	char error[CONFIG_ERROR_MAX] = "";
 	struct config config;
 
 	assert_int_equal(config_change(&config, running, words, error), CONFIG_EXIT_2);
@@ -180,7 +180,7 @@ static void test_too_many(void **state)
 static void test_read_again(void **state)
 {
 	struct config first = load("top = 7\nmax-loss = 50%\n[measurement a]\n"), next;
-	char error[CONFIG_CHANGE_ERROR_MAX];
+	char error[CONFIG_ERROR_MAX];
 
 	(void)state;
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
