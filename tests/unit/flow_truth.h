@@ -121,3 +121,21 @@ static inline uint32_t true_flows(void)
 		flows += truth.packets[f] > 0;
 	return flows;
 }
+
+/* Twice so many keys, a burst each, all in one bucket: none may be shed. */
+static inline void feed_one_bucket(
+	const struct sketch_ops *ops, struct sketch *sketch, uint32_t nb_keys, uint32_t step)
+{
+	static struct key_burst burst;
+
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t flow = 0; flow < nb_keys; flow++) {
+			struct key key = zipf_key(flow * step % FLOWS);
+			struct key_hash hash = {.hi = zipf_flow(&key), .lo = 5};
+
+			burst.n = 0;
+			burst_append(&burst, &key, &hash, 60);
+			ops->update[SHARING_SEPARATE](sketch, &burst);
+		}
+	assert_int_equal(ops->shed(sketch).packets, 0);
+}

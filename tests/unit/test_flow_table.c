@@ -121,18 +121,8 @@ static void fill_one_bucket(uint32_t step)
 {
 	enum { WIDTH = 1024 };
 	struct sketch *sketch = make((struct sketch_params){.width = WIDTH});
-	static struct key_burst burst;
 
-	for (uint32_t round = 0; round < 2; round++)
-		for (uint32_t flow = 0; flow <= WIDTH; flow++) {
-			struct key key = zipf_key(flow * step % FLOWS);
-			struct key_hash hash = {.hi = zipf_flow(&key), .lo = 5};
-
-			burst.n = 0;
-			burst_append(&burst, &key, &hash, 60);
-			flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
-		}
-	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
+	feed_one_bucket(&flow_table_ops, sketch, WIDTH + 1, step);
 	assert_int_equal(((struct flow_table *)sketch)->used, 2 * WIDTH);
 	flow_table_ops.destroy(sketch);
 }
