@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * From datagrams to observations: who sent it, in which protocol, with which templates and sampling
+ * interval; what was lost on the way. One thread's; it allocates for new exporters and templates,
+ * never per record. A slot's name, "NAME" or "ADDRESS" with "/DOMAIN" where the exporter has several
+ * domains, is that of base/router_names.h.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/option.h"
+#include "collect/datagram.h"
+#include "collect/observation.h"
+#include "collect/rows.h"
+#include "wire/wire.h"
+
+/* One --exporter. */
+struct exporter_rule {
+	uint8_t prefix[16]; /* as an IPv6 address; IPv4 is mapped */
+	uint32_t bits;      /* of 128 */
+	char name[EXPORTER_NAME_MAX];
+	uint32_t sampling; /* 0: not said */
+	uint32_t nb_edges;
+	uint32_t edges[64]; /* interfaces; ascending */
+	bool all_edges;     /* edge=all */
+};
+
+/*
+ * Reads PREFIX[=NAME][,sampling=N][,edge=IF-LIST]; IF-LIST is I+J+K, with ranges I-J, or all.
+ * False with a phrase in why[OPTION_WHY_MAX].
+ */
+bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why);
+
+struct collector_params {
+	const struct exporter_rule *rules; /* [nb_rules]; none: every exporter is allowed */
+	uint32_t nb_rules;
+	uint32_t exporters_max;    /* domains */
+	size_t template_bytes;     /* of all domains */
+	size_t waiting_bytes;      /* of all domains; 0: nothing waits */
+	uint32_t link_overhead;    /* bytes a packet */
+	const char *template_file; /* NULL: templates are not kept */
+	bool links;                /* counters of interfaces are kept */
+	/* Up to BURST_MAX observations; `arg` is the caller's. */
+	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
+	/* Slot `exporter` is given to another exporter. */
+	void (*forget)(void *arg, uint32_t exporter);
+	/* A line for the operator; warning or notice. Never more than one a second. */
+	void (*say)(void *arg, bool warning, const char *line);
+	void *arg;
+};
+
+size_t collector_memory(const struct collector_params *params);
+
+/* NULL with a line in error[OPTION_WHY_MAX]. */
+struct collector *collector_create(const struct collector_params *params, char *error);
+void collector_destroy(struct collector *collector);
+
+/* Decodes a datagram: observe() is called before it returns, for all that it brought. */
+void collector_take(struct collector *collector, const struct datagram *datagram);
+
+/* Datagrams that the kernel dropped before the next one of this socket. */
+void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams);
+
+/* What the epoch was like, beside the rows. */
+struct collector_epoch {
+	uint64_t datagrams; /* taken */
+	uint64_t dropped;   /* by the kernel */
+	/* Something was lost, or could not be read: there may be packets of which nothing is known. */
+	bool losses_unknown;
+};
+
+/*
+ * The epoch is over: emits its rows (by slot; links by exporter, interface and direction) and
+ * starts counting anew. `record_counts` of the rows is left 0: who counts records adds it. Writes
+ * the template file where templates changed.
+ */
+struct collector_epoch collector_end_epoch(struct collector *collector,
+	void (*exporter)(void *arg, const struct exporter_row *row),
+	void (*link)(void *arg, const struct link_row *row), void *arg);

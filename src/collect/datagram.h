@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdint.h>
+
+/* A UDP datagram as it came, whole. IPv4 addresses are mapped (::ffff:a.b.c.d). */
+struct datagram {
+	struct in6_addr src;
+	uint16_t src_port, dst_port; /* host byte order */
+	uint32_t len;                /* of data */
+	const uint8_t *data;         /* the payload */
+	int64_t time;                /* ns since 1970-01-01 UTC, when it came */
+	uint32_t socket;             /* the number of the --listen; 0 from a capture */
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What an exporter's datagram says, whatever the protocol: records of flows or of sampled packets,
+ * options, counters of interfaces. Numbers are the host's, keys in network byte order (base/key.h).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key.h"
+
+/* What a record brings; what it does not bring is 0. */
+enum flow_has {
+	FLOW_PACKETS = 1 << 0,       /* `packets`: since the exporter's last record of the flow */
+	FLOW_BYTES = 1 << 1,         /* `bytes`: of layer 3, as above */
+	FLOW_TOTAL_PACKETS = 1 << 2, /* `total_packets`: since the flow began */
+	FLOW_TOTAL_BYTES = 1 << 3,
+	FLOW_LAYER2_BYTES = 1 << 4, /* bytes are those of frames */
+	FLOW_INPUT = 1 << 5,
+	FLOW_OUTPUT = 1 << 6,
+	FLOW_NEXT_HOP = 1 << 7,
+	FLOW_DIRECTION = 1 << 8,
+	FLOW_SAMPLER = 1 << 9,   /* `sampler`: whose interval an options record says */
+	FLOW_SAMPLING = 1 << 10, /* `sampling`: the record, sample or header says it */
+	FLOW_FIRST = 1 << 11,
+	FLOW_LAST = 1 << 12,
+	FLOW_SAMPLE = 1 << 13,  /* a sampled packet: packets is 1 */
+	FLOW_REVERSE = 1 << 14, /* the second half of a biflow (RFC 5103) */
+};
+
+enum flow_direction {
+	FLOW_INGRESS,
+	FLOW_EGRESS,
+};
+
+struct flow_record {
+	struct key key;         /* the 5-tuple */
+	struct key_extra extra; /* as far as the record brings it; in_port is the collector's */
+	uint32_t has;           /* enum flow_has */
+	uint32_t input, output; /* interfaces' SNMP indices */
+	uint32_t sampling;      /* of so many packets one was looked at; 1: all */
+	uint64_t sampler;       /* IPFIX selector or v9 sampler */
+	uint64_t packets, bytes;
+	uint64_t total_packets, total_bytes;
+	int64_t first, last;  /* ns since 1970-01-01 UTC, by the exporter's clock */
+	uint8_t next_hop[16]; /* IPv4 in the first four bytes */
+	bool next_hop_ipv6;
+	uint8_t direction; /* enum flow_direction */
+};
+
+enum wire_option_has {
+	WIRE_OPTION_SAMPLER = 1 << 0,   /* scope: `sampler` */
+	WIRE_OPTION_INTERFACE = 1 << 1, /* scope: `interface` */
+	WIRE_OPTION_SAMPLING = 1 << 2,
+	WIRE_OPTION_NAME = 1 << 3,  /* of the interface; of the exporter where there is none */
+	WIRE_OPTION_SPEED = 1 << 4, /* of the interface */
+};
+
+/* One record of an options template; without a scope it is about the whole domain. */
+struct wire_option {
+	uint32_t has; /* enum wire_option_has */
+	uint32_t interface;
+	uint64_t sampler;
+	uint32_t sampling;
+	uint64_t speed; /* bits per second */
+	uint32_t name_len;
+	const uint8_t *name; /* of the datagram; any bytes */
+};
+
+/* sFlow: counters of an interface since its agent started. Unknown ones are UINT64_MAX. */
+struct wire_counters {
+	uint32_t interface;
+	uint64_t speed; /* bits per second; 0: unknown */
+	uint64_t in_bytes, in_packets, out_bytes, out_packets;
+	uint64_t in_discards, out_discards;
+};
+
+/* sFlow: the state of a sampler, as each of its samples brings it. */
+struct wire_sampler {
+	uint32_t source;    /* sFlowDataSource: class << 24 | index */
+	uint32_t sequence;  /* of its samples, from 1 */
+	uint32_t sampling;  /* its interval */
+	uint32_t pool;      /* packets that could have been sampled; wraps */
+	uint32_t drops;     /* samples that the agent lost; wraps */
+	uint32_t discarded; /* 1: a packet that the switch discarded (sFlow 5 discarded_packet) */
+};

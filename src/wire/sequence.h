@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What an exporter's sequence numbers say: lost, reordered and repeated datagrams, and restarts.
+ * What they count differs, not only by protocol: the convention that an exporter keeps is
+ * recognized from its first messages (docs/COLLECTOR.md).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+enum sequence_convention {
+	SEQUENCE_UNSURE,        /* not recognized yet */
+	SEQUENCE_MESSAGES,      /* v9, sFlow: messages before this one */
+	SEQUENCE_RECORDS,       /* v5, IPFIX: data records before this message */
+	SEQUENCE_RECORDS_AFTER, /* data records, this message's included (softflowd) */
+	SEQUENCE_FLOWS,         /* data records but those of options */
+	SEQUENCE_CONSTANT,      /* always the same: says nothing */
+	SEQUENCE_CONVENTION_COUNT,
+};
+
+extern const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT];
+
+#define SEQUENCE_WINDOW 64 /* late messages that are recognized as late or repeated */
+
+struct sequence {
+	enum wire_protocol protocol;
+	enum sequence_convention convention;
+	bool started;
+	/* The implementation's. */
+	uint32_t next, uptime;
+	int64_t started_at; /* the exporter's start, by its uptime */
+	uint64_t seen;      /* a bit for each of the last messages */
+	uint32_t recent[SEQUENCE_WINDOW];
+	uint32_t nb_recent;
+	uint64_t messages, records; /* received, for lost records in datagrams */
+	uint32_t votes[SEQUENCE_CONVENTION_COUNT];
+};
+
+/* What a message adds to the account. */
+struct sequence_news {
+	uint32_t lost;       /* datagrams that should have come before it, nearest whole number */
+	uint32_t lost_units; /* the same in what the sequence counts */
+	uint32_t recovered;  /* of those said lost before, came late: 0 or 1 */
+	bool repeated;       /* it came before: not to be counted again */
+	bool restarted;      /* the exporter started anew: its templates are void */
+	bool recognized;     /* the convention is known from now on */
+};
+
+void sequence_init(struct sequence *sequence, enum wire_protocol protocol);
+
+/*
+ * Called before a message is decoded, with its header: says whether it is to be decoded at all.
+ * Losses are said by sequence_end(), when it is known how many records the message had.
+ */
+struct sequence_news sequence_begin(struct sequence *sequence, const struct wire_header *header);
+struct sequence_news sequence_end(struct sequence *sequence, const struct wire_header *header,
+	const struct wire_result *result);

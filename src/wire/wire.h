@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * NetFlow v5 and v9, IPFIX (RFC 7011) and sFlow v5, from bytes to records. Pure functions: no
+ * clock, no files, nothing is read outside data[0..len). Only a domain's templates are kept, by
+ * who calls.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/record.h"
+
+enum wire_protocol {
+	WIRE_NETFLOW5,
+	WIRE_NETFLOW9,
+	WIRE_IPFIX,
+	WIRE_SFLOW,
+	WIRE_PROTOCOL_COUNT,
+};
+
+/* "netflow5", "netflow9", "ipfix", "sflow". */
+extern const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT];
+
+/* What stands before the records. */
+struct wire_header {
+	enum wire_protocol protocol;
+	uint32_t len;    /* of the header; records follow */
+	uint32_t total;  /* bytes of the whole message, as its header or else the datagram says */
+	uint32_t domain; /* v5: engine type << 8 | id; v9: source id; IPFIX: observation domain;
+			    sFlow: sub-agent */
+	uint32_t sequence;
+	uint32_t count;   /* records or samples, as the header says; 0: it does not (IPFIX) */
+	uint32_t uptime;  /* ms since the exporter started; wraps. 0: not told (IPFIX) */
+	int64_t exported; /* ns since 1970-01-01 UTC, by the exporter's clock; 0: not told (sFlow) */
+	uint16_t sampling;    /* v5: the interval; 0: none is said */
+	uint8_t agent_family; /* sFlow: 4 or 6, or 0 where it is unknown */
+	uint8_t agent[16];    /* sFlow: the agent's address */
+};
+
+/* What is wrong with a message. */
+enum wire_fault {
+	WIRE_FINE,
+	WIRE_SHORT,    /* less than a header */
+	WIRE_VERSION,  /* of no protocol that is known */
+	WIRE_LENGTH,   /* a message, set, sample or record longer than what is there */
+	WIRE_SET,      /* a set's length is below 4, or its number reserved */
+	WIRE_TEMPLATE, /* a template without fields, or with more bytes than a record can have */
+	WIRE_COUNT,    /* v9: the count of records disagrees with the sets; v5: with the length */
+	WIRE_TEMPLATE_ROOM, /* the domain's templates have no room for another */
+	WIRE_FAULT_COUNT,
+};
+
+/* A few words for each. */
+extern const char *const wire_fault_words[WIRE_FAULT_COUNT];
+
+#define WIRE_BATCH 64
+
+/* Who is told what a message says, in its order. Every function must be there. */
+struct wire_sink {
+	struct flow_record *batch; /* [WIRE_BATCH], where records are put together */
+	void *arg;
+	/* The first n of the batch: n > 0. */
+	void (*records)(void *arg, uint32_t n);
+	void (*option)(void *arg, const struct wire_option *option);
+	/* A data set (its records, without the set's header) whose template is not known. */
+	void (*unknown)(void *arg, uint16_t template_id, const uint8_t *set, uint32_t len);
+	/* A template that is new, or another than before; what waits for it can be decoded. */
+	void (*template_known)(void *arg, uint16_t template_id);
+	void (*counters)(void *arg, const struct wire_counters *counters);
+	void (*sampler)(void *arg, const struct wire_sampler *sampler);
+};
+
+/* What was in a message. Faults do not undo what came before them. */
+struct wire_result {
+	enum wire_fault fault; /* the first; what could still be decoded was */
+	uint32_t records;      /* of flows, or sFlow's flow samples, given to the sink */
+	uint32_t options;      /* data records of options templates */
+	uint32_t templates;    /* definitions, of options too */
+	uint32_t samples;      /* sFlow: samples of any kind */
+	uint32_t unusable;     /* records without a packet count or without a key */
+	/* Data records, options' too: what an IPFIX sequence counts. Those of unknown sets are
+	 * not among them. */
+	uint32_t data_records;
+	bool unknown_sets; /* some could not be counted */
+};
+
+struct templates;
+
+/* Reads a message's header. WIRE_FINE, WIRE_SHORT, WIRE_VERSION or WIRE_LENGTH. */
+enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_header *header);
+
+/*
+ * Decodes the message data[0..len) whose header was read from it. `templates` are those of its
+ * exporter's domain; NULL for v5 and sFlow.
+ */
+struct wire_result wire_decode(const struct wire_header *header, struct templates *templates,
+	const uint8_t *data, uint32_t len, const struct wire_sink *sink);
+
+/*
+ * Decodes a data set that waited: records of the template, of a message with this header (its
+ * times). As wire_decode().
+ */
+struct wire_result wire_decode_set(const struct wire_header *header, struct templates *templates,
+	uint16_t template_id, const uint8_t *set, uint32_t len, const struct wire_sink *sink);
