@@ -6,14 +6,17 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/router_names.h"
+
+_Static_assert(ROUTER_NAME_MAX <= KEY_FIELD_TEXT_MAX, "a name is the text of a field");
 
 #define OF_TUPLE(member)                                                                           \
 	.offset4 = offsetof(struct key4, member), .offset6 = offsetof(struct key6, member),        \
 	.bits4 = 8 * sizeof(((struct key4 *)0)->member),                                           \
 	.bits6 = 8 * sizeof(((struct key6 *)0)->member)
 
-#define OF_EXTRA(name, word, bits, column, says)                                                   \
-	[KEY_##name] = {#word, #word, KEY_FIELD_NUMBER, KEY_COLUMN_##column, true,                 \
+#define OF_EXTRA(name, word, bits, type, column, says)                                             \
+	[KEY_##name] = {#word, #word, KEY_FIELD_##type, KEY_COLUMN_##column, true,                 \
 		offsetof(struct key_extra, word), offsetof(struct key_extra, word), bits, bits},
 
 /* clang-format off */
@@ -40,6 +43,7 @@ static const struct key_word {
 	{"src-dst", 1 << KEY_SRC_IP | 1 << KEY_DST_IP},
 	{"6tuple", 1 << KEY_SRC_IP | 1 << KEY_DST_IP | 1 << KEY_SRC_PORT | 1 << KEY_DST_PORT |
 			   1 << KEY_PROTO | 1 << KEY_TCP_FLAGS},
+	{"routers", 1 << KEY_INGRESS | 1 << KEY_EGRESS},
 };
 /* clang-format on */
 
@@ -62,7 +66,7 @@ static uint8_t mask_of(const struct key_field *field, uint32_t bits, size_t byte
 
 	if (field->type == KEY_FIELD_ADDRESS && bits < 8 * byte + 8)
 		ones = 0xff00 >> (bits - 8 * byte);
-	if (field->type == KEY_FIELD_NUMBER && byte == 0 && bits % 8 != 0)
+	if (field->type != KEY_FIELD_ADDRESS && byte == 0 && bits % 8 != 0)
 		ones = (1u << bits % 8) - 1;
 	return (uint8_t)ones;
 }
@@ -370,6 +374,9 @@ size_t key_field_print(
 
 	if (key_fields[id].type == KEY_FIELD_NUMBER) {
 		len = decimal_print(text, key_field_number(rule, key, id));
+	} else if (key_fields[id].type == KEY_FIELD_ROUTER) {
+		router_name_get((uint32_t)key_field_number(rule, key, id), text);
+		len = strlen(text);
 	} else {
 		memcpy(address, bytes_of_key(key) + layout->at[id], bytes_of(bits));
 		len = ipv4 ? print_ipv4(address, text) : print_ipv6(address, text);

@@ -56,22 +56,25 @@ _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the l
 
 /*
  * What a packet has beside its 5-tuple, a row each in the order of comparison: name, word of --key and
- * of the column, bits that count of a number that is big-endian, place of its column (KEY_COLUMN_),
- * and what help says of it. Where a packet has none it is 0.
+ * of the column, bits that count of a number that is big-endian, its type (KEY_FIELD_), place of its
+ * column (KEY_COLUMN_), and what help says of it. Where a packet has none it is 0.
  */
 /* clang-format off */
 #define KEY_EXTRA_FIELDS(FIELD)                                                                    \
-	FIELD(TCP_FLAGS, tcp_flags, 8, RECORD, "")                                                 \
-	FIELD(VLAN, vlan, 12, ASKED, " (the outermost tag's)")                                     \
-	FIELD(DSCP, dscp, 6, ASKED, "")                                                            \
-	FIELD(MPLS, mpls, 20, ASKED, " (the top label)")                                           \
-	FIELD(IN_PORT, in_port, 16, ASKED,                                                         \
-		" (the number of the --port or capture file, from 0)")
+	FIELD(TCP_FLAGS, tcp_flags, 8, NUMBER, RECORD, "")                                         \
+	FIELD(VLAN, vlan, 12, NUMBER, ASKED, " (the outermost tag's)")                             \
+	FIELD(DSCP, dscp, 6, NUMBER, ASKED, "")                                                    \
+	FIELD(MPLS, mpls, 20, NUMBER, ASKED, " (the top label)")                                   \
+	FIELD(IN_PORT, in_port, 16, NUMBER, ASKED,                                                 \
+		" (the number of the --port, capture file or exporter, from 0)")                   \
+	FIELD(INGRESS, ingress, 16, ROUTER, ASKED, "")                                             \
+	FIELD(EGRESS, egress, 16, ROUTER, ASKED,                                                   \
+		" (the first and the last router that told of the flow, with collect)")
 /* clang-format on */
 
-#define KEY_EXTRA_BYTES(name, word, bits, column, says) uint8_t word[((bits) + 7) / 8];
-#define KEY_EXTRA_ID(name, word, bits, column, says)    KEY_##name,
-#define KEY_EXTRA_HELP(name, word, bits, column, says)  ", " #word says
+#define KEY_EXTRA_BYTES(name, word, bits, type, column, says) uint8_t word[((bits) + 7) / 8];
+#define KEY_EXTRA_ID(name, word, bits, type, column, says)    KEY_##name,
+#define KEY_EXTRA_HELP(name, word, bits, type, column, says)  ", " #word says
 
 struct key_extra {
 	KEY_EXTRA_FIELDS(KEY_EXTRA_BYTES)
@@ -106,6 +109,7 @@ enum key_field_id {
 enum key_field_type {
 	KEY_FIELD_ADDRESS, /* inet_ntop's form, with /LEN where less than all of it counts */
 	KEY_FIELD_NUMBER,  /* decimal, big-endian in the key */
+	KEY_FIELD_ROUTER,  /* a number whose text is a router's name (base/router_names.h) */
 };
 
 /* Where an output has the column of a field. */

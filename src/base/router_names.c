@@ -31,7 +31,7 @@ bool router_name_put(uint32_t number, const char *name)
 {
 	bool put;
 
-	if (number >= ROUTER_NUMBERS_MAX)
+	if (number >= ROUTER_UNKNOWN)
 		return false;
 	pthread_mutex_lock(&lock);
 	put = make_room(number);
@@ -47,6 +47,6 @@ void router_name_get(uint32_t number, char name[ROUTER_NAME_MAX])
 	if (number < nb_names && names[number][0] != '\0')
 		memcpy(name, names[number], ROUTER_NAME_MAX);
 	else
-		snprintf(name, ROUTER_NAME_MAX, "%u", number);
+		snprintf(name, ROUTER_NAME_MAX, number == ROUTER_UNKNOWN ? "" : "%u", number);
 	pthread_mutex_unlock(&lock);
 }

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROUTER_NAME_MAX    48 /* with the final 0 */
-#define ROUTER_NUMBERS_MAX 65536
+#define ROUTER_NAME_MAX 48    /* with the final 0 */
+#define ROUTER_UNKNOWN  65535 /* the number of none; its name is empty */
 
 /* A longer name is cut. False where there is no memory, or the number is too high. */
 bool router_name_put(uint32_t number, const char *name);

@@ -175,7 +175,7 @@ static const struct option_row measurement_rows[] = {
 		OPTION_FIELD(measurement_options, key),
 		.default_text = "5tuple",
 		.help = "What is counted: 5tuple, src, dst, src-dst, 6tuple (the 5-tuple and the "
-			"TCP flags), or src_port, dst_port, proto" KEY_EXTRA_FIELDS(
+			"TCP flags), routers (ingress and egress), or src_port, dst_port, proto" KEY_EXTRA_FIELDS(
 				KEY_EXTRA_HELP) ". Several with commas: src,dst_port. Addresses as "
 						"prefixes: src/24 of IPv4, src/24/48 of IPv4 and IPv6.",
 	},

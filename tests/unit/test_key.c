@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "base/key_burst.h"
+#include "base/router_names.h"
 
 static struct key make_key(
 	const char *src, const char *dst, uint16_t src_port, uint16_t dst_port, uint8_t proto)
@@ -85,7 +86,8 @@ static void prints_fields(void **state)
 	const struct key v6 = make_key("2001:db8::1", "::ffff:198.51.100.2", 0, 443, 255);
 	const struct key longest =
 		make_key("1111:2222:3333:4444:5555:6666:7777:8889", "::", 0, 0, 0);
-	const struct key_extra extra = {{0x12}, {0x0f, 0xff}, {46}, {0x0f, 0xff, 0xff}, {1, 2}};
+	const struct key_extra extra = {
+		{0x12}, {0x0f, 0xff}, {46}, {0x0f, 0xff, 0xff}, {1, 2}, {0, 7}, {0xff, 0xff}};
 
 	(void)state;
 	assert_prints("6tuple", &v4, &(struct key_extra){0},
@@ -116,6 +118,14 @@ static void prints_fields(void **state)
 	assert_prints("src,dst/32/64,src_port,dst_port,proto,vlan,dscp", &v4, &extra,
 		(const char *const[KEY_FIELD_COUNT]){"192.0.2.201", "255.255.255.255", "65535",
 			"80", "6", [KEY_VLAN] = "4095", [KEY_DSCP] = "46"});
+	/* A router without a name prints its number, and one that is none nothing. */
+	assert_prints("routers", &v6, &extra,
+		(const char *const[KEY_FIELD_COUNT]){[KEY_INGRESS] = "7", [KEY_EGRESS] = ""});
+	assert_true(router_name_put(7, "core-1/2"));
+	assert_prints("routers", &v4, &extra,
+		(const char *const[KEY_FIELD_COUNT]){
+			[KEY_INGRESS] = "core-1/2", [KEY_EGRESS] = ""});
+	assert_false(router_name_put(ROUTER_UNKNOWN, "none"));
 	/* One key of both families. */
 	assert_prints("dst_port", &v6, &extra,
 		(const char *const[KEY_FIELD_COUNT]){[KEY_DST_PORT] = "443"});
@@ -126,7 +136,7 @@ static void prints_fields(void **state)
 static void names_fields(void **state)
 {
 	static const char *const names[] = {"src_ip", "dst_ip", "src_port", "dst_port", "proto",
-		"tcp_flags", "vlan", "dscp", "mpls", "in_port"};
+		"tcp_flags", "vlan", "dscp", "mpls", "in_port", "ingress", "egress"};
 
 	(void)state;
 	for (size_t f = 0; f < sizeof(names) / sizeof(names[0]); f++)
@@ -166,14 +176,14 @@ static void compares_numerically(void **state)
 
 static void finds_rules(void **state)
 {
-	static const char *const names[] = {"5tuple", "src", "dst", "src-dst", "6tuple"};
+	static const char *const names[] = {"5tuple", "src", "dst", "src-dst", "6tuple", "routers"};
 
 	(void)state;
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		assert_ptr_equal(key_rule_find(names[i]), &key_rules[i]);
 		assert_string_equal(key_rules[i].name, names[i]);
 	}
-	assert_null(key_rules[5].name);
+	assert_null(key_rules[6].name);
 	assert_null(key_rule_find(""));
 	assert_null(key_rule_find("srcs"));
 	assert_null(key_rule_find("sr"));
@@ -244,7 +254,10 @@ static void field_of(const struct key_burst *src, uint32_t i, enum key_field_id 
 		for (uint32_t b = 0; b < (key_fields[field].bits4 + 7u) / 8; b++)
 			number = number * 256 +
 				 ((const uint8_t *)extra)[key_fields[field].offset4 + b];
-		sprintf(text, "%" PRIu64, number);
+		if (key_fields[field].type == KEY_FIELD_ROUTER)
+			router_name_get((uint32_t)number, text);
+		else
+			sprintf(text, "%" PRIu64, number);
 	}
 }
 
