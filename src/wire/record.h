@@ -69,7 +69,10 @@ struct wire_option {
 	const uint8_t *name; /* of the datagram; any bytes */
 };
 
-/* sFlow: counters of an interface since its agent started. Unknown ones are UINT64_MAX. */
+/*
+ * sFlow: counters of an interface since its agent started. Unknown ones are UINT64_MAX. Those of
+ * packets and discards have 32 bits there: they wrap, and so does their sum.
+ */
 struct wire_counters {
 	uint32_t interface;
 	uint64_t speed; /* bits per second; 0: unknown */

@@ -29,14 +29,20 @@ extern const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT];
 struct sequence {
 	enum wire_protocol protocol;
 	enum sequence_convention convention;
+	/* The implementation's: the message that is farthest on, and what was seen of others. */
 	bool started;
-	/* The implementation's. */
-	uint32_t next, uptime;
-	int64_t started_at; /* the exporter's start, by its uptime */
-	uint64_t seen;      /* a bit for each of the last messages */
-	uint32_t recent[SEQUENCE_WINDOW];
-	uint32_t nb_recent;
+	bool uncertain;             /* not all of its records could be counted */
+	uint32_t number;            /* its sequence number */
+	uint32_t data;              /* its data records */
+	uint32_t flows;             /* of them, those that are none of options */
+	uint32_t uptime;            /* ms; 0: not told */
+	int64_t exported;           /* ns; 0: not told */
+	uint32_t behind;            /* messages in succession that were too late to be late */
+	uint32_t missing;           /* datagrams said lost that did not come yet */
 	uint64_t messages, records; /* received, for lost records in datagrams */
+	uint64_t lost, lost_units;  /* said, where records are counted */
+	uint32_t recent[SEQUENCE_WINDOW];
+	uint32_t nb_recent; /* ever; the ring's place is its remainder */
 	uint32_t votes[SEQUENCE_CONVENTION_COUNT];
 };
 

@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/wire.h"
 
+#include "wire/big_endian.h"
+
+#define SECOND 1000000000LL /* in ns */
+
+enum {
+	VERSION_SFLOW = 0, /* the upper half of its 32 bits, which are 5 */
+	VERSION_NETFLOW5 = 5,
+	VERSION_NETFLOW9 = 9,
+	VERSION_IPFIX = 10,
+};
+
+enum {
+	NETFLOW5_HEADER = 24,
+	NETFLOW9_HEADER = 20,
+	IPFIX_HEADER = 16,
+	SFLOW_HEADER = 24, /* and the agent's address */
+};
+
+#define NETFLOW5_INTERVAL 0x3fff /* behind two bits of mode */
+
 const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT] = {
 	[WIRE_NETFLOW5] = "netflow5",
 	[WIRE_NETFLOW9] = "netflow9",
@@ -18,3 +38,85 @@ const char *const wire_fault_words[WIRE_FAULT_COUNT] = {
 	[WIRE_COUNT] = "its count of records is not what it holds",
 	[WIRE_TEMPLATE_ROOM] = "there is no room for another template",
 };
+
+static enum wire_fault read_netflow5(const uint8_t *data, uint32_t len, struct wire_header *header)
+{
+	if (len < NETFLOW5_HEADER)
+		return WIRE_SHORT;
+	header->len = NETFLOW5_HEADER;
+	header->count = read_u16(data + 2);
+	header->uptime = read_u32(data + 4);
+	header->exported = read_u32(data + 8) * SECOND + read_u32(data + 12);
+	header->sequence = read_u32(data + 16);
+	header->domain = read_u16(data + 20);
+	header->sampling = read_u16(data + 22) & NETFLOW5_INTERVAL;
+	return WIRE_FINE;
+}
+
+static enum wire_fault read_netflow9(const uint8_t *data, uint32_t len, struct wire_header *header)
+{
+	if (len < NETFLOW9_HEADER)
+		return WIRE_SHORT;
+	header->len = NETFLOW9_HEADER;
+	header->count = read_u16(data + 2);
+	header->uptime = read_u32(data + 4);
+	header->exported = read_u32(data + 8) * SECOND;
+	header->sequence = read_u32(data + 12);
+	header->domain = read_u32(data + 16);
+	return WIRE_FINE;
+}
+
+static enum wire_fault read_ipfix(const uint8_t *data, uint32_t len, struct wire_header *header)
+{
+	if (len < IPFIX_HEADER)
+		return WIRE_SHORT;
+	header->len = IPFIX_HEADER;
+	header->total = read_u16(data + 2);
+	header->exported = read_u32(data + 4) * SECOND;
+	header->sequence = read_u32(data + 8);
+	header->domain = read_u32(data + 12);
+	return header->total < IPFIX_HEADER || header->total > len ? WIRE_LENGTH : WIRE_FINE;
+}
+
+static enum wire_fault read_sflow(const uint8_t *data, uint32_t len, struct wire_header *header)
+{
+	static const uint8_t address_bytes[] = {0, 4, 16};
+	static const uint8_t families[] = {0, 4, 6};
+	uint32_t type, bytes;
+
+	if (len < 8)
+		return WIRE_SHORT;
+	type = read_u32(data + 4);
+	if (read_u32(data) != 5 || type >= sizeof(address_bytes))
+		return WIRE_VERSION;
+	bytes = address_bytes[type];
+	if (len < SFLOW_HEADER + bytes)
+		return WIRE_SHORT;
+	header->len = SFLOW_HEADER + bytes;
+	header->agent_family = families[type];
+	memcpy(header->agent, data + 8, bytes);
+	data += 8 + bytes;
+	header->domain = read_u32(data);
+	header->sequence = read_u32(data + 4);
+	header->uptime = read_u32(data + 8);
+	header->count = read_u32(data + 12);
+	return WIRE_FINE;
+}
+
+enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_header *header)
+{
+	*header = (struct wire_header){.total = len};
+	if (len < 2)
+		return WIRE_SHORT;
+	switch (read_u16(data)) {
+	case VERSION_NETFLOW5:
+		header->protocol = WIRE_NETFLOW5;
+		return read_netflow5(data, len, header);
+	case VERSION_NETFLOW9:
+		header->protocol = WIRE_NETFLOW9;
+		return read_netflow9(data, len, header);
+	case VERSION_IPFIX: header->protocol = WIRE_IPFIX; return read_ipfix(data, len, header);
+	case VERSION_SFLOW: header->protocol = WIRE_SFLOW; return read_sflow(data, len, header);
+	default: return WIRE_VERSION;
+	}
+}

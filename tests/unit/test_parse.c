@@ -331,8 +331,22 @@ static void assert_same_key(
 	if (verdict == PARSE_IPV6)
 		assert_memory_equal(&a->key6, &b->key6, sizeof(a->key6));
 	assert_int_equal(a->fragment, b->fragment);
-	if (parse_verdicts[verdict].class == PARSE_CLASS_KEY)
-		assert_memory_equal(&a->extra, &b->extra, sizeof(a->extra));
+	if (parse_verdicts[verdict].class != PARSE_CLASS_KEY)
+		return;
+	assert_memory_equal(&a->extra, &b->extra, sizeof(a->extra));
+	assert_int_equal(a->ip_at, b->ip_at);
+	assert_int_equal(a->transport_at, b->transport_at);
+}
+
+/* The version stands where the IP header is said to begin, the ports where it ends. */
+static void assert_places(
+	const uint8_t *data, enum parse_verdict verdict, const struct parsed *parsed, bool ports)
+{
+	static const uint8_t expected[4] = {0xc0, 0x00, 0x01, 0xbb};
+
+	assert_int_equal(data[parsed->ip_at] >> 4, verdict == PARSE_IPV4 ? 4 : 6);
+	if (ports)
+		assert_memory_equal(data + parsed->transport_at, expected, 4);
 }
 
 /* need <= len, and the first `need` bytes say the same. */
@@ -390,6 +404,8 @@ static void corners(void **state)
 			assert_row_key4(row, &parsed.key4);
 		if (verdict == PARSE_IPV6)
 			assert_row_key6(row, &parsed.key6);
+		if (parse_verdicts[verdict].class == PARSE_CLASS_KEY)
+			assert_places(data, verdict, &parsed, row->ports);
 		seen |= 1u << verdict;
 	}
 	assert_int_equal(seen, (1u << PARSE_VERDICT_COUNT) - 1);

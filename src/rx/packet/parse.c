@@ -300,6 +300,8 @@ static inline enum parse_verdict parse_ipv4(struct packet *packet, size_t at, st
 
 	fragment = be16(header + 6);
 	out->fragment = (fragment & IPV4_FRAGMENT) != 0;
+	out->ip_at = at;
+	out->transport_at = at + header_len;
 	parse_ipv4_extra(header, &out->extra);
 	memcpy(words, header + 12, 8);
 	words[1] = parse_transport(
@@ -366,6 +368,8 @@ static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, st
 		return verdict;
 
 	out->fragment = walk.fragment;
+	out->ip_at = at;
+	out->transport_at = walk.at;
 	out->extra.dscp[0] = (uint8_t)(be16(header) >> 4) >> DSCP_SHIFT;
 	memcpy(words, header + 8, 32);
 	words[4] = parse_transport(packet, walk.at, walk.proto, walk.later_fragment, out);

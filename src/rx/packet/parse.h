@@ -19,6 +19,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/key.h"
@@ -59,6 +60,11 @@ struct parsed {
 	struct key4 key4; /* where the verdict is PARSE_IPV4 */
 	struct key6 key6; /* where the verdict is PARSE_IPV6 */
 	bool fragment;    /* any fragment, the first too: cards steer them by address alone */
+	/*
+	 * Where, of a packet with a key, its IP header begins, and what follows it and its
+	 * extension headers; that may be beyond the packet.
+	 */
+	size_t ip_at, transport_at;
 	/* Of a packet with a key, what its bytes say: not in_port. */
 	struct key_extra extra;
 	/*

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wire/element.h"
+
+#include <stddef.h>
+
+#define NUMBER  FORM_NUMBER
+#define ADDRESS FORM_ADDRESS
+
+/* clang-format off */
+#define ROW(number_, use_, form_, rank_, min, max)                                                 \
+	{.number = (number_), .use = USE_##use_, .form = (form_), .rank = (rank_),                 \
+		.min_len = (min), .max_len = (max)}
+#define RESPONDER(number_, use_, rank_)                                                            \
+	{.number = (number_), .use = USE_##use_, .form = FORM_NUMBER, .rank = (rank_),             \
+		.reverse = true, .min_len = 1, .max_len = 8}
+#define FRAMES(number_, use_, rank_)                                                               \
+	{.number = (number_), .use = USE_##use_, .form = FORM_NUMBER, .rank = (rank_),             \
+		.layer2 = true, .min_len = 1, .max_len = 8}
+
+const struct element elements[] = {
+	ROW(1, BYTES, NUMBER, 0, 1, 8),           /* octetDeltaCount */
+	ROW(2, PACKETS, NUMBER, 0, 1, 8),         /* packetDeltaCount */
+	ROW(4, PROTO, NUMBER, 0, 1, 8),           /* protocolIdentifier */
+	ROW(5, DSCP, FORM_TOS, 0, 1, 8),          /* ipClassOfService */
+	ROW(6, TCP_FLAGS, NUMBER, 0, 1, 8),       /* tcpControlBits */
+	ROW(7, SRC_PORT, NUMBER, 0, 1, 8),        /* sourceTransportPort */
+	ROW(8, SRC_IPV4, ADDRESS, 0, 4, 4),       /* sourceIPv4Address */
+	ROW(10, INPUT, NUMBER, 0, 1, 8),          /* ingressInterface */
+	ROW(11, DST_PORT, NUMBER, 0, 1, 8),       /* destinationTransportPort */
+	ROW(12, DST_IPV4, ADDRESS, 0, 4, 4),      /* destinationIPv4Address */
+	ROW(14, OUTPUT, NUMBER, 0, 1, 8),         /* egressInterface */
+	ROW(15, NEXT_HOP_IPV4, ADDRESS, 0, 4, 4), /* ipNextHopIPv4Address */
+	ROW(18, NEXT_HOP_IPV4, ADDRESS, 1, 4, 4), /* bgpNextHopIPv4Address */
+	ROW(21, LAST, FORM_UPTIME, 5, 4, 4),      /* flowEndSysUpTime */
+	ROW(22, FIRST, FORM_UPTIME, 5, 4, 4),     /* flowStartSysUpTime */
+	ROW(23, BYTES, NUMBER, 2, 1, 8),          /* postOctetDeltaCount */
+	ROW(24, PACKETS, NUMBER, 2, 1, 8),        /* postPacketDeltaCount */
+	ROW(27, SRC_IPV6, ADDRESS, 0, 16, 16),    /* sourceIPv6Address */
+	ROW(28, DST_IPV6, ADDRESS, 0, 16, 16),    /* destinationIPv6Address */
+	ROW(34, SAMPLING, NUMBER, 0, 1, 8),       /* samplingInterval */
+	ROW(48, SAMPLER, NUMBER, 1, 1, 8),        /* samplerId */
+	ROW(50, SAMPLING, NUMBER, 1, 1, 8),       /* samplerRandomInterval */
+	ROW(58, VLAN, NUMBER, 0, 2, 8),           /* vlanId */
+	ROW(60, IP_VERSION, NUMBER, 0, 1, 8),     /* ipVersion */
+	ROW(61, DIRECTION, NUMBER, 0, 1, 8),      /* flowDirection */
+	ROW(62, NEXT_HOP_IPV6, ADDRESS, 0, 16, 16), /* ipNextHopIPv6Address */
+	ROW(63, NEXT_HOP_IPV6, ADDRESS, 1, 16, 16), /* bgpNextHopIPv6Address */
+	ROW(70, MPLS, FORM_MPLS_ENTRY, 0, 3, 3),  /* mplsTopLabelStackSection */
+	ROW(82, INTERFACE_NAME, FORM_TEXT, 0, 0, UINT8_MAX), /* interfaceName */
+	ROW(83, INTERFACE_NAME, FORM_TEXT, 1, 0, UINT8_MAX), /* interfaceDescription */
+	ROW(85, TOTAL_BYTES, NUMBER, 0, 1, 8),    /* octetTotalCount */
+	ROW(86, TOTAL_PACKETS, NUMBER, 0, 1, 8),  /* packetTotalCount */
+	ROW(150, FIRST, FORM_SECONDS, 3, 4, 4),   /* flowStartSeconds */
+	ROW(151, LAST, FORM_SECONDS, 3, 4, 4),    /* flowEndSeconds */
+	ROW(152, FIRST, FORM_MILLISECONDS, 2, 8, 8), /* flowStartMilliseconds */
+	ROW(153, LAST, FORM_MILLISECONDS, 2, 8, 8),  /* flowEndMilliseconds */
+	ROW(154, FIRST, FORM_NTP, 1, 8, 8),       /* flowStartMicroseconds */
+	ROW(155, LAST, FORM_NTP, 1, 8, 8),        /* flowEndMicroseconds */
+	ROW(156, FIRST, FORM_NTP, 0, 8, 8),       /* flowStartNanoseconds */
+	ROW(157, LAST, FORM_NTP, 0, 8, 8),        /* flowEndNanoseconds */
+	ROW(158, FIRST, FORM_BEFORE, 4, 4, 4),    /* flowStartDeltaMicroseconds */
+	ROW(159, LAST, FORM_BEFORE, 4, 4, 4),     /* flowEndDeltaMicroseconds */
+	ROW(160, INIT_TIME, FORM_MILLISECONDS, 0, 8, 8), /* systemInitTimeMilliseconds */
+	ROW(171, TOTAL_BYTES, NUMBER, 1, 1, 8),   /* postOctetTotalCount */
+	ROW(172, TOTAL_PACKETS, NUMBER, 1, 1, 8), /* postPacketTotalCount */
+	ROW(195, DSCP, NUMBER, 1, 1, 8),          /* ipDiffServCodePoint */
+	ROW(231, BYTES, NUMBER, 1, 1, 8),         /* initiatorOctets */
+	RESPONDER(232, BYTES, 1),                 /* responderOctets */
+	ROW(243, VLAN, NUMBER, 1, 2, 8),          /* dot1qVlanId */
+	ROW(252, INPUT, NUMBER, 1, 1, 8),         /* ingressPhysicalInterface */
+	ROW(253, OUTPUT, NUMBER, 1, 1, 8),        /* egressPhysicalInterface */
+	ROW(298, PACKETS, NUMBER, 1, 1, 8),       /* initiatorPackets */
+	RESPONDER(299, PACKETS, 1),               /* responderPackets */
+	ROW(300, DOMAIN_NAME, FORM_TEXT, 0, 0, UINT8_MAX), /* observationDomainName */
+	ROW(302, SAMPLER, NUMBER, 0, 1, 8),       /* selectorId */
+	ROW(305, SAMPLED_RUN, NUMBER, 0, 1, 8),   /* samplingPacketInterval */
+	ROW(306, SKIPPED_RUN, NUMBER, 0, 1, 8),   /* samplingPacketSpace */
+	ROW(309, SAMPLE_SIZE, NUMBER, 0, 1, 8),   /* samplingSize */
+	ROW(310, POPULATION, NUMBER, 0, 1, 8),    /* samplingPopulation */
+	ROW(311, PROBABILITY, FORM_FLOAT, 0, 4, 8), /* samplingProbability */
+	FRAMES(352, BYTES, 3),                    /* layer2OctetDeltaCount */
+	FRAMES(353, TOTAL_BYTES, 3),              /* layer2OctetTotalCount */
+};
+/* clang-format on */
+
+const uint32_t nb_elements = sizeof(elements) / sizeof(elements[0]);
+
+static int compare(const struct element *element, uint32_t enterprise, uint16_t number)
+{
+	if (element->enterprise != enterprise)
+		return element->enterprise < enterprise ? -1 : 1;
+	return element->number - number;
+}
+
+const struct element *element_find(uint32_t enterprise, uint16_t number)
+{
+	uint32_t from = 0, to = nb_elements;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		int order = compare(&elements[middle], enterprise, number);
+
+		if (order == 0)
+			return &elements[middle];
+		if (order < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return NULL;
+}

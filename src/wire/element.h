@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The information elements that are looked at, a row each: those of IPFIX, of which NetFlow v9's
+ * field types are the first. All others are skipped by their length.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What an element fills. Moves are made in this order: what is worked out of two elements has the
+ * second behind the first.
+ */
+enum element_use {
+	USE_SRC_IPV4,
+	USE_DST_IPV4,
+	USE_SRC_IPV6,
+	USE_DST_IPV6,
+	USE_SRC_PORT,
+	USE_DST_PORT,
+	USE_PROTO,
+	USE_IP_VERSION,
+	USE_TCP_FLAGS,
+	USE_VLAN,
+	USE_DSCP,
+	USE_MPLS,
+	USE_PACKETS,
+	USE_BYTES,
+	USE_TOTAL_PACKETS,
+	USE_TOTAL_BYTES,
+	USE_INPUT,
+	USE_OUTPUT,
+	USE_NEXT_HOP_IPV4,
+	USE_NEXT_HOP_IPV6,
+	USE_DIRECTION,
+	USE_SAMPLER,
+	USE_SAMPLING,       /* one of so many packets */
+	USE_SAMPLED_RUN,    /* so many packets in a row are looked at, */
+	USE_SKIPPED_RUN,    /* and then so many are not */
+	USE_SAMPLE_SIZE,    /* so many packets, */
+	USE_POPULATION,     /* of so many */
+	USE_PROBABILITY,    /* of a packet */
+	USE_FIRST,          /* when the flow began */
+	USE_LAST,           /* when it ended */
+	USE_INIT_TIME,      /* when the exporter started: times may be relative to it */
+	USE_INTERFACE_NAME, /* of options: names */
+	USE_DOMAIN_NAME,
+	ELEMENT_USE_COUNT,
+};
+
+/* How its bytes are to be understood. */
+enum element_form {
+	FORM_NUMBER, /* unsigned; shorter than its type where that is enough (RFC 7011, 6.2) */
+	FORM_ADDRESS,
+	FORM_TEXT,
+	FORM_FLOAT,
+	FORM_TOS, /* the DSCP, behind it two bits of ECN */
+	FORM_MPLS_ENTRY,
+	FORM_SECONDS,      /* since 1970 */
+	FORM_MILLISECONDS, /* since 1970 */
+	FORM_NTP,          /* seconds since 1900, and 32 bits of their fraction (RFC 7011, 6.1.9) */
+	FORM_UPTIME,       /* ms since the exporter started */
+	FORM_BEFORE,       /* us before the message was exported */
+};
+
+struct element {
+	uint32_t enterprise;
+	uint16_t number;
+	uint8_t use;     /* enum element_use */
+	uint8_t form;    /* enum element_form */
+	uint8_t rank;    /* of several elements for one use that with the lowest is taken */
+	bool reverse;    /* of the second direction of a biflow */
+	bool layer2;     /* bytes of frames */
+	uint8_t min_len; /* of the field; a variable length only where it is a text */
+	uint8_t max_len; /* UINT8_MAX: any */
+};
+
+/* Every row, by enterprise and number. */
+extern const struct element elements[];
+extern const uint32_t nb_elements;
+
+/* That fields of the second direction of a biflow have (RFC 5103). */
+#define ENTERPRISE_REVERSE 29305
+
+/* NULL where it is none of them. */
+const struct element *element_find(uint32_t enterprise, uint16_t number);
+
+/* Whether a field of it may be so long. */
+static inline bool element_length_fits(const struct element *element, uint32_t len)
+{
+	return len >= element->min_len &&
+	       (len <= element->max_len || element->max_len == UINT8_MAX);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* NetFlow v9 (RFC 3954) and IPFIX (RFC 7011): a header, and sets of templates and of data. */
+
+#include "wire/big_endian.h"
+#include "wire/moves.h"
+#include "wire/option_data.h"
+#include "wire/protocols.h"
+#include "wire/record_time.h"
+#include "wire/template_entry.h"
+
+/* A message that is being decoded. */
+struct message {
+	const struct wire_sink *sink;
+	struct templates *templates;
+	struct wire_result result;
+	struct move_times times;
+	uint32_t filled; /* of the sink's batch */
+	bool ipfix;
+};
+
+static void say_fault(struct message *message, enum wire_fault fault)
+{
+	if (message->result.fault == WIRE_FINE)
+		message->result.fault = fault;
+}
+
+/* Before anything else is told, too: what a message says is told in its order. */
+static void flush(struct message *message)
+{
+	if (message->filled == 0)
+		return;
+	message->result.records += message->filled;
+	message->sink->records(message->sink->arg, message->filled);
+	message->filled = 0;
+}
+
+/* An IPFIX header has no uptime: it follows from when the exporter started. */
+static void set_uptime(struct message *message)
+{
+	int64_t init = templates_init_time(message->templates);
+
+	if (!message->ipfix || init == INT64_MIN)
+		return;
+	message->times.uptime = (uint32_t)((message->times.exported - init) / TIME_MILLISECOND);
+	message->times.uptime_known = true;
+}
+
+static void read_init_time(struct message *message, const uint8_t *data)
+{
+	templates_set_init_time(message->templates, time_of_milliseconds(read_u64(data)));
+	set_uptime(message);
+}
+
+static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		uint8_t byte = a[i];
+
+		a[i] = b[i];
+		b[i] = byte;
+	}
+}
+
+#define COUNTERS                                                                                   \
+	(FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES)
+
+/* What a record says of its other direction without being asked. */
+static void make_reverse(struct flow_record *record, uint32_t has)
+{
+	struct key *key = &record->key;
+	uint32_t input = record->input, input_has = record->has & FLOW_INPUT;
+	uint32_t output_has = record->has & FLOW_OUTPUT;
+
+	if (key->family == KEY_IPV4) {
+		swap_bytes(key->v4.src_ip, key->v4.dst_ip, sizeof(key->v4.src_ip));
+		swap_bytes(key->v4.src_port, key->v4.dst_port, sizeof(key->v4.src_port));
+	} else {
+		swap_bytes(key->v6.src_ip, key->v6.dst_ip, sizeof(key->v6.src_ip));
+		swap_bytes(key->v6.src_port, key->v6.dst_port, sizeof(key->v6.src_port));
+	}
+	record->input = record->output;
+	record->output = input;
+	record->has &= ~(COUNTERS | FLOW_INPUT | FLOW_OUTPUT | FLOW_NEXT_HOP);
+	record->has |= has | FLOW_REVERSE | (input_has != 0 ? FLOW_OUTPUT : 0) |
+		       (output_has != 0 ? FLOW_INPUT : 0);
+	record->packets = record->bytes = record->total_packets = record->total_bytes = 0;
+	record->extra.tcp_flags[0] = 0;
+	memset(record->next_hop, 0, sizeof(record->next_hop));
+	record->next_hop_ipv6 = false;
+}
+
+/* Of records that follow each other as those they belong to: keeps what has packets. */
+static uint32_t keep_with_packets(struct flow_record *records, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (records[i].packets != 0 || records[i].total_packets != 0)
+			records[kept++] = records[i];
+	return kept;
+}
+
+static void decode_reverse(struct message *message, const struct template_entry *entry,
+	const uint8_t *const *from, struct flow_record *records, uint32_t n)
+{
+	struct flow_record *reverse = records + n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		reverse[i] = records[i];
+		make_reverse(&reverse[i], entry->reverse_has);
+	}
+	for (uint32_t i = entry->nb_moves - entry->nb_reverse; i < entry->nb_moves; i++)
+		move_make(
+			&entry->moves[i], from[i], entry->record_len, reverse, n, &message->times);
+	message->filled += keep_with_packets(reverse, n);
+}
+
+/* n records, each entry->record_len behind the other; from[]: the fields of the first. */
+static void decode_rows(struct message *message, const struct template_entry *entry,
+	const uint8_t *const *from, uint32_t n)
+{
+	struct flow_record *records = message->sink->batch + message->filled;
+	struct flow_record start = {.has = entry->has};
+	uint32_t forward = entry->nb_moves - entry->nb_reverse;
+
+	start.key.family = entry->family == KEY_IPV6 ? KEY_IPV6 : KEY_IPV4;
+	for (uint32_t i = 0; i < n; i++)
+		records[i] = start;
+	for (uint32_t i = 0; i < forward; i++)
+		move_make(
+			&entry->moves[i], from[i], entry->record_len, records, n, &message->times);
+	if (entry->both_families)
+		move_choose_family(records, n);
+	if (entry->sampling)
+		move_end_sampling(records, n);
+	message->filled += n;
+	if (entry->nb_reverse != 0)
+		decode_reverse(message, entry, from, records, n);
+}
+
+/* How many records the batch takes; at least 1. */
+static uint32_t batch_room(struct message *message, const struct template_entry *entry)
+{
+	uint32_t each = entry->nb_reverse != 0 ? 2 : 1;
+
+	if (message->filled + each > WIRE_BATCH)
+		flush(message);
+	return (WIRE_BATCH - message->filled) / each;
+}
+
+static void decode_fixed(struct message *message, const struct template_entry *entry,
+	const uint8_t *data, uint32_t len)
+{
+	uint32_t left = len / entry->record_len;
+
+	message->result.data_records += left;
+	if (entry->init_time != UINT32_MAX && left != 0)
+		read_init_time(message, data + entry->init_time);
+	if (!entry->usable) {
+		message->result.unusable += left;
+		return;
+	}
+	while (left != 0) {
+		const uint8_t *from[MOVES_MAX];
+		uint32_t room = batch_room(message, entry), n = left < room ? left : room;
+
+		for (uint32_t i = 0; i < entry->nb_moves; i++)
+			from[i] = data + entry->moves[i].from;
+		decode_rows(message, entry, from, n);
+		data += n * entry->record_len;
+		left -= n;
+	}
+}
+
+/* Finds the fields of a record, and returns its length; 0: it is cut. */
+static uint32_t walk_record(const struct template_entry *entry, const uint8_t *data, uint32_t left,
+	const uint8_t **from)
+{
+	const uint8_t *field_moves = template_field_moves(entry), *begin = data;
+	const uint8_t *at = template_fields(entry);
+	const uint8_t *end = template_definition(entry) + entry->definition_len;
+
+	for (uint32_t i = 0; i < entry->nb_fields; i++) {
+		struct field field;
+		uint32_t len, before = 0;
+
+		at += field_read(at, (uint32_t)(end - at), entry->ipfix, &field);
+		len = field.len;
+		if (len == FIELD_VARIABLE) {
+			len = field_variable_len(data, left, &before);
+			if (before == 0)
+				return 0;
+		}
+		if (before + len > left)
+			return 0;
+		if (field_moves[i] != NO_MOVE)
+			from[field_moves[i]] = data + entry->moves[field_moves[i]].from;
+		data += before + len;
+		left -= before + len;
+	}
+	return (uint32_t)(data - begin);
+}
+
+static void decode_variable(struct message *message, const struct template_entry *entry,
+	const uint8_t *data, uint32_t len)
+{
+	while (len >= entry->record_len) {
+		const uint8_t *from[MOVES_MAX];
+		uint32_t record_len = walk_record(entry, data, len, from);
+
+		if (record_len == 0) {
+			say_fault(message, WIRE_LENGTH);
+			return;
+		}
+		message->result.data_records++;
+		if (entry->usable) {
+			batch_room(message, entry);
+			decode_rows(message, entry, from, 1);
+		} else {
+			message->result.unusable++;
+		}
+		data += record_len;
+		len -= record_len;
+	}
+}
+
+static void decode_options(struct message *message, const struct template_entry *entry,
+	const uint8_t *data, uint32_t len)
+{
+	int64_t init_time = templates_init_time(message->templates);
+
+	flush(message);
+	while (len >= entry->record_len) {
+		struct wire_option option;
+		uint32_t record_len = option_read(entry, data, len, &option, &init_time);
+
+		if (record_len == 0) {
+			say_fault(message, WIRE_LENGTH);
+			break;
+		}
+		message->result.data_records++;
+		message->result.options++;
+		if (option.has & (WIRE_OPTION_SAMPLING | WIRE_OPTION_NAME))
+			message->sink->option(message->sink->arg, &option);
+		data += record_len;
+		len -= record_len;
+	}
+	templates_set_init_time(message->templates, init_time);
+	set_uptime(message);
+}
+
+static void decode_data(struct message *message, uint16_t id, const uint8_t *data, uint32_t len)
+{
+	const struct template_entry *entry = templates_find(message->templates, id);
+
+	if (entry == NULL) {
+		flush(message);
+		message->result.unknown_sets = true;
+		message->sink->unknown(message->sink->arg, id, data, len);
+	} else if (entry->options) {
+		decode_options(message, entry, data, len);
+	} else if (entry->variable) {
+		decode_variable(message, entry, data, len);
+	} else {
+		decode_fixed(message, entry, data, len);
+	}
+}
+
+static void template_known(void *arg, uint16_t id)
+{
+	struct message *message = arg;
+
+	flush(message);
+	message->sink->template_known(message->sink->arg, id);
+}
+
+static void decode_templates(
+	struct message *message, uint16_t set_id, const uint8_t *data, uint32_t len)
+{
+	uint32_t nb;
+	enum wire_fault fault = templates_read_set(
+		message->templates, set_id, data, len, template_known, message, &nb);
+
+	message->result.templates += nb;
+	if (fault != WIRE_FINE)
+		say_fault(message, fault);
+}
+
+static void decode_set(struct message *message, uint16_t set_id, const uint8_t *data, uint32_t len)
+{
+	uint16_t templates = message->ipfix ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
+
+	if (set_id >= SET_DATA)
+		decode_data(message, set_id, data, len);
+	else if (set_id == templates || set_id == templates + 1)
+		decode_templates(message, set_id, data, len);
+	else
+		say_fault(message, WIRE_SET);
+}
+
+static bool is_padding(const uint8_t *data, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (data[i] != 0)
+			return false;
+	return true;
+}
+
+/* Returns the number of sets. Of the last one that is cut, what is there is decoded. */
+static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32_t len)
+{
+	uint32_t nb_sets = 0;
+
+	while (len >= SET_HEADER) {
+		uint32_t set_len = read_u16(data + 2);
+
+		if (set_len < SET_HEADER) {
+			if (!is_padding(data, len))
+				say_fault(message, WIRE_SET);
+			return nb_sets;
+		}
+		if (set_len > len) {
+			say_fault(message, WIRE_LENGTH);
+			set_len = len;
+		}
+		decode_set(message, read_u16(data), data + SET_HEADER, set_len - SET_HEADER);
+		nb_sets++;
+		data += set_len;
+		len -= set_len;
+	}
+	if (!is_padding(data, len))
+		say_fault(message, WIRE_LENGTH);
+	return nb_sets;
+}
+
+/*
+ * The header's count is of records, templates being such too (RFC 3954, 5.1); there are exporters
+ * that count data records alone, or sets.
+ */
+static void check_count(struct message *message, const struct wire_header *header, uint32_t nb_sets)
+{
+	const struct wire_result *result = &message->result;
+
+	if (message->ipfix || result->unknown_sets ||
+		header->count == result->data_records + result->templates ||
+		header->count == result->data_records || header->count == nb_sets)
+		return;
+	say_fault(message, WIRE_COUNT);
+}
+
+static struct message begin(
+	const struct wire_header *header, struct templates *templates, const struct wire_sink *sink)
+{
+	struct message message = {
+		.sink = sink,
+		.templates = templates,
+		.ipfix = header->protocol == WIRE_IPFIX,
+		.times = {.exported = header->exported, .uptime = header->uptime},
+	};
+
+	message.times.uptime_known = !message.ipfix;
+	set_uptime(&message);
+	return message;
+}
+
+struct wire_result message_decode(const struct wire_header *header, struct templates *templates,
+	const uint8_t *data, uint32_t len, const struct wire_sink *sink)
+{
+	struct message message = begin(header, templates, sink);
+	uint32_t nb_sets;
+
+	if (len < header->len || header->total < header->len)
+		return (struct wire_result){.fault = WIRE_SHORT};
+	if (header->total > len)
+		say_fault(&message, WIRE_LENGTH);
+	else
+		len = header->total;
+	nb_sets = decode_sets(&message, data + header->len, len - header->len);
+	flush(&message);
+	check_count(&message, header, nb_sets);
+	return message.result;
+}
+
+struct wire_result wire_decode_set(const struct wire_header *header, struct templates *templates,
+	uint16_t template_id, const uint8_t *set, uint32_t len, const struct wire_sink *sink)
+{
+	struct message message = begin(header, templates, sink);
+
+	decode_data(&message, template_id, set, len);
+	flush(&message);
+	return message.result;
+}

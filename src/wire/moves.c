@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wire/moves.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "wire/record_time.h"
+
+/* Those of numbers stand in the order of lengths. */
+enum move_op {
+	MOVE_BYTES_1,
+	MOVE_BYTES_2,
+	MOVE_BYTES_3,
+	MOVE_BYTES_4,
+	MOVE_BYTES_16,
+	MOVE_U32_1,
+	MOVE_U32_2,
+	MOVE_U32_3,
+	MOVE_U32_4,
+	MOVE_U64_1,
+	MOVE_U64_2,
+	MOVE_U64_3,
+	MOVE_U64_4,
+	MOVE_U64_5,
+	MOVE_U64_6,
+	MOVE_U64_7,
+	MOVE_U64_8,
+	MOVE_TOS,
+	MOVE_DSCP,
+	MOVE_VLAN,
+	MOVE_MPLS,
+	MOVE_DIRECTION,
+	MOVE_NEXT_HOP_IPV4,
+	MOVE_NEXT_HOP_IPV6,
+	MOVE_SECONDS,
+	MOVE_MILLISECONDS,
+	MOVE_NTP,
+	MOVE_UPTIME,
+	MOVE_BEFORE,
+	MOVE_SKIPPED, /* MOVE_SKIPPED and MOVE_POPULATION: `sampling` has the other number */
+	MOVE_POPULATION,
+	MOVE_FLOAT,
+	MOVE_DOUBLE,
+};
+
+#define DSCP_SHIFT       2
+#define DSCP_BITS        0x3f
+#define VLAN_ID          0x0fff
+#define MPLS_LABEL_SHIFT 4 /* in three bytes: experimental bits and the bottom's */
+
+#define AT(member)  ((uint8_t)offsetof(struct flow_record, member))
+#define AT4(member) AT(key.v4.member)
+#define AT6(member) AT(key.v6.member)
+
+/* Where IPv4 addresses wait until it is known which family a record is of: behind the keys, in what
+ * only aligns them. */
+enum {
+	WAITING_SRC = sizeof(struct key6),
+	WAITING_DST = WAITING_SRC + 4,
+	WAITING_END = WAITING_DST + 4,
+};
+
+_Static_assert(offsetof(struct flow_record, key) == 0, "keys are at the beginning");
+_Static_assert(offsetof(struct key, family) >= WAITING_END, "there is room behind the keys");
+_Static_assert(sizeof(((struct key *)0)->family) == 4, "a number of 32 bits can be moved there");
+_Static_assert(sizeof(struct flow_record) <= UINT8_MAX, "places are of a byte");
+
+/* Where a use's field goes; what must be said of each; its bytes, if they are copied. */
+struct target {
+	uint8_t ipv4, ipv6;
+	uint8_t width;
+	uint16_t has;
+};
+
+static const struct target targets[ELEMENT_USE_COUNT] = {
+	[USE_SRC_IPV4] = {AT4(src_ip), WAITING_SRC, 4, 0},
+	[USE_DST_IPV4] = {AT4(dst_ip), WAITING_DST, 4, 0},
+	[USE_SRC_IPV6] = {AT6(src_ip), AT6(src_ip), 16, 0},
+	[USE_DST_IPV6] = {AT6(dst_ip), AT6(dst_ip), 16, 0},
+	[USE_SRC_PORT] = {AT4(src_port), AT6(src_port), 2, 0},
+	[USE_DST_PORT] = {AT4(dst_port), AT6(dst_port), 2, 0},
+	[USE_PROTO] = {AT4(proto), AT6(proto), 1, 0},
+	[USE_IP_VERSION] = {AT(key.family), AT(key.family), 0, 0},
+	[USE_TCP_FLAGS] = {AT(extra.tcp_flags), AT(extra.tcp_flags), 1, 0},
+	[USE_VLAN] = {AT(extra.vlan), AT(extra.vlan), 2, 0},
+	[USE_DSCP] = {AT(extra.dscp), AT(extra.dscp), 1, 0},
+	[USE_MPLS] = {AT(extra.mpls), AT(extra.mpls), 3, 0},
+	[USE_PACKETS] = {AT(packets), AT(packets), 0, FLOW_PACKETS},
+	[USE_BYTES] = {AT(bytes), AT(bytes), 0, FLOW_BYTES},
+	[USE_TOTAL_PACKETS] = {AT(total_packets), AT(total_packets), 0, FLOW_TOTAL_PACKETS},
+	[USE_TOTAL_BYTES] = {AT(total_bytes), AT(total_bytes), 0, FLOW_TOTAL_BYTES},
+	[USE_INPUT] = {AT(input), AT(input), 0, FLOW_INPUT},
+	[USE_OUTPUT] = {AT(output), AT(output), 0, FLOW_OUTPUT},
+	[USE_NEXT_HOP_IPV4] = {AT(next_hop), AT(next_hop), 4, 0},
+	[USE_NEXT_HOP_IPV6] = {AT(next_hop), AT(next_hop), 16, 0},
+	[USE_DIRECTION] = {AT(direction), AT(direction), 1, 0},
+	[USE_SAMPLER] = {AT(sampler), AT(sampler), 0, FLOW_SAMPLER},
+	[USE_SAMPLING] = {AT(sampling), AT(sampling), 0, 0},
+	[USE_SAMPLED_RUN] = {AT(sampling), AT(sampling), 0, 0},
+	[USE_SKIPPED_RUN] = {AT(sampling), AT(sampling), 0, 0},
+	[USE_SAMPLE_SIZE] = {AT(sampling), AT(sampling), 0, 0},
+	[USE_POPULATION] = {AT(sampling), AT(sampling), 0, 0},
+	[USE_PROBABILITY] = {AT(sampling), AT(sampling), 0, 0},
+	[USE_FIRST] = {AT(first), AT(first), 8, FLOW_FIRST},
+	[USE_LAST] = {AT(last), AT(last), 8, FLOW_LAST},
+};
+
+#define COUNTERS (FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES)
+
+void move_choices_add(struct move_choices *choices, const struct field *field, uint32_t at)
+{
+	bool reverse = field->enterprise == ENTERPRISE_REVERSE;
+	const struct element *element =
+		element_find(reverse ? 0 : field->enterprise, field->number);
+	struct move_choice *choice;
+
+	if (element == NULL || field->len == FIELD_VARIABLE ||
+		!element_length_fits(element, field->len))
+		return;
+	choice = &(reverse != element->reverse ? choices->reverse : choices->forward)[element->use];
+	if (choice->element != NULL && choice->element->rank <= element->rank)
+		return;
+	*choice = (struct move_choice){.element = element, .at = at, .len = field->len};
+}
+
+/* The longest number that fits, the lowest bytes of the field. */
+static void number_move(struct move *move, uint32_t len, uint32_t longest, uint8_t op_of_1)
+{
+	if (len > longest) {
+		move->from = (uint16_t)(move->from + len - longest);
+		len = longest;
+	}
+	move->op = (uint8_t)(op_of_1 + len - 1);
+}
+
+/* The lowest bytes of the field to the lowest of the target, where both are big-endian. */
+static void bytes_move(struct move *move, uint32_t len, uint32_t width)
+{
+	if (len > width) {
+		move->from = (uint16_t)(move->from + len - width);
+	} else {
+		move->to = (uint8_t)(move->to + width - len);
+		width = len;
+	}
+	move->op = width == 16 ? MOVE_BYTES_16 : (uint8_t)(MOVE_BYTES_1 + width - 1);
+}
+
+static void time_move(struct move *move, const struct element *element)
+{
+	static const uint8_t ops[] = {
+		[FORM_SECONDS] = MOVE_SECONDS,
+		[FORM_MILLISECONDS] = MOVE_MILLISECONDS,
+		[FORM_NTP] = MOVE_NTP,
+		[FORM_UPTIME] = MOVE_UPTIME,
+		[FORM_BEFORE] = MOVE_BEFORE,
+	};
+
+	move->op = ops[element->form];
+}
+
+static void plain_move(struct move *move, const struct move_choice *choice)
+{
+	const struct target *target = &targets[choice->element->use];
+
+	if (target->width != 0)
+		bytes_move(move, choice->len, target->width);
+	else if (target->has & (COUNTERS | FLOW_SAMPLER))
+		number_move(move, choice->len, 8, MOVE_U64_1);
+	else
+		number_move(move, choice->len, 4, MOVE_U32_1);
+}
+
+static void find_op(struct move *move, const struct move_choice *choice)
+{
+	switch (choice->element->use) {
+	case USE_FIRST:
+	case USE_LAST: time_move(move, choice->element); break;
+	case USE_NEXT_HOP_IPV4: move->op = MOVE_NEXT_HOP_IPV4; break;
+	case USE_NEXT_HOP_IPV6: move->op = MOVE_NEXT_HOP_IPV6; break;
+	case USE_PROBABILITY: move->op = choice->len == 8 ? MOVE_DOUBLE : MOVE_FLOAT; break;
+	case USE_MPLS: move->op = MOVE_MPLS; break;
+	case USE_DSCP:
+		plain_move(move, choice);
+		move->op = choice->element->form == FORM_TOS ? MOVE_TOS : MOVE_DSCP;
+		break;
+	case USE_VLAN:
+		plain_move(move, choice);
+		move->op = MOVE_VLAN;
+		break;
+	case USE_DIRECTION:
+		plain_move(move, choice);
+		move->op = MOVE_DIRECTION;
+		break;
+	case USE_SKIPPED_RUN:
+	case USE_POPULATION:
+		move->from = (uint16_t)(move->from + choice->len - 4);
+		move->op = choice->element->use == USE_POPULATION ? MOVE_POPULATION : MOVE_SKIPPED;
+		break;
+	default: plain_move(move, choice);
+	}
+}
+
+static bool chosen(const struct move_choice *choices, enum element_use use)
+{
+	return choices[use].element != NULL;
+}
+
+static void drop(struct move_choice *choices, enum element_use use)
+{
+	choices[use].element = NULL;
+}
+
+/* What only says something together with another element, that is not there. */
+static void drop_halves(struct move_choice *choices)
+{
+	if (!chosen(choices, USE_SAMPLED_RUN) || !chosen(choices, USE_SKIPPED_RUN) ||
+		choices[USE_SKIPPED_RUN].len < 4) {
+		drop(choices, USE_SAMPLED_RUN);
+		drop(choices, USE_SKIPPED_RUN);
+	}
+	if (!chosen(choices, USE_SAMPLE_SIZE) || !chosen(choices, USE_POPULATION) ||
+		choices[USE_POPULATION].len < 4) {
+		drop(choices, USE_SAMPLE_SIZE);
+		drop(choices, USE_POPULATION);
+	}
+	/* One flag says of what layer all bytes are. */
+	if (chosen(choices, USE_BYTES) && chosen(choices, USE_TOTAL_BYTES) &&
+		choices[USE_BYTES].element->layer2 != choices[USE_TOTAL_BYTES].element->layer2)
+		drop(choices, choices[USE_BYTES].element->layer2 ? USE_BYTES : USE_TOTAL_BYTES);
+	drop(choices, USE_INTERFACE_NAME);
+	drop(choices, USE_DOMAIN_NAME);
+}
+
+static uint32_t add_moves(
+	struct move_plan *plan, const struct move_choice *choices, bool wide, bool variable)
+{
+	uint32_t has = 0;
+
+	for (uint32_t use = 0; use < ELEMENT_USE_COUNT; use++) {
+		const struct move_choice *choice = &choices[use];
+		struct move *move = &plan->moves[plan->nb_moves];
+
+		if (choice->element == NULL)
+			continue;
+		*move = (struct move){
+			.from = variable ? 0 : (uint16_t)choice->at,
+			.to = wide ? targets[use].ipv6 : targets[use].ipv4,
+		};
+		find_op(move, choice);
+		/* Which uptimes are known, a message says. */
+		if (move->op != MOVE_UPTIME)
+			has |= targets[use].has;
+		if (choice->element->layer2)
+			has |= FLOW_LAYER2_BYTES;
+		plan->fields[plan->nb_moves++] = choice->at;
+	}
+	return has;
+}
+
+static void drop_all(struct move_choice *choices, enum element_use from, enum element_use to)
+{
+	for (uint32_t use = from; use <= to; use++)
+		drop(choices, use);
+}
+
+/* The reverse direction has no key of its own, and is told from the forward one. */
+static void add_reverse(struct move_plan *plan, struct move_choice *choices, bool variable)
+{
+	uint32_t before = plan->nb_moves;
+
+	if (!chosen(choices, USE_PACKETS) && !chosen(choices, USE_TOTAL_PACKETS))
+		return;
+	drop_all(choices, USE_SRC_IPV4, USE_IP_VERSION);
+	drop_all(choices, USE_SAMPLER, USE_PROBABILITY);
+	drop(choices, USE_INIT_TIME);
+	drop_halves(choices);
+	plan->reverse_has = add_moves(plan, choices, plan->family == KEY_IPV6, variable);
+	plan->nb_reverse = (uint8_t)(plan->nb_moves - before);
+}
+
+void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool variable)
+{
+	struct move_choice *forward = choices->forward;
+	bool ipv4 = chosen(forward, USE_SRC_IPV4) || chosen(forward, USE_DST_IPV4);
+	bool ipv6 = chosen(forward, USE_SRC_IPV6) || chosen(forward, USE_DST_IPV6);
+
+	*plan = (struct move_plan){.init_time = UINT32_MAX};
+	plan->usable = (ipv4 || ipv6) &&
+		       (chosen(forward, USE_PACKETS) || chosen(forward, USE_TOTAL_PACKETS));
+	plan->family = ipv6 ? KEY_IPV6 : KEY_IPV4;
+	plan->both_families = ipv4 && ipv6;
+	if (!plan->both_families)
+		drop(forward, USE_IP_VERSION);
+	if (chosen(forward, USE_INIT_TIME) && !variable)
+		plan->init_time = forward[USE_INIT_TIME].at;
+	drop(forward, USE_INIT_TIME);
+	drop_halves(forward);
+	for (uint32_t use = USE_SAMPLING; use <= USE_PROBABILITY; use++)
+		plan->sampling |= chosen(forward, use);
+	if (!plan->usable)
+		return;
+	plan->has = add_moves(plan, forward, ipv6, variable);
+	add_reverse(plan, choices->reverse, variable);
+}
+
+static inline uint32_t whole_interval(double interval)
+{
+	if (!(interval >= 1)) /* also where it is no number */
+		return 0;
+	return interval < (double)UINT32_MAX ? (uint32_t)lround(interval) : UINT32_MAX;
+}
+
+static uint32_t interval_of(double probability)
+{
+	return probability > 0 ? whole_interval(1 / probability) : 0;
+}
+
+/* sampling := one of how many, where it was how many in a row, or of how many. */
+static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
+{
+	double sampled = *sampling, all = other;
+
+	if (!other_is_all)
+		all += sampled;
+	*sampling = sampled == 0 ? 0 : whole_interval(all / sampled);
+}
+
+static double read_double(const uint8_t *data)
+{
+	uint64_t bits = read_u64(data);
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static double read_float(const uint8_t *data)
+{
+	uint32_t bits = read_u32(data);
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static inline void store_u32(uint8_t *to, uint32_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
+static inline void store_u64(uint8_t *to, uint64_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
+static inline void store_time(uint8_t *to, int64_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
+static void store_mpls(uint8_t *to, const uint8_t *from)
+{
+	uint32_t label = (uint32_t)read_number(from, 3) >> MPLS_LABEL_SHIFT;
+
+	to[0] = (uint8_t)(label >> 16);
+	to[1] = (uint8_t)(label >> 8);
+	to[2] = (uint8_t)label;
+}
+
+static void store_direction(struct flow_record *record, uint8_t direction)
+{
+	if (direction > FLOW_EGRESS)
+		return;
+	record->direction = direction;
+	record->has |= FLOW_DIRECTION;
+}
+
+/* Routers say 0 where there is none. */
+static void store_next_hop(struct flow_record *record, const uint8_t *from, uint32_t len)
+{
+	static const uint8_t none[16];
+
+	if (memcmp(from, none, len) == 0)
+		return;
+	memcpy(record->next_hop, from, len);
+	record->next_hop_ipv6 = len == sizeof(none);
+	record->has |= FLOW_NEXT_HOP;
+}
+
+/* The same for each row; the switch is left once for all of them. */
+#define EACH(statement)                                                                            \
+	do {                                                                                       \
+		for (uint32_t row = 0; row < n;                                                    \
+			row++, from += stride, to += sizeof(struct flow_record)) {                 \
+			statement;                                                                 \
+		}                                                                                  \
+	} while (0)
+#define RECORD (&records[row])
+
+static void make_rare_move(const struct move *move, const uint8_t *from, uint32_t stride,
+	struct flow_record *records, uint32_t n)
+{
+	uint8_t *to = (uint8_t *)records + move->to;
+
+	switch (move->op) {
+	case MOVE_VLAN: EACH((to[0] = from[0] & VLAN_ID >> 8, to[1] = from[1])); break;
+	case MOVE_DSCP: EACH(to[0] = from[0] & DSCP_BITS); break;
+	case MOVE_MPLS: EACH(store_mpls(to, from)); break;
+	case MOVE_NEXT_HOP_IPV6: EACH(store_next_hop(RECORD, from, 16)); break;
+	case MOVE_SKIPPED: EACH(make_ratio(&RECORD->sampling, read_u32(from), false)); break;
+	case MOVE_POPULATION: EACH(make_ratio(&RECORD->sampling, read_u32(from), true)); break;
+	case MOVE_FLOAT: EACH(RECORD->sampling = interval_of(read_float(from))); break;
+	case MOVE_DOUBLE: EACH(RECORD->sampling = interval_of(read_double(from))); break;
+	case MOVE_BYTES_3: EACH(memcpy(to, from, 3)); break;
+	case MOVE_U32_3: EACH(store_u32(to, (uint32_t)read_number(from, 3))); break;
+	default: EACH(store_u64(to, read_number(from, move->op - MOVE_U64_1 + 1U)));
+	}
+}
+
+static void make_time_move(const struct move *move, const uint8_t *from, uint32_t stride,
+	struct flow_record *records, uint32_t n, const struct move_times *times)
+{
+	uint8_t *to = (uint8_t *)records + move->to;
+	uint32_t has = move->to == AT(first) ? FLOW_FIRST : FLOW_LAST;
+	int64_t exported = times->exported;
+
+	switch (move->op) {
+	case MOVE_SECONDS: EACH(store_time(to, read_u32(from) * TIME_SECOND)); break;
+	case MOVE_MILLISECONDS: EACH(store_time(to, time_of_milliseconds(read_u64(from)))); break;
+	case MOVE_NTP: EACH(store_time(to, time_of_ntp(read_u64(from)))); break;
+	case MOVE_BEFORE: EACH(store_time(to, exported - read_u32(from) * TIME_MICROSECOND)); break;
+	default: /* MOVE_UPTIME */
+		if (!times->uptime_known)
+			return;
+		EACH((store_time(to, time_of_uptime(exported, times->uptime, read_u32(from))),
+			RECORD->has |= has));
+	}
+}
+
+void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
+	struct flow_record *records, uint32_t n, const struct move_times *times)
+{
+	uint8_t *to = (uint8_t *)records + move->to;
+
+	switch (move->op) {
+	case MOVE_BYTES_1: EACH(to[0] = from[0]); break;
+	case MOVE_BYTES_2: EACH(memcpy(to, from, 2)); break;
+	case MOVE_BYTES_4: EACH(memcpy(to, from, 4)); break;
+	case MOVE_BYTES_16: EACH(memcpy(to, from, 16)); break;
+	case MOVE_U32_1: EACH(store_u32(to, from[0])); break;
+	case MOVE_U32_2: EACH(store_u32(to, read_u16(from))); break;
+	case MOVE_U32_4: EACH(store_u32(to, read_u32(from))); break;
+	case MOVE_U64_4: EACH(store_u64(to, read_u32(from))); break;
+	case MOVE_U64_8: EACH(store_u64(to, read_u64(from))); break;
+	case MOVE_TOS: EACH(to[0] = from[0] >> DSCP_SHIFT); break;
+	case MOVE_DIRECTION: EACH(store_direction(RECORD, from[0])); break;
+	case MOVE_NEXT_HOP_IPV4: EACH(store_next_hop(RECORD, from, 4)); break;
+	case MOVE_SECONDS:
+	case MOVE_MILLISECONDS:
+	case MOVE_NTP:
+	case MOVE_UPTIME:
+	case MOVE_BEFORE: make_time_move(move, from, stride, records, n, times); break;
+	default: make_rare_move(move, from, stride, records, n);
+	}
+}
+
+static bool any(const uint8_t *bytes, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (bytes[i] != 0)
+			return true;
+	return false;
+}
+
+static void make_ipv4(struct flow_record *record)
+{
+	struct key key = {.family = KEY_IPV4};
+	const uint8_t *bytes = (const uint8_t *)record;
+
+	memcpy(key.v4.src_ip, bytes + WAITING_SRC, 4);
+	memcpy(key.v4.dst_ip, bytes + WAITING_DST, 4);
+	memcpy(key.v4.src_port, record->key.v6.src_port, 2);
+	memcpy(key.v4.dst_port, record->key.v6.dst_port, 2);
+	key.v4.proto = record->key.v6.proto;
+	record->key = key;
+}
+
+void move_choose_family(struct flow_record *records, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct key *key = &records[i].key;
+		uint32_t version;
+		uint8_t *waiting = (uint8_t *)&records[i] + WAITING_SRC;
+		bool ipv4 = any(waiting, WAITING_END - WAITING_SRC);
+		bool ipv6 = any(key->v6.src_ip, 2 * sizeof(key->v6.src_ip));
+
+		memcpy(&version, &key->family, sizeof(version));
+		if (ipv4 == ipv6 ? version != KEY_IPV6 : ipv4) {
+			make_ipv4(&records[i]);
+		} else {
+			memset(waiting, 0, WAITING_END - WAITING_SRC);
+			key->family = KEY_IPV6;
+		}
+	}
+}
+
+void move_end_sampling(struct flow_record *records, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (records[i].sampling != 0)
+			records[i].has |= FLOW_SAMPLING;
+}

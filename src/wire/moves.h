@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * From a record's bytes to a struct flow_record: a template compiled into moves, each of which is
+ * made for several records at once.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/element.h"
+#include "wire/fields.h"
+#include "wire/record.h"
+
+struct move {
+	uint16_t from; /* in the record; of variable ones, in the field */
+	uint8_t op;    /* enum move_op */
+	uint8_t to;    /* in struct flow_record */
+};
+
+/* At most: each use once in each direction. */
+#define MOVES_MAX (2 * ELEMENT_USE_COUNT)
+
+/* The field that a use takes, of those of a template. */
+struct move_choice {
+	const struct element *element; /* NULL: none */
+	uint32_t at;                   /* in the record; of variable ones, the field's number */
+	uint32_t len;
+};
+
+struct move_choices {
+	struct move_choice forward[ELEMENT_USE_COUNT], reverse[ELEMENT_USE_COUNT];
+};
+
+/* Takes the field into account. */
+void move_choices_add(struct move_choices *choices, const struct field *field, uint32_t at);
+
+/* What a template's records are like. */
+struct move_plan {
+	struct move moves[MOVES_MAX];
+	uint32_t fields[MOVES_MAX]; /* of variable records: the number of a move's field */
+	uint32_t has, reverse_has;  /* enum flow_has, of every record */
+	uint8_t nb_moves;           /* of both directions; those of the second are the last */
+	uint8_t nb_reverse;
+	uint8_t family;     /* enum key_family */
+	bool usable;        /* there are packets and addresses */
+	bool both_families; /* the addresses say which it is */
+	bool sampling;      /* records say how they were sampled */
+	uint32_t init_time; /* where a record says when its exporter started; UINT32_MAX: nowhere */
+};
+
+void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool variable);
+
+/* What times of records are relative to. */
+struct move_times {
+	int64_t exported;
+	uint32_t uptime;
+	bool uptime_known;
+};
+
+/*
+ * Makes a move for n records of `stride` bytes; `from` is the first one's field, and `move->from`
+ * is in it already. What records begin with is the caller's: has, key.family, else 0.
+ */
+void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
+	struct flow_record *records, uint32_t n, const struct move_times *times);
+
+/* Behind the moves of records whose templates have addresses of both families. */
+void move_choose_family(struct flow_record *records, uint32_t n);
+
+/* Behind the moves of records that say how they were sampled. */
+void move_end_sampling(struct flow_record *records, uint32_t n);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Data records of options templates. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/template_entry.h"
+
+/*
+ * Reads the record at data, of which no more than `left` bytes are there, and returns its length;
+ * 0: it is cut. *init_time is changed where the record says when the exporter started.
+ */
+uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
+	struct wire_option *option, int64_t *init_time);

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wire/template.h"
+
+#include <stdlib.h>
+
+#include "wire/big_endian.h"
+#include "wire/template_entry.h"
+
+#define GROWTH        8            /* places for templates, at a time */
+#define HEAP_OVERHEAD 16           /* bytes that an allocation costs beside its own */
+#define RECORD_MAX    (65535 - 20) /* bytes: a message's headers are none of its */
+#define SPECIFIER     4            /* bytes, without an enterprise */
+#define INIT_UNKNOWN  INT64_MIN
+
+struct templates {
+	struct template_entry **list; /* by id */
+	uint32_t count, room;
+	size_t limit, bytes;
+	uint64_t changes;
+	int64_t init_time;
+};
+
+/* A definition as it stands in a set. */
+struct definition {
+	uint16_t set_id, id;
+	uint16_t nb_fields, nb_scopes;
+	const uint8_t *data;   /* from the id on */
+	uint32_t len;          /* of data */
+	const uint8_t *fields; /* the specifiers */
+	uint32_t record_len;   /* the least */
+	bool variable;
+};
+
+static bool is_ipfix(uint16_t set_id)
+{
+	return set_id == SET_IPFIX_TEMPLATES || set_id == SET_IPFIX_OPTIONS;
+}
+
+static bool is_options(uint16_t set_id)
+{
+	return set_id == SET_NETFLOW9_OPTIONS || set_id == SET_IPFIX_OPTIONS;
+}
+
+struct templates *templates_create(size_t limit)
+{
+	struct templates *templates = calloc(1, sizeof(*templates));
+
+	if (templates == NULL)
+		return NULL;
+	templates->limit = limit;
+	templates->bytes = sizeof(*templates) + HEAP_OVERHEAD;
+	templates->init_time = INIT_UNKNOWN;
+	return templates;
+}
+
+static size_t entry_bytes(const struct template_entry *entry)
+{
+	return sizeof(*entry) + entry->nb_moves * sizeof(struct move) + entry->nb_field_moves +
+	       entry->definition_len;
+}
+
+static void free_entry(struct templates *templates, struct template_entry *entry)
+{
+	templates->bytes -= entry_bytes(entry) + HEAP_OVERHEAD;
+	free(entry);
+}
+
+static void forget_all(struct templates *templates)
+{
+	for (uint32_t i = 0; i < templates->count; i++)
+		free_entry(templates, templates->list[i]);
+	if (templates->room != 0)
+		templates->bytes -= templates->room * sizeof(*templates->list) + HEAP_OVERHEAD;
+	free(templates->list);
+	templates->list = NULL;
+	templates->count = templates->room = 0;
+	templates->init_time = INIT_UNKNOWN;
+}
+
+void templates_destroy(struct templates *templates)
+{
+	if (templates == NULL)
+		return;
+	forget_all(templates);
+	free(templates);
+}
+
+void templates_forget(struct templates *templates)
+{
+	if (templates->count != 0)
+		templates->changes++;
+	forget_all(templates);
+}
+
+uint32_t templates_count(const struct templates *templates)
+{
+	return templates->count;
+}
+
+size_t templates_bytes(const struct templates *templates)
+{
+	return templates->bytes;
+}
+
+uint64_t templates_changes(const struct templates *templates)
+{
+	return templates->changes;
+}
+
+int64_t templates_init_time(const struct templates *templates)
+{
+	return templates->init_time;
+}
+
+void templates_set_init_time(struct templates *templates, int64_t init_time)
+{
+	templates->init_time = init_time;
+}
+
+/* The place of the first whose id is not below. */
+static uint32_t place_of(const struct templates *templates, uint16_t id)
+{
+	uint32_t from = 0, to = templates->count;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (templates->list[middle]->id < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static bool stands_at(const struct templates *templates, uint32_t place, uint16_t id)
+{
+	return place < templates->count && templates->list[place]->id == id;
+}
+
+const struct template_entry *templates_find(const struct templates *templates, uint16_t id)
+{
+	uint32_t place = place_of(templates, id);
+
+	return stands_at(templates, place, id) ? templates->list[place] : NULL;
+}
+
+static void withdraw_place(struct templates *templates, uint32_t place)
+{
+	struct template_entry **at = &templates->list[place];
+
+	free_entry(templates, *at);
+	templates->count--;
+	memmove(at, at + 1, (templates->count - place) * sizeof(*at));
+	templates->changes++;
+}
+
+static void withdraw(struct templates *templates, uint16_t id)
+{
+	uint32_t place = place_of(templates, id);
+
+	if (stands_at(templates, place, id))
+		withdraw_place(templates, place);
+}
+
+static void withdraw_kind(struct templates *templates, bool options)
+{
+	for (uint32_t i = templates->count; i-- > 0;)
+		if (templates->list[i]->options == options)
+			withdraw_place(templates, i);
+}
+
+/* Room in the list for one more. */
+static bool grow(struct templates *templates)
+{
+	size_t more = GROWTH * sizeof(*templates->list);
+	struct template_entry **list;
+
+	if (templates->count < templates->room)
+		return true;
+	if (templates->room == 0)
+		more += HEAP_OVERHEAD;
+	if (templates->bytes + more > templates->limit)
+		return false;
+	list = realloc(templates->list, (templates->room + GROWTH) * sizeof(*list));
+	if (list == NULL)
+		return false;
+	templates->list = list;
+	templates->room += GROWTH;
+	templates->bytes += more;
+	return true;
+}
+
+/* The list of fields once more, that was found whole before. */
+static void plan_definition(const struct definition *definition, struct move_plan *plan)
+{
+	struct move_choices choices = {0};
+	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
+	uint32_t offset = 0;
+
+	for (uint32_t i = 0; i < definition->nb_fields; i++) {
+		struct field field;
+
+		at += field_read(at, (uint32_t)(end - at), is_ipfix(definition->set_id), &field);
+		move_choices_add(&choices, &field, definition->variable ? i : offset);
+		offset += field.len;
+	}
+	move_plan_make(plan, &choices, definition->variable);
+}
+
+static void store_moves(struct template_entry *entry, const struct move_plan *plan)
+{
+	uint8_t *field_moves = (uint8_t *)(entry->moves + entry->nb_moves);
+
+	memcpy(entry->moves, plan->moves, entry->nb_moves * sizeof(entry->moves[0]));
+	if (entry->nb_field_moves == 0)
+		return;
+	memset(field_moves, NO_MOVE, entry->nb_field_moves);
+	for (uint8_t i = 0; i < entry->nb_moves; i++)
+		field_moves[plan->fields[i]] = i;
+}
+
+static void store_definition(struct template_entry *entry, const struct definition *definition)
+{
+	uint8_t *set = (uint8_t *)(entry->moves + entry->nb_moves) + entry->nb_field_moves;
+	uint16_t header[2] = {htobe16(definition->set_id), htobe16(entry->definition_len)};
+
+	memcpy(set, header, sizeof(header));
+	memcpy(set + SET_HEADER, definition->data, definition->len);
+}
+
+/* NULL: no room. */
+static struct template_entry *make_entry(
+	struct templates *templates, const struct definition *definition)
+{
+	struct template_entry like, *entry;
+	struct move_plan plan = {.init_time = UINT32_MAX};
+	bool options = is_options(definition->set_id);
+	size_t bytes;
+
+	if (!options)
+		plan_definition(definition, &plan);
+	like = (struct template_entry){
+		.id = definition->id,
+		.record_len = (uint16_t)definition->record_len,
+		.definition_len = (uint16_t)(SET_HEADER + definition->len),
+		.nb_fields = definition->nb_fields,
+		.nb_scopes = definition->nb_scopes,
+		.nb_field_moves = definition->variable && !options ? definition->nb_fields : 0,
+		.has = plan.has,
+		.reverse_has = plan.reverse_has,
+		.init_time = plan.init_time,
+		.nb_moves = plan.nb_moves,
+		.nb_reverse = plan.nb_reverse,
+		.family = plan.family,
+		.options = options,
+		.ipfix = is_ipfix(definition->set_id),
+		.variable = definition->variable,
+		.usable = plan.usable,
+		.both_families = plan.both_families,
+		.sampling = plan.sampling,
+	};
+	bytes = entry_bytes(&like);
+	if (templates->bytes + bytes + HEAP_OVERHEAD > templates->limit)
+		return NULL;
+	entry = malloc(bytes);
+	if (entry == NULL)
+		return NULL;
+	*entry = like;
+	store_moves(entry, &plan);
+	store_definition(entry, definition);
+	templates->bytes += bytes + HEAP_OVERHEAD;
+	return entry;
+}
+
+static bool is_same(const struct template_entry *entry, const struct definition *definition)
+{
+	const uint8_t *set = template_definition(entry);
+
+	return entry->definition_len == SET_HEADER + definition->len &&
+	       read_u16(set) == definition->set_id &&
+	       memcmp(set + SET_HEADER, definition->data, definition->len) == 0;
+}
+
+/* The one before goes in any case: its records would be misread. */
+static enum wire_fault define(
+	struct templates *templates, const struct definition *definition, bool *changed)
+{
+	uint32_t place = place_of(templates, definition->id);
+	struct template_entry *entry;
+
+	*changed = false;
+	if (stands_at(templates, place, definition->id)) {
+		if (is_same(templates->list[place], definition))
+			return WIRE_FINE;
+		withdraw_place(templates, place);
+	}
+	if (definition->record_len == 0 || definition->record_len > RECORD_MAX)
+		return WIRE_TEMPLATE;
+	if (!grow(templates))
+		return WIRE_TEMPLATE_ROOM;
+	entry = make_entry(templates, definition);
+	if (entry == NULL)
+		return WIRE_TEMPLATE_ROOM;
+	memmove(&templates->list[place + 1], &templates->list[place],
+		(templates->count - place) * sizeof(templates->list[0]));
+	templates->list[place] = entry;
+	templates->count++;
+	templates->changes++;
+	*changed = true;
+	return WIRE_FINE;
+}
+
+/* The field specifiers, and the length of a record; false: they are cut. */
+static bool measure_fields(struct definition *definition, uint32_t left)
+{
+	const uint8_t *at = definition->fields;
+
+	for (uint32_t i = 0; i < definition->nb_fields; i++) {
+		struct field field;
+		uint32_t len = field_read(at, left, is_ipfix(definition->set_id), &field);
+
+		if (len == 0)
+			return false;
+		at += len;
+		left -= len;
+		if (is_ipfix(definition->set_id) && field.len == FIELD_VARIABLE) {
+			definition->variable = true;
+			field.len = 1;
+		}
+		definition->record_len += field.len;
+	}
+	definition->len = (uint32_t)(at - definition->data);
+	return true;
+}
+
+/* The header of a definition of options, behind the id. */
+static bool read_options_counts(struct definition *definition)
+{
+	uint32_t first = read_u16(definition->data + 2), second = read_u16(definition->data + 4);
+
+	if (is_ipfix(definition->set_id)) { /* of fields, and of those that are scopes */
+		definition->nb_fields = (uint16_t)first;
+		definition->nb_scopes = (uint16_t)second;
+		return second <= first;
+	}
+	/* bytes of scopes, and of others */
+	definition->nb_fields = (uint16_t)((first + second) / SPECIFIER);
+	definition->nb_scopes = (uint16_t)(first / SPECIFIER);
+	return first % SPECIFIER == 0 && second % SPECIFIER == 0;
+}
+
+/*
+ * Reads the definition at data. WIRE_TEMPLATE: what follows cannot be found either; one without
+ * fields is given back with nb_fields 0.
+ */
+static enum wire_fault read_definition(
+	struct definition *definition, uint16_t set_id, const uint8_t *data, uint32_t left)
+{
+	uint32_t header = is_options(set_id) ? 6 : 4;
+
+	*definition = (struct definition){
+		.set_id = set_id, .id = read_u16(data), .nb_fields = read_u16(data + 2)};
+	definition->data = data;
+	definition->len = 4;
+	/* A withdrawal is of 4 bytes, of options too. */
+	if (definition->nb_fields == 0 && (is_ipfix(set_id) || !is_options(set_id)))
+		return WIRE_FINE;
+	if (left < header)
+		return WIRE_LENGTH;
+	definition->fields = data + header;
+	if (is_options(set_id) && !read_options_counts(definition))
+		return WIRE_TEMPLATE;
+	return measure_fields(definition, left - header) ? WIRE_FINE : WIRE_LENGTH;
+}
+
+static enum wire_fault take_withdrawal(
+	struct templates *templates, const struct definition *definition)
+{
+	if (!is_ipfix(definition->set_id)) {
+		withdraw(templates, definition->id);
+		return WIRE_TEMPLATE;
+	}
+	if (definition->id == definition->set_id)
+		withdraw_kind(templates, is_options(definition->set_id));
+	else
+		withdraw(templates, definition->id);
+	return WIRE_FINE;
+}
+
+static bool is_padding(const uint8_t *data, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (data[i] != 0)
+			return false;
+	return true;
+}
+
+enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
+	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
+	uint32_t *nb)
+{
+	enum wire_fault first = WIRE_FINE;
+
+	*nb = 0;
+	while (len >= 4 && !is_padding(data, len)) {
+		struct definition definition;
+		enum wire_fault fault = read_definition(&definition, set_id, data, len);
+		bool all = definition.nb_fields == 0 && is_ipfix(set_id) && definition.id == set_id;
+		bool changed = false;
+
+		if (definition.id < SET_DATA && !all)
+			return first != WIRE_FINE ? first : WIRE_SET;
+		if (fault != WIRE_FINE) {
+			withdraw(templates, definition.id);
+			return first != WIRE_FINE ? first : fault;
+		}
+		if (definition.nb_fields == 0)
+			fault = take_withdrawal(templates, &definition);
+		else
+			fault = define(templates, &definition, &changed);
+		if (first == WIRE_FINE)
+			first = fault;
+		(*nb)++;
+		data += definition.len;
+		len -= definition.len;
+		if (changed && known != NULL)
+			known(arg, definition.id);
+	}
+	return first;
+}
+
+void templates_each(const struct templates *templates,
+	void (*emit)(void *arg, const uint8_t *set, uint32_t len), void *arg)
+{
+	for (uint32_t i = 0; i < templates->count; i++) {
+		const struct template_entry *entry = templates->list[i];
+
+		emit(arg, template_definition(entry), entry->definition_len);
+	}
+}
+
+bool templates_take(
+	struct templates *templates, enum wire_protocol protocol, const uint8_t *set, uint32_t len)
+{
+	uint16_t first = protocol == WIRE_IPFIX ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
+	uint32_t nb;
+
+	if (len < SET_HEADER || read_u16(set + 2) != len)
+		return false;
+	if (read_u16(set) != first && read_u16(set) != first + 1)
+		return false;
+	return templates_read_set(templates, read_u16(set), set + SET_HEADER, len - SET_HEADER,
+		       NULL, NULL, &nb) == WIRE_FINE &&
+	       nb > 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* A template as it is kept, for those who decode its records (wire/template.h). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/moves.h"
+#include "wire/wire.h"
+
+/* Numbers of sets. */
+enum {
+	SET_NETFLOW9_TEMPLATES = 0,
+	SET_NETFLOW9_OPTIONS = 1,
+	SET_IPFIX_TEMPLATES = 2,
+	SET_IPFIX_OPTIONS = 3,
+	SET_DATA = 256, /* and all above: a template's number */
+};
+
+#define SET_HEADER 4
+
+struct template_entry {
+	uint16_t id;
+	uint16_t record_len; /* of variable records, the least */
+	uint16_t definition_len;
+	uint16_t nb_fields;
+	uint16_t nb_scopes; /* of options: those of the fields that come first */
+	uint16_t nb_field_moves;
+	uint32_t has, reverse_has;
+	uint32_t init_time; /* struct move_plan's */
+	uint8_t nb_moves, nb_reverse;
+	uint8_t family;
+	bool options : 1;
+	bool ipfix : 1;
+	bool variable : 1;
+	bool usable : 1;
+	bool both_families : 1;
+	bool sampling : 1;
+	/*
+	 * The moves; of variable records the number of each field's move, NO_MOVE where it has
+	 * none; the definition, as a set.
+	 */
+	struct move moves[];
+};
+
+#define NO_MOVE UINT8_MAX
+
+static inline const uint8_t *template_field_moves(const struct template_entry *entry)
+{
+	return (const uint8_t *)(entry->moves + entry->nb_moves);
+}
+
+static inline const uint8_t *template_definition(const struct template_entry *entry)
+{
+	return template_field_moves(entry) + entry->nb_field_moves;
+}
+
+/* The first of its field specifiers. */
+static inline const uint8_t *template_fields(const struct template_entry *entry)
+{
+	return template_definition(entry) + SET_HEADER + (entry->options ? 6 : 4);
+}
+
+/* NULL: it is not known. Valid until the templates change. */
+const struct template_entry *templates_find(const struct templates *templates, uint16_t id);
+
+/*
+ * Takes the definitions of a set (its body) in, and says in *nb how many there were, unchanged ones
+ * too. known(): of each that is new, or another than before.
+ */
+enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
+	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
+	uint32_t *nb);
+
+/* When the exporter started, by options or records of it; INT64_MIN: it did not say. */
+int64_t templates_init_time(const struct templates *templates);
+void templates_set_init_time(struct templates *templates, int64_t init_time);

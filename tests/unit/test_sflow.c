@@ -1,0 +1,797 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sFlow datagrams put together word by word from the specification, and what they must give. Each
+ * is decoded from a copy of exactly its size, so that ASan sees a byte too many.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "wire/protocols.h"
+
+#define DATAGRAM_MAX 65536
+#define GIVEN_MAX    512
+
+struct datagram_bytes {
+	uint8_t bytes[DATAGRAM_MAX];
+	uint32_t len;
+	uint32_t samples;
+};
+
+static struct datagram_bytes built;
+
+static void put(uint32_t word)
+{
+	for (int shift = 24; shift >= 0; shift -= 8)
+		built.bytes[built.len++] = (uint8_t)(word >> shift);
+}
+
+static void put_bytes(const void *bytes, uint32_t n)
+{
+	memcpy(built.bytes + built.len, bytes, n);
+	built.len += n;
+}
+
+static void put_wide(uint64_t number)
+{
+	put((uint32_t)(number >> 32));
+	put((uint32_t)number);
+}
+
+static void set(uint32_t at, uint32_t word)
+{
+	uint32_t len = built.len;
+
+	built.len = at;
+	put(word);
+	built.len = len;
+}
+
+static void begin_datagram(void)
+{
+	built.len = 0;
+	built.samples = 0;
+	put(5);
+	put(1);
+	put(0x0a000001);
+	put(7);
+	put(100);
+	put(123456);
+	put(0);
+}
+
+/* Begins a structure; returns where its length stands. */
+static uint32_t begin(uint32_t format)
+{
+	put(format);
+	put(0);
+	return built.len - 4;
+}
+
+static void end(uint32_t at)
+{
+	set(at, built.len - at - 4);
+	while (built.len % 4 != 0)
+		built.bytes[built.len++] = 0;
+}
+
+static uint32_t begin_sample(uint32_t format)
+{
+	set(24, ++built.samples);
+	return begin(format);
+}
+
+static uint32_t begin_flow_sample(
+	uint32_t source, uint32_t input, uint32_t output, uint32_t records)
+{
+	uint32_t at = begin_sample(1);
+
+	put(11);
+	put(source);
+	put(400);
+	put(8000);
+	put(3);
+	put(input);
+	put(output);
+	put(records);
+	return at;
+}
+
+static uint32_t begin_expanded_sample(uint32_t class, uint32_t index, uint32_t in_format,
+	uint32_t input, uint32_t out_format, uint32_t output, uint32_t records)
+{
+	uint32_t at = begin_sample(3);
+
+	put(12);
+	put(class);
+	put(index);
+	put(512);
+	put(9000);
+	put(4);
+	put(in_format);
+	put(input);
+	put(out_format);
+	put(output);
+	put(records);
+	return at;
+}
+
+static void put_raw_header(
+	uint32_t protocol, uint32_t frame, uint32_t stripped, const void *header, uint32_t len)
+{
+	uint32_t at = begin(1);
+
+	put(protocol);
+	put(frame);
+	put(stripped);
+	put(len);
+	put_bytes(header, len);
+	while (built.len % 4 != 0)
+		built.bytes[built.len++] = 0;
+	end(at);
+}
+
+/* TCP, 10.0.0.1:1234 to 10.0.0.2:80, in VLAN 5; 1000 bytes of layer 3, DSCP 46, SYN and ACK. */
+static const uint8_t tcp_frame[] = {
+	0x02,
+	0,
+	0,
+	0,
+	0,
+	1,
+	0x02,
+	0,
+	0,
+	0,
+	0,
+	2,
+	0x81,
+	0x00,
+	0x20,
+	0x05,
+	0x08,
+	0x00, /* Ethernet */
+	0x45,
+	0xb8,
+	0x03,
+	0xe8,
+	0,
+	0,
+	0x40,
+	0,
+	64,
+	6,
+	0,
+	0,
+	10,
+	0,
+	0,
+	1,
+	10,
+	0,
+	0,
+	2, /* IPv4 */
+	0x04,
+	0xd2,
+	0x00,
+	0x50,
+	0,
+	0,
+	0,
+	1,
+	0,
+	0,
+	0,
+	2,
+	0x50,
+	0x12,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0, /* TCP */
+	1,
+	2,
+	3,
+	4,
+	5,
+	6,
+};
+
+#define TCP_IP_AT 18
+
+static const struct key4 tcp_key = {
+	{10, 0, 0, 1}, {10, 0, 0, 2}, {0x04, 0xd2}, {0x00, 0x50}, 6, {0}, 0};
+
+/* UDP, 2001:db8::1:53 to 2001:db8::2:4096, 200 bytes behind a header of 40, with options. */
+static const uint8_t udp6_packet[] = {
+	0x60,
+	0,
+	0,
+	0,
+	0,
+	200,
+	0,
+	64,
+	0x20,
+	0x01,
+	0x0d,
+	0xb8,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	1,
+	0x20,
+	0x01,
+	0x0d,
+	0xb8,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	2,
+	17,
+	0,
+	1,
+	4,
+	0,
+	0,
+	0,
+	0,
+	0,
+	53,
+	0x10,
+	0x00,
+	0,
+	192,
+	0,
+	0,
+};
+
+/* What was told, and what of it was decoded. */
+static struct {
+	struct flow_record batch[WIRE_BATCH];
+	struct flow_record records[GIVEN_MAX];
+	struct wire_counters counters[GIVEN_MAX];
+	struct wire_sampler samplers[GIVEN_MAX];
+	uint32_t nb_records, nb_counters, nb_samplers;
+} given;
+
+static void take_records(void *arg, uint32_t n)
+{
+	(void)arg;
+	assert_in_range(n, 1, WIRE_BATCH);
+	assert_true(given.nb_records + n <= GIVEN_MAX);
+	memcpy(given.records + given.nb_records, given.batch, n * sizeof(given.batch[0]));
+	given.nb_records += n;
+}
+
+static void take_counters(void *arg, const struct wire_counters *counters)
+{
+	(void)arg;
+	assert_true(given.nb_counters < GIVEN_MAX);
+	given.counters[given.nb_counters++] = *counters;
+}
+
+static void take_sampler(void *arg, const struct wire_sampler *sampler)
+{
+	(void)arg;
+	assert_true(given.nb_samplers < GIVEN_MAX);
+	given.samplers[given.nb_samplers++] = *sampler;
+}
+
+static struct wire_result decode(const uint8_t *data, uint32_t len, uint32_t samples)
+{
+	struct wire_sink sink = {
+		.batch = given.batch,
+		.records = take_records,
+		.counters = take_counters,
+		.sampler = take_sampler,
+	};
+	struct wire_header header = {
+		.protocol = WIRE_SFLOW, .len = 28, .total = len, .count = samples};
+	uint8_t *copy = malloc(len);
+	struct wire_result result;
+
+	assert_non_null(copy);
+	memcpy(copy, data, len);
+	memset(given.batch, 0xee, sizeof(given.batch));
+	given.nb_records = given.nb_counters = given.nb_samplers = 0;
+	result = sflow_decode(&header, copy, len, &sink);
+	free(copy);
+	assert_int_equal(result.records, given.nb_records);
+	return result;
+}
+
+static struct wire_result decode_built(void)
+{
+	return decode(built.bytes, built.len, built.samples);
+}
+
+static void assert_key4(const struct flow_record *record, const struct key4 *key)
+{
+	assert_int_equal(record->key.family, KEY_IPV4);
+	assert_memory_equal(&record->key.v4, key, sizeof(*key));
+}
+
+static uint32_t number16(const uint8_t *bytes)
+{
+	return (uint32_t)bytes[0] << 8 | bytes[1];
+}
+
+static void header_of_ethernet(void **state)
+{
+	const struct flow_record *record = &given.records[0];
+	struct wire_result result;
+	uint32_t sample;
+
+	(void)state;
+	begin_datagram();
+	sample = begin_flow_sample(3, 3, 4, 1);
+	put_raw_header(1, 1022, 4, tcp_frame, sizeof(tcp_frame));
+	end(sample);
+	result = decode_built();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 1);
+	assert_int_equal(result.samples, 1);
+	assert_int_equal(result.unusable, 0);
+	assert_key4(record, &tcp_key);
+	assert_int_equal(record->has, FLOW_SAMPLE | FLOW_PACKETS | FLOW_BYTES | FLOW_SAMPLING |
+					      FLOW_INPUT | FLOW_OUTPUT | FLOW_DIRECTION);
+	assert_int_equal(record->packets, 1);
+	assert_int_equal(record->bytes, 1000);
+	assert_int_equal(record->sampling, 400);
+	assert_int_equal(record->input, 3);
+	assert_int_equal(record->output, 4);
+	assert_int_equal(record->direction, FLOW_INGRESS);
+	assert_int_equal(record->extra.tcp_flags[0], 0x12);
+	assert_int_equal(number16(record->extra.vlan), 5);
+	assert_int_equal(record->extra.dscp[0], 46);
+	assert_int_equal(given.nb_samplers, 1);
+	assert_int_equal(given.samplers[0].source, 3);
+	assert_int_equal(given.samplers[0].sequence, 11);
+	assert_int_equal(given.samplers[0].sampling, 400);
+	assert_int_equal(given.samplers[0].pool, 8000);
+	assert_int_equal(given.samplers[0].drops, 3);
+	assert_int_equal(given.samplers[0].discarded, 0);
+}
+
+static void headers_of_ip(void **state)
+{
+	struct wire_result result;
+	uint32_t sample;
+
+	(void)state;
+	begin_datagram();
+	sample = begin_expanded_sample(0, 9, 0, 70000, 0, 9, 1);
+	put_raw_header(11, 1000, 0, tcp_frame + TCP_IP_AT, sizeof(tcp_frame) - TCP_IP_AT);
+	end(sample);
+	sample = begin_expanded_sample(0, 9, 0, 9, 0, 70000, 1);
+	put_raw_header(12, 240, 0, udp6_packet, sizeof(udp6_packet));
+	end(sample);
+	result = decode_built();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 2);
+	assert_key4(&given.records[0], &tcp_key);
+	assert_int_equal(given.records[0].bytes, 1000);
+	assert_int_equal(given.records[0].input, 70000);
+	assert_int_equal(given.records[0].direction, FLOW_EGRESS);
+	assert_int_equal(given.records[0].sampling, 512);
+	assert_int_equal(given.records[1].key.family, KEY_IPV6);
+	assert_memory_equal(given.records[1].key.v6.src_ip, udp6_packet + 8, 16);
+	assert_memory_equal(given.records[1].key.v6.dst_ip, udp6_packet + 24, 16);
+	assert_int_equal(given.records[1].key.v6.proto, 17);
+	assert_int_equal(number16(given.records[1].key.v6.src_port), 53);
+	assert_int_equal(number16(given.records[1].key.v6.dst_port), 4096);
+	assert_int_equal(given.records[1].bytes, 240);
+	assert_int_equal(given.records[1].direction, FLOW_INGRESS);
+	assert_int_equal(given.records[1].output, 70000);
+	assert_int_equal(given.samplers[0].source, 9);
+}
+
+static void put_sampled_ipv4(void)
+{
+	uint32_t at = begin(3);
+
+	put(777);
+	put(6);
+	put(0x0a000001);
+	put(0x0a000002);
+	put(1234);
+	put(80);
+	put(0x12);
+	put(46 << 2 | 1);
+	end(at);
+}
+
+static void sampled_addresses(void **state)
+{
+	static const uint8_t src[16] = {0x20, 1, [15] = 7}, dst[16] = {0x20, 2, [15] = 8};
+	uint32_t sample, at;
+
+	(void)state;
+	begin_datagram();
+	sample = begin_flow_sample(3, 0, 0x3fffffff, 1);
+	put_sampled_ipv4();
+	end(sample);
+	sample = begin_flow_sample(2u << 24 | 3, 3, 1u << 30 | 259, 1);
+	at = begin(4);
+	put(888);
+	put(58);
+	put_bytes(src, 16);
+	put_bytes(dst, 16);
+	put(128);
+	put(1);
+	put(0x12);
+	put(0x28);
+	end(at);
+	end(sample);
+	assert_int_equal(decode_built().records, 2);
+	assert_key4(&given.records[0], &tcp_key);
+	assert_int_equal(given.records[0].bytes, 777);
+	assert_int_equal(given.records[0].extra.tcp_flags[0], 0x12);
+	assert_int_equal(given.records[0].extra.dscp[0], 46);
+	assert_int_equal(
+		given.records[0].has, FLOW_SAMPLE | FLOW_PACKETS | FLOW_BYTES | FLOW_SAMPLING);
+	/* ICMPv6 has no ports and no flags; the source is no interface. */
+	assert_memory_equal(given.records[1].key.v6.src_ip, src, 16);
+	assert_memory_equal(given.records[1].key.v6.dst_ip, dst, 16);
+	assert_int_equal(number16(given.records[1].key.v6.src_port), 0);
+	assert_int_equal(number16(given.records[1].key.v6.dst_port), 0);
+	assert_int_equal(given.records[1].extra.tcp_flags[0], 0);
+	assert_int_equal(given.records[1].extra.dscp[0], 10);
+	assert_int_equal(given.records[1].has,
+		FLOW_SAMPLE | FLOW_PACKETS | FLOW_BYTES | FLOW_SAMPLING | FLOW_INPUT);
+	assert_int_equal(given.records[1].output, 0);
+}
+
+static void put_router(void)
+{
+	uint32_t at = begin(1002);
+
+	put(1);
+	put(0xc0000201);
+	put(24);
+	put(16);
+	end(at);
+}
+
+static void put_switch(uint32_t vlan)
+{
+	uint32_t at = begin(1001);
+
+	put(vlan);
+	put(0);
+	put(99);
+	put(0);
+	end(at);
+}
+
+/* Whatever their order: the header counts, once. */
+static void several_records_of_one_packet(void **state)
+{
+	static const uint8_t hop[4] = {192, 0, 2, 1};
+	static const uint8_t macs[24] = {0};
+
+	(void)state;
+	for (uint32_t order = 0; order < 2; order++) {
+		uint32_t sample, at;
+
+		begin_datagram();
+		sample = begin_flow_sample(3, 3, 2u << 30 | 17, 7);
+		if (order == 0)
+			put_raw_header(11, 1004, 4, tcp_frame + TCP_IP_AT, 40);
+		put_switch(42);
+		at = begin(2);
+		put_bytes(macs, 24);
+		end(at);
+		put_sampled_ipv4();
+		at = begin(4413 << 12 | 1);
+		put_bytes("odd", 3);
+		end(at);
+		put_router();
+		if (order == 1)
+			put_raw_header(11, 1004, 4, tcp_frame + TCP_IP_AT, 40);
+		put_raw_header(12, 240, 0, udp6_packet, sizeof(udp6_packet));
+		end(sample);
+		assert_int_equal(decode_built().fault, WIRE_FINE);
+		assert_int_equal(given.nb_records, 1);
+		assert_key4(&given.records[0], &tcp_key);
+		assert_int_equal(given.records[0].bytes, 1000);
+		assert_int_equal(number16(given.records[0].extra.vlan), 42);
+		assert_true(given.records[0].has & FLOW_NEXT_HOP);
+		assert_false(given.records[0].next_hop_ipv6);
+		assert_memory_equal(given.records[0].next_hop, hop, 4);
+		assert_false(given.records[0].has & FLOW_OUTPUT);
+	}
+}
+
+static void the_tag_of_the_header_counts(void **state)
+{
+	uint32_t sample;
+
+	(void)state;
+	begin_datagram();
+	sample = begin_flow_sample(3, 3, 4, 2);
+	put_switch(42);
+	put_raw_header(1, 1022, 4, tcp_frame, sizeof(tcp_frame));
+	end(sample);
+	assert_int_equal(decode_built().records, 1);
+	assert_int_equal(number16(given.records[0].extra.vlan), 5);
+}
+
+/* Where the IP header does not say a length, the frame does. */
+static void length_of_the_frame(void **state)
+{
+	uint8_t frame[sizeof(tcp_frame)];
+	uint32_t sample;
+
+	(void)state;
+	memcpy(frame, tcp_frame, sizeof(frame));
+	frame[TCP_IP_AT + 2] = frame[TCP_IP_AT + 3] = 0;
+	begin_datagram();
+	sample = begin_flow_sample(3, 3, 4, 1);
+	put_raw_header(1, 66000, 4, frame, sizeof(frame));
+	end(sample);
+	sample = begin_flow_sample(3, 3, 4, 1);
+	put_raw_header(1, 20, 4, frame, sizeof(frame));
+	end(sample);
+	assert_int_equal(decode_built().records, 2);
+	assert_int_equal(given.records[0].bytes, 66000 - 4 - 18);
+	assert_true(given.records[0].has & FLOW_BYTES);
+	assert_false(given.records[1].has & FLOW_BYTES);
+}
+
+/* A header that is cut before what its key needs gives none, unless another record does. */
+static void cut_headers(void **state)
+{
+	(void)state;
+	for (uint32_t len = 0; len <= sizeof(tcp_frame); len++) {
+		uint32_t sample;
+
+		begin_datagram();
+		sample = begin_flow_sample(3, 3, 4, 1);
+		put_raw_header(1, 1022, 4, tcp_frame, len);
+		end(sample);
+		sample = begin_flow_sample(3, 3, 4, 2);
+		put_raw_header(1, 1022, 4, tcp_frame, len);
+		put_sampled_ipv4();
+		end(sample);
+		assert_int_equal(decode_built().fault, WIRE_FINE);
+		assert_int_equal(given.nb_records, len < TCP_IP_AT + 24 ? 1 : 2);
+		for (uint32_t i = 0; i < given.nb_records; i++)
+			assert_key4(&given.records[i], &tcp_key);
+		assert_int_equal(given.records[given.nb_records - 1].bytes,
+			len < TCP_IP_AT + 24 ? 777 : 1000);
+	}
+	for (uint32_t len = 0; len <= sizeof(udp6_packet); len++) {
+		uint32_t sample;
+
+		begin_datagram();
+		sample = begin_flow_sample(3, 3, 4, 1);
+		put_raw_header(12, 240, 0, udp6_packet, len);
+		end(sample);
+		assert_int_equal(decode_built().unusable, len < 52);
+	}
+}
+
+static void counters_of_interfaces(void **state)
+{
+	uint32_t sample, at;
+
+	(void)state;
+	begin_datagram();
+	for (uint32_t i = 0; i < 2; i++) {
+		sample = begin_sample(i == 0 ? 2 : 4);
+		put(1);
+		if (i == 1)
+			put(0);
+		put(6);
+		put(2);
+		at = begin(2);
+		put(1);
+		put(2);
+		put(3);
+		end(at);
+		at = begin(1);
+		put(6);
+		put(6);
+		put_wide(i == 0 ? 10000000000 : UINT64_MAX);
+		put(1);
+		put(3);
+		put_wide(5000000000000);
+		put(0xfffffff0);
+		put(0x20);
+		put(UINT32_MAX);
+		put(8);
+		put(9);
+		put(10);
+		put_wide(UINT64_MAX);
+		put(UINT32_MAX);
+		put(1);
+		put(2);
+		put(UINT32_MAX);
+		put(3);
+		put(1);
+		end(at);
+		end(sample);
+	}
+	assert_int_equal(decode_built().fault, WIRE_FINE);
+	assert_int_equal(given.nb_counters, 2);
+	assert_int_equal(given.counters[0].interface, 6);
+	assert_int_equal(given.counters[0].speed, 10000000000);
+	assert_int_equal(given.counters[0].in_bytes, 5000000000000);
+	assert_int_equal(given.counters[0].in_packets, 0x10);
+	assert_int_equal(given.counters[0].in_discards, 8);
+	assert_int_equal(given.counters[0].out_bytes, UINT64_MAX);
+	assert_int_equal(given.counters[0].out_packets, UINT64_MAX);
+	assert_int_equal(given.counters[0].out_discards, UINT64_MAX);
+	assert_int_equal(given.counters[1].speed, 0);
+	assert_int_equal(given.counters[1].interface, 6);
+}
+
+static void discarded_packets(void **state)
+{
+	struct wire_result result;
+	uint32_t sample;
+
+	(void)state;
+	begin_datagram();
+	sample = begin_sample(5);
+	put(77);
+	put(0);
+	put(3);
+	put(5);
+	put(3);
+	put(0);
+	put(289);
+	put(1);
+	put_raw_header(1, 1022, 4, tcp_frame, sizeof(tcp_frame));
+	end(sample);
+	result = decode_built();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.samples, 1);
+	assert_int_equal(result.records, 0);
+	assert_int_equal(given.nb_samplers, 1);
+	assert_int_equal(given.samplers[0].discarded, 1);
+	assert_int_equal(given.samplers[0].sequence, 77);
+	assert_int_equal(given.samplers[0].source, 3);
+	assert_int_equal(given.samplers[0].drops, 5);
+}
+
+static void build_many(uint32_t n)
+{
+	begin_datagram();
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t sample = begin_flow_sample(3, 3, 4 + i, 2);
+
+		put_raw_header(11, 1000, 0, tcp_frame + TCP_IP_AT, 40);
+		put_router();
+		end(sample);
+	}
+}
+
+static void more_than_a_batch(void **state)
+{
+	(void)state;
+	build_many(3 * WIRE_BATCH + 5);
+	assert_int_equal(decode_built().records, 3 * WIRE_BATCH + 5);
+	for (uint32_t i = 0; i < given.nb_records; i++) {
+		assert_int_equal(given.records[i].output, 4 + i);
+		assert_key4(&given.records[i], &tcp_key);
+	}
+}
+
+/* What stands before the cut is given, and the cut is said. */
+static void every_cut(void **state)
+{
+	uint32_t each;
+
+	(void)state;
+	build_many(3);
+	each = (built.len - 28) / 3;
+	for (uint32_t len = 28; len < built.len; len++) {
+		struct wire_result result = decode(built.bytes, len, 3);
+
+		assert_int_equal(result.fault, WIRE_LENGTH);
+		assert_int_equal(result.records, (len - 28) / each);
+		assert_int_equal(result.samples, (len - 28) / each);
+	}
+}
+
+static void lengths_and_counts_that_lie(void **state)
+{
+	static const uint32_t lies[] = {UINT32_MAX, 0x80000000, 0xfffffffc, 100000};
+	struct wire_result result;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		build_many(1);
+		/* of the sample, of its first record, of the header in it; the count of records */
+		for (uint32_t field = 0; field < 4; field++) {
+			static const uint32_t at[] = {32, 72, 88, 64};
+
+			build_many(1);
+			set(at[field], lies[i]);
+			result = decode_built();
+			assert_int_equal(result.fault, WIRE_LENGTH);
+			assert_int_equal(result.records, field == 3);
+			assert_int_equal(result.unusable, field == 1 || field == 2);
+		}
+		build_many(1);
+		result = decode(built.bytes, built.len, lies[i]);
+		assert_int_equal(result.fault, WIRE_LENGTH);
+		assert_int_equal(result.records, 1);
+	}
+	build_many(2);
+	result = decode(built.bytes, built.len, 1);
+	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.records, 1);
+	assert_int_equal(decode(built.bytes, 28, 0).fault, WIRE_FINE);
+	assert_int_equal(decode(built.bytes, 27, 1).fault, WIRE_SHORT);
+}
+
+static void anything_at_all(void **state)
+{
+	struct random random;
+
+	(void)state;
+	random_init(&random, 12);
+	for (uint32_t i = 0; i < 100000; i++) {
+		build_many(1 + i % 3);
+		if (i % 2 == 0)
+			put_sampled_ipv4();
+		for (uint32_t n = (uint32_t)random_below(&random, 6); n > 0; n--) {
+			uint32_t at = (uint32_t)random_below(&random, built.len - 28) + 28;
+
+			built.bytes[at] = (uint8_t)random_next(&random);
+		}
+		decode(built.bytes, 28 + (uint32_t)random_below(&random, built.len - 27), 4);
+		assert_true(given.nb_records <= 4);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(header_of_ethernet),
+		cmocka_unit_test(headers_of_ip),
+		cmocka_unit_test(sampled_addresses),
+		cmocka_unit_test(several_records_of_one_packet),
+		cmocka_unit_test(the_tag_of_the_header_counts),
+		cmocka_unit_test(length_of_the_frame),
+		cmocka_unit_test(cut_headers),
+		cmocka_unit_test(counters_of_interfaces),
+		cmocka_unit_test(discarded_packets),
+		cmocka_unit_test(more_than_a_batch),
+		cmocka_unit_test(every_cut),
+		cmocka_unit_test(lengths_and_counts_that_lie),
+		cmocka_unit_test(anything_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
