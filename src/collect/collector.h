@@ -12,28 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/option.h"
 #include "collect/datagram.h"
+#include "collect/exporter_rule.h"
 #include "collect/observation.h"
 #include "collect/rows.h"
+#include "config/option.h"
 #include "wire/wire.h"
-
-/* One --exporter. */
-struct exporter_rule {
-	uint8_t prefix[16]; /* as an IPv6 address; IPv4 is mapped */
-	uint32_t bits;      /* of 128 */
-	char name[EXPORTER_NAME_MAX];
-	uint32_t sampling; /* 0: not said */
-	uint32_t nb_edges;
-	uint32_t edges[64]; /* interfaces; ascending */
-	bool all_edges;     /* edge=all */
-};
-
-/*
- * Reads PREFIX[=NAME][,sampling=N][,edge=IF-LIST]; IF-LIST is I+J+K, with ranges I-J, or all.
- * False with a phrase in why[OPTION_WHY_MAX].
- */
-bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why);
 
 struct collector_params {
 	const struct exporter_rule *rules; /* [nb_rules]; none: every exporter is allowed */
@@ -46,7 +30,10 @@ struct collector_params {
 	bool links;                /* counters of interfaces are kept */
 	/* Up to BURST_MAX observations; `arg` is the caller's. */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
-	/* Slot `exporter` is given to another exporter. */
+	/*
+	 * Slot `exporter` is given to another exporter. What was counted of it in this epoch is in
+	 * the row of the others: its record_counts belong there too.
+	 */
 	void (*forget)(void *arg, uint32_t exporter);
 	/* A line for the operator; warning or notice. Never more than one a second. */
 	void (*say)(void *arg, bool warning, const char *line);
@@ -64,6 +51,9 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 
 /* Datagrams that the kernel dropped before the next one of this socket. */
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams);
+
+/* Datagrams that came and could not be taken: a capture does not have all of them. */
+void collector_unread(struct collector *collector, uint64_t datagrams);
 
 /* What the epoch was like, beside the rows. */
 struct collector_epoch {

@@ -86,11 +86,11 @@ struct path_hop {
 
 /* Where a flow went, as far as observers told. */
 struct path_row {
-	struct key key; /* the 5-tuple */
-	uint32_t nb_hops;
-	struct path_hop hops[PATH_HOPS_MAX]; /* in order, the ingress first */
+	struct key key;     /* the 5-tuple */
 	bool ordered;       /* false: some hops stand by time of first sight alone */
+	bool changed;       /* another path than before */
 	uint32_t observers; /* that reported it in the epoch */
+	uint32_t nb_hops;
 	uint64_t packets, bytes;
-	bool changed; /* another path than before */
+	struct path_hop hops[PATH_HOPS_MAX]; /* in order, the ingress first; the last member */
 };

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "collect/dedup.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "collect/flow_paths.h"
+#include "collect/method.h"
+
+/* The index of flows must not depend on how records are dealt out to workers, by the run's hash. */
+#define OWN_HASH        UINT64_C(0x6465647570)
+#define ROUTE_TIMEOUTS  8 /* of flows, for which an observer may be silent on a route */
+#define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
+
+struct dedup {
+	struct dedup_params params;
+	const struct dedup_ops *ops;
+	struct hash_key hash_key;
+	struct known known;
+	struct flow_path *paths; /* of each entry; NULL: not asked for */
+	uint8_t *hops_in_use;
+	bool keeps; /* flows of all records, not only of totals */
+};
+
+const char *dedup_word(uint32_t method)
+{
+	return method < DEDUP_METHOD_COUNT ? dedup_methods[method].word : NULL;
+}
+
+const char *dedup_suits(uint32_t method)
+{
+	return method < DEDUP_METHOD_COUNT ? dedup_methods[method].suits : NULL;
+}
+
+static bool wants_paths(const struct dedup_params *params)
+{
+	return params->paths || params->routes;
+}
+
+static size_t paths_bytes(const struct dedup_params *params)
+{
+	return wants_paths(params) ? flow_paths_memory(params->flows) : 0;
+}
+
+/* One byte for each hop that there may be, in the place of a hop's 32. */
+static size_t in_use_bytes(const struct dedup_params *params)
+{
+	return observers_memory(params->exporters) / sizeof(struct hop);
+}
+
+size_t dedup_memory(const struct dedup_params *params)
+{
+	return sizeof(struct dedup) + observed_flows_memory(params->flows) +
+	       observers_memory(params->exporters) + routes_memory(params->flows) +
+	       params->exporters + paths_bytes(params) + in_use_bytes(params);
+}
+
+static uint32_t to_ticks(int64_t time)
+{
+	return (uint32_t)((uint64_t)time >> TICK_SHIFT);
+}
+
+static bool init(struct dedup *dedup, const struct dedup_params *params)
+{
+	const struct sketch_allocator *allocator = &params->allocator;
+	struct known *known = &dedup->known;
+
+	if (!observed_flows_init(&known->flows, params->flows, params->timeout, allocator) ||
+		!observers_init(&known->observers, params->exporters, allocator) ||
+		!routes_init(&known->routes, params->flows, params->seed,
+			known->flows.timeout < UINT32_MAX / 4 / ROUTE_TIMEOUTS
+				? known->flows.timeout * ROUTE_TIMEOUTS
+				: UINT32_MAX / 4,
+			allocator))
+		return false;
+	known->flows.keep = params->paths;
+	known->has_ingress = allocator->alloc(params->exporters, allocator->arg);
+	dedup->hops_in_use = allocator->alloc(in_use_bytes(params), allocator->arg);
+	if (wants_paths(params))
+		dedup->paths = allocator->alloc(paths_bytes(params), allocator->arg);
+	return known->has_ingress && dedup->hops_in_use && (dedup->paths || !wants_paths(params));
+}
+
+struct dedup *dedup_create(const struct dedup_params *params)
+{
+	const struct sketch_allocator *allocator = &params->allocator;
+	struct dedup *dedup = allocator->alloc(sizeof(*dedup), allocator->arg);
+
+	if (!dedup)
+		return NULL;
+	dedup->params = *params;
+	dedup->ops = &dedup_methods[params->method];
+	dedup->keeps = dedup->ops->flows || wants_paths(params);
+	hash_key_init(&dedup->hash_key, random_mix(params->seed ^ OWN_HASH));
+	if (!init(dedup, params)) {
+		dedup_destroy(dedup);
+		return NULL;
+	}
+	return dedup;
+}
+
+static void release(const struct sketch_allocator *allocator, void *memory, size_t size)
+{
+	if (memory)
+		allocator->free(memory, size, allocator->arg);
+}
+
+void dedup_destroy(struct dedup *dedup)
+{
+	struct dedup_params params;
+
+	if (!dedup)
+		return;
+	params = dedup->params;
+	observed_flows_fini(&dedup->known.flows, &params.allocator);
+	observers_fini(&dedup->known.observers, &params.allocator);
+	routes_fini(&dedup->known.routes, params.flows, &params.allocator);
+	release(&params.allocator, dedup->known.has_ingress, params.exporters);
+	release(&params.allocator, dedup->hops_in_use, in_use_bytes(&params));
+	release(&params.allocator, dedup->paths, paths_bytes(&params));
+	release(&params.allocator, dedup, sizeof(*dedup));
+}
+
+/* The share of the hop's observer, or what it holds of its totals; NULL: there is none. */
+static inline struct share *find_share(
+	struct known *known, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
+{
+	const struct hop *hops = known->observers.hops;
+	uint32_t observer = hops[hop].observer;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if ((hops[share->hop].observer == observer) & (share->total == total)) {
+			*number = i;
+			return share;
+		}
+	}
+	return NULL;
+}
+
+static struct share *get_share(
+	struct known *known, struct record *record, uint32_t hop, bool total, uint32_t *number)
+{
+	struct share *share = find_share(known, record->flow, hop, total, number);
+
+	if (share)
+		return share;
+	share = observed_flows_add_share(&known->flows, record->flow, record->now);
+	if (share) {
+		*number = record->flow->nb - UINT32_C(1);
+		share->hop = hop & (HOPS_MAX - 1);
+		share->total = total;
+	}
+	return share;
+}
+
+/* A total becomes what came since the last. One that is smaller began anew. */
+static void difference(struct share *last, struct record *record)
+{
+	uint64_t packets = record->packets, bytes = record->bytes;
+
+	if (packets >= last->packets && bytes >= last->bytes) {
+		record->packets -= last->packets;
+		record->bytes -= last->bytes;
+	}
+	last->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	last->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+}
+
+/* Counts from 0 again, before a share is too large for its bits. */
+static void begin_anew(struct known *known, struct flow *flow)
+{
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (!share->total) {
+			share->packets = 0;
+			share->bytes = 0;
+		}
+	}
+	flow->packets = flow->bytes = 0;
+}
+
+static void add_to_share(struct known *known, struct record *record, uint32_t hop)
+{
+	struct share *share = record->share;
+	uint64_t packets, bytes;
+
+	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
+		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
+		begin_anew(known, record->flow);
+	packets = share->packets + record->packets;
+	bytes = share->bytes + record->bytes;
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	share->sampled = record->observation->sampling > 1;
+	if (share->hop != hop) {
+		record->moved = true;
+		record->flow->flags |= FLOW_MOVED;
+		share->hop = hop & (HOPS_MAX - 1);
+	}
+}
+
+/* What is looked up for all records of a burst before any is counted. */
+struct ahead {
+	uint32_t guess[BURST_MAX]; /* the flow's entry */
+	uint32_t hop[BURST_MAX];
+	uint64_t route[BURST_MAX]; /* the key of it; 0: not looked up */
+};
+
+/* Finds the flow and the observer's share, and adds the record to it. False: there is no room. */
+static bool find_flow(struct known *known, struct record *record, const struct key_hash *hash,
+	uint32_t hop, uint32_t guess)
+{
+	uint32_t unused;
+	struct share *last;
+
+	if (hop == HOP_NONE)
+		return false;
+	record->flow = observed_flows_get(&known->flows, hash, guess, record->now);
+	if (!record->flow)
+		return false;
+	record->share = get_share(known, record, hop, false, &record->number);
+	if (!record->share)
+		return false;
+	if (record->observation->flags & OBSERVATION_TOTALS) {
+		last = get_share(known, record, hop, true, &unused);
+		if (!last)
+			return false;
+		difference(last, record);
+	}
+	add_to_share(known, record, hop);
+	return true;
+}
+
+static uint64_t multiplied(uint64_t value, uint32_t sampling, uint64_t limit)
+{
+	uint64_t product;
+
+	if (__builtin_mul_overflow(value, (uint64_t)sampling, &product) || product > limit)
+		return limit;
+	return product;
+}
+
+static struct record to_record(const struct observation *observation)
+{
+	return (struct record){
+		.observation = observation,
+		.now = to_ticks(observation->time),
+		.packets = multiplied(
+			observation->packets, observation->sampling, SHARE_PACKETS_LIMIT - 1),
+		.bytes = multiplied(observation->bytes, observation->sampling, SHARE_BYTES_MAX),
+	};
+}
+
+static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egress)
+{
+#ifdef KEY_EXTRA_HAS_ROUTERS
+	extra->ingress[0] = (uint8_t)(ingress >> 8);
+	extra->ingress[1] = (uint8_t)ingress;
+	extra->egress[0] = (uint8_t)(egress >> 8);
+	extra->egress[1] = (uint8_t)egress;
+#else
+	(void)extra;
+	(void)ingress;
+	(void)egress;
+#endif
+}
+
+/* What a path needs to know of the record, and what a key does of the path. */
+static void follow(struct dedup *dedup, const struct record *record, const struct worth *worth,
+	struct key_extra *extra)
+{
+	uint32_t ingress = record->observation->exporter, egress = ingress;
+
+	if (record->share) {
+		struct flow_path *path =
+			&dedup->paths[flow_number(&dedup->known.flows, record->flow)];
+
+		flow_path_report(path, &dedup->known, record, worth);
+		if (dedup->params.routes) {
+			flow_path_ends(path, &dedup->known, record);
+			ingress = path->ingress;
+			egress = path->egress;
+		}
+	}
+	set_routers(extra, ingress, egress);
+}
+
+/* What could not be found is decided by the edge; a total that cannot be differenced is nothing. */
+static struct worth without_flow(struct dedup *dedup, struct record *record)
+{
+	record->flow = NULL;
+	record->share = NULL;
+	if (record->observation->flags & OBSERVATION_TOTALS) {
+		record->packets = record->bytes = 0;
+		return (struct worth){0, 0, 1};
+	}
+	if (!dedup->ops->flows)
+		return dedup->ops->take(&dedup->known, record);
+	return worth_at_edge(&dedup->known, record);
+}
+
+static void count_frames(struct dedup_counts *counts, const struct worth *worth)
+{
+	uint64_t least = worth->bytes / worth->packets;
+	uint64_t most = least + (worth->bytes % worth->packets != 0);
+	uint32_t smallest = least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
+	uint32_t largest = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+
+	if (counts->measured == 0 || smallest < counts->smallest_frame)
+		counts->smallest_frame = smallest;
+	if (counts->measured == 0 || largest > counts->largest_frame)
+		counts->largest_frame = largest;
+}
+
+static void count(const struct record *record, const struct worth *worth, bool edge_only,
+	struct dedup_counts *counts, struct record_counts *exporter)
+{
+	counts->received += record->packets;
+	exporter->edge_only += edge_only;
+	if (worth->packets == 0) {
+		exporter->duplicate++;
+		return;
+	}
+	count_frames(counts, worth);
+	exporter->counted++;
+	counts->measured += worth->packets;
+	counts->bytes += worth->bytes;
+	if (worth->sampling > counts->sampling)
+		counts->sampling = worth->sampling;
+}
+
+static bool has_totals(const struct observation *observation)
+{
+	return observation->flags & OBSERVATION_TOTALS;
+}
+
+static struct worth take(struct dedup *dedup, struct record *record, const struct key_hash *hash,
+	const struct ahead *ahead, uint32_t i, bool *edge_only)
+{
+	bool totals = has_totals(record->observation);
+	struct worth worth;
+	bool found;
+
+	if (!dedup->keeps && !totals)
+		return dedup->ops->take(&dedup->known, record);
+	record->route = ahead->route[i];
+	found = find_flow(&dedup->known, record, hash, ahead->hop[i], ahead->guess[i]);
+	*edge_only = !found && (dedup->ops->flows || totals);
+	if (!found)
+		return without_flow(dedup, record);
+	worth = dedup->ops->take(&dedup->known, record);
+	record->flow->packets += worth.packets;
+	record->flow->bytes += worth.bytes;
+	return worth;
+}
+
+static void fill_burst(const struct observation *observations, uint32_t n, struct key_burst *burst)
+{
+	burst->n = n;
+	burst->v6 = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct observation *observation = &observations[i];
+
+		if (observation->family == KEY_IPV6) {
+			burst->v6 |= UINT64_C(1) << i;
+			burst->key6[i] = observation->key6;
+		} else {
+			burst->key4[i] = observation->key4;
+		}
+		burst->extra[i] = observation->extra;
+		burst->time[i] = observation->time;
+		burst->tcp_flags[i] = observation->extra.tcp_flags[0];
+	}
+}
+
+static void fetch_routes(const struct dedup *dedup, const struct observation *observations,
+	uint32_t n, struct ahead *ahead)
+{
+	const struct routes *routes = &dedup->known.routes;
+
+	for (uint32_t i = 0; i < n; i++) {
+		ahead->route[i] = 0;
+		if (observations[i].sampling == 1)
+			continue;
+		ahead->route[i] = route_key(routes, &observations[i]);
+		route_prefetch(routes, ahead->route[i]);
+	}
+}
+
+/* All waits for memory of a burst together. */
+static void look_ahead(struct dedup *dedup, const struct observation *observations, uint32_t n,
+	struct key_burst *burst, struct ahead *ahead)
+{
+	struct known *known = &dedup->known;
+
+	hash_burst(&dedup->hash_key, burst);
+	for (uint32_t i = 0; i < n; i++)
+		observed_flows_prefetch(&known->flows, &burst->hash[i]);
+	fetch_routes(dedup, observations, n, ahead);
+	for (uint32_t i = 0; i < n; i++) {
+		if (dedup->keeps || has_totals(&observations[i]))
+			ahead->hop[i] = observers_hop(&known->observers, &observations[i]);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ahead->guess[i] = observed_flows_guess(&known->flows, &burst->hash[i]);
+	for (uint32_t i = 0; i < n && dedup->paths; i++) {
+		if (ahead->guess[i] != FLOW_NONE)
+			__builtin_prefetch(&dedup->paths[ahead->guess[i]], 1);
+	}
+}
+
+void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
+	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter)
+{
+	struct ahead ahead;
+
+	fill_burst(observations, n, burst);
+	look_ahead(dedup, observations, n, burst, &ahead);
+	for (uint32_t i = 0; i < n; i++) {
+		struct record record = to_record(&observations[i]);
+		bool edge_only = false;
+		struct worth worth = take(dedup, &record, &burst->hash[i], &ahead, i, &edge_only);
+
+		if (dedup->paths)
+			follow(dedup, &record, &worth, &burst->extra[i]);
+		count(&record, &worth, edge_only, counts, &by_exporter[observations[i].exporter]);
+		burst->weights->packets[i] = worth.packets;
+		burst->weights->bytes[i] = worth.packets > 0 ? worth.bytes : 0;
+	}
+}
+
+static void sweep_hops(struct dedup *dedup)
+{
+	struct observed_flows *flows = &dedup->known.flows;
+
+	memset(dedup->hops_in_use, 0, in_use_bytes(&dedup->params));
+	for (uint32_t number = 0; number < flows->nb; number++) {
+		struct flow *flow = &flows->flows[number];
+
+		for (uint32_t i = 0; !(flow->flags & FLOW_MORE) && i < flow->nb; i++)
+			dedup->hops_in_use[observed_flows_share(flows, flow, i)->hop] = 1;
+	}
+	observers_sweep(&dedup->known.observers, dedup->hops_in_use);
+}
+
+static void emit_paths(
+	struct dedup *dedup, void (*emit)(void *arg, const struct path_row *row), void *arg)
+{
+	struct observed_flows *flows = &dedup->known.flows;
+
+	for (uint32_t number = 0; number < flows->nb; number++) {
+		struct flow *flow = &flows->flows[number];
+
+		if (flow->flags & FLOW_TOLD)
+			flow_path_emit(&dedup->paths[number], &dedup->known, flow, emit, arg);
+	}
+}
+
+void dedup_end_epoch(struct dedup *dedup, int64_t now,
+	void (*emit)(void *arg, const struct path_row *row), void *arg)
+{
+	if (dedup->params.paths)
+		emit_paths(dedup, emit, arg);
+	observed_flows_expire(&dedup->known.flows, to_ticks(now));
+	if (observers_want_sweep(&dedup->known.observers))
+		sweep_hops(dedup);
+}
+
+void dedup_forget_exporter(struct dedup *dedup, uint32_t exporter)
+{
+	observers_forget(&dedup->known.observers, exporter);
+	dedup->known.has_ingress[exporter] = 0;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/exporter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/random.h>
+
+#include "base/power_of_two.h"
+#include "base/random.h"
+#include "collect/observation.h"
+
+/* Addresses that were turned away or pushed out, of which only a fingerprint is kept. */
+#define REMEMBERED_MIN 4096
+#define REMEMBERED_MAX (UINT64_C(1) << 20)
+
+struct entry {
+	struct exporter_id id;
+	uint64_t heard;          /* epoch */
+	uint32_t earlier, later; /* in its list; both lists are rings through a sentinel */
+	uint32_t sibling, elder; /* of the same address; EXPORTER_NONE: none */
+	bool known;
+};
+
+/* Open addressing; a cell is a slot + 1, or 0. */
+struct cells {
+	uint32_t *cell;
+	uint64_t mask;
+};
+
+struct exporter_table {
+	uint32_t max, used;
+	uint64_t epoch;
+	uint64_t seed;
+	struct cells by_id, by_address; /* of an address the eldest */
+	uint32_t *remembered;
+	uint64_t remembered_mask;
+	struct entry *entries; /* [max], then the sentinels of the new and the known */
+};
+
+static uint64_t cells_for(uint32_t max)
+{
+	return power_of_two_at_least((uint64_t)max * 2);
+}
+
+static uint64_t remembered_for(uint32_t max)
+{
+	uint64_t cells = power_of_two_at_least((uint64_t)max * 16);
+
+	if (cells < REMEMBERED_MIN)
+		return REMEMBERED_MIN;
+	return cells < REMEMBERED_MAX ? cells : REMEMBERED_MAX;
+}
+
+size_t exporter_table_memory(uint32_t max)
+{
+	return sizeof(struct exporter_table) + 2 * cells_for(max) * sizeof(uint32_t) +
+	       remembered_for(max) * sizeof(uint32_t) + ((size_t)max + 2) * sizeof(struct entry);
+}
+
+static uint32_t ring(const struct exporter_table *table, bool known)
+{
+	return table->max + known;
+}
+
+static void ring_take_out(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+
+	table->entries[entry->earlier].later = entry->later;
+	table->entries[entry->later].earlier = entry->earlier;
+}
+
+/* As the one that was heard last. */
+static void ring_put_in(struct exporter_table *table, uint32_t slot, bool known)
+{
+	struct entry *entry = &table->entries[slot];
+	uint32_t sentinel = ring(table, known);
+
+	entry->known = known;
+	entry->later = sentinel;
+	entry->earlier = table->entries[sentinel].earlier;
+	table->entries[entry->earlier].later = slot;
+	table->entries[sentinel].earlier = slot;
+}
+
+struct exporter_table *exporter_table_create(uint32_t max)
+{
+	struct exporter_table *table = calloc(1, sizeof(*table));
+
+	if (table == NULL)
+		return NULL;
+	table->max = max;
+	table->epoch = 2;
+	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) != sizeof(table->seed))
+		table->seed = (uintptr_t)table;
+	table->by_id.mask = table->by_address.mask = cells_for(max) - 1;
+	table->remembered_mask = remembered_for(max) - 1;
+	table->by_id.cell = calloc(cells_for(max), sizeof(uint32_t));
+	table->by_address.cell = calloc(cells_for(max), sizeof(uint32_t));
+	table->remembered = calloc(remembered_for(max), sizeof(uint32_t));
+	table->entries = calloc((size_t)max + 2, sizeof(struct entry));
+	if (table->by_id.cell == NULL || table->by_address.cell == NULL ||
+		table->remembered == NULL || table->entries == NULL) {
+		exporter_table_destroy(table);
+		return NULL;
+	}
+	for (uint32_t i = max; i < max + 2; i++)
+		table->entries[i].earlier = table->entries[i].later = i;
+	return table;
+}
+
+void exporter_table_destroy(struct exporter_table *table)
+{
+	if (table == NULL)
+		return;
+	free(table->by_id.cell);
+	free(table->by_address.cell);
+	free(table->remembered);
+	free(table->entries);
+	free(table);
+}
+
+uint32_t exporter_table_used(const struct exporter_table *table)
+{
+	return table->used;
+}
+
+static uint64_t hash_address(uint64_t seed, const struct in6_addr *address)
+{
+	uint64_t halves[2];
+
+	memcpy(halves, address, sizeof(halves));
+	return random_mix(random_mix(halves[0] ^ seed) + halves[1]);
+}
+
+static uint64_t hash_id(uint64_t seed, const struct exporter_id *id)
+{
+	return random_mix(
+		hash_address(seed, &id->address) + ((uint64_t)id->protocol << 32 | id->domain));
+}
+
+static bool same_id(const struct exporter_id *a, const struct exporter_id *b)
+{
+	return a->domain == b->domain && a->protocol == b->protocol &&
+	       memcmp(&a->address, &b->address, sizeof(a->address)) == 0;
+}
+
+uint32_t exporter_find(const struct exporter_table *table, const struct exporter_id *id)
+{
+	const struct cells *cells = &table->by_id;
+
+	for (uint64_t i = hash_id(table->seed, id);; i++) {
+		uint32_t cell = cells->cell[i & cells->mask];
+
+		if (cell == 0)
+			return EXPORTER_NONE;
+		if (same_id(&table->entries[cell - 1].id, id))
+			return cell - 1;
+	}
+}
+
+/* Where the address stands, or the empty cell where it would. */
+static uint64_t address_cell(const struct exporter_table *table, const struct in6_addr *address)
+{
+	const struct cells *cells = &table->by_address;
+
+	for (uint64_t i = hash_address(table->seed, address);; i++) {
+		uint32_t cell = cells->cell[i & cells->mask];
+
+		if (cell == 0 || memcmp(&table->entries[cell - 1].id.address, address,
+					 sizeof(*address)) == 0)
+			return i & cells->mask;
+	}
+}
+
+uint32_t exporter_at(const struct exporter_table *table, const struct in6_addr *address)
+{
+	/* 0 - 1 is EXPORTER_NONE. */
+	return table->by_address.cell[address_cell(table, address)] - 1;
+}
+
+uint32_t exporter_sibling(const struct exporter_table *table, uint32_t slot)
+{
+	return table->entries[slot].sibling;
+}
+
+const struct exporter_id *exporter_id(const struct exporter_table *table, uint32_t slot)
+{
+	return &table->entries[slot].id;
+}
+
+static uint64_t home(const struct exporter_table *table, const struct cells *cells, uint32_t cell)
+{
+	const struct exporter_id *id = &table->entries[cell - 1].id;
+
+	return cells == &table->by_id ? hash_id(table->seed, id)
+				      : hash_address(table->seed, &id->address);
+}
+
+/* Moves up those behind it that a search would no longer come to. */
+static void empty_cell(const struct exporter_table *table, const struct cells *cells, uint64_t hole)
+{
+	for (uint64_t i = hole + 1;; i++) {
+		uint32_t cell = cells->cell[i & cells->mask];
+
+		if (cell == 0)
+			break;
+		if (((i - home(table, cells, cell)) & cells->mask) < ((i - hole) & cells->mask))
+			continue;
+		cells->cell[hole & cells->mask] = cell;
+		hole = i;
+	}
+	cells->cell[hole & cells->mask] = 0;
+}
+
+static void leave_address(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+	uint64_t cell = address_cell(table, &entry->id.address);
+
+	if (entry->sibling != EXPORTER_NONE)
+		table->entries[entry->sibling].elder = entry->elder;
+	if (entry->elder != EXPORTER_NONE)
+		table->entries[entry->elder].sibling = entry->sibling;
+	else if (entry->sibling != EXPORTER_NONE)
+		table->by_address.cell[cell] = entry->sibling + 1;
+	else
+		empty_cell(table, &table->by_address, cell);
+}
+
+static void leave_id(struct exporter_table *table, uint32_t slot)
+{
+	const struct cells *cells = &table->by_id;
+	uint64_t i = hash_id(table->seed, &table->entries[slot].id);
+
+	while (cells->cell[i & cells->mask] != slot + 1)
+		i++;
+	empty_cell(table, cells, i);
+}
+
+/* Behind the eldest, so that a flood of domains of one address costs no walk. */
+static void enter_address(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+	uint64_t cell = address_cell(table, &entry->id.address);
+	uint32_t eldest = table->by_address.cell[cell] - 1;
+
+	entry->sibling = entry->elder = EXPORTER_NONE;
+	if (eldest == EXPORTER_NONE) {
+		table->by_address.cell[cell] = slot + 1;
+		return;
+	}
+	entry->elder = eldest;
+	entry->sibling = table->entries[eldest].sibling;
+	table->entries[eldest].sibling = slot;
+	if (entry->sibling != EXPORTER_NONE)
+		table->entries[entry->sibling].elder = slot;
+}
+
+static void enter_id(struct exporter_table *table, uint32_t slot)
+{
+	const struct cells *cells = &table->by_id;
+	uint64_t i = hash_id(table->seed, &table->entries[slot].id);
+
+	while (cells->cell[i & cells->mask] != 0)
+		i++;
+	cells->cell[i & cells->mask] = slot + 1;
+}
+
+/*
+ * Whether it was remembered, and remembers it. Not by the table's seed: who is let in must not
+ * differ from run to run; who aims at a cell gains what a second datagram gives.
+ */
+static bool remember(struct exporter_table *table, const struct exporter_id *id)
+{
+	uint64_t hash = hash_id(0, id);
+	uint32_t *cell = &table->remembered[hash & table->remembered_mask];
+	uint32_t print = (uint32_t)(hash >> 32) | 1;
+	bool was = *cell == print;
+
+	*cell = print;
+	return was;
+}
+
+/* The slot of who goes, or EXPORTER_NONE. */
+static uint32_t victim(struct exporter_table *table, bool heard_before)
+{
+	uint32_t oldest = table->entries[ring(table, false)].later;
+
+	if (oldest < table->max)
+		return oldest;
+	oldest = table->entries[ring(table, true)].later;
+	if (oldest < table->max && heard_before && table->entries[oldest].heard + 1 < table->epoch)
+		return oldest;
+	return EXPORTER_NONE;
+}
+
+uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted)
+{
+	bool full = table->used == table->max;
+	bool heard_before = full && remember(table, id);
+	uint32_t slot = full ? victim(table, heard_before) : table->used++;
+
+	*evicted = full;
+	if (slot == EXPORTER_NONE)
+		return slot;
+	if (full) {
+		if (!table->entries[slot].known)
+			remember(table, &table->entries[slot].id);
+		leave_id(table, slot);
+		leave_address(table, slot);
+		ring_take_out(table, slot);
+	}
+	table->entries[slot].id = *id;
+	table->entries[slot].heard = table->epoch;
+	enter_id(table, slot);
+	enter_address(table, slot);
+	ring_put_in(table, slot, heard_before);
+	return slot;
+}
+
+void exporter_heard(struct exporter_table *table, uint32_t slot)
+{
+	table->entries[slot].heard = table->epoch;
+	ring_take_out(table, slot);
+	ring_put_in(table, slot, true);
+}
+
+void exporter_known(struct exporter_table *table, uint32_t slot)
+{
+	table->entries[slot].heard = 0;
+	ring_take_out(table, slot);
+	ring_put_in(table, slot, true);
+}
+
+void exporter_end_epoch(struct exporter_table *table)
+{
+	table->epoch++;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/fragments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/power_of_two.h"
+#include "base/random.h"
+#include "rx/packet/parse.h"
+#include "wire/big_endian.h"
+
+enum {
+	PROTO_HOP_BY_HOP = 0,
+	PROTO_UDP = 17,
+	PROTO_ROUTING = 43,
+	PROTO_FRAGMENT = 44,
+	PROTO_AH = 51,
+	PROTO_DESTINATION = 60,
+};
+
+#define IPV4_HEADER     20
+#define IPV4_MORE       0x2000
+#define IPV4_OFFSET     0x1fff
+#define IPV6_HEADER     40
+#define IPV6_MORE       1
+#define FRAGMENT_HEADER 8
+#define UDP_HEADER      8
+#define IP_LENGTH_MAX   65535
+#define UNIT            8 /* bytes that offsets count */
+#define UNITS           ((IP_LENGTH_MAX + UNIT) / UNIT)
+#define NONE            UINT32_MAX
+
+/* Who sent it, and which it is. */
+struct identity {
+	struct in6_addr src, dst;
+	uint32_t id;
+	uint32_t proto; /* of IPv4; IPv6 has its own numbers for all of them */
+};
+
+/* A packet that is part of a datagram, once its lengths were compared with what is there. */
+struct fragment {
+	struct identity identity;
+	const uint8_t *data;
+	uint32_t len, offset;
+	bool ipv6;
+	bool more;
+	uint8_t next; /* as it says, the protocol of what the fragments hold */
+};
+
+struct waiting {
+	struct identity identity;
+	int64_t began;
+	uint32_t bucket_next;           /* of the same bucket */
+	uint32_t older, newer;          /* in the order in which they began */
+	uint32_t total;                 /* bytes; 0: the last fragment has not come */
+	uint32_t received;              /* bytes */
+	uint32_t reach;                 /* end of the fragment that is farthest behind */
+	bool contradicted;              /* fragments overlapped: what is left of it is dropped */
+	uint8_t next;                   /* as the first fragment says (RFC 8200, 4.5) */
+	uint64_t units[UNITS / 64 + 1]; /* a bit for each eight bytes that came */
+	/* Room for an IP header, and what the fragments hold. */
+	uint8_t bytes[IPV6_HEADER + UNITS * UNIT];
+};
+
+struct fragments {
+	struct waiting *waiting; /* [room] */
+	uint32_t *buckets;       /* [mask + 1]: the first of each, or NONE */
+	uint32_t mask, room;
+	uint32_t oldest, newest;
+	uint32_t unused;    /* the first of those that wait for nothing, by bucket_next */
+	uint32_t untouched; /* from here on none was ever used */
+	uint32_t nb_waiting;
+	int64_t age;
+	struct fragments_counts counts;
+};
+
+static uint32_t room_of(const struct fragments_limits *limits)
+{
+	/* A place in the table, and at most two buckets. */
+	size_t room = limits->bytes / (sizeof(struct waiting) + 2 * sizeof(uint32_t));
+
+	return room < limits->datagrams ? (uint32_t)room : limits->datagrams;
+}
+
+size_t fragments_memory(const struct fragments_limits *limits)
+{
+	uint32_t room = room_of(limits);
+
+	return sizeof(struct fragments) + room * sizeof(struct waiting) +
+	       power_of_two_at_least(room) * sizeof(uint32_t);
+}
+
+struct fragments *fragments_create(const struct fragments_limits *limits)
+{
+	struct fragments *fragments = calloc(1, sizeof(*fragments));
+	uint32_t room = room_of(limits), buckets = (uint32_t)power_of_two_at_least(room);
+
+	if (fragments == NULL || room == 0) {
+		free(fragments);
+		return NULL;
+	}
+	/* Memory that no datagram needs is never touched. */
+	fragments->waiting = calloc(room, sizeof(*fragments->waiting));
+	fragments->buckets = calloc(buckets, sizeof(*fragments->buckets));
+	if (fragments->waiting == NULL || fragments->buckets == NULL) {
+		fragments_destroy(fragments);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < buckets; i++)
+		fragments->buckets[i] = NONE;
+	fragments->mask = buckets - 1;
+	fragments->room = room;
+	fragments->oldest = fragments->newest = fragments->unused = NONE;
+	fragments->age = limits->age;
+	return fragments;
+}
+
+void fragments_destroy(struct fragments *fragments)
+{
+	if (fragments == NULL)
+		return;
+	free(fragments->waiting);
+	free(fragments->buckets);
+	free(fragments);
+}
+
+uint32_t fragments_waiting(const struct fragments *fragments)
+{
+	return fragments->nb_waiting;
+}
+
+const struct fragments_counts *fragments_counted(const struct fragments *fragments)
+{
+	return &fragments->counts;
+}
+
+static uint32_t *bucket_of(struct fragments *fragments, const struct identity *identity)
+{
+	uint64_t words[sizeof(*identity) / sizeof(uint64_t)], hash = 0;
+
+	memcpy(words, identity, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hash = random_mix(hash ^ words[i]);
+	return &fragments->buckets[hash & fragments->mask];
+}
+
+static uint32_t find(struct fragments *fragments, const struct identity *identity)
+{
+	uint32_t at = *bucket_of(fragments, identity);
+
+	while (at != NONE &&
+		memcmp(&fragments->waiting[at].identity, identity, sizeof(*identity)) != 0)
+		at = fragments->waiting[at].bucket_next;
+	return at;
+}
+
+/* It waits no more; its bytes stay until another takes its place. */
+static void release(struct fragments *fragments, uint32_t at)
+{
+	struct waiting *waiting = &fragments->waiting[at];
+	uint32_t *link = bucket_of(fragments, &waiting->identity);
+
+	while (*link != at)
+		link = &fragments->waiting[*link].bucket_next;
+	*link = waiting->bucket_next;
+	*(waiting->older == NONE ? &fragments->oldest : &fragments->waiting[waiting->older].newer) =
+		waiting->newer;
+	*(waiting->newer == NONE ? &fragments->newest : &fragments->waiting[waiting->newer].older) =
+		waiting->older;
+	waiting->bucket_next = fragments->unused;
+	fragments->unused = at;
+	fragments->nb_waiting--;
+}
+
+static void give_up_oldest(struct fragments *fragments)
+{
+	if (!fragments->waiting[fragments->oldest].contradicted)
+		fragments->counts.given_up++;
+	release(fragments, fragments->oldest);
+}
+
+/* Times of a capture may be any numbers. */
+static int64_t since(int64_t began, int64_t time)
+{
+	return (int64_t)((uint64_t)time - (uint64_t)began);
+}
+
+static void give_up_old(struct fragments *fragments, int64_t time)
+{
+	while (fragments->oldest != NONE &&
+		since(fragments->waiting[fragments->oldest].began, time) > fragments->age)
+		give_up_oldest(fragments);
+}
+
+static uint32_t take_place(struct fragments *fragments)
+{
+	uint32_t at;
+
+	if (fragments->nb_waiting == fragments->room)
+		give_up_oldest(fragments);
+	at = fragments->unused;
+	if (at == NONE)
+		return fragments->untouched++;
+	fragments->unused = fragments->waiting[at].bucket_next;
+	return at;
+}
+
+static uint32_t begin(struct fragments *fragments, const struct identity *identity, int64_t time)
+{
+	uint32_t *bucket = bucket_of(fragments, identity), at = take_place(fragments);
+	struct waiting *waiting = &fragments->waiting[at];
+
+	waiting->identity = *identity;
+	waiting->began = time;
+	waiting->total = waiting->received = waiting->reach = 0;
+	waiting->contradicted = false;
+	memset(waiting->units, 0, sizeof(waiting->units));
+	waiting->bucket_next = *bucket;
+	*bucket = at;
+	waiting->newer = NONE;
+	waiting->older = fragments->newest;
+	*(fragments->newest == NONE ? &fragments->oldest
+				    : &fragments->waiting[fragments->newest].newer) = at;
+	fragments->newest = at;
+	fragments->nb_waiting++;
+	return at;
+}
+
+/* How many of the units first..last came. */
+static uint32_t units_there(const struct waiting *waiting, uint32_t first, uint32_t last)
+{
+	uint32_t there = 0;
+
+	for (uint32_t unit = first; unit <= last; unit++)
+		there += (uint32_t)(waiting->units[unit / 64] >> unit % 64) & 1;
+	return there;
+}
+
+/*
+ * False: it contradicts what came before. What says the same again is a repeated fragment, and no
+ * contradiction.
+ */
+static bool put(struct waiting *waiting, const struct fragment *fragment)
+{
+	uint32_t end = fragment->offset + fragment->len;
+	uint32_t first = fragment->offset / UNIT, last = (end - 1) / UNIT;
+	uint32_t there = units_there(waiting, first, last);
+	uint8_t *to = waiting->bytes + IPV6_HEADER + fragment->offset;
+
+	if (!fragment->more && waiting->total != 0 && waiting->total != end)
+		return false;
+	if ((!fragment->more && waiting->reach > end) ||
+		(waiting->total != 0 && end > waiting->total))
+		return false;
+	if (there != 0)
+		return there == last - first + 1 && end <= waiting->reach &&
+		       memcmp(to, fragment->data, fragment->len) == 0;
+	memcpy(to, fragment->data, fragment->len);
+	for (uint32_t unit = first; unit <= last; unit++)
+		waiting->units[unit / 64] |= UINT64_C(1) << unit % 64;
+	if (fragment->offset == 0)
+		waiting->next = fragment->next;
+	waiting->received += fragment->len;
+	if (waiting->reach < end)
+		waiting->reach = end;
+	if (!fragment->more)
+		waiting->total = end;
+	return true;
+}
+
+static void write_u16(uint8_t *to, uint32_t number)
+{
+	to[0] = (uint8_t)(number >> 8);
+	to[1] = (uint8_t)number;
+}
+
+/* Puts the IP header that it would have had in one packet before what the fragments hold. */
+static uint8_t *write_header(struct waiting *waiting, bool ipv6)
+{
+	uint8_t *header = waiting->bytes;
+
+	memset(header, 0, IPV6_HEADER);
+	if (ipv6) {
+		header[0] = 0x60;
+		write_u16(header + 4, waiting->total);
+		header[6] = waiting->next;
+		memcpy(header + 8, &waiting->identity.src, 16);
+		memcpy(header + 24, &waiting->identity.dst, 16);
+		return header;
+	}
+	header += IPV6_HEADER - IPV4_HEADER;
+	header[0] = 0x45;
+	write_u16(header + 2, IPV4_HEADER + waiting->total);
+	header[9] = waiting->next;
+	memcpy(header + 12, waiting->identity.src.s6_addr + 12, 4);
+	memcpy(header + 16, waiting->identity.dst.s6_addr + 12, 4);
+	return header;
+}
+
+static void map_ipv4(struct in6_addr *address, const uint8_t *ipv4)
+{
+	*address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	memcpy(address->s6_addr + 12, ipv4, 4);
+}
+
+/* Where the IP packet ends by its own header; 0: before its headers do. */
+static size_t end_of(const uint8_t *packet, bool ipv6, const struct parsed *parsed)
+{
+	const uint8_t *ip = packet + parsed->ip_at;
+	size_t end = parsed->ip_at + (ipv6 ? IPV6_HEADER + read_u16(ip + 4) : read_u16(ip + 2));
+
+	return end < parsed->transport_at ? 0 : end;
+}
+
+/* The UDP datagram of a packet that is whole. end: of the IP packet, all of which is there. */
+static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t end, bool ipv6,
+	const struct parsed *parsed, struct datagram *out)
+{
+	const uint8_t *udp = packet + parsed->transport_at;
+	uint32_t len;
+
+	if (end - parsed->transport_at < UDP_HEADER) {
+		fragments->counts.bad++;
+		return false;
+	}
+	len = read_u16(udp + 4);
+	if (len < UDP_HEADER || len > end - parsed->transport_at) {
+		fragments->counts.bad++;
+		return false;
+	}
+	if (ipv6)
+		memcpy(&out->src, parsed->key6.src_ip, 16);
+	else
+		map_ipv4(&out->src, parsed->key4.src_ip);
+	out->src_port = read_u16(udp);
+	out->dst_port = read_u16(udp + 2);
+	out->data = udp + UDP_HEADER;
+	out->len = len - UDP_HEADER;
+	return true;
+}
+
+/* The fragment header that the parser passed on its way; NULL: there is none within the packet. */
+static const uint8_t *find_fragment_header(const uint8_t *packet, size_t ip_at, size_t end)
+{
+	uint8_t proto = packet[ip_at + 6];
+	size_t at = ip_at + IPV6_HEADER;
+
+	while (at + FRAGMENT_HEADER <= end) {
+		const uint8_t *header = packet + at;
+
+		switch (proto) {
+		case PROTO_FRAGMENT: return header;
+		case PROTO_AH: at += (header[1] + 2u) * 4; break;
+		case PROTO_HOP_BY_HOP:
+		case PROTO_ROUTING:
+		case PROTO_DESTINATION: at += (header[1] + 1u) * 8; break;
+		default: return NULL;
+		}
+		proto = header[0];
+	}
+	return NULL;
+}
+
+/* False: lengths that no fragment has. */
+static bool read_fragment4(
+	const uint8_t *packet, size_t end, const struct parsed *parsed, struct fragment *fragment)
+{
+	const uint8_t *ip = packet + parsed->ip_at;
+	uint32_t bits = read_u16(ip + 6);
+
+	*fragment = (struct fragment){
+		.data = packet + parsed->transport_at,
+		.len = (uint32_t)(end - parsed->transport_at),
+		.offset = (bits & IPV4_OFFSET) * UNIT,
+		.more = (bits & IPV4_MORE) != 0,
+		.next = ip[9],
+	};
+	fragment->identity.id = read_u16(ip + 4);
+	fragment->identity.proto = ip[9];
+	map_ipv4(&fragment->identity.src, ip + 12);
+	map_ipv4(&fragment->identity.dst, ip + 16);
+	return fragment->offset + fragment->len <= IP_LENGTH_MAX - IPV4_HEADER;
+}
+
+static bool read_fragment6(
+	const uint8_t *packet, size_t end, const struct parsed *parsed, struct fragment *fragment)
+{
+	const uint8_t *header = find_fragment_header(packet, parsed->ip_at, end);
+	const uint8_t *ip = packet + parsed->ip_at;
+
+	if (header == NULL)
+		return false;
+	*fragment = (struct fragment){
+		.data = header + FRAGMENT_HEADER,
+		.len = (uint32_t)(packet + end - header) - FRAGMENT_HEADER,
+		.offset = read_u16(header + 2) / UNIT * UNIT,
+		.more = (read_u16(header + 2) & IPV6_MORE) != 0,
+		.ipv6 = true,
+		.next = header[0],
+	};
+	fragment->identity.id = read_u32(header + 4);
+	fragment->identity.proto = PROTO_FRAGMENT;
+	memcpy(&fragment->identity.src, ip + 8, 16);
+	memcpy(&fragment->identity.dst, ip + 24, 16);
+	return fragment->offset + fragment->len <= IP_LENGTH_MAX;
+}
+
+/* The fragments of a datagram are all there. */
+static bool complete(struct fragments *fragments, uint32_t at, bool ipv6, struct datagram *out)
+{
+	struct waiting *waiting = &fragments->waiting[at];
+	const uint8_t *packet = write_header(waiting, ipv6);
+	uint32_t len = (uint32_t)(waiting->bytes + IPV6_HEADER - packet) + waiting->total;
+	struct parsed parsed;
+	enum parse_verdict verdict = parse_packet(packet, len, LINK_RAW, &parsed);
+
+	release(fragments, at);
+	if (verdict != (ipv6 ? PARSE_IPV6 : PARSE_IPV4) || parsed.fragment ||
+		parsed.transport_at > len) {
+		fragments->counts.bad++;
+		return false;
+	}
+	if ((ipv6 ? parsed.key6.proto : parsed.key4.proto) != PROTO_UDP) {
+		fragments->counts.not_udp++;
+		return false;
+	}
+	if (!read_udp(fragments, packet, len, ipv6, &parsed, out))
+		return false;
+	fragments->counts.completed++;
+	return true;
+}
+
+static bool take_fragment(struct fragments *fragments, const struct fragment *fragment,
+	int64_t time, struct datagram *out)
+{
+	struct waiting *waiting;
+	uint32_t at;
+
+	fragments->counts.fragments++;
+	at = find(fragments, &fragment->identity);
+	if (at == NONE)
+		at = begin(fragments, &fragment->identity, time);
+	waiting = &fragments->waiting[at];
+	if (waiting->contradicted)
+		return false;
+	if (!put(waiting, fragment)) {
+		waiting->contradicted = true;
+		fragments->counts.overlapping++;
+		return false;
+	}
+	return waiting->total != 0 && waiting->received == waiting->total &&
+	       complete(fragments, at, fragment->ipv6, out);
+}
+
+static bool may_hold_udp(uint8_t next)
+{
+	return next == PROTO_UDP || next == PROTO_DESTINATION || next == PROTO_AH;
+}
+
+static bool add_fragment(struct fragments *fragments, const uint8_t *packet, size_t end, bool ipv6,
+	const struct parsed *parsed, int64_t time, struct datagram *out)
+{
+	struct fragment fragment;
+	bool fits = ipv6 ? read_fragment6(packet, end, parsed, &fragment)
+			 : read_fragment4(packet, end, parsed, &fragment);
+
+	if (!fits || fragment.len == 0 || (fragment.more && fragment.len % UNIT != 0)) {
+		fragments->counts.bad++;
+		return false;
+	}
+	if (!may_hold_udp(fragment.next)) {
+		fragments->counts.not_udp++;
+		return false;
+	}
+	if (fragment.offset != 0 || fragment.more)
+		return take_fragment(fragments, &fragment, time, out);
+	/* An "atomic" fragment (RFC 6946): all of it is here. */
+	if (parsed->key6.proto != PROTO_UDP) {
+		fragments->counts.not_udp++;
+		return false;
+	}
+	if (!read_udp(fragments, packet, end, ipv6, parsed, out))
+		return false;
+	fragments->counts.whole++;
+	return true;
+}
+
+static void count_no_key(struct fragments *fragments, enum parse_verdict verdict)
+{
+	switch (verdict) {
+	case PARSE_NON_IP: fragments->counts.not_udp++; break;
+	case PARSE_CUT_LINK:
+	case PARSE_CUT_MPLS:
+	case PARSE_CUT_IP:
+	case PARSE_CUT_EXTENSION: fragments->counts.cut++; break;
+	default: fragments->counts.bad++;
+	}
+}
+
+bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t len,
+	enum link_type link, int64_t time, struct datagram *out)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict = parse_packet(packet, len, link, &parsed);
+	bool ipv6 = verdict == PARSE_IPV6;
+	size_t end;
+
+	*out = (struct datagram){.time = time};
+	give_up_old(fragments, time);
+	if (parse_verdicts[verdict].class != PARSE_CLASS_KEY) {
+		count_no_key(fragments, verdict);
+		return false;
+	}
+	if (!parsed.fragment && (ipv6 ? parsed.key6.proto : parsed.key4.proto) != PROTO_UDP) {
+		fragments->counts.not_udp++;
+		return false;
+	}
+	end = end_of(packet, ipv6, &parsed);
+	if (end == 0 || end > len) {
+		(*(end == 0 ? &fragments->counts.bad : &fragments->counts.cut))++;
+		return false;
+	}
+	if (parsed.fragment)
+		return add_fragment(fragments, packet, end, ipv6, &parsed, time, out);
+	if (!read_udp(fragments, packet, end, ipv6, &parsed, out))
+		return false;
+	fragments->counts.whole++;
+	return true;
+}

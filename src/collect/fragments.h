@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * From captured packets to UDP datagrams: those that came in one packet as they lie there, those
+ * that came in fragments of IPv4 or IPv6 put together. Bounded; nothing is allocated but at the
+ * beginning. UDP's checksum is not looked at. One thread's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/datagram.h"
+#include "rx/packet/link_type.h"
+
+struct fragments;
+
+/* What waits for fragments: where it would be more, the oldest datagram is given up. */
+struct fragments_limits {
+	uint32_t datagrams;
+	size_t bytes; /* of memory, in which each takes as much as the longest datagram */
+	int64_t age;  /* ns from the first fragment that came */
+};
+
+struct fragments_counts {
+	/* Packets: */
+	uint64_t whole;     /* with a datagram of their own */
+	uint64_t fragments; /* of UDP */
+	uint64_t not_udp;
+	uint64_t cut; /* less was captured than was sent */
+	uint64_t bad; /* headers or lengths that contradict each other */
+	/* Datagrams: */
+	uint64_t completed;   /* from fragments */
+	uint64_t overlapping; /* dropped: fragments contradict each other (RFC 5722) */
+	uint64_t given_up;    /* for want of fragments */
+};
+
+/* NULL: there is no memory, or not room for one datagram. */
+struct fragments *fragments_create(const struct fragments_limits *limits);
+void fragments_destroy(struct fragments *fragments);
+
+/* A bound of what it takes, whatever comes. */
+size_t fragments_memory(const struct fragments_limits *limits);
+
+/*
+ * Takes a captured packet; `time` as struct datagram's. True where a datagram is whole now: *out,
+ * whose data lies in the packet or, until the next call, in the fragments.
+ */
+bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t len,
+	enum link_type link, int64_t time, struct datagram *out);
+
+/* Datagrams that wait for fragments. */
+uint32_t fragments_waiting(const struct fragments *fragments);
+
+const struct fragments_counts *fragments_counted(const struct fragments *fragments);

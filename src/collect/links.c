@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/links.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "base/random.h"
+
+#define LINKS_MAX     (UINT32_C(1) << 16)
+#define LINKS_EACH    64 /* of an exporter, on the average */
+#define OF_EXPORTER   4096
+#define WRAP          (UINT64_C(1) << 32)
+#define WRAPS_MAX     3 /* of a sum of three counters of 32 bits */
+#define FORGET_EPOCHS 600
+
+struct passed {
+	uint64_t packets, bytes;
+};
+
+struct link_side {
+	struct passed own, others; /* by records of the interface; of interfaces across */
+	struct passed last;        /* counters, as they were last */
+	struct passed counted;
+};
+
+struct link {
+	uint32_t exporter; /* EXPORTER_NONE: an empty cell */
+	uint32_t interface;
+	uint64_t speed;
+	int64_t counters_at; /* 0: `last` of the sides is void */
+	uint64_t counted_ns;
+	uint32_t silent; /* epochs */
+	struct link_side sides[2];
+	char name[INTERFACE_NAME_MAX];
+};
+
+struct links {
+	uint32_t n, max, nb_exporters;
+	uint64_t mask, seed;
+	uint32_t *cells; /* [mask + 1]: number of a link + 1, or 0 */
+	uint32_t *of_exporter;
+	struct link *all;    /* [max], those in use first */
+	struct link **order; /* [max] */
+};
+
+static uint32_t room_for(uint32_t exporters)
+{
+	uint64_t wanted = (uint64_t)exporters * LINKS_EACH;
+
+	return wanted < LINKS_MAX ? (uint32_t)wanted : LINKS_MAX;
+}
+
+static uint64_t cells_for(uint32_t links)
+{
+	uint64_t cells = 64;
+
+	while (cells < (uint64_t)links * 2)
+		cells *= 2;
+	return cells;
+}
+
+size_t links_memory(uint32_t exporters)
+{
+	uint32_t max = room_for(exporters);
+
+	return sizeof(struct links) + cells_for(max) * sizeof(uint32_t) +
+	       exporters * sizeof(uint32_t) +
+	       (size_t)max * (sizeof(struct link) + sizeof(struct link *));
+}
+
+struct links *links_create(uint32_t exporters)
+{
+	struct links *links = calloc(1, sizeof(*links));
+
+	if (links == NULL)
+		return NULL;
+	links->max = room_for(exporters);
+	links->nb_exporters = exporters;
+	links->mask = cells_for(links->max) - 1;
+	links->cells = calloc(links->mask + 1, sizeof(uint32_t));
+	links->of_exporter = calloc(exporters, sizeof(uint32_t));
+	links->all = calloc(links->max, sizeof(struct link));
+	links->order = calloc(links->max, sizeof(struct link *));
+	if (links->cells == NULL || links->of_exporter == NULL || links->all == NULL ||
+		links->order == NULL) {
+		links_destroy(links);
+		return NULL;
+	}
+	return links;
+}
+
+void links_destroy(struct links *links)
+{
+	if (links == NULL)
+		return;
+	free(links->cells);
+	free(links->of_exporter);
+	free(links->all);
+	free(links->order);
+	free(links);
+}
+
+static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_t interface)
+{
+	for (uint64_t i = random_mix((uint64_t)exporter << 32 | interface);; i++) {
+		uint32_t *cell = &links->cells[i & links->mask];
+
+		if (*cell == 0 || (links->all[*cell - 1].exporter == exporter &&
+					  links->all[*cell - 1].interface == interface))
+			return cell;
+	}
+}
+
+/* NULL: there is no room for another. */
+static struct link *find(struct links *links, uint32_t exporter, uint32_t interface)
+{
+	uint32_t *cell = find_cell(links, exporter, interface);
+	struct link *link;
+
+	if (*cell != 0)
+		return &links->all[*cell - 1];
+	if (links->n == links->max || links->of_exporter[exporter] == OF_EXPORTER)
+		return NULL;
+	link = &links->all[links->n++];
+	*cell = links->n;
+	links->of_exporter[exporter]++;
+	*link = (struct link){.exporter = exporter, .interface = interface};
+	return link;
+}
+
+static void pass(struct passed *passed, const struct observation *observation)
+{
+	uint64_t packets, bytes;
+
+	if (__builtin_mul_overflow(observation->packets, observation->sampling, &packets) ||
+		__builtin_add_overflow(passed->packets, packets, &passed->packets))
+		passed->packets = UINT64_MAX;
+	if (__builtin_mul_overflow(observation->bytes, observation->sampling, &bytes) ||
+		__builtin_add_overflow(passed->bytes, bytes, &passed->bytes))
+		passed->bytes = UINT64_MAX;
+}
+
+/* 0 is no interface. */
+static void pass_side(struct links *links, const struct observation *observation,
+	uint32_t interface, enum link_direction direction, bool own)
+{
+	struct link *link = interface > 0 ? find(links, observation->exporter, interface) : NULL;
+	struct link_side *side;
+
+	if (link == NULL)
+		return;
+	side = &link->sides[direction];
+	pass(own ? &side->own : &side->others, observation);
+}
+
+void links_count(struct links *links, const struct observation *observations, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct observation *o = &observations[i];
+		bool egress = o->side == OBSERVED_EGRESS;
+
+		/* Counts from the flow's beginning are no counts of this epoch. */
+		if (o->flags & OBSERVATION_TOTALS)
+			continue;
+		pass_side(links, o, o->input, LINK_IN, !egress);
+		pass_side(links, o, o->output, LINK_OUT, egress);
+	}
+}
+
+/* Of a counter of 64 bits, or a sum of up to three of 32; false: it started anew. */
+static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced)
+{
+	*advanced = now - last;
+	if (now >= last)
+		return true;
+	if (!narrow || last >= WRAP * WRAPS_MAX)
+		return false;
+	while (*advanced > WRAP * WRAPS_MAX)
+		*advanced += WRAP;
+	return true;
+}
+
+/* Unknown counters stay as they are. False: one went back. */
+static bool difference(const struct link_side *side, const struct passed *now, struct passed *grown)
+{
+	*grown = (struct passed){0};
+	if (now->bytes != UINT64_MAX && side->last.bytes != UINT64_MAX &&
+		!advance(side->last.bytes, now->bytes, false, &grown->bytes))
+		return false;
+	if (now->packets != UINT64_MAX && side->last.packets != UINT64_MAX &&
+		!advance(side->last.packets, now->packets, true, &grown->packets))
+		return false;
+	/* A packet has at least 20 bytes: what wraps by more was a restart. */
+	return now->packets >= side->last.packets || now->bytes == UINT64_MAX ||
+	       side->last.bytes == UINT64_MAX || grown->packets <= grown->bytes / 20 + 1;
+}
+
+void links_counters(
+	struct links *links, uint32_t exporter, const struct wire_counters *counters, int64_t time)
+{
+	struct link *link = find(links, exporter, counters->interface);
+	struct passed now[2] = {
+		[LINK_IN] = {counters->in_packets, counters->in_bytes},
+		[LINK_OUT] = {counters->out_packets, counters->out_bytes},
+	};
+	struct passed grown[2];
+	bool moved, goes_on;
+
+	if (link == NULL)
+		return;
+	/* Another speed is another interface, or a link that came up again. */
+	moved = counters->speed != 0 && link->speed != 0 && counters->speed != link->speed;
+	if (counters->speed != 0)
+		link->speed = counters->speed;
+	goes_on = link->counters_at != 0 && time > link->counters_at && !moved;
+	for (int i = 0; i < 2; i++)
+		goes_on = goes_on && difference(&link->sides[i], &now[i], &grown[i]);
+	for (int i = 0; i < 2; i++) {
+		if (goes_on) {
+			link->sides[i].counted.packets += grown[i].packets;
+			link->sides[i].counted.bytes += grown[i].bytes;
+		}
+		link->sides[i].last = now[i];
+	}
+	if (goes_on)
+		link->counted_ns += (uint64_t)(time - link->counters_at);
+	link->counters_at = time;
+}
+
+void links_learn(struct links *links, uint32_t exporter, const struct wire_option *option)
+{
+	struct link *link;
+	char name[INTERFACE_NAME_MAX];
+	uint32_t len = option->name_len;
+
+	if ((option->has & WIRE_OPTION_INTERFACE) == 0 ||
+		(option->has & (WIRE_OPTION_NAME | WIRE_OPTION_SPEED)) == 0)
+		return;
+	link = find(links, exporter, option->interface);
+	if (link == NULL)
+		return;
+	if (option->has & WIRE_OPTION_SPEED)
+		link->speed = option->speed;
+	if ((option->has & WIRE_OPTION_NAME) == 0)
+		return;
+	len = len < sizeof(name) - 1 ? len : (uint32_t)sizeof(name) - 1;
+	memset(name, 0, sizeof(name));
+	memcpy(name, option->name, len);
+	make_ascii(name);
+	/* The index is another interface's now. */
+	if (link->name[0] != '\0' && strcmp(link->name, name) != 0)
+		link->counters_at = 0;
+	memcpy(link->name, name, sizeof(name));
+}
+
+void links_restart(struct links *links, uint32_t exporter)
+{
+	for (uint32_t i = 0; i < links->n && links->of_exporter[exporter] > 0; i++)
+		if (links->all[i].exporter == exporter)
+			links->all[i].counters_at = 0;
+}
+
+/* Puts those that stay side by side. */
+static void rebuild(struct links *links, uint32_t forget_exporter, uint32_t silent_max)
+{
+	uint32_t stay = 0;
+
+	memset(links->cells, 0, (links->mask + 1) * sizeof(uint32_t));
+	memset(links->of_exporter, 0, links->nb_exporters * sizeof(uint32_t));
+	for (uint32_t i = 0; i < links->n; i++) {
+		const struct link *link = &links->all[i];
+
+		if (link->exporter == forget_exporter || link->silent > silent_max)
+			continue;
+		if (stay != i)
+			links->all[stay] = *link;
+		link = &links->all[stay++];
+		links->of_exporter[link->exporter]++;
+		*find_cell(links, link->exporter, link->interface) = stay;
+	}
+	links->n = stay;
+}
+
+void links_forget(struct links *links, uint32_t exporter)
+{
+	if (links->of_exporter[exporter] > 0)
+		rebuild(links, exporter, UINT32_MAX);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct link *x = *(struct link *const *)a, *y = *(struct link *const *)b;
+
+	if (x->exporter != y->exporter)
+		return x->exporter < y->exporter ? -1 : 1;
+	return (x->interface > y->interface) - (x->interface < y->interface);
+}
+
+static bool fill_row(const struct link *link, enum link_direction direction, struct link_row *row)
+{
+	const struct link_side *side = &link->sides[direction];
+	const struct passed *records = side->own.packets > 0 ? &side->own : &side->others;
+
+	*row = (struct link_row){
+		.interface = link->interface,
+		.direction = direction,
+		.packets = records->packets,
+		.bytes = records->bytes,
+		.speed = link->speed,
+		.counter_packets = side->counted.packets,
+		.counter_bytes = side->counted.bytes,
+		.counted_ns = link->counted_ns,
+	};
+	memcpy(row->name, link->name, sizeof(row->name));
+	return row->packets > 0 || row->bytes > 0 || row->counted_ns > 0;
+}
+
+static void start_epoch(struct link *link, bool silent)
+{
+	link->silent = silent ? link->silent + 1 : 0;
+	link->counted_ns = 0;
+	for (int i = 0; i < 2; i++) {
+		struct link_side *side = &link->sides[i];
+
+		side->own = side->others = side->counted = (struct passed){0};
+	}
+}
+
+void links_end_epoch(struct links *links,
+	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg)
+{
+	struct link_row row;
+
+	for (uint32_t i = 0; i < links->n; i++)
+		links->order[i] = &links->all[i];
+	qsort(links->order, links->n, sizeof(links->order[0]), by_place);
+	for (uint32_t i = 0; i < links->n; i++) {
+		struct link *link = links->order[i];
+		bool silent = true;
+
+		for (int direction = 0; direction < 2; direction++) {
+			if (!fill_row(link, (enum link_direction)direction, &row))
+				continue;
+			silent = false;
+			emit(arg, link->exporter, &row);
+		}
+		start_epoch(link, silent);
+	}
+	if (links->n > links->max / 2)
+		rebuild(links, EXPORTER_NONE, FORGET_EPOCHS);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND 1000000000LL
+
+/*
+ * The longest UDP datagram has less than 64 KB; what is above that keeps the beginnings of buffers
+ * from lying in the same sets of a cache.
+ */
+#define BUFFER_BYTES 65536u
+#define BUFFER_STEP  (BUFFER_BYTES + 25 * 64u)
+#define POOL_BYTES   ((size_t)LISTEN_BATCH * BUFFER_STEP)
+
+/* An IPv6 address with the name of an interface behind it. */
+#define ADDRESS_TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1)
+
+struct open_socket {
+	int fd;
+	uint16_t port;
+	uint32_t buffer;
+	uint32_t drops_seen; /* of the kernel's counter, which wraps */
+	uint64_t dropped;
+};
+
+struct listener {
+	uint32_t n;
+	uint32_t next; /* the socket whose turn it is */
+	uint64_t errors;
+	struct open_socket *sockets; /* [n] */
+	struct pollfd *polled;       /* [n] */
+	uint8_t *pool;               /* a buffer for each datagram of a batch; touched as needed */
+	struct mmsghdr messages[LISTEN_BATCH];
+	struct iovec vectors[LISTEN_BATCH];
+	struct sockaddr_in6 senders[LISTEN_BATCH];
+};
+
+static void map_ipv4(struct in6_addr *address, struct in_addr ipv4)
+{
+	*address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	memcpy(address->s6_addr + 12, &ipv4, 4);
+}
+
+static bool parse_port(const char *text, in_port_t *port)
+{
+	uint32_t number = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text != '\0'; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		number = number * 10 + (uint32_t)(*text - '0');
+		if (number > UINT16_MAX)
+			return false;
+	}
+	*port = htons((uint16_t)number);
+	return number != 0;
+}
+
+/* Of one interface where "%NAME" follows it. */
+static bool parse_ipv6(char *text, struct sockaddr_in6 *address)
+{
+	char *scope = strchr(text, '%');
+
+	if (scope != NULL) {
+		*scope++ = '\0';
+		address->sin6_scope_id = if_nametoindex(scope);
+		if (address->sin6_scope_id == 0)
+			return false;
+	}
+	return inet_pton(AF_INET6, text, &address->sin6_addr) == 1;
+}
+
+static bool parse_address(const char *text, size_t len, struct listen_address *address)
+{
+	char copy[ADDRESS_TEXT_MAX];
+	struct in_addr ipv4;
+
+	address->all = len == 0 || (len == 1 && text[0] == '*');
+	if (address->all)
+		return true;
+	if (len >= sizeof(copy))
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	if (copy[0] == '[' && copy[len - 1] == ']') {
+		copy[len - 1] = '\0';
+		return parse_ipv6(copy + 1, &address->address);
+	}
+	if (inet_pton(AF_INET, copy, &ipv4) != 1)
+		return false;
+	map_ipv4(&address->address.sin6_addr, ipv4);
+	return true;
+}
+
+bool listen_parse(const char *text, struct listen_address *address, char *why)
+{
+	const char *colon = strrchr(text, ':');
+
+	*address = (struct listen_address){.address.sin6_family = AF_INET6};
+	if (colon == NULL || strlen(text) >= sizeof(address->text) ||
+		!parse_port(colon + 1, &address->address.sin6_port)) {
+		snprintf(why, OPTION_WHY_MAX,
+			"must be ADDRESS:PORT or :PORT, with a port from 1 to 65535");
+		return false;
+	}
+	memcpy(address->text, text, strlen(text) + 1);
+	if (!parse_address(text, (size_t)(colon - text), address)) {
+		snprintf(why, OPTION_WHY_MAX,
+			"must begin with an IPv4 address, an IPv6 address in brackets, or * for "
+			"all; names are not looked up");
+		return false;
+	}
+	return true;
+}
+
+static bool is_ipv4(const struct listen_address *address)
+{
+	return !address->all && IN6_IS_ADDR_V4MAPPED(&address->address.sin6_addr);
+}
+
+static const char *advice(int error, in_port_t port)
+{
+	switch (error) {
+	case EADDRINUSE: return "another program has it (ss -lunp shows which)";
+	case EADDRNOTAVAIL: return "no interface of this host has that address";
+	case EACCES:
+	case EPERM:
+		return ntohs(port) < 1024 ? "ports below 1024 need root or CAP_NET_BIND_SERVICE"
+					  : strerror(error);
+	case EAFNOSUPPORT: return "this host has no such protocol";
+	default: return strerror(error);
+	}
+}
+
+static bool bind_socket(int fd, const struct listen_address *address, bool ipv4)
+{
+	struct sockaddr_in narrow = {.sin_family = AF_INET, .sin_port = address->address.sin6_port};
+
+	if (!ipv4)
+		return bind(fd, (const struct sockaddr *)&address->address,
+			       sizeof(address->address)) == 0;
+	if (!address->all)
+		memcpy(&narrow.sin_addr, address->address.sin6_addr.s6_addr + 12, 4);
+	return bind(fd, (const struct sockaddr *)&narrow, sizeof(narrow)) == 0;
+}
+
+/* Of both protocols where it is for all addresses. A host without IPv6 has those of IPv4. */
+static int make_socket(const struct listen_address *address, bool *ipv4)
+{
+	int only = !address->all, fd;
+
+	*ipv4 = is_ipv4(address);
+	if (!*ipv4) {
+		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		if (fd >= 0)
+			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
+		if (fd >= 0 || !address->all)
+			return fd;
+		*ipv4 = true;
+	}
+	return socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+/* The kernel keeps twice of what it is asked for, and says so: half is for its own account. */
+static void set_buffer(struct open_socket *socket, uint32_t bytes)
+{
+	int wanted = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)bytes, got = 0;
+	socklen_t len = sizeof(got);
+
+	if (bytes != 0 &&
+		setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof(wanted)) != 0)
+		setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof(wanted));
+	getsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &got, &len);
+	socket->buffer = (uint32_t)got / 2;
+}
+
+static uint16_t port_of(int fd)
+{
+	/* The port stands at the same place in both families' addresses. */
+	struct sockaddr_in6 name = {0};
+	socklen_t len = sizeof(name);
+
+	_Static_assert(
+		offsetof(struct sockaddr_in6, sin6_port) == offsetof(struct sockaddr_in, sin_port),
+		"one place");
+	getsockname(fd, (struct sockaddr *)&name, &len);
+	return ntohs(name.sin6_port);
+}
+
+/* False with errno. */
+static bool open_one(struct open_socket *socket, const struct listen_address *address,
+	const struct listen_params *params)
+{
+	int yes = 1;
+	bool ipv4;
+
+	socket->fd = make_socket(address, &ipv4);
+	if (socket->fd < 0)
+		return false;
+	if (params->shared &&
+		setsockopt(socket->fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)) != 0)
+		return false;
+	/* Before it is bound: nothing comes while the buffer is still small. */
+	set_buffer(socket, params->buffer);
+	if (!bind_socket(socket->fd, address, ipv4))
+		return false;
+	socket->port = port_of(socket->fd);
+	return true;
+}
+
+/* With SO_REUSEPORT the kernel would let it pass. */
+static bool given_twice(const struct listen_address *addresses, uint32_t at)
+{
+	for (uint32_t i = 0; i < at; i++)
+		if (addresses[at].address.sin6_port != 0 && addresses[i].all == addresses[at].all &&
+			memcmp(&addresses[i].address, &addresses[at].address,
+				sizeof(addresses[i].address)) == 0)
+			return true;
+	return false;
+}
+
+static bool open_all(struct listener *listener, const struct listen_address *addresses, uint32_t n,
+	const struct listen_params *params, char *error)
+{
+	for (; listener->n < n; listener->n++) {
+		uint32_t i = listener->n;
+
+		if (given_twice(addresses, i)) {
+			snprintf(error, OPTION_WHY_MAX, "--listen %s is given twice",
+				addresses[i].text);
+			return false;
+		}
+		if (!open_one(&listener->sockets[i], &addresses[i], params)) {
+			snprintf(error, OPTION_WHY_MAX, "cannot listen on %s: %s",
+				addresses[i].text, advice(errno, addresses[i].address.sin6_port));
+			if (listener->sockets[i].fd >= 0)
+				close(listener->sockets[i].fd);
+			return false;
+		}
+		listener->polled[i] =
+			(struct pollfd){.fd = listener->sockets[i].fd, .events = POLLIN};
+	}
+	return true;
+}
+
+static struct listener *make_listener(uint32_t n)
+{
+	struct listener *listener = calloc(1, sizeof(*listener));
+
+	if (listener == NULL)
+		return NULL;
+	listener->sockets = calloc(n, sizeof(*listener->sockets));
+	listener->polled = calloc(n, sizeof(*listener->polled));
+	listener->pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (listener->pool == MAP_FAILED)
+		listener->pool = NULL;
+	if (listener->sockets == NULL || listener->polled == NULL || listener->pool == NULL) {
+		listener_close(listener);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < LISTEN_BATCH; i++) {
+		listener->vectors[i] =
+			(struct iovec){listener->pool + (size_t)i * BUFFER_STEP, BUFFER_BYTES};
+		listener->messages[i].msg_hdr = (struct msghdr){
+			.msg_name = &listener->senders[i],
+			.msg_iov = &listener->vectors[i],
+			.msg_iovlen = 1,
+		};
+	}
+	return listener;
+}
+
+struct listener *listener_open(const struct listen_address *addresses, uint32_t n,
+	const struct listen_params *params, char *error)
+{
+	struct listener *listener = make_listener(n);
+
+	if (listener == NULL) {
+		snprintf(error, OPTION_WHY_MAX, "there is no memory for the sockets of --listen");
+		return NULL;
+	}
+	if (!open_all(listener, addresses, n, params, error)) {
+		listener_close(listener);
+		return NULL;
+	}
+	return listener;
+}
+
+void listener_close(struct listener *listener)
+{
+	if (listener == NULL)
+		return;
+	for (uint32_t i = 0; i < listener->n; i++)
+		close(listener->sockets[i].fd);
+	if (listener->pool != NULL)
+		munmap(listener->pool, POOL_BYTES);
+	free(listener->sockets);
+	free(listener->polled);
+	free(listener);
+}
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	return time.tv_sec * SECOND + time.tv_nsec;
+}
+
+static void fill(struct datagram *datagram, const struct listener *listener, uint32_t message,
+	uint32_t socket, int64_t time)
+{
+	const struct sockaddr_in6 *sender = &listener->senders[message];
+
+	if (sender->sin6_family == AF_INET) {
+		struct sockaddr_in narrow;
+
+		memcpy(&narrow, sender, sizeof(narrow));
+		map_ipv4(&datagram->src, narrow.sin_addr);
+	} else {
+		datagram->src = sender->sin6_addr;
+	}
+	datagram->src_port = ntohs(sender->sin6_port);
+	datagram->dst_port = listener->sockets[socket].port;
+	datagram->data = listener->vectors[message].iov_base;
+	datagram->len = listener->messages[message].msg_len;
+	datagram->time = time;
+	datagram->socket = socket;
+}
+
+/* Into the buffers from `first` on. */
+static uint32_t receive_from(struct listener *listener, uint32_t socket, struct datagram *datagrams,
+	uint32_t first, uint32_t max)
+{
+	struct mmsghdr *messages = listener->messages + first;
+	int64_t time;
+	int n;
+
+	for (uint32_t i = 0; i < max; i++)
+		messages[i].msg_hdr.msg_namelen = sizeof(listener->senders[i]);
+	n = recvmmsg(listener->sockets[socket].fd, messages, max, MSG_DONTWAIT, NULL);
+	if (n < 0) {
+		listener->errors += errno != EAGAIN && errno != EINTR;
+		return 0;
+	}
+	time = now();
+	for (uint32_t i = 0; i < (uint32_t)n; i++)
+		fill(&datagrams[i], listener, first + i, socket, time);
+	return (uint32_t)n;
+}
+
+uint32_t listener_receive(struct listener *listener, struct datagram *datagrams, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (max > LISTEN_BATCH)
+		max = LISTEN_BATCH;
+	for (uint32_t tried = 0; tried < listener->n && n < max; tried++) {
+		uint32_t socket = listener->next;
+
+		listener->next = socket + 1 == listener->n ? 0 : socket + 1;
+		n += receive_from(listener, socket, datagrams + n, n, max - n);
+	}
+	return n;
+}
+
+void listener_wait(struct listener *listener, int timeout_ms)
+{
+	poll(listener->polled, listener->n, timeout_ms);
+}
+
+uint64_t listener_dropped(struct listener *listener, uint32_t socket)
+{
+	struct open_socket *open = &listener->sockets[socket];
+	uint32_t memory[SK_MEMINFO_VARS] = {0};
+	socklen_t len = sizeof(memory);
+
+	if (getsockopt(open->fd, SOL_SOCKET, SO_MEMINFO, memory, &len) != 0 ||
+		len <= SK_MEMINFO_DROPS * sizeof(memory[0])) {
+		listener->errors++;
+		return open->dropped;
+	}
+	open->dropped += (uint32_t)(memory[SK_MEMINFO_DROPS] - open->drops_seen);
+	open->drops_seen = memory[SK_MEMINFO_DROPS];
+	return open->dropped;
+}
+
+uint32_t listener_buffer(const struct listener *listener, uint32_t socket)
+{
+	return listener->sockets[socket].buffer;
+}
+
+uint16_t listener_port(const struct listener *listener, uint32_t socket)
+{
+	return listener->sockets[socket].port;
+}
+
+uint64_t listener_errors(const struct listener *listener)
+{
+	return listener->errors;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * UDP sockets of --listen: datagrams in batches, and to the datagram what the kernel dropped. One
+ * thread's; several receivers open a listener each for the same addresses.
+ */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/datagram.h"
+#include "config/option.h"
+
+#define LISTEN_BATCH    64 /* datagrams that one call gives */
+#define LISTEN_TEXT_MAX 96
+
+/* One --listen. */
+struct listen_address {
+	char text[LISTEN_TEXT_MAX];  /* as it was given */
+	struct sockaddr_in6 address; /* IPv4 is mapped; its port 0: any that is free */
+	bool all;                    /* addresses, of IPv4 and IPv6 */
+};
+
+/*
+ * Reads ADDRESS:PORT, [ADDRESS]:PORT of IPv6, and *:PORT or :PORT for all addresses. False with a
+ * phrase in why[OPTION_WHY_MAX].
+ */
+bool listen_parse(const char *text, struct listen_address *address, char *why);
+
+struct listen_params {
+	uint32_t buffer; /* bytes of the kernel's, for each socket; 0: as the system has it */
+	bool shared;     /* other listeners have these addresses too: the kernel deals out */
+};
+
+/* NULL with a line in error[OPTION_WHY_MAX] that names the address and what to do. */
+struct listener *listener_open(const struct listen_address *addresses, uint32_t n,
+	const struct listen_params *params, char *error);
+void listener_close(struct listener *listener);
+
+/*
+ * Gives up to max <= LISTEN_BATCH datagrams, without waiting, of the sockets in turn. Their data
+ * stays until the next call; their time is when the call found them.
+ */
+uint32_t listener_receive(struct listener *listener, struct datagram *datagrams, uint32_t max);
+
+/* Sleeps until there is a datagram, a signal came, or the time is over. */
+void listener_wait(struct listener *listener, int timeout_ms);
+
+/* Datagrams of a socket that the kernel dropped since it was opened, to this moment. */
+uint64_t listener_dropped(struct listener *listener, uint32_t socket);
+
+/*
+ * The bytes of buffer that the kernel gave to a socket. Where it is less than was asked for,
+ * sysctl net.core.rmem_max is the limit of those who are not root.
+ */
+uint32_t listener_buffer(const struct listener *listener, uint32_t socket);
+
+/* The port that a socket has. */
+uint16_t listener_port(const struct listener *listener, uint32_t socket);
+
+/* Calls of the kernel that failed, other than for want of datagrams. */
+uint64_t listener_errors(const struct listener *listener);

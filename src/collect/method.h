@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The methods of --dedup, a row each: what a record is worth, given what is known of its flow. A
+ * new method is a row of dedup_methods[] in the order of enum dedup_method.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/observation.h"
+#include "collect/observed_flows.h"
+#include "collect/observers.h"
+#include "collect/route.h"
+
+/* What methods know beside a flow. */
+struct known {
+	struct observed_flows flows;
+	struct observers observers;
+	struct routes routes;
+	uint8_t *has_ingress; /* of each slot: it reports flows where they come in */
+	bool edges;           /* an exporter's edge is known */
+};
+
+/* A record, its packets and bytes multiplied by the sampling interval, totals differenced. */
+struct record {
+	const struct observation *observation;
+	struct flow *flow; /* NULL where the method keeps none */
+	struct share *share;
+	uint32_t number; /* of the share */
+	uint32_t now;    /* ticks */
+	bool moved;      /* the observer saw the flow at other interfaces before */
+	uint64_t packets, bytes;
+	uint64_t route; /* the key of its route, where it was looked up already; else 0 */
+};
+
+/* What it brings: packets <= those of the record. */
+struct worth {
+	uint64_t packets, bytes;
+	double sampling; /* as struct dedup_counts */
+};
+
+struct dedup_ops {
+	const char *word, *suits;
+	bool flows; /* keeps flows; what finds no room is worth what the edge rule says */
+	struct worth (*take)(struct known *known, struct record *record);
+};
+
+/* In the order of enum dedup_method; a row without a word ends it. */
+extern const struct dedup_ops dedup_methods[];
+
+/*
+ * Without state of the flow: what enters at an edge counts. An exporter whose edge is not known is
+ * in the core where any exporter has an edge. Where none has, of those that report flows between
+ * two prefixes the one in the lowest slot counts.
+ */
+struct worth worth_at_edge(struct known *known, struct record *record);

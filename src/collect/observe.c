@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/observe.h"
+
+#include <string.h>
+
+#define ETHERNET_HEADER 14
+#define IP_HEADER       20
+
+static uint64_t times(uint64_t packets, uint32_t bytes)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(packets, (uint64_t)bytes, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* Frames without their Ethernet headers; of no packet less than an IP header is left. */
+static uint64_t without_layer2(uint64_t bytes, uint64_t packets)
+{
+	uint64_t headers = times(packets, ETHERNET_HEADER);
+	uint64_t least = times(packets, IP_HEADER);
+	uint64_t left = bytes > headers ? bytes - headers : 0;
+
+	return left > least ? left : least;
+}
+
+/* Counts since the last record where there are any, else those since the flow's beginning. */
+static bool count(const struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	if (record->has & FLOW_PACKETS) {
+		observation->packets = record->packets;
+		observation->bytes = record->has & FLOW_BYTES ? record->bytes : 0;
+	} else if (record->has & FLOW_TOTAL_PACKETS) {
+		observation->packets = record->total_packets;
+		observation->bytes = record->has & FLOW_TOTAL_BYTES ? record->total_bytes : 0;
+		observation->flags |= OBSERVATION_TOTALS;
+	} else {
+		return false;
+	}
+	if (record->has & FLOW_LAYER2_BYTES)
+		observation->bytes = without_layer2(observation->bytes, observation->packets);
+	observation->bytes =
+		plus(observation->bytes, times(observation->packets, observer->link_overhead));
+	return observation->packets > 0;
+}
+
+static void put_key(const struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	observation->family = (uint8_t)record->key.family;
+	if (record->key.family == KEY_IPV4)
+		observation->key4 = record->key.v4;
+	else
+		observation->key6 = record->key.v6;
+	observation->extra = record->extra;
+	observation->extra.in_port[0] = (uint8_t)(observer->slot >> 8);
+	observation->extra.in_port[1] = (uint8_t)observer->slot;
+}
+
+static void put_edges(const struct exporter_rule *rule, struct observation *observation)
+{
+	if (!rule->all_edges && rule->nb_edges == 0)
+		return;
+	observation->flags |= OBSERVATION_EDGES;
+	if (exporter_rule_edge(rule, observation->input))
+		observation->flags |= OBSERVATION_ENTERS;
+	if (exporter_rule_edge(rule, observation->output))
+		observation->flags |= OBSERVATION_LEAVES;
+}
+
+static void put_place(const struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	observation->exporter = observer->slot;
+	observation->input = record->has & FLOW_INPUT ? record->input : 0;
+	observation->output = record->has & FLOW_OUTPUT ? record->output : 0;
+	observation->side = OBSERVED_ANYWHERE;
+	if (record->has & FLOW_DIRECTION)
+		observation->side =
+			record->direction == FLOW_EGRESS ? OBSERVED_EGRESS : OBSERVED_INGRESS;
+	if (record->has & FLOW_SAMPLE)
+		observation->flags |= OBSERVATION_SAMPLE;
+	if (record->has & FLOW_REVERSE)
+		observation->flags |= OBSERVATION_REVERSE;
+	if (observer->rule != NULL)
+		put_edges(observer->rule, observation);
+}
+
+static uint32_t exporter_of(struct observer *observer, const struct flow_record *record)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	struct in6_addr address;
+
+	if (record->next_hop_ipv6) {
+		memcpy(&address, record->next_hop, sizeof(address));
+	} else {
+		memcpy(address.s6_addr, mapped, sizeof(mapped));
+		memcpy(address.s6_addr + sizeof(mapped), record->next_hop, 4);
+	}
+	if (memcmp(&address, &observer->next_hop, sizeof(address)) != 0) {
+		observer->next_hop = address;
+		observer->next = exporter_at(observer->exporters, &address);
+	}
+	return observer->next;
+}
+
+bool observe(struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	enum sampling_source source;
+
+	observation->flags = 0;
+	if (!count(observer, record, observation))
+		return false;
+	put_key(observer, record, observation);
+	put_place(observer, record, observation);
+	observation->sampling = sampling_of(observer->sampling, record, observer->protocol,
+		observer->rule != NULL ? observer->rule->sampling : 0, &source);
+	if (observation->sampling > observer->coarsest) {
+		observer->coarsest = observation->sampling;
+		observer->source = source;
+	}
+	observation->next =
+		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;
+	observation->time = observer->time;
+	observation->first = record->has & FLOW_FIRST ? record->first : 0;
+	observation->last = record->has & FLOW_LAST ? record->last : 0;
+	return true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* From a record to an observation: its sampling, its bytes of layer 3, where it was seen. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/exporter.h"
+#include "collect/exporter_rule.h"
+#include "collect/observation.h"
+#include "collect/sampling.h"
+
+/* Whose records they are; for those of one datagram. */
+struct observer {
+	uint32_t slot;
+	enum wire_protocol protocol;
+	uint32_t link_overhead;
+	int64_t time;
+	const struct exporter_rule *rule; /* NULL: none */
+	const struct sampling *sampling;
+	const struct exporter_table *exporters;
+	/* What next_hop was last, and who that is. */
+	struct in6_addr next_hop;
+	uint32_t next;
+	/* The coarsest interval of its usable records, and who said it. */
+	uint32_t coarsest;
+	enum sampling_source source;
+};
+
+/* False: it brings no packets. */
+bool observe(struct observer *observer, const struct flow_record *record,
+	struct observation *observation);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The flows that are observed, 128 bytes each: what counted, and the share of each observer. A
+ * compact index leads to them (a tag and the number of an entry, 8 bytes). A flow with more than
+ * FLOW_SHARES shares takes further entries of the same pool. A flow is known by the 128 bits of its
+ * hash: of IPv4 that is the key itself, two IPv6 flows have the same with probability 2^-128.
+ *
+ * Time is counted in ticks of about a millisecond, modulo 2^32. A flow that was silent for longer
+ * than the timeout is over: it begins anew when it is found, and its entry is free when the sweep
+ * comes to it. The sweep goes on by a few entries whenever one is asked for.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/key_burst.h"
+#include "sketch/sketch.h"
+
+#define TICK_SHIFT  20 /* ns to ticks */
+#define FLOW_NONE   UINT32_MAX
+#define FLOW_SHARES 5
+#define MORE_SHARES 7
+#define SHARES_MAX  32 /* of a flow */
+
+#define SHARE_PACKETS_LIMIT (UINT64_C(1) << 39)
+#define SHARE_BYTES_LIMIT   (UINT64_C(1) << 60)
+
+/* What one observer told of a flow, multiplied by its sampling interval. */
+struct share {
+	uint64_t packets : 40, hop : 24;
+	uint64_t bytes : 61;
+	uint64_t sampled : 1; /* its last record was */
+	uint64_t total : 1;   /* no share: the last total of the observer before it */
+	uint64_t spare : 1;
+};
+
+enum flow_flags {
+	FLOW_USED = 1 << 0,
+	FLOW_MORE = 1 << 1,      /* shares of another entry's flow */
+	FLOW_UNSAMPLED = 1 << 2, /* an observer does not sample */
+	FLOW_MOVED = 1 << 3,     /* an observer sees it at other interfaces than before */
+	FLOW_TOLD = 1 << 4,      /* its path is kept (flow_paths.h) */
+	FLOW_IPV6 = 1 << 5,      /* said where its path is kept */
+};
+
+struct flow {
+	uint32_t more; /* the entry of its further shares + 1 */
+	uint8_t nb;    /* shares */
+	uint8_t flags;
+	uint16_t spare;
+	uint32_t last;    /* ticks */
+	uint32_t counted; /* ticks; when a record of the method `window` counted */
+	struct key_hash hash;
+	uint64_t packets, bytes; /* that counted */
+	struct share shares[FLOW_SHARES];
+} __attribute__((aligned(64)));
+
+struct more_shares {
+	uint32_t more;
+	uint8_t nb;
+	uint8_t flags;
+	uint16_t spare;
+	uint64_t unused;
+	struct share shares[MORE_SHARES];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct flow) == 128, "two cache lines");
+_Static_assert(sizeof(struct more_shares) == sizeof(struct flow), "of one pool");
+
+struct observed_flows {
+	struct flow *flows;
+	uint64_t *index; /* tag, and entry + 1; 0: free */
+	uint64_t mask;
+	uint32_t shift;    /* tag >> shift is a cell */
+	uint32_t nb, room; /* entries ever given out; that there are */
+	uint32_t free;     /* a list by `more`, entry + 1 */
+	uint32_t hand;     /* of the sweep */
+	uint32_t timeout;  /* ticks */
+	uint32_t used;
+	bool keep; /* the sweep leaves flows alone (their paths are still to be told) */
+};
+
+#define FLOWS_MAX (UINT32_C(1) << 30)
+
+/* Those that there are for so many flows. */
+uint32_t observed_flows_entries(uint64_t flows);
+size_t observed_flows_memory(uint64_t flows);
+bool observed_flows_init(struct observed_flows *table, uint64_t flows, uint64_t timeout,
+	const struct sketch_allocator *allocator);
+void observed_flows_fini(struct observed_flows *table, const struct sketch_allocator *allocator);
+
+static inline uint32_t flow_tag(const struct key_hash *hash)
+{
+	return (uint32_t)(hash->hi >> 32);
+}
+
+static inline void observed_flows_prefetch(
+	const struct observed_flows *table, const struct key_hash *hash)
+{
+	__builtin_prefetch(&table->index[flow_tag(hash) >> table->shift]);
+}
+
+/* The entry that probably is the flow's, or FLOW_NONE; fetches it. */
+uint32_t observed_flows_guess(const struct observed_flows *table, const struct key_hash *hash);
+
+/*
+ * The flow's entry, begun anew where it was silent for too long; a new one where it has none. guess:
+ * by observed_flows_guess(), which may be outdated. NULL: no room.
+ */
+struct flow *observed_flows_get(
+	struct observed_flows *table, const struct key_hash *hash, uint32_t guess, uint32_t now);
+
+/* As it was when it was new. */
+void observed_flows_restart(struct observed_flows *table, struct flow *flow);
+
+struct share *observed_flows_more_share(
+	struct observed_flows *table, struct flow *flow, uint32_t i);
+
+/* Share number i < flow->nb. */
+static inline struct share *observed_flows_share(
+	struct observed_flows *table, struct flow *flow, uint32_t i)
+{
+	return i < FLOW_SHARES ? &flow->shares[i] : observed_flows_more_share(table, flow, i);
+}
+
+/* Another share, of zeroes; NULL: no room. */
+struct share *observed_flows_add_share(
+	struct observed_flows *table, struct flow *flow, uint32_t now);
+
+/* Gives up every flow that was silent for too long. */
+void observed_flows_expire(struct observed_flows *table, uint32_t now);
+
+static inline bool flow_is_over(
+	const struct observed_flows *table, const struct flow *flow, uint32_t now)
+{
+	return (int32_t)(now - flow->last) > (int32_t)table->timeout;
+}
+
+static inline uint32_t flow_number(const struct observed_flows *table, const struct flow *flow)
+{
+	return (uint32_t)(flow - table->flows);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "collect/observers.h"
+
+#include "base/power_of_two.h"
+#include "base/random.h"
+
+#define HOPS_OF_EXPORTER 16
+#define HOPS_LEAST       4096
+#define GENERATIONS      (UINT32_C(1) << (32 - GENERATION_SHIFT))
+
+_Static_assert(OBSERVER_SLOTS *OBSERVER_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
+
+static uint32_t room(uint32_t exporters)
+{
+	uint64_t hops = (uint64_t)exporters * HOPS_OF_EXPORTER + HOPS_LEAST;
+
+	return hops < HOPS_MAX ? (uint32_t)hops : HOPS_MAX - 1;
+}
+
+static uint32_t index_size(uint32_t exporters)
+{
+	return (uint32_t)power_of_two_at_least((uint64_t)room(exporters) * 2);
+}
+
+static size_t hops_bytes(uint32_t exporters)
+{
+	return room(exporters) * sizeof(struct hop);
+}
+
+static size_t index_bytes(uint32_t exporters)
+{
+	return index_size(exporters) * sizeof(uint32_t);
+}
+
+static size_t generation_bytes(uint32_t exporters)
+{
+	return exporters * sizeof(uint16_t);
+}
+
+size_t observers_memory(uint32_t exporters)
+{
+	return hops_bytes(exporters) + index_bytes(exporters) + generation_bytes(exporters);
+}
+
+bool observers_init(
+	struct observers *observers, uint32_t exporters, const struct sketch_allocator *allocator)
+{
+	*observers = (struct observers){
+		.hops = allocator->alloc(hops_bytes(exporters), allocator->arg),
+		.index = allocator->alloc(index_bytes(exporters), allocator->arg),
+		.generation = allocator->alloc(generation_bytes(exporters), allocator->arg),
+		.nb_exporters = exporters,
+		.hops_max = room(exporters),
+		.free_hops = HOP_NONE,
+		.mask = index_size(exporters) - 1,
+	};
+	return observers->hops && observers->index && observers->generation;
+}
+
+static void release(const struct sketch_allocator *allocator, void *memory, size_t size)
+{
+	if (memory)
+		allocator->free(memory, size, allocator->arg);
+}
+
+void observers_fini(struct observers *observers, const struct sketch_allocator *allocator)
+{
+	release(allocator, observers->hops, hops_bytes(observers->nb_exporters));
+	release(allocator, observers->index, index_bytes(observers->nb_exporters));
+	release(allocator, observers->generation, generation_bytes(observers->nb_exporters));
+}
+
+static uint32_t home(
+	const struct observers *observers, uint32_t observer, uint32_t input, uint32_t output)
+{
+	uint64_t mixed = random_mix((uint64_t)input << 32 | output) ^ observer;
+
+	return (uint32_t)(mixed * UINT64_C(0x9e3779b97f4a7c15) >> 32) & observers->mask;
+}
+
+/* A hop's place in the index, or the free one where it belongs. */
+static uint32_t find(
+	const struct observers *observers, uint32_t observer, uint32_t input, uint32_t output)
+{
+	uint32_t at = home(observers, observer, input, output);
+
+	for (; observers->index[at]; at = (at + 1) & observers->mask) {
+		const struct hop *hop = &observers->hops[observers->index[at] - 1];
+
+		if (hop->observer == observer && hop->input == input && hop->output == output)
+			break;
+	}
+	return at;
+}
+
+static uint32_t take_hop(struct observers *observers)
+{
+	uint32_t number = observers->free_hops;
+
+	if (number != HOP_NONE)
+		observers->free_hops = observers->hops[number].next_free;
+	else if (observers->nb_hops < observers->hops_max)
+		number = observers->nb_hops++;
+	return number;
+}
+
+/* Without its interfaces where there is no room for more pairs of them. */
+static uint32_t add_hop(struct observers *observers, const struct observation *observation,
+	uint32_t observer, uint32_t at)
+{
+	uint32_t input = observation->input, output = observation->output;
+	uint32_t left = observers->hops_max - observers->nb_hops;
+	uint32_t number;
+
+	if (left < observers->nb_exporters && observers->free_hops == HOP_NONE) {
+		input = output = 0;
+		at = find(observers, observer, 0, 0);
+		if (observers->index[at])
+			return observers->index[at] - 1;
+	}
+	number = take_hop(observers);
+	if (number == HOP_NONE)
+		return HOP_NONE;
+	observers->hops[number] = (struct hop){
+		.observer = observer,
+		.exporter = observation->exporter,
+		.input = input,
+		.output = output,
+		.next = EXPORTER_NONE,
+		.side = observation->side,
+		.used = true,
+	};
+	observers->index[at] = number + 1;
+	return number;
+}
+
+uint32_t observers_hop(struct observers *observers, const struct observation *observation)
+{
+	uint32_t observer = observers_number(observers, observation->exporter, observation->side);
+	uint32_t at = find(observers, observer, observation->input, observation->output);
+	uint32_t number = observers->index[at] ? observers->index[at] - 1
+					       : add_hop(observers, observation, observer, at);
+	uint16_t ends = observation->flags & (OBSERVATION_ENTERS | OBSERVATION_LEAVES);
+
+	if (number == HOP_NONE)
+		return HOP_NONE;
+	if (observers->hops[number].flags != ends)
+		observers->hops[number].flags = ends;
+	if (observation->next != EXPORTER_NONE && observers->hops[number].next != observation->next)
+		observers->hops[number].next = observation->next;
+	return number;
+}
+
+void observers_forget(struct observers *observers, uint32_t exporter)
+{
+	uint32_t next = (observers->generation[exporter] + UINT32_C(1)) % GENERATIONS;
+
+	observers->generation[exporter] = (uint16_t)next;
+	observers->forgot = true;
+}
+
+bool observers_want_sweep(const struct observers *observers)
+{
+	return observers->forgot && observers->nb_hops > observers->hops_max / 2;
+}
+
+static bool former(const struct observers *observers, const struct hop *hop)
+{
+	return hop->observer != observers_number(observers, hop->exporter, hop->side);
+}
+
+void observers_sweep(struct observers *observers, const uint8_t *in_use)
+{
+	for (uint32_t at = 0; at <= observers->mask; at++)
+		observers->index[at] = 0;
+	for (uint32_t number = 0; number < observers->nb_hops; number++) {
+		struct hop *hop = &observers->hops[number];
+
+		if (!hop->used)
+			continue;
+		if (former(observers, hop) && !in_use[number]) {
+			*hop = (struct hop){.next_free = observers->free_hops};
+			observers->free_hops = number;
+			continue;
+		}
+		observers->index[find(observers, hop->observer, hop->input, hop->output)] =
+			number + 1;
+	}
+	observers->forgot = false;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * How an exporter samples: what its samples, headers, options and records say, and the operator;
+ * and whether the sample pool of sFlow agrees with what is said.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/rows.h"
+#include "wire/wire.h"
+
+/* What the options of a domain said. Zeroed at the start; one without options allocates nothing. */
+struct sampling {
+	struct sampling_interval *intervals; /* [capacity], open addressing */
+	uint32_t n, capacity;
+	uint32_t of_domain; /* 0: not said */
+};
+
+struct sampling_interval {
+	uint64_t id;   /* of the sampler or interface */
+	uint32_t kind; /* 0: an empty cell */
+	uint32_t interval;
+};
+
+/* Remembers the interval that an options record says, for at most `limit` samplers and interfaces;
+ * limit is a power of two. */
+void sampling_learn(struct sampling *sampling, const struct wire_option *option, uint32_t limit);
+void sampling_forget(struct sampling *sampling);
+
+/* The interval of a record, 1 or more; configured: --exporter's, or 0. */
+uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *record,
+	enum wire_protocol protocol, uint32_t configured, enum sampling_source *source);
+
+/*
+ * The cross-check: packets that passed a sampler over samples that it took, the lost included. A
+ * table of the samplers that were heard last: one that was pushed out starts anew.
+ */
+struct sampling_checks;
+
+size_t sampling_checks_memory(void);
+struct sampling_checks *sampling_checks_create(void);
+void sampling_checks_destroy(struct sampling_checks *checks);
+
+/*
+ * Another sample; `owner` is its domain's, never 0. Returns what the pool says, where that is not
+ * the interval by more than chance allows, once for each sampler; else 0.
+ */
+uint32_t sampling_check(
+	struct sampling_checks *checks, uint64_t owner, const struct wire_sampler *sampler);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Data sets whose template is not known yet, with their messages' headers, in order. What they may
+ * take is one pool; where it is full, the exporter that holds the most (within a factor of two)
+ * gives up its oldest, so who holds little loses nothing to who floods.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+struct waiting_set {
+	struct wire_header header;
+	int64_t time; /* of its datagram */
+	uint16_t template_id;
+	uint32_t len;
+	const uint8_t *data;
+};
+
+struct waiting;
+
+size_t waiting_memory(size_t bytes, uint32_t exporters);
+
+/* NULL: there is no memory. With 0 bytes nothing waits. */
+struct waiting *waiting_create(size_t bytes, uint32_t exporters);
+void waiting_destroy(struct waiting *waiting);
+
+/* Copies the set; gone() is called for each set that is given up for it, or is it itself. */
+void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
+	void (*gone)(void *arg, uint32_t exporter), void *arg);
+
+/* Offers those of an exporter, the oldest first; one that take() says true of is no longer there.
+ * The set is take()'s for the call. Nothing may be put in meanwhile. */
+void waiting_offer(struct waiting *waiting, uint32_t exporter,
+	bool (*take)(void *arg, const struct waiting_set *set), void *arg);
+
+uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter);
+
+/* Gives up all of an exporter; how many those were. */
+uint32_t waiting_forget(struct waiting *waiting, uint32_t exporter);

@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The collector on datagrams that the test writes: each column of its rows moves as it must, and
+ * after each test its rows balance. What sequence numbers say is the test's: `script`.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/router_names.h"
+#include "base/units.h"
+#include "collect/collector.h"
+#include "wire/sequence.h"
+
+#define T0 (INT64_C(1700000000) * SECOND_NS)
+
+/* What the next message's sequence number says. */
+static struct sequence_news script;
+
+const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
+	[SEQUENCE_UNSURE] = "unsure",
+	[SEQUENCE_MESSAGES] = "messages",
+	[SEQUENCE_RECORDS] = "records",
+	[SEQUENCE_RECORDS_AFTER] = "records-after",
+	[SEQUENCE_FLOWS] = "flows",
+	[SEQUENCE_CONSTANT] = "constant",
+};
+
+void sequence_init(struct sequence *sequence, enum wire_protocol protocol)
+{
+	*sequence = (struct sequence){.protocol = protocol, .convention = SEQUENCE_FLOWS};
+}
+
+struct sequence_news sequence_begin(struct sequence *sequence, const struct wire_header *header)
+{
+	(void)sequence;
+	(void)header;
+	return (struct sequence_news){.repeated = script.repeated, .restarted = script.restarted};
+}
+
+struct sequence_news sequence_end(struct sequence *sequence, const struct wire_header *header,
+	const struct wire_result *result)
+{
+	struct sequence_news news = script;
+
+	(void)sequence;
+	(void)header;
+	(void)result;
+	script = (struct sequence_news){0};
+	news.repeated = news.restarted = false;
+	return news;
+}
+
+#define SEEN_MAX 4096
+
+static struct {
+	struct collector *collector;
+	struct observation seen[SEEN_MAX];
+	uint32_t nb_seen, nb_said, nb_forgotten, nb_rows, nb_links;
+	struct exporter_row rows[64];
+	struct link_row links[64];
+	char said[400];
+	bool warning;
+	uint64_t taken, records_seen;
+} t;
+
+static void on_observe(void *arg, const struct observation *observations, uint32_t n)
+{
+	(void)arg;
+	assert_in_range(n, 1, 64);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(observations[i].sampling >= 1);
+		assert_true(observations[i].packets > 0);
+		t.records_seen++;
+		if (t.nb_seen < SEEN_MAX)
+			t.seen[t.nb_seen++] = observations[i];
+	}
+}
+
+static void on_forget(void *arg, uint32_t exporter)
+{
+	(void)arg;
+	(void)exporter;
+	t.nb_forgotten++;
+}
+
+static void on_say(void *arg, bool warning, const char *line)
+{
+	(void)arg;
+	t.nb_said++;
+	t.warning = warning;
+	snprintf(t.said, sizeof(t.said), "%s", line);
+}
+
+static void on_row(void *arg, const struct exporter_row *row)
+{
+	(void)arg;
+	assert_true(t.nb_rows < 64);
+	t.rows[t.nb_rows++] = *row;
+}
+
+static void on_link(void *arg, const struct link_row *row)
+{
+	(void)arg;
+	assert_true(t.nb_links < 64);
+	t.links[t.nb_links++] = *row;
+}
+
+static struct collector_params params(void)
+{
+	return (struct collector_params){
+		.exporters_max = 8,
+		.template_bytes = 8 * 65536,
+		.waiting_bytes = 1 << 20,
+		.observe = on_observe,
+		.forget = on_forget,
+		.say = on_say,
+	};
+}
+
+static void start(const struct collector_params *with)
+{
+	char error[OPTION_WHY_MAX];
+
+	memset(&t, 0, sizeof(t));
+	script = (struct sequence_news){0};
+	t.collector = collector_create(with, error);
+	assert_non_null(t.collector);
+}
+
+/* Each datagram is in a row, and each record was observed or is unusable. */
+static struct collector_epoch end_epoch(void)
+{
+	struct collector_epoch epoch;
+	uint64_t datagrams = 0, records = 0, unusable = 0;
+
+	t.nb_rows = t.nb_links = 0;
+	epoch = collector_end_epoch(t.collector, on_row, on_link, NULL);
+	for (uint32_t i = 0; i < t.nb_rows; i++) {
+		datagrams += t.rows[i].datagrams;
+		records += t.rows[i].records;
+		unusable += t.rows[i].unusable;
+		assert_int_equal(t.rows[i].counts.counted, 0);
+	}
+	assert_int_equal(datagrams, t.taken);
+	assert_int_equal(epoch.datagrams, t.taken);
+	assert_int_equal(records, t.records_seen + unusable);
+	t.taken = t.records_seen = 0;
+	return epoch;
+}
+
+static void stop(void)
+{
+	end_epoch();
+	collector_destroy(t.collector);
+}
+
+/* A datagram that is being written. */
+static uint8_t data[2000];
+static uint32_t len;
+
+static void put(uint64_t number, uint32_t bytes)
+{
+	for (uint32_t i = bytes; i-- > 0;)
+		data[len++] = (uint8_t)(number >> 8 * i);
+}
+
+static void send_at(uint32_t address, int64_t time, uint32_t socket)
+{
+	uint8_t *exact = malloc(len);
+	struct datagram datagram = {.len = len, .data = exact, .time = time, .socket = socket};
+	uint32_t wire = htonl(address);
+
+	memcpy(exact, data, len);
+	datagram.src.s6_addr[10] = datagram.src.s6_addr[11] = 0xff;
+	memcpy(datagram.src.s6_addr + 12, &wire, 4);
+	collector_take(t.collector, &datagram);
+	free(exact);
+	t.taken++;
+}
+
+static void send_from(uint32_t address)
+{
+	send_at(address, T0, 0);
+}
+
+static void put_netflow5(uint32_t n, uint32_t packets, uint32_t bytes, uint32_t sampling)
+{
+	len = 0;
+	put(5, 2), put(n, 2), put(1000, 4), put(T0 / SECOND_NS, 4), put(0, 4), put(0, 4);
+	put(0, 2), put(sampling, 2);
+	for (uint32_t i = 0; i < n; i++) {
+		put(0x0a000001, 4), put(0x0a000002, 4), put(0x0a0000fe, 4); /* next hop */
+		put(3, 2), put(4, 2), put(packets, 4), put(bytes, 4), put(500, 4), put(600, 4);
+		put(1000 + i, 2), put(80, 2), put(0, 1), put(0x12, 1), put(6, 1), put(0, 1);
+		put(0, 2), put(0, 2), put(0, 1), put(0, 1), put(0, 2);
+	}
+}
+
+static void put_netflow9(uint32_t domain, uint32_t count)
+{
+	len = 0;
+	put(9, 2), put(count, 2), put(1000, 4), put(T0 / SECOND_NS, 4), put(0, 4);
+	put(domain, 4);
+}
+
+/* Addresses, protocol, packets, bytes, sampler. */
+static void put_template(void)
+{
+	static const uint16_t fields[][2] = {{8, 4}, {12, 4}, {4, 1}, {2, 4}, {1, 4}, {48, 1}};
+
+	put(0, 2), put(4 + 4 + sizeof(fields), 2), put(256, 2), put(6, 2);
+	for (size_t i = 0; i < 6; i++)
+		put(fields[i][0], 2), put(fields[i][1], 2);
+}
+
+static void put_data(uint32_t n, uint32_t packets)
+{
+	put(256, 2), put(4 + n * 18, 2);
+	for (uint32_t i = 0; i < n; i++) {
+		put(0x0a000001, 4), put(0x0a000002, 4), put(17, 1);
+		put(packets, 4), put(packets * 100, 4), put(7, 1);
+	}
+}
+
+/* Scope system; of sampler 7 the interval. */
+static void put_options(uint32_t interval)
+{
+	put(1, 2), put(4 + 6 + 12 + 2, 2), put(257, 2), put(4, 2), put(8, 2);
+	put(1, 2), put(4, 2), put(48, 2), put(1, 2), put(50, 2), put(4, 2), put(0, 2);
+	put(257, 2), put(4 + 9 + 3, 2), put(1, 4), put(7, 1), put(interval, 4), put(0, 3);
+}
+
+static void a_record_becomes_an_observation(void **state)
+{
+	struct collector_params with = params();
+	struct collector_epoch epoch;
+	struct exporter_rule rules[2];
+	char why[OPTION_WHY_MAX], name[ROUTER_NAME_MAX];
+	const struct observation *seen = t.seen;
+
+	(void)state;
+	assert_true(exporter_rule_parse("10.0.0.200=r1,edge=3", &rules[0], why));
+	assert_true(exporter_rule_parse("10.0.0.254=r2,edge=4", &rules[1], why));
+	with.rules = rules;
+	with.nb_rules = 2;
+	with.link_overhead = 14;
+	start(&with);
+	put_netflow5(2, 10, 1000, 100);
+	send_from(0x0a0000fe);
+	send_from(0x0a0000c8);
+	assert_int_equal(t.nb_seen, 4);
+	assert_int_equal(seen[0].exporter, 0);
+	assert_int_equal(seen[0].next, 0); /* itself is at the next hop */
+	assert_int_equal(seen[0].flags, OBSERVATION_EDGES | OBSERVATION_LEAVES);
+	assert_int_equal(seen[3].exporter, 1);
+	assert_int_equal(seen[3].next, 0);
+	assert_int_equal(seen[3].flags, OBSERVATION_EDGES | OBSERVATION_ENTERS);
+	assert_int_equal(seen[3].input, 3);
+	assert_int_equal(seen[3].output, 4);
+	assert_int_equal(seen[3].sampling, 100);
+	assert_int_equal(seen[3].packets, 10);
+	assert_int_equal(seen[3].bytes, 1140);
+	assert_int_equal(seen[3].time, T0);
+	assert_int_equal(seen[3].family, KEY_IPV4);
+	assert_int_equal(seen[3].key4.src_port[0] << 8 | seen[3].key4.src_port[1], 1001);
+	assert_int_equal(seen[3].extra.in_port[1], 1);
+	assert_int_equal(seen[3].extra.tcp_flags[0], 0x12);
+	assert_int_equal(seen[3].last - seen[3].first, 100000000);
+	router_name_get(1, name);
+	assert_string_equal(name, "r1");
+	/* Who is not on the list is refused. */
+	send_from(0x0a000001);
+	epoch = end_epoch();
+	assert_false(epoch.losses_unknown);
+	assert_int_equal(t.nb_rows, 3);
+	assert_string_equal(t.rows[0].name, "r2");
+	assert_int_equal(t.rows[0].sampling, 100);
+	assert_int_equal(t.rows[0].sampling_source, SAMPLING_HEADER);
+	assert_true(t.rows[2].others);
+	assert_int_equal(t.rows[2].refused, 1);
+	assert_int_equal(end_epoch().datagrams, 0);
+	assert_int_equal(t.nb_rows, 0);
+	stop();
+}
+
+static void sets_wait_for_their_template(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow9(1, 3);
+	put_data(3, 5);
+	send_at(0x0a000001, T0 - 7, 0);
+	assert_int_equal(t.nb_seen, 0);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].waiting, 1);
+	/* Another domain's template is of no use to it. */
+	put_netflow9(2, 1);
+	put_template();
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 0);
+	put_netflow9(1, 2);
+	put_template();
+	put_data(1, 6);
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 4);
+	assert_int_equal(t.seen[0].packets, 6);
+	assert_int_equal(t.seen[1].packets, 5);
+	assert_int_equal(t.seen[1].time, T0 - 7);
+	assert_int_equal(t.seen[0].time, T0);
+	assert_false(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].waiting, 0);
+	assert_int_equal(t.rows[0].templates, 1);
+	assert_int_equal(t.rows[0].records, 4);
+	/* Without room they are given up. */
+	collector_destroy(t.collector);
+	with.waiting_bytes = 0;
+	start(&with);
+	put_netflow9(1, 1);
+	put_data(1, 1);
+	send_from(0x0a000001);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].unknown_template, 1);
+	stop();
+}
+
+static void sequences_move_their_columns(void **state)
+{
+	struct collector_params with = params();
+	struct collector_epoch epoch;
+
+	(void)state;
+	start(&with);
+	put_netflow5(1, 1, 100, 0);
+	send_from(0x0a000001);
+	script.repeated = true;
+	send_from(0x0a000001);
+	script.repeated = false;
+	assert_int_equal(t.nb_seen, 1);
+	script.lost = 5;
+	send_from(0x0a000001);
+	script.recovered = 1;
+	send_from(0x0a000001);
+	script.lost = 4;
+	send_at(0x0a000002, T0, 0);
+	script.lost = 3;
+	send_at(0x0a000003, T0, 1);
+	collector_dropped(t.collector, 0, 6);
+	epoch = end_epoch();
+	assert_true(epoch.losses_unknown);
+	assert_int_equal(epoch.dropped, 6);
+	assert_int_equal(t.nb_rows, 3);
+	assert_int_equal(t.rows[0].repeated, 1);
+	assert_int_equal(t.rows[0].reordered, 1);
+	assert_int_equal(t.rows[0].lost_socket, 3);
+	assert_int_equal(t.rows[0].lost_network, 1);
+	assert_int_equal(t.rows[1].lost_socket, 3);
+	assert_int_equal(t.rows[1].lost_network, 1);
+	assert_int_equal(t.rows[2].lost_socket, 0);
+	assert_int_equal(t.rows[2].lost_network, 3);
+	/* What shows no gap yet is nobody's; and is not counted again where it does. */
+	collector_dropped(t.collector, 0, 10);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 1);
+	assert_true(t.rows[0].others);
+	assert_int_equal(t.rows[0].lost_socket, 10);
+	script.lost = 12;
+	send_from(0x0a000001);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 1);
+	assert_int_equal(t.rows[0].lost_socket, 0);
+	assert_int_equal(t.rows[0].lost_network, 2);
+	stop();
+}
+
+static void a_restart_voids_templates(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow9(1, 1);
+	put_template();
+	send_from(0x0a000001);
+	put_netflow9(1, 1);
+	put_data(1, 1);
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 1);
+	script.restarted = true;
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 1);
+	end_epoch();
+	assert_int_equal(t.rows[0].restarts, 1);
+	assert_int_equal(t.rows[0].waiting, 1);
+	assert_int_equal(t.rows[0].templates, 0);
+	stop();
+}
+
+static void options_say_the_sampling(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow9(1, 2);
+	put_template();
+	put_data(1, 1);
+	send_from(0x0a000001);
+	put_netflow9(1, 2);
+	put_options(500);
+	send_from(0x0a000001);
+	put_netflow9(1, 1);
+	put_data(1, 1);
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 2);
+	assert_int_equal(t.seen[0].sampling, 1);
+	assert_int_equal(t.seen[1].sampling, 500);
+	end_epoch();
+	assert_int_equal(t.rows[0].sampling, 500);
+	assert_int_equal(t.rows[0].sampling_source, SAMPLING_OPTIONS);
+	assert_int_equal(t.rows[0].malformed, 0);
+	stop();
+}
+
+static void what_cannot_be_read_is_counted(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	len = 0;
+	put(0x1234, 2), put(0, 4);
+	send_from(0x0a000001);
+	put_netflow5(3, 1, 100, 0);
+	len -= 10;
+	send_from(0x0a000001);
+	put_netflow5(2, 0, 0, 0); /* no packets */
+	send_from(0x0a000001);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 2);
+	assert_int_equal(t.rows[0].malformed, 1);
+	assert_int_equal(t.rows[0].unusable, 2);
+	assert_int_equal(t.rows[1].malformed, 1);
+	assert_true(t.rows[1].others);
+	stop();
+}
+
+static void a_flood_costs_no_exporter_a_record(void **state)
+{
+	struct collector_params with = params();
+	uint64_t records = 0;
+
+	(void)state;
+	start(&with);
+	for (uint32_t i = 0; i < 3000; i++) {
+		put_netflow5(1, 1, 100, 0);
+		send_from(0x0b000000 + i * 7919);
+		if (i % 10 == 0)
+			send_from(0x0a000001 + i / 10 % 3);
+		if (i % 500 == 499) {
+			end_epoch();
+			for (uint32_t j = 0; j < t.nb_rows; j++)
+				if (!t.rows[j].others && t.rows[j].address.s6_addr[12] == 0x0a)
+					records += t.rows[j].records;
+		}
+	}
+	assert_true(t.nb_forgotten > 1000);
+	/* The first record of each stands in the others' row: a new slot was pushed out again. */
+	assert_int_equal(records, 300 - 3);
+	assert_int_equal(t.nb_seen, 3000 + 300);
+	stop();
+}
+
+static void names_tell_domains_apart(void **state)
+{
+	struct collector_params with = params();
+	char name[ROUTER_NAME_MAX];
+
+	(void)state;
+	start(&with);
+	put_netflow9(5, 1);
+	put_template();
+	send_from(0x0a000001);
+	router_name_get(0, name);
+	assert_string_equal(name, "10.0.0.1");
+	put_netflow9(6, 1);
+	put_template();
+	send_from(0x0a000001);
+	router_name_get(0, name);
+	assert_string_equal(name, "10.0.0.1/5");
+	router_name_get(1, name);
+	assert_string_equal(name, "10.0.0.1/6");
+	stop();
+}
+
+static void lines_are_rare(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow5(1, 1, 100, 0);
+	send_at(0x0a000001, T0 + SECOND_NS / 2, 0);
+	assert_int_equal(t.nb_said, 0);
+	send_at(0x0a000001, T0 + 90 * SECOND_NS, 0);
+	send_at(0x0a000002, T0 + 90 * SECOND_NS, 0);
+	send_at(0x0a000001, T0 + 90 * SECOND_NS, 0);
+	assert_int_equal(t.nb_said, 1);
+	assert_true(t.warning);
+	assert_non_null(strstr(t.said, "10.0.0.1 is 90.000 s behind"));
+	send_at(0x0a000002, T0 + 91 * SECOND_NS, 0);
+	assert_int_equal(t.nb_said, 2);
+	assert_non_null(strstr(t.said, "10.0.0.2 is 91.000 s behind"));
+	script.recognized = true;
+	send_at(0x0a000002, T0 + 93 * SECOND_NS, 0);
+	assert_int_equal(t.nb_said, 3);
+	assert_false(t.warning);
+	stop();
+}
+
+static void records_pass_links(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	with.links = true;
+	start(&with);
+	put_netflow5(2, 10, 1000, 100);
+	send_from(0x0a000001);
+	end_epoch();
+	assert_int_equal(t.nb_links, 2);
+	assert_int_equal(t.links[0].interface, 3);
+	assert_int_equal(t.links[0].direction, LINK_IN);
+	assert_int_equal(t.links[0].packets, 2000);
+	assert_int_equal(t.links[0].bytes, 200000);
+	assert_int_equal(t.links[1].interface, 4);
+	assert_int_equal(t.links[1].direction, LINK_OUT);
+	assert_int_equal(t.links[1].packets, 2000);
+	assert_string_equal(t.links[1].exporter, "10.0.0.1");
+	end_epoch();
+	assert_int_equal(t.nb_links, 0);
+	stop();
+}
+
+static void put_counters(uint64_t bytes, uint32_t packets)
+{
+	len = 0;
+	put(5, 4), put(1, 4), put(0x0a000063, 4), put(0, 4), put(1, 4), put(1000, 4), put(1, 4);
+	put(2, 4), put(4 + 4 + 4 + 8 + 88, 4), put(1, 4), put(9, 4), put(1, 4);
+	put(1, 4), put(88, 4), put(9, 4), put(6, 4), put(1000000000, 8), put(1, 4), put(3, 4);
+	put(bytes, 8), put(packets, 4);
+	for (int i = 0; i < 5; i++)
+		put(0, 4);
+	put(bytes, 8), put(packets, 4);
+	for (int i = 0; i < 5; i++)
+		put(0, 4);
+}
+
+static void counters_wrap_and_start_anew(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	with.links = true;
+	start(&with);
+	put_counters(1000, UINT32_MAX - 9);
+	send_at(0x0a000001, T0, 0);
+	put_counters(101000, 90); /* 100 packets later */
+	send_at(0x0a000002, T0 + 5 * SECOND_NS, 0);
+	end_epoch();
+	assert_int_equal(t.nb_rows, 1);
+	assert_int_equal(t.rows[0].datagrams, 2);
+	assert_int_equal(t.rows[0].address.s6_addr[15], 0x63); /* the agent */
+	assert_int_equal(t.nb_links, 2);
+	assert_int_equal(t.links[0].interface, 9);
+	assert_int_equal(t.links[0].counter_packets, 100);
+	assert_int_equal(t.links[0].counter_bytes, 100000);
+	assert_int_equal(t.links[0].counted_ns, 5 * SECOND_NS);
+	assert_int_equal(t.links[0].speed, 1000000000);
+	put_counters(500, 5);
+	send_at(0x0a000001, T0 + 6 * SECOND_NS, 0);
+	end_epoch();
+	assert_int_equal(t.nb_links, 0);
+	put_counters(1500, 15);
+	send_at(0x0a000001, T0 + 7 * SECOND_NS, 0);
+	end_epoch();
+	assert_int_equal(t.links[1].counter_packets, 10);
+	assert_int_equal(t.links[1].counter_bytes, 1000);
+	stop();
+}
+
+static void templates_outlive_the_collector(void **state)
+{
+	struct collector_params with = params();
+	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/templates", directory);
+	with.template_file = path;
+	start(&with);
+	put_netflow9(1, 1);
+	put_template();
+	send_from(0x0a000001);
+	stop();
+	start(&with);
+	put_netflow9(1, 1);
+	put_data(1, 9);
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 1);
+	assert_int_equal(t.seen[0].packets, 9);
+	/* It started anew meanwhile: what is kept is void. */
+	stop();
+	start(&with);
+	put_netflow9(1, 1);
+	put_data(1, 9);
+	data[7] = 77;
+	data[6] = 77;
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 0);
+	end_epoch();
+	assert_int_equal(t.rows[0].waiting, 1);
+	/* No directory: a line, and it goes on. */
+	put_netflow9(1, 1);
+	put_template();
+	send_at(0x0a000001, T0 + 2 * SECOND_NS, 0);
+	unlink(path);
+	assert_int_equal(rmdir(directory), 0);
+	t.nb_said = 0;
+	stop();
+	assert_int_equal(t.nb_said, 1);
+	assert_true(t.warning);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_record_becomes_an_observation),
+		cmocka_unit_test(sets_wait_for_their_template),
+		cmocka_unit_test(sequences_move_their_columns),
+		cmocka_unit_test(a_restart_voids_templates),
+		cmocka_unit_test(options_say_the_sampling),
+		cmocka_unit_test(what_cannot_be_read_is_counted),
+		cmocka_unit_test(a_flood_costs_no_exporter_a_record),
+		cmocka_unit_test(names_tell_domains_apart),
+		cmocka_unit_test(lines_are_rare),
+		cmocka_unit_test(records_pass_links),
+		cmocka_unit_test(counters_wrap_and_start_anew),
+		cmocka_unit_test(templates_outlive_the_collector),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

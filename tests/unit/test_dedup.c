@@ -1,0 +1,650 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What records bring, beside naive references: random interleavings of the reports of 1 to 6
+ * observers, lost ones, totals, both sides of a switch, a full table, timeouts, every method. Always
+ * no record brings more packets than it stands for.
+ */
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "collect/dedup.h"
+
+#define FLOWS     60
+#define OBSERVERS 6
+#define EXPORTERS 16
+#define SECOND    INT64_C(1000000000)
+#define START     (INT64_C(1700000000) * SECOND)
+#define TIMEOUT   (60 * SECOND)
+
+/* A dedup, and what came out of it, by flow. */
+struct bed {
+	struct dedup *dedup;
+	struct key_burst burst;
+	struct key_weights weights;
+	struct dedup_counts counts;
+	struct record_counts records[EXPORTERS];
+	struct observation waiting[BURST_MAX];
+	uint32_t flow_of[BURST_MAX], nb_waiting, cut;
+	uint64_t packets[FLOWS], bytes[FLOWS], received;
+	int64_t time;
+};
+
+static struct bed *bed_create(enum dedup_method method, uint64_t flows, bool paths)
+{
+	struct bed *bed = aligned_alloc(64, (sizeof(*bed) + 63) / 64 * 64);
+	struct dedup_params params = {
+		.method = method,
+		.flows = flows,
+		.exporters = EXPORTERS,
+		.timeout = TIMEOUT,
+		.paths = paths,
+		.seed = 42,
+		.allocator = sketch_allocator_malloc,
+	};
+
+	assert_non_null(bed);
+	memset(bed, 0, sizeof(*bed));
+	bed->dedup = dedup_create(&params);
+	assert_non_null(bed->dedup);
+	bed->burst.weights = &bed->weights;
+	bed->cut = BURST_MAX;
+	bed->time = START;
+	return bed;
+}
+
+static void bed_destroy(struct bed *bed)
+{
+	dedup_destroy(bed->dedup);
+	free(bed);
+}
+
+static void flush(struct bed *bed)
+{
+	dedup_burst(
+		bed->dedup, bed->waiting, bed->nb_waiting, &bed->burst, &bed->counts, bed->records);
+	assert_int_equal(bed->burst.n, bed->nb_waiting);
+	for (uint32_t i = 0; i < bed->nb_waiting; i++) {
+		struct key key = key_burst_get(&bed->burst, i);
+
+		assert_int_equal(key.family, bed->waiting[i].family);
+		assert_memory_equal(&key.v4, &bed->waiting[i].key4, sizeof(key.v4));
+		assert_true(bed->weights.packets[i] <=
+			    bed->waiting[i].packets * bed->waiting[i].sampling);
+		assert_true(bed->weights.packets[i] > 0 || bed->weights.bytes[i] == 0);
+		bed->packets[bed->flow_of[i]] += bed->weights.packets[i];
+		bed->bytes[bed->flow_of[i]] += bed->weights.bytes[i];
+	}
+	assert_true(bed->counts.measured <= bed->counts.received);
+	bed->nb_waiting = 0;
+}
+
+/* Flows of even number are IPv4; all of a family lie between two prefixes. */
+static struct observation report(uint32_t flow, uint32_t exporter, uint64_t packets, uint64_t bytes)
+{
+	struct observation observation;
+
+	memset(&observation, 0, sizeof(observation));
+	observation.family = flow % 2 ? KEY_IPV6 : KEY_IPV4;
+	if (flow % 2) {
+		observation.key6.src_ip[0] = 0x20;
+		observation.key6.src_ip[15] = (uint8_t)flow;
+		observation.key6.proto = 6;
+	} else {
+		observation.key4.src_ip[0] = 10;
+		observation.key4.src_ip[3] = (uint8_t)flow;
+		observation.key4.src_port[0] = (uint8_t)(flow >> 8);
+		observation.key4.proto = 6;
+	}
+	observation.exporter = exporter;
+	observation.sampling = 1;
+	observation.next = EXPORTER_NONE;
+	observation.packets = packets;
+	observation.bytes = bytes;
+	return observation;
+}
+
+static void give(struct bed *bed, uint32_t flow, struct observation observation)
+{
+	observation.time = bed->time;
+	bed->flow_of[bed->nb_waiting] = flow % FLOWS;
+	bed->waiting[bed->nb_waiting++] = observation;
+	if (bed->nb_waiting >= bed->cut)
+		flush(bed);
+}
+
+struct naive {
+	uint64_t packets[FLOWS][OBSERVERS], bytes[FLOWS][OBSERVERS];
+};
+
+static uint64_t most(const uint64_t *values)
+{
+	uint64_t most = 0;
+
+	for (uint32_t k = 0; k < OBSERVERS; k++)
+		most = values[k] > most ? values[k] : most;
+	return most;
+}
+
+/* After every record a flow has what the observer who saw most of it has. */
+static void test_best_is_the_most(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 0; seed < 60; seed++) {
+		struct bed *bed = bed_create(DEDUP_BEST, 1000, seed % 2);
+		static struct naive naive;
+		uint32_t observers = 1 + seed % OBSERVERS;
+		struct random random;
+
+		memset(&naive, 0, sizeof(naive));
+		random_init(&random, seed);
+		bed->cut = seed % 3 ? 1 : 1 + (uint32_t)random_below(&random, BURST_MAX);
+		for (uint32_t i = 0; i < 3000; i++) {
+			uint32_t flow = (uint32_t)random_below(&random, FLOWS);
+			uint32_t k = (uint32_t)random_below(&random, observers);
+			uint64_t packets = random_below(&random, 20);
+			struct observation o = report(flow, k, packets, packets * 100);
+
+			o.input = (uint32_t)random_below(&random, 3);
+			naive.packets[flow][k] += packets;
+			naive.bytes[flow][k] += packets * 100;
+			give(bed, flow, o);
+			bed->time += (int64_t)random_below(&random, 10000000);
+			if (bed->nb_waiting > 0)
+				continue;
+			assert_int_equal(bed->packets[flow], most(naive.packets[flow]));
+			assert_int_equal(bed->bytes[flow], most(naive.bytes[flow]));
+		}
+		flush(bed);
+		for (uint32_t flow = 0; flow < FLOWS; flow++)
+			assert_int_equal(bed->packets[flow], most(naive.packets[flow]));
+		bed_destroy(bed);
+	}
+}
+
+/* True traffic of every flow, reported by observers of which each but one loses reports. */
+static void test_one_heard_whole(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 0; seed < 60; seed++) {
+		struct bed *best = bed_create(DEDUP_BEST, 1000, false);
+		struct bed *none = bed_create(DEDUP_NONE, 1000, false);
+		uint32_t observers = 1 + seed % OBSERVERS;
+		uint64_t truth[FLOWS] = {0}, lost = 0, sum = 0;
+		bool totals = seed % 4 == 3;
+		struct random random;
+
+		random_init(&random, 1000 + seed);
+		for (uint32_t round = 0; round < 30; round++) {
+			for (uint32_t flow = 0; flow < FLOWS; flow++) {
+				uint64_t packets = 1 + random_below(&random, 50);
+
+				truth[flow] += packets;
+				for (uint32_t k = 0; k < observers; k++) {
+					bool drop = k != flow % observers &&
+						    random_below(&random, 10) < 3;
+					uint64_t said = totals ? truth[flow] : packets;
+					struct observation o = report(flow, k, said, said * 64);
+
+					o.flags = totals ? OBSERVATION_TOTALS : 0;
+					o.side = (uint8_t)(k % 3);
+					lost += drop ? packets : 0;
+					if (drop)
+						continue;
+					give(best, flow, o);
+					give(none, flow, o);
+				}
+				sum += packets;
+			}
+			best->time += SECOND;
+			none->time += SECOND;
+		}
+		flush(best);
+		flush(none);
+		for (uint32_t flow = 0; flow < FLOWS; flow++) {
+			assert_int_equal(best->packets[flow], truth[flow]);
+			assert_int_equal(best->bytes[flow], truth[flow] * 64);
+		}
+		assert_int_equal(best->counts.measured, sum);
+		assert_int_equal(none->counts.measured, none->counts.received);
+		if (!totals)
+			assert_int_equal(none->counts.measured, observers * sum - lost);
+		assert_true(best->counts.sampling >= 1 && best->counts.sampling <= 1);
+		assert_int_equal(best->counts.smallest_frame, 64);
+		assert_int_equal(best->counts.largest_frame, 64);
+		bed_destroy(best);
+		bed_destroy(none);
+	}
+}
+
+/* A switch that reports each flow where it comes in and where it goes out; its totals restart. */
+static void test_both_sides_and_totals(void **state)
+{
+	const uint64_t totals[] = {10, 25, 25, 40, 7, 9};
+	uint64_t truth = 0, last = 0;
+
+	(void)state;
+	for (uint32_t method = 0; method < DEDUP_EDGE; method++) {
+		struct bed *bed = bed_create(method, 100, false);
+
+		truth = last = 0;
+		for (uint32_t i = 0; i < 6; i++) {
+			truth += totals[i] < last ? totals[i] : totals[i] - last;
+			last = totals[i];
+			for (uint32_t side = OBSERVED_INGRESS; side <= OBSERVED_EGRESS; side++) {
+				struct observation o = report(2, 3, totals[i], totals[i] * 80);
+
+				o.flags = OBSERVATION_TOTALS;
+				o.side = (uint8_t)side;
+				give(bed, 2, o);
+			}
+			flush(bed);
+			if (method == DEDUP_WINDOW)
+				bed->time += TIMEOUT / 2;
+		}
+		assert_int_equal(bed->counts.received, 2 * truth);
+		if (method != DEDUP_WINDOW)
+			assert_int_equal(bed->packets[2], truth);
+		bed_destroy(bed);
+	}
+}
+
+static void test_exporter_and_window(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_EXPORTER, 100, false);
+
+	(void)state;
+	give(bed, 0, report(0, 4, 10, 1000));
+	give(bed, 0, report(0, 2, 12, 1200));
+	give(bed, 0, report(0, 4, 5, 500));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 15);
+	assert_int_equal(bed->records[2].duplicate, 1);
+	assert_int_equal(bed->records[4].counted, 2);
+	bed_destroy(bed);
+	bed = bed_create(DEDUP_WINDOW, 100, false);
+	give(bed, 0, report(0, 4, 10, 1000));
+	give(bed, 0, report(0, 2, 12, 1200));
+	bed->time += TIMEOUT / 2;
+	give(bed, 0, report(0, 2, 100, 1200));
+	bed->time += TIMEOUT / 2 + SECOND;
+	give(bed, 0, report(0, 2, 7, 700));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 17);
+	bed_destroy(bed);
+}
+
+/* What enters at an edge counts; without edges the lowest slot; a full table falls back to it. */
+static void test_edge_and_full_table(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_EDGE, 100, false);
+	struct observation o = report(0, 3, 10, 1000);
+
+	(void)state;
+	give(bed, 0, report(0, 3, 10, 1000));
+	give(bed, 0, report(0, 5, 10, 1000));
+	give(bed, 0, report(0, 3, 10, 1000));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 20);
+	o.flags = OBSERVATION_EDGES | OBSERVATION_ENTERS;
+	give(bed, 2, o);
+	o.flags = OBSERVATION_EDGES;
+	give(bed, 2, o);
+	give(bed, 2, report(2, 1, 10, 1000));
+	flush(bed);
+	assert_int_equal(bed->packets[2], 10);
+	bed_destroy(bed);
+
+	bed = bed_create(DEDUP_BEST, 4, false);
+	for (uint32_t flow = 0; flow < FLOWS; flow += 2) {
+		o = report(flow, 3, 10, 1000);
+		o.flags = OBSERVATION_EDGES | OBSERVATION_ENTERS;
+		give(bed, flow, o);
+		o.exporter = 4;
+		o.flags = OBSERVATION_EDGES;
+		give(bed, flow, o);
+	}
+	flush(bed);
+	for (uint32_t flow = 0; flow < FLOWS; flow += 2)
+		assert_int_equal(bed->packets[flow], 10);
+	assert_int_equal(bed->records[3].edge_only, FLOWS / 2 - 4);
+	assert_int_equal(bed->records[4].edge_only, FLOWS / 2 - 4);
+	assert_int_equal(bed->records[4].duplicate, FLOWS / 2);
+	/* When they are over there is room again. */
+	bed->time += TIMEOUT + SECOND;
+	dedup_end_epoch(bed->dedup, bed->time, NULL, NULL);
+	give(bed, 1, report(1, 9, 3, 300));
+	flush(bed);
+	assert_int_equal(bed->packets[1], 3);
+	assert_int_equal(bed->records[9].edge_only, 0);
+	bed_destroy(bed);
+}
+
+/* More flows than entries, one after another: entries of those that are over are found again. */
+static void test_entries_come_back(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 64, false);
+
+	(void)state;
+	for (uint32_t i = 0; i < 5000; i++) {
+		struct observation o = report(0, i % 3, 2, 200);
+
+		o.key4.dst_ip[2] = (uint8_t)(i / 3 >> 8);
+		o.key4.dst_ip[3] = (uint8_t)(i / 3);
+		give(bed, 0, o);
+		bed->time += 2 * SECOND;
+	}
+	flush(bed);
+	for (uint32_t k = 0; k < 3; k++)
+		assert_int_equal(bed->records[k].edge_only, 0);
+	assert_int_equal(bed->packets[0], 2 * 1667);
+	bed_destroy(bed);
+}
+
+/* A report after the epoch's end is not counted again; one after the timeout is a new flow's. */
+static void test_epochs_and_timeout(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	give(bed, 0, report(0, 1, 10, 1000));
+	flush(bed);
+	bed->time += TIMEOUT - SECOND;
+	dedup_end_epoch(bed->dedup, bed->time, NULL, NULL);
+	give(bed, 0, report(0, 2, 10, 1000));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 10);
+	bed->time += TIMEOUT + SECOND;
+	give(bed, 0, report(0, 2, 4, 400));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 14);
+	/* The slot's new exporter is another observer: the most of the two. */
+	dedup_forget_exporter(bed->dedup, 2);
+	give(bed, 0, report(0, 2, 3, 300));
+	give(bed, 0, report(0, 2, 3, 300));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 16);
+	bed_destroy(bed);
+}
+
+/* More observers than an entry has room for, and more than any flow may have. */
+static void test_many_observers(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, true);
+
+	(void)state;
+	for (uint32_t i = 0; i < 3 * EXPORTERS; i++) {
+		struct observation o = report(0, i / 3, 10 + i, 1000 + 100 * i);
+
+		o.side = (uint8_t)(i % 3);
+		o.input = i;
+		give(bed, 0, o);
+	}
+	flush(bed);
+	/* 32 observers are told apart; of the others no edge says that they count, but one. */
+	assert_true(bed->packets[0] >= 10 + 31);
+	assert_int_equal(bed->records[EXPORTERS - 1].edge_only, 3);
+	assert_int_equal(bed->records[9].edge_only, 0);
+	bed_destroy(bed);
+}
+
+static uint64_t binomial(struct random *random, uint64_t packets, uint32_t interval)
+{
+	uint64_t taken = 0;
+
+	for (uint64_t i = 0; i < packets; i++)
+		taken += random_below(random, interval) == 0;
+	return taken;
+}
+
+/*
+ * Sampled flows between prefixes that are known already: no bias, also of flows of few packets and
+ * of bytes, and the variance of the formula (and of rounding, a quarter at most).
+ */
+static void check_sampled(const uint32_t *intervals, uint32_t observers, uint64_t packets)
+{
+	const uint32_t rounds = 3000;
+	struct bed *bed = bed_create(DEDUP_BEST, 100000, false);
+	double sum = 0, squares = 0, inverse = 0, bytes = 0, variance;
+	struct random random;
+
+	random_init(&random, packets + observers);
+	for (uint32_t k = 0; k < observers; k++) {
+		struct observation o = report(0, k, 1, 700);
+
+		o.sampling = intervals[k];
+		inverse += 1.0 / (intervals[k] - 1);
+		give(bed, 0, o);
+	}
+	flush(bed);
+	for (uint32_t round = 1; round <= rounds; round++) {
+		bed->packets[1] = bed->bytes[1] = 0;
+		for (uint32_t k = 0; k < observers; k++) {
+			uint64_t samples = binomial(&random, packets, intervals[k]);
+			struct observation o = report(0, k, 1, 700);
+
+			o.key4.src_port[0] = (uint8_t)(round >> 8);
+			o.key4.src_port[1] = (uint8_t)round;
+			o.sampling = intervals[k];
+			for (uint64_t i = 0; i < samples; i++)
+				give(bed, 1, o);
+		}
+		flush(bed);
+		sum += (double)bed->packets[1] - (double)packets;
+		squares += pow((double)bed->packets[1] - (double)packets, 2);
+		bytes += (double)bed->bytes[1] - 700.0 * (double)packets;
+	}
+	variance = (double)packets / inverse;
+	assert_true(fabs(sum / rounds) <= 4 * sqrt((variance + 0.25) / rounds));
+	assert_true(fabs(bytes / rounds) <= 700 * 4 * sqrt((variance + 0.25) / rounds) + 1);
+	assert_true(squares / rounds <= (variance + 0.25) * 1.35);
+	assert_true(squares / rounds >= variance * 0.65);
+	if (observers > 1)
+		assert_true(bed->counts.sampling >= 1 + 1 / inverse - 1e-6);
+	bed_destroy(bed);
+}
+
+static void test_sampled(void **state)
+{
+	const uint32_t equal[] = {100, 100, 100, 100}, few[] = {3, 3}, mixed[] = {10, 400};
+	const uint32_t two[] = {2, 2, 2, 2};
+
+	(void)state;
+	check_sampled(equal, 1, 1000);
+	check_sampled(equal, 2, 300);
+	check_sampled(equal, 4, 300);
+	check_sampled(few, 2, 3);
+	check_sampled(mixed, 2, 200);
+	check_sampled(two, 4, 3);
+}
+
+static void give_samples(
+	struct bed *bed, uint32_t port, uint32_t exporter, uint32_t next, uint32_t samples)
+{
+	struct observation o = report(0, exporter, 1, 500);
+
+	o.key4.src_port[1] = (uint8_t)port;
+	o.sampling = 10;
+	o.next = next;
+	for (uint32_t i = 0; i < samples; i++)
+		give(bed, port, o);
+	flush(bed);
+}
+
+/* Branches that next hops told of weigh as one; of others, one that is never heard is left out. */
+static void test_branches(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+
+	(void)state;
+	give_samples(bed, 0, 0, EXPORTER_NONE, 1);
+	give_samples(bed, 0, 1, EXPORTER_NONE, 1);
+	bed->cut = BURST_MAX;
+	give_samples(bed, 1, 0, EXPORTER_NONE, 400);
+	/* Half of the first 40 samples stays missing: no record brings more than it stands for. */
+	assert_in_range(bed->packets[1], 4000 - 210, 4000 - 190);
+	give_samples(bed, 0, 2, 0, 1);
+	give_samples(bed, 0, 2, 1, 1);
+	give_samples(bed, 2, 2, 0, 10);
+	give_samples(bed, 2, 0, EXPORTER_NONE, 10);
+	assert_in_range(bed->packets[2], 99, 101);
+	/* Sprayed over both. */
+	give_samples(bed, 3, 2, 0, 10);
+	give_samples(bed, 3, 0, EXPORTER_NONE, 5);
+	give_samples(bed, 3, 1, EXPORTER_NONE, 5);
+	assert_in_range(bed->packets[3], 99, 101);
+	bed_destroy(bed);
+}
+
+/* An observer that does not sample says how many there are, before and after samples. */
+static void test_sampled_and_not(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+	struct observation o = report(0, 1, 1, 500);
+
+	(void)state;
+	o.sampling = 100;
+	give(bed, 0, o);
+	flush(bed);
+	assert_int_equal(bed->packets[0], 100);
+	give(bed, 0, report(0, 2, 90, 45000));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 100);
+	give(bed, 0, report(0, 2, 60, 30000));
+	give(bed, 0, o);
+	flush(bed);
+	assert_int_equal(bed->packets[0], 150);
+	assert_int_equal(bed->bytes[0], 75000);
+	bed_destroy(bed);
+}
+
+struct told {
+	uint32_t rows;
+	struct path_row last;
+};
+
+static void tell(void *arg, const struct path_row *row)
+{
+	struct told *told = arg;
+
+	told->rows++;
+	told->last = *row;
+}
+
+static void test_paths(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, true);
+	struct told told = {0};
+
+	(void)state;
+	for (uint32_t k = 3; k-- > 0;) {
+		struct observation o = report(1, k, 10, 1000);
+
+		o.input = k + 1;
+		o.output = k + 10;
+		o.next = k < 2 ? k + 1 : EXPORTER_NONE;
+		give(bed, 1, o);
+	}
+	flush(bed);
+	dedup_end_epoch(bed->dedup, bed->time, tell, &told);
+	assert_int_equal(told.rows, 1);
+	assert_int_equal(told.last.key.family, KEY_IPV6);
+	assert_int_equal(told.last.key.v6.src_ip[15], 1);
+	assert_int_equal(told.last.nb_hops, 3);
+	assert_true(told.last.ordered);
+	assert_false(told.last.changed);
+	assert_int_equal(told.last.observers, 3);
+	assert_int_equal(told.last.packets, 10);
+	assert_int_equal(told.last.bytes, 1000);
+	for (uint32_t k = 0; k < 3; k++) {
+		assert_int_equal(told.last.hops[k].exporter, k);
+		assert_int_equal(told.last.hops[k].input, k + 1);
+		assert_int_equal(told.last.hops[k].output, k + 10);
+	}
+	/* Nothing came: no row. Another interface: changed, of what came in this epoch. */
+	dedup_end_epoch(bed->dedup, bed->time, tell, &told);
+	assert_int_equal(told.rows, 1);
+	bed->time += SECOND;
+	struct observation o = report(1, 1, 4, 400);
+	o.input = 77;
+	o.next = 2;
+	give(bed, 1, o);
+	flush(bed);
+	dedup_end_epoch(bed->dedup, bed->time, tell, &told);
+	assert_int_equal(told.rows, 2);
+	assert_true(told.last.changed);
+	assert_int_equal(told.last.observers, 1);
+	assert_int_equal(told.last.nb_hops, 3);
+	assert_int_equal(told.last.hops[1].input, 77);
+	assert_int_equal(told.last.packets, 4);
+	bed_destroy(bed);
+}
+
+/* Records of absurd size, again and again: nothing wraps, nothing brings more than it is. */
+static void test_absurd_sizes(void **state)
+{
+	(void)state;
+	for (uint32_t method = 0; method < DEDUP_METHOD_COUNT; method++) {
+		struct bed *bed = bed_create(method, 100, true);
+		struct random random;
+
+		random_init(&random, method);
+		for (uint32_t i = 0; i < 2000; i++) {
+			struct observation o = report(0, i % 3, UINT64_C(1) << 38, UINT64_MAX);
+
+			o.flags = random_below(&random, 2) ? OBSERVATION_TOTALS : 0;
+			o.sampling = random_below(&random, 2) ? 1 : 2;
+			o.packets -= random_below(&random, 1 << 20);
+			give(bed, 0, o);
+		}
+		flush(bed);
+		bed_destroy(bed);
+	}
+}
+
+static void test_memory(void **state)
+{
+	struct dedup_params params = {.flows = 1000000, .exporters = 1000, .paths = true};
+
+	(void)state;
+	assert_true(dedup_memory(&params) <= 256 << 20);
+	for (uint32_t method = 0; method < DEDUP_METHOD_COUNT; method++) {
+		assert_non_null(dedup_word(method));
+		assert_non_null(dedup_suits(method));
+	}
+	assert_null(dedup_word(DEDUP_METHOD_COUNT));
+	assert_string_equal(dedup_word(DEDUP_BEST), "best");
+	assert_string_equal(dedup_word(DEDUP_WINDOW), "window");
+	assert_string_equal(dedup_word(DEDUP_NONE), "none");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_best_is_the_most),
+		cmocka_unit_test(test_one_heard_whole),
+		cmocka_unit_test(test_both_sides_and_totals),
+		cmocka_unit_test(test_exporter_and_window),
+		cmocka_unit_test(test_edge_and_full_table),
+		cmocka_unit_test(test_entries_come_back),
+		cmocka_unit_test(test_epochs_and_timeout),
+		cmocka_unit_test(test_many_observers),
+		cmocka_unit_test(test_sampled),
+		cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_sampled_and_not),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_absurd_sizes),
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

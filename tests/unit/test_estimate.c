@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Sampled figures: the estimator's bias, variance and the coverage of its bounds, over seeds, with
+ * 1 to 6 observers of equal and of mixed intervals; and the bounds beside exact tails of a Poisson
+ * variable.
+ */
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "collect/estimate.h"
+
+#define SEEDS     1000
+#define OBSERVERS 6
+#define FLOWS     20
+
+static void assert_near(double a, double b, double distance)
+{
+	assert_true(fabs(a - b) <= distance);
+}
+
+static double uniform(struct random *random)
+{
+	return (double)(random_next(random) >> 11) * 0x1p-53;
+}
+
+/* Of `packets`, those that one in `interval` takes: gaps are geometric. */
+static uint64_t sample(struct random *random, uint64_t packets, uint32_t interval)
+{
+	double log_miss = log1p(-1.0 / interval), at = 0;
+	uint64_t taken = 0;
+
+	for (;;) {
+		at += 1 + floor(log(1 - uniform(random)) / log_miss);
+		if (at > (double)packets)
+			return taken;
+		taken++;
+	}
+}
+
+static void test_weights(void **state)
+{
+	const uint32_t equal[] = {100, 100, 100, 100}, mixed[] = {100, 4000};
+	double weights[OBSERVERS];
+
+	(void)state;
+	assert_near(estimate_weights(equal, 4, weights), 1 + 99.0 / 4, 1e-9);
+	assert_near(weights[0], 0.25, 1e-12);
+	assert_near(weights[3], 0.25, 1e-12);
+	assert_near(estimate_weights(mixed, 2, weights), 1 + 1 / (1.0 / 99 + 1.0 / 3999), 1e-9);
+	assert_near(weights[0], 3999.0 / (3999 + 99), 1e-12);
+	assert_near(weights[0] + weights[1], 1, 1e-12);
+	assert_near(estimate_weights(equal, 1, weights), 100, 1e-9);
+}
+
+/* The logarithm of P(Poisson(mean) <= k). */
+static double poisson_at_most(double mean, uint64_t k)
+{
+	double sum = 0;
+
+	for (uint64_t i = 0; i <= k; i++)
+		sum += exp((double)i * log(mean) - mean - lgamma((double)i + 1));
+	return sum;
+}
+
+/* Chernoff's bound is above the exact tail, and not by so much that it is of no use. */
+static void test_exact_tails(void **state)
+{
+	const uint64_t samples[] = {0, 1, 2, 5, 20, 100, 400};
+	const double limits[] = {1, 3, 7, 12};
+
+	(void)state;
+	for (uint32_t s = 0; s < 7; s++) {
+		for (uint32_t l = 0; l < 4; l++) {
+			struct estimate_bounds bounds =
+				estimate_bound(samples[s] * 1000, 1000, 1, limits[l]);
+			double high = (double)bounds.high / 1000, low = (double)bounds.low / 1000;
+			double tail = exp(-limits[l]);
+
+			assert_true(bounds.low <= samples[s] * 1000);
+			assert_true(bounds.high >= samples[s] * 1000);
+			assert_true(poisson_at_most(high, samples[s]) <= tail * (1 + 1e-6));
+			assert_true(poisson_at_most(high, samples[s]) > tail / 50);
+			if (bounds.low == 0) /* certain */
+				continue;
+			assert_true(1 - poisson_at_most(low, samples[s] - 1) <=
+				    tail * (1 + 1e-6) + 1e-12);
+		}
+	}
+}
+
+static void test_corners(void **state)
+{
+	struct estimate_bounds bounds;
+
+	(void)state;
+	bounds = estimate_bound(12345, 1, 1500, 7);
+	assert_int_equal(bounds.low, 12345);
+	assert_int_equal(bounds.high, 12345);
+	bounds = estimate_bound(0, 10, 1, 5);
+	assert_int_equal(bounds.low, 0);
+	assert_in_range(bounds.high, 50, 51);
+	bounds = estimate_bound(UINT64_MAX, 1e6, 1500, 7);
+	assert_true(bounds.high == UINT64_MAX);
+	assert_true(bounds.low > UINT64_MAX / 2);
+	/* Bytes: the same in units. */
+	assert_in_range(estimate_bound(15000000, 100, 1500, 7).high,
+		estimate_bound(10000, 100, 1, 7).high * 1500 - 3000,
+		estimate_bound(10000, 100, 1, 7).high * 1500 + 3000);
+}
+
+struct setting {
+	uint32_t n, intervals[OBSERVERS];
+	uint64_t packets;
+};
+
+static const struct setting settings[] = {
+	{1, {2}, 300},
+	{1, {100}, 5000},
+	{1, {10000}, 300000},
+	{2, {100, 100}, 3000},
+	{2, {100, 4000}, 20000},
+	{4, {2, 2, 2, 2}, 200},
+	{6, {100, 100, 100, 100, 100, 100}, 2000},
+	{6, {2, 10, 50, 500, 1000, 10000}, 1000},
+	{3, {10000, 5000, 10000}, 100000},
+};
+
+static double estimate(struct random *random, const struct setting *setting, const double *weights)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; k < setting->n; k++)
+		sum += weights[k] * setting->intervals[k] *
+		       (double)sample(random, setting->packets, setting->intervals[k]);
+	return sum;
+}
+
+static void test_bias_and_variance(void **state)
+{
+	(void)state;
+	for (uint32_t s = 0; s < sizeof(settings) / sizeof(settings[0]); s++) {
+		const struct setting *setting = &settings[s];
+		double weights[OBSERVERS], sum = 0, squares = 0, x = (double)setting->packets;
+		double interval = estimate_weights(setting->intervals, setting->n, weights);
+		double variance = x * (interval - 1);
+		struct random random;
+
+		random_init(&random, 77 + s);
+		for (uint32_t seed = 0; seed < SEEDS; seed++) {
+			double error = estimate(&random, setting, weights) - x;
+
+			sum += error;
+			squares += error * error;
+		}
+		/* Four standard errors, of the mean and of the variance. */
+		assert_true(fabs(sum / SEEDS) <= 4 * sqrt(variance / SEEDS));
+		assert_true(fabs(squares / SEEDS / variance - 1) <=
+			    4 * sqrt(2.0 / SEEDS) + 1 / (x / interval));
+	}
+}
+
+/* All flows of an epoch together hold the truth, in at least `confidence` of the epochs. */
+static void test_joint_coverage(void **state)
+{
+	const double confidence = 0.9;
+	const double log_inverse = log(2 * FLOWS / (1 - confidence));
+	uint32_t useful = 0;
+
+	(void)state;
+	for (uint32_t s = 0; s < sizeof(settings) / sizeof(settings[0]); s++) {
+		double weights[OBSERVERS];
+		double interval = estimate_weights(settings[s].intervals, settings[s].n, weights);
+		uint32_t missed = 0;
+		struct random random;
+
+		random_init(&random, 1000 + s);
+		for (uint32_t seed = 0; seed < SEEDS; seed++) {
+			bool outside = false;
+
+			for (uint32_t flow = 0; flow < FLOWS; flow++) {
+				struct setting of = settings[s];
+				struct estimate_bounds bounds;
+				double counted;
+
+				of.packets = 1 + of.packets * flow / FLOWS;
+				counted = floor(estimate(&random, &of, weights) + uniform(&random));
+				bounds =
+					estimate_bound((uint64_t)counted, interval, 1, log_inverse);
+				outside |= of.packets < bounds.low || of.packets > bounds.high;
+				useful += bounds.low > 0;
+			}
+			missed += outside;
+		}
+		assert_true(missed <= SEEDS * (1 - confidence));
+	}
+	assert_true(useful > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_exact_tails),
+		cmocka_unit_test(test_corners),
+		cmocka_unit_test(test_bias_and_variance),
+		cmocka_unit_test(test_joint_coverage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Slots of exporters: against a list that is searched from one end to the other, and in floods. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "collect/exporter.h"
+#include "collect/exporter_rule.h"
+#include "collect/observation.h"
+#include "config/option.h"
+
+static struct exporter_id id_of(uint32_t address, uint32_t domain)
+{
+	struct exporter_id id = {.domain = domain, .protocol = WIRE_IPFIX};
+	uint32_t wire = htonl(address);
+
+	id.address.s6_addr[10] = id.address.s6_addr[11] = 0xff;
+	memcpy(id.address.s6_addr + 12, &wire, 4);
+	return id;
+}
+
+/* As a collector does for each datagram. */
+static uint32_t hear(struct exporter_table *table, const struct exporter_id *id, bool *evicted)
+{
+	uint32_t slot = exporter_find(table, id);
+
+	*evicted = false;
+	if (slot == EXPORTER_NONE)
+		return exporter_admit(table, id, evicted);
+	exporter_heard(table, slot);
+	return slot;
+}
+
+static void hear_twice(struct exporter_table *table, uint32_t address)
+{
+	struct exporter_id id = id_of(address, 0);
+	bool evicted;
+
+	hear(table, &id, &evicted);
+	hear(table, &id, &evicted);
+}
+
+static bool is_there(struct exporter_table *table, uint32_t address)
+{
+	struct exporter_id id = id_of(address, 0);
+
+	return exporter_find(table, &id) != EXPORTER_NONE;
+}
+
+static void slots_come_in_order(void **state)
+{
+	struct exporter_table *table = exporter_table_create(100);
+	bool evicted;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		struct exporter_id id = id_of(i * 7 + 1, i % 3);
+
+		assert_int_equal(hear(table, &id, &evicted), i);
+		assert_false(evicted);
+	}
+	assert_int_equal(exporter_table_used(table), 100);
+	exporter_table_destroy(table);
+}
+
+#define MODEL_SLOTS 16
+
+/* What the table must say: slot by slot who is there. */
+struct model {
+	struct exporter_id ids[MODEL_SLOTS];
+	uint32_t used;
+};
+
+static void check_model(const struct exporter_table *table, const struct model *model)
+{
+	for (uint32_t i = 0; i < model->used; i++) {
+		const struct exporter_id *id = &model->ids[i];
+		uint32_t of_address = 0, found = 0;
+
+		assert_int_equal(exporter_find(table, id), i);
+		for (uint32_t j = 0; j < model->used; j++)
+			of_address += memcmp(&model->ids[j].address, &id->address, 16) == 0;
+		for (uint32_t slot = exporter_at(table, &id->address); slot != EXPORTER_NONE;
+			slot = exporter_sibling(table, slot), found++)
+			assert_memory_equal(&model->ids[slot].address, &id->address, 16);
+		assert_int_equal(found, of_address);
+	}
+}
+
+static void it_is_what_a_list_is(void **state)
+{
+	struct exporter_table *table = exporter_table_create(MODEL_SLOTS);
+	struct model model = {0};
+	struct random random;
+	uint64_t evictions = 0;
+
+	(void)state;
+	random_init(&random, 1);
+	for (int i = 0; i < 20000; i++) {
+		struct exporter_id id = id_of(
+			(uint32_t)random_below(&random, 12), (uint32_t)random_below(&random, 3));
+		bool evicted;
+		uint32_t slot = hear(table, &id, &evicted);
+
+		if (slot != EXPORTER_NONE) {
+			model.ids[slot] = id;
+			if (slot == model.used)
+				model.used++;
+		} else {
+			assert_int_equal(exporter_find(table, &id), EXPORTER_NONE);
+		}
+		evictions += evicted && slot != EXPORTER_NONE;
+		if (random_below(&random, 20) == 0)
+			exporter_end_epoch(table);
+		check_model(table, &model);
+	}
+	assert_true(evictions > 100);
+	exporter_table_destroy(table);
+}
+
+static void a_flood_takes_nobodys_slot(void **state)
+{
+	struct exporter_table *table = exporter_table_create(64);
+	struct random random;
+	bool evicted;
+
+	(void)state;
+	random_init(&random, 2);
+	for (uint32_t i = 1; i <= 40; i++)
+		hear_twice(table, i);
+	for (uint32_t i = 0; i < 1000000; i++) {
+		struct exporter_id id =
+			id_of(1000 + (uint32_t)random_below(&random, UINT32_MAX - 1000), i);
+
+		hear(table, &id, &evicted);
+		if (i % 10000 == 0)
+			exporter_end_epoch(table);
+	}
+	for (uint32_t i = 1; i <= 40; i++)
+		assert_true(is_there(table, i));
+	exporter_table_destroy(table);
+}
+
+static void the_oldest_silent_one_goes(void **state)
+{
+	struct exporter_table *table = exporter_table_create(3);
+	struct exporter_id newcomer = id_of(9, 0);
+	bool evicted;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 3; i++)
+		hear_twice(table, i);
+	/* All are active: even a second datagram finds no room. */
+	assert_int_equal(hear(table, &newcomer, &evicted), EXPORTER_NONE);
+	assert_int_equal(hear(table, &newcomer, &evicted), EXPORTER_NONE);
+	exporter_end_epoch(table);
+	hear_twice(table, 1);
+	hear_twice(table, 3);
+	assert_int_equal(hear(table, &newcomer, &evicted), EXPORTER_NONE);
+	exporter_end_epoch(table);
+	/* 2 was silent in this and the last epoch. */
+	assert_int_equal(hear(table, &newcomer, &evicted), 1);
+	assert_true(evicted);
+	assert_false(is_there(table, 2));
+	assert_true(is_there(table, 1));
+	assert_true(is_there(table, 3));
+	/* Who is new knocks once in vain. */
+	exporter_end_epoch(table);
+	exporter_end_epoch(table);
+	newcomer = id_of(10, 0);
+	assert_int_equal(hear(table, &newcomer, &evicted), EXPORTER_NONE);
+	assert_int_equal(hear(table, &newcomer, &evicted), 0);
+	exporter_table_destroy(table);
+}
+
+static void expect_rule(const char *text, const char *name, uint32_t bits, uint32_t sampling,
+	uint32_t nb_edges, bool all_edges)
+{
+	struct exporter_rule rule;
+	char why[OPTION_WHY_MAX];
+
+	assert_true(exporter_rule_parse(text, &rule, why));
+	assert_string_equal(rule.name, name);
+	assert_int_equal(rule.bits, bits);
+	assert_int_equal(rule.sampling, sampling);
+	assert_int_equal(rule.nb_edges, nb_edges);
+	assert_int_equal(rule.all_edges, all_edges);
+}
+
+static void rules_are_read(void **state)
+{
+	static const char *const wrong[] = {"", "x", "10.0.0.0/33", "::/129",
+		"10.0.0.1=", "10.0.0.1=a b", "10.0.0.1,", "10.0.0.1,sampling=0",
+		"10.0.0.1,sampling=-1", "10.0.0.1,edge=", "10.0.0.1,edge=1+", "10.0.0.1,edge=3-1",
+		"10.0.0.1,edge=1-65", "10.0.0.1,edge=4294967296", "10.0.0.1/", "10.0.0.1,other=1",
+		"10.0.0.1,edge=a", "10.0.0.1,edge=0-4294967295"};
+	struct exporter_rule rule;
+	char why[OPTION_WHY_MAX];
+
+	(void)state;
+	expect_rule("10.0.0.1", "", 128, 0, 0, false);
+	expect_rule("10.0.0.0/8=core,sampling=1000", "core", 104, 1000, 0, false);
+	expect_rule("2001:db8::/32=v6,edge=all", "v6", 32, 0, 0, true);
+	expect_rule("::1,edge=7+1-3+9,sampling=1K", "", 128, 1000, 5, false);
+	expect_rule("10.0.0.1,edge=1-64", "", 128, 0, 64, false);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		why[0] = '\0';
+		assert_false(exporter_rule_parse(wrong[i], &rule, why));
+		assert_true(why[0] != '\0');
+	}
+}
+
+static void rules_are_found(void **state)
+{
+	struct exporter_rule rules[3];
+	struct exporter_id id;
+	char why[OPTION_WHY_MAX];
+
+	(void)state;
+	assert_true(exporter_rule_parse("10.0.0.0/8=wide", &rules[0], why));
+	assert_true(exporter_rule_parse("10.1.2.128/25=near,edge=2+4-6", &rules[1], why));
+	assert_true(exporter_rule_parse("2001:db8::/32=six", &rules[2], why));
+	id = id_of(0x0a010280, 0);
+	assert_ptr_equal(exporter_rule_find(rules, 3, &id.address), &rules[1]);
+	id = id_of(0x0a01027f, 0);
+	assert_ptr_equal(exporter_rule_find(rules, 3, &id.address), &rules[0]);
+	id = id_of(0x0b000001, 0);
+	assert_null(exporter_rule_find(rules, 3, &id.address));
+	assert_int_equal(inet_pton(AF_INET6, "2001:db8:1::1", &id.address), 1);
+	assert_ptr_equal(exporter_rule_find(rules, 3, &id.address), &rules[2]);
+	for (uint32_t i = 0; i < 9; i++)
+		assert_int_equal(
+			exporter_rule_edge(&rules[1], i), i == 2 || i == 4 || i == 5 || i == 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slots_come_in_order),
+		cmocka_unit_test(it_is_what_a_list_is),
+		cmocka_unit_test(a_flood_takes_nobodys_slot),
+		cmocka_unit_test(the_oldest_silent_one_goes),
+		cmocka_unit_test(rules_are_read),
+		cmocka_unit_test(rules_are_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

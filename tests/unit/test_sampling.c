@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Who says how an exporter samples, in which order; and what sample pools and drops tell. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "collect/losses.h"
+#include "collect/sampling.h"
+
+static void learn(struct sampling *sampling, uint32_t scope, uint64_t id, uint32_t interval)
+{
+	struct wire_option option = {
+		.has = WIRE_OPTION_SAMPLING | scope,
+		.sampler = id,
+		.interface = (uint32_t)id,
+		.sampling = interval,
+	};
+
+	sampling_learn(sampling, &option, 1024);
+}
+
+static void expect(const struct sampling *sampling, const struct flow_record *record,
+	enum wire_protocol protocol, uint32_t configured, uint32_t interval,
+	enum sampling_source wanted)
+{
+	enum sampling_source source;
+
+	assert_int_equal(sampling_of(sampling, record, protocol, configured, &source), interval);
+	assert_int_equal(source, wanted);
+}
+
+static void the_order_holds(void **state)
+{
+	struct sampling sampling = {0};
+	struct flow_record record = {
+		.has = FLOW_SAMPLING | FLOW_SAMPLER | FLOW_INPUT | FLOW_OUTPUT | FLOW_DIRECTION,
+		.sampling = 10,
+		.sampler = 7,
+		.input = 3,
+		.output = 4};
+	struct flow_record silent = {0};
+
+	(void)state;
+	expect(&sampling, &silent, WIRE_NETFLOW9, 0, 1, SAMPLING_NONE);
+	expect(&sampling, &silent, WIRE_NETFLOW9, 50, 50, SAMPLING_CONFIGURED);
+	expect(&sampling, &record, WIRE_NETFLOW9, 50, 10, SAMPLING_RECORD);
+	learn(&sampling, 0, 0, 20);
+	expect(&sampling, &record, WIRE_NETFLOW9, 50, 20, SAMPLING_OPTIONS);
+	expect(&sampling, &silent, WIRE_IPFIX, 50, 20, SAMPLING_OPTIONS);
+	learn(&sampling, WIRE_OPTION_INTERFACE, 3, 30);
+	learn(&sampling, WIRE_OPTION_INTERFACE, 4, 40);
+	expect(&sampling, &record, WIRE_IPFIX, 0, 30, SAMPLING_OPTIONS);
+	record.direction = FLOW_EGRESS;
+	expect(&sampling, &record, WIRE_IPFIX, 0, 40, SAMPLING_OPTIONS);
+	learn(&sampling, WIRE_OPTION_SAMPLER, 7, 70);
+	expect(&sampling, &record, WIRE_IPFIX, 0, 70, SAMPLING_OPTIONS);
+	learn(&sampling, WIRE_OPTION_SAMPLER, 7, 71);
+	expect(&sampling, &record, WIRE_IPFIX, 0, 71, SAMPLING_OPTIONS);
+	/* Headers and samples stand before all. */
+	expect(&sampling, &record, WIRE_NETFLOW5, 50, 10, SAMPLING_HEADER);
+	expect(&sampling, &record, WIRE_SFLOW, 50, 10, SAMPLING_SAMPLE);
+	sampling_forget(&sampling);
+	expect(&sampling, &silent, WIRE_SFLOW, 50, 1, SAMPLING_SAMPLE);
+	expect(&sampling, &silent, WIRE_NETFLOW5, 50, 50, SAMPLING_CONFIGURED);
+}
+
+static void many_samplers_are_bounded(void **state)
+{
+	struct sampling sampling = {0};
+	struct flow_record record = {.has = FLOW_SAMPLER};
+
+	(void)state;
+	for (uint32_t i = 0; i < 5000; i++)
+		learn(&sampling, WIRE_OPTION_SAMPLER, i, i + 2);
+	assert_int_equal(sampling.capacity, 1024);
+	for (uint32_t i = 0; i < 5000; i++) {
+		record.sampler = i;
+		if (i < 768)
+			expect(&sampling, &record, WIRE_IPFIX, 0, i + 2, SAMPLING_OPTIONS);
+		else
+			expect(&sampling, &record, WIRE_IPFIX, 0, 1, SAMPLING_NONE);
+	}
+	sampling_forget(&sampling);
+}
+
+/* Takes 1 of `real` packets by chance, and says that it is 1 of `said`; what is told of it. */
+static uint32_t run_sampler(uint64_t seed, uint32_t said, uint32_t real, uint32_t lost)
+{
+	struct sampling_checks *checks = sampling_checks_create();
+	struct wire_sampler sampler = {.source = 5,
+		.sampling = said,
+		.pool = UINT32_MAX - 9999,
+		.sequence = UINT32_MAX - 100,
+		.drops = UINT32_MAX};
+	struct random random;
+	uint32_t told = 0;
+
+	random_init(&random, seed);
+	for (uint32_t i = 0; i < 3000; i++) {
+		uint32_t now;
+
+		do
+			sampler.pool++;
+		while (random_below(&random, real) != 0);
+		if (lost != 0 && i % lost == 0)
+			sampler.drops++;
+		else
+			sampler.sequence++;
+		now = sampling_check(checks, 1, &sampler);
+		assert_true(told == 0 || now == 0);
+		told |= now;
+	}
+	sampling_checks_destroy(checks);
+	return told;
+}
+
+static void a_pool_that_disagrees_is_told(void **state)
+{
+	uint32_t told;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		assert_int_equal(run_sampler(seed, 100, 100, 0), 0);
+		assert_int_equal(run_sampler(seed, 100, 100, 3), 0);
+		told = run_sampler(seed, 1000, 512, 0);
+		assert_in_range(told, 350, 750);
+		told = run_sampler(seed, 100, 200, 4);
+		assert_in_range(told, 150, 300);
+	}
+}
+
+static void a_pool_that_stands_still_says_nothing(void **state)
+{
+	struct sampling_checks *checks = sampling_checks_create();
+	struct wire_sampler sampler = {.source = 1, .sampling = 100};
+
+	(void)state;
+	for (uint32_t i = 0; i < 10000; i++) {
+		sampler.sequence++;
+		assert_int_equal(sampling_check(checks, 1, &sampler), 0);
+	}
+	sampling_checks_destroy(checks);
+}
+
+static void losses_add_up(void **state)
+{
+	struct exporter_loss losses[6];
+	struct random random;
+
+	(void)state;
+	random_init(&random, 3);
+	for (int i = 0; i < 100000; i++) {
+		struct socket_loss socket = {
+			.dropped = random_below(&random, 12), .counted = random_below(&random, 12)};
+		uint64_t gaps = 0, here = 0, network = 0, left, earlier = socket.counted;
+		uint64_t dropped = socket.dropped;
+		uint32_t n = (uint32_t)random_below(&random, 7);
+
+		for (uint32_t j = 0; j < n; j++) {
+			losses[j] = (struct exporter_loss){.gaps = random_below(&random, 6)};
+			gaps += losses[j].gaps;
+		}
+		left = losses_share(&socket, losses, n);
+		for (uint32_t j = 0; j < n; j++) {
+			assert_true(
+				losses[j].lost_socket + losses[j].lost_network <= losses[j].gaps);
+			here += losses[j].lost_socket;
+			network += losses[j].lost_network;
+		}
+		assert_int_equal(here, dropped < gaps ? dropped : gaps);
+		assert_int_equal(left, dropped - here);
+		/* What remains of gaps and is not of the network was counted earlier. */
+		assert_int_equal(
+			gaps - here - network, earlier < gaps - here ? earlier : gaps - here);
+		assert_int_equal(socket.counted, earlier - (gaps - here - network) + left);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_order_holds),
+		cmocka_unit_test(many_samplers_are_bounded),
+		cmocka_unit_test(a_pool_that_disagrees_is_told),
+		cmocka_unit_test(a_pool_that_stands_still_says_nothing),
+		cmocka_unit_test(losses_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

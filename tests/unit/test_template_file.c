@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The file of templates: what comes back, from a whole file and from one with a wrong byte in any
+ * place, and what is left where it cannot be written. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collect/template_file.h"
+
+#define ENTRIES 6
+
+static char directory[] = "/tmp/test_template_file.XXXXXX";
+static char path[64], new_path[70];
+
+static struct template_entry entry_of(uint32_t i, uint8_t *set)
+{
+	struct template_entry entry = {
+		.id = {.domain = i * 1000003, .protocol = i % 2 ? WIRE_IPFIX : WIRE_NETFLOW9},
+		.started = (int64_t)i * 1234567890123 - 5,
+		.set = set,
+		.len = 8 + i * 5,
+	};
+
+	for (uint32_t j = 0; j < 16; j++)
+		entry.id.address.s6_addr[j] = (uint8_t)(j < 10 && i % 2 ? 0 : i + j);
+	for (uint32_t j = 0; j < entry.len; j++)
+		set[j] = (uint8_t)(i * 31 + j * 7);
+	return entry;
+}
+
+static int write_entries(uint32_t n)
+{
+	struct template_writer *writer;
+	uint8_t set[64];
+	int status = template_file_begin(&writer, path);
+
+	if (status != 0)
+		return status;
+	for (uint32_t i = 0; i < n; i++) {
+		struct template_entry entry = entry_of(i, set);
+
+		template_file_put(writer, &entry);
+	}
+	return template_file_end(writer);
+}
+
+/* Which entries came, each once at most, and none that is not one of them. */
+static bool see(void *arg, const struct template_entry *entry)
+{
+	uint32_t *seen = arg;
+	uint8_t set[64];
+
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		struct template_entry wanted = entry_of(i, set);
+
+		if (wanted.id.domain != entry->id.domain)
+			continue;
+		assert_int_equal(entry->id.protocol, wanted.id.protocol);
+		assert_memory_equal(&entry->id.address, &wanted.id.address, 16);
+		assert_int_equal(entry->started, wanted.started);
+		assert_int_equal(entry->len, wanted.len);
+		assert_memory_equal(entry->set, set, wanted.len);
+		assert_false(*seen >> i & 1);
+		*seen |= 1u << i;
+		return true;
+	}
+	fail();
+	return false;
+}
+
+static uint32_t read_back(uint64_t *damaged)
+{
+	uint32_t seen = 0;
+
+	assert_int_equal(template_file_read(path, see, &seen, damaged), 0);
+	return seen;
+}
+
+static void it_comes_back(void **state)
+{
+	uint64_t damaged;
+
+	(void)state;
+	assert_int_equal(write_entries(ENTRIES), 0);
+	assert_int_equal(read_back(&damaged), (1 << ENTRIES) - 1);
+	assert_int_equal(damaged, 0);
+	assert_int_not_equal(access(new_path, F_OK), 0);
+	assert_int_equal(write_entries(2), 0);
+	assert_int_equal(read_back(&damaged), 3);
+}
+
+static size_t load(char *text, size_t size)
+{
+	FILE *file = fopen(path, "r");
+	size_t len;
+
+	assert_non_null(file);
+	len = fread(text, 1, size, file);
+	fclose(file);
+	return len;
+}
+
+static void store(const char *text, size_t len)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, len, file), len);
+	fclose(file);
+}
+
+static void damage_costs_what_is_damaged(void **state)
+{
+	static const char bytes[] = {'\0', '\n', ' ', 'z', '0', (char)0xff};
+	char text[4096], whole[4096];
+	uint64_t damaged;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(write_entries(ENTRIES), 0);
+	len = load(whole, sizeof(whole));
+	assert_true(len < sizeof(whole));
+	for (size_t at = 0; at < len; at++) {
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			uint32_t seen, most = whole[at] == '\n' ? 2 : 1;
+
+			if (whole[at] == bytes[i])
+				continue;
+			memcpy(text, whole, len);
+			text[at] = bytes[i];
+			store(text, len);
+			seen = read_back(&damaged);
+			assert_true(damaged >= 1 || seen == (1 << ENTRIES) - 1);
+			assert_true((uint32_t)__builtin_popcount(seen) >= ENTRIES - most);
+		}
+		/* And cut there. */
+		store(whole, at);
+		read_back(&damaged);
+	}
+}
+
+static void noise_is_no_template(void **state)
+{
+	char *text = malloc(1 << 20);
+	uint64_t damaged;
+
+	(void)state;
+	memset(text, 'a', 1 << 20);
+	store(text, 1 << 20);
+	assert_int_equal(read_back(&damaged), 0);
+	assert_true(damaged > 0);
+	free(text);
+}
+
+static void what_cannot_be_written_leaves_the_old_one(void **state)
+{
+	struct rlimit old, small = {.rlim_cur = 100, .rlim_max = RLIM_INFINITY};
+	uint64_t damaged;
+	int status;
+
+	(void)state;
+	assert_int_equal(write_entries(2), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small.rlim_max = old.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	status = write_entries(ENTRIES);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(status, EFBIG);
+	assert_int_equal(read_back(&damaged), 3);
+	assert_int_not_equal(access(new_path, F_OK), 0);
+}
+
+static void no_device_is_replaced(void **state)
+{
+	struct template_writer *writer;
+	uint32_t seen = 0;
+	uint64_t damaged;
+
+	(void)state;
+	assert_int_equal(template_file_begin(&writer, "/dev/full"), EINVAL);
+	assert_null(writer);
+	assert_int_equal(template_file_read("/dev/full", see, &seen, &damaged), EINVAL);
+	assert_int_equal(template_file_begin(&writer, "/nowhere/at/all"), ENOENT);
+	assert_int_equal(template_file_read("/nowhere/at/all", see, &seen, &damaged), ENOENT);
+	assert_int_equal(template_file_begin(&writer, directory), EINVAL);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (mkdtemp(directory) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/templates", directory);
+	snprintf(new_path, sizeof(new_path), "%s.new", path);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(directory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_comes_back),
+		cmocka_unit_test(damage_costs_what_is_damaged),
+		cmocka_unit_test(noise_is_no_template),
+		cmocka_unit_test(what_cannot_be_written_leaves_the_old_one),
+		cmocka_unit_test(no_device_is_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
