@@ -31,6 +31,7 @@
 #include "rx/packet/monitor.h"
 #include "rx/port/port.h"
 #include "parallel/send.h"
+#include "rx/capture/exports.h"
 #include "rx/capture/synthetic.h"
 #include "tune/tune.h"
 #include "report/ledger.h"
@@ -412,11 +413,16 @@ static int generate_to_port(const struct config *config, struct source *source)
 
 static int command_generate(struct config *config)
 {
+	char error[SOURCE_ERROR_MAX];
 	struct source *source;
 	int status = open_source(config, &source);
 
 	if (status != 0)
 		return status == STOPPED ? 0 : status;
+	if (!exports_wrap(config, &source, error)) {
+		log_error("%s", error);
+		return EXIT_MACHINE;
+	}
 	status = port_given(config) ? generate_to_port(config, source)
 				    : send_to_file(config, source);
 	source->close(source);
@@ -480,8 +486,8 @@ static void suit_terminal(struct config *config)
 
 static const struct option_owner *const of_run[] = {OF_RUN, NULL};
 static const struct option_owner *const of_plan[] = {OF_RUN, &topology_owner, NULL};
-static const struct option_owner *const of_generate[] = {
-	&synthetic_owner, &feeder_owner, &send_owner, &send_port_owner, OF_MACHINE, NULL};
+static const struct option_owner *const of_generate[] = {&synthetic_owner, &exports_owner,
+	&feeder_owner, &send_owner, &send_port_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_tune[] = {
 	&replay_owner, &synthetic_owner, &tune_owner, &seed_owner, &figures_owner, OF_HOST, NULL};
 
@@ -557,7 +563,8 @@ static const struct command generate_of_program = {
 	.name = "generate",
 	.usage = "--synthetic SPEC (--output FILE | --port NAME) [options]",
 	.summary = "write or send synthetic traffic",
-	.about = "Writes synthetic traffic to a capture file, or sends it on a port.",
+	.about = "Writes synthetic traffic to a capture file, or sends it on a port; with --as, "
+		 "what routers on its\nway would export about it.",
 	.owners = of_generate,
 	.run = command_generate,
 };

@@ -749,6 +749,10 @@ static void contradictions_are_told(void **state)
 			""},
 		{"generate --synthetic packets=5 --output o --pace 1Mpps",
 			"--pace: contradicts --output", ""},
+		{"generate --synthetic packets=5 --output o --as v9 --routers 2 --path 3",
+			"--path: is 3, and there are 2 routers", "--routers 3"},
+		{"generate --synthetic packets=5 --output o --as v5 --sampling 16384",
+			"--sampling: is 16384", "16383"},
 	};
 
 	(void)state;
@@ -771,6 +775,10 @@ static const struct refusal without_effect[] = {
 	{"generate --synthetic packets=5 --output o --linger 1s", "--linger: has no", "--port;"},
 	{"generate --synthetic packets=5 --port a --force", "--force: has no effect", "--output"},
 	{"generate --synthetic packets=5 --output - --force", "--force: has no effect", ""},
+	{"generate --synthetic packets=5 --output o --routers 2", "--routers: has no", "--as;"},
+	{"generate --synthetic packets=5 --output o --path 1", "--path: has no", "--as;"},
+	{"generate --synthetic packets=5 --output o --sampling 2", "--sampling: has no", "--as;"},
+	{"generate --synthetic packets=5 --output o --drop 0.5", "--drop: has no", "--as;"},
 	{"bench kernels --force", "--force: has no effect", "--output FILE"},
 	{"--pcap a --force", "--force: has no effect", "--output FILE"},
 	{"--pcap a --append --output /dev/stdout", "--append: has no effect", "--output FILE"},
@@ -841,6 +849,8 @@ static void options_with_effect_are_taken(void **state)
 		"plan --port a --wait-link 5s",
 		"generate --synthetic packets=5 --port a --linger 1s --name a --no-huge",
 		"generate --synthetic packets=5 --output o --force",
+		"generate --synthetic packets=5 --output o --as ipfix --routers 64 --path 64",
+		"generate --synthetic packets=5 --port a --as v9 --sampling 16384 --drop 0",
 		"bench kernels --atomic cas --output o --force",
 		"bench kernels --zipf random,1.1 --flows 5",
 		"bench flow-table --pcap a --traffic zipf --flows 5",
