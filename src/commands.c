@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/signals.h"
+#include "collect/options.h"
+#include "parallel/collect.h"
 #include "parallel/devices.h"
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
@@ -122,8 +124,13 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 	char error[PLAN_TEXT_MAX];
 	int status = read_machine(config, machine);
 
+	if (collect_asked(config)) {
+		machine->ports.collect = collect_plan(config);
+		/* Datagrams lie in them whole, but for a few. */
+		machine->ports.mbuf_room = PLAN_PORT_MBUF_BYTES;
+	}
 	/* What a filter looks at is copied too; deep looks take large mbufs. */
-	if (!port_given(config) && filters.reach <= PLAN_PORT_MBUF_BYTES)
+	else if (!port_given(config) && filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = filters.reach;
 	if (status == 0)
 		status = read_rules(config);
@@ -485,7 +492,15 @@ static void suit_terminal(struct config *config)
 		&ledger_owner, &control_owner, &progress_owner, OF_MACHINE
 
 static const struct option_owner *const of_run[] = {OF_RUN, NULL};
-static const struct option_owner *const of_plan[] = {OF_RUN, &topology_owner, NULL};
+/* Who is told of packets takes what rows and counts them alike; no packet is filtered or matched. */
+static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
+	&feeder_owner, &measurement_owner, &plan_owner, &seed_owner, &epoch_owner,
+	&collected_writer_owner, &writer_owner, &ledger_owner, &control_owner, &progress_owner,
+	OF_MACHINE, NULL};
+static const struct option_owner *const of_plan[] = {
+	OF_RUN, &collect_owner, &collected_writer_owner, &topology_owner, NULL};
+static const struct option_owner *const of_doctor[] = {
+	OF_RUN, &collect_owner, &collected_writer_owner, NULL};
 static const struct option_owner *const of_generate[] = {&synthetic_owner, &exports_owner,
 	&feeder_owner, &send_owner, &send_port_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_tune[] = {
@@ -551,7 +566,7 @@ static const struct command doctor_of_program = {
 		"Looks whether this host suits a run with these options. Each line is ok, warning "
 		"or missing,\nwith what was found and what mends it. Changes nothing. Exits with 0 "
 		"when nothing is missing.",
-	.owners = of_run,
+	.owners = of_doctor,
 	.argument = "pcap",
 	.stray = STRAY,
 	.letters = tcpdump_letters,
@@ -584,6 +599,40 @@ static const struct command tune_of_program = {
 	.run = command_tune,
 };
 
+static const char *const collect_examples[] = {
+	"sketchtap collect --listen :2055 --listen :6343 --exporters exporters.csv",
+	"sketchtap collect --pcap exports.pcap --key src-dst --paths paths.csv",
+	NULL,
+};
+
+static bool check_collected(const struct config *config, struct option_fault *fault)
+{
+	if (config_asks_of_set(config, SOURCE_SET) == NULL)
+		return option_fault(fault, NULL, NULL,
+			"nothing to collect: give --listen ADDRESS:PORT or --pcap FILE");
+	return feeder_options(config)->pace == PACE_UNPACED ||
+	       collect_options(config)->listen.n == 0 ||
+	       option_fault(
+		       fault, "pace", NULL, "contradicts --listen: datagrams come when they come");
+}
+
+static const struct command collect_of_program = {
+	.name = "collect",
+	.usage = "(--listen ADDRESS:PORT | --pcap FILE) [options]",
+	.summary = "measure what routers and switches report: NetFlow, IPFIX, sFlow",
+	.about =
+		"Receives what routers, switches and hypervisors export, and measures the network "
+		"from it:\neach packet once, though several report it, each figure with its error, "
+		"each lost record\nwith its reason.",
+	.owners = of_collect,
+	.argument = "pcap",
+	.stray = "--pcap FILE collects the datagrams of a capture",
+	.examples = collect_examples,
+	.check = check_collected,
+	.at_terminal = suit_terminal,
+	.run = command_run,
+};
+
 static const struct program_term terms[] = {
 	{"sketch", "a table of fixed size that counts many keys, nearly exactly"},
 	{"heavy hitter", "a key with a large share of the packets or bytes"},
@@ -600,8 +649,8 @@ static const struct program_term terms[] = {
 
 const struct program commands = {
 	.name = "sketchtap",
-	.commands = (const struct command *const[]){&run_of_program, &plan_of_program,
-		&doctor_of_program, &generate_of_program, &tune_of_program, NULL},
+	.commands = (const struct command *const[]){&run_of_program, &collect_of_program,
+		&plan_of_program, &doctor_of_program, &generate_of_program, &tune_of_program, NULL},
 	.hint = "a capture is measured with --pcap FILE",
 	.terms = terms,
 	.other = {"ctl [--name NAME] COMMAND", "ask a running one, or change what it measures"},

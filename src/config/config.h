@@ -15,7 +15,7 @@
 #define CONFIG_MEASUREMENTS_MAX 16
 #define CONFIG_ROWS_MAX         128 /* of a command */
 #define CONFIG_BLOCKS_MAX       48
-#define CONFIG_BLOCK_BYTES      (32 << 10) /* of all a run's structs */
+#define CONFIG_BLOCK_BYTES      (64 << 10) /* of all a run's structs */
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
 

@@ -27,9 +27,10 @@ enum host_source {
 	HOST_VIRTUAL = 1 << 2, /* any other device that DPDK makes */
 	HOST_REPLAY = 1 << 3,  /* a capture or the generator */
 	HOST_UNNAMED = 1 << 4, /* some port: no source was given */
+	HOST_SOCKETS = 1 << 5, /* datagrams of exporters */
 };
 #define HOST_LIVE (HOST_CARD | HOST_KERNEL | HOST_VIRTUAL | HOST_UNNAMED)
-#define HOST_ANY  (HOST_LIVE | HOST_REPLAY)
+#define HOST_ANY  (HOST_LIVE | HOST_REPLAY | HOST_SOCKETS)
 
 struct host_port {
 	enum host_source source;
@@ -54,7 +55,8 @@ struct host_needs {
 	uint64_t huge_bytes[HOST_NODES_MAX], huge_anywhere;
 	/* Bytes of ordinary memory on each node, and wherever it is. */
 	uint64_t ordinary_bytes[HOST_NODES_MAX], ordinary_anywhere;
-	uint32_t nb_warnings; /* of the plan */
+	uint64_t receive_buffer; /* bytes, of each socket */
+	uint32_t nb_warnings;    /* of the plan */
 	const char *warnings[HOST_WARNINGS_MAX];
 };
 

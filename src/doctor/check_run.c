@@ -147,11 +147,40 @@ static void check_runtime_directory(const struct host *host, struct finding *fin
 	finding_command(finding, "export RUNTIME_DIRECTORY=$(mktemp -d)");
 }
 
+/* Whoever may use SO_RCVBUFFORCE gets any; the others what the kernel allows. */
+static void check_receive_buffer(const struct host *host, struct finding *finding)
+{
+	uint64_t wanted = host->needs->receive_buffer;
+	char size[HOST_SIZE_MAX], most[HOST_SIZE_MAX];
+	bool force = false;
+	int64_t max;
+
+	host_size_text(wanted, size);
+	host_capability(host, CAP_NET_ADMIN, &force);
+	if (force) {
+		finding_ok(finding, "sockets may have %s each", size);
+		return;
+	}
+	if (finding_unless_read(finding,
+		    sys_number(host->root, &max, "/proc/sys/net/core/rmem_max"),
+		    "/proc/sys/net/core/rmem_max"))
+		return;
+	host_size_text(max > 0 ? (uint64_t)max : 0, most);
+	if (max > 0 && (uint64_t)max >= wanted) {
+		finding_ok(finding, "sockets may have %s each", most);
+		return;
+	}
+	finding_warning(finding, "sockets get %s each: a burst of datagrams is lost", most);
+	finding_wanted(finding, "%s, or CAP_NET_ADMIN; --receive-buffer asks for another", size);
+	finding_command(finding, "sudo sysctl net.core.rmem_max=%llu", (unsigned long long)wanted);
+}
+
 const struct check run_checks[] = {
 	{"plan", HOST_ANY, .look = check_plan},
 	{"privileges", HOST_LIVE, .look_at = check_privileges},
 	{"dpdk", HOST_ANY, .look = check_dpdk},
 	{"libpcap", HOST_REPLAY, .look = check_libpcap},
+	{"receive-buffer", HOST_SOCKETS, .look = check_receive_buffer},
 	{"runtime-directory", HOST_ANY, .look = check_runtime_directory},
 	{0},
 };

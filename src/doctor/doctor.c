@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/printable.h"
+#include "collect/options.h"
 #include "doctor/findings.h"
 #include "doctor/host_port.h"
 #include "report/output/writer.h"
@@ -81,6 +82,8 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 {
 	uint32_t sources = 0;
 
+	if (collect_options(config)->listen.n > 0)
+		return HOST_SOCKETS;
 	if (!port_given(config))
 		return fed_source(config) != NULL ? HOST_REPLAY : HOST_UNNAMED;
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
@@ -169,6 +172,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 	struct host_needs needs = {
 		.huge = !hugepages_options(config)->no_huge,
 		.huge_directory = directory,
+		.receive_buffer = collect_options(config)->receive_buffer,
 	};
 	struct host host = {
 		.root = ROOT,

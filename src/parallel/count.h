@@ -32,6 +32,7 @@ struct counting {
 	/* [nb_key_rules]; bursts[0] is filled by the first half, but for its hashes. */
 	struct key_burst *bursts;
 
+	struct key_weights *weights; /* of bursts[0]; NULL: entries are packets */
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
 };
 

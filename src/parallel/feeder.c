@@ -77,7 +77,7 @@ static void flush_queue(struct feeder *feeder, uint32_t queue)
 			(void *const *)&stage->pkts[done], stage->n - done, NULL);
 		if (done == stage->n)
 			break;
-		if (feeder->params.pace != PACE_UNPACED) {
+		if (feeder->params.pace != PACE_UNPACED && !feeder->params.lossless) {
 			feeder->info.dropped += stage->n - done;
 			rte_pktmbuf_free_bulk(&stage->pkts[done], stage->n - done);
 			break;

@@ -47,6 +47,7 @@ struct feeder_params {
 	int node;
 	enum pace pace;
 	uint64_t pace_rate; /* packets per second */
+	bool lossless;      /* a full ring is waited for, paced or not */
 	uint64_t interval;  /* ns; 0: one epoch */
 	uint64_t packets;   /* 0: no limit */
 	uint64_t duration;  /* ns of packet time; 0: no limit */

@@ -58,6 +58,10 @@ static bool create_counting(struct measurements *measurements, const struct plan
 		memory_get(lcore->node, counting->nb_key_rules * sizeof(counting->bursts[0]));
 	for (uint32_t r = 0; counting->bursts != NULL && r < counting->nb_key_rules; r++)
 		counting->bursts[r].writer = lcore->worker;
+	if (plan->collect.design != NULL && counting->bursts != NULL) {
+		counting->weights = memory_get(lcore->node, sizeof(*counting->weights));
+		counting->bursts[0].weights = counting->weights;
+	}
 	return counting->bursts != NULL;
 }
 
@@ -138,6 +142,7 @@ static void destroy_counting(struct counting *counting)
 {
 	if (counting == NULL)
 		return;
+	memory_give_back(counting->weights, sizeof(*counting->weights));
 	memory_give_back(counting->bursts, counting->nb_key_rules * sizeof(counting->bursts[0]));
 	memory_give_back(counting, sizeof(*counting));
 }

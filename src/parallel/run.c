@@ -11,6 +11,7 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
+#include "parallel/collect.h"
 #include "parallel/memory.h"
 #include "parallel/pool.h"
 #include "parallel/sync.h"
@@ -40,7 +41,10 @@ static int receiver_lcore(void *arg)
 {
 	struct receiver *receiver = arg;
 
-	poll_until_end(&receiver->poller);
+	if (receiver->run->design->receive != NULL)
+		receiver->run->design->receive(receiver);
+	else
+		poll_until_end(&receiver->poller);
 	/* Pairs with the acquire in run_finished(). */
 	atomic_store_explicit(&receiver->finished, true, memory_order_release);
 	return 0;
@@ -277,6 +281,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 		.node = plan->groups[0].memory_node,
 		.pace = feeder_options(config)->pace,
 		.pace_rate = feeder_options(config)->pace_rate,
+		.lossless = plan->collect.design != NULL,
 		.interval = epoch_options(config)->interval,
 		.packets = feeder_options(config)->packets,
 		.duration = feeder_options(config)->duration,
@@ -285,6 +290,25 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 
 	run->feeder = feeder_create(&params, error);
 	return run->feeder != NULL;
+}
+
+/* But for sockets, which are the collector's. */
+static bool create_input(struct run *run, struct source *source, char *error)
+{
+	if (run->plan->replay)
+		return create_feeder(run, source, error);
+	return run->plan->nb_ports == 0 || start_ports(run, error);
+}
+
+static bool create_collect(struct run *run, char *error)
+{
+	if (run->plan->collect.design == NULL)
+		return true;
+	/* Datagrams are looked at whole. */
+	if (run->feeder != NULL)
+		feeder_set_reach(run->feeder, UINT32_MAX);
+	run->collect = collect_create(run, error);
+	return run->collect != NULL;
 }
 
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
@@ -306,8 +330,8 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->design = plan->design;
 	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, seed_options(config)->seed);
-	if ((plan->replay ? create_feeder(run, source, error) : start_ports(run, error)) &&
-		create_lcores(run, error) && create_measurements(run, error))
+	if (create_input(run, source, error) && create_lcores(run, error) &&
+		create_measurements(run, error) && create_collect(run, error))
 		return run;
 	run_destroy(run);
 	return NULL;
@@ -462,6 +486,7 @@ static void destroy_measurements(struct run *run)
 
 void run_destroy(struct run *run)
 {
+	collect_destroy(run->collect);
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		struct receiver *receiver = run->receivers[r];
 
@@ -499,7 +524,7 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	bool used = generation->counted > 0;
 
 	generation->received = generation->counted = 0;
-	generation->filtered = generation->measured = 0;
+	generation->filtered = generation->measured = generation->duplicate = 0;
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
 	parse_counts_reset(&generation->counts);
 	if (used)
@@ -561,6 +586,8 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	recycling->begun = false;
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
 		*receiver_generation(run->receivers[r], epoch) = (struct receiver_generation){0};
+	if (run->collect != NULL)
+		collect_recycle(run->collect, epoch);
 	renew_measurements(run, epoch);
 	monitor_tables_renew(&run->monitor, epoch);
 	give_table(run, epoch);

@@ -48,6 +48,7 @@ struct run {
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
 	struct monitor_tables monitor;              /* no tables: there are no rules */
+	struct collect *collect;                    /* NULL: packets are the input */
 	struct measurements *measurements[2];       /* by generation */
 	struct measurements *next;   /* what generations get from now on; measurements[] or newer */
 	uint64_t next_from;          /* the first epoch that has next; UINT64_MAX: none yet */

@@ -34,6 +34,7 @@ struct generation {
 	alignas(64) uint64_t received; /* packets polled from a device; 0 where a receiver polls */
 	uint64_t counted;              /* packets that were looked at */
 	uint64_t filtered;             /* of them, what filter and rules leave out */
+	uint64_t duplicate;            /* that records told again (parallel/collect.h) */
 	uint64_t measured;
 	struct parse_counts counts;
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */

@@ -299,7 +299,9 @@ static void add_account(struct rte_tel_data *dict, const struct account_sum *sum
 	add_time(dict, "start", sum->start);
 	add_time(dict, "end", sum->end);
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		rte_tel_data_add_dict_uint(dict, ledger_columns[c].name, ledger_column(ledger, c));
+		if (ledger_has(ledger, c))
+			rte_tel_data_add_dict_uint(
+				dict, ledger_columns[c].name, ledger_column(ledger, c));
 	rte_tel_data_add_dict_int(dict, "losses_known", !ledger->losses_unknown);
 	if (duration > 0) {
 		rte_tel_data_add_dict_uint(

@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "parallel/collect.h"
+#include "report/collected.h"
 
 static uint64_t cycles_to_ns(uint64_t cycles)
 {
@@ -36,7 +38,8 @@ void account_sample(struct account *account, int64_t now)
 
 uint64_t account_devices_received(const struct account *account)
 {
-	uint64_t received = 0;
+	uint64_t received =
+		account->run->collect != NULL ? collect_datagrams(account->run->collect) : 0;
 
 	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
 		struct rte_eth_stats stats;
@@ -174,7 +177,7 @@ struct ledger account_epoch(
 	uint32_t longest = 0; /* that was received */
 	struct ledger ledger = {
 		.nic_missed = info->dropped,
-		.largest_frame = info->largest_frame,
+		.largest_frame = run->collect == NULL ? info->largest_frame : 0,
 		.smallest_frame = UINT32_MAX,
 	};
 
@@ -215,7 +218,9 @@ struct ledger account_epoch(
 		wait_for_late_counters(account);
 	add_device_losses(account, &ledger);
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
-	if (run->feeder != NULL)
+	if (run->collect != NULL)
+		collected_account(run, epoch, info->fed, &ledger);
+	else if (run->feeder != NULL)
 		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
 								: ledger.offered - info->fed;
 	else if (last)

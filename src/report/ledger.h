@@ -38,5 +38,6 @@ void account_sample(struct account *account, int64_t now);
 struct ledger account_epoch(
 	struct account *account, uint64_t epoch, const struct epoch_info *info, bool last);
 
-/* Packets that the devices have counted as received since they were opened. */
+/* Packets that the devices have counted as received since they were opened, and datagrams of
+ * sockets. */
 uint64_t account_devices_received(const struct account *account);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/measurement.h"
 #include "report/measured.h"
+#include "report/collected.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,10 +93,20 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 		.threshold = measurement_options(planned->config)->threshold,
 	};
 
+	double confidence;
+
 	find_parts(run, epoch, m, parts, distinct, &input);
-	return report_measurement_ask(
-		       out, planned->config->name, planned->params.key, planned->ops->name) &&
-	       merger_collect(merger, &input) == 0 && rank_flows(merger, &limits, out) == 0;
+	/* Half of the risk is the sampling's. */
+	confidence = input.confidence;
+	if (ledger->sampling > 1)
+		input.confidence = (1 + confidence) / 2;
+	if (!report_measurement_ask(
+		    out, planned->config->name, planned->params.key, planned->ops->name) ||
+		merger_collect(merger, &input) != 0 || rank_flows(merger, &limits, out) != 0)
+		return false;
+	out->confidence = confidence;
+	collected_widen(out, ledger, (1 - confidence) / 2);
+	return true;
 }
 
 /* What is wrong with an epoch's answer, and how badly; now and then. */

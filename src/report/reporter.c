@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "report/output/balance.h"
 #include "report/changes.h"
+#include "report/collected.h"
 #include "report/control.h"
 #include "report/epoch_clock.h"
 #include "report/ledger.h"
@@ -153,7 +154,8 @@ static struct report_epoch *begin_report(
 	const struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
 {
 	const struct run *run = reporter->run;
-	bool silent = ledger->offered == 0 && ledger->unaccounted == 0;
+	bool silent = ledger->offered == 0 && ledger->unaccounted == 0 &&
+		      (run->collect == NULL || !collected_anything(run, reporter->epoch));
 	uint32_t nb_measurements = run_measurements(run, reporter->epoch)->plan.nb_measurements;
 	struct report_epoch *report =
 		report_epoch_alloc(silent ? 0 : nb_measurements, run->nb_workers);
@@ -323,7 +325,8 @@ static void close_epoch(struct reporter *reporter)
 
 	records_take(&reporter->records, reporter->epoch);
 	complete = report != NULL && measured_report(run, reporter->epoch, report) &&
-		   monitor_report(run, reporter->epoch, report);
+		   monitor_report(run, reporter->epoch, report) &&
+		   (run->collect == NULL || collected_report(run, reporter->epoch, report));
 	records_take_rest(&reporter->records, reporter->epoch, last);
 	hand_over_records(reporter, &info, info.end);
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);

@@ -433,7 +433,10 @@ def read_output(path):
 
 
 def read_stats(path):
-    rows = read_csv(path, STATS_COLUMNS)
+    text = read_text(path)
+    # Of runs of collect: records that told again what was counted.
+    collected = ['duplicate'] if text.split('\n')[0].endswith(',duplicate') else []
+    rows = read_csv(text, STATS_COLUMNS + collected)
     for row in rows:
         check_ledger(row)
     return rows
@@ -441,10 +444,11 @@ def read_stats(path):
 
 def check_ledger(row):
     n = {name: int(row[name] or 0) for name in STATS_COLUMNS[4:18]}
+    n['duplicate'] = int(row.get('duplicate', 0))
     assert n['offered'] == (
         n['received'] + n['nic_missed'] + n['nic_errors'] + n['no_mbuf']), f'offered: {row}'
     assert n['received'] == (n['measured'] + n['filtered'] + n['non_ip'] + n['malformed'] +
-                             n['ring_full'] + n['shed']), f'received: {row}'
+                             n['ring_full'] + n['shed'] + n['duplicate']), f'received: {row}'
     assert n['unaccounted'] == 0, f'unaccounted: {row}'
     lost = sum(n[name] for name in LOSSES)
     if n['offered']:
@@ -467,6 +471,8 @@ def check_account(result, ledger):
     several = len({row['measurement'] for row in ledger}) > 1
     ledger = [row for row in ledger if row['measurement'] == ledger[0]['measurement']]
     truth = {column: total(ledger, column) for column in STATS_COLUMNS[4:15]}
+    if ledger and 'duplicate' in ledger[0]:
+        truth['duplicate'] = total(ledger, 'duplicate')
     if several:  # what one of them shed the others measured
         truth['measured'] += truth['shed']
         truth['shed'] = 0

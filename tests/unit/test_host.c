@@ -1061,6 +1061,31 @@ static void test_virtual_and_replay(void **state)
 	expect("dpdk", FINDING_WARNING);
 }
 
+/* What sockets may hold matters to who listens, and to nobody else. */
+static void test_sockets(void **state)
+{
+	(void)state;
+	make_good_host();
+	host.nb_ports = 0;
+	needs.sources = HOST_REPLAY;
+	examine();
+	expect("receive-buffer", FINDING_NONE);
+	needs.sources = HOST_SOCKETS;
+	needs.receive_buffer = 32 << 20;
+	tree_write("proc/sys/net/core/rmem_max", "212992\n");
+	tree_write("proc/self/status", "CapEff:\t0000000000000000\n");
+	examine();
+	expect_says("receive-buffer", FINDING_WARNING, "208", NULL,
+		"sysctl net.core.rmem_max=33554432");
+	tree_write("proc/self/status", "CapEff:\t0000000000001000\n");
+	examine();
+	expect("receive-buffer", FINDING_OK);
+	tree_write("proc/self/status", "CapEff:\t0000000000000000\n");
+	tree_write("proc/sys/net/core/rmem_max", "33554432\n");
+	examine();
+	expect("receive-buffer", FINDING_OK);
+}
+
 static void test_two_ports(void **state)
 {
 	struct text csv = {0};
@@ -1335,6 +1360,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_drivers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_specs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_virtual_and_replay, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sockets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_plan_warnings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty_host, setup, teardown),

@@ -51,6 +51,8 @@ struct design_ops {
 	/* Says what becomes of the packets that a receiver polls: enter(), take() and end() of its
 	 * poller. NULL without a receiver. */
 	void (*connect)(struct receiver *receiver);
+	/* The receiver's loop; NULL: poll_until_end(). */
+	void (*receive)(struct receiver *receiver);
 	/* The loop of one of the nb_workers workers of a group, until it left the last epoch. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
 	/* Who has packets when they were counted: worker_free(), or where they go on to. */

@@ -47,7 +47,7 @@ static size_t ring_bytes(const struct plan *plan, uint32_t g)
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		if (plan->ports[p].group == g)
 			entries += (size_t)group->nb_queues * plan->ports[p].entries;
-	return entries * sizeof(void *) * 2;
+	return entries * sizeof(void *) * 2 + plan->collect.ring_bytes;
 }
 
 static bool size_pools(struct plan *plan, const struct config *config, char *error)
@@ -57,6 +57,13 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 		struct plan_group *group = &plan->groups[g];
 		/* A sender, which has no workers, says how many it wants and takes any. */
 		uint32_t needed = plan->nb_workers > 0 ? mbufs_needed(plan, g) : group->mbufs;
+
+		/* Datagrams of sockets lie in buffers of their own. */
+		if (plan->nb_ports == 0) {
+			group->packet_bytes = ring_bytes(plan, g);
+			plan->packet_bytes += group->packet_bytes;
+			continue;
+		}
 
 		if (plan->nb_workers > 0 && pool_options(config)->mbufs > 0 &&
 			pool_options(config)->mbufs < needed) {
@@ -126,8 +133,9 @@ static void add_up_nodes(struct plan *plan)
 				plan->measurements[m].instance_bytes +
 			sizeof(struct hyperloglog);
 	/* Who reads them is on the reporter's node. */
-	if (plan->rules.ordinary_bytes > 0)
-		node_account(plan, plan->lcores[0].node)->rule_bytes += plan->rules.ordinary_bytes;
+	if (plan->rules.ordinary_bytes + plan->collect.bytes > 0)
+		node_account(plan, plan->lcores[0].node)->rule_bytes +=
+			plan->rules.ordinary_bytes + plan->collect.bytes;
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		plan->sketch_bytes += plan->nodes[n].sketch_bytes;
 		plan->rule_bytes += plan->nodes[n].rule_bytes;
@@ -162,6 +170,10 @@ static void choose_pages(
 	plan->no_hugepages[0] = '\0';
 	if (hugepages_options(config)->no_huge)
 		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "--no-huge");
+	if (plan->nb_ports == 0) {
+		plan->hugepages = false;
+		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "sockets have buffers of their own");
+	}
 	for (uint32_t n = 0; n < plan->nb_nodes && plan->hugepages; n++) {
 		const struct plan_node *node = &plan->nodes[n];
 		uint64_t needed = plan_hugepage_bytes(node);
@@ -204,15 +216,21 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 	size_t packets = plan->hugepages ? 0 : plan->packet_bytes;
 	size_t needed = packets + plan->sketch_bytes + plan->rule_bytes;
 
+	char collector[80] = "";
+
+	if (plan->collect.bytes > 0)
+		snprintf(collector, sizeof(collector),
+			", exporters and their flows %llu MB (lower --observed-flows)",
+			(unsigned long long)MB(plan->collect.bytes));
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_refuse(plan, error,
 			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
 			"tables of DPDK take %llu MB (lower --mbufs, --descriptors or --workers), "
 			"sketches %llu MB (lower --width, --memory or --workers), rules in "
-			"ordinary memory %llu MB",
+			"ordinary memory %llu MB%s",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
 			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
-			(unsigned long long)MB(plan->rule_bytes));
+			(unsigned long long)MB(plan->rule_bytes - plan->collect.bytes), collector);
 	warn_of_nodes(plan, topology, false);
 	return true;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include "base/units.h"
+#include "collect/options.h"
 #include "rx/port/name.h"
 #include "sketch/measurement.h"
 
@@ -69,7 +70,7 @@ static uint32_t group_of_node(struct plan *plan, int node)
 /* One group a node, in the order of the ports; ports whose node is unknown join the first one. */
 static void make_groups(struct plan *plan, const struct plan_ports *ports)
 {
-	plan->replay = ports->nb_ports == 0;
+	plan->replay = ports->nb_ports == 0 && ports->collect.sockets == 0;
 	plan->nb_ports = plan->replay ? 1 : ports->nb_ports;
 	if (plan->replay)
 		plan->ports[0] = (struct plan_port){.name = "replay", .node = PLAN_NODE_ANY};
@@ -207,7 +208,9 @@ static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues 
 static bool count_workers(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, char *error)
 {
-	if (plan_options(config)->workers == 0)
+	if (ports->collect.design != NULL)
+		plan->groups[0].nb_workers = ports->collect.workers;
+	else if (plan_options(config)->workers == 0)
 		choose_workers(plan, topology);
 	else if (!share_workers(plan, topology, plan_options(config)->workers, error))
 		return false;
@@ -315,7 +318,7 @@ static bool all_through_kernel(const struct plan_ports *ports)
 	for (uint32_t p = 0; p < ports->nb_ports; p++)
 		if (!ports->ports[p].kernel)
 			return false;
-	return ports->nb_ports > 0;
+	return ports->nb_ports > 0 || ports->collect.sockets > 0;
 }
 
 static void choose_idle(
@@ -348,7 +351,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	const struct plan_ports *ports, char *error)
 {
 	*plan = (struct plan){
-		.design = designs[design_options(config)->design],
+		.design = ports->collect.design != NULL ? ports->collect.design
+							: designs[design_options(config)->design],
 		.sharing = plan_options(config)->sharing,
 		.nb_measurements = config->nb_measurements,
 		.mbuf_cache = plan_options(config)->mbuf_cache,
@@ -359,6 +363,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 			port_options(config)->descriptors > 0 ? port_options(config)->descriptors
 							      : DESCRIPTORS_DEFAULT;
 	plan->rules = ports->rules;
+	plan->collect = ports->collect;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;
@@ -514,7 +519,7 @@ static bool check_plan(const struct config *config, const struct measurement_con
 
 	if (plan_options(config)->sharing == SHARING_SHARED && !check_sharing(config, fault))
 		return false;
-	if (workers <= REPLAY_QUEUES_MAX || fed == NULL ||
+	if (workers <= REPLAY_QUEUES_MAX || fed == NULL || collect_asked(config) ||
 		designs[design_options(config)->design]->receiver)
 		return true;
 	return option_fault(fault, "workers", measurement,

@@ -138,11 +138,20 @@ struct plan_rules {
 	size_t table_bytes, ordinary_bytes, worker_bytes;
 };
 
+/* A run whose input is what exporters tell (parallel/collect.h). */
+struct plan_collect {
+	const struct design_ops *design; /* NULL: packets are the input */
+	uint32_t workers;
+	uint32_t sockets;  /* 0: datagrams come from a capture */
+	size_t bytes;      /* of ordinary memory, beside sketches */
+	size_t ring_bytes; /* of EAL's memory */
+};
+
 struct plan {
 	const struct design_ops *design;
 	enum sketch_sharing sharing;
 	bool replay;       /* packets come from the feeder's rings, not from a device */
-	uint32_t nb_ports; /* ethdevs; 1 where replay */
+	uint32_t nb_ports; /* ethdevs; 1 where replay, 0 where sockets are read */
 	struct plan_port ports[OPTION_LIST_MAX];
 	uint32_t nb_groups;
 	struct plan_group groups[PLAN_GROUPS_MAX];
@@ -167,9 +176,10 @@ struct plan {
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 	bool hugepages; /* packets lie in hugepages: every node has enough */
 	struct plan_rules rules;
+	struct plan_collect collect;
 	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
-	size_t rule_bytes;   /* of rules in ordinary memory, with their counters */
+	size_t rule_bytes; /* of rules in ordinary memory, with their counters; of the collector */
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
 
@@ -195,6 +205,7 @@ struct plan_queues {
 struct plan_ports {
 	uint32_t nb_ports;
 	struct plan_rules rules;
+	struct plan_collect collect;
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {

@@ -54,6 +54,29 @@ static void describe_ports(const struct plan *plan, uint32_t g, char *text, size
 	snprintf(text, size, "port%s %s", plural(group->nb_ports), list);
 }
 
+/* Of a run whose input is what exporters tell. */
+static void describe_collector(
+	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
+{
+	char from[64] = "a capture";
+	int used;
+
+	if (plan->collect.sockets > 0)
+		snprintf(from, sizeof(from), "%u socket%s", plan->collect.sockets,
+			plural(plan->collect.sockets));
+	if (lcore->role == PLAN_WORKER && plan->design->receiver) {
+		snprintf(text, size, "takes records from ring %u, updates sketch %u", lcore->worker,
+			plan_instance(plan, lcore->worker));
+		return;
+	}
+	used = snprintf(text, size, "takes datagrams of %s, decodes them, ", from);
+	if (lcore->role == PLAN_RECEIVER)
+		snprintf(text + used, size - (size_t)used, "deals records to %u rings",
+			plan->nb_workers);
+	else
+		snprintf(text + used, size - (size_t)used, "updates sketch 0");
+}
+
 static void describe_worker(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -79,6 +102,11 @@ static void describe_lcore(
 	const struct plan_group *group = &plan->groups[lcore->group];
 	char ports[96];
 
+	if (plan->collect.design != NULL &&
+		(lcore->role == PLAN_WORKER || lcore->role == PLAN_RECEIVER)) {
+		describe_collector(plan, lcore, text, size);
+		return;
+	}
 	switch (lcore->role) {
 	case PLAN_REPORTER:
 		snprintf(text, size, "closes epochs, merges, ranks; sleeps between");
@@ -159,6 +187,8 @@ static void print_pools(const struct plan *plan, FILE *out)
 		const struct plan_group *group = &plan->groups[g];
 		char node[NODE_TEXT_MAX];
 
+		if (group->mbufs == 0)
+			continue;
 		text_of_node(group->memory_node, node);
 		fprintf(out, "packets on node %s: %u mbufs of %u bytes, receive rings", node,
 			group->mbufs, plan->mbuf_room);
@@ -217,9 +247,14 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan->nodes[n].rule_bytes);
 		fprintf(out, "\n");
 	}
-	if (plan->rule_bytes > 0) {
+	if (plan->rule_bytes > plan->collect.bytes) {
 		fprintf(out, "rules in ordinary memory: ");
-		print_size(out, plan->rule_bytes);
+		print_size(out, plan->rule_bytes - plan->collect.bytes);
+		fprintf(out, "\n");
+	}
+	if (plan->collect.bytes > 0) {
+		fprintf(out, "exporters, their templates, and flows that they observe: ");
+		print_size(out, plan->collect.bytes);
 		fprintf(out, "\n");
 	}
 	fprintf(out, "memory in all: ");
@@ -231,7 +266,9 @@ void plan_print(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "design %s, sharing %s, %u worker%s, %s\n\n", plan->design->name,
 		plan_sharing_word(plan->sharing), plan->nb_workers, plural(plan->nb_workers),
-		plan->replay ? "rings fed from a capture or the generator" : "device queues");
+		plan->replay          ? "rings fed from a capture or the generator"
+		: plan->nb_ports == 0 ? "sockets"
+				      : "device queues");
 	print_ports(plan, out);
 	print_lcores(plan, out);
 	print_memory(plan, out);

@@ -11,6 +11,9 @@ const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_QUEUES] = &output_queues,
 	[ROWS_RULES] = &output_rules,
 	[ROWS_FLOWS] = &output_flows,
+	[ROWS_EXPORTERS] = &output_exporters,
+	[ROWS_PATHS] = &output_paths,
+	[ROWS_LINKS] = &output_links,
 };
 
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch)
@@ -31,6 +34,7 @@ void columns_add(struct columns *columns, const struct column *column)
 static bool is_chosen(const struct column *column, const struct column_choice *choice)
 {
 	return (column->when != COLUMN_RECORDS || choice->records) &&
+	       (column->when != COLUMN_COLLECTED || choice->collected) &&
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 

@@ -44,8 +44,9 @@ enum column_place {
 
 enum column_when {
 	COLUMN_ALWAYS,
-	COLUMN_RECORDS, /* in runs with flow records, or with a key that has a column of theirs */
-	COLUMN_NAMED,   /* in formats whose rows name their columns: there is no place to keep */
+	COLUMN_RECORDS,   /* in runs with flow records, or with a key that has a column of theirs */
+	COLUMN_COLLECTED, /* in runs of collect */
+	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
 
 struct columns;
@@ -113,6 +114,9 @@ extern const struct output output_stats;         /* stats.c: a row per measureme
 extern const struct output output_queues;        /* queues.c: a row per worker */
 extern const struct output output_rules;         /* rules.c: a row per rule of --monitor */
 extern const struct output output_flows;         /* flows.c: a row per record that ended */
+extern const struct output output_exporters;     /* exporters.c: a row per exporter's domain */
+extern const struct output output_paths;         /* paths.c: a row per flow */
+extern const struct output output_links;         /* links.c: a row per interface and direction */
 
 extern const struct output *const outputs[ROW_KINDS]; /* all of them */
 
@@ -123,6 +127,7 @@ uint64_t output_rows(const struct output *output, const struct report_epoch *epo
 struct column_choice {
 	uint32_t key_fields; /* that the keys have, a bit each */
 	bool records;        /* some are of flow records */
+	bool collected;      /* of what exporters tell */
 	bool named;          /* the format's rows name their columns */
 };
 

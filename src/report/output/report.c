@@ -9,7 +9,11 @@
 
 #define COLUMN(field, fate)                                                                        \
 	{                                                                                          \
-#field, offsetof(struct ledger, field), fate                                       \
+#field, offsetof(struct ledger, field), fate, false                                \
+	}
+#define COLLECTED(field, fate)                                                                     \
+	{                                                                                          \
+#field, offsetof(struct ledger, field), fate, true                                 \
 	}
 
 const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
@@ -26,6 +30,7 @@ const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
 	COLUMN(shed, LEDGER_LOST),
 	COLUMN(unaccounted, LEDGER_NEITHER),
 	COLUMN(bytes, LEDGER_NEITHER),
+	COLLECTED(duplicate, LEDGER_LEFT_OUT),
 };
 
 uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
@@ -87,6 +92,7 @@ void ledger_add(struct ledger *sum, const struct ledger *ledger)
 	sum->free_ns += ledger->free_ns;
 	sum->doubtful += ledger->doubtful;
 	sum->losses_unknown |= ledger->losses_unknown;
+	sum->collected |= ledger->collected;
 }
 
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers)
@@ -129,6 +135,19 @@ bool report_measurement_ask(struct report_measurement *measurement, const char *
 	return true;
 }
 
+void report_collected_free(struct report_collected *collected)
+{
+	if (collected == NULL)
+		return;
+	for (uint32_t i = 0; i < collected->nb_owned; i++)
+		free(collected->owned[i]);
+	free(collected->owned);
+	free(collected->paths);
+	free(collected->exporters);
+	free(collected->links);
+	free(collected);
+}
+
 struct report_epoch *report_epoch_share(struct report_epoch *epoch)
 {
 	atomic_fetch_add_explicit(&epoch->references, 1, memory_order_relaxed);
@@ -146,6 +165,7 @@ void report_epoch_free(struct report_epoch *epoch)
 		free(epoch->measurements[m].flows);
 		free(epoch->measurements[m].asked);
 	}
+	report_collected_free(epoch->collected);
 	free(epoch->rules);
 	free(epoch->loads);
 	free(epoch);

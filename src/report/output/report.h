@@ -87,12 +87,15 @@ struct report_measurement {
 /*
  * The account of an epoch's packets. It balances:
  *     offered  = received + nic_missed + nic_errors + no_mbuf
- *     received = measured + filtered + non_ip + malformed + ring_full + shed
+ *     received = measured + filtered + non_ip + malformed + ring_full + shed + duplicate
  */
 struct ledger {
+	bool collected; /* of what exporters told: packets are those that their records stand for */
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
+	uint64_t duplicate;  /* collected: told by several exporters, and counted once */
+	double sampling;     /* collected: the coarsest, of packets one in so many; 0 or 1: none */
 	uint64_t doubtful;   /* packets that may have been lost beside; in no column */
 	bool losses_unknown; /* more may have been lost than all of these say */
 	uint64_t bytes;      /* of measured packets, on the wire, without FCS */
@@ -111,17 +114,23 @@ enum ledger_fate {
 };
 
 /* The counts of a ledger, in the order and by the names of the outputs' columns. */
-#define LEDGER_COLUMNS 13
+#define LEDGER_COLUMNS 14
 struct ledger_column {
 	const char *name;
 	size_t offset;
 	enum ledger_fate fate;
+	bool collected; /* of ledgers that are */
 };
 extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
 
 static inline uint64_t ledger_column(const struct ledger *ledger, uint32_t column)
 {
 	return *(const uint64_t *)((const char *)ledger + ledger_columns[column].offset);
+}
+
+static inline bool ledger_has(const struct ledger *ledger, uint32_t column)
+{
+	return ledger->collected || !ledger_columns[column].collected;
 }
 
 /* Adds counts and times; the sum's frame sizes mean nothing. */
@@ -173,6 +182,22 @@ struct report_rule {
 	uint64_t flows; /* estimated */
 };
 
+struct exporter_row;
+struct link_row;
+struct path_row;
+
+/* What a collector says beside the measurements (collect/rows.h). All of it from malloc(). */
+struct report_collected {
+	struct exporter_row *exporters;
+	struct link_row *links;
+	const struct path_row **paths;
+	uint64_t nb_exporters, nb_links, nb_paths;
+	void **owned; /* [nb_owned]: where the paths lie */
+	uint32_t nb_owned;
+};
+
+void report_collected_free(struct report_collected *collected);
+
 struct report_epoch {
 	_Atomic uint32_t references;
 	struct report_epoch *next; /* in the writer's queue, and nobody else's business */
@@ -188,6 +213,7 @@ struct report_epoch {
 	struct report_load *loads; /* [workers] */
 	struct report_rule *rules; /* [nb_rules], from malloc(); NULL: none */
 	uint32_t nb_rules;
+	struct report_collected *collected; /* NULL: packets were the input */
 	uint32_t nb_measurements;
 	struct report_measurement measurements[]; /* nb_measurements */
 };

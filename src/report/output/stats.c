@@ -17,16 +17,28 @@ static void print_count(
 	text_u64(text, ledger_column(&ledger, column->index));
 }
 
+static void add_counts(struct columns *columns, bool collected)
+{
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (ledger_columns[c].collected == collected)
+			columns_add(columns, &(struct column){
+						     .name = ledger_columns[c].name,
+						     .type = COLUMN_NUMBER,
+						     .index = c,
+						     .print = print_count,
+					     });
+}
+
 static void add_ledger(struct columns *columns, const struct column *column)
 {
 	(void)column;
-	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		columns_add(columns, &(struct column){
-					     .name = ledger_columns[c].name,
-					     .type = COLUMN_NUMBER,
-					     .index = c,
-					     .print = print_count,
-				     });
+	add_counts(columns, false);
+}
+
+static void add_collected(struct columns *columns, const struct column *column)
+{
+	(void)column;
+	add_counts(columns, true);
 }
 
 static void print_pps(struct text *text, const struct column *column, const struct output_row *row)
@@ -102,6 +114,7 @@ static const struct column columns[] = {
 	EPOCH_COLUMN("sharing", COLUMN_STRING, sharing),
 	MEASUREMENT_COLUMN("sketch", COLUMN_STRING, sketch),
 	EPOCH_COLUMN("workers", COLUMN_U32, workers),
+	{.expand = add_collected, .when = COLUMN_COLLECTED},
 };
 
 static struct output_items items(

@@ -534,6 +534,7 @@ static void add_ledger(struct text *text, const struct report_epoch *epoch)
 	add_count(text, "received", ledger->received);
 	add_count(text, "measured", ledger->measured);
 	add_count_if(text, "filtered", ledger->filtered);
+	add_count_if(text, "duplicate", ledger->duplicate);
 	add_count(text, "non-IP", ledger->non_ip);
 	add_count(text, "malformed", ledger->malformed);
 	add_losses(text, ledger);

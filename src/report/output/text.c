@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,17 @@ void text_printf(struct text *text, const char *format, ...)
 		va_end(args);
 	}
 	text->len += (size_t)len;
+}
+
+void text_address(struct text *text, const struct in6_addr *address)
+{
+	char string[INET6_ADDRSTRLEN];
+
+	if (IN6_IS_ADDR_V4MAPPED(address))
+		inet_ntop(AF_INET, &address->s6_addr[12], string, sizeof(string));
+	else
+		inet_ntop(AF_INET6, address, string, sizeof(string));
+	text_str(text, string);
 }
 
 void text_u64(struct text *text, uint64_t value)

@@ -27,6 +27,10 @@ void text_str(struct text *text, const char *string);
 void text_char(struct text *text, char c);
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const char *format, ...);
 
+/* Of IPv4 where it is mapped. */
+struct in6_addr;
+void text_address(struct text *text, const struct in6_addr *address);
+
 void text_u64(struct text *text, uint64_t value);
 void text_grouped(struct text *text, uint64_t value); /* 1,234,567 */
 

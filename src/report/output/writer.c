@@ -18,6 +18,7 @@
 #include "report/output/screen.h"
 #include "report/output/table.h"
 #include "report/output/writer.h"
+#include "collect/options.h"
 #include "rx/packet/monitor.h"
 #include "sketch/measurement.h"
 #include "rx/port/name.h"
@@ -126,6 +127,7 @@ static struct column_choice choice_of_epoch(const struct report_epoch *epoch)
 	struct column_choice choice = {.key_fields = report_key_fields(epoch)};
 
 	choice.records = key_fields_of(choice.key_fields, KEY_COLUMN_RECORD) != 0;
+	choice.collected = epoch->ledger.collected;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		choice.records |= keeps_records(&epoch->measurements[m]);
 	return choice;
@@ -350,6 +352,7 @@ static struct column_choice choice_of_config(const struct config *config, bool n
 		.key_fields = fields,
 		.records = measurements_any(config, SKETCH_RECORDS) ||
 			   key_fields_of(fields, KEY_COLUMN_RECORD) != 0,
+		.collected = collect_asked(config),
 		.named = named,
 	};
 }
@@ -1136,6 +1139,56 @@ static const struct option_row writer_rows[] = {
 	{0},
 };
 
+static const char *lacks_collector(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return collect_asked(config) ? NULL : "without --listen";
+}
+
+static const struct option_row collected_rows[] = {
+	{
+		.name = "exporters",
+		.lacks = lacks_collector,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		OPTION_FIELD(writer_options, rows[ROWS_EXPORTERS]),
+		.default_note = "not written",
+		.help = "Where the account of each exporter's datagrams and records goes, as CSV: "
+			"what was counted, lost, waits or could not be read; - is standard output.",
+	},
+	{
+		.name = "paths",
+		.lacks = lacks_collector,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		OPTION_FIELD(writer_options, rows[ROWS_PATHS]),
+		.default_note = "not written",
+		.help = "Where the path of each flow through the exporters goes, as CSV; - is "
+			"standard output.",
+	},
+	{
+		.name = "links",
+		.lacks = lacks_collector,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		OPTION_FIELD(writer_options, rows[ROWS_LINKS]),
+		.default_note = "not written",
+		.help = "Where the load of each exporter's interfaces goes, by records and by the "
+			"interfaces' own counters, as CSV; - is standard output.",
+	},
+	{0},
+};
+
+const struct option_owner collected_writer_owner = {
+	.rows = collected_rows,
+	.size = sizeof(struct writer_options),
+	.fills = &writer_owner,
+};
+
 const struct option_owner writer_owner = {
 	.rows = writer_rows,
 	.size = sizeof(struct writer_options),
@@ -1144,7 +1197,7 @@ const struct option_owner writer_owner = {
 
 static const char *option_of_rows(enum row_kind kind)
 {
-	const struct option_row *row = writer_rows;
+	const struct option_row *row = kind < ROWS_EXPORTERS ? writer_rows : collected_rows;
 
 	while (row->offset != offsetof(struct writer_options, rows[kind]))
 		row++;

@@ -24,6 +24,9 @@ struct writer_options {
 
 OPTION_OWNER(writer)
 
+/* The same struct: rows that there are of what exporters tell. */
+extern const struct option_owner collected_writer_owner;
+
 /* Whether all of these rows, if any are wanted, go to standard output. */
 bool writer_to_stdout(const struct config *config, enum row_kind kind);
 /* Whether heavy hitters are shown as a table. terminal: standard output is one. */

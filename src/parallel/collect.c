@@ -1,0 +1,781 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/collect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "base/log.h"
+#include "collect/fragments.h"
+#include "collect/listen.h"
+#include "collect/options.h"
+#include "parallel/plan/design.h"
+#include "parallel/pool.h"
+#include "parallel/receiver.h"
+#include "parallel/run.h"
+#include "rx/packet/meta.h"
+
+/* Records that may wait for a worker: half a MB of them. */
+#define RING_RECORDS 4096
+
+/* A datagram in a capture: of mbufs that are chained, which one segment cannot hold. */
+#define DATAGRAM_MAX 65536 * 2
+
+/* How long sockets are read on after the end, at most. */
+#define DRAIN_MS 200
+
+/* A sleep between looks at sockets that were silent; a datagram ends it. */
+#define NAP_MS 1
+
+/* Of a capture: datagrams that came in several packets. */
+static const struct fragments_limits fragments_limits = {
+	.datagrams = 256,
+	.bytes = (size_t)32 << 20,
+	.age = INT64_C(30) * 1000000000,
+};
+
+struct counter {
+	struct collect *collect;
+	struct worker *worker;
+	struct dedup *dedup;
+	struct rte_ring *ring; /* from the decoder; NULL: it is the same lcore */
+	struct collect_counts generations[2];
+	int64_t now; /* of the newest record */
+};
+
+/* Where marks are told from records: in the place of the exporter. */
+#define MARK EXPORTER_NONE
+
+enum mark {
+	MARK_EPOCH,  /* the next records are of epoch `time` */
+	MARK_END,    /* there are none; `time` is the epoch behind the last */
+	MARK_FORGET, /* slot `next` is another exporter's from now on */
+};
+
+struct collect {
+	struct run *run;
+	struct collector *collector;
+	struct exporter_rule rules[OPTION_LIST_MAX];
+	struct collect_generation generations[2];
+	uint32_t exporters_max;
+	uint32_t nb_counters;
+	struct counter *counters;  /* by worker */
+	struct receiver *receiver; /* that decodes; NULL: worker 0 does */
+
+	/* The decoder's. */
+	uint64_t epoch;
+	struct listener *listener;   /* NULL: datagrams come from the feeder */
+	struct fragments *fragments; /* on a replay */
+	uint64_t unread;             /* of fragments, what was no loss of an earlier epoch */
+	uint32_t nb_sockets;
+	uint64_t dropped[OPTION_LIST_MAX]; /* of each, as far as it was told */
+	uint8_t *linear;                   /* [DATAGRAM_MAX] */
+	_Atomic uint64_t datagrams;        /* of sockets; read by any thread */
+};
+
+_Static_assert(sizeof(struct observation) % 4 == 0, "an element of a ring");
+
+/* --- rows of a generation --- */
+
+/* Room for n more items; NULL without memory, which the rows remember. */
+static void *add_rows(struct collect_rows *rows, size_t size, uint64_t n)
+{
+	if (rows->n + n > rows->room) {
+		uint64_t room = rows->room + rows->room / 2 + n + 64;
+		void *items = realloc(rows->items, room * size);
+
+		if (items == NULL) {
+			rows->no_memory = true;
+			return NULL;
+		}
+		rows->items = items;
+		rows->room = room;
+	}
+	rows->n += n;
+	return (char *)rows->items + (rows->n - n) * size;
+}
+
+static void add_exporter(void *arg, const struct exporter_row *row)
+{
+	struct collect_generation *generation = arg;
+	struct exporter_row *place = add_rows(&generation->exporters, sizeof(*row), 1);
+
+	if (place != NULL)
+		*place = *row;
+}
+
+static void add_link(void *arg, const struct link_row *row)
+{
+	struct collect_generation *generation = arg;
+	struct link_row *place = add_rows(&generation->links, sizeof(*row), 1);
+
+	if (place != NULL)
+		*place = *row;
+}
+
+static void add_path(void *arg, const struct path_row *row)
+{
+	struct collect_counts *counts = arg;
+	uint64_t bytes = path_row_bytes(row->nb_hops);
+	void *place = add_rows(&counts->paths, 1, bytes);
+
+	if (place == NULL)
+		return;
+	memcpy(place, row, bytes);
+	counts->nb_paths++;
+}
+
+static void clear_rows(struct collect_rows *rows)
+{
+	rows->n = 0;
+	rows->no_memory = false;
+}
+
+/* --- counting --- */
+
+static struct collect_counts *counts_of(struct counter *counter, uint64_t epoch)
+{
+	return &counter->generations[epoch & 1];
+}
+
+/* n <= BURST_MAX records of the worker's epoch. */
+static void count_records(
+	struct counter *counter, const struct observation *observations, uint32_t n)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct collect_counts *counts = counts_of(counter, worker->epoch);
+	struct dedup_counts of_burst = {.smallest_frame = UINT32_MAX};
+	uint64_t start = rte_rdtsc();
+
+	dedup_burst(counter->dedup, observations, n, &generation->counting->bursts[0], &of_burst,
+		counts->by_exporter);
+	generation->counted += n;
+	generation->received += of_burst.received;
+	generation->measured += of_burst.measured;
+	generation->duplicate += of_burst.received - of_burst.measured;
+	generation->counts.bytes += of_burst.bytes;
+	if (of_burst.largest_frame > generation->counts.largest_frame)
+		generation->counts.largest_frame = of_burst.largest_frame;
+	if (of_burst.smallest_frame < generation->counts.smallest_frame)
+		generation->counts.smallest_frame = of_burst.smallest_frame;
+	if (of_burst.sampling > counts->counts.sampling)
+		counts->counts.sampling = of_burst.sampling;
+	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
+	counter->now = observations[n - 1].time;
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
+/* Before the worker leaves its epoch. */
+static void end_counting(struct counter *counter)
+{
+	dedup_end_epoch(
+		counter->dedup, counter->now, add_path, counts_of(counter, counter->worker->epoch));
+}
+
+/* --- one worker, which decodes and counts --- */
+
+static void count_here(void *arg, const struct observation *observations, uint32_t n)
+{
+	struct collect *collect = arg;
+
+	count_records(&collect->counters[0], observations, n);
+}
+
+static void forget_here(void *arg, uint32_t exporter)
+{
+	struct collect *collect = arg;
+
+	dedup_forget_exporter(collect->counters[0].dedup, exporter);
+}
+
+/* --- several workers: records are dealt out --- */
+
+/* Nothing else is chosen by these bits. */
+static uint64_t hash_of(const struct observation *observation)
+{
+	const size_t words =
+		(observation->family == KEY_IPV4 ? sizeof(struct key4) : sizeof(struct key6)) / 8;
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < words; i++) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)&observation->key4 + 8 * i, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static struct counter *counter_of(struct collect *collect, const struct observation *observation)
+{
+	uint64_t hash = hash_of(observation);
+
+	return &collect->counters[(uint32_t)(((hash & UINT32_MAX) * collect->nb_counters) >> 32)];
+}
+
+static void put_all(struct collect *collect, struct rte_ring *ring,
+	const struct observation *observations, uint32_t n)
+{
+	uint32_t done = 0;
+
+	while (done < n) {
+		done += rte_ring_sp_enqueue_burst_elem(
+			ring, &observations[done], sizeof(*observations), n - done, NULL);
+		if (done < n)
+			poll_idle(collect->run->plan->idle);
+	}
+}
+
+/*
+ * Live, what a full ring has no room for is lost and counted, so that a slow worker does not cost
+ * the others their datagrams; marks always find room.
+ */
+#define MARK_SLOTS 64
+
+static void put_records(struct collect *collect, struct counter *counter,
+	const struct observation *observations, uint32_t n)
+{
+	struct receiver_generation *generation =
+		receiver_generation(collect->receiver, collect->epoch);
+	uint32_t room, put;
+
+	if (collect->listener == NULL) {
+		put_all(collect, counter->ring, observations, n);
+		return;
+	}
+	rte_ring_sp_enqueue_burst_elem(
+		counter->ring, observations, sizeof(*observations), 0, &room);
+	room = room > MARK_SLOTS ? room - MARK_SLOTS : 0;
+	put = n < room ? n : room;
+	put_all(collect, counter->ring, observations, put);
+	for (uint32_t i = put; i < n; i++) {
+		uint64_t packets = observations[i].flags & OBSERVATION_TOTALS
+					   ? 0
+					   : observations[i].packets * observations[i].sampling;
+
+		generation->ring_full[counter - collect->counters] += packets;
+		generation->received += packets;
+	}
+}
+
+static void deal(void *arg, const struct observation *observations, uint32_t n)
+{
+	struct collect *collect = arg;
+
+	/* Runs of records that go to one worker; of a shuffled burst they are short. */
+	for (uint32_t begin = 0, end; begin < n; begin = end) {
+		struct counter *counter = counter_of(collect, &observations[begin]);
+
+		for (end = begin + 1; end < n && counter_of(collect, &observations[end]) == counter;
+			end++)
+			;
+		put_records(collect, counter, &observations[begin], end - begin);
+	}
+}
+
+static void put_marks(struct collect *collect, enum mark kind, uint64_t epoch, uint32_t slot)
+{
+	const struct observation mark = {
+		.exporter = MARK,
+		.flags = (uint16_t)kind,
+		.time = (int64_t)epoch,
+		.next = slot,
+	};
+
+	for (uint32_t w = 0; w < collect->nb_counters; w++)
+		put_all(collect, collect->counters[w].ring, &mark, 1);
+}
+
+static void forget_there(void *arg, uint32_t exporter)
+{
+	put_marks(arg, MARK_FORGET, 0, exporter);
+}
+
+/* Returns false when the mark was the end's. */
+static bool obey_mark(struct counter *counter, const struct observation *mark)
+{
+	struct worker *worker = counter->worker;
+
+	if (mark->flags == MARK_FORGET) {
+		dedup_forget_exporter(counter->dedup, mark->next);
+		return true;
+	}
+	end_counting(counter);
+	if (mark->flags == MARK_END) {
+		worker_leave(worker, (uint64_t)mark->time);
+		return false;
+	}
+	worker_enter_epoch(worker, (uint64_t)mark->time);
+	return true;
+}
+
+static void count_dealt(struct worker *worker, uint32_t nb_workers)
+{
+	struct counter *counter = &worker->run->collect->counters[worker->id];
+	struct observation records[BURST_MAX];
+
+	(void)nb_workers;
+	for (;;) {
+		uint32_t n = rte_ring_sc_dequeue_burst_elem(
+			counter->ring, records, sizeof(records[0]), BURST_MAX, NULL);
+
+		if (n == 0)
+			worker_rest(worker);
+		for (uint32_t begin = 0, end; begin < n; begin = end) {
+			for (end = begin; end < n && records[end].exporter != MARK; end++)
+				;
+			if (end > begin)
+				count_records(counter, &records[begin], end - begin);
+			if (end < n && !obey_mark(counter, &records[end++]))
+				return;
+		}
+	}
+}
+
+/* --- datagrams --- */
+
+static const uint8_t *linear(struct collect *collect, const struct rte_mbuf *mbuf)
+{
+	uint32_t len = mbuf->pkt_len < DATAGRAM_MAX ? mbuf->pkt_len : DATAGRAM_MAX;
+
+	if (mbuf->nb_segs == 1)
+		return rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	return rte_pktmbuf_read(mbuf, 0, len, collect->linear);
+}
+
+/* What the feeder read from a capture. */
+static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32_t n)
+{
+	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
+	struct datagram datagram;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct packet_meta *meta = packet_meta(pkts[i]);
+		const uint8_t *data = linear(collect, pkts[i]);
+
+		generation->taken++;
+		if (fragments_add(collect->fragments, data, pkts[i]->pkt_len,
+			    (enum link_type)meta->link, meta->time, &datagram))
+			collector_take(collect->collector, &datagram);
+	}
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+/* What the kernel dropped of a socket since it was last asked. */
+static void tell_drops(struct collect *collect, uint32_t socket)
+{
+	uint64_t dropped = listener_dropped(collect->listener, socket);
+
+	collector_dropped(collect->collector, socket, dropped - collect->dropped[socket]);
+	collect->dropped[socket] = dropped;
+}
+
+/* Returns the datagrams that came. */
+static uint32_t take_datagrams(struct collect *collect)
+{
+	struct datagram datagrams[LISTEN_BATCH];
+	uint32_t n = listener_receive(collect->listener, datagrams, LISTEN_BATCH);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (i == 0 || datagrams[i].socket != datagrams[i - 1].socket)
+			tell_drops(collect, datagrams[i].socket);
+		collector_take(collect->collector, &datagrams[i]);
+	}
+	atomic_fetch_add_explicit(&collect->datagrams, n, memory_order_relaxed);
+	return n;
+}
+
+/* Datagrams that a capture does not have whole, since the last epoch. */
+static uint64_t newly_unread(struct collect *collect)
+{
+	const struct fragments_counts *counts = fragments_counted(collect->fragments);
+	uint64_t now = counts->cut + counts->bad + counts->overlapping + counts->given_up;
+	uint64_t before = collect->unread;
+
+	collect->unread = now;
+	return now - before;
+}
+
+/* Before the decoder leaves its epoch. */
+static void end_decoding(struct collect *collect)
+{
+	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
+
+	for (uint32_t s = 0; s < collect->nb_sockets; s++)
+		tell_drops(collect, s);
+	if (collect->fragments != NULL)
+		collector_unread(collect->collector, newly_unread(collect));
+	generation->epoch =
+		collector_end_epoch(collect->collector, add_exporter, add_link, generation);
+}
+
+/* --- the loops --- */
+
+static void enter_here(void *arg, uint64_t epoch)
+{
+	struct worker *worker = arg;
+	struct collect *collect = worker->run->collect;
+
+	end_decoding(collect);
+	end_counting(&collect->counters[0]);
+	collect->epoch = epoch;
+	worker_enter_epoch(worker, epoch);
+}
+
+static void end_here(void *arg, uint64_t epoch)
+{
+	struct worker *worker = arg;
+	struct collect *collect = worker->run->collect;
+
+	end_decoding(collect);
+	end_counting(&collect->counters[0]);
+	worker_leave(worker, epoch);
+}
+
+static void take_here(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct worker *worker = arg;
+
+	worker_generation(worker, worker->epoch)->rx_cycles += rx_cycles;
+	take_packets(worker->run->collect, pkts, n);
+}
+
+static void rest_here(void *arg)
+{
+	worker_rest(arg);
+}
+
+static void enter_there(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+	struct collect *collect = receiver->run->collect;
+
+	end_decoding(collect);
+	/* First: a ring may have no room until the workers' new generation is clean. */
+	receiver_leave(receiver, epoch);
+	put_marks(collect, MARK_EPOCH, epoch, 0);
+	collect->epoch = epoch;
+	receiver_wait(receiver);
+}
+
+static void end_there(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	end_decoding(receiver->run->collect);
+	receiver_leave(receiver, epoch);
+	put_marks(receiver->run->collect, MARK_END, epoch, 0);
+}
+
+static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct receiver *receiver = arg;
+
+	receiver_generation(receiver, receiver->epoch)->rx_cycles += rx_cycles;
+	take_packets(receiver->run->collect, pkts, n);
+}
+
+/* Sockets were read to their end, after that of the run; or datagrams go on coming. */
+static bool is_drained(uint64_t *give_up, uint32_t received)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (*give_up == 0)
+		*give_up = now + DRAIN_MS * (rte_get_tsc_hz() / 1000);
+	return received == 0 || now >= *give_up;
+}
+
+/* What poll_until_end() is for devices; the poller has the functions, and no queues. */
+static void listen_until_end(struct collect *collect, struct poller *poller)
+{
+	uint64_t give_up = 0;
+
+	for (;;) {
+		/* Pairs with the release in epochs_open(). */
+		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(poller->epochs, open);
+		uint32_t received;
+
+		if (!ended && open > poller->epoch) {
+			poller->epoch = open;
+			poller->enter(poller->arg, open);
+		}
+		received = take_datagrams(collect);
+		if (ended && is_drained(&give_up, received)) {
+			poller->end(poller->arg, open);
+			return;
+		}
+		if (received > 0)
+			continue;
+		if (poller->rest != NULL)
+			poller->rest(poller->arg);
+		if (poller->idle == IDLE_SLEEP)
+			listener_wait(collect->listener, NAP_MS);
+	}
+}
+
+static void work_until_end(struct collect *collect, struct poller *poller)
+{
+	if (collect->listener != NULL)
+		listen_until_end(collect, poller);
+	else
+		poll_until_end(poller);
+}
+
+static void collect_work(struct worker *worker, uint32_t nb_workers)
+{
+	(void)nb_workers;
+	worker->poller.arg = worker;
+	worker->poller.enter = enter_here;
+	worker->poller.take = take_here;
+	worker->poller.rest = rest_here;
+	worker->poller.end = end_here;
+	work_until_end(worker->run->collect, &worker->poller);
+}
+
+static void deal_connect(struct receiver *receiver)
+{
+	receiver->poller.arg = receiver;
+	receiver->poller.enter = enter_there;
+	receiver->poller.take = take_there;
+	receiver->poller.end = end_there;
+}
+
+static void deal_receive(struct receiver *receiver)
+{
+	work_until_end(receiver->run->collect, &receiver->poller);
+}
+
+static const struct design_ops design_collect = {
+	.name = "collect",
+	.suits = "one core receives, decodes and counts",
+	.work = collect_work,
+	.done = worker_free,
+};
+
+static const struct design_ops design_collect_dealt = {
+	.name = "collect",
+	.suits = "one core receives and decodes, others count",
+	.receiver = true,
+	.connect = deal_connect,
+	.receive = deal_receive,
+	.work = count_dealt,
+	.done = worker_free,
+};
+
+/* --- putting it together --- */
+
+static void say_line(void *arg, bool warning, const char *line)
+{
+	(void)arg;
+	if (warning)
+		log_warning("%s", line);
+	else
+		log_notice("%s", line);
+}
+
+static bool open_sockets(struct collect *collect, char *error)
+{
+	const struct collect_options *options = collect_options(collect->run->config);
+	struct listen_address addresses[OPTION_LIST_MAX];
+	const struct listen_params params = {.buffer = (uint32_t)options->receive_buffer};
+	char why[OPTION_WHY_MAX];
+	uint32_t buffer;
+
+	for (uint32_t i = 0; i < options->listen.n; i++)
+		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
+			return false; /* it was checked */
+	collect->listener = listener_open(addresses, options->listen.n, &params, error);
+	collect->nb_sockets = options->listen.n;
+	if (collect->listener == NULL)
+		return false;
+	buffer = listener_buffer(collect->listener, 0);
+	if (buffer < params.buffer)
+		log_warning("sockets have a buffer of %llu KB in place of %llu KB, and lose more "
+			    "of a burst: raise net.core.rmem_max, or give CAP_NET_ADMIN",
+			(unsigned long long)buffer >> 10, (unsigned long long)params.buffer >> 10);
+	return true;
+}
+
+static bool create_source(struct collect *collect, char *error)
+{
+	if (collect_options(collect->run->config)->listen.n > 0)
+		return open_sockets(collect, error);
+	collect->fragments = fragments_create(&fragments_limits);
+	collect->linear = malloc(DATAGRAM_MAX);
+	if (collect->fragments != NULL && collect->linear != NULL)
+		return true;
+	snprintf(error, RUN_ERROR_MAX, "no memory for datagrams of a capture");
+	return false;
+}
+
+static struct rte_ring *create_ring(const struct run *run, uint32_t worker)
+{
+	static unsigned int serial; /* names are unique in the process */
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "records%u_%u", worker, serial++);
+	return rte_ring_create_elem(name, sizeof(struct observation), RING_RECORDS,
+		pool_node(run->plan->groups[0].memory_node), RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static bool create_counter(struct collect *collect, uint32_t w)
+{
+	struct counter *counter = &collect->counters[w];
+	struct dedup_params params = collect_dedup_params(collect->run->config);
+
+	params.flows = (params.flows + collect->nb_counters - 1) / collect->nb_counters;
+	params.seed = seed_options(collect->run->config)->seed;
+	counter->collect = collect;
+	counter->worker = collect->run->workers[w];
+	counter->dedup = dedup_create(&params);
+	for (uint32_t g = 0; g < 2; g++)
+		counter->generations[g].by_exporter =
+			calloc(params.exporters, sizeof(struct record_counts));
+	if (collect->receiver != NULL)
+		counter->ring = create_ring(collect->run, w);
+	return counter->dedup != NULL && counter->generations[0].by_exporter != NULL &&
+	       counter->generations[1].by_exporter != NULL &&
+	       (collect->receiver == NULL || counter->ring != NULL);
+}
+
+static bool create_counters(struct collect *collect, char *error)
+{
+	collect->nb_counters = collect->run->nb_workers;
+	collect->counters = calloc(collect->nb_counters, sizeof(collect->counters[0]));
+	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
+		if (!create_counter(collect, w)) {
+			snprintf(error, RUN_ERROR_MAX,
+				"no memory for %llu observed flows: lower --observed-flows",
+				(unsigned long long)collect_options(collect->run->config)
+					->observed_flows);
+			return false;
+		}
+	return collect->counters != NULL;
+}
+
+static bool create_collector(struct collect *collect, char *error)
+{
+	bool dealt = collect->receiver != NULL;
+	struct collector_params params =
+		collect_collector_params(collect->run->config, collect->rules);
+	char why[OPTION_WHY_MAX];
+
+	params.observe = dealt ? deal : count_here;
+	params.forget = dealt ? forget_there : forget_here;
+	params.say = say_line;
+	params.arg = collect;
+	collect->exporters_max = params.exporters_max;
+	collect->collector = collector_create(&params, why);
+	if (collect->collector != NULL)
+		return true;
+	snprintf(error, RUN_ERROR_MAX, "%s", why);
+	return false;
+}
+
+struct collect *collect_create(struct run *run, char *error)
+{
+	struct collect *collect = calloc(1, sizeof(*collect));
+
+	if (collect == NULL) {
+		snprintf(error, RUN_ERROR_MAX, "no memory for the collector");
+		return NULL;
+	}
+	collect->run = run;
+	collect->receiver = run->nb_receivers > 0 ? run->receivers[0] : NULL;
+	if (create_counters(collect, error) && create_collector(collect, error) &&
+		create_source(collect, error))
+		return collect;
+	collect_destroy(collect);
+	return NULL;
+}
+
+static void destroy_counter(struct counter *counter)
+{
+	dedup_destroy(counter->dedup);
+	rte_ring_free(counter->ring);
+	for (uint32_t g = 0; g < 2; g++) {
+		free(counter->generations[g].by_exporter);
+		free(counter->generations[g].paths.items);
+	}
+}
+
+void collect_destroy(struct collect *collect)
+{
+	if (collect == NULL)
+		return;
+	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
+		destroy_counter(&collect->counters[w]);
+	free(collect->counters);
+	collector_destroy(collect->collector);
+	listener_close(collect->listener);
+	fragments_destroy(collect->fragments);
+	free(collect->linear);
+	for (uint32_t g = 0; g < 2; g++) {
+		free(collect->generations[g].exporters.items);
+		free(collect->generations[g].links.items);
+	}
+	free(collect);
+}
+
+uint32_t collect_exporters_max(const struct collect *collect)
+{
+	return collect->exporters_max;
+}
+
+uint64_t collect_datagrams(const struct collect *collect)
+{
+	return atomic_load_explicit(&collect->datagrams, memory_order_relaxed);
+}
+
+struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch)
+{
+	return &collect->generations[epoch & 1];
+}
+
+struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch)
+{
+	return counts_of(&collect->counters[worker], epoch);
+}
+
+void collect_recycle(struct collect *collect, uint64_t epoch)
+{
+	struct collect_generation *generation = collect_generation(collect, epoch);
+
+	clear_rows(&generation->exporters);
+	clear_rows(&generation->links);
+	generation->epoch = (struct collector_epoch){0};
+	generation->taken = 0;
+	for (uint32_t w = 0; w < collect->nb_counters; w++) {
+		struct collect_counts *counts = collect_counts(collect, w, epoch);
+
+		clear_rows(&counts->paths);
+		counts->nb_paths = 0;
+		counts->counts = (struct dedup_counts){0};
+		memset(counts->by_exporter, 0,
+			collect->exporters_max * sizeof(counts->by_exporter[0]));
+	}
+}
+
+struct plan_collect collect_plan(const struct config *config)
+{
+	uint32_t workers = plan_options(config)->workers;
+
+	if (workers == 0)
+		workers = 1;
+	return (struct plan_collect){
+		.design = workers == 1 ? &design_collect : &design_collect_dealt,
+		.workers = workers,
+		.sockets = collect_options(config)->listen.n,
+		.bytes = collect_memory(config, workers),
+		.ring_bytes = workers > 1 ? workers * RING_RECORDS * sizeof(struct observation) : 0,
+	};
+}

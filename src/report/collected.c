@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/collected.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "collect/estimate.h"
+#include "parallel/collect.h"
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
+{
+	const struct collect_generation *generation = collect_generation(run->collect, epoch);
+
+	ledger->collected = true;
+	ledger->losses_unknown |= generation->epoch.losses_unknown;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct dedup_counts *counts = &collect_counts(run->collect, w, epoch)->counts;
+
+		ledger->duplicate += worker_generation(run->workers[w], epoch)->duplicate;
+		if (counts->sampling > ledger->sampling)
+			ledger->sampling = counts->sampling;
+	}
+	ledger->offered = ledger->received;
+	/* Of the capture; packets that records stand for are nobody's to compare with. */
+	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
+}
+
+bool collected_anything(const struct run *run, uint64_t epoch)
+{
+	const struct collect_generation *generation = collect_generation(run->collect, epoch);
+
+	return generation->epoch.datagrams + generation->epoch.dropped > 0 ||
+	       generation->exporters.n > 0;
+}
+
+/* Takes the rows away from the generation, which begins with none again. */
+static void *take_rows(struct collect_rows *rows, uint64_t *n)
+{
+	void *items = rows->items;
+
+	*n = rows->n;
+	*rows = (struct collect_rows){0};
+	return items;
+}
+
+/* Who counts records knows what became of them. */
+static void add_counts(const struct run *run, uint64_t epoch, struct report_collected *collected)
+{
+	for (uint64_t i = 0; i < collected->nb_exporters; i++) {
+		struct exporter_row *row = &collected->exporters[i];
+
+		for (uint32_t w = 0; !row->others && w < run->nb_workers; w++) {
+			const struct record_counts *counts =
+				&collect_counts(run->collect, w, epoch)->by_exporter[row->slot];
+
+			row->counts.counted += counts->counted;
+			row->counts.duplicate += counts->duplicate;
+			row->counts.edge_only += counts->edge_only;
+		}
+	}
+}
+
+/* The heaviest first; then by key. */
+static int by_packets(const void *a, const void *b)
+{
+	const struct path_row *x = *(const struct path_row *const *)a;
+	const struct path_row *y = *(const struct path_row *const *)b;
+
+	if (x->packets != y->packets)
+		return x->packets < y->packets ? 1 : -1;
+	return key_compare(&x->key, &y->key);
+}
+
+static bool take_paths(const struct run *run, uint64_t epoch, struct report_collected *collected)
+{
+	uint64_t n = 0;
+
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		n += collect_counts(run->collect, w, epoch)->nb_paths;
+	if (n == 0)
+		return true;
+	collected->paths = malloc(n * sizeof(collected->paths[0]));
+	collected->owned = calloc(run->nb_workers, sizeof(collected->owned[0]));
+	if (collected->paths == NULL || collected->owned == NULL)
+		return false;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		struct collect_counts *counts = collect_counts(run->collect, w, epoch);
+		uint64_t bytes, at = 0;
+		char *rows = take_rows(&counts->paths, &bytes);
+
+		collected->owned[collected->nb_owned++] = rows;
+		for (uint64_t i = 0; i < counts->nb_paths; i++) {
+			const struct path_row *row =
+				(const struct path_row *)(const void *)(rows + at);
+
+			collected->paths[collected->nb_paths++] = row;
+			at += path_row_bytes(row->nb_hops);
+		}
+		counts->nb_paths = 0;
+	}
+	qsort(collected->paths, collected->nb_paths, sizeof(collected->paths[0]), by_packets);
+	return true;
+}
+
+bool collected_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
+{
+	struct collect_generation *generation = collect_generation(run->collect, epoch);
+	struct report_collected *collected = calloc(1, sizeof(*collected));
+	bool complete = !generation->exporters.no_memory && !generation->links.no_memory;
+
+	if (collected == NULL)
+		return false;
+	report->collected = collected;
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		complete &= !collect_counts(run->collect, w, epoch)->paths.no_memory;
+	collected->exporters = take_rows(&generation->exporters, &collected->nb_exporters);
+	collected->links = take_rows(&generation->links, &collected->nb_links);
+	add_counts(run, epoch, collected);
+	return take_paths(run, epoch, collected) && complete;
+}
+
+/* Both ends by themselves: the upper one's bounds are above, the lower one's below. */
+static void widen(struct report_figure *figure, double interval, uint64_t unit, double log_inverse)
+{
+	if (figure->known)
+		figure->low = estimate_bound(figure->low, interval, unit, log_inverse).low;
+	if (figure->high_known)
+		figure->high = estimate_bound(figure->high, interval, unit, log_inverse).high;
+}
+
+/* What is certain: each sampled packet was there. */
+static void forget_bounds(struct report_measurement *measurement, double interval)
+{
+	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
+		struct report_row *row = &measurement->rows[i];
+
+		row->packets.low = (uint64_t)((double)row->packets.low / interval);
+		row->bytes.low = (uint64_t)((double)row->bytes.low / interval);
+		row->packets.high_known = row->bytes.high_known = false;
+	}
+}
+
+void collected_widen(
+	struct report_measurement *measurement, const struct ledger *ledger, double risk)
+{
+	double log_inverse;
+	uint64_t keys;
+
+	if (!(ledger->sampling > 1))
+		return;
+	if (risk <= 0) {
+		forget_bounds(measurement, ledger->sampling);
+		return;
+	}
+	/* Any key may be among the rows, and there are no more than packets. A quarter of the risk
+	 * is that there were more packets; the rest is two metrics' two ends. */
+	keys = estimate_bound(ledger->measured, ledger->sampling, 1, log(4 / risk)).high;
+	log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
+	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
+		struct report_row *row = &measurement->rows[i];
+
+		widen(&row->packets, ledger->sampling, 1, log_inverse);
+		widen(&row->bytes, ledger->sampling,
+			ledger->largest_frame > 0 ? ledger->largest_frame : 1, log_inverse);
+	}
+}
