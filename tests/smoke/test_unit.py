@@ -44,9 +44,11 @@ def test_what_it_starts(test):
     with open(config, 'w', encoding='utf-8') as stream:
         stream.write('synthetic = flows=10,packets=100\nno-huge = yes\noutput = flows.csv\n')
     _, *words = settings['ExecStart'][0].split()
+    assert words.pop(0) == '$SKETCHTAP_COMMAND' and settings['Environment'] == ['SKETCHTAP_COMMAND=run']
     words = [config if word.endswith('/%i.conf') else word.replace('%i', 'test') for word in words]
     assert config in words and 'test' in words, settings['ExecStart']
     test.run('plan', *words).expect(0)
+    test.run('collect', *words).expect(2).expect_one_line('synthetic')
     assert settings['Type'] == ['notify'] and float(settings['WatchdogSec'][0]) > 0
     assert settings['RestartPreventExitStatus'] == ['2']
 

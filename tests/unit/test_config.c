@@ -1317,20 +1317,29 @@ static void file_that_cannot_be_read(void **state)
 
 static void examples_load(void **state)
 {
-	static const char *const names[] = {"replay", "kernel-interface", "card-100g"};
+	static const struct {
+		const char *name, *command;
+		uint32_t nb_measurements;
+	} examples[] = {
+		{"replay", "run", 1},
+		{"kernel-interface", "run", 1},
+		{"card-100g", "run", 2},
+		{"collector", "collect", 2},
+	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
 		struct attempt result;
 		char line[500];
 		char *words;
 
-		snprintf(line, sizeof(line), "--config " CONFIG_EXAMPLES "/%s.conf", names[i]);
+		snprintf(line, sizeof(line), "%s --config " CONFIG_EXAMPLES "/%s.conf",
+			examples[i].command, examples[i].name);
 		words = load(&result, line);
 		assert_string_equal(result.err, "");
 		assert_int_equal(result.result, CONFIG_OK);
-		assert_int_equal(result.config.nb_measurements, i == 2 ? 2 : 1);
-		if (i == 1) /* it is what README starts as a service */
+		assert_int_equal(result.config.nb_measurements, examples[i].nb_measurements);
+		if (i == 1 || i == 3) /* what docs start as services */
 			assert_true(writer_options(&result.config)->rotate.period > 0);
 		attempt_free(&result);
 		free(words);
