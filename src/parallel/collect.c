@@ -18,7 +18,6 @@
 #include "parallel/plan/design.h"
 #include "parallel/pool.h"
 #include "parallel/receiver.h"
-#include "parallel/run.h"
 #include "rx/packet/meta.h"
 
 /* Records that may wait for a worker: half a MB of them. */
@@ -59,7 +58,7 @@ enum mark {
 };
 
 struct collect {
-	struct run *run;
+	struct collect_params params;
 	struct collector *collector;
 	struct exporter_rule rules[OPTION_LIST_MAX];
 	struct collect_generation generations[2];
@@ -230,7 +229,7 @@ static void put_all(struct collect *collect, struct rte_ring *ring,
 		done += rte_ring_sp_enqueue_burst_elem(
 			ring, &observations[done], sizeof(*observations), n - done, NULL);
 		if (done < n)
-			poll_idle(collect->run->plan->idle);
+			poll_idle(collect->params.plan->idle);
 	}
 }
 
@@ -319,7 +318,7 @@ static bool obey_mark(struct counter *counter, const struct observation *mark)
 
 static void count_dealt(struct worker *worker, uint32_t nb_workers)
 {
-	struct counter *counter = &worker->run->collect->counters[worker->id];
+	struct counter *counter = &worker->collect->counters[worker->id];
 	struct observation records[BURST_MAX];
 
 	(void)nb_workers;
@@ -422,7 +421,7 @@ static void end_decoding(struct collect *collect)
 static void enter_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collect *collect = worker->run->collect;
+	struct collect *collect = worker->collect;
 
 	end_decoding(collect);
 	end_counting(&collect->counters[0]);
@@ -433,7 +432,7 @@ static void enter_here(void *arg, uint64_t epoch)
 static void end_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collect *collect = worker->run->collect;
+	struct collect *collect = worker->collect;
 
 	end_decoding(collect);
 	end_counting(&collect->counters[0]);
@@ -445,7 +444,7 @@ static void take_here(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx
 	struct worker *worker = arg;
 
 	worker_generation(worker, worker->epoch)->rx_cycles += rx_cycles;
-	take_packets(worker->run->collect, pkts, n);
+	take_packets(worker->collect, pkts, n);
 }
 
 static void rest_here(void *arg)
@@ -456,7 +455,7 @@ static void rest_here(void *arg)
 static void enter_there(void *arg, uint64_t epoch)
 {
 	struct receiver *receiver = arg;
-	struct collect *collect = receiver->run->collect;
+	struct collect *collect = receiver->collect;
 
 	end_decoding(collect);
 	/* First: a ring may have no room until the workers' new generation is clean. */
@@ -470,9 +469,9 @@ static void end_there(void *arg, uint64_t epoch)
 {
 	struct receiver *receiver = arg;
 
-	end_decoding(receiver->run->collect);
+	end_decoding(receiver->collect);
 	receiver_leave(receiver, epoch);
-	put_marks(receiver->run->collect, MARK_END, epoch, 0);
+	put_marks(receiver->collect, MARK_END, epoch, 0);
 }
 
 static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
@@ -480,7 +479,7 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 	struct receiver *receiver = arg;
 
 	receiver_generation(receiver, receiver->epoch)->rx_cycles += rx_cycles;
-	take_packets(receiver->run->collect, pkts, n);
+	take_packets(receiver->collect, pkts, n);
 }
 
 /* Sockets were read to their end, after that of the run; or datagrams go on coming. */
@@ -538,7 +537,7 @@ static void collect_work(struct worker *worker, uint32_t nb_workers)
 	worker->poller.take = take_here;
 	worker->poller.rest = rest_here;
 	worker->poller.end = end_here;
-	work_until_end(worker->run->collect, &worker->poller);
+	work_until_end(worker->collect, &worker->poller);
 }
 
 static void deal_connect(struct receiver *receiver)
@@ -551,7 +550,7 @@ static void deal_connect(struct receiver *receiver)
 
 static void deal_receive(struct receiver *receiver)
 {
-	work_until_end(receiver->run->collect, &receiver->poller);
+	work_until_end(receiver->collect, &receiver->poller);
 }
 
 static const struct design_ops design_collect = {
@@ -584,7 +583,7 @@ static void say_line(void *arg, bool warning, const char *line)
 
 static bool open_sockets(struct collect *collect, char *error)
 {
-	const struct collect_options *options = collect_options(collect->run->config);
+	const struct collect_options *options = collect_options(collect->params.config);
 	struct listen_address addresses[OPTION_LIST_MAX];
 	const struct listen_params params = {.buffer = (uint32_t)options->receive_buffer};
 	char why[OPTION_WHY_MAX];
@@ -607,41 +606,41 @@ static bool open_sockets(struct collect *collect, char *error)
 
 static bool create_source(struct collect *collect, char *error)
 {
-	if (collect_options(collect->run->config)->listen.n > 0)
+	if (collect_options(collect->params.config)->listen.n > 0)
 		return open_sockets(collect, error);
 	collect->fragments = fragments_create(&fragments_limits);
 	collect->linear = malloc(DATAGRAM_MAX);
 	if (collect->fragments != NULL && collect->linear != NULL)
 		return true;
-	snprintf(error, RUN_ERROR_MAX, "no memory for datagrams of a capture");
+	snprintf(error, OPTION_WHY_MAX, "no memory for datagrams of a capture");
 	return false;
 }
 
-static struct rte_ring *create_ring(const struct run *run, uint32_t worker)
+static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
 {
 	static unsigned int serial; /* names are unique in the process */
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "records%u_%u", worker, serial++);
 	return rte_ring_create_elem(name, sizeof(struct observation), RING_RECORDS,
-		pool_node(run->plan->groups[0].memory_node), RING_F_SP_ENQ | RING_F_SC_DEQ);
+		pool_node(plan->groups[0].memory_node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
 static bool create_counter(struct collect *collect, uint32_t w)
 {
 	struct counter *counter = &collect->counters[w];
-	struct dedup_params params = collect_dedup_params(collect->run->config);
+	struct dedup_params params = collect_dedup_params(collect->params.config);
 
 	params.flows = (params.flows + collect->nb_counters - 1) / collect->nb_counters;
-	params.seed = seed_options(collect->run->config)->seed;
+	params.seed = seed_options(collect->params.config)->seed;
 	counter->collect = collect;
-	counter->worker = collect->run->workers[w];
+	counter->worker = collect->params.workers[w];
 	counter->dedup = dedup_create(&params);
 	for (uint32_t g = 0; g < 2; g++)
 		counter->generations[g].by_exporter =
 			calloc(params.exporters, sizeof(struct record_counts));
 	if (collect->receiver != NULL)
-		counter->ring = create_ring(collect->run, w);
+		counter->ring = create_ring(collect->params.plan, w);
 	return counter->dedup != NULL && counter->generations[0].by_exporter != NULL &&
 	       counter->generations[1].by_exporter != NULL &&
 	       (collect->receiver == NULL || counter->ring != NULL);
@@ -649,13 +648,13 @@ static bool create_counter(struct collect *collect, uint32_t w)
 
 static bool create_counters(struct collect *collect, char *error)
 {
-	collect->nb_counters = collect->run->nb_workers;
+	collect->nb_counters = collect->params.nb_workers;
 	collect->counters = calloc(collect->nb_counters, sizeof(collect->counters[0]));
 	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
 		if (!create_counter(collect, w)) {
-			snprintf(error, RUN_ERROR_MAX,
+			snprintf(error, OPTION_WHY_MAX,
 				"no memory for %llu observed flows: lower --observed-flows",
-				(unsigned long long)collect_options(collect->run->config)
+				(unsigned long long)collect_options(collect->params.config)
 					->observed_flows);
 			return false;
 		}
@@ -666,7 +665,7 @@ static bool create_collector(struct collect *collect, char *error)
 {
 	bool dealt = collect->receiver != NULL;
 	struct collector_params params =
-		collect_collector_params(collect->run->config, collect->rules);
+		collect_collector_params(collect->params.config, collect->rules);
 	char why[OPTION_WHY_MAX];
 
 	params.observe = dealt ? deal : count_here;
@@ -677,20 +676,24 @@ static bool create_collector(struct collect *collect, char *error)
 	collect->collector = collector_create(&params, why);
 	if (collect->collector != NULL)
 		return true;
-	snprintf(error, RUN_ERROR_MAX, "%s", why);
+	snprintf(error, OPTION_WHY_MAX, "%s", why);
 	return false;
 }
 
-struct collect *collect_create(struct run *run, char *error)
+struct collect *collect_create(const struct collect_params *params, char *error)
 {
 	struct collect *collect = calloc(1, sizeof(*collect));
 
 	if (collect == NULL) {
-		snprintf(error, RUN_ERROR_MAX, "no memory for the collector");
+		snprintf(error, OPTION_WHY_MAX, "no memory for the collector");
 		return NULL;
 	}
-	collect->run = run;
-	collect->receiver = run->nb_receivers > 0 ? run->receivers[0] : NULL;
+	collect->params = *params;
+	collect->receiver = params->receiver;
+	if (params->receiver != NULL)
+		params->receiver->collect = collect;
+	for (uint32_t w = 0; w < params->nb_workers; w++)
+		params->workers[w]->collect = collect;
 	if (create_counters(collect, error) && create_collector(collect, error) &&
 		create_source(collect, error))
 		return collect;

@@ -22,7 +22,7 @@
 #include "parallel/plan/plan.h"
 #include "parallel/worker.h"
 
-struct run;
+struct receiver;
 
 /* Rows of one kind; malloc's. */
 struct collect_rows {
@@ -56,8 +56,16 @@ static inline uint64_t path_row_bytes(uint32_t nb_hops)
 	       _Alignof(struct path_row);
 }
 
-/* NULL with a line in error[RUN_ERROR_MAX]. After the workers were made. */
-struct collect *collect_create(struct run *run, char *error);
+struct collect_params {
+	const struct config *config;
+	const struct plan *plan;
+	struct worker *const *workers; /* [nb_workers], which are told of it */
+	uint32_t nb_workers;
+	struct receiver *receiver; /* NULL: the worker decodes */
+};
+
+/* NULL with a line in error[OPTION_WHY_MAX]. */
+struct collect *collect_create(const struct collect_params *params, char *error);
 void collect_destroy(struct collect *collect);
 
 /* Exporters that have a number. */

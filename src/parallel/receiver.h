@@ -33,8 +33,9 @@ struct receiver_group {
 struct receiver {
 	/* Written before the start, read by the receiver. */
 	const struct run *run;
-	uint32_t participant; /* its number among those who take part in epochs */
-	uint32_t nb_workers;  /* of its group */
+	struct collect *collect; /* NULL: packets are the input */
+	uint32_t participant;    /* its number among those who take part in epochs */
+	uint32_t nb_workers;     /* of its group */
 	struct worker *const *workers;
 	bool may_drop; /* async: a full ring costs packets, not time */
 	enum dispatch dispatch;

@@ -304,10 +304,19 @@ static bool create_collect(struct run *run, char *error)
 {
 	if (run->plan->collect.design == NULL)
 		return true;
+	_Static_assert(OPTION_WHY_MAX <= RUN_ERROR_MAX, "the line fits");
 	/* Datagrams are looked at whole. */
 	if (run->feeder != NULL)
 		feeder_set_reach(run->feeder, UINT32_MAX);
-	run->collect = collect_create(run, error);
+	run->collect = collect_create(
+		&(struct collect_params){
+			.config = run->config,
+			.plan = run->plan,
+			.workers = run->workers,
+			.nb_workers = run->nb_workers,
+			.receiver = run->nb_receivers > 0 ? run->receivers[0] : NULL,
+		},
+		error);
 	return run->collect != NULL;
 }
 

@@ -48,6 +48,7 @@ struct generation {
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 };
 
+struct collect;
 struct run;
 struct sync_slot;
 
@@ -56,7 +57,8 @@ struct worker {
 	uint32_t id;
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
-	bool replay; /* packets carry struct packet_meta */
+	struct collect *collect; /* NULL: packets are the input */
+	bool replay;             /* packets carry struct packet_meta */
 	enum idle_mode idle;
 	struct epochs *epochs;
 	const struct filter *filter;         /* NULL: everything is measured */
