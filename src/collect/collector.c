@@ -42,7 +42,9 @@ struct domain {
 	struct sequence sequence;
 	uint64_t owner; /* of its samplers: never another's */
 	uint32_t socket;
-	uint64_t gaps;   /* datagrams of this epoch, from sequence numbers */
+	uint64_t gaps; /* datagrams of this epoch, from sequence numbers */
+	uint64_t
+		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
 	/* What there is to say, once for each domain. */
@@ -69,7 +71,7 @@ struct collector {
 	/* The epoch's. */
 	uint64_t datagrams, dropped, evicted;
 	struct exporter_row others;
-	uint64_t others_gaps;
+	uint64_t others_gaps, others_harmless;
 
 	/* What is said. */
 	bool said;
@@ -187,6 +189,7 @@ static void add_to_others(struct collector *collector, const struct domain *doma
 	others->restarts += row->restarts;
 	set_sampling(others, row->sampling, row->sampling_source);
 	collector->others_gaps += domain->gaps;
+	collector->others_harmless += domain->harmless;
 }
 
 static void forget_templates(struct collector *collector, struct domain *domain)
@@ -290,6 +293,7 @@ static void on_records(void *arg, uint32_t n)
 		if (!observe(&collector->observer, &collector->batch[i],
 			    &collector->observations[collector->nb_observations])) {
 			row->unusable++;
+			collector->domain->harmless++;
 			continue;
 		}
 		if (++collector->nb_observations == BURST_MAX)
@@ -460,6 +464,7 @@ static void account(struct collector *collector, const struct wire_result *resul
 
 	domain->row.records += result->unusable;
 	domain->row.unusable += result->unusable;
+	domain->harmless += result->non_ip;
 	if (result->fault != WIRE_FINE) {
 		domain->row.malformed++;
 		domain->fault = result->fault;
@@ -672,10 +677,11 @@ static void share_losses(struct collector *collector)
 	}
 }
 
-static bool leaves_unknown(const struct exporter_row *row)
+/* harmless: of the unusable records. */
+static bool leaves_unknown(const struct exporter_row *row, uint64_t harmless)
 {
-	return row->waiting + row->unknown_template + row->unusable + row->malformed + row->shed +
-		       row->lost_network + row->lost_socket >
+	return row->waiting + row->unknown_template + (row->unusable - harmless) + row->malformed +
+		       row->shed + row->lost_network + row->lost_socket >
 	       0;
 }
 
@@ -693,13 +699,13 @@ static bool end_row(struct collector *collector, struct domain *domain,
 	bool unknown;
 
 	row->waiting = waiting_count(collector->waiting, row->slot);
-	unknown = leaves_unknown(row) || domain->gaps > 0;
+	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0;
 	if (domain->templates != NULL)
 		row->templates = templates_count(domain->templates);
 	if (!is_empty(row))
 		emit(arg, row);
 	start_row(domain, &id, row->slot);
-	domain->gaps = 0;
+	domain->gaps = domain->harmless = 0;
 	return unknown;
 }
 
@@ -707,14 +713,14 @@ static bool end_others(struct collector *collector,
 	void (*emit)(void *arg, const struct exporter_row *row), void *arg)
 {
 	struct exporter_row *row = &collector->others;
-	bool unknown = leaves_unknown(row);
+	bool unknown = leaves_unknown(row, collector->others_harmless);
 
 	row->others = true;
 	row->slot = EXPORTER_NONE;
 	if (!is_empty(row))
 		emit(arg, row);
 	*row = (struct exporter_row){0};
-	collector->others_gaps = 0;
+	collector->others_gaps = collector->others_harmless = 0;
 	return unknown;
 }
 

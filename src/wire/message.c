@@ -159,6 +159,7 @@ static void decode_fixed(struct message *message, const struct template_entry *e
 		read_init_time(message, data + entry->init_time);
 	if (!entry->usable) {
 		message->result.unusable += left;
+		message->result.non_ip += entry->non_ip ? left : 0;
 		return;
 	}
 	while (left != 0) {
@@ -219,6 +220,7 @@ static void decode_variable(struct message *message, const struct template_entry
 			decode_rows(message, entry, from, 1);
 		} else {
 			message->result.unusable++;
+			message->result.non_ip += entry->non_ip;
 		}
 		data += record_len;
 		len -= record_len;

@@ -285,7 +285,8 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 	bool ipv6 = chosen(forward, USE_SRC_IPV6) || chosen(forward, USE_DST_IPV6);
 
 	*plan = (struct move_plan){.init_time = UINT32_MAX};
-	plan->usable = (ipv4 || ipv6) &&
+	plan->addresses = ipv4 || ipv6;
+	plan->usable = plan->addresses &&
 		       (chosen(forward, USE_PACKETS) || chosen(forward, USE_TOTAL_PACKETS));
 	plan->family = ipv6 ? KEY_IPV6 : KEY_IPV4;
 	plan->both_families = ipv4 && ipv6;

@@ -44,6 +44,7 @@ struct move_plan {
 	uint8_t nb_moves;           /* of both directions; those of the second are the last */
 	uint8_t nb_reverse;
 	uint8_t family;     /* enum key_family */
+	bool addresses;     /* of IP */
 	bool usable;        /* there are packets and addresses */
 	bool both_families; /* the addresses say which it is */
 	bool sampling;      /* records say how they were sampled */

@@ -89,6 +89,7 @@ struct sample {
 	struct flow_record *record;
 	bool header;   /* a sampled header gave the key */
 	bool key;      /* something gave a key */
+	bool non_ip;   /* the header is of no IP packet */
 	uint32_t vlan; /* of the record of the switch; 0: none */
 };
 
@@ -193,8 +194,10 @@ static inline bool read_header(struct words record, struct sample *sample)
 	if (sample->header || !link_of_header(read_u32(head), &link))
 		return true;
 	verdict = parse_packet(record.at, len, link, &parsed);
-	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6)
+	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
+		sample->non_ip = verdict == PARSE_NON_IP;
 		return true;
+	}
 	bytes = layer3_bytes(record.at + parsed.ip_at, verdict == PARSE_IPV6, read_u32(head + 4),
 		(uint64_t)read_u32(head + 8) + parsed.ip_at);
 	if (ports_are_cut(&parsed, len, bytes))
@@ -334,6 +337,7 @@ static void read_packet(
 	}
 	if (!sample.key) {
 		decoder->result.unusable++;
+		decoder->result.non_ip += sample.non_ip;
 		return;
 	}
 	if (read_u16(record->extra.vlan) == 0 && sample.vlan != 0) {

@@ -6,6 +6,8 @@
 #include "wire/big_endian.h"
 #include "wire/template_entry.h"
 
+#define ETHER_TYPE 256 /* ethernetType: of records that are about frames */
+
 #define GROWTH        8            /* places for templates, at a time */
 #define HEAP_OVERHEAD 16           /* bytes that an allocation costs beside its own */
 #define RECORD_MAX    (65535 - 20) /* bytes: a message's headers are none of its */
@@ -192,11 +194,13 @@ static bool grow(struct templates *templates)
 }
 
 /* The list of fields once more, that was found whole before. */
-static void plan_definition(const struct definition *definition, struct move_plan *plan)
+/* Returns whether its records are of frames that are not IP. */
+static bool plan_definition(const struct definition *definition, struct move_plan *plan)
 {
 	struct move_choices choices = {0};
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
 	uint32_t offset = 0;
+	bool ether_type = false;
 
 	for (uint32_t i = 0; i < definition->nb_fields; i++) {
 		struct field field;
@@ -204,8 +208,10 @@ static void plan_definition(const struct definition *definition, struct move_pla
 		at += field_read(at, (uint32_t)(end - at), is_ipfix(definition->set_id), &field);
 		move_choices_add(&choices, &field, definition->variable ? i : offset);
 		offset += field.len;
+		ether_type |= field.number == ETHER_TYPE && field.enterprise == 0;
 	}
 	move_plan_make(plan, &choices, definition->variable);
+	return ether_type && !plan->addresses;
 }
 
 static void store_moves(struct template_entry *entry, const struct move_plan *plan)
@@ -236,10 +242,9 @@ static struct template_entry *make_entry(
 	struct template_entry like, *entry;
 	struct move_plan plan = {.init_time = UINT32_MAX};
 	bool options = is_options(definition->set_id);
+	bool non_ip = !options && plan_definition(definition, &plan);
 	size_t bytes;
 
-	if (!options)
-		plan_definition(definition, &plan);
 	like = (struct template_entry){
 		.id = definition->id,
 		.record_len = (uint16_t)definition->record_len,
@@ -257,6 +262,7 @@ static struct template_entry *make_entry(
 		.ipfix = is_ipfix(definition->set_id),
 		.variable = definition->variable,
 		.usable = plan.usable,
+		.non_ip = non_ip,
 		.both_families = plan.both_families,
 		.sampling = plan.sampling,
 	};

@@ -35,6 +35,7 @@ struct template_entry {
 	bool ipfix : 1;
 	bool variable : 1;
 	bool usable : 1;
+	bool non_ip : 1; /* frames that are told of by their EtherType, without addresses of IP */
 	bool both_families : 1;
 	bool sampling : 1;
 	/*

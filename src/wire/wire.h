@@ -80,6 +80,7 @@ struct wire_result {
 	uint32_t templates;    /* definitions, of options too */
 	uint32_t samples;      /* sFlow: samples of any kind */
 	uint32_t unusable;     /* records without a packet count or without a key */
+	uint32_t non_ip;       /* of these, what is not IP: there is nothing to be counted */
 	/* Data records, options' too: what an IPFIX sequence counts. Those of unknown sets are
 	 * not among them. */
 	uint32_t data_records;

@@ -459,6 +459,21 @@ static void what_cannot_be_read_is_counted(void **state)
 	stop();
 }
 
+/* A record of no packets hides none. */
+static void records_of_nothing_leave_nothing_open(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow5(2, 0, 0, 0);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 1);
+	assert_int_equal(t.rows[0].unusable, 2);
+	stop();
+}
+
 static void a_flood_costs_no_exporter_a_record(void **state)
 {
 	struct collector_params with = params();
@@ -655,6 +670,7 @@ int main(void)
 		cmocka_unit_test(a_restart_voids_templates),
 		cmocka_unit_test(options_say_the_sampling),
 		cmocka_unit_test(what_cannot_be_read_is_counted),
+		cmocka_unit_test(records_of_nothing_leave_nothing_open),
 		cmocka_unit_test(a_flood_costs_no_exporter_a_record),
 		cmocka_unit_test(names_tell_domains_apart),
 		cmocka_unit_test(lines_are_rare),

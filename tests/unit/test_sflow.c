@@ -380,6 +380,29 @@ static void header_of_ethernet(void **state)
 	assert_int_equal(given.samplers[0].discarded, 0);
 }
 
+/* A frame of ARP is a sample like any other, and hides no packet of IP; a cut one may. */
+static void header_of_no_ip(void **state)
+{
+	uint8_t frame[60] = {[12] = 0x08, [13] = 0x06};
+	struct wire_result result;
+	uint32_t sample;
+
+	(void)state;
+	for (int cut = 0; cut < 2; cut++) {
+		begin_datagram();
+		sample = begin_flow_sample(3, 3, 4, 1);
+		frame[13] = cut ? 0x00 : 0x06;
+		frame[14] = cut ? 0x45 : 0;
+		put_raw_header(1, 64, 4, frame, cut ? 20 : sizeof(frame));
+		end(sample);
+		result = decode_built();
+		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.records, 0);
+		assert_int_equal(result.unusable, 1);
+		assert_int_equal(result.non_ip, !cut);
+	}
+}
+
 static void headers_of_ip(void **state)
 {
 	struct wire_result result;
@@ -779,6 +802,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(header_of_ethernet),
+		cmocka_unit_test(header_of_no_ip),
 		cmocka_unit_test(headers_of_ip),
 		cmocka_unit_test(sampled_addresses),
 		cmocka_unit_test(several_records_of_one_packet),
