@@ -15,6 +15,7 @@
 #include "collect/fragments.h"
 #include "collect/listen.h"
 #include "collect/options.h"
+#include "parallel/memory.h"
 #include "parallel/plan/design.h"
 #include "parallel/pool.h"
 #include "parallel/receiver.h"
@@ -633,6 +634,7 @@ static bool create_counter(struct collect *collect, uint32_t w)
 
 	params.flows = (params.flows + collect->nb_counters - 1) / collect->nb_counters;
 	params.seed = seed_options(collect->params.config)->seed;
+	params.allocator = memory_on_node(collect->params.plan->groups[0].memory_node);
 	counter->collect = collect;
 	counter->worker = collect->params.workers[w];
 	counter->dedup = dedup_create(&params);
