@@ -338,7 +338,7 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
 
 /*
  * The header's count is of records, templates being such too (RFC 3954, 5.1); there are exporters
- * that count data records alone, or sets.
+ * that count data records alone, or those of flows (softflowd), or sets.
  */
 static void check_count(struct message *message, const struct wire_header *header, uint32_t nb_sets)
 {
@@ -346,7 +346,8 @@ static void check_count(struct message *message, const struct wire_header *heade
 
 	if (message->ipfix || result->unknown_sets ||
 		header->count == result->data_records + result->templates ||
-		header->count == result->data_records || header->count == nb_sets)
+		header->count == result->data_records ||
+		header->count == result->data_records - result->options || header->count == nb_sets)
 		return;
 	say_fault(message, WIRE_COUNT);
 }

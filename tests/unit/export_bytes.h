@@ -143,9 +143,8 @@ static inline void seen_option(void *arg, const struct wire_option *option)
 {
 	struct seen *seen = arg;
 
-	if (seen->nb_options < 16 && option->name_len < 64)
-		memcpy(seen->names[seen->nb_options], option->name ? option->name : seen->batch,
-			option->name_len);
+	if (seen->nb_options < 16 && option->name_len > 0 && option->name_len < 64)
+		memcpy(seen->names[seen->nb_options], option->name, option->name_len);
 	assert(seen->nb_options < SEEN_MAX);
 	seen->options[seen->nb_options++] = *option;
 	note(seen, 'o');
