@@ -46,7 +46,9 @@ void router_name_get(uint32_t number, char name[ROUTER_NAME_MAX])
 	pthread_mutex_lock(&lock);
 	if (number < nb_names && names[number][0] != '\0')
 		memcpy(name, names[number], ROUTER_NAME_MAX);
+	else if (number == ROUTER_UNKNOWN)
+		name[0] = '\0';
 	else
-		snprintf(name, ROUTER_NAME_MAX, number == ROUTER_UNKNOWN ? "" : "%u", number);
+		snprintf(name, ROUTER_NAME_MAX, "%u", number);
 	pthread_mutex_unlock(&lock);
 }
