@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Any bytes as a file of --templates. Damaged lines are counted and cost nothing else; what is read
+ * goes to the templates of a domain. To get past the checksum, each line that ends in " ?" gets the
+ * right one.
+ */
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "collect/template_file.h"
+#include "wire/template.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FIRST_LINE "sketchtap-templates 1"
+
+static struct templates *templates;
+static uint64_t lines;
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static uint64_t hash(uint64_t sum, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+static void write_line(FILE *file, const uint8_t *line, size_t len)
+{
+	uint64_t sum;
+
+	if (len < 2 || memcmp(line + len - 2, " ?", 2) != 0) {
+		fwrite(line, 1, len, file);
+		return;
+	}
+	sum = hash(UINT64_C(0xcbf29ce484222325), (const uint8_t *)FIRST_LINE, strlen(FIRST_LINE));
+	fwrite(line, 1, len - 1, file);
+	fprintf(file, "%016" PRIx64, random_mix(hash(sum, line, len - 2)));
+}
+
+/* Returns the number of lines, the last one without an end among them. */
+static uint64_t write_lines(FILE *file, const uint8_t *data, size_t size)
+{
+	uint64_t n = 0;
+
+	for (size_t at = 0; at < size; n++) {
+		const uint8_t *end = memchr(data + at, '\n', size - at);
+		size_t len = end != NULL ? (size_t)(end - data) - at : size - at;
+
+		write_line(file, data + at, len);
+		if (end != NULL)
+			fputc('\n', file);
+		at += len + 1;
+	}
+	return n;
+}
+
+static bool take(void *arg, const struct template_entry *entry)
+{
+	(void)arg;
+	lines++;
+	require(entry->len <= 65535 && entry->id.protocol < WIRE_PROTOCOL_COUNT);
+	return templates_take(templates, entry->id.protocol, entry->set, entry->len);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int memory = memfd_create("templates", 0);
+	uint64_t damaged, written;
+	char path[64];
+	FILE *file;
+
+	require(memory >= 0);
+	file = fdopen(memory, "w");
+	require(file != NULL);
+	written = write_lines(file, data, size);
+	require(fflush(file) == 0);
+	templates = templates_create(16384);
+	require(templates != NULL);
+	lines = 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
+	require(template_file_read(path, take, NULL, &damaged) == 0);
+	require(lines <= written && damaged <= written);
+	require(templates_count(templates) <= lines * 65535);
+	require(templates_bytes(templates) <= 16384);
+	templates_destroy(templates);
+	fclose(file);
+	return 0;
+}
