@@ -118,9 +118,16 @@ static uint32_t most_votes(const struct sequence *sequence)
 	return most;
 }
 
-/* It may be the one: nothing that was seen tells it from the one with most votes. */
+/*
+ * It may be the one: nothing that was seen tells it from the one with most votes. Beside one that
+ * is recognized, to be right once is chance: of messages of two records each one that is lost looks
+ * as if records were counted.
+ */
 static bool is_possible(const struct sequence *sequence, uint32_t convention, uint32_t most)
 {
+	if (sequence->convention != SEQUENCE_UNSURE && convention != sequence->convention &&
+		sequence->votes[convention] < 2)
+		return false;
 	return sequence->votes[convention] * 2 > most;
 }
 

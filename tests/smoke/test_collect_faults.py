@@ -472,3 +472,467 @@ def source_port(test, protocol):
         flows = [Flow(i + 1)]
         world.add(router, 1 + i, router.message(1 + i, flows, i == 0), flows, source_port=1000 + 777 * i)
     world.run()
+
+
+# ---- sequence numbers
+
+
+def some_flows(i):
+    """Of message i; losses of records are told as datagrams of the mean size."""
+    return [Flow(4 * i + 1 + j) for j in range(3 + i % 2)]
+
+
+def stream(router, n):
+    """n messages of some records each: [(payload, flows)]"""
+    return [(router.message(1 + i / 5, some_flows(i), i == 0), some_flows(i)) for i in range(n)]
+
+
+@each('repeated datagrams', *PROTOCOLS)
+def repeated(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i, (payload, flows) in enumerate(stream(router, 12)):
+        world.add(router, 1 + i / 5, payload, flows)
+        if i in (6, 9):
+            world.add(router, 1.01 + i / 5, payload, repeated=1)
+    world.run()
+
+
+@each('reordered datagrams', *PROTOCOLS)
+def reordered(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i, (payload, flows) in enumerate(stream(router, 14)):
+        late = i in (6, 10)
+        world.add(router, 1 + i / 5 + (0.25 if late else 0), payload, flows, reordered=late)
+    world.run()
+
+
+@each('lost on the network', *PROTOCOLS)
+def lost(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i, (payload, flows) in enumerate(stream(router, 14)):
+        if i not in (6, 9, 10, 11):
+            world.add(router, 1 + i / 5, payload, flows)
+    world.expect(row_of(router), lost_network=4)
+    world.run()
+
+
+@each('lost on the network, of datagrams of two records each', *PROTOCOLS)
+def lost_of_equal(test, protocol):
+    """Where messages are counted a loss looks like records that are counted."""
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i in range(12):
+        flows = [Flow(2 * i + 1), Flow(2 * i + 2)]
+        payload = router.message(1 + i / 5, flows, i == 0)
+        if i != 6:
+            world.add(router, 1 + i / 5, payload, flows)
+    world.expect(row_of(router), lost_network=1)
+    world.run()
+
+
+@each('a loss leaves other epochs as they are', *PROTOCOLS)
+def lost_in_an_epoch(test, protocol):
+    """Bounds and confidence are empty in that one alone."""
+    world = World(test, epochs=True)
+    router = Router(protocol, FAULTY)
+    for i, (payload, flows) in enumerate(stream(router, 20)):
+        if i != 11:
+            world.add(router, 1 + i / 5, payload, flows)
+    world.expect(row_of(router), 3, lost_network=1)
+    world.run()
+
+
+def conventions(n, which):
+    """Sequence numbers of n IPFIX messages."""
+    return [{'own records included': sum(len(some_flows(j)) for j in range(i + 1)), 'always 0': 0,
+             'messages': i}[which] for i in range(n)]
+
+
+@each('sequence numbers of IPFIX', 'own records included', 'always 0', 'messages')
+def other_convention(test, which):
+    """What an exporter counts is recognized, said, and no loss."""
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    words = {'own records included': "count data records, the message's own included", 'always 0': 'count nothing',
+             'messages': 'count messages'}[which]
+    for i, number in enumerate(conventions(14, which)):
+        flows = some_flows(i)
+        sets = [IPFIX.template()] if i == 0 else []
+        world.add(router, 1 + i / 2, router.ipfix(1 + i / 2, *sets, IPFIX.data(flows), sequence=number), flows)
+    world.run(said=[words])
+
+
+@each('a loss by sequence numbers of IPFIX', 'own records included', 'messages')
+def loss_by_other_convention(test, which):
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    for i, number in enumerate(conventions(14, which)):
+        flows = some_flows(i)
+        sets = [IPFIX.template()] if i == 0 else []
+        if i not in (8, 9):
+            world.add(router, 1 + i / 2, router.ipfix(1 + i / 2, *sets, IPFIX.data(flows), sequence=number), flows)
+    world.expect(row_of(router), lost_network=2)
+    world.run(said=['which its protocol does not say'])
+
+
+@each('sequence numbers wrap', *PROTOCOLS)
+def sequence_wraps(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    router.sequence = 0xffffffff - 9
+    for i in range(15):
+        flows = [Flow(2 * i + 1), Flow(2 * i + 2)]
+        router.sequence &= 0xffffffff
+        if protocol == 'sflow':
+            sequence = (router.sequence + 1) & 0xffffffff
+            payload = router.sflow(1 + i / 5, [router.sample(flow) for flow in flows], sequence=sequence)
+        else:
+            payload = router.message(1 + i / 5, flows, i == 0)
+        world.add(router, 1 + i / 5, payload, flows)
+    world.run()
+
+
+@each('an exporter restarts', *PROTOCOLS)
+def restarts(test, protocol):
+    """Nothing is lost; templates and samplers are those of before, and void."""
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    router.sequence = 100000
+    for i, (payload, flows) in enumerate(stream(router, 10)):
+        world.add(router, 1 + i / 5, payload, flows)
+    router.sequence = 0
+    flows, waits = [Flow(101), Flow(102)], [Flow(103), Flow(104)]
+    if protocol == 'v5':
+        world.add(router, 6, router.v5(6, flows, uptime=2000), flows, restarts=1)
+    elif protocol == 'sflow':
+        router.samples = router.pool = 0
+        world.add(router, 6, router.sflow(6, [router.sample(flow) for flow in flows], uptime=2000), flows, restarts=1)
+    elif protocol == 'v9':
+        world.add(router, 6, router.v9(6, V9.data(waits), count=2, uptime=2000), restarts=1)
+        world.add(router, 7, router.v9(7, V9.template(), V9.data(flows), count=3, uptime=3000), flows + waits)
+    else:
+        world.add(router, 6, router.ipfix(6, IPFIX.data(waits), count=2), restarts=1)
+        world.add(router, 7, router.ipfix(7, IPFIX.template(), IPFIX.data(flows), count=2), flows + waits)
+    world.run()
+
+
+@each('an uptime that wraps after 49.7 days', 'v5', 'v9', 'sflow')
+def uptime_wraps(test, protocol):
+    """It is no restart, and flows' times stay where they are."""
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    fields = KEY + [(PACKETS, 4), (BYTES, 4), (22, 4), (21, 4)]
+    for i in range(10):
+        when = 1 + i / 2
+        uptime = (0xffffffff - 2500 + 500 * i) & 0xffffffff
+        began, ended = (uptime - 400) & 0xffffffff, (uptime - 100) & 0xffffffff
+        flow = Flow(i + 1, 1, more={22: began, 21: ended})
+        if protocol == 'v5':
+            record = bytearray(v5_record(flow))
+            struct.pack_into('>II', record, 24, began, ended)
+            payload = router.v5(when, [flow], uptime=uptime, records=[bytes(record)])
+        elif protocol == 'v9':
+            sets = [V9.template(fields=fields)] if i == 0 else []
+            payload = router.v9(when, *sets, V9.data([flow], fields=fields), count=1 + (i == 0), uptime=uptime)
+        else:
+            payload = router.sflow(when, [router.sample(flow)], uptime=uptime)
+        world.add(router, when, payload, [flow])
+    found, _, _, _ = world.run()
+    for row in found:
+        if row['src_ip'].startswith('10.0.0.') and 'first' in row:
+            assert START <= lib.timestamp(row['first']) / 1e6 <= START + 10, row
+
+
+# ---- what records say
+
+
+def send_records(world, router, fields, flows, counted, when=1, packets=None, **columns):
+    """One message with the template and the records; in both protocols."""
+    sets = SETS[router.protocol]
+    body = a_set(256, rows(fields, flows))
+    count = len(flows) + (not sets.ipfix)
+    world.add(router, when, getattr(router, router.protocol)(when, sets.template(fields=fields), body, count=count),
+              counted, **columns)
+
+
+@each('totals alone, over several reports', *SETS)
+def totals(test, protocol):
+    """As Juniper's SRX says them: they are differenced."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields = KEY + [(TOTAL_PACKETS, 8), (TOTAL_BYTES, 8)]
+    make = getattr(router, protocol)
+    world.add(router, 1, make(1, sets.template(fields=fields), count=1 - sets.ipfix))
+    before = 0
+    for i, now in enumerate((10, 25, 40, 1000)):
+        flow = Flow(1, now - before, more={TOTAL_PACKETS: now, TOTAL_BYTES: 100 * now})
+        world.add(router, 2 + i, make(2 + i, sets.data([flow], fields=fields), count=1), [flow])
+        before = now
+    flow = Flow(1, 0, more={TOTAL_PACKETS: before, TOTAL_BYTES: 100 * before})
+    world.add(router, 8, make(8, sets.data([flow], fields=fields), count=1), duplicate=1)
+    _, ledger, _, _ = world.run()
+    assert lib.total(ledger, 'measured') == 1000 + 60, ledger
+
+
+@each('totals of two routers', *SETS)
+def totals_of_two(test, protocol):
+    world = World(test)
+    sets = SETS[protocol]
+    fields = KEY + [(TOTAL_PACKETS, 8), (TOTAL_BYTES, 8)]
+    for number in (1, 2):
+        router = Router(protocol, f'192.0.2.{number}')
+        make = getattr(router, protocol)
+        for i, now in enumerate((10, 25)):
+            when = number + i * 3
+            flow = Flow(1, (10, 15)[i], more={TOTAL_PACKETS: now, TOTAL_BYTES: 100 * now})
+            body = [sets.template(fields=fields)] if i == 0 else []
+            payload = make(when, *body, sets.data([flow], fields=fields), count=1 + (i == 0 and not sets.ipfix))
+            if number == 1:
+                world.add(router, when, payload, [flow])
+            else:
+                world.add(router, when, payload, duplicate=1)
+    world.run()
+
+
+@each('delta and total counts in one record', *SETS)
+def delta_and_total(test, protocol):
+    """As Open vSwitch says them: the deltas count."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields = FIELDS + [(TOTAL_PACKETS, 8), (TOTAL_BYTES, 8)]
+    make, total = getattr(router, protocol), 0
+    world.add(router, 1, make(1, sets.template(fields=fields), count=1 - sets.ipfix))
+    for i, packets in enumerate((10, 15, 1)):
+        total += packets
+        flow = Flow(1, packets, more={TOTAL_PACKETS: total, TOTAL_BYTES: total * 100})
+        world.add(router, 2 + i, make(2 + i, sets.data([flow], fields=fields), count=1), [flow])
+    world.run()
+
+
+@each('ingress and egress of one exporter', *SETS)
+def both_sides(test, protocol):
+    """As Open vSwitch says them: each packet once."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields = FIELDS + [(DIRECTION, 1), (INPUT, 4), (OUTPUT, 4)]
+    make = getattr(router, protocol)
+    world.add(router, 1, make(1, sets.template(fields=fields), count=1 - sets.ipfix))
+    for i, packets in enumerate((10, 15, 25000)):
+        for direction in (0, 1):
+            when = 2 + 2 * i + direction / 2
+            flow = Flow(1, packets, more={DIRECTION: direction, INPUT: 1, OUTPUT: 2})
+            payload = make(when, sets.data([flow], fields=fields), count=1)
+            if direction == 0:
+                world.add(router, when, payload, [flow])
+            else:
+                world.add(router, when, payload, duplicate=1)
+    world.run()
+
+
+class Back(Flow):
+    """The other direction of a flow."""
+
+    def __init__(self, flow, packets):
+        super().__init__(flow.n, packets)
+        self.src, self.dst, self.sport, self.dport = flow.dst, flow.src, flow.dport, flow.sport
+
+
+@case('biflows (RFC 5103) are two flows')
+def biflow(test):
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    fields = FIELDS + [(PACKETS, 8, REVERSE), (BYTES, 4, REVERSE)]
+    flow = Flow(1, 10, more={(PACKETS, REVERSE): 7, (BYTES, REVERSE): 700})
+    silent = Flow(2, 3, more={(PACKETS, REVERSE): 0, (BYTES, REVERSE): 0})
+    send_records(world, router, fields, [flow, silent], [flow, Back(flow, 7), silent])
+    world.run()
+
+
+@case('initiator and responder are two flows')
+def initiator(test):
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    fields = KEY + [(231, 8), (298, 8), (232, 8), (299, 8)]
+    flow = Flow(1, 10, more={298: 10, 231: 1000, 299: 7, 232: 700})
+    send_records(world, router, fields, [flow], [flow, Back(flow, 7)])
+    world.run()
+
+
+@each('reduced-size encoding', *SETS)
+def reduced_size(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i, (length, packets) in enumerate(((1, 255), (2, 65535), (3, 1 << 20), (5, 1 << 33), (7, 1 << 38))):
+        router.domain = i
+        router.sequence = 0
+        fields = [(SRC, 4), (DST, 4), (SPORT, 2), (DPORT, 2), (PROTO, 1), (INPUT, 1), (PACKETS, length),
+                  (BYTES, min(length + 1, 8))]
+        flow = Flow(i + 1, packets, more={INPUT: 3})
+        send_records(world, router, fields, [flow], [flow], when=1 + i)
+    world.run()
+
+
+@case('variable lengths and elements of enterprises')
+def variable(test):
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    own = (100, VARIABLE, 12345)
+    fields = [(APPLICATION, VARIABLE), *KEY[:3], own, *KEY[3:], (PACKETS, 8), (7, 6, 9), (BYTES, 8)]
+    flows = [Flow(i + 1, i + 1, more={APPLICATION: b'a' * length, (100, 12345): b'\xff' * (300 - length)})
+             for i, length in enumerate((0, 1, 45, 46, 254, 255, 256, 300))]
+    send_records(world, router, fields, flows, flows)
+    world.run()
+
+
+@case('a record of variable length that is cut')
+def variable_cut(test):
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    fields = [*FIELDS, (APPLICATION, VARIABLE)]
+    flow = Flow(1, 2, more={APPLICATION: b'abc'})
+    whole, part = rows(fields, [flow]), rows(FIELDS, [Flow(2, 2)])
+    for i, tail in enumerate((b'\x10abc', b'\xff', b'\xff\0', b'\xff\xff\xffabc')):
+        router.domain, router.sequence = i, 0
+        world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(fields=fields), a_set(256, whole + part + tail),
+                                              count=1), [flow], malformed=1)
+    world.run('--dedup', 'none', said=['is malformed: a length goes beyond its end'] * 4)
+
+
+@each('fields of length 0', *SETS)
+def zero_length(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    fields = [(FLAGS, 0), *KEY, (PADDING, 0), (PACKETS, 4), (INPUT, 0), (BYTES, 4), (NAME, 0)]
+    flows = [Flow(1, 3), Flow(2, 4)]
+    send_records(world, router, fields, flows, flows)
+    world.run()
+
+
+@each('nothing but fields of length 0', *SETS)
+def only_zero_length(test, protocol):
+    """Its records would have no end."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    make = getattr(router, protocol)
+    world.add(router, 1, make(1, sets.template(300, [(SRC, 0), (PACKETS, 0)]), count=1 - sets.ipfix), malformed=1)
+    world.add(router, 3, make(3, a_set(300, bytes(100)), count=1), waiting=1)
+    world.run(said=['is malformed: a template has no fields'])
+
+
+@each('records without packets, or without a key', *SETS)
+def unusable(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    send_records(world, router, KEY + [(BYTES, 4)], [Flow(1), Flow(2)], [], unusable=2)
+    router.domain, router.sequence = 1, 0
+    send_records(world, router, FIELDS[2:], [Flow(1), Flow(2), Flow(3)], [], when=2, unusable=3)
+    world.run()
+
+
+@each('options without anything that is known', *SETS)
+def strange_options(test, protocol):
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    scopes, fields = [(1 if protocol == 'v9' else 149, 4)], [(40, 4), (41, 4), (42, 8)]
+    body = rows(scopes + fields, [{40: 1, 41: 2, 42: 3}] * 3)
+    flow = Flow(1, 3)
+    payload = getattr(router, protocol)(1, sets.options_template(300, scopes, fields), a_set(300, body),
+                                        sets.template(), sets.data([flow]), count=4 + 2 * (not sets.ipfix))
+    world.add(router, 1, payload, [flow])
+    world.templates[row_of(router)] = 2
+    world.run()
+
+
+# ---- sampling
+
+
+def estimated(world, when, row, flow, interval, source='options', **columns):
+    """A record that stands for `interval` times its packets."""
+    world.estimated = True
+    world.note(when, row, **columns)
+    world.expect(row, records=1, counted=1)
+    world.counts(when, flow, flow.packets * interval)
+    world.sampling[row] = str(interval), source
+
+
+def sampling_options(router, kind, identity, interval):
+    """(sets, data records) that say how a sampler, an interface or the domain samples."""
+    sets = SETS[router.protocol]
+    v9 = router.protocol == 'v9'
+    scope = {'sampler': (SAMPLER, 4) if not v9 else (1, 4), 'interface': (2, 4) if v9 else (INPUT, 4),
+             'domain': (1, 4) if v9 else (149, 4)}[kind]
+    fields = [(SAMPLER, 4), (SAMPLER_INTERVAL, 4)] if kind == 'sampler' and v9 else [
+        (SAMPLER_INTERVAL if kind == 'sampler' else INTERVAL, 4)]
+    values = {scope[0]: identity, SAMPLER: identity, SAMPLER_INTERVAL: interval, INTERVAL: interval}
+    return [sets.options_template(300, [scope], fields), a_set(300, rows([scope, *fields], [values]))]
+
+
+def sampling_case(test, protocol, kind):
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields = FIELDS + [(SAMPLER, 2), (INPUT, 4)]
+    make = getattr(router, protocol)
+    flow = Flow(1, 5, more={SAMPLER: 3, INPUT: 3})
+    options = sampling_options(router, kind, 3, 100)
+    payload = make(1, *options, sets.template(fields=fields), sets.data([flow], fields=fields),
+                   count=2 if sets.ipfix else 4)
+    world.capture.add(1, router.address, payload)
+    estimated(world, 1, row_of(router), flow, 100, datagrams=1)
+    if kind != 'domain':  # of another one nothing is said
+        other = Flow(2, 7, more={SAMPLER: 4, INPUT: 4})
+        world.add(router, 2, make(2, sets.data([other], fields=fields), count=1), [other])
+    world.run()
+
+
+for chosen in SETS:
+    each(f'sampling by options of {chosen}', 'sampler', 'interface', 'domain')(
+        functools.partial(lambda test, kind, protocol: sampling_case(test, protocol, kind), protocol=chosen))
+
+
+@case('sampling by the header of v5')
+def sampling_header(test):
+    world = World(test)
+    router = Router('v5', FAULTY)
+    flow = Flow(1, 5)
+    world.capture.add(1, router.address, router.v5(1, [flow], sampling=0x4000 | 100))
+    estimated(world, 1, row_of(router), flow, 100, 'header', datagrams=1)
+    world.run()
+
+
+@case('an exporter that lies about sampling')
+def sampling_lie(test):
+    """It says 1 of 1000; by its sample pool it takes 1 of 512. A warning has both numbers."""
+    world = World(test)
+    router = Router('sflow', FAULTY)
+    world.estimated = True
+    for i in range(60):
+        flows = [Flow(1 + i * 8 + j) for j in range(8)]
+        when = 1 + i / 10
+        world.capture.add(when, FAULTY, router.sflow(when, [router.sample(flow, 1000, step=512) for flow in flows]))
+        world.note(when, row_of(router), datagrams=1)
+        for flow in flows:
+            world.counts(when, flow, 1000)
+        world.expect(row_of(router), records=8, counted=8)
+    world.sampling[row_of(router)] = '1000', 'sample'
+    world.run(said=['192.0.2.1 says that it samples 1 of 1000 packets, its sample pool says 1 of 512'])
+
+
+@each('an interface index that moves', *SETS)
+def interface_moves(test, protocol):
+    """The flow is the same; its packets go on to count, once."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields = FIELDS + [(INPUT, 4), (OUTPUT, 4)]
+    make = getattr(router, protocol)
+    world.add(router, 1, make(1, sets.template(fields=fields), count=1 - sets.ipfix))
+    for i, (put_in, packets) in enumerate(((3, 10), (3, 5), (17, 20), (17, 1))):
+        flow = Flow(1, packets, more={INPUT: put_in, OUTPUT: 9})
+        world.add(router, 2 + i, make(2 + i, sets.data([flow], fields=fields), count=1), [flow])
+    links = test.path('links.csv')
+    world.run('--links', links)
+    got = {(row['interface'], row['direction']): int(row['packets']) for row in lib.read_csv(links, LINK_COLUMNS)
+           if row['exporter'].startswith(FAULTY) and row['exporter'] in (FAULTY, FAULTY + '/0')}
+    assert got == {('3', 'in'): 15, ('17', 'in'): 21, ('9', 'out'): 36}, got
