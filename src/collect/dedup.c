@@ -6,7 +6,9 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/router_names.h"
 #include "collect/flow_paths.h"
+#include "collect/held_flows.h"
 #include "collect/method.h"
 
 /* The index of flows must not depend on how records are dealt out to workers, by the run's hash. */
@@ -39,6 +41,12 @@ static bool wants_paths(const struct dedup_params *params)
 	return params->paths || params->routes;
 }
 
+/* The other methods decide by what comes first. */
+static bool holds_flows(const struct dedup_params *params)
+{
+	return params->method == DEDUP_BEST;
+}
+
 static size_t paths_bytes(const struct dedup_params *params)
 {
 	return wants_paths(params) ? flow_paths_memory(params->flows) : 0;
@@ -54,7 +62,8 @@ size_t dedup_memory(const struct dedup_params *params)
 {
 	return sizeof(struct dedup) + observed_flows_memory(params->flows) +
 	       observers_memory(params->exporters) + routes_memory(params->flows) +
-	       params->exporters + paths_bytes(params) + in_use_bytes(params);
+	       params->exporters + paths_bytes(params) + in_use_bytes(params) +
+	       (holds_flows(params) ? held_flows_memory(params->flows) : 0);
 }
 
 static uint32_t to_ticks(int64_t time)
@@ -74,6 +83,9 @@ static bool init(struct dedup *dedup, const struct dedup_params *params)
 				? known->flows.timeout * ROUTE_TIMEOUTS
 				: UINT32_MAX / 4,
 			allocator))
+		return false;
+	known->routes.epoch = 1;
+	if (holds_flows(params) && !held_flows_init(&known->held, params->flows, allocator))
 		return false;
 	known->flows.keep = params->paths;
 	known->has_ingress = allocator->alloc(params->exporters, allocator->arg);
@@ -117,6 +129,7 @@ void dedup_destroy(struct dedup *dedup)
 	observed_flows_fini(&dedup->known.flows, &params.allocator);
 	observers_fini(&dedup->known.observers, &params.allocator);
 	routes_fini(&dedup->known.routes, params.flows, &params.allocator);
+	held_flows_fini(&dedup->known.held, params.flows, &params.allocator);
 	release(&params.allocator, dedup->known.has_ingress, params.exporters);
 	release(&params.allocator, dedup->hops_in_use, in_use_bytes(&params));
 	release(&params.allocator, dedup->paths, paths_bytes(&params));
@@ -170,9 +183,20 @@ static void difference(struct share *last, struct record *record)
 	last->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
 }
 
+/* What its samples bring by now is sure. */
+static void settle_samples(struct known *known, struct held_flow *held)
+{
+	struct worth worth = worth_of_held(known, held);
+
+	held->packets = held->bytes = 0;
+	held_flow_add_sure(held, &worth);
+}
+
 /* Counts from 0 again, before a share is too large for its bits. */
 static void begin_anew(struct known *known, struct flow *flow)
 {
+	if (flow->flags & FLOW_HELD)
+		settle_samples(known, held_flow_of(&known->held, flow));
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		struct share *share = observed_flows_share(&known->flows, flow, i);
 
@@ -256,22 +280,22 @@ static struct record to_record(const struct observation *observation)
 	};
 }
 
+static void set_router(uint8_t number[2], uint32_t exporter)
+{
+	uint32_t router = exporter < ROUTER_UNKNOWN ? exporter : ROUTER_UNKNOWN;
+
+	number[0] = (uint8_t)(router >> 8);
+	number[1] = (uint8_t)router;
+}
+
 static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egress)
 {
-#ifdef KEY_EXTRA_HAS_ROUTERS
-	extra->ingress[0] = (uint8_t)(ingress >> 8);
-	extra->ingress[1] = (uint8_t)ingress;
-	extra->egress[0] = (uint8_t)(egress >> 8);
-	extra->egress[1] = (uint8_t)egress;
-#else
-	(void)extra;
-	(void)ingress;
-	(void)egress;
-#endif
+	set_router(extra->ingress, ingress);
+	set_router(extra->egress, egress);
 }
 
 /* What a path needs to know of the record, and what a key does of the path. */
-static void follow(struct dedup *dedup, const struct record *record, const struct worth *worth,
+static void follow(struct dedup *dedup, struct record *record, const struct worth *worth,
 	struct key_extra *extra)
 {
 	uint32_t ingress = record->observation->exporter, egress = ingress;
@@ -317,21 +341,51 @@ static void count_frames(struct dedup_counts *counts, const struct worth *worth)
 		counts->largest_frame = largest;
 }
 
+static void count_worth(const struct worth *worth, struct dedup_counts *counts)
+{
+	counts->measured += worth->packets;
+	counts->bytes += worth->bytes;
+	if (worth->sampling > counts->sampling)
+		counts->sampling = worth->sampling;
+}
+
 static void count(const struct record *record, const struct worth *worth, bool edge_only,
 	struct dedup_counts *counts, struct record_counts *exporter)
 {
 	counts->received += record->packets;
 	exporter->edge_only += edge_only;
-	if (worth->packets == 0) {
+	if (record->held ? record->number == 0 : worth->packets > 0)
+		exporter->counted++;
+	else
 		exporter->duplicate++;
+	if (worth->packets == 0)
 		return;
-	}
 	count_frames(counts, worth);
-	exporter->counted++;
-	counts->measured += worth->packets;
-	counts->bytes += worth->bytes;
-	if (worth->sampling > counts->sampling)
-		counts->sampling = worth->sampling;
+	count_worth(worth, counts);
+}
+
+/*
+ * Packets that count wait, where the first and the last router are asked for, while those of the
+ * route are not known since an epoch before this one, and while the flow is held.
+ */
+static void await_routers(struct dedup *dedup, struct record *record, struct worth *worth)
+{
+	struct known *known = &dedup->known;
+	const struct route *route;
+	struct held_flow *held;
+
+	if (!record->share || worth->packets == 0)
+		return;
+	route = route_of(known, record);
+	if (!(record->flow->flags & FLOW_HELD) && route->ends_known &&
+		route->ends_since != known->routes.epoch)
+		return;
+	held = held_flows_get(&known->held, &known->flows, record);
+	if (!held)
+		return;
+	held_flow_add_sure(held, worth);
+	record->held = true;
+	*worth = (struct worth){0, 0, 1};
 }
 
 static bool has_totals(const struct observation *observation)
@@ -426,12 +480,96 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 		bool edge_only = false;
 		struct worth worth = take(dedup, &record, &burst->hash[i], &ahead, i, &edge_only);
 
+		if (dedup->params.routes && holds_flows(&dedup->params))
+			await_routers(dedup, &record, &worth);
 		if (dedup->paths)
 			follow(dedup, &record, &worth, &burst->extra[i]);
 		count(&record, &worth, edge_only, counts, &by_exporter[observations[i].exporter]);
 		burst->weights->packets[i] = worth.packets;
 		burst->weights->bytes[i] = worth.packets > 0 ? worth.bytes : 0;
 	}
+}
+
+/* Before the burst has it: under which routers it counts, and that its path has it. */
+static void settle_path(struct dedup *dedup, struct held_flow *held, const struct worth *worth)
+{
+	struct flow *flow = &dedup->known.flows.flows[held->flow];
+	struct record record = {.flow = flow, .now = flow->last, .route = held->route};
+	struct flow_path *path = &dedup->paths[held->flow];
+
+	path->packets += worth->packets;
+	path->bytes += worth->bytes;
+	if (!dedup->params.routes)
+		return;
+	path->stale = true;
+	flow_path_ends(path, &dedup->known, &record);
+	set_routers(&held->extra, path->ingress, path->egress);
+}
+
+static void put_held(
+	const struct held_flow *held, const struct worth *worth, struct key_burst *burst)
+{
+	uint32_t i = burst->n++;
+
+	if (held->family == KEY_IPV6) {
+		burst->v6 |= UINT64_C(1) << i;
+		burst->key6[i] = held->key;
+	} else {
+		memcpy(&burst->key4[i], &held->key, sizeof(burst->key4[i]));
+	}
+	burst->extra[i] = held->extra;
+	burst->time[i] = held->time;
+	burst->tcp_flags[i] = held->tcp_flags;
+	burst->weights->packets[i] = worth->packets;
+	burst->weights->bytes[i] = worth->bytes;
+}
+
+static void count_held(
+	const struct held_flow *held, const struct worth *worth, struct dedup_counts *counts)
+{
+	if (counts->measured == 0 || held->smallest_frame < counts->smallest_frame)
+		counts->smallest_frame = held->smallest_frame;
+	if (counts->measured == 0 || held->largest_frame > counts->largest_frame)
+		counts->largest_frame = held->largest_frame;
+	count_worth(worth, counts);
+}
+
+static void settle(struct dedup *dedup, struct held_flow *held, struct key_burst *burst,
+	struct dedup_counts *counts)
+{
+	struct flow *flow = &dedup->known.flows.flows[held->flow];
+	struct worth worth = worth_of_held(&dedup->known, held);
+
+	flow->packets += worth.packets;
+	flow->bytes += worth.bytes;
+	worth.packets += held->sure_packets;
+	worth.bytes += held->sure_bytes;
+	if (worth.packets == 0)
+		return;
+	if ((double)held->sure_sampling > worth.sampling)
+		worth.sampling = (double)held->sure_sampling;
+	if (dedup->paths)
+		settle_path(dedup, held, &worth);
+	put_held(held, &worth, burst);
+	count_held(held, &worth, counts);
+}
+
+uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts)
+{
+	struct known *known = &dedup->known;
+
+	burst->n = 0;
+	burst->v6 = 0;
+	if (known->held.settled == 0)
+		learn_groups(known);
+	while (burst->n < BURST_MAX) {
+		struct held_flow *held = held_flows_settle(&known->held, &known->flows);
+
+		if (!held)
+			break;
+		settle(dedup, held, burst, counts);
+	}
+	return burst->n;
 }
 
 static void sweep_hops(struct dedup *dedup)
@@ -466,6 +604,7 @@ void dedup_end_epoch(struct dedup *dedup, int64_t now,
 {
 	if (dedup->params.paths)
 		emit_paths(dedup, emit, arg);
+	dedup->known.routes.epoch++;
 	observed_flows_expire(&dedup->known.flows, to_ticks(now));
 	if (observers_want_sweep(&dedup->known.observers))
 		sweep_hops(dedup);

@@ -71,7 +71,7 @@ static uint32_t hops_of(
  * A flow of which but one exporter is known takes the ends of its route, if that exporter is not
  * known to be one of them.
  */
-void flow_path_ends(struct flow_path *path, struct known *known, const struct record *record)
+void flow_path_ends(struct flow_path *path, struct known *known, struct record *record)
 {
 	const struct hop *hops[SHARES_MAX];
 	struct path_hop way[PATH_HOPS_MAX];
@@ -86,9 +86,10 @@ void flow_path_ends(struct flow_path *path, struct known *known, const struct re
 		hops, hops_of(known, record->flow, path->now | path->before, hops), way, &ordered);
 	path->ingress = (uint16_t)way[0].exporter;
 	path->egress = (uint16_t)way[n - 1].exporter;
-	route = route_find(
-		&known->routes, route_key(&known->routes, record->observation), record->now);
+	route = route_of(known, record);
 	if (n > 1) {
+		if (!route->ends_known)
+			route->ends_since = known->routes.epoch;
 		route->ingress = path->ingress;
 		route->egress = path->egress;
 		route->ends_known = true;

@@ -37,7 +37,7 @@ void flow_path_report(struct flow_path *path, struct known *known, const struct 
 	const struct worth *worth);
 
 /* The first and the last exporter that is known. */
-void flow_path_ends(struct flow_path *path, struct known *known, const struct record *record);
+void flow_path_ends(struct flow_path *path, struct known *known, struct record *record);
 
 /* Emits the row of a flow that was reported in the epoch, and begins the next epoch. */
 void flow_path_emit(struct flow_path *path, struct known *known, struct flow *flow,

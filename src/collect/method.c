@@ -131,22 +131,133 @@ static bool any_unsampled(struct known *known, struct flow *flow)
 	return false;
 }
 
-static struct route *route_of(struct known *known, const struct record *record)
+struct route *route_of(struct known *known, struct record *record)
 {
-	uint64_t key = record->route;
+	if (record->route == 0)
+		record->route = route_key(&known->routes, record->observation);
+	return route_find(&known->routes, record->route, record->now);
+}
 
-	if (key == 0)
-		key = route_key(&known->routes, record->observation);
-	return route_find(&known->routes, key, record->now);
+static uint32_t count_groups(const struct route *route)
+{
+	uint32_t groups = 0;
+
+	for (uint32_t m = 0; m < route->nb; m++)
+		groups += route->group[m] == m;
+	return groups;
+}
+
+/*
+ * The weights of all on the way. A route of which there were few samples has members that were not
+ * heard: as many groups as other routes have on the average are taken for it, each as good as those
+ * that were heard.
+ */
+static double all_weights(
+	const struct known *known, const struct weighed *weighed, const struct route *route)
+{
+	double likely;
+
+	if (route_is_learned(route) || !(known->learned > 0))
+		return weighed->weights;
+	likely = known->learned / known->inverse_groups / count_groups(route);
+	return likely > 1 ? weighed->weights * likely : weighed->weights;
+}
+
+/* `sampling`: that of the flow's observer, where it has but one. */
+static struct worth estimated(struct known *known, const struct record *record,
+	const struct route *route, uint32_t sampling)
+{
+	struct weighed weighed;
+	double target;
+
+	if (route->nb == 1 && record->flow->nb == 1 && route_is_learned(route))
+		return part(record, fresh(record, record->share->packets), (double)sampling);
+	weighed = weigh(known, record->flow, route);
+	leave_out(&weighed, route);
+	target = floor(weighed.sum / all_weights(known, &weighed, route) + rounding(record->flow));
+	/* The interval is that of those who were heard: the others may not be there. */
+	return part(record, fresh(record, (uint64_t)target),
+		route->nb == 1 ? (double)sampling : 1 + 1 / weighed.weights);
+}
+
+void learn_groups(struct known *known)
+{
+	double learned = 0, inverse = 0;
+
+	for (uint32_t i = 0; i < known->held.nb; i++) {
+		const struct held_flow *held = &known->held.flows[i];
+		uint32_t now = known->flows.flows[held->flow].last;
+		const struct route *route;
+
+		if (held->packets == 0)
+			continue;
+		route = route_find(&known->routes, held->route, now);
+		if (route->nb == 0 || !route_is_learned(route))
+			continue;
+		learned++;
+		inverse += 1.0 / count_groups(route);
+	}
+	if (learned > 0) {
+		known->learned = known->learned / 2 + learned;
+		known->inverse_groups = known->inverse_groups / 2 + inverse;
+	}
+}
+
+/* While it is not known who else is on the route, and until the flow is settled. */
+static bool hold_samples(struct known *known, struct record *record, const struct route *route)
+{
+	struct held_flow *held;
+
+	if (!(record->flow->flags & FLOW_HELD) && route->joined != known->routes.epoch)
+		return false;
+	held = held_flows_get(&known->held, &known->flows, record);
+	if (!held)
+		return false;
+	held_flow_add_samples(held, record);
+	record->held = true;
+	return true;
+}
+
+/* All that reported the flow are members of its route, also where the route was given up since. */
+static void hear_again(struct known *known, struct record *record, struct route *route,
+	const struct held_flow *held)
+{
+	for (uint32_t i = 0; i < record->flow->nb; i++) {
+		const struct share *share = observed_flows_share(&known->flows, record->flow, i);
+		uint32_t observer = known->observers.hops[share->hop].observer;
+
+		if (!share->total && share->sampled &&
+			route_member(route, observer) == ROUTE_NOBODY)
+			route_hear(&known->routes, route, observer, held->sampling, EXPORTER_NONE,
+				record->now);
+	}
+}
+
+struct worth worth_of_held(struct known *known, const struct held_flow *held)
+{
+	struct flow *flow = &known->flows.flows[held->flow];
+	struct record record = {
+		.flow = flow,
+		.share = observed_flows_share(&known->flows, flow, 0),
+		.now = flow->last,
+		.packets = held->packets,
+		.bytes = held->bytes,
+		.route = held->route,
+	};
+	struct route *route;
+
+	if (held->packets == 0 || (flow->flags & FLOW_UNSAMPLED && any_unsampled(known, flow)))
+		return NOTHING;
+	route = route_of(known, &record);
+	hear_again(known, &record, route, held);
+	return estimated(known, &record, route, held->sampling);
 }
 
 static struct worth best_sampled(struct known *known, struct record *record)
 {
 	const struct observation *observation = record->observation;
 	uint32_t observer = known->observers.hops[record->share->hop].observer;
-	struct weighed weighed;
 	struct route *route;
-	double target;
 
 	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(known, record->flow))
 		return NOTHING;
@@ -154,13 +265,11 @@ static struct worth best_sampled(struct known *known, struct record *record)
 	if (route_hear(&known->routes, route, observer, observation->sampling, observation->next,
 		    record->now) == ROUTE_NOBODY)
 		return NOTHING;
-	if (route->nb == 1 && record->flow->nb == 1)
-		return part(record, fresh(record, record->share->packets),
-			(double)observation->sampling);
-	weighed = weigh(known, record->flow, route);
-	leave_out(&weighed, route);
-	target = floor(weighed.sum / weighed.weights + rounding(record->flow));
-	return part(record, fresh(record, (uint64_t)target), 1 + 1 / weighed.weights);
+	if (route->samples < UINT8_MAX)
+		route_count_samples(route, record->packets / observation->sampling);
+	if (hold_samples(known, record, route))
+		return NOTHING;
+	return estimated(known, record, route, observation->sampling);
 }
 
 static struct worth take_best(struct known *known, struct record *record)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/held_flows.h"
 #include "collect/observation.h"
 #include "collect/observed_flows.h"
 #include "collect/observers.h"
@@ -19,6 +20,9 @@ struct known {
 	struct observed_flows flows;
 	struct observers observers;
 	struct routes routes;
+	struct held_flows held;
+	/* Of routes that are learned: how many flows, and the sum of 1 / the groups on their way. */
+	double learned, inverse_groups;
 	uint8_t *has_ingress; /* of each slot: it reports flows where they come in */
 	bool edges;           /* an exporter's edge is known */
 };
@@ -31,6 +35,7 @@ struct record {
 	uint32_t number; /* of the share */
 	uint32_t now;    /* ticks */
 	bool moved;      /* the observer saw the flow at other interfaces before */
+	bool held;       /* what it brings is said at the epoch's end */
 	uint64_t packets, bytes;
 	uint64_t route; /* the key of its route, where it was looked up already; else 0 */
 };
@@ -46,6 +51,15 @@ struct dedup_ops {
 	bool flows; /* keeps flows; what finds no room is worth what the edge rule says */
 	struct worth (*take)(struct known *known, struct record *record);
 };
+
+/* The route of the record, whose key is kept in it. */
+struct route *route_of(struct known *known, struct record *record);
+
+/* Learns from the held flows, before they are settled, how many observers are on a way. */
+void learn_groups(struct known *known);
+
+/* What the samples of a held flow bring, by all observers that were heard by now. */
+struct worth worth_of_held(struct known *known, const struct held_flow *held);
 
 /* In the order of enum dedup_method; a row without a word ends it. */
 extern const struct dedup_ops dedup_methods[];

@@ -9,7 +9,7 @@
  *
  * Time is counted in ticks of about a millisecond, modulo 2^32. A flow that was silent for longer
  * than the timeout is over: it begins anew when it is found, and its entry is free when the sweep
- * comes to it. The sweep goes on by a few entries whenever one is asked for.
+ * comes to it, unless it is held. The sweep goes on by a few entries whenever one is asked for.
  */
 
 #include <stdbool.h>
@@ -44,6 +44,7 @@ enum flow_flags {
 	FLOW_MOVED = 1 << 3,     /* an observer sees it at other interfaces than before */
 	FLOW_TOLD = 1 << 4,      /* its path is kept (flow_paths.h) */
 	FLOW_IPV6 = 1 << 5,      /* said where its path is kept */
+	FLOW_HELD = 1 << 6,      /* what it brings is still to be settled (held_flows.h) */
 };
 
 struct flow {
@@ -51,8 +52,11 @@ struct flow {
 	uint8_t nb;    /* shares */
 	uint8_t flags;
 	uint16_t spare;
-	uint32_t last;    /* ticks */
-	uint32_t counted; /* ticks; when a record of the method `window` counted */
+	uint32_t last; /* ticks */
+	union {
+		uint32_t counted; /* ticks; when a record of the method `window` counted */
+		uint32_t held;    /* of the method `best`: its number, where it is held */
+	};
 	struct key_hash hash;
 	uint64_t packets, bytes; /* that counted */
 	struct share shares[FLOW_SHARES];
@@ -136,7 +140,7 @@ void observed_flows_expire(struct observed_flows *table, uint32_t now);
 static inline bool flow_is_over(
 	const struct observed_flows *table, const struct flow *flow, uint32_t now)
 {
-	return (int32_t)(now - flow->last) > (int32_t)table->timeout;
+	return !(flow->flags & FLOW_HELD) && (int32_t)(now - flow->last) > (int32_t)table->timeout;
 }
 
 static inline uint32_t flow_number(const struct observed_flows *table, const struct flow *flow)

@@ -179,6 +179,7 @@ static uint32_t add_member(
 	route->heard[m] = now;
 	route->group[m] = (uint8_t)m;
 	route->nb++;
+	route->joined = routes->epoch;
 	return m;
 }
 

@@ -31,11 +31,14 @@ struct route {
 	bool ends_known;
 	bool branches;
 	uint8_t nb;
+	uint8_t samples;              /* of its flows; 255: that or more */
 	uint8_t group[ROUTE_MEMBERS]; /* the number of its first member */
 	double weight[ROUTE_MEMBERS]; /* 1 / (sampling interval - 1) */
 	uint32_t observer[ROUTE_MEMBERS];
 	uint32_t next[ROUTE_MEMBERS];  /* exporter */
 	uint32_t heard[ROUTE_MEMBERS]; /* when */
+	uint32_t joined;     /* the epoch in which a member was heard for the first time */
+	uint32_t ends_since; /* the epoch in which ends became known */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct route) == 256, "four cache lines");
@@ -45,6 +48,7 @@ struct routes {
 	uint64_t sets; /* of ROUTE_WAYS each; a power of two */
 	uint64_t seed;
 	uint32_t stale; /* ticks; who was silent for longer is not on the way any more */
+	uint32_t epoch; /* counted by who uses it */
 };
 
 size_t routes_memory(uint64_t flows);
@@ -65,6 +69,25 @@ struct route *route_find(struct routes *routes, uint64_t key, uint32_t now);
  */
 uint32_t route_hear(const struct routes *routes, struct route *route, uint32_t observer,
 	uint32_t sampling, uint32_t next, uint32_t now);
+
+/* Samples of one of its flows came. */
+static inline void route_count_samples(struct route *route, uint64_t samples)
+{
+	uint64_t sum = route->samples + samples;
+
+	route->samples = samples < UINT8_MAX && sum < UINT8_MAX ? (uint8_t)sum : UINT8_MAX;
+}
+
+/*
+ * Whether there were samples enough that all who are on the way are among the members: another one
+ * that samples as they do would have had SAMPLES_ENOUGH (by chance none: e^-5).
+ */
+#define SAMPLES_ENOUGH 5
+
+static inline bool route_is_learned(const struct route *route)
+{
+	return route->samples >= SAMPLES_ENOUGH * route->nb;
+}
 
 /* The place of an observer, or ROUTE_NOBODY. */
 static inline uint32_t route_member(const struct route *route, uint32_t observer)

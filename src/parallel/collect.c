@@ -144,37 +144,64 @@ static struct collect_counts *counts_of(struct counter *counter, uint64_t epoch)
 	return &counter->generations[epoch & 1];
 }
 
+/* What the burst was worth, and the burst. */
+static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct collect_counts *counts = counts_of(counter, worker->epoch);
+
+	generation->received += of_burst->received;
+	generation->measured += of_burst->measured;
+	/* Of the whole epoch: what was held is received by one burst and measured by another. */
+	generation->duplicate = generation->received - generation->measured;
+	generation->counts.bytes += of_burst->bytes;
+	if (of_burst->largest_frame > generation->counts.largest_frame)
+		generation->counts.largest_frame = of_burst->largest_frame;
+	if (of_burst->smallest_frame < generation->counts.smallest_frame)
+		generation->counts.smallest_frame = of_burst->smallest_frame;
+	if (of_burst->sampling > counts->counts.sampling)
+		counts->counts.sampling = of_burst->sampling;
+	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
+}
+
 /* n <= BURST_MAX records of the worker's epoch. */
 static void count_records(
 	struct counter *counter, const struct observation *observations, uint32_t n)
 {
 	struct worker *worker = counter->worker;
 	struct generation *generation = worker_generation(worker, worker->epoch);
-	struct collect_counts *counts = counts_of(counter, worker->epoch);
 	struct dedup_counts of_burst = {.smallest_frame = UINT32_MAX};
 	uint64_t start = rte_rdtsc();
 
 	dedup_burst(counter->dedup, observations, n, &generation->counting->bursts[0], &of_burst,
-		counts->by_exporter);
+		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;
-	generation->received += of_burst.received;
-	generation->measured += of_burst.measured;
-	generation->duplicate += of_burst.received - of_burst.measured;
-	generation->counts.bytes += of_burst.bytes;
-	if (of_burst.largest_frame > generation->counts.largest_frame)
-		generation->counts.largest_frame = of_burst.largest_frame;
-	if (of_burst.smallest_frame < generation->counts.smallest_frame)
-		generation->counts.smallest_frame = of_burst.smallest_frame;
-	if (of_burst.sampling > counts->counts.sampling)
-		counts->counts.sampling = of_burst.sampling;
-	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
+	count_burst(counter, &of_burst);
 	counter->now = observations[n - 1].time;
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
+static void count_held_flows(struct counter *counter)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	uint64_t start = rte_rdtsc();
+
+	for (;;) {
+		struct dedup_counts of_burst = {.smallest_frame = UINT32_MAX};
+
+		if (dedup_settle(counter->dedup, &generation->counting->bursts[0], &of_burst) == 0)
+			break;
+		count_burst(counter, &of_burst);
+	}
 	generation->ppt_cycles += rte_rdtsc() - start;
 }
 
 /* Before the worker leaves its epoch. */
 static void end_counting(struct counter *counter)
 {
+	count_held_flows(counter);
 	dedup_end_epoch(
 		counter->dedup, counter->now, add_path, counts_of(counter, counter->worker->epoch));
 }
