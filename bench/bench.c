@@ -19,6 +19,7 @@ static const struct option_owner *const of_pipeline[] = {&experiment_owner, &pip
 	&pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
 static const struct option_owner *const of_flow_table[] = {
 	&replay_owner, &flow_table_bench_owner, &flow_table_common_owner, OF_HOST, NULL};
+static const struct option_owner *const of_collect[] = {&collect_bench_owner, OF_HOST, NULL};
 
 static const struct command kernels = {
 	.name = "kernels",
@@ -74,9 +75,22 @@ static const struct command flow_table = {
 	.run = bench_flow_table,
 };
 
+static const struct command collect = {
+	.name = "collect",
+	.usage = "[options]",
+	.summary = "what it costs to collect NetFlow, IPFIX and sFlow",
+	.about =
+		"Measures on this host what a record costs that a router exports: decoded, beside "
+		"libfixbuf; each\npacket once, and counted; received from a socket, beside nfcapd; "
+		"and the memory. A row for each\nfigure and round, which the script bench/targets "
+		"of the sources judges. Takes about eight minutes.",
+	.owners = of_collect,
+	.run = bench_collect,
+};
+
 const struct program bench_program = {
 	.name = "sketchtap-bench",
 	.named = true,
 	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline,
-		&flow_table, NULL},
+		&flow_table, &collect, NULL},
 };

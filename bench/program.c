@@ -28,7 +28,7 @@ static double wall_seconds(void)
 }
 
 /* It is installed beside this program; where it is built, in a folder of its own. */
-static void execute(const char *const *arguments)
+void program_execute(const char *const *arguments)
 {
 	static const char *const places[] = {"sketchtap", "../src/sketchtap"};
 	char self[PATH_MAX], path[PATH_MAX + 32];
@@ -51,7 +51,7 @@ static void become_program(const char *const *arguments)
 
 	if (null >= 0)
 		dup2(null, STDOUT_FILENO);
-	execute(arguments);
+	program_execute(arguments);
 	_exit(127);
 }
 

@@ -10,6 +10,9 @@
 
 #define PROGRAM_ERROR_MAX 512
 
+/* In a child: becomes the sketchtap beside this program. Returns where there is none. */
+void program_execute(const char *const *arguments);
+
 struct program_captures {
 	char directory[64];
 	char small[96], large[96]; /* paths: 10 packets, and many */

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sketchtap-bench collect: what it costs to collect what routers export, for a record: decoded,
+ * beside libfixbuf on the same messages; each packet once, and counted, by protocol, flows and
+ * routers that report each of them; received from a socket, beside nfcapd; and the memory. A row for
+ * each figure and round, as those of `parts`; those of one heading take turns.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "bench/bench.h"
+#include "bench/collecting.h"
+#include "bench/collectors.h"
+#include "bench/exported.h"
+#include "bench/fixbuf.h"
+#include "tune/bench_options.h"
+#include "tune/cpus.h"
+#include "tune/figures.h"
+#include "tune/setup.h"
+
+#define ROUNDS           5
+#define QUICK_ROUNDS     2
+#define RECORDS          UINT64_C(1000000) /* of a round, or so many flows as there are */
+#define QUICK_RECORDS    UINT64_C(50000)
+#define RECEIVE_MS       3000
+#define QUICK_RECEIVE_MS 300
+#define RECEIVE_FLOWS    100000
+#define TEMPLATES        20
+#define EXPORTERS        10000
+#define NAME_MAX_BYTES   80
+#define ENTRIES_MAX      5
+#define START            INT64_C(1800000000)
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{"part", "", -56, ""},
+	{"round", "round", 5, ""},
+	{"value", "value", 10, ""},
+	{"unit", "", -9, ""},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+struct collect_bench {
+	const struct config *config;
+	uint64_t seed;
+	uint32_t rounds;
+	bool quick;
+	struct topology topology;
+	struct cpus cpus;
+	struct figures figures;
+	char error[COLLECTORS_ERROR_MAX];
+};
+
+/* --- rows --- */
+
+static void print_row(struct collect_bench *bench, const char *part, uint32_t round, double value,
+	const char *unit)
+{
+	figures_cell(&bench->figures, "bench", "collect");
+	figures_cell(&bench->figures, "part", "%s", part);
+	figures_cell(&bench->figures, "round", "%u", round);
+	figures_cell(&bench->figures, "unit", "%s", unit);
+	if (value >= 0)
+		figures_cell(&bench->figures, "value", "%.4f", value);
+	figures_row(&bench->figures);
+}
+
+static void print_missing(struct collect_bench *bench, const char *part, uint32_t round,
+	const char *unit, const char *why)
+{
+	figures_note(&bench->figures, "not measured: %s", why);
+	print_row(bench, part, round, -1, unit);
+}
+
+/* --- from memory --- */
+
+/* Who takes turns on datagrams. */
+struct entry {
+	char name[NAME_MAX_BYTES];
+	const struct exported *exported;
+	struct collecting *collecting; /* NULL: it is libfixbuf */
+	struct fixbuf *fixbuf;
+	bool sampled;
+	int64_t now;
+	struct collecting_counts counts; /* of libfixbuf */
+};
+
+static struct collecting_counts counts_of(const struct entry *entry)
+{
+	return entry->collecting != NULL ? collecting_counts(entry->collecting) : entry->counts;
+}
+
+static void run_entry(void *arg, uint32_t t)
+{
+	struct entry *entry = arg;
+
+	(void)t;
+	if (entry->collecting != NULL)
+		collecting_run(entry->collecting, entry->exported, &entry->now);
+	else
+		fixbuf_run(entry->fixbuf, entry->exported, &entry->counts);
+}
+
+/* Whether it is the truth that a run added. */
+static bool is_right(const struct entry *entry, const struct collecting_counts *before)
+{
+	const struct exported *exported = entry->exported;
+	struct collecting_counts now = counts_of(entry);
+
+	if (now.records - before->records != exported->records)
+		return false;
+	if (entry->sampled)
+		return true;
+	return now.packets - before->packets == exported->packets * exported->spec.routers &&
+	       (now.measured == 0 || now.measured - before->measured == exported->packets);
+}
+
+static bool time_entry(struct collect_bench *bench, struct entry *entry, uint32_t round)
+{
+	struct collecting_counts before = counts_of(entry);
+	double seconds;
+
+	if (!cpus_run(&bench->cpus, 1, run_entry, entry, &seconds))
+		return false;
+	if (!is_right(entry, &before)) {
+		snprintf(bench->error, sizeof(bench->error), "%s: what it says is not the truth",
+			entry->name);
+		return false;
+	}
+	if (round != UINT32_MAX)
+		print_row(bench, entry->name, round,
+			seconds * 1e9 / (double)entry->exported->records, "ns");
+	return true;
+}
+
+/* Those that could be made, in turns; the first turn finds all flows new, and is not told. */
+static bool take_turns(struct collect_bench *bench, struct entry *entries, uint32_t n)
+{
+	for (uint32_t r = 0; r < bench->rounds; r++)
+		for (uint32_t e = 0; e < n; e++)
+			if (signals_stop_requested() || !time_entry(bench, &entries[e], r))
+				return false;
+	return true;
+}
+
+static struct exported *make_exports(const struct collect_bench *bench, enum wire_protocol protocol,
+	uint64_t flows, uint32_t routers, uint64_t seed)
+{
+	uint64_t wanted = bench->quick ? QUICK_RECORDS : RECORDS, cycle = flows * routers;
+	struct exported_spec spec = {
+		.protocol = protocol,
+		.flows = flows,
+		.routers = routers,
+		.cycles = (uint32_t)(wanted > cycle ? wanted / cycle : 1),
+		.seed = seed,
+	};
+
+	return exported_create(&spec);
+}
+
+static const uint64_t flow_counts[] = {10000, 1000000};
+static const uint32_t router_counts[] = {1, 4};
+static const char *const depth_names[] = {
+	[COLLECTING_RECORDS] = "decode",
+	[COLLECTING_OBSERVATIONS] = "decode, find the exporter",
+	[COLLECTING_BEST] = "best",
+	[COLLECTING_COUNTED] = "best, count-min",
+};
+
+static bool open_entry(struct collect_bench *bench, struct entry *entry,
+	enum collecting_depth depth, const struct exported *exported)
+{
+	const struct exported_spec *spec = &exported->spec;
+
+	*entry = (struct entry){
+		.exported = exported,
+		.collecting = collecting_create(depth, spec->flows, bench->seed),
+		.sampled = spec->protocol == WIRE_SFLOW,
+		.now = START * SECOND_NS,
+	};
+	snprintf(entry->name, sizeof(entry->name), "%s: %s, %" PRIu64 " K flows x %u",
+		depth_names[depth], wire_protocol_names[spec->protocol], spec->flows / 1000,
+		spec->routers);
+	return entry->collecting != NULL;
+}
+
+/* Datagrams in another order: all flows are there afterwards, and none where it is next found. */
+static bool warm_up(struct collect_bench *bench, struct entry *entries, uint32_t n)
+{
+	const struct exported_spec *spec = &entries[0].exported->spec;
+	struct exported *other =
+		make_exports(bench, spec->protocol, spec->flows, spec->routers, bench->seed + 1);
+	const struct exported *exported = entries[0].exported;
+	bool fine = other != NULL;
+
+	for (uint32_t e = 0; e < n && fine; e++) {
+		entries[e].exported = other;
+		fine = time_entry(bench, &entries[e], UINT32_MAX);
+		entries[e].exported = exported;
+	}
+	exported_destroy(other);
+	return fine;
+}
+
+static bool run_traffic(
+	struct collect_bench *bench, enum wire_protocol protocol, uint64_t flows, uint32_t routers)
+{
+	struct exported *exported = make_exports(bench, protocol, flows, routers, bench->seed);
+	struct entry entries[ENTRIES_MAX];
+	bool fine = exported != NULL;
+	uint32_t n = 0;
+
+	for (uint32_t d = COLLECTING_OBSERVATIONS; d <= COLLECTING_COUNTED && fine; d++)
+		fine = open_entry(bench, &entries[n++], (enum collecting_depth)d, exported);
+	if (fine && !signals_stop_requested())
+		fine = warm_up(bench, entries, n) && take_turns(bench, entries, n);
+	for (uint32_t e = 0; e < n; e++)
+		if (entries[e].collecting != NULL)
+			collecting_destroy(entries[e].collecting);
+	exported_destroy(exported);
+	return fine;
+}
+
+/* sFlow's samples take four times the room of records: a million flows of it by one router. */
+static bool run_memory(struct collect_bench *bench)
+{
+	figures_heading(&bench->figures,
+		"records in memory: of one lcore; %u routers report each flow, in any order",
+		router_counts[1]);
+	for (uint32_t p = 0; p < WIRE_PROTOCOL_COUNT; p++)
+		for (uint32_t f = 0; f < 2; f++)
+			for (uint32_t r = 0; r < 2; r++) {
+				if (p == WIRE_SFLOW && f == 1 && r == 1)
+					continue;
+				if (!run_traffic(bench, (enum wire_protocol)p,
+					    bench->quick ? flow_counts[f] / 10 : flow_counts[f],
+					    router_counts[r]))
+					return false;
+			}
+	return true;
+}
+
+/* --- decoding alone --- */
+
+static bool open_fixbuf(
+	struct collect_bench *bench, struct entry *entry, const struct exported *exported)
+{
+	char why[FIXBUF_ERROR_MAX];
+
+	*entry = (struct entry){.exported = exported, .fixbuf = fixbuf_create(why)};
+	snprintf(entry->name, sizeof(entry->name), "libfixbuf: ipfix");
+	if (entry->fixbuf != NULL)
+		return true;
+	for (uint32_t r = 0; r < bench->rounds; r++)
+		print_missing(bench, entry->name, r, "ns", why);
+	return false;
+}
+
+static bool run_decoders(struct collect_bench *bench)
+{
+	struct exported *exported[WIRE_PROTOCOL_COUNT] = {NULL};
+	struct entry entries[ENTRIES_MAX];
+	bool fine = true;
+	uint32_t n = 0;
+
+	figures_heading(&bench->figures, "decoders alone (libfixbuf %s)",
+		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
+	for (uint32_t p = 0; p < WIRE_PROTOCOL_COUNT && fine; p++) {
+		exported[p] = make_exports(bench, (enum wire_protocol)p, 10000, 1, bench->seed);
+		fine = exported[p] != NULL &&
+		       open_entry(bench, &entries[n++], COLLECTING_RECORDS, exported[p]);
+		snprintf(entries[p].name, sizeof(entries[p].name), "decode: %s",
+			wire_protocol_names[p]);
+	}
+	if (fine && open_fixbuf(bench, &entries[n], exported[WIRE_IPFIX]))
+		n++;
+	fine = fine && take_turns(bench, entries, n);
+	for (uint32_t e = 0; e < n; e++) {
+		if (entries[e].collecting != NULL)
+			collecting_destroy(entries[e].collecting);
+		if (entries[e].fixbuf != NULL)
+			fixbuf_destroy(entries[e].fixbuf);
+	}
+	for (uint32_t p = 0; p < WIRE_PROTOCOL_COUNT; p++)
+		exported_destroy(exported[p]);
+	return fine;
+}
+
+/* --- from sockets --- */
+
+static const uint64_t rates[] = {125000, 300000};
+
+static const struct {
+	const char *name, *missing;
+	enum collectors_kind kind;
+} receivers[] = {
+	{"nfcapd", "nfcapd is not installed", COLLECTORS_NFCAPD},
+	{"received, decoded", "", COLLECTORS_RECEIVED},
+	{"received, best, count-min", "", COLLECTORS_COUNTED},
+	{"sketchtap collect", "", COLLECTORS_SKETCHTAP},
+	{"goflow2", "goflow2 is not installed", COLLECTORS_GOFLOW2},
+};
+
+#define NB_RECEIVERS (sizeof(receivers) / sizeof(receivers[0]))
+
+static bool run_receiver(struct collect_bench *bench, const struct exported *exported, uint32_t i,
+	uint64_t rate, uint32_t round)
+{
+	uint64_t records = rate * (bench->quick ? QUICK_RECEIVE_MS : RECEIVE_MS) / 1000;
+	struct collectors_sample sample;
+	char ns[NAME_MAX_BYTES], lost[NAME_MAX_BYTES + 16];
+
+	snprintf(ns, sizeof(ns), "%s, %" PRIu64 " records/s", receivers[i].name, rate);
+	snprintf(lost, sizeof(lost), "lost by %s", ns);
+	if (!collectors_has(receivers[i].kind)) {
+		print_missing(bench, ns, round, "ns", receivers[i].missing);
+		print_missing(bench, lost, round, "datagrams", receivers[i].missing);
+		return true;
+	}
+	if (!collectors_run(bench->config, receivers[i].kind, exported, records, rate, &sample,
+		    bench->error))
+		return false;
+	print_row(bench, ns, round, sample.ns, "ns");
+	print_row(bench, lost, round, (double)sample.lost, "datagrams");
+	return true;
+}
+
+static bool run_rates(struct collect_bench *bench, const struct exported *exported)
+{
+	for (uint32_t rate = 0; rate < sizeof(rates) / sizeof(rates[0]); rate++)
+		for (uint32_t r = 0; r < bench->rounds; r++)
+			for (uint32_t i = 0; i < NB_RECEIVERS; i++)
+				if (signals_stop_requested() ||
+					!run_receiver(bench, exported, i, rates[rate], r))
+					return false;
+	return true;
+}
+
+static bool run_receivers(struct collect_bench *bench)
+{
+	struct exported *exported =
+		make_exports(bench, WIRE_NETFLOW9, RECEIVE_FLOWS, 1, bench->seed);
+	bool fine;
+
+	figures_heading(&bench->figures,
+		"received from a socket of loopback, with a buffer of 4 MB: CPU time of the "
+		"process, of user and kernel");
+	fine = exported != NULL && run_rates(bench, exported);
+	exported_destroy(exported);
+	return fine;
+}
+
+/* --- memory --- */
+
+static bool run_growth(struct collect_bench *bench)
+{
+	struct exported_spec spec = {
+		.protocol = WIRE_IPFIX,
+		.flows = bench->quick ? flow_counts[0] : flow_counts[1],
+		.routers = 4,
+		.cycles = 1,
+		.seed = bench->seed,
+	};
+	struct exported *exported = exported_create(&spec);
+	double flows, templates;
+
+	if (exported == NULL)
+		return false;
+	figures_heading(&bench->figures, "memory of a process that collects");
+	flows = collectors_growth(exported);
+	exported_destroy(exported);
+	templates = collectors_templates_growth(bench->quick ? 100 : EXPORTERS, TEMPLATES);
+	print_row(bench, "memory: 1 M flows x 4 routers", 0, flows, "MB");
+	print_row(bench, "memory: 10 000 exporters x 20 templates", 0, templates, "MB");
+	if (flows > 0 && templates > 0)
+		return true;
+	snprintf(bench->error, sizeof(bench->error),
+		"flows or templates had no room, or memory is not known");
+	return false;
+}
+
+/* --- all of it --- */
+
+static bool run_all(struct collect_bench *bench)
+{
+	return run_growth(bench) && run_decoders(bench) && run_memory(bench) &&
+	       run_receivers(bench);
+}
+
+int bench_collect(struct config *config)
+{
+	static struct collect_bench bench;
+	const struct bench_options *options = bench_options(config);
+	int status, closed;
+
+	bench.config = config;
+	bench.seed = seed_options(config)->seed;
+	bench.quick = options->quick;
+	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
+	if (!setup_topology(&bench.topology, config))
+		return 1;
+	cpus_init(&bench.cpus, &bench.topology);
+	status = figures_open(&bench.figures, columns, config);
+	if (status != 0)
+		return status;
+	figures_begin(&bench.figures);
+	if (!run_all(&bench) && !signals_stop_requested()) {
+		log_error("%s", bench.error[0] != '\0' ? bench.error : "no memory for records");
+		status = 1;
+	}
+	closed = figures_close(&bench.figures);
+	return status != 0 ? status : closed;
+}
+
+/* --- options --- */
+
+static const struct option_row collect_bench_rows[] = {
+	BENCH_ROW_ROUNDS("5"),
+	BENCH_ROW_QUICK("Fewer records and rounds, to see that everything works: the figures mean "
+			"little."),
+	{0},
+};
+
+const struct option_owner collect_bench_owner = {
+	.rows = collect_bench_rows,
+	.fills = &bench_owner,
+};

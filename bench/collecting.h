@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What one lcore of sketchtap collect does with datagrams, as far as it is asked to. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/exported.h"
+#include "collect/datagram.h"
+
+#define COLLECTING_ROUTERS_MAX 16
+
+enum collecting_depth {
+	COLLECTING_RECORDS,      /* decoded, and no more */
+	COLLECTING_OBSERVATIONS, /* and whose they are */
+	COLLECTING_BEST,         /* and each packet once */
+	COLLECTING_COUNTED,      /* and counted by Count-Min, as heavy hitters and distinct keys */
+};
+
+/* What came of it, since it was made. */
+struct collecting_counts {
+	uint64_t records;
+	uint64_t packets, bytes; /* of records */
+	uint64_t measured;       /* packets that counted */
+};
+
+struct collecting;
+
+/* For so many flows. NULL: there is no memory. */
+struct collecting *collecting_create(enum collecting_depth depth, uint64_t flows, uint64_t seed);
+void collecting_destroy(struct collecting *collecting);
+
+void collecting_take(struct collecting *collecting, const struct datagram *datagram);
+
+/* An epoch ends. */
+void collecting_end_epoch(struct collecting *collecting, int64_t now);
+
+/* From memory: the datagrams come within a second from *now on, at the end of which an epoch ends. */
+void collecting_run(struct collecting *collecting, const struct exported *exported, int64_t *now);
+
+struct collecting_counts collecting_counts(const struct collecting *collecting);

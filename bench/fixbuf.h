@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* libfixbuf, where it was there when this was built: the same IPFIX messages, into records with the
+ * same fields. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/collecting.h"
+#include "bench/exported.h"
+
+/* Its version; NULL: it was not there. */
+const char *fixbuf_version(void);
+
+struct fixbuf;
+
+/* NULL with a line in error[FIXBUF_ERROR_MAX]. */
+#define FIXBUF_ERROR_MAX 256
+struct fixbuf *fixbuf_create(char *error);
+void fixbuf_destroy(struct fixbuf *fixbuf);
+
+/* Decodes all; adds to *counts. False where it could not. */
+bool fixbuf_run(
+	struct fixbuf *fixbuf, const struct exported *exported, struct collecting_counts *counts);
