@@ -8,6 +8,8 @@
 #include "collect/collector.h"
 #include "collect/dedup.h"
 #include "parallel/count.h"
+#include "parallel/memory.h"
+#include "parallel/plan/plan.h"
 #include "sketch/measurement.h"
 #include "wire/template.h"
 
@@ -167,7 +169,7 @@ static bool create_dedup(struct collecting *collecting, uint64_t flows, uint64_t
 		.exporters = EXPORTERS_MAX,
 		.timeout = TIMEOUT_NS,
 		.seed = seed,
-		.allocator = sketch_allocator_malloc,
+		.allocator = memory_on_node(PLAN_NODE_ANY),
 	};
 
 	collecting->by_exporter = calloc(EXPORTERS_MAX, sizeof(struct record_counts));
@@ -180,7 +182,7 @@ static bool create_sketch(struct collecting *collecting, uint64_t seed)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
-		.candidates = 100, .seed = seed, .allocator = sketch_allocator_malloc};
+		.candidates = 100, .seed = seed, .allocator = memory_on_node(PLAN_NODE_ANY)};
 
 	hash_key_init(&collecting->hash_key, seed);
 	collecting->counting = (struct counting){
