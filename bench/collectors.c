@@ -97,8 +97,11 @@ static void receive(struct listener *listener, struct collecting *collecting)
 			collecting_end_epoch(collecting, datagrams[n - 1].time);
 			end += SECOND_NS;
 		}
+		/* As sketchtap collect does. */
 		if (n == 0)
 			listener_wait(listener, 1);
+		else if (n < LISTEN_BATCH)
+			sleep_ms(1);
 	}
 }
 

@@ -33,6 +33,12 @@
 /* A sleep between looks at sockets that were silent; a datagram ends it. */
 #define NAP_MS 1
 
+/*
+ * A sleep where few datagrams came, which no datagram ends: to wake for each would cost more than to
+ * read them. In that time 10 Gbit/s bring less than a third of the smallest buffer that is of use.
+ */
+#define GATHER_NS 1000000
+
 /* Of a capture: datagrams that came in several packets. */
 static const struct fragments_limits fragments_limits = {
 	.datagrams = 256,
@@ -520,6 +526,20 @@ static bool is_drained(uint64_t *give_up, uint32_t received)
 	return received == 0 || now >= *give_up;
 }
 
+static void rest(struct collect *collect, struct poller *poller, uint32_t received)
+{
+	static const struct timespec gather = {.tv_nsec = GATHER_NS};
+
+	if (received == 0 && poller->rest != NULL)
+		poller->rest(poller->arg);
+	if (poller->idle != IDLE_SLEEP)
+		return;
+	if (received > 0)
+		nanosleep(&gather, NULL);
+	else
+		listener_wait(collect->listener, NAP_MS);
+}
+
 /* What poll_until_end() is for devices; the poller has the functions, and no queues. */
 static void listen_until_end(struct collect *collect, struct poller *poller)
 {
@@ -540,12 +560,8 @@ static void listen_until_end(struct collect *collect, struct poller *poller)
 			poller->end(poller->arg, open);
 			return;
 		}
-		if (received > 0)
-			continue;
-		if (poller->rest != NULL)
-			poller->rest(poller->arg);
-		if (poller->idle == IDLE_SLEEP)
-			listener_wait(collect->listener, NAP_MS);
+		if (received < LISTEN_BATCH)
+			rest(collect, poller, received);
 	}
 }
 

@@ -25,6 +25,8 @@
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
 #define NAP_NS      100000
+/* The same beside sockets, whose datagrams wait as long: waking costs more than they do. */
+#define LONG_NAP_NS 1000000
 /* A worker that holds up an epoch for so long is worth a word. */
 #define PATIENCE_NS (SECOND_NS / 2)
 /* How often --packets asks the devices what they got. */
@@ -472,9 +474,10 @@ static void look_at_ports(struct reporter *reporter)
 /* Until the last epoch is handed over and no lcore works any more. */
 static void report_epochs(struct reporter *reporter)
 {
-	const struct timespec nap = {.tv_nsec = NAP_NS};
 	struct run *run = reporter->run;
 	bool live = run->feeder == NULL;
+	const struct timespec nap = {
+		.tv_nsec = run->plan->collect.sockets > 0 ? LONG_NAP_NS : NAP_NS};
 
 	for (;;) {
 		/* Pairs with the release of whoever tells the time: the end comes first. */
