@@ -29,6 +29,7 @@
 
 #define START_MS   10000 /* until it listens, at most */
 #define SETTLE_MS  500   /* from there until it has begun */
+#define GATHER_MS  2     /* of ours, for datagrams that come meanwhile */
 #define DRAIN_MS   500
 #define SEND_BATCH 32
 #define MESSAGE    1500
@@ -101,7 +102,7 @@ static void receive(struct listener *listener, struct collecting *collecting)
 		if (n == 0)
 			listener_wait(listener, 1);
 		else if (n < LISTEN_BATCH)
-			sleep_ms(1);
+			sleep_ms(GATHER_MS);
 	}
 }
 

@@ -35,9 +35,10 @@
 
 /*
  * A sleep where few datagrams came, which no datagram ends: to wake for each would cost more than to
- * read them. In that time 10 Gbit/s bring less than a third of the smallest buffer that is of use.
+ * read it. It is so long that what comes meanwhile at 1 GB/s fills half of the smallest buffer.
  */
-#define GATHER_NS 1000000
+#define GATHER_NS_MAX INT64_C(4000000)
+#define GATHER_NS_MIN INT64_C(50000)
 
 /* Of a capture: datagrams that came in several packets. */
 static const struct fragments_limits fragments_limits = {
@@ -80,6 +81,7 @@ struct collect {
 	struct fragments *fragments; /* on a replay */
 	uint64_t unread;             /* of fragments, what was no loss of an earlier epoch */
 	uint32_t nb_sockets;
+	int64_t gather_ns;
 	uint64_t dropped[OPTION_LIST_MAX]; /* of each, as far as it was told */
 	uint8_t *linear;                   /* [DATAGRAM_MAX] */
 	_Atomic uint64_t datagrams;        /* of sockets; read by any thread */
@@ -528,7 +530,7 @@ static bool is_drained(uint64_t *give_up, uint32_t received)
 
 static void rest(struct collect *collect, struct poller *poller, uint32_t received)
 {
-	static const struct timespec gather = {.tv_nsec = GATHER_NS};
+	const struct timespec gather = {.tv_nsec = collect->gather_ns};
 
 	if (received == 0 && poller->rest != NULL)
 		poller->rest(poller->arg);
@@ -625,6 +627,13 @@ static void say_line(void *arg, bool warning, const char *line)
 		log_notice("%s", line);
 }
 
+static int64_t gather_ns(uint32_t buffer)
+{
+	int64_t ns = buffer / 2;
+
+	return ns < GATHER_NS_MIN ? GATHER_NS_MIN : ns > GATHER_NS_MAX ? GATHER_NS_MAX : ns;
+}
+
 static bool open_sockets(struct collect *collect, char *error)
 {
 	const struct collect_options *options = collect_options(collect->params.config);
@@ -641,6 +650,7 @@ static bool open_sockets(struct collect *collect, char *error)
 	if (collect->listener == NULL)
 		return false;
 	buffer = listener_buffer(collect->listener, 0);
+	collect->gather_ns = gather_ns(buffer);
 	if (buffer < params.buffer)
 		log_warning("sockets have a buffer of %llu KB in place of %llu KB, and lose more "
 			    "of a burst: raise net.core.rmem_max, or give CAP_NET_ADMIN",

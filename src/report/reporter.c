@@ -25,8 +25,8 @@
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
 #define NAP_NS      100000
-/* The same beside sockets, whose datagrams wait as long: waking costs more than they do. */
-#define LONG_NAP_NS 1000000
+/* The same beside sockets, until an epoch's end is near: to wake costs as much as many records. */
+#define LONG_NAP_NS 10000000
 /* A worker that holds up an epoch for so long is worth a word. */
 #define PATIENCE_NS (SECOND_NS / 2)
 /* How often --packets asks the devices what they got. */
@@ -471,13 +471,26 @@ static void look_at_ports(struct reporter *reporter)
 	run_stop(reporter->run);
 }
 
+/* waits: for workers that leave an epoch. */
+static void rest(const struct reporter *reporter, bool waits)
+{
+	const struct epoch_clock *clock = &reporter->clock;
+	struct timespec nap = {.tv_nsec = NAP_NS};
+
+	if (reporter->run->plan->collect.sockets > 0 && !waits) {
+		int64_t left = clock->interval > 0 ? clock->boundary - clock_now(CLOCK_REALTIME)
+						   : LONG_NAP_NS;
+
+		nap.tv_nsec = left < NAP_NS ? NAP_NS : left < LONG_NAP_NS ? left : LONG_NAP_NS;
+	}
+	nanosleep(&nap, NULL);
+}
+
 /* Until the last epoch is handed over and no lcore works any more. */
 static void report_epochs(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
 	bool live = run->feeder == NULL;
-	const struct timespec nap = {
-		.tv_nsec = run->plan->collect.sockets > 0 ? LONG_NAP_NS : NAP_NS};
 
 	for (;;) {
 		/* Pairs with the release of whoever tells the time: the end comes first. */
@@ -508,7 +521,7 @@ static void report_epochs(struct reporter *reporter)
 		if (ended && reporter->epoch == open && run_finished(run))
 			return;
 		show_progress(reporter);
-		nanosleep(&nap, NULL);
+		rest(reporter, ended || reporter->epoch < open);
 	}
 }
 
