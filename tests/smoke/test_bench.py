@@ -123,16 +123,20 @@ def script_of(test):
     return os.path.join(test.settings.root, 'bench', 'targets')
 
 
-def judge(test, *arguments):
+def targets_of(test, *benches):
+    with open(os.path.join(os.path.dirname(script_of(test)), 'targets.csv'), newline='', encoding='utf-8') as file:
+        return [target for target in csv.DictReader(file) if target['bench'] in benches]
+
+
+def judge(test, *arguments, benches=('parts',)):
     """bench/targets: its CSV rows by target, and what it printed."""
     path = test.path(f'targets{len(test.processes)}.csv')
-    with open(os.path.join(os.path.dirname(script_of(test)), 'targets.csv'), encoding='utf-8') as file:
-        targets = len(file.readlines()) - 1
     result = test.run('--output', path, *arguments, program=[script_of(test)]).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
     named = {row['target']: row for row in rows}
-    assert len(named) == len(rows) == targets > 20 and rows[0]['bench'] == 'targets', list(named)
+    assert len(named) == len(rows) == len(targets_of(test, *benches)) > 20, list(named)
+    assert rows[0]['bench'] == 'targets', rows[0]
     assert all(name in result.stdout for name in named), result.describe()
     return named
 
@@ -158,10 +162,8 @@ def test_targets(test):
 
 def test_targets_of_figures(test):
     """Medians, ratios within rounds, and what makes a target easier or harder, on figures made up."""
-    with open(os.path.join(test.settings.root, 'bench', 'targets.csv'), newline='', encoding='utf-8') as file:
-        targets = list(csv.DictReader(file))
-    parts = {target[column]: [('5', '1', '0.5')] * 3 for target in targets
-             for column in ('figure', 'of', 'beside') if target[column]}
+    parts, collect = ({target[column]: [('5', '1', '0.5')] * 3 for target in targets_of(test, bench)
+                       for column in ('figure', 'of', 'beside') if target[column]} for bench in ('parts', 'collect'))
     parts.update({
         'start-up': [('0.5', '', ''), ('0.2', '', ''), ('0.3', '', '')],
         'replay': [('4', '', '')] * 3, 'libpcap alone': [('4', '', ''), ('9', '', ''), ('2', '', '')],
@@ -172,12 +174,12 @@ def test_targets_of_figures(test):
     })
     path = test.path('parts.csv')
 
-    def write_parts():
-        with open(path, 'w', newline='', encoding='utf-8') as file:
+    def write_parts(bench='parts', figures=None, to=path):
+        with open(to, 'w', newline='', encoding='utf-8') as file:
             writer = csv.writer(file, lineterminator='\n')
-            writer.writerow(('part', 'value', 'unit', 'recall', 'relative_error', 'note', *FACTS))
-            for part, turns in parts.items():
-                writer.writerows((part, value, 'ns', recall, error, '' if value else 'not measured: so', *FACTS)
+            writer.writerow(('bench', 'part', 'value', 'unit', 'recall', 'relative_error', 'note', *FACTS))
+            for part, turns in (figures or parts).items():
+                writer.writerows((bench, part, value, 'ns', recall, error, '' if value else 'not measured: so', *FACTS)
                                  for value, recall, error in turns)
 
     def judged():
@@ -208,14 +210,35 @@ def test_targets_of_figures(test):
 
     bench = test.path('bench')
     with open(bench, 'w', encoding='utf-8') as file:
-        file.write(f'#!/bin/sh\n[ "$*" = "parts --output - --rounds 3 --seed 1" ] && cat {path}\n')
+        file.write(f'#!/bin/sh\n[ "$1" = parts ] && file={path} || file={path}.collect\n'
+                   '[ "$*" = "$1 --output - --rounds 3 --seed 1" ] && cat $file\n')
     os.chmod(bench, 0o755)
-    assert judge(test, bench, '--rounds', '3', '--seed', '1')[faster]['rounds'] == '3'
+    write_parts('collect', collect, f'{path}.collect')
+    both = judge(test, bench, '--rounds', '3', '--seed', '1', benches=('parts', 'collect'))
+    assert both[faster]['rounds'] == both['decode IPFIX: of libfixbuf']['rounds'] == '3'
     test.run(bench, '--rounds', '4', program=[script_of(test)]).expect(1)
     test.run(test.path('nothing'), program=[script_of(test)]).expect(1).expect_one_line('nothing: No such file')
     del parts['floor']
     write_parts()
     test.run(path, program=[script_of(test)]).expect(1).expect_one_line("no 'floor'")
+
+
+def test_collect(test):
+    """Each figure in every round, or why it is not there; the bench itself compares what it counted with the truth."""
+    path = test.path('collect.csv')
+    test.bench('collect', '--quick', '--rounds', '1', '--no-huge', '--seed', '1', '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    parts = [row['part'] for row in rows]
+    assert len(set(parts)) == len(parts) > 60, parts
+    for row in rows:
+        if 'not measured' in row['note']:
+            assert row['value'] == '' and row['part'].removeprefix('lost by ').startswith(
+                ('libfixbuf', 'nfcapd', 'goflow2')), row
+        elif row['unit'] != 'datagrams':
+            assert float(row['value']) > 0, row
+    for row in judge(test, path, benches=('collect',)).values():
+        assert row['met'] in ('met', 'not met') or 'not measured' in row['note'], row
 
 
 def test_pipeline(test):
