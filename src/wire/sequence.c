@@ -17,6 +17,8 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_RECORDS] = "data records before the message",
 	[SEQUENCE_RECORDS_AFTER] = "data records, the message's own included",
 	[SEQUENCE_FLOWS] = "data records without those of options",
+	[SEQUENCE_FLOWS_AFTER] =
+		"data records without those of options, the message's own included",
 	[SEQUENCE_CONSTANT] = "nothing",
 };
 
@@ -49,7 +51,8 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
 	case SEQUENCE_MESSAGES: return 1;
 	case SEQUENCE_RECORDS:
 	case SEQUENCE_RECORDS_AFTER: return data;
-	case SEQUENCE_FLOWS: return flows;
+	case SEQUENCE_FLOWS:
+	case SEQUENCE_FLOWS_AFTER: return flows;
 	default: return 0;
 	}
 }
@@ -61,7 +64,7 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
 static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
 	const struct message *message, bool *certain)
 {
-	bool after = convention == SEQUENCE_RECORDS_AFTER;
+	bool after = convention == SEQUENCE_RECORDS_AFTER || convention == SEQUENCE_FLOWS_AFTER;
 	bool counts_records = convention == SEQUENCE_RECORDS || convention == SEQUENCE_FLOWS;
 	int32_t step = ahead(sequence->number, message->number);
 	uint32_t last = units(convention, sequence->data, sequence->flows);
@@ -70,7 +73,7 @@ static int32_t gap_by(const struct sequence *sequence, enum sequence_convention 
 	if (!*certain)
 		return step < 0 || (after && step == 0) ? -1 : 0;
 	if (after)
-		last = message->data;
+		last = units(convention, message->data, message->flows);
 	return ahead(sequence->number + last, message->number);
 }
 

@@ -16,8 +16,9 @@ enum sequence_convention {
 	SEQUENCE_UNSURE,        /* not recognized yet */
 	SEQUENCE_MESSAGES,      /* v9, sFlow: messages before this one */
 	SEQUENCE_RECORDS,       /* v5, IPFIX: data records before this message */
-	SEQUENCE_RECORDS_AFTER, /* data records, this message's included (softflowd) */
 	SEQUENCE_FLOWS,         /* data records but those of options */
+	SEQUENCE_FLOWS_AFTER,   /* the same, this message's included (softflowd) */
+	SEQUENCE_RECORDS_AFTER, /* data records, this message's included */
 	SEQUENCE_CONSTANT,      /* always the same: says nothing */
 	SEQUENCE_CONVENTION_COUNT,
 };

@@ -35,6 +35,7 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_RECORDS] = "records",
 	[SEQUENCE_RECORDS_AFTER] = "records-after",
 	[SEQUENCE_FLOWS] = "flows",
+	[SEQUENCE_FLOWS_AFTER] = "flows-after",
 	[SEQUENCE_CONSTANT] = "constant",
 };
 

@@ -51,7 +51,8 @@ static uint32_t units_of(enum sequence_convention convention, const struct sent 
 	case SEQUENCE_MESSAGES: return 1;
 	case SEQUENCE_RECORDS:
 	case SEQUENCE_RECORDS_AFTER: return sent->result.data_records;
-	case SEQUENCE_FLOWS: return sent->result.records;
+	case SEQUENCE_FLOWS:
+	case SEQUENCE_FLOWS_AFTER: return sent->result.records;
 	default: return 0;
 	}
 }
@@ -62,6 +63,8 @@ static struct sent make(struct exporter *exporter)
 	bool ipfix = exporter->protocol == WIRE_IPFIX, sflow = exporter->protocol == WIRE_SFLOW;
 	bool v5 = exporter->protocol == WIRE_NETFLOW5;
 	struct sent sent = {.header.protocol = exporter->protocol};
+	bool after = exporter->convention == SEQUENCE_RECORDS_AFTER ||
+		     exporter->convention == SEQUENCE_FLOWS_AFTER;
 	uint32_t units;
 
 	exporter->time += 100000 + (int64_t)below(20000000);
@@ -72,10 +75,10 @@ static struct sent make(struct exporter *exporter)
 		sent.result.records = sent.result.options = 0;
 	sent.result.data_records = sent.result.records + sent.result.options;
 	units = units_of(exporter->convention, &sent);
-	if (exporter->convention == SEQUENCE_RECORDS_AFTER)
+	if (after)
 		exporter->number += units;
 	sent.header.sequence = exporter->number;
-	if (exporter->convention != SEQUENCE_RECORDS_AFTER)
+	if (!after)
 		exporter->number += units;
 	sent.header.count = ipfix ? 0 : sent.result.data_records;
 	sent.header.total = 60 + 40 * sent.result.data_records + exporter->sent % 7;
@@ -119,6 +122,7 @@ static const struct exporter exporters[] = {
 	{WIRE_IPFIX, SEQUENCE_RECORDS_AFTER, 0, 0, START, START, false},
 	{WIRE_IPFIX, SEQUENCE_MESSAGES, 0, 0, START, START, false},
 	{WIRE_IPFIX, SEQUENCE_FLOWS, 0, 0, START, START, false},
+	{WIRE_IPFIX, SEQUENCE_FLOWS_AFTER, 0, 0, START, START, false},
 	{WIRE_IPFIX, SEQUENCE_CONSTANT, 0, 0, START, START, false},
 	{WIRE_SFLOW, SEQUENCE_MESSAGES, 1, 0, START, START, false},
 };
@@ -173,7 +177,8 @@ static void what_is_lost_is_told(void **state)
 		}
 		least = lost_units;
 		/* With options left out, few messages tell: until one does, the least is said. */
-		if (exporter.convention == SEQUENCE_FLOWS)
+		if (exporter.convention == SEQUENCE_FLOWS ||
+			exporter.convention == SEQUENCE_FLOWS_AFTER)
 			least -= least / 50;
 		if (sequence.convention != exporter.convention || totals.lost_units < least ||
 			totals.lost_units > lost_units || totals.restarts != 0 ||
