@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/observe.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #define ETHERNET_HEADER 14
@@ -51,14 +52,30 @@ static bool count(const struct observer *observer, const struct flow_record *rec
 	return observation->packets > 0;
 }
 
+/* Elsewhere exporters put other things into ports: ICMP's type and code (v5). */
+static inline bool has_ports(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
+}
+
+/* The key is the one that a packet of the flow has, so that observers agree on it. */
 static void put_key(const struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->family = (uint8_t)record->key.family;
-	if (record->key.family == KEY_IPV4)
+	if (record->key.family == KEY_IPV4) {
 		observation->key4 = record->key.v4;
-	else
+		if (!has_ports(record->key.v4.proto)) {
+			memset(observation->key4.src_port, 0, sizeof(observation->key4.src_port));
+			memset(observation->key4.dst_port, 0, sizeof(observation->key4.dst_port));
+		}
+	} else {
 		observation->key6 = record->key.v6;
+		if (!has_ports(record->key.v6.proto)) {
+			memset(observation->key6.src_port, 0, sizeof(observation->key6.src_port));
+			memset(observation->key6.dst_port, 0, sizeof(observation->key6.dst_port));
+		}
+	}
 	observation->extra = record->extra;
 	observation->extra.in_port[0] = (uint8_t)(observer->slot >> 8);
 	observation->extra.in_port[1] = (uint8_t)observer->slot;
