@@ -90,14 +90,28 @@ static void make_reverse(struct flow_record *record, uint32_t has)
 	record->next_hop_ipv6 = false;
 }
 
-/* Of records that follow each other as those they belong to: keeps what has packets. */
-static uint32_t keep_with_packets(struct flow_record *records, uint32_t n)
+static inline bool has_packets(const struct flow_record *record)
+{
+	return record->packets != 0 || record->total_packets != 0;
+}
+
+/*
+ * Of records and their other directions, which follow each other alike: keeps what has packets, and
+ * one of each pair. Returns how many of the others are left.
+ */
+static uint32_t keep_with_packets(
+	struct flow_record *records, struct flow_record *reverse, uint32_t n)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		if (records[i].packets != 0 || records[i].total_packets != 0)
-			records[kept++] = records[i];
+	for (uint32_t i = 0; i < n; i++) {
+		if (!has_packets(&reverse[i]))
+			continue;
+		if (has_packets(&records[i]))
+			reverse[kept++] = reverse[i];
+		else
+			records[i] = reverse[i];
+	}
 	return kept;
 }
 
@@ -113,7 +127,7 @@ static void decode_reverse(struct message *message, const struct template_entry 
 	for (uint32_t i = entry->nb_moves - entry->nb_reverse; i < entry->nb_moves; i++)
 		move_make(
 			&entry->moves[i], from[i], entry->record_len, reverse, n, &message->times);
-	message->filled += keep_with_packets(reverse, n);
+	message->filled += keep_with_packets(records, reverse, n);
 }
 
 /* n records, each entry->record_len behind the other; from[]: the fields of the first. */
