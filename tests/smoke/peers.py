@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exporters and collectors of others: their datagrams recorded, and what they make of packets."""
+
+import fcntl
+import os
+import pickle
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import exports
+import lib
+
+SO_RCVBUFFORCE = 33
+EVERYTHING = ('--sketch', 'flow-table', '--memory', '64MB', '--top', '1M', '--interval', '0', '--link-overhead', '0')
+
+
+def needs(test, *programs):
+    """Debian has some of them where only root's PATH looks."""
+    paths = os.environ['PATH'] + ':/usr/sbin:/sbin'
+    found = [shutil.which(program, path=paths) for program in programs]
+    for program, path in zip(programs, found):
+        if path is None:
+            test.skip(f'{program} is not installed')
+    return found[0]
+
+
+def cached(test, name, make):
+    """What make() returns, made once for all tests."""
+    path = os.path.join(test.settings.cache, name)
+    with open(path + '.lock', 'w', encoding='ascii') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            made = make()
+            with open(path, 'wb') as stream:
+                pickle.dump(made, stream)
+        with open(path, 'rb') as stream:
+            return pickle.load(stream)
+
+
+class Recorder:
+    """A socket that an exporter of others sends to; what it holds is read when the exporter is done."""
+
+    def __init__(self, test, size=64 << 20):
+        self.test = test
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, size)
+        except PermissionError:
+            test.skip('only root has a receive buffer that takes a burst')
+        self.socket.bind(('127.0.0.1', 0))
+        self.port = self.socket.getsockname()[1]
+        self.socket.setblocking(False)
+
+    def datagrams(self):
+        """[(address of the sender, its port, payload)] that came so far."""
+        found = []
+        while True:
+            try:
+                data, sender = self.socket.recvfrom(65535)
+            except BlockingIOError:
+                return found
+            found.append((*sender, data))
+
+
+def frame(sender, port, to_port, data):
+    """A datagram as an Ethernet frame; to 127.0.0.1."""
+    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 28 + len(data), 0, 0, 64, 17, 0, socket.inet_aton(sender),
+                     b'\x7f\0\0\1')
+    total = sum(struct.unpack('>10H', ip))
+    total = (total & 0xffff) + (total >> 16)
+    ip = ip[:10] + struct.pack('>H', ~((total & 0xffff) + (total >> 16)) & 0xffff) + ip[12:]
+    return b'\x02' * 12 + b'\x08\x00' + ip + struct.pack('>HHHH', port, to_port, 8 + len(data), 0) + data
+
+
+def write(path, form, datagrams):
+    """A capture of datagrams that came just now, a tenth of a millisecond between two."""
+    start = int(time.time() * 1000000)
+    return lib.write_pcap(path, [
+        (start + number * 100, frame(sender, port, exports.PORTS[form], data))
+        for number, (sender, port, data) in enumerate(datagrams)])
+
+
+def socket_row(port):
+    """(bytes that wait, datagrams dropped) of the UDP socket at a port, by the kernel."""
+    with open('/proc/net/udp', encoding='ascii') as sockets:
+        for line in sockets:
+            words = line.split()
+            if words[1].endswith(f':{port:04X}'):
+                return int(words[4].split(':')[1], 16), int(words[12])
+    return None
+
+
+def until_read(test, port, what):
+    test.until(lambda: (socket_row(port) or (0,))[0] == 0, f'{what} has read all')
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def nfcapd(test, form, path):
+    """What nfcapd or sfcapd counts in a capture's datagrams: flows, packets, bytes, errors, bad."""
+    program = needs(test, 'sfcapd' if form == 'sflow' else 'nfcapd')
+    port = free_port()
+    process = test.start('-w', test.directory, '-b', '127.0.0.1', '-p', str(port), '-S', '0', '-B', '4000000',
+                         program=[program])
+    test.until(lambda: 'Startup' in process.stderr(), f'{program} listens')
+    assert exports.send(path, port) > 10
+    until_read(test, port, program)
+    process.signal(signal.SIGTERM)
+    said = test.wait(process).stderr
+    total = re.search(r'Flows: (\d+), Packets: (\d+), Bytes: (\d+), Sequence Errors: (\d+), Bad Packets: (\d+)', said)
+    assert total, said
+    return dict(zip(('flows', 'packets', 'bytes', 'errors', 'bad'), map(int, total.groups())))
+
+
+def tshark(test, path, *arguments):
+    """Lines of its output; any protocol that it needs to be told of is."""
+    return subprocess.run(
+        [needs(test, 'tshark'), '-n', '-r', path, '-d', 'udp.port==2055,cflow', *arguments],
+        capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+# ---- softflowd 1.1
+
+
+def words(data, place):
+    return struct.unpack_from('>H', data, place)[0]
+
+
+def layer3(data):
+    """(EtherType, place of IP, place from which bytes count): one VLAN tag, any MPLS labels, which count."""
+    place = 16 if words(data, 12) == 0x8100 else 12
+    kind, counted = words(data, place), place + 2
+    place += 2
+    if kind == 0x8847:
+        while not data[place + 2] & 1:
+            place += 4
+        place += 4
+        kind = {4: 0x0800, 6: 0x86dd}.get(data[place] >> 4)
+    return kind, place, counted
+
+
+def behind_ipv6(header):
+    """(protocol, what is behind); (0, b'') of a fragment but the first, whose header is not read."""
+    proto, rest = header[6], header[40:]
+    while proto in (0, 43, 44, 60):
+        if proto == 44:
+            if words(rest, 2) & 0xfff8:
+                return 0, b''
+            proto, rest = rest[0], rest[8:]
+        else:
+            proto, rest = rest[0], rest[(rest[1] + 1) * 8:]
+    return proto, rest
+
+
+def softflowd_flow(data, length):
+    """
+    (5-tuple, bytes) of a packet as softflowd counts it, None where it does not: bytes are those of the
+    frame behind Ethernet and a VLAN tag, padding and MPLS labels included; SCTP has no ports; one VLAN
+    tag is skipped, not two; of AH nothing is known.
+    """
+    if len(data) < 14 or words(data, 12) == 0x8100 and len(data) < 18:
+        return None
+    kind, place, counted = layer3(data)
+    header = data[place:]
+    if kind == 0x0800 and len(header) >= 20 and header[0] >> 4 == 4:
+        size = (header[0] & 15) * 4
+        if size < 20 or len(header) < size:
+            return None
+        proto, ends = header[9], (header[12:16], header[16:20])
+        rest = b'' if words(header, 6) & 0x1fff else header[size:]
+    elif kind == 0x86dd and len(header) >= 40 and header[0] >> 4 == 6:
+        ends = (header[8:24], header[24:40])
+        proto, rest = behind_ipv6(header)
+    else:
+        return None
+    ports = (0, 0)
+    if len(rest) >= {6: 20, 17: 8}.get(proto, 1 << 16):
+        ports = struct.unpack_from('>HH', rest)
+    return (*map(exports.address, ends), *map(str, ports), str(proto)), length - counted
+
+
+def softflowd_truth(test, path, form, every=1):
+    """{5-tuple: (packets, bytes)} that softflowd makes of a capture, or of one packet of so many."""
+    def make():
+        sums, number = {}, 0
+        for _, _, data, length in lib.Oracle(test.traces).records(path):
+            found = softflowd_flow(data, length)
+            number += 1
+            if found is not None and number % every == 0:
+                exports.add(sums, found[0], 1, found[1])
+        return sums
+
+    sums = cached(test, f'softflowd-{os.path.basename(path)}-{every}', make)
+    return {key: figures for key, figures in sums.items() if form != 'v5' or ':' not in key[0]}
+
+
+def softflowd(test, capture, form, port, *options):
+    """Runs it; returns how many datagrams it says to have sent. Its control socket takes a call at the end
+    of a capture that nobody makes: there is none."""
+    version = {'v5': '5', 'v9': '9', 'ipfix': '10'}[form]
+    process = test.start('-d', '-r', capture, '-n', f'127.0.0.1:{port}', '-v', version, '-t', 'maxlife=1h', '-m',
+                         '100000', '-c', 'none', '-p', test.path('softflowd.pid'), *options,
+                         program=[needs(test, 'softflowd')])
+    said = test.wait(process).expect(0)
+    sent = re.search(r'in (\d+) packets \(0 failures\)', said.stdout + said.stderr)
+    assert sent, said.describe()
+    return int(sent[1])
+
+
+def recorded(test, name, form, run):
+    """A capture of what run(port) sends, made once for all tests; run() says how many it sent, or None."""
+    path = os.path.join(test.settings.cache, f'{name}.pcap')
+
+    def make():
+        recorder = Recorder(test)
+        sent = run(recorder.port)
+        datagrams = recorder.datagrams()
+        assert sent in (None, len(datagrams)), (sent, len(datagrams))
+        write(path, form, datagrams)
+
+    cached(test, name, make)
+    return path

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sketchtap collect and exporters of others: what softflowd and pmacct tell of a capture is the capture."""
+
+import os
+import signal
+
+import lib
+import peers
+import test_collect
+
+MIX = 'large/mix.pcap.xz'
+# Packets and records of the mixed capture that softflowd makes; v5 leaves out IPv6.
+SOFTFLOWD = {'v5': (252456, 46679), 'v9': (264311, 47835), 'ipfix': (264311, 47835)}
+
+
+def nothing_wrong(exporters, result, *, protocol, sent, records):
+    """One exporter, whose datagrams were all read and understood, and of which none is missing."""
+    assert len(exporters) == 1, exporters
+    row = exporters[0]
+    assert row['protocol'] == {'v5': 'netflow5', 'v9': 'netflow9'}.get(protocol, protocol), row
+    assert (int(row['datagrams']), int(row['records'])) == (sent, records), row
+    for column in ('duplicate', 'edge_only', 'waiting', 'unknown_template', 'unusable', 'malformed', 'refused',
+                   'shed', 'lost_network', 'lost_socket', 'reordered', 'repeated', 'restarts'):
+        assert row[column] == '0', (column, row, result.describe())
+
+
+def sums(flows):
+    return tuple(sum(figures[i] for figures in flows.values()) for i in (0, 1))
+
+
+def softflowd_recorded(test, form, *options):
+    capture = lib.unpack(test, MIX)
+    return peers.recorded(test, '-'.join(('softflowd', form, *options)), form,
+                          lambda port: peers.softflowd(test, capture, form, port, *options))
+
+
+def count_datagrams(path):
+    return sum(1 for _ in peers.exports.datagrams(path))
+
+
+def softflowd(form):
+    @lib.needs_traces
+    def check(test):
+        path = softflowd_recorded(test, form)
+        rows, ledger, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+        truth = peers.softflowd_truth(test, lib.unpack(test, MIX), form)
+        packets, records = SOFTFLOWD[form]
+        assert sums(truth)[0] == packets == lib.total(ledger, 'measured'), ledger
+        test_collect.check_equal(rows, truth)
+        nothing_wrong(exporters, result, protocol=form, sent=count_datagrams(path), records=records)
+        theirs = peers.nfcapd(test, form, path)
+        assert (theirs['packets'], theirs['bytes']) == sums(truth), (theirs, sums(truth))
+    return check
+
+
+def listen(test, *options):
+    """A collector on a port of this host: (process, port, paths of its outputs)."""
+    port = peers.free_port()
+    paths = [test.path(f'live.{kind}') for kind in ('output', 'stats', 'exporters')]
+    process = test.start('collect', '--listen', f'127.0.0.1:{port}', '--output', paths[0], '--stats', paths[1],
+                         '--exporters', paths[2], *peers.EVERYTHING, *options)
+    test.until(lambda: process.running() and peers.socket_row(port) is not None and
+               os.path.exists(paths[2]) and os.path.getsize(paths[2]), 'it listens')
+    return process, port, paths
+
+
+def end(test, process, port, paths):
+    """(rows, ledger, exporters, result, dropped by the kernel) when all is read that came."""
+    peers.until_read(test, port, 'sketchtap')
+    dropped = peers.socket_row(port)[1]
+    process.signal(signal.SIGINT)
+    result = test.wait(process).expect(0)
+    ledger = lib.read_stats(paths[1])
+    lib.check_account(result, ledger)
+    return lib.read_output(paths[0]), ledger, test_collect.read_exporters(paths[2]), result, dropped
+
+
+def burst(form):
+    @lib.needs_traces
+    def check(test):
+        """It sends all at once: the buffer holds what is not read yet."""
+        capture = lib.unpack(test, MIX)
+        peers.needs(test, 'softflowd')
+        process, port, paths = listen(test)
+        sent = peers.softflowd(test, capture, form, port)
+        rows, _, exporters, result, dropped = end(test, process, port, paths)
+        assert dropped == 0, dropped
+        test_collect.check_equal(rows, peers.softflowd_truth(test, capture, form))
+        nothing_wrong(exporters, result, protocol=form, sent=sent, records=SOFTFLOWD[form][1])
+    return check
+
+
+def small_buffer(form):
+    @lib.needs_traces
+    def check(test):
+        """What was not received is lost_socket, to the datagram; who is heard has no more than the truth."""
+        capture = lib.unpack(test, MIX)
+        peers.needs(test, 'softflowd')
+        process, port, paths = listen(test, '--receive-buffer', '64KB')
+        process.signal(signal.SIGSTOP)  # or it might keep up
+        sent = peers.softflowd(test, capture, form, port)
+        process.signal(signal.SIGCONT)
+        rows, ledger, exporters, result, dropped = end(test, process, port, paths)
+        lost, received = (lib.total(exporters, column) for column in ('lost_socket', 'datagrams'))
+        assert 0 < received < sent and received + lost == sent, (received, lost, sent)
+        assert lost == dropped and lib.total(exporters, 'lost_network') == 0, (lost, dropped, exporters)
+        truth = peers.softflowd_truth(test, capture, form)
+        for row in rows:
+            assert int(row['packets']) <= truth[lib.row_key(row)][0], row
+            assert row['packets_high'] == row['confidence'] == '', row
+        assert 'losses unknown' in result.stderr, result.describe()
+        assert 0 < lib.total(ledger, 'measured') < sums(truth)[0], ledger
+    return check
+
+
+def cases(settings):
+    found = []
+    for form in ('v5', 'v9', 'ipfix'):
+        found += [(f'softflowd {form}, recorded', softflowd(form)), (f'softflowd {form}, a burst', burst(form)),
+                  (f'softflowd {form}, a burst into a small buffer', small_buffer(form))]
+    return found
