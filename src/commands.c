@@ -469,7 +469,7 @@ static bool check_source(const struct config *config, struct option_fault *fault
  */
 static void suit_terminal(struct config *config)
 {
-	if (port_given(config) || !writer_shows_table(config, true))
+	if (port_given(config) || collect_listens(config) || !writer_shows_table(config, true))
 		return;
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
 		struct measurement_config *measurement = &config->measurements[m];
@@ -610,8 +610,7 @@ static bool check_collected(const struct config *config, struct option_fault *fa
 	if (config_asks_of_set(config, SOURCE_SET) == NULL)
 		return option_fault(fault, NULL, NULL,
 			"nothing to collect: give --listen ADDRESS:PORT or --pcap FILE");
-	return feeder_options(config)->pace == PACE_UNPACED ||
-	       collect_options(config)->listen.n == 0 ||
+	return feeder_options(config)->pace == PACE_UNPACED || !collect_listens(config) ||
 	       option_fault(
 		       fault, "pace", NULL, "contradicts --listen: datagrams come when they come");
 }

@@ -11,11 +11,16 @@
 #define TEMPLATE_BYTES ((size_t)64 << 20) /* of all exporters */
 #define WAITING_BYTES  ((size_t)16 << 20)
 
+bool collect_listens(const struct config *config)
+{
+	return collect_options(config)->listen.n > 0;
+}
+
 bool collect_asked(const struct config *config)
 {
 	bool collects = config->command != NULL && strcmp(config->command->name, "collect") == 0;
 
-	return collects || collect_options(config)->listen.n > 0;
+	return collects || collect_listens(config);
 }
 
 static uint32_t read_rules(const struct config *config, struct exporter_rule *rules)

@@ -28,6 +28,9 @@ OPTION_OWNER(collect)
  * --listen. */
 bool collect_asked(const struct config *config);
 
+/* Whether datagrams come from sockets, now. */
+bool collect_listens(const struct config *config);
+
 /* What the collector is to be like; its callbacks are the caller's. `rules` has room for
  * OPTION_LIST_MAX, and must live as long. */
 struct collector_params collect_collector_params(

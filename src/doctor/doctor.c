@@ -82,7 +82,7 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 {
 	uint32_t sources = 0;
 
-	if (collect_options(config)->listen.n > 0)
+	if (collect_listens(config))
 		return HOST_SOCKETS;
 	if (!port_given(config))
 		return fed_source(config) != NULL ? HOST_REPLAY : HOST_UNNAMED;

@@ -660,7 +660,7 @@ static bool open_sockets(struct collect *collect, char *error)
 
 static bool create_source(struct collect *collect, char *error)
 {
-	if (collect_options(collect->params.config)->listen.n > 0)
+	if (collect_listens(collect->params.config))
 		return open_sockets(collect, error);
 	collect->fragments = fragments_create(&fragments_limits);
 	collect->linear = malloc(DATAGRAM_MAX);

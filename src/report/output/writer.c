@@ -438,8 +438,8 @@ static bool add_table(struct writer *writer, const struct config *config)
 
 	if (sink == NULL)
 		return false;
-	sink->redrawn = writer_options(config)->format == FORMAT_AUTO && port_given(config) &&
-			screen_possible();
+	sink->redrawn = writer_options(config)->format == FORMAT_AUTO &&
+			(port_given(config) || collect_listens(config)) && screen_possible();
 	return true;
 }
 
