@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "collect/method.h"
-
 #define FLOWS_OF_HELD 16
 #define HELD_LEAST    256 /* unless there are fewer flows */
 

@@ -20,10 +20,8 @@
 
 #include "base/key.h"
 #include "collect/observed_flows.h"
+#include "collect/worth.h"
 #include "sketch/sketch.h"
-
-struct record;
-struct worth;
 
 struct held_flow {
 	struct key_extra extra; /* of its last record; so is the time */

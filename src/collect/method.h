@@ -14,6 +14,7 @@
 #include "collect/observed_flows.h"
 #include "collect/observers.h"
 #include "collect/route.h"
+#include "collect/worth.h"
 
 /* What methods know beside a flow. */
 struct known {
@@ -25,25 +26,6 @@ struct known {
 	double learned, inverse_groups;
 	uint8_t *has_ingress; /* of each slot: it reports flows where they come in */
 	bool edges;           /* an exporter's edge is known */
-};
-
-/* A record, its packets and bytes multiplied by the sampling interval, totals differenced. */
-struct record {
-	const struct observation *observation;
-	struct flow *flow; /* NULL where the method keeps none */
-	struct share *share;
-	uint32_t number; /* of the share */
-	uint32_t now;    /* ticks */
-	bool moved;      /* the observer saw the flow at other interfaces before */
-	bool held;       /* what it brings is said at the epoch's end */
-	uint64_t packets, bytes;
-	uint64_t route; /* the key of its route, where it was looked up already; else 0 */
-};
-
-/* What it brings: packets <= those of the record. */
-struct worth {
-	uint64_t packets, bytes;
-	double sampling; /* as struct dedup_counts */
 };
 
 struct dedup_ops {

@@ -214,6 +214,19 @@ static void end_counting(struct counter *counter)
 		counter->dedup, counter->now, add_path, counts_of(counter, counter->worker->epoch));
 }
 
+/* What was counted of the exporter in this epoch goes where its row goes. */
+static void forget(struct counter *counter, uint32_t exporter)
+{
+	struct collect_counts *counts = counts_of(counter, counter->worker->epoch);
+	struct record_counts *of = &counts->by_exporter[exporter];
+
+	dedup_forget_exporter(counter->dedup, exporter);
+	counts->others.counted += of->counted;
+	counts->others.duplicate += of->duplicate;
+	counts->others.edge_only += of->edge_only;
+	*of = (struct record_counts){0};
+}
+
 /* --- one worker, which decodes and counts --- */
 
 static void count_here(void *arg, const struct observation *observations, uint32_t n)
@@ -227,7 +240,7 @@ static void forget_here(void *arg, uint32_t exporter)
 {
 	struct collect *collect = arg;
 
-	dedup_forget_exporter(collect->counters[0].dedup, exporter);
+	forget(&collect->counters[0], exporter);
 }
 
 /* --- several workers: records are dealt out --- */
@@ -340,7 +353,7 @@ static bool obey_mark(struct counter *counter, const struct observation *mark)
 	struct worker *worker = counter->worker;
 
 	if (mark->flags == MARK_FORGET) {
-		dedup_forget_exporter(counter->dedup, mark->next);
+		forget(counter, mark->next);
 		return true;
 	}
 	end_counting(counter);
@@ -818,6 +831,7 @@ void collect_recycle(struct collect *collect, uint64_t epoch)
 		clear_rows(&counts->paths);
 		counts->nb_paths = 0;
 		counts->counts = (struct dedup_counts){0};
+		counts->others = (struct record_counts){0};
 		memset(counts->by_exporter, 0,
 			collect->exporters_max * sizeof(counts->by_exporter[0]));
 	}

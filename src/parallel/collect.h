@@ -43,6 +43,7 @@ struct collect_generation {
 struct collect_counts {
 	struct dedup_counts counts;
 	struct record_counts *by_exporter; /* [exporters] */
+	struct record_counts others;       /* of exporters whose slots were given to others */
 	struct collect_rows paths;         /* bytes: struct path_row, one behind the other */
 	uint64_t nb_paths;
 };

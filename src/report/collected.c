@@ -54,9 +54,12 @@ static void add_counts(const struct run *run, uint64_t epoch, struct report_coll
 	for (uint64_t i = 0; i < collected->nb_exporters; i++) {
 		struct exporter_row *row = &collected->exporters[i];
 
-		for (uint32_t w = 0; !row->others && w < run->nb_workers; w++) {
+		for (uint32_t w = 0; w < run->nb_workers; w++) {
+			const struct collect_counts *of_worker =
+				collect_counts(run->collect, w, epoch);
 			const struct record_counts *counts =
-				&collect_counts(run->collect, w, epoch)->by_exporter[row->slot];
+				row->others ? &of_worker->others
+					    : &of_worker->by_exporter[row->slot];
 
 			row->counts.counted += counts->counted;
 			row->counts.duplicate += counts->duplicate;
