@@ -4,6 +4,7 @@
 `generate --as` writes what routers export about a SPEC; the same SPEC measured as packets is the truth.
 """
 
+import collections
 import functools
 import os
 
@@ -109,6 +110,49 @@ def sampled(protocol, path, sampling):
     return check
 
 
+def end_routers(path):
+    """Ingress and egress in keys are those of the ways that --paths tells."""
+    def check(test):
+        exports = generate(test, 'exports.pcap', '--as', 'ipfix', '--routers', '5', '--path', path)
+        names = {f'192.0.2.{n}': f'r{n}' for n in range(1, 6)}
+        named = [part for address, name in names.items() for part in ('--exporter', f'{address}={name}')]
+        paths = test.path('paths.csv')
+        rows, _, _, _ = collect(test, '--pcap', exports, *EVERYTHING, *named, '--key', 'routers', '--paths', paths)
+        ports, _, _, _ = collect(test, '--pcap', exports, *EVERYTHING, *named, '--key', 'ingress,egress,dst_port')
+        truth = truth_of(test)
+        matrix, by_port = collections.Counter(), collections.Counter()
+        way_of = {tuple(row[column] for column in lib.KEY_COLUMNS): (row['ingress'], row['egress'])
+                  for row in lib.read_csv(paths, PATH_COLUMNS)}
+        for key, (packets, _) in truth.items():
+            matrix[way_of[key]] += packets
+            by_port[(*way_of[key], key[3])] += packets
+        assert len(matrix) == (20 if path == '3' else 5), matrix
+        # What enters at a router comes from networks that are behind no other.
+        behind = {}
+        for key, (ingress, _) in way_of.items():
+            assert behind.setdefault(key[0].rpartition('.')[0], ingress) == ingress, key
+        got, got_by_port = collections.Counter(), collections.Counter()
+        for row in rows:
+            got[row['ingress'], row['egress']] += int(row['packets'])
+        for row in ports:
+            got_by_port[row['ingress'], row['egress'], row['dst_port']] += int(row['packets'])
+        assert got == matrix, (got, matrix)
+        assert got_by_port == by_port, (got_by_port - by_port, by_port - got_by_port)
+    return check
+
+
+def slots_change_hands(workers):
+    """More exporters than --exporters-max, in turn: what became of all records is in some row."""
+    def check(test):
+        exports = generate(test, 'exports.pcap', '--as', 'v9', '--routers', '6', '--path', '2', '--sampling', '3')
+        _, _, exporters, _ = collect(test, '--pcap', exports, *EVERYTHING, '--exporters-max', '2',
+                                     '--workers', workers)
+        others = [row for row in exporters if row['exporter'] == 'others']
+        assert len(others) == 1, exporters
+        assert int(others[0]['records']) > 0, others
+    return check
+
+
 SAMPLED = [(f'{protocol}, one of {sampling} packets, {path} on the way', sampled(protocol, path, sampling))
            for protocol in PROTOCOLS for path, sampling in (('1', '10'), ('3', '5'))]
 
@@ -117,4 +161,7 @@ def cases(settings):
     return [(f'{protocol}, {routers} routers, {path} on the way, {workers} workers',
              whole(protocol, routers, path, workers))
             for protocol in PROTOCOLS
-            for routers, path, workers in (('1', '1', '1'), ('5', '3', '1'), ('6', '6', '3'))] + SAMPLED
+            for routers, path, workers in (('1', '1', '1'), ('5', '3', '1'), ('6', '6', '3'))] + SAMPLED + [
+                (f'routers in keys, {path} on the way', end_routers(path)) for path in ('1', '3')] + [
+                    (f'slots that change hands, {workers} workers', slots_change_hands(workers))
+                    for workers in ('1', '2')]

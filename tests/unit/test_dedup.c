@@ -40,19 +40,14 @@ struct bed {
 	struct key_extra extra[FLOWS]; /* of what was settled last */
 };
 
-static struct bed *bed_create(enum dedup_method method, uint64_t flows, bool paths)
+static struct bed *bed_create_for(struct dedup_params params)
 {
 	struct bed *bed = aligned_alloc(64, (sizeof(*bed) + 63) / 64 * 64);
-	struct dedup_params params = {
-		.method = method,
-		.flows = flows,
-		.exporters = EXPORTERS,
-		.timeout = TIMEOUT,
-		.paths = paths,
-		.seed = 42,
-		.allocator = sketch_allocator_malloc,
-	};
 
+	params.exporters = EXPORTERS;
+	params.timeout = TIMEOUT;
+	params.seed = 42;
+	params.allocator = sketch_allocator_malloc;
 	assert_non_null(bed);
 	memset(bed, 0, sizeof(*bed));
 	bed->dedup = dedup_create(&params);
@@ -61,6 +56,12 @@ static struct bed *bed_create(enum dedup_method method, uint64_t flows, bool pat
 	bed->cut = BURST_MAX;
 	bed->time = START;
 	return bed;
+}
+
+static struct bed *bed_create(enum dedup_method method, uint64_t flows, bool paths)
+{
+	return bed_create_for(
+		(struct dedup_params){.method = method, .flows = flows, .paths = paths});
 }
 
 static void bed_destroy(struct bed *bed)
@@ -118,10 +119,16 @@ static uint32_t settle(struct bed *bed)
 	return flows;
 }
 
+static void ignore_path(void *arg, const struct path_row *row)
+{
+	(void)arg;
+	(void)row;
+}
+
 static void end_epoch(struct bed *bed)
 {
 	settle(bed);
-	dedup_end_epoch(bed->dedup, bed->time, NULL, NULL);
+	dedup_end_epoch(bed->dedup, bed->time, ignore_path, NULL);
 }
 
 /* Flows of even number are IPv4; all of a family lie between two prefixes. */
@@ -568,6 +575,213 @@ static void test_sampled_and_not(void **state)
 	bed_destroy(bed);
 }
 
+/* A flow of its own prefixes; all count as flow 0. */
+static struct observation sample(uint32_t flow, uint32_t exporter, uint32_t interval)
+{
+	struct observation o = report(0, exporter, 1, 500);
+
+	o.key4.dst_ip[0] = (uint8_t)(flow >> 16);
+	o.key4.dst_ip[1] = (uint8_t)(flow >> 8);
+	o.key4.dst_ip[2] = (uint8_t)flow;
+	o.sampling = interval;
+	return o;
+}
+
+#define SAMPLES_ROOM 200000
+static struct observation samples[SAMPLES_ROOM];
+
+/* Gives samples[n] in random order, in bursts of random length. */
+static void give_shuffled(struct bed *bed, uint32_t n, struct random *random)
+{
+	for (uint32_t i = n; i > 1; i--) {
+		uint32_t k = (uint32_t)random_below(random, i);
+		struct observation other = samples[i - 1];
+
+		samples[i - 1] = samples[k];
+		samples[k] = other;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (bed->nb_waiting == 0)
+			bed->cut = 1 + (uint32_t)random_below(random, BURST_MAX);
+		give(bed, 0, samples[i]);
+	}
+}
+
+struct scene {
+	uint32_t flows, epochs;
+	uint32_t least, most; /* observers of a flow */
+	uint64_t packets;     /* of a flow in an epoch */
+	uint64_t large;       /* of every fourth, in place of them */
+};
+
+/* What counts less the truth; adds the variance of the best estimate to *variance. */
+static double count_scene(const struct scene *scene, uint32_t seed, double *variance)
+{
+	const uint32_t interval = 5;
+	struct bed *bed = bed_create(DEDUP_BEST, 10000, seed % 2);
+	uint64_t given = 0, records = 0;
+	double truth = 0, error;
+	struct random random;
+
+	random_init(&random, seed);
+	for (uint32_t epoch = 0; epoch < scene->epochs; epoch++) {
+		uint32_t n = 0;
+
+		for (uint32_t flow = 0; flow < scene->flows; flow++) {
+			uint32_t observers =
+				scene->least + (flow * 7 + seed) % (scene->most - scene->least + 1);
+			uint64_t packets = flow % 4 ? scene->packets : scene->large;
+
+			truth += (double)packets;
+			*variance += (double)packets * (interval - 1) / observers + 0.25;
+			for (uint32_t k = 0; k < observers; k++) {
+				for (uint64_t i = binomial(&random, packets, interval); i > 0; i--)
+					samples[n++] =
+						sample(flow, (flow + k) % EXPORTERS, interval);
+			}
+			assert_true(n < SAMPLES_ROOM);
+		}
+		give_shuffled(bed, n, &random);
+		end_epoch(bed);
+		bed->time += SECOND;
+		given += n;
+	}
+	for (uint32_t k = 0; k < EXPORTERS; k++)
+		records += bed->records[k].counted + bed->records[k].duplicate;
+	assert_int_equal(records, given);
+	assert_int_equal(bed->counts.received, given * interval);
+	assert_int_equal(bed->counts.measured, bed->packets[0]);
+	assert_int_equal(bed->counts.bytes, bed->bytes[0]);
+	error = (double)bed->packets[0] - truth;
+	bed_destroy(bed);
+	return error;
+}
+
+static void check_scene(const struct scene *scene, double bias)
+{
+	const uint32_t seeds = 40;
+	double sum = 0, variance = 0, truth = 0;
+
+	for (uint32_t seed = 0; seed < seeds; seed++)
+		sum += count_scene(scene, seed, &variance);
+	for (uint32_t flow = 0; flow < scene->flows; flow++)
+		truth += (double)(flow % 4 ? scene->packets : scene->large) * scene->epochs;
+	assert_true(fabs(sum) <= 4 * sqrt(variance) + bias * truth * seeds);
+}
+
+/* Flows between prefixes of which nothing is known, by observers in random order. */
+static void test_new_routes(void **state)
+{
+	const struct scene one = {200, 1, 1, 6, 120, 120}, several = {200, 3, 1, 6, 120, 120};
+
+	(void)state;
+	check_scene(&one, 0);
+	check_scene(&several, 0);
+}
+
+/*
+ * Flows of so few samples that most observers have none: 6 packets, 3 observers. With the weights of
+ * those who were heard they would come to 1.5 times as much.
+ */
+static void test_few_samples(void **state)
+{
+	const struct scene scene = {400, 1, 3, 3, 6, 150}, none = {400, 1, 1, 1, 6, 150};
+
+	(void)state;
+	check_scene(&scene, 0.01);
+	check_scene(&none, 0.01);
+}
+
+/* There is room for 500 held flows: others count at once. Held ones do not end by silence, nor with
+ * their exporter. */
+static void test_held_flows(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 8000, false);
+
+	(void)state;
+	for (uint32_t flow = 0; flow < 600; flow++) {
+		for (uint32_t i = 0; i < 5; i++)
+			give(bed, 0, sample(flow, 3, 10));
+	}
+	flush(bed);
+	assert_int_equal(bed->packets[0], 100 * 50);
+	bed->time += 2 * TIMEOUT;
+	dedup_forget_exporter(bed->dedup, 3);
+	for (uint32_t i = 0; i < 5; i++)
+		give(bed, 0, sample(0, 4, 10));
+	flush(bed);
+	assert_int_equal(bed->packets[0], 100 * 50);
+	assert_int_equal(settle(bed), 500);
+	/* Some routes were given up for others, and are taken for the average one: of 1.002. */
+	assert_in_range(bed->packets[0], 600 * 50 - 10, 600 * 50);
+	assert_int_equal(settle(bed), 0);
+	assert_int_equal(bed->counts.received, 600 * 50 + 50);
+	assert_int_equal(bed->records[3].counted, 3000);
+	assert_int_equal(bed->records[4].duplicate, 5);
+	dedup_end_epoch(bed->dedup, bed->time, NULL, NULL);
+	bed_destroy(bed);
+}
+
+/* An exact report ends what samples would bring. */
+static void test_held_and_exact(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+	struct observation o = report(0, 1, 3, 1500);
+
+	(void)state;
+	o.sampling = 100;
+	give(bed, 0, o);
+	give(bed, 0, report(0, 2, 90, 45000));
+	give(bed, 0, o);
+	flush(bed);
+	assert_int_equal(bed->packets[0], 90);
+	assert_int_equal(settle(bed), 0);
+	assert_int_equal(bed->packets[0], 90);
+	assert_int_equal(bed->bytes[0], 45000);
+	bed_destroy(bed);
+}
+
+static struct observation on_the_way(uint32_t flow, uint32_t k)
+{
+	struct observation o = report(flow, k, 10, 1000);
+
+	o.next = k < 12 ? k + 1 : EXPORTER_NONE;
+	return o;
+}
+
+static void assert_routers(const struct key_extra *extra, uint32_t ingress, uint32_t egress)
+{
+	assert_int_equal(extra->ingress[0] << 8 | extra->ingress[1], ingress);
+	assert_int_equal(extra->egress[0] << 8 | extra->egress[1], egress);
+}
+
+/* Flow 1 goes by 10, 11 and 12: which is known when all were heard, then at once. */
+static void test_routers(void **state)
+{
+	(void)state;
+	for (uint32_t first = 10; first <= 12; first++) {
+		struct bed *bed = bed_create_for(
+			(struct dedup_params){.method = DEDUP_BEST, .flows = 100, .routes = true});
+
+		for (uint32_t k = 0; k < 3; k++)
+			give(bed, 1, on_the_way(1, 10 + (first + k) % 3));
+		flush(bed);
+		assert_int_equal(bed->packets[1], 0);
+		assert_int_equal(settle(bed), 1);
+		assert_int_equal(bed->packets[1], 10);
+		assert_int_equal(bed->counts.received, 30);
+		assert_int_equal(bed->counts.measured, 10);
+		assert_routers(&bed->extra[1], 10, 12);
+		end_epoch(bed);
+		give(bed, 3, on_the_way(3, first));
+		flush(bed);
+		assert_int_equal(bed->packets[3], 10);
+		assert_routers(&bed->burst.extra[0], 10, 12);
+		assert_int_equal(settle(bed), 0);
+		bed_destroy(bed);
+	}
+}
+
 struct told {
 	uint32_t rows;
 	struct path_row last;
@@ -682,6 +896,11 @@ int main(void)
 		cmocka_unit_test(test_sampled),
 		cmocka_unit_test(test_branches),
 		cmocka_unit_test(test_sampled_and_not),
+		cmocka_unit_test(test_new_routes),
+		cmocka_unit_test(test_few_samples),
+		cmocka_unit_test(test_held_flows),
+		cmocka_unit_test(test_held_and_exact),
+		cmocka_unit_test(test_routers),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_absurd_sizes),
 		cmocka_unit_test(test_memory),
