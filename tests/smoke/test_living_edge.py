@@ -57,7 +57,8 @@ def test_comparison(test):
                    point('unbounded', 'netflow', 1, turn, base * 0.96, 1.02),
                    point('unbounded', 'sketchtap', 1, turn, base * 0.94, 0.75, 0.25),
                    point('1gbit', 'none', '', turn, base * 1.1), point('1gbit', 'none again', '', turn, base * 0.9),
-                   point('1gbit', 'sflow', 1, turn, base * (0.83, 0.97, 0.9)[turn]), point('1gbit', 'ipfix', 1, turn, base * 0.5),
+                   point('1gbit', 'sflow', 1, turn, base * (0.83, 0.97, 0.9)[turn]),
+                   point('1gbit', 'ipfix', 1, turn, base * 0.5),
                    point('100mbit', 'none', '', turn, 100, 1.0),
                    point('100mbit', 'sflow', 10, turn, 99, 3.0, note='disturbed: by others' if turn else '')]
     rows = compare(test, points)
