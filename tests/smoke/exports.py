@@ -136,6 +136,44 @@ def sflow(data):
     assert place == len(data), (place, len(data))
 
 
+def told(path):
+    """(time in ns, address of the router, record), in the order in which they came; of any protocol."""
+    templates = {}
+    for when, router, _, data in datagrams(path):
+        version = struct.unpack_from('>H', data)[0]
+        if version in (9, 10):
+            records = message(data, templates.setdefault((router, version), {}))
+        else:
+            records = {5: v5, 0: sflow}[version](data)
+        for record in records:
+            yield when, router, record
+
+
+def write(path, datagrams_to_write):
+    """A capture of (time in ns, address of the router, UDP port, payload)."""
+    with open(path, 'wb') as stream:
+        stream.write(struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
+        for when, router, port, data in datagrams_to_write:
+            udp = struct.pack('>HHHH', 50000, port, 8 + len(data), 0) + data
+            ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0,
+                             socket.inet_aton(router), socket.inet_aton('203.0.113.1'))
+            frame = bytes(12) + b'\x08\x00' + ip + udp
+            stream.write(struct.pack('<IIII', when // 10**9, when % 10**9, len(frame), len(frame)) + frame)
+    return path
+
+
+def v5_datagram(sequence, seconds, records):
+    """Of at most 30 records as told() has them, with next hops, interfaces, packets and bytes."""
+    data = struct.pack('>HHIIIIBBH', 5, len(records), 3600000, seconds, 0, sequence, 0, 0, 0)
+    for record in records:
+        src, dst, sport, dport, proto = record['key']
+        data += struct.pack('>4s4s4sHHIIIIHHxBBxHHBBxx', socket.inet_aton(src), socket.inet_aton(dst),
+                            socket.inet_aton(record.get('next_hop', '0.0.0.0')), record['input'],
+                            record['output'], record['packets'], record['bytes'], 3599000, 3600000, int(sport),
+                            int(dport), 0, int(proto), 0, 0, 0, 0)
+    return data
+
+
 def read(path, form):
     """[(address of the router, record)]"""
     templates, found = {}, []
