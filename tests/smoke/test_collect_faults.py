@@ -936,3 +936,512 @@ def interface_moves(test, protocol):
     got = {(row['interface'], row['direction']): int(row['packets']) for row in lib.read_csv(links, LINK_COLUMNS)
            if row['exporter'].startswith(FAULTY) and row['exporter'] in (FAULTY, FAULTY + '/0')}
     assert got == {('3', 'in'): 15, ('17', 'in'): 21, ('9', 'out'): 36}, got
+
+
+# ---- who may send
+
+
+def one(world, router, when, flow, **columns):
+    world.add(router, when, router.v5(when, [flow]), [flow], **columns)
+
+
+@case('an allow list: refused, names, the longest prefix, sampling')
+def allow_list(test):
+    world = World(test)
+    for i, (address, name, sampling) in enumerate((
+            ('192.0.2.1', 'core', 1), ('192.0.2.64', 'special', 10), ('192.0.2.79', 'special', 10),
+            ('192.0.2.65', 'one', 1), ('2001:db8::5', 'six', 1), ('192.0.2.80', 'core', 1))):
+        router, flow = Router('v5', address), Flow(i + 1, 2)
+        if sampling == 1:
+            one(world, router, 1 + i, flow)
+        else:
+            world.capture.add(1 + i, address, router.v5(1 + i, [flow]))
+            estimated(world, 1, row_of(router), flow, sampling, 'configured', datagrams=1)
+        world.names[row_of(router)] = name
+    for i, address in enumerate(('192.0.3.1', '203.0.113.9', '2001:db9::5', '198.51.100.1')):
+        router = Router('v5', address)
+        world.stray(1.5 + i, address, router.v5(1.5 + i, [Flow(90 + i)]), refused=1)
+    world.run('--dedup', 'none', '--exporter', '192.0.2.0/24=core', '--exporter', '192.0.2.64/28=special,sampling=10',
+              '--exporter', '192.0.2.65=one', '--exporter', '2001:db8::/32=six')
+
+
+@case('an allow list: what is malformed is nobody\'s')
+def allow_list_malformed(test):
+    world = World(test)
+    world.stray(1, '203.0.113.1', b'\0\x07' + bytes(50), malformed=1)
+    world.stray(2, '203.0.113.1', Router('v5', '203.0.113.1').v5(2, [Flow(1)], count=30), refused=1)
+    world.run('--exporter', '192.0.2.0/24')
+
+
+@case('an allow list: an sFlow agent is its own exporter, whoever sends for it')
+def agent_address(test):
+    world = World(test)
+    router, flow = Router('sflow', FAULTY), Flow(1)
+    world.add(router, 1, router.sflow(1, [router.sample(flow)]), [flow], src='203.0.113.77')
+    unknown = Router('sflow', '203.0.113.5')
+    world.stray(2, FAULTY, unknown.sflow(2, [unknown.sample(flow)]), refused=1)
+    world.run('--exporter', '192.0.2.0/24')
+
+
+@case('edges: what comes in there counts')
+def edges(test):
+    world = World(test, steady=False)
+    router = Router('v5', FAULTY)
+    flows = [Flow(i + 1, 3) for i in range(6)]
+    interfaces = ((1, 9), (9, 1), (3, 9), (5, 9), (6, 9), (2, 9))
+    records = [v5_record(flow, put_in, out) for flow, (put_in, out) in zip(flows, interfaces)]
+    counted = [flow for flow, (put_in, _) in zip(flows, interfaces) if put_in in (1, 3, 4, 5)]
+    world.add(router, 1, router.v5(1, flows, records=records), counted, duplicate=3)
+    world.run('--dedup', 'edge', '--exporter', '192.0.2.0/24,edge=1+3-5')
+
+
+BAD_TEXTS = (
+    (('--exporter', '192.0.2.0/33'), 'no length of a prefix'),
+    (('--exporter', '192.0.2'), 'no address or prefix'),
+    (('--exporter', ''), 'is empty'),
+    (('--exporter', '192.0.2.1='), 'a name has 1 to 47'),
+    (('--exporter', '192.0.2.1=' + 'a' * 48), 'a name has 1 to 47'),
+    (('--exporter', '192.0.2.1=a b'), 'a name has no blanks'),
+    (('--exporter', '192.0.2.1,sampling=0'), 'sampling= takes'),
+    (('--exporter', '192.0.2.1,sampling=x'), 'sampling= takes'),
+    (('--exporter', '192.0.2.1,edge='), 'edge= takes'),
+    (('--exporter', '192.0.2.1,edge=5-3'), 'edge= takes'),
+    (('--exporter', '192.0.2.1,edge=1-1000'), 'edge= takes at most'),
+    (('--exporter', '192.0.2.1,speed=3'), 'neither sampling=N nor edge='),
+    (('--exporters-max', '0'), 'exporters-max'),
+    (('--exporters-max', '65001'), 'exporters-max'),
+    (('--exporters-max', 'many'), 'exporters-max'),
+    (('--dedup', 'wrong'), 'dedup'),
+    (('--dedup', 'edge'), 'edge'),
+    (('--export-timeout', '0'), 'export-timeout'),
+    (('--export-timeout', 'soon'), 'export-timeout'),
+    (('--observed-flows', '0'), 'observed-flows'),
+    (('--link-overhead', '257'), 'link-overhead'),
+    (('--receive-buffer', '1'), 'receive-buffer'),
+)
+BAD_LISTEN = ('2055', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:x', '1.2.3:2055',
+              '::1:2055x', '[::1]', '[127.0.0.1]:2055', 'localhost:2055')
+
+
+@case('bad texts of options')
+def bad_texts(test):
+    """Status 2 and one line that says which option, and what it takes."""
+    capture = Capture()
+    capture.add(1, FAULTY, Router('v5', FAULTY).v5(1, [Flow(1)]))
+    path = capture.write(test.path('capture.pcap'))
+    for option, part in BAD_TEXTS:
+        test.run('collect', '--pcap', path, *option).expect(2).expect_one_line(option[0], part)
+    for address in BAD_LISTEN:
+        test.run('collect', '--listen', address).expect(2).expect_one_line('--listen', address)
+
+
+# ---- floods
+
+
+@case('a flood from 20 000 random addresses')
+def address_flood(test):
+    """Who sent twice before, and sends on, loses neither its place nor its templates nor a record."""
+    world = World(test, seconds=20)
+    steady = [Router(protocol, f'192.0.2.{100 + i}', i) for i, protocol in enumerate(PROTOCOLS)]
+    for i in range(20):
+        for router in steady:
+            when = 0.3 + i + 0.01 * router.domain
+            flow = Flow(1000 * (router.domain + 1) + i)
+            world.add(router, when, router.message(when, [flow], i == 0), [flow])
+    world.estimated = True  # the flood's own flows are not told apart here
+    known = {place: dict(counts) for place, counts in world.expected.items()}
+    numbers = random.Random(12)
+    for i in range(20000):
+        when = 2 + i * 17 / 20000
+        address = '.'.join(str(byte) for byte in numbers.randbytes(4))
+        world.capture.add(when, address, Router('v5', address).v5(when, [Flow(100000 + i)]))
+    path = world.capture.write(test.path('flood.pcap'))
+    found, ledger, exporters, result = collect(
+        test, '--pcap', path, *SMALL, '--interval', '0', '--exporters-max', '64')
+    check_said(result, ['gave their place to others, because there are more than --exporters-max 64'])
+    got = {row['exporter']: row for row in exporters}
+    for (_, row), counts in known.items():
+        moved = {column: int(got[row[0]][column]) for column in COUNTS}
+        assert moved == counts, f'{row}: {moved} instead of {counts}'
+    assert len(exporters) == 65, len(exporters)
+    assert lib.total(exporters, 'datagrams') == 20000 + 40 + 80, lib.total(exporters, 'datagrams')
+    assert lib.total(exporters, 'records') + lib.total(exporters, 'shed') == 20120, exporters
+    flows = {lib.row_key(row): int(row['packets']) for row in found}
+    for (_, key), packets in world.flows.items():
+        assert flows[key] == packets, (key, flows[key], packets)
+
+
+# ---- captures
+
+
+@each('fragments of', 'sflow', 'ipfix', 'ipfix over IPv6')
+def in_fragments(test, which):
+    """In order, backwards, with others between them."""
+    world = World(test)
+    protocol = which.split()[0]
+    flows = [Flow(i + 1) for i in range(40)]
+    orders = (lambda frames: frames, lambda frames: frames[::-1], lambda frames: frames[1:] + frames[:1])
+    for i, order in enumerate(orders):
+        router = Router(protocol, f'2001:db8::{i + 1}' if 'IPv6' in which else f'192.0.2.{i + 1}')
+        many = [router.message(1 + i, flows, True)]
+        frames = fragments(router.address, many[0], number=i + 1)
+        assert len(frames) >= (3 if protocol == 'sflow' else 1)
+        if len(frames) == 1:
+            frames = fragments(router.address, many[0], size=400, number=i + 1)
+        for j, data in enumerate(order(frames)):
+            world.capture.add_frame(1 + i + j / 5, data)
+        world.note(1, row_of(router), flows, datagrams=1)
+    world.run('--dedup', 'none')
+
+
+@case('fragments that are missing, overlap, or are no datagram')
+def bad_fragments(test):
+    world = World(test, seconds=60)
+    payload = Router('sflow', FAULTY).message(1, [Flow(i + 1) for i in range(40)])
+    for at in range(3):
+        frames = fragments(f'192.0.2.{at + 1}', payload, number=at)
+        del frames[at]
+        for j, data in enumerate(frames):
+            world.capture.add_frame(1 + at + j / 10, data)
+        world.note(1, OTHERS, datagrams=1, malformed=1)
+    frames = fragments('192.0.2.9', payload, number=9)
+    other = bytearray(frames[1])
+    other[34:60] = bytes(26)
+    struct.pack_into('>H', other, 20, struct.unpack_from('>H', other, 20)[0] - 1)
+    for j, data in enumerate((frames[0], frames[1], bytes(other), *frames[2:])):
+        world.capture.add_frame(7 + j / 10, data)
+    world.note(1, OTHERS, datagrams=1, malformed=1)
+    world.run()
+
+
+@case('a capture that was snapped')
+def snapped(test):
+    """What it does not hold is not known: bounds are empty."""
+    world = World(test)
+    router = Router('v5', FAULTY)
+    for i in range(5):
+        data = frame(FAULTY, router.v5(1 + i, [Flow(1), Flow(2)]))
+        world.capture.add_frame(1 + i, data, captured=100)
+        world.note(1, OTHERS, datagrams=1, malformed=1)
+    world.run()
+
+
+@case('what is no UDP is nothing of ours')
+def not_udp(test):
+    world = World(test)
+    world.capture.add_frame(1, b'\x02' * 12 + b'\x08\x06' + bytes(28))
+    tcp = bytearray(frame(FAULTY, b'x' * 40))
+    tcp[23] = 6
+    world.capture.add_frame(2, bytes(tcp))
+    world.run()
+
+
+# ---- clocks
+
+DAY = 86400
+
+
+@each('a clock that is', 'of 1970', 'of next month', '2 s behind', '5 s ahead', 'right but for 0.9 s')
+def clocks(test, which):
+    """Said with its offset; epochs are those of the datagrams all the same."""
+    offset = {'of 1970': 1000 - START, 'of next month': 30 * DAY, '2 s behind': -2, '5 s ahead': 5,
+              'right but for 0.9 s': -0.9}[which]
+    world = World(test, seconds=6, epochs=True)
+    router = Router('v5', FAULTY)
+    for i in range(5):
+        flow = Flow(i + 1, 2)
+        now = START + i + 0.5 + offset
+        world.add(router, i + 0.5, router.v5(i + 0.5, [flow], exported=int(now), nanoseconds=round(now % 1 * 1e9)),
+                  [flow])
+    said = [] if which.startswith('right') else [
+        f'the clock of exporter {FAULTY} is {abs(offset):.3f} s {"ahead" if offset > 0 else "behind"}']
+    found, _, exporters, _ = world.run(said=said)
+    for row in found + exporters:
+        start, end = (lib.timestamp(row[name]) / 1e6 for name in ('start', 'end'))
+        assert START + int(row['epoch']) <= start <= end <= START + int(row['epoch']) + 1, row
+
+
+@each('a clock that is off, by', *SETS)
+def coarse_clocks(test, protocol):
+    world = World(test)
+    router, flow = Router(protocol, FAULTY), Flow(1)
+    make, sets = getattr(router, protocol), SETS[protocol]
+    world.add(router, 1, make(1, sets.template(), sets.data([flow]), count=2 - sets.ipfix, exported=START + 3601),
+              [flow])
+    world.run(said=[f'the clock of exporter {FAULTY} is 3600.000 s ahead'])
+
+
+# ---- exporters of all kinds
+
+
+@case('several protocols of one address at one port')
+def one_port(test):
+    world = World(test)
+    for i, protocol in enumerate(PROTOCOLS):
+        router = Router(protocol, FAULTY, 5)
+        for j in range(4):
+            flow = Flow(100 * i + j + 1)
+            when = 1 + j + i / 10
+            world.add(router, when, router.message(when, [flow], j == 0), [flow], port=9995)
+    world.run()
+
+
+@each('exporters with IPv6 addresses', *PROTOCOLS)
+def ipv6_exporters(test, protocol):
+    world = World(test)
+    router = Router(protocol, '2001:db8::1234', 5)
+    for i, (payload, flows) in enumerate(stream(router, 6)):
+        world.add(router, 1 + i / 5, payload, flows)
+    world.run()
+
+
+class Flow6(Flow):
+    def __init__(self, n, packets):
+        super().__init__(n, packets)
+        self.src, self.dst = f'2001:db8::{n:x}', '2001:db8:1::1'
+
+    def values(self):
+        return {**super().values(), SRC6: packed(self.src), DST6: packed(self.dst)}
+
+
+@each('flows of IPv6', *SETS)
+def ipv6_flows(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    fields = [(SRC6, 16), (DST6, 16), (SPORT, 2), (DPORT, 2), (PROTO, 1), (PACKETS, 4), (BYTES, 4)]
+    flows = [Flow6(i + 1, i + 1) for i in range(5)]
+    send_records(world, router, fields, flows, flows)
+    world.run()
+
+
+@case('v5 leaves out IPv6, and nothing is invented for it')
+def v5_without_ipv6(test):
+    """Its sequence numbers count what it sends: bounds are there."""
+    world = World(test)
+    router = Router('v5', FAULTY)
+    for i, (payload, flows) in enumerate(stream(router, 10)):
+        world.add(router, 1 + i / 5, payload, flows)
+    world.run()
+
+
+@case('a datagram of 65 507 bytes')
+def largest(test):
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    flows = [Flow(i + 1) for i in range(2256)]
+    payload = router.ipfix(1, IPFIX.template(), IPFIX.data(flows), count=len(flows))
+    payload = router.ipfix(1, IPFIX.template(), IPFIX.data(flows), bytes(65507 - len(payload)), count=len(flows),
+                           sequence=0)
+    assert len(payload) == 65507
+    world.add(router, 1, payload, flows)
+    for i, data in enumerate(fragments('192.0.2.2', payload, size=1480)):
+        world.capture.add_frame(1.5 + i / 1000, data)
+    world.note(1, row_of(Router('ipfix', '192.0.2.2')), flows, datagrams=1)
+    world.run('--dedup', 'none')
+
+
+# ---- the file of templates
+
+
+def template_world(test, protocol, first, **columns):
+    """A run on an exporter that sends its template, or its data alone."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY, 9)
+    make, flow = getattr(router, protocol), Flow(1, 3)
+    when = 2 if first else 5
+    router.sequence = 0 if first else 500
+    body = [sets.template()] if first else []
+    payload = make(when, *body, sets.data([flow]), count=1 + (first and not sets.ipfix))
+    world.add(router, when, payload, [] if columns else [flow], **columns)
+    return world, router
+
+
+@each('templates outlive a restart', *SETS)
+def kept_templates(test, protocol):
+    kept = test.path('templates')
+    template_world(test, protocol, True)[0].run('--templates', kept)
+    assert sorted(os.listdir(os.path.dirname(kept))).count('templates.new') == 0
+    template_world(test, protocol, False)[0].run('--templates', kept)
+    template_world(test, protocol, False, waiting=1)[0].run()
+
+
+@case('templates of an exporter that started anew meanwhile are void')
+def kept_and_restarted(test):
+    kept = test.path('templates')
+    template_world(test, 'v9', True)[0].run('--templates', kept)
+    world = World(test)
+    router = Router('v9', FAULTY, 9)
+    world.add(router, 5, router.v9(5, V9.data([Flow(1, 3)]), count=1, uptime=20000), waiting=1)
+    world.run('--templates', kept)
+
+
+@case('a damaged file of templates')
+def damaged_templates(test):
+    """A line that was hit costs itself; the file is written anew."""
+    kept = test.path('templates')
+    template_world(test, 'ipfix', True)[0].run('--templates', kept)
+    with open(kept, encoding='ascii') as stream:
+        lines = stream.read().splitlines(keepends=True)
+    own = next(i for i, line in enumerate(lines) if FAULTY in line)
+    place = lines[own].index(' ', 8) + 20
+    hit = lines[own][:place] + ('0' if lines[own][place] != '0' else '1') + lines[own][place + 1:]
+    for text, damaged in ((lines[:own] + [hit] + lines[own + 1:], '1'), ([*lines, '\0\xff what is this\n'], '1'),
+                          (['a word\n', *lines[1:]], '1')):
+        with open(kept, 'w', encoding='latin-1') as stream:
+            stream.write(''.join(text))
+        columns = {'waiting': 1} if hit in text else {}
+        template_world(test, 'ipfix', False, **columns)[0].run(
+            '--templates', kept, said=[f'{damaged} damaged lines were left out'])
+    with open(kept, 'w', encoding='ascii') as stream:
+        stream.write(''.join(lines)[:-30])  # as a crash of the machine might leave it
+    world, _ = template_world(test, 'ipfix', False, **({'waiting': 1} if own == len(lines) - 1 else {}))
+    world.run('--templates', kept, said=['damaged lines were left out'])
+
+
+@case('a full disk under the file of templates')
+def full_disk(test):
+    """Said, and counting goes on; the old file stays whole."""
+    kept = test.path('templates')
+    template_world(test, 'ipfix', True)[0].run('--templates', kept)
+    with open(kept, 'rb') as stream:
+        before = stream.read()
+    world = World(test)
+    router = Router('v9', FAULTY)
+    flow = Flow(1, 3)
+    flood = b''.join(V9.template(300 + i)[4:] for i in range(60))
+    world.add(router, 1, router.v9(1, V9.template(), a_set(0, flood), V9.data([flow]), count=62), [flow])
+    capture = world.capture.write(test.path('capture.pcap'))
+    results = {name: test.path(f'{name}.csv') for name in ('output', 'exporters')}
+    # No file may be longer than this; rows of one epoch are not.
+    limited = ['prlimit', '--fsize=8192', test.binary]
+    result = test.run('collect', '--pcap', capture, *SMALL, '--interval', '0', '--output', results['output'],
+                      '--exporters', results['exporters'], '--templates', kept, '--exporters-max', '100', program=limited).expect(0)
+    check_said(result, ['could not be written: File too large'])
+    world.check_rows(read_exporters(results['exporters']))
+    world.check_flows(lib.read_output(results['output']))
+    with open(kept, 'rb') as stream:
+        assert stream.read() == before
+    assert not os.path.exists(kept + '.new')
+
+
+@case('a file of templates whose directory is missing')
+def no_directory(test):
+    world, _ = template_world(test, 'ipfix', True)
+    world.run('--templates', test.path('nowhere/templates'), said=['could not be written: No such file'])
+
+
+@case('a file of templates that is none')
+def no_file(test):
+    world, _ = template_world(test, 'ipfix', True)
+    path = world.capture.write(test.path('capture.pcap'))
+    for place in ('/dev/full', test.directory):
+        test.run('collect', '--pcap', path, '--templates', place).expect(1).expect_one_line('--templates', place)
+
+
+# ---- through the kernel
+
+
+class Live:
+    """A collector that listens on a free port of this host."""
+
+    def __init__(self, test, *options, address='127.0.0.1'):
+        probe = sender(address, 9)
+        self.address, self.port = address, probe.getsockname()[1]
+        probe.close()
+        self.test = test
+        self.files = {kind: test.path(f'{kind}.csv') for kind in ('output', 'stats', 'exporters')}
+        host = f'[{address}]' if ':' in address else address
+        self.process = test.start(
+            'collect', '--listen', f'{host}:{self.port}', *SMALL, '--interval', '1s',
+            *(word for kind, file in self.files.items() for word in (f'--{kind}', file)), *options)
+        test.until(self.listens, 'it listens')
+
+    def listens(self):
+        with open('/proc/net/udp6' if ':' in self.address else '/proc/net/udp', encoding='ascii') as table:
+            there = any(line.split()[1].endswith(f':{self.port:04X}') for line in table if ':' in line.split()[1])
+        assert there or self.process.running(), self.process.result.describe()
+        return there
+
+    def rows(self):
+        try:
+            return read_exporters(self.files['exporters'])
+        except (AssertionError, OSError, IndexError):  # half written, or not yet there
+            return []
+
+    def end(self):
+        self.process.signal(signal.SIGINT)
+        result = self.test.wait(self.process).expect(0)
+        ledger = lib.read_stats(self.files['stats'])
+        lib.check_account(result, ledger)
+        return lib.read_output(self.files['output']), ledger, read_exporters(self.files['exporters']), result
+
+
+def sum_of(rows, column):
+    return sum(int(row[column]) for row in rows)
+
+
+@case('a collector that is stopped and continued')
+def stopped(test):
+    """What the socket could not hold is counted, to the datagram."""
+    live = Live(test, '--receive-buffer', '64KB')
+    router = Router('ipfix', '127.0.0.1')
+    sent = 0
+    with sender('127.0.0.1', live.port) as out:
+        for _ in range(20):
+            out.send(router.ipfix(0, IPFIX.template(), IPFIX.data([Flow(sent + 1)]), count=1, exported=START))
+            sent += 1
+        test.until(lambda: sum_of(live.rows(), 'datagrams') == sent, 'the first ones came')
+        live.process.signal(signal.SIGSTOP)
+        for _ in range(1500):
+            out.send(router.ipfix(0, IPFIX.data([Flow(sent + 1)]), count=1, exported=START))
+            sent += 1
+        live.process.signal(signal.SIGCONT)
+        test.until(lambda: sum_of(live.rows(), 'datagrams') + sum_of(live.rows(), 'lost_socket') >= sent,
+                   'each is counted')
+        for _ in range(20):
+            out.send(router.ipfix(0, IPFIX.data([Flow(sent + 1)]), count=1, exported=START))
+            sent += 1
+        test.until(lambda: sum_of(live.rows(), 'datagrams') + sum_of(live.rows(), 'lost_socket') >= sent,
+                   'the last ones came')
+    found, ledger, exporters, _ = live.end()
+    dropped = sum_of(exporters, 'lost_socket')
+    assert 0 < dropped < 1500, exporters
+    assert sum_of(exporters, 'datagrams') + dropped == sent, (sent, exporters)
+    # The gap that shows later is the one that the kernel had told.
+    assert sum_of(exporters, 'lost_network') == 0, exporters
+    assert sum_of(exporters, 'counted') == sent - dropped == lib.total(ledger, 'measured'), exporters
+    lossy = {row['epoch'] for row in exporters if any(int(row[name]) for name in UNKNOWN)}
+    for row in found:
+        assert row['confidence'] == '' or row['epoch'] not in lossy, row
+
+
+@case('a socket of IPv6 and one of IPv4, of several protocols')
+def both_families(test):
+    live = Live(test, address='::1')
+    total = 0
+    with sender('::1', live.port) as out:
+        for i, protocol in enumerate(PROTOCOLS):
+            router = Router(protocol, '::1', 3)
+            for j in range(5):
+                out.send(router.message(0, [Flow(100 * i + j + 1)], j == 0))
+                total += 1
+        for junk in (b'', b'\0', b'\0\7' + bytes(60)):
+            out.send(junk)
+            total += 1
+        test.until(lambda: sum_of(live.rows(), 'datagrams') == total, 'all came')
+    _, ledger, exporters, _ = live.end()
+    assert lib.total(ledger, 'measured') == 20, ledger
+    by_protocol = {}
+    for row in exporters:
+        by_protocol[row['protocol']] = by_protocol.get(row['protocol'], 0) + int(row['counted'])
+        assert row['exporter'] in ('::1', 'others'), row
+    assert by_protocol == {**{name: 5 for name in NAMES.values()}, '': 0}, by_protocol
+    assert sum_of(exporters, 'malformed') == 3, exporters
+
+
+@case('a second collector at the same address')
+def address_in_use(test):
+    live = Live(test)
+    result = test.run('collect', '--listen', f'127.0.0.1:{live.port}', '--output', test.path('second.csv'))
+    result.expect(1).expect_one_line('127.0.0.1', str(live.port))
+    live.end()
