@@ -48,7 +48,7 @@ struct domain {
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
 	/* What there is to say, once for each domain. */
-	bool clock_said, convention_due, fault_said;
+	bool clock_said, convention_due, fault_said, sampler_seen, sampler_due;
 	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
 	uint32_t pool_interval;
 	enum wire_fault fault;
@@ -70,6 +70,7 @@ struct collector {
 
 	/* The epoch's. */
 	uint64_t datagrams, dropped, evicted;
+	bool unknown_sampler; /* packets that records stand for are not known */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
 
@@ -382,12 +383,27 @@ static void say_clock(struct collector *collector, struct domain *domain, const 
 		fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
 }
 
+static void say_sampling(struct collector *collector, struct domain *domain, const char *name)
+{
+	if (domain->sampler_due)
+		domain->sampler_due = !say(collector, true,
+			"exporter %s names a sampler whose interval it has not said; packets are "
+			"taken to be unsampled until it does, or --exporter says sampling=N",
+			name);
+	if (domain->pool_due > 0 &&
+		say(collector, true,
+			"exporter %s says that it samples 1 of %u packets, its sample pool says 1 "
+			"of %u",
+			name, domain->pool_interval, domain->pool_due))
+		domain->pool_due = 0;
+}
+
 static void say_news(struct collector *collector, struct domain *domain)
 {
 	char name[ROUTER_NAME_MAX];
 
 	if (domain->clock_said && !domain->convention_due && domain->pool_due == 0 &&
-		(domain->fault == WIRE_FINE || domain->fault_said))
+		!domain->sampler_due && (domain->fault == WIRE_FINE || domain->fault_said))
 		return;
 	router_name_get(slot_of(collector, domain), name);
 	if (!domain->clock_said)
@@ -402,12 +418,7 @@ static void say_news(struct collector *collector, struct domain *domain)
 			"a datagram of exporter %s is malformed: %s; how many there are is in "
 			"--exporters",
 			name, wire_fault_words[domain->fault]);
-	if (domain->pool_due > 0 &&
-		say(collector, true,
-			"exporter %s says that it samples 1 of %u packets, its sample pool says 1 "
-			"of %u",
-			name, domain->pool_interval, domain->pool_due))
-		domain->pool_due = 0;
+	say_sampling(collector, domain, name);
 }
 
 static bool is_standard(const struct sequence *sequence)
@@ -526,6 +537,11 @@ static void decode(
 	}
 	flush(collector);
 	set_sampling(&domain->row, collector->observer.coarsest, collector->observer.source);
+	if (collector->observer.unknown_sampler) {
+		collector->unknown_sampler = true;
+		domain->sampler_due |= !domain->sampler_seen;
+		domain->sampler_seen = true;
+	}
 }
 
 static void start_observer(struct collector *collector, const struct datagram *datagram)
@@ -813,7 +829,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 	struct collector_epoch epoch = {
 		.datagrams = collector->datagrams,
 		.dropped = collector->dropped,
-		.losses_unknown = collector->dropped > 0,
+		.losses_unknown = collector->dropped > 0 || collector->unknown_sampler,
 	};
 	struct link_emission emission = {collector, link, arg};
 	uint32_t used = exporter_table_used(collector->exporters);
@@ -829,6 +845,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 	say_evictions(collector);
 	exporter_end_epoch(collector->exporters);
 	collector->datagrams = collector->dropped = 0;
+	collector->unknown_sampler = false;
 	return epoch;
 }
 

@@ -59,7 +59,8 @@ void collector_unread(struct collector *collector, uint64_t datagrams);
 struct collector_epoch {
 	uint64_t datagrams; /* taken */
 	uint64_t dropped;   /* by the kernel */
-	/* Something was lost, or could not be read: there may be packets of which nothing is known. */
+	/* Something was lost, could not be read, or is of a sampler that nobody described: there may
+	 * be packets of which nothing is known. */
 	bool losses_unknown;
 };
 

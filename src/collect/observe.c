@@ -144,6 +144,8 @@ bool observe(struct observer *observer, const struct flow_record *record,
 		observer->coarsest = observation->sampling;
 		observer->source = source;
 	}
+	if (source == SAMPLING_NONE && record->has & FLOW_SAMPLER && record->sampler != 0)
+		observer->unknown_sampler = true;
 	observation->next =
 		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;
 	observation->time = observer->time;

@@ -26,6 +26,8 @@ struct observer {
 	/* The coarsest interval of its usable records, and who said it. */
 	uint32_t coarsest;
 	enum sampling_source source;
+	/* A record names a sampler of whose interval nobody said anything. */
+	bool unknown_sampler;
 };
 
 /* False: it brings no packets. */

@@ -227,13 +227,18 @@ static void put_template(void)
 		put(fields[i][0], 2), put(fields[i][1], 2);
 }
 
-static void put_data(uint32_t n, uint32_t packets)
+static void put_sampled(uint32_t n, uint32_t packets, uint32_t sampler)
 {
 	put(256, 2), put(4 + n * 18, 2);
 	for (uint32_t i = 0; i < n; i++) {
 		put(0x0a000001, 4), put(0x0a000002, 4), put(17, 1);
-		put(packets, 4), put(packets * 100, 4), put(7, 1);
+		put(packets, 4), put(packets * 100, 4), put(sampler, 1);
 	}
+}
+
+static void put_data(uint32_t n, uint32_t packets)
+{
+	put_sampled(n, packets, 0);
 }
 
 /* Scope system; of sampler 7 the interval. */
@@ -419,21 +424,27 @@ static void options_say_the_sampling(void **state)
 	start(&with);
 	put_netflow9(1, 2);
 	put_template();
-	put_data(1, 1);
+	put_sampled(1, 1, 7);
 	send_from(0x0a000001);
 	put_netflow9(1, 2);
 	put_options(500);
 	send_from(0x0a000001);
 	put_netflow9(1, 1);
-	put_data(1, 1);
+	put_sampled(1, 1, 7);
 	send_from(0x0a000001);
 	assert_int_equal(t.nb_seen, 2);
 	assert_int_equal(t.seen[0].sampling, 1);
 	assert_int_equal(t.seen[1].sampling, 500);
-	end_epoch();
+	/* Of the first nobody knew what it stood for. */
+	assert_int_equal(t.nb_said, 1);
+	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.rows[0].sampling, 500);
 	assert_int_equal(t.rows[0].sampling_source, SAMPLING_OPTIONS);
 	assert_int_equal(t.rows[0].malformed, 0);
+	put_netflow9(1, 1);
+	put_sampled(1, 1, 7);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
 	stop();
 }
 
