@@ -7,17 +7,16 @@ Beside each faulty exporter a steady one sends in the same capture: all its reco
 import functools
 import os
 import random
-import re
 import signal
 import struct
 
 import lib
 from datagrams import (
-    APPLICATION, BOOTED, BYTES, DIRECTION, DPORT, DST, DST6, FIELDS, FLAGS, INPUT, INTERVAL, IPFIX, KEY, NAME,
+    APPLICATION, BYTES, DIRECTION, DPORT, DST, DST6, FIELDS, FLAGS, INPUT, INTERVAL, IPFIX, KEY, NAME,
     OUTPUT, PACKETS, PADDING, PROTO, REVERSE, SAMPLER, SAMPLER_INTERVAL, SETS, SPORT, SRC, SRC6, START,
     TOTAL_BYTES, TOTAL_PACKETS, V9, VARIABLE, Capture, Flow, Router, a_set, fragments, frame, packed, rows,
     sender, v5_record)
-from test_collect import EVERYTHING, EXPORTER_COLUMNS, LINK_COLUMNS, collect, read_exporters
+from test_collect import EXPORTER_COLUMNS, LINK_COLUMNS, collect, read_exporters
 
 PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
 NAMES = {'v5': 'netflow5', 'v9': 'netflow9', 'ipfix': 'ipfix', 'sflow': 'sflow'}
@@ -68,6 +67,7 @@ class World:
         self.expected = {}  # {(epoch, row): {column: count}}
         self.flows = {}     # {(epoch, key): packets}
         self.estimated = False  # bounds of what is sampled are not the figures
+        self.unknown = set()  # epochs without bounds, beside those of UNKNOWN
         self.templates = {}
         self.sampling = {}
         self.names = {}
@@ -144,7 +144,8 @@ class World:
         assert got.keys() == wanted.keys(), (
             f'flows {list(got.keys() - wanted.keys())[:3]} too many, {list(wanted.keys() - got.keys())[:3]} too few')
         assert got == wanted, [(place, got[place], wanted[place]) for place in got if got[place] != wanted[place]][:5]
-        unknown = {epoch for (epoch, _), counts in self.expected.items() if any(counts[name] for name in UNKNOWN)}
+        unknown = self.unknown | {epoch for (epoch, _), counts in self.expected.items()
+                                  if any(counts[name] for name in UNKNOWN)}
         for row in rows:
             assert (int(row['epoch']) in unknown) == (row['confidence'] == '') == (row['packets_high'] == ''), row
             if not self.estimated:
@@ -160,15 +161,6 @@ def check_said(result, parts):
         assert match is not None, f'unexpected: {line}\n{result.describe()}'
         left.remove(match)
     assert not left, f'not said: {left}\n{result.describe()}'
-
-
-def steady_start(world, router, messages=6, first=1000, when=0.1):
-    """Messages that count, so that sequence numbers are understood; returns when they end."""
-    for i in range(messages):
-        flows = [Flow(first + 2 * i), Flow(first + 2 * i + 1)]
-        world.add(router, when, router.message(when, flows, i == 0 and router.protocol in SETS), flows)
-        when += 0.1
-    return when
 
 
 # ---- what is no datagram of a protocol
@@ -556,7 +548,7 @@ def other_convention(test, which):
     """What an exporter counts is recognized, said, and no loss."""
     world = World(test)
     router = Router('ipfix', FAULTY)
-    words = {'own records included': "count data records, the message's own included", 'always 0': 'count nothing',
+    words = {'own records included': "the message's own included", 'always 0': 'count nothing',
              'messages': 'count messages'}[which]
     for i, number in enumerate(conventions(14, which)):
         flows = some_flows(i)
@@ -881,8 +873,8 @@ def sampling_case(test, protocol, kind):
                    count=2 if sets.ipfix else 4)
     world.capture.add(1, router.address, payload)
     estimated(world, 1, row_of(router), flow, 100, datagrams=1)
-    if kind != 'domain':  # of another one nothing is said
-        other = Flow(2, 7, more={SAMPLER: 4, INPUT: 4})
+    if kind == 'interface':  # of another one nothing is said
+        other = Flow(2, 7, more={SAMPLER: 0, INPUT: 4})
         world.add(router, 2, make(2, sets.data([other], fields=fields), count=1), [other])
     world.run()
 
@@ -890,6 +882,36 @@ def sampling_case(test, protocol, kind):
 for chosen in SETS:
     each(f'sampling by options of {chosen}', 'sampler', 'interface', 'domain')(
         functools.partial(lambda test, kind, protocol: sampling_case(test, protocol, kind), protocol=chosen))
+
+
+@each('options that come after their data', *SETS)
+def late_options(test, protocol):
+    """Until then nobody knows what a record of a named sampler stands for: bounds are empty."""
+    world = World(test, epochs=True)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields = FIELDS + [(SAMPLER, 2)]
+    make, row = getattr(router, protocol), row_of(Router(protocol, FAULTY))
+    early, known = Flow(1, 5, more={SAMPLER: 3}), Flow(2, 7, more={SAMPLER: 3})
+    world.add(router, 1, make(1, sets.template(fields=fields), sets.data([early], fields=fields),
+                              count=2 - sets.ipfix), [early])
+    world.capture.add(3, FAULTY, make(3, *sampling_options(router, 'sampler', 3, 100),
+                                      sets.data([known], fields=fields), count=2 if sets.ipfix else 3))
+    world.note(3, row, datagrams=1)
+    world.expect(row, 3, records=1, counted=1)
+    world.counts(3, known, 700)
+    world.estimated = True
+    world.unknown.add(1)
+    world.run(said=[f'exporter {FAULTY} names a sampler whose interval it has not said'])
+
+
+@case('a sampler that --exporter describes')
+def configured_sampler(test):
+    world = World(test, steady=False)
+    router, fields = Router('v9', FAULTY), FIELDS + [(SAMPLER, 2)]
+    flow = Flow(1, 5, more={SAMPLER: 3})
+    world.capture.add(1, FAULTY, router.v9(1, V9.template(fields=fields), V9.data([flow], fields=fields), count=2))
+    estimated(world, 1, row_of(router), flow, 50, 'configured', datagrams=1)
+    world.run('--exporter', f'{FAULTY},sampling=50')
 
 
 @case('sampling by the header of v5')
