@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Open vSwitch in a namespace of the test, its datapath in user space: bridges in a row between two hosts."""
+
+import os
+import signal
+
+import net
+import peers
+
+SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema'
+
+
+class Switches:
+    """count bridges in a row; near and far are the interfaces of who sends and who receives."""
+
+    def __init__(self, test, count):
+        peers.needs(test, 'ovsdb-tool', 'ovsdb-server', 'ovs-vswitchd', 'ovs-vsctl')
+        self.test = test
+        self.namespace = net.Namespace(test)
+        self.namespace.set('lo', 'up')
+        self.count = count
+        self.folder = test.path('ovs')
+        os.mkdir(self.folder)
+        self.socket = f'unix:{self.folder}/db.sock'
+        self.environment = ['env', *(f'OVS_{name}DIR={self.folder}' for name in ('RUN', 'LOG', 'DB'))]
+        self.start()
+        self.namespace.veth('near', '0in')
+        for number in range(1, count):
+            self.namespace.veth(f'{number - 1}out', f'{number}in')
+        self.namespace.veth(f'{count - 1}out', 'far')
+        for number in range(count):
+            self.add_bridge(number)
+
+    def start(self):
+        database = f'{self.folder}/conf.db'
+        self.namespace.call(*self.environment, 'ovsdb-tool', 'create', database, SCHEMA)
+        self.processes = [self.run('ovsdb-server', database, f'--remote=p{self.socket}')]
+        self.test.until(lambda: os.path.exists(f'{self.folder}/db.sock'), 'the database answers')
+        self.set('--no-wait', 'init')
+        self.processes.append(self.run('ovs-vswitchd', self.socket))
+
+    def run(self, program, *arguments):
+        return self.test.start(*arguments, f'--pidfile={self.folder}/{program}.pid', f'--unixctl={self.folder}/{program}.ctl',
+                               program=[*self.environment, peers.needs(self.test, program)], inside=self.namespace)
+
+    def set(self, *arguments):
+        return self.namespace.call(*self.environment, peers.needs(self.test, 'ovs-vsctl'), f'--db={self.socket}',
+                                   '--timeout=20', *arguments)
+
+    def add_bridge(self, number):
+        """What comes in goes out, without learning."""
+        name = f'br{number}'
+        self.set('add-br', name, '--', 'set', 'bridge', name, 'datapath_type=netdev', 'fail_mode=secure')
+        for place, end in enumerate(('in', 'out')):
+            port = f'{number}{end}'
+            self.set('add-port', name, port, '--', 'set', 'interface', port, f'ofport_request={place + 1}')
+        self.namespace.call(*self.environment, 'ovs-ofctl', 'add-flow', f'unix:{self.folder}/{name}.mgmt',
+                            'in_port=1,actions=output:2')
+
+    def export(self, table, column, *settings):
+        """Every bridge exports from now on; NUMBER is the bridge's."""
+        for number in range(self.count):
+            self.set('--', '--id=@x', 'create', table, *(setting.replace('NUMBER', str(number)) for setting in settings),
+                     '--', 'set', 'bridge', f'br{number}', f'{column}=@x')
+
+    def silence(self, column):
+        """No more exports; what is cached is sent."""
+        for number in range(self.count):
+            self.set('clear', 'bridge', f'br{number}', column)
+
+    def passed(self):
+        """Packets that came out at the far end, by the kernel's count."""
+        return self.namespace.received('far')
+
+    def end(self):
+        for process in reversed(self.processes):
+            process.signal(signal.SIGTERM)
+            self.test.wait(process)
