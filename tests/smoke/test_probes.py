@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sketchtap collect and probes on a campus uplink: pmacct's, softflowd's, and what tshark and nfdump read in them."""
+
+import os
+
+import exports
+import lib
+import peers
+import test_collect
+import test_exporters
+
+UPLINK = 'large/auckland2.pcap.xz'
+FIELDS = ('srcaddr', 'dstaddr', 'srcport', 'dstport', 'protocol', 'packets', 'octets')
+
+
+def truth_of(test):
+    """{5-tuple: (packets, bytes of layer 3)}; the uplink has neither VLANs nor IPv6."""
+    sums = {}
+    for _, frame in exports.frames(lib.unpack(test, UPLINK)):
+        length = exports.struct.unpack_from('>H', frame, 16)[0]
+        exports.add(sums, peers.softflowd_flow(frame, 0)[0], 1, length)
+    return sums
+
+
+def pmacctd(test, port, *settings):
+    """Reads the capture and ends; waits some seconds for its plugin."""
+    name = test.path('pmacctd.conf')
+    with open(name, 'w', encoding='ascii') as stream:
+        stream.write('\n'.join((
+            'daemonize: false', f'pcap_savefile: {lib.unpack(test, UPLINK)}', f'pidfile: {test.path("pmacctd.pid")}',
+            'plugin_buffer_size: 102400', 'plugin_pipe_size: 102400000', *settings, '')).replace('PORT', str(port)))
+    test.run('-f', name, program=[peers.needs(test, 'pmacctd')]).expect(0)
+
+
+def nfprobe(test, form):
+    settings = ('plugins: nfprobe[p]', 'nfprobe_receiver: 127.0.0.1:PORT', 'nfprobe_timeouts: maxlife=3600',
+                f'nfprobe_version: {dict(v5=5, v9=9, ipfix=10)[form]}',
+                'aggregate[p]: src_host,dst_host,src_port,dst_port,proto,tos')
+    return peers.recorded(test, f'nfprobe-{form}', form, lambda port: pmacctd(test, port, *settings))
+
+
+def sfprobe(test, rate):
+    settings = ('plugins: sfprobe[p]', 'sfprobe_receiver: 127.0.0.1:PORT', 'sfprobe_agentip: 192.0.2.9',
+                f'sampling_rate: {rate}')
+    return peers.recorded(test, f'sfprobe-{rate}', 'sflow', lambda port: pmacctd(test, port, *settings))
+
+
+def pmacct(form):
+    @lib.needs_traces
+    def check(test):
+        """It fills a datagram less than softflowd does, and keeps to all documents."""
+        path = nfprobe(test, form)
+        rows, _, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+        truth = truth_of(test)
+        test_collect.check_equal(rows, truth)
+        test_exporters.nothing_wrong(exporters, result, protocol=form, records=len(truth),
+                                     sent=test_exporters.count_datagrams(path))
+        theirs = peers.nfcapd(test, form, path)
+        assert (theirs['packets'], theirs['bytes'], theirs['errors']) == (*test_exporters.sums(truth), 0), theirs
+    return check
+
+
+@lib.needs_traces
+def test_pmacct_sflow(test):
+    """Its last datagram stays behind; what came is each packet, from the first on."""
+    path = sfprobe(test, 1)
+    rows, ledger, _, _ = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+    count = lib.total(ledger, 'measured')
+    truth = {}
+    for number, (_, frame) in enumerate(exports.frames(lib.unpack(test, UPLINK))):
+        if number < count:
+            length = exports.struct.unpack_from('>H', frame, 16)[0]
+            exports.add(truth, peers.softflowd_flow(frame, 0)[0], 1, length)
+    assert sum(figures[0] for figures in truth.values()) == count > 31200, count
+    test_collect.check_equal(rows, truth)
+
+
+@lib.needs_traces
+def test_pmacct_sampled_sflow(test):
+    """Every interval of the joint bounds holds the truth."""
+    rows, ledger, exporters, _ = test_collect.collect(
+        test, '--pcap', sfprobe(test, 10), *peers.EVERYTHING, '--confidence', '0.99999')
+    assert (exporters[0]['sampling'], exporters[0]['sampling_source']) == ('10', 'sample'), exporters
+    truth = truth_of(test)
+    packets = test_exporters.sums(truth)[0]
+    assert abs(lib.total(ledger, 'measured') - packets) < 5 * (9 * packets) ** 0.5, ledger
+    assert len(rows) > 500, len(rows)
+    check_within(rows, truth)
+
+
+def check_within(rows, truth):
+    for row in rows:
+        true = truth[lib.row_key(row)][0]
+        assert int(row['packets_low']) <= true <= int(row['packets_high']), (true, row)
+
+
+def softflowd(test, form, *options):
+    capture = lib.unpack(test, UPLINK)
+    return peers.recorded(test, '-'.join(('uplink', form, *options)), form,
+                          lambda port: peers.softflowd(test, capture, form, port, *options))
+
+
+def sampled(form):
+    @lib.needs_traces
+    def check(test):
+        """softflowd takes every tenth packet, and says so: in headers of v5, in options of the others."""
+        path = softflowd(test, form, '-s', '10')
+        _, ledger, exporters, _ = test_collect.collect(
+            test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
+        source = 'header' if form == 'v5' else 'options'
+        assert (exporters[0]['sampling'], exporters[0]['sampling_source']) == ('10', source), exporters
+        truth = truth_of(test)
+        packets = test_exporters.sums(truth)[0]
+        assert abs(lib.total(ledger, 'measured') - packets) <= 10, (ledger, packets)
+        rows, _, _, _ = test_collect.collect(
+            test, '--pcap', path, *peers.EVERYTHING, '--confidence', '0.99999')
+        check_within(rows, truth)
+    return check
+
+
+@lib.needs_traces
+def test_softflowd_biflows(test):
+    """Two directions in a record; of some the second alone has packets."""
+    path = softflowd(test, 'ipfix', '-b')
+    rows, _, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+    truth = truth_of(test)
+    packets = {key: figures[0] for key, figures in truth.items()}
+    assert {lib.row_key(row): int(row['packets']) for row in rows} == packets
+    test_exporters.nothing_wrong(exporters, result, protocol='ipfix', records=len(truth),
+                                 sent=test_exporters.count_datagrams(path))
+
+
+# ---- the same datagrams, read by others
+
+
+def shark_records(test, path, fields):
+    """Records as tuples of strings."""
+    lines = peers.tshark(test, path, '-T', 'fields', '-E', 'aggregator=;',
+                         *(f'-ecflow.{field}' for field in fields))
+    return [record for line in lines if line.strip()
+            for record in zip(*(part.split(';') for part in line.split('\t')), strict=True)]
+
+
+def shark(form):
+    @lib.needs_traces
+    def check(test):
+        path = nfprobe(test, form)
+        rows, _, _, _ = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
+        sums = {}
+        for *ends, proto, packets, size in shark_records(test, path, FIELDS):
+            # It prints the ports that ICMP's type and code lie in.
+            ports = ends[2:] if proto in ('6', '17', '132') else ('0', '0')
+            exports.add(sums, (*ends[:2], *ports, proto), int(packets), int(size))
+        assert len(sums) > 2000, len(sums)
+        test_collect.check_equal(rows, sums)
+    return check
+
+
+@lib.needs_traces
+def test_tshark_and_sflow(test):
+    """Datagrams whose samples all hold one IP header alone: there is no record's number to tell others by."""
+    path = sfprobe(test, 10)
+    lines = peers.tshark(test, path, '-T', 'fields', '-E', 'aggregator=;', '-eip.src', '-eip.dst', '-eip.proto',
+                         '-eip.len', '-esflow.flow_sample.sampling_rate')
+    chosen, sums = [], {}
+    for frame, line in zip(exports.frames(path), lines, strict=True):
+        *columns, rates = (part.split(';') for part in line.split('\t'))
+        records = list(zip(*columns, strict=True))[1:]
+        if len(records) != len(rates):
+            continue
+        chosen.append((frame[0] // 1000, frame[1]))
+        for (src, dst, proto, length), rate in zip(records, rates, strict=True):
+            exports.add(sums, (src, dst, '', '', proto), int(rate), int(rate) * int(length))
+    assert len(chosen) > 0.9 * len(lines), (len(chosen), len(lines))
+    rows, _, _, _ = test_collect.collect(test, '--pcap', lib.write_pcap(test.path('chosen.pcap'), chosen),
+                                         *peers.EVERYTHING, '--dedup', 'none', '--key', 'src-dst,proto')
+    got = {tuple(row[column] for column in lib.KEY_COLUMNS): (int(row['packets']), int(row['bytes'])) for row in rows}
+    assert got == sums, [(key, got.get(key), sums.get(key)) for key in got.keys() | sums.keys()
+                         if got.get(key) != sums.get(key)][:3]
+
+
+@lib.needs_traces
+def test_nfreplay(test):
+    """What nfcapd stored of IPFIX, sent once more as v9 by nfreplay."""
+    program = peers.needs(test, 'nfreplay')
+    path = nfprobe(test, 'ipfix')
+    peers.nfcapd(test, 'ipfix', path)
+    stored = [name for name in os.listdir(test.directory) if name.startswith('nfcapd.2')]
+    assert len(stored) == 1, stored
+    process, port, paths = test_exporters.listen(test)
+    test.run('-r', test.path(stored[0]), '-H', '127.0.0.1', '-p', port, '-v', '9', '-d', '100',
+             program=[program]).expect(0)
+    rows, _, exporters, _, dropped = test_exporters.end(test, process, port, paths)
+    assert dropped == 0 and exporters[0]['protocol'] == 'netflow9', exporters
+    for column in ('malformed', 'unusable', 'unknown_template', 'waiting', 'lost_network'):
+        assert exporters[0][column] == '0', exporters
+    test_collect.check_equal(rows, truth_of(test))
+
+
+def cases(settings):
+    found = []
+    for form in ('v5', 'v9', 'ipfix'):
+        found += [(f'pmacct {form}', pmacct(form)), (f'softflowd {form}, sampled', sampled(form)),
+                  (f'tshark and {form}', shark(form))]
+    return found
