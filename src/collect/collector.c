@@ -31,6 +31,7 @@
 /* Of a domain's share of the template memory, what its sampling intervals may take. */
 #define SAMPLING_PART  8
 #define SHARE_MIN      2048
+#define BORROWERS      16 /* at least so many domains can have more templates than most have */
 /* Clocks that are set while nobody listens move an exporter's start by a little. */
 #define SAME_START_MS  5000
 
@@ -38,6 +39,7 @@ struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
 	struct templates *templates;      /* NULL: it sent none */
 	uint64_t template_changes;
+	size_t borrowed; /* bytes of its templates above a share */
 	struct sampling sampling;
 	struct sequence sequence;
 	uint64_t owner; /* of its samplers: never another's */
@@ -64,7 +66,8 @@ struct collector {
 	struct sampling_checks *checks;
 	struct exporter_loss *losses; /* [exporters_max] */
 	struct socket_loss sockets[SOCKETS_MAX];
-	size_t template_share;
+	/* What every domain can have, what is there to be lent, of it to one domain, and is lent. */
+	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
 	uint64_t owners;
 
@@ -193,6 +196,26 @@ static void add_to_others(struct collector *collector, const struct domain *doma
 	collector->others_harmless += domain->harmless;
 }
 
+/* After its templates changed. */
+static void settle_templates(struct collector *collector, struct domain *domain)
+{
+	size_t bytes = domain->templates != NULL ? templates_bytes(domain->templates) : 0;
+
+	collector->template_lent -= domain->borrowed;
+	domain->borrowed =
+		bytes > collector->template_share ? bytes - collector->template_share : 0;
+	collector->template_lent += domain->borrowed;
+}
+
+static size_t template_limit(const struct collector *collector, const struct domain *domain)
+{
+	size_t loan = domain->borrowed + collector->template_pool - collector->template_lent;
+
+	if (loan > collector->template_loan_max)
+		loan = collector->template_loan_max;
+	return collector->template_share + loan;
+}
+
 static void forget_templates(struct collector *collector, struct domain *domain)
 {
 	if (domain->templates == NULL)
@@ -200,6 +223,7 @@ static void forget_templates(struct collector *collector, struct domain *domain)
 	if (templates_count(domain->templates) > 0)
 		collector->file_due = true;
 	templates_forget(domain->templates);
+	settle_templates(collector, domain);
 	domain->template_changes = templates_changes(domain->templates);
 	domain->from_file = false;
 }
@@ -213,6 +237,7 @@ static void evict(struct collector *collector, uint32_t slot)
 	if (domain->templates != NULL && templates_count(domain->templates) > 0)
 		collector->file_due = true;
 	templates_destroy(domain->templates);
+	collector->template_lent -= domain->borrowed;
 	sampling_forget(&domain->sampling);
 	if (collector->links != NULL)
 		links_forget(collector->links, slot);
@@ -267,8 +292,11 @@ static bool make_templates(struct collector *collector, struct domain *domain)
 	if (protocol != WIRE_NETFLOW9 && protocol != WIRE_IPFIX)
 		return true;
 	if (domain->templates == NULL)
-		domain->templates = templates_create(collector->template_share);
-	return domain->templates != NULL;
+		domain->templates = templates_create(0);
+	if (domain->templates == NULL)
+		return false;
+	templates_set_limit(domain->templates, template_limit(collector, domain));
+	return true;
 }
 
 /* What wire_decode() tells. */
@@ -484,6 +512,7 @@ static void account(struct collector *collector, const struct wire_result *resul
 		domain->from_file = false;
 	if (domain->from_file && (result->fault == WIRE_LENGTH || result->fault == WIRE_COUNT))
 		forget_templates(collector, domain);
+	settle_templates(collector, domain);
 	if (domain->templates != NULL &&
 		templates_changes(domain->templates) != domain->template_changes) {
 		domain->template_changes = templates_changes(domain->templates);
@@ -870,6 +899,7 @@ static bool restore(void *arg, const struct template_entry *entry)
 	if (!make_templates(collector, domain) || domain->templates == NULL ||
 		!templates_take(domain->templates, entry->id.protocol, entry->set, entry->len))
 		return false;
+	settle_templates(collector, domain);
 	domain->template_changes = templates_changes(domain->templates);
 	domain->started = entry->started;
 	domain->from_file = true;
@@ -903,21 +933,24 @@ static bool read_template_file(struct collector *collector, char *error)
 
 static bool share_templates(struct collector *collector, char *error)
 {
-	size_t share = collector->params.template_bytes / collector->params.exporters_max;
-	uint32_t limit = 16;
+	uint32_t max = collector->params.exporters_max, limit = 16;
+	size_t share = collector->params.template_bytes / max;
 
 	if (share < SHARE_MIN) {
 		snprintf(error, OPTION_WHY_MAX,
 			"%zu bytes for templates are too few for %u exporters: each needs %u",
-			collector->params.template_bytes, collector->params.exporters_max,
-			SHARE_MIN);
+			collector->params.template_bytes, max, SHARE_MIN);
 		return false;
 	}
 	while (limit < 1024 &&
 		limit * 2 * sizeof(struct sampling_interval) <= share / SAMPLING_PART)
 		limit *= 2;
 	collector->sampling_limit = limit;
-	collector->template_share = share - limit * sizeof(struct sampling_interval);
+	share -= limit * sizeof(struct sampling_interval);
+	collector->template_share = share - share / 2;
+	collector->template_pool = share / 2 * max;
+	collector->template_loan_max =
+		collector->template_pool / (max < BORROWERS ? max : BORROWERS);
 	return true;
 }
 

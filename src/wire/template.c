@@ -55,6 +55,11 @@ struct templates *templates_create(size_t limit)
 	return templates;
 }
 
+void templates_set_limit(struct templates *templates, size_t limit)
+{
+	templates->limit = limit;
+}
+
 static size_t entry_bytes(const struct template_entry *entry)
 {
 	return sizeof(*entry) + entry->nb_moves * sizeof(struct move) + entry->nb_field_moves +

@@ -15,6 +15,8 @@
 
 /* At most `limit` bytes, all included. NULL: there is no memory. */
 struct templates *templates_create(size_t limit);
+/* From now on; what is there stays. */
+void templates_set_limit(struct templates *templates, size_t limit);
 void templates_destroy(struct templates *templates);
 
 /* Forgets them all, as when the exporter restarted. */

@@ -512,6 +512,56 @@ static void a_flood_costs_no_exporter_a_record(void **state)
 	stop();
 }
 
+#define WIDE_FIELDS 40
+
+/* Its fields but the first two are of no use here. */
+static void send_wide_template(uint32_t address, uint32_t id)
+{
+	put_netflow9(0, 1);
+	put(0, 2), put(8 + 4 * WIDE_FIELDS, 2), put(id, 2), put(WIDE_FIELDS, 2);
+	put(8, 2), put(4, 2), put(12, 2), put(4, 2);
+	for (uint32_t i = 2; i < WIDE_FIELDS; i++)
+		put(300 + i, 2), put(4, 2);
+	send_from(address);
+}
+
+static uint32_t templates_of(uint32_t address)
+{
+	for (uint32_t i = 0; i < t.nb_rows; i++)
+		if (t.rows[i].address.s6_addr[15] == address)
+			return (uint32_t)t.rows[i].templates;
+	fail_msg("no row of %u", address);
+	return 0;
+}
+
+/* Some have far more than a share; who comes when all is lent has his, and memory has its end. */
+static void many_templates_borrow_room(void **state)
+{
+	struct collector_params with = params();
+	uint32_t most, sum = 0;
+
+	(void)state;
+	with.exporters_max = 32;
+	with.template_bytes = 32 * 8192;
+	start(&with);
+	for (uint32_t i = 1; i < 32; i++)
+		for (uint32_t j = 0; j < 100; j++)
+			send_wide_template(i, 256 + j);
+	put_netflow9(0, 2), put_template(), put_data(1, 5), send_from(32);
+	end_epoch();
+	most = templates_of(1);
+	for (uint32_t i = 1; i < 32; i++) {
+		sum += templates_of(i);
+		assert_in_range(templates_of(i), 8192 / 2 / 300, most);
+	}
+	assert_int_equal(templates_of(8), most);
+	assert_true(templates_of(31) * 2 < most);
+	assert_true(sum * (8 + 4 * WIDE_FIELDS) < with.template_bytes);
+	assert_int_equal(templates_of(32), 1);
+	assert_int_equal(t.nb_seen, 1);
+	stop();
+}
+
 static void names_tell_domains_apart(void **state)
 {
 	struct collector_params with = params();
@@ -684,6 +734,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_counted),
 		cmocka_unit_test(records_of_nothing_leave_nothing_open),
 		cmocka_unit_test(a_flood_costs_no_exporter_a_record),
+		cmocka_unit_test(many_templates_borrow_room),
 		cmocka_unit_test(names_tell_domains_apart),
 		cmocka_unit_test(lines_are_rare),
 		cmocka_unit_test(records_pass_links),
