@@ -92,6 +92,18 @@ static void put_edges(const struct exporter_rule *rule, struct observation *obse
 		observation->flags |= OBSERVATION_LEAVES;
 }
 
+/*
+ * Whether the direction says where the flow was seen. Who watches a link (softflowd) gives the two
+ * directions of a connection by it, and 0 for both interfaces.
+ */
+static inline bool tells_side(const struct flow_record *record)
+{
+	const uint32_t both = FLOW_INPUT | FLOW_OUTPUT;
+
+	return (record->has & FLOW_DIRECTION) != 0 &&
+	       ((record->has & both) != both || record->input != 0 || record->output != 0);
+}
+
 static void put_place(const struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
@@ -99,7 +111,7 @@ static void put_place(const struct observer *observer, const struct flow_record 
 	observation->input = record->has & FLOW_INPUT ? record->input : 0;
 	observation->output = record->has & FLOW_OUTPUT ? record->output : 0;
 	observation->side = OBSERVED_ANYWHERE;
-	if (record->has & FLOW_DIRECTION)
+	if (tells_side(record))
 		observation->side =
 			record->direction == FLOW_EGRESS ? OBSERVED_EGRESS : OBSERVED_INGRESS;
 	if (record->has & FLOW_SAMPLE)
