@@ -104,6 +104,10 @@ def in_a_row(count):
         for form, true in (('v5', frames), ('ipfix', truth)):
             all_count(test, only(test, everything, form), form, true, count)
         samples_count(test, only(test, everything, 'sflow'), truth, count)
+        # All of them at once: who counted all is heard, whatever samples say.
+        rows, _ = measured(test, everything, 'best')
+        assert {lib.row_key(row): int(row['packets']) for row in rows} == {
+            key: figures[0] for key, figures in truth.items()}
     return check
 
 
