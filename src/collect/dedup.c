@@ -328,13 +328,27 @@ static struct worth without_flow(struct dedup *dedup, struct record *record)
 	return worth_at_edge(&dedup->known, record);
 }
 
+/* Whether frames of these sizes are known; most are. No product overflows: packets have 40 bits. */
+static bool are_frames_known(const struct dedup_counts *counts, const struct worth *worth)
+{
+	const uint64_t limit = UINT64_C(1) << 24;
+
+	return counts->measured > 0 && counts->largest_frame < limit &&
+	       worth->bytes >= counts->smallest_frame * worth->packets &&
+	       worth->bytes <= counts->largest_frame * worth->packets;
+}
+
 static void count_frames(struct dedup_counts *counts, const struct worth *worth)
 {
-	uint64_t least = worth->bytes / worth->packets;
-	uint64_t most = least + (worth->bytes % worth->packets != 0);
-	uint32_t smallest = least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
-	uint32_t largest = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+	uint64_t least, most;
+	uint32_t smallest, largest;
 
+	if (are_frames_known(counts, worth))
+		return;
+	least = worth->bytes / worth->packets;
+	most = least + (worth->bytes % worth->packets != 0);
+	smallest = least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
+	largest = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 	if (counts->measured == 0 || smallest < counts->smallest_frame)
 		counts->smallest_frame = smallest;
 	if (counts->measured == 0 || largest > counts->largest_frame)

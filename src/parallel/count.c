@@ -32,9 +32,14 @@ static void leave_empty_out(struct key_burst *burst)
 {
 	struct key_weights *weights = burst->weights;
 	uint32_t kept = 0;
-	uint64_t v6 = 0;
+	uint64_t v6;
 
-	for (uint32_t i = 0; i < burst->n; i++) {
+	while (kept < burst->n && weights->packets[kept] > 0)
+		kept++;
+	if (kept == burst->n)
+		return;
+	v6 = burst->v6 & ((UINT64_C(1) << kept) - 1);
+	for (uint32_t i = kept + 1; i < burst->n; i++) {
 		if (weights->packets[i] == 0)
 			continue;
 		v6 |= (burst->v6 >> i & 1) << kept;
