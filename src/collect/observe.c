@@ -2,6 +2,7 @@
 #include "collect/observe.h"
 
 #include <netinet/in.h>
+#include <endian.h>
 #include <string.h>
 
 #define ETHERNET_HEADER 14
@@ -122,20 +123,28 @@ static void put_place(const struct observer *observer, const struct flow_record 
 		put_edges(observer->rule, observation);
 }
 
+/* In words: what is put together byte by byte would be waited for. IPv4 is mapped. */
+static void read_next_hop(const struct flow_record *record, uint64_t words[2])
+{
+	uint32_t ipv4;
+
+	memcpy(words, record->next_hop, sizeof(record->next_hop));
+	if (record->next_hop_ipv6)
+		return;
+	memcpy(&ipv4, record->next_hop, sizeof(ipv4));
+	words[0] = 0;
+	words[1] = htobe64(UINT64_C(0xffff) << 32 | be32toh(ipv4));
+}
+
 static uint32_t exporter_of(struct observer *observer, const struct flow_record *record)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	struct in6_addr address;
+	uint64_t words[2], last[2];
 
-	if (record->next_hop_ipv6) {
-		memcpy(&address, record->next_hop, sizeof(address));
-	} else {
-		memcpy(address.s6_addr, mapped, sizeof(mapped));
-		memcpy(address.s6_addr + sizeof(mapped), record->next_hop, 4);
-	}
-	if (memcmp(&address, &observer->next_hop, sizeof(address)) != 0) {
-		observer->next_hop = address;
-		observer->next = exporter_at(observer->exporters, &address);
+	read_next_hop(record, words);
+	memcpy(last, &observer->next_hop, sizeof(last));
+	if (words[0] != last[0] || words[1] != last[1]) {
+		memcpy(&observer->next_hop, words, sizeof(words));
+		observer->next = exporter_at(observer->exporters, &observer->next_hop);
 	}
 	return observer->next;
 }
