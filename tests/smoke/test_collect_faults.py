@@ -16,7 +16,7 @@ from datagrams import (
     OUTPUT, PACKETS, PADDING, PROTO, REVERSE, SAMPLER, SAMPLER_INTERVAL, SETS, SPORT, SRC, SRC6, START,
     TOTAL_BYTES, TOTAL_PACKETS, V9, VARIABLE, Capture, Flow, Router, a_set, fragments, frame, packed, rows,
     sender, v5_record)
-from test_collect import EXPORTER_COLUMNS, LINK_COLUMNS, collect, read_exporters
+from collected import EXPORTER_COLUMNS, LINK_COLUMNS, collect, read_exporters
 
 PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
 NAMES = {'v5': 'netflow5', 'v9': 'netflow9', 'ipfix': 'ipfix', 'sflow': 'sflow'}

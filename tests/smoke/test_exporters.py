@@ -6,7 +6,7 @@ import signal
 
 import lib
 import peers
-import test_collect
+import collected
 
 MIX = 'large/mix.pcap.xz'
 # Packets and records of the mixed capture that softflowd makes; v5 leaves out IPv6.
@@ -42,11 +42,11 @@ def softflowd(form):
     @lib.needs_traces
     def check(test):
         path = softflowd_recorded(test, form)
-        rows, ledger, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+        rows, ledger, exporters, result = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
         truth = peers.softflowd_truth(test, lib.unpack(test, MIX), form)
         packets, records = SOFTFLOWD[form]
         assert sums(truth)[0] == packets == lib.total(ledger, 'measured'), ledger
-        test_collect.check_equal(rows, truth)
+        collected.check_equal(rows, truth)
         nothing_wrong(exporters, result, protocol=form, sent=count_datagrams(path), records=records)
         theirs = peers.nfcapd(test, form, path)
         assert (theirs['packets'], theirs['bytes']) == sums(truth), (theirs, sums(truth))
@@ -72,7 +72,7 @@ def end(test, process, port, paths):
     result = test.wait(process).expect(0)
     ledger = lib.read_stats(paths[1])
     lib.check_account(result, ledger)
-    return lib.read_output(paths[0]), ledger, test_collect.read_exporters(paths[2]), result, dropped
+    return lib.read_output(paths[0]), ledger, collected.read_exporters(paths[2]), result, dropped
 
 
 def burst(form):
@@ -85,7 +85,7 @@ def burst(form):
         sent = peers.softflowd(test, capture, form, port)
         rows, _, exporters, result, dropped = end(test, process, port, paths)
         assert dropped == 0, dropped
-        test_collect.check_equal(rows, peers.softflowd_truth(test, capture, form))
+        collected.check_equal(rows, peers.softflowd_truth(test, capture, form))
         nothing_wrong(exporters, result, protocol=form, sent=sent, records=SOFTFLOWD[form][1])
     return check
 

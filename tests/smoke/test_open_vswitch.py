@@ -12,7 +12,7 @@ import exports
 import lib
 import open_vswitch
 import peers
-import test_collect
+import collected
 
 TRAFFIC = 'flows=200,zipf=1.0,size=100-1400,packets=3K,rate=2K,seed=7'
 RATE = 1500  # a second
@@ -58,7 +58,7 @@ def only(test, everything, form):
 
 
 def measured(test, path, method, *options):
-    rows, ledger, exporters, _ = test_collect.collect(
+    rows, ledger, exporters, _ = collected.collect(
         test, '--pcap', path, '--dedup', method, *peers.EVERYTHING, *options)
     for row in exporters:
         if row['protocol'] == 'ipfix' and row['domain'] == '0':  # how all switches are: the same from each
@@ -74,7 +74,7 @@ def all_count(test, path, form, truth, count):
     packets = sum(figures[0] for figures in truth.values())
     rows, total = measured(test, path, 'best')
     assert total == packets, (form, total, packets)
-    test_collect.check_equal(rows, truth)
+    collected.check_equal(rows, truth)
     # IPFIX tells of each flow as it comes in and as it goes out.
     copies = count * (2 if form == 'ipfix' else 1)
     _, total = measured(test, path, 'none')

@@ -6,7 +6,7 @@ import os
 import exports
 import lib
 import peers
-import test_collect
+import collected
 import test_exporters
 
 UPLINK = 'large/auckland2.pcap.xz'
@@ -54,9 +54,9 @@ def pmacct(form):
     def check(test):
         """It fills a datagram less than softflowd does, and keeps to all documents."""
         path = nfprobe(test, form)
-        rows, _, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+        rows, _, exporters, result = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
         truth = truth_of(test)
-        test_collect.check_equal(rows, truth)
+        collected.check_equal(rows, truth)
         test_exporters.nothing_wrong(exporters, result, protocol=form, records=len(truth),
                                      sent=test_exporters.count_datagrams(path))
         theirs = peers.nfcapd(test, form, path)
@@ -68,7 +68,7 @@ def pmacct(form):
 def test_pmacct_sflow(test):
     """Its last datagram stays behind; what came is each packet, from the first on."""
     path = sfprobe(test, 1)
-    rows, ledger, _, _ = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+    rows, ledger, _, _ = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
     count = lib.total(ledger, 'measured')
     truth = {}
     for number, (_, frame) in enumerate(exports.frames(lib.unpack(test, UPLINK))):
@@ -76,13 +76,13 @@ def test_pmacct_sflow(test):
             length = exports.struct.unpack_from('>H', frame, 16)[0]
             exports.add(truth, peers.softflowd_flow(frame, 0)[0], 1, length)
     assert sum(figures[0] for figures in truth.values()) == count > 31200, count
-    test_collect.check_equal(rows, truth)
+    collected.check_equal(rows, truth)
 
 
 @lib.needs_traces
 def test_pmacct_sampled_sflow(test):
     """Every interval of the joint bounds holds the truth."""
-    rows, ledger, exporters, _ = test_collect.collect(
+    rows, ledger, exporters, _ = collected.collect(
         test, '--pcap', sfprobe(test, 10), *peers.EVERYTHING, '--confidence', '0.99999')
     assert (exporters[0]['sampling'], exporters[0]['sampling_source']) == ('10', 'sample'), exporters
     truth = truth_of(test)
@@ -109,14 +109,14 @@ def sampled(form):
     def check(test):
         """softflowd takes every tenth packet, and says so: in headers of v5, in options of the others."""
         path = softflowd(test, form, '-s', '10')
-        _, ledger, exporters, _ = test_collect.collect(
+        _, ledger, exporters, _ = collected.collect(
             test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
         source = 'header' if form == 'v5' else 'options'
         assert (exporters[0]['sampling'], exporters[0]['sampling_source']) == ('10', source), exporters
         truth = truth_of(test)
         packets = test_exporters.sums(truth)[0]
         assert abs(lib.total(ledger, 'measured') - packets) <= 10, (ledger, packets)
-        rows, best, _, _ = test_collect.collect(
+        rows, best, _, _ = collected.collect(
             test, '--pcap', path, *peers.EVERYTHING, '--confidence', '0.99999')
         check_within(rows, truth)
         assert lib.total(best, 'measured') == lib.total(ledger, 'measured'), (best, ledger)
@@ -129,7 +129,7 @@ def test_softflowd_sampled_on_a_lan(test):
     capture = lib.unpack(test, LAN)
     path = peers.recorded(test, 'lan-sampled', 'v9',
                           lambda port: peers.softflowd(test, capture, 'v9', port, '-s', '10'))
-    totals = [test_collect.collect(test, '--pcap', path, *peers.EVERYTHING, '--dedup', method)[1]
+    totals = [collected.collect(test, '--pcap', path, *peers.EVERYTHING, '--dedup', method)[1]
               for method in ('best', 'none')]
     assert lib.total(totals[0], 'measured') == lib.total(totals[1], 'measured'), totals
     assert lib.total(totals[0], 'duplicate') == 0, totals
@@ -139,7 +139,7 @@ def test_softflowd_sampled_on_a_lan(test):
 def test_softflowd_biflows(test):
     """Two directions in a record; of some the second alone has packets."""
     path = softflowd(test, 'ipfix', '-b')
-    rows, _, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+    rows, _, exporters, result = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
     truth = truth_of(test)
     packets = {key: figures[0] for key, figures in truth.items()}
     assert {lib.row_key(row): int(row['packets']) for row in rows} == packets
@@ -162,14 +162,14 @@ def shark(form):
     @lib.needs_traces
     def check(test):
         path = nfprobe(test, form)
-        rows, _, _, _ = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
+        rows, _, _, _ = collected.collect(test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
         sums = {}
         for *ends, proto, packets, size in shark_records(test, path, FIELDS):
             # It prints the ports that ICMP's type and code lie in.
             ports = ends[2:] if proto in ('6', '17', '132') else ('0', '0')
             exports.add(sums, (*ends[:2], *ports, proto), int(packets), int(size))
         assert len(sums) > 2000, len(sums)
-        test_collect.check_equal(rows, sums)
+        collected.check_equal(rows, sums)
     return check
 
 
@@ -189,7 +189,7 @@ def test_tshark_and_sflow(test):
         for (src, dst, proto, length), rate in zip(records, rates, strict=True):
             exports.add(sums, (src, dst, '', '', proto), int(rate), int(rate) * int(length))
     assert len(chosen) > 0.9 * len(lines), (len(chosen), len(lines))
-    rows, _, _, _ = test_collect.collect(test, '--pcap', lib.write_pcap(test.path('chosen.pcap'), chosen),
+    rows, _, _, _ = collected.collect(test, '--pcap', lib.write_pcap(test.path('chosen.pcap'), chosen),
                                          *peers.EVERYTHING, '--dedup', 'none', '--key', 'src-dst,proto')
     got = {tuple(row[column] for column in lib.KEY_COLUMNS): (int(row['packets']), int(row['bytes'])) for row in rows}
     assert got == sums, [(key, got.get(key), sums.get(key)) for key in got.keys() | sums.keys()
@@ -211,7 +211,7 @@ def test_nfreplay(test):
     assert dropped == 0 and exporters[0]['protocol'] == 'netflow9', exporters
     for column in ('malformed', 'unusable', 'unknown_template', 'waiting', 'lost_network'):
         assert exporters[0][column] == '0', exporters
-    test_collect.check_equal(rows, truth_of(test))
+    collected.check_equal(rows, truth_of(test))
 
 
 def cases(settings):
