@@ -273,12 +273,28 @@ static void ignore_path(void *arg, const struct path_row *row)
 	(void)row;
 }
 
+static void settle(struct collecting *collecting)
+{
+	for (;;) {
+		struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
+
+		if (dedup_settle(collecting->dedup, &collecting->burst, &counts) == 0)
+			return;
+		collecting->counts.measured += counts.measured;
+		if (collecting->depth == COLLECTING_COUNTED)
+			count_weighted_keys(
+				&collecting->counting, &collecting->sketch, &collecting->distinct);
+	}
+}
+
 void collecting_end_epoch(struct collecting *collecting, int64_t now)
 {
 	if (collecting->collector != NULL)
 		collector_end_epoch(collecting->collector, ignore_exporter, ignore_link, NULL);
-	if (collecting->dedup != NULL)
-		dedup_end_epoch(collecting->dedup, now, ignore_path, NULL);
+	if (collecting->dedup == NULL)
+		return;
+	settle(collecting);
+	dedup_end_epoch(collecting->dedup, now, ignore_path, NULL);
 }
 
 void collecting_run(struct collecting *collecting, const struct exported *exported, int64_t *now)
