@@ -476,6 +476,10 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 	}
 	for (uint32_t i = 0; i < n; i++)
 		ahead->guess[i] = observed_flows_guess(&known->flows, &burst->hash[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (ahead->route[i] != 0)
+			route_prefetch_members(&known->routes, ahead->route[i]);
+	}
 	for (uint32_t i = 0; i < n && dedup->paths; i++) {
 		if (ahead->guess[i] != FLOW_NONE)
 			__builtin_prefetch(&dedup->paths[ahead->guess[i]], 1);

@@ -111,3 +111,18 @@ static inline void route_prefetch(const struct routes *routes, uint64_t key)
 	for (uint32_t way = 0; way < ROUTE_WAYS; way++)
 		__builtin_prefetch(&set[way]);
 }
+
+/* Behind route_prefetch(): what there is of the members, where the route is there. */
+static inline void route_prefetch_members(const struct routes *routes, uint64_t key)
+{
+	const struct route *set = &routes->routes[(key & (routes->sets - 1)) * ROUTE_WAYS];
+
+	for (uint32_t way = 0; way < ROUTE_WAYS; way++) {
+		if (set[way].key != key)
+			continue;
+		__builtin_prefetch((const char *)&set[way] + 64);
+		__builtin_prefetch((const char *)&set[way] + 128);
+		__builtin_prefetch((const char *)&set[way] + 192, 1);
+		return;
+	}
+}
