@@ -235,15 +235,17 @@ static bool find_socket(uint16_t port, uint64_t *queued, uint64_t *lost)
 	       find_in_table("/proc/net/udp6", port, queued, lost);
 }
 
-static bool wait_for_socket(const struct started *started)
+static bool wait_for_socket(struct started *started)
 {
 	uint64_t queued, lost;
 
 	for (uint32_t ms = 0; ms < START_MS; ms += 10) {
 		if (find_socket(started->port, &queued, &lost))
 			return true;
-		if (waitpid(started->pid, NULL, WNOHANG) != 0)
+		if (waitpid(started->pid, NULL, WNOHANG) != 0) {
+			started->pid = -1; /* it has ended: its number may be another's */
 			return false;
+		}
 		sleep_ms(10);
 	}
 	return false;
@@ -385,14 +387,16 @@ static bool stop(struct started *started, uint64_t records, bool lost, char *err
 		kill(started->pid, SIGTERM);
 		waitpid(started->pid, NULL, 0);
 	}
-	if (tells && !lost)
+	if (tells && !lost && records > 0)
 		right = read(started->pipe, &told, sizeof(told)) == sizeof(told) &&
 			told.value == (double)records;
 	if (!right)
 		snprintf(error, COLLECTORS_ERROR_MAX, "%.0f records were seen of %llu", told.value,
 			(unsigned long long)records);
-	close(started->pipe);
-	remove_directory(started->directory);
+	if (started->pipe >= 0)
+		close(started->pipe);
+	if (started->directory[0] != '\0')
+		remove_directory(started->directory);
 	return right;
 }
 
@@ -400,7 +404,7 @@ bool collectors_run(const struct config *config, enum collectors_kind kind,
 	const struct exported *exported, uint64_t records, uint64_t rate,
 	struct collectors_sample *sample, char *error)
 {
-	struct started started = {.kind = kind};
+	struct started started = {.kind = kind, .pipe = -1};
 	uint64_t sent = 0, queued, before;
 
 	*sample = (struct collectors_sample){0};
