@@ -669,6 +669,20 @@ def totals(test, protocol):
     assert lib.total(ledger, 'measured') == 1000 + 60, ledger
 
 
+@each('totals that begin anew', *SETS)
+def totals_anew(test, protocol):
+    """The flow ended, and another of the same key began."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields = KEY + [(TOTAL_PACKETS, 8), (TOTAL_BYTES, 8)]
+    make = getattr(router, protocol)
+    world.add(router, 1, make(1, sets.template(fields=fields), count=1 - sets.ipfix))
+    for i, (now, new) in enumerate(((10, 10), (25, 15), (4, 4), (9, 5))):
+        flow = Flow(1, new, more={TOTAL_PACKETS: now, TOTAL_BYTES: 100 * now})
+        world.add(router, 2 + i, make(2 + i, sets.data([flow], fields=fields), count=1), [flow])
+    world.run()
+
+
 @each('totals of two routers', *SETS)
 def totals_of_two(test, protocol):
     world = World(test)
@@ -884,6 +898,34 @@ for chosen in SETS:
         functools.partial(lambda test, kind, protocol: sampling_case(test, protocol, kind), protocol=chosen))
 
 
+@each('sampling by the record', *SETS)
+def sampling_record(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    sets, fields = SETS[protocol], FIELDS + [(INTERVAL, 4)]
+    flow = Flow(1, 5, more={INTERVAL: 64})
+    world.capture.add(1, FAULTY, getattr(router, protocol)(1, sets.template(fields=fields),
+                                                           sets.data([flow], fields=fields), count=2 - sets.ipfix))
+    estimated(world, 1, row_of(router), flow, 64, 'record', datagrams=1)
+    world.run()
+
+
+@each('samplers of before a restart', 'v9')
+def sampler_restart(test, protocol):
+    """They are void, as templates are."""
+    world = World(test)
+    router, fields = Router(protocol, FAULTY), FIELDS + [(SAMPLER, 2)]
+    flow, again = Flow(1, 5, more={SAMPLER: 3}), Flow(2, 7, more={SAMPLER: 3})
+    router.sequence = 100000
+    world.capture.add(1, FAULTY, router.v9(1, *sampling_options(router, 'sampler', 3, 100), V9.template(fields=fields),
+                                           V9.data([flow], fields=fields), count=4))
+    estimated(world, 1, row_of(router), flow, 100, datagrams=1)
+    world.add(router, 4, router.v9(4, V9.template(fields=fields), V9.data([again], fields=fields), count=2, sequence=0,
+                                   uptime=1000), [again], restarts=1)
+    world.unknown.add(0)
+    world.run(said=[f'exporter {FAULTY} names a sampler whose interval it has not said'])
+
+
 @each('options that come after their data', *SETS)
 def late_options(test, protocol):
     """Until then nobody knows what a record of a named sampler stands for: bounds are empty."""
@@ -1060,8 +1102,8 @@ def bad_texts(test):
 # ---- floods
 
 
-@case('a flood from 20 000 random addresses')
-def address_flood(test):
+@each('a flood from 20 000 random addresses, workers', 1, 3)
+def address_flood(test, workers):
     """Who sent twice before, and sends on, loses neither its place nor its templates nor a record."""
     world = World(test, seconds=20)
     steady = [Router(protocol, f'192.0.2.{100 + i}', i) for i, protocol in enumerate(PROTOCOLS)]
@@ -1079,7 +1121,7 @@ def address_flood(test):
         world.capture.add(when, address, Router('v5', address).v5(when, [Flow(100000 + i)]))
     path = world.capture.write(test.path('flood.pcap'))
     found, ledger, exporters, result = collect(
-        test, '--pcap', path, *SMALL, '--interval', '0', '--exporters-max', '64')
+        test, '--pcap', path, *SMALL, '--interval', '0', '--exporters-max', '64', '--workers', workers)
     check_said(result, ['gave their place to others, because there are more than --exporters-max 64'])
     got = {row['exporter']: row for row in exporters}
     for (_, row), counts in known.items():
@@ -1091,6 +1133,37 @@ def address_flood(test):
     flows = {lib.row_key(row): int(row['packets']) for row in found}
     for (_, key), packets in world.flows.items():
         assert flows[key] == packets, (key, flows[key], packets)
+
+
+@case('more exporters than there is room for, all known')
+def no_room(test):
+    """Who came too late is shed; nobody is pushed out for it."""
+    world = World(test, steady=False)
+    routers = [Router('v5', '192.0.2.1'), Router('v5', '192.0.2.2')]
+    for i in range(10):
+        for j, router in enumerate(routers):
+            one(world, router, 1 + i / 5 + j / 100, Flow(100 * j + i + 1, 2))
+    late = Router('v9', '192.0.2.9')
+    for i in range(4):
+        world.stray(1.7 + i / 5, late.address, late.message(1.7 + i / 5, [Flow(900 + i)], True), shed=1)
+    world.run('--exporters-max', '2')
+
+
+@case('more flows than are observed at once')
+def edge_only(test):
+    """Those beyond are decided by the edge rule, and said to be; one exporter loses nothing by it."""
+    world = World(test, steady=False)
+    router = Router('v5', FAULTY)
+    for i in range(40):
+        flows = [Flow(30 * i + j + 1, 2) for j in range(30)]
+        world.add(router, 1 + i / 10, router.v5(1 + i / 10, flows), flows)
+    path = world.capture.write(test.path('capture.pcap'))
+    found, ledger, exporters, _ = collect(test, '--pcap', path, '--sketch', 'flow-table', '--memory', '8MB', '--top',
+                                          '1M', '--interval', '0', '--observed-flows', '64')
+    world.check_flows(found)
+    row, = exporters
+    assert row['counted'] == '1200' and 1000 <= int(row['edge_only']) <= 1136, row
+    assert lib.total(ledger, 'measured') == 2400, ledger
 
 
 # ---- captures
@@ -1156,6 +1229,41 @@ def not_udp(test):
     tcp[23] = 6
     world.capture.add_frame(2, bytes(tcp))
     world.run()
+
+
+@case('sFlow samples that bring no flow')
+def sflow_others(test):
+    """Counters, discarded packets, formats of others; and a sampled frame that is not IP."""
+    world = World(test)
+    router, flow = Router('sflow', FAULTY), Flow(1)
+    counters = struct.pack('>IIIII', 1, 1, 1, 1, 88) + struct.pack('>IIQII', 3, 6, 10**9, 1, 3) + bytes(64)
+    discarded = struct.pack('>IIIIIIII', 1, 0, 3, 5, 3, 0, 256, 0)
+    strange = struct.pack('>III', 1, 2, 3)
+    samples = [struct.pack('>II', number, len(body)) + body
+               for number, body in ((2, counters), (5, discarded), (7 << 12 | 1, strange), (4095, b''))]
+    world.add(router, 1, router.sflow(1, [*samples, router.sample(flow)]), [flow])
+    world.run()
+
+
+@case('sFlow lengths that lie')
+def sflow_lengths(test):
+    world = World(test)
+    said = 0
+    for i, (place, number) in enumerate(((4, 0xffffffff), (4, 20), (36, 10**6), (44, 0xfffffffc), (60, 0x7fffffff))):
+        router = Router('sflow', f'192.0.2.{i + 1}')
+        sample = bytearray(router.sample(Flow(i + 1)))
+        struct.pack_into('>I', sample, place, number)
+        payload = router.sflow(1 + i, [bytes(sample)])
+        world.capture.add(1 + i, router.address, payload)
+        said += 1
+    path = world.capture.write(test.path('capture.pcap'))
+    _, ledger, exporters, _ = collect(test, '--pcap', path, *SMALL, '--interval', '0')
+    for row in exporters:
+        if row['exporter'] != STEADY:
+            assert (row['datagrams'], row['malformed']) == ('1', '1') and int(row['records']) <= 1, row
+        else:
+            assert (row['counted'], row['malformed']) == ('20', '0'), row
+    assert len(exporters) == said + 1, exporters
 
 
 # ---- clocks
