@@ -26,6 +26,7 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 struct message {
 	uint32_t number, data, flows;
 	bool uncertain;
+	bool unknown_sets; /* with records, certainly */
 };
 
 static enum sequence_convention standard(enum wire_protocol protocol)
@@ -330,6 +331,7 @@ static struct message message_of(const struct wire_header *header, const struct 
 		.data = data,
 		.flows = data - (result->options < data ? result->options : data),
 		.uncertain = result->unknown_sets || result->fault != WIRE_FINE,
+		.unknown_sets = result->unknown_sets,
 	};
 }
 
@@ -345,7 +347,8 @@ static void go_on(
 	sequence->exported = header->exported;
 }
 
-/* For mean sizes and repeated messages; one without records has the number of another. */
+/* For mean sizes and repeated messages; one without records has the number of another, and may have
+ * its length. */
 static void note(
 	struct sequence *sequence, const struct wire_header *header, const struct message *message)
 {
@@ -353,7 +356,8 @@ static void note(
 		sequence->messages++;
 		sequence->records += message->data;
 	}
-	if (message->data != 0 || message->uncertain || sequence->convention == SEQUENCE_MESSAGES)
+	if (message->data != 0 || message->unknown_sets ||
+		sequence->convention == SEQUENCE_MESSAGES)
 		remember(sequence, fingerprint(header));
 }
 

@@ -324,19 +324,17 @@ def long_template(test, count):
     world.run('--dedup', 'none', said=['is malformed: a length goes beyond its end'] * 2)
 
 
-@case('a template of as many fields as a datagram holds')
-def many_fields(test):
+@each('a template of as many fields as a datagram holds', *SETS)
+def many_fields(test, protocol):
     world = World(test)
-    flow = Flow(1, 2)
-    for i, protocol in enumerate(SETS):
-        sets, router = SETS[protocol], Router(protocol, f'192.0.2.{i + 1}')
-        make = getattr(router, protocol)
-        # Of 8 MB for 1000 domains each has 8 KB: the large one finds no room.
-        fields = FIELDS + [(PADDING, 0)] * 16000
-        world.add(router, 1 + 2 * i, make(1 + 2 * i, sets.template(300, fields), sets.template(), count=2), malformed=1)
-        world.add(router, 1.1 + 2 * i, make(1.1 + 2 * i, sets.data([flow]), count=1), [flow])
-        world.templates[row_of(router)] = 1
-    world.run('--dedup', 'none', said=['is malformed: there is no room for another template'] * 2)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    make = getattr(router, protocol)
+    flows = [Flow(1, 2), Flow(2, 3)]
+    fields = [*FIELDS, *[(PADDING, 0)] * 16000, (FLAGS, 1)]
+    world.add(router, 1, make(1, sets.template(300, fields), sets.template(), count=2 - 2 * sets.ipfix))
+    world.add(router, 2, make(2, sets.data(flows[:1]), a_set(300, rows(fields, flows[1:])), count=2), flows)
+    world.templates[row_of(router)] = 2
+    world.run()
 
 
 @each('a template without fields', *SETS)
@@ -378,22 +376,26 @@ def redefined(test, protocol):
 
 @each('a flood of templates', *SETS)
 def template_flood(test, protocol):
-    """A domain has its share of memory; what it sends beyond costs itself."""
+    """A domain has its share of memory, and some on loan; what it sends beyond costs itself."""
     world = World(test)
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     make = getattr(router, protocol)
-    flow = Flow(1, 2)
+    flow, sent = Flow(1, 2), 100
     world.add(router, 1, make(1, sets.template(), sets.data([flow]), count=2 - sets.ipfix), [flow])
-    for i in range(40):
-        body = b''.join(sets.template(1000 + 300 * i + j)[4:] for j in range(300))
-        world.add(router, 1.1 + i / 10, make(1.1 + i / 10, a_set(2 if sets.ipfix else 0, body),
-                                             count=0 if sets.ipfix else 300), malformed=1)
+    for i in range(sent):
+        when = 1.1 + i / 25
+        world.add(router, when, make(when, sets.template(1000 + i, [(PADDING, 1)] * 15000), count=1 - sets.ipfix))
     flow = Flow(2, 2)
     world.add(router, 6, make(6, sets.data([flow]), count=1), [flow])
-    # 64 MB for 30 000 domains: 2237 bytes each, of which a template takes at least 100.
-    _, _, exporters, _ = world.run('--exporters-max', '30000', said=['there is no room for another template'])
+    path = world.capture.write(test.path('capture.pcap'))
+    found, _, exporters, result = collect(test, '--pcap', path, *SMALL, '--interval', '0')
+    check_said(result, ['there is no room for another template'])
     kept, = (int(row['templates']) for row in exporters if row['exporter'] == FAULTY)
-    assert 5 <= kept <= 22, exporters
+    # Each takes its 60 000 bytes at least, of 4 MB at most; each that is not kept is malformed.
+    assert 5 <= kept <= (4 << 20) // 60000, exporters
+    world.expect(row_of(router), malformed=sent + 1 - kept)
+    world.check_rows(exporters)
+    world.check_flows(found)
 
 
 @each('data before its template', *SETS)
