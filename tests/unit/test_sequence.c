@@ -297,6 +297,52 @@ static void unknown_sets(void **state)
 	}
 }
 
+/* Of two records each; by messages, a lost one is as if records were counted. */
+static void two_records_each(void **state)
+{
+	struct totals totals = {0};
+	struct sequence sequence;
+
+	(void)state;
+	sequence_init(&sequence, WIRE_NETFLOW9);
+	for (uint32_t i = 0; i < 12; i++) {
+		struct sent sent = {
+			.header = {.protocol = WIRE_NETFLOW9, .sequence = i, .uptime = 1000 + i},
+			.result = {.records = 2, .data_records = 2},
+		};
+
+		if (i != 6)
+			give(&sequence, &sent, &totals);
+	}
+	assert_int_equal(totals.lost, 1);
+}
+
+/* Templates alone, malformed or not, have the number and may have the length of those before. */
+static void malformed_templates(void **state)
+{
+	struct totals totals = {0};
+	struct sequence sequence;
+
+	(void)state;
+	sequence_init(&sequence, WIRE_IPFIX);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct sent sent = {
+			.header = {.protocol = WIRE_IPFIX,
+				.sequence = i < 8 ? 3 * i : 24,
+				.total = 100,
+				.exported = START},
+		};
+
+		if (i < 8)
+			sent.result.records = sent.result.data_records = 3;
+		else
+			sent.result.fault = i % 2 == 0 ? WIRE_TEMPLATE_ROOM : WIRE_FINE;
+		give(&sequence, &sent, &totals);
+	}
+	assert_int_equal(totals.repeated, 0);
+	assert_int_equal(totals.lost, 0);
+}
+
 static int seed(void **state)
 {
 	(void)state;
@@ -312,6 +358,8 @@ int main(void)
 		cmocka_unit_test_setup(reordered_and_repeated, seed),
 		cmocka_unit_test_setup(restarts, seed),
 		cmocka_unit_test_setup(unknown_sets, seed),
+		cmocka_unit_test(two_records_each),
+		cmocka_unit_test(malformed_templates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
