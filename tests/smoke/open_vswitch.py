@@ -40,8 +40,8 @@ class Switches:
         self.processes.append(self.run('ovs-vswitchd', self.socket))
 
     def run(self, program, *arguments):
-        return self.test.start(*arguments, f'--pidfile={self.folder}/{program}.pid', f'--unixctl={self.folder}/{program}.ctl',
-                               program=[*self.environment, peers.needs(self.test, program)], inside=self.namespace)
+        return self.test.start(*arguments, f'--pidfile={self.folder}/{program}.pid',
+                               f'--unixctl={self.folder}/{program}.ctl', program=[*self.environment, peers.needs(self.test, program)], inside=self.namespace)
 
     def set(self, *arguments):
         return self.namespace.call(*self.environment, peers.needs(self.test, 'ovs-vsctl'), f'--db={self.socket}',
@@ -60,8 +60,8 @@ class Switches:
     def export(self, table, column, *settings):
         """Every bridge exports from now on; NUMBER is the bridge's."""
         for number in range(self.count):
-            self.set('--', '--id=@x', 'create', table, *(setting.replace('NUMBER', str(number)) for setting in settings),
-                     '--', 'set', 'bridge', f'br{number}', f'{column}=@x')
+            own = (setting.replace('NUMBER', str(number)) for setting in settings)
+            self.set('--', '--id=@x', 'create', table, *own, '--', 'set', 'bridge', f'br{number}', f'{column}=@x')
 
     def silence(self, column):
         """No more exports; what is cached is sent."""

@@ -2,6 +2,7 @@
 """sketchtap collect and probes on a campus uplink: pmacct's, softflowd's, and what tshark and nfdump read in them."""
 
 import os
+import subprocess
 
 import exports
 import lib
@@ -212,6 +213,35 @@ def test_nfreplay(test):
     for column in ('malformed', 'unusable', 'unknown_template', 'waiting', 'lost_network'):
         assert exporters[0][column] == '0', exporters
     collected.check_equal(rows, truth_of(test))
+
+
+def build_fixbuf(test):
+    """An exporter of libfixbuf, as a program."""
+    compiler = peers.needs(test, 'gcc', 'pkg-config')
+    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'libfixbuf'], capture_output=True, text=True,
+                           check=False)
+    if flags.returncode != 0:
+        test.skip('libfixbuf is not installed with its headers')
+    program = test.path('fixbuf_export')
+    source = os.path.join(os.path.dirname(__file__), 'fixbuf_export.c')
+    subprocess.run([compiler, '-o', program, source, *flags.stdout.split()], check=True)
+    return program
+
+
+def test_libfixbuf(test):
+    """Fields of variable length, counters of 2 to 5 bytes, and a template that another one replaces."""
+    program, count = build_fixbuf(test), 1000
+
+    def send(port):
+        test.run(port, count, program=[program]).expect(0)
+
+    path = peers.recorded(test, 'libfixbuf', 'ipfix', send)
+    rows, _, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+    truth = {(*ends, str(i), '443', '17'): (i + 1, 100 * (i + 1)) for i in range(count)
+             for ends in (('10.0.0.0', '192.0.2.1'), ('10.2.0.0', '192.0.2.1'), ('2001::', '2001::1'))}
+    test_collect.check_equal(rows, truth)
+    test_exporters.nothing_wrong(exporters, result, protocol='ipfix', records=3 * count,
+                                 sent=test_exporters.count_datagrams(path))
 
 
 def cases(settings):
