@@ -67,10 +67,10 @@ class Recorder:
             found.append((*sender, data))
 
 
-def frame(sender, port, to_port, data):
-    """A datagram as an Ethernet frame; to 127.0.0.1."""
+def frame(sender, port, to_port, data, to='127.0.0.1'):
+    """A datagram as an Ethernet frame to 02:02:02:02:02:02."""
     ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 28 + len(data), 0, 0, 64, 17, 0, socket.inet_aton(sender),
-                     b'\x7f\0\0\1')
+                     socket.inet_aton(to))
     total = sum(struct.unpack('>10H', ip))
     total = (total & 0xffff) + (total >> 16)
     ip = ip[:10] + struct.pack('>H', ~((total & 0xffff) + (total >> 16)) & 0xffff) + ip[12:]

@@ -6,6 +6,7 @@ import subprocess
 
 import exports
 import lib
+import net
 import peers
 import collected
 import test_exporters
@@ -213,6 +214,32 @@ def test_nfreplay(test):
     for column in ('malformed', 'unusable', 'unknown_template', 'waiting', 'lost_network'):
         assert exporters[0][column] == '0', exporters
     collected.check_equal(rows, truth_of(test))
+
+
+@lib.needs_traces
+def test_tcpreplay(test):
+    """Recorded exports on a wire, as of two routers that saw the same: one after the other, interleaved."""
+    path = nfprobe(test, 'ipfix')
+    both = [(int(when) // 1000, peers.frame(router, 4739, 4739, data, '198.18.0.1'))
+            for when, _, _, data in exports.datagrams(path) for router in ('198.18.0.2', '198.18.0.3')]
+    capture = lib.write_pcap(test.path('both.pcap'), both)
+    here = net.Namespace(test)
+    here.veth('near', 'far')
+    here.set('far', 'address', '02:02:02:02:02:02')
+    here.ip('address', 'add', '198.18.0.1/24', 'dev', 'far')
+    paths = [test.path(f'wire.{kind}') for kind in ('output', 'stats', 'exporters')]
+    process = test.start('collect', '--listen', '198.18.0.1:4739', '--packets', len(both), '--output', paths[0],
+                         '--stats', paths[1], '--exporters', paths[2], *peers.EVERYTHING, inside=here)
+    net.wait_until_ready(test, process, paths[2])
+    test.wait(here.tcpreplay('near', capture, 2000)).expect(0)
+    test.wait(process).expect(0)
+    truth = truth_of(test)
+    test_collect.check_equal(lib.read_output(paths[0]), truth)
+    rows = test_collect.read_exporters(paths[2])
+    assert sorted(row['exporter'] for row in rows) == ['198.18.0.2', '198.18.0.3'], rows
+    assert [int(row['records']) for row in rows] == [len(truth)] * 2, rows
+    assert lib.total(rows, 'duplicate') == len(truth), rows
+    assert lib.total(lib.read_stats(paths[1]), 'duplicate') == test_exporters.sums(truth)[0]
 
 
 def build_fixbuf(test):
