@@ -12,11 +12,12 @@ import struct
 import subprocess
 import time
 
+import collected
 import exports
 import lib
 
 SO_RCVBUFFORCE = 33
-EVERYTHING = ('--sketch', 'flow-table', '--memory', '64MB', '--top', '1M', '--interval', '0', '--link-overhead', '0')
+EVERYTHING = (*collected.EVERYTHING, '--link-overhead', '0')
 
 
 def needs(test, *programs):

@@ -4,9 +4,9 @@
 import os
 import signal
 
+import collected
 import lib
 import peers
-import collected
 
 MIX = 'large/mix.pcap.xz'
 # Packets and records of the mixed capture that softflowd makes; v5 leaves out IPv6.

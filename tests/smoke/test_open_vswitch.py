@@ -8,11 +8,11 @@ import os
 import signal
 import time
 
+import collected
 import exports
 import lib
 import open_vswitch
 import peers
-import collected
 
 TRAFFIC = 'flows=200,zipf=1.0,size=100-1400,packets=3K,rate=2K,seed=7'
 RATE = 1500  # a second

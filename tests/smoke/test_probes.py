@@ -4,11 +4,11 @@
 import os
 import subprocess
 
+import collected
 import exports
 import lib
 import net
 import peers
-import collected
 import test_exporters
 
 UPLINK = 'large/auckland2.pcap.xz'
@@ -234,8 +234,8 @@ def test_tcpreplay(test):
     test.wait(here.tcpreplay('near', capture, 2000)).expect(0)
     test.wait(process).expect(0)
     truth = truth_of(test)
-    test_collect.check_equal(lib.read_output(paths[0]), truth)
-    rows = test_collect.read_exporters(paths[2])
+    collected.check_equal(lib.read_output(paths[0]), truth)
+    rows = collected.read_exporters(paths[2])
     assert sorted(row['exporter'] for row in rows) == ['198.18.0.2', '198.18.0.3'], rows
     assert [int(row['records']) for row in rows] == [len(truth)] * 2, rows
     assert lib.total(rows, 'duplicate') == len(truth), rows
@@ -263,10 +263,10 @@ def test_libfixbuf(test):
         test.run(port, count, program=[program]).expect(0)
 
     path = peers.recorded(test, 'libfixbuf', 'ipfix', send)
-    rows, _, exporters, result = test_collect.collect(test, '--pcap', path, *peers.EVERYTHING)
+    rows, _, exporters, result = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
     truth = {(*ends, str(i), '443', '17'): (i + 1, 100 * (i + 1)) for i in range(count)
              for ends in (('10.0.0.0', '192.0.2.1'), ('10.2.0.0', '192.0.2.1'), ('2001::', '2001::1'))}
-    test_collect.check_equal(rows, truth)
+    collected.check_equal(rows, truth)
     test_exporters.nothing_wrong(exporters, result, protocol='ipfix', records=3 * count,
                                  sent=test_exporters.count_datagrams(path))
 
