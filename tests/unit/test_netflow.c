@@ -1,0 +1,1656 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * NetFlow v5, v9 and IPFIX put together byte by byte from their specifications, and what they must
+ * give; at the end, random templates and records against a plain reader of the test's own. Each
+ * datagram is decoded from a copy of exactly its size, so that ASan sees a byte too many.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "export_bytes.h"
+
+#define SECOND_NS      INT64_C(1000000000)
+#define MILLISECOND_NS INT64_C(1000000)
+#define EXPORTED_NS    (EXPORTED * SECOND_NS)
+#define TEMPLATE_LIMIT (1 << 20)
+#define REVERSE        29305 /* RFC 5103 */
+#define COUNT(array)   (sizeof(array) / sizeof((array)[0]))
+#define VARIABLE       65535
+
+/* A field of a record, with what it says. */
+struct given {
+	uint32_t number, len;
+	uint64_t value;
+	uint32_t enterprise;
+};
+
+static struct bytes bytes;
+static struct seen seen;
+static struct templates *templates;
+
+static int make_templates(void **state)
+{
+	(void)state;
+	templates = templates_create(TEMPLATE_LIMIT);
+	return templates == NULL;
+}
+
+static int drop_templates(void **state)
+{
+	(void)state;
+	templates_destroy(templates);
+	templates = NULL;
+	return 0;
+}
+
+static void begin(bool ipfix, uint32_t count)
+{
+	if (ipfix)
+		begin_ipfix(&bytes);
+	else
+		begin_netflow9(&bytes, count);
+}
+
+static void put_given_template(bool ipfix, uint32_t id, const struct given *fields, uint32_t n)
+{
+	struct spec specs[64];
+
+	assert_true(n <= COUNT(specs));
+	for (uint32_t i = 0; i < n; i++)
+		specs[i] = (struct spec){fields[i].number, fields[i].len, fields[i].enterprise};
+	put_template(&bytes, ipfix ? 2 : 0, id, specs, n);
+}
+
+static void put_given_values(const struct given *fields, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		put(&bytes, fields[i].value, fields[i].len);
+}
+
+static void put_given_data(uint32_t id, const struct given *fields, uint32_t n)
+{
+	uint32_t set = begin_set(&bytes, id);
+
+	put_given_values(fields, n);
+	end_set(&bytes, set);
+}
+
+static struct wire_result decode(void)
+{
+	return decode_bytes(&bytes, templates, &seen);
+}
+
+/* Where the header already says that something is wrong, too. */
+static struct wire_result decode_anyway(uint32_t len)
+{
+	struct wire_result result = {0};
+	struct wire_sink sink = seen_sink(&seen);
+	struct wire_header header;
+	uint8_t *copy = malloc(len);
+
+	assert_non_null(copy);
+	memcpy(copy, bytes.data, len);
+	memset(&seen, 0, sizeof(seen));
+	result.fault = wire_read_header(copy, len, &header);
+	if (result.fault == WIRE_FINE || result.fault == WIRE_LENGTH)
+		result = wire_decode(&header, templates, copy, len, &sink);
+	free(copy);
+	return result;
+}
+
+static const struct given ends[] = {
+	{8, 4, 0x0a000001, 0}, {12, 4, 0x0a000002, 0}, {2, 4, 10, 0}, {1, 4, 1000, 0}};
+
+#define ENDS ((uint32_t)COUNT(ends))
+
+/* Decodes a record of the fields behind ends[] (of `skip` of which it has none). */
+static struct wire_result decode_fields(
+	bool ipfix, uint32_t skip, const struct given *fields, uint32_t n)
+{
+	struct given all[64];
+
+	memcpy(all, ends, (ENDS - skip) * sizeof(ends[0]));
+	memcpy(all + ENDS - skip, fields, n * sizeof(fields[0]));
+	begin(ipfix, 2);
+	put_given_template(ipfix, 256, all, ENDS - skip + n);
+	put_given_data(256, all, ENDS - skip + n);
+	return decode();
+}
+
+static const struct flow_record *record_of(
+	bool ipfix, uint32_t skip, const struct given *fields, uint32_t n)
+{
+	struct wire_result result = decode_fields(ipfix, skip, fields, n);
+
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 1);
+	assert_int_equal(result.data_records, 1);
+	assert_int_equal(seen.n, 1);
+	return &seen.records[0];
+}
+
+/* Of one field beside the ends. */
+static const struct flow_record *with(bool ipfix, uint32_t number, uint32_t len, uint64_t value)
+{
+	struct given field = {number, len, value, 0};
+
+	return record_of(ipfix, 0, &field, 1);
+}
+
+static uint32_t address_of(const uint8_t *address)
+{
+	return (uint32_t)address[0] << 24 | (uint32_t)address[1] << 16 | (uint32_t)address[2] << 8 |
+	       address[3];
+}
+
+static uint32_t port_of(const uint8_t *port)
+{
+	return (uint32_t)port[0] << 8 | port[1];
+}
+
+static uint64_t lowest(uint64_t value, uint32_t len)
+{
+	return len >= 8 ? value : value & ((UINT64_C(1) << (8 * len)) - 1);
+}
+
+/* --- v5 --- */
+
+static void put_header5(uint32_t count, uint32_t sampling)
+{
+	bytes.len = 0;
+	put(&bytes, 5, 2);
+	put(&bytes, count, 2);
+	put(&bytes, UPTIME, 4);
+	put(&bytes, EXPORTED, 4);
+	put(&bytes, 250, 4); /* ns */
+	put(&bytes, 77, 4);
+	put(&bytes, 3, 1);
+	put(&bytes, 9, 1);
+	put(&bytes, sampling, 2);
+}
+
+static void put_record5(uint32_t i)
+{
+	put(&bytes, 0x0a000100 + i, 4);
+	put(&bytes, 0x0b000100 + i, 4);
+	put(&bytes, i % 2 ? 0xc0a80001 : 0, 4);
+	put(&bytes, 1000 + i, 2);
+	put(&bytes, 2000 + i, 2);
+	put(&bytes, 0xf0000000 + i, 4);
+	put(&bytes, 0xf1000000 + i, 4);
+	put(&bytes, UPTIME - 5000, 4);
+	put(&bytes, UPTIME + 1, 4); /* by a clock that is read later than the header's */
+	put(&bytes, 40000 + i, 2);
+	put(&bytes, 443, 2);
+	put(&bytes, 0xee, 1); /* padding */
+	put(&bytes, 0x1b, 1);
+	put(&bytes, 6, 1);
+	put(&bytes, 0xb9, 1); /* DSCP 46, ECN 1 */
+	put(&bytes, 64500, 2);
+	put(&bytes, 64501, 2);
+	put(&bytes, 0x1810, 2);
+	put(&bytes, 0xeeee, 2);
+}
+
+static void build5(uint32_t count, uint32_t there, uint32_t sampling)
+{
+	put_header5(count, sampling);
+	for (uint32_t i = 0; i < there; i++)
+		put_record5(i);
+}
+
+static void check_record5(const struct flow_record *record, uint32_t i)
+{
+	assert_int_equal(record->key.family, KEY_IPV4);
+	assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000100 + i);
+	assert_int_equal(address_of(record->key.v4.dst_ip), 0x0b000100 + i);
+	assert_int_equal(port_of(record->key.v4.src_port), 40000 + i);
+	assert_int_equal(port_of(record->key.v4.dst_port), 443);
+	assert_int_equal(record->key.v4.proto, 6);
+	assert_int_equal(record->key.v4.spare[0] | record->key.v4.spare[1], 0);
+	assert_int_equal(record->extra.tcp_flags[0], 0x1b);
+	assert_int_equal(record->extra.dscp[0], 46);
+	assert_int_equal(record->input, 1000 + i);
+	assert_int_equal(record->output, 2000 + i);
+	assert_int_equal(record->packets, 0xf0000000 + i);
+	assert_int_equal(record->bytes, 0xf1000000 + i);
+	assert_int_equal(record->first, EXPORTED_NS + 250 - 5 * SECOND_NS);
+	assert_int_equal(record->last, EXPORTED_NS + 250 + MILLISECOND_NS);
+	assert_int_equal(address_of(record->next_hop), i % 2 ? 0xc0a80001 : 0);
+	assert_int_equal((record->has & FLOW_NEXT_HOP) != 0, i % 2);
+}
+
+static void v5_records(void **state)
+{
+	struct wire_header header;
+	struct wire_result result;
+
+	(void)state;
+	build5(30, 30, 0);
+	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(header.protocol, WIRE_NETFLOW5);
+	assert_int_equal(header.sequence, 77);
+	assert_int_equal(header.domain, 3 << 8 | 9);
+	assert_int_equal(header.uptime, UPTIME);
+	assert_int_equal(header.exported, EXPORTED_NS + 250);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 30);
+	assert_int_equal(result.data_records, 30);
+	assert_int_equal(seen.n, 30);
+	for (uint32_t i = 0; i < 30; i++) {
+		check_record5(&seen.records[i], i);
+		assert_int_equal(seen.records[i].has & FLOW_SAMPLING, 0);
+	}
+}
+
+/* Two bits of mode stand before the interval. */
+static void v5_sampling(void **state)
+{
+	(void)state;
+	build5(1, 1, 0x4000 | 1000);
+	assert_int_equal(decode().records, 1);
+	assert_int_equal(seen.records[0].sampling, 1000);
+	assert_true(seen.records[0].has & FLOW_SAMPLING);
+	build5(1, 1, 0x8000);
+	assert_int_equal(decode().records, 1);
+	assert_int_equal(seen.records[0].has & FLOW_SAMPLING, 0);
+}
+
+static void v5_count_disagrees_with_the_length(void **state)
+{
+	struct wire_result result;
+
+	(void)state;
+	build5(5, 3, 0);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.records, 3);
+	build5(3, 5, 0);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.records, 3);
+	build5(3, 3, 0);
+	bytes.len -= 1;
+	result = decode();
+	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.records, 2);
+	build5(1000, 1000, 0); /* more than a batch, more than a router would */
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(seen.n, 1000);
+	check_record5(&seen.records[999], 999);
+	build5(65535, 0, 0);
+	assert_int_equal(decode().fault, WIRE_COUNT);
+}
+
+/* Every length of every protocol's header, one byte after the other. */
+static void cut_headers(void **state)
+{
+	static const uint32_t lens[] = {24, 20, 16};
+	struct wire_header header;
+
+	(void)state;
+	for (uint32_t p = 0; p < COUNT(lens); p++) {
+		if (p == 0)
+			build5(0, 0, 0);
+		else
+			begin(p == 2, 0);
+		end_message(&bytes);
+		assert_int_equal(bytes.len, lens[p]);
+		for (uint32_t len = 0; len < lens[p]; len++) {
+			assert_int_equal(
+				decode_copy(bytes.data, len, templates, &seen).fault, WIRE_SHORT);
+			assert_int_equal(wire_read_header(bytes.data, len, &header), WIRE_SHORT);
+		}
+		assert_int_equal(decode().fault, WIRE_FINE);
+	}
+	bytes.data[1] = 8;
+	assert_int_equal(decode().fault, WIRE_VERSION);
+	bytes.data[0] = 1;
+	bytes.data[1] = 9;
+	assert_int_equal(decode().fault, WIRE_VERSION);
+}
+
+/* --- fields of v9 and IPFIX --- */
+
+static void counters_of_all_lengths(void **state)
+{
+	const uint64_t value = UINT64_C(0x8122334455667788);
+
+	(void)state;
+	for (uint32_t len = 1; len <= 8; len++)
+		for (uint32_t ipfix = 0; ipfix < 2; ipfix++) {
+			const struct given fields[] = {{2, len, value, 0}, {1, len, ~value, 0},
+				{86, len, value + 1, 0}, {85, len, value + 2, 0},
+				{302, len, value + 3, 0}};
+			const struct flow_record *record = record_of(ipfix, 2, fields, 5);
+
+			assert_int_equal(record->packets, lowest(value, len));
+			assert_int_equal(record->bytes, lowest(~value, len));
+			assert_int_equal(record->total_packets, lowest(value + 1, len));
+			assert_int_equal(record->total_bytes, lowest(value + 2, len));
+			assert_int_equal(record->sampler, lowest(value + 3, len));
+			assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES |
+							      FLOW_TOTAL_PACKETS |
+							      FLOW_TOTAL_BYTES | FLOW_SAMPLER);
+		}
+}
+
+/* A counter of 0 or of 9 bytes is none: without packets a record says nothing. */
+static void counters_of_no_length(void **state)
+{
+	static const uint32_t lens[] = {0, 9, 16};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(lens); i++) {
+		struct given field = {2, lens[i], 1, 0};
+		struct wire_result result = decode_fields(true, 2, &field, 1);
+
+		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.records, 0);
+		assert_int_equal(result.unusable, 1);
+		assert_int_equal(result.non_ip, 0);
+	}
+}
+
+/* They are skipped, and what stands behind them is found. */
+static void addresses_of_wrong_length(void **state)
+{
+	static const struct given wrong[] = {{8, 3, 1, 0}, {12, 5, 1, 0}, {27, 4, 1, 0},
+		{28, 17, 1, 0}, {15, 16, 1, 0}, {62, 4, 1, 0}};
+	struct wire_result result;
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(wrong); i++) {
+		struct given fields[] = {wrong[i], {4, 1, 17, 0}};
+		const struct flow_record *record = record_of(true, 0, fields, 2);
+
+		assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000001);
+		assert_int_equal(address_of(record->key.v4.dst_ip), 0x0a000002);
+		assert_int_equal(record->key.v4.proto, 17);
+		assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
+	}
+	begin(true, 0);
+	put_given_template(true, 256, (struct given[]){{8, 3, 0, 0}, {2, 4, 0, 0}}, 2);
+	put_given_data(256, (struct given[]){{8, 3, 0, 0}, {2, 4, 1, 0}}, 2);
+	result = decode();
+	assert_int_equal(result.unusable, 1);
+	assert_int_equal(result.records, 0);
+}
+
+static void ports_protocol_and_flags(void **state)
+{
+	(void)state;
+	for (uint32_t len = 1; len <= 4; len++) {
+		const struct given fields[] = {{7, len, 0x11223344, 0}, {11, len, 0x55667788, 0},
+			{4, len, 0x01020311, 0}, {6, len, 0x0102031b, 0}};
+		const struct flow_record *record = record_of(true, 0, fields, COUNT(fields));
+
+		assert_int_equal(port_of(record->key.v4.src_port), len == 1 ? 0x44 : 0x3344);
+		assert_int_equal(port_of(record->key.v4.dst_port), len == 1 ? 0x88 : 0x7788);
+		assert_int_equal(record->key.v4.proto, 0x11);
+		assert_int_equal(record->extra.tcp_flags[0], 0x1b);
+	}
+}
+
+static void dscp_vlan_and_label(void **state)
+{
+	const struct flow_record *record;
+
+	(void)state;
+	assert_int_equal(with(false, 5, 1, 0xbb)->extra.dscp[0], 46);
+	assert_int_equal(with(true, 5, 2, 0xffbb)->extra.dscp[0], 46);
+	assert_int_equal(with(true, 195, 1, 46)->extra.dscp[0], 46);
+	assert_int_equal(with(true, 195, 1, 0xff)->extra.dscp[0], 63);
+	record = with(true, 58, 2, 0xf123); /* four bits that are no part of the number */
+	assert_int_equal(port_of(record->extra.vlan), 0x123);
+	assert_int_equal(port_of(with(true, 243, 2, 4095)->extra.vlan), 4095);
+	assert_int_equal(port_of(with(true, 243, 4, 0xff0123)->extra.vlan), 0x123);
+	record = with(true, 70, 3, 0xabcde7);
+	assert_int_equal(record->extra.mpls[0], 0x0a);
+	assert_int_equal(record->extra.mpls[1], 0xbc);
+	assert_int_equal(record->extra.mpls[2], 0xde);
+	record = with(true, 70, 4, 0xabcde7ff); /* of no such length */
+	assert_int_equal(record->extra.mpls[0] | record->extra.mpls[2], 0);
+}
+
+static void next_hops(void **state)
+{
+	static const uint8_t none[16];
+	struct given v6 = {62, 16, 0x1234, 0};
+	const struct flow_record *record = with(false, 15, 4, 0xc0a80101);
+
+	(void)state;
+	assert_int_equal(address_of(record->next_hop), 0xc0a80101);
+	assert_false(record->next_hop_ipv6);
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_NEXT_HOP);
+	assert_int_equal(address_of(with(false, 18, 4, 0xc0a80102)->next_hop), 0xc0a80102);
+	record = with(false, 15, 4, 0);
+	assert_int_equal(record->has & FLOW_NEXT_HOP, 0);
+	record = record_of(true, 0, &v6, 1);
+	assert_true(record->next_hop_ipv6);
+	assert_true(record->has & FLOW_NEXT_HOP);
+	assert_memory_equal(record->next_hop, none, 14);
+	assert_int_equal(port_of(record->next_hop + 14), 0x1234);
+	v6.value = 0;
+	assert_int_equal(record_of(true, 0, &v6, 1)->has & FLOW_NEXT_HOP, 0);
+	/* The routing protocol's gives way to the packet's, whichever comes first. */
+	for (uint32_t swap = 0; swap < 2; swap++) {
+		struct given fields[] = {
+			{swap ? 15 : 18, 4, swap ? 7 : 8, 0}, {swap ? 18 : 15, 4, swap ? 8 : 7, 0}};
+
+		assert_int_equal(address_of(record_of(true, 0, fields, 2)->next_hop), 7);
+	}
+}
+
+static void directions(void **state)
+{
+	const struct flow_record *record = with(false, 61, 1, 1);
+
+	(void)state;
+	assert_int_equal(record->direction, FLOW_EGRESS);
+	assert_true(record->has & FLOW_DIRECTION);
+	record = with(true, 61, 1, 0);
+	assert_int_equal(record->direction, FLOW_INGRESS);
+	assert_true(record->has & FLOW_DIRECTION);
+	record = with(true, 61, 1, 255);
+	assert_int_equal(record->has & FLOW_DIRECTION, 0);
+	assert_int_equal(record->direction, 0);
+}
+
+static void interfaces(void **state)
+{
+	static const struct given both[] = {
+		{252, 4, 70, 0}, {10, 4, 7, 0}, {14, 2, 8, 0}, {253, 4, 80, 0}};
+	const struct flow_record *record;
+
+	(void)state;
+	for (uint32_t len = 1; len <= 8; len++) {
+		const struct given fields[] = {{10, len, UINT64_C(0x1122334481828384), 0},
+			{14, len, UINT64_C(0x1122334491929394), 0}};
+
+		record = record_of(true, 0, fields, 2);
+		assert_int_equal(record->input, lowest(0x81828384, len));
+		assert_int_equal(record->output, lowest(0x91929394, len));
+		assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_INPUT | FLOW_OUTPUT);
+	}
+	record = record_of(true, 0, both, 4);
+	assert_int_equal(record->input, 7);
+	assert_int_equal(record->output, 8);
+	record = record_of(true, 0, both + 3, 1);
+	assert_int_equal(record->output, 80);
+	assert_int_equal(record->has & (FLOW_INPUT | FLOW_OUTPUT), FLOW_OUTPUT);
+	assert_int_equal(record_of(true, 0, both, 1)->input, 70);
+}
+
+static void samplers(void **state)
+{
+	static const struct given both[] = {{48, 1, 3, 0}, {302, 8, 1000, 0}};
+	const struct flow_record *record = with(false, 48, 1, 3);
+
+	(void)state;
+	assert_int_equal(record->sampler, 3);
+	assert_true(record->has & FLOW_SAMPLER);
+	assert_int_equal(record->has & FLOW_SAMPLING, 0);
+	assert_int_equal(record_of(true, 0, both, 2)->sampler, 1000);
+}
+
+static void check_sampling(const struct given *fields, uint32_t n, uint32_t expected)
+{
+	const struct flow_record *record = record_of(true, 0, fields, n);
+
+	assert_int_equal(record->sampling, expected);
+	assert_int_equal((record->has & FLOW_SAMPLING) != 0, expected != 0);
+}
+
+static void sampling_of_records(void **state)
+{
+	static const uint64_t tenth = UINT64_C(0x3fb999999999999a); /* 0.1 */
+
+	(void)state;
+	for (uint32_t len = 1; len <= 8; len++)
+		check_sampling(&(struct given){34, len, 100, 0}, 1, 100);
+	check_sampling(&(struct given){50, 2, 512, 0}, 1, 512);
+	check_sampling(&(struct given){34, 4, 0, 0}, 1, 0);
+	for (uint32_t len = 4; len <= 8; len++) {
+		check_sampling((struct given[]){{305, len, 1, 0}, {306, len, 99, 0}}, 2, 100);
+		check_sampling((struct given[]){{306, len, 120, 0}, {305, len, 2, 0}}, 2, 61);
+		check_sampling((struct given[]){{309, len, 2, 0}, {310, len, 250, 0}}, 2, 125);
+		check_sampling((struct given[]){{310, len, 250, 0}, {309, 4, 1, 0}}, 2, 250);
+	}
+	check_sampling((struct given[]){{305, 4, 0, 0}, {306, 4, 99, 0}}, 2, 0);
+	check_sampling((struct given[]){{309, 4, 0, 0}, {310, 4, 99, 0}}, 2, 0);
+	check_sampling(&(struct given){305, 4, 1, 0}, 1, 0);
+	check_sampling(&(struct given){306, 4, 1, 0}, 1, 0);
+	check_sampling(&(struct given){310, 4, 1, 0}, 1, 0);
+	check_sampling(&(struct given){311, 8, tenth, 0}, 1, 10);
+	check_sampling(&(struct given){311, 4, 0x3dcccccd, 0}, 1, 10);
+	check_sampling(&(struct given){311, 4, 0, 0}, 1, 0);
+	check_sampling(&(struct given){311, 4, 0x7fc00000, 0}, 1, 0); /* no number */
+	check_sampling(&(struct given){311, 4, 0xbf800000, 0}, 1, 0); /* -1 */
+	check_sampling(&(struct given){311, 4, 0x40000000, 0}, 1, 0); /* 2 */
+	check_sampling(&(struct given){311, 4, 1, 0}, 1, UINT32_MAX); /* denormal */
+	check_sampling(&(struct given){311, 4, 0x7f800000, 0}, 1, 0); /* infinite */
+}
+
+static void totals_and_deltas(void **state)
+{
+	static const struct given totals[] = {{86, 8, 500, 0}, {85, 8, 50000, 0}};
+	const struct flow_record *record = record_of(true, 2, totals, 2);
+
+	(void)state;
+	assert_int_equal(record->has, FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES);
+	assert_int_equal(record->total_packets, 500);
+	assert_int_equal(record->total_bytes, 50000);
+	assert_int_equal(record->packets | record->bytes, 0);
+	record = record_of(true, 0, totals, 2);
+	assert_int_equal(
+		record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES);
+	assert_int_equal(record->packets, 10);
+	assert_int_equal(record->total_packets, 500);
+	/* Behind the router, only where there is nothing before it. */
+	assert_int_equal(with(true, 24, 4, 5)->packets, 10);
+	assert_int_equal(
+		record_of(true, 2, (struct given[]){{24, 4, 5, 0}, {23, 4, 6, 0}}, 2)->bytes, 6);
+}
+
+static void layer2_bytes(void **state)
+{
+	const struct flow_record *record;
+
+	(void)state;
+	record = record_of(true, 1, (struct given[]){{352, 8, 1140, 0}}, 1);
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_LAYER2_BYTES);
+	assert_int_equal(record->bytes, 1140);
+	record = with(true, 352, 8, 1140);
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
+	assert_int_equal(record->bytes, 1000);
+	record = record_of(true, 1, (struct given[]){{352, 8, 1140, 0}, {353, 8, 9140, 0}}, 2);
+	assert_int_equal(
+		record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES);
+	assert_int_equal(record->total_bytes, 9140);
+	record = with(true, 353, 8, 9140); /* of another layer than the others */
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
+	assert_int_equal(record->bytes, 1000);
+}
+
+static const struct flow_record *with_times(
+	bool ipfix, uint32_t first, uint32_t last, uint32_t len, uint64_t from, uint64_t to)
+{
+	struct given fields[] = {{first, len, from, 0}, {last, len, to, 0}};
+
+	return record_of(ipfix, 0, fields, 2);
+}
+
+static void check_times(const struct flow_record *record, int64_t first, int64_t last)
+{
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_FIRST | FLOW_LAST);
+	assert_int_equal(record->first - EXPORTED_NS, first);
+	assert_int_equal(record->last - EXPORTED_NS, last);
+}
+
+static void absolute_times(void **state)
+{
+	const uint64_t ntp = (uint64_t)(EXPORTED + 2208988800U) << 32;
+
+	(void)state;
+	check_times(with_times(true, 150, 151, 4, EXPORTED - 9, EXPORTED - 2), -9 * SECOND_NS,
+		-2 * SECOND_NS);
+	check_times(
+		with_times(true, 152, 153, 8, EXPORTED * 1000ULL - 1234, EXPORTED * 1000ULL - 7),
+		-1234 * MILLISECOND_NS, -7 * MILLISECOND_NS);
+	check_times(with_times(true, 154, 155, 8, ntp - (1ULL << 31), ntp), -SECOND_NS / 2, 0);
+	check_times(with_times(true, 156, 157, 8, ntp - (5ULL << 32), ntp + (3ULL << 30)),
+		-5 * SECOND_NS, 3 * SECOND_NS / 4);
+	check_times(with_times(true, 158, 159, 4, 4000000000U, 7), -4000 * SECOND_NS, -7000);
+	/* Beyond what there can be: no overflow. */
+	assert_int_equal(with_times(true, 152, 153, 8, UINT64_MAX, 1)->first, 0);
+	/* The finest there is, whichever comes first. */
+	for (uint32_t swap = 0; swap < 2; swap++) {
+		struct given fields[] = {{150, 4, EXPORTED, 0}, {154, 8, ntp + (1ULL << 31), 0}};
+		struct given swapped[] = {fields[1], fields[0]};
+
+		assert_int_equal(record_of(true, 0, swap ? swapped : fields, 2)->first,
+			EXPORTED_NS + SECOND_NS / 2);
+	}
+}
+
+static void uptimes(void **state)
+{
+	const uint32_t before_wrap = UPTIME - 200000; /* UPTIME is 100 s: it wrapped 100 s ago */
+	const struct flow_record *record;
+
+	(void)state;
+	check_times(with_times(false, 22, 21, 4, UPTIME - 3000, UPTIME - 1), -3 * SECOND_NS,
+		-MILLISECOND_NS);
+	check_times(with_times(false, 22, 21, 4, before_wrap, UPTIME + 5), -200 * SECOND_NS,
+		5 * MILLISECOND_NS);
+	/* An IPFIX header has none. */
+	record = with_times(true, 22, 21, 4, 1, 2);
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
+	assert_int_equal(record->first | record->last, 0);
+}
+
+/* By systemInitTimeMilliseconds, of records or of options; 60 days before: it wrapped once. */
+static void uptimes_of_ipfix(void **state)
+{
+	const uint64_t init = EXPORTED * 1000ULL - 60 * 86400000ULL;
+	const uint32_t uptime = (uint32_t)(60 * 86400000ULL);
+	struct given fields[] = {{22, 4, uptime - 5000, 0}, {160, 8, init, 0}, {21, 4, uptime, 0}};
+	static const struct spec option[] = {{149, 4, 0}, {160, 8, 0}};
+	uint32_t set;
+
+	(void)state;
+	check_times(record_of(true, 0, fields, 3), -5 * SECOND_NS, 0);
+	templates_forget(templates);
+	begin(true, 0);
+	set = begin_set(&bytes, 3);
+	put(&bytes, 300, 2);
+	put(&bytes, 2, 2);
+	put(&bytes, 1, 2);
+	put_specs(&bytes, option, 2);
+	end_set(&bytes, set);
+	set = begin_set(&bytes, 300);
+	put(&bytes, 42, 4);
+	put(&bytes, init, 8);
+	end_set(&bytes, set);
+	assert_int_equal(decode().options, 1);
+	fields[1] = (struct given){4, 1, 6, 0};
+	check_times(record_of(true, 0, fields, 3), -5 * SECOND_NS, 0);
+}
+
+/* --- families --- */
+
+static void put_address6(uint64_t high, uint64_t low)
+{
+	put(&bytes, high, 8);
+	put(&bytes, low, 8);
+}
+
+static void ipv6_records(void **state)
+{
+	static const struct spec specs[] = {
+		{27, 16, 0}, {28, 16, 0}, {7, 2, 0}, {11, 2, 0}, {4, 1, 0}, {2, 4, 0}};
+	const struct key6 *key = &seen.records[0].key.v6;
+	uint32_t set;
+
+	(void)state;
+	begin(false, 2);
+	put_template(&bytes, 0, 300, specs, COUNT(specs));
+	set = begin_set(&bytes, 300);
+	put_address6(0x20010db8, 1);
+	put_address6(0x20010db9, 2);
+	put(&bytes, 1234, 2);
+	put(&bytes, 53, 2);
+	put(&bytes, 17, 1);
+	put(&bytes, 9, 4);
+	end_set(&bytes, set);
+	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(seen.n, 1);
+	assert_int_equal(seen.records[0].key.family, KEY_IPV6);
+	assert_int_equal(address_of(key->src_ip + 4), 0x20010db8);
+	assert_int_equal(key->src_ip[15], 1);
+	assert_int_equal(key->dst_ip[15], 2);
+	assert_int_equal(port_of(key->src_port), 1234);
+	assert_int_equal(port_of(key->dst_port), 53);
+	assert_int_equal(key->proto, 17);
+	assert_int_equal(seen.records[0].packets, 9);
+}
+
+/* version 0: the template has none. */
+static void decode_both(uint32_t version, bool ipv4, bool ipv6)
+{
+	static const struct spec specs[] = {{8, 4, 0}, {12, 4, 0}, {27, 16, 0}, {28, 16, 0},
+		{7, 2, 0}, {11, 2, 0}, {4, 1, 0}, {2, 4, 0}, {60, 1, 0}};
+	uint32_t n = COUNT(specs) - (version == 0), set;
+
+	templates_forget(templates);
+	begin(true, 0);
+	put_template(&bytes, 2, 300, specs, n);
+	set = begin_set(&bytes, 300);
+	put(&bytes, ipv4 ? 0x0a000001 : 0, 4);
+	put(&bytes, ipv4 ? 0x0a000002 : 0, 4);
+	put_address6(0, ipv6 ? 1 : 0);
+	put_address6(ipv6 ? 2 : 0, 0);
+	put(&bytes, 1234, 2);
+	put(&bytes, 53, 2);
+	put(&bytes, 17, 1);
+	put(&bytes, 9, 4);
+	if (version != 0)
+		put(&bytes, version, 1);
+	end_set(&bytes, set);
+	assert_int_equal(decode().records, 1);
+}
+
+static void check_ipv4_of_both(void)
+{
+	struct key expected = {.family = KEY_IPV4,
+		.v4 = {{10, 0, 0, 1}, {10, 0, 0, 2}, {4, 210}, {0, 53}, 17, {0}, 0}};
+
+	assert_int_equal(seen.records[0].key.family, KEY_IPV4);
+	assert_memory_equal(&seen.records[0].key.v4, &expected.v4, sizeof(expected.v4));
+}
+
+static void check_ipv6_of_both(void)
+{
+	struct key expected = {
+		.family = KEY_IPV6, .v6 = {{[15] = 1}, {[7] = 2}, {4, 210}, {0, 53}, 17, {0}, 0}};
+
+	assert_int_equal(seen.records[0].key.family, KEY_IPV6);
+	assert_memory_equal(&seen.records[0].key.v6, &expected.v6, sizeof(expected.v6));
+}
+
+static void both_families_in_a_template(void **state)
+{
+	(void)state;
+	decode_both(0, true, false);
+	check_ipv4_of_both();
+	decode_both(0, false, true);
+	check_ipv6_of_both();
+	decode_both(4, true, true);
+	check_ipv4_of_both();
+	decode_both(6, true, true);
+	check_ipv6_of_both();
+	decode_both(4, false, true); /* what it has no address of it is not */
+	check_ipv6_of_both();
+	decode_both(6, true, false);
+	check_ipv4_of_both();
+	decode_both(4, false, false);
+	assert_int_equal(seen.records[0].key.family, KEY_IPV4);
+}
+
+/* --- biflows --- */
+
+static void check_biflow(uint32_t n, uint64_t packets, uint64_t octets)
+{
+	const struct flow_record *forward = &seen.records[0], *reverse = &seen.records[1];
+
+	assert_int_equal(seen.n, n);
+	assert_int_equal(forward->packets, 10);
+	assert_int_equal(forward->has & FLOW_REVERSE, 0);
+	assert_int_equal(address_of(forward->key.v4.src_ip), 0x0a000001);
+	assert_int_equal(port_of(forward->key.v4.src_port), 1234);
+	if (n == 1)
+		return;
+	assert_true(reverse->has & FLOW_REVERSE);
+	assert_int_equal(reverse->packets, packets);
+	assert_int_equal(reverse->bytes, octets);
+	assert_int_equal(address_of(reverse->key.v4.src_ip), 0x0a000002);
+	assert_int_equal(address_of(reverse->key.v4.dst_ip), 0x0a000001);
+	assert_int_equal(port_of(reverse->key.v4.src_port), 53);
+	assert_int_equal(port_of(reverse->key.v4.dst_port), 1234);
+	assert_int_equal(reverse->key.v4.proto, 17);
+	assert_int_equal(reverse->input, 8);
+	assert_int_equal(reverse->output, 7);
+}
+
+static void biflows(void **state)
+{
+	struct given fields[] = {{7, 2, 1234, 0}, {11, 2, 53, 0}, {4, 1, 17, 0}, {10, 4, 7, 0},
+		{14, 4, 8, 0}, {6, 1, 0x12, 0}, {2, 8, 20, REVERSE}, {1, 8, 2000, REVERSE},
+		{6, 1, 0x18, REVERSE}, {150, 4, EXPORTED - 2, 0}, {150, 4, EXPORTED - 1, REVERSE}};
+	struct wire_result result = decode_fields(true, 0, fields, COUNT(fields));
+
+	(void)state;
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 2);
+	assert_int_equal(result.data_records, 1);
+	check_biflow(2, 20, 2000);
+	assert_int_equal(seen.records[0].extra.tcp_flags[0], 0x12);
+	assert_int_equal(seen.records[1].extra.tcp_flags[0], 0x18);
+	assert_int_equal(seen.records[0].first, EXPORTED_NS - 2 * SECOND_NS);
+	assert_int_equal(seen.records[1].first, EXPORTED_NS - SECOND_NS);
+	fields[6].value = 0;
+	result = decode_fields(true, 0, fields, COUNT(fields));
+	assert_int_equal(result.records, 1);
+	check_biflow(1, 0, 0);
+}
+
+static void biflows_of_v9(void **state)
+{
+	struct given fields[] = {{8, 4, 0x0a000001, 0}, {12, 4, 0x0a000002, 0}, {298, 8, 10, 0},
+		{231, 8, 1000, 0}, {7, 2, 1234, 0}, {11, 2, 53, 0}, {4, 1, 17, 0}, {10, 4, 7, 0},
+		{14, 4, 8, 0}, {299, 8, 30, 0}, {232, 8, 3000, 0}};
+	struct wire_result result;
+
+	(void)state;
+	begin(false, 2);
+	put_given_template(false, 256, fields, COUNT(fields));
+	put_given_data(256, fields, COUNT(fields));
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 2);
+	check_biflow(2, 30, 3000);
+	assert_int_equal(seen.records[0].bytes, 1000);
+}
+
+/* Batches are given away before they are too full for both directions. */
+static void many_biflows(void **state)
+{
+	static const struct spec specs[] = {{8, 4, 0}, {12, 4, 0}, {2, 4, 0}, {2, 4, REVERSE}};
+	uint32_t set, n = 0;
+
+	(void)state;
+	begin(true, 0);
+	put_template(&bytes, 2, 256, specs, COUNT(specs));
+	set = begin_set(&bytes, 256);
+	for (uint32_t i = 0; i < 1000; i++) {
+		put(&bytes, 0x0a000000 + i, 4);
+		put(&bytes, 0x0b000000 + i, 4);
+		put(&bytes, 1 + i, 4);
+		put(&bytes, i % 3, 4);
+	}
+	end_set(&bytes, set);
+	assert_int_equal(decode().data_records, 1000);
+	for (uint32_t i = 0; i < seen.n; i++) {
+		const struct flow_record *record = &seen.records[i];
+		bool reverse = (record->has & FLOW_REVERSE) != 0;
+		uint32_t of = address_of(reverse ? record->key.v4.dst_ip : record->key.v4.src_ip) &
+			      0xffff;
+
+		assert_int_equal(record->packets, reverse ? of % 3 : of + 1);
+		n += reverse;
+	}
+	assert_int_equal(n, 666);
+	assert_int_equal(seen.n, 1666);
+}
+
+/* --- fields that are skipped --- */
+
+static void check_skipped(const struct wire_result *result)
+{
+	assert_int_equal(result->fault, WIRE_FINE);
+	assert_int_equal(result->records, 1);
+	assert_int_equal(seen.n, 1);
+	assert_int_equal(address_of(seen.records[0].key.v4.src_ip), 0x0a000001);
+	assert_int_equal(address_of(seen.records[0].key.v4.dst_ip), 0x0a000002);
+	assert_int_equal(seen.records[0].packets, 10);
+	assert_int_equal(seen.records[0].bytes, 1000);
+	assert_int_equal(seen.records[0].key.v4.proto, 17);
+}
+
+/* Numbers that mean something without an enterprise, and one whose highest bit v9 does not know. */
+static void enterprise_elements(void **state)
+{
+	static const struct given fields[] = {
+		{2, 4, 99, 6871}, {8, 4, 99, 9}, {1, 8, 99, 35632}, {4, 1, 17, 0}};
+	static const struct given vendor[] = {{0x8002, 4, 99, 0}, {4, 1, 17, 0}};
+	struct wire_result result = decode_fields(true, 0, fields, COUNT(fields));
+
+	(void)state;
+	check_skipped(&result);
+	result = decode_fields(false, 0, vendor, COUNT(vendor));
+	check_skipped(&result);
+}
+
+static void zero_length_fields(void **state)
+{
+	static const struct given fields[] = {{210, 0, 0, 0}, {6, 0, 0, 0}, {4, 1, 17, 0}};
+	struct wire_result result;
+
+	(void)state;
+	for (uint32_t ipfix = 0; ipfix < 2; ipfix++) {
+		result = decode_fields(ipfix, 0, fields, COUNT(fields));
+		check_skipped(&result);
+	}
+	begin(true, 0); /* a record of nothing */
+	put_given_template(true, 256, fields, 2);
+	put_given_data(256, fields, 0);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_TEMPLATE);
+	assert_int_equal(result.unknown_sets, true);
+	assert_int_equal(templates_count(templates), 0); /* the one of before is none any more */
+	assert_int_equal(seen.nb_known, 0);
+}
+
+/* A record with a field of variable length in the middle, whose bytes are 0xff. */
+static void put_variable_record(uint32_t len, bool long_form)
+{
+	put(&bytes, 0x0a000001, 4);
+	put(&bytes, 0x0a000002, 4);
+	if (long_form)
+		put(&bytes, 255, 1);
+	put(&bytes, len, long_form ? 2 : 1);
+	for (uint32_t i = 0; i < len; i++)
+		put(&bytes, 0xff, 1);
+	put(&bytes, 10, 4);
+	put(&bytes, 1000, 4);
+	put(&bytes, 17, 1);
+}
+
+/* An interface's name (82), a basicList (291), a subTemplateList (292), a multi-list (293). */
+static uint32_t begin_variable(uint32_t number, uint32_t enterprise)
+{
+	const struct spec specs[] = {{8, 4, 0}, {12, 4, 0}, {number, VARIABLE, enterprise},
+		{2, 4, 0}, {1, 4, 0}, {4, 1, 0}};
+
+	begin(true, 0);
+	put_template(&bytes, 2, 256, specs, COUNT(specs));
+	return begin_set(&bytes, 256);
+}
+
+static void variable_length_fields(void **state)
+{
+	static const struct spec numbers[] = {
+		{82, 0, 0}, {291, 0, 0}, {292, 0, 0}, {293, 0, 0}, {1, 0, 6871}};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(numbers); i++)
+		for (uint32_t len = 0; len <= 600; len += len < 260 ? 1 : 170)
+			for (uint32_t form = len > 254; form < 2; form++) {
+				uint32_t set =
+					begin_variable(numbers[i].number, numbers[i].enterprise);
+				struct wire_result result;
+
+				put_variable_record(len, form != 0);
+				end_set(&bytes, set);
+				result = decode();
+				check_skipped(&result);
+			}
+}
+
+static void many_variable_records(void **state)
+{
+	uint32_t set = begin_variable(291, 0);
+	struct wire_result result;
+
+	(void)state;
+	for (uint32_t i = 0; i < 200; i++)
+		put_variable_record(i % 7, i % 2);
+	put(&bytes, 0, 3); /* padding, shorter than any record */
+	end_set(&bytes, set);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 200);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(seen.records[i].bytes, 1000);
+}
+
+/* Behind a whole record one that ends too early, byte by byte. */
+static void cut_variable_records(void **state)
+{
+	(void)state;
+	for (uint32_t cut = 1; cut < 40; cut++) {
+		uint32_t set = begin_variable(292, 0), all;
+		struct wire_result result;
+
+		put_variable_record(3, false);
+		put_variable_record(20, true);
+		all = bytes.len - cut;
+		bytes.len = all;
+		end_set(&bytes, set);
+		result = decode();
+		assert_int_equal(result.records, 1);
+		/* What is shorter than the shortest record is padding. */
+		assert_int_equal(result.fault, 40 - cut >= 18 ? WIRE_LENGTH : WIRE_FINE);
+		assert_int_equal(seen.records[0].packets, 10);
+	}
+}
+
+static void variable_addresses(void **state)
+{
+	const struct spec specs[] = {{8, VARIABLE, 0}, {12, 4, 0}, {2, VARIABLE, 0}, {2, 4, 0}};
+	uint32_t set;
+
+	(void)state;
+	begin(true, 0);
+	put_template(&bytes, 2, 256, specs, COUNT(specs));
+	set = begin_set(&bytes, 256);
+	put(&bytes, 4, 1);
+	put(&bytes, 0x0a000001, 4);
+	put(&bytes, 0x0a000002, 4);
+	put(&bytes, 8, 1);
+	put(&bytes, 77, 8);
+	put(&bytes, 10, 4);
+	end_set(&bytes, set);
+	assert_int_equal(decode().records, 1);
+	assert_int_equal(address_of(seen.records[0].key.v4.src_ip), 0);
+	assert_int_equal(address_of(seen.records[0].key.v4.dst_ip), 0x0a000002);
+	assert_int_equal(seen.records[0].packets, 10);
+}
+
+/* In v9 it is a length like any other, and longer than a datagram. */
+static void no_variable_length_in_v9(void **state)
+{
+	const struct spec specs[] = {{8, 4, 0}, {82, VARIABLE, 0}, {2, 4, 0}};
+
+	(void)state;
+	begin(false, 1);
+	put_template(&bytes, 0, 256, specs, COUNT(specs));
+	assert_int_equal(decode().fault, WIRE_TEMPLATE);
+	assert_int_equal(templates_count(templates), 0);
+}
+
+/* --- sets --- */
+
+static void put_ends(bool ipfix)
+{
+	put_given_template(ipfix, 256, ends, ENDS);
+}
+
+static void padding(void **state)
+{
+	(void)state;
+	for (uint32_t n = 0; n < 16; n++) {
+		uint32_t set;
+		struct wire_result result;
+
+		begin(n % 2, 3);
+		put_ends(n % 2);
+		set = begin_set(&bytes, 256);
+		put_given_values(ends, ENDS);
+		put_given_values(ends, ENDS);
+		put(&bytes, 0, n);
+		end_set(&bytes, set);
+		result = decode();
+		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.records, 2);
+	}
+}
+
+/* Zeros behind the last set; as a set they would be one of templates, of length 0. */
+static void padding_that_looks_like_a_set(void **state)
+{
+	struct wire_result result;
+
+	(void)state;
+	for (uint32_t n = 1; n < 24; n++) {
+		begin(false, 2);
+		put_ends(false);
+		put_given_data(256, ends, ENDS);
+		put(&bytes, 0, n);
+		result = decode();
+		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.records, 1);
+		assert_int_equal(result.templates, 1);
+	}
+	/* In a set, bytes that would be another. */
+	begin(true, 0);
+	put_ends(true);
+	uint32_t set = begin_set(&bytes, 256);
+	put_given_values(ends, ENDS);
+	put(&bytes, 256, 2);
+	put(&bytes, 8, 2);
+	put(&bytes, 1, 4);
+	end_set(&bytes, set);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 1);
+}
+
+static void set_lengths_that_are_none(void **state)
+{
+	(void)state;
+	for (uint32_t len = 0; len < 4; len++) {
+		struct wire_result result;
+
+		begin(true, 0);
+		put_ends(true);
+		put_given_data(256, ends, ENDS);
+		put(&bytes, 256, 2);
+		put(&bytes, len, 2);
+		put_given_data(256, ends, ENDS);
+		result = decode();
+		assert_int_equal(result.fault, WIRE_SET);
+		assert_int_equal(result.records, 1);
+	}
+	begin(true, 0);
+	put_given_data(256, ends, 0); /* a set without a record */
+	assert_int_equal(decode().fault, WIRE_FINE);
+	for (uint32_t id = 0; id < 256; id++) {
+		begin(true, 0);
+		put_given_data(id, ends, 0);
+		assert_int_equal(decode().fault, id == 2 || id == 3 ? WIRE_FINE : WIRE_SET);
+		begin(false, 0);
+		put_given_data(id, ends, 0);
+		assert_int_equal(decode().fault, id < 2 ? WIRE_FINE : WIRE_SET);
+	}
+}
+
+/* A message cut anywhere: whole records are decoded, and the cut is said. */
+static void cut_messages(void **state)
+{
+	uint32_t whole, data;
+
+	(void)state;
+	begin(true, 0);
+	put_ends(true);
+	data = bytes.len + 4;
+	uint32_t set = begin_set(&bytes, 256);
+	for (uint32_t i = 0; i < 3; i++)
+		put_given_values(ends, ENDS);
+	end_set(&bytes, set);
+	end_message(&bytes);
+	whole = bytes.len;
+	for (uint32_t len = 16; len < whole; len++) {
+		struct wire_result result;
+
+		templates_forget(templates);
+		result = decode_anyway(len);
+		assert_int_equal(result.fault, WIRE_LENGTH);
+		assert_int_equal(result.records, len < data ? 0 : (len - data) / 16);
+	}
+}
+
+static void message_length_disagrees(void **state)
+{
+	struct wire_result result;
+	struct wire_header header;
+
+	(void)state;
+	begin(true, 0);
+	put_ends(true);
+	put_given_data(256, ends, ENDS);
+	end_message(&bytes);
+	/* Shorter: what is behind it is none of it. */
+	put_given_data(256, ends, ENDS);
+	result = decode_anyway(bytes.len);
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 1);
+	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(header.total, bytes.len - 20);
+	/* Longer, and shorter than its own header. */
+	overwrite_u16(&bytes, 2, bytes.len + 1);
+	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_LENGTH);
+	result = decode_anyway(bytes.len);
+	assert_int_equal(result.fault, WIRE_LENGTH);
+	assert_int_equal(result.records, 2);
+	for (uint32_t total = 0; total < 16; total++) {
+		overwrite_u16(&bytes, 2, total);
+		result = decode_anyway(bytes.len);
+		assert_int_not_equal(result.fault, WIRE_FINE);
+		assert_int_equal(seen.n, 0);
+	}
+}
+
+/* Of templates and records, of records alone, of sets; and of none of them. */
+static void v9_count(void **state)
+{
+	static const struct {
+		uint32_t count;
+		enum wire_fault fault;
+	} cases[] = {{7, WIRE_FINE}, {6, WIRE_FINE}, {3, WIRE_FINE}, {0, WIRE_COUNT},
+		{2, WIRE_COUNT}, {8, WIRE_COUNT}, {65535, WIRE_COUNT}};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(cases); i++) {
+		struct wire_result result;
+
+		begin(false, cases[i].count);
+		put_ends(false);
+		for (uint32_t s = 0; s < 2; s++) {
+			uint32_t set = begin_set(&bytes, 256);
+
+			for (uint32_t r = 0; r < 3; r++)
+				put_given_values(ends, ENDS);
+			end_set(&bytes, set);
+		}
+		result = decode();
+		assert_int_equal(result.fault, cases[i].fault);
+		assert_int_equal(result.records, 6);
+		assert_int_equal(result.templates, 1);
+	}
+	/* How many an unknown set has is not known. */
+	begin(false, 50);
+	put_given_data(999, ends, ENDS);
+	assert_int_equal(decode().fault, WIRE_FINE);
+}
+
+/* Set by set, with the records of each length whole. */
+static void unknown_sets_wait(void **state)
+{
+	struct wire_sink sink;
+	struct wire_header header;
+	struct wire_result result;
+	uint8_t waiting[2 * 16];
+
+	(void)state;
+	begin(false, 2);
+	uint32_t set = begin_set(&bytes, 256);
+	put_given_values(ends, ENDS);
+	put_given_values(ends, ENDS);
+	end_set(&bytes, set);
+	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	memcpy(waiting, bytes.data + bytes.len - sizeof(waiting), sizeof(waiting));
+	result = decode();
+	assert_true(result.unknown_sets);
+	assert_int_equal(result.records | result.data_records, 0);
+	assert_int_equal(seen.nb_unknown, 1);
+	assert_int_equal(seen.unknown[0], 256);
+	assert_int_equal(seen.unknown_len[0], sizeof(waiting));
+	begin(false, 1);
+	put_ends(false);
+	result = decode();
+	assert_int_equal(seen.nb_known, 1);
+	assert_int_equal(seen.known[0], 256);
+	memset(&seen, 0, sizeof(seen));
+	sink = seen_sink(&seen);
+	result = wire_decode_set(&header, templates, 256, waiting, sizeof(waiting), &sink);
+	assert_int_equal(result.records, 2);
+	assert_int_equal(result.data_records, 2);
+	assert_int_equal(seen.records[1].packets, 10);
+	result = wire_decode_set(&header, templates, 257, waiting, sizeof(waiting), &sink);
+	assert_true(result.unknown_sets);
+}
+
+/* What is told keeps the order of the message. */
+static void order_of_a_message(void **state)
+{
+	(void)state;
+	begin(false, 5);
+	put_given_data(256, ends, ENDS);
+	put_ends(false);
+	put_given_data(256, ends, ENDS);
+	put_given_data(300, ends, ENDS);
+	put_given_data(256, ends, ENDS);
+	put_given_template(false, 300, ends, 3);
+	decode();
+	assert_string_equal(seen.order, "utrurt");
+}
+
+/* Data between two definitions of one template, in a message: each by the one before it. */
+static void redefinition_in_a_datagram(void **state)
+{
+	static const struct given wide[] = {{2, 8, 5, 0}, {12, 4, 2, 0}, {8, 4, 1, 0}};
+	struct wire_result result;
+
+	(void)state;
+	begin(true, 0);
+	put_ends(true);
+	put_given_data(256, ends, ENDS);
+	put_given_template(true, 256, wide, COUNT(wide));
+	put_given_data(256, wide, COUNT(wide));
+	put_given_template(true, 256, wide, COUNT(wide)); /* the same: nothing new */
+	put_given_data(256, wide, COUNT(wide));
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.templates, 3);
+	assert_int_equal(seen.nb_known, 2);
+	assert_int_equal(seen.n, 3);
+	assert_int_equal(seen.records[0].packets, 10);
+	assert_int_equal(seen.records[1].packets, 5);
+	assert_int_equal(address_of(seen.records[2].key.v4.src_ip), 1);
+	begin(true, 0); /* and in the next message */
+	put_ends(true);
+	decode();
+	begin(true, 0);
+	put_given_data(256, ends, ENDS);
+	decode();
+	assert_int_equal(seen.records[0].bytes, 1000);
+}
+
+/* Frames that are told of by their EtherType. */
+static void what_is_not_ip(void **state)
+{
+	static const struct given frames[] = {{256, 2, 0x0806, 0}, {2, 4, 7, 0}, {1, 4, 420, 0}};
+	struct wire_result result;
+
+	(void)state;
+	begin(true, 0);
+	put_given_template(true, 256, frames, 3);
+	put_given_template(true, 257, frames + 1, 2); /* without a word of what they are */
+	put_given_data(256, frames, 3);
+	put_given_data(257, frames + 1, 2);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 0);
+	assert_int_equal(result.data_records, 2);
+	assert_int_equal(result.unusable, 2);
+	assert_int_equal(result.non_ip, 1);
+	assert_int_equal(with(true, 256, 2, 0x0800)->packets, 10);
+}
+
+/* --- options --- */
+
+/* A set of an options template; v9 says how many bytes its specifiers have. */
+static void put_options_template(
+	bool ipfix, uint32_t id, uint32_t scopes, const struct spec *specs, uint32_t n)
+{
+	uint32_t set = begin_set(&bytes, ipfix ? 3 : 1);
+
+	put(&bytes, id, 2);
+	put(&bytes, ipfix ? n : 4 * scopes, 2);
+	put(&bytes, ipfix ? scopes : 4 * (n - scopes), 2);
+	put_specs(&bytes, specs, n);
+	put(&bytes, 0, (4 - bytes.len % 4) % 4 + 4 * (n % 2));
+	end_set(&bytes, set);
+}
+
+/* Of v9, the scope is 1: the system. */
+static const struct wire_option *option_of(bool ipfix, const struct given *fields, uint32_t n)
+{
+	struct spec specs[16];
+	struct wire_result result;
+
+	begin(ipfix, 2);
+	for (uint32_t i = 0; i < n; i++)
+		specs[i] = (struct spec){fields[i].number, fields[i].len, 0};
+	put_options_template(ipfix, 300, 1, specs, n);
+	put_given_data(300, fields, n);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.options, 1);
+	assert_int_equal(result.data_records, 1);
+	assert_int_equal(result.records | result.unusable, 0);
+	return seen.nb_options == 0 ? NULL : &seen.options[0];
+}
+
+static void check_option_sampling(const struct given *fields, uint32_t n, uint32_t expected)
+{
+	const struct wire_option *option = option_of(true, fields, n);
+
+	if (expected == 0) {
+		assert_null(option);
+		return;
+	}
+	assert_non_null(option);
+	assert_int_equal(option->has & WIRE_OPTION_SAMPLING, WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->sampling, expected);
+}
+
+#define SCOPE                                                                                      \
+	{                                                                                          \
+		149, 4, 42, 0                                                                      \
+	}
+
+static void sampling_of_options(void **state)
+{
+	static const uint64_t tenth = UINT64_C(0x3fb999999999999a);
+
+	(void)state;
+	for (uint32_t len = 1; len <= 8; len++) {
+		check_option_sampling((struct given[]){SCOPE, {34, len, 100, 0}}, 2, 100);
+		check_option_sampling((struct given[]){SCOPE, {50, len, 100, 0}}, 2, 100);
+		check_option_sampling(
+			(struct given[]){SCOPE, {305, len, 1, 0}, {306, len, 99, 0}}, 3, 100);
+		check_option_sampling(
+			(struct given[]){SCOPE, {310, len, 200, 0}, {309, len, 2, 0}}, 3, 100);
+	}
+	check_option_sampling((struct given[]){SCOPE, {311, 8, tenth, 0}}, 2, 10);
+	check_option_sampling((struct given[]){SCOPE, {311, 4, 0x3dcccccd, 0}}, 2, 10);
+	check_option_sampling((struct given[]){SCOPE, {311, 4, 0x7fc00000, 0}}, 2, 0);
+	check_option_sampling((struct given[]){SCOPE, {34, 4, 0, 0}}, 2, 0);
+	check_option_sampling((struct given[]){SCOPE, {309, 4, 1, 0}}, 2, 0);
+	check_option_sampling((struct given[]){SCOPE, {34, 8, UINT64_MAX, 0}}, 2, UINT32_MAX);
+}
+
+static void scopes_of_options(void **state)
+{
+	const struct wire_option *option;
+
+	(void)state;
+	option = option_of(true, (struct given[]){{302, 8, 1000, 0}, {34, 4, 10, 0}}, 2);
+	assert_int_equal(option->has, WIRE_OPTION_SAMPLER | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->sampler, 1000);
+	option = option_of(true, (struct given[]){{10, 4, 7, 0}, {34, 4, 10, 0}}, 2);
+	assert_int_equal(option->has, WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->interface, 7);
+	option = option_of(false,
+		(struct given[]){{1, 4, 5, 0}, {48, 1, 3, 0}, {49, 1, 2, 0}, {50, 4, 64, 0}}, 4);
+	assert_int_equal(option->has, WIRE_OPTION_SAMPLER | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->sampler, 3);
+	assert_int_equal(option->sampling, 64);
+	/* v9's scopes have numbers of their own: 2 is an interface, and no count of packets. */
+	option = option_of(false, (struct given[]){{2, 2, 9, 0}, {34, 4, 10, 0}}, 2);
+	assert_int_equal(option->has, WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->interface, 9);
+	/* 10 as a scope is none that there is. */
+	option = option_of(false, (struct given[]){{10, 2, 9, 0}, {34, 4, 10, 0}}, 2);
+	assert_int_equal(option->has, WIRE_OPTION_SAMPLING);
+}
+
+/* Names of interfaces: filled up with zeros, of variable length, and none. */
+static void names_of_interfaces(void **state)
+{
+	static const struct spec fixed[] = {{2, 4, 0}, {83, 6, 0}, {82, 8, 0}};
+	static const struct spec variable[] = {{10, 4, 0}, {82, VARIABLE, 0}, {34, 4, 0}};
+	uint32_t set;
+
+	(void)state;
+	begin(false, 3);
+	put_options_template(false, 300, 1, fixed, 3);
+	set = begin_set(&bytes, 300);
+	put(&bytes, 7, 4);
+	put_bytes(&bytes, "uplink", 6);
+	put_bytes(&bytes, "eth7\0\0\0", 8);
+	put(&bytes, 8, 4);
+	put_bytes(&bytes, "uplink\0\0\0\0\0\0\0", 14);
+	end_set(&bytes, set);
+	assert_int_equal(decode().options, 2);
+	assert_int_equal(seen.nb_options, 2);
+	assert_int_equal(seen.options[0].interface, 7);
+	assert_string_equal(seen.names[0], "eth7");
+	assert_int_equal(seen.options[0].name_len, 4);
+	assert_string_equal(seen.names[1], "uplink"); /* where it has no name of its own */
+	begin(true, 0);
+	put_options_template(true, 300, 1, variable, 3);
+	set = begin_set(&bytes, 300);
+	for (uint32_t i = 0; i < 3; i++) {
+		put(&bytes, i, 4);
+		put(&bytes, 5 * i, 1);
+		put_bytes(&bytes, "Te1/0Te1/1", 5 * i);
+		put(&bytes, 10, 4);
+	}
+	end_set(&bytes, set);
+	assert_int_equal(decode().options, 3);
+	assert_int_equal(seen.options[0].has, WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+	assert_string_equal(seen.names[1], "Te1/0");
+	assert_string_equal(seen.names[2], "Te1/0Te1/1");
+	assert_int_equal(seen.options[2].interface, 2);
+	bytes.len -= 6; /* and a cut one */
+	overwrite_u16(&bytes, set + 2, bytes.len - set);
+	struct wire_result result = decode();
+	assert_int_equal(result.fault, WIRE_LENGTH);
+	assert_int_equal(result.options, 2);
+}
+
+/* --- random templates and records --- */
+
+/* What the plain reader knows: the number, its shortest and longest field, where it goes. */
+static const struct known {
+	uint32_t number, shortest, longest;
+} known[] = {{1, 1, 8}, {2, 1, 8}, {4, 1, 1}, {5, 1, 1}, {6, 1, 2}, {7, 2, 2}, {8, 4, 4},
+	{10, 1, 4}, {11, 2, 2}, {12, 4, 4}, {14, 1, 4}, {15, 4, 4}, {27, 16, 16}, {28, 16, 16},
+	{58, 2, 2}, {70, 3, 3}, {85, 1, 8}, {86, 1, 8}, {302, 1, 8}, {210, 0, 20}, {95, 1, 9}};
+
+#define RANDOM_RECORDS 70
+
+struct random_template {
+	struct spec specs[COUNT(known)];
+	uint32_t n, records;
+	bool ipv6;
+};
+
+static void make_random_template(
+	struct random *random, struct random_template *template, bool ipfix)
+{
+	uint64_t used = 0;
+
+	*template = (struct random_template){.ipv6 = random_below(random, 2)};
+	for (uint32_t i = 0; i < COUNT(known); i++) {
+		uint32_t k;
+
+		do
+			k = (uint32_t)random_below(random, COUNT(known));
+		while (used >> k & 1);
+		used |= UINT64_C(1) << k;
+		/* All have packets and the addresses of one family; the rest is by chance. */
+		if (known[k].number != 2 && known[k].number != (template->ipv6 ? 27 : 8) &&
+			random_below(random, 2))
+			continue;
+		if (template->ipv6 ? known[k].number == 8 || known[k].number == 12
+				   : known[k].number == 27 || known[k].number == 28)
+			continue;
+		template->specs[template->n++] = (struct spec){known[k].number,
+			known[k].shortest + (uint32_t)random_below(random,
+						    known[k].longest - known[k].shortest + 1),
+			ipfix && known[k].number > 200 && known[k].number < 300 ? 6871 : 0};
+		if (ipfix && known[k].number == 95 && random_below(random, 2))
+			template->specs[template->n - 1].len = VARIABLE;
+	}
+	template->records = 1 + (uint32_t)random_below(random, RANDOM_RECORDS);
+}
+
+static void expect_field(
+	struct flow_record *record, const struct spec *spec, const uint8_t *at, bool ipv6)
+{
+	uint64_t number = 0;
+
+	for (uint32_t i = 0; i < spec->len && spec->len <= 8; i++)
+		number = number << 8 | at[i];
+	switch (spec->enterprise == 0 ? spec->number : 0) {
+	case 1: record->bytes = number; break;
+	case 2: record->packets = number; break;
+	case 4: *(ipv6 ? &record->key.v6.proto : &record->key.v4.proto) = at[0]; break;
+	case 5: record->extra.dscp[0] = at[0] >> 2; break;
+	case 6: record->extra.tcp_flags[0] = (uint8_t)number; break;
+	case 7: memcpy(ipv6 ? record->key.v6.src_port : record->key.v4.src_port, at, 2); break;
+	case 8: memcpy(record->key.v4.src_ip, at, 4); break;
+	case 10: record->input = (uint32_t)number; break;
+	case 11: memcpy(ipv6 ? record->key.v6.dst_port : record->key.v4.dst_port, at, 2); break;
+	case 12: memcpy(record->key.v4.dst_ip, at, 4); break;
+	case 14: record->output = (uint32_t)number; break;
+	case 15: memcpy(record->next_hop, at, 4); break;
+	case 27: memcpy(record->key.v6.src_ip, at, 16); break;
+	case 28: memcpy(record->key.v6.dst_ip, at, 16); break;
+	case 58: record->extra.vlan[0] = at[0] & 15, record->extra.vlan[1] = at[1]; break;
+	case 70:
+		record->extra.mpls[0] = at[0] >> 4;
+		record->extra.mpls[1] = (uint8_t)(at[0] << 4 | at[1] >> 4);
+		record->extra.mpls[2] = (uint8_t)(at[1] << 4 | at[2] >> 4);
+		break;
+	case 85: record->total_bytes = number; break;
+	case 86: record->total_packets = number; break;
+	case 302: record->sampler = number; break;
+	default: break;
+	}
+}
+
+static void put_random_record(
+	struct random *random, const struct random_template *template, struct flow_record *record)
+{
+	memset(record, 0, sizeof(*record));
+	for (uint32_t f = 0; f < template->n; f++) {
+		struct spec spec = template->specs[f];
+
+		if (spec.len == VARIABLE) {
+			spec.len = (uint32_t)random_below(random, 40);
+			if (random_below(random, 2))
+				put(&bytes, 255 << 16 | spec.len, 3);
+			else
+				put(&bytes, spec.len, 1);
+		}
+		for (uint32_t i = 0; i < spec.len; i++)
+			put(&bytes, random_next(random), 1);
+		expect_field(record, &spec, bytes.data + bytes.len - spec.len, template->ipv6);
+	}
+}
+
+static void check_random_record(
+	const struct flow_record *record, const struct flow_record *expected, bool ipv6)
+{
+	assert_int_equal(record->key.family, ipv6 ? KEY_IPV6 : KEY_IPV4);
+	if (ipv6)
+		assert_memory_equal(&record->key.v6, &expected->key.v6, sizeof(struct key6));
+	else
+		assert_memory_equal(&record->key.v4, &expected->key.v4, sizeof(struct key4));
+	assert_memory_equal(&record->extra, &expected->extra, sizeof(record->extra));
+	assert_memory_equal(record->next_hop, expected->next_hop, sizeof(record->next_hop));
+	assert_int_equal(record->packets, expected->packets);
+	assert_int_equal(record->bytes, expected->bytes);
+	assert_int_equal(record->total_packets, expected->total_packets);
+	assert_int_equal(record->total_bytes, expected->total_bytes);
+	assert_int_equal(record->input, expected->input);
+	assert_int_equal(record->output, expected->output);
+	assert_int_equal(record->sampler, expected->sampler);
+	assert_int_equal(record->first | record->last | record->sampling, 0);
+}
+
+static void random_records(void **state)
+{
+	static struct flow_record expected[RANDOM_RECORDS];
+	struct random_template template;
+	struct random random;
+
+	(void)state;
+	random_init(&random, 12);
+	for (uint32_t round = 0; round < 1000; round++) {
+		bool ipfix = round % 2;
+		uint32_t set;
+
+		make_random_template(&random, &template, ipfix);
+		begin(ipfix, template.records + 1);
+		put_template(&bytes, ipfix ? 2 : 0, 256, template.specs, template.n);
+		set = begin_set(&bytes, 256);
+		for (uint32_t i = 0; i < template.records; i++)
+			put_random_record(&random, &template, &expected[i]);
+		end_set(&bytes, set);
+		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(seen.n, template.records);
+		for (uint32_t i = 0; i < template.records; i++)
+			check_random_record(&seen.records[i], &expected[i], template.ipv6);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_templates, drop_templates)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(v5_records),
+		TEST(v5_sampling),
+		TEST(v5_count_disagrees_with_the_length),
+		TEST(cut_headers),
+		TEST(counters_of_all_lengths),
+		TEST(counters_of_no_length),
+		TEST(addresses_of_wrong_length),
+		TEST(ports_protocol_and_flags),
+		TEST(dscp_vlan_and_label),
+		TEST(next_hops),
+		TEST(directions),
+		TEST(interfaces),
+		TEST(samplers),
+		TEST(sampling_of_records),
+		TEST(totals_and_deltas),
+		TEST(layer2_bytes),
+		TEST(absolute_times),
+		TEST(uptimes),
+		TEST(uptimes_of_ipfix),
+		TEST(ipv6_records),
+		TEST(both_families_in_a_template),
+		TEST(biflows),
+		TEST(biflows_of_v9),
+		TEST(many_biflows),
+		TEST(enterprise_elements),
+		TEST(zero_length_fields),
+		TEST(variable_length_fields),
+		TEST(many_variable_records),
+		TEST(cut_variable_records),
+		TEST(variable_addresses),
+		TEST(no_variable_length_in_v9),
+		TEST(padding),
+		TEST(padding_that_looks_like_a_set),
+		TEST(set_lengths_that_are_none),
+		TEST(cut_messages),
+		TEST(message_length_disagrees),
+		TEST(v9_count),
+		TEST(unknown_sets_wait),
+		TEST(order_of_a_message),
+		TEST(redefinition_in_a_datagram),
+		TEST(what_is_not_ip),
+		TEST(sampling_of_options),
+		TEST(scopes_of_options),
+		TEST(names_of_interfaces),
+		TEST(random_records),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The templates of a domain: definitions, what is wrong with them, memory, and files. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "export_bytes.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define LIMIT        (1 << 20)
+
+static struct bytes bytes;
+static struct seen seen;
+static struct templates *templates;
+
+static int make_templates(void **state)
+{
+	(void)state;
+	templates = templates_create(LIMIT);
+	return templates == NULL;
+}
+
+static int drop_templates(void **state)
+{
+	(void)state;
+	templates_destroy(templates);
+	return 0;
+}
+
+static const struct spec plain[] = {{8, 4, 0}, {12, 4, 0}, {2, 4, 0}};
+
+static void begin(bool ipfix)
+{
+	if (ipfix)
+		begin_ipfix(&bytes);
+	else
+		begin_netflow9(&bytes, 1);
+}
+
+static struct wire_result decode(void)
+{
+	return decode_bytes(&bytes, templates, &seen);
+}
+
+static struct wire_result define(bool ipfix, uint32_t id, const struct spec *specs, uint32_t n)
+{
+	begin(ipfix);
+	put_template(&bytes, ipfix ? 2 : 0, id, specs, n);
+	return decode();
+}
+
+static void put_plain_data(uint32_t id, uint32_t packets)
+{
+	uint32_t set = begin_set(&bytes, id);
+
+	put(&bytes, 0x0a000001, 4);
+	put(&bytes, 0x0a000002, 4);
+	put(&bytes, packets, 4);
+	end_set(&bytes, set);
+}
+
+static bool is_known(bool ipfix, uint32_t id)
+{
+	begin(ipfix);
+	put_plain_data(id, 5);
+	return !decode().unknown_sets;
+}
+
+static void put_options_template(bool ipfix, uint32_t id, uint32_t first, uint32_t second)
+{
+	static const struct spec specs[] = {{149, 4, 0}, {34, 4, 0}};
+	uint32_t set = begin_set(&bytes, ipfix ? 3 : 1);
+
+	put(&bytes, id, 2);
+	put(&bytes, first, 2);
+	put(&bytes, second, 2);
+	put_specs(&bytes, specs, COUNT(specs));
+	end_set(&bytes, set);
+}
+
+/* A withdrawal, or any definition of which only the header is there. */
+static struct wire_result say(bool ipfix, uint32_t set_id, uint32_t id, uint32_t count)
+{
+	uint32_t set;
+
+	begin(ipfix);
+	set = begin_set(&bytes, set_id);
+	put(&bytes, id, 2);
+	put(&bytes, count, 2);
+	end_set(&bytes, set);
+	return decode();
+}
+
+static void same_definition_changes_nothing(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct wire_result result = define(true, 256, plain, COUNT(plain));
+
+		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.templates, 1);
+		assert_int_equal(seen.nb_known, i == 0);
+		assert_int_equal(templates_count(templates), 1);
+		assert_int_equal(templates_changes(templates), 1);
+	}
+	assert_int_equal(define(true, 256, plain + 1, 2).fault, WIRE_FINE);
+	assert_int_equal(seen.nb_known, 1);
+	assert_int_equal(templates_count(templates), 1);
+	assert_true(templates_changes(templates) > 1);
+}
+
+static void several_definitions_in_a_set(void **state)
+{
+	uint32_t set;
+	struct wire_result result;
+
+	(void)state;
+	begin(true);
+	set = begin_set(&bytes, 2);
+	for (uint32_t id = 260; id > 256; id--) {
+		put(&bytes, id, 2);
+		put(&bytes, COUNT(plain), 2);
+		put_specs(&bytes, plain, COUNT(plain));
+	}
+	put(&bytes, 0, 8); /* padding */
+	end_set(&bytes, set);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.templates, 4);
+	assert_int_equal(templates_count(templates), 4);
+	assert_int_equal(seen.known[0], 260);
+	for (uint32_t id = 257; id <= 260; id++)
+		assert_true(is_known(true, id));
+	assert_false(is_known(true, 256));
+	assert_false(is_known(true, 261));
+}
+
+static void withdrawal_of_one(void **state)
+{
+	(void)state;
+	define(true, 256, plain, COUNT(plain));
+	define(true, 257, plain, COUNT(plain));
+	assert_int_equal(say(true, 2, 256, 0).fault, WIRE_FINE);
+	assert_int_equal(templates_count(templates), 1);
+	assert_false(is_known(true, 256));
+	assert_true(is_known(true, 257));
+	assert_int_equal(say(true, 2, 300, 0).fault, WIRE_FINE); /* of none that is known */
+	assert_int_equal(templates_count(templates), 1);
+}
+
+/* Each set id withdraws all of its kind (RFC 7011, 8.1). */
+static void withdrawal_of_all(void **state)
+{
+	(void)state;
+	for (uint32_t id = 256; id < 276; id++)
+		define(true, id, plain, COUNT(plain));
+	begin(true);
+	put_options_template(true, 300, 2, 1);
+	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(templates_count(templates), 21);
+	assert_int_equal(say(true, 2, 2, 0).fault, WIRE_FINE);
+	assert_int_equal(templates_count(templates), 1);
+	define(true, 256, plain, COUNT(plain));
+	assert_int_equal(say(true, 3, 3, 0).fault, WIRE_FINE);
+	assert_int_equal(templates_count(templates), 1);
+	assert_true(is_known(true, 256));
+	templates_forget(templates);
+	assert_int_equal(templates_count(templates), 0);
+	assert_false(is_known(true, 256));
+}
+
+/* v9 has no withdrawals: it is a template without fields, whose records cannot be read. */
+static void no_fields_in_v9(void **state)
+{
+	(void)state;
+	define(false, 256, plain, COUNT(plain));
+	assert_true(is_known(false, 256));
+	assert_int_equal(say(false, 0, 256, 0).fault, WIRE_TEMPLATE);
+	assert_false(is_known(false, 256));
+}
+
+static void reserved_numbers(void **state)
+{
+	(void)state;
+	for (uint32_t id = 1; id < 256; id += 127) {
+		assert_int_equal(define(true, id, plain, COUNT(plain)).fault, WIRE_SET);
+		assert_int_equal(define(false, id, plain, COUNT(plain)).fault, WIRE_SET);
+	}
+	assert_int_equal(templates_count(templates), 0);
+	assert_int_equal(define(false, 65535, plain, COUNT(plain)).fault, WIRE_FINE);
+	assert_true(is_known(false, 65535));
+}
+
+/* What was known goes: whatever the new definition is, the old one is not right any more. */
+static void longer_than_the_datagram(void **state)
+{
+	(void)state;
+	for (uint32_t ipfix = 0; ipfix < 2; ipfix++)
+		for (uint32_t count = 1; count <= 65535; count += count < 4 ? 1 : 65531) {
+			templates_forget(templates);
+			define(ipfix, 256, plain, COUNT(plain));
+			assert_int_equal(say(ipfix, ipfix ? 2 : 0, 256, count).fault, WIRE_LENGTH);
+			assert_int_equal(templates_count(templates), 0);
+		}
+	/* Any cut of a definition with an enterprise. */
+	for (uint32_t cut = 1; cut < 4 + 12; cut++) {
+		const struct spec specs[] = {{8, 4, 0}, {2, 4, 6871}};
+
+		begin(true);
+		put_template(&bytes, 2, 256, specs, 2);
+		bytes.len -= cut;
+		overwrite_u16(&bytes, 16 + 2, bytes.len - 16);
+		assert_int_equal(decode().fault, cut > 12 ? WIRE_FINE : WIRE_LENGTH);
+		assert_int_equal(templates_count(templates), 0);
+	}
+}
+
+/* 65 535 fields have no room in a message; of 16 000, their records have 16 000 bytes. */
+static void many_fields(void **state)
+{
+	struct wire_result result;
+	uint32_t set;
+
+	(void)state;
+	begin(true);
+	set = begin_set(&bytes, 2);
+	put(&bytes, 256, 2);
+	put(&bytes, 16000, 2);
+	for (uint32_t i = 0; i < 16000; i++)
+		put(&bytes, (i == 15999 ? 2 : i == 0 ? 4 : 210) << 16 | 1, 4);
+	overwrite_u16(&bytes, set + 4 + 4 + 4, 8);
+	overwrite_u16(&bytes, set + 4 + 4 + 6, 4);
+	end_set(&bytes, set);
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(templates_count(templates), 1);
+	assert_true(templates_bytes(templates) < 70000);
+	begin(true);
+	set = begin_set(&bytes, 256);
+	for (uint32_t i = 0; i < 16003; i++)
+		put(&bytes, i % 200, 1);
+	end_set(&bytes, set);
+	result = decode();
+	assert_int_equal(result.records, 1);
+	assert_int_equal(seen.records[0].packets, 16002 % 200);
+	assert_int_equal(seen.records[0].key.v4.src_ip[1], 2);
+	/* Longer than a record can be: 4 * 65 535. */
+	result = define(true, 257, (struct spec[]){{210, 65534, 0}, {2, 4, 0}}, 2);
+	assert_int_equal(result.fault, WIRE_TEMPLATE);
+	assert_int_equal(templates_count(templates), 1);
+}
+
+static void options_definitions(void **state)
+{
+	static const struct {
+		bool ipfix;
+		uint32_t first, second;
+		enum wire_fault fault;
+	} cases[] = {{true, 2, 1, WIRE_FINE}, {true, 2, 2, WIRE_FINE}, {true, 2, 3, WIRE_TEMPLATE},
+		{true, 3, 1, WIRE_LENGTH}, {false, 4, 4, WIRE_FINE}, {false, 0, 8, WIRE_FINE},
+		{false, 8, 0, WIRE_FINE}, {false, 4, 8, WIRE_LENGTH}, {false, 3, 5, WIRE_TEMPLATE},
+		{false, 4, 5, WIRE_TEMPLATE}, {false, 65532, 65532, WIRE_LENGTH}};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(cases); i++) {
+		templates_forget(templates);
+		begin(cases[i].ipfix);
+		put_options_template(cases[i].ipfix, 300, cases[i].first, cases[i].second);
+		assert_int_equal(decode().fault, cases[i].fault);
+		assert_int_equal(templates_count(templates), cases[i].fault == WIRE_FINE);
+	}
+}
+
+/* A number may go from flows to options and back. */
+static void options_take_a_number_over(void **state)
+{
+	(void)state;
+	define(true, 300, plain, COUNT(plain));
+	assert_true(is_known(true, 300));
+	assert_int_equal(seen.n, 1);
+	begin(true);
+	put_options_template(true, 300, 2, 1);
+	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_true(is_known(true, 300));
+	assert_int_equal(seen.n, 0);
+	assert_int_equal(templates_count(templates), 1);
+}
+
+/* --- memory --- */
+
+static const struct spec fields22[] = {{8, 4, 0}, {12, 4, 0}, {15, 4, 0}, {10, 4, 0}, {14, 4, 0},
+	{2, 8, 0}, {1, 8, 0}, {22, 4, 0}, {21, 4, 0}, {7, 2, 0}, {11, 2, 0}, {6, 1, 0}, {4, 1, 0},
+	{5, 1, 0}, {16, 4, 0}, {17, 4, 0}, {9, 1, 0}, {13, 1, 0}, {61, 1, 0}, {48, 1, 0},
+	{58, 2, 0}, {70, 3, 0}};
+
+/* 10 000 exporters of 20 templates have 64 MB: 335 bytes for each. */
+static void memory_of_a_template(void **state)
+{
+	size_t before = templates_bytes(templates);
+
+	(void)state;
+	_Static_assert(COUNT(fields22) == 22, "as many as routers send");
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(define(true, 256 + i, fields22, 22).fault, WIRE_FINE);
+	assert_int_equal(templates_count(templates), 20);
+	assert_true((templates_bytes(templates) - before) / 20 <= 320);
+	templates_forget(templates);
+	assert_int_equal(templates_bytes(templates), before);
+}
+
+static void memory_limit(void **state)
+{
+	struct templates *few = templates_create(2000), *all = templates;
+	uint32_t n = 0;
+
+	(void)state;
+	assert_non_null(few);
+	templates = few;
+	while (define(true, 256 + n, fields22, 22).fault == WIRE_FINE) {
+		assert_int_equal(seen.nb_known, 1);
+		n++;
+	}
+	assert_in_range(n, 4, 8);
+	assert_int_equal(define(true, 1000, fields22, 22).fault, WIRE_TEMPLATE_ROOM);
+	assert_int_equal(seen.nb_known, 0);
+	assert_int_equal(templates_count(few), n);
+	assert_true(templates_bytes(few) <= 2000);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(define(true, 256 + i, fields22, 22).fault, WIRE_FINE);
+	/* Where one goes there is room again, also for one that takes its place. */
+	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, WIRE_FINE);
+	say(true, 2, 257, 0);
+	assert_int_equal(define(true, 1000, fields22, 22).fault, WIRE_FINE);
+	assert_true(is_known(true, 256));
+	assert_true(templates_bytes(few) <= 2000);
+	templates_destroy(few);
+	templates = all;
+}
+
+/* Every number there is, in an order that is none. */
+static void all_numbers(void **state)
+{
+	struct templates *many = templates_create(32 << 20), *few = templates;
+
+	(void)state;
+	assert_non_null(many);
+	templates = many;
+	for (uint32_t i = 0; i < 65280; i += 17)
+		assert_int_equal(
+			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, WIRE_FINE);
+	assert_int_equal(templates_count(many), 65280 / 17);
+	for (uint32_t i = 0; i < 65280; i += 17 * 64)
+		assert_true(is_known(true, 256 + i * 7919 % 65280));
+	templates_destroy(many);
+	templates = few;
+}
+
+/* --- files --- */
+
+struct saved {
+	struct templates *into;
+	enum wire_protocol protocol;
+	uint32_t n;
+};
+
+static void save(void *arg, const uint8_t *set, uint32_t len)
+{
+	struct saved *saved = arg;
+	uint8_t *copy = malloc(len);
+
+	assert_non_null(copy);
+	memcpy(copy, set, len);
+	saved->n++;
+	for (uint32_t cut = 1; cut < len; cut++)
+		assert_false(templates_take(saved->into, saved->protocol, copy, len - cut));
+	assert_true(templates_take(saved->into, saved->protocol, copy, len));
+	free(copy);
+}
+
+static void save_and_take(bool ipfix)
+{
+	struct saved saved = {templates_create(LIMIT), ipfix ? WIRE_IPFIX : WIRE_NETFLOW9, 0};
+	struct templates *original = templates;
+
+	assert_non_null(saved.into);
+	templates_each(templates, save, &saved);
+	assert_int_equal(saved.n, templates_count(templates));
+	assert_int_equal(templates_count(saved.into), saved.n);
+	templates = saved.into;
+	assert_true(is_known(ipfix, 256));
+	assert_int_equal(seen.n, 1);
+	assert_int_equal(seen.records[0].packets, 5);
+	assert_true(is_known(ipfix, 300));
+	assert_int_equal(seen.n, 0);
+	assert_int_equal(seen.options[0].sampling, 0x0a000002);
+	define(ipfix, 256, plain, COUNT(plain)); /* they are the same */
+	assert_int_equal(seen.nb_known, 0);
+	templates_destroy(saved.into);
+	templates = original;
+}
+
+static void saved_and_taken_again(void **state)
+{
+	(void)state;
+	for (uint32_t ipfix = 0; ipfix < 2; ipfix++) {
+		const struct spec variable[] = {{8, 4, 0}, {82, 65535, 0}, {2, 4, 6871}};
+
+		templates_forget(templates);
+		define(ipfix, 256, plain, COUNT(plain));
+		define(ipfix, 257, fields22, 22);
+		if (ipfix)
+			define(true, 258, variable, 3);
+		begin(ipfix);
+		put_options_template(ipfix, 300, ipfix ? 2 : 4, ipfix ? 1 : 4);
+		assert_int_equal(decode().fault, WIRE_FINE);
+		save_and_take(ipfix);
+	}
+}
+
+static void taken_is_nothing_else(void **state)
+{
+	static const uint8_t other[][12] = {
+		{0, 4, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* of a reserved number */
+		{1, 0, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* data */
+		{0, 2, 0, 11, 1, 0, 0, 1, 0, 2, 0, 4},  /* of another length */
+		{0, 0, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* of v9 */
+		{0, 2, 0, 12, 0, 9, 0, 1, 0, 2, 0, 4},  /* reserved */
+		{0, 2, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0}}; /* nothing */
+	static const uint8_t right[] = {0, 2, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(other); i++)
+		assert_false(templates_take(templates, WIRE_IPFIX, other[i], sizeof(other[i])));
+	assert_false(templates_take(templates, WIRE_IPFIX, right, 0));
+	assert_int_equal(templates_count(templates), 0);
+	assert_true(templates_take(templates, WIRE_IPFIX, right, sizeof(right)));
+	assert_int_equal(templates_count(templates), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_templates, drop_templates)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(same_definition_changes_nothing),
+		TEST(several_definitions_in_a_set),
+		TEST(withdrawal_of_one),
+		TEST(withdrawal_of_all),
+		TEST(no_fields_in_v9),
+		TEST(reserved_numbers),
+		TEST(longer_than_the_datagram),
+		TEST(many_fields),
+		TEST(options_definitions),
+		TEST(options_take_a_number_over),
+		TEST(memory_of_a_template),
+		TEST(memory_limit),
+		TEST(all_numbers),
+		TEST(saved_and_taken_again),
+		TEST(taken_is_nothing_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
