@@ -37,8 +37,14 @@ enum move_op {
 	MOVE_NTP,
 	MOVE_UPTIME,
 	MOVE_BEFORE,
-	MOVE_SKIPPED, /* MOVE_SKIPPED and MOVE_POPULATION: `sampling` has the other number */
-	MOVE_POPULATION,
+	MOVE_SKIPPED_1, /* of these and of populations `sampling` has the other number */
+	MOVE_SKIPPED_2,
+	MOVE_SKIPPED_3,
+	MOVE_SKIPPED_4,
+	MOVE_POPULATION_1,
+	MOVE_POPULATION_2,
+	MOVE_POPULATION_3,
+	MOVE_POPULATION_4,
 	MOVE_FLOAT,
 	MOVE_DOUBLE,
 };
@@ -191,11 +197,8 @@ static void find_op(struct move *move, const struct move_choice *choice)
 		plain_move(move, choice);
 		move->op = MOVE_DIRECTION;
 		break;
-	case USE_SKIPPED_RUN:
-	case USE_POPULATION:
-		move->from = (uint16_t)(move->from + choice->len - 4);
-		move->op = choice->element->use == USE_POPULATION ? MOVE_POPULATION : MOVE_SKIPPED;
-		break;
+	case USE_SKIPPED_RUN: number_move(move, choice->len, 4, MOVE_SKIPPED_1); break;
+	case USE_POPULATION: number_move(move, choice->len, 4, MOVE_POPULATION_1); break;
 	default: plain_move(move, choice);
 	}
 }
@@ -213,13 +216,11 @@ static void drop(struct move_choice *choices, enum element_use use)
 /* What only says something together with another element, that is not there. */
 static void drop_halves(struct move_choice *choices)
 {
-	if (!chosen(choices, USE_SAMPLED_RUN) || !chosen(choices, USE_SKIPPED_RUN) ||
-		choices[USE_SKIPPED_RUN].len < 4) {
+	if (!chosen(choices, USE_SAMPLED_RUN) || !chosen(choices, USE_SKIPPED_RUN)) {
 		drop(choices, USE_SAMPLED_RUN);
 		drop(choices, USE_SKIPPED_RUN);
 	}
-	if (!chosen(choices, USE_SAMPLE_SIZE) || !chosen(choices, USE_POPULATION) ||
-		choices[USE_POPULATION].len < 4) {
+	if (!chosen(choices, USE_SAMPLE_SIZE) || !chosen(choices, USE_POPULATION)) {
 		drop(choices, USE_SAMPLE_SIZE);
 		drop(choices, USE_POPULATION);
 	}
@@ -402,14 +403,27 @@ static void make_rare_move(const struct move *move, const uint8_t *from, uint32_
 	struct flow_record *records, uint32_t n)
 {
 	uint8_t *to = (uint8_t *)records + move->to;
+	uint32_t len;
 
 	switch (move->op) {
 	case MOVE_VLAN: EACH((to[0] = from[0] & VLAN_ID >> 8, to[1] = from[1])); break;
 	case MOVE_DSCP: EACH(to[0] = from[0] & DSCP_BITS); break;
 	case MOVE_MPLS: EACH(store_mpls(to, from)); break;
 	case MOVE_NEXT_HOP_IPV6: EACH(store_next_hop(RECORD, from, 16)); break;
-	case MOVE_SKIPPED: EACH(make_ratio(&RECORD->sampling, read_u32(from), false)); break;
-	case MOVE_POPULATION: EACH(make_ratio(&RECORD->sampling, read_u32(from), true)); break;
+	case MOVE_SKIPPED_1:
+	case MOVE_SKIPPED_2:
+	case MOVE_SKIPPED_3:
+	case MOVE_SKIPPED_4:
+		len = move->op - MOVE_SKIPPED_1 + 1U;
+		EACH(make_ratio(&RECORD->sampling, (uint32_t)read_number(from, len), false));
+		break;
+	case MOVE_POPULATION_1:
+	case MOVE_POPULATION_2:
+	case MOVE_POPULATION_3:
+	case MOVE_POPULATION_4:
+		len = move->op - MOVE_POPULATION_1 + 1U;
+		EACH(make_ratio(&RECORD->sampling, (uint32_t)read_number(from, len), true));
+		break;
 	case MOVE_FLOAT: EACH(RECORD->sampling = interval_of(read_float(from))); break;
 	case MOVE_DOUBLE: EACH(RECORD->sampling = interval_of(read_double(from))); break;
 	case MOVE_BYTES_3: EACH(memcpy(to, from, 3)); break;
