@@ -814,6 +814,26 @@ static void biflows(void **state)
 	check_biflow(1, 0, 0);
 }
 
+/* Where packets went one way only, and where there were none. */
+static void one_way_of_a_biflow(void **state)
+{
+	struct given fields[] = {{2, 4, 0, 0}, {1, 4, 0, 0}, {7, 2, 1234, 0}, {11, 2, 53, 0},
+		{2, 4, 20, REVERSE}, {1, 4, 2000, REVERSE}};
+	const struct flow_record *record = record_of(true, 2, fields, COUNT(fields));
+
+	(void)state;
+	assert_true(record->has & FLOW_REVERSE);
+	assert_int_equal(record->packets, 20);
+	assert_int_equal(record->bytes, 2000);
+	assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000002);
+	assert_int_equal(port_of(record->key.v4.dst_port), 1234);
+	fields[4].value = 0;
+	record = record_of(true, 2, fields, COUNT(fields));
+	assert_int_equal(record->has & FLOW_REVERSE, 0);
+	assert_int_equal(record->packets, 0);
+	assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000001);
+}
+
 static void biflows_of_v9(void **state)
 {
 	struct given fields[] = {{8, 4, 0x0a000001, 0}, {12, 4, 0x0a000002, 0}, {298, 8, 10, 0},
@@ -1379,6 +1399,9 @@ static void sampling_of_options(void **state)
 	check_option_sampling((struct given[]){SCOPE, {311, 4, 0x7fc00000, 0}}, 2, 0);
 	check_option_sampling((struct given[]){SCOPE, {34, 4, 0, 0}}, 2, 0);
 	check_option_sampling((struct given[]){SCOPE, {309, 4, 1, 0}}, 2, 0);
+	check_option_sampling((struct given[]){SCOPE, {305, 4, 1, 0}}, 2, 0);
+	check_option_sampling((struct given[]){SCOPE, {306, 4, 9, 0}}, 2, 0);
+	check_option_sampling((struct given[]){SCOPE, {305, 4, 0, 0}, {306, 4, 9, 0}}, 3, 0);
 	check_option_sampling((struct given[]){SCOPE, {34, 8, UINT64_MAX, 0}}, 2, UINT32_MAX);
 }
 
@@ -1627,6 +1650,7 @@ int main(void)
 		TEST(ipv6_records),
 		TEST(both_families_in_a_template),
 		TEST(biflows),
+		TEST(one_way_of_a_biflow),
 		TEST(biflows_of_v9),
 		TEST(many_biflows),
 		TEST(enterprise_elements),
