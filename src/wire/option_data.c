@@ -12,7 +12,7 @@
 
 /* What says in two elements how packets are sampled. */
 struct ratios {
-	double sampled_run, skipped_run;
+	double sampled_run, skipped_run; /* skipped: below 0 where it is not said */
 	double sample_size, population;
 	double probability;
 	uint8_t name_rank;
@@ -104,7 +104,7 @@ static void take_field(struct wire_option *option, struct ratios *ratios,
 
 static void end_sampling(struct wire_option *option, const struct ratios *ratios)
 {
-	if (ratios->sampled_run > 0 && ratios->skipped_run > 0)
+	if (ratios->sampled_run > 0 && ratios->skipped_run >= 0)
 		set_sampling(
 			option, (ratios->sampled_run + ratios->skipped_run) / ratios->sampled_run);
 	if (ratios->sample_size > 0 && ratios->population > 0)
@@ -118,7 +118,7 @@ uint32_t option_read(const struct template_entry *entry, const uint8_t *data, ui
 {
 	const uint8_t *at = template_fields(entry), *begin = data;
 	const uint8_t *end = template_definition(entry) + entry->definition_len;
-	struct ratios ratios = {.name_rank = UINT8_MAX};
+	struct ratios ratios = {.skipped_run = -1, .name_rank = UINT8_MAX};
 
 	*option = (struct wire_option){0};
 	for (uint32_t i = 0; i < entry->nb_fields; i++) {

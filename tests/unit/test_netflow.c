@@ -527,6 +527,7 @@ static void sampling_of_records(void **state)
 		check_sampling((struct given[]){{310, len, 250, 0}, {309, 4, 1, 0}}, 2, 250);
 	}
 	check_sampling((struct given[]){{305, 4, 0, 0}, {306, 4, 99, 0}}, 2, 0);
+	check_sampling((struct given[]){{305, 4, 1, 0}, {306, 4, 0, 0}}, 2, 1);
 	check_sampling((struct given[]){{309, 4, 0, 0}, {310, 4, 99, 0}}, 2, 0);
 	check_sampling(&(struct given){305, 4, 1, 0}, 1, 0);
 	check_sampling(&(struct given){306, 4, 1, 0}, 1, 0);
@@ -1401,6 +1402,7 @@ static void sampling_of_options(void **state)
 	check_option_sampling((struct given[]){SCOPE, {309, 4, 1, 0}}, 2, 0);
 	check_option_sampling((struct given[]){SCOPE, {305, 4, 1, 0}}, 2, 0);
 	check_option_sampling((struct given[]){SCOPE, {306, 4, 9, 0}}, 2, 0);
+	check_option_sampling((struct given[]){SCOPE, {305, 4, 1, 0}, {306, 4, 0, 0}}, 3, 1);
 	check_option_sampling((struct given[]){SCOPE, {305, 4, 0, 0}, {306, 4, 9, 0}}, 3, 0);
 	check_option_sampling((struct given[]){SCOPE, {34, 8, UINT64_MAX, 0}}, 2, UINT32_MAX);
 }
