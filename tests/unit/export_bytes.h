@@ -22,7 +22,7 @@ static inline void put(struct bytes *bytes, uint64_t value, uint32_t width)
 	assert(bytes->len + width <= sizeof(bytes->data));
 	for (uint32_t i = 0; i < width; i++)
 		bytes->data[bytes->len++] =
-			width - i > 8 ? 0 : (uint8_t)(value >> (8 * (width - i - 1)));
+			(uint8_t)(width - i > 8 ? 0 : value >> (8 * (width - i - 1)));
 }
 
 static inline void put_bytes(struct bytes *bytes, const void *data, uint32_t len)
