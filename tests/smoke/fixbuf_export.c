@@ -21,19 +21,21 @@ struct record {
 	uint8_t proto, padding[3];
 };
 
-static fbInfoElementSpec_t inside[] = {{"sourceIPv4Address", 4, 0}, {"destinationIPv4Address", 4, 0},
-	{"sourceIPv6Address", 16, 0}, {"destinationIPv6Address", 16, 0}, {"packetDeltaCount", 8, 0},
-	{"octetDeltaCount", 8, 0}, {"interfaceName", FB_IE_VARLEN, 0}, {"sourceTransportPort", 2, 0},
+static fbInfoElementSpec_t inside[] = {{"sourceIPv4Address", 4, 0},
+	{"destinationIPv4Address", 4, 0}, {"sourceIPv6Address", 16, 0},
+	{"destinationIPv6Address", 16, 0}, {"packetDeltaCount", 8, 0}, {"octetDeltaCount", 8, 0},
+	{"interfaceName", FB_IE_VARLEN, 0}, {"sourceTransportPort", 2, 0},
 	{"destinationTransportPort", 2, 0}, {"protocolIdentifier", 1, 0}, {"paddingOctets", 3, 0},
 	FB_IESPEC_NULL};
-static fbInfoElementSpec_t named[] = {{"interfaceName", FB_IE_VARLEN, 0}, {"sourceIPv4Address", 4, 0},
-	{"destinationIPv4Address", 4, 0}, {"packetDeltaCount", 3, 0}, {"octetDeltaCount", 5, 0},
-	{"sourceTransportPort", 2, 0}, {"destinationTransportPort", 2, 0},
-	{"protocolIdentifier", 1, 0}, FB_IESPEC_NULL};
-static fbInfoElementSpec_t ipv6[] = {{"sourceIPv6Address", 16, 0}, {"destinationIPv6Address", 16, 0},
-	{"interfaceName", FB_IE_VARLEN, 0}, {"protocolIdentifier", 1, 0},
-	{"sourceTransportPort", 2, 0}, {"destinationTransportPort", 2, 0},
-	{"octetDeltaCount", 8, 0}, {"packetDeltaCount", 8, 0}, FB_IESPEC_NULL};
+static fbInfoElementSpec_t named[] = {{"interfaceName", FB_IE_VARLEN, 0},
+	{"sourceIPv4Address", 4, 0}, {"destinationIPv4Address", 4, 0}, {"packetDeltaCount", 3, 0},
+	{"octetDeltaCount", 5, 0}, {"sourceTransportPort", 2, 0},
+	{"destinationTransportPort", 2, 0}, {"protocolIdentifier", 1, 0}, FB_IESPEC_NULL};
+static fbInfoElementSpec_t ipv6[] = {{"sourceIPv6Address", 16, 0},
+	{"destinationIPv6Address", 16, 0}, {"interfaceName", FB_IE_VARLEN, 0},
+	{"protocolIdentifier", 1, 0}, {"sourceTransportPort", 2, 0},
+	{"destinationTransportPort", 2, 0}, {"octetDeltaCount", 8, 0}, {"packetDeltaCount", 8, 0},
+	FB_IESPEC_NULL};
 static fbInfoElementSpec_t other[] = {{"octetDeltaCount", 8, 0}, {"destinationIPv4Address", 4, 0},
 	{"sourceIPv4Address", 4, 0}, {"protocolIdentifier", 1, 0}, {"sourceTransportPort", 2, 0},
 	{"destinationTransportPort", 2, 0}, {"packetDeltaCount", 2, 0}, FB_IESPEC_NULL};
@@ -71,7 +73,8 @@ static void send_records(fBuf_t *buffer, uint16_t id, uint32_t phase, uint32_t n
 		record.src_port = (uint16_t)i;
 		record.packets = i + 1;
 		record.bytes = record.packets * 100;
-		record.name = (fbVarfield_t){.buf = name, .len = phase == 1 ? 256 + i % 40 : i % 20};
+		record.name =
+			(fbVarfield_t){.buf = name, .len = phase == 1 ? 256 + i % 40 : i % 20};
 		must(fBufAppend(buffer, (uint8_t *)&record, sizeof(record), &error));
 	}
 	must(fBufEmit(buffer, &error));
