@@ -12,7 +12,7 @@ EXPORTER_COLUMNS = (
     'restarts,templates,sampling,sampling_source').split(',')
 PATH_COLUMNS = (
     'epoch,start,end,src_ip,dst_ip,src_port,dst_port,proto,path,ingress,egress,observers,packets,bytes,'
-    'changed').split(',')
+    'changed,ordered').split(',')
 LINK_COLUMNS = (
     'epoch,start,end,exporter,interface,name,direction,packets,bytes,bps,speed,utilization,source,'
     'difference').split(',')

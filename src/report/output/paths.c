@@ -92,6 +92,7 @@ COUNT(print_observers, observers)
 COUNT(print_packets, packets)
 COUNT(print_bytes, bytes)
 COUNT(print_changed, changed)
+COUNT(print_ordered, ordered)
 
 static const struct column columns[] = {
 	EPOCH_NUMBER,
@@ -105,6 +106,7 @@ static const struct column columns[] = {
 	{"packets", COLUMN_NUMBER, .print = print_packets},
 	{"bytes", COLUMN_NUMBER, .print = print_bytes},
 	{"changed", COLUMN_NUMBER, .print = print_changed},
+	{"ordered", COLUMN_NUMBER, .print = print_ordered},
 };
 
 static struct output_items items(
