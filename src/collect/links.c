@@ -234,15 +234,10 @@ void links_learn(struct links *links, uint32_t exporter, const struct wire_optio
 	char name[INTERFACE_NAME_MAX];
 	uint32_t len = option->name_len;
 
-	if ((option->has & WIRE_OPTION_INTERFACE) == 0 ||
-		(option->has & (WIRE_OPTION_NAME | WIRE_OPTION_SPEED)) == 0)
+	if (!(option->has & WIRE_OPTION_INTERFACE) || !(option->has & WIRE_OPTION_NAME))
 		return;
 	link = find(links, exporter, option->interface);
 	if (link == NULL)
-		return;
-	if (option->has & WIRE_OPTION_SPEED)
-		link->speed = option->speed;
-	if ((option->has & WIRE_OPTION_NAME) == 0)
 		return;
 	len = len < sizeof(name) - 1 ? len : (uint32_t)sizeof(name) - 1;
 	memset(name, 0, sizeof(name));

@@ -54,8 +54,7 @@ enum wire_option_has {
 	WIRE_OPTION_SAMPLER = 1 << 0,   /* scope: `sampler` */
 	WIRE_OPTION_INTERFACE = 1 << 1, /* scope: `interface` */
 	WIRE_OPTION_SAMPLING = 1 << 2,
-	WIRE_OPTION_NAME = 1 << 3,  /* of the interface; of the exporter where there is none */
-	WIRE_OPTION_SPEED = 1 << 4, /* of the interface */
+	WIRE_OPTION_NAME = 1 << 3, /* of the interface; of the exporter where there is none */
 };
 
 /* One record of an options template; without a scope it is about the whole domain. */
@@ -64,7 +63,6 @@ struct wire_option {
 	uint32_t interface;
 	uint64_t sampler;
 	uint32_t sampling;
-	uint64_t speed; /* bits per second */
 	uint32_t name_len;
 	const uint8_t *name; /* of the datagram; any bytes */
 };
