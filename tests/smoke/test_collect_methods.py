@@ -498,5 +498,6 @@ COVERAGE = [(f'coverage, {protocol} 1:{sampling}, {routers} routers', coverage(p
 
 
 def cases(settings):
-    return ([(f'{count} routers in a row', routers_in_a_row(count)) for count in range(1, 7)] + TOPS + COVERAGE +
-            [(f'{sketch} of records', every_sketch(sketch)) for sketch in lib.sketches(settings.binary)])
+    return lib.some(settings, [
+        *[(f'{count} routers in a row', routers_in_a_row(count)) for count in range(1, 7)], *TOPS, *COVERAGE,
+        *[(f'{sketch} of records', every_sketch(sketch)) for sketch in lib.sketches(settings.binary)]])

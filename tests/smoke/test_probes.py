@@ -276,4 +276,4 @@ def cases(settings):
     for form in ('v5', 'v9', 'ipfix'):
         found += [(f'pmacct {form}', pmacct(form)), (f'softflowd {form}, sampled', sampled(form)),
                   (f'tshark and {form}', shark(form))]
-    return found
+    return lib.some(settings, found)
