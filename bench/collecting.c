@@ -35,8 +35,8 @@ struct collecting {
 	struct record_counts *by_exporter;
 	struct hash_key hash_key;
 	struct counting counting;
-	struct key_weights weights;
-	struct key_burst burst;
+	struct key_weights weights[2];
+	struct key_burst bursts[2];
 	struct sketch *sketch;
 	struct hyperloglog *distinct;
 };
@@ -105,7 +105,7 @@ static void count(struct collecting *collecting, const struct observation *obser
 {
 	struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
 
-	dedup_burst(collecting->dedup, observations, n, &collecting->burst, &counts,
+	dedup_burst(collecting->dedup, observations, n, collecting->counting.bursts, &counts,
 		collecting->by_exporter);
 	collecting->counts.records += n;
 	collecting->counts.packets += counts.received;
@@ -174,7 +174,9 @@ static bool create_dedup(struct collecting *collecting, uint64_t flows, uint64_t
 
 	collecting->by_exporter = calloc(EXPORTERS_MAX, sizeof(struct record_counts));
 	collecting->dedup = dedup_create(&params);
-	collecting->burst.weights = &collecting->weights;
+	for (uint32_t b = 0; b < 2; b++)
+		collecting->bursts[b].weights = &collecting->weights[b];
+	collecting->counting.bursts = collecting->bursts;
 	return collecting->by_exporter != NULL && collecting->dedup != NULL;
 }
 
@@ -190,8 +192,10 @@ static bool create_sketch(struct collecting *collecting, uint64_t seed)
 		.nb_measurements = 1,
 		.nb_key_rules = 1,
 		.key_rules = {&key_rules[0]},
-		.bursts = &collecting->burst,
-		.weights = &collecting->weights,
+		.bursts = &collecting->bursts[0],
+		.waiting = &collecting->bursts[1],
+		.weights = collecting->weights,
+		.fetch = {ops->fetch},
 		.update_weighted = {ops->update_weighted[SHARING_SEPARATE]},
 	};
 	collecting->distinct = aligned_alloc(64, sizeof(struct hyperloglog));
@@ -278,13 +282,14 @@ static void settle(struct collecting *collecting)
 	for (;;) {
 		struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
 
-		if (dedup_settle(collecting->dedup, &collecting->burst, &counts) == 0)
-			return;
+		if (dedup_settle(collecting->dedup, collecting->counting.bursts, &counts) == 0)
+			break;
 		collecting->counts.measured += counts.measured;
 		if (collecting->depth == COLLECTING_COUNTED)
 			count_weighted_keys(
 				&collecting->counting, &collecting->sketch, &collecting->distinct);
 	}
+	count_waiting_keys(&collecting->counting, &collecting->sketch, &collecting->distinct);
 }
 
 void collecting_end_epoch(struct collecting *collecting, int64_t now)

@@ -206,10 +206,19 @@ static void count_held_flows(struct counter *counter)
 	generation->ppt_cycles += rte_rdtsc() - start;
 }
 
+static void count_waiting(struct counter *counter)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+
+	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
+}
+
 /* Before the worker leaves its epoch. */
 static void end_counting(struct counter *counter)
 {
 	count_held_flows(counter);
+	count_waiting(counter);
 	dedup_end_epoch(
 		counter->dedup, counter->now, add_path, counts_of(counter, counter->worker->epoch));
 }
@@ -375,8 +384,10 @@ static void count_dealt(struct worker *worker, uint32_t nb_workers)
 		uint32_t n = rte_ring_sc_dequeue_burst_elem(
 			counter->ring, records, sizeof(records[0]), BURST_MAX, NULL);
 
-		if (n == 0)
+		if (n == 0) {
+			count_waiting(counter);
 			worker_rest(worker);
+		}
 		for (uint32_t begin = 0, end; begin < n; begin = end) {
 			for (end = begin; end < n && records[end].exporter != MARK; end++)
 				;
@@ -498,7 +509,10 @@ static void take_here(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx
 
 static void rest_here(void *arg)
 {
-	worker_rest(arg);
+	struct worker *worker = arg;
+
+	count_waiting(&worker->collect->counters[0]);
+	worker_rest(worker);
 }
 
 static void enter_there(void *arg, uint64_t epoch)
@@ -547,6 +561,8 @@ static void rest(struct collect *collect, struct poller *poller, uint32_t receiv
 
 	if (received == 0 && poller->rest != NULL)
 		poller->rest(poller->arg);
+	else if (collect->receiver == NULL)
+		count_waiting(&collect->counters[0]);
 	if (poller->idle != IDLE_SLEEP)
 		return;
 	if (received > 0)

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/count.h"
 
-static void count(const struct counting *counting, const sketch_update_fn *update,
-	struct sketch *const *sketch, struct hyperloglog *const *distinct)
+static void hash_keys(const struct counting *counting, struct key_burst *bursts)
 {
-	struct key_burst *full = &counting->bursts[0];
+	struct key_burst *full = &bursts[0];
 
 	for (uint32_t r = 0; r < counting->nb_key_rules; r++) {
 		if (r > 0)
-			key_burst_mask(&counting->bursts[r], full, counting->key_rules[r]);
+			key_burst_mask(&bursts[r], full, counting->key_rules[r]);
 		if (r > 0 && counting->details)
-			key_burst_copy_details(&counting->bursts[r], full);
-		hash_burst(counting->hash_key, &counting->bursts[r]);
+			key_burst_copy_details(&bursts[r], full);
+		hash_burst(counting->hash_key, &bursts[r]);
 	}
-	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
-		const struct key_burst *burst = &counting->bursts[counting->key_rule_of[m]];
+}
 
-		update[m](sketch[m], burst);
+static void update(const struct counting *counting, const struct key_burst *bursts,
+	const sketch_update_fn *functions, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct key_burst *burst = &bursts[counting->key_rule_of[m]];
+
+		functions[m](sketch[m], burst);
 		hyperloglog_update(distinct[m], burst);
 	}
 }
@@ -24,7 +29,8 @@ static void count(const struct counting *counting, const sketch_update_fn *updat
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct)
 {
-	count(counting, counting->update, sketch, distinct);
+	hash_keys(counting, counting->bursts);
+	update(counting, counting->bursts, counting->update, sketch, distinct);
 }
 
 /* Leaves the entries that have packets, in their order. */
@@ -52,11 +58,38 @@ static void leave_empty_out(struct key_burst *burst)
 	burst->v6 = v6;
 }
 
-void count_weighted_keys(const struct counting *counting, struct sketch *const *sketch,
+static void fetch(const struct counting *counting, struct sketch *const *sketch)
+{
+	for (uint32_t m = 0; m < counting->nb_measurements; m++)
+		if (counting->fetch[m] != NULL)
+			counting->fetch[m](sketch[m], &counting->bursts[counting->key_rule_of[m]]);
+}
+
+void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct)
 {
-	leave_empty_out(&counting->bursts[0]);
+	struct key_burst *bursts = counting->bursts;
+
+	leave_empty_out(&bursts[0]);
 	for (uint32_t r = 1; r < counting->nb_key_rules; r++)
-		counting->bursts[r].weights = counting->bursts[0].weights;
-	count(counting, counting->update_weighted, sketch, distinct);
+		bursts[r].weights = bursts[0].weights;
+	hash_keys(counting, bursts);
+	if (counting->waiting == NULL) {
+		update(counting, bursts, counting->update_weighted, sketch, distinct);
+		return;
+	}
+	count_waiting_keys(counting, sketch, distinct);
+	fetch(counting, sketch);
+	counting->bursts = counting->waiting;
+	counting->waiting = bursts;
+	counting->waits = true;
+}
+
+void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	if (!counting->waits)
+		return;
+	update(counting, counting->waiting, counting->update_weighted, sketch, distinct);
+	counting->waits = false;
 }

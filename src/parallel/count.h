@@ -31,8 +31,17 @@ struct counting {
 
 	/* [nb_key_rules]; bursts[0] is filled by the first half, but for its hashes. */
 	struct key_burst *bursts;
+	/*
+	 * As many, where a burst with weights waits for the memory of its counters while the next is
+	 * filled; NULL: none waits.
+	 */
+	struct key_burst *waiting;
+	bool waits; /* there is one in waiting[] */
 
-	struct key_weights *weights; /* of bursts[0]; NULL: entries are packets */
+	struct key_weights
+		*weights; /* of bursts[0], then of waiting[0]; NULL: entries are packets */
+	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
+		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
 };
 
@@ -42,7 +51,12 @@ void count_keys(const struct counting *counting, struct sketch *const *sketch,
 
 /*
  * The same of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and
- * is no distinct key.
+ * is no distinct key. Where bursts wait it is the one before that is counted, and counting->bursts
+ * are others afterwards.
  */
-void count_weighted_keys(const struct counting *counting, struct sketch *const *sketch,
+void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct);
+
+/* Counts the burst that waits, if there is one: before anybody looks at the sketches. */
+void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);

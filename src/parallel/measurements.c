@@ -36,6 +36,28 @@ static void add_needs(
 	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
 }
 
+static struct key_burst *create_bursts(
+	const struct counting *counting, const struct plan_lcore *lcore)
+{
+	struct key_burst *bursts =
+		memory_get(lcore->node, counting->nb_key_rules * sizeof(bursts[0]));
+
+	for (uint32_t r = 0; bursts != NULL && r < counting->nb_key_rules; r++)
+		bursts[r].writer = lcore->worker;
+	return bursts;
+}
+
+static bool add_weights(struct counting *counting, const struct plan_lcore *lcore)
+{
+	counting->waiting = create_bursts(counting, lcore);
+	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
+	if (counting->waiting == NULL || counting->weights == NULL)
+		return false;
+	counting->bursts[0].weights = &counting->weights[0];
+	counting->waiting[0].weights = &counting->weights[1];
+	return true;
+}
+
 static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = &measurements->plan;
@@ -51,17 +73,13 @@ static bool create_counting(struct measurements *measurements, const struct plan
 
 		counting->update[m] = ops->update[plan->sharing];
 		counting->update_weighted[m] = ops->update_weighted[plan->sharing];
+		counting->fetch[m] = ops->fetch;
 		add_needs(counting, &plan->measurements[m], plan->replay);
 	}
 	assign_rules(counting, plan);
-	counting->bursts =
-		memory_get(lcore->node, counting->nb_key_rules * sizeof(counting->bursts[0]));
-	for (uint32_t r = 0; counting->bursts != NULL && r < counting->nb_key_rules; r++)
-		counting->bursts[r].writer = lcore->worker;
-	if (plan->collect.design != NULL && counting->bursts != NULL) {
-		counting->weights = memory_get(lcore->node, sizeof(*counting->weights));
-		counting->bursts[0].weights = counting->weights;
-	}
+	counting->bursts = create_bursts(counting, lcore);
+	if (plan->collect.design != NULL)
+		return counting->bursts != NULL && add_weights(counting, lcore);
 	return counting->bursts != NULL;
 }
 
@@ -142,7 +160,8 @@ static void destroy_counting(struct counting *counting)
 {
 	if (counting == NULL)
 		return;
-	memory_give_back(counting->weights, sizeof(*counting->weights));
+	memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
+	memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
 	memory_give_back(counting->bursts, counting->nb_key_rules * sizeof(counting->bursts[0]));
 	memory_give_back(counting, sizeof(*counting));
 }

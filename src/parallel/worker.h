@@ -43,7 +43,7 @@ struct generation {
 	const struct monitor_table *monitor;
 	struct monitor_count *rules;
 	/* What the epoch measures (parallel/measurements.h). */
-	const struct counting *counting;                       /* this worker's */
+	struct counting *counting;                             /* this worker's */
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 };

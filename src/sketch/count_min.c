@@ -126,6 +126,11 @@ static void update_shared_weighted(struct sketch *sketch, const struct key_burst
 	count_shared(sketch, burst, true);
 }
 
+static void fetch(const struct sketch *sketch, const struct key_burst *burst)
+{
+	counter_rows_fetch(&count_min_of_const(sketch)->counters, burst);
+}
+
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct count_min *cm = count_min_of_const(sketch);
@@ -242,6 +247,7 @@ const struct sketch_ops count_min_ops = {
 	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
 	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
 		[SHARING_SHARED] = update_shared_weighted},
+	.fetch = fetch,
 	.query = query,
 	.merge = merge,
 	.candidates = candidates,

@@ -119,6 +119,34 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
 	}
 }
 
+static ALWAYS_INLINE void fetch_cells(const struct counter_rows *rows,
+	const struct key_burst *burst, const uint32_t depth, const uint32_t stride)
+{
+	const struct row_bases bases = bases_of(rows, depth);
+	const uint32_t bits = rows->bits;
+	const bool count_packets = rows->metric == SKETCH_PACKETS;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++) {
+			uint64_t index = row_index(&burst->hash[i], row, stride, bits);
+
+			if (count_packets)
+				__builtin_prefetch(bases.packets[row] + index, 1);
+			else
+				__builtin_prefetch(bases.bytes[row] + index, 1);
+		}
+	}
+}
+
+void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst *burst)
+{
+	if (rows->depth == ROW_LANE_DEPTH)
+		fetch_cells(rows, burst, ROW_LANE_DEPTH, ROW_LANE_BITS);
+	else
+		fetch_cells(rows, burst, rows->depth, rows->stride);
+}
+
 /* Depth and stride are constants where these are instantiated for the usual shape. */
 static ALWAYS_INLINE uint32_t offer_packets(const struct counter_rows *rows,
 	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,

@@ -44,6 +44,9 @@ void counter_rows_init(struct counter_rows *rows, const struct sketch_params *pa
 
 void counter_rows_reset(const struct counter_rows *rows);
 
+/* Fetches the counters of a burst that will be added or offered. */
+void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst *burst);
+
 /* Adds a burst, while nobody else writes. */
 void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst);
 void counter_rows_add_weighted(const struct counter_rows *rows, const struct key_burst *burst);

@@ -172,6 +172,9 @@ struct sketch_ops {
 	 * holds. NULL where update is.
 	 */
 	sketch_update_fn update_weighted[SHARING_COUNT];
+	/* Fetches what the update with a burst will touch, some time before it. NULL: it does so
+	 * itself, and soon enough. */
+	void (*fetch)(const struct sketch *sketch, const struct key_burst *burst);
 
 	/* NULL with SKETCH_EXACT. */
 	struct sketch_estimate (*query)(const struct sketch *sketch, const struct key_hash *hash);

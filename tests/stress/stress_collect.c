@@ -124,9 +124,9 @@ void __wrap_dedup_end_epoch(struct dedup *dedup, int64_t now,
 		emit(arg, &row);
 }
 
-void __wrap_count_weighted_keys(const struct counting *counting, struct sketch *const *sketch,
+void __wrap_count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
-void __wrap_count_weighted_keys(const struct counting *counting, struct sketch *const *sketch,
+void __wrap_count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct)
 {
 	(void)counting;

@@ -152,7 +152,7 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 	stage->receiver->groups = zeroed(nb_workers * sizeof(stage->receiver->groups[0]));
 	epochs_init(stage->epochs, nb_workers + 1);
 	for (uint32_t w = 0; w < nb_workers; w++) {
-		static const struct counting nothing;
+		static struct counting nothing;
 		struct worker *worker = zeroed(sizeof(*worker));
 
 		stage->workers[w] = worker;
