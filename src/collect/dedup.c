@@ -363,12 +363,11 @@ static void count_worth(const struct worth *worth, struct dedup_counts *counts)
 		counts->sampling = worth->sampling;
 }
 
-static void count(const struct record *record, const struct worth *worth, bool edge_only,
+static inline void count(uint64_t received, bool counted, const struct worth *worth,
 	struct dedup_counts *counts, struct record_counts *exporter)
 {
-	counts->received += record->packets;
-	exporter->edge_only += edge_only;
-	if (record->held ? record->number == 0 : worth->packets > 0)
+	counts->received += received;
+	if (counted)
 		exporter->counted++;
 	else
 		exporter->duplicate++;
@@ -427,6 +426,79 @@ static struct worth take(struct dedup *dedup, struct record *record, const struc
 	return worth;
 }
 
+/* What is asked of every record of a method's common case. */
+static bool is_common(const struct known *known, const struct observation *observation,
+	const struct flow *flow, const struct key_hash *hash)
+{
+	return observation->sampling == 1 && !has_totals(observation) &&
+	       observation->packets < SHARE_PACKETS_LIMIT &&
+	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
+	       !flow_is_over(&known->flows, flow, to_ticks(observation->time)) && flow->nb > 0 &&
+	       flow->nb <= FLOW_SHARES && !(flow->flags & FLOW_HELD);
+}
+
+/* The share that the hop has of the flow already; and the most bytes that another has. */
+static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
+{
+	struct share *found = NULL;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = &flow->shares[i];
+
+		if (share->total)
+			continue;
+		if (share->hop == hop)
+			found = share;
+		else if (!share->sampled && share->bytes > most)
+			most = share->bytes;
+	}
+	*most_bytes = most;
+	return found;
+}
+
+/*
+ * `best` of an unsampled record by an observer that told of the flow before, without paths: as
+ * take_best() has it, in one piece, since nearly all records are such. False: it is none.
+ */
+static inline bool take_common(struct known *known, const struct observation *observation,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
+{
+	uint32_t now = to_ticks(observation->time);
+	uint64_t packets, bytes, most;
+	struct share *share;
+	struct flow *flow;
+
+	if (guess == FLOW_NONE || hop == HOP_NONE)
+		return false;
+	flow = &known->flows.flows[guess];
+	if (!is_common(known, observation, flow, hash))
+		return false;
+	share = common_share(flow, hop, &most);
+	if (share == NULL)
+		return false;
+	packets = share->packets + observation->packets;
+	bytes = share->bytes + observation->bytes;
+	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT)
+		return false;
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	share->sampled = 0;
+	flow->flags |= FLOW_UNSAMPLED;
+	if ((int32_t)(now - flow->last) > 0)
+		flow->last = now;
+	*worth = (struct worth){0, 0, 1};
+	if (packets <= flow->packets)
+		return true;
+	worth->packets = packets - flow->packets < observation->packets ? packets - flow->packets
+									: observation->packets;
+	most = bytes > most ? bytes : most;
+	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
+	flow->packets += worth->packets;
+	flow->bytes += worth->bytes;
+	return true;
+}
+
 static void fill_burst(const struct observation *observations, uint32_t n, struct key_burst *burst)
 {
 	burst->n = n;
@@ -460,6 +532,13 @@ static void fetch_routes(const struct dedup *dedup, const struct observation *ob
 	}
 }
 
+/* Records of one datagram often are. */
+static inline bool is_same_hop(const struct observation *a, const struct observation *b)
+{
+	return a->exporter == b->exporter && a->side == b->side && a->input == b->input &&
+	       a->output == b->output && a->next == b->next && a->flags == b->flags;
+}
+
 /* All waits for memory of a burst together. */
 static void look_ahead(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct ahead *ahead)
@@ -471,8 +550,11 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 		observed_flows_prefetch(&known->flows, &burst->hash[i]);
 	fetch_routes(dedup, observations, n, ahead);
 	for (uint32_t i = 0; i < n; i++) {
-		if (dedup->keeps || has_totals(&observations[i]))
-			ahead->hop[i] = observers_hop(&known->observers, &observations[i]);
+		if (!dedup->keeps && !has_totals(&observations[i]))
+			continue;
+		ahead->hop[i] = i > 0 && is_same_hop(&observations[i], &observations[i - 1])
+					? ahead->hop[i - 1]
+					: observers_hop(&known->observers, &observations[i]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		ahead->guess[i] = observed_flows_guess(&known->flows, &burst->hash[i]);
@@ -486,25 +568,46 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 	}
 }
 
+/* Any record. */
+static struct worth take_record(struct dedup *dedup, const struct ahead *ahead, uint32_t i,
+	const struct observation *observation, struct key_burst *burst, struct dedup_counts *counts,
+	struct record_counts *exporter)
+{
+	struct record record = to_record(observation);
+	bool edge_only = false;
+	struct worth worth = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
+
+	if (dedup->params.routes && holds_flows(&dedup->params))
+		await_routers(dedup, &record, &worth);
+	if (dedup->paths)
+		follow(dedup, &record, &worth, &burst->extra[i]);
+	exporter->edge_only += edge_only;
+	count(record.packets, record.held ? record.number == 0 : worth.packets > 0, &worth, counts,
+		exporter);
+	return worth;
+}
+
 void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter)
 {
+	bool common = dedup->params.method == DEDUP_BEST && !dedup->paths;
+	struct key_weights *weights = burst->weights;
 	struct ahead ahead;
 
 	fill_burst(observations, n, burst);
 	look_ahead(dedup, observations, n, burst, &ahead);
 	for (uint32_t i = 0; i < n; i++) {
-		struct record record = to_record(&observations[i]);
-		bool edge_only = false;
-		struct worth worth = take(dedup, &record, &burst->hash[i], &ahead, i, &edge_only);
+		const struct observation *observation = &observations[i];
+		struct record_counts *exporter = &by_exporter[observation->exporter];
+		struct worth worth;
 
-		if (dedup->params.routes && holds_flows(&dedup->params))
-			await_routers(dedup, &record, &worth);
-		if (dedup->paths)
-			follow(dedup, &record, &worth, &burst->extra[i]);
-		count(&record, &worth, edge_only, counts, &by_exporter[observations[i].exporter]);
-		burst->weights->packets[i] = worth.packets;
-		burst->weights->bytes[i] = worth.packets > 0 ? worth.bytes : 0;
+		if (common && take_common(&dedup->known, observation, &burst->hash[i], ahead.hop[i],
+				      ahead.guess[i], &worth))
+			count(observation->packets, worth.packets > 0, &worth, counts, exporter);
+		else
+			worth = take_record(dedup, &ahead, i, observation, burst, counts, exporter);
+		weights->packets[i] = worth.packets;
+		weights->bytes[i] = worth.packets > 0 ? worth.bytes : 0;
 	}
 }
 

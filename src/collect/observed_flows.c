@@ -70,31 +70,6 @@ void observed_flows_fini(struct observed_flows *table, const struct sketch_alloc
 		allocator->free(table->index, index_bytes(table->room), allocator->arg);
 }
 
-static bool same(const struct flow *flow, const struct key_hash *hash)
-{
-	return (flow->flags & (FLOW_USED | FLOW_MORE)) == FLOW_USED && flow->hash.lo == hash->lo &&
-	       flow->hash.hi == hash->hi;
-}
-
-uint32_t observed_flows_guess(const struct observed_flows *table, const struct key_hash *hash)
-{
-	uint32_t tag = flow_tag(hash);
-
-	for (uint64_t at = tag >> table->shift;; at = (at + 1) & table->mask) {
-		uint64_t cell = table->index[at];
-
-		if (!cell)
-			return FLOW_NONE;
-		if (cell >> 32 == tag) {
-			const struct flow *flow = &table->flows[(uint32_t)cell - 1];
-
-			__builtin_prefetch(flow, 1);
-			__builtin_prefetch((const char *)flow + 64, 1);
-			return (uint32_t)cell - 1;
-		}
-	}
-}
-
 /* The cell of the flow, or the free one where it belongs. */
 static uint64_t find(const struct observed_flows *table, const struct key_hash *hash)
 {
@@ -104,7 +79,7 @@ static uint64_t find(const struct observed_flows *table, const struct key_hash *
 	for (; table->index[at]; at = (at + 1) & table->mask) {
 		uint64_t cell = table->index[at];
 
-		if (cell >> 32 == tag && same(&table->flows[(uint32_t)cell - 1], hash))
+		if (cell >> 32 == tag && flow_is_of(&table->flows[flow_of_cell(cell)], hash))
 			break;
 	}
 	return at;
@@ -223,12 +198,12 @@ struct flow *observed_flows_get(
 {
 	struct flow *flow;
 
-	if (guess == FLOW_NONE || !same(&table->flows[guess], hash)) {
+	if (guess == FLOW_NONE || !flow_is_of(&table->flows[guess], hash)) {
 		uint64_t cell = table->index[find(table, hash)];
 
 		if (!cell)
 			return add(table, hash, now);
-		guess = (uint32_t)cell - 1;
+		guess = flow_of_cell(cell);
 	}
 	flow = &table->flows[guess];
 	if (flow_is_over(table, flow, now))
@@ -274,5 +249,7 @@ struct share *observed_flows_add_share(
 		table->flows[number].flags = FLOW_USED | FLOW_MORE;
 		*last_link(table, flow) = number + 1;
 	}
+	if (flow->nb == 1)
+		table->index[find(table, &flow->hash)] |= FLOW_SEVERAL;
 	return observed_flows_share(table, flow, flow->nb++);
 }

@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct more_shares) == sizeof(struct flow), "of one pool")
 
 struct observed_flows {
 	struct flow *flows;
-	uint64_t *index; /* tag, and entry + 1; 0: free */
+	uint64_t *index; /* tag, whether it has several shares, and entry + 1; 0: free */
 	uint64_t mask;
 	uint32_t shift;    /* tag >> shift is a cell */
 	uint32_t nb, room; /* entries ever given out; that there are */
@@ -107,8 +107,40 @@ static inline void observed_flows_prefetch(
 	__builtin_prefetch(&table->index[flow_tag(hash) >> table->shift]);
 }
 
+#define FLOW_SEVERAL (UINT32_C(1) << 31) /* of a cell: the entry's second line is touched too */
+
+static inline uint32_t flow_of_cell(uint64_t cell)
+{
+	return ((uint32_t)cell & ~FLOW_SEVERAL) - 1;
+}
+
 /* The entry that probably is the flow's, or FLOW_NONE; fetches it. */
-uint32_t observed_flows_guess(const struct observed_flows *table, const struct key_hash *hash);
+static inline uint32_t observed_flows_guess(
+	const struct observed_flows *table, const struct key_hash *hash)
+{
+	uint32_t tag = flow_tag(hash);
+
+	for (uint64_t at = tag >> table->shift;; at = (at + 1) & table->mask) {
+		uint64_t cell = table->index[at];
+		const struct flow *flow;
+
+		if (!cell)
+			return FLOW_NONE;
+		if (cell >> 32 != tag)
+			continue;
+		flow = &table->flows[flow_of_cell(cell)];
+		__builtin_prefetch(flow, 1);
+		if (cell & FLOW_SEVERAL)
+			__builtin_prefetch((const char *)flow + 64, 1);
+		return flow_of_cell(cell);
+	}
+}
+
+static inline bool flow_is_of(const struct flow *flow, const struct key_hash *hash)
+{
+	return (flow->flags & (FLOW_USED | FLOW_MORE)) == FLOW_USED && flow->hash.lo == hash->lo &&
+	       flow->hash.hi == hash->hi;
+}
 
 /*
  * The flow's entry, begun anew where it was silent for too long; a new one where it has none. guess:
