@@ -522,7 +522,8 @@ static void test_slots(void **state)
 /* Two measurements, of 5-tuples and of senders. */
 struct side {
 	struct hash_key hash_key;
-	struct key_burst bursts[RULES];
+	struct key_burst bursts[RULES], waiting[RULES];
+	struct key_weights weights[2]; /* of those that wait */
 	struct sketch *sketch[RULES];
 	struct hyperloglog *distinct[RULES];
 	struct counting counting;
@@ -589,10 +590,33 @@ static void assert_sides_agree(const struct side *a, const struct side *b)
 	}
 }
 
+/* The same burst, where the one before it is counted. */
+static void count_late(struct side *late, const struct key_burst *burst)
+{
+	struct key_burst *mine = &late->counting.bursts[0];
+	struct key_weights *weights = mine->weights;
+
+	*mine = *burst;
+	mine->weights = weights;
+	*weights = *burst->weights;
+	count_weighted_keys(&late->counting, late->sketch, late->distinct);
+	assert_ptr_not_equal(&late->counting.bursts[0], mine);
+}
+
+static struct side *open_late(void)
+{
+	struct side *late = open_side();
+
+	late->counting.waiting = late->waiting;
+	late->bursts[0].weights = &late->weights[0];
+	late->waiting[0].weights = &late->weights[1];
+	return late;
+}
+
 /* Entries of 0 packets stand between the others: they are no keys, whatever bytes they claim. */
 static void test_keys_that_are_no_packets(void **state)
 {
-	struct side *packets = open_side(), *weighted = open_side();
+	struct side *packets = open_side(), *weighted = open_side(), *late = open_late();
 	struct zipf_stream stream;
 	struct key_weights weights;
 	uint64_t random = 5;
@@ -622,12 +646,17 @@ static void test_keys_that_are_no_packets(void **state)
 			}
 		}
 		many->weights = &weights;
+		count_late(late, many);
 		count_weighted_keys(&weighted->counting, weighted->sketch, weighted->distinct);
 	}
 	assert_sides_agree(packets, weighted);
+	count_waiting_keys(&late->counting, late->sketch, late->distinct);
+	count_waiting_keys(&late->counting, late->sketch, late->distinct);
+	assert_sides_agree(packets, late);
 	zipf_close(&stream);
 	close_side(packets);
 	close_side(weighted);
+	close_side(late);
 }
 
 int main(void)
