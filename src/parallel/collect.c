@@ -25,7 +25,7 @@
 #define RING_RECORDS 4096
 
 /* A datagram in a capture: of mbufs that are chained, which one segment cannot hold. */
-#define DATAGRAM_MAX 65536 * 2
+#define DATAGRAM_MAX (65536 * 2)
 
 /* How long sockets are read on after the end, at most. */
 #define DRAIN_MS 200
@@ -56,6 +56,9 @@ struct counter {
 	int64_t now; /* of the newest record */
 };
 
+/* Of packets that one record stands for: more is no count but a fault. */
+#define TOLD_MAX ((UINT64_C(1) << 39) - 1)
+
 /* Where marks are told from records: in the place of the exporter. */
 #define MARK EXPORTER_NONE
 
@@ -83,6 +86,8 @@ struct collect {
 	uint32_t nb_sockets;
 	int64_t gather_ns;
 	uint64_t dropped[OPTION_LIST_MAX]; /* of each, as far as it was told */
+	bool lost_totals;                  /* in this epoch: a ring had no room for them */
+	uint64_t seed;                     /* of who gets which record */
 	uint8_t *linear;                   /* [DATAGRAM_MAX] */
 	_Atomic uint64_t datagrams;        /* of sockets; read by any thread */
 };
@@ -186,7 +191,9 @@ static void count_records(
 		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;
 	count_burst(counter, &of_burst);
-	counter->now = observations[n - 1].time;
+	/* Data that waited for its template has the time when it came. */
+	if (observations[n - 1].time > counter->now)
+		counter->now = observations[n - 1].time;
 	generation->ppt_cycles += rte_rdtsc() - start;
 }
 
@@ -254,12 +261,12 @@ static void forget_here(void *arg, uint32_t exporter)
 
 /* --- several workers: records are dealt out --- */
 
-/* Nothing else is chosen by these bits. */
-static uint64_t hash_of(const struct observation *observation)
+/* Nothing else is chosen by these bits; who does not know the seed cannot aim at a worker. */
+static uint64_t hash_of(const struct collect *collect, const struct observation *observation)
 {
 	const size_t words =
 		(observation->family == KEY_IPV4 ? sizeof(struct key4) : sizeof(struct key6)) / 8;
-	uint64_t hash = 0;
+	uint64_t hash = collect->seed;
 
 	for (size_t i = 0; i < words; i++) {
 		uint64_t word;
@@ -273,7 +280,7 @@ static uint64_t hash_of(const struct observation *observation)
 
 static struct counter *counter_of(struct collect *collect, const struct observation *observation)
 {
-	uint64_t hash = hash_of(observation);
+	uint64_t hash = hash_of(collect, observation);
 
 	return &collect->counters[(uint32_t)(((hash & UINT32_MAX) * collect->nb_counters) >> 32)];
 }
@@ -293,9 +300,23 @@ static void put_all(struct collect *collect, struct rte_ring *ring,
 
 /*
  * Live, what a full ring has no room for is lost and counted, so that a slow worker does not cost
- * the others their datagrams; marks always find room.
+ * the others their datagrams; for marks some room is kept, and beyond it they wait.
  */
 #define MARK_SLOTS 64
+
+/* That a record stands for; of totals, none. */
+static uint64_t told_packets(const struct observation *observation)
+{
+	uint64_t packets;
+
+	if (observation->flags & OBSERVATION_TOTALS)
+		return 0;
+	if (__builtin_mul_overflow(
+		    observation->packets, (uint64_t)observation->sampling, &packets) ||
+		packets > TOLD_MAX)
+		return TOLD_MAX;
+	return packets;
+}
 
 static void put_records(struct collect *collect, struct counter *counter,
 	const struct observation *observations, uint32_t n)
@@ -314,12 +335,12 @@ static void put_records(struct collect *collect, struct counter *counter,
 	put = n < room ? n : room;
 	put_all(collect, counter->ring, observations, put);
 	for (uint32_t i = put; i < n; i++) {
-		uint64_t packets = observations[i].flags & OBSERVATION_TOTALS
-					   ? 0
-					   : observations[i].packets * observations[i].sampling;
+		uint64_t packets = told_packets(&observations[i]);
 
 		generation->ring_full[counter - collect->counters] += packets;
 		generation->received += packets;
+		/* What came since the last total nobody knows now. */
+		collect->lost_totals |= (observations[i].flags & OBSERVATION_TOTALS) != 0;
 	}
 }
 
@@ -421,7 +442,7 @@ static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32
 		const uint8_t *data = linear(collect, pkts[i]);
 
 		generation->taken++;
-		if (fragments_add(collect->fragments, data, pkts[i]->pkt_len,
+		if (fragments_add(collect->fragments, data, RTE_MIN(pkts[i]->pkt_len, DATAGRAM_MAX),
 			    (enum link_type)meta->link, meta->time, &datagram))
 			collector_take(collect->collector, &datagram);
 	}
@@ -453,27 +474,32 @@ static uint32_t take_datagrams(struct collect *collect)
 }
 
 /* Datagrams that a capture does not have whole, since the last epoch. */
-static uint64_t newly_unread(struct collect *collect)
+static uint64_t newly_unread(struct collect *collect, bool last)
 {
 	const struct fragments_counts *counts = fragments_counted(collect->fragments);
 	uint64_t now = counts->cut + counts->bad + counts->overlapping + counts->given_up;
 	uint64_t before = collect->unread;
+
+	if (last) /* what waits will not be whole */
+		now += fragments_waiting(collect->fragments);
 
 	collect->unread = now;
 	return now - before;
 }
 
 /* Before the decoder leaves its epoch. */
-static void end_decoding(struct collect *collect)
+static void end_decoding(struct collect *collect, bool last)
 {
 	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
 
 	for (uint32_t s = 0; s < collect->nb_sockets; s++)
 		tell_drops(collect, s);
 	if (collect->fragments != NULL)
-		collector_unread(collect->collector, newly_unread(collect));
+		collector_unread(collect->collector, newly_unread(collect, last));
 	generation->epoch =
 		collector_end_epoch(collect->collector, add_exporter, add_link, generation);
+	generation->epoch.losses_unknown |= collect->lost_totals;
+	collect->lost_totals = false;
 }
 
 /* --- the loops --- */
@@ -483,7 +509,7 @@ static void enter_here(void *arg, uint64_t epoch)
 	struct worker *worker = arg;
 	struct collect *collect = worker->collect;
 
-	end_decoding(collect);
+	end_decoding(collect, false);
 	end_counting(&collect->counters[0]);
 	collect->epoch = epoch;
 	worker_enter_epoch(worker, epoch);
@@ -494,7 +520,7 @@ static void end_here(void *arg, uint64_t epoch)
 	struct worker *worker = arg;
 	struct collect *collect = worker->collect;
 
-	end_decoding(collect);
+	end_decoding(collect, true);
 	end_counting(&collect->counters[0]);
 	worker_leave(worker, epoch);
 }
@@ -520,7 +546,7 @@ static void enter_there(void *arg, uint64_t epoch)
 	struct receiver *receiver = arg;
 	struct collect *collect = receiver->collect;
 
-	end_decoding(collect);
+	end_decoding(collect, false);
 	/* First: a ring may have no room until the workers' new generation is clean. */
 	receiver_leave(receiver, epoch);
 	put_marks(collect, MARK_EPOCH, epoch, 0);
@@ -532,7 +558,7 @@ static void end_there(void *arg, uint64_t epoch)
 {
 	struct receiver *receiver = arg;
 
-	end_decoding(receiver->collect);
+	end_decoding(receiver->collect, true);
 	receiver_leave(receiver, epoch);
 	put_marks(receiver->collect, MARK_END, epoch, 0);
 }
@@ -663,6 +689,12 @@ static int64_t gather_ns(uint32_t buffer)
 	return ns < GATHER_NS_MIN ? GATHER_NS_MIN : ns > GATHER_NS_MAX ? GATHER_NS_MAX : ns;
 }
 
+static bool refuse(char *error, const char *why)
+{
+	snprintf(error, OPTION_WHY_MAX, "%s", why);
+	return false;
+}
+
 static bool open_sockets(struct collect *collect, char *error)
 {
 	const struct collect_options *options = collect_options(collect->params.config);
@@ -673,7 +705,7 @@ static bool open_sockets(struct collect *collect, char *error)
 
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
-			return false; /* it was checked */
+			return refuse(error, why); /* it was checked */
 	collect->listener = listener_open(addresses, options->listen.n, &params, error);
 	collect->nb_sockets = options->listen.n;
 	if (collect->listener == NULL)
@@ -695,8 +727,7 @@ static bool create_source(struct collect *collect, char *error)
 	collect->linear = malloc(DATAGRAM_MAX);
 	if (collect->fragments != NULL && collect->linear != NULL)
 		return true;
-	snprintf(error, OPTION_WHY_MAX, "no memory for datagrams of a capture");
-	return false;
+	return refuse(error, "no memory for datagrams of a capture");
 }
 
 static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
@@ -742,7 +773,7 @@ static bool create_counters(struct collect *collect, char *error)
 					->observed_flows);
 			return false;
 		}
-	return collect->counters != NULL;
+	return collect->counters != NULL || refuse(error, "no memory for the collector");
 }
 
 static bool create_collector(struct collect *collect, char *error)
@@ -774,6 +805,7 @@ struct collect *collect_create(const struct collect_params *params, char *error)
 	}
 	collect->params = *params;
 	collect->receiver = params->receiver;
+	collect->seed = seed_options(params->config)->seed;
 	if (params->receiver != NULL)
 		params->receiver->collect = collect;
 	for (uint32_t w = 0; w < params->nb_workers; w++)
@@ -863,7 +895,10 @@ struct plan_collect collect_plan(const struct config *config)
 		.design = workers == 1 ? &design_collect : &design_collect_dealt,
 		.workers = workers,
 		.sockets = collect_options(config)->listen.n,
-		.bytes = collect_memory(config, workers),
+		.bytes = collect_memory(config, workers) +
+			 (collect_listens(config) ? 0 : fragments_memory(&fragments_limits)) +
+			 (size_t)workers * 2 * collect_options(config)->exporters_max *
+				 sizeof(struct record_counts),
 		.ring_bytes = workers > 1 ? workers * RING_RECORDS * sizeof(struct observation) : 0,
 	};
 }

@@ -326,9 +326,11 @@ static void close_epoch(struct reporter *reporter)
 	bool complete;
 
 	records_take(&reporter->records, reporter->epoch);
-	complete = report != NULL && measured_report(run, reporter->epoch, report) &&
-		   monitor_report(run, reporter->epoch, report) &&
+	/* Who sent what is told even where it cannot be said what it adds up to. */
+	complete = report != NULL &&
 		   (run->collect == NULL || collected_report(run, reporter->epoch, report));
+	complete = complete && measured_report(run, reporter->epoch, report) &&
+		   monitor_report(run, reporter->epoch, report);
 	records_take_rest(&reporter->records, reporter->epoch, last);
 	hand_over_records(reporter, &info, info.end);
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);

@@ -1211,6 +1211,15 @@ def bad_fragments(test):
     world.run()
 
 
+@case('a capture that ends within a datagram')
+def unfinished(test):
+    world = World(test)
+    payload = Router('sflow', FAULTY).message(1, [Flow(i + 1) for i in range(40)])
+    world.capture.add_frame(9, fragments(FAULTY, payload, number=1)[0])
+    world.note(9, OTHERS, datagrams=1, malformed=1)
+    world.run()
+
+
 @case('a capture that was snapped')
 def snapped(test):
     """What it does not hold is not known: bounds are empty."""
