@@ -241,6 +241,10 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 			(unsigned long long)result->sum.offered);
 	if (lost_rows > 0)
 		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
+	if (run->collect != NULL && result->sum.received == 0)
+		log_warning(
+			"no record of an exporter was counted: --exporters FILE says what became "
+			"of the datagrams that came, if any did");
 	say_account(result);
 	return failed ? EXIT_MACHINE : 0;
 }

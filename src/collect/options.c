@@ -114,10 +114,15 @@ static bool check_collect(const struct config *config, const struct measurement_
 	char why[OPTION_WHY_MAX];
 
 	(void)measurement;
-	for (uint32_t i = 0; i < list->n; i++)
+	for (uint32_t i = 0; i < list->n; i++) {
 		if (!listen_parse(list->texts[i], &address, why))
 			return option_fault(
 				fault, "listen", NULL, "'%.100s' %s", list->texts[i], why);
+		for (uint32_t j = 0; j < i; j++)
+			if (strcmp(list->texts[i], list->texts[j]) == 0)
+				return option_fault(fault, "listen", NULL,
+					"'%.100s' is given twice; leave one out", list->texts[i]);
+	}
 	return check_exporters(config, fault);
 }
 
@@ -127,6 +132,13 @@ static const char *lacks_collector(
 {
 	(void)measurement;
 	return collect_asked(config) ? NULL : "without --listen";
+}
+
+static const char *lacks_sockets(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return collect_listens(config) ? NULL : "without --listen";
 }
 
 static const struct option_row collect_rows[] = {
@@ -201,7 +213,7 @@ static const struct option_row collect_rows[] = {
 		.min = 64,
 		.max = UINT64_C(1) << 30,
 		.default_text = "1M",
-		.help = "Flows of which it is remembered at once who reported how much; about 140 "
+		.help = "Flows of which it is remembered at once who reported how much; about 170 "
 			"bytes each. Records of more are counted by the edge rule, and said to be "
 			"(edge_only).",
 	},
@@ -235,7 +247,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "receive-buffer",
-		.lacks = lacks_collector,
+		.lacks = lacks_sockets,
 		.rare = true,
 		.placeholder = "SIZE",
 		.group = OPTION_GROUP_HOST,

@@ -1146,6 +1146,24 @@ static const char *lacks_collector(
 	return collect_asked(config) ? NULL : "without --listen";
 }
 
+/* The file of templates is replaced as a whole: nothing else may lie there. */
+static bool check_templates(const struct config *config,
+	const struct measurement_config *measurement, struct option_fault *fault)
+{
+	const char *file = collect_options(config)->templates;
+	enum row_kind kind = 0;
+	uint32_t i = 0;
+
+	(void)measurement;
+	for (const char *text;
+		file != NULL && (text = next_destination(config, &kind, &i)) != NULL;)
+		if (same_path(destination_of(text).name, file))
+			return option_fault(fault, "templates", NULL,
+				"'%.200s' is where --%s goes; give another file", file,
+				option_of_rows(kind));
+	return true;
+}
+
 static const struct option_row collected_rows[] = {
 	{
 		.name = "exporters",
@@ -1187,6 +1205,7 @@ const struct option_owner collected_writer_owner = {
 	.rows = collected_rows,
 	.size = sizeof(struct writer_options),
 	.fills = &writer_owner,
+	.check = check_templates,
 };
 
 const struct option_owner writer_owner = {
