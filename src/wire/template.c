@@ -12,6 +12,7 @@
 #define HEAP_OVERHEAD 16           /* bytes that an allocation costs beside its own */
 #define RECORD_MAX    (65535 - 20) /* bytes: a message's headers are none of its */
 #define SPECIFIER     4            /* bytes, without an enterprise */
+#define EMPTY_MAX     16           /* fields of no bytes: a record costs time for each */
 #define INIT_UNKNOWN  INT64_MIN
 
 struct templates {
@@ -26,6 +27,7 @@ struct templates {
 struct definition {
 	uint16_t set_id, id;
 	uint16_t nb_fields, nb_scopes;
+	uint32_t nb_empty;     /* fields of length 0 */
 	const uint8_t *data;   /* from the id on */
 	uint32_t len;          /* of data */
 	const uint8_t *fields; /* the specifiers */
@@ -306,7 +308,8 @@ static enum wire_fault define(
 			return WIRE_FINE;
 		withdraw_place(templates, place);
 	}
-	if (definition->record_len == 0 || definition->record_len > RECORD_MAX)
+	if (definition->record_len == 0 || definition->record_len > RECORD_MAX ||
+		definition->nb_empty > EMPTY_MAX)
 		return WIRE_TEMPLATE;
 	if (!grow(templates))
 		return WIRE_TEMPLATE_ROOM;
@@ -340,6 +343,7 @@ static bool measure_fields(struct definition *definition, uint32_t left)
 			field.len = 1;
 		}
 		definition->record_len += field.len;
+		definition->nb_empty += field.len == 0;
 	}
 	definition->len = (uint32_t)(at - definition->data);
 	return true;

@@ -34,7 +34,7 @@ const char *const wire_fault_words[WIRE_FAULT_COUNT] = {
 	[WIRE_VERSION] = "its version is none that is known",
 	[WIRE_LENGTH] = "a length goes beyond its end",
 	[WIRE_SET] = "a set has a length below 4, or a reserved number",
-	[WIRE_TEMPLATE] = "a template has no fields, or longer records than a datagram holds",
+	[WIRE_TEMPLATE] = "a template has no fields, too many of length 0, or too many bytes",
 	[WIRE_COUNT] = "its count of records is not what it holds",
 	[WIRE_TEMPLATE_ROOM] = "there is no room for another template",
 };

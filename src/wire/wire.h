@@ -46,7 +46,7 @@ enum wire_fault {
 	WIRE_VERSION,  /* of no protocol that is known */
 	WIRE_LENGTH,   /* a message, set, sample or record longer than what is there */
 	WIRE_SET,      /* a set's length is below 4, or its number reserved */
-	WIRE_TEMPLATE, /* a template without fields, or with more bytes than a record can have */
+	WIRE_TEMPLATE, /* a template without fields, with too many of length 0, or too many bytes */
 	WIRE_COUNT,    /* v9: the count of records disagrees with the sets; v5: with the length */
 	WIRE_TEMPLATE_ROOM, /* the domain's templates have no room for another */
 	WIRE_FAULT_COUNT,

@@ -330,11 +330,23 @@ def many_fields(test, protocol):
     sets, router = SETS[protocol], Router(protocol, FAULTY)
     make = getattr(router, protocol)
     flows = [Flow(1, 2), Flow(2, 3)]
-    fields = [*FIELDS, *[(PADDING, 0)] * 16000, (FLAGS, 1)]
+    fields = [*FIELDS, *[(PADDING, 1)] * 15900, (FLAGS, 1)]
     world.add(router, 1, make(1, sets.template(300, fields), sets.template(), count=2 - 2 * sets.ipfix))
     world.add(router, 2, make(2, sets.data(flows[:1]), a_set(300, rows(fields, flows[1:])), count=2), flows)
     world.templates[row_of(router)] = 2
     world.run()
+
+
+@each('a template of thousands of fields of length 0', *SETS)
+def many_empty_fields(test, protocol):
+    """Each byte of data would be a record of thousands of fields."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    make = getattr(router, protocol)
+    fields = [*[(PADDING, 0)] * 15900, (FLAGS, 1)]
+    world.add(router, 1, make(1, sets.template(300, fields), count=1 - sets.ipfix), malformed=1)
+    world.add(router, 3, make(3, a_set(300, bytes(60000)), count=1), waiting=1)
+    world.run(said=['is malformed: a template has no fields'])
 
 
 @each('a template without fields', *SETS)

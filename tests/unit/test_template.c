@@ -255,6 +255,47 @@ static void many_fields(void **state)
 	assert_int_equal(templates_count(templates), 1);
 }
 
+/* A template of `empty` fields of length 0 and one that is not; of options too. */
+static void put_empty_fields(bool ipfix, bool options, uint32_t id, uint32_t empty)
+{
+	put(&bytes, id, 2);
+	if (options) {
+		put(&bytes, ipfix ? empty + 1 : 4, 2);
+		put(&bytes, ipfix ? 1 : 4 * empty, 2);
+	} else {
+		put(&bytes, empty + 1, 2);
+	}
+	for (uint32_t i = 0; i < empty; i++)
+		put(&bytes, 210 << 16, 4);
+	put(&bytes, 4 << 16 | 1, 4);
+}
+
+/* Each byte of data would be a record of as many fields as there are. What follows is read. */
+static void fields_of_no_bytes_are_few(void **state)
+{
+	static const uint32_t numbers[] = {0, 16, 17, 1000, 15000};
+
+	(void)state;
+	for (uint32_t kind = 0; kind < 4; kind++)
+		for (uint32_t i = 0; i < COUNT(numbers); i++) {
+			bool ipfix = kind & 1, options = kind & 2, few = numbers[i] <= 16;
+			uint32_t set;
+			struct wire_result result;
+
+			templates_forget(templates);
+			begin(ipfix);
+			set = begin_set(&bytes, (ipfix ? 2 : 0) + options);
+			put_empty_fields(ipfix, options, 256, numbers[i]);
+			put_empty_fields(ipfix, options, 257, 1);
+			end_set(&bytes, set);
+			result = decode();
+			assert_int_equal(templates_count(templates), few ? 2 : 1);
+			assert_int_equal(seen.known[few], 257);
+			assert_int_equal(result.templates, 2);
+			assert_int_equal(result.fault == WIRE_TEMPLATE, !few);
+		}
+}
+
 static void options_definitions(void **state)
 {
 	static const struct {
@@ -455,6 +496,7 @@ int main(void)
 		TEST(reserved_numbers),
 		TEST(longer_than_the_datagram),
 		TEST(many_fields),
+		TEST(fields_of_no_bytes_are_few),
 		TEST(options_definitions),
 		TEST(options_take_a_number_over),
 		TEST(memory_of_a_template),
