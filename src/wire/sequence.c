@@ -123,15 +123,18 @@ static uint32_t most_votes(const struct sequence *sequence)
 }
 
 /*
- * It may be the one: nothing that was seen tells it from the one with most votes. Beside one that
- * is recognized, to be right once is chance: of messages of two records each one that is lost looks
- * as if records were counted.
+ * It may be the one: nothing that was seen tells it from the one with most votes. One that is
+ * recognized stays so until another is. Beside it, to be right once is chance: of messages of two
+ * records each one that is lost looks as if records were counted.
  */
 static bool is_possible(const struct sequence *sequence, uint32_t convention, uint32_t most)
 {
-	if (sequence->convention != SEQUENCE_UNSURE && convention != sequence->convention &&
-		sequence->votes[convention] < 2)
-		return false;
+	if (sequence->convention != SEQUENCE_UNSURE) {
+		if (convention == sequence->convention)
+			return true;
+		if (sequence->votes[convention] < 2)
+			return false;
+	}
 	return sequence->votes[convention] * 2 > most;
 }
 
@@ -171,7 +174,7 @@ static int32_t gap_of(const struct sequence *sequence, const struct message *mes
 		largest = gap > largest ? gap : largest;
 	}
 	if (least > 0)
-		return least;
+		return least <= largest ? least : 0; /* where none is possible, nothing is known */
 	return largest < 0 ? largest : 0;
 }
 

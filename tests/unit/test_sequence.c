@@ -317,6 +317,48 @@ static void two_records_each(void **state)
 	assert_int_equal(totals.lost, 1);
 }
 
+/* Gives messages of these sequence numbers, each of as many records. */
+static struct totals give_numbers(
+	enum wire_protocol protocol, const uint32_t *numbers, uint32_t n, uint32_t records)
+{
+	struct totals totals = {0};
+	struct sequence sequence;
+
+	sequence_init(&sequence, protocol);
+	for (uint32_t i = 0; i < n; i++) {
+		struct sent sent = {
+			.header = {.protocol = protocol, .sequence = numbers[i], .total = 100 + i},
+			.result = {.records = records, .data_records = records},
+		};
+
+		give(&sequence, &sent, &totals);
+	}
+	return totals;
+}
+
+#define GIVE(protocol, records, ...)                                                               \
+	give_numbers(protocol, (const uint32_t[]){__VA_ARGS__},                                    \
+		sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), records)
+
+/* As soon as a convention is recognized, where another one fits the gap by chance. */
+static void lost_right_after_recognized(void **state)
+{
+	struct totals totals = GIVE(WIRE_NETFLOW9, 2, 1, 2, 3, 4, 6);
+
+	(void)state;
+	assert_int_equal(totals.lost, 1);
+	assert_int_equal(totals.lost_units, 1);
+	totals = GIVE(WIRE_NETFLOW9, 2, 1, 2, 3, 4, 6, 7, 8, 10, 11);
+	assert_int_equal(totals.lost, 2);
+	/* One record that is lost, or a number that jumps: not more. */
+	totals = GIVE(WIRE_IPFIX, 10, 10, 20, 30, 40, 51, 52);
+	assert_int_equal(totals.lost, 1);
+	assert_int_equal(totals.lost_units, 1);
+	totals = GIVE(WIRE_IPFIX, 10, 10, 20, 30, 40, 60, 70);
+	assert_int_equal(totals.lost, 1);
+	assert_int_equal(totals.lost_units, 10);
+}
+
 /* Templates alone, malformed or not, have the number and may have the length of those before. */
 static void malformed_templates(void **state)
 {
@@ -359,6 +401,7 @@ int main(void)
 		cmocka_unit_test_setup(restarts, seed),
 		cmocka_unit_test_setup(unknown_sets, seed),
 		cmocka_unit_test(two_records_each),
+		cmocka_unit_test(lost_right_after_recognized),
 		cmocka_unit_test(malformed_templates),
 	};
 
