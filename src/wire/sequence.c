@@ -308,9 +308,12 @@ struct sequence_news sequence_begin(struct sequence *sequence, const struct wire
  */
 static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
 {
+	uint32_t convention = sequence->convention, expected = standard(sequence->protocol);
 	uint64_t datagrams;
 
-	if (sequence->convention == SEQUENCE_MESSAGES || sequence->records == 0)
+	if (convention == SEQUENCE_UNSURE && sequence->votes[expected] == most_votes(sequence))
+		convention = expected;
+	if (convention == SEQUENCE_MESSAGES || sequence->records == 0)
 		return lost;
 	sequence->lost_units += lost;
 	datagrams = (uint64_t)((double)sequence->lost_units * (double)sequence->messages /
@@ -364,10 +367,15 @@ static void note(
 		remember(sequence, fingerprint(header));
 }
 
-/* What a gap is worth. True where the message is farther on than those before. */
-static bool judge(struct sequence *sequence, int32_t gap, struct sequence_news *news)
+/*
+ * What a gap is worth; step: how far the number went on. True where the message is farther on than
+ * those before. Until a convention is recognized a number that went on is none that came late.
+ */
+static bool judge(struct sequence *sequence, int32_t gap, int32_t step, struct sequence_news *news)
 {
-	if (sequence->convention == SEQUENCE_UNSURE || sequence->convention == SEQUENCE_CONSTANT)
+	if (sequence->convention == SEQUENCE_CONSTANT)
+		return true;
+	if (sequence->convention == SEQUENCE_UNSURE && gap < 0 && step >= 0)
 		return true;
 	if (gap < 0) {
 		news->recovered = sequence->missing > 0 && gap >= -window(sequence);
@@ -392,7 +400,8 @@ struct sequence_news sequence_end(struct sequence *sequence, const struct wire_h
 	if (sequence->started) {
 		vote(sequence, &message);
 		news.recognized = recognize(sequence);
-		farther = judge(sequence, gap_of(sequence, &message), &news);
+		farther = judge(sequence, gap_of(sequence, &message),
+			ahead(sequence->number, message.number), &news);
 	}
 	if (farther)
 		go_on(sequence, header, &message);
