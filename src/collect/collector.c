@@ -106,6 +106,12 @@ size_t collector_memory(const struct collector_params *params)
 	       (params->links ? links_memory(params->exporters_max) : 0);
 }
 
+static bool may_say(const struct collector *collector)
+{
+	return !collector->said || collector->now < collector->said_at ||
+	       collector->now - collector->said_at >= SECOND_NS;
+}
+
 /* False: it was not said, because another line was within the second. */
 __attribute__((format(printf, 3, 4))) static bool say(
 	struct collector *collector, bool warning, const char *format, ...)
@@ -113,8 +119,7 @@ __attribute__((format(printf, 3, 4))) static bool say(
 	char line[LINE_MAX_BYTES];
 	va_list values;
 
-	if (collector->said && collector->now >= collector->said_at &&
-		collector->now - collector->said_at < SECOND_NS)
+	if (!may_say(collector))
 		return false;
 	collector->said = true;
 	collector->said_at = collector->now;
@@ -397,15 +402,25 @@ static void on_sampler(void *arg, const struct wire_sampler *sampler)
 
 /* What is said of a domain, as far as there is room for another line. */
 
-static void say_clock(struct collector *collector, struct domain *domain, const char *name)
+static int64_t clock_offset(const struct collector *collector)
+{
+	return collector->header->exported - collector->now;
+}
+
+static bool is_clock_off(const struct collector *collector)
 {
 	const struct wire_header *header = collector->header;
-	int64_t offset = header->exported - collector->now;
+	int64_t offset = clock_offset(collector);
 	/* v9 and IPFIX cut their time to seconds. */
 	int64_t coarse = header->protocol == WIRE_NETFLOW5 ? 0 : SECOND_NS;
 
-	if (header->exported == 0 || (offset <= SECOND_NS && offset >= -SECOND_NS - coarse))
-		return;
+	return header->exported != 0 && (offset > SECOND_NS || offset < -SECOND_NS - coarse);
+}
+
+static void say_clock(struct collector *collector, struct domain *domain, const char *name)
+{
+	int64_t offset = clock_offset(collector);
+
 	domain->clock_said = say(collector, true,
 		"the clock of exporter %s is %.3f s %s; records count when they come", name,
 		fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
@@ -426,22 +441,26 @@ static void say_sampling(struct collector *collector, struct domain *domain, con
 		domain->pool_due = 0;
 }
 
+/* The name costs a lock: it is looked up for what there is to say. */
 static void say_news(struct collector *collector, struct domain *domain)
 {
+	bool clock_due = !domain->clock_said && is_clock_off(collector);
+	bool fault_due = domain->fault != WIRE_FINE && !domain->fault_said;
 	char name[ROUTER_NAME_MAX];
 
-	if (domain->clock_said && !domain->convention_due && domain->pool_due == 0 &&
-		!domain->sampler_due && (domain->fault == WIRE_FINE || domain->fault_said))
+	if (!(clock_due || fault_due || domain->convention_due || domain->pool_due > 0 ||
+		    domain->sampler_due) ||
+		!may_say(collector))
 		return;
 	router_name_get(slot_of(collector, domain), name);
-	if (!domain->clock_said)
+	if (clock_due)
 		say_clock(collector, domain, name);
 	if (domain->convention_due)
 		domain->convention_due = !say(collector, false,
 			"the sequence numbers of exporter %s count %s, which its protocol does not "
 			"say",
 			name, sequence_convention_words[domain->sequence.convention]);
-	if (domain->fault != WIRE_FINE && !domain->fault_said)
+	if (fault_due)
 		domain->fault_said = say(collector, true,
 			"a datagram of exporter %s is malformed: %s; how many there are is in "
 			"--exporters",
