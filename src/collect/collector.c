@@ -539,8 +539,10 @@ static void account(struct collector *collector, const struct wire_result *resul
 	}
 }
 
-static bool is_known(const struct collector *collector, uint16_t template_id)
+static bool is_known(void *arg, uint16_t template_id)
 {
+	const struct collector *collector = arg;
+
 	for (uint32_t i = 0; i < collector->nb_known && i < KNOWN_MAX; i++)
 		if (collector->known[i] == template_id)
 			return true;
@@ -552,8 +554,6 @@ static bool decode_waiting(void *arg, const struct waiting_set *set)
 	struct collector *collector = arg;
 	struct wire_result result;
 
-	if (!is_known(collector, set->template_id))
-		return false;
 	collector->header = &set->header;
 	collector->observer.time = set->time;
 	collector->still_unknown = false;
@@ -577,8 +577,8 @@ static void decode(
 	if (collector->nb_known > 0 &&
 		waiting_count(collector->waiting, collector->observer.slot) > 0) {
 		collector->retrying = true;
-		waiting_offer(
-			collector->waiting, collector->observer.slot, decode_waiting, collector);
+		waiting_offer(collector->waiting, collector->observer.slot, is_known,
+			decode_waiting, collector);
 		collector->retrying = false;
 		collector->header = header;
 		collector->observer.time = datagram->time;

@@ -9,15 +9,16 @@
 #define CLASSES    32 /* by the logarithm of blocks held */
 #define SET_MAX    65536
 
-/* A set is a chain of blocks: a struct set_head, then its bytes. */
+/* A set is a chain of blocks: a struct waiting_set whose `data` is not used, then its bytes. */
 struct block {
 	uint32_t next;
 	uint8_t bytes[BLOCK_ROOM];
 };
 
-struct set_head {
-	struct waiting_set set; /* its `data` is not used */
-	uint32_t next;          /* first block of the exporter's next set */
+/* What a walk over an exporter's sets looks at, apart from their bytes. */
+struct place {
+	uint32_t next; /* first block of the exporter's next set */
+	uint16_t template_id;
 };
 
 /* What an exporter holds; a member of its class's ring where it holds any. */
@@ -33,6 +34,7 @@ struct waiting {
 	uint32_t nb_holders;
 	uint32_t filled; /* blocks that were ever used */
 	struct block *blocks;
+	struct place *places;   /* [nb_blocks], of the set whose first block it is */
 	struct holder *holders; /* [nb_holders], then a sentinel for each class */
 	uint8_t scratch[SET_MAX];
 };
@@ -46,7 +48,8 @@ static uint32_t blocks_of(size_t bytes)
 
 size_t waiting_memory(size_t bytes, uint32_t exporters)
 {
-	return sizeof(struct waiting) + blocks_of(bytes) * sizeof(struct block) +
+	return sizeof(struct waiting) +
+	       blocks_of(bytes) * (sizeof(struct block) + sizeof(struct place)) +
 	       ((size_t)exporters + CLASSES) * sizeof(struct holder);
 }
 
@@ -61,8 +64,9 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters)
 	waiting->filled = 0;
 	waiting->nb_holders = exporters;
 	waiting->blocks = malloc((size_t)waiting->nb_blocks * sizeof(struct block) + 1);
+	waiting->places = malloc((size_t)waiting->nb_blocks * sizeof(struct place) + 1);
 	waiting->holders = calloc((size_t)exporters + CLASSES, sizeof(struct holder));
-	if (waiting->blocks == NULL || waiting->holders == NULL) {
+	if (waiting->blocks == NULL || waiting->places == NULL || waiting->holders == NULL) {
 		waiting_destroy(waiting);
 		return NULL;
 	}
@@ -76,6 +80,7 @@ void waiting_destroy(struct waiting *waiting)
 	if (waiting == NULL)
 		return;
 	free(waiting->blocks);
+	free(waiting->places);
 	free(waiting->holders);
 	free(waiting);
 }
@@ -139,12 +144,12 @@ static uint32_t take_block(struct waiting *waiting)
 
 static uint32_t blocks_needed(uint32_t len)
 {
-	return (uint32_t)((sizeof(struct set_head) + len + BLOCK_ROOM - 1) / BLOCK_ROOM);
+	return (uint32_t)((sizeof(struct waiting_set) + len + BLOCK_ROOM - 1) / BLOCK_ROOM);
 }
 
-static struct set_head head_of(const struct waiting *waiting, uint32_t first)
+static struct waiting_set head_of(const struct waiting *waiting, uint32_t first)
 {
-	struct set_head head;
+	struct waiting_set head;
 
 	memcpy(&head, waiting->blocks[first].bytes, sizeof(head));
 	return head;
@@ -169,10 +174,10 @@ static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 {
 	struct holder *holder = &waiting->holders[exporter];
 	uint32_t first = holder->first;
-	struct set_head head = head_of(waiting, first);
+	struct waiting_set head = head_of(waiting, first);
 
-	holder->first = head.next;
-	free_set(waiting, exporter, first, head.set.len);
+	holder->first = waiting->places[first].next;
+	free_set(waiting, exporter, first, head.len);
 }
 
 /* Whose oldest set goes when this exporter wants more. */
@@ -187,15 +192,16 @@ static uint32_t who_gives(const struct waiting *waiting, uint32_t exporter)
 										   : largest;
 }
 
-/* The bytes of head and set, one after another, into new blocks; the first of them. */
-static uint32_t store(struct waiting *waiting, const struct set_head *head, const uint8_t *data)
+/* The set and its bytes, one after another, into new blocks; the first of them. */
+static uint32_t store(struct waiting *waiting, const struct waiting_set *set)
 {
+	const uint8_t *data = set->data;
 	uint32_t first = take_block(waiting), block = first;
-	uint32_t room = BLOCK_ROOM - sizeof(*head);
-	uint8_t *to = waiting->blocks[block].bytes + sizeof(*head);
-	uint32_t left = head->set.len;
+	uint32_t room = BLOCK_ROOM - sizeof(*set);
+	uint8_t *to = waiting->blocks[block].bytes + sizeof(*set);
+	uint32_t left = set->len;
 
-	memcpy(waiting->blocks[first].bytes, head, sizeof(*head));
+	memcpy(waiting->blocks[first].bytes, set, sizeof(*set));
 	while (left > 0) {
 		uint32_t n = left < room ? left : room;
 
@@ -216,7 +222,6 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 	void (*gone)(void *arg, uint32_t exporter), void *arg)
 {
 	struct holder *holder = &waiting->holders[exporter];
-	struct set_head head = {.set = *set, .next = NONE};
 	uint32_t n = blocks_needed(set->len), first;
 
 	if (set->len > SET_MAX || n > waiting->nb_blocks) {
@@ -229,19 +234,19 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 		drop_oldest(waiting, giver);
 		gone(arg, giver);
 	}
-	first = store(waiting, &head, set->data);
+	first = store(waiting, set);
+	waiting->places[first] = (struct place){.next = NONE, .template_id = set->template_id};
 	if (holder->sets++ == 0)
 		holder->first = first;
 	else
-		memcpy(waiting->blocks[holder->last].bytes + offsetof(struct set_head, next),
-			&first, sizeof(first));
+		waiting->places[holder->last].next = first;
 	holder->last = first;
 	hold(waiting, exporter, holder->blocks + n);
 }
 
 static const uint8_t *load(struct waiting *waiting, uint32_t block, uint32_t len)
 {
-	uint32_t at = sizeof(struct set_head);
+	uint32_t at = sizeof(struct waiting_set);
 
 	for (uint32_t done = 0; done < len;) {
 		uint32_t n = len - done < BLOCK_ROOM - at ? len - done : BLOCK_ROOM - at;
@@ -255,30 +260,38 @@ static const uint8_t *load(struct waiting *waiting, uint32_t block, uint32_t len
 	return waiting->scratch;
 }
 
+static bool offer_set(struct waiting *waiting, uint32_t block,
+	bool (*take)(void *arg, const struct waiting_set *set), void *arg, uint32_t *len)
+{
+	struct waiting_set head = head_of(waiting, block);
+
+	head.data = load(waiting, block, head.len);
+	*len = head.len;
+	return take(arg, &head);
+}
+
 void waiting_offer(struct waiting *waiting, uint32_t exporter,
+	bool (*is_wanted)(void *arg, uint16_t template_id),
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg)
 {
 	struct holder *holder = &waiting->holders[exporter];
-	uint32_t before = NONE, sets = holder->sets;
+	uint32_t before = NONE, next, len;
+	uint32_t sets = holder->sets;
 
-	for (uint32_t block = holder->first; sets > 0; sets--) {
-		struct set_head head = head_of(waiting, block);
-
-		head.set.data = load(waiting, block, head.set.len);
-		if (!take(arg, &head.set)) {
+	for (uint32_t block = holder->first; sets > 0; sets--, block = next) {
+		next = waiting->places[block].next;
+		if (!is_wanted(arg, waiting->places[block].template_id) ||
+			!offer_set(waiting, block, take, arg, &len)) {
 			before = block;
-		} else {
-			if (before == NONE)
-				holder->first = head.next;
-			else
-				memcpy(waiting->blocks[before].bytes +
-						offsetof(struct set_head, next),
-					&head.next, sizeof(head.next));
-			if (block == holder->last)
-				holder->last = before;
-			free_set(waiting, exporter, block, head.set.len);
+			continue;
 		}
-		block = head.next;
+		if (before == NONE)
+			holder->first = next;
+		else
+			waiting->places[before].next = next;
+		if (block == holder->last)
+			holder->last = before;
+		free_set(waiting, exporter, block, len);
 	}
 }
 

@@ -26,6 +26,7 @@ struct model {
 	/* Of the offer. */
 	uint32_t exporter, at;
 	uint16_t wanted; /* template */
+	bool takes;
 };
 
 /* Bytes of set `number`, from which its length follows, too. */
@@ -71,13 +72,22 @@ static void put(struct model *model, uint32_t exporter)
 	model->n[exporter]++;
 }
 
+static bool is_wanted(void *arg, uint16_t template_id)
+{
+	const struct model *model = arg;
+
+	return template_id == model->wanted;
+}
+
 static bool take(void *arg, const struct waiting_set *set)
 {
 	struct model *model = arg;
 	uint8_t data[3000];
-	bool taken = set->template_id == model->wanted;
+	bool taken = model->takes;
 
-	while (!model->there[model->exporter][model->at])
+	/* Those of other templates are not even offered. */
+	assert_int_equal(set->template_id, model->wanted);
+	while (!model->there[model->exporter][model->at] || 256 + model->at % 3 != model->wanted)
 		assert_true(++model->at < model->n[model->exporter]);
 	assert_int_equal(set->header.sequence, model->at);
 	assert_int_equal(set->header.domain, model->exporter);
@@ -104,7 +114,11 @@ static void offer(struct model *model, uint32_t exporter, uint16_t template_id)
 	model->exporter = exporter;
 	model->wanted = template_id;
 	model->at = 0;
-	waiting_offer(model->waiting, exporter, take, model);
+	model->takes = false;
+	waiting_offer(model->waiting, exporter, is_wanted, take, model);
+	model->at = 0;
+	model->takes = true;
+	waiting_offer(model->waiting, exporter, is_wanted, take, model);
 	assert_int_equal(waiting_count(model->waiting, exporter), count(model, exporter));
 }
 
