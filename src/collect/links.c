@@ -13,6 +13,7 @@
 #define WRAP          (UINT64_C(1) << 32)
 #define WRAPS_MAX     3 /* of a sum of three counters of 32 bits */
 #define FORGET_EPOCHS 600
+#define GONE_PART     4 /* of all links, before room is made within an epoch */
 
 struct passed {
 	uint64_t packets, bytes;
@@ -25,8 +26,10 @@ struct link_side {
 };
 
 struct link {
-	uint32_t exporter; /* EXPORTER_NONE: an empty cell */
+	uint32_t exporter;
 	uint32_t interface;
+	uint32_t generation; /* not its exporter's: it is gone */
+	uint32_t starts;     /* not its exporter's: `last` of the sides is void */
 	uint64_t speed;
 	int64_t counters_at; /* 0: `last` of the sides is void */
 	uint64_t counted_ns;
@@ -35,11 +38,19 @@ struct link {
 	char name[INTERFACE_NAME_MAX];
 };
 
+/* An exporter's slot. */
+struct owner {
+	uint32_t links;
+	uint32_t generation; /* grows when the slot is another's */
+	uint32_t starts;     /* of the exporter */
+};
+
 struct links {
-	uint32_t n, max, nb_exporters;
+	uint32_t n, max;
+	uint32_t gone; /* of n */
 	uint64_t mask, seed;
 	uint32_t *cells; /* [mask + 1]: number of a link + 1, or 0 */
-	uint32_t *of_exporter;
+	struct owner *owners;
 	struct link *all;    /* [max], those in use first */
 	struct link **order; /* [max] */
 };
@@ -65,7 +76,7 @@ size_t links_memory(uint32_t exporters)
 	uint32_t max = room_for(exporters);
 
 	return sizeof(struct links) + cells_for(max) * sizeof(uint32_t) +
-	       exporters * sizeof(uint32_t) +
+	       exporters * sizeof(struct owner) +
 	       (size_t)max * (sizeof(struct link) + sizeof(struct link *));
 }
 
@@ -76,13 +87,12 @@ struct links *links_create(uint32_t exporters)
 	if (links == NULL)
 		return NULL;
 	links->max = room_for(exporters);
-	links->nb_exporters = exporters;
 	links->mask = cells_for(links->max) - 1;
 	links->cells = calloc(links->mask + 1, sizeof(uint32_t));
-	links->of_exporter = calloc(exporters, sizeof(uint32_t));
+	links->owners = calloc(exporters, sizeof(struct owner));
 	links->all = calloc(links->max, sizeof(struct link));
 	links->order = calloc(links->max, sizeof(struct link *));
-	if (links->cells == NULL || links->of_exporter == NULL || links->all == NULL ||
+	if (links->cells == NULL || links->owners == NULL || links->all == NULL ||
 		links->order == NULL) {
 		links_destroy(links);
 		return NULL;
@@ -95,10 +105,15 @@ void links_destroy(struct links *links)
 	if (links == NULL)
 		return;
 	free(links->cells);
-	free(links->of_exporter);
+	free(links->owners);
 	free(links->all);
 	free(links->order);
 	free(links);
+}
+
+static bool is_gone(const struct links *links, const struct link *link)
+{
+	return link->generation != links->owners[link->exporter].generation;
 }
 
 static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_t interface)
@@ -112,21 +127,68 @@ static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_
 	}
 }
 
+/* Takes out those that are gone, or were silent for longer; the others come to stand side by side. */
+static void compact(struct links *links, uint32_t silent_max)
+{
+	uint32_t stay = 0;
+
+	memset(links->cells, 0, (links->mask + 1) * sizeof(uint32_t));
+	for (uint32_t i = 0; i < links->n; i++) {
+		const struct link *link = &links->all[i];
+
+		if (is_gone(links, link))
+			continue;
+		if (link->silent > silent_max) {
+			links->owners[link->exporter].links--;
+			continue;
+		}
+		if (stay != i)
+			links->all[stay] = *link;
+		link = &links->all[stay++];
+		*find_cell(links, link->exporter, link->interface) = stay;
+	}
+	links->n = stay;
+	links->gone = 0;
+}
+
+/* The cell of a link that is not there; NULL: there is no room. Links move where many are gone. */
+static uint32_t *make_room(
+	struct links *links, uint32_t exporter, uint32_t interface, uint32_t *cell)
+{
+	if (links->owners[exporter].links == OF_EXPORTER)
+		return NULL;
+	if (*cell != 0) {
+		links->gone--;
+		return cell;
+	}
+	if (links->n == links->max && links->gone > links->max / GONE_PART) {
+		compact(links, UINT32_MAX);
+		cell = find_cell(links, exporter, interface);
+	}
+	if (links->n == links->max)
+		return NULL;
+	*cell = ++links->n;
+	return cell;
+}
+
 /* NULL: there is no room for another. */
 static struct link *find(struct links *links, uint32_t exporter, uint32_t interface)
 {
+	struct owner *owner = &links->owners[exporter];
 	uint32_t *cell = find_cell(links, exporter, interface);
-	struct link *link;
 
-	if (*cell != 0)
+	if (*cell != 0 && !is_gone(links, &links->all[*cell - 1]))
 		return &links->all[*cell - 1];
-	if (links->n == links->max || links->of_exporter[exporter] == OF_EXPORTER)
+	cell = make_room(links, exporter, interface, cell);
+	if (cell == NULL)
 		return NULL;
-	link = &links->all[links->n++];
-	*cell = links->n;
-	links->of_exporter[exporter]++;
-	*link = (struct link){.exporter = exporter, .interface = interface};
-	return link;
+	owner->links++;
+	links->all[*cell - 1] = (struct link){
+		.exporter = exporter,
+		.interface = interface,
+		.generation = owner->generation,
+	};
+	return &links->all[*cell - 1];
 }
 
 static void pass(struct passed *passed, const struct observation *observation)
@@ -205,6 +267,7 @@ void links_counters(
 		[LINK_OUT] = {counters->out_packets, counters->out_bytes},
 	};
 	struct passed grown[2];
+	uint32_t starts = links->owners[exporter].starts;
 	bool moved, goes_on;
 
 	if (link == NULL)
@@ -213,7 +276,8 @@ void links_counters(
 	moved = counters->speed != 0 && link->speed != 0 && counters->speed != link->speed;
 	if (counters->speed != 0)
 		link->speed = counters->speed;
-	goes_on = link->counters_at != 0 && time > link->counters_at && !moved;
+	goes_on = link->counters_at != 0 && link->starts == starts && time > link->counters_at &&
+		  !moved;
 	for (int i = 0; i < 2; i++)
 		goes_on = goes_on && difference(&link->sides[i], &now[i], &grown[i]);
 	for (int i = 0; i < 2; i++) {
@@ -226,6 +290,7 @@ void links_counters(
 	if (goes_on)
 		link->counted_ns += (uint64_t)(time - link->counters_at);
 	link->counters_at = time;
+	link->starts = starts;
 }
 
 void links_learn(struct links *links, uint32_t exporter, const struct wire_option *option)
@@ -251,36 +316,16 @@ void links_learn(struct links *links, uint32_t exporter, const struct wire_optio
 
 void links_restart(struct links *links, uint32_t exporter)
 {
-	for (uint32_t i = 0; i < links->n && links->of_exporter[exporter] > 0; i++)
-		if (links->all[i].exporter == exporter)
-			links->all[i].counters_at = 0;
-}
-
-/* Puts those that stay side by side. */
-static void rebuild(struct links *links, uint32_t forget_exporter, uint32_t silent_max)
-{
-	uint32_t stay = 0;
-
-	memset(links->cells, 0, (links->mask + 1) * sizeof(uint32_t));
-	memset(links->of_exporter, 0, links->nb_exporters * sizeof(uint32_t));
-	for (uint32_t i = 0; i < links->n; i++) {
-		const struct link *link = &links->all[i];
-
-		if (link->exporter == forget_exporter || link->silent > silent_max)
-			continue;
-		if (stay != i)
-			links->all[stay] = *link;
-		link = &links->all[stay++];
-		links->of_exporter[link->exporter]++;
-		*find_cell(links, link->exporter, link->interface) = stay;
-	}
-	links->n = stay;
+	links->owners[exporter].starts++;
 }
 
 void links_forget(struct links *links, uint32_t exporter)
 {
-	if (links->of_exporter[exporter] > 0)
-		rebuild(links, exporter, UINT32_MAX);
+	struct owner *owner = &links->owners[exporter];
+
+	links->gone += owner->links;
+	owner->links = 0;
+	owner->generation++;
 }
 
 static int by_place(const void *a, const void *b)
@@ -327,6 +372,8 @@ void links_end_epoch(struct links *links,
 {
 	struct link_row row;
 
+	if (links->gone > 0)
+		compact(links, UINT32_MAX);
 	for (uint32_t i = 0; i < links->n; i++)
 		links->order[i] = &links->all[i];
 	qsort(links->order, links->n, sizeof(links->order[0]), by_place);
@@ -343,5 +390,5 @@ void links_end_epoch(struct links *links,
 		start_epoch(link, silent);
 	}
 	if (links->n > links->max / 2)
-		rebuild(links, EXPORTER_NONE, FORGET_EPOCHS);
+		compact(links, FORGET_EPOCHS);
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Links of exporters that come, restart and go, against a table that does each at once. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "base/units.h"
+#include "collect/links.h"
+
+#define EXPORTERS  4
+#define INTERFACES 100
+
+struct known {
+	bool there;
+	uint64_t in_packets, out_packets;
+	int64_t counters_at; /* 0: none to go on from */
+	uint64_t counter, counted, counted_ns;
+};
+
+struct model {
+	struct links *links;
+	struct random random;
+	int64_t time;
+	uint32_t nb_rows;
+	struct known known[EXPORTERS][INTERFACES + 1];
+};
+
+static void count_packets(struct model *model, uint32_t exporter)
+{
+	uint32_t input = (uint32_t)random_below(&model->random, INTERFACES + 1);
+	uint32_t output = (uint32_t)random_below(&model->random, INTERFACES + 1);
+	struct observation observation = {
+		.exporter = (uint16_t)exporter,
+		.input = input,
+		.output = output,
+		.packets = 1 + random_below(&model->random, 9),
+		.bytes = 100,
+		.sampling = 1,
+		.side = OBSERVED_INGRESS,
+	};
+
+	links_count(model->links, &observation, 1);
+	model->known[exporter][input].in_packets += observation.packets;
+	model->known[exporter][output].out_packets += observation.packets;
+}
+
+static void read_counters(struct model *model, uint32_t exporter)
+{
+	struct wire_counters counters = {
+		.interface = 1 + (uint32_t)random_below(&model->random, INTERFACES),
+	};
+	struct known *known = &model->known[exporter][counters.interface];
+	uint64_t now = known->counter + random_below(&model->random, 100);
+
+	counters.in_packets = counters.out_packets = now;
+	counters.in_bytes = counters.out_bytes = now * 100;
+	links_counters(model->links, exporter, &counters, model->time);
+	if (known->counters_at != 0) {
+		known->counted += now - known->counter;
+		known->counted_ns += (uint64_t)(model->time - known->counters_at);
+	}
+	known->counter = now;
+	known->counters_at = model->time;
+}
+
+static void check_row(void *arg, uint32_t exporter, struct link_row *row)
+{
+	struct model *model = arg;
+	const struct known *known = &model->known[exporter][row->interface];
+
+	assert_in_range(row->interface, 1, INTERFACES);
+	assert_int_equal(
+		row->packets, row->direction == LINK_IN ? known->in_packets : known->out_packets);
+	assert_int_equal(row->counter_packets, known->counted);
+	assert_int_equal(row->counted_ns, known->counted_ns);
+	model->nb_rows++;
+}
+
+static void end_epoch(struct model *model)
+{
+	uint32_t rows = 0;
+
+	for (uint32_t i = 0; i < EXPORTERS; i++)
+		for (uint32_t j = 1; j <= INTERFACES; j++) {
+			const struct known *known = &model->known[i][j];
+
+			rows += (known->in_packets > 0 || known->counted_ns > 0) +
+				(known->out_packets > 0 || known->counted_ns > 0);
+		}
+	model->nb_rows = 0;
+	links_end_epoch(model->links, check_row, model);
+	assert_int_equal(model->nb_rows, rows);
+	for (uint32_t i = 0; i < EXPORTERS; i++)
+		for (uint32_t j = 0; j <= INTERFACES; j++) {
+			struct known *known = &model->known[i][j];
+
+			known->in_packets = known->out_packets = 0;
+			known->counted = known->counted_ns = 0;
+		}
+}
+
+static void a_step(struct model *model)
+{
+	uint32_t exporter = (uint32_t)random_below(&model->random, EXPORTERS);
+	uint64_t what = random_below(&model->random, 1000);
+
+	model->time += SECOND_NS / 10;
+	if (what < 500) {
+		count_packets(model, exporter);
+	} else if (what < 980) {
+		read_counters(model, exporter);
+	} else if (what < 985) {
+		end_epoch(model);
+	} else if (what < 992) {
+		links_restart(model->links, exporter);
+		for (uint32_t j = 0; j <= INTERFACES; j++)
+			model->known[exporter][j].counters_at = 0;
+	} else {
+		links_forget(model->links, exporter);
+		memset(model->known[exporter], 0, sizeof(model->known[exporter]));
+	}
+}
+
+static void links_come_and_go(void **state)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	(void)state;
+	assert_non_null(model);
+	random_init(&model->random, 1);
+	model->time = SECOND_NS;
+	model->links = links_create(EXPORTERS * 2);
+	for (int i = 0; i < 200000; i++)
+		a_step(model);
+	end_epoch(model);
+	links_destroy(model->links);
+	free(model);
+}
+
+static void nothing_to_emit(void *arg, uint32_t exporter, struct link_row *row)
+{
+	(void)exporter;
+	(void)row;
+	++*(uint32_t *)arg;
+}
+
+/* Within one epoch, more links than there is room for; those of who went make room. */
+static void who_goes_makes_room(void **state)
+{
+	struct links *links = links_create(4);
+	struct observation observation = {
+		.packets = 1, .bytes = 100, .sampling = 1, .side = OBSERVED_INGRESS};
+	uint32_t rows = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < 1000; round++) {
+		observation.exporter = (uint16_t)(round % 4);
+		links_forget(links, round % 4);
+		for (uint32_t i = 0; i < 64; i++) {
+			observation.input = 1 + round * 64 + i;
+			links_count(links, &observation, 1);
+		}
+	}
+	links_end_epoch(links, nothing_to_emit, &rows);
+	assert_in_range(rows, 128, 256);
+	links_destroy(links);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(links_come_and_go),
+		cmocka_unit_test(who_goes_makes_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
