@@ -275,7 +275,11 @@ static struct domain *admit(
 	if (evicted)
 		evict(collector, slot);
 	domain = &collector->domains[slot];
-	*domain = (struct domain){.rule = rule, .owner = ++collector->owners};
+	*domain = (struct domain){
+		.rule = rule,
+		.owner = ++collector->owners,
+		.sampling = {.seed = collector->params.seed},
+	};
 	sequence_init(&domain->sequence, id->protocol);
 	start_row(domain, id, slot);
 	put_names(collector, slot);
@@ -983,7 +987,7 @@ static bool allocate(struct collector *collector)
 	collector->waiting = waiting_create(collector->params.waiting_bytes, max);
 	collector->checks = sampling_checks_create();
 	if (collector->params.links)
-		collector->links = links_create(max);
+		collector->links = links_create(max, collector->params.seed);
 	return collector->exporters != NULL && collector->domains != NULL &&
 	       collector->losses != NULL && collector->waiting != NULL &&
 	       collector->checks != NULL && (collector->links != NULL || !collector->params.links);

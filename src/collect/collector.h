@@ -28,6 +28,7 @@ struct collector_params {
 	uint32_t link_overhead;    /* bytes a packet */
 	const char *template_file; /* NULL: templates are not kept */
 	bool links;                /* counters of interfaces are kept */
+	uint64_t seed;             /* a secret: senders choose what tables are searched for */
 	/* Up to BURST_MAX observations; `arg` is the caller's. */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
 	/*

@@ -80,12 +80,13 @@ size_t links_memory(uint32_t exporters)
 	       (size_t)max * (sizeof(struct link) + sizeof(struct link *));
 }
 
-struct links *links_create(uint32_t exporters)
+struct links *links_create(uint32_t exporters, uint64_t seed)
 {
 	struct links *links = calloc(1, sizeof(*links));
 
 	if (links == NULL)
 		return NULL;
+	links->seed = seed;
 	links->max = room_for(exporters);
 	links->mask = cells_for(links->max) - 1;
 	links->cells = calloc(links->mask + 1, sizeof(uint32_t));
@@ -118,7 +119,9 @@ static bool is_gone(const struct links *links, const struct link *link)
 
 static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_t interface)
 {
-	for (uint64_t i = random_mix((uint64_t)exporter << 32 | interface);; i++) {
+	uint64_t hash = random_mix(((uint64_t)exporter << 32 | interface) ^ links->seed);
+
+	for (uint64_t i = random_mix(hash + links->seed);; i++) {
 		uint32_t *cell = &links->cells[i & links->mask];
 
 		if (*cell == 0 || (links->all[*cell - 1].exporter == exporter &&

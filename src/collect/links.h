@@ -24,8 +24,8 @@ struct links;
 
 size_t links_memory(uint32_t exporters);
 
-/* NULL: there is no memory. */
-struct links *links_create(uint32_t exporters);
+/* seed: a secret, because senders choose what is looked up. NULL: there is no memory. */
+struct links *links_create(uint32_t exporters, uint64_t seed);
 void links_destroy(struct links *links);
 
 /* Observations of one exporter. */

@@ -21,7 +21,9 @@ static struct sampling_interval *find(
 {
 	uint32_t mask = sampling->capacity - 1;
 
-	for (uint64_t i = random_mix(id + kind);; i++) {
+	uint64_t hash = random_mix((id + kind) ^ sampling->seed);
+
+	for (uint64_t i = random_mix(hash + sampling->seed);; i++) {
 		struct sampling_interval *cell = &sampling->intervals[i & mask];
 
 		if (cell->kind == 0 || (cell->kind == kind && cell->id == id))
@@ -32,7 +34,11 @@ static struct sampling_interval *find(
 /* Room for one more, with a quarter of the cells empty. */
 static bool make_room(struct sampling *sampling, uint32_t limit)
 {
-	struct sampling larger = {.of_domain = sampling->of_domain, .n = sampling->n};
+	struct sampling larger = {
+		.of_domain = sampling->of_domain,
+		.n = sampling->n,
+		.seed = sampling->seed,
+	};
 
 	if (sampling->n + 1 <= sampling->capacity / 4 * 3)
 		return true;
@@ -89,7 +95,7 @@ void sampling_learn(struct sampling *sampling, const struct wire_option *option,
 void sampling_forget(struct sampling *sampling)
 {
 	free(sampling->intervals);
-	*sampling = (struct sampling){0};
+	*sampling = (struct sampling){.seed = sampling->seed};
 }
 
 static uint32_t look_up(const struct sampling *sampling, enum interval_kind kind, uint64_t id)

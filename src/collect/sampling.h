@@ -13,11 +13,13 @@
 #include "collect/rows.h"
 #include "wire/wire.h"
 
-/* What the options of a domain said. Zeroed at the start; one without options allocates nothing. */
+/* What the options of a domain said. Zeroed at the start but for the seed, a secret because senders
+ * choose what is looked up; one without options allocates nothing. */
 struct sampling {
 	struct sampling_interval *intervals; /* [capacity], open addressing */
 	uint32_t n, capacity;
 	uint32_t of_domain; /* 0: not said */
+	uint64_t seed;
 };
 
 struct sampling_interval {

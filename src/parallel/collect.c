@@ -783,6 +783,7 @@ static bool create_collector(struct collect *collect, char *error)
 		collect_collector_params(collect->params.config, collect->rules);
 	char why[OPTION_WHY_MAX];
 
+	params.seed = seed_options(collect->params.config)->seed;
 	params.observe = dealt ? deal : count_here;
 	params.forget = dealt ? forget_there : forget_here;
 	params.say = say_line;

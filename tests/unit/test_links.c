@@ -137,7 +137,7 @@ static void links_come_and_go(void **state)
 	assert_non_null(model);
 	random_init(&model->random, 1);
 	model->time = SECOND_NS;
-	model->links = links_create(EXPORTERS * 2);
+	model->links = links_create(EXPORTERS * 2, 1);
 	for (int i = 0; i < 200000; i++)
 		a_step(model);
 	end_epoch(model);
@@ -155,7 +155,7 @@ static void nothing_to_emit(void *arg, uint32_t exporter, struct link_row *row)
 /* Within one epoch, more links than there is room for; those of who went make room. */
 static void who_goes_makes_room(void **state)
 {
-	struct links *links = links_create(4);
+	struct links *links = links_create(4, 2);
 	struct observation observation = {
 		.packets = 1, .bytes = 100, .sampling = 1, .side = OBSERVED_INGRESS};
 	uint32_t rows = 0;

@@ -39,7 +39,7 @@ static void expect(const struct sampling *sampling, const struct flow_record *re
 
 static void the_order_holds(void **state)
 {
-	struct sampling sampling = {0};
+	struct sampling sampling = {.seed = 12345};
 	struct flow_record record = {
 		.has = FLOW_SAMPLING | FLOW_SAMPLER | FLOW_INPUT | FLOW_OUTPUT | FLOW_DIRECTION,
 		.sampling = 10,
@@ -74,7 +74,7 @@ static void the_order_holds(void **state)
 
 static void many_samplers_are_bounded(void **state)
 {
-	struct sampling sampling = {0};
+	struct sampling sampling = {.seed = 12345};
 	struct flow_record record = {.has = FLOW_SAMPLER};
 
 	(void)state;
