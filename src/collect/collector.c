@@ -37,6 +37,7 @@
 
 struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
+	struct in6_addr sender;           /* of its last datagram: it is allowed */
 	struct templates *templates;      /* NULL: it sent none */
 	uint64_t template_changes;
 	size_t borrowed; /* bytes of its templates above a share */
@@ -287,10 +288,9 @@ static struct domain *admit(
 }
 
 static const struct exporter_rule *rule_of(
-	const struct collector *collector, const struct exporter_id *id)
+	const struct collector *collector, const struct in6_addr *address)
 {
-	return exporter_rule_find(
-		collector->params.rules, collector->params.nb_rules, &id->address);
+	return exporter_rule_find(collector->params.rules, collector->params.nb_rules, address);
 }
 
 /* Whether records with templates can be decoded. */
@@ -665,39 +665,72 @@ static void count_other(
 	++*reason;
 }
 
+/* By its sender: what it says of itself, as sFlow's agent, proves nothing. */
+static bool is_refused(const struct collector *collector, const struct datagram *datagram)
+{
+	return collector->params.nb_rules > 0 && rule_of(collector, &datagram->src) == NULL;
+}
+
+/* NULL: there is no room. */
+static struct domain *admit_sender(
+	struct collector *collector, const struct datagram *datagram, const struct exporter_id *id)
+{
+	const struct exporter_rule *rule = rule_of(collector, &id->address);
+
+	return admit(collector, id, rule != NULL ? rule : rule_of(collector, &datagram->src));
+}
+
+static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* NULL: it is counted already. */
+static struct domain *domain_of(struct collector *collector, const struct datagram *datagram,
+	const struct wire_header *header)
+{
+	struct exporter_row *others = &collector->others;
+	struct domain *domain = NULL;
+	struct exporter_id id;
+	uint32_t slot;
+
+	identify(datagram, header, &id);
+	slot = exporter_find(collector->exporters, &id);
+	if (slot != EXPORTER_NONE)
+		domain = &collector->domains[slot];
+	if ((domain == NULL || !same_address(&domain->sender, &datagram->src)) &&
+		is_refused(collector, datagram)) {
+		count_other(collector, datagram, &others->refused);
+		return NULL;
+	}
+	if (domain != NULL)
+		exporter_heard(collector->exporters, slot);
+	else
+		domain = admit_sender(collector, datagram, &id);
+	if (domain == NULL || !make_templates(collector, domain)) {
+		count_other(collector, datagram, &others->shed);
+		return NULL;
+	}
+	domain->sender = datagram->src;
+	return domain;
+}
+
 void collector_take(struct collector *collector, const struct datagram *datagram)
 {
 	struct exporter_row *others = &collector->others;
-	const struct exporter_rule *rule;
 	struct wire_header header;
-	struct exporter_id id;
 	struct domain *domain;
-	uint32_t slot;
 
 	collector->datagrams++;
 	collector->now = datagram->time;
 	if (wire_read_header(datagram->data, datagram->len, &header) != WIRE_FINE) {
-		count_other(collector, datagram, &others->malformed);
+		count_other(collector, datagram,
+			is_refused(collector, datagram) ? &others->refused : &others->malformed);
 		return;
 	}
-	identify(datagram, &header, &id);
-	slot = exporter_find(collector->exporters, &id);
-	if (slot != EXPORTER_NONE) {
-		exporter_heard(collector->exporters, slot);
-		domain = &collector->domains[slot];
-	} else {
-		rule = rule_of(collector, &id);
-		if (rule == NULL && collector->params.nb_rules > 0) {
-			count_other(collector, datagram, &others->refused);
-			return;
-		}
-		domain = admit(collector, &id, rule);
-	}
-	if (domain == NULL || !make_templates(collector, domain)) {
-		count_other(collector, datagram, &others->shed);
-		return;
-	}
-	take_from(collector, domain, datagram, &header);
+	domain = domain_of(collector, datagram, &header);
+	if (domain != NULL)
+		take_from(collector, domain, datagram, &header);
 }
 
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams)
@@ -906,7 +939,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 static bool restore(void *arg, const struct template_entry *entry)
 {
 	struct collector *collector = arg;
-	const struct exporter_rule *rule = rule_of(collector, &entry->id);
+	const struct exporter_rule *rule = rule_of(collector, &entry->id.address);
 	uint32_t slot = exporter_find(collector->exporters, &entry->id);
 	struct domain *domain;
 

@@ -161,8 +161,9 @@ static const struct option_row collect_rows[] = {
 		.type = OPTION_LIST,
 		OPTION_FIELD(collect_options, exporters),
 		.default_note = "anybody, by address",
-		.help = "Only who has an address in one of these prefixes is listened to; the "
-			"rest is refused. NAME is what outputs call it. sampling: of N packets it "
+		.help = "Only who sends from an address in one of these prefixes is listened to; "
+			"the rest is refused. Of sFlow the rule of the agent's address holds, or "
+			"else that of its sender. NAME is what outputs call it. sampling: of N packets it "
 			"looks at one, where it does not say so itself. edge: interfaces that lead "
 			"out of the network, as 1+3-5 or all. Repeatable; the longest prefix wins.",
 	},

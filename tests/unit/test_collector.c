@@ -680,6 +680,53 @@ static void counters_wrap_and_start_anew(void **state)
 	stop();
 }
 
+static void only_allowed_senders_are_heard(void **state)
+{
+	struct collector_params with = params();
+	struct exporter_rule rules[2];
+	struct collector_epoch epoch;
+	char why[OPTION_WHY_MAX];
+
+	(void)state;
+	assert_true(exporter_rule_parse("10.0.0.99=agent", &rules[0], why));
+	assert_true(exporter_rule_parse("10.0.0.1=sender", &rules[1], why));
+	with.rules = rules;
+	with.nb_rules = 2;
+	with.links = true;
+	start(&with);
+	/* The agent 10.0.0.99 is allowed; who sends is not. */
+	put_counters(1000, 1);
+	send_from(0x0a000002);
+	/* Nobody can read it. */
+	data[1] = 77;
+	send_from(0x0a000002);
+	epoch = end_epoch();
+	assert_false(epoch.losses_unknown);
+	assert_int_equal(t.nb_rows, 1);
+	assert_true(t.rows[0].others);
+	assert_int_equal(t.rows[0].refused, 2);
+	assert_int_equal(t.rows[0].malformed, 0);
+	/* Who is allowed: the agent's rule holds, or else the sender's. */
+	send_from(0x0a000001);
+	put_counters(1000, 1);
+	send_from(0x0a000001);
+	data[11] = 98;
+	send_from(0x0a000001);
+	/* A known agent's name in a stranger's datagram. */
+	send_from(0x0a000002);
+	epoch = end_epoch();
+	assert_true(epoch.losses_unknown);
+	assert_int_equal(t.nb_rows, 3);
+	assert_string_equal(t.rows[0].name, "agent");
+	assert_int_equal(t.rows[0].datagrams, 1);
+	assert_string_equal(t.rows[1].name, "sender");
+	assert_int_equal(t.rows[1].datagrams, 1);
+	assert_int_equal(t.rows[1].address.s6_addr[15], 98);
+	assert_int_equal(t.rows[2].malformed, 1);
+	assert_int_equal(t.rows[2].refused, 1);
+	stop();
+}
+
 static void templates_outlive_the_collector(void **state)
 {
 	struct collector_params with = params();
@@ -739,6 +786,7 @@ int main(void)
 		cmocka_unit_test(lines_are_rare),
 		cmocka_unit_test(records_pass_links),
 		cmocka_unit_test(counters_wrap_and_start_anew),
+		cmocka_unit_test(only_allowed_senders_are_heard),
 		cmocka_unit_test(templates_outlive_the_collector),
 	};
 
