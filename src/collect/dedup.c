@@ -77,7 +77,7 @@ static bool init(struct dedup *dedup, const struct dedup_params *params)
 	struct known *known = &dedup->known;
 
 	if (!observed_flows_init(&known->flows, params->flows, params->timeout, allocator) ||
-		!observers_init(&known->observers, params->exporters, allocator) ||
+		!observers_init(&known->observers, params->exporters, params->seed, allocator) ||
 		!routes_init(&known->routes, params->flows, params->seed,
 			known->flows.timeout < UINT32_MAX / 4 / ROUTE_TIMEOUTS
 				? known->flows.timeout * ROUTE_TIMEOUTS

@@ -7,6 +7,7 @@
 
 #define HOPS_OF_EXPORTER 16
 #define HOPS_LEAST       4096
+#define HOPS_QUOTA       4 /* an exporter has one in so many */
 #define GENERATIONS      (UINT32_C(1) << (32 - GENERATION_SHIFT))
 
 _Static_assert(OBSERVER_SLOTS *OBSERVER_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
@@ -38,24 +39,32 @@ static size_t generation_bytes(uint32_t exporters)
 	return exporters * sizeof(uint16_t);
 }
 
-size_t observers_memory(uint32_t exporters)
+static size_t taken_bytes(uint32_t exporters)
 {
-	return hops_bytes(exporters) + index_bytes(exporters) + generation_bytes(exporters);
+	return exporters * sizeof(uint32_t);
 }
 
-bool observers_init(
-	struct observers *observers, uint32_t exporters, const struct sketch_allocator *allocator)
+size_t observers_memory(uint32_t exporters)
+{
+	return hops_bytes(exporters) + index_bytes(exporters) + generation_bytes(exporters) +
+	       taken_bytes(exporters);
+}
+
+bool observers_init(struct observers *observers, uint32_t exporters, uint64_t seed,
+	const struct sketch_allocator *allocator)
 {
 	*observers = (struct observers){
 		.hops = allocator->alloc(hops_bytes(exporters), allocator->arg),
 		.index = allocator->alloc(index_bytes(exporters), allocator->arg),
 		.generation = allocator->alloc(generation_bytes(exporters), allocator->arg),
+		.taken = allocator->alloc(taken_bytes(exporters), allocator->arg),
+		.seed = random_mix(seed + 1),
 		.nb_exporters = exporters,
 		.hops_max = room(exporters),
 		.free_hops = HOP_NONE,
 		.mask = index_size(exporters) - 1,
 	};
-	return observers->hops && observers->index && observers->generation;
+	return observers->hops && observers->index && observers->generation && observers->taken;
 }
 
 static void release(const struct sketch_allocator *allocator, void *memory, size_t size)
@@ -69,14 +78,15 @@ void observers_fini(struct observers *observers, const struct sketch_allocator *
 	release(allocator, observers->hops, hops_bytes(observers->nb_exporters));
 	release(allocator, observers->index, index_bytes(observers->nb_exporters));
 	release(allocator, observers->generation, generation_bytes(observers->nb_exporters));
+	release(allocator, observers->taken, taken_bytes(observers->nb_exporters));
 }
 
 static uint32_t home(
 	const struct observers *observers, uint32_t observer, uint32_t input, uint32_t output)
 {
-	uint64_t mixed = random_mix((uint64_t)input << 32 | output) ^ observer;
+	uint64_t mixed = random_mix(((uint64_t)input << 32 | output) ^ observers->seed) + observer;
 
-	return (uint32_t)(mixed * UINT64_C(0x9e3779b97f4a7c15) >> 32) & observers->mask;
+	return (uint32_t)random_mix(mixed ^ observers->seed) & observers->mask;
 }
 
 /* A hop's place in the index, or the free one where it belongs. */
@@ -105,15 +115,23 @@ static uint32_t take_hop(struct observers *observers)
 	return number;
 }
 
+/* Whether there is room for one more pair of the exporter's interfaces. */
+static bool has_room(const struct observers *observers, uint32_t exporter)
+{
+	if (observers->taken[exporter] >= observers->hops_max / HOPS_QUOTA)
+		return false;
+	return observers->free_hops != HOP_NONE ||
+	       observers->hops_max - observers->nb_hops >= observers->nb_exporters;
+}
+
 /* Without its interfaces where there is no room for more pairs of them. */
 static uint32_t add_hop(struct observers *observers, const struct observation *observation,
 	uint32_t observer, uint32_t at)
 {
 	uint32_t input = observation->input, output = observation->output;
-	uint32_t left = observers->hops_max - observers->nb_hops;
 	uint32_t number;
 
-	if (left < observers->nb_exporters && observers->free_hops == HOP_NONE) {
+	if (!has_room(observers, observation->exporter)) {
 		input = output = 0;
 		at = find(observers, observer, 0, 0);
 		if (observers->index[at])
@@ -132,6 +150,7 @@ static uint32_t add_hop(struct observers *observers, const struct observation *o
 		.used = true,
 	};
 	observers->index[at] = number + 1;
+	observers->taken[observation->exporter]++;
 	return number;
 }
 
@@ -157,6 +176,7 @@ void observers_forget(struct observers *observers, uint32_t exporter)
 	uint32_t next = (observers->generation[exporter] + UINT32_C(1)) % GENERATIONS;
 
 	observers->generation[exporter] = (uint16_t)next;
+	observers->taken[exporter] = 0;
 	observers->forgot = true;
 }
 

@@ -6,6 +6,9 @@
  * that is not told); a hop is an observer with the interfaces by which it saw a flow. Several hops
  * of an observer see different packets. When a slot is given to another exporter its observers get
  * new numbers; what the old ones counted stays theirs.
+ *
+ * Senders choose interfaces: where a hop stands in the index depends on the seed, and an exporter
+ * has at most a quarter of the hops. Beyond that its hops are those without interfaces.
  */
 
 #include <stdbool.h>
@@ -39,6 +42,8 @@ struct observers {
 	struct hop *hops;
 	uint32_t *index;      /* hop + 1; 0: free */
 	uint16_t *generation; /* of each slot */
+	uint32_t *taken;      /* hops, of each slot's exporter */
+	uint64_t seed;
 	uint32_t nb_exporters;
 	uint32_t nb_hops, hops_max; /* ever given out; room */
 	uint32_t free_hops;         /* a list; HOP_NONE ends it */
@@ -47,8 +52,8 @@ struct observers {
 };
 
 size_t observers_memory(uint32_t exporters);
-bool observers_init(
-	struct observers *observers, uint32_t exporters, const struct sketch_allocator *allocator);
+bool observers_init(struct observers *observers, uint32_t exporters, uint64_t seed,
+	const struct sketch_allocator *allocator);
 void observers_fini(struct observers *observers, const struct sketch_allocator *allocator);
 
 /* The number of the observation's hop, a new one where it has none; HOP_NONE: no room. */

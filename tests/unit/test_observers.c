@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Hops: what one sender chooses does not slow the index down, nor take the room of others. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "collect/observers.h"
+
+#define EXPORTERS 16
+#define CRAFTED   500
+
+static struct observers create(uint64_t seed)
+{
+	struct observers observers;
+
+	assert_true(observers_init(&observers, EXPORTERS, seed, &sketch_allocator_malloc));
+	return observers;
+}
+
+static uint32_t hop(struct observers *observers, uint32_t exporter, uint32_t input, uint32_t output)
+{
+	struct observation observation;
+
+	memset(&observation, 0, sizeof(observation));
+	observation.exporter = exporter;
+	observation.input = input;
+	observation.output = output;
+	observation.next = EXPORTER_NONE;
+	return observers_hop(observers, &observation);
+}
+
+/* Cells that a search goes through at most. */
+static uint32_t longest_run(const struct observers *observers)
+{
+	uint32_t longest = 0, run = 0;
+
+	for (uint32_t at = 0; at <= observers->mask; at++) {
+		run = observers->index[at] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+/* Pairs that meet in one cell by a hash without a key, whoever sends them. */
+static void test_crafted_pairs(void **state)
+{
+	struct observers observers = create(7);
+	uint32_t made = 0;
+
+	(void)state;
+	for (uint32_t pair = 0; made < CRAFTED; pair++) {
+		uint64_t mixed = random_mix(pair) * UINT64_C(0x9e3779b97f4a7c15);
+
+		if (((uint32_t)(mixed >> 32) & observers.mask) != 0)
+			continue;
+		made++;
+		assert_int_not_equal(hop(&observers, 0, 0, pair), HOP_NONE);
+	}
+	assert_int_equal(observers.nb_hops, CRAFTED);
+	assert_true(longest_run(&observers) < 20);
+	observers_fini(&observers, &sketch_allocator_malloc);
+}
+
+static void test_seeds_differ(void **state)
+{
+	struct observers a = create(1), b = create(2);
+	uint32_t same = 0;
+
+	(void)state;
+	for (uint32_t pair = 0; pair < CRAFTED; pair++) {
+		hop(&a, 0, pair, 9);
+		hop(&b, 0, pair, 9);
+	}
+	for (uint32_t at = 0; at <= a.mask; at++)
+		same += a.index[at] && a.index[at] == b.index[at];
+	assert_true(same < 5);
+	observers_fini(&a, &sketch_allocator_malloc);
+	observers_fini(&b, &sketch_allocator_malloc);
+}
+
+/* One exporter has a quarter of the hops at most, and what it says beyond is told without pairs. */
+static void test_quota(void **state)
+{
+	struct observers observers = create(7);
+	uint32_t quarter = observers.hops_max / 4, number;
+
+	(void)state;
+	for (uint32_t pair = 1; pair <= 2 * observers.hops_max; pair++) {
+		const struct hop *found = &observers.hops[hop(&observers, 3, pair, 1)];
+
+		assert_int_equal(found->exporter, 3);
+		assert_int_equal(found->input, pair <= quarter ? pair : 0);
+		assert_int_equal(found->output, pair <= quarter ? 1 : 0);
+	}
+	assert_int_equal(observers.nb_hops, quarter + 1);
+	number = hop(&observers, 4, 5, 6);
+	assert_int_equal(observers.hops[number].input, 5);
+	assert_int_equal(observers.hops[number].output, 6);
+	/* Its slot's next exporter begins with none. */
+	observers_forget(&observers, 3);
+	number = hop(&observers, 3, 77, 78);
+	assert_int_equal(observers.hops[number].input, 77);
+	observers_fini(&observers, &sketch_allocator_malloc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_crafted_pairs),
+		cmocka_unit_test(test_seeds_differ),
+		cmocka_unit_test(test_quota),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
