@@ -132,6 +132,7 @@ static uint32_t add_hop(struct observers *observers, const struct observation *o
 	uint32_t number;
 
 	if (!has_room(observers, observation->exporter)) {
+		observers->turned_away = true;
 		input = output = 0;
 		at = find(observers, observer, 0, 0);
 		if (observers->index[at])
@@ -151,6 +152,7 @@ static uint32_t add_hop(struct observers *observers, const struct observation *o
 	};
 	observers->index[at] = number + 1;
 	observers->taken[observation->exporter]++;
+	observers->used++;
 	return number;
 }
 
@@ -177,12 +179,11 @@ void observers_forget(struct observers *observers, uint32_t exporter)
 
 	observers->generation[exporter] = (uint16_t)next;
 	observers->taken[exporter] = 0;
-	observers->forgot = true;
 }
 
 bool observers_want_sweep(const struct observers *observers)
 {
-	return observers->forgot && observers->nb_hops > observers->hops_max / 2;
+	return observers->turned_away || observers->used > observers->hops_max / 2;
 }
 
 static bool former(const struct observers *observers, const struct hop *hop)
@@ -190,22 +191,32 @@ static bool former(const struct observers *observers, const struct hop *hop)
 	return hop->observer != observers_number(observers, hop->exporter, hop->side);
 }
 
+static void give_up(struct observers *observers, uint32_t number)
+{
+	struct hop *hop = &observers->hops[number];
+
+	if (!former(observers, hop))
+		observers->taken[hop->exporter]--;
+	observers->used--;
+	*hop = (struct hop){.next_free = observers->free_hops};
+	observers->free_hops = number;
+}
+
 void observers_sweep(struct observers *observers, const uint8_t *in_use)
 {
 	for (uint32_t at = 0; at <= observers->mask; at++)
 		observers->index[at] = 0;
 	for (uint32_t number = 0; number < observers->nb_hops; number++) {
-		struct hop *hop = &observers->hops[number];
+		const struct hop *hop = &observers->hops[number];
 
 		if (!hop->used)
 			continue;
-		if (former(observers, hop) && !in_use[number]) {
-			*hop = (struct hop){.next_free = observers->free_hops};
-			observers->free_hops = number;
+		if (!in_use[number]) {
+			give_up(observers, number);
 			continue;
 		}
 		observers->index[find(observers, hop->observer, hop->input, hop->output)] =
 			number + 1;
 	}
-	observers->forgot = false;
+	observers->turned_away = false;
 }

@@ -46,9 +46,10 @@ struct observers {
 	uint64_t seed;
 	uint32_t nb_exporters;
 	uint32_t nb_hops, hops_max; /* ever given out; room */
-	uint32_t free_hops;         /* a list; HOP_NONE ends it */
+	uint32_t used;
+	uint32_t free_hops; /* a list; HOP_NONE ends it */
 	uint32_t mask;
-	bool forgot; /* since the last observers_sweep() */
+	bool turned_away; /* a pair of interfaces, since the last observers_sweep() */
 };
 
 size_t observers_memory(uint32_t exporters);
@@ -62,9 +63,9 @@ uint32_t observers_hop(struct observers *observers, const struct observation *ob
 /* The slot is another exporter's from now on. */
 void observers_forget(struct observers *observers, uint32_t exporter);
 
-/* Whether hops of former exporters take room that is needed. */
+/* Whether hops that no flow uses may take room that is needed. */
 bool observers_want_sweep(const struct observers *observers);
-/* Gives up hops of former exporters, but for those that are in use: in_use[hop]. */
+/* Gives up hops but for those that are in use: in_use[hop]. */
 void observers_sweep(struct observers *observers, const uint8_t *in_use);
 
 static inline uint32_t observers_number(

@@ -844,6 +844,36 @@ static void test_paths(void **state)
 	bed_destroy(bed);
 }
 
+/* An exporter whose flows move from one pair of interfaces to another for ever: pairs that no flow
+ * uses are given back. */
+static void test_pairs_come_back(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, true);
+	struct told told = {0};
+
+	(void)state;
+	for (uint32_t epoch = 0; epoch < 10; epoch++) {
+		for (uint32_t pair = 1; pair <= 2000; pair++) {
+			struct observation o = report(0, 3, 1, 100);
+
+			o.input = pair;
+			o.output = 1000 + epoch;
+			give(bed, 0, o);
+		}
+		flush(bed);
+		dedup_end_epoch(bed->dedup, bed->time, ignore_path, NULL);
+		struct observation o = report(0, 3, 1, 100);
+		o.input = 77;
+		o.output = epoch;
+		give(bed, 0, o);
+		flush(bed);
+		dedup_end_epoch(bed->dedup, bed->time, tell, &told);
+		assert_int_equal(told.last.hops[0].input, 77);
+		assert_int_equal(told.last.hops[0].output, epoch);
+	}
+	bed_destroy(bed);
+}
+
 /* Records of absurd size, again and again: nothing wraps, nothing brings more than it is. */
 static void test_absurd_sizes(void **state)
 {
@@ -902,6 +932,7 @@ int main(void)
 		cmocka_unit_test(test_held_and_exact),
 		cmocka_unit_test(test_routers),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_pairs_come_back),
 		cmocka_unit_test(test_absurd_sizes),
 		cmocka_unit_test(test_memory),
 	};

@@ -111,12 +111,46 @@ static void test_quota(void **state)
 	observers_fini(&observers, &sketch_allocator_malloc);
 }
 
+/* What no flow uses is given back, whose it ever is; the rest is found where it was. */
+static void test_sweep(void **state)
+{
+	struct observers observers = create(7);
+	uint8_t *in_use = calloc(observers.hops_max, 1);
+	uint32_t kept[EXPORTERS];
+
+	(void)state;
+	assert_non_null(in_use);
+	for (uint32_t round = 0; round < 20; round++) {
+		for (uint32_t pair = 1; pair <= 150; pair++) {
+			for (uint32_t e = 0; e < EXPORTERS; e++) {
+				uint32_t number = hop(&observers, e, pair, round);
+
+				assert_int_equal(observers.hops[number].input, pair);
+				if (pair == 100 && round == 0)
+					kept[e] = number;
+				in_use[number] = pair == 100 && round == 0;
+			}
+		}
+		assert_true(observers_want_sweep(&observers));
+		observers_sweep(&observers, in_use);
+		assert_false(observers_want_sweep(&observers));
+		assert_int_equal(observers.used, EXPORTERS);
+		for (uint32_t e = 0; e < EXPORTERS; e++) {
+			assert_int_equal(hop(&observers, e, 100, 0), kept[e]);
+			assert_int_equal(observers.taken[e], 1);
+		}
+	}
+	free(in_use);
+	observers_fini(&observers, &sketch_allocator_malloc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_crafted_pairs),
 		cmocka_unit_test(test_seeds_differ),
 		cmocka_unit_test(test_quota),
+		cmocka_unit_test(test_sweep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
