@@ -311,7 +311,7 @@ static struct worth take_window(struct known *known, struct record *record)
 	struct flow *flow = record->flow;
 	bool first = !(flow->flags & FLOW_UNSAMPLED);
 
-	if (record->observation->sampling > 1)
+	if (record->observation->sampling > 1 || record->observation->flags & OBSERVATION_SAMPLE)
 		return window_sampled(known, record);
 	if (!first && (int32_t)(record->now - flow->counted) <= (int32_t)known->flows.timeout)
 		return NOTHING;

@@ -55,7 +55,7 @@ def exporter(flow, record, packets, size):
 
 
 def window(flow, record, packets, size):
-    if record['sampling'] == 1:
+    if record['sampling'] == 1 and 'pool' not in record:  # samples of sFlow are samples, however many
         if flow.window is not None and not later(record['when'], flow.window, record['timeout']):
             return 0, 0
         flow.window = record['when']
