@@ -18,6 +18,7 @@
 struct templates {
 	struct template_entry **list; /* by id */
 	uint32_t count, room;
+	uint32_t nb_options; /* of them, those of options */
 	size_t limit, bytes;
 	uint64_t changes;
 	int64_t init_time;
@@ -82,7 +83,7 @@ static void forget_all(struct templates *templates)
 		templates->bytes -= templates->room * sizeof(*templates->list) + HEAP_OVERHEAD;
 	free(templates->list);
 	templates->list = NULL;
-	templates->count = templates->room = 0;
+	templates->count = templates->room = templates->nb_options = 0;
 	templates->init_time = INIT_UNKNOWN;
 }
 
@@ -158,6 +159,7 @@ static void withdraw_place(struct templates *templates, uint32_t place)
 {
 	struct template_entry **at = &templates->list[place];
 
+	templates->nb_options -= (*at)->options;
 	free_entry(templates, *at);
 	templates->count--;
 	memmove(at, at + 1, (templates->count - place) * sizeof(*at));
@@ -172,11 +174,25 @@ static void withdraw(struct templates *templates, uint16_t id)
 		withdraw_place(templates, place);
 }
 
+/* In one pass; none where there is none of the kind: a datagram may ask for it thousands of times. */
 static void withdraw_kind(struct templates *templates, bool options)
 {
-	for (uint32_t i = templates->count; i-- > 0;)
-		if (templates->list[i]->options == options)
-			withdraw_place(templates, i);
+	uint32_t kept = 0;
+
+	if ((options ? templates->nb_options : templates->count - templates->nb_options) == 0)
+		return;
+	for (uint32_t i = 0; i < templates->count; i++) {
+		struct template_entry *entry = templates->list[i];
+
+		if (entry->options != options) {
+			templates->list[kept++] = entry;
+			continue;
+		}
+		free_entry(templates, entry);
+		templates->changes++;
+	}
+	templates->count = kept;
+	templates->nb_options = options ? 0 : kept;
 }
 
 /* Room in the list for one more. */
@@ -200,8 +216,10 @@ static bool grow(struct templates *templates)
 	return true;
 }
 
-/* The list of fields once more, that was found whole before. */
-/* Returns whether its records are of frames that are not IP. */
+/*
+ * Reads the list of fields, that was found whole before, once more. Returns whether its records are
+ * of frames that are not IP.
+ */
 static bool plan_definition(const struct definition *definition, struct move_plan *plan)
 {
 	struct move_choices choices = {0};
@@ -320,6 +338,7 @@ static enum wire_fault define(
 		(templates->count - place) * sizeof(templates->list[0]));
 	templates->list[place] = entry;
 	templates->count++;
+	templates->nb_options += entry->options;
 	templates->changes++;
 	*changed = true;
 	return WIRE_FINE;

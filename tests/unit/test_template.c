@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "export_bytes.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -172,6 +173,57 @@ static void withdrawal_of_all(void **state)
 	templates_forget(templates);
 	assert_int_equal(templates_count(templates), 0);
 	assert_false(is_known(true, 256));
+}
+
+enum { ABSENT, FLOWS, OPTIONS };
+
+static void define_or_withdraw(uint8_t *kinds, uint32_t ids, struct random *random)
+{
+	uint32_t id = (uint32_t)random_below(random, ids),
+		 what = (uint32_t)random_below(random, 16);
+	uint8_t all = what & 1 ? OPTIONS : FLOWS;
+
+	if (what < 2) {
+		say(true, 2 + what, 2 + what, 0);
+		for (uint32_t i = 0; i < ids; i++)
+			kinds[i] = kinds[i] == all ? ABSENT : kinds[i];
+		return;
+	}
+	kinds[id] = what < 6 ? ABSENT : what < 11 ? FLOWS : OPTIONS;
+	if (what < 6) {
+		say(true, 2 + what % 2, 256 + id, 0);
+	} else if (what < 11) {
+		define(true, 256 + id, plain, COUNT(plain));
+	} else {
+		begin(true);
+		put_options_template(true, 256 + id, 2, 1);
+		decode();
+	}
+}
+
+/* Against a list of what each number should be. */
+static void definitions_and_withdrawals(void **state)
+{
+	enum { IDS = 12 };
+	uint8_t kinds[IDS] = {ABSENT};
+	struct random random;
+
+	(void)state;
+	random_init(&random, 5);
+	for (uint32_t round = 0; round < 5000; round++) {
+		uint32_t count = 0;
+
+		define_or_withdraw(kinds, IDS, &random);
+		for (uint32_t i = 0; i < IDS; i++) {
+			count += kinds[i] != ABSENT;
+			assert_int_equal(is_known(true, 256 + i), kinds[i] != ABSENT);
+			assert_int_equal(seen.n, kinds[i] == FLOWS);
+		}
+		assert_int_equal(templates_count(templates), count);
+	}
+	assert_int_equal(say(true, 2, 2, 0).fault, WIRE_FINE);
+	assert_int_equal(say(true, 3, 3, 0).fault, WIRE_FINE);
+	assert_int_equal(templates_count(templates), 0);
 }
 
 /* v9 has no withdrawals: it is a template without fields, whose records cannot be read. */
@@ -492,6 +544,7 @@ int main(void)
 		TEST(several_definitions_in_a_set),
 		TEST(withdrawal_of_one),
 		TEST(withdrawal_of_all),
+		TEST(definitions_and_withdrawals),
 		TEST(no_fields_in_v9),
 		TEST(reserved_numbers),
 		TEST(longer_than_the_datagram),
