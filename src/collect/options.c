@@ -8,8 +8,10 @@
 #include "rx/capture/source.h"
 #include "sketch/measurement.h"
 
-#define TEMPLATE_BYTES ((size_t)64 << 20) /* of all exporters */
-#define WAITING_BYTES  ((size_t)16 << 20)
+/* Of all exporters; so much of each at least. */
+#define TEMPLATE_BYTES      ((size_t)64 << 20)
+#define TEMPLATE_BYTES_EACH ((size_t)6 << 10)
+#define WAITING_BYTES       ((size_t)16 << 20)
 
 bool collect_listens(const struct config *config)
 {
@@ -21,6 +23,13 @@ bool collect_asked(const struct config *config)
 	bool collects = config->command != NULL && strcmp(config->command->name, "collect") == 0;
 
 	return collects || collect_listens(config);
+}
+
+static size_t template_bytes(uint32_t exporters)
+{
+	size_t wanted = exporters * TEMPLATE_BYTES_EACH;
+
+	return wanted > TEMPLATE_BYTES ? wanted : TEMPLATE_BYTES;
 }
 
 static uint32_t read_rules(const struct config *config, struct exporter_rule *rules)
@@ -43,7 +52,7 @@ struct collector_params collect_collector_params(
 		.rules = rules,
 		.nb_rules = read_rules(config, rules),
 		.exporters_max = options->exporters_max,
-		.template_bytes = TEMPLATE_BYTES,
+		.template_bytes = template_bytes(options->exporters_max),
 		.waiting_bytes = WAITING_BYTES,
 		.link_overhead = options->link_overhead,
 		.template_file = options->templates,

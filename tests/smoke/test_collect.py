@@ -89,6 +89,13 @@ def slots_change_hands(workers):
     return check
 
 
+def many_exporters(test):
+    """There are templates' bytes for as many exporters as may be asked for."""
+    exports = generate(test, 'exports.pcap', '--as', 'v9', '--routers', '1', '--path', '1')
+    _, _, exporters, _ = collect(test, '--pcap', exports, *EVERYTHING, '--exporters-max', '65000')
+    assert len(exporters) == 1, exporters
+
+
 SAMPLED = [(f'{protocol}, one of {sampling} packets, {path} on the way', sampled(protocol, path, sampling))
            for protocol in PROTOCOLS for path, sampling in (('1', '10'), ('3', '5'))]
 
@@ -100,5 +107,6 @@ def cases(settings):
           for protocol in PROTOCOLS
           for routers, path, workers in (('1', '1', '1'), ('5', '3', '1'), ('6', '6', '3'))],
         *SAMPLED,
+        ('65000 exporters', many_exporters),
         *[(f'routers in keys, {path} on the way', end_routers(path)) for path in ('1', '3')],
         *[(f'slots that change hands, {workers} workers', slots_change_hands(workers)) for workers in ('1', '2')]])
