@@ -951,6 +951,8 @@ static bool restore(void *arg, const struct template_entry *entry)
 		domain = admit(collector, &entry->id, rule);
 	else
 		return true; /* there is no room for what may be nobody */
+	if (domain == NULL)
+		return true;
 	exporter_known(collector->exporters, slot_of(collector, domain));
 	if (!make_templates(collector, domain) || domain->templates == NULL ||
 		!templates_take(domain->templates, entry->id.protocol, entry->set, entry->len))

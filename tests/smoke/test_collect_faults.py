@@ -1043,21 +1043,29 @@ def allow_list(test):
               '--exporter', '192.0.2.65=one', '--exporter', '2001:db8::/32=six')
 
 
-@case('an allow list: what is malformed is nobody\'s')
+@case('an allow list: what cannot be read is malformed from who is on it')
 def allow_list_malformed(test):
     world = World(test)
-    world.stray(1, '203.0.113.1', b'\0\x07' + bytes(50), malformed=1)
+    world.stray(1, '192.0.2.200', b'\0\x07' + bytes(50), malformed=1)
+    world.run('--exporter', '192.0.2.0/24')
+
+
+@case('an allow list: what cannot be read is refused from who is not, and leaves no bound open')
+def allow_list_unread(test):
+    world = World(test)
+    world.stray(1, '203.0.113.1', b'\0\x07' + bytes(50), refused=1)
     world.stray(2, '203.0.113.1', Router('v5', '203.0.113.1').v5(2, [Flow(1)], count=30), refused=1)
     world.run('--exporter', '192.0.2.0/24')
 
 
-@case('an allow list: an sFlow agent is its own exporter, whoever sends for it')
+@case('an allow list: an sFlow agent is its own exporter, whoever on the list sends for it')
 def agent_address(test):
     world = World(test)
     router, flow = Router('sflow', FAULTY), Flow(1)
-    world.add(router, 1, router.sflow(1, [router.sample(flow)]), [flow], src='203.0.113.77')
-    unknown = Router('sflow', '203.0.113.5')
-    world.stray(2, FAULTY, unknown.sflow(2, [unknown.sample(flow)]), refused=1)
+    world.add(router, 1, router.sflow(1, [router.sample(flow)]), [flow], src='192.0.2.77')
+    world.stray(2, '203.0.113.77', router.sflow(2, [router.sample(Flow(2))]), refused=1)
+    other, flow = Router('sflow', '203.0.113.5'), Flow(3)
+    world.add(other, 3, other.sflow(3, [other.sample(flow)]), [flow], src='192.0.2.78')
     world.run('--exporter', '192.0.2.0/24')
 
 
