@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include "base/router_names.h"
 #include "collect/path.h"
+
+#define GENERATION_MASK UINT32_C(0x7fff)
 
 size_t flow_paths_memory(uint64_t flows)
 {
@@ -53,18 +56,40 @@ void flow_path_report(struct flow_path *path, struct known *known, const struct 
 	path->bytes += worth->bytes;
 }
 
+/* Of exporters that are there still. */
 static uint32_t hops_of(
 	struct known *known, struct flow *flow, uint32_t shares, const struct hop **hops)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		if (shares >> i & 1)
-			hops[n++] =
-				&known->observers
-					 .hops[observed_flows_share(&known->flows, flow, i)->hop];
+		const struct hop *hop;
+
+		if (!(shares >> i & 1))
+			continue;
+		hop = observers_living_hop(
+			&known->observers, observed_flows_share(&known->flows, flow, i)->hop);
+		if (hop)
+			hops[n++] = hop;
 	}
 	return n;
+}
+
+static uint32_t ends_generation(const struct flow_path *path, const struct known *known)
+{
+	return observers_ends_generation(&known->observers, path->ingress, path->egress) &
+	       GENERATION_MASK;
+}
+
+static void set_route_ends(
+	struct route *route, const struct known *known, uint16_t ingress, uint16_t egress)
+{
+	if (!route->ends_known)
+		route->ends_since = known->routes.epoch;
+	route->ingress = ingress;
+	route->egress = egress;
+	route->ends_generation = observers_ends_generation(&known->observers, ingress, egress);
+	route->ends_known = true;
 }
 
 /*
@@ -79,24 +104,22 @@ void flow_path_ends(struct flow_path *path, struct known *known, struct record *
 	bool ordered;
 	uint32_t n;
 
-	if (!path->stale)
+	if (!path->stale && path->ends_generation == ends_generation(path, known))
 		return;
-	path->stale = false;
 	n = path_order(
 		hops, hops_of(known, record->flow, path->now | path->before, hops), way, &ordered);
-	path->ingress = (uint16_t)way[0].exporter;
-	path->egress = (uint16_t)way[n - 1].exporter;
+	path->stale = n == 0;
+	path->ingress = n > 0 ? (uint16_t)way[0].exporter : ROUTER_UNKNOWN;
+	path->egress = n > 0 ? (uint16_t)way[n - 1].exporter : ROUTER_UNKNOWN;
 	route = route_of(known, record);
 	if (n > 1) {
-		if (!route->ends_known)
-			route->ends_since = known->routes.epoch;
-		route->ingress = path->ingress;
-		route->egress = path->egress;
-		route->ends_known = true;
+		set_route_ends(route, known, path->ingress, path->egress);
 	} else if (route->ends_known) {
 		path->ingress = route->ingress;
 		path->egress = route->egress;
 	}
+	if (!path->stale)
+		path->ends_generation = ends_generation(path, known) & GENERATION_MASK;
 }
 
 static void set_key(struct key *key, const struct flow_path *path, const struct flow *flow)

@@ -23,8 +23,9 @@ struct flow_path {
 	uint32_t now, before; /* in this window, in the last one */
 	uint32_t told;        /* those of the last row */
 	uint16_t window;
-	uint16_t ingress, egress; /* exporters */
-	bool stale;               /* these, since the way changed */
+	uint16_t ingress, egress;      /* exporters; ROUTER_UNKNOWN: none is there any more */
+	uint16_t ends_generation : 15; /* observers_ends_generation() of these */
+	bool stale : 1;                /* these, since the way changed */
 };
 
 _Static_assert(sizeof(struct flow_path) == 80, "ten words");

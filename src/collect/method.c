@@ -133,9 +133,24 @@ static bool any_unsampled(struct known *known, struct flow *flow)
 
 struct route *route_of(struct known *known, struct record *record)
 {
+	struct route *route;
+
 	if (record->route == 0)
 		record->route = route_key(&known->routes, record->observation);
-	return route_find(&known->routes, record->route, record->now);
+	route = route_find(&known->routes, record->route, record->now);
+	if (route->ends_known &&
+		route->ends_generation !=
+			observers_ends_generation(&known->observers, route->ingress, route->egress))
+		route->ends_known = false;
+	return route;
+}
+
+/* An observer at the next hop. */
+static uint32_t next_of(const struct known *known, const struct observation *observation)
+{
+	if (observation->next == EXPORTER_NONE)
+		return ROUTE_NOBODY;
+	return observers_number(&known->observers, observation->next, OBSERVED_ANYWHERE);
 }
 
 static uint32_t count_groups(const struct route *route)
@@ -228,7 +243,7 @@ static void hear_again(struct known *known, struct record *record, struct route 
 
 		if (!share->total && share->sampled &&
 			route_member(route, observer) == ROUTE_NOBODY)
-			route_hear(&known->routes, route, observer, held->sampling, EXPORTER_NONE,
+			route_hear(&known->routes, route, observer, held->sampling, ROUTE_NOBODY,
 				record->now);
 	}
 }
@@ -262,8 +277,8 @@ static struct worth best_sampled(struct known *known, struct record *record)
 	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(known, record->flow))
 		return NOTHING;
 	route = route_of(known, record);
-	if (route_hear(&known->routes, route, observer, observation->sampling, observation->next,
-		    record->now) == ROUTE_NOBODY)
+	if (route_hear(&known->routes, route, observer, observation->sampling,
+		    next_of(known, observation), record->now) == ROUTE_NOBODY)
 		return NOTHING;
 	if (route->samples < UINT8_MAX)
 		route_count_samples(route, record->packets / observation->sampling);

@@ -156,6 +156,16 @@ static uint32_t add_hop(struct observers *observers, const struct observation *o
 	return number;
 }
 
+static void set_next(const struct observers *observers, struct hop *hop, uint32_t next)
+{
+	uint16_t generation = next == EXPORTER_NONE ? 0 : observers->generation[next];
+
+	if (hop->next == next && hop->next_generation == generation)
+		return;
+	hop->next = next;
+	hop->next_generation = generation;
+}
+
 uint32_t observers_hop(struct observers *observers, const struct observation *observation)
 {
 	uint32_t observer = observers_number(observers, observation->exporter, observation->side);
@@ -168,9 +178,19 @@ uint32_t observers_hop(struct observers *observers, const struct observation *ob
 		return HOP_NONE;
 	if (observers->hops[number].flags != ends)
 		observers->hops[number].flags = ends;
-	if (observation->next != EXPORTER_NONE && observers->hops[number].next != observation->next)
-		observers->hops[number].next = observation->next;
+	set_next(observers, &observers->hops[number], observation->next);
 	return number;
+}
+
+const struct hop *observers_living_hop(struct observers *observers, uint32_t number)
+{
+	struct hop *hop = &observers->hops[number];
+
+	if (!observers_has(observers, hop))
+		return NULL;
+	if (hop->next != EXPORTER_NONE && hop->next_generation != observers->generation[hop->next])
+		hop->next = EXPORTER_NONE;
+	return hop;
 }
 
 void observers_forget(struct observers *observers, uint32_t exporter)
@@ -186,16 +206,11 @@ bool observers_want_sweep(const struct observers *observers)
 	return observers->turned_away || observers->used > observers->hops_max / 2;
 }
 
-static bool former(const struct observers *observers, const struct hop *hop)
-{
-	return hop->observer != observers_number(observers, hop->exporter, hop->side);
-}
-
 static void give_up(struct observers *observers, uint32_t number)
 {
 	struct hop *hop = &observers->hops[number];
 
-	if (!former(observers, hop))
+	if (observers_has(observers, hop))
 		observers->taken[hop->exporter]--;
 	observers->used--;
 	*hop = (struct hop){.next_free = observers->free_hops};

@@ -33,7 +33,8 @@ struct hop {
 	uint8_t side;
 	bool used;
 	uint32_t next_free;
-	uint32_t reserved;
+	uint16_t next_generation; /* of the slot `next` */
+	uint16_t reserved;
 };
 
 _Static_assert(sizeof(struct hop) == 32, "two to a cache line");
@@ -60,6 +61,9 @@ void observers_fini(struct observers *observers, const struct sketch_allocator *
 /* The number of the observation's hop, a new one where it has none; HOP_NONE: no room. */
 uint32_t observers_hop(struct observers *observers, const struct observation *observation);
 
+/* NULL where its exporter is gone. Its next hop is unknown where that exporter is gone. */
+const struct hop *observers_living_hop(struct observers *observers, uint32_t number);
+
 /* The slot is another exporter's from now on. */
 void observers_forget(struct observers *observers, uint32_t exporter);
 
@@ -73,4 +77,17 @@ static inline uint32_t observers_number(
 {
 	return (uint32_t)observers->generation[exporter] << GENERATION_SHIFT |
 	       exporter * OBSERVER_SIDES | side;
+}
+
+/* Whether the hop's slot is still its exporter's. */
+static inline bool observers_has(const struct observers *observers, const struct hop *hop)
+{
+	return hop->observer == observers_number(observers, hop->exporter, hop->side);
+}
+
+/* Another number, when one of these slots was given to another exporter since. */
+static inline uint16_t observers_ends_generation(
+	const struct observers *observers, uint32_t ingress, uint32_t egress)
+{
+	return (uint16_t)(observers->generation[ingress] + observers->generation[egress]);
 }

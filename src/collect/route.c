@@ -118,9 +118,10 @@ static void join(struct route *route, uint32_t a, uint32_t b)
 	route->branches = true;
 }
 
+/* Another one for each that had the slot. */
 static uint32_t exporter_of(uint32_t observer)
 {
-	return observer % (OBSERVER_SLOTS * OBSERVER_SIDES) / OBSERVER_SIDES;
+	return observer / OBSERVER_SIDES;
 }
 
 /*
@@ -130,8 +131,9 @@ static uint32_t exporter_of(uint32_t observer)
 static void join_exporters(struct route *route, uint32_t a, uint32_t b)
 {
 	for (uint32_t m = 0; m < route->nb; m++) {
-		for (uint32_t k = 0; k < route->nb && exporter_of(route->observer[m]) == a; k++) {
-			if (exporter_of(route->observer[k]) == b &&
+		for (uint32_t k = 0;
+			k < route->nb && exporter_of(route->observer[m]) == exporter_of(a); k++) {
+			if (exporter_of(route->observer[k]) == exporter_of(b) &&
 				route->observer[k] % OBSERVER_SIDES ==
 					route->observer[m] % OBSERVER_SIDES)
 				join(route, m, k);
@@ -174,7 +176,7 @@ static uint32_t add_member(
 	if (m == ROUTE_MEMBERS)
 		return ROUTE_NOBODY;
 	route->observer[m] = observer;
-	route->next[m] = EXPORTER_NONE;
+	route->next[m] = ROUTE_NOBODY;
 	route->weight[m] = 0;
 	route->heard[m] = now;
 	route->group[m] = (uint8_t)m;
@@ -204,8 +206,8 @@ uint32_t route_hear(const struct routes *routes, struct route *route, uint32_t o
 		route->weight[m] = weight;
 		changed = true;
 	}
-	if (next != EXPORTER_NONE && next != route->next[m]) {
-		if (route->next[m] != EXPORTER_NONE) {
+	if (next != ROUTE_NOBODY && next != route->next[m]) {
+		if (route->next[m] != ROUTE_NOBODY) {
 			join_exporters(route, route->next[m], next);
 			changed = true;
 		}

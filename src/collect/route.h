@@ -33,9 +33,10 @@ struct route {
 	uint8_t nb;
 	uint8_t samples;              /* of its flows; 255: that or more */
 	uint8_t group[ROUTE_MEMBERS]; /* the number of its first member */
+	uint16_t ends_generation;     /* observers_ends_generation() of ingress and egress */
 	double weight[ROUTE_MEMBERS]; /* 1 / (sampling interval - 1) */
 	uint32_t observer[ROUTE_MEMBERS];
-	uint32_t next[ROUTE_MEMBERS];  /* exporter */
+	uint32_t next[ROUTE_MEMBERS];  /* an observer, of any side */
 	uint32_t heard[ROUTE_MEMBERS]; /* when */
 	uint32_t joined;     /* the epoch in which a member was heard for the first time */
 	uint32_t ends_since; /* the epoch in which ends became known */
@@ -65,7 +66,8 @@ struct route *route_find(struct routes *routes, uint64_t key, uint32_t now);
 
 /*
  * A sampling observer (sampling >= 2) reported a flow: its place among the members, or ROUTE_NOBODY
- * where there are too many.
+ * where there are too many. next: an observer of the exporter at the next hop, of any side;
+ * ROUTE_NOBODY: unknown.
  */
 uint32_t route_hear(const struct routes *routes, struct route *route, uint32_t observer,
 	uint32_t sampling, uint32_t next, uint32_t now);

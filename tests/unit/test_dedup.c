@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "base/router_names.h"
 #include "collect/dedup.h"
 
 #define FLOWS     60
@@ -844,6 +845,81 @@ static void test_paths(void **state)
 	bed_destroy(bed);
 }
 
+/* A slot that is given to another exporter says nothing of where flows went before. */
+static void test_routers_of_before(void **state)
+{
+	struct bed *bed = bed_create_for(
+		(struct dedup_params){.method = DEDUP_BEST, .flows = 100, .routes = true});
+	struct observation o = on_the_way(1, 10);
+
+	(void)state;
+	for (uint32_t k = 10; k <= 12; k++)
+		give(bed, 1, on_the_way(1, k));
+	settle(bed);
+	assert_routers(&bed->extra[1], 10, 12);
+	end_epoch(bed);
+	dedup_forget_exporter(bed->dedup, 12);
+	o.packets = 15;
+	give(bed, 3, on_the_way(3, 11));
+	settle(bed);
+	assert_routers(&bed->extra[3], 11, 11);
+	give(bed, 1, o);
+	give(bed, 1, o);
+	settle(bed);
+	assert_int_equal(bed->packets[1], 40);
+	assert_routers(&bed->extra[1], 10, 11);
+	/* Nobody who saw it is there any more. */
+	end_epoch(bed);
+	give(bed, 5, on_the_way(5, 10));
+	flush(bed);
+	assert_routers(&bed->burst.extra[0], 10, 11);
+	o = on_the_way(7, 13);
+	o.key6.dst_ip[0] = 1;
+	give(bed, 7, o);
+	flush(bed);
+	dedup_forget_exporter(bed->dedup, 13);
+	settle(bed);
+	assert_int_equal(bed->packets[7], 10);
+	assert_routers(&bed->extra[7], ROUTER_UNKNOWN, ROUTER_UNKNOWN);
+	bed_destroy(bed);
+}
+
+/* The new exporter in the slot of the last is where the flow comes in. */
+static void test_paths_of_before(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, true);
+	struct told told = {0};
+	const uint32_t way[] = {12, 10, 11};
+	struct observation o;
+
+	(void)state;
+	for (uint32_t k = 10; k <= 12; k++)
+		give(bed, 1, on_the_way(1, k));
+	flush(bed);
+	dedup_forget_exporter(bed->dedup, 12);
+	dedup_end_epoch(bed->dedup, bed->time, tell, &told);
+	assert_int_equal(told.last.nb_hops, 2);
+	assert_int_equal(told.last.hops[1].exporter, 11);
+	o = on_the_way(1, 12);
+	o.next = 10;
+	give(bed, 1, o);
+	flush(bed);
+	dedup_end_epoch(bed->dedup, bed->time, tell, &told);
+	assert_int_equal(told.last.nb_hops, 3);
+	assert_true(told.last.ordered);
+	for (uint32_t h = 0; h < 3; h++)
+		assert_int_equal(told.last.hops[h].exporter, way[h]);
+	/* A next hop that is no exporter any more is forgotten. */
+	o = on_the_way(1, 10);
+	o.next = EXPORTER_NONE;
+	give(bed, 1, o);
+	flush(bed);
+	dedup_end_epoch(bed->dedup, bed->time, tell, &told);
+	assert_false(told.last.ordered && told.last.hops[2].exporter == 11 &&
+		     told.last.hops[1].exporter == 10);
+	bed_destroy(bed);
+}
+
 /* An exporter whose flows move from one pair of interfaces to another for ever: pairs that no flow
  * uses are given back. */
 static void test_pairs_come_back(void **state)
@@ -932,6 +1008,8 @@ int main(void)
 		cmocka_unit_test(test_held_and_exact),
 		cmocka_unit_test(test_routers),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_routers_of_before),
+		cmocka_unit_test(test_paths_of_before),
 		cmocka_unit_test(test_pairs_come_back),
 		cmocka_unit_test(test_absurd_sizes),
 		cmocka_unit_test(test_memory),

@@ -99,16 +99,33 @@ static void test_branches(void **state)
 	route_hear(&routes, route, observer(3, 1), 21, EXPORTER_NONE, 1);
 	route_hear(&routes, route, observer(2, 2), 11, EXPORTER_NONE, 1);
 	route_hear(&routes, route, observer(3, 2), 11, EXPORTER_NONE, 1);
-	route_hear(&routes, route, observer(1, 1), 11, 2, 1);
+	route_hear(&routes, route, observer(1, 1), 11, observer(2, 0), 1);
 	assert_false(route->branches);
 	assert_near(route->sum, 0.45, 1e-12);
-	route_hear(&routes, route, observer(1, 1), 11, 3, 1);
+	route_hear(&routes, route, observer(1, 1), 11, observer(3, 0), 1);
 	assert_true(route->branches);
 	/* 1, the coarser of each pair. */
 	assert_near(route->sum, 0.1 + 0.05 + 0.1, 1e-12);
 	assert_int_equal(route->group[0], route->group[1]);
 	assert_int_equal(route->group[2], route->group[3]);
 	assert_int_not_equal(route->group[0], route->group[2]);
+	routes_fini(&routes, FLOWS, &sketch_allocator_malloc);
+}
+
+/* The next hop is who has the slot now, not who was there before. */
+static void test_slot_of_another(void **state)
+{
+	struct routes routes = create();
+	struct route *route = route_find(&routes, 5, 1);
+	uint32_t later = UINT32_C(1) << GENERATION_SHIFT;
+
+	(void)state;
+	route_hear(&routes, route, observer(2, 1), 11, ROUTE_NOBODY, 1);
+	route_hear(&routes, route, observer(3, 1), 11, ROUTE_NOBODY, 1);
+	route_hear(&routes, route, observer(1, 1), 11, observer(3, 0), 1);
+	route_hear(&routes, route, observer(1, 1), 11, observer(2, 0) + later, 1);
+	assert_false(route->branches);
+	assert_near(route->sum, 0.3, 1e-12);
 	routes_fini(&routes, FLOWS, &sketch_allocator_malloc);
 }
 
@@ -135,6 +152,7 @@ int main(void)
 		cmocka_unit_test(test_prefixes),
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_slot_of_another),
 		cmocka_unit_test(test_bounded),
 	};
 
