@@ -355,6 +355,15 @@ static void count_frames(struct dedup_counts *counts, const struct worth *worth)
 		counts->largest_frame = largest;
 }
 
+/* Behind count(): of packets whose sizes the record does not tell. */
+static void count_hidden_frames(const struct observation *observation, const struct worth *worth,
+	struct dedup_counts *counts)
+{
+	if (hides_frames(observation) && worth->packets > 0 &&
+		counts->largest_frame < FRAME_EXPECTED)
+		counts->largest_frame = FRAME_EXPECTED;
+}
+
 static void count_worth(const struct worth *worth, struct dedup_counts *counts)
 {
 	counts->measured += worth->packets;
@@ -584,6 +593,7 @@ static struct worth take_record(struct dedup *dedup, const struct ahead *ahead, 
 	exporter->edge_only += edge_only;
 	count(record.packets, record.held ? record.number == 0 : worth.packets > 0, &worth, counts,
 		exporter);
+	count_hidden_frames(observation, &worth, counts);
 	return worth;
 }
 

@@ -58,29 +58,34 @@ struct dedup_counts {
 	 * counted.
 	 */
 	double sampling;
-	uint32_t smallest_frame, largest_frame; /* mean sizes of records; as struct ledger's */
+	/*
+	 * As struct ledger's: mean sizes of records. Where sampled packets share a record the
+	 * largest is FRAME_EXPECTED at least.
+	 */
+	uint32_t smallest_frame, largest_frame;
 };
 
 /*
  * Fills the burst with the 5-tuples, extras, times, TCP flags and weights of observations[n],
- * n <= BURST_MAX: an entry each, of 0 packets where it brings none, or none yet. by_exporter[exporters] gets
- * what became of the records.
+ * n <= BURST_MAX: an entry each, of 0 packets where it brings none, or none yet.
+ * by_exporter[exporters] gets what became of the records.
  */
 void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter);
 
 /*
- * What is left to be said before the epoch ends: fills the burst with flows that were held, of which
- * by now it is known what they bring, and returns how many those are; to be called until that is 0.
+ * What is left to be said before the epoch ends: fills the burst with flows that were held, of
+ * which by now it is known what they bring, and returns how many those are; to be called until that
+ * is 0.
  * Their records were received before, and became counted (those of a flow's first observer) or
  * duplicates when they came; so only `received` and `measured` of all bursts of an epoch compare.
  */
 uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts);
 
 /*
- * The epoch is over, and settled: emits the path of every flow that was reported in it, where they are asked
- * for, and gives up flows that were silent for longer than the timeout. now: as observations'
- * time.
+ * The epoch is over, and settled: emits the path of every flow that was reported in it, where they
+ * are asked for, and gives up flows that were silent for longer than the timeout. now: as
+ * observations' time.
  */
 void dedup_end_epoch(struct dedup *dedup, int64_t now,
 	void (*emit)(void *arg, const struct path_row *row), void *arg);

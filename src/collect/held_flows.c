@@ -74,6 +74,8 @@ struct held_flow *held_flows_get(
 	place->time = observation->time;
 	place->route = record->route;
 	place->tcp_flags |= observation->extra.tcp_flags[0];
+	if (hides_frames(observation) && place->largest_frame < FRAME_EXPECTED)
+		place->largest_frame = FRAME_EXPECTED;
 	return place;
 }
 

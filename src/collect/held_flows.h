@@ -32,7 +32,7 @@ struct held_flow {
 	uint64_t sure_packets, sure_bytes; /* that count, whatever comes */
 	float sure_sampling;               /* the coarsest of those; as struct worth's or above */
 	uint32_t flow;                     /* the entry */
-	uint32_t smallest_frame, largest_frame; /* mean sizes of records */
+	uint32_t smallest_frame, largest_frame; /* as struct dedup_counts' */
 	uint32_t sampling;                      /* of the last samples */
 	uint8_t family, tcp_flags;
 } __attribute__((aligned(64)));
@@ -66,5 +66,7 @@ void held_flow_add_samples(struct held_flow *held, const struct record *record);
 /* That much counts, later. */
 void held_flow_add_sure(struct held_flow *held, const struct worth *worth);
 
-/* The next that is to be settled, which is no longer held; NULL: there is none, and all are gone. */
+/*
+ * The next that is to be settled, which is no longer held; NULL: there is none, and all are gone.
+ */
 struct held_flow *held_flows_settle(struct held_flows *held, struct observed_flows *flows);

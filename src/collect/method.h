@@ -22,7 +22,9 @@ struct known {
 	struct observers observers;
 	struct routes routes;
 	struct held_flows held;
-	/* Of routes that are learned: how many flows, and the sum of 1 / the groups on their way. */
+	/*
+	 * Of routes that are learned: how many flows, and the sum of 1 / the groups on their way.
+	 */
 	double learned, inverse_groups;
 	uint8_t *has_ingress; /* of each slot: it reports flows where they come in */
 	bool edges;           /* an exporter's edge is known */

@@ -22,6 +22,17 @@ struct record {
 	uint64_t route; /* the key of its route, where it was looked up already; else 0 */
 };
 
+/*
+ * The largest frame that is expected where no size is told: 1500 bytes behind an Ethernet header.
+ * Of sampled packets that share a record only the mean size is, and any may have been larger.
+ */
+#define FRAME_EXPECTED 1514
+
+static inline bool hides_frames(const struct observation *observation)
+{
+	return observation->sampling > 1 && observation->packets > 1;
+}
+
 /* What it brings: packets <= those of the record. */
 struct worth {
 	uint64_t packets, bytes;

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/router_names.h"
 #include "collect/dedup.h"
+#include "collect/estimate.h"
 
 #define FLOWS     60
 #define OBSERVERS 6
@@ -845,6 +846,60 @@ static void test_paths(void **state)
 	bed_destroy(bed);
 }
 
+/*
+ * Sampled packets of 64 and of 1500 bytes that share a record: its mean is near 64, and steps of
+ * that size would be too narrow. Bounds of 1 % on either side.
+ */
+static void check_mixed_sizes(bool held)
+{
+	const uint64_t small = 98000, large = 2000, truth = small * 64 + large * 1500;
+	uint32_t missed = 0;
+	struct random random;
+
+	random_init(&random, 5);
+	for (uint32_t seed = 0; seed < 300; seed++) {
+		struct bed *bed = bed_create(held ? DEDUP_BEST : DEDUP_NONE, 100, false);
+		uint64_t n_small = binomial(&random, small, 100);
+		uint64_t n_large = binomial(&random, large, 100);
+		struct observation o =
+			report(0, 1, n_small + n_large, n_small * 64 + n_large * 1500);
+		struct estimate_bounds bounds;
+
+		o.sampling = 100;
+		give(bed, 0, o);
+		assert_int_equal(settle(bed), held);
+		assert_int_equal(bed->counts.largest_frame, 1514);
+		assert_true(bed->counts.smallest_frame < 150);
+		bounds = estimate_bound(
+			bed->bytes[0], bed->counts.sampling, bed->counts.largest_frame, log(100));
+		missed += truth < bounds.low || truth > bounds.high;
+		bed_destroy(bed);
+	}
+	assert_true(missed <= 6);
+}
+
+static void test_mixed_sizes(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+	struct observation o = report(0, 1, 1, 64);
+
+	(void)state;
+	check_mixed_sizes(true);
+	check_mixed_sizes(false);
+	/* One packet's size is told; that of packets which were not sampled does not matter. */
+	o.sampling = 100;
+	give(bed, 0, o);
+	give(bed, 1, report(1, 1, 10, 800));
+	settle(bed);
+	assert_int_equal(bed->counts.largest_frame, 80);
+	o = report(3, 1, 10, 90000);
+	o.sampling = 100;
+	give(bed, 3, o);
+	settle(bed);
+	assert_int_equal(bed->counts.largest_frame, 9000);
+	bed_destroy(bed);
+}
+
 /* A slot that is given to another exporter says nothing of where flows went before. */
 static void test_routers_of_before(void **state)
 {
@@ -1008,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(test_held_and_exact),
 		cmocka_unit_test(test_routers),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_mixed_sizes),
 		cmocka_unit_test(test_routers_of_before),
 		cmocka_unit_test(test_paths_of_before),
 		cmocka_unit_test(test_pairs_come_back),
