@@ -531,10 +531,11 @@ static void fetch_routes(const struct dedup *dedup, const struct observation *ob
 	uint32_t n, struct ahead *ahead)
 {
 	const struct routes *routes = &dedup->known.routes;
+	bool weighed = dedup->params.method == DEDUP_BEST;
 
 	for (uint32_t i = 0; i < n; i++) {
 		ahead->route[i] = 0;
-		if (observations[i].sampling == 1)
+		if (!weighed || observations[i].sampling == 1)
 			continue;
 		ahead->route[i] = route_key(routes, &observations[i]);
 		route_prefetch(routes, ahead->route[i]);

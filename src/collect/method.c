@@ -190,7 +190,8 @@ static struct worth estimated(struct known *known, const struct record *record,
 	weighed = weigh(known, record->flow, route);
 	leave_out(&weighed, route);
 	target = floor(weighed.sum / all_weights(known, &weighed, route) + rounding(record->flow));
-	/* The interval is that of those who were heard: the others may not be there. */
+	/* The interval is that of all members who were not left out, heard or not; not that of those
+	 * who are only likely to be there. */
 	return part(record, fresh(record, (uint64_t)target),
 		route->nb == 1 ? (double)sampling : 1 + 1 / weighed.weights);
 }
@@ -304,9 +305,12 @@ static struct worth take_exporter(struct known *known, struct record *record)
 static struct worth window_sampled(struct known *known, struct record *record)
 {
 	uint64_t packets = 0, observers = 0;
+	uint32_t sampling = record->observation->sampling;
 
 	if (record->flow->flags & FLOW_UNSAMPLED)
 		return NOTHING;
+	if (sampling > record->flow->coarsest)
+		record->flow->coarsest = sampling;
 	for (uint32_t i = 0; i < record->flow->nb; i++) {
 		const struct share *share = observed_flows_share(&known->flows, record->flow, i);
 
@@ -317,8 +321,7 @@ static struct worth window_sampled(struct known *known, struct record *record)
 	}
 	if (observers == 0)
 		return NOTHING;
-	return part(
-		record, fresh(record, packets / observers), (double)record->observation->sampling);
+	return part(record, fresh(record, packets / observers), (double)record->flow->coarsest);
 }
 
 static struct worth take_window(struct known *known, struct record *record)

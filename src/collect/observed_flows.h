@@ -54,8 +54,9 @@ struct flow {
 	uint16_t spare;
 	uint32_t last; /* ticks */
 	union {
-		uint32_t counted; /* ticks; when a record of the method `window` counted */
-		uint32_t held;    /* of the method `best`: its number, where it is held */
+		uint32_t counted;  /* ticks; when a record of the method `window` counted */
+		uint32_t held;     /* of the method `best`: its number, where it is held */
+		uint32_t coarsest; /* of `window`, before it has `counted`: sampling interval */
 	};
 	struct key_hash hash;
 	uint64_t packets, bytes; /* that counted */

@@ -328,6 +328,28 @@ static void test_exporter_and_window(void **state)
 	bed_destroy(bed);
 }
 
+/* The mean of two observers is as coarse as the coarser, whichever was heard last. */
+static void test_window_of_samples(void **state)
+{
+	struct bed *bed = bed_create(DEDUP_WINDOW, 100, false);
+	struct observation o = report(0, 4, 10, 1000);
+
+	(void)state;
+	o.sampling = 1000;
+	give(bed, 0, o);
+	flush(bed);
+	assert_int_equal(bed->packets[0], 10000);
+	bed->counts.sampling = 0;
+	o.exporter = 2;
+	o.sampling = 10;
+	o.packets = 3000;
+	give(bed, 0, o);
+	flush(bed);
+	assert_int_equal(bed->packets[0], (10000 + 30000) / 2);
+	assert_true(bed->counts.sampling >= 1000 && bed->counts.sampling <= 1000);
+	bed_destroy(bed);
+}
+
 /* What enters at an edge counts; without edges the lowest slot; a full table falls back to it. */
 static void test_edge_and_full_table(void **state)
 {
@@ -1050,6 +1072,7 @@ int main(void)
 		cmocka_unit_test(test_one_heard_whole),
 		cmocka_unit_test(test_both_sides_and_totals),
 		cmocka_unit_test(test_exporter_and_window),
+		cmocka_unit_test(test_window_of_samples),
 		cmocka_unit_test(test_edge_and_full_table),
 		cmocka_unit_test(test_entries_come_back),
 		cmocka_unit_test(test_epochs_and_timeout),
