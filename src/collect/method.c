@@ -190,8 +190,10 @@ static struct worth estimated(struct known *known, const struct record *record,
 	weighed = weigh(known, record->flow, route);
 	leave_out(&weighed, route);
 	target = floor(weighed.sum / all_weights(known, &weighed, route) + rounding(record->flow));
-	/* The interval is that of all members who were not left out, heard or not; not that of those
-	 * who are only likely to be there. */
+	/*
+	 * The interval is that of all members who were not left out, heard or not; not that of
+	 * those who are only likely to be there.
+	 */
 	return part(record, fresh(record, (uint64_t)target),
 		route->nb == 1 ? (double)sampling : 1 + 1 / weighed.weights);
 }
