@@ -975,6 +975,13 @@ static bool read_template_file(struct collector *collector, char *error)
 	status = template_file_read(path, restore, collector, &damaged);
 	if (status == ENOENT)
 		return true;
+	if (status == EBADMSG) {
+		snprintf(error, OPTION_WHY_MAX,
+			"--templates %.200s holds something else, which it would replace: give "
+			"another file, or remove it",
+			path);
+		return false;
+	}
 	if (status != 0) {
 		snprintf(error, OPTION_WHY_MAX, "--templates %.200s cannot be read: %s", path,
 			status == EINVAL ? "it is no regular file" : strerror(status));

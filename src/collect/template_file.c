@@ -129,6 +129,8 @@ int template_file_read(const char *path,
 {
 	struct reading *reading = malloc(sizeof(*reading));
 	struct template_entry entry;
+	bool other = false;
+	uint64_t taken = 0;
 	int status = 0;
 
 	*damaged = 0;
@@ -140,13 +142,23 @@ int template_file_read(const char *path,
 		free(reading);
 		return status;
 	}
-	if (next_line(reading) && strcmp(reading->line, FIRST_LINE) != 0)
+	if (next_line(reading) && strcmp(reading->line, FIRST_LINE) != 0) {
+		/* One that was cut within the line had nothing else. */
+		other = reading->line[0] == '\0' ||
+			strncmp(FIRST_LINE, reading->line, strlen(reading->line)) != 0;
 		++*damaged;
-	while (next_line(reading))
-		if (!read_line(reading->line, &entry, reading->set) || !take(arg, &entry))
+	}
+	while (next_line(reading)) {
+		bool whole = read_line(reading->line, &entry, reading->set);
+
+		taken += whole;
+		if (!whole || !take(arg, &entry))
 			++*damaged;
+	}
 	if (ferror(reading->file))
 		status = EIO;
+	else if (other && taken == 0)
+		status = EBADMSG;
 	fclose(reading->file);
 	free(reading);
 	return status;

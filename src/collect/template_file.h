@@ -26,7 +26,8 @@ struct template_entry {
 
 /*
  * Calls take() for each entry, in the file's order; false from it is as if the line were damaged.
- * Returns 0, or errno; of a file that is not there ENOENT, of what is no regular file EINVAL.
+ * Returns 0, or errno; of a file that is not there ENOENT, of what is no regular file EINVAL,
+ * of a file of something else EBADMSG.
  * *damaged: lines that were left out.
  */
 int template_file_read(const char *path,

@@ -1497,6 +1497,17 @@ def no_file(test):
     path = world.capture.write(test.path('capture.pcap'))
     for place in ('/dev/full', test.directory):
         test.run('collect', '--pcap', path, '--templates', place).expect(1).expect_one_line('--templates', place)
+    precious = test.path('precious')
+    with open(precious, 'w', encoding='ascii') as stream:
+        stream.write('notes\nof mine\n')
+    with open(path, 'rb') as stream:
+        capture = stream.read()
+    for place in (precious, path):  # what it holds is not replaced
+        test.run('collect', '--pcap', path, '--templates', place).expect(1).expect_one_line('something else', place)
+    with open(precious, encoding='ascii') as stream:
+        assert stream.read() == 'notes\nof mine\n'
+    with open(path, 'rb') as stream:
+        assert stream.read() == capture
 
 
 # ---- through the kernel
