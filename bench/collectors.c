@@ -29,7 +29,6 @@
 
 #define START_MS   10000 /* until it listens, at most */
 #define SETTLE_MS  500   /* from there until it has begun */
-#define GATHER_MS  2     /* of ours, for datagrams that come meanwhile */
 #define DRAIN_MS   500
 #define SEND_BATCH 32
 #define MESSAGE    1500
@@ -74,14 +73,13 @@ static int64_t wall_ns(void)
 
 static struct listener *open_listener(uint16_t port)
 {
-	const struct listen_params params = {.buffer = COLLECTORS_BUFFER};
 	char text[LISTEN_TEXT_MAX], why[OPTION_WHY_MAX];
 	struct listen_address address;
 
 	snprintf(text, sizeof(text), "127.0.0.1:%u", port);
 	if (!listen_parse(text, &address, why))
 		return NULL;
-	return listener_open(&address, 1, &params, why);
+	return listener_open(&address, 1, COLLECTORS_BUFFER, why);
 }
 
 static void receive(struct listener *listener, struct collecting *collecting)
@@ -98,11 +96,8 @@ static void receive(struct listener *listener, struct collecting *collecting)
 			collecting_end_epoch(collecting, datagrams[n - 1].time);
 			end += SECOND_NS;
 		}
-		/* As sketchtap collect does. */
-		if (n == 0)
-			listener_wait(listener, 1);
-		else if (n < LISTEN_BATCH)
-			sleep_ms(GATHER_MS);
+		if (n < LISTEN_BATCH)
+			listener_rest(listener, n);
 	}
 }
 

@@ -37,8 +37,8 @@ struct open_socket {
 
 struct listener {
 	uint32_t n;
-	uint32_t next; /* the socket whose turn it is */
-	uint64_t errors;
+	uint32_t next;               /* the socket whose turn it is */
+	int64_t gather_ns;           /* of a sleep */
 	struct open_socket *sockets; /* [n] */
 	struct pollfd *polled;       /* [n] */
 	uint8_t *pool;               /* a buffer for each datagram of a batch; touched as needed */
@@ -202,27 +202,22 @@ static uint16_t port_of(int fd)
 }
 
 /* False with errno. */
-static bool open_one(struct open_socket *socket, const struct listen_address *address,
-	const struct listen_params *params)
+static bool open_one(
+	struct open_socket *socket, const struct listen_address *address, uint32_t buffer)
 {
-	int yes = 1;
 	bool ipv4;
 
 	socket->fd = make_socket(address, &ipv4);
 	if (socket->fd < 0)
 		return false;
-	if (params->shared &&
-		setsockopt(socket->fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)) != 0)
-		return false;
 	/* Before it is bound: nothing comes while the buffer is still small. */
-	set_buffer(socket, params->buffer);
+	set_buffer(socket, buffer);
 	if (!bind_socket(socket->fd, address, ipv4))
 		return false;
 	socket->port = port_of(socket->fd);
 	return true;
 }
 
-/* With SO_REUSEPORT the kernel would let it pass. */
 static bool given_twice(const struct listen_address *addresses, uint32_t at)
 {
 	for (uint32_t i = 0; i < at; i++)
@@ -234,7 +229,7 @@ static bool given_twice(const struct listen_address *addresses, uint32_t at)
 }
 
 static bool open_all(struct listener *listener, const struct listen_address *addresses, uint32_t n,
-	const struct listen_params *params, char *error)
+	uint32_t buffer, char *error)
 {
 	for (; listener->n < n; listener->n++) {
 		uint32_t i = listener->n;
@@ -244,7 +239,7 @@ static bool open_all(struct listener *listener, const struct listen_address *add
 				addresses[i].text);
 			return false;
 		}
-		if (!open_one(&listener->sockets[i], &addresses[i], params)) {
+		if (!open_one(&listener->sockets[i], &addresses[i], buffer)) {
 			snprintf(error, OPTION_WHY_MAX, "cannot listen on %s: %s",
 				addresses[i].text, advice(errno, addresses[i].address.sin6_port));
 			if (listener->sockets[i].fd >= 0)
@@ -285,8 +280,19 @@ static struct listener *make_listener(uint32_t n)
 	return listener;
 }
 
-struct listener *listener_open(const struct listen_address *addresses, uint32_t n,
-	const struct listen_params *params, char *error)
+/* So long that what comes meanwhile at 100 MB/s fills half of the smallest buffer. */
+static int64_t gather_ns(const struct listener *listener)
+{
+	int64_t ns = LISTEN_REST_MS * INT64_C(1000000);
+
+	for (uint32_t i = 0; i < listener->n; i++)
+		if (listener->sockets[i].buffer * INT64_C(5) < ns)
+			ns = listener->sockets[i].buffer * INT64_C(5);
+	return ns;
+}
+
+struct listener *listener_open(
+	const struct listen_address *addresses, uint32_t n, uint32_t buffer, char *error)
 {
 	struct listener *listener = make_listener(n);
 
@@ -294,10 +300,11 @@ struct listener *listener_open(const struct listen_address *addresses, uint32_t 
 		snprintf(error, OPTION_WHY_MAX, "there is no memory for the sockets of --listen");
 		return NULL;
 	}
-	if (!open_all(listener, addresses, n, params, error)) {
+	if (!open_all(listener, addresses, n, buffer, error)) {
 		listener_close(listener);
 		return NULL;
 	}
+	listener->gather_ns = gather_ns(listener);
 	return listener;
 }
 
@@ -354,10 +361,8 @@ static uint32_t receive_from(struct listener *listener, uint32_t socket, struct 
 	for (uint32_t i = 0; i < max; i++)
 		messages[i].msg_hdr.msg_namelen = sizeof(listener->senders[i]);
 	n = recvmmsg(listener->sockets[socket].fd, messages, max, MSG_DONTWAIT, NULL);
-	if (n < 0) {
-		listener->errors += errno != EAGAIN && errno != EINTR;
+	if (n < 0)
 		return 0;
-	}
 	time = now();
 	for (uint32_t i = 0; i < (uint32_t)n; i++)
 		fill(&datagrams[i], listener, first + i, socket, time);
@@ -379,9 +384,14 @@ uint32_t listener_receive(struct listener *listener, struct datagram *datagrams,
 	return n;
 }
 
-void listener_wait(struct listener *listener, int timeout_ms)
+void listener_rest(struct listener *listener, uint32_t n)
 {
-	poll(listener->polled, listener->n, timeout_ms);
+	const struct timespec gather = {.tv_nsec = listener->gather_ns};
+
+	if (n > 0)
+		nanosleep(&gather, NULL);
+	else
+		poll(listener->polled, listener->n, LISTEN_REST_MS);
 }
 
 uint64_t listener_dropped(struct listener *listener, uint32_t socket)
@@ -391,10 +401,8 @@ uint64_t listener_dropped(struct listener *listener, uint32_t socket)
 	socklen_t len = sizeof(memory);
 
 	if (getsockopt(open->fd, SOL_SOCKET, SO_MEMINFO, memory, &len) != 0 ||
-		len <= SK_MEMINFO_DROPS * sizeof(memory[0])) {
-		listener->errors++;
+		len <= SK_MEMINFO_DROPS * sizeof(memory[0]))
 		return open->dropped;
-	}
 	open->dropped += (uint32_t)(memory[SK_MEMINFO_DROPS] - open->drops_seen);
 	open->drops_seen = memory[SK_MEMINFO_DROPS];
 	return open->dropped;
@@ -408,9 +416,4 @@ uint32_t listener_buffer(const struct listener *listener, uint32_t socket)
 uint16_t listener_port(const struct listener *listener, uint32_t socket)
 {
 	return listener->sockets[socket].port;
-}
-
-uint64_t listener_errors(const struct listener *listener)
-{
-	return listener->errors;
 }

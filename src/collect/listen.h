@@ -3,7 +3,7 @@
 
 /*
  * UDP sockets of --listen: datagrams in batches, and to the datagram what the kernel dropped. One
- * thread's; several receivers open a listener each for the same addresses.
+ * thread's.
  */
 
 #include <netinet/in.h>
@@ -29,14 +29,12 @@ struct listen_address {
  */
 bool listen_parse(const char *text, struct listen_address *address, char *why);
 
-struct listen_params {
-	uint32_t buffer; /* bytes of the kernel's, for each socket; 0: as the system has it */
-	bool shared;     /* other listeners have these addresses too: the kernel deals out */
-};
-
-/* NULL with a line in error[OPTION_WHY_MAX] that names the address and what to do. */
-struct listener *listener_open(const struct listen_address *addresses, uint32_t n,
-	const struct listen_params *params, char *error);
+/*
+ * buffer: bytes of the kernel's, for each socket; 0: as the system has it. NULL with a line in
+ * error[OPTION_WHY_MAX] that names the address and what to do.
+ */
+struct listener *listener_open(
+	const struct listen_address *addresses, uint32_t n, uint32_t buffer, char *error);
 void listener_close(struct listener *listener);
 
 /*
@@ -45,8 +43,13 @@ void listener_close(struct listener *listener);
  */
 uint32_t listener_receive(struct listener *listener, struct datagram *datagrams, uint32_t max);
 
-/* Sleeps until there is a datagram, a signal came, or the time is over. */
-void listener_wait(struct listener *listener, int timeout_ms);
+/*
+ * Sleeps behind a call that gave n datagrams, fewer than it could. Where some came others gather
+ * meanwhile, which do not end the sleep: to wake for each, with caches that are cold, would cost more
+ * than to read it. Where none came a datagram or a signal ends it. At most LISTEN_REST_MS.
+ */
+#define LISTEN_REST_MS 20
+void listener_rest(struct listener *listener, uint32_t n);
 
 /* Datagrams of a socket that the kernel dropped since it was opened, to this moment. */
 uint64_t listener_dropped(struct listener *listener, uint32_t socket);
@@ -59,6 +62,3 @@ uint32_t listener_buffer(const struct listener *listener, uint32_t socket);
 
 /* The port that a socket has. */
 uint16_t listener_port(const struct listener *listener, uint32_t socket);
-
-/* Calls of the kernel that failed, other than for want of datagrams. */
-uint64_t listener_errors(const struct listener *listener);

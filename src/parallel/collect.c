@@ -30,16 +30,6 @@
 /* How long sockets are read on after the end, at most. */
 #define DRAIN_MS 200
 
-/* A sleep between looks at sockets that were silent; a datagram ends it. */
-#define NAP_MS 1
-
-/*
- * A sleep where few datagrams came, which no datagram ends: to wake for each would cost more than to
- * read it. It is so long that what comes meanwhile at 1 GB/s fills half of the smallest buffer.
- */
-#define GATHER_NS_MAX INT64_C(4000000)
-#define GATHER_NS_MIN INT64_C(50000)
-
 /* Of a capture: datagrams that came in several packets. */
 static const struct fragments_limits fragments_limits = {
 	.datagrams = 256,
@@ -84,7 +74,6 @@ struct collect {
 	struct fragments *fragments; /* on a replay */
 	uint64_t unread;             /* of fragments, what was no loss of an earlier epoch */
 	uint32_t nb_sockets;
-	int64_t gather_ns;
 	uint64_t dropped[OPTION_LIST_MAX]; /* of each, as far as it was told */
 	bool lost_totals;                  /* in this epoch: a ring had no room for them */
 	uint64_t seed;                     /* of who gets which record */
@@ -583,18 +572,12 @@ static bool is_drained(uint64_t *give_up, uint32_t received)
 
 static void rest(struct collect *collect, struct poller *poller, uint32_t received)
 {
-	const struct timespec gather = {.tv_nsec = collect->gather_ns};
-
 	if (received == 0 && poller->rest != NULL)
 		poller->rest(poller->arg);
 	else if (collect->receiver == NULL)
 		count_waiting(&collect->counters[0]);
-	if (poller->idle != IDLE_SLEEP)
-		return;
-	if (received > 0)
-		nanosleep(&gather, NULL);
-	else
-		listener_wait(collect->listener, NAP_MS);
+	if (poller->idle == IDLE_SLEEP)
+		listener_rest(collect->listener, received);
 }
 
 /* What poll_until_end() is for devices; the poller has the functions, and no queues. */
@@ -682,13 +665,6 @@ static void say_line(void *arg, bool warning, const char *line)
 		log_notice("%s", line);
 }
 
-static int64_t gather_ns(uint32_t buffer)
-{
-	int64_t ns = buffer / 2;
-
-	return ns < GATHER_NS_MIN ? GATHER_NS_MIN : ns > GATHER_NS_MAX ? GATHER_NS_MAX : ns;
-}
-
 static bool refuse(char *error, const char *why)
 {
 	snprintf(error, OPTION_WHY_MAX, "%s", why);
@@ -699,23 +675,21 @@ static bool open_sockets(struct collect *collect, char *error)
 {
 	const struct collect_options *options = collect_options(collect->params.config);
 	struct listen_address addresses[OPTION_LIST_MAX];
-	const struct listen_params params = {.buffer = (uint32_t)options->receive_buffer};
+	uint32_t wanted = (uint32_t)options->receive_buffer, buffer;
 	char why[OPTION_WHY_MAX];
-	uint32_t buffer;
 
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
 			return refuse(error, why); /* it was checked */
-	collect->listener = listener_open(addresses, options->listen.n, &params, error);
+	collect->listener = listener_open(addresses, options->listen.n, wanted, error);
 	collect->nb_sockets = options->listen.n;
 	if (collect->listener == NULL)
 		return false;
 	buffer = listener_buffer(collect->listener, 0);
-	collect->gather_ns = gather_ns(buffer);
-	if (buffer < params.buffer)
+	if (buffer < wanted)
 		log_warning("sockets have a buffer of %llu KB in place of %llu KB, and lose more "
 			    "of a burst: raise net.core.rmem_max, or give CAP_NET_ADMIN",
-			(unsigned long long)buffer >> 10, (unsigned long long)params.buffer >> 10);
+			(unsigned long long)buffer >> 10, (unsigned long long)wanted >> 10);
 	return true;
 }
 

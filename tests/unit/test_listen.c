@@ -45,9 +45,8 @@ static struct listen_address free_port(const char *text)
 static struct listener *open_listener(
 	const struct listen_address *addresses, uint32_t n, uint32_t buffer)
 {
-	struct listen_params params = {.buffer = buffer};
 	char error[OPTION_WHY_MAX] = "";
-	struct listener *listener = listener_open(addresses, n, &params, error);
+	struct listener *listener = listener_open(addresses, n, buffer, error);
 
 	if (listener == NULL)
 		fail_msg("%s", error);
@@ -153,7 +152,6 @@ static void what_is_sent_comes(void **state)
 		assert_true(datagrams[i].time > 1500000000000000000);
 	}
 	assert_int_equal(listener_dropped(listener, 0), 0);
-	assert_int_equal(listener_errors(listener), 0);
 	listener_close(listener);
 }
 
@@ -259,7 +257,7 @@ static void all_addresses(void **state)
 		send_to(listener_port(listener, 0), true, "six", 3);
 		n++;
 	}
-	listener_wait(listener, 10000);
+	listener_rest(listener, 0);
 	assert_int_equal(listener_receive(listener, datagrams, LISTEN_BATCH), n);
 	assert_memory_equal(&datagrams[0].src, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\x00\x00\x01", 16);
 	if (n == 2)
@@ -271,51 +269,28 @@ static void addresses_that_cannot_be_had(void **state)
 {
 	struct listen_address address = free_port("127.0.0.1:1"), other;
 	struct listener *listener = open_listener(&address, 1, 0);
-	struct listen_params params = {0}, shared = {.shared = true};
 	char error[OPTION_WHY_MAX] = "", text[LISTEN_TEXT_MAX];
 	struct listen_address twice[2];
 
 	(void)state;
 	snprintf(text, sizeof(text), "127.0.0.1:%u", listener_port(listener, 0));
 	other = parsed(text);
-	assert_null(listener_open(&other, 1, &params, error));
+	assert_null(listener_open(&other, 1, 0, error));
 	assert_non_null(strstr(error, text));
 	assert_non_null(strstr(error, "another program"));
 	listener_close(listener);
 	/* TEST-NET-1 */
 	other = parsed("192.0.2.77:2055");
-	assert_null(listener_open(&other, 1, &params, error));
+	assert_null(listener_open(&other, 1, 0, error));
 	assert_non_null(strstr(error, "192.0.2.77:2055"));
 	assert_non_null(strstr(error, "no interface"));
 	twice[0] = twice[1] = parsed(text);
-	assert_null(listener_open(twice, 2, &shared, error));
+	assert_null(listener_open(twice, 2, 0, error));
 	assert_non_null(strstr(error, "twice"));
 	/* The first of two was closed again. */
-	listener = listener_open(twice, 1, &params, error);
+	listener = listener_open(twice, 1, 0, error);
 	assert_non_null(listener);
 	listener_close(listener);
-}
-
-/* Two receivers of one address: each datagram comes to one of them. */
-static void shared_by_receivers(void **state)
-{
-	struct listen_address address = free_port("127.0.0.1:1");
-	struct listen_params shared = {.buffer = 4 * MEGABYTE, .shared = true};
-	char error[OPTION_WHY_MAX] = "", text[LISTEN_TEXT_MAX];
-	struct listener *one = listener_open(&address, 1, &shared, error), *other;
-	uint32_t next[2] = {0};
-
-	(void)state;
-	assert_non_null(one);
-	snprintf(text, sizeof(text), "127.0.0.1:%u", listener_port(one, 0));
-	address = parsed(text);
-	other = listener_open(&address, 1, &shared, error);
-	assert_non_null(other);
-	for (uint32_t i = 0; i < 100; i++)
-		send_to(listener_port(one, 0), false, &i, sizeof(i));
-	assert_int_equal(receive_all(one, &next[0]) + receive_all(other, &next[1]), 100);
-	listener_close(one);
-	listener_close(other);
 }
 
 int main(void)
@@ -328,7 +303,6 @@ int main(void)
 		cmocka_unit_test(sockets_take_turns),
 		cmocka_unit_test(all_addresses),
 		cmocka_unit_test(addresses_that_cannot_be_had),
-		cmocka_unit_test(shared_by_receivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
