@@ -167,7 +167,10 @@ static inline struct share *observed_flows_share(
 struct share *observed_flows_add_share(
 	struct observed_flows *table, struct flow *flow, uint32_t now);
 
-/* Gives up every flow that was silent for too long. */
+/*
+ * At the end of an epoch: gives up every flow that was silent for too long, where the sweep leaves
+ * them alone or entries run out.
+ */
 void observed_flows_expire(struct observed_flows *table, uint32_t now);
 
 static inline bool flow_is_over(
