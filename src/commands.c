@@ -232,6 +232,8 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 	bool failed = damage != NULL || result->sum.unaccounted > 0 || lost_rows > 0 ||
 		      result->out_of_memory || result->port_gone;
 
+	if (run->collect != NULL)
+		collect_finish(run->collect);
 	failed |= lost_too_much(run->config, result);
 	if (damage != NULL)
 		log_error("%s", damage);

@@ -21,6 +21,7 @@
 #include "collect/observe.h"
 #include "collect/sampling.h"
 #include "collect/template_file.h"
+#include "collect/template_saver.h"
 #include "collect/waiting.h"
 #include "wire/sequence.h"
 #include "wire/template.h"
@@ -81,8 +82,11 @@ struct collector {
 	/* What is said. */
 	bool said;
 	int64_t said_at, now;
-	struct rarely eviction_said, file_said;
-	bool file_due; /* templates changed since the file was written */
+	struct rarely eviction_said;
+	bool file_fails_said;
+
+	struct template_saver *saver; /* NULL: templates are not kept */
+	bool file_due;                /* they changed since the file's were copied */
 
 	/* The datagram that is decoded. */
 	struct domain *domain;
@@ -104,7 +108,8 @@ size_t collector_memory(const struct collector_params *params)
 		       (sizeof(struct domain) + sizeof(struct exporter_loss)) +
 	       waiting_memory(params->waiting_bytes, params->exporters_max) +
 	       sampling_checks_memory() + params->template_bytes +
-	       (params->links ? links_memory(params->exporters_max) : 0);
+	       (params->links ? links_memory(params->exporters_max) : 0) +
+	       (params->template_file != NULL ? template_saver_memory(params->template_bytes) : 0);
 }
 
 static bool may_say(const struct collector *collector)
@@ -842,55 +847,86 @@ static void emit_link(void *arg, uint32_t exporter, struct link_row *row)
 	emission->emit(emission->arg, row);
 }
 
-struct saving {
-	struct template_writer *writer;
+struct copying {
+	struct template_saver *saver;
 	struct template_entry entry;
 };
 
-static void save_set(void *arg, const uint8_t *set, uint32_t len)
+static void copy_set(void *arg, const uint8_t *set, uint32_t len)
 {
-	struct saving *saving = arg;
+	struct copying *copying = arg;
 
-	saving->entry.set = set;
-	saving->entry.len = len;
-	template_file_put(saving->writer, &saving->entry);
+	copying->entry.set = set;
+	copying->entry.len = len;
+	template_saver_put(copying->saver, &copying->entry);
 }
 
-static int write_templates(struct collector *collector)
+static void copy_templates(struct collector *collector)
 {
 	uint32_t used = exporter_table_used(collector->exporters);
-	struct saving saving;
-	int status = template_file_begin(&saving.writer, collector->params.template_file);
+	struct copying copying = {.saver = collector->saver};
 
-	if (status != 0)
-		return status;
+	template_saver_clear(collector->saver);
 	for (uint32_t slot = 0; slot < used; slot++) {
 		const struct domain *domain = &collector->domains[slot];
 
 		if (domain->templates == NULL)
 			continue;
-		saving.entry = (struct template_entry){
-			.id = *exporter_id(collector->exporters, slot),
-			.started = domain->started,
-		};
-		templates_each(domain->templates, save_set, &saving);
+		copying.entry.id = *exporter_id(collector->exporters, slot);
+		copying.entry.started = domain->started;
+		templates_each(domain->templates, copy_set, &copying);
 	}
-	return template_file_end(saving.writer);
+	collector->file_due = false;
+}
+
+static void start_saving(struct collector *collector)
+{
+	if (collector->file_due)
+		copy_templates(collector);
+	template_saver_save(collector->saver, collector->now);
+}
+
+static bool say_saving(struct collector *collector, int status)
+{
+	const char *path = collector->params.template_file;
+
+	if (status == 0)
+		return say(collector, false, "--templates %.200s is written again", path);
+	return say(collector, true, "--templates %.200s could not be written: %s", path,
+		strerror(status));
 }
 
 static void save_templates(struct collector *collector)
 {
+	bool due;
 	int status;
 
-	if (collector->params.template_file == NULL || !collector->file_due)
+	if (collector->saver == NULL)
 		return;
-	status = write_templates(collector);
-	collector->file_due = status != 0;
-	if (status != 0 && rarely_due(&collector->file_said, collector->now, 1) &&
-		!say(collector, true, "--templates %.200s could not be written: %s%s",
-			collector->params.template_file, strerror(status),
-			collector->file_said.since))
-		collector->file_said.said = false;
+	due = template_saver_is_due(collector->saver, collector->file_due, collector->now);
+	status = template_saver_status(collector->saver);
+	if ((status != 0) != collector->file_fails_said && say_saving(collector, status))
+		collector->file_fails_said = status != 0;
+	if (due)
+		start_saving(collector);
+}
+
+void collector_finish(struct collector *collector)
+{
+	int status;
+
+	if (collector->saver == NULL)
+		return;
+	template_saver_wait(collector->saver);
+	if (collector->file_due || template_saver_status(collector->saver) != 0)
+		start_saving(collector);
+	template_saver_wait(collector->saver);
+	status = template_saver_status(collector->saver);
+	/* That what changed is not kept is said even where it was before, and within the second. */
+	collector->said = false;
+	if (status != 0 || collector->file_fails_said)
+		say_saving(collector, status);
+	collector->file_fails_said = false;
 }
 
 static void say_evictions(struct collector *collector)
@@ -1035,6 +1071,30 @@ static bool allocate(struct collector *collector)
 	       collector->checks != NULL && (collector->links != NULL || !collector->params.links);
 }
 
+static bool start_saver(struct collector *collector, char *error)
+{
+	const char *path = collector->params.template_file;
+	int status;
+
+	if (path == NULL)
+		return true;
+	status = template_file_check(path);
+	if (status != 0) {
+		snprintf(error, OPTION_WHY_MAX,
+			"--templates %.200s cannot be written: %s; give a file in a directory that "
+			"this user may write to",
+			path,
+			status == EINVAL ? "it, or its .new, is no regular file"
+					 : strerror(status));
+		return false;
+	}
+	status = template_saver_start(&collector->saver, path, collector->params.template_bytes);
+	if (status != 0)
+		snprintf(error, OPTION_WHY_MAX, "the thread for --templates cannot be started: %s",
+			strerror(status));
+	return status == 0;
+}
+
 struct collector *collector_create(const struct collector_params *params, char *error)
 {
 	struct collector *collector;
@@ -1064,7 +1124,8 @@ struct collector *collector_create(const struct collector_params *params, char *
 		.counters = on_counters,
 		.sampler = on_sampler,
 	};
-	if (!share_templates(collector, error) || !read_template_file(collector, error)) {
+	if (!share_templates(collector, error) || !read_template_file(collector, error) ||
+		!start_saver(collector, error)) {
 		collector_destroy(collector);
 		return NULL;
 	}
@@ -1075,6 +1136,7 @@ void collector_destroy(struct collector *collector)
 {
 	if (collector == NULL)
 		return;
+	template_saver_stop(collector->saver);
 	if (collector->exporters != NULL && collector->domains != NULL)
 		for (uint32_t i = 0; i < exporter_table_used(collector->exporters); i++) {
 			templates_destroy(collector->domains[i].templates);

@@ -3,8 +3,9 @@
 
 /*
  * From datagrams to observations: who sent it, in which protocol, with which templates and sampling
- * interval; what was lost on the way. One thread's; it allocates for new exporters and templates,
- * never per record. A slot's name, "NAME" or "ADDRESS" with "/DOMAIN" where the exporter has several
+ * interval; what was lost on the way. One thread's, but for a file of templates, which a thread of
+ * the collector's own writes (collect/template_saver.h); it allocates for new exporters and
+ * templates, never per record. A slot's name, "NAME" or "ADDRESS" with "/DOMAIN" where the exporter has several
  * domains, is that of base/router_names.h.
  */
 
@@ -67,9 +68,16 @@ struct collector_epoch {
 
 /*
  * The epoch is over: emits its rows (by slot; links by exporter, interface and direction) and
- * starts counting anew. `record_counts` of the rows is left 0: who counts records adds it. Writes
- * the template file where templates changed.
+ * starts counting anew. `record_counts` of the rows is left 0: who counts records adds it. Has the
+ * template file written where templates changed, at most every ten seconds, and does not wait for
+ * it.
  */
 struct collector_epoch collector_end_epoch(struct collector *collector,
 	void (*exporter)(void *arg, const struct exporter_row *row),
 	void (*link)(void *arg, const struct link_row *row), void *arg);
+
+/*
+ * After the last epoch, by any thread: waits until the template file has what it should, or could
+ * not be written, which is said.
+ */
+void collector_finish(struct collector *collector);

@@ -170,6 +170,12 @@ struct template_writer {
 	char line[TEXT_MAX];
 };
 
+/* While it is written it has another name, beside its own. */
+static bool name_new(const char *path, char *new_path)
+{
+	return snprintf(new_path, PATH_MAX, "%s.new", path) < PATH_MAX;
+}
+
 /* A device or a directory of that name is not to be replaced by a file. */
 static int check_place(const char *path)
 {
@@ -180,6 +186,30 @@ static int check_place(const char *path)
 	return S_ISREG(status.st_mode) ? 0 : EINVAL;
 }
 
+static int check_rights(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+int template_file_check(const char *path)
+{
+	char new_path[PATH_MAX], beside[PATH_MAX];
+	int status;
+
+	if (!name_new(path, new_path))
+		return ENAMETOOLONG;
+	memcpy(beside, path, strlen(path) + 1);
+	status = check_place(path);
+	if (status == 0)
+		status = check_place(new_path);
+	if (status == 0)
+		status = check_rights(dirname(beside), W_OK | X_OK);
+	if (status != 0)
+		return status;
+	status = check_rights(new_path, W_OK);
+	return status == ENOENT ? 0 : status;
+}
+
 int template_file_begin(struct template_writer **writer, const char *path)
 {
 	struct template_writer *new = malloc(sizeof(*new));
@@ -188,12 +218,12 @@ int template_file_begin(struct template_writer **writer, const char *path)
 	*writer = NULL;
 	if (new == NULL)
 		return ENOMEM;
-	if ((size_t)snprintf(new->path, sizeof(new->path), "%s", path) >= sizeof(new->path) ||
-		(size_t)snprintf(new->new_path, sizeof(new->new_path), "%s.new", path) >=
-			sizeof(new->new_path))
-		status = ENAMETOOLONG;
-	else
+	if (name_new(path, new->new_path)) {
+		memcpy(new->path, path, strlen(path) + 1);
 		status = check_place(path);
+	} else {
+		status = ENAMETOOLONG;
+	}
 	if (status == 0) {
 		fd = open(new->new_path,
 			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);

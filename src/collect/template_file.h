@@ -34,6 +34,12 @@ int template_file_read(const char *path,
 	bool (*take)(void *arg, const struct template_entry *entry), void *arg, uint64_t *damaged);
 
 /*
+ * Whether a file of this name could be written, as far as names and rights tell: 0, or errno; EINVAL
+ * where something lies there, or at the name that it is written under, which is no regular file.
+ */
+int template_file_check(const char *path);
+
+/*
  * Writes the file anew: the old one stays whole until the new one is on the disk. Each returns 0
  * or errno. After template_file_end() the writer is gone, whatever it returns.
  */

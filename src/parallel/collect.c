@@ -820,6 +820,11 @@ void collect_destroy(struct collect *collect)
 	free(collect);
 }
 
+void collect_finish(struct collect *collect)
+{
+	collector_finish(collect->collector);
+}
+
 uint32_t collect_exporters_max(const struct collect *collect)
 {
 	return collect->exporters_max;

@@ -165,6 +165,7 @@ static struct collector_epoch end_epoch(void)
 static void stop(void)
 {
 	end_epoch();
+	collector_finish(t.collector);
 	collector_destroy(t.collector);
 }
 
@@ -731,6 +732,7 @@ static void templates_outlive_the_collector(void **state)
 {
 	struct collector_params with = params();
 	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+	char error[OPTION_WHY_MAX];
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
@@ -758,16 +760,57 @@ static void templates_outlive_the_collector(void **state)
 	assert_int_equal(t.nb_seen, 0);
 	end_epoch();
 	assert_int_equal(t.rows[0].waiting, 1);
-	/* No directory: a line, and it goes on. */
+	collector_finish(t.collector);
+	collector_destroy(t.collector);
+	/* The directory goes away: a line, and it goes on. */
+	start(&with);
 	put_netflow9(1, 1);
 	put_template();
 	send_at(0x0a000001, T0 + 2 * SECOND_NS, 0);
 	unlink(path);
 	assert_int_equal(rmdir(directory), 0);
-	t.nb_said = 0;
 	stop();
 	assert_int_equal(t.nb_said, 1);
 	assert_true(t.warning);
+	assert_non_null(strstr(t.said, "could not be written: No such file"));
+	assert_null(collector_create(&with, error));
+	assert_non_null(strstr(error, path));
+}
+
+/* What begins and what ends is said, and nothing between them. */
+static void templates_are_saved_where_it_failed(void **state)
+{
+	struct collector_params with = params();
+	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/templates", directory);
+	with.template_file = path;
+	start(&with);
+	assert_int_equal(rmdir(directory), 0);
+	put_netflow9(1, 1);
+	put_template();
+	for (int i = 0; i < 2; i++) {
+		bool written = i == 1;
+
+		/* Of a save that goes on nothing is known yet. */
+		for (int tries = 0; t.nb_said <= (uint32_t)i && tries < 10000; tries++) {
+			send_at(0x0a000001, T0 + i * SECOND_NS, 0);
+			end_epoch();
+			usleep(1000);
+		}
+		assert_int_equal(t.nb_said, i + 1);
+		assert_int_equal(t.warning, !written);
+		assert_non_null(strstr(t.said, written ? "is written again" : "No such file"));
+		if (!written)
+			assert_int_equal(mkdir(directory, 0700), 0);
+	}
+	assert_int_equal(access(path, F_OK), 0);
+	stop();
+	assert_int_equal(t.nb_said, 2);
+	unlink(path);
+	assert_int_equal(rmdir(directory), 0);
 }
 
 int main(void)
@@ -788,6 +831,7 @@ int main(void)
 		cmocka_unit_test(counters_wrap_and_start_anew),
 		cmocka_unit_test(only_allowed_senders_are_heard),
 		cmocka_unit_test(templates_outlive_the_collector),
+		cmocka_unit_test(templates_are_saved_where_it_failed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* The file of templates: what comes back, from a whole file and from one with a wrong byte in any
- * place, and what is left where it cannot be written. */
+ * place, and what is left where it cannot be written; when the thread that keeps it writes. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,9 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "collect/template_file.h"
+#include "collect/template_saver.h"
 
 #define ENTRIES 6
 
@@ -200,6 +202,108 @@ static void no_device_is_replaced(void **state)
 	assert_int_equal(template_file_begin(&writer, directory), EINVAL);
 }
 
+static void what_cannot_be_written_is_known_before(void **state)
+{
+	char longest[5000];
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(template_file_check(path), 0);
+	assert_int_equal(write_entries(1), 0);
+	assert_int_equal(template_file_check(path), 0);
+	assert_int_equal(template_file_check("beside"), access(".", W_OK) == 0 ? 0 : errno);
+	assert_int_equal(template_file_check("/nowhere/at/all"), ENOENT);
+	assert_int_equal(template_file_check("/dev/null/all"), ENOTDIR);
+	assert_int_equal(template_file_check("/dev/full"), EINVAL);
+	assert_int_equal(template_file_check(directory), EINVAL);
+	assert_int_equal(mkdir(new_path, 0700), 0);
+	assert_int_equal(template_file_check(path), EINVAL);
+	assert_int_equal(rmdir(new_path), 0);
+	assert_int_equal(symlink(path, new_path), 0);
+	assert_int_equal(template_file_check(path), EINVAL);
+	unlink(new_path);
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(template_file_check(longest), ENAMETOOLONG);
+}
+
+static struct template_saver *start_saver(size_t bytes)
+{
+	struct template_saver *saver;
+
+	assert_int_equal(template_saver_start(&saver, path, bytes), 0);
+	return saver;
+}
+
+static int save_entries(struct template_saver *saver, uint32_t n, int64_t now)
+{
+	uint8_t set[64];
+
+	template_saver_clear(saver);
+	for (uint32_t i = 0; i < n; i++) {
+		struct template_entry entry = entry_of(i, set);
+
+		template_saver_put(saver, &entry);
+	}
+	template_saver_save(saver, now);
+	template_saver_wait(saver);
+	return template_saver_status(saver);
+}
+
+static void it_is_saved_every_ten_seconds(void **state)
+{
+	struct template_saver *saver = start_saver(4096);
+	const int64_t now = 1000 * SECOND_NS;
+	uint64_t damaged;
+
+	(void)state;
+	unlink(path);
+	assert_false(template_saver_is_due(saver, false, now));
+	assert_true(template_saver_is_due(saver, true, now));
+	assert_int_equal(save_entries(saver, 3, now), 0);
+	assert_int_equal(read_back(&damaged), 7);
+	assert_false(template_saver_is_due(saver, true, now));
+	assert_false(template_saver_is_due(saver, true, now + 10 * SECOND_NS - 1));
+	assert_true(template_saver_is_due(saver, true, now - 1));
+	assert_true(template_saver_is_due(saver, true, now + 10 * SECOND_NS));
+	assert_false(template_saver_is_due(saver, false, now + 10 * SECOND_NS));
+	assert_int_equal(save_entries(saver, 0, now), 0);
+	assert_int_equal(read_back(&damaged), 0);
+	template_saver_stop(saver);
+}
+
+static void what_was_not_saved_is_due(void **state)
+{
+	struct template_saver *saver = start_saver(4096);
+	uint64_t damaged;
+
+	(void)state;
+	assert_int_equal(save_entries(saver, 1, 0), 0);
+	assert_int_equal(mkdir(new_path, 0700), 0);
+	assert_int_equal(save_entries(saver, ENTRIES, 0), EISDIR);
+	assert_int_equal(read_back(&damaged), 1);
+	assert_true(template_saver_is_due(saver, false, 1));
+	assert_int_equal(rmdir(new_path), 0);
+	/* The copy is there still. */
+	template_saver_save(saver, 1);
+	template_saver_stop(saver);
+	assert_int_equal(read_back(&damaged), (1 << ENTRIES) - 1);
+}
+
+static void a_copy_that_is_not_whole_replaces_nothing(void **state)
+{
+	struct template_saver *saver = start_saver(100);
+	uint64_t damaged;
+
+	(void)state;
+	assert_int_equal(save_entries(saver, 1, 0), 0);
+	assert_int_equal(save_entries(saver, ENTRIES, 0), ENOBUFS);
+	assert_int_equal(read_back(&damaged), 1);
+	assert_int_equal(save_entries(saver, 0, 0), 0);
+	assert_int_equal(read_back(&damaged), 0);
+	template_saver_stop(saver);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -225,6 +329,10 @@ int main(void)
 		cmocka_unit_test(noise_is_no_template),
 		cmocka_unit_test(what_cannot_be_written_leaves_the_old_one),
 		cmocka_unit_test(no_device_is_replaced),
+		cmocka_unit_test(what_cannot_be_written_is_known_before),
+		cmocka_unit_test(it_is_saved_every_ten_seconds),
+		cmocka_unit_test(what_was_not_saved_is_due),
+		cmocka_unit_test(a_copy_that_is_not_whole_replaces_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
