@@ -10,6 +10,7 @@ import random
 import signal
 import struct
 
+import held_disk
 import lib
 from datagrams import (
     APPLICATION, BYTES, DIRECTION, DPORT, DST, DST6, FIELDS, FLAGS, INPUT, INTERVAL, IPFIX, KEY, NAME,
@@ -1485,10 +1486,21 @@ def full_disk(test):
     assert not os.path.exists(kept + '.new')
 
 
-@case('a file of templates whose directory is missing')
-def no_directory(test):
-    world, _ = template_world(test, 'ipfix', True)
-    world.run('--templates', test.path('nowhere/templates'), said=['could not be written: No such file'])
+@case('a file of templates that cannot be written')
+def no_place(test):
+    """Said before anything is listened to."""
+    source = ('--listen', '127.0.0.1:9')
+    for place, why in ((test.path('nowhere/templates'), 'No such file'), ('/dev/null/templates', 'Not a directory'),
+                       (test.path('n' * 5000), 'name too long')):
+        test.run('collect', *source, '--templates', place).expect(1).expect_one_line('--templates', why)
+    place = test.path('readonly')
+    os.mkdir(place)
+    script = 'mount -t tmpfs -o ro tmpfs "$0" || exit 77; exec "$@"'
+    result = test.run('collect', *source, '--templates', os.path.join(place, 'templates'),
+                      program=['unshare', '-m', 'sh', '-c', script, place, test.binary])
+    if 'unshare' in result.stderr or result.status == 77:
+        test.skip('no mount namespace to be had')
+    result.expect(1).expect_one_line('--templates', place, 'Read-only file system')
 
 
 @case('a file of templates that is none')
@@ -1516,7 +1528,8 @@ def no_file(test):
 class Live:
     """A collector that listens on a free port of this host."""
 
-    def __init__(self, test, *options, address='127.0.0.1'):
+    def __init__(self, test, *options, address='127.0.0.1', program=None, before=None):
+        """before: is called with the process before it is waited for."""
         probe = sender(address, 9)
         self.address, self.port = address, probe.getsockname()[1]
         probe.close()
@@ -1525,7 +1538,9 @@ class Live:
         host = f'[{address}]' if ':' in address else address
         self.process = test.start(
             'collect', '--listen', f'{host}:{self.port}', *SMALL, '--interval', '1s',
-            *(word for kind, file in self.files.items() for word in (f'--{kind}', file)), *options)
+            *(word for kind, file in self.files.items() for word in (f'--{kind}', file)), *options, program=program)
+        if before is not None:
+            before(self.process)
         test.until(self.listens, 'it listens')
 
     def listens(self):
@@ -1617,3 +1632,70 @@ def address_in_use(test):
     result = test.run('collect', '--listen', f'127.0.0.1:{live.port}', '--output', test.path('second.csv'))
     result.expect(1).expect_one_line('127.0.0.1', str(live.port))
     live.end()
+
+
+def send_until(test, router, out, condition, what):
+    """Sends datagrams of one record until something is so. Returns how many those were."""
+    sent = 0
+
+    def is_so():
+        nonlocal sent
+        out.send(router.ipfix(0, IPFIX.data([Flow(sent + 1)]), count=1, exported=START))
+        sent += 1
+        return condition()
+
+    test.until(is_so, what)
+    return sent
+
+
+@case('a disk that stalls under the file of templates')
+def stalled_disk(test):
+    """Datagrams are taken and epochs end, the last one too; the file comes when the disk does."""
+    kept = test.path('templates')
+    router = Router('ipfix', '127.0.0.1')
+    with held_disk.HeldDisk(test) as disk:
+        live = Live(test, '--templates', kept, program=disk.program, before=disk.connect)
+        with sender('127.0.0.1', live.port) as out:
+            out.send(router.ipfix(0, IPFIX.template(), IPFIX.data([Flow(1)]), count=1, exported=START))
+            test.until(disk.is_waiting, 'the file is written')
+            epochs = len(live.rows())
+            sent = 1 + send_until(test, router, out, lambda: len(live.rows()) >= epochs + 3, 'epochs end')
+            out.send(router.ipfix(0, IPFIX.template(300), count=0, exported=START))  # is saved at the end
+            sent += 1
+            live.process.signal(signal.SIGINT)
+            test.until(lambda: sum_of(live.rows(), 'datagrams') == sent, 'the last epoch is written')
+        assert live.process.running(), live.process.result.describe()
+        assert not os.path.exists(kept), 'it was not held up'
+
+        def ended():
+            disk.let_go()
+            return not live.process.running()
+
+        test.until(ended, 'it ends')
+    _, _, exporters, _ = live.end()
+    assert sum_of(exporters, 'counted') == sent - 1 and sum_of(exporters, 'lost_socket') == 0, exporters
+    with open(kept, encoding='ascii') as stream:
+        lines = stream.readlines()
+    assert len(lines) == 3, lines
+
+
+@case('a directory of the file of templates that goes and comes again')
+def lost_directory(test):
+    """What begins and what ends is said, each once."""
+    place = test.path('place')
+    os.mkdir(place)
+    live = Live(test, '--templates', os.path.join(place, 'templates'))
+    os.rmdir(place)
+    with sender('127.0.0.1', live.port) as out:
+        router = Router('ipfix', '127.0.0.1')
+        out.send(router.ipfix(0, IPFIX.template(), count=0, exported=START))
+        sent = 1 + send_until(test, router, out, lambda: 'could not be written' in live.process.stderr(), 'it is said')
+        epochs = len(live.rows())
+        sent += send_until(test, router, out, lambda: len(live.rows()) >= epochs + 2, 'epochs end')
+        os.mkdir(place)
+        sent += send_until(test, router, out, lambda: 'is written again' in live.process.stderr(), 'it is said, too')
+    _, _, exporters, result = live.end()
+    assert sum_of(exporters, 'counted') == sent - 1, exporters
+    assert os.listdir(place) == ['templates']
+    said = [line for line in result.said() if '--templates' in line]
+    assert len(said) == 2 and 'No such file' in said[0] and place in said[0] and place in said[1], result.describe()
