@@ -56,6 +56,8 @@ struct host_needs {
 	/* Bytes of ordinary memory on each node, and wherever it is. */
 	uint64_t ordinary_bytes[HOST_NODES_MAX], ordinary_anywhere;
 	uint64_t receive_buffer; /* bytes, of each socket */
+	uint16_t lowest_port;    /* of the sockets */
+	const char *templates;   /* the file that keeps them; NULL: none */
 	uint32_t nb_warnings;    /* of the plan */
 	const char *warnings[HOST_WARNINGS_MAX];
 };
@@ -66,6 +68,7 @@ struct host_calls {
 	const char *runtime_directory; /* below which EAL makes its own */
 	bool clock_known, clock_synchronised;
 	int64_t clock_error_us; /* at most */
+	int templates_error;    /* why their file cannot be written: errno; or 0 */
 };
 
 struct host {

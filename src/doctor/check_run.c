@@ -175,12 +175,59 @@ static void check_receive_buffer(const struct host *host, struct finding *findin
 	finding_command(finding, "sudo sysctl net.core.rmem_max=%llu", (unsigned long long)wanted);
 }
 
+/* Ports below 1024 need a capability, unless the host says another number. */
+static void check_listen_port(const struct host *host, struct finding *finding)
+{
+	static const char path[] = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+	uint16_t port = host->needs->lowest_port;
+	enum sys_read result;
+	int64_t start;
+	bool has;
+
+	if (sys_number(host->root, &start, "%s", path) != SYS_READ)
+		start = 1024;
+	if (port >= start) {
+		finding_ok(finding, "any user may listen on port %u", port);
+		return;
+	}
+	result = host_capability(host, CAP_NET_BIND_SERVICE, &has);
+	if (finding_unless_read(finding, result, "CapEff in /proc/self/status"))
+		return;
+	if (has) {
+		finding_ok(finding, "this user may listen on port %u", port);
+		return;
+	}
+	finding_missing(finding, "port %u: this user lacks cap_net_bind_service", port);
+	finding_wanted(finding, "a port from %lld on, or the capability", (long long)start);
+	finding_command(finding, "sudo setcap cap_net_bind_service+ep $(command -v sketchtap)");
+}
+
+static void check_templates(const struct host *host, struct finding *finding)
+{
+	const char *path = host->needs->templates;
+	int error = host->calls.templates_error;
+	char name[SYS_PATH_MAX];
+
+	if (path == NULL)
+		return;
+	snprintf(name, sizeof(name), "%.200s", path);
+	make_ascii(name);
+	if (error == 0) {
+		finding_ok(finding, "templates can be kept in %s", name);
+		return;
+	}
+	finding_missing(finding, "%s cannot be written: %s", name, strerror(error));
+	finding_wanted(finding, "a file in a directory that this user may write to");
+}
+
 const struct check run_checks[] = {
 	{"plan", HOST_ANY, .look = check_plan},
 	{"privileges", HOST_LIVE, .look_at = check_privileges},
 	{"dpdk", HOST_ANY, .look = check_dpdk},
 	{"libpcap", HOST_REPLAY, .look = check_libpcap},
 	{"receive-buffer", HOST_SOCKETS, .look = check_receive_buffer},
+	{"listen-port", HOST_SOCKETS, .look = check_listen_port},
+	{"templates", HOST_SOCKETS, .look = check_templates},
 	{"runtime-directory", HOST_ANY, .look = check_runtime_directory},
 	{0},
 };

@@ -13,7 +13,9 @@
 
 #include "base/log.h"
 #include "base/printable.h"
+#include "collect/listen.h"
 #include "collect/options.h"
+#include "collect/template_file.h"
 #include "doctor/findings.h"
 #include "doctor/host_port.h"
 #include "report/output/writer.h"
@@ -89,6 +91,23 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
 		sources |= ports[p].source;
 	return sources;
+}
+
+/* They were checked. */
+static uint16_t lowest_port(const struct config *config)
+{
+	const struct option_list *listen = &collect_options(config)->listen;
+	uint16_t lowest = UINT16_MAX;
+
+	for (uint32_t i = 0; i < listen->n; i++) {
+		struct listen_address address;
+		char why[OPTION_WHY_MAX];
+
+		if (listen_parse(listen->texts[i], &address, why) &&
+			ntohs(address.address.sin6_port) < lowest)
+			lowest = ntohs(address.address.sin6_port);
+	}
+	return lowest;
 }
 
 /* As EAL chooses it. */
@@ -173,6 +192,8 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.huge = !hugepages_options(config)->no_huge,
 		.huge_directory = directory,
 		.receive_buffer = collect_options(config)->receive_buffer,
+		.lowest_port = lowest_port(config),
+		.templates = collect_options(config)->templates,
 	};
 	struct host host = {
 		.root = ROOT,
@@ -190,6 +211,8 @@ int doctor(const struct config *config, const struct topology *topology, const s
 	note_memory(&needs, plan);
 	note_warnings(&needs, plan);
 	ask_kernel(&host.calls);
+	if (needs.templates != NULL)
+		host.calls.templates_error = template_file_check(needs.templates);
 	status = look_and_print(config, &host, out);
 	free(directory);
 	return status;

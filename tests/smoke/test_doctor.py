@@ -87,6 +87,19 @@ def test_lines_are_for_the_source(test):
     assert len(examine(test, '--port', 'net_null0', '--port', 'net_null1')['virtual-port']) == 2
 
 
+def test_collector(test):
+    """The judgement on the file of templates is that of the run."""
+    kept = ('--templates', test.path('templates'))
+    found = examine(test, '--listen', '127.0.0.1:2055', *kept)
+    assert found['templates'][0]['status'] == found['listen-port'][0]['status'] == 'ok', found
+    assert not os.path.exists(kept[1])
+    os.mkdir(kept[1])
+    found = examine(test, '--listen', '127.0.0.1:2055', *kept)
+    assert found['templates'][0]['status'] == 'missing', found['templates']
+    test.run('collect', '--listen', '127.0.0.1:2055', *kept).expect(1).expect_one_line(*kept)
+    assert 'templates' not in examine(test, '--listen', '127.0.0.1:2055')
+
+
 def test_missing_things_fail(test):
     found = examine(test, '--port', '0000:ff:1f.7')
     assert found['device'][0]['status'] == 'missing', found['device']

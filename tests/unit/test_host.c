@@ -3,6 +3,7 @@
 /* The doctor on hosts that we do not have: each is a directory of made-up files. */
 
 #include <ctype.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -1084,6 +1085,49 @@ static void test_sockets(void **state)
 	tree_write("proc/sys/net/core/rmem_max", "33554432\n");
 	examine();
 	expect("receive-buffer", FINDING_OK);
+	expect("templates", FINDING_NONE);
+}
+
+static void test_low_ports(void **state)
+{
+	(void)state;
+	make_good_host();
+	host.nb_ports = 0;
+	needs.sources = HOST_SOCKETS;
+	needs.lowest_port = 1024;
+	tree_write("proc/self/status", "CapEff:\t0000000000000000\n");
+	examine();
+	expect("listen-port", FINDING_OK);
+	needs.lowest_port = 1023;
+	examine();
+	expect_says("listen-port", FINDING_MISSING, "1023", "1024", "cap_net_bind_service");
+	tree_write("proc/sys/net/ipv4/ip_unprivileged_port_start", "1023\n");
+	examine();
+	expect("listen-port", FINDING_OK);
+	tree_write("proc/sys/net/ipv4/ip_unprivileged_port_start", "2056\n");
+	needs.lowest_port = 2055;
+	examine();
+	expect_says("listen-port", FINDING_MISSING, "2055", "2056", NULL);
+	tree_write("proc/self/status", "CapEff:\t0000000000000400\n");
+	examine();
+	expect("listen-port", FINDING_OK);
+}
+
+static void test_templates(void **state)
+{
+	(void)state;
+	make_good_host();
+	host.nb_ports = 0;
+	needs.sources = HOST_SOCKETS;
+	needs.templates = "/var/lib/kept\n";
+	examine();
+	expect_says("templates", FINDING_OK, "/var/lib/kept", NULL, NULL);
+	host.calls.templates_error = EROFS;
+	examine();
+	expect_says("templates", FINDING_MISSING, "Read-only", "directory", NULL);
+	needs.sources = HOST_REPLAY;
+	examine();
+	expect("templates", FINDING_NONE);
 }
 
 static void test_two_ports(void **state)
@@ -1361,6 +1405,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_specs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_virtual_and_replay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sockets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_low_ports, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_plan_warnings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty_host, setup, teardown),
