@@ -733,11 +733,13 @@ static void templates_outlive_the_collector(void **state)
 	struct collector_params with = params();
 	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
 	char error[OPTION_WHY_MAX];
+	size_t unkept = collector_memory(&with);
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/templates", directory);
 	with.template_file = path;
+	assert_true(collector_memory(&with) >= unkept + with.template_bytes);
 	start(&with);
 	put_netflow9(1, 1);
 	put_template();
