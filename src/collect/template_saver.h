@@ -4,8 +4,8 @@
 /*
  * Keeps a file of templates (collect/template_file.h) by a thread of its own, so that a disk which
  * is slow, full or gone holds up nobody who decodes. That one copies what is to be saved into memory
- * which was set aside, and hands it over; the thread makes the file of it. All functions are the
- * decoder's; who takes its place is told when it ended.
+ * which was set aside, and hands it over; the thread makes the file of it. These functions are the
+ * decoder's, and after its end of who ends the run.
  */
 
 #include <stdbool.h>
