@@ -13,7 +13,7 @@ struct fixbuf_record {
 	uint32_t src, dst, next_hop, input, output;
 	uint16_t src_port, dst_port;
 	uint8_t proto, tos, tcp_flags, direction, padding[4];
-	uint64_t packets, bytes, first, last;
+	uint64_t packets, bytes;
 };
 
 static fbInfoElementSpec_t fields[] = {
@@ -31,8 +31,6 @@ static fbInfoElementSpec_t fields[] = {
 	{(char *)(uintptr_t) "paddingOctets", 4, 1},
 	{(char *)(uintptr_t) "packetDeltaCount", 8, 0},
 	{(char *)(uintptr_t) "octetDeltaCount", 8, 0},
-	{(char *)(uintptr_t) "flowStartMilliseconds", 8, 0},
-	{(char *)(uintptr_t) "flowEndMilliseconds", 8, 0},
 	FB_IESPEC_NULL,
 };
 

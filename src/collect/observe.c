@@ -170,7 +170,5 @@ bool observe(struct observer *observer, const struct flow_record *record,
 	observation->next =
 		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;
 	observation->time = observer->time;
-	observation->first = record->has & FLOW_FIRST ? record->first : 0;
-	observation->last = record->has & FLOW_LAST ? record->last : 0;
 	return true;
 }

@@ -31,8 +31,6 @@ const struct element elements[] = {
 	ROW(14, OUTPUT, NUMBER, 0, 1, 8),         /* egressInterface */
 	ROW(15, NEXT_HOP_IPV4, ADDRESS, 0, 4, 4), /* ipNextHopIPv4Address */
 	ROW(18, NEXT_HOP_IPV4, ADDRESS, 1, 4, 4), /* bgpNextHopIPv4Address */
-	ROW(21, LAST, FORM_UPTIME, 5, 4, 4),      /* flowEndSysUpTime */
-	ROW(22, FIRST, FORM_UPTIME, 5, 4, 4),     /* flowStartSysUpTime */
 	ROW(23, BYTES, NUMBER, 2, 1, 8),          /* postOctetDeltaCount */
 	ROW(24, PACKETS, NUMBER, 2, 1, 8),        /* postPacketDeltaCount */
 	ROW(27, SRC_IPV6, ADDRESS, 0, 16, 16),    /* sourceIPv6Address */
@@ -50,17 +48,6 @@ const struct element elements[] = {
 	ROW(83, INTERFACE_NAME, FORM_TEXT, 1, 0, UINT8_MAX), /* interfaceDescription */
 	ROW(85, TOTAL_BYTES, NUMBER, 0, 1, 8),    /* octetTotalCount */
 	ROW(86, TOTAL_PACKETS, NUMBER, 0, 1, 8),  /* packetTotalCount */
-	ROW(150, FIRST, FORM_SECONDS, 3, 4, 4),   /* flowStartSeconds */
-	ROW(151, LAST, FORM_SECONDS, 3, 4, 4),    /* flowEndSeconds */
-	ROW(152, FIRST, FORM_MILLISECONDS, 2, 8, 8), /* flowStartMilliseconds */
-	ROW(153, LAST, FORM_MILLISECONDS, 2, 8, 8),  /* flowEndMilliseconds */
-	ROW(154, FIRST, FORM_NTP, 1, 8, 8),       /* flowStartMicroseconds */
-	ROW(155, LAST, FORM_NTP, 1, 8, 8),        /* flowEndMicroseconds */
-	ROW(156, FIRST, FORM_NTP, 0, 8, 8),       /* flowStartNanoseconds */
-	ROW(157, LAST, FORM_NTP, 0, 8, 8),        /* flowEndNanoseconds */
-	ROW(158, FIRST, FORM_BEFORE, 4, 4, 4),    /* flowStartDeltaMicroseconds */
-	ROW(159, LAST, FORM_BEFORE, 4, 4, 4),     /* flowEndDeltaMicroseconds */
-	ROW(160, INIT_TIME, FORM_MILLISECONDS, 0, 8, 8), /* systemInitTimeMilliseconds */
 	ROW(171, TOTAL_BYTES, NUMBER, 1, 1, 8),   /* postOctetTotalCount */
 	ROW(172, TOTAL_PACKETS, NUMBER, 1, 1, 8), /* postPacketTotalCount */
 	ROW(195, DSCP, NUMBER, 1, 1, 8),          /* ipDiffServCodePoint */

@@ -42,9 +42,6 @@ enum element_use {
 	USE_SAMPLE_SIZE,    /* so many packets, */
 	USE_POPULATION,     /* of so many */
 	USE_PROBABILITY,    /* of a packet */
-	USE_FIRST,          /* when the flow began */
-	USE_LAST,           /* when it ended */
-	USE_INIT_TIME,      /* when the exporter started: times may be relative to it */
 	USE_INTERFACE_NAME, /* of options: names */
 	USE_DOMAIN_NAME,
 	ELEMENT_USE_COUNT,
@@ -58,11 +55,6 @@ enum element_form {
 	FORM_FLOAT,
 	FORM_TOS, /* the DSCP, behind it two bits of ECN */
 	FORM_MPLS_ENTRY,
-	FORM_SECONDS,      /* since 1970 */
-	FORM_MILLISECONDS, /* since 1970 */
-	FORM_NTP,          /* seconds since 1900, and 32 bits of their fraction (RFC 7011, 6.1.9) */
-	FORM_UPTIME,       /* ms since the exporter started */
-	FORM_BEFORE,       /* us before the message was exported */
 };
 
 struct element {

@@ -6,7 +6,6 @@
 #include "wire/moves.h"
 #include "wire/option_data.h"
 #include "wire/protocols.h"
-#include "wire/record_time.h"
 #include "wire/template_entry.h"
 
 /* A message that is being decoded. */
@@ -14,7 +13,6 @@ struct message {
 	const struct wire_sink *sink;
 	struct templates *templates;
 	struct wire_result result;
-	struct move_times times;
 	uint32_t filled; /* of the sink's batch */
 	bool ipfix;
 };
@@ -33,23 +31,6 @@ static void flush(struct message *message)
 	message->result.records += message->filled;
 	message->sink->records(message->sink->arg, message->filled);
 	message->filled = 0;
-}
-
-/* An IPFIX header has no uptime: it follows from when the exporter started. */
-static void set_uptime(struct message *message)
-{
-	int64_t init = templates_init_time(message->templates);
-
-	if (!message->ipfix || init == INT64_MIN)
-		return;
-	message->times.uptime = (uint32_t)((message->times.exported - init) / TIME_MILLISECOND);
-	message->times.uptime_known = true;
-}
-
-static void read_init_time(struct message *message, const uint8_t *data)
-{
-	templates_set_init_time(message->templates, time_of_milliseconds(read_u64(data)));
-	set_uptime(message);
 }
 
 static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t len)
@@ -125,8 +106,7 @@ static void decode_reverse(struct message *message, const struct template_entry 
 		make_reverse(&reverse[i], entry->reverse_has);
 	}
 	for (uint32_t i = entry->nb_moves - entry->nb_reverse; i < entry->nb_moves; i++)
-		move_make(
-			&entry->moves[i], from[i], entry->record_len, reverse, n, &message->times);
+		move_make(&entry->moves[i], from[i], entry->record_len, reverse, n);
 	message->filled += keep_with_packets(records, reverse, n);
 }
 
@@ -142,8 +122,7 @@ static void decode_rows(struct message *message, const struct template_entry *en
 	for (uint32_t i = 0; i < n; i++)
 		records[i] = start;
 	for (uint32_t i = 0; i < forward; i++)
-		move_make(
-			&entry->moves[i], from[i], entry->record_len, records, n, &message->times);
+		move_make(&entry->moves[i], from[i], entry->record_len, records, n);
 	if (entry->both_families)
 		move_choose_family(records, n);
 	if (entry->sampling)
@@ -169,8 +148,6 @@ static void decode_fixed(struct message *message, const struct template_entry *e
 	uint32_t left = len / entry->record_len;
 
 	message->result.data_records += left;
-	if (entry->init_time != UINT32_MAX && left != 0)
-		read_init_time(message, data + entry->init_time);
 	if (!entry->usable) {
 		message->result.unusable += left;
 		message->result.non_ip += entry->non_ip ? left : 0;
@@ -244,12 +221,10 @@ static void decode_variable(struct message *message, const struct template_entry
 static void decode_options(struct message *message, const struct template_entry *entry,
 	const uint8_t *data, uint32_t len)
 {
-	int64_t init_time = templates_init_time(message->templates);
-
 	flush(message);
 	while (len >= entry->record_len) {
 		struct wire_option option;
-		uint32_t record_len = option_read(entry, data, len, &option, &init_time);
+		uint32_t record_len = option_read(entry, data, len, &option);
 
 		if (record_len == 0) {
 			say_fault(message, WIRE_LENGTH);
@@ -262,8 +237,6 @@ static void decode_options(struct message *message, const struct template_entry 
 		data += record_len;
 		len -= record_len;
 	}
-	templates_set_init_time(message->templates, init_time);
-	set_uptime(message);
 }
 
 static void decode_data(struct message *message, uint16_t id, const uint8_t *data, uint32_t len)
@@ -369,16 +342,11 @@ static void check_count(struct message *message, const struct wire_header *heade
 static struct message begin(
 	const struct wire_header *header, struct templates *templates, const struct wire_sink *sink)
 {
-	struct message message = {
+	return (struct message){
 		.sink = sink,
 		.templates = templates,
 		.ipfix = header->protocol == WIRE_IPFIX,
-		.times = {.exported = header->exported, .uptime = header->uptime},
 	};
-
-	message.times.uptime_known = !message.ipfix;
-	set_uptime(&message);
-	return message;
 }
 
 struct wire_result message_decode(const struct wire_header *header, struct templates *templates,

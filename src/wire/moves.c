@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "wire/record_time.h"
-
 /* Those of numbers stand in the order of lengths. */
 enum move_op {
 	MOVE_BYTES_1,
@@ -32,11 +30,6 @@ enum move_op {
 	MOVE_DIRECTION,
 	MOVE_NEXT_HOP_IPV4,
 	MOVE_NEXT_HOP_IPV6,
-	MOVE_SECONDS,
-	MOVE_MILLISECONDS,
-	MOVE_NTP,
-	MOVE_UPTIME,
-	MOVE_BEFORE,
 	MOVE_SKIPPED_1, /* of these and of populations `sampling` has the other number */
 	MOVE_SKIPPED_2,
 	MOVE_SKIPPED_3,
@@ -107,8 +100,6 @@ static const struct target targets[ELEMENT_USE_COUNT] = {
 	[USE_SAMPLE_SIZE] = {AT(sampling), AT(sampling), 0, 0},
 	[USE_POPULATION] = {AT(sampling), AT(sampling), 0, 0},
 	[USE_PROBABILITY] = {AT(sampling), AT(sampling), 0, 0},
-	[USE_FIRST] = {AT(first), AT(first), 8, FLOW_FIRST},
-	[USE_LAST] = {AT(last), AT(last), 8, FLOW_LAST},
 };
 
 #define COUNTERS (FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES)
@@ -151,19 +142,6 @@ static void bytes_move(struct move *move, uint32_t len, uint32_t width)
 	move->op = width == 16 ? MOVE_BYTES_16 : (uint8_t)(MOVE_BYTES_1 + width - 1);
 }
 
-static void time_move(struct move *move, const struct element *element)
-{
-	static const uint8_t ops[] = {
-		[FORM_SECONDS] = MOVE_SECONDS,
-		[FORM_MILLISECONDS] = MOVE_MILLISECONDS,
-		[FORM_NTP] = MOVE_NTP,
-		[FORM_UPTIME] = MOVE_UPTIME,
-		[FORM_BEFORE] = MOVE_BEFORE,
-	};
-
-	move->op = ops[element->form];
-}
-
 static void plain_move(struct move *move, const struct move_choice *choice)
 {
 	const struct target *target = &targets[choice->element->use];
@@ -179,8 +157,6 @@ static void plain_move(struct move *move, const struct move_choice *choice)
 static void find_op(struct move *move, const struct move_choice *choice)
 {
 	switch (choice->element->use) {
-	case USE_FIRST:
-	case USE_LAST: time_move(move, choice->element); break;
 	case USE_NEXT_HOP_IPV4: move->op = MOVE_NEXT_HOP_IPV4; break;
 	case USE_NEXT_HOP_IPV6: move->op = MOVE_NEXT_HOP_IPV6; break;
 	case USE_PROBABILITY: move->op = choice->len == 8 ? MOVE_DOUBLE : MOVE_FLOAT; break;
@@ -248,9 +224,7 @@ static uint32_t add_moves(
 			.to = wide ? targets[use].ipv6 : targets[use].ipv4,
 		};
 		find_op(move, choice);
-		/* Which uptimes are known, a message says. */
-		if (move->op != MOVE_UPTIME)
-			has |= targets[use].has;
+		has |= targets[use].has;
 		if (choice->element->layer2)
 			has |= FLOW_LAYER2_BYTES;
 		plan->fields[plan->nb_moves++] = choice->at;
@@ -273,7 +247,6 @@ static void add_reverse(struct move_plan *plan, struct move_choice *choices, boo
 		return;
 	drop_all(choices, USE_SRC_IPV4, USE_IP_VERSION);
 	drop_all(choices, USE_SAMPLER, USE_PROBABILITY);
-	drop(choices, USE_INIT_TIME);
 	drop_halves(choices);
 	plan->reverse_has = add_moves(plan, choices, plan->family == KEY_IPV6, variable);
 	plan->nb_reverse = (uint8_t)(plan->nb_moves - before);
@@ -285,7 +258,7 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 	bool ipv4 = chosen(forward, USE_SRC_IPV4) || chosen(forward, USE_DST_IPV4);
 	bool ipv6 = chosen(forward, USE_SRC_IPV6) || chosen(forward, USE_DST_IPV6);
 
-	*plan = (struct move_plan){.init_time = UINT32_MAX};
+	*plan = (struct move_plan){0};
 	plan->addresses = ipv4 || ipv6;
 	plan->usable = plan->addresses &&
 		       (chosen(forward, USE_PACKETS) || chosen(forward, USE_TOTAL_PACKETS));
@@ -293,9 +266,6 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 	plan->both_families = ipv4 && ipv6;
 	if (!plan->both_families)
 		drop(forward, USE_IP_VERSION);
-	if (chosen(forward, USE_INIT_TIME) && !variable)
-		plan->init_time = forward[USE_INIT_TIME].at;
-	drop(forward, USE_INIT_TIME);
 	drop_halves(forward);
 	for (uint32_t use = USE_SAMPLING; use <= USE_PROBABILITY; use++)
 		plan->sampling |= chosen(forward, use);
@@ -351,11 +321,6 @@ static inline void store_u32(uint8_t *to, uint32_t value)
 }
 
 static inline void store_u64(uint8_t *to, uint64_t value)
-{
-	memcpy(to, &value, sizeof(value));
-}
-
-static inline void store_time(uint8_t *to, int64_t value)
 {
 	memcpy(to, &value, sizeof(value));
 }
@@ -432,28 +397,8 @@ static void make_rare_move(const struct move *move, const uint8_t *from, uint32_
 	}
 }
 
-static void make_time_move(const struct move *move, const uint8_t *from, uint32_t stride,
-	struct flow_record *records, uint32_t n, const struct move_times *times)
-{
-	uint8_t *to = (uint8_t *)records + move->to;
-	uint32_t has = move->to == AT(first) ? FLOW_FIRST : FLOW_LAST;
-	int64_t exported = times->exported;
-
-	switch (move->op) {
-	case MOVE_SECONDS: EACH(store_time(to, read_u32(from) * TIME_SECOND)); break;
-	case MOVE_MILLISECONDS: EACH(store_time(to, time_of_milliseconds(read_u64(from)))); break;
-	case MOVE_NTP: EACH(store_time(to, time_of_ntp(read_u64(from)))); break;
-	case MOVE_BEFORE: EACH(store_time(to, exported - read_u32(from) * TIME_MICROSECOND)); break;
-	default: /* MOVE_UPTIME */
-		if (!times->uptime_known)
-			return;
-		EACH((store_time(to, time_of_uptime(exported, times->uptime, read_u32(from))),
-			RECORD->has |= has));
-	}
-}
-
 void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
-	struct flow_record *records, uint32_t n, const struct move_times *times)
+	struct flow_record *records, uint32_t n)
 {
 	uint8_t *to = (uint8_t *)records + move->to;
 
@@ -470,11 +415,6 @@ void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	case MOVE_TOS: EACH(to[0] = from[0] >> DSCP_SHIFT); break;
 	case MOVE_DIRECTION: EACH(store_direction(RECORD, from[0])); break;
 	case MOVE_NEXT_HOP_IPV4: EACH(store_next_hop(RECORD, from, 4)); break;
-	case MOVE_SECONDS:
-	case MOVE_MILLISECONDS:
-	case MOVE_NTP:
-	case MOVE_UPTIME:
-	case MOVE_BEFORE: make_time_move(move, from, stride, records, n, times); break;
 	default: make_rare_move(move, from, stride, records, n);
 	}
 }

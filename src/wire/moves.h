@@ -48,24 +48,16 @@ struct move_plan {
 	bool usable;        /* there are packets and addresses */
 	bool both_families; /* the addresses say which it is */
 	bool sampling;      /* records say how they were sampled */
-	uint32_t init_time; /* where a record says when its exporter started; UINT32_MAX: nowhere */
 };
 
 void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool variable);
-
-/* What times of records are relative to. */
-struct move_times {
-	int64_t exported;
-	uint32_t uptime;
-	bool uptime_known;
-};
 
 /*
  * Makes a move for n records of `stride` bytes; `from` is the first one's field, and `move->from`
  * is in it already. What records begin with is the caller's: has, key.family, else 0.
  */
 void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
-	struct flow_record *records, uint32_t n, const struct move_times *times);
+	struct flow_record *records, uint32_t n);
 
 /* Behind the moves of records whose templates have addresses of both families. */
 void move_choose_family(struct flow_record *records, uint32_t n);

@@ -4,7 +4,6 @@
 
 #include "wire/big_endian.h"
 #include "wire/protocols.h"
-#include "wire/record_time.h"
 
 #define RECORD 48
 
@@ -17,8 +16,6 @@ enum {
 	OUTPUT = 14,
 	PACKETS = 16,
 	BYTES = 20,
-	FIRST = 24,
-	LAST = 28,
 	SRC_PORT = 32,
 	DST_PORT = 34,
 	TCP_FLAGS = 37,
@@ -28,8 +25,8 @@ enum {
 
 #define DSCP_SHIFT 2 /* in an octet whose low bits are ECN */
 
-static inline void read_record(const uint8_t *data, const struct wire_header *header,
-	const struct flow_record *start, struct flow_record *record)
+static inline void read_record(
+	const uint8_t *data, const struct flow_record *start, struct flow_record *record)
 {
 	*record = *start;
 	memcpy(record->key.v4.src_ip, data + SRC_IP, 4);
@@ -46,8 +43,6 @@ static inline void read_record(const uint8_t *data, const struct wire_header *he
 	record->output = read_u16(data + OUTPUT);
 	record->packets = read_u32(data + PACKETS);
 	record->bytes = read_u32(data + BYTES);
-	record->first = time_of_uptime(header->exported, header->uptime, read_u32(data + FIRST));
-	record->last = time_of_uptime(header->exported, header->uptime, read_u32(data + LAST));
 }
 
 struct wire_result netflow5_decode(const struct wire_header *header, const uint8_t *data,
@@ -55,8 +50,8 @@ struct wire_result netflow5_decode(const struct wire_header *header, const uint8
 {
 	struct flow_record start = {
 		.key.family = KEY_IPV4,
-		.has = FLOW_PACKETS | FLOW_BYTES | FLOW_INPUT | FLOW_OUTPUT | FLOW_FIRST |
-		       FLOW_LAST | (header->sampling != 0 ? FLOW_SAMPLING : 0),
+		.has = FLOW_PACKETS | FLOW_BYTES | FLOW_INPUT | FLOW_OUTPUT |
+		       (header->sampling != 0 ? FLOW_SAMPLING : 0),
 		.sampling = header->sampling,
 	};
 	struct wire_result result = {0};
@@ -73,7 +68,7 @@ struct wire_result netflow5_decode(const struct wire_header *header, const uint8
 		uint32_t batch = n - result.records < WIRE_BATCH ? n - result.records : WIRE_BATCH;
 
 		for (uint32_t i = 0; i < batch; i++, data += RECORD)
-			read_record(data, header, &start, &sink->batch[i]);
+			read_record(data, &start, &sink->batch[i]);
 		sink->records(sink->arg, batch);
 		result.records += batch;
 	}

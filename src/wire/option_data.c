@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#include "wire/record_time.h"
-
 #define SCOPE_INTERFACE 2 /* of v9, whose scopes have numbers of their own */
 
 /* What says in two elements how packets are sampled. */
@@ -72,7 +70,7 @@ static void set_name(struct wire_option *option, const uint8_t *data, uint32_t l
 }
 
 static void take_field(struct wire_option *option, struct ratios *ratios,
-	const struct element *element, const uint8_t *data, uint32_t len, int64_t *init_time)
+	const struct element *element, const uint8_t *data, uint32_t len)
 {
 	uint64_t number = len <= 8 ? read_number(data, len) : 0;
 
@@ -89,7 +87,6 @@ static void take_field(struct wire_option *option, struct ratios *ratios,
 	case USE_SAMPLE_SIZE: ratios->sample_size = (double)number; break;
 	case USE_POPULATION: ratios->population = (double)number; break;
 	case USE_PROBABILITY: ratios->probability = read_real(data, len); break;
-	case USE_INIT_TIME: *init_time = time_of_milliseconds(number); break;
 	case USE_INTERFACE_NAME:
 	case USE_DOMAIN_NAME:
 		if (element->rank < ratios->name_rank) {
@@ -114,7 +111,7 @@ static void end_sampling(struct wire_option *option, const struct ratios *ratios
 }
 
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
-	struct wire_option *option, int64_t *init_time)
+	struct wire_option *option)
 {
 	const uint8_t *at = template_fields(entry), *begin = data;
 	const uint8_t *end = template_definition(entry) + entry->definition_len;
@@ -142,7 +139,7 @@ uint32_t option_read(const struct template_entry *entry, const uint8_t *data, ui
 		} else {
 			element = element_find(field.enterprise, field.number);
 			if (element != NULL && element_length_fits(element, len))
-				take_field(option, &ratios, element, data, len, init_time);
+				take_field(option, &ratios, element, data, len);
 		}
 		data += len;
 		left -= before + len;

@@ -10,7 +10,7 @@
 
 /*
  * Reads the record at data, of which no more than `left` bytes are there, and returns its length;
- * 0: it is cut. *init_time is changed where the record says when the exporter started.
+ * 0: it is cut.
  */
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
-	struct wire_option *option, int64_t *init_time);
+	struct wire_option *option);

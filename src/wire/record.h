@@ -24,10 +24,8 @@ enum flow_has {
 	FLOW_DIRECTION = 1 << 8,
 	FLOW_SAMPLER = 1 << 9,   /* `sampler`: whose interval an options record says */
 	FLOW_SAMPLING = 1 << 10, /* `sampling`: the record, sample or header says it */
-	FLOW_FIRST = 1 << 11,
-	FLOW_LAST = 1 << 12,
-	FLOW_SAMPLE = 1 << 13,  /* a sampled packet: packets is 1 */
-	FLOW_REVERSE = 1 << 14, /* the second half of a biflow (RFC 5103) */
+	FLOW_SAMPLE = 1 << 11,   /* a sampled packet: packets is 1 */
+	FLOW_REVERSE = 1 << 12,  /* the second half of a biflow (RFC 5103) */
 };
 
 enum flow_direction {
@@ -44,7 +42,6 @@ struct flow_record {
 	uint64_t sampler;       /* IPFIX selector or v9 sampler */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
-	int64_t first, last;  /* ns since 1970-01-01 UTC, by the exporter's clock */
 	uint8_t next_hop[16]; /* IPv4 in the first four bytes */
 	bool next_hop_ipv6;
 	uint8_t direction; /* enum flow_direction */

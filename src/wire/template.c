@@ -13,7 +13,6 @@
 #define RECORD_MAX    (65535 - 20) /* bytes: a message's headers are none of its */
 #define SPECIFIER     4            /* bytes, without an enterprise */
 #define EMPTY_MAX     16           /* fields of no bytes: a record costs time for each */
-#define INIT_UNKNOWN  INT64_MIN
 
 struct templates {
 	struct template_entry **list; /* by id */
@@ -21,7 +20,6 @@ struct templates {
 	uint32_t nb_options; /* of them, those of options */
 	size_t limit, bytes;
 	uint64_t changes;
-	int64_t init_time;
 };
 
 /* A definition as it stands in a set. */
@@ -54,7 +52,6 @@ struct templates *templates_create(size_t limit)
 		return NULL;
 	templates->limit = limit;
 	templates->bytes = sizeof(*templates) + HEAP_OVERHEAD;
-	templates->init_time = INIT_UNKNOWN;
 	return templates;
 }
 
@@ -84,7 +81,6 @@ static void forget_all(struct templates *templates)
 	free(templates->list);
 	templates->list = NULL;
 	templates->count = templates->room = templates->nb_options = 0;
-	templates->init_time = INIT_UNKNOWN;
 }
 
 void templates_destroy(struct templates *templates)
@@ -115,16 +111,6 @@ size_t templates_bytes(const struct templates *templates)
 uint64_t templates_changes(const struct templates *templates)
 {
 	return templates->changes;
-}
-
-int64_t templates_init_time(const struct templates *templates)
-{
-	return templates->init_time;
-}
-
-void templates_set_init_time(struct templates *templates, int64_t init_time)
-{
-	templates->init_time = init_time;
 }
 
 /* The place of the first whose id is not below. */
@@ -265,7 +251,7 @@ static struct template_entry *make_entry(
 	struct templates *templates, const struct definition *definition)
 {
 	struct template_entry like, *entry;
-	struct move_plan plan = {.init_time = UINT32_MAX};
+	struct move_plan plan = {0};
 	bool options = is_options(definition->set_id);
 	bool non_ip = !options && plan_definition(definition, &plan);
 	size_t bytes;
@@ -279,7 +265,6 @@ static struct template_entry *make_entry(
 		.nb_field_moves = definition->variable && !options ? definition->nb_fields : 0,
 		.has = plan.has,
 		.reverse_has = plan.reverse_has,
-		.init_time = plan.init_time,
 		.nb_moves = plan.nb_moves,
 		.nb_reverse = plan.nb_reverse,
 		.family = plan.family,

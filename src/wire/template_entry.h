@@ -28,7 +28,6 @@ struct template_entry {
 	uint16_t nb_scopes; /* of options: those of the fields that come first */
 	uint16_t nb_field_moves;
 	uint32_t has, reverse_has;
-	uint32_t init_time; /* struct move_plan's */
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
 	bool options : 1;
@@ -73,7 +72,3 @@ const struct template_entry *templates_find(const struct templates *templates, u
 enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb);
-
-/* When the exporter started, by options or records of it; INT64_MIN: it did not say. */
-int64_t templates_init_time(const struct templates *templates);
-void templates_set_init_time(struct templates *templates, int64_t init_time);

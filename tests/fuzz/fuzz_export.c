@@ -91,8 +91,6 @@ static void check_record(const struct flow_record *record)
 	require((has & FLOW_OUTPUT) != 0 || record->output == 0);
 	require((has & FLOW_SAMPLER) != 0 || record->sampler == 0);
 	require(((has & FLOW_SAMPLING) != 0) == (record->sampling != 0));
-	require((has & FLOW_FIRST) != 0 || record->first == 0);
-	require((has & FLOW_LAST) != 0 || record->last == 0);
 	require(((has & FLOW_NEXT_HOP) != 0) == (memcmp(record->next_hop, none, 16) != 0));
 	require((has & FLOW_NEXT_HOP) != 0 || !record->next_hop_ipv6);
 	require(record->direction <= ((has & FLOW_DIRECTION) != 0 ? FLOW_EGRESS : 0));
@@ -114,8 +112,6 @@ static void digest_record(struct told *told, const struct flow_record *record)
 	digest(told, &record->bytes, sizeof(record->bytes));
 	digest(told, &record->total_packets, sizeof(record->total_packets));
 	digest(told, &record->total_bytes, sizeof(record->total_bytes));
-	digest(told, &record->first, sizeof(record->first));
-	digest(told, &record->last, sizeof(record->last));
 	digest(told, record->next_hop, sizeof(record->next_hop));
 	digest(told, &record->direction, sizeof(record->direction));
 }
@@ -268,17 +264,14 @@ static void decode_alike(const struct domain *copy, const struct datagram *datag
 {
 	static struct told told[2];
 	struct templates *both[2] = {datagram->domain->templates, copy->templates};
-	int64_t init_time = templates_init_time(both[0]);
 	struct wire_result result[2];
 
 	for (uint32_t i = 0; i < 2; i++) {
 		struct wire_sink sink = sink_of(&told[i], datagram);
 
-		templates_set_init_time(both[i], init_time);
 		result[i] = wire_decode_set(&datagram->header, both[i], id, set, len, &sink);
 		check_result(&result[i], &told[i]);
 	}
-	require(templates_init_time(both[0]) == templates_init_time(both[1]));
 	require(result[0].fault == result[1].fault);
 	require(result[0].data_records == result[1].data_records);
 	require(result[0].records == result[1].records);

@@ -628,8 +628,8 @@ def restarts(test, protocol):
 
 @each('an uptime that wraps after 49.7 days', 'v5', 'v9', 'sflow')
 def uptime_wraps(test, protocol):
-    """It is no restart, and flows' times stay where they are."""
-    world = World(test)
+    """It is no restart, and moves no record to another epoch."""
+    world = World(test, epochs=True)
     router = Router(protocol, FAULTY)
     fields = KEY + [(PACKETS, 4), (BYTES, 4), (22, 4), (21, 4)]
     for i in range(10):
@@ -647,10 +647,7 @@ def uptime_wraps(test, protocol):
         else:
             payload = router.sflow(when, [router.sample(flow)], uptime=uptime)
         world.add(router, when, payload, [flow])
-    found, _, _, _ = world.run()
-    for row in found:
-        if row['src_ip'].startswith('10.0.0.') and 'first' in row:
-            assert START <= lib.timestamp(row['first']) / 1e6 <= START + 10, row
+    world.run()
 
 
 # ---- what records say

@@ -62,10 +62,9 @@ static void well_known_ones(void **state)
 		uint16_t number, use;
 	} rows[] = {{1, USE_BYTES}, {2, USE_PACKETS}, {4, USE_PROTO}, {5, USE_DSCP},
 		{6, USE_TCP_FLAGS}, {7, USE_SRC_PORT}, {8, USE_SRC_IPV4}, {10, USE_INPUT},
-		{11, USE_DST_PORT}, {12, USE_DST_IPV4}, {14, USE_OUTPUT}, {21, USE_LAST},
-		{22, USE_FIRST}, {27, USE_SRC_IPV6}, {28, USE_DST_IPV6}, {34, USE_SAMPLING},
-		{48, USE_SAMPLER}, {85, USE_TOTAL_BYTES}, {86, USE_TOTAL_PACKETS}, {152, USE_FIRST},
-		{153, USE_LAST}};
+		{11, USE_DST_PORT}, {12, USE_DST_IPV4}, {14, USE_OUTPUT}, {27, USE_SRC_IPV6},
+		{28, USE_DST_IPV6}, {34, USE_SAMPLING}, {48, USE_SAMPLER}, {85, USE_TOTAL_BYTES},
+		{86, USE_TOTAL_PACKETS}};
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -17,7 +17,6 @@
 #include "export_bytes.h"
 
 #define SECOND_NS      INT64_C(1000000000)
-#define MILLISECOND_NS INT64_C(1000000)
 #define EXPORTED_NS    (EXPORTED * SECOND_NS)
 #define TEMPLATE_LIMIT (1 << 20)
 #define REVERSE        29305 /* RFC 5103 */
@@ -221,8 +220,6 @@ static void check_record5(const struct flow_record *record, uint32_t i)
 	assert_int_equal(record->output, 2000 + i);
 	assert_int_equal(record->packets, 0xf0000000 + i);
 	assert_int_equal(record->bytes, 0xf1000000 + i);
-	assert_int_equal(record->first, EXPORTED_NS + 250 - 5 * SECOND_NS);
-	assert_int_equal(record->last, EXPORTED_NS + 250 + MILLISECOND_NS);
 	assert_int_equal(address_of(record->next_hop), i % 2 ? 0xc0a80001 : 0);
 	assert_int_equal((record->has & FLOW_NEXT_HOP) != 0, i % 2);
 }
@@ -585,89 +582,26 @@ static void layer2_bytes(void **state)
 	assert_int_equal(record->bytes, 1000);
 }
 
-static const struct flow_record *with_times(
-	bool ipfix, uint32_t first, uint32_t last, uint32_t len, uint64_t from, uint64_t to)
+/* Of all kinds: a record counts when it comes. What stands behind them is found. */
+static void times_are_skipped(void **state)
 {
-	struct given fields[] = {{first, len, from, 0}, {last, len, to, 0}};
-
-	return record_of(ipfix, 0, fields, 2);
-}
-
-static void check_times(const struct flow_record *record, int64_t first, int64_t last)
-{
-	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_FIRST | FLOW_LAST);
-	assert_int_equal(record->first - EXPORTED_NS, first);
-	assert_int_equal(record->last - EXPORTED_NS, last);
-}
-
-static void absolute_times(void **state)
-{
-	const uint64_t ntp = (uint64_t)(EXPORTED + 2208988800U) << 32;
+	static const struct given fields[] = {{22, 4, UPTIME - 3000, 0}, {21, 4, UPTIME - 1, 0},
+		{150, 4, EXPORTED - 9, 0}, {151, 4, EXPORTED - 2, 0}, {152, 8, UINT64_MAX, 0},
+		{153, 8, EXPORTED * 1000ULL, 0}, {154, 8, 1ULL << 63, 0}, {155, 8, 1, 0},
+		{156, 8, 1ULL << 63, 0}, {157, 8, 1, 0}, {158, 4, UINT32_MAX, 0}, {159, 4, 7, 0},
+		{160, 8, UINT64_MAX, 0}, {4, 1, 17, 0}};
 
 	(void)state;
-	check_times(with_times(true, 150, 151, 4, EXPORTED - 9, EXPORTED - 2), -9 * SECOND_NS,
-		-2 * SECOND_NS);
-	check_times(
-		with_times(true, 152, 153, 8, EXPORTED * 1000ULL - 1234, EXPORTED * 1000ULL - 7),
-		-1234 * MILLISECOND_NS, -7 * MILLISECOND_NS);
-	check_times(with_times(true, 154, 155, 8, ntp - (1ULL << 31), ntp), -SECOND_NS / 2, 0);
-	check_times(with_times(true, 156, 157, 8, ntp - (5ULL << 32), ntp + (3ULL << 30)),
-		-5 * SECOND_NS, 3 * SECOND_NS / 4);
-	check_times(with_times(true, 158, 159, 4, 4000000000U, 7), -4000 * SECOND_NS, -7000);
-	/* Beyond what there can be: no overflow. */
-	assert_int_equal(with_times(true, 152, 153, 8, UINT64_MAX, 1)->first, 0);
-	/* The finest there is, whichever comes first. */
-	for (uint32_t swap = 0; swap < 2; swap++) {
-		struct given fields[] = {{150, 4, EXPORTED, 0}, {154, 8, ntp + (1ULL << 31), 0}};
-		struct given swapped[] = {fields[1], fields[0]};
+	for (uint32_t ipfix = 0; ipfix < 2; ipfix++) {
+		const struct flow_record *record = record_of(ipfix, 0, fields, COUNT(fields));
 
-		assert_int_equal(record_of(true, 0, swap ? swapped : fields, 2)->first,
-			EXPORTED_NS + SECOND_NS / 2);
+		assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000001);
+		assert_int_equal(address_of(record->key.v4.dst_ip), 0x0a000002);
+		assert_int_equal(record->key.v4.proto, 17);
+		assert_int_equal(record->packets, 10);
+		assert_int_equal(record->bytes, 1000);
+		assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
 	}
-}
-
-static void uptimes(void **state)
-{
-	const uint32_t before_wrap = UPTIME - 200000; /* UPTIME is 100 s: it wrapped 100 s ago */
-	const struct flow_record *record;
-
-	(void)state;
-	check_times(with_times(false, 22, 21, 4, UPTIME - 3000, UPTIME - 1), -3 * SECOND_NS,
-		-MILLISECOND_NS);
-	check_times(with_times(false, 22, 21, 4, before_wrap, UPTIME + 5), -200 * SECOND_NS,
-		5 * MILLISECOND_NS);
-	/* An IPFIX header has none. */
-	record = with_times(true, 22, 21, 4, 1, 2);
-	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
-	assert_int_equal(record->first | record->last, 0);
-}
-
-/* By systemInitTimeMilliseconds, of records or of options; 60 days before: it wrapped once. */
-static void uptimes_of_ipfix(void **state)
-{
-	const uint64_t init = EXPORTED * 1000ULL - 60 * 86400000ULL;
-	const uint32_t uptime = (uint32_t)(60 * 86400000ULL);
-	struct given fields[] = {{22, 4, uptime - 5000, 0}, {160, 8, init, 0}, {21, 4, uptime, 0}};
-	static const struct spec option[] = {{149, 4, 0}, {160, 8, 0}};
-	uint32_t set;
-
-	(void)state;
-	check_times(record_of(true, 0, fields, 3), -5 * SECOND_NS, 0);
-	templates_forget(templates);
-	begin(true, 0);
-	set = begin_set(&bytes, 3);
-	put(&bytes, 300, 2);
-	put(&bytes, 2, 2);
-	put(&bytes, 1, 2);
-	put_specs(&bytes, option, 2);
-	end_set(&bytes, set);
-	set = begin_set(&bytes, 300);
-	put(&bytes, 42, 4);
-	put(&bytes, init, 8);
-	end_set(&bytes, set);
-	assert_int_equal(decode().options, 1);
-	fields[1] = (struct given){4, 1, 6, 0};
-	check_times(record_of(true, 0, fields, 3), -5 * SECOND_NS, 0);
 }
 
 /* --- families --- */
@@ -799,7 +733,7 @@ static void biflows(void **state)
 {
 	struct given fields[] = {{7, 2, 1234, 0}, {11, 2, 53, 0}, {4, 1, 17, 0}, {10, 4, 7, 0},
 		{14, 4, 8, 0}, {6, 1, 0x12, 0}, {2, 8, 20, REVERSE}, {1, 8, 2000, REVERSE},
-		{6, 1, 0x18, REVERSE}, {150, 4, EXPORTED - 2, 0}, {150, 4, EXPORTED - 1, REVERSE}};
+		{6, 1, 0x18, REVERSE}};
 	struct wire_result result = decode_fields(true, 0, fields, COUNT(fields));
 
 	(void)state;
@@ -809,8 +743,6 @@ static void biflows(void **state)
 	check_biflow(2, 20, 2000);
 	assert_int_equal(seen.records[0].extra.tcp_flags[0], 0x12);
 	assert_int_equal(seen.records[1].extra.tcp_flags[0], 0x18);
-	assert_int_equal(seen.records[0].first, EXPORTED_NS - 2 * SECOND_NS);
-	assert_int_equal(seen.records[1].first, EXPORTED_NS - SECOND_NS);
 	fields[6].value = 0;
 	result = decode_fields(true, 0, fields, COUNT(fields));
 	assert_int_equal(result.records, 1);
@@ -1598,7 +1530,7 @@ static void check_random_record(
 	assert_int_equal(record->input, expected->input);
 	assert_int_equal(record->output, expected->output);
 	assert_int_equal(record->sampler, expected->sampler);
-	assert_int_equal(record->first | record->last | record->sampling, 0);
+	assert_int_equal(record->sampling, 0);
 }
 
 static void random_records(void **state)
@@ -1648,9 +1580,7 @@ int main(void)
 		TEST(sampling_of_records),
 		TEST(totals_and_deltas),
 		TEST(layer2_bytes),
-		TEST(absolute_times),
-		TEST(uptimes),
-		TEST(uptimes_of_ipfix),
+		TEST(times_are_skipped),
 		TEST(ipv6_records),
 		TEST(both_families_in_a_template),
 		TEST(biflows),
