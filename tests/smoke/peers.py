@@ -2,6 +2,7 @@
 """Exporters and collectors of others: their datagrams recorded, and what they make of packets."""
 
 import fcntl
+import json
 import os
 import pickle
 import re
@@ -21,8 +22,8 @@ EVERYTHING = (*collected.EVERYTHING, '--link-overhead', '0')
 
 
 def needs(test, *programs):
-    """Debian has some of them where only root's PATH looks."""
-    paths = os.environ['PATH'] + ':/usr/sbin:/sbin'
+    """Debian has some of them where only root's PATH looks, and Go's are where it installs them."""
+    paths = ':'.join((os.environ['PATH'], '/usr/sbin', '/sbin', os.path.expanduser('~/go/bin')))
     found = [shutil.which(program, path=paths) for program in programs]
     for program, path in zip(programs, found):
         if path is None:
@@ -120,6 +121,35 @@ def nfcapd(test, form, path):
     total = re.search(r'Flows: (\d+), Packets: (\d+), Bytes: (\d+), Sequence Errors: (\d+), Bad Packets: (\d+)', said)
     assert total, said
     return dict(zip(('flows', 'packets', 'bytes', 'errors', 'bad'), map(int, total.groups())))
+
+
+def goflow2(test, form, path):
+    """{key: [packets, bytes]} of the records that GoFlow2 writes of a capture's datagrams."""
+    program, port, out = needs(test, 'goflow2'), free_port(), test.path('goflow2.json')
+    protocols = {'TCP': '6', 'UDP': '17', 'ICMP': '1', 'IPv6-ICMP': '58'}
+    # Of two workers one may read data before the other has read their template.
+    scheme = 'sflow' if form == 'sflow' else 'netflow'
+    process = test.start('-listen', f'{scheme}://127.0.0.1:{port}?workers=1', '-transport.file', out, '-addr', '127.0.0.1:0', program=[program])
+    test.until(lambda: socket_row(port) is not None, 'goflow2 listens')
+    assert exports.send(path, port) > 10
+    expected = sum('key' in record for _, record in exports.read(path, form))
+
+    def records():
+        with open(out, encoding='utf-8') as stream:
+            return stream.read().splitlines()
+
+    test.until(lambda: os.path.exists(out) and len(records()) >= expected, 'goflow2 has written all')
+    process.signal(signal.SIGTERM)
+    test.wait(process)
+    sums = {}
+    for record in map(json.loads, records()):
+        key = (record['src_addr'], record['dst_addr'], str(record['src_port']), str(record['dst_port']),
+               protocols[record['proto']])
+        figures = sums.setdefault(key, [0, 0])
+        every = max(record['sampling_rate'], 1)
+        figures[0] += every * record['packets']
+        figures[1] += every * record['bytes']
+    return sums
 
 
 def tshark(test, path, *arguments):

@@ -3,14 +3,12 @@
 
 import hashlib
 import os
-import re
-import shutil
 import signal
-import socket
 import subprocess
 
 import exports
 import lib
+import peers
 
 SPEC = 'flows=500,zipf=1.0,size=100-1514,packets=12K,rate=500,ipv6=0.2,vlan=0.2,seed=5'
 FORMATS = tuple(exports.PORTS)
@@ -86,47 +84,14 @@ def test_on_a_port(test):
 # ---- decoders of others
 
 
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
-
-def needs(test, program):
-    if shutil.which(program) is None:
-        test.skip(f'{program} is not installed')
-    return program
-
-
-def collected(test, form, path):
-    """(packets, bytes) that nfcapd or sfcapd says it received, and no sequence errors."""
-    program = needs(test, 'sfcapd' if form == 'sflow' else 'nfcapd')
-    port = free_port()
-    process = test.start('-w', test.directory, '-b', '127.0.0.1', '-p', str(port), '-S', '0', '-B', '4000000',
-                         program=[program])
-    test.until(lambda: 'Startup' in process.stderr(), f'{program} listens')
-    assert exports.send(path, port) > 10
-    received = f':{port:04X} '
-
-    def emptied():
-        with open('/proc/net/udp', encoding='ascii') as sockets:
-            return any(received in line and line.split()[4].endswith(':00000000') for line in sockets)
-
-    test.until(emptied, f'{program} has read all')
-    process.signal(signal.SIGTERM)
-    said = test.wait(process).stderr
-    total = re.search(r'Flows: (\d+), Packets: (\d+), Bytes: (\d+), Sequence Errors: (\d+), Bad Packets: (\d+)', said)
-    assert total, said
-    assert total[4] == '0' and total[5] == '0', said
-    return int(total[2]), int(total[3])
-
-
 def peer(form, sampling):
     def check(test):
         true = truth(test, form)
         packets, size = (sum(figures[i] for figures in true.values()) for i in (0, 1))
         path = write(test, 'exports.pcap', '--as', form, '--routers', '4', '--path', '2', '--sampling', str(sampling))
-        got = collected(test, form, path)
+        said = peers.nfcapd(test, form, path)
+        got = said['packets'], said['bytes']
+        assert said['errors'] == said['bad'] == 0, said
         if sampling == 1:
             assert got[0] == 2 * packets, (got, 2 * packets)
             # sfcapd counts bytes of frames.
@@ -138,8 +103,22 @@ def peer(form, sampling):
     return check
 
 
+def goflow2(form):
+    def check(test):
+        true = truth(test, form)
+        path = write(test, 'exports.pcap', '--as', form, '--routers', '4', '--path', '2')
+        got = peers.goflow2(test, form, path)
+        assert set(got) == set(true), len(set(got) ^ set(true))
+        for key, (packets, size) in true.items():
+            assert got[key][0] == 2 * packets, (key, got[key], packets)
+            # Its bytes of sFlow are those of frames.
+            assert got[key][1] == 2 * size or form == 'sflow', (key, got[key], size)
+    return check
+
+
 def cases(settings):
     found = [(form, case(form)) for form in FORMATS]
+    found += [(f'{form} for GoFlow2', goflow2(form)) for form in FORMATS]
     found += [(f'{form} for nfdump', peer(form, 1)) for form in FORMATS]
     # Of v9 and IPFIX nfcapd 1.7.1 does not take the interval.
     found += [(f'sampled {form} for nfdump', peer(form, 7)) for form in ('v5', 'sflow')]
@@ -148,7 +127,7 @@ def cases(settings):
 
 def shark(test, path, *arguments):
     result = subprocess.run(
-        [needs(test, 'tshark'), '-n', '-r', path, '-d', 'udp.port==2055,cflow', '-o', 'ip.check_checksum:TRUE',
+        [peers.needs(test, 'tshark'), '-n', '-r', path, '-d', 'udp.port==2055,cflow', '-o', 'ip.check_checksum:TRUE',
          '-o', 'udp.check_checksum:TRUE', *arguments], capture_output=True, text=True, check=True)
     return result.stdout.splitlines()
 
