@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The domains of exporters: who has a place, its name, and its part of the templates' memory. */
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/router_names.h"
+#include "collect/collector_state.h"
+
+static void print_address(const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
+{
+	if (IN6_IS_ADDR_V4MAPPED(address))
+		inet_ntop(AF_INET, address->s6_addr + 12, text, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
+}
+
+/* "NAME" or "ADDRESS", "/DOMAIN" behind it where the exporter has several. */
+static void put_name(struct collector *collector, uint32_t slot, bool several)
+{
+	const struct exporter_id *id = exporter_id(collector->exporters, slot);
+	const struct exporter_row *row = &collector->domains[slot].row;
+	char address[INET6_ADDRSTRLEN], domain[16] = "", name[ROUTER_NAME_MAX];
+	int room;
+
+	print_address(&id->address, address);
+	if (several)
+		snprintf(domain, sizeof(domain), "/%u", id->domain);
+	room = (int)(sizeof(name) - 1 - strlen(domain));
+	snprintf(name, sizeof(name), "%.*s%s", room, row->name[0] != '\0' ? row->name : address,
+		domain);
+	router_name_put(slot, name);
+}
+
+static void put_names(struct collector *collector, uint32_t slot)
+{
+	const struct exporter_table *exporters = collector->exporters;
+	uint32_t first = exporter_at(exporters, &exporter_id(exporters, slot)->address);
+	uint32_t second = exporter_sibling(exporters, first);
+
+	put_name(collector, slot, second != EXPORTER_NONE);
+	/* The first one had no need of it so far. */
+	if (second == slot && exporter_sibling(exporters, second) == EXPORTER_NONE)
+		put_name(collector, first, true);
+}
+
+void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum sampling_source source)
+{
+	if (sampling <= row->sampling)
+		return;
+	row->sampling = sampling;
+	row->sampling_source = source;
+}
+
+/* What becomes of a domain's epoch when its slot goes to another. */
+static void add_to_others(struct collector *collector, const struct domain *domain)
+{
+	const struct exporter_row *row = &domain->row;
+	struct exporter_row *others = &collector->others;
+
+	others->datagrams += row->datagrams;
+	others->bytes += row->bytes;
+	others->records += row->records;
+	others->unknown_template += row->unknown_template;
+	others->unusable += row->unusable;
+	others->malformed += row->malformed;
+	others->reordered += row->reordered;
+	others->repeated += row->repeated;
+	others->restarts += row->restarts;
+	exporter_row_sampled(others, row->sampling, row->sampling_source);
+	collector->others_gaps += domain->gaps;
+	collector->others_harmless += domain->harmless;
+}
+
+/* After its templates changed. */
+void domain_settle_templates(struct collector *collector, struct domain *domain)
+{
+	size_t bytes = domain->templates != NULL ? templates_bytes(domain->templates) : 0;
+
+	collector->template_lent -= domain->borrowed;
+	domain->borrowed =
+		bytes > collector->template_share ? bytes - collector->template_share : 0;
+	collector->template_lent += domain->borrowed;
+}
+
+static size_t template_limit(const struct collector *collector, const struct domain *domain)
+{
+	size_t loan = domain->borrowed + collector->template_pool - collector->template_lent;
+
+	if (loan > collector->template_loan_max)
+		loan = collector->template_loan_max;
+	return collector->template_share + loan;
+}
+
+void domain_forget_templates(struct collector *collector, struct domain *domain)
+{
+	if (domain->templates == NULL)
+		return;
+	if (templates_count(domain->templates) > 0)
+		collector->file_due = true;
+	templates_forget(domain->templates);
+	domain_settle_templates(collector, domain);
+	domain->template_changes = templates_changes(domain->templates);
+	domain->from_file = false;
+}
+
+static void evict(struct collector *collector, uint32_t slot)
+{
+	struct domain *domain = &collector->domains[slot];
+
+	domain->row.unknown_template += waiting_forget(collector->waiting, slot);
+	add_to_others(collector, domain);
+	if (domain->templates != NULL && templates_count(domain->templates) > 0)
+		collector->file_due = true;
+	templates_destroy(domain->templates);
+	collector->template_lent -= domain->borrowed;
+	sampling_forget(&domain->sampling);
+	if (collector->links != NULL)
+		links_forget(collector->links, slot);
+	collector->evicted++;
+	collector->params.forget(collector->params.arg, slot);
+}
+
+void domain_start_row(struct domain *domain, const struct exporter_id *id, uint32_t slot)
+{
+	domain->row = (struct exporter_row){
+		.address = id->address,
+		.slot = slot,
+		.domain = id->domain,
+		.protocol = id->protocol,
+	};
+	if (domain->rule != NULL)
+		snprintf(domain->row.name, sizeof(domain->row.name), "%s", domain->rule->name);
+}
+
+/* NULL: there is no room. */
+struct domain *domain_admit(
+	struct collector *collector, const struct exporter_id *id, const struct exporter_rule *rule)
+{
+	bool evicted;
+	uint32_t slot = exporter_admit(collector->exporters, id, &evicted);
+	struct domain *domain;
+
+	if (slot == EXPORTER_NONE)
+		return NULL;
+	if (evicted)
+		evict(collector, slot);
+	domain = &collector->domains[slot];
+	*domain = (struct domain){
+		.rule = rule,
+		.owner = ++collector->owners,
+		.sampling = {.seed = collector->params.seed},
+	};
+	sequence_init(&domain->sequence, id->protocol);
+	domain_start_row(domain, id, slot);
+	put_names(collector, slot);
+	return domain;
+}
+
+const struct exporter_rule *collector_rule_of(
+	const struct collector *collector, const struct in6_addr *address)
+{
+	return exporter_rule_find(collector->params.rules, collector->params.nb_rules, address);
+}
+
+/* Whether records with templates can be decoded. */
+bool domain_make_templates(struct collector *collector, struct domain *domain)
+{
+	enum wire_protocol protocol = domain->row.protocol;
+
+	if (protocol != WIRE_NETFLOW9 && protocol != WIRE_IPFIX)
+		return true;
+	if (domain->templates == NULL)
+		domain->templates = templates_create(0);
+	if (domain->templates == NULL)
+		return false;
+	templates_set_limit(domain->templates, template_limit(collector, domain));
+	return true;
+}

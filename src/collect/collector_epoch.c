@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a collector tells at the end of an epoch. */
+
+#include <inttypes.h>
+
+#include "base/router_names.h"
+#include "collect/collector_state.h"
+
+static void share_losses(struct collector *collector)
+{
+	uint32_t used = exporter_table_used(collector->exporters);
+
+	for (uint32_t slot = 0; slot < used; slot++)
+		collector->domains[slot].row.lost_network = collector->domains[slot].gaps;
+	collector->others.lost_network = collector->others_gaps;
+	for (uint32_t i = 0; i < SOCKETS_MAX; i++) {
+		struct socket_loss *socket = &collector->sockets[i];
+		uint32_t n = 0;
+
+		if (socket->dropped == 0 && socket->counted == 0)
+			continue;
+		for (uint32_t slot = 0; slot < used; slot++)
+			if (collector->domains[slot].gaps > 0 &&
+				collector->domains[slot].socket == i)
+				collector->losses[n++] = (struct exporter_loss){
+					.slot = slot,
+					.gaps = collector->domains[slot].gaps,
+				};
+		collector->others.lost_socket += losses_share(socket, collector->losses, n);
+		for (uint32_t j = 0; j < n; j++) {
+			struct exporter_row *row =
+				&collector->domains[collector->losses[j].slot].row;
+
+			row->lost_socket = collector->losses[j].lost_socket;
+			row->lost_network = collector->losses[j].lost_network;
+		}
+	}
+}
+
+/* harmless: of the unusable records. */
+static bool leaves_unknown(const struct exporter_row *row, uint64_t harmless)
+{
+	return row->waiting + row->unknown_template + (row->unusable - harmless) + row->malformed +
+		       row->shed + row->lost_network + row->lost_socket >
+	       0;
+}
+
+static bool is_empty(const struct exporter_row *row)
+{
+	return row->datagrams == 0 && row->records == 0 && row->lost_socket == 0 &&
+	       row->lost_network == 0 && row->unknown_template == 0 && row->waiting == 0;
+}
+
+static bool end_row(struct collector *collector, struct domain *domain,
+	void (*emit)(void *arg, const struct exporter_row *row), void *arg)
+{
+	struct exporter_row *row = &domain->row;
+	struct exporter_id id = {row->address, row->domain, row->protocol};
+	bool unknown;
+
+	row->waiting = waiting_count(collector->waiting, row->slot);
+	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0;
+	if (domain->templates != NULL)
+		row->templates = templates_count(domain->templates);
+	if (!is_empty(row))
+		emit(arg, row);
+	domain_start_row(domain, &id, row->slot);
+	domain->gaps = domain->harmless = 0;
+	return unknown;
+}
+
+static bool end_others(struct collector *collector,
+	void (*emit)(void *arg, const struct exporter_row *row), void *arg)
+{
+	struct exporter_row *row = &collector->others;
+	bool unknown = leaves_unknown(row, collector->others_harmless);
+
+	row->others = true;
+	row->slot = EXPORTER_NONE;
+	if (!is_empty(row))
+		emit(arg, row);
+	*row = (struct exporter_row){0};
+	collector->others_gaps = collector->others_harmless = 0;
+	return unknown;
+}
+
+struct link_emission {
+	const struct collector *collector;
+	void (*emit)(void *arg, const struct link_row *row);
+	void *arg;
+};
+
+static void emit_link(void *arg, uint32_t exporter, struct link_row *row)
+{
+	const struct link_emission *emission = arg;
+	const struct exporter_row *owner = &emission->collector->domains[exporter].row;
+
+	row->address = owner->address;
+	row->domain = owner->domain;
+	router_name_get(exporter, row->exporter);
+	emission->emit(emission->arg, row);
+}
+
+static void say_evictions(struct collector *collector)
+{
+	uint64_t n = collector->evicted;
+
+	collector->evicted = 0;
+	if (n == 0 || !rarely_due(&collector->eviction_said, collector->now, n))
+		return;
+	if (!collector_say(collector, true,
+		    "%" PRIu64 " exporters gave their place to others, because there are more "
+		    "than --exporters-max %u%s",
+		    n, collector->params.exporters_max, collector->eviction_said.since))
+		collector->eviction_said.said = false;
+}
+
+struct collector_epoch collector_end_epoch(struct collector *collector,
+	void (*exporter)(void *arg, const struct exporter_row *row),
+	void (*link)(void *arg, const struct link_row *row), void *arg)
+{
+	struct collector_epoch epoch = {
+		.datagrams = collector->datagrams,
+		.dropped = collector->dropped,
+		.losses_unknown = collector->dropped > 0 || collector->unknown_sampler,
+	};
+	struct link_emission emission = {collector, link, arg};
+	uint32_t used = exporter_table_used(collector->exporters);
+
+	share_losses(collector);
+	if (collector->links != NULL)
+		links_end_epoch(collector->links, emit_link, &emission);
+	for (uint32_t slot = 0; slot < used; slot++)
+		epoch.losses_unknown |=
+			end_row(collector, &collector->domains[slot], exporter, arg);
+	epoch.losses_unknown |= end_others(collector, exporter, arg);
+	collector_save_templates(collector);
+	say_evictions(collector);
+	exporter_end_epoch(collector->exporters);
+	collector->datagrams = collector->dropped = 0;
+	collector->unknown_sampler = false;
+	return epoch;
+}

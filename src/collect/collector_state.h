@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What the files of collector.h share: datagrams (collector_take.c), domains of exporters, the ends
+ * of epochs, templates that are kept. All of it is the decoder's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/key_burst.h"
+#include "base/rarely.h"
+#include "collect/collector.h"
+#include "collect/exporter.h"
+#include "collect/links.h"
+#include "collect/losses.h"
+#include "collect/observe.h"
+#include "collect/sampling.h"
+#include "collect/template_saver.h"
+#include "collect/waiting.h"
+#include "wire/sequence.h"
+#include "wire/template.h"
+
+#define SOCKETS_MAX OPTION_LIST_MAX
+#define KNOWN_MAX   64 /* templates of one datagram that are told apart */
+
+struct domain {
+	const struct exporter_rule *rule; /* NULL: none */
+	struct in6_addr sender;           /* of its last datagram: it is allowed */
+	struct templates *templates;      /* NULL: it sent none */
+	uint64_t template_changes;
+	size_t borrowed; /* bytes of its templates above a share */
+	struct sampling sampling;
+	struct sequence sequence;
+	uint64_t owner; /* of its samplers: never another's */
+	uint32_t socket;
+	uint64_t gaps; /* datagrams of this epoch, from sequence numbers */
+	uint64_t
+		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
+	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
+	bool from_file;  /* its templates are, and it said none since */
+	/* What there is to say, once for each domain. */
+	bool clock_said, convention_due, fault_said, sampler_seen, sampler_due;
+	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
+	uint32_t pool_interval;
+	enum wire_fault fault;
+	struct exporter_row row;
+};
+
+struct collector {
+	struct collector_params params;
+	struct exporter_table *exporters;
+	struct domain *domains; /* [exporters_max] */
+	struct waiting *waiting;
+	struct links *links; /* NULL: they are not asked for */
+	struct sampling_checks *checks;
+	struct exporter_loss *losses; /* [exporters_max] */
+	struct socket_loss sockets[SOCKETS_MAX];
+	/* What every domain can have, what is there to be lent, of it to one domain, and is lent. */
+	size_t template_share, template_pool, template_loan_max, template_lent;
+	uint32_t sampling_limit;
+	uint64_t owners;
+
+	/* The epoch's. */
+	uint64_t datagrams, dropped, evicted;
+	bool unknown_sampler; /* packets that records stand for are not known */
+	struct exporter_row others;
+	uint64_t others_gaps, others_harmless;
+
+	/* What is said. */
+	bool said;
+	int64_t said_at, now;
+	struct rarely eviction_said;
+	bool file_fails_said;
+
+	struct template_saver *saver; /* NULL: templates are not kept */
+	bool file_due;                /* they changed since the file's were copied */
+
+	/* The datagram that is decoded. */
+	struct domain *domain;
+	struct observer observer;
+	const struct wire_header *header;
+	bool retrying, still_unknown; /* sets that waited */
+	uint32_t nb_known;            /* KNOWN_MAX + 1: more */
+	uint16_t known[KNOWN_MAX];
+	uint32_t nb_observations;
+	struct wire_sink sink;
+	struct observation observations[BURST_MAX];
+	struct flow_record batch[WIRE_BATCH];
+};
+
+/* collector_take.c */
+
+/*
+ * A line to who runs the collector, one a second at most. False: it was not said, because another
+ * line was within the second.
+ */
+__attribute__((format(printf, 3, 4))) bool collector_say(
+	struct collector *collector, bool warning, const char *format, ...);
+
+/* collector_domains.c */
+
+static inline uint32_t slot_of(const struct collector *collector, const struct domain *domain)
+{
+	return (uint32_t)(domain - collector->domains);
+}
+
+/* A domain of its own for an exporter, the place of another's where there is none free; NULL: there
+ * is no room. */
+struct domain *domain_admit(struct collector *collector, const struct exporter_id *id,
+	const struct exporter_rule *rule);
+/* A new epoch's. */
+void domain_start_row(struct domain *domain, const struct exporter_id *id, uint32_t slot);
+/* The coarsest that was seen. */
+void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum sampling_source source);
+/* Whether records with templates can be decoded. */
+bool domain_make_templates(struct collector *collector, struct domain *domain);
+/* After its templates changed. */
+void domain_settle_templates(struct collector *collector, struct domain *domain);
+void domain_forget_templates(struct collector *collector, struct domain *domain);
+/* NULL: there is none for the address. */
+const struct exporter_rule *collector_rule_of(
+	const struct collector *collector, const struct in6_addr *address);
+
+/* collector_templates.c: --templates */
+
+/* Takes what the file has, and starts to keep it. False with a line in error[OPTION_WHY_MAX]. */
+bool collector_restore_templates(struct collector *collector, char *error);
+/* At the end of an epoch. */
+void collector_save_templates(struct collector *collector);

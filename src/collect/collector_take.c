@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/collector.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "base/router_names.h"
+#include "base/units.h"
+#include "collect/collector_state.h"
+
+#define LINE_MAX_BYTES 320
+/* Of a domain's share of the template memory, what its sampling intervals may take. */
+#define SAMPLING_PART  8
+#define SHARE_MIN      2048
+#define BORROWERS      16 /* at least so many domains can have more templates than most have */
+/* Clocks that are set while nobody listens move an exporter's start by a little. */
+#define SAME_START_MS  5000
+
+size_t collector_memory(const struct collector_params *params)
+{
+	return sizeof(struct collector) + exporter_table_memory(params->exporters_max) +
+	       (size_t)params->exporters_max *
+		       (sizeof(struct domain) + sizeof(struct exporter_loss)) +
+	       waiting_memory(params->waiting_bytes, params->exporters_max) +
+	       sampling_checks_memory() + params->template_bytes +
+	       (params->links ? links_memory(params->exporters_max) : 0) +
+	       (params->template_file != NULL ? template_saver_memory(params->template_bytes) : 0);
+}
+
+/* --- lines --- */
+
+static bool may_say(const struct collector *collector)
+{
+	return !collector->said || collector->now < collector->said_at ||
+	       collector->now - collector->said_at >= SECOND_NS;
+}
+
+bool collector_say(struct collector *collector, bool warning, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list values;
+
+	if (!may_say(collector))
+		return false;
+	collector->said = true;
+	collector->said_at = collector->now;
+	va_start(values, format);
+	vsnprintf(line, sizeof(line), format, values);
+	va_end(values);
+	make_ascii(line);
+	collector->params.say(collector->params.arg, warning, line);
+	return true;
+}
+
+/* --- what wire_decode() tells --- */
+
+static void flush(struct collector *collector)
+{
+	if (collector->nb_observations == 0)
+		return;
+	if (collector->links != NULL)
+		links_count(collector->links, collector->observations, collector->nb_observations);
+	collector->params.observe(
+		collector->params.arg, collector->observations, collector->nb_observations);
+	collector->nb_observations = 0;
+}
+
+static void on_records(void *arg, uint32_t n)
+{
+	struct collector *collector = arg;
+	struct exporter_row *row = &collector->domain->row;
+
+	row->records += n;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!observe(&collector->observer, &collector->batch[i],
+			    &collector->observations[collector->nb_observations])) {
+			row->unusable++;
+			collector->domain->harmless++;
+			continue;
+		}
+		if (++collector->nb_observations == BURST_MAX)
+			flush(collector);
+	}
+}
+
+static void on_option(void *arg, const struct wire_option *option)
+{
+	struct collector *collector = arg;
+
+	sampling_learn(&collector->domain->sampling, option, collector->sampling_limit);
+	if (collector->links != NULL)
+		links_learn(collector->links, collector->observer.slot, option);
+}
+
+static void on_gone(void *arg, uint32_t exporter)
+{
+	struct collector *collector = arg;
+
+	collector->domains[exporter].row.unknown_template++;
+}
+
+static void on_unknown(void *arg, uint16_t template_id, const uint8_t *data, uint32_t len)
+{
+	struct collector *collector = arg;
+	struct waiting_set set = {
+		.header = *collector->header,
+		.time = collector->observer.time,
+		.template_id = template_id,
+		.len = len,
+		.data = data,
+	};
+
+	if (collector->retrying) {
+		collector->still_unknown = true;
+		return;
+	}
+	waiting_put(collector->waiting, collector->observer.slot, &set, on_gone, collector);
+}
+
+static void on_template_known(void *arg, uint16_t template_id)
+{
+	struct collector *collector = arg;
+
+	if (collector->nb_known < KNOWN_MAX)
+		collector->known[collector->nb_known++] = template_id;
+	else
+		collector->nb_known = KNOWN_MAX + 1;
+}
+
+static void on_counters(void *arg, const struct wire_counters *counters)
+{
+	struct collector *collector = arg;
+
+	if (collector->links != NULL)
+		links_counters(collector->links, collector->observer.slot, counters,
+			collector->observer.time);
+}
+
+static void on_sampler(void *arg, const struct wire_sampler *sampler)
+{
+	struct collector *collector = arg;
+	struct domain *domain = collector->domain;
+	uint32_t measured = sampling_check(collector->checks, domain->owner, sampler);
+
+	if (measured == 0)
+		return;
+	domain->pool_due = measured;
+	domain->pool_interval = sampler->sampling;
+}
+
+/* --- what is said of a domain, as far as there is room for another line --- */
+
+static int64_t clock_offset(const struct collector *collector)
+{
+	return collector->header->exported - collector->now;
+}
+
+static bool is_clock_off(const struct collector *collector)
+{
+	const struct wire_header *header = collector->header;
+	int64_t offset = clock_offset(collector);
+	/* v9 and IPFIX cut their time to seconds. */
+	int64_t coarse = header->protocol == WIRE_NETFLOW5 ? 0 : SECOND_NS;
+
+	return header->exported != 0 && (offset > SECOND_NS || offset < -SECOND_NS - coarse);
+}
+
+static void say_clock(struct collector *collector, struct domain *domain, const char *name)
+{
+	int64_t offset = clock_offset(collector);
+
+	domain->clock_said = collector_say(collector, true,
+		"the clock of exporter %s is %.3f s %s; records count when they come", name,
+		fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
+}
+
+static void say_sampling(struct collector *collector, struct domain *domain, const char *name)
+{
+	if (domain->sampler_due)
+		domain->sampler_due = !collector_say(collector, true,
+			"exporter %s names a sampler whose interval it has not said; packets are "
+			"taken to be unsampled until it does, or --exporter says sampling=N",
+			name);
+	if (domain->pool_due > 0 &&
+		collector_say(collector, true,
+			"exporter %s says that it samples 1 of %u packets, its sample pool says 1 "
+			"of %u",
+			name, domain->pool_interval, domain->pool_due))
+		domain->pool_due = 0;
+}
+
+/* The name costs a lock: it is looked up for what there is to say. */
+static void say_news(struct collector *collector, struct domain *domain)
+{
+	bool clock_due = !domain->clock_said && is_clock_off(collector);
+	bool fault_due = domain->fault != WIRE_FINE && !domain->fault_said;
+	char name[ROUTER_NAME_MAX];
+
+	if (!(clock_due || fault_due || domain->convention_due || domain->pool_due > 0 ||
+		    domain->sampler_due) ||
+		!may_say(collector))
+		return;
+	router_name_get(slot_of(collector, domain), name);
+	if (clock_due)
+		say_clock(collector, domain, name);
+	if (domain->convention_due)
+		domain->convention_due = !collector_say(collector, false,
+			"the sequence numbers of exporter %s count %s, which its protocol does not "
+			"say",
+			name, sequence_convention_words[domain->sequence.convention]);
+	if (fault_due)
+		domain->fault_said = collector_say(collector, true,
+			"a datagram of exporter %s is malformed: %s; how many there are is in "
+			"--exporters",
+			name, wire_fault_words[domain->fault]);
+	say_sampling(collector, domain, name);
+}
+
+static bool is_standard(const struct sequence *sequence)
+{
+	bool messages = sequence->protocol == WIRE_NETFLOW9 || sequence->protocol == WIRE_SFLOW;
+
+	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
+}
+
+static void account_sequence(struct domain *domain, const struct sequence_news *news)
+{
+	domain->gaps += news->lost;
+	if (news->recovered > 0) {
+		domain->row.reordered++;
+		domain->gaps -= domain->gaps > 0;
+	}
+	if (news->recognized && !is_standard(&domain->sequence))
+		domain->convention_due = true;
+}
+
+/* Its templates, samplers and counters are void. */
+static void restart(struct collector *collector, struct domain *domain)
+{
+	uint32_t slot = slot_of(collector, domain);
+
+	domain->row.restarts++;
+	domain_forget_templates(collector, domain);
+	domain->row.unknown_template += waiting_forget(collector->waiting, slot);
+	sampling_forget(&domain->sampling);
+	domain->owner = ++collector->owners;
+	if (collector->links != NULL)
+		links_restart(collector->links, slot);
+}
+
+/* When it started, by its own clock; v9 alone tells. */
+static void note_start(struct collector *collector, struct domain *domain)
+{
+	const struct wire_header *header = collector->header;
+	int64_t started = header->exported / 1000000 - header->uptime;
+	int32_t moved; /* uptimes wrap */
+
+	if (header->protocol != WIRE_NETFLOW9)
+		return;
+	moved = (int32_t)(uint32_t)(uint64_t)(started - domain->started);
+	if (domain->from_file && domain->started != 0 &&
+		(moved > SAME_START_MS || moved < -SAME_START_MS))
+		domain_forget_templates(collector, domain);
+	domain->started = started;
+}
+
+static void account(struct collector *collector, const struct wire_result *result)
+{
+	struct domain *domain = collector->domain;
+
+	domain->row.records += result->unusable;
+	domain->row.unusable += result->unusable;
+	domain->harmless += result->non_ip;
+	if (result->fault != WIRE_FINE) {
+		domain->row.malformed++;
+		domain->fault = result->fault;
+	}
+	if (result->templates > 0)
+		domain->from_file = false;
+	if (domain->from_file && (result->fault == WIRE_LENGTH || result->fault == WIRE_COUNT))
+		domain_forget_templates(collector, domain);
+	domain_settle_templates(collector, domain);
+	if (domain->templates != NULL &&
+		templates_changes(domain->templates) != domain->template_changes) {
+		domain->template_changes = templates_changes(domain->templates);
+		collector->file_due = true;
+	}
+}
+
+static bool is_known(void *arg, uint16_t template_id)
+{
+	const struct collector *collector = arg;
+
+	for (uint32_t i = 0; i < collector->nb_known && i < KNOWN_MAX; i++)
+		if (collector->known[i] == template_id)
+			return true;
+	return collector->nb_known > KNOWN_MAX;
+}
+
+static bool decode_waiting(void *arg, const struct waiting_set *set)
+{
+	struct collector *collector = arg;
+	struct wire_result result;
+
+	collector->header = &set->header;
+	collector->observer.time = set->time;
+	collector->still_unknown = false;
+	result = wire_decode_set(&set->header, collector->domain->templates, set->template_id,
+		set->data, set->len, &collector->sink);
+	if (!collector->still_unknown)
+		account(collector, &result);
+	return !collector->still_unknown;
+}
+
+static void decode(
+	struct collector *collector, const struct datagram *datagram, struct wire_result *result)
+{
+	const struct wire_header *header = collector->header;
+	struct domain *domain = collector->domain;
+
+	collector->nb_known = 0;
+	*result = wire_decode(
+		header, domain->templates, datagram->data, datagram->len, &collector->sink);
+	account(collector, result);
+	if (collector->nb_known > 0 &&
+		waiting_count(collector->waiting, collector->observer.slot) > 0) {
+		collector->retrying = true;
+		waiting_offer(collector->waiting, collector->observer.slot, is_known,
+			decode_waiting, collector);
+		collector->retrying = false;
+		collector->header = header;
+		collector->observer.time = datagram->time;
+	}
+	flush(collector);
+	exporter_row_sampled(
+		&domain->row, collector->observer.coarsest, collector->observer.source);
+	if (collector->observer.unknown_sampler) {
+		collector->unknown_sampler = true;
+		domain->sampler_due |= !domain->sampler_seen;
+		domain->sampler_seen = true;
+	}
+}
+
+static void start_observer(struct collector *collector, const struct datagram *datagram)
+{
+	collector->observer = (struct observer){
+		.slot = slot_of(collector, collector->domain),
+		.protocol = collector->header->protocol,
+		.link_overhead = collector->params.link_overhead,
+		.time = datagram->time,
+		.rule = collector->domain->rule,
+		.sampling = &collector->domain->sampling,
+		.exporters = collector->exporters,
+		.next = EXPORTER_NONE, /* of ::, which is nobody's */
+	};
+}
+
+static void take_from(struct collector *collector, struct domain *domain,
+	const struct datagram *datagram, const struct wire_header *header)
+{
+	struct sequence_news news;
+	struct wire_result result;
+
+	domain->row.datagrams++;
+	domain->row.bytes += datagram->len;
+	domain->socket = datagram->socket < SOCKETS_MAX ? datagram->socket : 0;
+	collector->domain = domain;
+	collector->header = header;
+	news = sequence_begin(&domain->sequence, header);
+	account_sequence(domain, &news);
+	if (news.repeated) {
+		domain->row.repeated++;
+		return;
+	}
+	if (news.restarted)
+		restart(collector, domain);
+	note_start(collector, domain);
+	start_observer(collector, datagram);
+	decode(collector, datagram, &result);
+	news = sequence_end(&domain->sequence, header, &result);
+	account_sequence(domain, &news);
+	say_news(collector, domain);
+}
+
+/* An exporter of sFlow is the agent, where it says who that is. */
+static void identify(
+	const struct datagram *datagram, const struct wire_header *header, struct exporter_id *id)
+{
+	static const struct in6_addr none;
+	struct in6_addr agent = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	id->address = datagram->src;
+	id->domain = header->domain;
+	id->protocol = header->protocol;
+	if (header->protocol != WIRE_SFLOW || header->agent_family == 0 ||
+		memcmp(header->agent, &none, header->agent_family == 4 ? 4 : 16) == 0)
+		return;
+	if (header->agent_family == 4)
+		memcpy(agent.s6_addr + 12, header->agent, 4);
+	else
+		memcpy(&agent, header->agent, sizeof(agent));
+	id->address = agent;
+}
+
+static void count_other(
+	struct collector *collector, const struct datagram *datagram, uint64_t *reason)
+{
+	collector->others.datagrams++;
+	collector->others.bytes += datagram->len;
+	++*reason;
+}
+
+/* By its sender: what it says of itself, as sFlow's agent, proves nothing. */
+static bool is_refused(const struct collector *collector, const struct datagram *datagram)
+{
+	return collector->params.nb_rules > 0 &&
+	       collector_rule_of(collector, &datagram->src) == NULL;
+}
+
+/* NULL: there is no room. */
+static struct domain *admit_sender(
+	struct collector *collector, const struct datagram *datagram, const struct exporter_id *id)
+{
+	const struct exporter_rule *rule = collector_rule_of(collector, &id->address);
+
+	return domain_admit(
+		collector, id, rule != NULL ? rule : collector_rule_of(collector, &datagram->src));
+}
+
+static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* NULL: it is counted already. */
+static struct domain *domain_of(struct collector *collector, const struct datagram *datagram,
+	const struct wire_header *header)
+{
+	struct exporter_row *others = &collector->others;
+	struct domain *domain = NULL;
+	struct exporter_id id;
+	uint32_t slot;
+
+	identify(datagram, header, &id);
+	slot = exporter_find(collector->exporters, &id);
+	if (slot != EXPORTER_NONE)
+		domain = &collector->domains[slot];
+	if ((domain == NULL || !same_address(&domain->sender, &datagram->src)) &&
+		is_refused(collector, datagram)) {
+		count_other(collector, datagram, &others->refused);
+		return NULL;
+	}
+	if (domain != NULL)
+		exporter_heard(collector->exporters, slot);
+	else
+		domain = admit_sender(collector, datagram, &id);
+	if (domain == NULL || !domain_make_templates(collector, domain)) {
+		count_other(collector, datagram, &others->shed);
+		return NULL;
+	}
+	domain->sender = datagram->src;
+	return domain;
+}
+
+void collector_take(struct collector *collector, const struct datagram *datagram)
+{
+	struct exporter_row *others = &collector->others;
+	struct wire_header header;
+	struct domain *domain;
+
+	collector->datagrams++;
+	collector->now = datagram->time;
+	if (wire_read_header(datagram->data, datagram->len, &header) != WIRE_FINE) {
+		count_other(collector, datagram,
+			is_refused(collector, datagram) ? &others->refused : &others->malformed);
+		return;
+	}
+	domain = domain_of(collector, datagram, &header);
+	if (domain != NULL)
+		take_from(collector, domain, datagram, &header);
+}
+
+void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams)
+{
+	collector->dropped += datagrams;
+	collector->sockets[socket < SOCKETS_MAX ? socket : 0].dropped += datagrams;
+}
+
+void collector_unread(struct collector *collector, uint64_t datagrams)
+{
+	collector->others.datagrams += datagrams;
+	collector->others.malformed += datagrams;
+}
+
+static bool share_templates(struct collector *collector, char *error)
+{
+	uint32_t max = collector->params.exporters_max, limit = 16;
+	size_t share = collector->params.template_bytes / max;
+
+	if (share < SHARE_MIN) {
+		snprintf(error, OPTION_WHY_MAX,
+			"%zu bytes for templates are too few for %u exporters: each needs %u",
+			collector->params.template_bytes, max, SHARE_MIN);
+		return false;
+	}
+	while (limit < 1024 &&
+		limit * 2 * sizeof(struct sampling_interval) <= share / SAMPLING_PART)
+		limit *= 2;
+	collector->sampling_limit = limit;
+	share -= limit * sizeof(struct sampling_interval);
+	collector->template_share = share - share / 2;
+	collector->template_pool = share / 2 * max;
+	collector->template_loan_max =
+		collector->template_pool / (max < BORROWERS ? max : BORROWERS);
+	return true;
+}
+
+static bool allocate(struct collector *collector)
+{
+	uint32_t max = collector->params.exporters_max;
+
+	collector->exporters = exporter_table_create(max);
+	collector->domains = calloc(max, sizeof(*collector->domains));
+	collector->losses = calloc(max, sizeof(*collector->losses));
+	collector->waiting = waiting_create(collector->params.waiting_bytes, max);
+	collector->checks = sampling_checks_create();
+	if (collector->params.links)
+		collector->links = links_create(max, collector->params.seed);
+	return collector->exporters != NULL && collector->domains != NULL &&
+	       collector->losses != NULL && collector->waiting != NULL &&
+	       collector->checks != NULL && (collector->links != NULL || !collector->params.links);
+}
+
+struct collector *collector_create(const struct collector_params *params, char *error)
+{
+	struct collector *collector;
+
+	if (params->exporters_max == 0 || params->exporters_max > ROUTER_UNKNOWN) {
+		snprintf(error, OPTION_WHY_MAX, "--exporters-max is 1 to %u", ROUTER_UNKNOWN);
+		return NULL;
+	}
+	collector = aligned_alloc(64, (sizeof(*collector) + 63) / 64 * 64);
+	if (collector != NULL) {
+		memset(collector, 0, sizeof(*collector));
+		collector->params = *params;
+	}
+	if (collector == NULL || !allocate(collector)) {
+		snprintf(error, OPTION_WHY_MAX, "there is no memory for %u exporters",
+			params->exporters_max);
+		collector_destroy(collector);
+		return NULL;
+	}
+	collector->sink = (struct wire_sink){
+		.batch = collector->batch,
+		.arg = collector,
+		.records = on_records,
+		.option = on_option,
+		.unknown = on_unknown,
+		.template_known = on_template_known,
+		.counters = on_counters,
+		.sampler = on_sampler,
+	};
+	if (!share_templates(collector, error) || !collector_restore_templates(collector, error)) {
+		collector_destroy(collector);
+		return NULL;
+	}
+	return collector;
+}
+
+void collector_destroy(struct collector *collector)
+{
+	if (collector == NULL)
+		return;
+	template_saver_stop(collector->saver);
+	if (collector->exporters != NULL && collector->domains != NULL)
+		for (uint32_t i = 0; i < exporter_table_used(collector->exporters); i++) {
+			templates_destroy(collector->domains[i].templates);
+			sampling_forget(&collector->domains[i].sampling);
+		}
+	exporter_table_destroy(collector->exporters);
+	waiting_destroy(collector->waiting);
+	links_destroy(collector->links);
+	sampling_checks_destroy(collector->checks);
+	free(collector->domains);
+	free(collector->losses);
+	free(collector);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --templates: a collector's templates outlive it. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/collector_state.h"
+#include "collect/template_file.h"
+
+static bool restore(void *arg, const struct template_entry *entry)
+{
+	struct collector *collector = arg;
+	const struct exporter_rule *rule = collector_rule_of(collector, &entry->id.address);
+	uint32_t slot = exporter_find(collector->exporters, &entry->id);
+	struct domain *domain;
+
+	if (rule == NULL && collector->params.nb_rules > 0)
+		return true;
+	if (slot != EXPORTER_NONE)
+		domain = &collector->domains[slot];
+	else if (exporter_table_used(collector->exporters) < collector->params.exporters_max)
+		domain = domain_admit(collector, &entry->id, rule);
+	else
+		return true; /* there is no room for what may be nobody */
+	if (domain == NULL)
+		return true;
+	exporter_known(collector->exporters, slot_of(collector, domain));
+	if (!domain_make_templates(collector, domain) || domain->templates == NULL ||
+		!templates_take(domain->templates, entry->id.protocol, entry->set, entry->len))
+		return false;
+	domain_settle_templates(collector, domain);
+	domain->template_changes = templates_changes(domain->templates);
+	domain->started = entry->started;
+	domain->from_file = true;
+	return true;
+}
+
+static bool read_template_file(struct collector *collector, char *error)
+{
+	const char *path = collector->params.template_file;
+	uint64_t damaged;
+	int status;
+
+	if (path == NULL)
+		return true;
+	status = template_file_read(path, restore, collector, &damaged);
+	if (status == ENOENT)
+		return true;
+	if (status == EBADMSG) {
+		snprintf(error, OPTION_WHY_MAX,
+			"--templates %.200s holds something else, which it would replace: give "
+			"another file, or remove it",
+			path);
+		return false;
+	}
+	if (status != 0) {
+		snprintf(error, OPTION_WHY_MAX, "--templates %.200s cannot be read: %s", path,
+			status == EINVAL ? "it is no regular file" : strerror(status));
+		return false;
+	}
+	if (damaged > 0) {
+		collector_say(collector, true,
+			"--templates %.200s: %" PRIu64 " damaged lines were left out", path,
+			damaged);
+		collector->said = false;
+		collector->file_due = true;
+	}
+	return true;
+}
+
+static bool start_saver(struct collector *collector, char *error)
+{
+	const char *path = collector->params.template_file;
+	int status;
+
+	if (path == NULL)
+		return true;
+	status = template_file_check(path);
+	if (status != 0) {
+		snprintf(error, OPTION_WHY_MAX,
+			"--templates %.200s cannot be written: %s; give a file in a directory that "
+			"this user may write to",
+			path,
+			status == EINVAL ? "it, or its .new, is no regular file"
+					 : strerror(status));
+		return false;
+	}
+	status = template_saver_start(&collector->saver, path, collector->params.template_bytes);
+	if (status != 0)
+		snprintf(error, OPTION_WHY_MAX, "the thread for --templates cannot be started: %s",
+			strerror(status));
+	return status == 0;
+}
+
+bool collector_restore_templates(struct collector *collector, char *error)
+{
+	return read_template_file(collector, error) && start_saver(collector, error);
+}
+
+struct copying {
+	struct template_saver *saver;
+	struct template_entry entry;
+};
+
+static void copy_set(void *arg, const uint8_t *set, uint32_t len)
+{
+	struct copying *copying = arg;
+
+	copying->entry.set = set;
+	copying->entry.len = len;
+	template_saver_put(copying->saver, &copying->entry);
+}
+
+static void copy_templates(struct collector *collector)
+{
+	uint32_t used = exporter_table_used(collector->exporters);
+	struct copying copying = {.saver = collector->saver};
+
+	template_saver_clear(collector->saver);
+	for (uint32_t slot = 0; slot < used; slot++) {
+		const struct domain *domain = &collector->domains[slot];
+
+		if (domain->templates == NULL)
+			continue;
+		copying.entry.id = *exporter_id(collector->exporters, slot);
+		copying.entry.started = domain->started;
+		templates_each(domain->templates, copy_set, &copying);
+	}
+	collector->file_due = false;
+}
+
+static void start_saving(struct collector *collector)
+{
+	if (collector->file_due)
+		copy_templates(collector);
+	template_saver_save(collector->saver, collector->now);
+}
+
+static bool say_saving(struct collector *collector, int status)
+{
+	const char *path = collector->params.template_file;
+
+	if (status == 0)
+		return collector_say(collector, false, "--templates %.200s is written again", path);
+	return collector_say(collector, true, "--templates %.200s could not be written: %s", path,
+		strerror(status));
+}
+
+void collector_save_templates(struct collector *collector)
+{
+	bool due;
+	int status;
+
+	if (collector->saver == NULL)
+		return;
+	due = template_saver_is_due(collector->saver, collector->file_due, collector->now);
+	status = template_saver_status(collector->saver);
+	if ((status != 0) != collector->file_fails_said && say_saving(collector, status))
+		collector->file_fails_said = status != 0;
+	if (due)
+		start_saving(collector);
+}
+
+void collector_finish(struct collector *collector)
+{
+	int status;
+
+	if (collector->saver == NULL)
+		return;
+	template_saver_wait(collector->saver);
+	if (collector->file_due || template_saver_status(collector->saver) != 0)
+		start_saving(collector);
+	template_saver_wait(collector->saver);
+	status = template_saver_status(collector->saver);
+	/* That what changed is not kept is said even where it was before, and within the second. */
+	collector->said = false;
+	if (status != 0 || collector->file_fails_said)
+		say_saving(collector, status);
+	collector->file_fails_said = false;
+}
