@@ -424,9 +424,43 @@ static void test_seeds_differ(void **state)
 	assert_int_not_equal(digest_spec("random", 1), digest_spec("random,seed=2", 1));
 }
 
+/* From its first packet on, at any time; with room behind the headers where it is asked for. */
+static void test_restart(void **state)
+{
+	static const char spec[] = "flows=50,packets=1000,size=60-100,ipv6=0.5,vlan=0.5,seed=7";
+	struct source *source = open_spec(spec), *other = open_spec(spec);
+	struct source_packet packet, before;
+	uint32_t longer = 0;
+
+	(void)state;
+	for (uint32_t skipped = 0; skipped < 300; skipped += 99) {
+		source->restart(source, 0);
+		for (uint32_t i = 0; i < skipped; i++)
+			assert_int_equal(source->next(source, &packet), 1);
+	}
+	source->restart(source, SOURCE_PAYLOAD_MAX);
+	while (other->next(other, &before) == 1) {
+		assert_int_equal(source->next(source, &packet), 1);
+		assert_true(packet.time == before.time);
+		assert_true(packet.captured >= before.captured);
+		longer += packet.captured > before.captured;
+		/* Addresses and ports, wherever they are, not lengths and checksums. */
+		assert_memory_equal(packet.data, before.data, 16);
+		for (uint32_t i = packet.captured - SOURCE_PAYLOAD_MAX; i < packet.captured; i++)
+			assert_int_equal(packet.data[i], 0);
+	}
+	assert_int_equal(source->next(source, &packet), 0);
+	assert_in_range(longer, 100, 900);
+	source->restart(source, 0);
+	assert_int_equal(source->next(source, &packet), 1);
+	source->close(source);
+	other->close(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_prefix),
 		cmocka_unit_test(test_packets),

@@ -242,6 +242,28 @@ static double generate_progress(const struct source *source)
 	return (double)made / (double)generator->spec.packets;
 }
 
+/* Everything that packets depend on, as it is before the first one. */
+static void begin(struct generator *generator)
+{
+	uint64_t seed = generator->spec.seed;
+
+	random_init(&generator->flow_random, random_split(&seed));
+	random_init(&generator->packet_random, random_split(&seed));
+	generator->flow_key = random_split(&seed);
+	generator->time = START_NS;
+	generator->time_rest = 0;
+	generator->batch_next = generator->batch_size = 0;
+	atomic_store_explicit(&generator->made, 0, memory_order_relaxed);
+}
+
+static void generate_restart(struct source *source, uint32_t payload)
+{
+	struct generator *generator = (struct generator *)source;
+
+	generator->templates.payload = payload < SOURCE_PAYLOAD_MAX ? payload : SOURCE_PAYLOAD_MAX;
+	begin(generator);
+}
+
 static void generate_close(struct source *source)
 {
 	struct generator *generator = (struct generator *)source;
@@ -256,8 +278,8 @@ static uint32_t stride_of(const struct synthetic_spec *spec)
 {
 	uint32_t longest = spec->size == SYNTHETIC_SIZE_IMIX ? 1514 : spec->size_max;
 
-	if (longest < FRAME_HEADERS_MAX)
-		longest = FRAME_HEADERS_MAX;
+	if (longest < FRAME_HEADERS_MAX + SOURCE_PAYLOAD_MAX)
+		longest = FRAME_HEADERS_MAX + SOURCE_PAYLOAD_MAX;
 	return (longest + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
@@ -276,7 +298,6 @@ static bool allocate(struct generator *generator)
 struct source *generate_open(const struct synthetic_spec *spec, char *error)
 {
 	struct generator *generator = calloc(1, sizeof(*generator));
-	uint64_t seed = spec->seed;
 
 	if (generator != NULL)
 		generator->spec = *spec;
@@ -289,12 +310,10 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	}
 	generator->source.next = generate_next;
 	generator->source.progress = generate_progress;
+	generator->source.restart = generate_restart;
 	generator->source.close = generate_close;
 	frame_templates_init(&generator->templates);
-	random_init(&generator->flow_random, random_split(&seed));
-	random_init(&generator->packet_random, random_split(&seed));
-	generator->flow_key = random_split(&seed);
-	generator->time = START_NS;
+	begin(generator);
 	generator->step = (uint64_t)SECOND_NS / spec->rate;
 	generator->step_rest = (uint64_t)SECOND_NS % spec->rate;
 	return &generator->source;

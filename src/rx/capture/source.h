@@ -27,6 +27,8 @@ OPTION_OWNER(replay)
  */
 #define SOURCE_TIME_MAX INT64_C(9000000000000000000)
 
+#define SOURCE_PAYLOAD_MAX 16 /* that restart() may be asked for */
+
 struct source_packet {
 	const uint8_t *data; /* valid until the next call of next() */
 	uint32_t captured;   /* bytes at data */
@@ -42,7 +44,8 @@ struct filter_set; /* rx/packet/filter_program.h */
 struct source {
 	/*
 	 * 1: *packet is filled. 0: the end. -1: the end, and something was damaged; error holds one
-	 * line, and every packet that was delivered counts. After 0 or -1 it is not called again.
+	 * line, and every packet that was delivered counts. After 0 or -1 it is not called again,
+	 * unless the source is restarted.
 	 * Signals do not end a wait for standard input or a pipe, but for those that ask for the
 	 * end of the run (base/signals.h): that is reported as damage of that file.
 	 */
@@ -56,6 +59,11 @@ struct source {
 	 * Ethernet is enough. Returns false with one line in error.
 	 */
 	bool (*filter)(struct source *source, const char *expression, struct filter_set *set);
+	/*
+	 * Back to the first packet; from there on every frame has at least `payload` bytes, up to
+	 * SOURCE_PAYLOAD_MAX, behind its headers. NULL: the source cannot.
+	 */
+	void (*restart)(struct source *source, uint32_t payload);
 	void (*close)(struct source *source); /* frees the source */
 	char error[SOURCE_ERROR_MAX];
 };

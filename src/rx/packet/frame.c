@@ -10,7 +10,6 @@
 #define VLAN_ID      100
 #define IPV4_LEN     20
 #define IPV6_LEN     40
-#define HOP_LIMIT    64
 #define WINDOW       0xffff
 
 static void put16(uint8_t *at, uint32_t value)
@@ -58,13 +57,15 @@ static uint32_t checksum(uint32_t sum)
 	return ~sum & 0xffff;
 }
 
+/* Locally administered. */
+const uint8_t frame_addresses[FRAME_ADDRESSES_LEN] = {
+	0x02, 0, 0, 0, 0, 0x02, 0x02, 0, 0, 0, 0, 0x01};
+
 static void put_ethernet(struct frame_template *t, bool ipv6, bool vlan)
 {
-	static const uint8_t addresses[12] = {
-		0x02, 0, 0, 0, 0, 0x02, 0x02, 0, 0, 0, 0, 0x01}; /* locally administered */
-	uint8_t *type = t->bytes + sizeof(addresses);
+	uint8_t *type = t->bytes + FRAME_ADDRESSES_LEN;
 
-	memcpy(t->bytes, addresses, sizeof(addresses));
+	memcpy(t->bytes, frame_addresses, FRAME_ADDRESSES_LEN);
 	if (vlan) {
 		put16(type, 0x8100);
 		put16(type + 2, VLAN_ID);
@@ -82,14 +83,14 @@ static void put_ip(struct frame_template *t, bool ipv6, uint8_t proto)
 	if (ipv6) {
 		ip[0] = 0x60;
 		ip[6] = proto;
-		ip[7] = HOP_LIMIT;
+		ip[7] = FRAME_HOP_LIMIT;
 		memcpy(ip + 8, prefix, sizeof(prefix));
 		memcpy(ip + 24, prefix, sizeof(prefix));
 		t->l4 = t->l3 + IPV6_LEN;
 	} else {
 		ip[0] = 0x45;
 		ip[6] = 0x40; /* don't fragment */
-		ip[8] = HOP_LIMIT;
+		ip[8] = FRAME_HOP_LIMIT;
 		ip[9] = proto;
 		t->ip_sum = sum_bytes(ip, IPV4_LEN);
 		t->l4 = t->l3 + IPV4_LEN;
@@ -152,7 +153,8 @@ uint32_t frame_build(const struct frame_templates *templates, const struct frame
 	uint32_t size, uint8_t *frame)
 {
 	const struct frame_template *t = &templates->of[flow->ipv6][flow->vlan][flow->l4];
-	uint32_t length = size > t->headers ? size : t->headers;
+	uint32_t least = t->headers + templates->payload;
+	uint32_t length = size > least ? size : least;
 	uint32_t l4_length = length - t->l4;
 	uint32_t addresses = sum64(flow->src) + sum64(flow->dst);
 	uint32_t l4_checksum;

@@ -11,6 +11,11 @@
 #include <stdint.h>
 
 #define FRAME_HEADERS_MAX 80 /* Ethernet, VLAN, IPv6 and TCP are 78; a multiple of 16 */
+#define FRAME_HOP_LIMIT   64 /* of all of them; IPv4: time to live */
+
+/* The Ethernet addresses of all of them, the destination first. */
+#define FRAME_ADDRESSES_LEN 12
+extern const uint8_t frame_addresses[FRAME_ADDRESSES_LEN];
 
 enum frame_l4 {
 	FRAME_TCP,
@@ -45,6 +50,7 @@ struct frame_template {
 
 struct frame_templates {
 	struct frame_template of[2][2][FRAME_L4_COUNT]; /* ipv6, vlan, l4 */
+	uint32_t payload; /* bytes behind the headers that every frame has at least */
 };
 
 void frame_templates_init(struct frame_templates *templates);
