@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The account of numbers against one that remembers every packet, over networks that lose, repeat,
+ * delay and reorder.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "parallel/return_window.h"
+
+#define PACKETS_MAX 40000
+#define FLIGHT_MAX  4096
+
+/* Packets under way, each with the time at which it comes. */
+struct flight {
+	uint64_t number, due;
+};
+
+struct network {
+	struct random random;
+	uint32_t loss, repeat, delay; /* of a thousand; of a thousand; steps at most */
+	uint32_t nb_flights;
+	struct flight flights[FLIGHT_MAX];
+};
+
+/* What the account must be: a byte for each packet, and nothing that wraps or slides. */
+struct oracle {
+	uint64_t start, first, next, expected, size;
+	uint8_t came[PACKETS_MAX];
+	struct return_account account;
+};
+
+static struct network network;
+static struct oracle oracle;
+
+static void take_off(uint64_t number, uint64_t now)
+{
+	struct random *random = &network.random;
+	uint32_t copies = 1;
+
+	if (random_below(random, 1000) < network.loss)
+		return;
+	while (copies < 3 && random_below(random, 1000) < network.repeat)
+		copies++;
+	for (; copies > 0 && network.nb_flights < FLIGHT_MAX; copies--)
+		network.flights[network.nb_flights++] =
+			(struct flight){number, now + random_below(random, network.delay + 1)};
+}
+
+static enum return_kind oracle_take(uint64_t number)
+{
+	uint8_t *came = &oracle.came[number - oracle.start];
+
+	if (number < oracle.first || oracle.next - number > oracle.size) {
+		oracle.account.late++;
+		return RETURN_LATE;
+	}
+	if ((*came)++ > 0) {
+		oracle.account.twice++;
+		return RETURN_TWICE;
+	}
+	oracle.account.returned++;
+	if (number < oracle.expected)
+		oracle.account.out_of_order++;
+	else
+		oracle.expected = number + 1;
+	return RETURN_FIRST;
+}
+
+static void land(struct return_window *window, uint64_t now)
+{
+	for (uint32_t f = 0; f < network.nb_flights;) {
+		const struct flight flight = network.flights[f];
+
+		if (flight.due > now) {
+			f++;
+			continue;
+		}
+		assert_int_equal(return_window_take(window, (uint32_t)flight.number),
+			oracle_take(flight.number));
+		network.flights[f] = network.flights[--network.nb_flights];
+	}
+}
+
+static void begin_trial(struct return_window *window)
+{
+	return_window_begin(window);
+	oracle.first = oracle.expected = oracle.next;
+	oracle.account = (struct return_account){0};
+}
+
+static void send_burst(struct return_window *window, uint64_t n, uint64_t now)
+{
+	return_window_sent(window, n);
+	oracle.account.sent += n;
+	for (; n > 0; n--)
+		take_off(oracle.next++, now);
+}
+
+/* From the number `start` on, in bursts, some of them in a new trial. */
+static void run(uint64_t seed, uint64_t size, uint64_t start)
+{
+	struct return_window window;
+	uint64_t end = start + PACKETS_MAX - 32;
+
+	memset(&oracle, 0, sizeof(oracle));
+	random_init(&network.random, seed);
+	network.nb_flights = 0;
+	network.loss = (uint32_t)random_below(&network.random, 300);
+	network.repeat = (uint32_t)random_below(&network.random, 300);
+	network.delay = (uint32_t)random_below(&network.random, 60);
+	oracle.start = oracle.first = oracle.next = oracle.expected = start;
+	oracle.size = size;
+	assert_true(return_window_init(&window, size, start));
+	for (uint64_t now = 0; oracle.next < end; now++) {
+		if (random_below(&network.random, 400) == 0)
+			begin_trial(&window);
+		send_burst(&window, 1 + random_below(&network.random, 32), now);
+		land(&window, now);
+		assert_memory_equal(
+			&window.account, &oracle.account, sizeof(struct return_account));
+	}
+	land(&window, UINT64_MAX);
+	assert_memory_equal(&window.account, &oracle.account, sizeof(struct return_account));
+	return_window_fini(&window);
+}
+
+static void test_against_the_oracle(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 24; seed++)
+		run(seed, UINT64_C(64) << seed % 7, 0);
+}
+
+/* The 32 bits that a packet carries begin again in the middle of a run, and the bits of 64 don't. */
+static void test_numbers_that_wrap(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		run(seed, 1024, (UINT64_C(1) << 32) - PACKETS_MAX / 2);
+		run(seed, 1024, (UINT64_C(5) << 32) - PACKETS_MAX / 3);
+	}
+}
+
+static void test_what_was_not_sent(void **state)
+{
+	struct return_window window;
+
+	(void)state;
+	assert_true(return_window_init(&window, 64, 0));
+	assert_int_equal(return_window_take(&window, 0), RETURN_NONE);
+	return_window_sent(&window, 10);
+	assert_int_equal(return_window_take(&window, 10), RETURN_NONE);
+	assert_int_equal(return_window_take(&window, UINT32_MAX), RETURN_NONE);
+	assert_int_equal(return_window_take(&window, 9), RETURN_FIRST);
+	assert_int_equal(return_window_take(&window, 0), RETURN_FIRST);
+	assert_int_equal(window.account.out_of_order, 1);
+	assert_int_equal(window.account.sent - window.account.returned, 8);
+	return_window_fini(&window);
+}
+
+/* Who is pushed out of the window is lost, whenever it comes; and nobody's place is taken for it. */
+static void test_edge_of_the_window(void **state)
+{
+	struct return_window window;
+
+	(void)state;
+	assert_true(return_window_init(&window, 64, 0));
+	return_window_sent(&window, 64);
+	assert_int_equal(return_window_take(&window, 0), RETURN_FIRST);
+	return_window_sent(&window, 1);
+	assert_int_equal(return_window_take(&window, 0), RETURN_LATE);
+	assert_int_equal(return_window_take(&window, 1), RETURN_FIRST);
+	assert_int_equal(return_window_take(&window, 64), RETURN_FIRST);
+	assert_int_equal(return_window_take(&window, 64), RETURN_TWICE);
+	assert_int_equal(window.account.late, 1);
+	assert_int_equal(window.account.returned, 3);
+	return_window_fini(&window);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_against_the_oracle),
+		cmocka_unit_test(test_numbers_that_wrap),
+		cmocka_unit_test(test_what_was_not_sent),
+		cmocka_unit_test(test_edge_of_the_window),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
