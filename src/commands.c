@@ -32,6 +32,7 @@
 #include "rx/port/live_ports.h"
 #include "rx/packet/monitor.h"
 #include "rx/port/port.h"
+#include "parallel/returned.h"
 #include "parallel/send.h"
 #include "rx/capture/exports.h"
 #include "rx/capture/synthetic.h"
@@ -155,10 +156,13 @@ static int probe_ports(const struct config *config, const struct plan *plan, str
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++) {
 		uint32_t nb_queues = plan->groups[plan->ports[p].group].nb_queues;
 
-		if (!port_probe(&ports[p], &port_names[p], config, (uint16_t)nb_queues, error)) {
+		if (port_probe(&ports[p], &port_names[p], config, (uint16_t)nb_queues, error))
+			continue;
+		if (p > 0 && returned_options(config)->port != NULL)
+			returned_say_error(error);
+		else
 			log_error("%s", error);
-			return EXIT_MACHINE;
-		}
+		return EXIT_MACHINE;
 	}
 	return 0;
 }
@@ -406,20 +410,23 @@ static int generate_to_port(const struct config *config, struct source *source)
 {
 	static struct machine machine;
 	static struct plan plan;
-	struct port port;
+	static struct port ports[2]; /* that sends, that receives */
+	bool receives = returned_options(config)->port != NULL;
+	uint32_t nb_ports = port_options(config)->names.n;
 	char error[EAL_ERROR_MAX];
 	int status = read_machine(config, &machine);
 
 	if (status != 0)
 		return status;
-	if (!plan_make_sender(&plan, config, &machine.topology, &machine.ports, error) ||
+	if (!plan_make_sender(&plan, config, &machine.topology, &machine.ports, receives, error) ||
 		!eal_start(&plan, config, error)) {
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	status = probe_ports(config, &plan, &port);
+	status = probe_ports(config, &plan, ports);
 	if (status == 0)
-		status = send_to_port(config, &plan, source, &port);
+		status = receives ? returned_measure(config, &plan, source, ports, nb_ports)
+				  : send_to_port(config, &plan, source, ports);
 	eal_stop();
 	return status;
 }
@@ -447,10 +454,17 @@ static int resolve_ports(struct config *config)
 	char error[PORT_DEVICE_MAX];
 
 	/* The ports of another machine are words. */
-	if (topology_options(config)->directory != NULL ||
-		live_ports_resolve(port_names, config, error))
+	if (topology_options(config)->directory != NULL)
 		return 0;
-	log_error("%s", error);
+	if (!live_ports_resolve(port_names, config, error)) {
+		log_error("%s", error);
+		return EXIT_MACHINE;
+	}
+	if (returned_options(config)->port == NULL ||
+		live_ports_resolve_beside(
+			port_names, config, returned_options(config)->port, error))
+		return 0;
+	returned_say_error(error);
 	return EXIT_MACHINE;
 }
 
@@ -508,7 +522,7 @@ static const struct option_owner *const of_plan[] = {
 static const struct option_owner *const of_doctor[] = {
 	OF_RUN, &collect_owner, &collected_writer_owner, NULL};
 static const struct option_owner *const of_generate[] = {&synthetic_owner, &exports_owner,
-	&feeder_owner, &send_owner, &send_port_owner, OF_MACHINE, NULL};
+	&feeder_owner, &send_owner, &send_port_owner, &returned_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_tune[] = {
 	&replay_owner, &synthetic_owner, &tune_owner, &seed_owner, &figures_owner, OF_HOST, NULL};
 
@@ -582,10 +596,12 @@ static const struct command doctor_of_program = {
 
 static const struct command generate_of_program = {
 	.name = "generate",
-	.usage = "--synthetic SPEC (--output FILE | --port NAME) [options]",
-	.summary = "write or send synthetic traffic",
-	.about = "Writes synthetic traffic to a capture file, or sends it on a port; with --as, "
-		 "what routers on its\nway would export about it.",
+	.usage = "--synthetic SPEC (--output FILE | --port NAME [--return NAME]) [options]",
+	.summary = "write or send synthetic traffic; measure what comes back",
+	.about =
+		"Writes synthetic traffic to a capture file, or sends it on a port; with --as, "
+		"what routers on its\nway would export about it; with --return, what a device does to "
+		"it.",
 	.owners = of_generate,
 	.run = command_generate,
 };

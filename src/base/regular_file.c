@@ -26,3 +26,21 @@ FILE *regular_file_open(const char *path)
 	}
 	return file;
 }
+
+int regular_file_create(const char *path, bool replace)
+{
+	struct stat stat;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd >= 0 || errno != EEXIST)
+		return fd;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))
+		return fd;
+	if (replace && ftruncate(fd, 0) == 0)
+		return fd;
+	if (!replace)
+		errno = EEXIST;
+	close(fd);
+	return -1;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /*
@@ -8,3 +9,9 @@
  * nobody up. NULL with errno, which is 0 where it is no regular file.
  */
 FILE *regular_file_open(const char *path);
+
+/*
+ * Opens an empty file to be written; devices and pipes too. -1 with errno. EEXIST: there is a
+ * regular file already, and it must not be replaced.
+ */
+int regular_file_create(const char *path, bool replace);

@@ -182,12 +182,7 @@ static void start_epochs(struct feeder *feeder, int64_t time)
 
 	feeder->started = true;
 	feeder->first_time = feeder->last_time = time;
-	feeder->pacer = (struct pacer){
-		.pace = feeder->params.pace,
-		.rate = feeder->params.pace_rate,
-		.start_tsc = rte_rdtsc(),
-		.first_time = time,
-	};
+	pacer_start(&feeder->pacer, feeder->params.pace, feeder->params.pace_rate, time);
 	feeder->info = (struct epoch_info){.start = time, .end = time};
 	if (interval > 0) {
 		feeder->info.start = floor_to(time, interval);

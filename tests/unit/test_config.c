@@ -753,6 +753,14 @@ static void contradictions_are_told(void **state)
 			"--port: contradicts --output", ""},
 		{"generate --synthetic packets=5 --port p --port q", "--port: is given 2 times",
 			""},
+		{"generate --synthetic packets=5 --port p --port q --return p --output o",
+			"--port: is given 2 times", ""},
+		{"generate --synthetic packets=5 --port p --return q --as v9",
+			"--as: contradicts --return", ""},
+		{"generate --synthetic packets=5 --port p --return q --find-rate 1",
+			"--find-rate: '1' is not a share below 1", "0.1%"},
+		{"generate --synthetic packets=5 --port p --return q --find-rate 0 --pace recorded",
+			"--pace: contradicts --find-rate", ""},
 		{"generate --synthetic packets=5 --output o --pace 1Mpps",
 			"--pace: contradicts --output", ""},
 		{"generate --synthetic packets=5 --output o --as v9 --routers 2 --path 3",
@@ -767,6 +775,10 @@ static void contradictions_are_told(void **state)
 
 /* Every option that needs something, where that is missing. */
 static const struct refusal without_effect[] = {
+	{"generate --synthetic packets=5 --output o --return p", "--return: has no effect",
+		"without --port"},
+	{"generate --synthetic packets=5 --port p --find-rate 0", "--find-rate: has no effect",
+		"without --return"},
 	{"--pcap a --rss-fields src", "--rss-fields: has no effect", "without --port"},
 	{"--port a --design sync --rss-fields src", "--rss-fields: has no effect", "--design rss"},
 	{"--port a --design async --dispatch round-robin --rss-key default", "--rss-key: has no",

@@ -418,7 +418,7 @@ static void test_sender(void **state)
 	describe(TWO_BY_28);
 	set_config("rss", 0);
 	ports = (struct plan_ports){.nb_ports = 1, .ports[0].node = 1};
-	assert_true(plan_make_sender(&plan, &config, &topology, &ports, error));
+	assert_true(plan_make_sender(&plan, &config, &topology, &ports, false, error));
 	assert_int_equal(plan.lcores[0].cpu, 28);
 	assert_int_equal(plan.groups[0].memory_node, 1);
 	assert_true(plan.groups[0].mbufs > 0);

@@ -443,20 +443,22 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 }
 
 bool plan_make_sender(struct plan *plan, const struct config *config,
-	const struct topology *topology, const struct plan_ports *ports, char *error)
+	const struct topology *topology, const struct plan_ports *ports, bool receives, char *error)
 {
 	*plan = (struct plan){
 		.design = &design_rss,
-		.mbuf_room = SENDER_MBUF_ROOM,
+		.mbuf_room =
+			ports->mbuf_room > SENDER_MBUF_ROOM ? ports->mbuf_room : SENDER_MBUF_ROOM,
 		.mbuf_cache = SENDER_MBUF_CACHE,
 		.nb_lcores = 1,
 	};
 	make_groups(plan, ports);
-	plan->ports[0].descriptors = port_options(config)->descriptors > 0
-					     ? port_options(config)->descriptors
-					     : DESCRIPTORS_DEFAULT;
+	for (uint32_t p = 0; p < plan->nb_ports; p++)
+		plan->ports[p].descriptors = port_options(config)->descriptors > 0
+						     ? port_options(config)->descriptors
+						     : DESCRIPTORS_DEFAULT;
 	plan_place_one(plan, topology);
-	plan->groups[0].mbufs = SENDER_MBUFS;
+	plan->groups[plan->ports[0].group].mbufs = SENDER_MBUFS * (receives ? 2 : 1);
 	return plan_memory(plan, config, topology, error);
 }
 

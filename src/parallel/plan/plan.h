@@ -252,10 +252,13 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 bool plan_change(struct plan *plan, const struct plan *running, const struct config *config,
 	const struct topology *topology, char *error);
 
-/* The plan of a sender: one lcore, and mbufs that hold the largest generated frame. As
- * plan_make(). */
+/*
+ * The plan of a sender, which may receive too: one lcore, and mbufs that hold the largest generated
+ * frame, on the node of the first port. As plan_make().
+ */
 bool plan_make_sender(struct plan *plan, const struct config *config,
-	const struct topology *topology, const struct plan_ports *ports, char *error);
+	const struct topology *topology, const struct plan_ports *ports, bool receives,
+	char *error);
 
 /* By enum plan_role. */
 extern const char *const plan_role_names[];

@@ -2,13 +2,12 @@
 #include "rx/capture/capture_writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
 #include "base/units.h"
 
 #define BUFFER_SIZE (1024 * 1024)
@@ -100,25 +99,6 @@ static int flush(struct capture_writer *writer, char *error)
 	return 0;
 }
 
-/* Opens for writing; -1 with errno. EEXIST: a regular file that must not be overwritten. */
-static int open_output(const char *path, bool force)
-{
-	struct stat stat;
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	if (fd >= 0 || errno != EEXIST)
-		return fd;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))
-		return fd;
-	if (force && ftruncate(fd, 0) == 0)
-		return fd;
-	if (!force)
-		errno = EEXIST;
-	close(fd);
-	return -1;
-}
-
 enum capture_writer_result capture_writer_open(
 	struct capture_writer **writer, const char *path, bool force, char *error)
 {
@@ -139,7 +119,7 @@ enum capture_writer_result capture_writer_open(
 	w->path = path;
 	w->failed = false;
 	w->header_written = false;
-	w->fd = standard ? STDOUT_FILENO : open_output(path, force);
+	w->fd = standard ? STDOUT_FILENO : regular_file_create(path, force);
 	if (w->fd < 0) {
 		bool exists = errno == EEXIST;
 

@@ -56,6 +56,21 @@ bool live_ports_resolve(struct port_name *names, struct config *config, char *er
 	return true;
 }
 
+bool live_ports_resolve_beside(
+	struct port_name *names, struct config *config, const char *spec, char *error)
+{
+	struct option_list *list = &edit_port_options(config)->names;
+	struct port_name *name = &names[list->n];
+
+	if (!port_name_resolve(name, spec, 0, port_interface_read, error))
+		return false;
+	for (uint32_t p = 0; p < list->n; p++)
+		if (is_same(&names[p], name))
+			return true;
+	list->texts[list->n++] = name->device;
+	return true;
+}
+
 uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 {
 	uint32_t room = 0;

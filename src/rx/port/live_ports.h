@@ -16,6 +16,13 @@
  */
 bool live_ports_resolve(struct port_name *names, struct config *config, char *error);
 
+/*
+ * Resolves one more port, which may be one of those: then nothing changes, else it is put behind
+ * them. As live_ports_resolve(), of which `names` are.
+ */
+bool live_ports_resolve_beside(
+	struct port_name *names, struct config *config, const char *spec, char *error);
+
 /* The largest mbuf that one of them must have, headroom included; 0: any does. */
 uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports);
 

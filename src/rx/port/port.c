@@ -234,6 +234,8 @@ static bool choose(struct start *start, uint32_t room, char *error)
 			start->nb_rx = 1;
 		start->nb_tx = start->nb_rx;
 	}
+	if (start->nb_tx < port->send_queues)
+		start->nb_tx = port->send_queues;
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
 	if (start->nb_rx == 0 && port->driver->queues_power_of_two) /* which 0 is not */

@@ -36,6 +36,8 @@ struct port {
 	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
 	bool was_promiscuous; /* the kernel's interface, before */
 	bool started;
+	/* Set before it is started: queues that packets leave by, beside those they come by. */
+	uint16_t send_queues;
 	bool dealt;          /* a receiver deals its packets out by their flow hash */
 	bool silenced;       /* the link was taken down */
 	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/removal.h) */
@@ -54,8 +56,8 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 
 /*
- * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, or
- * with one send queue when nb_rx is 0. What it cannot do and the user should know is added to
+ * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, and
+ * with its send queues, one where nb_rx is 0. What it cannot do and the user should know is added to
  * port->messages. Returns true, or false and one line in error[PORT_ERROR_MAX].
  */
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A histogram whose steps grow with the value: 16 to each doubling, so that what is read from it is
+ * at most a sixteenth too high, over any range. Of one thread.
+ */
+
+#include <stdint.h>
+
+#define LOG_LINEAR_BITS  4
+#define LOG_LINEAR_STEPS (1U << LOG_LINEAR_BITS)
+/* The largest value that has a step of its own; what is larger counts as that. */
+#define LOG_LINEAR_MAX   ((UINT64_C(1) << 44) - 1)
+#define LOG_LINEAR_SIZE  ((44 - LOG_LINEAR_BITS + 1) * LOG_LINEAR_STEPS)
+
+struct log_linear {
+	uint64_t n, max;
+	uint64_t counts[LOG_LINEAR_SIZE];
+};
+
+static inline uint32_t log_linear_step(uint64_t value)
+{
+	uint32_t shift;
+
+	if (value < LOG_LINEAR_STEPS)
+		return (uint32_t)value;
+	if (value > LOG_LINEAR_MAX)
+		value = LOG_LINEAR_MAX;
+	shift = 63 - (uint32_t)__builtin_clzll(value) - LOG_LINEAR_BITS;
+	return shift * LOG_LINEAR_STEPS + (uint32_t)(value >> shift);
+}
+
+/* The largest value of a step. */
+static inline uint64_t log_linear_value(uint32_t step)
+{
+	uint32_t shift;
+
+	if (step < 2 * LOG_LINEAR_STEPS)
+		return step;
+	shift = step / LOG_LINEAR_STEPS - 1;
+	return ((uint64_t)(step % LOG_LINEAR_STEPS + LOG_LINEAR_STEPS + 1) << shift) - 1;
+}
+
+static inline void log_linear_add(struct log_linear *histogram, uint64_t value, uint64_t times)
+{
+	histogram->n += times;
+	if (value > histogram->max)
+		histogram->max = value;
+	histogram->counts[log_linear_step(value)] += times;
+}
+
+static inline void log_linear_merge(struct log_linear *sum, const struct log_linear *part)
+{
+	if (part->n == 0)
+		return;
+	sum->n += part->n;
+	if (part->max > sum->max)
+		sum->max = part->max;
+	for (uint32_t s = 0; s < LOG_LINEAR_SIZE; s++)
+		sum->counts[s] += part->counts[s];
+}
+
+/* What `share` of the entries do not exceed; 0 where there are none. */
+static inline uint64_t log_linear_quantile(const struct log_linear *histogram, double share)
+{
+	uint64_t seen = 0, wanted = (uint64_t)(share * (double)histogram->n);
+	uint32_t step = 0;
+
+	if (histogram->n == 0)
+		return 0;
+	if ((double)wanted < share * (double)histogram->n)
+		wanted++;
+	while (step + 1 < LOG_LINEAR_SIZE && (seen += histogram->counts[step]) < wanted)
+		step++;
+	return log_linear_value(step) < histogram->max ? log_linear_value(step) : histogram->max;
+}
