@@ -508,7 +508,7 @@ static void suit_terminal(struct config *config)
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
 	&sources_owner, &feeder_owner, &measurement_owner, &filter_owner, &monitor_owner,          \
-		&design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
+		&forward_owner, &design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
 		&ledger_owner, &control_owner, &progress_owner, OF_MACHINE
 
 static const struct option_owner *const of_run[] = {OF_RUN, NULL};

@@ -5,13 +5,11 @@
 
 #include "rx/port/rss.h"
 
-#define SEND_DESCRIPTORS 1024 /* any number that drivers take */
-
 void devices_ask(const struct plan *plan, const struct port *ports, struct plan_device *devices)
 {
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		struct rte_eth_dev_info info;
-		uint16_t rx = ports[p].driver->descriptors, tx = SEND_DESCRIPTORS;
+		uint16_t rx = ports[p].driver->descriptors, tx = PORT_SEND_DESCRIPTORS;
 
 		if (rx == 0)
 			rx = (uint16_t)plan->ports[p].descriptors;
@@ -29,5 +27,6 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 		/* A driver without limits takes the number as it is. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
 			devices[p].entries = rx;
+		devices[p].send_entries = tx;
 	}
 }

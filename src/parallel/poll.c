@@ -101,6 +101,7 @@ static uint32_t poll_round(struct poller *poller)
 			continue;
 		rx_cycles = rte_rdtsc() - start;
 		poller->queues[q].received += n;
+		poller->at = q;
 		if (poller->replay)
 			take_marked(poller, pkts, n, rx_cycles);
 		else

@@ -2,7 +2,8 @@
 
 /*
  * RSS: the device steers every flow to one of its queues; each worker receives from its own queue
- * of every port and counts what it received.
+ * of every port and counts what it received. With --forward it sends a burst once its headers are
+ * read, and counts it then: on-path.
  */
 
 #include "parallel/plan/design.h"
@@ -21,6 +22,14 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	worker_count(worker, pkts, n, rx_cycles);
 }
 
+static void take_and_send(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct worker *worker = arg;
+
+	worker_generation(worker, worker->epoch)->received += n;
+	worker_forward(worker, pkts, n, rx_cycles);
+}
+
 static void rest(void *arg)
 {
 	worker_rest(arg);
@@ -36,7 +45,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	(void)nb_workers;
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
-	worker->poller.take = take;
+	worker->poller.take = worker->forward != NULL ? take_and_send : take;
 	worker->poller.rest = rest;
 	worker->poller.end = end;
 	poll_until_end(&worker->poller);
@@ -45,6 +54,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 const struct design_ops design_rss = {
 	.name = "rss",
 	.suits = "the card spreads flows over queues: the fastest; start here",
+	.forwards = true,
 	.work = rss_work,
 	.done = worker_free,
 };

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "parallel/collect.h"
+#include "parallel/forward.h"
 #include "parallel/memory.h"
 #include "parallel/pool.h"
 #include "parallel/sync.h"
@@ -75,6 +76,16 @@ static void init_poller(
 	}
 }
 
+/* Returns false where there is no memory. */
+static bool create_forward(
+	const struct run *run, const struct poller *poller, int node, struct forward **forward)
+{
+	if (run->plan->forward == FORWARD_OFF)
+		return true;
+	*forward = forward_create(run->plan, run->ports, poller, node);
+	return *forward != NULL;
+}
+
 static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
 {
 	static unsigned int serial; /* names are unique in the process */
@@ -106,8 +117,11 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 		worker->in_ports[run->ports[p].id] = (uint16_t)p;
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_clock_tell(&run->ports[p].clock, &worker->times);
-	if (!run->design->receiver)
+	if (!run->design->receiver) {
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
+		if (!create_forward(run, &worker->poller, lcore->node, &worker->forward))
+			return false;
+	}
 	for (uint32_t g = 0; g < 2; g++)
 		parse_counts_reset(&worker->generations[g].counts);
 	worker->slot = memory_get(lcore->node, sizeof(*worker->slot));
@@ -258,6 +272,10 @@ static bool start_ports(struct run *run, char *error)
 
 		run->ports[p].dealt = plan->design->hashes &&
 				      async_options(run->config)->dispatch == DISPATCH_FLOW;
+		run->ports[p].send_queues = (uint16_t)plan->ports[p].send_queues;
+		if (plan->forward != FORWARD_OFF)
+			run->ports[p].sends_chains =
+				port_chains(&run->ports[plan->ports[p].out], plan->mbuf_room);
 		if (!port_start(&run->ports[p], (uint16_t)plan->groups[group].nb_queues,
 			    plan->ports[p].descriptors, run->pools[group], error))
 			return false;
@@ -446,6 +464,7 @@ static void destroy_worker(struct worker *worker)
 {
 	memory_give_back(worker->slot, sizeof(*worker->slot));
 	rte_ring_free(worker->ring);
+	forward_destroy(worker->forward);
 	memory_give_back(worker, sizeof(*worker));
 }
 
@@ -536,6 +555,7 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	generation->filtered = generation->measured = generation->duplicate = 0;
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
 	parse_counts_reset(&generation->counts);
+	forward_recycle(worker->forward, epoch);
 	if (used)
 		clear_rules(generation);
 	for (uint32_t m = 0; used && m < generation->counting->nb_measurements; m++)

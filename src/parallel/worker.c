@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/worker.h"
 
+#include <string.h>
+
 #include <rte_cycles.h>
+
+#include "parallel/forward.h"
 
 void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 {
@@ -88,16 +92,21 @@ static void match(struct generation *generation, struct key_burst *burst, struct
 	generation->filtered += n - burst->n;
 }
 
-/* Filters, parses, and counts the keys. */
-static void count_packets(
-	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
+/* The first half: filters, and takes out of the packets all that is looked at. */
+static void read_packets(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n)
+{
+	generation->counted += n;
+	n = filter(worker, generation, pkts, n);
+	parse(worker, generation, pkts, n);
+}
+
+/* The second half: counts the keys. */
+static void count_read(struct generation *generation)
 {
 	struct key_burst *full = &generation->counting->bursts[0];
 	struct monitor_hits hits;
 
-	generation->counted += n;
-	n = filter(worker, generation, pkts, n);
-	parse(worker, generation, pkts, n);
 	if (generation->monitor != NULL)
 		match(generation, full, &hits);
 	generation->measured += full->n;
@@ -118,11 +127,34 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t start = rte_rdtsc(), counted;
 
-	count_packets(worker, generation, pkts, n);
+	read_packets(worker, generation, pkts, n);
+	count_read(generation);
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += counted - start;
 	generation->free_cycles += rte_rdtsc() - counted;
+}
+
+void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	uint64_t start = rte_rdtsc(), read, sent;
+	struct rte_mbuf *copy[BURST_MAX], **looked_at = pkts;
+
+	if (worker->filter != NULL) { /* which changes their order */
+		memcpy(copy, pkts, n * sizeof(copy[0]));
+		looked_at = copy;
+	}
+	read_packets(worker, generation, looked_at, n);
+	read = rte_rdtsc();
+	forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n,
+		start - rx_cycles);
+	sent = rte_rdtsc();
+	count_read(generation);
+
+	generation->rx_cycles += rx_cycles;
+	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);
+	generation->free_cycles += sent - read;
 }

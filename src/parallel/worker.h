@@ -49,6 +49,7 @@ struct generation {
 };
 
 struct collect;
+struct forward;
 struct run;
 struct sync_slot;
 
@@ -64,6 +65,7 @@ struct worker {
 	const struct filter *filter;         /* NULL: everything is measured */
 	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
 	struct poller poller;                /* rss: its own queues */
+	struct forward *forward;             /* where what it receives goes; NULL: it is freed */
 	/* The design's; its time is that of freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot; /* sync: where the receiver leaves its part of a burst */
@@ -98,3 +100,6 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 /* Counts n <= BURST_MAX packets of the worker's epoch that were received in rx_cycles; then they
  * are done(). */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
+
+/* The same of what its poller found, which it sends on once their headers were read. */
+void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);

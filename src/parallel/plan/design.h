@@ -30,6 +30,22 @@ struct async_options {
 
 OPTION_OWNER(async)
 
+/* Where the packets of a port go once they were looked at. */
+enum forward_mode {
+	FORWARD_OFF,   /* nowhere: they are freed */
+	FORWARD_PAIRS, /* out of the other port of the pair: first and second, third and fourth, ... */
+	FORWARD_LOOP,  /* out of the port that they came in by */
+};
+
+struct forward_options {
+	enum forward_mode mode;
+};
+
+OPTION_OWNER(forward)
+
+/* The words of --forward; NULL behind the last. */
+const char *forward_word(uint32_t i);
+
 /* Its name; NULL behind the last. */
 const char *design_word(uint32_t i);
 
@@ -45,6 +61,7 @@ struct design_ops {
 	 * worker polls a queue of its own. */
 	bool receiver;
 	bool rings;    /* between the receiver and each worker: --ring-size entries */
+	bool forwards; /* who polls may send before it is counted: --forward */
 	bool hashes;   /* the receiver chooses workers by the flow hash, where --dispatch says so */
 	uint32_t held; /* packets that a receiver keeps until they are counted; 0: it polls
 			  BURST_MAX at once and hands them on */

@@ -18,6 +18,12 @@
 
 #define MB(bytes) ((bytes) >> 20)
 
+/* Of each ring that the packets of a port lie in until they have left. */
+static uint32_t send_entries(const struct plan *plan, uint32_t p)
+{
+	return plan->forward == FORWARD_OFF ? 0 : plan->ports[plan->ports[p].out].send_entries;
+}
+
 /*
  * Every ring full, a burst in every hand, and every lcore's cache. A device's descriptor is one
  * mbuf whatever frame it is of; elsewhere frames wait whole.
@@ -35,7 +41,8 @@ static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		if (plan->ports[p].group == g)
 			needed += group->nb_queues *
-				  (plan->ports[p].entries + 2 * BURST_MAX * plan->frame_mbufs);
+				  (plan->ports[p].entries + 2 * BURST_MAX * plan->frame_mbufs +
+					  send_entries(plan, p));
 	return needed;
 }
 
@@ -46,7 +53,8 @@ static size_t ring_bytes(const struct plan *plan, uint32_t g)
 
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		if (plan->ports[p].group == g)
-			entries += (size_t)group->nb_queues * plan->ports[p].entries;
+			entries += (size_t)group->nb_queues *
+				   (plan->ports[p].entries + send_entries(plan, p));
 	return entries * sizeof(void *) * 2 + plan->collect.ring_bytes;
 }
 

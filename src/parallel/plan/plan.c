@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "collect/options.h"
 #include "rx/port/name.h"
+#include "rx/port/port_send.h"
 #include "sketch/measurement.h"
 
 /* librte_net_ring: at most so many queues on an ethdev made of rings. */
@@ -86,6 +87,25 @@ static void make_groups(struct plan *plan, const struct plan_ports *ports)
 		group_of_node(plan, PLAN_NODE_ANY);
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		plan->groups[plan->ports[p].group].nb_ports++;
+}
+
+/* Where each port's packets leave. Who sends to a port polls the same queues of another one. */
+static void plan_forwarding(struct plan *plan)
+{
+	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
+		plan->ports[p].out = plan->forward == FORWARD_LOOP ? p : p ^ 1;
+		plan->ports[p].send_entries = PORT_SEND_DESCRIPTORS;
+	}
+}
+
+/* As many send queues as the port that sends to it has receive queues. */
+static void number_send_queues(struct plan *plan)
+{
+	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
+		const struct plan_port *in = &plan->ports[plan->ports[p].out];
+
+		plan->ports[p].send_queues = plan->groups[in->group].nb_queues;
+	}
 }
 
 /* Lowers the largest groups until no more than `limit` workers are left, or one a group. */
@@ -171,6 +191,7 @@ static void number_workers(struct plan *plan)
 		plan->nb_workers += group->nb_workers;
 	}
 	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
+	number_send_queues(plan);
 }
 
 /* Takes workers away from the group of a port that is to have no more than `limit` queues. */
@@ -356,8 +377,10 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 		.sharing = plan_options(config)->sharing,
 		.nb_measurements = config->nb_measurements,
 		.mbuf_cache = plan_options(config)->mbuf_cache,
+		.forward = ports->nb_ports > 0 ? forward_options(config)->mode : FORWARD_OFF,
 	};
 	make_groups(plan, ports);
+	plan_forwarding(plan);
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		plan->ports[p].descriptors = plan->ports[p].entries =
 			port_options(config)->descriptors > 0 ? port_options(config)->descriptors
@@ -423,6 +446,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	nb_warnings = plan->nb_warnings;
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		plan->ports[p].entries = devices[p].entries;
+		plan->ports[p].send_entries = devices[p].send_entries;
 		if (plan->mbuf_room < devices[p].mbuf_room)
 			plan->mbuf_room = devices[p].mbuf_room;
 	}

@@ -104,6 +104,8 @@ struct plan_port {
 	uint32_t group;
 	uint32_t descriptors; /* of each receive ring, as asked for */
 	uint32_t entries;     /* of each, as the device makes it */
+	/* With --forward: the port that its packets leave by, and its own send rings. */
+	uint32_t out, send_queues, send_entries;
 };
 
 /* The ports of one node, and those whose node nobody knows; and who serves them. */
@@ -150,6 +152,7 @@ struct plan_collect {
 struct plan {
 	const struct design_ops *design;
 	enum sketch_sharing sharing;
+	enum forward_mode forward;
 	bool replay;       /* packets come from the feeder's rings, not from a device */
 	uint32_t nb_ports; /* ethdevs; 1 where replay, 0 where sockets are read */
 	struct plan_port ports[OPTION_LIST_MAX];
@@ -233,7 +236,8 @@ struct plan_device {
 	uint32_t queues_max;       /* that it spreads packets over; 0: any */
 	struct plan_queues queues; /* of its driver */
 	uint32_t entries;   /* of each ring: what the plan asks for, within the device's limits */
-	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: any */
+	uint32_t send_entries; /* the same of send rings */
+	uint32_t mbuf_room;    /* bytes of data that an mbuf must have; 0: any */
 };
 
 /*

@@ -77,6 +77,12 @@ static void describe_collector(
 		snprintf(text + used, size - (size_t)used, "updates sketch 0");
 }
 
+/* What who receives does before anything else. */
+static const char *sends(const struct plan *plan)
+{
+	return plan->forward != FORWARD_OFF ? "sends, " : "";
+}
+
 static void describe_worker(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -91,8 +97,8 @@ static void describe_worker(
 	else if (plan->design->receiver)
 		snprintf(text, size, "takes part %u of a burst, updates sketch %u", part, instance);
 	else
-		snprintf(text, size, "receives queue %u of %s, updates sketch %u", part, ports,
-			instance);
+		snprintf(text, size, "receives queue %u of %s, %supdates sketch %u", part, ports,
+			sends(plan), instance);
 }
 
 /* What an lcore does, in words. */
@@ -118,9 +124,9 @@ static void describe_lcore(
 	case PLAN_RECEIVER:
 		describe_ports(plan, lcore->group, ports, sizeof(ports));
 		snprintf(text, size,
-			plan->ring_size > 0 ? "receives queue 0 of %s, deals to %u ring%s"
-					    : "receives queue 0 of %s, starts %u worker%s",
-			ports, group->nb_workers, plural(group->nb_workers));
+			plan->ring_size > 0 ? "receives queue 0 of %s, %sdeals to %u ring%s"
+					    : "receives queue 0 of %s, %sstarts %u worker%s",
+			ports, sends(plan), group->nb_workers, plural(group->nb_workers));
 		break;
 	case PLAN_WORKER: describe_worker(plan, lcore, text, size); break;
 	case PLAN_SPARE: snprintf(text, size, "nothing: no queue is left for it"); break;
@@ -171,6 +177,11 @@ static void print_ports(const struct plan *plan, FILE *out)
 			fprintf(out, "unknown");
 		fprintf(out, ", %u queue%s of %u descriptors", group->nb_queues,
 			plural(group->nb_queues), port->descriptors);
+		if (plan->forward != FORWARD_OFF)
+			fprintf(out, ", leaves by port %u (%u send queue%s of %u)", port->out,
+				plan->ports[port->out].send_queues,
+				plural(plan->ports[port->out].send_queues),
+				plan->ports[port->out].send_entries);
 		if (plan->nb_groups > 1)
 			fprintf(out, ", worker%s %u", plural(group->nb_workers),
 				group->first_worker);
@@ -190,8 +201,9 @@ static void print_pools(const struct plan *plan, FILE *out)
 		if (group->mbufs == 0)
 			continue;
 		text_of_node(group->memory_node, node);
-		fprintf(out, "packets on node %s: %u mbufs of %u bytes, receive rings", node,
-			group->mbufs, plan->mbuf_room);
+		fprintf(out, "packets on node %s: %u mbufs of %u bytes, receive%s rings", node,
+			group->mbufs, plan->mbuf_room,
+			plan->forward != FORWARD_OFF ? " and send" : "");
 		if (plan->ring_size > 0)
 			fprintf(out, ", worker rings of %u", plan->ring_size);
 		fprintf(out, ": ");

@@ -127,6 +127,8 @@ static const struct port_feed feeds_rings[] = {
 #define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
 /* What libpcap accepts for a packet of a file: its MAXIMUM_SNAPLEN. */
 #define LONGEST_OF_CAPTURE 262144
+/* What net_pcap puts together of a chain: its RTE_ETH_PCAP_SNAPLEN. */
+#define LONGEST_TO_CAPTURE 16128
 
 #define MLX5                                                                                       \
 	.kernel = {"mlx5_core"}, .needs = CAP(CAP_NET_RAW), .beside_kernel = true,                 \
@@ -249,6 +251,7 @@ const struct port_driver port_drivers[] = {
 		.sockets = AF_PACKET,
 		.feeds = feeds_af_packet,
 		.polled = true,
+		.gives_up = true,
 		.complete = true,
 		.per_queue = true,
 		/* Its fan-out group has PACKET_FANOUT_FLAG_DEFRAG, with one queue too. */
@@ -350,11 +353,14 @@ const struct port_driver port_drivers[] = {
 		.reads_files = true,
 		.feeds = feeds_pcap,
 		.polled = true,
+		.gives_up = true,
 		.complete = true,
 		.per_queue = true,
 		.frames = PORT_FRAMES_CHAINED,
 		.stamps = PORT_STAMPS_US, /* libpcap's; those of a file are of another time */
 		.largest_frame = LONGEST_OF_CAPTURE,
+		.longest_sent = LONGEST_TO_CAPTURE,
+		.sends_to = {"tx_pcap", "tx_iface", "iface"},
 		.spreader = "its DEVARGS",
 		.spreads = "each rx_pcap or rx_iface is one worker's queue",
 	},

@@ -93,6 +93,8 @@ struct port_driver {
 	bool has_peer;    /* a process that may leave: its counters read 0 then, and what it had put
 			     on the rings is lost */
 	uint16_t late_ms; /* its counters are up to so much behind */
+	/* Of sending, oerrors: packets that it took and did not send; else those it did not take. */
+	bool gives_up;
 	const char *unsaid;           /* what the user is told where it is not complete */
 	const char *counts_otherwise; /* where what it delivers is not what came; NULL: it is */
 
@@ -114,6 +116,9 @@ struct port_driver {
 	bool races_interrupts;
 	/* Bytes without FCS of the longest frame it delivers, where no MTU says so; 0: one does. */
 	uint32_t largest_frame;
+	uint32_t longest_sent; /* the same of what it sends; 0: as it receives */
+	/* DEVARGS of which one says where it sends to, up to a NULL; none: it always can. */
+	const char *sends_to[4];
 	uint16_t queues_max;      /* fewer than the device says; 0: as many as that */
 	bool queues_power_of_two; /* receive queues, one at least, with which it is configured */
 	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */

@@ -22,9 +22,6 @@
 #include "rx/port/rss.h"
 #include "rx/port/taken.h"
 
-/* Entries of a send ring, where there must be one. */
-#define SEND_DESCRIPTORS 1024
-
 _Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "errors of the parts fit");
 
 __attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *format, ...)
@@ -81,6 +78,19 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
+/* Its DEVARGS say where to, where they have to. */
+static bool can_send(const struct port_driver *driver, const char *device)
+{
+	int length;
+
+	if (driver->sends_to[0] == NULL)
+		return true;
+	for (const char *const *key = driver->sends_to; *key != NULL; key++)
+		if (port_devarg(device, *key, &length) != NULL)
+			return true;
+	return false;
+}
+
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error)
 {
@@ -123,6 +133,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 			rte_strerror(-result));
 	port->node = rte_eth_dev_socket_id(port->id);
 	port->driver = port_driver_find(info.driver_name);
+	port->sends = can_send(port->driver, name->device);
 	if (port->driver->counts_otherwise != NULL)
 		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
 	return true;
@@ -153,6 +164,11 @@ static bool check_queues(const struct start *start, char *error)
 	const struct port *port = start->port;
 	uint16_t most = port_driver_queues(port->driver, start->info.max_rx_queues);
 
+	if (port->send_queues > start->info.max_tx_queues)
+		return fail(error,
+			"--port %s has %u send queues, and --forward wants %u, one for each "
+			"worker: lower --workers, or use --design async",
+			port->name, start->info.max_tx_queues, port->send_queues);
 	if (start->nb_rx <= most)
 		return true;
 	if (most < start->info.max_rx_queues)
@@ -202,6 +218,19 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room)
 	return RTE_MAX(plan.mbuf_room, room);
 }
 
+bool port_chains(const struct port *port, uint32_t room)
+{
+	struct rte_eth_dev_info info;
+	struct port_frame_plan plan;
+	struct port_messages messages = {0};
+	char error[PORT_ERROR_MAX];
+
+	return port->driver->frames == PORT_FRAMES_CHAINED ||
+	       (rte_eth_dev_info_get(port->id, &info) == 0 &&
+		       plan_frames(&plan, port, &info, room, &messages, error) &&
+		       (plan.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0);
+}
+
 /* From what the device offers to what it is configured with. */
 static bool choose(struct start *start, uint32_t room, char *error)
 {
@@ -236,6 +265,8 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	}
 	if (start->nb_tx < port->send_queues)
 		start->nb_tx = port->send_queues;
+	if (port->send_queues > 0)
+		start->conf.txmode.offloads = port_send_offloads(&start->info, port->sends_chains);
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
 	if (start->nb_rx == 0 && port->driver->queues_power_of_two) /* which 0 is not */
@@ -284,7 +315,7 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	if (port->driver->descriptors > 0)
 		asked = port->driver->descriptors;
 	port->descriptors = asked;
-	start->tx_descriptors = SEND_DESCRIPTORS;
+	start->tx_descriptors = PORT_SEND_DESCRIPTORS;
 	result = rte_eth_dev_adjust_nb_rx_tx_desc(
 		port->id, &port->descriptors, &start->tx_descriptors);
 	/* A driver without limits to adjust to takes the numbers as they are. */
@@ -421,6 +452,8 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
+	if (port->send_queues > 0)
+		port_send_start(port, &start.info);
 	port_rss_check(&start.rss, port->id, &start.info, &port->messages);
 	if (nb_rx > 0)
 		receive_everything(port, &start.info);

@@ -14,6 +14,7 @@
 #include "rx/port/drivers.h"
 #include "rx/port/name.h"
 #include "rx/port/messages.h"
+#include "rx/port/port_send.h"
 
 #define PORT_ERROR_MAX 512
 
@@ -38,6 +39,9 @@ struct port {
 	bool started;
 	/* Set before it is started: queues that packets leave by, beside those they come by. */
 	uint16_t send_queues;
+	bool sends_chains; /* chains of segments may be among them */
+	struct port_send send;
+	bool sends;          /* what is sent on it goes somewhere */
 	bool dealt;          /* a receiver deals its packets out by their flow hash */
 	bool silenced;       /* the link was taken down */
 	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/removal.h) */
@@ -54,6 +58,9 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 
 /* Bytes that an mbuf for a probed port must have, headroom included, where others have `room`. */
 uint32_t port_mbuf_room(const struct port *port, uint32_t room);
+
+/* Whether what a probed port receives into mbufs with `room` may be chains of them. */
+bool port_chains(const struct port *port, uint32_t room);
 
 /*
  * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, and

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/forward.h"
+
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include "base/key_burst.h"
+#include "parallel/memory.h"
+#include "parallel/plan/design.h"
+#include "parallel/poll.h"
+#include "rx/port/name.h"
+
+static size_t bytes_of(uint32_t nb_ways)
+{
+	return sizeof(struct forward) + nb_ways * sizeof(struct forward_way);
+}
+
+static uint32_t port_of(const struct plan *plan, const struct port *ports, uint16_t id)
+{
+	uint32_t p = 0;
+
+	while (p + 1 < plan->nb_ports && ports[p].id != id)
+		p++;
+	return p;
+}
+
+struct forward *forward_create(
+	const struct plan *plan, const struct port *ports, const struct poller *poller, int node)
+{
+	struct forward *forward = memory_get(node, bytes_of(poller->nb_queues));
+
+	if (forward == NULL)
+		return NULL;
+	forward->nb_ways = poller->nb_queues;
+	for (uint32_t w = 0; w < forward->nb_ways; w++) {
+		const struct poll_queue *queue = &poller->queues[w];
+		uint32_t in = port_of(plan, ports, queue->port);
+		const struct port *out = &ports[plan->ports[in].out];
+
+		forward->ways[w].in = (uint16_t)in;
+		forward->ways[w].port = out->id;
+		forward->ways[w].queue = queue->queue;
+		forward->ways[w].send = &out->send;
+	}
+	return forward;
+}
+
+void forward_destroy(struct forward *forward)
+{
+	if (forward != NULL)
+		memory_give_back(forward, bytes_of(forward->nb_ways));
+}
+
+void forward_recycle(struct forward *forward, uint64_t epoch)
+{
+	for (uint32_t w = 0; forward != NULL && w < forward->nb_ways; w++) {
+		struct forward_counts *counts = &forward->ways[w].counts[epoch & 1];
+
+		if (counts->received > 0)
+			memset(counts, 0, sizeof(*counts));
+	}
+}
+
+/* --- sending --- */
+
+static bool fits(const struct port_send *send, const struct rte_mbuf *mbuf)
+{
+	const uint16_t *type;
+
+	if (mbuf->nb_segs > 1 && !send->chains)
+		return false;
+	if (mbuf->pkt_len <= atomic_load_explicit(&send->longest, memory_order_relaxed))
+		return true;
+	if (mbuf->data_len < RTE_ETHER_HDR_LEN)
+		return false;
+	type = rte_pktmbuf_mtod_offset(mbuf, const uint16_t *, RTE_ETHER_HDR_LEN - sizeof(*type));
+	return *type == RTE_BE16(RTE_ETHER_TYPE_VLAN) &&
+	       mbuf->pkt_len <= atomic_load_explicit(&send->longest_tagged, memory_order_relaxed);
+}
+
+/* Leaves the packets that may be sent, in their order, and frees the others. */
+static __attribute__((noinline)) uint32_t leave_out_too_long(const struct port_send *send,
+	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (fits(send, pkts[i])) {
+			pkts[kept++] = pkts[i];
+			continue;
+		}
+		counts->bytes -= pkts[i]->pkt_len;
+		rte_pktmbuf_free(pkts[i]);
+	}
+	counts->too_long += n - kept;
+	return kept;
+}
+
+static __attribute__((noinline)) void drop_refused(const struct port_send *send,
+	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		counts->bytes -= pkts[i]->pkt_len;
+	if (atomic_load_explicit(&send->down, memory_order_relaxed))
+		counts->no_link += n;
+	else
+		counts->tx_full += n;
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct rte_mbuf **pkts,
+	uint32_t n, uint64_t polled)
+{
+	struct forward_way *to = &forward->ways[way];
+	struct forward_counts *counts = &to->counts[epoch & 1];
+	const struct port_send *send = to->send;
+	uint32_t longest = atomic_load_explicit(&send->longest, memory_order_relaxed);
+	uint32_t most_segments = send->chains ? UINT16_MAX : 1;
+	uint64_t bytes = 0;
+	bool suits = true;
+	uint16_t taken;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bytes += pkts[i]->pkt_len;
+		suits &= (pkts[i]->pkt_len <= longest) & (pkts[i]->nb_segs <= most_segments);
+	}
+	counts->received += n;
+	counts->bytes += bytes;
+	if (unlikely(!suits))
+		n = leave_out_too_long(send, counts, pkts, n);
+	taken = rte_eth_tx_burst(to->port, to->queue, pkts, (uint16_t)n);
+	counts->taken += taken;
+	if (taken > 0)
+		log_linear_add(&counts->times, rte_rdtsc() - polled, taken);
+	if (unlikely(taken < n))
+		drop_refused(send, counts, pkts + taken, n - taken);
+}
+
+/* --- options --- */
+
+const char *forward_word(uint32_t i)
+{
+	static const char *const words[] = {
+		[FORWARD_OFF] = "off", [FORWARD_PAIRS] = "pairs", [FORWARD_LOOP] = "loop", NULL};
+
+	return words[i];
+}
+
+static bool check_forward(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct design_ops *design = designs[design_options(config)->design];
+	uint32_t nb_ports = port_options(config)->names.n;
+	enum forward_mode mode = forward_options(config)->mode;
+
+	if (mode == FORWARD_OFF)
+		return true;
+	if (!design->forwards)
+		return option_fault(fault, "design", measurement,
+			"%s does not go with --forward: packets would wait for every worker; give "
+			"rss or async",
+			design->name);
+	if (mode == FORWARD_PAIRS && nb_ports % 2 != 0)
+		return option_fault(fault, "forward", measurement,
+			"pairs wants two, four, ... --port, and %u %s given; loop sends packets "
+			"back out of the port that they came in by",
+			nb_ports, nb_ports == 1 ? "is" : "are");
+	return true;
+}
+
+static const struct option_row forward_rows[] = {
+	{
+		.name = "forward",
+		.placeholder = "HOW",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_CHOICE,
+		.lacks = port_option_lacks,
+		.word = forward_word,
+		OPTION_FIELD(forward_options, mode),
+		.default_text = "off",
+		.help = "Send on what a --port receives, untouched, measured or not: pairs (out of "
+			"the other port of a pair: the first and the second, the third and the "
+			"fourth), loop (out of the port that it came in by) or off.",
+	},
+	{0},
+};
+
+const struct option_owner forward_owner = {
+	.rows = forward_rows,
+	.size = sizeof(struct forward_options),
+	.check = check_forward,
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/port_send.h"
+
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include "rx/port/interface.h"
+#include "rx/port/port.h"
+
+uint64_t port_send_offloads(const struct rte_eth_dev_info *info, bool scatters)
+{
+	/* All that a queue sends is of one pool, and nobody else holds it. */
+	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+
+	if (scatters)
+		wanted |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	return info->tx_offload_capa & wanted;
+}
+
+static void set_longest(struct port_send *send, uint32_t longest, uint32_t tagged)
+{
+	atomic_store_explicit(&send->longest, longest, memory_order_relaxed);
+	atomic_store_explicit(&send->longest_tagged, tagged, memory_order_relaxed);
+}
+
+/* A frame with two tags is one that the kernel takes for one with a longer payload. */
+static void obey_interface(struct port *port, uint32_t mtu)
+{
+	uint32_t longest = mtu + RTE_ETHER_HDR_LEN;
+
+	set_longest(&port->send, longest, longest + RTE_VLAN_HLEN);
+}
+
+/* What joins packets, as `ethtool -K` has it; empty where nothing does. */
+static void list_joining(const struct port_interface *interface, char options[96])
+{
+	options[0] = '\0';
+	if (interface->gro)
+		strcat(options, " gro off");
+	if (interface->lro)
+		strcat(options, " lro off");
+	if (interface->gro_hw)
+		strcat(options, " rx-gro-hw off");
+	if (interface->gro_list)
+		strcat(options, " rx-gro-list off");
+}
+
+/*
+ * Whoever sends to an interface of this machine leaves checksums, and the cutting of long packets,
+ * to a device that is not there.
+ */
+static void warn_of_offloads(struct port *port)
+{
+	struct port_interface interface;
+	char options[96];
+
+	if (port->interface[0] == '\0' || !port->driver->on_interface ||
+		!port_interface_read(port->interface, &interface))
+		return;
+	list_joining(&interface, options);
+	if (options[0] != '\0')
+		port_warn(&port->messages,
+			"--forward: %s joins packets, which leave joined, or not at all where they "
+			"are too long: ethtool -K %s%s",
+			port->name, port->interface, options);
+	if (interface.bus[0] == '\0')
+		port_warn(&port->messages,
+			"--forward: %s is no card's: who sends to it may leave checksums undone "
+			"and packets joined, and so they leave; on the sender's interface: "
+			"ethtool -K INTERFACE tx off tso off gso off",
+			port->name);
+}
+
+void port_send_start(struct port *port, const struct rte_eth_dev_info *info)
+{
+	const struct port_driver *driver = port->driver;
+	struct port_send *send = &port->send;
+
+	send->chains = (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ||
+		       driver->frames == PORT_FRAMES_CHAINED;
+	if (port->interface_mtu > 0 && driver->on_interface && !driver->makes_interface)
+		obey_interface(port, port->interface_mtu);
+	else
+		set_longest(send,
+			driver->longest_sent > 0 ? driver->longest_sent : port->largest_frame,
+			driver->longest_sent > 0 ? driver->longest_sent : port->largest_frame);
+	if (!port->sends)
+		port_warn(&port->messages,
+			"--forward: %s has nowhere to send to: what is to leave by it is thrown "
+			"away; its DEVARGS say where to (%s=...)",
+			port->name, driver->sends_to[0]);
+	warn_of_offloads(port);
+}
+
+void port_send_look(struct port *port, bool up)
+{
+	struct port_interface interface;
+
+	atomic_store_explicit(&port->send.down, !up, memory_order_relaxed);
+	if (port->interface_mtu == 0 || !port->driver->on_interface ||
+		port->driver->makes_interface ||
+		!port_interface_read(port->interface, &interface))
+		return;
+	port->interface_mtu = interface.mtu;
+	obey_interface(port, interface.mtu);
+}
+
+/* --- what the device counts --- */
+
+static bool read_device(const struct port *port, uint64_t *sent, uint64_t *unsent)
+{
+	struct rte_eth_stats stats;
+
+	if (rte_eth_stats_get(port->id, &stats) != 0)
+		return false;
+	*sent = stats.opackets;
+	*unsent = port->driver->gives_up || !port->driver->polled ? stats.oerrors : 0;
+	return true;
+}
+
+void port_sent_start(struct port_sent *sent, const struct port *port)
+{
+	*sent = (struct port_sent){.port = port};
+	sent->begun = read_device(port, &sent->sent_read, &sent->unsent_read);
+}
+
+void port_sent_read(struct port_sent *sent)
+{
+	uint64_t now, unsent;
+
+	if (!sent->begun || !read_device(sent->port, &now, &unsent)) {
+		sent->gap = true;
+		return;
+	}
+	/* Its peer left, and it with it. */
+	if (now < sent->sent_read || unsent < sent->unsent_read) {
+		sent->gap = true;
+		sent->sent_read = sent->unsent_read = 0;
+	}
+	sent->sent += now - sent->sent_read;
+	sent->unsent += unsent - sent->unsent_read;
+	sent->sent_read = now;
+	sent->unsent_read = unsent;
+}
+
+bool port_sent_is_exact(const struct port_sent *sent)
+{
+	const struct port_driver *driver = sent->port->driver;
+
+	return !sent->gap && driver->polled &&
+	       (!driver->per_queue || sent->port->send_queues <= RTE_ETHDEV_QUEUE_STAT_CNTRS);
+}

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+--forward: what goes in comes out, the same bytes in the same order, measured or not; and what is measured
+is what --pcap measures.
+"""
+
+import itertools
+
+import lib
+
+LIVE = ('--no-huge', '--eal', '--no-pci', '--interval', '0', '--seed', '3')
+COMBINATIONS = tuple(itertools.product(('rss',), (1, 2)))
+FEW = 20000  # packets of a capture that goes through all of them
+# Of the ledger; the rest depends on the clock.
+ACCOUNT = ('offered', 'received', 'measured', 'filtered', 'non_ip', 'malformed', 'bytes', 'distinct_keys')
+
+
+def write_frames(path, frames):
+    return lib.write_pcap(path, list(enumerate(frames)))
+
+
+def read_frames(test, path):
+    return [data for _, _, data, _ in lib.Oracle(test.traces).records(path)]
+
+
+def queues_of(design, workers):
+    return workers if design == 'rss' else 1
+
+
+def loop(test, frames, design, workers, *options):
+    """Frames through net_pcap and back, dealt out to its queues; (what came out of each, rows, ledger, Result)."""
+    queues = queues_of(design, workers)
+    dealt = [frames[q::queues] for q in range(queues)]
+    port, outs = 'net_pcap0', []
+    for q, part in enumerate(dealt):
+        name = test.path(f'{len(test.processes)}-{q}')
+        port += f',rx_pcap={write_frames(name + "-in.pcap", part)},tx_pcap={name}-out.pcap'
+        outs.append(name + '-out.pcap')
+    ending = ('--packets', len(frames)) if frames else ('--duration', '100ms')
+    rows, ledger, result = test.measure('--port', port, '--forward', 'loop', '--design', design, '--workers', workers,
+                                        *LIVE, *ending, *options)
+    assert [read_frames(test, out) for out in outs] == dealt, f'other frames came out\n{result.describe()}'
+    return rows, ledger, result
+
+
+def without_times(rows):
+    return [{column: value for column, value in row.items() if column not in ('start', 'end')} for row in rows]
+
+
+def sketch_for(workers):
+    """Workers get other packets than of a replay: what they count exactly is the same all the same."""
+    return ('--sketch', 'count-min' if workers == 1 else 'iblt')
+
+
+def check_capture(test, file, combinations):
+    frames = read_frames(test, lib.unpack(test, file))
+    capture = write_frames(test.path('all.pcap'), frames)
+    for design, workers in combinations:
+        sketch = sketch_for(workers)
+        truth, account, _ = test.measure('--pcap', capture, '--interval', '0', '--seed', '3', '--workers', workers,
+                                         '--design', design, *sketch)
+        rows, ledger, _ = loop(test, frames, design, workers, *sketch)
+        assert without_times(rows) == without_times(truth), f'{design}, {workers} workers: other rows'
+        assert [[row[column] for column in ACCOUNT] for row in ledger] == [
+            [row[column] for column in ACCOUNT] for row in account], f'{design}, {workers} workers: {ledger}, {account}'
+
+
+def case(file, combinations):
+    return lib.needs_traces(lambda test: check_capture(test, file, combinations))
+
+
+def cases(settings):
+    if settings.traces is None:
+        return []
+    turns = itertools.cycle(COMBINATIONS)
+    return [(f'{entry["file"]} comes out as it went in',
+             case(entry['file'], COMBINATIONS if settings.full or int(entry['packets'] or 0) <= FEW
+                                   else (next(turns),)))
+            for entry in lib.some(settings, [entry for entry in lib.index(settings.traces)
+                                             if entry['expected'] == 'measured'])]
+
+
+@lib.needs_traces
+def test_what_is_not_measured_leaves_too(test):
+    """A filter, rules, ARP, LLDP and garbage: all of it goes out, in its place."""
+    frames = [lib.udp_frame(i % 7, 60 + i) for i in range(300)]
+    frames[10:10] = [b'\xff' * 12 + b'\x08\x06' + b'\1' * 46, b'\x01\x80\xc2' * 4 + b'\x88\xcc' + b'\2' * 40,
+                     b'\2' * 12 + b'\x08\x00\x45', b'\0' * 60, lib.udp_frame(1)[:20]]
+    rules = test.path('rules.txt')
+    with open(rules, 'w', encoding='ascii') as stream:
+        stream.write('10.0.0.1/32 one\n')
+    _, ledger, _ = loop(test, frames, 'rss', 1, '--filter', 'udp port 1025 or udp port 1026')
+    assert lib.total(ledger, 'measured') == sum(i % 7 in (1, 2) for i in range(300)), ledger
+    assert lib.total(ledger, 'filtered') == len(frames) - lib.total(ledger, 'measured')
+    _, ledger, _ = loop(test, frames, 'rss', 1, '--monitor', rules)
+    assert 0 < lib.total(ledger, 'filtered') < len(frames) and lib.total(ledger, 'malformed') > 0, ledger
+    _, ledger, _ = loop(test, frames, 'rss', 1, '--filter', 'less 0')
+    assert lib.total(ledger, 'filtered') == len(frames), ledger
+
+
+def test_pairs(test):
+    """Four ports: each one's packets leave by the other of its pair."""
+    ports = []
+    frames = [[lib.udp_frame(100 * port + i, 60 + 10 * port) for i in range(50 * (port + 1))] for port in range(4)]
+    for number, part in enumerate(frames):
+        path = write_frames(test.path(f'in{number}.pcap'), part)
+        ports += ['--port', f'net_pcap{number},rx_pcap={path},tx_pcap={test.path(f"out{number}.pcap")}']
+    _, ledger, _ = test.measure(*ports, '--forward', 'pairs', *LIVE, '--workers', '1', '--packets',
+                                sum(map(len, frames)))
+    assert lib.total(ledger, 'measured') == sum(map(len, frames)), ledger
+    for number, part in enumerate(frames):
+        assert read_frames(test, test.path(f'out{number ^ 1}.pcap')) == part, number
+
+
+def test_bad_options(test):
+    for words, mentions in (
+            (('--forward', 'pairs', '--port', 'net_null0'), ('--forward', 'pairs', '1 is given')),
+            (('--forward', 'pairs', *(word for n in range(3) for word in ('--port', f'net_null{n}'))),
+             ('--forward', '3 are given')),
+            (('--forward', 'loop', '--synthetic', 'packets=10'), ('--forward', 'without --port')),
+            (('--forward', 'loop', '--port', 'net_null0', '--design', 'sync'), ('--design', 'sync', 'rss')),
+            (('--forward', 'twice', '--port', 'net_null0'), ('--forward', 'twice', 'pairs', 'loop'))):
+        test.run(*words).expect(2).expect_one_line(*mentions)
