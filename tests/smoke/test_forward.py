@@ -10,6 +10,7 @@ import lib
 
 LIVE = ('--no-huge', '--eal', '--no-pci', '--interval', '0', '--seed', '3')
 COMBINATIONS = tuple(itertools.product(('rss',), (1, 2)))
+LONGEST = 16128  # that net_pcap writes whole
 FEW = 20000  # packets of a capture that goes through all of them
 # Of the ledger; the rest depends on the clock.
 ACCOUNT = ('offered', 'received', 'measured', 'filtered', 'non_ip', 'malformed', 'bytes', 'distinct_keys')
@@ -39,12 +40,15 @@ def loop(test, frames, design, workers, *options):
     ending = ('--packets', len(frames)) if frames else ('--duration', '100ms')
     rows, ledger, result = test.measure('--port', port, '--forward', 'loop', '--design', design, '--workers', workers,
                                         *LIVE, *ending, *options)
-    assert [read_frames(test, out) for out in outs] == dealt, f'other frames came out\n{result.describe()}'
+    short = [[frame for frame in part if len(frame) <= LONGEST] for part in dealt]
+    assert [read_frames(test, out) for out in outs] == short, f'other frames came out\n{result.describe()}'
     return rows, ledger, result
 
 
-def without_times(rows):
-    return [{column: value for column, value in row.items() if column not in ('start', 'end')} for row in rows]
+def comparable(rows):
+    """Without times; and without what bytes may be of packets whose sizes are not known, which is more on a port."""
+    return [{column: value for column, value in row.items() if column not in ('start', 'end', 'bytes_high')}
+            for row in rows]
 
 
 def sketch_for(workers):
@@ -60,7 +64,7 @@ def check_capture(test, file, combinations):
         truth, account, _ = test.measure('--pcap', capture, '--interval', '0', '--seed', '3', '--workers', workers,
                                          '--design', design, *sketch)
         rows, ledger, _ = loop(test, frames, design, workers, *sketch)
-        assert without_times(rows) == without_times(truth), f'{design}, {workers} workers: other rows'
+        assert comparable(rows) == comparable(truth), f'{design}, {workers} workers: other rows'
         assert [[row[column] for column in ACCOUNT] for row in ledger] == [
             [row[column] for column in ACCOUNT] for row in account], f'{design}, {workers} workers: {ledger}, {account}'
 
