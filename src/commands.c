@@ -229,6 +229,23 @@ static void say_account(const struct reporter_result *result)
 	text_free(&text);
 }
 
+/* The line before it, of a run that forwards. Returns whether the devices agree. */
+static bool say_forwarded(const struct forwarded_sum *sum)
+{
+	struct text text = {0};
+
+	if (sum->unaccounted > 0)
+		log_error("%llu packets are unaccounted for: devices took them to be sent and "
+			  "count others",
+			(unsigned long long)sum->unaccounted);
+	forwarded_sentence(&text, sum);
+	text_char(&text, '\0');
+	if (!text.failed)
+		say(forwarded_unsent(&sum->of_all) > 0, text.data, NULL);
+	text_free(&text);
+	return sum->unaccounted == 0;
+}
+
 /* What the run as a whole has to say, and its exit status. */
 static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
@@ -251,6 +268,8 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 		log_warning(
 			"no record of an exporter was counted: --exporters FILE says what became "
 			"of the datagrams that came, if any did");
+	if (result->forwards)
+		failed |= !say_forwarded(&result->forwarded);
 	say_account(result);
 	return failed ? EXIT_MACHINE : 0;
 }
@@ -508,7 +527,7 @@ static void suit_terminal(struct config *config)
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
 	&sources_owner, &feeder_owner, &measurement_owner, &filter_owner, &monitor_owner,          \
-		&forward_owner, &design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
+		&design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
 		&ledger_owner, &control_owner, &progress_owner, OF_MACHINE
 
 static const struct option_owner *const of_run[] = {OF_RUN, NULL};

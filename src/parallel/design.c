@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "parallel/design_names.h" /* made by meson.build: DESIGNS, a DESIGN(name) for each */
+#include "rx/port/forwarding.h"
 #include "rx/port/name.h"
 
 #define DESIGN(name) extern const struct design_ops design_##name;
@@ -66,6 +67,11 @@ static bool check_design(const struct config *config, const struct measurement_c
 {
 	static const char *const of_hash[] = {"rss-fields", "rss-key"};
 
+	if (forward_asked(config) && !designs[design_options(config)->design]->forwards)
+		return option_fault(fault, "design", measurement,
+			"%s does not go with --forward: packets would wait for every worker; give "
+			"rss or async",
+			designs[design_options(config)->design]->name);
 	for (uint32_t i = 0; i < 2 && !uses_hash(config); i++)
 		if (config_asks(config, measurement, of_hash[i]))
 			return option_fault(fault, of_hash[i], measurement,

@@ -10,9 +10,7 @@
 
 #include "base/key_burst.h"
 #include "parallel/memory.h"
-#include "parallel/plan/design.h"
 #include "parallel/poll.h"
-#include "rx/port/name.h"
 
 static size_t bytes_of(uint32_t nb_ways)
 {
@@ -139,58 +137,3 @@ void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct
 	if (unlikely(taken < n))
 		drop_refused(send, counts, pkts + taken, n - taken);
 }
-
-/* --- options --- */
-
-const char *forward_word(uint32_t i)
-{
-	static const char *const words[] = {
-		[FORWARD_OFF] = "off", [FORWARD_PAIRS] = "pairs", [FORWARD_LOOP] = "loop", NULL};
-
-	return words[i];
-}
-
-static bool check_forward(const struct config *config, const struct measurement_config *measurement,
-	struct option_fault *fault)
-{
-	const struct design_ops *design = designs[design_options(config)->design];
-	uint32_t nb_ports = port_options(config)->names.n;
-	enum forward_mode mode = forward_options(config)->mode;
-
-	if (mode == FORWARD_OFF)
-		return true;
-	if (!design->forwards)
-		return option_fault(fault, "design", measurement,
-			"%s does not go with --forward: packets would wait for every worker; give "
-			"rss or async",
-			design->name);
-	if (mode == FORWARD_PAIRS && nb_ports % 2 != 0)
-		return option_fault(fault, "forward", measurement,
-			"pairs wants two, four, ... --port, and %u %s given; loop sends packets "
-			"back out of the port that they came in by",
-			nb_ports, nb_ports == 1 ? "is" : "are");
-	return true;
-}
-
-static const struct option_row forward_rows[] = {
-	{
-		.name = "forward",
-		.placeholder = "HOW",
-		.group = OPTION_GROUP_SOURCE,
-		.type = OPTION_CHOICE,
-		.lacks = port_option_lacks,
-		.word = forward_word,
-		OPTION_FIELD(forward_options, mode),
-		.default_text = "off",
-		.help = "Send on what a --port receives, untouched, measured or not: pairs (out of "
-			"the other port of a pair: the first and the second, the third and the "
-			"fourth), loop (out of the port that it came in by) or off.",
-	},
-	{0},
-};
-
-const struct option_owner forward_owner = {
-	.rows = forward_rows,
-	.size = sizeof(struct forward_options),
-	.check = check_forward,
-};

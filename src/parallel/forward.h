@@ -25,7 +25,8 @@ struct forward_counts {
 	uint64_t taken; /* by the device; it may give some of them up afterwards */
 	uint64_t bytes; /* of these, on the wire without FCS */
 	uint64_t tx_full, too_long, no_link;
-	struct log_linear times; /* TSC cycles from the poll to the sending; an entry counts its packets */
+	struct log_linear
+		times; /* TSC cycles from the poll to the sending; an entry counts its packets */
 };
 
 /* Where the packets of a polled queue go. */

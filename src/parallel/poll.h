@@ -27,7 +27,7 @@ struct poller {
 	enum idle_mode idle; /* of an empty round; not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[OPTION_LIST_MAX];
-	uint32_t at; /* of these, the one that take()'s packets are from */
+	uint32_t at;       /* of these, the one that take()'s packets are from */
 	uint32_t burst;    /* packets of one poll, at most POLL_BURST_MAX */
 	uint32_t quiet_ms; /* no packet for so long: the queues of a stopped run are empty */
 	uint64_t epoch;    /* of the packets that take() gets */

@@ -30,6 +30,8 @@ struct receiver_group {
 	struct rte_mbuf *pkts[POLL_BURST_MAX];
 };
 
+struct forward;
+
 struct receiver {
 	/* Written before the start, read by the receiver. */
 	const struct run *run;
@@ -42,6 +44,7 @@ struct receiver {
 	uint8_t reta[RSS_RETA_SIZE]; /* worker by flow hash */
 	struct rss_mask hashed;      /* of packets that come without a hash */
 	struct poller poller;        /* the device's queues */
+	struct forward *forward;     /* where what it receives goes; NULL: to the workers */
 
 	/* Written by the receiver. */
 	alignas(64) uint64_t epoch;

@@ -93,8 +93,8 @@ static void match(struct generation *generation, struct key_burst *burst, struct
 }
 
 /* The first half: filters, and takes out of the packets all that is looked at. */
-static void read_packets(struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n)
+static void read_packets(
+	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
 {
 	generation->counted += n;
 	n = filter(worker, generation, pkts, n);
@@ -149,8 +149,8 @@ void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, u
 	}
 	read_packets(worker, generation, looked_at, n);
 	read = rte_rdtsc();
-	forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n,
-		start - rx_cycles);
+	forward_burst(
+		worker->forward, worker->poller.at, worker->epoch, pkts, n, start - rx_cycles);
 	sent = rte_rdtsc();
 	count_read(generation);
 

@@ -60,6 +60,7 @@ struct reporter {
 	int64_t started_monotonic, asked_monotonic; /* ns */
 	struct account account;
 	struct port_log links;
+	struct forwarded forwarded;
 };
 
 static int64_t clock_now(clockid_t clock)
@@ -331,6 +332,8 @@ static void close_epoch(struct reporter *reporter)
 		   (run->collect == NULL || collected_report(run, reporter->epoch, report));
 	complete = complete && measured_report(run, reporter->epoch, report) &&
 		   monitor_report(run, reporter->epoch, report);
+	complete &= forwarded_close(&reporter->forwarded, reporter->epoch,
+		reporter->params.first_epoch + info.number, last, report);
 	records_take_rest(&reporter->records, reporter->epoch, last);
 	hand_over_records(reporter, &info, info.end);
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
@@ -460,13 +463,18 @@ static void look_at_ports(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
 	uint64_t number = number_of(reporter, reporter->open);
+	bool up[OPTION_LIST_MAX], all_there;
 
 	if (reporter->stopping)
 		return;
 	account_sample(&reporter->account, now);
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		port_clock_look(&reporter->run->ports[p].clock, now);
-	if (port_log_look(&reporter->links, now, number, &reporter->account))
+	all_there = port_log_look(&reporter->links, now, number, &reporter->account);
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
+		up[p] = reporter->links.watches[p].up;
+	forwarded_look(&reporter->forwarded, now, up);
+	if (all_there)
 		return;
 	reporter->result.port_gone = true;
 	reporter->stopping = true;
@@ -579,6 +587,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 		start_clock(reporter);
 	account_start(&reporter->account, reporter->run);
 	port_log_start(&reporter->links, reporter->run);
+	forwarded_start(&reporter->forwarded, reporter->run);
 	start_changes(reporter);
 	run_start(reporter->run);
 	service_ready(&reporter->service);
@@ -589,5 +598,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 		changes_end(reporter->changes);
 	control_stop();
 	progress_clear(params->progress);
+	reporter->result.forwards = reporter->run->plan->forward != FORWARD_OFF;
+	reporter->result.forwarded = reporter->forwarded.sum;
 	return reporter->result;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "parallel/run.h"
+#include "report/forwarded.h"
 #include "report/output/progress.h"
 #include "report/service.h"
 #include "report/output/writer.h"
@@ -34,11 +35,13 @@ struct reporter_result {
 	/* The first that did; the last entry is of all others. */
 	struct reporter_shed shed[CONFIG_MEASUREMENTS_MAX + 1];
 	uint32_t nb_shed;
-	bool several;         /* an epoch had several measurements */
-	double worst_rate;    /* the largest share of its packets that an epoch lost */
-	uint64_t worst_epoch; /* that one's number */
-	bool port_gone;       /* a port vanished, which ended the run */
-	bool out_of_memory;   /* an epoch could not be reported */
+	bool several;                   /* an epoch had several measurements */
+	double worst_rate;              /* the largest share of its packets that an epoch lost */
+	uint64_t worst_epoch;           /* that one's number */
+	bool forwards;                  /* --forward, */
+	struct forwarded_sum forwarded; /* and what came of it */
+	bool port_gone;                 /* a port vanished, which ended the run */
+	bool out_of_memory;             /* an epoch could not be reported */
 };
 
 struct reporter;

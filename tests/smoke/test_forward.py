@@ -5,14 +5,21 @@ is what --pcap measures.
 """
 
 import itertools
+import os
+import shutil
+import signal
 
 import lib
+import net
 
 LIVE = ('--no-huge', '--eal', '--no-pci', '--interval', '0', '--seed', '3')
 COMBINATIONS = tuple(itertools.product(('rss',), (1, 2)))
 LONGEST = 16128  # that net_pcap writes whole
 FEW = 20000  # packets of a capture that goes through all of them
 # Of the ledger; the rest depends on the clock.
+COLUMNS = ('epoch,start,end,in,out,received,forwarded,tx_full,too_long,no_link,tx_errors,bytes,p50_ns,p99_ns,'
+           'p999_ns,max_ns').split(',')
+UNSENT = ('tx_full', 'too_long', 'no_link', 'tx_errors')
 ACCOUNT = ('offered', 'received', 'measured', 'filtered', 'non_ip', 'malformed', 'bytes', 'distinct_keys')
 
 
@@ -22,6 +29,17 @@ def write_frames(path, frames):
 
 def read_frames(test, path):
     return [data for _, _, data, _ in lib.Oracle(test.traces).records(path)]
+
+
+def read_forwarded(path):
+    """Rows of --forwarded, each of which balances."""
+    rows = lib.read_csv(path, COLUMNS)
+    for row in rows:
+        n = {column: int(row[column] or 0) for column in COLUMNS[5:]}
+        assert n['received'] == n['forwarded'] + sum(n[reason] for reason in UNSENT), row
+        assert (row['max_ns'] != '') >= (n['forwarded'] > 0), row
+        assert n['p50_ns'] <= n['p99_ns'] <= n['p999_ns'] <= n['max_ns'], row
+    return rows
 
 
 def queues_of(design, workers):
@@ -39,9 +57,15 @@ def loop(test, frames, design, workers, *options):
         outs.append(name + '-out.pcap')
     ending = ('--packets', len(frames)) if frames else ('--duration', '100ms')
     rows, ledger, result = test.measure('--port', port, '--forward', 'loop', '--design', design, '--workers', workers,
-                                        *LIVE, *ending, *options)
+                                        '--forwarded', name + '.csv', *LIVE, *ending, *options)
     short = [[frame for frame in part if len(frame) <= LONGEST] for part in dealt]
     assert [read_frames(test, out) for out in outs] == short, f'other frames came out\n{result.describe()}'
+    forwarded = read_forwarded(name + '.csv')
+    sent = [frame for part in short for frame in part]
+    for column, count in (('received', len(frames)), ('forwarded', len(sent)), ('bytes', sum(map(len, sent))),
+                          ('too_long', len(frames) - len(sent))):
+        assert lib.total(forwarded, column) == count, (column, count, forwarded)
+    assert f'{len(sent)} of {len(frames)} packets forwarded' in result.stderr, result.describe()
     return rows, ledger, result
 
 
@@ -125,3 +149,68 @@ def test_bad_options(test):
             (('--forward', 'loop', '--port', 'net_null0', '--design', 'sync'), ('--design', 'sync', 'rss')),
             (('--forward', 'twice', '--port', 'net_null0'), ('--forward', 'twice', 'pairs', 'loop'))):
         test.run(*words).expect(2).expect_one_line(*mentions)
+
+
+class Cable:
+    """Two networks whose only connection is what runs between `near` and `far` of a third."""
+
+    def __init__(self, test):
+        for tool in ('ethtool', 'ping'):
+            if shutil.which(tool) is None:
+                test.skip(f'{tool} is not installed')
+        self.test = test
+        self.middle, self.left, self.right = (net.Namespace(test) for _ in range(3))
+        for number, (space, inside, end) in enumerate(((self.left, 'fwd_l', 'near'), (self.right, 'fwd_r', 'far')), 1):
+            self.middle.veth(inside, end)
+            self.middle.call('ethtool', '-K', inside, 'tx', 'off', 'tso', 'off', 'gso', 'off', 'gro', 'off')
+            self.middle.call('ethtool', '-K', end, 'tx', 'off', 'gro', 'off')
+            self.middle.ip('link', 'set', inside, 'netns', space.holder.popen.pid)
+            space.ip('address', 'add', f'10.77.0.{number}/24', 'dev', inside)
+            space.ip('link', 'set', inside, 'arp', 'on', 'up')
+
+    def start(self, *options):
+        """sketchtap between the ends; returns (process, its --forwarded, its --stats)."""
+        number = len(self.test.processes)
+        stats, forwarded = self.test.path(f'stats{number}.csv'), self.test.path(f'forwarded{number}.csv')
+        process = self.test.start(
+            '--port', net.af_packet('near'), '--port', net.af_packet('far'), '--forward', 'pairs', '--forwarded',
+            forwarded, '--stats', stats, '--output', '/dev/null', *LIVE, *options, inside=self.middle)
+        net.wait_until_ready(self.test, process, stats)
+        self.test.until(lambda: self.answers(), 'the cable is there')
+        return process, forwarded, stats
+
+    def answers(self):
+        try:
+            self.left.call('ping', '-c', '1', '-W', '1', '10.77.0.2')
+            return True
+        except AssertionError:
+            return False
+
+    def end(self, process, forwarded, stats):
+        """Returns its rows; both directions were used, and all that came was sent or named."""
+        process.signal(signal.SIGTERM)
+        self.test.wait(process).expect(0)
+        rows, ledger = read_forwarded(forwarded), lib.read_stats(stats)
+        assert lib.total(rows, 'received') == lib.total(ledger, 'received'), (rows, ledger)
+        for end, other in (('near', 'far'), ('far', 'near')):
+            ways = [row for row in rows if row['in'].endswith(end)]
+            assert lib.total(ways, 'forwarded') > 0 and all(row['out'].endswith(other) for row in ways), rows
+        return rows
+
+
+def check_cable(test, *options):
+    size = 4 << 20 if test.sanitized else 24 << 20
+    cable = Cable(test)
+    process, forwarded, stats = cable.start(*options)
+    script = ('python3', os.path.join(os.path.dirname(__file__), 'transfer.py'), '10.77.0.2', 7777, size)
+    server = test.start('serve', program=script, inside=cable.right)
+    said = os.path.join(server.directory, 'stdout')
+    test.until(lambda: os.path.getsize(said) > 0 or not server.running(), 'the server listens')
+    client = test.run(program=script, inside=cable.left).expect(0).stdout.split()
+    server = test.wait(server).expect(0).stdout.split()[1:]
+    assert client == server[::-1], f'{client} and {server}'
+    cable.end(process, forwarded, stats)
+
+
+def test_a_cable_on_path(test):
+    check_cable(test, '--workers', '1')

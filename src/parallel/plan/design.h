@@ -30,22 +30,6 @@ struct async_options {
 
 OPTION_OWNER(async)
 
-/* Where the packets of a port go once they were looked at. */
-enum forward_mode {
-	FORWARD_OFF,   /* nowhere: they are freed */
-	FORWARD_PAIRS, /* out of the other port of the pair: first and second, third and fourth, ... */
-	FORWARD_LOOP,  /* out of the port that they came in by */
-};
-
-struct forward_options {
-	enum forward_mode mode;
-};
-
-OPTION_OWNER(forward)
-
-/* The words of --forward; NULL behind the last. */
-const char *forward_word(uint32_t i);
-
 /* Its name; NULL behind the last. */
 const char *design_word(uint32_t i);
 

@@ -93,7 +93,7 @@ static void make_groups(struct plan *plan, const struct plan_ports *ports)
 static void plan_forwarding(struct plan *plan)
 {
 	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
-		plan->ports[p].out = plan->forward == FORWARD_LOOP ? p : p ^ 1;
+		plan->ports[p].out = forward_out(plan->forward, p);
 		plan->ports[p].send_entries = PORT_SEND_DESCRIPTORS;
 	}
 }

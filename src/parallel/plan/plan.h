@@ -22,6 +22,7 @@
 #include "parallel/plan/cpu_set.h"
 #include "parallel/plan/design.h"
 #include "parallel/plan/topology.h"
+#include "rx/port/forwarding.h"
 #include "sketch/sketch.h"
 #include "config/option.h"
 
@@ -235,7 +236,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 struct plan_device {
 	uint32_t queues_max;       /* that it spreads packets over; 0: any */
 	struct plan_queues queues; /* of its driver */
-	uint32_t entries;   /* of each ring: what the plan asks for, within the device's limits */
+	uint32_t entries; /* of each ring: what the plan asks for, within the device's limits */
 	uint32_t send_entries; /* the same of send rings */
 	uint32_t mbuf_room;    /* bytes of data that an mbuf must have; 0: any */
 };

@@ -11,6 +11,7 @@ const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_QUEUES] = &output_queues,
 	[ROWS_RULES] = &output_rules,
 	[ROWS_FLOWS] = &output_flows,
+	[ROWS_FORWARDED] = &output_forwarded,
 	[ROWS_EXPORTERS] = &output_exporters,
 	[ROWS_PATHS] = &output_paths,
 	[ROWS_LINKS] = &output_links,

@@ -167,6 +167,7 @@ void report_epoch_free(struct report_epoch *epoch)
 	}
 	report_collected_free(epoch->collected);
 	free(epoch->rules);
+	free(epoch->forwarded);
 	free(epoch->loads);
 	free(epoch);
 }

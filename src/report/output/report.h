@@ -182,6 +182,18 @@ struct report_rule {
 	uint64_t flows; /* estimated */
 };
 
+/* What became in an epoch of the packets of a port, with --forward. It balances:
+ *     received = forwarded + tx_full + too_long + no_link + tx_errors
+ */
+struct report_forwarded {
+	const char *in, *out; /* the ports; they outlive all epochs */
+	uint64_t received, forwarded, tx_full, too_long, no_link, tx_errors;
+	uint64_t bytes; /* that the port they leave by took, on the wire without FCS */
+	/* ns from the poll to the sending, of packets that it took; where there are some. */
+	bool timed;
+	uint64_t p50_ns, p99_ns, p999_ns, max_ns;
+};
+
 struct exporter_row;
 struct link_row;
 struct path_row;
@@ -213,6 +225,8 @@ struct report_epoch {
 	struct report_load *loads; /* [workers] */
 	struct report_rule *rules; /* [nb_rules], from malloc(); NULL: none */
 	uint32_t nb_rules;
+	struct report_forwarded *forwarded; /* [nb_forwarded], from malloc(); NULL: none */
+	uint32_t nb_forwarded;
 	struct report_collected *collected; /* NULL: packets were the input */
 	uint32_t nb_measurements;
 	struct report_measurement measurements[]; /* nb_measurements */

@@ -21,6 +21,7 @@
 #include "collect/options.h"
 #include "rx/packet/monitor.h"
 #include "sketch/measurement.h"
+#include "rx/port/forwarding.h"
 #include "rx/port/name.h"
 
 #define WAIT_NS      50000000 /* how long writer_wait() does */
@@ -1042,7 +1043,7 @@ static const struct option_row writer_rows[] = {
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
 			"gets JSON lines in place of CSV; a file that is called so is "
 			"./json:FILE. Repeatable, for several destinations, as are --stats, "
-			"--queues, --rules and --flows.",
+			"--queues, --rules, --flows and --forwarded.",
 	},
 	{
 		.name = "stats",
@@ -1088,6 +1089,18 @@ static const struct option_row writer_rows[] = {
 		.default_note = "not written",
 		.help = "Where every record of every flow-table goes, as CSV, within seconds after "
 			"it ended: by --idle-timeout, or with the interval; - is standard output.",
+	},
+	{
+		.name = "forwarded",
+		.rare = true,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		.lacks = forward_option_lacks,
+		OPTION_FIELD(writer_options, rows[ROWS_FORWARDED]),
+		.default_note = "not written",
+		.help = "Where it goes what --forward sent of each interval's packets, what it did "
+			"not and why, and how long packets took, as CSV; - is standard output.",
 	},
 	{
 		.name = "format",

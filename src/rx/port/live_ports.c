@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "rx/capture/source.h"
 #include "rx/port/clock.h"
+#include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
 #include "rx/port/link_status.h"
 #include "rx/port/rss.h"
@@ -16,7 +17,7 @@
 static const struct option_owner *port_part(uint32_t i)
 {
 	static const struct option_owner *const parts[] = {
-		&port_owner, &rss_owner, &frames_owner, &clock_owner, NULL};
+		&port_owner, &forward_owner, &rss_owner, &frames_owner, &clock_owner, NULL};
 
 	return parts[i];
 }

@@ -94,14 +94,12 @@ void port_send_start(struct port *port, const struct rte_eth_dev_info *info)
 	warn_of_offloads(port);
 }
 
-void port_send_look(struct port *port, bool up)
+void port_send_look(struct port *port)
 {
 	struct port_interface interface;
 
-	atomic_store_explicit(&port->send.down, !up, memory_order_relaxed);
 	if (port->interface_mtu == 0 || !port->driver->on_interface ||
-		port->driver->makes_interface ||
-		!port_interface_read(port->interface, &interface))
+		port->driver->makes_interface || !port_interface_read(port->interface, &interface))
 		return;
 	port->interface_mtu = interface.mtu;
 	obey_interface(port, interface.mtu);

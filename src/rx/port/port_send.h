@@ -29,8 +29,14 @@ uint64_t port_send_offloads(const struct rte_eth_dev_info *info, bool scatters);
 /* Once the port is started: says in port->messages what of the packets will not get out as it came. */
 void port_send_start(struct port *port, const struct rte_eth_dev_info *info);
 
-/* The reporter: looks again at what may change, its MTU and its link. */
-void port_send_look(struct port *port, bool up);
+/* The reporter: looks again at its MTU, which may change. */
+void port_send_look(struct port *port);
+
+/* The reporter: its link is up, or not. */
+static inline void port_send_link(struct port_send *send, bool up)
+{
+	atomic_store_explicit(&send->down, !up, memory_order_relaxed);
+}
 
 /* What a device counts of the packets that it was given. */
 struct port_sent {

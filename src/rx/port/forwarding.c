@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/forwarding.h"
+
+#include "rx/port/name.h"
+
+const char *forward_option_lacks(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return forward_asked(config) ? NULL : "without --forward";
+}
+
+OPTION_WORDS_OF(
+	mode_word, [FORWARD_OFF] = "off", [FORWARD_PAIRS] = "pairs", [FORWARD_LOOP] = "loop")
+
+static bool check_pairs(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	uint32_t nb_ports = port_options(config)->names.n;
+
+	if (forward_options(config)->mode != FORWARD_PAIRS || nb_ports % 2 == 0)
+		return true;
+	return option_fault(fault, "forward", measurement,
+		"pairs wants two, four, ... --port, and %u %s given; loop sends packets back out "
+		"of the port that they came in by",
+		nb_ports, nb_ports == 1 ? "is" : "are");
+}
+
+static const struct option_row forward_rows[] = {
+	{
+		.name = "forward",
+		.placeholder = "HOW",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_CHOICE,
+		.lacks = port_option_lacks,
+		.word = mode_word,
+		OPTION_FIELD(forward_options, mode),
+		.default_text = "off",
+		.help = "Send on what a --port receives, untouched, measured or not: pairs (out of "
+			"the other port of a pair: the first and the second, the third and the "
+			"fourth), loop (out of the port that it came in by) or off.",
+	},
+	{0},
+};
+
+const struct option_owner forward_owner = {
+	.rows = forward_rows,
+	.size = sizeof(struct forward_options),
+	.check = check_pairs,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* --forward: where the packets of ports go once they were looked at. */
+
+#include <stdint.h>
+
+#include "config/option.h"
+
+enum forward_mode {
+	FORWARD_OFF,   /* nowhere: they are freed */
+	FORWARD_PAIRS, /* out of the other port of the pair: first and second, third and fourth */
+	FORWARD_LOOP,  /* out of the port that they came in by */
+};
+
+struct forward_options {
+	enum forward_mode mode;
+};
+
+OPTION_OWNER(forward)
+
+static inline bool forward_asked(const struct config *config)
+{
+	return forward_options(config)->mode != FORWARD_OFF;
+}
+
+/* The port that the packets of port p leave by. */
+static inline uint32_t forward_out(enum forward_mode mode, uint32_t p)
+{
+	return mode == FORWARD_PAIRS ? p ^ 1 : p;
+}
+
+/* As lacks() of an option that is for runs which forward. */
+const char *forward_option_lacks(
+	const struct config *config, const struct measurement_config *measurement);
