@@ -21,6 +21,11 @@
 struct receiver_generation {
 	alignas(64) uint64_t received;
 	uint64_t rx_cycles; /* of polls that found packets, and of handing them over */
+	/* Off-path: what became of packets of which workers hear nothing, and TSC cycles of reading
+	 * headers and handing over digests, of sending. Bytes are the workers' to count. */
+	uint64_t filtered;
+	struct parse_counts counts;
+	uint64_t ppt_cycles, free_cycles;
 	uint64_t ring_full[PLAN_WORKERS_MAX]; /* by worker of its group */
 };
 
@@ -31,6 +36,7 @@ struct receiver_group {
 };
 
 struct forward;
+struct off_path;
 
 struct receiver {
 	/* Written before the start, read by the receiver. */
@@ -50,6 +56,7 @@ struct receiver {
 	alignas(64) uint64_t epoch;
 	struct receiver_generation generations[2];
 	struct receiver_group *groups; /* [nb_workers], async */
+	struct off_path *off_path;     /* NULL: packets are handed over, not digests */
 	uint32_t next; /* worker of the next packet where position decides: index modulo workers */
 
 	/* Set by the receiver when its loop ended, with release. */
@@ -64,5 +71,7 @@ static inline struct receiver_generation *receiver_generation(
 
 /* The receiver touches no epoch before `epoch` again. */
 void receiver_leave(struct receiver *receiver, uint64_t epoch);
+/* The reporter: the generation of `epoch` is clean again. */
+void receiver_recycle(struct receiver *receiver, uint64_t epoch);
 /* Waits until the generation of its epoch is clean. */
 void receiver_wait(const struct receiver *receiver);

@@ -12,8 +12,10 @@
 
 #include "base/log.h"
 #include "parallel/collect.h"
+#include "parallel/digest_ring.h"
 #include "parallel/forward.h"
 #include "parallel/memory.h"
+#include "parallel/off_path.h"
 #include "parallel/pool.h"
 #include "parallel/sync.h"
 #include "rx/port/live_ports.h"
@@ -76,6 +78,15 @@ static void init_poller(
 	}
 }
 
+static void init_reader(struct run *run, struct reader *reader)
+{
+	reader->replay = run->plan->replay;
+	for (uint32_t p = 0; p < run->nb_ports; p++) {
+		reader->in_ports[run->ports[p].id] = (uint16_t)p;
+		port_clock_tell(&run->ports[p].clock, &reader->times);
+	}
+}
+
 /* Returns false where there is no memory. */
 static bool create_forward(
 	const struct run *run, const struct poller *poller, int node, struct forward **forward)
@@ -84,6 +95,26 @@ static bool create_forward(
 		return true;
 	*forward = forward_create(run->plan, run->ports, poller, node);
 	return *forward != NULL;
+}
+
+static bool create_digest_ring(struct worker *worker, const struct plan *plan, int node)
+{
+	uint32_t size = plan->digest_ring * (PLAN_DIGEST_BYTES / DIGEST_UNIT);
+
+	worker->digests = memory_get(node, sizeof(*worker->digests));
+	if (worker->digests == NULL)
+		return false;
+	worker->digests->size = size;
+	worker->digests->units = memory_get(node, size * sizeof(worker->digests->units[0]));
+	return worker->digests->units != NULL;
+}
+
+static void destroy_digest_ring(struct digest_ring *ring)
+{
+	if (ring == NULL)
+		return;
+	memory_give_back(ring->units, ring->size * sizeof(ring->units[0]));
+	memory_give_back(ring, sizeof(*ring));
 }
 
 static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
@@ -109,14 +140,10 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->group = lcore->group;
 	worker->part = id - worker_group(run, worker)->first_worker;
 	worker->run = run;
-	worker->replay = plan->replay;
 	worker->idle = plan->idle;
 	worker->done = run->design->done;
 	worker->epochs = run->epochs;
-	for (uint32_t p = 0; p < run->nb_ports; p++)
-		worker->in_ports[run->ports[p].id] = (uint16_t)p;
-	for (uint32_t p = 0; p < run->nb_ports; p++)
-		port_clock_tell(&run->ports[p].clock, &worker->times);
+	init_reader(run, &worker->reader);
 	if (!run->design->receiver) {
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
 		if (!create_forward(run, &worker->poller, lcore->node, &worker->forward))
@@ -127,7 +154,23 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->slot = memory_get(lcore->node, sizeof(*worker->slot));
 	if (plan->ring_size > 0)
 		worker->ring = create_worker_ring(plan, id, lcore->node);
+	if (plan->digest_ring > 0 && !create_digest_ring(worker, plan, lcore->node))
+		return false;
 	return worker->slot != NULL && (plan->ring_size == 0 || worker->ring != NULL);
+}
+
+/* Returns false where there is no memory. */
+static bool create_off_path(struct run *run, struct receiver *receiver, int node)
+{
+	for (uint64_t epoch = 0; epoch < 2; epoch++)
+		parse_counts_reset(&receiver_generation(receiver, epoch)->counts);
+	if (run->plan->digest_ring == 0)
+		return true;
+	receiver->off_path = memory_get(node, sizeof(*receiver->off_path));
+	if (receiver->off_path == NULL)
+		return false;
+	init_reader(run, &receiver->off_path->reader);
+	return true;
 }
 
 static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
@@ -151,6 +194,9 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 		receiver->reta[i] = (uint8_t)(i % group->nb_workers);
 	init_poller(run, &receiver->poller, lcore->group, 0,
 		held == 0 ? BURST_MAX : RTE_MIN(burst, held));
+	if (!create_forward(run, &receiver->poller, lcore->node, &receiver->forward) ||
+		!create_off_path(run, receiver, lcore->node))
+		return false;
 	run->design->connect(receiver);
 	receiver->groups = memory_get(lcore->node, group->nb_workers * sizeof(receiver->groups[0]));
 	return receiver->groups != NULL;
@@ -380,7 +426,10 @@ bool run_filter(struct run *run, const struct filter_set *set)
 		return false;
 	say_interpreted(run->filter);
 	for (uint32_t w = 0; w < run->nb_workers; w++)
-		run->workers[w]->filter = run->filter;
+		run->workers[w]->reader.filter = run->filter;
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		if (run->receivers[r]->off_path != NULL)
+			run->receivers[r]->off_path->reader.filter = run->filter;
 	if (run->feeder != NULL)
 		feeder_set_reach(run->feeder, set->reach);
 	return true;
@@ -464,6 +513,7 @@ static void destroy_worker(struct worker *worker)
 {
 	memory_give_back(worker->slot, sizeof(*worker->slot));
 	rte_ring_free(worker->ring);
+	destroy_digest_ring(worker->digests);
 	forward_destroy(worker->forward);
 	memory_give_back(worker, sizeof(*worker));
 }
@@ -518,6 +568,8 @@ void run_destroy(struct run *run)
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		struct receiver *receiver = run->receivers[r];
 
+		forward_destroy(receiver->forward);
+		memory_give_back(receiver->off_path, sizeof(*receiver->off_path));
 		memory_give_back(
 			receiver->groups, receiver->nb_workers * sizeof(receiver->groups[0]));
 		memory_give_back(receiver, sizeof(*receiver));
@@ -614,7 +666,7 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	}
 	recycling->begun = false;
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		*receiver_generation(run->receivers[r], epoch) = (struct receiver_generation){0};
+		receiver_recycle(run->receivers[r], epoch);
 	if (run->collect != NULL)
 		collect_recycle(run->collect, epoch);
 	renew_measurements(run, epoch);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/worker.h"
 
-#include <string.h>
-
 #include <rte_cycles.h>
 
 #include "parallel/forward.h"
@@ -36,51 +34,8 @@ void worker_rest(struct worker *worker)
 	const struct generation *generation = worker_generation(worker, worker->epoch);
 
 	if (generation->counting->rests)
-		look_for_idle_keys(generation, packet_clock_now(&worker->clock));
+		look_for_idle_keys(generation, packet_clock_now(&worker->reader.clock));
 	poll_idle(worker->idle);
-}
-
-/* Into bursts[0]. */
-static void parse(struct worker *worker, struct generation *generation,
-	struct rte_mbuf *const *pkts, uint32_t n)
-{
-	const struct counting *counting = generation->counting;
-	struct parse_counts *counts = &generation->counts;
-	struct key_burst *burst = &counting->bursts[0];
-
-	if (!worker->replay && (counting->details || counting->extra)) {
-		worker->times.polled = packet_clock_now(&worker->clock);
-		packet_times_follow(&worker->times);
-	}
-	if (counting->extra) {
-		if (worker->replay)
-			parse_burst_replay_extra(pkts, n, burst, counts);
-		else
-			parse_burst_port_extra(
-				pkts, n, burst, counts, &worker->times, worker->in_ports);
-	} else if (!counting->details) {
-		if (worker->replay)
-			parse_burst_replay(pkts, n, burst, counts);
-		else
-			parse_burst_port(pkts, n, burst, counts);
-	} else if (worker->replay) {
-		parse_burst_replay_details(pkts, n, burst, counts);
-	} else {
-		parse_burst_port_details(pkts, n, burst, counts, &worker->times);
-	}
-}
-
-/* Of the packets the first ones match, as many as it returns. */
-static uint32_t filter(const struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n)
-{
-	uint32_t kept;
-
-	if (worker->filter == NULL)
-		return n;
-	kept = filter_burst(worker->filter, pkts, n);
-	generation->filtered += n - kept;
-	return kept;
 }
 
 /* Leaves the packets that match a rule of the epoch. */
@@ -92,17 +47,7 @@ static void match(struct generation *generation, struct key_burst *burst, struct
 	generation->filtered += n - burst->n;
 }
 
-/* The first half: filters, and takes out of the packets all that is looked at. */
-static void read_packets(
-	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
-{
-	generation->counted += n;
-	n = filter(worker, generation, pkts, n);
-	parse(worker, generation, pkts, n);
-}
-
-/* The second half: counts the keys. */
-static void count_read(struct generation *generation)
+void worker_count_read(struct generation *generation)
 {
 	struct key_burst *full = &generation->counting->bursts[0];
 	struct monitor_hits hits;
@@ -127,8 +72,10 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t start = rte_rdtsc(), counted;
 
-	read_packets(worker, generation, pkts, n);
-	count_read(generation);
+	generation->counted += n;
+	reader_read(&worker->reader, generation->counting, pkts, n,
+		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
+	worker_count_read(generation);
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
 
@@ -141,18 +88,15 @@ void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, u
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t start = rte_rdtsc(), read, sent;
-	struct rte_mbuf *copy[BURST_MAX], **looked_at = pkts;
 
-	if (worker->filter != NULL) { /* which changes their order */
-		memcpy(copy, pkts, n * sizeof(copy[0]));
-		looked_at = copy;
-	}
-	read_packets(worker, generation, looked_at, n);
+	generation->counted += n;
+	reader_read_ahead(&worker->reader, generation->counting, pkts, n,
+		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
 	read = rte_rdtsc();
 	forward_burst(
 		worker->forward, worker->poller.at, worker->epoch, pkts, n, start - rx_cycles);
 	sent = rte_rdtsc();
-	count_read(generation);
+	worker_count_read(generation);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);

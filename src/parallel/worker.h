@@ -18,9 +18,8 @@
 #include "base/key_burst.h"
 #include "parallel/count.h"
 #include "parallel/epoch.h"
-#include "parallel/packet_clock.h"
 #include "parallel/poll.h"
-#include "rx/packet/filter.h"
+#include "parallel/reader.h"
 #include "rx/packet/monitor.h"
 #include "rx/packet/parse_burst.h"
 #include "sketch/hyperloglog.h"
@@ -49,6 +48,7 @@ struct generation {
 };
 
 struct collect;
+struct digest_ring;
 struct forward;
 struct run;
 struct sync_slot;
@@ -59,23 +59,20 @@ struct worker {
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
 	struct collect *collect; /* NULL: packets are the input */
-	bool replay;             /* packets carry struct packet_meta */
 	enum idle_mode idle;
 	struct epochs *epochs;
-	const struct filter *filter;         /* NULL: everything is measured */
-	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
-	struct poller poller;                /* rss: its own queues */
-	struct forward *forward;             /* where what it receives goes; NULL: it is freed */
+	struct poller poller;    /* rss: its own queues */
+	struct forward *forward; /* where what it receives goes; NULL: it is freed */
 	/* The design's; its time is that of freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
-	struct sync_slot *slot; /* sync: where the receiver leaves its part of a burst */
-	struct rte_ring *ring;  /* async: where the receiver puts its packets */
+	struct sync_slot *slot;      /* sync: where the receiver leaves its part of a burst */
+	struct rte_ring *ring;       /* async: where the receiver puts its packets */
+	struct digest_ring *digests; /* async with --forward: or what decides of them; else NULL */
 
 	/* Written by the worker. */
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
-	struct packet_clock clock;
-	struct packet_times times;
+	struct reader reader;
 
 	/* Set by the worker when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;
@@ -101,5 +98,8 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
  * are done(). */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* The same of what its poller found, which it sends on once their headers were read. */
+/* The second half of it: counts what bursts[0] holds. */
+void worker_count_read(struct generation *generation);
+
+/* The same as worker_count() of what its poller found, which it sends on once their headers were read. */
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);

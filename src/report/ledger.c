@@ -170,6 +170,24 @@ static void warn_of_cut_frames(struct account *account, uint32_t longest)
 	}
 }
 
+static void add_verdicts(struct ledger *ledger, const struct parse_counts *counts)
+{
+	for (uint32_t v = 0; v < PARSE_VERDICT_COUNT; v++)
+		if (parse_verdicts[v].class == PARSE_CLASS_NON_IP)
+			ledger->non_ip += counts->verdicts[v];
+		else if (parse_verdicts[v].class == PARSE_CLASS_MALFORMED)
+			ledger->malformed += counts->verdicts[v];
+}
+
+/* What a receiver did that reads packets for its workers; 0 where it does not. */
+static void add_off_path(struct ledger *ledger, const struct receiver_generation *generation)
+{
+	ledger->filtered += generation->filtered;
+	add_verdicts(ledger, &generation->counts);
+	ledger->ppt_ns += cycles_to_ns(generation->ppt_cycles);
+	ledger->free_ns += cycles_to_ns(generation->free_cycles);
+}
+
 struct ledger account_epoch(
 	struct account *account, uint64_t epoch, const struct epoch_info *info, bool last)
 {
@@ -188,11 +206,7 @@ struct ledger account_epoch(
 		ledger.received += generation->received;
 		ledger.measured += generation->measured;
 		ledger.filtered += generation->filtered;
-		for (uint32_t v = 0; v < PARSE_VERDICT_COUNT; v++)
-			if (parse_verdicts[v].class == PARSE_CLASS_NON_IP)
-				ledger.non_ip += counts->verdicts[v];
-			else if (parse_verdicts[v].class == PARSE_CLASS_MALFORMED)
-				ledger.malformed += counts->verdicts[v];
+		add_verdicts(&ledger, counts);
 		ledger.bytes += counts->bytes;
 		if (counts->largest_frame > longest)
 			longest = counts->largest_frame;
@@ -202,9 +216,6 @@ struct ledger account_epoch(
 		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
 		ledger.free_ns += cycles_to_ns(generation->free_cycles);
 	}
-	if (longest > ledger.largest_frame)
-		ledger.largest_frame = longest;
-	warn_of_cut_frames(account, longest);
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		const struct receiver_generation *generation =
 			receiver_generation(run->receivers[r], epoch);
@@ -213,7 +224,13 @@ struct ledger account_epoch(
 		for (uint32_t w = 0; w < run->receivers[r]->nb_workers; w++)
 			ledger.ring_full += generation->ring_full[w];
 		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
+		add_off_path(&ledger, generation);
+		if (generation->counts.largest_frame > longest)
+			longest = generation->counts.largest_frame;
 	}
+	if (longest > ledger.largest_frame)
+		ledger.largest_frame = longest;
+	warn_of_cut_frames(account, longest);
 	if (last)
 		wait_for_late_counters(account);
 	add_device_losses(account, &ledger);

@@ -13,7 +13,7 @@ import lib
 import net
 
 LIVE = ('--no-huge', '--eal', '--no-pci', '--interval', '0', '--seed', '3')
-COMBINATIONS = tuple(itertools.product(('rss',), (1, 2)))
+COMBINATIONS = tuple(itertools.product(('rss', 'async'), (1, 2)))
 LONGEST = 16128  # that net_pcap writes whole
 FEW = 20000  # packets of a capture that goes through all of them
 # Of the ledger; the rest depends on the clock.
@@ -117,13 +117,14 @@ def test_what_is_not_measured_leaves_too(test):
     rules = test.path('rules.txt')
     with open(rules, 'w', encoding='ascii') as stream:
         stream.write('10.0.0.1/32 one\n')
-    _, ledger, _ = loop(test, frames, 'rss', 1, '--filter', 'udp port 1025 or udp port 1026')
-    assert lib.total(ledger, 'measured') == sum(i % 7 in (1, 2) for i in range(300)), ledger
-    assert lib.total(ledger, 'filtered') == len(frames) - lib.total(ledger, 'measured')
-    _, ledger, _ = loop(test, frames, 'rss', 1, '--monitor', rules)
-    assert 0 < lib.total(ledger, 'filtered') < len(frames) and lib.total(ledger, 'malformed') > 0, ledger
-    _, ledger, _ = loop(test, frames, 'rss', 1, '--filter', 'less 0')
-    assert lib.total(ledger, 'filtered') == len(frames), ledger
+    for design, workers in COMBINATIONS:
+        _, ledger, _ = loop(test, frames, design, workers, '--filter', 'udp port 1025 or udp port 1026')
+        assert lib.total(ledger, 'measured') == sum(i % 7 in (1, 2) for i in range(300)), ledger
+        assert lib.total(ledger, 'filtered') == len(frames) - lib.total(ledger, 'measured')
+        _, ledger, _ = loop(test, frames, design, workers, '--monitor', rules)
+        assert 0 < lib.total(ledger, 'filtered') < len(frames) and lib.total(ledger, 'malformed') > 0, ledger
+        _, ledger, _ = loop(test, frames, design, workers, '--filter', 'less 0')
+        assert lib.total(ledger, 'filtered') == len(frames), ledger
 
 
 def test_pairs(test):
@@ -214,3 +215,7 @@ def check_cable(test, *options):
 
 def test_a_cable_on_path(test):
     check_cable(test, '--workers', '1')
+
+
+def test_a_cable_off_path(test):
+    check_cable(test, '--design', 'async', '--workers', '2')

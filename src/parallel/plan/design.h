@@ -45,6 +45,7 @@ struct design_ops {
 	 * worker polls a queue of its own. */
 	bool receiver;
 	bool rings;    /* between the receiver and each worker: --ring-size entries */
+	bool digests;  /* with --forward they hold what decides of packets, and no packets */
 	bool forwards; /* who polls may send before it is counted: --forward */
 	bool hashes;   /* the receiver chooses workers by the flow hash, where --dispatch says so */
 	uint32_t held; /* packets that a receiver keeps until they are counted; 0: it polls

@@ -111,7 +111,8 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
 	struct plan_node *node = node_account(plan, lcore->node);
 
-	node->rule_bytes += plan->rules.worker_bytes;
+	node->rule_bytes +=
+		plan->rules.worker_bytes + (size_t)plan->digest_ring * PLAN_DIGEST_BYTES;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *measurement = &plan->measurements[m];
 
@@ -125,6 +126,7 @@ static void add_up_nodes(struct plan *plan)
 {
 	plan->nb_nodes = 0;
 	plan->sketch_bytes = plan->rule_bytes = 0;
+	plan->digest_bytes = (size_t)plan->nb_workers * plan->digest_ring * PLAN_DIGEST_BYTES;
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
 		node_account(plan, plan->groups[g].memory_node)->packet_bytes +=
 			plan->groups[g].packet_bytes;
@@ -238,7 +240,9 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			"ordinary memory %llu MB%s",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
 			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
-			(unsigned long long)MB(plan->rule_bytes - plan->collect.bytes), collector);
+			(unsigned long long)MB(
+				plan->rule_bytes - plan->collect.bytes - plan->digest_bytes),
+			collector);
 	warn_of_nodes(plan, topology, false);
 	return true;
 }

@@ -17,6 +17,8 @@
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
+/* 27 ms of a million IPv4 packets a second. */
+#define DIGEST_RING_DEFAULT 16384
 /* On a replay only the headers that decide are copied; few packets need more
  * (parallel/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
@@ -368,6 +370,18 @@ static void warn_of_speed(struct plan *plan, const struct topology *topology)
 			topology->cpu_quota, polling);
 }
 
+/* Between receivers and workers. */
+static void plan_rings(struct plan *plan, const struct config *config)
+{
+	uint32_t size = plan->design->rings ? async_options(config)->ring_size : 0;
+
+	if (plan->forward == FORWARD_OFF || !plan->design->digests)
+		plan->ring_size = size;
+	else
+		plan->digest_ring =
+			config_asks(config, NULL, "ring-size") ? size : DIGEST_RING_DEFAULT;
+}
+
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_ports *ports, char *error)
 {
@@ -391,7 +405,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;
 	plan->frame_mbufs = ports->frame_mbufs > 1 ? ports->frame_mbufs : 1;
-	plan->ring_size = plan->design->rings ? async_options(config)->ring_size : 0;
+	plan_rings(plan, config);
 	if (!count_workers(plan, config, topology, ports, error))
 		return false;
 	assign_roles(plan);

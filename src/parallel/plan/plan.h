@@ -80,6 +80,7 @@ const char *plan_atomic_word(uint32_t i);
 #define PLAN_GENERATIONS  2 /* of each sketch (parallel/epoch.h) */
 
 #define POLL_BURST_MAX       512  /* packets of one poll, at most */
+#define PLAN_DIGEST_BYTES    64   /* of one that any 5-tuple has room in */
 #define PLAN_PORT_MBUF_BYTES 2048 /* of a frame in a port's mbuf, where it is of the usual size */
 
 enum plan_role {
@@ -172,6 +173,7 @@ struct plan {
 	enum idle_mode idle;     /* of an empty poll; not IDLE_AUTO */
 
 	uint32_t ring_size;   /* of each ring between receiver and worker; 0: there are none */
+	uint32_t digest_ring; /* the same of rings of digests, PLAN_DIGEST_BYTES each */
 	uint32_t mbuf_room;   /* bytes of data in one mbuf */
 	uint32_t frame_mbufs; /* that the longest frame takes, chained */
 	uint32_t mbuf_cache;  /* mbufs that an lcore may keep for itself, half as many again for a
@@ -183,7 +185,9 @@ struct plan {
 	struct plan_collect collect;
 	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
-	size_t rule_bytes; /* of rules in ordinary memory, with their counters; of the collector */
+	size_t digest_bytes; /* of all rings of digests */
+	/* Of rules in ordinary memory, with their counters; of digests; of the collector. */
+	size_t rule_bytes;
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
 

@@ -91,7 +91,10 @@ static void describe_worker(
 	char ports[96];
 
 	describe_ports(plan, lcore->group, ports, sizeof(ports));
-	if (plan->ring_size > 0)
+	if (plan->digest_ring > 0)
+		snprintf(text, size, "takes digests from ring %u, updates sketch %u", lcore->worker,
+			instance);
+	else if (plan->ring_size > 0)
 		snprintf(text, size, "takes from ring %u, updates sketch %u", lcore->worker,
 			instance);
 	else if (plan->design->receiver)
@@ -124,9 +127,11 @@ static void describe_lcore(
 	case PLAN_RECEIVER:
 		describe_ports(plan, lcore->group, ports, sizeof(ports));
 		snprintf(text, size,
-			plan->ring_size > 0 ? "receives queue 0 of %s, %sdeals to %u ring%s"
-					    : "receives queue 0 of %s, %sstarts %u worker%s",
-			ports, sends(plan), group->nb_workers, plural(group->nb_workers));
+			plan->digest_ring > 0 ? "receives queue 0 of %s, deals digests to %u "
+						"ring%s, sends"
+			: plan->ring_size > 0 ? "receives queue 0 of %s, deals to %u ring%s"
+					      : "receives queue 0 of %s, starts %u worker%s",
+			ports, group->nb_workers, plural(group->nb_workers));
 		break;
 	case PLAN_WORKER: describe_worker(plan, lcore, text, size); break;
 	case PLAN_SPARE: snprintf(text, size, "nothing: no queue is left for it"); break;
@@ -259,9 +264,15 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan->nodes[n].rule_bytes);
 		fprintf(out, "\n");
 	}
-	if (plan->rule_bytes > plan->collect.bytes) {
+	if (plan->rule_bytes > plan->collect.bytes + plan->digest_bytes) {
 		fprintf(out, "rules in ordinary memory: ");
-		print_size(out, plan->rule_bytes - plan->collect.bytes);
+		print_size(out, plan->rule_bytes - plan->collect.bytes - plan->digest_bytes);
+		fprintf(out, "\n");
+	}
+	if (plan->digest_bytes > 0) {
+		fprintf(out, "digests of packets, %u rings of %u: ", plan->nb_workers,
+			plan->digest_ring);
+		print_size(out, plan->digest_bytes);
 		fprintf(out, "\n");
 	}
 	if (plan->collect.bytes > 0) {

@@ -59,7 +59,25 @@ static inline uint32_t fold64(uint64_t word)
 	return (uint32_t)word ^ (uint32_t)(word >> 32);
 }
 
+#define ports_of(key) (load16((key).src_port) ^ load16((key).dst_port))
+
 /* The mask is a constant where all fields are hashed. */
+static inline __attribute__((always_inline)) uint32_t hash4(
+	const struct key4 *key, uint32_t ports, const struct rss_mask *mask)
+{
+	return toeplitz_folded((load32(key->src_ip) & (uint32_t)mask->src) ^
+			       (load32(key->dst_ip) & (uint32_t)mask->dst) ^ (ports & mask->ports));
+}
+
+static inline __attribute__((always_inline)) uint32_t hash6(
+	const struct key6 *key, uint32_t ports, const struct rss_mask *mask)
+{
+	return toeplitz_folded(
+		fold64(((load64(key->src_ip) ^ load64(key->src_ip + 8)) & mask->src) ^
+			((load64(key->dst_ip) ^ load64(key->dst_ip + 8)) & mask->dst)) ^
+		(ports & mask->ports));
+}
+
 static inline __attribute__((always_inline)) uint32_t hash(
 	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask)
 {
@@ -67,15 +85,9 @@ static inline __attribute__((always_inline)) uint32_t hash(
 	const struct key6 *key6 = &parsed->key6;
 
 	if (verdict == PARSE_IPV4)
-		return toeplitz_folded(
-			(load32(key4->src_ip) & (uint32_t)mask->src) ^
-			(load32(key4->dst_ip) & (uint32_t)mask->dst) ^
-			(fold_ports(parsed, key4->src_port, key4->dst_port) & mask->ports));
+		return hash4(key4, fold_ports(parsed, key4->src_port, key4->dst_port), mask);
 	if (verdict == PARSE_IPV6)
-		return toeplitz_folded(
-			fold64(((load64(key6->src_ip) ^ load64(key6->src_ip + 8)) & mask->src) ^
-				((load64(key6->dst_ip) ^ load64(key6->dst_ip + 8)) & mask->dst)) ^
-			(fold_ports(parsed, key6->src_port, key6->dst_port) & mask->ports));
+		return hash6(key6, fold_ports(parsed, key6->src_port, key6->dst_port), mask);
 	return 0;
 }
 
@@ -90,6 +102,16 @@ uint32_t rss_hash_masked(
 	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask)
 {
 	return hash(verdict, parsed, mask);
+}
+
+void rss_hash_burst(
+	const struct key_burst *burst, const struct rss_mask *mask, uint32_t hashes[BURST_MAX])
+{
+	for (uint32_t i = 0; i < burst->n; i++)
+		if (burst->v6 >> i & 1)
+			hashes[i] = hash6(&burst->key6[i], ports_of(burst->key6[i]), mask);
+		else
+			hashes[i] = hash4(&burst->key4[i], ports_of(burst->key4[i]), mask);
 }
 
 struct rss_mask rss_mask_of(enum rss_fields fields)

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/key_burst.h"
 #include "rx/packet/parse.h"
 
 /* What a device's hash of a packet is made of. */
@@ -41,3 +42,10 @@ struct rss_mask rss_mask_of(enum rss_fields fields);
 /* As rss_hash(), of the fields in the mask. */
 uint32_t rss_hash_masked(
 	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask);
+
+/*
+ * The same of the 5-tuples of a burst, where what was no part of them is forgotten: the first
+ * fragment of a datagram has ports.
+ */
+void rss_hash_burst(
+	const struct key_burst *burst, const struct rss_mask *mask, uint32_t hashes[BURST_MAX]);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/reader.h"
+
+#include <string.h>
+
+static void parse(struct reader *reader, const struct counting *counting,
+	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
+	struct parse_counts *counts)
+{
+	if (!reader->replay && (counting->details || counting->extra)) {
+		reader->times.polled = packet_clock_now(&reader->clock);
+		packet_times_follow(&reader->times);
+	}
+	if (counting->extra) {
+		if (reader->replay)
+			parse_burst_replay_extra(pkts, n, burst, counts);
+		else
+			parse_burst_port_extra(
+				pkts, n, burst, counts, &reader->times, reader->in_ports);
+	} else if (!counting->details) {
+		if (reader->replay)
+			parse_burst_replay(pkts, n, burst, counts);
+		else
+			parse_burst_port(pkts, n, burst, counts);
+	} else if (reader->replay) {
+		parse_burst_replay_details(pkts, n, burst, counts);
+	} else {
+		parse_burst_port_details(pkts, n, burst, counts, &reader->times);
+	}
+}
+
+/* Of the packets the first ones match, as many as it returns. */
+static uint32_t filter(
+	const struct reader *reader, struct rte_mbuf **pkts, uint32_t n, uint64_t *filtered)
+{
+	uint32_t kept;
+
+	if (reader->filter == NULL)
+		return n;
+	kept = filter_burst(reader->filter, pkts, n);
+	*filtered += n - kept;
+	return kept;
+}
+
+void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
+	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered)
+{
+	n = filter(reader, pkts, n, filtered);
+	parse(reader, counting, pkts, n, burst, counts);
+}
+
+void reader_read_ahead(struct reader *reader, const struct counting *counting,
+	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
+	struct parse_counts *counts, uint64_t *filtered)
+{
+	struct rte_mbuf *copy[BURST_MAX];
+
+	if (reader->filter == NULL) {
+		parse(reader, counting, pkts, n, burst, counts);
+		return;
+	}
+	memcpy(copy, pkts, n * sizeof(copy[0]));
+	reader_read(reader, counting, copy, n, burst, counts, filtered);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The first half of counting: from a burst of packets to a burst of keys (the second half is
+ * parallel/count.h). Nothing looks at the packets afterwards. Of one lcore.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "base/key_burst.h"
+#include "parallel/count.h"
+#include "parallel/packet_clock.h"
+#include "rx/packet/filter.h"
+#include "rx/packet/packet_times.h"
+#include "rx/packet/parse_burst.h"
+
+struct reader {
+	/* Written before the start. */
+	bool replay;                         /* packets carry struct packet_meta */
+	const struct filter *filter;         /* NULL: everything is measured */
+	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
+
+	/* Written by the lcore. */
+	struct packet_clock clock;
+	struct packet_times times;
+};
+
+/*
+ * Fills `burst` with the keys of n <= BURST_MAX packets, and what `counting` asks for beside them.
+ * Adds what the filter leaves out to *filtered. May change the order of the packets.
+ */
+void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
+	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
+
+/* The same for who goes on to use the packets, in their order. */
+void reader_read_ahead(struct reader *reader, const struct counting *counting,
+	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
+	struct parse_counts *counts, uint64_t *filtered);
