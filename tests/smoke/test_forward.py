@@ -4,6 +4,7 @@
 is what --pcap measures.
 """
 
+import ctypes
 import itertools
 import os
 import shutil
@@ -127,6 +128,28 @@ def test_what_is_not_measured_leaves_too(test):
         assert lib.total(ledger, 'filtered') == len(frames), ledger
 
 
+def test_what_digests_hold(test):
+    """Times, TCP flags, tags and ports get to the worker, of both IP versions."""
+    spec = 'packets=3000,flows=300,size=64-400,ipv6=0.4,vlan=0.4,seed=5'
+    path = test.path('mixed.pcap')
+    test.run('generate', '--synthetic', spec, '--output', path).expect(0)
+    frames = [data for _, _, data, _ in lib.Oracle(test.traces).records(path)] if test.traces else test.skip('truth.py')
+    for sketch, key in (('flow-table', '5tuple,tcp_flags'), ('iblt', 'src,dst,vlan,in_port'), ('iblt', 'dscp,vlan'),
+                        ('flow-table', 'src/24/48,proto')):
+        words = ('--sketch', sketch, '--key', key, '--top', '1000')
+        expected, _, _ = loop(test, frames, 'rss', 1, *words)
+        assert len(expected) > 1
+        for workers in (1, 2):
+            begin = lib.whole_second('2020-01-01T00:00:00') * 1000000
+            rows, _, _ = loop(test, frames, 'async', workers, *words)
+            for row, truth in zip(rows, expected, strict=True):
+                for column in lib.RECORD_COLUMNS[:2]:
+                    assert column not in row or lib.timestamp(row[column]) > begin, row
+                    row.pop(column, None)
+                    truth.pop(column, None)
+            assert comparable(rows) == comparable(expected), (sketch, key, workers)
+
+
 def test_pairs(test):
     """Four ports: each one's packets leave by the other of its pair."""
     ports = []
@@ -150,6 +173,44 @@ def test_bad_options(test):
             (('--forward', 'loop', '--port', 'net_null0', '--design', 'sync'), ('--design', 'sync', 'rss')),
             (('--forward', 'twice', '--port', 'net_null0'), ('--forward', 'twice', 'pairs', 'loop'))):
         test.run(*words).expect(2).expect_one_line(*mentions)
+
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+
+
+def stop_thread(test, process, name):
+    """Stops one thread of a run for good: it goes on only to be killed with the others, or by go_on()."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long] + [ctypes.c_void_p] * 3
+    for task in os.listdir(f'/proc/{process.popen.pid}/task'):
+        with open(f'/proc/{process.popen.pid}/task/{task}/comm', encoding='ascii') as stream:
+            if stream.read().strip() != name:
+                continue
+        if libc.ptrace(PTRACE_SEIZE, int(task), None, None) != 0:
+            test.skip('threads cannot be traced here')
+        assert libc.ptrace(PTRACE_INTERRUPT, int(task), None, None) == 0
+        os.waitpid(int(task), WALL)
+        return lambda: libc.ptrace(PTRACE_DETACH, int(task), None, None)
+    raise AssertionError(f'no thread {name}')
+
+
+def test_a_worker_that_stands_still(test):
+    """Off-path: forwarding goes on, and what the worker does not get is counted to the digest."""
+    spec = 'packets=20000,flows=100,size=64,ipv6=0.3,seed=1'
+    path = test.path('in.pcap')
+    test.run('generate', '--synthetic', spec, '--output', path).expect(0)
+    cable = Cable(test)
+    process, forwarded, stats = cable.start('--design', 'async', '--workers', '1', '--ring-size', '64')
+    before = cable.middle.sent('far')
+    go_on = stop_thread(test, process, 'rte-worker-2')
+    test.wait(cable.left.send('fwd_l', path, 100000)).expect(0)
+    test.until(lambda: cable.middle.sent('far') >= before + 20000, 'all of it has left')
+    go_on()
+    rows = cable.end(process, forwarded, stats)
+    ledger, = lib.read_stats(stats)
+    assert lib.total([row for row in rows if row['in'].endswith('near')], 'forwarded') >= 20000, rows
+    assert int(ledger['ring_full']) > 20000 - 64 * 2, ledger
+    assert int(ledger['measured']) + int(ledger['ring_full']) + int(ledger['non_ip']) == int(ledger['received']), ledger
 
 
 class Cable:
