@@ -9,11 +9,13 @@ import itertools
 import os
 import shutil
 import signal
+import time
 
 import lib
 import net
 
-LIVE = ('--no-huge', '--eal', '--no-pci', '--interval', '0', '--seed', '3')
+HOST = ('--no-huge', '--eal', '--no-pci', '--seed', '3')
+LIVE = (*HOST, '--interval', '0')
 COMBINATIONS = tuple(itertools.product(('rss', 'async'), (1, 2)))
 LONGEST = 16128  # that net_pcap writes whole
 FEW = 20000  # packets of a capture that goes through all of them
@@ -230,13 +232,13 @@ class Cable:
             space.ip('address', 'add', f'10.77.0.{number}/24', 'dev', inside)
             space.ip('link', 'set', inside, 'arp', 'on', 'up')
 
-    def start(self, *options):
+    def start(self, *options, interval='0'):
         """sketchtap between the ends; returns (process, its --forwarded, its --stats)."""
         number = len(self.test.processes)
         stats, forwarded = self.test.path(f'stats{number}.csv'), self.test.path(f'forwarded{number}.csv')
         process = self.test.start(
             '--port', net.af_packet('near'), '--port', net.af_packet('far'), '--forward', 'pairs', '--forwarded',
-            forwarded, '--stats', stats, '--output', '/dev/null', *LIVE, *options, inside=self.middle)
+            forwarded, '--stats', stats, '--output', '/dev/null', *HOST, '--interval', interval, *options, inside=self.middle)
         net.wait_until_ready(self.test, process, stats)
         self.test.until(lambda: self.answers(), 'the cable is there')
         return process, forwarded, stats
@@ -280,3 +282,63 @@ def test_a_cable_on_path(test):
 
 def test_a_cable_off_path(test):
     check_cable(test, '--design', 'async', '--workers', '2')
+
+
+def test_a_link_that_goes_down(test):
+    """What cannot leave is dropped and named; with the link all goes on."""
+    for options in ((), ('--design', 'async', '--workers', '1')):
+        cable = Cable(test)
+        process, forwarded, stats = cable.start(*options)
+        cable.middle.set('far', 'down')
+        test.until(lambda: 'far: link down' in process.stderr().replace('net_af_packet_', ''), 'the link is missed')
+        path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(1000)])
+        test.wait(cable.left.send('fwd_l', path, 50000, 40)).expect(0)
+        cable.middle.set('far', 'up')
+        test.until(cable.answers, 'the cable is there again')
+        rows = cable.end(process, forwarded, stats)
+        there = [row for row in rows if row['in'].endswith('near')]
+        unsent = sum(lib.total(there, reason) for reason in UNSENT)
+        assert lib.total(there, 'received') > 40000 and lib.total(there, 'no_link') > 0, rows
+        assert unsent > 38000 and lib.total(there, 'too_long') == 0, rows
+
+
+def test_a_smaller_mtu_on_the_way_out(test):
+    """Before the start, and while it runs; tagged frames may be as much longer as the tag."""
+    tagged = lib.udp_frame()[:12] + b'\x81\0\0\5'
+    frames = [lib.udp_frame(0, 1014), lib.udp_frame(0, 1015), lib.udp_frame(0, 1300),
+              tagged + lib.udp_frame(0, 1014)[12:], tagged + lib.udp_frame(0, 1015)[12:]]
+    path = write_frames(test.path('in.pcap'), frames)
+    for early in (True, False):
+        cable = Cable(test)
+        if early:
+            cable.middle.set('far', 'mtu', '1000')
+        run = cable.start(interval='100ms')
+        cable.middle.set('far', 'mtu', '1000')
+        sent = 0
+        while sent == 0 or 'too_long' not in run[0].stderr():
+            assert test.patience.spend(), 'nobody says too_long'
+            test.wait(cable.left.send('fwd_l', path, 1000)).expect(0)
+            sent += 1
+            time.sleep(0.3)
+        rows = cable.end(*run)
+        too_long = lib.total([row for row in rows if row['in'].endswith('near')], 'too_long')
+        assert too_long == 3 * sent if early else 0 < too_long <= 3 * sent, (too_long, sent, rows)
+        assert run[0].stderr().count('too_long)') == 2, 'said once, and in the sum'
+
+
+def test_offloads_are_warned_of(test):
+    space = net.Namespace(test)
+    space.veth('joins0', 'wire0')
+    space.call('ethtool', '-K', 'joins0', 'gro', 'on')
+    words = ('--port', 'joins0', '--output', '/dev/null', *LIVE, '--duration', '50ms', '--workers', '1')
+    said = test.run(*words, '--forward', 'loop', inside=space).expect(0).stderr
+    assert 'ethtool -K joins0 gro off' in said and 'tx off tso off gso off' in said, said
+    said = test.run(*words, inside=space).expect(0).stderr
+    assert 'tso off' not in said and '--forward' not in said, said
+
+
+def test_a_port_that_sends_nowhere(test):
+    path = write_frames(test.path('in.pcap'), [lib.udp_frame()])
+    said = test.run('--port', f'net_pcap0,rx_pcap={path}', '--forward', 'loop', '--output', '/dev/null', *LIVE,
+                    '--packets', '1', '--workers', '1').expect(0).stderr
+    assert 'net_pcap0 has nowhere to send to' in said and 'tx_pcap' in said, said
