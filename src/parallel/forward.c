@@ -134,6 +134,15 @@ void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct
 	counts->taken += taken;
 	if (taken > 0)
 		log_linear_add(&counts->times, rte_rdtsc() - polled, taken);
+	to->lingers = send->sockets.nb > 0;
 	if (unlikely(taken < n))
 		drop_refused(send, counts, pkts + taken, n - taken);
+}
+
+void forward_rest(struct forward *forward)
+{
+	for (uint32_t w = 0; w < forward->nb_ways; w++)
+		if (forward->ways[w].lingers)
+			forward->ways[w].lingers =
+				!kernel_sockets_flush(&forward->ways[w].send->sockets);
 }

@@ -34,6 +34,7 @@ struct forward_way {
 	uint16_t in;          /* number of the port among the run's */
 	uint16_t port, queue; /* that they leave by */
 	const struct port_send *send;
+	bool lingers;                    /* a packet socket may still hold some of what it took */
 	struct forward_counts counts[2]; /* by generation */
 };
 
@@ -54,6 +55,9 @@ void forward_destroy(struct forward *forward); /* NULL is allowed */
  */
 void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct rte_mbuf **pkts,
 	uint32_t n, uint64_t polled);
+
+/* Nothing came: what packet sockets hold leaves, as far as it can. */
+void forward_rest(struct forward *forward);
 
 /* The reporter: the generation of `epoch` is clean again. NULL is allowed. */
 void forward_recycle(struct forward *forward, uint64_t epoch);

@@ -134,6 +134,14 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	generation->free_cycles += rte_rdtsc() - left;
 }
 
+static void rest(void *arg)
+{
+	struct receiver *receiver = arg;
+
+	forward_rest(receiver->forward);
+	poll_idle(receiver->poller.idle);
+}
+
 static void mark_all(struct receiver *receiver, enum digest_kind kind, uint64_t epoch)
 {
 	for (uint32_t w = 0; w < receiver->nb_workers; w++)
@@ -163,6 +171,7 @@ void off_path_connect(struct receiver *receiver)
 	receiver->poller.arg = receiver;
 	receiver->poller.enter = enter;
 	receiver->poller.take = take;
+	receiver->poller.rest = rest;
 	receiver->poller.end = end;
 }
 

@@ -6,6 +6,7 @@
  * read, and counts it then: on-path.
  */
 
+#include "parallel/forward.h"
 #include "parallel/plan/design.h"
 #include "parallel/worker.h"
 
@@ -35,6 +36,14 @@ static void rest(void *arg)
 	worker_rest(arg);
 }
 
+static void rest_and_send(void *arg)
+{
+	struct worker *worker = arg;
+
+	forward_rest(worker->forward);
+	worker_rest(worker);
+}
+
 static void end(void *arg, uint64_t epoch)
 {
 	worker_leave(arg, epoch);
@@ -46,7 +55,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
 	worker->poller.take = worker->forward != NULL ? take_and_send : take;
-	worker->poller.rest = rest;
+	worker->poller.rest = worker->forward != NULL ? rest_and_send : rest;
 	worker->poller.end = end;
 	poll_until_end(&worker->poller);
 }

@@ -326,6 +326,19 @@ def test_a_smaller_mtu_on_the_way_out(test):
         assert run[0].stderr().count('too_long)') == 2, 'said once, and in the sum'
 
 
+def test_what_the_host_sends_itself(test):
+    """It leaves by the interface that it was sent on, and by no other."""
+    path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(50)])
+    cable = Cable(test)
+    run = cable.start()
+    near, far = cable.middle.sent('near'), cable.middle.sent('far')
+    test.wait(cable.middle.send('near', path, 1000)).expect(0)
+    test.until(cable.answers, 'what came after it has left')
+    rows = cable.end(*run)
+    assert cable.middle.sent('near') - near >= 50, 'not sent at all'
+    assert cable.middle.sent('far') - far < 50, f'it left by the other end, too: {rows}'
+
+
 def test_offloads_are_warned_of(test):
     space = net.Namespace(test)
     space.veth('joins0', 'wire0')

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <linux/if_link.h>
+#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <linux/rtnetlink.h>
@@ -201,6 +202,24 @@ bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost)
 	}
 	*lost = sockets->family == AF_PACKET ? sockets->lost : sum;
 	return true;
+}
+
+/* PACKET_IGNORE_OUTGOING has no effect on sockets of a fan-out group, which the driver's are. */
+bool kernel_sockets_ignore_outgoing(const struct kernel_sockets *sockets)
+{
+	static struct sock_filter codes[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+	};
+	const struct sock_fprog program = {sizeof(codes) / sizeof(codes[0]), codes};
+	bool ignored = true;
+
+	for (uint32_t s = 0; s < sockets->nb; s++)
+		ignored &= setsockopt(sockets->fds[s], SOL_SOCKET, SO_ATTACH_FILTER, &program,
+				   sizeof(program)) == 0;
+	return ignored;
 }
 
 bool kernel_sockets_flush(const struct kernel_sockets *sockets)

@@ -47,5 +47,9 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
 /* Packets that found no room in the sockets since they were opened; false where one is closed. */
 bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost);
 
+/* Packets that this host sends on the interface itself do not come in by the sockets; false where the
+ * kernel does not offer that. */
+bool kernel_sockets_ignore_outgoing(const struct kernel_sockets *sockets);
+
 /* Has the kernel send what waits in the sockets, as far as there is room; true: nothing waits. */
 bool kernel_sockets_flush(const struct kernel_sockets *sockets);

@@ -2,6 +2,7 @@
 #include "rx/port/port_send.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 #include <rte_ethdev.h>
 #include <rte_ether.h>
@@ -73,6 +74,19 @@ static void warn_of_offloads(struct port *port)
 			port->name);
 }
 
+/* What this host itself sends on the interface is no packet of the cable's. */
+static void find_sockets(struct port *port, uint32_t interface)
+{
+	struct kernel_sockets *sockets = &port->send.sockets;
+
+	kernel_sockets_find(sockets, AF_PACKET, interface, KERNEL_SOCKETS_MAX, NULL, 0);
+	if (!kernel_sockets_ignore_outgoing(sockets))
+		port_warn(&port->messages,
+			"--forward: what this host itself sends on %s is taken for received: the "
+			"kernel does not leave it out; take its addresses away",
+			port->name);
+}
+
 void port_send_start(struct port *port, const struct rte_eth_dev_info *info)
 {
 	const struct port_driver *driver = port->driver;
@@ -92,6 +106,8 @@ void port_send_start(struct port *port, const struct rte_eth_dev_info *info)
 			"away; its DEVARGS say where to (%s=...)",
 			port->name, driver->sends_to[0]);
 	warn_of_offloads(port);
+	if (driver->sockets == AF_PACKET)
+		find_sockets(port, info->if_index);
 }
 
 void port_send_look(struct port *port)

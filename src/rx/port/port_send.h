@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rx/port/kernel_interface.h"
+
 struct port;
 struct rte_eth_dev_info;
 
@@ -21,6 +23,8 @@ struct port_send {
 	_Atomic uint32_t longest, longest_tagged;
 	_Atomic bool down; /* its link */
 	bool chains;       /* it sends chains of segments; else none is given to it */
+	/* Of a packet socket, which sends what lies in it only when it is asked; else none. */
+	struct kernel_sockets sockets;
 };
 
 /* The offloads of a port that is to send what others receive; with `scatters` chains may come. */
