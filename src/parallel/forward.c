@@ -111,7 +111,7 @@ static __attribute__((noinline)) void drop_refused(const struct port_send *send,
 }
 
 void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct rte_mbuf **pkts,
-	uint32_t n, uint64_t polled)
+	uint32_t n, uint64_t came)
 {
 	struct forward_way *to = &forward->ways[way];
 	struct forward_counts *counts = &to->counts[epoch & 1];
@@ -133,7 +133,7 @@ void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct
 	taken = rte_eth_tx_burst(to->port, to->queue, pkts, (uint16_t)n);
 	counts->taken += taken;
 	if (taken > 0)
-		log_linear_add(&counts->times, rte_rdtsc() - polled, taken);
+		log_linear_add(&counts->times, rte_rdtsc() - came, taken);
 	to->lingers = send->sockets.nb > 0;
 	if (unlikely(taken < n))
 		drop_refused(send, counts, pkts + taken, n - taken);

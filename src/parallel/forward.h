@@ -26,7 +26,7 @@ struct forward_counts {
 	uint64_t bytes; /* of these, on the wire without FCS */
 	uint64_t tx_full, too_long, no_link;
 	struct log_linear
-		times; /* TSC cycles from the poll to the sending; an entry counts its packets */
+		times; /* TSC cycles that packets took: one entry a burst, as often as it has packets */
 };
 
 /* Where the packets of a polled queue go. */
@@ -50,11 +50,11 @@ struct forward *forward_create(
 void forward_destroy(struct forward *forward); /* NULL is allowed */
 
 /*
- * Sends n packets of the way that were asked for at TSC `polled`; nobody may touch them afterwards.
- * `epoch` is the lcore's.
+ * Sends n packets of the way, the first of which came at TSC `came`, or was asked for then; nobody
+ * may touch them afterwards. `epoch` is the lcore's.
  */
 void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct rte_mbuf **pkts,
-	uint32_t n, uint64_t polled);
+	uint32_t n, uint64_t came);
 
 /* Nothing came: what packet sockets hold leaves, as far as it can. */
 void forward_rest(struct forward *forward);

@@ -120,14 +120,14 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
 	const struct counting *counting = counting_of(receiver);
 	uint64_t start = rte_rdtsc(), left;
+	uint64_t came = reader_came(&receiver->off_path->reader, pkts[0], start - rx_cycles);
 
 	generation->received += n;
 	reader_read_ahead(&receiver->off_path->reader, counting, pkts, n,
 		&receiver->off_path->burst, &generation->counts, &generation->filtered);
 	leave_digests(receiver, generation, counting);
 	left = rte_rdtsc();
-	forward_burst(receiver->forward, receiver->poller.at, receiver->epoch, pkts, n,
-		start - rx_cycles);
+	forward_burst(receiver->forward, receiver->poller.at, receiver->epoch, pkts, n, came);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += left - start;

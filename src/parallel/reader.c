@@ -62,3 +62,17 @@ void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	memcpy(copy, pkts, n * sizeof(copy[0]));
 	reader_read(reader, counting, copy, n, burst, counts, filtered);
 }
+
+uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled)
+{
+	int64_t waited;
+
+	if (reader->times.stamped == 0)
+		return polled;
+	reader->times.polled = packet_clock_now(&reader->clock);
+	packet_times_follow(&reader->times);
+	waited = reader->times.polled - packet_time(&reader->times, mbuf);
+	if (waited == 0) /* its stamp means nothing */
+		return polled;
+	return rte_rdtsc() - (uint64_t)((double)waited / reader->clock.ns_of_tsc);
+}

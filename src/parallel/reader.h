@@ -40,3 +40,9 @@ void reader_read(struct reader *reader, const struct counting *counting, struct 
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered);
+
+/*
+ * The TSC when a packet came that has just been polled, as it says itself; `polled` where it does
+ * not.
+ */
+uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled);

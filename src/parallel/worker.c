@@ -88,13 +88,13 @@ void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, u
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t start = rte_rdtsc(), read, sent;
+	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
 
 	generation->counted += n;
 	reader_read_ahead(&worker->reader, generation->counting, pkts, n,
 		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
 	read = rte_rdtsc();
-	forward_burst(
-		worker->forward, worker->poller.at, worker->epoch, pkts, n, start - rx_cycles);
+	forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
 	sent = rte_rdtsc();
 	worker_count_read(generation);
 

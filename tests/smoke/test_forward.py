@@ -326,6 +326,26 @@ def test_a_smaller_mtu_on_the_way_out(test):
         assert run[0].stderr().count('too_long)') == 2, 'said once, and in the sum'
 
 
+def test_times_from_the_stamp(test):
+    """A run that stands still: libpcap stamped the packets when they came."""
+    path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(40)])
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    forwarded, stats = test.path('forwarded.csv'), test.path('stats.csv')
+    process = test.start('--port', 'net_pcap0,rx_iface_in=tap0,tx_iface=tap0', '--forward', 'loop', '--forwarded',
+                         forwarded, '--stats', stats, '--output', '/dev/null', *LIVE, '--workers', '1', '--packets',
+                         '40', inside=space)
+    net.wait_until_ready(test, process, stats)
+    process.signal(signal.SIGSTOP)
+    test.wait(space.send('wire0', path, 1000)).expect(0)
+    time.sleep(0.5)
+    process.signal(signal.SIGCONT)
+    result = test.wait(process).expect(0)
+    row, = read_forwarded(forwarded)
+    assert 'bring the time' in result.stderr and int(row['forwarded']) == 40, row
+    assert int(row['p50_ns']) > 500e6, row
+
+
 def test_what_the_host_sends_itself(test):
     """It leaves by the interface that it was sent on, and by no other."""
     path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(50)])

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "sketch/sketch.h"
+#include "rx/port/forwarding.h"
 #include "rx/port/name.h"
 #include "sketch/measurement.h"
 
@@ -35,6 +36,12 @@ static bool can_be_read(uint16_t port)
 	return rte_eth_read_clock(port, &ticks) == 0;
 }
 
+/* A measurement has times, or what is forwarded takes time. */
+static bool are_wanted(const struct config *config)
+{
+	return measurements_any(config, SKETCH_DETAILS) || forward_asked(config);
+}
+
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
 	const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_messages *messages)
@@ -43,8 +50,8 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 	bool always = driver->stamps == PORT_STAMPS_US;
 
 	*clock = (struct port_clock){.port = port};
-	if (clock_options(config)->timestamps == TIMESTAMPS_POLL ||
-		!measurements_any(config, SKETCH_DETAILS) || !(offered || always))
+	if (clock_options(config)->timestamps == TIMESTAMPS_POLL || !are_wanted(config) ||
+		!(offered || always))
 		return 0;
 	if (driver->stamps == PORT_STAMPS_TICKS && !can_be_read(port)) {
 		port_notice(messages,
@@ -156,10 +163,9 @@ OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] =
 static const char *lacks_times(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return port_option_lacks(config, measurement) == NULL &&
-			       measurements_any(config, SKETCH_DETAILS)
+	return port_option_lacks(config, measurement) == NULL && are_wanted(config)
 		       ? NULL
-		       : "without --port and --sketch flow-table";
+		       : "without --port and --sketch flow-table or --forward";
 }
 
 static const struct option_row clock_rows[] = {
@@ -173,7 +179,8 @@ static const struct option_row clock_rows[] = {
 		.word = timestamps_word,
 		OPTION_FIELD(clock_options, timestamps),
 		.default_text = "auto",
-		.help = "Times of a port's packets, where a measurement asks for them: auto (when "
+		.help = "Times of a port's packets, where a measurement or --forward asks for "
+			"them: auto (when "
 			"they came, by the device's time stamps, where it has any) or poll (when "
 			"they were polled: a device that stamps packets may be slower).",
 	},
