@@ -21,6 +21,8 @@ static const struct option_owner *const of_flow_table[] = {
 	&replay_owner, &flow_table_bench_owner, &flow_table_common_owner, OF_HOST, NULL};
 static const struct option_owner *const of_collect[] = {&collect_bench_owner, OF_HOST, NULL};
 
+static const struct option_owner *const of_forward[] = {&forward_bench_owner, OF_HOST, NULL};
+
 static const struct command kernels = {
 	.name = "kernels",
 	.usage = "[options]",
@@ -88,9 +90,20 @@ static const struct command collect = {
 	.run = bench_collect,
 };
 
+static const struct command forward = {
+	.name = "forward",
+	.usage = "[options]",
+	.summary = "what it costs to measure what is forwarded",
+	.about = "Measures on this host what measuring adds to a core that receives packets and "
+		 "sends them on:\non its path and beside it, above a loop that only receives and "
+		 "sends. Needs two CPUs.",
+	.owners = of_forward,
+	.run = bench_forward,
+};
+
 const struct program bench_program = {
 	.name = "sketchtap-bench",
 	.named = true,
 	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline,
-		&flow_table, &collect, NULL},
+		&flow_table, &collect, &forward, NULL},
 };

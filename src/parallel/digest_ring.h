@@ -11,9 +11,10 @@
  * marks in a ring, for an epoch is opened only when everybody has left the one before the last
  * (parallel/epoch.h), and behind the end's mark comes nothing.
  *
- * A ring is an array of units of 32 bytes; a digest takes one or several that follow each other, the
- * first behind the last. `tail` and `head` count units and never go back; the ring holds those from
- * head up to tail.
+ * A ring is an array of units of 32 bytes; a digest takes one or several that follow each other.
+ * `tail` and `head` count units and never go back; the ring holds those from head up to tail. A
+ * digest that begins in the last units goes on behind the array's end, where there is room for it,
+ * and leaves as many of the first ones empty.
  */
 
 #include <stdalign.h>
@@ -60,6 +61,9 @@ struct digest {
 
 #define DIGEST_UNITS_MAX (sizeof(struct digest) / DIGEST_UNIT)
 #define DIGEST_MARKS     2
+#define DIGEST_AHEAD     32 /* units between what is put and what is fetched to be put into */
+
+#define DIGEST_RING_UNITS(size) ((size) + DIGEST_UNITS_MAX - 1)
 
 _Static_assert(offsetof(struct digest, key4) + sizeof(struct key4) == DIGEST_UNIT, "one unit");
 _Static_assert(offsetof(struct digest, key6) + sizeof(struct key6) <= 2 * DIGEST_UNIT, "two units");
@@ -71,8 +75,8 @@ struct digest_unit {
 
 struct digest_ring {
 	/* Written before the start. */
-	struct digest_unit *units;
-	uint32_t size; /* of them, a power of two */
+	struct digest_unit *units; /* [DIGEST_RING_UNITS(size)] */
+	uint32_t size;             /* a power of two */
 
 	/* Of who puts; tail is read by who takes. */
 	alignas(64) _Atomic uint64_t tail;
@@ -109,18 +113,20 @@ static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units
 	return end - ring->head_seen <= ring->size;
 }
 
-/* Puts what has room; nobody sees it before digest_ring_publish(). */
-static inline void digest_ring_put(
-	struct digest_ring *ring, const struct digest *digest, uint32_t units)
+/* Where a digest is written that has room; nobody sees it before digest_ring_publish(). */
+static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t units)
 {
-	for (uint32_t u = 0; u < units; u++)
-		memcpy(&ring->units[ring->put++ & (ring->size - 1)],
-			(const uint8_t *)digest + (size_t)u * DIGEST_UNIT, DIGEST_UNIT);
+	struct digest_unit *place = &ring->units[ring->put & (ring->size - 1)];
+
+	ring->put += units;
+	/* Who took what lay there has the line; to get it takes longer than to fill many. */
+	__builtin_prefetch(&ring->units[(ring->put + DIGEST_AHEAD) & (ring->size - 1)], 1);
+	return (struct digest *)place;
 }
 
 static inline void digest_ring_publish(struct digest_ring *ring)
 {
-	/* Pairs with the acquire in digest_ring_first(). */
+	/* Pairs with the acquire in digest_ring_take(). */
 	atomic_store_explicit(&ring->tail, ring->put, memory_order_release);
 }
 
@@ -128,34 +134,32 @@ static inline void digest_ring_publish(struct digest_ring *ring)
 static inline void digest_ring_mark(
 	struct digest_ring *ring, enum digest_kind kind, uint64_t number)
 {
-	struct digest mark = {.kind = (uint8_t)kind, .number = number};
+	struct digest *mark;
 
 	/* The room is there; this reads how far it was given back, as for a digest. */
 	digest_ring_has_room(ring, 0);
-	digest_ring_put(ring, &mark, 1);
+	mark = digest_ring_put(ring, 1);
+	mark->kind = (uint8_t)kind;
+	mark->number = number;
 	digest_ring_publish(ring);
 }
 
 /* --- who takes --- */
 
-/* The first unit that was not taken; NULL: there is none. */
-static inline const struct digest_unit *digest_ring_first(struct digest_ring *ring)
+/* The first that was not taken; NULL: there is none. It stays until it is given back. */
+static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 {
+	const struct digest *digest;
+
 	if (ring->taken == ring->tail_seen) {
 		/* Pairs with the release in digest_ring_publish(). */
 		ring->tail_seen = atomic_load_explicit(&ring->tail, memory_order_acquire);
 		if (ring->taken == ring->tail_seen)
 			return NULL;
 	}
-	return &ring->units[ring->taken & (ring->size - 1)];
-}
-
-/* Copies the first digest, all of whose units are there, and goes behind it. */
-static inline void digest_ring_take(struct digest_ring *ring, struct digest *digest, uint32_t units)
-{
-	for (uint32_t u = 0; u < units; u++)
-		memcpy((uint8_t *)digest + (size_t)u * DIGEST_UNIT,
-			&ring->units[ring->taken++ & (ring->size - 1)], DIGEST_UNIT);
+	digest = (const struct digest *)&ring->units[ring->taken & (ring->size - 1)];
+	ring->taken += digest_units((enum digest_kind)digest->kind);
+	return digest;
 }
 
 /* The room of all that was taken. */

@@ -25,30 +25,27 @@ static inline __attribute__((always_inline)) void put(struct digest_ring *ring, 
 	const struct key_burst *burst, uint32_t i, const enum digest_form form)
 {
 	bool v6 = burst->v6 >> i & 1;
-	struct digest digest;
-	uint32_t units;
+	enum digest_kind kind = form == FORM_EXTRA ? (v6 ? DIGEST_IPV6_EXTRA : DIGEST_IPV4_EXTRA)
+						   : (v6 ? DIGEST_IPV6 : DIGEST_IPV4);
+	struct digest *digest;
 
-	digest.wire_len = burst->wire_len[i];
-	digest.kind = v6 ? DIGEST_IPV6 : DIGEST_IPV4;
-	digest.tcp_flags = form == FORM_PLAIN ? 0 : burst->tcp_flags[i];
-	digest.time = form == FORM_PLAIN ? 0 : burst->time[i];
-	digest.spare[0] = digest.spare[1] = 0;
-	if (form == FORM_EXTRA) {
-		digest.kind = v6 ? DIGEST_IPV6_EXTRA : DIGEST_IPV4_EXTRA;
-		if (v6)
-			digest.ipv6.extra = burst->extra[i];
-		else
-			digest.ipv4.extra = burst->extra[i];
-	}
-	if (v6)
-		digest.key6 = burst->key6[i];
-	else
-		digest.key4 = burst->key4[i];
-	units = digest_units((enum digest_kind)digest.kind);
-	if (likely(digest_ring_has_room(ring, units)))
-		digest_ring_put(ring, &digest, units);
-	else
+	if (unlikely(!digest_ring_has_room(ring, digest_units(kind)))) {
 		++*ring_full;
+		return;
+	}
+	digest = digest_ring_put(ring, digest_units(kind));
+	digest->wire_len = burst->wire_len[i];
+	digest->kind = (uint8_t)kind;
+	if (form != FORM_PLAIN) {
+		digest->tcp_flags = burst->tcp_flags[i];
+		digest->time = burst->time[i];
+	}
+	if (form == FORM_EXTRA)
+		*(v6 ? &digest->ipv6.extra : &digest->ipv4.extra) = burst->extra[i];
+	if (v6)
+		digest->key6 = burst->key6[i];
+	else
+		digest->key4 = burst->key4[i];
 }
 
 static inline uint32_t next_worker(struct receiver *receiver)
@@ -177,7 +174,7 @@ void off_path_connect(struct receiver *receiver)
 
 /* --- a worker --- */
 
-static void add_entry(
+static inline __attribute__((always_inline)) void add_entry(
 	struct key_burst *burst, const struct digest *digest, const enum digest_form form)
 {
 	uint32_t i = burst->n++;
@@ -200,33 +197,33 @@ static void add_entry(
 	}
 }
 
-/*
- * Fills the burst up to its end, that of the ring, or a mark, which it takes too. Returns the mark;
- * one of DIGEST_IPV4 where there was none.
- */
-static inline __attribute__((always_inline)) struct digest take_burst(
+/* DIGEST_EPOCH or DIGEST_END; anything else: there is none. */
+struct mark {
+	enum digest_kind kind;
+	uint64_t number;
+};
+
+/* Fills the burst up to its end, that of the ring, or a mark, which it takes too and returns. */
+static inline __attribute__((always_inline)) struct mark take_burst(
 	struct digest_ring *ring, struct key_burst *burst, const enum digest_form form)
 {
-	const struct digest_unit *unit;
-	struct digest digest = {.kind = DIGEST_IPV4};
+	const struct digest *digest;
+	struct mark mark = {.kind = DIGEST_IPV4};
 
 	burst->n = 0;
 	burst->v6 = 0;
-	while (burst->n < BURST_MAX && (unit = digest_ring_first(ring)) != NULL) {
-		enum digest_kind kind =
-			(enum digest_kind)unit->bytes[offsetof(struct digest, kind)];
-
-		digest_ring_take(ring, &digest, digest_units(kind));
-		if (kind == DIGEST_EPOCH || kind == DIGEST_END)
+	while (burst->n < BURST_MAX && (digest = digest_ring_take(ring)) != NULL) {
+		if (unlikely(digest->kind == DIGEST_EPOCH || digest->kind == DIGEST_END)) {
+			mark = (struct mark){(enum digest_kind)digest->kind, digest->number};
 			break;
-		add_entry(burst, &digest, form);
-		digest.kind = DIGEST_IPV4;
+		}
+		add_entry(burst, digest, form);
 	}
 	digest_ring_give_back(ring);
-	return digest;
+	return mark;
 }
 
-static struct digest take_in_form(
+static struct mark take_in_form(
 	struct digest_ring *ring, struct key_burst *burst, enum digest_form form)
 {
 	switch (form) {
@@ -262,7 +259,7 @@ void off_path_work(struct worker *worker)
 	for (;;) {
 		struct generation *generation = worker_generation(worker, worker->epoch);
 		uint64_t start = rte_rdtsc();
-		struct digest mark = take_in_form(worker->digests, &generation->counting->bursts[0],
+		struct mark mark = take_in_form(worker->digests, &generation->counting->bursts[0],
 			form_of(generation->counting));
 
 		if (generation->counting->bursts[0].n > 0)

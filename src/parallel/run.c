@@ -105,7 +105,8 @@ static bool create_digest_ring(struct worker *worker, const struct plan *plan, i
 	if (worker->digests == NULL)
 		return false;
 	worker->digests->size = size;
-	worker->digests->units = memory_get(node, size * sizeof(worker->digests->units[0]));
+	worker->digests->units =
+		memory_get(node, DIGEST_RING_UNITS(size) * sizeof(worker->digests->units[0]));
 	return worker->digests->units != NULL;
 }
 
@@ -113,7 +114,7 @@ static void destroy_digest_ring(struct digest_ring *ring)
 {
 	if (ring == NULL)
 		return;
-	memory_give_back(ring->units, ring->size * sizeof(ring->units[0]));
+	memory_give_back(ring->units, DIGEST_RING_UNITS(ring->size) * sizeof(ring->units[0]));
 	memory_give_back(ring, sizeof(*ring));
 }
 

@@ -22,7 +22,7 @@
 #define DIGESTS 300000
 #define EPOCH   1000 /* digests between two marks */
 
-static struct digest_unit units[UNITS];
+static struct digest_unit units[DIGEST_RING_UNITS(UNITS)];
 static struct digest_ring ring = {.units = units, .size = UNITS};
 static _Atomic uint64_t epochs_left; /* by who takes: no third mark before that */
 static uint64_t refused, taken, marks;
@@ -37,7 +37,7 @@ static void put(struct random *random, uint32_t number)
 	for (uint32_t u = 0; u < n; u++)
 		((uint8_t *)&digest)[(u + 1) * DIGEST_UNIT - 1] = (uint8_t)(number * 7);
 	if (digest_ring_has_room(&ring, n))
-		digest_ring_put(&ring, &digest, n);
+		memcpy(digest_ring_put(&ring, n), &digest, (size_t)n * DIGEST_UNIT);
 	else
 		refused++;
 }
@@ -83,26 +83,22 @@ static void take_all(void)
 
 	random_init(&random, 2);
 	for (;;) {
-		const struct digest_unit *unit = digest_ring_first(&ring);
-		struct digest digest;
-		uint32_t n;
+		const struct digest *digest = digest_ring_take(&ring);
 
-		if (unit == NULL) {
+		if (digest == NULL) {
 			digest_ring_give_back(&ring);
 			sched_yield();
 			continue;
 		}
-		n = digest_units((enum digest_kind)unit->bytes[offsetof(struct digest, kind)]);
-		digest_ring_take(&ring, &digest, n);
-		if (random_below(&random, 8) == 0)
-			digest_ring_give_back(&ring);
-		if (digest.kind == DIGEST_END)
+		if (digest->kind == DIGEST_END)
 			return;
-		if (digest.kind != DIGEST_EPOCH) {
-			check(&digest, n, &next);
+		if (digest->kind != DIGEST_EPOCH) {
+			check(digest, digest_units((enum digest_kind)digest->kind), &next);
+			if (random_below(&random, 8) == 0)
+				digest_ring_give_back(&ring);
 			continue;
 		}
-		assert_int_equal(digest.number, ++marks);
+		assert_int_equal(digest->number, ++marks);
 		digest_ring_give_back(&ring);
 		atomic_store_explicit(&epochs_left, marks, memory_order_release);
 	}
