@@ -38,6 +38,7 @@ struct host_port {
 	char address[HOST_ADDRESS_MAX]; /* of a card, with its domain; else empty */
 	char interface[IFNAMSIZ];       /* of the kernel; else empty */
 	char driver[HOST_NAME_MAX];     /* DPDK's, of what is not a card: "net_af_packet" */
+	bool sends;                     /* what is sent on it goes somewhere */
 	bool unknown;    /* neither a device of DPDK's making nor an interface is called so */
 	uint32_t cut_at; /* bytes behind which a packet socket cuts frames; 0: nowhere */
 	struct port_interface settings; /* of the interface */
@@ -49,6 +50,7 @@ struct host_needs {
 	struct cpu_set polling;     /* CPUs whose lcores poll; where they float, all of them */
 	uint32_t nb_polling;        /* lcores that poll */
 	bool floating;              /* they have no CPUs of their own */
+	bool forwards;              /* what comes in by ports leaves by ports */
 	bool huge;                  /* hugepages are asked for */
 	const char *huge_directory; /* --huge-dir of --eal; NULL: none */
 	/* Bytes of hugepages that must be free on each node, and wherever they are. */
@@ -125,7 +127,7 @@ struct check {
 };
 
 extern const struct check run_checks[], memory_checks[], cpu_checks[], time_checks[], card_checks[],
-	interface_checks[];
+	interface_checks[], forward_checks[];
 
 /* The subjects, in the order in which they are printed. */
 struct check_table {

@@ -11,5 +11,6 @@ const struct check_table check_tables[] = {
 	{"Clocks", time_checks},
 	{"Ports", card_checks},
 	{"Ports", interface_checks},
+	{"Ports", forward_checks},
 	{0},
 };

@@ -191,6 +191,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 	struct host_needs needs = {
 		.huge = !hugepages_options(config)->no_huge,
 		.huge_directory = directory,
+		.forwards = plan->forward != FORWARD_OFF,
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
 		.templates = collect_options(config)->templates,

@@ -7,6 +7,7 @@
 #include "base/pci_address.h"
 #include "base/printable.h"
 #include "rx/port/drivers.h"
+#include "rx/port/name.h"
 
 /* A PCI address, as sysfs writes it. */
 static bool read_address(const char *name, char text[HOST_ADDRESS_MAX])
@@ -42,6 +43,7 @@ void host_port_read(struct host_port *port, const char *root, const char *spec)
 	*port = (struct host_port){.source = HOST_VIRTUAL};
 	snprintf(port->name, sizeof(port->name), "%.*s", (int)strcspn(spec, ","), spec);
 	make_ascii(port->name);
+	port->sends = port_can_send(port_driver_of_device(port->name), spec);
 	if (read_address(port->name, port->address)) {
 		port->source = HOST_CARD;
 		return;

@@ -20,6 +20,7 @@
 #include "parallel/sync.h"
 #include "rx/port/live_ports.h"
 #include "rx/port/rss.h"
+#include "rx/port/sending.h"
 #include "parallel/feeder.h"
 
 _Static_assert(PLAN_LCORES_MAX <= EPOCH_PARTICIPANTS_MAX, "every lcore may take part");
@@ -326,6 +327,8 @@ static bool start_ports(struct run *run, char *error)
 		if (!port_start(&run->ports[p], (uint16_t)plan->groups[group].nb_queues,
 			    plan->ports[p].descriptors, run->pools[group], error))
 			return false;
+		if (plan->forward != FORWARD_OFF)
+			port_sending_start(&run->ports[p]);
 		live_ports_say(&run->ports[p]);
 	}
 	return true;

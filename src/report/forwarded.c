@@ -35,7 +35,7 @@ void forwarded_look(struct forwarded *forwarded, int64_t now, const bool *up)
 		port_send_link(&run->ports[p].send, up[p]);
 		if (!thorough)
 			continue;
-		port_send_look(&run->ports[p]);
+		port_sending_look(&run->ports[p]);
 		port_sent_read(&forwarded->out[p].sent);
 	}
 	if (thorough)

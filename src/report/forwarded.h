@@ -8,7 +8,7 @@
 
 #include "parallel/run.h"
 #include "report/output/report.h"
-#include "rx/port/port_send.h"
+#include "rx/port/sending.h"
 
 /* Of the whole run. */
 struct forwarded_sum {

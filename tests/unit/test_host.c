@@ -873,10 +873,38 @@ static void test_kernel_interface(void **state)
 	examine();
 	expect("interface", FINDING_MISSING);
 	expect("merging", FINDING_NONE);
+	expect("sending", FINDING_NONE);
 	/* It is there, and /sys does not show it. */
 	ports[0].settings.index = 9;
 	examine();
 	expect_says("interface", FINDING_WARNING, "another network namespace", NULL, NULL);
+}
+
+/* What is forwarded through it leaves as it came. */
+static void test_forwarding(void **state)
+{
+	(void)state;
+	make_kernel_host("net_af_packet0,iface=eth1");
+	needs.forwards = true;
+	examine();
+	expect("sending", FINDING_OK);
+	expect("joined", FINDING_OK);
+	expect_says("checksums", FINDING_WARNING, "no card's", NULL, "tx off tso off gso off");
+	ports[0].settings.gro = ports[0].settings.gro_list = true;
+	strcpy(ports[0].settings.bus, "0000:00:03.0");
+	examine();
+	expect_says("joined", FINDING_WARNING, "joined", NULL,
+		"sudo ethtool -K eth1 gro off rx-gro-list off");
+	expect("checksums", FINDING_OK);
+	host_port_read(&ports[0], tree_root, "net_pcap0,rx_pcap=a");
+	examine();
+	expect_says("sending", FINDING_MISSING, "nowhere to send to", "tx_pcap=", NULL);
+	host_port_read(&ports[0], tree_root, "net_pcap0,rx_pcap=a,tx_pcap=b");
+	examine();
+	expect("sending", FINDING_OK);
+	needs.forwards = false;
+	examine();
+	expect("sending", FINDING_NONE);
 }
 
 static void test_af_xdp(void **state)
@@ -1413,6 +1441,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_noise, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_file_spoiled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_permissions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forwarding, setup, teardown),
 		cmocka_unit_test(test_pcie_model),
 		cmocka_unit_test(test_table_of_checks),
 	};

@@ -133,6 +133,19 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 	return found;
 }
 
+void port_interface_joining(const struct port_interface *interface, char options[PORT_JOINING_MAX])
+{
+	options[0] = '\0';
+	if (interface->gro)
+		strcat(options, " gro off");
+	if (interface->lro)
+		strcat(options, " lro off");
+	if (interface->gro_hw)
+		strcat(options, " rx-gro-hw off");
+	if (interface->gro_list)
+		strcat(options, " rx-gro-list off");
+}
+
 bool port_interface_name_valid(const char *name)
 {
 	static const char allowed[] =

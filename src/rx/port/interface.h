@@ -28,5 +28,9 @@ struct port_interface {
 /* False where there is no such interface. What the kernel does not answer stays unknown. */
 bool port_interface_read(const char *name, struct port_interface *interface);
 
+/* What joins packets of it, as `ethtool -K` turns it off, " gro off lro off"; empty: nothing does. */
+#define PORT_JOINING_MAX 64
+void port_interface_joining(const struct port_interface *interface, char options[PORT_JOINING_MAX]);
+
 /* Whether a text can be the name of an interface, and is safe in a command line. */
 bool port_interface_name_valid(const char *name);

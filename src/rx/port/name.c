@@ -251,6 +251,18 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	return resolve_over_interface(name, spec, mtu, lookup, error);
 }
 
+bool port_can_send(const struct port_driver *driver, const char *device)
+{
+	int length;
+
+	if (driver->sends_to[0] == NULL)
+		return true;
+	for (const char *const *key = driver->sends_to; *key != NULL; key++)
+		if (port_devarg(device, *key, &length) != NULL)
+			return true;
+	return false;
+}
+
 /* --- options --- */
 
 /* A file in the DEVARGS of a port, as rx_pcap=FILE of net_pcap. */

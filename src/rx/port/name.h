@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rx/port/drivers.h"
 #include "rx/port/interface.h"
 #include "config/option.h"
 
@@ -75,6 +76,9 @@ bool port_is_pci(const char *spec);
 
 /* Its packets come through the kernel: from a socket, or a tap. */
 bool port_through_kernel(const struct port_name *name);
+
+/* Whether a device that is asked for so has somewhere to send to. */
+bool port_can_send(const struct port_driver *driver, const char *device);
 
 /* The value of key=VALUE in DEVARGS, with its length; NULL where there is none. */
 const char *port_devarg(const char *device, const char *key, int *length);

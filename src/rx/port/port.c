@@ -78,19 +78,6 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
-/* Its DEVARGS say where to, where they have to. */
-static bool can_send(const struct port_driver *driver, const char *device)
-{
-	int length;
-
-	if (driver->sends_to[0] == NULL)
-		return true;
-	for (const char *const *key = driver->sends_to; *key != NULL; key++)
-		if (port_devarg(device, *key, &length) != NULL)
-			return true;
-	return false;
-}
-
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error)
 {
@@ -133,7 +120,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 			rte_strerror(-result));
 	port->node = rte_eth_dev_socket_id(port->id);
 	port->driver = port_driver_find(info.driver_name);
-	port->sends = can_send(port->driver, name->device);
+	port->sends = port_can_send(port->driver, name->device);
 	if (port->driver->counts_otherwise != NULL)
 		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
 	return true;
@@ -231,6 +218,17 @@ bool port_chains(const struct port *port, uint32_t room)
 		       (plan.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0);
 }
 
+/* Of a port that sends what others receive; with `scatters` chains may be among it. */
+static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters)
+{
+	/* All that a queue sends is of one pool, and nobody else holds it. */
+	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+
+	if (scatters)
+		wanted |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	return info->tx_offload_capa & wanted;
+}
+
 /* From what the device offers to what it is configured with. */
 static bool choose(struct start *start, uint32_t room, char *error)
 {
@@ -266,7 +264,7 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	if (start->nb_tx < port->send_queues)
 		start->nb_tx = port->send_queues;
 	if (port->send_queues > 0)
-		start->conf.txmode.offloads = port_send_offloads(&start->info, port->sends_chains);
+		start->conf.txmode.offloads = send_offloads(&start->info, port->sends_chains);
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
 	if (start->nb_rx == 0 && port->driver->queues_power_of_two) /* which 0 is not */
@@ -452,8 +450,6 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
-	if (port->send_queues > 0)
-		port_send_start(port, &start.info);
 	port_rss_check(&start.rss, port->id, &start.info, &port->messages);
 	if (nb_rx > 0)
 		receive_everything(port, &start.info);

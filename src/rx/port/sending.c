@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rx/port/port_send.h"
+#include "rx/port/sending.h"
 
-#include <string.h>
 #include <sys/socket.h>
 
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 
 #include "rx/port/interface.h"
-#include "rx/port/port.h"
-
-uint64_t port_send_offloads(const struct rte_eth_dev_info *info, bool scatters)
-{
-	/* All that a queue sends is of one pool, and nobody else holds it. */
-	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
-
-	if (scatters)
-		wanted |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-	return info->tx_offload_capa & wanted;
-}
 
 static void set_longest(struct port_send *send, uint32_t longest, uint32_t tagged)
 {
@@ -34,20 +22,6 @@ static void obey_interface(struct port *port, uint32_t mtu)
 	set_longest(&port->send, longest, longest + RTE_VLAN_HLEN);
 }
 
-/* What joins packets, as `ethtool -K` has it; empty where nothing does. */
-static void list_joining(const struct port_interface *interface, char options[96])
-{
-	options[0] = '\0';
-	if (interface->gro)
-		strcat(options, " gro off");
-	if (interface->lro)
-		strcat(options, " lro off");
-	if (interface->gro_hw)
-		strcat(options, " rx-gro-hw off");
-	if (interface->gro_list)
-		strcat(options, " rx-gro-list off");
-}
-
 /*
  * Whoever sends to an interface of this machine leaves checksums, and the cutting of long packets,
  * to a device that is not there.
@@ -55,12 +29,12 @@ static void list_joining(const struct port_interface *interface, char options[96
 static void warn_of_offloads(struct port *port)
 {
 	struct port_interface interface;
-	char options[96];
+	char options[PORT_JOINING_MAX];
 
 	if (port->interface[0] == '\0' || !port->driver->on_interface ||
 		!port_interface_read(port->interface, &interface))
 		return;
-	list_joining(&interface, options);
+	port_interface_joining(&interface, options);
 	if (options[0] != '\0')
 		port_warn(&port->messages,
 			"--forward: %s joins packets, which leave joined, or not at all where they "
@@ -87,12 +61,14 @@ static void find_sockets(struct port *port, uint32_t interface)
 			port->name);
 }
 
-void port_send_start(struct port *port, const struct rte_eth_dev_info *info)
+void port_sending_start(struct port *port)
 {
+	struct rte_eth_dev_info info = {0};
 	const struct port_driver *driver = port->driver;
 	struct port_send *send = &port->send;
 
-	send->chains = (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ||
+	rte_eth_dev_info_get(port->id, &info);
+	send->chains = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ||
 		       driver->frames == PORT_FRAMES_CHAINED;
 	if (port->interface_mtu > 0 && driver->on_interface && !driver->makes_interface)
 		obey_interface(port, port->interface_mtu);
@@ -107,10 +83,10 @@ void port_send_start(struct port *port, const struct rte_eth_dev_info *info)
 			port->name, driver->sends_to[0]);
 	warn_of_offloads(port);
 	if (driver->sockets == AF_PACKET)
-		find_sockets(port, info->if_index);
+		find_sockets(port, info.if_index);
 }
 
-void port_send_look(struct port *port)
+void port_sending_look(struct port *port)
 {
 	struct port_interface interface;
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* --forward: whether what comes in by a port gets out of one as it came. */
+
+#include <string.h>
+
+#include "doctor/check.h"
+#include "rx/port/drivers.h"
+#include "rx/port/name.h"
+
+static bool is_asked(const struct host *host, const struct host_port *port)
+{
+	(void)port;
+	return host->needs->forwards;
+}
+
+static bool is_asked_of_interface(const struct host *host, const struct host_port *port)
+{
+	return is_asked(host, port) && port->interface[0] != '\0' && port->settings.features_known;
+}
+
+static void check_sending(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	(void)host;
+	if (port->sends) {
+		finding_ok(finding, "%s: packets can leave by it", port->name);
+		return;
+	}
+	finding_missing(finding, "%s: has nowhere to send to", port->name);
+	finding_wanted(finding, "%s=... in its DEVARGS: what leaves by it is thrown away",
+		port_driver_find(port->driver)->sends_to[0]);
+}
+
+/* Nothing here shows what a sender on this machine leaves undone; that it is on this machine shows. */
+static void check_checksums(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	(void)host;
+	if (port->settings.bus[0] != '\0') {
+		finding_ok(
+			finding, "%s: packets come from a card, with their checksums", port->name);
+		return;
+	}
+	finding_warning(finding,
+		"%s: no card's: who sends to it may leave checksums undone and packets joined",
+		port->name);
+	finding_wanted(finding, "off where packets are sent: they leave as they come");
+	finding_command(finding, "sudo ethtool -K INTERFACE tx off tso off gso off");
+}
+
+static void check_joined(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	char options[PORT_JOINING_MAX];
+
+	(void)host;
+	port_interface_joining(&port->settings, options);
+	if (options[0] == '\0') {
+		finding_ok(finding, "%s: packets leave as they came", port->name);
+		return;
+	}
+	finding_warning(finding, "%s: packets are joined before they leave", port->name);
+	finding_wanted(finding, "not: they leave joined, or not at all where they are too long");
+	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
+}
+
+const struct check forward_checks[] = {
+	{"sending", HOST_LIVE, .look_at = check_sending, .where = is_asked},
+	{"joined", HOST_KERNEL, .look_at = check_joined, .where = is_asked_of_interface},
+	{"checksums", HOST_KERNEL, .look_at = check_checksums, .where = is_asked_of_interface},
+	{0},
+};
