@@ -232,15 +232,16 @@ class Cable:
             space.ip('address', 'add', f'10.77.0.{number}/24', 'dev', inside)
             space.ip('link', 'set', inside, 'arp', 'on', 'up')
 
-    def start(self, *options, interval='0'):
+    def start(self, *options, interval='0', port=net.af_packet, ready=None):
         """sketchtap between the ends; returns (process, its --forwarded, its --stats)."""
         number = len(self.test.processes)
         stats, forwarded = self.test.path(f'stats{number}.csv'), self.test.path(f'forwarded{number}.csv')
         process = self.test.start(
-            '--port', net.af_packet('near'), '--port', net.af_packet('far'), '--forward', 'pairs', '--forwarded',
-            forwarded, '--stats', stats, '--output', '/dev/null', *HOST, '--interval', interval, *options, inside=self.middle)
+            '--port', port('near'), '--port', port('far'), '--forward', 'pairs', '--forwarded', forwarded, '--stats', stats, '--output', '/dev/null', *HOST, '--interval', interval, *options, inside=self.middle)
         net.wait_until_ready(self.test, process, stats)
-        self.test.until(lambda: self.answers(), 'the cable is there')
+        if ready is not None:
+            ready(self)
+        self.test.until(self.answers, 'the cable is there')
         return process, forwarded, stats
 
     def answers(self):
@@ -262,10 +263,10 @@ class Cable:
         return rows
 
 
-def check_cable(test, *options):
+def check_cable(test, *options, **ports):
     size = 4 << 20 if test.sanitized else 24 << 20
     cable = Cable(test)
-    process, forwarded, stats = cable.start(*options)
+    process, forwarded, stats = cable.start(*options, **ports)
     script = ('python3', os.path.join(os.path.dirname(__file__), 'transfer.py'), '10.77.0.2', 7777, size)
     server = test.start('serve', program=script, inside=cable.right)
     said = os.path.join(server.directory, 'stdout')
@@ -282,6 +283,61 @@ def test_a_cable_on_path(test):
 
 def test_a_cable_off_path(test):
     check_cable(test, '--design', 'async', '--workers', '2')
+
+
+def af_xdp(interface):
+    return f'net_af_xdp_{interface},iface={interface}'
+
+
+def tap(interface):
+    return f'net_tap_{interface},iface=tap_{interface}'
+
+
+def bridge_taps(cable):
+    """Each tap with the interface that it stands for."""
+    for end in ('near', 'far'):
+        try:
+            cable.middle.ip('link', 'add', f'br_{end}', 'type', 'bridge')
+        except AssertionError as reason:
+            cable.test.skip(f'no bridge: {reason}')
+        for port in (end, f'tap_{end}'):
+            cable.middle.set(port, 'master', f'br_{end}')
+        cable.middle.silence(f'br_{end}')
+
+
+def test_a_cable_over_af_xdp(test):
+    check_cable(test, '--design', 'async', '--workers', '1', port=af_xdp)
+
+
+def test_a_cable_over_tap(test):
+    check_cable(test, '--workers', '1', port=tap, ready=bridge_taps)
+
+
+def test_a_cable_over_memif(test):
+    """From a generator to a measurement, all in shared memory: what is not forwarded is named."""
+    packets = 20000
+    ends = [test.path(f'memif{number}') for number in range(2)]
+    forwarded, stats = test.path('forwarded.csv'), test.path('stats.csv')
+
+    def port(number, role):
+        return f'net_memif{number},role={role},socket={ends[number]},socket-abstract=no,rsize=12,bsize=2048'
+
+    forwarder = test.start('--port', port(0, 'server'), '--port', port(1, 'server'), '--forward', 'pairs', '--forwarded',
+                           forwarded, '--stats', stats, '--output', '/dev/null', *LIVE, '--workers', '1')
+    net.wait_until_ready(test, forwarder, stats)
+    behind = test.path('behind.csv')
+    measurer = test.start('--port', port(1, 'client'), '--wait-link', '20s', '--output', '/dev/null', '--stats', behind,
+                          *LIVE, '--workers', '1')
+    net.wait_until_ready(test, measurer, behind)
+    test.run('generate', '--synthetic', f'packets={packets},flows=100,seed=2', '--port', port(0, 'client'), '--pace',
+             '200kpps', '--linger', '1s').expect(0)
+    measurer.signal(signal.SIGTERM)
+    test.wait(measurer).expect(0)
+    forwarder.signal(signal.SIGTERM)
+    test.wait(forwarder)
+    there = [row for row in read_forwarded(forwarded) if row['in'] == 'net_memif0']
+    assert lib.total(there, 'received') == packets, there
+    assert lib.total(there, 'forwarded') == lib.total(lib.read_stats(behind), 'received') > 0, there
 
 
 def test_a_link_that_goes_down(test):

@@ -325,6 +325,8 @@ const struct port_driver port_drivers[] = {
 		.per_queue = true,
 		.has_peer = true,
 		.races_interrupts = true, /* the handle of a listening socket */
+		/* Where its peer has none of a direction it polls what it sent itself. */
+		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
 		.spreader = "the peer",

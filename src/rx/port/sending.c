@@ -139,6 +139,7 @@ bool port_sent_is_exact(const struct port_sent *sent)
 {
 	const struct port_driver *driver = sent->port->driver;
 
-	return !sent->gap && driver->polled &&
+	/* Without a peer, or with one that has just come, what it had counted is forgotten. */
+	return !sent->gap && driver->polled && !(driver->has_peer && sent->sent_read == 0) &&
 	       (!driver->per_queue || sent->port->send_queues <= RTE_ETHDEV_QUEUE_STAT_CNTRS);
 }
