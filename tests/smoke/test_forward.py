@@ -16,7 +16,8 @@ import net
 
 HOST = ('--no-huge', '--eal', '--no-pci', '--seed', '3')
 LIVE = (*HOST, '--interval', '0')
-COMBINATIONS = tuple(itertools.product(('rss', 'async'), (1, 2)))
+DESIGNS = ('rss', 'async')
+COMBINATIONS = tuple(itertools.product(DESIGNS, (1, 2)))
 LONGEST = 16128  # that net_pcap writes whole
 FEW = 20000  # packets of a capture that goes through all of them
 # Of the ledger; the rest depends on the clock.
@@ -103,10 +104,10 @@ def case(file, combinations):
 def cases(settings):
     if settings.traces is None:
         return []
-    turns = itertools.cycle(COMBINATIONS)
+    turns, four = itertools.cycle(COMBINATIONS), itertools.cycle(DESIGNS)
     return [(f'{entry["file"]} comes out as it went in',
-             case(entry['file'], COMBINATIONS if settings.full or int(entry['packets'] or 0) <= FEW
-                                   else (next(turns),)))
+             case(entry['file'], (*COMBINATIONS, (next(four), 4))
+                  if settings.full or int(entry['packets'] or 0) <= FEW else (next(turns),)))
             for entry in lib.some(settings, [entry for entry in lib.index(settings.traces)
                                              if entry['expected'] == 'measured'])]
 
@@ -431,3 +432,53 @@ def test_a_port_that_sends_nowhere(test):
     said = test.run('--port', f'net_pcap0,rx_pcap={path}', '--forward', 'loop', '--output', '/dev/null', *LIVE,
                     '--packets', '1', '--workers', '1').expect(0).stderr
     assert 'net_pcap0 has nowhere to send to' in said and 'tx_pcap' in said, said
+
+
+def test_an_interface_that_is_deleted(test):
+    """The run ends, and says which."""
+    for options in ((), ('--design', 'async', '--workers', '1')):
+        cable = Cable(test)
+        process, forwarded, _ = cable.start(*options)
+        cable.middle.ip('link', 'del', 'far')
+        result = test.wait(process).expect(1)
+        assert 'far: the device is gone' in result.stderr, result.describe()
+        read_forwarded(forwarded)
+
+
+def test_epochs(test):
+    """Off-path and on-path, short ones: every one balances, and together they are all that was sent."""
+    spec = 'packets=30000,flows=500,size=64,seed=4'
+    path = test.path('in.pcap')
+    test.run('generate', '--synthetic', spec, '--output', path).expect(0)
+    for options in (('--design', 'async', '--workers', '2'), ('--workers', '1')):
+        cable = Cable(test)
+        run = cable.start(*options, interval='10ms')
+        test.wait(cable.left.send('fwd_l', path, 60000)).expect(0)
+        test.until(cable.answers, 'what came after it has left')
+        rows = cable.end(*run)
+        assert len({row['epoch'] for row in rows}) > 10, rows
+        ledger = lib.read_stats(run[2])
+        assert {row['epoch'] for row in rows} == {row['epoch'] for row in ledger}
+        for row in ledger:
+            of_epoch = [one for one in rows if one['epoch'] == row['epoch']]
+            assert lib.total(of_epoch, 'received') == int(row['received']), (row, of_epoch)
+        assert lib.total([row for row in rows if row['in'].endswith('near')], 'forwarded') >= 30000
+
+
+def test_rules_change_while_it_runs(test):
+    """A reload, and other measurements: nothing of it is lost on the way."""
+    config = test.path('run.conf')
+
+    def write(key):
+        with open(config, 'w', encoding='ascii') as stream:
+            stream.write(f'[measurement a]\nkey = {key}\nsketch = iblt\n')
+    for design in DESIGNS:
+        write('src')
+        cable = Cable(test)
+        run = cable.start('--config', config, '--design', design, '--workers', '1', interval='20ms')
+        for key in ('5tuple,tcp_flags', 'dst_port,vlan', 'src-dst'):
+            write(key)
+            run[0].signal(signal.SIGHUP)
+            cable.left.call('ping', '-c', '20', '-i', '0.02', '-W', '1', '10.77.0.2')
+        rows = cable.end(*run)
+        assert sum(lib.total(rows, reason) for reason in UNSENT) == 0, rows
