@@ -136,6 +136,70 @@ static enum idle_mode idle_of(enum idle_mode wanted, uint32_t nb_ports, uint32_t
 	return plan.idle;
 }
 
+static void make_forwarding(
+	const char *design, enum forward_mode mode, const int *nodes, uint32_t nb_ports)
+{
+	static struct config config; /* the plan points into it */
+	struct plan_ports ports = {.nb_ports = nb_ports};
+
+	for (uint32_t p = 0; p < nb_ports; p++)
+		ports.ports[p].node = nodes[p];
+	config = make_config(5);
+	edit_design_options(&config)->design = design_index(design);
+	edit_forward_options(&config)->mode = mode;
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+}
+
+/* A port has a send queue for each queue of the port that sends to it, on whatever node that is. */
+static void test_forwarding(void **state)
+{
+	const int nodes[4] = {0, 1, 1, 1};
+	uint32_t mbufs[2];
+
+	(void)state;
+	make_topology(2, 8, 1);
+	make_forwarding("rss", FORWARD_OFF, nodes, 4);
+	for (uint32_t g = 0; g < 2; g++)
+		mbufs[g] = plan.groups[g].mbufs;
+	assert_int_equal(plan.ports[0].send_queues, 0);
+	make_forwarding("rss", FORWARD_PAIRS, nodes, 4);
+	assert_int_equal(plan.groups[0].nb_queues + plan.groups[1].nb_queues, 5);
+	for (uint32_t p = 0; p < 4; p++) {
+		assert_int_equal(plan.ports[p].out, p ^ 1);
+		assert_int_equal(
+			plan.ports[p].send_queues, plan.groups[plan.ports[p ^ 1].group].nb_queues);
+	}
+	for (uint32_t g = 0; g < 2; g++)
+		assert_true(plan.groups[g].mbufs > mbufs[g]);
+	make_forwarding("rss", FORWARD_LOOP, nodes, 3);
+	for (uint32_t p = 0; p < 3; p++) {
+		assert_int_equal(plan.ports[p].out, p);
+		assert_int_equal(
+			plan.ports[p].send_queues, plan.groups[plan.ports[p].group].nb_queues);
+	}
+}
+
+/* Off-path rings hold digests, in ordinary memory, and no packets. */
+static void test_forwarding_off_path(void **state)
+{
+	const int nodes[2] = {0, 0};
+	uint32_t mbufs;
+
+	(void)state;
+	make_topology(1, 16, 1);
+	make_forwarding("async", FORWARD_OFF, nodes, 2);
+	assert_int_equal(plan.ring_size, 1024);
+	assert_int_equal(plan.digest_ring, 0);
+	mbufs = plan.groups[0].mbufs;
+	make_forwarding("async", FORWARD_PAIRS, nodes, 2);
+	assert_int_equal(plan.ring_size, 0);
+	assert_int_equal(plan.digest_bytes, 5 * plan.digest_ring * PLAN_DIGEST_BYTES);
+	assert_true(plan.digest_ring * PLAN_DIGEST_BYTES <= 1 << 20);
+	assert_int_equal(plan.rule_bytes, plan.digest_bytes);
+	assert_int_equal(plan.ports[1].send_queues, 1);
+	assert_true(plan.groups[0].mbufs <= mbufs);
+}
+
 /* An interface of the kernel is no reason to take a whole CPU, but a card beside it is. */
 static void test_idle(void **state)
 {
@@ -392,6 +456,8 @@ int main(void)
 		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_memory_of_rules),
 		cmocka_unit_test(test_measurement_refused),
+		cmocka_unit_test(test_forwarding),
+		cmocka_unit_test(test_forwarding_off_path),
 		cmocka_unit_test(test_print),
 	};
 

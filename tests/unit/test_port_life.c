@@ -432,6 +432,37 @@ static void a_sender_where_no_queue_is_none_that_it_takes(void **state)
 	}
 }
 
+/* A port that packets leave by has as many send queues as are asked for. */
+static void a_port_that_packets_leave_by(void **state)
+{
+	struct config config = {0};
+	char error[PORT_ERROR_MAX];
+
+	(void)state;
+	for (uint16_t queues = 1; queues <= 4; queues += 3) {
+		struct port port = make_port("net_i40e", &config);
+
+		port.send_queues = queues;
+		assert_true(port_start(&port, 2, 1024, make_pool(), error));
+		assert_int_equal(device.nb_rx, 2);
+		assert_int_equal(device.nb_tx, queues);
+		ports_close(&port, 1);
+	}
+}
+
+static void more_send_queues_than_there_are(void **state)
+{
+	struct config config = {0};
+	struct port port = make_port("net_i40e", &config);
+	char error[PORT_ERROR_MAX];
+
+	(void)state;
+	port.send_queues = 65;
+	assert_false(port_start(&port, 2, 1024, make_pool(), error));
+	assert_non_null(strstr(error, "has 64 send queues"));
+	ports_close(&port, 1);
+}
+
 /* Of two attempts the last one counts; what is less than an error is no reason. */
 static void a_driver_says_why_it_refuses(void **state)
 {
@@ -718,6 +749,8 @@ int main(void)
 		cmocka_unit_test_setup(a_link_is_taken_down_where_it_is_of_use, make_device),
 		cmocka_unit_test_setup(the_longest_frame_is_known_before_it_comes, make_device),
 		cmocka_unit_test_setup(queues_that_a_driver_cannot_count_are_refused, make_device),
+		cmocka_unit_test_setup(a_port_that_packets_leave_by, make_device),
+		cmocka_unit_test_setup(more_send_queues_than_there_are, make_device),
 		cmocka_unit_test_setup(a_driver_says_why_it_refuses, make_device),
 		cmocka_unit_test_setup(a_sender_where_no_queue_is_none_that_it_takes, make_device),
 		cmocka_unit_test_setup(stamps_are_told, make_device),
