@@ -56,9 +56,9 @@ def loop(test, frames, design, workers, *options):
     dealt = [frames[q::queues] for q in range(queues)]
     port, outs = 'net_pcap0', []
     for q, part in enumerate(dealt):
-        name = test.path(f'{len(test.processes)}-{q}')
-        port += f',rx_pcap={write_frames(name + "-in.pcap", part)},tx_pcap={name}-out.pcap'
-        outs.append(name + '-out.pcap')
+        name = test.path(f'{len(test.processes)}{"abcd"[q]}')  # short: DEVARGS have few hundred characters
+        port += f',rx_pcap={write_frames(name + "i", part)},tx_pcap={name}o'
+        outs.append(name + 'o')
     ending = ('--packets', len(frames)) if frames else ('--duration', '100ms')
     rows, ledger, result = test.measure('--port', port, '--forward', 'loop', '--design', design, '--workers', workers,
                                         '--forwarded', name + '.csv', *LIVE, *ending, *options)
