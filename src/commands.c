@@ -16,6 +16,7 @@
 #include "parallel/devices.h"
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
+#include "parallel/kernel_input.h"
 #include "doctor/doctor.h"
 #include "parallel/eal.h"
 #include "parallel/process.h"
@@ -86,9 +87,17 @@ static int compile_filter(const struct config *config, struct source *source)
 {
 	char error[SOURCE_ERROR_MAX];
 
-	if (filter_options(config)->expression == NULL ||
-		source_filter(source, filter_options(config)->expression, &filters, error))
+	if (filter_options(config)->expression == NULL)
 		return 0;
+	if (source_filter(source, filter_options(config)->expression, &filters, error)) {
+		if (!kernel_given(config) || filters.reach <= KERNEL_HEADERS_MAX)
+			return 0;
+		snprintf(error, sizeof(error),
+			"--filter: it looks at %s%u bytes of a packet, and --kernel brings %d: "
+			"write it without what lies deeper, or use --port",
+			filters.reach == FILTER_REACH_MAX ? "up to " : "", filters.reach,
+			KERNEL_HEADERS_MAX);
+	}
 	log_error("%s", error);
 	return EXIT_MACHINE;
 }
@@ -129,7 +138,8 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 		machine->ports.collect = collect_plan(config);
 		/* Datagrams lie in them whole, but for a few. */
 		machine->ports.mbuf_room = PLAN_PORT_MBUF_BYTES;
-	}
+	} else if (kernel_given(config))
+		machine->ports.kernel = kernel_input_plan(config);
 	/* What a filter looks at is copied too; deep looks take large mbufs. */
 	else if (!port_given(config) && filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = filters.reach;
@@ -491,9 +501,12 @@ static int resolve_ports(struct config *config)
 
 static bool check_pace(const struct config *config, struct option_fault *fault)
 {
-	return feeder_options(config)->pace == PACE_UNPACED || !port_given(config) ||
-	       option_fault(fault, "pace", NULL,
-		       "contradicts --port: a port's packets come when they come");
+	bool live = port_given(config) || kernel_given(config);
+
+	return feeder_options(config)->pace == PACE_UNPACED || !live ||
+	       option_fault(fault, "pace", NULL, "contradicts --%s: %s packets come when they come",
+		       port_given(config) ? "port" : "kernel",
+		       port_given(config) ? "a port's" : "the kernel's");
 }
 
 /* Nothing is measured without a source. */
@@ -508,7 +521,8 @@ static bool check_source(const struct config *config, struct option_fault *fault
  */
 static void suit_terminal(struct config *config)
 {
-	if (port_given(config) || collect_listens(config) || !writer_shows_table(config, true))
+	if (port_given(config) || kernel_given(config) || collect_listens(config) ||
+		!writer_shows_table(config, true))
 		return;
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
 		struct measurement_config *measurement = &config->measurements[m];

@@ -15,6 +15,7 @@
 #include <rte_cycles.h>
 #include <rte_ring.h>
 
+#include "kernel/options.h"
 #include "parallel/off_path.h"
 #include "parallel/plan/design.h"
 #include "parallel/receiver.h"
@@ -230,6 +231,13 @@ static const char *lacks_async(
 									: "without --design async";
 }
 
+/* The kernel's program does not choose: a worker has what some CPUs see. */
+static const char *lacks_dispatch(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return kernel_given(config) ? "with --kernel" : lacks_async(config, measurement);
+}
+
 static const struct option_row async_rows[] = {
 	{
 		.name = "dispatch",
@@ -237,7 +245,7 @@ static const struct option_row async_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = lacks_async,
+		.lacks = lacks_dispatch,
 		.word = dispatch_word,
 		OPTION_FIELD(async_options, dispatch),
 		.default_text = "flow",
@@ -259,7 +267,8 @@ static const struct option_row async_rows[] = {
 		.default_text = "1024",
 		.help = "Entries of each ring between the receiver of --design async and a worker, "
 			"a power of two: packets, or with --forward digests of 64 bytes, of IPv4 "
-			"twice as many; of these there are 16384 where it is not given.",
+			"twice as many, or with --kernel what each CPU tells of packets; of these "
+			"two there are 16384 where it is not given.",
 	},
 	{0},
 };

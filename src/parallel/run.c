@@ -14,6 +14,7 @@
 #include "parallel/collect.h"
 #include "parallel/digest_ring.h"
 #include "parallel/forward.h"
+#include "parallel/kernel_input.h"
 #include "parallel/memory.h"
 #include "parallel/off_path.h"
 #include "parallel/pool.h"
@@ -360,7 +361,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 	return run->feeder != NULL;
 }
 
-/* But for sockets, which are the collector's. */
+/* But for sockets, which are the collector's, and the program in the kernel. */
 static bool create_input(struct run *run, struct source *source, char *error)
 {
 	if (run->plan->replay)
@@ -388,6 +389,22 @@ static bool create_collect(struct run *run, char *error)
 	return run->collect != NULL;
 }
 
+static bool create_kernel(struct run *run, char *error)
+{
+	if (run->plan->kernel.design == NULL)
+		return true;
+	_Static_assert(KERNEL_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	run->kernel = kernel_input_create(
+		&(struct kernel_input_params){
+			.config = run->config,
+			.plan = run->plan,
+			.workers = run->workers,
+			.nb_workers = run->nb_workers,
+		},
+		error);
+	return run->kernel != NULL;
+}
+
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports, char *error)
 {
@@ -408,7 +425,8 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, seed_options(config)->seed);
 	if (create_input(run, source, error) && create_lcores(run, error) &&
-		create_measurements(run, error) && create_collect(run, error))
+		create_measurements(run, error) && create_collect(run, error) &&
+		create_kernel(run, error))
 		return run;
 	run_destroy(run);
 	return NULL;
@@ -484,6 +502,8 @@ void run_start(struct run *run)
 	}
 	if (run->feeder != NULL)
 		rte_eal_remote_launch(feeder_work, run->feeder, feeder_lcore);
+	if (run->kernel != NULL)
+		kernel_input_start(run->kernel);
 }
 
 void run_stop(struct run *run)
@@ -492,6 +512,8 @@ void run_stop(struct run *run)
 		feeder_stop(run->feeder);
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_silence(&run->ports[p]);
+	if (run->kernel != NULL)
+		kernel_input_stop(run->kernel);
 }
 
 bool run_finished(const struct run *run)
@@ -569,6 +591,7 @@ static void destroy_measurements(struct run *run)
 void run_destroy(struct run *run)
 {
 	collect_destroy(run->collect);
+	kernel_input_destroy(run->kernel);
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		struct receiver *receiver = run->receivers[r];
 
@@ -609,6 +632,7 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 
 	generation->received = generation->counted = 0;
 	generation->filtered = generation->measured = generation->duplicate = 0;
+	generation->ring_full = 0;
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
 	parse_counts_reset(&generation->counts);
 	forward_recycle(worker->forward, epoch);

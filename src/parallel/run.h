@@ -49,6 +49,7 @@ struct run {
 	struct filter *filter;                      /* NULL: everything is measured */
 	struct monitor_tables monitor;              /* no tables: there are no rules */
 	struct collect *collect;                    /* NULL: packets are the input */
+	struct kernel_input *kernel;                /* NULL: they come from elsewhere */
 	struct measurements *measurements[2];       /* by generation */
 	struct measurements *next;   /* what generations get from now on; measurements[] or newer */
 	uint64_t next_from;          /* the first epoch that has next; UINT64_MAX: none yet */

@@ -34,6 +34,7 @@ struct generation {
 	uint64_t counted;              /* packets that were looked at */
 	uint64_t filtered;             /* of them, what filter and rules leave out */
 	uint64_t duplicate;            /* that records told again (parallel/collect.h) */
+	uint64_t ring_full;            /* of the received, what found no room on the way here */
 	uint64_t measured;
 	struct parse_counts counts;
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
@@ -50,6 +51,7 @@ struct generation {
 struct collect;
 struct digest_ring;
 struct forward;
+struct kernel_taker;
 struct run;
 struct sync_slot;
 
@@ -58,7 +60,8 @@ struct worker {
 	uint32_t id;
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
-	struct collect *collect; /* NULL: packets are the input */
+	struct collect *collect;    /* NULL: packets are the input */
+	struct kernel_taker *taker; /* NULL: no program in the kernel brings them */
 	enum idle_mode idle;
 	struct epochs *epochs;
 	struct poller poller;    /* rss: its own queues */
@@ -98,7 +101,8 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
  * are done(). */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* The second half of it: counts what bursts[0] holds. */
+/* The second half of it: matches rules, and counts the keys, lengths and details that bursts[0]
+ * holds. */
 void worker_count_read(struct generation *generation);
 
 /* The same as worker_count() of what its poller found, which it sends on once their headers were read. */

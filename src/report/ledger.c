@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "parallel/collect.h"
+#include "parallel/kernel_input.h"
 #include "report/collected.h"
 
 static uint64_t cycles_to_ns(uint64_t cycles)
@@ -41,6 +42,8 @@ uint64_t account_devices_received(const struct account *account)
 	uint64_t received =
 		account->run->collect != NULL ? collect_datagrams(account->run->collect) : 0;
 
+	if (account->run->kernel != NULL)
+		received += kernel_input_received(account->run->kernel);
 	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
 		struct rte_eth_stats stats;
 
@@ -77,6 +80,16 @@ static void add_device_losses(struct account *account, struct ledger *ledger)
 		if (meter->port->largest_frame > ledger->largest_frame)
 			ledger->largest_frame = meter->port->largest_frame;
 	}
+}
+
+static void add_kernel_losses(struct kernel_input *kernel, struct ledger *ledger)
+{
+	struct kernel_losses losses = kernel_input_losses(kernel);
+
+	ledger->nic_missed += losses.missed;
+	ledger->nic_errors += losses.errors;
+	if (losses.largest_frame > ledger->largest_frame)
+		ledger->largest_frame = losses.largest_frame;
 }
 
 /* Counters that are up to so much behind get the time to catch up. */
@@ -207,6 +220,7 @@ struct ledger account_epoch(
 		ledger.measured += generation->measured;
 		ledger.filtered += generation->filtered;
 		add_verdicts(&ledger, counts);
+		ledger.ring_full += generation->ring_full;
 		ledger.bytes += counts->bytes;
 		if (counts->largest_frame > longest)
 			longest = counts->largest_frame;
@@ -234,6 +248,8 @@ struct ledger account_epoch(
 	if (last)
 		wait_for_late_counters(account);
 	add_device_losses(account, &ledger);
+	if (run->kernel != NULL)
+		add_kernel_losses(run->kernel, &ledger);
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
 	if (run->collect != NULL)
 		collected_account(run, epoch, info->fed, &ledger);
@@ -241,7 +257,8 @@ struct ledger account_epoch(
 		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
 								: ledger.offered - info->fed;
 	else if (last)
-		ledger.unaccounted = device_differences(account);
+		ledger.unaccounted = run->kernel != NULL ? kernel_input_difference(run->kernel)
+							 : device_differences(account);
 	return ledger;
 }
 

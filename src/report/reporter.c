@@ -11,6 +11,7 @@
 #include "base/rarely.h"
 #include "base/signals.h"
 #include "base/units.h"
+#include "parallel/kernel_input.h"
 #include "report/output/balance.h"
 #include "report/changes.h"
 #include "report/collected.h"
@@ -25,7 +26,7 @@
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
 #define NAP_NS      100000
-/* The same beside sockets, until an epoch's end is near: to wake costs as much as many records. */
+/* The same where no device is polled, until an epoch's end is near: to wake costs as much as many records. */
 #define LONG_NAP_NS 10000000
 /* A worker that holds up an epoch for so long is worth a word. */
 #define PATIENCE_NS (SECOND_NS / 2)
@@ -474,7 +475,8 @@ static void look_at_ports(struct reporter *reporter)
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		up[p] = reporter->links.watches[p].up;
 	forwarded_look(&reporter->forwarded, now, up);
-	if (all_there)
+	if (all_there && (reporter->run->kernel == NULL ||
+				 kernel_input_look(reporter->run->kernel, now, number)))
 		return;
 	reporter->result.port_gone = true;
 	reporter->stopping = true;
@@ -487,7 +489,7 @@ static void rest(const struct reporter *reporter, bool waits)
 	const struct epoch_clock *clock = &reporter->clock;
 	struct timespec nap = {.tv_nsec = NAP_NS};
 
-	if (reporter->run->plan->collect.sockets > 0 && !waits) {
+	if (reporter->run->feeder == NULL && reporter->run->nb_ports == 0 && !waits) {
 		int64_t left = clock->interval > 0 ? clock->boundary - clock_now(CLOCK_REALTIME)
 						   : LONG_NAP_NS;
 

@@ -83,6 +83,7 @@ void worker_loads_report(
 		if (run->nb_receivers > 0)
 			load->ring_full = receiver_generation(run->receivers[worker->group], epoch)
 						  ->ring_full[worker->part];
+		load->ring_full += generation->ring_full;
 		load->received += load->ring_full;
 	}
 }

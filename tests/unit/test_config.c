@@ -476,7 +476,10 @@ static void help_and_version_are_answered(void **state)
 static void arguments_that_are_no_options(void **state)
 {
 	static const struct refusal rows[] = {
-		{"", "nothing to measure: give --pcap FILE, --port NAME or --synthetic SPEC\n", ""},
+		{"",
+			"nothing to measure: give --pcap FILE, --port NAME, --kernel IFACE or "
+			"--synthetic SPEC\n",
+			""},
 		{"run", "nothing to measure", "--synthetic"},
 		{"generate", "nothing to generate: give --synthetic SPEC\n", ""},
 		{"frob", "'frob': unknown command", "run, collect, plan, doctor, generate, tune"},

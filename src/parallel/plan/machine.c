@@ -6,6 +6,7 @@
 
 #include "base/pci_address.h"
 #include "base/pci_device.h"
+#include "kernel/options.h"
 #include "parallel/plan/cpu_set.h"
 #include "rx/port/drivers.h"
 #include "rx/port/live_ports.h"
@@ -77,7 +78,7 @@ static bool read_copy(struct machine *machine, const struct config *config, char
 /* Without a source the doctor is asked in general: for a port that nothing is known of. */
 static bool asks_in_general(const struct config *config)
 {
-	return !port_given(config) && fed_source(config) == NULL;
+	return !port_given(config) && !kernel_given(config) && fed_source(config) == NULL;
 }
 
 static void read_this(

@@ -143,9 +143,9 @@ static void add_up_nodes(struct plan *plan)
 				plan->measurements[m].instance_bytes +
 			sizeof(struct hyperloglog);
 	/* Who reads them is on the reporter's node. */
-	if (plan->rules.ordinary_bytes + plan->collect.bytes > 0)
+	if (plan->rules.ordinary_bytes + plan->collect.bytes + plan->kernel.bytes > 0)
 		node_account(plan, plan->lcores[0].node)->rule_bytes +=
-			plan->rules.ordinary_bytes + plan->collect.bytes;
+			plan->rules.ordinary_bytes + plan->collect.bytes + plan->kernel.bytes;
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		plan->sketch_bytes += plan->nodes[n].sketch_bytes;
 		plan->rule_bytes += plan->nodes[n].rule_bytes;
@@ -182,7 +182,9 @@ static void choose_pages(
 		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "--no-huge");
 	if (plan->nb_ports == 0) {
 		plan->hugepages = false;
-		snprintf(plan->no_hugepages, PLAN_TEXT_MAX, "sockets have buffers of their own");
+		snprintf(plan->no_hugepages, PLAN_TEXT_MAX,
+			plan->kernel.interfaces > 0 ? "the kernel keeps them"
+						    : "sockets have buffers of their own");
 	}
 	for (uint32_t n = 0; n < plan->nb_nodes && plan->hugepages; n++) {
 		const struct plan_node *node = &plan->nodes[n];
@@ -226,12 +228,15 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 	size_t packets = plan->hugepages ? 0 : plan->packet_bytes;
 	size_t needed = packets + plan->sketch_bytes + plan->rule_bytes;
 
-	char collector[80] = "";
+	char others[80] = "";
 
 	if (plan->collect.bytes > 0)
-		snprintf(collector, sizeof(collector),
+		snprintf(others, sizeof(others),
 			", exporters and their flows %llu MB (lower --observed-flows)",
 			(unsigned long long)MB(plan->collect.bytes));
+	else if (plan->kernel.bytes > 0)
+		snprintf(others, sizeof(others), ", the kernel's rings %llu MB (lower --ring-size)",
+			(unsigned long long)MB(plan->kernel.bytes));
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_refuse(plan, error,
 			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
@@ -240,9 +245,7 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			"ordinary memory %llu MB%s",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
 			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
-			(unsigned long long)MB(
-				plan->rule_bytes - plan->collect.bytes - plan->digest_bytes),
-			collector);
+			(unsigned long long)MB(plan_bytes_of_rules(plan)), others);
 	warn_of_nodes(plan, topology, false);
 	return true;
 }

@@ -70,10 +70,16 @@ static uint32_t group_of_node(struct plan *plan, int node)
 	return plan->nb_groups++;
 }
 
+/* Nothing of DPDK's brings the input. */
+static bool without_devices(const struct plan_ports *ports)
+{
+	return ports->collect.sockets > 0 || ports->kernel.interfaces > 0;
+}
+
 /* One group a node, in the order of the ports; ports whose node is unknown join the first one. */
 static void make_groups(struct plan *plan, const struct plan_ports *ports)
 {
-	plan->replay = ports->nb_ports == 0 && ports->collect.sockets == 0;
+	plan->replay = ports->nb_ports == 0 && !without_devices(ports);
 	plan->nb_ports = plan->replay ? 1 : ports->nb_ports;
 	if (plan->replay)
 		plan->ports[0] = (struct plan_port){.name = "replay", .node = PLAN_NODE_ANY};
@@ -233,6 +239,8 @@ static bool count_workers(struct plan *plan, const struct config *config,
 {
 	if (ports->collect.design != NULL)
 		plan->groups[0].nb_workers = ports->collect.workers;
+	else if (ports->kernel.design != NULL)
+		plan->groups[0].nb_workers = ports->kernel.workers;
 	else if (plan_options(config)->workers == 0)
 		choose_workers(plan, topology);
 	else if (!share_workers(plan, topology, plan_options(config)->workers, error))
@@ -341,7 +349,7 @@ static bool all_through_kernel(const struct plan_ports *ports)
 	for (uint32_t p = 0; p < ports->nb_ports; p++)
 		if (!ports->ports[p].kernel)
 			return false;
-	return ports->nb_ports > 0 || ports->collect.sockets > 0;
+	return ports->nb_ports > 0 || without_devices(ports);
 }
 
 static void choose_idle(
@@ -386,8 +394,9 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	const struct plan_ports *ports, char *error)
 {
 	*plan = (struct plan){
-		.design = ports->collect.design != NULL ? ports->collect.design
-							: designs[design_options(config)->design],
+		.design = ports->collect.design != NULL  ? ports->collect.design
+			  : ports->kernel.design != NULL ? ports->kernel.design
+							 : designs[design_options(config)->design],
 		.sharing = plan_options(config)->sharing,
 		.nb_measurements = config->nb_measurements,
 		.mbuf_cache = plan_options(config)->mbuf_cache,
@@ -401,6 +410,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 							      : DESCRIPTORS_DEFAULT;
 	plan->rules = ports->rules;
 	plan->collect = ports->collect;
+	plan->kernel = ports->kernel;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;

@@ -151,12 +151,22 @@ struct plan_collect {
 	size_t ring_bytes; /* of EAL's memory */
 };
 
+/* A run whose packets a program in the kernel tells of (parallel/kernel_input.h). */
+struct plan_kernel {
+	const struct design_ops *design; /* NULL: they come from elsewhere */
+	uint32_t workers;
+	uint32_t interfaces;
+	uint32_t entries; /* of each CPU's ring */
+	size_t bytes;     /* of all rings */
+};
+
 struct plan {
 	const struct design_ops *design;
 	enum sketch_sharing sharing;
 	enum forward_mode forward;
-	bool replay;       /* packets come from the feeder's rings, not from a device */
-	uint32_t nb_ports; /* ethdevs; 1 where replay, 0 where sockets are read */
+	bool replay; /* packets come from the feeder's rings, not from a device */
+	/* ethdevs; 1 where replay, 0 where sockets or the kernel's program are read */
+	uint32_t nb_ports;
 	struct plan_port ports[OPTION_LIST_MAX];
 	uint32_t nb_groups;
 	struct plan_group groups[PLAN_GROUPS_MAX];
@@ -183,10 +193,12 @@ struct plan {
 	bool hugepages; /* packets lie in hugepages: every node has enough */
 	struct plan_rules rules;
 	struct plan_collect collect;
+	struct plan_kernel kernel;
 	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	size_t digest_bytes; /* of all rings of digests */
-	/* Of rules in ordinary memory, with their counters; of digests; of the collector. */
+	/* Of rules in ordinary memory, with their counters; of digests; of the collector; of the
+	 * kernel's rings. */
 	size_t rule_bytes;
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
@@ -203,6 +215,12 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 	return plan->nb_instances == 1 ? 0 : worker;
 }
 
+/* Of plan->rule_bytes, those of rules. */
+static inline size_t plan_bytes_of_rules(const struct plan *plan)
+{
+	return plan->rule_bytes - plan->collect.bytes - plan->digest_bytes - plan->kernel.bytes;
+}
+
 /* Numbers of receive queues that a driver takes, whatever its device has. */
 struct plan_queues {
 	uint32_t max; /* 0: any */
@@ -214,6 +232,7 @@ struct plan_ports {
 	uint32_t nb_ports;
 	struct plan_rules rules;
 	struct plan_collect collect;
+	struct plan_kernel kernel;
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {

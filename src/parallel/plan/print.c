@@ -104,6 +104,21 @@ static void describe_worker(
 			sends(plan), instance);
 }
 
+/* Of a run whose packets a program in the kernel tells of. */
+static void describe_taker(
+	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
+{
+	const char *of = "all CPUs";
+	char some[48];
+
+	snprintf(some, sizeof(some), "CPUs %u, %u, ...", lcore->worker,
+		lcore->worker + plan->nb_workers);
+	if (plan->nb_workers > 1)
+		of = some;
+	snprintf(text, size, "takes from the kernel's rings of %s, updates sketch %u", of,
+		plan_instance(plan, lcore->worker));
+}
+
 /* What an lcore does, in words. */
 static void describe_lcore(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
@@ -114,6 +129,10 @@ static void describe_lcore(
 	if (plan->collect.design != NULL &&
 		(lcore->role == PLAN_WORKER || lcore->role == PLAN_RECEIVER)) {
 		describe_collector(plan, lcore, text, size);
+		return;
+	}
+	if (plan->kernel.design != NULL && lcore->role == PLAN_WORKER) {
+		describe_taker(plan, lcore, text, size);
 		return;
 	}
 	switch (lcore->role) {
@@ -264,9 +283,9 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan->nodes[n].rule_bytes);
 		fprintf(out, "\n");
 	}
-	if (plan->rule_bytes > plan->collect.bytes + plan->digest_bytes) {
+	if (plan_bytes_of_rules(plan) > 0) {
 		fprintf(out, "rules in ordinary memory: ");
-		print_size(out, plan->rule_bytes - plan->collect.bytes - plan->digest_bytes);
+		print_size(out, plan_bytes_of_rules(plan));
 		fprintf(out, "\n");
 	}
 	if (plan->digest_bytes > 0) {
@@ -280,6 +299,12 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan->collect.bytes);
 		fprintf(out, "\n");
 	}
+	if (plan->kernel.bytes > 0) {
+		fprintf(out, "rings of the kernel's program, %u entries for each CPU: ",
+			plan->kernel.entries);
+		print_size(out, plan->kernel.bytes);
+		fprintf(out, "\n");
+	}
 	fprintf(out, "memory in all: ");
 	print_size(out, plan->packet_bytes + plan->sketch_bytes + plan->rule_bytes);
 	fprintf(out, "\n");
@@ -289,9 +314,10 @@ void plan_print(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "design %s, sharing %s, %u worker%s, %s\n\n", plan->design->name,
 		plan_sharing_word(plan->sharing), plan->nb_workers, plural(plan->nb_workers),
-		plan->replay          ? "rings fed from a capture or the generator"
-		: plan->nb_ports == 0 ? "sockets"
-				      : "device queues");
+		plan->replay                  ? "rings fed from a capture or the generator"
+		: plan->kernel.interfaces > 0 ? "rings of a program in the kernel"
+		: plan->nb_ports == 0         ? "sockets"
+					      : "device queues");
 	print_ports(plan, out);
 	print_lcores(plan, out);
 	print_memory(plan, out);

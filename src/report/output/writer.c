@@ -19,6 +19,7 @@
 #include "report/output/table.h"
 #include "report/output/writer.h"
 #include "collect/options.h"
+#include "kernel/options.h"
 #include "rx/packet/monitor.h"
 #include "sketch/measurement.h"
 #include "rx/port/forwarding.h"
@@ -440,7 +441,8 @@ static bool add_table(struct writer *writer, const struct config *config)
 	if (sink == NULL)
 		return false;
 	sink->redrawn = writer_options(config)->format == FORMAT_AUTO &&
-			(port_given(config) || collect_listens(config)) && screen_possible();
+			(port_given(config) || kernel_given(config) || collect_listens(config)) &&
+			screen_possible();
 	return true;
 }
 

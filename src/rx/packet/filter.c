@@ -114,6 +114,12 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(
 	return kept;
 }
 
+bool filter_match(
+	const struct filter *filter, const uint8_t *data, uint32_t captured, uint32_t wire_len)
+{
+	return run(&filter->codes[0], data, captured, wire_len);
+}
+
 uint32_t filter_burst(const struct filter *filter, struct rte_mbuf **pkts, uint32_t n)
 {
 	return filter->replay ? keep_matching(filter, pkts, n, true)

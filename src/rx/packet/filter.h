@@ -27,6 +27,10 @@ void filter_destroy(struct filter *filter);
 /* Of its programs, how many are interpreted. */
 uint32_t filter_interpreted(const struct filter *filter);
 
+/* Whether one packet matches program 0. */
+bool filter_match(
+	const struct filter *filter, const uint8_t *data, uint32_t captured, uint32_t wire_len);
+
 /*
  * Puts the packets that match first, in their order, and the others behind them. n is at most
  * BURST_MAX. Returns how many match.

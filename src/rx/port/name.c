@@ -12,6 +12,7 @@
 #include "rx/port/drivers.h"
 #include <limits.h>
 #include "config/config.h"
+#include "kernel/options.h"
 #include "rx/capture/source.h"
 
 /*
@@ -361,7 +362,8 @@ bool port_check_names(const struct config *config, const struct measurement_conf
 
 const struct option_row *fed_source(const struct config *config)
 {
-	return port_given(config) ? NULL : config_asks_of_set(config, SOURCE_SET);
+	return port_given(config) || kernel_given(config) ? NULL
+							  : config_asks_of_set(config, SOURCE_SET);
 }
 
 const char *port_option_lacks(
@@ -369,7 +371,7 @@ const char *port_option_lacks(
 {
 	(void)measurement;
 	/* Where there is no source, that is what is missing. */
-	return fed_source(config) == NULL ? NULL : "without --port";
+	return fed_source(config) == NULL && !kernel_given(config) ? NULL : "without --port";
 }
 
 static const struct option_row port_rows[] = {

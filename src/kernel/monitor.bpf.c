@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The program that runs in the kernel for every packet of an interface, at one of its hooks, and
+ * lets the packet go on, whatever it is. What it knows of a packet goes into the ring of the CPU
+ * that it runs on (layout.h). The short path is the rule of rx/packet/parse.h for what nearly every
+ * packet is; whatever it does not see at once goes to parse_packet() as the bytes that it is, so
+ * that there is one parser. tests/unit/test_kernel_program.c compares the two.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "kernel/layout.h"
+
+#define inline_always static __always_inline
+
+/* TCX_NEXT, which older headers do not have, and to a clsact filter the same. */
+#define GO_ON TC_ACT_UNSPEC
+
+#define TYPE_IPV4      0x0800
+#define TYPE_IPV6      0x86dd
+#define TYPE_VLAN      0x8100
+#define TYPE_QINQ      0x88a8
+#define TYPE_QINQ_OLD1 0x9100
+#define TYPE_QINQ_OLD2 0x9200
+
+#define PROTO_HOP_BY_HOP  0
+#define PROTO_TCP         6
+#define PROTO_UDP         17
+#define PROTO_ROUTING     43
+#define PROTO_FRAGMENT    44
+#define PROTO_AH          51
+#define PROTO_DESTINATION 60
+#define PROTO_SCTP        132
+
+#define ETHERNET_HEADER 14
+#define ADDRESSES       12 /* bytes of Ethernet's, before the first tag */
+#define TAG             4
+#define IPV4_HEADER     20
+#define IPV6_HEADER     40
+#define UDP_HEADER      8
+#define TCP_HEADER      20 /* without options */
+#define VLAN_ID         0x0fff
+
+const volatile struct kernel_constants constants SEC(KERNEL_CONSTANTS_SECTION) = {.slots = 1024};
+volatile struct kernel_control control SEC(KERNEL_CONTROL_SECTION) = {0};
+
+/* Its sizes follow from the slots, and from the number of CPUs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, KERNEL_RING_BYTES(1024));
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} rings SEC(".maps");
+
+/*
+ * Exchanging what it holds takes until no program runs any more that may have seen it: the way to
+ * wait for those.
+ */
+struct nothing {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+	__uint(max_entries, 1);
+} nothing SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(key_size, sizeof(__u32));
+	__uint(max_entries, 1);
+	__array(values, struct nothing);
+} exchanged SEC(".maps") = {.values = {&nothing}};
+
+/* A packet as the hook has it. */
+struct packet {
+	void *context;
+	bool xdp;
+	const __u8 *data, *end; /* what can be read without a call; there may be more behind it */
+	__u32 length;           /* of all */
+	__u32 interface;
+	__u32 segments, segment;      /* as the kernel says them: 0 where it is one packet */
+	bool tagged;                  /* the kernel took a tag off */
+	__be16 tag_type, tag_control; /* of that */
+};
+
+inline_always __u16 load16(const __u8 *from)
+{
+	return *(const __u16 *)from;
+}
+
+inline_always __u32 load32(const __u8 *from)
+{
+	return *(const __u32 *)from;
+}
+
+inline_always __u64 load64(const __u8 *from)
+{
+	return *(const __u64 *)from;
+}
+
+inline_always bool is_tag(__u16 type)
+{
+	return type == bpf_htons(TYPE_VLAN) || type == bpf_htons(TYPE_QINQ) ||
+	       type == bpf_htons(TYPE_QINQ_OLD1) || type == bpf_htons(TYPE_QINQ_OLD2);
+}
+
+inline_always bool has_ports(__u8 proto)
+{
+	return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP;
+}
+
+inline_always bool is_extension(__u8 proto)
+{
+	return proto == PROTO_HOP_BY_HOP || proto == PROTO_ROUTING || proto == PROTO_FRAGMENT ||
+	       proto == PROTO_AH || proto == PROTO_DESTINATION;
+}
+
+/*
+ * Ports and flags, and how long the headers are, up to `before` being those below. False: it cannot
+ * be told here.
+ */
+inline_always bool read_transport(const struct packet *packet, const __u8 *at, __u32 before,
+	__u8 proto, struct kernel_entry *entry, __u32 *ports)
+{
+	*ports = 0;
+	entry->tcp_flags = 0;
+	entry->headers = 0;
+	if (!has_ports(proto))
+		return packet->segment == 0;
+	if (at + 4 > packet->end)
+		return false;
+	*ports = load32(at);
+	if (proto == PROTO_TCP) {
+		if (at + 14 > packet->end)
+			return false;
+		entry->tcp_flags = at[13];
+		entry->headers = before + (at[12] >> 4) * 4;
+		return true;
+	}
+	entry->headers = before + UDP_HEADER;
+	return proto == PROTO_UDP || packet->segment == 0;
+}
+
+inline_always bool read_ipv4(
+	const struct packet *packet, const __u8 *at, __u32 before, struct kernel_entry *entry)
+{
+	bool later_fragment;
+	__u32 ports = 0;
+	__u8 proto;
+
+	if (at + IPV4_HEADER > packet->end || at[0] != 0x45)
+		return false;
+	proto = at[9];
+	later_fragment = (load16(at + 6) & bpf_htons(0x1fff)) != 0;
+	entry->tcp_flags = 0;
+	entry->headers = 0;
+	if (later_fragment) {
+		if (packet->segment != 0)
+			return false;
+	} else if (!read_transport(
+			   packet, at + IPV4_HEADER, before + IPV4_HEADER, proto, entry, &ports)) {
+		return false;
+	}
+	*(__u64 *)entry->key = load64(at + 12);
+	*(__u32 *)(entry->key + 8) = ports;
+	entry->key[12] = proto;
+	entry->dscp = at[1] >> 2;
+	entry->kind = KERNEL_ENTRY_IPV4;
+	return true;
+}
+
+inline_always bool read_ipv6(
+	const struct packet *packet, const __u8 *at, __u32 before, struct kernel_entry *entry)
+{
+	__u32 ports;
+	__u8 proto;
+
+	if (at + IPV6_HEADER > packet->end || at[0] >> 4 != 6)
+		return false;
+	proto = at[6];
+	if (is_extension(proto) || !read_transport(packet, at + IPV6_HEADER, before + IPV6_HEADER,
+					   proto, entry, &ports))
+		return false;
+	*(__u64 *)entry->key = load64(at + 8);
+	*(__u64 *)(entry->key + 8) = load64(at + 16);
+	*(__u64 *)(entry->key + 16) = load64(at + 24);
+	*(__u64 *)(entry->key + 24) = load64(at + 32);
+	*(__u32 *)(entry->key + 32) = ports;
+	entry->key[36] = proto;
+	entry->dscp = (__u8)(at[0] << 4 | at[1] >> 4) >> 2;
+	entry->kind = KERNEL_ENTRY_IPV6;
+	return true;
+}
+
+/* Fills the key, kind and all that comes with it. False: somebody else has to parse it. */
+inline_always bool read_key(const struct packet *packet, struct kernel_entry *entry)
+{
+	const __u8 *at = packet->data + ETHERNET_HEADER;
+	__u32 before = ETHERNET_HEADER;
+	__u16 type, vlan = 0;
+
+	if (constants.headers_only || at > packet->end)
+		return false;
+	if (packet->tagged) {
+		vlan = bpf_ntohs(packet->tag_control) & VLAN_ID;
+		before += TAG;
+	}
+	type = load16(packet->data + ADDRESSES);
+#pragma unroll
+	for (int i = 0; i < 2; i++) {
+		if (!is_tag(type))
+			break;
+		if (at + TAG > packet->end)
+			return false;
+		if (i == 0 && !packet->tagged)
+			vlan = bpf_ntohs(load16(at)) & VLAN_ID;
+		type = load16(at + 2);
+		at += TAG;
+		before += TAG;
+	}
+	entry->vlan = vlan;
+	if (type == bpf_htons(TYPE_IPV4))
+		return read_ipv4(packet, at, before, entry);
+	if (type == bpf_htons(TYPE_IPV6))
+		return read_ipv6(packet, at, before, entry);
+	return false;
+}
+
+/* The verifier wants the bound on the register that is used: the compiler may not choose another. */
+inline_always __u32 at_most(__u32 n, __u32 most)
+{
+	asm volatile("" : "+r"(n));
+	if (n > most)
+		n = most;
+	asm volatile("" : "+r"(n));
+	return n;
+}
+
+inline_always void copy(const struct packet *packet, __u32 from, void *to, __u32 n)
+{
+	if (packet->xdp)
+		bpf_xdp_load_bytes(packet->context, from, to, n);
+	else
+		bpf_skb_load_bytes(packet->context, from, to, n);
+}
+
+/* The first bytes as they were on the wire, with the tag that was taken off, behind the entry. */
+inline_always void copy_headers(const struct packet *packet, struct kernel_entry *entry)
+{
+	__u8 *to = (__u8 *)(entry + 1);
+	__u32 n = packet->length;
+
+	entry->kind = KERNEL_ENTRY_HEADERS;
+	if (!packet->tagged || n <= ADDRESSES) {
+		n = at_most(n, KERNEL_HEADERS_MAX);
+		if (n > 0)
+			copy(packet, 0, to, n);
+		entry->headers = n;
+		return;
+	}
+	copy(packet, 0, to, ADDRESSES);
+	*(__be16 *)(to + ADDRESSES) = packet->tag_type;
+	*(__be16 *)(to + ADDRESSES + 2) = packet->tag_control;
+	n = at_most(n - ADDRESSES, KERNEL_HEADERS_MAX - ADDRESSES - TAG);
+	if (n > 0)
+		copy(packet, ADDRESSES, to + ADDRESSES + TAG, n);
+	entry->headers = n + ADDRESSES + TAG;
+}
+
+/*
+ * Packets that it stands for. Where the kernel does not say it (a virtual machine's, or who sends
+ * such through a socket) it follows from the bytes behind `headers` bytes of headers.
+ */
+inline_always __u32 count_segments(const struct packet *packet, __u32 headers)
+{
+	if (packet->segment == 0)
+		return 1;
+	if (packet->segments > 0)
+		return packet->segments;
+	if (packet->length <= headers)
+		return 1;
+	return (packet->length - headers + packet->segment - 1) / packet->segment;
+}
+
+/* Whether `n` more slots are free. The consumer's line is looked at only where it matters. */
+inline_always bool has_room(struct kernel_ring *ring, __u32 n)
+{
+	if (ring->head + n - ring->tail_seen <= constants.slots)
+		return true;
+	/* The consumer's release: what it says is free it has read. */
+	ring->tail_seen = *(volatile __u64 *)&ring->tail;
+	return ring->head + n - ring->tail_seen <= constants.slots;
+}
+
+/* Slots are written before the head that shows them: pairs with the acquire in ring.c. */
+inline_always void publish(struct kernel_ring *ring, __u64 head)
+{
+#ifdef KERNEL_STORES_IN_ORDER
+	asm volatile("" ::: "memory");
+	*(volatile __u64 *)&ring->head = head;
+#else
+	__sync_lock_test_and_set(&ring->head, head);
+#endif
+}
+
+inline_always __u64 time_of_packet(void)
+{
+	__u32 whose = control.times;
+
+	if (whose == KERNEL_TIMES_NONE)
+		return 0;
+	return whose == KERNEL_TIMES_EXACT ? bpf_ktime_get_ns() : bpf_ktime_get_coarse_ns();
+}
+
+inline_always void tell(const struct packet *packet)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct kernel_ring *ring = bpf_map_lookup_elem(&rings, &cpu);
+	__u32 segments, taken = 1;
+	struct kernel_entry *entry;
+	__u64 head;
+
+	if (ring == NULL)
+		return;
+	head = ring->head;
+	if (!has_room(ring, 1)) {
+		segments = count_segments(packet, ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER);
+		ring->received += segments;
+		ring->ring_full += segments;
+		return;
+	}
+	entry = (struct kernel_entry *)((__u8 *)(ring + 1) + (head & (constants.slots - 1)) *
+								     sizeof(struct kernel_entry));
+	if (read_key(packet, entry)) {
+		segments = count_segments(packet, entry->headers);
+	} else {
+		segments = count_segments(packet, ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER);
+		taken += KERNEL_HEADERS_SLOTS;
+		if (!has_room(ring, taken)) {
+			ring->received += segments;
+			ring->ring_full += segments;
+			return;
+		}
+		copy_headers(packet, entry);
+	}
+	entry->time = time_of_packet();
+	entry->length = packet->length + (packet->tagged ? TAG : 0);
+	entry->interface = packet->interface;
+	entry->segments = segments;
+	entry->segment = packet->segment;
+	ring->received += segments;
+	publish(ring, head + taken);
+}
+
+SEC("tc") int sketchtap_tc(struct __sk_buff *skb)
+{
+	struct packet packet = {
+		.context = skb,
+		.data = (const __u8 *)(long)skb->data,
+		.end = (const __u8 *)(long)skb->data_end,
+		.length = skb->len,
+		.interface = skb->ifindex,
+		.segments = skb->gso_segs,
+		.segment = skb->gso_size,
+		.tagged = skb->vlan_present,
+		.tag_type = (__be16)skb->vlan_proto,
+		.tag_control = bpf_htons((__u16)skb->vlan_tci),
+	};
+
+	if (control.measuring)
+		tell(&packet);
+	return GO_ON;
+}
+
+SEC("xdp.frags") int sketchtap_xdp(struct xdp_md *xdp)
+{
+	struct packet packet = {
+		.context = xdp,
+		.xdp = true,
+		.data = (const __u8 *)(long)xdp->data,
+		.end = (const __u8 *)(long)xdp->data_end,
+		.length = bpf_xdp_get_buff_len(xdp),
+		.interface = xdp->ingress_ifindex,
+	};
+
+	if (control.measuring)
+		tell(&packet);
+	return XDP_PASS;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";

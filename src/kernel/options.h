@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* --kernel: which packets of the kernel's interfaces a program in the kernel looks at. */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/option.h"
+
+struct kernel_options {
+	struct option_list places;
+};
+
+OPTION_OWNER(kernel)
+
+static inline bool kernel_given(const struct config *config)
+{
+	return kernel_options(config)->places.n > 0;
+}
+
+enum kernel_hook {
+	KERNEL_HOOK_TC,
+	KERNEL_HOOK_XDP,
+};
+
+/* Bits of a place's directions. */
+enum kernel_direction {
+	KERNEL_IN = 1,
+	KERNEL_OUT = 2,
+};
+
+/* Where packets are looked at. */
+struct kernel_place {
+	char interface[IFNAMSIZ];
+	enum kernel_hook hook;
+	uint32_t directions;
+};
+
+/* Of IFACE[,hook=tc|xdp][,direction=both|in|out]. False with why[OPTION_WHY_MAX]. */
+bool kernel_place_parse(const char *text, struct kernel_place *place, char *why);

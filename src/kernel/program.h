@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The program in the kernel (monitor.bpf.c): loaded with its rings, attached to interfaces, and gone
+ * again. It never stays behind: its attachments are links, which the kernel takes off when this
+ * process ends, however it ends. Only where the kernel has no such links (before 6.6) is it a
+ * filter of a clsact qdisc with a name of ours, which the next start takes over.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/layout.h"
+#include "kernel/options.h"
+
+#define KERNEL_ERROR_MAX 512
+
+struct kernel_program_params {
+	uint32_t slots;    /* of each ring: a power of two */
+	bool headers_only; /* keys do not suffice: a filter looks at packets */
+	/* What the kernel said of a program that it refuses, a line each; NULL: nobody listens. */
+	void (*say)(const char *line);
+};
+
+struct kernel_program;
+
+/* NULL with one line in error[KERNEL_ERROR_MAX]. */
+struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error);
+
+/* At all of its hooks; *index becomes the interface's. False with one line in error. */
+bool kernel_program_attach(struct kernel_program *program, const struct kernel_place *place,
+	uint32_t *index, char *error);
+
+/*
+ * Whether it counts; it does not from the start on. When it was told not to and this returns, no
+ * packet of it is on the way into a ring any more.
+ */
+void kernel_program_measure(struct kernel_program *program, bool on);
+
+/* Which time packets bring from now on; none from the start on. */
+void kernel_program_stamp(struct kernel_program *program, enum kernel_times times);
+
+/* Takes it off all interfaces; its rings stay. */
+void kernel_program_detach(struct kernel_program *program);
+void kernel_program_close(struct kernel_program *program); /* NULL: nothing */
+
+/* One for each CPU that there can be. */
+uint32_t kernel_program_rings(const struct kernel_program *program);
+struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu);
+
+/* For who runs it on packets of their own. */
+int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);
+
+/* Bytes of memory that rings take; of this machine. */
+uint64_t kernel_program_bytes(uint32_t slots);

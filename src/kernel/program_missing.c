@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* In the place of program.c where it could not be built. */
+
+#include <stdio.h>
+
+#include "kernel/program.h"
+
+struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error)
+{
+	(void)params;
+	snprintf(error, KERNEL_ERROR_MAX,
+		"--kernel: sketchtap was built without it, because " KERNEL_MISSING
+		"; install that and build again, or use --port");
+	return NULL;
+}
+
+bool kernel_program_attach(struct kernel_program *program, const struct kernel_place *place,
+	uint32_t *index, char *error)
+{
+	(void)program;
+	(void)place;
+	(void)index;
+	(void)error;
+	return false;
+}
+
+void kernel_program_measure(struct kernel_program *program, bool on)
+{
+	(void)program;
+	(void)on;
+}
+
+void kernel_program_stamp(struct kernel_program *program, enum kernel_times times)
+{
+	(void)program;
+	(void)times;
+}
+
+void kernel_program_detach(struct kernel_program *program)
+{
+	(void)program;
+}
+
+void kernel_program_close(struct kernel_program *program)
+{
+	(void)program;
+}
+
+uint32_t kernel_program_rings(const struct kernel_program *program)
+{
+	(void)program;
+	return 0;
+}
+
+struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu)
+{
+	(void)program;
+	(void)cpu;
+	return NULL;
+}
+
+int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook)
+{
+	(void)program;
+	(void)hook;
+	return -1;
+}
+
+uint64_t kernel_program_bytes(uint32_t slots)
+{
+	(void)slots;
+	return 0;
+}

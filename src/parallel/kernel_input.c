@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/kernel_input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "kernel/ring.h"
+#include "rx/packet/parse.h"
+#include "rx/port/device_counter.h"
+#include "rx/port/interface.h"
+#include "rx/port/kernel_interface.h"
+#include "sketch/measurement.h"
+
+/*
+ * Entries of a ring where --ring-size does not say it: 1 MB for each CPU, which holds what comes in
+ * 13 ms at 1.2 Mpps while nobody reads.
+ */
+#define ENTRIES_DEFAULT 16384
+
+#define LOOK_EVERY_NS (SECOND_NS / 2)
+
+#define TCP               6
+#define UDP               17
+#define UDP_HEADER        8
+#define TCP_LENGTH_AT     12 /* bytes into the header */
+#define FRAME_OVERHEAD    22 /* Ethernet's header and two tags */
+#define VLAN_AND_IN_PORTS 2  /* bytes of each */
+
+/* An interface, and what it counts. */
+struct watched {
+	struct kernel_place place;
+	uint32_t index;
+	uint32_t mtu;
+	bool up, gone;
+	struct device_counter missed, errors;
+	uint64_t missed_told, errors_told;
+};
+
+/* A worker's side. */
+struct kernel_taker {
+	struct kernel_input *input;
+	struct worker *worker;
+	uint32_t nb_readers;
+	struct kernel_reader *readers; /* [nb_readers] */
+	uint64_t *ring_full;           /* [nb_readers], as far as it is in an epoch */
+	uint64_t taken;                /* packets, of all epochs; the worker's until it has ended */
+	int64_t utc_of_monotonic;      /* ns to add */
+	int64_t compared;              /* monotonic ns, when the clocks were */
+};
+
+struct kernel_input {
+	struct kernel_input_params params;
+	struct kernel_program *program;
+	uint32_t nb_watched;
+	struct watched watched[OPTION_LIST_MAX];
+	int64_t looked; /* monotonic ns */
+	uint32_t nb_takers;
+	struct kernel_taker *takers; /* by worker */
+};
+
+static int64_t clock_now(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+/* --- joined packets --- */
+
+/* As they were on the wire, or will be. */
+struct joined {
+	uint32_t packets;
+	uint32_t headers; /* bytes of each */
+	uint32_t segment; /* bytes behind them of each but the last; 0: all alike */
+	uint32_t payload; /* of all */
+};
+
+static struct joined joined_of(const struct kernel_entry *entry, uint32_t headers)
+{
+	struct joined joined = {.packets = entry->segments};
+
+	joined.headers = joined.packets > 1 && headers < entry->length ? headers : 0;
+	joined.payload = entry->length - joined.headers;
+	/* Where it does not add up, they are as even as whole bytes allow. */
+	if ((uint64_t)entry->segment * (joined.packets - 1) < joined.payload &&
+		(uint64_t)entry->segment * joined.packets >= joined.payload)
+		joined.segment = entry->segment;
+	return joined;
+}
+
+/* Bytes on the wire of number i. */
+static uint32_t joined_length(const struct joined *joined, uint32_t i)
+{
+	uint64_t payload = joined->payload;
+
+	if (joined->packets == 1)
+		return joined->payload;
+	if (joined->segment == 0)
+		return joined->headers + (uint32_t)(payload * (i + 1) / joined->packets -
+						    payload * i / joined->packets);
+	return joined->headers +
+	       (i + 1 < joined->packets ? joined->segment : joined->payload - joined->segment * i);
+}
+
+/* Bytes of headers of a packet that was parsed here: those of what it carries are not known. */
+static uint32_t headers_of(
+	const uint8_t *data, uint32_t captured, const struct parsed *parsed, uint8_t proto)
+{
+	size_t at = parsed->transport_at;
+
+	if (proto == UDP)
+		return (uint32_t)at + UDP_HEADER;
+	if (proto == TCP && at + TCP_LENGTH_AT < captured)
+		return (uint32_t)at + (data[at + TCP_LENGTH_AT] >> 4) * 4u;
+	return (uint32_t)at;
+}
+
+/* --- a worker: from entries to a burst --- */
+
+/* What an entry says, ready to be counted. */
+struct told {
+	enum parse_verdict verdict;
+	struct key4 key4; /* where that is PARSE_IPV4 */
+	struct key6 key6; /* where that is PARSE_IPV6 */
+	struct key_extra extra;
+	struct joined joined;
+	int64_t time;
+};
+
+static void put16(uint8_t to[VLAN_AND_IN_PORTS], uint32_t number)
+{
+	to[0] = (uint8_t)(number >> 8);
+	to[1] = (uint8_t)number;
+}
+
+/* The number of its --kernel. */
+static uint32_t in_port_of(const struct kernel_input *input, uint32_t index)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < input->nb_watched && input->watched[i].index != index)
+		i++;
+	return i;
+}
+
+static void read_key(const struct kernel_entry *entry, struct told *told)
+{
+	if (entry->kind == KERNEL_ENTRY_IPV4) {
+		told->verdict = PARSE_IPV4;
+		told->key4 = (struct key4){0};
+		memcpy(&told->key4, entry->key, KERNEL_KEY4_BYTES);
+	} else {
+		told->verdict = PARSE_IPV6;
+		told->key6 = (struct key6){0};
+		memcpy(&told->key6, entry->key, KERNEL_KEY6_BYTES);
+	}
+	told->extra = (struct key_extra){0};
+	told->extra.tcp_flags[0] = entry->tcp_flags;
+	told->extra.dscp[0] = entry->dscp;
+	put16(told->extra.vlan, entry->vlan);
+	told->joined = joined_of(entry, entry->headers);
+}
+
+static void read_headers(const struct kernel_entry *entry, struct told *told)
+{
+	const uint8_t *data = (const uint8_t *)(entry + 1);
+	struct parsed parsed;
+	uint32_t headers = 0;
+
+	told->verdict = parse_packet(data, entry->headers, LINK_ETHERNET, &parsed);
+	told->extra = parsed.extra;
+	if (told->verdict == PARSE_IPV4) {
+		told->key4 = parsed.key4;
+		headers = headers_of(data, entry->headers, &parsed, parsed.key4.proto);
+	} else if (told->verdict == PARSE_IPV6) {
+		told->key6 = parsed.key6;
+		headers = headers_of(data, entry->headers, &parsed, parsed.key6.proto);
+	}
+	told->joined = joined_of(entry, headers);
+}
+
+static void count_and_empty(struct generation *generation)
+{
+	struct key_burst *burst = &generation->counting->bursts[0];
+
+	worker_count_read(generation);
+	burst->n = 0;
+	burst->v6 = 0;
+}
+
+/* Every packet of it is an entry of the burst, or of the next. */
+static void add_packets(struct generation *generation, const struct told *told)
+{
+	struct key_burst *burst = &generation->counting->bursts[0];
+	struct parse_counts *counts = &generation->counts;
+
+	for (uint32_t i = 0; i < told->joined.packets; i++) {
+		uint32_t length = joined_length(&told->joined, i), m = burst->n++;
+
+		if (told->verdict == PARSE_IPV6) {
+			burst->key6[m] = told->key6;
+			burst->v6 |= UINT64_C(1) << m;
+		} else {
+			burst->key4[m] = told->key4;
+		}
+		burst->wire_len[m] = length;
+		burst->time[m] = told->time;
+		burst->tcp_flags[m] = told->extra.tcp_flags[0];
+		burst->extra[m] = told->extra;
+		counts->bytes += length;
+		if (length < counts->smallest_frame)
+			counts->smallest_frame = length;
+		if (burst->n == BURST_MAX)
+			count_and_empty(generation);
+	}
+}
+
+static void note_largest(struct parse_counts *counts, const struct joined *joined)
+{
+	uint32_t first = joined_length(joined, 0);
+	uint32_t last = joined_length(joined, joined->packets - 1);
+	uint32_t largest = first > last ? first : last;
+
+	if (largest > counts->largest_frame)
+		counts->largest_frame = largest;
+}
+
+/* A filter looks at the first of joined packets. */
+static bool is_filtered(
+	const struct worker *worker, const struct kernel_entry *entry, const struct joined *joined)
+{
+	return worker->reader.filter != NULL && entry->kind == KERNEL_ENTRY_HEADERS &&
+	       !filter_match(worker->reader.filter, (const uint8_t *)(entry + 1), entry->headers,
+		       joined_length(joined, 0));
+}
+
+static void take_entry(
+	struct kernel_taker *taker, struct generation *generation, const struct kernel_entry *entry)
+{
+	struct told told;
+
+	if (entry->kind == KERNEL_ENTRY_HEADERS)
+		read_headers(entry, &told);
+	else
+		read_key(entry, &told);
+	taker->taken += told.joined.packets;
+	generation->received += told.joined.packets;
+	generation->counted += told.joined.packets;
+	if (is_filtered(taker->worker, entry, &told.joined)) {
+		generation->filtered += told.joined.packets;
+		return;
+	}
+	generation->counts.verdicts[told.verdict] += told.joined.packets;
+	note_largest(&generation->counts, &told.joined);
+	if (parse_verdicts[told.verdict].class != PARSE_CLASS_KEY)
+		return;
+	/* Where nobody asked for it when the packet came, it has the time at which it was taken. */
+	told.time = entry->time > 0 ? (int64_t)entry->time + taker->utc_of_monotonic
+				    : taker->worker->reader.times.polled;
+	put16(told.extra.in_port, in_port_of(taker->input, entry->interface));
+	add_packets(generation, &told);
+}
+
+/* --- a worker: its rings --- */
+
+static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct generation *generation)
+{
+	uint64_t ring_full = kernel_ring_full(taker->readers[r].ring);
+	uint64_t more = ring_full - taker->ring_full[r];
+
+	taker->ring_full[r] = ring_full;
+	taker->taken += more;
+	generation->received += more;
+	generation->ring_full += more;
+}
+
+/* Up to a burst of entries. Returns how many there were. */
+static uint32_t take_from_ring(
+	struct kernel_taker *taker, uint32_t r, struct generation *generation)
+{
+	struct kernel_reader *reader = &taker->readers[r];
+	const struct kernel_entry *entry;
+	uint32_t n = 0;
+
+	take_ring_full(taker, r, generation);
+	if (!kernel_reader_look(reader))
+		return 0;
+	while (n < BURST_MAX && (entry = kernel_reader_next(reader)) != NULL) {
+		take_entry(taker, generation, entry);
+		n++;
+	}
+	kernel_reader_release(reader);
+	return n;
+}
+
+/* A round over the rings. Returns the entries that were taken. */
+static uint32_t take_round(struct kernel_taker *taker)
+{
+	struct worker *worker = taker->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct key_burst *burst = &generation->counting->bursts[0];
+	uint64_t start = rte_rdtsc();
+	uint32_t n = 0;
+
+	if (generation->counting->details)
+		worker->reader.times.polled = packet_clock_now(&worker->reader.clock);
+	burst->n = 0;
+	burst->v6 = 0;
+	for (uint32_t r = 0; r < taker->nb_readers; r++)
+		n += take_from_ring(taker, r, generation);
+	if (n == 0)
+		return 0;
+	if (burst->n > 0)
+		count_and_empty(generation);
+	generation->ppt_cycles += rte_rdtsc() - start;
+	return n;
+}
+
+/* Once a second, so that they do not drift apart. */
+static void compare_clocks(struct kernel_taker *taker)
+{
+	int64_t monotonic = clock_now(CLOCK_MONOTONIC);
+
+	if (taker->compared != 0 && monotonic - taker->compared < SECOND_NS)
+		return;
+	taker->compared = monotonic;
+	taker->utc_of_monotonic = clock_now(CLOCK_REALTIME) - monotonic;
+}
+
+static void enter(struct kernel_taker *taker, uint64_t epoch)
+{
+	struct worker *worker = taker->worker;
+
+	worker_enter_epoch(worker, epoch);
+	/* Measurements may have changed. */
+	if (worker_generation(worker, epoch)->counting->details)
+		kernel_program_stamp(taker->input->program, KERNEL_TIMES_EXACT);
+}
+
+/* What poll_until_end() is for devices. */
+static void take_until_end(struct worker *worker, uint32_t nb_workers)
+{
+	struct kernel_taker *taker = worker->taker;
+
+	(void)nb_workers;
+	for (;;) {
+		/*
+		 * Read before the rings: at the end the program has written all before. Pairs with
+		 * the release in epochs_open().
+		 */
+		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(worker->epochs, open);
+		uint32_t n;
+
+		if (!ended && open > worker->epoch)
+			enter(taker, open);
+		if (worker_generation(worker, worker->epoch)->counting->details)
+			compare_clocks(taker);
+		n = take_round(taker);
+		if (n > 0)
+			continue;
+		if (ended) {
+			worker_leave(worker, open);
+			return;
+		}
+		worker_rest(worker);
+	}
+}
+
+static const struct design_ops design_kernel_async = {
+	.name = "async",
+	.suits = "the kernel tells of packets, other cores count",
+	.work = take_until_end,
+	.done = worker_free,
+};
+
+/* --- putting it together --- */
+
+static bool create_taker(struct kernel_input *input, uint32_t w, char *error)
+{
+	struct kernel_taker *taker = &input->takers[w];
+	uint32_t rings = kernel_program_rings(input->program);
+
+	taker->input = input;
+	taker->worker = input->params.workers[w];
+	taker->worker->taker = taker;
+	taker->readers = calloc(rings, sizeof(taker->readers[0]));
+	taker->ring_full = calloc(rings, sizeof(taker->ring_full[0]));
+	if (taker->readers == NULL || taker->ring_full == NULL) {
+		snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory for its rings");
+		return false;
+	}
+	for (uint32_t cpu = w; cpu < rings; cpu += input->nb_takers)
+		kernel_reader_start(&taker->readers[taker->nb_readers++],
+			kernel_program_ring(input->program, cpu),
+			input->params.plan->kernel.entries);
+	return true;
+}
+
+static bool create_takers(struct kernel_input *input, char *error)
+{
+	uint32_t rings = kernel_program_rings(input->program);
+
+	if (input->params.nb_workers > rings) {
+		snprintf(error, KERNEL_ERROR_MAX,
+			"--workers %u: with --kernel there is a ring for each CPU, and this "
+			"machine has %u: give %u or fewer",
+			input->params.nb_workers, rings, rings);
+		return false;
+	}
+	input->takers = calloc(input->params.nb_workers, sizeof(input->takers[0]));
+	if (input->takers == NULL) {
+		snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory for its workers");
+		return false;
+	}
+	input->nb_takers = input->params.nb_workers;
+	for (uint32_t w = 0; w < input->nb_takers; w++)
+		if (!create_taker(input, w, error))
+			return false;
+	return true;
+}
+
+static void watch(struct watched *watched)
+{
+	struct kernel_interface counters = {0};
+	struct port_interface facts;
+
+	if (port_interface_read(watched->place.interface, &facts))
+		watched->mtu = facts.mtu;
+	watched->up =
+		kernel_interface_read(watched->index, &counters) == KERNEL_THERE && counters.up;
+	device_counter_start(&watched->missed, 64, false, counters.rx_missed_errors);
+	device_counter_start(&watched->errors, 64, false, counters.rx_errors);
+	if (!watched->up)
+		log_warning("%s: its link is down: nothing comes until it is up",
+			watched->place.interface);
+}
+
+static bool attach(struct kernel_input *input, char *error)
+{
+	const struct option_list *places = &kernel_options(input->params.config)->places;
+	char why[OPTION_WHY_MAX];
+
+	for (uint32_t i = 0; i < places->n; i++) {
+		struct watched *watched = &input->watched[i];
+
+		kernel_place_parse(places->texts[i], &watched->place, why); /* it was checked */
+		if (!kernel_program_attach(input->program, &watched->place, &watched->index, error))
+			return false;
+		input->nb_watched++;
+		watch(watched);
+	}
+	return true;
+}
+
+static void say(const char *line)
+{
+	log_info("--kernel: %s", line);
+}
+
+struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error)
+{
+	struct kernel_input *input = calloc(1, sizeof(*input));
+	const struct kernel_program_params program = {
+		.slots = params->plan->kernel.entries,
+		.headers_only = filter_options(params->config)->expression != NULL,
+		.say = say,
+	};
+
+	if (input == NULL) {
+		snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory");
+		return NULL;
+	}
+	input->params = *params;
+	input->program = kernel_program_load(&program, error);
+	if (input->program != NULL && create_takers(input, error) && attach(input, error))
+		return input;
+	kernel_input_destroy(input);
+	return NULL;
+}
+
+void kernel_input_destroy(struct kernel_input *input)
+{
+	if (input == NULL)
+		return;
+	kernel_program_close(input->program);
+	for (uint32_t w = 0; w < input->nb_takers; w++) {
+		free(input->takers[w].readers);
+		free(input->takers[w].ring_full);
+	}
+	free(input->takers);
+	free(input);
+}
+
+void kernel_input_start(struct kernel_input *input)
+{
+	if (measurements_any(input->params.config, SKETCH_DETAILS))
+		kernel_program_stamp(input->program, KERNEL_TIMES_EXACT);
+	kernel_program_measure(input->program, true);
+}
+
+void kernel_input_stop(struct kernel_input *input)
+{
+	kernel_program_measure(input->program, false);
+}
+
+uint64_t kernel_input_received(const struct kernel_input *input)
+{
+	uint64_t received = 0;
+
+	for (uint32_t cpu = 0; cpu < kernel_program_rings(input->program); cpu++)
+		received += kernel_ring_received(kernel_program_ring(input->program, cpu));
+	return received;
+}
+
+uint64_t kernel_input_difference(const struct kernel_input *input)
+{
+	uint64_t received = kernel_input_received(input), taken = 0;
+
+	for (uint32_t w = 0; w < input->nb_takers; w++)
+		taken += input->takers[w].taken;
+	return received > taken ? received - taken : taken - received;
+}
+
+/* --- the interfaces --- */
+
+/* What is received does not come where only what is sent is looked at. */
+static void read_counters(struct watched *watched, struct kernel_losses *losses)
+{
+	struct kernel_interface counters;
+
+	if (watched->gone || (watched->place.directions & KERNEL_IN) == 0 ||
+		kernel_interface_read(watched->index, &counters) != KERNEL_THERE)
+		return;
+	device_counter_read(&watched->missed, counters.rx_missed_errors);
+	device_counter_read(&watched->errors, counters.rx_errors);
+	losses->missed += watched->missed.total - watched->missed_told;
+	losses->errors += watched->errors.total - watched->errors_told;
+	watched->missed_told = watched->missed.total;
+	watched->errors_told = watched->errors.total;
+}
+
+struct kernel_losses kernel_input_losses(struct kernel_input *input)
+{
+	struct kernel_losses losses = {0};
+
+	for (uint32_t i = 0; i < input->nb_watched; i++) {
+		struct watched *watched = &input->watched[i];
+
+		read_counters(watched, &losses);
+		if (watched->mtu + FRAME_OVERHEAD > losses.largest_frame)
+			losses.largest_frame = watched->mtu + FRAME_OVERHEAD;
+	}
+	return losses;
+}
+
+static void say_link(const struct watched *watched, bool up, uint64_t epoch)
+{
+	if (up)
+		log_notice("epoch %llu: %s: link up", (unsigned long long)epoch,
+			watched->place.interface);
+	else
+		log_warning("epoch %llu: %s: link down", (unsigned long long)epoch,
+			watched->place.interface);
+}
+
+/* Returns false where the interface is gone. */
+static bool look_at(struct watched *watched, uint64_t epoch)
+{
+	struct kernel_interface counters;
+
+	switch (kernel_interface_read(watched->index, &counters)) {
+	case KERNEL_UNSAID: break;
+	case KERNEL_GONE:
+		watched->gone = true;
+		log_error("--kernel %s: the interface is gone, in epoch %llu: the run ends",
+			watched->place.interface, (unsigned long long)epoch);
+		return false;
+	case KERNEL_THERE:
+		if (counters.up != watched->up)
+			say_link(watched, counters.up, epoch);
+		watched->up = counters.up;
+	}
+	return true;
+}
+
+bool kernel_input_look(struct kernel_input *input, int64_t now, uint64_t epoch)
+{
+	bool all_there = true;
+
+	if (now - input->looked < LOOK_EVERY_NS)
+		return true;
+	input->looked = now;
+	for (uint32_t i = 0; i < input->nb_watched; i++)
+		if (!input->watched[i].gone)
+			all_there &= look_at(&input->watched[i], epoch);
+	return all_there;
+}
+
+/* --- options --- */
+
+struct plan_kernel kernel_input_plan(const struct config *config)
+{
+	uint32_t workers = plan_options(config)->workers;
+	uint32_t entries = config_asks(config, NULL, "ring-size") ? async_options(config)->ring_size
+								  : ENTRIES_DEFAULT;
+
+	return (struct plan_kernel){
+		.design = &design_kernel_async,
+		.workers = workers > 0 ? workers : 1,
+		.interfaces = kernel_options(config)->places.n,
+		.entries = entries,
+		.bytes = kernel_program_bytes(entries),
+	};
+}
+
+bool kernel_input_check(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct design_ops *design = designs[design_options(config)->design];
+
+	if (!kernel_given(config) || design == &design_async)
+		return true;
+	return option_fault(fault, "kernel", measurement,
+		"does not go with --design %s: the program in the kernel hands packets to "
+		"workers; give --design async",
+		design->name);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What is written behind --kernel. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernel/options.h"
+
+static void assert_place(
+	const char *text, const char *interface, enum kernel_hook hook, uint32_t directions)
+{
+	struct kernel_place place;
+	char why[OPTION_WHY_MAX] = "";
+
+	if (!kernel_place_parse(text, &place, why))
+		fail_msg("'%s' is refused: %s", text, why);
+	assert_string_equal(place.interface, interface);
+	assert_int_equal(place.hook, hook);
+	assert_int_equal(place.directions, directions);
+}
+
+static void assert_refused(const char *text, const char *part)
+{
+	struct kernel_place place;
+	char why[OPTION_WHY_MAX] = "";
+
+	if (kernel_place_parse(text, &place, why))
+		fail_msg("'%s' is not refused", text);
+	if (strstr(why, part) == NULL)
+		fail_msg("'%s': '%s' does not say '%s'", text, why, part);
+}
+
+static void test_hooks_and_directions(void **state)
+{
+	(void)state;
+	assert_place("eth0", "eth0", KERNEL_HOOK_TC, KERNEL_IN | KERNEL_OUT);
+	assert_place("eth0,hook=tc", "eth0", KERNEL_HOOK_TC, KERNEL_IN | KERNEL_OUT);
+	assert_place("eth0,direction=in", "eth0", KERNEL_HOOK_TC, KERNEL_IN);
+	assert_place("eth0,direction=out,hook=tc", "eth0", KERNEL_HOOK_TC, KERNEL_OUT);
+	assert_place("eth0,direction=both", "eth0", KERNEL_HOOK_TC, KERNEL_IN | KERNEL_OUT);
+	assert_place("eth0,hook=xdp", "eth0", KERNEL_HOOK_XDP, KERNEL_IN);
+	assert_place("eth0,hook=xdp,direction=in", "eth0", KERNEL_HOOK_XDP, KERNEL_IN);
+	assert_place("a23456789012345,hook=xdp", "a23456789012345", KERNEL_HOOK_XDP, KERNEL_IN);
+}
+
+static void test_what_is_none(void **state)
+{
+	(void)state;
+	assert_refused("", "name of an interface");
+	assert_refused(",hook=tc", "name of an interface");
+	assert_refused("a234567890123456", "name of an interface");
+	assert_refused("et/h0", "name of an interface");
+	assert_refused("eth 0", "name of an interface");
+	assert_refused("eth0,", "''");
+	assert_refused("eth0,tc", "'tc'");
+	assert_refused("eth0,hook=tcx", "'hook=tcx'");
+	assert_refused("eth0,hook=", "'hook='");
+	assert_refused("eth0,direction=up", "'direction=up'");
+	assert_refused("eth0,hook=xdp,direction=out", "what goes out");
+	assert_refused("eth0,direction=both,hook=xdp", "what goes out");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hooks_and_directions),
+		cmocka_unit_test(test_what_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
