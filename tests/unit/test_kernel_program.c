@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The program in the kernel, run by the kernel on frames of ours (bpf_prog_test_run): what it says
+ * of random and mutated ones is what parse_packet() says, and nothing is lost but by a full ring,
+ * which counts it. Needs the right to load programs.
+ */
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+
+#include "base/random.h"
+#include "kernel/program.h"
+#include "kernel/ring.h"
+#include "rx/packet/parse.h"
+
+#define FRAME_MAX 1514
+#define FRAMES    30000
+#define BURST     64
+
+struct world {
+	struct kernel_program *program;
+	struct kernel_reader reader; /* of the CPU that we run on */
+};
+
+static void set_up(struct world *world, uint32_t slots, bool headers_only)
+{
+	const struct kernel_program_params params = {.slots = slots, .headers_only = headers_only};
+	char error[KERNEL_ERROR_MAX];
+	cpu_set_t cpus;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&cpus);
+	CPU_SET((unsigned int)cpu, &cpus);
+	assert_int_equal(sched_setaffinity(0, sizeof(cpus), &cpus), 0);
+	world->program = kernel_program_load(&params, error);
+	if (world->program == NULL) {
+		print_message("%s\n", error);
+		skip();
+	}
+	kernel_reader_start(
+		&world->reader, kernel_program_ring(world->program, (uint32_t)cpu), slots);
+	kernel_program_measure(world->program, true);
+}
+
+static void tear_down(struct world *world)
+{
+	kernel_program_close(world->program);
+}
+
+/* What the kernel says of joined packets. */
+struct gso {
+	uint32_t segments, segment;
+};
+
+static void run(const struct world *world, enum kernel_hook hook, const uint8_t *frame, uint32_t n,
+	struct gso gso)
+{
+	struct __sk_buff skb = {.gso_segs = gso.segments, .gso_size = gso.segment};
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof(opts),
+		.data_in = frame,
+		.data_size_in = n,
+		.repeat = 1,
+	};
+
+	if (gso.segment > 0) {
+		opts.ctx_in = &skb;
+		opts.ctx_size_in = sizeof(skb);
+	}
+	assert_int_equal(bpf_prog_test_run_opts(kernel_program_fd(world->program, hook), &opts), 0);
+	assert_int_equal((int)opts.retval, hook == KERNEL_HOOK_TC ? TC_ACT_UNSPEC : XDP_PASS);
+}
+
+static const struct kernel_entry *take_one(struct world *world)
+{
+	const struct kernel_entry *entry;
+
+	assert_true(kernel_reader_look(&world->reader));
+	entry = kernel_reader_next(&world->reader);
+	assert_non_null(entry);
+	assert_null(kernel_reader_next(&world->reader));
+	kernel_reader_release(&world->reader);
+	return entry;
+}
+
+/* --- frames --- */
+
+struct frame {
+	uint8_t bytes[FRAME_MAX];
+	uint32_t n;
+};
+
+static void put(struct frame *frame, uint32_t bytes, uint64_t value)
+{
+	for (uint32_t i = bytes; i-- > 0;)
+		frame->bytes[frame->n++] = (uint8_t)(value >> (8 * i));
+}
+
+static void put_random(struct frame *frame, struct random *random, uint32_t bytes)
+{
+	while (bytes-- > 0)
+		frame->bytes[frame->n++] = (uint8_t)random_next(random);
+}
+
+static uint32_t choose(struct random *random, uint32_t n)
+{
+	return (uint32_t)random_below(random, n);
+}
+
+static uint8_t choose_proto(struct random *random)
+{
+	static const uint8_t protos[] = {
+		6, 6, 6, 17, 17, 132, 1, 58, 47, 50, 4, 41, 0, 43, 44, 51, 60, 59};
+
+	return protos[choose(random, sizeof(protos))];
+}
+
+static void put_ipv4(struct frame *frame, struct random *random)
+{
+	uint32_t words = choose(random, 8) == 0 ? choose(random, 16) : 5;
+	uint32_t fragment = choose(random, 6) == 0 ? choose(random, 0x10000) : 0;
+
+	put(frame, 1, 0x40 | words);
+	put_random(frame, random, 5);
+	put(frame, 2, fragment);
+	put_random(frame, random, 1);
+	put(frame, 1, choose_proto(random));
+	put_random(frame, random, 10);
+	if (words > 5)
+		put_random(frame, random, (words - 5) * 4);
+}
+
+static void put_ipv6(struct frame *frame, struct random *random)
+{
+	uint8_t proto = choose_proto(random);
+
+	put(frame, 4, UINT64_C(0x60000000) | choose(random, 0x10000000));
+	put_random(frame, random, 2);
+	put(frame, 1, proto);
+	put_random(frame, random, 33);
+	for (uint32_t i = 0; i < 3 && (proto == 0 || proto == 43 || proto == 60); i++) {
+		proto = choose_proto(random);
+		put(frame, 1, proto);
+		put(frame, 1, choose(random, 3));
+		put_random(frame, random, 6 + 8 * (uint32_t)frame->bytes[frame->n - 1]);
+	}
+}
+
+static void make_frame(struct frame *frame, struct random *random)
+{
+	static const uint16_t tags[] = {0x8100, 0x88a8, 0x9100, 0x9200};
+	uint32_t kind = choose(random, 16);
+
+	frame->n = 0;
+	put_random(frame, random, 12);
+	for (uint32_t t = choose(random, 5); t > 1; t--) {
+		put(frame, 2, tags[choose(random, 4)]);
+		put_random(frame, random, 2);
+	}
+	if (kind < 7) {
+		put(frame, 2, 0x0800);
+		put_ipv4(frame, random);
+	} else if (kind < 13) {
+		put(frame, 2, 0x86dd);
+		put_ipv6(frame, random);
+	} else if (kind == 13) {
+		put(frame, 2, 0x8847);
+		put(frame, 4, 0x00012100);
+		put_ipv4(frame, random);
+	} else {
+		put_random(frame, random, 2);
+	}
+	put_random(frame, random, choose(random, 300));
+	/* As if nobody had made it: a byte, or the end of it. */
+	if (choose(random, 4) == 0)
+		frame->bytes[choose(random, frame->n)] = (uint8_t)random_next(random);
+	if (choose(random, 4) == 0)
+		frame->n = 14 + choose(random, frame->n < 14 ? 1 : frame->n - 13);
+	if (frame->n < 14)
+		frame->n = 14;
+}
+
+/* The kernel runs no program of tc on such. */
+static bool is_cut_ip(const struct frame *frame)
+{
+	uint32_t type = (uint32_t)frame->bytes[12] << 8 | frame->bytes[13];
+
+	return (type == 0x0800 && frame->n < 34) || (type == 0x86dd && frame->n < 54);
+}
+
+/* --- what is said of them --- */
+
+static uint32_t vlan_of(const struct key_extra *extra)
+{
+	return (uint32_t)extra->vlan[0] << 8 | extra->vlan[1];
+}
+
+static void assert_as_parsed(const struct kernel_entry *entry, const struct frame *frame)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict = parse_packet(frame->bytes, frame->n, LINK_ETHERNET, &parsed);
+
+	assert_int_equal(entry->length, frame->n);
+	assert_int_equal(entry->segments, 1);
+	if (entry->kind == KERNEL_ENTRY_HEADERS) {
+		assert_int_equal(entry->headers,
+			frame->n < KERNEL_HEADERS_MAX ? frame->n : KERNEL_HEADERS_MAX);
+		assert_memory_equal(entry + 1, frame->bytes, entry->headers);
+		return;
+	}
+	assert_int_equal(entry->kind == KERNEL_ENTRY_IPV4 ? PARSE_IPV4 : PARSE_IPV6, verdict);
+	if (verdict == PARSE_IPV4)
+		assert_memory_equal(entry->key, &parsed.key4, KERNEL_KEY4_BYTES);
+	else
+		assert_memory_equal(entry->key, &parsed.key6, KERNEL_KEY6_BYTES);
+	assert_int_equal(entry->tcp_flags, parsed.extra.tcp_flags[0]);
+	assert_int_equal(entry->dscp, parsed.extra.dscp[0]);
+	assert_int_equal(entry->vlan, vlan_of(&parsed.extra));
+}
+
+/* Whether parse.h's rule needs no more than the short path knows: then it is to be taken. */
+static bool is_plain(const struct frame *frame)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict = parse_packet(frame->bytes, frame->n, LINK_ETHERNET, &parsed);
+	size_t header = parsed.transport_at - parsed.ip_at;
+	uint32_t mpls =
+		(uint32_t)parsed.extra.mpls[0] | parsed.extra.mpls[1] | parsed.extra.mpls[2];
+
+	return !parsed.cut && mpls == 0 && parsed.ip_at <= 22 &&
+	       ((verdict == PARSE_IPV4 && header == 20) || (verdict == PARSE_IPV6 && header == 40));
+}
+
+static void compare(enum kernel_hook hook, bool headers_only)
+{
+	struct random random;
+	uint64_t keys = 0, plain = 0;
+	struct world world;
+
+	random_init(&random, 7);
+	set_up(&world, 1024, headers_only);
+	for (uint32_t i = 0; i < FRAMES; i++) {
+		const struct kernel_entry *entry;
+		struct frame frame;
+
+		do
+			make_frame(&frame, &random);
+		while (hook == KERNEL_HOOK_TC && is_cut_ip(&frame));
+		run(&world, hook, frame.bytes, frame.n, (struct gso){0});
+		entry = take_one(&world);
+		assert_as_parsed(entry, &frame);
+		keys += entry->kind != KERNEL_ENTRY_HEADERS;
+		plain += is_plain(&frame);
+		if (is_plain(&frame) && !headers_only)
+			assert_int_not_equal(entry->kind, KERNEL_ENTRY_HEADERS);
+	}
+	assert_int_equal(kernel_ring_received(world.reader.ring), FRAMES);
+	assert_int_equal(kernel_ring_full(world.reader.ring), 0);
+	assert_true(plain > FRAMES / 3);
+	assert_true(headers_only ? keys == 0 : keys >= plain);
+	tear_down(&world);
+}
+
+static void test_tc_says_what_the_parser_says(void **state)
+{
+	(void)state;
+	compare(KERNEL_HOOK_TC, false);
+}
+
+static void test_xdp_says_what_the_parser_says(void **state)
+{
+	(void)state;
+	compare(KERNEL_HOOK_XDP, false);
+}
+
+static void test_headers_alone(void **state)
+{
+	(void)state;
+	compare(KERNEL_HOOK_TC, true);
+	compare(KERNEL_HOOK_XDP, true);
+}
+
+/* Of TCP with options, or of what is none of ours. */
+static void make_joined(struct frame *frame, bool tcp, uint32_t bytes)
+{
+	memset(frame, 0, sizeof(*frame));
+	frame->bytes[12] = 0x08;
+	frame->bytes[14] = 0x45;
+	frame->bytes[23] = tcp ? 6 : 132;
+	frame->bytes[34 + 12] = 0x80; /* 32 bytes */
+	frame->n = bytes;
+}
+
+static void test_joined_packets(void **state)
+{
+	static const struct {
+		bool tcp;
+		uint32_t bytes;
+		struct gso gso;
+		uint32_t segments;
+	} rows[] = {
+		{true, 66 + 1000, {10, 100}, 10},
+		{true, 66 + 950, {10, 100}, 10},
+		{true, 66 + 1000, {0, 100}, 10},
+		{true, 66 + 1001, {0, 100}, 11},
+		{true, 66 + 1, {0, 100}, 1},
+		{true, 66, {0, 100}, 1},
+		{false, 1000, {7, 100}, 7},
+	};
+	struct world world;
+
+	(void)state;
+	set_up(&world, 64, false);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct kernel_entry *entry;
+		struct frame frame;
+
+		make_joined(&frame, rows[i].tcp, rows[i].bytes);
+		run(&world, KERNEL_HOOK_TC, frame.bytes, frame.n, rows[i].gso);
+		entry = take_one(&world);
+		assert_int_equal(entry->segments, rows[i].segments);
+		assert_int_equal(entry->segment, rows[i].gso.segment);
+		assert_int_equal(entry->length, rows[i].bytes);
+		assert_int_equal(
+			entry->kind, rows[i].tcp ? KERNEL_ENTRY_IPV4 : KERNEL_ENTRY_HEADERS);
+		if (rows[i].tcp)
+			assert_int_equal(entry->headers, 66);
+	}
+	tear_down(&world);
+}
+
+static uint32_t number_of(const struct kernel_entry *entry)
+{
+	uint32_t number;
+
+	memcpy(&number,
+		entry->kind == KERNEL_ENTRY_HEADERS ? (const uint8_t *)(entry + 1) + 26
+						    : entry->key,
+		sizeof(number));
+	return number;
+}
+
+/* Reads up to `few`, whose numbers go up. Returns how many there were. */
+static uint32_t take_some(struct world *world, uint32_t few, uint32_t *last)
+{
+	const struct kernel_entry *entry;
+	uint32_t taken = 0;
+
+	if (!kernel_reader_look(&world->reader))
+		return 0;
+	while (taken < few && (entry = kernel_reader_next(&world->reader)) != NULL) {
+		assert_int_equal(entry->length, 100);
+		assert_true(number_of(entry) > *last);
+		*last = number_of(entry);
+		taken++;
+	}
+	kernel_reader_release(&world->reader);
+	return taken;
+}
+
+/* Entries of one slot and of five, in turns, while the ring is nearly full or just emptied. */
+static void test_a_full_ring(void **state)
+{
+	uint32_t sent = 0, taken = 0, last = 0;
+	struct random random;
+	struct world world;
+
+	(void)state;
+	random_init(&random, 3);
+	set_up(&world, 64, false);
+	for (uint32_t round = 0; round < 500; round++) {
+		for (uint32_t n = choose(&random, 120); n > 0; n--) {
+			struct frame frame;
+
+			make_joined(&frame, true, 100);
+			/* Options are for the parser. */
+			frame.bytes[14] = choose(&random, 3) > 0 ? 0x45 : 0x46;
+			sent++;
+			memcpy(frame.bytes + 26, &sent, sizeof(sent));
+			run(&world, KERNEL_HOOK_TC, frame.bytes, frame.n, (struct gso){0});
+		}
+		taken += take_some(&world, 1 + choose(&random, 40), &last);
+	}
+	for (uint32_t n; (n = take_some(&world, BURST, &last)) > 0;)
+		taken += n;
+	assert_int_equal(kernel_ring_received(world.reader.ring), sent);
+	assert_true(kernel_ring_full(world.reader.ring) > 0);
+	assert_int_equal(taken + kernel_ring_full(world.reader.ring), sent);
+	tear_down(&world);
+}
+
+static uint64_t clock_now(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void test_times(void **state)
+{
+	static const struct {
+		enum kernel_times times;
+		clockid_t clock;
+	} rows[] = {{KERNEL_TIMES_EXACT, CLOCK_MONOTONIC},
+		{KERNEL_TIMES_COARSE, CLOCK_MONOTONIC_COARSE}};
+	struct world world;
+	struct frame frame;
+
+	(void)state;
+	set_up(&world, 64, false);
+	make_joined(&frame, true, 100);
+	run(&world, KERNEL_HOOK_TC, frame.bytes, frame.n, (struct gso){0});
+	assert_int_equal(take_one(&world)->time, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t before = clock_now(rows[i].clock), time;
+
+		kernel_program_stamp(world.program, rows[i].times);
+		run(&world, KERNEL_HOOK_XDP, frame.bytes, frame.n, (struct gso){0});
+		time = take_one(&world)->time;
+		assert_true(time >= before && time <= clock_now(rows[i].clock));
+	}
+	tear_down(&world);
+}
+
+static void test_nothing_before_and_behind(void **state)
+{
+	struct world world;
+	struct frame frame;
+
+	(void)state;
+	set_up(&world, 64, false);
+	make_joined(&frame, true, 100);
+	kernel_program_measure(world.program, false);
+	run(&world, KERNEL_HOOK_TC, frame.bytes, frame.n, (struct gso){0});
+	run(&world, KERNEL_HOOK_XDP, frame.bytes, frame.n, (struct gso){0});
+	assert_false(kernel_reader_look(&world.reader));
+	assert_int_equal(kernel_ring_received(world.reader.ring), 0);
+	tear_down(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tc_says_what_the_parser_says),
+		cmocka_unit_test(test_xdp_says_what_the_parser_says),
+		cmocka_unit_test(test_headers_alone),
+		cmocka_unit_test(test_joined_packets),
+		cmocka_unit_test(test_a_full_ring),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_nothing_before_and_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
