@@ -53,6 +53,7 @@ struct kernel_attachment {
 struct kernel_program {
 	struct bpf_object *object;
 	int programs[2]; /* by enum kernel_hook */
+	bool no_links;
 	uint32_t nb_rings;
 	size_t ring_bytes, map_bytes;
 	uint8_t *rings;                 /* mapped */
@@ -162,6 +163,7 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 
 	if (constants == NULL || rings == NULL || cpus <= 0)
 		return false;
+	program->no_links = params->no_links;
 	program->nb_rings = (uint32_t)cpus;
 	program->ring_bytes = ring_bytes(params->slots);
 	return bpf_map__set_initial_value(constants, &values, sizeof(values)) == 0 &&
@@ -381,7 +383,9 @@ static bool attach_tc(struct kernel_program *program, const struct kernel_place 
 
 		if ((place->directions & (out ? KERNEL_OUT : KERNEL_IN)) == 0)
 			continue;
-		link = link_tcx(program->programs[KERNEL_HOOK_TC], index, out);
+		errno = EINVAL;
+		link = program->no_links ? -1
+					 : link_tcx(program->programs[KERNEL_HOOK_TC], index, out);
 		if (link >= 0) {
 			add_attachment(
 				program, (struct kernel_attachment){.index = index, .link = link});

@@ -19,6 +19,7 @@
 struct kernel_program_params {
 	uint32_t slots;    /* of each ring: a power of two */
 	bool headers_only; /* keys do not suffice: a filter looks at packets */
+	bool no_links;     /* at tc, as where the kernel has none */
 	/* What the kernel said of a program that it refuses, a line each; NULL: nobody listens. */
 	void (*say)(const char *line);
 };

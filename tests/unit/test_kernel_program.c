@@ -14,11 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 
@@ -453,6 +456,123 @@ static void test_nothing_before_and_behind(void **state)
 	tear_down(&world);
 }
 
+/* --- filters, where the kernel has no links --- */
+
+static const struct kernel_program_params as_before = {.slots = 64, .no_links = true};
+static const struct kernel_place loopback = {
+	.interface = "lo", .directions = KERNEL_IN | KERNEL_OUT};
+
+/* A network of our own: nobody else's filters are touched, and none of ours stays. */
+static void leave_network(void)
+{
+	char error[KERNEL_ERROR_MAX];
+	struct kernel_program *program = kernel_program_load(&as_before, error);
+
+	if (program == NULL || unshare(CLONE_NEWNET) != 0)
+		skip();
+	kernel_program_close(program);
+}
+
+static struct bpf_tc_opts filter_at(enum bpf_tc_attach_point point, int *result)
+{
+	struct bpf_tc_hook hook = {.sz = sizeof(hook), .ifindex = 1, .attach_point = point};
+	struct bpf_tc_opts opts = {.sz = sizeof(opts), .handle = 0x736b, .priority = 0x736b};
+
+	*result = bpf_tc_query(&hook, &opts);
+	return opts;
+}
+
+static void assert_filters(bool there)
+{
+	static const enum bpf_tc_attach_point points[] = {BPF_TC_INGRESS, BPF_TC_EGRESS};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		int result;
+
+		filter_at(points[i], &result);
+		assert_int_equal(result == 0, there);
+	}
+}
+
+static void test_filters_come_and_go(void **state)
+{
+	char error[KERNEL_ERROR_MAX];
+	struct kernel_program *first, *second;
+	uint32_t index;
+
+	(void)state;
+	leave_network();
+	first = kernel_program_load(&as_before, error);
+	second = kernel_program_load(&as_before, error);
+	assert_true(kernel_program_attach(first, &loopback, &index, error));
+	assert_int_equal(index, 1);
+	assert_filters(true);
+	assert_false(kernel_program_attach(second, &loopback, &index, error));
+	assert_non_null(strstr(error, "another sketchtap"));
+	assert_filters(true);
+	kernel_program_close(first);
+	assert_filters(false);
+	assert_true(kernel_program_attach(second, &loopback, &index, error));
+	kernel_program_close(second);
+	assert_filters(false);
+}
+
+/* Who was killed left them. */
+static void test_filters_are_taken_over(void **state)
+{
+	char error[KERNEL_ERROR_MAX];
+	struct kernel_program *program;
+	int left, taken, result, status;
+	uint32_t index;
+	pid_t child;
+
+	(void)state;
+	leave_network();
+	child = fork();
+	if (child == 0) {
+		program = kernel_program_load(&as_before, error);
+		_exit(program == NULL || !kernel_program_attach(program, &loopback, &index, error));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_filters(true);
+	left = (int)filter_at(BPF_TC_INGRESS, &result).prog_id;
+	program = kernel_program_load(&as_before, error);
+	assert_true(kernel_program_attach(program, &loopback, &index, error));
+	taken = (int)filter_at(BPF_TC_INGRESS, &result).prog_id;
+	assert_int_not_equal(left, taken);
+	kernel_program_close(program);
+	assert_filters(false);
+}
+
+/* Another's, in the place of ours: it stays, and we do not come in. */
+static void test_filters_of_others_stay(void **state)
+{
+	char error[KERNEL_ERROR_MAX];
+	struct bpf_insn go_on[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = TC_ACT_UNSPEC},
+		{.code = BPF_JMP | BPF_EXIT}};
+	struct bpf_tc_hook hook = {.sz = sizeof(hook), .ifindex = 1, .attach_point = BPF_TC_EGRESS};
+	struct bpf_tc_opts opts = {.sz = sizeof(opts), .handle = 0x736b, .priority = 0x736b};
+	struct kernel_program *program;
+	uint32_t index;
+	int result;
+
+	(void)state;
+	leave_network();
+	opts.prog_fd = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "other", "GPL", go_on, 2, NULL);
+	assert_true(opts.prog_fd >= 0);
+	assert_int_equal(bpf_tc_hook_create(&hook), 0);
+	assert_int_equal(bpf_tc_attach(&hook, &opts), 0);
+	program = kernel_program_load(&as_before, error);
+	assert_false(kernel_program_attach(program, &loopback, &index, error));
+	assert_non_null(strstr(error, "not ours"));
+	kernel_program_close(program);
+	assert_int_equal(filter_at(BPF_TC_EGRESS, &result).prog_id, opts.prog_id);
+	filter_at(BPF_TC_INGRESS, &result);
+	assert_int_not_equal(result, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +583,9 @@ int main(void)
 		cmocka_unit_test(test_a_full_ring),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_nothing_before_and_behind),
+		cmocka_unit_test(test_filters_come_and_go),
+		cmocka_unit_test(test_filters_are_taken_over),
+		cmocka_unit_test(test_filters_of_others_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
