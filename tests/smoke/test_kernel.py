@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The program in the kernel: what it tells of what a real sender sent is what --pcap says of the same frames."""
 
+import json
 import os
-import re
+import signal
 
 import lib
 import net
 
 RATE = 50000  # packets a second
+XDP_RATE = 10000  # veth's own queue before xdp is short
 RING = 65536  # slots: more than any test fills
+PACKETS = 20000
+TCX_IN, TCX_OUT = 46, 47  # as linux/bpf.h numbers them
+PROG_QUERY = 16
 OF_RUN = ('start', 'end', 'first', 'last')  # columns of times
 
 
@@ -115,7 +120,7 @@ def zoo_at(place, wanted, *options):
         space.veth('tap0', 'wire0')
         capture, packets = zoo(test, wanted)
         run = Measuring(test, space, place, packets, *options)
-        test.wait(space.send('wire0', capture, RATE)).expect(0)
+        send(test, space, 'wire0', capture, XDP_RATE if 'xdp' in place else RATE)
         expect_equal(test, run, truth_of(test, capture, *options))
     return check
 
@@ -138,3 +143,317 @@ ZOOS = (
 def cases(settings):
     chosen = ZOOS[:3] if settings.sanitized else ZOOS
     return [(f'the zoo at {name}', lib.needs_traces(check)) for name, check in chosen]
+
+
+# ---- frames of our own
+
+
+def flows_capture(test, packets=PACKETS, flows=300):
+    """(path, truth)"""
+    truth = {}
+    for i in range(packets):
+        key = lib.udp_key(i * i % flows)
+        before = truth.get(key, (0, 0))
+        truth[key] = before[0] + 1, before[1] + 60 + i * i % flows
+    frames = [(i, lib.udp_frame(i * i % flows, 60 + i * i % flows)) for i in range(packets)]
+    return lib.write_pcap(test.path('flows.pcap'), frames), truth
+
+
+def send(test, space, interface, capture, rate=RATE, repeat=1):
+    return int(test.wait(space.send(interface, capture, rate, repeat)).expect(0).stdout)
+
+
+def cable(test):
+    needs_program(test)
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    return space
+
+
+def test_workers_and_interfaces(test):
+    """Two interfaces, two workers, and which of them a packet came to."""
+    space = cable(test)
+    space.veth('tap1', 'wire1')
+    capture, truth = flows_capture(test)
+    run = Measuring(test, space, ['tap0,direction=in', 'tap1,hook=xdp'], 2 * PACKETS, '--workers', '2',
+                    '--sketch', 'simple-hash', '--key', '5tuple,in_port', *TOP)
+    senders = [space.send(f'wire{i}', capture, XDP_RATE) for i in range(2)]
+    for sender in senders:
+        test.wait(sender).expect(0)
+    rows, ledger, _ = run.finish()
+    assert int(ledger['measured']) == 2 * PACKETS, ledger
+    for port in ('0', '1'):
+        seen = {tuple(row[column] for column in lib.KEY_COLUMNS): (int(row['packets']), int(row['bytes']))
+                for row in rows if row['in_port'] == port}
+        assert seen == truth, f'--kernel {port}'
+
+
+def test_both_directions(test):
+    """What goes out and what comes in, once each."""
+    space = cable(test)
+    capture, truth = flows_capture(test)
+    run = Measuring(test, space, 'tap0', 2 * PACKETS, *TOP)
+    send(test, space, 'tap0', capture)
+    send(test, space, 'wire0', capture)
+    rows, ledger, _ = run.finish()
+    assert int(ledger['measured']) == 2 * PACKETS, ledger
+    lib.check_top(rows, {key: (2 * packets, 2 * size) for key, (packets, size) in truth.items()}, 5000)
+
+
+def test_epochs(test):
+    """A hundred of them while packets go on coming: each balances, and nothing is lost between two."""
+    space = cable(test)
+    capture, truth = flows_capture(test)
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    repeat = 20
+    process = test.start(
+        '--kernel', 'tap0', '--design', 'async', '--sketch', 'simple-hash', '--packets', repeat * PACKETS,
+        '--interval', '20ms', '--ring-size', RING, '--output', output, '--stats', stats, *TOP, inside=space)
+    net.wait_until_ready(test, process, stats)
+    assert send(test, space, 'wire0', capture, 1e7, repeat) == repeat * PACKETS
+    test.wait(process).expect(0)
+    ledger = lib.read_stats(stats)
+    assert len(ledger) > 20 and lib.total(ledger, 'measured') == repeat * PACKETS, ledger[-1]
+    lib.expect_lossless(ledger)
+    seen = {}
+    for row in lib.read_output(output):
+        before = seen.get(lib.row_key(row), (0, 0))
+        seen[lib.row_key(row)] = before[0] + int(row['packets']), before[1] + int(row['bytes'])
+    assert seen == {key: (repeat * packets, repeat * size) for key, (packets, size) in truth.items()}
+
+
+def test_a_ring_that_is_full(test):
+    """A worker that stands still: what found no room is counted, and in the bounds."""
+    space = cable(test)
+    capture, truth = flows_capture(test)
+    run = Measuring(test, space, 'tap0,direction=in', PACKETS, '--ring-size', '1024', *TOP)
+    run.process.signal(signal.SIGSTOP)
+    send(test, space, 'wire0', capture, RATE)
+    run.process.signal(signal.SIGCONT)
+    rows, ledger, _ = run.finish()
+    lost = int(ledger['ring_full'])
+    assert int(ledger['offered']) == PACKETS and lost > 0, ledger
+    assert int(ledger['measured']) == PACKETS - lost >= 1024, ledger
+    for row in rows:
+        packets, size = truth[lib.row_key(row)]
+        assert int(row['packets_low']) <= packets <= int(row['packets_high']), row
+        assert int(row['bytes_low']) <= size <= int(row['bytes_high']), row
+
+
+SERVE = """
+import socket, sys
+server = socket.socket()
+server.bind(('10.9.0.2', 5001))
+server.listen()
+print('ready', flush=True)
+peer, _ = server.accept()
+total = 0
+while got := peer.recv(1 << 20):
+    total += len(got)
+print(total)
+"""
+TRANSFER = """
+import socket
+peer = socket.create_connection(('10.9.0.2', 5001))
+block = b'x' * (1 << 20)
+for _ in range(50):
+    peer.sendall(block)
+peer.shutdown(socket.SHUT_WR)
+peer.recv(1)
+"""
+
+
+def test_joined_packets(test):
+    """A TCP transfer in joined packets counts as those of the cable: the queue's own count, which knows them."""
+    needs_program(test)
+    near, far = net.Namespace(test), net.Namespace(test)
+    near.veth('tap0', 'wire0')
+    near.ip('link', 'set', 'wire0', 'netns', far.holder.popen.pid)
+    for space, interface, address in ((near, 'tap0', '10.9.0.1'), (far, 'wire0', '10.9.0.2')):
+        other = '10.9.0.2' if address == '10.9.0.1' else '10.9.0.1'
+        space.ip('addr', 'add', f'{address}/24', 'dev', interface)
+        space.silence(interface)
+        peer = far.link('wire0') if space is near else near.link('tap0')
+        space.ip('neigh', 'add', other, 'lladdr', peer['address'], 'dev', interface)
+    near.call('tc', 'qdisc', 'replace', 'dev', 'tap0', 'root', 'pfifo', 'limit', '100000')
+    runs = [Measuring(test, near, 'tap0,direction=out', 10**9, '--sketch', 'flow-table', *TOP),
+            Measuring(test, far, 'wire0,direction=in', 10**9, '--sketch', 'flow-table', *TOP)]
+    queued = json.loads(near.call('tc', '-s', '-j', 'qdisc', 'show', 'dev', 'tap0'))[0]
+    frames = far.received('wire0')
+    server = test.start('-c', SERVE, program=['python3'], inside=far)
+    test.until(lambda: os.path.getsize(os.path.join(server.directory, 'stdout')) > 0, 'the server is there')
+    test.wait(test.start('-c', TRANSFER, program=['python3'], inside=near)).expect(0)
+    assert test.wait(server).expect(0).stdout.split()[-1] == str(50 << 20)
+    for run in runs:
+        run.process.signal(net.END)
+    ledgers = [run.finish()[1] for run in runs]
+    after = json.loads(near.call('tc', '-s', '-j', 'qdisc', 'show', 'dev', 'tap0'))[0]
+    packets, size = after['packets'] - queued['packets'], after['bytes'] - queued['bytes']
+    frames = far.received('wire0') - frames
+    for ledger in ledgers:
+        assert int(ledger['measured']) == packets, f'{packets} packets: {ledger}'
+        assert int(ledger['bytes']) == size, f'{size} bytes: {ledger}'
+    assert frames < packets, f'nothing was joined: {frames} frames of {packets} packets'
+
+
+# ---- others on the same hook, and what is left behind
+
+QUERY = """
+import ctypes, os, socket, struct, sys
+attributes = ctypes.create_string_buffer(struct.pack('II', socket.if_nametoindex(sys.argv[1]), int(sys.argv[2])), 64)
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.syscall(321, int(sys.argv[3]), attributes, 64) != 0:
+    print(-ctypes.get_errno())
+else:
+    print(struct.unpack_from('I', attributes, 24)[0])
+"""
+
+
+def programs_at(space, interface, where):
+    """How many programs a hook has."""
+    return int(space.call('python3', '-c', QUERY, interface, where, PROG_QUERY))
+
+
+def test_others_see_all(test):
+    """Two at tc and one at xdp count every packet; a second one at xdp is refused, and the first goes on."""
+    space = cable(test)
+    capture, truth = flows_capture(test)
+    places = ('tap0,hook=xdp', 'tap0,direction=in', 'tap0,direction=in')
+    runs = [Measuring(test, space, place, PACKETS, *TOP) for place in places]  # each before the others
+    refused = test.run('--kernel', 'tap0,hook=xdp', '--design', 'async', '--output', '/dev/null', inside=space)
+    refused.expect(1).expect_one_line('tap0', 'another XDP program')
+    send(test, space, 'wire0', capture, XDP_RATE)
+    for run in runs:
+        rows, ledger, _ = run.finish()
+        assert int(ledger['measured']) == PACKETS, ledger
+        lib.check_top(rows, truth, 5000)
+
+
+def test_filters_of_others(test):
+    """They are the same before, meanwhile and behind."""
+    space = cable(test)
+    capture, _ = flows_capture(test)
+    space.call('tc', 'qdisc', 'add', 'dev', 'tap0', 'clsact')
+    for side in ('ingress', 'egress'):
+        space.call('tc', 'filter', 'add', 'dev', 'tap0', side, 'prio', '7', 'bpf', 'bytecode', '1,6 0 0 4294967295,',
+                   'flowid', '1:1')
+
+    def filters():
+        return [space.call('tc', 'filter', 'show', 'dev', 'tap0', side) for side in ('ingress', 'egress')]
+
+    before = filters()
+    assert 'bytecode' in before[0] and 'bytecode' in before[1], before
+    run = Measuring(test, space, 'tap0', PACKETS)
+    assert filters() == before
+    send(test, space, 'wire0', capture)
+    run.finish()
+    assert filters() == before
+
+
+def test_nothing_stays_behind(test):
+    """However it ends, no program is left on any hook, and the next one starts."""
+    space = cable(test)
+    if programs_at(space, 'tap0', TCX_IN) < 0:
+        test.skip('this kernel has no links at tc: its filters are what test_kernel_program looks at')
+    for end in (signal.SIGTERM, signal.SIGKILL):
+        run = Measuring(test, space, ['tap0', 'wire0,hook=xdp'], 10**9)
+        assert programs_at(space, 'tap0', TCX_IN) == programs_at(space, 'tap0', TCX_OUT) == 1
+        assert 'xdp' in space.link('wire0'), space.link('wire0')
+        run.process.signal(end)
+        test.until(lambda run=run: not run.process.running(), 'it has ended')
+        test.until(lambda: programs_at(space, 'tap0', TCX_IN) == programs_at(space, 'tap0', TCX_OUT) == 0 and
+                   'xdp' not in space.link('wire0'), 'nothing is left')
+
+
+# ---- interfaces that leave
+
+
+def test_an_interface_that_goes(test):
+    """Deleted while it is measured: the run says so, its account is complete, and it exits with 1."""
+    space = cable(test)
+    capture, _ = flows_capture(test)
+    run = Measuring(test, space, 'tap0,direction=in', 10**9)
+    send(test, space, 'wire0', capture)
+    space.ip('link', 'delete', 'tap0')
+    _, ledger, _ = run.finish(1)
+    assert 'tap0: the interface is gone' in run.result.stderr, run.result.describe()
+    assert int(ledger['measured']) == PACKETS, ledger
+
+
+def test_an_interface_that_goes_down_or_is_renamed(test):
+    """Both are no end: packets count under whatever name."""
+    space = cable(test)
+    capture, _ = flows_capture(test)
+    run = Measuring(test, space, 'tap0,direction=in', 2 * PACKETS)
+    send(test, space, 'wire0', capture)
+    space.set('tap0', 'down')
+    test.until_said(run.process, 'tap0: link down')
+    space.set('tap0', 'name', 'other0')
+    space.silence('other0')
+    test.until_said(run.process, 'tap0: link up')
+    send(test, space, 'wire0', capture)
+    _, ledger, _ = run.finish()
+    assert int(ledger['measured']) == 2 * PACKETS, ledger
+
+
+# ---- what cannot be
+
+BAD = (
+    (('--kernel', 'eth0'), '--design rss', '--design async'),
+    (('--kernel', 'eth0', '--design', 'sync'), '--design sync'),
+    (('--kernel', 'eth0', '--kernel', 'eth0,direction=in'), 'eth0', 'count twice'),
+    (('--kernel', 'eth0,hook=xdp,direction=out'), 'what goes out'),
+    (('--kernel', 'eth0,hok=xdp'), "'hok=xdp'", 'hook=xdp'),
+    (('--kernel', 'eth0', '--port', 'eth1'), '--kernel', '--port'),
+    (('--kernel', 'eth0', '--pace', 'recorded'), '--pace', 'contradicts --kernel'),
+    (('--kernel', 'eth0', '--dispatch', 'round-robin'), '--dispatch', 'with --kernel'),
+    (('--kernel', 'eth0', '--mtu', '9000'), '--mtu', 'without --port'),
+)
+
+
+def test_bad_options(test):
+    for options, *mentions in BAD:
+        design = () if '--design' in options or options == BAD[0][0] else ('--design', 'async')
+        test.run(*options, *design, '--output', test.path('none.csv')).expect(2).expect_one_line(*mentions)
+        assert not os.path.exists(test.path('none.csv')), options
+
+
+def test_what_the_machine_refuses(test):
+    space = cable(test)
+    output = test.path('none.csv')
+    for options, *mentions in (
+            (('--kernel', 'tap9'), 'tap9', 'no such interface'),
+            (('--kernel', 'tap0', '--workers', '64'), '--workers 64', 'CPU'),
+            (('--kernel', 'tap0', '--filter', 'ether[1000] = 1'), '--filter', '--kernel brings 256')):
+        result = test.run(*options, '--design', 'async', '--output', output, inside=space)
+        result.expect(1).expect_one_line(*mentions)
+        assert not os.path.exists(output), options
+
+
+CAPABILITIES = ('bpf', 'net_admin')
+
+
+def test_rights(test):
+    """Two capabilities are enough, each of them is needed, and none is missed without a word."""
+    space = cable(test)
+
+    def without_all_but(given):
+        os.chmod(test.directory, 0o777)
+        words = ','.join(f'+{name}' for name in given)
+        limit = ['--inh-caps', f'-all{"," if words else ""}{words}',
+                 '--bounding-set', f'-all{"," if words else ""}{words}']
+        return ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', *limit,
+                *(['--ambient-caps', words] if words else []), '--no-new-privs', test.binary]
+
+    def run(given, status):
+        home = test.path(f'run{len(test.processes)}')
+        process = test.start('--kernel', 'tap0', '--design', 'async', '--duration', '100ms', '--output', '/dev/null',
+                             program=['sh', '-c', f'chmod 777 {home} && exec "$@"', 'sh', *without_all_but(given)],
+                             inside=space)
+        return test.wait(process).expect(status)
+
+    run(CAPABILITIES, 0)
+    run((*CAPABILITIES, 'perfmon'), 0)
+    run((), 1).expect_one_line('--kernel', 'CAP_BPF')
+    for missing in CAPABILITIES:
+        run([name for name in CAPABILITIES if name != missing], 1).expect_one_line('--kernel')
