@@ -362,37 +362,37 @@ inline_always void tell(const struct packet *packet)
 
 SEC("tc") int sketchtap_tc(struct __sk_buff *skb)
 {
-	struct packet packet = {
-		.context = skb,
-		.data = (const __u8 *)(long)skb->data,
-		.end = (const __u8 *)(long)skb->data_end,
-		.length = skb->len,
-		.interface = skb->ifindex,
-		.segments = skb->gso_segs,
-		.segment = skb->gso_size,
-		.tagged = skb->vlan_present,
-		.tag_type = (__be16)skb->vlan_proto,
-		.tag_control = bpf_htons((__u16)skb->vlan_tci),
-	};
+	struct packet packet = {.context = skb};
 
-	if (control.measuring)
-		tell(&packet);
+	if (!control.measuring)
+		return GO_ON;
+	packet.data = (const __u8 *)(long)skb->data;
+	packet.end = (const __u8 *)(long)skb->data_end;
+	packet.length = skb->len;
+	packet.interface = skb->ifindex;
+	packet.segment = skb->gso_size;
+	if (packet.segment > 0)
+		packet.segments = skb->gso_segs;
+	packet.tagged = skb->vlan_present;
+	if (packet.tagged) {
+		packet.tag_type = (__be16)skb->vlan_proto;
+		packet.tag_control = bpf_htons((__u16)skb->vlan_tci);
+	}
+	tell(&packet);
 	return GO_ON;
 }
 
 SEC("xdp.frags") int sketchtap_xdp(struct xdp_md *xdp)
 {
-	struct packet packet = {
-		.context = xdp,
-		.xdp = true,
-		.data = (const __u8 *)(long)xdp->data,
-		.end = (const __u8 *)(long)xdp->data_end,
-		.length = bpf_xdp_get_buff_len(xdp),
-		.interface = xdp->ingress_ifindex,
-	};
+	struct packet packet = {.context = xdp, .xdp = true};
 
-	if (control.measuring)
-		tell(&packet);
+	if (!control.measuring)
+		return XDP_PASS;
+	packet.data = (const __u8 *)(long)xdp->data;
+	packet.end = (const __u8 *)(long)xdp->data_end;
+	packet.length = bpf_xdp_get_buff_len(xdp);
+	packet.interface = xdp->ingress_ifindex;
+	tell(&packet);
 	return XDP_PASS;
 }
 

@@ -120,9 +120,9 @@ static bool refuse_load(int why, char *log, const struct kernel_program_params *
 	const char *last = last_line(log, params->say);
 
 	if (why == EPERM)
-		return refuse(error, "--kernel: this process may not load programs into the "
-				     "kernel: run as root, or give it CAP_BPF, CAP_PERFMON and "
-				     "CAP_NET_ADMIN");
+		return refuse(error,
+			"--kernel: this process may not load programs into the kernel: run as "
+			"root, or give it CAP_BPF and CAP_NET_ADMIN");
 	if (why == ENOMEM || why == E2BIG)
 		return refuse(error,
 			"--kernel: the kernel has no memory for the rings of %u entries (%s): "
