@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,9 +24,20 @@ void standard_files_fill(void)
 	}
 }
 
+/* Of a pipe. */
+static bool reader_left(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 bool standard_files_printed(void)
 {
-	return fflush(stdout) == 0 || errno == EPIPE;
+	if (fflush(stdout) != 0)
+		return errno == EPIPE;
+	/* What is longer than the buffer failed before, and why is forgotten. */
+	return ferror(stdout) == 0 || reader_left();
 }
 
 bool standard_files_is_output(const char *name)
