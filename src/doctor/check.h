@@ -28,9 +28,10 @@ enum host_source {
 	HOST_REPLAY = 1 << 3,  /* a capture or the generator */
 	HOST_UNNAMED = 1 << 4, /* some port: no source was given */
 	HOST_SOCKETS = 1 << 5, /* datagrams of exporters */
+	HOST_PROGRAM = 1 << 6, /* an interface of the kernel, by a program in it */
 };
 #define HOST_LIVE (HOST_CARD | HOST_KERNEL | HOST_VIRTUAL | HOST_UNNAMED)
-#define HOST_ANY  (HOST_LIVE | HOST_REPLAY | HOST_SOCKETS)
+#define HOST_ANY  (HOST_LIVE | HOST_REPLAY | HOST_SOCKETS | HOST_PROGRAM)
 
 struct host_port {
 	enum host_source source;
@@ -67,6 +68,7 @@ struct host_needs {
 /* What no file tells. */
 struct host_calls {
 	const char *dpdk_version, *libpcap_version;
+	const char *kernel_missing;    /* why there is no program for --kernel; NULL: there is */
 	const char *runtime_directory; /* below which EAL makes its own */
 	bool clock_known, clock_synchronised;
 	int64_t clock_error_us; /* at most */
@@ -127,7 +129,7 @@ struct check {
 };
 
 extern const struct check run_checks[], memory_checks[], cpu_checks[], time_checks[], card_checks[],
-	interface_checks[], forward_checks[];
+	interface_checks[], forward_checks[], kernel_checks[];
 
 /* The subjects, in the order in which they are printed. */
 struct check_table {

@@ -69,7 +69,8 @@ static void check_interface(
 	if (!interface_exists(host, port)) {
 		finding_missing(finding, "%s: there is no interface %s", port->name,
 			port->interface[0] != '\0' ? port->interface : "of that name");
-		finding_wanted(finding, "an interface that is there, as iface=NAME");
+		finding_wanted(finding, "an interface that is there%s",
+			port->source == HOST_KERNEL ? ", as iface=NAME" : "");
 		finding_command(finding, "ip -brief link");
 		return;
 	}
@@ -84,8 +85,8 @@ static void check_interface(
 		finding_wanted(finding, "up: a run that starts on it waits in vain");
 		finding_command(finding, "sudo ip link set dev %s up", port->interface);
 	} else if (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0) {
-		finding_ok(finding, "%s: %s is up; the run makes it promiscuous", port->name,
-			port->interface);
+		finding_ok(finding, "%s: %s is up%s", port->name, port->interface,
+			port->source == HOST_KERNEL ? "; the run makes it promiscuous" : "");
 	} else {
 		finding_warning(
 			finding, "%s: %s has no link (%s)", port->name, port->interface, state);
@@ -225,7 +226,7 @@ static void check_backlog(const struct host *host, struct finding *finding)
 }
 
 const struct check interface_checks[] = {
-	{"interface", HOST_KERNEL, .look_at = check_interface},
+	{"interface", HOST_KERNEL | HOST_PROGRAM, .look_at = check_interface},
 	{"merging", HOST_KERNEL, .look_at = check_merging, .where = interface_exists},
 	{"vlan-strip", HOST_KERNEL, .look_at = check_vlan_strip, .where = interface_exists},
 	{"rx-ring", HOST_KERNEL, .look_at = check_rx_ring, .where = interface_exists},

@@ -12,5 +12,6 @@ const struct check_table check_tables[] = {
 	{"Ports", card_checks},
 	{"Ports", interface_checks},
 	{"Ports", forward_checks},
+	{"Kernel", kernel_checks},
 	{0},
 };

@@ -18,6 +18,7 @@
 #include "collect/template_file.h"
 #include "doctor/findings.h"
 #include "doctor/host_port.h"
+#include "kernel/program.h"
 #include "report/output/writer.h"
 #include "parallel/eal.h"
 
@@ -86,6 +87,8 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 
 	if (collect_listens(config))
 		return HOST_SOCKETS;
+	if (kernel_given(config))
+		return HOST_PROGRAM;
 	if (!port_given(config))
 		return fed_source(config) != NULL ? HOST_REPLAY : HOST_UNNAMED;
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
@@ -129,6 +132,7 @@ static void ask_kernel(struct host_calls *calls)
 
 	calls->dpdk_version = rte_version();
 	calls->libpcap_version = pcap_lib_version();
+	calls->kernel_missing = kernel_program_missing();
 	calls->runtime_directory = runtime_directory();
 	calls->clock_known = adjtimex(&timex) >= 0;
 	calls->clock_synchronised = (timex.status & STA_UNSYNC) == 0;
@@ -183,6 +187,19 @@ static void read_port(struct host_port *port, const struct port_name *name)
 		if_indextoname(port->settings.index, port->interface);
 }
 
+static void read_place(struct host_port *port, const char *text)
+{
+	struct kernel_place place;
+	char why[OPTION_WHY_MAX];
+
+	kernel_place_parse(text, &place, why); /* it was checked */
+	*port = (struct host_port){.source = HOST_PROGRAM};
+	snprintf(port->name, sizeof(port->name), "%s", place.interface);
+	make_ascii(port->name);
+	memcpy(port->interface, place.interface, sizeof(port->interface));
+	port_interface_read(port->interface, &port->settings);
+}
+
 int doctor(const struct config *config, const struct topology *topology, const struct plan *plan,
 	const struct port_name *names, FILE *out)
 {
@@ -201,12 +218,15 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.topology = topology,
 		.needs = &needs,
 		.ports = ports,
-		.nb_ports = port_options(config)->names.n,
+		.nb_ports = port_options(config)->names.n + kernel_options(config)->places.n,
 	};
 	int status;
 
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
 		read_port(&ports[p], &names[p]);
+	/* Of one kind alone: sources exclude each other. */
+	for (uint32_t i = 0; i < kernel_options(config)->places.n; i++)
+		read_place(&ports[i], kernel_options(config)->places.texts[i]);
 	needs.sources = sources_of(config, ports);
 	note_lcores(&needs, plan);
 	note_memory(&needs, plan);

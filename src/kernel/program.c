@@ -222,6 +222,11 @@ static bool load(
 	return result == 0;
 }
 
+const char *kernel_program_missing(void)
+{
+	return NULL;
+}
+
 struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error)
 {
 	struct kernel_program *program;

@@ -26,6 +26,9 @@ struct kernel_program_params {
 
 struct kernel_program;
 
+/* Why it was not built, as the end of "because ..."; NULL: it was. */
+const char *kernel_program_missing(void);
+
 /* NULL with one line in error[KERNEL_ERROR_MAX]. */
 struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error);
 

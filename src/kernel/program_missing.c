@@ -6,12 +6,17 @@
 
 #include "kernel/program.h"
 
+const char *kernel_program_missing(void)
+{
+	return KERNEL_MISSING;
+}
+
 struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error)
 {
 	(void)params;
 	snprintf(error, KERNEL_ERROR_MAX,
 		"--kernel: sketchtap was built without it, because " KERNEL_MISSING
-		"; install that and build again, or use --port");
+		": change that and build again, or use --port");
 	return NULL;
 }
 

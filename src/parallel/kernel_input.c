@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "kernel/ring.h"
 #include "rx/packet/parse.h"
+#include "rx/port/clock.h"
 #include "rx/port/device_counter.h"
 #include "rx/port/interface.h"
 #include "rx/port/kernel_interface.h"
@@ -59,7 +60,8 @@ struct kernel_input {
 	struct kernel_program *program;
 	uint32_t nb_watched;
 	struct watched watched[OPTION_LIST_MAX];
-	int64_t looked; /* monotonic ns */
+	int64_t looked;           /* monotonic ns */
+	enum kernel_times stamps; /* where times are asked for */
 	uint32_t nb_takers;
 	struct kernel_taker *takers; /* by worker */
 };
@@ -341,7 +343,7 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 	worker_enter_epoch(worker, epoch);
 	/* Measurements may have changed. */
 	if (worker_generation(worker, epoch)->counting->details)
-		kernel_program_stamp(taker->input->program, KERNEL_TIMES_EXACT);
+		kernel_program_stamp(taker->input->program, taker->input->stamps);
 }
 
 /* What poll_until_end() is for devices. */
@@ -465,6 +467,16 @@ static void say(const char *line)
 	log_info("--kernel: %s", line);
 }
 
+static enum kernel_times stamps_of(const struct config *config)
+{
+	switch (clock_options(config)->timestamps) {
+	case TIMESTAMPS_AUTO: return KERNEL_TIMES_EXACT;
+	case TIMESTAMPS_POLL: return KERNEL_TIMES_NONE;
+	case TIMESTAMPS_COARSE: break;
+	}
+	return KERNEL_TIMES_COARSE;
+}
+
 struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error)
 {
 	struct kernel_input *input = calloc(1, sizeof(*input));
@@ -479,6 +491,7 @@ struct kernel_input *kernel_input_create(const struct kernel_input_params *param
 		return NULL;
 	}
 	input->params = *params;
+	input->stamps = stamps_of(params->config);
 	input->program = kernel_program_load(&program, error);
 	if (input->program != NULL && create_takers(input, error) && attach(input, error))
 		return input;
@@ -502,7 +515,7 @@ void kernel_input_destroy(struct kernel_input *input)
 void kernel_input_start(struct kernel_input *input)
 {
 	if (measurements_any(input->params.config, SKETCH_DETAILS))
-		kernel_program_stamp(input->program, KERNEL_TIMES_EXACT);
+		kernel_program_stamp(input->program, input->stamps);
 	kernel_program_measure(input->program, true);
 }
 

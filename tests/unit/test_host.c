@@ -290,7 +290,8 @@ static void make_good_host(void)
 		.root = tree_root,
 		.topology = &topology,
 		.needs = &needs,
-		.calls = {"DPDK 22.11.11", "libpcap version 1.10.3", "/run/dpdk", true, true, 50},
+		.calls = {"DPDK 22.11.11", "libpcap version 1.10.3", NULL, "/run/dpdk", true, true,
+			50},
 		.ports = ports,
 		.nb_ports = 1,
 	};
@@ -1158,6 +1159,41 @@ static void test_templates(void **state)
 	expect("templates", FINDING_NONE);
 }
 
+/* A program in the kernel takes a kernel that has it, and who may load it. */
+static void test_program(void **state)
+{
+	(void)state;
+	make_good_host();
+	expect("kernel-version", FINDING_NONE);
+	needs.sources = HOST_PROGRAM;
+	ports[0] = (struct host_port){.source = HOST_PROGRAM, .name = "eth1", .interface = "eth1"};
+	tree_write("sys/class/net/eth1/type", "1\n");
+	tree_write("sys/class/net/eth1/flags", "0x1003\n");
+	tree_write("sys/class/net/eth1/operstate", "up\n");
+	tree_write("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
+	tree_write("proc/self/status", "CapEff:\t0000008000001000\n");
+	examine();
+	expect("kernel-program", FINDING_OK);
+	expect("kernel-version", FINDING_OK);
+	expect("kernel-rights", FINDING_OK);
+	expect("bpf-jit", FINDING_OK);
+	expect("frames", FINDING_OK);
+	tree_write("proc/sys/kernel/osrelease", "6.1.0-18-amd64\n");
+	tree_write("proc/self/status", "CapEff:\t0000000000001000\n");
+	tree_write("proc/sys/net/core/bpf_jit_enable", "0\n");
+	tree_write("sys/class/net/eth1/type", "65534\n");
+	host.calls.kernel_missing = "there was no clang";
+	examine();
+	expect_says("kernel-program", FINDING_MISSING, "no clang", NULL, "libbpf-dev");
+	expect_says("kernel-version", FINDING_WARNING, "6.1.0", "6.6", NULL);
+	expect_says("kernel-rights", FINDING_MISSING, "cap_bpf", NULL, "setcap cap_bpf+ep");
+	expect_says("bpf-jit", FINDING_WARNING, "interpreted", NULL, "bpf_jit_enable=1");
+	expect("frames", FINDING_MISSING);
+	tree_write("proc/sys/kernel/osrelease", "5.15.0\n");
+	examine();
+	expect_says("kernel-version", FINDING_MISSING, "5.15.0", "6.1", NULL);
+}
+
 static void test_two_ports(void **state)
 {
 	struct text csv = {0};
@@ -1435,6 +1471,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sockets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_low_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_plan_warnings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty_host, setup, teardown),

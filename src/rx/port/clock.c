@@ -9,6 +9,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "base/units.h"
+#include "kernel/options.h"
 #include "sketch/sketch.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/name.h"
@@ -158,14 +159,27 @@ void port_clock_tell(struct port_clock *clock, struct packet_times *times)
 
 /* --- options --- */
 
-OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] = "poll")
+OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] = "poll",
+	[TIMESTAMPS_COARSE] = "coarse")
 
 static const char *lacks_times(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return port_option_lacks(config, measurement) == NULL && are_wanted(config)
+	bool live = kernel_given(config) || port_option_lacks(config, measurement) == NULL;
+
+	return live && are_wanted(config)
 		       ? NULL
-		       : "without --port and --sketch flow-table or --forward";
+		       : "without --port or --kernel, and --sketch flow-table or --forward";
+}
+
+static bool check_times(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	if (clock_options(config)->timestamps != TIMESTAMPS_COARSE || kernel_given(config))
+		return true;
+	return option_fault(fault, "timestamps", measurement,
+		"coarse is of --kernel: a port's packets bring the time of their device, or that "
+		"of their poll");
 }
 
 static const struct option_row clock_rows[] = {
@@ -179,10 +193,10 @@ static const struct option_row clock_rows[] = {
 		.word = timestamps_word,
 		OPTION_FIELD(clock_options, timestamps),
 		.default_text = "auto",
-		.help = "Times of a port's packets, where a measurement or --forward asks for "
-			"them: auto (when "
-			"they came, by the device's time stamps, where it has any) or poll (when "
-			"they were polled: a device that stamps packets may be slower).",
+		.help = "Times of packets, where a measurement or --forward asks for them: auto "
+			"(when they came, by the device's time stamps, where it has any, or by the "
+			"kernel's), poll (when they were polled, or taken from the kernel: stamps "
+			"cost time) or coarse (of --kernel: its tick, 1 to 10 ms, which costs less).",
 	},
 	{0},
 };
@@ -190,4 +204,5 @@ static const struct option_row clock_rows[] = {
 const struct option_owner clock_owner = {
 	.rows = clock_rows,
 	.size = sizeof(struct clock_options),
+	.check = check_times,
 };

@@ -21,6 +21,7 @@
 enum timestamps {
 	TIMESTAMPS_AUTO, /* what the device says, else when they were polled */
 	TIMESTAMPS_POLL,
+	TIMESTAMPS_COARSE, /* of --kernel: the kernel's tick */
 };
 
 struct clock_options {
