@@ -15,6 +15,8 @@
 
 #include <linux/types.h>
 
+#include "kernel/keyed_hash.h"
+
 #define KERNEL_CACHE_LINE 64
 
 /* Bytes of a packet that the short path leaves to parse_packet(). */
@@ -76,15 +78,52 @@ _Static_assert(sizeof(struct kernel_ring) == 2 * KERNEL_CACHE_LINE, "each side h
 struct kernel_constants {
 	__u32 slots;        /* of a ring: a power of two */
 	__u32 headers_only; /* somebody looks at all packets' headers */
+	__u32 on_path;      /* flows are counted in tables; rings get what these do not take */
+	__u32 buckets;      /* of a table: a power of two */
+	__u32 cpus;         /* that there can be */
+	__u32 spare;
+	__u64 hash_keys[KERNEL_HASH_KEYS];
 };
 
 /* Written by this process while the program runs. A section of its own. */
 #define KERNEL_CONTROL_SECTION ".data.control"
 
 struct kernel_control {
-	__u32 measuring; /* packets count: not before the workers run, nor when the end was said */
-	__u32 times;     /* enum kernel_times */
+	__u32 measuring;  /* packets count: not before the workers run, nor when the end was said */
+	__u32 times;      /* enum kernel_times */
+	__u32 generation; /* of the tables that count: 0 or 1 */
 };
+
+/*
+ * A table of flows: one for each generation and CPU, one behind the other in a map. The first
+ * `buckets` flows of it are the first ones of their buckets; as many more are a pool, taken in
+ * order, from which chains go on. A flow that finds no place goes into the ring, packet by packet.
+ */
+#define KERNEL_CHAIN_MAX 16
+
+struct kernel_flow {
+	__u64 first, last; /* monotonic ns; 0 where nobody asks */
+	__u64 bytes;
+	__u32 packets; /* 0: there is no flow */
+	__u32 next;    /* of the chain: its number in the table; 0: none */
+	__u8 kind;     /* enum kernel_entry_kind */
+	__u8 tcp_flags;
+	__u8 spare[6];
+	__u64 key[5]; /* as in an entry; of IPv4 two words. All the rest of the last is 0 */
+	__u64 room[6];
+};
+
+_Static_assert(sizeof(struct kernel_flow) == 2 * KERNEL_CACHE_LINE, "IPv4 needs the first line");
+
+/* Beside a table. */
+struct kernel_tally {
+	__u32 used;     /* of the pool */
+	__u32 largest;  /* bytes of a packet, of those that are in the table */
+	__u32 smallest; /* the same; 0: there is none */
+	__u32 spare[13];
+};
+
+_Static_assert(sizeof(struct kernel_tally) == KERNEL_CACHE_LINE, "each CPU has a line");
 
 /* Where entries get their time from. */
 enum kernel_times {

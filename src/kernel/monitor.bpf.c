@@ -61,6 +61,23 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } rings SEC(".maps");
 
+/* Their sizes follow from the buckets, too: as many flows in buckets as in the pool. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct kernel_flow));
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct kernel_tally));
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} tallies SEC(".maps");
+
 /*
  * Exchanging what it holds takes until no program runs any more that may have seen it: the way to
  * wait for those.
@@ -320,21 +337,171 @@ inline_always __u64 time_of_packet(void)
 	return whose == KERNEL_TIMES_EXACT ? bpf_ktime_get_ns() : bpf_ktime_get_coarse_ns();
 }
 
-inline_always void tell(const struct packet *packet)
+/* --- tables --- */
+
+/* What a packet, or joined ones, add to their flow. */
+struct addition {
+	__u64 key[5];
+	__u64 time;
+	__u32 packets;
+	__u64 bytes;
+	__u8 kind, tcp_flags;
+};
+
+/* Bytes of the last word that a key has. */
+#define LAST_WORD 0xffffffffffull
+
+inline_always __u64 read_addition(struct addition *addition, const struct kernel_entry *entry)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct kernel_ring *ring = bpf_map_lookup_elem(&rings, &cpu);
+	addition->kind = entry->kind;
+	addition->tcp_flags = entry->tcp_flags;
+	addition->key[0] = load64(entry->key);
+	if (entry->kind == KERNEL_ENTRY_IPV4) {
+		addition->key[1] = load64(entry->key + 8) & LAST_WORD;
+		return kernel_hash(constants.hash_keys, addition->key, 2);
+	}
+	addition->key[1] = load64(entry->key + 8);
+	addition->key[2] = load64(entry->key + 16);
+	addition->key[3] = load64(entry->key + 24);
+	addition->key[4] = load64(entry->key + 32) & LAST_WORD;
+	return kernel_hash(constants.hash_keys, addition->key, 5);
+}
+
+inline_always bool is_same(const struct kernel_flow *flow, const struct addition *addition)
+{
+	if (flow->key[0] != addition->key[0] || flow->key[1] != addition->key[1] ||
+		flow->kind != addition->kind)
+		return false;
+	return addition->kind == KERNEL_ENTRY_IPV4 ||
+	       (flow->key[2] == addition->key[2] && flow->key[3] == addition->key[3] &&
+		       flow->key[4] == addition->key[4]);
+}
+
+inline_always void begin_flow(struct kernel_flow *flow, const struct addition *addition)
+{
+	flow->first = flow->last = addition->time;
+	flow->bytes = addition->bytes;
+	flow->packets = addition->packets;
+	flow->next = 0;
+	flow->kind = addition->kind;
+	flow->tcp_flags = addition->tcp_flags;
+	flow->key[0] = addition->key[0];
+	flow->key[1] = addition->key[1];
+	if (addition->kind == KERNEL_ENTRY_IPV4)
+		return;
+	flow->key[2] = addition->key[2];
+	flow->key[3] = addition->key[3];
+	flow->key[4] = addition->key[4];
+}
+
+/* False: its count would not fit. */
+inline_always bool add_to_flow(struct kernel_flow *flow, const struct addition *addition)
+{
+	if (flow->packets > 0xffffffff - addition->packets)
+		return false;
+	flow->packets += addition->packets;
+	flow->bytes += addition->bytes;
+	flow->last = addition->time;
+	if ((addition->tcp_flags & ~flow->tcp_flags) != 0)
+		flow->tcp_flags |= addition->tcp_flags;
+	return true;
+}
+
+/* Of table `table`, from its flow number `at` on. False where there is no place. */
+inline_always bool add_to_table(
+	struct kernel_tally *tally, __u32 table, __u32 at, const struct addition *addition)
+{
+	__u32 base = table * 2 * constants.buckets, index = base + at;
+	struct kernel_flow *flow = bpf_map_lookup_elem(&flows, &index), *last = flow;
+
+	if (flow == NULL)
+		return false;
+	if (flow->packets == 0) {
+		begin_flow(flow, addition);
+		return true;
+	}
+	for (__u32 i = 0; i < KERNEL_CHAIN_MAX; i++) {
+		if (is_same(flow, addition))
+			return add_to_flow(flow, addition);
+		if (i + 1 == KERNEL_CHAIN_MAX)
+			return false;
+		last = flow;
+		if (flow->next == 0)
+			break;
+		index = base + flow->next;
+		flow = bpf_map_lookup_elem(&flows, &index);
+		if (flow == NULL)
+			return false;
+	}
+	if (tally->used >= constants.buckets)
+		return false;
+	at = constants.buckets + tally->used;
+	index = base + at;
+	flow = bpf_map_lookup_elem(&flows, &index);
+	if (flow == NULL)
+		return false;
+	tally->used++;
+	begin_flow(flow, addition);
+	last->next = at;
+	return true;
+}
+
+inline_always void note_sizes(struct kernel_tally *tally, const struct packet *packet,
+	const struct kernel_entry *entry, __u32 segments, __u32 length)
+{
+	__u32 largest = length, smallest = length;
+
+	if (segments > 1) {
+		__u32 before = (segments - 1) * packet->segment + entry->headers;
+
+		largest = entry->headers + packet->segment;
+		smallest = length > before ? entry->headers + length - before : largest;
+	}
+	if (largest > tally->largest)
+		tally->largest = largest;
+	if (smallest < tally->smallest || tally->smallest == 0)
+		tally->smallest = smallest;
+}
+
+/* Counts it in the table. False: there is no place, or it is not known how long each is. */
+inline_always bool count_flow(
+	const struct packet *packet, const struct kernel_entry *entry, __u32 segments, __u32 cpu)
+{
+	__u32 table = (control.generation & 1) * constants.cpus + cpu;
+	__u32 length = packet->length + (packet->tagged ? TAG : 0);
+	struct kernel_tally *tally = bpf_map_lookup_elem(&tallies, &table);
+	struct addition addition;
+	__u64 hash;
+
+	if (tally == NULL || (segments > 1 && entry->headers >= length))
+		return false;
+	hash = read_addition(&addition, entry);
+	addition.time = time_of_packet();
+	addition.packets = segments;
+	addition.bytes = length + (__u64)(segments - 1) * entry->headers;
+	if (!add_to_table(tally, table, (__u32)hash & (constants.buckets - 1), &addition))
+		return false;
+	note_sizes(tally, packet, entry, segments, length);
+	return true;
+}
+
+/* --- rings --- */
+
+inline_always void count_full(struct kernel_ring *ring, __u32 segments)
+{
+	ring->received += segments;
+	ring->ring_full += segments;
+}
+
+inline_always void put_into_ring(const struct packet *packet, struct kernel_ring *ring)
+{
+	const __u32 usual = ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER;
 	__u32 segments, taken = 1;
 	struct kernel_entry *entry;
-	__u64 head;
+	__u64 head = ring->head;
 
-	if (ring == NULL)
-		return;
-	head = ring->head;
 	if (!has_room(ring, 1)) {
-		segments = count_segments(packet, ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER);
-		ring->received += segments;
-		ring->ring_full += segments;
+		count_full(ring, count_segments(packet, usual));
 		return;
 	}
 	entry = (struct kernel_entry *)((__u8 *)(ring + 1) + (head & (constants.slots - 1)) *
@@ -342,11 +509,10 @@ inline_always void tell(const struct packet *packet)
 	if (read_key(packet, entry)) {
 		segments = count_segments(packet, entry->headers);
 	} else {
-		segments = count_segments(packet, ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER);
+		segments = count_segments(packet, usual);
 		taken += KERNEL_HEADERS_SLOTS;
 		if (!has_room(ring, taken)) {
-			ring->received += segments;
-			ring->ring_full += segments;
+			count_full(ring, segments);
 			return;
 		}
 		copy_headers(packet, entry);
@@ -358,6 +524,28 @@ inline_always void tell(const struct packet *packet)
 	entry->segment = packet->segment;
 	ring->received += segments;
 	publish(ring, head + taken);
+}
+
+inline_always void tell(const struct packet *packet)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct kernel_ring *ring = bpf_map_lookup_elem(&rings, &cpu);
+	__u32 segments;
+
+	if (ring == NULL)
+		return;
+	if (constants.on_path) {
+		struct kernel_entry seen;
+
+		if (read_key(packet, &seen)) {
+			segments = count_segments(packet, seen.headers);
+			if (count_flow(packet, &seen, segments, cpu)) {
+				ring->received += segments;
+				return;
+			}
+		}
+	}
+	put_into_ring(packet, ring);
 }
 
 SEC("tc") int sketchtap_tc(struct __sk_buff *skb)

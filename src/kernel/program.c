@@ -22,6 +22,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/random.h"
 #include "kernel/monitor_object.h" /* made by meson.build: kernel_monitor_object[] */
 
 /* The oldest kernel that is asked for, and the first that has tcx. */
@@ -57,6 +58,7 @@ struct kernel_program {
 	uint32_t nb_rings;
 	size_t ring_bytes, map_bytes;
 	uint8_t *rings;                 /* mapped */
+	struct kernel_tables tables;    /* the same; without buckets: there are none */
 	struct kernel_control *control; /* mapped */
 	int nothing, exchanged;         /* maps */
 	uint32_t nb_attachments;
@@ -143,18 +145,48 @@ static size_t ring_bytes(uint32_t slots)
 	return (KERNEL_RING_BYTES(slots) + page - 1) / page * page;
 }
 
-uint64_t kernel_program_bytes(uint32_t slots)
+uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets)
 {
 	int cpus = libbpf_num_possible_cpus();
+	uint32_t n = cpus > 0 ? (uint32_t)cpus : 1;
 
-	return ring_bytes(slots) * (uint64_t)(cpus > 0 ? cpus : 1);
+	return ring_bytes(slots) * n + (buckets > 0 ? kernel_tables_bytes(n, buckets) : 0);
+}
+
+/* Secret, as whoever chooses keys must not choose their buckets. */
+static void fill_hash_keys(struct kernel_constants *constants, uint64_t seed)
+{
+	for (uint32_t i = 0; i < KERNEL_HASH_KEYS; i++)
+		constants->hash_keys[i] = random_split(&seed);
+}
+
+static bool resize(const struct kernel_program *program, const char *name, uint64_t entries)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(program->object, name);
+
+	return map != NULL && entries <= UINT32_MAX &&
+	       bpf_map__set_max_entries(map, (uint32_t)entries) == 0;
+}
+
+static bool size_tables(struct kernel_program *program, const struct kernel_program_params *params)
+{
+	struct kernel_tables *tables = &program->tables;
+
+	if (params->buckets == 0)
+		return true;
+	tables->cpus = program->nb_rings;
+	tables->buckets = params->buckets;
+	return resize(program, "flows", (uint64_t)4 * tables->cpus * tables->buckets) &&
+	       resize(program, "tallies", (uint64_t)2 * tables->cpus);
 }
 
 static bool set_up(struct kernel_program *program, const struct kernel_program_params *params)
 {
-	const struct kernel_constants values = {
+	struct kernel_constants values = {
 		.slots = params->slots,
 		.headers_only = params->headers_only,
+		.on_path = params->buckets > 0,
+		.buckets = params->buckets,
 	};
 	struct bpf_map *constants =
 		bpf_object__find_map_by_name(program->object, KERNEL_CONSTANTS_SECTION);
@@ -163,12 +195,15 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 
 	if (constants == NULL || rings == NULL || cpus <= 0)
 		return false;
+	values.cpus = (uint32_t)cpus;
+	fill_hash_keys(&values, params->seed);
 	program->no_links = params->no_links;
 	program->nb_rings = (uint32_t)cpus;
 	program->ring_bytes = ring_bytes(params->slots);
 	return bpf_map__set_initial_value(constants, &values, sizeof(values)) == 0 &&
 	       bpf_map__set_value_size(rings, (uint32_t)program->ring_bytes) == 0 &&
-	       bpf_map__set_max_entries(rings, program->nb_rings) == 0;
+	       bpf_map__set_max_entries(rings, program->nb_rings) == 0 &&
+	       size_tables(program, params);
 }
 
 /* What both sides write; NULL where it cannot be. */
@@ -178,6 +213,27 @@ static void *map_memory(const struct kernel_program *program, const char *name, 
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return memory != MAP_FAILED ? memory : NULL;
+}
+
+static uint64_t flows_bytes(const struct kernel_tables *tables)
+{
+	return (uint64_t)4 * tables->cpus * tables->buckets * sizeof(struct kernel_flow);
+}
+
+static uint64_t tallies_bytes(const struct kernel_tables *tables)
+{
+	return (uint64_t)2 * tables->cpus * sizeof(struct kernel_tally);
+}
+
+static bool map_tables(struct kernel_program *program)
+{
+	struct kernel_tables *tables = &program->tables;
+
+	if (tables->buckets == 0)
+		return true;
+	tables->flows = map_memory(program, "flows", flows_bytes(tables));
+	tables->tallies = map_memory(program, "tallies", tallies_bytes(tables));
+	return tables->flows != NULL && tables->tallies != NULL;
 }
 
 /* After it was loaded. */
@@ -194,7 +250,7 @@ static bool find_parts(struct kernel_program *program)
 	program->exchanged = bpf_object__find_map_fd_by_name(program->object, "exchanged");
 	program->map_bytes = program->ring_bytes * program->nb_rings;
 	program->rings = map_memory(program, "rings", program->map_bytes);
-	return program->control != NULL && program->rings != NULL;
+	return map_tables(program) && program->control != NULL && program->rings != NULL;
 }
 
 static bool load(
@@ -464,13 +520,30 @@ bool kernel_program_attach(struct kernel_program *program, const struct kernel_p
 					      : attach_tc(program, place, *index, error);
 }
 
-void kernel_program_measure(struct kernel_program *program, bool on)
+/* Until no program runs any more that may have read what was written before. */
+static void wait_for_programs(const struct kernel_program *program)
 {
 	static const uint32_t first = 0;
 
+	bpf_map_update_elem(program->exchanged, &first, &program->nothing, BPF_ANY);
+}
+
+void kernel_program_measure(struct kernel_program *program, bool on)
+{
 	__atomic_store_n(&program->control->measuring, on, __ATOMIC_SEQ_CST);
 	if (!on)
-		bpf_map_update_elem(program->exchanged, &first, &program->nothing, BPF_ANY);
+		wait_for_programs(program);
+}
+
+const struct kernel_tables *kernel_program_tables(const struct kernel_program *program)
+{
+	return program->tables.buckets > 0 ? &program->tables : NULL;
+}
+
+void kernel_program_exchange(struct kernel_program *program, uint32_t generation)
+{
+	__atomic_store_n(&program->control->generation, generation, __ATOMIC_SEQ_CST);
+	wait_for_programs(program);
 }
 
 void kernel_program_stamp(struct kernel_program *program, enum kernel_times times)
@@ -503,6 +576,10 @@ void kernel_program_close(struct kernel_program *program)
 	kernel_program_detach(program);
 	if (program->rings != NULL)
 		munmap(program->rings, program->map_bytes);
+	if (program->tables.flows != NULL)
+		munmap(program->tables.flows, flows_bytes(&program->tables));
+	if (program->tables.tallies != NULL)
+		munmap(program->tables.tallies, tallies_bytes(&program->tables));
 	if (program->control != NULL)
 		munmap(program->control, sizeof(*program->control));
 	bpf_object__close(program->object);

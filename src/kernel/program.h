@@ -13,6 +13,7 @@
 
 #include "kernel/layout.h"
 #include "kernel/options.h"
+#include "kernel/tables.h"
 
 #define KERNEL_ERROR_MAX 512
 
@@ -20,6 +21,8 @@ struct kernel_program_params {
 	uint32_t slots;    /* of each ring: a power of two */
 	bool headers_only; /* keys do not suffice: a filter looks at packets */
 	bool no_links;     /* at tc, as where the kernel has none */
+	uint32_t buckets; /* of tables that count flows in the kernel, a power of two; 0: none do */
+	uint64_t seed;    /* of their hash */
 	/* What the kernel said of a program that it refuses, a line each; NULL: nobody listens. */
 	void (*say)(const char *line);
 };
@@ -53,8 +56,15 @@ void kernel_program_close(struct kernel_program *program); /* NULL: nothing */
 uint32_t kernel_program_rings(const struct kernel_program *program);
 struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu);
 
+/*
+ * The tables, where it has any; and from which of the two generations on packets count in them:
+ * when this returns, no packet counts in the other any more.
+ */
+const struct kernel_tables *kernel_program_tables(const struct kernel_program *program);
+void kernel_program_exchange(struct kernel_program *program, uint32_t generation);
+
 /* For who runs it on packets of their own. */
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);
 
-/* Bytes of memory that rings take; of this machine. */
-uint64_t kernel_program_bytes(uint32_t slots);
+/* Bytes of memory that rings and tables take; of this machine. */
+uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets);

@@ -72,8 +72,21 @@ int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hoo
 	return -1;
 }
 
-uint64_t kernel_program_bytes(uint32_t slots)
+const struct kernel_tables *kernel_program_tables(const struct kernel_program *program)
+{
+	(void)program;
+	return NULL;
+}
+
+void kernel_program_exchange(struct kernel_program *program, uint32_t generation)
+{
+	(void)program;
+	(void)generation;
+}
+
+uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets)
 {
 	(void)slots;
+	(void)buckets;
 	return 0;
 }

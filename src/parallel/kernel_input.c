@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 
 #include "base/log.h"
+#include "base/power_of_two.h"
 #include "base/units.h"
 #include "kernel/ring.h"
 #include "rx/packet/parse.h"
@@ -23,6 +24,15 @@
  * 13 ms at 1.2 Mpps while nobody reads.
  */
 #define ENTRIES_DEFAULT 16384
+
+/*
+ * Of each CPU's table of flows, at most: two generations take 8 MB for a CPU. Flows for which that
+ * is too little go through the ring.
+ */
+#define BUCKETS_MAX 16384
+
+/* Between looks, where the kernel counts: an epoch ends so late at most. */
+#define NAP_NS 1000000
 
 #define LOOK_EVERY_NS (SECOND_NS / 2)
 
@@ -47,6 +57,7 @@ struct watched {
 struct kernel_taker {
 	struct kernel_input *input;
 	struct worker *worker;
+	bool on_path; /* the program counts, and the rings have what its tables do not take */
 	uint32_t nb_readers;
 	struct kernel_reader *readers; /* [nb_readers] */
 	uint64_t *ring_full;           /* [nb_readers], as far as it is in an epoch */
@@ -188,13 +199,32 @@ static void read_headers(const struct kernel_entry *entry, struct told *told)
 	told->joined = joined_of(entry, headers);
 }
 
-static void count_and_empty(struct generation *generation)
+static void empty_burst(struct generation *generation)
 {
 	struct key_burst *burst = &generation->counting->bursts[0];
 
-	worker_count_read(generation);
 	burst->n = 0;
 	burst->v6 = 0;
+}
+
+static void count_and_empty(struct generation *generation)
+{
+	worker_count_read(generation);
+	empty_burst(generation);
+}
+
+/* The same of what stands for many packets. */
+static void count_weights(struct generation *generation)
+{
+	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
+	empty_burst(generation);
+}
+
+/* Where nobody asked for it when the packet came, it has the time at which it was taken. */
+static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
+{
+	return monotonic > 0 ? (int64_t)monotonic + taker->utc_of_monotonic
+			     : taker->worker->reader.times.polled;
 }
 
 /* Every packet of it is an entry of the burst, or of the next. */
@@ -263,9 +293,7 @@ static void take_entry(
 	note_largest(&generation->counts, &told.joined);
 	if (parse_verdicts[told.verdict].class != PARSE_CLASS_KEY)
 		return;
-	/* Where nobody asked for it when the packet came, it has the time at which it was taken. */
-	told.time = entry->time > 0 ? (int64_t)entry->time + taker->utc_of_monotonic
-				    : taker->worker->reader.times.polled;
+	told.time = utc_of(taker, entry->time);
 	put16(told.extra.in_port, in_port_of(taker->input, entry->interface));
 	add_packets(generation, &told);
 }
@@ -313,8 +341,7 @@ static uint32_t take_round(struct kernel_taker *taker)
 
 	if (generation->counting->details)
 		worker->reader.times.polled = packet_clock_now(&worker->reader.clock);
-	burst->n = 0;
-	burst->v6 = 0;
+	empty_burst(generation);
 	for (uint32_t r = 0; r < taker->nb_readers; r++)
 		n += take_from_ring(taker, r, generation);
 	if (n == 0)
@@ -336,10 +363,83 @@ static void compare_clocks(struct kernel_taker *taker)
 	taker->utc_of_monotonic = clock_now(CLOCK_REALTIME) - monotonic;
 }
 
+/* --- a worker: tables --- */
+
+/* An entry of weight `packets`, at the end of the burst. */
+static void add_weight(struct generation *generation, const struct kernel_flow *flow, int64_t time,
+	uint64_t packets, uint64_t bytes)
+{
+	struct counting *counting = generation->counting;
+	struct key_burst *burst = &counting->bursts[0];
+	uint32_t m = burst->n++;
+
+	if (flow->kind == KERNEL_ENTRY_IPV4) {
+		burst->key4[m] = (struct key4){0};
+		memcpy(&burst->key4[m], flow->key, KERNEL_KEY4_BYTES);
+	} else {
+		burst->key6[m] = (struct key6){0};
+		memcpy(&burst->key6[m], flow->key, KERNEL_KEY6_BYTES);
+		burst->v6 |= UINT64_C(1) << m;
+	}
+	burst->weights->packets[m] = packets;
+	burst->weights->bytes[m] = bytes;
+	burst->time[m] = time;
+	burst->tcp_flags[m] = flow->tcp_flags;
+	if (burst->n == BURST_MAX)
+		count_weights(generation);
+}
+
+/* A record lasts from its first packet to its last: these are entries of their own. */
+static void take_flow(void *arg, const struct kernel_flow *flow)
+{
+	struct kernel_taker *taker = arg;
+	struct worker *worker = taker->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	enum parse_verdict verdict = flow->kind == KERNEL_ENTRY_IPV4 ? PARSE_IPV4 : PARSE_IPV6;
+	uint64_t before = flow->packets - 1, bytes = flow->bytes * before / flow->packets;
+
+	taker->taken += flow->packets;
+	generation->received += flow->packets;
+	generation->counted += flow->packets;
+	generation->measured += flow->packets;
+	generation->counts.verdicts[verdict] += flow->packets;
+	generation->counts.bytes += flow->bytes;
+	if (before > 0)
+		add_weight(generation, flow, utc_of(taker, flow->first), before, bytes);
+	add_weight(generation, flow, utc_of(taker, flow->last), 1, flow->bytes - bytes);
+}
+
+/* What the program counted in the worker's epoch, which it counts in no more. */
+static void take_tables(struct kernel_taker *taker)
+{
+	struct worker *worker = taker->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct parse_counts *counts = &generation->counts;
+	const struct kernel_tables *tables = kernel_program_tables(taker->input->program);
+	uint64_t start = rte_rdtsc();
+	struct kernel_tally tally;
+
+	worker->reader.times.polled = packet_clock_now(&worker->reader.clock);
+	empty_burst(generation);
+	tally = kernel_tables_take(tables, worker->epoch & 1, take_flow, taker);
+	if (generation->counting->bursts[0].n > 0)
+		count_weights(generation);
+	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
+	if (tally.largest > counts->largest_frame)
+		counts->largest_frame = tally.largest;
+	if (tally.smallest > 0 && tally.smallest < counts->smallest_frame)
+		counts->smallest_frame = tally.smallest;
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
 static void enter(struct kernel_taker *taker, uint64_t epoch)
 {
 	struct worker *worker = taker->worker;
 
+	if (taker->on_path) {
+		kernel_program_exchange(taker->input->program, epoch & 1);
+		take_tables(taker);
+	}
 	worker_enter_epoch(worker, epoch);
 	/* Measurements may have changed. */
 	if (worker_generation(worker, epoch)->counting->details)
@@ -349,6 +449,7 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 /* What poll_until_end() is for devices. */
 static void take_until_end(struct worker *worker, uint32_t nb_workers)
 {
+	static const struct timespec nap = {.tv_nsec = NAP_NS};
 	struct kernel_taker *taker = worker->taker;
 
 	(void)nb_workers;
@@ -369,12 +470,24 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 		if (n > 0)
 			continue;
 		if (ended) {
+			if (taker->on_path)
+				take_tables(taker);
 			worker_leave(worker, open);
 			return;
 		}
-		worker_rest(worker);
+		if (taker->on_path)
+			nanosleep(&nap, NULL);
+		else
+			worker_rest(worker);
 	}
 }
+
+static const struct design_ops design_kernel_rss = {
+	.name = "rss",
+	.suits = "the kernel counts, on the core that a packet comes to",
+	.work = take_until_end,
+	.done = worker_free,
+};
 
 static const struct design_ops design_kernel_async = {
 	.name = "async",
@@ -393,6 +506,7 @@ static bool create_taker(struct kernel_input *input, uint32_t w, char *error)
 	taker->input = input;
 	taker->worker = input->params.workers[w];
 	taker->worker->taker = taker;
+	taker->on_path = kernel_program_tables(input->program) != NULL;
 	taker->readers = calloc(rings, sizeof(taker->readers[0]));
 	taker->ring_full = calloc(rings, sizeof(taker->ring_full[0]));
 	if (taker->readers == NULL || taker->ring_full == NULL) {
@@ -482,6 +596,8 @@ struct kernel_input *kernel_input_create(const struct kernel_input_params *param
 	struct kernel_input *input = calloc(1, sizeof(*input));
 	const struct kernel_program_params program = {
 		.slots = params->plan->kernel.entries,
+		.buckets = params->plan->kernel.buckets,
+		.seed = seed_options(params->config)->seed,
 		.headers_only = filter_options(params->config)->expression != NULL,
 		.say = say,
 	};
@@ -619,19 +735,78 @@ bool kernel_input_look(struct kernel_input *input, int64_t now, uint64_t epoch)
 
 /* --- options --- */
 
+static bool is_on_path(const struct config *config)
+{
+	return designs[design_options(config)->design] == &design_rss;
+}
+
+/* As many as the measurements' tables have, within reason. */
+static uint32_t buckets_of(const struct config *config)
+{
+	uint64_t most = 1;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		struct sketch_params params = measurement_params(&config->measurements[m]);
+
+		if (params.width > most)
+			most = params.width;
+	}
+	return most < BUCKETS_MAX ? (uint32_t)power_of_two_at_least(most) : BUCKETS_MAX;
+}
+
 struct plan_kernel kernel_input_plan(const struct config *config)
 {
+	bool on_path = is_on_path(config);
 	uint32_t workers = plan_options(config)->workers;
+	uint32_t buckets = on_path ? buckets_of(config) : 0;
 	uint32_t entries = config_asks(config, NULL, "ring-size") ? async_options(config)->ring_size
 								  : ENTRIES_DEFAULT;
 
 	return (struct plan_kernel){
-		.design = &design_kernel_async,
+		.design = on_path ? &design_kernel_rss : &design_kernel_async,
 		.workers = workers > 0 ? workers : 1,
 		.interfaces = kernel_options(config)->places.n,
 		.entries = entries,
-		.bytes = kernel_program_bytes(entries),
+		.buckets = buckets,
+		.bytes = kernel_program_bytes(entries, buckets),
 	};
+}
+
+/* What the kernel does not count; NULL: it counts this. */
+static const char *not_on_path(const struct measurement_config *measurement)
+{
+	struct sketch_params params = measurement_params(measurement);
+
+	if (strcmp(measurement_sketch(measurement)->name, "flow-table") != 0)
+		return "the kernel counts for flow-table alone";
+	if (params.key->extra)
+		return "the kernel counts 5-tuples, and what follows from them";
+	if (params.idle_timeout > 0)
+		return "the kernel counts by epochs, and knows no --idle-timeout";
+	return NULL;
+}
+
+static bool check_on_path(const struct config *config, struct option_fault *fault)
+{
+	const char *why = NULL;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct measurement_config *measurement = &config->measurements[m];
+
+		why = not_on_path(measurement);
+		if (why != NULL)
+			return option_fault(fault, "kernel", NULL,
+				"--design rss: measurement %.60s: %s; --design async takes any",
+				measurement->name, why);
+	}
+	if (filter_options(config)->expression != NULL)
+		why = "a filter looks at packets, which the kernel counts";
+	else if (monitor_options(config)->file != NULL)
+		why = "the kernel counts, and matches no rules of --monitor";
+	else if (plan_options(config)->workers > 1)
+		why = "the kernel counts, and one worker adds that up";
+	return why == NULL || option_fault(fault, "kernel", NULL,
+				      "--design rss: %s; --design async takes it", why);
 }
 
 bool kernel_input_check(const struct config *config, const struct measurement_config *measurement,
@@ -641,8 +816,10 @@ bool kernel_input_check(const struct config *config, const struct measurement_co
 
 	if (!kernel_given(config) || design == &design_async)
 		return true;
+	if (design == &design_rss)
+		return check_on_path(config, fault);
 	return option_fault(fault, "kernel", measurement,
-		"does not go with --design %s: the program in the kernel hands packets to "
-		"workers; give --design async",
+		"does not go with --design %s: give rss, where the kernel counts, or async, where "
+		"workers do",
 		design->name);
 }

@@ -34,7 +34,7 @@ class Measuring:
         number = len(test.processes)
         self.files = {name: test.path(f'{name}{number}.csv') for name in ('output', 'stats', 'flows')}
         places = [place] if isinstance(place, str) else place
-        ring = () if '--ring-size' in options else ('--ring-size', RING)
+        ring = () if '--ring-size' in options or design == 'rss' else ('--ring-size', RING)
         flows = ('--flows', self.files['flows']) if 'flow-table' in options else ()
         self.process = test.start(
             *(word for one in places for word in ('--kernel', one)), '--design', design,
@@ -113,13 +113,13 @@ def is_cut_tag(frame):
     return frame[12:14] in (b'\x81\x00', b'\x88\xa8') and len(frame) < 18
 
 
-def zoo_at(place, wanted, *options):
+def zoo_at(place, wanted, *options, design='async'):
     def check(test):
         needs_program(test)
         space = net.Namespace(test)
         space.veth('tap0', 'wire0')
         capture, packets = zoo(test, wanted)
-        run = Measuring(test, space, place, packets, *options)
+        run = Measuring(test, space, place, packets, *options, design=design)
         send(test, space, 'wire0', capture, XDP_RATE if 'xdp' in place else RATE)
         expect_equal(test, run, truth_of(test, capture, *options))
     return check
@@ -135,14 +135,13 @@ ZOOS = (
                                         '--key', 'src,dst,vlan,dscp,mpls,tcp_flags', *TOP)),
     ('tc, in, iblt by tags', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--sketch', 'iblt',
                                     '--key', 'src,vlan,in_port', *TOP)),
+    ('tc, in, counted there', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--sketch', 'flow-table',
+                                     *TOP, design='rss')),
+    ('xdp, counted there by src', zoo_at('tap0,hook=xdp', lambda frame: True, '--sketch', 'flow-table', '--key', 'src',
+                                         *TOP, design='rss')),
     ('tc, filter', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--filter', 'udp or vlan', *TOP)),
     ('xdp, filter', zoo_at('tap0,hook=xdp', lambda frame: True, '--filter', 'tcp port 80 or ip6', *TOP)),
 )
-
-
-def cases(settings):
-    chosen = ZOOS[:3] if settings.sanitized else ZOOS
-    return [(f'the zoo at {name}', lib.needs_traces(check)) for name, check in chosen]
 
 
 # ---- frames of our own
@@ -200,15 +199,35 @@ def test_both_directions(test):
     lib.check_top(rows, {key: (2 * packets, 2 * size) for key, (packets, size) in truth.items()}, 5000)
 
 
-def test_epochs(test):
-    """A hundred of them while packets go on coming: each balances, and nothing is lost between two."""
+def test_more_flows_than_the_kernel_has_room_for(test):
+    """What its table does not take comes through the ring: every flow is there, and exact."""
+    space = cable(test)
+    capture = test.path('random.pcap')
+    packets = 60000
+    test.run('generate', '--synthetic', f'random,packets={packets},ipv6=0.3', '--output', capture).expect(0)
+    options = ('--sketch', 'flow-table', '--top', '100000')
+    run = Measuring(test, space, 'tap0,direction=in', packets, *options, design='rss')
+    send(test, space, 'wire0', capture)
+    expect_equal(test, run, truth_of(test, capture, *options))
+
+
+EPOCHS = {'async': ('--design', 'async', '--sketch', 'simple-hash', '--ring-size', RING),
+          'rss': ('--design', 'rss', '--sketch', 'flow-table')}
+
+
+def epochs_of(design):
+    return lambda test: epochs_balance(test, *EPOCHS[design])
+
+
+def epochs_balance(test, *how):
+    """Many of them while packets go on coming: each balances, and nothing is lost between two."""
     space = cable(test)
     capture, truth = flows_capture(test)
     output, stats = test.path('output.csv'), test.path('stats.csv')
     repeat = 20
     process = test.start(
-        '--kernel', 'tap0', '--design', 'async', '--sketch', 'simple-hash', '--packets', repeat * PACKETS,
-        '--interval', '20ms', '--ring-size', RING, '--output', output, '--stats', stats, *TOP, inside=space)
+        '--kernel', 'tap0', *how, '--packets', repeat * PACKETS, '--interval', '20ms', '--output', output,
+        '--stats', stats, *TOP, inside=space)
     net.wait_until_ready(test, process, stats)
     assert send(test, space, 'wire0', capture, 1e7, repeat) == repeat * PACKETS
     test.wait(process).expect(0)
@@ -220,6 +239,12 @@ def test_epochs(test):
         before = seen.get(lib.row_key(row), (0, 0))
         seen[lib.row_key(row)] = before[0] + int(row['packets']), before[1] + int(row['bytes'])
     assert seen == {key: (repeat * packets, repeat * size) for key, (packets, size) in truth.items()}
+
+
+def cases(settings):
+    chosen = ZOOS[:3] if settings.sanitized else ZOOS
+    return [(f'the zoo at {name}', lib.needs_traces(check)) for name, check in chosen] + [
+        (f'epochs, {design}', epochs_of(design)) for design in EPOCHS]
 
 
 def test_a_ring_that_is_full(test):
@@ -276,8 +301,9 @@ def test_joined_packets(test):
         peer = far.link('wire0') if space is near else near.link('tap0')
         space.ip('neigh', 'add', other, 'lladdr', peer['address'], 'dev', interface)
     near.call('tc', 'qdisc', 'replace', 'dev', 'tap0', 'root', 'pfifo', 'limit', '100000')
-    runs = [Measuring(test, near, 'tap0,direction=out', 10**9, '--sketch', 'flow-table', *TOP),
-            Measuring(test, far, 'wire0,direction=in', 10**9, '--sketch', 'flow-table', *TOP)]
+    runs = [Measuring(test, space, place, 10**9, '--sketch', 'flow-table', *TOP, design=design)
+            for space, place in ((near, 'tap0,direction=out'), (far, 'wire0,direction=in'))
+            for design in ('async', 'rss')]
     queued = json.loads(near.call('tc', '-s', '-j', 'qdisc', 'show', 'dev', 'tap0'))[0]
     frames = far.received('wire0')
     server = test.start('-c', SERVE, program=['python3'], inside=far)
@@ -399,7 +425,12 @@ def test_an_interface_that_goes_down_or_is_renamed(test):
 # ---- what cannot be
 
 BAD = (
-    (('--kernel', 'eth0'), '--design rss', '--design async'),
+    (('--kernel', 'eth0', '--design', 'rss'), 'flow-table alone', '--design async'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--key', '5tuple,vlan'), '5-tuples', 'async'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--idle-timeout', '5s'), '--idle-timeout'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--filter', 'udp'), 'filter', 'async'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--monitor', 'none'), '--monitor', 'async'),
+    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--workers', '2'), 'one worker', 'async'),
     (('--kernel', 'eth0', '--design', 'sync'), '--design sync'),
     (('--kernel', 'eth0', '--kernel', 'eth0,direction=in'), 'eth0', 'count twice'),
     (('--kernel', 'eth0,hook=xdp,direction=out'), 'what goes out'),
@@ -413,7 +444,7 @@ BAD = (
 
 def test_bad_options(test):
     for options, *mentions in BAD:
-        design = () if '--design' in options or options == BAD[0][0] else ('--design', 'async')
+        design = () if '--design' in options else ('--design', 'async')
         test.run(*options, *design, '--output', test.path('none.csv')).expect(2).expect_one_line(*mentions)
         assert not os.path.exists(test.path('none.csv')), options
 

@@ -157,7 +157,8 @@ struct plan_kernel {
 	uint32_t workers;
 	uint32_t interfaces;
 	uint32_t entries; /* of each CPU's ring */
-	size_t bytes;     /* of all rings */
+	uint32_t buckets; /* of each CPU's table of flows in a generation; 0: there are none */
+	size_t bytes;     /* of all rings and tables */
 };
 
 struct plan {

@@ -115,8 +115,12 @@ static void describe_taker(
 		lcore->worker + plan->nb_workers);
 	if (plan->nb_workers > 1)
 		of = some;
-	snprintf(text, size, "takes from the kernel's rings of %s, updates sketch %u", of,
-		plan_instance(plan, lcore->worker));
+	if (plan->kernel.buckets > 0)
+		snprintf(text, size,
+			"takes what the kernel counted, at an epoch's end; sleeps between");
+	else
+		snprintf(text, size, "takes from the kernel's rings of %s, updates sketch %u", of,
+			plan_instance(plan, lcore->worker));
 }
 
 /* What an lcore does, in words. */
@@ -300,8 +304,12 @@ static void print_memory(const struct plan *plan, FILE *out)
 		fprintf(out, "\n");
 	}
 	if (plan->kernel.bytes > 0) {
-		fprintf(out, "rings of the kernel's program, %u entries for each CPU: ",
+		fprintf(out, "rings of the kernel's program, %u entries for each CPU",
 			plan->kernel.entries);
+		if (plan->kernel.buckets > 0)
+			fprintf(out, ", and its tables of %u flows in each generation",
+				2 * plan->kernel.buckets);
+		fprintf(out, ": ");
 		print_size(out, plan->kernel.bytes);
 		fprintf(out, "\n");
 	}

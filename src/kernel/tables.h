@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* The reader's side of the program's tables (layout.h), of the generation that it does not use. */
+
+#include <stdint.h>
+
+#include "kernel/layout.h"
+
+struct kernel_tables {
+	struct kernel_flow *flows;    /* [2][cpus][2 * buckets] */
+	struct kernel_tally *tallies; /* [2][cpus] */
+	uint32_t cpus, buckets;
+};
+
+/*
+ * Gives every flow of a generation to `take`, and leaves its tables empty. Returns what they said of
+ * sizes.
+ */
+struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
+	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
+
+/* Bytes, of both generations. */
+uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets);
