@@ -137,6 +137,8 @@ ZOOS = (
                                     '--key', 'src,vlan,in_port', *TOP)),
     ('tc, in, counted there', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--sketch', 'flow-table',
                                      *TOP, design='rss')),
+    ('tc, out, counted there for iblt', zoo_at('wire0,direction=out', lambda frame: True, '--sketch', 'iblt',
+                                               *TOP, design='rss')),
     ('xdp, counted there by src', zoo_at('tap0,hook=xdp', lambda frame: True, '--sketch', 'flow-table', '--key', 'src',
                                          *TOP, design='rss')),
     ('tc, filter', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--filter', 'udp or vlan', *TOP)),
@@ -425,7 +427,7 @@ def test_an_interface_that_goes_down_or_is_renamed(test):
 # ---- what cannot be
 
 BAD = (
-    (('--kernel', 'eth0', '--design', 'rss'), 'flow-table alone', '--design async'),
+    (('--kernel', 'eth0', '--design', 'rss'), 'flow-table and iblt', '--design async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--key', '5tuple,vlan'), '5-tuples', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--idle-timeout', '5s'), '--idle-timeout'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--filter', 'udp'), 'filter', 'async'),

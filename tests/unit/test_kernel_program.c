@@ -39,9 +39,8 @@ struct world {
 	struct kernel_reader reader; /* of the CPU that we run on */
 };
 
-static void set_up(struct world *world, uint32_t slots, bool headers_only)
+static void set_up_as(struct world *world, const struct kernel_program_params *params)
 {
-	const struct kernel_program_params params = {.slots = slots, .headers_only = headers_only};
 	char error[KERNEL_ERROR_MAX];
 	cpu_set_t cpus;
 	int cpu = sched_getcpu();
@@ -49,14 +48,20 @@ static void set_up(struct world *world, uint32_t slots, bool headers_only)
 	CPU_ZERO(&cpus);
 	CPU_SET((unsigned int)cpu, &cpus);
 	assert_int_equal(sched_setaffinity(0, sizeof(cpus), &cpus), 0);
-	world->program = kernel_program_load(&params, error);
+	world->program = kernel_program_load(params, error);
 	if (world->program == NULL) {
 		print_message("%s\n", error);
 		skip();
 	}
 	kernel_reader_start(
-		&world->reader, kernel_program_ring(world->program, (uint32_t)cpu), slots);
+		&world->reader, kernel_program_ring(world->program, (uint32_t)cpu), params->slots);
 	kernel_program_measure(world->program, true);
+}
+
+static void set_up(struct world *world, uint32_t slots, bool headers_only)
+{
+	set_up_as(world,
+		&(struct kernel_program_params){.slots = slots, .headers_only = headers_only});
 }
 
 static void tear_down(struct world *world)
@@ -456,6 +461,125 @@ static void test_nothing_before_and_behind(void **state)
 	tear_down(&world);
 }
 
+/* --- tables --- */
+
+#define FLOWS 600
+
+/* What every flow had, by its number. */
+struct truth {
+	uint64_t packets[FLOWS], bytes[FLOWS];
+	const struct kernel_tables *tables;
+	uint32_t generation;
+	uint64_t taken, wrong;
+};
+
+/* Of flow `number`, IPv6 where it is odd. */
+static void make_flow(struct frame *frame, uint32_t number, uint32_t bytes)
+{
+	bool v6 = number % 2 != 0;
+
+	memset(frame, 0, sizeof(*frame));
+	frame->n = bytes;
+	frame->bytes[12] = v6 ? 0x86 : 0x08;
+	frame->bytes[13] = v6 ? 0xdd : 0;
+	frame->bytes[14] = v6 ? 0x60 : 0x45;
+	frame->bytes[v6 ? 20 : 23] = 17;
+	memcpy(frame->bytes + (v6 ? 34 : 26), &number, sizeof(number));
+}
+
+static void compare_flow(void *arg, const struct kernel_flow *flow)
+{
+	struct truth *truth = arg;
+	bool v6 = flow->kind == KERNEL_ENTRY_IPV6;
+	const uint8_t *key = (const uint8_t *)flow->key;
+	uint32_t number;
+
+	memcpy(&number, key + (v6 ? 12 : 0), sizeof(number));
+	assert_true(number < FLOWS && (number % 2 != 0) == v6);
+	assert_int_equal(key[v6 ? KERNEL_KEY6_BYTES - 1 : KERNEL_KEY4_BYTES - 1], 17);
+	truth->taken += flow->packets;
+	truth->wrong +=
+		flow->packets != truth->packets[number] || flow->bytes != truth->bytes[number];
+}
+
+/* Where the program puts a flow is where this side's hash says. */
+static void assert_bucket(const struct truth *truth, const struct kernel_program_params *params,
+	const struct frame *frame, uint32_t cpu)
+{
+	const struct kernel_tables *tables = truth->tables;
+	__u64 keys[KERNEL_HASH_KEYS], words[2] = {0};
+	uint64_t seed = params->seed;
+	uint32_t bucket;
+
+	for (uint32_t i = 0; i < KERNEL_HASH_KEYS; i++)
+		keys[i] = random_split(&seed);
+	memcpy(words, frame->bytes + 26, 8);
+	memcpy(&words[1], frame->bytes + 34, 4);
+	((uint8_t *)words)[12] = 17;
+	bucket = (uint32_t)kernel_hash(keys, words, 2) & (tables->buckets - 1);
+	assert_memory_equal(
+		tables->flows[(uint64_t)cpu * 2 * tables->buckets + bucket].key, words, 8);
+}
+
+/* Frames of all flows, in turns; those that find no place come through the ring, all of the flow. */
+static void fill_tables(uint32_t buckets, bool full)
+{
+	const struct kernel_program_params params = {.slots = 65536, .buckets = buckets, .seed = 5};
+	struct random random;
+	struct truth truth = {0};
+	struct world world;
+	const struct kernel_entry *entry;
+	uint64_t sent = 0, told = 0;
+
+	random_init(&random, 11);
+	set_up_as(&world, &params);
+	truth.tables = kernel_program_tables(world.program);
+	for (uint32_t round = 0; round < 3; round++) {
+		memset(truth.packets, 0, sizeof(truth.packets));
+		memset(truth.bytes, 0, sizeof(truth.bytes));
+		truth.taken = told = sent = 0;
+		for (uint32_t i = 0; i < 10 * FLOWS; i++) {
+			uint32_t number = i < FLOWS ? i : choose(&random, FLOWS);
+			struct frame frame;
+
+			make_flow(&frame, number, 80 + choose(&random, 100));
+			run(&world, KERNEL_HOOK_XDP, frame.bytes, frame.n, (struct gso){0});
+			truth.packets[number]++;
+			truth.bytes[number] += frame.n;
+			sent++;
+			if (i == 0 && round == 0)
+				assert_bucket(&truth, &params, &frame, (uint32_t)sched_getcpu());
+		}
+		kernel_program_exchange(world.program, (round + 1) & 1);
+		kernel_tables_take(truth.tables, round & 1, compare_flow, &truth);
+		assert_int_equal(truth.wrong, 0);
+		kernel_reader_look(&world.reader);
+		while ((entry = kernel_reader_next(&world.reader)) != NULL) {
+			assert_int_not_equal(entry->kind, KERNEL_ENTRY_HEADERS);
+			told++;
+		}
+		kernel_reader_release(&world.reader);
+		assert_int_equal(truth.taken + told, sent);
+		assert_int_equal(told > 0, full);
+		assert_true(truth.taken > 0);
+	}
+	tear_down(&world);
+}
+
+static void test_tables(void **state)
+{
+	(void)state;
+	fill_tables(1024, false);
+}
+
+/* No bucket left and no flow in the pool; and chains that are as long as they may be. */
+static void test_full_tables(void **state)
+{
+	(void)state;
+	fill_tables(256, true);
+	fill_tables(8, true);
+}
+
 /* --- filters, where the kernel has no links --- */
 
 static const struct kernel_program_params as_before = {.slots = 64, .no_links = true};
@@ -583,6 +707,8 @@ int main(void)
 		cmocka_unit_test(test_a_full_ring),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_nothing_before_and_behind),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_full_tables),
 		cmocka_unit_test(test_filters_come_and_go),
 		cmocka_unit_test(test_filters_are_taken_over),
 		cmocka_unit_test(test_filters_of_others_stay),
