@@ -213,10 +213,31 @@ static void count_and_empty(struct generation *generation)
 	empty_burst(generation);
 }
 
+/* Leaves what matches a rule of the epoch. */
+static void match_weights(struct generation *generation, struct monitor_hits *hits)
+{
+	struct monitor_left_out left_out;
+
+	monitor_match_weights(
+		generation->monitor, &generation->counting->bursts[0], hits, &left_out);
+	generation->filtered += left_out.packets;
+	generation->measured -= left_out.packets;
+	generation->counts.bytes -= left_out.bytes;
+}
+
 /* The same of what stands for many packets. */
 static void count_weights(struct generation *generation)
 {
-	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
+	struct counting *counting = generation->counting;
+	struct monitor_hits hits;
+
+	if (generation->monitor != NULL)
+		match_weights(generation, &hits);
+	count_weighted_keys(counting, generation->sketch, generation->distinct);
+	/* It has its hashes now, and waits. */
+	if (generation->monitor != NULL)
+		monitor_credit_weights(
+			generation->monitor, &counting->waiting[0], &hits, generation->rules);
 	empty_burst(generation);
 }
 
@@ -802,8 +823,6 @@ static bool check_on_path(const struct config *config, struct option_fault *faul
 	}
 	if (filter_options(config)->expression != NULL)
 		why = "a filter looks at packets, which the kernel counts";
-	else if (monitor_options(config)->file != NULL)
-		why = "the kernel counts, and matches no rules of --monitor";
 	else if (plan_options(config)->workers > 1)
 		why = "the kernel counts, and one worker adds that up";
 	return why == NULL || option_fault(fault, "kernel", NULL,

@@ -201,6 +201,28 @@ def test_both_directions(test):
     lib.check_top(rows, {key: (2 * packets, 2 * size) for key, (packets, size) in truth.items()}, 5000)
 
 
+@lib.needs_traces
+def test_rules(test):
+    """--monitor and --rules, in both designs: what each rule saw is what it saw of a replay."""
+    space = cable(test)
+    capture, packets = zoo(test, lambda frame: not is_cut_tag(frame))
+    rules = test.path('rules')
+    with open(rules, 'w', encoding='ascii') as stream:
+        stream.write('10.0.0.0/8 ten\n10.1.0.0/16 part\n192.168.0.0/16 home\n2001::/16 six\nfe80::/10 link\n')
+    how = ('--sketch', 'flow-table', '--monitor', rules, '--monitor-side', 'either', *TOP)
+    replayed = test.path('replayed_rules.csv')
+    truth = truth_of(test, capture, *how, '--rules', replayed)
+    for design in ('async', 'rss'):
+        seen = test.path(f'{design}.csv')
+        run = Measuring(test, space, 'tap0,direction=in', packets, *how, '--rules', seen, design=design)
+        send(test, space, 'wire0', capture)
+        expect_equal(test, run, truth)
+        assert int(truth[1]['filtered']) > 0 < int(truth[1]['measured']), truth[1]
+        rows, true_rows = ([line.split(',')[3:] for line in lib.read_text(path).splitlines()]
+                           for path in (seen, replayed))
+        assert rows == true_rows and len(rows) > 4, f'{design}: {rows} instead of {true_rows}'
+
+
 def test_more_flows_than_the_kernel_has_room_for(test):
     """What its table does not take comes through the ring: every flow is there, and exact."""
     space = cable(test)
@@ -431,7 +453,6 @@ BAD = (
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--key', '5tuple,vlan'), '5-tuples', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--idle-timeout', '5s'), '--idle-timeout'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--filter', 'udp'), 'filter', 'async'),
-    (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--monitor', 'none'), '--monitor', 'async'),
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--workers', '2'), 'one worker', 'async'),
     (('--kernel', 'eth0', '--design', 'sync'), '--design sync'),
     (('--kernel', 'eth0', '--kernel', 'eth0,direction=in'), 'eth0', 'count twice'),

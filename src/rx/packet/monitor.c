@@ -259,10 +259,13 @@ static void move_packet(
 	hits->src[to] = hits->src[from];
 }
 
-uint64_t monitor_match(
-	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits)
+/* `weighted`, here and below, is a constant. */
+static inline __attribute__((always_inline)) struct monitor_left_out match(
+	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits,
+	const bool weighted)
 {
-	uint64_t v6 = 0, bytes = 0;
+	struct monitor_left_out left_out = {0};
+	uint64_t v6 = 0;
 	uint32_t kept = 0;
 
 	if (table->side != MONITOR_SRC)
@@ -275,28 +278,45 @@ uint64_t monitor_match(
 		memset(hits->src, 0xff, sizeof(hits->src));
 	for (uint32_t i = 0; i < burst->n; i++) {
 		if ((hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE) {
-			bytes += burst->wire_len[i];
+			left_out.packets += weighted ? burst->weights->packets[i] : 1;
+			left_out.bytes += weighted ? burst->weights->bytes[i] : burst->wire_len[i];
 			continue;
 		}
 		v6 |= (burst->v6 >> i & 1) << kept;
 		if (kept != i)
 			move_packet(burst, hits, kept, i);
+		if (weighted) {
+			burst->weights->packets[kept] = burst->weights->packets[i];
+			burst->weights->bytes[kept] = burst->weights->bytes[i];
+		}
 		kept++;
 	}
 	burst->n = kept;
 	burst->v6 = v6;
-	return bytes;
+	return left_out;
+}
+
+uint64_t monitor_match(
+	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits)
+{
+	return match(table, burst, hits, false).bytes;
+}
+
+void monitor_match_weights(const struct monitor_table *table, struct key_burst *burst,
+	struct monitor_hits *hits, struct monitor_left_out *left_out)
+{
+	*left_out = match(table, burst, hits, true);
 }
 
 static inline void credit(
-	struct monitor_count *count, uint32_t wire_len, const struct key_hash *hash)
+	struct monitor_count *count, uint64_t packets, uint64_t bytes, const struct key_hash *hash)
 {
 	uint32_t r = (uint32_t)((hash->lo >> 32) * MONITOR_REGISTERS >> 32);
 	uint32_t low = (uint32_t)hash->hi;
 	uint8_t rank = (uint8_t)(low == 0 ? 33 : __builtin_clz(low) + 1);
 
-	count->packets++;
-	count->bytes += wire_len;
+	count->packets += packets;
+	count->bytes += bytes;
 	if (count->registers[r] < rank)
 		count->registers[r] = rank;
 }
@@ -308,8 +328,9 @@ static bool is_above(const uint32_t *parents, uint32_t above, uint32_t rule)
 	return rule == above;
 }
 
-void monitor_credit(const struct monitor_table *table, const struct key_burst *burst,
-	const struct monitor_hits *hits, struct monitor_count *counts)
+static inline __attribute__((always_inline)) void credit_all(const struct monitor_table *table,
+	const struct key_burst *burst, const struct monitor_hits *hits,
+	struct monitor_count *counts, const bool weighted)
 {
 	const uint32_t *parents = table->parents;
 
@@ -320,13 +341,28 @@ void monitor_credit(const struct monitor_table *table, const struct key_burst *b
 		rte_prefetch0(&counts[hit].registers[MONITOR_REGISTERS / 2]);
 	}
 	for (uint32_t i = 0; i < burst->n; i++) {
+		uint64_t packets = weighted ? burst->weights->packets[i] : 1;
+		uint64_t bytes = weighted ? burst->weights->bytes[i] : burst->wire_len[i];
+
 		for (uint32_t r = hits->dst[i]; r != MONITOR_NO_RULE; r = parents[r])
-			credit(&counts[r], burst->wire_len[i], &burst->hash[i]);
+			credit(&counts[r], packets, bytes, &burst->hash[i]);
 		/* Where the two chains meet, they go on as one. */
 		for (uint32_t r = hits->src[i];
 			r != MONITOR_NO_RULE && !is_above(parents, r, hits->dst[i]); r = parents[r])
-			credit(&counts[r], burst->wire_len[i], &burst->hash[i]);
+			credit(&counts[r], packets, bytes, &burst->hash[i]);
 	}
+}
+
+void monitor_credit(const struct monitor_table *table, const struct key_burst *burst,
+	const struct monitor_hits *hits, struct monitor_count *counts)
+{
+	credit_all(table, burst, hits, counts, false);
+}
+
+void monitor_credit_weights(const struct monitor_table *table, const struct key_burst *burst,
+	const struct monitor_hits *hits, struct monitor_count *counts)
+{
+	credit_all(table, burst, hits, counts, true);
 }
 
 uint64_t monitor_flows(const uint8_t *registers)

@@ -61,8 +61,19 @@ struct monitor_hits {
 uint64_t monitor_match(
 	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits);
 
+/* The same of a burst with weights: *left_out is what the entries that were left out stand for. */
+struct monitor_left_out {
+	uint64_t packets, bytes;
+};
+
+void monitor_match_weights(const struct monitor_table *table, struct key_burst *burst,
+	struct monitor_hits *hits, struct monitor_left_out *left_out);
+
 /* Credits the packets of a burst that has hashes to their rules, to each rule once a packet. */
 void monitor_credit(const struct monitor_table *table, const struct key_burst *burst,
+	const struct monitor_hits *hits, struct monitor_count *counts);
+
+void monitor_credit_weights(const struct monitor_table *table, const struct key_burst *burst,
 	const struct monitor_hits *hits, struct monitor_count *counts);
 
 /* Estimated flows of registers, those of several workers being joined by the larger of each. */
