@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench.h"
 
+#include "bench/kernel_options.h"
 #include "parallel/eal.h"
 #include "parallel/process.h"
 #include "parallel/plan/machine.h"
@@ -22,6 +23,8 @@ static const struct option_owner *const of_flow_table[] = {
 static const struct option_owner *const of_collect[] = {&collect_bench_owner, OF_HOST, NULL};
 
 static const struct option_owner *const of_forward[] = {&forward_bench_owner, OF_HOST, NULL};
+static const struct option_owner *const of_kernel[] = {
+	&kernel_bench_owner, &kernel_bench_common_owner, OF_HOST, NULL};
 
 static const struct command kernels = {
 	.name = "kernels",
@@ -101,9 +104,21 @@ static const struct command forward = {
 	.run = bench_forward,
 };
 
+static const struct command kernel = {
+	.name = "kernel",
+	.usage = "[--rival OBJECT.o:PROGRAM] [options]",
+	.summary = "what a packet costs that --kernel looks at",
+	.about = "Measures on this host what the program of --kernel takes of a packet's time in "
+		 "the kernel, on the\npath and beside it, above an empty program; beside the "
+		 "kernel's own table, and programs of others,\nwhich take turns on the same "
+		 "packets. Needs what --kernel needs.",
+	.owners = of_kernel,
+	.run = bench_kernel,
+};
+
 const struct program bench_program = {
 	.name = "sketchtap-bench",
 	.named = true,
 	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline,
-		&flow_table, &collect, &forward, NULL},
+		&flow_table, &collect, &forward, &kernel, NULL},
 };

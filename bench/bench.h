@@ -25,10 +25,13 @@ int bench_collect(struct config *config);
 
 /* What it costs to measure what is forwarded. */
 int bench_forward(struct config *config);
+/* What a packet costs that a program in the kernel looks at. */
+int bench_kernel(struct config *config);
 
 /* Their options. */
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
 	pipeline_pace_owner, pipeline_port_owner, experiment_owner, flow_table_bench_owner,
-	flow_table_common_owner, collect_bench_owner, forward_bench_owner;
+	flow_table_common_owner, collect_bench_owner, forward_bench_owner,
+	kernel_bench_common_owner;
 
 extern const struct program bench_program;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The program in the kernel: what it tells of what a real sender sent is what --pcap says of the same frames."""
 
+import csv
 import json
 import os
 import signal
@@ -511,3 +512,21 @@ def test_rights(test):
     run((), 1).expect_one_line('--kernel', 'CAP_BPF')
     for missing in CAPABILITIES:
         run([name for name in CAPABILITIES if name != missing], 1).expect_one_line('--kernel')
+
+
+# ---- what it costs
+
+
+def test_bench(test):
+    """Every contestant has a row a round, above the empty program of its kind."""
+    needs_program(test)
+    figures = test.path('figures.csv')
+    test.bench('kernel', '--quick', '--flows', '10', '--output', figures).expect(0)
+    with open(figures, encoding='utf-8', newline='') as stream:
+        rows = list(csv.DictReader(stream))
+    parts = [row['part'] for row in rows if row['round'] == '0']
+    assert len(set(parts)) == len(parts) == len(rows) / 2, parts
+    for part in ('empty, tc', 'beside the path', 'on the path, coarse times', "the kernel's table", 'empty, xdp'):
+        assert part in parts, f'{part!r} is not in {parts}'
+    for refused, mention in (('none', 'names no program'), ('none.o:x', 'none.o:x')):
+        test.bench('kernel', '--quick', '--rival', refused).expect_one_line(mention)

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sketchtap-bench kernel: what a packet costs in the kernel that --kernel looks at, beside, off and
+ * on the path, the kernel's own table, and any program of others. All take turns on the same
+ * packets (flows.bpf.c), and each figure is above an empty program in the same round.
+ */
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "bench/bench.h"
+#include "bench/flows.h"
+#include "flows_object.h" /* made by meson.build: flows_object[] */
+#include "bench/kernel_options.h"
+#include "kernel/program.h"
+#include "kernel/ring.h"
+#include "tune/bench_options.h"
+#include "tune/cpus.h"
+#include "tune/figures.h"
+#include "tune/setup.h"
+
+#define ROUNDS        9
+#define QUICK_ROUNDS  2
+#define BATCHES       40
+#define QUICK_BATCHES 4
+#define BATCH         16384 /* packets: half of what a ring holds */
+#define SLOTS         32768
+#define BUCKETS       65536
+#define ENTRANTS_MAX  (16 + OPTION_LIST_MAX)
+#define ERROR_MAX     600
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{"part", "", -40, ""},
+	{"flows", "flows", 7, ""},
+	{"round", "round", 5, ""},
+	{"value", "value", 8, ""},
+	{"unit", "", -4, ""},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+/* A program that is measured. */
+struct entrant {
+	char name[80];
+	int program;
+	bool xdp;
+	struct kernel_program *ours; /* NULL: of others */
+	uint32_t times;              /* enum kernel_times, enum flows_times: the same numbers */
+};
+
+struct kernel_bench {
+	const struct config *config;
+	uint32_t rounds, batches;
+	uint32_t cpu;
+	struct figures figures;
+	struct bpf_object *flows;
+	struct flows_control *control; /* mapped */
+	struct kernel_program *beside, *on_path;
+	uint32_t nb_rivals;
+	struct bpf_object *rivals[OPTION_LIST_MAX];
+	uint32_t nb_entrants;
+	struct entrant entrants[ENTRANTS_MAX];
+	char error[ERROR_MAX];
+};
+
+_Static_assert((int)KERNEL_TIMES_EXACT == FLOWS_TIMES_EXACT &&
+		       (int)KERNEL_TIMES_COARSE == FLOWS_TIMES_COARSE,
+	"an entrant's times are of both");
+
+static bool fail(struct kernel_bench *bench, const char *what, const char *why)
+{
+	snprintf(bench->error, sizeof(bench->error), "%.200s: %.300s", what, why);
+	return false;
+}
+
+/* --- a run --- */
+
+/* Gives a ring or tables back what a batch has put there. */
+static void empty_ring(const struct kernel_bench *bench, const struct kernel_program *program)
+{
+	struct kernel_reader reader;
+
+	/* It begins where the ring ends. */
+	kernel_reader_start(&reader, kernel_program_ring(program, bench->cpu), SLOTS);
+}
+
+static void drop_flow(void *arg, const struct kernel_flow *flow)
+{
+	(void)arg;
+	(void)flow;
+}
+
+static bool run_batch(struct kernel_bench *bench, const struct entrant *entrant, double *ns)
+{
+	uint8_t frame[64] = {0};
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof(opts),
+		.data_in = frame,
+		.data_size_in = sizeof(frame),
+		.repeat = BATCH,
+	};
+	const char *name = entrant->xdp ? "next_xdp" : "next_tc";
+	int fd = bpf_program__fd(bpf_object__find_program_by_name(bench->flows, name));
+
+	frame[12] = 0x08;
+	frame[14] = 0x45;
+	frame[17] = 50;
+	frame[23] = 17;
+	if (entrant->ours != NULL)
+		empty_ring(bench, entrant->ours);
+	if (bpf_prog_test_run_opts(fd, &opts) != 0)
+		return fail(bench, entrant->name, strerror(errno));
+	if (opts.retval == FLOWS_FAILED)
+		return fail(bench, entrant->name, "it is not called");
+	*ns += opts.duration;
+	return true;
+}
+
+static bool measure(struct kernel_bench *bench, const struct entrant *entrant, double *ns)
+{
+	static const uint32_t first = 0;
+	int array =
+		bpf_object__find_map_fd_by_name(bench->flows, entrant->xdp ? "of_xdp" : "of_tc");
+
+	if (bpf_map_update_elem(array, &first, &entrant->program, BPF_ANY) != 0)
+		return fail(bench, entrant->name, "it cannot be called from another program");
+	bench->control->times = entrant->times;
+	if (entrant->ours != NULL)
+		kernel_program_stamp(entrant->ours, entrant->times);
+	*ns = 0;
+	/* The first batch finds the flows new. */
+	for (uint32_t b = 0; b <= bench->batches; b++) {
+		if (b == 1)
+			*ns = 0;
+		if (!run_batch(bench, entrant, ns))
+			return false;
+	}
+	*ns /= bench->batches;
+	return true;
+}
+
+static void print_row(
+	struct kernel_bench *bench, const char *part, uint64_t flows, uint32_t round, double value)
+{
+	figures_cell(&bench->figures, "bench", "kernel");
+	figures_cell(&bench->figures, "part", "%s", part);
+	figures_cell(&bench->figures, "flows", "%llu", (unsigned long long)flows);
+	figures_cell(&bench->figures, "round", "%u", round);
+	figures_cell(&bench->figures, "value", "%.2f", value);
+	figures_cell(&bench->figures, "unit", "ns");
+	figures_row(&bench->figures);
+}
+
+/* All of a round; an empty program comes before those of its kind. */
+static bool run_round(struct kernel_bench *bench, uint64_t flows, uint32_t round)
+{
+	double empty = 0, ns;
+
+	for (uint32_t e = 0; e < bench->nb_entrants; e++) {
+		const struct entrant *entrant = &bench->entrants[e];
+		bool is_empty = strncmp(entrant->name, "empty", 5) == 0;
+
+		if (signals_stop_requested() || !measure(bench, entrant, &ns))
+			return false;
+		if (is_empty)
+			empty = ns;
+		print_row(bench, entrant->name, flows, round, is_empty ? ns : ns - empty);
+	}
+	return true;
+}
+
+/* Tables of the flows before would have no room for others. */
+static void forget_flows(const struct kernel_bench *bench)
+{
+	kernel_tables_take(kernel_program_tables(bench->on_path), 0, drop_flow, NULL);
+}
+
+static bool run_all(struct kernel_bench *bench)
+{
+	static const struct option_values usual = {.n = 3, .values = {1, 1000, 64000}};
+	const struct option_values *flows = &bench_options(bench->config)->flows;
+
+	if (flows->n == 0)
+		flows = &usual;
+	figures_heading(&bench->figures, "above an empty program, a packet");
+	for (uint32_t f = 0; f < flows->n; f++) {
+		bench->control->flows = (uint32_t)flows->values[f];
+		forget_flows(bench);
+		for (uint32_t r = 0; r < bench->rounds; r++)
+			if (!run_round(bench, flows->values[f], r))
+				return false;
+	}
+	return true;
+}
+
+/* --- putting it together --- */
+
+static void add_entrant(struct kernel_bench *bench, const char *name, int program, bool xdp,
+	struct kernel_program *ours, uint32_t times)
+{
+	static const char *const words[] = {[KERNEL_TIMES_NONE] = "",
+		[KERNEL_TIMES_EXACT] = ", exact times",
+		[KERNEL_TIMES_COARSE] = ", coarse times"};
+	struct entrant *entrant = &bench->entrants[bench->nb_entrants++];
+
+	*entrant = (struct entrant){.program = program, .xdp = xdp, .ours = ours, .times = times};
+	snprintf(entrant->name, sizeof(entrant->name), "%.60s%s", name, words[times]);
+}
+
+static int program_of(const struct bpf_object *object, const char *name)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(object, name));
+}
+
+static void add_all_times(
+	struct kernel_bench *bench, const char *name, int program, struct kernel_program *ours)
+{
+	for (uint32_t times = KERNEL_TIMES_NONE; times <= KERNEL_TIMES_COARSE; times++)
+		add_entrant(bench, name, program, false, ours, times);
+}
+
+static bool load_flows(struct kernel_bench *bench)
+{
+	struct bpf_object_open_opts opts = {.sz = sizeof(opts), .object_name = "flows"};
+	int control;
+
+	bench->flows = bpf_object__open_mem(flows_object, sizeof(flows_object), &opts);
+	if (bench->flows == NULL || bpf_object__load(bench->flows) != 0)
+		return fail(bench, "the programs that make packets", strerror(errno));
+	control = bpf_object__find_map_fd_by_name(bench->flows, FLOWS_CONTROL_SECTION);
+	bench->control =
+		mmap(NULL, sizeof(*bench->control), PROT_READ | PROT_WRITE, MAP_SHARED, control, 0);
+	return bench->control != MAP_FAILED || fail(bench, "their variables", strerror(errno));
+}
+
+static struct kernel_program *load_ours(struct kernel_bench *bench, uint32_t buckets)
+{
+	const struct kernel_program_params params = {
+		.slots = SLOTS,
+		.buckets = buckets,
+		.seed = seed_options(bench->config)->seed,
+	};
+	char error[KERNEL_ERROR_MAX];
+	struct kernel_program *program = kernel_program_load(&params, error);
+
+	if (program != NULL)
+		kernel_program_measure(program, true);
+	else
+		snprintf(bench->error, sizeof(bench->error), "%s", error);
+	return program;
+}
+
+/* OBJECT.o:PROGRAM. Maps that it would pin are its own here. */
+static bool load_rival(struct kernel_bench *bench, const char *text, bool xdp)
+{
+	const char *colon = strrchr(text, ':');
+	char path[1000];
+	struct bpf_program *program, *wanted;
+	struct bpf_object *object;
+	struct bpf_map *map;
+
+	snprintf(path, sizeof(path), "%.*s", (int)(colon - text), text);
+	object = bpf_object__open_file(path, NULL);
+	if (object == NULL)
+		return fail(bench, text, "is no object that libbpf reads");
+	bench->rivals[bench->nb_rivals++] = object;
+	wanted = bpf_object__find_program_by_name(object, colon + 1);
+	if (wanted == NULL)
+		return fail(bench, text, "the object has no such program");
+	bpf_object__for_each_map(map, object) bpf_map__set_pin_path(map, NULL);
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, program == wanted);
+	if ((bpf_program__type(wanted) == BPF_PROG_TYPE_XDP) != xdp) {
+		bench->nb_rivals--;
+		bpf_object__close(object);
+		return true;
+	}
+	if (!xdp)
+		bpf_program__set_type(wanted, BPF_PROG_TYPE_SCHED_CLS);
+	if (bpf_object__load(object) != 0)
+		return fail(bench, text, "the kernel refuses it");
+	add_entrant(bench, colon + 1, bpf_program__fd(wanted), xdp, NULL, KERNEL_TIMES_NONE);
+	return true;
+}
+
+static bool load_rivals(struct kernel_bench *bench, bool xdp)
+{
+	const struct option_list *list = &kernel_bench_options(bench->config)->rivals;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		if (!load_rival(bench, list->texts[i], xdp))
+			return false;
+	return true;
+}
+
+static bool load_all(struct kernel_bench *bench)
+{
+	bench->beside = load_ours(bench, 0);
+	bench->on_path = bench->beside != NULL ? load_ours(bench, BUCKETS) : NULL;
+	if (bench->on_path == NULL || !load_flows(bench))
+		return false;
+	add_entrant(bench, "empty, tc", program_of(bench->flows, "empty_tc"), false, NULL, 0);
+	add_all_times(bench, "beside the path", kernel_program_fd(bench->beside, KERNEL_HOOK_TC),
+		bench->beside);
+	add_all_times(bench, "on the path", kernel_program_fd(bench->on_path, KERNEL_HOOK_TC),
+		bench->on_path);
+	add_all_times(bench, "the kernel's table", program_of(bench->flows, "map_tc"), NULL);
+	if (!load_rivals(bench, false))
+		return false;
+	add_entrant(bench, "empty, xdp", program_of(bench->flows, "empty_xdp"), true, NULL, 0);
+	return load_rivals(bench, true);
+}
+
+static void close_all(struct kernel_bench *bench)
+{
+	if (bench->control != NULL && bench->control != MAP_FAILED)
+		munmap(bench->control, sizeof(*bench->control));
+	bpf_object__close(bench->flows);
+	for (uint32_t r = 0; r < bench->nb_rivals; r++)
+		bpf_object__close(bench->rivals[r]);
+	kernel_program_close(bench->beside);
+	kernel_program_close(bench->on_path);
+}
+
+/* Programs run on the CPU that asks for it, and so all on one. */
+static bool choose_cpu(struct kernel_bench *bench)
+{
+	static struct topology topology;
+	struct cpus cpus;
+	cpu_set_t one;
+
+	if (!setup_topology(&topology, bench->config))
+		return false;
+	cpus_init(&cpus, &topology);
+	bench->cpu = cpus.ids[0];
+	CPU_ZERO(&one);
+	CPU_SET(bench->cpu, &one);
+	return sched_setaffinity(0, sizeof(one), &one) == 0;
+}
+
+int bench_kernel(struct config *config)
+{
+	static struct kernel_bench bench;
+	const struct bench_options *options = bench_options(config);
+	int status = 1, closed;
+
+	bench.config = config;
+	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
+	bench.batches = options->quick ? QUICK_BATCHES : BATCHES;
+	if (!choose_cpu(&bench))
+		return 1;
+	if (load_all(&bench)) {
+		status = figures_open(&bench.figures, columns, config);
+		if (status == 0) {
+			figures_begin(&bench.figures);
+			if (!run_all(&bench) && !signals_stop_requested())
+				status = 1;
+			closed = figures_close(&bench.figures);
+			status = status != 0 ? status : closed;
+		}
+	}
+	if (bench.error[0] != '\0')
+		log_error("%s", bench.error);
+	close_all(&bench);
+	return status;
+}
