@@ -251,14 +251,18 @@ inline_always bool read_key(const struct packet *packet, struct kernel_entry *en
 	return false;
 }
 
-/* The verifier wants the bound on the register that is used: the compiler may not choose another. */
+/*
+ * Of n, which is at least 1: at most so many. Verifiers want bounds on the very register that is
+ * used, which the compiler may not know better; and older ones learn nothing from n != 0.
+ */
 inline_always __u32 at_most(__u32 n, __u32 most)
 {
+	n--;
 	asm volatile("" : "+r"(n));
-	if (n > most)
-		n = most;
+	if (n > most - 1)
+		n = most - 1;
 	asm volatile("" : "+r"(n));
-	return n;
+	return n + 1;
 }
 
 inline_always void copy(const struct packet *packet, __u32 from, void *to, __u32 n)
@@ -277,9 +281,11 @@ inline_always void copy_headers(const struct packet *packet, struct kernel_entry
 
 	entry->kind = KERNEL_ENTRY_HEADERS;
 	if (!packet->tagged || n <= ADDRESSES) {
+		entry->headers = 0;
+		if (n == 0)
+			return;
 		n = at_most(n, KERNEL_HEADERS_MAX);
-		if (n > 0)
-			copy(packet, 0, to, n);
+		copy(packet, 0, to, n);
 		entry->headers = n;
 		return;
 	}
@@ -287,8 +293,7 @@ inline_always void copy_headers(const struct packet *packet, struct kernel_entry
 	*(__be16 *)(to + ADDRESSES) = packet->tag_type;
 	*(__be16 *)(to + ADDRESSES + 2) = packet->tag_control;
 	n = at_most(n - ADDRESSES, KERNEL_HEADERS_MAX - ADDRESSES - TAG);
-	if (n > 0)
-		copy(packet, ADDRESSES, to + ADDRESSES + TAG, n);
+	copy(packet, ADDRESSES, to + ADDRESSES + TAG, n);
 	entry->headers = n + ADDRESSES + TAG;
 }
 
