@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The laboratory of bench/living-edge: hosts around one Open vSwitch, in namespaces without a name.
+"""The laboratory of bench/living-edge and bench/edge: hosts around one Open vSwitch, in namespaces without a name.
 
 A process of its own is the first of a new process namespace, with a network and mounts of its own; all
 that runs is below it. Networks and links go with the processes that hold them, and those go with the
@@ -14,9 +14,9 @@ import subprocess
 import sys
 import time
 
-TOOLS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux', 'unshare': 'util-linux', 'ethtool': 'ethtool',
-         'ping': 'iputils-ping', 'iperf3': 'iperf3', 'ovs-vswitchd': 'openvswitch-switch',
-         'ovsdb-server': 'openvswitch-switch', 'softflowd': 'softflowd'}
+NETWORKS = {'ip': 'iproute2', 'nsenter': 'util-linux', 'unshare': 'util-linux', 'ethtool': 'ethtool'}
+SWITCH = {'ovs-vswitchd': 'openvswitch-switch', 'ovsdb-server': 'openvswitch-switch'}
+TOOLS = {**NETWORKS, **SWITCH, 'tc': 'iproute2', 'ping': 'iputils-ping', 'iperf3': 'iperf3', 'softflowd': 'softflowd'}
 CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x20000000, 0x40000000
 PR_SET_PDEATHSIG = 1
 TICK = os.sysconf('SC_CLK_TCK')
@@ -36,15 +36,15 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
-def apart(work):
-    """Runs work() in namespaces of its own and returns its status; what it started has then ended."""
+def apart(work, name):
+    """Runs work() of the bench `name` in namespaces of its own and returns its status; what it started has then ended."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) != 0:
         raise Failure(f'no namespaces of its own: {os.strerror(ctypes.get_errno())}')
     parent = os.getpid()
     child = os.fork()
     if child == 0:
-        os._exit(first(work, libc))
+        os._exit(first(work, name, libc))
 
     def end(*_):
         os.kill(child, signal.SIGTERM)
@@ -55,7 +55,7 @@ def apart(work):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def first(work, libc):
+def first(work, name, libc):
     """The first process of the namespaces."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -70,7 +70,7 @@ def first(work, libc):
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except (Failure, OSError, subprocess.SubprocessError) as reason:
-        print(f'living-edge: {reason}', file=sys.stderr)
+        print(f'{name}: {reason}', file=sys.stderr)
         return 1
     finally:
         sys.stdout.flush()
@@ -98,8 +98,8 @@ class Counter:
         self.lab.running.remove(self.process)
 
 
-class Lab:
-    """An Open vSwitch with its database, three hosts, and whatever is started beside them."""
+class Laboratory:
+    """Hosts, perhaps an Open vSwitch with its database, and whatever is started beside them."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -108,11 +108,6 @@ class Lab:
         os.environ.update(OVS_RUNDIR=directory, OVS_LOGDIR=directory, OVS_DBDIR=directory,
                           RUNTIME_DIRECTORY=directory, XDG_RUNTIME_DIR=directory)
         self.call('ip', 'link', 'set', 'lo', 'up')
-        self.start_switch()
-        for host in (SENDER, RECEIVER, ASKER):
-            self.plug(host)
-        self.start('iperf-server', 'iperf3', '--server', host=RECEIVER)
-        self.until(lambda: self.reaches(ASKER) and self.reaches(SENDER), 'the hosts reach each other')
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -162,28 +157,67 @@ class Lab:
         """Through the database; comes back when the switch does what is asked."""
         return self.call('ovs-vsctl', f'--db=unix:{self.path("db.sock")}', '--timeout=20', *words)
 
-    def start_switch(self):
+    def start_switch(self, program='ovs-vswitchd', **other_config):
+        """With a database of its own; in user space: no module of the kernel is needed."""
         database, server = self.path('conf.db'), self.path('db.sock')
         self.call('ovsdb-tool', 'create', database, SCHEMA)
-        self.start('ovsdb-server', 'ovsdb-server', database, f'--remote=punix:{server}',
-                   f'--unixctl={self.path("db.ctl")}')
+        self.database = self.start('ovsdb-server', 'ovsdb-server', database, f'--remote=punix:{server}',
+                                   f'--unixctl={self.path("db.ctl")}')
         self.until(lambda: os.path.exists(server), 'the database of the switch')
         self.ovs('--no-wait', 'init')
-        self.switch = self.start('ovs-vswitchd', 'ovs-vswitchd', f'unix:{server}',
-                                 f'--unixctl={self.path("switch.ctl")}')
-        # In user space: no module of the kernel is needed.
+        for name, value in other_config.items():
+            self.ovs('--no-wait', 'set', 'Open_vSwitch', '.', f'other_config:{name.replace("_", "-")}="{value}"')
+        self.switch = self.start('ovs-vswitchd', program, f'unix:{server}', f'--unixctl={self.path("switch.ctl")}')
         self.ovs('add-br', 'br0', '--', 'set', 'bridge', 'br0', 'datapath_type=netdev')
 
-    def plug(self, host):
-        """A host with one interface p<host>, whose other end v<host> is a port of the switch."""
-        near, far = f'v{host}', f'p{host}'
-        self.holders[host] = self.start(f'host{host}', 'unshare', '--net', 'sleep', 'infinity')
+    def stop_switch(self):
+        """Its database goes with it."""
+        for process in (self.switch, self.database):
+            self.end(process)
+        os.unlink(self.path('conf.db'))
+
+    def ask_switch(self, *words):
+        return self.call('ovs-appctl', '-t', self.path('switch.ctl'), *words)
+
+    def set_rules(self, rules):
+        """The OpenFlow rules of the bridge, in the words of ovs-ofctl."""
+        path = self.path('rules.txt')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(''.join(rule + '\n' for rule in rules))
+        self.call('ovs-ofctl', 'replace-flows', f'unix:{self.path("br0.mgmt")}', path)
+
+    def host(self, number):
+        """A host with one interface p<number>, whose other end v<number> stays here."""
+        near, far = f'v{number}', f'p{number}'
+        self.holders[number] = self.start(f'host{number}', 'unshare', '--net', 'sleep', 'infinity')
         here = os.readlink('/proc/self/ns/net')
-        self.until(lambda: os.readlink(f'/proc/{self.holders[host].pid}/ns/net') != here, 'a network of a host')
-        self.call('ip', 'link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', str(self.holders[host].pid))
+        self.until(lambda: os.readlink(f'/proc/{self.holders[number].pid}/ns/net') != here, 'a network of a host')
+        self.call('ip', 'link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', str(self.holders[number].pid))
         self.call('ip', 'link', 'set', near, 'up')
         # Frames come to the switch as they would come from a wire: whole, with their checksums.
-        self.call('ethtool', '--offload', far, 'tx', 'off', host=host)
+        self.call('ethtool', '--offload', far, 'tx', 'off', host=number)
+        return near, far
+
+    def close(self):
+        """Ends everything, what was started last first."""
+        for process in reversed(self.running[:]):
+            self.end(process)
+
+
+class Lab(Laboratory):
+    """Three hosts with addresses at one switch, and an iperf3 that listens."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.start_switch()
+        for host in (SENDER, RECEIVER, ASKER):
+            self.plug(host)
+        self.start('iperf-server', 'iperf3', '--server', host=RECEIVER)
+        self.until(lambda: self.reaches(ASKER) and self.reaches(SENDER), 'the hosts reach each other')
+
+    def plug(self, host):
+        """A host whose interface leads to a port of the switch."""
+        near, far = self.host(host)
         self.call('ip', 'addr', 'add', ADDRESS.format(host) + '/24', 'dev', far, host=host)
         self.call('ip', 'link', 'set', far, 'up', host=host)
         self.ovs('add-port', 'br0', near)
@@ -201,10 +235,24 @@ class Lab:
             self.call('tc', 'qdisc', 'add', 'dev', interface, 'root', 'tbf', 'rate', load, 'burst', '32kb', 'latency',
                       '50ms', host=SENDER)
 
-    def close(self):
-        """Ends everything, what was started last first."""
-        for process in reversed(self.running[:]):
-            self.end(process)
+
+def threads_of(pid):
+    """{thread: (its name, CPU nanoseconds)} of a process that runs."""
+    found = {}
+    for thread in os.listdir(f'/proc/{pid}/task'):
+        try:
+            with open(f'/proc/{pid}/task/{thread}/schedstat', encoding='ascii') as schedstat, \
+                    open(f'/proc/{pid}/task/{thread}/comm', encoding='utf-8') as comm:
+                found[thread] = comm.read().strip(), int(schedstat.read().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # has ended
+    return found
+
+
+def memory_of(pid):
+    """Proportional set size of a process, in kilobytes."""
+    with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as rollup:
+        return next(int(line.split()[1]) for line in rollup if line.startswith('Pss:'))
 
 
 def cpu_of(pid):

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows of bench/living-edge and bench/edge: CSV files that say where, when and how they came to be."""
+
+import csv
+import datetime
+import os
+import platform
+import subprocess
+import sys
+
+FACTS = ('machine', 'kernel', 'software', 'date', 'command')
+
+
+class Rows:
+    """A CSV; rows stand in it as soon as they are there."""
+
+    def __init__(self, settings, name, bench, columns, said):
+        if os.path.exists(settings.output) and not settings.force:
+            sys.exit(f'{name}: {settings.output}: is there; --force replaces it')
+        self.file = open(settings.output, 'w', newline='', encoding='utf-8')
+        self.writer = csv.DictWriter(self.file, columns, restval='', lineterminator='\n')
+        self.writer.writeheader()
+        self.file.flush()  # before another process has a copy of it
+        self.same = {'bench': f'{name} {bench}'.strip(), **said}
+
+    def write(self, row):
+        short = {name: f'{value:.4f}'.rstrip('0').rstrip('.') if isinstance(value, float) else value
+                 for name, value in row.items()}
+        self.writer.writerow({**self.same, **short})
+        self.file.flush()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+
+def read(path):
+    with open(path, newline='', encoding='utf-8') as file:
+        return list(csv.DictReader(file))
+
+
+def first_line(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return (done.stdout or done.stderr).strip().splitlines()[0].strip()
+
+
+def machine():
+    """The facts that every bench has."""
+    with open('/proc/cpuinfo', encoding='utf-8') as file:
+        cpu = next((line.split(':')[1].strip() for line in file if line.startswith('model name')), platform.machine())
+    with open('/proc/meminfo', encoding='ascii') as file:
+        memory = int(file.readline().split()[1]) >> 10
+    return {'machine': f'{cpu}, {os.cpu_count()} CPUs, {memory} MB', 'kernel': f'Linux {platform.release()}',
+            'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%d %H:%M UTC')}
