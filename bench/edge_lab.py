@@ -39,6 +39,7 @@ def interrupt(*_):
 def apart(work, name):
     """Runs work() of the bench `name` in namespaces of its own and returns its status; what it started has then ended."""
     libc = ctypes.CDLL(None, use_errno=True)
+    own, here = [os.open(f'/proc/self/ns/{kind}', os.O_RDONLY) for kind in ('pid', 'net', 'mnt')], os.getcwd()
     if libc.unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) != 0:
         raise Failure(f'no namespaces of its own: {os.strerror(ctypes.get_errno())}')
     parent = os.getpid()
@@ -52,7 +53,12 @@ def apart(work, name):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
     assert os.getpid() == parent
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    for namespace in own:  # the new ones are dead: no process could be started
+        libc.setns(namespace, 0)
+        os.close(namespace)
+    os.chdir(here)
+    return status
 
 
 def first(work, name, libc):
@@ -184,7 +190,7 @@ class Laboratory:
         path = self.path('rules.txt')
         with open(path, 'w', encoding='ascii') as file:
             file.write(''.join(rule + '\n' for rule in rules))
-        self.call('ovs-ofctl', 'replace-flows', f'unix:{self.path("br0.mgmt")}', path)
+        self.call('ovs-ofctl', '--protocols=OpenFlow13', 'replace-flows', f'unix:{self.path("br0.mgmt")}', path)
 
     def host(self, number):
         """A host with one interface p<number>, whose other end v<number> stays here."""
@@ -194,7 +200,8 @@ class Laboratory:
         self.until(lambda: os.readlink(f'/proc/{self.holders[number].pid}/ns/net') != here, 'a network of a host')
         self.call('ip', 'link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', str(self.holders[number].pid))
         self.call('ip', 'link', 'set', near, 'up')
-        # Frames come to the switch as they would come from a wire: whole, with their checksums.
+        # Nothing there speaks by itself, and frames come to the switch as from a wire: whole, with their checksums.
+        self.call('sh', '-c', 'echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6', host=number)
         self.call('ethtool', '--offload', far, 'tx', 'off', host=number)
         return near, far
 

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What bench/edge makes of its rows: targets, and the figures of Zha et al. 2022 (zha2022.csv) with ours beside them."""
+
+import csv
+import os
+from statistics import median
+
+from edge_rows import FACTS, read
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TARGET_COLUMNS = ('bench', 'target', 'relation', 'limit', 'unit', 'value', 'min', 'max', 'rounds', 'met', 'note', *FACTS)
+PAPER_COLUMNS = ('bench', 'figure', 'who', 'quantity', 'unit', 'paper', 'ours', 'value', 'min', 'max', 'rounds', 'note', *FACTS)
+BASE, AGAIN = 'ovs', 'ovs again'
+FLOOR = 'sketchtap --forward, measuring nothing'
+
+
+def by_round(rows, what, contestant, column):
+    """{(flows, rate, round): value}"""
+    return {(row['flows'], row['asked_pps'], row['round']): float(row[column]) for row in rows
+            if (row['what'], row['contestant']) == (what, contestant) and row[column] != ''}
+
+
+def pairs(one, other, function):
+    """Of two contestants, in the same round and at the same traffic."""
+    return [function(value, other[key]) for key, value in one.items() if key in other]
+
+
+def ratio(what, column, one, other):
+    def of(rows):
+        values = pairs(by_round(rows, what, one, column), by_round(rows, what, other, column), lambda a, b: a / b if b else 0)
+        return values
+    return of
+
+
+def above(what, column, one, other):
+    def of(rows):
+        return pairs(by_round(rows, what, one, column), by_round(rows, what, other, column), lambda a, b: a - b)
+    return of
+
+
+def sender_pays(rows):
+    """What the sender pays for a program in the kernel, of what it pays for a packet socket; where that is anything."""
+    base = by_round(rows, 'cost', BASE, 'sender_ns')
+    kernel, port = (by_round(rows, 'cost', name, 'sender_ns') for name in (
+        'ovs, sketchtap --kernel --design async', 'ovs, sketchtap --port beside it'))
+    return [(kernel[key] - base[key]) / (port[key] - base[key]) for key in kernel
+            if key in port and key in base and port[key] > base[key]]
+
+
+def exact_of_ours(rows):
+    """Of every contestant in which sketchtap sees the packets themselves, where nothing was lost before it."""
+    return [float(row['exact']) for row in rows
+            if row['what'] == 'cost' and 'sketchtap' in row['contestant'] and row['exact'] != '' and not row['note']]
+
+
+def noise_of(what, column, base, again):
+    """How far two equal points of a round are apart, at most, as a share."""
+    def of(rows):
+        return max(map(abs, (value - 1 for value in ratio(what, column, again, base)(rows))), default=None)
+    return of
+
+
+CABLE_NOISE = noise_of('highest', 'pps', BASE, AGAIN)
+SENDER_NOISE = noise_of('cost', 'sender_ns', BASE, AGAIN)
+DEVICE_NOISE = noise_of('device', 'mover_ns', 'testpmd io', 'testpmd io again')
+
+# (target, values of the rounds, relation, limit, unit, noise of a ratio or None)
+TARGETS = (
+    ('--forward that measures nothing, of testpmd io: CPU time', ratio('device', 'mover_ns', FLOOR, 'testpmd io'), '<=', 1 / 0.95,
+     '', DEVICE_NOISE),
+    ('on-path count-min, above that', above('device', 'mover_ns', 'sketchtap --forward, count-min', FLOOR), '<=', 16, 'ns', None),
+    ('on-path flow-table, above that', above('device', 'mover_ns', 'sketchtap --forward, flow-table', FLOOR), '<=', 16, 'ns', None),
+    ('on-path iblt, above that', above('device', 'mover_ns', 'sketchtap --forward, iblt', FLOOR), '<=', 22, 'ns', None),
+    ('OVS with --kernel on its port, of OVS: highest rate', ratio('highest', 'pps', 'ovs, sketchtap --kernel', BASE), '>=', 0.95,
+     '', CABLE_NOISE),
+    ('OVS with --kernel on its port, of UMON\'s rules: highest rate',
+     ratio('highest', 'pps', 'ovs, sketchtap --kernel', 'ovs, umon'), '>=', 1.5, '', CABLE_NOISE),
+    ('sender: --kernel --design async, of --port', sender_pays, '<=', 1 / 8, '', SENDER_NOISE),
+    ('flows exact, wherever sketchtap sees packets', exact_of_ours, '>=', 1, '', None),
+)
+
+
+def reaches(value, relation, limit):
+    return value >= limit if relation == '>=' else value <= limit
+
+
+def verdict(values, relation, limit, noise):
+    """Undecided where the rounds do not agree, or where noise alone could turn it round."""
+    met = [reaches(value, relation, limit) for value in values]
+    if len(set(met)) > 1 or noise is not None and abs(median(values) / limit - 1) < noise:
+        return 'undecided'
+    return 'met' if met[0] else 'not met'
+
+
+def spread(values):
+    return {'value': median(values), 'min': min(values), 'max': max(values), 'rounds': len(values)}
+
+
+def targets(rows):
+    for target, values_of, relation, limit, unit, noise_at in TARGETS:
+        row = {'target': target, 'relation': relation, 'limit': limit, 'unit': unit}
+        values = values_of(rows)
+        if not values:
+            yield {**row, 'met': 'not measured', 'note': 'a contestant was missing'}
+            continue
+        noise = noise_at(rows) if noise_at else None
+        yield {**row, **spread(values), 'met': verdict(values, relation, limit, noise),
+               'note': f'the same twice: up to {100 * noise:.0f} % apart' if noise is not None else ''}
+
+
+def of_ours(rows, name, quantity):
+    """Values of a quantity of zha2022.csv."""
+    device = any(row['what'] == 'device' and row['contestant'] == name for row in rows)
+    if quantity == 'added':
+        return (above('device', 'mover_ns', name, FLOOR) if device else above('cost', 'all_ns', name, BASE))(rows)
+    of = [row for row in rows if row['contestant'] == name]
+    found = {
+        'memory': [float(row['agent_kb'] or row['mover_kb']) for row in of if row['mover_kb']],
+        'flows exact': [100 * float(row['exact']) for row in of if row['exact'] != '' and not row['note']],
+        'CPU': [float(row['mover_ns']) + float(row['agent_ns']) for row in of if row['what'] == 'cost' and row['mover_ns']],
+        'highest': [float(row['pps']) / 1000 for row in of if row['what'] == 'highest' and row['pps']],
+    }
+    return found[quantity]
+
+
+def beside_paper(rows):
+    for wanted in read(os.path.join(HERE, 'zha2022.csv')):
+        values = of_ours(rows, wanted['ours'], wanted['quantity']) if wanted['ours'] else []
+        yield {**wanted, **(spread(values) if values else {})}
+
+
+def write_csv(path, columns, rows, same):
+    with open(path, 'w', newline='', encoding='utf-8') as file:
+        writer = csv.DictWriter(file, columns, restval='', lineterminator='\n')
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({**same, **{name: f'{value:.4g}' if isinstance(value, float) else value
+                                        for name, value in row.items()}})
+
+
+def write(directory):
+    """edge-targets.csv and edge-paper.csv, from edge.csv; returns the targets."""
+    rows = read(os.path.join(directory, 'edge.csv'))
+    if not rows:
+        return []
+    same = {'bench': 'edge', **{fact: rows[0][fact] for fact in FACTS}}
+    judged = list(targets(rows))
+    write_csv(os.path.join(directory, 'edge-targets.csv'), TARGET_COLUMNS, judged, same)
+    write_csv(os.path.join(directory, 'edge-paper.csv'), PAPER_COLUMNS, beside_paper(rows), same)
+    return judged
