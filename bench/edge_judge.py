@@ -48,9 +48,10 @@ def sender_pays(rows):
 
 
 def exact_of_ours(rows):
-    """Of every contestant in which sketchtap sees the packets themselves, where nothing was lost before it."""
+    """Of every contestant in which sketchtap sees the packets themselves, where nothing was lost before it, and it lost none."""
     return [float(row['exact']) for row in rows
-            if row['what'] == 'cost' and 'sketchtap' in row['contestant'] and row['exact'] != '' and not row['note']]
+            if row['what'] == 'cost' and 'sketchtap' in row['contestant'] and row['exact'] != ''
+            and not row['note'] and row['uncounted'] == '0']
 
 
 def noise_of(what, column, base, again):
@@ -116,7 +117,8 @@ def of_ours(rows, name, quantity):
     of = [row for row in rows if row['contestant'] == name]
     found = {
         'memory': [float(row['agent_kb'] or row['mover_kb']) for row in of if row['mover_kb']],
-        'flows exact': [100 * float(row['exact']) for row in of if row['exact'] != '' and not row['note']],
+        'flows exact': [100 * float(row['exact']) for row in of if row['exact'] != '' and not row['note']
+                        and row['uncounted'] in ('', '0')],
         'CPU': [float(row['mover_ns']) + float(row['agent_ns']) for row in of if row['what'] == 'cost' and row['mover_ns']],
         'highest': [float(row['pps']) / 1000 for row in of if row['what'] == 'highest' and row['pps']],
     }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """umon.py CONTROL-SOCKET [--every SECONDS]
 
-What UMON (Wang et al., the monitor that Zha et al. 2022 compare with) makes of an Open vSwitch that is not changed:
+What UMON, the monitor that Zha et al. 2022 compare with, makes of an Open vSwitch that is not changed:
 rules by which every 6-tuple of a monitored host is a megaflow of its own, and the poller that credits them with
 packets. The poller says "ready", polls until its standard input ends, polls once more, and then writes a line of
 JSON: how often it polled, how many megaflows it saw at once, and the packets of each 5-tuple.
@@ -80,14 +80,15 @@ class Credit:
         self.last, self.flows, self.polls, self.most = {}, {}, 0, 0
 
     def take(self, dump):
-        now = 0
+        """A megaflow that was gone at a poll begins anew; one that went and came in between is taken for the same."""
+        now = {}
         for identity, key, packets in megaflows(dump):
             before = self.last.get(identity, 0)
             self.flows[key] = self.flows.get(key, 0) + packets - (before if packets >= before else 0)
-            self.last[identity] = packets
-            now += 1
+            now[identity] = packets
+        self.last = now
         self.polls += 1
-        self.most = max(self.most, now)
+        self.most = max(self.most, len(now))
 
     def told(self):
         return {'polls': self.polls, 'megaflows': self.most, 'flows': [(*key, n) for key, n in self.flows.items()]}

@@ -57,6 +57,29 @@ class Switches:
         self.namespace.call(*self.environment, 'ovs-ofctl', 'add-flow', f'unix:{self.folder}/{name}.mgmt',
                             'in_port=1,actions=output:2')
 
+    def rules(self, number, rules):
+        """The OpenFlow rules of a bridge, in the place of those that it has."""
+        path = f'{self.folder}/rules'
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(''.join(rule + '\n' for rule in rules))
+        self.namespace.call(*self.environment, 'ovs-ofctl', '--protocols=OpenFlow13', 'replace-flows',
+                            f'unix:{self.folder}/br{number}.mgmt', path)
+
+    def table(self, number, table):
+        """Rules of a table, with what they counted."""
+        return self.namespace.call(*self.environment, 'ovs-ofctl', 'dump-flows', f'unix:{self.folder}/br{number}.mgmt',
+                                   f'table={table}')
+
+    def ask(self, *words):
+        return self.namespace.call(*self.environment, 'ovs-appctl', '-t', f'{self.folder}/ovs-vswitchd.ctl', *words)
+
+    def mirror(self, number):
+        """Whatever comes into a bridge comes out of the interface `mirrored`, too."""
+        self.namespace.veth('copies', 'mirrored')
+        self.set('add-port', f'br{number}', 'copies', '--', '--id=@in', 'get', 'port', f'{number}in', '--', '--id=@to', 'get',
+                 'port', 'copies', '--', '--id=@it', 'create', 'mirror', 'name=it', 'select_src_port=@in', 'output_port=@to',
+                 '--', 'set', 'bridge', f'br{number}', 'mirrors=@it')
+
     def export(self, table, column, *settings):
         """Every bridge exports from now on; NUMBER is the bridge's."""
         for number in range(self.count):
