@@ -131,12 +131,17 @@ def beside_paper(rows):
         yield {**wanted, **(spread(values) if values else {})}
 
 
+def short(value):
+    """Four digits at least, and no exponent."""
+    return f'{value:.0f}' if abs(value) >= 1000 else f'{value:.4g}'
+
+
 def write_csv(path, columns, rows, same):
     with open(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.DictWriter(file, columns, restval='', lineterminator='\n')
         writer.writeheader()
         for row in rows:
-            writer.writerow({**same, **{name: f'{value:.4g}' if isinstance(value, float) else value
+            writer.writerow({**same, **{name: short(value) if isinstance(value, float) else value
                                         for name, value in row.items()}})
 
 

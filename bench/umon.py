@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """umon.py CONTROL-SOCKET [--every SECONDS]
 
-What UMON, the monitor that Zha et al. 2022 compare with, makes of an Open vSwitch that is not changed:
+What UMON makes of an Open vSwitch that is not changed:
 rules by which every 6-tuple of a monitored host is a megaflow of its own, and the poller that credits them with
 packets. The poller says "ready", polls until its standard input ends, polls once more, and then writes a line of
 JSON: how often it polled, how many megaflows it saw at once, and the packets of each 5-tuple.

@@ -1,0 +1,475 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Contestants of bench/edge: something that moves frames, and perhaps something that counts them.
+
+A contestant is a class and a row of CABLES or DEVICES, which are its only list."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import edge_lab as lab_of
+import umon
+from edge_lab import RECEIVER, SENDER, Failure
+from edge_rows import read
+
+HOSTS = '198.18.0.0/15'  # all that the generator's packets go to
+MIRROR = 3
+COLLECTOR = '127.0.0.1:9995'
+LOSSES = ('nic_missed', 'nic_errors', 'no_mbuf', 'ring_full', 'shed')
+SETTLE = 0.3    # seconds in which what is under way arrives
+LINGER = 2.5    # seconds that exports get, once traffic has ended
+TIMEOUT = 1     # seconds after which the switch exports a flow that goes on
+OVS_DPDK = '/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk'
+DPDK = ('--no-huge', '-m', '512', '--no-pci')
+EVERY_FLOW = ('--sketch', 'flow-table', '--key', '5tuple', '--top', '1M', '--interval', '0', '--memory', '64MB',
+              '--workers', '1', '--format', 'csv', '--force')
+
+
+def program(name):
+    """Where a program is; Debian has some where only root's PATH looks."""
+    found = shutil.which(name, path=os.environ['PATH'] + ':/usr/sbin:/sbin:' + os.path.dirname(OVS_DPDK))
+    return found or name
+
+
+class Contestant:
+    """Moves frames from v1 to v2."""
+
+    programs = {}     # {program: Debian's package}
+    options = ()      # words that the help of SKETCHTAP must have
+    polling = 0       # threads that never sleep
+    sees_all = False  # what is sent, whatever the switch loses
+    measuring = None  # a sketchtap
+
+    def __init__(self, lab, settings):
+        self.lab, self.settings = lab, settings
+        self.mover = None     # a process
+        self.agents = []      # processes that count, beside it
+        self.collector = None
+
+    def start(self):
+        raise NotImplementedError
+
+    def flows(self):
+        """{5-tuple: packets}, when all is sent; None where nothing counts them."""
+        return None
+
+    def stop(self):
+        """Ends what start() started, in whatever state it is."""
+
+    def end(self, *processes):
+        for process in processes:
+            if process in self.lab.running:
+                self.lab.end(process)
+
+
+def counted(path):
+    """{5-tuple: packets} of a CSV of heavy hitters."""
+    found = {}
+    for row in read(path):
+        key = tuple(row[column] for column in ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto'))
+        found[key] = found.get(key, 0) + int(row['packets'])
+    return found
+
+
+class Measuring:
+    """A sketchtap that keeps every flow."""
+
+    def __init__(self, lab, settings, *words):
+        self.lab = lab
+        self.output, self.stats = (lab.path(f'sketchtap-{what}.csv') for what in ('output', 'stats'))
+        for path in (self.output, self.stats):
+            if os.path.exists(path):
+                os.unlink(path)
+        self.process = lab.start('sketchtap', settings.binary, *words, *EVERY_FLOW, '--output', self.output, '--stats',
+                                 self.stats, '--no-huge', '--eal', '--no-pci')
+        self.await_rows()
+
+    def await_rows(self):
+        """Until its outputs are open: it measures."""
+        self.lab.until(lambda: self.process.poll() is not None
+                       or os.path.exists(self.stats) and os.path.getsize(self.stats) > 0, 'sketchtap')
+        if self.process.poll() is not None:
+            raise Failure('sketchtap: ' + self.lab.said('sketchtap'))
+
+    def flows(self):
+        if self.lab.end(self.process) != 0:
+            raise Failure('sketchtap: ' + self.lab.said('sketchtap'))
+        return counted(self.output)
+
+    def uncounted(self):
+        """Packets that it says not to have counted, though they came."""
+        return sum(int(row[column] or 0) for row in read(self.stats) for column in LOSSES)
+
+
+class Switch(Contestant):
+    """Open vSwitch in user space; nothing counts."""
+
+    programs = lab_of.SWITCH
+
+    def start(self):
+        self.lab.start_switch()
+        self.mover = self.lab.switch
+        for host in (SENDER, RECEIVER):
+            self.lab.ovs('add-port', 'br0', f'v{host}')
+        self.lab.set_rules(self.rules())
+        self.watch()
+
+    def rules(self):
+        return [f'priority=1,in_port=v{SENDER},actions=output:v{RECEIVER}']
+
+    def watch(self):
+        pass
+
+    def stop(self):
+        self.end(*self.agents, *([self.collector] if self.collector else []))
+        if getattr(self.lab, 'switch', None) in self.lab.running:
+            self.lab.stop_switch()
+
+
+class Umon(Switch):
+    """UMON's megaflows, and its poller."""
+
+    def rules(self):
+        return umon.rules([HOSTS], f'output:v{RECEIVER}')
+
+    def watch(self):
+        poller = self.lab.start('umon', sys.executable, os.path.join(lab_of.HERE, 'umon.py'), self.lab.path('switch.ctl'),
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if poller.stdout.readline() != 'ready\n':
+            raise Failure('umon: ' + self.lab.said('umon'))
+        self.agents = [poller]
+
+    def flows(self):
+        poller = self.agents[0]
+        poller.stdin.close()
+        told = poller.stdout.readline()
+        poller.stdout.close()
+        if poller.wait(20) != 0 or not told:
+            raise Failure('umon: ' + self.lab.said('umon'))
+        self.lab.end(poller)
+        return {tuple(flow[:5]): flow[5] for flow in json.loads(told)['flows']}
+
+
+class Learning(Switch):
+    """UMON's second form: learn() makes a rule of each flow, in a table of its own."""
+
+    def rules(self):
+        return umon.learning_rules([HOSTS], f'output:v{RECEIVER}')
+
+    def flows(self):
+        time.sleep(2)  # rules are credited with what megaflows counted twice a second
+        return umon.learnt(self.lab.call('ovs-ofctl', 'dump-flows', f'unix:{self.lab.path("br0.mgmt")}',
+                                         f'table={umon.LEARNT}', timeout=120))
+
+
+class Exporting(Switch):
+    """An agent of the switch, and sketchtap as its collector, elsewhere in a real network."""
+
+    def watch(self):
+        self.measuring = Measuring(self.lab, self.settings, 'collect', '--listen', COLLECTOR, '--link-overhead', '0')
+        self.collector = self.measuring.process
+        self.lab.ovs('--', '--id=@it', 'create', self.table, *self.columns, '--', 'set', 'bridge', 'br0', f'{self.table}=@it')
+
+    def flows(self):
+        time.sleep(LINGER)
+        self.lab.ovs('clear', 'bridge', 'br0', self.table)  # which sends what is cached
+        time.sleep(SETTLE)
+        return self.measuring.flows()
+
+
+class NetFlow(Exporting):
+    table, columns = 'netflow', (f'targets="{COLLECTOR}"', f'active-timeout={TIMEOUT}')
+
+
+class Ipfix(Exporting):
+    table = 'ipfix'
+    columns = (f'targets="{COLLECTOR}"', 'sampling=1', 'obs_domain_id=1', f'cache_active_timeout={TIMEOUT}',
+               'cache_max_flows=8192')
+
+
+class SFlow(Exporting):
+    table, columns = 'sflow', ('agent=lo', f'targets="{COLLECTOR}"', 'header=128', 'sampling=1', 'polling=20')
+
+
+class Watched(Switch):
+    """sketchtap beside the switch, at its port."""
+
+    sees_all = True
+    words = ('run', '--port', f'v{SENDER}', '--idle', 'sleep')
+
+    def watch(self):
+        self.measuring = Measuring(self.lab, self.settings, *self.words)
+        self.agents = [self.measuring.process]
+
+    def flows(self):
+        return self.measuring.flows()
+
+
+class Mirrored(Watched):
+    """The switch copies to a port of its own, where sketchtap is."""
+
+    sees_all = False
+    words = ('run', '--port', f'p{MIRROR}', '--idle', 'sleep')
+
+    def watch(self):
+        self.lab.call('ip', 'link', 'add', f'v{MIRROR}', 'type', 'veth', 'peer', 'name', f'p{MIRROR}')
+        for end in ('v', 'p'):
+            self.lab.call('ip', 'link', 'set', f'{end}{MIRROR}', 'arp', 'off', 'up')
+        self.lab.ovs('add-port', 'br0', f'v{MIRROR}', '--', '--id=@in', 'get', 'port', f'v{SENDER}', '--', '--id=@to', 'get',
+                     'port', f'v{MIRROR}', '--', '--id=@it', 'create', 'mirror', 'name=it', 'select_src_port=@in',
+                     'output_port=@to', '--', 'set', 'bridge', 'br0', 'mirrors=@it')
+        super().watch()
+
+    def stop(self):
+        super().stop()
+        if os.path.exists(f'/sys/class/net/v{MIRROR}'):
+            self.lab.call('ip', 'link', 'del', f'v{MIRROR}')
+
+
+class InKernel(Watched):
+    """A program in the kernel, at the switch's port; the core that moves a packet counts it."""
+
+    options = ('--kernel IFACE',)
+    words = ('run', '--kernel', f'v{SENDER},direction=in')
+
+
+class BehindKernel(InKernel):
+    words = (*InKernel.words, '--design', 'async', '--idle', 'sleep')
+
+
+class Forwarding(Contestant):
+    """sketchtap in the place of the switch."""
+
+    options = ('--forward HOW',)
+    words = ()
+
+    def start(self):
+        self.measuring = Measuring(self.lab, self.settings, 'run', '--port', f'v{SENDER}', '--port', f'v{RECEIVER}',
+                                   '--forward', 'pairs', '--idle', 'sleep', *self.words)
+        self.mover = self.measuring.process
+
+    def flows(self):
+        return self.measuring.flows()
+
+    def stop(self):
+        if self.mover:
+            self.end(self.mover)
+
+
+class ForwardingBeside(Forwarding):
+    words = ('--design', 'async')
+
+
+class Testpmd(Contestant):
+    """DPDK's own forwarder."""
+
+    programs = {'dpdk-testpmd': 'dpdk-dev'}
+    polling = 1
+    mode = 'io'
+
+    def start(self):
+        self.run('--vdev', f'net_af_packet0,iface=v{SENDER}', '--vdev', f'net_af_packet1,iface=v{RECEIVER}')
+
+    def run(self, *devices, words=()):
+        self.mover = self.lab.start(
+            'testpmd', 'stdbuf', '-oL', program('dpdk-testpmd'), *DPDK, '--file-prefix', f'edge{os.getpid()}', '-l', f'0,{os.cpu_count() - 1}',
+            *devices, '--', '-i', f'--forward-mode={self.mode}', '--auto-start', '--nb-cores=1', '--total-num-mbufs=65536',
+            *words, stdin=subprocess.PIPE)
+        self.lab.until(lambda: self.mover.poll() is not None or 'testpmd>' in self.said(), 'testpmd')
+        if self.mover.poll() is not None:
+            raise Failure('testpmd: ' + self.lab.said('testpmd'))
+
+    def said(self):
+        with open(self.lab.path('testpmd.log'), encoding='utf-8', errors='replace') as log:
+            return log.read()
+
+    def stop(self):
+        if self.mover:
+            self.mover.stdin.close()
+            self.end(self.mover)
+
+
+class TestpmdMac(Testpmd):
+    mode = 'mac'
+
+
+# name: class, in the order of the tables. On cables of the kernel:
+CABLES = {
+    'ovs': Switch,
+    'ovs again': Switch,  # how far two points of a round are apart that are the same
+    'ovs, umon': Umon,
+    'ovs, umon learn()': Learning,
+    'ovs, netflow': NetFlow,
+    'ovs, ipfix': Ipfix,
+    'ovs, sflow': SFlow,
+    'ovs, mirror to sketchtap': Mirrored,
+    'ovs, sketchtap --port beside it': Watched,
+    'ovs, sketchtap --kernel': InKernel,
+    'ovs, sketchtap --kernel --design async': BehindKernel,
+    'sketchtap --forward': Forwarding,
+    'sketchtap --forward --design async': ForwardingBeside,
+    'testpmd io': Testpmd,
+    'testpmd mac': TestpmdMac,
+}
+
+
+# On virtual devices: a capture in memory without end, sent back to where it came from; one core is full.
+
+class OnDevices:
+    """Says how many packets it received, now."""
+
+    def device(self):
+        return f'net_pcap0,rx_pcap={self.settings.capture},infinite_rx=1'
+
+    def received(self):
+        raise NotImplementedError
+
+
+class TestpmdOnDevices(OnDevices, Testpmd):
+    def start(self):
+        self.run('--vdev', self.device(), words=('--port-topology=loop',))
+
+    def received(self):
+        before = self.said().count('RX-packets:')
+        self.mover.stdin.write(b'show port stats 0\n')
+        self.mover.stdin.flush()
+        self.lab.until(lambda: self.said().count('RX-packets:') > before and 'Tx-pps' in self.said().rsplit('RX-packets:', 1)[1],
+                       'the statistics of testpmd')
+        return int(self.said().rsplit('RX-packets:', 1)[1].split()[0])
+
+
+class TestpmdMacOnDevices(TestpmdOnDevices):
+    mode = 'mac'
+
+
+class ForwardingOnDevices(OnDevices, Forwarding):
+    polling = 1
+    counting = EVERY_FLOW
+
+    def start(self):
+        self.stats = self.lab.path('device-stats.csv')
+        if os.path.exists(self.stats):
+            os.unlink(self.stats)
+        words = [word for word in self.counting if word != '--force']
+        words[words.index('--interval') + 1] = '100ms'
+        self.mover = self.lab.start('sketchtap', self.settings.binary, 'run', '--port', self.device(), '--forward', 'loop',
+                                    *words, *self.words, '--output', '/dev/null', '--stats', self.stats, '--force', '--idle',
+                                    'spin', '--lcores', f'0,{os.cpu_count() - 1}', '--mbufs', '65536', '--no-huge', '--eal',
+                                    '--no-pci')
+        self.lab.until(lambda: self.mover.poll() is not None or self.rows() > 1, 'sketchtap')
+        if self.mover.poll() is not None:
+            raise Failure('sketchtap: ' + self.lab.said('sketchtap'))
+
+    def rows(self):
+        if not os.path.exists(self.stats):
+            return 0
+        with open(self.stats, encoding='ascii') as file:
+            return file.read().count('\n')
+
+    def received(self):
+        """As of the end of an interval, which has just been."""
+        before = self.rows()
+        self.lab.until(lambda: self.rows() > before, 'an interval')
+        return sum(int(row['received'] or 0) for row in read(self.stats) if row['received'])
+
+
+class FloorOnDevices(ForwardingOnDevices):
+    words = ('--filter', 'less 0')
+
+
+class CountMinOnDevices(ForwardingOnDevices):
+    counting = ('--sketch', 'count-min', '--top', '100', '--interval', '0', '--workers', '1', '--format', 'csv')
+
+
+class IbltOnDevices(ForwardingOnDevices):
+    counting = ('--sketch', 'iblt', '--top', '100', '--interval', '0', '--workers', '1', '--format', 'csv')
+
+
+class SwitchOnDevices(OnDevices, Contestant):
+    """Open vSwitch with DPDK: one polling thread."""
+
+    programs = {**lab_of.SWITCH, 'ovs-vswitchd-dpdk': 'openvswitch-switch-dpdk'}
+    polling = 1
+
+    def start(self):
+        # --in-memory, which the switch adds, does not go with --no-huge but where --legacy-mem is there.
+        self.lab.start_switch(program('ovs-vswitchd-dpdk'), dpdk_init='true', pmd_cpu_mask=hex(1 << os.cpu_count() - 1),
+                              dpdk_extra='--no-huge --legacy-mem -m 1024 --no-pci --iova-mode=va')
+        self.mover = self.lab.switch
+        self.lab.set_rules(self.rules())
+        self.watch()
+        self.lab.ovs('add-port', 'br0', 'd0', '--', 'set', 'interface', 'd0', 'type=dpdk', 'ofport_request=1',
+                     f'options:dpdk-devargs="{self.device()}"')
+
+    def rules(self):
+        return ['priority=1,actions=in_port']
+
+    def watch(self):
+        pass
+
+    def received(self):
+        said = self.lab.ask_switch('dpif-netdev/pmd-stats-show')
+        return sum(map(int, re.findall(r'packets received: (\d+)', said)))
+
+    def stop(self):
+        self.end(*([self.collector] if self.collector else []))
+        if getattr(self.lab, 'switch', None) in self.lab.running:
+            self.lab.stop_switch()
+
+
+class UmonOnDevices(SwitchOnDevices):
+    def rules(self):
+        return umon.rules([HOSTS], 'in_port')
+
+
+class LearningOnDevices(SwitchOnDevices):
+    def rules(self):
+        return umon.learning_rules([HOSTS], 'in_port')
+
+
+class ExportingOnDevices(SwitchOnDevices):
+    """To a port where nobody is: what telling costs the switch."""
+
+    agent = NetFlow
+
+    def watch(self):
+        self.lab.ovs('--', '--id=@it', 'create', self.agent.table, *self.agent.columns, '--', 'set', 'bridge', 'br0',
+                     f'{self.agent.table}=@it')
+
+
+class IpfixOnDevices(ExportingOnDevices):
+    agent = Ipfix
+
+
+class SFlowOnDevices(ExportingOnDevices):
+    agent = SFlow
+
+
+DEVICES = {
+    'testpmd io': TestpmdOnDevices,
+    'testpmd io again': TestpmdOnDevices,
+    'testpmd mac': TestpmdMacOnDevices,
+    'sketchtap --forward, measuring nothing': FloorOnDevices,
+    'sketchtap --forward, count-min': CountMinOnDevices,
+    'sketchtap --forward, flow-table': ForwardingOnDevices,
+    'sketchtap --forward, iblt': IbltOnDevices,
+    'ovs-dpdk': SwitchOnDevices,
+    'ovs-dpdk, umon': UmonOnDevices,
+    'ovs-dpdk, umon learn()': LearningOnDevices,
+    'ovs-dpdk, netflow': ExportingOnDevices,
+    'ovs-dpdk, ipfix': IpfixOnDevices,
+    'ovs-dpdk, sflow': SFlowOnDevices,
+}
+
+
+def why_not(kind, settings):
+    """Why a contestant cannot take part, in words; None where it can."""
+    absent = sorted({package for name, package in kind.programs.items() if shutil.which(program(name)) is None})
+    if absent:
+        return 'missing: apt-get install --no-install-recommends ' + ' '.join(absent)
+    unknown = [option.split()[0] for option in kind.options if option not in settings.help]
+    return f'missing: this sketchtap has no {" ".join(unknown)}' if unknown else None
