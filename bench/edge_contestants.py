@@ -57,6 +57,10 @@ class Contestant:
         """{5-tuple: packets}, when all is sent; None where nothing counts them."""
         return None
 
+    def remark(self):
+        """What else is to be said of a point."""
+        return ''
+
     def stop(self):
         """Ends what start() started, in whatever state it is."""
 
@@ -449,6 +453,39 @@ class SFlowOnDevices(ExportingOnDevices):
     agent = SFlow
 
 
+class MirrorOnDevices(SwitchOnDevices):
+    """All is copied to a vhost port, where a sketchtap polls."""
+
+    polling = 2
+
+    def start(self):
+        super().start()
+        socket = self.lab.path('mirror.sock')
+        self.lab.ovs('add-port', 'br0', 'm0', '--', 'set', 'interface', 'm0', 'type=dpdkvhostuserclient', 'ofport_request=2',
+                     f'options:vhost-server-path={socket}')
+        self.lab.ovs('--', '--id=@in', 'get', 'port', 'd0', '--', '--id=@to', 'get', 'port', 'm0', '--', '--id=@it', 'create',
+                     'mirror', 'name=it', 'select_src_port=@in', 'output_port=@to', '--', 'set', 'bridge', 'br0', 'mirrors=@it')
+        self.measuring = Measuring(self.lab, self.settings, 'run', '--port', f'net_virtio_user0,path={socket},server=1',
+                                   '--lcores', '0', '--idle', 'sleep')
+        self.agents = [self.measuring.process]
+
+    def rules(self):
+        return ['priority=1,in_port=1,actions=in_port']
+
+    def remark(self):
+        def statistics():
+            """The switch brings them up to date every five seconds."""
+            return dict(re.findall(r'(\w+)=(\d+)', self.lab.ovs('get', 'interface', 'm0', 'statistics')))
+
+        self.lab.until(lambda: int(statistics().get('tx_packets', 0)), 'statistics of the mirror')
+        sent, full = (int(statistics()[name]) for name in ('tx_packets', 'ovs_tx_failure_drops'))
+        return f'{100 * sent / max(1, sent + full):.0f} % of the copies found room'
+
+    def stop(self):
+        self.end(*self.agents)
+        super().stop()
+
+
 DEVICES = {
     'testpmd io': TestpmdOnDevices,
     'testpmd io again': TestpmdOnDevices,
@@ -463,6 +500,7 @@ DEVICES = {
     'ovs-dpdk, netflow': ExportingOnDevices,
     'ovs-dpdk, ipfix': IpfixOnDevices,
     'ovs-dpdk, sflow': SFlowOnDevices,
+    'ovs-dpdk, mirror to sketchtap': MirrorOnDevices,
 }
 
 
