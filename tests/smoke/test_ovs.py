@@ -6,11 +6,12 @@ begins with the packet after the one that made it.
 """
 
 import csv
-import importlib.util
+import importlib
 import os
 import re
 import shutil
 import signal
+import sys
 import time
 
 import collected
@@ -37,11 +38,14 @@ def program(test, name):
 
 
 def module(test, name):
-    """A module of bench/."""
-    spec = importlib.util.spec_from_file_location(name, program(test, name + '.py'))
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    """A module of bench/, where others of it are beside it."""
+    folder = os.path.dirname(program(test, name))
+    sys.path.insert(0, folder)
+    sys.dont_write_bytecode = True
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)
 
 
 class Sent:
@@ -221,6 +225,41 @@ def rows_of(path):
 def expect_nothing_left(test):
     assert not processes_in(test.directory), processes_in(test.directory)
     assert not [name for name in os.listdir(test.directory) if name.startswith('bench-edge-')], 'its directory is left'
+
+
+def point(what, contestant, turn, **figures):
+    columns = ('flows', 'asked_pps', 'pps', 'mover_ns', 'sender_ns', 'all_ns', 'exact', 'lost', 'uncounted', 'note')
+    return {**dict.fromkeys(columns, ''), 'what': what, 'contestant': contestant, 'round': str(turn),
+            **{name: str(value) for name, value in figures.items()}}
+
+
+def test_judgement(test):
+    """Ratios are of one round; rounds that disagree, and noise that could turn it round, decide nothing."""
+    judge = module(test, 'edge_judge')
+    rows = []
+    for turn, base in enumerate((100, 300, 200)):
+        rows += [point('highest', 'ovs', turn, pps=base), point('highest', 'ovs again', turn, pps=base * 1.04),
+                 point('highest', 'ovs, sketchtap --kernel', turn, pps=base * 0.9),
+                 point('highest', 'ovs, umon', turn, pps=base * 0.59),
+                 point('device', 'testpmd io', turn, mover_ns=base), point('device', 'testpmd io again', turn, mover_ns=base * 1.2),
+                 point('device', 'sketchtap --forward, measuring nothing', turn, mover_ns=base * 0.95),
+                 point('device', 'sketchtap --forward, iblt', turn, mover_ns=base * 0.95 + 10 * (turn + 1)),
+                 point('cost', 'sketchtap --forward', turn, exact=1, lost=0, uncounted=0)]
+    found = {row['target']: row for row in judge.targets(rows)}
+    kernel = found['OVS with --kernel on its port, of OVS: highest rate']
+    assert abs(kernel['value'] - 0.9) < 1e-9 and kernel['rounds'] == 3 and kernel['met'] == 'not met', kernel
+    verdicts = {target: row['met'] for target, row in found.items()}
+    assert verdicts['OVS with --kernel on its port, of UMON\'s rules: highest rate'] == 'undecided', found  # 1.53, 4 % noise
+    assert verdicts['--forward that measures nothing, of testpmd io: CPU time'] == 'undecided', found  # 20 % noise
+    assert verdicts['on-path iblt, above that'] == 'undecided', found  # 10, 20 and 30
+    assert verdicts['on-path count-min, above that'] == 'not measured', found
+    assert verdicts['flows exact, wherever sketchtap sees packets'] == 'met', found
+    # What was lost on the way to it, or by its own account, is no error of what it says.
+    for figures, verdict in (({'note': 'were lost', 'uncounted': 0}, 'met'), ({'uncounted': 7}, 'met'),
+                             ({'uncounted': 0}, 'undecided')):
+        wrong = point('cost', 'ovs, mirror to sketchtap', 0, exact=0.9, lost=0, **figures)
+        assert {row['target']: row['met'] for row in judge.targets([*rows, wrong])}[
+            'flows exact, wherever sketchtap sees packets'] == verdict, figures
 
 
 @lib.alone
