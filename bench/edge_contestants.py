@@ -24,7 +24,8 @@ SETTLE = 0.3    # seconds in which what is under way arrives
 LINGER = 2.5    # seconds that exports get, once traffic has ended
 TIMEOUT = 1     # seconds after which the switch exports a flow that goes on
 OVS_DPDK = '/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk'
-DPDK = ('--no-huge', '-m', '512', '--no-pci')
+MBUFS = 131072  # a capture without end lies in them
+DPDK = ('--no-huge', '-m', '768', '--no-pci')
 EVERY_FLOW = ('--sketch', 'flow-table', '--key', '5tuple', '--top', '1M', '--interval', '0', '--memory', '64MB',
               '--workers', '1', '--format', 'csv', '--force')
 
@@ -130,8 +131,7 @@ class Switch(Contestant):
 
     def stop(self):
         self.end(*self.agents, *([self.collector] if self.collector else []))
-        if getattr(self.lab, 'switch', None) in self.lab.running:
-            self.lab.stop_switch()
+        self.lab.stop_switch()
 
 
 class Umon(Switch):
@@ -281,7 +281,7 @@ class Testpmd(Contestant):
     def run(self, *devices, words=()):
         self.mover = self.lab.start(
             'testpmd', 'stdbuf', '-oL', program('dpdk-testpmd'), *DPDK, '--file-prefix', f'edge{os.getpid()}', '-l', f'0,{os.cpu_count() - 1}',
-            *devices, '--', '-i', f'--forward-mode={self.mode}', '--auto-start', '--nb-cores=1', '--total-num-mbufs=65536',
+            *devices, '--', '-i', f'--forward-mode={self.mode}', '--auto-start', '--nb-cores=1', f'--total-num-mbufs={MBUFS}',
             *words, stdin=subprocess.PIPE)
         self.lab.until(lambda: self.mover.poll() is not None or 'testpmd>' in self.said(), 'testpmd')
         if self.mover.poll() is not None:
@@ -362,7 +362,7 @@ class ForwardingOnDevices(OnDevices, Forwarding):
         words[words.index('--interval') + 1] = '100ms'
         self.mover = self.lab.start('sketchtap', self.settings.binary, 'run', '--port', self.device(), '--forward', 'loop',
                                     *words, *self.words, '--output', '/dev/null', '--stats', self.stats, '--force', '--idle',
-                                    'spin', '--lcores', f'0,{os.cpu_count() - 1}', '--mbufs', '65536', '--no-huge', '--eal',
+                                    'spin', '--lcores', f'0,{os.cpu_count() - 1}', '--mbufs', str(MBUFS), '--no-huge', '--eal',
                                     '--no-pci')
         self.lab.until(lambda: self.mover.poll() is not None or self.rows() > 1, 'sketchtap')
         if self.mover.poll() is not None:
@@ -421,8 +421,7 @@ class SwitchOnDevices(OnDevices, Contestant):
 
     def stop(self):
         self.end(*([self.collector] if self.collector else []))
-        if getattr(self.lab, 'switch', None) in self.lab.running:
-            self.lab.stop_switch()
+        self.lab.stop_switch()
 
 
 class UmonOnDevices(SwitchOnDevices):

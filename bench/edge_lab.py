@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -111,6 +112,7 @@ class Laboratory:
         self.directory = directory
         self.running = []
         self.holders = {}
+        self.switch = self.database = None
         os.environ.update(OVS_RUNDIR=directory, OVS_LOGDIR=directory, OVS_DBDIR=directory,
                           RUNTIME_DIRECTORY=directory, XDG_RUNTIME_DIR=directory)
         self.call('ip', 'link', 'set', 'lo', 'up')
@@ -169,7 +171,7 @@ class Laboratory:
         self.call('ovsdb-tool', 'create', database, SCHEMA)
         self.database = self.start('ovsdb-server', 'ovsdb-server', database, f'--remote=punix:{server}',
                                    f'--unixctl={self.path("db.ctl")}')
-        self.until(lambda: os.path.exists(server), 'the database of the switch')
+        self.until(lambda: listens(server), 'the database of the switch')
         self.ovs('--no-wait', 'init')
         for name, value in other_config.items():
             self.ovs('--no-wait', 'set', 'Open_vSwitch', '.', f'other_config:{name.replace("_", "-")}="{value}"')
@@ -177,10 +179,13 @@ class Laboratory:
         self.ovs('add-br', 'br0', '--', 'set', 'bridge', 'br0', 'datapath_type=netdev')
 
     def stop_switch(self):
-        """Its database goes with it."""
+        """As much of it as there is; its database goes with it."""
         for process in (self.switch, self.database):
-            self.end(process)
-        os.unlink(self.path('conf.db'))
+            if process in self.running:
+                self.end(process)
+        for path in (self.path('conf.db'), self.path('db.sock')):
+            if os.path.exists(path):
+                os.unlink(path)
 
     def ask_switch(self, *words):
         return self.call('ovs-appctl', '-t', self.path('switch.ctl'), *words)
@@ -260,6 +265,16 @@ def memory_of(pid):
     """Proportional set size of a process, in kilobytes."""
     with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as rollup:
         return next(int(line.split()[1]) for line in rollup if line.startswith('Pss:'))
+
+
+def listens(path):
+    """Whether somebody answers at a socket of this host."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
 
 
 def cpu_of(pid):
