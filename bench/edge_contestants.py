@@ -249,6 +249,7 @@ class Forwarding(Contestant):
     """sketchtap in the place of the switch."""
 
     options = ('--forward HOW',)
+    sees_all = True
     words = ()
 
     def start(self):
