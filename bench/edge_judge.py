@@ -47,6 +47,17 @@ def sender_pays(rows):
             if key in port and key in base and port[key] > base[key]]
 
 
+def at_the_sender(name):
+    """What the sender, in whose time the kernel works, and the counter take more than without; at the highest rate."""
+    def of(rows):
+        highest = max((int(row['asked_pps']) for row in rows if row['asked_pps']), default=0)
+        some = [row for row in rows if row['asked_pps'] == str(highest)]
+        agent, base = by_round(some, 'cost', name, 'agent_ns'), by_round(some, 'cost', BASE, 'sender_ns')
+        return [value + agent[key] - base[key] for key, value in by_round(some, 'cost', name, 'sender_ns').items()
+                if key in base and key in agent]
+    return of
+
+
 def exact_of_ours(rows):
     """Of every contestant in which sketchtap sees the packets themselves, where nothing was lost before it, and it lost none."""
     return [float(row['exact']) for row in rows
@@ -113,8 +124,9 @@ def of_ours(rows, name, quantity):
     """Values of a quantity of zha2022.csv."""
     device = any(row['what'] == 'device' and row['contestant'] == name for row in rows)
     if quantity == 'added':
-        return (above('device', 'mover_ns', name, FLOOR) if device else above('cost', 'all_ns', name, BASE))(rows)
-    of = [row for row in rows if row['contestant'] == name]
+        return (above('device', 'mover_ns', name, FLOOR) if device else at_the_sender(name))(rows)
+    lowest = min((int(row['asked_pps']) for row in rows if row['asked_pps']), default=0)
+    of = [row for row in rows if row['contestant'] == name and row['asked_pps'] in ('', str(lowest))]
     found = {
         'memory': [float(row['agent_kb'] or row['mover_kb']) for row in of if row['mover_kb']],
         'flows exact': [100 * float(row['exact']) for row in of if row['exact'] != '' and not row['note']

@@ -279,6 +279,20 @@ def test_bench(test):
 
 
 @lib.alone
+def test_bench_on_devices(test):
+    """Who forwards in memory, on one thread: a packet costs something, and each comes back."""
+    needs_bench(test)
+    if not test.settings.full:
+        test.skip('takes a polling thread of each contestant: --full')
+    names = {'testpmd io', 'sketchtap --forward, measuring nothing', 'ovs-dpdk, umon'}
+    test.wait(bench(test, '--what', 'device', '--only', 'pmd io/nothing/dpdk, umon')).expect(0)
+    rows = {row['contestant']: row for row in rows_of(test.path('figures/edge.csv'))}
+    assert names <= set(rows), rows
+    assert all(row['note'].startswith('missing: ') or float(row['mover_ns']) > 0 for row in rows.values()), rows
+    expect_nothing_left(test)
+
+
+@lib.alone
 def test_bench_interrupted(test):
     """What was measured stands in the file, and nothing runs on."""
     needs_bench(test)
