@@ -175,6 +175,7 @@ static void end(void *arg, uint64_t epoch)
 {
 	struct receiver *receiver = arg;
 
+	forward_rest(receiver->forward);
 	receiver_leave(receiver, epoch);
 	mark_all(receiver, DIGEST_END, epoch);
 }

@@ -46,7 +46,11 @@ static void rest_and_send(void *arg)
 
 static void end(void *arg, uint64_t epoch)
 {
-	worker_leave(arg, epoch);
+	struct worker *worker = arg;
+
+	if (worker->forward != NULL)
+		forward_rest(worker->forward);
+	worker_leave(worker, epoch);
 }
 
 static void rss_work(struct worker *worker, uint32_t nb_workers)
