@@ -292,6 +292,7 @@ static const struct option_row process_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_STRING,
 		OPTION_FIELD(process_options, name),
+		.rare = true,
 		.default_note = "the process number",
 		.help = "What this run is called on this machine: sketchtap ctl --name NAME talks "
 			"to it. Two runs cannot have one name.",
