@@ -141,6 +141,24 @@ def judge(test, *arguments, benches=('parts',)):
     return named
 
 
+def test_forward(test):
+    """The loop without us, and every way to measure beside it; what is counted is all that was forwarded."""
+    path = test.path('forward.csv')
+    if len(os.sched_getaffinity(0)) < 2:
+        test.skip('needs two CPUs')
+    test.bench('forward', '--no-huge', '--packets', '20K', '--rounds', '1', '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    names = [row['name'] for row in rows]
+    assert names[:2] == ['io', 'nothing measured'] and len(set(names)) == len(names), names
+    assert {name.split()[0] for name in names[2:]} == {'on-path', 'off-path'}, names
+    for row in rows:
+        assert float(row['total_ns']) > 0 and row['packets'] == '20000', row
+        assert (row['of_io'] == '') == (row['name'] == 'io'), row
+        assert (row['lost'] == '') == (not row['name'].startswith('off-path')), row
+        assert row['lost'] in ('', '0.0000'), row
+
+
 def test_targets(test):
     """Every part has a row for each round; every target is judged by parts that are there, or says why it is not."""
     path = test.path('parts.csv')
