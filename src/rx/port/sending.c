@@ -66,6 +66,7 @@ void port_sending_start(struct port *port)
 	struct rte_eth_dev_info info = {0};
 	const struct port_driver *driver = port->driver;
 	struct port_send *send = &port->send;
+	uint32_t longest = driver->longest_sent > 0 ? driver->longest_sent : port->largest_frame;
 
 	rte_eth_dev_info_get(port->id, &info);
 	send->chains = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ||
@@ -73,9 +74,7 @@ void port_sending_start(struct port *port)
 	if (port->interface_mtu > 0 && driver->on_interface && !driver->makes_interface)
 		obey_interface(port, port->interface_mtu);
 	else
-		set_longest(send,
-			driver->longest_sent > 0 ? driver->longest_sent : port->largest_frame,
-			driver->longest_sent > 0 ? driver->longest_sent : port->largest_frame);
+		set_longest(send, longest, longest);
 	if (!port->sends)
 		port_warn(&port->messages,
 			"--forward: %s has nowhere to send to: what is to leave by it is thrown "
