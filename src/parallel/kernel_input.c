@@ -463,8 +463,9 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 	}
 	worker_enter_epoch(worker, epoch);
 	/* Measurements may have changed. */
-	if (worker_generation(worker, epoch)->counting->details)
-		kernel_program_stamp(taker->input->program, taker->input->stamps);
+	kernel_program_stamp(taker->input->program,
+		worker_generation(worker, epoch)->counting->details ? taker->input->stamps
+								    : KERNEL_TIMES_NONE);
 }
 
 /* What poll_until_end() is for devices. */
@@ -612,6 +613,13 @@ static enum kernel_times stamps_of(const struct config *config)
 	return KERNEL_TIMES_COARSE;
 }
 
+static void start(struct kernel_input *input)
+{
+	if (measurements_any(input->params.config, SKETCH_DETAILS))
+		kernel_program_stamp(input->program, input->stamps);
+	kernel_program_measure(input->program, true);
+}
+
 struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error)
 {
 	struct kernel_input *input = calloc(1, sizeof(*input));
@@ -630,8 +638,10 @@ struct kernel_input *kernel_input_create(const struct kernel_input_params *param
 	input->params = *params;
 	input->stamps = stamps_of(params->config);
 	input->program = kernel_program_load(&program, error);
-	if (input->program != NULL && create_takers(input, error) && attach(input, error))
+	if (input->program != NULL && create_takers(input, error) && attach(input, error)) {
+		start(input);
 		return input;
+	}
 	kernel_input_destroy(input);
 	return NULL;
 }
@@ -647,13 +657,6 @@ void kernel_input_destroy(struct kernel_input *input)
 	}
 	free(input->takers);
 	free(input);
-}
-
-void kernel_input_start(struct kernel_input *input)
-{
-	if (measurements_any(input->params.config, SKETCH_DETAILS))
-		kernel_program_stamp(input->program, input->stamps);
-	kernel_program_measure(input->program, true);
 }
 
 void kernel_input_stop(struct kernel_input *input)
@@ -767,10 +770,14 @@ static uint32_t buckets_of(const struct config *config)
 	uint64_t most = 1;
 
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
-		struct sketch_params params = measurement_params(&config->measurements[m]);
+		const struct measurement_config *measurement = &config->measurements[m];
+		uint64_t width = measurement_params(measurement).width;
 
-		if (params.width > most)
-			most = params.width;
+		/* Not known yet, or --memory's: what finds no room here goes through the ring. */
+		if (width == 0)
+			width = measurement_sketch(measurement)->default_width;
+		if (width > most)
+			most = width;
 	}
 	return most < BUCKETS_MAX ? (uint32_t)power_of_two_at_least(most) : BUCKETS_MAX;
 }

@@ -32,15 +32,13 @@ struct kernel_input_params {
 };
 
 /*
- * Loads the program and attaches it; it counts nothing yet. NULL with one line in
- * error[KERNEL_ERROR_MAX].
+ * Loads the program and attaches it: from now on packets count, and wait for the workers. NULL with
+ * one line in error[KERNEL_ERROR_MAX].
  */
 struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error);
 void kernel_input_destroy(struct kernel_input *input); /* NULL: nothing */
 
-/* From here on packets count. */
-void kernel_input_start(struct kernel_input *input);
-/* And from here on no more: what counted is in the rings. */
+/* From here on packets do not count; what did is in rings and tables. */
 void kernel_input_stop(struct kernel_input *input);
 
 /* Packets that the program saw so far. Any thread. */

@@ -502,8 +502,6 @@ void run_start(struct run *run)
 	}
 	if (run->feeder != NULL)
 		rte_eal_remote_launch(feeder_work, run->feeder, feeder_lcore);
-	if (run->kernel != NULL)
-		kernel_input_start(run->kernel);
 }
 
 void run_stop(struct run *run)
