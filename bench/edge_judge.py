@@ -97,9 +97,9 @@ def reaches(value, relation, limit):
 
 
 def verdict(values, relation, limit, noise):
-    """Undecided where the rounds do not agree, or where noise alone could turn it round."""
+    """Undecided where rounds are few or do not agree, or where noise alone could turn it round."""
     met = [reaches(value, relation, limit) for value in values]
-    if len(set(met)) > 1 or noise is not None and abs(median(values) / limit - 1) < noise:
+    if len(met) < 3 or len(set(met)) > 1 or noise is not None and abs(median(values) / limit - 1) < noise:
         return 'undecided'
     return 'met' if met[0] else 'not met'
 
