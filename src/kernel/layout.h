@@ -33,12 +33,15 @@ enum kernel_entry_kind {
 	KERNEL_ENTRY_HEADERS = 1, /* the packet's first bytes are in the slots behind */
 };
 
+/* Joined packets count as no more than so many; a machine may claim what it likes. */
+#define KERNEL_SEGMENTS_MAX 65535
+
 /* A packet, or joined ones (GRO, TSO), which are as many packets as there are segments. */
 struct kernel_entry {
 	__u64 time;      /* monotonic ns; 0 where nobody asks */
 	__u32 length;    /* bytes with Ethernet's header, as if it were one packet */
 	__u32 interface; /* the kernel's index */
-	__u16 segments;  /* packets: at least 1 */
+	__u16 segments;  /* packets: at least 1, at most KERNEL_SEGMENTS_MAX */
 	__u16 segment;   /* bytes behind the headers of each but the last; 0: it is one packet */
 	/*
 	 * Of a key: bytes of headers that each joined packet has, 0 where it is one. Of headers:

@@ -303,13 +303,16 @@ inline_always void copy_headers(const struct packet *packet, struct kernel_entry
  */
 inline_always __u32 count_segments(const struct packet *packet, __u32 headers)
 {
+	__u32 n;
+
 	if (packet->segment == 0)
 		return 1;
-	if (packet->segments > 0)
-		return packet->segments;
-	if (packet->length <= headers)
+	n = packet->segments;
+	if (n == 0 && packet->length > headers)
+		n = (packet->length - headers + packet->segment - 1) / packet->segment;
+	if (n == 0)
 		return 1;
-	return (packet->length - headers + packet->segment - 1) / packet->segment;
+	return n < KERNEL_SEGMENTS_MAX ? n : KERNEL_SEGMENTS_MAX;
 }
 
 /* Whether `n` more slots are free. The consumer's line is looked at only where it matters. */

@@ -9,6 +9,8 @@ import signal
 import lib
 import net
 
+JOINED = os.path.join(os.path.dirname(__file__), 'joined_frames.py')
+DESIGNS = ('async', 'rss')
 RATE = 50000  # packets a second
 XDP_RATE = 10000  # veth's own queue before xdp is short
 RING = 65536  # slots: more than any test fills
@@ -270,6 +272,26 @@ def cases(settings):
     chosen = ZOOS[:3] if settings.sanitized else ZOOS
     return [(f'the zoo at {name}', lib.needs_traces(check)) for name, check in chosen] + [
         (f'epochs, {design}', epochs_of(design)) for design in EPOCHS]
+
+
+def test_more_joined_packets_than_are_counted(test):
+    """A machine behind a tap may claim any number; the program and the workers agree on it."""
+    needs_program(test)
+    space = net.Namespace(test)
+    payloads = (1, 1000, 65535, 65536, 65537, 100000)
+    machine = test.start('tap0', *payloads, program=['python3', JOINED], inside=space)
+    said = os.path.join(machine.directory, 'stdout')
+    test.until(lambda: os.path.getsize(said) > 0 or not machine.running(), 'the tap')
+    if not machine.running():
+        test.skip('no tap: ' + machine.result.stderr.strip()[-200:])
+    packets = sum(min(payload, 65535) for payload in payloads)
+    for design in DESIGNS:
+        run = Measuring(test, space, 'tap0,direction=in', packets, '--sketch', 'flow-table', design=design)
+        machine.signal(signal.SIGUSR1)
+        rows, ledger, _ = run.finish()
+        assert [int(row['packets']) for row in rows] == [packets], rows
+        assert int(ledger['received']) == int(ledger['measured']) == packets, ledger
+        assert ledger['unaccounted'] == '0', ledger
 
 
 def test_a_ring_that_is_full(test):

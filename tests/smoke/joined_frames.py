@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""joined_frames.py INTERFACE BYTES...: a machine behind a tap that hands over joined TCP packets of one byte each.
+
+Makes the tap, prints `ready`, and on each SIGUSR1 sends a frame with each number of bytes of payload; what joined them does
+not say how many packets it were.
+"""
+
+import fcntl
+import os
+import signal
+import struct
+import subprocess
+import sys
+
+TUNSETIFF = 0x400454ca
+TAP, NO_PACKET_INFORMATION, VNET_HEADER = 2, 0x1000, 0x4000
+NEEDS_CHECKSUM, TCP_OVER_IPV4 = 1, 1
+
+
+def frame(payload):
+    """virtio's header, Ethernet, IPv4 and TCP without options."""
+    virtio = struct.pack('<BBHHHH', NEEDS_CHECKSUM, TCP_OVER_IPV4, 54, 1, 34, 16)
+    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 0, 0, 0, 64, 6, 0, bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)))
+    tcp = struct.pack('>HHIIBBHHH', 1000, 2000, 0, 0, 0x50, 0x10, 0, 0, 0)
+    return virtio + b'\2' * 12 + b'\x08\x00' + ip + tcp + bytes(payload)
+
+
+def main():
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGUSR1,))
+    tap = os.open('/dev/net/tun', os.O_RDWR)
+    name = sys.argv[1]
+    fcntl.ioctl(tap, TUNSETIFF, struct.pack('16sH', name.encode(), TAP | NO_PACKET_INFORMATION | VNET_HEADER))
+    subprocess.run(('ip', 'link', 'set', name, 'arp', 'off', 'multicast', 'off', 'up'), check=True)
+    print('ready', flush=True)
+    while signal.sigwait((signal.SIGUSR1,)):
+        for payload in sys.argv[2:]:
+            os.write(tap, frame(int(payload)))
+
+
+if __name__ == '__main__':
+    main()
