@@ -319,14 +319,12 @@ static void say_step(const struct rate_search *search, const struct trial *trial
 		percent(lost_of(trial), trial->account.sent), passed ? "passed" : "failed");
 }
 
-static void say_found(const struct rate_search *search, const struct returned *returned,
-	const struct feeder_options *asked, bool stopped)
+static void say_found(
+	const struct rate_search *search, const struct returned *returned, bool stopped)
 {
 	const char *why = stopped            ? "; the search was ended early"
 			  : search->high > 0 ? ""
-			  : asked->pace == PACE_RATE
-				  ? "; it may be higher: --pace asked for no more"
-				  : "; it may be higher: no more could be sent";
+					     : "; it may be higher: no more was sent";
 
 	if (search->low == 0) {
 		log_notice("no rate was found at which no more than %.4g %% are lost%s",
@@ -367,7 +365,7 @@ static bool find_rate(struct returned *returned, const struct config *config)
 		if (search.low > low)
 			returned->best = returned->trial;
 	}
-	say_found(&search, returned, feeder_options(config), stopped);
+	say_found(&search, returned, stopped);
 	return true;
 }
 

@@ -59,7 +59,7 @@ static void wait_for_device(struct sender *sender)
 		rte_pause();
 	if (sender_clock_since(sender->looked) < LOOK_NS)
 		return;
-	sender->looked = rte_rdtsc();
+	sender->looked = sender->begun = rte_rdtsc();
 	sender->overdue = sender->looked >= sender->end;
 	if (sender->interface != 0)
 		sender->gone = kernel_interface_read(sender->interface, &interface) == KERNEL_GONE;
@@ -170,6 +170,7 @@ static void start_clock(
 	struct sender *sender, const struct feeder_options *limits, int64_t first_time)
 {
 	pacer_start(&sender->pacer, limits->pace, limits->pace_rate, first_time);
+	sender->begun = sender->pacer.start_tsc;
 	sender->end = UINT64_MAX;
 	/* A century is fewer than 2^64 cycles. */
 	if (limits->duration > 0)
@@ -184,7 +185,7 @@ void sender_send(struct sender *sender, const struct feeder_options *limits)
 
 	sender->sent = sender->bytes = 0;
 	sender->overdue = false;
-	sender->looked = rte_rdtsc();
+	sender->looked = sender->begun = rte_rdtsc();
 	watch_interface(sender);
 	while (!is_stopped(sender) && next_packet(sender, &packet)) {
 		if (sender->sent == 0)
@@ -196,7 +197,7 @@ void sender_send(struct sender *sender, const struct feeder_options *limits)
 			break;
 	}
 	send_burst(sender);
-	sender->took = rte_rdtsc() - sender->pacer.start_tsc;
+	sender->took = rte_rdtsc() - sender->begun;
 }
 
 /* --- what left --- */

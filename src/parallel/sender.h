@@ -36,7 +36,8 @@ struct sender {
 
 	struct pacer pacer;
 	uint64_t sent, bytes; /* since sender_send() began */
-	uint64_t took;        /* TSC cycles from the first packet to the last */
+	uint64_t begun;       /* TSC of the first; the schedule of the pacer moves, this does not */
+	uint64_t took;        /* TSC cycles from there to the last */
 	uint64_t end;         /* TSC: the duration that was asked for is over */
 	uint32_t n;
 	struct rte_mbuf *burst[SENDER_BURST];
