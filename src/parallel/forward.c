@@ -43,6 +43,7 @@ struct forward *forward_create(
 		forward->ways[w].port = out->id;
 		forward->ways[w].queue = queue->queue;
 		forward->ways[w].send = &out->send;
+		forward->ways[w].cut_at = ports[in].cut_at > 0 ? ports[in].cut_at : UINT32_MAX;
 	}
 	return forward;
 }
@@ -65,10 +66,20 @@ void forward_recycle(struct forward *forward, uint64_t epoch)
 
 /* --- sending --- */
 
-static bool fits(const struct port_send *send, const struct rte_mbuf *mbuf)
+/* As report/ledger.c tells it: a packet socket puts a tag back behind the cut. */
+static bool was_cut(const struct forward_way *way, const struct rte_mbuf *mbuf)
 {
+	return way->cut_at != UINT32_MAX &&
+	       (mbuf->pkt_len == way->cut_at || mbuf->pkt_len == way->cut_at + RTE_VLAN_HLEN);
+}
+
+static bool fits(const struct forward_way *way, const struct rte_mbuf *mbuf)
+{
+	const struct port_send *send = way->send;
 	const uint16_t *type;
 
+	if (was_cut(way, mbuf))
+		return false;
 	if (mbuf->nb_segs > 1 && !send->chains)
 		return false;
 	if (mbuf->pkt_len <= atomic_load_explicit(&send->longest, memory_order_relaxed))
@@ -81,13 +92,13 @@ static bool fits(const struct port_send *send, const struct rte_mbuf *mbuf)
 }
 
 /* Leaves the packets that may be sent, in their order, and frees the others. */
-static __attribute__((noinline)) uint32_t leave_out_too_long(const struct port_send *send,
+static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_way *way,
 	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (fits(send, pkts[i])) {
+		if (fits(way, pkts[i])) {
 			pkts[kept++] = pkts[i];
 			continue;
 		}
@@ -124,12 +135,13 @@ void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct
 
 	for (uint32_t i = 0; i < n; i++) {
 		bytes += pkts[i]->pkt_len;
-		suits &= (pkts[i]->pkt_len <= longest) & (pkts[i]->nb_segs <= most_segments);
+		suits &= (pkts[i]->pkt_len <= longest) & (pkts[i]->nb_segs <= most_segments) &
+			 (pkts[i]->pkt_len < to->cut_at);
 	}
 	counts->received += n;
 	counts->bytes += bytes;
 	if (unlikely(!suits))
-		n = leave_out_too_long(send, counts, pkts, n);
+		n = leave_out_too_long(to, counts, pkts, n);
 	taken = rte_eth_tx_burst(to->port, to->queue, pkts, (uint16_t)n);
 	counts->taken += taken;
 	if (taken > 0)

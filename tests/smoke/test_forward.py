@@ -381,6 +381,19 @@ def test_a_smaller_mtu_on_the_way_out(test):
         assert run[0].stderr().count('too_long)') == 2, 'said once, and in the sum'
 
 
+def test_an_mtu_that_rises(test):
+    """A packet socket cuts what is longer than it was made for: what came cut does not leave."""
+    path = write_frames(test.path('in.pcap'), [lib.udp_frame(0, 4000)] * 10)
+    cable = Cable(test)
+    run = cable.start()
+    for space, end in ((cable.left, 'fwd_l'), (cable.middle, 'near'), (cable.middle, 'far'), (cable.right, 'fwd_r')):
+        space.set(end, 'mtu', '9000')
+    time.sleep(1.5)  # the way out follows its MTU within a second
+    test.wait(cable.left.send('fwd_l', path, 1000)).expect(0)
+    rows = cable.end(*run)
+    assert lib.total(rows, 'too_long') == 10, rows
+
+
 def test_times_from_the_stamp(test):
     """A run that stands still: libpcap stamped the packets when they came."""
     path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(40)])
