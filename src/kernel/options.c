@@ -22,10 +22,17 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-/* One of the two words behind the name; *seen: a direction was said. */
+/* What the words behind the name said. */
+struct said {
+	bool hook, direction;
+};
+
+/* One of the two words behind the name. */
 static bool read_word(
-	const char *text, size_t length, struct kernel_place *place, bool *seen, char *why)
+	const char *text, size_t length, struct kernel_place *place, struct said *said, char *why)
 {
+	bool *seen = strncmp(text, "hook", 4) == 0 ? &said->hook : &said->direction;
+
 	static const struct {
 		const char *word;
 		uint32_t directions;
@@ -46,16 +53,18 @@ static bool read_word(
 			if (!is_text(text, length, directions[i].word))
 				continue;
 			place->directions = directions[i].directions;
-			*seen = true;
 			break;
 		}
+	if (*seen)
+		return refuse(why, "says its hook or its direction twice");
+	*seen = true;
 	return true;
 }
 
 bool kernel_place_parse(const char *text, struct kernel_place *place, char *why)
 {
 	size_t length = strcspn(text, ",");
-	bool said = false;
+	struct said said = {false, false};
 
 	*place = (struct kernel_place){.directions = KERNEL_IN | KERNEL_OUT};
 	if (length == 0 || length >= IFNAMSIZ || strcspn(text, "/ \t:") < length)
@@ -72,7 +81,7 @@ bool kernel_place_parse(const char *text, struct kernel_place *place, char *why)
 	}
 	if (place->hook != KERNEL_HOOK_XDP)
 		return true;
-	if (said && place->directions != KERNEL_IN)
+	if (said.direction && place->directions != KERNEL_IN)
 		return refuse(why, "asks hook=xdp for what goes out: it sees what comes in, alone; "
 				   "give direction=in, or hook=tc");
 	place->directions = KERNEL_IN;

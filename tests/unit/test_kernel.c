@@ -61,6 +61,8 @@ static void test_what_is_none(void **state)
 	assert_refused("eth0,tc", "'tc'");
 	assert_refused("eth0,hook=tcx", "'hook=tcx'");
 	assert_refused("eth0,hook=", "'hook='");
+	assert_refused("eth0,hook=tc,hook=xdp", "twice");
+	assert_refused("eth0,direction=in,hook=tc,direction=both", "twice");
 	assert_refused("eth0,direction=up", "'direction=up'");
 	assert_refused("eth0,hook=xdp,direction=out", "what goes out");
 	assert_refused("eth0,direction=both,hook=xdp", "what goes out");
