@@ -106,7 +106,7 @@ def cases(settings):
     turns = itertools.cycle(COMBINATIONS)
     return [(f'{entry["file"]} comes out as it went in',
              case(entry['file'], COMBINATIONS if settings.full else (next(turns),)))
-            for entry in lib.some(settings, [entry for entry in lib.index(settings.traces)
+            for entry in lib.few(settings, [entry for entry in lib.index(settings.traces)
                                              if entry['expected'] == 'measured'])]
 
 

@@ -106,7 +106,7 @@ def cases(settings):
             pass
         return [('every capture of the index', absent)]
     return [(f'same as csv, {entry["file"]}', case(entry))
-            for entry in lib.some(settings, lib.index(settings.traces)) if entry['expected'] != 'refused']
+            for entry in lib.few(settings, lib.index(settings.traces)) if entry['expected'] != 'refused']
 
 
 def test_several_destinations(test):
