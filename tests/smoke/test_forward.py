@@ -174,6 +174,11 @@ def test_bad_options(test):
             (('--forward', 'loop', '--port', 'net_null0', '--design', 'sync'), ('--design', 'sync', 'rss')),
             (('--forward', 'twice', '--port', 'net_null0'), ('--forward', 'twice', 'pairs', 'loop'))):
         test.run(*words).expect(2).expect_one_line(*mentions)
+    path = write_frames(test.path('in.pcap'), [lib.udp_frame()])
+    before = os.path.getsize(path)
+    test.run('--port', f'net_pcap0,rx_pcap={path},tx_pcap={path}', '--forward', 'loop').expect(2).expect_one_line(
+        '--port', 'tx_pcap', path)
+    assert os.path.getsize(path) == before, 'the capture is gone'
 
 
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000

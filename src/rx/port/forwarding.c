@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/port/forwarding.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "rx/port/name.h"
 
 const char *forward_option_lacks(
@@ -26,6 +30,49 @@ static bool check_pairs(const struct config *config, const struct measurement_co
 		nb_ports, nb_ports == 1 ? "is" : "are");
 }
 
+static bool is_read(const struct option_list *ports, const struct stat *file)
+{
+	char path[PATH_MAX];
+	int length;
+
+	for (uint32_t p = 0; p < ports->n; p++)
+		for (const char *value = port_devarg(ports->texts[p], "rx_pcap", &length);
+			value != NULL; value = port_devarg(value, "rx_pcap", &length)) {
+			snprintf(path, sizeof(path), "%.*s", length, value);
+			if (option_names_file(path, file))
+				return true;
+		}
+	return false;
+}
+
+/* net_pcap replaces the file that it writes. */
+static bool check_files(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_list *ports = &port_options(config)->names;
+	struct stat file;
+	char path[PATH_MAX];
+	int length;
+
+	for (uint32_t p = 0; p < ports->n; p++)
+		for (const char *value = port_devarg(ports->texts[p], "tx_pcap", &length);
+			value != NULL; value = port_devarg(value, "tx_pcap", &length)) {
+			snprintf(path, sizeof(path), "%.*s", length, value);
+			if (stat(path, &file) == 0 && is_read(ports, &file))
+				return option_fault(fault, "port", measurement,
+					"tx_pcap=%.200s would replace what rx_pcap= reads; give "
+					"another file",
+					path);
+		}
+	return true;
+}
+
+static bool check_forward(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	return check_pairs(config, measurement, fault) && check_files(config, measurement, fault);
+}
+
 static const struct option_row forward_rows[] = {
 	{
 		.name = "forward",
@@ -46,5 +93,5 @@ static const struct option_row forward_rows[] = {
 const struct option_owner forward_owner = {
 	.rows = forward_rows,
 	.size = sizeof(struct forward_options),
-	.check = check_pairs,
+	.check = check_forward,
 };
