@@ -18,6 +18,7 @@ HOST = ('--no-huge', '--eal', '--no-pci', '--seed', '3')
 LIVE = (*HOST, '--interval', '0')
 DESIGNS = ('rss', 'async')
 COMBINATIONS = tuple(itertools.product(DESIGNS, (1, 2, 4)))
+RING = 16384  # digests, where --ring-size does not say it
 LONGEST = 16128  # that net_pcap writes whole
 # Of the ledger; the rest depends on the clock.
 COLUMNS = ('epoch,start,end,in,out,received,forwarded,tx_full,too_long,no_link,tx_errors,bytes,p50_ns,p99_ns,'
@@ -104,8 +105,13 @@ def cases(settings):
     if settings.traces is None:
         return []
     turns = itertools.cycle(COMBINATIONS)
-    return [(f'{entry["file"]} comes out as it went in',
-             case(entry['file'], COMBINATIONS if settings.full else (next(turns),)))
+
+    def combinations(entry):
+        """A worker that may not run for long loses what its ring of digests does not hold."""
+        some = COMBINATIONS if settings.full else (next(turns),)
+        return some if int(entry['packets'] or 0) <= RING else [(DESIGNS[0], workers) for _, workers in some]
+
+    return [(f'{entry["file"]} comes out as it went in', case(entry['file'], combinations(entry)))
             for entry in lib.few(settings, [entry for entry in lib.index(settings.traces)
                                              if entry['expected'] == 'measured'])]
 
