@@ -43,7 +43,7 @@ struct forward *forward_create(
 		forward->ways[w].port = out->id;
 		forward->ways[w].queue = queue->queue;
 		forward->ways[w].send = &out->send;
-		forward->ways[w].cut_at = ports[in].cut_at > 0 ? ports[in].cut_at : UINT32_MAX;
+		forward->ways[w].cut_at = ports[in].cut_at;
 	}
 	return forward;
 }
@@ -66,19 +66,12 @@ void forward_recycle(struct forward *forward, uint64_t epoch)
 
 /* --- sending --- */
 
-/* As report/ledger.c tells it: a packet socket puts a tag back behind the cut. */
-static bool was_cut(const struct forward_way *way, const struct rte_mbuf *mbuf)
-{
-	return way->cut_at != UINT32_MAX &&
-	       (mbuf->pkt_len == way->cut_at || mbuf->pkt_len == way->cut_at + RTE_VLAN_HLEN);
-}
-
 static bool fits(const struct forward_way *way, const struct rte_mbuf *mbuf)
 {
 	const struct port_send *send = way->send;
 	const uint16_t *type;
 
-	if (was_cut(way, mbuf))
+	if (port_was_cut(way->cut_at, mbuf->pkt_len))
 		return false;
 	if (mbuf->nb_segs > 1 && !send->chains)
 		return false;
@@ -129,6 +122,7 @@ void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct
 	const struct port_send *send = to->send;
 	uint32_t longest = atomic_load_explicit(&send->longest, memory_order_relaxed);
 	uint32_t most_segments = send->chains ? UINT16_MAX : 1;
+	uint32_t cut_at = to->cut_at > 0 ? to->cut_at : UINT32_MAX;
 	uint64_t bytes = 0;
 	bool suits = true;
 	uint16_t taken;
@@ -136,7 +130,7 @@ void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct
 	for (uint32_t i = 0; i < n; i++) {
 		bytes += pkts[i]->pkt_len;
 		suits &= (pkts[i]->pkt_len <= longest) & (pkts[i]->nb_segs <= most_segments) &
-			 (pkts[i]->pkt_len < to->cut_at);
+			 (pkts[i]->pkt_len < cut_at);
 	}
 	counts->received += n;
 	counts->bytes += bytes;

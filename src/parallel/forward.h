@@ -34,8 +34,7 @@ struct forward_way {
 	uint16_t in;          /* number of the port among the run's */
 	uint16_t port, queue; /* that they leave by */
 	const struct port_send *send;
-	/* Packets of just this length were cut when they came (port.h); UINT32_MAX: none are. */
-	uint32_t cut_at;
+	uint32_t cut_at;                 /* of the port that they come by */
 	bool lingers;                    /* a packet socket may still hold some of what it took */
 	struct forward_counts counts[2]; /* by generation */
 };

@@ -171,8 +171,7 @@ static void warn_of_cut_frames(struct account *account, uint32_t longest)
 	for (uint32_t p = 0; p < account->run->nb_ports && !account->cut_said; p++) {
 		const struct port *port = &account->run->ports[p];
 
-		if (port->cut_at == 0 ||
-			(longest != port->cut_at && longest != port->cut_at + RTE_VLAN_HLEN))
+		if (!port_was_cut(port->cut_at, longest))
 			continue;
 		log_warning(
 			"%s: frames longer than %u bytes came and were cut: their bytes count "

@@ -63,6 +63,15 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 bool port_chains(const struct port *port, uint32_t room);
 
 /*
+ * Whether a frame that came in that length is what is left of a longer one: a packet socket puts a
+ * tag back behind the cut. cut_at: of its port.
+ */
+static inline bool port_was_cut(uint32_t cut_at, uint32_t length)
+{
+	return cut_at > 0 && (length == cut_at || length == cut_at + RTE_VLAN_HLEN);
+}
+
+/*
  * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, and
  * with its send queues, one where nb_rx is 0. What it cannot do and the user should know is added to
  * port->messages. Returns true, or false and one line in error[PORT_ERROR_MAX].
