@@ -264,7 +264,7 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 		      result->out_of_memory || result->port_gone;
 
 	if (run->collect != NULL)
-		collect_finish(run->collect);
+		failed |= !collect_finish(run->collect);
 	failed |= lost_too_much(run->config, result);
 	if (damage != NULL)
 		log_error("%s", damage);

@@ -67,10 +67,15 @@ struct collector_epoch {
 };
 
 /*
+ * Has the template file written where it is due, and does not wait for it. For whoever takes
+ * datagrams, between them, as often as he likes.
+ */
+void collector_save_templates(struct collector *collector);
+
+/*
  * The epoch is over: emits its rows (by slot; links by exporter, interface and direction) and
- * starts counting anew. `record_counts` of the rows is left 0: who counts records adds it. Has the
- * template file written where templates changed, at most every ten seconds, and does not wait for
- * it.
+ * starts counting anew. `record_counts` of the rows is left 0: who counts records adds it. Saves
+ * templates, too.
  */
 struct collector_epoch collector_end_epoch(struct collector *collector,
 	void (*exporter)(void *arg, const struct exporter_row *row),
@@ -78,6 +83,6 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 
 /*
  * After the last epoch, by any thread: waits until the template file has what it should, or could
- * not be written, which is said.
+ * not be written, which is said. Whether it has.
  */
-void collector_finish(struct collector *collector);
+bool collector_finish(struct collector *collector);

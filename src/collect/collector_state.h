@@ -128,5 +128,3 @@ const struct exporter_rule *collector_rule_of(
 
 /* Takes what the file has, and starts to keep it. False with a line in error[OPTION_WHY_MAX]. */
 bool collector_restore_templates(struct collector *collector, char *error);
-/* At the end of an epoch. */
-void collector_save_templates(struct collector *collector);

@@ -163,12 +163,12 @@ void collector_save_templates(struct collector *collector)
 		start_saving(collector);
 }
 
-void collector_finish(struct collector *collector)
+bool collector_finish(struct collector *collector)
 {
 	int status;
 
 	if (collector->saver == NULL)
-		return;
+		return true;
 	template_saver_wait(collector->saver);
 	if (collector->file_due || template_saver_status(collector->saver) != 0)
 		start_saving(collector);
@@ -179,4 +179,5 @@ void collector_finish(struct collector *collector)
 	if (status != 0 || collector->file_fails_said)
 		say_saving(collector, status);
 	collector->file_fails_said = false;
+	return status == 0;
 }

@@ -159,7 +159,7 @@ bool template_saver_is_due(struct template_saver *saver, bool changed, int64_t n
 		note_done(saver);
 	if (saver->saving)
 		return false;
-	return saver->known_status != 0 || (changed && !saved_just_now(saver, now));
+	return (saver->known_status != 0 || changed) && !saved_just_now(saver, now);
 }
 
 void template_saver_clear(struct template_saver *saver)

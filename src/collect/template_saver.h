@@ -25,8 +25,8 @@ int template_saver_start(struct template_saver **saver, const char *path, size_t
 void template_saver_stop(struct template_saver *saver);
 
 /*
- * Whether the file is to be written at the time `now`: it could not be, or its templates `changed`
- * and it was not within ten seconds. Not while it is being written.
+ * Whether the file is to be written at the time `now`: its templates `changed`, or it could not be
+ * written; and ten seconds have passed since it was tried. Not while it is being written.
  */
 bool template_saver_is_due(struct template_saver *saver, bool changed, int64_t now);
 

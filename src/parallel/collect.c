@@ -572,6 +572,7 @@ static bool is_drained(uint64_t *give_up, uint32_t received)
 
 static void rest(struct collect *collect, struct poller *poller, uint32_t received)
 {
+	collector_save_templates(collect->collector);
 	if (received == 0 && poller->rest != NULL)
 		poller->rest(poller->arg);
 	else if (collect->receiver == NULL)
@@ -820,9 +821,9 @@ void collect_destroy(struct collect *collect)
 	free(collect);
 }
 
-void collect_finish(struct collect *collect)
+bool collect_finish(struct collect *collect)
 {
-	collector_finish(collect->collector);
+	return collector_finish(collect->collector);
 }
 
 uint32_t collect_exporters_max(const struct collect *collect)

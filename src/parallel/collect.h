@@ -69,8 +69,8 @@ struct collect_params {
 struct collect *collect_create(const struct collect_params *params, char *error);
 void collect_destroy(struct collect *collect);
 
-/* After the run: waits until the templates are kept, and says where they are not. */
-void collect_finish(struct collect *collect);
+/* After the run: waits until the templates are kept, and says where they are not. Whether they are. */
+bool collect_finish(struct collect *collect);
 
 /* Exporters that have a number. */
 uint32_t collect_exporters_max(const struct collect *collect);

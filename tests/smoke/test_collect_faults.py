@@ -1474,7 +1474,7 @@ def full_disk(test):
     # No file may be longer than this; rows of one epoch are not.
     limited = ['prlimit', '--fsize=8192', test.binary]
     result = test.run('collect', '--pcap', capture, *SMALL, '--interval', '0', '--output', results['output'],
-                      '--exporters', results['exporters'], '--templates', kept, '--exporters-max', '100', program=limited).expect(0)
+                      '--exporters', results['exporters'], '--templates', kept, '--exporters-max', '100', program=limited).expect(1)
     check_said(result, ['could not be written: File too large'])
     world.check_rows(read_exporters(results['exporters']))
     world.check_flows(lib.read_output(results['output']))

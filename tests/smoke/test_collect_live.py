@@ -129,6 +129,18 @@ def several_sockets(workers, number):
     return check
 
 
+def test_templates_before_the_epoch_ends(test):
+    """What a kill leaves of templates is not an interval old."""
+    kept = test.path('templates')
+    run = Listening(test, '--interval', '10m', '--templates', kept)
+    with sender(socket.AF_INET, '127.0.0.1', ('127.0.0.1', run.port)) as out:
+        send_capture(exported(test, 'v9'), lambda router: out)
+    test.until(lambda: os.path.exists(kept), 'templates are saved')
+    with open(kept, encoding='ascii') as stream:
+        assert '127.0.0.1' in stream.read()
+    run.finish()
+
+
 def test_burst_and_a_small_buffer(test):
     """It stands still while 1500 datagrams come: what the buffer did not hold is lost_socket, to the datagram."""
     capture = exported(test, 'v9')
