@@ -453,37 +453,73 @@ class SFlowOnDevices(ExportingOnDevices):
     agent = SFlow
 
 
-class MirrorOnDevices(SwitchOnDevices):
-    """All is copied to a vhost port, where a sketchtap polls."""
+class BesideOnDevices(SwitchOnDevices):
+    """
+    A sketchtap polls at ports of the switch that lead nowhere else. Of vhost: on a memif port the switch sends by a
+    queue that a peer with one worker does not have.
+    """
 
     polling = 2
 
+    def attach(self, number):
+        """A port m<number> of the switch; what sketchtap calls its other end."""
+        socket = self.lab.path(f'm{number}.sock')
+        self.lab.ovs('add-port', 'br0', f'm{number}', '--', 'set', 'interface', f'm{number}', 'type=dpdkvhostuserclient',
+                     f'ofport_request={number}', f'options:vhost-server-path={socket}')
+        return f'net_virtio_user{number},path={socket},server=1'
+
+    def measure(self, *words):
+        self.measuring = Measuring(self.lab, self.settings, 'run', *words, '--lcores', '0', '--idle', 'spin')
+        self.agents = [self.measuring.process]
+
+    def statistics(self, port):
+        return {name: int(value) for name, value
+                in re.findall(r'(\w+)=(\d+)', self.lab.ovs('get', 'interface', port, 'statistics'))}
+
+    def await_statistics(self, port, which):
+        """The switch brings them up to date every five seconds."""
+        self.lab.until(lambda: self.statistics(port).get(which, 0), f'{which} of {port}')
+        return self.statistics(port)
+
+    def stop(self):
+        self.end(*self.agents)
+        super().stop()
+
+
+class MirrorOnDevices(BesideOnDevices):
+    """All is copied to a port."""
+
     def start(self):
         super().start()
-        socket = self.lab.path('mirror.sock')
-        self.lab.ovs('add-port', 'br0', 'm0', '--', 'set', 'interface', 'm0', 'type=dpdkvhostuserclient', 'ofport_request=2',
-                     f'options:vhost-server-path={socket}')
-        self.lab.ovs('--', '--id=@in', 'get', 'port', 'd0', '--', '--id=@to', 'get', 'port', 'm0', '--', '--id=@it', 'create',
+        other_end = self.attach(2)
+        self.lab.ovs('--', '--id=@in', 'get', 'port', 'd0', '--', '--id=@to', 'get', 'port', 'm2', '--', '--id=@it', 'create',
                      'mirror', 'name=it', 'select_src_port=@in', 'output_port=@to', '--', 'set', 'bridge', 'br0', 'mirrors=@it')
-        self.measuring = Measuring(self.lab, self.settings, 'run', '--port', f'net_virtio_user0,path={socket},server=1',
-                                   '--lcores', '0', '--idle', 'sleep')
-        self.agents = [self.measuring.process]
+        self.measure('--port', other_end)
 
     def rules(self):
         return ['priority=1,in_port=1,actions=in_port']
 
     def remark(self):
-        def statistics():
-            """The switch brings them up to date every five seconds."""
-            return dict(re.findall(r'(\w+)=(\d+)', self.lab.ovs('get', 'interface', 'm0', 'statistics')))
-
-        self.lab.until(lambda: int(statistics().get('tx_packets', 0)), 'statistics of the mirror')
-        sent, full = (int(statistics()[name]) for name in ('tx_packets', 'ovs_tx_failure_drops'))
+        copies = self.await_statistics('m2', 'tx_packets')
+        sent, full = copies['tx_packets'], copies['ovs_tx_failure_drops']
         return f'{100 * sent / max(1, sent + full):.0f} % of the copies found room'
 
-    def stop(self):
-        self.end(*self.agents)
-        super().stop()
+
+class ForwardingAtSwitch(BesideOnDevices):
+    """Everything goes out by one port, comes back by another, and sketchtap is the cable between them."""
+
+    options = Forwarding.options
+
+    def start(self):
+        super().start()
+        self.measure('--port', self.attach(2), '--port', self.attach(3), '--forward', 'pairs')
+
+    def rules(self):
+        return ['priority=1,in_port=1,actions=output:2', 'priority=1,in_port=3,actions=output:1']
+
+    def remark(self):
+        back = self.await_statistics('m3', 'rx_packets')['rx_packets']
+        return f'{100 * back / max(1, self.statistics("d0")["rx_packets"]):.0f} % came back'
 
 
 DEVICES = {
@@ -501,6 +537,7 @@ DEVICES = {
     'ovs-dpdk, ipfix': IpfixOnDevices,
     'ovs-dpdk, sflow': SFlowOnDevices,
     'ovs-dpdk, mirror to sketchtap': MirrorOnDevices,
+    'ovs-dpdk, sketchtap --forward at its ports': ForwardingAtSwitch,
 }
 
 
