@@ -7,19 +7,6 @@
 #define BISECTIONS 100
 #define ROUNDING   1e-9 /* of a bound: more than the arithmetic loses */
 
-double estimate_weights(const uint32_t *intervals, uint32_t n, double *weights)
-{
-	double sum = 0;
-
-	for (uint32_t k = 0; k < n; k++) {
-		weights[k] = 1.0 / ((double)intervals[k] - 1);
-		sum += weights[k];
-	}
-	for (uint32_t k = 0; k < n; k++)
-		weights[k] /= sum;
-	return 1 + 1 / sum;
-}
-
 /* Minus the logarithm of Chernoff's bound of the tail of a Poisson variable with this mean. */
 static double poisson_exponent(double steps, double mean)
 {
