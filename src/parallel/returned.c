@@ -562,6 +562,9 @@ static bool check_returned(const struct config *config,
 		return option_fault(fault, "pace", measurement,
 			"contradicts --find-rate, which sets the rate; give the highest that it "
 			"may try");
+	if (returned_options(config)->find.asked && feeder_options(config)->packets == 1)
+		return option_fault(fault, "packets", measurement,
+			"contradicts --find-rate: one packet has no rate");
 	return true;
 }
 

@@ -767,6 +767,8 @@ static void contradictions_are_told(void **state)
 			"--find-rate: '1' is not a share below 1", "0.1%"},
 		{"generate --synthetic packets=5 --port p --return q --find-rate 0 --pace recorded",
 			"--pace: contradicts --find-rate", ""},
+		{"generate --synthetic packets=5 --port p --return q --find-rate 0 --packets 1",
+			"--packets: contradicts --find-rate", "no rate"},
 		{"generate --synthetic packets=5 --output o --pace 1Mpps",
 			"--pace: contradicts --output", ""},
 		{"generate --synthetic packets=5 --output o --as v9 --routers 2 --path 3",
