@@ -263,6 +263,9 @@ class Test:
     def some(self, items):
         return some(self.settings, items)
 
+    def few(self, items):
+        return few(self.settings, items)
+
     def start(self, *arguments, program=None, stdin=None, stdout=None, inside=None):
         """Starts sketchtap, or another program, without waiting for it; inside a net.Namespace."""
         home = self.path(f'run{len(self.processes)}')

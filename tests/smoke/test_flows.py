@@ -76,14 +76,14 @@ def check(rows, stats, flows):
 
 def captures(test, large):
     entries = [entry for entry in lib.index(test.traces) if entry['expected'] == 'measured']
-    return enumerate(entry for entry in entries if large == (
-        not entry['file'].startswith('zoo/') or int(entry['packets']) > RECORDS_MAX))
+    return enumerate(test.few(entry for entry in entries if large == (
+        not entry['file'].startswith('zoo/') or int(entry['packets']) > RECORDS_MAX)))
 
 
 @lib.needs_traces
 def test_sums_are_the_truth(test):
     """Of every large capture, with timeouts, designs and 1 to 4 workers in turn."""
-    for number, entry in test.some(captures(test, large=True)):
+    for number, entry in captures(test, large=True):
         truth = lib.load_truth(test.traces, entry['file'])
         path = lib.unpack(test, entry['file'])
         size = max(16, len(truth))
@@ -137,7 +137,7 @@ def records_of(oracle, path, timeout):
 def test_records(test):
     """Each record of the small captures, against a naive model."""
     oracle, split = lib.Oracle(test.traces), 0
-    for number, entry in test.some(captures(test, large=False)):
+    for number, entry in captures(test, large=False):
         path = lib.unpack(test, entry['file'])
         option, timeout = TIMEOUTS[number % 5]
         expected = records_of(oracle, path, timeout)

@@ -27,7 +27,7 @@ def everything(test, path, truth, *options, rule='5tuple'):
 @lib.needs_traces
 def test_every_capture(test):
     entries = [entry for entry in lib.index(test.traces) if entry['expected'] == 'measured']
-    for number, entry in test.some(enumerate(entries)):
+    for number, entry in enumerate(test.few(entries)):
         everything(test, lib.unpack(test, entry['file']),
                    lib.load_truth(test.traces, entry['file']), '--workers', 1 + number % 4,
                    '--depth', 3 + number % 5 // 4, *(SHARED if number % 2 == 0 else ()))
