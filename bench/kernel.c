@@ -105,7 +105,7 @@ static bool run_batch(struct kernel_bench *bench, const struct entrant *entrant,
 {
 	uint8_t frame[64] = {0};
 	struct bpf_test_run_opts opts = {
-		.sz = sizeof(opts),
+		.sz = KERNEL_OPTS_SIZE(opts, duration),
 		.data_in = frame,
 		.data_size_in = sizeof(frame),
 		.repeat = BATCH,
@@ -232,7 +232,8 @@ static void add_all_times(
 
 static bool load_flows(struct kernel_bench *bench)
 {
-	struct bpf_object_open_opts opts = {.sz = sizeof(opts), .object_name = "flows"};
+	struct bpf_object_open_opts opts = {
+		.sz = KERNEL_OPTS_SIZE(opts, object_name), .object_name = "flows"};
 	int control;
 
 	bench->flows = bpf_object__open_mem(flows_object, sizeof(flows_object), &opts);

@@ -258,7 +258,7 @@ static bool load(
 {
 	char *log = calloc(1, LOG_BYTES);
 	struct bpf_object_open_opts opts = {
-		.sz = sizeof(opts),
+		.sz = KERNEL_OPTS_SIZE(opts, kernel_log_size),
 		.object_name = "sketchtap",
 		.kernel_log_buf = log,
 		.kernel_log_size = log != NULL ? LOG_BYTES : 0,
@@ -348,18 +348,23 @@ static bool claim_filters(struct kernel_program *program, uint32_t index)
 
 static struct bpf_tc_hook hook_of(uint32_t index, bool out)
 {
-	return (struct bpf_tc_hook){
-		.sz = sizeof(struct bpf_tc_hook),
+	struct bpf_tc_hook hook = {
+		.sz = KERNEL_OPTS_SIZE(hook, attach_point),
 		.ifindex = (int)index,
 		.attach_point = out ? BPF_TC_EGRESS : BPF_TC_INGRESS,
 	};
+
+	return hook;
 }
 
 /* Whether the filter in our place is ours: nobody's, or somebody's of that name. */
 static bool is_ours(const struct bpf_tc_hook *hook)
 {
 	struct bpf_tc_opts opts = {
-		.sz = sizeof(opts), .handle = FILTER_HANDLE, .priority = FILTER_PRIORITY};
+		.sz = KERNEL_OPTS_SIZE(opts, priority),
+		.handle = FILTER_HANDLE,
+		.priority = FILTER_PRIORITY,
+	};
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 	int fd, result;
@@ -378,7 +383,7 @@ static int add_filter(int program, uint32_t index, bool out)
 {
 	struct bpf_tc_hook hook = hook_of(index, out);
 	struct bpf_tc_opts opts = {
-		.sz = sizeof(opts),
+		.sz = KERNEL_OPTS_SIZE(opts, priority),
 		.handle = FILTER_HANDLE,
 		.priority = FILTER_PRIORITY,
 		.prog_fd = program,
@@ -395,7 +400,10 @@ static void remove_filter(uint32_t index, bool out)
 {
 	struct bpf_tc_hook hook = hook_of(index, out);
 	struct bpf_tc_opts opts = {
-		.sz = sizeof(opts), .handle = FILTER_HANDLE, .priority = FILTER_PRIORITY};
+		.sz = KERNEL_OPTS_SIZE(opts, priority),
+		.handle = FILTER_HANDLE,
+		.priority = FILTER_PRIORITY,
+	};
 
 	if (is_ours(&hook))
 		bpf_tc_detach(&hook, &opts);
@@ -474,7 +482,8 @@ static bool attach_xdp(struct kernel_program *program, const struct kernel_place
 	int link = -1;
 
 	for (uint32_t i = 0; i < 2 && link < 0; i++) {
-		struct bpf_link_create_opts opts = {.sz = sizeof(opts), .flags = ways[i]};
+		struct bpf_link_create_opts opts = {
+			.sz = KERNEL_OPTS_SIZE(opts, flags), .flags = ways[i]};
 
 		if (i > 0 && (errno == EBUSY || errno == EEXIST || errno == EPERM))
 			break;

@@ -9,6 +9,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/layout.h"
@@ -16,6 +17,12 @@
 #include "kernel/tables.h"
 
 #define KERNEL_ERROR_MAX 512
+
+/*
+ * `.sz` of options for libbpf: up to the last that is given. What is behind it must be 0, and a
+ * compiler need not make padding that.
+ */
+#define KERNEL_OPTS_SIZE(opts, last) (offsetof(__typeof__(opts), last) + sizeof((opts).last))
 
 struct kernel_program_params {
 	uint32_t slots;    /* of each ring: a power of two */

@@ -599,8 +599,10 @@ static void leave_network(void)
 
 static struct bpf_tc_opts filter_at(enum bpf_tc_attach_point point, int *result)
 {
-	struct bpf_tc_hook hook = {.sz = sizeof(hook), .ifindex = 1, .attach_point = point};
-	struct bpf_tc_opts opts = {.sz = sizeof(opts), .handle = 0x736b, .priority = 0x736b};
+	struct bpf_tc_hook hook = {
+		.sz = KERNEL_OPTS_SIZE(hook, attach_point), .ifindex = 1, .attach_point = point};
+	struct bpf_tc_opts opts = {
+		.sz = KERNEL_OPTS_SIZE(opts, priority), .handle = 0x736b, .priority = 0x736b};
 
 	*result = bpf_tc_query(&hook, &opts);
 	return opts;
@@ -676,8 +678,11 @@ static void test_filters_of_others_stay(void **state)
 	struct bpf_insn go_on[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = TC_ACT_UNSPEC},
 		{.code = BPF_JMP | BPF_EXIT}};
-	struct bpf_tc_hook hook = {.sz = sizeof(hook), .ifindex = 1, .attach_point = BPF_TC_EGRESS};
-	struct bpf_tc_opts opts = {.sz = sizeof(opts), .handle = 0x736b, .priority = 0x736b};
+	struct bpf_tc_hook hook = {.sz = KERNEL_OPTS_SIZE(hook, attach_point),
+		.ifindex = 1,
+		.attach_point = BPF_TC_EGRESS};
+	struct bpf_tc_opts opts = {
+		.sz = KERNEL_OPTS_SIZE(opts, priority), .handle = 0x736b, .priority = 0x736b};
 	struct kernel_program *program;
 	uint32_t index;
 	int result;
