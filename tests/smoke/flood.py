@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""flood.py INTERFACE PACKETS FLOWS: sends UDP packets of 60 bytes on a veth, some million a second.
+
+A program of XDP, run by the kernel without a packet having come (BPF_F_TEST_XDP_LIVE_FRAMES, from 5.18 on), sends
+them to the interface, whose peer takes them with `ethtool -K PEER gro on`. Number i is of flow i modulo FLOWS, a
+power of two: its source port, between 10.0.0.1 and 10.0.0.2, port 2000. Prints how many it sent.
+"""
+
+import ctypes
+import os
+import socket
+import struct
+import sys
+
+BPF = 321  # the system call, on x86-64
+MAP_CREATE, PROG_LOAD, PROG_TEST_RUN = 0, 5, 10
+ARRAY, XDP = 2, 6
+LIVE_FRAMES = 2
+BATCH = 64
+FRAME = 60
+SOURCE_PORT_AT = 34
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def bpf(command, attributes):
+    buffer = ctypes.create_string_buffer(attributes, 128)
+    result = libc.syscall(BPF, command, buffer, len(attributes))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), f'bpf {command}: {os.strerror(ctypes.get_errno())}')
+    return result
+
+
+def instruction(code, to=0, of=0, offset=0, value=0):
+    return struct.pack('<BBhi', code, to | of << 4, offset, value)
+
+
+def program(interface, flows):
+    counter = bpf(MAP_CREATE, struct.pack('<IIII', ARRAY, 4, 4, 1).ljust(72, b'\0'))
+    code = b''.join((
+        instruction(0x61, 6, 1, 0),  # r6 = data
+        instruction(0x61, 7, 1, 4),  # r7 = data_end
+        instruction(0xbf, 2, 6),
+        instruction(0x07, 2, value=FRAME),
+        instruction(0x2d, 2, 7, offset=18),  # cut: drop
+        instruction(0x62, 10, offset=-4, value=0),
+        instruction(0x18, 1, 1, value=counter),  # r1 = the map, two instructions long
+        instruction(0),
+        instruction(0xbf, 2, 10),
+        instruction(0x07, 2, value=-4),
+        instruction(0x85, value=1),  # r0 = bpf_map_lookup_elem()
+        instruction(0x15, 0, offset=11),  # NULL: drop
+        instruction(0x61, 1, 0),  # r1 = number
+        instruction(0xbf, 2, 1),
+        instruction(0x07, 2, value=1),
+        instruction(0x63, 0, 2),
+        instruction(0x57, 1, value=flows - 1),
+        instruction(0xdc, 1, value=16),  # to network order
+        instruction(0x6b, 6, 1, SOURCE_PORT_AT),
+        instruction(0xb7, 1, value=socket.if_nametoindex(interface)),
+        instruction(0xb7, 2),
+        instruction(0x85, value=23),  # bpf_redirect()
+    ))
+    code += instruction(0x95) + instruction(0xb7, 0, value=1) + instruction(0x95)
+    held = ctypes.create_string_buffer(code, len(code)), ctypes.create_string_buffer(b'GPL')
+    return bpf(PROG_LOAD, struct.pack('<IIQQ', XDP, len(code) // 8, *map(ctypes.addressof, held)).ljust(128, b'\0'))
+
+
+def main():
+    interface, packets, flows = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    sender = program(interface, flows)
+    frame = ctypes.create_string_buffer((
+        bytes.fromhex('020000000001020000000002 0800') +
+        struct.pack('>BBHHHBBH', 0x45, 0, FRAME - 14, 0, 0, 64, 17, 0) + bytes((10, 0, 0, 1, 10, 0, 0, 2)) +
+        struct.pack('>HHHH', 0, 2000, FRAME - 34, 0)).ljust(FRAME, b'\0'), FRAME)
+    context = ctypes.create_string_buffer(struct.pack('<IIIIII', 0, FRAME, 0, 0, 0, 0), 24)
+    bpf(PROG_TEST_RUN, struct.pack(
+        '<IIIIQQIIIIQQIII', sender, 0, FRAME, 0, ctypes.addressof(frame), 0, packets, 0, 24, 0,
+        ctypes.addressof(context), 0, LIVE_FRAMES, 0, BATCH).ljust(80, b'\0'))
+    print(packets)
+
+
+if __name__ == '__main__':
+    main()
