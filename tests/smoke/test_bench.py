@@ -228,12 +228,32 @@ def test_targets_of_figures(test):
 
     bench = test.path('bench')
     with open(bench, 'w', encoding='utf-8') as file:
-        file.write(f'#!/bin/sh\n[ "$1" = parts ] && file={path} || file={path}.collect\n'
+        file.write(f'#!/bin/sh\n[ "$1" = parts ] && file={path} || file={path}.$1\n'
                    '[ "$*" = "$1 --output - --rounds 3 --seed 1" ] && cat $file\n')
     os.chmod(bench, 0o755)
     write_parts('collect', collect, f'{path}.collect')
     both = judge(test, bench, '--rounds', '3', '--seed', '1', benches=('parts', 'collect'))
     assert both[faster]['rounds'] == both['decode IPFIX: of libfixbuf']['rounds'] == '3'
+    kernel = test.path('kernel.csv')
+    with open(kernel, 'w', newline='', encoding='utf-8') as file:
+        csv.writer(file, lineterminator='\n').writerows([
+            ('bench', 'part', 'flows', 'round', 'value', 'unit', 'note', *FACTS),
+            *(('kernel', part, flows, turn, value, 'ns', '', *FACTS) for turn in '01' for flows in ('1000', '64000')
+              for part, value in (('beside the path', '17' if flows == '1000' else '5'),
+                                  ('rival tcx_ingress_flow_parse', '100'), *(
+                                      (f'{who}, {times} times', value) for times in ('exact', 'coarse')
+                                      for who, value in (('on the path', '30'), ("the kernel's table", '40')))))])
+    rows = judge(test, path, kernel, benches=('parts', 'kernel'))
+    assert said(rows['--kernel, beside the path, 1 K flows'], 'value', 'met') == ('17.00', 'not met')
+    assert said(rows['--kernel, beside the path, 64 K flows'], 'value', 'met') == ('5.00', 'met')
+    of_rival = '--kernel, on the path, exact times, 64 K flows: of netobserv'
+    assert said(rows[of_rival], 'value', 'rounds', 'met') == ('0.30', '2', 'met')
+    with open(kernel, encoding='utf-8') as file:
+        lines = [line for line in file if 'rival' not in line]
+    with open(kernel, 'w', encoding='utf-8') as file:
+        file.writelines(lines)
+    table = test.run(kernel, program=[script_of(test)]).expect(0).stdout
+    assert "of the kernel's table" in table and 'netobserv' not in table, table
     test.run(bench, '--rounds', '4', program=[script_of(test)]).expect(1)
     test.run(test.path('nothing'), program=[script_of(test)]).expect(1).expect_one_line('nothing: No such file')
     del parts['floor']
