@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Contestants of bench/edge: something that moves frames, and perhaps something that counts them.
 
-A contestant is a class and a row of CABLES or DEVICES, which are its only list."""
+A contestant is a class and a row of CABLES, SENDERS or DEVICES, which are its only list."""
 
 import json
 import os
@@ -319,6 +319,51 @@ CABLES = {
     'sketchtap --forward --design async': ForwardingBeside,
     'testpmd io': Testpmd,
     'testpmd mac': TestpmdMac,
+}
+
+
+# What a sender pays: a cable whose other end nobody is behind but the kernel.
+
+class OnCable(Contestant):
+    """Nobody looks."""
+
+    words = ()
+
+    def start(self):
+        # It is how a cable takes frames of XDP.
+        self.lab.call('ethtool', '--offload', f'v{SENDER}', 'gro', 'on')
+        if self.words:
+            self.measuring = Measuring(self.lab, self.settings, 'run', *self.words, '--lcores', str(os.cpu_count() - 1))
+            self.agents = [self.measuring.process]
+
+    def flows(self):
+        return self.measuring.flows() if self.measuring else None
+
+    def stop(self):
+        self.end(*self.agents)
+        self.lab.call('ethtool', '--offload', f'v{SENDER}', 'gro', 'off')
+
+
+class PortOnCable(OnCable):
+    polling = 1
+    words = ('--port', f'v{SENDER}')
+
+
+class KernelOnCable(OnCable):
+    options = InKernel.options
+    words = ('--kernel', f'v{SENDER},direction=in')
+
+
+class BesideOnCable(KernelOnCable):
+    words = (*KernelOnCable.words, '--design', 'async')
+
+
+SENDERS = {
+    'cable': OnCable,
+    'cable again': OnCable,
+    'cable, sketchtap --port': PortOnCable,
+    'cable, sketchtap --kernel': KernelOnCable,
+    'cable, sketchtap --kernel --design async': BesideOnCable,
 }
 
 

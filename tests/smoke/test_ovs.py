@@ -266,8 +266,11 @@ def test_judgement(test):
 def test_bench(test):
     """Rows of all that were asked for, and nothing runs on. Who cannot take part is named."""
     needs_bench(test)
-    test.wait(bench(test, '--what', 'cost', '--only', 'ovs, umon/beside it/testpmd io/--kernel')).expect(0)
+    test.wait(bench(test, '--what', 'cost,sender', '--only',
+                    'ovs, umon/beside it/testpmd io/ovs, sketchtap --kernel/cable, sketchtap --kernel --design')).expect(0)
     rows = {row['contestant']: row for row in rows_of(test.path('figures/edge.csv'))}
+    sender = rows.pop('cable, sketchtap --kernel --design async')
+    assert sender['note'] or int(sender['counted']) + int(sender['uncounted']) == int(sender['sent']), sender
     assert {'ovs, umon', 'ovs, sketchtap --port beside it', 'testpmd io', 'ovs, sketchtap --kernel'} <= set(rows), rows
     for row in rows.values():
         assert all(row[fact] for fact in ('machine', 'kernel', 'software', 'date', 'command')), row

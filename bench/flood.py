@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""flood.py INTERFACE PACKETS FLOWS: sends UDP packets of 60 bytes on a veth, some million a second.
+"""flood.py INTERFACE PACKETS FLOWS [TIMES]: sends UDP packets of 60 bytes on a veth, some million a second.
 
 A program of XDP, run by the kernel without a packet having come (BPF_F_TEST_XDP_LIVE_FRAMES, from 5.18 on), sends
 them to the interface, whose peer takes them with `ethtool -K PEER gro on`. Number i is of flow i modulo FLOWS, a
-power of two: its source port, between 10.0.0.1 and 10.0.0.2, port 2000. Prints how many it sent.
+power of two: its source port, between 10.0.0.1 and 10.0.0.2, port 2000. TIMES times, with pauses in which others
+take what came. Prints how many it sent, and how many nanoseconds each took in each time: its way through the peer,
+and through whoever looks at it there, is part of that.
 """
 
 import ctypes
@@ -12,6 +14,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 BPF = 321  # the system call, on x86-64
 MAP_CREATE, PROG_LOAD, PROG_TEST_RUN = 0, 5, 10
@@ -19,17 +22,20 @@ ARRAY, XDP = 2, 6
 LIVE_FRAMES = 2
 BATCH = 64
 FRAME = 60
+PAUSE = 0.03  # seconds
 SOURCE_PORT_AT = 34
+DURATION_AT = 36  # of what PROG_TEST_RUN tells
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def bpf(command, attributes):
+    """Its result, and the attributes, as it left them."""
     buffer = ctypes.create_string_buffer(attributes, 128)
     result = libc.syscall(BPF, command, buffer, len(attributes))
     if result < 0:
         raise OSError(ctypes.get_errno(), f'bpf {command}: {os.strerror(ctypes.get_errno())}')
-    return result
+    return result, buffer.raw
 
 
 def instruction(code, to=0, of=0, offset=0, value=0):
@@ -37,7 +43,7 @@ def instruction(code, to=0, of=0, offset=0, value=0):
 
 
 def program(interface, flows):
-    counter = bpf(MAP_CREATE, struct.pack('<IIII', ARRAY, 4, 4, 1).ljust(72, b'\0'))
+    counter, _ = bpf(MAP_CREATE, struct.pack('<IIII', ARRAY, 4, 4, 1).ljust(72, b'\0'))
     code = b''.join((
         instruction(0x61, 6, 1, 0),  # r6 = data
         instruction(0x61, 7, 1, 4),  # r7 = data_end
@@ -64,21 +70,25 @@ def program(interface, flows):
     ))
     code += instruction(0x95) + instruction(0xb7, 0, value=1) + instruction(0x95)
     held = ctypes.create_string_buffer(code, len(code)), ctypes.create_string_buffer(b'GPL')
-    return bpf(PROG_LOAD, struct.pack('<IIQQ', XDP, len(code) // 8, *map(ctypes.addressof, held)).ljust(128, b'\0'))
+    return bpf(PROG_LOAD, struct.pack('<IIQQ', XDP, len(code) // 8, *map(ctypes.addressof, held)).ljust(128, b'\0'))[0]
 
 
 def main():
-    interface, packets, flows = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    interface, (packets, flows, times) = sys.argv[1], map(int, (*sys.argv[2:], 1)[:3])
     sender = program(interface, flows)
     frame = ctypes.create_string_buffer((
         bytes.fromhex('020000000001020000000002 0800') +
         struct.pack('>BBHHHBBH', 0x45, 0, FRAME - 14, 0, 0, 64, 17, 0) + bytes((10, 0, 0, 1, 10, 0, 0, 2)) +
         struct.pack('>HHHH', 0, 2000, FRAME - 34, 0)).ljust(FRAME, b'\0'), FRAME)
     context = ctypes.create_string_buffer(struct.pack('<IIIIII', 0, FRAME, 0, 0, 0, 0), 24)
-    bpf(PROG_TEST_RUN, struct.pack(
-        '<IIIIQQIIIIQQIII', sender, 0, FRAME, 0, ctypes.addressof(frame), 0, packets, 0, 24, 0,
-        ctypes.addressof(context), 0, LIVE_FRAMES, 0, BATCH).ljust(80, b'\0'))
-    print(packets)
+    took = []
+    for _ in range(times):
+        time.sleep(PAUSE if times > 1 else 0)
+        _, told = bpf(PROG_TEST_RUN, struct.pack(
+            '<IIIIQQIIIIQQIII', sender, 0, FRAME, 0, ctypes.addressof(frame), 0, packets, 0, 24, 0,
+            ctypes.addressof(context), 0, LIVE_FRAMES, 0, BATCH).ljust(80, b'\0'))
+        took.append(struct.unpack_from('<I', told, DURATION_AT)[0])
+    print(packets * times, *took)
 
 
 if __name__ == '__main__':
