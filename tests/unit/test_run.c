@@ -23,6 +23,7 @@
 #include "merged.h"
 #include "parallel/eal.h"
 #include "parallel/memory.h"
+#include "parallel/pool.h"
 #include "parallel/run.h"
 #include "udp_source.h"
 #include "sketch/measurement.h"
@@ -427,6 +428,33 @@ static void test_feeder_without_a_pool(void **state)
 	rte_mempool_free(pool);
 }
 
+/* Headers that compete for the same lines of a cache would leave it before their packets are sent. */
+static void test_mbufs_share_no_cache_set(void **state)
+{
+	struct rte_mempool *pool = pool_create("sets", 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
+	struct rte_mbuf *mbufs[64];
+	uint32_t users[64] = {0}; /* by the six bits that choose a set of a cache of 4 KB a way */
+
+	(void)state;
+	assert_non_null(pool);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, mbufs, 64), 0);
+	for (uint32_t i = 0; i < 64; i++) {
+		assert_true(++users[(uintptr_t)mbufs[i] / 64 % 64] <= 4);
+		assert_int_equal(mbufs[i]->data_len, 0);
+		assert_int_equal(rte_pktmbuf_tailroom(mbufs[i]), RTE_MBUF_DEFAULT_DATAROOM);
+		if (rte_eal_iova_mode() == RTE_IOVA_VA)
+			assert_int_equal(mbufs[i]->buf_iova, (uintptr_t)mbufs[i]->buf_addr);
+	}
+	assert_int_equal(rte_mempool_avail_count(pool), 0);
+	rte_pktmbuf_free_bulk(mbufs, 64);
+	assert_int_equal(rte_mempool_avail_count(pool), 64);
+	rte_mempool_free(pool);
+	/* Its memory and its name are free again. */
+	pool = pool_create("sets", 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
+	assert_non_null(pool);
+	rte_mempool_free(pool);
+}
+
 /* Paced far beyond what small rings take: what is lost is counted by name, the rest arrives. */
 static void test_paced_losses_are_counted(void **state)
 {
@@ -495,6 +523,7 @@ int main(void)
 		cmocka_unit_test(test_widths_change_one_by_one),
 		cmocka_unit_test(test_nothing_to_feed),
 		cmocka_unit_test(test_feeder_without_a_pool),
+		cmocka_unit_test(test_mbufs_share_no_cache_set),
 		cmocka_unit_test(test_paced_losses_are_counted),
 #ifndef SANITIZED
 		cmocka_unit_test(test_allocations_are_seen),
