@@ -135,16 +135,19 @@ static void send_alone(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 
 typedef void take_fn(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-static void take_burst(take_fn *take, void *arg, uint16_t port)
+static void take_burst(take_fn *take, void *arg, struct poller *poller)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t port = poller->queues[0].port;
 	uint64_t start = rte_rdtsc(), cycles;
 	uint16_t n = rte_eth_rx_burst(port, 0, pkts, BURST_MAX);
 
-	if (loop.entrant->io)
+	if (loop.entrant->io) {
 		send_alone(port, pkts, n);
-	else
-		take(arg, pkts, n, rte_rdtsc() - start);
+	} else {
+		poller->polled = rte_rdtsc();
+		take(arg, pkts, n, poller->polled - start);
+	}
 	cycles = rte_rdtsc() - start;
 	loop.taken += n;
 	if (n < BURST_MAX)
@@ -164,10 +167,11 @@ static void wait_for_who_counts(const struct digest_ring *ring)
 		rte_pause();
 }
 
-static void forward_all(take_fn *take, void *arg, uint16_t port, const struct digest_ring *digests)
+static void forward_all(
+	take_fn *take, void *arg, struct poller *poller, const struct digest_ring *digests)
 {
 	while (loop.taken < loop.wanted) {
-		take_burst(take, arg, port);
+		take_burst(take, arg, poller);
 		refill();
 		if (digests != NULL)
 			wait_for_who_counts(digests);
@@ -185,7 +189,7 @@ static void take_on_path(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t
 static void work_on_path(struct worker *worker, uint32_t nb_workers)
 {
 	(void)nb_workers;
-	forward_all(take_on_path, worker, worker->poller.queues[0].port, NULL);
+	forward_all(take_on_path, worker, &worker->poller, NULL);
 	worker_leave(worker, 1);
 }
 
@@ -193,8 +197,7 @@ static void receive_off_path(struct receiver *receiver)
 {
 	struct poller *poller = &receiver->poller;
 
-	forward_all(
-		poller->take, poller->arg, poller->queues[0].port, receiver->workers[0]->digests);
+	forward_all(poller->take, poller->arg, poller, receiver->workers[0]->digests);
 	poller->end(poller->arg, 1);
 }
 

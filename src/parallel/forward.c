@@ -114,35 +114,37 @@ static __attribute__((noinline)) void drop_refused(const struct port_send *send,
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
-void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct rte_mbuf **pkts,
-	uint32_t n, uint64_t came)
+uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
+	struct rte_mbuf **pkts, uint32_t n, uint64_t came)
 {
 	struct forward_way *to = &forward->ways[way];
 	struct forward_counts *counts = &to->counts[epoch & 1];
 	const struct port_send *send = to->send;
-	uint32_t longest = atomic_load_explicit(&send->longest, memory_order_relaxed);
-	uint32_t most_segments = send->chains ? UINT16_MAX : 1;
-	uint32_t cut_at = to->cut_at > 0 ? to->cut_at : UINT32_MAX;
-	uint64_t bytes = 0;
-	bool suits = true;
+	uint32_t longest = 0, segments = 0;
+	uint64_t bytes = 0, sent;
 	uint16_t taken;
 
 	for (uint32_t i = 0; i < n; i++) {
 		bytes += pkts[i]->pkt_len;
-		suits &= (pkts[i]->pkt_len <= longest) & (pkts[i]->nb_segs <= most_segments) &
-			 (pkts[i]->pkt_len < cut_at);
+		longest = RTE_MAX(longest, pkts[i]->pkt_len);
+		segments |= pkts[i]->nb_segs; /* 1 where none is a chain */
 	}
 	counts->received += n;
 	counts->bytes += bytes;
-	if (unlikely(!suits))
+	if (unlikely(longest > atomic_load_explicit(&send->longest, memory_order_relaxed) ||
+		     (segments > 1 && !send->chains) || (to->cut_at > 0 && longest >= to->cut_at)))
 		n = leave_out_too_long(to, counts, pkts, n);
 	taken = rte_eth_tx_burst(to->port, to->queue, pkts, (uint16_t)n);
+	sent = rte_rdtsc();
 	counts->taken += taken;
 	if (taken > 0)
-		log_linear_add(&counts->times, rte_rdtsc() - came, taken);
+		log_linear_add(&counts->times, sent - came, taken);
 	to->lingers = send->sockets.nb > 0;
-	if (unlikely(taken < n))
+	if (unlikely(taken < n)) {
 		drop_refused(send, counts, pkts + taken, n - taken);
+		sent = rte_rdtsc();
+	}
+	return sent;
 }
 
 void forward_rest(struct forward *forward)

@@ -52,10 +52,10 @@ void forward_destroy(struct forward *forward); /* NULL is allowed */
 
 /*
  * Sends n packets of the way, the first of which came at TSC `came`, or was asked for then; nobody
- * may touch them afterwards. `epoch` is the lcore's.
+ * may touch them afterwards. `epoch` is the lcore's. Returns the TSC when they had left.
  */
-void forward_burst(struct forward *forward, uint32_t way, uint64_t epoch, struct rte_mbuf **pkts,
-	uint32_t n, uint64_t came);
+uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
+	struct rte_mbuf **pkts, uint32_t n, uint64_t came);
 
 /* Nothing came: what packet sockets hold leaves, as far as it can. */
 void forward_rest(struct forward *forward);

@@ -132,7 +132,7 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	struct receiver *receiver = arg;
 	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
 	const struct counting *counting = counting_of(receiver);
-	uint64_t start = rte_rdtsc(), left;
+	uint64_t start = receiver->poller.polled, left, sent;
 	uint64_t came = reader_came(&receiver->off_path->reader, pkts[0], start - rx_cycles);
 
 	generation->received += n;
@@ -140,11 +140,12 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 		&receiver->off_path->burst, &generation->counts, &generation->filtered);
 	leave_digests(receiver, generation, counting);
 	left = rte_rdtsc();
-	forward_burst(receiver->forward, receiver->poller.at, receiver->epoch, pkts, n, came);
+	sent = forward_burst(
+		receiver->forward, receiver->poller.at, receiver->epoch, pkts, n, came);
 
+	generation->free_cycles += sent - left;
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += left - start;
-	generation->free_cycles += rte_rdtsc() - left;
 }
 
 static void rest(void *arg)

@@ -99,7 +99,8 @@ static uint32_t poll_round(struct poller *poller)
 
 		if (n == 0)
 			continue;
-		rx_cycles = rte_rdtsc() - start;
+		poller->polled = rte_rdtsc();
+		rx_cycles = poller->polled - start;
 		poller->queues[q].received += n;
 		poller->at = q;
 		if (poller->replay)

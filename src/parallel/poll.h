@@ -31,6 +31,7 @@ struct poller {
 	uint32_t burst;    /* packets of one poll, at most POLL_BURST_MAX */
 	uint32_t quiet_ms; /* no packet for so long: the queues of a stopped run are empty */
 	uint64_t epoch;    /* of the packets that take() gets */
+	uint64_t polled;   /* TSC when they were at hand */
 
 	/* Called by poll_until_end() alone; arg is theirs. */
 	void *arg;

@@ -52,6 +52,8 @@ void worker_count_read(struct generation *generation)
 	struct key_burst *full = &generation->counting->bursts[0];
 	struct monitor_hits hits;
 
+	if (full->n == 0)
+		return;
 	if (generation->monitor != NULL)
 		match(generation, full, &hits);
 	generation->measured += full->n;
@@ -87,15 +89,14 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
-	uint64_t start = rte_rdtsc(), read, sent;
+	uint64_t start = worker->poller.polled, read, sent;
 	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
 
 	generation->counted += n;
 	reader_read_ahead(&worker->reader, generation->counting, pkts, n,
 		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
 	read = rte_rdtsc();
-	forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
-	sent = rte_rdtsc();
+	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
 	worker_count_read(generation);
 
 	generation->rx_cycles += rx_cycles;
