@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/reader.h"
 
-#include <string.h>
-
 static void parse(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts)
@@ -29,38 +27,29 @@ static void parse(struct reader *reader, const struct counting *counting,
 	}
 }
 
-/* Of the packets the first ones match, as many as it returns. */
-static uint32_t filter(
-	const struct reader *reader, struct rte_mbuf **pkts, uint32_t n, uint64_t *filtered)
-{
-	uint32_t kept;
-
-	if (reader->filter == NULL)
-		return n;
-	kept = filter_burst(reader->filter, pkts, n);
-	*filtered += n - kept;
-	return kept;
-}
-
 void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered)
 {
-	n = filter(reader, pkts, n, filtered);
-	parse(reader, counting, pkts, n, burst, counts);
+	uint32_t kept = reader->filter == NULL ? n : filter_burst(reader->filter, pkts, n);
+
+	*filtered += n - kept;
+	parse(reader, counting, pkts, kept, burst, counts);
 }
 
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered)
 {
-	struct rte_mbuf *copy[BURST_MAX];
+	struct rte_mbuf *matching[BURST_MAX];
+	uint32_t kept;
 
 	if (reader->filter == NULL) {
 		parse(reader, counting, pkts, n, burst, counts);
 		return;
 	}
-	memcpy(copy, pkts, n * sizeof(copy[0]));
-	reader_read(reader, counting, copy, n, burst, counts, filtered);
+	kept = filter_pick(reader->filter, pkts, n, matching);
+	*filtered += n - kept;
+	parse(reader, counting, matching, kept, burst, counts);
 }
 
 uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled)

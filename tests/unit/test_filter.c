@@ -104,7 +104,7 @@ static void place_random(uint32_t i, struct random *random, uint32_t program)
 static void check_burst(
 	const struct filter_set *set, const struct filter *filter, uint32_t n, bool replay)
 {
-	struct rte_mbuf *burst[BURST_MAX], *expected[BURST_MAX];
+	struct rte_mbuf *burst[BURST_MAX], *expected[BURST_MAX], *picked[BURST_MAX];
 	uint32_t kept = 0, others = n, got;
 
 	memcpy(burst, pkts, sizeof(burst));
@@ -122,6 +122,9 @@ static void check_burst(
 		else
 			expected[kept++] = pkts[i];
 	}
+	assert_int_equal(filter_pick(filter, burst, n, picked), others);
+	assert_memory_equal(burst, pkts, n * sizeof(burst[0]));
+	assert_memory_equal(picked, expected, others * sizeof(picked[0]));
 	got = filter_burst(filter, burst, n);
 	assert_int_equal(got, others);
 	assert_int_equal(kept, others);

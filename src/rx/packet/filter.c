@@ -77,11 +77,12 @@ static __attribute__((noinline)) bool run_chained(
 	return run(code, rte_pktmbuf_read(mbuf, 0, captured, copy), captured, wire_len);
 }
 
-static inline __attribute__((always_inline)) uint32_t keep_matching(
-	const struct filter *filter, struct rte_mbuf **pkts, uint32_t n, bool replay)
+/* `others`: room for those that do not match, or NULL. `matching` may be pkts. */
+static inline __attribute__((always_inline)) uint32_t keep_matching(const struct filter *filter,
+	struct rte_mbuf *const *pkts, uint32_t n, struct rte_mbuf **matching,
+	struct rte_mbuf **others, const bool replay)
 {
-	struct rte_mbuf *others[BURST_MAX];
-	uint32_t kept = 0, left = 0;
+	uint32_t kept = 0;
 
 	for (uint32_t i = 0; replay && i < n && i < MBUF_AHEAD; i++)
 		prefetch_mbuf(pkts[i]);
@@ -93,7 +94,7 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(
 
 		if (replay && i + MBUF_AHEAD < n)
 			prefetch_mbuf(pkts[i + MBUF_AHEAD]);
-		if (i + DATA_AHEAD < n)
+		if (filter->reach > 0 && i + DATA_AHEAD < n)
 			prefetch_data(pkts[i + DATA_AHEAD]);
 		if (replay) {
 			code += packet_meta(mbuf)->filter;
@@ -105,12 +106,11 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(
 		else
 			keep = run_chained(code, mbuf);
 		/* Written to both ends of which one counts: no branch to mispredict. */
-		pkts[kept] = mbuf;
-		others[left] = mbuf;
+		matching[kept] = mbuf;
+		if (others != NULL)
+			others[i - kept] = mbuf;
 		kept += keep;
-		left += !keep;
 	}
-	memcpy(pkts + kept, others, left * sizeof(others[0]));
 	return kept;
 }
 
@@ -120,8 +120,19 @@ bool filter_match(
 	return run(&filter->codes[0], data, captured, wire_len);
 }
 
+uint32_t filter_pick(const struct filter *filter, struct rte_mbuf *const *pkts, uint32_t n,
+	struct rte_mbuf **matching)
+{
+	return filter->replay ? keep_matching(filter, pkts, n, matching, NULL, true)
+			      : keep_matching(filter, pkts, n, matching, NULL, false);
+}
+
 uint32_t filter_burst(const struct filter *filter, struct rte_mbuf **pkts, uint32_t n)
 {
-	return filter->replay ? keep_matching(filter, pkts, n, true)
-			      : keep_matching(filter, pkts, n, false);
+	struct rte_mbuf *others[BURST_MAX];
+	uint32_t kept = filter->replay ? keep_matching(filter, pkts, n, pkts, others, true)
+				       : keep_matching(filter, pkts, n, pkts, others, false);
+
+	memcpy(pkts + kept, others, (n - kept) * sizeof(others[0]));
+	return kept;
 }

@@ -31,6 +31,10 @@ uint32_t filter_interpreted(const struct filter *filter);
 bool filter_match(
 	const struct filter *filter, const uint8_t *data, uint32_t captured, uint32_t wire_len);
 
+/* Writes those of n <= BURST_MAX packets that match, in their order. Returns how many they are. */
+uint32_t filter_pick(const struct filter *filter, struct rte_mbuf *const *pkts, uint32_t n,
+	struct rte_mbuf **matching);
+
 /*
  * Puts the packets that match first, in their order, and the others behind them. n is at most
  * BURST_MAX. Returns how many match.
