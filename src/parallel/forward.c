@@ -12,6 +12,9 @@
 #include "parallel/memory.h"
 #include "parallel/poll.h"
 
+/* Between two system calls for packets that do not leave, which other ways would wait for. */
+#define FLUSH_US 50
+
 static size_t bytes_of(uint32_t nb_ways)
 {
 	return sizeof(struct forward) + nb_ways * sizeof(struct forward_way);
@@ -147,10 +150,25 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	return sent;
 }
 
-void forward_rest(struct forward *forward)
+static void flush(struct forward_way *way)
+{
+	if (way->lingers)
+		way->lingers = !kernel_sockets_flush(&way->send->sockets);
+}
+
+void forward_rest(struct forward *forward, uint32_t way)
+{
+	struct forward_way *to = &forward->ways[way];
+	uint64_t now;
+
+	if (!to->lingers || (now = rte_rdtsc()) < to->flush_at)
+		return;
+	flush(to);
+	to->flush_at = now + rte_get_tsc_hz() / 1000000 * FLUSH_US;
+}
+
+void forward_end(struct forward *forward)
 {
 	for (uint32_t w = 0; w < forward->nb_ways; w++)
-		if (forward->ways[w].lingers)
-			forward->ways[w].lingers =
-				!kernel_sockets_flush(&forward->ways[w].send->sockets);
+		flush(&forward->ways[w]);
 }

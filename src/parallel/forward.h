@@ -36,6 +36,7 @@ struct forward_way {
 	const struct port_send *send;
 	uint32_t cut_at;                 /* of the port that they come by */
 	bool lingers;                    /* a packet socket may still hold some of what it took */
+	uint64_t flush_at;               /* TSC: not before, it is asked again to send that */
 	struct forward_counts counts[2]; /* by generation */
 };
 
@@ -57,8 +58,10 @@ void forward_destroy(struct forward *forward); /* NULL is allowed */
 uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t came);
 
-/* Nothing came: what packet sockets hold leaves, as far as it can. */
-void forward_rest(struct forward *forward);
+/* Nothing came for a way: what packet sockets hold of it leaves, as far as it can. */
+void forward_rest(struct forward *forward, uint32_t way);
+/* The same of all ways: no packet comes any more. */
+void forward_end(struct forward *forward);
 
 /* The reporter: the generation of `epoch` is clean again. NULL is allowed. */
 void forward_recycle(struct forward *forward, uint64_t epoch);

@@ -148,12 +148,11 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	generation->ppt_cycles += left - start;
 }
 
-static void rest(void *arg)
+static void empty(void *arg, uint32_t q)
 {
 	struct receiver *receiver = arg;
 
-	forward_rest(receiver->forward);
-	poll_idle(receiver->poller.idle);
+	forward_rest(receiver->forward, q);
 }
 
 static void mark_all(struct receiver *receiver, enum digest_kind kind, uint64_t epoch)
@@ -176,7 +175,7 @@ static void end(void *arg, uint64_t epoch)
 {
 	struct receiver *receiver = arg;
 
-	forward_rest(receiver->forward);
+	forward_end(receiver->forward);
 	receiver_leave(receiver, epoch);
 	mark_all(receiver, DIGEST_END, epoch);
 }
@@ -186,7 +185,7 @@ void off_path_connect(struct receiver *receiver)
 	receiver->poller.arg = receiver;
 	receiver->poller.enter = enter;
 	receiver->poller.take = take;
-	receiver->poller.rest = rest;
+	receiver->poller.empty = empty;
 	receiver->poller.end = end;
 }
 

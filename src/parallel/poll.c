@@ -97,8 +97,11 @@ static uint32_t poll_round(struct poller *poller)
 		uint16_t n = rte_eth_rx_burst(poller->queues[q].port, poller->queues[q].queue, pkts,
 			(uint16_t)poller->burst);
 
-		if (n == 0)
+		if (n == 0) {
+			if (poller->empty != NULL)
+				poller->empty(poller->arg, q);
 			continue;
+		}
 		poller->polled = rte_rdtsc();
 		rx_cycles = poller->polled - start;
 		poller->queues[q].received += n;

@@ -39,6 +39,8 @@ struct poller {
 	void (*enter)(void *arg, uint64_t epoch);
 	/* n packets of one epoch, now the callee's. rx_cycles: what receiving them took. */
 	void (*take)(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
+	/* Queue q had nothing, whatever others had. NULL: nobody asks. */
+	void (*empty)(void *arg, uint32_t q);
 	/* A round found nothing. NULL: poll_idle(). */
 	void (*rest)(void *arg);
 	/* No packet comes any more; `epoch` is the one after the last. */

@@ -36,12 +36,11 @@ static void rest(void *arg)
 	worker_rest(arg);
 }
 
-static void rest_and_send(void *arg)
+static void empty(void *arg, uint32_t q)
 {
 	struct worker *worker = arg;
 
-	forward_rest(worker->forward);
-	worker_rest(worker);
+	forward_rest(worker->forward, q);
 }
 
 static void end(void *arg, uint64_t epoch)
@@ -49,7 +48,7 @@ static void end(void *arg, uint64_t epoch)
 	struct worker *worker = arg;
 
 	if (worker->forward != NULL)
-		forward_rest(worker->forward);
+		forward_end(worker->forward);
 	worker_leave(worker, epoch);
 }
 
@@ -59,7 +58,8 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
 	worker->poller.take = worker->forward != NULL ? take_and_send : take;
-	worker->poller.rest = worker->forward != NULL ? rest_and_send : rest;
+	worker->poller.empty = worker->forward != NULL ? empty : NULL;
+	worker->poller.rest = rest;
 	worker->poller.end = end;
 	poll_until_end(&worker->poller);
 }

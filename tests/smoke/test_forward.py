@@ -368,6 +368,21 @@ def test_a_link_that_goes_down(test):
         assert unsent > 38000 and lib.total(there, 'too_long') == 0, rows
 
 
+def test_what_lingers_leaves_beside_a_busy_port(test):
+    """A packet socket keeps what it took while its link was down; other ports always have packets."""
+    for design in DESIGNS if test.settings.full else DESIGNS[:1]:
+        cable = Cable(test)
+        run = cable.start('--port', 'net_null0', '--port', 'net_null1', '--design', design, '--workers', '1')
+        cable.middle.set('far', 'down')
+        path = write_frames(test.path('in.pcap'), [lib.udp_frame(i) for i in range(100)])
+        test.wait(cable.left.send('fwd_l', path, 10000)).expect(0)
+        before = cable.middle.sent('far')
+        cable.middle.set('far', 'up')
+        test.until(lambda: cable.middle.sent('far') >= before + 50, 'what the socket kept has left')
+        run[0].signal(signal.SIGTERM)
+        test.wait(run[0]).expect(0)
+
+
 def test_a_smaller_mtu_on_the_way_out(test):
     """Before the start, and while it runs; tagged frames may be as much longer as the tag."""
     tagged = lib.udp_frame()[:12] + b'\x81\0\0\5'
