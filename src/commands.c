@@ -133,6 +133,7 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 {
 	char error[PLAN_TEXT_MAX];
 	int status = read_machine(config, machine);
+	size_t in_kernel;
 
 	if (collect_asked(config)) {
 		machine->ports.collect = collect_plan(config);
@@ -145,11 +146,12 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 		machine->ports.mbuf_room = filters.reach;
 	if (status == 0)
 		status = read_rules(config);
+	in_kernel = rules != NULL && kernel_given(config) ? kernel_rules_bytes(rules) : 0;
 	/* Two tables at once while rules are read again, and those may be half as many again. */
 	if (rules != NULL)
 		machine->ports.rules = (struct plan_rules){
 			.table_bytes = monitor_table_bytes(rules) / 2 * 5,
-			.ordinary_bytes = monitor_ordinary_bytes(rules) / 2 * 5,
+			.ordinary_bytes = (monitor_ordinary_bytes(rules) + in_kernel) / 2 * 5,
 			.worker_bytes = monitor_worker_bytes(rules) / 2 * 5,
 		};
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))

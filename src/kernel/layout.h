@@ -62,7 +62,10 @@ struct kernel_ring {
 	__u64 tail_seen; /* `tail` as it was when there was no more room for what was seen of it */
 	__u64 received;  /* packets that came */
 	__u64 ring_full; /* packets of these that found no room */
-	__u64 of_program[4];
+	__u64 filtered[2]; /* packets of these that no rule holds, by generation */
+	/* The consumer's, who writes it seldom: whose tables and rules count here, 0 or 1. */
+	__u64 generation;
+	__u64 of_program;
 	/* The consumer's. */
 	__u64 tail; /* slots ever read; written with release */
 	__u64 of_consumer[7];
@@ -84,7 +87,7 @@ struct kernel_constants {
 	__u32 on_path;      /* flows are counted in tables; rings get what these do not take */
 	__u32 buckets;      /* of a table: a power of two */
 	__u32 cpus;         /* that there can be */
-	__u32 spare;
+	__u32 monitor;      /* bits of enum kernel_monitor: only what rules hold counts; 0: all */
 	__u64 hash_keys[KERNEL_HASH_KEYS];
 };
 
@@ -92,9 +95,8 @@ struct kernel_constants {
 #define KERNEL_CONTROL_SECTION ".data.control"
 
 struct kernel_control {
-	__u32 measuring;  /* packets count: not before the workers run, nor when the end was said */
-	__u32 times;      /* enum kernel_times */
-	__u32 generation; /* of the tables that count: 0 or 1 */
+	__u32 measuring; /* packets count: not before the workers run, nor when the end was said */
+	__u32 times;     /* enum kernel_times */
 };
 
 /*
@@ -127,6 +129,33 @@ struct kernel_tally {
 };
 
 _Static_assert(sizeof(struct kernel_tally) == KERNEL_CACHE_LINE, "each CPU has a line");
+
+/* Which of a packet's addresses rules may hold. */
+enum kernel_monitor {
+	KERNEL_MONITOR_DST = 1,
+	KERNEL_MONITOR_SRC = 2,
+};
+
+/*
+ * The IPv4 addresses that rules hold, by 16, 8 and 8 bits. An entry is none, all, or the number of
+ * what it leads to: 256 entries of the next 8 bits, and from those a bit for each of the last 8.
+ * Few hosts take a few KB, which stay in the cache; a table of 24 bits would have 64 MB.
+ */
+#define KERNEL_PREFIX_ENTRIES 8
+#define KERNEL_PREFIX_FIRSTS  65536
+#define KERNEL_PREFIX_NONE    0
+#define KERNEL_PREFIX_ALL     1
+#define KERNEL_PREFIX_FLAGS   (BPF_F_MMAPABLE | BPF_F_INNER_MAP) /* linux/bpf.h */
+
+struct kernel_prefixes {
+	__u32 entries[KERNEL_PREFIX_ENTRIES];
+};
+
+/* An IPv6 prefix, as the kernel's trees want it. */
+struct kernel_prefix6 {
+	__u32 length;
+	__u8 bits[16];
+};
 
 /* Where entries get their time from. */
 enum kernel_times {

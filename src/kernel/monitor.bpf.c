@@ -96,6 +96,37 @@ struct {
 	__array(values, struct nothing);
 } exchanged SEC(".maps") = {.values = {&nothing}};
 
+/* The rules of each generation. An exchange of these waits for programs, too. */
+struct rules4 {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct kernel_prefixes));
+	__uint(max_entries, 1);
+	__uint(map_flags, KERNEL_PREFIX_FLAGS);
+} no_rules4 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(key_size, sizeof(__u32));
+	__uint(max_entries, 2);
+	__array(values, struct rules4);
+} monitored4 SEC(".maps") = {.values = {&no_rules4, &no_rules4}};
+
+struct rules6 {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(key_size, sizeof(struct kernel_prefix6));
+	__uint(value_size, sizeof(__u32));
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+} no_rules6 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(key_size, sizeof(__u32));
+	__uint(max_entries, 2);
+	__array(values, struct rules6);
+} monitored6 SEC(".maps") = {.values = {&no_rules6, &no_rules6}};
+
 /* A packet as the hook has it. */
 struct packet {
 	void *context;
@@ -187,8 +218,8 @@ inline_always bool read_ipv4(
 		return false;
 	}
 	*(__u64 *)entry->key = load64(at + 12);
-	*(__u32 *)(entry->key + 8) = ports;
-	entry->key[12] = proto;
+	/* With what is behind the key: older verifiers want all that is read to be written. */
+	*(__u64 *)(entry->key + 8) = ports | (__u64)proto << 32;
 	entry->dscp = at[1] >> 2;
 	entry->kind = KERNEL_ENTRY_IPV4;
 	return true;
@@ -345,6 +376,58 @@ inline_always __u64 time_of_packet(void)
 	return whose == KERNEL_TIMES_EXACT ? bpf_ktime_get_ns() : bpf_ktime_get_coarse_ns();
 }
 
+/* --- rules --- */
+
+inline_always __u32 prefix_entry(void *rules, __u32 at)
+{
+	__u32 index = at / KERNEL_PREFIX_ENTRIES;
+	const struct kernel_prefixes *found = bpf_map_lookup_elem(rules, &index);
+
+	return found != NULL ? found->entries[at % KERNEL_PREFIX_ENTRIES] : KERNEL_PREFIX_NONE;
+}
+
+inline_always bool holds_ipv4(void *rules, const __u8 *bits)
+{
+	__u32 address = bpf_ntohl(load32(bits));
+	__u32 entry = prefix_entry(rules, address >> 16);
+
+	if (entry > KERNEL_PREFIX_ALL)
+		entry = prefix_entry(rules, entry + (address >> 8 & 0xff));
+	if (entry > KERNEL_PREFIX_ALL)
+		entry = prefix_entry(rules, entry + (address >> 5 & 7)) >> (address & 31) & 1;
+	return entry != KERNEL_PREFIX_NONE;
+}
+
+inline_always bool holds_ipv6(void *rules, const __u8 *bits)
+{
+	struct kernel_prefix6 address = {.length = 128};
+
+	__builtin_memcpy(address.bits, bits, sizeof(address.bits));
+	return bpf_map_lookup_elem(rules, &address) != NULL;
+}
+
+/* Whether a rule of the generation holds an address that counts. */
+inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generation)
+{
+	bool ipv4 = entry->kind == KERNEL_ENTRY_IPV4;
+	void *rules;
+
+	if (constants.monitor == 0)
+		return true;
+	if (ipv4) {
+		rules = bpf_map_lookup_elem(&monitored4, &generation);
+		return rules != NULL && (((constants.monitor & KERNEL_MONITOR_DST) != 0 &&
+						 holds_ipv4(rules, entry->key + 4)) ||
+						((constants.monitor & KERNEL_MONITOR_SRC) != 0 &&
+							holds_ipv4(rules, entry->key)));
+	}
+	rules = bpf_map_lookup_elem(&monitored6, &generation);
+	return rules != NULL && (((constants.monitor & KERNEL_MONITOR_DST) != 0 &&
+					 holds_ipv6(rules, entry->key + 16)) ||
+					((constants.monitor & KERNEL_MONITOR_SRC) != 0 &&
+						holds_ipv6(rules, entry->key)));
+}
+
 /* --- tables --- */
 
 /* What a packet, or joined ones, add to their flow. */
@@ -366,6 +449,7 @@ inline_always __u64 read_addition(struct addition *addition, const struct kernel
 	addition->key[0] = load64(entry->key);
 	if (entry->kind == KERNEL_ENTRY_IPV4) {
 		addition->key[1] = load64(entry->key + 8) & LAST_WORD;
+		addition->key[2] = addition->key[3] = addition->key[4] = 0;
 		return kernel_hash(constants.hash_keys, addition->key, 2);
 	}
 	addition->key[1] = load64(entry->key + 8);
@@ -473,9 +557,8 @@ inline_always void note_sizes(struct kernel_tally *tally, const struct packet *p
 
 /* Counts it in the table. False: there is no place, or it is not known how long each is. */
 inline_always bool count_flow(
-	const struct packet *packet, const struct kernel_entry *entry, __u32 segments, __u32 cpu)
+	const struct packet *packet, const struct kernel_entry *entry, __u32 segments, __u32 table)
 {
-	__u32 table = (control.generation & 1) * constants.cpus + cpu;
 	__u32 length = packet->length + (packet->tagged ? TAG : 0);
 	struct kernel_tally *tally = bpf_map_lookup_elem(&tallies, &table);
 	struct addition addition;
@@ -542,12 +625,22 @@ inline_always void tell(const struct packet *packet)
 
 	if (ring == NULL)
 		return;
-	if (constants.on_path) {
+	if (constants.on_path || constants.monitor) {
 		struct kernel_entry seen;
+		/* Read once: tables and rules are of the same. */
+		__u32 generation = *(volatile __u64 *)&ring->generation & 1;
 
+		/* In memory: of words put together in registers half may be what nobody wrote. */
+		asm volatile("" : : "r"(&seen) : "memory");
 		if (read_key(packet, &seen)) {
 			segments = count_segments(packet, seen.headers);
-			if (count_flow(packet, &seen, segments, cpu)) {
+			if (!is_monitored(&seen, generation)) {
+				ring->received += segments;
+				ring->filtered[generation] += segments;
+				return;
+			}
+			if (constants.on_path && count_flow(packet, &seen, segments,
+							 generation * constants.cpus + cpu)) {
 				ring->received += segments;
 				return;
 			}

@@ -61,6 +61,7 @@ struct kernel_program {
 	struct kernel_tables tables;    /* the same; without buckets: there are none */
 	struct kernel_control *control; /* mapped */
 	int nothing, exchanged;         /* maps */
+	int monitored[2];               /* maps: IPv4, IPv6 */
 	uint32_t nb_attachments;
 	struct kernel_attachment attachments[2 * OPTION_LIST_MAX];
 	int claims[OPTION_LIST_MAX]; /* of interfaces whose filters are ours */
@@ -187,6 +188,7 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 		.headers_only = params->headers_only,
 		.on_path = params->buckets > 0,
 		.buckets = params->buckets,
+		.monitor = params->monitor,
 	};
 	struct bpf_map *constants =
 		bpf_object__find_map_by_name(program->object, KERNEL_CONSTANTS_SECTION);
@@ -248,6 +250,8 @@ static bool find_parts(struct kernel_program *program)
 	program->control = map_memory(program, KERNEL_CONTROL_SECTION, sizeof(*program->control));
 	program->nothing = bpf_object__find_map_fd_by_name(program->object, "nothing");
 	program->exchanged = bpf_object__find_map_fd_by_name(program->object, "exchanged");
+	program->monitored[0] = bpf_object__find_map_fd_by_name(program->object, "monitored4");
+	program->monitored[1] = bpf_object__find_map_fd_by_name(program->object, "monitored6");
 	program->map_bytes = program->ring_bytes * program->nb_rings;
 	program->rings = map_memory(program, "rings", program->map_bytes);
 	return map_tables(program) && program->control != NULL && program->rings != NULL;
@@ -529,8 +533,7 @@ bool kernel_program_attach(struct kernel_program *program, const struct kernel_p
 					      : attach_tc(program, place, *index, error);
 }
 
-/* Until no program runs any more that may have read what was written before. */
-static void wait_for_programs(const struct kernel_program *program)
+void kernel_program_wait(const struct kernel_program *program)
 {
 	static const uint32_t first = 0;
 
@@ -541,7 +544,7 @@ void kernel_program_measure(struct kernel_program *program, bool on)
 {
 	__atomic_store_n(&program->control->measuring, on, __ATOMIC_SEQ_CST);
 	if (!on)
-		wait_for_programs(program);
+		kernel_program_wait(program);
 }
 
 const struct kernel_tables *kernel_program_tables(const struct kernel_program *program)
@@ -549,10 +552,15 @@ const struct kernel_tables *kernel_program_tables(const struct kernel_program *p
 	return program->tables.buckets > 0 ? &program->tables : NULL;
 }
 
-void kernel_program_exchange(struct kernel_program *program, uint32_t generation)
+void kernel_program_rules(
+	const struct kernel_program *program, uint64_t generation, const struct kernel_rules *rules)
 {
-	__atomic_store_n(&program->control->generation, generation, __ATOMIC_SEQ_CST);
-	wait_for_programs(program);
+	uint32_t at = generation & 1;
+
+	/* A program may be late by a whole epoch, where nobody had to wait between two. */
+	kernel_program_wait(program);
+	bpf_map_update_elem(program->monitored[0], &at, &rules->ipv4, BPF_ANY);
+	bpf_map_update_elem(program->monitored[1], &at, &rules->ipv6, BPF_ANY);
 }
 
 void kernel_program_stamp(struct kernel_program *program, enum kernel_times times)

@@ -14,6 +14,7 @@
 
 #include "kernel/layout.h"
 #include "kernel/options.h"
+#include "kernel/rules.h"
 #include "kernel/tables.h"
 
 #define KERNEL_ERROR_MAX 512
@@ -30,6 +31,7 @@ struct kernel_program_params {
 	bool no_links;     /* at tc, as where the kernel has none */
 	uint32_t buckets; /* of tables that count flows in the kernel, a power of two; 0: none do */
 	uint64_t seed;    /* of their hash */
+	uint32_t monitor; /* enum kernel_monitor: only what rules hold counts; 0: all */
 	/* What the kernel said of a program that it refuses, a line each; NULL: nobody listens. */
 	void (*say)(const char *line);
 };
@@ -63,12 +65,15 @@ void kernel_program_close(struct kernel_program *program); /* NULL: nothing */
 uint32_t kernel_program_rings(const struct kernel_program *program);
 struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu);
 
-/*
- * The tables, where it has any; and from which of the two generations on packets count in them:
- * when this returns, no packet counts in the other any more.
- */
+/* The tables; NULL: there are none. */
 const struct kernel_tables *kernel_program_tables(const struct kernel_program *program);
-void kernel_program_exchange(struct kernel_program *program, uint32_t generation);
+
+/* Returns when no packet counts any more as was said before (kernel_reader_turn()). */
+void kernel_program_wait(const struct kernel_program *program);
+
+/* The rules of a generation that no ring has, nor had when that was waited for. */
+void kernel_program_rules(const struct kernel_program *program, uint64_t generation,
+	const struct kernel_rules *rules);
 
 /* For who runs it on packets of their own. */
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);

@@ -78,10 +78,35 @@ const struct kernel_tables *kernel_program_tables(const struct kernel_program *p
 	return NULL;
 }
 
-void kernel_program_exchange(struct kernel_program *program, uint32_t generation)
+void kernel_program_wait(const struct kernel_program *program)
+{
+	(void)program;
+}
+
+void kernel_program_rules(
+	const struct kernel_program *program, uint64_t generation, const struct kernel_rules *rules)
 {
 	(void)program;
 	(void)generation;
+	(void)rules;
+}
+
+struct kernel_rules *kernel_rules_create(const struct monitor_rules *rules, char *error)
+{
+	(void)rules;
+	snprintf(error, MONITOR_ERROR_MAX, KERNEL_MISSING);
+	return NULL;
+}
+
+void kernel_rules_destroy(struct kernel_rules *rules)
+{
+	(void)rules;
+}
+
+uint64_t kernel_rules_bytes(const struct monitor_rules *rules)
+{
+	(void)rules;
+	return 0;
 }
 
 uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets)

@@ -22,6 +22,12 @@ void kernel_reader_release(struct kernel_reader *reader)
 	__atomic_store_n(&reader->ring->tail, reader->at, __ATOMIC_RELEASE);
 }
 
+void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation)
+{
+	/* Who has to know that nobody sees the old one any more waits (kernel_program_wait()). */
+	__atomic_store_n(&reader->ring->generation, generation & 1, __ATOMIC_SEQ_CST);
+}
+
 uint64_t kernel_ring_received(const struct kernel_ring *ring)
 {
 	return __atomic_load_n(&ring->received, __ATOMIC_RELAXED);
@@ -30,4 +36,9 @@ uint64_t kernel_ring_received(const struct kernel_ring *ring)
 uint64_t kernel_ring_full(const struct kernel_ring *ring)
 {
 	return __atomic_load_n(&ring->ring_full, __ATOMIC_RELAXED);
+}
+
+uint64_t kernel_ring_filtered(const struct kernel_ring *ring, uint64_t generation)
+{
+	return __atomic_load_n(&ring->filtered[generation & 1], __ATOMIC_RELAXED);
 }

@@ -37,9 +37,14 @@ static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader
 	return entry;
 }
 
+/* Which generation's tables and rules the program takes from now on, 0 or 1. */
+void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
+
 /* Gives back what was read. */
 void kernel_reader_release(struct kernel_reader *reader);
 
 /* Packets that came to it so far, and of these those that found no room. */
 uint64_t kernel_ring_received(const struct kernel_ring *ring);
 uint64_t kernel_ring_full(const struct kernel_ring *ring);
+/* And those that no rule of a generation holds. */
+uint64_t kernel_ring_filtered(const struct kernel_ring *ring, uint64_t generation);

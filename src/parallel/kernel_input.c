@@ -60,10 +60,12 @@ struct kernel_taker {
 	bool on_path; /* the program counts, and the rings have what its tables do not take */
 	uint32_t nb_readers;
 	struct kernel_reader *readers; /* [nb_readers] */
-	uint64_t *ring_full;           /* [nb_readers], as far as it is in an epoch */
-	uint64_t taken;                /* packets, of all epochs; the worker's until it has ended */
-	int64_t utc_of_monotonic;      /* ns to add */
-	int64_t compared;              /* monotonic ns, when the clocks were */
+	/* [nb_readers], as far as they are in an epoch. */
+	uint64_t *ring_full;
+	uint64_t (*filtered)[2];
+	uint64_t taken;           /* packets, of all epochs; the worker's until it has ended */
+	int64_t utc_of_monotonic; /* ns to add */
+	int64_t compared;         /* monotonic ns, when the clocks were */
 };
 
 struct kernel_input {
@@ -332,6 +334,20 @@ static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct genera
 	generation->ring_full += more;
 }
 
+/* What the program left out by the rules of a generation that the worker's epoch has, too. */
+static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch)
+{
+	struct generation *generation = worker_generation(taker->worker, taker->worker->epoch);
+	uint64_t *taken = &taker->filtered[r][epoch & 1];
+	uint64_t more = kernel_ring_filtered(taker->readers[r].ring, epoch) - *taken;
+
+	*taken += more;
+	taker->taken += more;
+	generation->received += more;
+	generation->counted += more;
+	generation->filtered += more;
+}
+
 /* Up to a burst of entries. Returns how many there were. */
 static uint32_t take_from_ring(
 	struct kernel_taker *taker, uint32_t r, struct generation *generation)
@@ -341,6 +357,9 @@ static uint32_t take_from_ring(
 	uint32_t n = 0;
 
 	take_ring_full(taker, r, generation);
+	take_filtered(taker, r, taker->worker->epoch);
+	/* Where programs of the epoch before were late it has the same rules. */
+	take_filtered(taker, r, taker->worker->epoch + 1);
 	if (!kernel_reader_look(reader))
 		return 0;
 	while (n < BURST_MAX && (entry = kernel_reader_next(reader)) != NULL) {
@@ -457,10 +476,24 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 {
 	struct worker *worker = taker->worker;
 
-	if (taker->on_path) {
-		kernel_program_exchange(taker->input->program, epoch & 1);
-		take_tables(taker);
+	/* The reporter opens an epoch whose generation is clean, so its rules are there. */
+	const bool other_rules = worker_generation(worker, epoch)->monitor !=
+				 worker_generation(worker, worker->epoch)->monitor;
+
+	for (uint32_t r = 0; r < taker->nb_readers; r++) {
+		take_filtered(taker, r, epoch); /* of programs that were late, by older rules */
+		kernel_reader_turn(&taker->readers[r], epoch);
 	}
+	if (taker->on_path || other_rules)
+		kernel_program_wait(taker->input->program);
+	/*
+	 * What a program left out counts in an epoch that has its rules. Entries of a ring are of
+	 * the epoch in which they are taken, and are matched there again.
+	 */
+	for (uint32_t r = 0; r < taker->nb_readers; r++)
+		take_filtered(taker, r, worker->epoch);
+	if (taker->on_path)
+		take_tables(taker);
 	worker_enter_epoch(worker, epoch);
 	/* Measurements may have changed. */
 	kernel_program_stamp(taker->input->program,
@@ -531,7 +564,8 @@ static bool create_taker(struct kernel_input *input, uint32_t w, char *error)
 	taker->on_path = kernel_program_tables(input->program) != NULL;
 	taker->readers = calloc(rings, sizeof(taker->readers[0]));
 	taker->ring_full = calloc(rings, sizeof(taker->ring_full[0]));
-	if (taker->readers == NULL || taker->ring_full == NULL) {
+	taker->filtered = calloc(rings, sizeof(taker->filtered[0]));
+	if (taker->readers == NULL || taker->ring_full == NULL || taker->filtered == NULL) {
 		snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory for its rings");
 		return false;
 	}
@@ -613,11 +647,17 @@ static enum kernel_times stamps_of(const struct config *config)
 	return KERNEL_TIMES_COARSE;
 }
 
-static void start(struct kernel_input *input)
+/* 0 without --monitor. */
+static uint32_t monitor_of(const struct config *config)
 {
-	if (measurements_any(input->params.config, SKETCH_DETAILS))
-		kernel_program_stamp(input->program, input->stamps);
-	kernel_program_measure(input->program, true);
+	static const uint32_t bits[] = {
+		[MONITOR_DST] = KERNEL_MONITOR_DST,
+		[MONITOR_SRC] = KERNEL_MONITOR_SRC,
+		[MONITOR_EITHER] = KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC,
+	};
+	const struct monitor_options *options = monitor_options(config);
+
+	return options->file != NULL ? bits[options->side] : 0;
 }
 
 struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error)
@@ -628,6 +668,7 @@ struct kernel_input *kernel_input_create(const struct kernel_input_params *param
 		.buckets = params->plan->kernel.buckets,
 		.seed = seed_options(params->config)->seed,
 		.headers_only = filter_options(params->config)->expression != NULL,
+		.monitor = monitor_of(params->config),
 		.say = say,
 	};
 
@@ -638,10 +679,8 @@ struct kernel_input *kernel_input_create(const struct kernel_input_params *param
 	input->params = *params;
 	input->stamps = stamps_of(params->config);
 	input->program = kernel_program_load(&program, error);
-	if (input->program != NULL && create_takers(input, error) && attach(input, error)) {
-		start(input);
+	if (input->program != NULL && create_takers(input, error) && attach(input, error))
 		return input;
-	}
 	kernel_input_destroy(input);
 	return NULL;
 }
@@ -654,9 +693,22 @@ void kernel_input_destroy(struct kernel_input *input)
 	for (uint32_t w = 0; w < input->nb_takers; w++) {
 		free(input->takers[w].readers);
 		free(input->takers[w].ring_full);
+		free(input->takers[w].filtered);
 	}
 	free(input->takers);
 	free(input);
+}
+
+const struct kernel_program *kernel_input_program(const struct kernel_input *input)
+{
+	return input->program;
+}
+
+void kernel_input_start(struct kernel_input *input)
+{
+	if (measurements_any(input->params.config, SKETCH_DETAILS))
+		kernel_program_stamp(input->program, input->stamps);
+	kernel_program_measure(input->program, true);
 }
 
 void kernel_input_stop(struct kernel_input *input)

@@ -31,13 +31,15 @@ struct kernel_input_params {
 	uint32_t nb_workers;
 };
 
-/*
- * Loads the program and attaches it: from now on packets count, and wait for the workers. NULL with
- * one line in error[KERNEL_ERROR_MAX].
- */
+/* Loads the program and attaches it. NULL with one line in error[KERNEL_ERROR_MAX]. */
 struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error);
 void kernel_input_destroy(struct kernel_input *input); /* NULL: nothing */
 
+/* For whoever has rules. */
+const struct kernel_program *kernel_input_program(const struct kernel_input *input);
+
+/* From here on packets count, and wait for the workers. */
+void kernel_input_start(struct kernel_input *input);
 /* From here on packets do not count; what did is in rings and tables. */
 void kernel_input_stop(struct kernel_input *input);
 

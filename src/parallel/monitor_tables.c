@@ -3,13 +3,40 @@
 
 #include "base/signals.h"
 
-bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
-	struct monitor_rules *rules, uint32_t nb_workers)
+/* A table of rules, which it takes over, and what the program has of them. */
+static struct monitor_table *create(
+	struct monitor_tables *tables, struct monitor_rules *rules, struct kernel_rules **kernel)
 {
-	*tables = (struct monitor_tables){.path = path, .side = side, .nb_workers = nb_workers};
-	tables->next = monitor_table_create(rules, side, nb_workers, tables->error);
+	struct monitor_table *table =
+		monitor_table_create(rules, tables->side, tables->nb_workers, tables->error);
+
+	if (table == NULL || tables->program == NULL)
+		return table;
+	*kernel = kernel_rules_create(monitor_table_rules(table), tables->error);
+	if (*kernel != NULL)
+		return table;
+	monitor_table_destroy(table);
+	return NULL;
+}
+
+static void tell_program(const struct monitor_tables *tables, uint64_t epoch)
+{
+	if (tables->program != NULL)
+		kernel_program_rules(tables->program, epoch, tables->kernel);
+}
+
+bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
+	struct monitor_rules *rules, uint32_t nb_workers, const struct kernel_program *program)
+{
+	*tables = (struct monitor_tables){
+		.path = path, .side = side, .nb_workers = nb_workers, .program = program};
+	tables->next = create(tables, rules, &tables->kernel);
 	tables->of[0] = tables->of[1] = tables->next;
-	return tables->next != NULL;
+	if (tables->next == NULL)
+		return false;
+	tell_program(tables, 0);
+	tell_program(tables, 1);
+	return true;
 }
 
 static void *load(void *arg)
@@ -17,10 +44,7 @@ static void *load(void *arg)
 	struct monitor_tables *tables = arg;
 	struct monitor_rules *rules = monitor_rules_read(tables->path, tables->error);
 
-	tables->fresh = NULL;
-	if (rules != NULL)
-		tables->fresh = monitor_table_create(
-			rules, tables->side, tables->nb_workers, tables->error);
+	tables->fresh = rules != NULL ? create(tables, rules, &tables->kernel_fresh) : NULL;
 	/* Pairs with the acquire in monitor_tables_look(). */
 	atomic_store_explicit(&tables->loaded, true, memory_order_release);
 	return NULL;
@@ -64,6 +88,9 @@ enum monitor_news monitor_tables_look(struct monitor_tables *tables)
 	tables->loading = false;
 	if (tables->fresh != NULL) {
 		tables->next = tables->fresh;
+		kernel_rules_destroy(tables->kernel);
+		tables->kernel = tables->kernel_fresh;
+		tables->kernel_fresh = NULL;
 		release(tables, before);
 	}
 	return tables->next != before ? MONITOR_NEWS_LOADED : MONITOR_NEWS_REFUSED;
@@ -78,7 +105,10 @@ void monitor_tables_renew(struct monitor_tables *tables, uint64_t epoch)
 {
 	struct monitor_table *before = tables->of[epoch & 1];
 
+	if (before == tables->next)
+		return;
 	tables->of[epoch & 1] = tables->next;
+	tell_program(tables, epoch);
 	release(tables, before);
 }
 
@@ -90,6 +120,7 @@ void monitor_tables_stop(struct monitor_tables *tables)
 	if (tables->loading) {
 		pthread_join(tables->thread, NULL);
 		monitor_table_destroy(tables->fresh);
+		kernel_rules_destroy(tables->kernel_fresh);
 		tables->loading = false;
 	}
 	for (uint32_t g = 0; g < 2; g++) {
@@ -98,5 +129,7 @@ void monitor_tables_stop(struct monitor_tables *tables)
 		release(tables, table);
 	}
 	monitor_table_destroy(tables->next);
+	kernel_rules_destroy(tables->kernel);
 	tables->next = NULL;
+	tables->kernel = NULL;
 }

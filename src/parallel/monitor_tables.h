@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/program.h"
 #include "rx/packet/monitor.h"
 
 struct monitor_tables {
@@ -20,12 +21,16 @@ struct monitor_tables {
 	uint32_t nb_workers;
 	struct monitor_table *of[2]; /* by generation */
 	struct monitor_table *next;  /* what generations get from now on */
+	/* Matches, too, before packets come here; NULL: there is none. */
+	const struct kernel_program *program;
+	struct kernel_rules *kernel; /* of `next` */
 
 	/* The thread's, from its start until `loaded`, with release. */
 	bool loading, again; /* the reporter's own */
 	pthread_t thread;
 	_Atomic bool loaded;
 	struct monitor_table *fresh; /* NULL: refused, and error says why */
+	struct kernel_rules *kernel_fresh;
 	char error[MONITOR_ERROR_MAX];
 };
 
@@ -35,9 +40,10 @@ enum monitor_news {
 	MONITOR_NEWS_LOADED,  /* next is the new table */
 };
 
-/* Takes over `rules`. Returns false with one line in tables->error. */
+/* Takes over `rules`; program: NULL, or one that matches them, too. Returns false with one line in
+ * tables->error. */
 bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
-	struct monitor_rules *rules, uint32_t nb_workers);
+	struct monitor_rules *rules, uint32_t nb_workers, const struct kernel_program *program);
 void monitor_tables_stop(struct monitor_tables *tables);
 
 /*

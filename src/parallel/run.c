@@ -474,15 +474,17 @@ bool run_monitor(struct run *run, struct monitor_rules *rules, char *error)
 {
 	_Static_assert(MONITOR_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 
-	if (rules == NULL)
-		return true;
-	if (!monitor_tables_start(&run->monitor, monitor_options(run->config)->file,
-		    monitor_options(run->config)->side, rules, run->nb_workers)) {
+	if (rules != NULL &&
+		!monitor_tables_start(&run->monitor, monitor_options(run->config)->file,
+			monitor_options(run->config)->side, rules, run->nb_workers,
+			run->kernel != NULL ? kernel_input_program(run->kernel) : NULL)) {
 		memcpy(error, run->monitor.error, MONITOR_ERROR_MAX);
 		return false;
 	}
 	give_table(run, 0);
 	give_table(run, 1);
+	if (run->kernel != NULL)
+		kernel_input_start(run->kernel);
 	return true;
 }
 
@@ -589,7 +591,6 @@ static void destroy_measurements(struct run *run)
 void run_destroy(struct run *run)
 {
 	collect_destroy(run->collect);
-	kernel_input_destroy(run->kernel);
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		struct receiver *receiver = run->receivers[r];
 
@@ -606,6 +607,7 @@ void run_destroy(struct run *run)
 		feeder_destroy(run->feeder);
 	filter_destroy(run->filter);
 	monitor_tables_stop(&run->monitor);
+	kernel_input_destroy(run->kernel);
 	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
 		rte_mempool_free(run->pools[g]);

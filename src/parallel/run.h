@@ -73,6 +73,7 @@ bool run_filter(struct run *run, const struct filter_set *set);
 
 /*
  * Before run_start(): measures only what matches the rules, which it takes over; NULL: everything.
+ * From here on a program in the kernel counts.
  * Returns false with one line in error[RUN_ERROR_MAX].
  */
 bool run_monitor(struct run *run, struct monitor_rules *rules, char *error);

@@ -229,6 +229,75 @@ def test_rules(test):
         assert rows == true_rows and len(rows) > 4, f'{design}: {rows} instead of {true_rows}'
 
 
+def test_what_is_not_monitored_takes_no_place(test):
+    """Far more packets and flows than rings and tables hold, and nobody looks: what rules hold is all there."""
+    space = cable(test)
+    capture, truth = flows_capture(test)
+    hosts = {key: value for key, value in truth.items() if key[0] == '10.0.0.4'}
+    packets = sum(value[0] for value in hosts.values())
+    rules = test.path('rules')
+    with open(rules, 'w', encoding='ascii') as stream:
+        stream.write('10.0.0.4 four\n2001::/16 none\n')
+    assert 0 < packets < 1000, packets
+    for design in DESIGNS:
+        run = Measuring(test, space, 'tap0,direction=in', PACKETS, '--sketch', 'flow-table', '--width', '16',
+                        '--monitor', rules, '--monitor-side', 'src',
+                        *(('--ring-size', '1024') if design == 'async' else ()), *TOP, design=design)
+        run.process.signal(signal.SIGSTOP)
+        send(test, space, 'wire0', capture)
+        run.process.signal(signal.SIGCONT)
+        rows, ledger, _ = run.finish()
+        assert [int(ledger[name]) for name in ('received', 'filtered', 'measured', 'ring_full')] == [
+            PACKETS, PACKETS - packets, packets, 0], f'{design}: {ledger}'
+        lib.check_top(rows, hosts, 5000)
+
+
+def rules_that_change(design):
+    """Rules read again and again while packets come: each packet counts in an epoch that has the rules it met."""
+    def check(test):
+        space = cable(test)
+        capture, _ = flows_capture(test)
+        rules, stats, seen = test.path('rules'), test.path('stats.csv'), test.path('rules.csv')
+        repeat = 15
+
+        def write(turn):
+            with open(rules + '.new', 'w', encoding='ascii') as stream:
+                stream.write(f'10.0.0.0/{"25" if turn % 2 else "24"} first{turn}\n10.0.1.0/24 second{turn}\n'
+                             '2001::/16 none\n')
+            os.rename(rules + '.new', rules)
+
+        write(0)
+        process = test.start(
+            '--kernel', 'tap0,direction=in', *EPOCHS[design], '--workers', '2' if design == 'async' else '1',
+            '--packets', repeat * PACKETS, '--interval', '20ms',
+            '--monitor', rules, '--monitor-side', 'src', '--rules', seen, '--output', '/dev/null', '--stats', stats,
+            inside=space)
+        net.wait_until_ready(test, process, stats)
+        sender = space.send('wire0', capture, 200000, repeat)
+        turn = 0
+        while process.running():
+            turn += 1
+            write(turn)
+            process.signal(signal.SIGHUP)
+            test.until(lambda: not process.running() or f'second{turn}' in lib.read_text(seen), 'the new rules')
+        test.wait(sender).expect(0)
+        test.wait(process).expect(0)
+        ledger = lib.read_stats(stats)
+        assert lib.total(ledger, 'received') == repeat * PACKETS, ledger[-1]
+        by_epoch = {}
+        for row in csv.DictReader(lib.read_text(seen).splitlines()):
+            by_epoch.setdefault(row['epoch'], {})[row['name']] = int(row['packets'])
+        assert len({name for counts in by_epoch.values() for name in counts}) > 4, 'too few packets'
+        for line in ledger:
+            counts = by_epoch.get(line['epoch'], {})
+            turns = {name.removeprefix('first').removeprefix('second') for name in counts}
+            assert len(turns) <= 1 and sum(counts.values()) == int(line['measured']), (line, counts)
+            assert int(line['received']) == int(line['measured']) + int(line['filtered']), line
+            if turns and int(turns.pop()) % 2 == 0:  # whose rules hold all of them
+                assert int(line['filtered']) == 0, (line, counts)
+    return check
+
+
 def test_more_flows_than_the_kernel_has_room_for(test):
     """What its table does not take comes through the ring: every flow is there, and exact."""
     space = cable(test)
@@ -286,7 +355,8 @@ def epochs_balance(test, *how):
 def cases(settings):
     chosen = ZOOS[:3] if settings.sanitized else ZOOS
     return [(f'the zoo at {name}', lib.needs_traces(check)) for name, check in chosen] + [
-        (f'epochs, {design}', epochs_of(design)) for design in EPOCHS]
+        (f'epochs, {design}', epochs_of(design)) for design in EPOCHS] + [
+        (f'rules that change, {design}', rules_that_change(design)) for design in EPOCHS]
 
 
 def test_more_joined_packets_than_are_counted(test):
@@ -580,7 +650,8 @@ def test_bench(test):
         rows = list(csv.DictReader(stream))
     parts = [row['part'] for row in rows if row['round'] == '0']
     assert len(set(parts)) == len(parts) == len(rows) / 2, parts
-    for part in ('empty, tc', 'beside the path', 'on the path, coarse times', "the kernel's table", 'empty, xdp'):
+    for part in ('empty, tc', 'beside the path', 'on the path, coarse times', "the kernel's table",
+                 'on the path, no rule holds it', 'beside the path, a rule holds it', 'empty, xdp'):
         assert part in parts, f'{part!r} is not in {parts}'
     for refused, mention in (('none', 'names no program'), ('none.o:x', 'none.o:x')):
         test.bench('kernel', '--quick', '--rival', refused).expect_one_line(mention)

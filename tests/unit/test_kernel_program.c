@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <arpa/inet.h>
 #include <cmocka.h>
 
 #include <bpf/bpf.h>
@@ -28,6 +29,7 @@
 #include "base/random.h"
 #include "kernel/program.h"
 #include "kernel/ring.h"
+#include "rx/packet/monitor_file.h"
 #include "rx/packet/parse.h"
 
 #define FRAME_MAX 1514
@@ -550,7 +552,8 @@ static void fill_tables(uint32_t buckets, bool full)
 			if (i == 0 && round == 0)
 				assert_bucket(&truth, &params, &frame, (uint32_t)sched_getcpu());
 		}
-		kernel_program_exchange(world.program, (round + 1) & 1);
+		kernel_reader_turn(&world.reader, round + 1);
+		kernel_program_wait(world.program);
 		kernel_tables_take(truth.tables, round & 1, compare_flow, &truth);
 		assert_int_equal(truth.wrong, 0);
 		kernel_reader_look(&world.reader);
@@ -578,6 +581,147 @@ static void test_full_tables(void **state)
 	(void)state;
 	fill_tables(256, true);
 	fill_tables(8, true);
+}
+
+/* --- rules --- */
+
+#define RULES   400
+#define LOOKUPS 6000
+
+/* What rules say, one after the other. */
+static bool is_held(const struct monitor_rules *rules, bool ipv6, const uint8_t *address)
+{
+	for (uint32_t i = 0; i < rules->n; i++) {
+		const struct monitor_rule *rule = &rules->rules[i];
+		uint32_t bit = 0;
+
+		while (bit < rule->length &&
+			((address[bit / 8] ^ rule->bits[bit / 8]) >> (7 - bit % 8) & 1) == 0)
+			bit++;
+		if (rule->ipv6 == ipv6 && bit == rule->length)
+			return true;
+	}
+	return false;
+}
+
+/* Few bits differ, so that rules are in each other and addresses in rules. */
+static void choose_address(struct random *random, uint8_t *address, uint32_t bytes)
+{
+	memset(address, 0, bytes);
+	address[0] = (uint8_t)(10 + choose(random, 3));
+	for (uint32_t i = 1; i < bytes; i++)
+		address[i] = choose(random, 3) == 0 ? (uint8_t)choose(random, 4) : 0;
+	address[bytes - 1] = (uint8_t)choose(random, 256);
+}
+
+/* As text; "" where there was such a one before. */
+static void choose_prefix(struct random *random, char (*texts)[64], uint32_t n)
+{
+	bool ipv6 = choose(random, 3) == 0;
+	uint32_t bits = ipv6 ? 128 : 32;
+	/* Mostly long ones, or one would hold all. */
+	uint32_t length = bits - choose(random, choose(random, 9) == 0 ? bits - 9 : 12);
+	uint8_t address[16];
+
+	choose_address(random, address, bits / 8);
+	for (uint32_t bit = length; bit < bits; bit++)
+		address[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+	inet_ntop(ipv6 ? AF_INET6 : AF_INET, address, texts[n], 48);
+	sprintf(texts[n] + strlen(texts[n]), "/%u", length);
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(texts[i], texts[n]) == 0)
+			texts[n][0] = '\0';
+}
+
+static struct monitor_rules *make_rules(struct random *random)
+{
+	char path[] = "/tmp/test_kernel_program.XXXXXX", error[MONITOR_ERROR_MAX];
+	static char texts[RULES][64];
+	FILE *file = fdopen(mkstemp(path), "w");
+	struct monitor_rules *rules;
+
+	assert_non_null(file);
+	for (uint32_t i = 0; i < RULES; i++) {
+		choose_prefix(random, texts, i);
+		if (texts[i][0] != '\0')
+			fprintf(file, "%s rule%u\n", texts[i], i);
+	}
+	fclose(file);
+	rules = monitor_rules_read(path, error);
+	unlink(path);
+	assert_non_null(rules);
+	return rules;
+}
+
+static struct monitor_rules *use_rules(
+	struct world *world, struct random *random, uint64_t generation)
+{
+	char error[MONITOR_ERROR_MAX];
+	struct monitor_rules *rules = make_rules(random);
+	struct kernel_rules *maps = kernel_rules_create(rules, error);
+
+	assert_non_null(maps);
+	kernel_program_rules(world->program, generation, maps);
+	kernel_rules_destroy(maps); /* the program has them */
+	return rules;
+}
+
+/* Which packets pass is what the rules say of their addresses; the others are in the right count. */
+static void match_all(struct world *world, struct random *random, const struct monitor_rules *rules,
+	uint32_t monitor, uint64_t generation)
+{
+	uint64_t filtered = kernel_ring_filtered(world->reader.ring, generation);
+	uint64_t other = kernel_ring_filtered(world->reader.ring, generation + 1);
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < LOOKUPS; i++) {
+		bool ipv6 = choose(random, 2) == 0, expected;
+		uint32_t at = ipv6 ? 22 : 26, bytes = ipv6 ? 16 : 4;
+		struct frame frame;
+
+		make_flow(&frame, ipv6, 80);
+		choose_address(random, frame.bytes + at, bytes);
+		choose_address(random, frame.bytes + at + bytes, bytes);
+		expected = ((monitor & KERNEL_MONITOR_SRC) != 0 &&
+				   is_held(rules, ipv6, frame.bytes + at)) ||
+			   ((monitor & KERNEL_MONITOR_DST) != 0 &&
+				   is_held(rules, ipv6, frame.bytes + at + bytes));
+		run(world, i % 2 == 0 ? KERNEL_HOOK_XDP : KERNEL_HOOK_TC, frame.bytes, frame.n,
+			(struct gso){0});
+		assert_int_equal(kernel_reader_look(&world->reader), expected);
+		if (expected)
+			take_one(world);
+		held += expected;
+	}
+	assert_true(held > LOOKUPS / 20 && held < LOOKUPS * 19 / 20);
+	assert_int_equal(
+		kernel_ring_filtered(world->reader.ring, generation) - filtered, LOOKUPS - held);
+	assert_int_equal(kernel_ring_filtered(world->reader.ring, generation + 1), other);
+}
+
+static void test_rules(void **state)
+{
+	static const uint32_t sides[] = {
+		KERNEL_MONITOR_DST, KERNEL_MONITOR_SRC, KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC};
+
+	(void)state;
+	for (uint32_t side = 0; side < 3; side++) {
+		const struct kernel_program_params params = {.slots = 64, .monitor = sides[side]};
+		struct random random;
+		struct world world;
+
+		random_init(&random, 20 + side);
+		set_up_as(&world, &params);
+		for (uint64_t generation = 0; generation < 2; generation++) {
+			struct monitor_rules *rules = use_rules(&world, &random, generation);
+
+			kernel_reader_turn(&world.reader, generation);
+			kernel_program_wait(world.program);
+			match_all(&world, &random, rules, sides[side], generation);
+			monitor_rules_free(rules);
+		}
+		tear_down(&world);
+	}
 }
 
 /* --- filters, where the kernel has no links --- */
@@ -714,6 +858,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_before_and_behind),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_full_tables),
+		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_filters_come_and_go),
 		cmocka_unit_test(test_filters_are_taken_over),
 		cmocka_unit_test(test_filters_of_others_stay),
