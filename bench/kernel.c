@@ -37,8 +37,9 @@
 #define BATCH         16384 /* packets: half of what a ring holds */
 #define SLOTS         32768
 #define BUCKETS       65536
-#define ENTRANTS_MAX  (16 + OPTION_LIST_MAX)
-#define ERROR_MAX     600
+#define HOSTS         65536 /* with a rule each */
+#define ENTRANTS_MAX  (24 + OPTION_LIST_MAX)
+#define ERROR_MAX     600 /* MONITOR_ERROR_MAX and KERNEL_ERROR_MAX are less */
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -68,6 +69,8 @@ struct kernel_bench {
 	struct bpf_object *flows;
 	struct flows_control *control; /* mapped */
 	struct kernel_program *beside, *on_path;
+	/* The same with rules: which hold no packet, or all of up to HOSTS flows. */
+	struct kernel_program *beside_none, *beside_all, *on_path_none;
 	uint32_t nb_rivals;
 	struct bpf_object *rivals[OPTION_LIST_MAX];
 	uint32_t nb_entrants;
@@ -270,12 +273,14 @@ static bool load_flows(struct kernel_bench *bench)
 	return bench->control != MAP_FAILED || fail(bench, "their variables", strerror(errno));
 }
 
-static struct kernel_program *load_ours(struct kernel_bench *bench, uint32_t buckets)
+static struct kernel_program *load_ours(
+	struct kernel_bench *bench, uint32_t buckets, uint32_t monitor)
 {
 	const struct kernel_program_params params = {
 		.slots = SLOTS,
 		.buckets = buckets,
 		.seed = seed_options(bench->config)->seed,
+		.monitor = monitor,
 	};
 	char error[KERNEL_ERROR_MAX];
 	struct kernel_program *program = kernel_program_load(&params, error);
@@ -285,6 +290,51 @@ static struct kernel_program *load_ours(struct kernel_bench *bench, uint32_t buc
 	else
 		snprintf(bench->error, sizeof(bench->error), "%s", error);
 	return program;
+}
+
+/* With a rule for each of n hosts from 10.0.0.0 + first on, by the source, where flows.bpf.c puts
+ * the flow. */
+static struct kernel_program *load_with_rules(
+	struct kernel_bench *bench, uint32_t buckets, uint32_t first, uint32_t n)
+{
+	struct kernel_program *program = load_ours(bench, buckets, KERNEL_MONITOR_SRC);
+	struct monitor_rules *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
+	struct kernel_rules *maps = NULL;
+
+	for (uint32_t i = 0; rules != NULL && i < n; i++) {
+		uint32_t address = UINT32_C(10) << 24 | (first + i);
+
+		rules->rules[rules->n++] = (struct monitor_rule){
+			.length = 32,
+			.bits = {(uint8_t)(address >> 24), (uint8_t)(address >> 16),
+				(uint8_t)(address >> 8), (uint8_t)address},
+			.parent = MONITOR_NO_RULE,
+		};
+	}
+	if (program != NULL && rules != NULL)
+		maps = kernel_rules_create(rules, bench->error);
+	if (maps != NULL)
+		kernel_program_rules(program, 0, maps);
+	kernel_rules_destroy(maps);
+	free(rules);
+	if (maps != NULL)
+		return program;
+	kernel_program_close(program);
+	return NULL;
+}
+
+static bool load_programs(struct kernel_bench *bench)
+{
+	bench->beside = load_ours(bench, 0, 0);
+	bench->on_path = bench->beside != NULL ? load_ours(bench, BUCKETS, 0) : NULL;
+	if (bench->on_path == NULL)
+		return false;
+	/* The last host of the 16 bits that all flows begin with. */
+	bench->beside_none = load_with_rules(bench, 0, HOSTS - 1, 1);
+	bench->on_path_none = load_with_rules(bench, 1, HOSTS - 1, 1);
+	bench->beside_all = load_with_rules(bench, 0, 0, HOSTS);
+	return bench->beside_none != NULL && bench->on_path_none != NULL &&
+	       bench->beside_all != NULL;
 }
 
 /* OBJECT.o:PROGRAM. Maps that it would pin are its own here. */
@@ -331,17 +381,24 @@ static bool load_rivals(struct kernel_bench *bench, bool xdp)
 	return true;
 }
 
+static void add_ours(struct kernel_bench *bench, const char *name, struct kernel_program *program)
+{
+	add_entrant(bench, name, kernel_program_fd(program, KERNEL_HOOK_TC), false, program,
+		KERNEL_TIMES_NONE);
+}
+
 static bool load_all(struct kernel_bench *bench)
 {
-	bench->beside = load_ours(bench, 0);
-	bench->on_path = bench->beside != NULL ? load_ours(bench, BUCKETS) : NULL;
-	if (bench->on_path == NULL || !load_flows(bench))
+	if (!load_programs(bench) || !load_flows(bench))
 		return false;
 	add_entrant(bench, "empty, tc", program_of(bench->flows, "empty_tc"), false, NULL, 0);
 	add_all_times(bench, "beside the path", kernel_program_fd(bench->beside, KERNEL_HOOK_TC),
 		bench->beside);
 	add_all_times(bench, "on the path", kernel_program_fd(bench->on_path, KERNEL_HOOK_TC),
 		bench->on_path);
+	add_ours(bench, "beside the path, a rule holds it", bench->beside_all);
+	add_ours(bench, "beside the path, no rule holds it", bench->beside_none);
+	add_ours(bench, "on the path, no rule holds it", bench->on_path_none);
 	add_all_times(bench, "the kernel's table", program_of(bench->flows, "map_tc"), NULL);
 	if (!load_rivals(bench, false))
 		return false;
@@ -358,6 +415,9 @@ static void close_all(struct kernel_bench *bench)
 		bpf_object__close(bench->rivals[r]);
 	kernel_program_close(bench->beside);
 	kernel_program_close(bench->on_path);
+	kernel_program_close(bench->beside_none);
+	kernel_program_close(bench->beside_all);
+	kernel_program_close(bench->on_path_none);
 }
 
 /* Programs run on the CPU that asks for it, and so all on one. */
