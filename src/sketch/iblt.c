@@ -86,7 +86,7 @@ double iblt_filter_errors(double n, double blocks)
 	return n * sum * 0x1p-48;
 }
 
-static uint32_t filter_bits(uint32_t depth, uint32_t bits)
+uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits)
 {
 	double cells = (double)((uint64_t)depth << bits);
 	double flows = iblt_threshold(depth) * cells * (1 + 1.0 / (1 << IBLT_LESS6));
@@ -110,7 +110,7 @@ static size_t cells_size(uint32_t depth, uint32_t bits, uint32_t shift)
 
 static size_t filter_size(uint32_t depth, uint32_t bits)
 {
-	return sizeof(struct iblt_block) << filter_bits(depth, bits);
+	return sizeof(struct iblt_block) << iblt_filter_bits(depth, bits);
 }
 
 static size_t pivots_size(uint32_t depth, uint32_t bits)
@@ -168,7 +168,7 @@ static struct sketch *create(const struct sketch_params *params)
 	table->result = (struct iblt_result *)at;
 	table->rows[0].bits = bits;
 	table->rows[1].bits = bits - IBLT_LESS6;
-	table->filter_bits = filter_bits(depth, bits);
+	table->filter_bits = iblt_filter_bits(depth, bits);
 	return &table->sketch;
 }
 

@@ -21,7 +21,7 @@
 #include "config/option.h"
 #include "base/hash.h"
 #include "sketch/counter.h"
-#include "sketch/row_index.h"
+#include "sketch/iblt_layout.h"
 #include "sketch/sketch.h"
 
 struct iblt_options {
@@ -30,12 +30,11 @@ struct iblt_options {
 
 OPTION_OWNER_OF_MEASUREMENT(iblt)
 
-#define IBLT_DEPTH_MIN    3
-#define IBLT_DEPTH_MAX    4
-#define IBLT_FILTER_WORDS 8
-#define IBLT_FAMILIES     2 /* IPv4, IPv6 */
+#define IBLT_DEPTH_MIN 3
+#define IBLT_DEPTH_MAX 4
+#define IBLT_FAMILIES  2 /* IPv4, IPv6 */
 
-/* Sums modulo 2^64. A lane holds 32 bits of keys, so 2^32 insertions of any keys fit. */
+/* As struct iblt_sums; modulo 2^64. A lane holds 32 bits of keys, so 2^32 insertions of any keys fit. */
 struct iblt_cell {
 	_Atomic uint64_t packets, bytes;
 	_Atomic uint64_t flows;   /* insertions */
@@ -43,12 +42,10 @@ struct iblt_cell {
 	_Atomic uint64_t lanes[]; /* of the keys' words */
 };
 
-#define IBLT_LANES4 (sizeof(struct key4) / sizeof(uint32_t))
-#define IBLT_LANES6 (sizeof(struct key6) / sizeof(uint32_t))
-#define IBLT_SHIFT4 6 /* a cell is a cache line */
-#define IBLT_SHIFT6 7 /* a cell is two; what every packet adds to is in the first */
-#define IBLT_LESS6  1 /* IPv6 has half as many cells */
-
+_Static_assert(sizeof(struct key4) == IBLT_LANES4 * sizeof(uint32_t) &&
+		       sizeof(struct key6) == IBLT_LANES6 * sizeof(uint32_t),
+	"a lane for each word");
+_Static_assert(sizeof(struct iblt_cell) == sizeof(struct iblt_sums), "the same cell");
 _Static_assert(sizeof(struct iblt_cell) + IBLT_LANES4 * sizeof(uint64_t) == 1 << IBLT_SHIFT4,
 	"an IPv4 cell is one cache line");
 _Static_assert(sizeof(struct iblt_cell) + IBLT_LANES6 * sizeof(uint64_t) <= 1 << IBLT_SHIFT6,
@@ -83,6 +80,9 @@ struct iblt {
 	struct iblt_block *filter;
 	uint32_t filter_bits; /* log2 of its blocks */
 	struct hash_key hash_key;
+	/* What it was filled with, where that is not hash_burst(). */
+	void (*hash)(const void *arg, struct key_burst *burst);
+	const void *hash_arg;
 	bool difference; /* something was subtracted */
 
 	/* For the one that decodes. */
@@ -134,19 +134,14 @@ static inline struct iblt_cell *iblt_cell(const struct iblt_rows *rows, uint64_t
 static inline __attribute__((always_inline)) uint64_t iblt_place(
 	const struct iblt_rows *rows, const struct key_hash *hash, uint32_t row)
 {
-	return ((uint64_t)row << rows->bits) + row_index(hash, row, ROW_LANE_BITS, rows->bits);
+	uint64_t mask = (UINT64_C(1) << rows->bits) - 1;
+
+	return ((uint64_t)row << rows->bits) + (iblt_lane_of(hash->lo, hash->hi, row) & mask);
 }
 
-/*
- * Tells a key from what a sum of several keys looks like. It is no linear function of the key, and
- * takes in all bits of the hash, so that bits which keys of a cell have in common do not weaken it.
- */
 static inline uint64_t iblt_check(const struct key_hash *hash)
 {
-	uint64_t mixed =
-		(hash->lo ^ (hash->hi << 23 | hash->hi >> 41)) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return mixed ^ mixed >> 32;
+	return iblt_check_of(hash->lo, hash->hi);
 }
 
 /* ---- Filter */
@@ -154,21 +149,13 @@ static inline uint64_t iblt_check(const struct key_hash *hash)
 static inline __attribute__((always_inline)) struct iblt_block *iblt_block(
 	const struct iblt *table, const struct key_hash *hash)
 {
-	uint64_t mixed =
-		(hash->hi ^ (hash->lo << 31 | hash->lo >> 33)) * UINT64_C(0xd6e8feb86659fd93);
-
-	return &table->filter[mixed >> (64 - table->filter_bits)];
+	return &table->filter[iblt_block_of(hash->lo, hash->hi, table->filter_bits)];
 }
 
-/* Number of the key's bit in a word: bits of the hash that rows of up to 2^20 cells leave over. */
 static inline __attribute__((always_inline)) uint32_t iblt_filter_bit(
 	const struct key_hash *hash, uint32_t word)
 {
-	static const uint8_t shifts[IBLT_FILTER_WORDS / 2] = {20, 26, 52, 58};
-
-	return (word < IBLT_FILTER_WORDS / 2 ? hash->lo : hash->hi) >>
-		       shifts[word % (IBLT_FILTER_WORDS / 2)] &
-	       63;
+	return iblt_filter_bit_of(hash->lo, hash->hi, word);
 }
 
 static inline __attribute__((always_inline)) bool iblt_filter_has(
@@ -188,6 +175,9 @@ double iblt_threshold(uint32_t depth);
 
 /* Expected number of flows that a filter of so many blocks takes for others while n come. */
 double iblt_filter_errors(double n, double blocks);
+
+/* log2 of the blocks of the filter beside rows of 2^bits cells. */
+uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits);
 
 /* ---- Decoding (iblt_decode.c) */
 

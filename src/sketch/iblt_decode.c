@@ -100,7 +100,10 @@ static void set_key(struct decoder *decoder, const uint32_t *words, struct found
 	}
 	one->n = 1;
 	one->v6 = found->key.family == KEY_IPV6;
-	hash_burst(&decoder->table->hash_key, one);
+	if (decoder->table->hash != NULL)
+		decoder->table->hash(decoder->table->hash_arg, one);
+	else
+		hash_burst(&decoder->table->hash_key, one);
 	found->hash = one->hash[0];
 }
 
