@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 #include "kernel/keyed_hash.h"
+#include "sketch/iblt_layout.h"
 
 #define KERNEL_CACHE_LINE 64
 
@@ -84,11 +85,20 @@ _Static_assert(sizeof(struct kernel_ring) == 2 * KERNEL_CACHE_LINE, "each side h
 struct kernel_constants {
 	__u32 slots;        /* of a ring: a power of two */
 	__u32 headers_only; /* somebody looks at all packets' headers */
-	__u32 on_path;      /* flows are counted in tables; rings get what these do not take */
+	__u32 on_path;      /* enum kernel_on_path; rings get what is not taken there */
 	__u32 buckets;      /* of a table: a power of two */
+	__u32 cells_bits;   /* log2 of the IPv4 cells of a row */
+	__u32 filter_bits;  /* log2 of the blocks of a filter */
 	__u32 cpus;         /* that there can be */
 	__u32 monitor;      /* bits of enum kernel_monitor: only what rules hold counts; 0: all */
-	__u64 hash_keys[KERNEL_HASH_KEYS];
+	__u64 hash_keys[2 * KERNEL_HASH_KEYS]; /* of the low 64 bits, and of the high ones */
+};
+
+/* In what the program counts by itself. */
+enum kernel_on_path {
+	KERNEL_ON_PATH_NOTHING,
+	KERNEL_ON_PATH_FLOWS, /* struct kernel_flow */
+	KERNEL_ON_PATH_CELLS, /* of an iblt */
 };
 
 /* Written by this process while the program runs. A section of its own. */
@@ -120,12 +130,23 @@ struct kernel_flow {
 
 _Static_assert(sizeof(struct kernel_flow) == 2 * KERNEL_CACHE_LINE, "IPv4 needs the first line");
 
-/* Beside a table. */
+/*
+ * An iblt (sketch/iblt_layout.h) of three rows: one for each generation and CPU, one behind the
+ * other in maps: its IPv4 cells, half as many IPv6 cells, the blocks of its filter. Its hash is the
+ * program's, of twice 64 bits.
+ */
+#define KERNEL_CELL_ROWS   3
+#define KERNEL_CELL4_BYTES (1 << IBLT_SHIFT4)
+#define KERNEL_CELL6_BYTES (1 << IBLT_SHIFT6)
+
+/* Beside a table, or an iblt. */
 struct kernel_tally {
 	__u32 used;     /* of the pool */
 	__u32 largest;  /* bytes of a packet, of those that are in the table */
 	__u32 smallest; /* the same; 0: there is none */
-	__u32 spare[13];
+	__u32 spare;
+	__u64 packets4, packets6, bytes; /* that are in an iblt */
+	__u64 room[3];
 };
 
 _Static_assert(sizeof(struct kernel_tally) == KERNEL_CACHE_LINE, "each CPU has a line");

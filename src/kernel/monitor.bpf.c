@@ -78,6 +78,31 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } tallies SEC(".maps");
 
+/* Of an iblt. Their sizes follow from its rows. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, KERNEL_CELL4_BYTES);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} cells4 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, KERNEL_CELL6_BYTES);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} cells6 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, IBLT_FILTER_WORDS * sizeof(__u64));
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} filters SEC(".maps");
+
 /*
  * Exchanging what it holds takes until no program runs any more that may have seen it: the way to
  * wait for those.
@@ -555,7 +580,92 @@ inline_always void note_sizes(struct kernel_tally *tally, const struct packet *p
 		tally->smallest = smallest;
 }
 
-/* Counts it in the table. False: there is no place, or it is not known how long each is. */
+/* --- cells --- */
+
+/* The key's three cells of a family. False: there are none, which cannot be. */
+inline_always bool find_cells(
+	void *map, __u32 table, __u32 bits, __u64 lo, __u64 hi, struct iblt_sums **cells)
+{
+#pragma unroll
+	for (__u32 row = 0; row < KERNEL_CELL_ROWS; row++) {
+		__u32 index = ((table * KERNEL_CELL_ROWS + row) << bits) +
+			      (iblt_lane_of(lo, hi, row) & ((1u << bits) - 1));
+
+		cells[row] = bpf_map_lookup_elem(map, &index);
+		if (cells[row] == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* Whether a bit had to be set: the flow is new. */
+inline_always bool filter_adds(__u64 *block, __u64 lo, __u64 hi)
+{
+	__u64 known = 1;
+
+#pragma unroll
+	for (__u32 word = 0; word < IBLT_FILTER_WORDS; word++)
+		known &= block[word] >> iblt_filter_bit_of(lo, hi, word);
+	if ((known & 1) != 0)
+		return false;
+#pragma unroll
+	for (__u32 word = 0; word < IBLT_FILTER_WORDS; word++)
+		block[word] |= 1ull << iblt_filter_bit_of(lo, hi, word);
+	return true;
+}
+
+inline_always bool add_to_cells(void *map, __u32 table, __u32 bits, __u64 lo, __u64 hi,
+	const struct addition *addition, const __u32 words)
+{
+	__u32 block = (table << constants.filter_bits) +
+		      (__u32)iblt_block_of(lo, hi, constants.filter_bits);
+	struct iblt_sums *cells[KERNEL_CELL_ROWS];
+	__u64 *filter = bpf_map_lookup_elem(&filters, &block);
+
+	if (filter == NULL || !find_cells(map, table, bits, lo, hi, cells))
+		return false;
+#pragma unroll
+	for (__u32 row = 0; row < KERNEL_CELL_ROWS; row++) {
+		cells[row]->packets += addition->packets;
+		cells[row]->bytes += addition->bytes;
+	}
+	if (!filter_adds(filter, lo, hi))
+		return true;
+#pragma unroll
+	for (__u32 row = 0; row < KERNEL_CELL_ROWS; row++) {
+		cells[row]->flows++;
+		cells[row]->check += iblt_check_of(lo, hi);
+#pragma unroll
+		for (__u32 word = 0; word < words; word++) {
+			cells[row]->lanes[2 * word] += (__u32)addition->key[word];
+			cells[row]->lanes[2 * word + 1] += addition->key[word] >> 32;
+		}
+	}
+	return true;
+}
+
+inline_always bool add_to_iblt(
+	struct kernel_tally *tally, __u32 table, __u64 lo, const struct addition *addition)
+{
+	const volatile __u64 *keys = constants.hash_keys + KERNEL_HASH_KEYS;
+	__u32 bits = constants.cells_bits;
+
+	if (addition->kind == KERNEL_ENTRY_IPV4) {
+		if (!add_to_cells(&cells4, table, bits, lo, kernel_hash(keys, addition->key, 2),
+			    addition, 2))
+			return false;
+		tally->packets4 += addition->packets;
+	} else {
+		if (!add_to_cells(&cells6, table, bits - IBLT_LESS6, lo,
+			    kernel_hash(keys, addition->key, 5), addition, 5))
+			return false;
+		tally->packets6 += addition->packets;
+	}
+	tally->bytes += addition->bytes;
+	return true;
+}
+
+/* Counts it here. False: there is no place, or it is not known how long each is. */
 inline_always bool count_flow(
 	const struct packet *packet, const struct kernel_entry *entry, __u32 segments, __u32 table)
 {
@@ -567,11 +677,15 @@ inline_always bool count_flow(
 	if (tally == NULL || (segments > 1 && entry->headers >= length))
 		return false;
 	hash = read_addition(&addition, entry);
-	addition.time = time_of_packet();
+	addition.time = constants.on_path == KERNEL_ON_PATH_FLOWS ? time_of_packet() : 0;
 	addition.packets = segments;
 	addition.bytes = length + (__u64)(segments - 1) * entry->headers;
-	if (!add_to_table(tally, table, (__u32)hash & (constants.buckets - 1), &addition))
+	if (constants.on_path == KERNEL_ON_PATH_CELLS) {
+		if (!add_to_iblt(tally, table, hash, &addition))
+			return false;
+	} else if (!add_to_table(tally, table, (__u32)hash & (constants.buckets - 1), &addition)) {
 		return false;
+	}
 	note_sizes(tally, packet, entry, segments, length);
 	return true;
 }

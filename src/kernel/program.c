@@ -57,8 +57,10 @@ struct kernel_program {
 	bool no_links;
 	uint32_t nb_rings;
 	size_t ring_bytes, map_bytes;
-	uint8_t *rings;                 /* mapped */
-	struct kernel_tables tables;    /* the same; without buckets: there are none */
+	uint8_t *rings;              /* mapped */
+	struct kernel_tables tables; /* the same; without buckets: there are none */
+	struct kernel_cells cells;   /* the same; without bits */
+	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 	struct kernel_control *control; /* mapped */
 	int nothing, exchanged;         /* maps */
 	int monitored[2];               /* maps: IPv4, IPv6 */
@@ -129,8 +131,8 @@ static bool refuse_load(int why, char *log, const struct kernel_program_params *
 	if (why == ENOMEM || why == E2BIG)
 		return refuse(error,
 			"--kernel: the kernel has no memory for the rings of %u entries (%s): "
-			"lower --ring-size",
-			params->slots, strerror(why));
+			"lower --ring-size%s",
+			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
 	return refuse(error,
 		"--kernel: the kernel refuses the program: %.200s%s%s; --verbose shows all that "
 		"it says",
@@ -146,19 +148,20 @@ static size_t ring_bytes(uint32_t slots)
 	return (KERNEL_RING_BYTES(slots) + page - 1) / page * page;
 }
 
-uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets)
+uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets, uint32_t cells)
 {
 	int cpus = libbpf_num_possible_cpus();
 	uint32_t n = cpus > 0 ? (uint32_t)cpus : 1;
 
-	return ring_bytes(slots) * n + (buckets > 0 ? kernel_tables_bytes(n, buckets) : 0);
+	return ring_bytes(slots) * n + (buckets > 0 ? kernel_tables_bytes(n, buckets) : 0) +
+	       (cells > 0 ? kernel_cells_bytes(n, (uint32_t)__builtin_ctz(cells)) : 0);
 }
 
 /* Secret, as whoever chooses keys must not choose their buckets. */
-static void fill_hash_keys(struct kernel_constants *constants, uint64_t seed)
+static void fill_hash_keys(__u64 *keys, uint64_t seed)
 {
-	for (uint32_t i = 0; i < KERNEL_HASH_KEYS; i++)
-		constants->hash_keys[i] = random_split(&seed);
+	for (uint32_t i = 0; i < 2 * KERNEL_HASH_KEYS; i++)
+		keys[i] = random_split(&seed);
 }
 
 static bool resize(const struct kernel_program *program, const char *name, uint64_t entries)
@@ -181,12 +184,39 @@ static bool size_tables(struct kernel_program *program, const struct kernel_prog
 	       resize(program, "tallies", (uint64_t)2 * tables->cpus);
 }
 
+static bool size_cells(struct kernel_program *program, const struct kernel_program_params *params)
+{
+	struct kernel_cells *cells = &program->cells;
+	uint64_t tables = (uint64_t)2 * program->nb_rings;
+
+	if (params->cells == 0)
+		return true;
+	cells->cpus = program->nb_rings;
+	cells->bits = (uint32_t)__builtin_ctz(params->cells);
+	cells->filter_bits = iblt_view_filter_bits(cells->bits);
+	cells->hash_keys = program->hash_keys;
+	cells->view = iblt_view_create(cells->bits, kernel_cells_hash, cells->hash_keys);
+	return cells->view != NULL &&
+	       resize(program, "cells4", (tables * KERNEL_CELL_ROWS) << cells->bits) &&
+	       resize(program, "cells6",
+		       (tables * KERNEL_CELL_ROWS) << (cells->bits - IBLT_LESS6)) &&
+	       resize(program, "filters", tables << cells->filter_bits) &&
+	       resize(program, "tallies", tables);
+}
+
+static enum kernel_on_path on_path(const struct kernel_program_params *params)
+{
+	if (params->cells > 0)
+		return KERNEL_ON_PATH_CELLS;
+	return params->buckets > 0 ? KERNEL_ON_PATH_FLOWS : KERNEL_ON_PATH_NOTHING;
+}
+
 static bool set_up(struct kernel_program *program, const struct kernel_program_params *params)
 {
 	struct kernel_constants values = {
 		.slots = params->slots,
 		.headers_only = params->headers_only,
-		.on_path = params->buckets > 0,
+		.on_path = on_path(params),
 		.buckets = params->buckets,
 		.monitor = params->monitor,
 	};
@@ -197,15 +227,19 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 
 	if (constants == NULL || rings == NULL || cpus <= 0)
 		return false;
-	values.cpus = (uint32_t)cpus;
-	fill_hash_keys(&values, params->seed);
 	program->no_links = params->no_links;
 	program->nb_rings = (uint32_t)cpus;
+	fill_hash_keys(program->hash_keys, params->seed);
+	if (!size_tables(program, params) || !size_cells(program, params))
+		return false;
+	values.cpus = (uint32_t)cpus;
+	values.cells_bits = program->cells.bits;
+	values.filter_bits = program->cells.filter_bits;
+	memcpy(values.hash_keys, program->hash_keys, sizeof(values.hash_keys));
 	program->ring_bytes = ring_bytes(params->slots);
 	return bpf_map__set_initial_value(constants, &values, sizeof(values)) == 0 &&
 	       bpf_map__set_value_size(rings, (uint32_t)program->ring_bytes) == 0 &&
-	       bpf_map__set_max_entries(rings, program->nb_rings) == 0 &&
-	       size_tables(program, params);
+	       bpf_map__set_max_entries(rings, program->nb_rings) == 0;
 }
 
 /* What both sides write; NULL where it cannot be. */
@@ -238,6 +272,50 @@ static bool map_tables(struct kernel_program *program)
 	return tables->flows != NULL && tables->tallies != NULL;
 }
 
+/* The maps of an iblt, whose sizes they know. */
+static const char *const cell_maps[] = {"cells4", "cells6", "filters"};
+
+static size_t bytes_of(const struct kernel_program *program, const char *name)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(program->object, name);
+
+	return (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
+}
+
+static uint8_t **cell_memory(struct kernel_cells *cells, uint32_t map)
+{
+	return map == 0 ? &cells->cells4 : map == 1 ? &cells->cells6 : &cells->filters;
+}
+
+static bool map_cells(struct kernel_program *program)
+{
+	struct kernel_cells *cells = &program->cells;
+	bool mapped = true;
+
+	if (cells->bits == 0)
+		return true;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint8_t **memory = cell_memory(cells, i);
+
+		*memory = map_memory(program, cell_maps[i], bytes_of(program, cell_maps[i]));
+		mapped &= *memory != NULL;
+	}
+	cells->tallies = map_memory(program, "tallies", bytes_of(program, "tallies"));
+	return mapped && cells->tallies != NULL;
+}
+
+static void unmap_cells(struct kernel_program *program)
+{
+	struct kernel_cells *cells = &program->cells;
+
+	for (uint32_t i = 0; i < 3; i++)
+		if (*cell_memory(cells, i) != NULL)
+			munmap(*cell_memory(cells, i), bytes_of(program, cell_maps[i]));
+	if (cells->tallies != NULL)
+		munmap(cells->tallies, bytes_of(program, "tallies"));
+	iblt_view_destroy(cells->view);
+}
+
 /* After it was loaded. */
 static bool find_parts(struct kernel_program *program)
 {
@@ -254,7 +332,8 @@ static bool find_parts(struct kernel_program *program)
 	program->monitored[1] = bpf_object__find_map_fd_by_name(program->object, "monitored6");
 	program->map_bytes = program->ring_bytes * program->nb_rings;
 	program->rings = map_memory(program, "rings", program->map_bytes);
-	return map_tables(program) && program->control != NULL && program->rings != NULL;
+	return map_tables(program) && map_cells(program) && program->control != NULL &&
+	       program->rings != NULL;
 }
 
 static bool load(
@@ -533,6 +612,11 @@ bool kernel_program_attach(struct kernel_program *program, const struct kernel_p
 					      : attach_tc(program, place, *index, error);
 }
 
+const struct kernel_cells *kernel_program_cells(const struct kernel_program *program)
+{
+	return program->cells.bits > 0 ? &program->cells : NULL;
+}
+
 void kernel_program_wait(const struct kernel_program *program)
 {
 	static const uint32_t first = 0;
@@ -597,6 +681,7 @@ void kernel_program_close(struct kernel_program *program)
 		munmap(program->tables.flows, flows_bytes(&program->tables));
 	if (program->tables.tallies != NULL)
 		munmap(program->tables.tallies, tallies_bytes(&program->tables));
+	unmap_cells(program);
 	if (program->control != NULL)
 		munmap(program->control, sizeof(*program->control));
 	bpf_object__close(program->object);

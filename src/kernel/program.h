@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "kernel/layout.h"
+#include "kernel/cells.h"
 #include "kernel/options.h"
 #include "kernel/rules.h"
 #include "kernel/tables.h"
@@ -30,6 +31,7 @@ struct kernel_program_params {
 	bool headers_only; /* keys do not suffice: a filter looks at packets */
 	bool no_links;     /* at tc, as where the kernel has none */
 	uint32_t buckets; /* of tables that count flows in the kernel, a power of two; 0: none do */
+	uint32_t cells;   /* of a row of iblts that count in their place, the same */
 	uint64_t seed;    /* of their hash */
 	uint32_t monitor; /* enum kernel_monitor: only what rules hold counts; 0: all */
 	/* What the kernel said of a program that it refuses, a line each; NULL: nobody listens. */
@@ -65,8 +67,9 @@ void kernel_program_close(struct kernel_program *program); /* NULL: nothing */
 uint32_t kernel_program_rings(const struct kernel_program *program);
 struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu);
 
-/* The tables; NULL: there are none. */
+/* The tables, the cells; NULL: there are none. */
 const struct kernel_tables *kernel_program_tables(const struct kernel_program *program);
+const struct kernel_cells *kernel_program_cells(const struct kernel_program *program);
 
 /* Returns when no packet counts any more as was said before (kernel_reader_turn()). */
 void kernel_program_wait(const struct kernel_program *program);
@@ -78,5 +81,5 @@ void kernel_program_rules(const struct kernel_program *program, uint64_t generat
 /* For who runs it on packets of their own. */
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);
 
-/* Bytes of memory that rings and tables take; of this machine. */
-uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets);
+/* Bytes of memory that rings, and tables or cells, take; of this machine. */
+uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets, uint32_t cells);

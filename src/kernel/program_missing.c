@@ -78,6 +78,12 @@ const struct kernel_tables *kernel_program_tables(const struct kernel_program *p
 	return NULL;
 }
 
+const struct kernel_cells *kernel_program_cells(const struct kernel_program *program)
+{
+	(void)program;
+	return NULL;
+}
+
 void kernel_program_wait(const struct kernel_program *program)
 {
 	(void)program;
@@ -109,9 +115,10 @@ uint64_t kernel_rules_bytes(const struct monitor_rules *rules)
 	return 0;
 }
 
-uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets)
+uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets, uint32_t cells)
 {
 	(void)slots;
 	(void)buckets;
+	(void)cells;
 	return 0;
 }

@@ -11,6 +11,18 @@ static void take_flow(struct kernel_flow *flow,
 	flow->next = 0;
 }
 
+void kernel_tally_add(struct kernel_tally *sum, const struct kernel_tally *tally)
+{
+	sum->used += tally->used;
+	if (tally->largest > sum->largest)
+		sum->largest = tally->largest;
+	if (tally->smallest < sum->smallest || sum->smallest == 0)
+		sum->smallest = tally->smallest;
+	sum->packets4 += tally->packets4;
+	sum->packets6 += tally->packets6;
+	sum->bytes += tally->bytes;
+}
+
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
@@ -25,11 +37,7 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 			continue; /* nothing came */
 		for (uint32_t i = 0; i < tables->buckets + tally->used; i++)
 			take_flow(&flows[i], take, arg);
-		sum.used += tally->used;
-		if (tally->largest > sum.largest)
-			sum.largest = tally->largest;
-		if (tally->smallest < sum.smallest || sum.smallest == 0)
-			sum.smallest = tally->smallest;
+		kernel_tally_add(&sum, tally);
 		*tally = (struct kernel_tally){0};
 	}
 	return sum;

@@ -20,5 +20,8 @@ struct kernel_tables {
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
+/* *sum := that of both. */
+void kernel_tally_add(struct kernel_tally *sum, const struct kernel_tally *tally);
+
 /* Bytes, of both generations. */
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets);

@@ -63,6 +63,9 @@ uint64_t kernel_input_difference(const struct kernel_input *input);
  */
 bool kernel_input_look(struct kernel_input *input, int64_t now, uint64_t epoch);
 
+/* Whether the program, as it runs, counts what these measurements need; error[OPTION_WHY_MAX]. */
+bool kernel_input_takes(const struct kernel_input *input, const struct config *config, char *error);
+
 /* What plans are made with. */
 struct plan_kernel kernel_input_plan(const struct config *config);
 

@@ -78,7 +78,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 	}
 	assign_rules(counting, plan);
 	counting->bursts = create_bursts(counting, lcore);
-	if (plan->collect.design != NULL || plan->kernel.buckets > 0)
+	if (plan->collect.design != NULL || plan->kernel.on_path)
 		return counting->bursts != NULL && add_weights(counting, lcore);
 	return counting->bursts != NULL;
 }

@@ -36,6 +36,8 @@ struct generation {
 	uint64_t duplicate;            /* that records told again (parallel/collect.h) */
 	uint64_t ring_full;            /* of the received, what found no room on the way here */
 	uint64_t measured;
+	struct sketch_undecoded
+		undecoded; /* of these, that no sketch was told of; but for largest */
 	struct parse_counts counts;
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
 	uint64_t rx_cycles, ppt_cycles, free_cycles;

@@ -64,6 +64,9 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 
 		if (generation->counted == 0)
 			continue;
+		input->undecoded.flows += generation->undecoded.flows;
+		input->undecoded.packets += generation->undecoded.packets;
+		input->undecoded.bytes += generation->undecoded.bytes;
 		distinct[input->nb_distinct++] = generation->distinct[m];
 		if (input->nb_parts == 0 || parts[input->nb_parts - 1] != generation->sketch[m])
 			parts[input->nb_parts++] = generation->sketch[m];

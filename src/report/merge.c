@@ -344,6 +344,16 @@ static void collect_flows(struct merger *merger)
 	}
 }
 
+/* What no part was told of: any key may have all of it. */
+static void take_untold(struct merger *merger)
+{
+	struct sketch_undecoded untold = merger->input.undecoded;
+
+	untold.largest = merger_metric(merger) == SKETCH_PACKETS ? untold.packets : untold.bytes;
+	merger->all_complete &= untold.packets == 0;
+	take_undecoded(merger, untold);
+}
+
 /* In a pass of its own, so that the core overlaps the flows' cache misses. */
 static void set_estimates(struct merger *merger)
 {
@@ -394,6 +404,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		if (ops->merge(merger->total, input->parts[p]) != 0)
 			return -EINVAL;
 	collect_flows(merger);
+	take_untold(merger);
 	if (merger->no_memory) {
 		merger->nb_flows = 0;
 		return -ENOMEM;
@@ -594,7 +605,10 @@ static struct report_figure other_figure(
 	return figure;
 }
 
-/* The packets that were lost may all have been of this flow, and as large as any. */
+/*
+ * The packets that were lost may all have been of this flow, and as large as any; so may those that
+ * no part was told of.
+ */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
 	/* Where a sketch shed packets its parts know, or may not know, whose. */
@@ -602,6 +616,8 @@ static void add_loss(const struct merger *merger, struct merge_flow *flow)
 
 	if (__builtin_mul_overflow(packets, merger->ledger.largest_frame, &bytes))
 		bytes = UINT64_MAX;
+	packets = counter64_sum(packets, merger->input.undecoded.packets);
+	bytes = counter64_sum(bytes, merger->input.undecoded.bytes);
 	flow->packets.high = counter64_sum(flow->packets.high, packets);
 	flow->packets.high_known &= merger->input.loss_known && flow->packets.high != UINT64_MAX;
 	flow->bytes.high = counter64_sum(flow->bytes.high, bytes);

@@ -25,6 +25,8 @@ struct merge_input {
 	uint32_t nb_parts;
 	struct hyperloglog *const *distinct; /* of every worker, of the same keys */
 	uint32_t nb_distinct;
+	/* Measured, and told to no part, as nobody knows whose it is; but for largest. */
+	struct sketch_undecoded undecoded;
 	const struct ledger *ledger;
 	bool loss_known;   /* false: packets may have been lost that the ledger does not count */
 	double confidence; /* that all intervals of the epoch together hold the truth */

@@ -583,6 +583,77 @@ static void test_full_tables(void **state)
 	fill_tables(8, true);
 }
 
+/* --- cells --- */
+
+static void compare_decoded(const struct sketch_candidate *candidate, void *arg)
+{
+	struct truth *truth = arg;
+	bool v6 = candidate->key.family == KEY_IPV6;
+	uint32_t number;
+
+	if (candidate->packets == 0)
+		return; /* nothing is sure of it */
+	memcpy(&number, v6 ? &candidate->key.v6.src_ip[12] : candidate->key.v4.src_ip,
+		sizeof(number));
+	assert_true(number < FLOWS && (number % 2 != 0) == v6);
+	truth->taken += candidate->packets;
+	truth->wrong += candidate->packets != truth->packets[number] ||
+			candidate->bytes != truth->bytes[number];
+}
+
+/* Frames of all flows, in turns: what is decoded is exact, and all is decoded or said not to be. */
+static void fill_cells(uint32_t cells, bool full)
+{
+	const struct kernel_program_params params = {.slots = 1024, .cells = cells, .seed = 5};
+	struct random random;
+	struct world world;
+
+	random_init(&random, 11);
+	set_up_as(&world, &params);
+	for (uint32_t round = 0; round < 3; round++) {
+		struct sketch_undecoded rest = {0};
+		struct truth truth = {0};
+		struct kernel_tally tally;
+		uint64_t bytes = 0;
+
+		for (uint32_t i = 0; i < 10 * FLOWS; i++) {
+			uint32_t number = i < FLOWS ? i : choose(&random, FLOWS);
+			struct frame frame;
+
+			make_flow(&frame, number, 80 + choose(&random, 100));
+			run(&world, KERNEL_HOOK_TC, frame.bytes, frame.n, (struct gso){0});
+			truth.packets[number]++;
+			truth.bytes[number] += frame.n;
+			bytes += frame.n;
+		}
+		kernel_reader_turn(&world.reader, round + 1);
+		kernel_program_wait(world.program);
+		tally = kernel_cells_take(kernel_program_cells(world.program), round & 1,
+			compare_decoded, &truth, &rest);
+		assert_int_equal(truth.wrong, 0);
+		assert_int_equal(tally.packets4 + tally.packets6, 10 * FLOWS);
+		assert_int_equal(tally.bytes, bytes);
+		assert_int_equal(truth.taken + rest.packets, 10 * FLOWS);
+		assert_int_equal(rest.flows > 0, full);
+		assert_false(kernel_reader_look(&world.reader));
+	}
+	tear_down(&world);
+}
+
+static void test_cells(void **state)
+{
+	(void)state;
+	fill_cells(512, false);
+}
+
+/* More flows than can be told apart. */
+static void test_full_cells(void **state)
+{
+	(void)state;
+	fill_cells(64, true);
+	fill_cells(16, true);
+}
+
 /* --- rules --- */
 
 #define RULES   400
@@ -858,6 +929,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_before_and_behind),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_full_tables),
+		cmocka_unit_test(test_cells),
+		cmocka_unit_test(test_full_cells),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_filters_come_and_go),
 		cmocka_unit_test(test_filters_are_taken_over),

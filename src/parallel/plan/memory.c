@@ -235,7 +235,8 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			", exporters and their flows %llu MB (lower --observed-flows)",
 			(unsigned long long)MB(plan->collect.bytes));
 	else if (plan->kernel.bytes > 0)
-		snprintf(others, sizeof(others), ", the kernel's rings %llu MB (lower --ring-size)",
+		snprintf(others, sizeof(others),
+			", the kernel's %llu MB (lower --ring-size or --width)",
 			(unsigned long long)MB(plan->kernel.bytes));
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_refuse(plan, error,

@@ -157,8 +157,10 @@ struct plan_kernel {
 	uint32_t workers;
 	uint32_t interfaces;
 	uint32_t entries; /* of each CPU's ring */
+	bool on_path;     /* the program counts: in one of the next two */
 	uint32_t buckets; /* of each CPU's table of flows in a generation; 0: there are none */
-	size_t bytes;     /* of all rings and tables */
+	uint32_t cells;   /* of a row of each CPU's iblt in a generation; the same */
+	size_t bytes;     /* of all of these */
 };
 
 struct plan {

@@ -115,7 +115,7 @@ static void describe_taker(
 		lcore->worker + plan->nb_workers);
 	if (plan->nb_workers > 1)
 		of = some;
-	if (plan->kernel.buckets > 0)
+	if (plan->kernel.on_path)
 		snprintf(text, size,
 			"takes what the kernel counted, at an epoch's end; sleeps between");
 	else
@@ -309,6 +309,9 @@ static void print_memory(const struct plan *plan, FILE *out)
 		if (plan->kernel.buckets > 0)
 			fprintf(out, ", and its tables of %u flows in each generation",
 				2 * plan->kernel.buckets);
+		if (plan->kernel.cells > 0)
+			fprintf(out, ", and its iblts of 3 x %u cells in each generation",
+				plan->kernel.cells);
 		fprintf(out, ": ");
 		print_size(out, plan->kernel.bytes);
 		fprintf(out, "\n");
