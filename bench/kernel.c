@@ -37,6 +37,7 @@
 #define BATCH         16384 /* packets: half of what a ring holds */
 #define SLOTS         32768
 #define BUCKETS       65536
+#define CELLS         32768 /* of a row, as --kernel has them */
 #define HOSTS         65536 /* with a rule each */
 #define ENTRANTS_MAX  (24 + OPTION_LIST_MAX)
 #define ERROR_MAX     600 /* MONITOR_ERROR_MAX and KERNEL_ERROR_MAX are less */
@@ -68,7 +69,7 @@ struct kernel_bench {
 	struct figures figures;
 	struct bpf_object *flows;
 	struct flows_control *control; /* mapped */
-	struct kernel_program *beside, *on_path;
+	struct kernel_program *beside, *on_path, *cells;
 	/* The same with rules: which hold no packet, or all of up to HOSTS flows. */
 	struct kernel_program *beside_none, *beside_all, *on_path_none;
 	uint32_t nb_rivals;
@@ -274,11 +275,12 @@ static bool load_flows(struct kernel_bench *bench)
 }
 
 static struct kernel_program *load_ours(
-	struct kernel_bench *bench, uint32_t buckets, uint32_t monitor)
+	struct kernel_bench *bench, uint32_t buckets, uint32_t cells, uint32_t monitor)
 {
 	const struct kernel_program_params params = {
 		.slots = SLOTS,
 		.buckets = buckets,
+		.cells = cells,
 		.seed = seed_options(bench->config)->seed,
 		.monitor = monitor,
 	};
@@ -297,7 +299,7 @@ static struct kernel_program *load_ours(
 static struct kernel_program *load_with_rules(
 	struct kernel_bench *bench, uint32_t buckets, uint32_t first, uint32_t n)
 {
-	struct kernel_program *program = load_ours(bench, buckets, KERNEL_MONITOR_SRC);
+	struct kernel_program *program = load_ours(bench, buckets, 0, KERNEL_MONITOR_SRC);
 	struct monitor_rules *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
 	struct kernel_rules *maps = NULL;
 
@@ -325,9 +327,10 @@ static struct kernel_program *load_with_rules(
 
 static bool load_programs(struct kernel_bench *bench)
 {
-	bench->beside = load_ours(bench, 0, 0);
-	bench->on_path = bench->beside != NULL ? load_ours(bench, BUCKETS, 0) : NULL;
-	if (bench->on_path == NULL)
+	bench->beside = load_ours(bench, 0, 0, 0);
+	bench->on_path = bench->beside != NULL ? load_ours(bench, BUCKETS, 0, 0) : NULL;
+	bench->cells = bench->on_path != NULL ? load_ours(bench, 0, CELLS, 0) : NULL;
+	if (bench->cells == NULL)
 		return false;
 	/* The last host of the 16 bits that all flows begin with. */
 	bench->beside_none = load_with_rules(bench, 0, HOSTS - 1, 1);
@@ -396,6 +399,7 @@ static bool load_all(struct kernel_bench *bench)
 		bench->beside);
 	add_all_times(bench, "on the path", kernel_program_fd(bench->on_path, KERNEL_HOOK_TC),
 		bench->on_path);
+	add_ours(bench, "on the path, iblt", bench->cells);
 	add_ours(bench, "beside the path, a rule holds it", bench->beside_all);
 	add_ours(bench, "beside the path, no rule holds it", bench->beside_none);
 	add_ours(bench, "on the path, no rule holds it", bench->on_path_none);
@@ -415,6 +419,7 @@ static void close_all(struct kernel_bench *bench)
 		bpf_object__close(bench->rivals[r]);
 	kernel_program_close(bench->beside);
 	kernel_program_close(bench->on_path);
+	kernel_program_close(bench->cells);
 	kernel_program_close(bench->beside_none);
 	kernel_program_close(bench->beside_all);
 	kernel_program_close(bench->on_path_none);
