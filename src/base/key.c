@@ -295,6 +295,22 @@ bool key_rule_equal(const struct key_rule *a, const struct key_rule *b)
 	       same_layout(&a->ipv6, &b->ipv6);
 }
 
+uint32_t key_rules_distinct(const struct key_rule *const *rules, uint32_t n,
+	const struct key_rule **distinct, uint32_t *of)
+{
+	uint32_t nb_distinct = 1;
+
+	distinct[0] = &key_rules[0];
+	for (uint32_t i = 0; i < n; i++) {
+		of[i] = 0;
+		while (of[i] < nb_distinct && !key_rule_equal(distinct[of[i]], rules[i]))
+			of[i]++;
+		if (of[i] == nb_distinct)
+			distinct[nb_distinct++] = rules[i];
+	}
+	return nb_distinct;
+}
+
 uint32_t key_fields_of(uint32_t fields, enum key_column column)
 {
 	uint32_t of = 0;

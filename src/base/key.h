@@ -178,6 +178,13 @@ bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
 /* Whether both make the same key of every packet. */
 bool key_rule_equal(const struct key_rule *a, const struct key_rule *b);
 
+/*
+ * The distinct ones of n rules, behind the 5-tuple, which is the first: fills distinct[n + 1], and
+ * of[i] with the place of rules[i] in it. Returns their number.
+ */
+uint32_t key_rules_distinct(const struct key_rule *const *rules, uint32_t n,
+	const struct key_rule **distinct, uint32_t *of);
+
 /* Whether it can be the rule's: what is no field's is 0, or what is reserved says. */
 bool key_rule_allows(const struct key_rule *rule, const struct key *key);
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/count.h"
 
-static void hash_keys(const struct counting *counting, struct key_burst *bursts)
+#include "parallel/lap.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static ALWAYS_INLINE void hash_keys(
+	const struct counting *counting, struct key_burst *bursts, struct lap *lap)
 {
 	struct key_burst *full = &bursts[0];
 
@@ -11,26 +16,36 @@ static void hash_keys(const struct counting *counting, struct key_burst *bursts)
 		if (r > 0 && counting->details)
 			key_burst_copy_details(&bursts[r], full);
 		hash_burst(counting->hash_key, &bursts[r]);
+		LAP(lap, key[r]);
 	}
 }
 
-static void update(const struct counting *counting, const struct key_burst *bursts,
+static ALWAYS_INLINE void update(const struct counting *counting, const struct key_burst *bursts,
 	const sketch_update_fn *functions, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct)
+	struct hyperloglog *const *distinct, struct lap *lap)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		const struct key_burst *burst = &bursts[counting->key_rule_of[m]];
 
 		functions[m](sketch[m], burst);
+		LAP(lap, sketch[m]);
 		hyperloglog_update(distinct[m], burst);
+		LAP(lap, distinct[m]);
 	}
 }
 
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct)
 {
-	hash_keys(counting, counting->bursts);
-	update(counting, counting->bursts, counting->update, sketch, distinct);
+	hash_keys(counting, counting->bursts, NULL);
+	update(counting, counting->bursts, counting->update, sketch, distinct, NULL);
+}
+
+void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct lap *lap)
+{
+	hash_keys(counting, counting->bursts, lap);
+	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
 }
 
 /* Leaves the entries that have packets, in their order. */
@@ -73,9 +88,9 @@ void count_weighted_keys(struct counting *counting, struct sketch *const *sketch
 	leave_empty_out(&bursts[0]);
 	for (uint32_t r = 1; r < counting->nb_key_rules; r++)
 		bursts[r].weights = bursts[0].weights;
-	hash_keys(counting, bursts);
+	hash_keys(counting, bursts, NULL);
 	if (counting->waiting == NULL) {
-		update(counting, bursts, counting->update_weighted, sketch, distinct);
+		update(counting, bursts, counting->update_weighted, sketch, distinct, NULL);
 		return;
 	}
 	count_waiting_keys(counting, sketch, distinct);
@@ -90,6 +105,6 @@ void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
 {
 	if (!counting->waits)
 		return;
-	update(counting, counting->waiting, counting->update_weighted, sketch, distinct);
+	update(counting, counting->waiting, counting->update_weighted, sketch, distinct, NULL);
 	counting->waits = false;
 }

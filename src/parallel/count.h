@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/key_burst.h"
 #include "config/config.h"
+#include "adapt/costs.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
 
@@ -27,7 +28,7 @@ struct counting {
 	/* Measurement m counts bursts[key_rule_of[m]]. */
 	uint32_t key_rule_of[CONFIG_MEASUREMENTS_MAX];
 	uint32_t nb_key_rules;
-	const struct key_rule *key_rules[CONFIG_MEASUREMENTS_MAX]; /* the first is the 5-tuple */
+	const struct key_rule *key_rules[COSTS_KEYS_MAX]; /* the first is the 5-tuple */
 
 	/* [nb_key_rules]; bursts[0] is filled by the first half, but for its hashes. */
 	struct key_burst *bursts;
@@ -48,6 +49,11 @@ struct counting {
 /* Masks, hashes, and updates sketch[nb_measurements] and distinct[nb_measurements]. */
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
+
+/* The same, timed part by part. */
+struct lap;
+void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct lap *lap);
 
 /*
  * The same of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and

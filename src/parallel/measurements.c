@@ -11,19 +11,12 @@
 /* Which distinct key rules the measurements ask for; rule 0 is the 5-tuple that parsing gives. */
 static void assign_rules(struct counting *counting, const struct plan *plan)
 {
-	counting->key_rules[0] = &key_rules[0];
-	counting->nb_key_rules = 1;
-	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		uint32_t r = 0;
+	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX];
 
-		while (r < counting->nb_key_rules &&
-			!key_rule_equal(counting->key_rules[r], plan->measurements[m].params.key))
-			r++;
-		if (r == counting->nb_key_rules)
-			counting->key_rules[counting->nb_key_rules++] =
-				plan->measurements[m].params.key;
-		counting->key_rule_of[m] = r;
-	}
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		rules[m] = plan->measurements[m].params.key;
+	counting->nb_key_rules = key_rules_distinct(
+		rules, plan->nb_measurements, counting->key_rules, counting->key_rule_of);
 }
 
 /* What a burst must bring for a measurement. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/reader.h"
 
+#include "parallel/lap.h"
+
 static void parse(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts)
@@ -27,13 +29,32 @@ static void parse(struct reader *reader, const struct counting *counting,
 	}
 }
 
-void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
-	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered)
+/* Leaves those that match. */
+static uint32_t filter(
+	const struct reader *reader, struct rte_mbuf **pkts, uint32_t n, uint64_t *filtered)
 {
 	uint32_t kept = reader->filter == NULL ? n : filter_burst(reader->filter, pkts, n);
 
 	*filtered += n - kept;
-	parse(reader, counting, pkts, kept, burst, counts);
+	return kept;
+}
+
+void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
+	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered)
+{
+	n = filter(reader, pkts, n, filtered);
+	parse(reader, counting, pkts, n, burst, counts);
+}
+
+void reader_read_timed(struct reader *reader, const struct counting *counting,
+	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
+	uint64_t *filtered, struct lap *lap)
+{
+	n = filter(reader, pkts, n, filtered);
+	if (reader->filter != NULL)
+		LAP(lap, filter);
+	parse(reader, counting, pkts, n, burst, counts);
+	LAP(lap, parse);
 }
 
 void reader_read_ahead(struct reader *reader, const struct counting *counting,

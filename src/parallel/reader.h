@@ -36,7 +36,13 @@ struct reader {
 void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
 
-/* The same for who goes on to use the packets, in their order. */
+/* The same, timed part by part. */
+struct lap;
+void reader_read_timed(struct reader *reader, const struct counting *counting,
+	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
+	uint64_t *filtered, struct lap *lap);
+
+/* reader_read() for who goes on to use the packets, in their order. */
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered);

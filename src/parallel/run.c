@@ -635,6 +635,7 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	generation->ring_full = 0;
 	generation->undecoded = (struct sketch_undecoded){0};
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
+	generation->costs = (struct costs){0};
 	parse_counts_reset(&generation->counts);
 	forward_recycle(worker->forward, epoch);
 	if (used)

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/worker.h"
 
+#include <string.h>
+
 #include <rte_cycles.h>
 
 #include "parallel/forward.h"
+#include "parallel/lap.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 void worker_enter_epoch(struct worker *worker, uint64_t epoch)
 {
@@ -47,20 +52,34 @@ static void match(struct generation *generation, struct key_burst *burst, struct
 	generation->filtered += n - burst->n;
 }
 
-void worker_count_read(struct generation *generation)
+/* lap: NULL where the burst is not timed. */
+static ALWAYS_INLINE void count_read(struct generation *generation, struct lap *lap)
 {
 	struct key_burst *full = &generation->counting->bursts[0];
 	struct monitor_hits hits;
 
 	if (full->n == 0)
 		return;
-	if (generation->monitor != NULL)
+	if (generation->monitor != NULL) {
 		match(generation, full, &hits);
+		LAP(lap, rules);
+	}
 	generation->measured += full->n;
 
-	count_keys(generation->counting, generation->sketch, generation->distinct);
-	if (generation->monitor != NULL)
+	if (lap == NULL)
+		count_keys(generation->counting, generation->sketch, generation->distinct);
+	else
+		count_keys_timed(
+			generation->counting, generation->sketch, generation->distinct, lap);
+	if (generation->monitor != NULL) {
 		monitor_credit(generation->monitor, full, &hits, generation->rules);
+		LAP(lap, rules);
+	}
+}
+
+void worker_count_read(struct generation *generation)
+{
+	count_read(generation, NULL);
 }
 
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
@@ -69,37 +88,104 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
-void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+static ALWAYS_INLINE void count(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct lap *lap)
 {
-	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t start = rte_rdtsc(), counted;
 
 	generation->counted += n;
-	reader_read(&worker->reader, generation->counting, pkts, n,
-		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
-	worker_count_read(generation);
+	if (lap == NULL) {
+		reader_read(&worker->reader, generation->counting, pkts, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered);
+	} else {
+		lap->last = start;
+		reader_read_timed(&worker->reader, generation->counting, pkts, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered, lap);
+	}
+	count_read(generation, lap);
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
+	LAP(lap, free);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += counted - start;
 	generation->free_cycles += rte_rdtsc() - counted;
 }
 
-void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+/* Of a burst that is timed part by part. */
+static struct lap begin_lap(struct generation *generation, uint32_t n, uint64_t rx_cycles)
+{
+	generation->costs.bursts++;
+	generation->costs.packets += n;
+	generation->costs.receive += rx_cycles;
+	return (struct lap){.costs = &generation->costs};
+}
+
+/* A function of its own, so that other bursts run the code that they would without. */
+static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
+	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct lap lap = begin_lap(generation, n, rx_cycles);
+
+	count(worker, generation, pkts, n, rx_cycles, &lap);
+}
+
+void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
+
+	if (costs_due(&generation->bursts))
+		count_timed(worker, generation, pkts, n, rx_cycles);
+	else
+		count(worker, generation, pkts, n, rx_cycles, NULL);
+}
+
+static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct lap *lap)
+{
 	uint64_t start = worker->poller.polled, read, sent;
 	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
 
 	generation->counted += n;
-	reader_read_ahead(&worker->reader, generation->counting, pkts, n,
-		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
+	if (lap == NULL) {
+		reader_read_ahead(&worker->reader, generation->counting, pkts, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered);
+	} else {
+		struct rte_mbuf *copy[BURST_MAX]; /* they go on in their order */
+
+		memcpy(copy, pkts, n * sizeof(copy[0]));
+		lap->last = rte_rdtsc();
+		reader_read_timed(&worker->reader, generation->counting, copy, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered, lap);
+	}
 	read = rte_rdtsc();
 	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
-	worker_count_read(generation);
+	LAP(lap, free);
+	count_read(generation, lap);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);
 	generation->free_cycles += sent - read;
+}
+
+static __attribute__((noinline, cold)) void forward_timed(struct worker *worker,
+	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct lap lap = begin_lap(generation, n, rx_cycles);
+
+	forward(worker, generation, pkts, n, rx_cycles, &lap);
+}
+
+void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+
+	if (costs_due(&generation->bursts))
+		forward_timed(worker, generation, pkts, n, rx_cycles);
+	else
+		forward(worker, generation, pkts, n, rx_cycles, NULL);
 }

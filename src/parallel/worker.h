@@ -14,6 +14,7 @@
 
 #include <rte_mbuf.h>
 
+#include "adapt/costs.h"
 #include "base/hash.h"
 #include "base/key_burst.h"
 #include "parallel/count.h"
@@ -41,6 +42,7 @@ struct generation {
 	struct parse_counts counts;
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
 	uint64_t rx_cycles, ppt_cycles, free_cycles;
+	uint64_t bursts; /* of packets, of all its epochs: which ones are timed part by part */
 	/* --monitor: the epoch's rules, and this worker's counters of them; NULL: none. */
 	const struct monitor_table *monitor;
 	struct monitor_count *rules;
@@ -48,6 +50,7 @@ struct generation {
 	struct counting *counting;                             /* this worker's */
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
+	struct costs costs;                                    /* of the bursts that were timed */
 };
 
 struct collect;

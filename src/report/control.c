@@ -111,6 +111,7 @@ static int answer_mistake(struct rte_tel_data *answer, const char *why)
 }
 
 static const char nothing_runs[] = "nothing is measured yet, or any more";
+static const char no_epoch[] = "no epoch with packets was closed yet";
 
 static void add_time(struct rte_tel_data *dict, const char *name, int64_t ns)
 {
@@ -340,6 +341,26 @@ static int answer_stats(const char *command, const char *parameters, struct rte_
 	return 0;
 }
 
+/* The last report, shared and counted in; NULL: there is none. give_last_back() follows. */
+static struct report_epoch *take_last(void)
+{
+	struct report_epoch *epoch;
+
+	pthread_mutex_lock(&control.lock);
+	epoch = control.last;
+	if (epoch != NULL)
+		report_epoch_share(epoch);
+	control.answering += epoch != NULL;
+	pthread_mutex_unlock(&control.lock);
+	return epoch;
+}
+
+static void give_last_back(struct report_epoch *epoch)
+{
+	report_epoch_free(epoch);
+	end_answer();
+}
+
 /* --- /sketchtap/top --- */
 
 static void add_figure(struct rte_tel_data *dict, const char *name, const char *low,
@@ -446,17 +467,115 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 	(void)command;
 	if (!read_top(parameters, name, &n))
 		return answer_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
-	pthread_mutex_lock(&control.lock);
-	epoch = control.last;
-	if (epoch != NULL)
-		report_epoch_share(epoch);
-	control.answering += epoch != NULL;
-	pthread_mutex_unlock(&control.lock);
+	epoch = take_last();
 	if (epoch == NULL)
-		return answer_error(answer, "no epoch with packets was closed yet");
+		return answer_error(answer, no_epoch);
 	answer_top_of(answer, epoch, name, n);
-	report_epoch_free(epoch);
-	end_answer();
+	give_last_back(epoch);
+	return 0;
+}
+
+/* --- /sketchtap/costs --- */
+
+static void add_ns(
+	struct rte_tel_data *dict, const char *name, uint64_t ns, const struct costs *costs)
+{
+	if (dict != NULL)
+		add_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
+}
+
+static void add_costs_of_keys(struct rte_tel_data *answer, const struct report_epoch *epoch,
+	const struct costs *costs, uint32_t *key_of)
+{
+	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX], *distinct[COSTS_KEYS_MAX];
+	struct rte_tel_data *keys = add_dict(answer, "keys");
+	uint32_t n;
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		rules[m] = epoch->measurements[m].key_rule;
+	n = key_rules_distinct(rules, epoch->nb_measurements, distinct, key_of);
+	for (uint32_t r = 0; r < n; r++) {
+		struct rte_tel_data *dict = add_numbered(keys, r);
+
+		if (dict == NULL)
+			return;
+		add_text(dict, "key", "%s", distinct[r]->name);
+		add_ns(dict, "ns", costs->key[r], costs);
+	}
+}
+
+static void add_costs_of_measurements(struct rte_tel_data *answer, const struct report_epoch *epoch,
+	const struct costs *costs, const uint32_t *key_of)
+{
+	struct rte_tel_data *measurements = add_dict(answer, "measurements");
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		struct rte_tel_data *dict = add_numbered(measurements, m);
+
+		if (dict == NULL)
+			return;
+		add_text(dict, "name", "%s", epoch->measurements[m].name);
+		rte_tel_data_add_dict_uint(dict, "key", key_of[m]);
+		add_text(dict, "sketch", "%s", epoch->measurements[m].sketch);
+		add_ns(dict, "sketch_ns", costs->sketch[m], costs);
+		add_ns(dict, "distinct_ns", costs->distinct[m], costs);
+	}
+}
+
+static void answer_costs_of(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, const struct costs *costs)
+{
+	uint32_t key_of[CONFIG_MEASUREMENTS_MAX];
+
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
+	rte_tel_data_add_dict_uint(answer, "timed_bursts", costs->bursts);
+	rte_tel_data_add_dict_uint(answer, "timed_packets", costs->packets);
+	add_ns(answer, "receive_ns", costs->receive, costs);
+	add_ns(answer, "filter_ns", costs->filter, costs);
+	add_ns(answer, "parse_ns", costs->parse, costs);
+	add_ns(answer, "rules_ns", costs->rules, costs);
+	add_costs_of_keys(answer, epoch, costs, key_of);
+	add_costs_of_measurements(answer, epoch, costs, key_of);
+	add_ns(answer, "free_ns", costs->free, costs);
+	add_ns(answer, "sum_ns", costs_sum(costs), costs);
+}
+
+/* No parameters: of all workers. False where there is no such worker. */
+static bool sum_costs(const char *parameters, const struct report_epoch *epoch, struct costs *costs)
+{
+	unsigned long worker = 0;
+	char *end;
+
+	*costs = (struct costs){0};
+	for (uint32_t w = 0; parameters == NULL && w < epoch->workers; w++)
+		costs_add(costs, &epoch->loads[w].costs, 1);
+	if (parameters == NULL)
+		return true;
+	worker = strtoul(parameters, &end, 10);
+	if (*parameters < '0' || *parameters > '9' || *end != '\0' || worker >= epoch->workers)
+		return false;
+	*costs = epoch->loads[worker].costs;
+	return true;
+}
+
+static int answer_costs(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *epoch = take_last();
+	struct costs costs;
+
+	(void)command;
+	if (epoch == NULL)
+		return answer_error(answer, no_epoch);
+	if (!sum_costs(parameters, epoch, &costs))
+		answer_mistake(answer, "write ctl costs WORKER, with the number of a worker");
+	else if (costs.packets == 0)
+		answer_error(answer,
+			"no burst of that epoch was timed: one in 64 of those is that workers "
+			"receive, or are dealt as packets");
+	else
+		answer_costs_of(answer, epoch, &costs);
+	give_last_back(epoch);
 	return 0;
 }
 

@@ -24,6 +24,10 @@
 		{"[MEASUREMENT [N]]", "heaviest keys of the last epoch; N is 10, at most 40"})      \
 	COMMAND(plan, "Which lcore does what, with which queues and memory. No parameters",         \
 		{"", "lcores, queues, memory, measurements"})                                       \
+	COMMAND(costs,                                                                              \
+		"What a packet costs, part by part: ns, of the bursts of the last epoch with "      \
+		"packets that were timed. Parameters: worker (all)",                                \
+		{"[WORKER]", "what a packet of the last epoch cost, part by part"})                 \
 	COMMAND(measure,                                                                            \
 		"Changes what is measured. Parameters: add|change NAME OPTION=VALUE..., or remove " \
 		"NAME",                                                                             \

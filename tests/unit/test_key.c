@@ -511,6 +511,32 @@ static void ipv4_bursts_do_not_touch_key6(void **state)
 		munmap((char *)bursts[i] + before - page, 2 * page);
 }
 
+/* As many rules as there may be measurements, and the 5-tuple beside them. */
+static void finds_distinct_rules(void **state)
+{
+	static const char *const texts[] = {
+		"src", "dst", "src,dst", "src/24", "src_port", "src-dst", "proto"};
+	static const uint32_t places[] = {1, 2, 3, 4, 5, 3, 6};
+	const struct key_rule *pointers[7], *distinct[8];
+	struct key_rule rules[7];
+	uint32_t of[7];
+
+	(void)state;
+	for (uint32_t i = 0; i < 7; i++) {
+		rules[i] = make_rule(texts[i]);
+		pointers[i] = &rules[i];
+	}
+	assert_int_equal(key_rules_distinct(pointers, 0, distinct, of), 1);
+	assert_ptr_equal(distinct[0], &key_rules[0]);
+	assert_int_equal(key_rules_distinct(pointers, 7, distinct, of), 7);
+	for (uint32_t i = 0; i < 7; i++)
+		assert_int_equal(of[i], places[i]);
+	assert_ptr_equal(distinct[3], pointers[2]);
+	pointers[1] = &key_rules[0];
+	assert_int_equal(key_rules_distinct(pointers, 2, distinct, of), 2);
+	assert_int_equal(of[1], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +549,7 @@ int main(void)
 		cmocka_unit_test(orders_keys_by_fields),
 		cmocka_unit_test(refuses_other_text),
 		cmocka_unit_test(knows_equal_rules),
+		cmocka_unit_test(finds_distinct_rules),
 		cmocka_unit_test(gets_keys_of_bursts),
 		cmocka_unit_test(ipv4_bursts_do_not_touch_key6),
 	};

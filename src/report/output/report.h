@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "adapt/costs.h"
 #include "base/key.h"
 
 /* A figure with its interval. What cannot be known is said so, and printed as an empty column. */
@@ -172,7 +173,8 @@ struct report_load {
 	int queue;         /* of each of them; -1: a receiver polls for it */
 	uint64_t received; /* packets that came to it, or would have but for ring_full */
 	uint64_t measured, ring_full, bytes;
-	uint64_t busy_ns; /* in which it received, counted and freed */
+	uint64_t busy_ns;   /* in which it received, counted and freed */
+	struct costs costs; /* of the bursts that it timed, in ns */
 };
 
 /* What a rule of --monitor saw in an epoch. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The clock of a burst that is timed part by part. Who is timed takes a constant NULL where it is
+ * not: then nothing of this is left.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_cycles.h>
+
+#include "adapt/costs.h"
+
+struct lap {
+	struct costs *costs;
+	uint64_t last; /* TSC when the part before ended */
+};
+
+static inline void lap_end(struct lap *lap, uint64_t *part)
+{
+	uint64_t now = rte_rdtsc();
+
+	*part += now - lap->last;
+	lap->last = now;
+}
+
+/* What was done since the last one is of this part, a member of struct costs. */
+#define LAP(lap, part)                                                                             \
+	do {                                                                                       \
+		if ((lap) != NULL)                                                                 \
+			lap_end((lap), &(lap)->costs->part);                                       \
+	} while (0)
