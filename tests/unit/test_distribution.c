@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Samples that are drawn from a distribution are found to be of it, with its parameters. */
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "adapt/distribution.h"
+#include "base/random.h"
+
+#define SAMPLES 20000
+
+static double samples[SAMPLES];
+
+/* Above 0 and below 1. */
+static double uniform(struct random *random)
+{
+	return ((double)(random_next(random) >> 12) + 0.5) / (double)(UINT64_C(1) << 52);
+}
+
+static double draw(enum distribution_kind kind, double a, double b, struct random *random)
+{
+	double u = uniform(random);
+
+	switch (kind) {
+	case DISTRIBUTION_NORMAL: /* Box and Muller's */
+		return a + b * sqrt(-2 * log(u)) * cos(2 * M_PI * uniform(random));
+	case DISTRIBUTION_WEIBULL: return a * pow(-log(u), 1 / b);
+	default: return a - b * log(-log(u));
+	}
+}
+
+static void assert_near(double value, double expected, double tolerance)
+{
+	if (fabs(value - expected) > tolerance * fabs(expected))
+		fail_msg("%g is not near %g", value, expected);
+}
+
+/* Of its parameters: 3 %, and a tenth of the samples suffice to tell which it is. */
+static void check(enum distribution_kind kind, double a, double b)
+{
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct random random;
+		struct distribution fit;
+
+		random_init(&random, seed);
+		for (uint32_t i = 0; i < SAMPLES; i++)
+			samples[i] = draw(kind, a, b, &random);
+		fit = distribution_of(samples, SAMPLES);
+		assert_int_equal(fit.best, kind);
+		assert_near(fit.a[kind], a, 0.03);
+		assert_near(fit.b[kind], b, 0.03);
+		for (uint32_t i = 0; i < SAMPLES / 10; i++)
+			samples[i] = draw(kind, a, b, &random);
+		assert_int_equal(distribution_of(samples, SAMPLES / 10).best, kind);
+	}
+}
+
+static void finds_what_samples_were_drawn_from(void **state)
+{
+	(void)state;
+	check(DISTRIBUTION_NORMAL, 100, 8.87);
+	check(DISTRIBUTION_NORMAL, 5, 0.1);
+	check(DISTRIBUTION_WEIBULL, 100, 1.5);
+	check(DISTRIBUTION_WEIBULL, 20, 8);
+	check(DISTRIBUTION_GUMBEL, 100, 8.87);
+	check(DISTRIBUTION_GUMBEL, 200, 39.2);
+	check(DISTRIBUTION_GUMBEL, 5, 0.02);
+}
+
+/* From the density alone, sample by sample. */
+static double density(enum distribution_kind kind, double a, double b, double x)
+{
+	double z = (x - a) / b;
+
+	switch (kind) {
+	case DISTRIBUTION_NORMAL: return exp(-z * z / 2) / (b * sqrt(2 * M_PI));
+	case DISTRIBUTION_WEIBULL: return b / a * pow(x / a, b - 1) * exp(-pow(x / a, b));
+	default: return exp(-z - exp(-z)) / b;
+	}
+}
+
+static double bic_of(enum distribution_kind kind, double a, double b, uint32_t n)
+{
+	double likelihood = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		likelihood += log(density(kind, a, b, samples[i]));
+	return 2 * log(n) - 2 * likelihood;
+}
+
+/* Of all three, whatever the samples are of; and a step to any side is less likely. */
+static void fits_are_the_likeliest(void **state)
+{
+	struct distribution fit;
+	struct random random;
+
+	(void)state;
+	random_init(&random, 7);
+	for (uint32_t i = 0; i < 2000; i++)
+		samples[i] = draw(DISTRIBUTION_GUMBEL, 30, 4, &random);
+	fit = distribution_of(samples, 2000);
+	for (uint32_t kind = 0; kind < DISTRIBUTION_KINDS; kind++) {
+		double a = fit.a[kind], b = fit.b[kind];
+
+		assert_near(fit.bic[kind], bic_of(kind, a, b, 2000), 1e-6);
+		for (int side = -1; side <= 1; side += 2) {
+			assert_true(bic_of(kind, a * (1 + side * 1e-3), b, 2000) > fit.bic[kind]);
+			assert_true(bic_of(kind, a, b * (1 + side * 1e-2), 2000) > fit.bic[kind]);
+		}
+	}
+}
+
+static void quantiles_are_between_samples(void **state)
+{
+	struct distribution fit;
+
+	(void)state;
+	for (uint32_t i = 0; i <= 1000; i++)
+		samples[i] = (i * 37) % 1001;
+	fit = distribution_of(samples, 1001);
+	assert_near(fit.p5, 50, 1e-12);
+	assert_near(fit.p50, 500, 1e-12);
+	assert_near(fit.p95, 950, 1e-12);
+	assert_near(fit.p99, 990, 1e-12);
+	assert_near(fit.mean, 500, 1e-12);
+}
+
+/* Nothing is infinite but what cannot be. */
+static void odd_samples(void **state)
+{
+	struct distribution fit;
+
+	(void)state;
+	for (uint32_t n = 1; n < 200; n += 99) {
+		for (uint32_t i = 0; i < n; i++)
+			samples[i] = 12.5;
+		fit = distribution_of(samples, n);
+		assert_near(fit.mean, 12.5, 1e-12);
+		assert_near(fit.p99, 12.5, 1e-12);
+		for (uint32_t kind = 0; kind < DISTRIBUTION_KINDS; kind++)
+			assert_true(isfinite(fit.bic[kind]) && isfinite(fit.a[kind]) &&
+				    isfinite(fit.b[kind]));
+	}
+	for (uint32_t i = 0; i < 100; i++)
+		samples[i] = i;
+	fit = distribution_of(samples, 100);
+	assert_true(isinf(fit.bic[DISTRIBUTION_WEIBULL]));
+	assert_int_not_equal(fit.best, DISTRIBUTION_WEIBULL);
+	for (uint32_t i = 0; i < 100; i++)
+		samples[i] = i == 99 ? 1e9 : 1;
+	fit = distribution_of(samples, 100);
+	for (uint32_t kind = 0; kind < DISTRIBUTION_KINDS; kind++)
+		assert_true(isfinite(fit.bic[kind]));
+	for (uint32_t i = 0; i < 100; i++)
+		samples[i] = 0;
+	fit = distribution_of(samples, 100);
+	assert_true(isfinite(fit.bic[DISTRIBUTION_NORMAL]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_what_samples_were_drawn_from),
+		cmocka_unit_test(fits_are_the_likeliest),
+		cmocka_unit_test(quantiles_are_between_samples),
+		cmocka_unit_test(odd_samples),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
