@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "adapt/calibrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/signals.h"
+#include "base/sys_file.h"
+#include "base/units.h"
+#include "sketch/hyperloglog.h"
+
+#define CACHED_FLOWS  1024 /* entries of a cache line each: a share of the second cache */
+#define WIRE_BYTES    64
+#define FILLS_MAX     16 /* of a sketch from empty, for samples of new flows */
+#define CACHE_GUESSED (UINT64_C(32) << 20)
+#define BEYOND_CACHE  4 /* times the cache, that uncached flows take */
+
+/* One measuring of a part. */
+struct bout {
+	const struct calibration *calibration;
+	const struct key_rule *rule;
+	struct hash_key hash_key;
+	struct random random;
+	struct key_burst packets; /* 5-tuples */
+	struct key_burst keys;    /* what is fed */
+	double *ns;
+	uint64_t n; /* of ns[] */
+};
+
+uint64_t calibrate_cache_bytes(void)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t i = 0;; i++) {
+		char text[32];
+		uint64_t kilobytes;
+
+		if (sys_line("", text, sizeof(text),
+			    "/sys/devices/system/cpu/cpu0/cache/index%u/size", i) != SYS_READ)
+			return largest > 0 ? largest : CACHE_GUESSED;
+		kilobytes = strtoull(text, NULL, 10);
+		if (kilobytes << 10 > largest)
+			largest = kilobytes << 10;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+bool calibrate_add(struct profile *profile, struct profile_row *row, double *ns, uint64_t n)
+{
+	uint64_t kept = n;
+
+	if (n == 0)
+		return false;
+	qsort(ns, n, sizeof(ns[0]), compare);
+	while (ns[kept - 1] > CALIBRATE_LEFT_OUT * ns[n * 95 / 100])
+		kept--;
+	row->left_out = n - kept;
+	row->times = distribution_of(ns, kept);
+	return profile_add(profile, row);
+}
+
+static struct bout *begin(const struct calibration *calibration, const struct key_rule *rule)
+{
+	struct bout *bout = aligned_alloc(64, (sizeof(*bout) + 63) / 64 * 64);
+
+	if (bout == NULL)
+		return NULL;
+	memset(bout, 0, sizeof(*bout));
+	bout->calibration = calibration;
+	bout->rule = rule;
+	hash_key_init(&bout->hash_key, calibration->seed);
+	random_init(&bout->random, calibration->seed);
+	bout->ns = calloc(calibration->samples, sizeof(bout->ns[0]));
+	if (bout->ns != NULL)
+		return bout;
+	free(bout);
+	return NULL;
+}
+
+static void end(struct bout *bout)
+{
+	free(bout->ns);
+	free(bout);
+}
+
+/* Or nobody waits for it any more. */
+static bool is_late(const struct bout *bout)
+{
+	const struct calibration *calibration = bout->calibration;
+
+	return signals_stop_requested() ||
+	       (calibration->until > 0 && calibration->clock() >= calibration->until);
+}
+
+/* What took so long, of n packets. */
+static void note(struct bout *bout, uint64_t cycles, uint32_t n)
+{
+	if (bout->n < bout->calibration->samples)
+		bout->ns[bout->n++] = (double)cycles * bout->calibration->ns / n;
+}
+
+/* Packet i of the burst := one of flow number `flow`. */
+static void make_packet(struct bout *bout, uint32_t i, uint64_t flow)
+{
+	uint64_t one = random_mix(bout->calibration->seed + flow), two = random_mix(one + flow);
+	struct key4 *key = &bout->packets.key4[i];
+
+	memset(key, 0, sizeof(*key));
+	memcpy(key->src_ip, &one, 4);
+	memcpy(key->dst_ip, (const char *)&one + 4, 4);
+	memcpy(key->src_port, &two, 2);
+	memcpy(key->dst_port, (const char *)&two + 2, 2);
+	key->proto = 17;
+	bout->packets.wire_len[i] = WIRE_BYTES;
+}
+
+/* From packets to what a sketch is fed. */
+static void make_keys(struct bout *bout)
+{
+	key_burst_mask(&bout->keys, &bout->packets, bout->rule);
+	key_burst_copy_details(&bout->keys, &bout->packets);
+	hash_burst(&bout->hash_key, &bout->keys);
+}
+
+/* --- the clock, keys, distinct keys --- */
+
+bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
+{
+	struct profile_row row = {.what = {.part = PROFILE_TIMER, .single = true}};
+	struct bout *bout;
+	bool added;
+
+	if (profile_find(profile, &row.what) != NULL)
+		return true;
+	bout = begin(calibration, &key_rules[0]);
+	if (bout == NULL)
+		return false;
+	while (bout->n < calibration->samples) {
+		uint64_t start = calibration->clock();
+
+		note(bout, calibration->clock() - start, 1);
+	}
+	added = calibrate_add(profile, &row, bout->ns, bout->n);
+	end(bout);
+	return added;
+}
+
+static void make_random_packets(struct bout *bout)
+{
+	bout->packets.n = BURST_MAX;
+	for (uint32_t i = 0; i < BURST_MAX; i++)
+		make_packet(bout, i, random_next(&bout->random));
+}
+
+static void time_key(struct bout *bout)
+{
+	const struct calibration *calibration = bout->calibration;
+
+	while (bout->n < calibration->samples && !is_late(bout)) {
+		uint64_t start;
+
+		make_random_packets(bout);
+		start = calibration->clock();
+		if (bout->rule == &key_rules[0]) { /* packets have it already */
+			hash_burst(&bout->hash_key, &bout->packets);
+		} else {
+			key_burst_mask(&bout->keys, &bout->packets, bout->rule);
+			hash_burst(&bout->hash_key, &bout->keys);
+		}
+		note(bout, calibration->clock() - start, BURST_MAX);
+	}
+}
+
+bool calibrate_key(
+	const struct calibration *calibration, const struct key_rule *rule, struct profile *profile)
+{
+	struct profile_row row = {.what = {.part = PROFILE_KEY}};
+	struct bout *bout;
+	bool added;
+
+	if (strlen(rule->name) >= PROFILE_KEY_MAX)
+		return false;
+	strcpy(row.what.key, rule->name);
+	if (profile_find(profile, &row.what) != NULL)
+		return true;
+	bout = begin(calibration, key_rule_equal(rule, &key_rules[0]) ? &key_rules[0] : rule);
+	if (bout == NULL)
+		return false;
+	time_key(bout);
+	added = calibrate_add(profile, &row, bout->ns, bout->n);
+	end(bout);
+	return added;
+}
+
+bool calibrate_distinct(const struct calibration *calibration, struct profile *profile)
+{
+	struct profile_row row = {.what = {.part = PROFILE_DISTINCT}};
+	struct hyperloglog *distinct;
+	struct bout *bout;
+	bool added = false;
+
+	if (profile_find(profile, &row.what) != NULL)
+		return true;
+	bout = begin(calibration, &key_rules[0]);
+	distinct = aligned_alloc(64, sizeof(*distinct));
+	if (bout != NULL && distinct != NULL) {
+		hyperloglog_reset(distinct);
+		while (bout->n < calibration->samples && !is_late(bout)) {
+			uint64_t start;
+
+			make_random_packets(bout);
+			hash_burst(&bout->hash_key, &bout->packets);
+			start = calibration->clock();
+			hyperloglog_update(distinct, &bout->packets);
+			note(bout, calibration->clock() - start, BURST_MAX);
+		}
+		added = calibrate_add(profile, &row, bout->ns, bout->n);
+	}
+	free(distinct);
+	if (bout != NULL)
+		end(bout);
+	return added;
+}
+
+/* --- sketches --- */
+
+struct fed {
+	struct bout *bout;
+	struct sketch *sketch;
+	sketch_update_fn update;
+	uint64_t flows; /* as many as are too many for a cache, or there is room for */
+	uint64_t first; /* number of the first of them */
+};
+
+/* Feeds the packets that were made. */
+static void feed(struct fed *fed, bool timed)
+{
+	struct bout *bout = fed->bout;
+	uint64_t start;
+
+	make_keys(bout);
+	start = bout->calibration->clock();
+	fed->update(fed->sketch, &bout->keys);
+	if (timed)
+		note(bout, bout->calibration->clock() - start, bout->keys.n);
+}
+
+/* n packets of flows beside each other; step 0: of one. */
+static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t step, bool timed)
+{
+	fed->bout->packets.n = n;
+	for (uint32_t i = 0; i < n; i++)
+		make_packet(fed->bout, i, fed->first + flow + i * step);
+	feed(fed, timed);
+}
+
+/* n packets of flows that are drawn at random from the first ones. */
+static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
+{
+	struct bout *bout = fed->bout;
+
+	bout->packets.n = n;
+	for (uint32_t i = 0; i < n; i++)
+		make_packet(bout, i, fed->first + random_below(&bout->random, flows));
+	feed(fed, true);
+}
+
+/* All flows from empty, again and again with others, until there are samples enough. */
+static bool time_new(struct fed *fed, uint32_t n)
+{
+	struct bout *bout = fed->bout;
+
+	for (uint32_t fill = 0; fill < FILLS_MAX && bout->n < bout->calibration->samples; fill++) {
+		fed->first += fed->flows;
+		fed->sketch->ops->reset(fed->sketch);
+		for (uint64_t flow = 0; flow < fed->flows; flow += bout->packets.n) {
+			if (is_late(bout))
+				return false;
+			/* Once there are samples enough the rest is but to be there. */
+			feed_in_turn(fed, bout->n < bout->calibration->samples ? n : BURST_MAX,
+				flow, 1, true);
+		}
+	}
+	return true;
+}
+
+static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t n)
+{
+	struct bout *bout = fed->bout;
+	uint64_t flows = traffic == PROFILE_ONE ? 1 : fed->flows;
+
+	bout->n = 0;
+	if (traffic == PROFILE_NEW)
+		return time_new(fed, n);
+	if (traffic == PROFILE_CACHED && flows > CACHED_FLOWS)
+		flows = CACHED_FLOWS;
+	/* They are there, and in the caches as far as they fit. */
+	for (uint64_t flow = 0; traffic != PROFILE_UNCACHED && flow < 4 * flows; flow += BURST_MAX)
+		feed_in_turn(fed, BURST_MAX, flow % flows, flows > 1, false);
+	while (bout->n < bout->calibration->samples) {
+		if (is_late(bout))
+			return false;
+		feed_random(fed, n, flows);
+	}
+	return true;
+}
+
+/* The flows of a traffic come behind those of the one before, where they are: first new ones. */
+static bool time_all(struct fed *fed, const struct profile_what *of, struct profile *profile)
+{
+	static const enum profile_traffic order[] = {
+		PROFILE_NEW, PROFILE_UNCACHED, PROFILE_CACHED, PROFILE_ONE};
+
+	for (uint32_t single = 0; single <= fed->bout->calibration->singles; single++)
+		for (uint32_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
+			struct profile_row row = {.what = *of, .flows = fed->flows};
+
+			row.what.traffic = order[t];
+			row.what.single = single == 1;
+			if (order[t] == PROFILE_CACHED && row.flows > CACHED_FLOWS)
+				row.flows = CACHED_FLOWS;
+			if (order[t] == PROFILE_ONE)
+				row.flows = 1;
+			if (!time_traffic(fed, order[t], single == 1 ? 1 : BURST_MAX) ||
+				!(profile_find(profile, &row.what) != NULL ||
+					calibrate_add(profile, &row, fed->bout->ns, fed->bout->n)))
+				return false;
+		}
+	return true;
+}
+
+/* More than a cache holds, unless there is not room for as many. */
+static uint64_t flows_of(const struct calibration *calibration, const struct sketch_params *params)
+{
+	uint64_t flows = BEYOND_CACHE * calibration->cache_bytes / 64;
+
+	if (flows > params->width)
+		flows = params->width;
+	if (flows > calibration->flows_max)
+		flows = calibration->flows_max;
+	return (flows + BURST_MAX - 1) / BURST_MAX * BURST_MAX;
+}
+
+/* Whether there is a row of every traffic. */
+static bool has_all(const struct calibration *calibration, const struct profile_what *of,
+	const struct profile *profile)
+{
+	for (uint32_t single = 0; single <= calibration->singles; single++)
+		for (uint32_t t = PROFILE_ONE; t < PROFILE_TRAFFICS; t++) {
+			struct profile_what what = *of;
+
+			what.traffic = (enum profile_traffic)t;
+			what.single = single == 1;
+			if (profile_find(profile, &what) == NULL)
+				return false;
+		}
+	return true;
+}
+
+/* To clear a byte takes less than a nanosecond. */
+static bool has_time_for(const struct calibration *calibration, size_t bytes)
+{
+	uint64_t now = calibration->clock();
+
+	return calibration->until == 0 ||
+	       (now < calibration->until &&
+		       (double)(calibration->until - now) * calibration->ns > (double)bytes);
+}
+
+bool calibrate_sketch(const struct calibration *calibration, const struct profile_what *what,
+	const struct sketch_params *params, struct profile *profile)
+{
+	struct fed fed = {.flows = flows_of(calibration, params)};
+	struct sketch_params own = *params;
+	bool done = false;
+
+	own.allocator = calibration->allocator;
+	own.idle_timeout = 0; /* nobody takes what would be given out */
+
+	if (has_all(calibration, what, profile))
+		return true;
+	if (!has_time_for(calibration, what->sketch->memory(params)))
+		return false;
+	fed.bout = begin(calibration, params->key);
+	fed.sketch = fed.bout != NULL ? what->sketch->create(&own) : NULL;
+	if (fed.sketch != NULL) {
+		fed.update = what->sketch->update[what->sharing];
+		done = time_all(&fed, what, profile);
+		what->sketch->destroy(fed.sketch);
+	}
+	if (fed.bout != NULL)
+		end(fed.bout);
+	return done;
+}
+
+bool calibrate_worker(const struct calibration *calibration, const struct capacity_worker *worker,
+	struct profile *profile, struct profile_what *missing)
+{
+	*missing = (struct profile_what){.part = PROFILE_TIMER};
+	if (!calibrate_timer(calibration, profile))
+		return false;
+	*missing = (struct profile_what){.part = PROFILE_DISTINCT};
+	if (!calibrate_distinct(calibration, profile))
+		return false;
+	for (uint32_t k = 0; k < worker->nb_keys; k++) {
+		*missing = worker->keys[k];
+		if (!calibrate_key(calibration, worker->rules[k], profile))
+			return false;
+	}
+	for (uint32_t m = 0; m < worker->nb_measurements; m++) {
+		*missing = worker->sketches[m];
+		if (!calibrate_sketch(
+			    calibration, &worker->sketches[m], worker->params[m], profile))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "adapt/capacity.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+const struct capacity_state capacity_states[] = {
+	{"full", 1, UINT32_MAX},
+	{"count only", 0, 0},
+	{0},
+};
+
+static uint32_t add_rule(struct capacity_worker *worker, const struct key_rule *rule)
+{
+	struct profile_what *what;
+	uint32_t k = 0;
+
+	while (k < worker->nb_keys && !key_rule_equal(worker->rules[k], rule))
+		k++;
+	if (k < worker->nb_keys)
+		return k;
+	worker->rules[worker->nb_keys] = rule;
+	what = &worker->keys[worker->nb_keys++];
+	*what = (struct profile_what){.part = PROFILE_KEY};
+	snprintf(what->key, sizeof(what->key), "%s", rule->name);
+	return k;
+}
+
+void capacity_add(struct capacity_worker *worker, const struct sketch_ops *ops,
+	const struct sketch_params *params, enum sketch_sharing sharing)
+{
+	uint32_t m = worker->nb_measurements++;
+	struct profile_what *what = &worker->sketches[m];
+
+	if (worker->nb_keys == 0)
+		add_rule(worker, &key_rules[0]);
+	worker->params[m] = params;
+	worker->key_of[m] = add_rule(worker, params->key);
+	*what = (struct profile_what){
+		.part = PROFILE_SKETCH,
+		.sketch = ops,
+		.depth = params->depth,
+		.width = params->width,
+		.sharing = sharing,
+		.metric = params->metric,
+	};
+	snprintf(what->key, sizeof(what->key), "%s", params->key->name);
+}
+
+struct sum {
+	const struct profile *profile;
+	double ns;
+	struct profile_what *missing;
+};
+
+/* `share` of the packets have this part. */
+static bool add(struct sum *sum, const struct profile_what *what, double share)
+{
+	const struct profile_row *row = profile_find(sum->profile, what);
+
+	if (row == NULL) {
+		*sum->missing = *what;
+		return false;
+	}
+	sum->ns += row->times.mean * share;
+	return true;
+}
+
+static bool add_part(struct sum *sum, enum profile_part part, double share)
+{
+	const struct profile_what what = {.part = part};
+
+	return add(sum, &what, share);
+}
+
+static bool add_key(struct sum *sum, const struct capacity_worker *worker,
+	const struct capacity_state *state, uint32_t key)
+{
+	bool needed = key == 0;
+
+	for (uint32_t m = 0; m < worker->nb_measurements; m++)
+		needed |= (state->measured >> m & 1) != 0 && worker->key_of[m] == key;
+	return !needed || add(sum, &worker->keys[key], state->looked_at);
+}
+
+static bool add_measurement(struct sum *sum, const struct profile_what *sketch,
+	const struct capacity_state *state, enum profile_traffic traffic)
+{
+	struct profile_what what = *sketch;
+
+	what.traffic = traffic;
+	return add(sum, &what, state->looked_at) &&
+	       add_part(sum, PROFILE_DISTINCT, state->looked_at);
+}
+
+bool capacity_ns(const struct profile *profile, const struct capacity_worker *worker,
+	const struct capacity_state *state, enum profile_traffic traffic, double *ns,
+	struct profile_what *missing)
+{
+	struct sum sum = {.profile = profile, .missing = missing};
+
+	if ((worker->receives && !add_part(&sum, PROFILE_RECEIVE, 1)) ||
+		!add_part(&sum, PROFILE_FREE, 1))
+		return false;
+	if (state->looked_at > 0) {
+		if (!add_part(&sum, PROFILE_PARSE, state->looked_at))
+			return false;
+		for (uint32_t k = 0; k < worker->nb_keys; k++)
+			if (!add_key(&sum, worker, state, k))
+				return false;
+		for (uint32_t m = 0; m < worker->nb_measurements; m++)
+			if ((state->measured >> m & 1) != 0 &&
+				!add_measurement(&sum, &worker->sketches[m], state, traffic))
+				return false;
+	}
+	*ns = sum.ns;
+	return true;
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "adapt/profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/printable.h"
+
+#define FIRST_LINE   "sketchtap profile 1"
+#define LINE_MAX_LEN 1024
+#define FIELDS       29
+
+static const char *const fact_names[PROFILE_FACTS] = {
+	[PROFILE_CPU] = "cpu",
+	[PROFILE_BUILD] = "build",
+	[PROFILE_DPDK] = "dpdk",
+};
+
+static const char *const part_names[PROFILE_PARTS] = {
+	[PROFILE_TIMER] = "timer",
+	[PROFILE_RECEIVE] = "receive",
+	[PROFILE_PARSE] = "parse",
+	[PROFILE_KEY] = "key",
+	[PROFILE_SKETCH] = "sketch",
+	[PROFILE_DISTINCT] = "distinct",
+	[PROFILE_FREE] = "free",
+};
+
+const char *const profile_traffic_names[PROFILE_TRAFFICS] = {
+	[PROFILE_ANY] = "",
+	[PROFILE_ONE] = "one",
+	[PROFILE_CACHED] = "cached",
+	[PROFILE_UNCACHED] = "uncached",
+	[PROFILE_NEW] = "new",
+};
+
+static const char *const unit_names[2] = {"burst", "packet"}; /* by profile_what.single */
+static const char *const sharing_names[SHARING_COUNT] = {"separate", "shared"};
+static const char *const metric_names[2] = {"packets", "bytes"};
+
+/* A comma of a key is a plus: no field has to be quoted. */
+static const char columns[] =
+	"part,traffic,unit,key,sketch,depth,width,sharing,count,flows,samples,left_out,mean_ns,"
+	"deviation_ns,p5_ns,p50_ns,p95_ns,p99_ns,best,normal_mean,normal_deviation,normal_bic,"
+	"weibull_scale,weibull_shape,weibull_bic,gumbel_location,gumbel_scale,gumbel_bic,state";
+
+/* --- rows --- */
+
+static bool same_key(const char *a, const char *b)
+{
+	char why[KEY_RULE_WHY_MAX];
+	struct key_rule rule_a, rule_b;
+
+	return strcmp(a, b) == 0 ||
+	       (key_rule_parse(&rule_a, a, why) && key_rule_parse(&rule_b, b, why) &&
+		       key_rule_equal(&rule_a, &rule_b));
+}
+
+static bool same_sketch(const struct profile_what *a, const struct profile_what *b)
+{
+	return a->sketch == b->sketch &&
+	       (a->sketch == NULL || (a->depth == b->depth && a->width == b->width &&
+					     a->sharing == b->sharing && a->metric == b->metric));
+}
+
+bool profile_same(const struct profile_what *a, const struct profile_what *b)
+{
+	return a->part == b->part && a->traffic == b->traffic && a->single == b->single &&
+	       same_sketch(a, b) && same_key(a->key, b->key);
+}
+
+const struct profile_row *profile_find(
+	const struct profile *profile, const struct profile_what *what)
+{
+	for (uint32_t r = 0; r < profile->n; r++)
+		if (profile_same(&profile->rows[r].what, what))
+			return &profile->rows[r];
+	return NULL;
+}
+
+bool profile_add(struct profile *profile, const struct profile_row *row)
+{
+	if (profile->n == profile->room) {
+		uint32_t room = profile->room == 0 ? 64 : 2 * profile->room;
+		struct profile_row *grown =
+			room <= PROFILE_ROWS_MAX
+				? realloc(profile->rows, room * sizeof(profile->rows[0]))
+				: NULL;
+
+		if (grown == NULL)
+			return false;
+		profile->rows = grown;
+		profile->room = room;
+	}
+	profile->rows[profile->n++] = *row;
+	return true;
+}
+
+void profile_free(struct profile *profile)
+{
+	free(profile->rows);
+	*profile = (struct profile){0};
+}
+
+void profile_describe(const struct profile_what *what, char text[PROFILE_WHAT_MAX])
+{
+	int used = snprintf(text, PROFILE_WHAT_MAX, "%s",
+		what->sketch != NULL ? what->sketch->name : part_names[what->part]);
+
+	if (what->key[0] != '\0')
+		used += snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, " of %s", what->key);
+	if (what->sketch != NULL)
+		used += snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", %s %u x %llu, %s",
+			sharing_names[what->sharing], what->depth, (unsigned long long)what->width,
+			metric_names[what->metric]);
+	if (what->traffic != PROFILE_ANY)
+		snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", %s",
+			profile_traffic_names[what->traffic]);
+}
+
+/* --- writing --- */
+
+static void write_what(const struct profile_row *row, FILE *out)
+{
+	const struct profile_what *what = &row->what;
+	char key[PROFILE_KEY_MAX];
+
+	strcpy(key, what->key);
+	for (char *comma = key; (comma = strchr(comma, ',')) != NULL;)
+		*comma = '+';
+	fprintf(out, "%s,%s,%s,%s,", part_names[what->part], profile_traffic_names[what->traffic],
+		unit_names[what->single], key);
+	if (what->sketch == NULL)
+		fprintf(out, ",,,,,,");
+	else
+		fprintf(out, "%s,%u,%llu,%s,%s,%llu,", what->sketch->name, what->depth,
+			(unsigned long long)what->width, sharing_names[what->sharing],
+			metric_names[what->metric], (unsigned long long)row->flows);
+}
+
+static void write_times(const struct profile_row *row, FILE *out)
+{
+	const struct distribution *times = &row->times;
+
+	fprintf(out, "%llu,%llu,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%s",
+		(unsigned long long)times->samples, (unsigned long long)row->left_out, times->mean,
+		times->deviation, times->p5, times->p50, times->p95, times->p99,
+		distribution_names[times->best]);
+	for (uint32_t kind = 0; kind < DISTRIBUTION_KINDS; kind++)
+		if (isinf(times->bic[kind]))
+			fprintf(out, ",,,");
+		else
+			fprintf(out, ",%.8g,%.8g,%.10g", times->a[kind], times->b[kind],
+				times->bic[kind]);
+}
+
+/* Flows of a table have states that cost differently: for now all are counted, and no more. */
+static const char *state_of(const struct profile_what *what)
+{
+	return what->sketch != NULL && (what->sketch->caps & SKETCH_RECORDS) != 0 ? "count" : "";
+}
+
+void profile_write(const struct profile *profile, FILE *out)
+{
+	fprintf(out, FIRST_LINE "\n");
+	for (uint32_t f = 0; f < PROFILE_FACTS; f++)
+		fprintf(out, "%s: %s\n", fact_names[f], profile->host.facts[f]);
+	fprintf(out, "%s\n", columns);
+	for (uint32_t r = 0; r < profile->n; r++) {
+		write_what(&profile->rows[r], out);
+		write_times(&profile->rows[r], out);
+		fprintf(out, ",%s\n", state_of(&profile->rows[r].what));
+	}
+	fprintf(out, "rows: %u\n", profile->n);
+}
+
+/* --- reading --- */
+
+struct reader {
+	FILE *in;
+	const char *name;
+	uint32_t line;
+	char text[LINE_MAX_LEN]; /* of it */
+	char *error;
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(
+	struct reader *reader, const char *format, ...)
+{
+	va_list arguments;
+	int used = snprintf(reader->error, PROFILE_ERROR_MAX,
+		"--profile %.200s, line %u: ", reader->name, reader->line);
+
+	va_start(arguments, format);
+	vsnprintf(reader->error + used, PROFILE_ERROR_MAX - (size_t)used, format, arguments);
+	va_end(arguments);
+	make_printable(reader->error);
+	return false;
+}
+
+/* The next line that is not for people, without its end. */
+static bool next_line(struct reader *reader)
+{
+	size_t length;
+
+	do {
+		reader->line++;
+		if (fgets(reader->text, sizeof(reader->text), reader->in) == NULL)
+			return refuse(reader, ferror(reader->in)
+						      ? "cannot be read"
+						      : "the file ends before its rows do");
+		length = strlen(reader->text);
+		if (length == 0 || reader->text[length - 1] != '\n')
+			return refuse(reader, length == sizeof(reader->text) - 1
+						      ? "longer than any line of a profile"
+						      : "cut off");
+		reader->text[length - 1] = '\0';
+	} while (reader->text[0] == '#');
+	return true;
+}
+
+/* Cuts the line at its commas. */
+static bool cut_fields(struct reader *reader, char *fields[FIELDS])
+{
+	uint32_t n = 0;
+
+	for (char *next = reader->text; next != NULL; n++) {
+		char *field = strsep(&next, ",");
+
+		if (n < FIELDS)
+			fields[n] = field;
+	}
+	return n == FIELDS || refuse(reader, "%u fields in the place of %u", n, FIELDS);
+}
+
+static bool read_word(struct reader *reader, const char *field, const char *const *words,
+	uint32_t n, uint32_t *value)
+{
+	for (*value = 0; *value < n; ++*value)
+		if (strcmp(field, words[*value]) == 0)
+			return true;
+	return refuse(reader, "'%.64s' is not a word that stands there", field);
+}
+
+static bool read_whole(struct reader *reader, const char *field, uint64_t most, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(field, &end, 10);
+	return (*field >= '0' && *field <= '9' && *end == '\0' && errno == 0 && *value <= most) ||
+	       refuse(reader, "'%.64s' is not such a number", field);
+}
+
+static bool read_real(struct reader *reader, const char *field, double *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtod(field, &end);
+	return (*field != '\0' && *end == '\0' && isfinite(*value)) ||
+	       refuse(reader, "'%.64s' is not a number", field);
+}
+
+static bool read_key(struct reader *reader, const char *field, char key[PROFILE_KEY_MAX])
+{
+	char why[KEY_RULE_WHY_MAX];
+	struct key_rule rule;
+
+	if (snprintf(key, PROFILE_KEY_MAX, "%s", field) >= PROFILE_KEY_MAX)
+		return refuse(reader, "'%.64s' is not a key", field);
+	for (char *plus = key; (plus = strchr(plus, '+')) != NULL;)
+		*plus = ',';
+	return key[0] == '\0' || key_rule_parse(&rule, key, why) ||
+	       refuse(reader, "'%.64s' is not a key", field);
+}
+
+/* The sketch and its shape, flows last; or nothing at all. */
+static bool read_sketch(struct reader *reader, char *const *fields, struct profile_row *row)
+{
+	struct profile_what *what = &row->what;
+	uint64_t depth;
+	uint32_t sharing, metric;
+
+	if (what->part != PROFILE_SKETCH) {
+		for (uint32_t f = 0; f < 6; f++)
+			if (fields[f][0] != '\0')
+				return refuse(reader, "'%.64s' stands where there is no sketch",
+					fields[f]);
+		return true;
+	}
+	what->sketch = sketch_find(fields[0]);
+	if (what->sketch == NULL)
+		return refuse(reader, "'%.64s' is not a sketch", fields[0]);
+	if (!read_whole(reader, fields[1], UINT32_MAX, &depth) ||
+		!read_whole(reader, fields[2], UINT64_MAX, &what->width) ||
+		!read_word(reader, fields[3], sharing_names, SHARING_COUNT, &sharing) ||
+		!read_word(reader, fields[4], metric_names, 2, &metric) ||
+		!read_whole(reader, fields[5], UINT64_MAX, &row->flows))
+		return false;
+	what->depth = (uint32_t)depth;
+	what->sharing = (enum sketch_sharing)sharing;
+	what->metric = (enum sketch_metric)metric;
+	return true;
+}
+
+static bool read_fit(struct reader *reader, char *const *fields, struct distribution *times,
+	enum distribution_kind kind)
+{
+	times->bic[kind] = INFINITY;
+	if (fields[0][0] == '\0' && fields[1][0] == '\0' && fields[2][0] == '\0')
+		return times->best != kind ||
+		       refuse(reader, "the %s distribution fits best, and is not there",
+			       distribution_names[kind]);
+	return read_real(reader, fields[0], &times->a[kind]) &&
+	       read_real(reader, fields[1], &times->b[kind]) &&
+	       read_real(reader, fields[2], &times->bic[kind]);
+}
+
+static bool read_times(struct reader *reader, char *const *fields, struct profile_row *row)
+{
+	struct distribution *times = &row->times;
+	double *const reals[] = {
+		&times->mean, &times->deviation, &times->p5, &times->p50, &times->p95, &times->p99};
+	uint32_t best;
+
+	if (!read_whole(reader, fields[0], UINT64_MAX, &times->samples) ||
+		!read_whole(reader, fields[1], UINT64_MAX, &row->left_out))
+		return false;
+	for (uint32_t i = 0; i < 6; i++)
+		if (!read_real(reader, fields[2 + i], reals[i]))
+			return false;
+	if (times->samples == 0 || times->mean < 0 || times->deviation < 0 || times->p5 < 0 ||
+		times->p5 > times->p50 || times->p50 > times->p95 || times->p95 > times->p99)
+		return refuse(reader, "times that contradict each other");
+	if (!read_word(reader, fields[8], distribution_names, DISTRIBUTION_KINDS, &best))
+		return false;
+	times->best = (enum distribution_kind)best;
+	for (uint32_t kind = 0; kind < DISTRIBUTION_KINDS; kind++)
+		if (!read_fit(reader, fields + 9 + 3 * kind, times, (enum distribution_kind)kind))
+			return false;
+	return true;
+}
+
+static bool read_row(struct reader *reader, struct profile *profile)
+{
+	struct profile_row row = {0};
+	char *fields[FIELDS];
+	uint32_t part, traffic, unit;
+
+	if (!cut_fields(reader, fields) ||
+		!read_word(reader, fields[0], part_names, PROFILE_PARTS, &part) ||
+		!read_word(reader, fields[1], profile_traffic_names, PROFILE_TRAFFICS, &traffic) ||
+		!read_word(reader, fields[2], unit_names, 2, &unit) ||
+		!read_key(reader, fields[3], row.what.key))
+		return false;
+	row.what.part = (enum profile_part)part;
+	row.what.traffic = (enum profile_traffic)traffic;
+	row.what.single = unit == 1;
+	if (!read_sketch(reader, fields + 4, &row) || !read_times(reader, fields + 10, &row))
+		return false;
+	if (strcmp(fields[FIELDS - 1], state_of(&row.what)) != 0)
+		return refuse(reader, "'%.64s' is not a state of such flows", fields[FIELDS - 1]);
+	if (profile_find(profile, &row.what) != NULL)
+		return refuse(reader, "the same as in another line");
+	return profile_add(profile, &row) || refuse(reader, "there is no room for more rows");
+}
+
+static bool read_host(struct reader *reader, struct profile_host *host)
+{
+	for (uint32_t f = 0; f < PROFILE_FACTS; f++) {
+		size_t length = strlen(fact_names[f]);
+
+		if (!next_line(reader))
+			return false;
+		if (strncmp(reader->text, fact_names[f], length) != 0 ||
+			strncmp(reader->text + length, ": ", 2) != 0 ||
+			strlen(reader->text + length + 2) >= PROFILE_TEXT_MAX)
+			return refuse(reader, "does not say the %s", fact_names[f]);
+		strcpy(host->facts[f], reader->text + length + 2);
+	}
+	return true;
+}
+
+static bool read_rows(struct reader *reader, struct profile *profile)
+{
+	static const char last[] = "rows: ";
+	uint64_t rows;
+
+	for (;;) {
+		if (!next_line(reader))
+			return false;
+		if (strncmp(reader->text, last, strlen(last)) == 0)
+			break;
+		if (!read_row(reader, profile))
+			return false;
+	}
+	return read_whole(reader, reader->text + strlen(last), PROFILE_ROWS_MAX, &rows) &&
+	       (rows == profile->n || refuse(reader, "%u rows stand before it", profile->n));
+}
+
+bool profile_read(struct profile *profile, FILE *in, const char *name, char *error)
+{
+	struct reader reader = {.in = in, .name = name, .error = error};
+	bool right;
+
+	*profile = (struct profile){0};
+	right = next_line(&reader) &&
+		(strcmp(reader.text, FIRST_LINE) == 0 ||
+			refuse(&reader, "does not begin as what sketchtap-bench profile writes")) &&
+		read_host(&reader, &profile->host) && next_line(&reader) &&
+		(strcmp(reader.text, columns) == 0 || refuse(&reader, "other columns")) &&
+		read_rows(&reader, profile);
+	if (!right)
+		profile_free(profile);
+	return right;
+}
+
+bool profile_is_of(const struct profile *profile, const struct profile_host *host, const char *name,
+	char *error)
+{
+	for (uint32_t f = 0; f < PROFILE_FACTS; f++) {
+		if (strcmp(profile->host.facts[f], host->facts[f]) == 0)
+			continue;
+		snprintf(error, PROFILE_ERROR_MAX,
+			"--profile %.100s: of another %s: '%.200s', here it is '%.200s'; make one here "
+			"with sketchtap-bench profile, or take it with --force",
+			name, fact_names[f], profile->host.facts[f], host->facts[f]);
+		make_printable(error);
+		return false;
+	}
+	return true;
+}
+
+/* --- options --- */
+
+static const struct option_row profile_rows[] = {
+	{
+		.name = "profile",
+		.placeholder = "FILE",
+		.rare = true,
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_STRING,
+		.reads = option_names_file,
+		OPTION_FIELD(profile_options, file),
+		.default_note = "none",
+		.help = "What packets cost on this host, as sketchtap-bench profile writes it: plan "
+			"says what the host keeps up with, and ctl costs has it beside what is "
+			"measured. One of another CPU, build or DPDK is refused; --force takes it.",
+	},
+	{0},
+};
+
+const struct option_owner profile_owner = {
+	.rows = profile_rows,
+	.size = sizeof(struct profile_options),
+};
