@@ -25,6 +25,8 @@ int bench_collect(struct config *config);
 
 /* What it costs to measure what is forwarded. */
 int bench_forward(struct config *config);
+/* What the parts of a packet cost, for --profile. */
+int bench_profile(struct config *config);
 /* What a packet costs that a program in the kernel looks at. */
 int bench_kernel(struct config *config);
 

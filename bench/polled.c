@@ -19,6 +19,9 @@ static struct {
 	uint64_t packets, rx, count, free; /* of full bursts; the latter three in cycles */
 	uint64_t interrupted;              /* full bursts that took too long */
 	uint64_t longest;                  /* cycles that a burst may take */
+	/* With POLLED_TIME. */
+	void (*take)(void *arg, const struct costs *costs);
+	void *arg;
 } polled;
 
 /* Adds a full burst, whose parts took so many cycles. */
@@ -32,6 +35,18 @@ static void add_burst(uint64_t rx, uint64_t count, uint64_t free)
 	polled.rx += rx;
 	polled.count += count;
 	polled.free += free;
+}
+
+static void count_timed(
+	struct worker *worker, struct rte_mbuf **pkts, uint16_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+
+	generation->costs = (struct costs){0};
+	generation->bursts = COSTS_EVERY / 2;
+	worker_count(worker, pkts, n, rx_cycles);
+	if (n == BURST_MAX && costs_sum(&generation->costs) <= polled.longest)
+		polled.take(polled.arg, &generation->costs);
 }
 
 /* Receives one burst and counts or frees it. Returns the packets received. */
@@ -48,7 +63,9 @@ static uint16_t take_burst(struct worker *worker)
 	if (n == 0)
 		return 0;
 	polled.taken += n;
-	if (polled_kind == POLLED_MEASURE) {
+	if (polled_kind == POLLED_TIME) {
+		count_timed(worker, pkts, n, received - start);
+	} else if (polled_kind == POLLED_MEASURE) {
 		worker_count(worker, pkts, n, 0);
 	} else {
 		rte_pktmbuf_free_bulk(pkts, n);
@@ -94,7 +111,7 @@ static bool check(const struct run *run, char *error)
 	uint64_t fed = feeder_options(run->config)->packets,
 		 measured = run->workers[0]->generations[0].measured;
 
-	if (polled.taken == fed && (polled_kind != POLLED_MEASURE || measured == fed) &&
+	if (polled.taken == fed && (polled_kind == POLLED_RECEIVE_AND_FREE || measured == fed) &&
 		polled.packets > 0)
 		return true;
 	snprintf(error, POLLED_ERROR_MAX,
@@ -105,23 +122,42 @@ static bool check(const struct run *run, char *error)
 	return false;
 }
 
-bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
-	enum polled_kind kind, struct polled_sample *sample, char *error)
+/* polled.take and arg are set. */
+static bool run_polled(const struct config *config, const struct plan *plan, struct source *source,
+	enum polled_kind kind, char *error)
 {
 	struct run *run = run_create(config, plan, source, NULL, 0, error);
-	double ns;
 	bool right;
 
 	if (run == NULL)
 		return false;
 	polled_kind = kind;
-	memset(&polled, 0, sizeof(polled));
 	polled.longest = rte_get_tsc_hz() / 1000000 * POLLED_LONGEST_US;
 	run->design = &polled_design;
 	run_start(run);
 	wait_for_end(run);
 	right = check(run, error);
 	run_destroy(run);
+	return right;
+}
+
+bool polled_time(const struct config *config, const struct plan *plan, struct source *source,
+	void (*take)(void *arg, const struct costs *costs), void *arg, char *error)
+{
+	memset(&polled, 0, sizeof(polled));
+	polled.take = take;
+	polled.arg = arg;
+	return run_polled(config, plan, source, POLLED_TIME, error);
+}
+
+bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
+	enum polled_kind kind, struct polled_sample *sample, char *error)
+{
+	double ns;
+	bool right;
+
+	memset(&polled, 0, sizeof(polled));
+	right = run_polled(config, plan, source, kind, error);
 	ns = 1e9 / (double)rte_get_tsc_hz() / (double)(polled.packets > 0 ? polled.packets : 1);
 	*sample = (struct polled_sample){
 		.total = (double)(polled.rx + polled.count + polled.free) * ns,

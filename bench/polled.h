@@ -21,6 +21,7 @@
 enum polled_kind {
 	POLLED_RECEIVE_AND_FREE,
 	POLLED_MEASURE,
+	POLLED_TIME, /* the same, every burst part by part */
 };
 
 /* Of full bursts only: nanoseconds per packet. */
@@ -36,3 +37,9 @@ struct polled_sample {
  */
 bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
 	enum polled_kind kind, struct polled_sample *sample, char *error);
+
+/* The same with POLLED_TIME: take() gets each full burst that was not interrupted, with its parts in
+ * cycles of the TSC. */
+struct costs;
+bool polled_time(const struct config *config, const struct plan *plan, struct source *source,
+	void (*take)(void *arg, const struct costs *costs), void *arg, char *error);

@@ -4,9 +4,14 @@
 
 #include "commands.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
+
+#include "adapt/calibrate.h"
 #include "config/config.h"
 #include "base/log.h"
 #include "base/notify.h"
@@ -17,6 +22,7 @@
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
 #include "parallel/kernel_input.h"
+#include "parallel/memory.h"
 #include "doctor/doctor.h"
 #include "parallel/eal.h"
 #include "parallel/process.h"
@@ -40,9 +46,15 @@
 #include "tune/tune.h"
 #include "report/ledger.h"
 #include "sketch/measurement.h"
+#include "tune/facts.h"
 #include "tune/figures.h"
 
 #define STOPPED (-1) /* asked to end before anything was measured */
+
+/* What a profile lacks is measured in so long at most, with so many samples of so many flows. */
+#define CALIBRATION_MS      200
+#define CALIBRATION_SAMPLES 2000
+#define CALIBRATION_FLOWS   (UINT64_C(1) << 18)
 
 static const struct notify *notify; /* the service manager */
 
@@ -158,6 +170,83 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 		return status;
 	log_error("%s", error);
 	return plan->machine ? EXIT_MACHINE : EXIT_TEXT;
+}
+
+static struct profile profile; /* of --profile */
+
+/* Returns 0, or an exit status with one line logged. */
+static int check_profile(const struct config *config)
+{
+	const char *file = profile_options(config)->file;
+	char error[PROFILE_ERROR_MAX];
+	struct profile_host host;
+
+	facts_of_host(&host);
+	if (profile_is_of(&profile, &host, file, error))
+		return 0;
+	if (!writer_options(config)->force) {
+		log_error("%s", error);
+		return EXIT_MACHINE;
+	}
+	log_warning("%s", error);
+	return 0;
+}
+
+static int read_profile(const struct config *config)
+{
+	const char *file = profile_options(config)->file;
+	char error[PROFILE_ERROR_MAX];
+	bool right;
+	FILE *in;
+
+	if (file == NULL)
+		return 0;
+	in = fopen(file, "re");
+	if (in == NULL) {
+		log_error("--profile %s: cannot be opened: %s", file, strerror(errno));
+		return EXIT_MACHINE;
+	}
+	right = profile_read(&profile, in, file, error);
+	fclose(in);
+	if (right)
+		return check_profile(config);
+	log_error("%s", error);
+	return EXIT_MACHINE;
+}
+
+static uint64_t read_clock(void)
+{
+	return rte_rdtsc_precise();
+}
+
+/* What the profile does not have yet is measured before the run begins, as far as it does not take
+ * long. */
+static void complete_profile(const struct config *config, const struct plan *plan)
+{
+	const struct capacity_worker worker = plan_worker(plan);
+	struct calibration calibration = {
+		.clock = read_clock,
+		.ns = 1e9 / (double)rte_get_tsc_hz(),
+		.cache_bytes = calibrate_cache_bytes(),
+		.seed = seed_options(config)->seed,
+		.allocator = memory_on_node(PLAN_NODE_ANY),
+		.samples = CALIBRATION_SAMPLES,
+		.flows_max = CALIBRATION_FLOWS,
+		.until = read_clock() + rte_get_tsc_hz() / 1000 * CALIBRATION_MS,
+	};
+	char text[PROFILE_WHAT_MAX];
+	struct profile_what missing;
+	uint32_t n = profile.n;
+
+	if (calibrate_worker(&calibration, &worker, &profile, &missing)) {
+		log_info(
+			"--profile: %u figures, %u of them measured now", profile.n, profile.n - n);
+	} else {
+		profile_describe(&missing, text);
+		log_warning("--profile %s: has no figure of %s, and %d ms do not suffice for one",
+			profile_options(config)->file, text, CALIBRATION_MS);
+	}
+	control_offer_profile(&profile);
 }
 
 /* As many receive queues as the plan says; none for a sender. */
@@ -387,6 +476,8 @@ static int command_run(struct config *config)
 	if (status == 0)
 		status = compile_filter(config, source);
 	if (status == 0)
+		status = read_profile(config);
+	if (status == 0)
 		status = make_plan(config, &machine, &plan);
 	if (status == 0)
 		run_say_warnings(&plan);
@@ -399,6 +490,8 @@ static int command_run(struct config *config)
 			status = probe_ports(config, &plan, ports);
 			if (status == 0)
 				status = fit_plan(config, &machine, ports, &plan);
+			if (status == 0 && profile_options(config)->file != NULL)
+				complete_profile(config, &plan);
 			if (status == 0)
 				status = put_together(config, &plan, source, ports, &progress);
 			eal_stop();
@@ -407,6 +500,7 @@ static int command_run(struct config *config)
 			status = EXIT_MACHINE;
 		}
 	}
+	profile_free(&profile);
 	filter_set_free(&filters);
 	if (source != NULL)
 		source->close(source);
@@ -420,12 +514,16 @@ static int command_plan(struct config *config)
 {
 	static struct machine machine;
 	static struct plan plan;
-	int status = make_plan(config, &machine, &plan);
+	int status = read_profile(config);
 
-	if (status != 0)
-		return status;
-	plan_print(&plan, stdout);
-	return 0;
+	if (status == 0)
+		status = make_plan(config, &machine, &plan);
+	if (status == 0)
+		plan_print(&plan, stdout);
+	if (status == 0 && profile_options(config)->file != NULL)
+		plan_print_capacity(&plan, &profile, profile_options(config)->file, stdout);
+	profile_free(&profile);
+	return status;
 }
 
 static int command_doctor(struct config *config)
@@ -511,10 +609,21 @@ static bool check_pace(const struct config *config, struct option_fault *fault)
 		       port_given(config) ? "a port's" : "the kernel's");
 }
 
+/* A profile is of workers that receive packets. */
+static bool check_profiled(const struct config *config, struct option_fault *fault)
+{
+	return profile_options(config)->file == NULL ||
+	       (!kernel_given(config) && !collect_asked(config)) ||
+	       option_fault(fault, "profile", NULL,
+		       "contradicts --%s: a profile is of workers that get packets",
+		       kernel_given(config) ? "kernel" : "listen");
+}
+
 /* Nothing is measured without a source. */
 static bool check_source(const struct config *config, struct option_fault *fault)
 {
-	return sources_check(config, "measure", fault) && check_pace(config, fault);
+	return sources_check(config, "measure", fault) && check_pace(config, fault) &&
+	       check_profiled(config, fault);
 }
 
 /*
@@ -544,9 +653,9 @@ static void suit_terminal(struct config *config)
 #define OF_RUN                                                                                     \
 	&sources_owner, &feeder_owner, &measurement_owner, &filter_owner, &monitor_owner,          \
 		&design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
-		&ledger_owner, &control_owner, &progress_owner, OF_MACHINE
+		&ledger_owner, &control_owner, &progress_owner, &profile_owner, OF_MACHINE
 
-static const struct option_owner *const of_run[] = {OF_RUN, NULL};
+const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
 /* Who is told of packets takes what rows and counts them alike; no packet is filtered or matched. */
 static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
 	&feeder_owner, &measurement_owner, &plan_owner, &seed_owner, &epoch_owner,
@@ -581,7 +690,7 @@ static const struct command run_of_program = {
 	.name = "run",
 	.usage = "[options] [FILE...]",
 	.summary = "measure the traffic of a link, or of captures",
-	.owners = of_run,
+	.owners = commands_owners_of_run,
 	.argument = "pcap",
 	.stray = STRAY,
 	.letters = tcpdump_letters,

@@ -12,6 +12,9 @@
 
 extern const struct program commands;
 
+/* Whose options a run takes. */
+extern const struct option_owner *const commands_owners_of_run[];
+
 /* Runs the command that was asked for; what it says goes to standard error. Returns the exit
  * status. */
 int commands_run(struct config *config, const struct notify *service_manager);

@@ -49,10 +49,11 @@ static struct {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* of its measurements */
 	struct changes *changes;                            /* NULL: nothing can change */
 	bool read_only;
-	struct report_epoch *last; /* with packets; NULL: none yet */
-	uint64_t number;           /* of the epoch that was closed last */
-	struct account_sum epoch;  /* its account */
-	struct account_sum total;  /* since the start */
+	struct report_epoch *last;     /* with packets; NULL: none yet */
+	uint64_t number;               /* of the epoch that was closed last */
+	struct account_sum epoch;      /* its account */
+	struct account_sum total;      /* since the start */
+	const struct profile *profile; /* NULL: none */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* that is done */
 } control = {
@@ -268,20 +269,30 @@ static void add_plan(
 	add_measurements(answer, plan, since);
 }
 
+/* The plan, NULL where nothing runs, and since when its measurements hold. end_reading(*turn)
+ * follows. */
+static const struct plan *begin_reading(
+	struct change_since since[CONFIG_MEASUREMENTS_MAX], uint32_t *turn)
+{
+	const struct plan *plan;
+
+	pthread_mutex_lock(&control.lock);
+	plan = control.plan;
+	memcpy(since, control.since, sizeof(control.since));
+	*turn = control.turn;
+	control.reading[*turn]++;
+	pthread_mutex_unlock(&control.lock);
+	return plan;
+}
+
 static int answer_plan(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX];
-	const struct plan *plan;
 	uint32_t turn;
+	const struct plan *plan = begin_reading(since, &turn);
 
 	(void)command;
 	(void)parameters;
-	pthread_mutex_lock(&control.lock);
-	plan = control.plan;
-	memcpy(since, control.since, sizeof(since));
-	turn = control.turn;
-	control.reading[turn]++;
-	pthread_mutex_unlock(&control.lock);
 	if (plan == NULL)
 		answer_error(answer, nothing_runs);
 	else
@@ -522,6 +533,45 @@ static void add_costs_of_measurements(struct rte_tel_data *answer, const struct 
 	}
 }
 
+/* What a packet should cost by the profile, in each state. */
+static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
+{
+	const struct capacity_worker worker = plan_worker(plan);
+	struct rte_tel_data *states = add_dict(answer, "profile");
+
+	for (uint32_t s = 0; capacity_states[s].name != NULL; s++) {
+		struct rte_tel_data *dict = add_numbered(states, s);
+
+		if (dict == NULL)
+			return;
+		add_text(dict, "state", "%s", capacity_states[s].name);
+		for (uint32_t t = PROFILE_CACHED; t < PROFILE_TRAFFICS; t++) {
+			struct profile_what missing;
+			char name[32];
+			double ns;
+
+			snprintf(name, sizeof(name), "%s_ns", profile_traffic_names[t]);
+			if (capacity_ns(control.profile, &worker, &capacity_states[s],
+				    (enum profile_traffic)t, &ns, &missing))
+				add_text(dict, name, "%.2f", ns);
+		}
+	}
+}
+
+static void add_profile(struct rte_tel_data *answer)
+{
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
+	const struct plan *plan;
+	uint32_t turn;
+
+	if (control.profile == NULL)
+		return;
+	plan = begin_reading(since, &turn);
+	if (plan != NULL)
+		add_capacity(answer, plan);
+	end_reading(turn);
+}
+
 static void answer_costs_of(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, const struct costs *costs)
 {
@@ -539,6 +589,7 @@ static void answer_costs_of(
 	add_costs_of_measurements(answer, epoch, costs, key_of);
 	add_ns(answer, "free_ns", costs->free, costs);
 	add_ns(answer, "sum_ns", costs_sum(costs), costs);
+	add_profile(answer);
 }
 
 /* No parameters: of all workers. False where there is no such worker. */
@@ -738,6 +789,11 @@ void control_offer(void)
 			log_warning(
 				"%s: cannot be offered on the control socket", commands[c].path);
 	}
+}
+
+void control_offer_profile(const struct profile *profile)
+{
+	control.profile = profile;
 }
 
 void control_change(const struct plan *plan, const struct change_since *since)

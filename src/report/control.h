@@ -30,10 +30,16 @@ struct control_options {
 
 OPTION_OWNER(control)
 
+struct profile;
+
 #define CONTROL_ERROR_MAX 512
 
 /* Before EAL opens the socket; once. */
 void control_offer(void);
+
+/* Before control_start(): what parts of packets cost by the profile of this host, which nobody
+ * changes any more. */
+void control_offer_profile(const struct profile *profile);
 
 /*
  * The plan's measurements hold from first_epoch on. From control_start() to control_stop() the

@@ -57,6 +57,31 @@ static void describe_machine(char *machine)
 		sysconf(_SC_PHYS_PAGES) / 1024 * sysconf(_SC_PAGESIZE) / 1024);
 }
 
+static void describe_compiler(char *compiler, size_t size)
+{
+	snprintf(compiler, size, "%s %s, %s",
+#if defined(__clang__)
+		"clang",
+#else
+		"gcc",
+#endif
+		__VERSION__, BENCH_FLAGS);
+}
+
+void facts_of_host(struct profile_host *host)
+{
+	char model[96], caches[96];
+	int used;
+
+	read_cpu_model(model, sizeof(model));
+	read_caches(caches, sizeof(caches));
+	snprintf(host->facts[PROFILE_CPU], PROFILE_TEXT_MAX, "%s, caches%s", model, caches);
+	used = snprintf(
+		host->facts[PROFILE_BUILD], PROFILE_TEXT_MAX, "sketchtap " SKETCHTAP_VERSION ", ");
+	describe_compiler(host->facts[PROFILE_BUILD] + used, PROFILE_TEXT_MAX - (size_t)used);
+	snprintf(host->facts[PROFILE_DPDK], PROFILE_TEXT_MAX, "%s", rte_version());
+}
+
 static void join_arguments(char *command, int argc, char *const argv[])
 {
 	size_t used = 0;
@@ -75,13 +100,7 @@ void facts_read(struct facts *facts, int argc, char *const argv[])
 	uname(&kernel);
 	snprintf(facts->kernel, FACT_MAX, "%s %s", kernel.sysname, kernel.release);
 	snprintf(facts->dpdk, FACT_MAX, "%s", rte_version());
-	snprintf(facts->compiler, FACT_MAX, "%s %s, %s",
-#if defined(__clang__)
-		"clang",
-#else
-		"gcc",
-#endif
-		__VERSION__, BENCH_FLAGS);
+	describe_compiler(facts->compiler, FACT_MAX);
 	strftime(facts->date, FACT_MAX, "%Y-%m-%d %H:%M UTC", gmtime(&now));
 	join_arguments(facts->command, argc, argv);
 }

@@ -3,7 +3,7 @@
 
 /* What has to stand beside every figure: on what machine, with what, when, and by which command. */
 
-#include "report/output/text.h"
+#include "adapt/profile.h"
 
 #define FACT_MAX 256
 
@@ -18,6 +18,9 @@ struct facts {
 
 /* Fills the facts. argv[argc] is the command line. */
 void facts_read(struct facts *facts, int argc, char *const argv[]);
+
+/* Of them, those without which a profile is worth nothing. */
+void facts_of_host(struct profile_host *host);
 
 /* After EAL's start: adds what its memory is made of. */
 void facts_add_memory(struct facts *facts);

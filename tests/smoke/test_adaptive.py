@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a packet costs, part by part. Times are not judged, but for what must add up."""
+"""What a packet costs, part by part, and profiles. Times are not judged, but for what must add up."""
 
+import re
 import statistics
 import time
 
@@ -87,3 +88,103 @@ def test_what_is_filtered_costs(test):
     answer = ask_costs(test, client)
     stop(test, process, client)
     assert float(answer['filter_ns']) > 0, answer
+
+
+TWO = '[measurement flows]\nsketch = flow-table\nwidth = 4K\n[measurement senders]\nkey = src,dst_port\nwidth = 1K\n'
+TRAFFICS = ('new', 'uncached', 'cached', 'one')
+
+
+def write(test, name, text):
+    path = test.path(name)
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(text)
+    return path
+
+
+def make_profile(test):
+    """Of two measurements, as fast as it goes: the configuration, the profile's path and text."""
+    config = write(test, 'two.conf', TWO)
+    result = test.bench('profile', '--config', config, '--no-huge', '--duration', '1ms', '--seed', '1',
+                        '--port', 'net_null0').expect(0)
+    return config, write(test, 'host.profile', result.stdout), result.stdout
+
+
+def capacity_of(text):
+    """{state: ns and Mpps for each traffic}"""
+    return {name: [float(figure) for figure in figures.split()]
+            for name, figures in re.findall(r'^(full|count only) +([0-9. ]+)$', text, re.M)}
+
+
+def test_profile(test):
+    """Made here it is taken here: by a plan, which says what the host keeps up with, and by a run."""
+    config, path, text = make_profile(test)
+    lines = [line for line in text.splitlines() if not line.startswith('#')]
+    assert lines[0] == 'sketchtap profile 1' and lines[-1] == f'rows: {len(lines) - 6}', text
+    rows = [dict(zip(lines[4].split(','), line.split(','))) for line in lines[5:-1]]
+    kinds = [(row['part'], row['traffic'], row['unit'], row['key'], row['sketch'], row['state']) for row in rows]
+    sketches = (('5tuple', 'flow-table', 'count'), ('src+dst_port', 'count-min', ''))
+    assert sorted(kinds) == sorted(
+        [(part, '', 'burst', '', '', '') for part in ('receive', 'parse', 'free', 'distinct')]
+        + [('timer', '', 'packet', '', '', '')] + [('key', '', 'burst', key, '', '') for key, *_ in sketches]
+        + [('sketch', traffic, unit, *sketch) for sketch in sketches for traffic in TRAFFICS
+           for unit in ('burst', 'packet')]), kinds
+    assert text.count('# I: ns') == text.count('# II: BIC') == 2, text
+
+    plan = ('plan', '--config', config, '--pcap', '/dev/null', '--workers')
+    without = test.run(*plan, '3').expect(0).stdout
+    with_it = test.run(*plan, '3', '--profile', path).expect(0).stdout
+    assert with_it.startswith(without), with_it
+    states = capacity_of(with_it[len(without):])
+    assert list(states) == ['full', 'count only'], with_it
+    for figures in states.values():
+        for ns, worker, every in zip(figures[::3], figures[1::3], figures[2::3]):
+            assert abs(worker * ns / 1000 - 1) < 0.05 and abs(every / worker / 3 - 1) < 0.01, with_it
+    assert all(full > count for full, count in zip(states['full'][::3], states['count only'][::3])), with_it
+
+
+def test_profile_in_a_run(test):
+    """What is measured and what the profile has of it; what it lacks is measured at the start."""
+    config, path, _ = make_profile(test)
+    with open(config, 'a', encoding='utf-8') as stream:
+        stream.write('[measurement hosts]\nkey = dst\nsketch = simple-hash\nwidth = 1K\n')
+    lacking = test.run('plan', '--config', config, '--pcap', '/dev/null', '--profile', path).expect(0).stdout
+    assert f'{path} has no figure of key of dst; sketchtap-bench profile makes one' in lacking, lacking
+    process = test.start(*PACED, '--config', config, '--profile', path, '--interval', '100ms', *QUIET)
+    client = connect(test, process)
+    answer = ask_costs(test, client)
+    stop(test, process, client)
+    states = answer['profile'].values()
+    assert [state['state'] for state in states] == ['full', 'count only'], answer
+    assert all(float(state[f'{traffic}_ns']) > 0 for state in states
+               for traffic in ('cached', 'uncached', 'new')), answer
+
+
+def test_refused_profiles(test):
+    """Of another CPU, build or DPDK, unless --force says so; and what is damaged, with its line."""
+    config, path, text = make_profile(test)
+    plan = ('plan', '--config', config, '--pcap', '/dev/null', '--profile')
+    for fact in ('cpu', 'build', 'dpdk'):
+        other = write(test, fact, re.sub(f'^{fact}: .*', f'{fact}: another', text, flags=re.M))
+        refused = test.run(*plan, other).expect(1)
+        assert f"of another {fact}: 'another', here it is '" in refused.stderr, refused.describe()
+        assert refused.stdout == '', refused.describe()
+        taken = test.run(*plan, other, '--force').expect(0)
+        assert f'of another {fact}' in taken.stderr and 'full' in taken.stdout, taken.describe()
+    run = test.run('--synthetic', 'flows=10,packets=10', '--profile', other).expect(1)
+    assert 'of another dpdk' in run.stderr, run.describe()
+    cut = write(test, 'cut', text[:text.index('rows: ')])
+    line = text[:text.index('rows: ')].count('\n') + 1
+    assert f'line {line}: the file ends before' in test.run(*plan, cut).expect(1).stderr
+    wrong = write(test, 'wrong', text.replace('parse,,burst', 'parse,,first', 1))
+    assert "line 7: 'first' is not a word" in test.run(*plan, wrong).expect(1).stderr
+    assert 'line 1: does not begin' in test.run(*plan, config).expect(1).stderr
+    assert 'cannot be opened' in test.run(*plan, test.path('nothing')).expect(1).stderr
+    contradicts = test.run('plan', '--listen', ':2055', '--profile', path).expect(2)
+    assert '--profile: contradicts --listen' in contradicts.stderr, contradicts.describe()
+
+
+def test_no_profile_into_a_full_disk(test):
+    """A profile that is not whole is no success."""
+    with open('/dev/full', 'w', encoding='utf-8') as full:
+        result = test.bench('profile', '--no-huge', '--duration', '1ms', '--width', '1K', stdout=full)
+    assert result.status == 1, result.describe()

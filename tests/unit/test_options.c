@@ -107,14 +107,13 @@ static char *section_of(const char *text, const char *title)
 	return strndup(start, (size_t)(end - start));
 }
 
-/* run, plan and doctor share one. */
+/* run, plan and doctor share one, and so does the bench that measures for them. */
 static char *man_section_of(const struct config *config, const struct program *program)
 {
 	char *page = read_man_page(), title[100] = "OPTIONS OF RUN, PLAN AND DOCTOR", *section;
 	size_t used;
 
-	if (program == &bench_program || config->rows[0].owner != run_options()->rows[0].owner ||
-		config->nb_rows < 40) {
+	if (config->rows[0].owner != run_options()->rows[0].owner || config->nb_rows < 40) {
 		used = (size_t)snprintf(title, sizeof(title), "OPTIONS OF %s%s",
 			program == &bench_program ? "SKETCHTAP-BENCH " : "", config->command->name);
 		for (size_t t = strlen("OPTIONS OF "); t < used; t++)

@@ -1027,6 +1027,12 @@ static const char *lacks_file(
 	return writer_names_files(config) ? NULL : option_lacks_file(NULL);
 }
 
+static const char *lacks_forced(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return config_asks(config, NULL, "profile") ? NULL : lacks_file(config, measurement);
+}
+
 static const char *lacks_records(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -1130,10 +1136,10 @@ static const struct option_row writer_rows[] = {
 		.name = "force",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FLAG,
-		.lacks = lacks_file,
+		.lacks = lacks_forced,
 		OPTION_FIELD(writer_options, force),
 		.set = "existing",
-		.help = "Replace output files that exist.",
+		.help = "Replace output files that exist, or take the --profile of another host.",
 	},
 	{
 		.name = "rotate",
