@@ -6,8 +6,13 @@
  * core's; off-path that core reads headers and leaves digests, and what counts them is another.
  *
  * The ports are rings in memory; between two bursts, while no time is taken, each packet gets the
- * headers of the next one of a generated stream. Times are TSC cycles of the forwarding core; a
- * burst that took longer than LONGEST_US was interrupted, and its time is left out.
+ * headers of the next one of a generated stream. What can be seen without headers is also measured
+ * on net_null. Times are TSC cycles of the forwarding core; a burst that took longer than LONGEST_US
+ * was interrupted, and its time is left out.
+ *
+ * Latency: packets come at an even pace by a clock that only goes on while the forwarding core
+ * works, so who brings them takes none of its time, and it has none while the machine does something
+ * else. From when a packet comes until its burst is handed to the device.
  */
 
 #include <inttypes.h>
@@ -20,6 +25,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_pause.h>
+#include <rte_dev.h>
 #include <rte_ring.h>
 
 #include "base/log.h"
@@ -35,7 +41,6 @@
 #include "tune/figures.h"
 #include "tune/pipeline.h"
 #include "tune/setup.h"
-#include "tune/stats.h"
 
 #define ROUNDS        7
 #define PACKETS       2000000
@@ -47,43 +52,71 @@
 #define MBUFS         256 /* that go round */
 #define RING          4096
 #define LONGEST_US    200
+#define LONGEST_PACED 5     /* us, where latency is measured: meanwhile others would wait */
+#define LATENCY_MAX   65536 /* TSC cycles */
 #define NAP_NS        1000000
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
-	{"name", "", -22, ""},
-	{.name = "packets"},
-	{.name = "rounds"},
-	{"added_ns", "added", 7, "ns"},
-	{"added_ns_min", "min", 7, "ns"},
-	{"added_ns_max", "max", 7, "ns"},
-	{"total_ns", "total", 7, "ns"},
-	{"of_io", "of io", 7, "ratio"},
+	{"part", "", -60, ""},
+	{"packets", "packets", 8, ""},
+	{"round", "round", 5, ""},
+	{"value", "value", 8, ""},
+	{"unit", "", -4, ""},
 	{"lost", "lost", 7, "ratio"},
 	{"interrupted", "interr.", 7, "ratio"},
 	{"note", "", -1, ""},
 	{.name = NULL},
 };
 
-/* Who takes turns; the first is what the others are compared with. */
+/* Who takes turns. */
 static const struct entrant {
 	const char *name, *design, *sketch;
 	bool io;            /* receives and sends, and nothing else */
+	bool null;          /* on net_null */
 	const char *filter; /* what is measured; NULL: everything */
+	int above;          /* the entrant whose time is taken off; its own: none */
+	bool paced;         /* its latency is measured at half of its highest rate */
 } entrants[] = {
-	{.name = "io", .design = "rss", .sketch = "count-min", .io = true},
-	{.name = "nothing measured", .design = "rss", .sketch = "count-min", .filter = "less 0"},
-	{.name = "on-path count-min", .design = "rss", .sketch = "count-min"},
-	{.name = "on-path flow-table", .design = "rss", .sketch = "flow-table"},
-	{.name = "on-path iblt", .design = "rss", .sketch = "iblt"},
-	{.name = "off-path count-min", .design = "async", .sketch = "count-min"},
-	{.name = "off-path flow-table", .design = "async", .sketch = "flow-table"},
+	{.name = "io", .design = "rss", .sketch = "count-min", .io = true, .above = 0},
+	{.name = "nothing measured",
+		.design = "rss",
+		.sketch = "count-min",
+		.filter = "less 0",
+		.above = 1},
+	{.name = "io, net_null",
+		.design = "rss",
+		.sketch = "count-min",
+		.io = true,
+		.null = true,
+		.above = 2},
+	{.name = "nothing measured, net_null",
+		.design = "rss",
+		.sketch = "count-min",
+		.filter = "less 0",
+		.null = true,
+		.above = 3},
+	{.name = "on-path count-min",
+		.design = "rss",
+		.sketch = "count-min",
+		.above = 1,
+		.paced = true},
+	{.name = "on-path flow-table", .design = "rss", .sketch = "flow-table", .above = 1},
+	{.name = "on-path iblt", .design = "rss", .sketch = "iblt", .above = 1},
+	{.name = "off-path count-min",
+		.design = "async",
+		.sketch = "count-min",
+		.above = 0,
+		.paced = true},
+	{.name = "off-path flow-table", .design = "async", .sketch = "flow-table", .above = 0},
 };
 
 #define NB_ENTRANTS (sizeof(entrants) / sizeof(entrants[0]))
+#define NOTHING     1 /* of the entrants, who forwards and measures nothing */
 
 struct sample {
 	double ns, lost, interrupted; /* per packet; shares of packets */
+	double p50, p99;              /* ns, where packets are paced */
 };
 
 /* Of the run at hand; written by who forwards, read when the run has ended. */
@@ -95,6 +128,12 @@ static struct {
 	uint64_t wanted;  /* packets */
 	uint64_t longest; /* cycles that a burst may take */
 	uint64_t taken, timed, cycles, interrupted;
+
+	uint64_t begin;      /* the first packet that is paced: sketches know the flows by then */
+	double pace;         /* cycles from packet to packet; 0: as fast as it goes */
+	double now;          /* cycles since the first */
+	uint64_t sent;       /* TSC */
+	uint32_t *latencies; /* [LATENCY_MAX], packets by cycles */
 } loop;
 
 struct forward_bench {
@@ -106,18 +145,41 @@ struct forward_bench {
 	struct config run_config;
 	struct plan plan;
 	uint8_t *frames;
-	double ns[NB_ENTRANTS][BENCH_ROUNDS_MAX], lost[NB_ENTRANTS][BENCH_ROUNDS_MAX],
-		interrupted[NB_ENTRANTS][BENCH_ROUNDS_MAX];
 	char error[RUN_ERROR_MAX];
 };
 
 /* --- the loop --- */
 
+static bool is_paced(void)
+{
+	return loop.pace > 0 && loop.taken >= loop.begin;
+}
+
+/* When a packet comes. */
+static double comes(uint64_t packet)
+{
+	return (double)(packet - loop.begin) * loop.pace;
+}
+
+/* Packets that have come and were not taken yet, up to a burst; time passes until there is one. */
+static uint32_t due(void)
+{
+	double first, n;
+
+	if (!is_paced())
+		return BURST_MAX;
+	first = comes(loop.taken);
+	if (loop.now < first)
+		loop.now = first;
+	n = (loop.now - first) / loop.pace + 1;
+	return n < BURST_MAX ? (uint32_t)n : BURST_MAX;
+}
+
 /* What was sent comes in again, with other headers. */
 static void refill(void)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
-	uint32_t n = rte_ring_sc_dequeue_burst(loop.out, (void **)pkts, BURST_MAX, NULL);
+	uint32_t n = rte_ring_sc_dequeue_burst(loop.out, (void **)pkts, due(), NULL);
 
 	for (uint32_t i = 0; i < n; i++) {
 		memcpy(rte_pktmbuf_mtod(pkts[i], void *), loop.frames + loop.next * FRAME, FRAME);
@@ -133,6 +195,30 @@ static void send_alone(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 	rte_pktmbuf_free_bulk(pkts + sent, n - sent);
 }
 
+/* What the packets of a burst have waited; it began with the first and took so many cycles. */
+static void add_latencies(uint64_t first, uint32_t n, uint64_t start, uint64_t cycles)
+{
+	double left = loop.now + (double)(loop.sent - start);
+
+	for (uint32_t i = 0; i < n; i++) {
+		double waited = left - comes(first + i);
+
+		loop.latencies[waited < LATENCY_MAX ? (uint32_t)waited : LATENCY_MAX - 1]++;
+	}
+	loop.now += (double)cycles;
+}
+
+static uint16_t before_sending(
+	uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, void *arg)
+{
+	(void)port;
+	(void)queue;
+	(void)pkts;
+	(void)arg;
+	loop.sent = rte_rdtsc();
+	return n;
+}
+
 typedef void take_fn(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
 static void take_burst(take_fn *take, void *arg, struct poller *poller)
@@ -141,7 +227,10 @@ static void take_burst(take_fn *take, void *arg, struct poller *poller)
 	uint16_t port = poller->queues[0].port;
 	uint64_t start = rte_rdtsc(), cycles;
 	uint16_t n = rte_eth_rx_burst(port, 0, pkts, BURST_MAX);
+	bool paced = is_paced();
 
+	if (n == 0)
+		return;
 	if (loop.entrant->io) {
 		send_alone(port, pkts, n);
 	} else {
@@ -150,7 +239,7 @@ static void take_burst(take_fn *take, void *arg, struct poller *poller)
 	}
 	cycles = rte_rdtsc() - start;
 	loop.taken += n;
-	if (n < BURST_MAX)
+	if (!paced && (n < BURST_MAX || loop.pace > 0))
 		return;
 	if (cycles > loop.longest) {
 		loop.interrupted += n;
@@ -158,6 +247,8 @@ static void take_burst(take_fn *take, void *arg, struct poller *poller)
 	}
 	loop.timed += n;
 	loop.cycles += cycles;
+	if (paced)
+		add_latencies(loop.taken - n, n, start, cycles);
 }
 
 /* Packets come as fast as they can be counted, and no faster: a lost digest costs less. */
@@ -170,9 +261,10 @@ static void wait_for_who_counts(const struct digest_ring *ring)
 static void forward_all(
 	take_fn *take, void *arg, struct poller *poller, const struct digest_ring *digests)
 {
-	while (loop.taken < loop.wanted) {
+	while (loop.taken < loop.begin + loop.wanted) {
+		if (!loop.entrant->null)
+			refill();
 		take_burst(take, arg, poller);
-		refill();
 		if (digests != NULL)
 			wait_for_who_counts(digests);
 	}
@@ -213,7 +305,8 @@ static bool fill_ring(struct rte_mempool *pool)
 		memcpy(rte_pktmbuf_append(pkts[i], FRAME), loop.frames + (size_t)i * FRAME, FRAME);
 		pkts[i]->ol_flags = 0;
 	}
-	return rte_ring_sp_enqueue_bulk(loop.in, (void *const *)pkts, MBUFS, NULL) == MBUFS;
+	/* As if they had been sent. */
+	return rte_ring_sp_enqueue_bulk(loop.out, (void *const *)pkts, MBUFS, NULL) == MBUFS;
 }
 
 static void empty_ring(struct rte_ring *ring)
@@ -230,7 +323,7 @@ static bool make_plan(struct forward_bench *bench, const struct entrant *entrant
 	const struct contestant contestant = {.sketch = sketch_find(entrant->sketch), .threads = 1};
 	struct plan_ports ports = {.nb_ports = 1};
 
-	ports.ports[0].name = "rings";
+	ports.ports[0].name = entrant->null ? "net_null" : "rings";
 	ports.ports[0].node = PLAN_NODE_ANY;
 	setup_run_config(&bench->run_config, bench->config, &contestant);
 	edit_design_options(&bench->run_config)->design = design_index(entrant->design);
@@ -244,22 +337,26 @@ static bool make_plan(struct forward_bench *bench, const struct entrant *entrant
 static bool describe_port(struct forward_bench *bench, struct port *port)
 {
 	static uint32_t serial; /* of ethdevs, whose names stay */
-	char name[32];
-	int id;
+	const char *driver = loop.entrant->null ? "net_null" : "net_ring";
+	char name[32], device[48];
+	uint16_t id;
+	int made;
 
 	snprintf(name, sizeof(name), "forward%u", serial++);
-	id = rte_eth_from_rings(name, &loop.in, 1, &loop.out, 1, 0);
-	if (id < 0)
+	snprintf(device, sizeof(device), "%s_%s", driver, name);
+	made = loop.entrant->null ? rte_dev_probe(device)
+				  : rte_eth_from_rings(name, &loop.in, 1, &loop.out, 1, 0);
+	if (made < 0 || rte_eth_dev_get_port_by_name(device, &id) != 0)
 		return false;
 	*port = (struct port){
-		.id = (uint16_t)id,
+		.id = id,
 		.node = PLAN_NODE_ANY,
 		.config = &bench->run_config,
-		.driver = port_driver_find("net_ring"),
+		.driver = port_driver_find(driver),
 		.sends = true,
 	};
 	snprintf(port->name, sizeof(port->name), "%s", name);
-	snprintf(port->device, sizeof(port->device), "net_ring_%s", name);
+	snprintf(port->device, sizeof(port->device), "%s", device);
 	return true;
 }
 
@@ -283,6 +380,17 @@ static struct design_ops design_of(const struct entrant *entrant)
 	else
 		design.work = work_on_path;
 	return design;
+}
+
+/* What all but one packet of `one_of` do not exceed; ns. */
+static double latency(uint32_t one_of)
+{
+	uint64_t left = loop.timed / one_of;
+	uint32_t cycles = LATENCY_MAX;
+
+	while (cycles > 0 && loop.latencies[cycles - 1] <= left)
+		left -= loop.latencies[--cycles];
+	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
 }
 
 /* Every packet was counted, or lost on the way to who counts, or left out. */
@@ -311,6 +419,8 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 	if (run == NULL)
 		return false;
 	right = run_filter(run, filters) && fill_ring(run->pools[0]);
+	if (right && loop.pace > 0)
+		right = rte_eth_add_tx_callback(port->id, 0, before_sending, NULL) != NULL;
 	if (right) {
 		pipeline_pin(bench->plan.nb_lcores, bench->cpus.ids, bench->cpus.n);
 		let_run(run, &design);
@@ -323,6 +433,8 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 		      (double)(loop.timed > 0 ? loop.timed : 1),
 		.lost = (double)lost / (double)loop.wanted,
 		.interrupted = (double)loop.interrupted / (double)loop.wanted,
+		.p50 = loop.pace > 0 ? latency(2) : 0,
+		.p99 = loop.pace > 0 ? latency(100) : 0,
 	};
 	empty_ring(loop.in);
 	empty_ring(loop.out);
@@ -330,9 +442,11 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 	return right;
 }
 
-static bool run_entrant(
-	struct forward_bench *bench, const struct entrant *entrant, struct sample *sample)
+/* A packet every so many ns; 0: as fast as it goes. */
+static bool run_entrant(struct forward_bench *bench, const struct entrant *entrant, double pace,
+	struct sample *sample)
 {
+	double cycles_of_us = (double)rte_get_tsc_hz() / 1e6;
 	struct filter_set filters = {0};
 	char error[SOURCE_ERROR_MAX];
 	struct port port;
@@ -340,67 +454,96 @@ static bool run_entrant(
 
 	loop.entrant = entrant;
 	loop.taken = loop.timed = loop.cycles = loop.interrupted = 0;
+	loop.pace = pace * cycles_of_us / 1e3;
+	loop.begin = pace > 0 ? loop.wanted : 0;
+	loop.now = 0;
+	loop.longest = (uint64_t)(cycles_of_us * (pace > 0 ? LONGEST_PACED : LONGEST_US));
+	memset(loop.latencies, 0, LATENCY_MAX * sizeof(loop.latencies[0]));
 	right = make_plan(bench, entrant) && describe_port(bench, &port) &&
 		(entrant->filter == NULL ||
 			source_filter(NULL, entrant->filter, &filters, error)) &&
 		run_on_port(bench, &port, &filters, sample);
 	filter_set_free(&filters);
+	if (!right)
+		log_error("%s", bench->error[0] != '\0' ? bench->error : "no memory for the ports");
 	return right;
 }
 
 /* --- all of them --- */
 
-static void print_entrant(struct forward_bench *bench, uint32_t e, uint32_t rounds)
+static void print_row(struct forward_bench *bench, uint32_t round, const char *part,
+	const struct sample *sample, double value)
 {
 	struct figures *figures = &bench->figures;
-	struct bench_stats added = bench_stats_difference(bench->ns[e], bench->ns[0], rounds);
 
 	figures_cell(figures, "bench", "forward");
-	figures_cell(figures, "name", "%s", entrants[e].name);
+	figures_cell(figures, "part", "%s", part);
 	figures_cell(figures, "packets", "%" PRIu64, loop.wanted);
-	figures_cell(figures, "rounds", "%u", rounds);
-	figures_cell(figures, "total_ns", "%.2f", bench_stats_of(bench->ns[e], rounds).median);
-	figures_cell(figures, "interrupted", "%.4f",
-		bench_stats_of(bench->interrupted[e], rounds).median);
-	if (e > 0) {
-		figures_cell(figures, "added_ns", "%.2f", added.median);
-		figures_cell(figures, "added_ns_min", "%.2f", added.min);
-		figures_cell(figures, "added_ns_max", "%.2f", added.max);
-		figures_cell(figures, "of_io", "%.3f",
-			bench_stats_ratio(bench->ns[0], bench->ns[e], rounds).median);
-	}
-	if (design_find(entrants[e].design)->receiver)
-		figures_cell(
-			figures, "lost", "%.4f", bench_stats_of(bench->lost[e], rounds).median);
+	figures_cell(figures, "round", "%u", round);
+	figures_cell(figures, "value", "%.2f", value);
+	figures_cell(figures, "unit", "ns");
+	if (design_find(loop.entrant->design)->receiver)
+		figures_cell(figures, "lost", "%.4f", sample->lost);
+	figures_cell(figures, "interrupted", "%.4f", sample->interrupted);
 	figures_row(figures);
+}
+
+/* Of an entrant and of forwarding alone, both at half the rate that the entrant has reached. */
+static bool run_paced(
+	struct forward_bench *bench, uint32_t round, const struct entrant *entrant, double ns)
+{
+	const struct entrant *const turns[] = {&entrants[NOTHING], entrant};
+	struct sample sample;
+	char part[80];
+
+	for (uint32_t t = 0; t < 2; t++) {
+		if (!run_entrant(bench, turns[t], 2 * ns, &sample))
+			return false;
+		snprintf(part, sizeof(part), "p50, half the rate of %s: %s", entrant->name,
+			turns[t]->name);
+		print_row(bench, round, part, &sample, sample.p50);
+		memcpy(part, "p99", 3);
+		print_row(bench, round, part, &sample, sample.p99);
+	}
+	return true;
+}
+
+static bool run_round(struct forward_bench *bench, uint32_t round)
+{
+	struct sample samples[NB_ENTRANTS];
+	char part[80];
+
+	for (uint32_t e = 0; e < NB_ENTRANTS; e++) {
+		int above = entrants[e].above;
+		double value;
+
+		if (!run_entrant(bench, &entrants[e], 0, &samples[e]))
+			return false;
+		value = samples[e].ns;
+		snprintf(part, sizeof(part), "%s", entrants[e].name);
+		if (above != (int)e) {
+			value -= samples[above].ns;
+			snprintf(part, sizeof(part), "%s, above %s", entrants[e].name,
+				entrants[above].name);
+		}
+		print_row(bench, round, part, &samples[e], value);
+	}
+	for (uint32_t e = 0; e < NB_ENTRANTS; e++)
+		if (entrants[e].paced && !run_paced(bench, round, &entrants[e], samples[e].ns))
+			return false;
+	return true;
 }
 
 static bool run_all(void *arg)
 {
 	struct forward_bench *bench = arg;
-	uint32_t rounds = 0;
 
-	for (; rounds < bench->rounds && !signals_stop_requested(); rounds++)
-		for (uint32_t e = 0; e < NB_ENTRANTS; e++) {
-			struct sample sample;
-
-			if (!run_entrant(bench, &entrants[e], &sample)) {
-				log_error("%s", bench->error[0] != '\0'
-							? bench->error
-							: "no memory for the ports");
-				return false;
-			}
-			bench->ns[e][rounds] = sample.ns;
-			bench->lost[e][rounds] = sample.lost;
-			bench->interrupted[e][rounds] = sample.interrupted;
-		}
-	if (rounds == 0)
-		return true;
 	figures_heading(&bench->figures,
-		"%d-byte frames, Zipf 1.05 over 1 M flows: %" PRIu64 " packets a round; %u rounds",
-		FRAME, loop.wanted, rounds);
-	for (uint32_t e = 0; e < NB_ENTRANTS; e++)
-		print_entrant(bench, e, rounds);
+		"%d-byte frames, Zipf 1.05 over 1 M flows: %" PRIu64 " packets a round", FRAME,
+		loop.wanted);
+	for (uint32_t r = 0; r < bench->rounds && !signals_stop_requested(); r++)
+		if (!run_round(bench, r))
+			return false;
 	return true;
 }
 
@@ -428,8 +571,8 @@ static bool make_rings(void)
 	loop.in = rte_ring_create("forward_in", RING, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	loop.out =
 		rte_ring_create("forward_out", RING, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	loop.longest = rte_get_tsc_hz() / 1000000 * LONGEST_US;
-	return loop.in != NULL && loop.out != NULL;
+	loop.latencies = calloc(LATENCY_MAX, sizeof(loop.latencies[0]));
+	return loop.in != NULL && loop.out != NULL && loop.latencies != NULL;
 }
 
 int bench_forward(struct config *config)
@@ -459,6 +602,7 @@ int bench_forward(struct config *config)
 	else
 		log_error("no memory for the packets");
 	free(bench.frames);
+	free(loop.latencies);
 	eal_stop();
 	return status;
 }

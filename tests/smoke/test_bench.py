@@ -149,14 +149,15 @@ def test_forward(test):
     test.bench('forward', '--no-huge', '--packets', '20K', '--rounds', '1', '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
-    names = [row['name'] for row in rows]
-    assert names[:2] == ['io', 'nothing measured'] and len(set(names)) == len(names), names
-    assert {name.split()[0] for name in names[2:]} == {'on-path', 'off-path'}, names
+    parts = [row['part'] for row in rows]
+    assert parts[:2] == ['io', 'nothing measured'] and len(set(parts)) == len(parts), parts
+    assert {part.split()[0].strip(',') for part in parts[2:]} == {
+        'io', 'nothing', 'on-path', 'off-path', 'p50', 'p99'}, parts
     for row in rows:
-        assert float(row['total_ns']) > 0 and row['packets'] == '20000', row
-        assert (row['of_io'] == '') == (row['name'] == 'io'), row
-        assert (row['lost'] == '') == (not row['name'].startswith('off-path')), row
+        assert row['packets'] == '20000' and row['unit'] == 'ns' and row['round'] == '0', row
+        assert 'above' in row['part'] or float(row['value']) > 0, row
         assert row['lost'] in ('', '0.0000'), row
+    assert {target[column] for target in targets_of(test, 'forward') for column in ('figure', 'of')} <= {*parts, ''}
 
 
 def test_targets(test):
