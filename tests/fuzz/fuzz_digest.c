@@ -64,7 +64,7 @@ static uint32_t units_of(const struct expected *expected)
 	if (expected->mark)
 		return 1;
 	if (state.form == DIGEST_FORM_EXTRA)
-		return expected->v6 ? 4 : 2;
+		return expected->v6 ? DIGEST_UNITS_MAX : 2;
 	return expected->v6 ? 2 : 1;
 }
 
