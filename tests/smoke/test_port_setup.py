@@ -292,3 +292,23 @@ def test_a_driver_says_why_it_refuses(test):
     result = test.run('--port', f'net_pcap0,rx_pcap={path},infinite_rx=1', '--workers', '1',
                       '--output', '/dev/null').expect(1)
     result.expect_one_line('--port net_pcap0', '1 receive queue', 'Not enough mbufs', '20000')
+
+
+FANOUT_TAKEN = """
+import os, socket, struct, sys
+port, other, *command = sys.argv[1:]
+taken = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+taken.bind((other, 3))
+taken.setsockopt(263, 18, struct.pack('HH', (os.getpid() ^ socket.if_nametoindex(port)) & 0xffff, 0x9000))
+taken.set_inheritable(True)
+os.execv(command[0], command)
+"""
+
+
+def test_a_fan_out_group_that_is_taken(test):
+    """Its number follows from the process and the interface, so that of another pair may be the same."""
+    space = net.Namespace(test)
+    space.veth('near', 'far')
+    result = test.run('near', 'far', test.binary, '--port', 'near', '--no-huge', '--duration', '1ms',
+                      program=['python3', '-c', FANOUT_TAKEN], inside=space)
+    result.expect(1).expect_one_line('--port near', 'fan-out group', 'start sketchtap again')

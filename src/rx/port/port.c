@@ -69,6 +69,13 @@ static bool make_virtual(
 			port->name);
 	if (port_lacks_privilege(port_driver_of_device(text), text, why))
 		return fail(error, "--port %s: %s", port->name, why);
+	/* The group's number is that of the process and of the interface, as one number of 16 bits. */
+	if (strstr(reason, "PACKET_FANOUT") != NULL)
+		return fail(error,
+			"--port %s: another program's packet sockets have the fan-out group that "
+			"its driver takes, whose number follows from that of the process: start "
+			"sketchtap again",
+			port->name);
 	/* -1 is what drivers return for anything; EAL says no more than that it did not work. */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
 	return fail(error,
