@@ -413,14 +413,17 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 {
 	struct design_ops design = design_of(loop.entrant);
 	struct run *run = run_create(&bench->run_config, &bench->plan, NULL, port, 1, bench->error);
+	const struct rte_eth_rxtx_callback *watch = NULL;
 	uint64_t lost = 0;
 	bool right;
 
 	if (run == NULL)
 		return false;
 	right = run_filter(run, filters) && fill_ring(run->pools[0]);
-	if (right && loop.pace > 0)
-		right = rte_eth_add_tx_callback(port->id, 0, before_sending, NULL) != NULL;
+	if (right && loop.pace > 0) {
+		watch = rte_eth_add_tx_callback(port->id, 0, before_sending, NULL);
+		right = watch != NULL;
+	}
 	if (right) {
 		pipeline_pin(bench->plan.nb_lcores, bench->cpus.ids, bench->cpus.n);
 		let_run(run, &design);
@@ -428,6 +431,9 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 			lost = run->receivers[0]->generations[0].ring_full[0];
 		right = check(bench, run, lost);
 	}
+	/* The next port with its number would have it, too. */
+	if (watch != NULL)
+		rte_eth_remove_tx_callback(port->id, 0, watch);
 	*sample = (struct sample){
 		.ns = (double)loop.cycles * 1e9 / (double)rte_get_tsc_hz() /
 		      (double)(loop.timed > 0 ? loop.timed : 1),
