@@ -27,7 +27,7 @@
 #define ENTRIES_DEFAULT 16384
 
 /*
- * Of each CPU's table of flows, at most: two generations take 8 MB for a CPU. Flows for which that
+ * Of each CPU's table of flows, at most: two generations take 5 MB for a CPU. Flows for which that
  * is too little go through the ring.
  */
 #define BUCKETS_MAX 16384
