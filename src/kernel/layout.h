@@ -97,8 +97,9 @@ struct kernel_constants {
 /* In what the program counts by itself. */
 enum kernel_on_path {
 	KERNEL_ON_PATH_NOTHING,
-	KERNEL_ON_PATH_FLOWS, /* struct kernel_flow */
-	KERNEL_ON_PATH_CELLS, /* of an iblt */
+	KERNEL_ON_PATH_FLOWS,  /* struct kernel_flow */
+	KERNEL_ON_PATH_SHARED, /* the same, in a map of the kernel's that all CPUs share */
+	KERNEL_ON_PATH_CELLS,  /* of an iblt */
 };
 
 /* Written by this process while the program runs. A section of its own. */
@@ -121,14 +122,23 @@ struct kernel_flow {
 	__u64 bytes;
 	__u32 packets; /* 0: there is no flow */
 	__u32 next;    /* of the chain: its number in the table; 0: none */
-	__u8 kind;     /* enum kernel_entry_kind */
-	__u8 tcp_flags;
-	__u8 spare[6];
+	__u32 tcp_flags;
+	__u8 kind; /* enum kernel_entry_kind */
+	__u8 spare[3];
 	__u64 key[5]; /* as in an entry; of IPv4 two words. All the rest of the last is 0 */
 };
 
 /* With many flows lines and pages cost more than an entry that lies across two lines. */
 _Static_assert(sizeof(struct kernel_flow) == 80, "nothing is in it for its alignment");
+
+/* Of the map that all CPUs share; its values are struct kernel_flow. */
+struct kernel_shared_key {
+	__u64 key[5];
+	__u64 kind;
+};
+
+/* Packets from which on a flow there takes no more: CPUs that look at once do not make it wrap. */
+#define KERNEL_SHARED_MAX 0x7fffffff
 
 /*
  * An iblt (sketch/iblt_layout.h) of three rows: one for each generation and CPU, one behind the

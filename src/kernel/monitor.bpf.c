@@ -78,6 +78,23 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } tallies SEC(".maps");
 
+/* The same, for all CPUs, of each generation. */
+struct shared_flows {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(key_size, sizeof(struct kernel_shared_key));
+	__uint(value_size, sizeof(struct kernel_flow));
+	__uint(max_entries, 1);
+} shared0 SEC(".maps"), shared1 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(key_size, sizeof(__u32));
+	__uint(max_entries, 2);
+	__array(values, struct shared_flows);
+} shared SEC(".maps") = {.values = {&shared0, &shared1}};
+
+const struct kernel_flow no_flow = {0};
+
 /* Of an iblt. Their sizes follow from its rows. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -580,6 +597,43 @@ inline_always void note_sizes(struct kernel_tally *tally, const struct packet *p
 		tally->smallest = smallest;
 }
 
+/* In the kernel's own map, with atomic additions, as programs for flows usually have it. */
+inline_always bool add_to_shared(__u32 generation, const struct addition *addition)
+{
+	void *map = bpf_map_lookup_elem(&shared, &generation);
+	struct kernel_shared_key key;
+	struct kernel_flow *flow;
+
+	if (map == NULL)
+		return false;
+	for (__u32 i = 0; i < 5; i++)
+		key.key[i] = addition->key[i];
+	key.kind = addition->kind;
+	flow = bpf_map_lookup_elem(map, &key);
+	if (flow == NULL) {
+		/* Where it cannot be, another CPU was first; or the map is full. */
+		bpf_map_update_elem(map, &key, &no_flow, BPF_NOEXIST);
+		flow = bpf_map_lookup_elem(map, &key);
+		if (flow == NULL)
+			return false;
+	}
+	/* Of CPUs that are here at once each writes the same. */
+	if (flow->kind == 0) {
+		for (__u32 i = 0; i < 5; i++)
+			flow->key[i] = addition->key[i];
+		flow->first = addition->time;
+		flow->kind = addition->kind;
+	}
+	if (flow->packets > KERNEL_SHARED_MAX)
+		return false;
+	__sync_fetch_and_add(&flow->packets, addition->packets);
+	__sync_fetch_and_add(&flow->bytes, addition->bytes);
+	flow->last = addition->time;
+	if ((addition->tcp_flags & ~flow->tcp_flags) != 0)
+		__sync_fetch_and_or(&flow->tcp_flags, addition->tcp_flags);
+	return true;
+}
+
 /* --- cells --- */
 
 /* The key's three cells of a family. False: there are none, which cannot be. */
@@ -677,11 +731,14 @@ inline_always bool count_flow(
 	if (tally == NULL || (segments > 1 && entry->headers >= length))
 		return false;
 	hash = read_addition(&addition, entry);
-	addition.time = constants.on_path == KERNEL_ON_PATH_FLOWS ? time_of_packet() : 0;
+	addition.time = constants.on_path != KERNEL_ON_PATH_CELLS ? time_of_packet() : 0;
 	addition.packets = segments;
 	addition.bytes = length + (__u64)(segments - 1) * entry->headers;
 	if (constants.on_path == KERNEL_ON_PATH_CELLS) {
 		if (!add_to_iblt(tally, table, hash, &addition))
+			return false;
+	} else if (constants.on_path == KERNEL_ON_PATH_SHARED) {
+		if (!add_to_shared(table >= constants.cpus, &addition))
 			return false;
 	} else if (!add_to_table(tally, table, (__u32)hash & (constants.buckets - 1), &addition)) {
 		return false;

@@ -148,13 +148,17 @@ static size_t ring_bytes(uint32_t slots)
 	return (KERNEL_RING_BYTES(slots) + page - 1) / page * page;
 }
 
-uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets, uint32_t cells)
+uint64_t kernel_program_bytes(const struct kernel_program_params *params)
 {
 	int cpus = libbpf_num_possible_cpus();
 	uint32_t n = cpus > 0 ? (uint32_t)cpus : 1;
+	uint64_t bytes = ring_bytes(params->slots) * n;
 
-	return ring_bytes(slots) * n + (buckets > 0 ? kernel_tables_bytes(n, buckets) : 0) +
-	       (cells > 0 ? kernel_cells_bytes(n, (uint32_t)__builtin_ctz(cells)) : 0);
+	if (params->buckets > 0)
+		bytes += kernel_tables_bytes(n, params->buckets, params->all_share);
+	if (params->cells > 0)
+		bytes += kernel_cells_bytes(n, (uint32_t)__builtin_ctz(params->cells));
+	return bytes;
 }
 
 /* Secret, as whoever chooses keys must not choose their buckets. */
@@ -180,6 +184,11 @@ static bool size_tables(struct kernel_program *program, const struct kernel_prog
 		return true;
 	tables->cpus = program->nb_rings;
 	tables->buckets = params->buckets;
+	tables->all_share = params->all_share;
+	if (tables->all_share)
+		return resize(program, "shared0", (uint64_t)2 * tables->cpus * tables->buckets) &&
+		       resize(program, "shared1", (uint64_t)2 * tables->cpus * tables->buckets) &&
+		       resize(program, "tallies", (uint64_t)2 * tables->cpus);
 	return resize(program, "flows", (uint64_t)4 * tables->cpus * tables->buckets) &&
 	       resize(program, "tallies", (uint64_t)2 * tables->cpus);
 }
@@ -208,7 +217,9 @@ static enum kernel_on_path on_path(const struct kernel_program_params *params)
 {
 	if (params->cells > 0)
 		return KERNEL_ON_PATH_CELLS;
-	return params->buckets > 0 ? KERNEL_ON_PATH_FLOWS : KERNEL_ON_PATH_NOTHING;
+	if (params->buckets == 0)
+		return KERNEL_ON_PATH_NOTHING;
+	return params->all_share ? KERNEL_ON_PATH_SHARED : KERNEL_ON_PATH_FLOWS;
 }
 
 static bool set_up(struct kernel_program *program, const struct kernel_program_params *params)
@@ -267,8 +278,13 @@ static bool map_tables(struct kernel_program *program)
 
 	if (tables->buckets == 0)
 		return true;
-	tables->flows = map_memory(program, "flows", flows_bytes(tables));
 	tables->tallies = map_memory(program, "tallies", tallies_bytes(tables));
+	if (tables->all_share) {
+		tables->shared[0] = bpf_object__find_map_fd_by_name(program->object, "shared0");
+		tables->shared[1] = bpf_object__find_map_fd_by_name(program->object, "shared1");
+		return tables->tallies != NULL;
+	}
+	tables->flows = map_memory(program, "flows", flows_bytes(tables));
 	return tables->flows != NULL && tables->tallies != NULL;
 }
 

@@ -31,6 +31,7 @@ struct kernel_program_params {
 	bool headers_only; /* keys do not suffice: a filter looks at packets */
 	bool no_links;     /* at tc, as where the kernel has none */
 	uint32_t buckets; /* of tables that count flows in the kernel, a power of two; 0: none do */
+	bool all_share;   /* in a table of all CPUs, a map of the kernel's with atomic additions */
 	uint32_t cells;   /* of a row of iblts that count in their place, the same */
 	uint64_t seed;    /* of their hash */
 	uint32_t monitor; /* enum kernel_monitor: only what rules hold counts; 0: all */
@@ -82,4 +83,4 @@ void kernel_program_rules(const struct kernel_program *program, uint64_t generat
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);
 
 /* Bytes of memory that rings, and tables or cells, take; of this machine. */
-uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets, uint32_t cells);
+uint64_t kernel_program_bytes(const struct kernel_program_params *params);

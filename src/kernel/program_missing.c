@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "kernel/program.h"
+#include "kernel/shared.h"
 
 const char *kernel_program_missing(void)
 {
@@ -104,6 +105,14 @@ struct kernel_rules *kernel_rules_create(const struct monitor_rules *rules, char
 	return NULL;
 }
 
+bool kernel_shared_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
+{
+	(void)map;
+	(void)take;
+	(void)arg;
+	return false;
+}
+
 void kernel_rules_destroy(struct kernel_rules *rules)
 {
 	(void)rules;
@@ -115,10 +124,8 @@ uint64_t kernel_rules_bytes(const struct monitor_rules *rules)
 	return 0;
 }
 
-uint64_t kernel_program_bytes(uint32_t slots, uint32_t buckets, uint32_t cells)
+uint64_t kernel_program_bytes(const struct kernel_program_params *params)
 {
-	(void)slots;
-	(void)buckets;
-	(void)cells;
+	(void)params;
 	return 0;
 }

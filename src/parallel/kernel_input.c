@@ -452,6 +452,7 @@ static void take_flow(void *arg, const struct kernel_flow *flow)
 	struct worker *worker = taker->worker;
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t before = flow->packets - 1, bytes = flow->bytes * before / flow->packets;
+	const uint8_t tcp_flags = (uint8_t)flow->tcp_flags;
 	const bool ipv4 = flow->kind == KERNEL_ENTRY_IPV4;
 	struct key key = {.family = ipv4 ? KEY_IPV4 : KEY_IPV6};
 
@@ -462,10 +463,8 @@ static void take_flow(void *arg, const struct kernel_flow *flow)
 	count_taken(taker, ipv4 ? PARSE_IPV4 : PARSE_IPV6, flow->packets);
 	generation->counts.bytes += flow->bytes;
 	if (before > 0)
-		add_weight(generation, &key, utc_of(taker, flow->first), flow->tcp_flags, before,
-			bytes);
-	add_weight(generation, &key, utc_of(taker, flow->last), flow->tcp_flags, 1,
-		flow->bytes - bytes);
+		add_weight(generation, &key, utc_of(taker, flow->first), tcp_flags, before, bytes);
+	add_weight(generation, &key, utc_of(taker, flow->last), tcp_flags, 1, flow->bytes - bytes);
 }
 
 static void take_decoded(const struct sketch_candidate *flow, void *arg)
@@ -712,6 +711,7 @@ struct kernel_input *kernel_input_create(const struct kernel_input_params *param
 	const struct kernel_program_params program = {
 		.slots = params->plan->kernel.entries,
 		.buckets = params->plan->kernel.buckets,
+		.all_share = params->plan->kernel.all_share,
 		.cells = params->plan->kernel.cells,
 		.seed = seed_options(params->config)->seed,
 		.headers_only = filter_options(params->config)->expression != NULL,
@@ -918,7 +918,9 @@ struct plan_kernel kernel_input_plan(const struct config *config)
 {
 	bool on_path = is_on_path(config);
 	uint32_t workers = plan_options(config)->workers;
-	uint32_t cells = on_path && all_iblt(config) ? cells_of(config) : 0;
+	/* The design of papers: one table for all CPUs. */
+	bool all_share = on_path && plan_options(config)->sharing == SHARING_SHARED;
+	uint32_t cells = on_path && !all_share && all_iblt(config) ? cells_of(config) : 0;
 	uint32_t buckets = on_path && cells == 0 ? buckets_of(config) : 0;
 	uint32_t entries = config_asks(config, NULL, "ring-size") ? async_options(config)->ring_size
 								  : ENTRIES_DEFAULT;
@@ -930,8 +932,14 @@ struct plan_kernel kernel_input_plan(const struct config *config)
 		.entries = entries,
 		.on_path = on_path,
 		.buckets = buckets,
+		.all_share = all_share,
 		.cells = cells,
-		.bytes = kernel_program_bytes(entries, buckets, cells),
+		.bytes = kernel_program_bytes(&(struct kernel_program_params){
+			.slots = entries,
+			.buckets = buckets,
+			.all_share = all_share,
+			.cells = cells,
+		}),
 	};
 }
 

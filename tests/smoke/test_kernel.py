@@ -148,6 +148,8 @@ ZOOS = (
                                     '--key', 'src,vlan,in_port', *TOP)),
     ('tc, in, counted there', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--sketch', 'flow-table',
                                      *TOP, design='rss')),
+    ('tc, out, counted in one table', zoo_at('wire0,direction=out', lambda frame: True, '--sketch', 'flow-table',
+                                             '--sharing', 'shared', *TOP, design='rss')),
     ('tc, out, counted there for iblt', zoo_at('wire0,direction=out', lambda frame: True, '--sketch', 'iblt',
                                                *TOP, design='rss')),
     ('xdp, counted there by src', zoo_at('tap0,hook=xdp', lambda frame: True, '--sketch', 'flow-table', '--key', 'src',
@@ -207,6 +209,19 @@ def test_both_directions(test):
     run = Measuring(test, space, 'tap0', 2 * PACKETS, *TOP)
     send(test, space, 'tap0', capture)
     send(test, space, 'wire0', capture)
+    rows, ledger, _ = run.finish()
+    assert int(ledger['measured']) == 2 * PACKETS, ledger
+    lib.check_top(rows, {key: (2 * packets, 2 * size) for key, (packets, size) in truth.items()}, 5000)
+
+
+def test_one_table(test):
+    """CPUs that count the same flows at once in the table that they share."""
+    space = cable(test)
+    capture, truth = flows_capture(test)
+    run = Measuring(test, space, 'tap0', 2 * PACKETS, '--sketch', 'flow-table', '--sharing', 'shared', *TOP,
+                    design='rss')
+    for sender in [space.send(interface, capture, 4 * RATE) for interface in ('tap0', 'wire0')]:
+        test.wait(sender).expect(0)
     rows, ledger, _ = run.finish()
     assert int(ledger['measured']) == 2 * PACKETS, ledger
     lib.check_top(rows, {key: (2 * packets, 2 * size) for key, (packets, size) in truth.items()}, 5000)
@@ -370,6 +385,7 @@ def test_changes_of_measurements(test):
 
 EPOCHS = {'async': ('--design', 'async', '--sketch', 'simple-hash', '--ring-size', RING),
           'rss': ('--design', 'rss', '--sketch', 'flow-table'),
+          'one table': ('--design', 'rss', '--sketch', 'flow-table', '--sharing', 'shared'),
           'iblt': ('--design', 'rss', '--sketch', 'iblt', '--width', '4096')}
 
 
@@ -710,6 +726,7 @@ def test_bench(test):
     parts = [row['part'] for row in rows if row['round'] == '0']
     assert len(set(parts)) == len(parts) == len(rows) / 2, parts
     for part in ('empty, tc', 'beside the path', 'on the path, coarse times', "the kernel's table", 'on the path, iblt',
+                 'on the path, one table',
                  'on the path, no rule holds it', 'beside the path, a rule holds it', 'empty, xdp'):
         assert part in parts, f'{part!r} is not in {parts}'
     for refused, mention in (('none', 'names no program'), ('none.o:x', 'none.o:x')):

@@ -589,7 +589,8 @@ static const struct option_row plan_rows[] = {
 		OPTION_FIELD(plan_options, sharing),
 		.default_text = "separate",
 		.help = "Whose sketch a worker updates: separate (its own; the reporter merges "
-			"them) or shared (one for all, updated atomically).",
+			"them) or shared (one for all, updated atomically). With --kernel and "
+			"--design rss: whose table the program does, of CPUs.",
 	},
 	{
 		.name = "atomic",

@@ -160,6 +160,7 @@ struct plan_kernel {
 	uint32_t entries; /* of each CPU's ring */
 	bool on_path;     /* the program counts: in one of the next two */
 	uint32_t buckets; /* of each CPU's table of flows in a generation; 0: there are none */
+	bool all_share;   /* in the place of these tables: one for all CPUs */
 	uint32_t cells;   /* of a row of each CPU's iblt in a generation; the same */
 	size_t bytes;     /* of all of these */
 };

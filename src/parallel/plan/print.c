@@ -307,8 +307,9 @@ static void print_memory(const struct plan *plan, FILE *out)
 		fprintf(out, "rings of the kernel's program, %u entries for each CPU",
 			plan->kernel.entries);
 		if (plan->kernel.buckets > 0)
-			fprintf(out, ", and its tables of %u flows in each generation",
-				2 * plan->kernel.buckets);
+			fprintf(out, ", and its tables of %u flows%s in each generation",
+				2 * plan->kernel.buckets,
+				plan->kernel.all_share ? " a CPU, that all share," : "");
 		if (plan->kernel.cells > 0)
 			fprintf(out, ", and its iblts of 3 x %u cells in each generation",
 				plan->kernel.cells);
