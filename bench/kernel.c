@@ -69,7 +69,7 @@ struct kernel_bench {
 	struct figures figures;
 	struct bpf_object *flows;
 	struct flows_control *control; /* mapped */
-	struct kernel_program *beside, *on_path, *cells;
+	struct kernel_program *beside, *on_path, *all_share, *cells;
 	/* The same with rules: which hold no packet, or all of up to HOSTS flows. */
 	struct kernel_program *beside_none, *beside_all, *on_path_none;
 	uint32_t nb_rivals;
@@ -213,6 +213,7 @@ static bool run_round(struct kernel_bench *bench, uint64_t flows, uint32_t round
 static void forget_flows(const struct kernel_bench *bench)
 {
 	kernel_tables_take(kernel_program_tables(bench->on_path), 0, drop_flow, NULL);
+	kernel_tables_take(kernel_program_tables(bench->all_share), 0, drop_flow, NULL);
 }
 
 static bool run_all(struct kernel_bench *bench)
@@ -275,17 +276,14 @@ static bool load_flows(struct kernel_bench *bench)
 }
 
 static struct kernel_program *load_ours(
-	struct kernel_bench *bench, uint32_t buckets, uint32_t cells, uint32_t monitor)
+	struct kernel_bench *bench, struct kernel_program_params params)
 {
-	const struct kernel_program_params params = {
-		.slots = SLOTS,
-		.buckets = buckets,
-		.cells = cells,
-		.seed = seed_options(bench->config)->seed,
-		.monitor = monitor,
-	};
 	char error[KERNEL_ERROR_MAX];
-	struct kernel_program *program = kernel_program_load(&params, error);
+	struct kernel_program *program;
+
+	params.slots = SLOTS;
+	params.seed = seed_options(bench->config)->seed;
+	program = kernel_program_load(&params, error);
 
 	if (program != NULL)
 		kernel_program_measure(program, true);
@@ -299,7 +297,8 @@ static struct kernel_program *load_ours(
 static struct kernel_program *load_with_rules(
 	struct kernel_bench *bench, uint32_t buckets, uint32_t first, uint32_t n)
 {
-	struct kernel_program *program = load_ours(bench, buckets, 0, KERNEL_MONITOR_SRC);
+	struct kernel_program *program = load_ours(bench,
+		(struct kernel_program_params){.buckets = buckets, .monitor = KERNEL_MONITOR_SRC});
 	struct monitor_rules *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
 	struct kernel_rules *maps = NULL;
 
@@ -327,10 +326,14 @@ static struct kernel_program *load_with_rules(
 
 static bool load_programs(struct kernel_bench *bench)
 {
-	bench->beside = load_ours(bench, 0, 0, 0);
-	bench->on_path = bench->beside != NULL ? load_ours(bench, BUCKETS, 0, 0) : NULL;
-	bench->cells = bench->on_path != NULL ? load_ours(bench, 0, CELLS, 0) : NULL;
-	if (bench->cells == NULL)
+	bench->beside = load_ours(bench, (struct kernel_program_params){0});
+	if (bench->beside == NULL)
+		return false;
+	bench->on_path = load_ours(bench, (struct kernel_program_params){.buckets = BUCKETS});
+	bench->all_share = load_ours(
+		bench, (struct kernel_program_params){.buckets = BUCKETS, .all_share = true});
+	bench->cells = load_ours(bench, (struct kernel_program_params){.cells = CELLS});
+	if (bench->on_path == NULL || bench->all_share == NULL || bench->cells == NULL)
 		return false;
 	/* The last host of the 16 bits that all flows begin with. */
 	bench->beside_none = load_with_rules(bench, 0, HOSTS - 1, 1);
@@ -399,6 +402,7 @@ static bool load_all(struct kernel_bench *bench)
 		bench->beside);
 	add_all_times(bench, "on the path", kernel_program_fd(bench->on_path, KERNEL_HOOK_TC),
 		bench->on_path);
+	add_ours(bench, "on the path, one table", bench->all_share);
 	add_ours(bench, "on the path, iblt", bench->cells);
 	add_ours(bench, "beside the path, a rule holds it", bench->beside_all);
 	add_ours(bench, "beside the path, no rule holds it", bench->beside_none);
@@ -419,6 +423,7 @@ static void close_all(struct kernel_bench *bench)
 		bpf_object__close(bench->rivals[r]);
 	kernel_program_close(bench->beside);
 	kernel_program_close(bench->on_path);
+	kernel_program_close(bench->all_share);
 	kernel_program_close(bench->cells);
 	kernel_program_close(bench->beside_none);
 	kernel_program_close(bench->beside_all);
