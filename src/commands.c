@@ -21,7 +21,7 @@
 #include "parallel/devices.h"
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
-#include "parallel/kernel_input.h"
+#include "parallel/kernel_plan.h"
 #include "parallel/memory.h"
 #include "doctor/doctor.h"
 #include "parallel/eal.h"
@@ -152,7 +152,7 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 		/* Datagrams lie in them whole, but for a few. */
 		machine->ports.mbuf_room = PLAN_PORT_MBUF_BYTES;
 	} else if (kernel_given(config))
-		machine->ports.kernel = kernel_input_plan(config);
+		machine->ports.kernel = kernel_plan_make(config);
 	/* What a filter looks at is copied too; deep looks take large mbufs. */
 	else if (!port_given(config) && filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = filters.reach;

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 #include <string.h>
-#include "parallel/kernel_input.h"
+#include "parallel/kernel_plan.h"
 #include "parallel/design_names.h" /* made by meson.build: DESIGNS, a DESIGN(name) for each */
 #include "rx/port/forwarding.h"
 #include "rx/port/name.h"
@@ -73,7 +73,7 @@ static bool check_design(const struct config *config, const struct measurement_c
 			"%s does not go with --forward: packets would wait for every worker; give "
 			"rss or async",
 			designs[design_options(config)->design]->name);
-	if (!kernel_input_check(config, measurement, fault))
+	if (!kernel_plan_check(config, measurement, fault))
 		return false;
 	for (uint32_t i = 0; i < 2 && !uses_hash(config); i++)
 		if (config_asks(config, measurement, of_hash[i]))

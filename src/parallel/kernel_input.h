@@ -62,13 +62,3 @@ uint64_t kernel_input_difference(const struct kernel_input *input);
  * epoch: the number of the open one. Returns false, once, when one is gone.
  */
 bool kernel_input_look(struct kernel_input *input, int64_t now, uint64_t epoch);
-
-/* Whether the program, as it runs, counts what these measurements need; error[OPTION_WHY_MAX]. */
-bool kernel_input_takes(const struct kernel_input *input, const struct config *config, char *error);
-
-/* What plans are made with. */
-struct plan_kernel kernel_input_plan(const struct config *config);
-
-/* Whether the design suits --kernel, where that is given. */
-bool kernel_input_check(const struct config *config, const struct measurement_config *measurement,
-	struct option_fault *fault);

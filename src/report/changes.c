@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "config/config_change.h"
-#include "parallel/kernel_input.h"
+#include "parallel/kernel_plan.h"
 #include "parallel/plan/topology.h"
 #include "report/measured.h"
 
@@ -151,7 +151,7 @@ static bool make_plan(
 			"--interval 0 makes one epoch of the run, and nothing changes within one");
 		return false;
 	}
-	if (run->kernel != NULL && !kernel_input_takes(run->kernel, config, error))
+	if (!kernel_plan_takes(&run->plan->kernel, config, error))
 		return false;
 	if (!writer_takes(changes->params.writer, config, error))
 		return false;
