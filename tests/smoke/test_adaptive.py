@@ -2,7 +2,6 @@
 """What a packet costs, part by part, and profiles. Times are not judged, but for what must add up."""
 
 import re
-import statistics
 import time
 
 import lib
@@ -33,28 +32,34 @@ def parts_of(answer):
 
 
 def test_parts_add_up(test):
-    """To their sum, and about to what --stats has; a filter and rules are parts where there are some."""
+    """To their sum, which is a part of what all bursts took; a filter and rules are parts where there are some.
+
+    Where other programs have the CPU for a while, a packet of an interval takes far longer than of the next: those
+    that were disturbed least are compared.
+    """
     rules, stats = test.path('rules'), test.path('stats.csv')
     with open(rules, 'w', encoding='utf-8') as stream:
         stream.write('0.0.0.0/0 all\n')
-    process = test.start(*PACED, '--interval', '100ms', '--stats', stats, '--filter', 'udp or tcp',
+    process = test.start(*PACED, '--interval', '20ms', '--stats', stats, '--filter', 'udp or tcp',
                          '--monitor', rules, *QUIET)
     client = connect(test, process)
     answers = {}
-    while len(answers) < 8:
+    while len(answers) < 30:
         answer = ask_costs(test, client)
         answers[answer['epoch']] = answer
         time.sleep(0.02)
     stop(test, process, client)
-    for answer in answers.values():
+    rows = {int(row['epoch']): row for row in lib.read_stats(stats)}
+    for epoch, answer in answers.items():
         assert abs(sum(parts_of(answer)) - float(answer['sum_ns'])) < 0.1, answer
         assert 0 < answer['timed_bursts'] <= answer['timed_packets'], answer
         for part in ('filter', 'parse', 'rules', 'free'):
             assert float(answer[f'{part}_ns']) > 0, (part, answer)
-    rows = {int(row['epoch']): row for row in lib.read_stats(stats)}
-    ratio = statistics.median(float(answer['sum_ns']) / float(rows[epoch]['delay_ns'])
-                              for epoch, answer in answers.items())
-    assert 0.1 < ratio < 10, (ratio, answers)
+        every = float(rows[epoch]['delay_ns']) * int(rows[epoch]['received'])
+        assert float(answer['sum_ns']) * answer['timed_packets'] < 1.01 * every + 1000, (answer, rows[epoch])
+    timed = min(float(answer['sum_ns']) for answer in answers.values())
+    whole = min(float(row['delay_ns']) for row in rows.values() if int(row['received']) >= 100)
+    assert 0.05 < timed / whole < 20, (timed, whole)
 
 
 def test_parts_of_measurements(test):
@@ -138,7 +143,8 @@ def test_profile(test):
     assert list(states) == ['full', 'count only'], with_it
     for figures in states.values():
         for ns, worker, every in zip(figures[::3], figures[1::3], figures[2::3]):
-            assert abs(worker * ns / 1000 - 1) < 0.05 and abs(every / worker / 3 - 1) < 0.01, with_it
+            assert abs(worker - 1000 / ns) < 0.02 * worker + 0.01, with_it
+            assert abs(every - 3 * worker) < 0.02 * every + 0.03, with_it
     assert all(full > count for full, count in zip(states['full'][::3], states['count only'][::3])), with_it
 
 
