@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sketch/sampling_bound.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define PRECISION (1.0 / 64) /* of a bound, in packets */
+#define ROUNDING  1e-9       /* the same of it: more than the arithmetic loses */
+
+static double times_log(double x, double y)
+{
+	return x > 0 ? x * log(y) : 0;
+}
+
+/*
+ * Minus the logarithm of Chernoff's bound of the probability that `truth` packets, each looked at
+ * with a probability of 1 / weight, count as `sum`, or as something that is farther off.
+ */
+static double exponent(double weight, double sum, double truth)
+{
+	double seen = sum / weight, unseen = truth - seen;
+
+	return times_log(seen, sum / truth) +
+	       times_log(unseen, unseen / (truth * (1 - 1 / weight)));
+}
+
+/* Whether a true count can be left out at its share of the risk. All in units of a packet. */
+static bool is_excluded(const struct sampling *sampling, double sum, double truth)
+{
+	double whole = sampling->whole / (double)sampling->unit;
+
+	return exponent((double)sampling->weight, sum, truth) >
+	       sampling->log_inverse + log(whole / truth);
+}
+
+/* Where one side begins to be left out: `outside` is. */
+static double bisect(const struct sampling *sampling, double sum, double inside, double outside)
+{
+	double middle = (inside + outside) / 2;
+
+	while (fabs(outside - inside) > PRECISION && middle != inside && middle != outside) {
+		if (is_excluded(sampling, sum, middle))
+			outside = middle;
+		else
+			inside = middle;
+		middle = (inside + outside) / 2;
+	}
+	return outside;
+}
+
+static uint64_t to_count(double value)
+{
+	return value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
+}
+
+uint64_t sampling_low(const struct sampling *sampling, uint64_t sum)
+{
+	double unit = (double)sampling->unit, weight = (double)sampling->weight;
+	double counted = (double)sum / unit;
+	/* Farther below, what is left out is all that is less; and no less was looked at. */
+	double near = counted - (weight - 1), seen = counted / weight, low = seen;
+	uint64_t bound;
+
+	if (sampling->weight <= 1)
+		return sum;
+	if (near > seen && is_excluded(sampling, counted, near))
+		low = near;
+	else if (near > seen && is_excluded(sampling, counted, seen))
+		low = bisect(sampling, counted, near, seen);
+	bound = to_count(floor(low * unit * (1 - ROUNDING)));
+	return bound < sum ? bound : sum;
+}
+
+uint64_t sampling_high(const struct sampling *sampling, uint64_t sum)
+{
+	double unit = (double)sampling->unit, step = (double)sampling->weight;
+	double counted = (double)sum / unit, whole = sampling->whole / unit, high = whole;
+	uint64_t bound;
+
+	if (sampling->weight <= 1)
+		return sum;
+	while (counted + step < whole && !is_excluded(sampling, counted, counted + step))
+		step *= 2;
+	if (counted + step < whole)
+		high = counted + step;
+	if (high > counted && is_excluded(sampling, counted, high))
+		high = bisect(sampling, counted, counted, high);
+	bound = to_count(ceil(high * unit * (1 + ROUNDING)));
+	return bound > sum ? bound : sum;
+}
