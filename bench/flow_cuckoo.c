@@ -197,7 +197,7 @@ void flow_cuckoo_update(struct sketch *sketch, const struct key_burst *burst, fl
 				!flow_matches(table, (uint32_t)number[i], &id[i], burst, i)))
 			number[i] = find(cuckoo, burst, i, id[i], hashes[i]);
 		if (number[i] < 0)
-			flow_shed(table, &addition, false);
+			flow_shed(table, &addition, burst, false);
 		else
 			flow_count(&table->entries[number[i]], &addition, COUNTER_OWNED, false);
 	}

@@ -21,6 +21,7 @@
 #include "parallel/devices.h"
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
+#include "parallel/keep_up.h"
 #include "parallel/kernel_plan.h"
 #include "parallel/memory.h"
 #include "doctor/doctor.h"
@@ -285,6 +286,19 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	return true;
 }
 
+/* The same of packets that were not looked at, and --max-skip. */
+static bool skipped_too_much(const struct config *config, const struct ledger *sum)
+{
+	double share = sum->offered > 0 ? (double)sum->skipped / (double)sum->offered : 0;
+
+	if (share <= ledger_options(config)->max_skip)
+		return false;
+	log_error("did not look at %llu of %llu packets (%.4g %%), more than --max-skip %.4g %%",
+		(unsigned long long)sum->skipped, (unsigned long long)sum->offered, share * 100,
+		ledger_options(config)->max_skip * 100);
+	return true;
+}
+
 /* The devices are there: brings the plan within what they can. */
 static int fit_plan(const struct config *config, const struct machine *machine,
 	const struct port *ports, struct plan *plan)
@@ -357,6 +371,8 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 	if (run->collect != NULL)
 		failed |= !collect_finish(run->collect);
 	failed |= lost_too_much(run->config, result);
+	if (keep_up_given(run->config))
+		failed |= skipped_too_much(run->config, &result->sum);
 	if (damage != NULL)
 		log_error("%s", damage);
 	if (result->sum.unaccounted > 0)
@@ -651,9 +667,10 @@ static void suit_terminal(struct config *config)
 #define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
-	&sources_owner, &feeder_owner, &measurement_owner, &filter_owner, &monitor_owner,          \
-		&design_owner, &plan_owner, &seed_owner, &epoch_owner, &writer_owner,              \
-		&ledger_owner, &control_owner, &progress_owner, &profile_owner, OF_MACHINE
+	&sources_owner, &feeder_owner, &measurement_owner, &keep_up_owner, &priority_owner,        \
+		&filter_owner, &monitor_owner, &design_owner, &plan_owner, &seed_owner,            \
+		&epoch_owner, &writer_owner, &ledger_owner, &control_owner, &progress_owner,       \
+		&profile_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
 /* Who is told of packets takes what rows and counts them alike; no packet is filtered or matched. */

@@ -15,6 +15,8 @@
  */
 struct key_weights {
 	uint64_t packets[BURST_MAX], bytes[BURST_MAX];
+	/* Where not all packets are looked at: one in 2^shift of each entry was, and counts for all. */
+	uint32_t shift;
 };
 
 /* 128 bits. Every structure cuts its indices out of them; see sketch/ for who takes which. */

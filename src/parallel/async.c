@@ -177,6 +177,9 @@ static bool obey_mark(struct worker *worker, const void *entry)
 
 static void async_work(struct worker *worker, uint32_t nb_workers)
 {
+	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
+		uint64_t rx_cycles) = worker->keeper != NULL ? worker_count_kept : worker_count;
+
 	(void)nb_workers;
 	if (worker->digests != NULL) {
 		off_path_work(worker);
@@ -196,8 +199,8 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 			for (stop = begin; stop < n && !is_mark(entries[stop]); stop++)
 				;
 			if (stop > begin)
-				worker_count(worker, (struct rte_mbuf **)&entries[begin],
-					stop - begin, rx_cycles);
+				count(worker, (struct rte_mbuf **)&entries[begin], stop - begin,
+					rx_cycles);
 			rx_cycles = 0;
 			if (stop < n && !obey_mark(worker, entries[stop++]))
 				return;

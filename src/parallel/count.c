@@ -5,12 +5,15 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE void hash_keys(
-	const struct counting *counting, struct key_burst *bursts, struct lap *lap)
+/* rules: those whose keys are asked for, a bit each. lap: NULL where the burst is not timed. */
+static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
+	const uint32_t rules, struct lap *lap)
 {
 	struct key_burst *full = &bursts[0];
 
 	for (uint32_t r = 0; r < counting->nb_key_rules; r++) {
+		if ((rules >> r & 1) == 0)
+			continue;
 		if (r > 0)
 			key_burst_mask(&bursts[r], full, counting->key_rules[r]);
 		if (r > 0 && counting->details)
@@ -37,15 +40,56 @@ static ALWAYS_INLINE void update(const struct counting *counting, const struct k
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct)
 {
-	hash_keys(counting, counting->bursts, NULL);
+	hash_keys(counting, counting->bursts, UINT32_MAX, NULL);
 	update(counting, counting->bursts, counting->update, sketch, distinct, NULL);
 }
 
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct lap *lap)
 {
-	hash_keys(counting, counting->bursts, lap);
+	hash_keys(counting, counting->bursts, UINT32_MAX, lap);
 	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
+}
+
+/* Key rules that measurements have which do not wait, a bit each. */
+static uint32_t rules_of(const struct counting *counting, uint32_t waits)
+{
+	uint32_t rules = 0;
+
+	for (uint32_t m = 0; m < counting->nb_measurements; m++)
+		if ((waits >> m & 1) == 0)
+			rules |= UINT32_C(1) << counting->key_rule_of[m];
+	return rules;
+}
+
+static void weigh(struct key_burst *burst, uint32_t shift)
+{
+	struct key_weights *weights = burst->weights;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		weights->packets[i] = UINT64_C(1) << shift;
+		weights->bytes[i] = (uint64_t)burst->wire_len[i] << shift;
+	}
+	weights->shift = shift;
+}
+
+void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, uint32_t waits, uint32_t shift)
+{
+	struct key_burst *bursts = counting->bursts;
+
+	if (shift > 0)
+		weigh(&bursts[0], shift);
+	hash_keys(counting, bursts, rules_of(counting, waits), NULL);
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		struct key_burst *burst = &bursts[counting->key_rule_of[m]];
+
+		if ((waits >> m & 1) != 0)
+			continue;
+		burst->weights = bursts[0].weights;
+		(shift > 0 ? counting->update_weighted : counting->update)[m](sketch[m], burst);
+		hyperloglog_update(distinct[m], burst);
+	}
 }
 
 /* Leaves the entries that have packets, in their order. */
@@ -88,7 +132,7 @@ void count_weighted_keys(struct counting *counting, struct sketch *const *sketch
 	leave_empty_out(&bursts[0]);
 	for (uint32_t r = 1; r < counting->nb_key_rules; r++)
 		bursts[r].weights = bursts[0].weights;
-	hash_keys(counting, bursts, NULL);
+	hash_keys(counting, bursts, UINT32_MAX, NULL);
 	if (counting->waiting == NULL) {
 		update(counting, bursts, counting->update_weighted, sketch, distinct, NULL);
 		return;

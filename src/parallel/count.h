@@ -44,6 +44,7 @@ struct counting {
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
+	uint32_t low_ranked; /* measurements that may wait for others, a bit each */
 };
 
 /* Masks, hashes, and updates sketch[nb_measurements] and distinct[nb_measurements]. */
@@ -56,7 +57,14 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	struct hyperloglog *const *distinct, struct lap *lap);
 
 /*
- * The same of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and
+ * The same without the measurements that wait, a bit each, of packets that count 2^shift each: of
+ * counting->bursts[0], which has lengths and room for weights.
+ */
+void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, uint32_t waits, uint32_t shift);
+
+/*
+ * As count_keys(), of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and
  * is no distinct key. Where bursts wait it is the one before that is counted, and counting->bursts
  * are others afterwards.
  */

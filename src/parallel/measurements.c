@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
+#include <rte_common.h>
+
 #include "base/log.h"
+#include "parallel/keep_up.h"
 #include "parallel/memory.h"
 #include "parallel/poll.h"
 #include "parallel/worker.h"
@@ -29,6 +32,11 @@ static void add_needs(
 	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
 }
 
+static uint32_t priority_of(const struct plan_measurement *measurement)
+{
+	return priority_options(measurement->config)->priority;
+}
+
 static struct key_burst *create_bursts(
 	const struct counting *counting, const struct plan_lcore *lcore)
 {
@@ -49,6 +57,22 @@ static bool add_weights(struct counting *counting, const struct plan_lcore *lcor
 	counting->bursts[0].weights = &counting->weights[0];
 	counting->waiting[0].weights = &counting->weights[1];
 	return true;
+}
+
+/* What bursts need of which not everything is looked at. */
+static bool add_states(
+	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		best = RTE_MIN(best, priority_of(&plan->measurements[m]));
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if (priority_of(&plan->measurements[m]) > best)
+			counting->low_ranked |= UINT32_C(1) << m;
+	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
+	counting->bursts[0].weights = counting->weights;
+	return counting->weights != NULL;
 }
 
 static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
@@ -73,6 +97,8 @@ static bool create_counting(struct measurements *measurements, const struct plan
 	counting->bursts = create_bursts(counting, lcore);
 	if (plan->collect.design != NULL || plan->kernel.on_path)
 		return counting->bursts != NULL && add_weights(counting, lcore);
+	if (counting->bursts != NULL && measurements->kept_up)
+		return add_states(counting, plan, lcore);
 	return counting->bursts != NULL;
 }
 
@@ -131,7 +157,7 @@ static bool create_of_worker(struct measurements *measurements, const struct pla
 }
 
 struct measurements *measurements_create(
-	const struct plan *plan, const struct hash_key *hash_key, bool waits)
+	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up)
 {
 	struct measurements *measurements = calloc(1, sizeof(*measurements));
 
@@ -140,6 +166,7 @@ struct measurements *measurements_create(
 	measurements->plan = *plan;
 	measurements->hash_key = hash_key;
 	measurements->waits = waits;
+	measurements->kept_up = kept_up;
 	for (uint32_t i = 0; i < plan->nb_lcores; i++)
 		if (plan->lcores[i].role == PLAN_WORKER &&
 			!create_of_worker(measurements, &plan->lcores[i])) {

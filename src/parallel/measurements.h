@@ -26,6 +26,7 @@ struct measurements {
 	struct plan plan; /* the run's, with these measurements */
 	const struct hash_key *hash_key;
 	bool waits;
+	bool kept_up; /* measurements may wait, and packets stand for others */
 	/* By generation. Which instance a worker updates: plan_instance(). */
 	struct sketch *sketches[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	struct hyperloglog *distinct[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
@@ -41,10 +42,11 @@ struct measurements {
 
 /*
  * All memory that the plan's measurements need, touched, on its nodes; NULL where there is none.
- * `waits`: a worker waits for the reporter, who takes what a sketch gives out.
+ * `waits`: a worker waits for the reporter, who takes what a sketch gives out. `kept_up`: as in
+ * struct measurements.
  */
 struct measurements *measurements_create(
-	const struct plan *plan, const struct hash_key *hash_key, bool waits);
+	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up);
 void measurements_destroy(struct measurements *measurements); /* NULL is allowed */
 
 /* The worker's generation of `epoch`, which belongs to nobody, counts these. */

@@ -3,6 +3,9 @@
 
 #include "parallel/lap.h"
 
+#include "base/prefetch.h"
+#include "rx/packet/meta.h"
+
 static void parse(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts)
@@ -55,6 +58,25 @@ void reader_read_timed(struct reader *reader, const struct counting *counting,
 		LAP(lap, filter);
 	parse(reader, counting, pkts, n, burst, counts);
 	LAP(lap, parse);
+}
+
+uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
+	struct parse_counts *counts)
+{
+	uint32_t largest = counts->largest_frame;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t wire_len;
+
+		if (i + MBUF_AHEAD < n)
+			prefetch_mbuf(pkts[i + MBUF_AHEAD]);
+		wire_len = reader->replay ? packet_meta(pkts[i])->wire_len : pkts[i]->pkt_len;
+		bytes += wire_len;
+		largest = RTE_MAX(largest, wire_len);
+	}
+	counts->largest_frame = largest;
+	return bytes;
 }
 
 void reader_read_ahead(struct reader *reader, const struct counting *counting,

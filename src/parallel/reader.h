@@ -42,7 +42,14 @@ void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
 	uint64_t *filtered, struct lap *lap);
 
-/* reader_read() for who goes on to use the packets, in their order. */
+/*
+ * Of packets that nobody looks at: adds their sizes to what `counts` has of frames, and returns
+ * their wire bytes.
+ */
+uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
+	struct parse_counts *counts);
+
+/* As reader_read(), for who goes on to use the packets, in their order. */
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered);

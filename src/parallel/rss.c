@@ -23,6 +23,14 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	worker_count(worker, pkts, n, rx_cycles);
 }
 
+static void take_kept(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct worker *worker = arg;
+
+	worker_generation(worker, worker->epoch)->received += n;
+	worker_count_kept(worker, pkts, n, rx_cycles);
+}
+
 static void take_and_send(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct worker *worker = arg;
@@ -57,7 +65,9 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	(void)nb_workers;
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
-	worker->poller.take = worker->forward != NULL ? take_and_send : take;
+	worker->poller.take = worker->forward != NULL  ? take_and_send
+			      : worker->keeper != NULL ? take_kept
+						       : take;
 	worker->poller.empty = worker->forward != NULL ? empty : NULL;
 	worker->poller.rest = rest;
 	worker->poller.end = end;

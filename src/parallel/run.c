@@ -130,6 +130,21 @@ static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t wor
 		name, plan->ring_size, pool_node(node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
+/* Returns false where there is no memory. */
+static bool create_keeper(const struct run *run, struct worker *worker, int node)
+{
+	struct keeper *keeper;
+
+	if (!keep_up_given(run->config))
+		return true;
+	keeper = memory_get(node, sizeof(*keeper));
+	if (keeper == NULL)
+		return false;
+	worker->keeper = keeper;
+	keeper_init(keeper, run->states, run->hash_key.seed, worker->id);
+	return true;
+}
+
 static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
@@ -154,6 +169,8 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	}
 	for (uint32_t g = 0; g < 2; g++)
 		parse_counts_reset(&worker->generations[g].counts);
+	if (!create_keeper(run, worker, lcore->node))
+		return false;
 	worker->slot = memory_get(lcore->node, sizeof(*worker->slot));
 	if (plan->ring_size > 0)
 		worker->ring = create_worker_ring(plan, id, lcore->node);
@@ -264,7 +281,8 @@ void run_say_warnings(const struct plan *plan)
 struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 {
 	struct measurements *measurements = measurements_create(plan, &run->hash_key,
-		run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED);
+		run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED,
+		keep_up_given(run->config));
 
 	if (measurements != NULL)
 		warn_misplaced(plan);
@@ -405,6 +423,17 @@ static bool create_kernel(struct run *run, char *error)
 	return run->kernel != NULL;
 }
 
+static bool read_states(struct run *run, char *error)
+{
+	const char *path = keep_up_options(run->config)->states_from;
+
+	_Static_assert(KEEP_UP_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	if (path == NULL)
+		return true;
+	run->states = keep_up_states_read(path, run->plan->nb_workers, error);
+	return run->states != NULL;
+}
+
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports, char *error)
 {
@@ -424,9 +453,9 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->design = plan->design;
 	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, seed_options(config)->seed);
-	if (create_input(run, source, error) && create_lcores(run, error) &&
-		create_measurements(run, error) && create_collect(run, error) &&
-		create_kernel(run, error))
+	if (read_states(run, error) && create_input(run, source, error) &&
+		create_lcores(run, error) && create_measurements(run, error) &&
+		create_collect(run, error) && create_kernel(run, error))
 		return run;
 	run_destroy(run);
 	return NULL;
@@ -537,6 +566,7 @@ void run_join(struct run *run)
 
 static void destroy_worker(struct worker *worker)
 {
+	memory_give_back(worker->keeper, sizeof(*worker->keeper));
 	memory_give_back(worker->slot, sizeof(*worker->slot));
 	rte_ring_free(worker->ring);
 	destroy_digest_ring(worker->digests);
@@ -608,6 +638,7 @@ void run_destroy(struct run *run)
 	filter_destroy(run->filter);
 	monitor_tables_stop(&run->monitor);
 	kernel_input_destroy(run->kernel);
+	keep_up_states_free(run->states);
 	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
 		rte_mempool_free(run->pools[g]);
@@ -637,6 +668,8 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
 	generation->costs = (struct costs){0};
 	parse_counts_reset(&generation->counts);
+	if (worker->keeper != NULL)
+		generation->kept = (struct kept){0};
 	forward_recycle(worker->forward, epoch);
 	if (used)
 		clear_rules(generation);

@@ -48,6 +48,7 @@ struct run {
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
 	struct monitor_tables monitor;              /* no tables: there are no rules */
+	struct keep_up_states *states;              /* NULL: none are given beforehand */
 	struct collect *collect;                    /* NULL: packets are the input */
 	struct kernel_input *kernel;                /* NULL: they come from elsewhere */
 	struct measurements *measurements[2];       /* by generation */

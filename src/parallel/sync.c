@@ -95,6 +95,8 @@ static void sync_connect(struct receiver *receiver)
 
 static void count_part(struct worker *worker, const struct sync_burst *burst, uint32_t nb_workers)
 {
+	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
+		uint64_t rx_cycles) = worker->keeper != NULL ? worker_count_kept : worker_count;
 	struct rte_mbuf *part[POLL_BURST_MAX];
 	uint32_t n = 0;
 	/* pkts[0] belongs to worker `first`, the next ones to those after it, round and round. */
@@ -104,7 +106,7 @@ static void count_part(struct worker *worker, const struct sync_burst *burst, ui
 	for (; i < burst->n; i += nb_workers)
 		part[n++] = burst->pkts[i];
 	for (uint32_t at = 0; at < n; at += BURST_MAX)
-		worker_count(worker, part + at, n - at < BURST_MAX ? n - at : BURST_MAX, 0);
+		count(worker, part + at, n - at < BURST_MAX ? n - at : BURST_MAX, 0);
 }
 
 static void sync_work(struct worker *worker, uint32_t nb_workers)

@@ -132,6 +132,84 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	count(worker, generation, pkts, n, rx_cycles, &lap);
 }
 
+/* The packets of a burst whose measurements are not all there, or of which some stand for others. */
+static void count_some(struct worker *worker, struct generation *generation,
+	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_state *state)
+{
+	struct counting *counting = generation->counting;
+	struct key_burst *full = &counting->bursts[0];
+	uint64_t looked_at = state->shift > 0 ? keeper_choose(worker->keeper, n) : UINT64_MAX;
+	struct rte_mbuf *chosen[BURST_MAX], *others[BURST_MAX];
+	uint64_t bytes = generation->counts.bytes;
+	struct kept_of_measurement seen = {0};
+	uint32_t nb_chosen = 0, nb_others = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool is_chosen = looked_at >> i & 1;
+
+		chosen[nb_chosen] = others[nb_others] = pkts[i];
+		nb_chosen += is_chosen;
+		nb_others += !is_chosen;
+	}
+	seen.skipped = nb_others;
+	seen.skipped_bytes = reader_skip(&worker->reader, others, nb_others, &generation->counts);
+	reader_read(&worker->reader, counting, chosen, nb_chosen, full, &generation->counts,
+		&generation->filtered);
+	seen.measured = full->n;
+	seen.bytes = generation->counts.bytes - bytes;
+	seen.added = (seen.measured << state->shift) - seen.measured;
+	seen.added_bytes = (seen.bytes << state->shift) - seen.bytes;
+	seen.weight = UINT64_C(1) << state->shift;
+	generation->measured += full->n;
+	kept_add(&generation->kept, &seen, state->wait ? counting->low_ranked : 0,
+		counting->nb_measurements);
+	count_some_keys(counting, generation->sketch, generation->distinct,
+		state->wait ? counting->low_ranked : 0, state->shift);
+}
+
+/* Packets of one state. */
+static void count_state(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n, const struct burst_state *state)
+{
+	struct kept *kept = &generation->kept;
+
+	if (state->count_only) {
+		uint64_t bytes = reader_skip(&worker->reader, pkts, n, &generation->counts);
+
+		kept->skipped += n;
+		kept->skipped_bytes += bytes;
+		kept->unseen += n;
+		kept->unseen_bytes += bytes;
+	} else if (state->shift > 0 || (state->wait && generation->counting->low_ranked != 0)) {
+		count_some(worker, generation, pkts, n, state);
+	} else {
+		reader_read(&worker->reader, generation->counting, pkts, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered);
+		worker_count_read(generation);
+	}
+}
+
+void worker_count_kept(
+	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct keeper *keeper = worker->keeper;
+	uint64_t start = rte_rdtsc(), counted;
+
+	generation->counted += n;
+	for (uint32_t begin = 0, part; begin < n; begin += part) {
+		part = keeper_take(keeper, n - begin);
+		count_state(worker, generation, pkts + begin, part, &keeper->state);
+	}
+	counted = rte_rdtsc();
+	worker->done(worker, pkts, n);
+
+	generation->rx_cycles += rx_cycles;
+	generation->ppt_cycles += counted - start;
+	generation->free_cycles += rte_rdtsc() - counted;
+}
+
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);

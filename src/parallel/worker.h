@@ -19,6 +19,7 @@
 #include "base/key_burst.h"
 #include "parallel/count.h"
 #include "parallel/epoch.h"
+#include "parallel/keep_up.h"
 #include "parallel/poll.h"
 #include "parallel/reader.h"
 #include "rx/packet/monitor.h"
@@ -32,7 +33,7 @@
  */
 struct generation {
 	alignas(64) uint64_t received; /* packets polled from a device; 0 where a receiver polls */
-	uint64_t counted;              /* packets that were looked at */
+	uint64_t counted;              /* packets that came here */
 	uint64_t filtered;             /* of them, what filter and rules leave out */
 	uint64_t duplicate;            /* that records told again (parallel/collect.h) */
 	uint64_t ring_full;            /* of the received, what found no room on the way here */
@@ -51,6 +52,7 @@ struct generation {
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 	struct costs costs;                                    /* of the bursts that were timed */
+	struct kept kept;                                      /* 0 without a keeper */
 };
 
 struct collect;
@@ -69,6 +71,7 @@ struct worker {
 	struct kernel_taker *taker; /* NULL: no program in the kernel brings them */
 	enum idle_mode idle;
 	struct epochs *epochs;
+	struct keeper *keeper;   /* NULL: every packet is looked at */
 	struct poller poller;    /* rss: its own queues */
 	struct forward *forward; /* where what it receives goes; NULL: it is freed */
 	/* The design's; its time is that of freeing. */
@@ -106,7 +109,11 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
  * are done(). */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* The second half of it: matches rules, and counts the keys, lengths and details that bursts[0]
+/* The same of a worker with a keeper, which says what of them is looked at. */
+void worker_count_kept(
+	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
+
+/* The second half of worker_count(): matches rules, and counts the keys, lengths and details that bursts[0]
  * holds. */
 void worker_count_read(struct generation *generation);
 

@@ -200,6 +200,16 @@ static void add_off_path(struct ledger *ledger, const struct receiver_generation
 	ledger->free_ns += cycles_to_ns(generation->free_cycles);
 }
 
+static void add_kept(struct ledger *ledger, const struct kept *kept)
+{
+	ledger->skipped += kept->skipped;
+	ledger->skipped_bytes += kept->skipped_bytes;
+	ledger->unseen += kept->unseen;
+	ledger->unseen_bytes += kept->unseen_bytes;
+	ledger->added += kept->added;
+	ledger->added_bytes += kept->added_bytes;
+}
+
 struct ledger account_epoch(
 	struct account *account, uint64_t epoch, const struct epoch_info *info, bool last)
 {
@@ -221,6 +231,8 @@ struct ledger account_epoch(
 		add_verdicts(&ledger, counts);
 		ledger.ring_full += generation->ring_full;
 		ledger.bytes += counts->bytes;
+		ledger.kept_up |= run->workers[w]->keeper != NULL;
+		add_kept(&ledger, &generation->kept);
 		if (counts->largest_frame > longest)
 			longest = counts->largest_frame;
 		if (counts->smallest_frame < ledger.smallest_frame)
@@ -241,6 +253,7 @@ struct ledger account_epoch(
 		if (generation->counts.largest_frame > longest)
 			longest = generation->counts.largest_frame;
 	}
+	ledger.longest_frame = longest;
 	if (longest > ledger.largest_frame)
 		ledger.largest_frame = longest;
 	warn_of_cut_frames(account, longest);
@@ -261,6 +274,13 @@ struct ledger account_epoch(
 	return ledger;
 }
 
+static const char *lacks_skips(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return keep_up_given(config) ? NULL : "without --states-from";
+}
+
 static const struct option_row ledger_rows[] = {
 	{
 		.name = "max-loss",
@@ -274,6 +294,20 @@ static const struct option_row ledger_rows[] = {
 		.default_text = "1",
 		.help = "Exit with status 1 where the whole run lost a larger share of the "
 			"packets that it was offered; all outputs are complete.",
+	},
+	{
+		.name = "max-skip",
+		.rare = true,
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FRACTION,
+		.lacks = lacks_skips,
+		OPTION_FIELD(ledger_options, max_skip),
+		.zero = true,
+		.one = true,
+		.default_text = "1",
+		.help = "Exit with status 1 where the whole run did not look at a larger share "
+			"of the packets that it was offered; all outputs are complete.",
 	},
 	{0},
 };

@@ -12,7 +12,9 @@
 #include "rx/port/loss.h"
 
 struct ledger_options {
-	double max_loss; /* share of lost packets from which on the exit status is 1; 1: any */
+	/* Shares of packets from which on the exit status is 1; 1: any. */
+	double max_loss; /* of lost ones, */
+	double max_skip; /* and of those that were not looked at */
 };
 
 OPTION_OWNER(ledger)

@@ -73,23 +73,49 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 	}
 }
 
+/* What the measurement did not see of the bursts that others saw, and the largest of its weights. */
+static void add_waited(
+	const struct run *run, uint64_t epoch, uint32_t m, struct report_measurement *out)
+{
+	out->weight = 1;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct kept *kept = &worker_generation(run->workers[w], epoch)->kept;
+		const struct kept_of_measurement *of = &kept->of[m];
+
+		out->waited.measured += of->measured;
+		out->waited.bytes += of->bytes;
+		out->waited.added += of->added;
+		out->waited.added_bytes += of->added_bytes;
+		out->waited.skipped += of->skipped;
+		out->waited.skipped_bytes += of->skipped_bytes;
+		if (of->weight > out->weight)
+			out->weight = of->weight;
+	}
+}
+
+static double looked_at(const struct ledger *ledger)
+{
+	return ledger->received > 0
+		       ? (double)(ledger->received - ledger->skipped) / (double)ledger->received
+		       : 1;
+}
+
 static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m,
-	const struct ledger *ledger, struct report_measurement *out)
+	const struct ledger *of_all, struct report_measurement *out)
 {
 	const struct measurements *measurements = run_measurements(run, epoch);
 	const struct plan_measurement *planned = &measurements->plan.measurements[m];
 	struct merger *merger = measurements->measured[m].merger;
 	struct sketch *parts[PLAN_WORKERS_MAX];
 	struct hyperloglog *distinct[PLAN_WORKERS_MAX];
+	struct ledger ledger;
 	struct merge_input input = {
 		.parts = parts,
 		.distinct = distinct,
-		.ledger = ledger,
-		.loss_known = !ledger->losses_unknown,
+		.ledger = &ledger,
+		.loss_known = !of_all->losses_unknown,
 		.confidence = measurement_options(planned->config)->confidence,
 		.wanted = measurement_options(planned->config)->top,
-		.smallest = rank_smallest(planned->params.metric, ledger,
-			measurement_options(planned->config)->threshold),
 	};
 	struct rank_limits limits = {
 		.top = measurement_options(planned->config)->top,
@@ -98,17 +124,24 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 
 	double confidence;
 
+	add_waited(run, epoch, m, out);
+	ledger = ledger_without(of_all, &out->waited);
+	ledger.weight = out->weight;
+	out->looked_at = looked_at(&ledger);
+	input.smallest = rank_smallest(planned->params.metric, &ledger, limits.threshold);
 	find_parts(run, epoch, m, parts, distinct, &input);
 	/* Half of the risk is the sampling's. */
 	confidence = input.confidence;
-	if (ledger->sampling > 1)
+	if (ledger.sampling > 1 || ledger.weight > 1) {
 		input.confidence = (1 + confidence) / 2;
+		input.sampling_risk = (1 - confidence) / 2;
+	}
 	if (!report_measurement_ask(
 		    out, planned->config->name, planned->params.key, planned->ops->name) ||
 		merger_collect(merger, &input) != 0 || rank_flows(merger, &limits, out) != 0)
 		return false;
 	out->confidence = confidence;
-	collected_widen(out, ledger, (1 - confidence) / 2);
+	collected_widen(out, &ledger, (1 - confidence) / 2);
 	return true;
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "parallel/keep_up.h"
 #include "report/merge.h"
 #include "sketch/counter.h"
+#include "sketch/sampling_bound.h"
 
 #define FIRST_FLOWS    1024
 #define RESERVED_FLOWS (UINT32_C(1) << 17) /* at most, before they come */
@@ -16,6 +19,10 @@
  */
 #define DISTINCT_ERRORS 5
 #define DISTINCT_RISK   1e-6
+
+/* Ends of the intervals of both metrics, and weights that may turn out to be the largest: each has
+ * its share of the risk. */
+#define SAMPLING_RISKS (4 * KEEP_UP_SHIFT_MAX)
 
 /* A key that at least one part lists. */
 struct flow {
@@ -340,6 +347,8 @@ static void collect_flows(struct merger *merger)
 
 			merger->shed.packets += shed.packets;
 			merger->shed.bytes += shed.bytes;
+			merger->shed.added += shed.added;
+			merger->shed.added_bytes += shed.added_bytes;
 		}
 	}
 }
@@ -380,9 +389,13 @@ static void set_ceilings(struct merger *merger)
 /* Packets that a sketch shed are no measured ones of its measurement. */
 static void account_shed(struct merger *merger)
 {
-	merger->ledger.shed += merger->shed.packets;
-	merger->ledger.measured -= merger->shed.packets;
-	merger->ledger.bytes -= merger->shed.bytes;
+	const struct sketch_shed *shed = &merger->shed;
+
+	merger->ledger.shed += shed->packets - shed->added;
+	merger->ledger.measured -= shed->packets - shed->added;
+	merger->ledger.bytes -= shed->bytes - shed->added_bytes;
+	merger->ledger.added -= shed->added;
+	merger->ledger.added_bytes -= shed->added_bytes;
 }
 
 int merger_collect(struct merger *merger, const struct merge_input *input)
@@ -545,8 +558,8 @@ static uint64_t largest_other(const struct merger *merger, uint64_t amount)
  */
 static uint64_t left_of_other(const struct merger *merger, const struct report_figure *measured)
 {
-	uint64_t packets = merger->ledger.measured + merger->shed.packets;
-	uint64_t bytes = merger->ledger.bytes + merger->shed.bytes;
+	uint64_t packets = ledger_counted(&merger->ledger) + merger->shed.packets;
+	uint64_t bytes = ledger_counted_bytes(&merger->ledger) + merger->shed.bytes;
 	bool counts_packets = merger_metric(merger) == SKETCH_PACKETS;
 	uint64_t others = excess(counts_packets ? packets : bytes, measured->high);
 
@@ -607,21 +620,64 @@ static struct report_figure other_figure(
 
 /*
  * The packets that were lost may all have been of this flow, and as large as any; so may those that
- * no part was told of.
+ * no part was told of, and those that nobody could look at, whose bytes are known.
  */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
+	const struct ledger *ledger = &merger->ledger;
 	/* Where a sketch shed packets its parts know, or may not know, whose. */
-	uint64_t packets = ledger_lost_at_most(&merger->ledger) - merger->shed.packets, bytes;
+	uint64_t packets =
+		ledger_lost_at_most(ledger) - (merger->shed.packets - merger->shed.added);
+	uint64_t bytes;
 
-	if (__builtin_mul_overflow(packets, merger->ledger.largest_frame, &bytes))
+	if (__builtin_mul_overflow(packets, ledger->largest_frame, &bytes))
 		bytes = UINT64_MAX;
-	packets = counter64_sum(packets, merger->input.undecoded.packets);
+	packets = counter64_sum(packets + ledger->unseen, merger->input.undecoded.packets);
 	bytes = counter64_sum(bytes, merger->input.undecoded.bytes);
+	bytes = counter64_sum(bytes, ledger->unseen_bytes);
 	flow->packets.high = counter64_sum(flow->packets.high, packets);
 	flow->packets.high_known &= merger->input.loss_known && flow->packets.high != UINT64_MAX;
 	flow->bytes.high = counter64_sum(flow->bytes.high, bytes);
 	flow->bytes.high_known &= merger->input.loss_known && flow->bytes.high != UINT64_MAX;
+}
+
+/*
+ * From bounds of what was counted to bounds of the truth. Beside those there is what always holds:
+ * no more can be missing than was left out (`skipped`), and no more too much than weights added.
+ */
+static void widen(struct report_figure *figure, const struct sampling *sampling, uint64_t skipped,
+	uint64_t added)
+{
+	if (figure->known)
+		figure->low = most(sampling_low(sampling, figure->low), excess(figure->low, added));
+	if (figure->high_known)
+		figure->high = least(sampling_high(sampling, figure->high),
+			counter64_sum(figure->high, skipped));
+}
+
+/* Where not all packets were looked at. After the loss was added. */
+static void add_sampling(const struct merger *merger, struct merge_flow *flow)
+{
+	const struct ledger *ledger = &merger->ledger;
+	double risk = merger->input.sampling_risk / SAMPLING_RISKS;
+	struct sampling packets = {
+		.weight = ledger->weight,
+		.unit = 1,
+		.whole = (double)ledger->offered,
+		.log_inverse = -log(risk),
+	};
+	struct sampling bytes = packets;
+	uint64_t others = ledger->offered - ledger->measured - ledger->skipped;
+
+	if (ledger->weight <= 1)
+		return;
+	bytes.unit = most(ledger->longest_frame, 1);
+	bytes.whole = (double)ledger->bytes + (double)ledger->skipped_bytes +
+		      (double)others * ledger->largest_frame;
+	widen(&flow->packets, &packets, ledger->skipped - ledger->unseen,
+		ledger->added + merger->shed.added);
+	widen(&flow->bytes, &bytes, ledger->skipped_bytes - ledger->unseen_bytes,
+		ledger->added_bytes + merger->shed.added_bytes);
 }
 
 struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
@@ -638,6 +694,7 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 	};
 
 	add_loss(merger, &result);
+	add_sampling(merger, &result);
 	return result;
 }
 

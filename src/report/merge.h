@@ -29,7 +29,9 @@ struct merge_input {
 	struct sketch_undecoded undecoded;
 	const struct ledger *ledger;
 	bool loss_known;   /* false: packets may have been lost that the ledger does not count */
-	double confidence; /* that all intervals of the epoch together hold the truth */
+	double confidence; /* that all intervals of the epoch together hold what the parts counted */
+	/* Where not all packets were looked at: that one of them does not hold the truth besides. */
+	double sampling_risk;
 	/* Of a sketch that searches for its keys (sketch_ops.recover), as it is asked; 0: all. */
 	uint32_t wanted;
 	uint64_t smallest;

@@ -173,7 +173,7 @@ static void ask(const struct merger *merger, struct contenders *contenders, uint
 
 static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *ledger)
 {
-	return metric == SKETCH_PACKETS ? ledger->measured : ledger->bytes;
+	return metric == SKETCH_PACKETS ? ledger_counted(ledger) : ledger_counted_bytes(ledger);
 }
 
 /* 0.001 is no double: a value that falls short by no more than that counts. */
@@ -227,8 +227,8 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->distinct_keys = merger_distinct_keys(merger, &measurement->distinct_exact);
 	measurement->confidence = input->confidence;
 	measurement->confidence_known = input->loss_known;
-	measurement->shed_packets = merger_shed(merger).packets;
-	measurement->shed_bytes = merger_shed(merger).bytes;
+	measurement->shed_packets = merger_shed(merger).packets - merger_shed(merger).added;
+	measurement->shed_bytes = merger_shed(merger).bytes - merger_shed(merger).added_bytes;
 	measurement->undecoded_flows = merger_undecoded(merger).flows;
 	measurement->undecoded_packets = merger_undecoded(merger).packets;
 	measurement->forgotten_packets = merger_forgotten(merger).packets;

@@ -81,6 +81,7 @@ void worker_loads_report(
 		load->bytes = generation->counts.bytes;
 		costs_add(&load->costs, &generation->costs,
 			(double)SECOND_NS / (double)rte_get_tsc_hz());
+		load->skipped = generation->kept.skipped;
 		load->busy_ns = (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
 		if (run->nb_receivers > 0)
 			load->ring_full = receiver_generation(run->receivers[worker->group], epoch)

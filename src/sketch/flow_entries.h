@@ -70,6 +70,7 @@ struct flow_table {
 							       first ones counted as taken */
 	_Atomic uint64_t returned; /* entries to be taken again: FLOW_STACK_* */
 	_Atomic uint64_t shed_packets __attribute__((aligned(64))), shed_bytes;
+	_Atomic uint64_t shed_added, shed_added_bytes; /* struct sketch_shed */
 };
 
 /* flow_list.c: slots of update[] and update_weighted[]. */
@@ -286,9 +287,18 @@ uint32_t flow_take(struct flow_table *table);
 /* Gives back what flow_take() gave. */
 void flow_return(struct flow_table *table, uint32_t entry);
 
-static inline __attribute__((always_inline)) void flow_shed(
-	struct flow_table *table, const struct flow_addition *addition, const bool weighted)
+/* An addition of packets of the burst. */
+static inline __attribute__((always_inline)) void flow_shed(struct flow_table *table,
+	const struct flow_addition *addition, const struct key_burst *burst, const bool weighted)
 {
+	uint32_t shift = weighted ? burst->weights->shift : 0;
+
 	flow_add_amount(&table->shed_packets, addition->packets, COUNTER_ADD, weighted);
 	flow_add_amount(&table->shed_bytes, addition->bytes, COUNTER_ADD, weighted);
+	if (shift == 0)
+		return;
+	flow_add_amount(&table->shed_added, addition->packets - (addition->packets >> shift),
+		COUNTER_ADD, weighted);
+	flow_add_amount(&table->shed_added_bytes, addition->bytes - (addition->bytes >> shift),
+		COUNTER_ADD, weighted);
 }

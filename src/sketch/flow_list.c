@@ -178,7 +178,7 @@ static inline __attribute__((always_inline)) void update_atomic(struct flow_tabl
 		uint32_t entry = find_shared(table, burst, &work, i, &fresh, &shed);
 
 		if (shed)
-			flow_shed(table, &additions[i], weighted);
+			flow_shed(table, &additions[i], burst, weighted);
 		else
 			flow_count(&table->entries[entry], &additions[i], policy, weighted);
 	}

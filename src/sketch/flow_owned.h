@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) void flow_update_one(struct flow_ta
 	if (found)
 		flow_add(table, work, i, entry, &addition, idle, weighted);
 	else
-		flow_shed(table, &addition, weighted);
+		flow_shed(table, &addition, burst, weighted);
 }
 
 /* The packets from begin to end. */

@@ -102,6 +102,8 @@ static void empty(struct flow_table *table)
 	atomic_store_explicit(&table->returned, 0, memory_order_relaxed);
 	atomic_store_explicit(&table->shed_packets, 0, memory_order_relaxed);
 	atomic_store_explicit(&table->shed_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_added, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_added_bytes, 0, memory_order_relaxed);
 	if (table->idle != NULL)
 		flow_idle_reset(table->idle);
 }
@@ -272,6 +274,8 @@ static struct sketch_shed shed(const struct sketch *sketch)
 	return (struct sketch_shed){
 		.packets = atomic_load_explicit(&table->shed_packets, memory_order_relaxed),
 		.bytes = atomic_load_explicit(&table->shed_bytes, memory_order_relaxed),
+		.added = atomic_load_explicit(&table->shed_added, memory_order_relaxed),
+		.added_bytes = atomic_load_explicit(&table->shed_added_bytes, memory_order_relaxed),
 	};
 }
 

@@ -100,6 +100,7 @@ struct sketch_candidate {
 /* What a sketch had no room for. */
 struct sketch_shed {
 	uint64_t packets, bytes;
+	uint64_t added, added_bytes; /* of these, what weights add to packets (key_weights.shift) */
 };
 
 /* What a sketch counted and cannot say whose it is. */

@@ -27,6 +27,9 @@ STATS_COLUMNS = (
     'epoch,measurement,start,end,offered,received,measured,filtered,non_ip,malformed,nic_missed,'
     'nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,'
     'ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers').split(',')
+# Behind all others, where packets may be skipped.
+KEPT_UP_OUTPUT_COLUMNS = ['looked_at', 'weight']
+KEPT_UP_STATS_COLUMNS = ['skipped', 'skipped_bytes', 'distinct_of']
 LEAKS_OF_OTHERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'leaks_of_others.txt')
 LOSSES = ('nic_missed', 'nic_errors', 'no_mbuf', 'ring_full', 'shed')
 KEY_COLUMNS = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto')
@@ -420,14 +423,16 @@ def read_csv(path_or_text, columns):
 def asked_columns(columns):
     """Those at the end, of what keys have beside those that every file has."""
     return [column for column in columns
-            if column not in (*OUTPUT_COLUMNS, *RECORD_COLUMNS, 'ended')]  # the last: of --flows
+            if column not in (*OUTPUT_COLUMNS, *RECORD_COLUMNS, *KEPT_UP_OUTPUT_COLUMNS,
+                              'ended')]  # the last: of --flows
 
 
 def read_output(path):
     text = read_text(path)
     header = text.split('\n')[0].split(',')
     records = RECORD_COLUMNS if set(RECORD_COLUMNS) & set(header) else []
-    rows = read_csv(text, OUTPUT_COLUMNS + records + asked_columns(tuple(header)))
+    kept_up = KEPT_UP_OUTPUT_COLUMNS if set(KEPT_UP_OUTPUT_COLUMNS) & set(header) else []
+    rows = read_csv(text, OUTPUT_COLUMNS + records + asked_columns(tuple(header)) + kept_up)
     for row in rows:
         for figure in ('packets', 'bytes'):
             low, value, high = (row[name] for name in
@@ -445,7 +450,8 @@ def read_stats(path):
     text = read_text(path)
     # Of runs of collect: records that told again what was counted.
     collected = ['duplicate'] if text.split('\n')[0].endswith(',duplicate') else []
-    rows = read_csv(text, STATS_COLUMNS + collected)
+    kept_up = KEPT_UP_STATS_COLUMNS if ',skipped' in text.split('\n')[0] else []
+    rows = read_csv(text, STATS_COLUMNS + collected + kept_up)
     for row in rows:
         check_ledger(row)
     return rows
@@ -454,10 +460,11 @@ def read_stats(path):
 def check_ledger(row):
     n = {name: int(row[name] or 0) for name in STATS_COLUMNS[4:18]}
     n['duplicate'] = int(row.get('duplicate', 0))
+    n['skipped'] = int(row.get('skipped', 0))
     assert n['offered'] == (
         n['received'] + n['nic_missed'] + n['nic_errors'] + n['no_mbuf']), f'offered: {row}'
     assert n['received'] == (n['measured'] + n['filtered'] + n['non_ip'] + n['malformed'] +
-                             n['ring_full'] + n['shed'] + n['duplicate']), f'received: {row}'
+                             n['ring_full'] + n['shed'] + n['duplicate'] + n['skipped']), f'received: {row}'
     assert n['unaccounted'] == 0, f'unaccounted: {row}'
     lost = sum(n[name] for name in LOSSES)
     if n['offered']:
@@ -482,6 +489,8 @@ def check_account(result, ledger):
     truth = {column: total(ledger, column) for column in STATS_COLUMNS[4:15]}
     if ledger and 'duplicate' in ledger[0]:
         truth['duplicate'] = total(ledger, 'duplicate')
+    if ledger and 'skipped' in ledger[0]:
+        truth['skipped'] = total(ledger, 'skipped')
     if several:  # what one of them shed the others measured
         truth['measured'] += truth['shed']
         truth['shed'] = 0

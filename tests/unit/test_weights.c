@@ -618,7 +618,7 @@ static void test_keys_that_are_no_packets(void **state)
 {
 	struct side *packets = open_side(), *weighted = open_side(), *late = open_late();
 	struct zipf_stream stream;
-	struct key_weights weights;
+	struct key_weights weights = {0};
 	uint64_t random = 5;
 
 	(void)state;

@@ -71,6 +71,10 @@ static const struct column columns[] = {
 	{"last", COLUMN_TIME, RECORD(last)},
 	{"tcp_flags", COLUMN_NUMBER, .print = print_flags, .when = COLUMN_RECORDS},
 	ASKED_KEY_COLUMNS(report_row, key),
+	{"looked_at", COLUMN_RATIO, COLUMN_OF_MEASUREMENT,
+		.at = offsetof(struct report_measurement, looked_at), .when = COLUMN_KEPT_UP},
+	{"weight", COLUMN_U64, COLUMN_OF_MEASUREMENT,
+		.at = offsetof(struct report_measurement, weight), .when = COLUMN_KEPT_UP},
 };
 
 static struct output_items items(

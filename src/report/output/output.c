@@ -36,6 +36,7 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 {
 	return (column->when != COLUMN_RECORDS || choice->records) &&
 	       (column->when != COLUMN_COLLECTED || choice->collected) &&
+	       (column->when != COLUMN_KEPT_UP || choice->kept_up) &&
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 

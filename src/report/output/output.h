@@ -46,6 +46,7 @@ enum column_when {
 	COLUMN_ALWAYS,
 	COLUMN_RECORDS,   /* in runs with flow records, or with a key that has a column of theirs */
 	COLUMN_COLLECTED, /* in runs of collect */
+	COLUMN_KEPT_UP,   /* in runs with --keep-up */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
 
@@ -129,6 +130,7 @@ struct column_choice {
 	uint32_t key_fields; /* that the keys have, a bit each */
 	bool records;        /* some are of flow records */
 	bool collected;      /* of what exporters tell */
+	bool kept_up;        /* of packets that may be skipped */
 	bool named;          /* the format's rows name their columns */
 };
 

@@ -67,6 +67,7 @@ static const struct column columns[] = {
 	{"share", COLUMN_NUMBER, .print = print_share},
 	{"busy", COLUMN_NUMBER, .print = print_busy},
 	{"imbalance", COLUMN_NUMBER, .print = print_imbalance},
+	{"skipped", COLUMN_U64, AT(skipped), .when = COLUMN_KEPT_UP},
 };
 
 static struct output_items items(

@@ -9,11 +9,15 @@
 
 #define COLUMN(field, fate)                                                                        \
 	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, false                                \
+#field, offsetof(struct ledger, field), fate, LEDGER_ALWAYS                        \
 	}
 #define COLLECTED(field, fate)                                                                     \
 	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, true                                 \
+#field, offsetof(struct ledger, field), fate, LEDGER_COLLECTED                     \
+	}
+#define KEPT_UP(field, fate)                                                                       \
+	{                                                                                          \
+#field, offsetof(struct ledger, field), fate, LEDGER_KEPT_UP                       \
 	}
 
 const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
@@ -31,6 +35,8 @@ const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
 	COLUMN(unaccounted, LEDGER_NEITHER),
 	COLUMN(bytes, LEDGER_NEITHER),
 	COLLECTED(duplicate, LEDGER_LEFT_OUT),
+	KEPT_UP(skipped, LEDGER_SKIPPED),
+	KEPT_UP(skipped_bytes, LEDGER_NEITHER),
 };
 
 uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
@@ -79,6 +85,8 @@ void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t ep
 	if (left_out > 0)
 		text_printf(text, ", %llu left out", (unsigned long long)left_out);
 	add_causes(text, ledger, LEDGER_LEFT_OUT);
+	if (ledger->skipped > 0)
+		text_printf(text, ", %llu skipped", (unsigned long long)ledger->skipped);
 	if (ledger->unaccounted > 0)
 		text_printf(text, ", %llu unaccounted", (unsigned long long)ledger->unaccounted);
 }
@@ -93,6 +101,7 @@ void ledger_add(struct ledger *sum, const struct ledger *ledger)
 	sum->doubtful += ledger->doubtful;
 	sum->losses_unknown |= ledger->losses_unknown;
 	sum->collected |= ledger->collected;
+	sum->kept_up |= ledger->kept_up;
 }
 
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers)
@@ -172,10 +181,25 @@ void report_epoch_free(struct report_epoch *epoch)
 	free(epoch);
 }
 
+struct ledger ledger_without(const struct ledger *ledger, const struct report_waited *waited)
+{
+	struct ledger rest = *ledger;
+
+	rest.measured -= waited->measured;
+	rest.bytes -= waited->bytes;
+	rest.added -= waited->added;
+	rest.added_bytes -= waited->added_bytes;
+	rest.skipped += waited->measured;
+	rest.skipped_bytes += waited->bytes;
+	rest.unseen += waited->measured + waited->skipped;
+	rest.unseen_bytes += waited->bytes + waited->skipped_bytes;
+	return rest;
+}
+
 struct ledger report_ledger(
 	const struct report_epoch *epoch, const struct report_measurement *measurement)
 {
-	struct ledger ledger = epoch->ledger;
+	struct ledger ledger = ledger_without(&epoch->ledger, &measurement->waited);
 
 	ledger.shed += measurement->shed_packets;
 	ledger.measured -= measurement->shed_packets;

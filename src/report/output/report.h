@@ -60,6 +60,16 @@ struct report_flow {
 	uint8_t end;         /* enum flow_end */
 };
 
+/*
+ * With --keep-up: packets of bursts that a measurement did not see while others did. Those that were
+ * measured, what their weights add to them, and those beside them that nobody looked at.
+ */
+struct report_waited {
+	uint64_t measured, bytes;
+	uint64_t added, added_bytes;
+	uint64_t skipped, skipped_bytes;
+};
+
 /* One question's answer for one epoch. */
 struct report_measurement {
 	const char *name;
@@ -76,6 +86,10 @@ struct report_measurement {
 	bool confidence_known; /* false where the driver cannot count its losses */
 	/* What the sketch had no room for; of the epoch's measured packets. */
 	uint64_t shed_packets, shed_bytes;
+	struct report_waited waited;
+	/* Of what was received, the share that it looked at, and the most that a packet counted. */
+	double looked_at;
+	uint64_t weight;
 	/* What it counted and could not say whose it is; measured all the same. */
 	uint64_t undecoded_flows, undecoded_packets;
 	/* Of records that ended before the epoch, what no row has: there were too many keys. */
@@ -88,14 +102,21 @@ struct report_measurement {
 /*
  * The account of an epoch's packets. It balances:
  *     offered  = received + nic_missed + nic_errors + no_mbuf
- *     received = measured + filtered + non_ip + malformed + ring_full + shed + duplicate
+ *     received = measured + filtered + non_ip + malformed + ring_full + shed + duplicate + skipped
  */
 struct ledger {
 	bool collected; /* of what exporters told: packets are those that their records stand for */
+	bool kept_up;   /* of a run with --keep-up, which may skip some */
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
-	uint64_t duplicate;  /* collected: told by several exporters, and counted once */
+	uint64_t duplicate; /* collected: told by several exporters, and counted once */
+	/* Received, and not looked at by choice: not lost. */
+	uint64_t skipped, skipped_bytes;
+	uint64_t unseen, unseen_bytes; /* of them, in bursts of which none was looked at */
+	uint64_t added, added_bytes;   /* what the weights of measured packets add to them */
+	uint64_t weight;               /* the largest; 0 or 1: all of them count as themselves */
+	uint32_t longest_frame;        /* bytes, over the received packets */
 	double sampling;     /* collected: the coarsest, of packets one in so many; 0 or 1: none */
 	uint64_t doubtful;   /* packets that may have been lost beside; in no column */
 	bool losses_unknown; /* more may have been lost than all of these say */
@@ -112,15 +133,23 @@ enum ledger_fate {
 	LEDGER_NEITHER,
 	LEDGER_LOST,     /* before it could be measured */
 	LEDGER_LEFT_OUT, /* not one to be measured */
+	LEDGER_SKIPPED,  /* not looked at by choice */
+};
+
+/* Whose ledgers have a column. */
+enum ledger_when {
+	LEDGER_ALWAYS,
+	LEDGER_COLLECTED, /* what exporters told */
+	LEDGER_KEPT_UP,   /* runs with --keep-up */
 };
 
 /* The counts of a ledger, in the order and by the names of the outputs' columns. */
-#define LEDGER_COLUMNS 14
+#define LEDGER_COLUMNS 16
 struct ledger_column {
 	const char *name;
 	size_t offset;
 	enum ledger_fate fate;
-	bool collected; /* of ledgers that are */
+	enum ledger_when when;
 };
 extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
 
@@ -131,7 +160,11 @@ static inline uint64_t ledger_column(const struct ledger *ledger, uint32_t colum
 
 static inline bool ledger_has(const struct ledger *ledger, uint32_t column)
 {
-	return ledger->collected || !ledger_columns[column].collected;
+	switch (ledger_columns[column].when) {
+	case LEDGER_COLLECTED: return ledger->collected;
+	case LEDGER_KEPT_UP: return ledger->kept_up;
+	default: return true;
+	}
 }
 
 /* Adds counts and times; the sum's frame sizes mean nothing. */
@@ -153,7 +186,18 @@ static inline uint64_t ledger_lost(const struct ledger *ledger)
 struct text;
 void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs);
 
-/* Their share of the offered packets. */
+/* What the measured packets count as, with their weights. */
+static inline uint64_t ledger_counted(const struct ledger *ledger)
+{
+	return ledger->measured + ledger->added;
+}
+
+static inline uint64_t ledger_counted_bytes(const struct ledger *ledger)
+{
+	return ledger->bytes + ledger->added_bytes;
+}
+
+/* The lost ones' share of the offered packets. */
 static inline double ledger_drop_rate(const struct ledger *ledger)
 {
 	return ledger->offered > 0 ? (double)ledger_lost(ledger) / (double)ledger->offered : 0;
@@ -175,6 +219,8 @@ struct report_load {
 	uint64_t measured, ring_full, bytes;
 	uint64_t busy_ns;   /* in which it received, counted and freed */
 	struct costs costs; /* of the bursts that it timed, in ns */
+	/* With --keep-up: */
+	uint64_t skipped;
 };
 
 /* What a rule of --monitor saw in an epoch. */
@@ -233,6 +279,9 @@ struct report_epoch {
 	uint32_t nb_measurements;
 	struct report_measurement measurements[]; /* nb_measurements */
 };
+
+/* The ledger of a measurement that did not see all that others did. */
+struct ledger ledger_without(const struct ledger *ledger, const struct report_waited *waited);
 
 /* The epoch's ledger as one of its measurements sees it. */
 struct ledger report_ledger(

@@ -17,10 +17,10 @@ static void print_count(
 	text_u64(text, ledger_column(&ledger, column->index));
 }
 
-static void add_counts(struct columns *columns, bool collected)
+static void add_counts(struct columns *columns, enum ledger_when when)
 {
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		if (ledger_columns[c].collected == collected)
+		if (ledger_columns[c].when == when)
 			columns_add(columns, &(struct column){
 						     .name = ledger_columns[c].name,
 						     .type = COLUMN_NUMBER,
@@ -32,13 +32,27 @@ static void add_counts(struct columns *columns, bool collected)
 static void add_ledger(struct columns *columns, const struct column *column)
 {
 	(void)column;
-	add_counts(columns, false);
+	add_counts(columns, LEDGER_ALWAYS);
 }
 
 static void add_collected(struct columns *columns, const struct column *column)
 {
 	(void)column;
-	add_counts(columns, true);
+	add_counts(columns, LEDGER_COLLECTED);
+}
+
+static void add_kept_up(struct columns *columns, const struct column *column)
+{
+	(void)column;
+	add_counts(columns, LEDGER_KEPT_UP);
+}
+
+/* Keys of packets that were not looked at cannot be estimated from the others. */
+static void print_distinct_of(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	(void)column;
+	text_str(text, ledger_of(row).skipped > 0 ? "looked-at" : "all");
 }
 
 static void print_pps(struct text *text, const struct column *column, const struct output_row *row)
@@ -115,6 +129,8 @@ static const struct column columns[] = {
 	MEASUREMENT_COLUMN("sketch", COLUMN_STRING, sketch),
 	EPOCH_COLUMN("workers", COLUMN_U32, workers),
 	{.expand = add_collected, .when = COLUMN_COLLECTED},
+	{.expand = add_kept_up, .when = COLUMN_KEPT_UP},
+	{"distinct_of", COLUMN_TEXT, .print = print_distinct_of, .when = COLUMN_KEPT_UP},
 };
 
 static struct output_items items(

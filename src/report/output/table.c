@@ -415,6 +415,13 @@ static void add_measurement(struct text *text, const struct report_epoch *epoch,
 	else
 		text_str(text, ", losses unknown");
 	text_char(text, '\n');
+	if (epoch->ledger.kept_up && measurement->looked_at < 1) {
+		text_printf(text, "looked at %.1f%% of the packets", measurement->looked_at * 100);
+		if (measurement->weight > 1)
+			text_printf(text, ", some counting for %llu",
+				(unsigned long long)measurement->weight);
+		text_str(text, "; distinct keys are theirs\n");
+	}
 	if (measurement->nb_rows == 0)
 		text_str(text, "no flow reached the threshold\n");
 	else
@@ -537,6 +544,7 @@ static void add_ledger(struct text *text, const struct report_epoch *epoch)
 	add_count_if(text, "duplicate", ledger->duplicate);
 	add_count(text, "non-IP", ledger->non_ip);
 	add_count(text, "malformed", ledger->malformed);
+	add_count_if(text, "skipped", ledger->skipped);
 	add_losses(text, ledger);
 	add_count(text, "bytes", ledger->bytes);
 	add_rate(text, epoch);

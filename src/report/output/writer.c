@@ -20,6 +20,7 @@
 #include "report/output/writer.h"
 #include "collect/options.h"
 #include "kernel/options.h"
+#include "parallel/keep_up.h"
 #include "rx/packet/monitor.h"
 #include "sketch/measurement.h"
 #include "rx/port/forwarding.h"
@@ -130,6 +131,7 @@ static struct column_choice choice_of_epoch(const struct report_epoch *epoch)
 
 	choice.records = key_fields_of(choice.key_fields, KEY_COLUMN_RECORD) != 0;
 	choice.collected = epoch->ledger.collected;
+	choice.kept_up = epoch->ledger.kept_up;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		choice.records |= keeps_records(&epoch->measurements[m]);
 	return choice;
@@ -355,6 +357,7 @@ static struct column_choice choice_of_config(const struct config *config, bool n
 		.records = measurements_any(config, SKETCH_RECORDS) ||
 			   key_fields_of(fields, KEY_COLUMN_RECORD) != 0,
 		.collected = collect_asked(config),
+		.kept_up = keep_up_given(config),
 		.named = named,
 	};
 }

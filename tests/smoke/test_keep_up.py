@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packets that are not looked at are in the ledger, and every interval still holds the truth.
+
+What is given up is given beforehand (--states-from), so that the same happens each time.
+"""
+
+import itertools
+import json
+import os
+import random
+
+import lib
+
+STATES = ('full', 'wait', '1/2', '1/4', '1/8', '1/16', '1/32', '1/64', 'count')
+SYNTHETIC = 'flows=4K,zipf=1.1,packets=100K,size=imix,ipv6=0.2,seed=9'
+DESIGNS = (('rss',), ('async', '--dispatch', 'round-robin'), ('sync',), ('async',))
+SHARINGS = (('separate',), ('shared',))
+
+
+def write_states(test, rows, name='states.csv'):
+    """rows: (worker, packet, state)"""
+    with open(test.path(name), 'w', encoding='utf-8') as stream:
+        stream.write('epoch,worker,packet,to\n')
+        stream.writelines(f'0,{worker},{packet},{state}\n' for worker, packet, state in rows)
+    return test.path(name)
+
+
+def mixed(workers, packets, seed, states=STATES):
+    """Each worker changes about forty times."""
+    choose = random.Random(seed)
+    rows = []
+    for worker in range(workers):
+        at = 0
+        while at < packets:
+            rows.append((worker, at, choose.choice(states)))
+            at += choose.randrange(1, max(2, packets // 20))
+    return rows
+
+
+def check_intervals(rows, truth):
+    """As lib.check_bounds(), but for the share, which is of an estimate."""
+    keys = [lib.row_key(row) for row in rows]
+    assert rows and len(set(keys)) == len(keys), 'no row, or a key that is reported twice'
+    for key, row in zip(keys, rows):
+        for figure, true in zip(('packets', 'bytes'), truth[key]):
+            low, high = row[f'{figure}_low'], row[f'{figure}_high']
+            assert low == '' or int(low) <= true, f'true {figure} are {true}: {row}'
+            assert high == '' or true <= int(high), f'true {figure} are {true}: {row}'
+
+
+def check_skipped(stats, packets, size):
+    """To the packet, and to the byte where all packets have keys."""
+    assert lib.total(stats, 'offered') == lib.total(stats, 'received') == packets, stats
+    if size is not None:
+        assert lib.total(stats, 'bytes') + lib.total(stats, 'skipped_bytes') == size, stats
+
+
+def options(combination, states):
+    design, sharing, sketch, workers, metric = combination
+    return ('--design', *design, '--sharing', *sharing, '--sketch', sketch, '--workers', workers,
+            '--count', metric, '--interval', '0', '--seed', '7', '--states-from', states)
+
+
+def capture_case(file, combination, state):
+    """state: all the time; None: now this, now that."""
+    @lib.needs_traces
+    def check(test):
+        entry = next(entry for entry in lib.index(test.traces) if entry['file'] == file)
+        packets, workers = int(entry['packets']), int(combination[3])
+        states = write_states(test, [(worker, 0, state) for worker in range(workers)]
+                              if state else mixed(workers, packets // workers, 3))
+        rows, stats, _ = test.measure('--pcap', lib.unpack(test, file), '--top', '300',
+                                      *options(combination, states))
+        check_skipped(stats, packets, None)
+        assert int(stats[0]['skipped']) > 0 and stats[0]['distinct_of'] == 'looked-at', stats
+        check_intervals(rows, lib.load_truth(test.traces, file))
+        for row in rows:
+            looked_at = 1 - int(stats[0]['skipped']) / packets
+            assert abs(float(row['looked_at']) - looked_at) < 1e-6, row
+            assert int(row['weight']) == int(state[2:]) if state else int(row['weight']) > 1, row
+    return check
+
+
+def write_flows(test):
+    """{key: (packets, bytes)} of a capture of the generator's, and where it is."""
+    path = test.path('flows.pcap')
+    test.run('generate', '--synthetic', SYNTHETIC, '--output', path).expect(0)
+    rows, stats, _ = test.measure('--pcap', path, '--sketch', 'flow-table', '--top', '0',
+                                  '--threshold', '0.00001', '--workers', '1', '--interval', '0')
+    return path, {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in rows}, stats
+
+
+def test_every_sketch(test):
+    """Under weights that change all the time, on traffic of our own."""
+    path, truth, exact = write_flows(test)
+    size = lib.total(exact, 'bytes')
+    ways = itertools.cycle(itertools.product(SHARINGS, DESIGNS))
+    for sketch, metric in itertools.product(lib.sketches(test.binary), ('packets', 'bytes')):
+        sharing, design = next(ways)
+        states = write_states(test, mixed(2, 50000, f'{sketch} {metric}'))
+        rows, stats, _ = test.measure(
+            '--pcap', path, *options((design, sharing, sketch, '2', metric), states))
+        check_skipped(stats, 100000, size)
+        check_intervals(rows, truth)
+
+
+def test_the_same_each_time(test):
+    """Whatever the bursts were: outputs hang on the states and the seed alone."""
+    states = write_states(test, mixed(2, 50000, 5))
+    outputs = []
+    for seed in ('7', '7', '8'):
+        rows, _, _ = test.measure('--synthetic', SYNTHETIC, '--workers', '2', '--seed', seed,
+                                  '--states-from', states, '--interval', '0')
+        outputs.append(rows)
+    assert outputs[0] == outputs[1], 'two runs differ'
+    assert outputs[0] != outputs[2], 'the seed does not matter'
+
+
+def test_full(test):
+    """Nothing is given up: the same figures, and columns that say so."""
+    states = write_states(test, [(0, 0, 'full')])
+    common = ('--synthetic', SYNTHETIC, '--workers', '1', '--seed', '7', '--interval', '0')
+    rows, stats, result = test.measure(*common, '--states-from', states)
+    expected, _, _ = test.measure(*common)
+    assert all(row.pop('looked_at') == '1.000000' and row.pop('weight') == '1' for row in rows)
+    assert rows == expected
+    assert (stats[0]['skipped'], stats[0]['skipped_bytes'], stats[0]['distinct_of']) == (
+        '0', '0', 'all'), stats
+    assert 'skipped' not in result.stderr, result.describe()
+
+
+def test_what_waits(test):
+    """A measurement that waits sees less, says so, and its bounds have what it did not see."""
+    path, truth, _ = write_flows(test)
+    config = test.path('two.conf')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement first]\n[measurement second]\npriority = 2\nkey = src\n'
+                     '[measurement third]\npriority = 2\nsketch = flow-table\n')
+    states = write_states(test, [(0, 0, 'full'), (0, 30000, 'wait'), (0, 60000, '1/4'),
+                                 (0, 80000, 'full'), (0, 90000, 'count')])
+    rows, stats, _ = test.measure('--pcap', path, '--config', config, '--states-from', states,
+                                  '--workers', '1', '--interval', '0', '--top', '20')
+    first, second, third = (lib.in_epoch(stats, '0', name) for name in ('first', 'second', 'third'))
+    skipped = int(first[0]['skipped'])
+    assert 24000 < skipped < 26000, first  # three quarters of 20000, and 10000
+    assert int(second[0]['skipped']) == int(third[0]['skipped']) == 60000, stats
+    weights = {name: {row['weight'] for row in lib.in_epoch(rows, '0', name)}
+               for name in ('first', 'second', 'third')}
+    assert weights == {'first': {'4'}, 'second': {'1'}, 'third': {'1'}}, weights
+    for name in ('first', 'third'):
+        check_intervals(lib.in_epoch(rows, '0', name), truth)
+    for row in lib.in_epoch(rows, '0', 'third'):
+        # What it saw it counted exactly, and it may have missed 60000.
+        assert row['packets_low'] == row['packets'], row
+        assert int(row['packets_high']) == int(row['packets']) + 60000, row
+
+
+def test_intervals_and_filter(test):
+    """Epochs end where they ended, and what a filter leaves out is left out of what is looked at."""
+    states = write_states(test, mixed(2, 50000, 11))
+    spec = SYNTHETIC + ',rate=50K'
+    common = ('--synthetic', spec, '--workers', '2', '--interval', '1s', '--filter', 'udp')
+    _, exact, _ = test.measure(*common)
+    rows, stats, _ = test.measure(*common, '--states-from', states)
+    assert [row['epoch'] for row in stats] == [row['epoch'] for row in exact] and len(stats) > 1
+    for row, whole in zip(stats, exact):
+        assert row['offered'] == whole['offered'], (row, whole)
+        assert 0 < int(row['filtered']) < int(whole['filtered']), row
+    assert rows
+
+
+def test_small_table(test):
+    """A flow table sheds packets, and not what they stand for."""
+    states = write_states(test, [(0, 0, '1/8')])
+    rows, stats, _ = test.measure(
+        '--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0', '--sketch', 'flow-table',
+        '--buckets', '64', '--states-from', states)
+    shed = int(stats[0]['shed'])
+    assert 0 < shed < 100000 / 8 * 1.2, stats
+    assert rows
+
+
+def test_max_skip(test):
+    states = write_states(test, [(0, 0, '1/2')])
+    common = ('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0', '--states-from', states)
+    test.measure(*common, '--max-skip', '60%', '--max-loss', '0')
+    _, _, result = test.measure(*common, '--max-skip', '40%', status=1)
+    result.expect_one_line('did not look at', 'of 100000 packets', '--max-skip 40 %')
+
+
+def test_json_and_table(test):
+    """They say the same."""
+    states = write_states(test, [(0, 0, '1/4')])
+    path = test.path('rows.json')
+    common = ('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0', '--states-from', states)
+    result = test.run(*common, '--output', f'json:{path}',
+                      '--stats', f'json:{test.path("stats.json")}').expect(0)
+    table = test.run(*common, '--format', 'table').expect(0).stdout
+    with open(path, encoding='utf-8') as stream:
+        rows = [json.loads(line) for line in stream]
+    assert all(row['weight'] == 4 and 0.2 < row['looked_at'] < 0.3 for row in rows), rows[0]
+    with open(test.path('stats.json'), encoding='utf-8') as stream:
+        stats = json.loads(stream.readline())
+    assert stats['skipped'] + stats['measured'] == 100000 and stats['distinct_of'] == 'looked-at'
+    assert 'looked at 2' in table and 'some counting for 4' in table, table
+    assert f'{stats["skipped"]} skipped' in result.stderr, result.describe()
+
+
+def test_bad_states(test):
+    """Files that cannot be taken, each with one line that says where."""
+    for text, *mentions in (
+            ('', ':0: it is empty'),
+            ('worker,to\n', ":1: no column 'packet'"),
+            ('worker,packet,to\n0,5\n', ':2: no to'),
+            ('worker,packet,to\n0,0,full\n3,0,full\n', ":3: '3'", '0 to 0'),
+            ('worker,packet,to\n0,0,full\n0,-1,full\n', ":3: '-1'"),
+            ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'behind a later one'),
+            ('worker,packet,to\n0,0,1/3\n', ":2: '1/3'", '1/2 to 1/64')):
+        path = test.path('bad.csv')
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+        test.run('--synthetic', SYNTHETIC, '--workers', '1', '--output', os.devnull, '--states-from',
+                 path).expect(1).expect_one_line('bad.csv', *mentions)
+    test.run('--synthetic', SYNTHETIC, '--states-from', test.path('none')).expect(1).expect_one_line(
+        'none', 'No such file')
+    test.run('--synthetic', SYNTHETIC, '--max-skip', '1%').expect(2).expect_one_line('max-skip', 'without')
+    test.run('--synthetic', SYNTHETIC, '--priority', '2').expect(2).expect_one_line('priority', 'without')
+
+
+def cases(settings):
+    sketches = ('count-min', 'reversible', 'simple-hash', 'flow-table', 'iblt')
+    if settings.traces is None:
+        return []
+    files = [entry['file'] for entry in lib.index(settings.traces)
+             if entry['expected'] == 'measured' and int(entry['measured']) > 1000]
+    every = list(itertools.product(DESIGNS, SHARINGS, sketches, ('1', '3'), ('packets', 'bytes')))
+    random.Random(4).shuffle(every)
+    ways = itertools.cycle(every)
+    chosen = [(file, next(ways), state) for file in files for state in ('1/2', '1/8', '1/64', None)]
+    if not settings.full:
+        chosen = [(file, way, state) for file, way, state in chosen
+                  if file == 'large/auckland2.pcap.xz'][:3]
+    return [(f'{file.split("/")[1].split(".")[0]} {" ".join(way[0])} {way[1][0]} {way[2]} {way[3]} '
+             f'{way[4]} {state or "mixed"}', capture_case(file, way, state))
+            for file, way, state in chosen]
