@@ -429,6 +429,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 		return status;
 	}
 	say_where_control_is(config);
+	run_say_keep_up(run);
 	result = reporter_run(reporter, &params);
 	return conclude(run, &result, writer_close(params.writer));
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/keep_up.h"
 #include "parallel/plan/design.h"
 
 #include <stddef.h>
@@ -72,6 +73,12 @@ static bool check_design(const struct config *config, const struct measurement_c
 		return option_fault(fault, "design", measurement,
 			"%s does not go with --forward: packets would wait for every worker; give "
 			"rss or async",
+			designs[design_options(config)->design]->name);
+	if (keep_up_options(config)->keep_up != KEEP_UP_OFF &&
+		!designs[design_options(config)->design]->queues)
+		return option_fault(fault, "design", measurement,
+			"%s does not go with --keep-up: its workers have no queues of their own; "
+			"give rss or async",
 			designs[design_options(config)->design]->name);
 	if (!kernel_plan_check(config, measurement, fault))
 		return false;

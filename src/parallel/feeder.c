@@ -408,6 +408,11 @@ uint16_t feeder_port(const struct feeder *feeder)
 	return feeder->port;
 }
 
+struct rte_ring *feeder_ring(const struct feeder *feeder, uint32_t w)
+{
+	return feeder->rings[w];
+}
+
 void feeder_set_reach(struct feeder *feeder, uint32_t reach)
 {
 	feeder->reach = reach;

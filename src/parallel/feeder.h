@@ -62,6 +62,7 @@ void feeder_destroy(struct feeder *feeder);
 
 /* The ethdev whose queue w is worker w's ring. */
 uint16_t feeder_port(const struct feeder *feeder);
+struct rte_ring *feeder_ring(const struct feeder *feeder, uint32_t w);
 
 /* Before feeder_work(): of every packet the first `reach` bytes are copied, whatever its key
  * needs. */

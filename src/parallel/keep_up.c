@@ -27,6 +27,23 @@ uint32_t keeper_take(struct keeper *keeper, uint32_t n)
 	return n;
 }
 
+void keeper_obey(struct keeper *keeper, struct kept *kept)
+{
+	const struct valve *valve = &keeper->valve;
+
+	if (!valve->on)
+		return;
+	keeper->state = (struct burst_state){
+		.wait = valve->level >= VALVE_WAIT,
+		.count_only = valve->level == VALVE_COUNT,
+		.shift = valve->level == VALVE_SOME ? valve->shift : 0,
+	};
+	if (keeper->backlog > kept->backlog_max)
+		kept->backlog_max = keeper->backlog;
+	if (valve->level > kept->level_max)
+		kept->level_max = valve->level;
+}
+
 /*
  * Packet i has byte i % 8 of number i / 8 of SplitMix64, whose seed is the run's and the worker's:
  * whether it is looked at hangs on its own byte alone, and not on how bursts were cut.
@@ -292,13 +309,31 @@ static const char *lacks_choice(
 						       : NULL;
 }
 
+OPTION_WORDS_OF(keep_up_word, [KEEP_UP_OFF] = "off", [KEEP_UP_VALVE] = "valve")
+
 static const struct option_row keep_up_rows[] = {
+	{
+		.name = "keep-up",
+		.placeholder = "HOW",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.set = "keep-up",
+		.word = keep_up_word,
+		.lacks = lacks_choice,
+		OPTION_FIELD(keep_up_options, keep_up),
+		.default_text = "off",
+		.help = "What a worker does whose queue fills up: off loses packets; valve lets "
+			"measurements of a worse priority wait, then looks at one of 2 to 64 "
+			"packets, then only counts them, and says so beside each figure.",
+	},
 	{
 		.name = "states-from",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_STRING,
 		.rare = true,
+		.set = "keep-up",
 		.lacks = lacks_choice,
 		.reads = option_names_file,
 		OPTION_FIELD(keep_up_options, states_from),
@@ -312,13 +347,6 @@ static const struct option_row keep_up_rows[] = {
 	{0},
 };
 
-static const char *lacks_keep_up(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return keep_up_given(config) ? NULL : "without --states-from";
-}
-
 static const struct option_row priority_rows[] = {
 	{
 		.name = "priority",
@@ -326,12 +354,11 @@ static const struct option_row priority_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_keep_up,
 		OPTION_FIELD(priority_options, priority),
 		.min = 1,
 		.max = 1000,
 		.default_text = "1",
-		.help = "Of several measurements those of the lowest number are given up last.",
+		.help = "With --keep-up, measurements of the lowest number are given up last.",
 	},
 	{0},
 };

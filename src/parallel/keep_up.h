@@ -10,8 +10,15 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "parallel/valve.h"
+
+enum keep_up {
+	KEEP_UP_OFF,
+	KEEP_UP_VALVE, /* a worker's queues decide */
+};
 
 struct keep_up_options {
+	enum keep_up keep_up;
 	const char *states_from; /* NULL: nothing is decided beforehand */
 };
 
@@ -27,10 +34,11 @@ OPTION_OWNER_OF_MEASUREMENT(priority)
 /* Whether a run may give anything up. */
 static inline bool keep_up_given(const struct config *config)
 {
-	return keep_up_options(config)->states_from != NULL;
+	return keep_up_options(config)->keep_up != KEEP_UP_OFF ||
+	       keep_up_options(config)->states_from != NULL;
 }
 
-#define KEEP_UP_SHIFT_MAX 6 /* weights are 2 to 64: docs/ESTIMATES.md counts on it */
+#define KEEP_UP_SHIFT_MAX VALVE_SHIFT_MAX /* weights are 2 to 64: docs/ESTIMATES.md counts on it */
 
 /* Of a burst. */
 struct burst_state {
@@ -52,6 +60,8 @@ struct kept {
 	uint64_t skipped, skipped_bytes; /* not looked at */
 	uint64_t unseen, unseen_bytes;   /* of them, in bursts of which none was */
 	uint64_t added, added_bytes;     /* what weights add to the measured ones */
+	/* After a poll: packets that waited, as far as that is known, and level of the valve. */
+	uint64_t backlog_max, level_max;
 	struct kept_of_measurement of[CONFIG_MEASUREMENTS_MAX];
 };
 
@@ -73,9 +83,20 @@ struct keeper {
 	const struct keep_up_decision *decisions;
 
 	/* Written by the worker. */
-	uint64_t packet; /* the next one */
+	struct valve valve;
+	uint64_t backlog; /* after the last poll */
+	uint64_t packet;  /* the next one */
 	struct burst_state state;
 };
+
+/* Nothing waits, and all is looked at. */
+static inline bool keeper_is_calm(const struct keeper *keeper)
+{
+	return keeper->valve.on && keeper->valve.level == VALVE_FULL && keeper->backlog == 0;
+}
+
+/* The next burst has the state that the valve says, where it is on. */
+void keeper_obey(struct keeper *keeper, struct kept *kept);
 
 /*
  * How many of the next n > 0 packets have the state that is now keeper->state, and takes them. At
@@ -98,7 +119,7 @@ struct keep_up_states {
 	} * of; /* [nb_workers] */
 };
 
-/* `states` outlives it; NULL: everything is looked at. `seed`: the run's. */
+/* `states` outlives it; NULL: none are given. `seed`: the run's. The valve is off. */
 void keeper_init(
 	struct keeper *keeper, const struct keep_up_states *states, uint64_t seed, uint32_t worker);
 

@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_pause.h>
+#include <rte_ring.h>
 
 #include "rx/packet/meta.h"
 
@@ -86,6 +87,68 @@ static void take_marked(
 	}
 }
 
+void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring)
+{
+	queue->entries = entries;
+	queue->ring = ring;
+	if (ring != NULL)
+		queue->fill = QUEUE_FILL_RING;
+	else if (rte_eth_rx_descriptor_status(queue->port, queue->queue, 0) >= 0)
+		queue->fill = QUEUE_FILL_DESCRIPTORS;
+	else if (rte_eth_rx_queue_count(queue->port, queue->queue) >= 0)
+		queue->fill = QUEUE_FILL_COUNT;
+	else
+		queue->fill = QUEUE_FILL_POLLS;
+}
+
+uint32_t poll_quarters(uint32_t entries, uint32_t packets)
+{
+	uint32_t quarter = entries >> 2, quarters = 0;
+
+	while (quarters < VALVE_QUARTERS - 1 && packets >= quarter * (quarters + 1))
+		quarters++;
+	return quarters;
+}
+
+/* Packets that wait, or at least so many; of QUEUE_FILL_POLLS a guess. */
+static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
+{
+	uint32_t quarter = queue->entries >> 2, quarters = 0;
+	int count;
+
+	switch (queue->fill) {
+	case QUEUE_FILL_RING: return rte_ring_count(queue->ring);
+	case QUEUE_FILL_COUNT:
+		count = rte_eth_rx_queue_count(queue->port, queue->queue);
+		return count > 0 ? (uint32_t)count : 0;
+	case QUEUE_FILL_DESCRIPTORS:
+		while (quarters < VALVE_QUARTERS - 1 &&
+			rte_eth_rx_descriptor_status(queue->port, queue->queue,
+				(uint16_t)(quarter * (quarters + 1))) == RTE_ETH_RX_DESC_DONE)
+			quarters++;
+		return quarters * quarter;
+	default: return ++queue->full_polls * polled;
+	}
+}
+
+/* A poll that did not find as much as it can take has left nothing. */
+void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
+{
+	struct poll_queue *queue = &poller->queues[q];
+	struct keeper *keeper = poller->keeper;
+
+	keeper->backlog = 0;
+	if (polled < poller->burst) {
+		queue->full_polls = 0;
+		if (keeper->valve.level > VALVE_FULL || queue->valve.waiting)
+			valve_look(&keeper->valve, &queue->valve, 0, false);
+		return;
+	}
+	keeper->backlog = waiting_in(queue, polled);
+	valve_look(&keeper->valve, &queue->valve,
+		poll_quarters(queue->entries, (uint32_t)keeper->backlog), true);
+}
+
 /* One round over the queues. Returns the packets received. */
 static uint32_t poll_round(struct poller *poller)
 {
@@ -97,6 +160,8 @@ static uint32_t poll_round(struct poller *poller)
 		uint16_t n = rte_eth_rx_burst(poller->queues[q].port, poller->queues[q].queue, pkts,
 			(uint16_t)poller->burst);
 
+		if (poller->keeper != NULL)
+			poll_look(poller, q, n);
 		if (n == 0) {
 			if (poller->empty != NULL)
 				poller->empty(poller->arg, q);

@@ -13,12 +13,29 @@
 #include <rte_mbuf.h>
 
 #include "parallel/epoch.h"
+#include "parallel/keep_up.h"
 #include "parallel/plan/plan.h"
+
+/* How it is known what waits in a queue. */
+enum queue_fill {
+	QUEUE_FILL_DESCRIPTORS, /* whether some of them are taken */
+	QUEUE_FILL_COUNT,       /* the driver counts */
+	QUEUE_FILL_RING,        /* packets come through a ring of ours */
+	QUEUE_FILL_POLLS, /* only that polls find as much as they can take, one after another */
+};
+
+struct rte_ring;
 
 /* A device's queue. */
 struct poll_queue {
 	uint16_t port, queue;
 	uint64_t received; /* packets, of all epochs; the poller's own until it has ended */
+	/* Looked at where there is a keeper. */
+	enum queue_fill fill;
+	uint32_t entries;      /* descriptors */
+	struct rte_ring *ring; /* of QUEUE_FILL_RING */
+	uint32_t full_polls;   /* of QUEUE_FILL_POLLS: that followed each other */
+	struct valve_queue valve;
 };
 
 struct poller {
@@ -27,11 +44,12 @@ struct poller {
 	enum idle_mode idle; /* of an empty round; not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[OPTION_LIST_MAX];
-	uint32_t at;       /* of these, the one that take()'s packets are from */
-	uint32_t burst;    /* packets of one poll, at most POLL_BURST_MAX */
-	uint32_t quiet_ms; /* no packet for so long: the queues of a stopped run are empty */
-	uint64_t epoch;    /* of the packets that take() gets */
-	uint64_t polled;   /* TSC when they were at hand */
+	uint32_t at;           /* of these, the one that take()'s packets are from */
+	uint32_t burst;        /* packets of one poll, at most POLL_BURST_MAX */
+	uint32_t quiet_ms;     /* no packet for so long: the queues of a stopped run are empty */
+	uint64_t epoch;        /* of the packets that take() gets */
+	uint64_t polled;       /* TSC when they were at hand */
+	struct keeper *keeper; /* whose valve is told of each poll; NULL: nobody's */
 
 	/* Called by poll_until_end() alone; arg is theirs. */
 	void *arg;
@@ -48,6 +66,15 @@ struct poller {
 };
 
 void poll_until_end(struct poller *poller);
+
+/* Tells the valve of its keeper of a poll of queue q. */
+void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
+
+/* Finds out how it is known what waits in a queue of so many entries. ring: its own; or NULL. */
+void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring);
+
+/* Of so many packets, the quarters of the entries that they fill: 0 to 3. */
+uint32_t poll_quarters(uint32_t entries, uint32_t packets);
 
 /* What a polling loop does when it found nothing. */
 void poll_idle(enum idle_mode idle);

@@ -78,6 +78,7 @@ const struct design_ops design_rss = {
 	.name = "rss",
 	.suits = "the card spreads flows over queues: the fastest; start here",
 	.forwards = true,
+	.queues = true,
 	.work = rss_work,
 	.done = worker_free,
 };

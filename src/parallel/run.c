@@ -130,6 +130,42 @@ static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t wor
 		name, plan->ring_size, pool_node(node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
+/* Where nobody waits for a worker, and nothing was decided beforehand. */
+static bool valve_may_turn(const struct run *run)
+{
+	bool waits = run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED;
+
+	return keep_up_options(run->config)->keep_up == KEEP_UP_VALVE && !waits;
+}
+
+static uint32_t entries_of(const struct run *run, uint16_t port)
+{
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		if (run->ports[p].id == port)
+			return run->plan->ports[p].entries;
+	return 0;
+}
+
+/* The queues that decide are the worker's own, or its ring. */
+static void start_valve(const struct run *run, struct worker *worker, struct keeper *keeper)
+{
+	struct poller *poller = &worker->poller;
+
+	valve_init(&keeper->valve, run->design->rings ? 1 : poller->nb_queues);
+	if (run->design->rings)
+		return;
+	poller->keeper = keeper;
+	for (uint32_t q = 0; q < poller->nb_queues; q++) {
+		struct poll_queue *queue = &poller->queues[q];
+		struct rte_ring *ring =
+			run->feeder != NULL ? feeder_ring(run->feeder, queue->queue) : NULL;
+
+		poll_queue_fill(queue,
+			ring != NULL ? rte_ring_get_capacity(ring) : entries_of(run, queue->port),
+			ring);
+	}
+}
+
 /* Returns false where there is no memory. */
 static bool create_keeper(const struct run *run, struct worker *worker, int node)
 {
@@ -142,6 +178,8 @@ static bool create_keeper(const struct run *run, struct worker *worker, int node
 		return false;
 	worker->keeper = keeper;
 	keeper_init(keeper, run->states, run->hash_key.seed, worker->id);
+	if (valve_may_turn(run))
+		start_valve(run, worker, keeper);
 	return true;
 }
 
@@ -515,6 +553,27 @@ bool run_monitor(struct run *run, struct monitor_rules *rules, char *error)
 	if (run->kernel != NULL)
 		kernel_input_start(run->kernel);
 	return true;
+}
+
+void run_say_keep_up(const struct run *run)
+{
+	if (keep_up_options(run->config)->keep_up != KEEP_UP_VALVE)
+		return;
+	if (!valve_may_turn(run))
+		log_notice("--keep-up: nothing is given up, as a replay without --pace waits");
+	for (uint32_t p = 0; p < run->nb_ports && !run->design->rings; p++) {
+		const struct poll_queue *queue = &run->workers[0]->poller.queues[0];
+
+		for (uint32_t w = 0; w < run->nb_workers; w++)
+			for (uint32_t q = 0; q < run->workers[w]->poller.nb_queues; q++)
+				if (run->workers[w]->poller.queues[q].port == run->ports[p].id)
+					queue = &run->workers[w]->poller.queues[q];
+		if (queue->fill == QUEUE_FILL_POLLS)
+			log_warning("%s: its driver does not tell how full a queue is: --keep-up "
+				    "goes by polls that find as much as they can take, and may "
+				    "notice too late",
+				run->ports[p].name);
+	}
 }
 
 void run_start(struct run *run)

@@ -98,6 +98,9 @@ struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 void run_change(struct run *run, struct measurements *next);
 struct measurements *run_take_unused(struct run *run);
 
+/* On the log: where --keep-up can do little, or has nothing to do. */
+void run_say_keep_up(const struct run *run);
+
 /* Starts the workers, then the feeder. */
 void run_start(struct run *run);
 /* Ends the replay, or silences the ports; the reporter ends the epochs. */

@@ -134,11 +134,11 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 
 /* The packets of a burst whose measurements are not all there, or of which some stand for others. */
 static void count_some(struct worker *worker, struct generation *generation,
-	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_state *state)
+	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
+	const struct burst_state *state)
 {
 	struct counting *counting = generation->counting;
 	struct key_burst *full = &counting->bursts[0];
-	uint64_t looked_at = state->shift > 0 ? keeper_choose(worker->keeper, n) : UINT64_MAX;
 	struct rte_mbuf *chosen[BURST_MAX], *others[BURST_MAX];
 	uint64_t bytes = generation->counts.bytes;
 	struct kept_of_measurement seen = {0};
@@ -167,27 +167,54 @@ static void count_some(struct worker *worker, struct generation *generation,
 		state->wait ? counting->low_ranked : 0, state->shift);
 }
 
+static void count_none(struct worker *worker, struct generation *generation,
+	struct rte_mbuf *const *pkts, uint32_t n)
+{
+	struct kept *kept = &generation->kept;
+	uint64_t bytes = reader_skip(&worker->reader, pkts, n, &generation->counts);
+
+	kept->skipped += n;
+	kept->skipped_bytes += bytes;
+	kept->unseen += n;
+	kept->unseen_bytes += bytes;
+}
+
+/*
+ * Behind the last packet that the valve lets be looked at none is: of those it has not been asked
+ * whether they would be.
+ */
+static void count_sampled(struct worker *worker, struct generation *generation,
+	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_state *state)
+{
+	const struct keeper *keeper = worker->keeper;
+	uint64_t looked_at = keeper_choose(keeper, n);
+	uint32_t some = keeper->valve.on ? valve_cut(looked_at, n) : n;
+
+	count_some(worker, generation, pkts, some, looked_at, state);
+	if (some < n)
+		count_none(worker, generation, pkts + some, n - some);
+}
+
+static void count_all(
+	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
+{
+	reader_read(&worker->reader, generation->counting, pkts, n,
+		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
+	worker_count_read(generation);
+}
+
 /* Packets of one state. */
 static void count_state(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, const struct burst_state *state)
 {
-	struct kept *kept = &generation->kept;
-
-	if (state->count_only) {
-		uint64_t bytes = reader_skip(&worker->reader, pkts, n, &generation->counts);
-
-		kept->skipped += n;
-		kept->skipped_bytes += bytes;
-		kept->unseen += n;
-		kept->unseen_bytes += bytes;
-	} else if (state->shift > 0 || (state->wait && generation->counting->low_ranked != 0)) {
-		count_some(worker, generation, pkts, n, state);
-	} else {
-		reader_read(&worker->reader, generation->counting, pkts, n,
-			&generation->counting->bursts[0], &generation->counts,
-			&generation->filtered);
-		worker_count_read(generation);
-	}
+	if (state->count_only)
+		count_none(worker, generation, pkts, n);
+	else if (state->shift > 0)
+		count_sampled(worker, generation, pkts, n, state);
+	else if (state->wait && generation->counting->low_ranked != 0)
+		count_some(worker, generation, pkts, n, UINT64_MAX, state);
+	else
+		count_all(worker, generation, pkts, n);
 }
 
 void worker_count_kept(
@@ -198,9 +225,15 @@ void worker_count_kept(
 	uint64_t start = rte_rdtsc(), counted;
 
 	generation->counted += n;
-	for (uint32_t begin = 0, part; begin < n; begin += part) {
-		part = keeper_take(keeper, n - begin);
-		count_state(worker, generation, pkts + begin, part, &keeper->state);
+	if (keeper_is_calm(keeper)) {
+		keeper->packet += n;
+		count_all(worker, generation, pkts, n);
+	} else {
+		keeper_obey(keeper, &generation->kept);
+		for (uint32_t begin = 0, part; begin < n; begin += part) {
+			part = keeper_take(keeper, n - begin);
+			count_state(worker, generation, pkts + begin, part, &keeper->state);
+		}
 	}
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);

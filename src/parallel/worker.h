@@ -84,6 +84,7 @@ struct worker {
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
 	struct reader reader;
+	struct valve_queue ring_fill; /* of `ring`, where there is a valve */
 
 	/* Set by the worker when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;

@@ -439,6 +439,10 @@ static int answer_top_of(
 	rte_tel_data_add_dict_uint(answer, "distinct_keys", measurement->distinct_keys);
 	if (measurement->confidence_known)
 		add_text(answer, "confidence", "%.15g", measurement->confidence);
+	if (epoch->ledger.kept_up) {
+		add_text(answer, "looked_at", "%.6f", measurement->looked_at);
+		rte_tel_data_add_dict_uint(answer, "weight", measurement->weight);
+	}
 	add_rows(answer, measurement, n);
 	return 0;
 }

@@ -278,7 +278,7 @@ static const char *lacks_skips(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return keep_up_given(config) ? NULL : "without --states-from";
+	return keep_up_given(config) ? NULL : "without --keep-up";
 }
 
 static const struct option_row ledger_rows[] = {

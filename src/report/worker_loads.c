@@ -81,6 +81,8 @@ void worker_loads_report(
 		load->bytes = generation->counts.bytes;
 		costs_add(&load->costs, &generation->costs,
 			(double)SECOND_NS / (double)rte_get_tsc_hz());
+		load->backlog_max = generation->kept.backlog_max;
+		load->level_max = generation->kept.level_max;
 		load->skipped = generation->kept.skipped;
 		load->busy_ns = (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
 		if (run->nb_receivers > 0)

@@ -224,13 +224,108 @@ def test_bad_states(test):
     test.run('--synthetic', SYNTHETIC, '--states-from', test.path('none')).expect(1).expect_one_line(
         'none', 'No such file')
     test.run('--synthetic', SYNTHETIC, '--max-skip', '1%').expect(2).expect_one_line('max-skip', 'without')
-    test.run('--synthetic', SYNTHETIC, '--priority', '2').expect(2).expect_one_line('priority', 'without')
+
+
+# ---- the valve
+
+
+LOAD_KEYS = ('src', 'dst', 'src-dst', 'src_port', 'dst_port', 'src,dst_port', 'dst,dst_port', 'src,src_port',
+             'src/24', 'dst/24', 'src/16', 'dst/16', 'src/20', 'dst/20')
+
+
+def write_load(test, priority=1):
+    """A configuration under which a packet takes a worker a microsecond or more."""
+    path = test.path('load.conf')
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement first]\n')
+        for i, key in enumerate(LOAD_KEYS):
+            stream.write(f'[measurement m{i}]\nkey = {key}\npriority = {priority}\ndepth = 16\n'
+                         'width = 256\ntop = 1\n')
+    return path
+
+
+def overload(test, path, factors, truth):
+    """Pairs (lost without, with) at multiples of what a worker takes, as it says itself."""
+    common = ('--pcap', path, '--config', write_load(test, 2), '--workers', '1', '--interval', '0',
+              '--descriptors', '32768')
+    _, stats, _ = test.measure(*common)
+    first = lib.in_epoch(stats, '0', 'first')[0]
+    ns = float(first['ppt_ns']) + float(first['free_ns'])
+    for factor in factors:
+        pace = ('--pace', f'{max(1, round(factor * 1e6 / ns))}kpps')
+        lost = []
+        for more in ((), ('--keep-up', 'valve')):
+            rows, stats, result = test.measure(*common, *pace, *more)
+            ledger = lib.in_epoch(stats, '0', 'first')
+            assert lib.total(ledger, 'offered') == int(first['offered']), ledger
+            check_intervals(lib.in_epoch(rows, '0', 'first'), truth)
+            lost.append(lib.total(ledger, 'nic_missed'))
+        yield factor, lost, ledger[0], result
+
+
+def check_overload(test, factors):
+    path, truth, _ = write_flows(test)
+    for factor, (without, kept), ledger, result in overload(test, path, factors, truth):
+        if factor > 1:
+            # What a scheduler took from the worker is lost with it, too.
+            assert kept <= without / 2, (factor, without, kept, result.describe())
+            assert int(ledger['skipped']) > 0 or kept == without == 0, (factor, ledger)
+
+
+def test_overload(test):
+    """At some times of what it can a worker gives up detail, and not packets."""
+    check_overload(test, (4,))
+
+
+def test_calm_again(test):
+    """After a burst everything is looked at again."""
+    frames = [lib.udp_frame(i * i % 300, 60) for i in range(1000)]
+    packets = [(i // 4, frames[i % 1000]) for i in range(120000)]  # 4 Mpps for 30 ms
+    packets += [(30000 + i * 500, frames[i % 1000]) for i in range(3000)]  # 2 kpps for 1.5 s
+    path = lib.write_pcap(test.path('burst.pcap'), packets)
+    queues = test.path('queues.csv')
+    rows, stats, _ = test.measure('--pcap', path, '--pace', 'recorded', '--config', write_load(test),
+                                  '--workers', '1', '--interval', '250ms', '--descriptors', '8192',
+                                  '--keep-up', 'valve', '--queues', queues)
+    loads = lib.read_csv(queues, lib.read_text(queues).split('\n')[0].split(','))
+    assert int(loads[0]['level_max']) >= 2 and int(loads[0]['backlog_max']) >= 4000, loads[0]
+    assert int(loads[0]['skipped']) > 0 and loads[-1]['level_max'] == '0', loads
+    last = stats[-1]['epoch']
+    assert all(row['skipped'] == '0' and row['distinct_of'] == 'all'
+               for row in stats if row['epoch'] == last), stats[-1]
+    assert all(row['looked_at'] == '1.000000' and row['weight'] == '1'
+               for row in rows if row['epoch'] == last)
+
+
+def test_rings(test):
+    """With async it is the ring between receiver and worker that fills."""
+    path, truth, _ = write_flows(test)
+    queues = test.path('queues.csv')
+    rows, stats, _ = test.measure('--pcap', path, '--pace', '10Mpps', '--config', write_load(test),
+                                  '--workers', '1', '--interval', '0', '--descriptors', '32768',
+                                  '--design', 'async', '--ring-size', '4096', '--keep-up', 'valve',
+                                  '--queues', queues)
+    check_intervals(lib.in_epoch(rows, '0', 'first'), truth)
+    assert int(lib.in_epoch(stats, '0', 'first')[0]['skipped']) > 0, stats
+
+
+def test_unpaced(test):
+    """Nothing is given up where the feeder waits, and that is said."""
+    rows, stats, result = test.measure('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0',
+                                       '--keep-up', 'valve', '--descriptors', '64')
+    assert 'nothing is given up' in result.stderr, result.describe()
+    assert stats[0]['skipped'] == '0' and all(row['looked_at'] == '1.000000' for row in rows), stats
+
+
+def full_overload(test):
+    check_overload(test, (0.5, 1, 2, 4, 8))
 
 
 def cases(settings):
     sketches = ('count-min', 'reversible', 'simple-hash', 'flow-table', 'iblt')
+    slow = [('overload at all rates', full_overload)] if settings.full else []
     if settings.traces is None:
-        return []
+        return slow
     files = [entry['file'] for entry in lib.index(settings.traces)
              if entry['expected'] == 'measured' and int(entry['measured']) > 1000]
     every = list(itertools.product(DESIGNS, SHARINGS, sketches, ('1', '3'), ('packets', 'bytes')))
@@ -240,6 +335,6 @@ def cases(settings):
     if not settings.full:
         chosen = [(file, way, state) for file, way, state in chosen
                   if file == 'large/auckland2.pcap.xz'][:3]
-    return [(f'{file.split("/")[1].split(".")[0]} {" ".join(way[0])} {way[1][0]} {way[2]} {way[3]} '
+    return slow + [(f'{file.split("/")[1].split(".")[0]} {" ".join(way[0])} {way[1][0]} {way[2]} {way[3]} '
              f'{way[4]} {state or "mixed"}', capture_case(file, way, state))
             for file, way, state in chosen]

@@ -47,6 +47,7 @@ struct design_ops {
 	bool rings;    /* between the receiver and each worker: --ring-size entries */
 	bool digests;  /* with --forward they hold what decides of packets, and no packets */
 	bool forwards; /* who polls may send before it is counted: --forward */
+	bool queues;   /* each worker has a queue or ring of its own, which --keep-up looks at */
 	bool hashes;   /* the receiver chooses workers by the flow hash, where --dispatch says so */
 	uint32_t held; /* packets that a receiver keeps until they are counted; 0: it polls
 			  BURST_MAX at once and hands them on */

@@ -67,6 +67,8 @@ static const struct column columns[] = {
 	{"share", COLUMN_NUMBER, .print = print_share},
 	{"busy", COLUMN_NUMBER, .print = print_busy},
 	{"imbalance", COLUMN_NUMBER, .print = print_imbalance},
+	{"backlog_max", COLUMN_U64, AT(backlog_max), .when = COLUMN_KEPT_UP},
+	{"level_max", COLUMN_U64, AT(level_max), .when = COLUMN_KEPT_UP},
 	{"skipped", COLUMN_U64, AT(skipped), .when = COLUMN_KEPT_UP},
 };
 

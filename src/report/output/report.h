@@ -219,8 +219,9 @@ struct report_load {
 	uint64_t measured, ring_full, bytes;
 	uint64_t busy_ns;   /* in which it received, counted and freed */
 	struct costs costs; /* of the bursts that it timed, in ns */
-	/* With --keep-up: */
-	uint64_t skipped;
+	/* With --keep-up: what waited in its queue after a poll, at most and as far as that is known,
+	 * and the level that it came to (docs/ADAPTIVE.md). */
+	uint64_t backlog_max, level_max, skipped;
 };
 
 /* What a rule of --monitor saw in an epoch. */
