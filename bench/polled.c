@@ -6,6 +6,7 @@
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
+#include <rte_ring.h>
 
 #include "parallel/run.h"
 
@@ -49,6 +50,16 @@ static void count_timed(
 		polled.take(polled.arg, &generation->costs);
 }
 
+/*
+ * The ring is always full: what the valve makes of that is not what is to be measured. Calm is a
+ * poll that has emptied its queue.
+ */
+static void look(struct worker *worker, uint32_t n)
+{
+	poll_look(&worker->poller, 0, polled_kind == POLLED_COUNT_ONLY ? n : n - 1);
+	worker->keeper->valve.level = polled_kind == POLLED_COUNT_ONLY ? VALVE_COUNT : VALVE_FULL;
+}
+
 /* Receives one burst and counts or frees it. Returns the packets received. */
 static uint16_t take_burst(struct worker *worker)
 {
@@ -67,6 +78,13 @@ static uint16_t take_burst(struct worker *worker)
 		count_timed(worker, pkts, n, received - start);
 	} else if (polled_kind == POLLED_MEASURE) {
 		worker_count(worker, pkts, n, 0);
+	} else if (polled_kind >= POLLED_KEPT_UP) {
+		uint64_t looked;
+
+		look(worker, n);
+		looked = rte_rdtsc();
+		worker_count_kept(worker, pkts, n, 0);
+		generation->ppt_cycles += looked - received;
 	} else {
 		rte_pktmbuf_free_bulk(pkts, n);
 		generation->free_cycles += rte_rdtsc() - received;
@@ -108,8 +126,9 @@ static void wait_for_end(struct run *run)
 
 static bool check(const struct run *run, char *error)
 {
+	const struct generation *generation = &run->workers[0]->generations[0];
 	uint64_t fed = feeder_options(run->config)->packets,
-		 measured = run->workers[0]->generations[0].measured;
+		 measured = generation->measured + generation->kept.skipped;
 
 	if (polled.taken == fed && (polled_kind == POLLED_RECEIVE_AND_FREE || measured == fed) &&
 		polled.packets > 0)
@@ -120,6 +139,17 @@ static bool check(const struct run *run, char *error)
 		(unsigned long long)fed, (unsigned long long)polled.taken,
 		(unsigned long long)measured);
 	return false;
+}
+
+/* As for a replay that is paced. */
+static void turn_valve_on(struct run *run)
+{
+	struct worker *worker = run->workers[0];
+	struct rte_ring *ring = feeder_ring(run->feeder, 0);
+
+	valve_init(&worker->keeper->valve, 1);
+	worker->poller.keeper = worker->keeper;
+	poll_queue_fill(&worker->poller.queues[0], rte_ring_get_capacity(ring), ring);
 }
 
 /* polled.take and arg are set. */
@@ -134,6 +164,8 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	polled_kind = kind;
 	polled.longest = rte_get_tsc_hz() / 1000000 * POLLED_LONGEST_US;
 	run->design = &polled_design;
+	if (kind >= POLLED_KEPT_UP)
+		turn_valve_on(run);
 	run_start(run);
 	wait_for_end(run);
 	right = check(run, error);

@@ -19,6 +19,7 @@
 #include "tune/figures.h"
 #include "tune/stats.h"
 #include "parallel/eal.h"
+#include "parallel/keep_up.h"
 #include "tune/bench_options.h"
 #include "sketch/measurement.h"
 #include "parallel/feeder.h"
@@ -54,6 +55,7 @@ static const struct figures_column columns[] = {
 /* Whoever takes turns; number 0 receives and frees. */
 struct entrant {
 	struct contestant contestant;
+	enum polled_kind kind;
 	struct config config;
 	struct plan plan;
 	double total[BENCH_ROUNDS_MAX], rx[BENCH_ROUNDS_MAX], count[BENCH_ROUNDS_MAX],
@@ -77,6 +79,17 @@ static const struct option_values zipf_default = {2, {1050000, BENCH_ZIPF_RANDOM
 static const struct option_values widths_default = {1, {0}}; /* the sketch's own */
 static const struct option_values one_thread = {1, {1}};
 
+/* The first sketch again, with --keep-up: nothing is given up, and all is. */
+static const char *const kept_up[] = {"first kept up", "first count only"};
+
+static enum polled_kind kind_of(const struct contestant *contestant, uint32_t e)
+{
+	return contestant->name == kept_up[0]   ? POLLED_KEPT_UP
+	       : contestant->name == kept_up[1] ? POLLED_COUNT_ONLY
+	       : e == 0                         ? POLLED_RECEIVE_AND_FREE
+						: POLLED_MEASURE;
+}
+
 /* The first entrant counts nothing: any sketch does for its plan. */
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
@@ -89,11 +102,18 @@ static bool choose_entrants(struct worker_bench *bench, char *error)
 
 	contestants[0] = (struct contestant){
 		.name = "receive and free", .sketch = sketches[0], .threads = 1};
+	for (uint32_t k = 0; k < 2 && n + 1 < ENTRANTS_MAX; k++, n++) {
+		contestants[n + 1] = contestants[1];
+		contestants[n + 1].name = kept_up[k];
+	}
 	for (bench->nb_entrants = 0; bench->nb_entrants < n + 1; bench->nb_entrants++) {
 		struct entrant *entrant = &bench->entrants[bench->nb_entrants];
 
 		entrant->contestant = contestants[bench->nb_entrants];
+		entrant->kind = kind_of(&entrant->contestant, bench->nb_entrants);
 		setup_run_config(&entrant->config, bench->config, &entrant->contestant);
+		if (entrant->kind >= POLLED_KEPT_UP)
+			edit_keep_up_options(&entrant->config)->keep_up = KEEP_UP_VALVE;
 		edit_feeder_options(&entrant->config)->packets = bench->packets;
 		if (!setup_plan(&entrant->plan, &entrant->config, &entrant->contestant,
 			    &bench->topology, error))
@@ -109,8 +129,8 @@ static bool run_round(
 		struct entrant *entrant = &bench->entrants[e];
 		struct polled_sample sample;
 
-		if (!polled_run(&entrant->config, &entrant->plan, source,
-			    e == 0 ? POLLED_RECEIVE_AND_FREE : POLLED_MEASURE, &sample, error))
+		if (!polled_run(&entrant->config, &entrant->plan, source, entrant->kind, &sample,
+			    error))
 			return false;
 		entrant->total[round] = sample.total;
 		entrant->rx[round] = sample.rx;
