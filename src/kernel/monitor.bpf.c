@@ -797,11 +797,11 @@ inline_always void tell(const struct packet *packet)
 	if (ring == NULL)
 		return;
 	if (constants.on_path || constants.monitor) {
-		struct kernel_entry seen;
+		/* Verifiers may not know that an IPv4 key is read as one, and want all written. */
+		struct kernel_entry seen = {0};
 		/* Read once: tables and rules are of the same. */
 		__u32 generation = *(volatile __u64 *)&ring->generation & 1;
 
-		/* In memory: of words put together in registers half may be what nobody wrote. */
 		asm volatile("" : : "r"(&seen) : "memory");
 		if (read_key(packet, &seen)) {
 			segments = count_segments(packet, seen.headers);

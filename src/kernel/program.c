@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <linux/if_link.h>
 
 #include <bpf/bpf.h>
@@ -101,6 +102,22 @@ static bool is_old_kernel(char *error)
 	refuse(error, "--kernel: kernel %.60s is too old: %d.%d or newer is needed; use --port",
 		name.release, OLDEST_MAJOR, OLDEST_MINOR);
 	return true;
+}
+
+/*
+ * Without this right the verifier follows what a CPU may do by speculation, too: of tables and
+ * cells that is too much for it, which takes it a minute to find out.
+ */
+static bool lacks_perfmon(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+	uint64_t has;
+
+	if (syscall(SYS_capget, &header, sets) != 0)
+		return false;
+	has = (uint64_t)sets[1].effective << 32 | sets[0].effective;
+	return (has >> CAP_PERFMON & 1) == 0 && (has >> CAP_SYS_ADMIN & 1) == 0;
 }
 
 /* The last line of the verifier that is not its statistics; `log` is cut into lines. */
@@ -388,6 +405,12 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 
 	if (is_old_kernel(error))
 		return NULL;
+	if (on_path(params) != KERNEL_ON_PATH_NOTHING && lacks_perfmon()) {
+		refuse(error, "--kernel: this process may not load programs that count in the "
+			      "kernel: run as root, give it CAP_PERFMON beside CAP_BPF and "
+			      "CAP_NET_ADMIN, or give --design async");
+		return NULL;
+	}
 	program = calloc(1, sizeof(*program));
 	if (program == NULL) {
 		refuse(error, "--kernel: no memory for the program");

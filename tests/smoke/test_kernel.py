@@ -688,7 +688,7 @@ CAPABILITIES = ('bpf', 'net_admin')
 
 
 def test_rights(test):
-    """Two capabilities are enough, each of them is needed, and none is missed without a word."""
+    """Two capabilities are enough, three on the path, each is needed, and none is missed without a word."""
     space = cable(test)
 
     def without_all_but(given):
@@ -699,15 +699,22 @@ def test_rights(test):
         return ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', *limit,
                 *(['--ambient-caps', words] if words else []), '--no-new-privs', test.binary]
 
-    def run(given, status):
+    def run(given, status, *how):
         home = test.path(f'run{len(test.processes)}')
-        process = test.start('--kernel', 'tap0', '--design', 'async', '--duration', '100ms', '--output', '/dev/null',
-                             program=['sh', '-c', f'chmod 777 {home} && exec "$@"', 'sh', *without_all_but(given)],
-                             inside=space)
+        program = ['sh', '-c', f'chmod 777 {home} && exec "$@"', 'sh', *without_all_but(given)]
+        process = test.start('--kernel', 'tap0', *(how or ('--design', 'async')), '--duration', '100ms',
+                             '--output', '/dev/null', program=program, inside=space)
         return test.wait(process).expect(status)
 
     run(CAPABILITIES, 0)
     run((*CAPABILITIES, 'perfmon'), 0)
+    rules = test.path('rules')
+    with open(rules, 'w', encoding='ascii') as stream:
+        stream.write('10.0.0.0/25 some\n2001::/16 six\n')
+    run(CAPABILITIES, 0, '--design', 'async', '--monitor', rules)
+    for how in (('flow-table',), ('flow-table', '--sharing', 'shared'), ('iblt',)):
+        run((*CAPABILITIES, 'perfmon'), 0, '--monitor', rules, '--sketch', *how)
+    run(CAPABILITIES, 1, '--sketch', 'flow-table').expect_one_line('--kernel', 'CAP_PERFMON', '--design async')
     run((), 1).expect_one_line('--kernel', 'CAP_BPF')
     for missing in CAPABILITIES:
         run([name for name in CAPABILITIES if name != missing], 1).expect_one_line('--kernel')

@@ -804,6 +804,29 @@ static void test_rules(void **state)
 	}
 }
 
+/* Whatever goes together: each is a program of its own to the verifier. */
+static void test_verifier(void **state)
+{
+	static const struct kernel_program_params ways[] = {{.slots = 64},
+		{.slots = 64, .headers_only = true}, {.slots = 64, .buckets = 16},
+		{.slots = 64, .buckets = 16, .all_share = true}, {.slots = 64, .cells = 16}};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * sizeof(ways) / sizeof(ways[0]); i++) {
+		struct kernel_program_params params = ways[i / 2];
+		char error[KERNEL_ERROR_MAX];
+		struct kernel_program *program;
+
+		params.monitor = i % 2 * (KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC);
+		program = kernel_program_load(&params, error);
+		if (program == NULL && strstr(error, "refuses the program") == NULL)
+			skip();
+		if (program == NULL)
+			fail_msg("%u: %s", i, error);
+		kernel_program_close(program);
+	}
+}
+
 /* --- filters, where the kernel has no links --- */
 
 static const struct kernel_program_params as_before = {.slots = 64, .no_links = true};
@@ -942,6 +965,7 @@ int main(void)
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_full_cells),
 		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_verifier),
 		cmocka_unit_test(test_filters_come_and_go),
 		cmocka_unit_test(test_filters_are_taken_over),
 		cmocka_unit_test(test_filters_of_others_stay),
