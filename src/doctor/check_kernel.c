@@ -58,6 +58,7 @@ static void check_rights(const struct host *host, struct finding *finding)
 		const char *name;
 	} rights[] = {{CAP_BPF, "cap_bpf"}, {CAP_NET_ADMIN, "cap_net_admin"}};
 	char lacking[64] = "";
+	bool counts;
 
 	for (uint32_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
 		bool has;
@@ -70,8 +71,18 @@ static void check_rights(const struct host *host, struct finding *finding)
 		strcat(lacking, lacking[0] != '\0' ? "," : "");
 		strcat(lacking, rights[i].name);
 	}
-	if (lacking[0] == '\0') {
+	if (finding_unless_read(finding, host_capability(host, CAP_PERFMON, &counts),
+		    "CapEff in /proc/self/status"))
+		return;
+	if (lacking[0] == '\0' && counts) {
 		finding_ok(finding, "this user may load and attach it");
+		return;
+	}
+	if (lacking[0] == '\0') {
+		finding_warning(finding, "this user lacks cap_perfmon");
+		finding_wanted(finding, "it, to count in the kernel; --design async goes without");
+		finding_command(finding, "sudo setcap cap_bpf,cap_perfmon,cap_net_admin+ep "
+					 "$(command -v sketchtap)");
 		return;
 	}
 	finding_missing(finding, "this user lacks %s", lacking);

@@ -264,7 +264,7 @@ def test_what_is_not_monitored_takes_no_place(test):
                         '--monitor', rules, '--monitor-side', 'src',
                         *(('--ring-size', '1024') if design == 'async' else ()), *TOP, design=design)
         run.process.signal(signal.SIGSTOP)
-        send(test, space, 'wire0', capture)
+        send(test, space, 'wire0', capture, 4 * RATE)
         run.process.signal(signal.SIGCONT)
         rows, ledger, _ = run.finish()
         assert [int(ledger[name]) for name in ('received', 'filtered', 'measured', 'ring_full')] == [
@@ -278,7 +278,7 @@ def rules_that_change(how):
         space = cable(test)
         capture, _ = flows_capture(test)
         rules, stats, seen = test.path('rules'), test.path('stats.csv'), test.path('rules.csv')
-        repeat = 15
+        repeat = 10
 
         def write(turn):
             with open(rules + '.new', 'w', encoding='ascii') as stream:

@@ -1175,7 +1175,7 @@ static void test_program(void **state)
 	tree_write("sys/class/net/eth1/flags", "0x1003\n");
 	tree_write("sys/class/net/eth1/operstate", "up\n");
 	tree_write("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
-	tree_write("proc/self/status", "CapEff:\t0000008000001000\n");
+	tree_write("proc/self/status", "CapEff:\t000000c000001000\n");
 	examine();
 	expect("kernel-program", FINDING_OK);
 	expect("kernel-version", FINDING_OK);
@@ -1194,8 +1194,10 @@ static void test_program(void **state)
 	expect_says("bpf-jit", FINDING_WARNING, "interpreted", NULL, "bpf_jit_enable=1");
 	expect("frames", FINDING_MISSING);
 	tree_write("proc/sys/kernel/osrelease", "5.15.0\n");
+	tree_write("proc/self/status", "CapEff:\t0000008000001000\n");
 	examine();
 	expect_says("kernel-version", FINDING_MISSING, "5.15.0", "6.1", NULL);
+	expect_says("kernel-rights", FINDING_WARNING, "cap_perfmon", "async", "cap_perfmon");
 }
 
 static void test_two_ports(void **state)
