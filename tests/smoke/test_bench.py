@@ -229,7 +229,7 @@ def test_targets_of_figures(test):
 
     bench = test.path('bench')
     with open(bench, 'w', encoding='utf-8') as file:
-        file.write(f'#!/bin/sh\n[ "$1" = parts ] && file={path} || file={path}.$1\n'
+        file.write(f'#!/bin/sh\n[ "$1" = forward ] && exit 0\n[ "$1" = parts ] && file={path} || file={path}.$1\n'
                    '[ "$*" = "$1 --output - --rounds 3 --seed 1" ] && cat $file\n')
     os.chmod(bench, 0o755)
     write_parts('collect', collect, f'{path}.collect')
@@ -241,7 +241,7 @@ def test_targets_of_figures(test):
             ('bench', 'part', 'flows', 'round', 'value', 'unit', 'note', *FACTS),
             *(('kernel', part, flows, turn, value, 'ns', '', *FACTS) for turn in '01' for flows in ('1000', '64000')
               for part, value in (('beside the path', '17' if flows == '1000' else '5'),
-                                  ('rival tcx_ingress_flow_parse', '100'), *(
+                                  ('rival tcx_ingress_flow_parse', '100'), ('on the path, iblt', '40'), *(
                                       (f'{who}, {times} times', value) for times in ('exact', 'coarse')
                                       for who, value in (('on the path', '30'), ("the kernel's table", '40')))))])
     rows = judge(test, path, kernel, benches=('parts', 'kernel'))
