@@ -324,7 +324,7 @@ static void test_table_width(void **state)
 				      "would want to give to a measurement of theirs";
 	epoch->measurements[0].distinct_keys = UINT32_MAX;
 	memset(&epoch->ledger, 0xff, sizeof(epoch->ledger));
-	epoch->ledger.losses_unknown = true; /* a bool is 0 or 1 */
+	epoch->ledger.losses_unknown = epoch->ledger.kept_up = true; /* a bool is 0 or 1 */
 	table_epoch(&text, epoch);
 	finish(&text);
 	assert_non_null(strstr(text.data,
