@@ -127,7 +127,9 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 				(uint16_t)(quarter * (quarters + 1))) == RTE_ETH_RX_DESC_DONE)
 			quarters++;
 		return quarters * quarter;
-	default: return ++queue->full_polls * polled;
+	default: /* a full queue may last */
+		queue->full_polls += queue->full_polls < queue->entries;
+		return RTE_MIN(queue->full_polls * polled, queue->entries);
 	}
 }
 

@@ -317,6 +317,16 @@ def test_unpaced(test):
     assert stats[0]['skipped'] == '0' and all(row['looked_at'] == '1.000000' for row in rows), stats
 
 
+def test_polls(test):
+    """A port that tells nothing: polls that are full, one after another, are a full queue and no more."""
+    queues = test.path('queues.csv')
+    result = test.run('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--duration', '300ms',
+                      '--descriptors', '512', '--keep-up', 'valve', '--output', os.devnull, '--queues', queues)
+    assert 'does not tell how full a queue is' in result.expect(0).stderr, result.describe()
+    load = lib.read_csv(queues, lib.read_text(queues).split('\n')[0].split(','))[0]
+    assert (load['level_max'], load['backlog_max']) == ('3', '512') and int(load['skipped']) > 0, load
+
+
 def full_overload(test):
     check_overload(test, (0.5, 1, 2, 4, 8))
 
