@@ -231,6 +231,8 @@ static bool read_lines(struct reading *reading, FILE *file, struct keep_up_state
 			good = read_row(reading, line, states);
 	}
 	free(line);
+	if (good && ferror(file))
+		good = refuse(reading, "cannot be read");
 	if (good && reading->line == 0)
 		good = refuse(reading, "it is empty");
 	return good;
@@ -259,7 +261,8 @@ struct keep_up_states *keep_up_states_read(const char *path, uint32_t nb_workers
 	if (states == NULL || states->of == NULL) {
 		snprintf(error, KEEP_UP_ERROR_MAX, "no memory for %s", path);
 	} else if (file == NULL) {
-		snprintf(error, KEEP_UP_ERROR_MAX, "%s: %s", path, strerror(errno));
+		snprintf(error, KEEP_UP_ERROR_MAX, "%s: %s", path,
+			errno != 0 ? strerror(errno) : "is no regular file");
 	} else {
 		states->nb_workers = nb_workers;
 		good = read_lines(&reading, file, states) && end_lists(&reading, states);

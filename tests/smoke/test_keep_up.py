@@ -223,6 +223,8 @@ def test_bad_states(test):
                  path).expect(1).expect_one_line('bad.csv', *mentions)
     test.run('--synthetic', SYNTHETIC, '--states-from', test.path('none')).expect(1).expect_one_line(
         'none', 'No such file')
+    test.run('--synthetic', SYNTHETIC, '--states-from', test.path('')).expect(1).expect_one_line(
+        'is no regular file')
     test.run('--synthetic', SYNTHETIC, '--max-skip', '1%').expect(2).expect_one_line('max-skip', 'without')
 
 
