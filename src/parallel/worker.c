@@ -224,16 +224,16 @@ void worker_count_kept(
 	struct keeper *keeper = worker->keeper;
 	uint64_t start = rte_rdtsc(), counted;
 
-	generation->counted += n;
 	if (keeper_is_calm(keeper)) {
 		keeper->packet += n;
-		count_all(worker, generation, pkts, n);
-	} else {
-		keeper_obey(keeper, &generation->kept);
-		for (uint32_t begin = 0, part; begin < n; begin += part) {
-			part = keeper_take(keeper, n - begin);
-			count_state(worker, generation, pkts + begin, part, &keeper->state);
-		}
+		worker_count(worker, pkts, n, rx_cycles);
+		return;
+	}
+	generation->counted += n;
+	keeper_obey(keeper, &generation->kept);
+	for (uint32_t begin = 0, part; begin < n; begin += part) {
+		part = keeper_take(keeper, n - begin);
+		count_state(worker, generation, pkts + begin, part, &keeper->state);
 	}
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);

@@ -627,7 +627,7 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 	else if (costs.packets == 0)
 		answer_error(answer,
 			"no burst of that epoch was timed: one in 64 of those is that workers "
-			"receive, or are dealt as packets");
+			"receive, or are dealt as packets, and look at in full");
 	else
 		answer_costs_of(answer, epoch, &costs);
 	give_last_back(epoch);

@@ -95,6 +95,15 @@ def test_what_is_filtered_costs(test):
     assert float(answer['filter_ns']) > 0, answer
 
 
+def test_kept_up(test):
+    """A worker that may give something up times bursts of which it looks at everything."""
+    process = test.start(*PACED, '--keep-up', 'valve', '--interval', '100ms', *QUIET)
+    client = connect(test, process)
+    answer = ask_costs(test, client)
+    stop(test, process, client)
+    assert float(answer['parse_ns']) > 0 and answer['timed_bursts'] > 0, answer
+
+
 TWO = '[measurement flows]\nsketch = flow-table\nwidth = 4K\n[measurement senders]\nkey = src,dst_port\nwidth = 1K\n'
 TRAFFICS = ('new', 'uncached', 'cached', 'one')
 
