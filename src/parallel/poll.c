@@ -133,22 +133,33 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 	}
 }
 
-/* A poll that did not find as much as it can take has left nothing. */
+/*
+ * Whether the poll left something. One that found less than it can take may have: drivers give what
+ * suits them, some no more than 32 at a time, or up to the end of their ring.
+ */
+static bool left_some(const struct poller *poller, const struct poll_queue *queue, uint32_t polled)
+{
+	bool asked = queue->fill == QUEUE_FILL_DESCRIPTORS || queue->fill == QUEUE_FILL_COUNT;
+
+	return polled == poller->burst || (asked && polled > 0);
+}
+
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 {
 	struct poll_queue *queue = &poller->queues[q];
 	struct keeper *keeper = poller->keeper;
+	uint32_t waiting = left_some(poller, queue, polled) ? waiting_in(queue, polled) : 0;
+	uint32_t quarters = poll_quarters(queue->entries, waiting);
 
 	keeper->backlog = 0;
-	if (polled < poller->burst) {
+	if (polled < poller->burst && quarters == 0) {
 		queue->full_polls = 0;
 		if (keeper->valve.level > VALVE_FULL || queue->valve.waiting)
 			valve_look(&keeper->valve, &queue->valve, 0, false);
 		return;
 	}
-	keeper->backlog = waiting_in(queue, polled);
-	valve_look(&keeper->valve, &queue->valve,
-		poll_quarters(queue->entries, (uint32_t)keeper->backlog), true);
+	keeper->backlog = waiting;
+	valve_look(&keeper->valve, &queue->valve, quarters, true);
 }
 
 /* One round over the queues. Returns the packets received. */

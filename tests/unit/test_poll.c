@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What a worker makes of what a driver tells of its queue after a poll. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <rte_ethdev.h>
+
+#include "parallel/poll.h"
+
+#define ENTRIES 1024
+#define BURST   64
+
+/* A port whose driver tells nothing, and what it tells otherwise. */
+static int packets; /* that wait */
+static void *queues[1] = {&packets};
+
+static int status(void *queue, uint16_t offset)
+{
+	return offset < *(int *)queue ? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL;
+}
+
+static uint32_t number(void *queue)
+{
+	return (uint32_t) * (int *)queue;
+}
+
+static void begin(struct poller *poller, struct keeper *keeper, enum queue_fill expected)
+{
+	*poller = (struct poller){.nb_queues = 1, .burst = BURST, .keeper = keeper};
+	keeper_init(keeper, NULL, 1, 0);
+	valve_init(&keeper->valve, 1);
+	rte_eth_fp_ops[0].rxq.data = queues;
+	poll_queue_fill(&poller->queues[0], ENTRIES, NULL);
+	assert_int_equal(poller->queues[0].fill, expected);
+}
+
+static void look(struct poller *poller, uint32_t polled, int left, enum valve_level expected)
+{
+	packets = left;
+	poll_look(poller, 0, polled);
+	assert_int_equal(poller->keeper->valve.level, expected);
+}
+
+/* Some drivers give no more than 32 packets at a time, however many wait. */
+static void check_asked(enum queue_fill fill)
+{
+	struct poller poller;
+	struct keeper keeper;
+
+	begin(&poller, &keeper, fill);
+	look(&poller, 32, 100, VALVE_FULL);
+	assert_true(keeper_is_calm(&keeper));
+	look(&poller, 32, 300, VALVE_WAIT);
+	look(&poller, 32, 1000, VALVE_COUNT);
+	assert_true(keeper.backlog >= 768);
+	look(&poller, 1, 800, VALVE_COUNT);
+	look(&poller, 32, 300, VALVE_SOME);
+	look(&poller, 64, 1, VALVE_WAIT);
+	look(&poller, 32, 0, VALVE_FULL);
+	assert_true(keeper_is_calm(&keeper));
+	look(&poller, 64, 1000, VALVE_COUNT);
+	look(&poller, 0, 0, VALVE_SOME);
+}
+
+static void test_descriptors(void **state)
+{
+	(void)state;
+	rte_eth_fp_ops[0].rx_descriptor_status = status;
+	check_asked(QUEUE_FILL_DESCRIPTORS);
+	rte_eth_fp_ops[0].rx_descriptor_status = NULL;
+}
+
+static void test_count(void **state)
+{
+	(void)state;
+	rte_eth_fp_ops[0].rx_queue_count = number;
+	check_asked(QUEUE_FILL_COUNT);
+	rte_eth_fp_ops[0].rx_queue_count = NULL;
+}
+
+/* Full polls that follow each other are no more than a full queue, for however long. */
+static void test_polls(void **state)
+{
+	struct poller poller;
+	struct keeper keeper;
+
+	(void)state;
+	begin(&poller, &keeper, QUEUE_FILL_POLLS);
+	for (uint32_t i = 1; i < ENTRIES / BURST; i++)
+		look(&poller, BURST, 0, (enum valve_level)(i * BURST / (ENTRIES / 4)));
+	for (uint32_t i = 0; i < 2 * ENTRIES; i++)
+		look(&poller, BURST, 0, VALVE_COUNT);
+	assert_int_equal(keeper.backlog, ENTRIES);
+	look(&poller, BURST - 1, 0, VALVE_SOME);
+	look(&poller, 0, 0, VALVE_WAIT);
+	look(&poller, 0, 0, VALVE_FULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_polls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
