@@ -370,19 +370,25 @@ inline_always void copy_headers(const struct packet *packet, struct kernel_entry
 	entry->headers = n + ADDRESSES + TAG;
 }
 
+/* Bytes with the tag that was taken off. */
+inline_always __u32 wire_length(const struct packet *packet)
+{
+	return packet->length + (packet->tagged ? TAG : 0);
+}
+
 /*
  * Packets that it stands for. Where the kernel does not say it (a virtual machine's, or who sends
  * such through a socket) it follows from the bytes behind `headers` bytes of headers.
  */
 inline_always __u32 count_segments(const struct packet *packet, __u32 headers)
 {
-	__u32 n;
+	__u32 length = wire_length(packet), n;
 
 	if (packet->segment == 0)
 		return 1;
 	n = packet->segments;
-	if (n == 0 && packet->length > headers)
-		n = (packet->length - headers + packet->segment - 1) / packet->segment;
+	if (n == 0 && length > headers)
+		n = (length - headers + packet->segment - 1) / packet->segment;
 	if (n == 0)
 		return 1;
 	return n < KERNEL_SEGMENTS_MAX ? n : KERNEL_SEGMENTS_MAX;
@@ -723,7 +729,7 @@ inline_always bool add_to_iblt(
 inline_always bool count_flow(
 	const struct packet *packet, const struct kernel_entry *entry, __u32 segments, __u32 table)
 {
-	__u32 length = packet->length + (packet->tagged ? TAG : 0);
+	__u32 length = wire_length(packet);
 	struct kernel_tally *tally = bpf_map_lookup_elem(&tallies, &table);
 	struct addition addition;
 	__u64 hash;
@@ -757,7 +763,7 @@ inline_always void count_full(struct kernel_ring *ring, __u32 segments)
 
 inline_always void put_into_ring(const struct packet *packet, struct kernel_ring *ring)
 {
-	const __u32 usual = ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER;
+	const __u32 usual = ETHERNET_HEADER + (packet->tagged ? TAG : 0) + IPV4_HEADER + TCP_HEADER;
 	__u32 segments, taken = 1;
 	struct kernel_entry *entry;
 	__u64 head = ring->head;
@@ -780,7 +786,7 @@ inline_always void put_into_ring(const struct packet *packet, struct kernel_ring
 		copy_headers(packet, entry);
 	}
 	entry->time = time_of_packet();
-	entry->length = packet->length + (packet->tagged ? TAG : 0);
+	entry->length = wire_length(packet);
 	entry->interface = packet->interface;
 	entry->segments = segments;
 	entry->segment = packet->segment;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """joined_frames.py INTERFACE BYTES...: a machine behind a tap that hands over joined TCP packets of one byte each.
 
-Makes the tap, prints `ready`, and on each SIGUSR1 sends a frame with each number of bytes of payload; what joined them does
-not say how many packets it were.
+Makes the tap, prints `ready`, and on each SIGUSR1 sends two frames with each number of bytes of payload, one of them with a
+tag; what joined them does not say how many packets it were.
 """
 
 import fcntl
@@ -18,12 +18,12 @@ TAP, NO_PACKET_INFORMATION, VNET_HEADER = 2, 0x1000, 0x4000
 NEEDS_CHECKSUM, TCP_OVER_IPV4 = 1, 1
 
 
-def frame(payload):
+def frame(payload, tag):
     """virtio's header, Ethernet, IPv4 and TCP without options."""
-    virtio = struct.pack('<BBHHHH', NEEDS_CHECKSUM, TCP_OVER_IPV4, 54, 1, 34, 16)
+    virtio = struct.pack('<BBHHHH', NEEDS_CHECKSUM, TCP_OVER_IPV4, 54 + len(tag), 1, 34 + len(tag), 16)
     ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 0, 0, 0, 64, 6, 0, bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)))
     tcp = struct.pack('>HHIIBBHHH', 1000, 2000, 0, 0, 0x50, 0x10, 0, 0, 0)
-    return virtio + b'\2' * 12 + b'\x08\x00' + ip + tcp + bytes(payload)
+    return virtio + b'\2' * 12 + tag + b'\x08\x00' + ip + tcp + bytes(payload)
 
 
 def main():
@@ -35,7 +35,8 @@ def main():
     print('ready', flush=True)
     while signal.sigwait((signal.SIGUSR1,)):
         for payload in sys.argv[2:]:
-            os.write(tap, frame(int(payload)))
+            for tag in b'', b'\x81\x00\x00\x05':
+                os.write(tap, frame(int(payload), tag))
 
 
 if __name__ == '__main__':

@@ -444,7 +444,7 @@ def test_more_joined_packets_than_are_counted(test):
     test.until(lambda: os.path.getsize(said) > 0 or not machine.running(), 'the tap')
     if not machine.running():
         test.skip('no tap: ' + machine.result.stderr.strip()[-200:])
-    packets = sum(min(payload, 65535) for payload in payloads)
+    packets = 2 * sum(min(payload, 65535) for payload in payloads)
     for design in DESIGNS:
         run = Measuring(test, space, 'tap0,direction=in', packets, '--sketch', 'flow-table', design=design)
         machine.signal(signal.SIGUSR1)
