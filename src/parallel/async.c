@@ -249,6 +249,13 @@ static const char *lacks_async(
 									: "without --design async";
 }
 
+/* What the kernel does not count itself goes through its rings, whatever the design. */
+static const char *lacks_rings(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return kernel_given(config) ? NULL : lacks_async(config, measurement);
+}
+
 /* The kernel's program does not choose: a worker has what some CPUs see. */
 static const char *lacks_dispatch(
 	const struct config *config, const struct measurement_config *measurement)
@@ -277,7 +284,7 @@ static const struct option_row async_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_async,
+		.lacks = lacks_rings,
 		OPTION_FIELD(async_options, ring_size),
 		.min = 64,
 		.max = 65536,

@@ -883,6 +883,7 @@ static void options_with_effect_are_taken(void **state)
 		"--port a --sketch flow-table --timestamps poll --flows f",
 		"--port a --forward loop --forwarded f",
 		"--port a --port b --forward pairs --design async --ring-size 64",
+		"--kernel a --sketch flow-table --ring-size 64",
 		"--pcap a --sharing shared --atomic cas",
 		"--pcap a --monitor m --monitor-side dst --rules r",
 		"--pcap a --sketch ft --buckets 100",
