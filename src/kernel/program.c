@@ -564,11 +564,18 @@ static bool attach_filter(struct kernel_program *program, const struct kernel_pl
 	return true;
 }
 
+/* Then its claim is held, too. */
+static bool has_filter(const struct kernel_program *program, uint32_t index)
+{
+	for (uint32_t i = 0; i < program->nb_attachments; i++)
+		if (program->attachments[i].filter && program->attachments[i].index == index)
+			return true;
+	return false;
+}
+
 static bool attach_tc(struct kernel_program *program, const struct kernel_place *place,
 	uint32_t index, char *error)
 {
-	bool claimed = false;
-
 	for (uint32_t out = 0; out < 2; out++) {
 		int link;
 
@@ -584,12 +591,11 @@ static bool attach_tc(struct kernel_program *program, const struct kernel_place 
 		}
 		if (errno != EINVAL)
 			return refuse_attach(error, place, errno);
-		if (!claimed && !claim_filters(program, index))
+		if (!has_filter(program, index) && !claim_filters(program, index))
 			return refuse(error,
 				"--kernel %s: another sketchtap measures it, and this kernel has "
 				"room for one: from 6.6 on it has for more",
 				place->interface);
-		claimed = true;
 		if (!attach_filter(program, place, index, out, error))
 			return false;
 	}

@@ -890,6 +890,25 @@ static void test_filters_come_and_go(void **state)
 	assert_filters(false);
 }
 
+/* As two --kernel say it. */
+static void test_filters_of_one_direction_each(void **state)
+{
+	static const struct kernel_place in = {.interface = "lo", .directions = KERNEL_IN};
+	static const struct kernel_place out = {.interface = "lo", .directions = KERNEL_OUT};
+	char error[KERNEL_ERROR_MAX];
+	struct kernel_program *program;
+	uint32_t index;
+
+	(void)state;
+	leave_network();
+	program = kernel_program_load(&as_before, error);
+	assert_true(kernel_program_attach(program, &in, &index, error));
+	assert_true(kernel_program_attach(program, &out, &index, error));
+	assert_filters(true);
+	kernel_program_close(program);
+	assert_filters(false);
+}
+
 /* Who was killed left them. */
 static void test_filters_are_taken_over(void **state)
 {
@@ -967,6 +986,7 @@ int main(void)
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_verifier),
 		cmocka_unit_test(test_filters_come_and_go),
+		cmocka_unit_test(test_filters_of_one_direction_each),
 		cmocka_unit_test(test_filters_are_taken_over),
 		cmocka_unit_test(test_filters_of_others_stay),
 	};
