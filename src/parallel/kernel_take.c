@@ -97,7 +97,7 @@ static void put16(uint8_t to[VLAN_AND_IN_PORTS], uint32_t number)
 	to[1] = (uint8_t)number;
 }
 
-/* The number of its --kernel. */
+/* The number of the first --kernel that has it. */
 static uint32_t in_port_of(const struct kernel_origin *origin, uint32_t index)
 {
 	uint32_t i = 0;
