@@ -271,7 +271,8 @@ def check_overload(test, factors):
         if factor > 1:
             # What a scheduler took from the worker is lost with it, too.
             assert kept <= without / 2, (factor, without, kept, result.describe())
-            assert int(ledger['skipped']) > 0 or kept == without == 0, (factor, ledger)
+            # Where the feeder is too slow there is nothing to give up.
+            assert int(ledger['skipped']) > 0 or kept == 0, (factor, ledger)
 
 
 def test_overload(test):
