@@ -3,16 +3,35 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
+/* timeout(1) and kill(1) of a group tell a process twice: signals so close together are one. */
+#define TOGETHER_MS 100
+
 static _Atomic bool stop_requested, reopen_requested;
+static _Atomic int64_t signalled_ms; /* when the first one came; 0: none did */
 static const char *_Atomic left_file, *_Atomic left_directory;
+
+static int64_t monotonic_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static void on_stop(int number)
 {
 	const char *file, *directory;
+	int64_t now = monotonic_ms();
 
-	if (!atomic_exchange_explicit(&stop_requested, true, memory_order_relaxed))
+	if (!atomic_exchange_explicit(&stop_requested, true, memory_order_relaxed)) {
+		atomic_store_explicit(&signalled_ms, now, memory_order_relaxed);
+		return;
+	}
+	if (now - atomic_load_explicit(&signalled_ms, memory_order_relaxed) < TOGETHER_MS)
 		return;
 	/* Pairs with the release in signals_remove_at_exit(). */
 	file = atomic_load_explicit(&left_file, memory_order_acquire);
@@ -45,6 +64,7 @@ void signals_install(void)
 {
 	struct sigaction action = {.sa_handler = on_stop}; /* without SA_RESTART */
 
+	action.sa_mask = taken_signals(); /* one after the other */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	action.sa_handler = on_reopen;

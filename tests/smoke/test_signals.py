@@ -202,6 +202,18 @@ def test_second_signal_ends_at_once(test):
         os.close(reading)
 
 
+def test_two_signals_at_once_are_one(test):
+    """timeout(1) tells a process and then its group; the last interval is written all the same."""
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--synthetic', 'flows=100,packets=0,rate=10K', '--pace', 'recorded', '--interval', '0',
+                         '--output', output, '--stats', stats)
+    pause(test)
+    process.signal(signal.SIGINT)
+    process.signal(signal.SIGTERM)
+    test.wait(process).expect(0)
+    assert lib.read_output(output) and lib.read_stats(stats)
+
+
 ROWS_FOR_A_PIPE = {
     'replay': ('--synthetic', 'flows=100K,packets=0,rate=10M', '--interval', '10ms'),
     'live': ('--port', 'net_pcap0,rx_pcap={capture},infinite_rx=1', '--eal', '--no-pci',
