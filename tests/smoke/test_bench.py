@@ -25,6 +25,11 @@ def read_rows(text):
     return rows
 
 
+def skip_with_sanitizers(test):
+    if test.sanitized:
+        test.skip('a sanitizer makes minutes of it, and what it runs other tests run, too')
+
+
 def check_times(row, floor):
     """Figures are there. The floor is a small difference: a busy machine can drown it."""
     for column in ('ns', 'ns_min', 'ns_max', 'mpps', 'bytes', 'floor_ratio', 'member_ratio'):
@@ -35,8 +40,9 @@ def check_times(row, floor):
 
 def test_kernels_quick(test):
     """Every sketch, sharing, atomic and number of threads for every traffic, floor and rivals too."""
+    skip_with_sanitizers(test)
     path = test.path('kernels.csv')
-    result = test.bench('kernels', '--quick', '--no-huge', '--packets', '5K' if test.sanitized else '20K',
+    result = test.bench('kernels', '--quick', '--no-huge', '--packets', '20K',
                       '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
         rows = read_rows(file.read())
@@ -162,6 +168,7 @@ def test_forward(test):
 
 def test_targets(test):
     """Every part has a row for each round; every target is judged by parts that are there, or says why it is not."""
+    skip_with_sanitizers(test)
     path = test.path('parts.csv')
     test.bench('parts', '--quick', '--rounds', '2', '--no-huge', '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
@@ -264,6 +271,7 @@ def test_targets_of_figures(test):
 
 def test_collect(test):
     """Each figure in every round, or why it is not there; the bench itself compares what it counted with the truth."""
+    skip_with_sanitizers(test)
     path = test.path('collect.csv')
     test.bench('collect', '--quick', '--rounds', '1', '--no-huge', '--seed', '1', '--output', path).expect(0)
     with open(path, newline='', encoding='utf-8') as file:
