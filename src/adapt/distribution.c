@@ -58,36 +58,37 @@ static void fit_normal(struct distribution *fit, const double *x, uint64_t n)
 				squares / (2 * fit->deviation * fit->deviation));
 }
 
-/* The sums that the slope of a Weibull's likelihood is made of, of x^k ln(x)^i; x is relative to
- * the largest sample, so that no power overflows. */
-struct weibull_sums {
-	double power, power_log, power_log2;
+/* Of samples above an origin, each with the weight e^(rate x): the sums of weights, of weights times
+ * samples, and of weights times their squares. Slopes of likelihoods are made of them. */
+struct sums {
+	double weight, weighted, weighted2;
 };
 
-static struct weibull_sums weibull_sums(const double *logs, uint64_t n, double k)
+static struct sums weigh(const double *x, uint64_t n, double origin, double rate)
 {
-	struct weibull_sums sums = {0};
+	struct sums sums = {0};
 
 	for (uint64_t i = 0; i < n; i++) {
-		double power = exp(k * logs[i]);
+		double above = x[i] - origin, weight = exp(rate * above);
 
-		sums.power += power;
-		sums.power_log += power * logs[i];
-		sums.power_log2 += power * logs[i] * logs[i];
+		sums.weight += weight;
+		sums.weighted += weight * above;
+		sums.weighted2 += weight * above * above;
 	}
 	return sums;
 }
 
-/* The root of sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x), by Newton's method. */
+/* The root of sum(x^k ln x) / sum(x^k) - 1 / k - mean(ln x), by Newton's method. The logarithms are
+ * relative to the largest sample's, so that no power overflows. */
 static double weibull_shape(const double *logs, uint64_t n, double mean_log, double start)
 {
 	double k = start;
 
 	for (uint32_t step = 0; step < STEPS; step++) {
-		struct weibull_sums sums = weibull_sums(logs, n, k);
-		double ratio = sums.power_log / sums.power;
+		struct sums sums = weigh(logs, n, 0, k);
+		double ratio = sums.weighted / sums.weight;
 		double value = ratio - 1 / k - mean_log;
-		double slope = sums.power_log2 / sums.power - ratio * ratio + 1 / (k * k);
+		double slope = sums.weighted2 / sums.weight - ratio * ratio + 1 / (k * k);
 		double next = k - value / slope;
 
 		if (next <= 0)
@@ -114,7 +115,7 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 	/* Where the logarithms' deviation is that of a Weibull's: pi / (k sqrt 6). */
 	spread = fit->deviation / fit->mean;
 	k = weibull_shape(x, n, mean_log, M_PI / sqrt(6) / spread);
-	scale = pow(weibull_sums(x, n, k).power / (double)n, 1 / k);
+	scale = pow(weigh(x, n, 0, k).weight / (double)n, 1 / k);
 	fit->a[DISTRIBUTION_WEIBULL] = scale * largest;
 	fit->b[DISTRIBUTION_WEIBULL] = k;
 	/* At the maximum the powers sum up to n. */
@@ -125,32 +126,13 @@ static void fit_weibull(struct distribution *fit, double *x, uint64_t n)
 		x[i] = largest * exp(x[i]);
 }
 
-/* The sums that the slope of a Gumbel's likelihood is made of, of (x - least)^i e^-(x - least)/b. */
-struct gumbel_sums {
-	double weight, weighted, weighted2;
-};
-
-static struct gumbel_sums gumbel_sums(const double *x, uint64_t n, double b)
-{
-	struct gumbel_sums sums = {0};
-
-	for (uint64_t i = 0; i < n; i++) {
-		double above = x[i] - x[0], weight = exp(-above / b);
-
-		sums.weight += weight;
-		sums.weighted += weight * above;
-		sums.weighted2 += weight * above * above;
-	}
-	return sums;
-}
-
 /* The root of b - mean + sum(x e^-x/b) / sum(e^-x/b), by Newton's method. */
 static double gumbel_scale(const double *x, uint64_t n, double mean_above, double start)
 {
 	double b = start;
 
 	for (uint32_t step = 0; step < STEPS; step++) {
-		struct gumbel_sums sums = gumbel_sums(x, n, b);
+		struct sums sums = weigh(x, n, x[0], -1 / b);
 		double ratio = sums.weighted / sums.weight;
 		double value = b - mean_above + ratio;
 		double slope = 1 + (sums.weighted2 / sums.weight - ratio * ratio) / (b * b);
@@ -169,7 +151,7 @@ static void fit_gumbel(struct distribution *fit, const double *x, uint64_t n)
 {
 	double mean_above = fit->mean - x[0];
 	double b = gumbel_scale(x, n, mean_above, fit->deviation * sqrt(6) / M_PI);
-	double location = -b * log(gumbel_sums(x, n, b).weight / (double)n);
+	double location = -b * log(weigh(x, n, x[0], -1 / b).weight / (double)n);
 
 	fit->a[DISTRIBUTION_GUMBEL] = x[0] + location;
 	fit->b[DISTRIBUTION_GUMBEL] = b;
