@@ -175,18 +175,6 @@ static bool obey_mark(struct worker *worker, const void *entry)
 	return true;
 }
 
-/* What is left in the ring. */
-static void look(struct worker *worker, uint32_t dequeued)
-{
-	struct keeper *keeper = worker->keeper;
-	bool waiting = dequeued == BURST_MAX;
-
-	keeper->backlog = waiting ? rte_ring_count(worker->ring) : 0;
-	valve_look(&keeper->valve, &worker->ring_fill,
-		poll_quarters(rte_ring_get_capacity(worker->ring), (uint32_t)keeper->backlog),
-		waiting);
-}
-
 static void async_work(struct worker *worker, uint32_t nb_workers)
 {
 	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
@@ -202,8 +190,8 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 		uint64_t start = rte_rdtsc(), rx_cycles;
 		uint32_t n = rte_ring_sc_dequeue_burst(worker->ring, entries, BURST_MAX, NULL);
 
-		if (worker->keeper != NULL && worker->keeper->valve.on)
-			look(worker, n);
+		if (worker->poller.keeper != NULL)
+			poll_look(&worker->poller, 0, n);
 		if (n == 0) {
 			worker_rest(worker);
 			continue;

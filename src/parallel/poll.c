@@ -101,7 +101,8 @@ void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring
 		queue->fill = QUEUE_FILL_POLLS;
 }
 
-uint32_t poll_quarters(uint32_t entries, uint32_t packets)
+/* Of so many packets, the quarters of the entries that they fill: 0 to 3. */
+static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 {
 	uint32_t quarter = entries >> 2, quarters = 0;
 
@@ -149,7 +150,7 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 	struct poll_queue *queue = &poller->queues[q];
 	struct keeper *keeper = poller->keeper;
 	uint32_t waiting = left_some(poller, queue, polled) ? waiting_in(queue, polled) : 0;
-	uint32_t quarters = poll_quarters(queue->entries, waiting);
+	uint32_t quarters = quarters_of(queue->entries, waiting);
 
 	keeper->backlog = 0;
 	if (polled < poller->burst && quarters == 0) {

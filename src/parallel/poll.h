@@ -73,8 +73,5 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
 /* Finds out how it is known what waits in a queue of so many entries. ring: its own; or NULL. */
 void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring);
 
-/* Of so many packets, the quarters of the entries that they fill: 0 to 3. */
-uint32_t poll_quarters(uint32_t entries, uint32_t packets);
-
 /* What a polling loop does when it found nothing. */
 void poll_idle(enum idle_mode idle);

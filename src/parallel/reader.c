@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/reader.h"
 
-#include "parallel/lap.h"
-
 #include "base/prefetch.h"
+#include "parallel/lap.h"
 #include "rx/packet/meta.h"
 
 static void parse(struct reader *reader, const struct counting *counting,

@@ -151,10 +151,15 @@ static void start_valve(const struct run *run, struct worker *worker, struct kee
 {
 	struct poller *poller = &worker->poller;
 
-	valve_init(&keeper->valve, run->design->rings ? 1 : poller->nb_queues);
-	if (run->design->rings)
-		return;
 	poller->keeper = keeper;
+	if (worker->ring != NULL) {
+		poller->burst = BURST_MAX;
+		valve_init(&keeper->valve, 1);
+		poll_queue_fill(
+			&poller->queues[0], rte_ring_get_capacity(worker->ring), worker->ring);
+		return;
+	}
+	valve_init(&keeper->valve, poller->nb_queues);
 	for (uint32_t q = 0; q < poller->nb_queues; q++) {
 		struct poll_queue *queue = &poller->queues[q];
 		struct rte_ring *ring =
@@ -207,14 +212,13 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	}
 	for (uint32_t g = 0; g < 2; g++)
 		parse_counts_reset(&worker->generations[g].counts);
-	if (!create_keeper(run, worker, lcore->node))
-		return false;
 	worker->slot = memory_get(lcore->node, sizeof(*worker->slot));
 	if (plan->ring_size > 0)
 		worker->ring = create_worker_ring(plan, id, lcore->node);
 	if (plan->digest_ring > 0 && !create_digest_ring(worker, plan, lcore->node))
 		return false;
-	return worker->slot != NULL && (plan->ring_size == 0 || worker->ring != NULL);
+	return worker->slot != NULL && (plan->ring_size == 0 || worker->ring != NULL) &&
+	       create_keeper(run, worker, lcore->node);
 }
 
 /* Returns false where there is no memory. */
@@ -555,25 +559,32 @@ bool run_monitor(struct run *run, struct monitor_rules *rules, char *error)
 	return true;
 }
 
+/* Whether a valve has to guess what waits in a port's queues: its driver does not tell. */
+static bool must_guess(const struct run *run, uint16_t port)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct poller *poller = &run->workers[w]->poller;
+
+		for (uint32_t q = 0; q < poller->nb_queues; q++)
+			if (poller->queues[q].port == port &&
+				poller->queues[q].fill == QUEUE_FILL_POLLS)
+				return true;
+	}
+	return false;
+}
+
 void run_say_keep_up(const struct run *run)
 {
 	if (keep_up_options(run->config)->keep_up != KEEP_UP_VALVE)
 		return;
 	if (!valve_may_turn(run))
 		log_notice("--keep-up: nothing is given up, as a replay without --pace waits");
-	for (uint32_t p = 0; p < run->nb_ports && !run->design->rings; p++) {
-		const struct poll_queue *queue = &run->workers[0]->poller.queues[0];
-
-		for (uint32_t w = 0; w < run->nb_workers; w++)
-			for (uint32_t q = 0; q < run->workers[w]->poller.nb_queues; q++)
-				if (run->workers[w]->poller.queues[q].port == run->ports[p].id)
-					queue = &run->workers[w]->poller.queues[q];
-		if (queue->fill == QUEUE_FILL_POLLS)
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		if (must_guess(run, run->ports[p].id))
 			log_warning("%s: its driver does not tell how full a queue is: --keep-up "
 				    "goes by polls that find as much as they can take, and may "
 				    "notice too late",
 				run->ports[p].name);
-	}
 }
 
 void run_start(struct run *run)

@@ -72,7 +72,7 @@ struct worker {
 	enum idle_mode idle;
 	struct epochs *epochs;
 	struct keeper *keeper;   /* NULL: every packet is looked at */
-	struct poller poller;    /* rss: its own queues */
+	struct poller poller;    /* rss: its own queues; async: `ring`, for the valve alone */
 	struct forward *forward; /* where what it receives goes; NULL: it is freed */
 	/* The design's; its time is that of freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
@@ -84,7 +84,6 @@ struct worker {
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
 	struct reader reader;
-	struct valve_queue ring_fill; /* of `ring`, where there is a valve */
 
 	/* Set by the worker when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;
