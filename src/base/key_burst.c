@@ -174,3 +174,28 @@ void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src)
 	memcpy(dst->time, src->time, src->n * sizeof(src->time[0]));
 	memcpy(dst->tcp_flags, src->tcp_flags, src->n * sizeof(src->tcp_flags[0]));
 }
+
+void key_burst_pick(
+	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details)
+{
+	uint32_t n = 0;
+
+	dst->v6 = 0;
+	for (; entries != 0; entries &= entries - 1, n++) {
+		uint32_t i = (uint32_t)__builtin_ctzll(entries);
+
+		dst->key4[n] = src->key4[i];
+		if (src->v6 >> i & 1) {
+			dst->key6[n] = src->key6[i];
+			dst->v6 |= UINT64_C(1) << n;
+		}
+		dst->hash[n] = src->hash[i];
+		dst->wire_len[n] = src->wire_len[i];
+		if (!details)
+			continue;
+		dst->time[n] = src->time[i];
+		dst->tcp_flags[n] = src->tcp_flags[i];
+	}
+	dst->n = n;
+	dst->writer = src->writer;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/key.h"
@@ -82,3 +83,10 @@ void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);
 
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);
+
+/*
+ * dst := the entries of src whose bits are set, in their order, with their hashes and, where asked
+ * for, details. Weights are not copied. Bits from src->n on are 0.
+ */
+void key_burst_pick(
+	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details);

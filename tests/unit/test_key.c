@@ -512,6 +512,42 @@ static void ipv4_bursts_do_not_touch_key6(void **state)
 }
 
 /* As many rules as there may be measurements, and the 5-tuple beside them. */
+static void picks_entries(void **state)
+{
+	static struct key_burst src, dst;
+
+	(void)state;
+	for (uint32_t round = 0; round < 200; round++) {
+		uint64_t entries;
+		uint32_t n = 0;
+
+		random_packets(&src, round % (BURST_MAX + 1));
+		fill_random(src.hash, sizeof(src.hash));
+		fill_random(src.time, sizeof(src.time));
+		fill_random(src.tcp_flags, sizeof(src.tcp_flags));
+		fill_random(&entries, sizeof(entries));
+		if (src.n < BURST_MAX)
+			entries &= (UINT64_C(1) << src.n) - 1;
+		key_burst_pick(&dst, &src, entries, true);
+		for (uint32_t i = 0; i < src.n; i++) {
+			struct key expected, got;
+
+			if ((entries >> i & 1) == 0)
+				continue;
+			expected = key_burst_get(&src, i);
+			got = key_burst_get(&dst, n);
+			assert_true(key_equal(&expected, &got));
+			assert_memory_equal(&dst.hash[n], &src.hash[i], sizeof(dst.hash[n]));
+			assert_int_equal(dst.wire_len[n], src.wire_len[i]);
+			assert_int_equal(dst.time[n], src.time[i]);
+			assert_int_equal(dst.tcp_flags[n], src.tcp_flags[i]);
+			n++;
+		}
+		assert_int_equal(dst.n, n);
+		assert_true(n == BURST_MAX || dst.v6 >> n == 0);
+	}
+}
+
 static void finds_distinct_rules(void **state)
 {
 	static const char *const texts[] = {
@@ -551,6 +587,7 @@ int main(void)
 		cmocka_unit_test(knows_equal_rules),
 		cmocka_unit_test(finds_distinct_rules),
 		cmocka_unit_test(gets_keys_of_bursts),
+		cmocka_unit_test(picks_entries),
 		cmocka_unit_test(ipv4_bursts_do_not_touch_key6),
 	};
 
