@@ -668,7 +668,7 @@ static void suit_terminal(struct config *config)
 #define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
-	&sources_owner, &feeder_owner, &measurement_owner, &keep_up_owner, &priority_owner,        \
+	&sources_owner, &feeder_owner, &measurement_owner, &keep_up_owner, &steps_owner,           \
 		&filter_owner, &monitor_owner, &design_owner, &plan_owner, &seed_owner,            \
 		&epoch_owner, &writer_owner, &ledger_owner, &control_owner, &progress_owner,       \
 		&profile_owner, OF_MACHINE

@@ -2,6 +2,7 @@
 #include "parallel/count.h"
 
 #include "parallel/lap.h"
+#include "parallel/states.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -51,21 +52,20 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
 }
 
-/* Key rules that measurements have which do not wait, a bit each. */
-static uint32_t rules_of(const struct counting *counting, uint32_t waits)
+/* Key rules that measurements have which are not off, a bit each. */
+static uint32_t rules_of(const struct counting *counting, uint32_t off)
 {
 	uint32_t rules = 0;
 
 	for (uint32_t m = 0; m < counting->nb_measurements; m++)
-		if ((waits >> m & 1) == 0)
+		if ((off >> m & 1) == 0)
 			rules |= UINT32_C(1) << counting->key_rule_of[m];
 	return rules;
 }
 
-static void weigh(struct key_burst *burst, uint32_t shift)
+static void weigh(struct key_burst *burst, struct key_weights *weights, uint32_t shift)
 {
-	struct key_weights *weights = burst->weights;
-
+	burst->weights = weights;
 	for (uint32_t i = 0; i < burst->n; i++) {
 		weights->packets[i] = UINT64_C(1) << shift;
 		weights->bytes[i] = (uint64_t)burst->wire_len[i] << shift;
@@ -74,19 +74,26 @@ static void weigh(struct key_burst *burst, uint32_t shift)
 }
 
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, uint32_t waits, uint32_t shift)
+	struct hyperloglog *const *distinct, const struct burst_state *state, const uint64_t *rarer)
 {
 	struct key_burst *bursts = counting->bursts;
 
-	if (shift > 0)
-		weigh(&bursts[0], shift);
-	hash_keys(counting, bursts, rules_of(counting, waits), NULL);
+	if (state->shift > 0)
+		weigh(&bursts[0], counting->weights, state->shift);
+	hash_keys(counting, bursts, rules_of(counting, state->off), NULL);
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		struct key_burst *burst = &bursts[counting->key_rule_of[m]];
+		uint32_t shift = state->shift + state->rarer[m];
 
-		if ((waits >> m & 1) != 0)
+		if ((state->off >> m & 1) != 0)
 			continue;
-		burst->weights = bursts[0].weights;
+		burst->weights = counting->weights;
+		if ((state->rare >> m & 1) != 0) {
+			key_burst_pick(
+				counting->picked, burst, rarer[state->rarer[m]], counting->details);
+			burst = counting->picked;
+			weigh(burst, counting->weights + 1, shift);
+		}
 		(shift > 0 ? counting->update_weighted : counting->update)[m](sketch[m], burst);
 		hyperloglog_update(distinct[m], burst);
 	}

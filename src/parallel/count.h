@@ -16,9 +16,12 @@
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
 
+struct plan;
+
 /* One thread's. */
 struct counting {
 	/* Written before the start. */
+	const struct plan *plan; /* with what is measured */
 	const struct hash_key *hash_key;
 	bool details; /* a measurement asks for times or TCP flags */
 	bool extra;   /* a measurement's key has a field that is none of the 5-tuple */
@@ -39,8 +42,9 @@ struct counting {
 	struct key_burst *waiting;
 	bool waits; /* there is one in waiting[] */
 
-	struct key_weights
-		*weights; /* of bursts[0], then of waiting[0]; NULL: entries are packets */
+	struct key_weights *
+		weights; /* of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
+	struct key_burst *picked; /* entries of a burst that one measurement looks at */
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
@@ -57,11 +61,13 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	struct hyperloglog *const *distinct, struct lap *lap);
 
 /*
- * The same without the measurements that wait, a bit each, of packets that count 2^shift each: of
- * counting->bursts[0], which has lengths and room for weights.
+ * The same of counting->bursts[0], which has lengths and room for weights, in a state. rarer[k]:
+ * entries that one of 2^k is, a bit each.
  */
+struct burst_state;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, uint32_t waits, uint32_t shift);
+	struct hyperloglog *const *distinct, const struct burst_state *state,
+	const uint64_t *rarer);
 
 /*
  * As count_keys(), of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and

@@ -1,302 +1,211 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/keep_up.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/random.h"
-#include "base/regular_file.h"
-#include "base/units.h"
 #include "kernel/options.h"
+#include "parallel/count.h"
 #include "rx/packet/monitor_file.h"
 #include "rx/port/forwarding.h"
 
+static const struct states nothing_given_up;
+
+/* Decisions up to the next packet. */
+static void decide(struct keeper *keeper)
+{
+	const struct decision *next = keeper->decisions;
+
+	for (; next->packet <= keeper->packet; next++) {
+		keeper->stale = true;
+		if (next->measurement == DECISION_OF_ALL)
+			keeper->level = next->level;
+		else
+			states_step(
+				&keeper->decided, keeper->steps, next->measurement, next->steps);
+	}
+	keeper->decisions = next;
+}
+
 uint32_t keeper_take(struct keeper *keeper, uint32_t n)
 {
-	const struct keep_up_decision *next = keeper->decisions;
-
-	while (next->packet <= keeper->packet)
-		keeper->state = (next++)->state;
-	keeper->decisions = next;
-	if (next->packet - keeper->packet < n)
-		n = (uint32_t)(next->packet - keeper->packet);
+	decide(keeper);
+	if (keeper->decisions->packet - keeper->packet < n)
+		n = (uint32_t)(keeper->decisions->packet - keeper->packet);
 	keeper->packet += n;
 	return n;
+}
+
+/* Pairs with the release in states_publish(). */
+static void take_states(struct keeper *keeper, struct states_line *line)
+{
+	const struct states *next = atomic_load_explicit(&line->next, memory_order_acquire);
+
+	if (next == keeper->states)
+		return;
+	keeper->states = next;
+	keeper->stale = true;
+	atomic_store_explicit(&line->taken_from, keeper->packet, memory_order_relaxed);
+	atomic_store_explicit(&line->taken, next->number, memory_order_release);
 }
 
 void keeper_obey(struct keeper *keeper, struct kept *kept)
 {
 	const struct valve *valve = &keeper->valve;
-
-	if (!valve->on)
-		return;
-	keeper->state = (struct burst_state){
+	struct burst_level level = {
 		.wait = valve->level >= VALVE_WAIT,
 		.count_only = valve->level == VALVE_COUNT,
 		.shift = valve->level == VALVE_SOME ? valve->shift : 0,
 	};
+
+	if (keeper->line != NULL)
+		take_states(keeper, keeper->line);
+	if (!valve->on)
+		return;
+	keeper->stale |= level.wait != keeper->level.wait ||
+			 level.count_only != keeper->level.count_only ||
+			 level.shift != keeper->level.shift;
+	keeper->level = level;
 	if (keeper->backlog > kept->backlog_max)
 		kept->backlog_max = keeper->backlog;
 	if (valve->level > kept->level_max)
 		kept->level_max = valve->level;
 }
 
+static uint8_t most(uint8_t a, uint8_t b)
+{
+	return a > b ? a : b;
+}
+
+static void make_state(struct keeper *keeper, const struct counting *counting)
+{
+	const struct states *states =
+		keeper->states->of == counting->plan ? keeper->states : &nothing_given_up;
+	const struct burst_level *level = &keeper->level;
+	const uint32_t all = (UINT32_C(1) << counting->nb_measurements) - 1;
+	struct burst_state *state = &keeper->state;
+	uint32_t on;
+
+	*state = (struct burst_state){
+		.off = states->off | (level->wait ? counting->low_ranked : 0),
+		.shift = VALVE_SHIFT_MAX,
+	};
+	on = all & ~state->off;
+	state->count_only = level->count_only || on == 0;
+	for (uint32_t left = on; left != 0; left &= left - 1) {
+		uint8_t shift = most(states->shift[__builtin_ctz(left)], level->shift);
+
+		if (shift < state->shift)
+			state->shift = shift;
+	}
+	for (uint32_t left = on; left != 0; left &= left - 1) {
+		uint32_t m = (uint32_t)__builtin_ctz(left);
+		uint8_t shift = most(states->shift[m], level->shift);
+
+		state->rarer[m] = (uint8_t)(shift - state->shift);
+		state->rare |= (uint32_t)(shift > state->shift) << m;
+	}
+	keeper->whole = states->off == 0 && state->rare == 0 && state->shift == level->shift;
+}
+
+const struct burst_state *keeper_state(
+	struct keeper *keeper, const struct counting *counting, uint64_t epoch)
+{
+	if (keeper->stale || keeper->state_of != epoch) {
+		if (keeper->states == &keeper->decided)
+			keeper->decided.of = counting->plan;
+		make_state(keeper, counting);
+		keeper->state_of = epoch;
+		keeper->stale = false;
+	}
+	return &keeper->state;
+}
+
 /*
- * Packet i has byte i % 8 of number i / 8 of SplitMix64, whose seed is the run's and the worker's:
- * whether it is looked at hangs on its own byte alone, and not on how bursts were cut.
+ * Eight numbers of a byte each from a 64-bit one of SplitMix64: number i, whose trailing zeros say
+ * of how many packets or entries one is chosen. It hangs on its own byte alone, and not on how
+ * bursts were cut; who is one of 2^k is one of 2^(k-1).
  */
-uint64_t keeper_choose(const struct keeper *keeper, uint32_t n)
+static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift)
 {
 	const uint64_t gamma = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t first = keeper->packet - n, chosen = 0, bytes = 0;
-	uint8_t mask = (uint8_t)((1U << keeper->state.shift) - 1);
+	uint64_t chosen = 0, bytes = 0;
+	uint8_t mask = (uint8_t)((1U << shift) - 1);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t packet = first + i;
+		uint64_t number = first + i;
 
-		if (i == 0 || packet % 8 == 0)
-			bytes = random_mix(keeper->seed + packet / 8 * gamma);
-		chosen |= (uint64_t)((bytes >> packet % 8 * 8 & mask) == 0) << i;
+		if (i == 0 || number % 8 == 0)
+			bytes = random_mix(seed + number / 8 * gamma);
+		chosen |= (uint64_t)((bytes >> number % 8 * 8 & mask) == 0) << i;
 	}
 	return chosen;
 }
 
-void kept_add(struct kept *kept, const struct kept_of_measurement *burst, uint32_t waits,
-	uint32_t nb_measurements)
+uint64_t keeper_choose(const struct keeper *keeper, uint32_t n)
 {
+	return choose(keeper->seed, keeper->packet - n, n, keeper->state.shift);
+}
+
+void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1])
+{
+	/* Independent of who is looked at. */
+	uint64_t seed = ~keeper->seed;
+
+	for (uint32_t shift = 1; shift <= VALVE_SHIFT_MAX; shift++)
+		rarer[shift] = choose(seed, keeper->entry, n, shift);
+	keeper->entry += n;
+}
+
+void kept_add(struct kept *kept, const struct burst_state *state, const struct kept_burst *burst,
+	const struct kept_burst *rarer, uint32_t nb_measurements)
+{
+	const uint64_t weight = UINT64_C(1) << state->shift;
+	const uint64_t added = burst->measured * (weight - 1),
+		       added_bytes = burst->bytes * (weight - 1);
+
 	kept->skipped += burst->skipped;
 	kept->skipped_bytes += burst->skipped_bytes;
-	kept->added += burst->added;
-	kept->added_bytes += burst->added_bytes;
+	kept->added += added;
+	kept->added_bytes += added_bytes;
 	for (uint32_t m = 0; m < nb_measurements; m++) {
+		const struct kept_burst *seen = &rarer[state->rarer[m]];
+		const uint64_t own = weight << state->rarer[m];
 		struct kept_of_measurement *of = &kept->of[m];
 
-		if ((waits >> m & 1) == 0) {
-			of->weight = burst->weight > of->weight ? burst->weight : of->weight;
+		if ((state->off >> m & 1) != 0) {
+			of->measured += burst->measured;
+			of->bytes += burst->bytes;
+			of->added += added;
+			of->added_bytes += added_bytes;
+			of->unseen += burst->measured + burst->skipped;
+			of->unseen_bytes += burst->bytes + burst->skipped_bytes;
 			continue;
 		}
-		of->measured += burst->measured;
-		of->bytes += burst->bytes;
-		of->added += burst->added;
-		of->added_bytes += burst->added_bytes;
-		of->skipped += burst->skipped;
-		of->skipped_bytes += burst->skipped_bytes;
+		of->weight = own > of->weight ? own : of->weight;
+		if ((state->rare >> m & 1) == 0)
+			continue;
+		of->measured += burst->measured - seen->measured;
+		of->bytes += burst->bytes - seen->bytes;
+		of->added += added - seen->measured * (own - 1);
+		of->added_bytes += added_bytes - seen->bytes * (own - 1);
 	}
 }
 
-/* --- a file of states --- */
+static const struct decision no_decision = {.packet = UINT64_MAX};
 
-#define LINE_FIELDS_MAX 32
-
-enum field {
-	FIELD_WORKER,
-	FIELD_PACKET,
-	FIELD_TO,
-	FIELDS,
-};
-
-static const char *const field_names[FIELDS] = {"worker", "packet", "to"};
-
-/* A file that is being read. */
-struct reading {
-	const char *path;
-	uint32_t line;
-	uint32_t at[FIELDS]; /* of the columns */
-	char *error;
-};
-
-__attribute__((format(printf, 2, 3))) static bool refuse(
-	const struct reading *reading, const char *format, ...)
-{
-	size_t used = (size_t)snprintf(
-		reading->error, KEEP_UP_ERROR_MAX, "%s:%u: ", reading->path, reading->line);
-	va_list args;
-
-	if (used >= KEEP_UP_ERROR_MAX)
-		return false;
-	va_start(args, format);
-	vsnprintf(reading->error + used, KEEP_UP_ERROR_MAX - used, format, args);
-	va_end(args);
-	return false;
-}
-
-/* Cuts the line at its commas. */
-static uint32_t split(char *line, char *fields[LINE_FIELDS_MAX])
-{
-	uint32_t n = 0;
-
-	line[strcspn(line, "\r\n")] = '\0';
-	while (n < LINE_FIELDS_MAX && line != NULL)
-		fields[n++] = strsep(&line, ",");
-	return n;
-}
-
-static bool read_header(struct reading *reading, char *line)
-{
-	char *fields[LINE_FIELDS_MAX];
-	uint32_t n = split(line, fields);
-
-	for (uint32_t f = 0; f < FIELDS; f++) {
-		uint32_t at = 0;
-
-		while (at < n && strcmp(fields[at], field_names[f]) != 0)
-			at++;
-		if (at == n)
-			return refuse(reading, "no column '%s'", field_names[f]);
-		reading->at[f] = at;
-	}
-	return true;
-}
-
-/* "full", "wait", "1/2" to "1/64", "count". */
-static bool read_state(const char *word, struct burst_state *state)
-{
-	*state = (struct burst_state){0};
-	if (strcmp(word, "full") == 0)
-		return true;
-	state->wait = true;
-	if (strcmp(word, "wait") == 0)
-		return true;
-	state->count_only = strcmp(word, "count") == 0;
-	if (state->count_only)
-		return true;
-	for (state->shift = 1; state->shift <= KEEP_UP_SHIFT_MAX; state->shift++) {
-		char share[16];
-
-		snprintf(share, sizeof(share), "1/%u", 1U << state->shift);
-		if (strcmp(word, share) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool add_decision(
-	struct keep_up_decision_list *list, const struct keep_up_decision *decision)
-{
-	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
-		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
-		void *more = realloc(list->decisions, room * sizeof(*decision));
-
-		if (more == NULL)
-			return false;
-		list->decisions = more;
-	}
-	list->decisions[list->n++] = *decision;
-	return true;
-}
-
-static bool read_row(struct reading *reading, char *line, struct keep_up_states *states)
-{
-	struct keep_up_decision decision;
-	struct keep_up_decision_list *list;
-	char *fields[LINE_FIELDS_MAX];
-	uint32_t n = split(line, fields);
-	uint64_t worker;
-
-	for (uint32_t f = 0; f < FIELDS; f++)
-		if (reading->at[f] >= n)
-			return refuse(reading, "no %s", field_names[f]);
-	if (units_count(fields[reading->at[FIELD_WORKER]], &worker) != NULL ||
-		worker >= states->nb_workers)
-		return refuse(reading, "'%s': the run's workers are 0 to %u",
-			fields[reading->at[FIELD_WORKER]], states->nb_workers - 1);
-	list = &states->of[worker];
-	if (units_count(fields[reading->at[FIELD_PACKET]], &decision.packet) != NULL ||
-		decision.packet == UINT64_MAX)
-		return refuse(
-			reading, "'%s' is no packet's number", fields[reading->at[FIELD_PACKET]]);
-	if (list->n > 0 && list->decisions[list->n - 1].packet > decision.packet)
-		return refuse(reading, "packet %llu of worker %llu stands behind a later one",
-			(unsigned long long)decision.packet, (unsigned long long)worker);
-	if (!read_state(fields[reading->at[FIELD_TO]], &decision.state))
-		return refuse(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count",
-			fields[reading->at[FIELD_TO]], 1U << KEEP_UP_SHIFT_MAX);
-	return add_decision(list, &decision) || refuse(reading, "no memory");
-}
-
-static bool read_lines(struct reading *reading, FILE *file, struct keep_up_states *states)
-{
-	char *line = NULL;
-	size_t size = 0;
-	bool good = true;
-
-	while (good && getline(&line, &size, file) >= 0) {
-		reading->line++;
-		if (reading->line == 1)
-			good = read_header(reading, line);
-		else if (line[0] != '\n')
-			good = read_row(reading, line, states);
-	}
-	free(line);
-	if (good && ferror(file))
-		good = refuse(reading, "cannot be read");
-	if (good && reading->line == 0)
-		good = refuse(reading, "it is empty");
-	return good;
-}
-
-/* Each list ends. */
-static bool end_lists(const struct reading *reading, struct keep_up_states *states)
-{
-	static const struct keep_up_decision end = {.packet = UINT64_MAX};
-
-	for (uint32_t w = 0; w < states->nb_workers; w++)
-		if (!add_decision(&states->of[w], &end))
-			return refuse(reading, "no memory");
-	return true;
-}
-
-struct keep_up_states *keep_up_states_read(const char *path, uint32_t nb_workers, char *error)
-{
-	struct reading reading = {.path = path, .error = error};
-	struct keep_up_states *states = calloc(1, sizeof(*states));
-	FILE *file = regular_file_open(path);
-	bool good = false;
-
-	if (states != NULL)
-		states->of = calloc(nb_workers, sizeof(states->of[0]));
-	if (states == NULL || states->of == NULL) {
-		snprintf(error, KEEP_UP_ERROR_MAX, "no memory for %s", path);
-	} else if (file == NULL) {
-		snprintf(error, KEEP_UP_ERROR_MAX, "%s: %s", path,
-			errno != 0 ? strerror(errno) : "is no regular file");
-	} else {
-		states->nb_workers = nb_workers;
-		good = read_lines(&reading, file, states) && end_lists(&reading, states);
-	}
-	if (file != NULL)
-		fclose(file);
-	if (good)
-		return states;
-	keep_up_states_free(states);
-	return NULL;
-}
-
-void keep_up_states_free(struct keep_up_states *states)
-{
-	if (states == NULL)
-		return;
-	for (uint32_t w = 0; states->of != NULL && w < states->nb_workers; w++)
-		free(states->of[w].decisions);
-	free(states->of);
-	free(states);
-}
-
-static const struct keep_up_decision no_decision = {.packet = UINT64_MAX};
-
-void keeper_init(
-	struct keeper *keeper, const struct keep_up_states *states, uint64_t seed, uint32_t worker)
+void keeper_init(struct keeper *keeper, const struct decisions *decisions,
+	const struct steps *steps, uint64_t seed, uint32_t worker)
 {
 	/* The hash's key comes from the seed too, by another way. */
 	uint64_t state = ~seed;
 
 	*keeper = (struct keeper){
 		.seed = random_split(&state) ^ random_mix(worker),
-		.decisions = states != NULL ? states->of[worker].decisions : &no_decision,
+		.decisions = decisions != NULL ? decisions->of[worker].decisions : &no_decision,
+		.steps = steps,
+		.stale = true,
+		.whole = true,
 	};
+	keeper->states = &keeper->decided;
 }
 
 /* --- options --- */
@@ -348,28 +257,6 @@ static const struct option_row keep_up_rows[] = {
 			"many packets), count (none).",
 	},
 	{0},
-};
-
-static const struct option_row priority_rows[] = {
-	{
-		.name = "priority",
-		.placeholder = "N",
-		.group = OPTION_GROUP_MEASURE,
-		.type = OPTION_COUNT,
-		.rare = true,
-		OPTION_FIELD(priority_options, priority),
-		.min = 1,
-		.max = 1000,
-		.default_text = "1",
-		.help = "With --keep-up, measurements of the lowest number are given up last.",
-	},
-	{0},
-};
-
-const struct option_owner priority_owner = {
-	.rows = priority_rows,
-	.size = sizeof(struct priority_options),
-	.of_measurement = true,
 };
 
 const struct option_owner keep_up_owner = {

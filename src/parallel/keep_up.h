@@ -10,7 +10,11 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "parallel/decisions.h"
+#include "parallel/states.h"
 #include "parallel/valve.h"
+
+struct counting;
 
 enum keep_up {
 	KEEP_UP_OFF,
@@ -24,13 +28,6 @@ struct keep_up_options {
 
 OPTION_OWNER(keep_up)
 
-/* Of a measurement. */
-struct priority_options {
-	uint32_t priority; /* 1 is the best */
-};
-
-OPTION_OWNER_OF_MEASUREMENT(priority)
-
 /* Whether a run may give anything up. */
 static inline bool keep_up_given(const struct config *config)
 {
@@ -38,21 +35,15 @@ static inline bool keep_up_given(const struct config *config)
 	       keep_up_options(config)->states_from != NULL;
 }
 
-#define KEEP_UP_SHIFT_MAX VALVE_SHIFT_MAX /* weights are 2 to 64: docs/ESTIMATES.md counts on it */
-
-/* Of a burst. */
-struct burst_state {
-	bool wait;       /* those measurements do that others come before (counting->low_ranked) */
-	bool count_only; /* no packet is looked at */
-	uint8_t shift;   /* one of 2^shift is; it counts 2^shift */
-};
-
-/* Packets of bursts that a measurement did not see, while others did. */
+/*
+ * What a measurement did not see of bursts that others did. Sums: what is added may be negative,
+ * modulo 2^64, as those that look at fewer packets add more.
+ */
 struct kept_of_measurement {
-	uint64_t measured, bytes;        /* looked at for others */
-	uint64_t added, added_bytes;     /* what their weights add to them */
-	uint64_t skipped, skipped_bytes; /* beside them, not looked at */
-	uint64_t weight;                 /* the largest of the bursts that it saw; 0: 1 */
+	uint64_t measured, bytes;      /* that others looked at */
+	uint64_t added, added_bytes;   /* what the weights of others add beyond its own */
+	uint64_t unseen, unseen_bytes; /* packets of bursts that it did not see at all */
+	uint64_t weight;               /* the largest of the bursts that it saw; 0: 1 */
 };
 
 /* What was given up in an epoch. Of a generation: the worker's while the epoch is its own. */
@@ -65,44 +56,63 @@ struct kept {
 	struct kept_of_measurement of[CONFIG_MEASUREMENTS_MAX];
 };
 
-/* Adds a burst of which measurements that wait, a bit each, saw nothing. */
-void kept_add(struct kept *kept, const struct kept_of_measurement *burst, uint32_t waits,
-	uint32_t nb_measurements);
-
-/* From a packet of a worker on. */
-struct keep_up_decision {
-	uint64_t packet; /* its number among those that came to the worker, from 0 */
-	struct burst_state state;
+/* Packets of a burst. */
+struct kept_burst {
+	uint64_t measured, bytes;
+	uint64_t skipped, skipped_bytes;
 };
+
+/*
+ * Adds a burst; rarer[k] is of the measured ones that one of 2^k is, and has a place for each k that
+ * the state has.
+ */
+void kept_add(struct kept *kept, const struct burst_state *state, const struct kept_burst *burst,
+	const struct kept_burst *rarer, uint32_t nb_measurements);
 
 /* A worker's. */
 struct keeper {
 	/* Written before the start. */
-	uint64_t seed; /* of what is looked at */
-	/* In the order of packets; they end with one at UINT64_MAX. */
-	const struct keep_up_decision *decisions;
+	uint64_t seed;                    /* of what is looked at */
+	const struct decision *decisions; /* in the order of packets, with an end */
+	const struct steps *steps;        /* of measurements, that these are of */
+	struct states_line *line;         /* shared with the governor; NULL: there is none */
 
 	/* Written by the worker. */
 	struct valve valve;
 	uint64_t backlog; /* after the last poll */
 	uint64_t packet;  /* the next one */
+	uint64_t entry;   /* the next one that was looked at and has a key */
+	struct burst_level level;
+	const struct states *states;
+	struct states decided; /* these, where a file decides */
+	/* What both come to, for an epoch. */
 	struct burst_state state;
+	uint64_t state_of; /* the epoch */
+	bool stale;        /* it has to be made anew */
+	bool whole;        /* nothing is given up by states */
 };
 
-/* Nothing waits, and all is looked at. */
-static inline bool keeper_is_calm(const struct keeper *keeper)
+/* Nothing waits, and all is looked at, in an epoch whose state was made. */
+static inline bool keeper_is_calm(const struct keeper *keeper, uint64_t epoch)
 {
-	return keeper->valve.on && keeper->valve.level == VALVE_FULL && keeper->backlog == 0;
+	return keeper->valve.on && keeper->valve.level == VALVE_FULL && keeper->backlog == 0 &&
+	       keeper->whole && keeper->state_of == epoch &&
+	       (keeper->line == NULL || atomic_load_explicit(&keeper->line->next,
+						memory_order_relaxed) == keeper->states);
 }
 
-/* The next burst has the state that the valve says, where it is on. */
+/* The next burst has the level that the valve says, where it is on, and the latest states. */
 void keeper_obey(struct keeper *keeper, struct kept *kept);
 
 /*
- * How many of the next n > 0 packets have the state that is now keeper->state, and takes them. At
- * least one.
+ * How many of the next n > 0 packets have the same level and states as the first, and takes them.
+ * At least one.
  */
 uint32_t keeper_take(struct keeper *keeper, uint32_t n);
+
+/* What level and states come to, of packets that are counted so in the epoch. */
+const struct burst_state *keeper_state(
+	struct keeper *keeper, const struct counting *counting, uint64_t epoch);
 
 /*
  * Of n <= BURST_MAX packets, the last of which is the one before keeper->packet, those that are
@@ -110,24 +120,27 @@ uint32_t keeper_take(struct keeper *keeper, uint32_t n);
  */
 uint64_t keeper_choose(const struct keeper *keeper, uint32_t n);
 
-/* Decisions of all workers, read from a file. */
-struct keep_up_states {
-	uint32_t nb_workers;
-	struct keep_up_decision_list {
-		struct keep_up_decision *decisions; /* from malloc() */
-		uint32_t n;
-	} * of; /* [nb_workers] */
-};
+/* Of n entries that were looked at, those that one of 2^rarer of them is, and takes them. */
+void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1]);
 
-/* `states` outlives it; NULL: none are given. `seed`: the run's. The valve is off. */
-void keeper_init(
-	struct keeper *keeper, const struct keep_up_states *states, uint64_t seed, uint32_t worker);
+/* Tells the governor, if there is one, of n packets that took so many cycles. */
+static inline void keeper_tell(struct keeper *keeper, uint32_t level, uint64_t cycles)
+{
+	struct states_line *line = keeper->line;
+	_Atomic uint64_t *busy;
 
-#define KEEP_UP_ERROR_MAX 512
+	if (line == NULL)
+		return;
+	busy = &line->busy[level];
+	atomic_store_explicit(busy, atomic_load_explicit(busy, memory_order_relaxed) + cycles,
+		memory_order_relaxed);
+	atomic_store_explicit(&line->packets, keeper->packet, memory_order_relaxed);
+	atomic_store_explicit(&line->backlog, keeper->backlog, memory_order_relaxed);
+}
 
 /*
- * Reads a file of states: CSV, of whose columns worker, packet and to count. NULL with one line in
- * error[KEEP_UP_ERROR_MAX].
+ * `decisions` and `steps` outlive it; NULL: nothing is decided beforehand. `seed`: the run's. The
+ * valve is off.
  */
-struct keep_up_states *keep_up_states_read(const char *path, uint32_t nb_workers, char *error);
-void keep_up_states_free(struct keep_up_states *states); /* NULL is allowed */
+void keeper_init(struct keeper *keeper, const struct decisions *decisions,
+	const struct steps *steps, uint64_t seed, uint32_t worker);

@@ -6,9 +6,9 @@
 #include <rte_common.h>
 
 #include "base/log.h"
-#include "parallel/keep_up.h"
 #include "parallel/memory.h"
 #include "parallel/poll.h"
+#include "parallel/steps.h"
 #include "parallel/worker.h"
 
 /* Which distinct key rules the measurements ask for; rule 0 is the 5-tuple that parsing gives. */
@@ -34,7 +34,7 @@ static void add_needs(
 
 static uint32_t priority_of(const struct plan_measurement *measurement)
 {
-	return priority_options(measurement->config)->priority;
+	return steps_options(measurement->config)->priority;
 }
 
 static struct key_burst *create_bursts(
@@ -72,7 +72,8 @@ static bool add_states(
 			counting->low_ranked |= UINT32_C(1) << m;
 	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	counting->bursts[0].weights = counting->weights;
-	return counting->weights != NULL;
+	counting->picked = memory_get(lcore->node, sizeof(*counting->picked));
+	return counting->weights != NULL && counting->picked != NULL;
 }
 
 static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
@@ -83,6 +84,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 	if (counting == NULL)
 		return false;
 	measurements->counting[lcore->worker] = counting;
+	counting->plan = plan;
 	counting->hash_key = measurements->hash_key;
 	counting->nb_measurements = plan->nb_measurements;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
@@ -180,6 +182,7 @@ static void destroy_counting(struct counting *counting)
 {
 	if (counting == NULL)
 		return;
+	memory_give_back(counting->picked, sizeof(*counting->picked));
 	memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
 	memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
 	memory_give_back(counting->bursts, counting->nb_key_rules * sizeof(counting->bursts[0]));

@@ -182,7 +182,7 @@ static bool create_keeper(const struct run *run, struct worker *worker, int node
 	if (keeper == NULL)
 		return false;
 	worker->keeper = keeper;
-	keeper_init(keeper, run->states, run->hash_key.seed, worker->id);
+	keeper_init(keeper, run->decisions, run->steps, run->hash_key.seed, worker->id);
 	if (valve_may_turn(run))
 		start_valve(run, worker, keeper);
 	return true;
@@ -465,15 +465,30 @@ static bool create_kernel(struct run *run, char *error)
 	return run->kernel != NULL;
 }
 
+/* What measurements may give up; and what they are to, where a file says. */
 static bool read_states(struct run *run, char *error)
 {
 	const char *path = keep_up_options(run->config)->states_from;
+	const char *names[CONFIG_MEASUREMENTS_MAX];
+	struct decisions_plan plan = {
+		.nb_workers = run->plan->nb_workers,
+		.nb_measurements = run->plan->nb_measurements,
+		.names = names,
+		.steps = run->steps,
+	};
 
-	_Static_assert(KEEP_UP_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	_Static_assert(DECISIONS_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 	if (path == NULL)
 		return true;
-	run->states = keep_up_states_read(path, run->plan->nb_workers, error);
-	return run->states != NULL;
+	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
+		const struct measurement_config *measurement = run->plan->measurements[m].config;
+		char why[STEPS_WHY_MAX];
+
+		names[m] = measurement->name;
+		steps_parse(&run->steps[m], steps_options(measurement)->steps, why);
+	}
+	run->decisions = decisions_read(path, &plan, error);
+	return run->decisions != NULL;
 }
 
 struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
@@ -708,7 +723,7 @@ void run_destroy(struct run *run)
 	filter_destroy(run->filter);
 	monitor_tables_stop(&run->monitor);
 	kernel_input_destroy(run->kernel);
-	keep_up_states_free(run->states);
+	decisions_free(run->decisions);
 	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
 		rte_mempool_free(run->pools[g]);

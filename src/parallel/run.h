@@ -48,10 +48,11 @@ struct run {
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
 	struct monitor_tables monitor;              /* no tables: there are no rules */
-	struct keep_up_states *states;              /* NULL: none are given beforehand */
-	struct collect *collect;                    /* NULL: packets are the input */
-	struct kernel_input *kernel;                /* NULL: they come from elsewhere */
-	struct measurements *measurements[2];       /* by generation */
+	struct decisions *decisions; /* what is given up and when; NULL: nothing is decided */
+	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* of these */
+	struct collect *collect;                     /* NULL: packets are the input */
+	struct kernel_input *kernel;                 /* NULL: they come from elsewhere */
+	struct measurements *measurements[2];        /* by generation */
 	struct measurements *next;   /* what generations get from now on; measurements[] or newer */
 	uint64_t next_from;          /* the first epoch that has next; UINT64_MAX: none yet */
 	struct measurements *unused; /* that no generation has any more */

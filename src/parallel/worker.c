@@ -132,16 +132,43 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	count(worker, generation, pkts, n, rx_cycles, &lap);
 }
 
+/* Of entries of a burst. */
+static struct kept_burst entries_of(const struct key_burst *burst, uint64_t entries)
+{
+	struct kept_burst sum = {.measured = (uint64_t)__builtin_popcountll(entries)};
+
+	for (; entries != 0; entries &= entries - 1)
+		sum.bytes += burst->wire_len[__builtin_ctzll(entries)];
+	return sum;
+}
+
+/* Counts what was read of a burst, of which some may be seen by some measurements alone. */
+static void count_seen(struct worker *worker, struct generation *generation,
+	struct kept_burst *burst, const struct burst_state *state)
+{
+	struct counting *counting = generation->counting;
+	const struct key_burst *full = &counting->bursts[0];
+	struct kept_burst parts[VALVE_SHIFT_MAX + 1] = {{0}};
+	uint64_t rarer[VALVE_SHIFT_MAX + 1] = {0};
+
+	if (state->rare != 0) {
+		keeper_choose_rarer(worker->keeper, full->n, rarer);
+		for (uint32_t shift = 1; shift <= VALVE_SHIFT_MAX; shift++)
+			parts[shift] = entries_of(full, rarer[shift]);
+	}
+	kept_add(&generation->kept, state, burst, parts, counting->nb_measurements);
+	count_some_keys(counting, generation->sketch, generation->distinct, state, rarer);
+}
+
 /* The packets of a burst whose measurements are not all there, or of which some stand for others. */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
 	const struct burst_state *state)
 {
-	struct counting *counting = generation->counting;
-	struct key_burst *full = &counting->bursts[0];
+	struct key_burst *full = &generation->counting->bursts[0];
 	struct rte_mbuf *chosen[BURST_MAX], *others[BURST_MAX];
 	uint64_t bytes = generation->counts.bytes;
-	struct kept_of_measurement seen = {0};
+	struct kept_burst burst = {0};
 	uint32_t nb_chosen = 0, nb_others = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -151,20 +178,14 @@ static void count_some(struct worker *worker, struct generation *generation,
 		nb_chosen += is_chosen;
 		nb_others += !is_chosen;
 	}
-	seen.skipped = nb_others;
-	seen.skipped_bytes = reader_skip(&worker->reader, others, nb_others, &generation->counts);
-	reader_read(&worker->reader, counting, chosen, nb_chosen, full, &generation->counts,
-		&generation->filtered);
-	seen.measured = full->n;
-	seen.bytes = generation->counts.bytes - bytes;
-	seen.added = (seen.measured << state->shift) - seen.measured;
-	seen.added_bytes = (seen.bytes << state->shift) - seen.bytes;
-	seen.weight = UINT64_C(1) << state->shift;
+	burst.skipped = nb_others;
+	burst.skipped_bytes = reader_skip(&worker->reader, others, nb_others, &generation->counts);
+	reader_read(&worker->reader, generation->counting, chosen, nb_chosen, full,
+		&generation->counts, &generation->filtered);
+	burst.measured = full->n;
+	burst.bytes = generation->counts.bytes - bytes;
 	generation->measured += full->n;
-	kept_add(&generation->kept, &seen, state->wait ? counting->low_ranked : 0,
-		counting->nb_measurements);
-	count_some_keys(counting, generation->sketch, generation->distinct,
-		state->wait ? counting->low_ranked : 0, state->shift);
+	count_seen(worker, generation, &burst, state);
 }
 
 static void count_none(struct worker *worker, struct generation *generation,
@@ -211,29 +232,31 @@ static void count_state(struct worker *worker, struct generation *generation,
 		count_none(worker, generation, pkts, n);
 	else if (state->shift > 0)
 		count_sampled(worker, generation, pkts, n, state);
-	else if (state->wait && generation->counting->low_ranked != 0)
+	else if (state->off != 0 || state->rare != 0)
 		count_some(worker, generation, pkts, n, UINT64_MAX, state);
 	else
 		count_all(worker, generation, pkts, n);
 }
 
-void worker_count_kept(
-	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+/* In an epoch, on packets. */
+static uint64_t cycles_of(const struct generation *generation)
 {
-	struct generation *generation = worker_generation(worker, worker->epoch);
+	return generation->rx_cycles + generation->ppt_cycles + generation->free_cycles;
+}
+
+/* The same as worker_count() of packets of which not all are looked at by all. */
+static void count_kept(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
+	uint32_t n, uint64_t rx_cycles)
+{
 	struct keeper *keeper = worker->keeper;
 	uint64_t start = rte_rdtsc(), counted;
 
-	if (keeper_is_calm(keeper)) {
-		keeper->packet += n;
-		worker_count(worker, pkts, n, rx_cycles);
-		return;
-	}
 	generation->counted += n;
 	keeper_obey(keeper, &generation->kept);
 	for (uint32_t begin = 0, part; begin < n; begin += part) {
 		part = keeper_take(keeper, n - begin);
-		count_state(worker, generation, pkts + begin, part, &keeper->state);
+		count_state(worker, generation, pkts + begin, part,
+			keeper_state(keeper, generation->counting, worker->epoch));
 	}
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
@@ -241,6 +264,22 @@ void worker_count_kept(
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += counted - start;
 	generation->free_cycles += rte_rdtsc() - counted;
+}
+
+void worker_count_kept(
+	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct keeper *keeper = worker->keeper;
+	uint64_t before = cycles_of(generation);
+
+	if (keeper_is_calm(keeper, worker->epoch)) {
+		keeper->packet += n;
+		worker_count(worker, pkts, n, rx_cycles);
+	} else {
+		count_kept(worker, generation, pkts, n, rx_cycles);
+	}
+	keeper_tell(keeper, keeper->valve.level, cycles_of(generation) - before);
 }
 
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)

@@ -86,8 +86,8 @@ static void add_waited(
 		out->waited.bytes += of->bytes;
 		out->waited.added += of->added;
 		out->waited.added_bytes += of->added_bytes;
-		out->waited.skipped += of->skipped;
-		out->waited.skipped_bytes += of->skipped_bytes;
+		out->waited.unseen += of->unseen;
+		out->waited.unseen_bytes += of->unseen_bytes;
 		if (of->weight > out->weight)
 			out->weight = of->weight;
 	}

@@ -485,6 +485,7 @@ def check_ledger(row):
 def check_account(result, ledger):
     """The last line of a run adds up its ledger, and names what is not 0."""
     several = len({row['measurement'] for row in ledger}) > 1
+    shared = len({(row['epoch'], row.get('skipped')) for row in ledger}) == len({row['epoch'] for row in ledger})
     ledger = [row for row in ledger if row['measurement'] == ledger[0]['measurement']]
     truth = {column: total(ledger, column) for column in STATS_COLUMNS[4:15]}
     if ledger and 'duplicate' in ledger[0]:
@@ -498,6 +499,8 @@ def check_account(result, ledger):
     truth['lost'] = sum(truth[column] for column in LOSSES)
     account = result.account()
     del truth['received']
+    if not shared:  # what one of them skipped others looked at
+        assert truth.pop('measured') + truth.pop('skipped') == account['measured'] + account.get('skipped', 0)
     for name, value in truth.items():
         assert account.get(name, 0) == value, f'{name} is {value}\n{result.describe()}'
     if truth['lost'] > 0:

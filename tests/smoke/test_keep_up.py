@@ -4,6 +4,7 @@
 What is given up is given beforehand (--states-from), so that the same happens each time.
 """
 
+import collections
 import itertools
 import json
 import os
@@ -37,9 +38,9 @@ def mixed(workers, packets, seed, states=STATES):
     return rows
 
 
-def check_intervals(rows, truth):
+def check_intervals(rows, truth, rule='5tuple'):
     """As lib.check_bounds(), but for the share, which is of an estimate."""
-    keys = [lib.row_key(row) for row in rows]
+    keys = [lib.row_key(row, rule) for row in rows]
     assert rows and len(set(keys)) == len(keys), 'no row, or a key that is reported twice'
     for key, row in zip(keys, rows):
         for figure, true in zip(('packets', 'bytes'), truth[key]):
@@ -153,6 +154,58 @@ def test_what_waits(test):
         # What it saw it counted exactly, and it may have missed 60000.
         assert row['packets_low'] == row['packets'], row
         assert int(row['packets_high']) == int(row['packets']) + 60000, row
+
+
+STEPS = {'first': ('full', 'rate:1/2', 'rate:1/8', 'off'), 'second': ('full', 'rate:1/64'),
+         'third': ('full', 'rate:1/4', 'off'), 'fourth': ('full', 'off')}
+
+
+def write_stepping(test):
+    path = test.path('stepping.conf')
+    with open(path, 'w', encoding='utf-8') as stream:
+        for (name, steps), more in zip(STEPS.items(), (
+                '', 'sketch = flow-table\n', 'key = src\ncount = bytes\n', 'sketch = iblt\npriority = 2\n')):
+            stream.write(f'[measurement {name}]\nsteps = {", ".join(steps[1:])}\n{more}')
+    return path
+
+
+def write_steps(test, seed, workers=2, packets=50000):
+    """Each worker's measurements take steps of their own, under levels that change besides."""
+    choose = random.Random(seed)
+    rows = [(worker, packet, '', state) for worker, packet, state in mixed(workers, packets, seed, ('full', '1/2', 'count'))]
+    rows += [(worker, choose.randrange(packets), name, choose.choice(steps))
+             for worker in range(workers) for name, steps in STEPS.items() for _ in range(20)]
+    path = test.path('steps.csv')
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write('worker,packet,measurement,to,share\n')
+        stream.writelines(','.join(map(str, row)) + ',\n' for row in sorted(rows))
+        stream.write('0,,first,full,\n')  # of an interval as a whole
+    return path
+
+
+def test_steps(test):
+    """Each measurement has rates of its own: its ledger balances, and its intervals hold the truth."""
+    path, truth, exact = write_flows(test)
+    size = lib.total(exact, 'bytes')
+    sources = collections.defaultdict(lambda: (0, 0))
+    for key, (packets, length) in truth.items():
+        source = tuple(value for column, value in zip(lib.key_columns('5tuple'), key)
+                       if column in lib.key_columns('src'))
+        sources[source] = (sources[source][0] + packets, sources[source][1] + length)
+    config = write_stepping(test)
+    seen = set()
+    for seed in range(6):
+        rows, stats, _ = test.measure('--pcap', path, '--config', config, '--states-from', write_steps(test, seed),
+                                      '--workers', '2', '--interval', '0', '--top', '50')
+        for name in STEPS:
+            ledger, own = lib.in_epoch(stats, '0', name), lib.in_epoch(rows, '0', name)
+            check_skipped(ledger, 100000, size)
+            assert int(ledger[0]['measured']) + int(ledger[0]['skipped']) == 100000, ledger
+            check_intervals(own, *((sources, 'src') if name == 'third' else (truth,)))
+            looked_at = 1 - int(ledger[0]['skipped']) / 100000
+            assert abs(float(own[0]['looked_at']) - looked_at) < 1e-6, own[0]
+            seen.add(own[0]['weight'])
+    assert len(seen) > 2, seen
 
 
 def test_intervals_and_filter(test):

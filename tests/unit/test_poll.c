@@ -33,7 +33,7 @@ static uint32_t number(void *queue)
 static void begin(struct poller *poller, struct keeper *keeper, enum queue_fill expected)
 {
 	*poller = (struct poller){.nb_queues = 1, .burst = BURST, .keeper = keeper};
-	keeper_init(keeper, NULL, 1, 0);
+	keeper_init(keeper, NULL, NULL, 1, 0);
 	valve_init(&keeper->valve, 1);
 	rte_eth_fp_ops[0].rxq.data = queues;
 	poll_queue_fill(&poller->queues[0], ENTRIES, NULL);
@@ -55,7 +55,7 @@ static void check_asked(enum queue_fill fill)
 
 	begin(&poller, &keeper, fill);
 	look(&poller, 32, 100, VALVE_FULL);
-	assert_true(keeper_is_calm(&keeper));
+	assert_true(keeper_is_calm(&keeper, 0));
 	look(&poller, 32, 300, VALVE_WAIT);
 	look(&poller, 32, 1000, VALVE_COUNT);
 	assert_true(keeper.backlog >= 768);
@@ -63,7 +63,7 @@ static void check_asked(enum queue_fill fill)
 	look(&poller, 32, 300, VALVE_SOME);
 	look(&poller, 64, 1, VALVE_WAIT);
 	look(&poller, 32, 0, VALVE_FULL);
-	assert_true(keeper_is_calm(&keeper));
+	assert_true(keeper_is_calm(&keeper, 0));
 	look(&poller, 64, 1000, VALVE_COUNT);
 	look(&poller, 0, 0, VALVE_SOME);
 }

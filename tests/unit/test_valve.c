@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "parallel/count.h"
 #include "parallel/keep_up.h"
 
 #define BURST      64
@@ -99,13 +100,15 @@ static uint64_t draw(struct model *model, uint32_t n)
 /* As worker_count_kept() does; returns the time that it took. */
 static double count(struct model *model, uint32_t n)
 {
-	const struct burst_state *state = &model->keeper.state;
+	static const struct counting counting = {.nb_measurements = 1};
+	const struct burst_state *state;
 	const struct shape *shape = &model->shape;
 	uint32_t some, looks;
 	uint64_t drawn;
 
 	keeper_obey(&model->keeper, &model->kept);
 	assert_int_equal(keeper_take(&model->keeper, n), n);
+	state = keeper_state(&model->keeper, &counting, 0);
 	if (state->count_only) {
 		model->counted += n;
 		return n * shape->c_count;
@@ -147,7 +150,7 @@ static void start(
 {
 	*model = (struct model){.shape = *shape, .arrivals = arrivals};
 	random_init(&model->random, seed);
-	keeper_init(&model->keeper, NULL, seed, 0);
+	keeper_init(&model->keeper, NULL, NULL, seed, 0);
 	valve_init(&model->keeper.valve, shape->nb_queues);
 	model->period = exp(uniform(&model->random) * log(shape->entries * 100));
 	model->unlucky = seed % 3 == 0;
@@ -322,7 +325,7 @@ static void test_cut(void **state)
 static void test_choice(void **state)
 {
 	(void)state;
-	for (uint8_t shift = 1; shift <= KEEP_UP_SHIFT_MAX; shift++) {
+	for (uint8_t shift = 1; shift <= VALVE_SHIFT_MAX; shift++) {
 		struct keeper whole, cut;
 		struct random random;
 		uint64_t chosen = 0, both = 0, packets = UINT64_C(1) << 18;
@@ -330,8 +333,8 @@ static void test_choice(void **state)
 		bool last = false;
 
 		random_init(&random, shift);
-		keeper_init(&whole, NULL, 5, 3);
-		keeper_init(&cut, NULL, 5, 3);
+		keeper_init(&whole, NULL, NULL, 5, 3);
+		keeper_init(&cut, NULL, NULL, 5, 3);
 		whole.state.shift = cut.state.shift = shift;
 		for (uint64_t at = 0; at < packets; at += BURST) {
 			uint64_t bits, parts = 0;
@@ -364,9 +367,9 @@ static void test_choice_of_others(void **state)
 	struct keeper a, b, c;
 
 	(void)state;
-	keeper_init(&a, NULL, 5, 0);
-	keeper_init(&b, NULL, 5, 1);
-	keeper_init(&c, NULL, 6, 0);
+	keeper_init(&a, NULL, NULL, 5, 0);
+	keeper_init(&b, NULL, NULL, 5, 1);
+	keeper_init(&c, NULL, NULL, 6, 0);
 	a.state.shift = b.state.shift = c.state.shift = 1;
 	a.packet = b.packet = c.packet = BURST;
 	assert_int_not_equal(keeper_choose(&a, BURST), keeper_choose(&b, BURST));

@@ -191,8 +191,8 @@ struct ledger ledger_without(const struct ledger *ledger, const struct report_wa
 	rest.added_bytes -= waited->added_bytes;
 	rest.skipped += waited->measured;
 	rest.skipped_bytes += waited->bytes;
-	rest.unseen += waited->measured + waited->skipped;
-	rest.unseen_bytes += waited->bytes + waited->skipped_bytes;
+	rest.unseen += waited->unseen;
+	rest.unseen_bytes += waited->unseen_bytes;
 	return rest;
 }
 

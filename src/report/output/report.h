@@ -61,13 +61,14 @@ struct report_flow {
 };
 
 /*
- * With --keep-up: packets of bursts that a measurement did not see while others did. Those that were
- * measured, what their weights add to them, and those beside them that nobody looked at.
+ * With --keep-up: what a measurement did not see of bursts that others did. Packets that were
+ * measured, what the weights of others add beyond its own (modulo 2^64: it may be less than
+ * nothing), and all packets of those bursts of which it saw none.
  */
 struct report_waited {
 	uint64_t measured, bytes;
 	uint64_t added, added_bytes;
-	uint64_t skipped, skipped_bytes;
+	uint64_t unseen, unseen_bytes;
 };
 
 /* One question's answer for one epoch. */

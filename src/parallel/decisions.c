@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/decisions.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/regular_file.h"
+#include "base/units.h"
+#include "parallel/valve.h"
+
+#define LINE_FIELDS_MAX 32
+
+enum field {
+	FIELD_WORKER,
+	FIELD_PACKET,
+	FIELD_TO,
+	FIELD_MEASUREMENT, /* the one that may be missing */
+	FIELDS,
+};
+
+static const char *const field_names[FIELDS] = {"worker", "packet", "to", "measurement"};
+
+/* A file that is being read. */
+struct reading {
+	const char *path;
+	const struct decisions_plan *plan;
+	uint32_t line;
+	uint32_t at[FIELDS]; /* of the columns; UINT32_MAX: there is none */
+	char *error;
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(
+	const struct reading *reading, const char *format, ...)
+{
+	size_t used = (size_t)snprintf(
+		reading->error, DECISIONS_ERROR_MAX, "%s:%u: ", reading->path, reading->line);
+	va_list args;
+
+	if (used >= DECISIONS_ERROR_MAX)
+		return false;
+	va_start(args, format);
+	vsnprintf(reading->error + used, DECISIONS_ERROR_MAX - used, format, args);
+	va_end(args);
+	return false;
+}
+
+/* The field that begins here, without its quotes, none of which stands within; *rest is behind it. */
+static char *next_field(char **rest)
+{
+	char *field = *rest;
+	char *end = *field == '"' ? strchr(field + 1, '"') : NULL;
+
+	if (end == NULL)
+		return strsep(rest, ",");
+	*end = '\0';
+	*rest = end + 1;
+	strsep(rest, ",");
+	return field + 1;
+}
+
+/* Cuts the line at its commas. */
+static uint32_t split(char *line, char *fields[LINE_FIELDS_MAX])
+{
+	uint32_t n = 0;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	while (n < LINE_FIELDS_MAX && line != NULL)
+		fields[n++] = next_field(&line);
+	return n;
+}
+
+static bool read_header(struct reading *reading, char *line)
+{
+	char *fields[LINE_FIELDS_MAX];
+	uint32_t n = split(line, fields);
+
+	for (uint32_t f = 0; f < FIELDS; f++) {
+		uint32_t at = 0;
+
+		while (at < n && strcmp(fields[at], field_names[f]) != 0)
+			at++;
+		if (at == n && f != FIELD_MEASUREMENT)
+			return refuse(reading, "no column '%s'", field_names[f]);
+		reading->at[f] = at < n ? at : UINT32_MAX;
+	}
+	return true;
+}
+
+/* "full", "wait", "1/2" to "1/64", "count". */
+static bool read_level(const char *word, struct burst_level *level)
+{
+	*level = (struct burst_level){0};
+	if (strcmp(word, "full") == 0)
+		return true;
+	level->wait = true;
+	if (strcmp(word, "wait") == 0)
+		return true;
+	level->count_only = strcmp(word, "count") == 0;
+	if (level->count_only)
+		return true;
+	for (level->shift = 1; level->shift <= VALVE_SHIFT_MAX; level->shift++) {
+		char share[16];
+
+		snprintf(share, sizeof(share), "1/%u", 1U << level->shift);
+		if (strcmp(word, share) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What is decided, of all measurements or of the one that is named. */
+static bool read_what(
+	const struct reading *reading, const char *name, const char *to, struct decision *decision)
+{
+	const struct decisions_plan *plan = reading->plan;
+	uint32_t m = 0, steps;
+
+	decision->measurement = DECISION_OF_ALL;
+	if (*name == '\0')
+		return read_level(to, &decision->level) ||
+		       refuse(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
+			       1U << VALVE_SHIFT_MAX);
+	while (m < plan->nb_measurements && strcmp(plan->names[m], name) != 0)
+		m++;
+	if (m == plan->nb_measurements)
+		return refuse(reading, "there is no measurement '%s'", name);
+	if (!steps_find(&plan->steps[m], to, &steps))
+		return refuse(
+			reading, "'%s' is neither full nor a step of measurement %s", to, name);
+	decision->measurement = (uint8_t)m;
+	decision->steps = (uint8_t)steps;
+	return true;
+}
+
+static bool add_decision(struct decision_list *list, const struct decision *decision)
+{
+	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
+		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
+		void *more = realloc(list->decisions, room * sizeof(*decision));
+
+		if (more == NULL)
+			return false;
+		list->decisions = more;
+	}
+	list->decisions[list->n++] = *decision;
+	return true;
+}
+
+static bool read_row(struct reading *reading, char *line, struct decisions *decisions)
+{
+	const char *name = "";
+	struct decision decision = {0};
+	struct decision_list *list;
+	char *fields[LINE_FIELDS_MAX];
+	uint32_t n = split(line, fields);
+	uint64_t worker;
+
+	for (uint32_t f = 0; f < FIELDS; f++)
+		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
+			return refuse(reading, "no %s", field_names[f]);
+	if (*fields[reading->at[FIELD_PACKET]] == '\0') /* of an interval as a whole */
+		return true;
+	if (reading->at[FIELD_MEASUREMENT] != UINT32_MAX)
+		name = fields[reading->at[FIELD_MEASUREMENT]];
+	if (units_count(fields[reading->at[FIELD_WORKER]], &worker) != NULL ||
+		worker >= decisions->nb_workers)
+		return refuse(reading, "'%s': the run's workers are 0 to %u",
+			fields[reading->at[FIELD_WORKER]], decisions->nb_workers - 1);
+	list = &decisions->of[worker];
+	if (units_count(fields[reading->at[FIELD_PACKET]], &decision.packet) != NULL ||
+		decision.packet == UINT64_MAX)
+		return refuse(
+			reading, "'%s' is no packet's number", fields[reading->at[FIELD_PACKET]]);
+	if (list->n > 0 && list->decisions[list->n - 1].packet > decision.packet)
+		return refuse(reading, "packet %llu of worker %llu stands behind a later one",
+			(unsigned long long)decision.packet, (unsigned long long)worker);
+	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &decision))
+		return false;
+	return add_decision(list, &decision) || refuse(reading, "no memory");
+}
+
+static bool read_lines(struct reading *reading, FILE *file, struct decisions *decisions)
+{
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t length;
+	bool good = true;
+
+	while (good && (length = getline(&line, &size, file)) >= 0) {
+		reading->line++;
+		if (strlen(line) != (size_t)length)
+			good = refuse(reading, "a NUL byte");
+		else if (reading->line == 1)
+			good = read_header(reading, line);
+		else if (line[0] != '\n')
+			good = read_row(reading, line, decisions);
+	}
+	free(line);
+	if (good && ferror(file))
+		good = refuse(reading, "cannot be read");
+	if (good && reading->line == 0)
+		good = refuse(reading, "it is empty");
+	return good;
+}
+
+/* Each list ends. */
+static bool end_lists(const struct reading *reading, struct decisions *decisions)
+{
+	static const struct decision end = {.packet = UINT64_MAX};
+
+	for (uint32_t w = 0; w < decisions->nb_workers; w++)
+		if (!add_decision(&decisions->of[w], &end))
+			return refuse(reading, "no memory");
+	return true;
+}
+
+struct decisions *decisions_read(const char *path, const struct decisions_plan *plan, char *error)
+{
+	struct reading reading = {.path = path, .plan = plan, .error = error};
+	struct decisions *decisions = calloc(1, sizeof(*decisions));
+	FILE *file = regular_file_open(path);
+	bool good = false;
+
+	if (decisions != NULL)
+		decisions->of = calloc(plan->nb_workers, sizeof(decisions->of[0]));
+	if (decisions == NULL || decisions->of == NULL) {
+		snprintf(error, DECISIONS_ERROR_MAX, "no memory for %s", path);
+	} else if (file == NULL) {
+		snprintf(error, DECISIONS_ERROR_MAX, "%s: %s", path,
+			errno != 0 ? strerror(errno) : "is no regular file");
+	} else {
+		decisions->nb_workers = plan->nb_workers;
+		good = read_lines(&reading, file, decisions) && end_lists(&reading, decisions);
+	}
+	if (file != NULL)
+		fclose(file);
+	if (good)
+		return decisions;
+	decisions_free(decisions);
+	return NULL;
+}
+
+void decisions_free(struct decisions *decisions)
+{
+	if (decisions == NULL)
+		return;
+	for (uint32_t w = 0; decisions->of != NULL && w < decisions->nb_workers; w++)
+		free(decisions->of[w].decisions);
+	free(decisions->of);
+	free(decisions);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What is to be given up and when, decided beforehand and read from a file (--states-from). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "parallel/steps.h"
+
+/* How much is looked at, for all measurements. */
+struct burst_level {
+	bool wait;       /* those wait that others come before (counting->low_ranked) */
+	bool count_only; /* no packet is looked at */
+	uint8_t shift;   /* one of 2^shift is; it counts 2^shift */
+};
+
+#define DECISION_OF_ALL UINT8_MAX
+
+/* From a packet of a worker on. */
+struct decision {
+	uint64_t packet;     /* its number among those that came to the worker, from 0 */
+	uint8_t measurement; /* that takes its first `steps` steps; DECISION_OF_ALL: it is of all */
+	uint8_t steps;
+	struct burst_level level; /* of all */
+};
+
+/* Of all workers. */
+struct decisions {
+	uint32_t nb_workers;
+	struct decision_list {
+		struct decision *decisions; /* in the order of packets, with an end at UINT64_MAX */
+		uint32_t n;
+	} * of; /* [nb_workers] */
+};
+
+/* For whom a file may decide. */
+struct decisions_plan {
+	uint32_t nb_workers, nb_measurements;
+	const char *const *names;  /* of measurements, */
+	const struct steps *steps; /* and theirs */
+};
+
+#define DECISIONS_ERROR_MAX 512
+
+/*
+ * Reads CSV, of whose columns worker, packet, to and, where it is there, measurement count. NULL
+ * with one line in error[DECISIONS_ERROR_MAX].
+ */
+struct decisions *decisions_read(const char *path, const struct decisions_plan *plan, char *error);
+void decisions_free(struct decisions *decisions); /* NULL is allowed */

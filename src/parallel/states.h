@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * What a worker is to give up of its measurements, as the reporter publishes it, and what the worker
+ * says of itself in return. One thread writes each line, with plain stores; nobody waits.
+ */
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "parallel/steps.h"
+#include "parallel/valve.h"
+
+struct plan;
+
+/* Not changed while it is published. */
+struct states {
+	uint64_t number; /* among those that the worker was given, from 0 */
+	/* Whose measurements these are: of others nothing is given up. */
+	const struct plan *of;
+	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* of struct steps */
+	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* one of 2^shift packets is looked at */
+	uint32_t off;                           /* measurements that see none, a bit each */
+};
+
+/* Of a burst: what levels and states come to. */
+struct burst_state {
+	bool count_only; /* no packet is looked at */
+	uint8_t shift;   /* one of 2^shift is, for those that look at most */
+	uint32_t off;    /* measurements that do not see them, a bit each */
+	/* Of those that do: the ones that look at fewer, and how much: one of 2^rarer[m] of them. */
+	uint32_t rare;
+	uint8_t rarer[CONFIG_MEASUREMENTS_MAX];
+};
+
+/* Of a worker. */
+struct states_line {
+	/* Written by the reporter, with release: pairs with the worker's acquire. */
+	alignas(64) _Atomic(const struct states *) next;
+
+	/* Written by the worker, as sums over all of the run. */
+	alignas(64) _Atomic uint64_t packets;
+	_Atomic uint64_t busy[VALVE_COUNT + 1]; /* TSC cycles with packets, at each level */
+	_Atomic uint64_t backlog;               /* packets that waited after the last poll */
+	/* The states that it has, with release: it does not touch those before any more; and from
+	 * which of its packets on, which is there before. */
+	_Atomic uint64_t taken, taken_from;
+};
+
+/* Measurement m takes the first `steps` of its steps. */
+static inline void states_step(
+	struct states *states, const struct steps *of, uint32_t m, uint32_t steps)
+{
+	struct detail detail = steps_detail(&of[m], steps);
+
+	states->step[m] = (uint8_t)steps;
+	states->shift[m] = detail.shift;
+	states->off = (states->off & ~(UINT32_C(1) << m)) | (uint32_t)detail.off << m;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/steps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "parallel/valve.h"
+#include "sketch/measurement.h"
+
+static const char full_word[] = "full";
+static const char key_prefix[] = "key:";
+
+/* "rate:1/2" to "rate:1/64" */
+static bool read_rate(struct step *step)
+{
+	for (step->shift = 1; step->shift <= VALVE_SHIFT_MAX; step->shift++) {
+		char word[STEP_WORD_MAX];
+
+		snprintf(word, sizeof(word), "rate:1/%u", 1U << step->shift);
+		if (strcmp(word, step->word) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Returns NULL or why not. why[STEPS_WHY_MAX] may hold it. */
+static const char *read_step(struct step *step, char *why)
+{
+	if (strcmp(step->word, "off") == 0) {
+		step->kind = STEP_OFF;
+		return NULL;
+	}
+	if (strncmp(step->word, key_prefix, strlen(key_prefix)) == 0) {
+		step->kind = STEP_KEY;
+		return key_rule_parse(&step->key, step->word + strlen(key_prefix), why) ? NULL
+											: why;
+	}
+	step->kind = STEP_RATE;
+	if (read_rate(step))
+		return NULL;
+	snprintf(why, STEPS_WHY_MAX, "'%s' is none of rate:1/2 to rate:1/%u, key:KEY, off",
+		step->word, 1U << VALVE_SHIFT_MAX);
+	return why;
+}
+
+/* Where the step that begins here ends: a key's fields have commas between them, too. */
+static size_t step_length(const char *text)
+{
+	bool is_key = strncmp(text, key_prefix, strlen(key_prefix)) == 0;
+	size_t length = strcspn(text, ",");
+
+	while (is_key && text[length] == ',') {
+		const char *next = text + length + 1;
+		size_t more;
+
+		next += strspn(next, " ");
+		more = strcspn(next, ",");
+		if (memchr(next, ':', more) != NULL || (more == 3 && strncmp(next, "off", 3) == 0))
+			break;
+		length = (size_t)(next - text) + more;
+	}
+	return length;
+}
+
+bool steps_find(const struct steps *steps, const char *word, uint32_t *n)
+{
+	for (*n = 0; *n <= steps->n; ++*n)
+		if (strcmp(word, steps_word(steps, *n)) == 0)
+			return true;
+	return false;
+}
+
+static const char *add_step(struct steps *steps, const char *text, size_t length, char *why)
+{
+	struct step *step = &steps->steps[steps->n];
+	const char *refused;
+	uint32_t before;
+
+	while (length > 0 && text[length - 1] == ' ')
+		length--;
+	if (steps->n == STEPS_MAX || length == 0 || length >= STEP_WORD_MAX) {
+		snprintf(why, STEPS_WHY_MAX, "is no list of 1 to %d steps", STEPS_MAX);
+		return why;
+	}
+	memcpy(step->word, text, length);
+	step->word[length] = '\0';
+	refused = read_step(step, why);
+	if (refused == NULL && steps_find(steps, step->word, &before)) {
+		snprintf(why, STEPS_WHY_MAX, "'%s' stands there twice", step->word);
+		refused = why;
+	}
+	steps->n += refused == NULL;
+	return refused;
+}
+
+bool steps_parse(struct steps *steps, const char *text, char *why)
+{
+	*steps = (struct steps){0};
+	for (;;) {
+		size_t length;
+
+		text += strspn(text, " ");
+		length = step_length(text);
+		if (add_step(steps, text, length, why) != NULL)
+			return false;
+		text += length;
+		if (*text == '\0')
+			return true;
+		text++;
+	}
+}
+
+struct detail steps_detail(const struct steps *steps, uint32_t n)
+{
+	struct detail detail = {0};
+
+	for (uint32_t s = 0; s < n; s++)
+		switch (steps->steps[s].kind) {
+		case STEP_RATE: detail.shift = steps->steps[s].shift; break;
+		case STEP_KEY: detail.key = &steps->steps[s].key; break;
+		case STEP_OFF: detail.off = true; break;
+		}
+	return detail;
+}
+
+const char *steps_word(const struct steps *steps, uint32_t n)
+{
+	return n == 0 ? full_word : steps->steps[n - 1].word;
+}
+
+/* --- options --- */
+
+static bool read_steps(const struct option_text *text)
+{
+	struct steps steps;
+	char why[STEPS_WHY_MAX];
+
+	if (!steps_parse(&steps, text->text, why))
+		return option_refuse(text, "%s", why);
+	*(const char **)text->field = text->text;
+	return true;
+}
+
+static const struct option_row steps_rows[] = {
+	{
+		.name = "priority",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		OPTION_FIELD(steps_options, priority),
+		.min = 1,
+		.max = 1000,
+		.default_text = "1",
+		.help = "With --keep-up, measurements of the lowest number are given up last.",
+	},
+	{
+		.name = "steps",
+		.placeholder = "STEP,...",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_OWN,
+		.rare = true,
+		.read = read_steps,
+		OPTION_FIELD(steps_options, steps),
+		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
+		.help = "What a measurement may give up, one after another, where --keep-up says "
+			"so: rate:1/2 to rate:1/64 looks at one of so many packets, key:KEY counts "
+			"other keys (from the begin of an interval on), off waits.",
+	},
+	{0},
+};
+
+static bool check_steps(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct sketch_ops *ops = measurement_sketch(measurement);
+	struct steps steps;
+	char text[STEPS_WHY_MAX];
+
+	(void)config;
+	steps_parse(&steps, steps_options(measurement)->steps, text);
+	for (uint32_t s = 0; s < steps.n; s++) {
+		const struct step *step = &steps.steps[s];
+		const char *why = step->kind == STEP_KEY && ops->check_key != NULL
+					  ? ops->check_key(&step->key)
+					  : NULL;
+
+		if (why != NULL)
+			return option_fault(
+				fault, "steps", measurement, "'%s': %s", step->word, why);
+	}
+	return true;
+}
+
+const struct option_owner steps_owner = {
+	.rows = steps_rows,
+	.size = sizeof(struct steps_options),
+	.of_measurement = true,
+	.check = check_steps,
+};

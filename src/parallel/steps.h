@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What a measurement may give up, one step after another, and when it is its turn. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key.h"
+#include "config/config.h"
+
+#define STEPS_MAX     8
+#define STEP_WORD_MAX 128
+
+enum step_kind {
+	STEP_RATE, /* one of 2^shift packets is looked at */
+	STEP_KEY, /* keys are those of another rule; from an interval's begin on, for all workers */
+	STEP_OFF, /* no packet is */
+};
+
+struct step {
+	enum step_kind kind;
+	char word[STEP_WORD_MAX]; /* "rate:1/4", "key:src/24", "off" */
+	uint8_t shift;
+	struct key_rule key; /* its name lies in the word */
+};
+
+/* Stays where it was filled. */
+struct steps {
+	uint32_t n;
+	struct step steps[STEPS_MAX];
+};
+
+/* Of a measurement. */
+struct steps_options {
+	uint32_t priority; /* 1 is the best */
+	const char *steps; /* that steps_parse() takes */
+	uint64_t deadline; /* ns: it has a whole interval at full detail so often; 0: it need not */
+};
+
+OPTION_OWNER_OF_MEASUREMENT(steps)
+
+#define STEPS_WHY_MAX (KEY_RULE_WHY_MAX + STEP_WORD_MAX)
+
+/* Returns true, or false with a phrase in why[STEPS_WHY_MAX]. */
+bool steps_parse(struct steps *steps, const char *text, char *why);
+
+/* After the first n steps: the last of each kind counts. */
+struct detail {
+	bool off;
+	uint8_t shift;
+	const struct key_rule *key; /* NULL: the measurement's own */
+};
+
+struct detail steps_detail(const struct steps *steps, uint32_t n);
+
+/* What it does after n steps: the word of the last, or "full". */
+const char *steps_word(const struct steps *steps, uint32_t n);
+
+/* The number of steps after which it does that; false where there is no such number. */
+bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
