@@ -28,8 +28,8 @@ struct choose_states {
 	uint32_t n;
 	double packets[CHOOSE_STATES_MAX]; /* share of them that meets a flow in each */
 	double ns[CHOOSE_STATES_MAX];      /* of such a packet, beyond the first state's */
-	double looked_at[CHOOSE_STEPS_MAX +
-			 1]; /* share of the packets that the table sees, in each step */
+	/* Share of the packets that the table sees, in each step. */
+	double looked_at[CHOOSE_STEPS_MAX + 1];
 };
 
 /* A measurement. */
@@ -38,9 +38,10 @@ struct choose_item {
 	uint32_t group;    /* its key rule: see group_ns */
 	uint32_t nb_steps; /* beyond full detail; 0: it gives up nothing */
 	bool ends_off;     /* in the last of them it does not run at all */
-	double ns[CHOOSE_STEPS_MAX +
-		  1]; /* of a received packet, in each; a step need not save any */
-	double error[CHOOSE_STEPS_MAX + 1]; /* width of its bounds, in each */
+	/* In each step: of a received packet (0 where it does not run), and the width of its bounds.
+	 * A step need not save time. */
+	double ns[CHOOSE_STEPS_MAX + 1];
+	double error[CHOOSE_STEPS_MAX + 1];
 	const struct choose_states *states; /* NULL: it has none */
 };
 
@@ -66,7 +67,7 @@ struct choice {
 	uint8_t *step;              /* [nb_items] */
 	struct choose_flows *flows; /* [nb_items], of those with states; NULL where none has any */
 	double ns;                  /* of a packet, as predicted */
-	bool fits;                  /* else it is the least that may be done, or near it */
+	bool fits;                  /* else choose() has given up all that it may */
 };
 
 /* Bytes that choose() works in; aligned as malloc() does. */
@@ -79,12 +80,13 @@ void choose(enum choose_how how, const struct choose_problem *problem, double ta
 /* Full detail, with its ns. */
 void choose_full(const struct choose_problem *problem, void *work, struct choice *choice);
 
-/* What a packet takes with a choice, by these figures. */
-double choose_ns(const struct choose_problem *problem, const struct choice *choice, void *work);
+/* What a packet takes with a choice, by these figures, and whether that fits. */
+void choose_predict(
+	const struct choose_problem *problem, double target_ns, void *work, struct choice *choice);
 
 /*
  * The next step back to full detail, of one measurement or its flows, the best ranked that fits into
  * target_ns. False where there is none; *choice is then as it was.
  */
-bool choose_back(
-	const struct choose_problem *problem, double target_ns, void *work, struct choice *choice);
+bool choose_back(enum choose_how how, const struct choose_problem *problem, double target_ns,
+	void *work, struct choice *choice);

@@ -16,12 +16,17 @@
 
 struct decider {
 	enum choose_how how;
-	struct choice now;   /* its arrays are the caller's, and so is work */
-	void *work;          /* choose_work_size() */
-	uint32_t calm;       /* windows in a row in which one step back would have fitted */
+	struct choice now, before; /* their arrays are the caller's, and so is work */
+	void *work;                /* of choose_work_size() */
+
+	/* Windows: */
+	uint32_t calm;       /* in a row, in which one step back would have fitted */
 	uint32_t calm_least; /* that it takes */
-	uint32_t since_up;
-	double target_ns; /* the least of these windows */
+	uint32_t since_down;
+	uint32_t since_up; /* DECIDE_CALM_MAX: long ago, or down since */
+	/* The least time that a packet might take in the calm windows, in those before the last step
+	 * up, and before those that failed. */
+	double target_ns, tried_ns, failed_ns;
 };
 
 enum decided {
@@ -33,6 +38,9 @@ enum decided {
 /* Begins with full detail. */
 void decide_init(struct decider *decider, const struct choose_problem *problem);
 
-/* Changes decider->now, or not. The problem's figures may be new in each window, its items may not. */
+/*
+ * Whether decider->now has changed; decider->before then is what it was. The problem's figures may be
+ * new in each window, its measurements may not.
+ */
 enum decided decide(
 	struct decider *decider, const struct choose_problem *problem, double target_ns);

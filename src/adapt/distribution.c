@@ -177,3 +177,14 @@ struct distribution distribution_of(double *samples, uint64_t n)
 			fit.best = (enum distribution_kind)kind;
 	return fit;
 }
+
+double distribution_below(const struct distribution *fit, double t)
+{
+	double a = fit->a[fit->best], b = fit->b[fit->best];
+
+	switch (fit->best) {
+	case DISTRIBUTION_WEIBULL: return t > 0 ? -expm1(-pow(t / a, b)) : 0;
+	case DISTRIBUTION_GUMBEL: return exp(-exp((a - t) / b));
+	default: return erfc((a - t) / (b * M_SQRT2)) / 2;
+	}
+}

@@ -30,3 +30,6 @@ struct distribution {
 
 /* Of samples[n], which are sorted; n is 1 or more. One that is not above 0 is no Weibull's. */
 struct distribution distribution_of(double *samples, uint64_t n);
+
+/* Share of the times that are t at most, by the best one. */
+double distribution_below(const struct distribution *fit, double t);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "adapt/demand.h"
+
+#include <math.h>
+
+#define RISES 1.5 /* of the last window that the next one may bring, and a half of the one after */
+
+double demand_target_ns(struct demand *demand, const struct demand_window *window)
+{
+	double rate = (double)window->packets / window->seconds;
+	double needed = rate, share = 1;
+
+	if (demand->how == DEMAND_AHEAD) {
+		/* Whatever comes after nothing is a rise of which nothing is known. */
+		if (demand->rate > 0)
+			needed += RISES * fmax(rate - demand->rate, 0);
+		needed += (double)window->backlog / window->seconds;
+		share -= demand->reserve;
+	}
+	demand->rate = rate;
+	return share * 1e9 / needed;
+}
