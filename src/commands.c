@@ -235,19 +235,22 @@ static void complete_profile(const struct config *config, const struct plan *pla
 		.flows_max = CALIBRATION_FLOWS,
 		.until = read_clock() + rte_get_tsc_hz() / 1000 * CALIBRATION_MS,
 	};
+	const char *file = profile_options(config)->file;
 	char text[PROFILE_WHAT_MAX];
 	struct profile_what missing;
 	uint32_t n = profile.n;
 
 	if (calibrate_worker(&calibration, &worker, &profile, &missing)) {
-		log_info(
-			"--profile: %u figures, %u of them measured now", profile.n, profile.n - n);
+		log_info("what packets take: %u figures, %u of them measured now", profile.n,
+			profile.n - n);
 	} else {
 		profile_describe(&missing, text);
-		log_warning("--profile %s: has no figure of %s, and %d ms do not suffice for one",
-			profile_options(config)->file, text, CALIBRATION_MS);
+		log_warning("%s%s: has no figure of %s, and %d ms do not suffice for one",
+			file != NULL ? "--profile " : "--keep-up", file != NULL ? file : "", text,
+			CALIBRATION_MS);
 	}
-	control_offer_profile(&profile);
+	if (file != NULL)
+		control_offer_profile(&profile);
 }
 
 /* As many receive queues as the plan says; none for a sender. */
@@ -465,7 +468,7 @@ static int put_together(const struct config *config, const struct plan *plan, st
 		run_destroy(run);
 		return EXIT_MACHINE;
 	}
-	reporter = run_filter(run, &filters) ? reporter_create(run) : NULL;
+	reporter = run_filter(run, &filters) ? reporter_create(run, &profile) : NULL;
 	if (reporter == NULL) {
 		log_error("no memory to merge the sketches: lower --width or --memory");
 	} else {
@@ -507,7 +510,8 @@ static int command_run(struct config *config)
 			status = probe_ports(config, &plan, ports);
 			if (status == 0)
 				status = fit_plan(config, &machine, ports, &plan);
-			if (status == 0 && profile_options(config)->file != NULL)
+			if (status == 0 &&
+				(profile_options(config)->file != NULL || keep_up_governed(config)))
 				complete_profile(config, &plan);
 			if (status == 0)
 				status = put_together(config, &plan, source, ports, &progress);

@@ -208,6 +208,12 @@ void keeper_init(struct keeper *keeper, const struct decisions *decisions,
 	keeper->states = &keeper->decided;
 }
 
+void keeper_govern(struct keeper *keeper, struct states_line *line)
+{
+	atomic_store_explicit(&line->next, keeper->states, memory_order_relaxed);
+	keeper->line = line;
+}
+
 /* --- options --- */
 
 /* What these do with packets is for each of them. */
@@ -221,7 +227,16 @@ static const char *lacks_choice(
 						       : NULL;
 }
 
-OPTION_WORDS_OF(keep_up_word, [KEEP_UP_OFF] = "off", [KEEP_UP_VALVE] = "valve")
+OPTION_WORDS_OF(
+	keep_up_word, [KEEP_UP_OFF] = "off", [KEEP_UP_VALVE] = "valve", [KEEP_UP_GREEDY] = "greedy",
+	[KEEP_UP_LSF] = "lsf", [KEEP_UP_QUERIES] = "queries", [KEEP_UP_BEST] = "best")
+
+static const char *lacks_governor(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return keep_up_governed(config) ? NULL : "without --keep-up greedy, lsf, queries or best";
+}
 
 static const struct option_row keep_up_rows[] = {
 	{
@@ -236,8 +251,24 @@ static const struct option_row keep_up_rows[] = {
 		OPTION_FIELD(keep_up_options, keep_up),
 		.default_text = "off",
 		.help = "What a worker does whose queue fills up: off loses packets; valve lets "
-			"measurements of a worse priority wait, then looks at one of 2 to 64 "
-			"packets, then only counts them, and says so beside each figure.",
+			"measurements of a worse --priority wait, then looks at one of 2 to 64 "
+			"packets, then only counts them, and says so beside each figure. The "
+			"others do that too, and every 10 ms decide which --steps measurements "
+			"take: best by priority, and then what costs least accuracy; queries turns "
+			"whole measurements off until the interval ends; greedy and lsf are for "
+			"experiments.",
+	},
+	{
+		.name = "reserve",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		.rare = true,
+		.lacks = lacks_governor,
+		OPTION_FIELD(keep_up_options, reserve),
+		.zero = true,
+		.default_text = "10%",
+		.help = "Share of a worker's time that is to be left free.",
 	},
 	{
 		.name = "states-from",

@@ -19,14 +19,26 @@ struct counting;
 enum keep_up {
 	KEEP_UP_OFF,
 	KEEP_UP_VALVE, /* a worker's queues decide */
+	/* And so does the reporter, every 10 ms (adapt/choose.h). */
+	KEEP_UP_GREEDY,
+	KEEP_UP_LSF,
+	KEEP_UP_QUERIES,
+	KEEP_UP_BEST,
 };
 
 struct keep_up_options {
 	enum keep_up keep_up;
+	double reserve;          /* share of a worker's time that is to be left free */
 	const char *states_from; /* NULL: nothing is decided beforehand */
 };
 
 OPTION_OWNER(keep_up)
+
+/* Whether the reporter decides, too. */
+static inline bool keep_up_governed(const struct config *config)
+{
+	return keep_up_options(config)->keep_up > KEEP_UP_VALVE;
+}
 
 /* Whether a run may give anything up. */
 static inline bool keep_up_given(const struct config *config)
@@ -123,19 +135,24 @@ uint64_t keeper_choose(const struct keeper *keeper, uint32_t n);
 /* Of n entries that were looked at, those that one of 2^rarer of them is, and takes them. */
 void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1]);
 
-/* Tells the governor, if there is one, of n packets that took so many cycles. */
-static inline void keeper_tell(struct keeper *keeper, uint32_t level, uint64_t cycles)
+static inline void keeper_add(_Atomic uint64_t *sum, uint64_t value)
 {
+	atomic_store_explicit(
+		sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+/* Tells the governor, if there is one, of n packets that took so many cycles. */
+static inline void keeper_tell(struct keeper *keeper, uint32_t n, uint64_t cycles)
+{
+	const struct valve *valve = &keeper->valve;
 	struct states_line *line = keeper->line;
-	_Atomic uint64_t *busy;
 
 	if (line == NULL)
 		return;
-	busy = &line->busy[level];
-	atomic_store_explicit(busy, atomic_load_explicit(busy, memory_order_relaxed) + cycles,
-		memory_order_relaxed);
-	atomic_store_explicit(&line->packets, keeper->packet, memory_order_relaxed);
+	keeper_add(&line->packets[valve->level], n);
+	keeper_add(&line->busy[valve->level], cycles);
 	atomic_store_explicit(&line->backlog, keeper->backlog, memory_order_relaxed);
+	atomic_store_explicit(&line->shift, valve->shift, memory_order_relaxed);
 }
 
 /*
@@ -144,3 +161,6 @@ static inline void keeper_tell(struct keeper *keeper, uint32_t level, uint64_t c
  */
 void keeper_init(struct keeper *keeper, const struct decisions *decisions,
 	const struct steps *steps, uint64_t seed, uint32_t worker);
+
+/* Before the start: who reads the line decides, too. It begins with what the keeper has. */
+void keeper_govern(struct keeper *keeper, struct states_line *line);

@@ -131,11 +131,11 @@ static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t wor
 }
 
 /* Where nobody waits for a worker, and nothing was decided beforehand. */
-static bool valve_may_turn(const struct run *run)
+bool run_keeps_up(const struct run *run)
 {
 	bool waits = run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED;
 
-	return keep_up_options(run->config)->keep_up == KEEP_UP_VALVE && !waits;
+	return keep_up_options(run->config)->keep_up != KEEP_UP_OFF && !waits;
 }
 
 static uint32_t entries_of(const struct run *run, uint16_t port)
@@ -152,6 +152,7 @@ static void start_valve(const struct run *run, struct worker *worker, struct kee
 	struct poller *poller = &worker->poller;
 
 	poller->keeper = keeper;
+	keeper_govern(keeper, &worker->states);
 	if (worker->ring != NULL) {
 		poller->burst = BURST_MAX;
 		valve_init(&keeper->valve, 1);
@@ -183,7 +184,7 @@ static bool create_keeper(const struct run *run, struct worker *worker, int node
 		return false;
 	worker->keeper = keeper;
 	keeper_init(keeper, run->decisions, run->steps, run->hash_key.seed, worker->id);
-	if (valve_may_turn(run))
+	if (run_keeps_up(run))
 		start_valve(run, worker, keeper);
 	return true;
 }
@@ -590,9 +591,9 @@ static bool must_guess(const struct run *run, uint16_t port)
 
 void run_say_keep_up(const struct run *run)
 {
-	if (keep_up_options(run->config)->keep_up != KEEP_UP_VALVE)
+	if (keep_up_options(run->config)->keep_up == KEEP_UP_OFF)
 		return;
-	if (!valve_may_turn(run))
+	if (!run_keeps_up(run))
 		log_notice("--keep-up: nothing is given up, as a replay without --pace waits");
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		if (must_guess(run, run->ports[p].id))

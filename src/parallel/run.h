@@ -99,6 +99,9 @@ struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 void run_change(struct run *run, struct measurements *next);
 struct measurements *run_take_unused(struct run *run);
 
+/* Whether workers may give something up by themselves: they have valves. */
+bool run_keeps_up(const struct run *run);
+
 /* On the log: where --keep-up can do little, or has nothing to do. */
 void run_say_keep_up(const struct run *run);
 

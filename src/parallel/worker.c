@@ -279,7 +279,7 @@ void worker_count_kept(
 	} else {
 		count_kept(worker, generation, pkts, n, rx_cycles);
 	}
-	keeper_tell(keeper, keeper->valve.level, cycles_of(generation) - before);
+	keeper_tell(keeper, n, cycles_of(generation) - before);
 }
 
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)

@@ -85,6 +85,8 @@ struct worker {
 	struct generation generations[2];
 	struct reader reader;
 
+	struct states_line states; /* the governor's and the keeper's */
+
 	/* Set by the worker when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;
 };

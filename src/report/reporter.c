@@ -17,6 +17,7 @@
 #include "report/collected.h"
 #include "report/control.h"
 #include "report/epoch_clock.h"
+#include "report/governor.h"
 #include "report/ledger.h"
 #include "report/port_log.h"
 #include "report/worker_loads.h"
@@ -62,6 +63,7 @@ struct reporter {
 	struct account account;
 	struct port_log links;
 	struct forwarded forwarded;
+	struct governor *governor; /* NULL: nothing can be given up */
 };
 
 static int64_t clock_now(clockid_t clock)
@@ -333,6 +335,7 @@ static void close_epoch(struct reporter *reporter)
 		   (run->collect == NULL || collected_report(run, reporter->epoch, report));
 	complete = complete && measured_report(run, reporter->epoch, report) &&
 		   monitor_report(run, reporter->epoch, report);
+	complete &= report == NULL || governor_close(reporter->governor, reporter->epoch, report);
 	complete &= forwarded_close(&reporter->forwarded, reporter->epoch,
 		reporter->params.first_epoch + info.number, last, report);
 	records_take_rest(&reporter->records, reporter->epoch, last);
@@ -515,6 +518,7 @@ static void report_epochs(struct reporter *reporter)
 			look_at_ports(reporter);
 			tell_time(reporter);
 		}
+		governor_look(reporter->governor, clock_now(CLOCK_MONOTONIC), open);
 		look_at_records(reporter);
 		if (reporter->recycling) {
 			recycle(reporter, reporter->epoch - 1);
@@ -537,7 +541,7 @@ static void report_epochs(struct reporter *reporter)
 	}
 }
 
-struct reporter *reporter_create(struct run *run)
+struct reporter *reporter_create(struct run *run, const struct profile *profile)
 {
 	struct reporter *reporter = calloc(1, sizeof(*reporter));
 
@@ -545,7 +549,10 @@ struct reporter *reporter_create(struct run *run)
 		return NULL;
 	reporter->run = run;
 	records_init(&reporter->records, run, hand_over_some, reporter);
-	if (worker_loads_init(&reporter->loads, run) && measured_create(run_measurements(run, 0)))
+	if (run_keeps_up(run))
+		reporter->governor = governor_create(run, profile);
+	if (worker_loads_init(&reporter->loads, run) && measured_create(run_measurements(run, 0)) &&
+		(reporter->governor != NULL || !run_keeps_up(run)))
 		return reporter;
 	reporter_destroy(reporter);
 	return NULL;
@@ -554,6 +561,7 @@ struct reporter *reporter_create(struct run *run)
 void reporter_destroy(struct reporter *reporter)
 {
 	changes_free(reporter->changes);
+	governor_destroy(reporter->governor);
 	for (uint64_t epoch = 0; epoch < 2; epoch++)
 		measured_destroy(run_measurements(reporter->run, epoch));
 	measured_destroy(reporter->run->next);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "adapt/profile.h"
 #include "parallel/run.h"
 #include "report/forwarded.h"
 #include "report/output/progress.h"
@@ -46,8 +47,9 @@ struct reporter_result {
 
 struct reporter;
 
-/* Takes all memory that reporting needs. NULL where there is none. */
-struct reporter *reporter_create(struct run *run);
+/* Takes all memory that reporting needs. NULL where there is none. profile: what packets take, as far
+ * as it is known, for --keep-up; it outlives the reporter. */
+struct reporter *reporter_create(struct run *run, const struct profile *profile);
 void reporter_destroy(struct reporter *reporter);
 
 /* Runs from run_start() until the last epoch is handed over. Once. */

@@ -167,7 +167,7 @@ static struct reporter_result run_stalling(const struct config *config, uint64_t
 	run = run_create(config, &plan, source, NULL, 0, error);
 	assert_non_null(run);
 	run->design = &stalling_rss;
-	reporter = reporter_create(run);
+	reporter = reporter_create(run, NULL);
 	assert_non_null(reporter);
 	stalled = false;
 	result = reporter_run(reporter, &params);

@@ -12,6 +12,7 @@ const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_RULES] = &output_rules,
 	[ROWS_FLOWS] = &output_flows,
 	[ROWS_FORWARDED] = &output_forwarded,
+	[ROWS_STATES] = &output_states,
 	[ROWS_EXPORTERS] = &output_exporters,
 	[ROWS_PATHS] = &output_paths,
 	[ROWS_LINKS] = &output_links,

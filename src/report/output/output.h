@@ -116,9 +116,10 @@ extern const struct output output_queues;        /* queues.c: a row per worker *
 extern const struct output output_rules;         /* rules.c: a row per rule of --monitor */
 extern const struct output output_flows;         /* flows.c: a row per record that ended */
 extern const struct output output_forwarded;     /* forwarded.c: a row per direction */
-extern const struct output output_exporters;     /* exporters.c: a row per exporter's domain */
-extern const struct output output_paths;         /* paths.c: a row per flow */
-extern const struct output output_links;         /* links.c: a row per interface and direction */
+extern const struct output output_states; /* states.c: a row per change, and one per measurement */
+extern const struct output output_exporters; /* exporters.c: a row per exporter's domain */
+extern const struct output output_paths;     /* paths.c: a row per flow */
+extern const struct output output_links;     /* links.c: a row per interface and direction */
 
 extern const struct output *const outputs[ROW_KINDS]; /* all of them */
 

@@ -177,6 +177,7 @@ void report_epoch_free(struct report_epoch *epoch)
 	report_collected_free(epoch->collected);
 	free(epoch->rules);
 	free(epoch->forwarded);
+	free(epoch->states);
 	free(epoch->loads);
 	free(epoch);
 }

@@ -14,6 +14,7 @@
 
 #include "adapt/costs.h"
 #include "base/key.h"
+#include "parallel/steps.h"
 
 /* A figure with its interval. What cannot be known is said so, and printed as an empty column. */
 struct report_figure {
@@ -244,6 +245,22 @@ struct report_forwarded {
 	uint64_t p50_ns, p99_ns, p999_ns, max_ns;
 };
 
+/* What --keep-up gave up or took back; or what a measurement saw of an interval. */
+struct report_state {
+	int64_t time; /* ns since 1970-01-01 UTC */
+	bool changed; /* else of the interval, and of no worker */
+	uint32_t worker;
+	uint64_t packet;      /* of the worker's, the first of which it is true */
+	char measurement[64]; /* "": of all */
+	char from[STEP_WORD_MAX], to[STEP_WORD_MAX]; /* of a change */
+	const char *reason;
+	uint64_t backlog; /* packets that waited */
+	double rate; /* packets a second that came to the worker in the last 10 ms; or to all */
+	bool cost_known, target_known;
+	double cost_ns, target_ns; /* what a packet took, and what it may take */
+	double share;              /* of the packets that are looked at */
+};
+
 struct exporter_row;
 struct link_row;
 struct path_row;
@@ -277,6 +294,8 @@ struct report_epoch {
 	uint32_t nb_rules;
 	struct report_forwarded *forwarded; /* [nb_forwarded], from malloc(); NULL: none */
 	uint32_t nb_forwarded;
+	struct report_state *states; /* [nb_states], from malloc(); NULL: none */
+	uint32_t nb_states;
 	struct report_collected *collected; /* NULL: packets were the input */
 	uint32_t nb_measurements;
 	struct report_measurement measurements[]; /* nb_measurements */

@@ -1043,6 +1043,13 @@ static const char *lacks_records(
 	return measurements_any(config, SKETCH_RECORDS) ? NULL : "without --sketch flow-table";
 }
 
+static const char *lacks_keep_up(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return keep_up_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --keep-up";
+}
+
 static const struct option_row writer_rows[] = {
 	{
 		.name = "output",
@@ -1054,7 +1061,7 @@ static const struct option_row writer_rows[] = {
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
 			"gets JSON lines in place of CSV; a file that is called so is "
 			"./json:FILE. Repeatable, for several destinations, as are --stats, "
-			"--queues, --rules, --flows and --forwarded.",
+			"--queues, --rules, --flows, --states and --forwarded.",
 	},
 	{
 		.name = "stats",
@@ -1100,6 +1107,18 @@ static const struct option_row writer_rows[] = {
 		.default_note = "not written",
 		.help = "Where every record of every flow-table goes, as CSV, within seconds after "
 			"it ended: by --idle-timeout, or with the interval; - is standard output.",
+	},
+	{
+		.name = "states",
+		.rare = true,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		.lacks = lacks_keep_up,
+		OPTION_FIELD(writer_options, rows[ROWS_STATES]),
+		.default_note = "not written",
+		.help = "Where it goes what --keep-up gave up, when and why, as CSV; - is standard "
+			"output.",
 	},
 	{
 		.name = "forwarded",

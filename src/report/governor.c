@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/governor.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include "adapt/decide.h"
+#include "adapt/demand.h"
+#include "base/log.h"
+#include "base/rarely.h"
+#include "base/units.h"
+#include "report/state_log.h"
+#include "sketch/sampling_bound.h"
+
+#define WINDOW_NS     (SECOND_NS / 100)
+/* Fewer packets say nothing about how long one takes. */
+#define PACKETS_LEAST 256
+/* What a packet takes against what its parts do: the last window's share in it, and its limits. */
+#define SCALE_NEWS    0.25
+#define SCALE_MAX     10
+/* Of a packet's parts of which nothing is known yet. */
+#define GUESS_NS      10
+
+/* What a worker has said of itself. */
+struct said {
+	uint64_t packets[VALVE_COUNT + 1], busy[VALVE_COUNT + 1];
+	uint64_t backlog, taken;
+};
+
+/* A worker. */
+struct governed {
+	struct worker *worker;
+	struct said last; /* at the end of the last window */
+	double scale;
+	struct demand demand;
+	struct choose_problem problem;
+	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
+	double looked_at[CONFIG_MEASUREMENTS_MAX][CHOOSE_STEPS_MAX + 1]; /* of each, in each step */
+	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
+	struct decider decider;
+	/* One of them is published; the other one is nobody's when the worker has that. */
+	struct states states[2];
+	uint32_t at;
+	bool untold;            /* the published one is in no row yet, */
+	struct state_why why;   /* and this is why it was made */
+	uint32_t held_off;      /* until the epoch ends, a bit each */
+	enum valve_level level; /* the highest in the last window */
+};
+
+struct governor {
+	const struct run *run;
+	const struct profile *profile;
+	enum keep_up how;
+	_Atomic int asked; /* another one; KEEP_UP_OFF: none */
+	int64_t looked;    /* monotonic ns: the end of the last window */
+	uint64_t open;
+
+	/* Of the measurements that are counted in the newest epoch. */
+	const struct plan *plan;
+	struct steps steps[CONFIG_MEASUREMENTS_MAX];
+	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
+	/* ns of a packet that all of them look at. */
+	double fixed_ns, parse_ns, ns[CONFIG_MEASUREMENTS_MAX];
+
+	void *work;
+	struct state_log log;
+	/* Workers that gave something up in the epoch, at most at a time; and whether some did in the
+	 * one before. */
+	uint32_t reduced;
+	bool was_reduced;
+	struct rarely warned;
+	pthread_mutex_t lock; /* of what control asks for: states[at] and level of each worker */
+	uint32_t nb_workers;
+	struct governed workers[];
+};
+
+static double ns_of(uint64_t cycles)
+{
+	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
+}
+
+static int64_t real_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+/* --- what a packet takes --- */
+
+static double mean_of(const struct profile *profile, const struct profile_what *what)
+{
+	const struct profile_row *row = profile_find(profile, what);
+
+	return row != NULL ? row->times.mean : GUESS_NS;
+}
+
+static double part_of(const struct profile *profile, enum profile_part part)
+{
+	const struct profile_what what = {.part = part};
+
+	return mean_of(profile, &what);
+}
+
+/* Until a burst was timed. */
+static void know_by_profile(struct governor *governor)
+{
+	const struct capacity_worker worker = plan_worker(governor->plan);
+	const struct profile *profile = governor->profile;
+
+	governor->fixed_ns = part_of(profile, PROFILE_RECEIVE) + part_of(profile, PROFILE_FREE);
+	governor->parse_ns = part_of(profile, PROFILE_PARSE);
+	for (uint32_t k = 0; k < worker.nb_keys; k++)
+		governor->parse_ns += mean_of(profile, &worker.keys[k]);
+	for (uint32_t m = 0; m < worker.nb_measurements; m++) {
+		struct profile_what what = worker.sketches[m];
+
+		what.traffic = PROFILE_CACHED;
+		governor->ns[m] = mean_of(profile, &what) + part_of(profile, PROFILE_DISTINCT);
+	}
+}
+
+static void know_by_costs(struct governor *governor, const struct costs *costs)
+{
+	double packets = (double)costs->packets;
+	uint64_t keys = 0;
+
+	for (uint32_t k = 0; k < COSTS_KEYS_MAX; k++)
+		keys += costs->key[k];
+	governor->fixed_ns =
+		(double)(costs->receive + costs->filter + costs->rules + costs->free) / packets;
+	governor->parse_ns = (double)(costs->parse + keys) / packets;
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
+		governor->ns[m] = (double)(costs->sketch[m] + costs->distinct[m]) / packets;
+}
+
+/*
+ * Reading the headers and making the keys is each measurement's in part: what they cost falls with
+ * the packets that are looked at. Where measurements look at different ones that is too little; a
+ * worker's scale makes up for it.
+ */
+static void tell_costs(const struct governor *governor, struct governed *of)
+{
+	double shared = governor->parse_ns / of->problem.nb_items;
+
+	of->problem.fixed_ns = governor->fixed_ns;
+	for (uint32_t i = 0; i < of->problem.nb_items; i++) {
+		uint32_t m = governor->order[i];
+		struct choose_item *item = &of->items[i];
+
+		for (uint32_t s = 0; s <= item->nb_steps; s++)
+			item->ns[s] = (governor->ns[m] + shared) * of->looked_at[i][s];
+	}
+}
+
+/* --- what may be given up --- */
+
+#define TYPICAL_PACKETS 1e6 /* of an interval, */
+#define TYPICAL_KEY     1e4 /* and of a key that matters */
+#define TYPICAL_RISK    1e-5
+
+/* Width of the bounds of such a key, as a share of it. What a key step sums up cannot be told apart. */
+static double error_of(const struct detail *detail)
+{
+	const struct sampling sampling = {
+		.weight = UINT64_C(1) << detail->shift,
+		.unit = 1,
+		.whole = TYPICAL_PACKETS,
+		.log_inverse = -log(TYPICAL_RISK),
+	};
+	uint64_t width =
+		sampling_high(&sampling, TYPICAL_KEY) - sampling_low(&sampling, TYPICAL_KEY);
+
+	if (detail->off)
+		return TYPICAL_PACKETS / TYPICAL_KEY;
+	return (detail->shift > 0 ? (double)width / TYPICAL_KEY : 0) + (detail->key != NULL);
+}
+
+/* With --keep-up queries a measurement is whole, or off: for that one step it has to have. */
+static uint32_t steps_taken(const struct governor *governor, uint32_t m, uint32_t step)
+{
+	const struct steps *steps = &governor->steps[m];
+
+	return governor->how == KEEP_UP_QUERIES && step > 0 ? steps->n : step;
+}
+
+static void make_item(
+	const struct governor *governor, uint32_t m, struct choose_item *item, double *looked_at)
+{
+	const struct steps *steps = &governor->steps[m];
+	bool ends_off = steps_detail(steps, steps->n).off;
+
+	*item = (struct choose_item){
+		.rank = steps_options(governor->plan->measurements[m].config)->priority,
+		.nb_steps = governor->how != KEEP_UP_QUERIES ? steps->n : ends_off,
+		.ends_off = ends_off,
+	};
+	for (uint32_t s = 0; s <= item->nb_steps; s++) {
+		struct detail detail = steps_detail(steps, steps_taken(governor, m, s));
+
+		item->error[s] = error_of(&detail);
+		looked_at[s] = detail.off ? 0 : 1.0 / (1U << detail.shift);
+	}
+}
+
+static enum choose_how choose_how_of(enum keep_up how)
+{
+	switch (how) {
+	case KEEP_UP_GREEDY: return CHOOSE_GREEDY;
+	case KEEP_UP_LSF: return CHOOSE_LSF;
+	case KEEP_UP_QUERIES: return CHOOSE_QUERIES;
+	default: return CHOOSE_BEST;
+	}
+}
+
+static void begin_worker(struct governor *governor, struct governed *of)
+{
+	static const double no_group_ns[1];
+
+	for (uint32_t i = 0; i < governor->plan->nb_measurements; i++)
+		make_item(governor, governor->order[i], &of->items[i], of->looked_at[i]);
+	of->problem = (struct choose_problem){
+		.nb_groups = 1,
+		.group_ns = no_group_ns,
+		.nb_items = governor->plan->nb_measurements,
+		.items = of->items,
+	};
+	tell_costs(governor, of);
+	of->decider = (struct decider){
+		.how = choose_how_of(governor->how),
+		.now.step = of->now,
+		.before.step = of->before,
+		.work = governor->work,
+	};
+	decide_init(&of->decider, &of->problem);
+	of->scale = 1;
+	of->held_off = 0;
+}
+
+/* In the order of ranks; those of the same rank in the order in which they were asked for. */
+static void rank_measurements(struct governor *governor)
+{
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+		uint32_t rank = steps_options(governor->plan->measurements[m].config)->priority;
+		uint32_t i = m;
+
+		for (; i > 0; i--) {
+			uint32_t before = governor->order[i - 1];
+
+			if (steps_options(governor->plan->measurements[before].config)->priority <=
+				rank)
+				break;
+			governor->order[i] = before;
+		}
+		governor->order[i] = m;
+	}
+}
+
+/* Other measurements, or another way to choose: all begin in full. */
+static void begin(struct governor *governor, const struct plan *plan)
+{
+	governor->plan = plan;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		char why[STEPS_WHY_MAX];
+
+		steps_parse(&governor->steps[m], steps_options(plan->measurements[m].config)->steps,
+			why);
+	}
+	rank_measurements(governor);
+	know_by_profile(governor);
+	for (uint32_t w = 0; w < governor->nb_workers; w++)
+		begin_worker(governor, &governor->workers[w]);
+}
+
+/* --- a window of a worker --- */
+
+static struct said hear(const struct worker *worker)
+{
+	const struct states_line *line = &worker->states;
+	struct said said;
+
+	for (uint32_t l = 0; l <= VALVE_COUNT; l++) {
+		said.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
+		said.busy[l] = atomic_load_explicit(&line->busy[l], memory_order_relaxed);
+	}
+	said.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
+	/* Pairs with the release in take_states(): states before it are not read any more. */
+	said.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
+	return said;
+}
+
+static uint64_t all_packets(const struct said *said)
+{
+	uint64_t packets = 0;
+
+	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
+		packets += said->packets[l];
+	return packets;
+}
+
+/* Rows of what the worker has taken. */
+static void tell(struct governor *governor, struct governed *of)
+{
+	const struct states *states = &of->states[of->at], *before = &of->states[!of->at];
+	uint64_t packet =
+		atomic_load_explicit(&of->worker->states.taken_from, memory_order_relaxed);
+
+	of->untold = false;
+	if (states->of != governor->plan)
+		return;
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+		uint32_t from = before->of == states->of ? before->step[m] : 0;
+
+		if (from == states->step[m])
+			continue;
+		state_log_step(&governor->log, of->worker->id, packet,
+			governor->plan->measurements[m].config->name, &governor->steps[m], from,
+			states->step[m], &of->why);
+	}
+}
+
+/* Gives the worker what is decided, when it has what it was given before. */
+static void publish(struct governor *governor, struct governed *of, const struct said *said)
+{
+	const struct states *now = &of->states[of->at];
+	struct states *next = &of->states[!of->at];
+
+	if (said->taken != now->number)
+		return;
+	*next = (struct states){.number = now->number + 1, .of = governor->plan};
+	for (uint32_t i = 0; i < of->problem.nb_items; i++) {
+		uint32_t m = governor->order[i], step = of->decider.now.step[i];
+
+		if ((of->held_off >> m & 1) != 0)
+			step = of->items[i].nb_steps;
+		if (governor->how == KEEP_UP_QUERIES && step > 0)
+			of->held_off |= UINT32_C(1) << m;
+		states_step(next, governor->steps, m, steps_taken(governor, m, step));
+	}
+	if (now->of == next->of && memcmp(now->step, next->step, sizeof(now->step)) == 0)
+		return;
+	pthread_mutex_lock(&governor->lock);
+	of->at = !of->at;
+	pthread_mutex_unlock(&governor->lock);
+	of->untold = true;
+	/* Pairs with the acquire in take_states(). */
+	atomic_store_explicit(&of->worker->states.next, next, memory_order_release);
+}
+
+/* What a packet took in full bursts, against the sum of its parts. */
+static void learn(struct governed *of, const struct said *now, double *cost_ns)
+{
+	uint64_t packets = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
+	uint64_t busy = now->busy[VALVE_FULL] - of->last.busy[VALVE_FULL];
+	double scale;
+
+	if (packets < PACKETS_LEAST)
+		return;
+	*cost_ns = ns_of(busy) / (double)packets;
+	/* In one state all the time. */
+	if (of->last.taken != of->states[of->at].number)
+		return;
+	choose_predict(&of->problem, INFINITY, of->decider.work, &of->decider.now);
+	scale = *cost_ns / of->decider.now.ns;
+	of->scale += SCALE_NEWS * (scale - of->scale);
+	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
+}
+
+/* The valve's levels, one row for a window in which the highest is another. */
+static void note_valve(struct governor *governor, struct governed *of, const struct said *now,
+	struct state_why why)
+{
+	enum valve_level highest = VALVE_COUNT;
+	uint64_t packets = all_packets(now) - all_packets(&of->last);
+	uint64_t full = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
+
+	while (highest > VALVE_FULL && now->packets[highest] == of->last.packets[highest])
+		highest--;
+	if (highest == of->level)
+		return;
+	why.share = packets > 0 ? (double)full / (double)packets : 1;
+	state_log_level(&governor->log, of->worker->id, all_packets(now), of->level, highest,
+		atomic_load_explicit(&of->worker->states.shift, memory_order_relaxed), &why);
+	pthread_mutex_lock(&governor->lock);
+	of->level = highest;
+	pthread_mutex_unlock(&governor->lock);
+}
+
+static void look_at_worker(struct governor *governor, struct governed *of, double seconds)
+{
+	struct said now = hear(of->worker);
+	struct demand_window window = {
+		.seconds = seconds,
+		.packets =
+			all_packets(&now) - all_packets(&of->last) + now.backlog - of->last.backlog,
+		.backlog = now.backlog,
+	};
+	struct state_why why = {.time = real_now(),
+		.backlog = now.backlog,
+		.rate = (double)window.packets / seconds};
+	enum decided decided = DECIDED_STAY;
+
+	if ((int64_t)window.packets < 0) /* a guess of what waits was too high */
+		window.packets = 0;
+	/* Rows are in the order of the worker's packets. */
+	if (of->untold && now.taken == of->states[of->at].number)
+		tell(governor, of);
+	why.target_ns = demand_target_ns(&of->demand, &window);
+	learn(of, &now, &why.cost_ns);
+	note_valve(governor, of, &now, why);
+	if (governor->how > KEEP_UP_VALVE) {
+		tell_costs(governor, of);
+		decided = decide(&of->decider, &of->problem, why.target_ns / of->scale);
+	}
+	if (decided != DECIDED_STAY) {
+		why.reason = decided == DECIDED_DOWN ? "load" : "calm";
+		of->why = why;
+	}
+	publish(governor, of, &now);
+	of->last = now;
+}
+
+/* --- all workers --- */
+
+static bool gives_up(const struct governed *of)
+{
+	const struct states *states = &of->states[of->at];
+
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		if (states->step[m] > 0)
+			return true;
+	return of->level > VALVE_FULL;
+}
+
+static void watch(struct governor *governor)
+{
+	uint32_t workers = 0;
+
+	for (uint32_t w = 0; w < governor->nb_workers; w++)
+		workers += gives_up(&governor->workers[w]);
+	if (workers > governor->reduced)
+		governor->reduced = workers;
+}
+
+/* Of an epoch that ends: whether less was measured, or all again. */
+static void say(struct governor *governor, const struct report_epoch *report)
+{
+	if (governor->reduced > 0 && rarely_due(&governor->warned, report->end, governor->reduced))
+		log_warning("epoch %llu: more came than %u of %u workers can measure: they gave "
+			    "up detail, which --stats and --states tell%s",
+			(unsigned long long)report->number, governor->reduced, governor->nb_workers,
+			governor->warned.since);
+	if (governor->reduced == 0 && governor->was_reduced)
+		log_notice("epoch %llu: all is measured again", (unsigned long long)report->number);
+	governor->was_reduced = governor->reduced > 0;
+	governor->reduced = 0;
+}
+
+/* Measurements of a new epoch may be others; and so may be the way to choose. */
+static void follow(struct governor *governor, uint64_t open)
+{
+	const struct plan *plan = &run_measurements(governor->run, open)->plan;
+	int asked = atomic_exchange_explicit(&governor->asked, KEEP_UP_OFF, memory_order_relaxed);
+
+	if (asked != KEEP_UP_OFF)
+		governor->how = (enum keep_up)asked;
+	if (plan != governor->plan || asked != KEEP_UP_OFF)
+		begin(governor, plan);
+	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)
+		governor->workers[w].held_off = 0;
+	governor->open = open;
+}
+
+void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
+{
+	if (governor == NULL || epochs_is_end(governor->run->epochs, open))
+		return;
+	if (governor->looked == 0) /* nothing has come yet */
+		governor->looked = monotonic;
+	if (monotonic - governor->looked < WINDOW_NS)
+		return;
+	follow(governor, open);
+	for (uint32_t w = 0; w < governor->nb_workers; w++)
+		look_at_worker(governor, &governor->workers[w],
+			(double)(monotonic - governor->looked) / SECOND_NS);
+	watch(governor);
+	governor->looked = monotonic;
+}
+
+bool governor_close(struct governor *governor, uint64_t epoch, struct report_epoch *report)
+{
+	struct costs sum = {0};
+
+	if (governor == NULL)
+		return true;
+	for (uint32_t w = 0; w < report->workers; w++)
+		costs_add(&sum, &report->loads[w].costs, 1);
+	if (sum.packets >= PACKETS_LEAST &&
+		&run_measurements(governor->run, epoch)->plan == governor->plan)
+		know_by_costs(governor, &sum);
+	if (report->nb_measurements == 0) /* silent: no row */
+		return true;
+	say(governor, report);
+	return state_log_close(&governor->log, report);
+}
+
+void governor_ask(struct governor *governor, enum keep_up how)
+{
+	atomic_store_explicit(&governor->asked, how, memory_order_relaxed);
+}
+
+struct governor *governor_create(const struct run *run, const struct profile *profile)
+{
+	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX, 1);
+	struct governor *governor =
+		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));
+
+	if (governor == NULL)
+		return NULL;
+	governor->work = malloc(work);
+	if (governor->work == NULL || !state_log_init(&governor->log)) {
+		governor_destroy(governor);
+		return NULL;
+	}
+	pthread_mutex_init(&governor->lock, NULL);
+	governor->run = run;
+	governor->profile = profile;
+	governor->how = keep_up_options(run->config)->keep_up;
+	governor->nb_workers = run->nb_workers;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+
+		of->worker = run->workers[w];
+		of->demand.reserve = keep_up_options(run->config)->reserve;
+	}
+	begin(governor, &run_measurements(run, 0)->plan);
+	return governor;
+}
+
+void governor_destroy(struct governor *governor)
+{
+	if (governor == NULL)
+		return;
+	state_log_fini(&governor->log);
+	free(governor->work);
+	free(governor);
+}

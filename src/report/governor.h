@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Decides every 10 ms what each worker gives up, by how much came to it and how long its packets
+ * took, and tells it by its line (parallel/states.h). Of the reporter: while that merges an epoch
+ * nothing is decided, and the workers' valves alone keep up. docs/ADAPTIVE.md says by which rules.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "adapt/profile.h"
+#include "parallel/run.h"
+#include "report/output/report.h"
+
+struct governor;
+
+/*
+ * Of a run whose workers have valves (run_keeps_up()); NULL where there is no memory. The profile is
+ * for what no burst was timed of yet; it outlives the governor.
+ */
+struct governor *governor_create(const struct run *run, const struct profile *profile);
+void governor_destroy(struct governor *governor); /* NULL is allowed */
+
+/* Call often. `open`: the newest epoch. NULL is allowed, here and below. */
+void governor_look(struct governor *governor, int64_t monotonic, uint64_t open);
+
+/*
+ * Whatever was given up since the last epoch, into the report of a closed one, whose loads and
+ * measurements are there. Returns false where there is no memory.
+ */
+bool governor_close(struct governor *governor, uint64_t epoch, struct report_epoch *report);
+
+/* Any thread: from the next window on it decides so. */
+void governor_ask(struct governor *governor, enum keep_up how);
