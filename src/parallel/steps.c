@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parallel/epoch.h"
 #include "parallel/valve.h"
 #include "sketch/measurement.h"
 
@@ -167,6 +168,22 @@ static const struct option_row steps_rows[] = {
 			"so: rate:1/2 to rate:1/64 looks at one of so many packets, key:KEY counts "
 			"other keys (from the begin of an interval on), off waits.",
 	},
+	{
+		.name = "deadline",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_TIME,
+		.rare = true,
+		OPTION_FIELD(steps_options, deadline),
+		.zero = true,
+		.zero_means = "no deadline",
+		.min = 1000 * 1000,
+		.max = OPTION_CENTURY,
+		.default_text = "0",
+		.help = "With --keep-up best and the like: once in so much time the measurement "
+			"has a whole interval at full detail, ahead of those of a better "
+			"--priority, as far as packets are not lost for it. 0: whenever it can.",
+	},
 	{0},
 };
 
@@ -177,7 +194,11 @@ static bool check_steps(const struct config *config, const struct measurement_co
 	struct steps steps;
 	char text[STEPS_WHY_MAX];
 
-	(void)config;
+	if (steps_options(measurement)->deadline > 0 &&
+		(epoch_options(config)->interval == 0 ||
+			steps_options(measurement)->deadline < epoch_options(config)->interval))
+		return option_fault(fault, "deadline", measurement,
+			"is shorter than --interval: no interval can be whole so often");
 	steps_parse(&steps, steps_options(measurement)->steps, text);
 	for (uint32_t s = 0; s < steps.n; s++) {
 		const struct step *step = &steps.steps[s];
@@ -185,6 +206,8 @@ static bool check_steps(const struct config *config, const struct measurement_co
 					  ? ops->check_key(&step->key)
 					  : NULL;
 
+		if (step->kind == STEP_OFF && s + 1 < steps.n)
+			why = "nothing is left to be given up behind it";
 		if (why != NULL)
 			return option_fault(
 				fault, "steps", measurement, "'%s': %s", step->word, why);

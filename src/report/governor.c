@@ -36,7 +36,7 @@ struct said {
 struct governed {
 	struct worker *worker;
 	struct said last; /* at the end of the last window */
-	double scale;
+	double scale, last_target_ns;
 	struct demand demand;
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
@@ -63,6 +63,8 @@ struct governor {
 	/* Of the measurements that are counted in the newest epoch. */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
+	int64_t whole_until[CONFIG_MEASUREMENTS_MAX]; /* the end of the last interval in full */
+	uint32_t due; /* measurements whose deadline comes near, a bit each */
 	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
 	/* ns of a packet that all of them look at. */
 	double fixed_ns, parse_ns, ns[CONFIG_MEASUREMENTS_MAX];
@@ -190,6 +192,13 @@ static uint32_t steps_taken(const struct governor *governor, uint32_t m, uint32_
 	return governor->how == KEEP_UP_QUERIES && step > 0 ? steps->n : step;
 }
 
+static uint32_t rank_of(const struct governor *governor, uint32_t m)
+{
+	if ((governor->due >> m & 1) != 0)
+		return 0;
+	return steps_options(governor->plan->measurements[m].config)->priority;
+}
+
 static void make_item(
 	const struct governor *governor, uint32_t m, struct choose_item *item, double *looked_at)
 {
@@ -197,7 +206,7 @@ static void make_item(
 	bool ends_off = steps_detail(steps, steps->n).off;
 
 	*item = (struct choose_item){
-		.rank = steps_options(governor->plan->measurements[m].config)->priority,
+		.rank = rank_of(governor, m),
 		.nb_steps = governor->how != KEEP_UP_QUERIES ? steps->n : ends_off,
 		.ends_off = ends_off,
 	};
@@ -247,16 +256,12 @@ static void begin_worker(struct governor *governor, struct governed *of)
 static void rank_measurements(struct governor *governor)
 {
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
-		uint32_t rank = steps_options(governor->plan->measurements[m].config)->priority;
 		uint32_t i = m;
 
 		for (; i > 0; i--) {
-			uint32_t before = governor->order[i - 1];
-
-			if (steps_options(governor->plan->measurements[before].config)->priority <=
-				rank)
+			if (rank_of(governor, governor->order[i - 1]) <= rank_of(governor, m))
 				break;
-			governor->order[i] = before;
+			governor->order[i] = governor->order[i - 1];
 		}
 		governor->order[i] = m;
 	}
@@ -266,6 +271,8 @@ static void rank_measurements(struct governor *governor)
 static void begin(struct governor *governor, const struct plan *plan)
 {
 	governor->plan = plan;
+	governor->due = 0;
+	memset(governor->whole_until, 0, sizeof(governor->whole_until));
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		char why[STEPS_WHY_MAX];
 
@@ -392,6 +399,15 @@ static void note_valve(struct governor *governor, struct governed *of, const str
 	pthread_mutex_unlock(&governor->lock);
 }
 
+/* What the worker did since the last row; rows are in the order of its packets. */
+static void tell_all(struct governor *governor, struct governed *of, const struct said *now,
+	const struct state_why *why)
+{
+	if (of->untold && now->taken == of->states[of->at].number)
+		tell(governor, of);
+	note_valve(governor, of, now, *why);
+}
+
 static void look_at_worker(struct governor *governor, struct governed *of, double seconds)
 {
 	struct said now = hear(of->worker);
@@ -408,16 +424,14 @@ static void look_at_worker(struct governor *governor, struct governed *of, doubl
 
 	if ((int64_t)window.packets < 0) /* a guess of what waits was too high */
 		window.packets = 0;
-	/* Rows are in the order of the worker's packets. */
-	if (of->untold && now.taken == of->states[of->at].number)
-		tell(governor, of);
 	why.target_ns = demand_target_ns(&of->demand, &window);
 	learn(of, &now, &why.cost_ns);
-	note_valve(governor, of, &now, why);
+	tell_all(governor, of, &now, &why);
 	if (governor->how > KEEP_UP_VALVE) {
 		tell_costs(governor, of);
 		decided = decide(&of->decider, &of->problem, why.target_ns / of->scale);
 	}
+	of->last_target_ns = why.target_ns;
 	if (decided != DECIDED_STAY) {
 		why.reason = decided == DECIDED_DOWN ? "load" : "calm";
 		of->why = why;
@@ -493,19 +507,69 @@ void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
 	governor->looked = monotonic;
 }
 
+/* Whether a measurement is to have the interval after the one that is open in full. */
+static bool is_due(struct governor *governor, const struct report_epoch *report, uint32_t m)
+{
+	const struct report_measurement *measurement = &report->measurements[m];
+	const struct measurement_config *config = governor->plan->measurements[m].config;
+	int64_t interval = (int64_t)epoch_options(governor->run->config)->interval;
+
+	if (governor->whole_until[m] == 0) /* as good as any begin */
+		governor->whole_until[m] = report->end;
+	if (measurement->looked_at >= 1 && measurement->weight <= 1)
+		governor->whole_until[m] = report->end;
+	return steps_options(config)->deadline > 0 &&
+	       report->end + 3 * interval - governor->whole_until[m] >
+		       (int64_t)steps_options(config)->deadline;
+}
+
+/* Deadlines change ranks: what is given up is chosen anew. */
+static void look_at_deadlines(struct governor *governor, const struct report_epoch *report)
+{
+	uint32_t due = 0;
+
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
+		due |= (uint32_t)is_due(governor, report, m) << m;
+	if (due == governor->due)
+		return;
+	governor->due = due;
+	rank_measurements(governor);
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+		double scale = of->scale;
+
+		begin_worker(governor, of);
+		of->scale = scale;
+		choose(of->decider.how, &of->problem, of->last_target_ns / scale, governor->work,
+			&of->decider.now);
+		of->why.target_ns = of->last_target_ns;
+		of->why.reason = "deadline";
+	}
+}
+
 bool governor_close(struct governor *governor, uint64_t epoch, struct report_epoch *report)
 {
 	struct costs sum = {0};
 
 	if (governor == NULL)
 		return true;
-	for (uint32_t w = 0; w < report->workers; w++)
-		costs_add(&sum, &report->loads[w].costs, 1);
-	if (sum.packets >= PACKETS_LEAST &&
-		&run_measurements(governor->run, epoch)->plan == governor->plan)
-		know_by_costs(governor, &sum);
 	if (report->nb_measurements == 0) /* silent: no row */
 		return true;
+	for (uint32_t w = 0; w < report->workers; w++)
+		costs_add(&sum, &report->loads[w].costs, 1);
+	if (&run_measurements(governor->run, epoch)->plan == governor->plan) {
+		if (sum.packets >= PACKETS_LEAST)
+			know_by_costs(governor, &sum);
+		if (governor->how > KEEP_UP_VALVE)
+			look_at_deadlines(governor, report);
+	}
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+		struct said now = hear(of->worker);
+
+		tell_all(governor, of, &now,
+			&(struct state_why){.time = report->end, .backlog = now.backlog});
+	}
 	say(governor, report);
 	return state_log_close(&governor->log, report);
 }

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What --keep-up best and the like give up: by rank, for what it takes, and as the file of --states says."""
+
+import os
+
+import lib
+
+SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
+COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
+           'cost_ns', 'target_ns', 'share']
+RATES = ['full'] + [f'rate:1/{2 ** k}' for k in range(1, 7)] + ['off']
+# What takes a worker much longer than the feeder.
+LOAD_KEYS = ('src', 'dst', 'src-dst', 'src_port', 'dst_port', 'src,dst_port', 'dst,dst_port', 'src,src_port',
+             'src/24', 'dst/24', 'src/16', 'dst/16')
+
+
+def write_load(test, first='', others='priority = 2\n', width='width = 4096'):
+    path = test.path('load.conf')
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(f'[measurement first]\nsketch = flow-table\n{first}')
+        for i, key in enumerate(LOAD_KEYS):
+            stream.write(f'[measurement m{i}]\nkey = {key}\nsketch = reversible\n{width}\ntop = 1\n{others}')
+    return path
+
+
+def read_states(path):
+    return lib.read_csv(lib.read_text(path), COLUMNS)
+
+
+def changes_of(rows):
+    return [row for row in rows if row['worker'] != '']
+
+
+def check_states(rows, names):
+    """Each worker's rows go by packet; each measurement's begin where the last one ended."""
+    at, packet = {}, {}
+    for row in changes_of(rows):
+        worker, key = row['worker'], (row['worker'], row['measurement'])
+        assert int(row['packet']) >= packet.get(worker, 0), row
+        packet[worker] = int(row['packet'])
+        assert row['from'] == at.get(key, 'full') and row['to'] != row['from'], row
+        at[key] = row['to']
+        if row['measurement'] == '':
+            assert row['reason'] == 'queue', row
+        else:
+            assert row['measurement'] in names and row['reason'] in ('load', 'calm'), row
+            share = 0 if row['to'] == 'off' else 1 / int(row['to'].split('/')[1]) if row['to'] != 'full' else 1
+            assert float(row['share']) == share, row
+            down = RATES.index(row['to']) > RATES.index(row['from'])
+            assert down == (row['reason'] == 'load'), row
+    return at
+
+
+def paced(test, path, config, how, factor=4):
+    """A run at so many times what the worker can."""
+    states = test.path(f'{how}.csv')
+    common = ('--pcap', path, '--config', config, '--workers', '1', '--interval', '0', '--seed', '5')
+    _, stats, _ = test.measure(*common)
+    ns = float(stats[0]['ppt_ns']) + float(stats[0]['free_ns'])
+    rows, stats, result = test.measure(*common, '--pace', f'{max(1, round(factor * 1e6 / ns))}kpps', '--keep-up', how,
+                                       '--descriptors', '32768', '--states', states, '--force')
+    return rows, stats, read_states(states), result
+
+
+def until_given_up(test, *arguments):
+    """A feeder that gets no CPU overloads nobody."""
+    for _ in range(5):
+        rows, stats, states, result = paced(test, *arguments)
+        if any(row['measurement'] for row in changes_of(states)):
+            return rows, stats, states, result
+    raise AssertionError(f'nothing was given up: {result.describe()}')
+
+
+def write_flows(test):
+    path = test.path('flows.pcap')
+    test.run('generate', '--synthetic', SYNTHETIC, '--output', path).expect(0)
+    rows, _, _ = test.measure('--pcap', path, '--sketch', 'flow-table', '--top', '0', '--threshold', '0.00001',
+                              '--workers', '1', '--interval', '0')
+    return path, {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in rows}
+
+
+def check_truth(rows, truth):
+    for row in rows:
+        for figure, true in zip(('packets', 'bytes'), truth[lib.row_key(row)]):
+            low, high = row[f'{figure}_low'], row[f'{figure}_high']
+            assert (low == '' or int(low) <= true) and (high == '' or true <= int(high)), (true, row)
+
+
+def how_case(how):
+    def check(test):
+        path, truth = write_flows(test)
+        rows, stats, states, result = until_given_up(test, path, write_load(test), how)
+        names = {row['measurement'] for row in stats}
+        check_states(states, names)
+        check_truth(lib.in_epoch(rows, '0', 'first'), truth)
+        assert 'gave up detail' in result.stderr, result.describe()
+        intervals = {row['measurement']: row for row in states if row['worker'] == ''}
+        for row in stats:
+            looked_at = 1 - int(row['skipped']) / int(row['received'])
+            assert abs(float(intervals[row['measurement']]['share']) - looked_at) < 1e-6, row
+        taken = {row['measurement'] for row in changes_of(states) if row['measurement']}
+        if how == 'best' and 'first' in taken:  # others come first
+            last = {row['measurement']: row['to'] for row in changes_of(states)
+                    if int(row['packet']) <= min(int(row['packet']) for row in changes_of(states)
+                                                 if row['measurement'] == 'first')}
+            assert all(last[name] == 'off' for name in names - {'first'}), last
+        if how == 'queries':
+            assert all(row['to'] in ('full', 'off') for row in changes_of(states) if row['measurement']), states
+    return check
+
+
+def test_replayed(test):
+    """What such a run decided, done again at the same packets: the same outputs, byte for byte."""
+    path, _ = write_flows(test)
+    config = write_load(test, width='width = 65536\ndepth = 8')
+    for _ in range(4):
+        rows, stats, states, _ = paced(test, path, config, 'best', 1.2)
+        # A scheduler that holds up the worker is no decision, nor is what the valve does within 10 ms.
+        changes = changes_of(states)
+        if lib.total(stats, 'nic_missed') == 0 and changes and all(row['measurement'] for row in changes):
+            break
+    else:
+        test.skip('the machine is too busy: valves turned in each of 4 runs')
+    again, ledger, _ = test.measure('--pcap', path, '--config', config, '--workers', '1', '--interval', '0',
+                                    '--seed', '5', '--states-from', test.path('best.csv'))
+    assert again == rows, 'another output'
+    assert [row['skipped'] for row in ledger] == [row['skipped'] for row in stats], (ledger, stats)
+
+
+def test_deadline(test):
+    """A measurement of the worst rank has a whole interval at times, or nobody has one."""
+    path = test.path('live.pcap')
+    test.run('generate', '--synthetic', 'flows=4K,packets=400K,rate=200K', '--output', path).expect(0)
+    config = write_load(test, 'deadline = 500ms\npriority = 3\n')
+    states = test.path('deadline.csv')
+    test.run('--pcap', path, '--config', config, '--workers', '1', '--interval', '200ms', '--pace', 'recorded',
+             '--keep-up', 'best', '--descriptors', '32768', '--states', states, '--output', os.devnull).expect(0)
+    for row in changes_of(read_states(states)):
+        assert row['reason'] in ('load', 'calm', 'queue', 'deadline'), row
+
+
+def test_bad_steps(test):
+    for text, *mentions in (
+            ('steps = rate:1/3', "'rate:1/3'", 'rate:1/2 to rate:1/64'),
+            ('steps = off, rate:1/2', "'off'", 'nothing is left'),
+            ('steps = rate:1/2, rate:1/2', 'stands there twice'),
+            ('steps = key:nonsense', 'nonsense'),
+            ('steps = ,', 'is no list of'),
+            ('deadline = 100ms', 'shorter than --interval')):
+        config = test.path('bad.conf')
+        with open(config, 'w', encoding='utf-8') as stream:
+            stream.write(f'[measurement first]\n{text}\n')
+        test.run('--synthetic', SYNTHETIC, '--config', config).expect(2).expect_one_line('bad.conf', ':2:', *mentions)
+    test.run('--synthetic', SYNTHETIC, '--states', 'x').expect(2).expect_one_line('without --keep-up')
+    test.run('--synthetic', SYNTHETIC, '--keep-up', 'valve', '--reserve', '5%').expect(2).expect_one_line(
+        'reserve', 'without --keep-up')
+
+
+def cases(settings):
+    del settings
+    return [(how, how_case(how)) for how in ('best', 'queries', 'lsf', 'greedy')]
