@@ -62,6 +62,10 @@ MISTAKES = {
     'field of the SPEC': (TEXT, ('--synthetic', 'flows=1K,colour=red'), 'colour'),
     'value in the SPEC': (TEXT, ('--synthetic', 'flows=0'), 'flows'),
     'exponent in the SPEC': (TEXT, ('--synthetic', 'zipf=steep'), 'zipf'),
+    'ramp in the SPEC': (TEXT, ('--synthetic', 'rate=5M-0'), 'rate=5M-0'),
+    'sine in the SPEC': (TEXT, ('--synthetic', 'rate=sine:1M'), 'sine:PEAK:PERIOD'),
+    'drift without an end in the SPEC':
+        (TEXT, ('--synthetic', 'zipf=1-2,packets=0'), 'over=10s'),
     'size in the SPEC': (TEXT, ('--synthetic', 'size=1'), 'size'),
     'range in the SPEC': (TEXT, ('--synthetic', 'size=200-100'), 'size'),
     'share in the SPEC': (TEXT, ('--synthetic', 'ipv6=2'), 'ipv6'),

@@ -14,6 +14,8 @@ SPECS = {
     'imix with IPv6 and VLAN':
         'flows=2K,zipf=0.9,size=imix,packets=50K,rate=1M,ipv6=0.3,vlan=0.2,seed=3',
     'range': 'flows=1K,zipf=1.2,size=60-1514,packets=30K,rate=100K,seed=5',
+    'a rate and an exponent that change':
+        'flows=3K,zipf=1.5-0.8,rate=sine:2M:10ms,size=64,packets=50K,seed=4',
     'random headers': 'zipf=random,size=64,packets=30K,rate=1M,seed=2',
 }
 

@@ -193,6 +193,18 @@ def test_paced_replay_balances(test):
         assert lib.total(stats, 'offered') == 100000, lib.total(stats, 'offered')
 
 
+def test_changing_rate(test):
+    """Intervals have what the ramp gives by its integral, paced by its own stamps or not."""
+    for pace in ((), ('--pace', 'recorded')):
+        _, stats, _ = test.measure(
+            '--synthetic', 'flows=1K,rate=0-200K,zipf=1.5-1.0,packets=100K,seed=1',
+            '--interval', '100ms', '--workers', '2', *pace)
+        offered = [int(row['offered']) for row in stats]
+        assert len(offered) == 10, offered
+        for k, packets in enumerate(offered):
+            assert abs(packets - 1000 * (2 * k + 1)) <= 1, offered
+
+
 def test_overload_is_counted(test):
     """Far more than can be measured: lost packets are missed ones, and widen the bounds."""
     rows, stats, _ = test.measure('--synthetic', 'flows=1K,zipf=1.2,packets=3M,size=64,seed=1',

@@ -86,6 +86,10 @@ static void test_golden(void **state)
 			UINT64_C(0xc546d13cd1241d17)},
 		{"flows=1M,zipf=2.5,ipv6=1,rate=999999937", UINT64_C(0xc8f1598beae1fc47)},
 		{"random,size=imix,ipv6=0.2,vlan=0.2,seed=9", UINT64_C(0x322768348e2b5160)},
+		{"rate=0-20M,zipf=1.5-1.0,over=30ms", UINT64_C(0xbf40c2ddc40169ea)},
+		{"rate=sine:999983:7ms,random", UINT64_C(0xbbfa64e2855b590f)},
+		{"flows=1000,zipf=0.3-2,packets=10K,rate=7M-1pps,seed=3",
+			UINT64_C(0x2c3f38dd299dc6d6)},
 	};
 
 	(void)state;
@@ -105,6 +109,8 @@ static void test_prefix(void **state)
 		digest_spec("flows=1000,size=imix,packets=1000", 100));
 	assert_int_equal(digest_spec("random,size=60-80,packets=77", 77),
 		digest_spec("random,size=60-80,packets=0", 77));
+	assert_int_equal(digest_spec("flows=1000,zipf=2-0,over=10ms,rate=0-1M,packets=1234", 1234),
+		digest_spec("flows=1000,zipf=2-0,over=10ms,rate=0-1M,packets=0", 1234));
 }
 
 static void test_packets(void **state)
@@ -161,6 +167,79 @@ static void test_times(void **state)
 		}
 		source->close(source);
 	}
+}
+
+/*
+ * How many packets have come by the end of each millisecond, against the integral of the rate, to
+ * within a packet and a share of what the slices' steps are.
+ */
+static void check_arrivals(
+	const char *text, double seconds, double tolerance, double (*sent)(double))
+{
+	struct source *source = open_spec(text);
+	struct source_packet packet;
+	uint64_t n = 0;
+
+	source->next(source, &packet);
+	assert_true(packet.time == START_NS);
+	for (int64_t ms = 1; ms <= (int64_t)(seconds * 1000); ms++) {
+		int64_t before = packet.time;
+
+		while (packet.time - START_NS < ms * 1000000) {
+			assert_int_equal(source->next(source, &packet), 1);
+			assert_true(packet.time >= before);
+			before = packet.time;
+			n++;
+		}
+		/* A packet at 0, and then one each time that the integral is a whole number. */
+		if (fabs((double)n - ceil(sent((double)ms / 1000))) > tolerance)
+			fail_msg("%s: %llu packets until %lld ms, not %.3f", text,
+				(unsigned long long)n, (long long)ms, sent((double)ms / 1000));
+	}
+	source->close(source);
+}
+
+static double sent_up(double t) /* 0 to 4M in half a second */
+{
+	return t < 0.5 ? 4e6 * t * t : 1e6 + 4e6 * (t - 0.5);
+}
+
+static double sent_down(double t) /* 1M to 1000 in a second */
+{
+	return t < 1 ? 1e6 * t - 999e3 * t * t / 2 : 500500 + 1000 * (t - 1);
+}
+
+static double sent_few(double t) /* 5 to 1 in 10 s */
+{
+	return t < 10 ? 5 * t - 0.2 * t * t : 30 + (t - 10);
+}
+
+static double sent_sine(double t) /* up to 10M, 100 ms */
+{
+	return 5e6 * (t + 0.1 / (2 * M_PI) * (1 - cos(2 * M_PI * t / 0.1)));
+}
+
+static double sent_slow(double t) /* up to 3, 7 s */
+{
+	return 1.5 * (t + 7 / (2 * M_PI) * (1 - cos(2 * M_PI * t / 7)));
+}
+
+static void test_arrivals(void **state)
+{
+	(void)state;
+	check_arrivals("flows=10,packets=0,rate=0-4M,over=500ms", 0.6, 1, sent_up);
+	check_arrivals("flows=10,packets=0,rate=1M-1000", 1.5, 1, sent_down);
+	check_arrivals("flows=10,packets=0,rate=5-1,over=10s", 100, 1, sent_few);
+	check_arrivals("flows=10,packets=0,rate=sine:10M:100ms", 0.35, 1, sent_sine);
+	check_arrivals("flows=10,packets=0,rate=sine:3:7s", 100, 1, sent_slow);
+}
+
+/* A ramp that does not rise is a rate, to the ns. */
+static void test_flat_ramp(void **state)
+{
+	(void)state;
+	assert_int_equal(digest_spec("flows=10,rate=999983", 50000),
+		digest_spec("flows=10,rate=999983-999983,over=10ms", 50000));
 }
 
 /* The Internet checksum over bytes, and a pseudo header where there is one; 0: it is right. */
@@ -408,6 +487,85 @@ static void check_law(double exponent, const char *text)
 		fail_msg("%s: chi-square %.1f", text, chi_square);
 }
 
+/* The addresses of the first 8 ranks: those that come most where the law is steep. */
+static void count_addresses(struct source *source, uint8_t ranks[8][8])
+{
+	struct {
+		uint8_t addresses[8];
+		unsigned int packets;
+	} seen[1000] = {0};
+	unsigned int n = 0;
+	struct source_packet packet;
+
+	for (unsigned int i = 0; i < 200000; i++) {
+		unsigned int f = 0;
+
+		source->next(source, &packet);
+		while (f < n && memcmp(seen[f].addresses, packet.data + 26, 8) != 0)
+			f++;
+		if (f == n)
+			memcpy(seen[n++].addresses, packet.data + 26, 8);
+		seen[f].packets++;
+	}
+	source->close(source);
+	for (unsigned int r = 0; r < 8; r++) {
+		unsigned int most = 0;
+
+		for (unsigned int f = 1; f < n; f++) {
+			if (seen[f].packets > seen[most].packets)
+				most = f;
+		}
+		memcpy(ranks[r], seen[most].addresses, 8);
+		seen[most].packets = 0;
+	}
+}
+
+/*
+ * Packets of the first 8 of 1000 ranks in ten slices of a drift from 1.5 to 0.5, against the mean
+ * of the law in each. Ranks are told by their addresses: the same at each exponent.
+ */
+static void check_drift(const char *text)
+{
+	static const unsigned int slices = 10, flows = 1000, packets = 30000;
+	struct source *source = open_spec(text), *steep = open_spec("zipf=3,flows=1000,seed=5");
+	struct source_packet packet;
+	unsigned int counts[8];
+	uint8_t ranks[8][8];
+
+	count_addresses(steep, ranks);
+	for (unsigned int s = 0; s < slices; s++) {
+		double want[8] = {0}, chi_square = 0;
+
+		memset(counts, 0, sizeof(counts));
+		for (unsigned int i = 0; i < packets; i++) {
+			assert_int_equal(source->next(source, &packet), 1);
+			for (unsigned int r = 0; r < 8; r++)
+				counts[r] += memcmp(packet.data + 26, ranks[r], 8) == 0;
+		}
+		for (unsigned int step = 0; step < 20; step++) {
+			double sum = 0, exponent = 1.5 - (s + (step + 0.5) / 20) / slices;
+
+			for (unsigned int i = flows; i >= 1; i--)
+				sum += pow(i, -exponent);
+			for (unsigned int r = 0; r < 8; r++)
+				want[r] += packets / 20.0 * pow(r + 1, -exponent) / sum;
+		}
+		for (unsigned int r = 0; r < 8; r++)
+			chi_square += (counts[r] - want[r]) * (counts[r] - want[r]) / want[r];
+		if (chi_square > 37)
+			fail_msg("%s: slice %u: chi-square %.1f", text, s, chi_square);
+	}
+	source->close(source);
+}
+
+/* Over a time; over the packets; and together with a rate that changes. */
+static void test_drift(void **state)
+{
+	(void)state;
+	check_drift("flows=1000,zipf=1.5-0.5,seed=5,rate=300K,over=1s");
+	check_drift("flows=1000,zipf=1.5-0.5,seed=5,packets=300K,rate=sine:1M:2s");
+}
+
 static void test_law(void **state)
 {
 	(void)state;
@@ -466,12 +624,15 @@ int main(void)
 		cmocka_unit_test(test_packets),
 		cmocka_unit_test(test_endless),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_arrivals),
+		cmocka_unit_test(test_flat_ramp),
 		cmocka_unit_test(test_frames_are_valid),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_flows_are_distinct),
 		cmocka_unit_test(test_random_headers),
 		cmocka_unit_test(test_law),
+		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_seeds_differ),
 	};
 

@@ -94,6 +94,44 @@ static void test_rate(void **state)
 	assert_int_equal(parse("rate=1G").rate, 1000000000);
 }
 
+static void test_changes(void **state)
+{
+	struct synthetic_spec spec = parse("rate=0-20M");
+
+	(void)state;
+	assert_int_equal(spec.load, SYNTHETIC_RAMP);
+	assert_int_equal(spec.rate_from, 0);
+	assert_int_equal(spec.rate, 20000000);
+	assert_int_equal(spec.load_time, 1000000000);
+	assert_int_equal(parse("rate=3kpps-1pps,over=1d").load_time, UINT64_C(86400000000000));
+	assert_int_equal(parse("rate=3kpps-1pps").rate_from, 3000);
+	assert_int_equal(parse("rate=3kpps-1pps").rate, 1);
+	spec = parse("rate=sine:10M:100ms");
+	assert_int_equal(spec.load, SYNTHETIC_SINE);
+	assert_int_equal(spec.rate, 10000000);
+	assert_int_equal(spec.load_time, 100000000);
+	assert_int_equal(parse("rate=sine:2:1s").rate, 2);
+	assert_int_equal(parse("rate=5M").load, SYNTHETIC_STEADY);
+	spec = parse("zipf=1.5-1.0,packets=0,over=500ms");
+	assert_true(spec.drifts);
+	assert_int_equal(spec.zipf_e6, 1500000);
+	assert_int_equal(spec.zipf_to_e6, 1000000);
+	assert_int_equal(spec.drift_time, 500000000);
+	assert_int_equal(parse("zipf=0-10").zipf_to_e6, 10000000);
+	assert_int_equal(parse("zipf=0-10").drift_time, 0);
+	assert_false(parse("zipf=1.5").drifts);
+	assert_rejected("rate=0-2G", "rate=0-2G", "FROM-TO");
+	assert_rejected("rate=5M-0", "rate=5M-0", "FROM may be 0");
+	assert_rejected("rate=sine:2:999ms", "rate=sine:2:999ms", "a packet or more in each");
+	assert_rejected("rate=sine:1M:2d", "rate=sine:1M:2d", "1d at most");
+	assert_rejected("rate=0-1M,over=0", "over=0", "up to 1d");
+	assert_rejected("rate=0-1M,over=25h", "over=25h", "up to 1d");
+	assert_rejected("over=1s", "over", "needs rate=FROM-TO");
+	assert_rejected("rate=sine:1M:1s,over=1s", "over", "needs rate=FROM-TO");
+	assert_rejected("zipf=1-2,packets=0", "zipf=FROM-TO", "over=10s");
+	assert_rejected("zipf=1-2,uniform", "uniform", "the second of");
+}
+
 static void test_bounds(void **state)
 {
 	(void)state;
@@ -133,6 +171,11 @@ static void test_nonsense(void **state)
 		"zipf=.",
 		"zipf=.5",
 		"zipf=-1",
+		"zipf=1-",
+		"zipf=1-2-3",
+		"zipf=1-random",
+		"zipf=random-1",
+		"zipf=1-10.1",
 		"zipf=1e0",
 		"zipf=1,05",
 		"zipf=1.0000001",
@@ -148,6 +191,19 @@ static void test_nonsense(void **state)
 		"packets=99999999999999999999",
 		"rate=fast",
 		"rate=2Mbps",
+		"rate=-1M",
+		"rate=1M-",
+		"rate=1M-2M-3M",
+		"rate=sine",
+		"rate=sine:",
+		"rate=sine:1M",
+		"rate=sine:1M:",
+		"rate=sine:0:1s",
+		"rate=sine:1M:100",
+		"rate=sine:1M:1s:1s",
+		"rate=0-sine:1M:1s",
+		"over=1",
+		"over=",
 		"ipv6=yes",
 		"seed=x",
 		"seed=18446744073709551616",
@@ -190,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_all_fields),
 		cmocka_unit_test(test_zipf_words),
 		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_duplicates),

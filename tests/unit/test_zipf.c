@@ -69,6 +69,71 @@ static void test_probabilities(void **state)
 	}
 }
 
+/* The share of coins with which a rank is kept: from some coin on it is not. */
+static long double kept_share(const struct zipf_drift *drift, uint64_t x, uint32_t rank)
+{
+	uint64_t below = 0, from = UINT64_C(1) << 32;
+
+	while (below < from) {
+		uint64_t middle = (below + from) / 2;
+
+		if (zipf_drift_keeps(drift, x, rank, (uint32_t)middle))
+			below = middle + 1;
+		else
+			from = middle;
+	}
+	return below / 0x1p32L;
+}
+
+static void check_drift(uint64_t n, uint32_t from_e6, uint32_t to_e6, uint64_t x)
+{
+	long double share = x / 0x1p32L, kept = 0, all = 0;
+	long double exponent = (from_e6 * (1 - share) + to_e6 * share) / 1e6L;
+	long double *chances = calloc(n, sizeof(chances[0]));
+	struct zipf_drift drift;
+	uint64_t *units[2];
+
+	assert_non_null(chances);
+	assert_int_equal(zipf_drift_init(&drift, n, from_e6, to_e6), 0);
+	for (int e = 0; e < 2; e++)
+		units[e] = units_of(&drift.ends[e]);
+	for (uint64_t i = n; i-- > 0;) {
+		long double drawn = units[0][i] * (1 - share) + units[1][i] * share;
+
+		chances[i] = drawn * kept_share(&drift, x, (uint32_t)i);
+		kept += chances[i];
+		all += powl((long double)i + 1, -exponent);
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		long double want = powl((long double)i + 1, -exponent) / all;
+
+		if (fabsl(chances[i] / kept - want) > want * 1e-5L + 4 / (0x1p32L * n))
+			fail_msg("n %llu, %u to %u at %.3Lf: rank %llu has %Lg, not %Lg",
+				(unsigned long long)n, from_e6, to_e6, share, (unsigned long long)i,
+				chances[i] / kept, want);
+	}
+	for (int e = 0; e < 2; e++)
+		free(units[e]);
+	free(chances);
+	zipf_drift_fini(&drift);
+}
+
+static void test_drift(void **state)
+{
+	static const uint64_t ns[] = {1, 2, 1000, 20011};
+	static const uint32_t ends[][2] = {
+		{1500000, 1000000}, {0, 2000000}, {1000000, 1000001}, {500000, 1500000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
+		for (size_t e = 0; e < sizeof(ends) / sizeof(ends[0]); e++) {
+			for (uint64_t x = 0; x <= ZIPF_DRIFT_END; x += ZIPF_DRIFT_END / 3 + 1)
+				check_drift(ns[i], ends[e][0], ends[e][1], x);
+			check_drift(ns[i], ends[e][0], ends[e][1], ZIPF_DRIFT_END);
+		}
+	}
+}
+
 /* Both ends of a cell, and of the range of random numbers. */
 static void test_draw(void **state)
 {
@@ -125,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_probabilities),
+		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_draw),
 		cmocka_unit_test(test_golden),
 	};

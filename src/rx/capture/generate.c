@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "rx/packet/frame.h"
 #include "base/random.h"
+#include "rx/capture/arrivals.h"
 #include "rx/capture/source.h"
 #include "rx/capture/synthetic.h"
 #include "rx/capture/zipf.h"
@@ -26,18 +27,15 @@
 struct generator {
 	struct source source; /* first: what the callers hold */
 	struct synthetic_spec spec;
-	struct zipf zipf; /* no cells where headers are random */
+	struct zipf zipf;         /* no cells where headers are random, or it drifts */
+	struct zipf_drift *drift; /* NULL: it does not */
 	struct frame_templates templates;
 	/* Streams of their own, so that the order in which a batch draws does not matter. */
 	struct random flow_random, packet_random;
 	uint64_t flow_key;     /* turns ranks into 5-tuples, another way for each seed */
 	_Atomic uint64_t made; /* packets made; written by the reader only */
 
-	/* Time of the next packet: whole ns, and the remainder of the division by the rate. */
-	int64_t time;
-	uint64_t time_rest;
-	uint64_t step, step_rest;
-
+	struct arrivals arrivals;
 	uint32_t batch_next, batch_size;
 	uint32_t lengths[BATCH];
 	uint32_t stride; /* bytes from frame to frame */
@@ -171,6 +169,50 @@ static void make_zipf(struct generator *generator, uint32_t count)
 	}
 }
 
+/* How far the exponent is on its way, at the first packet of a batch. */
+static uint64_t drifted(const struct generator *generator)
+{
+	uint64_t done = atomic_load_explicit(&generator->made, memory_order_relaxed);
+	uint64_t all = generator->spec.packets;
+
+	if (generator->spec.drift_time > 0) {
+		done = (uint64_t)(generator->arrivals.time - START_NS);
+		all = generator->spec.drift_time;
+	}
+	return done >= all ? ZIPF_DRIFT_END
+			   : (uint64_t)((unsigned __int128)done * ZIPF_DRIFT_END / all);
+}
+
+/* As make_zipf(), until enough of what is drawn was kept. */
+static void make_drifting(struct generator *generator, uint32_t count)
+{
+	const struct zipf_drift *drift = generator->drift;
+	uint64_t x = drifted(generator);
+
+	for (uint32_t made = 0; made < count;) {
+		uint32_t wanted = count - made, coins[BATCH];
+		const struct zipf *ends[BATCH];
+		struct zipf_draw draws[BATCH];
+
+		for (uint32_t i = 0; i < wanted; i++) {
+			uint64_t choice = random_next(&generator->flow_random);
+
+			ends[i] = &drift->ends[choice >> 32 < x];
+			coins[i] = (uint32_t)choice;
+			draws[i] = zipf_draw(ends[i], random_next(&generator->flow_random));
+		}
+		for (uint32_t i = 0; i < wanted; i++) {
+			uint32_t rank = zipf_rank(ends[i], draws[i]);
+			struct frame_flow flow;
+
+			if (!zipf_drift_keeps(drift, x, rank, coins[i]))
+				continue;
+			flow_of_rank(generator, rank, &flow);
+			make_frame(generator, made++, &flow);
+		}
+	}
+}
+
 static void make_random(struct generator *generator, uint32_t count)
 {
 	struct frame_flow flow;
@@ -192,25 +234,14 @@ static bool make_batch(struct generator *generator)
 		count = (uint32_t)(packets - made);
 	if (generator->spec.random)
 		make_random(generator, count);
+	else if (generator->drift != NULL)
+		make_drifting(generator, count);
 	else
 		make_zipf(generator, count);
 	generator->batch_next = 0;
 	generator->batch_size = count;
 	atomic_store_explicit(&generator->made, made + count, memory_order_relaxed);
 	return count > 0;
-}
-
-/* Moves the clock by exactly 1 / rate: packet i has floor(i x 10^9 / rate) ns after the start. */
-static void step_time(struct generator *generator)
-{
-	generator->time += (int64_t)generator->step;
-	generator->time_rest += generator->step_rest;
-	if (generator->time_rest >= generator->spec.rate) {
-		generator->time_rest -= generator->spec.rate;
-		generator->time++;
-	}
-	if (generator->time > SOURCE_TIME_MAX)
-		generator->time = SOURCE_TIME_MAX;
 }
 
 static int generate_next(struct source *source, struct source_packet *packet)
@@ -224,11 +255,11 @@ static int generate_next(struct source *source, struct source_packet *packet)
 	packet->data = generator->frames + (size_t)slot * generator->stride;
 	packet->captured = generator->lengths[slot];
 	packet->wire_len = generator->lengths[slot];
-	packet->time = generator->time;
+	packet->time = generator->arrivals.time;
 	packet->link = LINK_ETHERNET;
 	packet->filter = 0;
 	packet->in_port = 0;
-	step_time(generator);
+	arrivals_step(&generator->arrivals);
 	return 1;
 }
 
@@ -250,8 +281,7 @@ static void begin(struct generator *generator)
 	random_init(&generator->flow_random, random_split(&seed));
 	random_init(&generator->packet_random, random_split(&seed));
 	generator->flow_key = random_split(&seed);
-	generator->time = START_NS;
-	generator->time_rest = 0;
+	arrivals_begin(&generator->arrivals, &generator->spec, START_NS);
 	generator->batch_next = generator->batch_size = 0;
 	atomic_store_explicit(&generator->made, 0, memory_order_relaxed);
 }
@@ -269,6 +299,9 @@ static void generate_close(struct source *source)
 	struct generator *generator = (struct generator *)source;
 
 	zipf_fini(&generator->zipf);
+	if (generator->drift != NULL)
+		zipf_drift_fini(generator->drift);
+	free(generator->drift);
 	free(generator->frames);
 	free(generator);
 }
@@ -292,7 +325,11 @@ static bool allocate(struct generator *generator)
 	if (generator->frames == NULL)
 		return false;
 	memset(generator->frames, 0, (size_t)generator->stride * BATCH);
-	return spec->random || zipf_init(&generator->zipf, spec->flows, spec->zipf_e6) == 0;
+	if (!spec->drifts)
+		return spec->random || zipf_init(&generator->zipf, spec->flows, spec->zipf_e6) == 0;
+	generator->drift = calloc(1, sizeof(*generator->drift));
+	return generator->drift != NULL &&
+	       zipf_drift_init(generator->drift, spec->flows, spec->zipf_e6, spec->zipf_to_e6) == 0;
 }
 
 struct source *generate_open(const struct synthetic_spec *spec, char *error)
@@ -302,8 +339,8 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	if (generator != NULL)
 		generator->spec = *spec;
 	if (generator == NULL || !allocate(generator)) {
-		source_error(error, "no memory for %llu synthetic flows of 8 bytes",
-			(unsigned long long)spec->flows);
+		source_error(error, "no memory for %llu synthetic flows of %d bytes",
+			(unsigned long long)spec->flows, spec->drifts ? 16 : 8);
 		if (generator != NULL)
 			generate_close(&generator->source);
 		return NULL;
@@ -314,8 +351,6 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	generator->source.close = generate_close;
 	frame_templates_init(&generator->templates);
 	begin(generator);
-	generator->step = (uint64_t)SECOND_NS / spec->rate;
-	generator->step_rest = (uint64_t)SECOND_NS % spec->rate;
 	return &generator->source;
 }
 

@@ -2,6 +2,7 @@
 #include "rx/capture/zipf.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef unsigned __int128 uint128;
 
@@ -178,11 +179,16 @@ static void units_to_cells(uint64_t *cells, uint64_t n)
 
 int zipf_init(struct zipf *zipf, uint64_t n, uint32_t exponent_e6)
 {
+	uint128 sum;
+
 	zipf->n = n;
 	zipf->cells = malloc(n * sizeof(zipf->cells[0]));
 	if (zipf->cells == NULL)
 		return -1;
-	weights_to_units(zipf->cells, n, fill_weights(zipf->cells, n, exponent_e6));
+	sum = fill_weights(zipf->cells, n, exponent_e6);
+	zipf->log_sum = (int64_t)(log2_q48((uint64_t)(sum >> 28)) >> (LOG_BITS - 32)) -
+			((INT64_C(62) - 28) << 32);
+	weights_to_units(zipf->cells, n, sum);
 	units_to_cells(zipf->cells, n);
 	return 0;
 }
@@ -191,4 +197,63 @@ void zipf_fini(struct zipf *zipf)
 {
 	free(zipf->cells);
 	zipf->cells = NULL;
+}
+
+/* Of a table, where the digits of x (Q32) after the first eight lie. */
+static uint64_t interpolate(const uint64_t *table, uint64_t x)
+{
+	uint64_t i = x * ZIPF_STEPS >> 32, part = x * ZIPF_STEPS & UINT32_MAX;
+
+	return table[i] + (uint64_t)((int64_t)(table[i + 1] - table[i]) * (int64_t)part >> 32);
+}
+
+static int64_t log2_q32(const struct zipf_drift *drift, uint64_t x)
+{
+	unsigned int whole = 63 - (unsigned int)__builtin_clzll(x);
+	uint64_t mantissa = x << (63 - whole) << 1 >> 32; /* behind the point */
+
+	return (int64_t)((uint64_t)whole << 32) + (int64_t)interpolate(drift->logs, mantissa);
+}
+
+/* 2^-x, both Q32. */
+static uint64_t power_of_half(const struct zipf_drift *drift, uint64_t x)
+{
+	return x >> 32 > 32 ? 0 : interpolate(drift->powers, x & UINT32_MAX) >> (x >> 32);
+}
+
+int zipf_drift_init(struct zipf_drift *drift, uint64_t n, uint32_t from_e6, uint32_t to_e6)
+{
+	uint64_t halves[LOG_BITS + 1];
+
+	memset(drift, 0, sizeof(*drift));
+	halves_init(halves);
+	for (uint64_t i = 0; i <= ZIPF_STEPS; i++) {
+		drift->logs[i] =
+			(log2_q48(ZIPF_STEPS + i) - log2_q48(ZIPF_STEPS)) >> (LOG_BITS - 32);
+		drift->powers[i] = exp2_minus(halves, (i << LOG_BITS) / ZIPF_STEPS) >> 30;
+	}
+	drift->slope = ((int64_t)from_e6 - (int64_t)to_e6) * (1 << 20) / 1000000;
+	return zipf_init(&drift->ends[0], n, from_e6) == 0 &&
+			       zipf_init(&drift->ends[1], n, to_e6) == 0
+		       ? 0
+		       : -1;
+}
+
+void zipf_drift_fini(struct zipf_drift *drift)
+{
+	zipf_fini(&drift->ends[0]);
+	zipf_fini(&drift->ends[1]);
+}
+
+/* With y = log2(q / p): 2^(xy) / (1 - x + x 2^y), and for y > 0 the same in 1 - x and -y. */
+bool zipf_drift_keeps(const struct zipf_drift *drift, uint64_t x, uint32_t rank, uint32_t coin)
+{
+	int64_t y = (drift->slope * log2_q32(drift, (uint64_t)rank + 1) >> 20) +
+		    drift->ends[0].log_sum - drift->ends[1].log_sum;
+	uint64_t side = y < 0 ? x : ZIPF_DRIFT_END - x, distance = (uint64_t)(y < 0 ? -y : y);
+	uint64_t kept = power_of_half(drift, (uint64_t)((uint128)side * distance >> 32));
+	uint64_t drawn = ZIPF_DRIFT_END - side +
+			 (uint64_t)((uint128)side * power_of_half(drift, distance) >> 32);
+
+	return (uint64_t)((uint128)coin * drawn >> 32) < kept;
 }
