@@ -26,7 +26,6 @@ struct place {
 /* Moves of a key rule that are worth making together alone. */
 struct pool {
 	double ns, error;
-	double bonus; /* saved where all are made, until it is a move's */
 	bool closed;
 };
 
@@ -50,8 +49,7 @@ size_t choose_work_size(uint32_t nb_items, uint32_t nb_groups)
 {
 	size_t nb_moves = (size_t)nb_items * CHOOSE_STEPS_MAX;
 
-	return aligned(nb_groups * sizeof(uint32_t)) +
-	       aligned((nb_groups + (size_t)1) * sizeof(struct pool)) +
+	return aligned(nb_groups * sizeof(uint32_t)) + aligned(nb_groups * sizeof(struct pool)) +
 	       aligned(nb_moves * sizeof(struct move)) +
 	       2 * aligned(nb_moves * sizeof(struct place));
 }
@@ -160,7 +158,7 @@ static struct sum sum_of(
 	uint8_t *at = work;
 
 	sum.running = take(&at, problem->nb_groups * sizeof(*sum.running));
-	sum.pools = take(&at, (problem->nb_groups + (size_t)1) * sizeof(*sum.pools));
+	sum.pools = take(&at, problem->nb_groups * sizeof(*sum.pools));
 	sum.moves = take(&at, nb_moves * sizeof(*sum.moves));
 	sum.places = take(&at, nb_moves * sizeof(*sum.places));
 	sum.others = take(&at, nb_moves * sizeof(*sum.others));
@@ -398,21 +396,18 @@ static void sort_moves(struct sum *sum, uint32_t n)
 	}
 }
 
-static struct pool *pool_of(const struct sum *sum, const struct move *move, bool all)
-{
-	return &sum->pools[all ? sum->problem->nb_groups : sum->problem->items[move->item].group];
-}
-
 /*
- * What is saved only where the last measurement of a group (or of all) is off makes the last moves
- * of the group worth more together: as many as rise above them. They get one slope, so that they
- * stand side by side.
+ * What is saved only where the last measurement of a group is off makes the last moves of the group
+ * worth more together: as many as rise above them. They get one slope, so that they stand side by
+ * side. (Parsing is saved behind the last move of all, and changes the order of none.)
  */
-static void pool_moves(struct sum *sum, uint32_t n, bool all)
+static void pool_moves(struct sum *sum, uint32_t n)
 {
+	const struct choose_item *items = sum->problem->items;
+
 	for (uint32_t p = n; p-- > 0;) {
 		struct move *move = &sum->moves[sum->places[p].move];
-		struct pool *pool = pool_of(sum, move, all);
+		struct pool *pool = &sum->pools[items[move->item].group];
 
 		pool->closed |= move->slope * pool->ns < pool->error;
 		move->pooled = !pool->closed;
@@ -420,11 +415,9 @@ static void pool_moves(struct sum *sum, uint32_t n, bool all)
 			continue;
 		pool->error += move->slope * move->ns;
 		pool->ns += move->ns;
-		move->ns += pool->bonus;
-		pool->bonus = 0;
 	}
 	for (uint32_t m = 0; m < n; m++) {
-		const struct pool *pool = pool_of(sum, &sum->moves[m], all);
+		const struct pool *pool = &sum->pools[items[sum->moves[m].item].group];
 
 		if (sum->moves[m].pooled)
 			sum->moves[m].slope = pool->error / pool->ns;
@@ -451,21 +444,14 @@ static uint32_t give_up(struct sum *sum, uint32_t begin, uint32_t end)
 static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, uint32_t n)
 {
 	const struct choose_problem *problem = sum->problem;
-	bool none_runs = sum->nb_running == 0;
 
-	for (uint32_t g = 0; g < problem->nb_groups; g++) {
-		double bonus = sum->running[g] == 0 ? problem->group_ns[g] : 0;
-
-		sum->pools[g] = (struct pool){.ns = bonus, .bonus = bonus};
-	}
-	sum->pools[problem->nb_groups] =
-		(struct pool){.ns = problem->parse_ns, .bonus = problem->parse_ns};
+	for (uint32_t g = 0; g < problem->nb_groups; g++)
+		sum->pools[g] =
+			(struct pool){.ns = sum->running[g] == 0 ? problem->group_ns[g] : 0};
 	for (uint32_t i = begin; i < end; i++)
 		set_step(sum, i, 0);
 	sort_moves(sum, n);
-	pool_moves(sum, n, false);
-	if (none_runs)
-		pool_moves(sum, n, true);
+	pool_moves(sum, n);
 	for (uint32_t p = 0; !fits(sum); p++) {
 		const struct move *move = &sum->moves[sum->places[p].move];
 
