@@ -22,6 +22,7 @@
 #include "parallel/eal.h"
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
+#include "parallel/keep_up.h"
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
 #include "parallel/send.h"
@@ -1378,6 +1379,11 @@ static void examples_load(void **state)
 		assert_int_equal(result.config.nb_measurements, examples[i].nb_measurements);
 		if (i == 1 || i == 3) /* what docs start as services */
 			assert_true(writer_options(&result.config)->rotate.period > 0);
+		if (i == 2) {
+			assert_int_equal(keep_up_options(&result.config)->keep_up, KEEP_UP_VALVE);
+			assert_true(priority_options(&result.config.measurements[1])->priority <
+				    priority_options(&result.config.measurements[0])->priority);
+		}
 		attempt_free(&result);
 		free(words);
 	}
