@@ -220,6 +220,21 @@ static uint64_t read_clock(void)
 	return rte_rdtsc_precise();
 }
 
+/* Only a worker that gets packets measures receiving, parsing and freeing. */
+static void check_whole(const struct config *config, const struct capacity_worker *worker)
+{
+	char text[PROFILE_WHAT_MAX];
+	struct profile_what missing;
+	double ns;
+
+	if (capacity_ns(&profile, worker, &capacity_states[0], PROFILE_CACHED, &ns, &missing))
+		return;
+	profile_describe(&missing, text);
+	log_warning("--profile %s: has no figure of %s, so what a packet should cost is not known; "
+		    "sketchtap-bench profile makes one",
+		profile_options(config)->file, text);
+}
+
 /* What the profile does not have yet is measured before the run begins, as far as it does not take
  * long. */
 static void complete_profile(const struct config *config, const struct plan *plan)
@@ -243,6 +258,8 @@ static void complete_profile(const struct config *config, const struct plan *pla
 	if (calibrate_worker(&calibration, &worker, &profile, &missing)) {
 		log_info("what packets take: %u figures, %u of them measured now", profile.n,
 			profile.n - n);
+		if (file != NULL)
+			check_whole(config, &worker);
 	} else {
 		profile_describe(&missing, text);
 		log_warning("%s%s: has no figure of %s, and %d ms do not suffice for one",

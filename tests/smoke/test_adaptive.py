@@ -177,6 +177,19 @@ def test_profile_in_a_run(test):
                for traffic in ('cached', 'uncached', 'new')), answer
 
 
+def test_profile_without_a_part(test):
+    """What a run cannot measure by itself, and its profile lacks, is said at the start."""
+    config, path, text = make_profile(test)
+    run = ('--synthetic', 'flows=10,packets=10', '--config', config, '--workers', '1', *QUIET, '--profile')
+    for part in ('receive', 'parse', 'free'):
+        lines = [line for line in text.splitlines() if not line.startswith(f'{part},')]
+        rows = sum(not line.startswith('#') for line in lines) - 6
+        lines = [f'rows: {rows}' if line.startswith('rows: ') else line for line in lines]
+        result = test.run(*run, write(test, 'lacking', '\n'.join(lines) + '\n')).expect(0)
+        assert f'has no figure of {part},' in result.stderr, result.describe()
+    assert 'no figure' not in test.run(*run, path).expect(0).stderr
+
+
 def test_refused_profiles(test):
     """Of another CPU, build or DPDK, unless --force says so; and what is damaged, with its line."""
     config, path, text = make_profile(test)
