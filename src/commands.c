@@ -53,7 +53,7 @@
 #define STOPPED (-1) /* asked to end before anything was measured */
 
 /* What a profile lacks is measured in so long at most, with so many samples of so many flows. */
-#define CALIBRATION_MS      200
+#define CALIBRATION_MS      200 /* as a warning says */
 #define CALIBRATION_SAMPLES 2000
 #define CALIBRATION_FLOWS   (UINT64_C(1) << 18)
 
@@ -240,6 +240,7 @@ static void check_whole(const struct config *config, const struct capacity_worke
 static void complete_profile(const struct config *config, const struct plan *plan)
 {
 	const struct capacity_worker worker = plan_worker(plan);
+	bool late = false;
 	struct calibration calibration = {
 		.clock = read_clock,
 		.ns = 1e9 / (double)rte_get_tsc_hz(),
@@ -249,6 +250,7 @@ static void complete_profile(const struct config *config, const struct plan *pla
 		.samples = CALIBRATION_SAMPLES,
 		.flows_max = CALIBRATION_FLOWS,
 		.until = read_clock() + rte_get_tsc_hz() / 1000 * CALIBRATION_MS,
+		.late = &late,
 	};
 	const char *file = profile_options(config)->file;
 	char text[PROFILE_WHAT_MAX];
@@ -262,9 +264,10 @@ static void complete_profile(const struct config *config, const struct plan *pla
 			check_whole(config, &worker);
 	} else {
 		profile_describe(&missing, text);
-		log_warning("%s%s: has no figure of %s, and %d ms do not suffice for one",
+		log_warning("%s%s: has no figure of %s, and %s",
 			file != NULL ? "--profile " : "--keep-up", file != NULL ? file : "", text,
-			CALIBRATION_MS);
+			late ? "200 ms do not suffice for one"
+			     : "there is no memory to measure it");
 	}
 	if (file != NULL)
 		control_offer_profile(&profile);

@@ -90,13 +90,21 @@ static void end(struct bout *bout)
 	free(bout);
 }
 
+static bool say_late(const struct calibration *calibration, bool late)
+{
+	if (late && calibration->late != NULL)
+		*calibration->late = true;
+	return late;
+}
+
 /* Or nobody waits for it any more. */
 static bool is_late(const struct bout *bout)
 {
 	const struct calibration *calibration = bout->calibration;
 
-	return signals_stop_requested() ||
-	       (calibration->until > 0 && calibration->clock() >= calibration->until);
+	return say_late(calibration,
+		signals_stop_requested() ||
+			(calibration->until > 0 && calibration->clock() >= calibration->until));
 }
 
 /* What took so long, of n packets. */
@@ -369,9 +377,11 @@ static bool has_time_for(const struct calibration *calibration, size_t bytes)
 {
 	uint64_t now = calibration->clock();
 
-	return calibration->until == 0 ||
-	       (now < calibration->until &&
-		       (double)(calibration->until - now) * calibration->ns > (double)bytes);
+	return !say_late(
+		calibration, calibration->until > 0 &&
+				     (now >= calibration->until ||
+					     (double)(calibration->until - now) * calibration->ns <=
+						     (double)bytes));
 }
 
 bool calibrate_sketch(const struct calibration *calibration, const struct profile_what *what,

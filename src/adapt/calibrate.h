@@ -22,6 +22,7 @@ struct calibration {
 	uint64_t samples;                  /* of each row, at most */
 	uint64_t flows_max;                /* that are fed to a sketch */
 	uint64_t until; /* clock: a row that is not measured by then is not added; 0: no end */
+	bool *late;     /* set where that was why; NULL: nobody asks */
 	bool singles;   /* packets one by one, too */
 };
 

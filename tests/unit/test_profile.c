@@ -415,6 +415,13 @@ static void calibrates_all_that_a_worker_needs(void **state)
 	profile_free(&profile);
 }
 
+static void *no_memory(size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	return NULL;
+}
+
 static void ends_in_time(void **state)
 {
 	const struct key_rule rule = make_rule("src");
@@ -423,9 +430,11 @@ static void ends_in_time(void **state)
 	struct capacity_worker worker = {0};
 	struct profile profile = {0};
 	struct profile_what missing;
+	bool late = false;
 
 	(void)state;
 	calibration.samples = 1000;
+	calibration.late = &late;
 	assert_null(sketch_find("count-min")->check(&params));
 	capacity_add(&worker, sketch_find("count-min"), &params, SHARING_SEPARATE);
 	looks = 0;
@@ -434,13 +443,21 @@ static void ends_in_time(void **state)
 	calibration.until = 12000;
 	assert_false(calibrate_worker(&calibration, &worker, &profile, &missing));
 	assert_int_equal(missing.part, PROFILE_SKETCH);
-	assert_true(looks < 12100);
+	assert_true(looks < 12100 && late);
 	/* An instance that would take longer to clear is not made. */
 	profile_free(&profile);
 	calibration.ns = 1;
 	calibration.until = looks + 1000000;
+	late = false;
 	assert_false(calibrate_sketch(&calibration, &worker.sketches[0], &params, &profile));
 	assert_int_equal(profile.n, 0);
+	assert_true(late);
+	/* What has no memory is not late. */
+	calibration.until += 1000000000;
+	calibration.allocator.alloc = no_memory;
+	late = false;
+	assert_false(calibrate_sketch(&calibration, &worker.sketches[0], &params, &profile));
+	assert_false(late);
 }
 
 static void leaves_interruptions_out(void **state)
