@@ -265,6 +265,7 @@ def test_bad_states(test):
             ('', ':0: it is empty'),
             ('worker,to\n', ":1: no column 'packet'"),
             ('worker,packet,to\n0,5\n', ':2: no to'),
+            ('worker,packet,to\n0,0,full\0,1/4\n', ':2: it has a NUL byte'),
             ('worker,packet,to\n0,0,full\n3,0,full\n', ":3: '3'", '0 to 0'),
             ('worker,packet,to\n0,0,full\n0,-1,full\n', ":3: '-1'"),
             ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'behind a later one'),

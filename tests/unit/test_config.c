@@ -23,6 +23,7 @@
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
 #include "parallel/keep_up.h"
+#include "parallel/steps.h"
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
 #include "parallel/send.h"
@@ -1381,8 +1382,8 @@ static void examples_load(void **state)
 			assert_true(writer_options(&result.config)->rotate.period > 0);
 		if (i == 2) {
 			assert_int_equal(keep_up_options(&result.config)->keep_up, KEEP_UP_VALVE);
-			assert_true(priority_options(&result.config.measurements[1])->priority <
-				    priority_options(&result.config.measurements[0])->priority);
+			assert_true(steps_options(&result.config.measurements[1])->priority <
+				    steps_options(&result.config.measurements[0])->priority);
 		}
 		attempt_free(&result);
 		free(words);
