@@ -31,6 +31,7 @@
 #include "parallel/plan/plan.h"
 #include "parallel/run.h"
 #include "parallel/sources.h"
+#include "parallel/within.h"
 #include "report/control.h"
 #include "report/output/progress.h"
 #include "report/reporter.h"
@@ -684,7 +685,8 @@ static void suit_terminal(struct config *config)
 			!config_asks(config, measurement, "threshold"))
 			edit_measurement_options(measurement)->top = 20;
 	}
-	if (!writer_names_files(config) && !config_asks(config, NULL, "interval"))
+	if (!writer_names_files(config) && !config_asks(config, NULL, "interval") &&
+		!within_any(config))
 		edit_epoch_options(config)->interval = 0;
 }
 
@@ -693,9 +695,9 @@ static void suit_terminal(struct config *config)
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
 	&sources_owner, &feeder_owner, &measurement_owner, &keep_up_owner, &steps_owner,           \
-		&filter_owner, &monitor_owner, &design_owner, &plan_owner, &seed_owner,            \
-		&epoch_owner, &writer_owner, &ledger_owner, &control_owner, &progress_owner,       \
-		&profile_owner, OF_MACHINE
+		&within_owner, &filter_owner, &monitor_owner, &design_owner, &plan_owner,          \
+		&seed_owner, &epoch_owner, &writer_owner, &ledger_owner, &control_owner,           \
+		&progress_owner, &profile_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
 /* Who is told of packets takes what rows and counts them alike; no packet is filtered or matched. */

@@ -52,14 +52,21 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
 }
 
-/* Key rules that measurements have which are not off, a bit each. */
-static uint32_t rules_of(const struct counting *counting, uint32_t off)
+/* Key rules that are asked for of all packets, for measurements that are not off, a bit each. */
+static uint32_t rules_of(const struct counting *counting, const struct within *within, uint32_t off)
 {
 	uint32_t rules = 0;
 
-	for (uint32_t m = 0; m < counting->nb_measurements; m++)
-		if ((off >> m & 1) == 0)
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct network_set *set = within->sets[m];
+
+		if ((off >> m & 1) != 0)
+			continue;
+		if (set == NULL)
 			rules |= UINT32_C(1) << counting->key_rule_of[m];
+		else if (set->n > 0)
+			rules |= counting->needs[m];
+	}
 	return rules;
 }
 
@@ -73,29 +80,95 @@ static void weigh(struct key_burst *burst, struct key_weights *weights, uint32_t
 	weights->shift = shift;
 }
 
-void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, const struct burst_state *state, const uint64_t *rarer)
+uint64_t within_entries(const struct counting *counting, const struct within *within, uint32_t m)
 {
-	struct key_burst *bursts = counting->bursts;
+	if (within->sets[m] == NULL)
+		return UINT64_MAX;
+	return network_set_find(within->sets[m], &counting->bursts[counting->networks_rule[m]]);
+}
+
+/*
+ * The keys that measurement m has of some entries. hashed: rules whose keys are there of all of
+ * them, a bit each.
+ */
+static struct key_burst *pick(
+	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)
+{
+	struct key_burst *tuples = &counting->picked[0], *keys = tuples;
+	uint32_t r = counting->key_rule_of[m];
+
+	if ((hashed >> r & 1) != 0) {
+		key_burst_pick(keys, &counting->bursts[r], entries, counting->details);
+		return keys;
+	}
+	key_burst_pick(tuples, &counting->bursts[0], entries, counting->details);
+	if (r > 0) {
+		keys = &counting->picked[1];
+		key_burst_mask(keys, tuples, counting->key_rules[r]);
+		if (counting->details)
+			key_burst_copy_details(keys, tuples);
+	}
+	hash_burst(counting->hash_key, keys);
+	return keys;
+}
+
+static void add_inside(struct inside *inside, const struct key_burst *burst, uint32_t shift)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++)
+		bytes += burst->wire_len[i];
+	inside->packets += burst->n;
+	inside->bytes += bytes;
+	inside->added += ((uint64_t)burst->n << shift) - burst->n;
+	inside->added_bytes += (bytes << shift) - bytes;
+}
+
+/* What measurement m counts of the burst, and of these entries; NULL: nothing. */
+static struct key_burst *burst_of(const struct counting *counting, struct within *within,
+	uint32_t m, uint32_t hashed, uint64_t entries, uint32_t shift)
+{
+	struct key_burst *burst = &counting->bursts[counting->key_rule_of[m]];
+
+	burst->weights = counting->weights;
+	if (entries == UINT64_MAX && within->sets[m] == NULL)
+		return burst;
+	entries &= within_entries(counting, within, m);
+	if (entries == 0)
+		return NULL;
+	burst = pick(counting, m, entries, hashed);
+	if (shift > 0)
+		weigh(burst, &counting->weights[1], shift);
+	if (within->sets[m] != NULL)
+		add_inside(&within->inside[m], burst, shift);
+	return burst;
+}
+
+void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
+	const uint64_t *rarer, struct lap *lap)
+{
+	uint32_t hashed = rules_of(counting, within, state->off);
 
 	if (state->shift > 0)
-		weigh(&bursts[0], counting->weights, state->shift);
-	hash_keys(counting, bursts, rules_of(counting, state->off), NULL);
+		weigh(&counting->bursts[0], counting->weights, state->shift);
+	hash_keys(counting, counting->bursts, hashed, lap);
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
-		struct key_burst *burst = &bursts[counting->key_rule_of[m]];
 		uint32_t shift = state->shift + state->rarer[m];
+		uint64_t entries =
+			(state->rare >> m & 1) != 0 ? rarer[state->rarer[m]] : UINT64_MAX;
+		const struct key_burst *burst;
 
 		if ((state->off >> m & 1) != 0)
 			continue;
-		burst->weights = counting->weights;
-		if ((state->rare >> m & 1) != 0) {
-			key_burst_pick(
-				counting->picked, burst, rarer[state->rarer[m]], counting->details);
-			burst = counting->picked;
-			weigh(burst, counting->weights + 1, shift);
-		}
-		(shift > 0 ? counting->update_weighted : counting->update)[m](sketch[m], burst);
-		hyperloglog_update(distinct[m], burst);
+		burst = burst_of(counting, within, m, hashed, entries, shift);
+		if (burst != NULL)
+			(shift > 0 ? counting->update_weighted : counting->update)[m](
+				sketch[m], burst);
+		LAP(lap, sketch[m]);
+		if (burst != NULL)
+			hyperloglog_update(distinct[m], burst);
+		LAP(lap, distinct[m]);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/key_burst.h"
 #include "config/config.h"
+#include "parallel/within.h"
 #include "adapt/costs.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
@@ -44,30 +45,42 @@ struct counting {
 
 	struct key_weights *
 		weights; /* of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
-	struct key_burst *picked; /* entries of a burst that one measurement looks at */
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
 	uint32_t low_ranked; /* measurements that may wait for others, a bit each */
+
+	/* Of measurements that count what is inside networks alone (parallel/within.h). */
+	bool closer;                                     /* there is one */
+	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* whose keys the networks are */
+	/* Key rules that are asked for of all packets, a bit each, where there are networks. */
+	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
+	struct key_burst *picked; /* [PICKED_BURSTS]: what is inside, and its keys */
 };
+
+#define PICKED_BURSTS 2
 
 /* Masks, hashes, and updates sketch[nb_measurements] and distinct[nb_measurements]. */
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
-/* The same, timed part by part. */
 struct lap;
+/* The same, timed part by part. */
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct lap *lap);
 
+/* Entries of the burst that measurement m counts, a bit each: where its networks' keys are hashed. */
+uint64_t within_entries(const struct counting *counting, const struct within *within, uint32_t m);
+
 /*
- * The same of counting->bursts[0], which has lengths and room for weights, in a state. rarer[k]:
- * entries that one of 2^k is, a bit each.
+ * The same of counting->bursts[0], which has lengths and, where packets stand for others, room for
+ * weights, in a state. rarer[k]: entries that one of 2^k is, a bit each. A measurement with networks
+ * counts what is inside. lap: NULL where the burst is not timed.
  */
 struct burst_state;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, const struct burst_state *state,
-	const uint64_t *rarer);
+	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
+	const uint64_t *rarer, struct lap *lap);
 
 /*
  * As count_keys(), of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and

@@ -2,6 +2,7 @@
 #include "parallel/measurements.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_common.h>
 
@@ -37,20 +38,18 @@ static uint32_t priority_of(const struct plan_measurement *measurement)
 	return steps_options(measurement->config)->priority;
 }
 
-static struct key_burst *create_bursts(
-	const struct counting *counting, const struct plan_lcore *lcore)
+static struct key_burst *create_bursts(uint32_t n, const struct plan_lcore *lcore)
 {
-	struct key_burst *bursts =
-		memory_get(lcore->node, counting->nb_key_rules * sizeof(bursts[0]));
+	struct key_burst *bursts = memory_get(lcore->node, n * sizeof(bursts[0]));
 
-	for (uint32_t r = 0; bursts != NULL && r < counting->nb_key_rules; r++)
+	for (uint32_t r = 0; bursts != NULL && r < n; r++)
 		bursts[r].writer = lcore->worker;
 	return bursts;
 }
 
 static bool add_weights(struct counting *counting, const struct plan_lcore *lcore)
 {
-	counting->waiting = create_bursts(counting, lcore);
+	counting->waiting = create_bursts(counting->nb_key_rules, lcore);
 	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	if (counting->waiting == NULL || counting->weights == NULL)
 		return false;
@@ -72,8 +71,33 @@ static bool add_states(
 			counting->low_ranked |= UINT32_C(1) << m;
 	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	counting->bursts[0].weights = counting->weights;
-	counting->picked = memory_get(lcore->node, sizeof(*counting->picked));
-	return counting->weights != NULL && counting->picked != NULL;
+	return counting->weights != NULL;
+}
+
+static uint32_t rule_bit(const struct counting *counting, uint32_t m)
+{
+	return UINT32_C(1) << counting->key_rule_of[m];
+}
+
+/* What it takes to know what is inside, and to count only that. */
+static bool add_closer(const struct measurements *measurements, struct counting *counting,
+	const struct plan_lcore *lcore)
+{
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct closer *closer = measurements->closer[m];
+
+		if (closer == NULL)
+			continue;
+		counting->closer = true;
+		counting->networks_rule[m] = counting->key_rule_of[closer->networks];
+		counting->needs[m] = rule_bit(counting, closer->networks);
+		/* What is picked has its 5-tuple alone. */
+		if (measurements->plan.measurements[m].params.key->extra)
+			counting->needs[m] |= rule_bit(counting, m);
+	}
+	if (counting->closer || measurements->kept_up)
+		counting->picked = create_bursts(PICKED_BURSTS, lcore);
+	return counting->picked != NULL || !(counting->closer || measurements->kept_up);
 }
 
 static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
@@ -96,7 +120,9 @@ static bool create_counting(struct measurements *measurements, const struct plan
 		add_needs(counting, &plan->measurements[m], plan->replay);
 	}
 	assign_rules(counting, plan);
-	counting->bursts = create_bursts(counting, lcore);
+	counting->bursts = create_bursts(counting->nb_key_rules, lcore);
+	if (!add_closer(measurements, counting, lcore))
+		return false;
 	if (plan->collect.design != NULL || plan->kernel.on_path)
 		return counting->bursts != NULL && add_weights(counting, lcore);
 	if (counting->bursts != NULL && measurements->kept_up)
@@ -158,6 +184,38 @@ static bool create_of_worker(struct measurements *measurements, const struct pla
 	       create_sketches(measurements, id, lcore->node);
 }
 
+static bool create_closer(struct measurements *measurements)
+{
+	const struct plan *plan = &measurements->plan;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		const struct measurement_config *config = plan->measurements[m].config;
+		struct closer *closer;
+
+		if (!within_given(config))
+			continue;
+		closer = memory_get(PLAN_NODE_ANY, sizeof(*closer));
+		measurements->closer[m] = closer;
+		if (closer == NULL)
+			return false;
+		while (strcmp(plan->measurements[closer->networks].config->name,
+			       within_options(config)->within.networks) != 0)
+			closer->networks++;
+	}
+	return true;
+}
+
+static bool create_workers(struct measurements *measurements)
+{
+	const struct plan *plan = &measurements->plan;
+
+	for (uint32_t i = 0; i < plan->nb_lcores; i++)
+		if (plan->lcores[i].role == PLAN_WORKER &&
+			!create_of_worker(measurements, &plan->lcores[i]))
+			return false;
+	return true;
+}
+
 struct measurements *measurements_create(
 	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up)
 {
@@ -169,20 +227,17 @@ struct measurements *measurements_create(
 	measurements->hash_key = hash_key;
 	measurements->waits = waits;
 	measurements->kept_up = kept_up;
-	for (uint32_t i = 0; i < plan->nb_lcores; i++)
-		if (plan->lcores[i].role == PLAN_WORKER &&
-			!create_of_worker(measurements, &plan->lcores[i])) {
-			measurements_destroy(measurements);
-			return NULL;
-		}
-	return measurements;
+	if (create_closer(measurements) && create_workers(measurements))
+		return measurements;
+	measurements_destroy(measurements);
+	return NULL;
 }
 
 static void destroy_counting(struct counting *counting)
 {
 	if (counting == NULL)
 		return;
-	memory_give_back(counting->picked, sizeof(*counting->picked));
+	memory_give_back(counting->picked, PICKED_BURSTS * sizeof(counting->picked[0]));
 	memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
 	memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
 	memory_give_back(counting->bursts, counting->nb_key_rules * sizeof(counting->bursts[0]));
@@ -205,6 +260,8 @@ void measurements_destroy(struct measurements *measurements)
 			}
 	for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
 		destroy_counting(measurements->counting[w]);
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		memory_give_back(measurements->closer[m], sizeof(*measurements->closer[m]));
 	if (measurements->config != NULL)
 		config_free(measurements->config);
 	free(measurements->config);
@@ -220,7 +277,45 @@ void measurements_give(const struct measurements *measurements, struct generatio
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
 		generation->sketch[m] = measurements->sketches[epoch & 1][instance][m];
 		generation->distinct[m] = measurements->distinct[epoch & 1][worker][m];
+		generation->within.sets[m] = measurements->closer[m] != NULL
+						     ? &measurements->closer[m]->sets[epoch & 1]
+						     : NULL;
 	}
+}
+
+void measurements_look_closer(struct measurements *measurements, uint64_t epoch)
+{
+	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
+		if (measurements->closer[m] != NULL)
+			closer_renew(measurements->closer[m], measurements->hash_key, epoch);
+}
+
+static const struct measurement_config *config_of(
+	const struct measurements *measurements, uint32_t m)
+{
+	return measurements->plan.measurements[m].config;
+}
+
+/* Whether what is heavy for one is heavy for the other. */
+static bool same_networks(
+	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
+{
+	const struct within_choice *x = &within_options(config_of(a, m_a))->within;
+	const struct within_choice *y = &within_options(config_of(b, m_b))->within;
+
+	return strcmp(x->networks, y->networks) == 0 && x->share >= y->share &&
+	       x->share <= y->share &&
+	       key_rule_equal(a->plan.measurements[a->closer[m_a]->networks].params.key,
+		       b->plan.measurements[b->closer[m_b]->networks].params.key);
+}
+
+void measurements_follow(struct measurements *measurements, const struct measurements *before)
+{
+	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
+		for (uint32_t b = 0; b < before->plan.nb_measurements; b++)
+			if (measurements->closer[m] != NULL && before->closer[b] != NULL &&
+				same_networks(measurements, m, before, b))
+				measurements->closer[m]->heavy = before->closer[b]->heavy;
 }
 
 static void warn_if_narrow(struct measurements *measurements, const struct sketch *sketch,

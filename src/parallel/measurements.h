@@ -15,6 +15,7 @@
 #include "base/rarely.h"
 #include "config/config.h"
 #include "parallel/count.h"
+#include "parallel/within.h"
 #include "parallel/plan/plan.h"
 #include "sketch/hyperloglog.h"
 #include "sketch/sketch.h"
@@ -34,7 +35,8 @@ struct measurements {
 	/* The width that would have suited the last epoch in which the instance was used; the first
 	 * one's at the start. */
 	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	struct rarely narrow[CONFIG_MEASUREMENTS_MAX]; /* no memory for the width that fits */
+	struct rarely narrow[CONFIG_MEASUREMENTS_MAX];  /* no memory for the width that fits */
+	struct closer *closer[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
 	struct measured *measured; /* the reporter's (report/measured.h); NULL: there is none */
 	struct config *config;     /* what was read for them, from malloc(); NULL: the run's */
 	struct measurements *next; /* in a list of those that nobody uses any more */
@@ -52,6 +54,11 @@ void measurements_destroy(struct measurements *measurements); /* NULL is allowed
 /* The worker's generation of `epoch`, which belongs to nobody, counts these. */
 void measurements_give(const struct measurements *measurements, struct generation *generation,
 	uint32_t worker, uint64_t epoch);
+
+/* The generation of `epoch`, which belongs to nobody, looks into what is heavy now. */
+void measurements_look_closer(struct measurements *measurements, uint64_t epoch);
+/* They come after `before`, and what both look into stays known. */
+void measurements_follow(struct measurements *measurements, const struct measurements *before);
 
 /*
  * Clears an instance of the generation of `epoch`, which ended at `end`. Its size is for the larger

@@ -756,6 +756,8 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	parse_counts_reset(&generation->counts);
 	if (worker->keeper != NULL)
 		generation->kept = (struct kept){0};
+	if (generation->counting->closer)
+		memset(generation->within.inside, 0, sizeof(generation->within.inside));
 	forward_recycle(worker->forward, epoch);
 	if (used)
 		clear_rules(generation);
@@ -781,6 +783,7 @@ static void renew_measurements(struct run *run, uint64_t epoch)
 		return;
 	if (run->next_from == UINT64_MAX)
 		run->next_from = epoch + 2;
+	measurements_follow(run->next, before);
 	*place = run->next;
 	give_measurements(run, epoch);
 	release_measurements(run, before);
@@ -819,6 +822,7 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	if (run->collect != NULL)
 		collect_recycle(run->collect, epoch);
 	renew_measurements(run, epoch);
+	measurements_look_closer(run_measurements(run, epoch), epoch);
 	monitor_tables_renew(&run->monitor, epoch);
 	give_table(run, epoch);
 	epochs_recycle(run->epochs, epoch);

@@ -55,6 +55,7 @@ static void match(struct generation *generation, struct key_burst *burst, struct
 /* lap: NULL where the burst is not timed. */
 static ALWAYS_INLINE void count_read(struct generation *generation, struct lap *lap)
 {
+	static const struct burst_state in_full;
 	struct key_burst *full = &generation->counting->bursts[0];
 	struct monitor_hits hits;
 
@@ -66,7 +67,10 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct lap *
 	}
 	generation->measured += full->n;
 
-	if (lap == NULL)
+	if (generation->counting->closer)
+		count_some_keys(generation->counting, generation->sketch, generation->distinct,
+			&generation->within, &in_full, NULL, lap);
+	else if (lap == NULL)
 		count_keys(generation->counting, generation->sketch, generation->distinct);
 	else
 		count_keys_timed(
@@ -157,7 +161,8 @@ static void count_seen(struct worker *worker, struct generation *generation,
 			parts[shift] = entries_of(full, rarer[shift]);
 	}
 	kept_add(&generation->kept, state, burst, parts, counting->nb_measurements);
-	count_some_keys(counting, generation->sketch, generation->distinct, state, rarer);
+	count_some_keys(counting, generation->sketch, generation->distinct, &generation->within,
+		state, rarer, NULL);
 }
 
 /* The packets of a burst whose measurements are not all there, or of which some stand for others. */

@@ -21,6 +21,7 @@
 #include "parallel/epoch.h"
 #include "parallel/keep_up.h"
 #include "parallel/poll.h"
+#include "parallel/within.h"
 #include "parallel/reader.h"
 #include "rx/packet/monitor.h"
 #include "rx/packet/parse_burst.h"
@@ -53,6 +54,7 @@ struct generation {
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 	struct costs costs;                                    /* of the bursts that were timed */
 	struct kept kept;                                      /* 0 without a keeper */
+	struct within within;                                  /* 0 where all count everything */
 };
 
 struct collect;

@@ -93,6 +93,26 @@ static void add_waited(
 	}
 }
 
+/* Of what was measured, what the measurement counts. */
+static void add_inside(const struct run *run, uint64_t epoch, uint32_t m, struct report_inside *out)
+{
+	const struct closer *closer = run_measurements(run, epoch)->closer[m];
+
+	if (closer == NULL)
+		return;
+	out->only = true;
+	out->networks = closer->networks;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct inside *inside =
+			&worker_generation(run->workers[w], epoch)->within.inside[m];
+
+		out->packets += inside->packets;
+		out->bytes += inside->bytes;
+		out->added += inside->added;
+		out->added_bytes += inside->added_bytes;
+	}
+}
+
 static double looked_at(const struct ledger *ledger)
 {
 	return ledger->received > 0
@@ -125,7 +145,8 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	double confidence;
 
 	add_waited(run, epoch, m, out);
-	ledger = ledger_without(of_all, &out->waited);
+	add_inside(run, epoch, m, &out->inside);
+	ledger = ledger_of_measurement(of_all, out);
 	ledger.weight = out->weight;
 	out->looked_at = looked_at(&ledger);
 	input.smallest = rank_smallest(planned->params.metric, &ledger, limits.threshold);

@@ -16,6 +16,7 @@
 #include "report/changes.h"
 #include "report/collected.h"
 #include "report/control.h"
+#include "report/drill.h"
 #include "report/epoch_clock.h"
 #include "report/governor.h"
 #include "report/ledger.h"
@@ -335,6 +336,7 @@ static void close_epoch(struct reporter *reporter)
 		   (run->collect == NULL || collected_report(run, reporter->epoch, report));
 	complete = complete && measured_report(run, reporter->epoch, report) &&
 		   monitor_report(run, reporter->epoch, report);
+	complete &= drill_look(run, reporter->epoch, report);
 	complete &= report == NULL || governor_close(reporter->governor, reporter->epoch, report);
 	complete &= forwarded_close(&reporter->forwarded, reporter->epoch,
 		reporter->params.first_epoch + info.number, last, report);

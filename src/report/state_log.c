@@ -37,7 +37,8 @@ static struct report_state *add_row(
 		.rate = why->rate,
 		.cost_known = why->cost_ns > 0,
 		.cost_ns = why->cost_ns,
-		.target_known = why->target_ns > 0 && why->target_ns < 1e9, /* else next to nothing came */
+		.target_known =
+			why->target_ns > 0 && why->target_ns < 1e9, /* else next to nothing came */
 		.target_ns = why->target_ns,
 		.share = why->share,
 	};

@@ -173,6 +173,7 @@ void report_epoch_free(struct report_epoch *epoch)
 		free(epoch->measurements[m].rows);
 		free(epoch->measurements[m].flows);
 		free(epoch->measurements[m].asked);
+		free(epoch->measurements[m].inside.keys);
 	}
 	report_collected_free(epoch->collected);
 	free(epoch->rules);
@@ -182,8 +183,11 @@ void report_epoch_free(struct report_epoch *epoch)
 	free(epoch);
 }
 
-struct ledger ledger_without(const struct ledger *ledger, const struct report_waited *waited)
+struct ledger ledger_of_measurement(
+	const struct ledger *ledger, const struct report_measurement *measurement)
 {
+	const struct report_waited *waited = &measurement->waited;
+	const struct report_inside *inside = &measurement->inside;
 	struct ledger rest = *ledger;
 
 	rest.measured -= waited->measured;
@@ -194,13 +198,20 @@ struct ledger ledger_without(const struct ledger *ledger, const struct report_wa
 	rest.skipped_bytes += waited->bytes;
 	rest.unseen += waited->unseen;
 	rest.unseen_bytes += waited->unseen_bytes;
+	if (inside->only) {
+		rest.filtered += rest.measured - inside->packets;
+		rest.measured = inside->packets;
+		rest.bytes = inside->bytes;
+		rest.added = inside->added;
+		rest.added_bytes = inside->added_bytes;
+	}
 	return rest;
 }
 
 struct ledger report_ledger(
 	const struct report_epoch *epoch, const struct report_measurement *measurement)
 {
-	struct ledger ledger = ledger_without(&epoch->ledger, &measurement->waited);
+	struct ledger ledger = ledger_of_measurement(&epoch->ledger, measurement);
 
 	ledger.shed += measurement->shed_packets;
 	ledger.measured -= measurement->shed_packets;

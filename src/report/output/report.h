@@ -72,6 +72,17 @@ struct report_waited {
 	uint64_t unseen, unseen_bytes;
 };
 
+/* What a measurement counted that counts what is inside networks alone, and where that was. */
+struct report_inside {
+	bool only; /* it is such a one */
+	uint64_t packets, bytes;
+	uint64_t added, added_bytes; /* by weights */
+	uint32_t networks;           /* the measurement whose keys these are, */
+	struct key *keys;            /* [nb_keys], from malloc() */
+	uint32_t nb_keys;            /* that the epoch after next looks into */
+	uint64_t left_out;           /* heavy ones that found no room among them */
+};
+
 /* One question's answer for one epoch. */
 struct report_measurement {
 	const char *name;
@@ -89,6 +100,7 @@ struct report_measurement {
 	/* What the sketch had no room for; of the epoch's measured packets. */
 	uint64_t shed_packets, shed_bytes;
 	struct report_waited waited;
+	struct report_inside inside;
 	/* Of what was received, the share that it looked at, and the most that a packet counted. */
 	double looked_at;
 	uint64_t weight;
@@ -301,8 +313,9 @@ struct report_epoch {
 	struct report_measurement measurements[]; /* nb_measurements */
 };
 
-/* The ledger of a measurement that did not see all that others did. */
-struct ledger ledger_without(const struct ledger *ledger, const struct report_waited *waited);
+/* The ledger of a measurement that did not see, or not count, all that others did. */
+struct ledger ledger_of_measurement(
+	const struct ledger *ledger, const struct report_measurement *measurement);
 
 /* The epoch's ledger as one of its measurements sees it. */
 struct ledger report_ledger(
