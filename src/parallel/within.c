@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "collect/options.h"
 #include "kernel/options.h"
 #include "parallel/epoch.h"
 #include "sketch/measurement.h"
@@ -105,6 +106,7 @@ static const char *lacks_intervals(
 {
 	(void)measurement;
 	return kernel_given(config)                   ? "with --kernel"
+	       : collect_listens(config)              ? "with --listen"
 	       : epoch_options(config)->interval == 0 ? "with --interval 0"
 						      : NULL;
 }
