@@ -23,6 +23,7 @@
 #define RELOAD_PATIENCE_S 2
 #define TOP_DEFAULT       10
 #define TOP_MAX           40 /* rows; an answer holds 16 KB, and a row of IPv6 nearly 400 bytes */
+#define WITHIN_KEYS_MAX   60 /* the same of keys alone, of nearly 200 bytes */
 #define VALUE_MAX         128
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
@@ -385,17 +386,22 @@ static void add_figure(struct rte_tel_data *dict, const char *name, const char *
 		rte_tel_data_add_dict_uint(dict, high, figure->high);
 }
 
-static void add_row(
-	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
+static void add_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key)
 {
 	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
 		char field[KEY_FIELD_TEXT_MAX + 1];
 
 		if (!key_rule_has(rule, (enum key_field_id)f))
 			continue;
-		field[key_field_print(rule, &row->key, (enum key_field_id)f, field)] = '\0';
+		field[key_field_print(rule, key, (enum key_field_id)f, field)] = '\0';
 		rte_tel_data_add_dict_string(dict, key_fields[f].name, field);
 	}
+}
+
+static void add_row(
+	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
+{
+	add_key(dict, rule, &row->key);
 	add_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
 	add_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
 	add_text(dict, "share", "%.6f", row->share);
@@ -418,19 +424,25 @@ static void add_rows(
 	}
 }
 
+/* The first where the name is empty; NULL: there is none of it. */
+static const struct report_measurement *find_measurement(
+	const struct report_epoch *epoch, const char *name)
+{
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		if (*name == '\0' || strcmp(epoch->measurements[m].name, name) == 0)
+			return &epoch->measurements[m];
+	return NULL;
+}
+
+static const char no_measurement[] = "no measurement has this name; ctl measure list has them all";
+
 static int answer_top_of(
 	struct rte_tel_data *answer, const struct report_epoch *epoch, const char *name, uint32_t n)
 {
-	const struct report_measurement *measurement = &epoch->measurements[0];
+	const struct report_measurement *measurement = find_measurement(epoch, name);
 
-	for (uint32_t m = 0; *name != '\0' && m < epoch->nb_measurements; m++) {
-		measurement = &epoch->measurements[m];
-		if (strcmp(measurement->name, name) == 0)
-			break;
-	}
-	if (*name != '\0' && strcmp(measurement->name, name) != 0)
-		return answer_error(answer, "no measurement has this name; ctl measure list has "
-					    "them all");
+	if (measurement == NULL)
+		return answer_error(answer, no_measurement);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
 	add_time(answer, "start", epoch->start);
@@ -486,6 +498,59 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 	if (epoch == NULL)
 		return answer_error(answer, no_epoch);
 	answer_top_of(answer, epoch, name, n);
+	give_last_back(epoch);
+	return 0;
+}
+
+/* --- /sketchtap/within --- */
+
+static void add_keys(struct rte_tel_data *answer, const struct key_rule *rule,
+	const struct report_inside *inside)
+{
+	struct rte_tel_data *keys = add_dict(answer, "keys");
+
+	for (uint32_t k = 0; k < inside->nb_keys && k < WITHIN_KEYS_MAX; k++) {
+		struct rte_tel_data *dict = add_numbered(keys, k + 1);
+
+		if (dict == NULL)
+			return;
+		add_key(dict, rule, &inside->keys[k]);
+	}
+}
+
+static int answer_within_of(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, const char *name)
+{
+	const struct report_measurement *measurement = find_measurement(epoch, name), *networks;
+	const struct report_inside *inside;
+
+	if (measurement == NULL)
+		return answer_error(answer, no_measurement);
+	inside = &measurement->inside;
+	if (!inside->only)
+		return answer_error(answer, "it counts everything: it has no --within");
+	networks = &epoch->measurements[inside->networks];
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
+	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
+	rte_tel_data_add_dict_string(answer, "within", networks->name);
+	rte_tel_data_add_dict_uint(answer, "looked_into", inside->nb_keys);
+	rte_tel_data_add_dict_uint(answer, "left_out", inside->left_out);
+	add_keys(answer, networks->key_rule, inside);
+	return 0;
+}
+
+static int answer_within(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *epoch;
+
+	(void)command;
+	if (parameters == NULL || *parameters == '\0')
+		return answer_mistake(answer, "write ctl within MEASUREMENT");
+	epoch = take_last();
+	if (epoch == NULL)
+		return answer_error(answer, no_epoch);
+	answer_within_of(answer, epoch, parameters);
 	give_last_back(epoch);
 	return 0;
 }

@@ -22,6 +22,10 @@
 		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of " \
 		"rows (10; at most 40)",                                                            \
 		{"[MEASUREMENT [N]]", "heaviest keys of the last epoch; N is 10, at most 40"})      \
+	COMMAND(within,                                                                             \
+		"Keys that a measurement with --within looks into after the last epoch with "       \
+		"packets, 60 at most. Parameters: measurement",                                     \
+		{"MEASUREMENT", "what a measurement with --within looks into, 60 keys at most"})    \
 	COMMAND(plan, "Which lcore does what, with which queues and memory. No parameters",         \
 		{"", "lcores, queues, memory, measurements"})                                       \
 	COMMAND(costs,                                                                              \

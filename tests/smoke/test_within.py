@@ -271,6 +271,14 @@ SETS = (
 )
 
 
+def expect_answer(answer, rows):
+    """What the control socket says is looked into after an epoch is what was heavy in it."""
+    reported = [json.loads(line) for line in rows[answer['epoch']]]
+    heavy = [row['src_ip'] for row in reported if row['measurement'] == 'other' and row['share'] >= 0.1]
+    assert heavy and {key['src_ip'] for key in answer['keys'].values()} == set(heavy), (answer, heavy)
+    assert (answer['within'], answer['looked_into'], answer['left_out']) == ('other', len(heavy), 0), answer
+
+
 def test_reload(test):
     """Other measurements, and another name, change nothing of what is known; another name of networks does."""
     arguments = ('--workers', '2', '--interval', '100ms', '--seed', '1')
@@ -286,8 +294,13 @@ def test_reload(test):
         last = epoch
         test.until(lambda: json.loads(test_changes.ctl(test, process, '--format', 'json', 'stats').stdout)
                    ['/sketchtap/stats']['epoch'] > last + 4, 'the last change has held a while')
+        answer = json.loads(test_changes.ctl(test, process, '--format', 'json', 'within', 'near').stdout)
+        assert 'it counts everything' in test_changes.ctl(test, process, 'within', 'other', status=1).stderr
+        test_changes.ctl(test, process, 'within', 'nobody', status=1)
+        test_changes.ctl(test, process, 'within', status=2)
     test.wait(process).expect(0)
     found = test_changes.stats_rows(stats), test_changes.json_rows(out)
+    expect_answer(answer['/sketchtap/within'], found[1])
     near = [row for epoch in (last, last + 1) for row in found[0][epoch] if 'near' in row]
     assert [row[6] for row in near] == ['0', '0'], near  # networks of this name are not known yet
     for kind in found:
