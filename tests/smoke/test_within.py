@@ -312,3 +312,36 @@ def test_reload(test):
         truth = truths[SETS.index([what for since, what in held if since <= epoch][-1])]
         for kind in range(2):
             assert found[kind].get(epoch) == truth[kind].get(epoch), (epoch, held, found[kind].get(epoch))
+
+
+def test_too_many(test):
+    """No more than 1024 are looked into, the heaviest first, and a warning says so."""
+    measurements = {'hosts': ('dst', 'packets', None, 0, 0), 'flows': ('dst', 'packets', 'hosts', 0.0001, 0)}
+    config = write_config(test, measurements, SECOND // 100)
+    rows, stats, result = test.measure('--config', config, '--synthetic',
+                                       'flows=5K,zipf=0.5,packets=50K,seed=9,rate=500kpps', '--workers', '1')
+    split = by_epoch(rows)
+    for number in range(2, 10):
+        heavy = {row['dst_ip'] for row in split[number - 2, 'hosts'][:1024]}
+        seen = {row['dst_ip'] for row in split[number, 'hosts']} & heavy
+        assert {row['dst_ip'] for row in split[number, 'flows']} == seen, number
+    warnings = [line for line in result.stderr.splitlines() if 'are looked into' in line]
+    assert len(warnings) == 1 and 'flows: ' in warnings[0] and '--within' in warnings[0], result.describe()
+
+
+@lib.needs_traces
+def test_forward(test):
+    """What leaves the ports again is looked into as any other."""
+    file = lib.unpack(test, 'attack/reflection__stopddos__amp.UDP.isakmp.pcap')  # to one host
+    measurements = {'hosts': ('dst', 'packets', None, 0, 0), 'flows': ('5tuple', 'packets', 'hosts', 0.9, 0)}
+    config = write_config(test, measurements, SECOND // 20)
+    for design in ('rss', 'async'):
+        _, stats, _ = test.measure(
+            '--config', config, '--port', f'net_pcap0,rx_pcap={file},tx_pcap={test.path(design)},infinite_rx=1',
+            '--forward', 'loop', '--design', design, '--workers', '1', '--duration', '250ms', '--no-huge', '--eal',
+            '--no-pci')
+        counted = {name: {int(row['epoch']): int(row['measured']) for row in stats if row['measurement'] == name}
+                   for name in ('hosts', 'flows')}
+        assert max(counted['hosts']) > 2, stats
+        assert counted['flows'] == {number: packets if number > 1 else 0
+                                    for number, packets in counted['hosts'].items()}, stats

@@ -16,6 +16,8 @@
 #include "base/hash.h"
 #include "base/random.h"
 
+#define TEXT_MAX 96
+
 static uint64_t state = 1;
 static struct hash_key hash_key;
 static struct network_set set;
@@ -81,13 +83,13 @@ static bool is_inside(const struct naive *networks, uint32_t n, const struct rul
 	return false;
 }
 
-static void parse_rule(struct key_rule *parsed, const struct rule *rule, char text[64])
+static void parse_rule(struct key_rule *parsed, const struct rule *rule, char text[TEXT_MAX])
 {
 	char prefix[32] = "", why[KEY_RULE_WHY_MAX];
 
 	if (rule->bits4 < 32 || rule->bits6 < 128)
 		snprintf(prefix, sizeof(prefix), "/%u/%u", rule->bits4, rule->bits6);
-	snprintf(text, 64, "%s%s%s%s%s", rule->src ? "src" : "", rule->src ? prefix : "",
+	snprintf(text, TEXT_MAX, "%s%s%s%s%s", rule->src ? "src" : "", rule->src ? prefix : "",
 		rule->src && rule->dst ? "," : "", rule->dst ? "dst" : "", rule->dst ? prefix : "");
 	if (!key_rule_parse(parsed, text, why))
 		fail_msg("%s: %s", text, why);
@@ -126,7 +128,7 @@ static void check_rule(const struct rule *rule, uint32_t n)
 	static struct naive networks[NETWORKS_MAX];
 	static struct key_burst packets, keys;
 	struct key_rule parsed;
-	char text[64];
+	char text[TEXT_MAX];
 	uint32_t drawn, inside = 0;
 
 	parse_rule(&parsed, rule, text);
