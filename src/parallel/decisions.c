@@ -192,7 +192,7 @@ static bool read_lines(struct reading *reading, FILE *file, struct decisions *de
 	while (good && (length = getline(&line, &size, file)) >= 0) {
 		reading->line++;
 		if (strlen(line) != (size_t)length)
-			good = refuse(reading, "a NUL byte");
+			good = refuse(reading, "it has a NUL byte");
 		else if (reading->line == 1)
 			good = read_header(reading, line);
 		else if (line[0] != '\n')

@@ -829,6 +829,8 @@ static const struct refusal without_effect[] = {
 	{"--kernel a --within b:5%", "--within: has no effect", "--kernel;"},
 	{"plan --listen :2055 --within b:5%", "--within: has no effect", "--listen;"},
 	{"--pcap a --stay 5s", "--stay: has no effect", "without --within;"},
+	{"--pcap a --keep-up valve --reserve 5%", "--reserve: has no", "--keep-up greedy"},
+	{"--pcap a --states f", "--states: has no effect", "without --keep-up;"},
 	{"--pcap a --max-skip 0.5", "--max-skip: has no effect", "without --keep-up;"},
 	{"--pcap a --buckets 100", "--buckets: has no effect", "--sketch flow-table;"},
 	{"--pcap a --idle-timeout 5s", "--idle-timeout: has no effect", "--sketch flow-table;"},
