@@ -2,9 +2,10 @@
 #include "bench/queue_model.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-#define IDLE_S 2e-6 /* until an empty queue is looked at again */
+#define POLL_S 4e-6 /* between polls that do not find a whole burst, at least */
 
 struct state {
 	const struct queue_model *model;
@@ -36,11 +37,13 @@ static void pass(struct state *state, double seconds)
 	state->backlog += come;
 	lost = state->backlog - state->model->entries;
 	if (lost > 0) {
-		state->result.lost_from = fmin(state->result.lost_from, state->now);
+		if (state->result.lost <= 0)
+			state->result.lost_from = state->now;
 		state->result.lost += lost;
 		state->backlog -= lost;
 	}
-	state->result.backlog_max = fmax(state->result.backlog_max, state->backlog);
+	if (state->backlog > state->result.backlog_max)
+		state->result.backlog_max = state->backlog;
 	state->now += seconds;
 }
 
@@ -58,12 +61,14 @@ struct queue_result queue_model_run(const struct queue_model *model)
 	struct state state = {.model = model, .result = {.lost_from = INFINITY}};
 
 	while (state.now < model->seconds) {
-		double n = fmin(floor(state.backlog), QUEUE_MODEL_BURST);
+		bool whole = state.backlog >= QUEUE_MODEL_BURST;
+		double n = whole ? QUEUE_MODEL_BURST : floor(state.backlog), seconds;
 
 		if (state.now >= state.window_end)
 			decide(&state);
 		state.backlog -= n;
-		pass(&state, n > 0 ? burst_ns(&state, n) * 1e-9 : IDLE_S);
+		seconds = burst_ns(&state, n) * 1e-9;
+		pass(&state, whole || seconds > POLL_S ? seconds : POLL_S);
 	}
 	return state.result;
 }

@@ -444,14 +444,19 @@ static uint32_t give_up(struct sum *sum, uint32_t begin, uint32_t end)
 static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, uint32_t n)
 {
 	const struct choose_problem *problem = sum->problem;
+	bool any_saved = false;
 
-	for (uint32_t g = 0; g < problem->nb_groups; g++)
-		sum->pools[g] =
-			(struct pool){.ns = sum->running[g] == 0 ? problem->group_ns[g] : 0};
+	for (uint32_t g = 0; g < problem->nb_groups; g++) {
+		double saved = sum->running[g] == 0 ? problem->group_ns[g] : 0;
+
+		sum->pools[g] = (struct pool){.ns = saved};
+		any_saved |= saved > 0;
+	}
 	for (uint32_t i = begin; i < end; i++)
 		set_step(sum, i, 0);
 	sort_moves(sum, n);
-	pool_moves(sum, n);
+	if (any_saved)
+		pool_moves(sum, n);
 	for (uint32_t p = 0; !fits(sum); p++) {
 		const struct move *move = &sum->moves[sum->places[p].move];
 

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MUCH 1.5 /* so many times the time that was too little is another load */
+#define DOWN   0.98                   /* of the time: or a slow rise is a change in each window */
+#define MUCH   1.5                    /* times the time that was too little: another load */
+#define FORGET (10 * DECIDE_CALM_MAX) /* windows without going down, until half is forgotten */
 
 void decide_init(struct decider *decider, const struct choose_problem *problem)
 {
@@ -47,12 +49,17 @@ static void copy(const struct choose_problem *problem, struct choice *to, const 
 static enum decided down(
 	struct decider *decider, const struct choose_problem *problem, double target_ns)
 {
+	bool failed = decider->since_up < DECIDE_CALM_MAX;
+
 	decider->calm = 0;
 	swap(decider);
+	target_ns *= DOWN;
+	if (failed)
+		target_ns = fmin(target_ns, decider->left_ns);
 	choose(decider->how, problem, target_ns, decider->work, &decider->now);
 	if (same(problem, &decider->now, &decider->before))
 		return DECIDED_STAY;
-	if (decider->since_up < DECIDE_CALM_MAX) {
+	if (failed) {
 		decider->calm_least *= 2;
 		if (decider->calm_least > DECIDE_CALM_MAX)
 			decider->calm_least = DECIDE_CALM_MAX;
@@ -63,7 +70,7 @@ static enum decided down(
 	return DECIDED_DOWN;
 }
 
-/* Nothing has failed for a minute. */
+/* It has not gone down for long. */
 static void forget(struct decider *decider)
 {
 	decider->since_down = 0;
@@ -100,6 +107,7 @@ static enum decided up(
 		return DECIDED_STAY;
 	swap(decider);
 	decider->since_up = 0;
+	decider->left_ns = decider->before.ns;
 	decider->tried_ns = decider->target_ns;
 	return DECIDED_UP;
 }
@@ -108,7 +116,7 @@ enum decided decide(struct decider *decider, const struct choose_problem *proble
 {
 	if (decider->since_up < DECIDE_CALM_MAX)
 		decider->since_up++;
-	if (++decider->since_down == DECIDE_CALM_MAX)
+	if (++decider->since_down == FORGET)
 		forget(decider);
 	choose_predict(problem, target_ns, decider->work, &decider->now);
 	return decider->now.fits ? up(decider, problem, target_ns)

@@ -27,6 +27,7 @@ struct decider {
 	/* The least time that a packet might take in the calm windows, in those before the last step
 	 * up, and before those that failed. */
 	double target_ns, tried_ns, failed_ns;
+	double left_ns; /* what a packet took before the last step up */
 };
 
 enum decided {

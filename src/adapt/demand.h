@@ -19,12 +19,16 @@ struct demand_window {
 	double seconds;
 	uint64_t packets; /* that came, those that were lost too */
 	uint64_t backlog; /* that wait after it */
+	/* What a packet took in it, and was predicted to; 0 where that is not known, or the valve
+	 * had the worker look at less. */
+	double taken_ns, predicted_ns;
 };
 
 struct demand {
 	enum demand_how how;
 	double reserve; /* share of the time that is left free, of DEMAND_AHEAD */
 	double rate;    /* of the last window; 0 before the first one */
+	double excess; /* of the time that packets take, over what was predicted: a share of that */
 };
 
 /* INFINITY where nothing came. */

@@ -164,6 +164,23 @@ static void odd_samples(void **state)
 	assert_true(isfinite(fit.bic[DISTRIBUTION_NORMAL]));
 }
 
+/* By tables. */
+static void share_below(void **state)
+{
+	static const struct distribution normal_fit = {.a = {10}, .b = {2}};
+	static const struct distribution weibull = {
+		.best = DISTRIBUTION_WEIBULL, .a = {0, 10}, .b = {0, 3}};
+	static const struct distribution gumbel = {
+		.best = DISTRIBUTION_GUMBEL, .a = {0, 0, 100}, .b = {0, 0, 10}};
+
+	(void)state;
+	assert_true(fabs(distribution_below(&normal_fit, 12) - 0.8413447) < 1e-6);
+	assert_true(fabs(distribution_below(&weibull, 10) - 0.6321206) < 1e-6);
+	assert_true(distribution_below(&weibull, -1) <= 0);
+	assert_true(fabs(distribution_below(&gumbel, 100) - 0.3678794) < 1e-6);
+	assert_true(fabs(distribution_below(&gumbel, 120) - 0.8734230) < 1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +188,7 @@ int main(void)
 		cmocka_unit_test(fits_are_the_likeliest),
 		cmocka_unit_test(quantiles_are_between_samples),
 		cmocka_unit_test(odd_samples),
+		cmocka_unit_test(share_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
