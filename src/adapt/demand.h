@@ -19,9 +19,6 @@ struct demand_window {
 	double seconds;
 	uint64_t packets; /* that came, those that were lost too */
 	uint64_t backlog; /* that wait after it */
-	/* What a packet took in it, and was predicted to; 0 where that is not known, or the valve
-	 * had the worker look at less. */
-	double taken_ns, predicted_ns;
 };
 
 struct demand {
