@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define RISES 1.5 /* of the last window that the next one may bring, and half of it again */
+#define RISES 1.5 /* from the middle of a window to the end of the next one, in windows */
 
 double demand_target_ns(struct demand *demand, const struct demand_window *window)
 {
