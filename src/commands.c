@@ -265,7 +265,9 @@ static void complete_profile(const struct config *config, const struct plan *pla
 			check_whole(config, &worker);
 	} else {
 		profile_describe(&missing, text);
-		log_warning("%s%s: has no figure of %s, and %s",
+		/* Without a file it is learnt from what packets take. */
+		log_line(file != NULL ? RTE_LOG_WARNING : RTE_LOG_INFO,
+			"%s%s: has no figure of %s, and %s",
 			file != NULL ? "--profile " : "--keep-up", file != NULL ? file : "", text,
 			late ? "200 ms do not suffice for one"
 			     : "there is no memory to measure it");

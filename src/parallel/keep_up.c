@@ -227,9 +227,20 @@ static const char *lacks_choice(
 						       : NULL;
 }
 
-OPTION_WORDS_OF(
-	keep_up_word, [KEEP_UP_OFF] = "off", [KEEP_UP_VALVE] = "valve", [KEEP_UP_GREEDY] = "greedy",
-	[KEEP_UP_LSF] = "lsf", [KEEP_UP_QUERIES] = "queries", [KEEP_UP_BEST] = "best")
+const char *keep_up_word(uint32_t i)
+{
+	static const char *const words[] = {
+		[KEEP_UP_OFF] = "off",
+		[KEEP_UP_VALVE] = "valve",
+		[KEEP_UP_GREEDY] = "greedy",
+		[KEEP_UP_LSF] = "lsf",
+		[KEEP_UP_QUERIES] = "queries",
+		[KEEP_UP_BEST] = "best",
+		NULL,
+	};
+
+	return words[i];
+}
 
 static const char *lacks_governor(
 	const struct config *config, const struct measurement_config *measurement)

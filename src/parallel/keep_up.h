@@ -34,6 +34,9 @@ struct keep_up_options {
 
 OPTION_OWNER(keep_up)
 
+/* The words of --keep-up; NULL behind the last. */
+const char *keep_up_word(uint32_t i);
+
 /* Whether the reporter decides, too. */
 static inline bool keep_up_governed(const struct config *config)
 {

@@ -18,6 +18,7 @@
 #include "sketch/measurement.h"
 #include "base/signals.h"
 #include "report/control_commands.h"
+#include "report/governor.h"
 #include "report/output/text.h"
 
 #define RELOAD_PATIENCE_S 2
@@ -55,6 +56,7 @@ static struct {
 	struct account_sum epoch;      /* its account */
 	struct account_sum total;      /* since the start */
 	const struct profile *profile; /* NULL: none */
+	struct governor *governor;     /* NULL: nothing can be given up */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* that is done */
 } control = {
@@ -96,6 +98,11 @@ static void end_reading(uint32_t turn)
 }
 
 /* --- what answers are made of --- */
+
+static const char no_worker[] =
+	"write ctl states WORKER, with the number of a worker, or ctl states HOW: valve, greedy, "
+	"lsf, queries or best";
+static const char unchangeable[] = "--control read: this run can be asked, and not changed, here";
 
 static int answer_error(struct rte_tel_data *answer, const char *why)
 {
@@ -699,6 +706,81 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 	return 0;
 }
 
+/* --- /sketchtap/states --- */
+
+static void add_present(struct rte_tel_data *answer, const struct governor_present *present)
+{
+	static const char *const levels[] = {[VALVE_FULL] = "full",
+		[VALVE_WAIT] = "wait",
+		[VALVE_SOME] = "some",
+		[VALVE_COUNT] = "count"};
+	struct rte_tel_data *measurements;
+
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_string(answer, "keep_up", keep_up_word(present->how));
+	rte_tel_data_add_dict_uint(answer, "workers", present->nb_workers);
+	rte_tel_data_add_dict_string(answer, "level", levels[present->level]);
+	measurements = add_dict(answer, "measurements");
+	for (uint32_t m = 0; m < present->nb_measurements; m++) {
+		struct rte_tel_data *dict = add_numbered(measurements, m);
+
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_string(dict, "name", present->measurements[m].name);
+		rte_tel_data_add_dict_string(dict, "least", present->measurements[m].least);
+		rte_tel_data_add_dict_uint(dict, "whole", present->measurements[m].whole);
+	}
+}
+
+/* Returns NULL, or why not. */
+static const char *tell_states(
+	struct governor *governor, const char *parameters, struct rte_tel_data *answer)
+{
+	unsigned long worker = UINT32_MAX;
+	struct governor_present present;
+	uint32_t how = KEEP_UP_VALVE;
+	char *end;
+
+	if (governor == NULL)
+		return "nothing can be given up: the run has no --keep-up, or nothing that waits";
+	if (parameters != NULL && *parameters >= '0' && *parameters <= '9') {
+		worker = strtoul(parameters, &end, 10);
+		if (*end != '\0' || worker >= UINT32_MAX)
+			return no_worker;
+	} else if (parameters != NULL) {
+		while (keep_up_word(how) != NULL && strcmp(keep_up_word(how), parameters) != 0)
+			how++;
+		if (keep_up_word(how) == NULL)
+			return no_worker;
+		if (control.read_only)
+			return unchangeable;
+		governor_ask(governor, (enum keep_up)how);
+	}
+	if (!governor_tell(governor, (uint32_t)worker, &present))
+		return no_worker;
+	if (parameters != NULL && worker == UINT32_MAX)
+		present.how = (enum keep_up)how;
+	add_present(answer, &present);
+	return NULL;
+}
+
+static int answer_states(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
+	const char *why = nothing_runs;
+	uint32_t turn;
+
+	(void)command;
+	if (begin_reading(since, &turn) != NULL)
+		why = tell_states(control.governor, parameters, answer);
+	end_reading(turn);
+	if (why == no_worker)
+		answer_mistake(answer, why);
+	else if (why != NULL)
+		answer_error(answer, why);
+	return 0;
+}
+
 /* --- /sketchtap/reload --- */
 
 /* Returns false where that takes too long. */
@@ -778,7 +860,7 @@ static const char *begin_changing(struct changes **changes)
 	if (control.plan == NULL)
 		why = nothing_runs;
 	else if (control.read_only)
-		why = "--control read: this run can be asked, and not changed, here";
+		why = unchangeable;
 	pthread_mutex_unlock(&control.lock);
 	return why;
 }
@@ -884,6 +966,11 @@ void control_settle(void)
 	pthread_mutex_unlock(&control.lock);
 }
 
+void control_offer_governor(struct governor *governor)
+{
+	control.governor = governor;
+}
+
 void control_start(
 	const struct plan *plan, uint64_t first_epoch, struct changes *changes, bool read_only)
 {
@@ -902,6 +989,7 @@ void control_stop(void)
 
 	pthread_mutex_lock(&control.lock);
 	control.plan = NULL;
+	control.governor = NULL;
 	last = control.last;
 	control.last = NULL;
 	control.changes = NULL;

@@ -41,6 +41,10 @@ void control_offer(void);
  * changes any more. */
 void control_offer_profile(const struct profile *profile);
 
+/* Before control_start(): what decides of --keep-up, until control_stop(). NULL: nothing does. */
+struct governor;
+void control_offer_governor(struct governor *governor);
+
 /*
  * The plan's measurements hold from first_epoch on. From control_start() to control_stop() the
  * commands answer; the plan must live as long, or until it is replaced. control_stop() waits for

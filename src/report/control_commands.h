@@ -32,6 +32,11 @@
 		"What a packet costs, part by part: ns, of the bursts of the last epoch with "      \
 		"packets that were timed. Parameters: worker (all)",                                \
 		{"[WORKER]", "what a packet of the last epoch cost, part by part"})                 \
+	COMMAND(states,                                                                             \
+		"What --keep-up has given up at present. Parameters: a worker (all), or another "   \
+		"way: valve, greedy, lsf, queries, best",                                           \
+		{"[WORKER]", "what --keep-up has given up"},                                        \
+		{"HOW", "keeps up in another way: valve, greedy, lsf, queries or best"})            \
 	COMMAND(measure,                                                                            \
 		"Changes what is measured. Parameters: add|change NAME OPTION=VALUE..., or remove " \
 		"NAME",                                                                             \

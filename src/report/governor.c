@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -268,8 +269,10 @@ static void rank_measurements(struct governor *governor)
 }
 
 /* Other measurements, or another way to choose: all begin in full. */
-static void begin(struct governor *governor, const struct plan *plan)
+static void begin(struct governor *governor, const struct plan *plan, enum keep_up how)
 {
+	pthread_mutex_lock(&governor->lock);
+	governor->how = how;
 	governor->plan = plan;
 	governor->due = 0;
 	memset(governor->whole_until, 0, sizeof(governor->whole_until));
@@ -279,6 +282,7 @@ static void begin(struct governor *governor, const struct plan *plan)
 		steps_parse(&governor->steps[m], steps_options(plan->measurements[m].config)->steps,
 			why);
 	}
+	pthread_mutex_unlock(&governor->lock);
 	rank_measurements(governor);
 	know_by_profile(governor);
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
@@ -482,10 +486,8 @@ static void follow(struct governor *governor, uint64_t open)
 	const struct plan *plan = &run_measurements(governor->run, open)->plan;
 	int asked = atomic_exchange_explicit(&governor->asked, KEEP_UP_OFF, memory_order_relaxed);
 
-	if (asked != KEEP_UP_OFF)
-		governor->how = (enum keep_up)asked;
 	if (plan != governor->plan || asked != KEEP_UP_OFF)
-		begin(governor, plan);
+		begin(governor, plan, asked != KEEP_UP_OFF ? (enum keep_up)asked : governor->how);
 	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)
 		governor->workers[w].held_off = 0;
 	governor->open = open;
@@ -574,6 +576,51 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 	return state_log_close(&governor->log, report);
 }
 
+/* Of these workers the most steps that one has taken, and how many have taken none. */
+static uint32_t most_steps(
+	const struct governor *governor, uint32_t m, uint32_t worker, uint32_t *whole)
+{
+	uint32_t most = 0;
+
+	*whole = 0;
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		const struct governed *of = &governor->workers[w];
+		uint32_t steps = of->states[of->at].step[m];
+
+		if (worker != UINT32_MAX && worker != w)
+			continue;
+		*whole += steps == 0;
+		most = steps > most ? steps : most;
+	}
+	return most;
+}
+
+bool governor_tell(struct governor *governor, uint32_t worker, struct governor_present *present)
+{
+	if (worker != UINT32_MAX && worker >= governor->nb_workers)
+		return false;
+	pthread_mutex_lock(&governor->lock);
+	*present = (struct governor_present){
+		.how = governor->how,
+		.nb_workers = governor->nb_workers,
+		.nb_measurements = governor->plan->nb_measurements,
+	};
+	for (uint32_t w = 0; w < governor->nb_workers; w++)
+		if ((worker == UINT32_MAX || worker == w) &&
+			governor->workers[w].level > present->level)
+			present->level = governor->workers[w].level;
+	for (uint32_t m = 0; m < present->nb_measurements; m++) {
+		struct governor_measurement *of = &present->measurements[m];
+		uint32_t most = most_steps(governor, m, worker, &of->whole);
+
+		snprintf(of->name, sizeof(of->name), "%s",
+			governor->plan->measurements[m].config->name);
+		snprintf(of->least, sizeof(of->least), "%s", steps_word(&governor->steps[m], most));
+	}
+	pthread_mutex_unlock(&governor->lock);
+	return true;
+}
+
 void governor_ask(struct governor *governor, enum keep_up how)
 {
 	atomic_store_explicit(&governor->asked, how, memory_order_relaxed);
@@ -595,7 +642,6 @@ struct governor *governor_create(const struct run *run, const struct profile *pr
 	pthread_mutex_init(&governor->lock, NULL);
 	governor->run = run;
 	governor->profile = profile;
-	governor->how = keep_up_options(run->config)->keep_up;
 	governor->nb_workers = run->nb_workers;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		struct governed *of = &governor->workers[w];
@@ -603,7 +649,7 @@ struct governor *governor_create(const struct run *run, const struct profile *pr
 		of->worker = run->workers[w];
 		of->demand.reserve = keep_up_options(run->config)->reserve;
 	}
-	begin(governor, &run_measurements(run, 0)->plan);
+	begin(governor, &run_measurements(run, 0)->plan, keep_up_options(run->config)->keep_up);
 	return governor;
 }
 

@@ -32,5 +32,20 @@ void governor_look(struct governor *governor, int64_t monotonic, uint64_t open);
  */
 bool governor_close(struct governor *governor, uint64_t epoch, struct report_epoch *report);
 
+/* What workers have given up now, or are about to. */
+struct governor_present {
+	enum keep_up how;
+	uint32_t nb_workers, nb_measurements;
+	enum valve_level level; /* of the valves, the highest */
+	struct governor_measurement {
+		char name[64];
+		uint32_t whole;            /* workers that give up nothing of it */
+		char least[STEP_WORD_MAX]; /* what the worker does that gives up most */
+	} measurements[CONFIG_MEASUREMENTS_MAX];
+};
+
+/* Any thread. worker: UINT32_MAX for all of them. False where there is no such worker. */
+bool governor_tell(struct governor *governor, uint32_t worker, struct governor_present *present);
+
 /* Any thread: from the next window on it decides so. */
 void governor_ask(struct governor *governor, enum keep_up how);

@@ -586,6 +586,7 @@ static void start_changes(struct reporter *reporter)
 
 	if (reporter->run->config->program != NULL)
 		reporter->changes = changes_start(&changes);
+	control_offer_governor(reporter->governor);
 	control_start(reporter->run->plan, params->first_epoch, reporter->changes,
 		control_options(reporter->run->config)->use == CONTROL_READ);
 }

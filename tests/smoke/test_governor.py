@@ -2,8 +2,10 @@
 """What --keep-up best and the like give up: by rank, for what it takes, and as the file of --states says."""
 
 import os
+import signal
 
 import lib
+import test_control
 
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
 COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
@@ -137,6 +139,38 @@ def test_deadline(test):
              '--keep-up', 'best', '--descriptors', '32768', '--states', states, '--output', os.devnull).expect(0)
     for row in changes_of(read_states(states)):
         assert row['reason'] in ('load', 'calm', 'queue', 'deadline'), row
+
+
+def test_present(test):
+    """What is given up can be asked, of all and of one; and how it is decided can be changed."""
+    process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '100ms',
+                         '--config', write_load(test), '--keep-up', 'best', '--output', os.devnull)
+    client = test_control.connect(test, process)
+    answer = client.ask('states')
+    assert (answer['keep_up'], answer['workers']) == ('best', 1), answer
+    assert [entry['name'] for entry in answer['measurements'].values()] == ['first'] + [
+        f'm{i}' for i in range(len(LOAD_KEYS))], answer
+    # More comes than anybody can measure.
+    test.until(lambda: client.ask('states,0')['measurements']['11']['least'] == 'off', 'the last goes off')
+    assert client.ask('states')['measurements']['11']['whole'] == 0
+    assert client.ask('states,queries')['keep_up'] == 'queries'
+    test.until(lambda: client.ask('states')['keep_up'] == 'queries', 'it decides so')
+    test.until(lambda: client.ask('states')['measurements']['12']['least'] == 'off', 'the last goes off')
+    for wrong in ('1', 'off', 'worst'):
+        assert 'ctl states' in str(client.ask(f'states,{wrong}')), wrong
+    client.close()
+    process.signal(signal.SIGTERM)
+    test.wait(process).expect(0)
+
+
+def test_present_without(test):
+    process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '100ms',
+                         '--output', os.devnull)
+    client = test_control.connect(test, process)
+    assert 'no --keep-up' in client.ask('states')['error']
+    client.close()
+    process.signal(signal.SIGTERM)
+    test.wait(process).expect(0)
 
 
 def test_bad_steps(test):
