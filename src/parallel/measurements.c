@@ -13,14 +13,10 @@
 #include "parallel/worker.h"
 
 /* Which distinct key rules the measurements ask for; rule 0 is the 5-tuple that parsing gives. */
-static void assign_rules(struct counting *counting, const struct plan *plan)
+static void assign_rules(struct counting *counting, const struct key_rule *const *keys)
 {
-	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX];
-
-	for (uint32_t m = 0; m < plan->nb_measurements; m++)
-		rules[m] = plan->measurements[m].params.key;
 	counting->nb_key_rules = key_rules_distinct(
-		rules, plan->nb_measurements, counting->key_rules, counting->key_rule_of);
+		keys, counting->nb_measurements, counting->key_rules, counting->key_rule_of);
 }
 
 /* What a burst must bring for a measurement. */
@@ -79,9 +75,8 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 	return UINT32_C(1) << counting->key_rule_of[m];
 }
 
-/* What it takes to know what is inside, and to count only that. */
-static bool add_closer(const struct measurements *measurements, struct counting *counting,
-	const struct plan_lcore *lcore)
+/* What it takes to know what is inside. */
+static void assign_networks(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		const struct closer *closer = measurements->closer[m];
@@ -95,9 +90,30 @@ static bool add_closer(const struct measurements *measurements, struct counting 
 		if (measurements->plan.measurements[m].params.key->extra)
 			counting->needs[m] |= rule_bit(counting, m);
 	}
+}
+
+/* Room for what only some measurements look at. */
+static bool add_picked(const struct measurements *measurements, struct counting *counting,
+	const struct plan_lcore *lcore)
+{
 	if (counting->closer || measurements->kept_up)
 		counting->picked = create_bursts(PICKED_BURSTS, lcore);
 	return counting->picked != NULL || !(counting->closer || measurements->kept_up);
+}
+
+/* The second generation's is the same one, or, where keys may be others, another of the same bursts. */
+static bool share_counting(struct measurements *measurements, const struct plan_lcore *lcore)
+{
+	struct counting **counting = &measurements->counting[1][lcore->worker];
+	struct counting *first = measurements->counting[0][lcore->worker];
+
+	*counting = first;
+	if (measurements->steps == NULL)
+		return true;
+	*counting = memory_get(lcore->node, sizeof(*first));
+	if (*counting != NULL)
+		**counting = *first;
+	return *counting != NULL;
 }
 
 static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
@@ -107,7 +123,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 
 	if (counting == NULL)
 		return false;
-	measurements->counting[lcore->worker] = counting;
+	measurements->counting[0][lcore->worker] = counting;
 	counting->plan = plan;
 	counting->hash_key = measurements->hash_key;
 	counting->nb_measurements = plan->nb_measurements;
@@ -119,9 +135,12 @@ static bool create_counting(struct measurements *measurements, const struct plan
 		counting->fetch[m] = ops->fetch;
 		add_needs(counting, &plan->measurements[m], plan->replay);
 	}
-	assign_rules(counting, plan);
-	counting->bursts = create_bursts(counting->nb_key_rules, lcore);
-	if (!add_closer(measurements, counting, lcore))
+	assign_rules(counting, measurements->keys[0]);
+	assign_networks(measurements, counting);
+	measurements->nb_bursts =
+		measurements->steps != NULL ? COSTS_KEYS_MAX : counting->nb_key_rules;
+	counting->bursts = create_bursts(measurements->nb_bursts, lcore);
+	if (!add_picked(measurements, counting, lcore))
 		return false;
 	if (plan->collect.design != NULL || plan->kernel.on_path)
 		return counting->bursts != NULL && add_weights(counting, lcore);
@@ -176,7 +195,7 @@ static bool create_of_worker(struct measurements *measurements, const struct pla
 {
 	uint32_t id = lcore->worker;
 
-	if (!create_counting(measurements, lcore) ||
+	if (!create_counting(measurements, lcore) || !share_counting(measurements, lcore) ||
 		!create_distinct(measurements, id, lcore->node))
 		return false;
 	/* A shared instance lies on the node of the first worker. */
@@ -216,6 +235,29 @@ static bool create_workers(struct measurements *measurements)
 	return true;
 }
 
+/* Steps, where some are to other keys. Returns false where there is no memory. */
+static bool create_steps(struct measurements *measurements)
+{
+	const struct plan *plan = &measurements->plan;
+	bool needed = false;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		needed |= measurements->kept_up && steps_to_keys(plan->measurements[m].config);
+		measurements->keys[0][m] = plan->measurements[m].params.key;
+		measurements->keys[1][m] = measurements->next_keys[m] = measurements->keys[0][m];
+	}
+	if (!needed)
+		return true;
+	measurements->steps = calloc(CONFIG_MEASUREMENTS_MAX, sizeof(measurements->steps[0]));
+	for (uint32_t m = 0; measurements->steps != NULL && m < plan->nb_measurements; m++) {
+		char why[STEPS_WHY_MAX];
+
+		steps_parse(&measurements->steps[m],
+			steps_options(plan->measurements[m].config)->steps, why);
+	}
+	return measurements->steps != NULL;
+}
+
 struct measurements *measurements_create(
 	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up)
 {
@@ -227,20 +269,25 @@ struct measurements *measurements_create(
 	measurements->hash_key = hash_key;
 	measurements->waits = waits;
 	measurements->kept_up = kept_up;
-	if (create_closer(measurements) && create_workers(measurements))
+	if (create_steps(measurements) && create_closer(measurements) &&
+		create_workers(measurements))
 		return measurements;
 	measurements_destroy(measurements);
 	return NULL;
 }
 
-static void destroy_counting(struct counting *counting)
+static void destroy_counting(struct measurements *measurements, uint32_t worker)
 {
+	struct counting *counting = measurements->counting[0][worker];
+
+	if (measurements->counting[1][worker] != counting)
+		memory_give_back(measurements->counting[1][worker], sizeof(*counting));
 	if (counting == NULL)
 		return;
 	memory_give_back(counting->picked, PICKED_BURSTS * sizeof(counting->picked[0]));
 	memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
 	memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
-	memory_give_back(counting->bursts, counting->nb_key_rules * sizeof(counting->bursts[0]));
+	memory_give_back(counting->bursts, measurements->nb_bursts * sizeof(counting->bursts[0]));
 	memory_give_back(counting, sizeof(*counting));
 }
 
@@ -259,9 +306,10 @@ void measurements_destroy(struct measurements *measurements)
 					sizeof(struct hyperloglog));
 			}
 	for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
-		destroy_counting(measurements->counting[w]);
+		destroy_counting(measurements, w);
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
 		memory_give_back(measurements->closer[m], sizeof(*measurements->closer[m]));
+	free(measurements->steps);
 	if (measurements->config != NULL)
 		config_free(measurements->config);
 	free(measurements->config);
@@ -273,7 +321,7 @@ void measurements_give(const struct measurements *measurements, struct generatio
 {
 	uint32_t instance = plan_instance(&measurements->plan, worker);
 
-	generation->counting = measurements->counting[worker];
+	generation->counting = measurements->counting[epoch & 1][worker];
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
 		generation->sketch[m] = measurements->sketches[epoch & 1][instance][m];
 		generation->distinct[m] = measurements->distinct[epoch & 1][worker][m];
@@ -281,6 +329,35 @@ void measurements_give(const struct measurements *measurements, struct generatio
 						     ? &measurements->closer[m]->sets[epoch & 1]
 						     : NULL;
 	}
+}
+
+void measurements_step(struct measurements *measurements, uint32_t m, uint32_t steps)
+{
+	const struct key_rule *own = measurements->plan.measurements[m].params.key, *key;
+
+	if (measurements->steps == NULL)
+		return;
+	key = steps_detail(&measurements->steps[m], steps).key;
+	measurements->next_keys[m] = key != NULL ? key : own;
+}
+
+void measurements_rekey(struct measurements *measurements, uint64_t epoch)
+{
+	const struct plan *plan = &measurements->plan;
+	const struct key_rule **keys = measurements->keys[epoch & 1];
+
+	if (memcmp(keys, measurements->next_keys, sizeof(measurements->next_keys)) == 0)
+		return;
+	memcpy(keys, measurements->next_keys, sizeof(measurements->next_keys));
+	for (uint32_t w = 0; w < plan->nb_workers; w++) {
+		struct counting *counting = measurements->counting[epoch & 1][w];
+
+		assign_rules(counting, keys);
+		assign_networks(measurements, counting);
+	}
+	for (uint32_t i = 0; i < plan->nb_instances; i++)
+		for (uint32_t m = 0; m < plan->nb_measurements; m++)
+			measurements->sketches[epoch & 1][i][m]->params.key = keys[m];
 }
 
 void measurements_look_closer(struct measurements *measurements, uint64_t epoch)

@@ -15,6 +15,7 @@
 #include "base/rarely.h"
 #include "config/config.h"
 #include "parallel/count.h"
+#include "parallel/steps.h"
 #include "parallel/within.h"
 #include "parallel/plan/plan.h"
 #include "sketch/hyperloglog.h"
@@ -31,7 +32,14 @@ struct measurements {
 	/* By generation. Which instance a worker updates: plan_instance(). */
 	struct sketch *sketches[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	struct hyperloglog *distinct[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	struct counting *counting[PLAN_WORKERS_MAX];
+	/* By generation, too: keys may be other ones (measurements_step()). What they point to is of
+	 * both. */
+	struct counting *counting[2][PLAN_WORKERS_MAX];
+	uint32_t nb_bursts;  /* of each */
+	struct steps *steps; /* of measurements, from malloc(), where some step to other keys */
+	/* The keys of each generation, and those that generations get from now on. */
+	const struct key_rule *keys[2][CONFIG_MEASUREMENTS_MAX];
+	const struct key_rule *next_keys[CONFIG_MEASUREMENTS_MAX];
 	/* The width that would have suited the last epoch in which the instance was used; the first
 	 * one's at the start. */
 	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
@@ -50,6 +58,22 @@ struct measurements {
 struct measurements *measurements_create(
 	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up);
 void measurements_destroy(struct measurements *measurements); /* NULL is allowed */
+
+/*
+ * The reporter: whatever is handed back from now on has the keys of measurement m after so many of
+ * its steps. Nothing is done where no step is of keys.
+ */
+void measurements_step(struct measurements *measurements, uint32_t m, uint32_t steps);
+
+/* The generation of `epoch`, whose instances are clean, gets the keys that are next. */
+void measurements_rekey(struct measurements *measurements, uint64_t epoch);
+
+/* What measurement m counts in an epoch. */
+static inline const struct key_rule *measurements_key(
+	const struct measurements *measurements, uint32_t m, uint64_t epoch)
+{
+	return measurements->keys[epoch & 1][m];
+}
 
 /* The worker's generation of `epoch`, which belongs to nobody, counts these. */
 void measurements_give(const struct measurements *measurements, struct generation *generation,

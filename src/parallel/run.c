@@ -822,6 +822,7 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	if (run->collect != NULL)
 		collect_recycle(run->collect, epoch);
 	renew_measurements(run, epoch);
+	measurements_rekey(run_measurements(run, epoch), epoch);
 	measurements_look_closer(run_measurements(run, epoch), epoch);
 	monitor_tables_renew(&run->monitor, epoch);
 	give_table(run, epoch);

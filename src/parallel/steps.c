@@ -131,6 +131,15 @@ const char *steps_word(const struct steps *steps, uint32_t n)
 
 /* --- options --- */
 
+bool steps_to_keys(const struct measurement_config *measurement)
+{
+	char why[STEPS_WHY_MAX];
+	struct steps steps;
+
+	steps_parse(&steps, steps_options(measurement)->steps, why);
+	return steps_detail(&steps, steps.n).key != NULL;
+}
+
 static bool read_steps(const struct option_text *text)
 {
 	struct steps steps;
@@ -191,6 +200,7 @@ static bool check_steps(const struct config *config, const struct measurement_co
 	struct option_fault *fault)
 {
 	const struct sketch_ops *ops = measurement_sketch(measurement);
+	const struct key_rule *own = &measurement_options(measurement)->key;
 	struct steps steps;
 	char text[STEPS_WHY_MAX];
 
@@ -206,6 +216,8 @@ static bool check_steps(const struct config *config, const struct measurement_co
 					  ? ops->check_key(&step->key)
 					  : NULL;
 
+		if (step->kind == STEP_KEY && (step->key.fields & ~own->fields) != 0)
+			why = "has a field that the measurement's own key lacks";
 		if (step->kind == STEP_OFF && s + 1 < steps.n)
 			why = "nothing is left to be given up behind it";
 		if (why != NULL)

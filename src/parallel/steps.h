@@ -59,3 +59,6 @@ const char *steps_word(const struct steps *steps, uint32_t n);
 
 /* The number of steps after which it does that; false where there is no such number. */
 bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
+
+/* Whether one of its steps is to other keys. */
+bool steps_to_keys(const struct measurement_config *measurement);

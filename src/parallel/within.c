@@ -8,6 +8,7 @@
 #include "collect/options.h"
 #include "kernel/options.h"
 #include "parallel/epoch.h"
+#include "parallel/steps.h"
 #include "sketch/measurement.h"
 
 bool within_any(const struct config *config)
@@ -93,6 +94,9 @@ static bool check_within(const struct config *config, const struct measurement_c
 			"'%s' looks, itself or over others, into what '%s' reports; leave it out "
 			"of one of them",
 			name, measurement->name);
+	if (steps_to_keys(measurement) || steps_to_keys(networks))
+		return option_fault(fault, "within", measurement,
+			"it and '%s' have to keep their keys: leave key:KEY out of steps", name);
 	if (measurement_options(networks)->key.extra)
 		return option_fault(fault, "within", measurement,
 			"'%s' has key = %s, which is more than addresses, ports and proto; name "

@@ -41,7 +41,9 @@ struct governed {
 	struct demand demand;
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
-	double looked_at[CONFIG_MEASUREMENTS_MAX][CHOOSE_STEPS_MAX + 1]; /* of each, in each step */
+	/* Of each, in each step: the share that it looks at; and a bit each where keys are other ones. */
+	double looked_at[CONFIG_MEASUREMENTS_MAX][CHOOSE_STEPS_MAX + 1];
+	uint32_t rekeyed[CONFIG_MEASUREMENTS_MAX];
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
 	struct decider decider;
 	/* One of them is published; the other one is nobody's when the worker has that. */
@@ -69,6 +71,9 @@ struct governor {
 	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
 	/* ns of a packet that all of them look at. */
 	double fixed_ns, parse_ns, ns[CONFIG_MEASUREMENTS_MAX];
+	/* The same where its keys are few: what a step to coarser keys may come to. */
+	double few_ns[CONFIG_MEASUREMENTS_MAX];
+	uint32_t useless; /* measurements of which it was said that such a step saves nothing */
 
 	void *work;
 	struct state_log log;
@@ -126,6 +131,7 @@ static void know_by_profile(struct governor *governor)
 
 		what.traffic = PROFILE_CACHED;
 		governor->ns[m] = mean_of(profile, &what) + part_of(profile, PROFILE_DISTINCT);
+		governor->few_ns[m] = governor->ns[m];
 	}
 }
 
@@ -157,8 +163,13 @@ static void tell_costs(const struct governor *governor, struct governed *of)
 		uint32_t m = governor->order[i];
 		struct choose_item *item = &of->items[i];
 
-		for (uint32_t s = 0; s <= item->nb_steps; s++)
-			item->ns[s] = (governor->ns[m] + shared) * of->looked_at[i][s];
+		for (uint32_t s = 0; s <= item->nb_steps; s++) {
+			bool rekeyed = of->rekeyed[i] >> s & 1;
+			double own = rekeyed ? fmin(governor->ns[m], governor->few_ns[m])
+					     : governor->ns[m];
+
+			item->ns[s] = (own + shared) * of->looked_at[i][s];
+		}
 	}
 }
 
@@ -200,10 +211,11 @@ static uint32_t rank_of(const struct governor *governor, uint32_t m)
 	return steps_options(governor->plan->measurements[m].config)->priority;
 }
 
-static void make_item(
-	const struct governor *governor, uint32_t m, struct choose_item *item, double *looked_at)
+static void make_item(const struct governor *governor, struct governed *of, uint32_t i)
 {
+	uint32_t m = governor->order[i];
 	const struct steps *steps = &governor->steps[m];
+	struct choose_item *item = &of->items[i];
 	bool ends_off = steps_detail(steps, steps->n).off;
 
 	*item = (struct choose_item){
@@ -211,11 +223,13 @@ static void make_item(
 		.nb_steps = governor->how != KEEP_UP_QUERIES ? steps->n : ends_off,
 		.ends_off = ends_off,
 	};
+	of->rekeyed[i] = 0;
 	for (uint32_t s = 0; s <= item->nb_steps; s++) {
 		struct detail detail = steps_detail(steps, steps_taken(governor, m, s));
 
 		item->error[s] = error_of(&detail);
-		looked_at[s] = detail.off ? 0 : 1.0 / (1U << detail.shift);
+		of->looked_at[i][s] = detail.off ? 0 : 1.0 / (1U << detail.shift);
+		of->rekeyed[i] |= (uint32_t)(detail.key != NULL) << s;
 	}
 }
 
@@ -234,7 +248,7 @@ static void begin_worker(struct governor *governor, struct governed *of)
 	static const double no_group_ns[1];
 
 	for (uint32_t i = 0; i < governor->plan->nb_measurements; i++)
-		make_item(governor, governor->order[i], &of->items[i], of->looked_at[i]);
+		make_item(governor, of, i);
 	of->problem = (struct choose_problem){
 		.nb_groups = 1,
 		.group_ns = no_group_ns,
@@ -274,7 +288,7 @@ static void begin(struct governor *governor, const struct plan *plan, enum keep_
 	pthread_mutex_lock(&governor->lock);
 	governor->how = how;
 	governor->plan = plan;
-	governor->due = 0;
+	governor->due = governor->useless = 0;
 	memset(governor->whole_until, 0, sizeof(governor->whole_until));
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		char why[STEPS_WHY_MAX];
@@ -287,6 +301,25 @@ static void begin(struct governor *governor, const struct plan *plan, enum keep_
 	know_by_profile(governor);
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
 		begin_worker(governor, &governor->workers[w]);
+}
+
+/* Of these workers the most steps that one has taken, and how many have taken none. */
+static uint32_t most_steps(
+	const struct governor *governor, uint32_t m, uint32_t worker, uint32_t *whole)
+{
+	uint32_t most = 0;
+
+	*whole = 0;
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		const struct governed *of = &governor->workers[w];
+		uint32_t steps = of->states[of->at].step[m];
+
+		if (worker != UINT32_MAX && worker != w)
+			continue;
+		*whole += steps == 0;
+		most = steps > most ? steps : most;
+	}
+	return most;
 }
 
 /* --- a window of a worker --- */
@@ -409,7 +442,8 @@ static void tell_all(struct governor *governor, struct governed *of, const struc
 {
 	if (of->untold && now->taken == of->states[of->at].number)
 		tell(governor, of);
-	note_valve(governor, of, now, *why);
+	if (all_packets(now) > all_packets(&of->last))
+		note_valve(governor, of, now, *why);
 }
 
 static void look_at_worker(struct governor *governor, struct governed *of, double seconds)
@@ -444,6 +478,18 @@ static void look_at_worker(struct governor *governor, struct governed *of, doubl
 	of->last = now;
 }
 
+/* Keys are the same for all workers: as coarse as the one needs that has given up most. */
+static void step_keys(struct governor *governor, uint64_t open)
+{
+	struct measurements *measurements = run_measurements(governor->run, open);
+
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+		uint32_t whole;
+
+		measurements_step(measurements, m, most_steps(governor, m, UINT32_MAX, &whole));
+	}
+}
+
 /* --- all workers --- */
 
 static bool gives_up(const struct governed *of)
@@ -464,6 +510,22 @@ static void watch(struct governor *governor)
 		workers += gives_up(&governor->workers[w]);
 	if (workers > governor->reduced)
 		governor->reduced = workers;
+}
+
+/* Steps to coarser keys that are passed over, by what packets took in an epoch. */
+static void say_useless(struct governor *governor)
+{
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+		const struct measurement_config *config = governor->plan->measurements[m].config;
+
+		if (governor->ns[m] > governor->few_ns[m] || !steps_to_keys(config) ||
+			(governor->useless >> m & 1) != 0)
+			continue;
+		governor->useless |= UINT32_C(1) << m;
+		log_warning("%s: counting coarser keys saves nothing here, and is passed over: a "
+			    "packet of its own takes %.3g ns, and of few keys %.3g ns",
+			config->name, governor->ns[m], governor->few_ns[m]);
+	}
 }
 
 /* Of an epoch that ends: whether less was measured, or all again. */
@@ -505,6 +567,7 @@ void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
 		look_at_worker(governor, &governor->workers[w],
 			(double)(monotonic - governor->looked) / SECOND_NS);
+	step_keys(governor, open);
 	watch(governor);
 	governor->looked = monotonic;
 }
@@ -560,8 +623,10 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 	for (uint32_t w = 0; w < report->workers; w++)
 		costs_add(&sum, &report->loads[w].costs, 1);
 	if (&run_measurements(governor->run, epoch)->plan == governor->plan) {
-		if (sum.packets >= PACKETS_LEAST)
+		if (sum.packets >= PACKETS_LEAST) {
 			know_by_costs(governor, &sum);
+			say_useless(governor);
+		}
 		if (governor->how > KEEP_UP_VALVE)
 			look_at_deadlines(governor, report);
 	}
@@ -574,25 +639,6 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 	}
 	say(governor, report);
 	return state_log_close(&governor->log, report);
-}
-
-/* Of these workers the most steps that one has taken, and how many have taken none. */
-static uint32_t most_steps(
-	const struct governor *governor, uint32_t m, uint32_t worker, uint32_t *whole)
-{
-	uint32_t most = 0;
-
-	*whole = 0;
-	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		const struct governed *of = &governor->workers[w];
-		uint32_t steps = of->states[of->at].step[m];
-
-		if (worker != UINT32_MAX && worker != w)
-			continue;
-		*whole += steps == 0;
-		most = steps > most ? steps : most;
-	}
-	return most;
 }
 
 bool governor_tell(struct governor *governor, uint32_t worker, struct governor_present *present)

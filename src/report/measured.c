@@ -157,8 +157,8 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 		input.confidence = (1 + confidence) / 2;
 		input.sampling_risk = (1 - confidence) / 2;
 	}
-	if (!report_measurement_ask(
-		    out, planned->config->name, planned->params.key, planned->ops->name) ||
+	if (!report_measurement_ask(out, planned->config->name,
+		    measurements_key(measurements, m, epoch), planned->ops->name) ||
 		merger_collect(merger, &input) != 0 || rank_flows(merger, &limits, out) != 0)
 		return false;
 	out->confidence = confidence;

@@ -411,6 +411,8 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 	merger->ledger = *input->ledger;
 	merger->input.ledger = &merger->ledger;
 
+	if (merger->total != NULL && input->nb_parts > 0)
+		merger->total->params.key = input->parts[0]->params.key;
 	for (uint32_t d = 0; d < input->nb_distinct; d++)
 		hyperloglog_merge(&merger->distinct, input->distinct[d]);
 	for (uint32_t p = 0; !is_exact(merger) && p < input->nb_parts; p++)

@@ -158,7 +158,8 @@ static struct report_epoch *forget(struct records *records)
 struct report_epoch *records_report(
 	struct records *records, uint64_t epoch, uint64_t number, int64_t start, int64_t end)
 {
-	const struct plan *plan = &run_measurements(records->run, epoch)->plan;
+	const struct measurements *measurements = run_measurements(records->run, epoch);
+	const struct plan *plan = &measurements->plan;
 	struct report_epoch *report = report_epoch_alloc(plan->nb_measurements, plan->nb_workers);
 
 	if (report == NULL)
@@ -172,8 +173,8 @@ struct report_epoch *records_report(
 		struct report_measurement *measurement = &report->measurements[m];
 		struct records_list *list = &records->lists[m];
 
-		if (!report_measurement_ask(measurement, planned->config->name, planned->params.key,
-			    planned->ops->name)) {
+		if (!report_measurement_ask(measurement, planned->config->name,
+			    measurements_key(measurements, m, epoch), planned->ops->name)) {
 			report_epoch_free(report);
 			return forget(records);
 		}

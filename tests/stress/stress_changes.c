@@ -227,7 +227,7 @@ static void check_epoch(const struct run *run, uint64_t epoch)
 	for (uint32_t w = 0; w < WORKERS; w++) {
 		const struct generation *generation = worker_generation(run->workers[w], epoch);
 
-		assert_ptr_equal(generation->counting, set->counting[w]);
+		assert_ptr_equal(generation->counting, set->counting[0][w]);
 		counted += generation->counted;
 	}
 	for (uint32_t i = 0; i < set->plan.nb_instances; i++) {
