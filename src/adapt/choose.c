@@ -457,7 +457,7 @@ static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, uint32_t n
 	sort_moves(sum, n);
 	if (any_saved)
 		pool_moves(sum, n);
-	for (uint32_t p = 0; !fits(sum); p++) {
+	for (uint32_t p = 0; p < n && !fits(sum); p++) {
 		const struct move *move = &sum->moves[sum->places[p].move];
 
 		set_step(sum, move->item, move->to);
