@@ -425,26 +425,33 @@ static void pool_moves(struct sum *sum, uint32_t n)
 	sort_moves(sum, n);
 }
 
-/* All that [begin, end) may give up; returns how many moves that is. */
-static uint32_t give_up(struct sum *sum, uint32_t begin, uint32_t end)
+/* All that [begin, end) may give up: each measurement the step that takes the least time. */
+static void give_up(struct sum *sum, uint32_t begin, uint32_t end)
 {
-	uint32_t n = 0;
-
 	for (uint32_t i = begin; i < end; i++) {
-		uint32_t moves = add_moves(sum, i, sum->moves + n);
+		const struct choose_item *item = &sum->problem->items[i];
+		double least = own_ns(sum, i, 0);
+		uint32_t to = 0;
 
-		n += moves;
-		if (moves > 0)
-			set_step(sum, i, sum->moves[n - 1].to);
+		for (uint32_t s = 1; s <= item->nb_steps; s++) {
+			double ns = own_ns(sum, i, s);
+
+			if (ns > least || (ns >= least && item->error[s] >= item->error[to]))
+				continue;
+			least = ns;
+			to = s;
+		}
+		if (to > 0)
+			set_step(sum, i, to);
 	}
-	return n;
 }
 
-/* Of moves that are enough, and are made, only as many as it takes. */
-static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, uint32_t n)
+/* Where all that [begin, end) may give up is enough: only as much as it takes. */
+static void take_moves(struct sum *sum, uint32_t begin, uint32_t end)
 {
 	const struct choose_problem *problem = sum->problem;
 	bool any_saved = false;
+	uint32_t n = 0;
 
 	for (uint32_t g = 0; g < problem->nb_groups; g++) {
 		double saved = sum->running[g] == 0 ? problem->group_ns[g] : 0;
@@ -452,8 +459,10 @@ static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, uint32_t n
 		sum->pools[g] = (struct pool){.ns = saved};
 		any_saved |= saved > 0;
 	}
-	for (uint32_t i = begin; i < end; i++)
+	for (uint32_t i = begin; i < end; i++) {
 		set_step(sum, i, 0);
+		n += add_moves(sum, i, sum->moves + n);
+	}
 	sort_moves(sum, n);
 	if (any_saved)
 		pool_moves(sum, n);
@@ -462,25 +471,6 @@ static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, uint32_t n
 
 		set_step(sum, move->item, move->to);
 	}
-}
-
-/* Of measurements of one rank: first their flows' states, which no bound hangs on. */
-static bool best_of_rank(struct sum *sum, uint32_t begin, uint32_t end)
-{
-	bool moved;
-	uint32_t n;
-
-	do {
-		moved = false;
-		for (uint32_t i = end; i-- > begin;)
-			if (lower_states(sum, i, &moved))
-				return true;
-	} while (moved);
-	n = give_up(sum, begin, end);
-	if (!fits(sum))
-		return false;
-	take_moves(sum, begin, end, n);
-	return true;
 }
 
 /* Steps are whole, so there may be time left: for the best ranked that can do with it. */
@@ -502,6 +492,25 @@ static void give_back(struct sum *sum)
 	}
 }
 
+/* Of measurements of one rank: first their flows' states, which no bound hangs on. */
+static bool best_of_rank(struct sum *sum, uint32_t begin, uint32_t end)
+{
+	bool moved;
+
+	do {
+		moved = false;
+		for (uint32_t i = end; i-- > begin;)
+			if (lower_states(sum, i, &moved))
+				return true;
+	} while (moved);
+	give_up(sum, begin, end);
+	if (!fits(sum))
+		return false;
+	take_moves(sum, begin, end);
+	give_back(sum);
+	return true;
+}
+
 static bool best(struct sum *sum)
 {
 	const struct choose_item *items = sum->problem->items;
@@ -512,10 +521,8 @@ static bool best(struct sum *sum)
 
 		while (begin > 0 && items[begin - 1].rank == items[end - 1].rank)
 			begin--;
-		if (best_of_rank(sum, begin, end)) {
-			give_back(sum);
+		if (best_of_rank(sum, begin, end))
 			return true;
-		}
 		end = begin;
 	}
 	return false;
