@@ -485,6 +485,27 @@ static void test_failed_tries(void **state)
 	assert_int_equal(tries, 10 + 8);
 }
 
+/* A try that almost fits goes back to what was before it, and not to something new. */
+static void test_back_from_try(void **state)
+{
+	static struct governed governed;
+	const struct choice *now = &governed.decider.now;
+
+	(void)state;
+	for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_BEST; how++) {
+		double before;
+
+		begin_mixed(&governed, (enum choose_how)how);
+		decide(&governed.decider, &governed.problem, 50);
+		before = now->ns;
+		while (decide(&governed.decider, &governed.problem, 200) != DECIDED_UP)
+			;
+		assert_true(now->ns > before);
+		decide(&governed.decider, &governed.problem, before + (now->ns - before) * 0.9);
+		assert_true(now->ns < before + 1e-3);
+	}
+}
+
 /* What may take much longer is another load: it does not wait for what failed before. */
 static void test_load_ends(void **state)
 {
@@ -498,11 +519,29 @@ static void test_load_ends(void **state)
 		full_ns = governed.decider.now.ns;
 		for (uint32_t w = 0; w < MINUTE; w++)
 			decide(&governed.decider, &governed.problem,
-				full_ns * (w % 30 < 15 ? 0.4 : 0.9));
+				full_ns * (w % 400 < 200 ? 0.4 : 0.9));
 		assert_false(is_full(&governed));
 		for (uint32_t w = 0; w < 200; w++)
 			decide(&governed.decider, &governed.problem, full_ns * 1.5);
 		assert_true(is_full(&governed));
+	}
+}
+
+/* A rise that takes seconds is not a change in each of its windows. */
+static void test_slow_rise(void **state)
+{
+	static struct governed governed;
+
+	(void)state;
+	for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_BEST; how++) {
+		uint32_t downs = 0;
+		double target;
+
+		begin_mixed(&governed, (enum choose_how)how);
+		for (target = 100; target > 20; target *= 0.999)
+			downs += decide(&governed.decider, &governed.problem, target) ==
+				 DECIDED_DOWN;
+		assert_true(downs > 0 && downs <= log(100 / target) / 0.02);
 	}
 }
 
@@ -733,7 +772,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_flapping),
 		cmocka_unit_test(test_failed_tries),
+		cmocka_unit_test(test_back_from_try),
 		cmocka_unit_test(test_load_ends),
+		cmocka_unit_test(test_slow_rise),
 		cmocka_unit_test(test_demand),
 		cmocka_unit_test(test_queue_model),
 		cmocka_unit_test(test_lost),
