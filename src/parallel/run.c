@@ -781,9 +781,10 @@ static void renew_measurements(struct run *run, uint64_t epoch)
 
 	if (before == run->next)
 		return;
-	if (run->next_from == UINT64_MAX)
+	if (run->next_from == UINT64_MAX) {
 		run->next_from = epoch + 2;
-	measurements_follow(run->next, before);
+		measurements_follow(run->next, before);
+	}
 	*place = run->next;
 	give_measurements(run, epoch);
 	release_measurements(run, before);
