@@ -112,6 +112,7 @@ struct sketch_undecoded {
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
 
+struct flow_states;
 struct option_owner;
 struct sketch_ops;
 
@@ -247,6 +248,17 @@ struct sketch_ops {
 	/* The thread that updates has had nothing to do until `now`, ns since 1970-01-01 UTC: it
 	 * looks for idle keys. */
 	void (*rest)(struct sketch *sketch, int64_t now);
+
+	/*
+	 * Of flows that have states (sketch/flow_states.h); NULL where there is no such thing.
+	 *
+	 * The thread that updates, between bursts: how flows are held back, from the next packet of
+	 * each on and beyond a reset. Without --deep it has no effect.
+	 */
+	void (*set_states)(struct sketch *sketch, const struct flow_states *states);
+	/* [FLOW_STATES]: packets that were looked at in each state since the reset; NULL without
+	 * --deep. */
+	const uint64_t *(*state_packets)(const struct sketch *sketch);
 };
 
 /* Every sketch of meson.build's list, NULL at the end. The first is the default. */
