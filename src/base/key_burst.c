@@ -173,14 +173,19 @@ void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src)
 {
 	memcpy(dst->time, src->time, src->n * sizeof(src->time[0]));
 	memcpy(dst->tcp_flags, src->tcp_flags, src->n * sizeof(src->tcp_flags[0]));
+	dst->has_tcp = src->has_tcp;
+	if (src->has_tcp)
+		memcpy(dst->tcp, src->tcp, src->n * sizeof(src->tcp[0]));
 }
 
 void key_burst_pick(
 	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details)
 {
+	const bool tcp = details && src->has_tcp;
 	uint32_t n = 0;
 
 	dst->v6 = 0;
+	dst->has_tcp = tcp;
 	for (; entries != 0; entries &= entries - 1, n++) {
 		uint32_t i = (uint32_t)__builtin_ctzll(entries);
 
@@ -195,6 +200,8 @@ void key_burst_pick(
 			continue;
 		dst->time[n] = src->time[i];
 		dst->tcp_flags[n] = src->tcp_flags[i];
+		if (tcp)
+			dst->tcp[n] = src->tcp[i];
 	}
 	dst->n = n;
 	dst->writer = src->writer;

@@ -20,6 +20,14 @@ struct key_weights {
 	uint32_t shift;
 };
 
+/* Of a TCP segment, in the order of the host. */
+struct key_tcp {
+	uint32_t sequence, acknowledgement;
+	uint32_t payload; /* bytes, by the lengths in the headers */
+	uint16_t window;  /* as it stands there, not scaled */
+	bool known;       /* false: no TCP, or a fragment, or cut off before the window */
+};
+
 /* 128 bits. Every structure cuts its indices out of them; see sketch/ for who takes which. */
 struct key_hash {
 	uint64_t lo, hi;
@@ -48,6 +56,9 @@ struct key_burst {
 	/* Filled only where the key of a measurement has one of its fields. */
 	struct key_extra extra[BURST_MAX];
 	struct key6 key6[BURST_MAX];
+	/* Filled only where a measurement asks for it: then has_tcp is set. */
+	bool has_tcp;
+	struct key_tcp tcp[BURST_MAX];
 };
 
 static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i)
@@ -73,6 +84,8 @@ static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t
 	burst->time[to] = burst->time[from];
 	burst->tcp_flags[to] = burst->tcp_flags[from];
 	burst->extra[to] = burst->extra[from];
+	if (burst->has_tcp)
+		burst->tcp[to] = burst->tcp[from];
 }
 
 /*
@@ -82,11 +95,12 @@ static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t
 void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);
 
+/* With what is known of TCP, where src has that. */
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);
 
 /*
  * dst := the entries of src whose bits are set, in their order, with their hashes and, where asked
- * for, details. Weights are not copied. Bits from src->n on are 0.
+ * for, details (and TCP, where src has that). Weights are not copied. Bits from src->n on are 0.
  */
 void key_burst_pick(
 	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/flow_idle.h"
 
+#include "sketch/flow_deep.h"
+
 #define SWEEPS_PER_TIMEOUT 4
 #define LOOPS_PER_TIMEOUT  64
 #define SWEEP_MAX          FLOW_STRIDE /* entries at once: one for each packet */
 
-size_t flow_idle_memory(void)
+size_t flow_idle_memory(const struct sketch_params *params)
 {
+	size_t detail = params->deep.deepest != FLOW_COUNT ? sizeof(struct flow_detail) : 0;
+
 	return sizeof(struct flow_idle) +
-	       FLOW_QUEUE * (sizeof(struct flow_entry) + sizeof(struct key6));
+	       FLOW_QUEUE * (sizeof(struct flow_entry) + detail + sizeof(struct key6));
 }
 
 struct flow_idle *flow_idle_init(void *memory, const struct sketch_params *params)
@@ -21,6 +25,10 @@ struct flow_idle *flow_idle_init(void *memory, const struct sketch_params *param
 	idle->wait_arg = params->wait_arg;
 	idle->queue.entries = (struct flow_entry *)(idle + 1);
 	idle->queue.key6 = (struct key6 *)(idle->queue.entries + FLOW_QUEUE);
+	if (params->deep.deepest != FLOW_COUNT) {
+		idle->queue.details = (struct flow_detail *)idle->queue.key6;
+		idle->queue.key6 = (struct key6 *)(idle->queue.details + FLOW_QUEUE);
+	}
 	flow_idle_reset(idle);
 	return idle;
 }
@@ -37,9 +45,12 @@ void flow_idle_reset(struct flow_idle *idle)
 
 static bool give_out(struct flow_table *table, uint32_t entry)
 {
+	const struct flow_entry *e = &table->entries[entry];
+	const struct flow_detail *detail =
+		table->deep != NULL ? flow_detail_of(table->deep, e) : NULL;
 	struct flow_idle *idle = table->idle;
 
-	while (!flow_queue_put(&idle->queue, &table->entries[entry], &table->key6[entry])) {
+	while (!flow_queue_put(&idle->queue, e, &table->key6[entry], detail)) {
 		if (idle->wait == NULL)
 			return false;
 		idle->wait(idle->wait_arg);
@@ -106,6 +117,9 @@ void flow_end(struct flow_table *table, uint32_t entry)
 	struct flow_entry *e = &table->entries[entry];
 
 	/* A new entry is of no packet yet. */
-	if (atomic_load_explicit(&e->packets, memory_order_relaxed) > 0 && give_out(table, entry))
-		flow_clear_counts(e);
+	if (atomic_load_explicit(&e->packets, memory_order_relaxed) == 0 || !give_out(table, entry))
+		return;
+	flow_clear_counts(e);
+	if (table->deep != NULL)
+		flow_deep_end(table->deep, e);
 }

@@ -35,7 +35,7 @@ struct flow_idle {
 };
 
 /* Bytes of it, with its queue. */
-size_t flow_idle_memory(void);
+size_t flow_idle_memory(const struct sketch_params *params);
 /* In zeroed memory of so many bytes, aligned to 64. */
 struct flow_idle *flow_idle_init(void *memory, const struct sketch_params *params);
 /* As after init; nobody takes from the queue. */

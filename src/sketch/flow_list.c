@@ -14,6 +14,7 @@
  * adds entries of one key.
  */
 
+#include "sketch/flow_deep.h"
 #include "sketch/flow_owned.h"
 
 /* ---- One thread */
@@ -21,7 +22,9 @@
 static inline __attribute__((always_inline)) void count_separate(
 	struct flow_table *table, const struct key_burst *burst, const bool weighted)
 {
-	if (table->idle != NULL)
+	if (table->deep != NULL)
+		(weighted ? flow_deep_update_weighted : flow_deep_update)(table, burst);
+	else if (table->idle != NULL)
 		flow_update_idle(table, burst, flow_find_in_chain, weighted);
 	else
 		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, weighted);
@@ -55,6 +58,8 @@ void flow_remove(struct flow_table *table, uint32_t entry)
 {
 	uint32_t at;
 
+	if (table->deep != NULL)
+		flow_deep_end(table->deep, &table->entries[entry]);
 	if (entry < table->nb_buckets) {
 		remove_first(table, entry);
 		return;

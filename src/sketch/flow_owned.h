@@ -183,24 +183,40 @@ static inline void flow_burst_read_clock(
 	}
 }
 
+/* Where the part ends that is counted before a sweep, from `begin` on. */
+static inline uint32_t flow_sweep_end(
+	const struct flow_table *table, const struct key_burst *burst, uint32_t begin)
+{
+	uint32_t end = begin + (FLOW_STRIDE - table->idle->stride);
+
+	return end < burst->n ? end : burst->n;
+}
+
+/* The part was counted. */
+static inline void flow_sweep_after(
+	struct flow_table *table, const struct flow_burst *work, uint32_t begin, uint32_t end)
+{
+	struct flow_idle *idle = table->idle;
+
+	idle->now = work->now[end - 1];
+	idle->stride += end - begin;
+	if (idle->stride < FLOW_STRIDE)
+		return;
+	idle->stride = 0;
+	flow_sweep(table);
+}
+
 /* In parts that end where a sweep is due. */
 static inline __attribute__((always_inline)) void flow_update_idle(struct flow_table *table,
 	const struct key_burst *burst, const flow_find_fn find, const bool weighted)
 {
-	struct flow_idle *idle = table->idle;
 	struct flow_burst work;
 
 	flow_burst_prepare(table, burst, flow_hash_keyed, &work);
 	flow_burst_read_clock(table, burst, &work);
 	for (uint32_t begin = 0, end; begin < burst->n; begin = end) {
-		end = begin + (FLOW_STRIDE - idle->stride);
-		end = end < burst->n ? end : burst->n;
+		end = flow_sweep_end(table, burst, begin);
 		flow_update_range(table, burst, &work, begin, end, find, true, weighted);
-		idle->now = work.now[end - 1];
-		idle->stride += end - begin;
-		if (idle->stride < FLOW_STRIDE)
-			return;
-		idle->stride = 0;
-		flow_sweep(table);
+		flow_sweep_after(table, &work, begin, end);
 	}
 }

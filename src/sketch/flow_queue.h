@@ -10,21 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sketch/flow_deep.h"
 #include "sketch/flow_entries.h"
 
 #define FLOW_QUEUE 8192 /* entries, a power of two */
 
 struct flow_queue {
-	struct flow_entry *entries; /* [FLOW_QUEUE] */
-	struct key6 *key6;          /* of each that is IPv6 */
+	struct flow_entry *entries;  /* [FLOW_QUEUE] */
+	struct key6 *key6;           /* of each that is IPv6 */
+	struct flow_detail *details; /* of each, with --deep; else NULL */
 	/* How many there ever were. Each is written by one thread. */
 	_Atomic uint32_t put __attribute__((aligned(64)));
 	_Atomic uint32_t taken __attribute__((aligned(64)));
 };
 
 /* Returns false where there is no room. */
-static inline bool flow_queue_put(
-	struct flow_queue *queue, const struct flow_entry *entry, const struct key6 *key6)
+static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_entry *entry,
+	const struct key6 *key6, const struct flow_detail *detail)
 {
 	uint32_t put = atomic_load_explicit(&queue->put, memory_order_relaxed);
 	uint32_t slot = put % FLOW_QUEUE;
@@ -35,6 +37,8 @@ static inline bool flow_queue_put(
 	queue->entries[slot] = *entry;
 	if (flow_family(entry) == KEY_IPV6)
 		queue->key6[slot] = *key6;
+	if (queue->details != NULL)
+		queue->details[slot] = *detail;
 	/* Pairs with the acquire in flow_queue_length(): the entry comes first. */
 	atomic_store_explicit(&queue->put, put + 1, memory_order_release);
 	return true;

@@ -7,6 +7,7 @@
  * state to which this one is mapped (docs/FLOWTABLE.md).
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/key_burst.h"
@@ -18,6 +19,9 @@ enum flow_depth {
 };
 
 #define FLOW_STATES 3 /* count, rate, tcp */
+
+/* Its word; NULL behind the last. */
+const char *flow_depth_word(uint32_t i);
 
 /* Flows whose part of the hash is below `share` take to[1][state], the others to[0][state]. */
 struct flow_states {
@@ -35,6 +39,26 @@ static inline uint32_t flow_states_part(const struct key_hash *hash)
 {
 	return (uint32_t)(hash->lo >> 32);
 }
+
+/* What was looked at of a flow beside what is counted; a sum of several records is added up. */
+struct flow_figures {
+	uint64_t packets; /* that were looked at in rate or tcp */
+	uint64_t gaps;    /* ns, added up: before each of them */
+	uint64_t gap_min, peak_bytes, bursts;
+	uint64_t retransmitted, out_of_order, zero_windows;
+	uint8_t state; /* of the last packet */
+	bool tcp;      /* some packets were looked at in tcp */
+};
+
+/* As of no packet. */
+#define FLOW_FIGURES_NONE                                                                          \
+	(struct flow_figures)                                                                      \
+	{                                                                                          \
+		.gap_min = UINT32_MAX                                                              \
+	}
+
+/* Records of one key, in any order: sums, the least gap, the highest peak, the deepest state. */
+void flow_figures_add(struct flow_figures *sum, const struct flow_figures *figures);
 
 static inline enum flow_depth flow_states_map(
 	const struct flow_states *states, const struct key_hash *hash, enum flow_depth state)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* One block of memory: struct flow_table, the entries, struct flow_idle, the IPv6 keys. */
+/*
+ * One block of memory: struct flow_table, the entries, struct flow_deep with its details, struct
+ * flow_idle, the IPv6 keys.
+ */
 
 #include "sketch/flow_table.h"
 
+#include "sketch/flow_deep.h"
 #include "sketch/flow_idle.h"
 #include "sketch/measurement.h"
 #include "sketch/one_block.h"
@@ -63,6 +67,7 @@ void flow_return(struct flow_table *table, uint32_t entry)
 	struct flow_entry *e = &table->entries[entry];
 	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_relaxed);
 
+	e->deep = 0;
 	atomic_store_explicit(&e->state, FLOW_FREE, memory_order_relaxed);
 	do
 		atomic_store_explicit(&e->next, (uint32_t)stack, memory_order_relaxed);
@@ -74,6 +79,13 @@ void flow_return(struct flow_table *table, uint32_t entry)
 /*
  * ---- The sketch
  */
+
+static uint32_t default_deep_flows(uint64_t width)
+{
+	uint64_t flows = width / FLOW_DEEP_WIDTH_PART;
+
+	return flows < FLOW_DEEP_FLOWS_MAX ? (uint32_t)flows : FLOW_DEEP_FLOWS_MAX;
+}
 
 static const char *check(struct sketch_params *params)
 {
@@ -87,12 +99,15 @@ static const char *check(struct sketch_params *params)
 		return "depth is 1: a flow table has one row of buckets";
 	if (params->width < WIDTH_MIN || params->width > WIDTH_MAX)
 		return "a flow table has 16 to 1073741824 buckets";
+	if (params->deep.deepest != FLOW_COUNT && params->deep.flows == 0)
+		params->deep.flows = default_deep_flows(params->width);
 	return NULL;
 }
 
 static size_t memory(const struct sketch_params *params)
 {
-	return sizeof(struct flow_table) + (params->idle_timeout > 0 ? flow_idle_memory() : 0) +
+	return sizeof(struct flow_table) + flow_deep_memory(params) +
+	       (params->idle_timeout > 0 ? flow_idle_memory(params) : 0) +
 	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6));
 }
 
@@ -106,6 +121,8 @@ static void empty(struct flow_table *table)
 	atomic_store_explicit(&table->shed_added_bytes, 0, memory_order_relaxed);
 	if (table->idle != NULL)
 		flow_idle_reset(table->idle);
+	if (table->deep != NULL)
+		flow_deep_reset(table->deep);
 }
 
 static struct sketch *create(const struct sketch_params *params)
@@ -121,9 +138,13 @@ static struct sketch *create(const struct sketch_params *params)
 	table->modulus_inverse = flow_modulus_inverse(table->nb_buckets);
 	table->entries = (struct flow_entry *)(table + 1);
 	behind = table->entries + flow_nb_entries(params);
+	if (params->deep.deepest != FLOW_COUNT) {
+		table->deep = flow_deep_init(behind, params);
+		behind = (char *)behind + flow_deep_memory(params);
+	}
 	if (params->idle_timeout > 0) {
 		table->idle = flow_idle_init(behind, params);
-		behind = (char *)behind + flow_idle_memory();
+		behind = (char *)behind + flow_idle_memory(params);
 	}
 	table->key6 = behind;
 	hash_key_init(&table->hash_key, params->seed);
@@ -167,6 +188,7 @@ struct listing {
 	bool expired; /* they are idle, whatever the time */
 	struct key_burst keys;
 	const struct flow_entry *entries[BURST_MAX];
+	const struct flow_detail *details[BURST_MAX];
 };
 
 static bool is_idle(const struct listing *listing, const struct flow_entry *entry)
@@ -198,6 +220,8 @@ static void emit_listed(struct listing *listing)
 			.idle = is_idle(listing, e),
 		};
 
+		if (listing->table->deep != NULL)
+			candidate.figures = flow_deep_figures(e, listing->details[i]);
 		if (flow_is_saturated(amount_of(listing->table, &candidate)))
 			candidate.before = UINT64_MAX;
 		listing->emit(&candidate, listing->arg);
@@ -206,13 +230,14 @@ static void emit_listed(struct listing *listing)
 	listing->keys.v6 = 0;
 }
 
-static void list_entry(
-	struct listing *listing, const struct flow_entry *entry, const struct key6 *key6)
+static void list_entry(struct listing *listing, const struct flow_entry *entry,
+	const struct key6 *key6, const struct flow_detail *detail)
 {
 	struct key key = key_of(entry, key6);
 	uint32_t i = listing->keys.n++;
 
 	listing->entries[i] = entry;
+	listing->details[i] = detail;
 	if (key.family == KEY_IPV6) {
 		listing->keys.key6[i] = key.v6;
 		listing->keys.v6 |= UINT64_C(1) << i;
@@ -229,10 +254,13 @@ static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *a
 	struct listing listing = {.table = table, .emit = emit, .arg = arg};
 	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
 
-	for (uint32_t e = 0; e < used; e++)
-		if (atomic_load_explicit(&table->entries[e].state, memory_order_relaxed) ==
-			FLOW_STORED)
-			list_entry(&listing, &table->entries[e], &table->key6[e]);
+	for (uint32_t e = 0; e < used; e++) {
+		const struct flow_entry *entry = &table->entries[e];
+
+		if (atomic_load_explicit(&entry->state, memory_order_relaxed) == FLOW_STORED)
+			list_entry(&listing, entry, &table->key6[e],
+				table->deep != NULL ? flow_detail_of(table->deep, entry) : NULL);
+	}
 	emit_listed(&listing);
 }
 
@@ -251,7 +279,8 @@ static void expired(struct sketch *sketch, sketch_emit_fn emit, void *arg)
 			.table = table, .emit = emit, .arg = arg, .expired = true};
 
 		for (uint32_t i = 0; i < n; i++, slot = (slot + 1) % FLOW_QUEUE)
-			list_entry(&listing, &queue->entries[slot], &queue->key6[slot]);
+			list_entry(&listing, &queue->entries[slot], &queue->key6[slot],
+				queue->details != NULL ? &queue->details[slot] : NULL);
 		emit_listed(&listing);
 		flow_queue_release(queue, n);
 	}
@@ -276,6 +305,7 @@ static struct sketch_shed shed(const struct sketch *sketch)
 		.bytes = atomic_load_explicit(&table->shed_bytes, memory_order_relaxed),
 		.added = atomic_load_explicit(&table->shed_added, memory_order_relaxed),
 		.added_bytes = atomic_load_explicit(&table->shed_added_bytes, memory_order_relaxed),
+		.details = table->deep != NULL ? table->deep->refused : 0,
 	};
 }
 
@@ -295,11 +325,30 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 	return flow_is_saturated(most) ? UINT64_MAX : most;
 }
 
+static void set_states(struct sketch *sketch, const struct flow_states *states)
+{
+	struct flow_deep *deep = flow_table_of(sketch)->deep;
+
+	if (deep != NULL)
+		deep->states = *states;
+}
+
+static const uint64_t *state_packets(const struct sketch *sketch)
+{
+	const struct flow_deep *deep = flow_table_of_const(sketch)->deep;
+
+	return deep != NULL ? deep->packets : NULL;
+}
+
 /* --- options --- */
 
 /* Why threads cannot share a table of these parameters. */
 static const char *check_shared(const struct sketch_params *params, const char **option)
 {
+	*option = "deep";
+	if (params->deep.deepest != FLOW_COUNT)
+		return "needs each flow's packets one after another, which threads that share a "
+		       "table do not bring; give --sharing separate";
 	*option = "idle-timeout";
 	return params->idle_timeout == 0
 		       ? NULL
@@ -314,6 +363,12 @@ static void configure(struct sketch_params *params, const void *own)
 	if (options->buckets != 0)
 		params->width = options->buckets;
 	params->idle_timeout = options->idle_timeout;
+	params->deep = (struct sketch_deep){
+		.deepest = options->deep,
+		.flows = options->deep_flows,
+		.after = options->deep_after,
+		.share = options->deep_share,
+	};
 }
 
 static const char *lacks_flow_table(
@@ -329,6 +384,48 @@ static const char *lacks_idle_timeout(
 {
 	(void)config;
 	return flow_table_options(measurement)->idle_timeout > 0 ? NULL : "without --idle-timeout";
+}
+
+static const char *lacks_deep(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return flow_table_options(measurement)->deep != FLOW_COUNT ? NULL : "without --deep";
+}
+
+static const char *lacks_deep_tcp(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return flow_table_options(measurement)->deep == FLOW_TCP ? NULL : "without --deep tcp";
+}
+
+const char *flow_depth_word(uint32_t i)
+{
+	static const char *const words[] = {
+		[FLOW_COUNT] = "count", [FLOW_RATE] = "rate", [FLOW_TCP] = "tcp", NULL};
+
+	return words[i];
+}
+
+OPTION_WORDS_OF(depth_suits, [FLOW_COUNT] = "packets, bytes, times, flags",
+	[FLOW_RATE] = "and peak rate, bursts, gaps between packets",
+	[FLOW_TCP] = "and retransmissions, order, zero windows")
+
+static bool check_deep(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct key_rule *key = &measurement_options(measurement)->key;
+
+	(void)config;
+	if (flow_table_options(measurement)->deep != FLOW_TCP ||
+		measurement_sketch(measurement) != &flow_table_ops ||
+		key_rule_equal(key, &key_rules[0]))
+		return true;
+	return option_fault(fault, "deep", measurement,
+		"tcp looks at the sequence numbers of a connection's direction, and a key of %s is "
+		"of several; give --key 5tuple or --deep rate",
+		key->name);
 }
 
 static const struct option_row flow_table_rows[] = {
@@ -379,6 +476,61 @@ static const struct option_row flow_table_rows[] = {
 			"kept for --output, at about 200 bytes each. What further keys had is in "
 			"--flows alone, and in the bounds.",
 	},
+	{
+		.name = "deep",
+		.placeholder = "STATE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.word = flow_depth_word,
+		.suits = depth_suits,
+		.lacks = lacks_flow_table,
+		OPTION_FIELD(flow_table_options, deep),
+		.default_text = "count",
+		.help = "How closely a flow-table looks at flows that have had --deep-after "
+			"packets, at most; for --sharing separate, and tcp for --key 5tuple:",
+	},
+	{
+		.name = "deep-after",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_deep,
+		OPTION_FIELD(flow_table_options, deep_after),
+		.min = 1,
+		.max = UINT64_C(1) << 30,
+		.default_text = "16",
+		.help = "Packets after which a flow comes from state count to rate.",
+	},
+	{
+		.name = "deep-share",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		.rare = true,
+		.zero = true,
+		.one = true,
+		.lacks = lacks_deep_tcp,
+		OPTION_FIELD(flow_table_options, deep_share),
+		.default_text = "0.01",
+		.help = "Share of the packets of an interval so far (those of its instance) that "
+			"brings a flow from state rate to tcp; a burst does too.",
+	},
+	{
+		.name = "deep-flows",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_deep,
+		OPTION_FIELD(flow_table_options, deep_flows),
+		.min = 1,
+		.max = FLOW_DEEP_FLOWS_MAX,
+		.default_note = "an eighth of the width",
+		.help = "Flows of an instance that may come to other states than count, at 64 "
+			"bytes each. Further ones stay in it, and a warning says how many.",
+	},
 	{0},
 };
 
@@ -386,6 +538,7 @@ const struct option_owner flow_table_owner = {
 	.rows = flow_table_rows,
 	.size = sizeof(struct flow_table_options),
 	.of_measurement = true,
+	.check = check_deep,
 };
 
 const struct sketch_ops flow_table_ops = {
@@ -414,4 +567,6 @@ const struct sketch_ops flow_table_ops = {
 	.shed = shed,
 	.expired = expired,
 	.rest = rest,
+	.set_states = set_states,
+	.state_packets = state_packets,
 };

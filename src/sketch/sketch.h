@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/key.h"
 #include "base/key_burst.h"
+#include "sketch/flow_states.h"
 
 /* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is
  * none. */
@@ -45,6 +46,14 @@ enum sketch_atomic {
 	ATOMIC_ADD, /* fetch-and-add where it can replace the loop */
 };
 
+/* Of flows that have states (sketch/flow_states.h). */
+struct sketch_deep {
+	enum flow_depth deepest; /* that a flow comes to; FLOW_COUNT: there are no states */
+	uint32_t flows;          /* that may have been deeper at once; 0: the sketch's default */
+	uint32_t after;          /* packets in count, until rate */
+	double share;            /* of the packets, that brings to tcp */
+};
+
 struct sketch_params {
 	uint32_t depth;            /* rows; 0: the sketch's default */
 	uint64_t width;            /* counters per row, a power of two; 0: the sketch's default */
@@ -64,6 +73,7 @@ struct sketch_params {
 	 * a width; 0: the width stays. */
 	double load;
 	uint64_t width_max;
+	struct sketch_deep deep;
 	uint64_t seed; /* of the hash; instances merge only where it agrees */
 	struct sketch_allocator allocator;
 };
@@ -92,15 +102,17 @@ struct sketch_candidate {
 	uint64_t packets, bytes; /* since it was listed */
 	uint64_t before;         /* upper bound of the metric before; UINT64_MAX: saturated */
 	/* Of SKETCH_RECORDS, since it was listed. */
-	int64_t first, last; /* packets' times, ns since 1970-01-01 UTC */
-	uint8_t tcp_flags;   /* of any packet */
-	bool idle;           /* for longer than params.idle_timeout */
+	int64_t first, last;         /* packets' times, ns since 1970-01-01 UTC */
+	uint8_t tcp_flags;           /* of any packet */
+	bool idle;                   /* for longer than params.idle_timeout */
+	struct flow_figures figures; /* of params.deep */
 };
 
 /* What a sketch had no room for. */
 struct sketch_shed {
 	uint64_t packets, bytes;
 	uint64_t added, added_bytes; /* of these, what weights add to packets (key_weights.shift) */
+	uint64_t details;            /* flows that stayed in state count for lack of room */
 };
 
 /* What a sketch counted and cannot say whose it is. */
@@ -112,7 +124,6 @@ struct sketch_undecoded {
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
 
-struct flow_states;
 struct option_owner;
 struct sketch_ops;
 
