@@ -24,6 +24,7 @@ static void add_needs(
 	struct counting *counting, const struct plan_measurement *measurement, const bool replay)
 {
 	counting->details |= (measurement->ops->caps & SKETCH_DETAILS) != 0;
+	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
 	counting->extra |= measurement->params.key->extra;
 	/* Nobody tells live sketches to look around when nothing comes but their worker. */
 	counting->rests |= measurement->params.idle_timeout > 0 && !replay;

@@ -13,7 +13,13 @@ static void parse(struct reader *reader, const struct counting *counting,
 		reader->times.polled = packet_clock_now(&reader->clock);
 		packet_times_follow(&reader->times);
 	}
-	if (counting->extra) {
+	if (counting->tcp) {
+		if (reader->replay)
+			parse_burst_replay_tcp(pkts, n, burst, counts);
+		else
+			parse_burst_port_tcp(
+				pkts, n, burst, counts, &reader->times, reader->in_ports);
+	} else if (counting->extra) {
 		if (reader->replay)
 			parse_burst_replay_extra(pkts, n, burst, counts);
 		else

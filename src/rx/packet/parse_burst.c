@@ -23,10 +23,24 @@ enum origin {
 #define PLAIN_IPV4_AT  14
 /* Of a TCP header behind them. */
 #define PLAIN_FLAGS_AT (34 + 13)
+#define PROTO_TCP      6
+#define TCP_READ       16 /* bytes of its header, with the window */
+#define IPV4_HEADER    20
+#define IPV6_HEADER    40
 /* Ethernet, IPv6 without extension headers, and ports. */
 #define PLAIN6_LEN     58
 #define VLAN_TAG_LEN   4
 #define VLAN_ID        0x0fff
+
+static inline uint32_t be16(const uint8_t *p)
+{
+	return rte_be_to_cpu_16(load16(p));
+}
+
+static inline uint32_t be32(const uint8_t *p)
+{
+	return rte_be_to_cpu_32(load32(p));
+}
 
 /* Is this what nearly every packet is: untagged IPv4 without options, ports or not? */
 static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
@@ -155,9 +169,58 @@ static inline void put_beside(
 	put16(extra->in_port, in_port);
 }
 
-/* Writes entry m of `out`. Returns whether the packet has a key. */
+/*
+ * Of a TCP header of the packet, behind an IP header; `wire_len`: of the whole packet. A length of 0
+ * in the IP header stands for one that it has no room for.
+ */
+static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, uint32_t wire_len,
+	struct key_tcp *tcp)
+{
+	uint8_t ip_copy[IPV4_HEADER], tcp_copy[TCP_READ];
+	const uint8_t *ip = rte_pktmbuf_read(mbuf, (uint32_t)ip_at, IPV4_HEADER, ip_copy);
+	const uint8_t *header =
+		tcp_at < UINT32_MAX ? rte_pktmbuf_read(mbuf, (uint32_t)tcp_at, TCP_READ, tcp_copy)
+				    : NULL;
+	uint32_t length, headers;
+
+	*tcp = (struct key_tcp){0};
+	if (ip == NULL || header == NULL)
+		return;
+	length = ip[0] >> 4 == 6 ? be16(ip + 4) : be16(ip + 2);
+	if (length == 0)
+		length = wire_len - (uint32_t)ip_at;
+	else if (ip[0] >> 4 == 6)
+		length += IPV6_HEADER;
+	headers = (uint32_t)(tcp_at - ip_at) + (header[12] >> 4) * 4u;
+	*tcp = (struct key_tcp){
+		.sequence = be32(header + 4),
+		.acknowledgement = be32(header + 8),
+		.payload = length > headers ? length - headers : 0,
+		.window = (uint16_t)be16(header + 14),
+		.known = true,
+	};
+}
+
+static inline void plain_tcp(
+	const struct rte_mbuf *mbuf, const uint8_t *data, uint32_t wire_len, struct key_tcp *tcp)
+{
+	bool whole = ((data[20] & 0x3f) | data[21]) == 0; /* no fragment */
+
+	if (whole && data[23] == PROTO_TCP)
+		read_tcp(mbuf, PLAIN_IPV4_AT, PLAIN_IPV4_AT + IPV4_HEADER, wire_len, tcp);
+	else
+		tcp->known = false;
+}
+
+static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
+{
+	return verdict == PARSE_IPV4 ? parsed->key4.proto : parsed->key6.proto;
+}
+
+/* Writes entry m of `out`. Returns whether the packet has a key. wire_len: where TCP is asked for,
+ * else 0. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
-	struct key_burst *out, struct parse_counts *counts, bool extra)
+	struct key_burst *out, struct parse_counts *counts, bool extra, uint32_t wire_len)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
@@ -166,6 +229,11 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	out->tcp_flags[m] = parsed.extra.tcp_flags[0];
 	if (extra)
 		out->extra[m] = parsed.extra;
+	if (wire_len > 0 && parse_verdicts[verdict].class == PARSE_CLASS_KEY) {
+		out->tcp[m].known = false;
+		if (!parsed.fragment && proto_of(&parsed, verdict) == PROTO_TCP)
+			read_tcp(mbuf, parsed.ip_at, parsed.transport_at, wire_len, &out->tcp[m]);
+	}
 	switch (verdict) {
 	case PARSE_IPV4: out->key4[m] = parsed.key4; return true;
 	case PARSE_IPV6:
@@ -176,10 +244,10 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/* Extra come with details. `times` and `in_ports`: of a port, where they are asked for. */
+/* Extra come with details, TCP with both. `times` and `in_ports`: of a port, where they are asked for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
-	const bool details, const bool extra, const struct packet_times *times,
+	const bool details, const bool extra, const bool tcp, const struct packet_times *times,
 	const uint16_t *in_ports)
 {
 	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
@@ -216,9 +284,11 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
 			if (extra)
 				plain_extra(data, out->tcp_flags[m], &out->extra[m]);
+			if (tcp)
+				plain_tcp(mbuf, data, wire_len, &out->tcp[m]);
 		} else if (!(link == LINK_ETHERNET && !details &&
 				   parse_second(data, mbuf->data_len, m, out, counts)) &&
-			   !parse_any(mbuf, link, m, out, counts, extra)) {
+			   !parse_any(mbuf, link, m, out, counts, extra, tcp ? wire_len : 0)) {
 			continue;
 		}
 		if (details)
@@ -236,6 +306,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 		smallest = RTE_MIN(smallest, wire_len);
 	}
 	out->n = m;
+	out->has_tcp = tcp;
 	counts->verdicts[PARSE_IPV4] += plain;
 	counts->bytes += bytes;
 	counts->largest_frame = largest;
@@ -245,35 +316,47 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, false, NULL, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, false, false, NULL, NULL);
 }
 
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, false, NULL, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, false, false, NULL, NULL);
 }
 
 void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, const struct packet_times *times)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, false, times, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, false, false, times, NULL);
 }
 
 void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, false, NULL, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, false, false, NULL, NULL);
 }
 
 void parse_burst_port_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, true, times, in_ports);
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, true, false, times, in_ports);
 }
 
 void parse_burst_replay_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, true, NULL, NULL);
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, true, false, NULL, NULL);
+}
+
+void parse_burst_port_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, true, true, times, in_ports);
+}
+
+void parse_burst_replay_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts)
+{
+	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, true, true, NULL, NULL);
 }

@@ -57,3 +57,11 @@ void parse_burst_port_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key
 /* The same, with details and extra. */
 void parse_burst_replay_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts);
+
+/* The same, with details, extra and TCP. */
+void parse_burst_port_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports);
+
+/* The same, with details, extra and TCP. */
+void parse_burst_replay_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts);
