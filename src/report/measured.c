@@ -15,7 +15,7 @@
 /* A measurement's: what merges its instances, and when something was said of it last. */
 struct measured {
 	struct merger *merger;
-	struct rarely shed, undecoded, incomplete, forgotten;
+	struct rarely shed, details, undecoded, incomplete, forgotten;
 };
 
 bool measured_create(struct measurements *measurements)
@@ -162,6 +162,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 		merger_collect(merger, &input) != 0 || rank_flows(merger, &limits, out) != 0)
 		return false;
 	out->confidence = confidence;
+	out->deep = planned->params.deep.deepest != FLOW_COUNT;
 	collected_widen(out, &ledger, (1 - confidence) / 2);
 	return true;
 }
@@ -194,6 +195,9 @@ static void warn_of(struct measured *measured, const struct report_epoch *report
 
 	warn_if(shed, &measured->shed, report, m,
 		"%llu packets of new keys found no room: raise --width or --memory", shed);
+	warn_if(measurement->refused_details, &measured->details, report, m,
+		"%llu flows were only counted, in the place of --deep: raise --deep-flows",
+		(unsigned long long)measurement->refused_details);
 	warn_if(undecoded, &measured->undecoded, report, m,
 		"%llu flows were not decoded, and %llu packets are in no exact figure: raise "
 		"--width or --memory",

@@ -53,6 +53,7 @@ struct merger {
 	uint32_t nb_expired; /* so many, of which nothing is forgotten */
 	struct sketch_shed forgotten; /* of others */
 	struct flow *flows;
+	struct flow_figures *figures; /* of each, with --deep; else NULL */
 	uint32_t nb_flows, max_flows;
 	uint32_t *slots;   /* open addressing: number of the flow + 1, or 0 */
 	uint32_t nb_slots; /* a power of two, twice max_flows */
@@ -95,6 +96,24 @@ static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
 	return (uint32_t)(hash->lo >> 32) & (nb_slots - 1);
 }
 
+static bool is_deep(const struct merger *merger)
+{
+	return merger->params.deep.deepest != FLOW_COUNT;
+}
+
+static bool make_room_for_figures(struct merger *merger, uint32_t max_flows)
+{
+	struct flow_figures *figures;
+
+	if (!is_deep(merger))
+		return true;
+	figures = reallocarray(merger->figures, max_flows, sizeof(*figures));
+	if (figures == NULL)
+		return false;
+	merger->figures = figures;
+	return true;
+}
+
 /* Makes room for so many flows, and files them anew. */
 static bool make_room(struct merger *merger, uint32_t max_flows)
 {
@@ -102,7 +121,7 @@ static bool make_room(struct merger *merger, uint32_t max_flows)
 	struct flow *flows = aligned_alloc(64, max_flows * sizeof(*flows));
 	uint32_t *slots = calloc(nb_slots, sizeof(*slots));
 
-	if (flows == NULL || slots == NULL) {
+	if (flows == NULL || slots == NULL || !make_room_for_figures(merger, max_flows)) {
 		free(flows);
 		free(slots);
 		return false;
@@ -194,6 +213,8 @@ static struct flow *flow_of(
 		.hash = candidate->hash,
 		.record = {.first = INT64_MAX, .last = INT64_MIN},
 	};
+	if (is_deep(merger))
+		merger->figures[merger->nb_flows] = FLOW_FIGURES_NONE;
 	merger->slots[slot] = ++merger->nb_flows;
 	return &merger->flows[merger->nb_flows - 1];
 }
@@ -209,6 +230,8 @@ static void add_counts(
 		flow->record.first = candidate->first;
 	if (candidate->last > flow->record.last)
 		flow->record.last = candidate->last;
+	if (is_deep(merger))
+		flow_figures_add(&merger->figures[flow - merger->flows], &candidate->figures);
 }
 
 /*
@@ -349,6 +372,7 @@ static void collect_flows(struct merger *merger)
 			merger->shed.bytes += shed.bytes;
 			merger->shed.added += shed.added;
 			merger->shed.added_bytes += shed.added_bytes;
+			merger->shed.details += shed.details;
 		}
 	}
 }
@@ -695,6 +719,8 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 		.record = flow->record,
 	};
 
+	if (is_deep(merger))
+		result.figures = merger->figures[i];
 	add_loss(merger, &result);
 	add_sampling(merger, &result);
 	return result;
@@ -744,6 +770,7 @@ void merger_destroy(struct merger *merger)
 	if (merger->total != NULL)
 		merger->ops->destroy(merger->total);
 	free(merger->flows);
+	free(merger->figures);
 	free(merger->slots);
 	free(merger);
 }

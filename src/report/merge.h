@@ -41,6 +41,7 @@ struct merge_flow {
 	struct key key;
 	struct report_figure packets, bytes; /* low <= value <= high; loss is in high */
 	struct report_record record;
+	struct flow_figures figures; /* of parts with --deep */
 };
 
 struct merger;

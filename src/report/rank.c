@@ -92,6 +92,7 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 		.packets = flow->packets,
 		.bytes = flow->bytes,
 		.record = flow->record,
+		.figures = flow->figures,
 	};
 
 	if (ranking->nb_rows < ranking->max_rows)
@@ -229,6 +230,7 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->confidence_known = input->loss_known;
 	measurement->shed_packets = merger_shed(merger).packets - merger_shed(merger).added;
 	measurement->shed_bytes = merger_shed(merger).bytes - merger_shed(merger).added_bytes;
+	measurement->refused_details = merger_shed(merger).details;
 	measurement->undecoded_flows = merger_undecoded(merger).flows;
 	measurement->undecoded_packets = merger_undecoded(merger).packets;
 	measurement->forgotten_packets = merger_forgotten(merger).packets;

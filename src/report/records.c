@@ -28,11 +28,13 @@ void records_init(struct records *records, struct run *run, void (*hand_over)(vo
 
 void records_fini(struct records *records)
 {
-	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++) {
 		free(records->lists[m].flows);
+		free(records->lists[m].figures);
+	}
 }
 
-static bool grow(struct records_list *list)
+static bool grow(struct records_list *list, bool deep)
 {
 	size_t max = list->max == 0 ? FIRST_FLOWS : 2 * list->max;
 	struct report_flow *flows = reallocarray(list->flows, max, sizeof(*flows));
@@ -40,19 +42,34 @@ static bool grow(struct records_list *list)
 	if (flows == NULL)
 		return false;
 	list->flows = flows;
+	if (deep) {
+		struct flow_figures *figures = reallocarray(list->figures, max, sizeof(*figures));
+
+		if (figures == NULL)
+			return false;
+		list->figures = figures;
+	}
 	list->max = max;
 	return true;
+}
+
+static bool is_deep(const struct measurements *measurements, uint32_t m)
+{
+	return measurements->plan.measurements[m].params.deep.deepest != FLOW_COUNT;
 }
 
 static void add(const struct taking *taking, const struct sketch_candidate *candidate)
 {
 	struct records *records = taking->records;
 	struct records_list *list = &records->lists[taking->measurement];
+	bool deep = is_deep(taking->measurements, taking->measurement);
 
-	if (list->n == list->max && !grow(list)) {
+	if (list->n == list->max && !grow(list, deep)) {
 		records->no_memory = true;
 		return;
 	}
+	if (deep)
+		list->figures[list->n] = candidate->figures;
 	list->flows[list->n++] = (struct report_flow){
 		.key = candidate->key,
 		.packets = candidate->packets,
@@ -179,6 +196,8 @@ struct report_epoch *records_report(
 			return forget(records);
 		}
 		measurement->flows = list->flows;
+		measurement->figures = list->figures;
+		measurement->deep = is_deep(run_measurements(records->run, epoch), m);
 		measurement->nb_flows = list->n;
 		*list = (struct records_list){0};
 	}

@@ -51,7 +51,7 @@ struct flow_entry {
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
 	uint8_t spare[2]; /* of structures that sketchtap-bench compares with */
-	uint32_t deep;    /* flow_deep.h; 0 without --deep */
+	uint32_t deep;    /* flow_detail.h; 0 without --deep */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");
@@ -66,7 +66,7 @@ struct flow_table {
 	struct flow_entry *entries; /* [2 * nb_buckets] */
 	struct key6 *key6;          /* of each entry that is IPv6 */
 	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
-	struct flow_deep *deep;     /* flow_deep.h; NULL: flows have one state */
+	struct flow_deep *deep;     /* flow_detail.h; NULL: flows have one state */
 	struct hash_key hash_key;
 
 	_Atomic uint32_t used __attribute__((aligned(64))); /* entries that were ever taken, the

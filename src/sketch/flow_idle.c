@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/flow_idle.h"
 
-#include "sketch/flow_deep.h"
+#include "sketch/flow_detail.h"
 
 #define SWEEPS_PER_TIMEOUT 4
 #define LOOPS_PER_TIMEOUT  64

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sketch/flow_deep.h"
+#include "sketch/flow_detail.h"
 #include "sketch/flow_entries.h"
 
 #define FLOW_QUEUE 8192 /* entries, a power of two */

@@ -7,7 +7,7 @@
 
 #include "sketch/flow_table.h"
 
-#include "sketch/flow_deep.h"
+#include "sketch/flow_detail.h"
 #include "sketch/flow_idle.h"
 #include "sketch/measurement.h"
 #include "sketch/one_block.h"

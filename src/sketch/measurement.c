@@ -35,6 +35,14 @@ bool measurements_any(const struct config *config, uint32_t caps)
 	return false;
 }
 
+bool measurements_deep(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (measurement_params(&config->measurements[m]).deep.deepest != FLOW_COUNT)
+			return true;
+	return false;
+}
+
 const char *sketch_word(uint32_t i)
 {
 	return sketches[i] != NULL ? sketches[i]->name : NULL;

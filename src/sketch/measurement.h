@@ -32,6 +32,9 @@ struct sketch_params measurement_params(const struct measurement_config *measure
 /* Whether the sketch of any measurement has one of these capabilities. */
 bool measurements_any(const struct config *config, uint32_t caps);
 
+/* Whether flows of any measurement have states. */
+bool measurements_deep(const struct config *config);
+
 /* Names, aliases of sketches[], and when to choose one; NULL behind the last. */
 const char *sketch_word(uint32_t i);
 const char *sketch_alias(uint32_t i);

@@ -9,6 +9,8 @@
 #include <sys/random.h>
 #include "base/units.h"
 #include "collect/options.h"
+#include "kernel/options.h"
+#include "rx/port/forwarding.h"
 #include "rx/port/name.h"
 #include "rx/port/port_send.h"
 #include "sketch/measurement.h"
@@ -560,6 +562,34 @@ static bool check_sharing(const struct config *config, struct option_fault *faul
 	return true;
 }
 
+/* Why flows of a measurement cannot be looked at closely; NULL: they can. */
+static const char *not_for_deep(const struct config *config, enum flow_depth deepest)
+{
+	if (kernel_given(config))
+		return "looks at packets, and with --kernel only keys come from the kernel; leave "
+		       "one out";
+	if (collect_asked(config))
+		return "looks at packets, and exporters tell of flows; leave it out";
+	if (deepest == FLOW_TCP && forward_asked(config) &&
+		designs[design_options(config)->design]->receiver)
+		return "tcp needs more of a packet than --forward with --design async gives to "
+		       "workers; give --design rss or --deep rate";
+	return NULL;
+}
+
+static bool check_deep(const struct config *config, struct option_fault *fault)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct measurement_config *measurement = &config->measurements[m];
+		enum flow_depth deepest = measurement_params(measurement).deep.deepest;
+		const char *why = deepest != FLOW_COUNT ? not_for_deep(config, deepest) : NULL;
+
+		if (why != NULL)
+			return option_fault(fault, "deep", measurement, "%s", why);
+	}
+	return true;
+}
+
 /* A replay's rings are an ethdev of so many queues. */
 static bool check_plan(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
@@ -568,6 +598,8 @@ static bool check_plan(const struct config *config, const struct measurement_con
 	uint32_t workers = plan_options(config)->workers;
 
 	if (plan_options(config)->sharing == SHARING_SHARED && !check_sharing(config, fault))
+		return false;
+	if (!check_deep(config, fault))
 		return false;
 	if (workers <= REPLAY_QUEUES_MAX || fed == NULL || collect_asked(config) ||
 		designs[design_options(config)->design]->receiver)

@@ -20,6 +20,15 @@ static void print_end(struct text *text, const struct column *column, const stru
 	text_str(text, flow_ends[flow->end]);
 }
 
+static void print_deep(struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct report_measurement *measurement = row->measurement;
+	const struct report_flow *flow = row->item;
+
+	if (measurement->deep)
+		deep_print(text, column, &measurement->figures[flow - measurement->flows]);
+}
+
 #define AT(member) .at = offsetof(struct report_flow, member)
 
 static const struct column columns[] = {
@@ -34,6 +43,7 @@ static const struct column columns[] = {
 	{"tcp_flags", COLUMN_U8, AT(tcp_flags)},
 	{"ended", COLUMN_TEXT, .print = print_end},
 	ASKED_KEY_COLUMNS(report_flow, key),
+	DEEP_COLUMNS(print_deep),
 };
 
 static struct output_items items(

@@ -44,6 +44,14 @@ static void print_bps(struct text *text, const struct column *column, const stru
 		text_u64(text, bps);
 }
 
+static void print_deep(struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct report_row *hitter = row->item;
+
+	if (row->measurement->deep)
+		deep_print(text, column, &hitter->figures);
+}
+
 #define AT(member)     .at = offsetof(struct report_row, member)
 #define IF(member)     .known = offsetof(struct report_row, member)
 #define RECORD(member) AT(record.member), IF(record.known), .when = COLUMN_RECORDS
@@ -75,6 +83,7 @@ static const struct column columns[] = {
 		.at = offsetof(struct report_measurement, looked_at), .when = COLUMN_KEPT_UP},
 	{"weight", COLUMN_U64, COLUMN_OF_MEASUREMENT,
 		.at = offsetof(struct report_measurement, weight), .when = COLUMN_KEPT_UP},
+	DEEP_COLUMNS(print_deep),
 };
 
 static struct output_items items(

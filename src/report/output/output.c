@@ -38,13 +38,15 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	return (column->when != COLUMN_RECORDS || choice->records) &&
 	       (column->when != COLUMN_COLLECTED || choice->collected) &&
 	       (column->when != COLUMN_KEPT_UP || choice->kept_up) &&
+	       (column->when != COLUMN_DEEP || choice->deep) &&
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 
 /* It is there whatever is measured. */
 static bool is_fixed(const struct column *column)
 {
-	return column->when != COLUMN_RECORDS && column->expand != columns_add_asked_key;
+	return column->when != COLUMN_RECORDS && column->when != COLUMN_DEEP &&
+	       column->expand != columns_add_asked_key;
 }
 
 struct columns *columns_of(const struct output *output, const struct column_choice *choice)

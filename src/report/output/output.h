@@ -47,6 +47,7 @@ enum column_when {
 	COLUMN_RECORDS,   /* in runs with flow records, or with a key that has a column of theirs */
 	COLUMN_COLLECTED, /* in runs of collect */
 	COLUMN_KEPT_UP,   /* in runs with --keep-up */
+	COLUMN_DEEP,      /* in runs with --deep */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
 
@@ -93,6 +94,15 @@ void columns_add_asked_key(struct columns *columns, const struct column *column)
 		.expand = columns_add_asked_key, .at = offsetof(struct of, member)                 \
 	}
 
+/* Those of a struct flow_figures (report/output/deep.c), which the getter finds; NULL: of none. */
+struct flow_figures;
+void columns_add_deep(struct columns *columns, const struct column *column);
+void deep_print(struct text *text, const struct column *column, const struct flow_figures *figures);
+#define DEEP_COLUMNS(printer)                                                                      \
+	{                                                                                          \
+		.expand = columns_add_deep, .print = (printer), .when = COLUMN_DEEP                \
+	}
+
 /* What rows are made of: n items of a size. */
 struct output_items {
 	const void *first;
@@ -132,6 +142,7 @@ struct column_choice {
 	bool records;        /* some are of flow records */
 	bool collected;      /* of what exporters tell */
 	bool kept_up;        /* of packets that may be skipped */
+	bool deep;           /* some are of flows that have states */
 	bool named;          /* the format's rows name their columns */
 };
 

@@ -15,6 +15,7 @@
 #include "adapt/costs.h"
 #include "base/key.h"
 #include "parallel/steps.h"
+#include "sketch/flow_states.h"
 
 /* A figure with its interval. What cannot be known is said so, and printed as an empty column. */
 struct report_figure {
@@ -35,6 +36,7 @@ struct report_row {
 	struct key key;
 	struct report_figure packets, bytes;
 	struct report_record record;
+	struct flow_figures figures; /* of a measurement with --deep */
 	double share; /* of what was measured in the epoch, in the metric that is counted */
 };
 
@@ -111,6 +113,11 @@ struct report_measurement {
 	/* Records, where epoch->flows_only is set. From malloc(). */
 	struct report_flow *flows;
 	size_t nb_flows;
+	/* With --deep: what each of them has beside, from malloc(); and flows that were only counted
+	 * for lack of room. */
+	bool deep;
+	struct flow_figures *figures; /* [nb_flows] */
+	uint64_t refused_details;
 };
 
 /*

@@ -132,8 +132,10 @@ static struct column_choice choice_of_epoch(const struct report_epoch *epoch)
 	choice.records = key_fields_of(choice.key_fields, KEY_COLUMN_RECORD) != 0;
 	choice.collected = epoch->ledger.collected;
 	choice.kept_up = epoch->ledger.kept_up;
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
 		choice.records |= keeps_records(&epoch->measurements[m]);
+		choice.deep |= epoch->measurements[m].deep;
+	}
 	return choice;
 }
 
@@ -144,7 +146,8 @@ static void suit_columns(struct sink *sink, const struct report_epoch *epoch)
 	const struct column_choice *before = &sink->columns->choice;
 	struct columns *columns;
 
-	if (choice.key_fields == before->key_fields && choice.records == before->records)
+	if (choice.key_fields == before->key_fields && choice.records == before->records &&
+		choice.deep == before->deep)
 		return;
 	choice.named = before->named;
 	columns = columns_of(sink->columns->output, &choice);
@@ -358,6 +361,7 @@ static struct column_choice choice_of_config(const struct config *config, bool n
 			   key_fields_of(fields, KEY_COLUMN_RECORD) != 0,
 		.collected = collect_asked(config),
 		.kept_up = keep_up_given(config),
+		.deep = measurements_deep(config),
 		.named = named,
 	};
 }
