@@ -28,6 +28,9 @@ STATS_COLUMNS = (
     'nic_errors,no_mbuf,ring_full,shed,unaccounted,bytes,distinct_keys,pps,bps,drop_rate,rx_ns,'
     'ppt_ns,free_ns,delay_ns,design,sharing,sketch,workers').split(',')
 # Behind all others, where packets may be skipped.
+# Of runs with --deep.
+DEEP_COLUMNS = ['state', 'deep_packets', 'peak_bps', 'bursts', 'gap_min_ns', 'gap_mean_ns', 'retransmitted',
+                'out_of_order', 'zero_windows']
 KEPT_UP_OUTPUT_COLUMNS = ['looked_at', 'weight']
 KEPT_UP_STATS_COLUMNS = ['skipped', 'skipped_bytes', 'distinct_of']
 LEAKS_OF_OTHERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'leaks_of_others.txt')
@@ -424,7 +427,7 @@ def asked_columns(columns):
     """Those at the end, of what keys have beside those that every file has."""
     return [column for column in columns
             if column not in (*OUTPUT_COLUMNS, *RECORD_COLUMNS, *KEPT_UP_OUTPUT_COLUMNS,
-                              'ended')]  # the last: of --flows
+                              *DEEP_COLUMNS, 'ended')]  # the last: of --flows
 
 
 def read_output(path):
