@@ -246,7 +246,9 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		parse_packet(packet->data, packet->captured, packet->link, &parsed);
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
-	uint32_t copied = RTE_MAX(parsed.need, RTE_MIN(feeder->reach, packet->captured));
+	/* Measurements that look at TCP may come while the run goes on. */
+	uint32_t copied =
+		RTE_MIN(RTE_MAX(parsed.need + PARSE_TCP_BEYOND, feeder->reach), packet->captured);
 	struct stage *stage = &feeder->stages[queue];
 	struct rte_mbuf *mbuf = copy_packet(feeder, packet->data, copied);
 	struct packet_meta *meta = packet_meta(mbuf);

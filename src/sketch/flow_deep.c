@@ -37,10 +37,12 @@ static bool look_at_rate(const struct look *look, struct flow_detail *detail)
 {
 	uint32_t now = (uint32_t)((uint64_t)look->before + look->gap), in_window;
 
+	uint32_t gap = (uint32_t)(look->gap < FLOW_QUIET_NS ? look->gap : FLOW_QUIET_NS);
+
 	detail->packets++;
-	detail->gaps += look->gap;
-	if (look->gap < detail->gap_min)
-		detail->gap_min = (uint32_t)look->gap;
+	detail->gaps += gap;
+	if (gap < detail->gap_min)
+		detail->gap_min = gap;
 	if (look->last == FLOW_COUNT || look->gap >= FLOW_WINDOW_NS ||
 		now - detail->window_start >= FLOW_WINDOW_NS) {
 		detail->window_start = now;
@@ -152,10 +154,13 @@ static uint32_t get_detail(const struct look *look, uint32_t deep)
 	if (mapped(look, FLOW_RATE) == FLOW_COUNT)
 		return deep;
 	detail = flow_detail_take(pool);
-	if (detail != 0)
-		return detail << FLOW_DEEP_DETAIL | FLOW_RATE;
-	pool->refused += (deep & FLOW_DEEP_MARK) == 0;
-	return deep | FLOW_DEEP_MARK;
+	if (detail == 0) {
+		pool->refused += (deep & FLOW_DEEP_MARK) == 0;
+		return deep | FLOW_DEEP_MARK;
+	}
+	/* As if it had come back just as many packets ago as it needs. */
+	pool->details[detail].window_packets = (uint32_t)look->packets - 1 - pool->params.after;
+	return detail << FLOW_DEEP_DETAIL | FLOW_COUNT;
 }
 
 /* Of a flow that may be more than counted. Before its entry counts the packet. */

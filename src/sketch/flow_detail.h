@@ -18,7 +18,8 @@
 
 struct flow_detail {
 	uint64_t packets; /* that were looked at in rate or tcp */
-	uint64_t gaps;    /* ns, added up: from the flow's packet before each of them */
+	uint64_t
+		gaps; /* ns, added up: from the flow's packet before each of them, at most a second */
 	uint32_t gap_min;
 	uint32_t window_start; /* the low half of a time */
 	/* Of the window, FLOW_IN_BURST beside it. In state count: the table's count of the flow's

@@ -38,20 +38,21 @@ def segment(data, available, proto, fragment):
     return ports, (sequence, max(0, available - (offset >> 4) * 4), window, flags)
 
 
-def read_ip(data, wire):
+def read_ip(kind, data, wire):
     """(source, destination, protocol, what follows, bytes that should follow, fragment, later fragment)"""
-    if data[0] >> 4 == 4 and len(data) >= 20 and (data[0] & 15) >= 5 and len(data) >= (data[0] & 15) * 4:
+    if kind == 0x0800 and data[0] >> 4 == 4 and len(data) >= 20 and (data[0] & 15) >= 5 and len(data) >= (data[0] & 15) * 4:
         header = (data[0] & 15) * 4
         length, place = struct.unpack_from('>H', data, 2)[0] or wire, struct.unpack_from('>H', data, 6)[0]
         return (data[12:16], data[16:20], data[9], data[header:], length - header, place & 0x3fff != 0,
                 place & 0x1fff != 0)
-    if data[0] >> 4 != 6 or len(data) < 40:
+    if kind != 0x86dd or data[0] >> 4 != 6 or len(data) < 40:
         return None
-    proto, at, fragment, later = data[6], 40, False, False
+    proto, at, fragment, later, walked = data[6], 40, False, False, 0
     length = struct.unpack_from('>H', data, 4)[0]
     total = length + 40 if length else wire
     while proto in (0, 43, 44, 51, 60) and not later:
-        if len(data) < at + 8:
+        walked += 1
+        if len(data) < at + 8 or walked > 8:
             return None
         following = data[at]
         if proto == 44:
@@ -70,7 +71,7 @@ def packets_of(oracle, records):
         at, kind = oracle.layer3(record)
         if at is None or kind not in (0x0800, 0x86dd) or at >= len(data):
             continue
-        found = read_ip(data[at:], wire - at)
+        found = read_ip(kind, data[at:], wire - at)
         if found is None:
             continue
         src, dst, proto, rest, available, fragment, later = found
@@ -143,7 +144,7 @@ class Flow:
             self.own = 'tcp'
 
     def look_at_rate(self, packet, gap, before):
-        self.gaps.append(gap)
+        self.gaps.append(min(gap, SECOND))
         if before == 'count' or not self.windows or self.last - self.windows[0][0] >= MILLISECOND:
             self.windows, self.in_burst = [], False
         self.windows.append((self.last, packet.length))
@@ -221,7 +222,7 @@ SETTINGS = ({}, {'after': 1, 'share': 0}, {'deepest': 'rate', 'after': 3}, {'aft
 
 
 def test_captures(test):
-    """All flows of captures, in one worker and in four."""
+    """All flows of captures."""
     lib.needs_traces(test)
     oracle, looked = lib.Oracle(test.traces), 0
     for number, file in enumerate(test.some(CAPTURES)):

@@ -26,6 +26,7 @@
 #include "rx/packet/link_type.h"
 
 #define PARSE_IPV6_EXTENSIONS_MAX 8
+#define PARSE_TCP_BEYOND          2 /* bytes of a TCP header behind `need`, with its window */
 
 /* What became of a packet. The rejections are named one by one; parse_verdicts[] groups them. */
 enum parse_verdict {
