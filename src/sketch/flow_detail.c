@@ -61,7 +61,7 @@ struct flow_figures flow_deep_figures(
 	if (entry->deep >> FLOW_DEEP_DETAIL == 0)
 		return FLOW_FIGURES_NONE;
 	return (struct flow_figures){
-		.state = (uint8_t)(entry->deep >> FLOW_DEEP_LOOKED & FLOW_DEEP_OWN),
+		.state = (uint8_t)(entry->deep >> FLOW_DEEP_LOOKED & FLOW_DEEP_STATE),
 		.tcp = (entry->deep & FLOW_DEEP_MARK) != 0,
 		.packets = detail->packets,
 		.gaps = detail->gaps,

@@ -41,7 +41,8 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line 
  * one it is counted, and the mark says that there was no room for one; with one, that packets were
  * looked at in tcp.
  */
-#define FLOW_DEEP_OWN    UINT32_C(3)
+#define FLOW_DEEP_STATE  UINT32_C(3)
+#define FLOW_DEEP_STATES UINT32_C(15) /* both */
 #define FLOW_DEEP_LOOKED 2
 #define FLOW_DEEP_MARK   (UINT32_C(1) << 4)
 #define FLOW_DEEP_DETAIL 5

@@ -149,7 +149,7 @@ class Flow:
             self.windows, self.in_burst = [], False
         self.windows.append((self.last, packet.length))
         self.peak = max(self.peak, sum(length for _, length in self.windows))
-        begins = (not self.in_burst and len(self.windows) >= 16 and
+        begins = (not self.in_burst and len(self.windows) % 16 == 0 and
                   len(self.windows) * sum(self.gaps) > 4 * MILLISECOND * len(self.gaps))
         self.in_burst |= begins
         self.bursts += begins
