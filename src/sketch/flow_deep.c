@@ -12,9 +12,9 @@
 /* What the passes over a burst hand on. */
 struct work {
 	struct flow_burst burst;
-	uint32_t at[BURST_MAX]; /* entry of packet i */
 	/* Of those that are to be looked at, a bit each: */
 	uint64_t to_look_at;
+	uint32_t at[BURST_MAX];      /* its entry */
 	uint64_t packets[BURST_MAX]; /* of the flow, before it */
 	int64_t now[BURST_MAX];      /* the latest time of the flow */
 	uint64_t gap[BURST_MAX];     /* ns since the flow's last packet */
@@ -216,15 +216,15 @@ static ALWAYS_INLINE void look_at_all(struct flow_table *table, const struct key
 
 /* Packet i, in its entry. */
 static ALWAYS_INLINE void count_one(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, uint32_t i, const bool idle, const bool weighted)
+	struct work *work, uint32_t i, uint32_t at, const bool idle, const bool weighted)
 {
-	struct flow_entry *entry = &table->entries[work->at[i]];
+	struct flow_entry *entry = &table->entries[at];
 	struct flow_addition addition = flow_addition_of(burst, i, weighted);
 	uint64_t packets;
 
 	if (idle && flow_is_idle(table->idle, entry, work->burst.now[i])) {
 		look_at_all(table, burst, work, weighted); /* before they go */
-		flow_end(table, work->at[i]);
+		flow_end(table, at);
 	}
 	packets = atomic_load_explicit(&entry->packets, memory_order_relaxed);
 	if ((entry->deep != 0) | (packets >= table->deep->params.after)) {
@@ -232,6 +232,7 @@ static ALWAYS_INLINE void count_one(struct flow_table *table, const struct key_b
 		int64_t now = addition.first > before ? addition.first : before;
 
 		__builtin_prefetch(flow_detail_of(table->deep, entry), 1);
+		work->at[i] = at;
 		work->packets[i] = packets;
 		work->now[i] = now;
 		work->gap[i] = (uint64_t)(now - before);
@@ -242,12 +243,12 @@ static ALWAYS_INLINE void count_one(struct flow_table *table, const struct key_b
 
 /* Where packet i is counted; false, and it is shed, where there is no room. */
 static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, uint32_t i, const bool idle, const bool weighted)
+	const struct work *work, uint32_t i, uint32_t *at, const bool idle, const bool weighted)
 {
-	bool found = flow_find(table, burst, &work->burst, i, &work->at[i], flow_find_in_chain);
+	bool found = flow_find(table, burst, &work->burst, i, at, flow_find_in_chain);
 
 	if (idle && !found && flow_reclaim(table, work->burst.now[i]))
-		found = flow_find(table, burst, &work->burst, i, &work->at[i], flow_find_in_chain);
+		found = flow_find(table, burst, &work->burst, i, at, flow_find_in_chain);
 	if (!found) {
 		struct flow_addition addition = flow_addition_of(burst, i, weighted);
 
@@ -256,38 +257,46 @@ static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_bu
 	return found;
 }
 
-/* First all are found, as without --deep; then they are counted, and looked at, in their order. */
-static ALWAYS_INLINE void count_range(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, uint32_t begin, uint32_t end, const bool idle, const bool weighted)
+/* As without --deep. Then they are looked at, in their order. */
+static ALWAYS_INLINE void count_all(struct flow_table *table, const struct key_burst *burst,
+	struct work *work, const bool weighted)
 {
-	uint64_t left =
-		(end < BURST_MAX ? (UINT64_C(1) << end) - 1 : UINT64_MAX) & (UINT64_MAX << begin);
-	uint64_t found = flow_find_first(table, burst, &work->burst, begin, end), counted = left;
+	const uint64_t all = burst->n < BURST_MAX ? (UINT64_C(1) << burst->n) - 1 : UINT64_MAX;
+	const uint64_t found = flow_find_first(table, burst, &work->burst, 0, burst->n);
+	uint32_t counted = burst->n;
 
-	memcpy(work->at + begin, work->burst.bucket + begin, (end - begin) * sizeof(work->at[0]));
-	for (left &= ~found; left != 0;) {
+	for (uint64_t left = found; left != 0;) {
 		uint32_t i = mask_next(&left);
 
-		if (!find_one(table, burst, work, i, idle, weighted))
-			counted &= ~(UINT64_C(1) << i);
+		count_one(table, burst, work, i, work->burst.bucket[i], false, weighted);
 	}
-	table->deep->packets[FLOW_COUNT] += (uint64_t)__builtin_popcountll(counted);
-	while (counted != 0)
-		count_one(table, burst, work, mask_next(&counted), idle, weighted);
+	for (uint64_t left = all & ~found; left != 0;) {
+		uint32_t i = mask_next(&left), at;
+
+		if (find_one(table, burst, work, i, &at, false, weighted))
+			count_one(table, burst, work, i, at, false, weighted);
+		else
+			counted--;
+	}
+	table->deep->packets[FLOW_COUNT] += counted;
 	look_at_all(table, burst, work, weighted);
 }
 
-/* One after another: what one does to its entry decides whether that is given back. */
+/* One after another: a record that ends is looked at before, with all that came before. */
 static ALWAYS_INLINE void count_in_turn(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, uint32_t begin, uint32_t end, const bool weighted)
 {
 	for (uint32_t i = begin; i < end; i++) {
-		if (!find_one(table, burst, work, i, true, weighted))
+		uint32_t at;
+
+		if (flow_may_reclaim(table, end - i))
+			look_at_all(table, burst, work, weighted);
+		if (!find_one(table, burst, work, i, &at, true, weighted))
 			continue;
 		table->deep->packets[FLOW_COUNT]++;
-		count_one(table, burst, work, i, true, weighted);
-		look_at_all(table, burst, work, weighted);
+		count_one(table, burst, work, i, at, true, weighted);
 	}
+	look_at_all(table, burst, work, weighted);
 }
 
 /* In parts that end where a sweep is due. */
@@ -297,10 +306,7 @@ static ALWAYS_INLINE void count_idle(struct flow_table *table, const struct key_
 	flow_burst_read_clock(table, burst, &work->burst);
 	for (uint32_t begin = 0, end; begin < burst->n; begin = end) {
 		end = flow_sweep_end(table, burst, begin);
-		if (flow_may_reclaim(table, end - begin))
-			count_in_turn(table, burst, work, begin, end, weighted);
-		else
-			count_range(table, burst, work, begin, end, true, weighted);
+		count_in_turn(table, burst, work, begin, end, weighted);
 		flow_sweep_after(table, &work->burst, begin, end);
 	}
 }
@@ -320,7 +326,7 @@ static ALWAYS_INLINE void count(
 	if (table->idle != NULL)
 		count_idle(table, burst, &work, weighted);
 	else
-		count_range(table, burst, &work, 0, burst->n, false, weighted);
+		count_all(table, burst, &work, weighted);
 	table->deep->total = weighted ? total : total + burst->n;
 }
 
