@@ -173,9 +173,10 @@ static void print_fit(const struct profiling *profiling, const char *name,
 static void print_tables(const struct profiling *profiling, uint32_t m)
 {
 	struct profile_what timer = {.part = PROFILE_TIMER, .single = true};
-	struct profile_what one = profiling->worker.sketches[m], hit, miss, new;
+	struct profile_what one = profiling->worker.sketches[m], hit, miss, new, deep;
 	char text[PROFILE_WHAT_MAX];
 
+	one.state = FLOW_COUNT;
 	profile_describe(&one, text);
 	one.single = true;
 	hit = miss = new = one;
@@ -188,6 +189,15 @@ static void print_tables(const struct profiling *profiling, uint32_t m)
 		text);
 	print_one(profiling, "timing alone", &timer, "19, 28, 2.73");
 	print_one(profiling, "one flow (T_p)", &one, "22, 31, 2.78 (packets and bytes)");
+	for (uint32_t state = FLOW_RATE; state < FLOW_STATES; state++) {
+		char name[32];
+
+		deep = one;
+		deep.state = (enum flow_depth)state;
+		snprintf(name, sizeof(name), "the same, in %s", flow_depth_word(state));
+		print_one(
+			profiling, name, &deep, state == FLOW_TCP ? "83, 98 (TCP diagnosis)" : "");
+	}
 	print_one(profiling, "in cache (T_r^H)", &hit, "80, 128, 8.87");
 	print_one(profiling, "in memory (T_r^M)", &miss, "149, 272, 39.20");
 	print_one(profiling, "new flow (T_i)", &new, "about 210 in the mean");

@@ -5,11 +5,12 @@
  *
  *     flow_states [ROUNDS] > flow_states.csv
  *
- * A flow table counts packets of so many flows that are known, one every 10 ns of packet time, each
- * drawn at random: without --deep, and with all flows in one of the states. They take turns, on
- * tables that stay. Times are of the thread, so that others on the machine cost caches alone.
+ * A flow table counts packets of so many flows that are known, one every 10 ns of packet time,
+ * drawn evenly or by Zipf's law: without --deep, and with all flows in one of the states. They take
+ * turns, on tables that stay. Times are of the thread, so that others on the machine cost caches
+ * alone.
  *
- * Columns: flows, the state, ns a packet (median over the rounds), and the median of that divided by
+ * Columns: flows, Zipf's exponent (0: evenly), the state, ns a packet (median over the rounds), and the median of that divided by
  * the one without --deep of the same round.
  */
 
@@ -21,6 +22,7 @@
 #include "base/hash.h"
 #include "base/huge_map.h"
 #include "base/random.h"
+#include "rx/capture/zipf.h"
 #include "sketch/sketch.h"
 
 #define WIDTH      (UINT32_C(1) << 20)
@@ -30,7 +32,9 @@
 #define KNOWN      4  /* packets of each flow before the first turn */
 #define ROUNDS_MAX 1000
 
-static const uint32_t nb_flows[] = {1000, 100000, 1000000};
+static const struct traffic {
+	uint32_t flows, zipf_e6;
+} traffics[] = {{1000, 0}, {100000, 0}, {1000000, 0}, {1000000, 1050000}};
 
 static const struct {
 	const char *name;
@@ -47,6 +51,8 @@ static const struct {
 static struct key_burst bursts[BATCH];
 static struct sketch *tables[CASES];
 static struct hash_key hash_key;
+static struct zipf zipf;
+static struct random random_state;
 static int64_t now;
 
 static void fail(const char *why)
@@ -81,14 +87,26 @@ static void set_packet(struct key_burst *burst, uint32_t i, uint32_t flow)
 		.sequence = (uint32_t)(now / PERIOD), .payload = 1, .window = 1, .known = true};
 }
 
-static void fill_burst(
-	struct key_burst *burst, struct random *random, uint32_t flows, uint32_t next)
+static uint32_t draw(const struct traffic *traffic)
+{
+	return traffic->zipf_e6 == 0
+		       ? (uint32_t)random_below(&random_state, traffic->flows)
+		       : (uint32_t)zipf_rank(&zipf, zipf_draw(&zipf, random_next(&random_state)));
+}
+
+static void fill_burst(struct key_burst *burst, const struct traffic *traffic)
 {
 	burst->n = BURST_MAX;
 	for (uint32_t i = 0; i < BURST_MAX; i++)
-		set_packet(burst, i,
-			random != NULL ? (uint32_t)random_below(random, flows)
-				       : (next + i) % flows);
+		set_packet(burst, i, draw(traffic));
+	hash_burst(&hash_key, burst);
+}
+
+static void fill_in_turn(struct key_burst *burst, uint32_t flows, uint32_t next)
+{
+	burst->n = BURST_MAX;
+	for (uint32_t i = 0; i < BURST_MAX; i++)
+		set_packet(burst, i, (next + i) % flows);
 	hash_burst(&hash_key, burst);
 }
 
@@ -113,20 +131,20 @@ static void make_tables(uint32_t flows)
 			fail("no memory");
 	}
 	for (uint32_t next = 0; next < KNOWN * flows; next += BURST_MAX) {
-		fill_burst(&bursts[0], NULL, flows, next % flows);
+		fill_in_turn(&bursts[0], flows, next % flows);
 		for (size_t c = 0; c < CASES; c++)
 			ops->update[SHARING_SEPARATE](tables[c], &bursts[0]);
 	}
 }
 
 /* ns a packet of each case. */
-static void take_turns(struct random *random, uint32_t flows, double *ns)
+static void take_turns(const struct traffic *traffic, double *ns)
 {
 	for (size_t c = 0; c < CASES; c++)
 		ns[c] = 0;
 	for (uint32_t batch = 0; batch < BATCHES; batch++) {
 		for (uint32_t b = 0; b < BATCH; b++)
-			fill_burst(&bursts[b], random, flows, 0);
+			fill_burst(&bursts[b], traffic);
 		for (size_t turn = 0; turn < CASES; turn++) {
 			size_t c = (turn + batch) % CASES;
 			double start = thread_ns();
@@ -151,26 +169,29 @@ static double median(double *values, uint32_t n)
 	return values[n / 2];
 }
 
-static void study(uint32_t flows, uint32_t rounds)
+static void study(const struct traffic *traffic, uint32_t rounds)
 {
 	static double ns[CASES][ROUNDS_MAX], ratios[CASES][ROUNDS_MAX];
-	struct random random;
 	double of_round[CASES];
 
-	random_init(&random, flows);
-	make_tables(flows);
+	random_init(&random_state, 1);
+	if (traffic->zipf_e6 > 0 && zipf_init(&zipf, traffic->flows, traffic->zipf_e6) != 0)
+		fail("no memory");
+	make_tables(traffic->flows);
 	for (uint32_t r = 0; r < rounds; r++) {
-		take_turns(&random, flows, of_round);
+		take_turns(traffic, of_round);
 		for (size_t c = 0; c < CASES; c++) {
 			ns[c][r] = of_round[c];
 			ratios[c][r] = of_round[c] / of_round[0];
 		}
 	}
 	for (size_t c = 0; c < CASES; c++) {
-		printf("%u,%s,%.1f,%.2f\n", flows, cases[c].name, median(ns[c], rounds),
-			median(ratios[c], rounds));
+		printf("%u,%g,%s,%.1f,%.2f\n", traffic->flows, traffic->zipf_e6 / 1e6,
+			cases[c].name, median(ns[c], rounds), median(ratios[c], rounds));
 		tables[c]->ops->destroy(tables[c]);
 	}
+	if (traffic->zipf_e6 > 0)
+		zipf_fini(&zipf);
 }
 
 int main(int argc, char **argv)
@@ -180,8 +201,8 @@ int main(int argc, char **argv)
 	if (rounds == 0 || rounds > ROUNDS_MAX)
 		fail("ROUNDS is 1 to 1000");
 	hash_key_init(&hash_key, 0);
-	printf("flows,state,ns_per_packet,ratio\n");
-	for (size_t f = 0; f < sizeof(nb_flows) / sizeof(nb_flows[0]); f++)
-		study(nb_flows[f], rounds);
+	printf("flows,zipf,state,ns_per_packet,ratio\n");
+	for (size_t t = 0; t < sizeof(traffics) / sizeof(traffics[0]); t++)
+		study(&traffics[t], rounds);
 	return 0;
 }

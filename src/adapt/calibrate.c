@@ -10,6 +10,8 @@
 #include "base/units.h"
 #include "sketch/hyperloglog.h"
 
+#define PERIOD_NS     10   /* of packets' times */
+#define STATE_PACKETS 4    /* of a flow bring it to any state */
 #define CACHED_FLOWS  1024 /* entries of a cache line each: a share of the second cache */
 #define WIRE_BYTES    64
 #define FILLS_MAX     16 /* of a sketch from empty, for samples of new flows */
@@ -24,6 +26,7 @@ struct bout {
 	struct random random;
 	struct key_burst packets; /* 5-tuples */
 	struct key_burst keys;    /* what is fed */
+	int64_t now;              /* where flows have states: of the last packet */
 	double *ns;
 	uint64_t n; /* of ns[] */
 };
@@ -127,6 +130,13 @@ static void make_packet(struct bout *bout, uint32_t i, uint64_t flow)
 	memcpy(key->dst_port, (const char *)&two + 2, 2);
 	key->proto = 17;
 	bout->packets.wire_len[i] = WIRE_BYTES;
+	if (!bout->packets.has_tcp)
+		return;
+	key->proto = 6;
+	bout->now += PERIOD_NS;
+	bout->packets.time[i] = bout->now;
+	bout->packets.tcp[i] = (struct key_tcp){
+		.sequence = (uint32_t)bout->now, .payload = 1, .window = 1, .known = true};
 }
 
 /* From packets to what a sketch is fed. */
@@ -280,6 +290,13 @@ static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 	feed(fed, true);
 }
 
+/* Until all of them are in the state that is to be timed. */
+static void feed_into_state(struct fed *fed)
+{
+	for (uint64_t flow = 0; flow < STATE_PACKETS * fed->flows; flow += BURST_MAX)
+		feed_in_turn(fed, BURST_MAX, flow % fed->flows, 1, false);
+}
+
 /* All flows from empty, again and again with others, until there are samples enough. */
 static bool time_new(struct fed *fed, uint32_t n)
 {
@@ -323,11 +340,13 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 /* The flows of a traffic come behind those of the one before, where they are: first new ones. */
 static bool time_all(struct fed *fed, const struct profile_what *of, struct profile *profile)
 {
+	/* In other states than count flows are known. */
+	const uint32_t known = of->state != FLOW_COUNT ? 1 : 0;
 	static const enum profile_traffic order[] = {
 		PROFILE_NEW, PROFILE_UNCACHED, PROFILE_CACHED, PROFILE_ONE};
 
 	for (uint32_t single = 0; single <= fed->bout->calibration->singles; single++)
-		for (uint32_t t = 0; t < sizeof(order) / sizeof(order[0]); t++) {
+		for (uint32_t t = known; t < sizeof(order) / sizeof(order[0]); t++) {
 			struct profile_row row = {.what = *of, .flows = fed->flows};
 
 			row.what.traffic = order[t];
@@ -366,6 +385,8 @@ static bool has_all(const struct calibration *calibration, const struct profile_
 
 			what.traffic = (enum profile_traffic)t;
 			what.single = single == 1;
+			if (what.traffic == PROFILE_NEW && what.state != FLOW_COUNT)
+				continue;
 			if (profile_find(profile, &what) == NULL)
 				return false;
 		}
@@ -384,30 +405,56 @@ static bool has_time_for(const struct calibration *calibration, size_t bytes)
 						     (double)bytes));
 }
 
-bool calibrate_sketch(const struct calibration *calibration, const struct profile_what *what,
+/* As soon as packets allow it all flows are in the state, or in none but count. */
+static struct sketch_deep deep_of(enum flow_depth state, uint64_t flows)
+{
+	if (state == FLOW_COUNT)
+		return (struct sketch_deep){.deepest = FLOW_RATE, .flows = 1, .after = UINT32_MAX};
+	return (struct sketch_deep){.deepest = state, .flows = (uint32_t)flows, .after = 1};
+}
+
+static bool time_state(const struct calibration *calibration, const struct profile_what *what,
 	const struct sketch_params *params, struct profile *profile)
 {
 	struct fed fed = {.flows = flows_of(calibration, params)};
 	struct sketch_params own = *params;
-	bool done = false;
+	bool done = false, states = params->deep.deepest != FLOW_COUNT;
 
 	own.allocator = calibration->allocator;
 	own.idle_timeout = 0; /* nobody takes what would be given out */
+	if (states)
+		own.deep = deep_of(what->state, fed.flows);
 
 	if (has_all(calibration, what, profile))
 		return true;
-	if (!has_time_for(calibration, what->sketch->memory(params)))
+	if (!has_time_for(calibration, what->sketch->memory(&own)))
 		return false;
 	fed.bout = begin(calibration, params->key);
 	fed.sketch = fed.bout != NULL ? what->sketch->create(&own) : NULL;
 	if (fed.sketch != NULL) {
 		fed.update = what->sketch->update[what->sharing];
+		fed.bout->packets.has_tcp = states;
+		if (what->state != FLOW_COUNT)
+			feed_into_state(&fed);
 		done = time_all(&fed, what, profile);
 		what->sketch->destroy(fed.sketch);
 	}
 	if (fed.bout != NULL)
 		end(fed.bout);
 	return done;
+}
+
+bool calibrate_sketch(const struct calibration *calibration, const struct profile_what *what,
+	const struct sketch_params *params, struct profile *profile)
+{
+	struct profile_what of = *what;
+
+	for (uint32_t state = FLOW_COUNT; state <= params->deep.deepest; state++) {
+		of.state = (enum flow_depth)state;
+		if (!time_state(calibration, &of, params, profile))
+			return false;
+	}
+	return true;
 }
 
 bool calibrate_worker(const struct calibration *calibration, const struct capacity_worker *worker,

@@ -37,6 +37,7 @@ bool calibrate_timer(const struct calibration *calibration, struct profile *prof
 bool calibrate_key(const struct calibration *calibration, const struct key_rule *rule,
 	struct profile *profile);
 bool calibrate_distinct(const struct calibration *calibration, struct profile *profile);
+/* Where flows have states: rows of each. */
 bool calibrate_sketch(const struct calibration *calibration, const struct profile_what *what,
 	const struct sketch_params *params, struct profile *profile);
 

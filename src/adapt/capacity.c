@@ -43,6 +43,7 @@ void capacity_add(struct capacity_worker *worker, const struct sketch_ops *ops,
 		.width = params->width,
 		.sharing = sharing,
 		.metric = params->metric,
+		.state = params->deep.deepest,
 	};
 	snprintf(what->key, sizeof(what->key), "%s", params->key->name);
 }
@@ -89,6 +90,8 @@ static bool add_measurement(struct sum *sum, const struct profile_what *sketch,
 	struct profile_what what = *sketch;
 
 	what.traffic = traffic;
+	if (traffic == PROFILE_NEW)
+		what.state = FLOW_COUNT;
 	return add(sum, &what, state->looked_at) &&
 	       add_part(sum, PROFILE_DISTINCT, state->looked_at);
 }

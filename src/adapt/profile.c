@@ -62,8 +62,9 @@ static bool same_key(const char *a, const char *b)
 static bool same_sketch(const struct profile_what *a, const struct profile_what *b)
 {
 	return a->sketch == b->sketch &&
-	       (a->sketch == NULL || (a->depth == b->depth && a->width == b->width &&
-					     a->sharing == b->sharing && a->metric == b->metric));
+	       (a->sketch == NULL ||
+		       (a->depth == b->depth && a->width == b->width && a->sharing == b->sharing &&
+			       a->metric == b->metric && a->state == b->state));
 }
 
 bool profile_same(const struct profile_what *a, const struct profile_what *b)
@@ -116,6 +117,9 @@ void profile_describe(const struct profile_what *what, char text[PROFILE_WHAT_MA
 		used += snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", %s %u x %llu, %s",
 			sharing_names[what->sharing], what->depth, (unsigned long long)what->width,
 			metric_names[what->metric]);
+	if (what->state != FLOW_COUNT)
+		used += snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", state %s",
+			flow_depth_word(what->state));
 	if (what->traffic != PROFILE_ANY)
 		snprintf(text + used, PROFILE_WHAT_MAX - (size_t)used, ", %s",
 			profile_traffic_names[what->traffic]);
@@ -157,10 +161,9 @@ static void write_times(const struct profile_row *row, FILE *out)
 				times->bic[kind]);
 }
 
-/* Flows of a table have states that cost differently: for now all are counted, and no more. */
-static const char *state_of(const struct profile_what *what)
+static bool has_states(const struct profile_what *what)
 {
-	return what->sketch != NULL && (what->sketch->caps & SKETCH_RECORDS) != 0 ? "count" : "";
+	return what->sketch != NULL && (what->sketch->caps & SKETCH_RECORDS) != 0;
 }
 
 void profile_write(const struct profile *profile, FILE *out)
@@ -172,7 +175,10 @@ void profile_write(const struct profile *profile, FILE *out)
 	for (uint32_t r = 0; r < profile->n; r++) {
 		write_what(&profile->rows[r], out);
 		write_times(&profile->rows[r], out);
-		fprintf(out, ",%s\n", state_of(&profile->rows[r].what));
+		fprintf(out, ",%s\n",
+			has_states(&profile->rows[r].what)
+				? flow_depth_word(profile->rows[r].what.state)
+				: "");
 	}
 	fprintf(out, "rows: %u\n", profile->n);
 }
@@ -345,6 +351,18 @@ static bool read_times(struct reader *reader, char *const *fields, struct profil
 	return true;
 }
 
+static bool read_state(struct reader *reader, const char *field, struct profile_what *what)
+{
+	uint32_t state = FLOW_COUNT;
+
+	while (has_states(what) && state < FLOW_STATES &&
+		strcmp(field, flow_depth_word(state)) != 0)
+		state++;
+	what->state = (enum flow_depth)state;
+	return (has_states(what) ? state < FLOW_STATES : *field == '\0') ||
+	       refuse(reader, "'%.64s' is not a state of such flows", field);
+}
+
 static bool read_row(struct reader *reader, struct profile *profile)
 {
 	struct profile_row row = {0};
@@ -360,10 +378,9 @@ static bool read_row(struct reader *reader, struct profile *profile)
 	row.what.part = (enum profile_part)part;
 	row.what.traffic = (enum profile_traffic)traffic;
 	row.what.single = unit == 1;
-	if (!read_sketch(reader, fields + 4, &row) || !read_times(reader, fields + 10, &row))
+	if (!read_sketch(reader, fields + 4, &row) || !read_times(reader, fields + 10, &row) ||
+		!read_state(reader, fields[FIELDS - 1], &row.what))
 		return false;
-	if (strcmp(fields[FIELDS - 1], state_of(&row.what)) != 0)
-		return refuse(reader, "'%.64s' is not a state of such flows", fields[FIELDS - 1]);
 	if (profile_find(profile, &row.what) != NULL)
 		return refuse(reader, "the same as in another line");
 	return profile_add(profile, &row) || refuse(reader, "there is no room for more rows");

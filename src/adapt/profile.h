@@ -73,6 +73,7 @@ struct profile_what {
 	uint64_t width;
 	enum sketch_sharing sharing;
 	enum sketch_metric metric;
+	enum flow_depth state; /* that all flows are in, of a sketch that keeps records */
 };
 
 struct profile_row {

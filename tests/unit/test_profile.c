@@ -191,7 +191,7 @@ static void refuses_what_is_damaged(void **state)
 		{",3,1024,", ",3,,", "line 6: '' is not a number"},
 		{",3,1024,", ",3,1024,1,", "line 6: 30 fields in the place of 29"},
 		{",3,1024,", ",3", "line 6: 27 fields in the place of 29"},
-		{",count\n", ",tcp\n", "'tcp' is not a state"},
+		{",count\n", ",fast\n", "'fast' is not a state"},
 		{"rows: 11", "rows: 12", "line 17: 11 rows stand before it"},
 		{"rows: 11", "rows: ", "line 17: '' is not such a number"},
 		{"rows: 11\n", "", "line 17: the file ends before its rows do"},
