@@ -525,6 +525,10 @@ static void picks_entries(void **state)
 		fill_random(src.hash, sizeof(src.hash));
 		fill_random(src.time, sizeof(src.time));
 		fill_random(src.tcp_flags, sizeof(src.tcp_flags));
+		src.has_tcp = round % 2 == 1;
+		for (uint32_t i = 0; i < src.n; i++)
+			src.tcp[i] =
+				(struct key_tcp){.sequence = round * 100 + i, .known = i % 2 == 0};
 		fill_random(&entries, sizeof(entries));
 		if (src.n < BURST_MAX)
 			entries &= (UINT64_C(1) << src.n) - 1;
@@ -541,9 +545,12 @@ static void picks_entries(void **state)
 			assert_int_equal(dst.wire_len[n], src.wire_len[i]);
 			assert_int_equal(dst.time[n], src.time[i]);
 			assert_int_equal(dst.tcp_flags[n], src.tcp_flags[i]);
+			if (src.has_tcp)
+				assert_memory_equal(&dst.tcp[n], &src.tcp[i], sizeof(dst.tcp[n]));
 			n++;
 		}
 		assert_int_equal(dst.n, n);
+		assert_int_equal(dst.has_tcp, src.has_tcp);
 		assert_true(n == BURST_MAX || dst.v6 >> n == 0);
 	}
 }

@@ -516,6 +516,7 @@ struct expected {
 	int64_t time[BURST_MAX];
 	uint8_t tcp_flags[BURST_MAX];
 	struct key_extra extra[BURST_MAX]; /* but for in_port and a tag that was taken off */
+	struct key_tcp tcp[BURST_MAX];
 	struct parse_counts counts;
 };
 
@@ -523,6 +524,35 @@ static void put_number(uint8_t *bytes, size_t width, uint32_t number)
 {
 	for (size_t b = width; b-- > 0; number >>= 8)
 		bytes[b] = (uint8_t)number;
+}
+
+static uint32_t number_at(const uint8_t *bytes, size_t width)
+{
+	uint32_t number = 0;
+
+	for (size_t b = 0; b < width; b++)
+		number = number << 8 | bytes[b];
+	return number;
+}
+
+/* Of a packet with a key. */
+static struct key_tcp tcp_of(
+	const uint8_t *data, uint32_t len, const struct parsed *parsed, bool v6, uint32_t wire_len)
+{
+	const uint8_t *ip = data + parsed->ip_at, *tcp = data + parsed->transport_at;
+	int64_t length = number_at(ip + (v6 ? 4 : 2), 2);
+	int64_t headers = (int64_t)parsed->transport_at - (int64_t)parsed->ip_at;
+
+	if ((v6 ? parsed->key6.proto : parsed->key4.proto) != 6 || parsed->fragment ||
+		parsed->transport_at + 16 > len)
+		return (struct key_tcp){0};
+	if (length == 0)
+		length = (int64_t)wire_len - (int64_t)parsed->ip_at;
+	else if (v6)
+		length += 40;
+	length -= headers + tcp[12] / 16 * 4;
+	return (struct key_tcp){number_at(tcp + 4, 4), number_at(tcp + 8, 4),
+		length > 0 ? (uint32_t)length : 0, (uint16_t)number_at(tcp + 14, 2), true};
 }
 
 static void expect_packet(struct expected *expected, const uint8_t *data, uint32_t len,
@@ -552,6 +582,7 @@ static void expect_packet(struct expected *expected, const uint8_t *data, uint32
 	expected->tcp_flags[expected->n] = parsed.extra.tcp_flags[0];
 	memcpy(parsed.extra.in_port, expected->extra[expected->n].in_port, 2);
 	expected->extra[expected->n] = parsed.extra;
+	expected->tcp[expected->n] = tcp_of(data, len, &parsed, verdict == PARSE_IPV6, wire_len);
 	expected->wire_len[expected->n++] = wire_len;
 }
 
@@ -585,6 +616,21 @@ static void assert_details(const struct key_burst *burst, const struct expected 
 	}
 }
 
+static void assert_tcp(const struct key_burst *burst, const struct expected *expected)
+{
+	for (uint32_t i = 0; i < burst->n; i++) {
+		const struct key_tcp *got = &burst->tcp[i], *tcp = &expected->tcp[i];
+
+		assert_int_equal(got->known, tcp->known);
+		if (!tcp->known)
+			continue;
+		assert_int_equal(got->sequence, tcp->sequence);
+		assert_int_equal(got->acknowledgement, tcp->acknowledgement);
+		assert_int_equal(got->payload, tcp->payload);
+		assert_int_equal(got->window, tcp->window);
+	}
+}
+
 static void assert_extra(const struct key_burst *burst, const struct expected *expected)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
@@ -606,6 +652,7 @@ enum asked {
 	ASKED_KEYS,
 	ASKED_DETAILS,
 	ASKED_EXTRA,
+	ASKED_TCP,
 };
 
 static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst,
@@ -614,7 +661,11 @@ static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *b
 	static const struct packet_times times = {.polled = POLLED};
 	static const uint16_t in_ports[RTE_MAX_ETHPORTS] = {[3] = 513};
 
-	if (asked == ASKED_EXTRA && replay)
+	if (asked == ASKED_TCP && replay)
+		parse_burst_replay_tcp(pkts, n, burst, counts);
+	else if (asked == ASKED_TCP)
+		parse_burst_port_tcp(pkts, n, burst, counts, &times, in_ports);
+	else if (asked == ASKED_EXTRA && replay)
 		parse_burst_replay_extra(pkts, n, burst, counts);
 	else if (asked == ASKED_EXTRA)
 		parse_burst_port_extra(pkts, n, burst, counts, &times, in_ports);
@@ -672,6 +723,9 @@ static void assert_bursts(bool replay, enum asked asked)
 			assert_details(&burst, &expected);
 		if (asked >= ASKED_EXTRA)
 			assert_extra(&burst, &expected);
+		assert_int_equal(burst.has_tcp, asked >= ASKED_TCP);
+		if (asked >= ASKED_TCP)
+			assert_tcp(&burst, &expected);
 		for (uint32_t i = 0; i < n; i++)
 			rte_pktmbuf_free(pkts[i]);
 	}
@@ -681,14 +735,14 @@ static void assert_bursts(bool replay, enum asked asked)
 static void bursts_of_a_port(void **state)
 {
 	(void)state;
-	for (int asked = ASKED_KEYS; asked <= ASKED_EXTRA; asked++)
+	for (int asked = ASKED_KEYS; asked <= ASKED_TCP; asked++)
 		assert_bursts(false, (enum asked)asked);
 }
 
 static void bursts_of_a_replay(void **state)
 {
 	(void)state;
-	for (int asked = ASKED_KEYS; asked <= ASKED_EXTRA; asked++)
+	for (int asked = ASKED_KEYS; asked <= ASKED_TCP; asked++)
 		assert_bursts(true, (enum asked)asked);
 }
 

@@ -188,7 +188,7 @@ static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, u
 		return;
 	length = ip[0] >> 4 == 6 ? be16(ip + 4) : be16(ip + 2);
 	if (length == 0)
-		length = wire_len - (uint32_t)ip_at;
+		length = wire_len > ip_at ? wire_len - (uint32_t)ip_at : 0;
 	else if (ip[0] >> 4 == 6)
 		length += IPV6_HEADER;
 	headers = (uint32_t)(tcp_at - ip_at) + (header[12] >> 4) * 4u;
@@ -217,10 +217,9 @@ static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
 	return verdict == PARSE_IPV4 ? parsed->key4.proto : parsed->key6.proto;
 }
 
-/* Writes entry m of `out`. Returns whether the packet has a key. wire_len: where TCP is asked for,
- * else 0. */
+/* Writes entry m of `out`. Returns whether the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
-	struct key_burst *out, struct parse_counts *counts, bool extra, uint32_t wire_len)
+	struct key_burst *out, struct parse_counts *counts, bool extra, bool tcp, uint32_t wire_len)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
@@ -229,7 +228,7 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	out->tcp_flags[m] = parsed.extra.tcp_flags[0];
 	if (extra)
 		out->extra[m] = parsed.extra;
-	if (wire_len > 0 && parse_verdicts[verdict].class == PARSE_CLASS_KEY) {
+	if (tcp && parse_verdicts[verdict].class == PARSE_CLASS_KEY) {
 		out->tcp[m].known = false;
 		if (!parsed.fragment && proto_of(&parsed, verdict) == PROTO_TCP)
 			read_tcp(mbuf, parsed.ip_at, parsed.transport_at, wire_len, &out->tcp[m]);
@@ -288,7 +287,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 				plain_tcp(mbuf, data, wire_len, &out->tcp[m]);
 		} else if (!(link == LINK_ETHERNET && !details &&
 				   parse_second(data, mbuf->data_len, m, out, counts)) &&
-			   !parse_any(mbuf, link, m, out, counts, extra, tcp ? wire_len : 0)) {
+			   !parse_any(mbuf, link, m, out, counts, extra, tcp, wire_len)) {
 			continue;
 		}
 		if (details)
