@@ -256,6 +256,11 @@ static void add_measurements(
 		if (planned->params.idle_timeout > 0)
 			rte_tel_data_add_dict_uint(
 				dict, "idle_timeout_ns", planned->params.idle_timeout);
+		if (planned->params.deep.deepest != FLOW_COUNT) {
+			rte_tel_data_add_dict_string(
+				dict, "deep", flow_depth_word(planned->params.deep.deepest));
+			rte_tel_data_add_dict_uint(dict, "deep_flows", planned->params.deep.flows);
+		}
 		rte_tel_data_add_dict_uint(dict,
 			since[m].at_least ? "from_epoch_at_least" : "from_epoch", since[m].epoch);
 	}

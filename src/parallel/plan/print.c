@@ -263,6 +263,9 @@ static void print_measurements(const struct plan *plan, FILE *out)
 		if (m->params.idle_timeout > 0)
 			fprintf(out, ", records end after %g s",
 				(double)m->params.idle_timeout / 1e9);
+		if (m->params.deep.deepest != FLOW_COUNT)
+			fprintf(out, ", up to %u flows in state %s", m->params.deep.flows,
+				flow_depth_word(m->params.deep.deepest));
 		fprintf(out, "\n");
 	}
 }
