@@ -7,7 +7,7 @@
 #include "rx/packet/monitor_file.h"
 #include "rx/port/forwarding.h"
 
-static const struct states nothing_given_up;
+static const struct states nothing_given_up = STATES_WHOLE;
 
 /* Decisions up to the next packet. */
 static void decide(struct keeper *keeper)
@@ -103,6 +103,7 @@ static void make_state(struct keeper *keeper, const struct counting *counting)
 		state->rarer[m] = (uint8_t)(shift - state->shift);
 		state->rare |= (uint32_t)(shift > state->shift) << m;
 	}
+	keeper->flows = states->flows;
 	keeper->whole = states->off == 0 && state->rare == 0 && state->shift == level->shift;
 }
 
@@ -115,6 +116,7 @@ const struct burst_state *keeper_state(
 		make_state(keeper, counting);
 		keeper->state_of = epoch;
 		keeper->stale = false;
+		keeper->remade = true;
 	}
 	return &keeper->state;
 }
@@ -202,6 +204,7 @@ void keeper_init(struct keeper *keeper, const struct decisions *decisions,
 		.seed = random_split(&state) ^ random_mix(worker),
 		.decisions = decisions != NULL ? decisions->of[worker].decisions : &no_decision,
 		.steps = steps,
+		.decided = STATES_WHOLE,
 		.stale = true,
 		.whole = true,
 	};

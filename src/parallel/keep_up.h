@@ -102,9 +102,11 @@ struct keeper {
 	struct states decided; /* these, where a file decides */
 	/* What both come to, for an epoch. */
 	struct burst_state state;
-	uint64_t state_of; /* the epoch */
-	bool stale;        /* it has to be made anew */
-	bool whole;        /* nothing is given up by states */
+	uint64_t state_of;               /* the epoch */
+	bool stale;                      /* it has to be made anew */
+	bool remade;                     /* it was, and flow tables have not been told yet: */
+	const struct flow_states *flows; /* [CONFIG_MEASUREMENTS_MAX], of the states */
+	bool whole;                      /* nothing is given up by states */
 };
 
 /* Nothing waits, and all is looked at, in an epoch whose state was made. */

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "parallel/steps.h"
 #include "parallel/valve.h"
+#include "sketch/flow_states.h"
 
 struct plan;
 
@@ -25,6 +26,7 @@ struct states {
 	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* of struct steps */
 	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* one of 2^shift packets is looked at */
 	uint32_t off;                           /* measurements that see none, a bit each */
+	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* of tables whose flows have states */
 };
 
 /* Of a burst: what levels and states come to. */
@@ -51,6 +53,12 @@ struct states_line {
 	 * which of its packets on, which is there before. */
 	_Atomic uint64_t taken, taken_from;
 };
+
+/* Nothing is given up. */
+#define STATES_WHOLE                                                                               \
+	{                                                                                          \
+		.flows = { [0 ... CONFIG_MEASUREMENTS_MAX - 1] = FLOW_STATES_IDENTITY }            \
+	}
 
 /* Measurement m takes the first `steps` of its steps. */
 static inline void states_step(

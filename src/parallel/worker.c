@@ -243,6 +243,23 @@ static void count_state(struct worker *worker, struct generation *generation,
 		count_all(worker, generation, pkts, n);
 }
 
+/* The state of the next packets; flow tables are told of what it is for them. */
+static const struct burst_state *next_state(struct worker *worker, struct generation *generation)
+{
+	const struct counting *counting = generation->counting;
+	struct keeper *keeper = worker->keeper;
+	const struct burst_state *state = keeper_state(keeper, counting, worker->epoch);
+
+	for (uint32_t m = 0; keeper->remade && m < counting->nb_measurements; m++) {
+		struct sketch *sketch = generation->sketch[m];
+
+		if (sketch->ops->set_states != NULL)
+			sketch->ops->set_states(sketch, &keeper->flows[m]);
+	}
+	keeper->remade = false;
+	return state;
+}
+
 /* In an epoch, on packets. */
 static uint64_t cycles_of(const struct generation *generation)
 {
@@ -260,8 +277,7 @@ static void count_kept(struct worker *worker, struct generation *generation, str
 	keeper_obey(keeper, &generation->kept);
 	for (uint32_t begin = 0, part; begin < n; begin += part) {
 		part = keeper_take(keeper, n - begin);
-		count_state(worker, generation, pkts + begin, part,
-			keeper_state(keeper, generation->counting, worker->epoch));
+		count_state(worker, generation, pkts + begin, part, next_state(worker, generation));
 	}
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);

@@ -45,6 +45,9 @@ struct governed {
 	double looked_at[CONFIG_MEASUREMENTS_MAX][CHOOSE_STEPS_MAX + 1];
 	uint32_t rekeyed[CONFIG_MEASUREMENTS_MAX];
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
+	struct choose_states flows[CONFIG_MEASUREMENTS_MAX]; /* of tables whose flows have states */
+	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
+		flows_before[CONFIG_MEASUREMENTS_MAX];
 	struct decider decider;
 	/* One of them is published; the other one is nobody's when the worker has that. */
 	struct states states[2];
@@ -73,6 +76,10 @@ struct governor {
 	double fixed_ns, parse_ns, ns[CONFIG_MEASUREMENTS_MAX];
 	/* The same where its keys are few: what a step to coarser keys may come to. */
 	double few_ns[CONFIG_MEASUREMENTS_MAX];
+	/* Share of packets that met a flow in each state, and what such a packet takes beyond the
+	 * first. */
+	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
+		state_ns[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
 	uint32_t useless; /* measurements of which it was said that such a step saves nothing */
 
 	void *work;
@@ -116,6 +123,51 @@ static double part_of(const struct profile *profile, enum profile_part part)
 	return mean_of(profile, &what);
 }
 
+static enum flow_depth deepest_of(const struct governor *governor, uint32_t m)
+{
+	return governor->plan->measurements[m].params.deep.deepest;
+}
+
+/* By the profile, of one flow over and over; until an epoch was closed all flows are new. */
+static void know_states(struct governor *governor, const struct profile_what *sketch, uint32_t m)
+{
+	struct profile_what what = *sketch;
+	double first;
+
+	what.traffic = PROFILE_ONE;
+	what.state = FLOW_COUNT;
+	first = mean_of(governor->profile, &what);
+	for (uint32_t state = 0; state < FLOW_STATES; state++) {
+		what.state = (enum flow_depth)state;
+		governor->met[m][state] = state == FLOW_COUNT;
+		governor->state_ns[m][state] =
+			state <= deepest_of(governor, m)
+				? fmax(mean_of(governor->profile, &what) - first, 0)
+				: 0;
+	}
+}
+
+/* Of a closed epoch, of all instances. */
+static void meet_states(struct governor *governor, uint64_t epoch, uint32_t m)
+{
+	double packets[FLOW_STATES] = {0}, sum = 0;
+
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		const struct sketch *sketch =
+			worker_generation(governor->workers[w].worker, epoch)->sketch[m];
+		const uint64_t *met = sketch->ops->state_packets != NULL
+					      ? sketch->ops->state_packets(sketch)
+					      : NULL;
+
+		for (uint32_t state = 0; met != NULL && state < FLOW_STATES; state++) {
+			packets[state] += (double)met[state];
+			sum += (double)met[state];
+		}
+	}
+	for (uint32_t state = 0; sum > 0 && state < FLOW_STATES; state++)
+		governor->met[m][state] = packets[state] / sum;
+}
+
 /* Until a burst was timed. */
 static void know_by_profile(struct governor *governor)
 {
@@ -132,6 +184,7 @@ static void know_by_profile(struct governor *governor)
 		what.traffic = PROFILE_CACHED;
 		governor->ns[m] = mean_of(profile, &what) + part_of(profile, PROFILE_DISTINCT);
 		governor->few_ns[m] = governor->ns[m];
+		know_states(governor, &worker.sketches[m], m);
 	}
 }
 
@@ -147,6 +200,14 @@ static void know_by_costs(struct governor *governor, const struct costs *costs)
 	governor->parse_ns = (double)(costs->parse + keys) / packets;
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
 		governor->ns[m] = (double)(costs->sketch[m] + costs->distinct[m]) / packets;
+}
+
+static void tell_states(const struct governor *governor, struct choose_states *states, uint32_t m)
+{
+	for (uint32_t state = 0; state < states->n; state++) {
+		states->packets[state] = governor->met[m][state];
+		states->ns[state] = governor->state_ns[m][state];
+	}
 }
 
 /*
@@ -170,6 +231,7 @@ static void tell_costs(const struct governor *governor, struct governed *of)
 
 			item->ns[s] = (own + shared) * of->looked_at[i][s];
 		}
+		tell_states(governor, &of->flows[i], m);
 	}
 }
 
@@ -222,13 +284,16 @@ static void make_item(const struct governor *governor, struct governed *of, uint
 		.rank = rank_of(governor, m),
 		.nb_steps = governor->how != KEEP_UP_QUERIES ? steps->n : ends_off,
 		.ends_off = ends_off,
+		.states = deepest_of(governor, m) > FLOW_COUNT ? &of->flows[i] : NULL,
 	};
+	of->flows[i] = (struct choose_states){.n = deepest_of(governor, m) + 1U};
 	of->rekeyed[i] = 0;
 	for (uint32_t s = 0; s <= item->nb_steps; s++) {
 		struct detail detail = steps_detail(steps, steps_taken(governor, m, s));
 
 		item->error[s] = error_of(&detail);
 		of->looked_at[i][s] = detail.off ? 0 : 1.0 / (1U << detail.shift);
+		of->flows[i].looked_at[s] = of->looked_at[i][s];
 		of->rekeyed[i] |= (uint32_t)(detail.key != NULL) << s;
 	}
 }
@@ -258,8 +323,8 @@ static void begin_worker(struct governor *governor, struct governed *of)
 	tell_costs(governor, of);
 	of->decider = (struct decider){
 		.how = choose_how_of(governor->how),
-		.now.step = of->now,
-		.before.step = of->before,
+		.now = {.step = of->now, .flows = of->flows_now},
+		.before = {.step = of->before, .flows = of->flows_before},
 		.work = governor->work,
 	};
 	decide_init(&of->decider, &of->problem);
@@ -359,14 +424,28 @@ static void tell(struct governor *governor, struct governed *of)
 	if (states->of != governor->plan)
 		return;
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+		const char *name = governor->plan->measurements[m].config->name;
 		uint32_t from = before->of == states->of ? before->step[m] : 0;
 
-		if (from == states->step[m])
-			continue;
-		state_log_step(&governor->log, of->worker->id, packet,
-			governor->plan->measurements[m].config->name, &governor->steps[m], from,
-			states->step[m], &of->why);
+		if (from != states->step[m])
+			state_log_step(&governor->log, of->worker->id, packet, name,
+				&governor->steps[m], from, states->step[m], &of->why);
+		if (before->of == states->of && deepest_of(governor, m) > FLOW_COUNT)
+			state_log_flows(&governor->log, of->worker->id, packet, name,
+				&before->flows[m], &states->flows[m], &of->why);
 	}
+}
+
+static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n)
+{
+	struct flow_states flows = FLOW_STATES_IDENTITY;
+
+	for (uint32_t state = 0; state < n; state++) {
+		flows.to[0][state] = chosen->to[0][state];
+		flows.to[1][state] = chosen->to[1][state];
+	}
+	flows.share = chosen->share;
+	return flows;
 }
 
 /* Gives the worker what is decided, when it has what it was given before. */
@@ -377,7 +456,9 @@ static void publish(struct governor *governor, struct governed *of, const struct
 
 	if (said->taken != now->number)
 		return;
-	*next = (struct states){.number = now->number + 1, .of = governor->plan};
+	*next = (struct states)STATES_WHOLE;
+	next->number = now->number + 1;
+	next->of = governor->plan;
 	for (uint32_t i = 0; i < of->problem.nb_items; i++) {
 		uint32_t m = governor->order[i], step = of->decider.now.step[i];
 
@@ -386,8 +467,11 @@ static void publish(struct governor *governor, struct governed *of, const struct
 		if (governor->how == KEEP_UP_QUERIES && step > 0)
 			of->held_off |= UINT32_C(1) << m;
 		states_step(next, governor->steps, m, steps_taken(governor, m, step));
+		if (of->items[i].states != NULL)
+			next->flows[m] = flows_of(&of->decider.now.flows[i], of->flows[i].n);
 	}
-	if (now->of == next->of && memcmp(now->step, next->step, sizeof(now->step)) == 0)
+	if (now->of == next->of && memcmp(now->step, next->step, sizeof(now->step)) == 0 &&
+		memcmp(now->flows, next->flows, sizeof(now->flows)) == 0)
 		return;
 	pthread_mutex_lock(&governor->lock);
 	of->at = !of->at;
@@ -496,9 +580,13 @@ static bool gives_up(const struct governed *of)
 {
 	const struct states *states = &of->states[of->at];
 
+	static const struct states whole = STATES_WHOLE;
+
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
 		if (states->step[m] > 0)
 			return true;
+	if (states->of != NULL && memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
+		return true;
 	return of->level > VALVE_FULL;
 }
 
@@ -627,6 +715,8 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 			know_by_costs(governor, &sum);
 			say_useless(governor);
 		}
+		for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
+			meet_states(governor, epoch, m);
 		if (governor->how > KEEP_UP_VALVE)
 			look_at_deadlines(governor, report);
 	}

@@ -9,6 +9,7 @@
 #include "parallel/steps.h"
 #include "parallel/valve.h"
 #include "report/output/report.h"
+#include "sketch/flow_states.h"
 
 /* In an interval, at most: changes beyond them are in no row, and are counted. */
 #define STATE_ROWS_MAX 2048
@@ -36,6 +37,11 @@ void state_log_fini(struct state_log *log);
 /* From its packet on a worker's measurement is so many steps down. */
 void state_log_step(struct state_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct steps *steps, uint32_t from, uint32_t to,
+	const struct state_why *why);
+
+/* From its packet on flows are held back otherwise, if they are; why->share is not looked at. */
+void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
+	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct state_why *why);
 
 /* A worker's valve in a window. */

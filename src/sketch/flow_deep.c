@@ -187,7 +187,7 @@ static ALWAYS_INLINE void look_at(struct flow_table *table, const struct key_bur
 	if (state == FLOW_TCP)
 		look_at_tcp(detail, &burst->tcp[i], burst->tcp_flags[i], last);
 	pool->packets[FLOW_COUNT]--;
-	pool->packets[state]++;
+	pool->packets[own]++;
 
 	if (own == FLOW_RATE && pool->params.deepest == FLOW_TCP &&
 		(burst_begins ||

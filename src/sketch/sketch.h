@@ -267,8 +267,8 @@ struct sketch_ops {
 	 * each on and beyond a reset. Without --deep it has no effect.
 	 */
 	void (*set_states)(struct sketch *sketch, const struct flow_states *states);
-	/* [FLOW_STATES]: packets that were looked at in each state since the reset; NULL without
-	 * --deep. */
+	/* [FLOW_STATES]: packets that met a flow in each state since the reset, however it was held
+	 * back; NULL without --deep. */
 	const uint64_t *(*state_packets)(const struct sketch *sketch);
 };
 

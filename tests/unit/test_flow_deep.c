@@ -195,7 +195,7 @@ static void model_add(const struct packet *packet, const struct key_hash *hash)
 	int64_t before = flow->packets > 0 ? flow->last : packet->time;
 	int64_t now = packet->time > before ? packet->time : before, gap = now - before;
 	bool had = flow->deep, burst = false;
-	enum flow_depth state = FLOW_COUNT;
+	enum flow_depth state = FLOW_COUNT, met = FLOW_COUNT;
 
 	model.total += model.weight;
 	if (model_deep(flow, hash)) {
@@ -206,6 +206,7 @@ static void model_add(const struct packet *packet, const struct key_hash *hash)
 			   flow->packets - flow->back >= model.deep.after) {
 			flow->own = FLOW_RATE;
 		}
+		met = flow->own;
 		state = model_map(hash, flow->own);
 		if (state == FLOW_TCP && !packet->tcp.known)
 			state = FLOW_RATE;
@@ -221,7 +222,7 @@ static void model_add(const struct packet *packet, const struct key_hash *hash)
 	}
 	flow->looked = state;
 	flow->figures.state = (uint8_t)state;
-	model.state_packets[state]++;
+	model.state_packets[met]++;
 	flow->packets += model.weight;
 	flow->last = now;
 }
