@@ -127,10 +127,13 @@ static bool read_what(
 		m++;
 	if (m == plan->nb_measurements)
 		return refuse(reading, "there is no measurement '%s'", name);
+	decision->measurement = (uint8_t)m;
+	decision->of_flows = steps_find_flows(to, &decision->flows);
+	if (decision->of_flows)
+		return true;
 	if (!steps_find(&plan->steps[m], to, &steps))
 		return refuse(
 			reading, "'%s' is neither full nor a step of measurement %s", to, name);
-	decision->measurement = (uint8_t)m;
 	decision->steps = (uint8_t)steps;
 	return true;
 }

@@ -22,6 +22,8 @@ struct decision {
 	uint64_t packet;     /* its number among those that came to the worker, from 0 */
 	uint8_t measurement; /* that takes its first `steps` steps; DECISION_OF_ALL: it is of all */
 	uint8_t steps;
+	bool of_flows; /* no steps: its flows are looked at so */
+	struct flow_states flows;
 	struct burst_level level; /* of all */
 };
 

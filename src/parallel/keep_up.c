@@ -18,6 +18,8 @@ static void decide(struct keeper *keeper)
 		keeper->stale = true;
 		if (next->measurement == DECISION_OF_ALL)
 			keeper->level = next->level;
+		else if (next->of_flows)
+			keeper->decided.flows[next->measurement] = next->flows;
 		else
 			states_step(
 				&keeper->decided, keeper->steps, next->measurement, next->steps);

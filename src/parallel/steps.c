@@ -2,6 +2,7 @@
 #include "parallel/steps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "parallel/epoch.h"
@@ -127,6 +128,57 @@ struct detail steps_detail(const struct steps *steps, uint32_t n)
 const char *steps_word(const struct steps *steps, uint32_t n)
 {
 	return n == 0 ? full_word : steps->steps[n - 1].word;
+}
+
+/* --- flows --- */
+
+static const char flow_letters[] = "crt";
+static const char flows_prefix[] = "flows:";
+_Static_assert(sizeof(flow_letters) == FLOW_STATES + 1, "a letter for each state");
+
+void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX])
+{
+	char to[2][FLOW_STATES + 1] = {{0}};
+
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t state = 0; state < FLOW_STATES; state++)
+			to[i][state] = flow_letters[flows->to[i][state]];
+	if (flows->share > 0)
+		snprintf(word, STEP_WORD_MAX, "%s%s-%s:%u", flows_prefix, to[0], to[1],
+			flows->share);
+	else
+		snprintf(word, STEP_WORD_MAX, "%s%s", flows_prefix, to[0]);
+}
+
+static bool read_letters(const char *letters, uint8_t to[FLOW_STATES])
+{
+	for (uint32_t state = 0; state < FLOW_STATES; state++) {
+		const char *letter =
+			letters[state] != '\0' ? strchr(flow_letters, letters[state]) : NULL;
+
+		if (letter == NULL)
+			return false;
+		to[state] = (uint8_t)(letter - flow_letters);
+	}
+	return true;
+}
+
+bool steps_find_flows(const char *word, struct flow_states *flows)
+{
+	char again[STEP_WORD_MAX];
+
+	if (strncmp(word, flows_prefix, strlen(flows_prefix)) != 0)
+		return false;
+	word += strlen(flows_prefix);
+	*flows = (struct flow_states)FLOW_STATES_IDENTITY;
+	if (!read_letters(word, flows->to[0]))
+		return false;
+	if (word[FLOW_STATES] == '-' && read_letters(word + FLOW_STATES + 1, flows->to[1]) &&
+		word[2 * FLOW_STATES + 1] == ':')
+		flows->share = (uint32_t)strtoul(word + 2 * FLOW_STATES + 2, NULL, 10);
+	/* Nothing else stands there. */
+	steps_flows_word(flows, again);
+	return strcmp(again + strlen(flows_prefix), word) == 0;
 }
 
 /* --- options --- */

@@ -8,6 +8,7 @@
 
 #include "base/key.h"
 #include "config/config.h"
+#include "sketch/flow_states.h"
 
 #define STEPS_MAX     8
 #define STEP_WORD_MAX 128
@@ -62,3 +63,12 @@ bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
 
 /* Whether one of its steps is to other keys. */
 bool steps_to_keys(const struct measurement_config *measurement);
+
+/*
+ * "flows:crt", what flows that are in count, rate and tcp are looked at as (struct flow_states);
+ * "flows:crt-ccr:SHARE" where those whose part of the hash is below SHARE are looked at otherwise.
+ */
+void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX]);
+
+/* False where the word is none of these. */
+bool steps_find_flows(const char *word, struct flow_states *flows);

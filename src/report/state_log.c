@@ -60,20 +60,6 @@ void state_log_step(struct state_log *log, uint32_t worker, uint64_t packet,
 	row->share = detail.off ? 0 : 1.0 / (1U << detail.shift);
 }
 
-/* "flows:crt": flows that would be in count, rate, tcp are looked at so; a second one behind a
- * hyphen is of the share of them whose hashes are below it. */
-static void write_flows(char word[STEP_WORD_MAX], const struct flow_states *flows)
-{
-	static const char letters[FLOW_STATES] = {
-		[FLOW_COUNT] = 'c', [FLOW_RATE] = 'r', [FLOW_TCP] = 't'};
-	char to[2][FLOW_STATES + 1] = {{0}};
-
-	for (uint32_t i = 0; i < 2; i++)
-		for (uint32_t state = 0; state < FLOW_STATES; state++)
-			to[i][state] = letters[flows->to[i][state]];
-	snprintf(word, STEP_WORD_MAX, flows->share > 0 ? "flows:%s-%s" : "flows:%s", to[0], to[1]);
-}
-
 void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct state_why *why)
@@ -86,8 +72,8 @@ void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
 	if (row == NULL)
 		return;
 	snprintf(row->measurement, sizeof(row->measurement), "%s", measurement);
-	write_flows(row->from, from);
-	write_flows(row->to, to);
+	steps_flows_word(from, row->from);
+	steps_flows_word(to, row->to);
 	row->share = (double)to->share / ((double)UINT32_MAX + 1);
 }
 
