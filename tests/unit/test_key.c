@@ -298,6 +298,7 @@ static void prints_of(const struct key_rule *rule, const struct key *key, char t
 static void random_packets(struct key_burst *src, uint32_t n)
 {
 	fill_random(src, sizeof(*src));
+	src->has_tcp = (random() & 1) != 0;
 	src->n = n;
 	src->v6 &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 	for (uint32_t i = 0; i < n; i++) {
@@ -359,6 +360,9 @@ static void makes_keys_of_bursts(void **state)
 		assert_true(n == 64 || dst.v6 >> n == 0);
 		assert_memory_equal(dst.time, src.time, n * sizeof(src.time[0]));
 		assert_memory_equal(dst.tcp_flags, src.tcp_flags, n);
+		assert_int_equal(dst.has_tcp, src.has_tcp);
+		if (src.has_tcp)
+			assert_memory_equal(dst.tcp, src.tcp, n * sizeof(src.tcp[0]));
 		assert_memory_equal(dst.wire_len, src.wire_len, n * sizeof(src.wire_len[0]));
 		for (uint32_t i = 0; i < n; i++)
 			compare_with_first(&rule, &dst, &src, fields, lens, i);
