@@ -40,8 +40,8 @@ def segment(data, available, proto, fragment):
 
 def read_ip(kind, data, wire):
     """(source, destination, protocol, what follows, bytes that should follow, fragment, later fragment)"""
-    if kind == 0x0800 and data[0] >> 4 == 4 and len(data) >= 20 and (data[0] & 15) >= 5 and len(data) >= (data[0] & 15) * 4:
-        header = (data[0] & 15) * 4
+    header = (data[0] & 15) * 4
+    if kind == 0x0800 and data[0] >> 4 == 4 and 20 <= header <= len(data):
         length, place = struct.unpack_from('>H', data, 2)[0] or wire, struct.unpack_from('>H', data, 6)[0]
         return (data[12:16], data[16:20], data[9], data[header:], length - header, place & 0x3fff != 0,
                 place & 0x1fff != 0)
@@ -332,7 +332,8 @@ def test_tshark_agrees(test):
         ours = figures(measure(test, path, *options_of('tcp', 1, 0), '--workers', '1')[0])
         theirs, times, paused = {}, {}, set()
         for line in peers.tshark(
-                test, path, '-Y', 'tcp && !icmp', '-T', 'fields', '-E', 'separator=;', '-e', 'frame.time_epoch', '-e', 'ip.src',
+                test, path, '-Y', 'tcp && !icmp', '-T', 'fields', '-E', 'separator=;', '-e', 'frame.time_epoch',
+                '-e', 'ip.src',
                 '-e', 'ip.dst', '-e', 'ipv6.src', '-e', 'ipv6.dst', '-e', 'tcp.srcport', '-e', 'tcp.dstport',
                 '-e', 'tcp.analysis.retransmission', '-e', 'tcp.analysis.out_of_order',
                 '-e', 'tcp.analysis.zero_window'):
@@ -361,8 +362,10 @@ def test_what_cannot_be(test):
             (('--sharing', 'shared', '--deep', 'rate'), '--deep: needs each flow'),
             (('--sharing', 'shared', '--deep', 'tcp'), '--sharing separate'),
             (('--key', 'src', '--deep', 'tcp'), '--deep: tcp looks at'),
-            (('--deep', 'packets'), '--deep:'), (('--deep', 'rate', '--deep-share', '0.1'), '--deep-share: has no effect'),
-            (('--deep-after', '4'), '--deep-after: has no effect'), (('--deep-flows', '4'), '--deep-flows: has no effect'),
+            (('--deep', 'packets'), '--deep:'),
+            (('--deep', 'rate', '--deep-share', '0.1'), '--deep-share: has no effect'),
+            (('--deep-after', '4'), '--deep-after: has no effect'),
+            (('--deep-flows', '4'), '--deep-flows: has no effect'),
             (('--deep', 'tcp', '--deep-share', '1.5'), '--deep-share:'),
             (('--deep', 'tcp', '--deep-after', '0'), '--deep-after:')):
         result = test.run('--pcap', path, '--sketch', 'flow-table', *options).expect(2)
