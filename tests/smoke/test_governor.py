@@ -173,6 +173,31 @@ def test_present_without(test):
     test.wait(process).expect(0)
 
 
+def test_flows_held_back(test):
+    """Flows that are held back from a packet on are looked at no more, and are counted as ever."""
+    outputs = []
+    for to in ('flows:crt', 'flows:ccc', 'flows:crt-ccc:2147483648'):
+        states = test.path('flows.csv')
+        with open(states, 'w', encoding='utf-8') as stream:
+            stream.write(f'worker,packet,measurement,to\n0,0,main,{to}\n')
+        path = test.path('rows.csv')
+        test.run('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0', '--sketch', 'flow-table',
+                 '--deep', 'rate', '--top', '500', '--states-from', states, '--output', path, '--force').expect(0)
+        text = lib.read_text(path)
+        outputs.append(lib.read_csv(text, text.split('\n')[0].split(',')))
+    whole, none, half = outputs
+    looked_at = [sum(row['state'] == 'rate' for row in rows) for rows in outputs]
+    assert looked_at[0] > 200 and looked_at[1] == 0 and 0.3 < looked_at[2] / looked_at[0] < 0.7, looked_at
+    for rows in (none, half):
+        assert [(lib.row_key(row), row['packets']) for row in rows] == [
+            (lib.row_key(row), row['packets']) for row in whole]
+    for wrong in ('flows:cr', 'flows:crx', 'flows:crt-ccc', 'flows:crt-ccc:0', 'flows:crt-ccc:-1', 'flows:crtt'):
+        with open(states, 'w', encoding='utf-8') as stream:
+            stream.write(f'worker,packet,measurement,to\n0,0,main,{wrong}\n')
+        test.run('--synthetic', SYNTHETIC, '--workers', '1', '--sketch', 'flow-table', '--deep', 'rate',
+                 '--states-from', states).expect(1).expect_one_line(f"'{wrong}'")
+
+
 def test_bad_steps(test):
     for text, *mentions in (
             ('steps = rate:1/3', "'rate:1/3'", 'rate:1/2 to rate:1/64'),
