@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench.h"
 
+#include "adapt/profile.h"
 #include "bench/kernel_options.h"
 #include "commands.h"
 #include "parallel/eal.h"
@@ -26,6 +27,9 @@ static const struct option_owner *const of_collect[] = {&collect_bench_owner, OF
 static const struct option_owner *const of_forward[] = {&forward_bench_owner, OF_HOST, NULL};
 static const struct option_owner *const of_kernel[] = {
 	&kernel_bench_owner, &kernel_bench_common_owner, OF_HOST, NULL};
+
+static const struct option_owner *const of_adaptive[] = {
+	&adaptive_bench_owner, &profile_owner, OF_HOST, NULL};
 
 static const struct command kernels = {
 	.name = "kernels",
@@ -131,9 +135,22 @@ static const struct command kernel = {
 	.run = bench_kernel,
 };
 
+static const struct command adaptive = {
+	.name = "adaptive",
+	.usage = "[--profile FILE] [options]",
+	.summary = "what adapting to a load is worth, beside a paper's figures",
+	.about =
+		"Repeats the figures of Tangari et al., \"Adaptive Traffic Monitoring for Software "
+		"Dataplanes\"\n(2017): what a queue loses without adapting and with each way of it, "
+		"by the paper's figures and\nby a profile of this host; and what takes time, measured "
+		"here. Takes about a minute.",
+	.owners = of_adaptive,
+	.run = bench_adaptive,
+};
+
 const struct program bench_program = {
 	.name = "sketchtap-bench",
 	.named = true,
 	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline,
-		&flow_table, &collect, &forward, &profile, &kernel, NULL},
+		&flow_table, &collect, &forward, &profile, &adaptive, &kernel, NULL},
 };

@@ -27,6 +27,8 @@ int bench_collect(struct config *config);
 int bench_forward(struct config *config);
 /* What the parts of a packet cost, for --profile. */
 int bench_profile(struct config *config);
+/* The figures of Tangari et al. (2017), beside the paper's. */
+int bench_adaptive(struct config *config);
 /* What a packet costs that a program in the kernel looks at. */
 int bench_kernel(struct config *config);
 
@@ -34,6 +36,6 @@ int bench_kernel(struct config *config);
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
 	pipeline_pace_owner, pipeline_port_owner, experiment_owner, flow_table_bench_owner,
 	flow_table_common_owner, collect_bench_owner, forward_bench_owner,
-	kernel_bench_common_owner;
+	kernel_bench_common_owner, adaptive_bench_owner;
 
 extern const struct program bench_program;

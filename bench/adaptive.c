@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sketchtap-bench adaptive: the figures of Tangari et al., "Adaptive Traffic Monitoring for Software
+ * Dataplanes" (2017), beside what the paper prints. Their losses are those of a queue model, and so
+ * are these: fed with the paper's own figures, and with a profile of this host. What takes time here
+ * (a packet by skew, a decision) is measured.
+ */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "adapt/cache_share.h"
+#include "adapt/demand.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "bench/adaptive_model.h"
+#include "bench/bench.h"
+#include "bench/paper_facts.h"
+#include "parallel/eal.h"
+#include "parallel/memory.h"
+#include "parallel/plan/plan.h"
+#include "sketch/measurement.h"
+#include "tune/bench_options.h"
+#include "tune/figures.h"
+#include "tune/setup.h"
+#include "tune/stats.h"
+#include "tune/workload.h"
+
+#define ROUNDS        5
+#define QUICK_ROUNDS  1
+#define PACKETS       (UINT64_C(1) << 19)
+#define QUICK_PACKETS (UINT64_C(1) << 14)
+#define FLOWS         100000
+#define TABLE         (UINT64_C(1) << 18) /* buckets */
+#define HEAP_MB       128
+#define SKEWS         9 /* exponents 0 to 2 */
+#define SKEW_STEP_E6  250000
+#define TRACES        1000 /* of known P */
+#define SAMPLES       1000
+#define QUANTILES     4096
+#define DECISIONS     51 /* of which the median is said */
+#define SINE_S        1.0
+#define FIXED_LOAD    0.6 /* of the capacity, beside co-runners: assumed */
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{"figure", "", -5, ""},
+	{"experiment", "", -11, ""},
+	{"setting", "", -16, ""},
+	{"source", "", -14, ""},
+	{"entries", "queue", 6, ""},
+	{"quantity", "", -15, ""},
+	{"unit", "", -5, ""},
+	{"value", "value", 8, ""},
+	{"without", "without", 8, ""},
+	{"greedy", "greedy", 8, ""},
+	{"lsf", "lsf", 8, ""},
+	{"queries", "queries", 8, ""},
+	{"best", "best", 8, ""},
+	{"best_valve", "+ valve", 8, ""},
+	{"paper_without", "paper", 6, "without"},
+	{"paper_adaptive", "paper", 6, "adapted"},
+	{"paper_exact", "", -8, ""},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+struct adaptive {
+	const struct config *config;
+	struct figures figures;
+	struct topology topology;
+	struct cpus cpus;
+	uint32_t rounds, nb_buffers;
+	uint64_t packets;
+	struct profile profile; /* no rows: none was given */
+	struct system paper, host;
+	struct workload *workloads[SKEWS];
+	double in_bursts[SKEWS], singly[SKEWS]; /* ns */
+};
+
+/* --- rows --- */
+
+struct row {
+	const char *figure, *experiment, *setting, *source, *quantity, *unit;
+};
+
+static void begin_row(struct adaptive *bench, const struct row *row)
+{
+	struct figures *figures = &bench->figures;
+	struct paper_fact fact;
+	char name[32];
+
+	snprintf(name, sizeof(name), "figure%s", row->figure);
+	if (strcmp(row->figure, "III") == 0)
+		snprintf(name, sizeof(name), "table3");
+	paper_fact(name, row->setting, row->quantity, &fact);
+	figures_cell(figures, "bench", "adaptive");
+	figures_cell(figures, "figure", "%s", row->figure);
+	figures_cell(figures, "experiment", "%s", row->experiment);
+	figures_cell(figures, "setting", "%s", row->setting);
+	figures_cell(figures, "source", "%s", row->source);
+	figures_cell(figures, "quantity", "%s", row->quantity);
+	figures_cell(figures, "unit", "%s", row->unit);
+	figures_cell(figures, "paper_without", "%s", fact.none);
+	figures_cell(figures, "paper_adaptive", "%s", fact.adaptive);
+	figures_cell(figures, "paper_exact", "%s", fact.exact);
+}
+
+static void cell(struct adaptive *bench, const char *column, double value)
+{
+	if (isfinite(value))
+		figures_cell(&bench->figures, column, "%.4g", value);
+}
+
+/* --- figure 1: the time of a packet by skew --- */
+
+/* Bursts of `size` of what the workload has; returns ns a packet. */
+static double time_pass(struct sketch *sketch, const struct workload *workload,
+	struct key_burst *burst, bool singly)
+{
+	uint64_t start = rte_rdtsc_precise();
+
+	for (uint64_t b = 0; b < workload_bursts(workload); b++) {
+		workload_load(workload, b, burst);
+		if (!singly) {
+			hash_burst(&workload->hash_key, burst);
+			sketch->ops->update[SHARING_SEPARATE](sketch, burst);
+			continue;
+		}
+		for (uint32_t i = 0, n = burst->n; i < n; i++) {
+			burst->key4[0] = workload->keys[b * BURST_MAX + i];
+			burst->n = 1;
+			hash_burst(&workload->hash_key, burst);
+			sketch->ops->update[SHARING_SEPARATE](sketch, burst);
+		}
+	}
+	return (double)(rte_rdtsc_precise() - start) * 1e9 / (double)rte_get_tsc_hz() /
+	       (double)workload->spec.packets;
+}
+
+static bool time_skew(struct adaptive *bench, uint32_t skew, double *in_bursts, double *singly)
+{
+	const struct sketch_ops *ops = sketch_find("flow-table");
+	struct sketch_params params = {.width = TABLE,
+		.key = &key_rules[0],
+		.seed = seed_options(bench->config)->seed,
+		.allocator = memory_on_node(PLAN_NODE_ANY)};
+	static struct key_burst burst;
+	struct sketch *sketch = ops->check(&params) == NULL ? ops->create(&params) : NULL;
+
+	if (sketch == NULL)
+		return false;
+	workload_burst_init(&burst);
+	time_pass(sketch, bench->workloads[skew], &burst, false); /* flows are known */
+	*in_bursts = time_pass(sketch, bench->workloads[skew], &burst, false);
+	*singly = time_pass(sketch, bench->workloads[skew], &burst, true);
+	ops->destroy(sketch);
+	return true;
+}
+
+static bool make_workloads(struct adaptive *bench)
+{
+	for (uint32_t s = 0; s < SKEWS; s++) {
+		const struct workload_spec spec = {.zipf_e6 = s * SKEW_STEP_E6,
+			.flows = FLOWS,
+			.packets = workload_packets(bench->packets),
+			.seed = seed_options(bench->config)->seed};
+
+		bench->workloads[s] = workload_create(&spec, seed_options(bench->config)->seed);
+		if (bench->workloads[s] == NULL)
+			return false;
+	}
+	return true;
+}
+
+static bool measure_skews(struct adaptive *bench)
+{
+	double in_bursts[SKEWS][BENCH_ROUNDS_MAX], singly[SKEWS][BENCH_ROUNDS_MAX];
+
+	for (uint32_t round = 0; round < bench->rounds; round++)
+		for (uint32_t s = 0; s < SKEWS; s++)
+			if (!time_skew(bench, s, &in_bursts[s][round], &singly[s][round]))
+				return false;
+	for (uint32_t s = 0; s < SKEWS; s++) {
+		bench->in_bursts[s] = bench_stats_of(in_bursts[s], bench->rounds).median;
+		bench->singly[s] = bench_stats_of(singly[s], bench->rounds).median;
+	}
+	return true;
+}
+
+static void print_skew(struct adaptive *bench, const char *setting, const char *unit,
+	double in_bursts, double singly)
+{
+	struct row row = {"1", "skew", setting, "measured", "time", unit};
+
+	begin_row(bench, &row);
+	figures_note(&bench->figures, "one by one");
+	cell(bench, "value", singly);
+	figures_row(&bench->figures);
+	begin_row(bench, &row);
+	figures_note(&bench->figures, "in bursts of 64");
+	cell(bench, "value", in_bursts);
+	figures_row(&bench->figures);
+}
+
+static bool run_figure_1(struct adaptive *bench)
+{
+	bool right = make_workloads(bench) && measure_skews(bench);
+	char setting[32];
+
+	for (uint32_t s = 0; s < SKEWS; s++) {
+		workload_destroy(bench->workloads[s]);
+		snprintf(setting, sizeof(setting), "zipf %.2f", s * SKEW_STEP_E6 / 1e6);
+		if (right)
+			print_skew(bench, setting, "ns", bench->in_bursts[s], bench->singly[s]);
+	}
+	if (right)
+		print_skew(bench, "low of high", "ratio",
+			bench->in_bursts[0] / bench->in_bursts[SKEWS - 1],
+			bench->singly[0] / bench->singly[SKEWS - 1]);
+	else
+		log_error("no memory for the flow table or its traffic");
+	return right;
+}
+
+/* --- figure 3: the share that is found in a cache --- */
+
+static double quantile(const struct distribution *times, double share)
+{
+	double low = fmin(0, times->p5), high = times->p95 + 40 * (times->p95 - times->p5);
+
+	for (uint32_t step = 0; step < 60; step++) {
+		double middle = (low + high) / 2;
+
+		if (distribution_below(times, middle) < share)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct distribution gumbel(const char *setting)
+{
+	double p5 = paper_number("table1", setting, "p5"),
+	       p95 = paper_number("table1", setting, "p95");
+	double low = -log(-log(0.05)), high = -log(-log(0.95)), scale = (p95 - p5) / (high - low);
+	struct distribution times = {.p5 = p5, .p95 = p95, .best = DISTRIBUTION_GUMBEL};
+
+	times.a[DISTRIBUTION_GUMBEL] = p5 - low * scale;
+	times.b[DISTRIBUTION_GUMBEL] = scale;
+	times.mean = times.a[DISTRIBUTION_GUMBEL] + 0.5772156649 * scale;
+	return times;
+}
+
+/* Of traces of known P, the error by the nearest mean, by the paper's rule, and by ours. */
+static void print_shares(struct adaptive *bench, const char *source, const struct distribution *hit,
+	const struct distribution *miss)
+{
+	static double times[2][QUANTILES];
+	struct cache_share share = cache_share_of(hit, miss);
+	const struct row row = {"3", "cache share", "1000 samples", source, "error", "ratio"};
+	double nearest = 0, paper = 0, ours = 0;
+	struct random random;
+
+	random_init(&random, seed_options(bench->config)->seed);
+	for (uint32_t q = 0; q < QUANTILES; q++) {
+		times[0][q] = quantile(hit, (q + 0.5) / QUANTILES);
+		times[1][q] = quantile(miss, (q + 0.5) / QUANTILES);
+	}
+	for (uint32_t trace = 0; trace < TRACES; trace++) {
+		uint64_t found = random_below(&random, SAMPLES + 1), near = 0, hits = 0;
+		double known = (double)found / SAMPLES;
+
+		for (uint32_t i = 0; i < SAMPLES; i++) {
+			double t = times[i >= found][random_below(&random, QUANTILES)];
+
+			near += fabs(t - hit->mean) <= fabs(t - miss->mean);
+			hits += cache_share_hit(&share, t);
+		}
+		nearest += fabs((double)near / SAMPLES - known) / TRACES;
+		paper += fabs((double)hits / SAMPLES - known) / TRACES;
+		ours += fabs(cache_share_estimate(&share, hits, SAMPLES) - known) / TRACES;
+	}
+	begin_row(bench, &row);
+	cell(bench, "value", paper);
+	cell(bench, "without", nearest);
+	cell(bench, "best", ours);
+	figures_note(&bench->figures,
+		"mean of %d traces; value: the paper's rule, without: the "
+		"nearest mean, best: less what is mistaken",
+		TRACES);
+	figures_row(&bench->figures);
+}
+
+static const struct profile_row *find_single(
+	const struct profile *profile, enum profile_traffic traffic)
+{
+	for (uint32_t r = 0; r < profile->n; r++) {
+		const struct profile_row *row = &profile->rows[r];
+
+		if (row->what.part == PROFILE_SKETCH && row->what.single &&
+			row->what.traffic == traffic)
+			return row;
+	}
+	return NULL;
+}
+
+static void run_figure_3(struct adaptive *bench)
+{
+	struct distribution hit = gumbel("found_in_cache"), miss = gumbel("found_in_memory");
+	const struct profile_row *cached = find_single(&bench->profile, PROFILE_CACHED);
+	const struct profile_row *uncached = find_single(&bench->profile, PROFILE_UNCACHED);
+
+	print_shares(bench, "model of paper", &hit, &miss);
+	if (cached != NULL && uncached != NULL)
+		print_shares(bench, "model of host", &cached->times, &uncached->times);
+}
+
+/* --- figure 5: losses in a queue --- */
+
+static double ramp(const struct load *load, double at)
+{
+	return load->peak * at;
+}
+
+static double sine(const struct load *load, double at)
+{
+	return load->peak / 2 * (1 + sin(2 * M_PI * at / load->period));
+}
+
+static double steady(const struct load *load, double at)
+{
+	(void)at;
+	return load->peak;
+}
+
+/* The exponent falls from 1.5 to 1 in a second, in steps of 20 ms. */
+static double exponent_at(double at)
+{
+	return 1.5 - 0.5 * floor(at / 0.02) * 0.02;
+}
+
+/*
+ * The paper's by the exponents at which packets begin to be lost, without adapting and with all
+ * flows in the first state, and a line through both.
+ */
+static double paper_more_ns(const struct load *load, double at)
+{
+	const struct adaptive *bench = load->arg;
+	double full = system_full_ns(&bench->paper, 0), from, to, least;
+	struct paper_fact fact;
+
+	paper_fact("figure5e", "1.5 to 1.0", "first loss", &fact);
+	from = strtod(fact.none, NULL);
+	to = strtod(fact.adaptive, NULL);
+	least = bench->paper.fixed_ns + bench->paper.items[0].ns[0];
+	return 1e3 / paper_number("model", "1.5 to 1.0", "rate") - full +
+	       (from - exponent_at(at)) * (full - least) / (from - to);
+}
+
+/* By what was measured of a flow table, in bursts. */
+static double host_more_ns(const struct load *load, double at)
+{
+	const struct adaptive *bench = load->arg;
+	double place = exponent_at(at) * 1e6 / SKEW_STEP_E6;
+	uint32_t below = (uint32_t)place;
+	double share = place - below;
+
+	return bench->in_bursts[below] * (1 - share) + bench->in_bursts[below + 1] * share -
+	       bench->in_bursts[6];
+}
+
+struct experiment {
+	struct row row;
+	struct load load;
+	bool skew;
+};
+
+static void print_lost(struct adaptive *bench, const struct experiment *experiment,
+	const struct outcome *outcomes, const char *quantity)
+{
+	struct row row = experiment->row;
+	bool relative = strcmp(quantity, "lost of without") == 0;
+
+	row.quantity = quantity;
+	row.unit = "ratio";
+	begin_row(bench, &row);
+	figures_cell(&bench->figures, "entries", "%.0f", experiment->load.entries);
+	for (uint32_t way = 0; way < WAYS; way++)
+		cell(bench, way_names[way],
+			outcomes[way].queue.lost / (relative ? outcomes[WAY_WITHOUT].queue.lost
+							     : outcomes[way].queue.arrived));
+	figures_row(&bench->figures);
+}
+
+/* What had been reached when the first packet was lost. */
+static void print_first(
+	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
+{
+	struct row row = experiment->row;
+
+	row.quantity = experiment->skew ? "first loss" : "lossless";
+	row.unit = experiment->skew ? "zipf" : "Mpps";
+	begin_row(bench, &row);
+	figures_cell(&bench->figures, "entries", "%.0f", experiment->load.entries);
+	for (uint32_t way = 0; way < WAYS; way++) {
+		double at = fmin(outcomes[way].queue.lost_from, experiment->load.seconds);
+
+		if (experiment->skew && at < experiment->load.seconds)
+			cell(bench, way_names[way], exponent_at(at));
+		else if (experiment->skew)
+			figures_cell(&bench->figures, way_names[way], "none");
+		else
+			cell(bench, way_names[way],
+				experiment->load.rate(&experiment->load, at) / 1e6);
+	}
+	figures_row(&bench->figures);
+}
+
+static void print_skipped(
+	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
+{
+	const struct outcome *valve = &outcomes[WAY_BEST_VALVE];
+	struct row row = experiment->row;
+
+	row.quantity = "not looked at";
+	row.unit = "ratio";
+	begin_row(bench, &row);
+	figures_cell(&bench->figures, "entries", "%.0f", experiment->load.entries);
+	cell(bench, way_names[WAY_BEST_VALVE], valve->skipped / valve->queue.arrived);
+	figures_row(&bench->figures);
+}
+
+static void run_experiment(
+	struct adaptive *bench, const struct system *system, struct experiment *experiment)
+{
+	static const char *const buffers[] = {"4096 packets", "1 MB"};
+	struct outcome outcomes[WAYS];
+
+	for (uint32_t b = 0; b < bench->nb_buffers; b++) {
+		experiment->load.entries = paper_number("model", buffers[b], "entries");
+		for (uint32_t way = 0; way < WAYS; way++)
+			outcomes[way] = system_run(system, &experiment->load, (enum way)way);
+		print_lost(bench, experiment, outcomes, "lost");
+		if (strcmp(experiment->row.figure, "5c") == 0)
+			print_lost(bench, experiment, outcomes, "lost of without");
+		if (experiment->skew || strcmp(experiment->row.figure, "5a") == 0)
+			print_first(bench, experiment, outcomes);
+		print_skipped(bench, experiment, outcomes);
+	}
+}
+
+static void run_figure_5(struct adaptive *bench, const struct system *system, const char *source)
+{
+	double capacity = 1e9 / system_full_ns(system, 0);
+	/* The paper's peak is 1 / 0.8 of what its system keeps up with. */
+	struct load load = {.seconds = SINE_S, .peak = capacity / 0.8, .arg = bench};
+	struct experiment experiments[7] = {
+		{{.figure = "5a", .experiment = "ramp", .setting = "one core"}, load, false},
+		{{.figure = "5b", .experiment = "sine", .setting = "250 ms"}, load, false},
+		{{.figure = "5c", .experiment = "sine", .setting = "100 ms"}, load, false},
+		{{.figure = "5d", .experiment = "co-runners", .setting = "1"}, load, false},
+		{{.figure = "5d", .experiment = "co-runners", .setting = "2"}, load, false},
+		{{.figure = "5d", .experiment = "co-runners", .setting = "3"}, load, false},
+		{{.figure = "5e", .experiment = "skew", .setting = "1.5 to 1.0"}, load, true},
+	};
+	struct load *skew = &experiments[6].load;
+
+	experiments[0].load.rate = ramp;
+	experiments[1].load.rate = experiments[2].load.rate = sine;
+	experiments[1].load.period = 0.25;
+	experiments[2].load.period = 0.1;
+	for (uint32_t c = 1; c <= 3; c++) {
+		struct load *beside = &experiments[2 + c].load;
+
+		beside->rate = steady;
+		beside->seconds = 1.0 / 3;
+		beside->peak = FIXED_LOAD * capacity;
+		beside->uncached = c / 3.0;
+	}
+	skew->rate = steady;
+	skew->more_ns = system == &bench->paper ? paper_more_ns : host_more_ns;
+	skew->peak = 1e9 / (system_full_ns(system, 0) + skew->more_ns(skew, 0.5));
+	for (uint32_t e = 0; e < 7; e++) {
+		experiments[e].row.source = source;
+		run_experiment(bench, system, &experiments[e]);
+	}
+}
+
+/* --- figure 6 and table III: how long a decision takes --- */
+
+struct decision {
+	struct choose_problem problem;
+	struct choose_states states;
+	struct choose_item *items;
+	struct choice choice;
+	void *work;
+	double group_ns[1];
+};
+
+/* Nothing fits, so all is given up: the longest way. */
+static double decide_us(struct decision *decision, enum choose_how how)
+{
+	double us[DECISIONS];
+
+	for (uint32_t d = 0; d < DECISIONS; d++) {
+		uint64_t start = rte_rdtsc_precise();
+
+		choose(how, &decision->problem, 0, decision->work, &decision->choice);
+		us[d] = (double)(rte_rdtsc_precise() - start) * 1e6 / (double)rte_get_tsc_hz();
+	}
+	return bench_stats_of(us, DECISIONS).median;
+}
+
+static void print_decision(struct adaptive *bench, const char *setting, const double *us)
+{
+	static const char *const ways[] = {[CHOOSE_GREEDY] = "greedy",
+		[CHOOSE_LSF] = "lsf",
+		[CHOOSE_QUERIES] = "queries",
+		[CHOOSE_BEST] = "best"};
+	struct row row = {"6", "routine", setting, "measured", "time", "us"};
+
+	begin_row(bench, &row);
+	for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
+		cell(bench, ways[how], us[how]);
+	figures_row(&bench->figures);
+	row = (struct row){"III", "overhead", setting, "measured", "of window", "ratio"};
+	begin_row(bench, &row);
+	for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
+		cell(bench, ways[how], us[how] / 1e6 / DEMAND_WINDOW_S);
+	figures_row(&bench->figures);
+}
+
+static void fill_decision(struct decision *decision, uint32_t items, uint32_t states)
+{
+	decision->problem = (struct choose_problem){.fixed_ns = 50,
+		.nb_groups = 1,
+		.nb_items = items,
+		.group_ns = decision->group_ns,
+		.items = decision->items};
+	decision->states = (struct choose_states){.n = states, .looked_at = {1}};
+	for (uint32_t s = 0; s < states; s++) {
+		decision->states.packets[s] = 1.0 / states;
+		decision->states.ns[s] = s;
+	}
+	for (uint32_t i = 0; i < items; i++) {
+		struct choose_item *item = &decision->items[i];
+
+		*item = (struct choose_item){.rank = states > 0 ? i : i / 8};
+		item->states = states > 0 ? &decision->states : NULL;
+		item->nb_steps = item->ends_off = states == 0;
+		item->ns[0] = 1 + i % 7;
+		item->error[1] = 1 + i % 5;
+	}
+}
+
+static bool run_decision(
+	struct adaptive *bench, const char *setting, uint32_t items, uint32_t states)
+{
+	struct decision decision = {.items = calloc(items, sizeof(*decision.items)),
+		.choice = {.step = calloc(items, 1),
+			.flows = calloc(items, sizeof(*decision.choice.flows))},
+		.work = malloc(choose_work_size(items, 1))};
+	bool right = decision.items != NULL && decision.choice.step != NULL &&
+		     decision.choice.flows != NULL && decision.work != NULL;
+	double us[CHOOSE_BEST + 1];
+
+	if (right) {
+		fill_decision(&decision, items, states);
+		/* The paper's first two put flows back, its third switches queries off. */
+		for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
+			us[how] = how == CHOOSE_BEST || (how == CHOOSE_QUERIES) == (states == 0)
+					  ? decide_us(&decision, (enum choose_how)how)
+					  : NAN;
+		print_decision(bench, setting, us);
+	} else {
+		log_error("no memory for %u queries", items);
+	}
+	free(decision.items);
+	free(decision.choice.step);
+	free(decision.choice.flows);
+	free(decision.work);
+	return right;
+}
+
+static bool run_figure_6(struct adaptive *bench)
+{
+	return run_decision(bench, "16 states", 1, 16) && run_decision(bench, "32 states", 1, 32) &&
+	       run_decision(bench, "64 states", 1, 64) &&
+	       run_decision(bench, "256 queries", 256, 0) &&
+	       run_decision(bench, "1024 queries", 1024, 0) &&
+	       run_decision(bench, "4096 queries", 4096, 0);
+}
+
+/* --- all of it --- */
+
+static bool run_all(void *arg)
+{
+	struct adaptive *bench = arg;
+
+	figures_heading(&bench->figures, "by the paper's figures%s%s",
+		bench->profile.n > 0 ? ", and by " : "; without --profile not by this host's",
+		bench->profile.n > 0 ? bench->host.name : "");
+	if (!run_figure_1(bench))
+		return false;
+	run_figure_3(bench);
+	run_figure_5(bench, &bench->paper, "model of paper");
+	if (bench->profile.n > 0)
+		run_figure_5(bench, &bench->host, "model of host");
+	return run_figure_6(bench);
+}
+
+static bool read_profile(struct adaptive *bench)
+{
+	const char *name = profile_options(bench->config)->file;
+	char error[PROFILE_ERROR_MAX];
+	struct profile_host host;
+	bool right;
+	FILE *in;
+
+	if (name == NULL)
+		return true;
+	in = fopen(name, "re");
+	if (in == NULL) {
+		log_error("--profile %s: cannot be opened", name);
+		return false;
+	}
+	right = profile_read(&bench->profile, in, name, error);
+	fclose(in);
+	facts_of_host(&host);
+	if (!right || !profile_is_of(&bench->profile, &host, name, error)) {
+		log_error("%s", error);
+		return false;
+	}
+	if (system_of_profile(&bench->host, &bench->profile, name))
+		return true;
+	log_error(
+		"--profile %s: lacks a part or a sketch; sketchtap-bench profile makes one", name);
+	return false;
+}
+
+int bench_adaptive(struct config *config)
+{
+	static struct adaptive bench;
+	const struct bench_options *options = bench_options(config);
+	int status = 1;
+
+	bench.config = config;
+	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
+	bench.packets = bench_number(options, options->packets, PACKETS, QUICK_PACKETS);
+	bench.nb_buffers = options->quick ? 1 : 2;
+	system_of_paper(&bench.paper);
+	if (!read_profile(&bench) || !setup_topology(&bench.topology, config))
+		return 1;
+	cpus_init(&bench.cpus, &bench.topology);
+	if (setup_eal(config, &bench.topology, &bench.cpus, 1, HEAP_MB)) {
+		status = figures_write(&bench.figures, columns, config, run_all, &bench);
+		eal_stop();
+	}
+	profile_free(&bench.profile);
+	return status;
+}
+
+/* --- options --- */
+
+static const struct option_row adaptive_rows[] = {
+	BENCH_ROW_PACKETS(4096, "524288", "Packets of a round of what is measured."),
+	BENCH_ROW_ROUNDS("5"),
+	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: a round of 16K packets, "
+			"and queues of 4096 packets alone."),
+	{0},
+};
+
+const struct option_owner adaptive_bench_owner = {
+	.rows = adaptive_rows,
+	.fills = &bench_owner,
+};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/adaptive_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapt/decide.h"
+#include "adapt/demand.h"
+#include "bench/paper_facts.h"
+#include "parallel/valve.h"
+
+#define RESERVE        0.1
+#define PAPER_COUNT_NS 10 /* assumed */
+#define STEP_SHARE     0.25
+
+const char *const way_names[WAYS] = {"without", "greedy", "lsf", "queries", "best", "best_valve"};
+
+/* --- what packets cost --- */
+
+static double middle(const char *setting)
+{
+	return (paper_number("table1", setting, "p5") + paper_number("table1", setting, "p95")) / 2;
+}
+
+/* As queries: each on the flows that are in its state or a deeper one. */
+static void add_paper_queries(struct system *system, const double *ns, uint32_t n)
+{
+	for (uint32_t q = 0; q < n; q++) {
+		struct choose_item *item = &system->queries[q];
+
+		*item = (struct choose_item){.rank = q, .nb_steps = q > 0, .ends_off = q > 0};
+		item->ns[0] = (ns[q] - (q > 0 ? ns[q - 1] : 0)) * (n - q) / n;
+		item->error[1] = 1;
+	}
+	system->nb_queries = n;
+}
+
+void system_of_paper(struct system *system)
+{
+	static const char *const states[] = {"count", "rate and burst", "TCP in depth"};
+	const uint32_t n = sizeof(states) / sizeof(states[0]);
+	double ns[sizeof(states) / sizeof(states[0])], mean = 0;
+
+	*system = (struct system){.name = "paper", .count_ns = PAPER_COUNT_NS, .nb_items = 1};
+	system->states = (struct choose_states){.n = n, .looked_at = {1}};
+	for (uint32_t s = 0; s < n; s++) {
+		ns[s] = paper_number("model", states[s], "time");
+		system->states.packets[s] = 1.0 / n;
+		system->states.ns[s] = ns[s] - ns[0];
+		mean += ns[s] / n;
+	}
+	system->items[0] = (struct choose_item){.ns = {ns[0]}, .states = &system->states};
+	add_paper_queries(system, ns, n);
+	/* Of the ramp: 0.8 of the peak, which is 11.8 as it is printed. */
+	system->fixed_ns = 1e3 / (0.8 * paper_number("model", "one core", "peak")) - mean;
+	system->memory_ns = system->fixed_ns * (middle("found_in_memory") - middle("timer")) /
+				    (middle("found_in_cache") - middle("timer")) -
+			    system->fixed_ns;
+}
+
+static bool part_ns(
+	const struct profile *profile, enum profile_part part, const char *key, double *ns)
+{
+	struct profile_what what = {.part = part};
+	const struct profile_row *row;
+
+	snprintf(what.key, sizeof(what.key), "%s", key);
+	row = profile_find(profile, &what);
+	if (row != NULL)
+		*ns = row->times.mean;
+	return row != NULL;
+}
+
+/* That of its key rule. The 5-tuple is hashed with the first of all that run. */
+static bool find_group(
+	struct system *system, const struct profile *profile, const char *key, uint32_t *group)
+{
+	*group = 0;
+	while (*group < system->nb_items && strcmp(system->keys[*group], key) != 0)
+		++*group;
+	snprintf(system->keys[system->nb_items], PROFILE_KEY_MAX, "%s", key);
+	return strcmp(key, key_rules[0].name) == 0 ||
+	       part_ns(profile, PROFILE_KEY, key, &system->group_ns[*group]);
+}
+
+static bool add_sketch(
+	struct system *system, const struct profile *profile, const struct profile_row *cached)
+{
+	struct profile_what what = cached->what;
+	struct choose_item *item = &system->items[system->nb_items];
+	const struct profile_row *uncached;
+	double distinct;
+
+	*item = (struct choose_item){.rank = system->nb_items, .nb_steps = 2, .ends_off = true};
+	what.traffic = PROFILE_UNCACHED;
+	uncached = profile_find(profile, &what);
+	if (uncached == NULL || !part_ns(profile, PROFILE_DISTINCT, "", &distinct) ||
+		!find_group(system, profile, what.key, &item->group))
+		return false;
+	item->ns[0] = cached->times.mean + distinct;
+	item->ns[1] = STEP_SHARE * item->ns[0];
+	item->error[1] = 1; /* of a quarter of the packets, and of none */
+	item->error[2] = 10;
+	system->memory_ns += fmax(uncached->times.mean - cached->times.mean, 0);
+	system->queries[system->nb_items] = *item;
+	system->queries[system->nb_items].nb_steps = 1;
+	system->queries[system->nb_items].ns[1] = 0;
+	system->nb_items++;
+	return true;
+}
+
+bool system_of_profile(struct system *system, const struct profile *profile, const char *name)
+{
+	double receive, free_ns, parse, hash;
+
+	*system = (struct system){0};
+	snprintf(system->name, sizeof(system->name), "%s", name);
+	if (!part_ns(profile, PROFILE_RECEIVE, "", &receive) ||
+		!part_ns(profile, PROFILE_FREE, "", &free_ns) ||
+		!part_ns(profile, PROFILE_PARSE, "", &parse) ||
+		!part_ns(profile, PROFILE_KEY, key_rules[0].name, &hash))
+		return false;
+	system->fixed_ns = system->count_ns = receive + free_ns;
+	system->parse_ns = parse + hash;
+	for (uint32_t r = 0; r < profile->n && system->nb_items < SYSTEM_ITEMS_MAX; r++) {
+		const struct profile_what *what = &profile->rows[r].what;
+
+		if (what->part == PROFILE_SKETCH && what->traffic == PROFILE_CACHED &&
+			!what->single && !add_sketch(system, profile, &profile->rows[r]))
+			return false;
+	}
+	system->nb_queries = system->nb_items;
+	return system->nb_items > 0;
+}
+
+/* --- a run --- */
+
+struct runner {
+	const struct system *system;
+	const struct load *load;
+	enum way way;
+	struct choose_problem problem;
+	struct demand demand;
+	struct decider decider;
+	uint8_t steps[2][SYSTEM_ITEMS_MAX];
+	struct choose_flows flows[2][SYSTEM_ITEMS_MAX];
+	double at; /* when the next window begins */
+	struct valve valve;
+	struct valve_queue queue;
+	double skipped;
+};
+
+static double more_ns(const struct runner *runner)
+{
+	const struct load *load = runner->load;
+
+	return runner->system->memory_ns * load->uncached +
+	       (load->more_ns != NULL ? load->more_ns(load, runner->at) : 0);
+}
+
+static double decide_window(void *context, const struct demand_window *window)
+{
+	static const enum choose_how hows[] = {[WAY_GREEDY] = CHOOSE_GREEDY,
+		[WAY_LSF] = CHOOSE_LSF,
+		[WAY_QUERIES] = CHOOSE_QUERIES};
+	struct runner *runner = context;
+	double target_ns = demand_target_ns(&runner->demand, window);
+
+	runner->problem.fixed_ns = runner->system->fixed_ns + more_ns(runner);
+	runner->at += DEMAND_WINDOW_S;
+	if (runner->way == WAY_WITHOUT)
+		choose_full(&runner->problem, runner->decider.work, &runner->decider.now);
+	else if (runner->way >= WAY_BEST)
+		decide(&runner->decider, &runner->problem, target_ns);
+	else
+		choose(hows[runner->way], &runner->problem, target_ns, runner->decider.work,
+			&runner->decider.now);
+	return runner->decider.now.ns;
+}
+
+/* What a burst takes at the level that the valve has now. */
+static double valve_ns(void *context, double backlog, double n, double packet_ns)
+{
+	struct runner *runner = context;
+	double quarters = floor(backlog / (runner->load->entries / VALVE_QUARTERS)), looked_at = n;
+
+	valve_look(&runner->valve, &runner->queue, (uint32_t)fmin(quarters, VALVE_QUARTERS - 1),
+		backlog >= 1);
+	/* Nothing waits: which measurements may is the operator's to say. */
+	if (runner->valve.level == VALVE_SOME)
+		looked_at = fmin(n / (1U << runner->valve.shift), VALVE_LOOKS_MAX);
+	else if (runner->valve.level == VALVE_COUNT)
+		looked_at = 0;
+	runner->skipped += n - looked_at;
+	return looked_at * packet_ns + (n - looked_at) * runner->system->count_ns;
+}
+
+static double rate_at(void *context, double at)
+{
+	const struct runner *runner = context;
+
+	return runner->load->rate(runner->load, at);
+}
+
+static void prepare(
+	struct runner *runner, const struct system *system, const struct load *load, enum way way)
+{
+	bool queries = way == WAY_QUERIES;
+
+	*runner = (struct runner){.system = system, .load = load, .way = way};
+	runner->problem = (struct choose_problem){.fixed_ns = system->fixed_ns,
+		.parse_ns = system->parse_ns,
+		.nb_groups = SYSTEM_ITEMS_MAX,
+		.nb_items = queries ? system->nb_queries : system->nb_items,
+		.group_ns = system->group_ns,
+		.items = queries ? system->queries : system->items};
+	runner->demand = (struct demand){
+		.how = way >= WAY_BEST ? DEMAND_AHEAD : DEMAND_RATE, .reserve = RESERVE};
+	runner->decider.how = CHOOSE_BEST;
+	runner->decider.now = (struct choice){.step = runner->steps[0], .flows = runner->flows[0]};
+	runner->decider.before =
+		(struct choice){.step = runner->steps[1], .flows = runner->flows[1]};
+	runner->decider.work = malloc(choose_work_size(SYSTEM_ITEMS_MAX, SYSTEM_ITEMS_MAX));
+	valve_init(&runner->valve, 1);
+}
+
+double system_full_ns(const struct system *system, double uncached)
+{
+	const struct load load = {.uncached = uncached};
+	struct runner runner;
+
+	prepare(&runner, system, &load, WAY_WITHOUT);
+	if (runner.decider.work == NULL)
+		return NAN;
+	runner.problem.fixed_ns += more_ns(&runner);
+	decide_init(&runner.decider, &runner.problem);
+	free(runner.decider.work);
+	return runner.decider.now.ns;
+}
+
+struct outcome system_run(const struct system *system, const struct load *load, enum way way)
+{
+	struct runner runner;
+	struct queue_model model = {.entries = load->entries,
+		.seconds = load->seconds,
+		.window = DEMAND_WINDOW_S,
+		.rate = rate_at,
+		.decide = decide_window,
+		.valve = way == WAY_BEST_VALVE ? valve_ns : NULL,
+		.context = &runner};
+	struct outcome outcome = {.queue = {.lost = NAN}};
+
+	prepare(&runner, system, load, way);
+	if (runner.decider.work == NULL)
+		return outcome;
+	decide_init(&runner.decider, &runner.problem);
+	outcome.queue = queue_model_run(&model);
+	outcome.skipped = runner.skipped;
+	free(runner.decider.work);
+	return outcome;
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+sketchtap-bench adaptive: losses without adapting against integrals, those with it below them, the paper's figures beside
+them. No time is judged.
+"""
+
+import csv
+import math
+import os
+import shutil
+import subprocess
+
+from test_bench import read_rows
+
+BENCH = os.path.join(os.path.dirname(__file__), '..', '..', 'bench')
+WAYS = ('without', 'greedy', 'lsf', 'queries', 'best', 'best_valve')
+CONFIG = '[measurement flows]\nsketch = flow-table\nwidth = 4K\n[measurement senders]\nkey = src\nwidth = 1K\n'
+STEPS = 200000  # of an integral
+
+
+def lost_by_integral(rate, seconds, capacity, entries):
+    """Share that a queue loses which is emptied at `capacity`."""
+    step, backlog, arrived, lost = seconds / STEPS, 0, 0, 0
+    for i in range(STEPS):
+        come = rate((i + 0.5) * step) * step
+        arrived += come
+        backlog = max(backlog + come - capacity(i * step) * step, 0)
+        if backlog > entries:
+            lost += backlog - entries
+            backlog = entries
+    return lost / arrived
+
+
+def check_losses(rows, peak):
+    """The paper's ramp and sines reach 1 / 0.8 of what is kept up with; beside co-runners it is 0.6 of that."""
+    sine = {name: (lambda t, period=period: peak / 2 * (1 + math.sin(2 * math.pi * t / period)))
+            for name, period in (('250 ms', 0.25), ('100 ms', 0.1))}
+    for row in rows:
+        entries = int(row['entries'])
+        shares = [float(row[way]) for way in WAYS]
+        assert all(0 <= share <= shares[0] + 1e-9 for share in shares) and shares[-1] < 0.001, row
+        if row['figure'] in ('5a', '5b', '5c'):
+            rate = sine.get(row['setting'], lambda t: peak * t)
+            want = lost_by_integral(rate, 1, lambda t: 0.8 * peak, entries)
+            assert abs(shares[0] - want) < 0.003 * want + 1e-4, (row, want)
+
+
+def check_facts(rows):
+    """What the paper prints stands beside each figure that it prints, and beside no other."""
+    with open(os.path.join(BENCH, 'tangari2017.csv'), encoding='utf-8') as stream:
+        facts = {(fact['figure'], fact['setting'], fact['quantity']): fact for fact in csv.DictReader(stream)}
+    seen = set()
+    for row in rows:
+        figure = 'table3' if row['figure'] == 'III' else 'figure' + row['figure']
+        fact = facts.get((figure, row['setting'], row['quantity']), {'none': '', 'adaptive': ''})
+        assert (row['paper_without'], row['paper_adaptive']) == (fact['none'], fact['adaptive']), row
+        seen.add((figure, row['setting'], row['quantity']))
+    wanted = {key for key in facts if key[0] == 'table3' or key[0].startswith('figure')}
+    assert wanted <= seen, wanted - seen
+
+
+def run(test, *options):
+    result = test.bench('adaptive', '--no-huge', '--seed', '1', '--quick', *options, '--output', '-').expect(0)
+    return read_rows(result.stdout)
+
+
+def test_paper(test):
+    rows = run(test)
+    check_facts(rows)
+    assert {row['source'] for row in rows} == {'measured', 'model of paper'}, rows
+    check_losses([row for row in rows if row['quantity'] == 'lost'], 14.8e6)
+    error, = (row for row in rows if row['figure'] == '3')
+    assert float(error['best']) < float(error['value']) < 0.01 < float(error['without']) < 0.05, error
+
+
+def test_host(test):
+    """By a profile of it; one of which a part is missing is refused."""
+    config, path = test.path('two.conf'), test.path('host.profile')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write(CONFIG)
+    profile = test.bench('profile', '--config', config, '--no-huge', '--duration', '1ms', '--seed', '1').expect(0).stdout
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(profile)
+    rows = [row for row in run(test, '--profile', path) if row['source'] == 'model of host']
+    plan = test.run('plan', '--config', config, '--pcap', '/dev/null', '--workers', '1', '--profile', path).expect(0)
+    full, = (line.split() for line in plan.stdout.splitlines() if line.startswith('full '))
+    lossless, = (row for row in rows if row['quantity'] == 'lossless')
+    assert abs(0.8 * float(lossless['best_valve']) * float(full[1]) - 1000) < 10, (lossless, full)
+    check_losses([row for row in rows if row['quantity'] == 'lost' and row['figure'] in ('5a', '5b', '5c')],
+                 1e9 / 0.8 / float(full[1]))
+    lines = [line for line in profile.splitlines(True) if not line.startswith('free,')]
+    count = sum(not line.startswith('#') for line in lines) - 6
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.writelines(f'rows: {count}\n' if line.startswith('rows: ') else line for line in lines)
+    test.bench('adaptive', '--no-huge', '--quick', '--profile', path).expect(1).expect_one_line('lacks a part')
+
+
+def test_plot(test):
+    """A panel for each queue."""
+    if shutil.which('gnuplot') is None:
+        test.skip('gnuplot is not installed')
+    path, picture = test.path('figures.csv'), test.path('figures.svg')
+    test.bench('adaptive', '--no-huge', '--quick', '--output', path).expect(0)
+    done = subprocess.run([os.path.join(BENCH, 'plot'), path, picture], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr == '', done.stderr
+    with open(picture, encoding='utf-8') as stream:
+        assert 'queue of 4096' in stream.read()
