@@ -143,7 +143,7 @@ static const struct command adaptive = {
 		"Repeats the figures of Tangari et al., \"Adaptive Traffic Monitoring for Software "
 		"Dataplanes\"\n(2017): what a queue loses without adapting and with each way of it, "
 		"by the paper's figures and\nby a profile of this host; and what takes time, measured "
-		"here. Takes about a minute.",
+		"here. Takes some ten seconds.",
 	.owners = of_adaptive,
 	.run = bench_adaptive,
 };
