@@ -98,6 +98,8 @@ static const char *add_step(struct steps *steps, const char *text, size_t length
 bool steps_parse(struct steps *steps, const char *text, char *why)
 {
 	*steps = (struct steps){0};
+	if (text == NULL) /* of a command without such options */
+		return true;
 	for (;;) {
 		size_t length;
 

@@ -35,7 +35,7 @@ struct steps {
 /* Of a measurement. */
 struct steps_options {
 	uint32_t priority; /* 1 is the best */
-	const char *steps; /* that steps_parse() takes */
+	const char *steps; /* that steps_parse() takes; NULL: none */
 	uint64_t deadline; /* ns: it has a whole interval at full detail so often; 0: it need not */
 };
 

@@ -1400,7 +1400,7 @@ static void examples_load(void **state)
 		if (i == 1 || i == 3) /* what docs start as services */
 			assert_true(writer_options(&result.config)->rotate.period > 0);
 		if (i == 2) {
-			assert_int_equal(keep_up_options(&result.config)->keep_up, KEEP_UP_VALVE);
+			assert_int_equal(keep_up_options(&result.config)->keep_up, KEEP_UP_BEST);
 			assert_true(steps_options(&result.config.measurements[1])->priority <
 				    steps_options(&result.config.measurements[0])->priority);
 		}
