@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/rarely.h"
 #include "base/units.h"
+#include "report/packet_costs.h"
 #include "report/state_log.h"
 #include "sketch/sampling_bound.h"
 
@@ -24,8 +25,6 @@
 /* What a packet takes against what its parts do: the last window's share in it, and its limits. */
 #define SCALE_NEWS    0.25
 #define SCALE_MAX     10
-/* Of a packet's parts of which nothing is known yet. */
-#define GUESS_NS      10
 
 /* What a worker has said of itself. */
 struct said {
@@ -72,14 +71,7 @@ struct governor {
 	int64_t whole_until[CONFIG_MEASUREMENTS_MAX]; /* the end of the last interval in full */
 	uint32_t due; /* measurements whose deadline comes near, a bit each */
 	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
-	/* ns of a packet that all of them look at. */
-	double fixed_ns, parse_ns, ns[CONFIG_MEASUREMENTS_MAX];
-	/* The same where its keys are few: what a step to coarser keys may come to. */
-	double few_ns[CONFIG_MEASUREMENTS_MAX];
-	/* Share of packets that met a flow in each state, and what such a packet takes beyond the
-	 * first. */
-	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],
-		state_ns[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
+	struct packet_costs costs;
 	uint32_t useless; /* measurements of which it was said that such a step saves nothing */
 
 	void *work;
@@ -109,104 +101,16 @@ static int64_t real_now(void)
 
 /* --- what a packet takes --- */
 
-static double mean_of(const struct profile *profile, const struct profile_what *what)
-{
-	const struct profile_row *row = profile_find(profile, what);
-
-	return row != NULL ? row->times.mean : GUESS_NS;
-}
-
-static double part_of(const struct profile *profile, enum profile_part part)
-{
-	const struct profile_what what = {.part = part};
-
-	return mean_of(profile, &what);
-}
-
 static enum flow_depth deepest_of(const struct governor *governor, uint32_t m)
 {
 	return governor->plan->measurements[m].params.deep.deepest;
 }
 
-/* By the profile, of one flow over and over; until an epoch was closed all flows are new. */
-static void know_states(struct governor *governor, const struct profile_what *sketch, uint32_t m)
-{
-	struct profile_what what = *sketch;
-	double first;
-
-	what.traffic = PROFILE_ONE;
-	what.state = FLOW_COUNT;
-	first = mean_of(governor->profile, &what);
-	for (uint32_t state = 0; state < FLOW_STATES; state++) {
-		what.state = (enum flow_depth)state;
-		governor->met[m][state] = state == FLOW_COUNT;
-		governor->state_ns[m][state] =
-			state <= deepest_of(governor, m)
-				? fmax(mean_of(governor->profile, &what) - first, 0)
-				: 0;
-	}
-}
-
-/* Of a closed epoch, of all instances. */
-static void meet_states(struct governor *governor, uint64_t epoch, uint32_t m)
-{
-	double packets[FLOW_STATES] = {0}, sum = 0;
-
-	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		const struct sketch *sketch =
-			worker_generation(governor->workers[w].worker, epoch)->sketch[m];
-		const uint64_t *met = sketch->ops->state_packets != NULL
-					      ? sketch->ops->state_packets(sketch)
-					      : NULL;
-
-		for (uint32_t state = 0; met != NULL && state < FLOW_STATES; state++) {
-			packets[state] += (double)met[state];
-			sum += (double)met[state];
-		}
-	}
-	for (uint32_t state = 0; sum > 0 && state < FLOW_STATES; state++)
-		governor->met[m][state] = packets[state] / sum;
-}
-
-/* Until a burst was timed. */
-static void know_by_profile(struct governor *governor)
-{
-	const struct capacity_worker worker = plan_worker(governor->plan);
-	const struct profile *profile = governor->profile;
-
-	governor->fixed_ns = part_of(profile, PROFILE_RECEIVE) + part_of(profile, PROFILE_FREE);
-	governor->parse_ns = part_of(profile, PROFILE_PARSE);
-	for (uint32_t k = 0; k < worker.nb_keys; k++)
-		governor->parse_ns += mean_of(profile, &worker.keys[k]);
-	for (uint32_t m = 0; m < worker.nb_measurements; m++) {
-		struct profile_what what = worker.sketches[m];
-
-		what.traffic = PROFILE_CACHED;
-		governor->ns[m] = mean_of(profile, &what) + part_of(profile, PROFILE_DISTINCT);
-		governor->few_ns[m] = governor->ns[m];
-		know_states(governor, &worker.sketches[m], m);
-	}
-}
-
-static void know_by_costs(struct governor *governor, const struct costs *costs)
-{
-	double packets = (double)costs->packets;
-	uint64_t keys = 0;
-
-	for (uint32_t k = 0; k < COSTS_KEYS_MAX; k++)
-		keys += costs->key[k];
-	governor->fixed_ns =
-		(double)(costs->receive + costs->filter + costs->rules + costs->free) / packets;
-	governor->parse_ns = (double)(costs->parse + keys) / packets;
-	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
-		governor->ns[m] = (double)(costs->sketch[m] + costs->distinct[m]) / packets;
-}
-
 static void tell_states(const struct governor *governor, struct choose_states *states, uint32_t m)
 {
 	for (uint32_t state = 0; state < states->n; state++) {
-		states->packets[state] = governor->met[m][state];
-		states->ns[state] = governor->state_ns[m][state];
+		states->packets[state] = governor->costs.met[m][state];
+		states->ns[state] = governor->costs.state[m][state];
 	}
 }
 
@@ -217,17 +121,18 @@ static void tell_states(const struct governor *governor, struct choose_states *s
  */
 static void tell_costs(const struct governor *governor, struct governed *of)
 {
-	double shared = governor->parse_ns / of->problem.nb_items;
+	double shared = governor->costs.parse / of->problem.nb_items;
 
-	of->problem.fixed_ns = governor->fixed_ns;
+	of->problem.fixed_ns = governor->costs.fixed;
 	for (uint32_t i = 0; i < of->problem.nb_items; i++) {
 		uint32_t m = governor->order[i];
 		struct choose_item *item = &of->items[i];
 
 		for (uint32_t s = 0; s <= item->nb_steps; s++) {
 			bool rekeyed = of->rekeyed[i] >> s & 1;
-			double own = rekeyed ? fmin(governor->ns[m], governor->few_ns[m])
-					     : governor->ns[m];
+			double own =
+				rekeyed ? fmin(governor->costs.of[m], governor->costs.of_few[m])
+					: governor->costs.of[m];
 
 			item->ns[s] = (own + shared) * of->looked_at[i][s];
 		}
@@ -363,7 +268,7 @@ static void begin(struct governor *governor, const struct plan *plan, enum keep_
 	}
 	pthread_mutex_unlock(&governor->lock);
 	rank_measurements(governor);
-	know_by_profile(governor);
+	packet_costs_by_profile(&governor->costs, plan, governor->profile);
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
 		begin_worker(governor, &governor->workers[w]);
 }
@@ -606,13 +511,13 @@ static void say_useless(struct governor *governor)
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
 		const struct measurement_config *config = governor->plan->measurements[m].config;
 
-		if (governor->ns[m] > governor->few_ns[m] || !steps_to_keys(config) ||
+		if (governor->costs.of[m] > governor->costs.of_few[m] || !steps_to_keys(config) ||
 			(governor->useless >> m & 1) != 0)
 			continue;
 		governor->useless |= UINT32_C(1) << m;
 		log_warning("%s: counting coarser keys saves nothing here, and is passed over: a "
 			    "packet of its own takes %.3g ns, and of few keys %.3g ns",
-			config->name, governor->ns[m], governor->few_ns[m]);
+			config->name, governor->costs.of[m], governor->costs.of_few[m]);
 	}
 }
 
@@ -711,12 +616,8 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 	for (uint32_t w = 0; w < report->workers; w++)
 		costs_add(&sum, &report->loads[w].costs, 1);
 	if (&run_measurements(governor->run, epoch)->plan == governor->plan) {
-		if (sum.packets >= PACKETS_LEAST) {
-			know_by_costs(governor, &sum);
-			say_useless(governor);
-		}
-		for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
-			meet_states(governor, epoch, m);
+		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
+		say_useless(governor);
 		if (governor->how > KEEP_UP_VALVE)
 			look_at_deadlines(governor, report);
 	}
