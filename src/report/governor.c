@@ -19,7 +19,7 @@
 #include "report/state_log.h"
 #include "sketch/sampling_bound.h"
 
-#define WINDOW_NS     (SECOND_NS / 100)
+#define WINDOW_NS     (DEMAND_WINDOW_S * SECOND_NS)
 /* Fewer packets say nothing about how long one takes. */
 #define PACKETS_LEAST 256
 /* What a packet takes against what its parts do: the last window's share in it, and its limits. */
@@ -273,6 +273,15 @@ static void begin(struct governor *governor, const struct plan *plan, enum keep_
 		begin_worker(governor, &governor->workers[w]);
 }
 
+/* That the worker has, or is to have; of measurements before these it gives up nothing. */
+static uint32_t published_steps(
+	const struct governor *governor, const struct governed *of, uint32_t m)
+{
+	const struct states *states = &of->states[of->at];
+
+	return states->of == governor->plan ? states->step[m] : 0;
+}
+
 /* Of these workers the most steps that one has taken, and how many have taken none. */
 static uint32_t most_steps(
 	const struct governor *governor, uint32_t m, uint32_t worker, uint32_t *whole)
@@ -281,8 +290,7 @@ static uint32_t most_steps(
 
 	*whole = 0;
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		const struct governed *of = &governor->workers[w];
-		uint32_t steps = of->states[of->at].step[m];
+		uint32_t steps = published_steps(governor, &governor->workers[w], m);
 
 		if (worker != UINT32_MAX && worker != w)
 			continue;
@@ -481,16 +489,15 @@ static void step_keys(struct governor *governor, uint64_t open)
 
 /* --- all workers --- */
 
-static bool gives_up(const struct governed *of)
+static bool gives_up(const struct governor *governor, const struct governed *of)
 {
+	static const struct states whole = STATES_WHOLE;
 	const struct states *states = &of->states[of->at];
 
-	static const struct states whole = STATES_WHOLE;
-
-	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
-		if (states->step[m] > 0)
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
+		if (published_steps(governor, of, m) > 0)
 			return true;
-	if (states->of != NULL && memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
+	if (states->of == governor->plan && memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
 		return true;
 	return of->level > VALVE_FULL;
 }
@@ -500,7 +507,7 @@ static void watch(struct governor *governor)
 	uint32_t workers = 0;
 
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
-		workers += gives_up(&governor->workers[w]);
+		workers += gives_up(governor, &governor->workers[w]);
 	if (workers > governor->reduced)
 		governor->reduced = workers;
 }
@@ -535,7 +542,10 @@ static void say(struct governor *governor, const struct report_epoch *report)
 	governor->reduced = 0;
 }
 
-/* Measurements of a new epoch may be others; and so may be the way to choose. */
+/*
+ * Measurements of a new epoch may be others; and so may be the way to choose. Before anything else:
+ * those of the last epoch are freed once no epoch has them.
+ */
 static void follow(struct governor *governor, uint64_t open)
 {
 	const struct plan *plan = &run_measurements(governor->run, open)->plan;
@@ -550,13 +560,19 @@ static void follow(struct governor *governor, uint64_t open)
 
 void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
 {
-	if (governor == NULL || epochs_is_end(governor->run->epochs, open))
+	const struct run *run;
+
+	if (governor == NULL)
 		return;
+	run = governor->run;
+	/* A feeder opens epochs whose measurements are not in place yet. */
+	if (!epochs_is_ready(run->epochs, open))
+		open = atomic_load_explicit(&run->epochs->ready, memory_order_relaxed) - 1;
+	follow(governor, open);
 	if (governor->looked == 0) /* nothing has come yet */
 		governor->looked = monotonic;
-	if (monotonic - governor->looked < WINDOW_NS)
+	if (monotonic - governor->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
 		return;
-	follow(governor, open);
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
 		look_at_worker(governor, &governor->workers[w],
 			(double)(monotonic - governor->looked) / SECOND_NS);
