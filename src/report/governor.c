@@ -394,8 +394,21 @@ static void publish(struct governor *governor, struct governed *of, const struct
 	atomic_store_explicit(&of->worker->states.next, next, memory_order_release);
 }
 
+/* Whether the worker has what is decided: not so after a deadline, or with measurements held off. */
+static bool has_decided(const struct governor *governor, const struct governed *of)
+{
+	const struct states *states = &of->states[of->at];
+	bool same = states->of == governor->plan;
+
+	for (uint32_t i = 0; i < of->problem.nb_items; i++)
+		same &= states->step[governor->order[i]] ==
+			steps_taken(governor, governor->order[i], of->decider.now.step[i]);
+	return same;
+}
+
 /* What a packet took in full bursts, against the sum of its parts. */
-static void learn(struct governed *of, const struct said *now, double *cost_ns)
+static void learn(const struct governor *governor, struct governed *of, const struct said *now,
+	double *cost_ns)
 {
 	uint64_t packets = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
 	uint64_t busy = now->busy[VALVE_FULL] - of->last.busy[VALVE_FULL];
@@ -405,7 +418,7 @@ static void learn(struct governed *of, const struct said *now, double *cost_ns)
 		return;
 	*cost_ns = ns_of(busy) / (double)packets;
 	/* In one state all the time. */
-	if (of->last.taken != of->states[of->at].number)
+	if (of->last.taken != of->states[of->at].number || !has_decided(governor, of))
 		return;
 	choose_predict(&of->problem, INFINITY, of->decider.work, &of->decider.now);
 	scale = *cost_ns / of->decider.now.ns;
@@ -452,15 +465,14 @@ static void look_at_worker(struct governor *governor, struct governed *of, doubl
 			all_packets(&now) - all_packets(&of->last) + now.backlog - of->last.backlog,
 		.backlog = now.backlog,
 	};
-	struct state_why why = {.time = real_now(),
-		.backlog = now.backlog,
-		.rate = (double)window.packets / seconds};
+	struct state_why why = {.time = real_now(), .backlog = now.backlog};
 	enum decided decided = DECIDED_STAY;
 
 	if ((int64_t)window.packets < 0) /* a guess of what waits was too high */
 		window.packets = 0;
+	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
-	learn(of, &now, &why.cost_ns);
+	learn(governor, of, &now, &why.cost_ns);
 	tell_all(governor, of, &now, &why);
 	if (governor->how > KEEP_UP_VALVE) {
 		tell_costs(governor, of);
