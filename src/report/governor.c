@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/rarely.h"
 #include "base/units.h"
+#include "report/output/writer.h"
 #include "report/packet_costs.h"
 #include "report/state_log.h"
 #include "sketch/sampling_bound.h"
@@ -80,7 +81,7 @@ struct governor {
 	 * one before. */
 	uint32_t reduced;
 	bool was_reduced;
-	struct rarely warned;
+	struct rarely warned, warned_missing;
 	pthread_mutex_t lock; /* of what control asks for: states[at] and level of each worker */
 	uint32_t nb_workers;
 	struct governed workers[];
@@ -327,12 +328,14 @@ static uint64_t all_packets(const struct said *said)
 }
 
 /* Rows of what the worker has taken. */
-static void tell(struct governor *governor, struct governed *of)
+static void tell_taken(struct governor *governor, struct governed *of, const struct said *said)
 {
 	const struct states *states = &of->states[of->at], *before = &of->states[!of->at];
 	uint64_t packet =
 		atomic_load_explicit(&of->worker->states.taken_from, memory_order_relaxed);
 
+	if (!of->untold || said->taken != states->number)
+		return;
 	of->untold = false;
 	if (states->of != governor->plan)
 		return;
@@ -450,8 +453,7 @@ static void note_valve(struct governor *governor, struct governed *of, const str
 static void tell_all(struct governor *governor, struct governed *of, const struct said *now,
 	const struct state_why *why)
 {
-	if (of->untold && now->taken == of->states[of->at].number)
-		tell(governor, of);
+	tell_taken(governor, of, now);
 	if (all_packets(now) > all_packets(&of->last))
 		note_valve(governor, of, now, *why);
 }
@@ -540,7 +542,7 @@ static void say_useless(struct governor *governor)
 	}
 }
 
-/* Of an epoch that ends: whether less was measured, or all again. */
+/* Of an epoch that ends: whether less was measured, or all again; and what is in no row. */
 static void say(struct governor *governor, const struct report_epoch *report)
 {
 	if (governor->reduced > 0 && rarely_due(&governor->warned, report->end, governor->reduced))
@@ -550,6 +552,15 @@ static void say(struct governor *governor, const struct report_epoch *report)
 			governor->warned.since);
 	if (governor->reduced == 0 && governor->was_reduced)
 		log_notice("epoch %llu: all is measured again", (unsigned long long)report->number);
+	if (writer_options(governor->run->config)->rows[ROWS_STATES].n > 0 &&
+		governor->log.missing > 0 &&
+		rarely_due(&governor->warned_missing, report->end, governor->log.missing))
+		log_warning(
+			"epoch %llu: %llu changes are in no row of --states, which has room for "
+			"%u in an interval%s",
+			(unsigned long long)report->number,
+			(unsigned long long)governor->log.missing, STATE_ROWS_MAX,
+			governor->warned_missing.since);
 	governor->was_reduced = governor->reduced > 0;
 	governor->reduced = 0;
 }
@@ -563,6 +574,12 @@ static void follow(struct governor *governor, uint64_t open)
 	const struct plan *plan = &run_measurements(governor->run, open)->plan;
 	int asked = atomic_exchange_explicit(&governor->asked, KEEP_UP_OFF, memory_order_relaxed);
 
+	for (uint32_t w = 0; plan != governor->plan && w < governor->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+		struct said said = hear(of->worker);
+
+		tell_taken(governor, of, &said);
+	}
 	if (plan != governor->plan || asked != KEEP_UP_OFF)
 		begin(governor, plan, asked != KEEP_UP_OFF ? (enum keep_up)asked : governor->how);
 	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)

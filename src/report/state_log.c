@@ -127,5 +127,6 @@ bool state_log_close(struct state_log *log, struct report_epoch *report)
 		put_measurement(&report->states[log->n + m], report, m);
 	report->nb_states = n;
 	log->n = 0;
+	log->missing = 0;
 	return true;
 }

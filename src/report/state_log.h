@@ -11,13 +11,13 @@
 #include "report/output/report.h"
 #include "sketch/flow_states.h"
 
-/* In an interval, at most: changes beyond them are in no row, and are counted. */
+/* In an interval, at most: changes beyond them are in no row. */
 #define STATE_ROWS_MAX 2048
 
 struct state_log {
 	struct report_state *rows; /* [STATE_ROWS_MAX] */
 	uint32_t n;
-	uint64_t missing;
+	uint64_t missing; /* changes of the interval that are in no row */
 };
 
 /* What a change goes by. */
