@@ -55,7 +55,8 @@ struct governed {
 	bool untold;            /* the published one is in no row yet, */
 	struct state_why why;   /* and this is why it was made */
 	uint32_t held_off;      /* until the epoch ends, a bit each */
-	enum valve_level level; /* the highest in the last window */
+	enum valve_level level; /* the highest in the last window with packets */
+	bool busy;              /* the last window had some */
 };
 
 struct governor {
@@ -364,6 +365,15 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 	return flows;
 }
 
+/* What is to be published of an item; what was held off stays so. */
+static uint32_t wanted_steps(const struct governor *governor, const struct governed *of, uint32_t i)
+{
+	uint32_t m = governor->order[i];
+	bool held_off = of->held_off >> m & 1;
+
+	return steps_taken(governor, m, held_off ? of->items[i].nb_steps : of->decider.now.step[i]);
+}
+
 /* Gives the worker what is decided, when it has what it was given before. */
 static void publish(struct governor *governor, struct governed *of, const struct said *said)
 {
@@ -376,13 +386,11 @@ static void publish(struct governor *governor, struct governed *of, const struct
 	next->number = now->number + 1;
 	next->of = governor->plan;
 	for (uint32_t i = 0; i < of->problem.nb_items; i++) {
-		uint32_t m = governor->order[i], step = of->decider.now.step[i];
+		uint32_t m = governor->order[i], steps = wanted_steps(governor, of, i);
 
-		if ((of->held_off >> m & 1) != 0)
-			step = of->items[i].nb_steps;
-		if (governor->how == KEEP_UP_QUERIES && step > 0)
+		if (governor->how == KEEP_UP_QUERIES && steps > 0)
 			of->held_off |= UINT32_C(1) << m;
-		states_step(next, governor->steps, m, steps_taken(governor, m, step));
+		states_step(next, governor->steps, m, steps);
 		if (of->items[i].states != NULL)
 			next->flows[m] = flows_of(&of->decider.now.flows[i], of->flows[i].n);
 	}
@@ -486,18 +494,27 @@ static void look_at_worker(struct governor *governor, struct governed *of, doubl
 		of->why = why;
 	}
 	publish(governor, of, &now);
+	of->busy = all_packets(&now) > all_packets(&of->last);
 	of->last = now;
 }
 
-/* Keys are the same for all workers: as coarse as the one needs that has given up most. */
+/*
+ * Keys are the same for all workers: as coarse as the one needs that is to give up most. By what is
+ * decided: a worker to which nothing comes takes no states.
+ */
 static void step_keys(struct governor *governor, uint64_t open)
 {
 	struct measurements *measurements = run_measurements(governor->run, open);
 
-	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
-		uint32_t whole;
+	for (uint32_t i = 0; i < governor->plan->nb_measurements; i++) {
+		uint32_t most = 0;
 
-		measurements_step(measurements, m, most_steps(governor, m, UINT32_MAX, &whole));
+		for (uint32_t w = 0; w < governor->nb_workers; w++) {
+			uint32_t steps = wanted_steps(governor, &governor->workers[w], i);
+
+			most = steps > most ? steps : most;
+		}
+		measurements_step(measurements, governor->order[i], most);
 	}
 }
 
@@ -508,10 +525,13 @@ static bool gives_up(const struct governor *governor, const struct governed *of)
 	static const struct states whole = STATES_WHOLE;
 	const struct states *states = &of->states[of->at];
 
+	if (!of->busy)
+		return false;
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
 		if (published_steps(governor, of, m) > 0)
 			return true;
-	if (states->of == governor->plan && memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
+	if (states->of == governor->plan &&
+		memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
 		return true;
 	return of->level > VALVE_FULL;
 }
