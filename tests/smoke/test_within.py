@@ -222,20 +222,27 @@ def test_sampled(test):
     truth = {}
     for row in whole:
         truth.setdefault(int(row['epoch']), {})[lib.row_key(row)] = (int(row['packets']), int(row['bytes']))
-    states = test_keep_up.write_states(test, test_keep_up.mixed(1, 60000, 3))
-    rows, stats, _ = test.measure('--config', config, '--pcap', capture, '--workers', '1', '--states-from', states)
-    split, checked = by_epoch(rows), 0
-    assert lib.total(stats, 'skipped') > 0, stats
-    for number in sorted(truth)[2:]:
-        heavy = {row['src_ip'] for row in split.get((number - 2, 'nets'), []) if float(row['share']) >= 0.02}
-        inside = summed({key: figures for key, figures in truth[number].items() if key[0] in heavy},
-                        maker('src,dst'))
-        found = split.get((number, 'pairs'), [])
-        for row in found:
-            for figure, true in zip(('packets', 'bytes'), inside[lib.row_key(row, 'src-dst')]):
-                assert int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']), (true, row)
-        checked += len(found)
-    assert checked > 20, f'{checked} rows: next to nothing was looked into'
+    own = test.path('own.csv')
+    with open(own, 'w', encoding='utf-8') as stream:
+        stream.write('worker,packet,measurement,to\n')
+        for packet, name, to in ((0, 'pairs', 'rate:1/2'), (9000, 'nets', 'rate:1/4'), (20000, 'pairs', 'full'),
+                                 (31000, 'pairs', 'off'), (37000, 'pairs', 'rate:1/8'), (50000, 'nets', 'full')):
+            stream.write(f'0,{packet},{name},{to}\n')
+    for states in (test_keep_up.write_states(test, test_keep_up.mixed(1, 60000, 3)), own):
+        rows, stats, _ = test.measure('--config', config, '--pcap', capture, '--workers', '1',
+                                      '--states-from', states)  # whose ledgers balance
+        split, checked = by_epoch(rows), 0
+        assert lib.total(stats, 'skipped') > 0, stats
+        for number in sorted(truth)[2:]:
+            heavy = {row['src_ip'] for row in split.get((number - 2, 'nets'), []) if float(row['share']) >= 0.02}
+            inside = summed({key: figures for key, figures in truth[number].items() if key[0] in heavy},
+                            maker('src,dst'))
+            found = split.get((number, 'pairs'), [])
+            for row in found:
+                for figure, true in zip(('packets', 'bytes'), inside[lib.row_key(row, 'src-dst')]):
+                    assert int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']), (true, row)
+            checked += len(found)
+        assert checked > 20, f'{checked} rows: next to nothing was looked into'
 
 
 def test_bad_input(test):
@@ -253,6 +260,8 @@ def test_bad_input(test):
             (f'[measurement a]\nwithin = {"b" * 64}:5%\n[measurement b]\n', 2, 'is not'),
             ('[measurement a]\nstay = 5s\n', 2, 'without --within'),
             ('[measurement a]\nwithin = b:5%\nstay = -1\n[measurement b]\n', 3, 'stay'),
+            ('[measurement a]\nsteps = key:src\nwithin = b:5%\n[measurement b]\n', 3, 'have to keep their keys'),
+            ('[measurement a]\nwithin = b:5%\n[measurement b]\nsteps = rate:1/2, key:src\n', 2, 'leave key:KEY out'),
             ('interval = 0\n[measurement a]\nwithin = b:5%\n[measurement b]\n', 3, 'with --interval 0')):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:
