@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps to other keys, and what --keep-up does where measurements, workers and intervals are unusual."""
+
+import collections
+import os
+import signal
+
+import lib
+import test_changes
+import test_control
+import test_governor
+
+RULES = ('5tuple', 'src-dst', 'src/24')  # each step's
+LOAD = {f'm{i}': f'key={key} sketch=reversible width=4096 top=1'
+        for i, key in enumerate(test_governor.LOAD_KEYS)}
+
+
+def rule_of(row):
+    return RULES[0] if row['src_port'] else RULES[1] if row['dst_ip'] else RULES[2]
+
+
+def by_epoch(rows, name='first'):
+    split = collections.defaultdict(list)
+    for row in rows:
+        if row['measurement'] == name:
+            split[row['epoch']].append(row)
+    return split
+
+
+def key_truths(test, path, interval):
+    """{rule: {epoch: {key: (packets, bytes)}}}"""
+    truths = {}
+    for rule in RULES:
+        rows, _, _ = test.measure('--pcap', path, '--interval', interval, '--workers', '1', '--key', rule,
+                                  '--sketch', 'flow-table', '--top', '100K')
+        truths[rule] = {epoch: {lib.row_key(row, rule): (int(row['packets']), int(row['bytes'])) for row in part}
+                        for epoch, part in by_epoch(rows, 'main').items()}
+    return truths
+
+
+def check_keys(rows, stats, truths):
+    """Each interval goes by one key, and holds its truth; where all was looked at it is that. The keys seen."""
+    ledgers = {row['epoch']: row for row in stats if row['measurement'] == 'first'}
+    seen = set()
+    for epoch, part in by_epoch(rows).items():
+        rule, = {rule_of(row) for row in part}
+        truth = truths[rule][epoch]
+        seen.add(rule)
+        if all(ledgers[epoch][column] in ('', '0') for column in ('skipped', 'nic_missed', 'no_mbuf')):
+            lib.check_exact(part, truth, rule)
+            assert len(part) == len(truth), (epoch, rule, len(part), len(truth))
+        else:
+            keys = [lib.row_key(row, rule) for row in part]
+            assert len(set(keys)) == len(keys), 'a key is reported twice'
+            for key, row in zip(keys, part):
+                for figure, true in zip(('packets', 'bytes'), truth[key]):
+                    low, high = row[f'{figure}_low'], row[f'{figure}_high']
+                    assert (low == '' or int(low) <= true) and (high == '' or true <= int(high)), (true, row)
+    return seen
+
+
+def test_key_steps(test):
+    path = test.path('live.pcap')
+    test.run('generate', '--synthetic', 'flows=5K,zipf=0.9,packets=100K,rate=250K,ipv6=0.2', '--output',
+             path).expect(0)
+    config = test_governor.write_load(test, 'priority = 3\ntop = 100K\nwidth = 64K\nsteps = key:src-dst, key:src/24, rate:1/2\n')
+    truths, seen = key_truths(test, path, '50ms'), set()
+    for workers in ('2', '1', '1', '1'):
+        rows, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', workers, '--interval', '50ms',
+                                      '--pace', 'recorded', '--keep-up', 'best', '--descriptors', '32768')
+        seen |= check_keys(rows, stats, truths)
+        if RULES[2] in seen:
+            return
+    test.skip('the machine is too busy: in no run a worker was given more than it can')
+
+
+def start(test, config, *arguments):
+    """More comes than anybody can measure."""
+    process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--config', config, *arguments)
+    return process, test_control.connect(test, process)
+
+
+def stop(test, process, client):
+    client.close()
+    process.signal(signal.SIGTERM)
+    return test.wait(process).expect(0)
+
+
+def least_of(client):
+    return {entry['name']: entry['least'] for entry in client.ask('states')['measurements'].values()}
+
+
+def test_changes_under_load(test):
+    """Measurements that come while others have given up all begin in full, and step down too; ledgers balance."""
+    config = test_changes.write_config(test.path('run.conf'), {**LOAD, 'old': 'key=src steps=rate:1/2,off'})
+    stats, states = test.path('stats.csv'), test.path('states.csv')
+    process, client = start(test, config, '--interval', '20ms', '--keep-up', 'best', '--output', os.devnull,
+                            '--stats', stats, '--states', states)
+    test.until(lambda: least_of(client)['old'] == 'off', 'the old one is off')
+    test_changes.write_config(config, {**LOAD, 'new': 'key=dst steps=rate:1/4,rate:1/8'})
+    process.signal(signal.SIGHUP)
+    test.until(lambda: least_of(client).get('new') == 'rate:1/8', 'the new one has given up what it may')
+    assert 'old' not in least_of(client)
+    name = 'n' * 63
+    test_changes.ctl(test, process, 'measure', 'change', 'new', 'steps=rate:1/2,off')
+    test_changes.ctl(test, process, 'measure', 'add', name, 'key=src', 'steps=off')
+    test.until(lambda: least_of(client).get(name) == 'off' and least_of(client)['new'] == 'off', 'both are off')
+    stop(test, process, client)
+    rows = test_governor.read_states(states)
+    names = {row['measurement'] for row in lib.read_stats(stats)}  # whose ledgers balance
+    assert {'old', 'new', name} <= names, names
+    changes = [row for row in test_governor.changes_of(rows) if row['measurement']]
+    assert {row['measurement'] for row in changes} <= names
+    for one, steps in (('old', {'full', 'rate:1/2', 'off'}), (name, {'full', 'off'}),
+                       ('new', {'full', 'rate:1/2', 'rate:1/4', 'rate:1/8', 'off'})):
+        own = [row for row in changes if row['measurement'] == one]
+        assert own and own[0]['from'] == 'full' and {row['to'] for row in own} <= steps, own
+
+
+def test_one_of_two(test):
+    """Of two workers one gives up what it must, and the other nothing for it."""
+    frames = [lib.udp_frame(0)] * 100000  # one flow: of one worker
+    path = lib.write_pcap(test.path('one.pcap'), [(i * 2, frame) for i, frame in enumerate(frames)])
+    config = test_changes.write_config(test.path('run.conf'), LOAD)
+    states = test.path('states.csv')
+    _, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', '2', '--interval', '50ms', '--pace',
+                               'recorded', '--keep-up', 'best', '--descriptors', '32768', '--states', states)
+    workers = {row['worker'] for row in test_governor.changes_of(test_governor.read_states(states))}
+    assert len(workers) <= 1, workers
+    assert {row['measurement'] for row in stats} == set(LOAD), stats
+
+
+def test_bad_key_steps(test):
+    for text, *mentions in (
+            ('key = src\nsteps = key:src-dst', "'key:src-dst'", 'has a field that'),
+            ('key = dst\nsteps = rate:1/2, key:src/24, off', "'key:src/24'", 'has a field that')):
+        config = test.path('bad.conf')
+        with open(config, 'w', encoding='utf-8') as stream:
+            stream.write(f'[measurement first]\n{text}\n')
+        test.run('--synthetic', 'packets=5', '--config', config).expect(2).expect_one_line('bad.conf:3:', *mentions)
