@@ -25,7 +25,6 @@ struct demand {
 	enum demand_how how;
 	double reserve; /* share of the time that is left free, of DEMAND_AHEAD */
 	double rate;    /* of the last window; 0 before the first one */
-	double excess; /* of the time that packets take, over what was predicted: a share of that */
 };
 
 /* INFINITY where nothing came. */

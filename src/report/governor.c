@@ -52,11 +52,11 @@ struct governed {
 	/* One of them is published; the other one is nobody's when the worker has that. */
 	struct states states[2];
 	uint32_t at;
-	bool untold;            /* the published one is in no row yet, */
-	struct state_why why;   /* and this is why it was made */
-	uint32_t held_off;      /* until the epoch ends, a bit each */
-	enum valve_level level; /* the highest in the last window with packets */
-	bool busy;              /* the last window had some */
+	bool untold;              /* the published one is in no row yet, */
+	struct state_why why;     /* and this is why it was made */
+	uint32_t held_off;        /* until the epoch ends, a bit each */
+	struct state_level level; /* the highest in the last window with packets */
+	bool busy;                /* the last window had some */
 };
 
 struct governor {
@@ -437,23 +437,27 @@ static void learn(const struct governor *governor, struct governed *of, const st
 	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
 }
 
-/* The valve's levels, one row for a window in which the highest is another. */
+/* The valve's levels: a row for a window in which the highest is another. */
 static void note_valve(struct governor *governor, struct governed *of, const struct said *now,
 	struct state_why why)
 {
 	enum valve_level highest = VALVE_COUNT;
+	struct state_level to;
 	uint64_t packets = all_packets(now) - all_packets(&of->last);
 	uint64_t full = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
 
 	while (highest > VALVE_FULL && now->packets[highest] == of->last.packets[highest])
 		highest--;
-	if (highest == of->level)
+	to = (struct state_level){highest,
+		highest == VALVE_SOME
+			? atomic_load_explicit(&of->worker->states.shift, memory_order_relaxed)
+			: 0};
+	if (to.level == of->level.level && to.shift == of->level.shift)
 		return;
 	why.share = packets > 0 ? (double)full / (double)packets : 1;
-	state_log_level(&governor->log, of->worker->id, all_packets(now), of->level, highest,
-		atomic_load_explicit(&of->worker->states.shift, memory_order_relaxed), &why);
+	state_log_level(&governor->log, of->worker->id, all_packets(now), &of->level, &to, &why);
 	pthread_mutex_lock(&governor->lock);
-	of->level = highest;
+	of->level = to;
 	pthread_mutex_unlock(&governor->lock);
 }
 
@@ -533,7 +537,7 @@ static bool gives_up(const struct governor *governor, const struct governed *of)
 	if (states->of == governor->plan &&
 		memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
 		return true;
-	return of->level > VALVE_FULL;
+	return of->level.level > VALVE_FULL;
 }
 
 static void watch(struct governor *governor)
@@ -709,8 +713,8 @@ bool governor_tell(struct governor *governor, uint32_t worker, struct governor_p
 	};
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
 		if ((worker == UINT32_MAX || worker == w) &&
-			governor->workers[w].level > present->level)
-			present->level = governor->workers[w].level;
+			governor->workers[w].level.level > present->level)
+			present->level = governor->workers[w].level.level;
 	for (uint32_t m = 0; m < present->nb_measurements; m++) {
 		struct governor_measurement *of = &present->measurements[m];
 		uint32_t most = most_steps(governor, m, worker, &of->whole);
