@@ -206,3 +206,34 @@ void key_burst_pick(
 	dst->n = n;
 	dst->writer = src->writer;
 }
+
+/* Of two packets. */
+static bool tells_apart(const struct key_rule *rule, const struct key_burst *packets)
+{
+	struct key_burst keys;
+	struct key a, b;
+
+	key_burst_mask(&keys, packets, rule);
+	a = key_burst_get(&keys, 0);
+	b = key_burst_get(&keys, 1);
+	return !key_equal(&a, &b);
+}
+
+/* Each bit of a 5-tuple by itself; what stands beside it has whole fields. */
+bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine)
+{
+	struct key_burst packets = {.n = 2};
+
+	for (size_t bit = 0; bit < 8 * (KEY4_ROOM + KEY6_ROOM); bit++) {
+		bool v6 = bit >= 8 * KEY4_ROOM;
+		size_t at = v6 ? bit - 8 * KEY4_ROOM : bit;
+		uint8_t *changed = v6 ? (uint8_t *)&packets.key6[1] : (uint8_t *)&packets.key4[1];
+
+		packets.v6 = v6 ? 3 : 0;
+		changed[at / 8] ^= (uint8_t)(1U << at % 8);
+		if (tells_apart(coarse, &packets) && !tells_apart(fine, &packets))
+			return false;
+		changed[at / 8] ^= (uint8_t)(1U << at % 8);
+	}
+	return (coarse->fields & ~fine->fields) == 0;
+}

@@ -96,6 +96,9 @@ void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);
 
 /* With what is known of TCP, where src has that. */
+/* Whether two packets that are alike to the one rule are so to the other. */
+bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine);
+
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);
 
 /*

@@ -164,7 +164,9 @@ static bool read_row(struct reading *reading, char *line, struct decisions *deci
 	for (uint32_t f = 0; f < FIELDS; f++)
 		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
 			return refuse(reading, "no %s", field_names[f]);
-	if (*fields[reading->at[FIELD_PACKET]] == '\0') /* of an interval as a whole */
+	/* Of an interval as a whole. */
+	if (*fields[reading->at[FIELD_PACKET]] == '\0' &&
+		*fields[reading->at[FIELD_WORKER]] == '\0')
 		return true;
 	if (reading->at[FIELD_MEASUREMENT] != UINT32_MAX)
 		name = fields[reading->at[FIELD_MEASUREMENT]];
@@ -198,7 +200,7 @@ static bool read_lines(struct reading *reading, FILE *file, struct decisions *de
 			good = refuse(reading, "it has a NUL byte");
 		else if (reading->line == 1)
 			good = read_header(reading, line);
-		else if (line[0] != '\n')
+		else if (line[strspn(line, "\r\n")] != '\0')
 			good = read_row(reading, line, decisions);
 	}
 	free(line);

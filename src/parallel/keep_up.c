@@ -36,7 +36,7 @@ uint32_t keeper_take(struct keeper *keeper, uint32_t n)
 	return n;
 }
 
-/* Pairs with the release in states_publish(). */
+/* Pairs with the release in publish() (report/governor.c). */
 static void take_states(struct keeper *keeper, struct states_line *line)
 {
 	const struct states *next = atomic_load_explicit(&line->next, memory_order_acquire);
@@ -298,10 +298,11 @@ static const struct option_row keep_up_rows[] = {
 		OPTION_FIELD(keep_up_options, states_from),
 		.default_note = "everything is looked at",
 		.help = "Look at as much as this file says, so that a capture gives the same "
-			"outputs each time. CSV with a header; of its columns 'worker' and "
-			"'packet' say from which packet of a worker on, and 'to' what: full, "
-			"wait (only measurements of the best --priority), 1/2 to 1/64 (one of so "
-			"many packets), count (none).",
+			"outputs each time. CSV with a header, as --states writes it; of its "
+			"columns 'worker' and 'packet' say from which packet of a worker on, and "
+			"'to' what: full, wait (only measurements of the best --priority), 1/2 to "
+			"1/64 (one of so many packets), count (none); or of the one in "
+			"'measurement' full, one of its --steps, or how its flows are held back.",
 	},
 	{0},
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/key_burst.h"
 #include "parallel/epoch.h"
 #include "parallel/valve.h"
 #include "sketch/measurement.h"
@@ -40,8 +41,9 @@ static const char *read_step(struct step *step, char *why)
 	step->kind = STEP_RATE;
 	if (read_rate(step))
 		return NULL;
-	snprintf(why, STEPS_WHY_MAX, "'%s' is none of rate:1/2 to rate:1/%u, key:KEY, off",
-		step->word, 1U << VALVE_SHIFT_MAX);
+	snprintf(why, STEPS_WHY_MAX,
+		"has '%s', which is no step: rate:1/2 to rate:1/%u, key:KEY, off", step->word,
+		1U << VALVE_SHIFT_MAX);
 	return why;
 }
 
@@ -88,7 +90,7 @@ static const char *add_step(struct steps *steps, const char *text, size_t length
 	step->word[length] = '\0';
 	refused = read_step(step, why);
 	if (refused == NULL && steps_find(steps, step->word, &before)) {
-		snprintf(why, STEPS_WHY_MAX, "'%s' stands there twice", step->word);
+		snprintf(why, STEPS_WHY_MAX, "has '%s' twice", step->word);
 		refused = why;
 	}
 	steps->n += refused == NULL;
@@ -161,6 +163,8 @@ static bool read_letters(const char *letters, uint8_t to[FLOW_STATES])
 		if (letter == NULL)
 			return false;
 		to[state] = (uint8_t)(letter - flow_letters);
+		if (to[state] > state) /* flows are held back, and not driven on */
+			return false;
 	}
 	return true;
 }
@@ -229,7 +233,7 @@ static const struct option_row steps_rows[] = {
 		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
 		.help = "What a measurement may give up, one after another, where --keep-up says "
 			"so: rate:1/2 to rate:1/64 looks at one of so many packets, key:KEY counts "
-			"other keys (from the begin of an interval on), off waits.",
+			"coarser keys (from the begin of an interval on), off sees no packets.",
 	},
 	{
 		.name = "deadline",
@@ -254,13 +258,16 @@ static bool check_steps(const struct config *config, const struct measurement_co
 	struct option_fault *fault)
 {
 	const struct sketch_ops *ops = measurement_sketch(measurement);
-	const struct key_rule *own = &measurement_options(measurement)->key;
+	const struct key_rule *key = &measurement_options(measurement)->key;
+	uint32_t shift = 0;
 	struct steps steps;
 	char text[STEPS_WHY_MAX];
 
+	if (steps_options(measurement)->deadline > 0 && epoch_options(config)->interval == 0)
+		return option_fault(fault, "deadline", measurement,
+			"needs intervals: --interval 0 has none that could be whole");
 	if (steps_options(measurement)->deadline > 0 &&
-		(epoch_options(config)->interval == 0 ||
-			steps_options(measurement)->deadline < epoch_options(config)->interval))
+		steps_options(measurement)->deadline < epoch_options(config)->interval)
 		return option_fault(fault, "deadline", measurement,
 			"is shorter than --interval: no interval can be whole so often");
 	steps_parse(&steps, steps_options(measurement)->steps, text);
@@ -270,8 +277,14 @@ static bool check_steps(const struct config *config, const struct measurement_co
 					  ? ops->check_key(&step->key)
 					  : NULL;
 
-		if (step->kind == STEP_KEY && (step->key.fields & ~own->fields) != 0)
-			why = "has a field that the measurement's own key lacks";
+		if (step->kind == STEP_KEY && !key_rule_is_coarser(&step->key, key))
+			why = "is not coarser than the key before it";
+		if (step->kind == STEP_KEY)
+			key = &step->key;
+		if (step->kind == STEP_RATE && step->shift <= shift)
+			why = "looks at no fewer packets than a step before it";
+		if (step->kind == STEP_RATE)
+			shift = step->shift;
 		if (step->kind == STEP_OFF && s + 1 < steps.n)
 			why = "nothing is left to be given up behind it";
 		if (why != NULL)

@@ -191,7 +191,8 @@ def test_flows_held_back(test):
     for rows in (none, half):
         assert [(lib.row_key(row), row['packets']) for row in rows] == [
             (lib.row_key(row), row['packets']) for row in whole]
-    for wrong in ('flows:cr', 'flows:crx', 'flows:crt-ccc', 'flows:crt-ccc:0', 'flows:crt-ccc:-1', 'flows:crtt'):
+    for wrong in ('flows:cr', 'flows:crx', 'flows:crt-ccc', 'flows:crt-ccc:0', 'flows:crt-ccc:-1', 'flows:crtt',
+                  'flows:ttt', 'flows:crt-rrt:5'):
         with open(states, 'w', encoding='utf-8') as stream:
             stream.write(f'worker,packet,measurement,to\n0,0,main,{wrong}\n')
         test.run('--synthetic', SYNTHETIC, '--workers', '1', '--sketch', 'flow-table', '--deep', 'rate',
@@ -200,16 +201,20 @@ def test_flows_held_back(test):
 
 def test_bad_steps(test):
     for text, *mentions in (
-            ('steps = rate:1/3', "'rate:1/3'", 'rate:1/2 to rate:1/64'),
+            ('steps = rate:1/3', "'rate:1/3', which is no step", 'rate:1/2 to rate:1/64'),
             ('steps = off, rate:1/2', "'off'", 'nothing is left'),
-            ('steps = rate:1/2, rate:1/2', 'stands there twice'),
+            ('steps = rate:1/2, rate:1/2', "has 'rate:1/2' twice"),
             ('steps = key:nonsense', 'nonsense'),
+            ('key = src/16\nsteps = key:src/24', 'key:src/24', 'not coarser'),
+            ('steps = key:src, key:dst', 'key:dst', 'not coarser'),
+            ('steps = rate:1/8, rate:1/2', 'rate:1/2', 'no fewer'),
             ('steps = ,', 'is no list of'),
             ('deadline = 100ms', 'shorter than --interval')):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:
             stream.write(f'[measurement first]\n{text}\n')
-        test.run('--synthetic', SYNTHETIC, '--config', config).expect(2).expect_one_line('bad.conf', ':2:', *mentions)
+        test.run('--synthetic', SYNTHETIC, '--config', config).expect(2).expect_one_line(
+            f'bad.conf:{2 + text.count(chr(10))}:', *mentions)
     test.run('--synthetic', SYNTHETIC, '--states', 'x').expect(2).expect_one_line('without --keep-up')
     test.run('--synthetic', SYNTHETIC, '--keep-up', 'valve', '--reserve', '5%').expect(2).expect_one_line(
         'reserve', 'without --keep-up')

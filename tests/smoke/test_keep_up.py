@@ -179,7 +179,7 @@ def write_steps(test, seed, workers=2, packets=50000):
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write('worker,packet,measurement,to,share\n')
         stream.writelines(','.join(map(str, row)) + ',\n' for row in sorted(rows))
-        stream.write('0,,first,full,\n')  # of an interval as a whole
+        stream.write(',,first,full,\n')  # of an interval as a whole
     return path
 
 

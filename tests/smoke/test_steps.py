@@ -132,8 +132,8 @@ def test_one_of_two(test):
 
 def test_bad_key_steps(test):
     for text, *mentions in (
-            ('key = src\nsteps = key:src-dst', "'key:src-dst'", 'has a field that'),
-            ('key = dst\nsteps = rate:1/2, key:src/24, off', "'key:src/24'", 'has a field that')):
+            ('key = src\nsteps = key:src-dst', "'key:src-dst'", 'not coarser'),
+            ('key = dst\nsteps = rate:1/2, key:src/24, off', "'key:src/24'", 'not coarser')):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:
             stream.write(f'[measurement first]\n{text}\n')
