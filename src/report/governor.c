@@ -20,7 +20,7 @@
 #include "report/state_log.h"
 #include "sketch/sampling_bound.h"
 
-#define WINDOW_NS     (DEMAND_WINDOW_S * SECOND_NS)
+#define WINDOW_NS     ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
 /* Fewer packets say nothing about how long one takes. */
 #define PACKETS_LEAST 256
 /* What a packet takes against what its parts do: the last window's share in it, and its limits. */
