@@ -149,7 +149,7 @@ static void turn_valve_on(struct run *run)
 
 	valve_init(&worker->keeper->valve, 1);
 	worker->poller.keeper = worker->keeper;
-	keeper_govern(worker->keeper, &worker->states);
+	keeper_govern(worker->keeper, &worker->states, rte_get_tsc_hz() / 1000);
 	poll_queue_fill(&worker->poller.queues[0], rte_ring_get_capacity(ring), ring);
 }
 

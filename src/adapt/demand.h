@@ -9,10 +9,13 @@
 #include <stdint.h>
 
 #define DEMAND_WINDOW_S 0.01
+#define DEMAND_WINDOWS  4
 
 enum demand_how {
-	DEMAND_AHEAD, /* for the rate, 1.5 times its rise, and what waits, within a window */
-	DEMAND_RATE,  /* for the rate alone: (4) of Tangari et al. */
+	/* For the rate, 1.5 times its rise, and what waits, within a window. A rate that was there
+	 * within DEMAND_WINDOWS is no rise. */
+	DEMAND_AHEAD,
+	DEMAND_RATE, /* for the rate alone: (4) of Tangari et al. */
 };
 
 struct demand_window {
@@ -23,8 +26,8 @@ struct demand_window {
 
 struct demand {
 	enum demand_how how;
-	double reserve; /* share of the time that is left free, of DEMAND_AHEAD */
-	double rate;    /* of the last window; 0 before the first one */
+	double reserve;               /* share of the time that is left free, of DEMAND_AHEAD */
+	double rates[DEMAND_WINDOWS]; /* of the last ones, the latest first; 0 before the first */
 };
 
 /* INFINITY where nothing came. */

@@ -213,10 +213,11 @@ void keeper_init(struct keeper *keeper, const struct decisions *decisions,
 	keeper->states = &keeper->decided;
 }
 
-void keeper_govern(struct keeper *keeper, struct states_line *line)
+void keeper_govern(struct keeper *keeper, struct states_line *line, uint64_t interrupted)
 {
 	atomic_store_explicit(&line->next, keeper->states, memory_order_relaxed);
 	keeper->line = line;
+	keeper->interrupted = interrupted;
 }
 
 /* --- options --- */

@@ -91,6 +91,7 @@ struct keeper {
 	const struct decision *decisions; /* in the order of packets, with an end */
 	const struct steps *steps;        /* of measurements, that these are of */
 	struct states_line *line;         /* shared with the governor; NULL: there is none */
+	uint64_t interrupted;             /* TSC cycles: a burst that took longer was */
 
 	/* Written by the worker. */
 	struct valve valve;
@@ -155,7 +156,10 @@ static inline void keeper_tell(struct keeper *keeper, uint32_t n, uint64_t cycle
 	if (line == NULL)
 		return;
 	keeper_add(&line->packets[valve->level], n);
-	keeper_add(&line->busy[valve->level], cycles);
+	if (valve->level == VALVE_FULL && cycles < keeper->interrupted) {
+		keeper_add(&line->smooth_packets, n);
+		keeper_add(&line->smooth_busy, cycles);
+	}
 	atomic_store_explicit(&line->backlog, keeper->backlog, memory_order_relaxed);
 	atomic_store_explicit(&line->shift, valve->shift, memory_order_relaxed);
 }
@@ -167,5 +171,8 @@ static inline void keeper_tell(struct keeper *keeper, uint32_t n, uint64_t cycle
 void keeper_init(struct keeper *keeper, const struct decisions *decisions,
 	const struct steps *steps, uint64_t seed, uint32_t worker);
 
-/* Before the start: who reads the line decides, too. It begins with what the keeper has. */
-void keeper_govern(struct keeper *keeper, struct states_line *line);
+/*
+ * Before the start: who reads the line decides, too. It begins with what the keeper has. A burst of
+ * `interrupted` TSC cycles or more says nothing about what packets take: something else had the CPU.
+ */
+void keeper_govern(struct keeper *keeper, struct states_line *line, uint64_t interrupted);

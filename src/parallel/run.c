@@ -152,7 +152,7 @@ static void start_valve(const struct run *run, struct worker *worker, struct kee
 	struct poller *poller = &worker->poller;
 
 	poller->keeper = keeper;
-	keeper_govern(keeper, &worker->states);
+	keeper_govern(keeper, &worker->states, rte_get_tsc_hz() / 1000);
 	if (worker->ring != NULL) {
 		poller->burst = BURST_MAX;
 		valve_init(&keeper->valve, 1);

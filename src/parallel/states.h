@@ -46,9 +46,11 @@ struct states_line {
 
 	/* Written by the worker. Sums over all of the run, at each level of the valve: */
 	alignas(64) _Atomic uint64_t packets[VALVE_COUNT + 1];
-	_Atomic uint64_t busy[VALVE_COUNT + 1]; /* TSC cycles on packets */
-	_Atomic uint64_t backlog;               /* packets that waited after the last poll */
-	_Atomic uint32_t shift;                 /* of the valve */
+	/* Of bursts at VALVE_FULL during which nothing else had the CPU, as it seems: and TSC cycles
+	 * on them. */
+	_Atomic uint64_t smooth_packets, smooth_busy;
+	_Atomic uint64_t backlog; /* packets that waited after the last poll */
+	_Atomic uint32_t shift;   /* of the valve */
 	/* The states that it has, with release: it does not touch those before any more; and from
 	 * which of its packets on, which is there before. */
 	_Atomic uint64_t taken, taken_from;

@@ -29,7 +29,8 @@
 
 /* What a worker has said of itself. */
 struct said {
-	uint64_t packets[VALVE_COUNT + 1], busy[VALVE_COUNT + 1];
+	uint64_t packets[VALVE_COUNT + 1];
+	uint64_t smooth_packets, smooth_busy;
 	uint64_t backlog, taken;
 };
 
@@ -309,10 +310,10 @@ static struct said hear(const struct worker *worker)
 	const struct states_line *line = &worker->states;
 	struct said said;
 
-	for (uint32_t l = 0; l <= VALVE_COUNT; l++) {
+	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
 		said.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
-		said.busy[l] = atomic_load_explicit(&line->busy[l], memory_order_relaxed);
-	}
+	said.smooth_packets = atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
+	said.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
 	said.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
 	/* Pairs with the release in take_states(): states before it are not read any more. */
 	said.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
@@ -421,8 +422,8 @@ static bool has_decided(const struct governor *governor, const struct governed *
 static void learn(const struct governor *governor, struct governed *of, const struct said *now,
 	double *cost_ns)
 {
-	uint64_t packets = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
-	uint64_t busy = now->busy[VALVE_FULL] - of->last.busy[VALVE_FULL];
+	uint64_t packets = now->smooth_packets - of->last.smooth_packets;
+	uint64_t busy = now->smooth_busy - of->last.smooth_busy;
 	double scale;
 
 	if (packets < PACKETS_LEAST)

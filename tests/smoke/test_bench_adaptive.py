@@ -12,6 +12,8 @@ import subprocess
 
 from test_bench import read_rows
 
+NOT_SANITIZED = ('host', 'plot')
+
 BENCH = os.path.join(os.path.dirname(__file__), '..', '..', 'bench')
 WAYS = ('without', 'greedy', 'lsf', 'queries', 'best', 'best_valve')
 CONFIG = '[measurement flows]\nsketch = flow-table\nwidth = 4K\n[measurement senders]\nkey = src\nwidth = 1K\n'

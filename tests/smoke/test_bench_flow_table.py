@@ -11,6 +11,8 @@ import subprocess
 import lib
 from test_bench import TUNE, read_config, read_rows
 
+NOT_SANITIZED = ('every_combination', 'capture', 'hosts', 'tune')
+
 HASHES = ('aes', 'rss', 'coralreef', 'jenkins', 'murmur3', 'crc32', 'fnv1a', 'hsieh', 'xxh3')
 STRUCTURES = ('list', 'tree', 'cuckoo')
 TRAFFICS = ('deterministic', 'random', 'zipf', 'netscan', 'portscan', 'crafted')

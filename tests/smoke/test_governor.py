@@ -7,6 +7,8 @@ import signal
 import lib
 import test_control
 
+NOT_SANITIZED = ('deadline', 'present')
+
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
 COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
            'cost_ns', 'target_ns', 'share']
