@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 
@@ -15,17 +14,16 @@
 #include "base/log.h"
 #include "base/rarely.h"
 #include "base/units.h"
+#include "report/epoch_clock.h"
 #include "report/output/writer.h"
 #include "report/packet_costs.h"
 #include "report/state_log.h"
 #include "sketch/sampling_bound.h"
 
-#define WINDOW_NS     ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
-/* Fewer packets say nothing about how long one takes. */
-#define PACKETS_LEAST 256
+#define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
 /* What a packet takes against what its parts do: the last window's share in it, and its limits. */
-#define SCALE_NEWS    0.25
-#define SCALE_MAX     10
+#define SCALE_NEWS 0.25
+#define SCALE_MAX  10
 
 /* What a worker has said of itself. */
 struct said {
@@ -40,13 +38,7 @@ struct governed {
 	struct said last; /* at the end of the last window */
 	double scale, last_target_ns;
 	struct demand demand;
-	struct choose_problem problem;
-	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
-	/* Of each, in each step: the share that it looks at; and a bit each where keys are other ones. */
-	double looked_at[CONFIG_MEASUREMENTS_MAX][CHOOSE_STEPS_MAX + 1];
-	uint32_t rekeyed[CONFIG_MEASUREMENTS_MAX];
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
-	struct choose_states flows[CONFIG_MEASUREMENTS_MAX]; /* of tables whose flows have states */
 	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
 		flows_before[CONFIG_MEASUREMENTS_MAX];
 	struct decider decider;
@@ -74,6 +66,13 @@ struct governor {
 	int64_t whole_until[CONFIG_MEASUREMENTS_MAX]; /* the end of the last interval in full */
 	uint32_t due; /* measurements whose deadline comes near, a bit each */
 	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
+	/* What may be given up: the same for all workers, but for the scale of each. By rank: */
+	struct choose_problem problem;
+	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
+	struct choose_states
+		flows[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] is of those without, too */
+	uint32_t rekeyed
+		[CONFIG_MEASUREMENTS_MAX]; /* steps in which keys are other ones, a bit each */
 	struct packet_costs costs;
 	uint32_t useless; /* measurements of which it was said that such a step saves nothing */
 
@@ -94,14 +93,6 @@ static double ns_of(uint64_t cycles)
 	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
 }
 
-static int64_t real_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
-
 /* --- what a packet takes --- */
 
 static enum flow_depth deepest_of(const struct governor *governor, uint32_t m)
@@ -109,8 +100,11 @@ static enum flow_depth deepest_of(const struct governor *governor, uint32_t m)
 	return governor->plan->measurements[m].params.deep.deepest;
 }
 
-static void tell_states(const struct governor *governor, struct choose_states *states, uint32_t m)
+static void put_states(struct governor *governor, uint32_t i)
 {
+	struct choose_states *states = &governor->flows[i];
+	uint32_t m = governor->order[i];
+
 	for (uint32_t state = 0; state < states->n; state++) {
 		states->packets[state] = governor->costs.met[m][state];
 		states->ns[state] = governor->costs.state[m][state];
@@ -122,24 +116,23 @@ static void tell_states(const struct governor *governor, struct choose_states *s
  * the packets that are looked at. Where measurements look at different ones that is too little; a
  * worker's scale makes up for it.
  */
-static void tell_costs(const struct governor *governor, struct governed *of)
+static void put_costs(struct governor *governor)
 {
-	double shared = governor->costs.parse / of->problem.nb_items;
+	const struct packet_costs *costs = &governor->costs;
+	double shared = costs->parse / governor->problem.nb_items;
 
-	of->problem.fixed_ns = governor->costs.fixed;
-	for (uint32_t i = 0; i < of->problem.nb_items; i++) {
+	governor->problem.fixed_ns = costs->fixed;
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
 		uint32_t m = governor->order[i];
-		struct choose_item *item = &of->items[i];
+		struct choose_item *item = &governor->items[i];
 
 		for (uint32_t s = 0; s <= item->nb_steps; s++) {
-			bool rekeyed = of->rekeyed[i] >> s & 1;
-			double own =
-				rekeyed ? fmin(governor->costs.of[m], governor->costs.of_few[m])
-					: governor->costs.of[m];
+			bool rekeyed = governor->rekeyed[i] >> s & 1;
+			double own = rekeyed ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
 
-			item->ns[s] = (own + shared) * of->looked_at[i][s];
+			item->ns[s] = (own + shared) * governor->flows[i].looked_at[s];
 		}
-		tell_states(governor, &of->flows[i], m);
+		put_states(governor, i);
 	}
 }
 
@@ -181,28 +174,28 @@ static uint32_t rank_of(const struct governor *governor, uint32_t m)
 	return steps_options(governor->plan->measurements[m].config)->priority;
 }
 
-static void make_item(const struct governor *governor, struct governed *of, uint32_t i)
+static void make_item(struct governor *governor, uint32_t i)
 {
 	uint32_t m = governor->order[i];
 	const struct steps *steps = &governor->steps[m];
-	struct choose_item *item = &of->items[i];
+	struct choose_states *flows = &governor->flows[i];
+	struct choose_item *item = &governor->items[i];
 	bool ends_off = steps_detail(steps, steps->n).off;
 
+	*flows = (struct choose_states){.n = deepest_of(governor, m) + 1U};
 	*item = (struct choose_item){
 		.rank = rank_of(governor, m),
 		.nb_steps = governor->how != KEEP_UP_QUERIES ? steps->n : ends_off,
 		.ends_off = ends_off,
-		.states = deepest_of(governor, m) > FLOW_COUNT ? &of->flows[i] : NULL,
+		.states = flows->n > 1 ? flows : NULL,
 	};
-	of->flows[i] = (struct choose_states){.n = deepest_of(governor, m) + 1U};
-	of->rekeyed[i] = 0;
+	governor->rekeyed[i] = 0;
 	for (uint32_t s = 0; s <= item->nb_steps; s++) {
 		struct detail detail = steps_detail(steps, steps_taken(governor, m, s));
 
 		item->error[s] = error_of(&detail);
-		of->looked_at[i][s] = detail.off ? 0 : 1.0 / (1U << detail.shift);
-		of->flows[i].looked_at[s] = of->looked_at[i][s];
-		of->rekeyed[i] |= (uint32_t)(detail.key != NULL) << s;
+		flows->looked_at[s] = detail.off ? 0 : 1.0 / (1U << detail.shift);
+		governor->rekeyed[i] |= (uint32_t)(detail.key != NULL) << s;
 	}
 }
 
@@ -214,30 +207,6 @@ static enum choose_how choose_how_of(enum keep_up how)
 	case KEEP_UP_QUERIES: return CHOOSE_QUERIES;
 	default: return CHOOSE_BEST;
 	}
-}
-
-static void begin_worker(struct governor *governor, struct governed *of)
-{
-	static const double no_group_ns[1];
-
-	for (uint32_t i = 0; i < governor->plan->nb_measurements; i++)
-		make_item(governor, of, i);
-	of->problem = (struct choose_problem){
-		.nb_groups = 1,
-		.group_ns = no_group_ns,
-		.nb_items = governor->plan->nb_measurements,
-		.items = of->items,
-	};
-	tell_costs(governor, of);
-	of->decider = (struct decider){
-		.how = choose_how_of(governor->how),
-		.now = {.step = of->now, .flows = of->flows_now},
-		.before = {.step = of->before, .flows = of->flows_before},
-		.work = governor->work,
-	};
-	decide_init(&of->decider, &of->problem);
-	of->scale = 1;
-	of->held_off = 0;
 }
 
 /* In the order of ranks; those of the same rank in the order in which they were asked for. */
@@ -255,6 +224,36 @@ static void rank_measurements(struct governor *governor)
 	}
 }
 
+/* By the ranks that measurements have now. */
+static void make_problem(struct governor *governor)
+{
+	static const double no_group_ns[1];
+
+	rank_measurements(governor);
+	governor->problem = (struct choose_problem){
+		.nb_groups = 1,
+		.group_ns = no_group_ns,
+		.nb_items = governor->plan->nb_measurements,
+		.items = governor->items,
+	};
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
+		make_item(governor, i);
+	put_costs(governor);
+}
+
+/* In full. */
+static void begin_worker(const struct governor *governor, struct governed *of)
+{
+	of->decider = (struct decider){
+		.how = choose_how_of(governor->how),
+		.now = {.step = of->now, .flows = of->flows_now},
+		.before = {.step = of->before, .flows = of->flows_before},
+		.work = governor->work,
+	};
+	decide_init(&of->decider, &governor->problem);
+	of->held_off = 0;
+}
+
 /* Other measurements, or another way to choose: all begin in full. */
 static void begin(struct governor *governor, const struct plan *plan, enum keep_up how)
 {
@@ -270,10 +269,12 @@ static void begin(struct governor *governor, const struct plan *plan, enum keep_
 			why);
 	}
 	pthread_mutex_unlock(&governor->lock);
-	rank_measurements(governor);
 	packet_costs_by_profile(&governor->costs, plan, governor->profile);
-	for (uint32_t w = 0; w < governor->nb_workers; w++)
+	make_problem(governor);
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
 		begin_worker(governor, &governor->workers[w]);
+		governor->workers[w].scale = 1;
+	}
 }
 
 /* That the worker has, or is to have; of measurements before these it gives up nothing. */
@@ -372,7 +373,8 @@ static uint32_t wanted_steps(const struct governor *governor, const struct gover
 	uint32_t m = governor->order[i];
 	bool held_off = of->held_off >> m & 1;
 
-	return steps_taken(governor, m, held_off ? of->items[i].nb_steps : of->decider.now.step[i]);
+	return steps_taken(
+		governor, m, held_off ? governor->items[i].nb_steps : of->decider.now.step[i]);
 }
 
 /* Gives the worker what is decided, when it has what it was given before. */
@@ -386,14 +388,14 @@ static void publish(struct governor *governor, struct governed *of, const struct
 	*next = (struct states)STATES_WHOLE;
 	next->number = now->number + 1;
 	next->of = governor->plan;
-	for (uint32_t i = 0; i < of->problem.nb_items; i++) {
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
 		uint32_t m = governor->order[i], steps = wanted_steps(governor, of, i);
 
 		if (governor->how == KEEP_UP_QUERIES && steps > 0)
 			of->held_off |= UINT32_C(1) << m;
 		states_step(next, governor->steps, m, steps);
-		if (of->items[i].states != NULL)
-			next->flows[m] = flows_of(&of->decider.now.flows[i], of->flows[i].n);
+		if (governor->items[i].states != NULL)
+			next->flows[m] = flows_of(&of->decider.now.flows[i], governor->flows[i].n);
 	}
 	if (now->of == next->of && memcmp(now->step, next->step, sizeof(now->step)) == 0 &&
 		memcmp(now->flows, next->flows, sizeof(now->flows)) == 0)
@@ -412,7 +414,7 @@ static bool has_decided(const struct governor *governor, const struct governed *
 	const struct states *states = &of->states[of->at];
 	bool same = states->of == governor->plan;
 
-	for (uint32_t i = 0; i < of->problem.nb_items; i++)
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
 		same &= states->step[governor->order[i]] ==
 			steps_taken(governor, governor->order[i], of->decider.now.step[i]);
 	return same;
@@ -426,13 +428,13 @@ static void learn(const struct governor *governor, struct governed *of, const st
 	uint64_t busy = now->smooth_busy - of->last.smooth_busy;
 	double scale;
 
-	if (packets < PACKETS_LEAST)
+	if (packets < PACKET_COSTS_LEAST)
 		return;
 	*cost_ns = ns_of(busy) / (double)packets;
 	/* In one state all the time. */
 	if (of->last.taken != of->states[of->at].number || !has_decided(governor, of))
 		return;
-	choose_predict(&of->problem, INFINITY, of->decider.work, &of->decider.now);
+	choose_predict(&governor->problem, INFINITY, of->decider.work, &of->decider.now);
 	scale = *cost_ns / of->decider.now.ns;
 	of->scale += SCALE_NEWS * (scale - of->scale);
 	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
@@ -480,7 +482,7 @@ static void look_at_worker(struct governor *governor, struct governed *of, doubl
 			all_packets(&now) - all_packets(&of->last) + now.backlog - of->last.backlog,
 		.backlog = now.backlog,
 	};
-	struct state_why why = {.time = real_now(), .backlog = now.backlog};
+	struct state_why why = {.time = clock_time_now().real, .backlog = now.backlog};
 	enum decided decided = DECIDED_STAY;
 
 	if ((int64_t)window.packets < 0) /* a guess of what waits was too high */
@@ -489,10 +491,8 @@ static void look_at_worker(struct governor *governor, struct governed *of, doubl
 	why.target_ns = demand_target_ns(&of->demand, &window);
 	learn(governor, of, &now, &why.cost_ns);
 	tell_all(governor, of, &now, &why);
-	if (governor->how > KEEP_UP_VALVE) {
-		tell_costs(governor, of);
-		decided = decide(&of->decider, &of->problem, why.target_ns / of->scale);
-	}
+	if (governor->how > KEEP_UP_VALVE)
+		decided = decide(&of->decider, &governor->problem, why.target_ns / of->scale);
 	of->last_target_ns = why.target_ns;
 	if (decided != DECIDED_STAY) {
 		why.reason = decided == DECIDED_DOWN ? "load" : "calm";
@@ -555,15 +555,17 @@ static void watch(struct governor *governor)
 static void say_useless(struct governor *governor)
 {
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
-		const struct measurement_config *config = governor->plan->measurements[m].config;
+		const struct steps *steps = &governor->steps[m];
 
-		if (governor->costs.of[m] > governor->costs.of_few[m] || !steps_to_keys(config) ||
+		if (governor->costs.of[m] > governor->costs.of_few[m] ||
+			steps_detail(steps, steps->n).key == NULL ||
 			(governor->useless >> m & 1) != 0)
 			continue;
 		governor->useless |= UINT32_C(1) << m;
 		log_warning("%s: counting coarser keys saves nothing here, and is passed over: a "
 			    "packet of its own takes %.3g ns, and of few keys %.3g ns",
-			config->name, governor->costs.of[m], governor->costs.of_few[m]);
+			governor->plan->measurements[m].config->name, governor->costs.of[m],
+			governor->costs.of_few[m]);
 	}
 }
 
@@ -661,15 +663,13 @@ static void look_at_deadlines(struct governor *governor, const struct report_epo
 	if (due == governor->due)
 		return;
 	governor->due = due;
-	rank_measurements(governor);
+	make_problem(governor);
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
 		struct governed *of = &governor->workers[w];
-		double scale = of->scale;
 
 		begin_worker(governor, of);
-		of->scale = scale;
-		choose(of->decider.how, &of->problem, of->last_target_ns / scale, governor->work,
-			&of->decider.now);
+		choose(of->decider.how, &governor->problem, of->last_target_ns / of->scale,
+			governor->work, &of->decider.now);
 		of->why.target_ns = of->last_target_ns;
 		of->why.reason = "deadline";
 	}
@@ -679,14 +679,13 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 {
 	struct costs sum = {0};
 
-	if (governor == NULL)
-		return true;
-	if (report->nb_measurements == 0) /* silent: no row */
+	if (governor == NULL || report->nb_measurements == 0) /* silent: no row */
 		return true;
 	for (uint32_t w = 0; w < report->workers; w++)
 		costs_add(&sum, &report->loads[w].costs, 1);
 	if (&run_measurements(governor->run, epoch)->plan == governor->plan) {
 		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
+		put_costs(governor);
 		say_useless(governor);
 		if (governor->how > KEEP_UP_VALVE)
 			look_at_deadlines(governor, report);

@@ -4,9 +4,7 @@
 #include <math.h>
 
 /* Of a part of which nothing is known yet. */
-#define GUESS_NS      10
-/* Fewer packets say nothing. */
-#define PACKETS_LEAST 256
+#define GUESS_NS 10
 
 static double mean_of(const struct profile *profile, const struct profile_what *what)
 {
@@ -115,6 +113,6 @@ void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, ui
 
 	for (uint32_t m = 0; m < nb_measurements; m++)
 		meet_states(costs, run, epoch, m);
-	if (timed->packets >= PACKETS_LEAST)
+	if (timed->packets >= PACKET_COSTS_LEAST)
 		know_by_bursts(costs, timed, nb_measurements);
 }

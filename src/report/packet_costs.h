@@ -9,6 +9,9 @@
 #include "adapt/profile.h"
 #include "parallel/run.h"
 
+/* Fewer packets say nothing about how long one takes. */
+#define PACKET_COSTS_LEAST 256
+
 struct packet_costs {
 	/* ns of a packet that all of them look at: whatever is measured; headers and keys; and of each
 	 * measurement, where its flows have states in the first one. */
