@@ -118,7 +118,7 @@ def check_replayed(test):
     path, _ = write_flows(test)
     config = write_load(test, width='width = 65536\ndepth = 8')
     for _ in range(3):
-        rows, stats, states, _ = paced(test, path, config, 'best', 1.2)
+        rows, stats, states, _ = paced(test, path, config, 'best', 0.95)
         # A scheduler that holds up the worker is no decision, nor is what the valve does within 10 ms.
         changes = changes_of(states)
         if lib.total(stats, 'nic_missed') == 0 and changes and all(row['measurement'] for row in changes):

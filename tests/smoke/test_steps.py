@@ -63,7 +63,7 @@ def check_keys(rows, stats, truths):
 
 def test_key_steps(test):
     path = test.path('live.pcap')
-    test.run('generate', '--synthetic', 'flows=5K,zipf=0.9,packets=100K,rate=250K,ipv6=0.2', '--output',
+    test.run('generate', '--synthetic', 'flows=5K,zipf=0.9,packets=1200K,rate=3M,ipv6=0.2', '--output',
              path).expect(0)
     config = test_governor.write_load(test, 'priority = 3\ntop = 100K\nwidth = 64K\nsteps = key:src-dst, key:src/24, rate:1/2\n')
     truths, seen = key_truths(test, path, '50ms'), set()
