@@ -579,8 +579,7 @@ static void say(struct governor *governor, const struct report_epoch *report)
 			governor->warned.since);
 	if (governor->reduced == 0 && governor->was_reduced)
 		log_notice("epoch %llu: all is measured again", (unsigned long long)report->number);
-	if (writer_options(governor->run->config)->rows[ROWS_STATES].n > 0 &&
-		governor->log.missing > 0 &&
+	if (governor->log.missing > 0 &&
 		rarely_due(&governor->warned_missing, report->end, governor->log.missing))
 		log_warning(
 			"epoch %llu: %llu changes are in no row of --states, which has room for "
@@ -734,6 +733,7 @@ void governor_ask(struct governor *governor, enum keep_up how)
 
 struct governor *governor_create(const struct run *run, const struct profile *profile)
 {
+	bool told = writer_options(run->config)->rows[ROWS_STATES].n > 0;
 	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX, 1);
 	struct governor *governor =
 		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));
@@ -741,7 +741,7 @@ struct governor *governor_create(const struct run *run, const struct profile *pr
 	if (governor == NULL)
 		return NULL;
 	governor->work = malloc(work);
-	if (governor->work == NULL || !state_log_init(&governor->log)) {
+	if (governor->work == NULL || (told && !state_log_init(&governor->log))) {
 		governor_destroy(governor);
 		return NULL;
 	}

@@ -16,12 +16,15 @@ void state_log_fini(struct state_log *log)
 	free(log->rows);
 }
 
-/* NULL where there is no room. */
+/* NULL where there is no room, or nobody reads it. */
 static struct report_state *add_row(
 	struct state_log *log, uint32_t worker, uint64_t packet, const struct state_why *why)
 {
-	struct report_state *row = &log->rows[log->n];
+	struct report_state *row;
 
+	if (log->rows == NULL)
+		return NULL;
+	row = &log->rows[log->n];
 	if (log->n == STATE_ROWS_MAX) {
 		log->missing++;
 		return NULL;
@@ -119,6 +122,8 @@ bool state_log_close(struct state_log *log, struct report_epoch *report)
 {
 	uint32_t n = log->n + report->nb_measurements;
 
+	if (log->rows == NULL)
+		return true;
 	report->states = calloc(n > 0 ? n : 1, sizeof(report->states[0]));
 	if (report->states == NULL)
 		return false;

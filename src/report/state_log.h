@@ -15,7 +15,7 @@
 #define STATE_ROWS_MAX 2048
 
 struct state_log {
-	struct report_state *rows; /* [STATE_ROWS_MAX] */
+	struct report_state *rows; /* [STATE_ROWS_MAX]; NULL: nobody reads them */
 	uint32_t n;
 	uint64_t missing; /* changes of the interval that are in no row */
 };
