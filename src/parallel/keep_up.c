@@ -104,7 +104,9 @@ static void make_state(struct keeper *keeper, const struct counting *counting)
 
 		state->rarer[m] = (uint8_t)(shift - state->shift);
 		state->rare |= (uint32_t)(shift > state->shift) << m;
+		state->shifts |= UINT32_C(1) << state->rarer[m];
 	}
+	state->shifts &= ~UINT32_C(1);
 	keeper->flows = states->flows;
 	keeper->whole = states->off == 0 && state->rare == 0 && state->shift == level->shift;
 }
@@ -154,8 +156,11 @@ void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE
 	/* Independent of who is looked at. */
 	uint64_t seed = ~keeper->seed;
 
-	for (uint32_t shift = 1; shift <= VALVE_SHIFT_MAX; shift++)
+	for (uint32_t left = keeper->state.shifts; left != 0; left &= left - 1) {
+		uint32_t shift = (uint32_t)__builtin_ctz(left);
+
 		rarer[shift] = choose(seed, keeper->entry, n, shift);
+	}
 	keeper->entry += n;
 }
 

@@ -138,7 +138,8 @@ const struct burst_state *keeper_state(
  */
 uint64_t keeper_choose(const struct keeper *keeper, uint32_t n);
 
-/* Of n entries that were looked at, those that one of 2^rarer of them is, and takes them. */
+/* Of n entries that were looked at, those that one of 2^k is, in rarer[k] of each k that the state
+ * has; and takes them. */
 void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1]);
 
 static inline void keeper_add(_Atomic uint64_t *sum, uint64_t value)

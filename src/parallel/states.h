@@ -37,6 +37,7 @@ struct burst_state {
 	/* Of those that do: the ones that look at fewer, and how much: one of 2^rarer[m] of them. */
 	uint32_t rare;
 	uint8_t rarer[CONFIG_MEASUREMENTS_MAX];
+	uint32_t shifts; /* that rarer[] has, but for 0: a bit each */
 };
 
 /* Of a worker. */

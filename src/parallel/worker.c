@@ -157,8 +157,11 @@ static void count_seen(struct worker *worker, struct generation *generation,
 
 	if (state->rare != 0) {
 		keeper_choose_rarer(worker->keeper, full->n, rarer);
-		for (uint32_t shift = 1; shift <= VALVE_SHIFT_MAX; shift++)
+		for (uint32_t left = state->shifts; left != 0; left &= left - 1) {
+			uint32_t shift = (uint32_t)__builtin_ctz(left);
+
 			parts[shift] = entries_of(full, rarer[shift]);
+		}
 	}
 	kept_add(&generation->kept, state, burst, parts, counting->nb_measurements);
 	count_some_keys(counting, generation->sketch, generation->distinct, &generation->within,
