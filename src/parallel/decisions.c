@@ -9,7 +9,6 @@
 
 #include "base/regular_file.h"
 #include "base/units.h"
-#include "parallel/valve.h"
 
 #define LINE_FIELDS_MAX 32
 
@@ -89,28 +88,6 @@ static bool read_header(struct reading *reading, char *line)
 	return true;
 }
 
-/* "full", "wait", "1/2" to "1/64", "count". */
-static bool read_level(const char *word, struct burst_level *level)
-{
-	*level = (struct burst_level){0};
-	if (strcmp(word, "full") == 0)
-		return true;
-	level->wait = true;
-	if (strcmp(word, "wait") == 0)
-		return true;
-	level->count_only = strcmp(word, "count") == 0;
-	if (level->count_only)
-		return true;
-	for (level->shift = 1; level->shift <= VALVE_SHIFT_MAX; level->shift++) {
-		char share[16];
-
-		snprintf(share, sizeof(share), "1/%u", 1U << level->shift);
-		if (strcmp(word, share) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* What is decided, of all measurements or of the one that is named. */
 static bool read_what(
 	const struct reading *reading, const char *name, const char *to, struct decision *decision)
@@ -120,7 +97,7 @@ static bool read_what(
 
 	decision->measurement = DECISION_OF_ALL;
 	if (*name == '\0')
-		return read_level(to, &decision->level) ||
+		return steps_find_level(to, &decision->level) ||
 		       refuse(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
 			       1U << VALVE_SHIFT_MAX);
 	while (m < plan->nb_measurements && strcmp(plan->names[m], name) != 0)

@@ -7,13 +7,7 @@
 #include <stdint.h>
 
 #include "parallel/steps.h"
-
-/* How much is looked at, for all measurements. */
-struct burst_level {
-	bool wait;       /* those wait that others come before (counting->low_ranked) */
-	bool count_only; /* no packet is looked at */
-	uint8_t shift;   /* one of 2^shift is; it counts 2^shift */
-};
+#include "parallel/valve.h"
 
 #define DECISION_OF_ALL UINT8_MAX
 

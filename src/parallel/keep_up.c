@@ -52,19 +52,13 @@ static void take_states(struct keeper *keeper, struct states_line *line)
 void keeper_obey(struct keeper *keeper, struct kept *kept)
 {
 	const struct valve *valve = &keeper->valve;
-	struct burst_level level = {
-		.wait = valve->level >= VALVE_WAIT,
-		.count_only = valve->level == VALVE_COUNT,
-		.shift = valve->level == VALVE_SOME ? valve->shift : 0,
-	};
+	struct burst_level level = valve_burst_level(valve);
 
 	if (keeper->line != NULL)
 		take_states(keeper, keeper->line);
 	if (!valve->on)
 		return;
-	keeper->stale |= level.wait != keeper->level.wait ||
-			 level.count_only != keeper->level.count_only ||
-			 level.shift != keeper->level.shift;
+	keeper->stale |= !burst_level_equal(level, keeper->level);
 	keeper->level = level;
 	if (keeper->backlog > kept->backlog_max)
 		kept->backlog_max = keeper->backlog;
@@ -87,11 +81,11 @@ static void make_state(struct keeper *keeper, const struct counting *counting)
 	uint32_t on;
 
 	*state = (struct burst_state){
-		.off = states->off | (level->wait ? counting->low_ranked : 0),
+		.off = states->off | (level->level >= VALVE_WAIT ? counting->low_ranked : 0),
 		.shift = VALVE_SHIFT_MAX,
 	};
 	on = all & ~state->off;
-	state->count_only = level->count_only || on == 0;
+	state->count_only = level->level == VALVE_COUNT || on == 0;
 	for (uint32_t left = on; left != 0; left &= left - 1) {
 		uint8_t shift = most(states->shift[__builtin_ctz(left)], level->shift);
 

@@ -7,7 +7,6 @@
 
 #include "base/key_burst.h"
 #include "parallel/epoch.h"
-#include "parallel/valve.h"
 #include "sketch/measurement.h"
 
 static const char full_word[] = "full";
@@ -132,6 +131,36 @@ struct detail steps_detail(const struct steps *steps, uint32_t n)
 const char *steps_word(const struct steps *steps, uint32_t n)
 {
 	return n == 0 ? full_word : steps->steps[n - 1].word;
+}
+
+/* --- levels --- */
+
+void steps_level_word(struct burst_level level, char word[STEP_WORD_MAX])
+{
+	static const char *const words[] = {
+		[VALVE_FULL] = full_word, [VALVE_WAIT] = "wait", [VALVE_COUNT] = "count"};
+
+	if (level.level == VALVE_SOME)
+		snprintf(word, STEP_WORD_MAX, "1/%u", 1U << level.shift);
+	else
+		snprintf(word, STEP_WORD_MAX, "%s", words[level.level]);
+}
+
+bool steps_find_level(const char *word, struct burst_level *level)
+{
+	for (level->level = VALVE_FULL; level->level <= VALVE_COUNT; level->level++) {
+		bool some = level->level == VALVE_SOME;
+
+		for (level->shift = some; level->shift <= (some ? VALVE_SHIFT_MAX : 0);
+			level->shift++) {
+			char own[STEP_WORD_MAX];
+
+			steps_level_word(*level, own);
+			if (strcmp(own, word) == 0)
+				return true;
+		}
+	}
+	return false;
 }
 
 /* --- flows --- */

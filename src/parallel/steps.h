@@ -8,6 +8,7 @@
 
 #include "base/key.h"
 #include "config/config.h"
+#include "parallel/valve.h"
 #include "sketch/flow_states.h"
 
 #define STEPS_MAX     8
@@ -63,6 +64,12 @@ bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
 
 /* Whether one of its steps is to other keys. */
 bool steps_to_keys(const struct measurement_config *measurement);
+
+/* Of a burst: "full", "wait", "1/2" to "1/64", "count". */
+void steps_level_word(struct burst_level level, char word[STEP_WORD_MAX]);
+
+/* False where the word is none of these. */
+bool steps_find_level(const char *word, struct burst_level *level);
 
 /*
  * "flows:crt", what flows that are in count, rate and tcp are looked at as (struct flow_states);

@@ -33,6 +33,23 @@ struct valve {
 	uint32_t nb_waiting;             /* queues of which the last poll did not take all */
 };
 
+/* What is looked at of a burst. */
+struct burst_level {
+	uint8_t level; /* enum valve_level */
+	uint8_t shift; /* of VALVE_SOME; else 0 */
+};
+
+static inline struct burst_level valve_burst_level(const struct valve *valve)
+{
+	return (struct burst_level){
+		valve->level, valve->level == VALVE_SOME ? valve->shift : (uint8_t)0};
+}
+
+static inline bool burst_level_equal(struct burst_level a, struct burst_level b)
+{
+	return a.level == b.level && a.shift == b.shift;
+}
+
 /* Of a queue, as it was at the last look. */
 struct valve_queue {
 	uint8_t quarters; /* that are full: 0 to 3 */

@@ -715,16 +715,14 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 
 static void add_present(struct rte_tel_data *answer, const struct governor_present *present)
 {
-	static const char *const levels[] = {[VALVE_FULL] = "full",
-		[VALVE_WAIT] = "wait",
-		[VALVE_SOME] = "some",
-		[VALVE_COUNT] = "count"};
 	struct rte_tel_data *measurements;
+	char level[STEP_WORD_MAX];
 
+	steps_level_word(present->level, level);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_string(answer, "keep_up", keep_up_word(present->how));
 	rte_tel_data_add_dict_uint(answer, "workers", present->nb_workers);
-	rte_tel_data_add_dict_string(answer, "level", levels[present->level]);
+	rte_tel_data_add_dict_string(answer, "level", level);
 	measurements = add_dict(answer, "measurements");
 	for (uint32_t m = 0; m < present->nb_measurements; m++) {
 		struct rte_tel_data *dict = add_numbered(measurements, m);
@@ -769,6 +767,17 @@ static const char *tell_states(
 	return NULL;
 }
 
+/* It lives until nobody reads. */
+static struct governor *offered_governor(void)
+{
+	struct governor *governor;
+
+	pthread_mutex_lock(&control.lock);
+	governor = control.governor;
+	pthread_mutex_unlock(&control.lock);
+	return governor;
+}
+
 static int answer_states(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX];
@@ -777,7 +786,7 @@ static int answer_states(const char *command, const char *parameters, struct rte
 
 	(void)command;
 	if (begin_reading(since, &turn) != NULL)
-		why = tell_states(control.governor, parameters, answer);
+		why = tell_states(offered_governor(), parameters, answer);
 	end_reading(turn);
 	if (why == no_worker)
 		answer_mistake(answer, why);

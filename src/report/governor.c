@@ -48,7 +48,7 @@ struct governed {
 	bool untold;              /* the published one is in no row yet, */
 	struct state_why why;     /* and this is why it was made */
 	uint32_t held_off;        /* until the epoch ends, a bit each */
-	struct state_level level; /* the highest in the last window with packets */
+	struct burst_level level; /* the highest in the last window with packets */
 	bool busy;                /* the last window had some */
 };
 
@@ -444,21 +444,19 @@ static void learn(const struct governor *governor, struct governed *of, const st
 static void note_valve(struct governor *governor, struct governed *of, const struct said *now,
 	struct state_why why)
 {
-	enum valve_level highest = VALVE_COUNT;
-	struct state_level to;
+	struct burst_level to = {.level = VALVE_COUNT};
 	uint64_t packets = all_packets(now) - all_packets(&of->last);
 	uint64_t full = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
 
-	while (highest > VALVE_FULL && now->packets[highest] == of->last.packets[highest])
-		highest--;
-	to = (struct state_level){highest,
-		highest == VALVE_SOME
-			? atomic_load_explicit(&of->worker->states.shift, memory_order_relaxed)
-			: 0};
-	if (to.level == of->level.level && to.shift == of->level.shift)
+	while (to.level > VALVE_FULL && now->packets[to.level] == of->last.packets[to.level])
+		to.level--;
+	if (to.level == VALVE_SOME)
+		to.shift = (uint8_t)atomic_load_explicit(
+			&of->worker->states.shift, memory_order_relaxed);
+	if (burst_level_equal(to, of->level))
 		return;
 	why.share = packets > 0 ? (double)full / (double)packets : 1;
-	state_log_level(&governor->log, of->worker->id, all_packets(now), &of->level, &to, &why);
+	state_log_level(&governor->log, of->worker->id, all_packets(now), of->level, to, &why);
 	pthread_mutex_lock(&governor->lock);
 	of->level = to;
 	pthread_mutex_unlock(&governor->lock);
@@ -712,8 +710,8 @@ bool governor_tell(struct governor *governor, uint32_t worker, struct governor_p
 	};
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
 		if ((worker == UINT32_MAX || worker == w) &&
-			governor->workers[w].level.level > present->level)
-			present->level = governor->workers[w].level.level;
+			governor->workers[w].level.level > present->level.level)
+			present->level = governor->workers[w].level;
 	for (uint32_t m = 0; m < present->nb_measurements; m++) {
 		struct governor_measurement *of = &present->measurements[m];
 		uint32_t most = most_steps(governor, m, worker, &of->whole);

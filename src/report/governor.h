@@ -36,7 +36,7 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 struct governor_present {
 	enum keep_up how;
 	uint32_t nb_workers, nb_measurements;
-	enum valve_level level; /* of the valves, the highest */
+	struct burst_level level; /* of the valves, the highest */
 	struct governor_measurement {
 		char name[64];
 		uint32_t whole;            /* workers that give up nothing of it */

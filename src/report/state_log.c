@@ -80,27 +80,16 @@ void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
 	row->share = (double)to->share / ((double)UINT32_MAX + 1);
 }
 
-static void write_level(char word[STEP_WORD_MAX], const struct state_level *level)
-{
-	static const char *const words[] = {
-		[VALVE_FULL] = "full", [VALVE_WAIT] = "wait", [VALVE_COUNT] = "count"};
-
-	if (level->level == VALVE_SOME)
-		snprintf(word, STEP_WORD_MAX, "1/%u", 1U << level->shift);
-	else
-		snprintf(word, STEP_WORD_MAX, "%s", words[level->level]);
-}
-
 void state_log_level(struct state_log *log, uint32_t worker, uint64_t packet,
-	const struct state_level *from, const struct state_level *to, const struct state_why *why)
+	struct burst_level from, struct burst_level to, const struct state_why *why)
 {
 	struct report_state *row = add_row(log, worker, packet, why);
 
 	if (row == NULL)
 		return;
 	row->reason = "queue";
-	write_level(row->from, from);
-	write_level(row->to, to);
+	steps_level_word(from, row->from);
+	steps_level_word(to, row->to);
 }
 
 /* Of the whole interval. */

@@ -44,15 +44,9 @@ void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct state_why *why);
 
-/* A valve's level, and how much is looked at where it is VALVE_SOME. */
-struct state_level {
-	enum valve_level level;
-	uint32_t shift;
-};
-
 /* A worker's valve in a window. */
 void state_log_level(struct state_log *log, uint32_t worker, uint64_t packet,
-	const struct state_level *from, const struct state_level *to, const struct state_why *why);
+	struct burst_level from, struct burst_level to, const struct state_why *why);
 
 /* The rows so far, and one of each measurement, become the report's. False: no memory. */
 bool state_log_close(struct state_log *log, struct report_epoch *report);
