@@ -14,7 +14,7 @@
 
 #include <rte_cycles.h>
 
-#include "adapt/cache_share.h"
+#include "bench/cache_share.h"
 #include "adapt/demand.h"
 #include "base/log.h"
 #include "base/random.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "adapt/cache_share.h"
+#include "bench/cache_share.h"
 #include "adapt/decide.h"
 #include "adapt/demand.h"
 #include "base/random.h"
