@@ -3,6 +3,8 @@
 
 import lib
 
+NOT_SANITIZED = ('mix_top_100', 'top_100_with_four_workers')
+
 LARGE = ('large/auckland2.pcap.xz', 'large/mix.pcap.xz')
 MEAN_ERROR = 0.001
 

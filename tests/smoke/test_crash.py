@@ -11,6 +11,8 @@ import time
 
 import lib
 
+NOT_SANITIZED = ('fifty_kills', 'kills_while_files_rotate', 'epochs_are_whole_after_kills')
+
 LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
 PACED = ('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded', '--workers',
          '1', '--interval', '10ms')

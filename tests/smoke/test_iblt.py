@@ -8,6 +8,8 @@ import re
 
 import lib
 
+NOT_SANITIZED = ('intervals',)
+
 TABLE = ('--sketch', 'iblt', '--interval', '0', '--seed', '5')
 ALL = ('--top', '1000000')
 SHARED = ('--sharing', 'shared')
