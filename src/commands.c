@@ -36,7 +36,7 @@
 #include "report/output/progress.h"
 #include "report/reporter.h"
 #include "report/output/text.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 #include "rx/packet/filter_program.h"
 #include "rx/port/live_ports.h"
 #include "rx/packet/monitor.h"

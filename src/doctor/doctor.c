@@ -19,7 +19,7 @@
 #include "doctor/findings.h"
 #include "doctor/host_port.h"
 #include "kernel/program.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 #include "parallel/eal.h"
 
 #define ROOT "" /* this host */

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "parallel/run.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 
 #define CHANGE_ERROR_MAX 1024
 

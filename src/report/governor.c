@@ -15,7 +15,7 @@
 #include "base/rarely.h"
 #include "base/units.h"
 #include "report/epoch_clock.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 #include "report/packet_costs.h"
 #include "report/state_log.h"
 #include "sketch/sampling_bound.h"

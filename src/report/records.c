@@ -5,7 +5,7 @@
 
 #include "report/measured.h"
 #include "sketch/flow_table.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 
 #define FIRST_FLOWS 1024
 

@@ -15,7 +15,7 @@
 #include "report/forwarded.h"
 #include "report/output/progress.h"
 #include "report/service.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 
 struct reporter_params {
 	struct writer *writer;

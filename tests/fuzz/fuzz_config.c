@@ -15,7 +15,7 @@
 #include "commands.h"
 #include "config/config.h"
 #include "sketch/measurement.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 #include "rx/capture/source.h"
 #include "rx/port/name.h"
 

@@ -28,7 +28,7 @@
 #include "parallel/plan/plan.h"
 #include "parallel/send.h"
 #include "report/output/progress.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 #include "rx/capture/source.h"
 #include "rx/capture/synthetic.h"
 #include "rx/port/name.h"

@@ -27,7 +27,7 @@
 #include "sketch/measurement.h"
 #include "parallel/plan/design.h"
 #include "parallel/epoch.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 
 #define WORKERS  2
 #define STALL_MS 1000

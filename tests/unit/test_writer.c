@@ -25,9 +25,9 @@
 #include <cmocka.h>
 
 #include "report/output/output.h"
-#include "report/output/output_file.h"
-#include "report/output/output_mark.h"
-#include "report/output/writer.h"
+#include "report/outlet/output_file.h"
+#include "report/outlet/output_mark.h"
+#include "report/outlet/writer.h"
 #include "print_output.h"
 #include "sample_epoch.h"
 

@@ -14,10 +14,10 @@
 
 #include "base/standard_files.h"
 #include "base/signals.h"
-#include "report/output/output_file.h"
-#include "report/output/output_mark.h"
-#include "report/output/output_tail.h"
-#include "report/output/rotation.h"
+#include "report/outlet/output_file.h"
+#include "report/outlet/output_mark.h"
+#include "report/outlet/output_tail.h"
+#include "report/outlet/rotation.h"
 
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512

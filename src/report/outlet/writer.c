@@ -15,7 +15,7 @@
 #include "report/output/output.h"
 #include "report/output/screen.h"
 #include "report/output/table.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 #include "collect/options.h"
 #include "kernel/options.h"
 #include "parallel/keep_up.h"

@@ -9,7 +9,7 @@
 #include "collect/options.h"
 #include "kernel/options.h"
 #include "parallel/keep_up.h"
-#include "report/output/writer.h"
+#include "report/outlet/writer.h"
 #include "rx/packet/monitor.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/name.h"

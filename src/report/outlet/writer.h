@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "report/output/output_file.h"
+#include "report/outlet/output_file.h"
 #include "report/output/progress.h"
 #include "report/output/report.h"
-#include "report/output/rotation.h"
+#include "report/outlet/rotation.h"
 
 struct writer_options {
 	struct option_list rows[ROW_KINDS]; /* destinations, as they were given */

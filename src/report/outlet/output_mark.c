@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "report/output/output_mark.h"
+#include "report/outlet/output_mark.h"
 
 #include <inttypes.h>
 #include <stdio.h>

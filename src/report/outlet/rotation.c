@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "report/output/rotation.h"
+#include "report/outlet/rotation.h"
 
 #include <dirent.h>
 #include <errno.h>

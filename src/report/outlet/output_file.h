@@ -4,10 +4,10 @@
 /*
  * A file that rows go to, and never half an epoch: on a regular file a write that fails is cut back
  * to where it began, and what a kill left of one is cut by the next run
- * (report/output/output_mark.h). Named regular files are opened for appending, so that a file that
+ * (report/outlet/output_mark.h). Named regular files are opened for appending, so that a file that
  * somebody else empties under us (logrotate's copytruncate) goes on at its new end, with a header.
  *
- * With limits a complete file is renamed (report/output/rotation.h) and a new one begun; rows that
+ * With limits a complete file is renamed (report/outlet/rotation.h) and a new one begun; rows that
  * are written together stay together.
  *
  * Opening takes steps, so that nothing is destroyed when another file cannot be had: open() finds
@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "report/output/output_tail.h"
+#include "report/outlet/output_tail.h"
 #include "report/output/text.h"
-#include "report/output/rotation.h"
+#include "report/outlet/rotation.h"
 
 /* Says one line (without its end) to a person; see writer.h. */
 typedef void (*writer_say_fn)(bool warning, const char *line, void *arg);

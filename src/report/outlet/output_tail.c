@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "report/output/output_tail.h"
+#include "report/outlet/output_tail.h"
 
 #include <errno.h>
 #include <string.h>
