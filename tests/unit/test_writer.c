@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "report/output/output.h"
+#include "report/outlet/outlet.h"
 #include "report/outlet/output_file.h"
 #include "report/outlet/output_mark.h"
 #include "report/outlet/writer.h"
@@ -990,8 +991,8 @@ static void assert_full_disk(const char *name, const char *why, void (*make_room
 		push(writer, last, last);
 	}
 	/* More than the queue holds, so that some of them are tried while the disk is full. */
-	push(writer, last + 1, last + 2 * WRITER_QUEUE);
-	last += 2 * WRITER_QUEUE;
+	push(writer, last + 1, last + 2 * OUTLET_QUEUE);
+	last += 2 * OUTLET_QUEUE;
 	make_room();
 	while (times_said(false, "resumed") == 0 && last < 10000) {
 		last++;
@@ -1192,11 +1193,11 @@ static uint64_t count_lines(const char *text)
 	return lines;
 }
 
-/* The writer is stuck in its first epoch, the queue holds WRITER_QUEUE more, the rest is
+/* The writer is stuck in its first epoch, the queue holds OUTLET_QUEUE more, the rest is
  * dropped. */
 static void test_blocked_pipe_drops(void **state)
 {
-	const int pushed = 3 * WRITER_QUEUE;
+	const int pushed = 3 * OUTLET_QUEUE;
 	struct config config = OPTIONS(.format = FORMAT_CSV);
 	struct reader reader;
 	struct writer *writer;
@@ -1210,12 +1211,12 @@ static void test_blocked_pipe_drops(void **state)
 	writer = open_ok(&config, 0);
 	for (int number = 0; number < pushed; number++)
 		writer_push(writer, epoch_of((uint64_t)number, LONG_EPOCH));
-	assert_int_equal(times_said(true, "do not keep up"), 1);
+	assert_int_equal(times_said(true, "does not keep up"), 1);
 	assert_int_equal(said.n, 1);
 
 	start_reader(&reader, fds[0]);
 	push_one(writer, epoch_of((uint64_t)pushed, LONG_EPOCH));
-	assert_int_equal(times_said(false, "keep up again"), 1);
+	assert_int_equal(times_said(false, "keeps up again"), 1);
 	close(fds[1]);
 	lost = writer_close(writer);
 	content = stop_reader(&reader);
@@ -1223,7 +1224,7 @@ static void test_blocked_pipe_drops(void **state)
 	assert_int_equal(lost % LONG_EPOCH, 0);
 	assert_int_equal(lost + lines, (uint64_t)(pushed + 1) * LONG_EPOCH);
 	/* One more where the writer had taken the first epoch before the queue was full. */
-	assert_in_range(lines / LONG_EPOCH, WRITER_QUEUE + 1, WRITER_QUEUE + 2);
+	assert_in_range(lines / LONG_EPOCH, OUTLET_QUEUE + 1, OUTLET_QUEUE + 2);
 	free(content);
 	close(fds[0]);
 }
@@ -1247,7 +1248,7 @@ static void test_blocked_flows(void **state)
 	writer_bound_flows(writer, bound);
 	for (uint32_t r = 0; r < reports; r++)
 		writer_push(writer, sample_flows(0));
-	for (uint64_t number = 0; number < WRITER_QUEUE; number++)
+	for (uint64_t number = 0; number < OUTLET_QUEUE; number++)
 		writer_push(writer, epoch_of(number, ROWS));
 	assert_int_equal(times_said(true, "--flows does not keep up"), 1);
 	assert_int_equal(said.n, 1);
@@ -1263,7 +1264,7 @@ static void test_blocked_flows(void **state)
 	assert_int_equal(lost % 3, 0);
 	assert_int_equal(lost + lines, 3 * (reports + 1));
 	assert_in_range(lines, 3, bound + 100); /* what the pipe holds, too */
-	assert_csv(out, &output_heavy_hitters, 0, WRITER_QUEUE - 1);
+	assert_csv(out, &output_heavy_hitters, 0, OUTLET_QUEUE - 1);
 	free(content);
 	close(fds[0]);
 }
@@ -1289,7 +1290,7 @@ static void *push_all(void *arg)
 static void test_blocked_pipe_is_waited_for(void **state)
 {
 	struct config config = OPTIONS(.format = FORMAT_CSV);
-	struct pusher pusher = {.nb_epochs = 3 * WRITER_QUEUE, .nb_rows = LONG_EPOCH};
+	struct pusher pusher = {.nb_epochs = 3 * OUTLET_QUEUE, .nb_rows = LONG_EPOCH};
 	struct reader reader;
 	pthread_t thread;
 	char name[32], *content;
@@ -1300,18 +1301,18 @@ static void test_blocked_pipe_is_waited_for(void **state)
 	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	pusher.writer = open_ok(&config, 0);
 	assert_int_equal(pthread_create(&thread, NULL, push_all, &pusher), 0);
-	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < WRITER_QUEUE)
+	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < OUTLET_QUEUE)
 		usleep(1000);
 	usleep(20000); /* the chance to go further than it may */
-	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed), WRITER_QUEUE,
-		WRITER_QUEUE + 1);
+	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed), OUTLET_QUEUE,
+		OUTLET_QUEUE + 1);
 
 	start_reader(&reader, fds[0]);
 	pthread_join(thread, NULL);
 	close(fds[1]);
 	assert_int_equal(writer_close(pusher.writer), 0);
 	content = stop_reader(&reader);
-	assert_int_equal(count_lines(content), 1 + 3 * WRITER_QUEUE * LONG_EPOCH);
+	assert_int_equal(count_lines(content), 1 + 3 * OUTLET_QUEUE * LONG_EPOCH);
 	assert_int_equal(said.n, 0);
 	free(content);
 	close(fds[0]);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The thread that writes what the reporter says, behind a bounded queue, so that a stalled disk or
- * pipe never holds up an epoch. It owns the output files from writer_open() to writer_close().
+ * Brings what the reporter says to all places that it goes to. Each has an outlet (outlet.h), so
+ * that a stalled disk or pipe never holds up an epoch or another place. They own the output files
+ * from writer_open() to writer_close().
  */
 
 #include <stdbool.h>
@@ -34,7 +35,6 @@ bool writer_shows_table(const struct config *config, bool terminal);
 /* Whether any output goes elsewhere than to standard output. */
 bool writer_names_files(const struct config *config);
 
-#define WRITER_QUEUE     16      /* epochs that may wait to be written */
 #define WRITER_FLOWS     1500000 /* and records, unless writer_bound_flows() says otherwise */
 #define WRITER_ERROR_MAX 512
 
@@ -42,7 +42,7 @@ struct writer;
 
 /*
  * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came
- * right again, from the thread that calls writer_open() or writer_push(), or from the writer's own.
+ * right again, from the thread that calls writer_open() or writer_push(), or from an outlet's.
  * That calls unread() when whoever read standard output has closed it, and there is no other
  * output.
  */
@@ -67,9 +67,9 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	uint64_t *first_epoch, int *status, char *error);
 
 /*
- * Hands over an epoch, or records of one, which the writer frees. What finds no room is dropped;
- * its rows are counted, and that is said. Epochs and records take no room from each other. One
- * thread pushes; when writer_wait() tells it that there is room, there is.
+ * Hands over an epoch, or records of one, which the writer frees. What finds no room on its way to
+ * a place is dropped there (outlet.h). One thread pushes; when writer_wait() tells it that there is
+ * room everywhere, there is.
  */
 void writer_push(struct writer *writer, struct report_epoch *epoch);
 

@@ -236,7 +236,7 @@ static const struct option_row writer_rows[] = {
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
 			"gets JSON lines in place of CSV; a file that is called so is "
 			"./json:FILE. Repeatable, for several destinations, as are --stats, "
-			"--queues, --rules, --flows, --states and --forwarded.",
+			"--queues, --rules, --flows, --states, --deliveries and --forwarded.",
 	},
 	{
 		.name = "stats",
@@ -294,6 +294,17 @@ static const struct option_row writer_rows[] = {
 		.default_note = "not written",
 		.help = "Where it goes what --keep-up gave up, when and why, as CSV; - is standard "
 			"output.",
+	},
+	{
+		.name = "deliveries",
+		.rare = true,
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		OPTION_FIELD(writer_options, rows[ROWS_DELIVERIES]),
+		.default_note = "not written",
+		.help = "Where it goes what became of each interval's rows at each place that they "
+			"go to, as CSV; - is standard output.",
 	},
 	{
 		.name = "forwarded",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/output/output.h"
+#include "sketch/measurement.h"
 
 const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_HEAVY_HITTERS] = &output_heavy_hitters,
@@ -13,6 +14,7 @@ const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_FLOWS] = &output_flows,
 	[ROWS_FORWARDED] = &output_forwarded,
 	[ROWS_STATES] = &output_states,
+	[ROWS_DELIVERIES] = &output_deliveries,
 	[ROWS_EXPORTERS] = &output_exporters,
 	[ROWS_PATHS] = &output_paths,
 	[ROWS_LINKS] = &output_links,
@@ -160,4 +162,43 @@ void columns_add_asked_key(struct columns *columns, const struct column *column)
 {
 	add_key_fields(
 		columns, column, key_fields_of(columns->choice.key_fields, KEY_COLUMN_ASKED));
+}
+
+static bool keeps_records(const struct report_measurement *measurement)
+{
+	const struct sketch_ops *ops =
+		measurement->sketch != NULL ? sketch_find(measurement->sketch) : NULL;
+
+	return ops != NULL && (ops->caps & SKETCH_RECORDS) != 0;
+}
+
+static struct column_choice choice_of_epoch(const struct report_epoch *epoch)
+{
+	struct column_choice choice = {.key_fields = report_key_fields(epoch)};
+
+	choice.records = key_fields_of(choice.key_fields, KEY_COLUMN_RECORD) != 0;
+	choice.collected = epoch->ledger.collected;
+	choice.kept_up = epoch->ledger.kept_up;
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		choice.records |= keeps_records(&epoch->measurements[m]);
+		choice.deep |= epoch->measurements[m].deep;
+	}
+	return choice;
+}
+
+void columns_suit(struct columns **columns, const struct report_epoch *epoch)
+{
+	struct column_choice choice = choice_of_epoch(epoch);
+	const struct column_choice *before = &(*columns)->choice;
+	struct columns *suited;
+
+	if (choice.key_fields == before->key_fields && choice.records == before->records &&
+		choice.deep == before->deep)
+		return;
+	choice.named = before->named;
+	suited = columns_of((*columns)->output, &choice);
+	if (suited == NULL)
+		return;
+	free(*columns);
+	*columns = suited;
 }

@@ -127,9 +127,10 @@ extern const struct output output_rules;         /* rules.c: a row per rule of -
 extern const struct output output_flows;         /* flows.c: a row per record that ended */
 extern const struct output output_forwarded;     /* forwarded.c: a row per direction */
 extern const struct output output_states; /* states.c: a row per change, and one per measurement */
-extern const struct output output_exporters; /* exporters.c: a row per exporter's domain */
-extern const struct output output_paths;     /* paths.c: a row per flow */
-extern const struct output output_links;     /* links.c: a row per interface and direction */
+extern const struct output output_exporters;  /* exporters.c: a row per exporter's domain */
+extern const struct output output_paths;      /* paths.c: a row per flow */
+extern const struct output output_deliveries; /* deliveries.c: a row per place and kind */
+extern const struct output output_links;      /* links.c: a row per interface and direction */
 
 extern const struct output *const outputs[ROW_KINDS]; /* all of them */
 
@@ -155,6 +156,9 @@ struct columns {
 	uint32_t n;
 	struct column list[];
 };
+
+/* Makes columns anew where other measurements need others; without memory for them they stay. */
+void columns_suit(struct columns **columns, const struct report_epoch *epoch);
 
 /* From malloc(); NULL where memory is missing. */
 struct columns *columns_of(const struct output *output, const struct column_choice *choice);

@@ -180,6 +180,7 @@ void report_epoch_free(struct report_epoch *epoch)
 	free(epoch->rules);
 	free(epoch->forwarded);
 	free(epoch->states);
+	free(epoch->deliveries);
 	free(epoch->loads);
 	free(epoch);
 }

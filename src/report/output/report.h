@@ -280,6 +280,17 @@ struct report_state {
 	double share;              /* of the packets that are looked at */
 };
 
+/* What became of the rows of a kind that went to a place, until the next epoch came. */
+struct report_delivery {
+	const char *name, *kind;
+	uint64_t rows;
+	uint64_t delivered, acknowledged, failed, unknown, dropped;
+	uint64_t waiting; /* at the end */
+	bool waits;
+	int64_t oldest; /* of what waits: its start, ns since 1970-01-01 UTC */
+	uint64_t retries, reconnects, bytes;
+};
+
 struct exporter_row;
 struct link_row;
 struct path_row;
@@ -298,13 +309,16 @@ void report_collected_free(struct report_collected *collected);
 
 struct report_epoch {
 	_Atomic uint32_t references;
-	struct report_epoch *next; /* in the writer's queue, and nobody else's business */
 	uint64_t number;
 	int64_t start, end; /* ns since 1970-01-01 UTC */
 	struct ledger ledger;
 	const char *design, *sharing;
 	/* Nothing but records of flows; all else comes in another report of the epoch, after it. */
 	bool flows_only;
+	/* Nothing but what became of the epoch's rows. */
+	bool deliveries_only;
+	struct report_delivery *deliveries; /* [nb_deliveries], from malloc(); NULL: none */
+	uint32_t nb_deliveries;
 	uint64_t expired; /* records that ended before the epoch */
 	bool live;        /* start and end are the clock's, not the packets' */
 	uint32_t workers;

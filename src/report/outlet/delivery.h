@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The account of rows of one kind that go to one place. Each row is in one column, and at any time
+ *     rows = delivered + acknowledged + failed + unknown + dropped + what waits.
+ */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "report/output/output.h"
+
+struct delivery {
+	const char *name;            /* of the place, as it was given; outlives the account */
+	const struct output *output; /* NULL: the table for a person */
+	/* By the thread that hands over. */
+	uint64_t rows;
+	uint64_t dropped; /* there was no room for them in the queue */
+	/* By the outlet's thread, or one of its library; anybody reads. */
+	_Atomic uint64_t delivered;    /* the kernel took them */
+	_Atomic uint64_t acknowledged; /* whoever received them said so */
+	_Atomic uint64_t failed;       /* they are not there */
+	_Atomic uint64_t unknown;      /* nobody can say */
+	_Atomic uint64_t retries, reconnects;
+	_Atomic uint64_t bytes; /* delivered or acknowledged */
+};
+
+/* Whether the report says something that goes there. */
+bool delivery_concerns(const struct delivery *delivery, const struct report_epoch *epoch);
+
+/* The rows that the report has for it. */
+uint64_t delivery_rows(const struct delivery *delivery, const struct report_epoch *epoch);
+
+/* Adds to a count of the outlet's thread. */
+static inline void delivery_count(_Atomic uint64_t *count, uint64_t rows)
+{
+	atomic_fetch_add_explicit(count, rows, memory_order_relaxed);
+}
+
+/*
+ * What became of rows since the last look, which is kept in *before. By the thread that hands over.
+ */
+struct report_delivery delivery_look(
+	const struct delivery *delivery, struct report_delivery *before);

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/signals.h"
+#include "base/units.h"
+#include "report/outlet/outlet.h"
+
+#define WAIT_NS 50000000 /* how long outlet_wait() does */
+
+struct waiting {
+	struct waiting *next;
+	struct report_epoch *epoch;
+};
+
+/* Rows for which the queue had no room. */
+struct losses {
+	uint64_t rows;
+	uint64_t now;  /* of them, since there was room last */
+	bool dropping; /* there was none for the last that came */
+};
+
+struct outlet {
+	struct outlet_params params;
+	pthread_t thread;
+
+	pthread_mutex_t lock;         /* guards what follows */
+	pthread_cond_t work;          /* a report was queued, or one of the others was set */
+	pthread_cond_t room;          /* the queue is not full any more, or all is written */
+	struct waiting *first, *last; /* NULL: the queue is empty */
+	uint32_t queued;              /* epochs in it, */
+	size_t flow_bytes;            /* and records, */
+	size_t flow_bytes_max;        /* of which there may be so many */
+	bool has_taken;               /* the thread has one in hand, which starts then */
+	int64_t taken_start;
+	uint32_t reopens_asked, reopens_done;
+	bool passed; /* all that is queued, and then the time up to passed_ns */
+	int64_t passed_ns;
+	bool ending;
+
+	/* The pushing thread's own. */
+	struct losses epochs, flows;
+};
+
+static size_t flow_bytes(const struct report_epoch *epoch)
+{
+	return sizeof(*epoch) + epoch->nb_measurements * sizeof(epoch->measurements[0]) +
+	       output_rows(&output_flows, epoch) * sizeof(struct report_flow);
+}
+
+/* The thread */
+
+struct task {
+	struct report_epoch *epoch; /* NULL: none */
+	bool reopen, end;
+	uint32_t reopens; /* that are done with it */
+	bool passed;
+	int64_t passed_ns;
+};
+
+static struct report_epoch *take_first(struct outlet *outlet)
+{
+	struct waiting *waiting = outlet->first;
+	struct report_epoch *epoch = waiting->epoch;
+
+	outlet->first = waiting->next;
+	if (outlet->first == NULL)
+		outlet->last = NULL;
+	if (epoch->flows_only)
+		outlet->flow_bytes -= flow_bytes(epoch);
+	else if (!epoch->deliveries_only)
+		outlet->queued--;
+	free(waiting);
+	return epoch;
+}
+
+/* Waits for something to do. The end comes when the queue is empty. */
+static struct task next_task(struct outlet *outlet)
+{
+	struct task task = {0};
+
+	pthread_mutex_lock(&outlet->lock);
+	while (outlet->first == NULL && outlet->reopens_asked == outlet->reopens_done &&
+		!outlet->passed && !outlet->ending)
+		pthread_cond_wait(&outlet->work, &outlet->lock);
+	task.reopens = outlet->reopens_asked;
+	task.reopen = outlet->reopens_asked != outlet->reopens_done;
+	if (outlet->first != NULL) {
+		task.epoch = take_first(outlet);
+		outlet->has_taken = true;
+		outlet->taken_start = task.epoch->start;
+		pthread_cond_signal(&outlet->room);
+	} else {
+		task.passed = outlet->passed;
+		task.passed_ns = outlet->passed_ns;
+		outlet->passed = false;
+		task.end = outlet->ending;
+	}
+	pthread_mutex_unlock(&outlet->lock);
+	return task;
+}
+
+static void end_task(struct outlet *outlet, const struct task *task)
+{
+	pthread_mutex_lock(&outlet->lock);
+	outlet->has_taken = false;
+	if (task->reopen)
+		outlet->reopens_done = task->reopens;
+	pthread_cond_signal(&outlet->room);
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+static void tell(void (*what)(void *place), void *place)
+{
+	if (what != NULL)
+		what(place);
+}
+
+static void *outlet_main(void *arg)
+{
+	struct outlet *outlet = arg;
+	const struct outlet_ops *ops = outlet->params.ops;
+	void *place = outlet->params.place;
+	struct task task;
+
+	tell(ops->begin, place);
+	tell(ops->look, place);
+	do {
+		task = next_task(outlet);
+		if (task.reopen)
+			tell(ops->reopen, place);
+		if (task.epoch != NULL) {
+			ops->write(place, task.epoch);
+			report_epoch_free(task.epoch);
+		}
+		if (task.passed && ops->pass != NULL)
+			ops->pass(place, task.passed_ns);
+		tell(ops->look, place);
+		end_task(outlet, &task);
+	} while (!task.end);
+	tell(ops->end, place);
+	return NULL;
+}
+
+/* Life */
+
+struct outlet *outlet_create(const struct outlet_params *params)
+{
+	struct outlet *outlet = calloc(1, sizeof(*outlet));
+	pthread_condattr_t monotonic;
+
+	if (outlet == NULL)
+		return NULL;
+	outlet->params = *params;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&outlet->lock, NULL);
+	pthread_cond_init(&outlet->work, &monotonic);
+	pthread_cond_init(&outlet->room, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return outlet;
+}
+
+int outlet_start(struct outlet *outlet)
+{
+	return signals_start_thread(&outlet->thread, outlet_main, outlet);
+}
+
+void outlet_free(struct outlet *outlet)
+{
+	if (outlet == NULL)
+		return;
+	pthread_cond_destroy(&outlet->room);
+	pthread_cond_destroy(&outlet->work);
+	pthread_mutex_destroy(&outlet->lock);
+	free(outlet);
+}
+
+uint64_t outlet_end(struct outlet *outlet)
+{
+	pthread_mutex_lock(&outlet->lock);
+	outlet->ending = true;
+	pthread_cond_signal(&outlet->work);
+	pthread_mutex_unlock(&outlet->lock);
+	pthread_join(outlet->thread, NULL);
+	return outlet->epochs.rows + outlet->flows.rows;
+}
+
+/* The reporter's side */
+
+static bool concerns(const struct outlet *outlet, const struct report_epoch *epoch)
+{
+	for (uint32_t d = 0; d < outlet->params.nb_deliveries; d++)
+		if (delivery_concerns(outlet->params.deliveries[d], epoch))
+			return true;
+	return false;
+}
+
+/*
+ * After a loss records wait until half of their room is free, so that one loss is not told as many.
+ * An empty queue takes any number. What became of an epoch's rows is small, and comes once.
+ */
+static bool has_room(const struct outlet *outlet, const struct report_epoch *epoch)
+{
+	size_t max = outlet->flows.dropping ? outlet->flow_bytes_max / 2 : outlet->flow_bytes_max;
+
+	if (!epoch->flows_only)
+		return outlet->queued < OUTLET_QUEUE || epoch->deliveries_only;
+	return outlet->flow_bytes == 0 || outlet->flow_bytes + flow_bytes(epoch) <= max;
+}
+
+static void put_last(struct outlet *outlet, struct waiting *waiting)
+{
+	if (outlet->first == NULL)
+		outlet->first = waiting;
+	else
+		outlet->last->next = waiting;
+	outlet->last = waiting;
+	if (waiting->epoch->flows_only)
+		outlet->flow_bytes += flow_bytes(waiting->epoch);
+	else if (!waiting->epoch->deliveries_only)
+		outlet->queued++;
+}
+
+/* Returns false where there is no room, or no memory. */
+static bool enqueue(struct outlet *outlet, struct report_epoch *epoch)
+{
+	struct waiting *waiting = malloc(sizeof(*waiting));
+	bool room;
+
+	if (waiting == NULL)
+		return false;
+	*waiting = (struct waiting){.epoch = epoch};
+	pthread_mutex_lock(&outlet->lock);
+	room = has_room(outlet, epoch);
+	if (room) {
+		report_epoch_share(epoch);
+		put_last(outlet, waiting);
+		pthread_cond_signal(&outlet->work);
+	}
+	pthread_mutex_unlock(&outlet->lock);
+	if (!room)
+		free(waiting);
+	return room;
+}
+
+static void say(const struct outlet *outlet, bool warning, const struct losses *losses,
+	const char *what, uint64_t rows)
+{
+	const char *name = losses == &outlet->flows ? output_flows.option : outlet->params.name;
+	char line[512], number[64] = "";
+
+	if (!warning)
+		snprintf(number, sizeof(number), "; %llu rows were lost", (unsigned long long)rows);
+	snprintf(line, sizeof(line), "%.300s %s%s", name, what, number);
+	outlet->params.say(warning, line, outlet->params.say_arg);
+}
+
+/* Returns the rows that the report has for the outlet. */
+static uint64_t count(struct outlet *outlet, const struct report_epoch *epoch, bool dropped)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t d = 0; d < outlet->params.nb_deliveries; d++) {
+		struct delivery *delivery = outlet->params.deliveries[d];
+		uint64_t rows = delivery_rows(delivery, epoch);
+
+		delivery->rows += rows;
+		delivery->dropped += dropped ? rows : 0;
+		sum += rows;
+	}
+	return sum;
+}
+
+void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
+{
+	struct losses *losses = epoch->flows_only ? &outlet->flows : &outlet->epochs;
+	uint64_t rows;
+	bool taken;
+
+	if (!concerns(outlet, epoch))
+		return;
+	taken = enqueue(outlet, epoch);
+	rows = count(outlet, epoch, !taken);
+	if (!taken) {
+		if (!losses->dropping)
+			say(outlet, true, losses,
+				"does not keep up; its rows are lost until it does", 0);
+		losses->rows += rows;
+		losses->now += rows;
+	} else if (losses->dropping) {
+		say(outlet, false, losses, "keeps up again", losses->now);
+		losses->now = 0;
+	}
+	losses->dropping = !taken;
+}
+
+bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
+{
+	struct timespec until;
+	bool room;
+
+	if (!concerns(outlet, epoch))
+		return true;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += WAIT_NS;
+	until.tv_sec += until.tv_nsec / SECOND_NS;
+	until.tv_nsec %= SECOND_NS;
+	pthread_mutex_lock(&outlet->lock);
+	while (!has_room(outlet, epoch) &&
+		pthread_cond_timedwait(&outlet->room, &outlet->lock, &until) == 0)
+		;
+	room = has_room(outlet, epoch);
+	pthread_mutex_unlock(&outlet->lock);
+	return room;
+}
+
+void outlet_bound_flows(struct outlet *outlet, size_t bytes)
+{
+	pthread_mutex_lock(&outlet->lock);
+	outlet->flow_bytes_max = bytes;
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+void outlet_pass(struct outlet *outlet, int64_t time)
+{
+	pthread_mutex_lock(&outlet->lock);
+	outlet->passed = true;
+	outlet->passed_ns = time;
+	pthread_cond_signal(&outlet->work);
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+void outlet_settle(struct outlet *outlet)
+{
+	pthread_mutex_lock(&outlet->lock);
+	while (outlet->first != NULL || outlet->has_taken)
+		pthread_cond_wait(&outlet->room, &outlet->lock);
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+void outlet_reopen(struct outlet *outlet)
+{
+	if (outlet->params.ops->reopen == NULL)
+		return;
+	pthread_mutex_lock(&outlet->lock);
+	outlet->reopens_asked++;
+	pthread_cond_signal(&outlet->work);
+	pthread_mutex_unlock(&outlet->lock);
+}
+
+bool outlet_reopening(struct outlet *outlet)
+{
+	bool reopening;
+
+	pthread_mutex_lock(&outlet->lock);
+	reopening = outlet->reopens_asked != outlet->reopens_done;
+	pthread_mutex_unlock(&outlet->lock);
+	return reopening;
+}
+
+bool outlet_ending(struct outlet *outlet)
+{
+	bool ending;
+
+	pthread_mutex_lock(&outlet->lock);
+	ending = outlet->ending;
+	pthread_mutex_unlock(&outlet->lock);
+	return ending;
+}
+
+bool outlet_oldest(struct outlet *outlet, int64_t *start)
+{
+	bool any = true;
+
+	pthread_mutex_lock(&outlet->lock);
+	if (outlet->has_taken)
+		*start = outlet->taken_start;
+	else if (outlet->first != NULL)
+		*start = outlet->first->epoch->start;
+	else
+		any = false;
+	pthread_mutex_unlock(&outlet->lock);
+	return any;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A thread that brings reports to a place, behind a bounded queue: a place that takes nothing holds
+ * up neither the reporter nor any other place. What finds no room is dropped, by whole reports, and
+ * counted. What the place is and how rows look there is the business of its struct outlet_ops.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/outlet/delivery.h"
+#include "report/output/report.h"
+
+#define OUTLET_QUEUE 16 /* epochs that may wait */
+
+/* By the outlet's own thread. */
+struct outlet_ops {
+	void (*begin)(void *place); /* before anything else; NULL: nothing */
+	/* One report; each of the place's deliveries that it concerns gets its rows counted. */
+	void (*write)(void *place, const struct report_epoch *epoch);
+	/* All that came was written, and nothing more will start before `time` (ns since 1970); NULL:
+	 * nothing. */
+	void (*pass)(void *place, int64_t time);
+	/* What the place's name stands for may have changed. NULL: nothing. */
+	void (*reopen)(void *place);
+	void (*look)(void *place); /* after each of these; NULL: nothing */
+	void (*end)(void *place);  /* after all else; NULL: nothing */
+};
+
+struct outlet_params {
+	const struct outlet_ops *ops;
+	void *place;
+	const char *name;             /* of the place, for a person */
+	struct delivery **deliveries; /* [nb_deliveries]; they and the array outlive the outlet */
+	uint32_t nb_deliveries;
+	void (*say)(bool warning, const char *line, void *arg);
+	void *say_arg;
+};
+
+struct outlet;
+
+/* Returns NULL where memory is missing. Its thread begins with outlet_start(). */
+struct outlet *outlet_create(const struct outlet_params *params);
+/* Returns 0 or an errno. */
+int outlet_start(struct outlet *outlet);
+/* One that was started has ended (outlet_end()). */
+void outlet_free(struct outlet *outlet);
+
+/*
+ * One thread hands over: shares the report with the outlet where it concerns it. What finds no room
+ * is dropped, counted and said. Epochs and records take no room from each other. Where
+ * outlet_wait() says that there is room, there is.
+ */
+void outlet_push(struct outlet *outlet, struct report_epoch *epoch);
+/* Waits until there is room for it, but not for long. Returns false where there is still none. */
+bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch);
+/* So many bytes of records may wait from now on. */
+void outlet_bound_flows(struct outlet *outlet, size_t bytes);
+void outlet_pass(struct outlet *outlet, int64_t time);
+/* Waits until all that was handed over is written. */
+void outlet_settle(struct outlet *outlet);
+/* Has what waits written, and ends the thread. Returns the rows that were dropped. */
+uint64_t outlet_end(struct outlet *outlet);
+
+/* Any thread. */
+void outlet_reopen(struct outlet *outlet);
+bool outlet_reopening(struct outlet *outlet);
+/* The run is over: what waits is the last. */
+bool outlet_ending(struct outlet *outlet);
+/* When the oldest report that waits starts, ns since 1970; false: none does. */
+bool outlet_oldest(struct outlet *outlet, int64_t *start);
