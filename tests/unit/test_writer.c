@@ -1269,6 +1269,101 @@ static void test_blocked_flows(void **state)
 	close(fds[0]);
 }
 
+/* The sum of a column of the deliveries' rows of an export, of which each balances. */
+struct told {
+	uint64_t rows, delivered, failed, dropped, waiting; /* waiting: of the last row */
+	uint64_t lines;
+};
+
+static struct told deliveries_of(const char *content, const char *export)
+{
+	struct told sum = {0};
+
+	for (const char *line = strchr(content, '\n'); line != NULL && line[1] != '\0';
+		line = strchr(line + 1, '\n')) {
+		unsigned long long rows, delivered, acknowledged, failed, unknown, dropped, waiting;
+		char name[64], kind[32];
+
+		assert_int_equal(
+			sscanf(line + 1,
+				"%*u,%*[^,],%*[^,],%63[^,],%31[^,],%llu,%llu,%llu,%llu,%llu,%llu,%llu",
+				name, kind, &rows, &delivered, &acknowledged, &failed, &unknown,
+				&dropped, &waiting),
+			9);
+		if (strcmp(name, export) != 0)
+			continue;
+		assert_int_equal(rows + sum.waiting,
+			delivered + acknowledged + failed + unknown + dropped + waiting);
+		sum.lines++;
+		sum.rows += rows;
+		sum.delivered += delivered;
+		sum.failed += failed;
+		sum.dropped += dropped;
+		sum.waiting = waiting;
+	}
+	return sum;
+}
+
+/* A pipe that nobody reads holds up neither a file nor the account of both. */
+static void test_blocked_pipe_and_files(void **state)
+{
+	const int pushed = 3 * OUTLET_QUEUE;
+	struct config config = OPTIONS(.rows[ROWS_STATS] = TO(stats),
+		.rows[ROWS_DELIVERIES] = TO(aside), .format = FORMAT_CSV);
+	struct reader reader;
+	struct writer *writer;
+	struct told told;
+	char name[32], *content, *account;
+	uint64_t lost, lines;
+	int fds[2];
+
+	(void)state;
+	make_pipe(fds, name);
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
+	writer = open_ok(&config, 0);
+	for (int number = 0; number < pushed; number++) {
+		struct report_epoch *epoch = epoch_of((uint64_t)number, LONG_EPOCH);
+
+		while (number < OUTLET_QUEUE && !writer_wait(writer, epoch))
+			;
+		writer_push(writer, epoch);
+		if (number >= OUTLET_QUEUE) /* time for the disk: only the pipe is full */
+			usleep(2000);
+	}
+	for (account = NULL;
+		account == NULL || deliveries_of(account, stats).lines < 2 * OUTLET_QUEUE;) {
+		free(account);
+		usleep(1000);
+		account = slurp(aside);
+	}
+	told = deliveries_of(account, name);
+	assert_int_equal(told.delivered, 0);
+	assert_true(told.waiting > 0);
+	free(account);
+
+	start_reader(&reader, fds[0]);
+	close(fds[1]);
+	lost = writer_close(writer);
+	content = stop_reader(&reader);
+	lines = count_lines(content) - 1;
+	account = slurp(aside);
+	told = deliveries_of(account, name);
+	assert_int_equal(told.lines, pushed);
+	assert_int_equal(told.rows, (uint64_t)pushed * LONG_EPOCH);
+	assert_int_equal(told.delivered, lines);
+	assert_int_equal(told.waiting, 0);
+	assert_true(told.dropped > 0);
+	lost -= told.dropped;
+	told = deliveries_of(account, stats);
+	assert_int_equal(told.rows, pushed);
+	assert_int_equal(told.waiting, 0);
+	assert_int_equal(told.dropped, lost);
+	assert_true(times_said(true, "does not keep up") > 0);
+	free(account);
+	free(content);
+	close(fds[0]);
+}
+
 struct pusher {
 	struct writer *writer;
 	int nb_epochs;
@@ -1733,6 +1828,7 @@ int main(void)
 		TEST(test_closed_pipe),
 		TEST(test_blocked_pipe_drops),
 		TEST(test_blocked_flows),
+		TEST(test_blocked_pipe_and_files),
 		TEST(test_blocked_pipe_is_waited_for),
 		TEST(test_pipe_that_does_not_block),
 		TEST(test_formats_on_standard_output),

@@ -7,27 +7,6 @@
 #include "report/output/format.h"
 #include "report/output/table.h"
 
-static void screen_begin(const struct writer_voice *voice)
-{
-	if (voice->progress != NULL)
-		progress_suspend(voice->progress);
-}
-
-static void screen_end(const struct writer_voice *voice)
-{
-	if (voice->progress != NULL)
-		progress_resume(voice->progress);
-}
-
-void file_place_say(bool warning, const char *line, void *arg)
-{
-	const struct writer_voice *voice = arg;
-
-	screen_begin(voice);
-	voice->say(warning, line, voice->arg);
-	screen_end(voice);
-}
-
 static uint64_t lines_said(const struct file_place *place)
 {
 	return place->voice->lines_said != NULL ? place->voice->lines_said() : 0;
@@ -77,10 +56,10 @@ static void write_rows(
 
 	format_rows(place, sink, epoch);
 	if (sink->on_terminal)
-		screen_begin(place->voice);
+		voice_pause(place->voice);
 	output_file_write(&sink->file, &rows);
 	if (sink->on_terminal)
-		screen_end(place->voice);
+		voice_go_on(place->voice);
 	account(sink, rows.n, sink->file.lost - lost, place->text.len);
 }
 
@@ -150,7 +129,7 @@ static void look_at_readers(void *arg)
 			continue;
 		sink->left = true;
 		if (!place->alone)
-			file_place_say(false,
+			voice_say(false,
 				"standard output: closed by its reader; the other outputs go on",
 				place->voice);
 		else if (place->voice->unread != NULL)
@@ -158,10 +137,11 @@ static void look_at_readers(void *arg)
 	}
 }
 
-static void write_headers(void *arg)
+static void write_headers(void *arg, struct outlet *outlet)
 {
 	struct file_place *place = arg;
 
+	(void)outlet;
 	for (uint32_t s = 0; s < place->nb_sinks; s++)
 		output_file_write_header(&place->sinks[s]->file);
 }

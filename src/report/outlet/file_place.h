@@ -12,7 +12,7 @@
 
 #include "report/outlet/outlet.h"
 #include "report/outlet/output_file.h"
-#include "report/outlet/writer.h"
+#include "report/outlet/voice.h"
 #include "report/output/screen.h"
 
 struct file_sink {
@@ -40,6 +40,3 @@ struct file_place {
 
 /* Of regular files; of one pipe, terminal or device. */
 extern const struct outlet_ops file_ops, stream_ops;
-
-/* Says a line to a person, with what is on the screen taken away. Any thread. */
-void file_place_say(bool warning, const char *line, void *voice);

@@ -126,7 +126,8 @@ static void *outlet_main(void *arg)
 	void *place = outlet->params.place;
 	struct task task;
 
-	tell(ops->begin, place);
+	if (ops->begin != NULL)
+		ops->begin(place, outlet);
 	tell(ops->look, place);
 	do {
 		task = next_task(outlet);

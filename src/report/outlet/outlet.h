@@ -15,9 +15,12 @@
 
 #define OUTLET_QUEUE 16 /* epochs that may wait */
 
+struct outlet;
+
 /* By the outlet's own thread. */
 struct outlet_ops {
-	void (*begin)(void *place); /* before anything else; NULL: nothing */
+	/* Before anything else; NULL: nothing. */
+	void (*begin)(void *place, struct outlet *outlet);
 	/* One report; each of the place's deliveries that it concerns gets its rows counted. */
 	void (*write)(void *place, const struct report_epoch *epoch);
 	/* All that came was written, and nothing more will start before `time` (ns since 1970); NULL:
@@ -38,8 +41,6 @@ struct outlet_params {
 	void (*say)(bool warning, const char *line, void *arg);
 	void *say_arg;
 };
-
-struct outlet;
 
 /* Returns NULL where memory is missing. Its thread begins with outlet_start(). */
 struct outlet *outlet_create(const struct outlet_params *params);

@@ -91,7 +91,7 @@ static struct file_sink *add_sink(
 				.name = name,
 				.option = option,
 				.limits = writer_options(config)->rotate,
-				.say = file_place_say,
+				.say = voice_say,
 				.say_arg = &writer->voice,
 				.fd = -1,
 			},
@@ -369,7 +369,7 @@ static bool make_outlet(struct writer *writer, struct route *route)
 		.name = route->files.nb_sinks > 1 ? "the disk" : first->delivery.name,
 		.deliveries = route->deliveries,
 		.nb_deliveries = route->files.nb_sinks,
-		.say = file_place_say,
+		.say = voice_say,
 		.say_arg = &writer->voice,
 	};
 

@@ -12,7 +12,7 @@
 
 #include "config/config.h"
 #include "report/outlet/output_file.h"
-#include "report/output/progress.h"
+#include "report/outlet/voice.h"
 #include "report/output/report.h"
 #include "report/outlet/rotation.h"
 
@@ -35,25 +35,9 @@ bool writer_shows_table(const struct config *config, bool terminal);
 /* Whether any output goes elsewhere than to standard output. */
 bool writer_names_files(const struct config *config);
 
-#define WRITER_FLOWS     1500000 /* and records, unless writer_bound_flows() says otherwise */
-#define WRITER_ERROR_MAX 512
+#define WRITER_FLOWS 1500000 /* and records, unless writer_bound_flows() says otherwise */
 
 struct writer;
-
-/*
- * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came
- * right again, from the thread that calls writer_open() or writer_push(), or from an outlet's.
- * That calls unread() when whoever read standard output has closed it, and there is no other
- * output.
- */
-struct writer_voice {
-	writer_say_fn say;
-	void *arg;
-	void (*unread)(void);      /* may be NULL */
-	struct progress *progress; /* taken off the screen for the while; may be NULL */
-	/* Lines that others have written on the terminal so far; NULL: nobody writes there. */
-	uint64_t (*lines_said)(void);
-};
 
 /*
  * Opens the outputs of the configuration: its files, and the table on standard output. Returns
@@ -88,12 +72,6 @@ void writer_pass(struct writer *writer, int64_t end);
  * line in error[WRITER_ERROR_MAX] where the header of a file lacks a column. Any thread.
  */
 bool writer_takes(const struct writer *writer, const struct config *config, char *error);
-
-/* What came of reopening all files. */
-struct writer_reopened {
-	uint32_t files;               /* that have names, and were opened */
-	char error[WRITER_ERROR_MAX]; /* of the last that was not, and is kept; empty: none */
-};
 
 /* Reopens the files by name before the next epoch is written, for log rotation (SIGHUP). Any
  * thread, but not a signal handler. writer_reopening() is true until that is done; then it tells

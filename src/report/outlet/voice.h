@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What outlets say to a person. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/outlet/output_file.h"
+#include "report/output/progress.h"
+
+#define WRITER_ERROR_MAX 512
+
+/*
+ * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came
+ * right again, from the thread that calls writer_open() or writer_push(), or from an outlet's.
+ * That calls unread() when whoever read standard output has closed it, and there is no other
+ * output.
+ */
+struct writer_voice {
+	writer_say_fn say;
+	void *arg;
+	void (*unread)(void);      /* may be NULL */
+	struct progress *progress; /* taken off the screen for the while; may be NULL */
+	/* Lines that others have written on the terminal so far; NULL: nobody writes there. */
+	uint64_t (*lines_said)(void);
+};
+
+/* What came of reopening all files. */
+struct writer_reopened {
+	uint32_t files;               /* that have names, and were opened */
+	char error[WRITER_ERROR_MAX]; /* of the last that was not, and is kept; empty: none */
+};
+
+/* Says a line, with what is on the screen taken away for the while. Any thread. */
+void voice_say(bool warning, const char *line, void *voice);
+
+/* Around what is written to the terminal: the progress line is off the screen. Any thread. */
+void voice_pause(const struct writer_voice *voice);
+void voice_go_on(const struct writer_voice *voice);
