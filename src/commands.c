@@ -478,11 +478,16 @@ static int put_together(const struct config *config, const struct plan *plan, st
 	struct run *run =
 		run_create(config, plan, source, ports, port_options(config)->names.n, error);
 	int status = EXIT_MACHINE;
-	bool monitors;
+	bool monitors, mistake;
 
 	if (run == NULL) {
 		log_error("%s", error);
 		return EXIT_MACHINE;
+	}
+	if (!run_decide(run, &mistake, error)) {
+		log_error("%s", error);
+		run_destroy(run);
+		return mistake ? EXIT_TEXT : EXIT_MACHINE;
 	}
 	monitors = run_monitor(run, rules, error);
 	rules = NULL; /* the run took them over */

@@ -27,8 +27,10 @@ struct reading {
 	const char *path;
 	const struct decisions_plan *plan;
 	uint32_t line;
+	bool any;            /* rows behind the header */
 	uint32_t at[FIELDS]; /* of the columns; UINT32_MAX: there is none */
-	char *error;
+	bool *mistake;
+	char *error; /* until there is another: no memory */
 };
 
 __attribute__((format(printf, 2, 3))) static bool refuse(
@@ -38,6 +40,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 		reading->error, DECISIONS_ERROR_MAX, "%s:%u: ", reading->path, reading->line);
 	va_list args;
 
+	*reading->mistake = true;
 	if (used >= DECISIONS_ERROR_MAX)
 		return false;
 	va_start(args, format);
@@ -46,46 +49,58 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 	return false;
 }
 
-/* The field that begins here, without its quotes, none of which stands within; *rest is behind it. */
+/*
+ * The field that begins here, without its quotes, none of which stands within; *rest is behind it.
+ * NULL: its quotes are not around it.
+ */
 static char *next_field(char **rest)
 {
-	char *field = *rest;
-	char *end = *field == '"' ? strchr(field + 1, '"') : NULL;
+	char *field = *rest, *end;
 
-	if (end == NULL)
+	if (*field != '"')
 		return strsep(rest, ",");
+	end = strchr(++field, '"');
+	if (end == NULL || (end[1] != ',' && end[1] != '\0'))
+		return NULL;
 	*end = '\0';
-	*rest = end + 1;
-	strsep(rest, ",");
-	return field + 1;
+	*rest = end[1] == ',' ? end + 2 : NULL;
+	return field;
 }
 
-/* Cuts the line at its commas. */
-static uint32_t split(char *line, char *fields[LINE_FIELDS_MAX])
+/* Cuts the line at its commas. Returns how many fields it has; 0 where that cannot be said. */
+static uint32_t split(const struct reading *reading, char *line, char *fields[LINE_FIELDS_MAX])
 {
 	uint32_t n = 0;
 
 	line[strcspn(line, "\r\n")] = '\0';
-	while (n < LINE_FIELDS_MAX && line != NULL)
-		fields[n++] = next_field(&line);
+	for (; n < LINE_FIELDS_MAX && line != NULL; n++) {
+		fields[n] = next_field(&line);
+		if (fields[n] != NULL)
+			continue;
+		refuse(reading, "the quotes of field %u are not around it", n + 1);
+		return 0;
+	}
 	return n;
 }
 
 static bool read_header(struct reading *reading, char *line)
 {
 	char *fields[LINE_FIELDS_MAX];
-	uint32_t n = split(line, fields);
+	uint32_t n = split(reading, line, fields);
 
-	for (uint32_t f = 0; f < FIELDS; f++) {
-		uint32_t at = 0;
-
-		while (at < n && strcmp(fields[at], field_names[f]) != 0)
-			at++;
-		if (at == n && f != FIELD_MEASUREMENT)
+	for (uint32_t f = 0; f < FIELDS && n > 0; f++) {
+		reading->at[f] = UINT32_MAX;
+		for (uint32_t at = 0; at < n; at++) {
+			if (strcmp(fields[at], field_names[f]) != 0)
+				continue;
+			if (reading->at[f] != UINT32_MAX)
+				return refuse(reading, "column '%s' stands twice", field_names[f]);
+			reading->at[f] = at;
+		}
+		if (reading->at[f] == UINT32_MAX && f != FIELD_MEASUREMENT)
 			return refuse(reading, "no column '%s'", field_names[f]);
-		reading->at[f] = at < n ? at : UINT32_MAX;
 	}
-	return true;
+	return n > 0;
 }
 
 /* What is decided, of all measurements or of the one that is named. */
@@ -135,9 +150,12 @@ static bool read_row(struct reading *reading, char *line, struct decisions *deci
 	struct decision decision = {0};
 	struct decision_list *list;
 	char *fields[LINE_FIELDS_MAX];
-	uint32_t n = split(line, fields);
+	uint32_t n = split(reading, line, fields);
 	uint64_t worker;
 
+	if (n == 0)
+		return false;
+	reading->any = true;
 	for (uint32_t f = 0; f < FIELDS; f++)
 		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
 			return refuse(reading, "no %s", field_names[f]);
@@ -161,7 +179,7 @@ static bool read_row(struct reading *reading, char *line, struct decisions *deci
 			(unsigned long long)decision.packet, (unsigned long long)worker);
 	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &decision))
 		return false;
-	return add_decision(list, &decision) || refuse(reading, "no memory");
+	return add_decision(list, &decision);
 }
 
 static bool read_lines(struct reading *reading, FILE *file, struct decisions *decisions)
@@ -181,41 +199,48 @@ static bool read_lines(struct reading *reading, FILE *file, struct decisions *de
 			good = read_row(reading, line, decisions);
 	}
 	free(line);
-	if (good && ferror(file))
-		good = refuse(reading, "cannot be read");
+	if (good && ferror(file)) {
+		snprintf(reading->error, DECISIONS_ERROR_MAX, "%s: cannot be read", reading->path);
+		return false;
+	}
 	if (good && reading->line == 0)
 		good = refuse(reading, "it is empty");
+	if (good && !reading->any)
+		good = refuse(reading, "no row stands behind the header");
 	return good;
 }
 
 /* Each list ends. */
-static bool end_lists(const struct reading *reading, struct decisions *decisions)
+static bool end_lists(struct decisions *decisions)
 {
 	static const struct decision end = {.packet = UINT64_MAX};
 
 	for (uint32_t w = 0; w < decisions->nb_workers; w++)
 		if (!add_decision(&decisions->of[w], &end))
-			return refuse(reading, "no memory");
+			return false;
 	return true;
 }
 
-struct decisions *decisions_read(const char *path, const struct decisions_plan *plan, char *error)
+struct decisions *decisions_read(
+	const char *path, const struct decisions_plan *plan, bool *mistake, char *error)
 {
-	struct reading reading = {.path = path, .plan = plan, .error = error};
+	struct reading reading = {.path = path, .plan = plan, .mistake = mistake, .error = error};
 	struct decisions *decisions = calloc(1, sizeof(*decisions));
-	FILE *file = regular_file_open(path);
+	FILE *file;
 	bool good = false;
 
 	if (decisions != NULL)
 		decisions->of = calloc(plan->nb_workers, sizeof(decisions->of[0]));
-	if (decisions == NULL || decisions->of == NULL) {
-		snprintf(error, DECISIONS_ERROR_MAX, "no memory for %s", path);
-	} else if (file == NULL) {
+	file = regular_file_open(path);
+	*mistake = false;
+	if (file == NULL)
 		snprintf(error, DECISIONS_ERROR_MAX, "%s: %s", path,
 			errno != 0 ? strerror(errno) : "is no regular file");
-	} else {
+	else
+		snprintf(error, DECISIONS_ERROR_MAX, "no memory for %s", path);
+	if (file != NULL && decisions != NULL && decisions->of != NULL) {
 		decisions->nb_workers = plan->nb_workers;
-		good = read_lines(&reading, file, decisions) && end_lists(&reading, decisions);
+		good = read_lines(&reading, file, decisions) && end_lists(decisions);
 	}
 	if (file != NULL)
 		fclose(file);

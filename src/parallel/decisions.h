@@ -41,7 +41,8 @@ struct decisions_plan {
 
 /*
  * Reads CSV, of whose columns worker, packet, to and, where it is there, measurement count. NULL
- * with one line in error[DECISIONS_ERROR_MAX].
+ * with one line in error[DECISIONS_ERROR_MAX]. *mistake: it is one in the text.
  */
-struct decisions *decisions_read(const char *path, const struct decisions_plan *plan, char *error);
+struct decisions *decisions_read(
+	const char *path, const struct decisions_plan *plan, bool *mistake, char *error);
 void decisions_free(struct decisions *decisions); /* NULL is allowed */

@@ -195,21 +195,26 @@ void kept_add(struct kept *kept, const struct burst_state *state, const struct k
 
 static const struct decision no_decision = {.packet = UINT64_MAX};
 
-void keeper_init(struct keeper *keeper, const struct decisions *decisions,
-	const struct steps *steps, uint64_t seed, uint32_t worker)
+void keeper_init(struct keeper *keeper, uint64_t seed, uint32_t worker)
 {
 	/* The hash's key comes from the seed too, by another way. */
 	uint64_t state = ~seed;
 
 	*keeper = (struct keeper){
 		.seed = random_split(&state) ^ random_mix(worker),
-		.decisions = decisions != NULL ? decisions->of[worker].decisions : &no_decision,
-		.steps = steps,
+		.decisions = &no_decision,
 		.decided = STATES_WHOLE,
 		.stale = true,
 		.whole = true,
 	};
 	keeper->states = &keeper->decided;
+}
+
+void keeper_decide(struct keeper *keeper, const struct decisions *decisions,
+	const struct steps *steps, uint32_t worker)
+{
+	keeper->decisions = decisions->of[worker].decisions;
+	keeper->steps = steps;
 }
 
 void keeper_govern(struct keeper *keeper, struct states_line *line, uint64_t interrupted)

@@ -165,12 +165,12 @@ static inline void keeper_tell(struct keeper *keeper, uint32_t n, uint64_t cycle
 	atomic_store_explicit(&line->shift, valve->shift, memory_order_relaxed);
 }
 
-/*
- * `decisions` and `steps` outlive it; NULL: nothing is decided beforehand. `seed`: the run's. The
- * valve is off.
- */
-void keeper_init(struct keeper *keeper, const struct decisions *decisions,
-	const struct steps *steps, uint64_t seed, uint32_t worker);
+/* `seed`: the run's. The valve is off, and nothing is decided beforehand. */
+void keeper_init(struct keeper *keeper, uint64_t seed, uint32_t worker);
+
+/* Before the start: decides so of the worker. Both outlive it. */
+void keeper_decide(struct keeper *keeper, const struct decisions *decisions,
+	const struct steps *steps, uint32_t worker);
 
 /*
  * Before the start: who reads the line decides, too. It begins with what the keeper has. A burst of

@@ -183,7 +183,7 @@ static bool create_keeper(const struct run *run, struct worker *worker, int node
 	if (keeper == NULL)
 		return false;
 	worker->keeper = keeper;
-	keeper_init(keeper, run->decisions, run->steps, run->hash_key.seed, worker->id);
+	keeper_init(keeper, run->hash_key.seed, worker->id);
 	if (run_keeps_up(run))
 		start_valve(run, worker, keeper);
 	return true;
@@ -467,7 +467,7 @@ static bool create_kernel(struct run *run, char *error)
 }
 
 /* What measurements may give up; and what they are to, where a file says. */
-static bool read_states(struct run *run, char *error)
+bool run_decide(struct run *run, bool *mistake, char *error)
 {
 	const char *path = keep_up_options(run->config)->states_from;
 	const char *names[CONFIG_MEASUREMENTS_MAX];
@@ -488,7 +488,9 @@ static bool read_states(struct run *run, char *error)
 		names[m] = measurement->name;
 		steps_parse(&run->steps[m], steps_options(measurement)->steps, why);
 	}
-	run->decisions = decisions_read(path, &plan, error);
+	run->decisions = decisions_read(path, &plan, mistake, error);
+	for (uint32_t w = 0; run->decisions != NULL && w < run->nb_workers; w++)
+		keeper_decide(run->workers[w]->keeper, run->decisions, run->steps, w);
 	return run->decisions != NULL;
 }
 
@@ -511,9 +513,9 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->design = plan->design;
 	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, seed_options(config)->seed);
-	if (read_states(run, error) && create_input(run, source, error) &&
-		create_lcores(run, error) && create_measurements(run, error) &&
-		create_collect(run, error) && create_kernel(run, error))
+	if (create_input(run, source, error) && create_lcores(run, error) &&
+		create_measurements(run, error) && create_collect(run, error) &&
+		create_kernel(run, error))
 		return run;
 	run_destroy(run);
 	return NULL;

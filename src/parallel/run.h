@@ -68,6 +68,12 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	struct port *ports, uint32_t nb_ports, char *error);
 
 /*
+ * Before run_start(): what --states-from says is given up. Returns false with one line in
+ * error[RUN_ERROR_MAX]; *mistake: it is one in the file's text.
+ */
+bool run_decide(struct run *run, bool *mistake, char *error);
+
+/*
  * Before run_start(): measures only what the set's programs match; none: everything. The set must
  * outlive the run. Returns false where there is no memory.
  */

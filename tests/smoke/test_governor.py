@@ -198,7 +198,7 @@ def test_flows_held_back(test):
         with open(states, 'w', encoding='utf-8') as stream:
             stream.write(f'worker,packet,measurement,to\n0,0,main,{wrong}\n')
         test.run('--synthetic', SYNTHETIC, '--workers', '1', '--sketch', 'flow-table', '--deep', 'rate',
-                 '--states-from', states).expect(1).expect_one_line(f"'{wrong}'")
+                 '--states-from', states).expect(2).expect_one_line(f"'{wrong}'")
 
 
 def test_bad_steps(test):

@@ -269,12 +269,16 @@ def test_bad_states(test):
             ('worker,packet,to\n0,0,full\n3,0,full\n', ":3: '3'", '0 to 0'),
             ('worker,packet,to\n0,0,full\n0,-1,full\n', ":3: '-1'"),
             ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'behind a later one'),
-            ('worker,packet,to\n0,0,1/3\n', ":2: '1/3'", '1/2 to 1/64')):
+            ('worker,packet,to\n0,0,1/3\n', ":2: '1/3'", '1/2 to 1/64'),
+            ('worker,packet,to,packet\n0,0,full,5\n', ":1: column 'packet' stands twice"),
+            ('worker,packet,to\n', ':1: no row'),
+            ('worker,packet,to\n0,0,full\n"0"1,5,full\n', ':3: the quotes of field 1'),
+            ('worker,packet,to\n0,0,full\n0,5,"full\n', ':3: the quotes of field 3')):
         path = test.path('bad.csv')
         with open(path, 'w', encoding='utf-8') as stream:
             stream.write(text)
         test.run('--synthetic', SYNTHETIC, '--workers', '1', '--output', os.devnull, '--states-from',
-                 path).expect(1).expect_one_line('bad.csv', *mentions)
+                 path).expect(2).expect_one_line('bad.csv', *mentions)
     test.run('--synthetic', SYNTHETIC, '--states-from', test.path('none')).expect(1).expect_one_line(
         'none', 'No such file')
     test.run('--synthetic', SYNTHETIC, '--states-from', test.path('')).expect(1).expect_one_line(

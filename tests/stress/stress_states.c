@@ -152,7 +152,7 @@ static void test_publish(void **state)
 	for (uint32_t m = 0; m < MEASUREMENTS; m++)
 		assert_true(steps_parse(&stage->steps[m], STEPS, why));
 	stage->counting = (struct counting){.plan = plan, .nb_measurements = MEASUREMENTS};
-	keeper_init(&stage->keeper, NULL, stage->steps, 7, 0);
+	keeper_init(&stage->keeper, 7, 0);
 	keeper_govern(&stage->keeper, &stage->line, UINT64_MAX);
 	valve_init(&stage->keeper.valve, 1);
 	assert_int_equal(pthread_create(&worker, NULL, work, stage), 0);

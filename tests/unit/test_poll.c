@@ -33,7 +33,7 @@ static uint32_t number(void *queue)
 static void begin(struct poller *poller, struct keeper *keeper, enum queue_fill expected)
 {
 	*poller = (struct poller){.nb_queues = 1, .burst = BURST, .keeper = keeper};
-	keeper_init(keeper, NULL, NULL, 1, 0);
+	keeper_init(keeper, 1, 0);
 	valve_init(&keeper->valve, 1);
 	rte_eth_fp_ops[0].rxq.data = queues;
 	poll_queue_fill(&poller->queues[0], ENTRIES, NULL);

@@ -150,7 +150,7 @@ static void start(
 {
 	*model = (struct model){.shape = *shape, .arrivals = arrivals};
 	random_init(&model->random, seed);
-	keeper_init(&model->keeper, NULL, NULL, seed, 0);
+	keeper_init(&model->keeper, seed, 0);
 	valve_init(&model->keeper.valve, shape->nb_queues);
 	model->period = exp(uniform(&model->random) * log(shape->entries * 100));
 	model->unlucky = seed % 3 == 0;
@@ -333,8 +333,8 @@ static void test_choice(void **state)
 		bool last = false;
 
 		random_init(&random, shift);
-		keeper_init(&whole, NULL, NULL, 5, 3);
-		keeper_init(&cut, NULL, NULL, 5, 3);
+		keeper_init(&whole, 5, 3);
+		keeper_init(&cut, 5, 3);
 		whole.state.shift = cut.state.shift = shift;
 		for (uint64_t at = 0; at < packets; at += BURST) {
 			uint64_t bits, parts = 0;
@@ -367,9 +367,9 @@ static void test_choice_of_others(void **state)
 	struct keeper a, b, c;
 
 	(void)state;
-	keeper_init(&a, NULL, NULL, 5, 0);
-	keeper_init(&b, NULL, NULL, 5, 1);
-	keeper_init(&c, NULL, NULL, 6, 0);
+	keeper_init(&a, 5, 0);
+	keeper_init(&b, 5, 1);
+	keeper_init(&c, 6, 0);
 	a.state.shift = b.state.shift = c.state.shift = 1;
 	a.packet = b.packet = c.packet = BURST;
 	assert_int_not_equal(keeper_choose(&a, BURST), keeper_choose(&b, BURST));
