@@ -73,16 +73,21 @@ static bool part_ns(
 	return row != NULL;
 }
 
-/* That of its key rule. The 5-tuple is hashed with the first of all that run. */
-static bool find_group(
-	struct system *system, const struct profile *profile, const char *key, uint32_t *group)
+/* Where it is the first one with its key. The 5-tuple is hashed for all that run. */
+static bool add_key(struct system *system, const struct profile *profile, const char *key)
 {
-	*group = 0;
-	while (*group < system->nb_items && strcmp(system->keys[*group], key) != 0)
-		++*group;
+	double ns;
+
 	snprintf(system->keys[system->nb_items], PROFILE_KEY_MAX, "%s", key);
-	return strcmp(key, key_rules[0].name) == 0 ||
-	       part_ns(profile, PROFILE_KEY, key, &system->group_ns[*group]);
+	for (uint32_t i = 0; i < system->nb_items; i++)
+		if (strcmp(system->keys[i], key) == 0)
+			return true;
+	if (strcmp(key, key_rules[0].name) == 0)
+		return true;
+	if (!part_ns(profile, PROFILE_KEY, key, &ns))
+		return false;
+	system->shared_ns += ns;
+	return true;
 }
 
 static bool add_sketch(
@@ -97,18 +102,29 @@ static bool add_sketch(
 	what.traffic = PROFILE_UNCACHED;
 	uncached = profile_find(profile, &what);
 	if (uncached == NULL || !part_ns(profile, PROFILE_DISTINCT, "", &distinct) ||
-		!find_group(system, profile, what.key, &item->group))
+		!add_key(system, profile, what.key))
 		return false;
 	item->ns[0] = cached->times.mean + distinct;
-	item->ns[1] = STEP_SHARE * item->ns[0];
 	item->error[1] = 1; /* of a quarter of the packets, and of none */
 	item->error[2] = 10;
 	system->memory_ns += fmax(uncached->times.mean - cached->times.mean, 0);
-	system->queries[system->nb_items] = *item;
-	system->queries[system->nb_items].nb_steps = 1;
-	system->queries[system->nb_items].ns[1] = 0;
 	system->nb_items++;
 	return true;
+}
+
+/* As the governor does it: in equal parts, which fall with the packets that are looked at. */
+static void share_out(struct system *system)
+{
+	for (uint32_t i = 0; i < system->nb_items; i++) {
+		struct choose_item *item = &system->items[i], *query = &system->queries[i];
+
+		item->ns[0] += system->shared_ns / system->nb_items;
+		item->ns[1] = STEP_SHARE * item->ns[0];
+		*query = *item;
+		query->nb_steps = 1;
+		query->ns[1] = 0;
+	}
+	system->nb_queries = system->nb_items;
 }
 
 bool system_of_profile(struct system *system, const struct profile *profile, const char *name)
@@ -123,7 +139,7 @@ bool system_of_profile(struct system *system, const struct profile *profile, con
 		!part_ns(profile, PROFILE_KEY, key_rules[0].name, &hash))
 		return false;
 	system->fixed_ns = system->count_ns = receive + free_ns;
-	system->parse_ns = parse + hash;
+	system->shared_ns = parse + hash;
 	for (uint32_t r = 0; r < profile->n && system->nb_items < SYSTEM_ITEMS_MAX; r++) {
 		const struct profile_what *what = &profile->rows[r].what;
 
@@ -131,7 +147,7 @@ bool system_of_profile(struct system *system, const struct profile *profile, con
 			!what->single && !add_sketch(system, profile, &profile->rows[r]))
 			return false;
 	}
-	system->nb_queries = system->nb_items;
+	share_out(system);
 	return system->nb_items > 0;
 }
 
@@ -211,10 +227,7 @@ static void prepare(
 
 	*runner = (struct runner){.system = system, .load = load, .way = way};
 	runner->problem = (struct choose_problem){.fixed_ns = system->fixed_ns,
-		.parse_ns = system->parse_ns,
-		.nb_groups = SYSTEM_ITEMS_MAX,
 		.nb_items = queries ? system->nb_queries : system->nb_items,
-		.group_ns = system->group_ns,
 		.items = queries ? system->queries : system->items};
 	runner->demand = (struct demand){
 		.how = way >= WAY_BEST ? DEMAND_AHEAD : DEMAND_RATE, .reserve = RESERVE};
@@ -222,7 +235,7 @@ static void prepare(
 	runner->decider.now = (struct choice){.step = runner->steps[0], .flows = runner->flows[0]};
 	runner->decider.before =
 		(struct choice){.step = runner->steps[1], .flows = runner->flows[1]};
-	runner->decider.work = malloc(choose_work_size(SYSTEM_ITEMS_MAX, SYSTEM_ITEMS_MAX));
+	runner->decider.work = malloc(choose_work_size(SYSTEM_ITEMS_MAX));
 	valve_init(&runner->valve, 1);
 }
 

@@ -33,13 +33,12 @@ struct system {
 	double fixed_ns;             /* whatever is measured, and what finding in a cache takes */
 	double memory_ns;            /* more, where nothing is found in a cache */
 	double count_ns;             /* of a packet that is only counted */
-	double parse_ns;
+	double shared_ns;            /* of what measurements share: headers and keys */
 	uint32_t nb_items, nb_queries;
 	struct choose_item items[SYSTEM_ITEMS_MAX];
 	struct choose_item queries[SYSTEM_ITEMS_MAX]; /* the same for WAY_QUERIES */
 	struct choose_states states;
-	char keys[SYSTEM_ITEMS_MAX][PROFILE_KEY_MAX]; /* of the items, as their groups */
-	double group_ns[SYSTEM_ITEMS_MAX];
+	char keys[SYSTEM_ITEMS_MAX][PROFILE_KEY_MAX]; /* of the items */
 };
 
 /*

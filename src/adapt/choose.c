@@ -6,65 +6,28 @@
 
 #define EXACT_NS     1e-6 /* sums in another order differ by less */
 #define SHARES       0x1p32
-#define DIGIT_BITS   11 /* of a slope, 32 bits, in sorting */
+#define DIGIT_BITS   11 /* of a slope, 32 bits: three digits */
 #define DIGIT_VALUES (1 << DIGIT_BITS)
 
 /* From one step of a measurement to one that takes less time. */
 struct move {
-	double ns;    /* that it saves */
-	double slope; /* what it adds to the error, for each of them */
+	double ns;      /* that it saves */
+	uint32_t slope; /* what it adds to the error, for each of them: bits_of() */
 	uint32_t item;
 	uint8_t to;
-	bool pooled;
-};
-
-struct place {
-	uint32_t slope; /* the bits of a float that is not negative: they order as it does */
-	uint32_t move;
-};
-
-/* Moves of a key rule that are worth making together alone. */
-struct pool {
-	double ns, error;
-	bool closed;
 };
 
 struct sum {
 	const struct choose_problem *problem;
 	struct choice *choice;
 	double target_ns;
-	uint32_t nb_running;
-	uint32_t *running; /* of each group, measurements */
-	struct pool *pools;
+	bool any_states;
 	struct move *moves;
-	struct place *places, *others;
 };
 
-static size_t aligned(size_t bytes)
+size_t choose_work_size(uint32_t nb_items)
 {
-	return (bytes + 15) & ~(size_t)15;
-}
-
-size_t choose_work_size(uint32_t nb_items, uint32_t nb_groups)
-{
-	size_t nb_moves = (size_t)nb_items * CHOOSE_STEPS_MAX;
-
-	return aligned(nb_groups * sizeof(uint32_t)) + aligned(nb_groups * sizeof(struct pool)) +
-	       aligned(nb_moves * sizeof(struct move)) +
-	       2 * aligned(nb_moves * sizeof(struct place));
-}
-
-static void *take(uint8_t **work, size_t bytes)
-{
-	void *taken = *work;
-
-	*work += aligned(bytes);
-	return taken;
-}
-
-static bool runs(const struct choose_item *item, uint32_t step)
-{
-	return !item->ends_off || step < item->nb_steps;
+	return nb_items * CHOOSE_STEPS_MAX * sizeof(struct move);
 }
 
 static double states_ns(const struct choose_states *states, const struct choose_flows *flows)
@@ -77,7 +40,14 @@ static double states_ns(const struct choose_states *states, const struct choose_
 	return ns;
 }
 
-/* What only this measurement takes. */
+static void whole_flows(struct choose_flows *flows)
+{
+	flows->share = 0;
+	for (uint32_t s = 0; s < CHOOSE_STATES_MAX; s++)
+		flows->to[0][s] = flows->to[1][s] = (uint8_t)s;
+}
+
+/* What a measurement takes. */
 static double own_ns(const struct sum *sum, uint32_t i, uint32_t step)
 {
 	const struct choose_item *item = &sum->problem->items[i];
@@ -88,32 +58,23 @@ static double own_ns(const struct sum *sum, uint32_t i, uint32_t step)
 	       item->states->looked_at[step] * states_ns(item->states, &sum->choice->flows[i]);
 }
 
-static void start(struct sum *sum, const struct choose_item *item)
+/* That in each step; [CHOOSE_STEPS_MAX + 1] may be needed for it. */
+static const double *step_ns(const struct sum *sum, uint32_t i, double *room)
 {
-	if (sum->nb_running++ == 0)
-		sum->choice->ns += sum->problem->parse_ns;
-	if (sum->running[item->group]++ == 0)
-		sum->choice->ns += sum->problem->group_ns[item->group];
-}
+	const struct choose_item *item = &sum->problem->items[i];
 
-static void stop(struct sum *sum, const struct choose_item *item)
-{
-	if (--sum->nb_running == 0)
-		sum->choice->ns -= sum->problem->parse_ns;
-	if (--sum->running[item->group] == 0)
-		sum->choice->ns -= sum->problem->group_ns[item->group];
+	if (item->states == NULL)
+		return item->ns;
+	for (uint32_t s = 0; s <= item->nb_steps; s++)
+		room[s] = own_ns(sum, i, s);
+	return room;
 }
 
 static void set_step(struct sum *sum, uint32_t i, uint32_t step)
 {
-	const struct choose_item *item = &sum->problem->items[i];
 	uint8_t *now = &sum->choice->step[i];
 
 	sum->choice->ns += own_ns(sum, i, step) - own_ns(sum, i, *now);
-	if (runs(item, *now) && !runs(item, step))
-		stop(sum, item);
-	else if (!runs(item, *now) && runs(item, step))
-		start(sum, item);
 	*now = (uint8_t)step;
 }
 
@@ -125,16 +86,13 @@ static bool fits(const struct sum *sum)
 /* One that takes more time. */
 static bool try_step(struct sum *sum, uint32_t i, uint32_t step)
 {
-	uint8_t before = sum->choice->step[i];
-	double more = own_ns(sum, i, step) - own_ns(sum, i, before);
+	double more = own_ns(sum, i, step) - own_ns(sum, i, sum->choice->step[i]);
 
 	if (sum->choice->ns + more > sum->target_ns + EXACT_NS)
 		return false;
-	set_step(sum, i, step);
-	if (fits(sum))
-		return true;
-	set_step(sum, i, before);
-	return false;
+	sum->choice->ns += more;
+	sum->choice->step[i] = (uint8_t)step;
+	return true;
 }
 
 /* All flows so many states lower. */
@@ -149,42 +107,28 @@ static void set_flows(struct sum *sum, uint32_t i, uint32_t lower)
 	sum->choice->ns += own_ns(sum, i, sum->choice->step[i]) - before;
 }
 
-/* What *choice says. */
-static struct sum sum_of(
-	const struct choose_problem *problem, double target_ns, void *work, struct choice *choice)
+/* Full detail, or what *choice says. */
+static struct sum sum_of(const struct choose_problem *problem, bool full, double target_ns,
+	void *work, struct choice *choice)
 {
-	size_t nb_moves = (size_t)problem->nb_items * CHOOSE_STEPS_MAX;
-	struct sum sum = {.problem = problem, .choice = choice, .target_ns = target_ns};
-	uint8_t *at = work;
+	struct sum sum = {
+		.problem = problem, .choice = choice, .target_ns = target_ns, .moves = work};
+	double ns = problem->fixed_ns;
 
-	sum.running = take(&at, problem->nb_groups * sizeof(*sum.running));
-	sum.pools = take(&at, problem->nb_groups * sizeof(*sum.pools));
-	sum.moves = take(&at, nb_moves * sizeof(*sum.moves));
-	sum.places = take(&at, nb_moves * sizeof(*sum.places));
-	sum.others = take(&at, nb_moves * sizeof(*sum.others));
-	memset(sum.running, 0, problem->nb_groups * sizeof(*sum.running));
-	choice->ns = problem->fixed_ns;
 	for (uint32_t i = 0; i < problem->nb_items; i++) {
-		choice->ns += own_ns(&sum, i, choice->step[i]);
-		if (runs(&problem->items[i], choice->step[i]))
-			start(&sum, &problem->items[i]);
+		bool states = problem->items[i].states != NULL;
+
+		sum.any_states |= states;
+		if (full) {
+			choice->step[i] = 0;
+			if (states)
+				whole_flows(&choice->flows[i]);
+		}
+		ns += own_ns(&sum, i, choice->step[i]);
 	}
+	choice->ns = ns;
 	choice->fits = fits(&sum);
 	return sum;
-}
-
-static struct sum full(
-	const struct choose_problem *problem, double target_ns, void *work, struct choice *choice)
-{
-	for (uint32_t i = 0; i < problem->nb_items; i++) {
-		choice->step[i] = 0;
-		if (problem->items[i].states == NULL)
-			continue;
-		choice->flows[i].share = 0;
-		for (uint32_t s = 0; s < CHOOSE_STATES_MAX; s++)
-			choice->flows[i].to[0][s] = choice->flows[i].to[1][s] = (uint8_t)s;
-	}
-	return sum_of(problem, target_ns, work, choice);
 }
 
 /*
@@ -330,147 +274,131 @@ static bool queries(struct sum *sum)
 	return false;
 }
 
-/*
- * The moves along the lower convex hull of a measurement's steps: time saved against error added.
- * Their slopes rise. The last of them takes the least time.
- */
-static uint32_t add_moves(const struct sum *sum, uint32_t i, struct move *moves)
+/* They order as slopes do, which are not negative. */
+static uint32_t bits_of(float slope)
 {
-	const struct choose_item *item = &sum->problem->items[i];
-	double ns[CHOOSE_STEPS_MAX + 1];
-	uint32_t n = 0;
-	uint8_t at = 0;
+	uint32_t bits;
 
-	for (uint32_t s = 0; s <= item->nb_steps; s++)
-		ns[s] = own_ns(sum, i, s);
-	for (;;) {
-		struct move next = {.slope = INFINITY, .item = i};
-
-		for (uint8_t s = 0; s <= item->nb_steps; s++) {
-			double saved = ns[at] - ns[s], slope;
-
-			if (saved <= 0)
-				continue;
-			slope = (item->error[s] - item->error[at]) / saved;
-			if (slope < next.slope || (slope <= next.slope && saved > next.ns))
-				next = (struct move){saved, slope, i, s, false};
-		}
-		if (next.ns <= 0)
-			return n;
-		moves[n++] = next;
-		at = next.to;
-	}
-}
-
-/* By slope; those of the same slope keep their order. */
-static void sort_moves(struct sum *sum, uint32_t n)
-{
-	uint32_t digits_at[DIGIT_VALUES];
-
-	for (uint32_t m = 0; m < n; m++) {
-		float slope = (float)(sum->moves[m].slope > 0 ? sum->moves[m].slope : 0);
-
-		sum->places[m].move = m;
-		memcpy(&sum->places[m].slope, &slope, sizeof(slope));
-	}
-	for (uint32_t shift = 0; shift < 32; shift += DIGIT_BITS) {
-		struct place *sorted = sum->others;
-		uint32_t at = 0;
-
-		memset(digits_at, 0, sizeof(digits_at));
-		for (uint32_t p = 0; p < n; p++)
-			digits_at[sum->places[p].slope >> shift & (DIGIT_VALUES - 1)]++;
-		for (uint32_t d = 0; d < DIGIT_VALUES; d++) {
-			uint32_t count = digits_at[d];
-
-			digits_at[d] = at;
-			at += count;
-		}
-		for (uint32_t p = 0; p < n; p++) {
-			struct place place = sum->places[p];
-
-			sorted[digits_at[place.slope >> shift & (DIGIT_VALUES - 1)]++] = place;
-		}
-		sum->others = sum->places;
-		sum->places = sorted;
-	}
+	memcpy(&bits, &slope, sizeof(bits));
+	return bits;
 }
 
 /*
- * What is saved only where the last measurement of a group is off makes the last moves of the group
- * worth more together: as many as rise above them. They get one slope, so that they stand side by
- * side. (Parsing is saved behind the last move of all, and changes the order of none.)
+ * The next move along the lower convex hull of a measurement's steps: time saved against error
+ * added. False where no step takes less time.
  */
-static void pool_moves(struct sum *sum, uint32_t n)
+static bool find_move(
+	const struct choose_item *item, const double *ns, uint32_t at, struct move *move)
 {
-	const struct choose_item *items = sum->problem->items;
+	double least = INFINITY, most = 0;
+	uint8_t to = 0;
 
-	for (uint32_t p = n; p-- > 0;) {
-		struct move *move = &sum->moves[sum->places[p].move];
-		struct pool *pool = &sum->pools[items[move->item].group];
+	for (uint8_t s = 0; s <= item->nb_steps; s++) {
+		double saved = ns[at] - ns[s], slope;
 
-		pool->closed |= move->slope * pool->ns < pool->error;
-		move->pooled = !pool->closed;
-		if (pool->closed)
+		if (saved <= 0)
 			continue;
-		pool->error += move->slope * move->ns;
-		pool->ns += move->ns;
-	}
-	for (uint32_t m = 0; m < n; m++) {
-		const struct pool *pool = &sum->pools[items[sum->moves[m].item].group];
-
-		if (sum->moves[m].pooled)
-			sum->moves[m].slope = pool->error / pool->ns;
-	}
-	sort_moves(sum, n);
-}
-
-/* All that [begin, end) may give up: each measurement the step that takes the least time. */
-static void give_up(struct sum *sum, uint32_t begin, uint32_t end)
-{
-	for (uint32_t i = begin; i < end; i++) {
-		const struct choose_item *item = &sum->problem->items[i];
-		double least = own_ns(sum, i, 0);
-		uint32_t to = 0;
-
-		for (uint32_t s = 1; s <= item->nb_steps; s++) {
-			double ns = own_ns(sum, i, s);
-
-			if (ns > least || (ns >= least && item->error[s] >= item->error[to]))
-				continue;
-			least = ns;
+		slope = (item->error[s] - item->error[at]) / saved;
+		if (slope < least || (slope <= least && saved > most)) {
+			least = slope;
+			most = saved;
 			to = s;
 		}
-		if (to > 0)
-			set_step(sum, i, to);
 	}
+	*move = (struct move){.ns = most, .slope = bits_of(least > 0 ? (float)least : 0), .to = to};
+	return most > 0;
 }
 
-/* Where all that [begin, end) may give up is enough: only as much as it takes. */
-static void take_moves(struct sum *sum, uint32_t begin, uint32_t end)
+static uint32_t digit_of(uint32_t slope, uint32_t shift)
 {
-	const struct choose_problem *problem = sum->problem;
-	bool any_saved = false;
-	uint32_t n = 0;
+	return slope >> shift & (DIGIT_VALUES - 1);
+}
 
-	for (uint32_t g = 0; g < problem->nb_groups; g++) {
-		double saved = sum->running[g] == 0 ? problem->group_ns[g] : 0;
+/* All of them, up to the step that takes the least time; their slopes rise. Returns their end. */
+static struct move *add_moves(const struct sum *sum, uint32_t i, uint32_t last, struct move *moves)
+{
+	const struct choose_item *item = &sum->problem->items[i];
+	double room[CHOOSE_STEPS_MAX + 1];
+	const double *ns = step_ns(sum, i, room);
+	uint32_t slope = 0;
 
-		sum->pools[g] = (struct pool){.ns = saved};
-		any_saved |= saved > 0;
+	for (uint32_t at = 0; at != last && find_move(item, ns, at, moves); at = moves++->to) {
+		if (moves->slope < slope) /* rounding */
+			moves->slope = slope;
+		slope = moves->slope;
+		moves->item = i;
 	}
+	return moves;
+}
+
+/*
+ * The moves that take the least slopes, in order, until it fits. Slopes are looked at digit by digit:
+ * below the digit with which it would fit all moves are made, and those behind it are not; of those
+ * that have it the next digit decides, and at last their order.
+ */
+static void make_moves(struct sum *sum, struct move *end)
+{
+	const double target_ns = sum->target_ns + EXACT_NS;
+	double ns = sum->choice->ns, saved[DIGIT_VALUES];
+	uint8_t *step = sum->choice->step;
+
+	for (uint32_t shift = 2 * DIGIT_BITS; shift < 32; shift -= DIGIT_BITS) {
+		struct move *kept = sum->moves;
+		uint32_t last = 0;
+
+		memset(saved, 0, sizeof(saved));
+		for (struct move *move = sum->moves; move < end; move++)
+			saved[digit_of(move->slope, shift)] += move->ns;
+		while (last < DIGIT_VALUES - 1 && ns - saved[last] > target_ns)
+			ns -= saved[last++];
+		for (struct move *move = sum->moves; move < end; move++) {
+			uint32_t digit = digit_of(move->slope, shift);
+
+			if (digit < last)
+				step[move->item] = move->to;
+			else if (digit == last)
+				*kept++ = *move;
+		}
+		end = kept;
+	}
+	for (struct move *move = sum->moves; move < end && ns > target_ns; move++) {
+		ns -= move->ns;
+		step[move->item] = move->to;
+	}
+	sum->choice->ns = ns;
+}
+
+/* What takes the least time of all that [begin, end) may give up. */
+static void give_up(struct sum *sum, uint32_t begin, uint32_t end)
+{
+	double sum_ns = sum->choice->ns;
+
 	for (uint32_t i = begin; i < end; i++) {
-		set_step(sum, i, 0);
-		n += add_moves(sum, i, sum->moves + n);
-	}
-	sort_moves(sum, n);
-	if (any_saved)
-		pool_moves(sum, n);
-	for (uint32_t p = 0; p < n && !fits(sum); p++) {
-		const struct move *move = &sum->moves[sum->places[p].move];
+		const struct choose_item *item = &sum->problem->items[i];
+		double room[CHOOSE_STEPS_MAX + 1];
+		const double *ns = step_ns(sum, i, room);
+		uint8_t to = 0;
 
-		set_step(sum, move->item, move->to);
+		for (uint8_t s = 1; s <= item->nb_steps; s++)
+			if (ns[s] < ns[to] || (ns[s] <= ns[to] && item->error[s] < item->error[to]))
+				to = s;
+		sum_ns += ns[to] - ns[0];
+		sum->choice->step[i] = to;
 	}
+	sum->choice->ns = sum_ns;
+}
+
+/* Where all that [begin, end) has given up is enough: only as much as it takes, of `ns` for all. */
+static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, double ns)
+{
+	struct move *moves_end = sum->moves;
+
+	for (uint32_t i = begin; i < end; i++) {
+		moves_end = add_moves(sum, i, sum->choice->step[i], moves_end);
+		sum->choice->step[i] = 0;
+	}
+	sum->choice->ns = ns;
+	make_moves(sum, moves_end);
 }
 
 /* Steps are whole, so there may be time left: for the best ranked that can do with it. */
@@ -495,18 +423,20 @@ static void give_back(struct sum *sum)
 /* Of measurements of one rank: first their flows' states, which no bound hangs on. */
 static bool best_of_rank(struct sum *sum, uint32_t begin, uint32_t end)
 {
-	bool moved;
+	bool moved = sum->any_states;
+	double ns;
 
-	do {
+	while (moved) {
 		moved = false;
 		for (uint32_t i = end; i-- > begin;)
 			if (lower_states(sum, i, &moved))
 				return true;
-	} while (moved);
+	}
+	ns = sum->choice->ns;
 	give_up(sum, begin, end);
 	if (!fits(sum))
 		return false;
-	take_moves(sum, begin, end);
+	take_moves(sum, begin, end, ns);
 	give_back(sum);
 	return true;
 }
@@ -537,20 +467,20 @@ void choose(enum choose_how how, const struct choose_problem *problem, double ta
 		[CHOOSE_QUERIES] = queries,
 		[CHOOSE_BEST] = best,
 	};
-	struct sum sum = full(problem, target_ns, work, choice);
+	struct sum sum = sum_of(problem, true, target_ns, work, choice);
 
 	choice->fits = fits(&sum) || ways[how](&sum);
 }
 
 void choose_full(const struct choose_problem *problem, void *work, struct choice *choice)
 {
-	full(problem, INFINITY, work, choice);
+	sum_of(problem, true, INFINITY, work, choice);
 }
 
 void choose_predict(
 	const struct choose_problem *problem, double target_ns, void *work, struct choice *choice)
 {
-	sum_of(problem, target_ns, work, choice);
+	sum_of(problem, false, target_ns, work, choice);
 }
 
 /* All flows one state deeper; first those that are behind the others. */
@@ -584,7 +514,7 @@ static bool flows_back(struct sum *sum, uint32_t i)
 bool choose_back(enum choose_how how, const struct choose_problem *problem, double target_ns,
 	void *work, struct choice *choice)
 {
-	struct sum sum = sum_of(problem, target_ns, work, choice);
+	struct sum sum = sum_of(problem, false, target_ns, work, choice);
 
 	for (uint32_t i = 0; i < problem->nb_items; i++) {
 		for (uint32_t step = choice->step[i]; step > 0;) {

@@ -34,25 +34,19 @@ struct choose_states {
 
 /* A measurement. */
 struct choose_item {
-	uint32_t rank;     /* the lowest is given up last */
-	uint32_t group;    /* its key rule: see group_ns */
-	uint32_t nb_steps; /* beyond full detail; 0: it gives up nothing */
-	bool ends_off;     /* in the last of them it does not run at all */
-	/* In each step: of a received packet (0 where it does not run), and the width of its bounds.
-	 * A step need not save time. */
+	uint32_t rank;                      /* the lowest is given up last */
+	uint32_t nb_steps;                  /* beyond full detail; 0: it gives up nothing */
+	bool ends_off;                      /* in the last of them it does not run at all */
+	const struct choose_states *states; /* NULL: it has none */
+	/* In each step: of a received packet (0 where it does not run), with its part of what
+	 * measurements share; and the width of its bounds. A step need not save time. */
 	double ns[CHOOSE_STEPS_MAX + 1];
 	double error[CHOOSE_STEPS_MAX + 1];
-	const struct choose_states *states; /* NULL: it has none */
 };
 
 struct choose_problem {
 	double fixed_ns; /* of a packet, whatever is measured */
-	double parse_ns; /* where any measurement runs */
-	uint32_t nb_groups, nb_items;
-	/* What mask and hash of a key rule take, where any measurement of the group runs. What takes
-	 * another key in some of its steps has that one's time in its ns[]; one that is alone with its
-	 * key best has that in ns[] too, in a group that takes nothing. */
-	const double *group_ns;
+	uint32_t nb_items;
 	const struct choose_item *items; /* ranks do not fall */
 };
 
@@ -71,7 +65,7 @@ struct choice {
 };
 
 /* Bytes that choose() works in; aligned as malloc() does. */
-size_t choose_work_size(uint32_t nb_items, uint32_t nb_groups);
+size_t choose_work_size(uint32_t nb_items);
 
 /* Into *choice, whose arrays are the caller's. */
 void choose(enum choose_how how, const struct choose_problem *problem, double target_ns, void *work,

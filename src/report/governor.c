@@ -227,12 +227,8 @@ static void rank_measurements(struct governor *governor)
 /* By the ranks that measurements have now. */
 static void make_problem(struct governor *governor)
 {
-	static const double no_group_ns[1];
-
 	rank_measurements(governor);
 	governor->problem = (struct choose_problem){
-		.nb_groups = 1,
-		.group_ns = no_group_ns,
 		.nb_items = governor->plan->nb_measurements,
 		.items = governor->items,
 	};
@@ -732,7 +728,7 @@ void governor_ask(struct governor *governor, enum keep_up how)
 struct governor *governor_create(const struct run *run, const struct profile *profile)
 {
 	bool told = writer_options(run->config)->rows[ROWS_STATES].n > 0;
-	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX, 1);
+	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX);
 	struct governor *governor =
 		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));
 

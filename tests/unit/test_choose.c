@@ -19,7 +19,6 @@
 #include "base/random.h"
 
 #define ITEMS    5
-#define GROUPS   3
 #define STATES   5
 #define STEPS    3
 #define PROBLEMS 10000 /* with SKETCHTAP_FULL ten times as many */
@@ -30,7 +29,6 @@ struct made {
 	struct choose_problem problem;
 	struct choose_item items[ITEMS];
 	struct choose_states states[ITEMS];
-	double group_ns[GROUPS];
 	double target;
 };
 
@@ -66,9 +64,8 @@ static void make_states(
 /* Time falls from step to step, as a rule, and bounds widen. */
 static void make_item(struct random *random, struct choose_item *item, uint32_t rank)
 {
-	*item = (struct choose_item){.rank = rank,
-		.group = (uint32_t)random_below(random, GROUPS),
-		.nb_steps = (uint32_t)random_below(random, STEPS + 1)};
+	*item = (struct choose_item){
+		.rank = rank, .nb_steps = (uint32_t)random_below(random, STEPS + 1)};
 	item->ends_off = item->nb_steps > 0 && random_below(random, 3) > 0;
 	for (uint32_t s = 0; s <= item->nb_steps; s++) {
 		item->ns[s] = s == 0 ? 5 + 40 * uniform(random)
@@ -82,17 +79,10 @@ static void make_item(struct random *random, struct choose_item *item, uint32_t 
 static void make(struct random *random, struct made *made)
 {
 	uint32_t n = 1 + (uint32_t)random_below(random, ITEMS), rank = 0;
-	bool shared = random_below(random, 2) == 0;
 
 	memset(made, 0, sizeof(*made));
-	made->problem = (struct choose_problem){.fixed_ns = 10 * uniform(random),
-		.parse_ns = shared ? 50 * uniform(random) : 0,
-		.nb_groups = GROUPS,
-		.nb_items = n,
-		.group_ns = made->group_ns,
-		.items = made->items};
-	for (uint32_t g = 0; g < GROUPS; g++)
-		made->group_ns[g] = shared ? 15 * uniform(random) : 0;
+	made->problem = (struct choose_problem){
+		.fixed_ns = 10 * uniform(random), .nb_items = n, .items = made->items};
 	for (uint32_t i = 0; i < n; i++) {
 		rank += random_below(random, 2) == 0;
 		make_item(random, &made->items[i], rank);
@@ -103,15 +93,9 @@ static void make(struct random *random, struct made *made)
 	}
 }
 
-static bool is_off(const struct made *made, const struct config *config, uint32_t i)
-{
-	return made->items[i].ends_off && config->step[i] == made->items[i].nb_steps;
-}
-
 static double total(const struct made *made, const struct config *config)
 {
 	double ns = made->problem.fixed_ns;
-	bool groups[GROUPS] = {false}, any = false;
 
 	for (uint32_t i = 0; i < made->problem.nb_items; i++) {
 		const struct choose_item *item = &made->items[i];
@@ -121,13 +105,8 @@ static double total(const struct made *made, const struct config *config)
 		for (uint32_t s = 0; item->states != NULL && s < item->states->n; s++)
 			ns += item->states->packets[s] * item->states->looked_at[step] *
 			      item->states->ns[config->to[i][s]];
-		if (is_off(made, config, i))
-			continue;
-		groups[item->group] = any = true;
 	}
-	for (uint32_t g = 0; g < GROUPS; g++)
-		ns += groups[g] ? made->group_ns[g] : 0;
-	return ns + (any ? made->problem.parse_ns : 0);
+	return ns;
 }
 
 static struct config full_detail(void)
@@ -230,7 +209,7 @@ struct chosen {
 
 static void init_chosen(struct chosen *chosen)
 {
-	assert_true(choose_work_size(ITEMS, GROUPS) <= sizeof(chosen->work));
+	assert_true(choose_work_size(ITEMS) <= sizeof(chosen->work));
 	chosen->choice = (struct choice){.step = chosen->step, .flows = chosen->flows};
 }
 
@@ -478,9 +457,7 @@ static bool find_rank(struct search *search)
 /* Nothing more can be given back, to any one. */
 static void check_left(const struct made *made, const struct chosen *chosen)
 {
-	bool shared = made->problem.parse_ns > 0;
-
-	for (uint32_t i = 0; i < made->problem.nb_items && !shared; i++) {
+	for (uint32_t i = 0; i < made->problem.nb_items; i++) {
 		const double *ns = made->items[i].ns;
 		uint8_t step = chosen->step[i];
 
@@ -541,6 +518,81 @@ static void test_best(void **state)
 	assert_true(nb[1] > 10 * nb[2] && nb[2] > 0 && nb[0] > nb_problems() / 20);
 }
 
+#define MANY 500
+
+/* A measurement that may go off alone, of many. */
+struct query {
+	uint32_t item;
+	float slope;
+};
+
+static int by_slope(const void *a, const void *b)
+{
+	const struct query *x = a, *y = b;
+
+	if (x->slope < y->slope || x->slope > y->slope)
+		return x->slope < y->slope ? -1 : 1;
+	return x->item < y->item ? -1 : 1;
+}
+
+/* Those that add the least error for each ns go off until it fits; then the first that can come back
+ * do. Slopes are alike in all of their digits, or in some. */
+static double sort_queries(const struct choose_item *items, double target_ns, uint8_t *step)
+{
+	struct query queries[MANY];
+	double ns = 0;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		queries[i] = (struct query){i, (float)(items[i].error[1] / items[i].ns[0])};
+		ns += items[i].ns[0];
+		step[i] = 0;
+	}
+	qsort(queries, MANY, sizeof(queries[0]), by_slope);
+	for (uint32_t q = 0; q < MANY && ns > target_ns + NEAR; q++) {
+		ns -= items[queries[q].item].ns[0];
+		step[queries[q].item] = 1;
+	}
+	for (uint32_t i = 0; i < MANY; i++) {
+		if (step[i] == 0 || ns + items[i].ns[0] > target_ns + NEAR)
+			continue;
+		ns += items[i].ns[0];
+		step[i] = 0;
+	}
+	return ns;
+}
+
+static void test_many(void **state)
+{
+	static struct choose_item items[MANY];
+	static uint8_t step[MANY], wanted[MANY];
+	const struct choose_problem problem = {.nb_items = MANY, .items = items};
+	void *work = malloc(choose_work_size(MANY));
+	struct choice choice = {.step = step};
+	struct random random;
+
+	(void)state;
+	assert_non_null(work);
+	random_init(&random, 11);
+	for (uint32_t p = 0; p < 200; p++) {
+		double whole = 0, target, ns;
+
+		for (uint32_t i = 0; i < MANY; i++) {
+			items[i] = (struct choose_item){.nb_steps = 1, .ends_off = true};
+			items[i].ns[0] = (double)(1 + random_below(&random, 1000)) / 8;
+			items[i].error[1] =
+				items[i].ns[0] *
+				(1 + ldexp((double)random_below(&random, 4), -(int)(p % 30)));
+			whole += items[i].ns[0];
+		}
+		target = whole * uniform(&random);
+		ns = sort_queries(items, target, wanted);
+		choose(CHOOSE_BEST, &problem, target, work, &choice);
+		assert_true(choice.fits && fabs(choice.ns - ns) < NEAR);
+		assert_memory_equal(step, wanted, MANY);
+	}
+	free(work);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_low_states_first),
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_best),
+		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,6 @@
 #include "parallel/valve.h"
 
 #define ITEMS   3
-#define GROUPS  2
 #define ENTRIES 4096
 #define MINUTE  6000 /* windows */
 #define MINUTES 8
@@ -34,7 +33,6 @@ struct governed {
 	struct choose_problem problem;
 	struct choose_item items[ITEMS];
 	struct choose_states states;
-	double group_ns[GROUPS];
 	uint8_t steps[2][ITEMS];
 	struct choose_flows flows[2][ITEMS];
 	uint64_t work[4096];
@@ -54,9 +52,8 @@ static double normal(struct random *random)
 
 static void begin(struct governed *governed, enum choose_how how, enum demand_how demand)
 {
-	governed->problem.group_ns = governed->group_ns;
 	governed->problem.items = governed->items;
-	assert_true(choose_work_size(ITEMS, GROUPS) <= sizeof(governed->work));
+	assert_true(choose_work_size(ITEMS) <= sizeof(governed->work));
 	governed->decider = (struct decider){.how = how,
 		.now = {.step = governed->steps[0], .flows = governed->flows[0]},
 		.before = {.step = governed->steps[1], .flows = governed->flows[1]},
@@ -69,31 +66,23 @@ static void begin(struct governed *governed, enum choose_how how, enum demand_ho
 static void begin_mixed(struct governed *governed, enum choose_how how)
 {
 	memset(governed, 0, sizeof(*governed));
-	governed->problem = (struct choose_problem){
-		.fixed_ns = 6, .parse_ns = 8, .nb_groups = GROUPS, .nb_items = ITEMS};
-	governed->group_ns[0] = 3;
-	governed->group_ns[1] = 4;
+	governed->problem = (struct choose_problem){.fixed_ns = 6, .nb_items = ITEMS};
 	governed->states = (struct choose_states){.n = 3,
 		.packets = {0.5, 0.3, 0.2},
 		.ns = {0, 29, 59},
 		.looked_at = {1, 0.25, 0.0625}};
 	governed->items[0] = (struct choose_item){.rank = 1,
 		.nb_steps = 2,
-		.ns = {12, 4, 1.5},
+		.ns = {17, 5.25, 1.8},
 		.error = {0.01, 0.05, 0.2},
 		.states = &governed->states};
 	governed->items[1] = (struct choose_item){.rank = 2,
-		.group = 1,
 		.nb_steps = 3,
 		.ends_off = true,
-		.ns = {20, 8, 3, 0},
+		.ns = {25, 10, 4, 0},
 		.error = {0.01, 0.04, 0.1, 1}};
-	governed->items[2] = (struct choose_item){.rank = 2,
-		.group = 1,
-		.nb_steps = 1,
-		.ends_off = true,
-		.ns = {25, 0},
-		.error = {0.01, 1}};
+	governed->items[2] = (struct choose_item){
+		.rank = 2, .nb_steps = 1, .ends_off = true, .ns = {30, 0}, .error = {0.01, 1}};
 	begin(governed, how, DEMAND_AHEAD);
 }
 
@@ -652,8 +641,7 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 	modelled.offered = offered;
 	modelled.way = way;
 	modelled.entries = entries;
-	governed->problem =
-		(struct choose_problem){.fixed_ns = 54.2, .nb_groups = 1, .nb_items = 1};
+	governed->problem = (struct choose_problem){.fixed_ns = 54.2, .nb_items = 1};
 	governed->states = (struct choose_states){.n = 3,
 		.packets = {1.0 / 3, 1.0 / 3, 1.0 / 3},
 		.ns = {0, 29, 59},
