@@ -53,19 +53,21 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 }
 
 /* Key rules that are asked for of all packets, for measurements that are not off, a bit each. */
-static uint32_t rules_of(const struct counting *counting, const struct within *within, uint32_t off)
+static uint32_t rules_of(const struct counting *counting, const struct within *within,
+	const struct burst_state *state)
 {
 	uint32_t rules = 0;
 
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		const struct network_set *set = within->sets[m];
+		bool inside = set != NULL && set->n > 0;
 
-		if ((off >> m & 1) != 0)
+		if ((state->off >> m & 1) != 0)
 			continue;
-		if (set == NULL)
-			rules |= UINT32_C(1) << counting->key_rule_of[m];
-		else if (set->n > 0)
+		if (inside)
 			rules |= counting->needs[m];
+		if (set == NULL || (inside && (state->sifting >> m & 1) != 0))
+			rules |= UINT32_C(1) << counting->key_rule_of[m];
 	}
 	return rules;
 }
@@ -124,9 +126,9 @@ static void add_inside(struct inside *inside, const struct key_burst *burst, uin
 	inside->added_bytes += (bytes << shift) - bytes;
 }
 
-/* What measurement m counts of the burst, and of these entries; NULL: nothing. */
-static struct key_burst *burst_of(const struct counting *counting, struct within *within,
-	uint32_t m, uint32_t hashed, uint64_t entries, uint32_t shift)
+/* What measurement m looks at of the burst, and of these entries; NULL: nothing. */
+static const struct key_burst *burst_of(const struct counting *counting,
+	const struct within *within, uint32_t m, uint32_t hashed, uint64_t entries, uint32_t shift)
 {
 	struct key_burst *burst = &counting->bursts[counting->key_rule_of[m]];
 
@@ -139,16 +141,52 @@ static struct key_burst *burst_of(const struct counting *counting, struct within
 	burst = pick(counting, m, entries, hashed);
 	if (shift > 0)
 		weigh(burst, &counting->weights[1], shift);
-	if (within->sets[m] != NULL)
-		add_inside(&within->inside[m], burst, shift);
 	return burst;
+}
+
+/* Of the entries whose keys are in the share of 2^-keys. */
+static struct sifted sum_share(const struct key_burst *burst, uint32_t keys, uint32_t shift)
+{
+	uint32_t packets = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		uint32_t in = key_share_has(&burst->hash[i], keys);
+
+		packets += in;
+		bytes += burst->wire_len[i] & -in;
+	}
+	return (struct sifted){
+		packets, bytes, (uint64_t)packets << shift, (uint64_t)bytes << shift};
+}
+
+/* The entries whose keys are in the share; the others are added up by rank. */
+static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
+	uint32_t keys, uint32_t shift, struct sifted sifted[KEY_SHARE_MAX])
+{
+	struct key_burst *kept = &counting->picked[1];
+	struct sifted sum = sum_share(burst, 0, shift);
+	uint64_t entries = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++)
+		entries |= (uint64_t)key_share_has(&burst->hash[i], keys) << i;
+	for (uint32_t rank = 0; rank < keys; rank++) {
+		struct sifted rest = sum_share(burst, rank + 1, shift);
+
+		sifted_add(&sifted[rank], &sum);
+		sifted_subtract(&sifted[rank], &rest);
+		sum = rest;
+	}
+	key_burst_pick(kept, burst, entries, counting->details);
+	if (shift > 0)
+		weigh(kept, &counting->weights[1], shift);
+	return kept;
 }
 
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
-	const uint64_t *rarer, struct lap *lap)
+	const uint64_t *rarer, struct sifted (*sifted)[KEY_SHARE_MAX], struct lap *lap)
 {
-	uint32_t hashed = rules_of(counting, within, state->off);
+	uint32_t hashed = rules_of(counting, within, state);
 
 	if (state->shift > 0)
 		weigh(&counting->bursts[0], counting->weights, state->shift);
@@ -157,14 +195,18 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 		uint32_t shift = state->shift + state->rarer[m];
 		uint64_t entries =
 			(state->rare >> m & 1) != 0 ? rarer[state->rarer[m]] : UINT64_MAX;
-		const struct key_burst *burst;
+		const struct key_burst *burst, *counted;
 
 		if ((state->off >> m & 1) != 0)
 			continue;
-		burst = burst_of(counting, within, m, hashed, entries, shift);
-		if (burst != NULL)
+		burst = counted = burst_of(counting, within, m, hashed, entries, shift);
+		if (burst != NULL && state->keys[m] > 0)
+			counted = sift(counting, burst, state->keys[m], shift, sifted[m]);
+		if (burst != NULL && within->sets[m] != NULL)
+			add_inside(&within->inside[m], counted, shift);
+		if (burst != NULL && counted->n > 0)
 			(shift > 0 ? counting->update_weighted : counting->update)[m](
-				sketch[m], burst);
+				sketch[m], counted);
 		LAP(lap, sketch[m]);
 		if (burst != NULL)
 			hyperloglog_update(distinct[m], burst);

@@ -15,6 +15,7 @@
 #include "parallel/within.h"
 #include "adapt/costs.h"
 #include "sketch/hyperloglog.h"
+#include "sketch/key_share.h"
 #include "sketch/sketch.h"
 
 struct plan;
@@ -56,7 +57,8 @@ struct counting {
 	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* whose keys the networks are */
 	/* Key rules that are asked for of all packets, a bit each, where there are networks. */
 	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
-	struct key_burst *picked; /* [PICKED_BURSTS]: what is inside, and its keys */
+	struct key_burst
+		*picked; /* [PICKED_BURSTS]: what is inside, and its keys, or those of a share */
 };
 
 #define PICKED_BURSTS 2
@@ -76,12 +78,13 @@ uint64_t within_entries(const struct counting *counting, const struct within *wi
 /*
  * The same of counting->bursts[0], which has lengths and, where packets stand for others, room for
  * weights, in a state. rarer[k]: entries that one of 2^k is, a bit each. A measurement with networks
- * counts what is inside. lap: NULL where the burst is not timed.
+ * counts what is inside; one that counts a share of its keys adds what others had to sifted[m], by
+ * their rank. lap: NULL where the burst is not timed.
  */
 struct burst_state;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
-	const uint64_t *rarer, struct lap *lap);
+	const uint64_t *rarer, struct sifted (*sifted)[KEY_SHARE_MAX], struct lap *lap);
 
 /*
  * As count_keys(), of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and

@@ -99,10 +99,13 @@ static void make_state(struct keeper *keeper, const struct counting *counting)
 		state->rarer[m] = (uint8_t)(shift - state->shift);
 		state->rare |= (uint32_t)(shift > state->shift) << m;
 		state->shifts |= UINT32_C(1) << state->rarer[m];
+		state->keys[m] = states->keys[m];
+		state->sifting |= (uint32_t)(states->keys[m] > 0) << m;
 	}
 	state->shifts &= ~UINT32_C(1);
 	keeper->flows = states->flows;
-	keeper->whole = states->off == 0 && state->rare == 0 && state->shift == level->shift;
+	keeper->whole = states->off == 0 && state->rare == 0 && state->sifting == 0 &&
+			state->shift == level->shift;
 }
 
 const struct burst_state *keeper_state(

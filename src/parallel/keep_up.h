@@ -13,6 +13,7 @@
 #include "parallel/decisions.h"
 #include "parallel/states.h"
 #include "parallel/valve.h"
+#include "sketch/key_share.h"
 
 struct counting;
 
@@ -69,6 +70,8 @@ struct kept {
 	/* After a poll: packets that waited, as far as that is known, and level of the valve. */
 	uint64_t backlog_max, level_max;
 	struct kept_of_measurement of[CONFIG_MEASUREMENTS_MAX];
+	/* Of bursts that a measurement saw, what it did not count, by the rank of the key. */
+	struct sifted sifted[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
 /* Packets of a burst. */

@@ -25,6 +25,7 @@ struct states {
 	const struct plan *of;
 	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* of struct steps */
 	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* one of 2^shift packets is looked at */
+	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* and 2^-keys of its keys are counted */
 	uint32_t off;                           /* measurements that see none, a bit each */
 	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* of tables whose flows have states */
 };
@@ -38,6 +39,9 @@ struct burst_state {
 	uint32_t rare;
 	uint8_t rarer[CONFIG_MEASUREMENTS_MAX];
 	uint32_t shifts; /* that rarer[] has, but for 0: a bit each */
+	/* Of those that do: the ones that count a share of 2^-keys[m] of their keys. */
+	uint32_t sifting;
+	uint8_t keys[CONFIG_MEASUREMENTS_MAX];
 };
 
 /* Of a worker. */
@@ -71,5 +75,6 @@ static inline void states_step(
 
 	states->step[m] = (uint8_t)steps;
 	states->shift[m] = detail.shift;
+	states->keys[m] = detail.keys;
 	states->off = (states->off & ~(UINT32_C(1) << m)) | (uint32_t)detail.off << m;
 }

@@ -7,18 +7,21 @@
 
 #include "base/key_burst.h"
 #include "parallel/epoch.h"
+#include "sketch/key_share.h"
 #include "sketch/measurement.h"
 
 static const char full_word[] = "full";
 static const char key_prefix[] = "key:";
 
-/* "rate:1/2" to "rate:1/64" */
-static bool read_rate(struct step *step)
+_Static_assert(VALVE_SHIFT_MAX == KEY_SHARE_MAX, "both go to the same share");
+
+/* "rate:1/2" to "rate:1/64", or with another prefix. */
+static bool read_share(struct step *step, const char *prefix)
 {
 	for (step->shift = 1; step->shift <= VALVE_SHIFT_MAX; step->shift++) {
 		char word[STEP_WORD_MAX];
 
-		snprintf(word, sizeof(word), "rate:1/%u", 1U << step->shift);
+		snprintf(word, sizeof(word), "%s1/%u", prefix, 1U << step->shift);
 		if (strcmp(word, step->word) == 0)
 			return true;
 	}
@@ -38,11 +41,15 @@ static const char *read_step(struct step *step, char *why)
 											: why;
 	}
 	step->kind = STEP_RATE;
-	if (read_rate(step))
+	if (read_share(step, "rate:"))
+		return NULL;
+	step->kind = STEP_KEYS;
+	if (read_share(step, "keys:"))
 		return NULL;
 	snprintf(why, STEPS_WHY_MAX,
-		"has '%s', which is no step: rate:1/2 to rate:1/%u, key:KEY, off", step->word,
-		1U << VALVE_SHIFT_MAX);
+		"has '%s', which is no step: rate:1/2 to rate:1/%u, keys:1/2 to keys:1/%u, "
+		"key:KEY, off",
+		step->word, 1U << VALVE_SHIFT_MAX, 1U << KEY_SHARE_MAX);
 	return why;
 }
 
@@ -122,6 +129,7 @@ struct detail steps_detail(const struct steps *steps, uint32_t n)
 	for (uint32_t s = 0; s < n; s++)
 		switch (steps->steps[s].kind) {
 		case STEP_RATE: detail.shift = steps->steps[s].shift; break;
+		case STEP_KEYS: detail.keys = steps->steps[s].shift; break;
 		case STEP_KEY: detail.key = &steps->steps[s].key; break;
 		case STEP_OFF: detail.off = true; break;
 		}
@@ -261,8 +269,9 @@ static const struct option_row steps_rows[] = {
 		OPTION_FIELD(steps_options, steps),
 		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
 		.help = "What a measurement may give up, one after another, where --keep-up says "
-			"so: rate:1/2 to rate:1/64 looks at one of so many packets, key:KEY counts "
-			"coarser keys (from the begin of an interval on), off sees no packets.",
+			"so: rate:1/2 to rate:1/64 looks at one of so many packets, keys:1/2 to "
+			"keys:1/64 counts so many of a flow-table's keys, key:KEY coarser keys "
+			"(from the begin of an interval on), off sees no packets.",
 	},
 	{
 		.name = "deadline",
@@ -288,7 +297,7 @@ static bool check_steps(const struct config *config, const struct measurement_co
 {
 	const struct sketch_ops *ops = measurement_sketch(measurement);
 	const struct key_rule *key = &measurement_options(measurement)->key;
-	uint32_t shift = 0;
+	uint32_t shift = 0, keys = 0;
 	struct steps steps;
 	char text[STEPS_WHY_MAX];
 
@@ -314,6 +323,12 @@ static bool check_steps(const struct config *config, const struct measurement_co
 			why = "looks at no fewer packets than a step before it";
 		if (step->kind == STEP_RATE)
 			shift = step->shift;
+		if (step->kind == STEP_KEYS && step->shift <= keys)
+			why = "counts no fewer keys than a step before it";
+		if (step->kind == STEP_KEYS)
+			keys = step->shift;
+		if (step->kind == STEP_KEYS && (ops->caps & SKETCH_RECORDS) == 0)
+			why = "is for --sketch flow-table, whose keys are records of their own";
 		if (step->kind == STEP_OFF && s + 1 < steps.n)
 			why = "nothing is left to be given up behind it";
 		if (why != NULL)

@@ -16,13 +16,14 @@
 
 enum step_kind {
 	STEP_RATE, /* one of 2^shift packets is looked at */
+	STEP_KEYS, /* of a share of 2^-shift of the keys alone (sketch/key_share.h) */
 	STEP_KEY, /* keys are those of another rule; from an interval's begin on, for all workers */
 	STEP_OFF, /* no packet is */
 };
 
 struct step {
 	enum step_kind kind;
-	char word[STEP_WORD_MAX]; /* "rate:1/4", "key:src/24", "off" */
+	char word[STEP_WORD_MAX]; /* "rate:1/4", "keys:1/4", "key:src/24", "off" */
 	uint8_t shift;
 	struct key_rule key; /* its name lies in the word */
 };
@@ -50,7 +51,7 @@ bool steps_parse(struct steps *steps, const char *text, char *why);
 /* After the first n steps: the last of each kind counts. */
 struct detail {
 	bool off;
-	uint8_t shift;
+	uint8_t shift, keys;        /* of STEP_RATE and STEP_KEYS */
 	const struct key_rule *key; /* NULL: the measurement's own */
 };
 

@@ -69,7 +69,7 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct lap *
 
 	if (generation->counting->closer)
 		count_some_keys(generation->counting, generation->sketch, generation->distinct,
-			&generation->within, &in_full, NULL, lap);
+			&generation->within, &in_full, NULL, NULL, lap);
 	else if (lap == NULL)
 		count_keys(generation->counting, generation->sketch, generation->distinct);
 	else
@@ -165,7 +165,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 	}
 	kept_add(&generation->kept, state, burst, parts, counting->nb_measurements);
 	count_some_keys(counting, generation->sketch, generation->distinct, &generation->within,
-		state, rarer, NULL);
+		state, rarer, generation->kept.sifted, NULL);
 }
 
 /* The packets of a burst whose measurements are not all there, or of which some stand for others. */
@@ -179,7 +179,11 @@ static void count_some(struct worker *worker, struct generation *generation,
 	struct kept_burst burst = {0};
 	uint32_t nb_chosen = 0, nb_others = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	if (looked_at == UINT64_MAX) {
+		memcpy(chosen, pkts, n * sizeof(chosen[0]));
+		nb_chosen = n;
+	}
+	for (uint32_t i = nb_chosen; i < n; i++) {
 		bool is_chosen = looked_at >> i & 1;
 
 		chosen[nb_chosen] = others[nb_others] = pkts[i];
@@ -240,7 +244,7 @@ static void count_state(struct worker *worker, struct generation *generation,
 		count_none(worker, generation, pkts, n);
 	else if (state->shift > 0)
 		count_sampled(worker, generation, pkts, n, state);
-	else if (state->off != 0 || state->rare != 0)
+	else if (state->off != 0 || state->rare != 0 || state->sifting != 0)
 		count_some(worker, generation, pkts, n, UINT64_MAX, state);
 	else
 		count_all(worker, generation, pkts, n);

@@ -24,6 +24,8 @@
 /* What a packet takes against what its parts do: the last window's share in it, and its limits. */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
+/* To tell which keys are counted, of a packet: docs/ADAPTIVE.md. */
+#define SIFT_NS    2
 
 /* What a worker has said of itself. */
 struct said {
@@ -71,8 +73,6 @@ struct governor {
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
 	struct choose_states
 		flows[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] is of those without, too */
-	uint32_t rekeyed
-		[CONFIG_MEASUREMENTS_MAX]; /* steps in which keys are other ones, a bit each */
 	struct packet_costs costs;
 	uint32_t useless; /* measurements of which it was said that such a step saves nothing */
 
@@ -111,6 +111,30 @@ static void put_states(struct governor *governor, uint32_t i)
 	}
 }
 
+/* With --keep-up queries a measurement is whole, or off: for that one step it has to have. */
+static uint32_t steps_taken(const struct governor *governor, uint32_t m, uint32_t step)
+{
+	const struct steps *steps = &governor->steps[m];
+
+	return governor->how == KEEP_UP_QUERIES && step > 0 ? steps->n : step;
+}
+
+static struct detail detail_of(const struct governor *governor, uint32_t m, uint32_t step)
+{
+	return steps_detail(&governor->steps[m], steps_taken(governor, m, step));
+}
+
+/* What measurement m takes of a packet that it looks at. */
+static double own_ns(const struct packet_costs *costs, uint32_t m, const struct detail *detail)
+{
+	double ns = detail->key != NULL ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
+	double of_all = fmin(costs->distinct[m], ns) + SIFT_NS;
+
+	return detail->keys == 0
+		       ? ns
+		       : of_all + (ns - fmin(costs->distinct[m], ns)) / (1U << detail->keys);
+}
+
 /*
  * Reading the headers and making the keys is each measurement's in part: what they cost falls with
  * the packets that are looked at. Where measurements look at different ones that is too little; a
@@ -127,10 +151,10 @@ static void put_costs(struct governor *governor)
 		struct choose_item *item = &governor->items[i];
 
 		for (uint32_t s = 0; s <= item->nb_steps; s++) {
-			bool rekeyed = governor->rekeyed[i] >> s & 1;
-			double own = rekeyed ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
+			struct detail detail = detail_of(governor, m, s);
+			double ns = own_ns(costs, m, &detail) + shared;
 
-			item->ns[s] = (own + shared) * governor->flows[i].looked_at[s];
+			item->ns[s] = detail.off ? 0 : ns / (1U << detail.shift);
 		}
 		put_states(governor, i);
 	}
@@ -142,7 +166,8 @@ static void put_costs(struct governor *governor)
 #define TYPICAL_KEY     1e4 /* and of a key that matters */
 #define TYPICAL_RISK    1e-5
 
-/* Width of the bounds of such a key, as a share of it. What a key step sums up cannot be told apart. */
+/* Width of the bounds of such a key, as a share of it. What a key step sums up cannot be told apart,
+ * and of a key that is not counted nothing is known. */
 static double error_of(const struct detail *detail)
 {
 	const struct sampling sampling = {
@@ -154,17 +179,11 @@ static double error_of(const struct detail *detail)
 	uint64_t width =
 		sampling_high(&sampling, TYPICAL_KEY) - sampling_low(&sampling, TYPICAL_KEY);
 
-	if (detail->off)
-		return TYPICAL_PACKETS / TYPICAL_KEY;
-	return (detail->shift > 0 ? (double)width / TYPICAL_KEY : 0) + (detail->key != NULL);
-}
+	double counted = detail->off ? 0 : 1.0 / (1U << detail->keys);
+	double error =
+		(detail->shift > 0 ? (double)width / TYPICAL_KEY : 0) + (detail->key != NULL);
 
-/* With --keep-up queries a measurement is whole, or off: for that one step it has to have. */
-static uint32_t steps_taken(const struct governor *governor, uint32_t m, uint32_t step)
-{
-	const struct steps *steps = &governor->steps[m];
-
-	return governor->how == KEEP_UP_QUERIES && step > 0 ? steps->n : step;
+	return counted * error + (1 - counted) * TYPICAL_PACKETS / TYPICAL_KEY;
 }
 
 static uint32_t rank_of(const struct governor *governor, uint32_t m)
@@ -189,13 +208,11 @@ static void make_item(struct governor *governor, uint32_t i)
 		.ends_off = ends_off,
 		.states = flows->n > 1 ? flows : NULL,
 	};
-	governor->rekeyed[i] = 0;
 	for (uint32_t s = 0; s <= item->nb_steps; s++) {
-		struct detail detail = steps_detail(steps, steps_taken(governor, m, s));
+		struct detail detail = detail_of(governor, m, s);
 
 		item->error[s] = error_of(&detail);
-		flows->looked_at[s] = detail.off ? 0 : 1.0 / (1U << detail.shift);
-		governor->rekeyed[i] |= (uint32_t)(detail.key != NULL) << s;
+		flows->looked_at[s] = detail.off ? 0 : 1.0 / (1U << (detail.shift + detail.keys));
 	}
 }
 

@@ -73,9 +73,10 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 	}
 }
 
-/* What the measurement did not see of the bursts that others saw, and the largest of its weights. */
-static void add_waited(
-	const struct run *run, uint64_t epoch, uint32_t m, struct report_measurement *out)
+/* What the measurement did not see of the bursts that others saw, or not count of those that it saw,
+ * by rank; and the largest of its weights. */
+static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
+	struct report_measurement *out, struct sifted sifted[KEY_SHARE_MAX])
 {
 	out->weight = 1;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
@@ -88,6 +89,10 @@ static void add_waited(
 		out->waited.added_bytes += of->added_bytes;
 		out->waited.unseen += of->unseen;
 		out->waited.unseen_bytes += of->unseen_bytes;
+		for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++) {
+			sifted_add(&sifted[rank], &kept->sifted[m][rank]);
+			sifted_add(&out->waited.sifted, &kept->sifted[m][rank]);
+		}
 		if (of->weight > out->weight)
 			out->weight = of->weight;
 	}
@@ -144,7 +149,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 
 	double confidence;
 
-	add_waited(run, epoch, m, out);
+	add_waited(run, epoch, m, out, input.sifted);
 	add_inside(run, epoch, m, &out->inside);
 	ledger = ledger_of_measurement(of_all, out);
 	ledger.weight = out->weight;

@@ -667,6 +667,20 @@ static void add_loss(const struct merger *merger, struct merge_flow *flow)
 	flow->bytes.high_known &= merger->input.loss_known && flow->bytes.high != UINT64_MAX;
 }
 
+/* What was not counted of the flow has its rank. */
+static void add_sifted(
+	const struct merger *merger, const struct flow *flow, struct merge_flow *result)
+{
+	uint32_t rank = key_share_rank(&flow->hash);
+
+	if (rank == KEY_SHARE_MAX)
+		return;
+	result->packets.high =
+		counter64_sum(result->packets.high, merger->input.sifted[rank].counted);
+	result->bytes.high =
+		counter64_sum(result->bytes.high, merger->input.sifted[rank].counted_bytes);
+}
+
 /*
  * From bounds of what was counted to bounds of the truth. Beside those there is what always holds:
  * no more can be missing than was left out (`skipped`), and no more too much than weights added.
@@ -700,9 +714,10 @@ static void add_sampling(const struct merger *merger, struct merge_flow *flow)
 	bytes.unit = most(ledger->longest_frame, 1);
 	bytes.whole = (double)ledger->bytes + (double)ledger->skipped_bytes +
 		      (double)others * ledger->largest_frame;
-	widen(&flow->packets, &packets, ledger->skipped - ledger->unseen,
+	widen(&flow->packets, &packets, ledger->skipped - ledger->unseen - ledger->sifted.packets,
 		ledger->added + merger->shed.added);
-	widen(&flow->bytes, &bytes, ledger->skipped_bytes - ledger->unseen_bytes,
+	widen(&flow->bytes, &bytes,
+		ledger->skipped_bytes - ledger->unseen_bytes - ledger->sifted.bytes,
 		ledger->added_bytes + merger->shed.added_bytes);
 }
 
@@ -721,6 +736,7 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 
 	if (is_deep(merger))
 		result.figures = merger->figures[i];
+	add_sifted(merger, flow, &result);
 	add_loss(merger, &result);
 	add_sampling(merger, &result);
 	return result;
@@ -736,7 +752,7 @@ uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 	 * not depend on how many there are, so it is the list's own only far below what one part
 	 * alone would hold, too.
 	 */
-	*exact = is_exact(merger) ? merger->all_complete
+	*exact = is_exact(merger) ? merger->all_complete && merger->ledger.sifted.packets == 0
 				  : merger->all_complete && !weightless(merger) &&
 					    merger->nb_flows <= merger->params.candidates /
 									DISTINCT_LISTED_SHARE;

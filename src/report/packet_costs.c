@@ -52,7 +52,8 @@ void packet_costs_by_profile(
 
 		what.traffic = PROFILE_CACHED;
 		what.state = FLOW_COUNT;
-		costs->of[m] = mean_of(profile, &what) + part_of(profile, PROFILE_DISTINCT);
+		costs->distinct[m] = part_of(profile, PROFILE_DISTINCT);
+		costs->of[m] = mean_of(profile, &what) + costs->distinct[m];
 		costs->of_few[m] = costs->of[m];
 		know_states(costs, profile, &worker.sketches[m],
 			plan->measurements[m].params.deep.deepest, m);
@@ -101,9 +102,11 @@ static void know_by_bursts(
 	costs->fixed =
 		(double)(timed->receive + timed->filter + timed->rules + timed->free) / packets;
 	costs->parse = (double)(timed->parse + keys) / packets;
-	for (uint32_t m = 0; m < nb_measurements; m++)
+	for (uint32_t m = 0; m < nb_measurements; m++) {
 		costs->of[m] = in_first_state(
 			costs, m, (double)(timed->sketch[m] + timed->distinct[m]) / packets);
+		costs->distinct[m] = fmin((double)timed->distinct[m] / packets, costs->of[m]);
+	}
 }
 
 void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, uint64_t epoch,

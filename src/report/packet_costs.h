@@ -18,6 +18,8 @@ struct packet_costs {
 	double fixed, parse, of[CONFIG_MEASUREMENTS_MAX];
 	/* The same where its keys are few: what a step to coarser keys may come to. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
+	/* What its HyperLogLog takes of that. */
+	double distinct[CONFIG_MEASUREMENTS_MAX];
 	/* Share of packets that met a flow in each state, and what such a packet takes beyond the
 	 * first. */
 	double met[CONFIG_MEASUREMENTS_MAX][FLOW_STATES],

@@ -172,9 +172,12 @@ static void ask(const struct merger *merger, struct contenders *contenders, uint
 	}
 }
 
+/* With what keys had that are not counted: that is known. */
 static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *ledger)
 {
-	return metric == SKETCH_PACKETS ? ledger_counted(ledger) : ledger_counted_bytes(ledger);
+	return metric == SKETCH_PACKETS
+		       ? ledger_counted(ledger) + ledger->sifted.counted
+		       : ledger_counted_bytes(ledger) + ledger->sifted.counted_bytes;
 }
 
 /* 0.001 is no double: a value that falls short by no more than that counts. */

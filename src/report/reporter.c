@@ -306,6 +306,17 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 	result->shed[i].packets += measurement->shed_packets;
 }
 
+/* Keys that the only measurement did not count nobody did. */
+static void sum_up_sifted(struct reporter_result *result, const struct report_epoch *report)
+{
+	const struct sifted *sifted = &report->measurements[0].waited.sifted;
+
+	if (report->nb_measurements != 1)
+		return;
+	result->sum.measured -= sifted->packets;
+	result->sum.skipped += sifted->packets;
+}
+
 static void sum_up_shed(struct reporter_result *result, const struct report_epoch *report)
 {
 	result->several |= report->nb_measurements > 1;
@@ -346,6 +357,7 @@ static void close_epoch(struct reporter *reporter)
 	if (report != NULL) {
 		report->expired = reporter->records.expired;
 		sum_up_shed(&reporter->result, report);
+		sum_up_sifted(&reporter->result, report);
 		service_epoch(&reporter->service, report, monotonic_now());
 		control_publish(report);
 		warn_if_uneven(reporter, report);

@@ -60,7 +60,7 @@ void state_log_step(struct state_log *log, uint32_t worker, uint64_t packet,
 	snprintf(row->measurement, sizeof(row->measurement), "%s", measurement);
 	snprintf(row->from, sizeof(row->from), "%s", steps_word(steps, from));
 	snprintf(row->to, sizeof(row->to), "%s", steps_word(steps, to));
-	row->share = detail.off ? 0 : 1.0 / (1U << detail.shift);
+	row->share = detail.off ? 0 : 1.0 / (1U << (detail.shift + detail.keys));
 }
 
 void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,

@@ -204,6 +204,10 @@ def test_flows_held_back(test):
 def test_bad_steps(test):
     for text, *mentions in (
             ('steps = rate:1/3', "'rate:1/3', which is no step", 'rate:1/2 to rate:1/64'),
+            ('steps = keys:1/128', "'keys:1/128', which is no step", 'keys:1/2 to keys:1/64'),
+            ('sketch = iblt\nsteps = keys:1/4', "'keys:1/4'", 'is for --sketch flow-table'),
+            ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/4', "has 'keys:1/4' twice"),
+            ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/2', "'keys:1/2'", 'no fewer keys'),
             ('steps = off, rate:1/2', "'off'", 'nothing is left'),
             ('steps = rate:1/2, rate:1/2', "has 'rate:1/2' twice"),
             ('steps = key:nonsense', 'nonsense'),

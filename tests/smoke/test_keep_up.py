@@ -156,7 +156,7 @@ def test_what_waits(test):
         assert int(row['packets_high']) == int(row['packets']) + 60000, row
 
 
-STEPS = {'first': ('full', 'rate:1/2', 'rate:1/8', 'off'), 'second': ('full', 'rate:1/64'),
+STEPS = {'first': ('full', 'rate:1/2', 'rate:1/8', 'off'), 'second': ('full', 'keys:1/2', 'rate:1/2', 'keys:1/8', 'rate:1/64'),
          'third': ('full', 'rate:1/4', 'off'), 'fourth': ('full', 'off')}
 
 

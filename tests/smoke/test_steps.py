@@ -140,3 +140,65 @@ def test_bad_key_steps(test):
         with open(config, 'w', encoding='utf-8') as stream:
             stream.write(f'[measurement first]\n{text}\n')
         test.run('--synthetic', 'packets=5', '--config', config).expect(2).expect_one_line('bad.conf:3:', *mentions)
+
+
+def write_decisions(test, *rows):
+    """rows: (worker, packet, step)"""
+    path = test.path('decisions.csv')
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write('worker,packet,measurement,to\n')
+        stream.writelines(f'{worker},{packet},main,{step}\n' for worker, packet, step in rows)
+    return path
+
+
+def measure_shares(test, path, rule, *decisions):
+    """Two workers. {key: row}, of all keys that are in a row, and the ledger, which has all packets."""
+    config = test_changes.write_config(test.path('run.conf'), {
+        'main': f'key={rule} sketch=flow-table steps=keys:1/2,keys:1/4,keys:1/64,off top=1M'})
+    rows, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', '2', '--interval', '0', '--seed',
+                                  '7', '--states-from', write_decisions(test, *decisions))
+    ledger, = stats
+    # What was measured is in rows, and the rest was not looked at.
+    assert lib.total(rows, 'packets') == int(ledger['measured']) == 100000 - int(ledger['skipped']), ledger
+    assert lib.total(rows, 'bytes') == int(ledger['bytes']), ledger
+    for row in rows:
+        assert abs(float(row['looked_at']) - int(ledger['measured']) / 100000) < 1e-6, row
+        assert abs(float(row['share']) - int(row['packets']) / 100000) < 1e-6, row
+    return {lib.row_key(row, rule): row for row in rows}, ledger
+
+
+def test_key_shares(test):
+    """Keys of a share are exact, and no others are there; those of it for a part of the interval are bounded."""
+    path = test.path('flows.pcap')
+    test.run('generate', '--synthetic', 'flows=8K,zipf=0.9,packets=100K,size=imix,ipv6=0.3,seed=9', '--output', path
+             ).expect(0)
+    steps = ((0, 5000, 'keys:1/2'), (0, 15000, 'keys:1/64'), (0, 20000, 'full'), (0, 30000, 'keys:1/4'),
+             (1, 7, 'keys:1/4'))
+    for rule, shares in (('5tuple', (2, 4, 64)), ('dst,src_port', (64,))):
+        rows, _, _ = test.measure('--pcap', path, '--key', rule, '--sketch', 'flow-table', '--top', '1M',
+                                  '--workers', '1', '--interval', '0')
+        truth = {lib.row_key(row, rule): (int(row['packets']), int(row['bytes'])) for row in rows}
+        larger = set(truth)
+        for n in shares:
+            share, ledger = measure_shares(test, path, rule, (0, 0, f'keys:1/{n}'), (1, 0, f'keys:1/{n}'))
+            lib.check_exact(share.values(), truth, rule)
+            assert set(share) < larger, n
+            larger = set(share)
+            expected = len(truth) / n
+            assert abs(len(share) - expected) < 5 * expected ** 0.5, (n, len(share), len(truth))
+            # All were looked at: by a HyperLogLog.
+            assert abs(int(ledger['distinct_keys']) / len(truth) - 1) < 0.04, (ledger, len(truth))
+            assert ledger['distinct_of'] == 'all', ledger
+        # One worker goes through all of them, and the other one does not.
+        mixed, _ = measure_shares(test, path, rule, *steps)
+        lib.check_exact([row for key, row in mixed.items() if key in share], truth, rule)
+        assert set(share) < set(mixed)
+        unsure = 0
+        for key, row in mixed.items():
+            for figure, true in zip(('packets', 'bytes'), truth[key]):
+                low, value, high = (int(row[name]) for name in (f'{figure}_low', figure, f'{figure}_high'))
+                assert low == value <= true <= high, (true, row)
+                unsure += low < true
+        assert unsure > 1000, unsure
+    again, _ = measure_shares(test, path, rule, *steps)
+    assert again == mixed

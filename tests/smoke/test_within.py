@@ -218,7 +218,8 @@ def test_sampled(test):
              capture).expect(0)
     interval = SECOND // 100
     measurements = {'nets': ('src', 'packets', None, 0, 0), 'pairs': ('src-dst', 'bytes', 'nets', 0.02, 0)}
-    config = write_config(test, measurements, interval)
+    config = write_config(test, measurements, interval, lambda name: 'sketch = flow-table\nwidth = 16K\n' + (
+        'steps = keys:1/2, rate:1/2, rate:1/8, off\n' if name == 'pairs' else ''))
     whole, _, _ = test.measure('--pcap', capture, '--interval', '10ms', '--workers', '1', '--sketch', 'flow-table',
                                '--top', '100K', '--seed', '3')
     truth = {}
@@ -227,7 +228,8 @@ def test_sampled(test):
     own = test.path('own.csv')
     with open(own, 'w', encoding='utf-8') as stream:
         stream.write('worker,packet,measurement,to\n')
-        for packet, name, to in ((0, 'pairs', 'rate:1/2'), (9000, 'nets', 'rate:1/4'), (20000, 'pairs', 'full'),
+        for packet, name, to in ((0, 'pairs', 'rate:1/2'), (9000, 'nets', 'rate:1/4'), (14000, 'pairs', 'keys:1/2'),
+                                 (20000, 'pairs', 'full'),
                                  (31000, 'pairs', 'off'), (37000, 'pairs', 'rate:1/8'), (50000, 'nets', 'full')):
             stream.write(f'0,{packet},{name},{to}\n')
     for states in (test_keep_up.write_states(test, test_keep_up.mixed(1, 60000, 3)), own):

@@ -200,6 +200,13 @@ struct ledger ledger_of_measurement(
 	rest.skipped_bytes += waited->bytes;
 	rest.unseen += waited->unseen;
 	rest.unseen_bytes += waited->unseen_bytes;
+	rest.measured -= waited->sifted.packets;
+	rest.bytes -= waited->sifted.bytes;
+	rest.added -= waited->sifted.counted - waited->sifted.packets;
+	rest.added_bytes -= waited->sifted.counted_bytes - waited->sifted.bytes;
+	rest.skipped += waited->sifted.packets;
+	rest.skipped_bytes += waited->sifted.bytes;
+	rest.sifted = waited->sifted;
 	if (inside->only) {
 		rest.filtered += rest.measured - inside->packets;
 		rest.measured = inside->packets;

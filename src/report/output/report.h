@@ -16,6 +16,7 @@
 #include "base/key.h"
 #include "parallel/steps.h"
 #include "sketch/flow_states.h"
+#include "sketch/key_share.h"
 
 /* A figure with its interval. What cannot be known is said so, and printed as an empty column. */
 struct report_figure {
@@ -72,6 +73,7 @@ struct report_waited {
 	uint64_t measured, bytes;
 	uint64_t added, added_bytes;
 	uint64_t unseen, unseen_bytes;
+	struct sifted sifted; /* and of those that it saw, what other keys had than it counted */
 };
 
 /* What a measurement counted that counts what is inside networks alone, and where that was. */
@@ -135,6 +137,7 @@ struct ledger {
 	/* Received, and not looked at by choice: not lost. */
 	uint64_t skipped, skipped_bytes;
 	uint64_t unseen, unseen_bytes; /* of them, in bursts of which none was looked at */
+	struct sifted sifted;          /* and of keys that a measurement did not count then */
 	uint64_t added, added_bytes;   /* what the weights of measured packets add to them */
 	uint64_t weight;               /* the largest; 0 or 1: all of them count as themselves */
 	uint32_t longest_frame;        /* bytes, over the received packets */

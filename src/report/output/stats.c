@@ -47,12 +47,15 @@ static void add_kept_up(struct columns *columns, const struct column *column)
 	add_counts(columns, LEDGER_KEPT_UP);
 }
 
-/* Keys of packets that were not looked at cannot be estimated from the others. */
+/* Keys of packets that were not looked at cannot be estimated from the others; those that are only
+ * not counted were looked at. */
 static void print_distinct_of(
 	struct text *text, const struct column *column, const struct output_row *row)
 {
+	const struct ledger ledger = ledger_of(row);
+
 	(void)column;
-	text_str(text, ledger_of(row).skipped > 0 ? "looked-at" : "all");
+	text_str(text, ledger.skipped > ledger.sifted.packets ? "looked-at" : "all");
 }
 
 static void print_pps(struct text *text, const struct column *column, const struct output_row *row)

@@ -416,11 +416,15 @@ static void add_measurement(struct text *text, const struct report_epoch *epoch,
 		text_str(text, ", losses unknown");
 	text_char(text, '\n');
 	if (epoch->ledger.kept_up && measurement->looked_at < 1) {
+		const struct ledger ledger = report_ledger(epoch, measurement);
+
 		text_printf(text, "looked at %.1f%% of the packets", measurement->looked_at * 100);
 		if (measurement->weight > 1)
 			text_printf(text, ", some counting for %llu",
 				(unsigned long long)measurement->weight);
-		text_str(text, "; distinct keys are theirs\n");
+		text_str(text, ledger.skipped > ledger.sifted.packets
+				       ? "; distinct keys are theirs\n"
+				       : "; distinct keys are of all\n");
 	}
 	if (measurement->nb_rows == 0)
 		text_str(text, "no flow reached the threshold\n");
