@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <rte_cycles.h>
+#include <rte_version.h>
 
 #include "adapt/calibrate.h"
 #include "config/config.h"
@@ -33,6 +34,7 @@
 #include "parallel/sources.h"
 #include "parallel/within.h"
 #include "report/control.h"
+#include "report/metrics.h"
 #include "report/output/progress.h"
 #include "report/reporter.h"
 #include "report/output/text.h"
@@ -432,9 +434,9 @@ static void say_where_control_is(const struct config *config)
 		log_info("control: %s (sketchtap ctl)", path);
 }
 
-/* All memory is there and all ports work: opens the outputs, measures, closes them. */
+/* Opens the outputs, measures, closes them. */
 static int measure(const struct config *config, struct run *run, struct reporter *reporter,
-	struct progress *progress)
+	struct progress *progress, struct metrics *metrics)
 {
 	const struct writer_voice voice = {
 		.say = say,
@@ -442,7 +444,8 @@ static int measure(const struct config *config, struct run *run, struct reporter
 		.progress = progress,
 		.lines_said = isatty(STDERR_FILENO) ? log_lines_written : NULL,
 	};
-	struct reporter_params params = {.progress = progress, .notify = notify};
+	struct reporter_params params = {
+		.progress = progress, .notify = notify, .metrics = metrics};
 	struct reporter_result result;
 	char error[WRITER_ERROR_MAX];
 	int status;
@@ -458,6 +461,30 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	run_say_keep_up(run);
 	result = reporter_run(reporter, &params);
 	return conclude(run, &result, writer_close(params.writer));
+}
+
+/* All memory is there and all ports work: listens before any output is touched. */
+static int measure_and_answer(const struct config *config, struct run *run,
+	struct reporter *reporter, struct progress *progress)
+{
+	struct listen_address address;
+	char error[HTTP_ERROR_MAX] = "--metrics: no memory";
+	int status = EXIT_MACHINE;
+	struct metrics *metrics;
+	struct http *http = NULL;
+
+	if (!metrics_address(config, &address))
+		return measure(config, run, reporter, progress, NULL);
+	metrics = metrics_create(metrics_options(config)->top, rte_version());
+	if (metrics != NULL)
+		http = http_open(&address, metrics_pages, metrics, error);
+	if (http != NULL && http_start(http, error))
+		status = measure(config, run, reporter, progress, metrics);
+	else
+		log_error("%s", error);
+	http_close(http);
+	metrics_destroy(metrics);
+	return status;
 }
 
 static int await_links(const struct config *config, const struct port *ports)
@@ -504,7 +531,7 @@ static int put_together(const struct config *config, const struct plan *plan, st
 		if (status == 0)
 			status = signals_stop_requested()
 					 ? STOPPED
-					 : measure(config, run, reporter, progress);
+					 : measure_and_answer(config, run, reporter, progress);
 		reporter_destroy(reporter);
 	}
 	run_destroy(run);
@@ -704,14 +731,14 @@ static void suit_terminal(struct config *config)
 	&sources_owner, &feeder_owner, &measurement_owner, &keep_up_owner, &steps_owner,           \
 		&within_owner, &filter_owner, &monitor_owner, &design_owner, &plan_owner,          \
 		&seed_owner, &epoch_owner, &writer_owner, &ledger_owner, &control_owner,           \
-		&progress_owner, &profile_owner, OF_MACHINE
+		&progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
 /* Who is told of packets takes what rows and counts them alike; no packet is filtered or matched. */
 static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
 	&feeder_owner, &measurement_owner, &plan_owner, &seed_owner, &epoch_owner,
 	&collected_writer_owner, &writer_owner, &ledger_owner, &control_owner, &progress_owner,
-	OF_MACHINE, NULL};
+	&metrics_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_plan[] = {
 	OF_RUN, &collect_owner, &collected_writer_owner, &topology_owner, NULL};
 static const struct option_owner *const of_doctor[] = {

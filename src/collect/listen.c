@@ -132,10 +132,14 @@ static bool is_ipv4(const struct listen_address *address)
 	return !address->all && IN6_IS_ADDR_V4MAPPED(&address->address.sin6_addr);
 }
 
-static const char *advice(int error, in_port_t port)
+const char *listen_advice(const struct listen_address *address, int type, int error)
 {
+	in_port_t port = address->address.sin6_port;
+
 	switch (error) {
-	case EADDRINUSE: return "another program has it (ss -lunp shows which)";
+	case EADDRINUSE:
+		return type == SOCK_DGRAM ? "another program has it (ss -lunp shows which)"
+					  : "another program has it (ss -ltnp shows which)";
 	case EADDRNOTAVAIL: return "no interface of this host has that address";
 	case EACCES:
 	case EPERM:
@@ -146,7 +150,7 @@ static const char *advice(int error, in_port_t port)
 	}
 }
 
-static bool bind_socket(int fd, const struct listen_address *address, bool ipv4)
+bool listen_bind(int fd, const struct listen_address *address, bool ipv4)
 {
 	struct sockaddr_in narrow = {.sin_family = AF_INET, .sin_port = address->address.sin6_port};
 
@@ -158,21 +162,21 @@ static bool bind_socket(int fd, const struct listen_address *address, bool ipv4)
 	return bind(fd, (const struct sockaddr *)&narrow, sizeof(narrow)) == 0;
 }
 
-/* Of both protocols where it is for all addresses. A host without IPv6 has those of IPv4. */
-static int make_socket(const struct listen_address *address, bool *ipv4)
+int listen_socket(const struct listen_address *address, int type, bool *ipv4)
 {
 	int only = !address->all, fd;
 
+	type |= SOCK_NONBLOCK | SOCK_CLOEXEC;
 	*ipv4 = is_ipv4(address);
 	if (!*ipv4) {
-		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		fd = socket(AF_INET6, type, 0);
 		if (fd >= 0)
 			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
 		if (fd >= 0 || !address->all)
 			return fd;
 		*ipv4 = true;
 	}
-	return socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	return socket(AF_INET, type, 0);
 }
 
 /* The kernel keeps twice of what it is asked for, and says so: half is for its own account. */
@@ -207,12 +211,12 @@ static bool open_one(
 {
 	bool ipv4;
 
-	socket->fd = make_socket(address, &ipv4);
+	socket->fd = listen_socket(address, SOCK_DGRAM, &ipv4);
 	if (socket->fd < 0)
 		return false;
 	/* Before it is bound: nothing comes while the buffer is still small. */
 	set_buffer(socket, buffer);
-	if (!bind_socket(socket->fd, address, ipv4))
+	if (!listen_bind(socket->fd, address, ipv4))
 		return false;
 	socket->port = port_of(socket->fd);
 	return true;
@@ -241,7 +245,7 @@ static bool open_all(struct listener *listener, const struct listen_address *add
 		}
 		if (!open_one(&listener->sockets[i], &addresses[i], buffer)) {
 			snprintf(error, OPTION_WHY_MAX, "cannot listen on %s: %s",
-				addresses[i].text, advice(errno, addresses[i].address.sin6_port));
+				addresses[i].text, listen_advice(&addresses[i], SOCK_DGRAM, errno));
 			if (listener->sockets[i].fd >= 0)
 				close(listener->sockets[i].fd);
 			return false;

@@ -30,6 +30,15 @@ struct listen_address {
 bool listen_parse(const char *text, struct listen_address *address, char *why);
 
 /*
+ * A socket for such an address, of UDP (SOCK_DGRAM) or TCP (SOCK_STREAM), then bound; -1, or false,
+ * with errno, and what to do about it. It is of both protocols where it is for all addresses; a host
+ * without IPv6 has those of IPv4.
+ */
+int listen_socket(const struct listen_address *address, int type, bool *ipv4);
+bool listen_bind(int fd, const struct listen_address *address, bool ipv4);
+const char *listen_advice(const struct listen_address *address, int type, int error);
+
+/*
  * buffer: bytes of the kernel's, for each socket; 0: as the system has it. NULL with a line in
  * error[OPTION_WHY_MAX] that names the address and what to do.
  */

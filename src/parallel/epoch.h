@@ -63,6 +63,7 @@ struct epoch_info {
 	uint64_t fed;           /* packets that the feeder took from its source */
 	uint64_t dropped;       /* of these, packets that a paced replay found no room for */
 	uint32_t largest_frame; /* bytes on the wire, over the fed packets */
+	bool late;              /* live: it ended behind its time */
 };
 
 struct epochs {

@@ -66,6 +66,11 @@ bool epoch_clock_is_due(const struct epoch_clock *clock, struct clock_time now)
 	return clock->interval > 0 && (clock->stepped || now.real >= clock->boundary);
 }
 
+bool epoch_clock_is_late(const struct epoch_clock *clock, struct clock_time now)
+{
+	return clock->interval > 0 && !clock->stepped && now.real - clock->boundary >= ON_TIME_NS;
+}
+
 int64_t epoch_clock_end(const struct epoch_clock *clock, struct clock_time now)
 {
 	if (clock->stepped)

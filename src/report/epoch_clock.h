@@ -43,6 +43,9 @@ int64_t epoch_clock_look(struct epoch_clock *clock, struct clock_time now);
 /* After a look: the open epoch is to end. */
 bool epoch_clock_is_due(const struct epoch_clock *clock, struct clock_time now);
 
+/* The open epoch, which is due, ends now and should have before: one that a step ends is never late. */
+bool epoch_clock_is_late(const struct epoch_clock *clock, struct clock_time now);
+
 /* Where the open epoch ends on paper if it ends now, real; never before its start. */
 int64_t epoch_clock_end(const struct epoch_clock *clock, struct clock_time now);
 

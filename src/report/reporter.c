@@ -140,6 +140,7 @@ static void tell_time(struct reporter *reporter)
 		run_stop(reporter->run);
 	}
 	if (reporter->stopping) {
+		info->late = false;
 		info->end = epoch_clock_end(clock, now);
 		epochs_end(epochs, ++reporter->open);
 		return;
@@ -147,6 +148,7 @@ static void tell_time(struct reporter *reporter)
 	if (!epoch_clock_is_due(clock, now) || !epochs_is_ready(epochs, reporter->open + 1) ||
 		!epochs_may_open(epochs, reporter->open + 1))
 		return;
+	info->late = epoch_clock_is_late(clock, now);
 	info->end = epoch_clock_end(clock, now);
 	epoch_clock_next(clock, now);
 	*epochs_info(epochs, reporter->open + 1) =
@@ -155,6 +157,26 @@ static void tell_time(struct reporter *reporter)
 }
 
 /* --- an epoch's report --- */
+
+/* False where there is no memory. */
+static bool report_ports(const struct reporter *reporter, struct report_epoch *report)
+{
+	uint32_t n = reporter->run->nb_ports;
+
+	if (n == 0)
+		return true;
+	report->ports = calloc(n, sizeof(report->ports[0]));
+	if (report->ports == NULL)
+		return false;
+	report->nb_ports = n;
+	for (uint32_t p = 0; p < n; p++)
+		report->ports[p] = (struct report_port){
+			.name = reporter->run->ports[p].name,
+			.up = reporter->links.watches[p].up,
+			.speed = reporter->links.watches[p].speed,
+		};
+	return true;
+}
 
 /* The report of an epoch without what was measured; NULL where there is no memory. */
 static struct report_epoch *begin_report(
@@ -167,11 +189,14 @@ static struct report_epoch *begin_report(
 	struct report_epoch *report =
 		report_epoch_alloc(silent ? 0 : nb_measurements, run->nb_workers);
 
-	if (report == NULL)
+	if (report == NULL || !report_ports(reporter, report)) {
+		report_epoch_free(report);
 		return NULL;
+	}
 	report->number = reporter->params.first_epoch + info->number;
 	report->start = info->start;
 	report->end = info->end;
+	report->late = info->late;
 	report->ledger = *ledger;
 	report->design = run->design->name;
 	report->sharing = plan_sharing_word(plan_options(run->config)->sharing);
@@ -339,6 +364,7 @@ static void close_epoch(struct reporter *reporter)
 	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
 	struct ledger ledger = account_epoch(&reporter->account, reporter->epoch, &info, last);
 	struct report_epoch *report = begin_report(reporter, &info, &ledger);
+	int64_t began = clock_now(CLOCK_MONOTONIC);
 	bool complete;
 
 	records_take(&reporter->records, reporter->epoch);
@@ -356,10 +382,13 @@ static void close_epoch(struct reporter *reporter)
 	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
 	if (report != NULL) {
 		report->expired = reporter->records.expired;
+		report->closing_ns = (uint64_t)(clock_now(CLOCK_MONOTONIC) - began);
 		sum_up_shed(&reporter->result, report);
 		sum_up_sifted(&reporter->result, report);
 		service_epoch(&reporter->service, report, monotonic_now());
 		control_publish(report);
+		if (reporter->params.metrics != NULL)
+			metrics_take(reporter->params.metrics, report);
 		warn_if_uneven(reporter, report);
 		hand_over(reporter, report);
 	}
@@ -614,6 +643,11 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	port_log_start(&reporter->links, reporter->run);
 	forwarded_start(&reporter->forwarded, reporter->run);
 	start_changes(reporter);
+	if (params->metrics != NULL)
+		metrics_start(params->metrics,
+			reporter->run->feeder == NULL
+				? (int64_t)epoch_options(reporter->run->config)->interval
+				: 0);
 	run_start(reporter->run);
 	service_ready(&reporter->service);
 	report_epochs(reporter);

@@ -13,6 +13,7 @@
 #include "adapt/profile.h"
 #include "parallel/run.h"
 #include "report/forwarded.h"
+#include "report/metrics.h"
 #include "report/output/progress.h"
 #include "report/service.h"
 #include "report/outlet/writer.h"
@@ -20,6 +21,7 @@
 struct reporter_params {
 	struct writer *writer;
 	struct progress *progress;
+	struct metrics *metrics;     /* that are told of epochs; NULL: none */
 	const struct notify *notify; /* the service manager; NULL: there is none */
 	uint64_t first_epoch;        /* the number that the first epoch gets */
 };

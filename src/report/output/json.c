@@ -9,28 +9,11 @@
 
 #include "report/output/format.h"
 
-/* Bytes of the UTF-8 character that stands there; 0: none does. */
-static size_t character_len(const unsigned char *c, size_t left)
-{
-	size_t len = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-
-	if (c[0] > 0xf4 || len > left)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	/* Longer than need be, half of a pair, beyond the last. */
-	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-		(c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 static void add_escaped(struct text *text, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len;) {
 		const unsigned char *c = (const unsigned char *)bytes + i;
-		size_t n = character_len(c, len - i);
+		size_t n = text_character_len(bytes + i, len - i);
 
 		if (n == 0)
 			text_str(text, "\\ufffd");

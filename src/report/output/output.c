@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "report/output/output.h"
-#include "sketch/measurement.h"
+#include "sketch/sketch.h"
 
 const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_HEAVY_HITTERS] = &output_heavy_hitters,
@@ -33,6 +33,28 @@ uint64_t output_rows(const struct output *output, const struct report_epoch *epo
 void columns_add(struct columns *columns, const struct column *column)
 {
 	columns->list[columns->n++] = *column;
+}
+
+static bool keeps_records(const struct report_measurement *measurement)
+{
+	const struct sketch_ops *ops =
+		measurement->sketch != NULL ? sketch_find(measurement->sketch) : NULL;
+
+	return ops != NULL && (ops->caps & SKETCH_RECORDS) != 0;
+}
+
+struct column_choice column_choice_of(const struct report_epoch *epoch)
+{
+	struct column_choice choice = {.key_fields = report_key_fields(epoch)};
+
+	choice.records = key_fields_of(choice.key_fields, KEY_COLUMN_RECORD) != 0;
+	choice.collected = epoch->ledger.collected;
+	choice.kept_up = epoch->ledger.kept_up;
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		choice.records |= keeps_records(&epoch->measurements[m]);
+		choice.deep |= epoch->measurements[m].deep;
+	}
+	return choice;
 }
 
 static bool is_chosen(const struct column *column, const struct column_choice *choice)
@@ -164,31 +186,9 @@ void columns_add_asked_key(struct columns *columns, const struct column *column)
 		columns, column, key_fields_of(columns->choice.key_fields, KEY_COLUMN_ASKED));
 }
 
-static bool keeps_records(const struct report_measurement *measurement)
-{
-	const struct sketch_ops *ops =
-		measurement->sketch != NULL ? sketch_find(measurement->sketch) : NULL;
-
-	return ops != NULL && (ops->caps & SKETCH_RECORDS) != 0;
-}
-
-static struct column_choice choice_of_epoch(const struct report_epoch *epoch)
-{
-	struct column_choice choice = {.key_fields = report_key_fields(epoch)};
-
-	choice.records = key_fields_of(choice.key_fields, KEY_COLUMN_RECORD) != 0;
-	choice.collected = epoch->ledger.collected;
-	choice.kept_up = epoch->ledger.kept_up;
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
-		choice.records |= keeps_records(&epoch->measurements[m]);
-		choice.deep |= epoch->measurements[m].deep;
-	}
-	return choice;
-}
-
 void columns_suit(struct columns **columns, const struct report_epoch *epoch)
 {
-	struct column_choice choice = choice_of_epoch(epoch);
+	struct column_choice choice = column_choice_of(epoch);
 	const struct column_choice *before = &(*columns)->choice;
 	struct columns *suited;
 

@@ -147,6 +147,9 @@ struct column_choice {
 	bool named;          /* the format's rows name their columns */
 };
 
+/* For rows of the epoch, in a format that names no columns. */
+struct column_choice column_choice_of(const struct report_epoch *epoch);
+
 /* The columns that a kind has with them. */
 struct columns {
 	const struct output *output;

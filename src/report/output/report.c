@@ -177,6 +177,7 @@ void report_epoch_free(struct report_epoch *epoch)
 		free(epoch->measurements[m].inside.keys);
 	}
 	report_collected_free(epoch->collected);
+	free(epoch->ports);
 	free(epoch->rules);
 	free(epoch->forwarded);
 	free(epoch->states);

@@ -248,6 +248,13 @@ struct report_load {
 	uint64_t backlog_max, level_max, skipped;
 };
 
+/* A port as it was when the epoch was closed. */
+struct report_port {
+	const char *name; /* outlives all epochs */
+	bool up;
+	uint32_t speed; /* Mbit/s; 0: not known */
+};
+
 /* What a rule of --monitor saw in an epoch. */
 struct report_rule {
 	char prefix[56], name[64];
@@ -322,10 +329,14 @@ struct report_epoch {
 	bool deliveries_only;
 	struct report_delivery *deliveries; /* [nb_deliveries], from malloc(); NULL: none */
 	uint32_t nb_deliveries;
-	uint64_t expired; /* records that ended before the epoch */
-	bool live;        /* start and end are the clock's, not the packets' */
+	uint64_t expired;    /* records that ended before the epoch */
+	bool live;           /* start and end are the clock's, not the packets' */
+	bool late;           /* live: it ended behind its time */
+	uint64_t closing_ns; /* in which the reporter merged and ranked it */
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
+	struct report_port *ports; /* [nb_ports], from malloc(); NULL: none */
+	uint32_t nb_ports;
 	struct report_rule *rules; /* [nb_rules], from malloc(); NULL: none */
 	uint32_t nb_rules;
 	struct report_forwarded *forwarded; /* [nb_forwarded], from malloc(); NULL: none */

@@ -88,6 +88,23 @@ void text_printf(struct text *text, const char *format, ...)
 	text->len += (size_t)len;
 }
 
+size_t text_character_len(const char *bytes, size_t left)
+{
+	const unsigned char *c = (const unsigned char *)bytes;
+	size_t len = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+
+	if (c[0] > 0xf4 || len > left)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	/* Longer than need be, half of a pair, beyond the last. */
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+		(c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+		return 0;
+	return len;
+}
+
 void text_address(struct text *text, const struct in6_addr *address)
 {
 	char string[INET6_ADDRSTRLEN];

@@ -27,6 +27,9 @@ void text_str(struct text *text, const char *string);
 void text_char(struct text *text, char c);
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const char *format, ...);
 
+/* Bytes of the UTF-8 character that stands there; 0: none does. */
+size_t text_character_len(const char *bytes, size_t left);
+
 /* Of IPv4 where it is mapped. */
 struct in6_addr;
 void text_address(struct text *text, const struct in6_addr *address);

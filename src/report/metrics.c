@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/metrics.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "config/config.h"
+#include "report/metrics_text.h"
+#include "report/output/format.h"
+
+#define STATUS_OK          200
+#define STATUS_UNAVAILABLE 503
+
+static const char type_json[] = "application/json";
+
+struct snapshot {
+	struct metrics_sums sums;
+	struct report_epoch *last; /* as it was taken; NULL: none yet */
+	/* The last epochs without their rows: epoch n at n % METRICS_EPOCHS. NULL: no memory. */
+	struct report_epoch *epochs[METRICS_EPOCHS];
+	uint64_t nb_epochs; /* that it knows of */
+	int64_t interval;   /* 0: nothing is ever overdue */
+	int64_t time;       /* monotonic ns, when the last was closed, or the run began */
+};
+
+struct metrics {
+	/* Do not change. */
+	uint32_t top;
+	const char *dpdk;
+	int64_t started; /* ns since 1970 */
+
+	/* Of the thread that hands over. `now` has no last epoch. */
+	struct snapshot now, *back;
+
+	/* Between the two: a snapshot, with FRESH where it was not looked at yet. */
+	_Atomic uintptr_t middle;
+
+	/* Of the thread that answers. */
+	struct snapshot *front;
+};
+
+#define FRESH ((uintptr_t)1)
+
+static int64_t clock_now(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+static void free_snapshot(struct snapshot *snapshot)
+{
+	if (snapshot == NULL)
+		return;
+	report_epoch_free(snapshot->last);
+	for (uint32_t e = 0; e < METRICS_EPOCHS; e++)
+		report_epoch_free(snapshot->epochs[e]);
+	free(snapshot);
+}
+
+struct metrics *metrics_create(uint32_t top, const char *dpdk)
+{
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+	struct snapshot *middle;
+
+	if (metrics == NULL)
+		return NULL;
+	metrics->top = top;
+	metrics->dpdk = dpdk;
+	metrics->started = clock_now(CLOCK_REALTIME);
+	metrics->back = calloc(1, sizeof(*metrics->back));
+	metrics->front = calloc(1, sizeof(*metrics->front));
+	middle = calloc(1, sizeof(*middle));
+	atomic_init(&metrics->middle, (uintptr_t)middle);
+	if (metrics->back != NULL && metrics->front != NULL && middle != NULL)
+		return metrics;
+	metrics_destroy(metrics);
+	return NULL;
+}
+
+static struct snapshot *snapshot_of(uintptr_t middle)
+{
+	return (struct snapshot *)(middle & ~FRESH);
+}
+
+void metrics_destroy(struct metrics *metrics)
+{
+	if (metrics == NULL)
+		return;
+	free_snapshot(metrics->back);
+	free_snapshot(metrics->front);
+	free_snapshot(snapshot_of(atomic_load_explicit(&metrics->middle, memory_order_acquire)));
+	for (uint32_t e = 0; e < METRICS_EPOCHS; e++)
+		report_epoch_free(metrics->now.epochs[e]);
+	free(metrics);
+}
+
+/* --- handing over --- */
+
+static struct report_epoch *share(struct report_epoch *epoch)
+{
+	return epoch != NULL ? report_epoch_share(epoch) : NULL;
+}
+
+/* What --stats says of it; NULL where there is no memory. */
+static struct report_epoch *without_rows(const struct report_epoch *epoch)
+{
+	struct report_epoch *copy = report_epoch_alloc(epoch->nb_measurements, 1);
+
+	if (copy == NULL)
+		return NULL;
+	copy->number = epoch->number;
+	copy->start = epoch->start;
+	copy->end = epoch->end;
+	copy->ledger = epoch->ledger;
+	copy->design = epoch->design;
+	copy->sharing = epoch->sharing;
+	copy->workers = epoch->workers; /* whose loads are left out */
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		const struct report_measurement *from = &epoch->measurements[m];
+		struct report_measurement *to = &copy->measurements[m];
+
+		to->shed_packets = from->shed_packets;
+		to->shed_bytes = from->shed_bytes;
+		to->waited = from->waited;
+		to->inside = from->inside;
+		to->inside.keys = NULL;
+		to->distinct_keys = from->distinct_keys;
+		to->deep = from->deep;
+		if (!report_measurement_ask(to, from->name, from->key_rule, from->sketch)) {
+			report_epoch_free(copy);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+/* Brings the back snapshot, which is some epochs behind, up to date. */
+static void copy_now(struct metrics *metrics, struct report_epoch *last)
+{
+	const struct snapshot *now = &metrics->now;
+	struct snapshot *back = metrics->back;
+	uint64_t behind = now->nb_epochs - back->nb_epochs;
+
+	if (behind > METRICS_EPOCHS)
+		behind = METRICS_EPOCHS;
+	for (uint64_t n = now->nb_epochs - behind; n < now->nb_epochs; n++) {
+		uint64_t e = n % METRICS_EPOCHS;
+
+		report_epoch_free(back->epochs[e]);
+		back->epochs[e] = share(now->epochs[e]);
+	}
+	report_epoch_free(back->last);
+	back->last = share(last);
+	back->sums = now->sums;
+	back->nb_epochs = now->nb_epochs;
+	back->interval = now->interval;
+	back->time = now->time;
+}
+
+static void publish(struct metrics *metrics, struct report_epoch *last)
+{
+	metrics->now.time = clock_now(CLOCK_MONOTONIC);
+	copy_now(metrics, last);
+	/* Pairs with itself in look(): either thread sees what the other wrote into a snapshot. */
+	metrics->back = snapshot_of(atomic_exchange_explicit(
+		&metrics->middle, (uintptr_t)metrics->back | FRESH, memory_order_acq_rel));
+}
+
+void metrics_start(struct metrics *metrics, int64_t interval)
+{
+	metrics->now.interval = interval;
+	publish(metrics, NULL);
+}
+
+void metrics_take(struct metrics *metrics, struct report_epoch *epoch)
+{
+	struct snapshot *now = &metrics->now;
+	uint64_t e = now->nb_epochs++ % METRICS_EPOCHS;
+
+	metrics_sums_add(&now->sums, epoch);
+	report_epoch_free(now->epochs[e]);
+	now->epochs[e] = without_rows(epoch);
+	publish(metrics, epoch);
+}
+
+/* --- answering --- */
+
+static const struct snapshot *look(struct metrics *metrics)
+{
+	if ((atomic_load_explicit(&metrics->middle, memory_order_relaxed) & FRESH) != 0)
+		/* Pairs with itself in publish(). */
+		metrics->front = snapshot_of(atomic_exchange_explicit(
+			&metrics->middle, (uintptr_t)metrics->front, memory_order_acq_rel));
+	return metrics->front;
+}
+
+static uint64_t resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%*u %llu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void answer_metrics(void *arg, const char *accept, struct http_answer *answer)
+{
+	struct metrics *metrics = arg;
+	const struct snapshot *snapshot = look(metrics);
+	const struct metrics_view view = {
+		.sums = &snapshot->sums,
+		.last = snapshot->last,
+		.version = SKETCHTAP_VERSION,
+		.dpdk = metrics->dpdk,
+		.started = metrics->started,
+		.resident = resident_bytes(),
+		.top = metrics->top,
+	};
+	bool openmetrics = metrics_wants_openmetrics(accept);
+
+	answer->type = openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+				   : "text/plain; version=0.0.4; charset=utf-8";
+	metrics_text(&answer->text, &view, openmetrics);
+}
+
+bool metrics_healthy(struct metrics *metrics, int64_t now, int64_t *late)
+{
+	const struct snapshot *snapshot = look(metrics);
+
+	*late = now - snapshot->time - snapshot->interval;
+	if (snapshot->interval == 0 || *late < METRICS_PATIENCE_NS)
+		*late = 0;
+	return *late == 0;
+}
+
+static void answer_health(void *arg, const char *accept, struct http_answer *answer)
+{
+	int64_t late;
+	bool healthy = metrics_healthy(arg, clock_now(CLOCK_MONOTONIC), &late);
+
+	(void)accept;
+	answer->type = type_json;
+	answer->status = healthy ? STATUS_OK : STATUS_UNAVAILABLE;
+	text_printf(&answer->text, "{\"healthy\":%s,\"overdue_seconds\":%.3f}\n",
+		healthy ? "true" : "false", (double)late / SECOND_NS);
+}
+
+/* An array of rows, as JSON lines have them. */
+struct rows {
+	struct text *text;
+	struct columns *columns; /* NULL: none yet, or no memory */
+	bool some;
+};
+
+static void add_row(struct rows *rows, const struct output_row *row)
+{
+	text_str(rows->text, rows->some ? ",\n" : "");
+	format_json.row(rows->text, rows->columns, row);
+	if (!rows->text->failed)
+		rows->text->len--; /* the end of the line */
+	rows->some = true;
+}
+
+static void add_rows(struct rows *rows, const struct output *output,
+	const struct report_epoch *epoch, size_t rows_max)
+{
+	struct column_choice choice = column_choice_of(epoch);
+
+	choice.named = true;
+	free(rows->columns);
+	rows->columns = columns_of(output, &choice);
+	if (rows->columns == NULL) {
+		rows->text->failed = true;
+		return;
+	}
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		struct output_row row = {.epoch = epoch, .measurement = &epoch->measurements[m]};
+		struct output_items items = output->items(epoch, row.measurement);
+
+		for (size_t i = 0; i < items.n && i < rows_max; i++) {
+			row.item = (const char *)items.first + i * items.size;
+			add_row(rows, &row);
+		}
+	}
+}
+
+static void answer_epochs(void *arg, const char *accept, struct http_answer *answer)
+{
+	const struct snapshot *snapshot = look(arg);
+	struct rows rows = {.text = &answer->text};
+	uint64_t n =
+		snapshot->nb_epochs > METRICS_EPOCHS ? snapshot->nb_epochs - METRICS_EPOCHS : 0;
+
+	(void)accept;
+	answer->type = type_json;
+	text_str(rows.text, "[");
+	for (; n < snapshot->nb_epochs; n++)
+		if (snapshot->epochs[n % METRICS_EPOCHS] != NULL)
+			add_rows(&rows, &output_stats, snapshot->epochs[n % METRICS_EPOCHS],
+				SIZE_MAX);
+	text_str(rows.text, "]\n");
+	free(rows.columns);
+}
+
+static void answer_top(void *arg, const char *accept, struct http_answer *answer)
+{
+	const struct snapshot *snapshot = look(arg);
+	struct rows rows = {.text = &answer->text};
+
+	(void)accept;
+	answer->type = type_json;
+	text_str(rows.text, "[");
+	if (snapshot->last != NULL)
+		add_rows(&rows, &output_heavy_hitters, snapshot->last, METRICS_ROWS_MAX);
+	text_str(rows.text, "]\n");
+	free(rows.columns);
+}
+
+const struct http_page metrics_pages[] = {
+	{"/metrics", answer_metrics},
+	{"/healthz", answer_health},
+	{"/api/v1/epochs", answer_epochs},
+	{"/api/v1/top", answer_top},
+	{0},
+};
+
+/* --- options --- */
+
+/* A port alone is this host's, for programs on it. */
+static bool parse_address(const char *text, struct listen_address *address, char *why)
+{
+	char local[LISTEN_TEXT_MAX];
+
+	if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
+		return listen_parse(text, address, why);
+	snprintf(local, sizeof(local), "127.0.0.1:%.60s", text);
+	return listen_parse(local, address, why);
+}
+
+bool metrics_address(const struct config *config, struct listen_address *address)
+{
+	char why[OPTION_WHY_MAX];
+
+	return metrics_options(config)->address != NULL &&
+	       parse_address(metrics_options(config)->address, address, why);
+}
+
+static bool check_metrics(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const char *text = metrics_options(config)->address;
+	struct listen_address address;
+	char why[OPTION_WHY_MAX];
+
+	(void)measurement;
+	return text == NULL || parse_address(text, &address, why) ||
+	       option_fault(fault, "metrics", NULL, "'%.60s' %.200s", text, why);
+}
+
+static const char *lacks_metrics(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return metrics_options(config)->address != NULL ? NULL : "without --metrics";
+}
+
+static const struct option_row metrics_rows[] = {
+	{
+		.name = "metrics",
+		.placeholder = "ADDRESS:PORT",
+		.rare = true,
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_STRING,
+		OPTION_FIELD(metrics_options, address),
+		.help = "Answer Prometheus, and whoever asks by HTTP, while the run lasts: "
+			"/metrics, /healthz, /api/v1/epochs, /api/v1/top. PORT alone is that of "
+			"127.0.0.1, :PORT of all addresses. There is no password: docs/EXPORTS.md "
+			"has a proxy's settings.",
+	},
+	{
+		.name = "metrics-top",
+		.placeholder = "N",
+		.rare = true,
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_COUNT,
+		.lacks = lacks_metrics,
+		OPTION_FIELD(metrics_options, top),
+		.max = METRICS_TOP_MAX,
+		.default_text = "0",
+		.help = "Heavy hitters of each measurement that /metrics has, up to 100; each is "
+			"six time series for as long as it is one.",
+	},
+	{0},
+};
+
+const struct option_owner metrics_owner = {
+	.rows = metrics_rows,
+	.size = sizeof(struct metrics_options),
+	.check = check_metrics,
+};
