@@ -168,7 +168,7 @@ static void test_labels_are_escaped_and_bounded(void **state)
 	static const struct {
 		const char *given, *printed;
 	} names[] = {
-		{"a\"b\\c\nd", "a\\\"b\\\\c\\nd"},
+		{"a\"b\\c\n5", "a\\\"b\\\\c\\n5"},
 		{"\xff gr\xc3\xbc\xc3\x9f \xed\xa0\x80",
 			"\xef\xbf\xbd gr\xc3\xbc\xc3\x9f \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
 		{"eth0{x=\"1\"} 5", "eth0{x=\\\"1\\\"} 5"},

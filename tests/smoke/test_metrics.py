@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--metrics: what it says is what the files say; clients that mean no good; Prometheus itself; the alerts."""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import time
+import urllib.parse
+
+import lib
+
+LIVE = ('--eal', '--no-pci', '--workers', '1', '--interval', '100ms')
+OPENMETRICS = {'Accept': 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5'}
+SAMPLE = re.compile(r'(\w+)(?:\{(.*)\})? (\S+)')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+def needs_server(test):
+    """A port that nobody has, of a build that serves."""
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(('127.0.0.1', 0))
+        port = taken.getsockname()[1]
+        taken.listen()
+        result = test.run('--synthetic', 'packets=10', '--metrics', str(port)).expect(1)
+    if 'built without it' in result.stderr:
+        test.skip('this build has no --metrics')
+    return port
+
+
+def ask(port, path, headers=None, method='GET', host='127.0.0.1'):
+    connection = http.client.HTTPConnection(host, port, timeout=20)
+    try:
+        connection.request(method, path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
+    finally:
+        connection.close()
+
+
+def samples(text):
+    """{(name, ((label, value), ...)): number as it is printed}"""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith('#'):
+            name, labels, value = SAMPLE.fullmatch(line).groups()
+            found[name, tuple(LABEL.findall(labels or ''))] = value
+    return found
+
+
+def scrape(port):
+    status, headers, text = ask(port, '/metrics', OPENMETRICS)
+    assert status == 200 and 'openmetrics-text' in headers['Content-Type'], (status, headers)
+    assert text.endswith('# EOF\n'), text[-80:]
+    return samples(text)
+
+
+def packets(found, fate):
+    return int(found['sketchtap_packets_total', (('fate', fate),)])
+
+
+def start(test, port, *options):
+    """A live port that received 500 packets, and none any more, which is asked until it has told of all."""
+    capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
+    process = test.start('--port', f'net_pcap0,rx_pcap={capture}', *LIVE, *options)
+
+    def there():
+        assert process.running(), process.result.describe()
+        try:
+            return packets(scrape(port), 'measured') == 500
+        except ConnectionRefusedError:
+            return False
+
+    test.until(there, 'all packets are measured')
+    return process
+
+
+def stop(test, process):
+    process.signal(signal.SIGTERM)
+    return test.wait(process).expect(0)
+
+
+def test_answers_are_the_files(test):
+    """Counters are sums of --stats, JSON is rows of --stats and --output; before any output is touched a port is bound."""
+    port = needs_server(test)
+    output, stats, by_row = test.path('output.csv'), test.path('stats.csv'), test.path('stats.json')
+    process = start(test, port, '--metrics', str(port), '--metrics-top', '3', '--output', output,
+                    '--stats', stats, '--stats', f'json:{by_row}')
+    test.until(lambda: not any(name.startswith('sketchtap_top_') for name, _ in scrape(port)),
+               'heavy hitters end with their epoch')
+    found = scrape(port)
+    epochs = json.loads(ask(port, '/api/v1/epochs')[2])
+    status, headers, health = ask(port, '/healthz')
+    assert status == 200 and json.loads(health)['healthy'] is True, health
+    assert "default-src 'none'" in headers['Content-Security-Policy'], headers
+    if shutil.which('promtool'):
+        with open(test.path('scrape'), 'w', encoding='utf-8') as stream:
+            stream.write(ask(port, '/metrics')[2])
+        with open(test.path('scrape'), encoding='utf-8') as stream:
+            test.run('check', 'metrics', program=['promtool'], stdin=stream).expect(0)
+    late = test.path('late.csv')
+    result = test.run('--synthetic', 'packets=10', '--metrics', str(port), '--output', late).expect(1)
+    result.expect_one_line('--metrics', f'127.0.0.1:{port}', 'another program has it')
+    assert not os.path.exists(late), 'an output was touched'
+    stop(test, process)
+
+    ledger, rows = lib.read_stats(stats), lib.read_output(output)
+    for column in lib.STATS_COLUMNS[4:16]:
+        assert packets(found, column) == lib.total(ledger, column), column
+        labels = (('measurement', 'main'), ('fate', column))
+        assert int(found['sketchtap_measurement_packets_total', labels]) == lib.total(ledger, column), column
+    assert int(found['sketchtap_bytes_total', (('fate', 'measured'),)]) == lib.total(ledger, 'bytes')
+    with open(by_row, encoding='utf-8') as stream:
+        assert epochs == [json.loads(line) for line in stream], epochs
+    assert rows, 'there were heavy hitters'
+
+
+def test_heavy_hitters_of_the_last_epoch(test):
+    """While packets come: /metrics and /api/v1/top have the same rows as --output."""
+    port = needs_server(test)
+    output = test.path('output.csv')
+    process = test.start('--synthetic', 'flows=50,zipf=1.1,packets=100G,rate=50K,seed=1', '--pace', 'recorded',
+                         '--interval', '1s', '--metrics', f'[::1]:{port}', '--metrics-top', '5', '--output', output)
+    seen = {}
+
+    def there():
+        try:
+            before, text, after = (ask(port, path, host='::1')[2]
+                                   for path in ('/api/v1/top', '/metrics', '/api/v1/top'))
+        except ConnectionRefusedError:
+            return False
+        if before == after and len(json.loads(before)) >= 5:
+            seen.update(top=json.loads(before), found=samples(text))
+        return bool(seen)
+
+    test.until(there, 'heavy hitters are told')
+    stop(test, process)
+    rows = lib.in_epoch(lib.read_output(output), str(seen['top'][0]['epoch']))
+    assert len(rows) == len(seen['top'])
+    for row, told in zip(rows, seen['top']):
+        assert all(str(told[column]) == row[column] for column in (*lib.KEY_COLUMNS, 'packets', 'bytes_high')), told
+    for metric, column in (('packets', 'packets'), ('low_packets', 'packets_low'), ('high_bytes', 'bytes_high')):
+        told = {labels: value for (name, labels), value in seen['found'].items()
+                if name == f'sketchtap_top_{metric}'}
+        expected = {(('measurement', 'main'), *((name, row[name]) for name in lib.KEY_COLUMNS)): row[column]
+                    for row in rows[:5]}
+        assert told == expected, told
+
+
+def test_bad_clients(test):
+    """Noise, a megabyte, half a request, 200 connections: each has its answer or its end, others are served."""
+    port = needs_server(test)
+    process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
+    before = lib.resident(process.popen.pid)
+    slow = socket.create_connection(('127.0.0.1', port))
+    slow.sendall(b'GET /metrics HT')
+    for path in ('/', '/metric', '/metrics/', '//metrics', '/api/v1/../v1/top', '/%00', '/%zz', '/' + 'a' * 9000):
+        assert ask(port, path)[0] == 404, path
+    assert ask(port, '/metrics?x=%20&y')[0] == 200
+    for method in ('POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'BREW'):
+        status, headers, _ = ask(port, '/metrics', method=method)
+        assert status == 405 and headers['Allow'] == 'GET, HEAD', (method, status)
+    status, headers, text = ask(port, '/metrics', method='HEAD')
+    assert status == 200 and int(headers['Content-Length']) > 1000 and text == ''
+    for request in (b'GET /' + b'a' * 1000000 + b' HTTP/1.1\r\n\r\n',
+                    b'GET /metrics HTTP/1.1\r\nHost: a\r\nX: ' + b'a' * 1000000 + b'\r\n\r\n',
+                    b'POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n' + b'a' * 1000000,
+                    b'\x16\x03\x01' + bytes(range(256)) * 20, b'GET\r\n\r\n'):
+        with socket.create_connection(('127.0.0.1', port), timeout=20) as client:
+            answer = b''
+            try:
+                client.sendall(request)
+                client.shutdown(socket.SHUT_WR)
+                while data := client.recv(65536):
+                    answer += data
+            except OSError:
+                pass  # it was refused before all was sent
+            assert not answer.startswith(b'HTTP/1.1 2'), (request[:40], answer[:100])
+    # More than may be open at once, beside one that says nothing more.
+    crowd = [socket.create_connection(('127.0.0.1', port), timeout=20) for _ in range(200)]
+    for client in crowd:
+        client.sendall(b'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    for client in crowd:
+        assert client.recv(65536).startswith(b'HTTP/1.1 200'), 'one of a crowd'
+        client.close()
+    assert packets(scrape(port), 'measured') == 500
+    grown = lib.resident(process.popen.pid) - before
+    assert grown < 16 << 20 or test.sanitized, f'{grown} bytes more'
+    stop(test, process)
+
+
+def test_a_byte_now_and_then(test):
+    """A connection is ended after five seconds, whatever comes; only with --full."""
+    if not test.settings.full:
+        test.skip('only with --full')
+    port = needs_server(test)
+    process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
+    slow = socket.create_connection(('127.0.0.1', port))
+    slow.sendall(b'GET /metrics HT')
+    slow.settimeout(0.2)
+    began, ended = time.monotonic(), False
+    while not ended and time.monotonic() - began < 30:
+        try:
+            slow.sendall(b'x')
+            ended = slow.recv(1000) == b''
+        except TimeoutError:
+            pass
+        except (ConnectionResetError, BrokenPipeError):
+            ended = True
+    assert ended and time.monotonic() - began > 4, 'not ended, or not by time'
+    stop(test, process)
+
+
+def test_prometheus(test):
+    """It scrapes a run, and its answer is the number of the file; only with --full."""
+    if not test.settings.full:
+        test.skip('only with --full')
+    if shutil.which('prometheus') is None:
+        test.skip('prometheus is not installed')
+    port, own = needs_server(test), needs_server(test)
+    config = test.path('prometheus.yml')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write('scrape_configs: [{job_name: sketchtap, scrape_interval: 1s, static_configs: '
+                     f"[{{targets: ['127.0.0.1:{port}']}}]}}]\n")
+    stats = test.path('stats.csv')
+    process = start(test, port, '--metrics', str(port), '--output', '/dev/null', '--stats', stats)
+    server = test.start(f'--config.file={config}', f'--storage.tsdb.path={test.path("data")}',
+                        f'--web.listen-address=127.0.0.1:{own}', program=['prometheus'])
+    query = urllib.parse.quote('sketchtap_packets_total')
+    result = []
+
+    def there():
+        try:
+            result[:] = json.loads(ask(own, f'/api/v1/query?query={query}')[2])['data']['result']
+        except (ConnectionRefusedError, ConnectionResetError, ValueError, KeyError):
+            return False
+        return bool(result)
+
+    test.until(there, 'Prometheus has scraped')
+    server.signal(signal.SIGTERM)
+    server.wait(test.patience)
+    stop(test, process)
+    told = {row['metric']['fate']: int(row['value'][1]) for row in result}
+    ledger = lib.read_stats(stats)
+    assert told == {column: lib.total(ledger, column) for column in lib.STATS_COLUMNS[4:16]}, told
+
+
+def test_alerts(test):
+    """Each fires when it should, and ends: config/prometheus/alerts_test.yml names them all."""
+    if shutil.which('promtool') is None:
+        test.skip('promtool is not installed')
+    folder = os.path.join(test.settings.root, 'config', 'prometheus')
+    rules = os.path.join(folder, 'alerts_test.yml')
+    test.run('test', 'rules', rules, program=['promtool']).expect(0)
+    names = set(re.findall(r'alert: (\w+)', lib.read_text(os.path.join(folder, 'alerts.yml'))))
+    fired = set(re.findall(r'alertname="(\w+)"', lib.read_text(rules)))
+    assert names and names == fired, names ^ fired
