@@ -270,8 +270,8 @@ static const struct option_row steps_rows[] = {
 		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
 		.help = "What a measurement may give up, one after another, where --keep-up says "
 			"so: rate:1/2 to rate:1/64 looks at one of so many packets, keys:1/2 to "
-			"keys:1/64 counts so many of a flow-table's keys, key:KEY coarser keys "
-			"(from the begin of an interval on), off sees no packets.",
+			"keys:1/64 counts a share of a flow-table's keys, key:KEY coarser keys "
+			"(from the begin of an interval on), off sees none.",
 	},
 	{
 		.name = "deadline",

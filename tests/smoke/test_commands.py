@@ -121,7 +121,8 @@ def test_examples_name_no_other_option(test):
     folder = test.settings.root
     texts = [os.path.join(folder, 'README.md')]
     for part in ('docs', 'config'):
-        texts += [os.path.join(folder, part, name) for name in os.listdir(os.path.join(folder, part))]
+        for inside, _, names in os.walk(os.path.join(folder, part)):
+            texts += [os.path.join(inside, name) for name in names]
     for path in texts:
         with open(path, encoding='utf-8') as stream:
             named = re.search(r'output(\s*=\s*|\s+)(flows|stats|queues|rules)\.', stream.read())
