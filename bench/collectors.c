@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "bench/collecting.h"
@@ -53,23 +54,7 @@ static void sleep_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
-}
-
 /* --- ours --- */
-
-static int64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 static struct listener *open_listener(uint16_t port)
 {
@@ -85,7 +70,7 @@ static struct listener *open_listener(uint16_t port)
 static void receive(struct listener *listener, struct collecting *collecting)
 {
 	struct datagram datagrams[LISTEN_BATCH];
-	int64_t end = wall_ns() / SECOND_NS * SECOND_NS + SECOND_NS;
+	int64_t end = clock_now(CLOCK_REALTIME) / SECOND_NS * SECOND_NS + SECOND_NS;
 
 	while (!signals_stop_requested()) {
 		uint32_t n = listener_receive(listener, datagrams, LISTEN_BATCH);
@@ -321,12 +306,13 @@ static uint64_t send_at_rate(
 	uint16_t port, const struct exported *exported, uint64_t records, uint64_t rate)
 {
 	int fd = open_sender(port);
-	int64_t start = now_ns();
+	int64_t start = clock_now(CLOCK_MONOTONIC);
 	uint32_t next = 0;
 	bool fine = fd >= 0;
 
 	while (fine && next < exported->n && !signals_stop_requested()) {
-		uint64_t due = (uint64_t)((double)(now_ns() - start) / 1e9 * (double)rate);
+		uint64_t due = (uint64_t)((double)(clock_now(CLOCK_MONOTONIC) - start) / 1e9 *
+					  (double)rate);
 		uint32_t end = next;
 
 		if (next > 0 && exported->datagrams[next - 1].records >= records)

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND 1000000000LL
+#include "base/clock.h"
 
 /*
  * The longest UDP datagram has less than 64 KB; what is above that keeps the beginnings of buffers
@@ -325,14 +325,6 @@ void listener_close(struct listener *listener)
 	free(listener);
 }
 
-static int64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_REALTIME, &time);
-	return time.tv_sec * SECOND + time.tv_nsec;
-}
-
 static void fill(struct datagram *datagram, const struct listener *listener, uint32_t message,
 	uint32_t socket, int64_t time)
 {
@@ -367,7 +359,7 @@ static uint32_t receive_from(struct listener *listener, uint32_t socket, struct 
 	n = recvmmsg(listener->sockets[socket].fd, messages, max, MSG_DONTWAIT, NULL);
 	if (n < 0)
 		return 0;
-	time = now();
+	time = clock_now(CLOCK_REALTIME);
 	for (uint32_t i = 0; i < (uint32_t)n; i++)
 		fill(&datagrams[i], listener, first + i, socket, time);
 	return (uint32_t)n;

@@ -7,6 +7,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "parallel/worker.h"
 #include "rx/packet/parse.h"
@@ -20,14 +21,6 @@
 #define UDP_HEADER        8
 #define TCP_LENGTH_AT     12 /* bytes into the header */
 #define VLAN_AND_IN_PORTS 2  /* bytes of each */
-
-static int64_t clock_now(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 /* --- joined packets --- */
 

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/epoch_clock.h"
 
-#include <time.h>
-
-#include "base/units.h"
+#include "base/clock.h"
 
 /* An epoch that closes no later than this ends, on paper, on its boundary. */
 #define ON_TIME_NS  1000000
 /* Readings that are further apart, because something else had the CPU, are taken again. */
 #define TOGETHER_NS 100000
 #define READINGS    100
-
-static int64_t read_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 struct clock_time clock_time_now(void)
 {
@@ -26,9 +16,9 @@ struct clock_time clock_time_now(void)
 	int64_t before;
 
 	do {
-		before = read_clock(CLOCK_MONOTONIC);
-		now.real = read_clock(CLOCK_REALTIME);
-		now.monotonic = read_clock(CLOCK_MONOTONIC);
+		before = clock_now(CLOCK_MONOTONIC);
+		now.real = clock_now(CLOCK_REALTIME);
+		now.monotonic = clock_now(CLOCK_MONOTONIC);
 	} while (now.monotonic - before > TOGETHER_NS && ++readings < READINGS);
 	return now;
 }

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <microhttpd.h>
 
+#include "base/clock.h"
 #include "base/signals.h"
 
 /* How often it looks for clients that take too long. */
@@ -24,7 +24,7 @@
 
 struct client {
 	int fd;        /* -1: none */
-	int64_t since; /* monotonic ms */
+	int64_t since; /* monotonic ns */
 };
 
 struct http {
@@ -52,14 +52,6 @@ struct body {
 const char *http_missing(void)
 {
 	return NULL;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* --- answers --- */
@@ -172,7 +164,7 @@ static void begin_client(struct http *http, struct MHD_Connection *connection, v
 		client++;
 	if (client == http->clients + HTTP_CONNECTIONS)
 		return; /* there are no more */
-	*client = (struct client){.fd = info->connect_fd, .since = now_ms()};
+	*client = (struct client){.fd = info->connect_fd, .since = clock_now(CLOCK_MONOTONIC)};
 	*context = client;
 	http->nb_clients++;
 }
@@ -197,10 +189,10 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 /* MHD notices that they are shut down, and closes them. */
 static void end_slow_clients(struct http *http)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_now(CLOCK_MONOTONIC);
 
 	for (uint32_t c = 0; http->nb_clients > 0 && c < HTTP_CONNECTIONS; c++)
-		if (http->clients[c].fd >= 0 && now - http->clients[c].since > HTTP_PATIENCE_MS)
+		if (http->clients[c].fd >= 0 && now - http->clients[c].since > HTTP_PATIENCE_NS)
 			shutdown(http->clients[c].fd, SHUT_RDWR);
 }
 

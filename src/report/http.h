@@ -4,17 +4,18 @@
 /*
  * A server of a few read-only pages. It has one thread, on the CPUs of the thread that opened it,
  * and what a client can take of it is bounded: a request, whole, has HTTP_REQUEST_MAX bytes and
- * ends, answered or not, after HTTP_PATIENCE_MS; so many connections are open at once, others wait;
+ * ends, answered or not, after HTTP_PATIENCE_NS; so many connections are open at once, others wait;
  * and answers that wait to be read take no more than HTTP_ANSWERS_MAX in all.
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "collect/listen.h"
 #include "report/output/text.h"
 
 #define HTTP_CONNECTIONS 64
-#define HTTP_PATIENCE_MS 5000
+#define HTTP_PATIENCE_NS INT64_C(5000000000)
 #define HTTP_REQUEST_MAX 16384
 #define HTTP_ANSWERS_MAX (32 << 20) /* bytes; one answer alone may be longer */
 #define HTTP_ERROR_MAX   300

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "config/config.h"
 #include "report/metrics_text.h"
@@ -45,14 +45,6 @@ struct metrics {
 };
 
 #define FRESH ((uintptr_t)1)
-
-static int64_t clock_now(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 static void free_snapshot(struct snapshot *snapshot)
 {

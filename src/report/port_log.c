@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/port_log.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/log.h"
-#include "base/units.h"
 #include "report/output/text.h"
 
 #define LOOK_EVERY_NS 500000000
 
 static void say_gone(const struct port *port, uint64_t epoch)
 {
-	struct timespec now;
 	struct text when = {0};
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	text_time(&when, (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec);
+	text_time(&when, clock_now(CLOCK_REALTIME));
 	text_char(&when, '\0');
 	log_error("--port %s: the device is gone since %s, epoch %llu: the run ends", port->name,
 		when.failed ? "?" : when.data, (unsigned long long)epoch);

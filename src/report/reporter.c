@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rarely.h"
 #include "base/signals.h"
@@ -66,14 +67,6 @@ struct reporter {
 	struct forwarded forwarded;
 	struct governor *governor; /* NULL: nothing can be given up */
 };
-
-static int64_t clock_now(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 static uint64_t monotonic_now(void)
 {

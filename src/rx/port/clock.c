@@ -3,11 +3,10 @@
 
 #include "rx/port/clock.h"
 
-#include <time.h>
-
 #include <rte_cycles.h>
 #include <rte_mbuf_dyn.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "kernel/options.h"
 #include "sketch/sketch.h"
@@ -19,14 +18,6 @@
 #define FIRST_US 20000
 /* Of so many readings in a row the one that took the shortest time is taken. */
 #define READINGS 8
-
-static int64_t utc_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 /* --- what can be had --- */
 
@@ -71,11 +62,11 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 static struct clock_pair read_once(uint16_t port)
 {
 	struct clock_pair pair = {.error = INT64_MAX};
-	int64_t before = utc_now(), after;
+	int64_t before = clock_now(CLOCK_REALTIME), after;
 
 	if (rte_eth_read_clock(port, &pair.ticks) != 0)
 		return pair;
-	after = utc_now();
+	after = clock_now(CLOCK_REALTIME);
 	if (after < before) /* it was set */
 		return pair;
 	pair.error = (after - before) / 2;
@@ -99,7 +90,7 @@ static struct clock_pair read_best(uint16_t port)
 /* Stamps that are UTC already, in a unit of their own. */
 static struct clock_line line_of_utc(int64_t unit_ns)
 {
-	int64_t units = utc_now() / unit_ns;
+	int64_t units = clock_now(CLOCK_REALTIME) / unit_ns;
 
 	return (struct clock_line){
 		.ticks = (uint64_t)units,

@@ -6,8 +6,8 @@
 
 #include <rte_ethdev.h>
 
+#include "base/clock.h"
 #include "base/signals.h"
-#include "base/units.h"
 #include "rx/port/port.h"
 #include "rx/port/interface.h"
 
@@ -33,24 +33,16 @@ static const struct port *first_down(const struct port *ports, uint32_t nb_ports
 	return NULL;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 enum port_wait port_wait_links(
 	const struct port *ports, uint32_t nb_ports, uint64_t ns, const struct port **down)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
-	uint64_t start = now_ns();
+	int64_t start = clock_now(CLOCK_MONOTONIC);
 
 	while ((*down = first_down(ports, nb_ports)) != NULL) {
 		if (signals_stop_requested())
 			return PORT_WAIT_STOPPED;
-		if (now_ns() - start >= ns)
+		if ((uint64_t)(clock_now(CLOCK_MONOTONIC) - start) >= ns)
 			return PORT_WAIT_TIMEOUT;
 		nanosleep(&pause, NULL);
 	}
