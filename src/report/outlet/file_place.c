@@ -44,23 +44,26 @@ static void account(struct file_sink *sink, uint64_t rows, uint64_t lost, size_t
 	delivery_count(&sink->delivery.bytes, arrived ? bytes : 0);
 }
 
+/* What stands in place->text: so many rows of an epoch that starts then. */
+static void write_text(
+	struct file_place *place, struct file_sink *sink, uint64_t rows, int64_t start)
+{
+	if (sink->on_terminal)
+		voice_pause(place->voice);
+	output_file_write(&sink->file,
+		&(struct output_rows){.text = &place->text, .n = rows, .start = start});
+	if (sink->on_terminal)
+		voice_go_on(place->voice);
+}
+
 static void write_rows(
 	struct file_place *place, struct file_sink *sink, const struct report_epoch *epoch)
 {
-	const struct output_rows rows = {
-		.text = &place->text,
-		.n = delivery_rows(&sink->delivery, epoch),
-		.start = epoch->start,
-	};
-	uint64_t lost = sink->file.lost;
+	uint64_t rows = delivery_rows(&sink->delivery, epoch), lost = sink->file.lost;
 
 	format_rows(place, sink, epoch);
-	if (sink->on_terminal)
-		voice_pause(place->voice);
-	output_file_write(&sink->file, &rows);
-	if (sink->on_terminal)
-		voice_go_on(place->voice);
-	account(sink, rows.n, sink->file.lost - lost, place->text.len);
+	write_text(place, sink, rows, epoch->start);
+	account(sink, rows, sink->file.lost - lost, place->text.len);
 }
 
 /* Files are complete only when all have the epoch: until then a kill takes it from each of them. */
@@ -88,14 +91,13 @@ static void pass(void *arg, int64_t time)
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++) {
 		struct file_sink *sink = place->sinks[s];
-		const struct output_rows rows = {.text = &place->text, .n = 1, .start = time};
 
 		output_file_pass(&sink->file, time);
 		if (!sink->redrawn)
 			continue;
 		text_clear(&place->text);
 		screen_silence(&place->text, &sink->screen, time, lines_said(place));
-		output_file_write(&sink->file, &rows);
+		write_text(place, sink, 1, time);
 	}
 }
 
