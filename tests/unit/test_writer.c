@@ -772,6 +772,40 @@ static void test_append_keeps_an_epoch_that_all_have(void **state)
 	free(with_epoch);
 }
 
+static uint64_t count_lines(const char *text)
+{
+	uint64_t lines = 0;
+
+	for (; (text = strchr(text, '\n')) != NULL; text++)
+		lines++;
+	return lines;
+}
+
+/* Others have an epoch before it is said what became of its rows: a kill then leaves a part of it. */
+static void test_append_cuts_unfinished_deliveries(void **state)
+{
+	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
+		.rows[ROWS_STATS] = TO(stats), .rows[ROWS_DELIVERIES] = TO(aside), .append = true);
+	static const char half[] = "4,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z,x,"
+				   "stats,1,1,0,0,0,0,0,,0,0,9\n";
+	char *content;
+	int fd;
+
+	(void)state;
+	run_and_kill(&config, 4);
+	fd = open(aside, O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, half, strlen(half)), strlen(half));
+	close(fd);
+	go_on_after_kill(&config, 5);
+	assert_csv(out, &output_heavy_hitters, 0, 6);
+	content = slurp(aside);
+	/* Of two places each; of the epoch before the kill nothing. */
+	assert_int_equal(count_lines(content), 1 + 2 * (4 + 2));
+	assert_null(strstr(content, "\n4,"));
+	assert_int_equal(times_said(true, "unfinished last epoch"), 1);
+	free(content);
+}
+
 /* The first epoch of a file whose mark is from before its header: kept whole, or cut and said. */
 static void test_append_after_a_kill_in_the_first_epoch(void **state)
 {
@@ -1184,15 +1218,6 @@ static void test_closed_pipe(void **state)
 
 #define LONG_EPOCH 3000 /* rows: several times what a pipe holds */
 
-static uint64_t count_lines(const char *text)
-{
-	uint64_t lines = 0;
-
-	for (; (text = strchr(text, '\n')) != NULL; text++)
-		lines++;
-	return lines;
-}
-
 /* The writer is stuck in its first epoch, the queue holds OUTLET_QUEUE more, the rest is
  * dropped. */
 static void test_blocked_pipe_drops(void **state)
@@ -1362,6 +1387,68 @@ static void test_blocked_pipe_and_files(void **state)
 	free(account);
 	free(content);
 	close(fds[0]);
+}
+
+/* A place that takes nothing until it is told to. */
+struct stall {
+	pthread_mutex_t lock;
+	uint64_t written;
+};
+
+static void write_when_free(void *place, const struct report_epoch *epoch)
+{
+	struct stall *stall = place;
+
+	(void)epoch;
+	pthread_mutex_lock(&stall->lock);
+	stall->written++;
+	pthread_mutex_unlock(&stall->lock);
+}
+
+/* Neither kind of report takes room of the other, and each loss is said once. */
+static void test_accounts_have_a_bound(void **state)
+{
+	static const struct outlet_ops ops = {.write = write_when_free};
+	const int pushed = 4 * OUTLET_QUEUE;
+	struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct delivery of_stats = {.name = "s", .output = &output_stats};
+	struct delivery of_all = {.name = "d", .output = &output_deliveries};
+	struct delivery *deliveries[] = {&of_stats, &of_all};
+	const struct outlet_params params = {.ops = &ops,
+		.place = &stall,
+		.name = "the disk",
+		.deliveries = deliveries,
+		.nb_deliveries = 2,
+		.say = hear};
+	struct outlet *outlet = outlet_create(&params);
+	uint64_t dropped;
+
+	(void)state;
+	assert_non_null(outlet);
+	pthread_mutex_lock(&stall.lock);
+	assert_int_equal(outlet_start(outlet), 0);
+	for (int number = 0; number < pushed; number++) {
+		struct report_epoch *told = report_epoch_alloc(0, 0),
+				    *epoch = epoch_of((uint64_t)number, ROWS);
+
+		told->deliveries_only = true;
+		told->deliveries = calloc(1, sizeof(told->deliveries[0]));
+		told->nb_deliveries = 1;
+		outlet_push(outlet, told);
+		outlet_push(outlet, epoch);
+		report_epoch_free(told);
+		report_epoch_free(epoch);
+	}
+	assert_int_equal(times_said(true, "--deliveries does not keep up"), 1);
+	assert_int_equal(times_said(true, "the disk does not keep up"), 1);
+	assert_int_equal(said.n, 2);
+	pthread_mutex_unlock(&stall.lock);
+	dropped = outlet_end(outlet);
+	assert_int_equal(dropped, of_stats.dropped + of_all.dropped);
+	assert_int_equal(dropped + stall.written, 2 * pushed);
+	/* One more where the thread had taken one before the queue was full. */
+	assert_in_range(stall.written, 2 * OUTLET_QUEUE, 2 * OUTLET_QUEUE + 1);
+	outlet_free(outlet);
 }
 
 struct pusher {
@@ -1814,6 +1901,7 @@ int main(void)
 		TEST(test_append_keeps_an_epoch_that_all_have),
 		TEST(test_append_to_a_file_that_is_shorter),
 		TEST(test_append_after_a_stranger),
+		TEST(test_append_cuts_unfinished_deliveries),
 		TEST(test_append_after_a_kill_in_the_first_epoch),
 		TEST(test_append_after_a_kill_in_a_new_file),
 		TEST(test_append_without_marks),
@@ -1829,6 +1917,7 @@ int main(void)
 		TEST(test_blocked_pipe_drops),
 		TEST(test_blocked_flows),
 		TEST(test_blocked_pipe_and_files),
+		TEST(test_accounts_have_a_bound),
 		TEST(test_blocked_pipe_is_waited_for),
 		TEST(test_pipe_that_does_not_block),
 		TEST(test_formats_on_standard_output),

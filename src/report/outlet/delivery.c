@@ -22,9 +22,9 @@ static uint64_t read_count(const _Atomic uint64_t *count)
 	return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-struct report_delivery delivery_look(
-	const struct delivery *delivery, struct report_delivery *before)
+struct report_delivery delivery_look(struct delivery *delivery)
 {
+	const struct report_delivery *before = &delivery->told;
 	const struct report_delivery all = {
 		.rows = delivery->rows,
 		.dropped = delivery->dropped,
@@ -54,6 +54,6 @@ struct report_delivery delivery_look(
 			   all.unknown,
 	};
 
-	*before = all;
+	delivery->told = all;
 	return since;
 }

@@ -16,7 +16,8 @@ struct delivery {
 	const struct output *output; /* NULL: the table for a person */
 	/* By the thread that hands over. */
 	uint64_t rows;
-	uint64_t dropped; /* there was no room for them in the queue */
+	uint64_t dropped;            /* there was no room for them in the queue */
+	struct report_delivery told; /* what had become of all rows at the last look */
 	/* By the outlet's thread, or one of its library; anybody reads. */
 	_Atomic uint64_t delivered;    /* the kernel took them */
 	_Atomic uint64_t acknowledged; /* whoever received them said so */
@@ -38,8 +39,5 @@ static inline void delivery_count(_Atomic uint64_t *count, uint64_t rows)
 	atomic_fetch_add_explicit(count, rows, memory_order_relaxed);
 }
 
-/*
- * What became of rows since the last look, which is kept in *before. By the thread that hands over.
- */
-struct report_delivery delivery_look(
-	const struct delivery *delivery, struct report_delivery *before);
+/* What became of rows since the last look. By the thread that hands over. */
+struct report_delivery delivery_look(struct delivery *delivery);

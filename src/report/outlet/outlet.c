@@ -16,11 +16,22 @@ struct waiting {
 	struct report_epoch *epoch;
 };
 
-/* Rows for which the queue had no room. */
-struct losses {
-	uint64_t rows;
-	uint64_t now;  /* of them, since there was room last */
-	bool dropping; /* there was none for the last that came */
+/* Kinds of reports, which take no room from each other. */
+enum lane_id {
+	LANE_EPOCHS,
+	LANE_FLOWS,
+	LANE_DELIVERIES,
+	LANES,
+};
+
+struct lane {
+	/* Guarded by the lock: reports in the queue, and their bytes where these are bounded. */
+	uint32_t queued;
+	size_t bytes;
+	/* The pushing thread's own: rows for which there was no room. */
+	uint64_t lost;
+	uint64_t lost_now; /* of them, since there was room last */
+	bool dropping;     /* there was none for the last that came */
 };
 
 struct outlet {
@@ -31,19 +42,22 @@ struct outlet {
 	pthread_cond_t work;          /* a report was queued, or one of the others was set */
 	pthread_cond_t room;          /* the queue is not full any more, or all is written */
 	struct waiting *first, *last; /* NULL: the queue is empty */
-	uint32_t queued;              /* epochs in it, */
-	size_t flow_bytes;            /* and records, */
-	size_t flow_bytes_max;        /* of which there may be so many */
-	bool has_taken;               /* the thread has one in hand, which starts then */
+	struct lane lanes[LANES];
+	size_t flow_bytes_max;
+	bool has_taken; /* the thread has one in hand, which starts then */
 	int64_t taken_start;
 	uint32_t reopens_asked, reopens_done;
 	bool passed; /* all that is queued, and then the time up to passed_ns */
 	int64_t passed_ns;
 	bool ending;
-
-	/* The pushing thread's own. */
-	struct losses epochs, flows;
 };
+
+static enum lane_id lane_of(const struct report_epoch *epoch)
+{
+	if (epoch->flows_only)
+		return LANE_FLOWS;
+	return epoch->deliveries_only ? LANE_DELIVERIES : LANE_EPOCHS;
+}
 
 static size_t flow_bytes(const struct report_epoch *epoch)
 {
@@ -69,10 +83,9 @@ static struct report_epoch *take_first(struct outlet *outlet)
 	outlet->first = waiting->next;
 	if (outlet->first == NULL)
 		outlet->last = NULL;
+	outlet->lanes[lane_of(epoch)].queued--;
 	if (epoch->flows_only)
-		outlet->flow_bytes -= flow_bytes(epoch);
-	else if (!epoch->deliveries_only)
-		outlet->queued--;
+		outlet->lanes[LANE_FLOWS].bytes -= flow_bytes(epoch);
 	free(waiting);
 	return epoch;
 }
@@ -142,7 +155,6 @@ static void *outlet_main(void *arg)
 		tell(ops->look, place);
 		end_task(outlet, &task);
 	} while (!task.end);
-	tell(ops->end, place);
 	return NULL;
 }
 
@@ -182,12 +194,16 @@ void outlet_free(struct outlet *outlet)
 
 uint64_t outlet_end(struct outlet *outlet)
 {
+	uint64_t lost = 0;
+
 	pthread_mutex_lock(&outlet->lock);
 	outlet->ending = true;
 	pthread_cond_signal(&outlet->work);
 	pthread_mutex_unlock(&outlet->lock);
 	pthread_join(outlet->thread, NULL);
-	return outlet->epochs.rows + outlet->flows.rows;
+	for (int lane = 0; lane < LANES; lane++)
+		lost += outlet->lanes[lane].lost;
+	return lost;
 }
 
 /* The reporter's side */
@@ -202,15 +218,16 @@ static bool concerns(const struct outlet *outlet, const struct report_epoch *epo
 
 /*
  * After a loss records wait until half of their room is free, so that one loss is not told as many.
- * An empty queue takes any number. What became of an epoch's rows is small, and comes once.
+ * None of them in the queue leaves room for any number.
  */
 static bool has_room(const struct outlet *outlet, const struct report_epoch *epoch)
 {
-	size_t max = outlet->flows.dropping ? outlet->flow_bytes_max / 2 : outlet->flow_bytes_max;
+	const struct lane *lane = &outlet->lanes[lane_of(epoch)];
+	size_t max = lane->dropping ? outlet->flow_bytes_max / 2 : outlet->flow_bytes_max;
 
 	if (!epoch->flows_only)
-		return outlet->queued < OUTLET_QUEUE || epoch->deliveries_only;
-	return outlet->flow_bytes == 0 || outlet->flow_bytes + flow_bytes(epoch) <= max;
+		return lane->queued < OUTLET_QUEUE;
+	return lane->queued == 0 || lane->bytes + flow_bytes(epoch) <= max;
 }
 
 static void put_last(struct outlet *outlet, struct waiting *waiting)
@@ -220,10 +237,9 @@ static void put_last(struct outlet *outlet, struct waiting *waiting)
 	else
 		outlet->last->next = waiting;
 	outlet->last = waiting;
+	outlet->lanes[lane_of(waiting->epoch)].queued++;
 	if (waiting->epoch->flows_only)
-		outlet->flow_bytes += flow_bytes(waiting->epoch);
-	else if (!waiting->epoch->deliveries_only)
-		outlet->queued++;
+		outlet->lanes[LANE_FLOWS].bytes += flow_bytes(waiting->epoch);
 }
 
 /* Returns false where there is no room, or no memory. */
@@ -248,15 +264,16 @@ static bool enqueue(struct outlet *outlet, struct report_epoch *epoch)
 	return room;
 }
 
-static void say(const struct outlet *outlet, bool warning, const struct losses *losses,
-	const char *what, uint64_t rows)
+static void say(const struct outlet *outlet, bool warning, enum lane_id lane, const char *what)
 {
-	const char *name = losses == &outlet->flows ? output_flows.option : outlet->params.name;
+	const char *const names[LANES] = {
+		outlet->params.name, output_flows.option, output_deliveries.option};
 	char line[512], number[64] = "";
 
 	if (!warning)
-		snprintf(number, sizeof(number), "; %llu rows were lost", (unsigned long long)rows);
-	snprintf(line, sizeof(line), "%.300s %s%s", name, what, number);
+		snprintf(number, sizeof(number), "; %llu rows were lost",
+			(unsigned long long)outlet->lanes[lane].lost_now);
+	snprintf(line, sizeof(line), "%.300s %s%s", names[lane], what, number);
 	outlet->params.say(warning, line, outlet->params.say_arg);
 }
 
@@ -278,7 +295,8 @@ static uint64_t count(struct outlet *outlet, const struct report_epoch *epoch, b
 
 void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 {
-	struct losses *losses = epoch->flows_only ? &outlet->flows : &outlet->epochs;
+	enum lane_id id = lane_of(epoch);
+	struct lane *lane = &outlet->lanes[id];
 	uint64_t rows;
 	bool taken;
 
@@ -287,16 +305,22 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 	taken = enqueue(outlet, epoch);
 	rows = count(outlet, epoch, !taken);
 	if (!taken) {
-		if (!losses->dropping)
-			say(outlet, true, losses,
-				"does not keep up; its rows are lost until it does", 0);
-		losses->rows += rows;
-		losses->now += rows;
-	} else if (losses->dropping) {
-		say(outlet, false, losses, "keeps up again", losses->now);
-		losses->now = 0;
+		if (!lane->dropping)
+			say(outlet, true, id, "does not keep up; its rows are lost until it does");
+		lane->lost += rows;
+		lane->lost_now += rows;
+	} else if (lane->dropping) {
+		say(outlet, false, id, "keeps up again");
+		lane->lost_now = 0;
 	}
-	losses->dropping = !taken;
+	lane->dropping = !taken;
+}
+
+/* And for what became of the epoch before, which goes ahead of it. */
+static bool has_room_for_both(const struct outlet *outlet, const struct report_epoch *epoch)
+{
+	return outlet->lanes[LANE_DELIVERIES].queued < OUTLET_QUEUE &&
+	       (!concerns(outlet, epoch) || has_room(outlet, epoch));
 }
 
 bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
@@ -304,17 +328,15 @@ bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
 	struct timespec until;
 	bool room;
 
-	if (!concerns(outlet, epoch))
-		return true;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += WAIT_NS;
 	until.tv_sec += until.tv_nsec / SECOND_NS;
 	until.tv_nsec %= SECOND_NS;
 	pthread_mutex_lock(&outlet->lock);
-	while (!has_room(outlet, epoch) &&
+	while (!has_room_for_both(outlet, epoch) &&
 		pthread_cond_timedwait(&outlet->room, &outlet->lock, &until) == 0)
 		;
-	room = has_room(outlet, epoch);
+	room = has_room_for_both(outlet, epoch);
 	pthread_mutex_unlock(&outlet->lock);
 	return room;
 }

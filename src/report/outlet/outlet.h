@@ -13,7 +13,7 @@
 #include "report/outlet/delivery.h"
 #include "report/output/report.h"
 
-#define OUTLET_QUEUE 16 /* epochs that may wait */
+#define OUTLET_QUEUE 16 /* epochs that may wait, and accounts of deliveries */
 
 struct outlet;
 
@@ -29,7 +29,6 @@ struct outlet_ops {
 	/* What the place's name stands for may have changed. NULL: nothing. */
 	void (*reopen)(void *place);
 	void (*look)(void *place); /* after each of these; NULL: nothing */
-	void (*end)(void *place);  /* after all else; NULL: nothing */
 };
 
 struct outlet_params {
@@ -51,11 +50,12 @@ void outlet_free(struct outlet *outlet);
 
 /*
  * One thread hands over: shares the report with the outlet where it concerns it. What finds no room
- * is dropped, counted and said. Epochs and records take no room from each other. Where
+ * is dropped, counted and said. Epochs, records and deliveries take no room from each other. Where
  * outlet_wait() says that there is room, there is.
  */
 void outlet_push(struct outlet *outlet, struct report_epoch *epoch);
-/* Waits until there is room for it, but not for long. Returns false where there is still none. */
+/* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
+ * for long. Returns false where there is still none. */
 bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch);
 /* So many bytes of records may wait from now on. */
 void outlet_bound_flows(struct outlet *outlet, size_t bytes);

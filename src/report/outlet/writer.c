@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <ctype.h>
-#include <strings.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,12 +40,10 @@ struct writer {
 	uint32_t nb_routes;
 	bool told; /* there is a place for what became of rows */
 
-	/* The pushing thread's own: the epoch that was handed over last, and what had become of all
-	 * rows then. */
+	/* The pushing thread's own: the epoch that was handed over last. */
 	bool has_last;
 	uint64_t last_number;
 	int64_t last_start, last_end;
-	struct report_delivery *before; /* [nb_sinks] */
 };
 
 /* Opening */
@@ -251,7 +249,10 @@ static int open_files(struct writer *writer, const struct config *config, char *
 	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
 }
 
-/* The files are open: claims them and finds where they go on. Returns 0 or the exit status. */
+/*
+ * The files are open: claims them and finds where they go on. What one says of the others' epochs is
+ * not true of deliveries, which are written later. Returns 0 or the exit status.
+ */
 static int look_at_files(struct writer *writer, char *error)
 {
 	uint64_t next = 0;
@@ -265,7 +266,11 @@ static int look_at_files(struct writer *writer, char *error)
 			next = file->next;
 	}
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		if (output_file_look(&writer->sinks[s]->file, next, error, WRITER_ERROR_MAX) != 0)
+		struct file_sink *sink = writer->sinks[s];
+
+		if (output_file_look(&sink->file,
+			    sink->delivery.output == &output_deliveries ? sink->file.next : next,
+			    error, WRITER_ERROR_MAX) != 0)
 			return 1;
 	}
 	return 0;
@@ -317,7 +322,6 @@ static void writer_free(struct writer *writer)
 		free(writer->sinks[s]);
 	}
 	free(writer->routes);
-	free(writer->before);
 	free(writer->sinks);
 	free(writer);
 }
@@ -349,8 +353,7 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 	struct route *files = NULL, *route;
 
 	writer->routes = calloc(writer->nb_sinks, sizeof(writer->routes[0]));
-	writer->before = calloc(writer->nb_sinks, sizeof(writer->before[0]));
-	if (writer->routes == NULL || writer->before == NULL)
+	if (writer->routes == NULL)
 		return false;
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
 		bool regular = writer->sinks[s]->file.regular;
@@ -511,7 +514,8 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 
 			if (route->deliveries[s]->output == &output_deliveries)
 				continue;
-			*delivery = delivery_look(route->deliveries[s], &writer->before[n++]);
+			*delivery = delivery_look(route->deliveries[s]);
+			n++;
 			delivery->waits = delivery->waiting > 0 &&
 					  outlet_oldest(route->outlet, &delivery->oldest);
 		}
