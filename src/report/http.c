@@ -124,7 +124,7 @@ static enum MHD_Result send_page(
 		text_free(&answer.text);
 		free(body);
 		return send_word(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-			"too many answers wait to be read\n");
+			"no memory for the answer, or too many wait to be read; ask later\n");
 	}
 	*body = (struct body){http, answer.text};
 	http->answer_bytes += answer.text.len;
