@@ -6,6 +6,7 @@
  */
 
 #include "base/units.h"
+#include "wire/element_number.h"
 #include "wire/export.h"
 #include "wire/put.h"
 
@@ -16,36 +17,6 @@
 #define SET_HEADER   4
 
 #define RANDOM_SAMPLING 2 /* as v5, v9 and IPFIX number it */
-
-enum element {
-	OCTETS = 1,
-	PACKETS = 2,
-	PROTOCOL = 4,
-	TYPE_OF_SERVICE = 5,
-	TCP_FLAGS = 6,
-	SOURCE_PORT = 7,
-	SOURCE_IPV4 = 8,
-	INPUT = 10,
-	DESTINATION_PORT = 11,
-	DESTINATION_IPV4 = 12,
-	OUTPUT = 14,
-	NEXT_HOP_IPV4 = 15,
-	LAST_UPTIME = 21,
-	FIRST_UPTIME = 22,
-	SOURCE_IPV6 = 27,
-	DESTINATION_IPV6 = 28,
-	SAMPLING_INTERVAL = 34,
-	SAMPLING_ALGORITHM = 35,
-	DIRECTION = 61,
-	NEXT_HOP_IPV6 = 62,
-	END_REASON = 136,
-	OBSERVATION_DOMAIN = 149,
-	FIRST_MILLISECOND = 152,
-	LAST_MILLISECOND = 153,
-	SELECTOR_ALGORITHM = 304,
-	SAMPLED_PACKETS = 305,
-	SKIPPED_PACKETS = 306,
-};
 
 struct field {
 	uint16_t element, len;
@@ -60,41 +31,43 @@ struct template
 };
 
 #define FLOW_FIELDS(counter_bytes)                                                                 \
-	{INPUT, 4}, {OUTPUT, 4}, {PACKETS, counter_bytes}, {OCTETS, counter_bytes},                \
-		{SOURCE_PORT, 2}, {DESTINATION_PORT, 2}, {PROTOCOL, 1}, {TYPE_OF_SERVICE, 1},      \
-		{TCP_FLAGS, 1},                                                                    \
+	{IE_INGRESS_INTERFACE, 4}, {IE_EGRESS_INTERFACE, 4},                                       \
+		{IE_PACKET_DELTA_COUNT, counter_bytes}, {IE_OCTET_DELTA_COUNT, counter_bytes},     \
+		{IE_SOURCE_PORT, 2}, {IE_DESTINATION_PORT, 2}, {IE_PROTOCOL, 1},                   \
+		{IE_CLASS_OF_SERVICE, 1}, {IE_TCP_CONTROL_BITS, 1},                                \
 	{                                                                                          \
-		DIRECTION, 1                                                                       \
+		IE_DIRECTION, 1                                                                    \
 	}
 #define IPV4_FIELDS                                                                                \
-	{SOURCE_IPV4, 4}, {DESTINATION_IPV4, 4},                                                   \
+	{IE_SOURCE_IPV4, 4}, {IE_DESTINATION_IPV4, 4},                                             \
 	{                                                                                          \
-		NEXT_HOP_IPV4, 4                                                                   \
+		IE_NEXT_HOP_IPV4, 4                                                                \
 	}
 #define IPV6_FIELDS                                                                                \
-	{SOURCE_IPV6, 16}, {DESTINATION_IPV6, 16},                                                 \
+	{IE_SOURCE_IPV6, 16}, {IE_DESTINATION_IPV6, 16},                                           \
 	{                                                                                          \
-		NEXT_HOP_IPV6, 16                                                                  \
+		IE_NEXT_HOP_IPV6, 16                                                               \
 	}
 #define V9_TIMES                                                                                   \
-	{FIRST_UPTIME, 4},                                                                         \
+	{IE_FIRST_UPTIME, 4},                                                                      \
 	{                                                                                          \
-		LAST_UPTIME, 4                                                                     \
+		IE_LAST_UPTIME, 4                                                                  \
 	}
 #define IPFIX_TIMES                                                                                \
-	{FIRST_MILLISECOND, 8}, {LAST_MILLISECOND, 8},                                             \
+	{IE_START_MILLISECONDS, 8}, {IE_END_MILLISECONDS, 8},                                      \
 	{                                                                                          \
-		END_REASON, 1                                                                      \
+		IE_END_REASON, 1                                                                   \
 	}
 
 static const struct field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
 static const struct field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
 /* The first is of the scope, 1: the whole system. */
-static const struct field v9_sampling[] = {{1, 4}, {SAMPLING_INTERVAL, 4}, {SAMPLING_ALGORITHM, 1}};
+static const struct field v9_sampling[] = {
+	{1, 4}, {IE_SAMPLING_INTERVAL, 4}, {IE_SAMPLING_ALGORITHM, 1}};
 static const struct field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
 static const struct field ipfix_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
-static const struct field ipfix_sampling[] = {{OBSERVATION_DOMAIN, 4}, {SELECTOR_ALGORITHM, 2},
-	{SAMPLED_PACKETS, 4}, {SKIPPED_PACKETS, 4}};
+static const struct field ipfix_sampling[] = {{IE_OBSERVATION_DOMAIN, 4},
+	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}};
 
 #define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
 #define TEMPLATE(id, scopes, list)                                                                 \
@@ -247,18 +220,18 @@ static uint64_t number_of(
 	const struct export_flow *flow, const struct export_sender *sender, uint16_t element)
 {
 	switch (element) {
-	case OCTETS: return flow->bytes;
-	case PACKETS: return flow->packets;
-	case TYPE_OF_SERVICE: return flow->tos;
-	case TCP_FLAGS: return flow->tcp_flags;
-	case INPUT: return flow->input;
-	case OUTPUT: return flow->output;
-	case LAST_UPTIME: return milliseconds(flow->last - sender->booted);
-	case FIRST_UPTIME: return milliseconds(flow->first - sender->booted);
-	case DIRECTION: return 0; /* ingress */
-	case END_REASON: return flow->end;
-	case FIRST_MILLISECOND: return (uint64_t)(flow->first / (SECOND_NS / 1000));
-	case LAST_MILLISECOND: return (uint64_t)(flow->last / (SECOND_NS / 1000));
+	case IE_OCTET_DELTA_COUNT: return flow->bytes;
+	case IE_PACKET_DELTA_COUNT: return flow->packets;
+	case IE_CLASS_OF_SERVICE: return flow->tos;
+	case IE_TCP_CONTROL_BITS: return flow->tcp_flags;
+	case IE_INGRESS_INTERFACE: return flow->input;
+	case IE_EGRESS_INTERFACE: return flow->output;
+	case IE_LAST_UPTIME: return milliseconds(flow->last - sender->booted);
+	case IE_FIRST_UPTIME: return milliseconds(flow->first - sender->booted);
+	case IE_DIRECTION: return 0; /* ingress */
+	case IE_END_REASON: return flow->end;
+	case IE_START_MILLISECONDS: return (uint64_t)(flow->first / (SECOND_NS / 1000));
+	case IE_END_MILLISECONDS: return (uint64_t)(flow->last / (SECOND_NS / 1000));
 	default: return 0;
 	}
 }
@@ -290,17 +263,17 @@ static uint8_t *put_field(uint8_t *at, const struct export_flow *flow,
 	bool ipv4 = flow->key.family == KEY_IPV4;
 
 	switch (field->element) {
-	case SOURCE_IPV4: return put_bytes(at, flow->key.v4.src_ip, 4);
-	case DESTINATION_IPV4: return put_bytes(at, flow->key.v4.dst_ip, 4);
-	case NEXT_HOP_IPV4: return put_bytes(at, flow->next_hop, 4);
-	case SOURCE_IPV6: return put_bytes(at, flow->key.v6.src_ip, 16);
-	case DESTINATION_IPV6: return put_bytes(at, flow->key.v6.dst_ip, 16);
-	case NEXT_HOP_IPV6: return put_mapped(at, flow->next_hop);
-	case SOURCE_PORT:
+	case IE_SOURCE_IPV4: return put_bytes(at, flow->key.v4.src_ip, 4);
+	case IE_DESTINATION_IPV4: return put_bytes(at, flow->key.v4.dst_ip, 4);
+	case IE_NEXT_HOP_IPV4: return put_bytes(at, flow->next_hop, 4);
+	case IE_SOURCE_IPV6: return put_bytes(at, flow->key.v6.src_ip, 16);
+	case IE_DESTINATION_IPV6: return put_bytes(at, flow->key.v6.dst_ip, 16);
+	case IE_NEXT_HOP_IPV6: return put_mapped(at, flow->next_hop);
+	case IE_SOURCE_PORT:
 		return put_bytes(at, ipv4 ? flow->key.v4.src_port : flow->key.v6.src_port, 2);
-	case DESTINATION_PORT:
+	case IE_DESTINATION_PORT:
 		return put_bytes(at, ipv4 ? flow->key.v4.dst_port : flow->key.v6.dst_port, 2);
-	case PROTOCOL: return put8(at, ipv4 ? flow->key.v4.proto : flow->key.v6.proto);
+	case IE_PROTOCOL: return put8(at, ipv4 ? flow->key.v4.proto : flow->key.v6.proto);
 	default: return put_number(at, number_of(flow, sender, field->element), field->len);
 	}
 }
