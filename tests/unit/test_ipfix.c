@@ -1,0 +1,781 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Epochs as IPFIX: a small case byte by byte, all else read by the collector's decoder, and by a
+ * plain reader of the test's own what that does not look at.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "export_bytes.h"
+#include "report/output/ipfix.h"
+#include "sample_epoch.h"
+
+#define MESSAGES_MAX 4096
+#define FIELDS_MAX   32
+#define NOW          (INT64_C(1700000000) * SAMPLE_SECOND)
+
+/* Who receives: it keeps every message, until it is told not to. */
+struct receiver {
+	int64_t now, step; /* the clock moves with every message */
+	enum ipfix_peer peer;
+	uint32_t refuses; /* messages that it takes no more; UINT32_MAX: any */
+	uint32_t n, rows, lost_rows;
+	uint32_t lens[MESSAGES_MAX], rows_of[MESSAGES_MAX];
+	uint8_t bytes[MESSAGES_MAX][IPFIX_MESSAGE_MAX];
+};
+
+static struct receiver receiver;
+static struct seen seen;
+
+static int64_t clock_of(void *arg)
+{
+	return ((struct receiver *)arg)->now;
+}
+
+static enum ipfix_peer peer_of(void *arg)
+{
+	struct receiver *to = arg;
+	enum ipfix_peer peer = to->peer;
+
+	if (peer == IPFIX_ANEW)
+		to->peer = IPFIX_THERE;
+	return peer;
+}
+
+static bool receive(void *arg, const uint8_t *message, uint32_t len, uint32_t rows)
+{
+	struct receiver *to = arg;
+
+	assert_true(len <= IPFIX_MESSAGE_MAX);
+	to->now += to->step;
+	if (to->refuses > 0) {
+		to->refuses--;
+		to->lost_rows += rows;
+		return false;
+	}
+	assert_true(to->n < MESSAGES_MAX);
+	memcpy(to->bytes[to->n], message, len);
+	to->lens[to->n] = len;
+	to->rows_of[to->n++] = rows;
+	to->rows += rows;
+	return true;
+}
+
+static const struct ipfix_sink sink = {&receiver, clock_of, peer_of, receive};
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&receiver, 0, offsetof(struct receiver, bytes));
+	receiver.now = NOW;
+	receiver.peer = IPFIX_THERE;
+	return 0;
+}
+
+static struct ipfix *make(bool flows, bool reliable)
+{
+	const struct ipfix_options options = {
+		.flows = flows, .reliable = reliable, .domain = 7, .ingress = 1};
+	struct ipfix *ipfix = ipfix_create(&options);
+
+	assert_non_null(ipfix);
+	return ipfix;
+}
+
+/* --- A plain reader */
+
+struct value {
+	uint32_t element, len;
+	uint64_t number; /* of up to 8 bytes */
+	const uint8_t *bytes;
+};
+
+struct reader_template {
+	uint32_t id, nb_fields;
+	struct spec fields[FIELDS_MAX];
+};
+
+struct reader {
+	uint32_t nb_templates, sequence;
+	struct reader_template templates[64];
+	/* The last data record of a message. */
+	uint32_t set_id, nb_values, records;
+	struct value values[FIELDS_MAX];
+};
+
+static uint64_t number_at(const uint8_t *at, uint32_t len)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < len && len <= 8; i++)
+		value = value << 8 | at[i];
+	return value;
+}
+
+static struct reader_template *reader_template(struct reader *reader, uint32_t id)
+{
+	uint32_t t = 0;
+
+	while (t < reader->nb_templates && reader->templates[t].id != id)
+		t++;
+	return t < reader->nb_templates ? &reader->templates[t] : NULL;
+}
+
+static const uint8_t *read_template(struct reader *reader, const uint8_t *at, bool options)
+{
+	uint32_t id = (uint32_t)number_at(at, 2);
+	struct reader_template *template = reader_template(reader, id);
+
+	if (template == NULL)
+		template = &reader->templates[reader->nb_templates++];
+	template->id = id;
+	template->nb_fields = (uint32_t)number_at(at + 2, 2);
+	assert_true(template->nb_fields <= FIELDS_MAX);
+	at += options ? 6 : 4;
+	for (uint32_t f = 0; f < template->nb_fields; f++, at += 4)
+		template->fields[f] = (struct spec){
+			(uint32_t)number_at(at, 2), (uint32_t)number_at(at + 2, 2), 0};
+	return at;
+}
+
+static const uint8_t *read_record(
+	struct reader *reader, const struct reader_template *template, const uint8_t *at)
+{
+	reader->nb_values = template->nb_fields;
+	for (uint32_t f = 0; f < template->nb_fields; f++) {
+		uint32_t len = template->fields[f].len;
+
+		if (len == 65535)
+			len = *at++;
+		reader->values[f] =
+			(struct value){template->fields[f].number, len, number_at(at, len), at};
+		at += len;
+	}
+	reader->records++;
+	return at;
+}
+
+/* Every set ends where a record does: there is no padding. */
+static void read_message(struct reader *reader, const uint8_t *message, uint32_t len)
+{
+	const uint8_t *end = message + len;
+
+	assert_int_equal(number_at(message, 2), 10);
+	assert_int_equal(number_at(message + 2, 2), len);
+	reader->sequence = (uint32_t)number_at(message + 8, 4);
+	reader->records = 0;
+	for (const uint8_t *set = message + 16; set < end;) {
+		uint32_t id = (uint32_t)number_at(set, 2);
+		const uint8_t *at = set + 4, *set_end = set + number_at(set + 2, 2);
+
+		assert_true(at < set_end && set_end <= end);
+		reader->set_id = id;
+		while (at < set_end) {
+			struct reader_template *template = reader_template(reader, id);
+
+			if (id == 2 || id == 3) {
+				at = read_template(reader, at, id == 3);
+				continue;
+			}
+			assert_non_null(template);
+			at = read_record(reader, template, at);
+		}
+		assert_ptr_equal(at, set_end);
+		set = set_end;
+	}
+}
+
+/* Of the last record; the nth of several. */
+static const struct value *value_of(const struct reader *reader, uint32_t element, uint32_t nth)
+{
+	for (uint32_t v = 0; v < reader->nb_values; v++)
+		if (reader->values[v].element == element && nth-- == 0)
+			return &reader->values[v];
+	return NULL;
+}
+
+static uint64_t number_of(const struct reader *reader, uint32_t element)
+{
+	const struct value *value = value_of(reader, element, 0);
+
+	assert_non_null(value);
+	return value->number;
+}
+
+static double double_of(const struct reader *reader, uint32_t element, uint32_t nth)
+{
+	const struct value *value = value_of(reader, element, nth);
+	double number;
+
+	assert_non_null(value);
+	assert_int_equal(value->len, 8);
+	memcpy(&number, &value->number, 8);
+	return number;
+}
+
+/* --- Messages */
+
+/* The templates, who it is, and a record, as RFC 7011 has them. */
+static void test_bytes(void **state)
+{
+	struct ipfix *ipfix = make(true, false);
+	struct report_epoch *epoch = sample_flows(0);
+	static const struct spec fields[] = {{8, 4, 0}, {12, 4, 0}, {7, 2, 0}, {11, 2, 0},
+		{4, 1, 0}, {2, 8, 0}, {352, 8, 0}, {152, 8, 0}, {153, 8, 0}, {6, 1, 0}, {136, 1, 0},
+		{10, 4, 0}, {14, 4, 0}, {34, 4, 0}};
+	static const struct spec who[] = {
+		{149, 4, 0}, {300, 65535, 0}, {304, 2, 0}, {305, 4, 0}, {306, 4, 0}};
+	static const struct spec ledger[] = {{149, 4, 0}, {323, 8, 0}, {42, 8, 0}, {166, 8, 0},
+		{318, 8, 0}, {319, 8, 0}, {164, 8, 0}};
+	static const uint8_t reasons[] = {1, 2, 4};
+	static struct bytes want[3];
+	uint32_t set;
+
+	(void)state;
+	for (uint32_t m = 0; m < 3; m++) {
+		put(&want[m], 10, 2);
+		put(&want[m], 0, 2);
+		put(&want[m], 1700000000, 4);
+		put(&want[m], m == 2 ? 1 : 0, 4); /* data records before it */
+		put(&want[m], 7, 4);
+	}
+	put_template(&want[0], 2, 258, fields, 14);
+	set = begin_set(&want[1], 3);
+	put(&want[1], 256, 2);
+	put(&want[1], 5, 2);
+	put(&want[1], 1, 2); /* fields of scope */
+	put_specs(&want[1], who, 5);
+	put(&want[1], 257, 2);
+	put(&want[1], 7, 2);
+	put(&want[1], 1, 2);
+	put_specs(&want[1], ledger, 7);
+	end_set(&want[1], set);
+	set = begin_set(&want[1], 256);
+	put(&want[1], 7, 4);
+	put(&want[1], 4, 1);
+	put_bytes(&want[1], "main", 4);
+	put(&want[1], 1, 2);
+	put(&want[1], 1, 4);
+	put(&want[1], 0, 4);
+	end_set(&want[1], set);
+	set = begin_set(&want[2], 258);
+	for (uint32_t f = 0; f < 3; f++) {
+		put(&want[2], 0x0a000001, 4);
+		put(&want[2], 0x0a000002, 4);
+		put(&want[2], 5123, 2);
+		put(&want[2], f, 2);
+		put(&want[2], 6, 1);
+		put(&want[2], f + 1, 8);
+		put(&want[2], 60 * (f + 1), 8);
+		put(&want[2], 1795182764000, 8);
+		put(&want[2], 1795182764000 + 500 * f, 8);
+		put(&want[2], 16 + f, 1);
+		put(&want[2], reasons[f], 1);
+		put(&want[2], 1, 4);
+		put(&want[2], 0, 4);
+		put(&want[2], 1, 4);
+	}
+	end_set(&want[2], set);
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.n, 3);
+	assert_int_equal(receiver.rows, 3);
+	for (uint32_t m = 0; m < 3; m++) {
+		end_message(&want[m]);
+		assert_int_equal(receiver.lens[m], want[m].len);
+		assert_memory_equal(receiver.bytes[m], want[m].data, want[m].len);
+	}
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+/* The whole of it to the decoder; returns the records in `seen` of the last message. */
+static void decode_all(struct templates *templates, uint32_t *options,
+	void (*each)(const struct flow_record *record, void *arg), void *arg)
+{
+	for (uint32_t m = 0; m < receiver.n; m++) {
+		struct wire_result result =
+			decode_copy(receiver.bytes[m], receiver.lens[m], templates, &seen);
+
+		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.records, receiver.rows_of[m]);
+		assert_int_equal(result.unusable, 0);
+		assert_false(result.unknown_sets);
+		*options += result.options;
+		for (uint32_t r = 0; r < seen.n; r++)
+			each(&seen.records[r], arg);
+	}
+}
+
+#define MANY 5000
+
+static struct key many_key(uint32_t f)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), f % 3 == 0 ? "2001:db8::%x" : "10.1.%u.%u",
+		f % 3 == 0 ? f : f >> 8, f & 255);
+	return f % 3 == 0 ? sample_key6(text, (uint16_t)f, "2001:db8:1::1", 443, 6)
+			  : sample_key4(text, (uint16_t)f, "192.0.2.1", 53, 17);
+}
+
+static struct report_epoch *many_flows(uint32_t n)
+{
+	struct report_epoch *epoch = sample_epoch(0, 1);
+
+	epoch->measurements[0].flows = calloc(n, sizeof(struct report_flow));
+	assert_non_null(epoch->measurements[0].flows);
+	for (uint32_t f = 0; f < n; f++)
+		epoch->measurements[0].flows[f] = (struct report_flow){
+			.key = many_key(f),
+			.packets = f + 1,
+			.bytes = UINT64_MAX - f,
+			.first = SAMPLE_START + f,
+			.last = SAMPLE_START + SAMPLE_SECOND,
+		};
+	epoch->measurements[0].nb_flows = n;
+	epoch->flows_only = true;
+	return epoch;
+}
+
+static void each_of_many(const struct flow_record *record, void *arg)
+{
+	bool *there = arg;
+	uint32_t f = (uint32_t)record->packets - 1;
+	struct key key = many_key(f);
+
+	assert_true(f < MANY && !there[f]);
+	there[f] = true;
+	assert_true(key_equal(&record->key, &key));
+	assert_true(record->bytes == UINT64_MAX - f);
+	assert_true(record->has & FLOW_LAYER2_BYTES);
+	assert_int_equal(record->input, 1);
+	assert_int_equal(record->sampling, 1);
+}
+
+/* IPv4 and IPv6 in turn: each once, in full messages, with sequence numbers without a gap. */
+static void test_many(void **state)
+{
+	struct ipfix *ipfix = make(true, false);
+	struct report_epoch *epoch = many_flows(MANY);
+	struct templates *templates = templates_create(1 << 20);
+	static bool there[MANY];
+	static struct reader reader;
+	uint32_t options = 0, sequence = 0;
+
+	(void)state;
+	assert_non_null(templates);
+	assert_int_equal(ipfix_rows(ipfix, epoch), MANY);
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.rows, MANY);
+	decode_all(templates, &options, each_of_many, there);
+	for (uint32_t f = 0; f < MANY; f++)
+		assert_true(there[f]);
+	assert_int_equal(options, 1);
+	for (uint32_t m = 0; m < receiver.n; m++) {
+		read_message(&reader, receiver.bytes[m], receiver.lens[m]);
+		assert_int_equal(reader.sequence, sequence);
+		sequence += reader.records;
+	}
+	/* 21 records of IPv4 fit, of 63 bytes, and 15 of IPv6, of 87: as many as can be. */
+	assert_true(receiver.n <= 3 + (MANY * 2 / 3 + 20) / 21 + 1 + (MANY / 3 + 14) / 15 + 2);
+	templates_destroy(templates);
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+/* --- Keys */
+
+static void read_all(struct reader *reader)
+{
+	memset(reader, 0, sizeof(*reader));
+	for (uint32_t m = 0; m < receiver.n; m++)
+		read_message(reader, receiver.bytes[m], receiver.lens[m]);
+}
+
+/* The record of one flow whose key is these bytes. */
+static void send_key(struct reader *reader, const struct ipfix_options *options, const char *text,
+	bool ipv6, const uint8_t *bytes, uint32_t len)
+{
+	struct ipfix *ipfix = ipfix_create(options);
+	struct report_epoch *epoch = sample_flows(0);
+	struct report_flow *flow = epoch->measurements[0].flows;
+	struct key_rule rule;
+	char why[KEY_RULE_WHY_MAX];
+
+	assert_non_null(ipfix);
+	assert_true(key_rule_parse(&rule, text, why));
+	assert_true(ipfix_carries(&rule, why));
+	epoch->measurements[0].key_rule = &rule;
+	epoch->measurements[0].nb_flows = 1;
+	memset(&flow->key, 0, sizeof(flow->key));
+	if ((ipv6 ? &rule.ipv6 : &rule.ipv4)->wide) {
+		flow->key.family = KEY_IPV6;
+		flow->key.v6.reserved = (ipv6 ? &rule.ipv6 : &rule.ipv4)->reserved;
+	} else {
+		flow->key.family = KEY_IPV4;
+	}
+	memcpy(&flow->key, bytes, len);
+	assert_true(key_rule_allows(&rule, &flow->key));
+	begin(NULL);
+	ipfix_epoch(ipfix, epoch, &sink);
+	read_all(reader);
+	assert_int_equal(receiver.rows, 1);
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+static void test_keys(void **state)
+{
+	static const struct ipfix_options options = {.flows = true, .ingress = 5, .egress = 6};
+	static const uint8_t destination[] = {0, 0, 0, 0, 192, 0, 2, 9};
+	static const uint8_t prefix[] = {10, 1, 2};
+	static const uint8_t mixed[] = {10, 1, 2, 0x12, 0x34, 17, 0x0a, 0xbc, 46, 0xf, 0xff, 0xfe};
+	static const uint8_t prefix6[] = {0x20, 1, 0xd, 0xb8, 0, 7};
+	static const uint8_t port[] = {3, 0xe8};
+	static const uint8_t flags[] = {0x12};
+	struct reader reader;
+
+	(void)state;
+	send_key(&reader, &options, "dst", false, destination, sizeof(destination));
+	assert_int_equal(number_of(&reader, 12), 0xc0000209);
+	assert_null(value_of(&reader, 8, 0));
+	assert_int_equal(number_of(&reader, 10), 5);
+	assert_int_equal(number_of(&reader, 14), 6);
+
+	send_key(&reader, &options, "src/24", false, prefix, sizeof(prefix));
+	assert_int_equal(number_of(&reader, 44), 0x0a010200);
+	assert_int_equal(number_of(&reader, 9), 24);
+	assert_null(value_of(&reader, 8, 0));
+
+	send_key(&reader, &options, "src/24/48", true, prefix6, sizeof(prefix6));
+	assert_int_equal(value_of(&reader, 170, 0)->len, 16);
+	assert_memory_equal(
+		value_of(&reader, 170, 0)->bytes, "\x20\1\xd\xb8\0\7\0\0\0\0\0\0\0\0\0", 16);
+	assert_int_equal(number_of(&reader, 29), 48);
+
+	send_key(&reader, &options, "src/24,src_port,proto,vlan,dscp,mpls", false, mixed,
+		sizeof(mixed));
+	assert_int_equal(number_of(&reader, 44), 0x0a010200);
+	assert_int_equal(number_of(&reader, 7), 0x1234);
+	assert_int_equal(number_of(&reader, 4), 17);
+	assert_int_equal(number_of(&reader, 58), 0xabc);
+	assert_int_equal(number_of(&reader, 195), 46);
+	assert_int_equal(number_of(&reader, 70), 0xffffe0);
+	assert_int_equal(number_of(&reader, 2), 1);
+	assert_int_equal(number_of(&reader, 352), 60);
+
+	send_key(&reader, &options, "in_port", false, port, sizeof(port));
+	assert_int_equal(number_of(&reader, 10), 1005);
+	assert_null(value_of(&reader, 10, 1));
+
+	/* What the key has is not said again by the record. */
+	send_key(&reader, &options, "tcp_flags", false, flags, sizeof(flags));
+	assert_int_equal(number_of(&reader, 6), 0x12);
+	assert_null(value_of(&reader, 6, 1));
+}
+
+static void test_keys_without_element(void **state)
+{
+	struct key_rule rule;
+	char why[KEY_RULE_WHY_MAX];
+
+	(void)state;
+	assert_true(key_rule_parse(&rule, "5tuple,egress", why));
+	assert_false(ipfix_carries(&rule, why));
+	assert_string_equal(
+		why, "has the field egress, for which IPFIX has no information element");
+}
+
+/* An IPv4 key that lies in a struct key6 is of IPv4 all the same. */
+static void test_wide_key(void **state)
+{
+	static const struct ipfix_options options = {.flows = true};
+	static const uint8_t wide[] = {10, 0, 0, 1, 10, 0, 0, 2, 0, 80, 1, 2, 6, 0, 5, 46, 0, 0, 1};
+	struct reader reader;
+
+	(void)state;
+	send_key(&reader, &options, "src/32/48,dst,src_port,dst_port,proto,vlan,dscp,mpls", false,
+		wide, sizeof(wide));
+	assert_int_equal(number_of(&reader, 8), 0x0a000001);
+	assert_int_equal(number_of(&reader, 12), 0x0a000002);
+	assert_int_equal(number_of(&reader, 11), 0x102);
+	assert_int_equal(number_of(&reader, 58), 5);
+	assert_int_equal(number_of(&reader, 70), 0x10);
+	assert_null(value_of(&reader, 27, 0));
+}
+
+/* --- Heavy hitters */
+
+static void test_rows(void **state)
+{
+	struct ipfix *ipfix = make(false, false);
+	struct report_epoch *epoch = sample_epoch(0, 2);
+	struct report_row rows[2] = {
+		{.key = sample_key4("10.0.0.1", 1, "10.0.0.2", 2, 6),
+			.packets = sample_figure(90, 100, 120),
+			.bytes = sample_figure(9000, 9500, 12000)},
+		{.key = sample_key6("2001:db8::1", 1, "2001:db8::2", 2, 17),
+			.packets = {.value = 50, .low = 40, .known = true},
+			.record = {true, SAMPLE_START + 1000000, SAMPLE_START + 2000000, 0x1b}},
+	};
+	struct reader reader = {0};
+	uint32_t data = 0;
+
+	(void)state;
+	sample_rows(&epoch->measurements[0], rows, 2);
+	sample_rows(&epoch->measurements[1], rows, 1);
+	epoch->measurements[1].name = "other";
+	epoch->measurements[1].confidence_known = false;
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.rows, 3);
+	for (uint32_t m = 0; m < receiver.n; m++) {
+		uint32_t domain = (uint32_t)number_at(receiver.bytes[m] + 12, 4);
+
+		/* A measurement is a domain, whose templates have numbers of their own. */
+		if (domain == 8 && m > 0 && number_at(receiver.bytes[m - 1] + 12, 4) == 7)
+			memset(&reader, 0, sizeof(reader));
+		read_message(&reader, receiver.bytes[m], receiver.lens[m]);
+		if (receiver.rows_of[m] == 0)
+			continue;
+		data++;
+		if (domain == 8) {
+			assert_int_equal(number_of(&reader, 2), 100);
+			assert_null(value_of(&reader, 336, 0));
+			assert_null(value_of(&reader, 338, 0));
+			continue;
+		}
+		assert_true(double_of(&reader, 338, 0) == 0.999);
+		if (value_of(&reader, 8, 0) != NULL) {
+			assert_int_equal(number_of(&reader, 2), 100);
+			assert_int_equal(number_of(&reader, 352), 9500);
+			assert_true(double_of(&reader, 337, 0) == 90);
+			assert_true(double_of(&reader, 336, 0) == 120);
+			assert_true(double_of(&reader, 337, 1) == 9000);
+			assert_true(double_of(&reader, 336, 1) == 12000);
+			assert_int_equal(number_of(&reader, 152), SAMPLE_START / 1000000);
+			assert_int_equal(number_of(&reader, 153), SAMPLE_START / 1000000 + 1000);
+			assert_null(value_of(&reader, 6, 0));
+		} else {
+			assert_int_equal(number_of(&reader, 2), 50);
+			assert_null(value_of(&reader, 352, 0));
+			assert_true(double_of(&reader, 337, 0) == 40);
+			/* Nobody knows an upper limit. */
+			assert_true(double_of(&reader, 336, 0) > 1e308);
+			assert_null(value_of(&reader, 336, 1));
+			assert_int_equal(number_of(&reader, 152), SAMPLE_START / 1000000 + 1);
+			assert_int_equal(number_of(&reader, 153), SAMPLE_START / 1000000 + 2);
+			assert_int_equal(number_of(&reader, 6), 0x1b);
+		}
+		assert_null(value_of(&reader, 136, 0));
+	}
+	assert_int_equal(data, 3);
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+/* --- Totals */
+
+static void test_ledger(void **state)
+{
+	struct ipfix *ipfix = make(true, false);
+	struct report_epoch *epoch = many_flows(10);
+	struct reader reader;
+
+	(void)state;
+	epoch->flows_only = false;
+	epoch->ledger = (struct ledger){.offered = 100,
+		.received = 95,
+		.measured = 80,
+		.filtered = 5,
+		.non_ip = 1,
+		.nic_missed = 5,
+		.shed = 9};
+	ipfix_epoch(ipfix, epoch, &sink);
+	read_all(&reader);
+	assert_int_equal(reader.set_id, 257);
+	assert_int_equal(number_of(&reader, 149), 7);
+	assert_int_equal(number_of(&reader, 323), SAMPLE_START / 1000000 + 1000);
+	assert_int_equal(number_of(&reader, 42), 10);
+	assert_int_equal(number_of(&reader, 166), 0);
+	assert_int_equal(number_of(&reader, 318), 100);
+	assert_int_equal(number_of(&reader, 319), 80);
+	assert_int_equal(number_of(&reader, 164), 14);
+
+	/* Nobody there for one, one that was dropped before: the next one's totals have both. */
+	receiver.peer = IPFIX_GONE;
+	ipfix_epoch(ipfix, epoch, &sink);
+	receiver.peer = IPFIX_THERE;
+	ipfix_left_out(ipfix, epoch);
+	ipfix_epoch(ipfix, epoch, &sink);
+	read_all(&reader);
+	assert_int_equal(number_of(&reader, 42), 20);
+	assert_int_equal(number_of(&reader, 166), 20);
+	assert_int_equal(number_of(&reader, 318), 400);
+	assert_int_equal(receiver.rows, 20);
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+/* --- Templates and sessions */
+
+static uint32_t count_templates(uint32_t from)
+{
+	uint32_t n = 0;
+
+	for (uint32_t m = from; m < receiver.n; m++)
+		n += number_at(receiver.bytes[m] + 16, 2) == 2;
+	return n;
+}
+
+static void test_refresh(void **state)
+{
+	struct report_epoch *epoch = sample_flows(0);
+
+	(void)state;
+	for (uint32_t reliable = 0; reliable < 2; reliable++) {
+		struct ipfix *ipfix = make(true, reliable != 0);
+
+		begin(NULL);
+		for (uint32_t s = 0; s <= 60; s++) {
+			receiver.now = NOW + s * SAMPLE_SECOND;
+			ipfix_epoch(ipfix, epoch, &sink);
+		}
+		/* At 0, 30 and 60 s; over TCP once. */
+		assert_int_equal(count_templates(0), reliable ? 1 : 3);
+		assert_int_equal(receiver.n, 61 + 2 * (reliable ? 1 : 3));
+		ipfix_free(ipfix);
+	}
+	report_epoch_free(epoch);
+}
+
+static void test_refresh_by_messages(void **state)
+{
+	struct ipfix *ipfix = make(true, false);
+	struct report_epoch *epoch = sample_flows(0);
+
+	(void)state;
+	for (uint32_t e = 0; e < 2500; e++)
+		ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(count_templates(0), 3);
+	for (uint32_t m = 0, since = 0; m < receiver.n; m++, since++) {
+		if (number_at(receiver.bytes[m] + 16, 2) == 2)
+			since = 0;
+		assert_true(since < IPFIX_REFRESH_MESSAGES);
+	}
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+static void test_anew(void **state)
+{
+	struct report_epoch *epoch = sample_flows(0);
+
+	(void)state;
+	for (uint32_t reliable = 0; reliable < 2; reliable++) {
+		struct ipfix *ipfix = make(true, reliable != 0);
+		uint32_t before;
+
+		begin(NULL);
+		ipfix_epoch(ipfix, epoch, &sink);
+		before = receiver.n;
+		receiver.peer = IPFIX_ANEW;
+		ipfix_epoch(ipfix, epoch, &sink);
+		assert_int_equal(count_templates(before), 1);
+		assert_int_equal(number_at(receiver.bytes[before] + 16, 2), 2);
+		/* A new connection counts from 0; datagrams go on. */
+		assert_int_equal(number_at(receiver.bytes[before] + 8, 4), reliable ? 0 : 4);
+		assert_int_equal(number_at(receiver.bytes[before + 2] + 8, 4), reliable ? 1 : 5);
+		ipfix_free(ipfix);
+	}
+	report_epoch_free(epoch);
+}
+
+/* What was not sent leaves a gap; templates that were not are sent before the next data. */
+static void test_failures(void **state)
+{
+	struct ipfix *ipfix = make(true, false);
+	struct report_epoch *epoch = sample_flows(0);
+
+	(void)state;
+	receiver.refuses = 1;
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.n, 0);
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.n, 3);
+	assert_int_equal(receiver.rows, 3);
+	receiver.refuses = 1;
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.lost_rows, 3);
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.n, 4);
+	assert_int_equal(number_at(receiver.bytes[3] + 8, 4), 7);
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+/* Another rule has templates of other numbers. */
+static void test_other_rule(void **state)
+{
+	struct ipfix *ipfix = make(true, false);
+	struct report_epoch *epoch = sample_flows(0);
+	struct reader reader;
+
+	(void)state;
+	ipfix_epoch(ipfix, epoch, &sink);
+	read_all(&reader);
+	assert_int_equal(reader.set_id, 258);
+	epoch->measurements[0].key_rule = key_rule_find("src");
+	for (uint32_t f = 0; f < 3; f++)
+		memset(&epoch->measurements[0].flows[f].key.v4.dst_ip, 0, 11);
+	ipfix_epoch(ipfix, epoch, &sink);
+	read_all(&reader);
+	assert_int_equal(reader.set_id, 259);
+	assert_int_equal(number_of(&reader, 8), 0x0a000001);
+	assert_null(value_of(&reader, 12, 0));
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+/* A network that takes less than it did: messages become shorter, and no row is lost. */
+static void test_limit(void **state)
+{
+	struct ipfix *ipfix = make(true, false);
+	struct report_epoch *epoch = many_flows(100);
+
+	(void)state;
+	ipfix_limit(ipfix, 600);
+	ipfix_epoch(ipfix, epoch, &sink);
+	assert_int_equal(receiver.rows, 100);
+	for (uint32_t m = 0; m < receiver.n; m++)
+		assert_true(receiver.lens[m] <= 600);
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_bytes, begin),
+		cmocka_unit_test_setup(test_many, begin),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_keys_without_element),
+		cmocka_unit_test(test_wide_key),
+		cmocka_unit_test_setup(test_rows, begin),
+		cmocka_unit_test_setup(test_ledger, begin),
+		cmocka_unit_test_setup(test_refresh, begin),
+		cmocka_unit_test_setup(test_refresh_by_messages, begin),
+		cmocka_unit_test_setup(test_anew, begin),
+		cmocka_unit_test_setup(test_failures, begin),
+		cmocka_unit_test_setup(test_other_rule, begin),
+		cmocka_unit_test_setup(test_limit, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
