@@ -708,20 +708,6 @@ void ipfix_epoch(
 	}
 }
 
-void ipfix_left_out(struct ipfix *ipfix, const struct report_epoch *epoch)
-{
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
-		const struct report_measurement *measurement = &epoch->measurements[m];
-		struct domain *domain = domain_of(ipfix, measurement, m);
-
-		if (domain == NULL)
-			continue;
-		domain->not_sent += rows_of(ipfix, measurement);
-		if (!epoch->flows_only)
-			add_ledger(domain, epoch, measurement);
-	}
-}
-
 struct ipfix *ipfix_create(const struct ipfix_options *options)
 {
 	struct ipfix *ipfix = calloc(1, sizeof(*ipfix));

@@ -67,6 +67,3 @@ uint64_t ipfix_rows(const struct ipfix *ipfix, const struct report_epoch *epoch)
 /* Sends them, and what else is to be said. What was not sent is in the totals of the next one. */
 void ipfix_epoch(
 	struct ipfix *ipfix, const struct report_epoch *epoch, const struct ipfix_sink *sink);
-
-/* An epoch that nobody was sent: the totals have it. */
-void ipfix_left_out(struct ipfix *ipfix, const struct report_epoch *epoch);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * IPFIX to a collector: UDP, paced and never fragmented, or TCP. One thread has it, and may wait in
+ * each call: for a name to be looked up, for the next datagram's time, for a receiver that is slow.
+ * Whom nobody reaches, or who refuses, is tried again after a second, then two, up to 30.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/output/ipfix.h"
+
+#define IPFIX_PORT "4739"
+
+/* ipfix://HOST[:PORT] or ipfix+tcp://HOST[:PORT]; an IPv6 address stands in brackets. */
+struct ipfix_url {
+	bool tcp;
+	char host[256];
+	char port[6];
+};
+
+/* Whether it begins as one, right or wrong. */
+bool ipfix_url_is(const char *text);
+/* False, with a phrase in why[IPFIX_WHY_MAX], where it is none. */
+bool ipfix_url_parse(const char *text, struct ipfix_url *url, char *why);
+
+struct ipfix_socket_options {
+	struct ipfix_options records;
+	double rate; /* datagrams per second; 0: as an epoch's rows need, and at least 2000 */
+	/* Whether the run is over, so that a receiver who takes nothing is left sooner; may be NULL. */
+	bool (*ending)(void *arg);
+	/* What a person should know: that rows get lost (a warning), or arrive again. May be NULL. */
+	void (*say)(bool warning, const char *line, void *arg);
+	void *arg;
+};
+
+/* What became of the rows of a report: delivered + failed are all of them. */
+struct ipfix_account {
+	uint64_t delivered; /* the kernel took them, and nobody has refused them */
+	uint64_t failed;
+	uint64_t bytes;      /* of messages that were delivered */
+	uint64_t reconnects; /* after the first time */
+};
+
+struct ipfix_socket;
+
+/* `name` is what lines begin with, and outlives it. NULL where memory is missing. */
+struct ipfix_socket *ipfix_socket_create(
+	const char *name, const struct ipfix_url *url, const struct ipfix_socket_options *options);
+
+struct ipfix_account ipfix_socket_write(
+	struct ipfix_socket *ipfix, const struct report_epoch *epoch);
+
+/* Looks the name up again and connects anew with the next report. */
+void ipfix_socket_reopen(struct ipfix_socket *ipfix);
+
+void ipfix_socket_free(struct ipfix_socket *ipfix);

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* IPFIX over loopback, to receivers of the test's own: what arrives, what is lost, and the account. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "many_flows.h"
+#include "report/outlet/ipfix_socket.h"
+#include "wire/big_endian.h"
+
+#define STREAM_MAX (8 << 20)
+
+static struct many many;
+static struct seen seen;
+static struct templates *templates;
+static uint32_t warnings, notices;
+static char last_line[512];
+static bool over;
+
+static bool is_over(void *arg)
+{
+	(void)arg;
+	return over;
+}
+
+static void hear(bool warning, const char *line, void *arg)
+{
+	(void)arg;
+	*(warning ? &warnings : &notices) += 1;
+	snprintf(last_line, sizeof(last_line), "%s", line);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&many, 0, sizeof(many));
+	warnings = notices = 0;
+	over = false;
+	templates = templates_create(1 << 20);
+	return templates == NULL;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	templates_destroy(templates);
+	return 0;
+}
+
+/* --- Receivers */
+
+static int open_at(bool tcp, in_port_t port)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = port};
+	static const int one = 1;
+	int fd = socket(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	if (tcp)
+		assert_int_equal(listen(fd, 5), 0);
+	return fd;
+}
+
+static in_port_t port_of(int fd)
+{
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	return at.sin_port;
+}
+
+static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
+{
+	const struct ipfix_socket_options options = {
+		.records = {.flows = true, .domain = 9, .ingress = 1},
+		.rate = rate,
+		.ending = is_over,
+		.say = hear,
+	};
+	struct ipfix_socket *ipfix;
+	struct ipfix_url url;
+	char text[64], why[IPFIX_WHY_MAX];
+
+	snprintf(text, sizeof(text), "ipfix%s://127.0.0.1:%u", tcp ? "+tcp" : "", ntohs(port));
+	assert_true(ipfix_url_parse(text, &url, why));
+	ipfix = ipfix_socket_create("collector", &url, &options);
+	assert_non_null(ipfix);
+	return ipfix;
+}
+
+/* A message; returns how many data records it has. */
+static uint32_t take(const uint8_t *message, uint32_t len)
+{
+	struct wire_result result = decode_copy(message, len, templates, &seen);
+
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_false(result.unknown_sets);
+	for (uint32_t r = 0; r < seen.n; r++)
+		many_see(&seen.records[r], &many);
+	return result.data_records;
+}
+
+/* What waits; returns the messages. */
+static uint32_t take_datagrams(int fd, uint32_t *sequence)
+{
+	uint8_t message[2048];
+	uint32_t n = 0;
+	ssize_t len;
+
+	while ((len = recv(fd, message, sizeof(message), MSG_DONTWAIT)) > 0) {
+		assert_true(len <= IPFIX_MESSAGE_MAX);
+		assert_int_equal(read_u32(message + 8), *sequence);
+		*sequence += take(message, (uint32_t)len);
+		n++;
+	}
+	return n;
+}
+
+/* --- The text */
+
+static void test_url(void **state)
+{
+	static const struct {
+		const char *text, *host, *port;
+		bool tcp;
+	} good[] = {
+		{"ipfix://collector:4740", "collector", "4740", false},
+		{"ipfix://collector", "collector", "4739", false},
+		{"IPFIX+TCP://10.0.0.1:1", "10.0.0.1", "1", true},
+		{"ipfix://[2001:db8::1]:65535", "2001:db8::1", "65535", false},
+		{"ipfix+tcp://[::1]", "::1", "4739", true},
+	};
+	static const char *const bad[] = {"ipfix://", "ipfix://:4739", "ipfix://a:", "ipfix://a:0",
+		"ipfix://a:65536", "ipfix://a:12x", "ipfix://a/b", "ipfix://a:1/b", "ipfix://[::1",
+		"ipfix://[]:1", "ipfix://[::1]1", "ipfix+tcp://a:-1", "ipfix://a:000004739"};
+	struct ipfix_url url;
+	char why[IPFIX_WHY_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(ipfix_url_is(good[i].text));
+		assert_true(ipfix_url_parse(good[i].text, &url, why));
+		assert_string_equal(url.host, good[i].host);
+		assert_string_equal(url.port, good[i].port);
+		assert_int_equal(url.tcp, good[i].tcp);
+	}
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		why[0] = '\0';
+		assert_true(ipfix_url_is(bad[i]));
+		assert_false(ipfix_url_parse(bad[i], &url, why));
+		assert_true(why[0] != '\0');
+	}
+	assert_false(ipfix_url_is("flows.csv"));
+	assert_false(ipfix_url_is("kafka://broker/topic"));
+}
+
+/* --- UDP */
+
+static void test_datagrams(void **state)
+{
+	int fd = open_at(false, 0);
+	struct ipfix_socket *ipfix = open_to(false, port_of(fd), 0);
+	struct report_epoch *epoch = many_flows(500);
+	struct ipfix_account account;
+	uint32_t sequence = 0;
+
+	(void)state;
+	for (uint32_t e = 0; e < 3; e++) {
+		memset(&many, 0, sizeof(many));
+		many.n = 500;
+		account = ipfix_socket_write(ipfix, epoch);
+		assert_int_equal(account.delivered, 500);
+		assert_int_equal(account.failed, 0);
+		assert_int_equal(account.reconnects, 0);
+		assert_true(account.bytes > 500 * 63);
+		(void)take_datagrams(fd, &sequence);
+		assert_int_equal(many.seen, 500);
+	}
+	assert_int_equal(sequence, 1501); /* and who it is */
+	assert_int_equal(warnings + notices, 0);
+	close(fd);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
+/* Loopback says at once that nobody is there: every row failed, and one line says so. */
+static void test_nobody(void **state)
+{
+	int fd = open_at(false, 0);
+	in_port_t port = port_of(fd);
+	struct ipfix_socket *ipfix = open_to(false, port, 0);
+	struct report_epoch *epoch = many_flows(500);
+	struct ipfix_account account;
+	uint32_t sequence = 0, first;
+
+	(void)state;
+	many.n = 500;
+	account = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(account.delivered, 500);
+	(void)take_datagrams(fd, &sequence);
+	first = sequence;
+	close(fd);
+	for (uint32_t e = 0; e < 3; e++) {
+		account = ipfix_socket_write(ipfix, epoch);
+		assert_int_equal(account.delivered, 0);
+		assert_int_equal(account.failed, 500);
+		assert_int_equal(account.bytes, 0);
+	}
+	assert_int_equal(warnings, 1);
+	assert_string_equal(
+		last_line, "collector: Connection refused; rows are lost until it takes them");
+	fd = open_at(false, port);
+	memset(&many, 0, sizeof(many));
+	many.n = 500;
+	ipfix_socket_reopen(ipfix);
+	account = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(account.delivered, 500);
+	assert_int_equal(account.reconnects, 1);
+	assert_int_equal(notices, 1);
+	assert_string_equal(last_line, "collector: takes rows again; 1500 were lost");
+	/* A receiver that started anew knows no templates: they come first. The
+	 * datagram that was sent and refused is a gap. */
+	templates_forget(templates);
+	sequence = first + 23;
+	assert_true(take_datagrams(fd, &sequence) > 0);
+	assert_int_equal(many.seen, 500);
+	close(fd);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
+static int64_t monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * SAMPLE_SECOND + now.tv_nsec;
+}
+
+static void test_pace(void **state)
+{
+	int fd = open_at(false, 0);
+	struct ipfix_socket *ipfix = open_to(false, port_of(fd), 500);
+	struct report_epoch *epoch = many_flows(1000);
+	uint32_t sequence = 0, n;
+	int64_t start = monotonic(), took;
+
+	(void)state;
+	many.n = 1000;
+	assert_int_equal(ipfix_socket_write(ipfix, epoch).delivered, 1000);
+	took = monotonic() - start;
+	n = take_datagrams(fd, &sequence);
+	assert_int_equal(many.seen, 1000);
+	/* 2 ms between two of them, of which the first ones come at once. */
+	assert_true(took >= (n - 2) * SAMPLE_SECOND / 500);
+	close(fd);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
+/* --- TCP */
+
+static uint8_t stream[STREAM_MAX];
+
+/* All that came until now; the messages of a session count from 0. */
+static void take_stream(int fd)
+{
+	uint32_t len = 0, at = 0, sequence = 0;
+	ssize_t n;
+
+	while ((n = recv(fd, stream + len, STREAM_MAX - len, MSG_DONTWAIT)) > 0)
+		len += (uint32_t)n;
+	while (at < len) {
+		uint32_t message = read_u16(stream + at + 2);
+
+		assert_true(at + message <= len);
+		assert_int_equal(read_u32(stream + at + 8), sequence);
+		sequence += take(stream + at, message);
+		at += message;
+	}
+}
+
+static void test_stream(void **state)
+{
+	int listener = open_at(true, 0), fd;
+	struct ipfix_socket *ipfix = open_to(true, port_of(listener), 0);
+	struct report_epoch *epoch = many_flows(2000);
+	struct ipfix_account account;
+
+	(void)state;
+	many.n = 2000;
+	account = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(account.delivered, 2000);
+	fd = accept(listener, NULL, NULL);
+	take_stream(fd);
+	assert_int_equal(many.seen, 2000);
+
+	/* It ends: rows are lost until there is another connection, which begins anew. */
+	close(fd);
+	account = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(account.failed, 2000);
+	assert_int_equal(warnings, 1);
+	assert_string_equal(last_line,
+		"collector: the receiver closed the connection; rows are lost until it takes them");
+	ipfix_socket_reopen(ipfix);
+	account = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(account.delivered, 2000);
+	assert_int_equal(account.reconnects, 1);
+	fd = accept(listener, NULL, NULL);
+	memset(&many, 0, sizeof(many));
+	many.n = 2000;
+	templates_forget(templates);
+	take_stream(fd);
+	assert_int_equal(many.seen, 2000);
+	close(fd);
+	close(listener);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
+static void test_nobody_listens(void **state)
+{
+	int listener = open_at(true, 0);
+	in_port_t port = port_of(listener);
+	struct ipfix_socket *ipfix = open_to(true, port, 0);
+	struct report_epoch *epoch = many_flows(10);
+
+	(void)state;
+	close(listener);
+	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);
+	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);
+	assert_int_equal(warnings, 1);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
+/* One that reads nothing is left after a while, a short one at the end of the run. */
+static void test_frozen(void **state)
+{
+	int listener = open_at(true, 0);
+	struct ipfix_socket *ipfix;
+	struct report_epoch *epoch = many_flows(MANY_MAX);
+	struct ipfix_account account;
+	static const int small = 4096;
+
+	(void)state;
+	assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+	over = true;
+	ipfix = open_to(true, port_of(listener), 0);
+	account = ipfix_socket_write(ipfix, epoch);
+	assert_true(account.failed > 0);
+	assert_int_equal(account.delivered + account.failed, MANY_MAX);
+	assert_string_equal(last_line,
+		"collector: the receiver takes nothing; rows are lost until it takes them");
+	close(listener);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
+static void test_no_such_host(void **state)
+{
+	const struct ipfix_socket_options options = {.records = {.flows = true}, .say = hear};
+	struct report_epoch *epoch = many_flows(10);
+	struct ipfix_socket *ipfix;
+	struct ipfix_url url;
+	char why[IPFIX_WHY_MAX];
+
+	(void)state;
+	/* Of a name that is longer than one may be nobody asks a name server. */
+	assert_true(
+		ipfix_url_parse("ipfix://"
+				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+				"aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",
+			&url, why));
+	ipfix = ipfix_socket_create("collector", &url, &options);
+	assert_non_null(ipfix);
+	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);
+	assert_int_equal(warnings, 1);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_url),
+		cmocka_unit_test_setup_teardown(test_datagrams, begin, end),
+		cmocka_unit_test_setup_teardown(test_nobody, begin, end),
+		cmocka_unit_test_setup_teardown(test_pace, begin, end),
+		cmocka_unit_test_setup_teardown(test_stream, begin, end),
+		cmocka_unit_test_setup_teardown(test_nobody_listens, begin, end),
+		cmocka_unit_test_setup_teardown(test_frozen, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_such_host, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
