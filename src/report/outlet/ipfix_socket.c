@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 
 #define BACKOFF_MIN_NS SECOND_NS
@@ -115,18 +116,10 @@ bool ipfix_url_parse(const char *text, struct ipfix_url *url, char *why)
 
 /* --- Times, and what is said */
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * SECOND_NS + now.tv_nsec;
-}
-
 static int64_t wall_clock(void *arg)
 {
 	(void)arg;
-	return clock_ns(CLOCK_REALTIME);
+	return clock_now(CLOCK_REALTIME);
 }
 
 static bool is_ending(const struct ipfix_socket *ipfix)
@@ -167,7 +160,7 @@ static void disconnect(struct ipfix_socket *ipfix, const char *why)
 	ipfix->backoff = ipfix->backoff == 0 ? BACKOFF_MIN_NS : 2 * ipfix->backoff;
 	if (ipfix->backoff > BACKOFF_MAX_NS)
 		ipfix->backoff = BACKOFF_MAX_NS;
-	ipfix->retry_at = clock_ns(CLOCK_MONOTONIC) + ipfix->backoff;
+	ipfix->retry_at = clock_now(CLOCK_MONOTONIC) + ipfix->backoff;
 	snprintf(ipfix->why, sizeof(ipfix->why), "%s", why);
 }
 
@@ -202,7 +195,7 @@ static int64_t patience_ns(const struct ipfix_socket *ipfix)
 /* Waits until something can be sent. */
 static bool wait_to_send(struct ipfix_socket *ipfix, int fd)
 {
-	int64_t start = clock_ns(CLOCK_MONOTONIC);
+	int64_t start = clock_now(CLOCK_MONOTONIC);
 	struct pollfd polled = {.fd = fd, .events = POLLOUT};
 
 	do {
@@ -212,7 +205,7 @@ static bool wait_to_send(struct ipfix_socket *ipfix, int fd)
 			return true;
 		if (ready < 0 && errno != EINTR)
 			return false;
-	} while (clock_ns(CLOCK_MONOTONIC) - start < patience_ns(ipfix));
+	} while (clock_now(CLOCK_MONOTONIC) - start < patience_ns(ipfix));
 	errno = ETIMEDOUT;
 	return false;
 }
@@ -322,7 +315,7 @@ static enum ipfix_peer peer(void *arg)
 	look_at_answers(ipfix);
 	if (ipfix->fd >= 0)
 		return IPFIX_THERE;
-	if (clock_ns(CLOCK_MONOTONIC) < ipfix->retry_at || !look_up(ipfix) || !connect_any(ipfix))
+	if (clock_now(CLOCK_MONOTONIC) < ipfix->retry_at || !look_up(ipfix) || !connect_any(ipfix))
 		return IPFIX_GONE;
 	ipfix->account.reconnects += ipfix->connected_before;
 	ipfix->connected_before = true;
@@ -342,7 +335,7 @@ static void sleep_until(int64_t time)
 /* A datagram may be late by a sleep and then followed at once, but not by many. */
 static void pace(struct ipfix_socket *ipfix, uint32_t rows)
 {
-	int64_t now = clock_ns(CLOCK_MONOTONIC), gap = ipfix->gap_per_row * rows;
+	int64_t now = clock_now(CLOCK_MONOTONIC), gap = ipfix->gap_per_row * rows;
 
 	if (ipfix->options.rate > 0)
 		gap = (int64_t)((double)SECOND_NS / ipfix->options.rate);

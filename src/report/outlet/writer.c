@@ -13,6 +13,7 @@
 #include "report/output/format.h"
 #include "report/output/output.h"
 #include "report/outlet/file_place.h"
+#include "report/outlet/ipfix_place.h"
 #include "report/outlet/writer.h"
 #include "collect/options.h"
 #include "kernel/options.h"
@@ -24,11 +25,15 @@
 
 #define NEAR_LETTERS 2 /* that a word has beside those of the format that was meant */
 
-/* An outlet and what it brings reports to. */
+#define WRITER_COLLECTORS_MAX (2 * OPTION_LIST_MAX) /* heavy hitters and flows */
+
+/* An outlet and what it brings reports to: files, or a collector. */
 struct route {
 	struct outlet *outlet;
 	struct file_place files;
-	struct delivery **deliveries; /* [files.nb_sinks] */
+	struct ipfix_place *ipfix; /* NULL: files */
+	struct delivery **deliveries;
+	uint32_t nb_deliveries;
 };
 
 struct writer {
@@ -36,6 +41,8 @@ struct writer {
 	struct writer_voice voice;
 	struct file_sink **sinks; /* each the own of its route's thread */
 	uint32_t nb_sinks;
+	struct ipfix_place *collectors[WRITER_COLLECTORS_MAX]; /* [nb_collectors] */
+	uint32_t nb_collectors;
 	struct route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
 	bool told; /* there is a place for what became of rows */
@@ -133,6 +140,18 @@ static bool add_rows(struct writer *writer, enum row_kind kind,
 	return true;
 }
 
+/* Returns false where memory is missing. */
+static bool add_collector(struct writer *writer, enum row_kind kind, const char *url)
+{
+	struct ipfix_place *place = ipfix_place_create(url, outputs[kind],
+		1 + writer->nb_collectors * CONFIG_MEASUREMENTS_MAX, &writer->voice);
+
+	if (place == NULL)
+		return false;
+	writer->collectors[writer->nb_collectors++] = place;
+	return true;
+}
+
 static bool add_kind(
 	struct writer *writer, enum row_kind kind, const struct config *config, bool table)
 {
@@ -140,6 +159,11 @@ static bool add_kind(
 		struct destination destination =
 			destination_of(writer_options(config)->rows[kind].texts[d]);
 
+		if (ipfix_url_is(destination.name)) {
+			if (!add_collector(writer, kind, destination.name))
+				return false;
+			continue;
+		}
 		if (destination.format == FORMAT_AUTO) {
 			if (table && kind == ROWS_HEAVY_HITTERS &&
 				standard_files_is_output(destination.name))
@@ -321,29 +345,31 @@ static void writer_free(struct writer *writer)
 		free(writer->sinks[s]->columns);
 		free(writer->sinks[s]);
 	}
+	for (uint32_t c = 0; c < writer->nb_collectors; c++)
+		ipfix_place_free(writer->collectors[c]);
 	free(writer->routes);
 	free(writer->sinks);
 	free(writer);
 }
 
-/* One with room for all sinks. Returns NULL where memory is missing. */
+/* One with room for all sinks, or for a collector. Returns NULL where memory is missing. */
 static struct route *add_route(struct writer *writer, uint64_t first_epoch)
 {
 	struct route *route = &writer->routes[writer->nb_routes++];
 
 	*route = (struct route){
 		.files = {.voice = &writer->voice,
-			.alone = writer->nb_sinks == 1,
-			.sinks = calloc(writer->nb_sinks, sizeof(route->files.sinks[0])),
+			.alone = writer->nb_sinks + writer->nb_collectors == 1,
+			.sinks = calloc(writer->nb_sinks + 1, sizeof(route->files.sinks[0])),
 			.next_epoch = first_epoch},
-		.deliveries = calloc(writer->nb_sinks, sizeof(route->deliveries[0])),
+		.deliveries = calloc(writer->nb_sinks + 1, sizeof(route->deliveries[0])),
 	};
 	return route->files.sinks != NULL && route->deliveries != NULL ? route : NULL;
 }
 
 static void add_to_route(struct route *route, struct file_sink *sink)
 {
-	route->deliveries[route->files.nb_sinks] = &sink->delivery;
+	route->deliveries[route->nb_deliveries++] = &sink->delivery;
 	route->files.sinks[route->files.nb_sinks++] = sink;
 }
 
@@ -352,7 +378,8 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct route *files = NULL, *route;
 
-	writer->routes = calloc(writer->nb_sinks, sizeof(writer->routes[0]));
+	writer->routes =
+		calloc(writer->nb_sinks + writer->nb_collectors, sizeof(writer->routes[0]));
 	if (writer->routes == NULL)
 		return false;
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
@@ -366,18 +393,30 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 		add_to_route(route, writer->sinks[s]);
 		writer->told |= writer->sinks[s]->delivery.output == &output_deliveries;
 	}
+	for (uint32_t c = 0; c < writer->nb_collectors; c++) {
+		route = add_route(writer, first_epoch);
+		if (route == NULL)
+			return false;
+		route->ipfix = writer->collectors[c];
+		route->deliveries[route->nb_deliveries++] = &route->ipfix->delivery;
+	}
 	return true;
+}
+
+static bool is_regular(const struct route *route)
+{
+	return route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular;
 }
 
 static bool make_outlet(struct writer *writer, struct route *route)
 {
-	const struct file_sink *first = route->files.sinks[0];
+	const struct outlet_ops *files = is_regular(route) ? &file_ops : &stream_ops;
 	const struct outlet_params params = {
-		.ops = first->file.regular ? &file_ops : &stream_ops,
-		.place = &route->files,
-		.name = route->files.nb_sinks > 1 ? "the disk" : first->delivery.name,
+		.ops = route->ipfix != NULL ? &ipfix_ops : files,
+		.place = route->ipfix != NULL ? (void *)route->ipfix : &route->files,
+		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
 		.deliveries = route->deliveries,
-		.nb_deliveries = route->files.nb_sinks,
+		.nb_deliveries = route->nb_deliveries,
 		.say = voice_say,
 		.say_arg = &writer->voice,
 	};
@@ -483,8 +522,8 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 
 static bool tells(const struct route *route)
 {
-	for (uint32_t s = 0; s < route->files.nb_sinks; s++)
-		if (route->deliveries[s]->output == &output_deliveries)
+	for (uint32_t d = 0; d < route->nb_deliveries; d++)
+		if (route->deliveries[d]->output == &output_deliveries)
 			return true;
 	return false;
 }
@@ -497,7 +536,8 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 
 	if (report == NULL)
 		return NULL;
-	report->deliveries = calloc(writer->nb_sinks, sizeof(report->deliveries[0]));
+	report->deliveries =
+		calloc(writer->nb_sinks + writer->nb_collectors, sizeof(report->deliveries[0]));
 	if (report->deliveries == NULL) {
 		report_epoch_free(report);
 		return NULL;
@@ -509,12 +549,12 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		const struct route *route = &writer->routes[r];
 
-		for (uint32_t s = 0; s < route->files.nb_sinks; s++) {
+		for (uint32_t d = 0; d < route->nb_deliveries; d++) {
 			struct report_delivery *delivery = &report->deliveries[n];
 
-			if (route->deliveries[s]->output == &output_deliveries)
+			if (route->deliveries[d]->output == &output_deliveries)
 				continue;
-			*delivery = delivery_look(route->deliveries[s]);
+			*delivery = delivery_look(route->deliveries[d]);
 			n++;
 			delivery->waits = delivery->waiting > 0 &&
 					  outlet_oldest(route->outlet, &delivery->oldest);
@@ -587,7 +627,7 @@ bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
 
 		if (outlet_reopening(route->outlet))
 			return true;
-		if (route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular)
+		if (is_regular(route))
 			*reopened = route->files.reopened;
 	}
 	return false;
@@ -611,6 +651,9 @@ uint64_t writer_close(struct writer *writer)
 		output_file_close(&writer->sinks[s]->file);
 		lost += writer->sinks[s]->file.lost;
 	}
+	for (uint32_t c = 0; c < writer->nb_collectors; c++)
+		lost += atomic_load_explicit(
+			&writer->collectors[c]->delivery.failed, memory_order_relaxed);
 	writer_free(writer);
 	return lost;
 }
@@ -726,6 +769,33 @@ static const char *next_destination(const struct config *config, enum row_kind *
 	return *kind < ROW_KINDS ? writer_options(config)->rows[*kind].texts[(*i)++] : NULL;
 }
 
+/* What goes to a collector of IPFIX: rows and keys that it has elements for. */
+static bool check_collector(const struct config *config, enum row_kind kind, const char *text,
+	struct option_fault *fault)
+{
+	const struct destination to = destination_of(text);
+	const char *option = option_of_rows(kind);
+	char why[IPFIX_WHY_MAX];
+	struct ipfix_url url;
+
+	if (kind != ROWS_HEAVY_HITTERS && kind != ROWS_FLOWS)
+		return option_fault(fault, option, NULL,
+			"'%.200s' takes heavy hitters (--output) and records (--flows) alone; give "
+			"a file",
+			text);
+	if (to.format != FORMAT_AUTO)
+		return option_fault(fault, option, NULL,
+			"'%.200s' names a format, and IPFIX is one; leave it out", text);
+	if (!ipfix_url_parse(to.name, &url, why))
+		return option_fault(fault, option, NULL, "'%.200s' %s", text, why);
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (!ipfix_carries(&measurement_options(&config->measurements[m])->key, why))
+			return option_fault(fault, option, NULL,
+				"'%.100s' cannot have the keys of measurement %.64s: %s", text,
+				config->measurements[m].name, why);
+	return true;
+}
+
 static bool check_output(const struct config *config, enum row_kind kind, const char *text,
 	struct option_fault *fault)
 {
@@ -734,6 +804,8 @@ static bool check_output(const struct config *config, enum row_kind kind, const 
 	enum row_kind k = 0;
 	uint32_t i = 0;
 
+	if (ipfix_url_is(name))
+		return check_collector(config, kind, text, fault);
 	if (to.format == FORMAT_AUTO && begins_as_format(name))
 		return option_fault(fault, option, NULL,
 			"'%.100s' looks like a format that is none; allowed: %s (a table "
@@ -835,8 +907,10 @@ static const struct option_row writer_rows[] = {
 		.default_text = "-",
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
 			"gets JSON lines in place of CSV; a file that is called so is "
-			"./json:FILE. Repeatable, for several destinations, as are --stats, "
-			"--queues, --rules, --flows, --states, --deliveries and --forwarded.",
+			"./json:FILE. ipfix://HOST:PORT (UDP) and ipfix+tcp://HOST:PORT are "
+			"collectors of IPFIX, for --flows too. Repeatable, for several "
+			"destinations, as are --stats, --queues, --rules, --flows, --states, "
+			"--deliveries and --forwarded.",
 	},
 	{
 		.name = "stats",
