@@ -119,5 +119,6 @@ def test_bad_urls(test):
             (('--output', 'json:ipfix://127.0.0.1:1'), 'names a format'),
             (('--output', 'ipfix://127.0.0.1:0'), 'port'),
             (('--output', 'ipfix://:1'), 'names no host'),
-            (('--output', 'ipfix+tcp://[::1:1'), 'names no host')):
+            (('--output', 'ipfix+tcp://[::1:1'), 'names no host'),
+            (('--output', 'ipfix://127.0.0.1:1', '--append'), 'only on a file')):
         test.run('--synthetic', 'flows=10,packets=10', *arguments).expect(2).expect_one_line(part)

@@ -873,8 +873,17 @@ bool writer_names_files(const struct config *config)
 static const char *lacks_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
+	enum row_kind kind = 0;
+	uint32_t i = 0;
+
 	(void)measurement;
-	return writer_names_files(config) ? NULL : option_lacks_file(NULL);
+	for (const char *text; (text = next_destination(config, &kind, &i)) != NULL;) {
+		const char *name = destination_of(text).name;
+
+		if (!standard_files_is_output(name) && !ipfix_url_is(name))
+			return NULL;
+	}
+	return option_lacks_file(NULL);
 }
 
 static const char *lacks_forced(
