@@ -10,6 +10,7 @@ import subprocess
 
 import lib
 import peers
+import test_collect_live
 
 PROTOCOLS = {'TCP': '6', 'UDP': '17'}
 FLAGS = 'CEUAPRSF'
@@ -78,6 +79,22 @@ def test_nfcapd_has_every_record(test):
         theirs = sorted((row['ts'], row['te'], row['sa'], row['da'], row['sp'], row['dp'], PROTOCOLS[row['pr']],
                          row['flg'], row['ipkt']) for row in records)
         assert theirs == sorted(told(row) for row in rows if row['proto'] in ('6', '17'))
+
+
+def test_own_collector(test):
+    """Each flow with its packets and bytes; nothing is missing in the sequence, and the rate is 1:1."""
+    flows = test.path('flows.csv')
+    collector = test_collect_live.Listening(test, '--sketch', 'flow-table', '--top', '1M')
+    test.run('--pcap', os.path.join(test.settings.traces, 'zoo', 'mix__ndpi__gnutella.pcap'), '--sketch', 'flow-table',
+             '--interval', '10s', '--flows', flows, '--flows', f'ipfix://127.0.0.1:{collector.port}', '--output',
+             os.devnull).expect(0)
+    collector.read_all()
+    rows, _, exporters, _ = collector.finish()
+    sent = lib.read_csv(flows, FLOWS)
+    assert test_collect_live.sums_of(rows) == test_collect_live.sums_of(sent)
+    assert sum(int(row['records']) for row in exporters) == len(sent) > 1000
+    assert {(row['lost_network'], row['unusable'], row['sampling']) for row in exporters if row['records'] != '0'} == {
+        ('0', '0', '1')}, exporters
 
 
 def test_nobody_there(test):
