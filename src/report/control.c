@@ -100,8 +100,8 @@ static void end_reading(uint32_t turn)
 /* --- what answers are made of --- */
 
 static const char no_worker[] =
-	"write ctl states WORKER, with the number of a worker, or ctl states HOW: valve, greedy, "
-	"lsf, queries or best";
+	"write ctl states WORKER, with the number of a worker, or ctl states HOW, with a word of "
+	"--keep-up but off";
 static const char unchangeable[] = "--control read: this run can be asked, and not changed, here";
 
 static int answer_error(struct rte_tel_data *answer, const char *why)

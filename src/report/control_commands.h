@@ -34,9 +34,9 @@
 		{"[WORKER]", "what a packet of the last epoch cost, part by part"})                 \
 	COMMAND(states,                                                                             \
 		"What --keep-up has given up at present. Parameters: a worker (all), or another "   \
-		"way: valve, greedy, lsf, queries, best",                                           \
+		"way to keep up, a word of --keep-up but off",                                      \
 		{"[WORKER]", "what --keep-up has given up"},                                        \
-		{"HOW", "keeps up in another way: valve, greedy, lsf, queries or best"})            \
+		{"HOW", "keeps up in another way, a word of --keep-up but off"})                    \
 	COMMAND(measure,                                                                            \
 		"Changes what is measured. Parameters: add|change NAME OPTION=VALUE..., or remove " \
 		"NAME",                                                                             \
