@@ -681,13 +681,13 @@ static bool sum_costs(const char *parameters, const struct report_epoch *epoch, 
 
 	*costs = (struct costs){0};
 	for (uint32_t w = 0; parameters == NULL && w < epoch->workers; w++)
-		costs_add(costs, &epoch->loads[w].costs, 1);
+		costs_add(costs, &epoch->costs[w], 1);
 	if (parameters == NULL)
 		return true;
 	worker = strtoul(parameters, &end, 10);
 	if (*parameters < '0' || *parameters > '9' || *end != '\0' || worker >= epoch->workers)
 		return false;
-	*costs = epoch->loads[worker].costs;
+	*costs = epoch->costs[worker];
 	return true;
 }
 

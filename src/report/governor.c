@@ -692,7 +692,7 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 	if (governor == NULL || report->nb_measurements == 0) /* silent: no row */
 		return true;
 	for (uint32_t w = 0; w < report->workers; w++)
-		costs_add(&sum, &report->loads[w].costs, 1);
+		costs_add(&sum, &report->costs[w], 1);
 	if (&run_measurements(governor->run, epoch)->plan == governor->plan) {
 		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
 		put_costs(governor);

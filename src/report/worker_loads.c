@@ -79,7 +79,7 @@ void worker_loads_report(
 		load->received = generation->counted;
 		load->measured = generation->measured;
 		load->bytes = generation->counts.bytes;
-		costs_add(&load->costs, &generation->costs,
+		costs_add(&report->costs[w], &generation->costs,
 			(double)SECOND_NS / (double)rte_get_tsc_hz());
 		load->backlog_max = generation->kept.backlog_max;
 		load->level_max = generation->kept.level_max;

@@ -115,11 +115,13 @@ struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t worke
 	epoch->workers = workers;
 	atomic_init(&epoch->references, 1);
 	epoch->loads = calloc(workers, sizeof(epoch->loads[0]));
-	if (epoch->loads == NULL) {
-		free(epoch);
-		return NULL;
-	}
-	return epoch;
+	epoch->costs = calloc(workers, sizeof(epoch->costs[0]));
+	if (epoch->loads != NULL && epoch->costs != NULL)
+		return epoch;
+	free(epoch->loads);
+	free(epoch->costs);
+	free(epoch);
+	return NULL;
 }
 
 struct asked {
@@ -183,6 +185,7 @@ void report_epoch_free(struct report_epoch *epoch)
 	free(epoch->states);
 	free(epoch->deliveries);
 	free(epoch->loads);
+	free(epoch->costs);
 	free(epoch);
 }
 

@@ -241,8 +241,7 @@ struct report_load {
 	int queue;         /* of each of them; -1: a receiver polls for it */
 	uint64_t received; /* packets that came to it, or would have but for ring_full */
 	uint64_t measured, ring_full, bytes;
-	uint64_t busy_ns;   /* in which it received, counted and freed */
-	struct costs costs; /* of the bursts that it timed, in ns */
+	uint64_t busy_ns; /* in which it received, counted and freed */
 	/* With --keep-up: what waited in its queue after a poll, at most and as far as that is known,
 	 * and the level that it came to (docs/ADAPTIVE.md). */
 	uint64_t backlog_max, level_max, skipped;
@@ -335,6 +334,7 @@ struct report_epoch {
 	uint64_t closing_ns; /* in which the reporter merged and ranked it */
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
+	struct costs *costs; /* [workers], of the bursts that each timed, in ns; NULL: left out */
 	struct report_port *ports; /* [nb_ports], from malloc(); NULL: none */
 	uint32_t nb_ports;
 	struct report_rule *rules; /* [nb_rules], from malloc(); NULL: none */
