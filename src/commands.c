@@ -35,6 +35,7 @@
 #include "parallel/within.h"
 #include "report/control.h"
 #include "report/metrics.h"
+#include "report/recent.h"
 #include "report/output/progress.h"
 #include "report/reporter.h"
 #include "report/output/text.h"
@@ -436,22 +437,20 @@ static void say_where_control_is(const struct config *config)
 
 /* Opens the outputs, measures, closes them. */
 static int measure(const struct config *config, struct run *run, struct reporter *reporter,
-	struct progress *progress, struct metrics *metrics)
+	struct reporter_params *params)
 {
 	const struct writer_voice voice = {
 		.say = say,
 		.unread = signals_request_stop,
-		.progress = progress,
+		.progress = params->progress,
 		.lines_said = isatty(STDERR_FILENO) ? log_lines_written : NULL,
 	};
-	struct reporter_params params = {
-		.progress = progress, .notify = notify, .metrics = metrics};
 	struct reporter_result result;
 	char error[WRITER_ERROR_MAX];
 	int status;
 
-	params.writer = writer_open(config, &voice, &params.first_epoch, &status, error);
-	if (params.writer == NULL) {
+	params->writer = writer_open(config, &voice, &params->first_epoch, &status, error);
+	if (params->writer == NULL) {
 		if (signals_stop_requested())
 			return STOPPED;
 		log_error("%s", error);
@@ -459,31 +458,46 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	}
 	say_where_control_is(config);
 	run_say_keep_up(run);
-	result = reporter_run(reporter, &params);
-	return conclude(run, &result, writer_close(params.writer));
+	result = reporter_run(reporter, params);
+	return conclude(run, &result, writer_close(params->writer));
 }
 
 /* All memory is there and all ports work: listens before any output is touched. */
-static int measure_and_answer(const struct config *config, struct run *run,
-	struct reporter *reporter, struct progress *progress)
+static int measure_and_serve(const struct config *config, const struct listen_address *address,
+	struct run *run, struct reporter *reporter, struct reporter_params *params)
 {
-	struct listen_address address;
 	char error[HTTP_ERROR_MAX] = "--metrics: no memory";
 	int status = EXIT_MACHINE;
-	struct metrics *metrics;
 	struct http *http = NULL;
 
-	if (!metrics_address(config, &address))
-		return measure(config, run, reporter, progress, NULL);
-	metrics = metrics_create(metrics_options(config)->top, rte_version());
-	if (metrics != NULL)
-		http = http_open(&address, metrics_pages, metrics, error);
+	params->metrics =
+		metrics_create(metrics_options(config)->top, rte_version(), params->recent);
+	if (params->metrics != NULL)
+		http = http_open(address, metrics_pages, params->metrics, error);
 	if (http != NULL && http_start(http, error))
-		status = measure(config, run, reporter, progress, metrics);
+		status = measure(config, run, reporter, params);
 	else
 		log_error("%s", error);
 	http_close(http);
-	metrics_destroy(metrics);
+	metrics_destroy(params->metrics);
+	return status;
+}
+
+static int measure_and_answer(const struct config *config, struct run *run,
+	struct reporter *reporter, struct progress *progress)
+{
+	struct reporter_params params = {
+		.progress = progress, .notify = notify, .recent = recent_create()};
+	struct listen_address address;
+	int status = EXIT_MACHINE;
+
+	if (params.recent == NULL)
+		log_error("no memory to keep the last epochs");
+	else if (metrics_address(config, &address))
+		status = measure_and_serve(config, &address, run, reporter, &params);
+	else
+		status = measure(config, run, reporter, &params);
+	recent_destroy(params.recent);
 	return status;
 }
 

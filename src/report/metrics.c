@@ -21,11 +21,8 @@ static const char type_json[] = "application/json";
 struct snapshot {
 	struct metrics_sums sums;
 	struct report_epoch *last; /* as it was taken; NULL: none yet */
-	/* The last epochs without their rows: epoch n at n % METRICS_EPOCHS. NULL: no memory. */
-	struct report_epoch *epochs[METRICS_EPOCHS];
-	uint64_t nb_epochs; /* that it knows of */
-	int64_t interval;   /* 0: nothing is ever overdue */
-	int64_t time;       /* monotonic ns, when the last was closed, or the run began */
+	int64_t interval;          /* 0: nothing is ever overdue */
+	int64_t time;              /* monotonic ns, when the last was closed, or the run began */
 };
 
 struct metrics {
@@ -33,6 +30,7 @@ struct metrics {
 	uint32_t top;
 	const char *dpdk;
 	int64_t started; /* ns since 1970 */
+	struct recent *recent;
 
 	/* Of the thread that hands over. `now` has no last epoch. */
 	struct snapshot now, *back;
@@ -51,12 +49,10 @@ static void free_snapshot(struct snapshot *snapshot)
 	if (snapshot == NULL)
 		return;
 	report_epoch_free(snapshot->last);
-	for (uint32_t e = 0; e < METRICS_EPOCHS; e++)
-		report_epoch_free(snapshot->epochs[e]);
 	free(snapshot);
 }
 
-struct metrics *metrics_create(uint32_t top, const char *dpdk)
+struct metrics *metrics_create(uint32_t top, const char *dpdk, struct recent *recent)
 {
 	struct metrics *metrics = calloc(1, sizeof(*metrics));
 	struct snapshot *middle;
@@ -65,6 +61,7 @@ struct metrics *metrics_create(uint32_t top, const char *dpdk)
 		return NULL;
 	metrics->top = top;
 	metrics->dpdk = dpdk;
+	metrics->recent = recent;
 	metrics->started = clock_now(CLOCK_REALTIME);
 	metrics->back = calloc(1, sizeof(*metrics->back));
 	metrics->front = calloc(1, sizeof(*metrics->front));
@@ -88,70 +85,20 @@ void metrics_destroy(struct metrics *metrics)
 	free_snapshot(metrics->back);
 	free_snapshot(metrics->front);
 	free_snapshot(snapshot_of(atomic_load_explicit(&metrics->middle, memory_order_acquire)));
-	for (uint32_t e = 0; e < METRICS_EPOCHS; e++)
-		report_epoch_free(metrics->now.epochs[e]);
 	free(metrics);
 }
 
 /* --- handing over --- */
 
-static struct report_epoch *share(struct report_epoch *epoch)
-{
-	return epoch != NULL ? report_epoch_share(epoch) : NULL;
-}
-
-/* What --stats says of it; NULL where there is no memory. */
-static struct report_epoch *without_rows(const struct report_epoch *epoch)
-{
-	struct report_epoch *copy = report_epoch_alloc(epoch->nb_measurements, 1);
-
-	if (copy == NULL)
-		return NULL;
-	copy->number = epoch->number;
-	copy->start = epoch->start;
-	copy->end = epoch->end;
-	copy->ledger = epoch->ledger;
-	copy->design = epoch->design;
-	copy->sharing = epoch->sharing;
-	copy->workers = epoch->workers; /* whose loads are left out */
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
-		const struct report_measurement *from = &epoch->measurements[m];
-		struct report_measurement *to = &copy->measurements[m];
-
-		to->shed_packets = from->shed_packets;
-		to->shed_bytes = from->shed_bytes;
-		to->waited = from->waited;
-		to->inside = from->inside;
-		to->inside.keys = NULL;
-		to->distinct_keys = from->distinct_keys;
-		to->deep = from->deep;
-		if (!report_measurement_ask(to, from->name, from->key_rule, from->sketch)) {
-			report_epoch_free(copy);
-			return NULL;
-		}
-	}
-	return copy;
-}
-
-/* Brings the back snapshot, which is some epochs behind, up to date. */
+/* Brings the back snapshot up to date. */
 static void copy_now(struct metrics *metrics, struct report_epoch *last)
 {
 	const struct snapshot *now = &metrics->now;
 	struct snapshot *back = metrics->back;
-	uint64_t behind = now->nb_epochs - back->nb_epochs;
 
-	if (behind > METRICS_EPOCHS)
-		behind = METRICS_EPOCHS;
-	for (uint64_t n = now->nb_epochs - behind; n < now->nb_epochs; n++) {
-		uint64_t e = n % METRICS_EPOCHS;
-
-		report_epoch_free(back->epochs[e]);
-		back->epochs[e] = share(now->epochs[e]);
-	}
 	report_epoch_free(back->last);
-	back->last = share(last);
+	back->last = last != NULL ? report_epoch_share(last) : NULL;
 	back->sums = now->sums;
-	back->nb_epochs = now->nb_epochs;
 	back->interval = now->interval;
 	back->time = now->time;
 }
@@ -173,12 +120,7 @@ void metrics_start(struct metrics *metrics, int64_t interval)
 
 void metrics_take(struct metrics *metrics, struct report_epoch *epoch)
 {
-	struct snapshot *now = &metrics->now;
-	uint64_t e = now->nb_epochs++ % METRICS_EPOCHS;
-
-	metrics_sums_add(&now->sums, epoch);
-	report_epoch_free(now->epochs[e]);
-	now->epochs[e] = without_rows(epoch);
+	metrics_sums_add(&metrics->now.sums, epoch);
 	publish(metrics, epoch);
 }
 
@@ -289,18 +231,20 @@ static void add_rows(struct rows *rows, const struct output *output,
 
 static void answer_epochs(void *arg, const char *accept, struct http_answer *answer)
 {
-	const struct snapshot *snapshot = look(arg);
+	const struct metrics *metrics = arg;
 	struct rows rows = {.text = &answer->text};
-	uint64_t n =
-		snapshot->nb_epochs > METRICS_EPOCHS ? snapshot->nb_epochs - METRICS_EPOCHS : 0;
+	struct recent_span span = recent_span(metrics->recent);
 
 	(void)accept;
 	answer->type = type_json;
 	text_str(rows.text, "[");
-	for (; n < snapshot->nb_epochs; n++)
-		if (snapshot->epochs[n % METRICS_EPOCHS] != NULL)
-			add_rows(&rows, &output_stats, snapshot->epochs[n % METRICS_EPOCHS],
-				SIZE_MAX);
+	for (uint64_t n = span.first; n < span.end; n++) {
+		struct report_epoch *epoch = recent_get(metrics->recent, n);
+
+		if (epoch != NULL)
+			add_rows(&rows, &output_stats, epoch, SIZE_MAX);
+		report_epoch_free(epoch);
+	}
 	text_str(rows.text, "]\n");
 	free(rows.columns);
 }

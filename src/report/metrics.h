@@ -5,8 +5,8 @@
  * --metrics: what a run tells who asks by HTTP. /metrics for Prometheus (report/metrics_text.h),
  * /healthz, and as JSON /api/v1/epochs (rows of --stats) and /api/v1/top (rows of --output).
  *
- * One thread hands epochs over, one answers, and neither ever waits for the other: there are three
- * snapshots. Each thread has one that is its own, and they exchange it for the one between them.
+ * One thread hands epochs over, one answers, and neither ever waits for the other: but for the last
+ * epochs (report/recent.h) there are three snapshots. Each thread has one that is its own, and they exchange it for the one between them.
  */
 
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 #include "config/option.h"
 #include "report/http.h"
 #include "report/output/report.h"
+#include "report/recent.h"
 
 struct metrics_options {
 	const char *address; /* NULL: no --metrics */
@@ -26,15 +27,17 @@ OPTION_OWNER(metrics)
 /* Whether there is --metrics; then its address. */
 bool metrics_address(const struct config *config, struct listen_address *address);
 
-#define METRICS_EPOCHS      300  /* that /api/v1/epochs has */
 #define METRICS_ROWS_MAX    1000 /* of each measurement, in /api/v1/top */
 /* A live epoch that ends so much later than its interval says is overdue. */
 #define METRICS_PATIENCE_NS INT64_C(2000000000)
 
 struct metrics;
 
-/* dpdk: its version. NULL where there is no memory. Strings live as long. */
-struct metrics *metrics_create(uint32_t top, const char *dpdk);
+/*
+ * dpdk: its version. recent: what /api/v1/epochs has. NULL where there is no memory. What it is
+ * given lives as long.
+ */
+struct metrics *metrics_create(uint32_t top, const char *dpdk, struct recent *recent);
 void metrics_destroy(struct metrics *metrics);
 
 /* The thread that hands over: */

@@ -379,6 +379,8 @@ static void close_epoch(struct reporter *reporter)
 		sum_up_shed(&reporter->result, report);
 		sum_up_sifted(&reporter->result, report);
 		service_epoch(&reporter->service, report, monotonic_now());
+		if (reporter->params.recent != NULL)
+			recent_take(reporter->params.recent, report);
 		control_publish(report);
 		if (reporter->params.metrics != NULL)
 			metrics_take(reporter->params.metrics, report);

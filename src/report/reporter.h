@@ -22,6 +22,7 @@ struct reporter_params {
 	struct writer *writer;
 	struct progress *progress;
 	struct metrics *metrics;     /* that are told of epochs; NULL: none */
+	struct recent *recent;       /* the same; NULL: nobody asks for older ones */
 	const struct notify *notify; /* the service manager; NULL: there is none */
 	uint64_t first_epoch;        /* the number that the first epoch gets */
 };

@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct http *http;
 static struct metrics *metrics;
+static struct recent *recent;
 
 static void require(bool holds)
 {
@@ -34,6 +35,7 @@ static void end(void)
 {
 	http_close(http);
 	metrics_destroy(metrics);
+	recent_destroy(recent);
 }
 
 static void begin(void)
@@ -42,7 +44,9 @@ static void begin(void)
 	char error[HTTP_ERROR_MAX];
 
 	require(epoch != NULL);
-	metrics = metrics_create(10, "none");
+	recent = recent_create();
+	require(recent != NULL);
+	metrics = metrics_create(10, "none", recent);
 	epoch->design = epoch->sharing = "";
 	epoch->measurements[0].name = "main";
 	epoch->measurements[0].key_rule = &key_rules[0];
@@ -50,6 +54,7 @@ static void begin(void)
 	epoch->measurements[0].rows = calloc(1, sizeof(struct report_row));
 	epoch->measurements[0].nb_rows = 1;
 	require(metrics != NULL && epoch->measurements[0].rows != NULL);
+	recent_take(recent, epoch);
 	metrics_take(metrics, epoch);
 	report_epoch_free(epoch);
 	http = http_open(NULL, metrics_pages, metrics, error);

@@ -81,8 +81,28 @@ static struct report_epoch *filled_epoch(uint64_t number)
 	return epoch;
 }
 
+static struct recent *recent;
+
+static struct metrics *create(uint32_t top)
+{
+	struct metrics *metrics;
+
+	recent = recent_create();
+	assert_non_null(recent);
+	metrics = metrics_create(top, "DPDK 1", recent);
+	assert_non_null(metrics);
+	return metrics;
+}
+
+static void destroy(struct metrics *metrics)
+{
+	metrics_destroy(metrics);
+	recent_destroy(recent);
+}
+
 static void take(struct metrics *metrics, struct report_epoch *epoch)
 {
+	recent_take(recent, epoch);
 	metrics_take(metrics, epoch);
 	report_epoch_free(epoch);
 }
@@ -93,7 +113,7 @@ static void take(struct metrics *metrics, struct report_epoch *epoch)
 
 static void test_counters_are_sums_of_epochs(void **state)
 {
-	struct metrics *metrics = metrics_create(1, "DPDK 1");
+	struct metrics *metrics = create(1);
 
 	(void)state;
 	assert_says(metrics, "sketchtap_packets_total{fate=\"offered\"} 0");
@@ -128,13 +148,13 @@ static void test_counters_are_sums_of_epochs(void **state)
 	assert_says(metrics, "sketchtap_epochs_total 4");
 	assert_says(metrics, "sketchtap_measurement_packets_total"
 			     "{measurement=\"main\",fate=\"measured\"} 264");
-	metrics_destroy(metrics);
+	destroy(metrics);
 }
 
 /* Measurements come and go; each has its own sums, and who is there now never loses his. */
 static void test_measurements_change(void **state)
 {
-	struct metrics *metrics = metrics_create(0, "DPDK 1");
+	struct metrics *metrics = create(0);
 	char name[64], line[200];
 
 	(void)state;
@@ -160,7 +180,7 @@ static void test_measurements_change(void **state)
 			assert_silent_about(metrics, line);
 		}
 	}
-	metrics_destroy(metrics);
+	destroy(metrics);
 }
 
 static void test_labels_are_escaped_and_bounded(void **state)
@@ -177,7 +197,7 @@ static void test_labels_are_escaped_and_bounded(void **state)
 
 	(void)state;
 	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-		struct metrics *metrics = metrics_create(0, "DPDK 1");
+		struct metrics *metrics = create(0);
 		struct report_epoch *epoch = sample_epoch(0, 0);
 
 		epoch->ports = calloc(1, sizeof(epoch->ports[0]));
@@ -191,11 +211,11 @@ static void test_labels_are_escaped_and_bounded(void **state)
 			"sketchtap_port_speed_bytes_per_second{port=\"%s\"} 12500000000",
 			names[n].printed);
 		assert_says(metrics, line);
-		metrics_destroy(metrics);
+		destroy(metrics);
 	}
 	/* Cut between characters. */
 	for (size_t extra = 0; extra < 2; extra++) {
-		struct metrics *metrics = metrics_create(0, "DPDK 1");
+		struct metrics *metrics = create(0);
 		struct report_epoch *epoch = sample_epoch(0, 0);
 		size_t len = extra;
 
@@ -211,7 +231,7 @@ static void test_labels_are_escaped_and_bounded(void **state)
 		snprintf(line, sizeof(line), "sketchtap_port_up{port=\"%.*s\"} 0",
 			(int)(METRICS_LABEL_MAX - extra), wide);
 		assert_says(metrics, line);
-		metrics_destroy(metrics);
+		destroy(metrics);
 	}
 }
 
@@ -255,7 +275,7 @@ static void check_format(const char *text, bool openmetrics)
 
 static void test_both_formats(void **state)
 {
-	struct metrics *metrics = metrics_create(5, "DPDK 1");
+	struct metrics *metrics = create(5);
 	struct text text;
 
 	(void)state;
@@ -268,7 +288,7 @@ static void test_both_formats(void **state)
 	check_format(text.data, false);
 	assert_null(strstr(text.data, "# UNIT"));
 	text_free(&text);
-	metrics_destroy(metrics);
+	destroy(metrics);
 }
 
 static void test_rows_keep_to_the_rules(void **state)
@@ -346,7 +366,7 @@ static void test_accept(void **state)
 
 static void test_health(void **state)
 {
-	struct metrics *metrics = metrics_create(0, "DPDK 1");
+	struct metrics *metrics = create(0);
 	struct timespec clock;
 	int64_t now, late;
 
@@ -360,12 +380,12 @@ static void test_health(void **state)
 	assert_in_range(late, 48 * SAMPLE_SECOND, 50 * SAMPLE_SECOND);
 	metrics_start(metrics, 0); /* nobody knows */
 	assert_true(metrics_healthy(metrics, INT64_MAX / 2, &late));
-	metrics_destroy(metrics);
+	destroy(metrics);
 }
 
 static void test_json(void **state)
 {
-	struct metrics *metrics = metrics_create(0, "DPDK 1");
+	struct metrics *metrics = create(0);
 	const char *first = "[{\"epoch\":5,\"measurement\":\"main\",", *at;
 	struct text text;
 	uint32_t rows = 0;
@@ -374,13 +394,13 @@ static void test_json(void **state)
 	text = answer_of(metrics, "/api/v1/top", NULL);
 	assert_string_equal(text.data, "[]\n");
 	text_free(&text);
-	for (uint64_t n = 0; n < METRICS_EPOCHS + 5; n++)
+	for (uint64_t n = 0; n < RECENT_EPOCHS + 5; n++)
 		take(metrics, filled_epoch(n));
 	text = answer_of(metrics, "/api/v1/epochs", NULL);
 	assert_memory_equal(text.data, first, strlen(first));
 	for (at = text.data; (at = strstr(at, "\"epoch\":")) != NULL; at++)
 		rows++;
-	assert_int_equal(rows, METRICS_EPOCHS);
+	assert_int_equal(rows, RECENT_EPOCHS);
 	assert_non_null(strstr(text.data, "},\n{\"epoch\":304,"));
 	assert_string_equal(text.data + text.len - 4, "}]\n");
 	text_free(&text);
@@ -389,7 +409,7 @@ static void test_json(void **state)
 	assert_non_null(strstr(text.data, "\"src_ip\":\"10.0.0.1\""));
 	assert_string_equal(text.data + text.len - 4, "}]\n");
 	text_free(&text);
-	metrics_destroy(metrics);
+	destroy(metrics);
 }
 
 #define HANDED_OVER 20000
@@ -413,7 +433,7 @@ static uint64_t said(const char *text, const char *name)
 /* Each scrape is of one moment, and none of an older one than the last. */
 static void test_two_threads(void **state)
 {
-	struct metrics *metrics = metrics_create(1, "DPDK 1");
+	struct metrics *metrics = create(1);
 	pthread_t thread;
 	uint64_t epochs = 0, scrapes = 0;
 
@@ -437,13 +457,13 @@ static void test_two_threads(void **state)
 	}
 	pthread_join(thread, NULL);
 	print_message("# %llu scrapes\n", (unsigned long long)scrapes);
-	metrics_destroy(metrics);
+	destroy(metrics);
 }
 
 /* What a scrape of 10 000 series takes, for a person who looks. */
 static void test_many_series(void **state)
 {
-	struct metrics *metrics = metrics_create(METRICS_TOP_MAX, "DPDK 1");
+	struct metrics *metrics = create(METRICS_TOP_MAX);
 	struct report_epoch *epoch = sample_epoch(0, 17);
 	struct report_row rows[METRICS_TOP_MAX];
 	struct timespec before, after;
@@ -480,7 +500,7 @@ static void test_many_series(void **state)
 	}
 	assert_in_range(samples, 10000, 11000);
 	print_message("# %llu series: %.2f ms\n", (unsigned long long)samples, best);
-	metrics_destroy(metrics);
+	destroy(metrics);
 }
 
 int main(void)
