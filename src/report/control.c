@@ -4,32 +4,22 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <rte_telemetry.h>
-#include <rte_version.h>
-
 #include "base/log.h"
-#include "base/printable.h"
 #include "sketch/measurement.h"
 #include "base/signals.h"
 #include "report/control_commands.h"
 #include "report/governor.h"
-#include "report/output/text.h"
+#include "report/tell.h"
 
 #define RELOAD_PATIENCE_S 2
 #define TOP_DEFAULT       10
 #define TOP_MAX           40 /* rows; an answer holds 16 KB, and a row of IPv6 nearly 400 bytes */
 #define WITHIN_KEYS_MAX   60 /* the same of keys alone, of nearly 200 bytes */
-#define VALUE_MAX         128
-
-#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
-#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
-#endif
 
 /* The account of one epoch, or of several together. */
 struct account_sum {
@@ -71,7 +61,7 @@ static struct {
  */
 void perror(const char *what)
 {
-	char buffer[VALUE_MAX];
+	char buffer[TELL_TEXT_MAX];
 	const char *why = strerror_r(errno, buffer, sizeof(buffer));
 
 	if (what == NULL || what[0] == '\0')
@@ -104,88 +94,22 @@ static const char no_worker[] =
 	"--keep-up but off";
 static const char unchangeable[] = "--control read: this run can be asked, and not changed, here";
 
-static int answer_error(struct rte_tel_data *answer, const char *why)
-{
-	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_string(answer, "error", why);
-	return 0;
-}
-
-/* That can be seen in the text of the question. */
-static int answer_mistake(struct rte_tel_data *answer, const char *why)
-{
-	answer_error(answer, why);
-	rte_tel_data_add_dict_uint(answer, "mistake", 1);
-	return 0;
-}
-
 static const char nothing_runs[] = "nothing is measured yet, or any more";
 static const char no_epoch[] = "no epoch with packets was closed yet";
-
-static void add_time(struct rte_tel_data *dict, const char *name, int64_t ns)
-{
-	struct text text = {0};
-
-	text_time(&text, ns);
-	text_char(&text, '\0');
-	if (!text.failed)
-		rte_tel_data_add_dict_string(dict, name, text.data);
-	text_free(&text);
-}
-
-/* In ASCII: DPDK takes a byte above it for a negative index of its table of escapes, and
- * sends what lies there. */
-__attribute__((format(printf, 3, 4))) static void add_text(
-	struct rte_tel_data *dict, const char *name, const char *format, ...)
-{
-	char value[VALUE_MAX];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(value, sizeof(value), format, arguments);
-	va_end(arguments);
-	make_ascii(value);
-	rte_tel_data_add_dict_string(dict, name, value);
-}
-
-/* A dictionary inside another, which frees it; NULL where there is no memory. */
-static struct rte_tel_data *add_dict(struct rte_tel_data *dict, const char *name)
-{
-	struct rte_tel_data *inner = rte_tel_data_alloc();
-
-	if (inner == NULL)
-		return NULL;
-	rte_tel_data_start_dict(inner);
-	if (rte_tel_data_add_dict_container(dict, name, inner, 0) == 0)
-		return inner;
-	rte_tel_data_free(inner);
-	return NULL;
-}
-
-/* A dictionary in one of several, by its number; NULL without the several, or memory. */
-static struct rte_tel_data *add_numbered(struct rte_tel_data *several, uint32_t number)
-{
-	char name[16];
-
-	if (several == NULL)
-		return NULL;
-	snprintf(name, sizeof(name), "%u", number);
-	return add_dict(several, name);
-}
 
 /* --- /sketchtap/plan --- */
 
 static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
 {
-	struct rte_tel_data *ports = add_dict(answer, "ports");
+	struct rte_tel_data *ports = tell_dict(answer, "ports");
 
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		const struct plan_port *port = &plan->ports[p];
-		struct rte_tel_data *dict = add_numbered(ports, p);
+		struct rte_tel_data *dict = tell_numbered(ports, p);
 
 		if (dict == NULL)
 			return;
-		add_text(dict, "name", "%s", port->name);
+		tell_text(dict, "name", "%s", port->name);
 		rte_tel_data_add_dict_int(dict, "node", port->node);
 		rte_tel_data_add_dict_uint(dict, "group", port->group);
 		rte_tel_data_add_dict_uint(dict, "queues", plan->groups[port->group].nb_queues);
@@ -195,11 +119,11 @@ static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
 
 static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
 {
-	struct rte_tel_data *groups = add_dict(answer, "groups");
+	struct rte_tel_data *groups = tell_dict(answer, "groups");
 
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		const struct plan_group *group = &plan->groups[g];
-		struct rte_tel_data *dict = add_numbered(groups, g);
+		struct rte_tel_data *dict = tell_numbered(groups, g);
 
 		if (dict == NULL)
 			return;
@@ -214,11 +138,11 @@ static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
 
 static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 {
-	struct rte_tel_data *lcores = add_dict(answer, "lcores");
+	struct rte_tel_data *lcores = tell_dict(answer, "lcores");
 
 	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
 		const struct plan_lcore *lcore = &plan->lcores[i];
-		struct rte_tel_data *dict = add_numbered(lcores, i);
+		struct rte_tel_data *dict = tell_numbered(lcores, i);
 
 		if (dict == NULL)
 			return;
@@ -233,11 +157,11 @@ static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 static void add_measurements(
 	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
 {
-	struct rte_tel_data *measurements = add_dict(answer, "measurements");
+	struct rte_tel_data *measurements = tell_dict(answer, "measurements");
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *planned = &plan->measurements[m];
-		struct rte_tel_data *dict = add_numbered(measurements, m);
+		struct rte_tel_data *dict = tell_numbered(measurements, m);
 
 		if (dict == NULL)
 			return;
@@ -250,7 +174,7 @@ static void add_measurements(
 			planned->params.metric == SKETCH_BYTES ? "bytes" : "packets");
 		rte_tel_data_add_dict_uint(dict, "top", measurement_options(planned->config)->top);
 		if (measurement_options(planned->config)->threshold > 0)
-			add_text(dict, "threshold", "%.15g",
+			tell_text(dict, "threshold", "%.15g",
 				measurement_options(planned->config)->threshold);
 		rte_tel_data_add_dict_uint(dict, "instance_bytes", planned->instance_bytes);
 		if (planned->params.idle_timeout > 0)
@@ -307,7 +231,7 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 	(void)command;
 	(void)parameters;
 	if (plan == NULL)
-		answer_error(answer, nothing_runs);
+		tell_error(answer, nothing_runs);
 	else
 		add_plan(answer, plan, since);
 	end_reading(turn);
@@ -321,12 +245,9 @@ static void add_account(struct rte_tel_data *dict, const struct account_sum *sum
 	const struct ledger *ledger = &sum->ledger;
 	uint64_t duration = sum->end > sum->start ? (uint64_t)(sum->end - sum->start) : 0;
 
-	add_time(dict, "start", sum->start);
-	add_time(dict, "end", sum->end);
-	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		if (ledger_has(ledger, c))
-			rte_tel_data_add_dict_uint(
-				dict, ledger_columns[c].name, ledger_column(ledger, c));
+	tell_time(dict, "start", sum->start);
+	tell_time(dict, "end", sum->end);
+	tell_ledger(dict, ledger);
 	rte_tel_data_add_dict_int(dict, "losses_known", !ledger->losses_unknown);
 	if (duration > 0) {
 		rte_tel_data_add_dict_uint(
@@ -336,7 +257,7 @@ static void add_account(struct rte_tel_data *dict, const struct account_sum *sum
 	}
 	rte_tel_data_add_dict_uint(dict, "expired_records", sum->expired);
 	if (ledger->offered > 0)
-		add_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));
+		tell_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));
 }
 
 static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)
@@ -353,11 +274,11 @@ static int answer_stats(const char *command, const char *parameters, struct rte_
 	total = control.total;
 	pthread_mutex_unlock(&control.lock);
 	if (total.epochs == 0)
-		return answer_error(answer, "no epoch was closed yet");
+		return tell_error(answer, "no epoch was closed yet");
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", number);
 	add_account(answer, &epoch);
-	dict = add_dict(answer, "total");
+	dict = tell_dict(answer, "total");
 	if (dict == NULL)
 		return 0;
 	rte_tel_data_add_dict_uint(dict, "epochs", total.epochs);
@@ -387,52 +308,20 @@ static void give_last_back(struct report_epoch *epoch)
 
 /* --- /sketchtap/top --- */
 
-static void add_figure(struct rte_tel_data *dict, const char *name, const char *low,
-	const char *high, const struct report_figure *figure)
-{
-	if (figure->known) {
-		rte_tel_data_add_dict_uint(dict, name, figure->value);
-		rte_tel_data_add_dict_uint(dict, low, figure->low);
-	}
-	if (figure->high_known)
-		rte_tel_data_add_dict_uint(dict, high, figure->high);
-}
-
-static void add_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key)
-{
-	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
-		char field[KEY_FIELD_TEXT_MAX + 1];
-
-		if (!key_rule_has(rule, (enum key_field_id)f))
-			continue;
-		field[key_field_print(rule, key, (enum key_field_id)f, field)] = '\0';
-		rte_tel_data_add_dict_string(dict, key_fields[f].name, field);
-	}
-}
-
-static void add_row(
-	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
-{
-	add_key(dict, rule, &row->key);
-	add_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
-	add_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
-	add_text(dict, "share", "%.6f", row->share);
-}
-
 static void add_rows(
 	struct rte_tel_data *answer, const struct report_measurement *measurement, uint32_t n)
 {
-	struct rte_tel_data *rows = add_dict(answer, "rows");
+	struct rte_tel_data *rows = tell_dict(answer, "rows");
 
 	for (uint32_t r = 0; rows != NULL && r < measurement->nb_rows && r < n; r++) {
 		struct rte_tel_data *dict;
 		char rank[16];
 
 		snprintf(rank, sizeof(rank), "%u", measurement->rows[r].rank);
-		dict = add_dict(rows, rank);
+		dict = tell_dict(rows, rank);
 		if (dict == NULL)
 			return;
-		add_row(dict, measurement->key_rule, &measurement->rows[r]);
+		tell_row(dict, measurement->key_rule, &measurement->rows[r]);
 	}
 }
 
@@ -454,17 +343,17 @@ static int answer_top_of(
 	const struct report_measurement *measurement = find_measurement(epoch, name);
 
 	if (measurement == NULL)
-		return answer_error(answer, no_measurement);
+		return tell_error(answer, no_measurement);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
-	add_time(answer, "start", epoch->start);
-	add_time(answer, "end", epoch->end);
+	tell_time(answer, "start", epoch->start);
+	tell_time(answer, "end", epoch->end);
 	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
 	rte_tel_data_add_dict_uint(answer, "distinct_keys", measurement->distinct_keys);
 	if (measurement->confidence_known)
-		add_text(answer, "confidence", "%.15g", measurement->confidence);
+		tell_text(answer, "confidence", "%.15g", measurement->confidence);
 	if (epoch->ledger.kept_up) {
-		add_text(answer, "looked_at", "%.6f", measurement->looked_at);
+		tell_text(answer, "looked_at", "%.6f", measurement->looked_at);
 		rte_tel_data_add_dict_uint(answer, "weight", measurement->weight);
 	}
 	add_rows(answer, measurement, n);
@@ -472,7 +361,7 @@ static int answer_top_of(
 }
 
 /* "[MEASUREMENT][,N]". Returns false where it is something else. */
-static bool read_top(const char *parameters, char name[VALUE_MAX], uint32_t *n)
+static bool read_top(const char *parameters, char name[TELL_TEXT_MAX], uint32_t *n)
 {
 	size_t len = parameters != NULL ? strcspn(parameters, ",") : 0;
 	unsigned long number;
@@ -482,7 +371,7 @@ static bool read_top(const char *parameters, char name[VALUE_MAX], uint32_t *n)
 	name[0] = '\0';
 	if (parameters == NULL)
 		return true;
-	if (len >= VALUE_MAX)
+	if (len >= TELL_TEXT_MAX)
 		return false;
 	memcpy(name, parameters, len);
 	name[len] = '\0';
@@ -500,15 +389,15 @@ _Static_assert(TOP_MAX == 40 && TOP_DEFAULT == 10, "said in texts, here and of t
 static int answer_top(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
 	struct report_epoch *epoch;
-	char name[VALUE_MAX];
+	char name[TELL_TEXT_MAX];
 	uint32_t n;
 
 	(void)command;
 	if (!read_top(parameters, name, &n))
-		return answer_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
+		return tell_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
 	epoch = take_last();
 	if (epoch == NULL)
-		return answer_error(answer, no_epoch);
+		return tell_error(answer, no_epoch);
 	answer_top_of(answer, epoch, name, n);
 	give_last_back(epoch);
 	return 0;
@@ -519,14 +408,14 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 static void add_keys(struct rte_tel_data *answer, const struct key_rule *rule,
 	const struct report_inside *inside)
 {
-	struct rte_tel_data *keys = add_dict(answer, "keys");
+	struct rte_tel_data *keys = tell_dict(answer, "keys");
 
 	for (uint32_t k = 0; k < inside->nb_keys && k < WITHIN_KEYS_MAX; k++) {
-		struct rte_tel_data *dict = add_numbered(keys, k + 1);
+		struct rte_tel_data *dict = tell_numbered(keys, k + 1);
 
 		if (dict == NULL)
 			return;
-		add_key(dict, rule, &inside->keys[k]);
+		tell_key(dict, rule, &inside->keys[k]);
 	}
 }
 
@@ -537,10 +426,10 @@ static int answer_within_of(
 	const struct report_inside *inside;
 
 	if (measurement == NULL)
-		return answer_error(answer, no_measurement);
+		return tell_error(answer, no_measurement);
 	inside = &measurement->inside;
 	if (!inside->only)
-		return answer_error(answer, "it counts everything: it has no --within");
+		return tell_error(answer, "it counts everything: it has no --within");
 	networks = &epoch->measurements[inside->networks];
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
@@ -558,10 +447,10 @@ static int answer_within(const char *command, const char *parameters, struct rte
 
 	(void)command;
 	if (parameters == NULL || *parameters == '\0')
-		return answer_mistake(answer, "write ctl within MEASUREMENT");
+		return tell_mistake(answer, "write ctl within MEASUREMENT");
 	epoch = take_last();
 	if (epoch == NULL)
-		return answer_error(answer, no_epoch);
+		return tell_error(answer, no_epoch);
 	answer_within_of(answer, epoch, parameters);
 	give_last_back(epoch);
 	return 0;
@@ -573,25 +462,25 @@ static void add_ns(
 	struct rte_tel_data *dict, const char *name, uint64_t ns, const struct costs *costs)
 {
 	if (dict != NULL)
-		add_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
+		tell_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
 }
 
 static void add_costs_of_keys(struct rte_tel_data *answer, const struct report_epoch *epoch,
 	const struct costs *costs, uint32_t *key_of)
 {
 	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX], *distinct[COSTS_KEYS_MAX];
-	struct rte_tel_data *keys = add_dict(answer, "keys");
+	struct rte_tel_data *keys = tell_dict(answer, "keys");
 	uint32_t n;
 
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		rules[m] = epoch->measurements[m].key_rule;
 	n = key_rules_distinct(rules, epoch->nb_measurements, distinct, key_of);
 	for (uint32_t r = 0; r < n; r++) {
-		struct rte_tel_data *dict = add_numbered(keys, r);
+		struct rte_tel_data *dict = tell_numbered(keys, r);
 
 		if (dict == NULL)
 			return;
-		add_text(dict, "key", "%s", distinct[r]->name);
+		tell_text(dict, "key", "%s", distinct[r]->name);
 		add_ns(dict, "ns", costs->key[r], costs);
 	}
 }
@@ -599,16 +488,16 @@ static void add_costs_of_keys(struct rte_tel_data *answer, const struct report_e
 static void add_costs_of_measurements(struct rte_tel_data *answer, const struct report_epoch *epoch,
 	const struct costs *costs, const uint32_t *key_of)
 {
-	struct rte_tel_data *measurements = add_dict(answer, "measurements");
+	struct rte_tel_data *measurements = tell_dict(answer, "measurements");
 
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
-		struct rte_tel_data *dict = add_numbered(measurements, m);
+		struct rte_tel_data *dict = tell_numbered(measurements, m);
 
 		if (dict == NULL)
 			return;
-		add_text(dict, "name", "%s", epoch->measurements[m].name);
+		tell_text(dict, "name", "%s", epoch->measurements[m].name);
 		rte_tel_data_add_dict_uint(dict, "key", key_of[m]);
-		add_text(dict, "sketch", "%s", epoch->measurements[m].sketch);
+		tell_text(dict, "sketch", "%s", epoch->measurements[m].sketch);
 		add_ns(dict, "sketch_ns", costs->sketch[m], costs);
 		add_ns(dict, "distinct_ns", costs->distinct[m], costs);
 	}
@@ -618,14 +507,14 @@ static void add_costs_of_measurements(struct rte_tel_data *answer, const struct 
 static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
 {
 	const struct capacity_worker worker = plan_worker(plan);
-	struct rte_tel_data *states = add_dict(answer, "profile");
+	struct rte_tel_data *states = tell_dict(answer, "profile");
 
 	for (uint32_t s = 0; capacity_states[s].name != NULL; s++) {
-		struct rte_tel_data *dict = add_numbered(states, s);
+		struct rte_tel_data *dict = tell_numbered(states, s);
 
 		if (dict == NULL)
 			return;
-		add_text(dict, "state", "%s", capacity_states[s].name);
+		tell_text(dict, "state", "%s", capacity_states[s].name);
 		for (uint32_t t = PROFILE_CACHED; t < PROFILE_TRAFFICS; t++) {
 			struct profile_what missing;
 			char name[32];
@@ -634,7 +523,7 @@ static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
 			snprintf(name, sizeof(name), "%s_ns", profile_traffic_names[t]);
 			if (capacity_ns(control.profile, &worker, &capacity_states[s],
 				    (enum profile_traffic)t, &ns, &missing))
-				add_text(dict, name, "%.2f", ns);
+				tell_text(dict, name, "%.2f", ns);
 		}
 	}
 }
@@ -698,11 +587,11 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 
 	(void)command;
 	if (epoch == NULL)
-		return answer_error(answer, no_epoch);
+		return tell_error(answer, no_epoch);
 	if (!sum_costs(parameters, epoch, &costs))
-		answer_mistake(answer, "write ctl costs WORKER, with the number of a worker");
+		tell_mistake(answer, "write ctl costs WORKER, with the number of a worker");
 	else if (costs.packets == 0)
-		answer_error(answer,
+		tell_error(answer,
 			"no burst of that epoch was timed: one in 64 of those is that workers "
 			"receive, or are dealt as packets, and look at in full");
 	else
@@ -723,9 +612,9 @@ static void add_present(struct rte_tel_data *answer, const struct governor_prese
 	rte_tel_data_add_dict_string(answer, "keep_up", keep_up_word(present->how));
 	rte_tel_data_add_dict_uint(answer, "workers", present->nb_workers);
 	rte_tel_data_add_dict_string(answer, "level", level);
-	measurements = add_dict(answer, "measurements");
+	measurements = tell_dict(answer, "measurements");
 	for (uint32_t m = 0; m < present->nb_measurements; m++) {
-		struct rte_tel_data *dict = add_numbered(measurements, m);
+		struct rte_tel_data *dict = tell_numbered(measurements, m);
 
 		if (dict == NULL)
 			return;
@@ -789,9 +678,9 @@ static int answer_states(const char *command, const char *parameters, struct rte
 		why = tell_states(offered_governor(), parameters, answer);
 	end_reading(turn);
 	if (why == no_worker)
-		answer_mistake(answer, why);
+		tell_mistake(answer, why);
 	else if (why != NULL)
-		answer_error(answer, why);
+		tell_error(answer, why);
 	return 0;
 }
 
@@ -821,12 +710,12 @@ static void add_long_text(struct rte_tel_data *dict, const char *name, const cha
 		size_t length = strnlen(text, piece);
 
 		snprintf(piece_name, sizeof(piece_name), i == 1 ? "%s" : "%s_%u", name, i);
-		add_text(dict, piece_name, "%.*s", (int)length, text);
+		tell_text(dict, piece_name, "%.*s", (int)length, text);
 		text += length;
 	}
 }
 
-_Static_assert(VALUE_MAX >= RTE_TEL_MAX_STRING_LEN, "add_text() cuts nothing");
+_Static_assert(TELL_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "tell_text() cuts nothing");
 
 /* From which epoch on a change holds. */
 static void add_change(struct rte_tel_data *dict, const struct change_answer *change)
@@ -909,7 +798,7 @@ static int answer_reload(const char *command, const char *parameters, struct rte
 		changes_await_reload(changes, &reloaded.change);
 	end_answer();
 	if (why != NULL)
-		return answer_error(answer, why);
+		return tell_error(answer, why);
 	rte_tel_data_start_dict(answer);
 	add_reloaded(answer, &reloaded);
 	return 0;
@@ -932,7 +821,7 @@ static int answer_measure(const char *command, const char *parameters, struct rt
 		change = changes_ask(changes, parameters);
 	end_answer();
 	if (why != NULL)
-		return answer_error(answer, why);
+		return tell_error(answer, why);
 	rte_tel_data_start_dict(answer);
 	add_answer(answer, "error", &change);
 	return 0;

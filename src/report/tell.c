@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/tell.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/printable.h"
+#include "report/output/text.h"
+
+int tell_error(struct rte_tel_data *answer, const char *why)
+{
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_string(answer, "error", why);
+	return 0;
+}
+
+int tell_mistake(struct rte_tel_data *answer, const char *why)
+{
+	tell_error(answer, why);
+	rte_tel_data_add_dict_uint(answer, "mistake", 1);
+	return 0;
+}
+
+void tell_time(struct rte_tel_data *dict, const char *name, int64_t ns)
+{
+	struct text text = {0};
+
+	text_time(&text, ns);
+	text_char(&text, '\0');
+	if (!text.failed)
+		rte_tel_data_add_dict_string(dict, name, text.data);
+	text_free(&text);
+}
+
+/* In ASCII: DPDK takes a byte above it for a negative index of its table of escapes, and
+ * sends what lies there. */
+void tell_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
+{
+	char value[TELL_TEXT_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(value, sizeof(value), format, arguments);
+	va_end(arguments);
+	make_ascii(value);
+	rte_tel_data_add_dict_string(dict, name, value);
+}
+
+struct rte_tel_data *tell_dict(struct rte_tel_data *dict, const char *name)
+{
+	struct rte_tel_data *inner = rte_tel_data_alloc();
+
+	if (inner == NULL)
+		return NULL;
+	rte_tel_data_start_dict(inner);
+	if (rte_tel_data_add_dict_container(dict, name, inner, 0) == 0)
+		return inner;
+	rte_tel_data_free(inner);
+	return NULL;
+}
+
+struct rte_tel_data *tell_numbered(struct rte_tel_data *several, uint32_t number)
+{
+	char name[16];
+
+	if (several == NULL)
+		return NULL;
+	snprintf(name, sizeof(name), "%u", number);
+	return tell_dict(several, name);
+}
+
+static void tell_figure(struct rte_tel_data *dict, const char *name, const char *low,
+	const char *high, const struct report_figure *figure)
+{
+	if (figure->known) {
+		rte_tel_data_add_dict_uint(dict, name, figure->value);
+		rte_tel_data_add_dict_uint(dict, low, figure->low);
+	}
+	if (figure->high_known)
+		rte_tel_data_add_dict_uint(dict, high, figure->high);
+}
+
+void tell_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key)
+{
+	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
+		char field[KEY_FIELD_TEXT_MAX + 1];
+
+		if (!key_rule_has(rule, (enum key_field_id)f))
+			continue;
+		field[key_field_print(rule, key, (enum key_field_id)f, field)] = '\0';
+		rte_tel_data_add_dict_string(dict, key_fields[f].name, field);
+	}
+}
+
+void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
+{
+	tell_key(dict, rule, &row->key);
+	tell_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
+	tell_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
+	tell_text(dict, "share", "%.6f", row->share);
+}
+
+void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger)
+{
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (ledger_has(ledger, c))
+			rte_tel_data_add_dict_uint(
+				dict, ledger_columns[c].name, ledger_column(ledger, c));
+}
