@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* A line on standard error, of what others may have written: it is made printable. */
+
+#define COMPLAINT_MAX 2048
+
+/* Returns the status. */
+__attribute__((format(printf, 2, 3))) int complain(int status, const char *format, ...);
