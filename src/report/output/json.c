@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "report/output/format.h"
+#include "report/output/json.h"
 
-static void add_escaped(struct text *text, const char *bytes, size_t len)
+void json_escape(struct text *text, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len;) {
 		const unsigned char *c = (const unsigned char *)bytes + i;
@@ -45,7 +46,7 @@ static void escape_from(struct text *text, size_t begin)
 	text_add(&raw, text->data + begin, text->len - begin);
 	text->len = begin;
 	text->failed |= raw.failed;
-	add_escaped(text, raw.data, raw.len);
+	json_escape(text, raw.data, raw.len);
 	text_free(&raw);
 }
 

@@ -49,8 +49,7 @@ uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
 	return sum;
 }
 
-/* " (1 nic_missed, 2 shed)"; nothing where there is none. */
-static void add_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate)
+void ledger_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate)
 {
 	const char *before = " (";
 
@@ -79,12 +78,12 @@ void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t ep
 	else
 		text_printf(text, "%s%llu lost", ledger->losses_unknown ? "at least " : "",
 			(unsigned long long)ledger_lost(ledger));
-	add_causes(text, ledger, LEDGER_LOST);
+	ledger_causes(text, ledger, LEDGER_LOST);
 	if (ledger->doubtful > 0)
 		text_printf(text, ", perhaps %llu more", (unsigned long long)ledger->doubtful);
 	if (left_out > 0)
 		text_printf(text, ", %llu left out", (unsigned long long)left_out);
-	add_causes(text, ledger, LEDGER_LEFT_OUT);
+	ledger_causes(text, ledger, LEDGER_LEFT_OUT);
 	if (ledger->skipped > 0)
 		text_printf(text, ", %llu skipped", (unsigned long long)ledger->skipped);
 	if (ledger->unaccounted > 0)

@@ -203,11 +203,15 @@ static inline uint64_t ledger_lost(const struct ledger *ledger)
 	return ledger_of_fate(ledger, LEDGER_LOST);
 }
 
+struct text;
+
+/* Which columns of a fate have packets: " (1 nic_missed, 2 shed)"; nothing where none has. */
+void ledger_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate);
+
 /*
  * What became of all packets, for a person:
  * "5 packets offered in 1 epoch: 2 measured, 1 lost (1 nic_missed), 2 left out (2 non_ip)".
  */
-struct text;
 void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs);
 
 /* What the measured packets count as, with their weights. */

@@ -3,6 +3,7 @@
 /* The table on standard output: an epoch for a person, at most TABLE_WIDTH columns wide. */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/output/balance.h"
@@ -103,40 +104,30 @@ void table_error(struct text *text, const struct report_figure *figure)
 		text_char(text, '?');
 }
 
-static uint8_t key_proto(const struct key_rule *rule, const struct key *key)
-{
-	return (uint8_t)key_field_number(rule, key, KEY_PROTO);
-}
-
 /* A key that says a protocol without ports shows none. */
-static bool shows_ports(const struct key_rule *rule, const struct key *key)
+static bool shows_ports(const char *const *fields)
 {
 	const struct protocol *protocol;
 
-	if (!key_rule_has(rule, KEY_PROTO))
+	if (fields[KEY_PROTO] == NULL)
 		return true;
-	protocol = protocol_find(key_proto(rule, key));
+	protocol = protocol_find((uint8_t)atoi(fields[KEY_PROTO]));
 	return protocol != NULL && protocol->has_ports;
 }
 
-/* "10.0.0.1:443", or the part of it that the rule has. */
-static void add_end(struct text *text, const struct key_rule *rule, const struct key *key,
-	enum key_field_id address, enum key_field_id port)
+/* "10.0.0.1:443", or the part of it that there is. */
+static void add_end(struct text *text, const char *const *fields, enum key_field_id address,
+	enum key_field_id port)
 {
-	bool with_port = key_rule_has(rule, port) && shows_ports(rule, key);
-	char field[KEY_FIELD_TEXT_MAX];
+	bool with_port = fields[port] != NULL && shows_ports(fields);
 
-	if (key_rule_has(rule, address)) {
-		bool brackets = with_port && !key_is_ipv4(key);
+	if (fields[address] != NULL) {
+		bool brackets = with_port && strchr(fields[address], ':') != NULL;
 
-		text_str(text, brackets ? "[" : "");
-		text_add(text, field, key_field_print(rule, key, address, field));
-		text_str(text, brackets ? "]" : "");
+		text_printf(text, brackets ? "[%s]" : "%s", fields[address]);
 	}
-	if (with_port) {
-		text_char(text, ':');
-		text_add(text, field, key_field_print(rule, key, port, field));
-	}
+	if (with_port)
+		text_printf(text, ":%s", fields[port]);
 }
 
 static void add_proto(struct text *text, uint8_t number)
@@ -161,40 +152,47 @@ static void add_tcp_flags(struct text *text, uint64_t flags)
 }
 
 /* "vlan 5" and the like, as outputs name them. */
-static void add_asked(
-	struct text *text, const struct key_rule *rule, const struct key *key, size_t begin)
+static void add_asked(struct text *text, const char *const *fields, size_t begin)
 {
-	uint32_t fields = key_fields_of(rule->fields, KEY_COLUMN_ASKED);
-	char field[KEY_FIELD_TEXT_MAX];
-
-	for (; fields != 0; fields &= fields - 1) {
-		enum key_field_id id = (enum key_field_id)__builtin_ctz(fields);
-
+	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
+		if (fields[f] == NULL || key_fields[f].column != KEY_COLUMN_ASKED)
+			continue;
 		text_str(text, text->len > begin ? " " : "");
-		text_str(text, key_fields[id].name);
-		text_char(text, ' ');
-		text_add(text, field, key_field_print(rule, key, id, field));
+		text_printf(text, "%s %s", key_fields[f].name, fields[f]);
 	}
+}
+
+size_t table_flow_of(struct text *text, const char *const *fields)
+{
+	size_t begin = text->len, source_end;
+
+	add_end(text, fields, KEY_SRC_IP, KEY_SRC_PORT);
+	source_end = text->len;
+	if (fields[KEY_DST_IP] != NULL || fields[KEY_DST_PORT] != NULL) {
+		text_str(text, source_end > begin ? " -> " : "-> ");
+		add_end(text, fields, KEY_DST_IP, KEY_DST_PORT);
+	}
+	if (fields[KEY_PROTO] != NULL) {
+		text_str(text, text->len > begin ? " " : "");
+		add_proto(text, (uint8_t)atoi(fields[KEY_PROTO]));
+	}
+	if (fields[KEY_TCP_FLAGS] != NULL)
+		add_tcp_flags(text, (uint64_t)atoi(fields[KEY_TCP_FLAGS]));
+	add_asked(text, fields, begin);
+	return source_end - begin;
 }
 
 size_t table_flow(struct text *text, const struct key_rule *rule, const struct key *key)
 {
-	size_t begin = text->len, source_end;
+	char texts[KEY_FIELD_COUNT][KEY_FIELD_TEXT_MAX + 1];
+	const char *fields[KEY_FIELD_COUNT] = {NULL};
 
-	add_end(text, rule, key, KEY_SRC_IP, KEY_SRC_PORT);
-	source_end = text->len;
-	if (key_rule_has(rule, KEY_DST_IP) || key_rule_has(rule, KEY_DST_PORT)) {
-		text_str(text, source_end > begin ? " -> " : "-> ");
-		add_end(text, rule, key, KEY_DST_IP, KEY_DST_PORT);
-	}
-	if (key_rule_has(rule, KEY_PROTO)) {
-		text_str(text, text->len > begin ? " " : "");
-		add_proto(text, key_proto(rule, key));
-	}
-	if (key_rule_has(rule, KEY_TCP_FLAGS))
-		add_tcp_flags(text, key_field_number(rule, key, KEY_TCP_FLAGS));
-	add_asked(text, rule, key, begin);
-	return source_end - begin;
+	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
+		if (key_rule_has(rule, (enum key_field_id)f)) {
+			texts[f][key_field_print(rule, key, (enum key_field_id)f, texts[f])] = '\0';
+			fields[f] = texts[f];
+		}
+	return table_flow_of(text, fields);
 }
 
 enum table_column {

@@ -40,3 +40,5 @@ void table_error(struct text *text, const struct report_figure *figure);
  * the length of the part before " -> ", where a line that is too long is broken.
  */
 size_t table_flow(struct text *text, const struct key_rule *rule, const struct key *key);
+/* The same of texts of fields as outputs have them: [KEY_FIELD_COUNT], NULL where there is none. */
+size_t table_flow_of(struct text *text, const char *const *fields);
