@@ -34,6 +34,7 @@
 #include "parallel/sources.h"
 #include "parallel/within.h"
 #include "report/control.h"
+#include "report/follow.h"
 #include "report/metrics.h"
 #include "report/recent.h"
 #include "report/output/progress.h"
@@ -459,7 +460,9 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	say_where_control_is(config);
 	run_say_keep_up(run);
 	result = reporter_run(reporter, params);
-	return conclude(run, &result, writer_close(params->writer));
+	status = conclude(run, &result, writer_close(params->writer));
+	follow_stop();
+	return status;
 }
 
 /* All memory is there and all ports work: listens before any output is touched. */

@@ -13,6 +13,7 @@
 #include "sketch/measurement.h"
 #include "base/signals.h"
 #include "report/control_commands.h"
+#include "report/follow.h"
 #include "report/governor.h"
 #include "report/tell.h"
 
@@ -401,6 +402,14 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 	answer_top_of(answer, epoch, name, n);
 	give_last_back(epoch);
 	return 0;
+}
+
+/* --- /sketchtap/follow --- */
+
+static int answer_follow(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	(void)command;
+	return follow_answer(parameters, answer);
 }
 
 /* --- /sketchtap/within --- */

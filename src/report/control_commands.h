@@ -22,6 +22,10 @@
 		"Heaviest keys of the last epoch with packets. Parameters: measurement, number of " \
 		"rows (10; at most 40)",                                                            \
 		{"[MEASUREMENT [N]]", "heaviest keys of the last epoch; N is 10, at most 40"})      \
+	COMMAND(follow,                                                                             \
+		"First closed epoch from a number on, of the last 300. Parameters: epoch (the "     \
+		"last), first of its parts (0)",                                                    \
+		{"[EPOCH [PART]]", "first epoch from EPOCH on, of the last 300"})                   \
 	COMMAND(within,                                                                             \
 		"Keys that a measurement with --within looks into after the last epoch with "       \
 		"packets, 60 at most. Parameters: measurement",                                     \

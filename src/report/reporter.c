@@ -19,6 +19,7 @@
 #include "report/control.h"
 #include "report/drill.h"
 #include "report/epoch_clock.h"
+#include "report/follow.h"
 #include "report/governor.h"
 #include "report/ledger.h"
 #include "report/port_log.h"
@@ -379,8 +380,10 @@ static void close_epoch(struct reporter *reporter)
 		sum_up_shed(&reporter->result, report);
 		sum_up_sifted(&reporter->result, report);
 		service_epoch(&reporter->service, report, monotonic_now());
-		if (reporter->params.recent != NULL)
+		if (reporter->params.recent != NULL) {
 			recent_take(reporter->params.recent, report);
+			follow_closed();
+		}
 		control_publish(report);
 		if (reporter->params.metrics != NULL)
 			metrics_take(reporter->params.metrics, report);
@@ -623,6 +626,7 @@ static void start_changes(struct reporter *reporter)
 	if (reporter->run->config->program != NULL)
 		reporter->changes = changes_start(&changes);
 	control_offer_governor(reporter->governor);
+	follow_start(params->recent);
 	control_start(reporter->run->plan, params->first_epoch, reporter->changes,
 		control_options(reporter->run->config)->use == CONTROL_READ);
 }
@@ -651,6 +655,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	if (reporter->changes != NULL)
 		changes_end(reporter->changes);
 	control_stop();
+	follow_end();
 	progress_clear(params->progress);
 	reporter->result.forwards = reporter->run->plan->forward != FORWARD_OFF;
 	reporter->result.forwarded = reporter->forwarded.sum;

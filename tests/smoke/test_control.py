@@ -375,3 +375,88 @@ def test_without_a_socket(test):
     assert result.said() == [], result.describe()
     result = test.run(*source, program=['env', 'RUNTIME_DIRECTORY=/proc', test.binary]).expect(1)
     result.expect_one_line('/proc/dpdk', 'RUNTIME_DIRECTORY')
+
+
+def follow_whole(client, epoch=None):
+    """All parts of an epoch: (answer, how many questions that took)."""
+    answer = client.ask('follow' if epoch is None else f'follow,{epoch}')
+    questions, left = 1, answer.get('left_off', 0)
+    while left > 0:
+        more = client.ask(f'follow,{answer["epoch"]},{answer["parts"] - left}')
+        if more['epoch'] != answer['epoch']:
+            return follow_whole(client, more['epoch'])
+        for kind in ('measurements', 'ports', 'workers'):
+            answer.setdefault(kind, {}).update(more.get(kind, {}))
+        assert more['left_off'] < left, (left, more)
+        questions, left = questions + 1, more['left_off']
+    return answer, questions
+
+
+def test_follow_says_what_the_files_say(test):
+    """Epoch by epoch: account, rows up to ten, of each measurement, in as many parts as it takes."""
+    config, output, stats = test.path('many.conf'), test.path('output.csv'), test.path('stats.csv')
+    names = [f'measurement-{n}-of-a-name-that-is-not-short' for n in range(8)]
+    with open(config, 'w', encoding='utf-8') as stream:
+        for name in names:
+            stream.write(f'[measurement {name}]\nkey = 5tuple\nwidth = 1024\n')
+    process = test.start('--config', config, '--synthetic', 'flows=1K,ipv6=0.5,packets=100G,rate=20K,seed=1',
+                         '--pace', 'recorded', '--interval', '100ms', '--output', output, '--stats', stats)
+    client = connect(test, process)
+    seen, epoch = [], 0
+    while len(seen) < 5:
+        answer = client.ask(f'follow,{epoch}')
+        if 'waiting' in answer:
+            continue
+        whole, questions = follow_whole(client, answer['epoch'])
+        assert questions > 1, 'it fits into one'
+        seen.append(whole)
+        epoch = whole['epoch'] + 1
+    assert [one['closed'] for one in seen] == list(range(seen[0]['closed'], seen[0]['closed'] + 5))
+    stop(test, process, client)
+    ledger, rows = lib.read_stats(stats), lib.read_output(output)
+    for one in seen:
+        told = {part['name']: part for part in one['measurements'].values()}
+        assert list(told) == names and len(one['workers']) >= 1, one
+        for row in [row for name in names for row in lib.in_epoch(ledger, str(one['epoch']), name)]:
+            for column in lib.STATS_COLUMNS[4:18]:
+                assert str(told[row['measurement']][column]) == row[column], (column, row, one)
+            assert (one['start'], one['end']) == (row['start'], row['end'])
+        for name in names:
+            expected = lib.in_epoch(rows, str(one['epoch']), name)[:10]
+            assert list(told[name]['rows']) == [row['rank'] for row in expected]
+            for row in expected:
+                for column, value in told[name]['rows'][row['rank']].items():
+                    assert str(value) == row[column], (column, row)
+
+
+def test_follow_waits_and_forgets(test):
+    """What is not closed yet is waited for, what is too old is not there; noise is a mistake."""
+    process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '2ms',
+                         *QUIET)
+    client = connect(test, process)
+    last = client.ask('follow')
+    assert client.ask(f'follow,{last["epoch"] + 100}')['epoch'] >= last['epoch'] + 100, 'it was waited for'
+    began = time.monotonic()
+    assert client.ask(f'follow,{last["epoch"] + 10 ** 9}') == {'waiting': 1}
+    assert 0.9 < time.monotonic() - began < 20
+    test.until(lambda: client.ask('stats')['total']['epochs'] > 400, 'the first is forgotten')
+    oldest = client.ask('follow,0')
+    assert oldest['closed'] > 50 and oldest['epoch'] > 0, oldest
+    for noise in ('x', '-1', '1.5', '1,', '1,x', '1,2,3', ' 1', '1 ', '0x1', '18446744073709551616', ',', '1,-1',
+                  f'{2 ** 64 - 1},{2 ** 64}', 'ä', '%s%n', '9' * 900, '\n', '1\n'):
+        answer = client.ask(f'follow,{noise}')
+        assert list(answer) == ['error', 'mistake'] and 'ctl follow EPOCH' in answer['error'], (noise, answer)
+    answer = client.ask(f'follow,{client.ask("follow")["epoch"]},9999')
+    assert list(answer) == ['error', 'mistake'], answer
+    assert client.ask(f'follow,{2 ** 64 - 1}') == {'waiting': 1}
+    # One that hangs on it holds up neither others nor the end for long.
+    hangs = lib.ControlClient(process.control_socket())
+    hangs.socket.send(b'/sketchtap/follow,99999999999')
+    assert 'epoch' in client.ask('follow')
+    client.close()
+    process.signal(signal.SIGTERM)
+    assert json.loads(hangs.socket.recv(1 << 16))['/sketchtap/follow'] == {'ended': 1}
+    began = time.monotonic()
+    test.wait(process).expect(0)
+    assert time.monotonic() - began < 20
+    hangs.close()

@@ -19,7 +19,7 @@
 
 /* --- telemetry without its socket: commands are called by name, and answers can be held up --- */
 
-#define COMMANDS_MAX 8
+#define COMMANDS_MAX 16
 
 static struct {
 	const char *path;
