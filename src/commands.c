@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/signals.h"
+#include "client/ctl.h"
 #include "collect/options.h"
 #include "parallel/collect.h"
 #include "parallel/devices.h"
@@ -26,6 +27,7 @@
 #include "parallel/kernel_plan.h"
 #include "parallel/memory.h"
 #include "doctor/doctor.h"
+#include "eyes/follow.h"
 #include "parallel/eal.h"
 #include "parallel/process.h"
 #include "parallel/plan/machine.h"
@@ -907,13 +909,19 @@ static const struct program_term terms[] = {
 	{NULL, NULL},
 };
 
+static const struct program_other others[] = {
+	{"ctl", "[--name NAME] COMMAND", "ask a running one, or change what it measures", ctl},
+	{"follow", "[NAME] [--json]", "print the epochs of a running one as they close", follow},
+	{0},
+};
+
 const struct program commands = {
 	.name = "sketchtap",
 	.commands = (const struct command *const[]){&run_of_program, &collect_of_program,
 		&plan_of_program, &doctor_of_program, &generate_of_program, &tune_of_program, NULL},
 	.hint = "a capture is measured with --pcap FILE",
 	.terms = terms,
-	.other = {"ctl [--name NAME] COMMAND", "ask a running one, or change what it measures"},
+	.others = others,
 };
 
 int commands_run(struct config *config, const struct notify *service_manager)

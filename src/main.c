@@ -8,7 +8,6 @@
 #include "base/process_limits.h"
 #include "base/signals.h"
 #include "base/standard_files.h"
-#include "client/ctl.h"
 #include "commands.h"
 #include "parallel/eal.h"
 
@@ -40,8 +39,10 @@ int main(int argc, char **argv)
 	int status;
 
 	standard_files_fill();
-	if (argc > 1 && strcmp(argv[1], "ctl") == 0)
-		return close_standard_output(ctl(argc - 1, argv + 1));
+	for (const struct program_other *other = commands.others; argc > 1 && other->name != NULL;
+		other++)
+		if (strcmp(argv[1], other->name) == 0)
+			return close_standard_output(other->run(argc - 1, argv + 1));
 	if (argc > 1 && strcmp(argv[1], "bench") == 0)
 		return say_where_bench_is(argc, argv);
 	switch (config_load(&config, &commands, argc, argv, stdout, stderr)) {

@@ -132,12 +132,15 @@ int connection_open(const char *name, bool quiet)
 	return fd;
 }
 
-bool connection_ask(int fd, const char *command, char *answer)
+bool connection_send(int fd, const char *command)
 {
-	ssize_t n = send(fd, command, strlen(command), MSG_NOSIGNAL);
+	return send(fd, command, strlen(command), MSG_NOSIGNAL) > 0;
+}
 
-	if (n > 0)
-		n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0);
+bool connection_receive(int fd, char *answer)
+{
+	ssize_t n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0);
+
 	if (n <= 0)
 		return false;
 	answer[n] = '\0';

@@ -13,5 +13,6 @@
  */
 int connection_open(const char *name, bool quiet);
 
-/* Into answer[CONNECTION_ANSWER_MAX]. Returns false where the run closed the connection. */
-bool connection_ask(int fd, const char *command, char *answer);
+/* Each returns false where the run closed the connection. */
+bool connection_send(int fd, const char *command);
+bool connection_receive(int fd, char *answer); /* into answer[CONNECTION_ANSWER_MAX] */

@@ -102,14 +102,20 @@ struct program_term {
 	const char *word, *meaning;
 };
 
+/* A command that reads its own words. */
+struct program_other {
+	const char *name;
+	const char *usage, *summary;       /* as of a command */
+	int (*run)(int argc, char **argv); /* argv[0] is the name; returns the exit status */
+};
+
 struct program {
 	const char *name;
 	const struct command *const *commands; /* NULL at the end */
 	bool named;       /* a command must be named; else the first may be left out */
 	const char *hint; /* for who gave an unknown command; NULL: none */
-	/* A command that reads its own words: usage and summary; NULL: there is none. */
-	const char *other[2];
-	const struct program_term *terms; /* up to one without a word; NULL: none */
+	const struct program_other *others; /* up to one without a name; NULL: none */
+	const struct program_term *terms;   /* up to one without a word; NULL: none */
 };
 
 #define CONFIG_ERROR_MAX 1024 /* of a line that says what is wrong */

@@ -738,9 +738,9 @@ static enum config_result complain_command(const struct loader *loader, const ch
 	for (uint32_t c = 0; program->commands[c] != NULL && used < sizeof(list); c++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
 			used > 0 ? ", " : "", program->commands[c]->name);
-	if (program->other[0] != NULL && used < sizeof(list))
-		snprintf(list + used, sizeof(list) - used, ", %.*s",
-			(int)strcspn(program->other[0], " "), program->other[0]);
+	for (const struct program_other *other = program->others;
+		other != NULL && other->name != NULL && used < sizeof(list); other++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, ", %s", other->name);
 	return complain(loader, "'%.200s': unknown command; allowed: %s%s%s", name, list,
 		program->hint != NULL ? "; " : "", program->hint != NULL ? program->hint : "");
 }

@@ -223,6 +223,7 @@ static void print_group(const struct config *config, enum option_group group, bo
 static void print_usage(const struct command *command, const struct program *program, FILE *out)
 {
 	const struct command *const *each = program->commands;
+	const struct program_other *other = program->others;
 
 	if (command != *each || program->named) {
 		fprintf(out, "Usage: %s %s %s\n%s\n", program->name, command->name, command->usage,
@@ -234,9 +235,9 @@ static void print_usage(const struct command *command, const struct program *pro
 			each == program->commands ? "Usage:" : "      ", program->name,
 			*each == command ? "[" : "", (*each)->name, *each == command ? "]" : "",
 			(*each)->usage, HELP_COLUMN, "", (*each)->summary);
-	if (program->other[0] != NULL)
-		fprintf(out, "       %s %s\n%*s%s\n", program->name, program->other[0], HELP_COLUMN,
-			"", program->other[1]);
+	for (; other != NULL && other->name != NULL; other++)
+		fprintf(out, "       %s %s %s\n%*s%s\n", program->name, other->name, other->usage,
+			HELP_COLUMN, "", other->summary);
 	fprintf(out, "       %s COMMAND --help\n%*sthe options of a command\n", program->name,
 		HELP_COLUMN, "");
 }
