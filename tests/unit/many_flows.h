@@ -46,7 +46,7 @@ static struct report_epoch *many_flows(uint32_t n)
 }
 
 /* A record that came. */
-static void many_see(const struct flow_record *record, void *arg)
+static inline void many_see(const struct flow_record *record, void *arg)
 {
 	struct many *many = arg;
 	uint32_t f = (uint32_t)record->packets - 1;

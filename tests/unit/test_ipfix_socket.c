@@ -94,12 +94,12 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 		.say = hear,
 	};
 	struct ipfix_socket *ipfix;
-	struct ipfix_url url;
-	char text[64], why[IPFIX_WHY_MAX];
+	struct receiver_address address;
+	char text[64], why[RECEIVER_WHY_MAX];
 
-	snprintf(text, sizeof(text), "ipfix%s://127.0.0.1:%u", tcp ? "+tcp" : "", ntohs(port));
-	assert_true(ipfix_url_parse(text, &url, why));
-	ipfix = ipfix_socket_create("collector", &url, &options);
+	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port));
+	assert_true(receiver_parse(text, tcp ? RECEIVER_TCP : RECEIVER_UDP, NULL, &address, why));
+	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	return ipfix;
 }
@@ -130,44 +130,6 @@ static uint32_t take_datagrams(int fd, uint32_t *sequence)
 		n++;
 	}
 	return n;
-}
-
-/* --- The text */
-
-static void test_url(void **state)
-{
-	static const struct {
-		const char *text, *host, *port;
-		bool tcp;
-	} good[] = {
-		{"ipfix://collector:4740", "collector", "4740", false},
-		{"ipfix://collector", "collector", "4739", false},
-		{"IPFIX+TCP://10.0.0.1:1", "10.0.0.1", "1", true},
-		{"ipfix://[2001:db8::1]:65535", "2001:db8::1", "65535", false},
-		{"ipfix+tcp://[::1]", "::1", "4739", true},
-	};
-	static const char *const bad[] = {"ipfix://", "ipfix://:4739", "ipfix://a:", "ipfix://a:0",
-		"ipfix://a:65536", "ipfix://a:12x", "ipfix://a/b", "ipfix://a:1/b", "ipfix://[::1",
-		"ipfix://[]:1", "ipfix://[::1]1", "ipfix+tcp://a:-1", "ipfix://a:000004739"};
-	struct ipfix_url url;
-	char why[IPFIX_WHY_MAX];
-
-	(void)state;
-	for (uint32_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_true(ipfix_url_is(good[i].text));
-		assert_true(ipfix_url_parse(good[i].text, &url, why));
-		assert_string_equal(url.host, good[i].host);
-		assert_string_equal(url.port, good[i].port);
-		assert_int_equal(url.tcp, good[i].tcp);
-	}
-	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		why[0] = '\0';
-		assert_true(ipfix_url_is(bad[i]));
-		assert_false(ipfix_url_parse(bad[i], &url, why));
-		assert_true(why[0] != '\0');
-	}
-	assert_false(ipfix_url_is("flows.csv"));
-	assert_false(ipfix_url_is("kafka://broker/topic"));
 }
 
 /* --- UDP */
@@ -223,8 +185,7 @@ static void test_nobody(void **state)
 		assert_int_equal(account.bytes, 0);
 	}
 	assert_int_equal(warnings, 1);
-	assert_string_equal(
-		last_line, "collector: Connection refused; rows are lost until it takes them");
+	assert_string_equal(last_line, "Connection refused; rows are lost until it takes them");
 	fd = open_at(false, port);
 	memset(&many, 0, sizeof(many));
 	many.n = 500;
@@ -233,7 +194,7 @@ static void test_nobody(void **state)
 	assert_int_equal(account.delivered, 500);
 	assert_int_equal(account.reconnects, 1);
 	assert_int_equal(notices, 1);
-	assert_string_equal(last_line, "collector: takes rows again; 1500 were lost");
+	assert_string_equal(last_line, "takes rows again; 1500 were lost");
 	/* A receiver that started anew knows no templates: they come first. The
 	 * datagram that was sent and refused is a gap. */
 	templates_forget(templates);
@@ -316,8 +277,8 @@ static void test_stream(void **state)
 	account = ipfix_socket_write(ipfix, epoch);
 	assert_int_equal(account.failed, 2000);
 	assert_int_equal(warnings, 1);
-	assert_string_equal(last_line,
-		"collector: the receiver closed the connection; rows are lost until it takes them");
+	assert_string_equal(
+		last_line, "the receiver closed the connection; rows are lost until it takes them");
 	ipfix_socket_reopen(ipfix);
 	account = ipfix_socket_write(ipfix, epoch);
 	assert_int_equal(account.delivered, 2000);
@@ -366,8 +327,8 @@ static void test_frozen(void **state)
 	account = ipfix_socket_write(ipfix, epoch);
 	assert_true(account.failed > 0);
 	assert_int_equal(account.delivered + account.failed, MANY_MAX);
-	assert_string_equal(last_line,
-		"collector: the receiver takes nothing; rows are lost until it takes them");
+	assert_string_equal(
+		last_line, "the receiver takes nothing; rows are lost until it takes them");
 	close(listener);
 	report_epoch_free(epoch);
 	ipfix_socket_free(ipfix);
@@ -378,17 +339,16 @@ static void test_no_such_host(void **state)
 	const struct ipfix_socket_options options = {.records = {.flows = true}, .say = hear};
 	struct report_epoch *epoch = many_flows(10);
 	struct ipfix_socket *ipfix;
-	struct ipfix_url url;
-	char why[IPFIX_WHY_MAX];
+	struct receiver_address address;
+	char why[RECEIVER_WHY_MAX];
 
 	(void)state;
 	/* Of a name that is longer than one may be nobody asks a name server. */
 	assert_true(
-		ipfix_url_parse("ipfix://"
-				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-				"aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",
-			&url, why));
-	ipfix = ipfix_socket_create("collector", &url, &options);
+		receiver_parse("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			       "aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",
+			RECEIVER_UDP, "4739", &address, why));
+	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);
 	assert_int_equal(warnings, 1);
@@ -399,7 +359,6 @@ static void test_no_such_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_url),
 		cmocka_unit_test_setup_teardown(test_datagrams, begin, end),
 		cmocka_unit_test_setup_teardown(test_nobody, begin, end),
 		cmocka_unit_test_setup_teardown(test_pace, begin, end),

@@ -57,3 +57,9 @@ struct report_delivery delivery_look(struct delivery *delivery)
 	delivery->told = all;
 	return since;
 }
+
+uint64_t delivery_lost(const struct delivery *delivery)
+{
+	return atomic_load_explicit(&delivery->failed, memory_order_relaxed) +
+	       atomic_load_explicit(&delivery->unknown, memory_order_relaxed);
+}

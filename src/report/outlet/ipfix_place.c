@@ -1,28 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <stdlib.h>
+/* A collector of IPFIX as a place of reports: ipfix://, ipfix+tcp:// */
 
-#include "report/outlet/ipfix_place.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/outlet/ipfix_socket.h"
+#include "report/outlet/remote.h"
+#include "sketch/measurement.h"
+
+#define PORT "4739"
+
+struct ipfix_place {
+	struct remote remote;
+	struct ipfix_socket *socket;
+};
 
 static bool ending(void *arg)
 {
 	const struct ipfix_place *place = arg;
 
-	return outlet_ending(place->outlet);
+	return outlet_ending(place->remote.outlet);
 }
 
 static void say(bool warning, const char *line, void *arg)
 {
 	const struct ipfix_place *place = arg;
 
-	voice_say(warning, line, place->voice);
+	remote_say(&place->remote, warning, "%s", line);
 }
 
 static void begin(void *arg, struct outlet *outlet)
 {
 	struct ipfix_place *place = arg;
 
-	place->outlet = outlet;
+	place->remote.outlet = outlet;
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
@@ -30,10 +43,10 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	struct ipfix_place *place = arg;
 	const struct ipfix_account account = ipfix_socket_write(place->socket, epoch);
 
-	delivery_count(&place->delivery.delivered, account.delivered);
-	delivery_count(&place->delivery.failed, account.failed);
-	delivery_count(&place->delivery.bytes, account.bytes);
-	delivery_count(&place->delivery.reconnects, account.reconnects);
+	delivery_count(&place->remote.delivery.delivered, account.delivered);
+	delivery_count(&place->remote.delivery.failed, account.failed);
+	delivery_count(&place->remote.delivery.bytes, account.bytes);
+	delivery_count(&place->remote.delivery.reconnects, account.reconnects);
 }
 
 static void reopen(void *arg)
@@ -43,42 +56,90 @@ static void reopen(void *arg)
 	ipfix_socket_reopen(place->socket);
 }
 
-const struct outlet_ops ipfix_ops = {.begin = begin, .write = write_report, .reopen = reopen};
+static bool parse(const struct remote_scheme *scheme, const char *url,
+	struct receiver_address *address, char *why)
+{
+	return receiver_parse(url + strlen(scheme->prefix),
+		scheme == &remote_ipfix_tcp ? RECEIVER_TCP : RECEIVER_UDP, PORT, address, why);
+}
 
-struct ipfix_place *ipfix_place_create(
-	const char *name, const struct output *output, uint32_t domain, struct writer_voice *voice)
+static bool check(
+	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+{
+	const struct config *config = request->config;
+	struct receiver_address address;
+	char field[IPFIX_WHY_MAX];
+
+	if (request->kind != ROWS_HEAVY_HITTERS && request->kind != ROWS_FLOWS) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"takes heavy hitters (--output) and records (--flows) alone; give a file");
+		return false;
+	}
+	if (request->format != FORMAT_AUTO) {
+		snprintf(why, REMOTE_WHY_MAX, "names a format, and IPFIX is one; leave it out");
+		return false;
+	}
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (!ipfix_carries(&measurement_options(&config->measurements[m])->key, field)) {
+			snprintf(why, REMOTE_WHY_MAX,
+				"cannot have the keys of measurement %.64s: %s",
+				config->measurements[m].name, field);
+			return false;
+		}
+	return parse(scheme, request->url, &address, why);
+}
+
+static struct remote *create(
+	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
 {
 	struct ipfix_place *place = calloc(1, sizeof(*place));
 	const struct ipfix_socket_options options = {
-		.records = {.flows = output == &output_flows,
-			.domain = domain,
+		.records = {.flows = request->kind == ROWS_FLOWS,
+			.domain = 1 + number * CONFIG_MEASUREMENTS_MAX,
 			.ingress = 1,
 			.egress = 0},
 		.ending = ending,
 		.say = say,
 		.arg = place,
 	};
-	struct ipfix_url url;
-	char why[IPFIX_WHY_MAX];
+	struct receiver_address address;
+	char why[REMOTE_WHY_MAX];
 
-	if (place == NULL || !ipfix_url_parse(name, &url, why)) {
-		free(place);
-		return NULL;
-	}
-	place->delivery = (struct delivery){.name = name, .output = output};
-	place->voice = voice;
-	place->socket = ipfix_socket_create(name, &url, &options);
-	if (place->socket == NULL) {
-		free(place);
-		return NULL;
-	}
-	return place;
+	if (place != NULL && parse(scheme, request->url, &address, why))
+		place->socket = ipfix_socket_create(&address, &options);
+	if (place != NULL && place->socket != NULL)
+		return &place->remote;
+	free(place);
+	return NULL;
 }
 
-void ipfix_place_free(struct ipfix_place *place)
+static void free_place(struct remote *remote)
 {
-	if (place == NULL)
-		return;
+	struct ipfix_place *place = (struct ipfix_place *)remote;
+
 	ipfix_socket_free(place->socket);
 	free(place);
 }
+
+#define OPS                                                                                        \
+	{                                                                                          \
+		.begin = begin, .write = write_report, .reopen = reopen                            \
+	}
+
+const struct remote_scheme remote_ipfix = {
+	.prefix = "ipfix://",
+	.form = "ipfix://HOST:PORT",
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = OPS,
+};
+
+const struct remote_scheme remote_ipfix_tcp = {
+	.prefix = "ipfix+tcp://",
+	.form = "ipfix+tcp://HOST:PORT",
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = OPS,
+};

@@ -3,28 +3,15 @@
 
 /*
  * IPFIX to a collector: UDP, paced and never fragmented, or TCP. One thread has it, and may wait in
- * each call: for a name to be looked up, for the next datagram's time, for a receiver that is slow.
- * Whom nobody reaches, or who refuses, is tried again after a second, then two, up to 30.
+ * each call: for the receiver (receiver.h), and for the next datagram's time. Rows that it does not
+ * take at once are lost.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/outlet/receiver.h"
 #include "report/output/ipfix.h"
-
-#define IPFIX_PORT "4739"
-
-/* ipfix://HOST[:PORT] or ipfix+tcp://HOST[:PORT]; an IPv6 address stands in brackets. */
-struct ipfix_url {
-	bool tcp;
-	char host[256];
-	char port[6];
-};
-
-/* Whether it begins as one, right or wrong. */
-bool ipfix_url_is(const char *text);
-/* False, with a phrase in why[IPFIX_WHY_MAX], where it is none. */
-bool ipfix_url_parse(const char *text, struct ipfix_url *url, char *why);
 
 struct ipfix_socket_options {
 	struct ipfix_options records;
@@ -46,9 +33,9 @@ struct ipfix_account {
 
 struct ipfix_socket;
 
-/* `name` is what lines begin with, and outlives it. NULL where memory is missing. */
+/* NULL where memory is missing. */
 struct ipfix_socket *ipfix_socket_create(
-	const char *name, const struct ipfix_url *url, const struct ipfix_socket_options *options);
+	const struct receiver_address *address, const struct ipfix_socket_options *options);
 
 struct ipfix_account ipfix_socket_write(
 	struct ipfix_socket *ipfix, const struct report_epoch *epoch);

@@ -192,14 +192,19 @@ void outlet_free(struct outlet *outlet)
 	free(outlet);
 }
 
-uint64_t outlet_end(struct outlet *outlet)
+void outlet_finish(struct outlet *outlet)
 {
-	uint64_t lost = 0;
-
 	pthread_mutex_lock(&outlet->lock);
 	outlet->ending = true;
 	pthread_cond_signal(&outlet->work);
 	pthread_mutex_unlock(&outlet->lock);
+}
+
+uint64_t outlet_end(struct outlet *outlet)
+{
+	uint64_t lost = 0;
+
+	outlet_finish(outlet);
 	pthread_join(outlet->thread, NULL);
 	for (int lane = 0; lane < LANES; lane++)
 		lost += outlet->lanes[lane].lost;

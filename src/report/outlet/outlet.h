@@ -62,7 +62,9 @@ void outlet_bound_flows(struct outlet *outlet, size_t bytes);
 void outlet_pass(struct outlet *outlet, int64_t time);
 /* Waits until all that was handed over is written. */
 void outlet_settle(struct outlet *outlet);
-/* Has what waits written, and ends the thread. Returns the rows that were dropped. */
+/* Nothing more comes: its thread ends when what waits is written. */
+void outlet_finish(struct outlet *outlet);
+/* The same, and waits for that. Returns the rows that were dropped. */
 uint64_t outlet_end(struct outlet *outlet);
 
 /* Any thread. */

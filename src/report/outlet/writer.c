@@ -13,7 +13,7 @@
 #include "report/output/format.h"
 #include "report/output/output.h"
 #include "report/outlet/file_place.h"
-#include "report/outlet/ipfix_place.h"
+#include "report/outlet/remote.h"
 #include "report/outlet/writer.h"
 #include "collect/options.h"
 #include "kernel/options.h"
@@ -25,13 +25,11 @@
 
 #define NEAR_LETTERS 2 /* that a word has beside those of the format that was meant */
 
-#define WRITER_COLLECTORS_MAX (2 * OPTION_LIST_MAX) /* heavy hitters and flows */
-
-/* An outlet and what it brings reports to: files, or a collector. */
+/* An outlet and what it brings reports to: files, or a place that a URL names. */
 struct route {
 	struct outlet *outlet;
 	struct file_place files;
-	struct ipfix_place *ipfix; /* NULL: files */
+	struct remote *remote; /* NULL: files */
 	struct delivery **deliveries;
 	uint32_t nb_deliveries;
 };
@@ -41,8 +39,8 @@ struct writer {
 	struct writer_voice voice;
 	struct file_sink **sinks; /* each the own of its route's thread */
 	uint32_t nb_sinks;
-	struct ipfix_place *collectors[WRITER_COLLECTORS_MAX]; /* [nb_collectors] */
-	uint32_t nb_collectors;
+	struct remote **remotes; /* [nb_remotes] */
+	uint32_t nb_remotes;
 	struct route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
 	bool told; /* there is a place for what became of rows */
@@ -140,15 +138,35 @@ static bool add_rows(struct writer *writer, enum row_kind kind,
 	return true;
 }
 
-/* Returns false where memory is missing. */
-static bool add_collector(struct writer *writer, enum row_kind kind, const char *url)
+static struct remote_request request_of(
+	const struct config *config, enum row_kind kind, const struct destination *destination)
 {
-	struct ipfix_place *place = ipfix_place_create(url, outputs[kind],
-		1 + writer->nb_collectors * CONFIG_MEASUREMENTS_MAX, &writer->voice);
+	return (struct remote_request){
+		.url = destination->name,
+		.kind = kind,
+		.format = destination->format,
+		.usual_format = usual_format(config, kind),
+		.choice = choice_of_config(config, false),
+		.config = config,
+	};
+}
 
-	if (place == NULL)
+/* Returns false where memory is missing. */
+static bool add_remote(struct writer *writer, enum row_kind kind,
+	const struct destination *destination, const struct config *config)
+{
+	const struct remote_request request = request_of(config, kind, destination);
+	struct remote **remotes =
+		reallocarray(writer->remotes, writer->nb_remotes + 1, sizeof(writer->remotes[0]));
+	struct remote *remote;
+
+	if (remotes == NULL)
 		return false;
-	writer->collectors[writer->nb_collectors++] = place;
+	writer->remotes = remotes;
+	remote = remote_create(&request, writer->nb_remotes, &writer->voice);
+	if (remote == NULL)
+		return false;
+	remotes[writer->nb_remotes++] = remote;
 	return true;
 }
 
@@ -159,8 +177,8 @@ static bool add_kind(
 		struct destination destination =
 			destination_of(writer_options(config)->rows[kind].texts[d]);
 
-		if (ipfix_url_is(destination.name)) {
-			if (!add_collector(writer, kind, destination.name))
+		if (remote_is_url(destination.name)) {
+			if (!add_remote(writer, kind, &destination, config))
 				return false;
 			continue;
 		}
@@ -345,21 +363,22 @@ static void writer_free(struct writer *writer)
 		free(writer->sinks[s]->columns);
 		free(writer->sinks[s]);
 	}
-	for (uint32_t c = 0; c < writer->nb_collectors; c++)
-		ipfix_place_free(writer->collectors[c]);
+	for (uint32_t r = 0; r < writer->nb_remotes; r++)
+		remote_free(writer->remotes[r]);
+	free(writer->remotes);
 	free(writer->routes);
 	free(writer->sinks);
 	free(writer);
 }
 
-/* One with room for all sinks, or for a collector. Returns NULL where memory is missing. */
+/* One with room for all sinks, or for a remote. Returns NULL where memory is missing. */
 static struct route *add_route(struct writer *writer, uint64_t first_epoch)
 {
 	struct route *route = &writer->routes[writer->nb_routes++];
 
 	*route = (struct route){
 		.files = {.voice = &writer->voice,
-			.alone = writer->nb_sinks + writer->nb_collectors == 1,
+			.alone = writer->nb_sinks + writer->nb_remotes == 1,
 			.sinks = calloc(writer->nb_sinks + 1, sizeof(route->files.sinks[0])),
 			.next_epoch = first_epoch},
 		.deliveries = calloc(writer->nb_sinks + 1, sizeof(route->deliveries[0])),
@@ -378,8 +397,7 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct route *files = NULL, *route;
 
-	writer->routes =
-		calloc(writer->nb_sinks + writer->nb_collectors, sizeof(writer->routes[0]));
+	writer->routes = calloc(writer->nb_sinks + writer->nb_remotes, sizeof(writer->routes[0]));
 	if (writer->routes == NULL)
 		return false;
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
@@ -393,12 +411,13 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 		add_to_route(route, writer->sinks[s]);
 		writer->told |= writer->sinks[s]->delivery.output == &output_deliveries;
 	}
-	for (uint32_t c = 0; c < writer->nb_collectors; c++) {
+	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
 		route = add_route(writer, first_epoch);
 		if (route == NULL)
 			return false;
-		route->ipfix = writer->collectors[c];
-		route->deliveries[route->nb_deliveries++] = &route->ipfix->delivery;
+		route->remote = writer->remotes[r];
+		route->deliveries[route->nb_deliveries++] = &route->remote->delivery;
+		writer->told |= route->remote->delivery.output == &output_deliveries;
 	}
 	return true;
 }
@@ -412,8 +431,8 @@ static bool make_outlet(struct writer *writer, struct route *route)
 {
 	const struct outlet_ops *files = is_regular(route) ? &file_ops : &stream_ops;
 	const struct outlet_params params = {
-		.ops = route->ipfix != NULL ? &ipfix_ops : files,
-		.place = route->ipfix != NULL ? (void *)route->ipfix : &route->files,
+		.ops = route->remote != NULL ? &route->remote->scheme->ops : files,
+		.place = route->remote != NULL ? (void *)route->remote : &route->files,
 		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
 		.deliveries = route->deliveries,
 		.nb_deliveries = route->nb_deliveries,
@@ -487,19 +506,34 @@ static const char *lacks_column(const struct columns *others, const struct colum
 	return NULL;
 }
 
-static bool sink_takes(
-	const struct file_sink *sink, const struct column_choice *choice, char *error)
+/* Whether a header of these columns has all that rows then have. */
+static bool header_takes(const char *option, const char *name, const struct columns *header,
+	const struct column_choice *choice, char *error)
 {
-	struct columns *columns = columns_of(sink->columns->output, choice);
-	const char *lacks = columns != NULL ? lacks_column(sink->columns, columns) : "any memory";
+	struct columns *columns = columns_of(header->output, choice);
+	const char *lacks = columns != NULL ? lacks_column(header, columns) : "any memory";
 
 	free(columns);
 	if (lacks == NULL)
 		return true;
 	snprintf(error, WRITER_ERROR_MAX,
-		"%s %.300s: its header has no column %s; give json:FILE, whose rows may change, or "
+		"%s %.300s: its header has no column %s; give it json: rows, which may change, or "
 		"start the run with such a measurement",
-		sink->file.option, sink->file.name, lacks);
+		option, name, lacks);
+	return false;
+}
+
+static bool remote_takes(const struct remote *remote, const struct config *config, char *error)
+{
+	const struct destination destination = {remote->asked_format, remote->delivery.name};
+	const struct remote_request request = request_of(config, remote->kind, &destination);
+	const char *option = outputs[request.kind]->option;
+	char why[REMOTE_WHY_MAX];
+
+	if (remote_check(&request, why))
+		return remote->format == NULL || remote->format->header == NULL ||
+		       header_takes(option, request.url, remote->columns, &request.choice, error);
+	snprintf(error, WRITER_ERROR_MAX, "%s %.200s %s", option, request.url, why);
 	return false;
 }
 
@@ -512,9 +546,13 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 		const struct format *format = sink->file.form.format;
 
 		if (format != NULL && format->header != NULL && !is_device(sink->file.name) &&
-			!sink_takes(sink, &choice, error))
+			!header_takes(
+				sink->file.option, sink->file.name, sink->columns, &choice, error))
 			return false;
 	}
+	for (uint32_t r = 0; r < writer->nb_remotes; r++)
+		if (!remote_takes(writer->remotes[r], config, error))
+			return false;
 	return true;
 }
 
@@ -537,7 +575,7 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 	if (report == NULL)
 		return NULL;
 	report->deliveries =
-		calloc(writer->nb_sinks + writer->nb_collectors, sizeof(report->deliveries[0]));
+		calloc(writer->nb_sinks + writer->nb_remotes, sizeof(report->deliveries[0]));
 	if (report->deliveries == NULL) {
 		report_epoch_free(report);
 		return NULL;
@@ -637,11 +675,15 @@ uint64_t writer_close(struct writer *writer)
 {
 	uint64_t lost = 0;
 
+	/* All at once: each may wait for somebody who takes nothing. */
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (!tells(&writer->routes[r]))
+			outlet_finish(writer->routes[r].outlet);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
 			lost += outlet_end(writer->routes[r].outlet);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (tells(&writer->routes[r]))
+		if (tells(&writer->routes[r]) && writer->routes[r].remote == NULL)
 			outlet_settle(writer->routes[r].outlet);
 	tell_deliveries(writer);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
@@ -651,9 +693,8 @@ uint64_t writer_close(struct writer *writer)
 		output_file_close(&writer->sinks[s]->file);
 		lost += writer->sinks[s]->file.lost;
 	}
-	for (uint32_t c = 0; c < writer->nb_collectors; c++)
-		lost += atomic_load_explicit(
-			&writer->collectors[c]->delivery.failed, memory_order_relaxed);
+	for (uint32_t r = 0; r < writer->nb_remotes; r++)
+		lost += delivery_lost(&writer->remotes[r]->delivery);
 	writer_free(writer);
 	return lost;
 }
@@ -769,31 +810,15 @@ static const char *next_destination(const struct config *config, enum row_kind *
 	return *kind < ROW_KINDS ? writer_options(config)->rows[*kind].texts[(*i)++] : NULL;
 }
 
-/* What goes to a collector of IPFIX: rows and keys that it has elements for. */
-static bool check_collector(const struct config *config, enum row_kind kind, const char *text,
+static bool check_remote(const struct config *config, enum row_kind kind, const char *text,
 	struct option_fault *fault)
 {
 	const struct destination to = destination_of(text);
-	const char *option = option_of_rows(kind);
-	char why[IPFIX_WHY_MAX];
-	struct ipfix_url url;
+	const struct remote_request request = request_of(config, kind, &to);
+	char why[REMOTE_WHY_MAX];
 
-	if (kind != ROWS_HEAVY_HITTERS && kind != ROWS_FLOWS)
-		return option_fault(fault, option, NULL,
-			"'%.200s' takes heavy hitters (--output) and records (--flows) alone; give "
-			"a file",
-			text);
-	if (to.format != FORMAT_AUTO)
-		return option_fault(fault, option, NULL,
-			"'%.200s' names a format, and IPFIX is one; leave it out", text);
-	if (!ipfix_url_parse(to.name, &url, why))
-		return option_fault(fault, option, NULL, "'%.200s' %s", text, why);
-	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		if (!ipfix_carries(&measurement_options(&config->measurements[m])->key, why))
-			return option_fault(fault, option, NULL,
-				"'%.100s' cannot have the keys of measurement %.64s: %s", text,
-				config->measurements[m].name, why);
-	return true;
+	return remote_check(&request, why) ||
+	       option_fault(fault, option_of_rows(kind), NULL, "'%.200s' %s", text, why);
 }
 
 static bool check_output(const struct config *config, enum row_kind kind, const char *text,
@@ -804,8 +829,8 @@ static bool check_output(const struct config *config, enum row_kind kind, const 
 	enum row_kind k = 0;
 	uint32_t i = 0;
 
-	if (ipfix_url_is(name))
-		return check_collector(config, kind, text, fault);
+	if (remote_is_url(name))
+		return check_remote(config, kind, text, fault);
 	if (to.format == FORMAT_AUTO && begins_as_format(name))
 		return option_fault(fault, option, NULL,
 			"'%.100s' looks like a format that is none; allowed: %s (a table "
@@ -880,7 +905,7 @@ static const char *lacks_file(
 	for (const char *text; (text = next_destination(config, &kind, &i)) != NULL;) {
 		const char *name = destination_of(text).name;
 
-		if (!standard_files_is_output(name) && !ipfix_url_is(name))
+		if (!standard_files_is_output(name) && !remote_is_url(name))
 			return NULL;
 	}
 	return option_lacks_file(NULL);

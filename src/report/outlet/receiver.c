@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/outlet/receiver.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+
+#define BACKOFF_MIN_NS SECOND_NS
+#define BACKOFF_MAX_NS (30 * SECOND_NS)
+#define CONNECT_NS     (10 * SECOND_NS) /* at most, to be connected in */
+#define POLL_MS        100
+#define HEADERS_UDP4   28
+#define HEADERS_UDP6   48
+
+/* --- The text */
+
+static bool read_port(const char *text, char *port, size_t size)
+{
+	char *end;
+	unsigned long number;
+
+	if (*text < '0' || *text > '9' || strlen(text) >= size)
+		return false;
+	number = strtoul(text, &end, 10);
+	snprintf(port, size, "%s", text);
+	return *end == '\0' && number >= 1 && number <= UINT16_MAX;
+}
+
+static bool read_path(const char *text, struct receiver_address *address, char *why)
+{
+	static const struct sockaddr_un unix_address;
+	const size_t max = sizeof(unix_address.sun_path) - 1;
+
+	if (*text == '\0' || strlen(text) > max) {
+		snprintf(why, RECEIVER_WHY_MAX, "must name a socket, by a path of 1 to %zu bytes",
+			max);
+		return false;
+	}
+	snprintf(address->host, sizeof(address->host), "%s", text);
+	address->port[0] = '\0';
+	return true;
+}
+
+bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
+	struct receiver_address *address, char *why)
+{
+	const char *host = text, *end, *behind;
+
+	address->transport = transport;
+	if (transport == RECEIVER_UNIX)
+		return read_path(text, address, why);
+	end = host + strcspn(host, *host == '[' ? "]" : ":/");
+	behind = *host == '[' && *end == ']' ? end + 1 : end;
+	host += *text == '[';
+	if (end <= host || (size_t)(end - host) >= sizeof(address->host) ||
+		(*text == '[') != (*end == ']')) {
+		snprintf(why, RECEIVER_WHY_MAX,
+			"names no host; write HOST:PORT, an IPv6 address in brackets");
+		return false;
+	}
+	memcpy(address->host, host, (size_t)(end - host));
+	address->host[end - host] = '\0';
+	snprintf(address->port, sizeof(address->port), "%s", port != NULL ? port : "");
+	if ((*behind == '\0' && port != NULL) ||
+		(*behind == ':' && read_port(behind + 1, address->port, sizeof(address->port))))
+		return true;
+	snprintf(why, RECEIVER_WHY_MAX,
+		"must end with a port from 1 to 65535, and nothing behind it");
+	return false;
+}
+
+/* --- Connections */
+
+void receiver_init(struct receiver *receiver)
+{
+	receiver->fd = -1;
+}
+
+static void hang_up(struct receiver *receiver)
+{
+	if (receiver->fd >= 0)
+		close(receiver->fd);
+	receiver->fd = -1;
+	receiver->look_up = true;
+}
+
+void receiver_free(struct receiver *receiver)
+{
+	hang_up(receiver);
+	if (receiver->addresses != NULL)
+		freeaddrinfo(receiver->addresses);
+	receiver->addresses = NULL;
+}
+
+void receiver_reopen(struct receiver *receiver)
+{
+	hang_up(receiver);
+	receiver->retry_at = 0;
+}
+
+void receiver_praise(struct receiver *receiver)
+{
+	if (receiver->fd >= 0)
+		receiver->backoff = 0;
+}
+
+static void give_up(struct receiver *receiver, const char *why)
+{
+	hang_up(receiver);
+	receiver->turn++;
+	receiver->backoff = receiver->backoff == 0 ? BACKOFF_MIN_NS : 2 * receiver->backoff;
+	if (receiver->backoff > BACKOFF_MAX_NS)
+		receiver->backoff = BACKOFF_MAX_NS;
+	receiver->retry_at = clock_now(CLOCK_MONOTONIC) + receiver->backoff;
+	snprintf(receiver->why, sizeof(receiver->why), "%s", why);
+}
+
+/* Keeps what it has where a name cannot be looked up now. */
+static bool look_up(struct receiver *receiver)
+{
+	const struct addrinfo hints = {
+		.ai_family = AF_UNSPEC,
+		.ai_socktype =
+			receiver->address.transport == RECEIVER_UDP ? SOCK_DGRAM : SOCK_STREAM,
+	};
+	struct addrinfo *found = NULL;
+	int error;
+
+	if (!receiver->look_up && receiver->addresses != NULL)
+		return true;
+	error = getaddrinfo(receiver->address.host, receiver->address.port, &hints, &found);
+	if (error == 0) {
+		if (receiver->addresses != NULL)
+			freeaddrinfo(receiver->addresses);
+		receiver->addresses = found;
+		receiver->look_up = false;
+	} else if (receiver->addresses == NULL) {
+		give_up(receiver, error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+	}
+	return receiver->addresses != NULL;
+}
+
+/* Waits until something can be sent, or until it took nothing for so long. */
+static bool wait_to_send(const struct receiver *receiver, int fd, int64_t patience)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC), waited, at_end = receiver->patience_at_end;
+	struct pollfd polled = {.fd = fd, .events = POLLOUT};
+	bool ending;
+
+	do {
+		int ready = poll(&polled, 1, POLL_MS);
+
+		if (ready > 0)
+			return true;
+		if (ready < 0 && errno != EINTR)
+			return false;
+		waited = clock_now(CLOCK_MONOTONIC) - start;
+		ending = receiver->ending != NULL && receiver->ending(receiver->arg);
+	} while (waited < (ending && at_end < patience ? at_end : patience));
+	errno = ETIMEDOUT;
+	return false;
+}
+
+static bool finish_connecting(const struct receiver *receiver, int fd)
+{
+	socklen_t len = sizeof(errno);
+	int error = 0;
+
+	if (errno != EINPROGRESS || !wait_to_send(receiver, fd, CONNECT_NS) ||
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		return false;
+	errno = error;
+	return error == 0;
+}
+
+/* Routers cut no datagram of ours in pieces, and what the way takes is known where we are told. */
+static void never_fragment(int fd, int family)
+{
+	static const int ipv4 = IP_PMTUDISC_DO, ipv6 = IPV6_PMTUDISC_DO;
+
+	if (family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &ipv6, sizeof(ipv6));
+	else
+		(void)setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &ipv4, sizeof(ipv4));
+}
+
+/* Returns the descriptor, or -1 with errno. */
+static int connect_to(const struct receiver *receiver, const struct addrinfo *address)
+{
+	static const int one = 1;
+	int fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		address->ai_protocol);
+
+	if (fd < 0)
+		return -1;
+	if (receiver->address.transport == RECEIVER_TCP) {
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	} else if (receiver->address.transport == RECEIVER_UDP) {
+		never_fragment(fd, address->ai_family);
+	}
+	if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 &&
+		!finish_connecting(receiver, fd)) {
+		int error = errno;
+
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	return fd;
+}
+
+/* Of several addresses the first that takes the connection; with UDP, where none is known to
+ * answer, each has its turn. */
+static int connect_any(const struct receiver *receiver)
+{
+	const struct addrinfo *address = receiver->addresses;
+	uint32_t n = 0;
+	int fd = -1;
+
+	for (; address != NULL; address = address->ai_next)
+		n++;
+	address = receiver->addresses;
+	if (receiver->address.transport == RECEIVER_UDP)
+		for (uint32_t skip = receiver->turn % n; skip > 0; skip--)
+			address = address->ai_next;
+	for (; n > 0 && fd < 0; n--) {
+		fd = connect_to(receiver, address);
+		address = address->ai_next != NULL ? address->ai_next : receiver->addresses;
+	}
+	return fd;
+}
+
+static int connect_unix(const struct receiver *receiver)
+{
+	struct sockaddr_un path = {.sun_family = AF_UNIX};
+	const struct addrinfo address = {
+		.ai_family = AF_UNIX,
+		.ai_socktype = SOCK_STREAM,
+		.ai_addr = (struct sockaddr *)&path,
+		.ai_addrlen = sizeof(path),
+	};
+
+	/* receiver_parse() took no longer one. */
+	memcpy(path.sun_path, receiver->address.host, sizeof(path.sun_path) - 1);
+	return connect_to(receiver, &address);
+}
+
+bool receiver_heed(struct receiver *receiver)
+{
+	char ignored[256];
+	ssize_t len;
+
+	if (receiver->fd < 0)
+		return false;
+	do {
+		len = recv(receiver->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+	} while (len > 0 || (len < 0 && errno == EINTR));
+	if (len == 0 && receiver->address.transport != RECEIVER_UDP)
+		give_up(receiver, "the receiver closed the connection");
+	else if (len < 0 && errno != EAGAIN)
+		give_up(receiver, strerror(errno));
+	return receiver->fd >= 0;
+}
+
+enum receiver_state receiver_look(struct receiver *receiver)
+{
+	if (receiver_heed(receiver))
+		return RECEIVER_THERE;
+	if (clock_now(CLOCK_MONOTONIC) < receiver->retry_at)
+		return RECEIVER_GONE;
+	if (receiver->address.transport == RECEIVER_UNIX) {
+		receiver->fd = connect_unix(receiver);
+	} else {
+		if (!look_up(receiver))
+			return RECEIVER_GONE;
+		receiver->fd = connect_any(receiver);
+	}
+	if (receiver->fd < 0) {
+		give_up(receiver, strerror(errno));
+		return RECEIVER_GONE;
+	}
+	receiver->connects++;
+	return RECEIVER_ANEW;
+}
+
+/* --- Sending */
+
+int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
+{
+	int error = 0;
+
+	receiver->sent = 0;
+	while (receiver->sent < len && error == 0) {
+		ssize_t n = send(receiver->fd, (const char *)bytes + receiver->sent,
+			len - receiver->sent, MSG_NOSIGNAL);
+
+		if (n >= 0)
+			receiver->sent += (size_t)n;
+		else if (errno == EAGAIN || errno == ENOBUFS)
+			error = wait_to_send(receiver, receiver->fd, receiver->patience) ? 0
+											 : errno;
+		else if (errno != EINTR)
+			error = errno;
+	}
+	if (error == EMSGSIZE)
+		snprintf(receiver->why, sizeof(receiver->why), "%s", strerror(error));
+	else if (error != 0)
+		give_up(receiver,
+			error == ETIMEDOUT ? "the receiver takes nothing" : strerror(error));
+	return error;
+}
+
+uint32_t receiver_datagram_max(const struct receiver *receiver)
+{
+	struct sockaddr_storage to;
+	socklen_t len = sizeof(int), size = sizeof(to);
+	int mtu = 0, headers;
+	bool ipv6;
+
+	if (receiver->fd < 0 || getpeername(receiver->fd, (struct sockaddr *)&to, &size) < 0)
+		return 0;
+	ipv6 = to.ss_family == AF_INET6;
+	headers = ipv6 ? HEADERS_UDP6 : HEADERS_UDP4;
+	if (getsockopt(receiver->fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_MTU : IP_MTU,
+		    &mtu, &len) < 0 ||
+		mtu <= headers)
+		return 0;
+	return (uint32_t)(mtu - headers);
+}

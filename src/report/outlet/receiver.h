@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Who takes reports on a socket: looked up by name, connected to, left where it takes nothing, and
+ * tried again after a second, then two, up to 30. One thread has it, and may wait in each call.
+ */
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECEIVER_WHY_MAX 160
+
+enum receiver_transport {
+	RECEIVER_UDP,
+	RECEIVER_TCP,
+	RECEIVER_UNIX,
+};
+
+struct receiver_address {
+	enum receiver_transport transport;
+	char host[256]; /* of a Unix socket its path */
+	char port[6];
+};
+
+/*
+ * HOST:PORT, an IPv6 address in brackets; without a port `port` is meant, if that is not NULL. Of a
+ * Unix socket its path. False, with a phrase in why[RECEIVER_WHY_MAX], where it is none.
+ */
+bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
+	struct receiver_address *address, char *why);
+
+struct receiver {
+	/* Set before the first use. */
+	struct receiver_address address;
+	/* ns that it may take nothing; and when the run is over. */
+	int64_t patience, patience_at_end;
+	bool (*ending)(void *arg); /* whether it is; may be NULL */
+	void *arg;
+
+	/* Of this module alone, but for reading. */
+	int fd;                     /* -1: not connected */
+	uint32_t connects;          /* that succeeded */
+	size_t sent;                /* bytes of the last receiver_send() that the kernel took */
+	char why[256];              /* why it is not there, or did not take the last */
+	struct addrinfo *addresses; /* those of the last look-up that found some */
+	uint32_t turn;              /* UDP: whose turn it is of them */
+	bool look_up;               /* before the next connection */
+	int64_t retry_at, backoff;  /* monotonic */
+};
+
+/* All else is 0. */
+void receiver_init(struct receiver *receiver);
+void receiver_free(struct receiver *receiver);
+
+enum receiver_state {
+	RECEIVER_GONE,  /* `why` says why; tried again when its time has come */
+	RECEIVER_THERE, /* as before */
+	RECEIVER_ANEW,  /* connected just now */
+};
+
+/* Looks whether it is still there, and connects where it is not and may be tried. */
+enum receiver_state receiver_look(struct receiver *receiver);
+
+/* Takes what came back: that nobody is there, or that the connection ended. False: it is gone. */
+bool receiver_heed(struct receiver *receiver);
+
+/*
+ * Returns 0 when the kernel took all of it, else an errno: it is gone, but after EMSGSIZE, which
+ * means that the way takes no datagram of that size.
+ */
+int receiver_send(struct receiver *receiver, const void *bytes, size_t len);
+
+/* It took what there was: if it goes away, it is tried again soon. */
+void receiver_praise(struct receiver *receiver);
+
+/* The bytes that a datagram may have on the way; 0: not known. */
+uint32_t receiver_datagram_max(const struct receiver *receiver);
+
+/* Leaves it; the name is looked up again, and it is connected to at once when it is looked for. */
+void receiver_reopen(struct receiver *receiver);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/outlet/remote.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "report/output/format.h"
+
+#define LINE_MAX_BYTES 512
+
+static const struct remote_scheme *const schemes[] = {
+	&remote_ipfix,
+	&remote_ipfix_tcp,
+	&remote_tcp,
+	&remote_unix,
+};
+
+#define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+
+static const struct remote_scheme *scheme_of(const char *url)
+{
+	for (uint32_t s = 0; s < SCHEMES; s++)
+		if (strncasecmp(url, schemes[s]->prefix, strlen(schemes[s]->prefix)) == 0)
+			return schemes[s];
+	return NULL;
+}
+
+bool remote_is_url(const char *name)
+{
+	size_t len = 0;
+
+	if (scheme_of(name) != NULL)
+		return true;
+	while (isalnum((unsigned char)name[len]) || name[len] == '+')
+		len++;
+	return len > 0 && strncmp(name + len, "://", 3) == 0;
+}
+
+static void say_schemes(char *why)
+{
+	int len = snprintf(why, REMOTE_WHY_MAX, "is of no kind that there is; allowed:");
+
+	for (uint32_t s = 0; s < SCHEMES && len < REMOTE_WHY_MAX; s++)
+		len += snprintf(why + len, (size_t)(REMOTE_WHY_MAX - len), "%s %s",
+			s > 0 ? "," : "", schemes[s]->form);
+}
+
+bool remote_check(const struct remote_request *request, char *why)
+{
+	const struct remote_scheme *scheme = scheme_of(request->url);
+
+	if (scheme == NULL) {
+		say_schemes(why);
+		return false;
+	}
+	if (scheme->needs != NULL) {
+		snprintf(why, REMOTE_WHY_MAX, "is not in this build; install %s and build again",
+			scheme->needs);
+		return false;
+	}
+	return scheme->check(scheme, request, why);
+}
+
+enum output_format remote_format(const struct remote_request *request)
+{
+	return request->format != FORMAT_AUTO ? request->format : request->usual_format;
+}
+
+struct remote *remote_create(
+	const struct remote_request *request, uint32_t number, struct writer_voice *voice)
+{
+	const struct remote_scheme *scheme = scheme_of(request->url);
+	struct remote *remote = scheme->create(scheme, request, number);
+
+	if (remote == NULL)
+		return NULL;
+	remote->scheme = scheme;
+	remote->kind = request->kind;
+	remote->asked_format = request->format;
+	remote->delivery =
+		(struct delivery){.name = request->url, .output = outputs[request->kind]};
+	remote->voice = voice;
+	if (remote->format != NULL) {
+		struct column_choice choice = request->choice;
+
+		choice.named = remote->format->named;
+		remote->columns = columns_of(outputs[request->kind], &choice);
+		if (remote->columns == NULL) {
+			remote_free(remote);
+			return NULL;
+		}
+	}
+	return remote;
+}
+
+void remote_free(struct remote *remote)
+{
+	free(remote->columns);
+	remote->scheme->free(remote);
+}
+
+void remote_say(const struct remote *remote, bool warning, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list args;
+	int len = snprintf(line, sizeof(line), "%.200s: ", remote->delivery.name);
+
+	va_start(args, format);
+	vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
+	va_end(args);
+	voice_say(warning, line, remote->voice);
+}

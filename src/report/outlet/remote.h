@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Places that URLs name: who takes the rows of one kind, elsewhere than in a file. Each kind of
+ * place is a struct remote_scheme, a file, and a row of the table in remote.c.
+ */
+
+#include "config/config.h"
+#include "report/outlet/outlet.h"
+#include "report/outlet/voice.h"
+#include "report/output/output.h"
+
+#define REMOTE_WHY_MAX 256
+
+/* What is asked for. */
+struct remote_request {
+	const char *url;
+	enum row_kind kind;
+	enum output_format format;       /* FORMAT_AUTO: none was named */
+	enum output_format usual_format; /* that text then has */
+	struct column_choice choice;     /* but for `named`, which is the format's */
+	const struct config *config;
+};
+
+/* The beginning of each place; by its own thread, but for the account. */
+struct remote {
+	const struct remote_scheme *scheme;
+	enum row_kind kind;
+	enum output_format asked_format; /* as in the request */
+	struct delivery delivery;
+	struct columns *columns;     /* of rows as text, from malloc(); NULL: others */
+	const struct format *format; /* theirs */
+	struct writer_voice *voice;
+	struct outlet *outlet;
+};
+
+struct remote_scheme {
+	const char *prefix; /* of URLs */
+	const char *form;   /* of a URL, for a person */
+	const char *needs;  /* a package that this build was made without; NULL: none */
+	/* Whether it can have that: false with a phrase in why[REMOTE_WHY_MAX] that goes on after the
+	 * URL. */
+	bool (*check)(const struct remote_scheme *scheme, const struct remote_request *request,
+		char *why);
+	/*
+	 * Of a request that it can have, whose URL lives longer: what is behind struct remote, which
+	 * remote_create() fills. `number` is that of the place in its run, from 0. NULL where memory
+	 * is missing.
+	 */
+	struct remote *(*create)(const struct remote_scheme *scheme,
+		const struct remote_request *request, uint32_t number);
+	void (*free)(struct remote *remote); /* but the columns */
+	struct outlet_ops ops;               /* of the struct remote */
+};
+
+extern const struct remote_scheme remote_ipfix, remote_ipfix_tcp, remote_tcp, remote_unix;
+
+/* Whether a destination is a URL, of a scheme that there is or of none. */
+bool remote_is_url(const char *name);
+
+/* False, with a phrase in why[REMOTE_WHY_MAX] that goes on after the URL, where it cannot be had. */
+bool remote_check(const struct remote_request *request, char *why);
+
+/* Of a request that remote_check() takes. From malloc(); NULL where memory is missing. */
+struct remote *remote_create(
+	const struct remote_request *request, uint32_t number, struct writer_voice *voice);
+void remote_free(struct remote *remote);
+
+/* For schemes whose rows are text. */
+enum output_format remote_format(const struct remote_request *request);
+/* Says "URL: LINE". */
+__attribute__((format(printf, 3, 4))) void remote_say(
+	const struct remote *remote, bool warning, const char *format, ...);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Rows as text to a socket as a place of reports: tcp://, unix:. An epoch waits until it was taken
+ * whole; where the connection breaks meanwhile it is sent again, as a whole, over the next one.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "report/outlet/receiver.h"
+#include "report/outlet/remote.h"
+#include "report/output/format.h"
+
+#define PATIENCE_NS (60 * SECOND_NS) /* with a receiver who takes nothing, */
+#define ENDING_NS   (5 * SECOND_NS)  /* and at the end of the run */
+#define BREAKS_MAX  3                /* in an epoch: then nobody can say what of it arrived */
+#define PAUSE_NS    (SECOND_NS / 10)
+
+struct row_socket {
+	struct remote remote;
+	struct receiver receiver;
+	struct text text;
+	bool waiting; /* said, and not taken back yet */
+	bool left;    /* the run is over, and it took nothing for so long */
+};
+
+static bool ending(void *arg)
+{
+	const struct row_socket *place = arg;
+
+	return outlet_ending(place->remote.outlet);
+}
+
+static void begin(void *arg, struct outlet *outlet)
+{
+	struct row_socket *place = arg;
+
+	place->remote.outlet = outlet;
+}
+
+/* Once when rows begin to wait, and once when they are taken again. */
+static void tell(struct row_socket *place, bool waits)
+{
+	if (waits && !place->waiting)
+		remote_say(&place->remote, true, "%s; rows wait until it takes them",
+			place->receiver.why);
+	else if (!waits && place->waiting)
+		remote_say(&place->remote, false, "takes rows again");
+	place->waiting = waits;
+}
+
+static bool send_header(struct row_socket *place)
+{
+	const struct format *format = place->remote.format;
+	struct text header = {0};
+	bool sent;
+
+	if (format->header == NULL)
+		return true;
+	format->header(&header, place->remote.columns);
+	sent = !header.failed && receiver_send(&place->receiver, header.data, header.len) == 0;
+	delivery_count(&place->remote.delivery.bytes, sent ? header.len : 0);
+	text_free(&header);
+	return sent;
+}
+
+/* Waits for it as long as the run goes on, and then not for long. False: the rest is lost. */
+static bool reach(struct row_socket *place)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	enum receiver_state state;
+	int64_t waited = 0;
+
+	while ((state = receiver_look(&place->receiver)) != RECEIVER_THERE) {
+		if (state == RECEIVER_ANEW) {
+			delivery_count(
+				&place->remote.delivery.reconnects, place->receiver.connects > 1);
+			if (send_header(place))
+				break;
+		}
+		tell(place, true);
+		if (waited >= ENDING_NS)
+			return false;
+		nanosleep(&pause, NULL);
+		waited += ending(place) ? PAUSE_NS : 0;
+	}
+	return true;
+}
+
+/* What became of the rows in place->text. */
+static _Atomic uint64_t *bring(struct row_socket *place)
+{
+	struct delivery *delivery = &place->remote.delivery;
+	const struct text *text = &place->text;
+	uint32_t breaks = 0;
+
+	while (!place->left && reach(place)) {
+		int error = receiver_send(&place->receiver, text->data, text->len);
+
+		if (error == 0) {
+			receiver_praise(&place->receiver);
+			delivery_count(&delivery->bytes, text->len);
+			tell(place, false);
+			return &delivery->delivered;
+		}
+		delivery_count(&delivery->retries, 1);
+		tell(place, true);
+		breaks += place->receiver.sent > 0;
+		if (breaks == BREAKS_MAX) {
+			remote_say(&place->remote, true,
+				"the connection broke %d times in one interval's rows; nobody can "
+				"say which of them arrived",
+				BREAKS_MAX);
+			return &delivery->unknown;
+		}
+		place->left = error == ETIMEDOUT && ending(place);
+	}
+	place->left = true;
+	return breaks > 0 ? &delivery->unknown : &delivery->failed;
+}
+
+static void write_report(void *arg, const struct report_epoch *epoch)
+{
+	struct row_socket *place = arg;
+	struct remote *remote = &place->remote;
+	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+
+	if (rows == 0)
+		return;
+	if (remote->format->header == NULL)
+		columns_suit(&remote->columns, epoch);
+	text_clear(&place->text);
+	format_epoch(&place->text, remote->format, remote->columns, epoch);
+	delivery_count(place->text.failed ? &remote->delivery.failed : bring(place), rows);
+}
+
+static void reopen(void *arg)
+{
+	struct row_socket *place = arg;
+
+	receiver_reopen(&place->receiver);
+}
+
+static bool parse(const struct remote_scheme *scheme, const char *url,
+	struct receiver_address *address, char *why)
+{
+	return receiver_parse(url + strlen(scheme->prefix),
+		scheme == &remote_unix ? RECEIVER_UNIX : RECEIVER_TCP, NULL, address, why);
+}
+
+static bool check(
+	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+{
+	struct receiver_address address;
+
+	return parse(scheme, request->url, &address, why);
+}
+
+static struct remote *create(
+	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+{
+	struct row_socket *place = calloc(1, sizeof(*place));
+	char why[REMOTE_WHY_MAX];
+
+	(void)number;
+	if (place == NULL)
+		return NULL;
+	place->remote.format = formats[remote_format(request)];
+	place->receiver = (struct receiver){
+		.patience = PATIENCE_NS,
+		.patience_at_end = ENDING_NS,
+		.ending = ending,
+		.arg = place,
+	};
+	parse(scheme, request->url, &place->receiver.address, why);
+	receiver_init(&place->receiver);
+	return &place->remote;
+}
+
+static void free_place(struct remote *remote)
+{
+	struct row_socket *place = (struct row_socket *)remote;
+
+	receiver_free(&place->receiver);
+	text_free(&place->text);
+	free(place);
+}
+
+#define OPS                                                                                        \
+	{                                                                                          \
+		.begin = begin, .write = write_report, .reopen = reopen                            \
+	}
+
+const struct remote_scheme remote_tcp = {
+	.prefix = "tcp://",
+	.form = "tcp://HOST:PORT",
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = OPS,
+};
+
+const struct remote_scheme remote_unix = {
+	.prefix = "unix:",
+	.form = "unix:PATH",
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = OPS,
+};

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Places that URLs name: their texts, and rows as text to sockets of the test's own. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "many_flows.h"
+#include "report/outlet/receiver.h"
+#include "report/outlet/remote.h"
+#include "report/output/format.h"
+
+static _Atomic uint32_t warnings, notices;
+
+static void hear(bool warning, const char *line, void *arg)
+{
+	(void)arg;
+	(void)line;
+	*(warning ? &warnings : &notices) += 1;
+}
+
+static struct writer_voice voice = {.say = hear};
+
+static struct remote_request request_of(const char *url)
+{
+	return (struct remote_request){
+		.url = url,
+		.kind = ROWS_FLOWS,
+		.usual_format = FORMAT_CSV,
+		.choice = {.key_fields = UINT32_MAX, .records = true},
+	};
+}
+
+/* --- The text */
+
+static void test_urls(void **state)
+{
+	static const char *const urls[] = {
+		"tcp://a:1", "TCP://[::1]:65535", "unix:/run/vector.sock", "unix:rows"};
+	static const char *const bad[] = {"tcp://", "tcp://:1", "tcp://a", "tcp://a:", "tcp://a:0",
+		"tcp://a:65536", "tcp://a:12x", "tcp://a/b", "tcp://a:1/b", "tcp://[::1",
+		"tcp://[]:1", "tcp://[::1]1", "tcp://a:-1", "tcp://a:000004739",
+		"unix:", "http://a:1", "tpc://a:1"};
+	char why[REMOTE_WHY_MAX], path[200] = "unix:";
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		const struct remote_request request = request_of(urls[i]);
+
+		assert_true(remote_is_url(urls[i]));
+		assert_true(remote_check(&request, why));
+	}
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct remote_request request = request_of(bad[i]);
+
+		why[0] = '\0';
+		assert_true(remote_is_url(bad[i]));
+		assert_false(remote_check(&request, why));
+		assert_true(why[0] != '\0');
+	}
+	memset(path + 5, 'p', 108);
+	assert_false(remote_check(&(struct remote_request){.url = path}, why));
+	assert_false(remote_is_url("flows.csv"));
+	assert_false(remote_is_url("./tcp://a:1"));
+	assert_false(remote_is_url("a/b://c"));
+}
+
+static void test_hosts(void **state)
+{
+	static const struct {
+		const char *text, *host, *port;
+	} good[] = {
+		{"collector:4740", "collector", "4740"},
+		{"collector", "collector", "4739"},
+		{"10.0.0.1:1", "10.0.0.1", "1"},
+		{"[2001:db8::1]:65535", "2001:db8::1", "65535"},
+		{"[::1]", "::1", "4739"},
+	};
+	struct receiver_address address;
+	char why[RECEIVER_WHY_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(receiver_parse(good[i].text, RECEIVER_UDP, "4739", &address, why));
+		assert_string_equal(address.host, good[i].host);
+		assert_string_equal(address.port, good[i].port);
+	}
+}
+
+/* --- A place with its thread, and what the rows are */
+
+struct sender {
+	struct remote *remote;
+	struct outlet *outlet;
+	struct delivery *delivery;
+	char url[128];
+};
+
+static void start(struct sender *sender)
+{
+	const struct remote_request request = request_of(sender->url);
+	struct outlet_params params = {.nb_deliveries = 1, .say = hear};
+	char why[REMOTE_WHY_MAX];
+
+	warnings = notices = 0;
+	assert_true(remote_check(&request, why));
+	sender->remote = remote_create(&request, 0, &voice);
+	assert_non_null(sender->remote);
+	sender->delivery = &sender->remote->delivery;
+	params.ops = &sender->remote->scheme->ops;
+	params.place = sender->remote;
+	params.name = sender->url;
+	params.deliveries = &sender->delivery;
+	sender->outlet = outlet_create(&params);
+	assert_non_null(sender->outlet);
+	outlet_bound_flows(sender->outlet, SIZE_MAX);
+	assert_int_equal(outlet_start(sender->outlet), 0);
+}
+
+static struct report_delivery stop(struct sender *sender)
+{
+	struct report_delivery account;
+
+	assert_int_equal(outlet_end(sender->outlet), 0);
+	account = delivery_look(sender->delivery);
+	assert_int_equal(account.waiting, 0);
+	outlet_free(sender->outlet);
+	remote_free(sender->remote);
+	return account;
+}
+
+static void push(struct sender *sender, uint32_t n)
+{
+	struct report_epoch *epoch = many_flows(n);
+
+	outlet_push(sender->outlet, epoch);
+	report_epoch_free(epoch);
+}
+
+/* The rows as files have them. */
+static struct text rows_of(uint32_t n, bool header)
+{
+	const struct remote_request request = request_of("");
+	struct columns *columns = columns_of(&output_flows, &request.choice);
+	struct report_epoch *epoch = many_flows(n);
+	struct text text = {0};
+
+	assert_non_null(columns);
+	if (header)
+		format_csv.header(&text, columns);
+	format_epoch(&text, &format_csv, columns, epoch);
+	assert_false(text.failed);
+	report_epoch_free(epoch);
+	free(columns);
+	return text;
+}
+
+/* --- Receivers */
+
+static int listen_tcp(struct sender *sender, int buffer)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_true(fd >= 0);
+	if (buffer > 0)
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 5), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	snprintf(sender->url, sizeof(sender->url), "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+	return fd;
+}
+
+static void take(int fd, const struct text *wanted)
+{
+	char bytes[65536];
+	size_t at = 0;
+
+	while (at < wanted->len) {
+		size_t left = wanted->len - at;
+		ssize_t n = recv(fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), 0);
+
+		assert_true(n > 0);
+		assert_memory_equal(bytes, wanted->data + at, n);
+		at += (size_t)n;
+	}
+}
+
+static void assert_nothing_more(int fd)
+{
+	char byte;
+
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+}
+
+/* It goes away between epochs: nothing is lost, and a header begins each connection. */
+static void test_rows(void **state)
+{
+	struct sender sender;
+	int listener = listen_tcp(&sender, 0), fd;
+	struct text first = rows_of(2000, true), second = rows_of(30, false),
+		    third = rows_of(500, true);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	push(&sender, 2000);
+	push(&sender, 30);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	outlet_settle(sender.outlet);
+	close(fd);
+	push(&sender, 500);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &third);
+	account = stop(&sender);
+	assert_nothing_more(fd);
+	assert_int_equal(account.rows, 2530);
+	assert_int_equal(account.delivered, 2530);
+	assert_int_equal(account.reconnects, 1);
+	assert_int_equal(account.retries, 0);
+	assert_int_equal(account.bytes, first.len + second.len + third.len);
+	close(fd);
+	close(listener);
+	text_free(&first);
+	text_free(&second);
+	text_free(&third);
+}
+
+/* Ends a connection that has taken a part, as one that crashed. */
+static void break_off(int listener)
+{
+	const struct linger abort = {.l_onoff = 1};
+	int fd = accept(listener, NULL, NULL);
+	char bytes[1000];
+
+	assert_true(recv(fd, bytes, sizeof(bytes), 0) > 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort, sizeof(abort)), 0);
+	close(fd);
+}
+
+/* An epoch that broke off comes again as a whole. After three times nobody knows. */
+static void test_breaks(void **state)
+{
+	struct sender sender;
+	int listener = listen_tcp(&sender, 4096), fd;
+	struct text rows = rows_of(MANY_MAX, true);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	push(&sender, MANY_MAX);
+	break_off(listener);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &rows);
+	outlet_settle(sender.outlet);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	close(fd);
+	push(&sender, MANY_MAX);
+	for (uint32_t i = 0; i < 3; i++)
+		break_off(listener);
+	account = stop(&sender);
+	assert_int_equal(account.delivered, MANY_MAX);
+	assert_int_equal(account.unknown, MANY_MAX);
+	assert_int_equal(account.retries, 4);
+	close(listener);
+	text_free(&rows);
+}
+
+/* Nobody is there, and then is: what waited arrives, in its order. */
+static void test_waiting(void **state)
+{
+	struct sender sender = {.url = "unix:test_remote.sock"};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+	struct text first = rows_of(100, true), second = rows_of(200, false);
+	struct report_delivery account;
+	int listener, fd;
+
+	(void)state;
+	unlink(at.sun_path);
+	start(&sender);
+	push(&sender, 100);
+	push(&sender, 200);
+	while (warnings == 0)
+		usleep(1000);
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listener, 5), 0);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	account = stop(&sender);
+	assert_nothing_more(fd);
+	assert_int_equal(account.delivered, 300);
+	assert_int_equal(account.reconnects, 0);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+	text_free(&first);
+	text_free(&second);
+}
+
+/* One that takes nothing is left at the end, and so is what waits for it; the part of an epoch that
+ * it may have is unknown. */
+static void test_frozen(void **state)
+{
+	struct sender sender;
+	int listener = listen_tcp(&sender, 4096);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	push(&sender, MANY_MAX);
+	push(&sender, 7);
+	account = stop(&sender);
+	assert_int_equal(account.unknown, MANY_MAX);
+	assert_int_equal(account.failed, 7);
+	close(listener);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_urls),
+		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_breaks),
+		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_frozen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
