@@ -278,7 +278,7 @@ static void test_breaks(void **state)
 	account = stop(&sender);
 	assert_int_equal(account.delivered, MANY_MAX);
 	assert_int_equal(account.unknown, MANY_MAX);
-	assert_int_equal(account.retries, 4);
+	assert_int_equal(account.retries, 3);
 	close(listener);
 	text_free(&rows);
 }

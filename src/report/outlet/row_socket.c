@@ -91,23 +91,24 @@ static bool reach(struct row_socket *place)
 	return true;
 }
 
-/* What became of the rows in place->text. */
+/* Sends place->text until it was taken as a whole. Returns what became of its rows. */
 static _Atomic uint64_t *bring(struct row_socket *place)
 {
 	struct delivery *delivery = &place->remote.delivery;
 	const struct text *text = &place->text;
 	uint32_t breaks = 0;
 
-	while (!place->left && reach(place)) {
-		int error = receiver_send(&place->receiver, text->data, text->len);
+	for (uint32_t tries = 0; !place->left && reach(place); tries++) {
+		int error;
 
+		delivery_count(&delivery->retries, tries > 0);
+		error = receiver_send(&place->receiver, text->data, text->len);
 		if (error == 0) {
 			receiver_praise(&place->receiver);
 			delivery_count(&delivery->bytes, text->len);
 			tell(place, false);
 			return &delivery->delivered;
 		}
-		delivery_count(&delivery->retries, 1);
 		tell(place, true);
 		breaks += place->receiver.sent > 0;
 		if (breaks == BREAKS_MAX) {
@@ -117,8 +118,13 @@ static _Atomic uint64_t *bring(struct row_socket *place)
 				BREAKS_MAX);
 			return &delivery->unknown;
 		}
-		place->left = error == ETIMEDOUT && ending(place);
+		if (error == ETIMEDOUT && ending(place))
+			break;
 	}
+	if (!place->left)
+		remote_say(&place->remote, true,
+			"%s at the end of the run; the rows that wait for it are lost",
+			place->receiver.why);
 	place->left = true;
 	return breaks > 0 ? &delivery->unknown : &delivery->failed;
 }

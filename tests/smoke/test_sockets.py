@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows to sockets: what arrives is what files have, and who is not there harms nobody else."""
+
+import os
+import socket
+import threading
+
+import peers
+from test_ipfix import account
+
+
+class Reader(threading.Thread):
+    """Takes one connection and keeps all that comes."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server, self.bytes = server, b''
+        self.server.settimeout(20)
+        self.start()
+
+    def run(self):
+        client, _ = self.server.accept()
+        with client:
+            client.settimeout(20)
+            self.bytes = b''.join(iter(lambda: client.recv(65536), b''))
+
+
+def test_files_and_sockets(test):
+    """CSV and JSON lines, by TCP and by a Unix socket, of several kinds: byte for byte what the files have."""
+    path = os.path.relpath(test.path('rows.sock'))
+    with socket.create_server(('::1', 0), family=socket.AF_INET6) as tcp, \
+            socket.create_server(('127.0.0.1', 0)) as tcp4, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as unix:
+        unix.bind(path)
+        unix.listen(1)
+        wanted = (('--output', '', f'tcp://[::1]:{tcp.getsockname()[1]}', tcp),
+                  ('--stats', 'json:', f'tcp://localhost:{tcp4.getsockname()[1]}', tcp4),
+                  ('--flows', 'json:', f'unix:{path}', unix))
+        arguments, readers = [], []
+        for option, form, url, server in wanted:
+            readers.append((Reader(server), test.path(option[2:])))
+            arguments += [option, form + url, option, form + readers[-1][1]]
+        deliveries = test.path('deliveries.csv')
+        test.run('--synthetic', 'flows=3000,packets=300K,rate=100K', '--sketch', 'flow-table', '--interval', '1s',
+                 '--deliveries', deliveries, *arguments).expect(0)
+        for reader, file in readers:
+            reader.join(20)
+            with open(file, 'rb') as rows:
+                assert rows.read() == reader.bytes, file
+    for _, _, url, _ in wanted:
+        sums = account(deliveries, url)
+        assert sums['rows'] == sums['delivered'] > 0, (url, sums)
+
+
+def test_nobody_there(test):
+    """Warned, counted, exit 1; the file beside it is as if nothing was."""
+    deliveries, rows, alone = test.path('deliveries.csv'), test.path('rows.csv'), test.path('alone.csv')
+    url, path = f'tcp://127.0.0.1:{peers.free_port()}', f'unix:{test.path("none.sock")}'
+    traffic = ('--synthetic', 'flows=1000,packets=100K', '--interval', '0')
+    result = test.run(*traffic, '--output', url, '--stats', path, '--output', rows,
+                      '--deliveries', deliveries).expect(1)
+    for place, n in ((url, 100), (path, 1)):
+        sums = account(deliveries, place)
+        assert sums['rows'] == sums['failed'] == n, sums
+        assert f'{place}: ' in result.stderr, result.stderr
+    test.run(*traffic, '--output', alone).expect(0)
+    with open(rows, 'rb') as one, open(alone, 'rb') as other:
+        assert one.read() == other.read()
+
+
+def test_bad_urls(test):
+    for url, part in (('tcp://127.0.0.1', 'port'), ('json:tcp://:1', 'names no host'), ('unix:', 'by a path'),
+                      ('http://a:1/b', 'allowed: '), ('./x/../tcp://a:1', 'No such file')):
+        test.run('--synthetic', 'flows=10,packets=10', '--output', url).expect(
+            1 if url.startswith('.') else 2).expect_one_line(part)
