@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/identity.h"
 #include "base/log.h"
 #include "sketch/measurement.h"
 #include "base/signals.h"
@@ -195,6 +196,8 @@ static void add_plan(
 	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
 {
 	rte_tel_data_start_dict(answer);
+	tell_text(answer, "host", "%s", identity_host());
+	tell_text(answer, "run", "%s", identity_run());
 	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
 	rte_tel_data_add_dict_string(answer, "sharing", plan_sharing_word(plan->sharing));
 	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);

@@ -199,6 +199,8 @@ struct report_epoch *records_report(
 		measurement->figures = list->figures;
 		measurement->deep = is_deep(run_measurements(records->run, epoch), m);
 		measurement->nb_flows = list->n;
+		measurement->first_record = records->nb_told;
+		records->nb_told += list->n;
 		*list = (struct records_list){0};
 	}
 	records->waiting = 0;

@@ -26,6 +26,7 @@ struct records_list {
 struct records {
 	struct run *run;
 	struct records_list lists[CONFIG_MEASUREMENTS_MAX];
+	uint64_t nb_told; /* records, in reports so far */
 	size_t waiting;   /* records, in all lists: fewer than RECORDS_ENOUGH */
 	uint64_t expired; /* of the epoch, so far */
 	bool no_memory;   /* records were lost for lack of it; until asked */

@@ -3,7 +3,9 @@
 
 import json
 import os
+import re
 import signal
+import socket
 import threading
 import time
 
@@ -114,6 +116,7 @@ def test_measurements_and_limits(test):
         assert list(client.ask(wrong)) == ['error', 'mistake'], wrong
     plan = client.ask('plan')
     assert [plan['measurements'][m]['name'] for m in '01'] == ['flows', 'send-ers.1'], plan
+    assert plan['host'] == socket.gethostname() and re.fullmatch('[0-9a-f]{16}', plan['run']), plan
     roles = [lcore['role'] for lcore in plan['lcores'].values()]
     assert roles.count('worker') == plan['workers'] and 'reporter' in roles, plan
     stop(test, process, client)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows to sockets: what arrives is what files have, and who is not there harms nobody else."""
 
+import csv
+import io
+import json
 import os
 import socket
 import threading
@@ -25,8 +28,15 @@ class Reader(threading.Thread):
             self.bytes = b''.join(iter(lambda: client.recv(65536), b''))
 
 
+def read(text):
+    """Rows of JSON lines or of CSV."""
+    if text.startswith('{'):
+        return [json.loads(line) for line in text.splitlines()]
+    return list(csv.DictReader(io.StringIO(text)))
+
+
 def test_files_and_sockets(test):
-    """CSV and JSON lines, by TCP and by a Unix socket, of several kinds: byte for byte what the files have."""
+    """CSV and JSON lines, by TCP and by a Unix socket, of several kinds: what the files have, and who tells it."""
     path = os.path.relpath(test.path('rows.sock'))
     with socket.create_server(('::1', 0), family=socket.AF_INET6) as tcp, \
             socket.create_server(('127.0.0.1', 0)) as tcp4, \
@@ -43,10 +53,17 @@ def test_files_and_sockets(test):
         deliveries = test.path('deliveries.csv')
         test.run('--synthetic', 'flows=3000,packets=300K,rate=100K', '--sketch', 'flow-table', '--interval', '1s',
                  '--deliveries', deliveries, *arguments).expect(0)
+        runs = set()
         for reader, file in readers:
             reader.join(20)
-            with open(file, 'rb') as rows:
-                assert rows.read() == reader.bytes, file
+            records = iter(range(1 << 20))
+            with open(file, encoding='utf-8') as rows:
+                for row, arrived in zip(read(rows.read()), read(reader.bytes.decode()), strict=True):
+                    assert arrived.pop('host') == socket.gethostname()
+                    runs.add(arrived.pop('run'))
+                    assert 'ended' not in row or int(arrived.pop('record')) == next(records)
+                    assert list(row.items()) == list(arrived.items()), file
+        assert len(runs) == 1, runs
     for _, _, url, _ in wanted:
         sums = account(deliveries, url)
         assert sums['rows'] == sums['delivered'] > 0, (url, sums)

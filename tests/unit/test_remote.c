@@ -149,14 +149,17 @@ static void push(struct sender *sender, uint32_t n)
 	report_epoch_free(epoch);
 }
 
-/* The rows as files have them. */
+/* The rows as files have them, and who tells them. */
 static struct text rows_of(uint32_t n, bool header)
 {
 	const struct remote_request request = request_of("");
-	struct columns *columns = columns_of(&output_flows, &request.choice);
+	struct column_choice choice = request.choice;
+	struct columns *columns;
 	struct report_epoch *epoch = many_flows(n);
 	struct text text = {0};
 
+	choice.remote = true;
+	columns = columns_of(&output_flows, &choice);
 	assert_non_null(columns);
 	if (header)
 		format_csv.header(&text, columns);

@@ -87,6 +87,7 @@ struct remote *remote_create(
 	if (remote->format != NULL) {
 		struct column_choice choice = request->choice;
 
+		choice.remote = true;
 		choice.named = remote->format->named;
 		remote->columns = columns_of(outputs[request->kind], &choice);
 		if (remote->columns == NULL) {

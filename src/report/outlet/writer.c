@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "base/standard_files.h"
 #include "base/units.h"
 #include "report/output/format.h"
@@ -461,6 +462,20 @@ static bool start_outlets(struct writer *writer)
 	return false;
 }
 
+/* By which a person finds rows again. */
+static void say_run(struct writer *writer)
+{
+	char line[128];
+	uint32_t r = 0;
+
+	while (r < writer->nb_remotes && writer->remotes[r]->columns == NULL)
+		r++;
+	if (r == writer->nb_remotes)
+		return;
+	snprintf(line, sizeof(line), "rows that go to URLs are those of run %s", identity_run());
+	voice_say(false, line, &writer->voice);
+}
+
 struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
 	uint64_t *first_epoch, int *status, char *error)
 {
@@ -487,6 +502,7 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 		return NULL;
 	}
 	writer_bound_flows(writer, WRITER_FLOWS);
+	say_run(writer);
 	return writer;
 }
 

@@ -29,6 +29,16 @@ static void print_deep(struct text *text, const struct column *column, const str
 		deep_print(text, column, &measurement->figures[flow - measurement->flows]);
 }
 
+static void print_record(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct report_measurement *measurement = row->measurement;
+	const struct report_flow *flow = row->item;
+
+	(void)column;
+	text_u64(text, measurement->first_record + (uint64_t)(flow - measurement->flows));
+}
+
 #define AT(member) .at = offsetof(struct report_flow, member)
 
 static const struct column columns[] = {
@@ -44,6 +54,7 @@ static const struct column columns[] = {
 	{"ended", COLUMN_TEXT, .print = print_end},
 	ASKED_KEY_COLUMNS(report_flow, key),
 	DEEP_COLUMNS(print_deep),
+	{"record", COLUMN_NUMBER, .print = print_record, .when = COLUMN_REMOTE},
 };
 
 static struct output_items items(

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/identity.h"
 #include "report/output/output.h"
 #include "sketch/sketch.h"
 
@@ -63,6 +64,7 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_COLLECTED || choice->collected) &&
 	       (column->when != COLUMN_KEPT_UP || choice->kept_up) &&
 	       (column->when != COLUMN_DEEP || choice->deep) &&
+	       (column->when != COLUMN_REMOTE || choice->remote) &&
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 
@@ -73,9 +75,31 @@ static bool is_fixed(const struct column *column)
 	       column->expand != columns_add_asked_key;
 }
 
+static void print_host(struct text *text, const struct column *column, const struct output_row *row)
+{
+	(void)column;
+	(void)row;
+	text_str(text, identity_host());
+}
+
+static void print_run(struct text *text, const struct column *column, const struct output_row *row)
+{
+	(void)column;
+	(void)row;
+	text_str(text, identity_run());
+}
+
+/* Behind those of the output: with its own they tell a row from those of all hosts and runs. */
+static const struct column identity[] = {
+	{"host", COLUMN_TEXT, .print = print_host},
+	{"run", COLUMN_TEXT, .print = print_run},
+};
+
+#define IDENTITY_COLUMNS (sizeof(identity) / sizeof(identity[0]))
+
 struct columns *columns_of(const struct output *output, const struct column_choice *choice)
 {
-	size_t max = (size_t)output->nb_columns * COLUMNS_EXPANDED;
+	size_t max = (size_t)output->nb_columns * COLUMNS_EXPANDED + IDENTITY_COLUMNS;
 	struct columns *columns = malloc(sizeof(*columns) + max * sizeof(columns->list[0]));
 	bool fixed = true;
 
@@ -96,6 +120,8 @@ struct columns *columns_of(const struct output *output, const struct column_choi
 		if (fixed)
 			columns->nb_fixed = columns->n;
 	}
+	for (uint32_t c = 0; choice->remote && c < IDENTITY_COLUMNS; c++)
+		columns_add(columns, &identity[c]);
 	return columns;
 }
 
@@ -195,6 +221,7 @@ void columns_suit(struct columns **columns, const struct report_epoch *epoch)
 	if (choice.key_fields == before->key_fields && choice.records == before->records &&
 		choice.deep == before->deep)
 		return;
+	choice.remote = before->remote;
 	choice.named = before->named;
 	suited = columns_of((*columns)->output, &choice);
 	if (suited == NULL)

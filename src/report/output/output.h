@@ -48,6 +48,7 @@ enum column_when {
 	COLUMN_COLLECTED, /* in runs of collect */
 	COLUMN_KEPT_UP,   /* in runs with --keep-up */
 	COLUMN_DEEP,      /* in runs with --deep */
+	COLUMN_REMOTE,    /* in rows that go elsewhere than to a file */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
 
@@ -144,6 +145,7 @@ struct column_choice {
 	bool collected;      /* of what exporters tell */
 	bool kept_up;        /* of packets that may be skipped */
 	bool deep;           /* some are of flows that have states */
+	bool remote;         /* rows go elsewhere than to a file */
 	bool named;          /* the format's rows name their columns */
 };
 

@@ -115,6 +115,7 @@ struct report_measurement {
 	/* Records, where epoch->flows_only is set. From malloc(). */
 	struct report_flow *flows;
 	size_t nb_flows;
+	uint64_t first_record; /* the number of the first of them in the run, from 0 */
 	/* With --deep: what each of them has beside, from malloc(); and flows that were only counted
 	 * for lack of room. */
 	bool deep;
