@@ -20,9 +20,10 @@ static const char type_json[] = "application/json";
 
 struct snapshot {
 	struct metrics_sums sums;
-	struct report_epoch *last; /* as it was taken; NULL: none yet */
-	int64_t interval;          /* 0: nothing is ever overdue */
-	int64_t time;              /* monotonic ns, when the last was closed, or the run began */
+	struct report_epoch *last;       /* as it was taken; NULL: none yet */
+	struct report_epoch *deliveries; /* of all places until then; NULL: not told */
+	int64_t interval;                /* 0: nothing is ever overdue */
+	int64_t time; /* monotonic ns, when the last was closed, or the run began */
 };
 
 struct metrics {
@@ -49,6 +50,7 @@ static void free_snapshot(struct snapshot *snapshot)
 	if (snapshot == NULL)
 		return;
 	report_epoch_free(snapshot->last);
+	report_epoch_free(snapshot->deliveries);
 	free(snapshot);
 }
 
@@ -91,22 +93,26 @@ void metrics_destroy(struct metrics *metrics)
 /* --- handing over --- */
 
 /* Brings the back snapshot up to date. */
-static void copy_now(struct metrics *metrics, struct report_epoch *last)
+static void copy_now(
+	struct metrics *metrics, struct report_epoch *last, struct report_epoch *deliveries)
 {
 	const struct snapshot *now = &metrics->now;
 	struct snapshot *back = metrics->back;
 
 	report_epoch_free(back->last);
 	back->last = last != NULL ? report_epoch_share(last) : NULL;
+	report_epoch_free(back->deliveries);
+	back->deliveries = deliveries;
 	back->sums = now->sums;
 	back->interval = now->interval;
 	back->time = now->time;
 }
 
-static void publish(struct metrics *metrics, struct report_epoch *last)
+static void publish(
+	struct metrics *metrics, struct report_epoch *last, struct report_epoch *deliveries)
 {
 	metrics->now.time = clock_now(CLOCK_MONOTONIC);
-	copy_now(metrics, last);
+	copy_now(metrics, last, deliveries);
 	/* Pairs with itself in look(): either thread sees what the other wrote into a snapshot. */
 	metrics->back = snapshot_of(atomic_exchange_explicit(
 		&metrics->middle, (uintptr_t)metrics->back | FRESH, memory_order_acq_rel));
@@ -115,13 +121,14 @@ static void publish(struct metrics *metrics, struct report_epoch *last)
 void metrics_start(struct metrics *metrics, int64_t interval)
 {
 	metrics->now.interval = interval;
-	publish(metrics, NULL);
+	publish(metrics, NULL, NULL);
 }
 
-void metrics_take(struct metrics *metrics, struct report_epoch *epoch)
+void metrics_take(
+	struct metrics *metrics, struct report_epoch *epoch, struct report_epoch *deliveries)
 {
 	metrics_sums_add(&metrics->now.sums, epoch);
-	publish(metrics, epoch);
+	publish(metrics, epoch, deliveries);
 }
 
 /* --- answering --- */
@@ -155,6 +162,7 @@ static void answer_metrics(void *arg, const char *accept, struct http_answer *an
 	const struct metrics_view view = {
 		.sums = &snapshot->sums,
 		.last = snapshot->last,
+		.deliveries = snapshot->deliveries,
 		.version = SKETCHTAP_VERSION,
 		.dpdk = metrics->dpdk,
 		.started = metrics->started,

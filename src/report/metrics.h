@@ -44,8 +44,12 @@ void metrics_destroy(struct metrics *metrics);
 
 /* The run begins. interval: ns, of live epochs; 0: nobody knows when an epoch is to end. */
 void metrics_start(struct metrics *metrics, int64_t interval);
-/* An epoch was closed, silent or not. Shared, not taken over. */
-void metrics_take(struct metrics *metrics, struct report_epoch *epoch);
+/*
+ * An epoch was closed, silent or not: shared, not taken over. What became of all rows until then
+ * (writer_deliveries()) is taken over, and may be NULL.
+ */
+void metrics_take(
+	struct metrics *metrics, struct report_epoch *epoch, struct report_epoch *deliveries);
 
 /* The thread that answers: */
 

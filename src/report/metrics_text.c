@@ -573,6 +573,73 @@ static void add_top_high(struct metric_samples *samples, const struct metric *me
 	add_row_figures(samples, metric, high_of);
 }
 
+/* --- what became of rows at their places --- */
+
+/* Two that one series stands for: a device may be named twice, and long names are cut. */
+static bool same_place(const struct report_delivery *a, const struct report_delivery *b)
+{
+	return strncmp(a->name, b->name, METRICS_LABEL_MAX) == 0 && strcmp(a->kind, b->kind) == 0;
+}
+
+static uint64_t sum_of_place(const struct report_epoch *told, uint32_t d, size_t at)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t other = 0; other < told->nb_deliveries; other++) {
+		if (!same_place(&told->deliveries[other], &told->deliveries[d]))
+			continue;
+		if (other < d)
+			return UINT64_MAX; /* it was told with that one */
+		sum += *(const uint64_t *)((const char *)&told->deliveries[other] + at);
+	}
+	return sum;
+}
+
+static void add_place(struct metric_samples *samples, uint32_t d, const char *fate, size_t at)
+{
+	const struct report_epoch *told = samples->view->deliveries;
+	uint64_t sum = sum_of_place(told, d, at);
+
+	if (sum == UINT64_MAX)
+		return;
+	begin_sample(samples);
+	add_label(samples, "export", told->deliveries[d].name);
+	add_label(samples, "kind", told->deliveries[d].kind);
+	if (fate != NULL)
+		add_label(samples, "fate", fate);
+	end_sample(samples, sum);
+}
+
+static void add_export(struct metric_samples *samples, const struct metric *metric)
+{
+	const struct report_epoch *told = samples->view->deliveries;
+
+	for (uint32_t d = 0; told != NULL && d < told->nb_deliveries; d++)
+		add_place(samples, d, NULL, metric->at);
+}
+
+#define DELIVERY(member) offsetof(struct report_delivery, member)
+
+static void add_export_rows(struct metric_samples *samples, const struct metric *metric)
+{
+	static const struct {
+		const char *word;
+		size_t at;
+	} fates[] = {
+		{"delivered", DELIVERY(delivered)},
+		{"acknowledged", DELIVERY(acknowledged)},
+		{"failed", DELIVERY(failed)},
+		{"unknown", DELIVERY(unknown)},
+		{"dropped", DELIVERY(dropped)},
+	};
+	const struct report_epoch *told = samples->view->deliveries;
+
+	(void)metric;
+	for (uint32_t d = 0; told != NULL && d < told->nb_deliveries; d++)
+		for (uint32_t f = 0; f < sizeof(fates) / sizeof(fates[0]); f++)
+			add_place(samples, d, fates[f].word, fates[f].at);
+}
+
 /* --- all of it --- */
 
 #define SUM(member)   .at = offsetof(struct metrics_sums, member)
@@ -647,6 +714,19 @@ const struct metric metric_rows[] = {
 		"Probability that all intervals of the last epoch hold.", .add = add_confidence},
 	{"sketchtap_measurement_looked_at_ratio", METRIC_GAUGE, "ratio",
 		"Share of the last epoch's packets that were looked at.", .add = add_looked_at},
+	{"sketchtap_export_rows", METRIC_COUNTER, "rows",
+		"Rows by what became of them at each place, until the last epoch was closed.",
+		.add = add_export_rows},
+	{"sketchtap_export_waiting_rows", METRIC_GAUGE, "rows", "Rows that wait for each place.",
+		.add = add_export, .at = DELIVERY(waiting)},
+	{"sketchtap_export_retries", METRIC_COUNTER, "retries",
+		"Intervals that were sent to a place again.", .add = add_export,
+		.at = DELIVERY(retries)},
+	{"sketchtap_export_reconnects", METRIC_COUNTER, "reconnects",
+		"Connections to a place after the first.", .add = add_export,
+		.at = DELIVERY(reconnects)},
+	{"sketchtap_export_bytes", METRIC_COUNTER, "bytes", "Bytes that a place took.",
+		.add = add_export, .at = DELIVERY(bytes)},
 	{"sketchtap_top_packets", METRIC_GAUGE, "packets",
 		"Packets of a heavy hitter in the last epoch.", .add = add_top, ROW(packets)},
 	{"sketchtap_top_low_packets", METRIC_GAUGE, "packets",

@@ -43,7 +43,8 @@ const char *metric_suffix(const struct metric *metric);
 /* What a scrape sees. */
 struct metrics_view {
 	const struct metrics_sums *sums;
-	const struct report_epoch *last; /* epoch, silent or not; NULL: none was closed yet */
+	const struct report_epoch *last;       /* epoch, silent or not; NULL: none was closed yet */
+	const struct report_epoch *deliveries; /* of all places until then; NULL: not told */
 	const char *version, *dpdk;
 	int64_t started;   /* ns since 1970-01-01 UTC */
 	uint64_t resident; /* bytes; 0: not known */

@@ -386,7 +386,8 @@ static void close_epoch(struct reporter *reporter)
 		}
 		control_publish(report);
 		if (reporter->params.metrics != NULL)
-			metrics_take(reporter->params.metrics, report);
+			metrics_take(reporter->params.metrics, report,
+				writer_deliveries(reporter->params.writer));
 		warn_if_uneven(reporter, report);
 		hand_over(reporter, report);
 	}

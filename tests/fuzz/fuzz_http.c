@@ -55,7 +55,7 @@ static void begin(void)
 	epoch->measurements[0].nb_rows = 1;
 	require(metrics != NULL && epoch->measurements[0].rows != NULL);
 	recent_take(recent, epoch);
-	metrics_take(metrics, epoch);
+	metrics_take(metrics, epoch, NULL);
 	report_epoch_free(epoch);
 	http = http_open(NULL, metrics_pages, metrics, error);
 	require(http != NULL);

@@ -103,7 +103,7 @@ static void destroy(struct metrics *metrics)
 static void take(struct metrics *metrics, struct report_epoch *epoch)
 {
 	recent_take(recent, epoch);
-	metrics_take(metrics, epoch);
+	metrics_take(metrics, epoch, NULL);
 	report_epoch_free(epoch);
 }
 
@@ -148,6 +148,57 @@ static void test_counters_are_sums_of_epochs(void **state)
 	assert_says(metrics, "sketchtap_epochs_total 4");
 	assert_says(metrics, "sketchtap_measurement_packets_total"
 			     "{measurement=\"main\",fate=\"measured\"} 264");
+	destroy(metrics);
+}
+
+/* What is named twice, or alike as far as labels go, is one series. */
+static void test_places(void **state)
+{
+	struct metrics *metrics = create(0);
+	struct report_epoch *epoch = sample_epoch(0, 1), *told = report_epoch_alloc(0, 0);
+	char names[2][200], line[300];
+
+	(void)state;
+	memset(names, 'n', sizeof(names));
+	names[0][199] = names[1][198] = '\0';
+	assert_non_null(told);
+	told->deliveries = calloc(5, sizeof(told->deliveries[0]));
+	assert_non_null(told->deliveries);
+	told->nb_deliveries = 5;
+	told->deliveries[0] = (struct report_delivery){.name = "tcp://a:1",
+		.kind = "stats",
+		.delivered = 1,
+		.acknowledged = 2,
+		.failed = 3,
+		.unknown = 4,
+		.dropped = 5,
+		.waiting = 6,
+		.retries = 7,
+		.reconnects = 8,
+		.bytes = 9};
+	told->deliveries[1] = (struct report_delivery){.name = names[0], .kind = "a", .bytes = 10};
+	told->deliveries[2] = (struct report_delivery){.name = names[1], .kind = "b", .bytes = 20};
+	told->deliveries[3] = (struct report_delivery){.name = names[1], .kind = "a", .bytes = 40};
+	told->deliveries[4] = (struct report_delivery){.name = "tcp://a:1", .kind = "a"};
+	metrics_take(metrics, epoch, told);
+	report_epoch_free(epoch);
+#define PLACE "{export=\"tcp://a:1\",kind=\"stats\""
+	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"delivered\"} 1");
+	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"acknowledged\"} 2");
+	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"failed\"} 3");
+	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"unknown\"} 4");
+	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"dropped\"} 5");
+	assert_says(metrics, "sketchtap_export_waiting_rows" PLACE "} 6");
+	assert_says(metrics, "sketchtap_export_retries_total" PLACE "} 7");
+	assert_says(metrics, "sketchtap_export_reconnects_total" PLACE "} 8");
+	assert_says(metrics, "sketchtap_export_bytes_total" PLACE "} 9");
+	for (uint32_t k = 0; k < 2; k++) {
+		snprintf(line, sizeof(line),
+			"sketchtap_export_bytes_total{export=\"%.*s\",kind=\"%c\"} %d",
+			METRICS_LABEL_MAX, names[0], "ab"[k], k == 0 ? 50 : 20);
+		assert_says(metrics, line);
+	}
+	assert_silent_about(metrics, ",kind=\"a\"} 40");
 	destroy(metrics);
 }
 
@@ -507,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counters_are_sums_of_epochs),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_measurements_change),
 		cmocka_unit_test(test_labels_are_escaped_and_bounded),
 		cmocka_unit_test(test_both_formats),

@@ -22,10 +22,13 @@ static uint64_t read_count(const _Atomic uint64_t *count)
 	return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-struct report_delivery delivery_look(struct delivery *delivery)
+struct report_delivery delivery_totals(const struct delivery *delivery)
 {
-	const struct report_delivery *before = &delivery->told;
-	const struct report_delivery all = {
+	struct report_delivery all = {
+		.name = delivery->name,
+		.kind = delivery->output != NULL && delivery->output != &output_heavy_hitters
+				? delivery->output->option + 2
+				: "heavy-hitters",
 		.rows = delivery->rows,
 		.dropped = delivery->dropped,
 		.delivered = read_count(&delivery->delivered),
@@ -36,25 +39,27 @@ struct report_delivery delivery_look(struct delivery *delivery)
 		.reconnects = read_count(&delivery->reconnects),
 		.bytes = read_count(&delivery->bytes),
 	};
-	const struct report_delivery since = {
-		.name = delivery->name,
-		.kind = delivery->output != NULL && delivery->output != &output_heavy_hitters
-				? delivery->output->option + 2
-				: "heavy-hitters",
-		.rows = all.rows - before->rows,
-		.dropped = all.dropped - before->dropped,
-		.delivered = all.delivered - before->delivered,
-		.acknowledged = all.acknowledged - before->acknowledged,
-		.failed = all.failed - before->failed,
-		.unknown = all.unknown - before->unknown,
-		.retries = all.retries - before->retries,
-		.reconnects = all.reconnects - before->reconnects,
-		.bytes = all.bytes - before->bytes,
-		.waiting = all.rows - all.dropped - all.delivered - all.acknowledged - all.failed -
-			   all.unknown,
-	};
 
-	delivery->told = all;
+	all.waiting = all.rows - all.dropped - all.delivered - all.acknowledged - all.failed -
+		      all.unknown;
+	return all;
+}
+
+struct report_delivery delivery_look(struct delivery *delivery)
+{
+	const struct report_delivery before = delivery->told;
+	struct report_delivery since = delivery_totals(delivery);
+
+	delivery->told = since;
+	since.rows -= before.rows;
+	since.dropped -= before.dropped;
+	since.delivered -= before.delivered;
+	since.acknowledged -= before.acknowledged;
+	since.failed -= before.failed;
+	since.unknown -= before.unknown;
+	since.retries -= before.retries;
+	since.reconnects -= before.reconnects;
+	since.bytes -= before.bytes;
 	return since;
 }
 

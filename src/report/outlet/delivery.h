@@ -42,5 +42,8 @@ static inline void delivery_count(_Atomic uint64_t *count, uint64_t rows)
 /* The rows of which nobody can say that they arrived, without those that were dropped. */
 uint64_t delivery_lost(const struct delivery *delivery);
 
+/* What became of all rows until now. By the thread that hands over. */
+struct report_delivery delivery_totals(const struct delivery *delivery);
+
 /* What became of rows since the last look. By the thread that hands over. */
 struct report_delivery delivery_look(struct delivery *delivery);

@@ -582,11 +582,10 @@ static bool tells(const struct route *route)
 	return false;
 }
 
-/* What became of the rows of the last epoch; NULL where memory is missing. */
-static struct report_epoch *look_at_deliveries(struct writer *writer)
+/* NULL where memory is missing. */
+static struct report_epoch *alloc_deliveries(const struct writer *writer)
 {
 	struct report_epoch *report = report_epoch_alloc(0, 0);
-	uint32_t n = 0;
 
 	if (report == NULL)
 		return NULL;
@@ -597,6 +596,17 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 		return NULL;
 	}
 	report->deliveries_only = true;
+	return report;
+}
+
+/* What became of the rows of the last epoch; NULL where memory is missing. */
+static struct report_epoch *look_at_deliveries(struct writer *writer)
+{
+	struct report_epoch *report = alloc_deliveries(writer);
+	uint32_t n = 0;
+
+	if (report == NULL)
+		return NULL;
 	report->number = writer->last_number;
 	report->start = writer->last_start;
 	report->end = writer->last_end;
@@ -615,6 +625,19 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 		}
 	}
 	report->nb_deliveries = n;
+	return report;
+}
+
+struct report_epoch *writer_deliveries(const struct writer *writer)
+{
+	struct report_epoch *report = alloc_deliveries(writer);
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; report != NULL && r < writer->nb_routes; r++)
+		for (uint32_t d = 0; d < writer->routes[r].nb_deliveries; d++)
+			report->deliveries[n++] = delivery_totals(writer->routes[r].deliveries[d]);
+	if (report != NULL)
+		report->nb_deliveries = n;
 	return report;
 }
 

@@ -57,6 +57,10 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
  */
 void writer_push(struct writer *writer, struct report_epoch *epoch);
 
+/* A report of what became of all rows until now, of each kind at each place. By the thread that
+ * pushes. NULL where memory is missing. */
+struct report_epoch *writer_deliveries(const struct writer *writer);
+
 /* So many records may wait from now on. By the thread that pushes. */
 void writer_bound_flows(struct writer *writer, uint64_t rows);
 
