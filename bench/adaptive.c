@@ -624,7 +624,7 @@ static bool read_profile(struct adaptive *bench)
 	const char *name = profile_options(bench->config)->file;
 	char error[PROFILE_ERROR_MAX];
 	struct profile_host host;
-	bool right;
+	bool right, mistake;
 	FILE *in;
 
 	if (name == NULL)
@@ -634,7 +634,7 @@ static bool read_profile(struct adaptive *bench)
 		log_error("--profile %s: cannot be opened", name);
 		return false;
 	}
-	right = profile_read(&bench->profile, in, name, error);
+	right = profile_read(&bench->profile, in, name, &mistake, error);
 	fclose(in);
 	facts_of_host(&host);
 	if (!right || !profile_is_of(&bench->profile, &host, name, error)) {

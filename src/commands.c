@@ -127,14 +127,15 @@ static struct monitor_rules *rules; /* of --monitor; NULL: none, or a run has ta
 static int read_rules(const struct config *config)
 {
 	char error[MONITOR_ERROR_MAX];
+	bool mistake;
 
 	if (monitor_options(config)->file == NULL)
 		return 0;
-	rules = monitor_rules_read(monitor_options(config)->file, error);
+	rules = monitor_rules_read(monitor_options(config)->file, &mistake, error);
 	if (rules != NULL)
 		return 0;
 	log_error("%s", error);
-	return EXIT_MACHINE;
+	return mistake ? EXIT_TEXT : EXIT_MACHINE;
 }
 
 static struct port_name port_names[OPTION_LIST_MAX]; /* of every --port, resolved */
@@ -204,7 +205,7 @@ static int read_profile(const struct config *config)
 {
 	const char *file = profile_options(config)->file;
 	char error[PROFILE_ERROR_MAX];
-	bool right;
+	bool right, mistake;
 	FILE *in;
 
 	if (file == NULL)
@@ -214,12 +215,12 @@ static int read_profile(const struct config *config)
 		log_error("--profile %s: cannot be opened: %s", file, strerror(errno));
 		return EXIT_MACHINE;
 	}
-	right = profile_read(&profile, in, file, error);
+	right = profile_read(&profile, in, file, &mistake, error);
 	fclose(in);
 	if (right)
 		return check_profile(config);
 	log_error("%s", error);
-	return EXIT_MACHINE;
+	return mistake ? EXIT_TEXT : EXIT_MACHINE;
 }
 
 static uint64_t read_clock(void)

@@ -190,6 +190,7 @@ struct reader {
 	const char *name;
 	uint32_t line;
 	char text[LINE_MAX_LEN]; /* of it */
+	bool *mistake;           /* in the text */
 	char *error;
 };
 
@@ -200,10 +201,19 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 	int used = snprintf(reader->error, PROFILE_ERROR_MAX,
 		"--profile %.200s, line %u: ", reader->name, reader->line);
 
+	*reader->mistake = true;
 	va_start(arguments, format);
 	vsnprintf(reader->error + used, PROFILE_ERROR_MAX - (size_t)used, format, arguments);
 	va_end(arguments);
 	make_printable(reader->error);
+	return false;
+}
+
+/* The same of what is not in the text. */
+static bool refuse_of_machine(struct reader *reader, const char *why)
+{
+	refuse(reader, "%s", why);
+	*reader->mistake = false;
 	return false;
 }
 
@@ -215,9 +225,9 @@ static bool next_line(struct reader *reader)
 	do {
 		reader->line++;
 		if (fgets(reader->text, sizeof(reader->text), reader->in) == NULL)
-			return refuse(reader, ferror(reader->in)
-						      ? "cannot be read"
-						      : "the file ends before its rows do");
+			return ferror(reader->in)
+				       ? refuse_of_machine(reader, "cannot be read")
+				       : refuse(reader, "the file ends before its rows do");
 		length = strlen(reader->text);
 		if (length == 0 || reader->text[length - 1] != '\n')
 			return refuse(reader, length == sizeof(reader->text) - 1
@@ -383,7 +393,8 @@ static bool read_row(struct reader *reader, struct profile *profile)
 		return false;
 	if (profile_find(profile, &row.what) != NULL)
 		return refuse(reader, "the same as in another line");
-	return profile_add(profile, &row) || refuse(reader, "there is no room for more rows");
+	return profile_add(profile, &row) ||
+	       refuse_of_machine(reader, "there is no room for more rows");
 }
 
 static bool read_host(struct reader *reader, struct profile_host *host)
@@ -419,11 +430,12 @@ static bool read_rows(struct reader *reader, struct profile *profile)
 	       (rows == profile->n || refuse(reader, "%u rows stand before it", profile->n));
 }
 
-bool profile_read(struct profile *profile, FILE *in, const char *name, char *error)
+bool profile_read(struct profile *profile, FILE *in, const char *name, bool *mistake, char *error)
 {
-	struct reader reader = {.in = in, .name = name, .error = error};
+	struct reader reader = {.in = in, .name = name, .mistake = mistake, .error = error};
 	bool right;
 
+	*mistake = false;
 	*profile = (struct profile){0};
 	right = next_line(&reader) &&
 		(strcmp(reader.text, FIRST_LINE) == 0 ||

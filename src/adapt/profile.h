@@ -106,8 +106,11 @@ void profile_describe(const struct profile_what *what, char text[PROFILE_WHAT_MA
 
 void profile_write(const struct profile *profile, FILE *out);
 
-/* Returns true, or false with what is wrong, and in which line, in error[PROFILE_ERROR_MAX]. */
-bool profile_read(struct profile *profile, FILE *in, const char *name, char *error);
+/*
+ * Returns true, or false with what is wrong, and in which line, in error[PROFILE_ERROR_MAX].
+ * *mistake: it is wrong in the text, and not the machine's.
+ */
+bool profile_read(struct profile *profile, FILE *in, const char *name, bool *mistake, char *error);
 
 /* Returns true, or false with what differs in error[PROFILE_ERROR_MAX]. */
 bool profile_is_of(const struct profile *profile, const struct profile_host *host, const char *name,

@@ -42,7 +42,8 @@ bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum 
 static void *load(void *arg)
 {
 	struct monitor_tables *tables = arg;
-	struct monitor_rules *rules = monitor_rules_read(tables->path, tables->error);
+	bool mistake;
+	struct monitor_rules *rules = monitor_rules_read(tables->path, &mistake, tables->error);
 
 	tables->fresh = rules != NULL ? create(tables, rules, &tables->kernel_fresh) : NULL;
 	/* Pairs with the acquire in monitor_tables_look(). */

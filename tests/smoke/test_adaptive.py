@@ -205,10 +205,10 @@ def test_refused_profiles(test):
     assert 'of another dpdk' in run.stderr, run.describe()
     cut = write(test, 'cut', text[:text.index('rows: ')])
     line = text[:text.index('rows: ')].count('\n') + 1
-    assert f'line {line}: the file ends before' in test.run(*plan, cut).expect(1).stderr
+    assert f'line {line}: the file ends before' in test.run(*plan, cut).expect(2).stderr
     wrong = write(test, 'wrong', text.replace('parse,,burst', 'parse,,first', 1))
-    assert "line 7: 'first' is not a word" in test.run(*plan, wrong).expect(1).stderr
-    assert 'line 1: does not begin' in test.run(*plan, config).expect(1).stderr
+    assert "line 7: 'first' is not a word" in test.run(*plan, wrong).expect(2).stderr
+    assert 'line 1: does not begin' in test.run(*plan, config).expect(2).stderr
     assert 'cannot be opened' in test.run(*plan, test.path('nothing')).expect(1).stderr
     contradicts = test.run('plan', '--listen', ':2055', '--profile', path).expect(2)
     assert '--profile: contradicts --listen' in contradicts.stderr, contradicts.describe()

@@ -141,7 +141,7 @@ test_reload.timeout = 3600
 def test_mistakes(test):
     synthetic = ('--synthetic', 'packets=10')
     bad = write_rules(test, [('10.0.0.0/8', 'a'), ('10.1.2.3/24', 'b')], 'bad')
-    test.run(*synthetic, '--monitor', bad).expect(1).expect_one_line('bad, line 2', 'write 10.1.2.0/24')
+    test.run(*synthetic, '--monitor', bad).expect(2).expect_one_line('bad, line 2', 'write 10.1.2.0/24')
     test.run(*synthetic, '--monitor', test.path('none')).expect(1).expect_one_line('cannot be opened')
     test.run(*synthetic, '--rules', '-').expect(2).expect_one_line('--rules', '--monitor')
     good = write_rules(test, [('10.0.0.0/8', 'a')])

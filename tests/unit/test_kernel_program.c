@@ -719,6 +719,7 @@ static struct monitor_rules *make_rules(struct random *random)
 	static char texts[RULES][64];
 	FILE *file = fdopen(mkstemp(path), "w");
 	struct monitor_rules *rules;
+	bool mistake;
 
 	assert_non_null(file);
 	for (uint32_t i = 0; i < RULES; i++) {
@@ -727,7 +728,7 @@ static struct monitor_rules *make_rules(struct random *random)
 			fprintf(file, "%s rule%u\n", texts[i], i);
 	}
 	fclose(file);
-	rules = monitor_rules_read(path, error);
+	rules = monitor_rules_read(path, &mistake, error);
 	unlink(path);
 	assert_non_null(rules);
 	return rules;

@@ -30,6 +30,7 @@
 
 static char path[] = "/tmp/test_monitor_XXXXXX";
 static char error[MONITOR_ERROR_MAX];
+static bool mistake; /* in the text */
 
 static int start_eal(void **state)
 {
@@ -54,7 +55,7 @@ static struct monitor_rules *read_bytes(const char *text, size_t length)
 	assert_non_null(file);
 	assert_int_equal(fwrite(text, 1, length, file), length);
 	fclose(file);
-	return monitor_rules_read(path, error);
+	return monitor_rules_read(path, &mistake, error);
 }
 
 static struct monitor_rules *read_text(const char *text)
@@ -114,10 +115,12 @@ static void bad_lines_are_named(void **state)
 	(void)state;
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 		assert_null(read_text(rows[r].text));
+		assert_true(mistake);
 		if (strstr(error, rows[r].mention) == NULL || strstr(error, path) != error)
 			fail_msg("%s: %s", rows[r].text, error);
 	}
 	assert_null(read_bytes("10.0.0.0/8 a\n1\0\n", 16));
+	assert_true(mistake);
 	assert_non_null(strstr(error, "line 2"));
 	memset(longest, 'a', 2999);
 	longest[2999] = '\0';
@@ -127,7 +130,8 @@ static void bad_lines_are_named(void **state)
 	assert_null(read_text(longest));
 	assert_non_null(strstr(error, "at most 63 fit"));
 	free(longest);
-	assert_null(monitor_rules_read("/nonexistent/rules", error));
+	assert_null(monitor_rules_read("/nonexistent/rules", &mistake, error));
+	assert_false(mistake);
 	assert_non_null(strstr(error, "/nonexistent/rules: cannot be opened"));
 }
 
@@ -139,12 +143,15 @@ static void what_is_no_file_is_refused(void **state)
 	(void)state;
 	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_null(monitor_rules_read(fifo, error));
+	assert_null(monitor_rules_read(fifo, &mistake, error));
+	assert_false(mistake);
 	unlink(fifo);
 	assert_non_null(strstr(error, "is no regular file"));
-	assert_null(monitor_rules_read("/dev/zero", error));
+	assert_null(monitor_rules_read("/dev/zero", &mistake, error));
+	assert_false(mistake);
 	assert_non_null(strstr(error, "is no regular file"));
-	assert_null(monitor_rules_read("/", error));
+	assert_null(monitor_rules_read("/", &mistake, error));
+	assert_false(mistake);
 	assert_non_null(strstr(error, "is no regular file"));
 }
 
@@ -228,7 +235,7 @@ static struct monitor_rules *random_rules(struct random *random, uint32_t n)
 		fprintf(file, "%s/%u same\n", text, length);
 	}
 	fclose(file);
-	return monitor_rules_read(path, error);
+	return monitor_rules_read(path, &mistake, error);
 }
 
 static bool holds(const struct monitor_rule *rule, bool ipv6, const uint8_t *bits)

@@ -17,6 +17,7 @@
 #include "base/random.h"
 
 static char error[PROFILE_ERROR_MAX];
+static bool mistake;
 
 static struct key_rule make_rule(const char *text)
 {
@@ -100,7 +101,7 @@ static bool read_bytes(struct profile *profile, const char *bytes, size_t size)
 	if (size == 0)
 		getc(in);
 	error[0] = '\0';
-	right = profile_read(profile, in, "file", error);
+	right = profile_read(profile, in, "file", &mistake, error);
 	fclose(in);
 	return right;
 }
@@ -227,8 +228,10 @@ static void survives_any_damage(void **state)
 
 	(void)state;
 	random_init(&random, 1);
-	for (size_t cut = 0; cut < size; cut++)
+	for (size_t cut = 0; cut < size; cut++) {
 		assert_false(read_bytes(&again, text, cut));
+		assert_true(mistake);
+	}
 	for (uint32_t i = 0; i < 20000; i++) {
 		size_t at = random_below(&random, size);
 		char before = text[at];

@@ -20,6 +20,7 @@
 struct reading {
 	const char *path;
 	unsigned long line;
+	bool *mistake;
 	char *error;
 	struct monitor_rules *rules;
 	uint32_t capacity;
@@ -51,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static void refuse_file(
 	va_end(arguments);
 }
 
-/* Returns false. */
+/* For what stands in a line. Returns false. */
 __attribute__((format(printf, 3, 4))) static bool refuse(
 	struct reading *reading, unsigned long line, const char *format, ...)
 {
@@ -59,6 +60,7 @@ __attribute__((format(printf, 3, 4))) static bool refuse(
 		reading->error, MONITOR_ERROR_MAX, "%.200s, line %lu: ", reading->path, line);
 	va_list arguments;
 
+	*reading->mistake = true;
 	va_start(arguments, format);
 	add_reason(reading, used, format, arguments);
 	va_end(arguments);
@@ -161,8 +163,10 @@ static bool add_rule(struct reading *reading, const struct monitor_rule *rule)
 
 		reading->rules = rules != NULL ? rules : reading->rules;
 		reading->lines = lines != NULL ? lines : reading->lines;
-		if (rules == NULL || lines == NULL)
-			return refuse(reading, reading->line, "no memory for %u rules", capacity);
+		if (rules == NULL || lines == NULL) {
+			refuse_file(reading, "no memory for %u rules", capacity);
+			return false;
+		}
 		reading->capacity = capacity;
 	}
 	reading->lines[reading->rules->n] = reading->line;
@@ -239,8 +243,10 @@ static bool sort_rules(struct reading *reading)
 	uint32_t n = 0;
 	bool ok = true;
 
-	if (placed == NULL)
-		return refuse(reading, reading->line, "no memory for %u rules", rules->n);
+	if (placed == NULL) {
+		refuse_file(reading, "no memory for %u rules", rules->n);
+		return false;
+	}
 	for (uint32_t i = 0; i < rules->n; i++)
 		placed[i] = (struct placed){rules->rules[i], reading->lines[i]};
 	qsort(placed, rules->n, sizeof(*placed), compare);
@@ -286,9 +292,13 @@ static bool read_lines(struct reading *reading, FILE *file)
 					      : refuse(reading, reading->line,
 							"is longer than %d bytes", LINE_MAX_BYTES);
 	}
-	if (ok && ferror(file))
-		return refuse(reading, reading->line + 1, "cannot be read: %s", strerror(errno));
+	if (ok && ferror(file)) {
+		refuse_file(reading, "cannot be read behind line %lu: %s", reading->line,
+			strerror(errno));
+		return false;
+	}
 	if (ok && reading->rules->n == 0) {
+		*reading->mistake = true;
 		refuse_file(reading, "has no rule: nothing would be measured");
 		return false;
 	}
@@ -307,12 +317,13 @@ static FILE *open_file(struct reading *reading)
 	return file;
 }
 
-struct monitor_rules *monitor_rules_read(const char *path, char *error)
+struct monitor_rules *monitor_rules_read(const char *path, bool *mistake, char *error)
 {
-	struct reading reading = {.path = path, .error = error, .capacity = 64};
+	struct reading reading = {.path = path, .mistake = mistake, .error = error, .capacity = 64};
 	FILE *file = open_file(&reading);
 	bool ok;
 
+	*mistake = false;
 	if (file == NULL)
 		return NULL;
 	reading.rules = calloc(

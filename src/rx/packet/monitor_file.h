@@ -47,8 +47,11 @@ struct monitor_rules {
 	struct monitor_rule rules[];
 };
 
-/* Returns NULL with one line in error[MONITOR_ERROR_MAX] that names file and line. */
-struct monitor_rules *monitor_rules_read(const char *path, char *error);
+/*
+ * Returns NULL with one line in error[MONITOR_ERROR_MAX] that names file and line. *mistake: it is
+ * one in the text, and not the machine's.
+ */
+struct monitor_rules *monitor_rules_read(const char *path, bool *mistake, char *error);
 
 void monitor_rules_free(struct monitor_rules *rules);
 
