@@ -231,6 +231,9 @@ def test_reader_of_a_bench_goes(test):
 
 def test_full_device(test):
     stats = test.path('stats.csv')
+    # Nothing is given up where nothing is paced: no row comes behind the header.
+    result = test.run(*SOURCE, '--keep-up', 'best', '--states', '/dev/full', '--output', os.devnull).expect(1)
+    assert '1 rows could not be written' in result.stderr, result.describe()
     result = test.run(*SOURCE, '--output', '/dev/full', '--stats', stats, '--force').expect(1)
     assert '/dev/full' in result.stderr, result.describe()
     assert lib.total(lib.read_stats(stats), 'measured') == 200000

@@ -757,6 +757,9 @@ void output_file_pass(struct output_file *file, int64_t time)
 
 void output_file_close(struct output_file *file)
 {
+	/* No row was to go behind a header that could not be written: that is what is lost. */
+	if (file->header_due && file->error != 0 && file->lost == 0)
+		file->lost = 1;
 	if (file->fd >= 0 && !standard_files_is_output(file->name))
 		close_fd(file);
 	text_free(&file->form.header);

@@ -135,5 +135,8 @@ void output_file_pass(struct output_file *file, int64_t time);
  */
 const char *output_file_reopen(struct output_file *file);
 
-/* Closes the file (never standard output) and frees the header. */
+/*
+ * Closes the file (never standard output) and frees the header. One that could not be written, with
+ * no row behind it, counts as lost.
+ */
 void output_file_close(struct output_file *file);
