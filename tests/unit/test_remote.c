@@ -17,31 +17,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "many_flows.h"
 #include "report/outlet/receiver.h"
-#include "report/outlet/remote.h"
-#include "report/output/format.h"
-
-static _Atomic uint32_t warnings, notices;
-
-static void hear(bool warning, const char *line, void *arg)
-{
-	(void)arg;
-	(void)line;
-	*(warning ? &warnings : &notices) += 1;
-}
-
-static struct writer_voice voice = {.say = hear};
-
-static struct remote_request request_of(const char *url)
-{
-	return (struct remote_request){
-		.url = url,
-		.kind = ROWS_FLOWS,
-		.usual_format = FORMAT_CSV,
-		.choice = {.key_fields = UINT32_MAX, .records = true},
-	};
-}
+#include "sender.h"
 
 /* --- The text */
 
@@ -99,75 +76,9 @@ static void test_hosts(void **state)
 	}
 }
 
-/* --- A place with its thread, and what the rows are */
-
-struct sender {
-	struct remote *remote;
-	struct outlet *outlet;
-	struct delivery *delivery;
-	char url[128];
-};
-
-static void start(struct sender *sender)
+static struct text csv_rows(uint32_t n, bool header)
 {
-	const struct remote_request request = request_of(sender->url);
-	struct outlet_params params = {.nb_deliveries = 1, .say = hear};
-	char why[REMOTE_WHY_MAX];
-
-	warnings = notices = 0;
-	assert_true(remote_check(&request, why));
-	sender->remote = remote_create(&request, 0, &voice);
-	assert_non_null(sender->remote);
-	sender->delivery = &sender->remote->delivery;
-	params.ops = &sender->remote->scheme->ops;
-	params.place = sender->remote;
-	params.name = sender->url;
-	params.deliveries = &sender->delivery;
-	sender->outlet = outlet_create(&params);
-	assert_non_null(sender->outlet);
-	outlet_bound_flows(sender->outlet, SIZE_MAX);
-	assert_int_equal(outlet_start(sender->outlet), 0);
-}
-
-static struct report_delivery stop(struct sender *sender)
-{
-	struct report_delivery account;
-
-	assert_int_equal(outlet_end(sender->outlet), 0);
-	account = delivery_look(sender->delivery);
-	assert_int_equal(account.waiting, 0);
-	outlet_free(sender->outlet);
-	remote_free(sender->remote);
-	return account;
-}
-
-static void push(struct sender *sender, uint32_t n)
-{
-	struct report_epoch *epoch = many_flows(n);
-
-	outlet_push(sender->outlet, epoch);
-	report_epoch_free(epoch);
-}
-
-/* The rows as files have them, and who tells them. */
-static struct text rows_of(uint32_t n, bool header)
-{
-	const struct remote_request request = request_of("");
-	struct column_choice choice = request.choice;
-	struct columns *columns;
-	struct report_epoch *epoch = many_flows(n);
-	struct text text = {0};
-
-	choice.remote = true;
-	columns = columns_of(&output_flows, &choice);
-	assert_non_null(columns);
-	if (header)
-		format_csv.header(&text, columns);
-	format_epoch(&text, &format_csv, columns, epoch);
-	assert_false(text.failed);
-	report_epoch_free(epoch);
-	free(columns);
-	return text;
+	return rows_of(&format_csv, n, header);
 }
 
 /* --- Receivers */
@@ -215,8 +126,8 @@ static void test_rows(void **state)
 {
 	struct sender sender;
 	int listener = listen_tcp(&sender, 0), fd;
-	struct text first = rows_of(2000, true), second = rows_of(30, false),
-		    third = rows_of(500, true);
+	struct text first = csv_rows(2000, true), second = csv_rows(30, false),
+		    third = csv_rows(500, true);
 	struct report_delivery account;
 
 	(void)state;
@@ -262,7 +173,7 @@ static void test_breaks(void **state)
 {
 	struct sender sender;
 	int listener = listen_tcp(&sender, 4096), fd;
-	struct text rows = rows_of(MANY_MAX, true);
+	struct text rows = csv_rows(MANY_MAX, true);
 	struct report_delivery account;
 
 	(void)state;
@@ -291,7 +202,7 @@ static void test_waiting(void **state)
 {
 	struct sender sender = {.url = "unix:test_remote.sock"};
 	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
-	struct text first = rows_of(100, true), second = rows_of(200, false);
+	struct text first = csv_rows(100, true), second = csv_rows(200, false);
 	struct report_delivery account;
 	int listener, fd;
 

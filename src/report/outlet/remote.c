@@ -15,6 +15,7 @@
 static const struct remote_scheme *const schemes[] = {
 	&remote_ipfix,
 	&remote_ipfix_tcp,
+	&remote_kafka,
 	&remote_tcp,
 	&remote_unix,
 };
@@ -57,9 +58,10 @@ bool remote_check(const struct remote_request *request, char *why)
 		say_schemes(why);
 		return false;
 	}
-	if (scheme->needs != NULL) {
-		snprintf(why, REMOTE_WHY_MAX, "is not in this build; install %s and build again",
-			scheme->needs);
+	if (scheme->missing != NULL) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"cannot be had: sketchtap was built without it, because %s",
+			scheme->missing);
 		return false;
 	}
 	return scheme->check(scheme, request, why);

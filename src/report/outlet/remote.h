@@ -36,9 +36,9 @@ struct remote {
 };
 
 struct remote_scheme {
-	const char *prefix; /* of URLs */
-	const char *form;   /* of a URL, for a person */
-	const char *needs;  /* a package that this build was made without; NULL: none */
+	const char *prefix;  /* of URLs */
+	const char *form;    /* of a URL, for a person */
+	const char *missing; /* why this build has it not; NULL: it has */
 	/* Whether it can have that: false with a phrase in why[REMOTE_WHY_MAX] that goes on after the
 	 * URL. */
 	bool (*check)(const struct remote_scheme *scheme, const struct remote_request *request,
@@ -54,7 +54,8 @@ struct remote_scheme {
 	struct outlet_ops ops;               /* of the struct remote */
 };
 
-extern const struct remote_scheme remote_ipfix, remote_ipfix_tcp, remote_tcp, remote_unix;
+extern const struct remote_scheme remote_ipfix, remote_ipfix_tcp, remote_kafka, remote_tcp,
+	remote_unix;
 
 /* Whether a destination is a URL, of a scheme that there is or of none. */
 bool remote_is_url(const char *name);

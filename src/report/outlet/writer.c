@@ -980,7 +980,8 @@ static const struct option_row writer_rows[] = {
 		.default_text = "-",
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
 			"gets JSON lines in place of CSV; a file that is called so is "
-			"./json:FILE. tcp://HOST:PORT and unix:PATH get the rows of a file; "
+			"./json:FILE. tcp://HOST:PORT and unix:PATH get the rows of a file, "
+			"kafka://HOST[:PORT],.../TOPIC as JSON; "
 			"ipfix://HOST:PORT (UDP) and ipfix+tcp://HOST:PORT are collectors of "
 			"IPFIX, for --flows too. Repeatable, for several "
 			"destinations, as are --stats, --queues, --rules, --flows, --states, "

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A topic of Kafka as a place of reports: kafka://BROKERS/TOPIC. Each row is a message of JSON, and
+ * the brokers' answers are the account: librdkafka knows of each message whether they have it, do
+ * not have it, or may have it.
+ */
+
+#include "report/outlet/remote.h"
+
+#define PREFIX "kafka://"
+#define FORM   "kafka://HOST[:PORT],.../TOPIC"
+
+#ifdef KAFKA_MISSING
+
+const struct remote_scheme remote_kafka = {
+	.prefix = PREFIX, .form = FORM, .missing = KAFKA_MISSING};
+
+#else
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <librdkafka/rdkafka.h>
+
+#include "base/clock.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "report/outlet/receiver.h"
+#include "report/output/format.h"
+
+#define PORT      "9092"
+#define TOPIC_MAX 249             /* bytes, which Kafka allows */
+#define ENDING_NS (5 * SECOND_NS) /* without an answer, at the end of the run */
+#define POLL_MS   100
+#define ERROR_MAX 512
+
+struct kafka_place {
+	struct remote remote;
+	char *brokers; /* and behind its final 0 the topic */
+	const char *topic_name;
+
+	/* By the outlet's thread, on which librdkafka calls back, too. */
+	rd_kafka_t *kafka; /* NULL: there is none, for lack of memory or threads */
+	struct text text;
+	int64_t answered; /* monotonic ns: since then it had no need to, or has not */
+	bool waiting;     /* said, and not taken back yet */
+	bool losing;      /* the same of rows that brokers refuse */
+	bool left;        /* the run is over, and nobody answers */
+	char why[128];    /* what librdkafka complained of last */
+};
+
+/* --- What librdkafka says, by the outlet's thread */
+
+static void note(struct kafka_place *place, const char *why)
+{
+	snprintf(place->why, sizeof(place->why), "%.*s", (int)sizeof(place->why) - 1, why);
+	make_printable(place->why);
+}
+
+static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *arg)
+{
+	struct kafka_place *place = arg;
+
+	(void)kafka;
+	note(place, reason);
+	if (place->waiting || (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN &&
+				      error != RD_KAFKA_RESP_ERR__AUTHENTICATION))
+		return;
+	remote_say(&place->remote, true, "%s; rows wait until it takes them", place->why);
+	place->waiting = true;
+}
+
+static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_message_t *message)
+{
+	if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+		return &delivery->acknowledged;
+	return rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED
+		       ? &delivery->failed
+		       : &delivery->unknown;
+}
+
+/* Once when brokers begin to refuse rows. */
+static void tell_refusal(struct kafka_place *place, rd_kafka_resp_err_t error)
+{
+	if (!place->losing && !place->left)
+		remote_say(&place->remote, true, "%s; such rows are lost", rd_kafka_err2str(error));
+	place->losing = true;
+}
+
+static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *arg)
+{
+	struct kafka_place *place = arg;
+	struct delivery *delivery = &place->remote.delivery;
+	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+
+	(void)kafka;
+	place->answered = clock_now(CLOCK_MONOTONIC);
+	delivery_count(fate_of(delivery, message), 1);
+	delivery_count(&delivery->bytes, taken ? message->len : 0);
+	if (!taken) {
+		tell_refusal(place, message->err);
+	} else if (place->waiting || place->losing) {
+		remote_say(&place->remote, false, "takes rows again");
+		place->waiting = place->losing = false;
+	}
+}
+
+/* --- The producer */
+
+/*
+ * A message waits as long as its place does (row_socket.c has the same of sockets), in so much
+ * memory at most; it is written once, in the order of the rows of a partition.
+ */
+static const char *const settings[][2] = {
+	{"client.id", "sketchtap"},
+	{"enable.idempotence", "true"},
+	{"acks", "all"},
+	{"compression.codec", "lz4"},
+	{"message.timeout.ms", "0"},
+	{"queue.buffering.max.kbytes", "65536"},
+	{"queue.buffering.max.messages", "100000"},
+};
+
+/* Returns NULL after a complaint. */
+static rd_kafka_t *make_producer(struct kafka_place *place)
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	char error[ERROR_MAX] = "";
+	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", place->brokers, error,
+			   sizeof(error)) == RD_KAFKA_CONF_OK;
+	rd_kafka_t *kafka = NULL;
+
+	for (size_t s = 0; set && s < sizeof(settings) / sizeof(settings[0]); s++)
+		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error,
+			      sizeof(error)) == RD_KAFKA_CONF_OK;
+	rd_kafka_conf_set_opaque(conf, place);
+	rd_kafka_conf_set_error_cb(conf, hear_error);
+	rd_kafka_conf_set_dr_msg_cb(conf, hear_fate);
+	rd_kafka_conf_set_log_cb(conf, NULL);
+	if (set)
+		kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof(error));
+	if (kafka == NULL) {
+		rd_kafka_conf_destroy(conf);
+		remote_say(&place->remote, true, "%s", error);
+	}
+	return kafka;
+}
+
+/* On the outlet's thread: those of librdkafka get no signals, as it gets none. */
+static void begin(void *arg, struct outlet *outlet)
+{
+	struct kafka_place *place = arg;
+
+	place->remote.outlet = outlet;
+	place->kafka = make_producer(place);
+}
+
+/* After an error that ends a producer for good its messages have their fates. */
+static void replace_if_fatal(struct kafka_place *place)
+{
+	char error[ERROR_MAX];
+
+	if (rd_kafka_fatal_error(place->kafka, error, sizeof(error)) == RD_KAFKA_RESP_ERR_NO_ERROR)
+		return;
+	note(place, error);
+	rd_kafka_destroy(place->kafka);
+	place->kafka = make_producer(place);
+	delivery_count(&place->remote.delivery.reconnects, 1);
+}
+
+/* --- Sending */
+
+/* Takes answers for a moment. Returns false where the rest is left, at the end of the run. */
+static bool wait_for_answers(struct kafka_place *place)
+{
+	rd_kafka_poll(place->kafka, POLL_MS);
+	if (!outlet_ending(place->remote.outlet))
+		place->answered = clock_now(CLOCK_MONOTONIC);
+	if (place->left || clock_now(CLOCK_MONOTONIC) - place->answered < ENDING_NS)
+		return !place->left;
+	remote_say(&place->remote, true,
+		"%s%sno answer at the end of the run; the rows that wait for it are lost",
+		place->why, place->why[0] != '\0' ? ": " : "");
+	place->left = true;
+	return false;
+}
+
+/* Returns whether librdkafka has the row, of which it will tell. */
+static bool produce(struct kafka_place *place, const char *row, size_t len)
+{
+	rd_kafka_resp_err_t error;
+
+	while (!place->left && place->kafka != NULL) {
+		error = rd_kafka_producev(place->kafka, RD_KAFKA_V_TOPIC(place->topic_name),
+			RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+			RD_KAFKA_V_VALUE((void *)(uintptr_t)row, len), RD_KAFKA_V_END);
+		if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
+			return true;
+		if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+			tell_refusal(place, error);
+			return false;
+		}
+		wait_for_answers(place);
+	}
+	return false;
+}
+
+/* Until the fate of all is known. */
+static void settle(struct kafka_place *place)
+{
+	while (rd_kafka_outq_len(place->kafka) > 0 && wait_for_answers(place))
+		;
+	if (!place->left)
+		return;
+	rd_kafka_purge(place->kafka, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+	while (rd_kafka_outq_len(place->kafka) > 0)
+		rd_kafka_poll(place->kafka, POLL_MS);
+}
+
+static void produce_rows(struct kafka_place *place, uint64_t rows)
+{
+	const char *at = place->text.data;
+	const char *const end = place->text.data + place->text.len;
+	uint64_t produced = 0;
+
+	for (; at < end; at = strchr(at, '\n') + 1)
+		produced += produce(place, at, (size_t)(strchr(at, '\n') - at));
+	delivery_count(&place->remote.delivery.failed, rows - produced);
+}
+
+static void write_report(void *arg, const struct report_epoch *epoch)
+{
+	struct kafka_place *place = arg;
+	struct remote *remote = &place->remote;
+	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+
+	if (rows == 0)
+		return;
+	columns_suit(&remote->columns, epoch);
+	text_clear(&place->text);
+	format_epoch(&place->text, remote->format, remote->columns, epoch);
+	text_char(&place->text, '\0');
+	if (place->text.failed || place->kafka == NULL) {
+		delivery_count(&remote->delivery.failed, rows);
+		return;
+	}
+	place->text.len--;
+	place->answered = clock_now(CLOCK_MONOTONIC);
+	produce_rows(place, rows);
+	settle(place);
+	replace_if_fatal(place);
+}
+
+/* --- What is asked for */
+
+static bool is_topic(const char *topic)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t len = strlen(topic);
+
+	return len > 0 && len <= TOPIC_MAX && len == strspn(topic, letters) &&
+	       strcmp(topic, ".") != 0 && strcmp(topic, "..") != 0;
+}
+
+static bool check_broker(const char *broker, size_t len, char *why)
+{
+	struct receiver_address address;
+	char text[sizeof(address.host) + 16];
+
+	if (len >= sizeof(text)) {
+		snprintf(why, REMOTE_WHY_MAX, "names a broker of more than %zu bytes",
+			sizeof(text) - 1);
+		return false;
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)len, broker);
+	return receiver_parse(text, RECEIVER_TCP, PORT, &address, why);
+}
+
+static bool check(
+	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+{
+	const char *at = request->url + strlen(scheme->prefix), *topic = strchr(at, '/');
+
+	if (request->format != FORMAT_AUTO && request->format != FORMAT_JSON) {
+		snprintf(why, REMOTE_WHY_MAX, "gets rows as JSON alone; write it without a format");
+		return false;
+	}
+	if (topic == NULL || !is_topic(topic + 1)) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"must end with /TOPIC, of 1 to %d letters, digits, '.', '_' and '-'",
+			TOPIC_MAX);
+		return false;
+	}
+	for (; at <= topic; at += strcspn(at, ",/") + 1)
+		if (!check_broker(at, strcspn(at, ",/"), why))
+			return false;
+	return true;
+}
+
+static void free_place(struct remote *remote)
+{
+	struct kafka_place *place = (struct kafka_place *)remote;
+
+	if (place->kafka != NULL)
+		rd_kafka_destroy(place->kafka);
+	text_free(&place->text);
+	free(place->brokers);
+	free(place);
+}
+
+static struct remote *create(
+	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+{
+	struct kafka_place *place = calloc(1, sizeof(*place));
+	char *slash;
+
+	(void)number;
+	if (place == NULL)
+		return NULL;
+	place->brokers = strdup(request->url + strlen(scheme->prefix));
+	if (place->brokers == NULL) {
+		free(place);
+		return NULL;
+	}
+	slash = strchr(place->brokers, '/');
+	*slash = '\0';
+	place->topic_name = slash + 1;
+	place->remote.format = &format_json;
+	return &place->remote;
+}
+
+const struct remote_scheme remote_kafka = {
+	.prefix = PREFIX,
+	.form = FORM,
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = {.begin = begin, .write = write_report},
+};
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Records of flows to a place that a URL names, and what they are as text. */
+
+#include "many_flows.h"
+#include "report/outlet/remote.h"
+#include "report/output/format.h"
+
+static _Atomic uint32_t warnings, notices;
+
+static void hear(bool warning, const char *line, void *arg)
+{
+	(void)arg;
+	(void)line;
+	*(warning ? &warnings : &notices) += 1;
+}
+
+static struct writer_voice voice = {.say = hear};
+
+static inline struct remote_request request_of(const char *url)
+{
+	return (struct remote_request){
+		.url = url,
+		.kind = ROWS_FLOWS,
+		.usual_format = FORMAT_CSV,
+		.choice = {.key_fields = UINT32_MAX, .records = true},
+	};
+}
+
+/* --- A place with its thread, and what the rows are */
+
+struct sender {
+	struct remote *remote;
+	struct outlet *outlet;
+	struct delivery *delivery;
+	char url[128];
+};
+
+static inline void start(struct sender *sender)
+{
+	const struct remote_request request = request_of(sender->url);
+	struct outlet_params params = {.nb_deliveries = 1, .say = hear};
+	char why[REMOTE_WHY_MAX];
+
+	warnings = notices = 0;
+	assert_true(remote_check(&request, why));
+	sender->remote = remote_create(&request, 0, &voice);
+	assert_non_null(sender->remote);
+	sender->delivery = &sender->remote->delivery;
+	params.ops = &sender->remote->scheme->ops;
+	params.place = sender->remote;
+	params.name = sender->url;
+	params.deliveries = &sender->delivery;
+	sender->outlet = outlet_create(&params);
+	assert_non_null(sender->outlet);
+	outlet_bound_flows(sender->outlet, SIZE_MAX);
+	assert_int_equal(outlet_start(sender->outlet), 0);
+}
+
+static inline struct report_delivery stop(struct sender *sender)
+{
+	struct report_delivery account;
+
+	assert_int_equal(outlet_end(sender->outlet), 0);
+	account = delivery_look(sender->delivery);
+	assert_int_equal(account.waiting, 0);
+	outlet_free(sender->outlet);
+	remote_free(sender->remote);
+	return account;
+}
+
+static inline void push(struct sender *sender, uint32_t n)
+{
+	struct report_epoch *epoch = many_flows(n);
+
+	outlet_push(sender->outlet, epoch);
+	report_epoch_free(epoch);
+}
+
+/* The rows as files have them, and who tells them. */
+static inline struct text rows_of(const struct format *format, uint32_t n, bool header)
+{
+	const struct remote_request request = request_of("");
+	struct column_choice choice = request.choice;
+	struct columns *columns;
+	struct report_epoch *epoch = many_flows(n);
+	struct text text = {0};
+
+	choice.remote = true;
+	choice.named = format->named;
+	columns = columns_of(&output_flows, &choice);
+	assert_non_null(columns);
+	if (header)
+		format->header(&text, columns);
+	else if (format->header == NULL)
+		columns_suit(&columns, epoch);
+	format_epoch(&text, format, columns, epoch);
+	assert_false(text.failed);
+	report_epoch_free(epoch);
+	free(columns);
+	return text;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Rows to a topic of Kafka, of the mock cluster that librdkafka has: what is there afterwards, and the account. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include "sender.h"
+
+#define TOPIC "flows"
+
+static rd_kafka_t *owner; /* of the cluster */
+static rd_kafka_mock_cluster_t *cluster;
+
+static int begin(void **state)
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	char error[256];
+
+	(void)state;
+	rd_kafka_conf_set_log_cb(conf, NULL);
+	owner = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof(error));
+	if (owner == NULL)
+		return 1;
+	cluster = rd_kafka_mock_cluster_new(owner, 1);
+	return cluster == NULL || rd_kafka_mock_topic_create(cluster, TOPIC, 1, 1) != 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	rd_kafka_mock_cluster_destroy(cluster);
+	rd_kafka_destroy(owner);
+	return 0;
+}
+
+static void start_producer(struct sender *sender, const char *topic)
+{
+	snprintf(sender->url, sizeof(sender->url), "kafka://%s/%s",
+		rd_kafka_mock_cluster_bootstraps(cluster), topic);
+	start(sender);
+}
+
+static rd_kafka_t *open_consumer(void)
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
+	char error[256];
+	rd_kafka_t *consumer;
+
+	rd_kafka_conf_set(conf, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(cluster),
+		error, sizeof(error));
+	rd_kafka_conf_set(conf, "group.id", "test", error, sizeof(error));
+	rd_kafka_conf_set(conf, "enable.partition.eof", "true", error, sizeof(error));
+	consumer = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error, sizeof(error));
+	assert_non_null(consumer);
+	rd_kafka_topic_partition_list_add(topics, TOPIC, 0)->offset = RD_KAFKA_OFFSET_BEGINNING;
+	assert_int_equal(rd_kafka_assign(consumer, topics), 0);
+	rd_kafka_topic_partition_list_destroy(topics);
+	return consumer;
+}
+
+/* All messages of the topic are these lines, each once and in their order. */
+static void assert_messages(const struct text *wanted)
+{
+	rd_kafka_t *consumer = open_consumer();
+	size_t at = 0;
+	bool ended = false;
+
+	while (!ended) {
+		rd_kafka_message_t *message = rd_kafka_consumer_poll(consumer, 1000);
+
+		if (message == NULL)
+			continue;
+		ended = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+		if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+			assert_true(at + message->len < wanted->len);
+			assert_memory_equal(message->payload, wanted->data + at, message->len);
+			at += message->len;
+			assert_int_equal(wanted->data[at++], '\n');
+		}
+		rd_kafka_message_destroy(message);
+	}
+	assert_int_equal(at, wanted->len);
+	rd_kafka_consumer_close(consumer);
+	rd_kafka_destroy(consumer);
+}
+
+static void test_urls(void **state)
+{
+	static const char *const urls[] = {"kafka://a/t", "KAFKA://a:1,b,[::1]:2/t.1_-"};
+	static const char *const bad[] = {"kafka://", "kafka://a", "kafka://a/", "kafka:///t",
+		"kafka://a,/t", "kafka://a:0/t", "kafka://a/t/u", "kafka://a/..", "kafka://a/t t"};
+	char why[REMOTE_WHY_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		struct remote_request request = request_of(urls[i]);
+
+		assert_true(remote_check(&request, why));
+		request.format = FORMAT_JSON;
+		assert_true(remote_check(&request, why));
+		request.format = FORMAT_CSV;
+		assert_false(remote_check(&request, why));
+	}
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct remote_request request = request_of(bad[i]);
+
+		assert_false(remote_check(&request, why));
+	}
+}
+
+static void test_messages(void **state)
+{
+	struct text first = rows_of(&format_json, 3000, false),
+		    second = rows_of(&format_json, 1, false);
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	start_producer(&sender, TOPIC);
+	push(&sender, 3000);
+	push(&sender, 1);
+	account = stop(&sender);
+	assert_int_equal(account.rows, 3001);
+	assert_int_equal(account.acknowledged, 3001);
+	assert_int_equal(account.bytes, first.len + second.len - 3001);
+	assert_int_equal(warnings + notices, 0);
+	text_add(&first, second.data, second.len);
+	assert_messages(&first);
+	text_free(&first);
+	text_free(&second);
+}
+
+/* Errors that pass: sent again, and there once. */
+static void test_errors_that_pass(void **state)
+{
+	struct text rows = rows_of(&format_json, 500, false);
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	rd_kafka_mock_push_request_errors(cluster, 0 /* Produce */, 2,
+		RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS);
+	start_producer(&sender, TOPIC);
+	push(&sender, 500);
+	account = stop(&sender);
+	assert_int_equal(account.acknowledged, 500);
+	assert_messages(&rows);
+	text_free(&rows);
+}
+
+/* What brokers refuse has failed, and what comes then has not. */
+static void test_refused(void **state)
+{
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	rd_kafka_mock_push_request_errors(cluster, 0, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+	start_producer(&sender, TOPIC);
+	push(&sender, 5);
+	outlet_settle(sender.outlet);
+	assert_int_equal(sender.delivery->failed, 5);
+	assert_int_equal(warnings, 1);
+	push(&sender, 7);
+	account = stop(&sender);
+	assert_int_equal(account.acknowledged, 7);
+	assert_int_equal(notices, 1);
+}
+
+/* A broker that goes away, and comes again. */
+static void test_waiting(void **state)
+{
+	struct text rows = rows_of(&format_json, 40, false);
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	rd_kafka_mock_broker_set_down(cluster, 1);
+	start_producer(&sender, TOPIC);
+	push(&sender, 40);
+	while (warnings == 0)
+		usleep(1000);
+	assert_int_equal(sender.delivery->acknowledged, 0);
+	rd_kafka_mock_broker_set_up(cluster, 1);
+	outlet_settle(sender.outlet);
+	account = stop(&sender);
+	assert_int_equal(account.acknowledged, 40);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	assert_messages(&rows);
+	text_free(&rows);
+}
+
+/* One that does not come again: of what was never sent it is known that it is not there. */
+static void test_gone(void **state)
+{
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	rd_kafka_mock_broker_set_down(cluster, 1);
+	start_producer(&sender, TOPIC);
+	push(&sender, 40);
+	push(&sender, 2);
+	account = stop(&sender);
+	assert_int_equal(account.failed, 42);
+	assert_true(warnings >= 1);
+}
+
+/* One that answers too late: nobody can say. */
+static void test_silent(void **state)
+{
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	start_producer(&sender, TOPIC);
+	push(&sender, 1);
+	outlet_settle(sender.outlet);
+	rd_kafka_mock_broker_set_rtt(cluster, 1, 60000);
+	push(&sender, 30);
+	account = stop(&sender);
+	assert_int_equal(account.acknowledged, 1);
+	assert_int_equal(account.unknown, 30);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_urls),
+		cmocka_unit_test_setup_teardown(test_messages, begin, end),
+		cmocka_unit_test_setup_teardown(test_errors_that_pass, begin, end),
+		cmocka_unit_test_setup_teardown(test_refused, begin, end),
+		cmocka_unit_test_setup_teardown(test_waiting, begin, end),
+		cmocka_unit_test_setup_teardown(test_gone, begin, end),
+		cmocka_unit_test_setup_teardown(test_silent, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
