@@ -62,7 +62,7 @@ def test_files_and_sockets(test):
                     assert arrived.pop('host') == socket.gethostname()
                     runs.add(arrived.pop('run'))
                     assert 'ended' not in row or int(arrived.pop('record')) == next(records)
-                    assert list(row.items()) == list(arrived.items()), file
+                    assert [field for field in row.items() if field[1] is not None] == list(arrived.items()), file
         assert len(runs) == 1, runs
     for _, _, url, _ in wanted:
         sums = account(deliveries, url)

@@ -13,6 +13,8 @@
 #define LINE_MAX_BYTES 512
 
 static const struct remote_scheme *const schemes[] = {
+	&remote_clickhouse,
+	&remote_clickhouse_tls,
 	&remote_ipfix,
 	&remote_ipfix_tcp,
 	&remote_kafka,

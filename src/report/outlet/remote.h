@@ -54,8 +54,8 @@ struct remote_scheme {
 	struct outlet_ops ops;               /* of the struct remote */
 };
 
-extern const struct remote_scheme remote_ipfix, remote_ipfix_tcp, remote_kafka, remote_tcp,
-	remote_unix;
+extern const struct remote_scheme remote_clickhouse, remote_clickhouse_tls, remote_ipfix,
+	remote_ipfix_tcp, remote_kafka, remote_tcp, remote_unix;
 
 /* Whether a destination is a URL, of a scheme that there is or of none. */
 bool remote_is_url(const char *name);

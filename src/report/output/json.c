@@ -2,7 +2,8 @@
 
 /*
  * JSON lines: an object for every row, with all columns of its kind by their names, in their order.
- * Numbers are numbers, all else is text; what is not known is null.
+ * Numbers are numbers, all else is text; what is not known is null, and left out of rows that go
+ * elsewhere than to a file.
  */
 
 #include <string.h>
@@ -50,7 +51,8 @@ static void escape_from(struct text *text, size_t begin)
 	text_free(&raw);
 }
 
-static void add_value(
+/* False: it is not known. */
+static bool add_value(
 	struct text *text, const struct column *column, const struct output_row *row_of)
 {
 	bool number = column_is_number(column);
@@ -61,23 +63,29 @@ static void add_value(
 	begin = text->len;
 	column_print(text, column, row_of);
 	if (text->failed)
-		return;
+		return true;
 	if (text->len == begin) {
 		text->len = before;
 		text_str(text, "null");
-	} else if (!number) {
+		return false;
+	}
+	if (!number) {
 		escape_from(text, begin);
 		text_char(text, '"');
 	}
+	return true;
 }
 
 static void row(struct text *text, const struct columns *columns, const struct output_row *row_of)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {
+		size_t before = text->len;
+
 		text_str(text, c == 0 ? "{\"" : ",\"");
 		text_str(text, columns->list[c].name);
 		text_str(text, "\":");
-		add_value(text, &columns->list[c], row_of);
+		if (!add_value(text, &columns->list[c], row_of) && columns->choice.remote)
+			text->len = before;
 	}
 	text_str(text, "}\n");
 }

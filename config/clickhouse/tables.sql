@@ -1,0 +1,110 @@
+-- Tables and views for what sketchtap sends to ClickHouse (docs/EXPORTS.md). From 18.16 on:
+--     clickhouse-client --multiquery < tables.sql
+--     sketchtap --port eth1 --output clickhouse://HOST/heavy_hitters --stats clickhouse://HOST/ledger \
+--         --sketch flow-table --flows clickhouse://HOST/flows
+-- A row that was sent twice is there once when parts were merged, and once with FINAL.
+-- Addresses are text; toIPv4() and toIPv6() read them. For other keys add their columns.
+
+CREATE TABLE IF NOT EXISTS heavy_hitters
+(
+    host String,
+    run String,
+    epoch UInt64,
+    measurement String,
+    start DateTime,
+    end DateTime,
+    rank UInt32,
+    src_ip String,
+    dst_ip String,
+    src_port UInt16,
+    dst_port UInt16,
+    proto UInt8,
+    packets UInt64,
+    bytes UInt64,
+    packets_low UInt64,
+    packets_high Nullable(UInt64),
+    bytes_low UInt64,
+    bytes_high Nullable(UInt64),
+    confidence Nullable(Float64),
+    share Float64
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(start)
+ORDER BY (measurement, start, host, run, epoch, rank);
+
+CREATE TABLE IF NOT EXISTS flows
+(
+    host String,
+    run String,
+    record UInt64,
+    epoch UInt64,
+    measurement String,
+    start DateTime,
+    first DateTime,
+    last DateTime,
+    src_ip String,
+    dst_ip String,
+    src_port UInt16,
+    dst_port UInt16,
+    proto UInt8,
+    tcp_flags UInt8,
+    packets UInt64,
+    bytes UInt64,
+    ended String
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(start)
+ORDER BY (measurement, start, host, run, record);
+
+CREATE TABLE IF NOT EXISTS ledger
+(
+    host String,
+    run String,
+    epoch UInt64,
+    measurement String,
+    start DateTime,
+    end DateTime,
+    offered UInt64,
+    received UInt64,
+    measured UInt64,
+    filtered UInt64,
+    non_ip UInt64,
+    malformed UInt64,
+    nic_missed UInt64,
+    nic_errors UInt64,
+    no_mbuf UInt64,
+    ring_full UInt64,
+    shed UInt64,
+    skipped UInt64,
+    duplicate UInt64,
+    unaccounted UInt64,
+    bytes UInt64,
+    distinct_keys UInt64
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(start)
+ORDER BY (measurement, start, host, run, epoch);
+
+-- What a key had at least and at most in each minute and hour, by the intervals that listed it.
+CREATE VIEW IF NOT EXISTS heavy_hitters_minute AS
+SELECT
+    toStartOfMinute(start) AS minute, host, measurement, src_ip, dst_ip, src_port, dst_port, proto,
+    sum(packets) AS packets, sum(bytes) AS bytes, sum(packets_low) AS packets_low, sum(bytes_low) AS bytes_low
+FROM heavy_hitters FINAL
+GROUP BY minute, host, measurement, src_ip, dst_ip, src_port, dst_port, proto;
+
+CREATE VIEW IF NOT EXISTS heavy_hitters_hour AS
+SELECT
+    toStartOfHour(start) AS hour, host, measurement, src_ip, dst_ip, src_port, dst_port, proto,
+    sum(packets) AS packets, sum(bytes) AS bytes, sum(packets_low) AS packets_low, sum(bytes_low) AS bytes_low
+FROM heavy_hitters FINAL
+GROUP BY hour, host, measurement, src_ip, dst_ip, src_port, dst_port, proto;
+
+-- The account of all hosts, by minute: offered is the sum of all that follows.
+CREATE VIEW IF NOT EXISTS ledger_minute AS
+SELECT
+    toStartOfMinute(start) AS minute, host, measurement, sum(offered) AS offered, sum(measured) AS measured,
+    sum(nic_missed + nic_errors + no_mbuf + ring_full + shed) AS lost,
+    sum(filtered + non_ip + malformed + duplicate) AS left_out, sum(skipped) AS skipped
+FROM ledger FINAL
+GROUP BY minute, host, measurement;

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A table of ClickHouse as a place of reports: clickhouse://, clickhouses://. An interval's rows are
+ * one INSERT by HTTP, which waits until the server has answered it. What is sent again has the same
+ * bytes, and each row says whose it is.
+ */
+
+#include "report/outlet/remote.h"
+
+#define PREFIX     "clickhouse://"
+#define PREFIX_TLS "clickhouses://"
+#define FORM       PREFIX "HOST[:PORT]/TABLE"
+#define FORM_TLS   PREFIX_TLS "HOST[:PORT]/TABLE"
+
+#ifdef CURL_MISSING
+
+const struct remote_scheme remote_clickhouse = {
+	.prefix = PREFIX, .form = FORM, .missing = CURL_MISSING};
+const struct remote_scheme remote_clickhouse_tls = {
+	.prefix = PREFIX_TLS, .form = FORM_TLS, .missing = CURL_MISSING};
+
+#else
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <curl/curl.h>
+
+#include "base/clock.h"
+#include "base/printable.h"
+#include "base/units.h"
+#include "report/outlet/receiver.h"
+#include "report/output/format.h"
+
+#define PORT        "8123"
+#define PORT_TLS    "8443"
+#define TABLE_MAX   200
+#define CONNECT_S   10L
+#define SILENCE_S   60L             /* in which nothing came or went */
+#define ENDING_NS   (5 * SECOND_NS) /* the same, at the end of the run */
+#define BACKOFF_MIN SECOND_NS
+#define BACKOFF_MAX (30 * SECOND_NS)
+#define PAUSE_NS    (SECOND_NS / 10)
+#define BREAKS_MAX  3 /* in an interval: then nobody can say whether it was written */
+#define ANSWER_MAX  1024
+
+#define HTTP_OK        200L
+#define HTTP_MULTIPLE  300L
+#define HTTP_BUSY      429L
+#define HTTP_SERVER    500L
+#define PORT_TEXT_ROOM 16
+
+enum answer {
+	ANSWER_WRITTEN,
+	ANSWER_REFUSED, /* so it will be the next time */
+	ANSWER_BUSY,    /* it was not written, and may be the next time */
+	ANSWER_BROKEN,  /* nobody can say */
+};
+
+struct clickhouse_place {
+	struct remote remote;
+	char *url;
+
+	/* By the outlet's thread. */
+	CURL *curl; /* NULL: there is no memory */
+	struct curl_slist *headers;
+	struct text text;
+	char answer[ANSWER_MAX]; /* the first bytes of it, with a final 0 */
+	size_t answer_len;
+	curl_off_t moved; /* bytes that came and went, of the request */
+	int64_t moved_at; /* monotonic ns: when that changed last, or the run went on */
+	int64_t backoff;  /* ns */
+	bool waiting;     /* said, and not taken back yet */
+	bool refused;     /* the same of rows that the server does not take */
+	bool left;        /* the run is over, and nobody answers */
+	char why[ANSWER_MAX / 4];
+};
+
+/* --- One request */
+
+static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
+{
+	struct clickhouse_place *place = arg;
+	size_t room = sizeof(place->answer) - 1 - place->answer_len;
+	size_t len = size * n < room ? size * n : room;
+
+	memcpy(place->answer + place->answer_len, bytes, len);
+	place->answer_len += len;
+	place->answer[place->answer_len] = '\0';
+	return place->answer_len < sizeof(place->answer) - 1 ? size * n : CURL_WRITEFUNC_ERROR;
+}
+
+/* At the end of the run nothing came or went for so long. */
+static bool is_out_of_patience(struct clickhouse_place *place)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (!outlet_ending(place->remote.outlet))
+		place->moved_at = now;
+	return now - place->moved_at >= ENDING_NS;
+}
+
+/* Ends a request that stands still then. */
+static int look_at_progress(
+	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
+{
+	struct clickhouse_place *place = arg;
+
+	(void)to_come;
+	(void)to_go;
+	if (came + went != place->moved)
+		place->moved_at = clock_now(CLOCK_MONOTONIC);
+	place->moved = came + went;
+	return is_out_of_patience(place);
+}
+
+/* Errors of ClickHouse that pass: timeouts, too many queries or parts, memory, replicas. */
+static bool passes(long code)
+{
+	static const long passing[] = {159, 202, 209, 210, 241, 242, 252, 285, 319, 999};
+
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+		if (code == passing[i])
+			return true;
+	return false;
+}
+
+/* The first line of what the server says. */
+static void note_answer(struct clickhouse_place *place, long status)
+{
+	snprintf(place->why, sizeof(place->why), "HTTP %ld%s%.*s", status,
+		place->answer_len > 0 ? ": " : "", (int)strcspn(place->answer, "\r\n"),
+		place->answer);
+	make_printable(place->why);
+}
+
+static enum answer read_answer(struct clickhouse_place *place)
+{
+	static const char begin[] = "Code: ";
+	long status = 0, code = 0;
+
+	curl_easy_getinfo(place->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (strncmp(place->answer, begin, sizeof(begin) - 1) == 0)
+		code = strtol(place->answer + sizeof(begin) - 1, NULL, 10);
+	if (status >= HTTP_OK && status < HTTP_MULTIPLE && code == 0)
+		return ANSWER_WRITTEN;
+	note_answer(place, status);
+	if (code != 0)
+		return passes(code) ? ANSWER_BUSY : ANSWER_REFUSED;
+	return status >= HTTP_SERVER || status == HTTP_BUSY ? ANSWER_BUSY : ANSWER_REFUSED;
+}
+
+static enum answer post(struct clickhouse_place *place)
+{
+	char error[CURL_ERROR_SIZE] = "";
+	curl_off_t sent = 0;
+	CURLcode result;
+
+	place->answer_len = 0;
+	place->answer[0] = '\0';
+	place->moved = 0;
+	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, error);
+	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDS, place->text.data);
+	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)place->text.len);
+	result = curl_easy_perform(place->curl);
+	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, NULL);
+	/* An answer that is longer than we read says all that we ask. */
+	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && place->answer_len > 0))
+		return read_answer(place);
+	snprintf(place->why, sizeof(place->why), "%.*s", (int)sizeof(place->why) - 1,
+		error[0] != '\0' ? error : curl_easy_strerror(result));
+	make_printable(place->why);
+	curl_easy_getinfo(place->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
+	return sent > 0 ? ANSWER_BROKEN : ANSWER_BUSY;
+}
+
+/* --- Until its fate is known */
+
+static void wait_to_try_again(struct clickhouse_place *place)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	if (!place->waiting)
+		remote_say(&place->remote, true, "%s; rows wait until it takes them", place->why);
+	place->waiting = true;
+	place->backoff = place->backoff == 0 ? BACKOFF_MIN : 2 * place->backoff;
+	if (place->backoff > BACKOFF_MAX)
+		place->backoff = BACKOFF_MAX;
+	for (int64_t left = place->backoff; left > 0 && !place->left; left -= PAUSE_NS) {
+		nanosleep(&pause, NULL);
+		place->left = is_out_of_patience(place);
+	}
+	if (place->left)
+		remote_say(&place->remote, true,
+			"%s at the end of the run; the rows that wait for it are lost", place->why);
+}
+
+static void tell_taken(struct clickhouse_place *place)
+{
+	if (place->waiting || place->refused)
+		remote_say(&place->remote, false, "takes rows again");
+	place->waiting = place->refused = false;
+	place->backoff = 0;
+}
+
+static void tell_refused(struct clickhouse_place *place)
+{
+	if (!place->refused)
+		remote_say(&place->remote, true, "%s; such rows are lost", place->why);
+	place->refused = true;
+}
+
+/* Sends place->text until its fate is known. Returns that of its rows. */
+static _Atomic uint64_t *bring(struct clickhouse_place *place)
+{
+	struct delivery *delivery = &place->remote.delivery;
+	uint32_t breaks = 0;
+
+	for (uint32_t tries = 0; !place->left; tries++) {
+		enum answer answer;
+
+		delivery_count(&delivery->retries, tries > 0);
+		answer = post(place);
+		if (answer == ANSWER_WRITTEN) {
+			delivery_count(&delivery->bytes, place->text.len);
+			tell_taken(place);
+			return &delivery->acknowledged;
+		}
+		if (answer == ANSWER_REFUSED) {
+			tell_refused(place);
+			break;
+		}
+		breaks += answer == ANSWER_BROKEN;
+		if (breaks == BREAKS_MAX) {
+			remote_say(&place->remote, true,
+				"%d requests with one interval's rows had no answer (%s); nobody "
+				"can say whether they were written",
+				BREAKS_MAX, place->why);
+			break;
+		}
+		wait_to_try_again(place);
+	}
+	return breaks > 0 ? &delivery->unknown : &delivery->failed;
+}
+
+static void write_report(void *arg, const struct report_epoch *epoch)
+{
+	struct clickhouse_place *place = arg;
+	struct remote *remote = &place->remote;
+	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+
+	if (rows == 0)
+		return;
+	columns_suit(&remote->columns, epoch);
+	text_clear(&place->text);
+	format_epoch(&place->text, remote->format, remote->columns, epoch);
+	place->moved_at = clock_now(CLOCK_MONOTONIC);
+	delivery_count(
+		place->text.failed || place->curl == NULL ? &remote->delivery.failed : bring(place),
+		rows);
+}
+
+/* On the outlet's thread: one that looks up names gets no signals, as it gets none. */
+static void begin(void *arg, struct outlet *outlet)
+{
+	struct clickhouse_place *place = arg;
+	CURL *curl = curl_easy_init();
+
+	place->remote.outlet = outlet;
+	place->curl = curl;
+	/* No "Expect: 100-continue": a round trip less. */
+	place->headers = curl_slist_append(NULL, "Expect:");
+	if (curl == NULL)
+		return;
+	curl_easy_setopt(curl, CURLOPT_URL, place->url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, place->headers);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "sketchtap/" SKETCHTAP_VERSION);
+	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SILENCE_S);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, hear_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, place);
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_progress);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, place);
+}
+
+/* --- What is asked for */
+
+static bool is_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return len > 0 && !isdigit((unsigned char)name[0]);
+}
+
+/* TABLE or DATABASE.TABLE */
+static bool is_table(const char *table)
+{
+	size_t len = strlen(table), database = strcspn(table, ".");
+
+	if (len > TABLE_MAX)
+		return false;
+	return is_name(table, database) &&
+	       (database == len || is_name(table + database + 1, len - database - 1));
+}
+
+static bool check(
+	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+{
+	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
+	struct receiver_address address;
+	char text[sizeof(address.host) + PORT_TEXT_ROOM];
+
+	if (request->format != FORMAT_AUTO && request->format != FORMAT_JSON) {
+		snprintf(why, REMOTE_WHY_MAX, "gets rows as JSON alone; write it without a format");
+		return false;
+	}
+	if (strcspn(host, "@") < strcspn(host, "/")) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"names a user; write a line \"machine HOST login USER password PASSWORD\" "
+			"into ~/.netrc");
+		return false;
+	}
+	if (slash == NULL || !is_table(slash + 1)) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"must end with /TABLE or /DATABASE.TABLE, of letters, digits and '_'");
+		return false;
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
+	return receiver_parse(text, RECEIVER_TCP, PORT, &address, why);
+}
+
+static void free_place(struct remote *remote)
+{
+	struct clickhouse_place *place = (struct clickhouse_place *)remote;
+
+	curl_easy_cleanup(place->curl);
+	curl_slist_free_all(place->headers);
+	text_free(&place->text);
+	free(place->url);
+	free(place);
+}
+
+static void init_curl(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static struct remote *create(
+	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct clickhouse_place *place = calloc(1, sizeof(*place));
+	bool tls = scheme == &remote_clickhouse_tls;
+	struct receiver_address address;
+	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
+	char text[sizeof(address.host) + PORT_TEXT_ROOM], why[REMOTE_WHY_MAX];
+
+	(void)number;
+	pthread_once(&once, init_curl);
+	if (place == NULL)
+		return NULL;
+	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
+	receiver_parse(text, RECEIVER_TCP, tls ? PORT_TLS : PORT, &address, why);
+	if (asprintf(&place->url,
+		    "%s://%s%s%s:%s/?query=INSERT%%20INTO%%20%s%%20FORMAT%%20JSONEachRow"
+		    "&date_time_input_format=best_effort&input_format_skip_unknown_fields=1",
+		    tls ? "https" : "http", *text == '[' ? "[" : "", address.host,
+		    *text == '[' ? "]" : "", address.port, slash + 1) < 0) {
+		free(place);
+		return NULL;
+	}
+	place->remote.format = &format_json;
+	return &place->remote;
+}
+
+#define OPS                                                                                        \
+	{                                                                                          \
+		.begin = begin, .write = write_report                                              \
+	}
+
+const struct remote_scheme remote_clickhouse = {
+	.prefix = PREFIX,
+	.form = FORM,
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = OPS,
+};
+
+const struct remote_scheme remote_clickhouse_tls = {
+	.prefix = PREFIX_TLS,
+	.form = FORM_TLS,
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = OPS,
+};
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Rows to a table of ClickHouse, of a server that the test is: what it is sent, and the account, whatever it answers. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sender.h"
+
+#define OK      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+#define ANSWERS 4
+
+/* What the server does with one request after the other, each on a connection of its own. */
+struct server {
+	int listener;
+	const char *answers[ANSWERS]; /* NULL: there is no further request */
+	bool breaks[ANSWERS];         /* the connection, after the first bytes of the rows */
+	bool floods;                  /* after its answers, without an end */
+	struct text bodies[ANSWERS];
+	char requests[ANSWERS][4096]; /* what stood before them */
+	pthread_t thread;
+};
+
+static size_t length_in(const char *request)
+{
+	const char *at = strcasestr(request, "\r\nContent-Length: ");
+
+	assert_non_null(at);
+	return strtoull(at + 18, NULL, 10);
+}
+
+static void take_request(struct server *server, uint32_t turn, int fd)
+{
+	char *request = server->requests[turn];
+	struct text *body = &server->bodies[turn];
+	char bytes[65536];
+	size_t len = 0, left;
+
+	while (strstr(request, "\r\n\r\n") == NULL) {
+		ssize_t n = recv(fd, request + len, 1, 0); /* no byte of the rows */
+
+		assert_int_equal(n, 1);
+		len++;
+		assert_true(len < sizeof(server->requests[0]));
+	}
+	for (left = length_in(request); left > 0;) {
+		ssize_t n = recv(fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), 0);
+
+		assert_true(n > 0);
+		text_add(body, bytes, (size_t)n);
+		left -= (size_t)n;
+		if (server->breaks[turn])
+			return;
+	}
+}
+
+static void *serve(void *arg)
+{
+	const struct linger abort = {.l_onoff = 1};
+	struct server *server = arg;
+
+	for (uint32_t turn = 0; turn < ANSWERS && server->answers[turn] != NULL; turn++) {
+		const char *answer = server->answers[turn];
+		int fd = accept(server->listener, NULL, NULL);
+
+		assert_true(fd >= 0);
+		take_request(server, turn, fd);
+		if (server->breaks[turn])
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort, sizeof(abort));
+		else
+			(void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+		while (server->floods && send(fd, answer, strlen(answer), MSG_NOSIGNAL) > 0)
+			;
+		close(fd);
+	}
+	return NULL;
+}
+
+static void start_both(struct server *server, struct sender *sender)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+
+	server->listener = socket(AF_INET, SOCK_STREAM, 0);
+	assert_true(server->listener >= 0);
+	assert_int_equal(bind(server->listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(server->listener, 5), 0);
+	assert_int_equal(getsockname(server->listener, (struct sockaddr *)&at, &len), 0);
+	snprintf(sender->url, sizeof(sender->url), "clickhouse://127.0.0.1:%u/d.flows",
+		ntohs(at.sin_port));
+	assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+	start(sender);
+}
+
+static struct report_delivery stop_both(struct server *server, struct sender *sender)
+{
+	struct report_delivery account;
+
+	outlet_settle(sender->outlet);
+	account = stop(sender);
+	pthread_join(server->thread, NULL);
+	close(server->listener);
+	return account;
+}
+
+static void assert_rows(const struct server *server, uint32_t turn, uint32_t n)
+{
+	static const char begin[] = "POST /?query=INSERT%20INTO%20d.flows%20FORMAT%20JSONEachRow&";
+	struct text rows = rows_of(&format_json, n, false);
+
+	assert_memory_equal(server->requests[turn], begin, sizeof(begin) - 1);
+	assert_int_equal(server->bodies[turn].len, rows.len);
+	assert_memory_equal(server->bodies[turn].data, rows.data, rows.len);
+	text_free(&rows);
+}
+
+static void free_bodies(struct server *server)
+{
+	for (uint32_t turn = 0; turn < ANSWERS; turn++)
+		text_free(&server->bodies[turn]);
+}
+
+static void test_urls(void **state)
+{
+	static const char *const urls[] = {
+		"clickhouse://a/t", "ClickHouse://[::1]:1/d_1.T_2", "clickhouses://a:1/t"};
+	static const char *const bad[] = {"clickhouse://", "clickhouse://a", "clickhouse://a/",
+		"clickhouse:///t", "clickhouse://a:0/t", "clickhouse://a/t/u", "clickhouse://a/t.",
+		"clickhouse://a/.t", "clickhouse://a/1", "clickhouse://a/a.b.c",
+		"clickhouse://a/t%20", "clickhouse://a/t;x", "clickhouse://u@a/t",
+		"clickhouse://u:p@a/t", "clickhouses://a/t?x"};
+	char why[REMOTE_WHY_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		struct remote_request request = request_of(urls[i]);
+
+		assert_true(remote_check(&request, why));
+		request.format = FORMAT_CSV;
+		assert_false(remote_check(&request, why));
+	}
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct remote_request request = request_of(bad[i]);
+
+		assert_false(remote_check(&request, why));
+	}
+}
+
+static void test_written(void **state)
+{
+	struct server server = {.answers = {OK, OK}};
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 5000);
+	push(&sender, 3);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.acknowledged, 5003);
+	assert_int_equal(account.bytes, server.bodies[0].len + server.bodies[1].len);
+	assert_int_equal(account.retries, 0);
+	assert_int_equal(warnings + notices, 0);
+	assert_rows(&server, 0, 5000);
+	assert_rows(&server, 1, 3);
+	free_bodies(&server);
+}
+
+/* What cannot be written has failed, once and for all; what comes then has not. */
+static void test_refused(void **state)
+{
+	struct server server = {
+		.answers = {"HTTP/1.1 404 Not Found\r\nContent-Length: 26\r\n\r\n"
+			    "Code: 60, no such table\n\n\n",
+			"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/\r\n"
+			"Content-Length: 0\r\n\r\n",
+			OK},
+	};
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 10);
+	push(&sender, 20);
+	push(&sender, 40);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.failed, 30);
+	assert_int_equal(account.acknowledged, 40);
+	assert_int_equal(account.retries, 0);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	free_bodies(&server);
+}
+
+/* What passes: the same bytes again. */
+static void test_busy(void **state)
+{
+	struct server server = {
+		.answers = {"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 30\r\n\r\n"
+			    "Code: 252, too many parts now\n",
+			OK},
+	};
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 100);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.acknowledged, 100);
+	assert_int_equal(account.retries, 1);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	assert_rows(&server, 0, 100);
+	assert_rows(&server, 1, 100);
+	free_bodies(&server);
+}
+
+/* It breaks off, answers what is no HTTP, or does not end: then nobody knows. */
+static void test_broken(void **state)
+{
+	struct server server = {
+		.answers = {OK, "\x01\x02 noise\r\n", "", OK},
+		.breaks = {true},
+	};
+	struct server flood = {
+		.answers = {"HTTP/1.1 200 OK\r\n\r\nmore and more and more and more\n"},
+		.floods = true,
+	};
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 20000);
+	push(&sender, 1);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.unknown, 20000);
+	assert_int_equal(account.acknowledged, 1);
+	assert_int_equal(account.retries, 2);
+	free_bodies(&server);
+	start_both(&flood, &sender);
+	push(&sender, 7);
+	account = stop_both(&flood, &sender);
+	assert_int_equal(account.acknowledged, 7);
+	free_bodies(&flood);
+}
+
+/* One that takes nothing, at the end of the run: bounded, and what it may have is unknown. */
+static void test_frozen(void **state)
+{
+	struct sender sender;
+	struct server server = {0}; /* it never accepts */
+	struct report_delivery account;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 500);
+	push(&sender, 2);
+	account = stop(&sender);
+	pthread_join(server.thread, NULL);
+	close(server.listener);
+	assert_int_equal(account.unknown, 500);
+	assert_int_equal(account.failed, 2);
+}
+
+static void test_nobody(void **state)
+{
+	struct sender sender;
+	struct server server = {0};
+	struct report_delivery account;
+
+	(void)state;
+	start_both(&server, &sender);
+	pthread_join(server.thread, NULL);
+	close(server.listener);
+	push(&sender, 500);
+	push(&sender, 2);
+	account = stop(&sender);
+	assert_int_equal(account.failed, 502);
+	assert_int_equal(warnings, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_urls),
+		cmocka_unit_test(test_written),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
