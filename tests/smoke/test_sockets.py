@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import signal
 import socket
 import threading
 
@@ -83,6 +84,18 @@ def test_nobody_there(test):
     test.run(*traffic, '--output', alone).expect(0)
     with open(rows, 'rb') as one, open(alone, 'rb') as other:
         assert one.read() == other.read()
+
+
+def test_a_replay_that_waits(test):
+    """It waits for who is not there, and ends soon when it is asked to: what waits is lost, and counted."""
+    deliveries, url = test.path('deliveries.csv'), f'tcp://127.0.0.1:{peers.free_port()}'
+    process = test.start('run', '--synthetic', 'flows=1000,packets=1M,rate=20K', '--interval', '1s', '--output', url,
+                         '--deliveries', deliveries)
+    test.until(lambda: 'rows wait' in process.stderr(), 'it waits')
+    process.signal(signal.SIGINT)
+    assert test.wait(process).status == 1
+    sums = account(deliveries, url)
+    assert sums['rows'] == sums['failed'] + sums['dropped'] > 0, sums
 
 
 def test_bad_urls(test):

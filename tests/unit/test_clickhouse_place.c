@@ -139,7 +139,8 @@ static void test_urls(void **state)
 		"clickhouse:///t", "clickhouse://a:0/t", "clickhouse://a/t/u", "clickhouse://a/t.",
 		"clickhouse://a/.t", "clickhouse://a/1", "clickhouse://a/a.b.c",
 		"clickhouse://a/t%20", "clickhouse://a/t;x", "clickhouse://u@a/t",
-		"clickhouse://u:p@a/t", "clickhouses://a/t?x"};
+		"clickhouse://u:p@a/t", "clickhouses://a/t?x", "clickhouse://a?b/t",
+		"clickhouse://a#/t"};
 	char why[REMOTE_WHY_MAX];
 
 	(void)state;

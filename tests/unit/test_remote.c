@@ -24,12 +24,13 @@
 
 static void test_urls(void **state)
 {
-	static const char *const urls[] = {
-		"tcp://a:1", "TCP://[::1]:65535", "unix:/run/vector.sock", "unix:rows"};
+	static const char *const urls[] = {"tcp://a:1", "TCP://[::1]:65535",
+		"tcp://[fe80::1%eth0]:1", "unix:/run/vector.sock", "unix:rows"};
 	static const char *const bad[] = {"tcp://", "tcp://:1", "tcp://a", "tcp://a:", "tcp://a:0",
 		"tcp://a:65536", "tcp://a:12x", "tcp://a/b", "tcp://a:1/b", "tcp://[::1",
-		"tcp://[]:1", "tcp://[::1]1", "tcp://a:-1", "tcp://a:000004739",
-		"unix:", "http://a:1", "tpc://a:1"};
+		"tcp://[]:1", "tcp://[::1]1", "tcp://a:-1", "tcp://u@a:1", "tcp://a b:1",
+		"tcp://a?b:1", "tcp://[a]b]:1", "tcp://a:000004739", "unix:", "http://a:1",
+		"tpc://a:1"};
 	char why[REMOTE_WHY_MAX], path[200] = "unix:";
 
 	(void)state;

@@ -397,7 +397,8 @@ bool outlet_ending(struct outlet *outlet)
 	pthread_mutex_lock(&outlet->lock);
 	ending = outlet->ending;
 	pthread_mutex_unlock(&outlet->lock);
-	return ending;
+	/* A replay that waits for this place ends only when it gives way. */
+	return ending || signals_stop_requested();
 }
 
 bool outlet_oldest(struct outlet *outlet, int64_t *start)

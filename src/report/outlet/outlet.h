@@ -70,7 +70,7 @@ uint64_t outlet_end(struct outlet *outlet);
 /* Any thread. */
 void outlet_reopen(struct outlet *outlet);
 bool outlet_reopening(struct outlet *outlet);
-/* The run is over: what waits is the last. */
+/* The run is over, or was asked to end: what waits is the last. */
 bool outlet_ending(struct outlet *outlet);
 /* When the oldest report that waits starts, ns since 1970; false: none does. */
 bool outlet_oldest(struct outlet *outlet, int64_t *start);

@@ -51,6 +51,10 @@ static bool read_path(const char *text, struct receiver_address *address, char *
 	return true;
 }
 
+#define HOST_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+static const char host_letters[] = HOST_LETTERS;
+static const char ipv6_letters[] = HOST_LETTERS "[:%"; /* [fe80::1%eth0] */
+
 bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
 	struct receiver_address *address, char *why)
 {
@@ -59,7 +63,7 @@ bool receiver_parse(const char *text, enum receiver_transport transport, const c
 	address->transport = transport;
 	if (transport == RECEIVER_UNIX)
 		return read_path(text, address, why);
-	end = host + strcspn(host, *host == '[' ? "]" : ":/");
+	end = host + strspn(host, *host == '[' ? ipv6_letters : host_letters);
 	behind = *host == '[' && *end == ']' ? end + 1 : end;
 	host += *text == '[';
 	if (end <= host || (size_t)(end - host) >= sizeof(address->host) ||
