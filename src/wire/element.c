@@ -36,6 +36,8 @@ const struct element elements[] = {
 	ROW(27, SRC_IPV6, ADDRESS, 0, 16, 16),    /* sourceIPv6Address */
 	ROW(28, DST_IPV6, ADDRESS, 0, 16, 16),    /* destinationIPv6Address */
 	ROW(34, SAMPLING, NUMBER, 0, 1, 8),       /* samplingInterval */
+	ROW(44, SRC_IPV4, ADDRESS, 1, 4, 4),      /* sourceIPv4Prefix */
+	ROW(45, DST_IPV4, ADDRESS, 1, 4, 4),      /* destinationIPv4Prefix */
 	ROW(48, SAMPLER, NUMBER, 1, 1, 8),        /* samplerId */
 	ROW(50, SAMPLING, NUMBER, 1, 1, 8),       /* samplerRandomInterval */
 	ROW(58, VLAN, NUMBER, 0, 2, 8),           /* vlanId */
@@ -48,6 +50,8 @@ const struct element elements[] = {
 	ROW(83, INTERFACE_NAME, FORM_TEXT, 1, 0, UINT8_MAX), /* interfaceDescription */
 	ROW(85, TOTAL_BYTES, NUMBER, 0, 1, 8),    /* octetTotalCount */
 	ROW(86, TOTAL_PACKETS, NUMBER, 0, 1, 8),  /* packetTotalCount */
+	ROW(169, DST_IPV6, ADDRESS, 1, 16, 16),   /* destinationIPv6Prefix */
+	ROW(170, SRC_IPV6, ADDRESS, 1, 16, 16),   /* sourceIPv6Prefix */
 	ROW(171, TOTAL_BYTES, NUMBER, 1, 1, 8),   /* postOctetTotalCount */
 	ROW(172, TOTAL_PACKETS, NUMBER, 1, 1, 8), /* postPacketTotalCount */
 	ROW(195, DSCP, NUMBER, 1, 1, 8),          /* ipDiffServCodePoint */

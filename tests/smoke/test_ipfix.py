@@ -97,6 +97,19 @@ def test_own_collector(test):
         ('0', '0', '1')}, exporters
 
 
+def test_heavy_prefixes(test):
+    """Keys that are prefixes: another sketchtap reads them as it reads addresses."""
+    hitters = test.path('hitters.csv')
+    collector = test_collect_live.Listening(test, '--key', 'src/24/48', '--top', '1K')
+    test.run('--pcap', os.path.join(test.settings.traces, 'zoo', 'mix__ndpi__gnutella.pcap'), '--key', 'src/24/48',
+             '--interval', '0', '--top', '1K', '--output', hitters, '--output',
+             f'ipfix://127.0.0.1:{collector.port}').expect(0)
+    collector.read_all()
+    rows, _, _, _ = collector.finish()
+    sent = [(row['src_ip'], row['packets']) for row in lib.read_output(hitters)]
+    assert sorted((row['src_ip'], row['packets']) for row in rows) == sorted(sent) != [], sent
+
+
 def test_nobody_there(test):
     """What is refused has failed: by number, with a warning, and the run ends with 1."""
     deliveries, port = test.path('deliveries.csv'), peers.free_port()
