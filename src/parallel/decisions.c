@@ -122,7 +122,9 @@ static bool read_what(
 	decision->measurement = (uint8_t)m;
 	decision->of_flows = steps_find_flows(to, &decision->flows);
 	if (decision->of_flows)
-		return true;
+		return (plan->deep >> m & 1) != 0 ||
+		       refuse(reading, "'%s': flows of measurement %s have no states (--deep)", to,
+			       name);
 	if (!steps_find(&plan->steps[m], to, &steps))
 		return refuse(
 			reading, "'%s' is neither full nor a step of measurement %s", to, name);

@@ -35,6 +35,7 @@ struct decisions_plan {
 	uint32_t nb_workers, nb_measurements;
 	const char *const *names;  /* of measurements, */
 	const struct steps *steps; /* and theirs */
+	uint32_t deep;             /* a bit each: their flows have states */
 };
 
 #define DECISIONS_ERROR_MAX 512

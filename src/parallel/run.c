@@ -486,6 +486,9 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 		char why[STEPS_WHY_MAX];
 
 		names[m] = measurement->name;
+		plan.deep |=
+			(uint32_t)(run->plan->measurements[m].params.deep.deepest != FLOW_COUNT)
+			<< m;
 		steps_parse(&run->steps[m], steps_options(measurement)->steps, why);
 	}
 	run->decisions = decisions_read(path, &plan, mistake, error);

@@ -199,6 +199,10 @@ def test_flows_held_back(test):
             stream.write(f'worker,packet,measurement,to\n0,0,main,{wrong}\n')
         test.run('--synthetic', SYNTHETIC, '--workers', '1', '--sketch', 'flow-table', '--deep', 'rate',
                  '--states-from', states).expect(2).expect_one_line(f"'{wrong}'")
+    with open(states, 'w', encoding='utf-8') as stream:
+        stream.write('worker,packet,measurement,to\n0,0,main,flows:crt\n')
+    test.run('--synthetic', SYNTHETIC, '--workers', '1', '--sketch', 'flow-table', '--states-from', states).expect(
+        2).expect_one_line('have no states (--deep)')
 
 
 def test_bad_steps(test):
