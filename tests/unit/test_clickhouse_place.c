@@ -229,6 +229,25 @@ static void test_busy(void **state)
 	free_bodies(&server);
 }
 
+/* A proxy that gave up, and then nobody: it may have been written. */
+static void test_doubt(void **state)
+{
+	struct server server = {
+		.answers = {"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n"},
+	};
+	struct report_delivery account;
+	struct sender sender;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 9);
+	pthread_join(server.thread, NULL);
+	close(server.listener);
+	account = stop(&sender);
+	assert_int_equal(account.unknown, 9);
+	free_bodies(&server);
+}
+
 /* It breaks off, answers what is no HTTP, or does not end: then nobody knows. */
 static void test_broken(void **state)
 {
@@ -301,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_written),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_nobody),

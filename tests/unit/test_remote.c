@@ -55,6 +55,25 @@ static void test_urls(void **state)
 	assert_false(remote_is_url("a/b://c"));
 }
 
+static void test_secrets(void **state)
+{
+	static const char *const urls[][2] = {
+		{"clickhouse://u:p@h/t", "clickhouse://***@h/t"},
+		{"tcp://u:p@x@h:1", "tcp://***@h:1"},
+		{"clickhouse://h/t?password=p", "clickhouse://h/t?***"},
+		{"json:https://h/a@b", "json:https://h/a@b"},
+		{"unix:/run/@a", "unix:/run/@a"},
+		{"tcp://h:0", "tcp://h:0"},
+	};
+	char shown[REMOTE_SHOWN_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		remote_hide(urls[i][0], shown);
+		assert_string_equal(shown, urls[i][1]);
+	}
+}
+
 static void test_hosts(void **state)
 {
 	static const struct {
@@ -255,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_urls),
+		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_breaks),

@@ -41,8 +41,7 @@ const struct remote_scheme remote_clickhouse_tls = {
 #define PORT_TLS    "8443"
 #define TABLE_MAX   200
 #define CONNECT_S   10L
-#define SILENCE_S   60L             /* in which nothing came or went */
-#define ENDING_NS   (5 * SECOND_NS) /* the same, at the end of the run */
+#define SILENCE_S   60L /* in which nothing came or went */
 #define BACKOFF_MIN SECOND_NS
 #define BACKOFF_MAX (30 * SECOND_NS)
 #define PAUSE_NS    (SECOND_NS / 10)
@@ -51,7 +50,6 @@ const struct remote_scheme remote_clickhouse_tls = {
 
 #define HTTP_OK        200L
 #define HTTP_MULTIPLE  300L
-#define HTTP_BUSY      429L
 #define HTTP_SERVER    500L
 #define PORT_TEXT_ROOM 16
 
@@ -59,7 +57,8 @@ enum answer {
 	ANSWER_WRITTEN,
 	ANSWER_REFUSED, /* so it will be the next time */
 	ANSWER_BUSY,    /* it was not written, and may be the next time */
-	ANSWER_BROKEN,  /* nobody can say */
+	ANSWER_DOUBT,   /* the same of what it may have written */
+	ANSWER_BROKEN,  /* there was none */
 };
 
 struct clickhouse_place {
@@ -102,7 +101,7 @@ static bool is_out_of_patience(struct clickhouse_place *place)
 
 	if (!outlet_ending(place->remote.outlet))
 		place->moved_at = now;
-	return now - place->moved_at >= ENDING_NS;
+	return now - place->moved_at >= outlet_patience(place->remote.outlet, INT64_MAX);
 }
 
 /* Ends a request that stands still then. */
@@ -119,16 +118,22 @@ static int look_at_progress(
 	return is_out_of_patience(place);
 }
 
-/* Errors of ClickHouse that pass: timeouts, too many queries or parts, memory, replicas. */
-static bool passes(long code)
+static bool is_among(long code, const long *codes, size_t n)
 {
-	static const long passing[] = {159, 202, 209, 210, 241, 242, 252, 285, 319, 999};
-
-	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
-		if (code == passing[i])
+	for (size_t i = 0; i < n; i++)
+		if (code == codes[i])
 			return true;
 	return false;
 }
+
+#define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
+
+/* Errors of ClickHouse that pass: too many queries or parts, memory, replicas that only read. */
+static const long busy_codes[] = {202, 241, 242, 252};
+/* And of which it is not said what was written: timeouts, the network, replicas, Keeper. */
+static const long doubtful_codes[] = {159, 209, 210, 285, 319, 999};
+/* The same of HTTP: of the server, and of proxies before it. */
+static const long busy_statuses[] = {429, 503};
 
 /* The first line of what the server says. */
 static void note_answer(struct clickhouse_place *place, long status)
@@ -150,9 +155,11 @@ static enum answer read_answer(struct clickhouse_place *place)
 	if (status >= HTTP_OK && status < HTTP_MULTIPLE && code == 0)
 		return ANSWER_WRITTEN;
 	note_answer(place, status);
-	if (code != 0)
-		return passes(code) ? ANSWER_BUSY : ANSWER_REFUSED;
-	return status >= HTTP_SERVER || status == HTTP_BUSY ? ANSWER_BUSY : ANSWER_REFUSED;
+	if (IS_AMONG(code, doubtful_codes))
+		return ANSWER_DOUBT;
+	if (IS_AMONG(code, busy_codes) || (code == 0 && IS_AMONG(status, busy_statuses)))
+		return ANSWER_BUSY;
+	return code == 0 && status >= HTTP_SERVER ? ANSWER_DOUBT : ANSWER_REFUSED;
 }
 
 static enum answer post(struct clickhouse_place *place)
@@ -172,6 +179,8 @@ static enum answer post(struct clickhouse_place *place)
 	/* An answer that is longer than we read says all that we ask. */
 	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && place->answer_len > 0))
 		return read_answer(place);
+	if (result == CURLE_ABORTED_BY_CALLBACK)
+		snprintf(error, sizeof(error), "no answer");
 	snprintf(place->why, sizeof(place->why), "%.*s", (int)sizeof(place->why) - 1,
 		error[0] != '\0' ? error : curl_easy_strerror(result));
 	make_printable(place->why);
@@ -197,7 +206,8 @@ static void wait_to_try_again(struct clickhouse_place *place)
 	}
 	if (place->left)
 		remote_say(&place->remote, true,
-			"%s at the end of the run; the rows that wait for it are lost", place->why);
+			"%s at the end of the run; its rows are lost, or nobody can say",
+			place->why);
 }
 
 static void tell_taken(struct clickhouse_place *place)
@@ -220,6 +230,7 @@ static _Atomic uint64_t *bring(struct clickhouse_place *place)
 {
 	struct delivery *delivery = &place->remote.delivery;
 	uint32_t breaks = 0;
+	bool doubtful = false;
 
 	for (uint32_t tries = 0; !place->left; tries++) {
 		enum answer answer;
@@ -235,6 +246,7 @@ static _Atomic uint64_t *bring(struct clickhouse_place *place)
 			tell_refused(place);
 			break;
 		}
+		doubtful |= answer != ANSWER_BUSY;
 		breaks += answer == ANSWER_BROKEN;
 		if (breaks == BREAKS_MAX) {
 			remote_say(&place->remote, true,
@@ -245,7 +257,7 @@ static _Atomic uint64_t *bring(struct clickhouse_place *place)
 		}
 		wait_to_try_again(place);
 	}
-	return breaks > 0 ? &delivery->unknown : &delivery->failed;
+	return doubtful ? &delivery->unknown : &delivery->failed;
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)

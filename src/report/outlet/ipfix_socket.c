@@ -54,6 +54,14 @@ __attribute__((format(printf, 3, 4))) static void say(
 	ipfix->options.say(warning, line, ipfix->options.arg);
 }
 
+static int64_t patience(void *arg)
+{
+	const struct ipfix_socket *ipfix = arg;
+	bool ending = ipfix->options.ending != NULL && ipfix->options.ending(ipfix->options.arg);
+
+	return ending ? ENDING_NS : PATIENCE_NS;
+}
+
 static bool is_udp(const struct ipfix_socket *ipfix)
 {
 	return ipfix->receiver.address.transport == RECEIVER_UDP;
@@ -134,7 +142,7 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
 		return false;
 	ipfix->account.delivered += rows;
 	ipfix->account.bytes += len;
-	if (is_udp(ipfix)) {
+	if (is_udp(ipfix) && rows > 0) {
 		ipfix->last_rows = rows;
 		ipfix->last_bytes = len;
 	}
@@ -219,10 +227,8 @@ struct ipfix_socket *ipfix_socket_create(
 	ipfix->options = *options;
 	ipfix->receiver = (struct receiver){
 		.address = *address,
-		.patience = PATIENCE_NS,
-		.patience_at_end = ENDING_NS,
-		.ending = options->ending,
-		.arg = options->arg,
+		.patience = patience,
+		.arg = ipfix,
 	};
 	receiver_init(&ipfix->receiver);
 	ipfix->ipfix = ipfix_create(&records);

@@ -30,11 +30,12 @@ const struct remote_scheme remote_kafka = {
 #include "report/outlet/receiver.h"
 #include "report/output/format.h"
 
-#define PORT      "9092"
-#define TOPIC_MAX 249             /* bytes, which Kafka allows */
-#define ENDING_NS (5 * SECOND_NS) /* without an answer, at the end of the run */
-#define POLL_MS   100
-#define ERROR_MAX 512
+#define PORT        "9092"
+#define TOPIC_MAX   249             /* bytes, which Kafka allows */
+#define ENDING_NS   (5 * SECOND_NS) /* without an answer, at the end of the run */
+#define POLL_MS     100
+#define PURGE_POLLS 20 /* in which a producer that gives up has told so of all messages */
+#define ERROR_MAX   512
 
 struct kafka_place {
 	struct remote remote;
@@ -175,13 +176,16 @@ static void replace_if_fatal(struct kafka_place *place)
 /* Takes answers for a moment. Returns false where the rest is left, at the end of the run. */
 static bool wait_for_answers(struct kafka_place *place)
 {
+	struct outlet *outlet = place->remote.outlet;
+
 	rd_kafka_poll(place->kafka, POLL_MS);
-	if (!outlet_ending(place->remote.outlet))
+	if (!outlet_ending(outlet))
 		place->answered = clock_now(CLOCK_MONOTONIC);
-	if (place->left || clock_now(CLOCK_MONOTONIC) - place->answered < ENDING_NS)
+	if (place->left ||
+		clock_now(CLOCK_MONOTONIC) - place->answered < outlet_patience(outlet, INT64_MAX))
 		return !place->left;
 	remote_say(&place->remote, true,
-		"%s%sno answer at the end of the run; the rows that wait for it are lost",
+		"%s%sno answer at the end of the run; its rows are lost, or nobody can say",
 		place->why, place->why[0] != '\0' ? ": " : "");
 	place->left = true;
 	return false;
@@ -215,8 +219,10 @@ static void settle(struct kafka_place *place)
 	if (!place->left)
 		return;
 	rd_kafka_purge(place->kafka, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-	while (rd_kafka_outq_len(place->kafka) > 0)
+	for (uint32_t polls = 0; rd_kafka_outq_len(place->kafka) > 0 && polls < PURGE_POLLS;
+		polls++)
 		rd_kafka_poll(place->kafka, POLL_MS);
+	delivery_count(&place->remote.delivery.unknown, (uint64_t)rd_kafka_outq_len(place->kafka));
 }
 
 static void produce_rows(struct kafka_place *place, uint64_t rows)

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "report/outlet/outlet.h"
 
-#define WAIT_NS 50000000 /* how long outlet_wait() does */
+#define WAIT_NS     50000000 /* how long outlet_wait() does */
+#define ENDING_NS   (5 * SECOND_NS)
+#define STOPPING_NS (15 * SECOND_NS)
 
 struct waiting {
 	struct waiting *next;
@@ -37,6 +40,7 @@ struct lane {
 struct outlet {
 	struct outlet_params params;
 	pthread_t thread;
+	int64_t stop_seen; /* the thread's own: monotonic ns; 0: not yet */
 
 	pthread_mutex_t lock;         /* guards what follows */
 	pthread_cond_t work;          /* a report was queued, or one of the others was set */
@@ -399,6 +403,20 @@ bool outlet_ending(struct outlet *outlet)
 	pthread_mutex_unlock(&outlet->lock);
 	/* A replay that waits for this place ends only when it gives way. */
 	return ending || signals_stop_requested();
+}
+
+int64_t outlet_patience(struct outlet *outlet, int64_t usual)
+{
+	int64_t now, left;
+
+	if (signals_stop_requested()) {
+		now = clock_now(CLOCK_MONOTONIC);
+		if (outlet->stop_seen == 0)
+			outlet->stop_seen = now;
+		left = outlet->stop_seen + STOPPING_NS - now;
+		return left < 0 ? 0 : left < ENDING_NS ? left : ENDING_NS;
+	}
+	return outlet_ending(outlet) && ENDING_NS < usual ? ENDING_NS : usual;
 }
 
 bool outlet_oldest(struct outlet *outlet, int64_t *start)

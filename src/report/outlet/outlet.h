@@ -72,5 +72,10 @@ void outlet_reopen(struct outlet *outlet);
 bool outlet_reopening(struct outlet *outlet);
 /* The run is over, or was asked to end: what waits is the last. */
 bool outlet_ending(struct outlet *outlet);
+/*
+ * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` while
+ * the run goes on, then 5 s; once the run was asked to end, 15 s are all there is.
+ */
+int64_t outlet_patience(struct outlet *outlet, int64_t usual);
 /* When the oldest report that waits starts, ns since 1970; false: none does. */
 bool outlet_oldest(struct outlet *outlet, int64_t *start);

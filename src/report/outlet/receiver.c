@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #define BACKOFF_MAX_NS (30 * SECOND_NS)
 #define CONNECT_NS     (10 * SECOND_NS) /* at most, to be connected in */
 #define POLL_MS        100
+#define READS_MAX      64 /* of what it sends, which nobody asked for, at a time */
 #define HEADERS_UDP4   28
 #define HEADERS_UDP6   48
 
@@ -154,12 +157,23 @@ static bool look_up(struct receiver *receiver)
 	return receiver->addresses != NULL;
 }
 
-/* Waits until something can be sent, or until it took nothing for so long. */
-static bool wait_to_send(const struct receiver *receiver, int fd, int64_t patience)
+/* Bytes that it has not taken yet; -1: not known. */
+static int queued(int fd)
 {
-	int64_t start = clock_now(CLOCK_MONOTONIC), waited, at_end = receiver->patience_at_end;
+	int bytes;
+
+	return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
+
+/*
+ * Waits until something can be sent, or until it took nothing for so long. A slow one takes a little
+ * long before there is room for more.
+ */
+static bool wait_to_send(const struct receiver *receiver, int fd, int64_t longest)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC), waited, patience;
 	struct pollfd polled = {.fd = fd, .events = POLLOUT};
-	bool ending;
+	int before = queued(fd), now;
 
 	do {
 		int ready = poll(&polled, 1, POLL_MS);
@@ -168,9 +182,13 @@ static bool wait_to_send(const struct receiver *receiver, int fd, int64_t patien
 			return true;
 		if (ready < 0 && errno != EINTR)
 			return false;
+		now = queued(fd);
+		if (now != before)
+			start = clock_now(CLOCK_MONOTONIC);
+		before = now;
 		waited = clock_now(CLOCK_MONOTONIC) - start;
-		ending = receiver->ending != NULL && receiver->ending(receiver->arg);
-	} while (waited < (ending && at_end < patience ? at_end : patience));
+		patience = receiver->patience(receiver->arg);
+	} while (waited < (longest < patience ? longest : patience));
 	errno = ETIMEDOUT;
 	return false;
 }
@@ -262,14 +280,15 @@ static int connect_unix(const struct receiver *receiver)
 
 bool receiver_heed(struct receiver *receiver)
 {
-	char ignored[256];
+	char ignored[4096];
 	ssize_t len;
+	uint32_t reads = 0;
 
 	if (receiver->fd < 0)
 		return false;
 	do {
 		len = recv(receiver->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
-	} while (len > 0 || (len < 0 && errno == EINTR));
+	} while (++reads < READS_MAX && (len > 0 || (len < 0 && errno == EINTR)));
 	if (len == 0 && receiver->address.transport != RECEIVER_UDP)
 		give_up(receiver, "the receiver closed the connection");
 	else if (len < 0 && errno != EAGAIN)
@@ -306,14 +325,19 @@ int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
 
 	receiver->sent = 0;
 	while (receiver->sent < len && error == 0) {
-		ssize_t n = send(receiver->fd, (const char *)bytes + receiver->sent,
-			len - receiver->sent, MSG_NOSIGNAL);
+		ssize_t n;
+
+		if (receiver->patience(receiver->arg) == 0) {
+			error = ETIMEDOUT;
+			break;
+		}
+		n = send(receiver->fd, (const char *)bytes + receiver->sent, len - receiver->sent,
+			MSG_NOSIGNAL);
 
 		if (n >= 0)
 			receiver->sent += (size_t)n;
 		else if (errno == EAGAIN || errno == ENOBUFS)
-			error = wait_to_send(receiver, receiver->fd, receiver->patience) ? 0
-											 : errno;
+			error = wait_to_send(receiver, receiver->fd, INT64_MAX) ? 0 : errno;
 		else if (errno != EINTR)
 			error = errno;
 	}

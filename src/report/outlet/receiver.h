@@ -35,9 +35,7 @@ bool receiver_parse(const char *text, enum receiver_transport transport, const c
 struct receiver {
 	/* Set before the first use. */
 	struct receiver_address address;
-	/* ns that it may take nothing; and when the run is over. */
-	int64_t patience, patience_at_end;
-	bool (*ending)(void *arg); /* whether it is; may be NULL */
+	int64_t (*patience)(void *arg); /* ns that it may take nothing; 0: it is to be left now */
 	void *arg;
 
 	/* Of this module alone, but for reading. */

@@ -43,6 +43,21 @@ bool remote_is_url(const char *name)
 	return len > 0 && strncmp(name + len, "://", 3) == 0;
 }
 
+void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
+{
+	const char *host = strstr(url, "://");
+	size_t scheme, user, rest;
+
+	host = host != NULL ? host + 3 : url;
+	scheme = (size_t)(host - url);
+	user = strcspn(host, "/?");
+	while (user > 0 && host[user - 1] != '@')
+		user--;
+	rest = strcspn(host + user, "?");
+	snprintf(shown, REMOTE_SHOWN_MAX, "%.*s%s%.*s%s", (int)scheme, url, user > 0 ? "***@" : "",
+		(int)rest, host + user, host[user + rest] != '\0' ? "?***" : "");
+}
+
 static void say_schemes(char *why)
 {
 	int len = snprintf(why, REMOTE_WHY_MAX, "is of no kind that there is; allowed:");

@@ -57,6 +57,10 @@ struct remote_scheme {
 extern const struct remote_scheme remote_clickhouse, remote_clickhouse_tls, remote_ipfix,
 	remote_ipfix_tcp, remote_kafka, remote_tcp, remote_unix;
 
+/* A URL that is refused, without what may be a secret: a user's part and a query. */
+#define REMOTE_SHOWN_MAX 200
+void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX]);
+
 /* Whether a destination is a URL, of a scheme that there is or of none. */
 bool remote_is_url(const char *name);
 

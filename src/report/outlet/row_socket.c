@@ -10,13 +10,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "report/outlet/receiver.h"
 #include "report/outlet/remote.h"
 #include "report/output/format.h"
 
-#define PATIENCE_NS (60 * SECOND_NS) /* with a receiver who takes nothing, */
-#define ENDING_NS   (5 * SECOND_NS)  /* and at the end of the run */
+#define PATIENCE_NS (60 * SECOND_NS) /* with a receiver who takes nothing */
 #define BREAKS_MAX  3                /* in an epoch: then nobody can say what of it arrived */
 #define PAUSE_NS    (SECOND_NS / 10)
 
@@ -28,11 +28,11 @@ struct row_socket {
 	bool left;    /* the run is over, and it took nothing for so long */
 };
 
-static bool ending(void *arg)
+static int64_t patience(void *arg)
 {
 	const struct row_socket *place = arg;
 
-	return outlet_ending(place->remote.outlet);
+	return outlet_patience(place->remote.outlet, PATIENCE_NS);
 }
 
 static void begin(void *arg, struct outlet *outlet)
@@ -72,8 +72,8 @@ static bool send_header(struct row_socket *place)
 static bool reach(struct row_socket *place)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int64_t since = clock_now(CLOCK_MONOTONIC);
 	enum receiver_state state;
-	int64_t waited = 0;
 
 	while ((state = receiver_look(&place->receiver)) != RECEIVER_THERE) {
 		if (state == RECEIVER_ANEW) {
@@ -83,10 +83,11 @@ static bool reach(struct row_socket *place)
 				break;
 		}
 		tell(place, true);
-		if (waited >= ENDING_NS)
+		if (!outlet_ending(place->remote.outlet))
+			since = clock_now(CLOCK_MONOTONIC);
+		if (clock_now(CLOCK_MONOTONIC) - since >= patience(place))
 			return false;
 		nanosleep(&pause, NULL);
-		waited += ending(place) ? PAUSE_NS : 0;
 	}
 	return true;
 }
@@ -118,12 +119,12 @@ static _Atomic uint64_t *bring(struct row_socket *place)
 				BREAKS_MAX);
 			return &delivery->unknown;
 		}
-		if (error == ETIMEDOUT && ending(place))
+		if (error == ETIMEDOUT && outlet_ending(place->remote.outlet))
 			break;
 	}
 	if (!place->left)
 		remote_say(&place->remote, true,
-			"%s at the end of the run; the rows that wait for it are lost",
+			"%s at the end of the run; its rows are lost, or nobody can say",
 			place->receiver.why);
 	place->left = true;
 	return breaks > 0 ? &delivery->unknown : &delivery->failed;
@@ -177,9 +178,7 @@ static struct remote *create(
 		return NULL;
 	place->remote.format = formats[remote_format(request)];
 	place->receiver = (struct receiver){
-		.patience = PATIENCE_NS,
-		.patience_at_end = ENDING_NS,
-		.ending = ending,
+		.patience = patience,
 		.arg = place,
 	};
 	parse(scheme, request->url, &place->receiver.address, why);

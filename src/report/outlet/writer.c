@@ -702,7 +702,8 @@ bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		const struct route *route = &writer->routes[r];
 
-		if (outlet_reopening(route->outlet))
+		/* A place that a URL names looks its name up for each connection anyway. */
+		if (route->remote == NULL && outlet_reopening(route->outlet))
 			return true;
 		if (is_regular(route))
 			*reopened = route->files.reopened;
@@ -854,10 +855,12 @@ static bool check_remote(const struct config *config, enum row_kind kind, const 
 {
 	const struct destination to = destination_of(text);
 	const struct remote_request request = request_of(config, kind, &to);
-	char why[REMOTE_WHY_MAX];
+	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
 
-	return remote_check(&request, why) ||
-	       option_fault(fault, option_of_rows(kind), NULL, "'%.200s' %s", text, why);
+	if (remote_check(&request, why))
+		return true;
+	remote_hide(text, shown);
+	return option_fault(fault, option_of_rows(kind), NULL, "'%s' %s", shown, why);
 }
 
 static bool check_output(const struct config *config, enum row_kind kind, const char *text,
