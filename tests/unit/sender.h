@@ -54,6 +54,7 @@ static inline void start(struct sender *sender)
 	params.deliveries = &sender->delivery;
 	sender->outlet = outlet_create(&params);
 	assert_non_null(sender->outlet);
+	sender->remote->outlet = sender->outlet;
 	outlet_bound_flows(sender->outlet, SIZE_MAX);
 	assert_int_equal(outlet_start(sender->outlet), 0);
 }

@@ -29,10 +29,10 @@ static uint32_t warnings, notices;
 static char last_line[512];
 static bool over;
 
-static bool is_over(void *arg)
+static int64_t patience(void *arg)
 {
 	(void)arg;
-	return over;
+	return (over ? 2 : 10) * SAMPLE_SECOND;
 }
 
 static void hear(bool warning, const char *line, void *arg)
@@ -90,7 +90,7 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 	const struct ipfix_socket_options options = {
 		.records = {.flows = true, .domain = 9, .ingress = 1},
 		.rate = rate,
-		.ending = is_over,
+		.patience = patience,
 		.say = hear,
 	};
 	struct ipfix_socket *ipfix;
@@ -336,7 +336,8 @@ static void test_frozen(void **state)
 
 static void test_no_such_host(void **state)
 {
-	const struct ipfix_socket_options options = {.records = {.flows = true}, .say = hear};
+	const struct ipfix_socket_options options = {
+		.records = {.flows = true}, .patience = patience, .say = hear};
 	struct report_epoch *epoch = many_flows(10);
 	struct ipfix_socket *ipfix;
 	struct receiver_address address;

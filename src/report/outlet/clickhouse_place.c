@@ -35,18 +35,15 @@ const struct remote_scheme remote_clickhouse_tls = {
 #include "base/printable.h"
 #include "base/units.h"
 #include "report/outlet/receiver.h"
-#include "report/output/format.h"
 
-#define PORT        "8123"
-#define PORT_TLS    "8443"
-#define TABLE_MAX   200
-#define CONNECT_S   10L
-#define SILENCE_S   60L /* in which nothing came or went */
-#define BACKOFF_MIN SECOND_NS
-#define BACKOFF_MAX (30 * SECOND_NS)
-#define PAUSE_NS    (SECOND_NS / 10)
-#define BREAKS_MAX  3 /* in an interval: then nobody can say whether it was written */
-#define ANSWER_MAX  1024
+#define PORT       "8123"
+#define PORT_TLS   "8443"
+#define TABLE_MAX  200
+#define CONNECT_S  10L
+#define SILENCE_S  60L /* in which nothing came or went */
+#define PAUSE_NS   (SECOND_NS / 10)
+#define BREAKS_MAX 3 /* in an interval: then nobody can say whether it was written */
+#define ANSWER_MAX 1024
 
 #define HTTP_OK        200L
 #define HTTP_MULTIPLE  300L
@@ -68,15 +65,11 @@ struct clickhouse_place {
 	/* By the outlet's thread. */
 	CURL *curl; /* NULL: there is no memory */
 	struct curl_slist *headers;
-	struct text text;
 	char answer[ANSWER_MAX]; /* the first bytes of it, with a final 0 */
 	size_t answer_len;
 	curl_off_t moved; /* bytes that came and went, of the request */
 	int64_t moved_at; /* monotonic ns: when that changed last, or the run went on */
 	int64_t backoff;  /* ns */
-	bool waiting;     /* said, and not taken back yet */
-	bool refused;     /* the same of rows that the server does not take */
-	bool left;        /* the run is over, and nobody answers */
 	char why[ANSWER_MAX / 4];
 };
 
@@ -94,17 +87,7 @@ static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 	return place->answer_len < sizeof(place->answer) - 1 ? size * n : CURL_WRITEFUNC_ERROR;
 }
 
-/* At the end of the run nothing came or went for so long. */
-static bool is_out_of_patience(struct clickhouse_place *place)
-{
-	int64_t now = clock_now(CLOCK_MONOTONIC);
-
-	if (!outlet_ending(place->remote.outlet))
-		place->moved_at = now;
-	return now - place->moved_at >= outlet_patience(place->remote.outlet, INT64_MAX);
-}
-
-/* Ends a request that stands still then. */
+/* Ends a request that stands still at the end of the run. */
 static int look_at_progress(
 	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
 {
@@ -115,7 +98,7 @@ static int look_at_progress(
 	if (came + went != place->moved)
 		place->moved_at = clock_now(CLOCK_MONOTONIC);
 	place->moved = came + went;
-	return is_out_of_patience(place);
+	return outlet_gives_up(place->remote.outlet, &place->moved_at);
 }
 
 static bool is_among(long code, const long *codes, size_t n)
@@ -172,8 +155,9 @@ static enum answer post(struct clickhouse_place *place)
 	place->answer[0] = '\0';
 	place->moved = 0;
 	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, error);
-	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDS, place->text.data);
-	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)place->text.len);
+	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDS, place->remote.text.data);
+	curl_easy_setopt(
+		place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)place->remote.text.len);
 	result = curl_easy_perform(place->curl);
 	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, NULL);
 	/* An answer that is longer than we read says all that we ask. */
@@ -193,63 +177,44 @@ static enum answer post(struct clickhouse_place *place)
 static void wait_to_try_again(struct clickhouse_place *place)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	struct remote *remote = &place->remote;
 
-	if (!place->waiting)
-		remote_say(&place->remote, true, "%s; rows wait until it takes them", place->why);
-	place->waiting = true;
-	place->backoff = place->backoff == 0 ? BACKOFF_MIN : 2 * place->backoff;
-	if (place->backoff > BACKOFF_MAX)
-		place->backoff = BACKOFF_MAX;
-	for (int64_t left = place->backoff; left > 0 && !place->left; left -= PAUSE_NS) {
+	remote_say_waits(remote, place->why);
+	place->backoff = receiver_backoff(place->backoff);
+	for (int64_t left = place->backoff; left > 0 && !remote->left; left -= PAUSE_NS) {
 		nanosleep(&pause, NULL);
-		place->left = is_out_of_patience(place);
+		if (outlet_gives_up(remote->outlet, &place->moved_at))
+			remote_leave(remote, place->why);
 	}
-	if (place->left)
-		remote_say(&place->remote, true,
-			"%s at the end of the run; its rows are lost, or nobody can say",
-			place->why);
 }
 
-static void tell_taken(struct clickhouse_place *place)
-{
-	if (place->waiting || place->refused)
-		remote_say(&place->remote, false, "takes rows again");
-	place->waiting = place->refused = false;
-	place->backoff = 0;
-}
-
-static void tell_refused(struct clickhouse_place *place)
-{
-	if (!place->refused)
-		remote_say(&place->remote, true, "%s; such rows are lost", place->why);
-	place->refused = true;
-}
-
-/* Sends place->text until its fate is known. Returns that of its rows. */
+/* Sends remote.text until its fate is known. Returns that of its rows. */
 static _Atomic uint64_t *bring(struct clickhouse_place *place)
 {
-	struct delivery *delivery = &place->remote.delivery;
+	struct remote *remote = &place->remote;
+	struct delivery *delivery = &remote->delivery;
 	uint32_t breaks = 0;
 	bool doubtful = false;
 
-	for (uint32_t tries = 0; !place->left; tries++) {
+	for (uint32_t tries = 0; !remote->left; tries++) {
 		enum answer answer;
 
 		delivery_count(&delivery->retries, tries > 0);
 		answer = post(place);
 		if (answer == ANSWER_WRITTEN) {
-			delivery_count(&delivery->bytes, place->text.len);
-			tell_taken(place);
+			delivery_count(&delivery->bytes, remote->text.len);
+			remote_say_takes(remote);
+			place->backoff = 0;
 			return &delivery->acknowledged;
 		}
 		if (answer == ANSWER_REFUSED) {
-			tell_refused(place);
+			remote_say_refuses(remote, place->why);
 			break;
 		}
 		doubtful |= answer != ANSWER_BUSY;
 		breaks += answer == ANSWER_BROKEN;
 		if (breaks == BREAKS_MAX) {
-			remote_say(&place->remote, true,
+			remote_say(remote, true,
 				"%d requests with one interval's rows had no answer (%s); nobody "
 				"can say whether they were written",
 				BREAKS_MAX, place->why);
@@ -263,27 +228,20 @@ static _Atomic uint64_t *bring(struct clickhouse_place *place)
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct clickhouse_place *place = arg;
-	struct remote *remote = &place->remote;
-	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+	uint64_t rows = remote_rows(&place->remote, epoch);
 
 	if (rows == 0)
 		return;
-	columns_suit(&remote->columns, epoch);
-	text_clear(&place->text);
-	format_epoch(&place->text, remote->format, remote->columns, epoch);
 	place->moved_at = clock_now(CLOCK_MONOTONIC);
-	delivery_count(
-		place->text.failed || place->curl == NULL ? &remote->delivery.failed : bring(place),
-		rows);
+	delivery_count(place->curl != NULL ? bring(place) : &place->remote.delivery.failed, rows);
 }
 
 /* On the outlet's thread: one that looks up names gets no signals, as it gets none. */
-static void begin(void *arg, struct outlet *outlet)
+static void begin(void *arg)
 {
 	struct clickhouse_place *place = arg;
 	CURL *curl = curl_easy_init();
 
-	place->remote.outlet = outlet;
 	place->curl = curl;
 	/* No "Expect: 100-continue": a round trip less. */
 	place->headers = curl_slist_append(NULL, "Expect:");
@@ -327,17 +285,23 @@ static bool is_table(const char *table)
 	       (database == len || is_name(table + database + 1, len - database - 1));
 }
 
+/* The address before the slash of HOST[:PORT]/TABLE. */
+static bool parse(const struct remote_scheme *scheme, const char *host, const char *slash,
+	struct receiver_address *address, char *why)
+{
+	char text[sizeof(address->host) + PORT_TEXT_ROOM];
+
+	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
+	return receiver_parse(text, RECEIVER_TCP,
+		scheme == &remote_clickhouse_tls ? PORT_TLS : PORT, address, why);
+}
+
 static bool check(
 	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
 {
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
 	struct receiver_address address;
-	char text[sizeof(address.host) + PORT_TEXT_ROOM];
 
-	if (request->format != FORMAT_AUTO && request->format != FORMAT_JSON) {
-		snprintf(why, REMOTE_WHY_MAX, "gets rows as JSON alone; write it without a format");
-		return false;
-	}
 	if (strcspn(host, "@") < strcspn(host, "/")) {
 		snprintf(why, REMOTE_WHY_MAX,
 			"names a user; write a line \"machine HOST login USER password PASSWORD\" "
@@ -349,8 +313,7 @@ static bool check(
 			"must end with /TABLE or /DATABASE.TABLE, of letters, digits and '_'");
 		return false;
 	}
-	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
-	return receiver_parse(text, RECEIVER_TCP, PORT, &address, why);
+	return parse(scheme, host, slash, &address, why);
 }
 
 static void free_place(struct remote *remote)
@@ -359,7 +322,6 @@ static void free_place(struct remote *remote)
 
 	curl_easy_cleanup(place->curl);
 	curl_slist_free_all(place->headers);
-	text_free(&place->text);
 	free(place->url);
 	free(place);
 }
@@ -374,27 +336,21 @@ static struct remote *create(
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct clickhouse_place *place = calloc(1, sizeof(*place));
-	bool tls = scheme == &remote_clickhouse_tls;
-	struct receiver_address address;
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
-	char text[sizeof(address.host) + PORT_TEXT_ROOM], why[REMOTE_WHY_MAX];
+	struct receiver_address address;
+	char why[REMOTE_WHY_MAX];
 
 	(void)number;
 	pthread_once(&once, init_curl);
-	if (place == NULL)
-		return NULL;
-	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
-	receiver_parse(text, RECEIVER_TCP, tls ? PORT_TLS : PORT, &address, why);
-	if (asprintf(&place->url,
-		    "%s://%s%s%s:%s/?query=INSERT%%20INTO%%20%s%%20FORMAT%%20JSONEachRow"
-		    "&date_time_input_format=best_effort&input_format_skip_unknown_fields=1",
-		    tls ? "https" : "http", *text == '[' ? "[" : "", address.host,
-		    *text == '[' ? "]" : "", address.port, slash + 1) < 0) {
-		free(place);
-		return NULL;
-	}
-	place->remote.format = &format_json;
-	return &place->remote;
+	if (place != NULL && parse(scheme, host, slash, &address, why) &&
+		asprintf(&place->url,
+			"http%s://%s%s%s:%s/?query=INSERT%%20INTO%%20%s%%20FORMAT%%20JSONEachRow"
+			"&date_time_input_format=best_effort&input_format_skip_unknown_fields=1",
+			scheme == &remote_clickhouse_tls ? "s" : "", *host == '[' ? "[" : "",
+			address.host, *host == '[' ? "]" : "", address.port, slash + 1) >= 0)
+		return &place->remote;
+	free(place);
+	return NULL;
 }
 
 #define OPS                                                                                        \
@@ -405,6 +361,7 @@ static struct remote *create(
 const struct remote_scheme remote_clickhouse = {
 	.prefix = PREFIX,
 	.form = FORM,
+	.rows = REMOTE_JSON,
 	.check = check,
 	.create = create,
 	.free = free_place,
@@ -414,6 +371,7 @@ const struct remote_scheme remote_clickhouse = {
 const struct remote_scheme remote_clickhouse_tls = {
 	.prefix = PREFIX_TLS,
 	.form = FORM_TLS,
+	.rows = REMOTE_JSON,
 	.check = check,
 	.create = create,
 	.free = free_place,

@@ -139,11 +139,10 @@ static void look_at_readers(void *arg)
 	}
 }
 
-static void write_headers(void *arg, struct outlet *outlet)
+static void write_headers(void *arg)
 {
 	struct file_place *place = arg;
 
-	(void)outlet;
 	for (uint32_t s = 0; s < place->nb_sinks; s++)
 		output_file_write_header(&place->sinks[s]->file);
 }

@@ -6,22 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "report/outlet/ipfix_socket.h"
 #include "report/outlet/remote.h"
 #include "sketch/measurement.h"
 
-#define PORT "4739"
+#define PORT        "4739"
+#define PATIENCE_NS (10 * SECOND_NS) /* with a receiver who takes nothing, */
+#define ENDING_NS   (2 * SECOND_NS)  /* and at the end of the run */
 
 struct ipfix_place {
 	struct remote remote;
 	struct ipfix_socket *socket;
 };
 
-static bool ending(void *arg)
+static int64_t patience(void *arg)
 {
 	const struct ipfix_place *place = arg;
+	int64_t left = outlet_patience(place->remote.outlet, PATIENCE_NS);
 
-	return outlet_ending(place->remote.outlet);
+	return outlet_ending(place->remote.outlet) && left > ENDING_NS ? ENDING_NS : left;
 }
 
 static void say(bool warning, const char *line, void *arg)
@@ -29,13 +33,6 @@ static void say(bool warning, const char *line, void *arg)
 	const struct ipfix_place *place = arg;
 
 	remote_say(&place->remote, warning, "%s", line);
-}
-
-static void begin(void *arg, struct outlet *outlet)
-{
-	struct ipfix_place *place = arg;
-
-	place->remote.outlet = outlet;
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
@@ -98,7 +95,7 @@ static struct remote *create(
 			.domain = 1 + number * CONFIG_MEASUREMENTS_MAX,
 			.ingress = 1,
 			.egress = 0},
-		.ending = ending,
+		.patience = patience,
 		.say = say,
 		.arg = place,
 	};
@@ -123,11 +120,12 @@ static void free_place(struct remote *remote)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = write_report, .reopen = reopen                            \
+		.write = write_report, .reopen = reopen                                            \
 	}
 
 const struct remote_scheme remote_ipfix = {
 	.prefix = "ipfix://",
+	.rows = REMOTE_ENCODED,
 	.form = "ipfix://HOST:PORT",
 	.check = check,
 	.create = create,
@@ -137,6 +135,7 @@ const struct remote_scheme remote_ipfix = {
 
 const struct remote_scheme remote_ipfix_tcp = {
 	.prefix = "ipfix+tcp://",
+	.rows = REMOTE_ENCODED,
 	.form = "ipfix+tcp://HOST:PORT",
 	.check = check,
 	.create = create,

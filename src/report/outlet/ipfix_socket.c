@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-#define PATIENCE_NS    (10 * SECOND_NS)   /* with a receiver who takes nothing, */
-#define ENDING_NS      (2 * SECOND_NS)    /* and at the end of the run */
 #define GAP_MAX_NS     (SECOND_NS / 2000) /* between datagrams: small buffers take as many */
 #define EARLY_NS       (SECOND_NS / 5000) /* so much is not worth a sleep */
 #define LINE_MAX_BYTES 512
@@ -52,14 +50,6 @@ __attribute__((format(printf, 3, 4))) static void say(
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	ipfix->options.say(warning, line, ipfix->options.arg);
-}
-
-static int64_t patience(void *arg)
-{
-	const struct ipfix_socket *ipfix = arg;
-	bool ending = ipfix->options.ending != NULL && ipfix->options.ending(ipfix->options.arg);
-
-	return ending ? ENDING_NS : PATIENCE_NS;
 }
 
 static bool is_udp(const struct ipfix_socket *ipfix)
@@ -227,8 +217,8 @@ struct ipfix_socket *ipfix_socket_create(
 	ipfix->options = *options;
 	ipfix->receiver = (struct receiver){
 		.address = *address,
-		.patience = patience,
-		.arg = ipfix,
+		.patience = options->patience,
+		.arg = options->arg,
 	};
 	receiver_init(&ipfix->receiver);
 	ipfix->ipfix = ipfix_create(&records);

@@ -16,8 +16,7 @@
 struct ipfix_socket_options {
 	struct ipfix_options records;
 	double rate; /* datagrams per second; 0: as an epoch's rows need, and at least 2000 */
-	/* Whether the run is over, so that a receiver who takes nothing is left sooner; may be NULL. */
-	bool (*ending)(void *arg);
+	int64_t (*patience)(void *arg); /* with the receiver (receiver.h) */
 	/* What a person should know: that rows get lost (a warning), or arrive again. May be NULL. */
 	void (*say)(bool warning, const char *line, void *arg);
 	void *arg;

@@ -26,13 +26,10 @@ const struct remote_scheme remote_kafka = {
 
 #include "base/clock.h"
 #include "base/printable.h"
-#include "base/units.h"
 #include "report/outlet/receiver.h"
-#include "report/output/format.h"
 
 #define PORT        "9092"
-#define TOPIC_MAX   249             /* bytes, which Kafka allows */
-#define ENDING_NS   (5 * SECOND_NS) /* without an answer, at the end of the run */
+#define TOPIC_MAX   249 /* bytes, which Kafka allows */
 #define POLL_MS     100
 #define PURGE_POLLS 20 /* in which a producer that gives up has told so of all messages */
 #define ERROR_MAX   512
@@ -44,12 +41,8 @@ struct kafka_place {
 
 	/* By the outlet's thread, on which librdkafka calls back, too. */
 	rd_kafka_t *kafka; /* NULL: there is none, for lack of memory or threads */
-	struct text text;
-	int64_t answered; /* monotonic ns: since then it had no need to, or has not */
-	bool waiting;     /* said, and not taken back yet */
-	bool losing;      /* the same of rows that brokers refuse */
-	bool left;        /* the run is over, and nobody answers */
-	char why[128];    /* what librdkafka complained of last */
+	int64_t answered;  /* monotonic ns: since then it had no need to, or has not */
+	char why[128];     /* what librdkafka complained of last */
 };
 
 /* --- What librdkafka says, by the outlet's thread */
@@ -66,11 +59,9 @@ static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *a
 
 	(void)kafka;
 	note(place, reason);
-	if (place->waiting || (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN &&
-				      error != RD_KAFKA_RESP_ERR__AUTHENTICATION))
-		return;
-	remote_say(&place->remote, true, "%s; rows wait until it takes them", place->why);
-	place->waiting = true;
+	if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+		error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
+		remote_say_waits(&place->remote, place->why);
 }
 
 static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_message_t *message)
@@ -80,14 +71,6 @@ static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_messa
 	return rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED
 		       ? &delivery->failed
 		       : &delivery->unknown;
-}
-
-/* Once when brokers begin to refuse rows. */
-static void tell_refusal(struct kafka_place *place, rd_kafka_resp_err_t error)
-{
-	if (!place->losing && !place->left)
-		remote_say(&place->remote, true, "%s; such rows are lost", rd_kafka_err2str(error));
-	place->losing = true;
 }
 
 static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *arg)
@@ -100,12 +83,10 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 	place->answered = clock_now(CLOCK_MONOTONIC);
 	delivery_count(fate_of(delivery, message), 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
-	if (!taken) {
-		tell_refusal(place, message->err);
-	} else if (place->waiting || place->losing) {
-		remote_say(&place->remote, false, "takes rows again");
-		place->waiting = place->losing = false;
-	}
+	if (taken)
+		remote_say_takes(&place->remote);
+	else
+		remote_say_refuses(&place->remote, rd_kafka_err2str(message->err));
 }
 
 /* --- The producer */
@@ -150,11 +131,10 @@ static rd_kafka_t *make_producer(struct kafka_place *place)
 }
 
 /* On the outlet's thread: those of librdkafka get no signals, as it gets none. */
-static void begin(void *arg, struct outlet *outlet)
+static void begin(void *arg)
 {
 	struct kafka_place *place = arg;
 
-	place->remote.outlet = outlet;
 	place->kafka = make_producer(place);
 }
 
@@ -176,18 +156,13 @@ static void replace_if_fatal(struct kafka_place *place)
 /* Takes answers for a moment. Returns false where the rest is left, at the end of the run. */
 static bool wait_for_answers(struct kafka_place *place)
 {
-	struct outlet *outlet = place->remote.outlet;
+	char why[sizeof(place->why) + 16];
 
 	rd_kafka_poll(place->kafka, POLL_MS);
-	if (!outlet_ending(outlet))
-		place->answered = clock_now(CLOCK_MONOTONIC);
-	if (place->left ||
-		clock_now(CLOCK_MONOTONIC) - place->answered < outlet_patience(outlet, INT64_MAX))
-		return !place->left;
-	remote_say(&place->remote, true,
-		"%s%sno answer at the end of the run; its rows are lost, or nobody can say",
-		place->why, place->why[0] != '\0' ? ": " : "");
-	place->left = true;
+	if (!outlet_gives_up(place->remote.outlet, &place->answered))
+		return !place->remote.left;
+	snprintf(why, sizeof(why), "%s%sno answer", place->why, place->why[0] != '\0' ? ": " : "");
+	remote_leave(&place->remote, why);
 	return false;
 }
 
@@ -196,14 +171,14 @@ static bool produce(struct kafka_place *place, const char *row, size_t len)
 {
 	rd_kafka_resp_err_t error;
 
-	while (!place->left && place->kafka != NULL) {
+	while (!place->remote.left) {
 		error = rd_kafka_producev(place->kafka, RD_KAFKA_V_TOPIC(place->topic_name),
 			RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
 			RD_KAFKA_V_VALUE((void *)(uintptr_t)row, len), RD_KAFKA_V_END);
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
 			return true;
 		if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-			tell_refusal(place, error);
+			remote_say_refuses(&place->remote, rd_kafka_err2str(error));
 			return false;
 		}
 		wait_for_answers(place);
@@ -216,7 +191,7 @@ static void settle(struct kafka_place *place)
 {
 	while (rd_kafka_outq_len(place->kafka) > 0 && wait_for_answers(place))
 		;
-	if (!place->left)
+	if (!place->remote.left)
 		return;
 	rd_kafka_purge(place->kafka, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
 	for (uint32_t polls = 0; rd_kafka_outq_len(place->kafka) > 0 && polls < PURGE_POLLS;
@@ -227,32 +202,29 @@ static void settle(struct kafka_place *place)
 
 static void produce_rows(struct kafka_place *place, uint64_t rows)
 {
-	const char *at = place->text.data;
-	const char *const end = place->text.data + place->text.len;
+	const char *at = place->remote.text.data, *const end = at + place->remote.text.len;
 	uint64_t produced = 0;
 
-	for (; at < end; at = strchr(at, '\n') + 1)
-		produced += produce(place, at, (size_t)(strchr(at, '\n') - at));
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+		produced += produce(place, at, (size_t)(newline - at));
+		at = newline + 1;
+	}
 	delivery_count(&place->remote.delivery.failed, rows - produced);
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct kafka_place *place = arg;
-	struct remote *remote = &place->remote;
-	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+	uint64_t rows = remote_rows(&place->remote, epoch);
 
 	if (rows == 0)
 		return;
-	columns_suit(&remote->columns, epoch);
-	text_clear(&place->text);
-	format_epoch(&place->text, remote->format, remote->columns, epoch);
-	text_char(&place->text, '\0');
-	if (place->text.failed || place->kafka == NULL) {
-		delivery_count(&remote->delivery.failed, rows);
+	if (place->kafka == NULL) {
+		delivery_count(&place->remote.delivery.failed, rows);
 		return;
 	}
-	place->text.len--;
 	place->answered = clock_now(CLOCK_MONOTONIC);
 	produce_rows(place, rows);
 	settle(place);
@@ -290,10 +262,6 @@ static bool check(
 {
 	const char *at = request->url + strlen(scheme->prefix), *topic = strchr(at, '/');
 
-	if (request->format != FORMAT_AUTO && request->format != FORMAT_JSON) {
-		snprintf(why, REMOTE_WHY_MAX, "gets rows as JSON alone; write it without a format");
-		return false;
-	}
 	if (topic == NULL || !is_topic(topic + 1)) {
 		snprintf(why, REMOTE_WHY_MAX,
 			"must end with /TOPIC, of 1 to %d letters, digits, '.', '_' and '-'",
@@ -312,7 +280,6 @@ static void free_place(struct remote *remote)
 
 	if (place->kafka != NULL)
 		rd_kafka_destroy(place->kafka);
-	text_free(&place->text);
 	free(place->brokers);
 	free(place);
 }
@@ -334,13 +301,13 @@ static struct remote *create(
 	slash = strchr(place->brokers, '/');
 	*slash = '\0';
 	place->topic_name = slash + 1;
-	place->remote.format = &format_json;
 	return &place->remote;
 }
 
 const struct remote_scheme remote_kafka = {
 	.prefix = PREFIX,
 	.form = FORM,
+	.rows = REMOTE_JSON,
 	.check = check,
 	.create = create,
 	.free = free_place,

@@ -143,8 +143,7 @@ static void *outlet_main(void *arg)
 	void *place = outlet->params.place;
 	struct task task;
 
-	if (ops->begin != NULL)
-		ops->begin(place, outlet);
+	tell(ops->begin, place);
 	tell(ops->look, place);
 	do {
 		task = next_task(outlet);
@@ -417,6 +416,15 @@ int64_t outlet_patience(struct outlet *outlet, int64_t usual)
 		return left < 0 ? 0 : left < ENDING_NS ? left : ENDING_NS;
 	}
 	return outlet_ending(outlet) && ENDING_NS < usual ? ENDING_NS : usual;
+}
+
+bool outlet_gives_up(struct outlet *outlet, int64_t *since)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (!outlet_ending(outlet))
+		*since = now;
+	return now - *since >= outlet_patience(outlet, INT64_MAX);
 }
 
 bool outlet_oldest(struct outlet *outlet, int64_t *start)

@@ -20,7 +20,7 @@ struct outlet;
 /* By the outlet's own thread. */
 struct outlet_ops {
 	/* Before anything else; NULL: nothing. */
-	void (*begin)(void *place, struct outlet *outlet);
+	void (*begin)(void *place);
 	/* One report; each of the place's deliveries that it concerns gets its rows counted. */
 	void (*write)(void *place, const struct report_epoch *epoch);
 	/* All that came was written, and nothing more will start before `time` (ns since 1970); NULL:
@@ -77,5 +77,8 @@ bool outlet_ending(struct outlet *outlet);
  * the run goes on, then 5 s; once the run was asked to end, 15 s are all there is.
  */
 int64_t outlet_patience(struct outlet *outlet, int64_t usual);
+/* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock
+ * while the run does: it has no end before that. */
+bool outlet_gives_up(struct outlet *outlet, int64_t *since);
 /* When the oldest report that waits starts, ns since 1970; false: none does. */
 bool outlet_oldest(struct outlet *outlet, int64_t *start);

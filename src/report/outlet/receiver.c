@@ -121,13 +121,18 @@ void receiver_praise(struct receiver *receiver)
 		receiver->backoff = 0;
 }
 
+int64_t receiver_backoff(int64_t before)
+{
+	if (before == 0)
+		return BACKOFF_MIN_NS;
+	return before < BACKOFF_MAX_NS / 2 ? 2 * before : BACKOFF_MAX_NS;
+}
+
 static void give_up(struct receiver *receiver, const char *why)
 {
 	hang_up(receiver);
 	receiver->turn++;
-	receiver->backoff = receiver->backoff == 0 ? BACKOFF_MIN_NS : 2 * receiver->backoff;
-	if (receiver->backoff > BACKOFF_MAX_NS)
-		receiver->backoff = BACKOFF_MAX_NS;
+	receiver->backoff = receiver_backoff(receiver->backoff);
 	receiver->retry_at = clock_now(CLOCK_MONOTONIC) + receiver->backoff;
 	snprintf(receiver->why, sizeof(receiver->why), "%s", why);
 }

@@ -32,6 +32,9 @@ struct receiver_address {
 bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
 	struct receiver_address *address, char *why);
 
+/* How many ns to wait before another try, after one that was waited for so many (0: the first). */
+int64_t receiver_backoff(int64_t before);
+
 struct receiver {
 	/* Set before the first use. */
 	struct receiver_address address;

@@ -81,12 +81,24 @@ bool remote_check(const struct remote_request *request, char *why)
 			scheme->missing);
 		return false;
 	}
+	if (scheme->rows == REMOTE_JSON && request->format != FORMAT_AUTO &&
+		request->format != FORMAT_JSON) {
+		snprintf(why, REMOTE_WHY_MAX, "gets rows as JSON alone; write it without a format");
+		return false;
+	}
 	return scheme->check(scheme, request, why);
 }
 
-enum output_format remote_format(const struct remote_request *request)
+static const struct format *format_of(
+	const struct remote_scheme *scheme, const struct remote_request *request)
 {
-	return request->format != FORMAT_AUTO ? request->format : request->usual_format;
+	switch (scheme->rows) {
+	case REMOTE_JSON: return &format_json;
+	case REMOTE_TEXT:
+		return formats[request->format != FORMAT_AUTO ? request->format
+							      : request->usual_format];
+	default: return NULL;
+	}
 }
 
 struct remote *remote_create(
@@ -103,6 +115,7 @@ struct remote *remote_create(
 	remote->delivery =
 		(struct delivery){.name = request->url, .output = outputs[request->kind]};
 	remote->voice = voice;
+	remote->format = format_of(scheme, request);
 	if (remote->format != NULL) {
 		struct column_choice choice = request->choice;
 
@@ -120,7 +133,27 @@ struct remote *remote_create(
 void remote_free(struct remote *remote)
 {
 	free(remote->columns);
+	text_free(&remote->text);
 	remote->scheme->free(remote);
+}
+
+/* --- By the place's thread */
+
+uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch)
+{
+	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+
+	if (rows == 0)
+		return 0;
+	/* A header was sent, and stays. */
+	if (remote->format->header == NULL)
+		columns_suit(&remote->columns, epoch);
+	text_clear(&remote->text);
+	format_epoch(&remote->text, remote->format, remote->columns, epoch);
+	if (!remote->text.failed)
+		return rows;
+	delivery_count(&remote->delivery.failed, rows);
+	return 0;
 }
 
 void remote_say(const struct remote *remote, bool warning, const char *format, ...)
@@ -133,4 +166,33 @@ void remote_say(const struct remote *remote, bool warning, const char *format, .
 	vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
 	va_end(args);
 	voice_say(warning, line, remote->voice);
+}
+
+void remote_say_waits(struct remote *remote, const char *why)
+{
+	if (!remote->waits)
+		remote_say(remote, true, "%s; rows wait until it takes them", why);
+	remote->waits = true;
+}
+
+void remote_say_refuses(struct remote *remote, const char *why)
+{
+	if (!remote->refuses && !remote->left)
+		remote_say(remote, true, "%s; such rows are lost", why);
+	remote->refuses = true;
+}
+
+void remote_say_takes(struct remote *remote)
+{
+	if (remote->waits || remote->refuses)
+		remote_say(remote, false, "takes rows again");
+	remote->waits = remote->refuses = false;
+}
+
+void remote_leave(struct remote *remote, const char *why)
+{
+	if (!remote->left)
+		remote_say(remote, true,
+			"%s at the end of the run; its rows are lost, or nobody can say", why);
+	remote->left = true;
 }

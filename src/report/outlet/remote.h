@@ -31,14 +31,26 @@ struct remote {
 	struct delivery delivery;
 	struct columns *columns;     /* of rows as text, from malloc(); NULL: others */
 	const struct format *format; /* theirs */
+	struct text text;            /* of the report: remote_rows() */
 	struct writer_voice *voice;
-	struct outlet *outlet;
+	struct outlet *outlet; /* from before its thread starts */
+	/* Said, and not taken back yet: that rows wait, that rows are refused. */
+	bool waits, refuses;
+	bool left; /* the run is over, and it took nothing for too long */
+};
+
+/* What its rows are. */
+enum remote_rows {
+	REMOTE_TEXT, /* of any format */
+	REMOTE_JSON,
+	REMOTE_ENCODED, /* the place's own business */
 };
 
 struct remote_scheme {
 	const char *prefix;  /* of URLs */
 	const char *form;    /* of a URL, for a person */
 	const char *missing; /* why this build has it not; NULL: it has */
+	enum remote_rows rows;
 	/* Whether it can have that: false with a phrase in why[REMOTE_WHY_MAX] that goes on after the
 	 * URL. */
 	bool (*check)(const struct remote_scheme *scheme, const struct remote_request *request,
@@ -50,7 +62,7 @@ struct remote_scheme {
 	 */
 	struct remote *(*create)(const struct remote_scheme *scheme,
 		const struct remote_request *request, uint32_t number);
-	void (*free)(struct remote *remote); /* but the columns */
+	void (*free)(struct remote *remote); /* what is behind struct remote, and it */
 	struct outlet_ops ops;               /* of the struct remote */
 };
 
@@ -72,8 +84,18 @@ struct remote *remote_create(
 	const struct remote_request *request, uint32_t number, struct writer_voice *voice);
 void remote_free(struct remote *remote);
 
-/* For schemes whose rows are text. */
-enum output_format remote_format(const struct remote_request *request);
+/* By the place's thread: */
+
+/* Brings the rows that the report has for it into `text`. Returns how many they are; 0 also where
+ * memory is missing, and then they have failed. */
+uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch);
 /* Says "URL: LINE". */
 __attribute__((format(printf, 3, 4))) void remote_say(
 	const struct remote *remote, bool warning, const char *format, ...);
+/* Each once until the next of the others: rows wait; some are lost, for it does not take them; it
+ * takes rows. */
+void remote_say_waits(struct remote *remote, const char *why);
+void remote_say_refuses(struct remote *remote, const char *why);
+void remote_say_takes(struct remote *remote);
+/* Leaves it at the end of the run, once. */
+void remote_leave(struct remote *remote, const char *why);

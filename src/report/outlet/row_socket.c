@@ -23,9 +23,6 @@
 struct row_socket {
 	struct remote remote;
 	struct receiver receiver;
-	struct text text;
-	bool waiting; /* said, and not taken back yet */
-	bool left;    /* the run is over, and it took nothing for so long */
 };
 
 static int64_t patience(void *arg)
@@ -33,24 +30,6 @@ static int64_t patience(void *arg)
 	const struct row_socket *place = arg;
 
 	return outlet_patience(place->remote.outlet, PATIENCE_NS);
-}
-
-static void begin(void *arg, struct outlet *outlet)
-{
-	struct row_socket *place = arg;
-
-	place->remote.outlet = outlet;
-}
-
-/* Once when rows begin to wait, and once when they are taken again. */
-static void tell(struct row_socket *place, bool waits)
-{
-	if (waits && !place->waiting)
-		remote_say(&place->remote, true, "%s; rows wait until it takes them",
-			place->receiver.why);
-	else if (!waits && place->waiting)
-		remote_say(&place->remote, false, "takes rows again");
-	place->waiting = waits;
 }
 
 static bool send_header(struct row_socket *place)
@@ -82,67 +61,55 @@ static bool reach(struct row_socket *place)
 			if (send_header(place))
 				break;
 		}
-		tell(place, true);
-		if (!outlet_ending(place->remote.outlet))
-			since = clock_now(CLOCK_MONOTONIC);
-		if (clock_now(CLOCK_MONOTONIC) - since >= patience(place))
+		remote_say_waits(&place->remote, place->receiver.why);
+		if (outlet_gives_up(place->remote.outlet, &since))
 			return false;
 		nanosleep(&pause, NULL);
 	}
 	return true;
 }
 
-/* Sends place->text until it was taken as a whole. Returns what became of its rows. */
+/* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
 static _Atomic uint64_t *bring(struct row_socket *place)
 {
-	struct delivery *delivery = &place->remote.delivery;
-	const struct text *text = &place->text;
+	struct remote *remote = &place->remote;
+	struct delivery *delivery = &remote->delivery;
 	uint32_t breaks = 0;
 
-	for (uint32_t tries = 0; !place->left && reach(place); tries++) {
+	for (uint32_t tries = 0; !remote->left && reach(place); tries++) {
 		int error;
 
 		delivery_count(&delivery->retries, tries > 0);
-		error = receiver_send(&place->receiver, text->data, text->len);
+		error = receiver_send(&place->receiver, remote->text.data, remote->text.len);
 		if (error == 0) {
 			receiver_praise(&place->receiver);
-			delivery_count(&delivery->bytes, text->len);
-			tell(place, false);
+			delivery_count(&delivery->bytes, remote->text.len);
+			remote_say_takes(remote);
 			return &delivery->delivered;
 		}
-		tell(place, true);
+		remote_say_waits(remote, place->receiver.why);
 		breaks += place->receiver.sent > 0;
 		if (breaks == BREAKS_MAX) {
-			remote_say(&place->remote, true,
+			remote_say(remote, true,
 				"the connection broke %d times in one interval's rows; nobody can "
 				"say which of them arrived",
 				BREAKS_MAX);
 			return &delivery->unknown;
 		}
-		if (error == ETIMEDOUT && outlet_ending(place->remote.outlet))
+		if (error == ETIMEDOUT && outlet_ending(remote->outlet))
 			break;
 	}
-	if (!place->left)
-		remote_say(&place->remote, true,
-			"%s at the end of the run; its rows are lost, or nobody can say",
-			place->receiver.why);
-	place->left = true;
+	remote_leave(remote, place->receiver.why);
 	return breaks > 0 ? &delivery->unknown : &delivery->failed;
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct row_socket *place = arg;
-	struct remote *remote = &place->remote;
-	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+	uint64_t rows = remote_rows(&place->remote, epoch);
 
-	if (rows == 0)
-		return;
-	if (remote->format->header == NULL)
-		columns_suit(&remote->columns, epoch);
-	text_clear(&place->text);
-	format_epoch(&place->text, remote->format, remote->columns, epoch);
-	delivery_count(place->text.failed ? &remote->delivery.failed : bring(place), rows);
+	if (rows > 0)
+		delivery_count(bring(place), rows);
 }
 
 static void reopen(void *arg)
@@ -176,7 +143,6 @@ static struct remote *create(
 	(void)number;
 	if (place == NULL)
 		return NULL;
-	place->remote.format = formats[remote_format(request)];
 	place->receiver = (struct receiver){
 		.patience = patience,
 		.arg = place,
@@ -191,13 +157,12 @@ static void free_place(struct remote *remote)
 	struct row_socket *place = (struct row_socket *)remote;
 
 	receiver_free(&place->receiver);
-	text_free(&place->text);
 	free(place);
 }
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = write_report, .reopen = reopen                            \
+		.write = write_report, .reopen = reopen                                            \
 	}
 
 const struct remote_scheme remote_tcp = {

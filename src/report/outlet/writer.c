@@ -442,6 +442,8 @@ static bool make_outlet(struct writer *writer, struct route *route)
 	};
 
 	route->outlet = outlet_create(&params);
+	if (route->remote != NULL)
+		route->remote->outlet = route->outlet;
 	return route->outlet != NULL;
 }
 
