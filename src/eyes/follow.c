@@ -206,22 +206,6 @@ static void add_heaviest(struct text *text, const struct seen_measurement *measu
 			measurement->rows[0].share * 100);
 }
 
-static void add_losses(struct text *text, const struct ledger *ledger)
-{
-	if (ledger->losses_unknown && ledger_lost(ledger) == 0)
-		text_str(text, ", losses unknown");
-	else
-		text_printf(text, ", %s%llu lost", ledger->losses_unknown ? "at least " : "",
-			(unsigned long long)ledger_lost(ledger));
-	ledger_causes(text, ledger, LEDGER_LOST);
-	if (ledger->doubtful > 0)
-		text_printf(text, ", perhaps %llu more", (unsigned long long)ledger->doubtful);
-	if (ledger->skipped > 0)
-		text_printf(text, ", %llu skipped", (unsigned long long)ledger->skipped);
-	if (ledger->unaccounted > 0)
-		text_printf(text, ", %llu unaccounted", (unsigned long long)ledger->unaccounted);
-}
-
 static void add_line(struct text *text, const struct seen_epoch *epoch)
 {
 	text_printf(text, "%llu  ", (unsigned long long)epoch->number);
@@ -233,7 +217,9 @@ static void add_line(struct text *text, const struct seen_epoch *epoch)
 	text_str(text, "pps ");
 	add_rate(text, epoch, epoch->ledger.bytes, 8);
 	text_str(text, "bit/s");
-	add_losses(text, &epoch->ledger);
+	text_str(text, ", ");
+	ledger_losses(text, &epoch->ledger);
+	ledger_others(text, &epoch->ledger);
 	text_str(text, epoch->late ? ", late" : "");
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		add_heaviest(text, &epoch->measurements[m]);

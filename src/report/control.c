@@ -246,22 +246,7 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 
 static void add_account(struct rte_tel_data *dict, const struct account_sum *sum)
 {
-	const struct ledger *ledger = &sum->ledger;
-	uint64_t duration = sum->end > sum->start ? (uint64_t)(sum->end - sum->start) : 0;
-
-	tell_time(dict, "start", sum->start);
-	tell_time(dict, "end", sum->end);
-	tell_ledger(dict, ledger);
-	rte_tel_data_add_dict_int(dict, "losses_known", !ledger->losses_unknown);
-	if (duration > 0) {
-		rte_tel_data_add_dict_uint(
-			dict, "pps", report_per_second(ledger->measured, duration));
-		rte_tel_data_add_dict_uint(dict, "bps",
-			report_per_second((unsigned __int128)ledger->bytes * 8, duration));
-	}
-	rte_tel_data_add_dict_uint(dict, "expired_records", sum->expired);
-	if (ledger->offered > 0)
-		tell_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));
+	tell_account(dict, sum->start, sum->end, &sum->ledger, sum->expired);
 }
 
 static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)

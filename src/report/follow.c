@@ -177,37 +177,16 @@ static struct report_epoch *find_or_wait(
 
 /* --- an answer --- */
 
-static void tell_rates(struct rte_tel_data *dict, const struct report_epoch *epoch)
-{
-	uint64_t duration = report_duration(epoch);
-
-	if (duration == 0)
-		return;
-	rte_tel_data_add_dict_uint(
-		dict, "pps", report_per_second(epoch->ledger.measured, duration));
-	rte_tel_data_add_dict_uint(dict, "bps",
-		report_per_second((unsigned __int128)epoch->ledger.bytes * 8, duration));
-}
-
 static void tell_head(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
 {
-	const struct ledger *ledger = &epoch->ledger;
-
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
 	rte_tel_data_add_dict_uint(answer, "closed", count + 1);
-	tell_time(answer, "start", epoch->start);
-	tell_time(answer, "end", epoch->end);
+	tell_account(answer, epoch->start, epoch->end, &epoch->ledger, epoch->expired);
 	rte_tel_data_add_dict_uint(answer, "duration_ns", report_duration(epoch));
 	rte_tel_data_add_dict_uint(answer, "live", epoch->live);
 	rte_tel_data_add_dict_uint(answer, "late", epoch->late);
 	rte_tel_data_add_dict_uint(answer, "closing_ns", epoch->closing_ns);
-	rte_tel_data_add_dict_uint(answer, "expired_records", epoch->expired);
-	tell_ledger(answer, ledger);
-	rte_tel_data_add_dict_uint(answer, "doubtful", ledger->doubtful);
-	rte_tel_data_add_dict_uint(answer, "losses_known", !ledger->losses_unknown);
-	if (ledger->offered > 0)
-		tell_text(answer, "drop_rate", "%.6f", ledger_drop_rate(ledger));
-	tell_rates(answer, epoch);
+	rte_tel_data_add_dict_uint(answer, "doubtful", epoch->ledger.doubtful);
 	tell_text(answer, "design", "%s", epoch->design);
 	tell_text(answer, "sharing", "%s", epoch->sharing);
 }

@@ -581,30 +581,22 @@ static bool same_place(const struct report_delivery *a, const struct report_deli
 	return strncmp(a->name, b->name, METRICS_LABEL_MAX) == 0 && strcmp(a->kind, b->kind) == 0;
 }
 
-static uint64_t sum_of_place(const struct report_epoch *told, uint32_t d, size_t at)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t other = 0; other < told->nb_deliveries; other++) {
-		if (!same_place(&told->deliveries[other], &told->deliveries[d]))
-			continue;
-		if (other < d)
-			return UINT64_MAX; /* it was told with that one */
-		sum += *(const uint64_t *)((const char *)&told->deliveries[other] + at);
-	}
-	return sum;
-}
-
 static void add_place(struct metric_samples *samples, uint32_t d, const char *fate, size_t at)
 {
 	const struct report_epoch *told = samples->view->deliveries;
-	uint64_t sum = sum_of_place(told, d, at);
+	const struct report_delivery *place = &told->deliveries[d];
+	uint64_t sum = 0;
 
-	if (sum == UINT64_MAX)
-		return;
+	for (uint32_t other = 0; other < told->nb_deliveries; other++) {
+		if (!same_place(&told->deliveries[other], place))
+			continue;
+		if (other < d)
+			return; /* told with that one */
+		sum += *(const uint64_t *)((const char *)&told->deliveries[other] + at);
+	}
 	begin_sample(samples);
-	add_label(samples, "export", told->deliveries[d].name);
-	add_label(samples, "kind", told->deliveries[d].kind);
+	add_label(samples, "export", place->name);
+	add_label(samples, "kind", place->kind);
 	if (fate != NULL)
 		add_label(samples, "fate", fate);
 	end_sample(samples, sum);

@@ -107,3 +107,23 @@ void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger)
 			rte_tel_data_add_dict_uint(
 				dict, ledger_columns[c].name, ledger_column(ledger, c));
 }
+
+void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end,
+	const struct ledger *ledger, uint64_t expired)
+{
+	uint64_t duration = end > start ? (uint64_t)end - (uint64_t)start : 0;
+
+	tell_time(dict, "start", start);
+	tell_time(dict, "end", end);
+	tell_ledger(dict, ledger);
+	rte_tel_data_add_dict_int(dict, "losses_known", !ledger->losses_unknown);
+	if (duration > 0) {
+		rte_tel_data_add_dict_uint(
+			dict, "pps", report_per_second(ledger->measured, duration));
+		rte_tel_data_add_dict_uint(dict, "bps",
+			report_per_second((unsigned __int128)ledger->bytes * 8, duration));
+	}
+	rte_tel_data_add_dict_uint(dict, "expired_records", expired);
+	if (ledger->offered > 0)
+		tell_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));
+}

@@ -34,3 +34,6 @@ struct rte_tel_data *tell_numbered(struct rte_tel_data *several, uint32_t number
 void tell_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
 void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
 void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
+/* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. */
+void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end,
+	const struct ledger *ledger, uint64_t expired);

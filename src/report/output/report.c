@@ -49,7 +49,8 @@ uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
 	return sum;
 }
 
-void ledger_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate)
+/* " (1 nic_missed, 2 shed)"; nothing where there is none. */
+static void add_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate)
 {
 	const char *before = " (";
 
@@ -65,6 +66,26 @@ void ledger_causes(struct text *text, const struct ledger *ledger, enum ledger_f
 	text_str(text, ledger_of_fate(ledger, fate) > 0 ? ")" : "");
 }
 
+void ledger_losses(struct text *text, const struct ledger *ledger)
+{
+	if (ledger->losses_unknown && ledger_lost(ledger) == 0)
+		text_str(text, "losses unknown");
+	else
+		text_printf(text, "%s%llu lost", ledger->losses_unknown ? "at least " : "",
+			(unsigned long long)ledger_lost(ledger));
+	add_causes(text, ledger, LEDGER_LOST);
+	if (ledger->doubtful > 0)
+		text_printf(text, ", perhaps %llu more", (unsigned long long)ledger->doubtful);
+}
+
+void ledger_others(struct text *text, const struct ledger *ledger)
+{
+	if (ledger->skipped > 0)
+		text_printf(text, ", %llu skipped", (unsigned long long)ledger->skipped);
+	if (ledger->unaccounted > 0)
+		text_printf(text, ", %llu unaccounted", (unsigned long long)ledger->unaccounted);
+}
+
 void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs)
 {
 	uint64_t left_out = ledger_of_fate(ledger, LEDGER_LEFT_OUT);
@@ -73,21 +94,11 @@ void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t ep
 		(unsigned long long)ledger->offered, ledger->offered == 1 ? "" : "s",
 		(unsigned long long)epochs, epochs == 1 ? "" : "s",
 		(unsigned long long)ledger->measured);
-	if (ledger->losses_unknown && ledger_lost(ledger) == 0)
-		text_str(text, "losses unknown");
-	else
-		text_printf(text, "%s%llu lost", ledger->losses_unknown ? "at least " : "",
-			(unsigned long long)ledger_lost(ledger));
-	ledger_causes(text, ledger, LEDGER_LOST);
-	if (ledger->doubtful > 0)
-		text_printf(text, ", perhaps %llu more", (unsigned long long)ledger->doubtful);
+	ledger_losses(text, ledger);
 	if (left_out > 0)
 		text_printf(text, ", %llu left out", (unsigned long long)left_out);
-	ledger_causes(text, ledger, LEDGER_LEFT_OUT);
-	if (ledger->skipped > 0)
-		text_printf(text, ", %llu skipped", (unsigned long long)ledger->skipped);
-	if (ledger->unaccounted > 0)
-		text_printf(text, ", %llu unaccounted", (unsigned long long)ledger->unaccounted);
+	add_causes(text, ledger, LEDGER_LEFT_OUT);
+	ledger_others(text, ledger);
 }
 
 void ledger_add(struct ledger *sum, const struct ledger *ledger)

@@ -206,14 +206,16 @@ static inline uint64_t ledger_lost(const struct ledger *ledger)
 
 struct text;
 
-/* Which columns of a fate have packets: " (1 nic_missed, 2 shed)"; nothing where none has. */
-void ledger_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate);
-
 /*
  * What became of all packets, for a person:
  * "5 packets offered in 1 epoch: 2 measured, 1 lost (1 nic_missed), 2 left out (2 non_ip)".
  */
 void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs);
+
+/* Parts of that sentence: "5 lost (1 nic_missed, 4 shed), perhaps 2 more"; and ", 3 skipped, 1
+ * unaccounted", as far as there are some. */
+void ledger_losses(struct text *text, const struct ledger *ledger);
+void ledger_others(struct text *text, const struct ledger *ledger);
 
 /* What the measured packets count as, with their weights. */
 static inline uint64_t ledger_counted(const struct ledger *ledger)
