@@ -28,6 +28,33 @@ static inline struct remote_request request_of(const char *url)
 	};
 }
 
+/* Whether each of the URLs, up to NULL, can be had. */
+static inline void assert_urls(const char *const *urls, bool good)
+{
+	for (; *urls != NULL; urls++) {
+		const struct remote_request request = request_of(*urls);
+		char why[REMOTE_WHY_MAX] = "";
+
+		assert_true(remote_is_url(*urls));
+		assert_int_equal(remote_check(&request, why), good);
+		assert_int_equal(why[0] == '\0', good);
+	}
+}
+
+/* Of such that can be had, up to NULL: rows as JSON alone. */
+static inline void assert_json_alone(const char *const *urls)
+{
+	for (; *urls != NULL; urls++) {
+		struct remote_request request = request_of(*urls);
+		char why[REMOTE_WHY_MAX];
+
+		request.format = FORMAT_JSON;
+		assert_true(remote_check(&request, why));
+		request.format = FORMAT_CSV;
+		assert_false(remote_check(&request, why));
+	}
+}
+
 /* --- A place with its thread, and what the rows are */
 
 struct sender {

@@ -134,28 +134,18 @@ static void free_bodies(struct server *server)
 static void test_urls(void **state)
 {
 	static const char *const urls[] = {
-		"clickhouse://a/t", "ClickHouse://[::1]:1/d_1.T_2", "clickhouses://a:1/t"};
+		"clickhouse://a/t", "ClickHouse://[::1]:1/d_1.T_2", "clickhouses://a:1/t", NULL};
 	static const char *const bad[] = {"clickhouse://", "clickhouse://a", "clickhouse://a/",
 		"clickhouse:///t", "clickhouse://a:0/t", "clickhouse://a/t/u", "clickhouse://a/t.",
 		"clickhouse://a/.t", "clickhouse://a/1", "clickhouse://a/a.b.c",
 		"clickhouse://a/t%20", "clickhouse://a/t;x", "clickhouse://u@a/t",
 		"clickhouse://u:p@a/t", "clickhouses://a/t?x", "clickhouse://a?b/t",
-		"clickhouse://a#/t"};
-	char why[REMOTE_WHY_MAX];
+		"clickhouse://a#/t", NULL};
 
 	(void)state;
-	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		struct remote_request request = request_of(urls[i]);
-
-		assert_true(remote_check(&request, why));
-		request.format = FORMAT_CSV;
-		assert_false(remote_check(&request, why));
-	}
-	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct remote_request request = request_of(bad[i]);
-
-		assert_false(remote_check(&request, why));
-	}
+	assert_urls(urls, true);
+	assert_urls(bad, false);
+	assert_json_alone(urls);
 }
 
 static void test_written(void **state)

@@ -97,26 +97,15 @@ static void assert_messages(const struct text *wanted)
 
 static void test_urls(void **state)
 {
-	static const char *const urls[] = {"kafka://a/t", "KAFKA://a:1,b,[::1]:2/t.1_-"};
+	static const char *const urls[] = {"kafka://a/t", "KAFKA://a:1,b,[::1]:2/t.1_-", NULL};
 	static const char *const bad[] = {"kafka://", "kafka://a", "kafka://a/", "kafka:///t",
-		"kafka://a,/t", "kafka://a:0/t", "kafka://a/t/u", "kafka://a/..", "kafka://a/t t"};
-	char why[REMOTE_WHY_MAX];
+		"kafka://a,/t", "kafka://a:0/t", "kafka://a/t/u", "kafka://a/..", "kafka://a/t t",
+		NULL};
 
 	(void)state;
-	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		struct remote_request request = request_of(urls[i]);
-
-		assert_true(remote_check(&request, why));
-		request.format = FORMAT_JSON;
-		assert_true(remote_check(&request, why));
-		request.format = FORMAT_CSV;
-		assert_false(remote_check(&request, why));
-	}
-	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct remote_request request = request_of(bad[i]);
-
-		assert_false(remote_check(&request, why));
-	}
+	assert_urls(urls, true);
+	assert_urls(bad, false);
+	assert_json_alone(urls);
 }
 
 static void test_messages(void **state)

@@ -25,29 +25,17 @@
 static void test_urls(void **state)
 {
 	static const char *const urls[] = {"tcp://a:1", "TCP://[::1]:65535",
-		"tcp://[fe80::1%eth0]:1", "unix:/run/vector.sock", "unix:rows"};
+		"tcp://[fe80::1%eth0]:1", "unix:/run/vector.sock", "unix:rows", NULL};
 	static const char *const bad[] = {"tcp://", "tcp://:1", "tcp://a", "tcp://a:", "tcp://a:0",
 		"tcp://a:65536", "tcp://a:12x", "tcp://a/b", "tcp://a:1/b", "tcp://[::1",
 		"tcp://[]:1", "tcp://[::1]1", "tcp://a:-1", "tcp://u@a:1", "tcp://a b:1",
 		"tcp://a?b:1", "tcp://[a]b]:1", "tcp://a:000004739", "unix:", "http://a:1",
-		"tpc://a:1"};
+		"tpc://a:1", NULL};
 	char why[REMOTE_WHY_MAX], path[200] = "unix:";
 
 	(void)state;
-	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		const struct remote_request request = request_of(urls[i]);
-
-		assert_true(remote_is_url(urls[i]));
-		assert_true(remote_check(&request, why));
-	}
-	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct remote_request request = request_of(bad[i]);
-
-		why[0] = '\0';
-		assert_true(remote_is_url(bad[i]));
-		assert_false(remote_check(&request, why));
-		assert_true(why[0] != '\0');
-	}
+	assert_urls(urls, true);
+	assert_urls(bad, false);
 	memset(path + 5, 'p', 108);
 	assert_false(remote_check(&(struct remote_request){.url = path}, why));
 	assert_false(remote_is_url("flows.csv"));

@@ -13,12 +13,12 @@
 #define FORM       PREFIX "HOST[:PORT]/TABLE"
 #define FORM_TLS   PREFIX_TLS "HOST[:PORT]/TABLE"
 
-#ifdef CURL_MISSING
+#ifdef CLICKHOUSE_MISSING
 
 const struct remote_scheme remote_clickhouse = {
-	.prefix = PREFIX, .form = FORM, .missing = CURL_MISSING};
+	.prefix = PREFIX, .form = FORM, .missing = CLICKHOUSE_MISSING};
 const struct remote_scheme remote_clickhouse_tls = {
-	.prefix = PREFIX_TLS, .form = FORM_TLS, .missing = CURL_MISSING};
+	.prefix = PREFIX_TLS, .form = FORM_TLS, .missing = CLICKHOUSE_MISSING};
 
 #else
 
