@@ -199,7 +199,7 @@ void flow_cuckoo_update(struct sketch *sketch, const struct key_burst *burst, fl
 		if (number[i] < 0)
 			flow_shed(table, &addition, burst, false);
 		else
-			flow_count(&table->entries[number[i]], &addition, COUNTER_OWNED, false);
+			flow_count(table, number[i], &addition, COUNTER_OWNED, false);
 	}
 }
 

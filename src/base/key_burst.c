@@ -176,16 +176,21 @@ void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src)
 	dst->has_tcp = src->has_tcp;
 	if (src->has_tcp)
 		memcpy(dst->tcp, src->tcp, src->n * sizeof(src->tcp[0]));
+	dst->has_overhead = src->has_overhead;
+	if (src->has_overhead)
+		memcpy(dst->overhead, src->overhead, src->n * sizeof(src->overhead[0]));
 }
 
 void key_burst_pick(
 	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details)
 {
 	const bool tcp = details && src->has_tcp;
+	const bool overhead = details && src->has_overhead;
 	uint32_t n = 0;
 
 	dst->v6 = 0;
 	dst->has_tcp = tcp;
+	dst->has_overhead = overhead;
 	for (; entries != 0; entries &= entries - 1, n++) {
 		uint32_t i = (uint32_t)__builtin_ctzll(entries);
 
@@ -202,6 +207,8 @@ void key_burst_pick(
 		dst->tcp_flags[n] = src->tcp_flags[i];
 		if (tcp)
 			dst->tcp[n] = src->tcp[i];
+		if (overhead)
+			dst->overhead[n] = src->overhead[i];
 	}
 	dst->n = n;
 	dst->writer = src->writer;

@@ -59,6 +59,12 @@ struct key_burst {
 	/* Filled only where a measurement asks for it: then has_tcp is set. */
 	bool has_tcp;
 	struct key_tcp tcp[BURST_MAX];
+	/*
+	 * Bytes of the frame that are not of its IP packet: the headers before it, padding and trailers
+	 * behind it. Filled only where a measurement asks for them: then has_overhead is set.
+	 */
+	bool has_overhead;
+	uint16_t overhead[BURST_MAX];
 };
 
 static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i)
@@ -86,6 +92,8 @@ static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t
 	burst->extra[to] = burst->extra[from];
 	if (burst->has_tcp)
 		burst->tcp[to] = burst->tcp[from];
+	if (burst->has_overhead)
+		burst->overhead[to] = burst->overhead[from];
 }
 
 /*
@@ -95,15 +103,15 @@ static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t
 void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);
 
-/* With what is known of TCP, where src has that. */
 /* Whether two packets that are alike to the one rule are so to the other. */
 bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine);
 
+/* With TCP and overhead, where src has them. */
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);
 
 /*
  * dst := the entries of src whose bits are set, in their order, with their hashes and, where asked
- * for, details (and TCP, where src has that). Weights are not copied. Bits from src->n on are 0.
+ * for, details (and TCP and overhead, where src has them). Weights are not copied. Bits from src->n on are 0.
  */
 void key_burst_pick(
 	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details);

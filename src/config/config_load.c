@@ -185,6 +185,25 @@ const struct option_row *config_asks_of_set(const struct config *config, const c
 	return NULL;
 }
 
+uint32_t config_needs(const struct config *config)
+{
+	uint32_t needs = 0;
+
+	for (uint32_t r = 0; r < config->nb_rows; r++) {
+		const struct option_row *row = config->rows[r].row;
+		const struct option_list *list;
+
+		if (row->needs == NULL)
+			continue;
+		list = (const struct option_list *)((const char *)config_block(
+							    config, config->rows[r].owner) +
+						    row->offset);
+		for (uint32_t i = 0; i < list->n; i++)
+			needs |= row->needs(list->texts[i]);
+	}
+	return needs;
+}
+
 void config_name_set(const struct config *config, const char *set, char *text, size_t size)
 {
 	const struct option_row *of_set[CONFIG_ROWS_MAX];

@@ -68,6 +68,11 @@ struct option_text {
 	char *why;   /* [OPTION_WHY_MAX]: why it is refused */
 };
 
+/* What there is for some destinations alone: bits. */
+enum option_need {
+	OPTION_NEED_IP_BYTES = 1 << 0, /* bytes of IP packets, beside those of frames */
+};
+
 struct option_row {
 	const char *name;        /* without the dashes */
 	const char *placeholder; /* of the value; NULL where there is none */
@@ -93,6 +98,8 @@ struct option_row {
 		const struct config *config, const struct measurement_config *measurement);
 	/* Whether the run reads this regular file because of the text; NULL: it reads none. */
 	bool (*reads)(const char *text, const struct stat *file);
+	/* What packets must bring because of the text, enum option_need; NULL: nothing. */
+	uint32_t (*needs)(const char *text);
 	const char *default_text; /* applied before anything else; NULL: the field stays 0 */
 	const char *default_note; /* what help says where default_text does not */
 	void (*note)(char *note, size_t size); /* the same, where it is found out */
@@ -173,6 +180,8 @@ bool config_asks(const struct config *config, const struct measurement_config *m
 	const char *option);
 /* The option of a set that somebody asked for; NULL: none. */
 const struct option_row *config_asks_of_set(const struct config *config, const char *set);
+/* What the destinations need, together. */
+uint32_t config_needs(const struct config *config);
 /* The options of a set, as a sentence has them: "--pcap FILE, --port NAME or --synthetic SPEC". */
 void config_name_set(const struct config *config, const char *set, char *text, size_t size);
 

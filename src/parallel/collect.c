@@ -146,6 +146,16 @@ static struct collect_counts *counts_of(struct counter *counter, uint64_t epoch)
 	return &counter->generations[epoch & 1];
 }
 
+/* What was added to bytes of layer 3 is not of IP packets. */
+static void tell_overhead(const struct counter *counter, struct key_burst *burst)
+{
+	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
+
+	burst->has_overhead = true;
+	for (uint32_t i = 0; i < burst->n; i++)
+		burst->overhead[i] = (uint16_t)overhead;
+}
+
 /* What the burst was worth, and the burst. */
 static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
 {
@@ -164,6 +174,8 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 		generation->counts.smallest_frame = of_burst->smallest_frame;
 	if (of_burst->sampling > counts->counts.sampling)
 		counts->counts.sampling = of_burst->sampling;
+	if (generation->counting->overhead)
+		tell_overhead(counter, &generation->counting->bursts[0]);
 	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
 }
 

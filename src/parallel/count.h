@@ -25,10 +25,11 @@ struct counting {
 	/* Written before the start. */
 	const struct plan *plan; /* with what is measured */
 	const struct hash_key *hash_key;
-	bool details; /* a measurement asks for times or TCP flags */
-	bool extra;   /* a measurement's key has a field that is none of the 5-tuple */
-	bool tcp;     /* a measurement asks for what is known of TCP, and so for details */
-	bool rests;   /* a measurement has work for it when nothing comes */
+	bool details;  /* a measurement asks for times or TCP flags */
+	bool extra;    /* a measurement's key has a field that is none of the 5-tuple */
+	bool overhead; /* a measurement asks for bytes of IP packets */
+	bool tcp;      /* a measurement asks for what is known of TCP, and so for details */
+	bool rests;    /* a measurement has work for it when nothing comes */
 	uint32_t nb_measurements;
 	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
 	/* Measurement m counts bursts[key_rule_of[m]]. */

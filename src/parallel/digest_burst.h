@@ -38,6 +38,7 @@ DIGEST_INLINE bool digest_burst_put_entry(struct digest_ring *ring, const struct
 	if (form != DIGEST_FORM_PLAIN) {
 		digest->tcp_flags = burst->tcp_flags[i];
 		digest->time = burst->time[i];
+		digest->overhead = burst->has_overhead ? burst->overhead[i] : 0;
 	}
 	if (form == DIGEST_FORM_EXTRA)
 		*(v6 ? &digest->ipv6.extra : &digest->ipv4.extra) = burst->extra[i];
@@ -87,6 +88,8 @@ DIGEST_INLINE void digest_burst_add(
 	if (form != DIGEST_FORM_PLAIN) {
 		burst->time[i] = digest->time;
 		burst->tcp_flags[i] = digest->tcp_flags;
+		burst->overhead[i] = digest->overhead;
+		burst->has_overhead = true;
 	}
 	switch ((enum digest_kind)digest->kind) {
 	case DIGEST_IPV4_EXTRA: burst->extra[i] = digest->ipv4.extra; break;

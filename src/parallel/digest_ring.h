@@ -40,7 +40,7 @@ struct digest {
 	uint32_t wire_len; /* bytes without FCS */
 	uint8_t kind;      /* enum digest_kind */
 	uint8_t tcp_flags; /* where details are asked for */
-	uint8_t spare[2];
+	uint16_t overhead; /* where it is asked for */
 	union {
 		int64_t time; /* where details are asked for: ns since 1970-01-01 UTC */
 		uint64_t number;

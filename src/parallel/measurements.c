@@ -25,6 +25,7 @@ static void add_needs(
 {
 	counting->details |= (measurement->ops->caps & SKETCH_DETAILS) != 0;
 	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
+	counting->overhead |= measurement->params.ip_bytes;
 	counting->extra |= measurement->params.key->extra;
 	/* Nobody tells live sketches to look around when nothing comes but their worker. */
 	counting->rests |= measurement->params.idle_timeout > 0 && !replay;

@@ -9,32 +9,20 @@ static void parse(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts)
 {
-	if (!reader->replay && (counting->details || counting->extra)) {
+	const enum parse_level level = counting->tcp        ? PARSE_TCP
+				       : counting->extra    ? PARSE_EXTRA
+				       : counting->overhead ? PARSE_OVERHEAD
+				       : counting->details  ? PARSE_DETAILS
+							    : PARSE_KEYS;
+
+	if (!reader->replay && level > PARSE_KEYS) {
 		reader->times.polled = packet_clock_now(&reader->clock);
 		packet_times_follow(&reader->times);
 	}
-	if (counting->tcp) {
-		if (reader->replay)
-			parse_burst_replay_tcp(pkts, n, burst, counts);
-		else
-			parse_burst_port_tcp(
-				pkts, n, burst, counts, &reader->times, reader->in_ports);
-	} else if (counting->extra) {
-		if (reader->replay)
-			parse_burst_replay_extra(pkts, n, burst, counts);
-		else
-			parse_burst_port_extra(
-				pkts, n, burst, counts, &reader->times, reader->in_ports);
-	} else if (!counting->details) {
-		if (reader->replay)
-			parse_burst_replay(pkts, n, burst, counts);
-		else
-			parse_burst_port(pkts, n, burst, counts);
-	} else if (reader->replay) {
-		parse_burst_replay_details(pkts, n, burst, counts);
-	} else {
-		parse_burst_port_details(pkts, n, burst, counts, &reader->times);
-	}
+	if (reader->replay)
+		parse_burst_replay(pkts, n, burst, counts, level);
+	else
+		parse_burst_port(pkts, n, burst, counts, level, &reader->times, reader->in_ports);
 }
 
 /* Leaves those that match. */

@@ -167,6 +167,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 		merger_collect(merger, &input) != 0 || rank_flows(merger, &limits, out) != 0)
 		return false;
 	out->confidence = confidence;
+	out->ip_bytes = planned->params.ip_bytes;
 	out->deep = planned->params.deep.deepest != FLOW_COUNT;
 	collected_widen(out, &ledger, (1 - confidence) / 2);
 	return true;

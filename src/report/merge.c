@@ -225,6 +225,7 @@ static void add_counts(
 	flow->since[SKETCH_PACKETS] += candidate->packets;
 	flow->since[SKETCH_BYTES] += candidate->bytes;
 	flow->record.known = (merger->ops->caps & SKETCH_RECORDS) != 0;
+	flow->record.ip_bytes += candidate->ip_bytes;
 	flow->record.tcp_flags |= candidate->tcp_flags;
 	if (candidate->first < flow->record.first)
 		flow->record.first = candidate->first;

@@ -74,6 +74,7 @@ static void add(const struct taking *taking, const struct sketch_candidate *cand
 		.key = candidate->key,
 		.packets = candidate->packets,
 		.bytes = candidate->bytes,
+		.ip_bytes = candidate->ip_bytes,
 		.first = candidate->first,
 		.last = candidate->last,
 		.tcp_flags = candidate->tcp_flags,
@@ -199,6 +200,8 @@ struct report_epoch *records_report(
 		measurement->figures = list->figures;
 		measurement->deep = is_deep(run_measurements(records->run, epoch), m);
 		measurement->nb_flows = list->n;
+		measurement->ip_bytes =
+			run_measurements(records->run, epoch)->plan.measurements[m].params.ip_bytes;
 		measurement->first_record = records->nb_told;
 		records->nb_told += list->n;
 		*list = (struct records_list){0};

@@ -161,12 +161,12 @@ static __attribute__((noinline)) bool get_detail(struct flow_deep *pool, struct 
 }
 
 static ALWAYS_INLINE void look_at(struct flow_table *table, const struct key_burst *burst,
-	const struct work *work, uint32_t i, const bool weighted)
+	const struct work *work, uint32_t i, const uint32_t mode)
 {
 	struct flow_deep *pool = table->deep;
 	struct flow_entry *entry = &table->entries[work->at[i]];
 	const uint64_t packets = work->packets[i], gap = work->gap[i];
-	const struct weight weight = weight_of(burst, i, weighted);
+	const struct weight weight = weight_of(burst, i, (mode & FLOW_WEIGHTED) != 0);
 	struct flow_detail *detail;
 	enum flow_depth last, own, state;
 	bool burst_begins = false;
@@ -182,7 +182,9 @@ static ALWAYS_INLINE void look_at(struct flow_table *table, const struct key_bur
 		state = FLOW_RATE;
 	if (state != FLOW_COUNT)
 		burst_begins = look_at_rate(detail, gap, (uint32_t)work->now[i],
-			(uint32_t)(weighted ? weight.bytes >> burst->weights->shift : weight.bytes),
+			(uint32_t)((mode & FLOW_WEIGHTED) != 0
+					   ? weight.bytes >> burst->weights->shift
+					   : weight.bytes),
 			last);
 	if (state == FLOW_TCP)
 		look_at_tcp(detail, &burst->tcp[i], burst->tcp_flags[i], last);
@@ -192,8 +194,9 @@ static ALWAYS_INLINE void look_at(struct flow_table *table, const struct key_bur
 	if (own == FLOW_RATE && pool->params.deepest == FLOW_TCP &&
 		(burst_begins ||
 			(double)(packets + weight.packets) >=
-				pool->params.share * (double)(weighted ? work->total[i]
-								       : pool->total + i + 1)) &&
+				pool->params.share * (double)((mode & FLOW_WEIGHTED) != 0
+								      ? work->total[i]
+								      : pool->total + i + 1)) &&
 		is_tcp(table, work->at[i]))
 		own = FLOW_TCP;
 	entry->deep = (entry->deep & ~FLOW_DEEP_STATES) | (uint32_t)own |
@@ -205,25 +208,25 @@ static ALWAYS_INLINE void look_at(struct flow_table *table, const struct key_bur
  * ---- A burst
  */
 
-/* All flags, here and below, are constants. */
+/* `idle`, here and below, is a constant. */
 static ALWAYS_INLINE void look_at_all(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, const bool weighted)
+	struct work *work, const uint32_t mode)
 {
 	for (uint64_t left = work->to_look_at; left != 0;)
-		look_at(table, burst, work, mask_next(&left), weighted);
+		look_at(table, burst, work, mask_next(&left), mode);
 	work->to_look_at = 0;
 }
 
 /* Packet i, in its entry. */
 static ALWAYS_INLINE void count_one(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, uint32_t i, uint32_t at, const bool idle, const bool weighted)
+	struct work *work, uint32_t i, uint32_t at, const bool idle, const uint32_t mode)
 {
 	struct flow_entry *entry = &table->entries[at];
-	struct flow_addition addition = flow_addition_of(burst, i, weighted);
+	struct flow_addition addition = flow_addition_of(burst, i, mode);
 	uint64_t packets;
 
 	if (idle && flow_is_idle(table->idle, entry, work->burst.now[i])) {
-		look_at_all(table, burst, work, weighted); /* before they go */
+		look_at_all(table, burst, work, mode); /* before they go */
 		flow_end(table, at);
 	}
 	packets = atomic_load_explicit(&entry->packets, memory_order_relaxed);
@@ -238,28 +241,28 @@ static ALWAYS_INLINE void count_one(struct flow_table *table, const struct key_b
 		work->gap[i] = (uint64_t)(now - before);
 		work->to_look_at |= UINT64_C(1) << i;
 	}
-	flow_count(entry, &addition, COUNTER_OWNED, weighted);
+	flow_count(table, at, &addition, COUNTER_OWNED, mode);
 }
 
 /* Where packet i is counted; false, and it is shed, where there is no room. */
 static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_burst *burst,
-	const struct work *work, uint32_t i, uint32_t *at, const bool idle, const bool weighted)
+	const struct work *work, uint32_t i, uint32_t *at, const bool idle, const uint32_t mode)
 {
 	bool found = flow_find(table, burst, &work->burst, i, at, flow_find_in_chain);
 
 	if (idle && !found && flow_reclaim(table, work->burst.now[i]))
 		found = flow_find(table, burst, &work->burst, i, at, flow_find_in_chain);
 	if (!found) {
-		struct flow_addition addition = flow_addition_of(burst, i, weighted);
+		struct flow_addition addition = flow_addition_of(burst, i, mode);
 
-		flow_shed(table, &addition, burst, weighted);
+		flow_shed(table, &addition, burst, mode);
 	}
 	return found;
 }
 
 /* As without --deep. Then they are looked at, in their order. */
 static ALWAYS_INLINE void count_all(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, const bool weighted)
+	struct work *work, const uint32_t mode)
 {
 	const uint64_t all = burst->n < BURST_MAX ? (UINT64_C(1) << burst->n) - 1 : UINT64_MAX;
 	const uint64_t found = flow_find_first(table, burst, &work->burst, 0, burst->n);
@@ -268,74 +271,80 @@ static ALWAYS_INLINE void count_all(struct flow_table *table, const struct key_b
 	for (uint64_t left = found; left != 0;) {
 		uint32_t i = mask_next(&left);
 
-		count_one(table, burst, work, i, work->burst.bucket[i], false, weighted);
+		count_one(table, burst, work, i, work->burst.bucket[i], false, mode);
 	}
 	for (uint64_t left = all & ~found; left != 0;) {
 		uint32_t i = mask_next(&left), at;
 
-		if (find_one(table, burst, work, i, &at, false, weighted))
-			count_one(table, burst, work, i, at, false, weighted);
+		if (find_one(table, burst, work, i, &at, false, mode))
+			count_one(table, burst, work, i, at, false, mode);
 		else
 			counted--;
 	}
 	table->deep->packets[FLOW_COUNT] += counted;
-	look_at_all(table, burst, work, weighted);
+	look_at_all(table, burst, work, mode);
 }
 
 /* One after another: a record that ends is looked at before, with all that came before. */
 static ALWAYS_INLINE void count_in_turn(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, uint32_t begin, uint32_t end, const bool weighted)
+	struct work *work, uint32_t begin, uint32_t end, const uint32_t mode)
 {
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t at;
 
 		if (flow_may_reclaim(table, end - i))
-			look_at_all(table, burst, work, weighted);
-		if (!find_one(table, burst, work, i, &at, true, weighted))
+			look_at_all(table, burst, work, mode);
+		if (!find_one(table, burst, work, i, &at, true, mode))
 			continue;
 		table->deep->packets[FLOW_COUNT]++;
-		count_one(table, burst, work, i, at, true, weighted);
+		count_one(table, burst, work, i, at, true, mode);
 	}
-	look_at_all(table, burst, work, weighted);
+	look_at_all(table, burst, work, mode);
 }
 
 /* In parts that end where a sweep is due. */
 static ALWAYS_INLINE void count_idle(struct flow_table *table, const struct key_burst *burst,
-	struct work *work, const bool weighted)
+	struct work *work, const uint32_t mode)
 {
 	flow_burst_read_clock(table, burst, &work->burst);
 	for (uint32_t begin = 0, end; begin < burst->n; begin = end) {
 		end = flow_sweep_end(table, burst, begin);
-		count_in_turn(table, burst, work, begin, end, weighted);
+		count_in_turn(table, burst, work, begin, end, mode);
 		flow_sweep_after(table, &work->burst, begin, end);
 	}
 }
 
 static ALWAYS_INLINE void count(
-	struct flow_table *table, const struct key_burst *burst, const bool weighted)
+	struct flow_table *table, const struct key_burst *burst, const uint32_t mode)
 {
 	uint64_t total = table->deep->total;
 	struct work work;
 
 	work.to_look_at = 0;
 	flow_burst_prepare(table, burst, flow_hash_keyed, &work.burst);
-	for (uint32_t i = 0; weighted && i < burst->n; i++) {
+	for (uint32_t i = 0; (mode & FLOW_WEIGHTED) != 0 && i < burst->n; i++) {
 		total += burst->weights->packets[i];
 		work.total[i] = total;
 	}
 	if (table->idle != NULL)
-		count_idle(table, burst, &work, weighted);
+		count_idle(table, burst, &work, mode);
 	else
-		count_all(table, burst, &work, weighted);
-	table->deep->total = weighted ? total : total + burst->n;
+		count_all(table, burst, &work, mode);
+	table->deep->total = (mode & FLOW_WEIGHTED) != 0 ? total : total + burst->n;
 }
 
 void flow_deep_update(struct flow_table *table, const struct key_burst *burst)
 {
-	count(table, burst, false);
+	if (table->ip_bytes != NULL)
+		count(table, burst, FLOW_IP_BYTES);
+	else
+		count(table, burst, 0);
 }
 
 void flow_deep_update_weighted(struct flow_table *table, const struct key_burst *burst)
 {
-	count(table, burst, true);
+	if (table->ip_bytes != NULL)
+		count(table, burst, FLOW_WEIGHTED | FLOW_IP_BYTES);
+	else
+		count(table, burst, FLOW_WEIGHTED);
 }

@@ -65,6 +65,7 @@ struct flow_table {
 	uint64_t modulus_inverse;   /* flow_modulo() */
 	struct flow_entry *entries; /* [2 * nb_buckets] */
 	struct key6 *key6;          /* of each entry that is IPv6 */
+	_Atomic uint64_t *ip_bytes; /* of each entry; NULL: not asked for */
 	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
 	struct flow_deep *deep;     /* flow_detail.h; NULL: flows have one state */
 	struct hash_key hash_key;
@@ -182,21 +183,39 @@ static inline __attribute__((always_inline)) void flow_buckets(const struct flow
 
 /* ---- Counting */
 
+/* What a burst and a table have: bits of `mode`, which is a constant wherever it is named. */
+enum flow_mode {
+	FLOW_WEIGHTED = 1 << 0,
+	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is there */
+};
+
 /* What a packet, or a group of packets of one key, adds to its entry. */
 struct flow_addition {
-	uint64_t packets, bytes;
+	uint64_t packets, bytes, ip_bytes;
 	int64_t first, last;
 	uint8_t tcp_flags;
 };
 
-/* `weighted`, here and below, is a constant. */
-static inline __attribute__((always_inline)) struct flow_addition flow_addition_of(
-	const struct key_burst *burst, uint32_t i, const bool weighted)
+/* The bytes of the IP packets of entry i; all bytes where the burst has no overhead. */
+static inline __attribute__((always_inline)) uint64_t flow_ip_bytes(
+	const struct key_burst *burst, uint32_t i, const struct weight *weight)
 {
-	struct weight weight = weight_of(burst, i, weighted);
+	unsigned __int128 overhead;
 
-	return (struct flow_addition){
-		weight.packets, weight.bytes, burst->time[i], burst->time[i], burst->tcp_flags[i]};
+	if (!burst->has_overhead)
+		return weight->bytes;
+	overhead = (unsigned __int128)burst->overhead[i] * weight->packets;
+	return overhead < weight->bytes ? weight->bytes - (uint64_t)overhead : 0;
+}
+
+static inline __attribute__((always_inline)) struct flow_addition flow_addition_of(
+	const struct key_burst *burst, uint32_t i, const uint32_t mode)
+{
+	struct weight weight = weight_of(burst, i, (mode & FLOW_WEIGHTED) != 0);
+
+	return (struct flow_addition){weight.packets, weight.bytes,
+		mode & FLOW_IP_BYTES ? flow_ip_bytes(burst, i, &weight) : 0, burst->time[i],
+		burst->time[i], burst->tcp_flags[i]};
 }
 
 /* *extreme := the lesser of it and time; with sign -1 the greater. Mostly it is that already. */
@@ -236,13 +255,18 @@ static inline bool flow_is_saturated(uint64_t amount)
  * Adds to a stored entry. No order is asked for: an entry is read when its epoch was handed over
  * (parallel/epoch.h), which orders everything before it.
  */
-static inline __attribute__((always_inline)) void flow_count(struct flow_entry *entry,
-	const struct flow_addition *addition, const enum counter_policy policy, const bool weighted)
+static inline __attribute__((always_inline)) void flow_count(struct flow_table *table,
+	uint32_t number, const struct flow_addition *addition, const enum counter_policy policy,
+	const uint32_t mode)
 {
+	struct flow_entry *entry = &table->entries[number];
 	uint8_t flags = atomic_load_explicit(&entry->tcp_flags, memory_order_relaxed);
 
-	flow_add_amount(&entry->packets, addition->packets, policy, weighted);
-	flow_add_amount(&entry->bytes, addition->bytes, policy, weighted);
+	flow_add_amount(&entry->packets, addition->packets, policy, (mode & FLOW_WEIGHTED) != 0);
+	flow_add_amount(&entry->bytes, addition->bytes, policy, (mode & FLOW_WEIGHTED) != 0);
+	if (mode & FLOW_IP_BYTES)
+		flow_add_amount(&table->ip_bytes[number], addition->ip_bytes, policy,
+			(mode & FLOW_WEIGHTED) != 0);
 	flow_stretch(&entry->first, addition->first, false, policy);
 	flow_stretch(&entry->last, addition->last, true, policy);
 	/* Check before write: a store would take the line from the others. */
@@ -259,8 +283,12 @@ static inline __attribute__((always_inline)) void flow_count(struct flow_entry *
 /* ---- Entries */
 
 /* Of no packet. */
-static inline void flow_clear_counts(struct flow_entry *e)
+static inline void flow_clear_counts(struct flow_table *table, uint32_t entry)
 {
+	struct flow_entry *e = &table->entries[entry];
+
+	if (table->ip_bytes != NULL)
+		atomic_store_explicit(&table->ip_bytes[entry], 0, memory_order_relaxed);
 	atomic_store_explicit(&e->packets, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->first, INT64_MAX, memory_order_relaxed);
@@ -277,7 +305,7 @@ static inline void flow_fill(struct flow_table *table, uint32_t entry, const str
 	e->id = *id;
 	if (burst->v6 >> i & 1)
 		table->key6[entry] = burst->key6[i];
-	flow_clear_counts(e);
+	flow_clear_counts(table, entry);
 }
 
 static inline uint64_t flow_nb_entries(const struct sketch_params *params)
@@ -292,16 +320,18 @@ void flow_return(struct flow_table *table, uint32_t entry);
 
 /* An addition of packets of the burst. */
 static inline __attribute__((always_inline)) void flow_shed(struct flow_table *table,
-	const struct flow_addition *addition, const struct key_burst *burst, const bool weighted)
+	const struct flow_addition *addition, const struct key_burst *burst, const uint32_t mode)
 {
-	uint32_t shift = weighted ? burst->weights->shift : 0;
+	uint32_t shift = (mode & FLOW_WEIGHTED) != 0 ? burst->weights->shift : 0;
 
-	flow_add_amount(&table->shed_packets, addition->packets, COUNTER_ADD, weighted);
-	flow_add_amount(&table->shed_bytes, addition->bytes, COUNTER_ADD, weighted);
+	flow_add_amount(
+		&table->shed_packets, addition->packets, COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
+	flow_add_amount(
+		&table->shed_bytes, addition->bytes, COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
 	if (shift == 0)
 		return;
 	flow_add_amount(&table->shed_added, addition->packets - (addition->packets >> shift),
-		COUNTER_ADD, weighted);
+		COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
 	flow_add_amount(&table->shed_added_bytes, addition->bytes - (addition->bytes >> shift),
-		COUNTER_ADD, weighted);
+		COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
 }

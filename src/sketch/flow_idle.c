@@ -10,25 +10,32 @@
 size_t flow_idle_memory(const struct sketch_params *params)
 {
 	size_t detail = params->deep.deepest != FLOW_COUNT ? sizeof(struct flow_detail) : 0;
+	size_t ip_bytes = params->ip_bytes ? sizeof(uint64_t) : 0;
 
 	return sizeof(struct flow_idle) +
-	       FLOW_QUEUE * (sizeof(struct flow_entry) + detail + sizeof(struct key6));
+	       FLOW_QUEUE * (sizeof(struct flow_entry) + detail + ip_bytes + sizeof(struct key6));
 }
 
 struct flow_idle *flow_idle_init(void *memory, const struct sketch_params *params)
 {
 	struct flow_idle *idle = memory;
+	void *behind;
 
 	idle->timeout = params->idle_timeout;
 	idle->rate = SWEEPS_PER_TIMEOUT / (double)params->idle_timeout;
 	idle->wait = params->wait;
 	idle->wait_arg = params->wait_arg;
 	idle->queue.entries = (struct flow_entry *)(idle + 1);
-	idle->queue.key6 = (struct key6 *)(idle->queue.entries + FLOW_QUEUE);
+	behind = idle->queue.entries + FLOW_QUEUE;
 	if (params->deep.deepest != FLOW_COUNT) {
-		idle->queue.details = (struct flow_detail *)idle->queue.key6;
-		idle->queue.key6 = (struct key6 *)(idle->queue.details + FLOW_QUEUE);
+		idle->queue.details = behind;
+		behind = idle->queue.details + FLOW_QUEUE;
 	}
+	if (params->ip_bytes) {
+		idle->queue.ip_bytes = behind;
+		behind = idle->queue.ip_bytes + FLOW_QUEUE;
+	}
+	idle->queue.key6 = behind;
 	flow_idle_reset(idle);
 	return idle;
 }
@@ -50,7 +57,7 @@ static bool give_out(struct flow_table *table, uint32_t entry)
 		table->deep != NULL ? flow_detail_of(table->deep, e) : NULL;
 	struct flow_idle *idle = table->idle;
 
-	while (!flow_queue_put(&idle->queue, e, &table->key6[entry], detail)) {
+	while (!flow_queue_put(&idle->queue, table, entry, detail)) {
 		if (idle->wait == NULL)
 			return false;
 		idle->wait(idle->wait_arg);
@@ -119,7 +126,7 @@ void flow_end(struct flow_table *table, uint32_t entry)
 	/* A new entry is of no packet yet. */
 	if (atomic_load_explicit(&e->packets, memory_order_relaxed) == 0 || !give_out(table, entry))
 		return;
-	flow_clear_counts(e);
+	flow_clear_counts(table, entry);
 	if (table->deep != NULL)
 		flow_deep_end(table->deep, e);
 }

@@ -20,24 +20,34 @@
 /* ---- One thread */
 
 static inline __attribute__((always_inline)) void count_separate(
-	struct flow_table *table, const struct key_burst *burst, const bool weighted)
+	struct flow_table *table, const struct key_burst *burst, const uint32_t mode)
 {
 	if (table->deep != NULL)
-		(weighted ? flow_deep_update_weighted : flow_deep_update)(table, burst);
+		(mode & FLOW_WEIGHTED ? flow_deep_update_weighted : flow_deep_update)(table, burst);
 	else if (table->idle != NULL)
-		flow_update_idle(table, burst, flow_find_in_chain, weighted);
+		flow_update_idle(table, burst, flow_find_in_chain, mode);
 	else
-		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, weighted);
+		flow_update_owned(table, burst, flow_hash_keyed, flow_find_in_chain, mode);
 }
 
 void flow_update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_separate(flow_table_of(sketch), burst, false);
+	struct flow_table *table = flow_table_of(sketch);
+
+	if (table->ip_bytes != NULL)
+		count_separate(table, burst, FLOW_IP_BYTES);
+	else
+		count_separate(table, burst, 0);
 }
 
 void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_separate(flow_table_of(sketch), burst, true);
+	struct flow_table *table = flow_table_of(sketch);
+
+	if (table->ip_bytes != NULL)
+		count_separate(table, burst, FLOW_WEIGHTED | FLOW_IP_BYTES);
+	else
+		count_separate(table, burst, FLOW_WEIGHTED);
 }
 
 /* The first entry of a bucket goes; the next one, where there is one, takes its place. */
@@ -51,6 +61,10 @@ static void remove_first(struct flow_table *table, uint32_t bucket)
 	}
 	table->entries[bucket] = table->entries[next]; /* and what follows it */
 	table->key6[bucket] = table->key6[next];
+	if (table->ip_bytes != NULL)
+		atomic_store_explicit(&table->ip_bytes[bucket],
+			atomic_load_explicit(&table->ip_bytes[next], memory_order_relaxed),
+			memory_order_relaxed);
 	flow_return(table, next);
 }
 
@@ -145,20 +159,24 @@ static uint32_t find_shared(struct flow_table *table, const struct key_burst *bu
 
 /* Followers into their leader's addition (sketch/burst_groups.h). */
 static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
-	const struct burst_groups *groups, struct flow_addition *additions, const bool weighted)
+	const struct burst_groups *groups, struct flow_addition *additions, const uint32_t mode)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
-		additions[i] = flow_addition_of(burst, i, weighted);
+		additions[i] = flow_addition_of(burst, i, mode);
 	for (uint64_t left = groups->followers; left != 0;) {
 		uint32_t i = mask_next(&left);
 		struct flow_addition *sum = &additions[groups->leader[i]];
 
-		if (weighted) {
+		if ((mode & FLOW_WEIGHTED) != 0) {
 			sum->packets = counter64_sum(sum->packets, burst->weights->packets[i]);
 			sum->bytes = counter64_sum(sum->bytes, burst->weights->bytes[i]);
+			if (mode & FLOW_IP_BYTES)
+				sum->ip_bytes = counter64_sum(sum->ip_bytes, additions[i].ip_bytes);
 		} else {
 			sum->packets++;
 			sum->bytes += burst->wire_len[i];
+			if (mode & FLOW_IP_BYTES)
+				sum->ip_bytes += additions[i].ip_bytes;
 		}
 		sum->first = burst->time[i] < sum->first ? burst->time[i] : sum->first;
 		sum->last = burst->time[i] > sum->last ? burst->time[i] : sum->last;
@@ -167,7 +185,7 @@ static inline __attribute__((always_inline)) void sum_groups(const struct key_bu
 }
 
 static inline __attribute__((always_inline)) void update_atomic(struct flow_table *table,
-	const struct key_burst *burst, const enum counter_policy policy, const bool weighted)
+	const struct key_burst *burst, const enum counter_policy policy, const uint32_t mode)
 {
 	struct flow_addition additions[BURST_MAX];
 	struct burst_groups groups;
@@ -176,36 +194,46 @@ static inline __attribute__((always_inline)) void update_atomic(struct flow_tabl
 
 	flow_burst_prepare(table, burst, flow_hash_keyed, &work);
 	burst_groups_find(&groups, burst);
-	sum_groups(burst, &groups, additions, weighted);
+	sum_groups(burst, &groups, additions, mode);
 	for (uint64_t left = groups.leaders; left != 0;) {
 		uint32_t i = mask_next(&left);
 		bool shed;
 		uint32_t entry = find_shared(table, burst, &work, i, &fresh, &shed);
 
 		if (shed)
-			flow_shed(table, &additions[i], burst, weighted);
+			flow_shed(table, &additions[i], burst, mode);
 		else
-			flow_count(&table->entries[entry], &additions[i], policy, weighted);
+			flow_count(table, entry, &additions[i], policy, mode);
 	}
 	if (fresh != 0)
 		flow_return(table, fresh);
 }
 
 static inline __attribute__((always_inline)) void count_shared(
-	struct flow_table *table, const struct key_burst *burst, const bool weighted)
+	struct flow_table *table, const struct key_burst *burst, const uint32_t mode)
 {
 	if (table->sketch.params.atomic == ATOMIC_ADD)
-		update_atomic(table, burst, COUNTER_ADD, weighted);
+		update_atomic(table, burst, COUNTER_ADD, mode);
 	else
-		update_atomic(table, burst, COUNTER_CAS, weighted);
+		update_atomic(table, burst, COUNTER_CAS, mode);
 }
 
 void flow_update_shared(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_shared(flow_table_of(sketch), burst, false);
+	struct flow_table *table = flow_table_of(sketch);
+
+	if (table->ip_bytes != NULL)
+		count_shared(table, burst, FLOW_IP_BYTES);
+	else
+		count_shared(table, burst, 0);
 }
 
 void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
 {
-	count_shared(flow_table_of(sketch), burst, true);
+	struct flow_table *table = flow_table_of(sketch);
+
+	if (table->ip_bytes != NULL)
+		count_shared(table, burst, FLOW_WEIGHTED | FLOW_IP_BYTES);
+	else
+		count_shared(table, burst, FLOW_WEIGHTED);
 }

@@ -114,37 +114,37 @@ static inline __attribute__((always_inline)) bool flow_find(struct flow_table *t
 	return *entry != 0; /* entry 0 is a bucket's first */
 }
 
-/* `idle`, here and below: idle keys are looked for. Both flags are constants. */
+/* `idle`, here and below: idle keys are looked for; a constant. */
 static inline __attribute__((always_inline)) void flow_add(struct flow_table *table,
 	const struct flow_burst *work, uint32_t i, uint32_t entry,
-	const struct flow_addition *addition, const bool idle, const bool weighted)
+	const struct flow_addition *addition, const bool idle, const uint32_t mode)
 {
 	if (idle && flow_is_idle(table->idle, &table->entries[entry], work->now[i]))
 		flow_end(table, entry);
-	flow_count(&table->entries[entry], addition, COUNTER_OWNED, weighted);
+	flow_count(table, entry, addition, COUNTER_OWNED, mode);
 }
 
 /* Packet i, which is not of a first entry's key that the burst began with. */
 static inline __attribute__((always_inline)) void flow_update_one(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i,
-	const flow_find_fn find, const bool idle, const bool weighted)
+	const flow_find_fn find, const bool idle, const uint32_t mode)
 {
-	struct flow_addition addition = flow_addition_of(burst, i, weighted);
+	struct flow_addition addition = flow_addition_of(burst, i, mode);
 	uint32_t entry;
 	bool found = flow_find(table, burst, work, i, &entry, find);
 
 	if (idle && !found && flow_reclaim(table, work->now[i]))
 		found = flow_find(table, burst, work, i, &entry, find);
 	if (found)
-		flow_add(table, work, i, entry, &addition, idle, weighted);
+		flow_add(table, work, i, entry, &addition, idle, mode);
 	else
-		flow_shed(table, &addition, burst, weighted);
+		flow_shed(table, &addition, burst, mode);
 }
 
 /* The packets from begin to end. */
 static inline __attribute__((always_inline)) void flow_update_range(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end,
-	const flow_find_fn find, const bool idle, const bool weighted)
+	const flow_find_fn find, const bool idle, const uint32_t mode)
 {
 	const uint64_t all =
 		(end < BURST_MAX ? (UINT64_C(1) << end) - 1 : UINT64_MAX) & (UINT64_MAX << begin);
@@ -154,22 +154,22 @@ static inline __attribute__((always_inline)) void flow_update_range(struct flow_
 
 	for (uint64_t left = found; left != 0;) {
 		uint32_t i = mask_next(&left);
-		struct flow_addition addition = flow_addition_of(burst, i, weighted);
+		struct flow_addition addition = flow_addition_of(burst, i, mode);
 
-		flow_add(table, work, i, work->bucket[i], &addition, idle, weighted);
+		flow_add(table, work, i, work->bucket[i], &addition, idle, mode);
 	}
 	for (uint64_t left = all & ~found; left != 0;)
-		flow_update_one(table, burst, work, mask_next(&left), find, idle, weighted);
+		flow_update_one(table, burst, work, mask_next(&left), find, idle, mode);
 }
 
 static inline __attribute__((always_inline)) void flow_update_owned(struct flow_table *table,
 	const struct key_burst *burst, const flow_hash_fn hash, const flow_find_fn find,
-	const bool weighted)
+	const uint32_t mode)
 {
 	struct flow_burst work;
 
 	flow_burst_prepare(table, burst, hash, &work);
-	flow_update_range(table, burst, &work, 0, burst->n, find, false, weighted);
+	flow_update_range(table, burst, &work, 0, burst->n, find, false, mode);
 }
 
 static inline void flow_burst_read_clock(
@@ -208,7 +208,7 @@ static inline void flow_sweep_after(
 
 /* In parts that end where a sweep is due. */
 static inline __attribute__((always_inline)) void flow_update_idle(struct flow_table *table,
-	const struct key_burst *burst, const flow_find_fn find, const bool weighted)
+	const struct key_burst *burst, const flow_find_fn find, const uint32_t mode)
 {
 	struct flow_burst work;
 
@@ -216,7 +216,7 @@ static inline __attribute__((always_inline)) void flow_update_idle(struct flow_t
 	flow_burst_read_clock(table, burst, &work);
 	for (uint32_t begin = 0, end; begin < burst->n; begin = end) {
 		end = flow_sweep_end(table, burst, begin);
-		flow_update_range(table, burst, &work, begin, end, find, true, weighted);
+		flow_update_range(table, burst, &work, begin, end, find, true, mode);
 		flow_sweep_after(table, &work, begin, end);
 	}
 }

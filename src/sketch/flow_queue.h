@@ -19,15 +19,17 @@ struct flow_queue {
 	struct flow_entry *entries;  /* [FLOW_QUEUE] */
 	struct key6 *key6;           /* of each that is IPv6 */
 	struct flow_detail *details; /* of each, with --deep; else NULL */
+	uint64_t *ip_bytes;          /* of each, of params.ip_bytes; else NULL */
 	/* How many there ever were. Each is written by one thread. */
 	_Atomic uint32_t put __attribute__((aligned(64)));
 	_Atomic uint32_t taken __attribute__((aligned(64)));
 };
 
 /* Returns false where there is no room. */
-static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_entry *entry,
-	const struct key6 *key6, const struct flow_detail *detail)
+static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_table *table,
+	uint32_t number, const struct flow_detail *detail)
 {
+	const struct flow_entry *entry = &table->entries[number];
 	uint32_t put = atomic_load_explicit(&queue->put, memory_order_relaxed);
 	uint32_t slot = put % FLOW_QUEUE;
 
@@ -36,9 +38,12 @@ static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_en
 		return false;
 	queue->entries[slot] = *entry;
 	if (flow_family(entry) == KEY_IPV6)
-		queue->key6[slot] = *key6;
+		queue->key6[slot] = table->key6[number];
 	if (queue->details != NULL)
 		queue->details[slot] = *detail;
+	if (queue->ip_bytes != NULL)
+		queue->ip_bytes[slot] =
+			atomic_load_explicit(&table->ip_bytes[number], memory_order_relaxed);
 	/* Pairs with the acquire in flow_queue_length(): the entry comes first. */
 	atomic_store_explicit(&queue->put, put + 1, memory_order_release);
 	return true;

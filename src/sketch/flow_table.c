@@ -2,7 +2,7 @@
 
 /*
  * One block of memory: struct flow_table, the entries, struct flow_deep with its details, struct
- * flow_idle, the IPv6 keys.
+ * flow_idle, bytes of IP packets, the IPv6 keys.
  */
 
 #include "sketch/flow_table.h"
@@ -108,7 +108,8 @@ static size_t memory(const struct sketch_params *params)
 {
 	return sizeof(struct flow_table) + flow_deep_memory(params) +
 	       (params->idle_timeout > 0 ? flow_idle_memory(params) : 0) +
-	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6));
+	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6) +
+						 (params->ip_bytes ? sizeof(uint64_t) : 0));
 }
 
 static void empty(struct flow_table *table)
@@ -145,6 +146,10 @@ static struct sketch *create(const struct sketch_params *params)
 	if (params->idle_timeout > 0) {
 		table->idle = flow_idle_init(behind, params);
 		behind = (char *)behind + flow_idle_memory(params);
+	}
+	if (params->ip_bytes) {
+		table->ip_bytes = behind;
+		behind = table->ip_bytes + flow_nb_entries(params);
 	}
 	table->key6 = behind;
 	hash_key_init(&table->hash_key, params->seed);
@@ -189,6 +194,7 @@ struct listing {
 	struct key_burst keys;
 	const struct flow_entry *entries[BURST_MAX];
 	const struct flow_detail *details[BURST_MAX];
+	uint64_t ip_bytes[BURST_MAX];
 };
 
 static bool is_idle(const struct listing *listing, const struct flow_entry *entry)
@@ -216,6 +222,7 @@ static void emit_listed(struct listing *listing)
 			.bytes = atomic_load_explicit(&e->bytes, memory_order_relaxed),
 			.first = atomic_load_explicit(&e->first, memory_order_relaxed),
 			.last = atomic_load_explicit(&e->last, memory_order_relaxed),
+			.ip_bytes = listing->ip_bytes[i],
 			.tcp_flags = atomic_load_explicit(&e->tcp_flags, memory_order_relaxed),
 			.idle = is_idle(listing, e),
 		};
@@ -231,13 +238,14 @@ static void emit_listed(struct listing *listing)
 }
 
 static void list_entry(struct listing *listing, const struct flow_entry *entry,
-	const struct key6 *key6, const struct flow_detail *detail)
+	const struct key6 *key6, const struct flow_detail *detail, uint64_t ip_bytes)
 {
 	struct key key = key_of(entry, key6);
 	uint32_t i = listing->keys.n++;
 
 	listing->entries[i] = entry;
 	listing->details[i] = detail;
+	listing->ip_bytes[i] = ip_bytes;
 	if (key.family == KEY_IPV6) {
 		listing->keys.key6[i] = key.v6;
 		listing->keys.v6 |= UINT64_C(1) << i;
@@ -259,7 +267,10 @@ static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *a
 
 		if (atomic_load_explicit(&entry->state, memory_order_relaxed) == FLOW_STORED)
 			list_entry(&listing, entry, &table->key6[e],
-				table->deep != NULL ? flow_detail_of(table->deep, entry) : NULL);
+				table->deep != NULL ? flow_detail_of(table->deep, entry) : NULL,
+				table->ip_bytes != NULL ? atomic_load_explicit(&table->ip_bytes[e],
+								  memory_order_relaxed)
+							: 0);
 	}
 	emit_listed(&listing);
 }
@@ -280,7 +291,8 @@ static void expired(struct sketch *sketch, sketch_emit_fn emit, void *arg)
 
 		for (uint32_t i = 0; i < n; i++, slot = (slot + 1) % FLOW_QUEUE)
 			list_entry(&listing, &queue->entries[slot], &queue->key6[slot],
-				queue->details != NULL ? &queue->details[slot] : NULL);
+				queue->details != NULL ? &queue->details[slot] : NULL,
+				queue->ip_bytes != NULL ? queue->ip_bytes[slot] : 0);
 		emit_listed(&listing);
 		flow_queue_release(queue, n);
 	}

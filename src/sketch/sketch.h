@@ -65,6 +65,8 @@ struct sketch_params {
 	const struct key_rule *key;
 	/* Of SKETCH_RECORDS: ns; a key that was idle for longer is given out (expired()) and forgotten; 0: none is. */
 	uint64_t idle_timeout;
+	/* Of SKETCH_RECORDS: bytes of IP packets are counted too, by the overhead of a burst. */
+	bool ip_bytes;
 	/* Called again and again while there is no room to give out, until expired() has made some.
 	 * NULL: nobody waits, the key stays until there is. */
 	void (*wait)(const void *arg);
@@ -103,6 +105,7 @@ struct sketch_candidate {
 	uint64_t before;         /* upper bound of the metric before; UINT64_MAX: saturated */
 	/* Of SKETCH_RECORDS, since it was listed. */
 	int64_t first, last;         /* packets' times, ns since 1970-01-01 UTC */
+	uint64_t ip_bytes;           /* of params.ip_bytes: of IP packets alone */
 	uint8_t tcp_flags;           /* of any packet */
 	bool idle;                   /* for longer than params.idle_timeout */
 	struct flow_figures figures; /* of params.deep */

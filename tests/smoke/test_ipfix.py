@@ -44,34 +44,71 @@ def told(row):
             row['packets'])
 
 
-def collect(test, path, scheme, *arguments):
-    """(rows of --flows, what nfcapd said, nfdump's records, account) of a capture."""
+def start_nfcapd(test, folder):
+    """(process, its port)"""
     program = peers.needs(test, 'nfcapd', 'nfdump')
-    folder = test.path(os.path.basename(path) + '.nfcapd')
-    flows, deliveries = test.path('flows.csv'), test.path('deliveries.csv')
     os.mkdir(folder)
     port = peers.free_port()
-    url = f'{scheme}://127.0.0.1:{port}'
     process = test.start('-w', folder, '-b', '127.0.0.1', '-p', str(port), '-B', '4000000', program=[program])
-    test.until(lambda: 'Startup' in process.stderr(), f'{program} listens')
+    test.until(lambda: 'Startup' in process.stderr(), 'nfcapd listens')
+    return process, port
+
+
+def end_nfcapd(test, process, port):
+    """(flows, packets, bytes, gaps in the sequence, bad packets) as it says"""
+    peers.until_read(test, port, 'nfcapd')
+    process.signal(signal.SIGTERM)
+    said = re.search(r'Flows: (\d+), Packets: (\d+), Bytes: (\d+), Sequence Errors: (\d+), Bad Packets: (\d+)',
+                     test.wait(process).stderr)
+    return tuple(map(int, said.groups()))
+
+
+def collect(test, path, scheme, *arguments):
+    """(rows of --flows, what nfcapd said, nfdump's records, account) of a capture."""
+    folder = test.path(os.path.basename(path) + '.nfcapd')
+    flows, deliveries = test.path('flows.csv'), test.path('deliveries.csv')
+    process, port = start_nfcapd(test, folder)
+    url = f'{scheme}://127.0.0.1:{port}'
     test.run('--pcap', path, '--sketch', 'flow-table', '--flows', flows, '--flows', url, '--output', os.devnull,
              '--deliveries', deliveries, '--force', *arguments).expect(0)
-    peers.until_read(test, port, program)
-    process.signal(signal.SIGTERM)
-    said = re.search(r'Flows: (\d+), Packets: (\d+), Bytes: \d+, Sequence Errors: (\d+), Bad Packets: (\d+)',
-                     test.wait(process).stderr)
+    said = end_nfcapd(test, process, port)
     listed = subprocess.run(['nfdump', '-R', folder, '-o', 'csv', '-6'], check=True, capture_output=True, text=True,
                             env={**os.environ, 'TZ': 'UTC'}).stdout
     records = [row for row in csv.DictReader(listed.splitlines()) if row['pr'] in PROTOCOLS]
-    return lib.read_csv(flows, FLOWS), tuple(map(int, said.groups())), records, account(deliveries, url)
+    return lib.read_csv(flows, FLOWS), said, records, account(deliveries, url)
+
+
+def ip_lengths(test, path):
+    """{key of TCP or UDP: bytes of IP packets} of a capture, and those of all packets; by tshark."""
+    names = ('ip.src', 'ip.dst', 'ip.proto', 'ip.len', 'ipv6.src', 'ipv6.dst', 'ipv6.nxt', 'ipv6.plen', 'tcp.srcport',
+             'tcp.dstport', 'udp.srcport', 'udp.dstport')
+    listed = subprocess.run([peers.needs(test, 'tshark'), '-r', path, '-n', '-T', 'fields', '-E', 'occurrence=f', '-E',
+                             'separator=,', *(word for name in names for word in ('-e', name))], check=True,
+                            capture_output=True, text=True).stdout
+    of_keys, of_all = {}, 0
+    for line in listed.splitlines():
+        row = dict(zip(names, line.split(',')))
+        ip, length = ('ip', 'ip.len') if row['ip.src'] else ('ipv6', 'ipv6.plen')
+        if not row[length]:
+            continue
+        octets = int(row[length]) + (40 if ip == 'ipv6' else 0)
+        of_all += octets
+        proto = row['ip.proto'] or row['ipv6.nxt']
+        if proto in ('6', '17'):
+            ports = [row[f'{"tcp" if proto == "6" else "udp"}.{end}port'] for end in ('src', 'dst')]
+            key = (row[f'{ip}.src'], row[f'{ip}.dst'], *ports, proto)
+            of_keys[key] = of_keys.get(key, 0) + octets
+    return of_keys, of_all
 
 
 def test_nfcapd_has_every_record(test):
-    """Records, packets, times, flags, IPv4 and IPv6."""
-    for name in ('ipv6__pcapplusplus__tls2.pcap', 'mix__ndpi__gnutella.pcap'):
+    """Records, packets, bytes of IP packets, times, flags, IPv4 and IPv6."""
+    for name in ('ipv6__pcapplusplus__tls2.pcap', 'mix__ndpi__gnutella.pcap', 'link-sll__ndpi__rtsp.pcap'):
         path = os.path.join(test.settings.traces, 'zoo', name)
         rows, said, records, delivered = collect(test, path, 'ipfix', '--interval', '10s')
-        flows, packets, gaps, bad = said
+        flows, packets, octets, gaps, bad = said
+        of_keys, of_all = ip_lengths(test, path)
+        assert octets == of_all, (octets, of_all)
         assert (flows, packets, bad) == (len(rows), sum(int(row['packets']) for row in rows), 0), said
         # It does not count records of options, which RFC 7011 does: one with every interval's totals.
         assert gaps <= len({row['epoch'] for row in rows}), said
@@ -79,15 +116,22 @@ def test_nfcapd_has_every_record(test):
         theirs = sorted((row['ts'], row['te'], row['sa'], row['da'], row['sp'], row['dp'], PROTOCOLS[row['pr']],
                          row['flg'], row['ipkt']) for row in records)
         assert theirs == sorted(told(row) for row in rows if row['proto'] in ('6', '17'))
+        sums = {}
+        for row in records:
+            key = (row['sa'], row['da'], row['sp'], row['dp'], PROTOCOLS[row['pr']])
+            sums[key] = sums.get(key, 0) + int(row['ibyt'])
+        assert {key: octets for key, octets in sums.items() if key[-1] in ('6', '17')} == of_keys
+    # Padded frames are what makes it more than taking headers off, which are of 16 bytes here.
+    assert of_all < sum(int(row['bytes']) - 16 * int(row['packets']) for row in rows)
 
 
 def test_own_collector(test):
     """Each flow with its packets and bytes; nothing is missing in the sequence, and the rate is 1:1."""
     flows = test.path('flows.csv')
+    path = os.path.join(test.settings.traces, 'zoo', 'mix__ndpi__gnutella.pcap')
     collector = test_collect_live.Listening(test, '--sketch', 'flow-table', '--top', '1M')
-    test.run('--pcap', os.path.join(test.settings.traces, 'zoo', 'mix__ndpi__gnutella.pcap'), '--sketch', 'flow-table',
-             '--interval', '10s', '--flows', flows, '--flows', f'ipfix://127.0.0.1:{collector.port}', '--output',
-             os.devnull).expect(0)
+    test.run('--pcap', path, '--sketch', 'flow-table', '--interval', '10s', '--flows', flows, '--flows',
+             f'ipfix://127.0.0.1:{collector.port}', '--output', os.devnull).expect(0)
     collector.read_all()
     rows, _, exporters, _ = collector.finish()
     sent = lib.read_csv(flows, FLOWS)
@@ -95,6 +139,19 @@ def test_own_collector(test):
     assert sum(int(row['records']) for row in exporters) == len(sent) > 1000
     assert {(row['lost_network'], row['unusable'], row['sampling']) for row in exporters if row['records'] != '0'} == {
         ('0', '0', '1')}, exporters
+
+
+def test_handed_on(test):
+    """What a collector hands on to nfcapd has the bytes of layer 3 that its exporter said."""
+    path = os.path.join(test.settings.traces, 'zoo', 'mix__ndpi__gnutella.pcap')
+    process, port = start_nfcapd(test, test.path('handed'))
+    collector = test_collect_live.Listening(test, '--sketch', 'flow-table', '--flows', f'ipfix://127.0.0.1:{port}')
+    test.run('--pcap', path, '--sketch', 'flow-table', '--flows', f'ipfix://127.0.0.1:{collector.port}', '--output',
+             os.devnull).expect(0)
+    collector.read_all()
+    collector.finish()
+    _, packets, octets, _, _ = end_nfcapd(test, process, port)
+    assert (packets, octets) == (3882, ip_lengths(test, path)[1])
 
 
 def test_heavy_prefixes(test):

@@ -14,7 +14,7 @@
 #define SEED    11
 
 struct truth {
-	uint64_t packets[FLOWS], bytes[FLOWS];
+	uint64_t packets[FLOWS], bytes[FLOWS], ip_bytes[FLOWS];
 	int64_t first[FLOWS], last[FLOWS];
 	uint8_t tcp_flags[FLOWS];
 };
@@ -28,6 +28,7 @@ static inline void add_details(struct key_burst *burst, uint32_t flow, uint64_t 
 	int64_t time = (int64_t)(zipf_random(random) % 1000000) - 5000;
 	uint8_t flags = (uint8_t)(1u << zipf_random(random) % 8);
 
+	burst->overhead[i] = (uint16_t)(zipf_random(random) % 20);
 	burst->time[i] = time;
 	burst->tcp_flags[i] = flags;
 	truth.first[flow] =
@@ -36,6 +37,7 @@ static inline void add_details(struct key_burst *burst, uint32_t flow, uint64_t 
 		truth.packets[flow] == 0 || time > truth.last[flow] ? time : truth.last[flow];
 	truth.packets[flow]++;
 	truth.bytes[flow] += burst->wire_len[i];
+	truth.ip_bytes[flow] += burst->wire_len[i] - burst->overhead[i];
 	truth.tcp_flags[flow] |= flags;
 }
 
@@ -49,6 +51,7 @@ static inline void feed(const struct sketch_ops *ops, struct sketch *sketch, uin
 	uint32_t left = 1;
 
 	truth = (struct truth){0};
+	burst.has_overhead = true;
 	zipf_open(&stream, FLOWS, 0.9, SEED);
 	burst.n = 0;
 	for (uint32_t p = 0; p < PACKETS; p++) {
@@ -98,7 +101,7 @@ static inline void list(const struct sketch *sketch, struct listing *listing)
 	sketch->ops->candidates(sketch, list_candidate, listing);
 }
 
-static inline void assert_exact(const struct listing *listing)
+static inline void assert_exact(const struct listing *listing, bool ip_bytes)
 {
 	for (uint32_t i = 0; i < listing->n; i++) {
 		const struct sketch_candidate *got = &listing->list[i];
@@ -106,6 +109,7 @@ static inline void assert_exact(const struct listing *listing)
 
 		assert_int_equal(got->packets, truth.packets[flow]);
 		assert_int_equal(got->bytes, truth.bytes[flow]);
+		assert_int_equal(got->ip_bytes, ip_bytes ? truth.ip_bytes[flow] : 0);
 		assert_int_equal(got->first, truth.first[flow]);
 		assert_int_equal(got->last, truth.last[flow]);
 		assert_int_equal(got->tcp_flags, truth.tcp_flags[flow]);

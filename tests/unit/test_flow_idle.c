@@ -24,7 +24,7 @@
 
 /* All of a record but its key; flow first, so that it sorts. */
 struct record {
-	uint64_t flow, packets, bytes;
+	uint64_t flow, packets, bytes, ip_bytes;
 	int64_t first, last;
 	uint64_t tcp_flags;
 };
@@ -68,6 +68,7 @@ static void take(const struct sketch_candidate *candidate, void *arg)
 		.flow = flow,
 		.packets = candidate->packets,
 		.bytes = candidate->bytes,
+		.ip_bytes = candidate->ip_bytes,
 		.first = candidate->first,
 		.last = candidate->last,
 		.tcp_flags = candidate->tcp_flags,
@@ -111,7 +112,8 @@ static void model_start(uint64_t timeout)
 	got.n = got.nb_idle = 0;
 }
 
-static void model_count(uint32_t flow, uint32_t bytes, int64_t time, uint8_t tcp_flags)
+static void model_count(
+	uint32_t flow, uint32_t bytes, uint32_t ip_bytes, int64_t time, uint8_t tcp_flags)
 {
 	struct record *open = &model.open[flow];
 
@@ -125,6 +127,7 @@ static void model_count(uint32_t flow, uint32_t bytes, int64_t time, uint8_t tcp
 		*open = (struct record){.flow = flow, .first = time, .last = time};
 	open->packets++;
 	open->bytes += bytes;
+	open->ip_bytes += ip_bytes;
 	open->first = time < open->first ? time : open->first;
 	open->last = time > open->last ? time : open->last;
 	open->tcp_flags |= tcp_flags;
@@ -174,6 +177,7 @@ static void feed(const struct course *course)
 
 	zipf_open(&stream, FLOWS, 0.9, SEED);
 	burst.n = 0;
+	burst.has_overhead = true;
 	for (uint32_t p = 0; p < PACKETS; p++) {
 		uint32_t flow = zipf_draw(&stream), i = burst.n;
 
@@ -182,7 +186,10 @@ static void feed(const struct course *course)
 		burst.tcp_flags[i] = (uint8_t)(1u << zipf_random(&random) % 8);
 		if (course->one_bucket)
 			burst.hash[i].lo = 5;
-		model_count(flow, burst.wire_len[i], burst.time[i], burst.tcp_flags[i]);
+		burst.overhead[i] = (uint16_t)(zipf_random(&random) % 20);
+		model_count(flow, burst.wire_len[i],
+			sketch->params.ip_bytes ? burst.wire_len[i] - burst.overhead[i] : 0,
+			burst.time[i], burst.tcp_flags[i]);
 		if (--left > 0 && p + 1 < PACKETS)
 			continue;
 		flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
@@ -236,7 +243,8 @@ static void test_exact(void **state)
 			};
 
 			run_exact((struct sketch_params){.width = number % 2 == 0 ? 4096 : FLOWS,
-					  .idle_timeout = timeouts[t]},
+					  .idle_timeout = timeouts[t],
+					  .ip_bytes = number % 2 == 1},
 				&course);
 		}
 }
@@ -248,7 +256,8 @@ static void test_one_bucket(void **state)
 		.longest = BURST_MAX, .pause = 10, .disorder = true, .one_bucket = true};
 
 	(void)state;
-	run_exact((struct sketch_params){.width = 4096, .idle_timeout = 3000}, &course);
+	run_exact((struct sketch_params){.width = 4096, .idle_timeout = 3000, .ip_bytes = true},
+		&course);
 }
 
 /* Full and overfull: the same records, and as much shed, however the stream was cut. */
@@ -322,7 +331,7 @@ static void test_room_for_the_active(void **state)
 		burst.time[burst.n - 1] = time;
 		burst.tcp_flags[burst.n - 1] = 0;
 		burst.hash[burst.n - 1].lo = 3;
-		model_count(flow, 100, time, 0);
+		model_count(flow, 100, 0, time, 0);
 		if (burst.n < 1 + p % BURST_MAX && p + 1 < EACH * FLOWS)
 			continue;
 		flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
@@ -408,7 +417,7 @@ static void test_extreme_times(void **state)
 			burst_append(&burst, &key, &hash, 60);
 			burst.time[0] = times[p / 2];
 			burst.tcp_flags[0] = 0;
-			model_count(flow, 60, times[p / 2], 0);
+			model_count(flow, 60, 0, times[p / 2], 0);
 			flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
 		}
 		model_end();

@@ -386,6 +386,28 @@ static void send_key(struct reader *reader, const struct ipfix_options *options,
 	ipfix_free(ipfix);
 }
 
+/* Bytes of IP packets, where they are known, beside those of frames. */
+static void test_ip_bytes(void **state)
+{
+	static const struct ipfix_options options = {.flows = true};
+	struct ipfix *ipfix = ipfix_create(&options);
+	struct report_epoch *epoch = sample_flows(0);
+	struct reader reader = {0};
+
+	(void)state;
+	assert_non_null(ipfix);
+	epoch->measurements[0].ip_bytes = true;
+	epoch->measurements[0].nb_flows = 1;
+	epoch->measurements[0].flows[0].ip_bytes = 46;
+	begin(NULL);
+	ipfix_epoch(ipfix, epoch, &sink);
+	read_all(&reader);
+	assert_int_equal(number_of(&reader, 1), 46);
+	assert_int_equal(number_of(&reader, 352), 60);
+	report_epoch_free(epoch);
+	ipfix_free(ipfix);
+}
+
 static void test_keys(void **state)
 {
 	static const struct ipfix_options options = {.flows = true, .ingress = 5, .egress = 6};
@@ -425,6 +447,7 @@ static void test_keys(void **state)
 	assert_int_equal(number_of(&reader, 70), 0xffffe0);
 	assert_int_equal(number_of(&reader, 2), 1);
 	assert_int_equal(number_of(&reader, 352), 60);
+	assert_null(value_of(&reader, 1, 0));
 
 	send_key(&reader, &options, "in_port", false, port, sizeof(port));
 	assert_int_equal(number_of(&reader, 10), 1005);
@@ -478,7 +501,10 @@ static void test_rows(void **state)
 			.bytes = sample_figure(9000, 9500, 12000)},
 		{.key = sample_key6("2001:db8::1", 1, "2001:db8::2", 2, 17),
 			.packets = {.value = 50, .low = 40, .known = true},
-			.record = {true, SAMPLE_START + 1000000, SAMPLE_START + 2000000, 0x1b}},
+			.record = {.known = true,
+				.first = SAMPLE_START + 1000000,
+				.last = SAMPLE_START + 2000000,
+				.tcp_flags = 0x1b}},
 	};
 	struct reader reader = {0};
 	uint32_t data = 0;
@@ -719,6 +745,7 @@ int main(void)
 		cmocka_unit_test_setup(test_bytes, begin),
 		cmocka_unit_test_setup(test_many, begin),
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_ip_bytes),
 		cmocka_unit_test(test_keys_without_element),
 		cmocka_unit_test(test_wide_key),
 		cmocka_unit_test_setup(test_rows, begin),

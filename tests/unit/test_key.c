@@ -299,6 +299,7 @@ static void random_packets(struct key_burst *src, uint32_t n)
 {
 	fill_random(src, sizeof(*src));
 	src->has_tcp = (random() & 1) != 0;
+	src->has_overhead = (random() & 1) != 0;
 	src->n = n;
 	src->v6 &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 	for (uint32_t i = 0; i < n; i++) {
@@ -363,6 +364,10 @@ static void makes_keys_of_bursts(void **state)
 		assert_int_equal(dst.has_tcp, src.has_tcp);
 		if (src.has_tcp)
 			assert_memory_equal(dst.tcp, src.tcp, n * sizeof(src.tcp[0]));
+		assert_int_equal(dst.has_overhead, src.has_overhead);
+		if (src.has_overhead)
+			assert_memory_equal(
+				dst.overhead, src.overhead, n * sizeof(src.overhead[0]));
 		assert_memory_equal(dst.wire_len, src.wire_len, n * sizeof(src.wire_len[0]));
 		for (uint32_t i = 0; i < n; i++)
 			compare_with_first(&rule, &dst, &src, fields, lens, i);
@@ -551,10 +556,13 @@ static void picks_entries(void **state)
 			assert_int_equal(dst.tcp_flags[n], src.tcp_flags[i]);
 			if (src.has_tcp)
 				assert_memory_equal(&dst.tcp[n], &src.tcp[i], sizeof(dst.tcp[n]));
+			if (src.has_overhead)
+				assert_int_equal(dst.overhead[n], src.overhead[i]);
 			n++;
 		}
 		assert_int_equal(dst.n, n);
 		assert_int_equal(dst.has_tcp, src.has_tcp);
+		assert_int_equal(dst.has_overhead, src.has_overhead);
 		assert_true(n == BURST_MAX || dst.v6 >> n == 0);
 	}
 }

@@ -517,6 +517,7 @@ struct expected {
 	uint8_t tcp_flags[BURST_MAX];
 	struct key_extra extra[BURST_MAX]; /* but for in_port and a tag that was taken off */
 	struct key_tcp tcp[BURST_MAX];
+	uint16_t overhead[BURST_MAX];
 	struct parse_counts counts;
 };
 
@@ -555,6 +556,18 @@ static struct key_tcp tcp_of(
 		length > 0 ? (uint32_t)length : 0, (uint16_t)number_at(tcp + 14, 2), true};
 }
 
+/* Of a packet with a key. */
+static uint16_t expect_overhead(
+	const uint8_t *data, const struct parsed *parsed, bool v6, uint32_t wire_len)
+{
+	uint32_t length = number_at(data + parsed->ip_at + (v6 ? 4 : 2), 2);
+	uint32_t rest = wire_len - (uint32_t)parsed->ip_at;
+
+	if (v6 && length > 0)
+		length += 40;
+	return (uint16_t)(length == 0 || length > rest ? parsed->ip_at : wire_len - length);
+}
+
 static void expect_packet(struct expected *expected, const uint8_t *data, uint32_t len,
 	enum link_type link, uint32_t wire_len)
 {
@@ -583,6 +596,8 @@ static void expect_packet(struct expected *expected, const uint8_t *data, uint32
 	memcpy(parsed.extra.in_port, expected->extra[expected->n].in_port, 2);
 	expected->extra[expected->n] = parsed.extra;
 	expected->tcp[expected->n] = tcp_of(data, len, &parsed, verdict == PARSE_IPV6, wire_len);
+	expected->overhead[expected->n] =
+		expect_overhead(data, &parsed, verdict == PARSE_IPV6, wire_len);
 	expected->wire_len[expected->n++] = wire_len;
 }
 
@@ -647,40 +662,20 @@ static void assert_extra(const struct key_burst *burst, const struct expected *e
 
 #define POLLED INT64_C(1234567890123456789)
 
-/* How much is asked for: each has what the one before it has. */
-enum asked {
-	ASKED_KEYS,
-	ASKED_DETAILS,
-	ASKED_EXTRA,
-	ASKED_TCP,
-};
-
 static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst,
-	struct parse_counts *counts, bool replay, enum asked asked)
+	struct parse_counts *counts, bool replay, enum parse_level level)
 {
 	static const struct packet_times times = {.polled = POLLED};
 	static const uint16_t in_ports[RTE_MAX_ETHPORTS] = {[3] = 513};
 
-	if (asked == ASKED_TCP && replay)
-		parse_burst_replay_tcp(pkts, n, burst, counts);
-	else if (asked == ASKED_TCP)
-		parse_burst_port_tcp(pkts, n, burst, counts, &times, in_ports);
-	else if (asked == ASKED_EXTRA && replay)
-		parse_burst_replay_extra(pkts, n, burst, counts);
-	else if (asked == ASKED_EXTRA)
-		parse_burst_port_extra(pkts, n, burst, counts, &times, in_ports);
-	else if (asked == ASKED_DETAILS && replay)
-		parse_burst_replay_details(pkts, n, burst, counts);
-	else if (asked == ASKED_DETAILS)
-		parse_burst_port_details(pkts, n, burst, counts, &times);
-	else if (replay)
-		parse_burst_replay(pkts, n, burst, counts);
+	if (replay)
+		parse_burst_replay(pkts, n, burst, counts, level);
 	else
-		parse_burst_port(pkts, n, burst, counts);
+		parse_burst_port(pkts, n, burst, counts, level, &times, in_ports);
 }
 
 /* Random bursts through all functions; the counts add up over all of them. */
-static void assert_bursts(bool replay, enum asked asked)
+static void assert_bursts(bool replay, enum parse_level level)
 {
 	static struct key_burst burst;
 	struct expected expected;
@@ -717,14 +712,17 @@ static void assert_bursts(bool replay, enum asked asked)
 			expected.time[expected.n] = replay ? round + i : POLLED;
 			expect_packet(&expected, data, len, link, replay ? wire_len : len);
 		}
-		parse_random(pkts, n, &burst, &counts, replay, asked);
+		parse_random(pkts, n, &burst, &counts, replay, level);
 		assert_burst(&burst, &expected);
-		if (asked >= ASKED_DETAILS)
+		if (level >= PARSE_DETAILS)
 			assert_details(&burst, &expected);
-		if (asked >= ASKED_EXTRA)
+		assert_int_equal(burst.has_overhead, level >= PARSE_OVERHEAD);
+		for (uint32_t i = 0; level >= PARSE_OVERHEAD && i < burst.n; i++)
+			assert_int_equal(burst.overhead[i], expected.overhead[i]);
+		if (level >= PARSE_EXTRA)
 			assert_extra(&burst, &expected);
-		assert_int_equal(burst.has_tcp, asked >= ASKED_TCP);
-		if (asked >= ASKED_TCP)
+		assert_int_equal(burst.has_tcp, level >= PARSE_TCP);
+		if (level >= PARSE_TCP)
 			assert_tcp(&burst, &expected);
 		for (uint32_t i = 0; i < n; i++)
 			rte_pktmbuf_free(pkts[i]);
@@ -735,15 +733,15 @@ static void assert_bursts(bool replay, enum asked asked)
 static void bursts_of_a_port(void **state)
 {
 	(void)state;
-	for (int asked = ASKED_KEYS; asked <= ASKED_TCP; asked++)
-		assert_bursts(false, (enum asked)asked);
+	for (int level = PARSE_KEYS; level <= PARSE_TCP; level++)
+		assert_bursts(false, (enum parse_level)level);
 }
 
 static void bursts_of_a_replay(void **state)
 {
 	(void)state;
-	for (int asked = ASKED_KEYS; asked <= ASKED_TCP; asked++)
-		assert_bursts(true, (enum asked)asked);
+	for (int level = PARSE_KEYS; level <= PARSE_TCP; level++)
+		assert_bursts(true, (enum parse_level)level);
 }
 
 /* By the clock of its port, where it has one, and no more than a minute before its poll. */
@@ -782,9 +780,9 @@ static void stamps_of_devices(void **state)
 			packets[i].stamp;
 	}
 	pkts[5]->port = RTE_MBUF_PORT_INVALID;
-	parse_burst_port_details(pkts, 6, &burst, &counts, &times);
+	parse_burst_port(pkts, 6, &burst, &counts, PARSE_DETAILS, &times, NULL);
 	pkts[5]->port = 0;
-	parse_burst_port_details(pkts, 7, &burst, &counts, &times);
+	parse_burst_port(pkts, 7, &burst, &counts, PARSE_DETAILS, &times, NULL);
 	assert_int_equal(burst.n, 7);
 	for (uint32_t i = 0; i < 7; i++) {
 		assert_true(burst.time[i] == packets[i].time);
@@ -815,7 +813,7 @@ static void tags_that_were_taken_off(void **state)
 
 		pkt->ol_flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 		pkt->vlan_tci = 0x7abc;
-		parse_burst_port_extra(&pkt, 1, &burst, &counts, &times, in_ports);
+		parse_burst_port(&pkt, 1, &burst, &counts, PARSE_EXTRA, &times, in_ports);
 		assert_int_equal(burst.n, 1);
 		assert_int_equal(
 			burst.extra[0].vlan[0] << 8 | burst.extra[0].vlan[1], packets[r].vlan);
@@ -868,7 +866,7 @@ static void empty_burst(void **state)
 	(void)state;
 	parse_counts_reset(&counts);
 	parse_counts_reset(&none);
-	parse_burst_port(NULL, 0, &burst, &counts);
+	parse_burst_port(NULL, 0, &burst, &counts, PARSE_KEYS, NULL, NULL);
 	assert_int_equal(burst.n, 0);
 	assert_true(burst.v6 == 0);
 	assert_counts(&counts, &none);
@@ -910,7 +908,7 @@ static void chains_of_a_port(void **state)
 
 		expected.n = 0;
 		expect_packet(&expected, data, len, LINK_ETHERNET, len);
-		parse_burst_port(&chain, 1, &burst, &counts);
+		parse_burst_port(&chain, 1, &burst, &counts, PARSE_KEYS, NULL, NULL);
 		assert_burst(&burst, &expected);
 		memset(&linear, 0, sizeof(linear));
 		memset(&chained, 0, sizeof(chained));
@@ -936,7 +934,7 @@ static void jumbo_frames(void **state)
 	while (frame->pkt_len < 16 * PACKET_MAX)
 		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(rest, PACKET_MAX)), 0);
 	parse_counts_reset(&counts);
-	parse_burst_port(&frame, 1, &burst, &counts);
+	parse_burst_port(&frame, 1, &burst, &counts, PARSE_KEYS, NULL, NULL);
 	assert_int_equal(burst.n, 1);
 	assert_int_equal(burst.wire_len[0], 16 * PACKET_MAX);
 	assert_int_equal(burst.key4[0].dst_port[0] << 8 | burst.key4[0].dst_port[1], 443);
@@ -966,7 +964,7 @@ static void headers_behind_64_kb_of_labels(void **state)
 		len = bytes_of_hex(bottom ? "0000 00000100" IP4(TCP) PORTS : "0000 00000000", data);
 		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(data, len)), 0);
 		parse_counts_reset(&counts);
-		parse_burst_port(&frame, 1, &burst, &counts);
+		parse_burst_port(&frame, 1, &burst, &counts, PARSE_KEYS, NULL, NULL);
 		assert_int_equal(burst.n, bottom);
 		assert_true(counts.verdicts[bottom ? PARSE_IPV4 : PARSE_CUT_MPLS] == 1);
 		rte_pktmbuf_free(frame);

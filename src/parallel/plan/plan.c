@@ -305,6 +305,8 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	if (options->threshold > 0 && (wanted == 0 || 1 / options->threshold < wanted))
 		wanted = 1 / options->threshold;
 	m->params = measurement_params(config);
+	m->params.ip_bytes = (m->ops->caps & SKETCH_RECORDS) != 0 && !kernel_given(run_config) &&
+			     (config_needs(run_config) & OPTION_NEED_IP_BYTES) != 0;
 	m->params.candidates =
 		wanted <= 200 ? 0 : (uint32_t)(10 * wanted); /* 0: the sketch's default */
 	m->params.seed = seed_options(run_config)->seed;

@@ -126,6 +126,7 @@ static void free_place(struct remote *remote)
 const struct remote_scheme remote_ipfix = {
 	.prefix = "ipfix://",
 	.rows = REMOTE_ENCODED,
+	.needs = OPTION_NEED_IP_BYTES,
 	.form = "ipfix://HOST:PORT",
 	.check = check,
 	.create = create,
@@ -136,6 +137,7 @@ const struct remote_scheme remote_ipfix = {
 const struct remote_scheme remote_ipfix_tcp = {
 	.prefix = "ipfix+tcp://",
 	.rows = REMOTE_ENCODED,
+	.needs = OPTION_NEED_IP_BYTES,
 	.form = "ipfix+tcp://HOST:PORT",
 	.check = check,
 	.create = create,

@@ -43,6 +43,13 @@ bool remote_is_url(const char *name)
 	return len > 0 && strncmp(name + len, "://", 3) == 0;
 }
 
+uint32_t remote_needs(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL ? scheme->needs : 0;
+}
+
 void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
 {
 	const char *host = strstr(url, "://");

@@ -51,6 +51,7 @@ struct remote_scheme {
 	const char *form;    /* of a URL, for a person */
 	const char *missing; /* why this build has it not; NULL: it has */
 	enum remote_rows rows;
+	uint32_t needs; /* enum option_need */
 	/* Whether it can have that: false with a phrase in why[REMOTE_WHY_MAX] that goes on after the
 	 * URL. */
 	bool (*check)(const struct remote_scheme *scheme, const struct remote_request *request,
@@ -75,6 +76,9 @@ void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX]);
 
 /* Whether a destination is a URL, of a scheme that there is or of none. */
 bool remote_is_url(const char *name);
+
+/* What its scheme needs: enum option_need. */
+uint32_t remote_needs(const char *name);
 
 /* False, with a phrase in why[REMOTE_WHY_MAX] that goes on after the URL, where it cannot be had. */
 bool remote_check(const struct remote_request *request, char *why);

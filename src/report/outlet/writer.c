@@ -981,6 +981,7 @@ static const struct option_row writer_rows[] = {
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_LIST,
+		.needs = remote_needs,
 		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
 		.default_text = "-",
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
@@ -1033,6 +1034,7 @@ static const struct option_row writer_rows[] = {
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_LIST,
 		.lacks = lacks_records,
+		.needs = remote_needs,
 		OPTION_FIELD(writer_options, rows[ROWS_FLOWS]),
 		.default_note = "not written",
 		.help = "Where every record of every flow-table goes, as CSV, within seconds after "

@@ -44,7 +44,8 @@ enum shape {
 	SHAPE_TIMES = 1 << 3, /* and TCP flags: of a flow record */
 	SHAPE_LIMITS = 1 << 4,
 	SHAPE_END = 1 << 5,
-	SHAPES = 1 << 6,
+	SHAPE_IP_BYTES = 1 << 6, /* beside those of frames */
+	SHAPES = 1 << 7,
 };
 
 struct field {
@@ -227,6 +228,8 @@ static void add_figures(struct template *template)
 		add_field(template, IE_LOWER_LIMIT, 8);
 		add_field(template, IE_UPPER_LIMIT, 8);
 	}
+	if (shape & SHAPE_IP_BYTES)
+		add_field(template, IE_OCTET_DELTA_COUNT, 8);
 	if (shape & SHAPE_BYTES)
 		add_field(template, IE_LAYER2_OCTET_DELTA_COUNT, 8);
 	if (shape & SHAPE_BYTES && shape & SHAPE_LIMITS) {
@@ -524,7 +527,10 @@ static inline uint8_t *put_flow(
 	static const uint8_t reasons[] = {
 		[FLOW_END_IDLE] = 1, [FLOW_END_INTERVAL] = 2, [FLOW_END_RUN] = 4};
 
-	at = put64(put64(at, flow->packets), flow->bytes);
+	at = put64(at, flow->packets);
+	if (template->shape & SHAPE_IP_BYTES)
+		at = put64(at, flow->ip_bytes);
+	at = put64(at, flow->bytes);
 	at = put_time(put_time(at, flow->first), flow->last);
 	if (!template->key_flags)
 		at = put8(at, flow->tcp_flags);
@@ -540,6 +546,8 @@ static uint8_t *put_row(uint8_t *at, const struct template *template,
 
 	if (template->shape & SHAPE_PACKETS)
 		at = put_figure(at, &row->packets, limits);
+	if (template->shape & SHAPE_IP_BYTES)
+		at = put64(at, row->record.ip_bytes);
 	if (template->shape & SHAPE_BYTES)
 		at = put_figure(at, &row->bytes, limits);
 	if (limits)
@@ -577,6 +585,7 @@ static void add_flows(struct ipfix *ipfix, struct domain *domain,
 	for (size_t f = 0; f < measurement->nb_flows; f++) {
 		const struct report_flow *flow = &measurement->flows[f];
 		uint32_t shape = SHAPE_PACKETS | SHAPE_BYTES | SHAPE_TIMES | SHAPE_END |
+				 (measurement->ip_bytes ? SHAPE_IP_BYTES : 0) |
 				 (key_is_ipv4(&flow->key) ? SHAPE_IPV4 : 0);
 		struct template *template = template_for(ipfix, domain, shape, sink);
 		uint8_t *at;
@@ -595,6 +604,7 @@ static uint32_t shape_of(const struct report_measurement *measurement, const str
 	return (key_is_ipv4(&row->key) ? SHAPE_IPV4 : 0) |
 	       (row->packets.known ? SHAPE_PACKETS : 0) | (row->bytes.known ? SHAPE_BYTES : 0) |
 	       (row->record.known ? SHAPE_TIMES : 0) |
+	       (row->record.known && measurement->ip_bytes ? SHAPE_IP_BYTES : 0) |
 	       (measurement->confidence_known ? SHAPE_LIMITS : 0);
 }
 

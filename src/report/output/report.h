@@ -30,6 +30,7 @@ struct report_record {
 	bool known;
 	int64_t first, last; /* of its packets, ns since 1970-01-01 UTC */
 	uint8_t tcp_flags;   /* of any packet */
+	uint64_t ip_bytes;   /* where the measurement knows them */
 };
 
 struct report_row {
@@ -59,6 +60,7 @@ enum flow_end {
 struct report_flow {
 	struct key key;
 	uint64_t packets, bytes;
+	uint64_t ip_bytes;   /* where the measurement knows them */
 	int64_t first, last; /* of its packets, ns since 1970-01-01 UTC */
 	uint8_t tcp_flags;   /* of any packet */
 	uint8_t end;         /* enum flow_end */
@@ -94,6 +96,7 @@ struct report_measurement {
 	const char *sketch;
 	void *asked; /* holds name and rule, from malloc(); NULL: they live as long as the epoch */
 	bool counts_bytes; /* else packets */
+	bool ip_bytes;     /* rows and records have the bytes of IP packets too */
 	struct report_row *rows;
 	uint32_t nb_rows;
 	bool incomplete; /* the sketch gave up its search: flows that belong here may be missing */

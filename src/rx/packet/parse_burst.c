@@ -27,6 +27,7 @@ enum origin {
 #define TCP_READ       16 /* bytes of its header, with the window */
 #define IPV4_HEADER    20
 #define IPV6_HEADER    40
+#define IP_LENGTHS     6 /* bytes of an IP header, with its length */
 /* Ethernet, IPv6 without extension headers, and ports. */
 #define PLAIN6_LEN     58
 #define VLAN_TAG_LEN   4
@@ -217,18 +218,48 @@ static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
 	return verdict == PARSE_IPV4 ? parsed->key4.proto : parsed->key6.proto;
 }
 
+/*
+ * Of a packet of IP whose header says so many bytes: what of its frame they are not. A header that
+ * says more than there is, or nothing, as of segments that a card put together, speaks of all that
+ * follows.
+ */
+static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_len)
+{
+	uint32_t room = wire_len > ip_at ? wire_len - (uint32_t)ip_at : 0;
+	uint32_t overhead = wire_len - (ip_len == 0 || ip_len > room ? room : ip_len);
+
+	return (uint16_t)RTE_MIN(overhead, (uint32_t)UINT16_MAX);
+}
+
+static uint16_t read_overhead(const struct rte_mbuf *mbuf, size_t ip_at, uint32_t wire_len)
+{
+	uint8_t copy[IP_LENGTHS];
+	const uint8_t *ip = rte_pktmbuf_read(mbuf, (uint32_t)ip_at, IP_LENGTHS, copy);
+	uint32_t length;
+
+	if (ip == NULL)
+		return overhead_of(wire_len, ip_at, 0);
+	if (ip[0] >> 4 != 6)
+		return overhead_of(wire_len, ip_at, be16(ip + 2));
+	length = be16(ip + 4);
+	return overhead_of(wire_len, ip_at, length > 0 ? length + IPV6_HEADER : 0);
+}
+
 /* Writes entry m of `out`. Returns whether the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
-	struct key_burst *out, struct parse_counts *counts, bool extra, bool tcp, uint32_t wire_len)
+	struct key_burst *out, struct parse_counts *counts, enum parse_level level,
+	uint32_t wire_len)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
 
 	counts->verdicts[verdict]++;
 	out->tcp_flags[m] = parsed.extra.tcp_flags[0];
-	if (extra)
+	if (level >= PARSE_EXTRA)
 		out->extra[m] = parsed.extra;
-	if (tcp && parse_verdicts[verdict].class == PARSE_CLASS_KEY) {
+	if (level >= PARSE_OVERHEAD && parse_verdicts[verdict].class == PARSE_CLASS_KEY)
+		out->overhead[m] = read_overhead(mbuf, parsed.ip_at, wire_len);
+	if (level >= PARSE_TCP && parse_verdicts[verdict].class == PARSE_CLASS_KEY) {
 		out->tcp[m].known = false;
 		if (!parsed.fragment && proto_of(&parsed, verdict) == PROTO_TCP)
 			read_tcp(mbuf, parsed.ip_at, parsed.transport_at, wire_len, &out->tcp[m]);
@@ -243,12 +274,13 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/* Extra come with details, TCP with both. `times` and `in_ports`: of a port, where they are asked for. */
+/* `times` and `in_ports`: of a port, where the level has what they are for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
-	const bool details, const bool extra, const bool tcp, const struct packet_times *times,
-	const uint16_t *in_ports)
+	const enum parse_level level, const struct packet_times *times, const uint16_t *in_ports)
 {
+	const bool details = level >= PARSE_DETAILS, extra = level >= PARSE_EXTRA;
+	const bool overhead = level >= PARSE_OVERHEAD, tcp = level >= PARSE_TCP;
 	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
 	uint64_t bytes = 0, plain = 0;
 	uint32_t m = 0;
@@ -281,13 +313,16 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			plain++;
 			if (details)
 				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
+			if (overhead)
+				out->overhead[m] =
+					overhead_of(wire_len, PLAIN_IPV4_AT, be16(data + 16));
 			if (extra)
 				plain_extra(data, out->tcp_flags[m], &out->extra[m]);
 			if (tcp)
 				plain_tcp(mbuf, data, wire_len, &out->tcp[m]);
 		} else if (!(link == LINK_ETHERNET && !details &&
 				   parse_second(data, mbuf->data_len, m, out, counts)) &&
-			   !parse_any(mbuf, link, m, out, counts, extra, tcp, wire_len)) {
+			   !parse_any(mbuf, link, m, out, counts, level, wire_len)) {
 			continue;
 		}
 		if (details)
@@ -306,56 +341,46 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 	}
 	out->n = m;
 	out->has_tcp = tcp;
+	out->has_overhead = overhead;
 	counts->verdicts[PARSE_IPV4] += plain;
 	counts->bytes += bytes;
 	counts->largest_frame = largest;
 	counts->smallest_frame = smallest;
 }
 
-void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts)
+/* The level becomes a constant. */
+static inline __attribute__((always_inline)) void parse_level(struct rte_mbuf *const *pkts,
+	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
+	enum parse_level level, const struct packet_times *times, const uint16_t *in_ports)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, false, false, false, NULL, NULL);
+	switch (level) {
+	case PARSE_KEYS:
+		parse_burst(pkts, n, out, counts, origin, PARSE_KEYS, times, in_ports);
+		break;
+	case PARSE_DETAILS:
+		parse_burst(pkts, n, out, counts, origin, PARSE_DETAILS, times, in_ports);
+		break;
+	case PARSE_OVERHEAD:
+		parse_burst(pkts, n, out, counts, origin, PARSE_OVERHEAD, times, in_ports);
+		break;
+	case PARSE_EXTRA:
+		parse_burst(pkts, n, out, counts, origin, PARSE_EXTRA, times, in_ports);
+		break;
+	case PARSE_TCP:
+		parse_burst(pkts, n, out, counts, origin, PARSE_TCP, times, in_ports);
+		break;
+	}
+}
+
+void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
+	struct parse_counts *counts, enum parse_level level, const struct packet_times *times,
+	const uint16_t *in_ports)
+{
+	parse_level(pkts, n, out, counts, ORIGIN_PORT, level, times, in_ports);
 }
 
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts)
+	struct parse_counts *counts, enum parse_level level)
 {
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, false, false, false, NULL, NULL);
-}
-
-void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, const struct packet_times *times)
-{
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, false, false, times, NULL);
-}
-
-void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts)
-{
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, false, false, NULL, NULL);
-}
-
-void parse_burst_port_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports)
-{
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, true, false, times, in_ports);
-}
-
-void parse_burst_replay_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts)
-{
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, true, false, NULL, NULL);
-}
-
-void parse_burst_port_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports)
-{
-	parse_burst(pkts, n, out, counts, ORIGIN_PORT, true, true, true, times, in_ports);
-}
-
-void parse_burst_replay_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts)
-{
-	parse_burst(pkts, n, out, counts, ORIGIN_REPLAY, true, true, true, NULL, NULL);
+	parse_level(pkts, n, out, counts, ORIGIN_REPLAY, level, NULL, NULL);
 }

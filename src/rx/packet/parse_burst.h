@@ -28,40 +28,29 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed);
 
+/* What a burst brings: each has what the ones before it have. */
+enum parse_level {
+	PARSE_KEYS, /* and wire lengths */
+	PARSE_DETAILS,
+	PARSE_OVERHEAD,
+	PARSE_EXTRA,
+	PARSE_TCP,
+};
+
 /*
- * Fills `out` (but not its hashes, nor its details or extra) with the keys and wire lengths of the
- * packets that have a key, in their order, and adds all n <= BURST_MAX packets to `counts`. A
- * packet may be a chain of segments: it is as long as all of them, and headers may lie across them.
+ * Fills `out` (but not its hashes) with what the level says of the packets that have a key, in their
+ * order, and adds all n <= BURST_MAX packets to `counts`. A packet may be a chain of segments: it is
+ * as long as all of them, and headers may lie across them.
  */
 
-/* Packets of a live port: Ethernet, and as long as pkt_len says. */
+/*
+ * Packets of a live port: Ethernet, and as long as pkt_len says. `times` is looked at for details,
+ * in_ports[RTE_MAX_ETHPORTS], what mbuf->port stands for, for extra.
+ */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts);
+	struct parse_counts *counts, enum parse_level level, const struct packet_times *times,
+	const uint16_t *in_ports);
 
-/* Packets of the feeder: link type and wire length are in packet_meta(). */
+/* Packets of the feeder: link type, wire length, time and input port are in packet_meta(). */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts);
-
-/* The same, with details. */
-void parse_burst_port_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, const struct packet_times *times);
-
-/* The same, with details. Times are those of packet_meta(). */
-void parse_burst_replay_details(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts);
-
-/* The same, with details and extra. in_ports[RTE_MAX_ETHPORTS]: what mbuf->port stands for. */
-void parse_burst_port_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports);
-
-/* The same, with details and extra. */
-void parse_burst_replay_extra(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts);
-
-/* The same, with details, extra and TCP. */
-void parse_burst_port_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, const struct packet_times *times, const uint16_t *in_ports);
-
-/* The same, with details, extra and TCP. */
-void parse_burst_replay_tcp(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts);
+	struct parse_counts *counts, enum parse_level level);
