@@ -28,6 +28,7 @@
 #include "parallel/memory.h"
 #include "doctor/doctor.h"
 #include "eyes/follow.h"
+#include "eyes/top.h"
 #include "parallel/eal.h"
 #include "parallel/process.h"
 #include "parallel/plan/machine.h"
@@ -913,6 +914,7 @@ static const struct program_term terms[] = {
 static const struct program_other others[] = {
 	{"ctl", "[--name NAME] COMMAND", "ask a running one, or change what it measures", ctl},
 	{"follow", "[NAME] [--json]", "print the epochs of a running one as they close", follow},
+	{"top", "[NAME]", "show a running one on the terminal, as it goes on", top},
 	{0},
 };
 

@@ -208,18 +208,20 @@ static void add_heaviest(struct text *text, const struct seen_measurement *measu
 
 static void add_line(struct text *text, const struct seen_epoch *epoch)
 {
+	const struct ledger *ledger = seen_ledger(epoch);
+
 	text_printf(text, "%llu  ", (unsigned long long)epoch->number);
 	text_time(text, epoch->start);
 	text_str(text, "  ");
-	text_grouped(text, epoch->ledger.offered);
+	text_grouped(text, ledger->offered);
 	text_str(text, " packets, measured ");
-	add_rate(text, epoch, epoch->ledger.measured, 1);
+	add_rate(text, epoch, ledger->measured, 1);
 	text_str(text, "pps ");
-	add_rate(text, epoch, epoch->ledger.bytes, 8);
+	add_rate(text, epoch, ledger->bytes, 8);
 	text_str(text, "bit/s");
 	text_str(text, ", ");
-	ledger_losses(text, &epoch->ledger);
-	ledger_others(text, &epoch->ledger);
+	ledger_losses(text, ledger);
+	ledger_others(text, ledger);
 	text_str(text, epoch->late ? ", late" : "");
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		add_heaviest(text, &epoch->measurements[m]);

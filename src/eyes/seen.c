@@ -111,6 +111,11 @@ struct seen_measurement *seen_find(const struct seen_epoch *epoch, const char *n
 	return NULL;
 }
 
+const struct ledger *seen_ledger(const struct seen_epoch *epoch)
+{
+	return epoch->nb_measurements == 1 ? &epoch->measurements[0].ledger : &epoch->ledger;
+}
+
 uint64_t seen_duration(const struct seen_epoch *epoch)
 {
 	return epoch->end > epoch->start ? (uint64_t)epoch->end - (uint64_t)epoch->start : 0;

@@ -77,5 +77,8 @@ void seen_set_rows(struct seen_epoch *epoch, struct seen_measurement *measuremen
 /* NULL: there is none of the name. */
 struct seen_measurement *seen_find(const struct seen_epoch *epoch, const char *name);
 
+/* The account as the one measurement sees it, with what its sketch shed; of several, the run's. */
+const struct ledger *seen_ledger(const struct seen_epoch *epoch);
+
 /* Nanoseconds; 0: not known. */
 uint64_t seen_duration(const struct seen_epoch *epoch);

@@ -9,15 +9,19 @@
 
 #define COLUMN(field, fate)                                                                        \
 	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, LEDGER_ALWAYS                        \
+#field, offsetof(struct ledger, field), fate, LEDGER_ALWAYS, NULL                  \
+	}
+#define LOST(field, why)                                                                           \
+	{                                                                                          \
+#field, offsetof(struct ledger, field), LEDGER_LOST, LEDGER_ALWAYS, why            \
 	}
 #define COLLECTED(field, fate)                                                                     \
 	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, LEDGER_COLLECTED                     \
+#field, offsetof(struct ledger, field), fate, LEDGER_COLLECTED, NULL               \
 	}
 #define KEPT_UP(field, fate)                                                                       \
 	{                                                                                          \
-#field, offsetof(struct ledger, field), fate, LEDGER_KEPT_UP                       \
+#field, offsetof(struct ledger, field), fate, LEDGER_KEPT_UP, NULL                 \
 	}
 
 const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
@@ -27,11 +31,11 @@ const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
 	COLUMN(filtered, LEDGER_LEFT_OUT),
 	COLUMN(non_ip, LEDGER_LEFT_OUT),
 	COLUMN(malformed, LEDGER_LEFT_OUT),
-	COLUMN(nic_missed, LEDGER_LOST),
-	COLUMN(nic_errors, LEDGER_LOST),
-	COLUMN(no_mbuf, LEDGER_LOST),
-	COLUMN(ring_full, LEDGER_LOST),
-	COLUMN(shed, LEDGER_LOST),
+	LOST(nic_missed, "the card had no free descriptor: workers were too slow or too few"),
+	LOST(nic_errors, "the card found them damaged: look at cable and optics"),
+	LOST(no_mbuf, "there were no packet buffers: raise --mbufs"),
+	LOST(ring_full, "a worker's ring was full: it was too slow for its share"),
+	LOST(shed, "a table was full of other keys: raise --width"),
 	COLUMN(unaccounted, LEDGER_NEITHER),
 	COLUMN(bytes, LEDGER_NEITHER),
 	COLLECTED(duplicate, LEDGER_LEFT_OUT),

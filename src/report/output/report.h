@@ -178,6 +178,7 @@ struct ledger_column {
 	size_t offset;
 	enum ledger_fate fate;
 	enum ledger_when when;
+	const char *why; /* that packets are in it, of those that were lost */
 };
 extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
 

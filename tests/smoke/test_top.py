@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sketchtap top: what it shows is what the files say; its keys; a run that ends and one that starts; bad terminals."""
+
+import fcntl
+import importlib
+import os
+import pty
+import re
+import signal
+import struct
+import sys
+import termios
+import threading
+
+import lib
+
+PACED = ('--synthetic', 'flows=200,zipf=1.1,ipv6=0.3,packets=100G,rate=20K,seed=1', '--pace', 'recorded', '--interval',
+         '200ms')
+TITLE = re.compile(r'^sketchtap.*  epoch (\d+)  ')
+ROW = re.compile(r'^ *(\d+) +(\S+) +(\S+) +([0-9.]+%|-) (.{10}) (\S.*)$')
+UNITS = {'K': 1e3, 'M': 1e6, 'G': 1e9}
+
+
+def emulator(test):
+    """pyte, also where Debian's package is not the interpreter's own."""
+    try:
+        return importlib.import_module('pyte')
+    except ImportError:
+        sys.path.append('/usr/lib/python3/dist-packages')
+    try:
+        return importlib.import_module('pyte')
+    except ImportError:
+        return test.skip('there is no python3-pyte')
+
+
+class Terminal:
+    """`sketchtap top` on a terminal, and what stands there."""
+
+    def __init__(self, test, run, *words, rows=24, columns=80, name='xterm', encoding='C.UTF-8'):
+        pyte = emulator(test)
+        self.test = test
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.lock = threading.Lock()
+        self.master, slave = pty.openpty()
+        self.set_size(rows, columns)
+        self.process = test.start('top', *words, stdin=slave, stdout=slave,
+                                  program=['env', f'RUNTIME_DIRECTORY={run.directory}', f'TERM={name}',
+                                           f'LC_ALL={encoding}', test.binary])
+        os.close(slave)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        while True:
+            try:
+                part = os.read(self.master, 65536)
+            except OSError:
+                return
+            if not part:
+                return
+            with self.lock:
+                self.stream.feed(part)
+
+    def set_size(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
+
+    def resize(self, rows, columns):
+        with self.lock:
+            self.screen.resize(rows, columns)
+        self.set_size(rows, columns)
+        self.process.signal(signal.SIGWINCH)
+
+    def lines(self):
+        with self.lock:
+            return [line.rstrip() for line in self.screen.display]
+
+    def style(self, row):
+        """(foreground, bold, reverse) of a line's first character"""
+        with self.lock:
+            character = self.screen.buffer[row][0]
+            return character.fg, character.bold, character.reverse
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def until(self, found, what):
+        self.test.until(lambda: found(self.lines()) or not self.process.running(), what)
+        assert self.process.running(), self.process.result.describe()
+        return self.lines()
+
+    def epoch(self):
+        title = TITLE.match(self.lines()[0])
+        return int(title[1]) if title else None
+
+    def freeze(self):
+        """The lines of an epoch that stays."""
+        self.press(' ')
+        self.until(lambda lines: 'FROZEN' in lines[0], 'it is frozen')
+        return self.lines()
+
+    def rows(self):
+        return [match.groups() for match in map(ROW.match, self.lines()) if match]
+
+    def quit(self):
+        self.press('q')
+        result = self.test.wait(self.process).expect(0)
+        self.reader.join()
+        os.close(self.master)
+        assert result.stderr == '', result.describe()
+
+
+def start(test, *words, name=None):
+    words = (*words, '--name', name) if name else words
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    run = test.start(*PACED, '--output', output, '--stats', stats, *words)
+    socket = run.control_socket(name) if name else run.control_socket()
+    test.until(lambda: os.path.exists(socket) or not run.running(), 'the socket is there')
+    return run, output, stats
+
+
+def end(test, run):
+    run.signal(signal.SIGTERM)
+    test.wait(run).expect(0)
+
+
+def value(text):
+    return float(text[:-1]) * UNITS[text[-1]] if text[-1] in UNITS else float(text)
+
+
+def check_rows(shown, epoch, output, stats, bits=False):
+    """Rows on the screen against those of --output."""
+    ledger, = [row for row in lib.read_stats(stats) if row['epoch'] == str(epoch)]
+    seconds = 0.2
+    rows = lib.in_epoch(lib.read_output(output), str(epoch))
+    assert len(shown) > 5, shown
+    for row, (rank, rate, _, share, past, flow) in zip(rows, shown):
+        assert row['rank'] == rank and past.strip() != '', (row, shown)
+        assert flow.startswith(row['src_ip'][:12]) or flow.startswith('[' + row['src_ip'][:12]), (row, flow)
+        exact = int(row['bytes']) * 8 / seconds if bits else int(row['packets']) / seconds
+        assert abs(value(rate) - exact) <= exact * 0.006 + 1, (row, rate)
+        assert share == '-' if bits else share == f'{float(row["share"]) * 100:.1f}%', (row, share)
+    return ledger
+
+
+def test_shows_the_files(test):
+    """80x24 in UTF-8, then 120x40: rows, ledger and rates of an epoch are those of --output and --stats."""
+    run, output, stats = start(test)
+    terminal = Terminal(test, run)
+    terminal.until(lambda lines: len(terminal.rows()) > 5 and (terminal.epoch() or 0) > 4, 'rows of a few epochs')
+    for size in (None, (40, 120)):
+        if size:
+            terminal.press(' ')
+            terminal.resize(*size)
+            terminal.until(lambda lines: 'FROZEN' not in lines[0] and lines[-1].startswith('q quit'), 'it is larger')
+        lines = terminal.freeze()
+        epoch, shown = terminal.epoch(), terminal.rows()
+        ledger = check_rows(shown, epoch, output, stats)
+        assert f'{int(ledger["offered"]):,} packets, 0 lost' in lines[2], lines
+        assert lines[3].startswith('workers busy '), lines
+        assert any(line.startswith('main: 5tuple by packets, count-min; ') for line in lines), lines
+        assert any(bar in shown[0][4] for bar in '▁▂▃▄▅▆▇█'), shown
+    terminal.press('b')
+    terminal.until(lambda lines: any('bit/s  error' in line for line in lines), 'bits are shown')
+    check_rows(terminal.rows(), epoch, output, stats, bits=True)
+    terminal.quit()
+    end(test, run)
+
+
+def test_keys(test):
+    """Measurements in turn, help, find, scrolling, order; letters where there is no UTF-8; a small terminal."""
+    config = test.path('some.conf')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write('[measurement flows]\nkey = 5tuple\n[measurement senders]\nkey = src/24\n')
+    run, _, _ = start(test, '--config', config, name='tap7')
+    terminal = Terminal(test, run, 'tap7', rows=14, columns=60, name='vt100', encoding='C')
+    terminal.until(lambda lines: lines[0].startswith('sketchtap tap7  epoch') and terminal.rows(), 'it begins')
+    assert all(len(line) <= 60 for line in terminal.lines())
+    terminal.press('m')
+    terminal.until(lambda lines: any(line.startswith('senders: src/24') for line in lines), 'the other measurement')
+    terminal.press('\t')
+    terminal.until(lambda lines: any(line.startswith('flows: 5tuple') for line in lines), 'and the first again')
+    terminal.freeze()
+    assert terminal.rows()[0][4].isascii(), terminal.rows()
+    first = terminal.rows()[0]
+    terminal.press('\x1bOB')
+    terminal.until(lambda lines: terminal.rows()[0][0] == '2', 'one row down')
+    terminal.press('\x1bOA')
+    terminal.until(lambda lines: terminal.rows()[0] == first, 'and up')
+    terminal.press('/198.1')
+    terminal.until(lambda lines: lines[-1] == '/198.1_', 'what is typed')
+    terminal.press('\n')
+    terminal.until(lambda lines: lines[-1].startswith('q quit'), 'it is taken')
+    for at, line in enumerate(terminal.lines()):
+        row = ROW.match(line)
+        # A flow may be cut off before what was found; one of IPv6 has nothing of it.
+        if row and ('198.1' in line or row[6].startswith('[')):
+            assert terminal.style(at)[2] == ('198.1' in line), line
+    terminal.press('oo')
+    terminal.until(lambda lines: any('by flow' in line for line in lines), 'another order')
+    terminal.press('?')
+    terminal.until(lambda lines: any('the next measurement' in line for line in lines), 'help')
+    terminal.quit()
+    end(test, run)
+
+
+def test_losses_are_red(test):
+    """And say why; a table that is too small sheds."""
+    run, _, _ = start(test, '--sketch', 'flow-table', '--width', '16')
+    terminal = Terminal(test, run)
+    lines = terminal.until(lambda lines: any(' lost (' in line for line in lines), 'losses')
+    at, = [number for number, line in enumerate(lines) if ' lost (' in line]
+    assert terminal.style(at)[:2] == ('red', True), terminal.style(at)
+    assert lines[at + 1].startswith('shed: a table was full'), lines
+    terminal.quit()
+    run.signal(signal.SIGTERM)
+    test.wait(run)
+
+
+def test_a_run_ends_and_another_begins(test):
+    """What was seen last stays; the next run of the name is shown from its beginning."""
+    run, _, _ = start(test, name='again')
+    terminal = Terminal(test, run, 'again')
+    terminal.until(lambda lines: len(terminal.rows()) > 5, 'rows')
+    end(test, run)
+    terminal.until(lambda lines: 'THE RUN ENDED' in lines[0] and len(terminal.rows()) > 5, 'it says so')
+    other = test.start(*PACED, '--output', os.devnull, '--name', 'again',
+                       program=['env', f'RUNTIME_DIRECTORY={run.directory}', test.binary])
+    terminal.until(lambda lines: 'ENDED' not in lines[0] and len(terminal.rows()) > 5, 'the other is shown')
+    terminal.quit()
+    other.signal(signal.SIGTERM)
+    test.wait(other)
+
+
+def test_bad_terminals(test):
+    """Each is refused with what to do; nobody waits."""
+    test.run('top').expect(2).expect_one_line('top draws on a terminal', 'follow --json')
+    test.run('top', '--nonsense').expect(2).expect_one_line("top '--nonsense': allowed: NAME, --help")
+    test.run('top', 'one', 'two').expect(2).expect_one_line("top 'two'")
+    assert 'Usage: sketchtap top [NAME]' in test.run('top', '--help').expect(0).stdout
