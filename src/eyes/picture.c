@@ -359,24 +359,23 @@ static void draw_head(
 			VIEW_EPOCHS, "past");
 }
 
-/* What qsort() compares by. */
-static bool sorts_bytes;
-
-static int compare_shown(const void *a, const void *b)
+static int compare_shown(const void *a, const void *b, void *bytes)
 {
 	const struct seen_row *x = *(const struct seen_row *const *)a;
 	const struct seen_row *y = *(const struct seen_row *const *)b;
-	uint64_t left = figure_of(x, sorts_bytes)->value, right = figure_of(y, sorts_bytes)->value;
+	uint64_t left = figure_of(x, bytes != NULL)->value;
+	uint64_t right = figure_of(y, bytes != NULL)->value;
 
 	return left != right ? (left < right) - (left > right)
 			     : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static int compare_flows(const void *a, const void *b)
+static int compare_flows(const void *a, const void *b, void *bytes)
 {
 	const struct seen_row *x = *(const struct seen_row *const *)a;
 	const struct seen_row *y = *(const struct seen_row *const *)b;
 
+	(void)bytes;
 	return strcmp(x->flow, y->flow);
 }
 
@@ -398,10 +397,10 @@ static bool draw_rows(
 		return false;
 	for (uint32_t r = 0; r < measurement->nb_rows; r++)
 		rows[r] = &measurement->rows[r];
-	sorts_bytes = view_shows_bytes(view);
 	if (view->order != VIEW_BY_RANK)
-		qsort(rows, measurement->nb_rows, sizeof(rows[0]),
-			view->order == VIEW_BY_SHOWN ? compare_shown : compare_flows);
+		qsort_r(rows, measurement->nb_rows, sizeof(rows[0]),
+			view->order == VIEW_BY_SHOWN ? compare_shown : compare_flows,
+			view_shows_bytes(view) ? rows : NULL);
 	for (uint32_t r = view->first; r < measurement->nb_rows; r++)
 		draw_row(sheet, view, view->epochs[0], measurement, rows[r]);
 	free(rows);

@@ -9,7 +9,7 @@
 
 const char *http_missing(void)
 {
-	return HTTP_MISSING;
+	return METRICS_MISSING;
 }
 
 struct http *http_open(
@@ -19,7 +19,7 @@ struct http *http_open(
 	(void)pages;
 	(void)arg;
 	snprintf(error, HTTP_ERROR_MAX,
-		"--metrics: sketchtap was built without it, because " HTTP_MISSING
+		"--metrics: sketchtap was built without it, because " METRICS_MISSING
 		": change that and build again, or leave it out");
 	return NULL;
 }
