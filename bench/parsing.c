@@ -87,7 +87,8 @@ bool parsing_run(struct parsing *parsing, uint64_t packets)
 
 	parse_counts_reset(&counts);
 	for (uint64_t i = 0; i < packets; i += BURST_MAX) {
-		parse_burst_port(parsing->pkts, BURST_MAX, &burst, &counts, PARSE_KEYS, NULL, NULL);
+		parse_burst_port(
+			parsing->pkts, BURST_MAX, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
 		hash_burst(&parsing->hash_key, &burst);
 		/* Keeps what nobody looks at. */
 		__asm__ volatile("" : : "r"(&burst) : "memory");

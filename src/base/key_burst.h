@@ -111,7 +111,8 @@ void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);
 
 /*
  * dst := the entries of src whose bits are set, in their order, with their hashes and, where asked
- * for, details (and TCP and overhead, where src has them). Weights are not copied. Bits from src->n on are 0.
+ * for, details (and TCP and overhead, where src has them). Weights are not copied. Bits from src->n
+ * on are 0.
  */
 void key_burst_pick(
 	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details);

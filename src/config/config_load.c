@@ -185,6 +185,11 @@ const struct option_row *config_asks_of_set(const struct config *config, const c
 	return NULL;
 }
 
+static const void *field_of(const struct config *config, const struct config_row *row)
+{
+	return (const char *)config_block(config, row->owner) + row->row->offset;
+}
+
 uint32_t config_needs(const struct config *config)
 {
 	uint32_t needs = 0;
@@ -195,9 +200,7 @@ uint32_t config_needs(const struct config *config)
 
 		if (row->needs == NULL)
 			continue;
-		list = (const struct option_list *)((const char *)config_block(
-							    config, config->rows[r].owner) +
-						    row->offset);
+		list = field_of(config, &config->rows[r]);
 		for (uint32_t i = 0; i < list->n; i++)
 			needs |= row->needs(list->texts[i]);
 	}
@@ -856,8 +859,8 @@ bool option_names_file(const char *path, const struct stat *file)
 static bool reads(
 	const struct config *config, const struct config_row *row, const struct stat *file)
 {
-	const char *field = (const char *)config_block(config, row->owner) + row->row->offset;
-	const struct option_list *list = (const struct option_list *)(const void *)field;
+	const void *field = field_of(config, row);
+	const struct option_list *list = field;
 	const char *text;
 
 	if (row->row->type != OPTION_LIST) {

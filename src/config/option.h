@@ -98,7 +98,8 @@ struct option_row {
 		const struct config *config, const struct measurement_config *measurement);
 	/* Whether the run reads this regular file because of the text; NULL: it reads none. */
 	bool (*reads)(const char *text, const struct stat *file);
-	/* What packets must bring because of the text, enum option_need; NULL: nothing. */
+	/* What packets must bring because of a text of an OPTION_LIST, enum option_need; NULL:
+	 * nothing. */
 	uint32_t (*needs)(const char *text);
 	const char *default_text; /* applied before anything else; NULL: the field stays 0 */
 	const char *default_note; /* what help says where default_text does not */

@@ -172,11 +172,26 @@ static void draw_rates(
 		text_printf(text, ", ended late");
 }
 
+/* The column that most of the losses are in; LEDGER_COLUMNS: there are none. */
+static uint32_t most_lost(const struct ledger *ledger)
+{
+	uint32_t most = LEDGER_COLUMNS;
+	uint64_t packets = 0;
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (ledger_columns[c].fate == LEDGER_LOST && ledger_column(ledger, c) > packets) {
+			packets = ledger_column(ledger, c);
+			most = c;
+		}
+	return most;
+}
+
 static void draw_ledger(struct sheet *sheet, const struct view *view, const struct ledger *ledger)
 {
 	bool lost = ledger_lost(ledger) > 0 || ledger->losses_unknown || ledger->doubtful > 0 ||
 		    ledger->unaccounted > 0;
 	struct text *text = add_line(sheet, lost ? PICTURE_ALARM : PICTURE_PLAIN);
+	const uint32_t most = most_lost(ledger);
 
 	if (text == NULL)
 		return;
@@ -186,20 +201,9 @@ static void draw_ledger(struct sheet *sheet, const struct view *view, const stru
 	ledger_others(text, ledger);
 	if (view->missed > 0)
 		text_printf(text, "; %llu epochs not seen", (unsigned long long)view->missed);
-	/* The cause of most of it, in words. */
-	for (uint32_t c = 0, most = LEDGER_COLUMNS; c <= LEDGER_COLUMNS; c++) {
-		if (c < LEDGER_COLUMNS) {
-			if (ledger_columns[c].why != NULL && ledger_column(ledger, c) > 0 &&
-				(most == LEDGER_COLUMNS ||
-					ledger_column(ledger, c) > ledger_column(ledger, most)))
-				most = c;
-		} else if (most < LEDGER_COLUMNS) {
-			text = add_line(sheet, PICTURE_ALARM);
-			if (text != NULL)
-				text_printf(text, "%s: %s", ledger_columns[most].name,
-					ledger_columns[most].why);
-		}
-	}
+	text = most < LEDGER_COLUMNS ? add_line(sheet, PICTURE_ALARM) : NULL;
+	if (text != NULL)
+		text_printf(text, "%s: %s", ledger_columns[most].name, ledger_columns[most].why);
 }
 
 static void draw_workers(struct sheet *sheet, const struct seen_epoch *epoch)

@@ -151,7 +151,6 @@ static void tell_overhead(const struct counter *counter, struct key_burst *burst
 {
 	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
 
-	burst->has_overhead = true;
 	for (uint32_t i = 0; i < burst->n; i++)
 		burst->overhead[i] = (uint16_t)overhead;
 }

@@ -27,7 +27,7 @@ struct counting {
 	const struct hash_key *hash_key;
 	bool details;  /* a measurement asks for times or TCP flags */
 	bool extra;    /* a measurement's key has a field that is none of the 5-tuple */
-	bool overhead; /* a measurement asks for bytes of IP packets */
+	bool overhead; /* a measurement asks for bytes of IP packets, and so for details */
 	bool tcp;      /* a measurement asks for what is known of TCP, and so for details */
 	bool rests;    /* a measurement has work for it when nothing comes */
 	uint32_t nb_measurements;

@@ -88,8 +88,8 @@ DIGEST_INLINE void digest_burst_add(
 	if (form != DIGEST_FORM_PLAIN) {
 		burst->time[i] = digest->time;
 		burst->tcp_flags[i] = digest->tcp_flags;
-		burst->overhead[i] = digest->overhead;
-		burst->has_overhead = true;
+		if (burst->has_overhead)
+			burst->overhead[i] = digest->overhead;
 	}
 	switch ((enum digest_kind)digest->kind) {
 	case DIGEST_IPV4_EXTRA: burst->extra[i] = digest->ipv4.extra; break;

@@ -36,18 +36,21 @@ static uint32_t priority_of(const struct plan_measurement *measurement)
 	return steps_options(measurement->config)->priority;
 }
 
-static struct key_burst *create_bursts(uint32_t n, const struct plan_lcore *lcore)
+static struct key_burst *create_bursts(
+	const struct counting *counting, uint32_t n, const struct plan_lcore *lcore)
 {
 	struct key_burst *bursts = memory_get(lcore->node, n * sizeof(bursts[0]));
 
-	for (uint32_t r = 0; bursts != NULL && r < n; r++)
+	for (uint32_t r = 0; bursts != NULL && r < n; r++) {
 		bursts[r].writer = lcore->worker;
+		bursts[r].has_overhead = counting->overhead;
+	}
 	return bursts;
 }
 
 static bool add_weights(struct counting *counting, const struct plan_lcore *lcore)
 {
-	counting->waiting = create_bursts(counting->nb_key_rules, lcore);
+	counting->waiting = create_bursts(counting, counting->nb_key_rules, lcore);
 	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	if (counting->waiting == NULL || counting->weights == NULL)
 		return false;
@@ -99,7 +102,7 @@ static bool add_picked(const struct measurements *measurements, struct counting 
 	const struct plan_lcore *lcore)
 {
 	if (counting->closer || measurements->kept_up)
-		counting->picked = create_bursts(PICKED_BURSTS, lcore);
+		counting->picked = create_bursts(counting, PICKED_BURSTS, lcore);
 	return counting->picked != NULL || !(counting->closer || measurements->kept_up);
 }
 
@@ -141,7 +144,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 	assign_networks(measurements, counting);
 	measurements->nb_bursts =
 		measurements->steps != NULL ? COSTS_KEYS_MAX : counting->nb_key_rules;
-	counting->bursts = create_bursts(measurements->nb_bursts, lcore);
+	counting->bursts = create_bursts(counting, measurements->nb_bursts, lcore);
 	if (!add_picked(measurements, counting, lcore))
 		return false;
 	if (plan->collect.design != NULL || plan->kernel.on_path)

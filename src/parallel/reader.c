@@ -9,20 +9,20 @@ static void parse(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts)
 {
-	const enum parse_level level = counting->tcp        ? PARSE_TCP
-				       : counting->extra    ? PARSE_EXTRA
-				       : counting->overhead ? PARSE_OVERHEAD
-				       : counting->details  ? PARSE_DETAILS
-							    : PARSE_KEYS;
+	const enum parse_level level = counting->tcp       ? PARSE_TCP
+				       : counting->extra   ? PARSE_EXTRA
+				       : counting->details ? PARSE_DETAILS
+							   : PARSE_KEYS;
 
 	if (!reader->replay && level > PARSE_KEYS) {
 		reader->times.polled = packet_clock_now(&reader->clock);
 		packet_times_follow(&reader->times);
 	}
 	if (reader->replay)
-		parse_burst_replay(pkts, n, burst, counts, level);
+		parse_burst_replay(pkts, n, burst, counts, level, counting->overhead);
 	else
-		parse_burst_port(pkts, n, burst, counts, level, &reader->times, reader->in_ports);
+		parse_burst_port(pkts, n, burst, counts, level, counting->overhead, &reader->times,
+			reader->in_ports);
 }
 
 /* Leaves those that match. */

@@ -122,13 +122,13 @@ static void put_burst(void)
 		expect_packet(pkts[i], &refused);
 	}
 	if (state.form == DIGEST_FORM_PLAIN)
-		parse_burst_port(pkts, state.n, &burst, &counts, PARSE_KEYS, NULL, NULL);
+		parse_burst_port(pkts, state.n, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
 	else if (state.form == DIGEST_FORM_DETAILS)
 		parse_burst_port(
-			pkts, state.n, &burst, &counts, PARSE_OVERHEAD, &state.times, NULL);
+			pkts, state.n, &burst, &counts, PARSE_DETAILS, true, &state.times, NULL);
 	else
 		parse_burst_port(
-			pkts, state.n, &burst, &counts, PARSE_EXTRA, &state.times, in_ports);
+			pkts, state.n, &burst, &counts, PARSE_EXTRA, false, &state.times, in_ports);
 	require(digest_burst_put(&state.ring, &burst, state.form) == refused,
 		"so many are refused");
 	digest_ring_publish(&state.ring);

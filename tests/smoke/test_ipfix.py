@@ -142,12 +142,12 @@ def test_own_collector(test):
 
 
 def test_handed_on(test):
-    """What a collector hands on to nfcapd has the bytes of layer 3 that its exporter said."""
+    """What a collector hands on to nfcapd has the bytes of layer 3 that its exporter (--design async) said."""
     path = os.path.join(test.settings.traces, 'zoo', 'mix__ndpi__gnutella.pcap')
     process, port = start_nfcapd(test, test.path('handed'))
     collector = test_collect_live.Listening(test, '--sketch', 'flow-table', '--flows', f'ipfix://127.0.0.1:{port}')
-    test.run('--pcap', path, '--sketch', 'flow-table', '--flows', f'ipfix://127.0.0.1:{collector.port}', '--output',
-             os.devnull).expect(0)
+    test.run('--pcap', path, '--sketch', 'flow-table', '--design', 'async', '--flows',
+             f'ipfix://127.0.0.1:{collector.port}', '--output', os.devnull).expect(0)
     collector.read_all()
     collector.finish()
     _, packets, octets, _, _ = end_nfcapd(test, process, port)

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a person sees whose standard output is a terminal."""
 
-import fcntl
 import os
-import pty
 import re
 import signal
-import struct
-import termios
-import threading
 
 import lib
 import net
+import terminal as terminals
 
 ROWS, COLUMNS = 24, 90
 AUCKLAND = 'large/auckland2.pcap.xz'
@@ -64,30 +60,18 @@ class Screen:
         return '\n'.join(self.lines)
 
 
-class Terminal:
+class Terminal(terminals.Terminal):
     """A run on a terminal, and all that it has written there."""
 
     def __init__(self, test, *arguments, errors=False, name='vt100', inside=None):
-        self.test, self.raw = test, b''
-        self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', ROWS, COLUMNS, 0, 0))
+        self.raw = b''
         program = ['env', f'TERM={name}', test.binary]
         if errors:
             program = [*program[:2], 'sh', '-c', 'exec "$0" "$@" 2>&1', test.binary]
-        self.process = test.start(*arguments, program=program, stdout=slave, inside=inside)
-        os.close(slave)
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
+        super().__init__(test, ROWS, COLUMNS, *arguments, program=program, inside=inside)
 
-    def read(self):
-        while True:
-            try:
-                part = os.read(self.master, 65536)
-            except OSError:  # nobody has it open any more
-                part = b''
-            if not part:
-                return
-            self.raw += part
+    def take(self, part):
+        self.raw += part
 
     def text(self):
         return self.raw.decode()
@@ -96,12 +80,6 @@ class Terminal:
         screen = Screen()
         screen.feed(self.text())
         return screen
-
-    def finish(self):
-        result = self.test.wait(self.process)
-        self.reader.join()
-        os.close(self.master)
-        return result
 
 
 def rows_shown(text):

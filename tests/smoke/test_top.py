@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sketchtap top: what it shows is what the files say; its keys; a run that ends and one that starts; bad terminals."""
 
-import fcntl
 import importlib
 import os
-import pty
 import re
 import signal
-import struct
 import sys
-import termios
 import threading
 
 import lib
+import terminal as terminals
 
 PACED = ('--synthetic', 'flows=200,zipf=1.1,ipv6=0.3,packets=100G,rate=20K,seed=1', '--pace', 'recorded', '--interval',
          '200ms')
@@ -33,37 +30,21 @@ def emulator(test):
         return test.skip('there is no python3-pyte')
 
 
-class Terminal:
+class Terminal(terminals.Terminal):
     """`sketchtap top` on a terminal, and what stands there."""
 
     def __init__(self, test, run, *words, rows=24, columns=80, name='xterm', encoding='C.UTF-8'):
         pyte = emulator(test)
-        self.test = test
         self.screen = pyte.Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.lock = threading.Lock()
-        self.master, slave = pty.openpty()
-        self.set_size(rows, columns)
-        self.process = test.start('top', *words, stdin=slave, stdout=slave,
-                                  program=['env', f'RUNTIME_DIRECTORY={run.directory}', f'TERM={name}',
-                                           f'LC_ALL={encoding}', test.binary])
-        os.close(slave)
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
+        super().__init__(test, rows, columns, 'top', *words, reads=True,
+                         program=['env', f'RUNTIME_DIRECTORY={run.directory}', f'TERM={name}', f'LC_ALL={encoding}',
+                                  test.binary])
 
-    def read(self):
-        while True:
-            try:
-                part = os.read(self.master, 65536)
-            except OSError:
-                return
-            if not part:
-                return
-            with self.lock:
-                self.stream.feed(part)
-
-    def set_size(self, rows, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
+    def take(self, part):
+        with self.lock:
+            self.stream.feed(part)
 
     def resize(self, rows, columns):
         with self.lock:
@@ -104,9 +85,7 @@ class Terminal:
 
     def quit(self):
         self.press('q')
-        result = self.test.wait(self.process).expect(0)
-        self.reader.join()
-        os.close(self.master)
+        result = self.finish().expect(0)
         assert result.stderr == '', result.describe()
 
 

@@ -663,19 +663,19 @@ static void assert_extra(const struct key_burst *burst, const struct expected *e
 #define POLLED INT64_C(1234567890123456789)
 
 static void parse_random(struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst,
-	struct parse_counts *counts, bool replay, enum parse_level level)
+	struct parse_counts *counts, bool replay, enum parse_level level, bool overhead)
 {
 	static const struct packet_times times = {.polled = POLLED};
 	static const uint16_t in_ports[RTE_MAX_ETHPORTS] = {[3] = 513};
 
 	if (replay)
-		parse_burst_replay(pkts, n, burst, counts, level);
+		parse_burst_replay(pkts, n, burst, counts, level, overhead);
 	else
-		parse_burst_port(pkts, n, burst, counts, level, &times, in_ports);
+		parse_burst_port(pkts, n, burst, counts, level, overhead, &times, in_ports);
 }
 
 /* Random bursts through all functions; the counts add up over all of them. */
-static void assert_bursts(bool replay, enum parse_level level)
+static void assert_bursts(bool replay, enum parse_level level, bool overhead)
 {
 	static struct key_burst burst;
 	struct expected expected;
@@ -712,12 +712,12 @@ static void assert_bursts(bool replay, enum parse_level level)
 			expected.time[expected.n] = replay ? round + i : POLLED;
 			expect_packet(&expected, data, len, link, replay ? wire_len : len);
 		}
-		parse_random(pkts, n, &burst, &counts, replay, level);
+		parse_random(pkts, n, &burst, &counts, replay, level, overhead);
 		assert_burst(&burst, &expected);
 		if (level >= PARSE_DETAILS)
 			assert_details(&burst, &expected);
-		assert_int_equal(burst.has_overhead, level >= PARSE_OVERHEAD);
-		for (uint32_t i = 0; level >= PARSE_OVERHEAD && i < burst.n; i++)
+		assert_int_equal(burst.has_overhead, overhead);
+		for (uint32_t i = 0; overhead && i < burst.n; i++)
 			assert_int_equal(burst.overhead[i], expected.overhead[i]);
 		if (level >= PARSE_EXTRA)
 			assert_extra(&burst, &expected);
@@ -734,14 +734,16 @@ static void bursts_of_a_port(void **state)
 {
 	(void)state;
 	for (int level = PARSE_KEYS; level <= PARSE_TCP; level++)
-		assert_bursts(false, (enum parse_level)level);
+		for (int overhead = 0; overhead <= (level > PARSE_KEYS); overhead++)
+			assert_bursts(false, (enum parse_level)level, overhead != 0);
 }
 
 static void bursts_of_a_replay(void **state)
 {
 	(void)state;
 	for (int level = PARSE_KEYS; level <= PARSE_TCP; level++)
-		assert_bursts(true, (enum parse_level)level);
+		for (int overhead = 0; overhead <= (level > PARSE_KEYS); overhead++)
+			assert_bursts(true, (enum parse_level)level, overhead != 0);
 }
 
 /* By the clock of its port, where it has one, and no more than a minute before its poll. */
@@ -780,9 +782,9 @@ static void stamps_of_devices(void **state)
 			packets[i].stamp;
 	}
 	pkts[5]->port = RTE_MBUF_PORT_INVALID;
-	parse_burst_port(pkts, 6, &burst, &counts, PARSE_DETAILS, &times, NULL);
+	parse_burst_port(pkts, 6, &burst, &counts, PARSE_DETAILS, false, &times, NULL);
 	pkts[5]->port = 0;
-	parse_burst_port(pkts, 7, &burst, &counts, PARSE_DETAILS, &times, NULL);
+	parse_burst_port(pkts, 7, &burst, &counts, PARSE_DETAILS, false, &times, NULL);
 	assert_int_equal(burst.n, 7);
 	for (uint32_t i = 0; i < 7; i++) {
 		assert_true(burst.time[i] == packets[i].time);
@@ -813,7 +815,7 @@ static void tags_that_were_taken_off(void **state)
 
 		pkt->ol_flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 		pkt->vlan_tci = 0x7abc;
-		parse_burst_port(&pkt, 1, &burst, &counts, PARSE_EXTRA, &times, in_ports);
+		parse_burst_port(&pkt, 1, &burst, &counts, PARSE_EXTRA, false, &times, in_ports);
 		assert_int_equal(burst.n, 1);
 		assert_int_equal(
 			burst.extra[0].vlan[0] << 8 | burst.extra[0].vlan[1], packets[r].vlan);
@@ -866,7 +868,7 @@ static void empty_burst(void **state)
 	(void)state;
 	parse_counts_reset(&counts);
 	parse_counts_reset(&none);
-	parse_burst_port(NULL, 0, &burst, &counts, PARSE_KEYS, NULL, NULL);
+	parse_burst_port(NULL, 0, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
 	assert_int_equal(burst.n, 0);
 	assert_true(burst.v6 == 0);
 	assert_counts(&counts, &none);
@@ -908,7 +910,7 @@ static void chains_of_a_port(void **state)
 
 		expected.n = 0;
 		expect_packet(&expected, data, len, LINK_ETHERNET, len);
-		parse_burst_port(&chain, 1, &burst, &counts, PARSE_KEYS, NULL, NULL);
+		parse_burst_port(&chain, 1, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
 		assert_burst(&burst, &expected);
 		memset(&linear, 0, sizeof(linear));
 		memset(&chained, 0, sizeof(chained));
@@ -934,7 +936,7 @@ static void jumbo_frames(void **state)
 	while (frame->pkt_len < 16 * PACKET_MAX)
 		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(rest, PACKET_MAX)), 0);
 	parse_counts_reset(&counts);
-	parse_burst_port(&frame, 1, &burst, &counts, PARSE_KEYS, NULL, NULL);
+	parse_burst_port(&frame, 1, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
 	assert_int_equal(burst.n, 1);
 	assert_int_equal(burst.wire_len[0], 16 * PACKET_MAX);
 	assert_int_equal(burst.key4[0].dst_port[0] << 8 | burst.key4[0].dst_port[1], 443);
@@ -964,7 +966,7 @@ static void headers_behind_64_kb_of_labels(void **state)
 		len = bytes_of_hex(bottom ? "0000 00000100" IP4(TCP) PORTS : "0000 00000000", data);
 		assert_int_equal(rte_pktmbuf_chain(frame, make_mbuf(data, len)), 0);
 		parse_counts_reset(&counts);
-		parse_burst_port(&frame, 1, &burst, &counts, PARSE_KEYS, NULL, NULL);
+		parse_burst_port(&frame, 1, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
 		assert_int_equal(burst.n, bottom);
 		assert_true(counts.verdicts[bottom ? PARSE_IPV4 : PARSE_CUT_MPLS] == 1);
 		rte_pktmbuf_free(frame);

@@ -96,15 +96,19 @@ static void assert_screen(
 	}
 }
 
+/* Of every epoch. */
+#define ACCOUNT                                                                                    \
+	"offered 1.00Mpps, measured 999Kpps 799Mbit/s",                                            \
+		"1,000,000 packets, 1000 lost (1000 nic_missed)",                                  \
+		"nic_missed: the card had no free descriptor: workers were too slow or too few",   \
+		"workers busy 50 %, 25 %"
+
 static void test_sizes(void **state)
 {
 	struct view view = {.run = "tap"};
 	static const char *const small[] = {
 		"sketchtap tap  epoch 2  2026-11-24T14:00:02.000000Z  1 s",
-		"offered 1.00Mpps, measured 999Kpps 799Mbit/s",
-		"1,000,000 packets, 1000 lost (1000 nic_missed)",
-		"nic_missed: the card had no free descriptor: workers were too slow or too few",
-		"workers busy 50 %, 25 %",
+		ACCOUNT,
 		"ports eth1 up 100G",
 		"main: 5tuple by packets, count-min; 12,345 keys",
 		"rank     pps  error  share past       flow",
@@ -113,10 +117,7 @@ static void test_sizes(void **state)
 	};
 	static const char *const usual[] = {
 		"sketchtap tap  epoch 2  2026-11-24T14:00:02.000000Z  1 s",
-		"offered 1.00Mpps, measured 999Kpps 799Mbit/s",
-		"1,000,000 packets, 1000 lost (1000 nic_missed)",
-		"nic_missed: the card had no free descriptor: workers were too slow or too few",
-		"workers busy 50 %, 25 %",
+		ACCOUNT,
 		"ports eth1 up 100G",
 		"main: 5tuple by packets, count-min; 12,345 keys",
 		"rank     pps  error  share past       flow",
@@ -144,10 +145,7 @@ static void test_bytes(void **state)
 	struct view view = {.metric_chosen = true, .bytes = true, .order = VIEW_BY_SHOWN};
 	static const char *const screen[] = {
 		"sketchtap  epoch 0  2026-11-24T14:00:00.000000Z  1 s",
-		"offered 1.00Mpps, measured 999Kpps 799Mbit/s",
-		"1,000,000 packets, 1000 lost (1000 nic_missed)",
-		"nic_missed: the card had no free descriptor: workers were too slow or too few",
-		"workers busy 50 %, 25 %",
+		ACCOUNT,
 		"ports eth1 DOWN",
 		"main: 5tuple by packets, count-min; 12,345 keys, by what is shown  /0.2",
 		"rank   bit/s  error  share past       flow",

@@ -170,10 +170,19 @@ static inline void put_beside(
 	put16(extra->in_port, in_port);
 }
 
-/*
- * Of a TCP header of the packet, behind an IP header; `wire_len`: of the whole packet. A length of 0
- * in the IP header stands for one that it has no room for.
- */
+/* What the IP header says of the packet's length, with itself; 0 stands for one that it has no room
+ * for. */
+static inline uint32_t ip_length(const uint8_t *ip)
+{
+	uint32_t length;
+
+	if (ip[0] >> 4 != 6)
+		return be16(ip + 2);
+	length = be16(ip + 4);
+	return length > 0 ? length + IPV6_HEADER : 0;
+}
+
+/* Of a TCP header of the packet, behind an IP header; `wire_len`: of the whole packet. */
 static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, uint32_t wire_len,
 	struct key_tcp *tcp)
 {
@@ -187,11 +196,9 @@ static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, u
 	*tcp = (struct key_tcp){0};
 	if (ip == NULL || header == NULL)
 		return;
-	length = ip[0] >> 4 == 6 ? be16(ip + 4) : be16(ip + 2);
+	length = ip_length(ip);
 	if (length == 0)
 		length = wire_len > ip_at ? wire_len - (uint32_t)ip_at : 0;
-	else if (ip[0] >> 4 == 6)
-		length += IPV6_HEADER;
 	headers = (uint32_t)(tcp_at - ip_at) + (header[12] >> 4) * 4u;
 	*tcp = (struct key_tcp){
 		.sequence = be32(header + 4),
@@ -235,19 +242,13 @@ static uint16_t read_overhead(const struct rte_mbuf *mbuf, size_t ip_at, uint32_
 {
 	uint8_t copy[IP_LENGTHS];
 	const uint8_t *ip = rte_pktmbuf_read(mbuf, (uint32_t)ip_at, IP_LENGTHS, copy);
-	uint32_t length;
 
-	if (ip == NULL)
-		return overhead_of(wire_len, ip_at, 0);
-	if (ip[0] >> 4 != 6)
-		return overhead_of(wire_len, ip_at, be16(ip + 2));
-	length = be16(ip + 4);
-	return overhead_of(wire_len, ip_at, length > 0 ? length + IPV6_HEADER : 0);
+	return overhead_of(wire_len, ip_at, ip != NULL ? ip_length(ip) : 0);
 }
 
 /* Writes entry m of `out`. Returns whether the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
-	struct key_burst *out, struct parse_counts *counts, enum parse_level level,
+	struct key_burst *out, struct parse_counts *counts, enum parse_level level, bool overhead,
 	uint32_t wire_len)
 {
 	struct parsed parsed;
@@ -257,7 +258,7 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	out->tcp_flags[m] = parsed.extra.tcp_flags[0];
 	if (level >= PARSE_EXTRA)
 		out->extra[m] = parsed.extra;
-	if (level >= PARSE_OVERHEAD && parse_verdicts[verdict].class == PARSE_CLASS_KEY)
+	if (overhead && parse_verdicts[verdict].class == PARSE_CLASS_KEY)
 		out->overhead[m] = read_overhead(mbuf, parsed.ip_at, wire_len);
 	if (level >= PARSE_TCP && parse_verdicts[verdict].class == PARSE_CLASS_KEY) {
 		out->tcp[m].known = false;
@@ -277,10 +278,11 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 /* `times` and `in_ports`: of a port, where the level has what they are for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
-	const enum parse_level level, const struct packet_times *times, const uint16_t *in_ports)
+	const enum parse_level level, const bool overhead, const struct packet_times *times,
+	const uint16_t *in_ports)
 {
 	const bool details = level >= PARSE_DETAILS, extra = level >= PARSE_EXTRA;
-	const bool overhead = level >= PARSE_OVERHEAD, tcp = level >= PARSE_TCP;
+	const bool tcp = level >= PARSE_TCP;
 	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
 	uint64_t bytes = 0, plain = 0;
 	uint32_t m = 0;
@@ -322,7 +324,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 				plain_tcp(mbuf, data, wire_len, &out->tcp[m]);
 		} else if (!(link == LINK_ETHERNET && !details &&
 				   parse_second(data, mbuf->data_len, m, out, counts)) &&
-			   !parse_any(mbuf, link, m, out, counts, level, wire_len)) {
+			   !parse_any(mbuf, link, m, out, counts, level, overhead, wire_len)) {
 			continue;
 		}
 		if (details)
@@ -348,39 +350,37 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 	counts->smallest_frame = smallest;
 }
 
-/* The level becomes a constant. */
+/* The level, and whether overhead is asked for, become constants. */
+#define PARSE(level)                                                                               \
+	case level:                                                                                \
+		if (overhead)                                                                      \
+			parse_burst(pkts, n, out, counts, origin, level, true, times, in_ports);   \
+		else                                                                               \
+			parse_burst(pkts, n, out, counts, origin, level, false, times, in_ports);  \
+		break
+
 static inline __attribute__((always_inline)) void parse_level(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
-	enum parse_level level, const struct packet_times *times, const uint16_t *in_ports)
+	enum parse_level level, bool overhead, const struct packet_times *times,
+	const uint16_t *in_ports)
 {
 	switch (level) {
-	case PARSE_KEYS:
-		parse_burst(pkts, n, out, counts, origin, PARSE_KEYS, times, in_ports);
-		break;
-	case PARSE_DETAILS:
-		parse_burst(pkts, n, out, counts, origin, PARSE_DETAILS, times, in_ports);
-		break;
-	case PARSE_OVERHEAD:
-		parse_burst(pkts, n, out, counts, origin, PARSE_OVERHEAD, times, in_ports);
-		break;
-	case PARSE_EXTRA:
-		parse_burst(pkts, n, out, counts, origin, PARSE_EXTRA, times, in_ports);
-		break;
-	case PARSE_TCP:
-		parse_burst(pkts, n, out, counts, origin, PARSE_TCP, times, in_ports);
-		break;
+		PARSE(PARSE_KEYS);
+		PARSE(PARSE_DETAILS);
+		PARSE(PARSE_EXTRA);
+		PARSE(PARSE_TCP);
 	}
 }
 
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, enum parse_level level, const struct packet_times *times,
-	const uint16_t *in_ports)
+	struct parse_counts *counts, enum parse_level level, bool overhead,
+	const struct packet_times *times, const uint16_t *in_ports)
 {
-	parse_level(pkts, n, out, counts, ORIGIN_PORT, level, times, in_ports);
+	parse_level(pkts, n, out, counts, ORIGIN_PORT, level, overhead, times, in_ports);
 }
 
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, enum parse_level level)
+	struct parse_counts *counts, enum parse_level level, bool overhead)
 {
-	parse_level(pkts, n, out, counts, ORIGIN_REPLAY, level, NULL, NULL);
+	parse_level(pkts, n, out, counts, ORIGIN_REPLAY, level, overhead, NULL, NULL);
 }

@@ -32,15 +32,15 @@ enum parse_verdict parse_mbuf(
 enum parse_level {
 	PARSE_KEYS, /* and wire lengths */
 	PARSE_DETAILS,
-	PARSE_OVERHEAD,
 	PARSE_EXTRA,
 	PARSE_TCP,
 };
 
 /*
  * Fills `out` (but not its hashes) with what the level says of the packets that have a key, in their
- * order, and adds all n <= BURST_MAX packets to `counts`. A packet may be a chain of segments: it is
- * as long as all of them, and headers may lie across them.
+ * order, with overhead where it is asked for, which takes details; and adds all n <= BURST_MAX
+ * packets to `counts`. A packet may be a chain of segments: it is as long as all of them, and
+ * headers may lie across them.
  */
 
 /*
@@ -48,9 +48,9 @@ enum parse_level {
  * in_ports[RTE_MAX_ETHPORTS], what mbuf->port stands for, for extra.
  */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, enum parse_level level, const struct packet_times *times,
-	const uint16_t *in_ports);
+	struct parse_counts *counts, enum parse_level level, bool overhead,
+	const struct packet_times *times, const uint16_t *in_ports);
 
 /* Packets of the feeder: link type, wire length, time and input port are in packet_meta(). */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
-	struct parse_counts *counts, enum parse_level level);
+	struct parse_counts *counts, enum parse_level level, bool overhead);
