@@ -22,6 +22,8 @@
 /* A connection that ends makes room for one that waits, which takes a further turn. */
 #define TURNS_MAX 4
 
+static const char policy_nothing[] = "default-src 'none'; frame-ancestors 'none'";
+
 struct client {
 	int fd;        /* -1: none */
 	int64_t since; /* monotonic ns */
@@ -65,23 +67,26 @@ static void free_body(void *arg)
 	free(body);
 }
 
-static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned int status,
-	const char *type, struct MHD_Response *response)
+static enum MHD_Result send_response(struct MHD_Connection *connection,
+	const struct http_answer *answer, struct MHD_Response *response)
 {
 	enum MHD_Result result;
 
 	if (response == NULL)
 		return MHD_NO;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	MHD_add_response_header(
-		response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	MHD_add_response_header(response, "Content-Security-Policy",
+		answer->policy != NULL ? answer->policy : policy_nothing);
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "X-Frame-Options", "DENY");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	/* So that a connection's time is a request's. */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	result = MHD_queue_response(connection, status, response);
+	result = MHD_queue_response(connection, answer->status, response);
 	MHD_destroy_response(response);
 	return result;
 }
@@ -93,8 +98,9 @@ static enum MHD_Result send_word(
 		const char *in;
 		void *out; /* it is not written to */
 	} text = {.in = word};
+	const struct http_answer answer = {.status = status, .type = "text/plain; charset=utf-8"};
 
-	return send_response(connection, status, "text/plain; charset=utf-8",
+	return send_response(connection, &answer,
 		MHD_create_response_from_buffer(strlen(word), text.out, MHD_RESPMEM_PERSISTENT));
 }
 
@@ -106,18 +112,21 @@ static enum MHD_Result send_body(
 
 	if (response == NULL)
 		free_body(body);
-	return send_response(connection, answer->status, answer->type, response);
+	return send_response(connection, answer, response);
 }
 
 static enum MHD_Result send_page(
 	struct http *http, struct MHD_Connection *connection, const struct http_page *page)
 {
+	const struct http_request request = {
+		.accept = MHD_lookup_connection_value(
+			connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT),
+		.after = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "after"),
+	};
 	struct http_answer answer = {.status = MHD_HTTP_OK};
 	struct body *body = malloc(sizeof(*body));
 
-	page->answer(http->arg,
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT),
-		&answer);
+	page->answer(http->arg, &request, &answer);
 	if (body == NULL || answer.text.failed ||
 		(http->answer_bytes > 0 &&
 			http->answer_bytes + answer.text.len > HTTP_ANSWERS_MAX)) {

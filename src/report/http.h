@@ -20,16 +20,23 @@
 #define HTTP_ANSWERS_MAX (32 << 20) /* bytes; one answer alone may be longer */
 #define HTTP_ERROR_MAX   300
 
+/* What was asked beside the path. NULL: it was not said. */
+struct http_request {
+	const char *accept; /* the header */
+	const char *after;  /* ?after= */
+};
+
 struct http_answer {
 	unsigned int status;
-	const char *type; /* of the content */
+	const char *type;   /* of the content */
+	const char *policy; /* what a browser may do with it; NULL: nothing */
 	struct text text;
 };
 
 struct http_page {
 	const char *path; /* NULL behind the last page */
-	/* accept: the header of the request; NULL: it has none. On the server's thread. */
-	void (*answer)(void *arg, const char *accept, struct http_answer *answer);
+	/* On the server's thread. */
+	void (*answer)(void *arg, const struct http_request *request, struct http_answer *answer);
 };
 
 struct http;

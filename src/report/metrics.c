@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/metrics.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,15 @@
 #include "config/config.h"
 #include "report/metrics_text.h"
 #include "report/output/format.h"
+#include "report/output/json.h"
+#include "report/output/table.h"
+#include "report/page.h" /* made by meson.build: page_html[], PAGE_SOURCES */
 
 #define STATUS_OK          200
+#define STATUS_BAD_REQUEST 400
 #define STATUS_UNAVAILABLE 503
 
-static const char type_json[] = "application/json";
+static const char type_json[] = "application/json", type_text[] = "text/plain; charset=utf-8";
 
 struct snapshot {
 	struct metrics_sums sums;
@@ -128,6 +133,11 @@ void metrics_take(
 	struct metrics *metrics, struct report_epoch *epoch, struct report_epoch *deliveries)
 {
 	metrics_sums_add(&metrics->now.sums, epoch);
+	if (deliveries != NULL) {
+		deliveries->number = epoch->number;
+		deliveries->start = epoch->start;
+		deliveries->end = epoch->end;
+	}
 	publish(metrics, epoch, deliveries);
 }
 
@@ -155,7 +165,18 @@ static uint64_t resident_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void answer_metrics(void *arg, const char *accept, struct http_answer *answer)
+static void answer_page(void *arg, const struct http_request *request, struct http_answer *answer)
+{
+	(void)arg;
+	(void)request;
+	answer->type = "text/html; charset=utf-8";
+	answer->policy = "default-src 'none'; connect-src 'self'; img-src data:; " PAGE_SOURCES
+			 "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+	text_add(&answer->text, (const char *)page_html, sizeof(page_html));
+}
+
+static void answer_metrics(
+	void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	struct metrics *metrics = arg;
 	const struct snapshot *snapshot = look(metrics);
@@ -169,7 +190,7 @@ static void answer_metrics(void *arg, const char *accept, struct http_answer *an
 		.resident = resident_bytes(),
 		.top = metrics->top,
 	};
-	bool openmetrics = metrics_wants_openmetrics(accept);
+	bool openmetrics = metrics_wants_openmetrics(request->accept);
 
 	answer->type = openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
 				   : "text/plain; version=0.0.4; charset=utf-8";
@@ -186,12 +207,12 @@ bool metrics_healthy(struct metrics *metrics, int64_t now, int64_t *late)
 	return *late == 0;
 }
 
-static void answer_health(void *arg, const char *accept, struct http_answer *answer)
+static void answer_health(void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	int64_t late;
 	bool healthy = metrics_healthy(arg, clock_now(CLOCK_MONOTONIC), &late);
 
-	(void)accept;
+	(void)request;
 	answer->type = type_json;
 	answer->status = healthy ? STATUS_OK : STATUS_UNAVAILABLE;
 	text_printf(&answer->text, "{\"healthy\":%s,\"overdue_seconds\":%.3f}\n",
@@ -201,22 +222,40 @@ static void answer_health(void *arg, const char *accept, struct http_answer *ans
 /* An array of rows, as JSON lines have them. */
 struct rows {
 	struct text *text;
+	bool flows;              /* heavy hitters, each with its flow for a person */
 	struct columns *columns; /* NULL: none yet, or no memory */
 	bool some;
 };
+
+static void add_flow(struct text *text, const struct output_row *row)
+{
+	const struct report_row *hitter = row->item;
+	struct text flow = {0};
+
+	table_flow(&flow, row->measurement->key_rule, &hitter->key);
+	text_str(text, ",\"flow\":\"");
+	json_escape(text, flow.data, flow.len);
+	text_char(text, '"');
+	text->failed |= flow.failed;
+	text_free(&flow);
+}
 
 static void add_row(struct rows *rows, const struct output_row *row)
 {
 	text_str(rows->text, rows->some ? ",\n" : "");
 	format_json.row(rows->text, rows->columns, row);
 	if (!rows->text->failed)
-		rows->text->len--; /* the end of the line */
+		rows->text->len -= strlen("}\n");
+	if (rows->flows)
+		add_flow(rows->text, row);
+	text_char(rows->text, '}');
 	rows->some = true;
 }
 
 static void add_rows(struct rows *rows, const struct output *output,
 	const struct report_epoch *epoch, size_t rows_max)
 {
+	uint32_t parts = output->of_epoch ? 1 : epoch->nb_measurements;
 	struct column_choice choice = column_choice_of(epoch);
 
 	choice.named = true;
@@ -226,7 +265,7 @@ static void add_rows(struct rows *rows, const struct output *output,
 		rows->text->failed = true;
 		return;
 	}
-	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+	for (uint32_t m = 0; m < parts; m++) {
 		struct output_row row = {.epoch = epoch, .measurement = &epoch->measurements[m]};
 		struct output_items items = output->items(epoch, row.measurement);
 
@@ -237,16 +276,40 @@ static void add_rows(struct rows *rows, const struct output *output,
 	}
 }
 
-static void answer_epochs(void *arg, const char *accept, struct http_answer *answer)
+/* The count of the first epoch that is wanted. False: what was asked is no number. */
+static bool first_wanted(const struct metrics *metrics, const char *after, uint64_t *count)
+{
+	struct report_epoch *epoch;
+	uint64_t number;
+	char *end;
+
+	*count = recent_span(metrics->recent).first;
+	if (after == NULL)
+		return true;
+	errno = 0;
+	number = strtoull(after, &end, 10);
+	if (after[strspn(after, "0123456789")] != '\0' || end == after || errno != 0)
+		return false;
+	epoch = recent_find(metrics->recent, number < UINT64_MAX ? number + 1 : number, count);
+	report_epoch_free(epoch);
+	return true;
+}
+
+static void answer_epochs(void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	const struct metrics *metrics = arg;
 	struct rows rows = {.text = &answer->text};
-	struct recent_span span = recent_span(metrics->recent);
+	uint64_t first;
 
-	(void)accept;
+	if (!first_wanted(metrics, request->after, &first)) {
+		answer->status = STATUS_BAD_REQUEST;
+		answer->type = type_text;
+		text_str(rows.text, "after= is the number of an epoch\n");
+		return;
+	}
 	answer->type = type_json;
 	text_str(rows.text, "[");
-	for (uint64_t n = span.first; n < span.end; n++) {
+	for (uint64_t n = first; n < recent_span(metrics->recent).end; n++) {
 		struct report_epoch *epoch = recent_get(metrics->recent, n);
 
 		if (epoch != NULL)
@@ -257,25 +320,62 @@ static void answer_epochs(void *arg, const char *accept, struct http_answer *ans
 	free(rows.columns);
 }
 
-static void answer_top(void *arg, const char *accept, struct http_answer *answer)
+/* epoch NULL: there are no rows. */
+static void answer_rows(struct http_answer *answer, const struct output *output,
+	const struct report_epoch *epoch, size_t rows_max)
 {
-	const struct snapshot *snapshot = look(arg);
-	struct rows rows = {.text = &answer->text};
+	struct rows rows = {.text = &answer->text, .flows = output == &output_heavy_hitters};
 
-	(void)accept;
 	answer->type = type_json;
 	text_str(rows.text, "[");
-	if (snapshot->last != NULL)
-		add_rows(&rows, &output_heavy_hitters, snapshot->last, METRICS_ROWS_MAX);
+	if (epoch != NULL)
+		add_rows(&rows, output, epoch, rows_max);
 	text_str(rows.text, "]\n");
 	free(rows.columns);
 }
 
+static void answer_top(void *arg, const struct http_request *request, struct http_answer *answer)
+{
+	(void)request;
+	answer_rows(answer, &output_heavy_hitters, look(arg)->last, METRICS_ROWS_MAX);
+}
+
+static void answer_deliveries(
+	void *arg, const struct http_request *request, struct http_answer *answer)
+{
+	(void)request;
+	answer_rows(answer, &output_deliveries, look(arg)->deliveries, SIZE_MAX);
+}
+
+/* What it means for a packet to be in a column of /api/v1/epochs. */
+static void answer_ledger(void *arg, const struct http_request *request, struct http_answer *answer)
+{
+	static const char *const fates[] = {"none", "lost", "left_out", "skipped"};
+	struct text *text = &answer->text;
+
+	(void)arg;
+	(void)request;
+	answer->type = type_json;
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		const struct ledger_column *column = &ledger_columns[c];
+
+		text_printf(text, "%s{\"column\":\"%s\",\"fate\":\"%s\",\"why\":\"",
+			c > 0 ? ",\n" : "[", column->name, fates[column->fate]);
+		if (column->why != NULL)
+			json_escape(text, column->why, strlen(column->why));
+		text_str(text, "\"}");
+	}
+	text_str(text, "]\n");
+}
+
 const struct http_page metrics_pages[] = {
+	{"/", answer_page},
 	{"/metrics", answer_metrics},
 	{"/healthz", answer_health},
 	{"/api/v1/epochs", answer_epochs},
 	{"/api/v1/top", answer_top},
+	{"/api/v1/deliveries", answer_deliveries},
+	{"/api/v1/ledger", answer_ledger},
 	{0},
 };
 
@@ -327,10 +427,10 @@ static const struct option_row metrics_rows[] = {
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_STRING,
 		OPTION_FIELD(metrics_options, address),
-		.help = "Answer Prometheus, and whoever asks by HTTP, while the run lasts: "
-			"/metrics, /healthz, /api/v1/epochs, /api/v1/top. PORT alone is that of "
-			"127.0.0.1, :PORT of all addresses. There is no password: docs/EXPORTS.md "
-			"has a proxy's settings.",
+		.help = "Answer browsers, Prometheus, and whoever asks by HTTP, while the run "
+			"lasts: a page at /, /metrics, /healthz, and JSON (docs/EXPORTS.md). PORT "
+			"alone is that of 127.0.0.1, :PORT of all addresses. There is no password: "
+			"docs/EXPORTS.md has a proxy's settings.",
 	},
 	{
 		.name = "metrics-top",

@@ -158,7 +158,7 @@ def test_bad_clients(test):
     before = lib.resident(process.popen.pid)
     slow = socket.create_connection(('127.0.0.1', port))
     slow.sendall(b'GET /metrics HT')
-    for path in ('/', '/metric', '/metrics/', '//metrics', '/api/v1/../v1/top', '/%00', '/%zz', '/' + 'a' * 9000):
+    for path in ('/metric', '/metrics/', '/index.html', '//metrics', '/api/v1/../v1/top', '/%01', '/%zz', '/' + 'a' * 9000):
         assert ask(port, path)[0] == 404, path
     assert ask(port, '/metrics?x=%20&y')[0] == 200
     for method in ('POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'BREW'):

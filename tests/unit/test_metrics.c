@@ -22,12 +22,13 @@
 
 static struct text answer_of(struct metrics *metrics, const char *path, const char *accept)
 {
+	const struct http_request request = {.accept = accept};
 	struct http_answer answer = {.status = 200};
 	const struct http_page *page = metrics_pages;
 
 	while (strcmp(page->path, path) != 0)
 		page++;
-	page->answer(metrics, accept, &answer);
+	page->answer(metrics, &request, &answer);
 	text_char(&answer.text, '\0');
 	assert_false(answer.text.failed);
 	return answer.text;
