@@ -242,22 +242,9 @@ def test_tcpreplay(test):
     assert lib.total(lib.read_stats(paths[1]), 'duplicate') == test_exporters.sums(truth)[0]
 
 
-def build_fixbuf(test):
-    """An exporter of libfixbuf, as a program."""
-    compiler = peers.needs(test, 'gcc', 'pkg-config')
-    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'libfixbuf'], capture_output=True, text=True,
-                           check=False)
-    if flags.returncode != 0:
-        test.skip('libfixbuf is not installed with its headers')
-    program = test.path('fixbuf_export')
-    source = os.path.join(os.path.dirname(__file__), 'fixbuf_export.c')
-    subprocess.run([compiler, '-o', program, source, *flags.stdout.split()], check=True)
-    return program
-
-
 def test_libfixbuf(test):
     """Fields of variable length, counters of 2 to 5 bytes, and a template that another one replaces."""
-    program, count = build_fixbuf(test), 1000
+    program, count = peers.fixbuf(test, 'fixbuf_export'), 1000
 
     def send(port):
         test.run(port, count, program=[program]).expect(0)

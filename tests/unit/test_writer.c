@@ -1393,8 +1393,16 @@ static void test_blocked_pipe_and_files(void **state)
 struct stall {
 	pthread_mutex_t lock;
 	atomic_bool begun; /* the thread has taken a report */
-	uint64_t written;
+	uint64_t written, missed;
 };
+
+static void count_missed(void *place, const struct report_epoch *epoch)
+{
+	struct stall *stall = place;
+
+	(void)epoch;
+	stall->missed++;
+}
 
 static void write_when_free(void *place, const struct report_epoch *epoch)
 {
@@ -1410,7 +1418,7 @@ static void write_when_free(void *place, const struct report_epoch *epoch)
 /* Neither kind of report takes room of the other, and each loss is said once. */
 static void test_accounts_have_a_bound(void **state)
 {
-	static const struct outlet_ops ops = {.write = write_when_free};
+	static const struct outlet_ops ops = {.write = write_when_free, .miss = count_missed};
 	const int pushed = 4 * OUTLET_QUEUE;
 	struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct delivery of_stats = {.name = "s", .output = &output_stats};
@@ -1450,6 +1458,7 @@ static void test_accounts_have_a_bound(void **state)
 	pthread_mutex_unlock(&stall.lock);
 	dropped = outlet_end(outlet);
 	assert_int_equal(dropped, of_stats.dropped + of_all.dropped);
+	assert_int_equal(dropped, stall.missed);
 	assert_int_equal(dropped + stall.written, 2 * pushed);
 	assert_int_equal(stall.written, 2 * OUTLET_QUEUE + 1);
 	outlet_free(outlet);

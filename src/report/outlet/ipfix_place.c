@@ -14,6 +14,8 @@
 #define PORT        "4739"
 #define PATIENCE_NS (10 * SECOND_NS) /* with a receiver who takes nothing, */
 #define ENDING_NS   (2 * SECOND_NS)  /* and at the end of the run */
+#define DOMAINS     100              /* observation domains of a place */
+_Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 
 struct ipfix_place {
 	struct remote remote;
@@ -44,6 +46,13 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	delivery_count(&place->remote.delivery.failed, account.failed);
 	delivery_count(&place->remote.delivery.bytes, account.bytes);
 	delivery_count(&place->remote.delivery.reconnects, account.reconnects);
+}
+
+static void miss(void *arg, const struct report_epoch *epoch)
+{
+	struct ipfix_place *place = arg;
+
+	ipfix_socket_miss(place->socket, epoch);
 }
 
 static void reopen(void *arg)
@@ -92,7 +101,7 @@ static struct remote *create(
 	struct ipfix_place *place = calloc(1, sizeof(*place));
 	const struct ipfix_socket_options options = {
 		.records = {.flows = request->kind == ROWS_FLOWS,
-			.domain = 1 + number * CONFIG_MEASUREMENTS_MAX,
+			.domain = number * DOMAINS,
 			.ingress = 1,
 			.egress = 0},
 		.patience = patience,
@@ -120,7 +129,7 @@ static void free_place(struct remote *remote)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.write = write_report, .reopen = reopen                                            \
+		.write = write_report, .miss = miss, .reopen = reopen                              \
 	}
 
 const struct remote_scheme remote_ipfix = {

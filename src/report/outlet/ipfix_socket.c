@@ -200,6 +200,11 @@ struct ipfix_account ipfix_socket_write(
 	return ipfix->account;
 }
 
+void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *epoch)
+{
+	ipfix_miss(ipfix->ipfix, epoch);
+}
+
 void ipfix_socket_reopen(struct ipfix_socket *ipfix)
 {
 	receiver_reopen(&ipfix->receiver);

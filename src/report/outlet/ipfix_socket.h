@@ -39,6 +39,9 @@ struct ipfix_socket *ipfix_socket_create(
 struct ipfix_account ipfix_socket_write(
 	struct ipfix_socket *ipfix, const struct report_epoch *epoch);
 
+/* Any thread: a report that will not come. Totals have what was in it. */
+void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *epoch);
+
 /* Looks the name up again and connects anew with the next report. */
 void ipfix_socket_reopen(struct ipfix_socket *ipfix);
 

@@ -313,6 +313,8 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 	taken = enqueue(outlet, epoch);
 	rows = count(outlet, epoch, !taken);
 	if (!taken) {
+		if (outlet->params.ops->miss != NULL)
+			outlet->params.ops->miss(outlet->params.place, epoch);
 		if (!lane->dropping)
 			say(outlet, true, id, "does not keep up; its rows are lost until it does");
 		lane->lost += rows;

@@ -9,6 +9,7 @@
 #include "report/output/ipfix.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ struct domain {
 	struct key_rule rule; /* that its templates are for; without fields: none yet */
 	uint32_t next_id;
 	struct template *templates[SHAPES];
-	bool told;         /* who it is, */
+	bool told;         /* in this session, who it is, */
 	int64_t told_at;   /* and when all templates were told last, */
 	uint32_t messages; /* and how many messages went since */
 	/* Since the start. */
@@ -96,8 +97,15 @@ struct domain {
 	uint64_t offered, measured, ignored;
 };
 
+/* What no epoch that was seen here has; of any thread. */
+struct missed {
+	_Atomic uint64_t rows, offered, measured, ignored;
+};
+
 struct ipfix {
 	struct ipfix_options options;
+	struct missed missed[DOMAINS_MAX]; /* not in a domain's sums yet */
+	struct domain totals; /* the exporting process's own; `told`: of all domains who they are */
 	struct domain *domains[DOMAINS_MAX];
 	uint8_t *message; /* of all but rows: message_max bytes */
 };
@@ -348,15 +356,25 @@ static uint8_t *put_who(uint8_t *at, const struct domain *domain)
 	return put32(put32(put16(at, 1), 1), 0);
 }
 
-static bool tell_who(struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+/* In a message of `in`: its own, or the one of totals. */
+static bool tell_who(struct ipfix *ipfix, struct domain *in, const struct domain *domain,
+	const struct ipfix_sink *sink)
 {
 	uint8_t *set = ipfix->message + HEADER, *at = begin_set(set, OPTIONS_SET);
 
 	at = put_options_template(at, OPTIONS_WHO, who_fields, COUNT(who_fields));
-	at = put_options_template(at, OPTIONS_LEDGER, ledger_fields, COUNT(ledger_fields));
 	set = end_set(set, at);
 	at = end_set(set, put_who(begin_set(set, OPTIONS_WHO), domain));
-	return send_message(domain, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
+	return send_message(in, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
+}
+
+static bool tell_who_is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
+{
+	for (uint32_t d = 0; d < DOMAINS_MAX; d++)
+		if (ipfix->domains[d] != NULL &&
+			!tell_who(ipfix, &ipfix->totals, ipfix->domains[d], sink))
+			return false;
+	return true;
 }
 
 /* As many as fit of the templates that are not told. */
@@ -377,12 +395,19 @@ static uint8_t *put_templates(struct ipfix *ipfix, struct domain *domain)
 	return end_set(ipfix->message + HEADER, at);
 }
 
-static void forget_told(struct domain *domain)
+static void forget_templates(struct domain *domain)
 {
-	domain->told = false;
 	for (uint32_t s = 0; s < SHAPES; s++)
 		if (domain->templates[s] != NULL)
 			domain->templates[s]->told = false;
+}
+
+static void forget_all(const struct ipfix *ipfix, struct domain *domain)
+{
+	domain->told = false;
+	forget_templates(domain);
+	if (ipfix->options.reliable)
+		domain->sequence = 0;
 }
 
 static bool tell_templates(
@@ -399,15 +424,10 @@ static bool tell_templates(
 
 static void begin_session(struct ipfix *ipfix)
 {
-	for (uint32_t d = 0; d < DOMAINS_MAX; d++) {
-		struct domain *domain = ipfix->domains[d];
-
-		if (domain == NULL)
-			continue;
-		forget_told(domain);
-		if (ipfix->options.reliable)
-			domain->sequence = 0;
-	}
+	forget_all(ipfix, &ipfix->totals);
+	for (uint32_t d = 0; d < DOMAINS_MAX; d++)
+		if (ipfix->domains[d] != NULL)
+			forget_all(ipfix, ipfix->domains[d]);
 }
 
 static bool told_long_ago(const struct ipfix *ipfix, const struct domain *domain, int64_t now)
@@ -417,30 +437,63 @@ static bool told_long_ago(const struct ipfix *ipfix, const struct domain *domain
 		       domain->messages >= IPFIX_REFRESH_MESSAGES);
 }
 
-/* Before data: whoever receives it knows what it is. False: nobody does. */
-static bool prepare(struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+static bool is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
 {
 	enum ipfix_peer peer = sink->peer(sink->arg);
-	int64_t now = sink->now(sink->arg);
-	bool told;
 
-	if (peer == IPFIX_GONE)
-		return false;
 	if (peer == IPFIX_ANEW)
 		begin_session(ipfix);
-	if (told_long_ago(ipfix, domain, now))
-		forget_told(domain);
-	if (!domain->told) {
-		domain->told_at = now;
-		domain->messages = 0;
+	return peer != IPFIX_GONE;
+}
+
+/* Whether all that the domain told is to be told again. */
+static bool renews(const struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+{
+	int64_t now = sink->now(sink->arg);
+
+	if (domain->told && !told_long_ago(ipfix, domain, now))
+		return false;
+	domain->told_at = now;
+	domain->messages = 0;
+	return true;
+}
+
+/*
+ * Before data: whoever receives it knows what it is. False: nobody does. Who the domain is goes
+ * into it once a session, before data: receivers that do not count records of options, which RFC
+ * 7011 does, take later ones for a gap. What is said again stands among the totals.
+ */
+static bool prepare(struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+{
+	if (!is_there(ipfix, sink))
+		return false;
+	if (renews(ipfix, domain, sink))
+		forget_templates(domain);
+	if (!tell_templates(ipfix, domain, sink)) {
+		forget_templates(domain);
+		return false;
 	}
-	told = tell_templates(ipfix, domain, sink) &&
-	       (domain->told || tell_who(ipfix, domain, sink));
-	if (told)
-		domain->told = true;
-	else
-		forget_told(domain);
-	return told;
+	domain->told = domain->told || tell_who(ipfix, domain, domain, sink);
+	return domain->told;
+}
+
+/* The same before totals. */
+static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
+{
+	struct domain *totals = &ipfix->totals;
+	uint8_t *set = ipfix->message + HEADER, *at;
+
+	if (!is_there(ipfix, sink))
+		return false;
+	if (!renews(ipfix, totals, sink))
+		return true;
+	at = put_options_template(
+		begin_set(set, OPTIONS_SET), OPTIONS_LEDGER, ledger_fields, COUNT(ledger_fields));
+	at = end_set(set, at);
+	totals->told =
+		send_message(totals, ipfix->message, (uint32_t)(at - ipfix->message), 0, 0, sink) &&
+		tell_who_is_there(ipfix, sink);
+	return totals->told;
 }
 
 static void flush(struct ipfix *ipfix, struct domain *domain, struct template *template,
@@ -665,7 +718,7 @@ static struct domain *domain_of(
 		return NULL;
 	if (domain->next_id == 0) {
 		domain->next_id = FIRST_TEMPLATE;
-		domain->number = ipfix->options.domain + number;
+		domain->number = ipfix->options.domain + 1 + number;
 	}
 	if (!key_rule_equal(&domain->rule, measurement->key_rule)) {
 		drop_templates(domain);
@@ -673,7 +726,8 @@ static struct domain *domain_of(
 	}
 	if (strncmp(domain->name, measurement->name, NAME_BYTES - 1) != 0) {
 		snprintf(domain->name, NAME_BYTES, "%s", measurement->name);
-		forget_told(domain);
+		domain->told = false;
+		ipfix->totals.told = false;
 	}
 	return domain;
 }
@@ -688,18 +742,42 @@ static void add_ledger(struct domain *domain, const struct report_epoch *epoch,
 	domain->ignored += ledger_lost(&ledger) + ledger.skipped;
 }
 
+void ipfix_miss(struct ipfix *ipfix, const struct report_epoch *epoch)
+{
+	for (uint32_t m = 0; m < epoch->nb_measurements && m < DOMAINS_MAX; m++) {
+		const struct report_measurement *measurement = &epoch->measurements[m];
+		struct domain sums = {0};
+
+		if (!epoch->flows_only)
+			add_ledger(&sums, epoch, measurement);
+		atomic_fetch_add(&ipfix->missed[m].rows, rows_of(ipfix, measurement));
+		atomic_fetch_add(&ipfix->missed[m].offered, sums.offered);
+		atomic_fetch_add(&ipfix->missed[m].measured, sums.measured);
+		atomic_fetch_add(&ipfix->missed[m].ignored, sums.ignored);
+	}
+}
+
+static void add_missed(struct domain *domain, struct missed *missed)
+{
+	domain->not_sent += atomic_exchange(&missed->rows, 0);
+	domain->offered += atomic_exchange(&missed->offered, 0);
+	domain->measured += atomic_exchange(&missed->measured, 0);
+	domain->ignored += atomic_exchange(&missed->ignored, 0);
+}
+
 static void tell_ledger(
 	struct ipfix *ipfix, struct domain *domain, int64_t end, const struct ipfix_sink *sink)
 {
 	uint8_t *set = ipfix->message + HEADER, *at;
 
-	if (!prepare(ipfix, domain, sink))
+	if (!prepare_totals(ipfix, sink))
 		return;
 	at = put_time(put32(begin_set(set, OPTIONS_LEDGER), domain->number), end);
 	at = put64(put64(at, domain->exported), domain->not_sent);
 	at = put64(put64(put64(at, domain->offered), domain->measured), domain->ignored);
 	at = end_set(set, at);
-	(void)send_message(domain, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
+	(void)send_message(
+		&ipfix->totals, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
 }
 
 void ipfix_epoch(
@@ -721,6 +799,7 @@ void ipfix_epoch(
 		if (epoch->flows_only)
 			continue;
 		add_ledger(domain, epoch, measurement);
+		add_missed(domain, &ipfix->missed[m]);
 		tell_ledger(ipfix, domain, epoch->end, sink);
 	}
 }
@@ -732,6 +811,7 @@ struct ipfix *ipfix_create(const struct ipfix_options *options)
 	if (ipfix == NULL)
 		return NULL;
 	ipfix->options = *options;
+	ipfix->totals.number = options->domain;
 	if (ipfix->options.message_max == 0)
 		ipfix->options.message_max = IPFIX_MESSAGE_MAX;
 	ipfix->message = malloc(ipfix->options.message_max);

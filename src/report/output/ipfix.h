@@ -7,8 +7,9 @@
  *
  * Every measurement is an observation domain of its own: its records tell of packets that those of
  * another measurement tell of, too, and nobody is to add them up. Each has its templates, made as
- * records need them, its sequence number, and two records of options: who it is and that its counts
- * are of all packets, with the templates; and behind each epoch the totals of its ledger.
+ * records need them, its sequence number, and once a session a record of options: who it is and that
+ * its counts are of all packets. A further domain has nothing but options: that again, with its
+ * templates, and behind each epoch the totals of each measurement's ledger.
  *
  * Counts are those of the epoch with the weights of --keep-up or of exporters in them, so the rate
  * that is said is always 1:1: who multiplies by it must not do so a second time.
@@ -28,7 +29,7 @@
 struct ipfix_options {
 	bool flows;               /* records of flow tables; else heavy hitters */
 	bool reliable;            /* TCP: templates are sent once, and a session begins at 0 */
-	uint32_t domain;          /* of the first measurement; those behind it have the next ones */
+	uint32_t domain;          /* of totals; measurements have the next ones */
 	uint32_t ingress, egress; /* interfaces; with in_port in the key, that of port 0 */
 	uint32_t message_max;     /* bytes; 0: IPFIX_MESSAGE_MAX */
 };
@@ -67,3 +68,6 @@ uint64_t ipfix_rows(const struct ipfix *ipfix, const struct report_epoch *epoch)
 /* Sends them, and what else is to be said. What was not sent is in the totals of the next one. */
 void ipfix_epoch(
 	struct ipfix *ipfix, const struct report_epoch *epoch, const struct ipfix_sink *sink);
+
+/* Any thread: an epoch that will not come. Its rows and its ledger are in the totals of the next. */
+void ipfix_miss(struct ipfix *ipfix, const struct report_epoch *epoch);
