@@ -82,6 +82,17 @@ static uint64_t take_unsent(struct forwarded_port *out, uint64_t taken)
 	return unsent;
 }
 
+static void sum_up(struct forwarded_counts *sum, const struct forwarded_counts *counts)
+{
+	sum->received += counts->received;
+	sum->forwarded += counts->forwarded;
+	sum->tx_full += counts->tx_full;
+	sum->too_long += counts->too_long;
+	sum->no_link += counts->no_link;
+	sum->tx_errors += counts->tx_errors;
+	sum->bytes += counts->bytes;
+}
+
 static struct report_forwarded row_of(struct forwarded *forwarded, uint32_t in, uint64_t epoch)
 {
 	const struct run *run = forwarded->run;
@@ -96,19 +107,24 @@ static struct report_forwarded row_of(struct forwarded *forwarded, uint32_t in, 
 	row = (struct report_forwarded){
 		.in = run->ports[in].name,
 		.out = run->ports[out].name,
-		.received = sum.received,
-		.tx_full = sum.tx_full,
-		.too_long = sum.too_long,
-		.no_link = sum.no_link,
-		.bytes = sum.bytes,
+		.counts =
+			{
+				.received = sum.received,
+				.tx_full = sum.tx_full,
+				.too_long = sum.too_long,
+				.no_link = sum.no_link,
+				.bytes = sum.bytes,
+			},
 		.timed = sum.times.n > 0,
 		.p50_ns = quantile_ns(&sum.times, 0.5),
 		.p99_ns = quantile_ns(&sum.times, 0.99),
 		.p999_ns = quantile_ns(&sum.times, 0.999),
 		.max_ns = quantile_ns(&sum.times, 1),
 	};
-	row.tx_errors = take_unsent(&forwarded->out[out], sum.taken);
-	row.forwarded = sum.taken - row.tx_errors;
+	row.counts.tx_errors = take_unsent(&forwarded->out[out], sum.taken);
+	row.counts.forwarded = sum.taken - row.counts.tx_errors;
+	sum_up(&forwarded->so_far[in], &row.counts);
+	row.so_far = forwarded->so_far[in];
 	return row;
 }
 
@@ -126,17 +142,6 @@ static void say_too_long(struct forwarded *forwarded, uint32_t in, uint64_t numb
 		    "(ethtool -K INTERFACE gro off lro off; tso off gso off where they are sent)",
 		(unsigned long long)number, run->ports[in].name,
 		atomic_load_explicit(&out->send.longest, memory_order_relaxed), out->name);
-}
-
-static void sum_up(struct forwarded_sum *sum, const struct report_forwarded *row)
-{
-	sum->of_all.received += row->received;
-	sum->of_all.forwarded += row->forwarded;
-	sum->of_all.tx_full += row->tx_full;
-	sum->of_all.too_long += row->too_long;
-	sum->of_all.no_link += row->no_link;
-	sum->of_all.tx_errors += row->tx_errors;
-	sum->of_all.bytes += row->bytes;
 }
 
 /* What was handed to the devices, against what they say of it. */
@@ -171,8 +176,8 @@ bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t numbe
 	for (uint32_t p = 0; p < nb_ports; p++) {
 		struct report_forwarded row = row_of(forwarded, p, epoch);
 
-		sum_up(&forwarded->sum, &row);
-		if (row.too_long > 0)
+		sum_up(&forwarded->sum.of_all, &row.counts);
+		if (row.counts.too_long > 0)
 			say_too_long(forwarded, p, number);
 		if (report != NULL && report->forwarded != NULL)
 			report->forwarded[report->nb_forwarded++] = row;

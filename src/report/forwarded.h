@@ -12,7 +12,7 @@
 
 /* Of the whole run. */
 struct forwarded_sum {
-	struct report_forwarded of_all; /* counts alone */
+	struct forwarded_counts of_all;
 	uint64_t unaccounted; /* packets that a device took and does not say to have sent */
 };
 
@@ -25,7 +25,8 @@ struct forwarded {
 		uint64_t taken;  /* that were handed to the device */
 		uint64_t unsent; /* tx_errors of the epochs so far */
 		bool too_long_said;
-	} out[OPTION_LIST_MAX]; /* by the port that packets leave by */
+	} out[OPTION_LIST_MAX];                          /* by the port that packets leave by */
+	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* by the one they come in by */
 };
 
 /* Before the run starts. Without --forward there is nothing to do, here and below. */
@@ -46,7 +47,7 @@ struct text;
 void forwarded_sentence(struct text *text, const struct forwarded_sum *sum);
 
 /* Of these that were received, how many were not forwarded. */
-static inline uint64_t forwarded_unsent(const struct report_forwarded *row)
+static inline uint64_t forwarded_unsent(const struct forwarded_counts *counts)
 {
-	return row->tx_full + row->too_long + row->no_link + row->tx_errors;
+	return counts->tx_full + counts->too_long + counts->no_link + counts->tx_errors;
 }

@@ -4,6 +4,46 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/rows.h"
+
+#define AT(member) offsetof(struct exporter_row, member)
+
+const struct metrics_word metrics_datagram_fates[METRICS_DATAGRAM_FATES] = {
+	{"received", AT(datagrams)},
+	{"malformed", AT(malformed)},
+	{"refused", AT(refused)},
+	{"shed", AT(shed)},
+	{"lost_network", AT(lost_network)},
+	{"lost_socket", AT(lost_socket)},
+	{"reordered", AT(reordered)},
+	{"repeated", AT(repeated)},
+};
+
+const struct metrics_word metrics_record_fates[METRICS_RECORD_FATES] = {
+	{"counted", AT(counts.counted)},
+	{"duplicate", AT(counts.duplicate)},
+	{"unusable", AT(unusable)},
+};
+
+static void add_fates(uint64_t *sums, const struct metrics_word *fates, uint32_t n,
+	const struct exporter_row *exporter)
+{
+	for (uint32_t f = 0; f < n; f++)
+		sums[f] += *(const uint64_t *)((const char *)exporter + fates[f].at);
+}
+
+static void add_exporters(struct metrics_sums *sums, const struct report_collected *collected)
+{
+	for (uint64_t e = 0; e < collected->nb_exporters; e++) {
+		const struct exporter_row *exporter = &collected->exporters[e];
+
+		add_fates(
+			sums->datagrams, metrics_datagram_fates, METRICS_DATAGRAM_FATES, exporter);
+		add_fates(sums->records, metrics_record_fates, METRICS_RECORD_FATES, exporter);
+		sums->unknown_template += exporter->unknown_template;
+	}
+}
+
 static void add_worker(struct metrics_worker *worker, const struct report_load *load)
 {
 	worker->lcore = load->lcore;
@@ -59,6 +99,8 @@ void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoc
 	sums->closing_ns += epoch->closing_ns;
 	sums->expired += epoch->expired;
 	ledger_add(&sums->ledger, &epoch->ledger);
+	if (epoch->collected != NULL)
+		add_exporters(sums, epoch->collected);
 	sums->nb_workers = epoch->workers < PLAN_WORKERS_MAX ? epoch->workers : PLAN_WORKERS_MAX;
 	for (uint32_t w = 0; w < sums->nb_workers; w++)
 		add_worker(&sums->workers[w], &epoch->loads[w]);

@@ -4,6 +4,7 @@
 /* What the epochs of a run add up to, for counters that only grow (report/metrics_text.h). */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "config/config.h"
@@ -14,6 +15,18 @@ struct metrics_worker {
 	uint32_t lcore;
 	uint64_t received, measured, ring_full, skipped, bytes, busy_ns;
 };
+
+/* A word, and where the count stands that it is for. */
+struct metrics_word {
+	const char *word;
+	size_t at;
+};
+
+#define METRICS_DATAGRAM_FATES 8
+#define METRICS_RECORD_FATES   3
+/* In struct exporter_row. */
+extern const struct metrics_word metrics_datagram_fates[METRICS_DATAGRAM_FATES];
+extern const struct metrics_word metrics_record_fates[METRICS_RECORD_FATES];
 
 /* As the rows of --stats that have its name. */
 struct metrics_measurement {
@@ -28,6 +41,9 @@ struct metrics_sums {
 	uint64_t closing_ns;
 	uint64_t expired;
 	struct ledger ledger;
+	uint64_t datagrams[METRICS_DATAGRAM_FATES],
+		records[METRICS_RECORD_FATES]; /* of exporters */
+	uint64_t unknown_template;
 	uint32_t nb_workers;
 	struct metrics_worker workers[PLAN_WORKERS_MAX];
 	/* Those of the last epoch with packets, and older ones as far as there is room. */

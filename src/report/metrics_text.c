@@ -137,6 +137,15 @@ static void end_sample_double(struct metric_samples *samples, double value)
 	text_printf(samples->text, "%.15g\n", value);
 }
 
+static uint64_t value_at(const void *of, const struct metrics_word *word)
+{
+	return *(const uint64_t *)((const char *)of + word->at);
+}
+
+#define EACH_WORD(word, words)                                                                     \
+	for (const struct metrics_word *word = (words);                                            \
+		word < (words) + sizeof(words) / sizeof((words)[0]); word++)
+
 /* --- the run --- */
 
 static void add_build(struct metric_samples *samples, const struct metric *metric)
@@ -299,15 +308,147 @@ static void add_port_speed(struct metric_samples *samples, const struct metric *
 	}
 }
 
-static void add_exporters(struct metric_samples *samples, const struct metric *metric)
+static void add_port_lost(struct metric_samples *samples, const struct metric *metric)
 {
+	static const struct metrics_word fates[] = {
+		{"nic_missed", offsetof(struct report_port, nic_missed)},
+		{"nic_errors", offsetof(struct report_port, nic_errors)},
+		{"no_mbuf", offsetof(struct report_port, no_mbuf)},
+	};
 	const struct report_epoch *last = samples->view->last;
 
 	(void)metric;
-	if (last == NULL || last->collected == NULL)
+	for (uint32_t p = 0; last != NULL && p < last->nb_ports; p++)
+		EACH_WORD(fate, fates)
+		{
+			begin_sample(samples);
+			add_label(samples, "port", last->ports[p].name);
+			add_label(samples, "fate", fate->word);
+			end_sample(samples, value_at(&last->ports[p], fate));
+		}
+}
+
+/* --- what was forwarded --- */
+
+static void begin_direction(struct metric_samples *samples, const struct report_forwarded *row)
+{
+	begin_sample(samples);
+	add_label(samples, "in", row->in);
+	add_label(samples, "out", row->out);
+}
+
+#define EACH_DIRECTION(samples, row)                                                               \
+	for (const struct report_forwarded *row = first_direction(samples);                        \
+		row != end_of_directions(samples); row++)
+
+static const struct report_forwarded *first_direction(const struct metric_samples *samples)
+{
+	return samples->view->last != NULL ? samples->view->last->forwarded : NULL;
+}
+
+static const struct report_forwarded *end_of_directions(const struct metric_samples *samples)
+{
+	const struct report_forwarded *first = first_direction(samples);
+
+	return first != NULL ? first + samples->view->last->nb_forwarded : NULL;
+}
+
+static void add_forwarded(struct metric_samples *samples, const struct metric *metric)
+{
+	static const struct metrics_word fates[] = {
+		{"received", offsetof(struct forwarded_counts, received)},
+		{"forwarded", offsetof(struct forwarded_counts, forwarded)},
+		{"tx_full", offsetof(struct forwarded_counts, tx_full)},
+		{"too_long", offsetof(struct forwarded_counts, too_long)},
+		{"no_link", offsetof(struct forwarded_counts, no_link)},
+		{"tx_errors", offsetof(struct forwarded_counts, tx_errors)},
+	};
+
+	(void)metric;
+	EACH_DIRECTION(samples, row)
+	EACH_WORD(fate, fates)
+	{
+		begin_direction(samples, row);
+		add_label(samples, "fate", fate->word);
+		end_sample(samples, value_at(&row->so_far, fate));
+	}
+}
+
+static void add_forwarded_bytes(struct metric_samples *samples, const struct metric *metric)
+{
+	(void)metric;
+	EACH_DIRECTION(samples, row)
+	{
+		begin_direction(samples, row);
+		end_sample(samples, row->so_far.bytes);
+	}
+}
+
+static void add_forwarded_latency(struct metric_samples *samples, const struct metric *metric)
+{
+	static const struct metrics_word percentiles[] = {
+		{"50", offsetof(struct report_forwarded, p50_ns)},
+		{"99", offsetof(struct report_forwarded, p99_ns)},
+		{"99.9", offsetof(struct report_forwarded, p999_ns)},
+		{"100", offsetof(struct report_forwarded, max_ns)},
+	};
+
+	(void)metric;
+	EACH_DIRECTION(samples, row)
+	EACH_WORD(percentile, percentiles)
+	{
+		if (!row->timed)
+			continue;
+		begin_direction(samples, row);
+		add_label(samples, "percentile", percentile->word);
+		end_sample_ns(samples, value_at(row, percentile));
+	}
+}
+
+/* --- what exporters tell --- */
+
+static bool collects(const struct metric_samples *samples)
+{
+	return samples->view->last != NULL && samples->view->last->collected != NULL;
+}
+
+static void add_exporters(struct metric_samples *samples, const struct metric *metric)
+{
+	(void)metric;
+	if (!collects(samples))
 		return;
 	begin_sample(samples);
-	end_sample(samples, last->collected->nb_exporters);
+	end_sample(samples, samples->view->last->collected->nb_exporters);
+}
+
+static void add_fates(struct metric_samples *samples, const struct metrics_word *fates, uint32_t n,
+	const uint64_t *sums)
+{
+	for (uint32_t f = 0; collects(samples) && f < n; f++) {
+		begin_sample(samples);
+		add_label(samples, "fate", fates[f].word);
+		end_sample(samples, sums[f]);
+	}
+}
+
+static void add_datagrams(struct metric_samples *samples, const struct metric *metric)
+{
+	(void)metric;
+	add_fates(samples, metrics_datagram_fates, METRICS_DATAGRAM_FATES,
+		samples->view->sums->datagrams);
+}
+
+static void add_records(struct metric_samples *samples, const struct metric *metric)
+{
+	(void)metric;
+	add_fates(
+		samples, metrics_record_fates, METRICS_RECORD_FATES, samples->view->sums->records);
+}
+
+static void add_unknown_sets(struct metric_samples *samples, const struct metric *metric)
+{
+	if (collects(samples))
+		add_sum(samples, metric);
 }
 
 /* --- workers --- */
@@ -321,23 +462,21 @@ static void begin_worker(struct metric_samples *samples, uint32_t worker)
 
 static void add_worker_packets(struct metric_samples *samples, const struct metric *metric)
 {
-	static const struct {
-		const char *word;
-		size_t at;
-	} fates[] = {{"received", offsetof(struct metrics_worker, received)},
+	static const struct metrics_word fates[] = {
+		{"received", offsetof(struct metrics_worker, received)},
 		{"measured", offsetof(struct metrics_worker, measured)},
 		{"ring_full", offsetof(struct metrics_worker, ring_full)},
-		{"skipped", offsetof(struct metrics_worker, skipped)}};
+		{"skipped", offsetof(struct metrics_worker, skipped)},
+	};
 	const struct metrics_sums *sums = samples->view->sums;
 
 	(void)metric;
 	for (uint32_t w = 0; w < sums->nb_workers; w++)
-		for (size_t f = 0; f < sizeof(fates) / sizeof(fates[0]); f++) {
-			const char *worker = (const char *)&sums->workers[w];
-
+		EACH_WORD(fate, fates)
+		{
 			begin_worker(samples, w);
-			add_label(samples, "fate", fates[f].word);
-			end_sample(samples, *(const uint64_t *)(worker + fates[f].at));
+			add_label(samples, "fate", fate->word);
+			end_sample(samples, value_at(&sums->workers[w], fate));
 		}
 }
 
@@ -614,10 +753,7 @@ static void add_export(struct metric_samples *samples, const struct metric *metr
 
 static void add_export_rows(struct metric_samples *samples, const struct metric *metric)
 {
-	static const struct {
-		const char *word;
-		size_t at;
-	} fates[] = {
+	static const struct metrics_word fates[] = {
 		{"delivered", DELIVERY(delivered)},
 		{"acknowledged", DELIVERY(acknowledged)},
 		{"failed", DELIVERY(failed)},
@@ -628,8 +764,8 @@ static void add_export_rows(struct metric_samples *samples, const struct metric 
 
 	(void)metric;
 	for (uint32_t d = 0; told != NULL && d < told->nb_deliveries; d++)
-		for (uint32_t f = 0; f < sizeof(fates) / sizeof(fates[0]); f++)
-			add_place(samples, d, fates[f].word, fates[f].at);
+		EACH_WORD(fate, fates)
+	add_place(samples, d, fate->word, fate->at);
 }
 
 /* --- all of it --- */
@@ -680,8 +816,27 @@ const struct metric metric_rows[] = {
 		.add = add_port_up},
 	{"sketchtap_port_speed_bytes_per_second", METRIC_GAUGE, "bytes_per_second",
 		"What the port's link can carry, where the driver says so.", .add = add_port_speed},
+	{"sketchtap_port_lost_packets", METRIC_COUNTER, "packets",
+		"Packets that each port's driver lost, as far as it counts them.",
+		.add = add_port_lost},
+	{"sketchtap_forward_packets", METRIC_COUNTER, "packets",
+		"Packets of each direction of --forward by what became of them.",
+		.add = add_forwarded},
+	{"sketchtap_forward_bytes", METRIC_COUNTER, "bytes",
+		"Bytes that the port took by which they leave.", .add = add_forwarded_bytes},
+	{"sketchtap_forward_latency_seconds", METRIC_GAUGE, "seconds",
+		"Time from polling to sending in the last epoch; 100 is the longest.",
+		.add = add_forwarded_latency},
 	{"sketchtap_exporters", METRIC_GAUGE, "exporters",
 		"Exporters in the last epoch, each domain counted as one.", .add = add_exporters},
+	{"sketchtap_exporter_datagrams", METRIC_COUNTER, "datagrams",
+		"Datagrams of all exporters by what became of them; those that were lost never came.",
+		.add = add_datagrams},
+	{"sketchtap_exporter_records", METRIC_COUNTER, "records",
+		"Records of all exporters by what became of them.", .add = add_records},
+	{"sketchtap_exporter_unknown_sets", METRIC_COUNTER, "sets",
+		"Sets of records that were given up, because their template never came.",
+		.add = add_unknown_sets, SUM(unknown_template)},
 	{"sketchtap_worker_packets", METRIC_COUNTER, "packets",
 		"Packets of each worker: received, measured, ring_full, skipped.",
 		.add = add_worker_packets},

@@ -163,12 +163,18 @@ static bool report_ports(const struct reporter *reporter, struct report_epoch *r
 	if (report->ports == NULL)
 		return false;
 	report->nb_ports = n;
-	for (uint32_t p = 0; p < n; p++)
+	for (uint32_t p = 0; p < n; p++) {
+		const struct port_meter *meter = &reporter->account.meters[p];
+
 		report->ports[p] = (struct report_port){
 			.name = reporter->run->ports[p].name,
 			.up = reporter->links.watches[p].up,
 			.speed = reporter->links.watches[p].speed,
+			.nic_missed = port_meter_count(meter, PORT_MISSED),
+			.nic_errors = port_meter_count(meter, PORT_ERRORS),
+			.no_mbuf = port_meter_count(meter, PORT_NO_MBUF),
 		};
+	}
 	return true;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """--metrics: what it says is what the files say; clients that mean no good; Prometheus itself; the alerts."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -12,6 +13,10 @@ import time
 import urllib.parse
 
 import lib
+import net
+import test_collect_live
+import test_forward
+import test_losses
 
 LIVE = ('--eal', '--no-pci', '--workers', '1', '--interval', '100ms')
 OPENMETRICS = {'Accept': 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5'}
@@ -259,3 +264,87 @@ def test_alerts(test):
     names = set(re.findall(r'alert: (\w+)', lib.read_text(os.path.join(folder, 'alerts.yml'))))
     fired = set(re.findall(r'alertname="(\w+)"', lib.read_text(rules)))
     assert names and names == fired, names ^ fired
+
+
+def labelled(found, name, **labels):
+    """Sums of a metric's samples that have these labels, as a number."""
+    return sum(float(value) for (metric, of), value in found.items()
+               if metric == name and set(labels.items()) <= set(of))
+
+
+def test_losses_of_each_port(test):
+    """Two ports, of which one loses: its counter is that of the run, and of --stats."""
+    needs_server(test)
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    space.veth('tap1', 'wire1')
+    space.ip('link', 'set', 'lo', 'up')
+    capture, _ = test_losses.write_flows(test)
+    run = test_losses.Overload(test, space, '--port', net.af_packet('tap0', frames=64), '--port',
+                               net.af_packet('tap1', frames=64), '--workers', '1',
+                               '--metrics', '9100', interval='50ms')
+    sent = run.send('wire1', capture)
+    test.until(lambda: lib.total(lib.read_stats(run.stats), 'offered') == sent, 'all is told')
+    told = space.call('python3', '-c', 'import urllib.request as request; '
+                      'print(request.urlopen("http://127.0.0.1:9100/metrics").read().decode(), end="")')
+    run.finish()
+    found, lost = samples(told), lib.total(lib.read_stats(run.stats), 'nic_missed')
+    by_port = {dict(labels)['port']: int(value) for (name, labels), value in found.items()
+               if name == 'sketchtap_port_lost_packets_total' and dict(labels)['fate'] == 'nic_missed'}
+    assert lost > 0 and sorted(by_port.values()) == [0, lost], (lost, by_port)
+    assert ['tap1' in port for port, value in by_port.items() if value] == [True], by_port
+    assert labelled(found, 'sketchtap_port_lost_packets_total') == sum(packets(found, fate) for fate in (
+        'nic_missed', 'nic_errors', 'no_mbuf'))
+
+
+def test_what_is_forwarded(test):
+    """The counters of each direction are the sums of --forwarded until then, and the latency is the last epoch's."""
+    port, path = needs_server(test), test.path('forwarded.csv')
+    process = test.start('--port', 'net_null0', '--port', 'net_null1', '--forward', 'pairs', '--eal', '--no-pci', '--workers',
+                         '1', '--interval', '100ms', '--packets', '100G', '--metrics', str(port), '--output', '/dev/null',
+                         '--forwarded', path)
+    found = {}
+
+    def there():
+        assert process.running(), process.result.describe()
+        with contextlib.suppress(ConnectionRefusedError):
+            found.update(samples(ask(port, '/metrics')[2]))
+        return int(found.get(('sketchtap_epoch_number', ()), 0)) > 3
+
+    test.until(there, 'some epochs')
+    stop(test, process)
+    last = int(found['sketchtap_epoch_number', ()])
+    rows = [row for row in test_forward.read_forwarded(path) if int(row['epoch']) <= last]
+    directions = {(row['in'], row['out']) for row in rows}
+    assert len(directions) == 2, directions
+    for way_in, out in directions:
+        mine = [row for row in rows if row['in'] == way_in]
+        for fate in ('received', 'forwarded', *test_forward.UNSENT):
+            told = labelled(found, 'sketchtap_forward_packets_total', **{'in': way_in, 'out': out, 'fate': fate})
+            assert told == lib.total(mine, fate), (way_in, fate, told)
+        assert labelled(found, 'sketchtap_forward_bytes_total', out=out) == lib.total(mine, 'bytes') > 0
+        for percentile, column in (('50', 'p50_ns'), ('100', 'max_ns')):
+            told = labelled(found, 'sketchtap_forward_latency_seconds', out=out, percentile=percentile)
+            assert round(told * 1e9) == int(mine[-1][column]), (column, told, mine[-1])
+
+
+def test_collecting(test):
+    """What exporters sent is told as --exporters has it, summed up over all of them; the page has its JSON, too."""
+    port = needs_server(test)
+    run = test_collect_live.Listening(test, '--interval', '200ms', '--metrics', str(port), *test_collect_live.ALL)
+    with test_collect_live.sender(socket.AF_INET, '127.0.0.1', ('127.0.0.1', run.port)) as out:
+        sent = test_collect_live.send_capture(test_collect_live.exported(test, 'v9'), lambda router: out)
+        out.send(b'\0\5noise')
+    test.until(lambda: packets(scrape(port), 'measured') == 8000, 'all is measured')
+    test.until(lambda: labelled(scrape(port), 'sketchtap_exporter_datagrams_total', fate='received') == sent + 1, 'all came')
+    found = scrape(port)
+    epochs, top = (json.loads(ask(port, f'/api/v1/{name}')[2]) for name in ('epochs', 'top'))
+    _, ledger, exporters, _ = run.finish()
+    for fate, column in (('received', 'datagrams'), *((name, name) for name in (
+            'malformed', 'refused', 'shed', 'lost_network', 'lost_socket', 'reordered', 'repeated'))):
+        assert labelled(found, 'sketchtap_exporter_datagrams_total', fate=fate) == lib.total(exporters, column), fate
+    for fate in ('counted', 'duplicate', 'unusable'):
+        assert labelled(found, 'sketchtap_exporter_records_total', fate=fate) == lib.total(exporters, fate), fate
+    assert labelled(found, 'sketchtap_exporter_unknown_sets_total') == lib.total(exporters, 'unknown_template')
+    assert packets(found, 'duplicate') == lib.total(ledger, 'duplicate') == 16000
+    assert sum(row['measured'] for row in epochs) == 8000 and isinstance(top, list), epochs

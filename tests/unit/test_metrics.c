@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "collect/rows.h"
 #include "report/metrics.h"
 #include "report/metrics_text.h"
 #include "sample_epoch.h"
@@ -255,7 +256,8 @@ static void test_labels_are_escaped_and_bounded(void **state)
 		epoch->ports = calloc(1, sizeof(epoch->ports[0]));
 		assert_non_null(epoch->ports);
 		epoch->nb_ports = 1;
-		epoch->ports[0] = (struct report_port){names[n].given, true, 100000};
+		epoch->ports[0] =
+			(struct report_port){.name = names[n].given, .up = true, .speed = 100000};
 		take(metrics, epoch);
 		snprintf(line, sizeof(line), "sketchtap_port_up{port=\"%s\"} 1", names[n].printed);
 		assert_says(metrics, line);
@@ -278,13 +280,85 @@ static void test_labels_are_escaped_and_bounded(void **state)
 		epoch->ports = calloc(1, sizeof(epoch->ports[0]));
 		assert_non_null(epoch->ports);
 		epoch->nb_ports = 1;
-		epoch->ports[0] = (struct report_port){wide, false, 0};
+		epoch->ports[0] = (struct report_port){.name = wide};
 		take(metrics, epoch);
 		snprintf(line, sizeof(line), "sketchtap_port_up{port=\"%.*s\"} 0",
 			(int)(METRICS_LABEL_MAX - extra), wide);
 		assert_says(metrics, line);
 		destroy(metrics);
 	}
+}
+
+/* Counters of ports, directions and exporters. */
+static void test_parts_of_a_run(void **state)
+{
+	struct metrics *metrics = create(0);
+	struct report_epoch *epoch = sample_epoch(0, 0);
+
+	(void)state;
+	epoch->ports = calloc(2, sizeof(epoch->ports[0]));
+	epoch->forwarded = calloc(2, sizeof(epoch->forwarded[0]));
+	assert_true(epoch->ports != NULL && epoch->forwarded != NULL);
+	epoch->nb_ports = epoch->nb_forwarded = 2;
+	epoch->ports[0] = (struct report_port){.name = "a", .nic_missed = 7, .no_mbuf = 9};
+	epoch->ports[1] = (struct report_port){.name = "b", .nic_errors = 8};
+	epoch->forwarded[0] = (struct report_forwarded){.in = "a",
+		.out = "b",
+		.counts = {.received = 1},
+		.so_far = {10, 6, 1, 2, 0, 1, 600},
+		.timed = true,
+		.p50_ns = 5,
+		.max_ns = 1000000001};
+	epoch->forwarded[1] = (struct report_forwarded){.in = "b", .out = "a"};
+	take(metrics, epoch);
+	assert_says(metrics, "sketchtap_port_lost_packets_total{port=\"a\",fate=\"nic_missed\"} 7");
+	assert_says(metrics, "sketchtap_port_lost_packets_total{port=\"a\",fate=\"no_mbuf\"} 9");
+	assert_says(metrics, "sketchtap_port_lost_packets_total{port=\"b\",fate=\"nic_errors\"} 8");
+	assert_says(metrics,
+		"sketchtap_forward_packets_total{in=\"a\",out=\"b\",fate=\"received\"} 10");
+	assert_says(
+		metrics, "sketchtap_forward_packets_total{in=\"a\",out=\"b\",fate=\"too_long\"} 2");
+	assert_says(metrics, "sketchtap_forward_bytes_total{in=\"a\",out=\"b\"} 600");
+	assert_says(metrics, "sketchtap_forward_latency_seconds"
+			     "{in=\"a\",out=\"b\",percentile=\"100\"} 1.000000001");
+	assert_silent_about(metrics, "latency_seconds{in=\"b\"");
+	assert_silent_about(metrics, "sketchtap_exporter");
+	destroy(metrics);
+}
+
+static void take_exporters(struct metrics *metrics, uint64_t number)
+{
+	struct report_epoch *epoch = sample_epoch(number, 0);
+
+	epoch->collected = calloc(1, sizeof(*epoch->collected));
+	assert_non_null(epoch->collected);
+	epoch->collected->exporters = calloc(2, sizeof(struct exporter_row));
+	assert_non_null(epoch->collected->exporters);
+	epoch->collected->nb_exporters = 2;
+	epoch->collected->exporters[0] = (struct exporter_row){.datagrams = 5,
+		.malformed = 1,
+		.lost_network = 3,
+		.unknown_template = 2,
+		.counts = {.counted = 40, .duplicate = 4}};
+	epoch->collected->exporters[1] = (struct exporter_row){.datagrams = 6, .unusable = 1};
+	take(metrics, epoch);
+}
+
+static void test_exporters(void **state)
+{
+	struct metrics *metrics = create(0);
+
+	(void)state;
+	take_exporters(metrics, 0);
+	take_exporters(metrics, 1);
+	assert_says(metrics, "sketchtap_exporters 2");
+	assert_says(metrics, "sketchtap_exporter_datagrams_total{fate=\"received\"} 22");
+	assert_says(metrics, "sketchtap_exporter_datagrams_total{fate=\"malformed\"} 2");
+	assert_says(metrics, "sketchtap_exporter_datagrams_total{fate=\"lost_network\"} 6");
+	assert_says(metrics, "sketchtap_exporter_records_total{fate=\"counted\"} 80");
+	assert_says(metrics, "sketchtap_exporter_records_total{fate=\"unusable\"} 2");
+	assert_says(metrics, "sketchtap_exporter_unknown_sets_total 4");
+	destroy(metrics);
 }
 
 /* Every line of a scrape is a sample of the family that was described last, and ends as it should. */
@@ -562,6 +636,8 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_measurements_change),
 		cmocka_unit_test(test_labels_are_escaped_and_bounded),
+		cmocka_unit_test(test_parts_of_a_run),
+		cmocka_unit_test(test_exporters),
 		cmocka_unit_test(test_both_formats),
 		cmocka_unit_test(test_rows_keep_to_the_rules),
 		cmocka_unit_test(test_docs_are_the_table),

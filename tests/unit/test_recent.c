@@ -98,7 +98,7 @@ static void test_what_is_kept(void **state)
 	epoch->ports = calloc(1, sizeof(epoch->ports[0]));
 	assert_non_null(epoch->ports);
 	epoch->nb_ports = 1;
-	epoch->ports[0] = (struct report_port){"eth0", true, 100000};
+	epoch->ports[0] = (struct report_port){.name = "eth0", .up = true, .speed = 100000};
 	take(recent, epoch);
 	memset(name, 'x', sizeof(name) - 1);
 	kept = recent_get(recent, 0);

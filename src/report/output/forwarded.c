@@ -7,7 +7,7 @@
 #define AT(member) .at = offsetof(struct report_forwarded, member)
 #define COUNT(member)                                                                              \
 	{                                                                                          \
-#member, COLUMN_U64, AT(member)                                                    \
+#member, COLUMN_U64, AT(counts.member)                                             \
 	}
 #define TIME(member)                                                                               \
 	{                                                                                          \

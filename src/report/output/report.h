@@ -262,7 +262,8 @@ struct report_load {
 struct report_port {
 	const char *name; /* outlives all epochs */
 	bool up;
-	uint32_t speed; /* Mbit/s; 0: not known */
+	uint32_t speed;                           /* Mbit/s; 0: not known */
+	uint64_t nic_missed, nic_errors, no_mbuf; /* packets that it lost since the run began */
 };
 
 /* What a rule of --monitor saw in an epoch. */
@@ -272,13 +273,17 @@ struct report_rule {
 	uint64_t flows; /* estimated */
 };
 
-/* What became in an epoch of the packets of a port, with --forward. It balances:
+/* What became of the packets of a port, with --forward. It balances:
  *     received = forwarded + tx_full + too_long + no_link + tx_errors
  */
-struct report_forwarded {
-	const char *in, *out; /* the ports; they outlive all epochs */
+struct forwarded_counts {
 	uint64_t received, forwarded, tx_full, too_long, no_link, tx_errors;
 	uint64_t bytes; /* that the port they leave by took, on the wire without FCS */
+};
+
+struct report_forwarded {
+	const char *in, *out;                   /* the ports; they outlive all epochs */
+	struct forwarded_counts counts, so_far; /* of the epoch; since the run began */
 	/* ns from the poll to the sending, of packets that it took; where there are some. */
 	bool timed;
 	uint64_t p50_ns, p99_ns, p999_ns, max_ns;
