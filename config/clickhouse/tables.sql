@@ -79,7 +79,10 @@ CREATE TABLE IF NOT EXISTS ledger
     duplicate UInt64,
     unaccounted UInt64,
     bytes UInt64,
-    distinct_keys UInt64
+    distinct_keys UInt64,
+    unlisted_packets_high Nullable(UInt64),
+    unlisted_bytes_high Nullable(UInt64),
+    confidence Nullable(Float64)
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(start)

@@ -146,13 +146,14 @@ static void forget_bounds(struct report_measurement *measurement, double interva
 		row->bytes.low = (uint64_t)((double)row->bytes.low / interval);
 		row->packets.high_known = row->bytes.high_known = false;
 	}
+	measurement->unlisted_packets.high_known = measurement->unlisted_bytes.high_known = false;
 }
 
 void collected_widen(
 	struct report_measurement *measurement, const struct ledger *ledger, double risk)
 {
 	double log_inverse;
-	uint64_t keys;
+	uint64_t keys, unit;
 
 	if (!(ledger->sampling > 1))
 		return;
@@ -164,11 +165,13 @@ void collected_widen(
 	 * is that there were more packets; the rest is two metrics' two ends. */
 	keys = estimate_bound(ledger->measured, ledger->sampling, 1, log(4 / risk)).high;
 	log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
+	unit = ledger->largest_frame > 0 ? ledger->largest_frame : 1;
 	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
 		struct report_row *row = &measurement->rows[i];
 
 		widen(&row->packets, ledger->sampling, 1, log_inverse);
-		widen(&row->bytes, ledger->sampling,
-			ledger->largest_frame > 0 ? ledger->largest_frame : 1, log_inverse);
+		widen(&row->bytes, ledger->sampling, unit, log_inverse);
 	}
+	widen(&measurement->unlisted_packets, ledger->sampling, 1, log_inverse);
+	widen(&measurement->unlisted_bytes, ledger->sampling, unit, log_inverse);
 }

@@ -46,6 +46,7 @@ struct merger {
 	bool all_complete;
 	uint64_t bound;       /* of the merged counters' error; UINT64_MAX: none */
 	uint64_t unrecovered; /* as merger_unrecovered() */
+	uint64_t unlisted;    /* no key beside the flows has more, in the measured metric */
 	struct sketch_shed shed;
 	struct sketch_undecoded undecoded; /* but for largest, which is unrecovered */
 
@@ -290,7 +291,7 @@ static void forget(struct merger *merger)
 		memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
 	merger->nb_flows = 0;
 	merger->all_complete = true;
-	merger->unrecovered = 0;
+	merger->unrecovered = merger->unlisted = 0;
 	merger->shed = (struct sketch_shed){0};
 	merger->undecoded = (struct sketch_undecoded){0};
 	merger->no_memory = false;
@@ -342,6 +343,17 @@ static void take_undecoded(struct merger *merger, struct sketch_undecoded undeco
 	merger->unrecovered = counter64_sum(merger->unrecovered, undecoded.largest);
 }
 
+/* What no key has more of that no part lists. */
+static uint64_t unlisted_by_all(const struct merger *merger)
+{
+	const struct merge_input *input = &merger->input;
+
+	if (merger->all_complete)
+		return 0;
+	return merger->ops->unlisted != NULL ? merger->ops->unlisted(input->parts, input->nb_parts)
+					     : UINT64_MAX;
+}
+
 /* The keys that the parts list, or those that are found in their sum. */
 static void collect_flows(struct merger *merger)
 {
@@ -353,6 +365,7 @@ static void collect_flows(struct merger *merger)
 		merger->all_complete = false;
 		merger->unrecovered = ops->recover(
 			merger->total, input->wanted, input->smallest, take_candidate, merger);
+		merger->unlisted = merger->unrecovered;
 		return;
 	}
 	for (; merger->part < input->nb_parts; merger->part++) {
@@ -376,6 +389,7 @@ static void collect_flows(struct merger *merger)
 			merger->shed.details += shed.details;
 		}
 	}
+	merger->unlisted = unlisted_by_all(merger);
 }
 
 /* What no part was told of: any key may have all of it. */
@@ -452,6 +466,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 	account_shed(merger);
 	merger->all_complete &= merger->forgotten.packets == 0;
 	merger->unrecovered = counter64_sum(merger->unrecovered, forgotten(merger));
+	merger->unlisted = counter64_sum(merger->unlisted, forgotten(merger));
 	if (is_exact(merger))
 		set_ceilings(merger);
 	else
@@ -504,7 +519,7 @@ const struct merge_input *merger_input(const struct merger *merger)
 }
 
 /* Upper bound, in the measured metric, of what a part had of a flow that it does not list. */
-static uint64_t unlisted(const struct merger *merger, uint32_t part, const struct flow *flow)
+static uint64_t not_listed(const struct merger *merger, uint32_t part, const struct flow *flow)
 {
 	const struct sketch *sketch = merger->input.parts[part];
 	struct sketch_estimate estimate;
@@ -528,7 +543,7 @@ static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
 	/* What was found in the sum has its before from there. */
 	for (uint32_t p = 0; merger->ops->recover == NULL && p < merger->input.nb_parts; p++)
 		if (!bit_get(flow->listed, p) && !bit_get(merger->complete, p))
-			sum = counter64_sum(sum, unlisted(merger, p, flow));
+			sum = counter64_sum(sum, not_listed(merger, p, flow));
 	if (!is_exact(merger) && !flow->estimate.saturated)
 		sum = least(sum, flow->estimate.value - flow->since[merger_metric(merger)]);
 	return sum;
@@ -668,18 +683,34 @@ static void add_loss(const struct merger *merger, struct merge_flow *flow)
 	flow->bytes.high_known &= merger->input.loss_known && flow->bytes.high != UINT64_MAX;
 }
 
+static void add_counted(const struct sifted *sifted, struct merge_flow *result)
+{
+	result->packets.high = counter64_sum(result->packets.high, sifted->counted);
+	result->bytes.high = counter64_sum(result->bytes.high, sifted->counted_bytes);
+}
+
 /* What was not counted of the flow has its rank. */
 static void add_sifted(
 	const struct merger *merger, const struct flow *flow, struct merge_flow *result)
 {
 	uint32_t rank = key_share_rank(&flow->hash);
 
-	if (rank == KEY_SHARE_MAX)
-		return;
-	result->packets.high =
-		counter64_sum(result->packets.high, merger->input.sifted[rank].counted);
-	result->bytes.high =
-		counter64_sum(result->bytes.high, merger->input.sifted[rank].counted_bytes);
+	if (rank < KEY_SHARE_MAX)
+		add_counted(&merger->input.sifted[rank], result);
+}
+
+/* Of a key whose rank is not known. */
+static void add_any_sifted(const struct merger *merger, struct merge_flow *result)
+{
+	struct sifted largest = {0};
+
+	for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++) {
+		const struct sifted *sifted = &merger->input.sifted[rank];
+
+		largest.counted = most(largest.counted, sifted->counted);
+		largest.counted_bytes = most(largest.counted_bytes, sifted->counted_bytes);
+	}
+	add_counted(&largest, result);
 }
 
 /*
@@ -738,6 +769,49 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 	if (is_deep(merger))
 		result.figures = merger->figures[i];
 	add_sifted(merger, flow, &result);
+	add_loss(merger, &result);
+	add_sampling(merger, &result);
+	return result;
+}
+
+/* What a flow may have had beside its ceiling, in the measured metric: that of an exact sketch is
+ * what its parts counted. */
+static uint64_t beside_ceiling(const struct merger *merger)
+{
+	return is_exact(merger) ? merger->unlisted : 0;
+}
+
+uint64_t merger_other_ceiling(const struct merger *merger, uint32_t i)
+{
+	enum sketch_metric metric = merger_metric(merger);
+	const uint64_t *since = merger->flows[i].since;
+	uint64_t ceiling = counter64_sum(merger_ceiling(merger, i), beside_ceiling(merger));
+
+	return counter64_sum(since[metric == SKETCH_PACKETS ? SKETCH_BYTES : SKETCH_PACKETS],
+		largest_other(merger, ceiling - since[metric]));
+}
+
+struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured, uint64_t other)
+{
+	bool packets = merger_metric(merger) == SKETCH_PACKETS;
+	const struct ledger *ledger = &merger->ledger;
+	uint64_t whole = packets ? ledger_counted(ledger) + merger->shed.packets
+				 : ledger_counted_bytes(ledger) + merger->shed.bytes;
+	struct report_figure first = {.high_known = true}, second = {.high_known = true};
+	struct merge_flow result;
+
+	first.high = most(counter64_sum(measured, beside_ceiling(merger)), merger->unlisted);
+	first.high = least(first.high, whole);
+	second.high = most(least(other, largest_other(merger, first.high)),
+		largest_other(merger, merger->unlisted));
+	if (weightless(merger))
+		second.high = UINT64_MAX;
+	second.high = least(second.high, left_of_other(merger, &first));
+	result = (struct merge_flow){
+		.packets = packets ? first : second,
+		.bytes = packets ? second : first,
+	};
+	add_any_sifted(merger, &result);
 	add_loss(merger, &result);
 	add_sampling(merger, &result);
 	return result;

@@ -99,6 +99,16 @@ uint64_t merger_ceiling(const struct merger *merger, uint32_t i);
 /* Asks every part about flow i. */
 struct merge_flow merger_flow(const struct merger *merger, uint32_t i);
 
+/* Not below what flow i has in the other metric, before loss and sampling; costs little. */
+uint64_t merger_other_ceiling(const struct merger *merger, uint32_t i);
+
+/*
+ * The intervals' upper ends for any key that is no flow, and for flows whose ceilings in the measured
+ * and in the other metric are no more than these; UINT64_MAX: not known. Of the result only `high`
+ * says something.
+ */
+struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured, uint64_t other);
+
 /* *exact says whether the keys are few and were all listed, so that the number is no estimate. */
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact);
 

@@ -258,7 +258,7 @@ static void add_rows(struct rows *rows, const struct output *output,
 	uint32_t parts = output->of_epoch ? 1 : epoch->nb_measurements;
 	struct column_choice choice = column_choice_of(epoch);
 
-	choice.named = true;
+	choice.named = choice.answer = true;
 	free(rows->columns);
 	rows->columns = columns_of(output, &choice);
 	if (rows->columns == NULL) {

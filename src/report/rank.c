@@ -20,6 +20,9 @@ struct ranking {
 	enum sketch_metric metric;
 	struct report_row *rows;
 	uint32_t nb_rows, max_rows;
+	/* The most that flows may have which were asked for and are no rows; UINT64_MAX: not
+	 * known. */
+	uint64_t left_packets, left_bytes;
 };
 
 static uint64_t measured_value(const struct ranking *ranking, const struct report_row *row)
@@ -85,6 +88,21 @@ static void replace_worst(struct ranking *ranking, const struct report_row *row)
 	ranking->rows[i] = *row;
 }
 
+static void raise_to_high(uint64_t *most, const struct report_figure *figure)
+{
+	uint64_t high = figure->high_known ? figure->high : UINT64_MAX;
+
+	if (high > *most)
+		*most = high;
+}
+
+static void leave_out(struct ranking *ranking, const struct report_figure *packets,
+	const struct report_figure *bytes)
+{
+	raise_to_high(&ranking->left_packets, packets);
+	raise_to_high(&ranking->left_bytes, bytes);
+}
+
 static void offer(struct ranking *ranking, const struct merge_flow *flow)
 {
 	struct report_row row = {
@@ -95,10 +113,14 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 		.figures = flow->figures,
 	};
 
-	if (ranking->nb_rows < ranking->max_rows)
+	if (ranking->nb_rows < ranking->max_rows) {
 		insert(ranking, &row);
-	else if (stands_behind(ranking, &ranking->rows[0], &row))
+	} else if (stands_behind(ranking, &ranking->rows[0], &row)) {
+		leave_out(ranking, &ranking->rows[0].packets, &ranking->rows[0].bytes);
 		replace_worst(ranking, &row);
+	} else {
+		leave_out(ranking, &row.packets, &row.bytes);
+	}
 }
 
 /*
@@ -157,19 +179,59 @@ static void ask(const struct merger *merger, struct contenders *contenders, uint
 	struct ranking *ranking)
 {
 	while (contenders->n > 0) {
-		struct contender next = take_highest(contenders);
+		uint64_t highest = contenders->heap[0].ceiling;
 		struct merge_flow flow;
 
-		if (next.ceiling < smallest)
+		if (highest < smallest)
 			return;
 		if (ranking->nb_rows == ranking->max_rows &&
-			next.ceiling < measured_value(ranking, &ranking->rows[0]))
+			highest < measured_value(ranking, &ranking->rows[0]))
 			return;
-		flow = merger_flow(merger, next.flow);
+		flow = merger_flow(merger, take_highest(contenders).flow);
 		if ((ranking->metric == SKETCH_PACKETS ? flow.packets : flow.bytes).value >=
 			smallest)
 			offer(ranking, &flow);
+		else
+			leave_out(ranking, &flow.packets, &flow.bytes);
 	}
+}
+
+static struct report_figure limit(
+	uint64_t left, const struct report_figure *others, const struct report_figure *all)
+{
+	uint64_t high = left > others->high ? left : others->high;
+
+	return (struct report_figure){
+		.high = high < all->high ? high : all->high,
+		.high_known = all->high_known,
+	};
+}
+
+/* What no key has more of that is no row: flows that were asked for, others, and keys that are no
+ * flows. */
+static void limit_unlisted(const struct merger *merger, const struct contenders *contenders,
+	struct ranking *ranking, struct report_measurement *measurement)
+{
+	bool packets = ranking->metric == SKETCH_PACKETS;
+	uint64_t *left = packets ? &ranking->left_packets : &ranking->left_bytes;
+	uint64_t *left_other = packets ? &ranking->left_bytes : &ranking->left_packets;
+	uint64_t ceiling = contenders->n > 0 ? contenders->heap[0].ceiling : 0, other = 0;
+	struct merge_flow others, all = merger_unlisted(merger, UINT64_MAX, UINT64_MAX);
+
+	/* The metric that is not counted is not known of some: it follows from the other one. */
+	if (*left_other == UINT64_MAX) {
+		ceiling = *left > ceiling ? *left : ceiling;
+		other = UINT64_MAX;
+		*left_other = 0;
+	}
+	for (uint32_t i = 0; i < contenders->n; i++) {
+		uint64_t of = merger_other_ceiling(merger, contenders->heap[i].flow);
+
+		other = of > other ? of : other;
+	}
+	others = merger_unlisted(merger, ceiling, other);
+	measurement->unlisted_packets = limit(ranking->left_packets, &others.packets, &all.packets);
+	measurement->unlisted_bytes = limit(ranking->left_bytes, &others.bytes, &all.bytes);
 }
 
 /* With what keys had that are not counted: that is known. */
@@ -227,6 +289,8 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 		.max_rows = limits->top == 0 || limits->top > nb_flows ? nb_flows : limits->top,
 	};
 
+	struct contenders contenders = {0};
+
 	measurement->counts_bytes = ranking.metric == SKETCH_BYTES;
 	measurement->distinct_keys = merger_distinct_keys(merger, &measurement->distinct_exact);
 	measurement->confidence = input->confidence;
@@ -240,7 +304,6 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 	measurement->rows = NULL;
 	measurement->nb_rows = 0;
 	if (nb_flows > 0) {
-		struct contenders contenders;
 		bool listed = list_contenders(&contenders, merger, nb_flows);
 
 		ranking.rows = aligned_alloc(
@@ -252,10 +315,11 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 		}
 		ask(merger, &contenders, smallest, &ranking);
 		number(&ranking, input->ledger);
-		free(contenders.heap);
 		measurement->rows = ranking.rows;
 		measurement->nb_rows = ranking.nb_rows;
 	}
+	limit_unlisted(merger, &contenders, &ranking, measurement);
+	free(contenders.heap);
 	measurement->incomplete =
 		may_miss_a_row(&ranking, merger_unrecovered(merger), smallest, limits->top);
 	return 0;

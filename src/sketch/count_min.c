@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "sketch/count_min.h"
 #include "sketch/listed.h"
@@ -227,6 +228,41 @@ static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confide
 	return counter_rows_bound(&cm->counters, keys, confidence, &sketch->params.allocator);
 }
 
+#define SUMS 1024 /* at a time; half the smallest cache */
+
+/* Of the counters that stand in the same place of a row in all parts, added up. */
+static uint64_t largest_sum(struct sketch *const *parts, uint32_t nb_parts, uint32_t row)
+{
+	uint64_t width = parts[0]->params.width, largest = 0;
+	uint64_t sums[SUMS];
+
+	for (uint64_t column = 0; column < width; column += SUMS) {
+		uint32_t n = width - column < SUMS ? (uint32_t)(width - column) : SUMS;
+
+		memset(sums, 0, n * sizeof(sums[0]));
+		for (uint32_t p = 0; p < nb_parts; p++)
+			if (!counter_rows_sum(&count_min_of_const(parts[p])->counters,
+				    row * width + column, n, sums))
+				return UINT64_MAX;
+		for (uint32_t i = 0; i < n; i++)
+			largest = sums[i] > largest ? sums[i] : largest;
+	}
+	return largest;
+}
+
+/* All that such a key had is in its counters, which also have what no list has of others. */
+static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t row = 0; row < parts[0]->params.depth; row++) {
+		uint64_t largest = largest_sum(parts, nb_parts, row);
+
+		least = largest < least ? largest : least;
+	}
+	return least;
+}
+
 static uint64_t total(const struct sketch *sketch)
 {
 	return counter_rows_total(&count_min_of_const(sketch)->counters);
@@ -254,4 +290,5 @@ const struct sketch_ops count_min_ops = {
 	.lists_all_keys = lists_all_keys,
 	.total = total,
 	.error_bound = bound,
+	.unlisted = unlisted,
 };

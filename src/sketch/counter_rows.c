@@ -397,6 +397,29 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 			dst->bytes[i] = counter64_sum(dst->bytes[i], src->bytes[i]);
 }
 
+bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *sums)
+{
+	if (rows->metric == SKETCH_PACKETS) {
+		const uint32_t *packets = rows->packets + first;
+		uint32_t largest = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			largest = packets[i] > largest ? packets[i] : largest;
+		for (uint32_t i = 0; i < n; i++)
+			sums[i] += packets[i];
+		return largest < rows->full;
+	} else {
+		const uint64_t *bytes = rows->bytes + first;
+		uint64_t largest = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			largest = bytes[i] > largest ? bytes[i] : largest;
+			sums[i] = counter64_sum(sums[i], bytes[i]);
+		}
+		return largest < rows->full;
+	}
+}
+
 uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, double confidence,
 	const struct sketch_allocator *allocator)
 {

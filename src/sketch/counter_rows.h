@@ -7,6 +7,7 @@
  * packets, 64 for bytes. For sketches that are made of such rows.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -114,6 +115,9 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 /* As sketch_ops.error_bound; without memory for the histograms there is no bound. */
 uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, double confidence,
 	const struct sketch_allocator *allocator);
+
+/* Adds cells `first` to first + n - 1 to sums[n]. Returns false where one of them is saturated. */
+bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *sums);
 
 /* What every row holds; UINT64_MAX where two rows disagree. */
 uint64_t counter_rows_total(const struct counter_rows *rows);

@@ -7,6 +7,7 @@
 
 #include "sketch/flow_table.h"
 
+#include "sketch/counter.h"
 #include "sketch/flow_detail.h"
 #include "sketch/flow_idle.h"
 #include "sketch/measurement.h"
@@ -337,6 +338,15 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 	return flow_is_saturated(most) ? UINT64_MAX : most;
 }
 
+static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < nb_parts; p++)
+		sum = counter64_sum(sum, missed(parts[p], NULL));
+	return sum;
+}
+
 static void set_states(struct sketch *sketch, const struct flow_states *states)
 {
 	struct flow_deep *deep = flow_table_of(sketch)->deep;
@@ -576,6 +586,7 @@ const struct sketch_ops flow_table_ops = {
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
 	.missed = missed,
+	.unlisted = unlisted,
 	.shed = shed,
 	.expired = expired,
 	.rest = rest,

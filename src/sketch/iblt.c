@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "sketch/burst_groups.h"
+#include "sketch/counter.h"
 #include "sketch/one_block.h"
 #include "sketch/weight.h"
 #include "sketch/measurement.h"
@@ -536,6 +537,15 @@ static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 	return most;
 }
 
+static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < nb_parts; p++)
+		sum = counter64_sum(sum, undecoded(parts[p]).largest);
+	return sum;
+}
+
 /* --- options --- */
 
 #define LOAD_MIN 0.01
@@ -619,5 +629,6 @@ const struct sketch_ops iblt_ops = {
 	.candidates = candidates,
 	.lists_all_keys = lists_all_keys,
 	.missed = missed,
+	.unlisted = unlisted,
 	.undecoded = undecoded,
 };

@@ -453,6 +453,24 @@ static uint64_t error_bound(const struct sketch *sketch, uint64_t keys, double c
 	return largest == REST_MAX ? UINT64_MAX : largest;
 }
 
+/* In each part the rest of its pair. */
+static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
+{
+	uint64_t largest = 0;
+
+	for (uint64_t p = 0; p < nb_pairs(&parts[0]->params); p++) {
+		uint64_t sum = 0;
+
+		for (uint32_t part = 0; part < nb_parts; part++) {
+			uint32_t rest = rest_of(&simple_hash_of_const(parts[part])->pairs[p]);
+
+			sum = counter64_sum(sum, rest < REST_MAX ? rest : UINT64_MAX);
+		}
+		largest = sum > largest ? sum : largest;
+	}
+	return largest;
+}
+
 /*
  * ---- Merging
  *
@@ -619,4 +637,5 @@ const struct sketch_ops simple_hash_ops = {
 	.lists_all_keys = lists_all_keys,
 	.total = total,
 	.error_bound = error_bound,
+	.unlisted = unlisted,
 };

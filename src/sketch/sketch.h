@@ -245,6 +245,12 @@ struct sketch_ops {
 	 * SKETCH_EXACT. */
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 
+	/*
+	 * What no key exceeds, in the metric, that is a candidate of none of the parts, instances
+	 * as merge() takes them; UINT64_MAX: not known. NULL: recover() says it, or nobody does.
+	 */
+	uint64_t (*unlisted)(struct sketch *const *parts, uint32_t nb_parts);
+
 	/* Packets that update() was given and could not count; NULL for a sketch that counts
 	 * all. */
 	struct sketch_shed (*shed)(const struct sketch *sketch);

@@ -13,6 +13,10 @@ import peers
 from test_ipfix import account
 
 
+# What --stats says in rows that go elsewhere than to a file.
+NO_FILE = ('unlisted_packets_high', 'unlisted_bytes_high', 'confidence')
+
+
 class Reader(threading.Thread):
     """Takes one connection and keeps all that comes."""
 
@@ -63,6 +67,8 @@ def test_files_and_sockets(test):
                     assert arrived.pop('host') == socket.gethostname()
                     runs.add(arrived.pop('run'))
                     assert 'ended' not in row or int(arrived.pop('record')) == next(records)
+                    if 'offered' in row:
+                        assert all(arrived.pop(name) > 0 for name in NO_FILE), arrived
                     assert [field for field in row.items() if field[1] is not None] == list(arrived.items()), file
         assert len(runs) == 1, runs
     for _, _, url, _ in wanted:

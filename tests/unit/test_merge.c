@@ -13,6 +13,7 @@
 #include "report/rank.h"
 #include "sketch/count_min.h"
 #include "sketch/flow_table.h"
+#include "sketch/iblt.h"
 #include "sketch/reversible.h"
 #include "sketch/simple_hash.h"
 #include "zipf_stream.h"
@@ -43,11 +44,11 @@ static void open_epoch_of(const struct sketch_ops *ops, struct epoch *epoch,
 {
 	memset(epoch, 0, sizeof(*epoch));
 	epoch->ops = ops;
-	params.seed = SEED;
+	params.seed = params.seed != 0 ? params.seed : SEED;
 	params.allocator = sketch_allocator_malloc;
 	assert_null(ops->check(&params));
 	epoch->params = params;
-	zipf_open(&epoch->stream, nb_flows, 1.0, SEED);
+	zipf_open(&epoch->stream, nb_flows, 1.0, params.seed);
 	for (uint32_t p = 0; p < PARTS; p++) {
 		epoch->part[p] = ops->create(&params);
 		epoch->distinct[p] = aligned_alloc(64, sizeof(struct hyperloglog));
@@ -793,6 +794,152 @@ static void test_refuses_other_parts(void **state)
 	close_epoch(&epoch);
 }
 
+/* --- keys that have no row */
+
+/* The most that one of them had. */
+static void find_missing(const struct epoch *epoch, const struct report_measurement *measurement,
+	uint64_t *packets, uint64_t *bytes)
+{
+	bool *shown = calloc(epoch->stream.nb_flows, sizeof(*shown));
+
+	for (uint32_t i = 0; i < measurement->nb_rows; i++)
+		shown[zipf_flow(&measurement->rows[i].key)] = true;
+	*packets = *bytes = 0;
+	for (uint32_t f = 0; f < epoch->stream.nb_flows; f++) {
+		if (!shown[f] && epoch->stream.packets[f] > *packets)
+			*packets = epoch->stream.packets[f];
+		if (!shown[f] && epoch->stream.bytes[f] > *bytes)
+			*bytes = epoch->stream.bytes[f];
+	}
+	free(shown);
+}
+
+/* exact: nothing is left open. */
+static void check_missing(const struct epoch *epoch, uint32_t top, double threshold, bool exact)
+{
+	struct report_measurement measurement = rank(epoch, top, threshold);
+	uint64_t packets, bytes;
+
+	find_missing(epoch, &measurement, &packets, &bytes);
+	assert_true(measurement.unlisted_packets.high_known);
+	assert_true(measurement.unlisted_bytes.high_known);
+	assert_true(packets <= measurement.unlisted_packets.high);
+	assert_true(bytes <= measurement.unlisted_bytes.high);
+	assert_true(measurement.unlisted_packets.high <= epoch->ledger.measured);
+	assert_true(measurement.unlisted_bytes.high <= epoch->ledger.bytes);
+	if (exact) {
+		assert_int_equal(measurement.unlisted_packets.high, packets);
+		assert_int_equal(measurement.unlisted_bytes.high, bytes);
+	}
+	free(measurement.rows);
+}
+
+static const struct missing_case {
+	const struct sketch_ops *ops;
+	struct sketch_params params;
+	bool exact;
+	uint32_t seeds;
+} missing_cases[] = {
+	{&count_min_ops, {.width = 64, .candidates = 32}, false, 8},
+	{&count_min_ops, {.width = 4096, .candidates = 128}, false, 8},
+	{&simple_hash_ops, {.width = 512}, false, 8}, {&reversible_ops, {.width = 1024}, false, 1},
+	{&flow_table_ops, {.width = 8192}, true, 2},
+	{&flow_table_ops, {.width = 32}, false, 4}, /* sheds */
+	{&iblt_ops, {.width = 8192}, true, 2},
+	{&iblt_ops, {.width = 128}, false, 2}, /* cannot be decoded */
+};
+
+static void check_missing_case(
+	const struct missing_case *of, enum sketch_metric metric, uint64_t seed)
+{
+	struct sketch_params params = of->params;
+	struct epoch epoch;
+
+	params.metric = metric;
+	params.seed = seed;
+	open_epoch_of(of->ops, &epoch, params, 10000);
+	feed(&epoch, 20000, seed % 2 == 0 ? BY_FLOW : BY_PACKET);
+	for (uint32_t top = 0; top <= 100; top += 50) {
+		epoch.input.wanted = top;
+		epoch.input.smallest = 1;
+		collect(&epoch);
+		assert_int_equal(merger_shed(epoch.merger).packets == 0 &&
+					 merger_undecoded(epoch.merger).flows == 0,
+			of->exact || (of->ops->caps & SKETCH_EXACT) == 0);
+		check_missing(&epoch, top, 0, of->exact);
+		epoch.input.smallest = rank_smallest(metric, &epoch.ledger, 0.002);
+		collect(&epoch);
+		check_missing(&epoch, top, 0.002, of->exact);
+	}
+	close_epoch(&epoch);
+}
+
+static void test_no_missing_key_has_more(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < sizeof(missing_cases) / sizeof(missing_cases[0]); c++)
+		for (uint64_t seed = 1; seed <= missing_cases[c].seeds; seed++) {
+			check_missing_case(&missing_cases[c], SKETCH_PACKETS, seed);
+			check_missing_case(&missing_cases[c], SKETCH_BYTES, seed);
+		}
+}
+
+/* Where a sketch is wide the bound is not above the last row. */
+static void test_missing_keys_have_less_than_rows(void **state)
+{
+	const struct sketch_ops *const wide[] = {&count_min_ops, &simple_hash_ops, &reversible_ops};
+
+	(void)state;
+	for (uint32_t o = 0; o < 3; o++) {
+		struct report_measurement top;
+		struct epoch epoch;
+
+		open_epoch_of(wide[o], &epoch, (struct sketch_params){0}, 30000);
+		feed(&epoch, 200000, BY_PACKET);
+		epoch.input.wanted = 100;
+		collect(&epoch);
+		top = rank(&epoch, 100, 0);
+		assert_true(top.unlisted_packets.high <= top.rows[99].packets.value);
+		assert_true(top.unlisted_packets.high > top.rows[99].packets.value / 2);
+		free(top.rows);
+		close_epoch(&epoch);
+	}
+}
+
+/* All of it may have been of a key that nobody saw. */
+static void test_loss_widens_missing_keys(void **state)
+{
+	struct report_measurement without, with, unknown;
+	struct epoch epoch;
+
+	(void)state;
+	open_epoch_of(&flow_table_ops, &epoch, (struct sketch_params){0}, 200);
+	feed(&epoch, 20000, BY_PACKET);
+	collect(&epoch);
+	without = rank(&epoch, 0, 0);
+	epoch.ledger.nic_missed = 7;
+	epoch.ledger.largest_frame = 9000;
+	epoch.ledger.unseen = 5;
+	epoch.ledger.unseen_bytes = 100;
+	epoch.input.sifted[2] = (struct sifted){.counted = 11, .counted_bytes = 1000};
+	epoch.input.sifted[4] = (struct sifted){.counted = 10, .counted_bytes = 2000};
+	collect(&epoch);
+	with = rank(&epoch, 0, 0);
+	epoch.input.loss_known = false;
+	collect(&epoch);
+	unknown = rank(&epoch, 0, 0);
+	assert_int_equal(without.unlisted_packets.high, 0);
+	assert_int_equal(without.unlisted_bytes.high, 0);
+	assert_int_equal(with.unlisted_packets.high, 7 + 5 + 11);
+	assert_int_equal(with.unlisted_bytes.high, 7 * 9000 + 100 + 2000);
+	assert_false(unknown.unlisted_packets.high_known);
+	assert_false(unknown.unlisted_bytes.high_known);
+	free(without.rows);
+	free(with.rows);
+	free(unknown.rows);
+	close_epoch(&epoch);
+}
+
 /* --- a sketch that is searched for its keys, once, on the merged counters --- */
 
 static void check_recovered_top(enum sketch_metric metric, enum split split)
@@ -1125,6 +1272,9 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_merger_forgets),
 		cmocka_unit_test(test_refuses_other_parts),
+		cmocka_unit_test(test_no_missing_key_has_more),
+		cmocka_unit_test(test_missing_keys_have_less_than_rows),
+		cmocka_unit_test(test_loss_widens_missing_keys),
 		cmocka_unit_test(test_recovered_top_is_the_truth),
 		cmocka_unit_test(test_recovery_stops_at_the_threshold),
 		cmocka_unit_test(test_recovery_says_that_it_gave_up),

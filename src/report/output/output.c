@@ -65,6 +65,7 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_KEPT_UP || choice->kept_up) &&
 	       (column->when != COLUMN_DEEP || choice->deep) &&
 	       (column->when != COLUMN_REMOTE || choice->remote) &&
+	       (column->when != COLUMN_NO_FILE || choice->remote || choice->answer) &&
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 

@@ -49,6 +49,7 @@ enum column_when {
 	COLUMN_KEPT_UP,   /* in runs with --keep-up */
 	COLUMN_DEEP,      /* in runs with --deep */
 	COLUMN_REMOTE,    /* in rows that go elsewhere than to a file */
+	COLUMN_NO_FILE,   /* in those, and in answers to who asks */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
 
@@ -146,6 +147,7 @@ struct column_choice {
 	bool kept_up;        /* of packets that may be skipped */
 	bool deep;           /* some are of flows that have states */
 	bool remote;         /* rows go elsewhere than to a file */
+	bool answer;         /* rows are an answer */
 	bool named;          /* the format's rows name their columns */
 };
 

@@ -99,6 +99,8 @@ struct report_measurement {
 	bool ip_bytes;     /* rows and records have the bytes of IP packets too */
 	struct report_row *rows;
 	uint32_t nb_rows;
+	/* What no key that has no row exceeds, in `high`; nothing else of them is known. */
+	struct report_figure unlisted_packets, unlisted_bytes;
 	bool incomplete; /* the sketch gave up its search: flows that belong here may be missing */
 	uint64_t distinct_keys;
 	bool distinct_exact;

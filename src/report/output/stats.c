@@ -111,6 +111,13 @@ static void print_delay(
 	print_per_packet(text, ledger.rx_ns + ledger.ppt_ns + ledger.free_ns, ledger.received);
 }
 
+#define UNLISTED(name, member)                                                                     \
+	{                                                                                          \
+		name, COLUMN_U64, COLUMN_OF_MEASUREMENT,                                           \
+			.at = offsetof(struct report_measurement, member.high),                    \
+			.known = offsetof(struct report_measurement, member.high_known),           \
+			.when = COLUMN_NO_FILE                                                     \
+	}
 #define COST(member) .at = offsetof(struct ledger, member), .print = print_cost
 
 static const struct column columns[] = {
@@ -134,6 +141,12 @@ static const struct column columns[] = {
 	{.expand = add_collected, .when = COLUMN_COLLECTED},
 	{.expand = add_kept_up, .when = COLUMN_KEPT_UP},
 	{"distinct_of", COLUMN_TEXT, .print = print_distinct_of, .when = COLUMN_KEPT_UP},
+	UNLISTED("unlisted_packets_high", unlisted_packets),
+	UNLISTED("unlisted_bytes_high", unlisted_bytes),
+	{"confidence", COLUMN_EXACT, COLUMN_OF_MEASUREMENT,
+		.at = offsetof(struct report_measurement, confidence),
+		.known = offsetof(struct report_measurement, confidence_known),
+		.when = COLUMN_NO_FILE},
 };
 
 static struct output_items items(
