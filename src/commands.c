@@ -751,15 +751,15 @@ static void suit_terminal(struct config *config)
 #define OF_RUN                                                                                     \
 	&sources_owner, &feeder_owner, &measurement_owner, &keep_up_owner, &steps_owner,           \
 		&within_owner, &filter_owner, &monitor_owner, &design_owner, &plan_owner,          \
-		&seed_owner, &epoch_owner, &writer_owner, &ledger_owner, &control_owner,           \
-		&progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
+		&seed_owner, &epoch_owner, &writer_owner, &place_owner, &ledger_owner,             \
+		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
 /* Who is told of packets takes what rows and counts them alike; no packet is filtered or matched. */
 static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
 	&feeder_owner, &measurement_owner, &plan_owner, &seed_owner, &epoch_owner,
-	&collected_writer_owner, &writer_owner, &ledger_owner, &control_owner, &progress_owner,
-	&metrics_owner, OF_MACHINE, NULL};
+	&collected_writer_owner, &writer_owner, &place_owner, &ledger_owner, &control_owner,
+	&progress_owner, &metrics_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_plan[] = {
 	OF_RUN, &collect_owner, &collected_writer_owner, &topology_owner, NULL};
 static const struct option_owner *const of_doctor[] = {

@@ -18,6 +18,10 @@
 #define CONFIG_BLOCK_BYTES      (64 << 10) /* of all a run's structs */
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
+#define CONFIG_KINDS_MAX        4  /* of sections with keys of their own */
+#define CONFIG_NAMED_MAX        32 /* of such sections */
+#define CONFIG_TITLE_MAX        80
+#define NAMED_BLOCK_BYTES       512
 
 /* Who gave an option. A later one of the list wins over an earlier one. */
 enum option_level {
@@ -49,6 +53,15 @@ struct measurement_config {
 	_Alignas(16) unsigned char storage[MEASUREMENT_BLOCK_BYTES];
 };
 
+/* A section with keys of its own: [export NAME]. */
+struct config_named {
+	const struct option_owner *owner;
+	const char *name;
+	char title[CONFIG_TITLE_MAX];                          /* "[export NAME]" */
+	uint32_t line;                                         /* where it begins */
+	_Alignas(16) unsigned char storage[NAMED_BLOCK_BYTES]; /* the owner's struct */
+};
+
 struct config_file;
 struct command;
 struct program;
@@ -68,6 +81,10 @@ struct config {
 	uint32_t nb_measurements;
 	struct measurement_config measurements[CONFIG_MEASUREMENTS_MAX];
 	struct measurement_config common; /* what every measurement starts from */
+	uint32_t nb_kinds;
+	const struct option_owner *kinds[CONFIG_KINDS_MAX]; /* of such sections */
+	uint32_t nb_named;
+	struct config_named named[CONFIG_NAMED_MAX]; /* as they stand in the file */
 	struct config_file *file; /* owns the strings that came from it; NULL: there is none */
 	uint32_t nb_places, used;
 	struct option_place places[CONFIG_BLOCKS_MAX];
@@ -141,6 +158,14 @@ void config_free(struct config *config);
 void config_init(struct config *config, const struct command *command);
 /* Whether the command has options of measurements. */
 bool config_measures(const struct config *config);
+
+/* Where the section has the key (NAME.PROPERTY of properties); 0: nowhere. */
+uint32_t config_named_line(
+	const struct config *config, const struct config_named *named, const char *key);
+
+/* Its keys, from 0, as rows name them; NULL behind the last. */
+const char *config_named_key(
+	const struct config *config, const struct config_named *named, uint32_t i);
 
 /*
  * The command line of a running configuration again, with `file` in the place of what --config

@@ -30,10 +30,11 @@ static bool same_value(const struct option_row *row, const char *a, const char *
 
 	return strcmp(a, b) == 0 ||
 	       (row->type != OPTION_STRING && row->type != OPTION_LIST &&
-		       option_set(row, a, x, why) && option_set(row, b, y, why) &&
-		       memcmp(x, y, sizeof(x)) == 0);
+		       row->type != OPTION_PROPERTIES && option_set(row, a, x, why) &&
+		       option_set(row, b, y, why) && memcmp(x, y, sizeof(x)) == 0);
 }
 
+/* Of properties they are one list, as of an option that is repeated. */
 static bool same_place(const struct config_setting *a, const struct config_setting *b)
 {
 	return a->row.row == b->row.row && a->section == b->section &&
@@ -104,29 +105,59 @@ bool config_measures_same(const struct config *a, const struct config *b)
 
 /* --- the file again --- */
 
+#define ADVICE "write what it was, or start the run again"
+
+/* Whether two sections that hold for the whole run say the same; says where not. */
+static bool keeps_section(const struct config *config, uint32_t section,
+	const struct config *running, uint32_t section_running, char *error)
+{
+	const struct config_setting *setting =
+		find_change(config->file, section, running->file, section_running, false);
+	const struct config_setting *gone =
+		find_change(running->file, section_running, config->file, section, false);
+
+	if (setting != NULL)
+		return refuse(error, "%.300s:%u: %s cannot change while the run goes on: " ADVICE,
+			config->file->path, setting->line, setting->row.row->name);
+	return gone == NULL ||
+	       refuse(error, "%.300s: %s is gone, and cannot change while the run goes on: " ADVICE,
+		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
+}
+
+/* The same of sections with keys of their own, by their names. */
+static bool keeps_named(const struct config *config, const struct config *running, char *error)
+{
+	for (uint32_t n = 0; n < config->nb_named; n++) {
+		const struct config_named *named = &config->named[n];
+		uint32_t before = 0;
+
+		while (before < running->nb_named &&
+			strcmp(running->named[before].title, named->title) != 0)
+			before++;
+		if (before == running->nb_named)
+			return refuse(error,
+				"%.300s:%u: %s cannot begin while the run goes on: leave it out, "
+				"or start the run again",
+				config->file->path, named->line, named->title);
+		if (!keeps_section(config, CONFIG_FIRST_NAMED + n, running,
+			    CONFIG_FIRST_NAMED + before, error))
+			return false;
+	}
+	return config->nb_named == running->nb_named ||
+	       refuse(error,
+		       "%.300s: a section of the run is gone, and cannot change while it goes on: " ADVICE,
+		       config->file != NULL ? config->file->path : "--config");
+}
+
 enum config_result config_read_again(
 	struct config *config, const struct config *running, char *error)
 {
-	const struct config_setting *setting, *gone;
 	enum config_result result = config_load_again(config, running, NULL, error);
 
 	if (result != CONFIG_OK)
 		return result;
-	setting = find_change(config->file, 0, running->file, 0, false);
-	gone = find_change(running->file, 0, config->file, 0, false);
-	if (setting == NULL && gone == NULL)
+	if (keeps_section(config, 0, running, 0, error) && keeps_named(config, running, error))
 		return CONFIG_OK;
-	if (setting != NULL)
-		refuse(error,
-			"%.300s:%u: %s cannot change while the run goes on: write what it was, or "
-			"start the run again",
-			config->file->path, setting->line, setting->row.row->name);
-	else
-		refuse(error,
-			"%.300s: %s is gone, and cannot change while the run goes on: write what "
-			"it was, or start the run again",
-			config->file != NULL ? config->file->path : "--config",
-			gone->row.row->name);
 	config_free(config);
 	return CONFIG_EXIT_2;
 }

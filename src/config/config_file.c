@@ -121,6 +121,16 @@ bool config_file_add_section(struct config_file *file, const char *name)
 	return section->name != NULL;
 }
 
+static bool add_named(
+	struct config_file *file, const struct option_owner *owner, const char *name, uint32_t line)
+{
+	struct config_section *section = &file->named[file->nb_named];
+
+	*section = (struct config_section){.name = strdup(name), .line = line, .owner = owner};
+	file->nb_named += section->name != NULL;
+	return section->name != NULL;
+}
+
 bool config_file_add_setting(struct config_file *file, uint32_t section,
 	const struct config_row *row, const char *value, uint32_t line)
 {
@@ -138,6 +148,30 @@ bool config_file_add_setting(struct config_file *file, uint32_t section,
 	return setting->value != NULL;
 }
 
+uint32_t config_file_find_named(
+	const struct config_file *file, const struct option_owner *owner, const char *name)
+{
+	uint32_t n = 0;
+
+	while (n < file->nb_named &&
+		(file->named[n].owner != owner || strcmp(file->named[n].name, name) != 0))
+		n++;
+	return n;
+}
+
+bool config_setting_is(const struct config_setting *setting, const char *key)
+{
+	size_t len = strlen(setting->row.row->name), rest;
+
+	if (strncmp(key, setting->row.row->name, len) != 0)
+		return false;
+	if (setting->row.row->type != OPTION_PROPERTIES)
+		return key[len] == '\0';
+	rest = key[len] == '.' ? strlen(key + len + 1) : 0;
+	return rest > 0 && strncmp(key + len + 1, setting->value, rest) == 0 &&
+	       setting->value[rest] == '=';
+}
+
 uint32_t config_file_find_section(const struct config_file *file, const char *name)
 {
 	uint32_t section = 1;
@@ -147,33 +181,50 @@ uint32_t config_file_find_section(const struct config_file *file, const char *na
 	return section;
 }
 
+/* Whether there may be another section [WORD NAME]; says why not. same: of that name, if any. */
+static bool may_open(struct reader *reader, const char *word, const char *name,
+	const struct config_section *same, bool full, int max)
+{
+	if (*name == '\0')
+		fail(reader, reader->line, "[%s] has no name; write [%s NAME]", word, word);
+	else if (!config_file_is_name(name))
+		fail(reader, reader->line,
+			"'%.200s' is not %s %s's name; at most 63 of A-Z a-z 0-9 _ . -", name,
+			strchr("aeiou", *word) != NULL ? "an" : "a", word);
+	else if (same != NULL)
+		fail(reader, reader->line, "[%s %s] stands on line %u already", word, name,
+			same->line);
+	else if (full)
+		fail(reader, reader->line, "[%s %s] is one too many; at most %d", word, name, max);
+	else
+		return true;
+	return false;
+}
+
+static void open_named(struct reader *reader, const struct option_owner *owner, const char *name)
+{
+	struct config_file *file = reader->file;
+	uint32_t same = config_file_find_named(file, owner, name);
+
+	if (!may_open(reader, owner->section, name,
+		    same < file->nb_named ? &file->named[same] : NULL,
+		    file->nb_named == CONFIG_NAMED_MAX, CONFIG_NAMED_MAX))
+		return;
+	reader->section = CONFIG_FIRST_NAMED + file->nb_named;
+	if (!add_named(file, owner, name, reader->line))
+		fail_read(reader, "no memory to read it", "free some memory");
+}
+
 static void open_measurement(struct reader *reader, const char *name)
 {
 	struct config_file *file = reader->file;
 	struct config_section *section = &file->sections[file->nb_sections];
-	uint32_t same;
+	uint32_t same = config_file_find_section(file, name);
 
-	if (*name == '\0') {
-		fail(reader, reader->line, "[measurement] has no name; write [measurement NAME]");
+	if (!may_open(reader, "measurement", name,
+		    same < file->nb_sections ? &file->sections[same] : NULL,
+		    file->nb_sections == 1 + CONFIG_MEASUREMENTS_MAX, CONFIG_MEASUREMENTS_MAX))
 		return;
-	}
-	if (!config_file_is_name(name)) {
-		fail(reader, reader->line,
-			"'%.200s' is not a measurement's name; at most 63 of A-Z a-z 0-9 _ . -",
-			name);
-		return;
-	}
-	same = config_file_find_section(file, name);
-	if (same < file->nb_sections) {
-		fail(reader, reader->line, "[measurement %s] stands on line %u already", name,
-			file->sections[same].line);
-		return;
-	}
-	if (file->nb_sections == 1 + CONFIG_MEASUREMENTS_MAX) {
-		fail(reader, reader->line, "[measurement %s] is one too many; at most %d", name,
-			CONFIG_MEASUREMENTS_MAX);
-		return;
-	}
 	if (!config_measures(reader->config)) {
 		fail(reader, reader->line, "[measurement %s]: %s measures nothing", name,
 			reader->config->command->name);
@@ -187,12 +238,35 @@ static void open_measurement(struct reader *reader, const char *name)
 	section->line = reader->line;
 }
 
-/* "[sketchtap]" or "[measurement NAME]"; text starts at the bracket. */
+/* Behind the word and blanks where a section begins with the word; NULL where it does not. */
+static const char *behind_word(const char *section, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (strncmp(section, word, len) != 0 || strchr(" \t", section[len]) == NULL)
+		return NULL;
+	return section + len + strspn(section + len, " \t");
+}
+
+static void complain_section(struct reader *reader, const char *section)
+{
+	const struct config *config = reader->config;
+	char list[160] = "[sketchtap]";
+	size_t used = strlen(list);
+
+	for (uint32_t k = 0; k < config->nb_kinds && used < sizeof(list); k++)
+		used += (size_t)snprintf(
+			list + used, sizeof(list) - used, ", [%s NAME]", config->kinds[k]->section);
+	fail(reader, reader->line, "[%.200s] is not a section; %s and [measurement NAME] are",
+		section, list);
+}
+
+/* "[sketchtap]", "[measurement NAME]" or "[WORD NAME]"; text starts at the bracket. */
 static void open_section(struct reader *reader, char *text)
 {
 	char *end = strchr(text, ']');
 	char *name = skip_blanks(text + 1);
-	char *rest;
+	const char *rest;
 
 	if (end == NULL) {
 		fail(reader, reader->line, "the section has no ]");
@@ -210,63 +284,92 @@ static void open_section(struct reader *reader, char *text)
 		reader->section = 0;
 		return;
 	}
-	if (strncmp(name, "measurement", strlen("measurement")) == 0) {
-		char *rule = name + strlen("measurement");
-
-		if (*rule == '\0' || *rule == ' ' || *rule == '\t') {
-			open_measurement(reader, skip_blanks(rule));
+	rest = behind_word(name, "measurement");
+	if (rest != NULL) {
+		open_measurement(reader, rest);
+		return;
+	}
+	for (uint32_t k = 0; k < reader->config->nb_kinds; k++) {
+		rest = behind_word(name, reader->config->kinds[k]->section);
+		if (rest != NULL) {
+			open_named(reader, reader->config->kinds[k], rest);
 			return;
 		}
 	}
-	fail(reader, reader->line,
-		"[%.200s] is not a section; [sketchtap] and [measurement NAME] are", name);
+	complain_section(reader, name);
 }
 
 static const struct config_setting *find_setting(
-	const struct config_file *file, const struct option_row *row, uint32_t section)
+	const struct config_file *file, const char *key, uint32_t section)
 {
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
-		if (file->settings[i].row.row == row && file->settings[i].section == section)
+		if (file->settings[i].section == section &&
+			config_setting_is(&file->settings[i], key))
 			return &file->settings[i];
 	}
 	return NULL;
 }
 
-/* Whether a name may stand in the open section; says why not. */
-static const struct config_row *find_row(struct reader *reader, const char *name)
+/* Whether an option may stand in the open section; says why not. */
+static bool find_option(struct reader *reader, const char *name, struct config_row *row)
 {
-	const struct config_row *row = options_find(reader->config, name);
-	const struct config_setting *before;
+	const struct config_row *option = options_find(reader->config, name);
 	char unknown[OPTION_WHY_MAX];
 
-	if (row == NULL) {
+	if (option == NULL) {
 		options_say_unknown(reader->config, name, unknown, sizeof(unknown));
 		fail(reader, reader->line, "%s", unknown);
-		return NULL;
+		return false;
 	}
-	if (row->row->type == OPTION_ACTION) {
+	if (option->row->type == OPTION_ACTION) {
 		fail(reader, reader->line, "%s: only the command line takes it", name);
-		return NULL;
+		return false;
 	}
-	if (reader->section > 0 && !row->owner->of_measurement) {
+	if (reader->section > 0 && !option->owner->of_measurement) {
 		fail(reader, reader->line, "%s: holds for the whole run; write it in [sketchtap]",
 			name);
-		return NULL;
+		return false;
 	}
-	before = find_setting(reader->file, row->row, reader->section);
-	if (before != NULL && row->row->type != OPTION_LIST) {
-		fail(reader, reader->line, "%s: stands on line %u already", name, before->line);
-		return NULL;
-	}
-	return row;
+	*row = *option;
+	return true;
+}
+
+/* The same of a key of the open section, which is one with a word. */
+static bool find_key(struct reader *reader, const char *key, struct config_row *row)
+{
+	const struct config_section *section =
+		&reader->file->named[reader->section - CONFIG_FIRST_NAMED];
+	char unknown[OPTION_WHY_MAX];
+
+	*row = (struct config_row){options_find_key(section->owner, key), section->owner};
+	if (row->row != NULL)
+		return true;
+	options_say_unknown_key(section->owner, key, unknown, sizeof(unknown));
+	fail(reader, reader->line, "%s", unknown);
+	return false;
 }
 
 static void add_setting(struct reader *reader, const char *name, const char *value)
 {
-	const struct config_row *row = find_row(reader, name);
+	const struct config_setting *before;
+	struct config_row row;
+	char property[LINE_BYTES];
 
-	if (row != NULL &&
-		!config_file_add_setting(reader->file, reader->section, row, value, reader->line))
+	if (reader->section < CONFIG_FIRST_NAMED ? !find_option(reader, name, &row)
+						 : !find_key(reader, name, &row))
+		return;
+	before = find_setting(reader->file, name, reader->section);
+	if (before != NULL && row.row->type != OPTION_LIST) {
+		fail(reader, reader->line, "%s: stands on line %u already", name, before->line);
+		return;
+	}
+	if (row.row->type == OPTION_PROPERTIES) {
+		/* Both are parts of one line, with a byte between them. */
+		snprintf(property, sizeof(property), "%s=%s", name + strlen(row.row->name) + 1,
+			value);
+		value = property;
+	}
+	if (!config_file_add_setting(reader->file, reader->section, &row, value, reader->line))
 		fail_read(reader, "no memory to read it", "free some memory");
 }
 
@@ -367,6 +470,8 @@ void config_file_free(struct config_file *file)
 		free(file->settings[i].value);
 	for (uint32_t i = 1; i < file->nb_sections; i++)
 		free(file->sections[i].name);
+	for (uint32_t i = 0; i < file->nb_named; i++)
+		free(file->named[i].name);
 	free(file->settings);
 	free(file);
 }
@@ -385,6 +490,9 @@ struct config_file *config_file_copy(const struct config_file *file)
 		copied = config_file_add_section(copy, file->sections[i].name);
 		copy->sections[i].line = file->sections[i].line;
 	}
+	for (uint32_t i = 0; copied && i < file->nb_named; i++)
+		copied = add_named(
+			copy, file->named[i].owner, file->named[i].name, file->named[i].line);
 	for (uint32_t i = 0; copied && i < file->nb_settings; i++) {
 		const struct config_setting *setting = &file->settings[i];
 
@@ -427,5 +535,6 @@ void config_file_remove_section(struct config_file *file, uint32_t section)
 	memmove(&file->sections[section], &file->sections[section + 1],
 		(--file->nb_sections - section) * sizeof(file->sections[0]));
 	for (uint32_t i = 0; i < file->nb_settings; i++)
-		file->settings[i].section -= file->settings[i].section > section;
+		file->settings[i].section -= file->settings[i].section > section &&
+					     file->settings[i].section < CONFIG_FIRST_NAMED;
 }

@@ -6,7 +6,8 @@
  * the values mean is config_load.c's business.
  *
  * INI: NAME = VALUE lines with the names of the command line. Before any section, or in
- * [sketchtap], they hold for the whole run; each [measurement NAME] section is one measurement.
+ * [sketchtap], they hold for the whole run; each [measurement NAME] section is one measurement. Other
+ * sections [WORD NAME] have keys of their own.
  * Comments start with # or ; at the start of a line, or with ; after a space.
  */
 
@@ -19,20 +20,25 @@
 
 struct config_setting {
 	struct config_row row;
-	char *value;
-	uint32_t section; /* of config_file.sections */
+	char *value;      /* of a property PROPERTY=VALUE */
+	uint32_t section; /* of config_file.sections, or CONFIG_FIRST_NAMED + one of named */
 	uint32_t line;    /* 0: it stands in no file, but was said while the run went on */
 };
+
+#define CONFIG_FIRST_NAMED (1 + CONFIG_MEASUREMENTS_MAX)
 
 struct config_section {
 	char *name; /* NULL in section 0, which holds for the whole run */
 	uint32_t line;
+	const struct option_owner *owner; /* of the keys of one with a word; NULL: of all others */
 };
 
 struct config_file {
 	const char *path;
 	struct config_section sections[1 + CONFIG_MEASUREMENTS_MAX];
 	uint32_t nb_sections; /* at least 1 */
+	struct config_section named[CONFIG_NAMED_MAX];
+	uint32_t nb_named;
 	struct config_setting *settings;
 	uint32_t nb_settings;
 };
@@ -51,6 +57,11 @@ void config_file_free(struct config_file *file); /* NULL is allowed */
 bool config_file_is_name(const char *name);
 /* The section of that measurement; nb_sections: there is none. */
 uint32_t config_file_find_section(const struct config_file *file, const char *name);
+/* The section [WORD NAME] of the owner's; nb_named: there is none. */
+uint32_t config_file_find_named(
+	const struct config_file *file, const struct option_owner *owner, const char *name);
+/* Whether a setting is of the key: NAME, or NAME.PROPERTY. */
+bool config_setting_is(const struct config_setting *setting, const char *key);
 
 /* What is to be changed of a file that was read, to be given to config_load_again(). `file` may be
  * NULL, as of a run without one. Each of these returns NULL or false without memory. */

@@ -115,6 +115,11 @@ static const struct option_owner config_owner = {.rows = own_rows};
 
 static void add_owner(struct config *config, const struct option_owner *owner)
 {
+	if (owner->section != NULL) {
+		assert(config->nb_kinds < CONFIG_KINDS_MAX && owner->size <= NAMED_BLOCK_BYTES);
+		config->kinds[config->nb_kinds++] = owner;
+		return;
+	}
 	if (owner->of_measurement)
 		measurement_edit(&config->common, owner);
 	else
@@ -190,9 +195,32 @@ static const void *field_of(const struct config *config, const struct config_row
 	return (const char *)config_block(config, row->owner) + row->row->offset;
 }
 
-uint32_t config_needs(const struct config *config)
+static const char *named_text(const struct config_named *named, const struct option_row *row)
+{
+	const char *text;
+
+	memcpy(&text, named->storage + row->offset, sizeof(text));
+	return text;
+}
+
+/* What the keys of sections need. */
+static uint32_t named_needs(const struct config *config)
 {
 	uint32_t needs = 0;
+
+	for (uint32_t n = 0; n < config->nb_named; n++) {
+		const struct config_named *named = &config->named[n];
+
+		for (const struct option_row *row = named->owner->rows; row->name != NULL; row++)
+			if (row->needs != NULL && named_text(named, row) != NULL)
+				needs |= row->needs(named_text(named, row));
+	}
+	return needs;
+}
+
+uint32_t config_needs(const struct config *config)
+{
+	uint32_t needs = named_needs(config);
 
 	for (uint32_t r = 0; r < config->nb_rows; r++) {
 		const struct option_row *row = config->rows[r].row;
@@ -235,6 +263,7 @@ bool option_fault(struct option_fault *fault, const char *option,
 
 	fault->option = option;
 	fault->measurement = measurement;
+	fault->named = NULL;
 	va_start(arguments, format);
 	vsnprintf(fault->why, sizeof(fault->why), format, arguments);
 	va_end(arguments);
@@ -394,6 +423,78 @@ static bool make_measurements(struct giver giver)
 	return true;
 }
 
+/* A key that stands in no section has its default. */
+static bool give_named_defaults(const struct option_owner *owner, void *block)
+{
+	char why[OPTION_WHY_MAX];
+
+	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
+		if (row->default_text != NULL && !option_set(row, row->default_text, block, why))
+			return false;
+	return true;
+}
+
+static bool give_named(const struct giver *giver, uint32_t n)
+{
+	const struct config_file *file = giver->config->file;
+	struct config_named *named = &giver->config->named[n];
+
+	*named = (struct config_named){.owner = file->named[n].owner,
+		.name = file->named[n].name,
+		.line = file->named[n].line};
+	snprintf(named->title, sizeof(named->title), "[%s %s]", named->owner->section, named->name);
+	if (!give_named_defaults(named->owner, named->storage))
+		return false;
+	for (uint32_t i = 0; i < file->nb_settings; i++) {
+		const struct config_setting *setting = &file->settings[i];
+		const struct option_origin origin = {OPTION_BY_SECTION, setting->line};
+		char why[OPTION_WHY_MAX];
+
+		if (setting->section == CONFIG_FIRST_NAMED + n &&
+			!option_set(setting->row.row, setting->value, named->storage, why))
+			return say_about(giver, setting->row.row, &origin, why);
+	}
+	return true;
+}
+
+/* Sections with keys of their own. */
+static bool make_named(const struct giver *giver)
+{
+	struct config *config = giver->config;
+
+	for (uint32_t n = 0; config->file != NULL && n < config->file->nb_named; n++) {
+		config->nb_named = n + 1;
+		if (!give_named(giver, n))
+			return false;
+	}
+	return true;
+}
+
+const char *config_named_key(
+	const struct config *config, const struct config_named *named, uint32_t i)
+{
+	const struct config_file *file = config->file;
+	uint32_t section = CONFIG_FIRST_NAMED + (uint32_t)(named - config->named);
+
+	for (uint32_t s = 0; file != NULL && s < file->nb_settings; s++)
+		if (file->settings[s].section == section && i-- == 0)
+			return file->settings[s].row.row->name;
+	return NULL;
+}
+
+uint32_t config_named_line(
+	const struct config *config, const struct config_named *named, const char *key)
+{
+	const struct config_file *file = config->file;
+	uint32_t section = CONFIG_FIRST_NAMED + (uint32_t)(named - config->named);
+
+	for (uint32_t i = 0; file != NULL && i < file->nb_settings; i++)
+		if (file->settings[i].section == section &&
+			config_setting_is(&file->settings[i], key))
+			return file->settings[i].line;
+	return 0;
+}
+
 /* --- what cannot be --- */
 
 /* Refuses what is asked for and would have no effect. */
@@ -417,11 +518,24 @@ static bool check_effects(const struct giver *giver, const struct measurement_co
 	return true;
 }
 
+/* By the line of the key, or by that of the section where it has no such key. */
+static bool say_named_fault(const struct giver *giver, const struct option_fault *fault)
+{
+	uint32_t line = config_named_line(giver->config, fault->named, fault->option);
+
+	snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s", giver->config->file->path,
+		line > 0 ? line : fault->named->line,
+		line > 0 ? fault->option : fault->named->title, fault->why);
+	return false;
+}
+
 static bool say_fault(const struct giver *giver, const struct option_fault *fault)
 {
 	const struct config_row *row =
 		fault->option != NULL ? options_find(giver->config, fault->option) : NULL;
 
+	if (fault->named != NULL)
+		return say_named_fault(giver, fault);
 	if (row != NULL)
 		return say_about(giver, row->row, origin_of(giver->config, fault->measurement, row),
 			fault->why);
@@ -566,7 +680,7 @@ static enum config_result apply(struct loader *loader)
 	if (result != CONFIG_OK)
 		return result;
 	good = give_defaults(&giver) && (config->file == NULL || give_section(&giver, 0, false)) &&
-	       make_measurements(giver);
+	       make_measurements(giver) && make_named(&giver);
 	for (unsigned int i = 0; good && i < loader->nb_arguments; i++)
 		good = give_argument(giver, &loader->arguments[i]);
 	good = good && give_changes(giver);

@@ -13,11 +13,13 @@
 #include <sys/stat.h>
 
 struct config;
+struct config_named;
 struct measurement_config;
 struct option_row;
 
-#define OPTION_LIST_MAX   256 /* of an option that is repeated */
-#define OPTION_VALUES_MAX 16  /* of an option that takes a list of numbers */
+#define OPTION_LIST_MAX       256 /* of an option that is repeated */
+#define OPTION_VALUES_MAX     16  /* of an option that takes a list of numbers */
+#define OPTION_PROPERTIES_MAX 32
 #define OPTION_CENTURY                                                                             \
 	(UINT64_C(36525) * 24 * 3600 * 1000000000) /* ns: of a time without a limit */
 #define OPTION_WHY_MAX 400 /* room for why a value is refused, with the value */
@@ -34,24 +36,31 @@ enum option_group {
 
 /* What an option's text is, and which C type it fills. */
 enum option_type {
-	OPTION_FLAG,     /* bool; no value on the command line, yes or no in the file */
-	OPTION_STRING,   /* const char *, not empty */
-	OPTION_LIST,     /* struct option_list, repeatable */
-	OPTION_COUNT,    /* uint32_t or uint64_t, min to max, units of units_count() */
-	OPTION_SIZE,     /* uint64_t bytes */
-	OPTION_TIME,     /* uint64_t ns, min to max; 0 is allowed where zero is set */
-	OPTION_FRACTION, /* double, below 1; 0 and 1 are allowed where zero and one are set */
-	OPTION_CHOICE,   /* an enum or uint32_t: i of word(i) */
-	OPTION_WORDS,    /* uint32_t, a set: bit i where word(i) is in the list A,B,... */
-	OPTION_COUNTS,   /* struct option_values, a list of what OPTION_COUNT takes */
-	OPTION_OWN,      /* whatever read() fills */
-	OPTION_OWN_LIST, /* struct option_values; read() is given each part of the list A,B,... */
-	OPTION_ACTION,   /* nothing: config_load() acts on it; command line only */
+	OPTION_FLAG,       /* bool; no value on the command line, yes or no in the file */
+	OPTION_STRING,     /* const char *, not empty */
+	OPTION_LIST,       /* struct option_list, repeatable */
+	OPTION_COUNT,      /* uint32_t or uint64_t, min to max, units of units_count() */
+	OPTION_SIZE,       /* uint64_t bytes */
+	OPTION_TIME,       /* uint64_t ns, min to max; 0 is allowed where zero is set */
+	OPTION_FRACTION,   /* double, below 1; 0 and 1 are allowed where zero and one are set */
+	OPTION_CHOICE,     /* an enum or uint32_t: i of word(i) */
+	OPTION_WORDS,      /* uint32_t, a set: bit i where word(i) is in the list A,B,... */
+	OPTION_COUNTS,     /* struct option_values, a list of what OPTION_COUNT takes */
+	OPTION_OWN,        /* whatever read() fills */
+	OPTION_OWN_LIST,   /* struct option_values; read() is given each part of the list A,B,... */
+	OPTION_ACTION,     /* nothing: config_load() acts on it; command line only */
+	OPTION_PROPERTIES, /* struct option_properties; keys NAME.PROPERTY of a section */
 };
 
 struct option_list {
 	uint32_t n;
 	const char *texts[OPTION_LIST_MAX];
+};
+
+/* Each PROPERTY=VALUE, of a key NAME.PROPERTY. */
+struct option_properties {
+	uint32_t n;
+	const char *texts[OPTION_PROPERTIES_MAX];
 };
 
 /* What an option with a list of numbers gave; none: it was not given. */
@@ -98,8 +107,8 @@ struct option_row {
 		const struct config *config, const struct measurement_config *measurement);
 	/* Whether the run reads this regular file because of the text; NULL: it reads none. */
 	bool (*reads)(const char *text, const struct stat *file);
-	/* What packets must bring because of a text of an OPTION_LIST, enum option_need; NULL:
-	 * nothing. */
+	/* What packets must bring because of a text of an OPTION_LIST, or of a section's
+	 * OPTION_STRING, enum option_need; NULL: nothing. */
 	uint32_t (*needs)(const char *text);
 	const char *default_text; /* applied before anything else; NULL: the field stays 0 */
 	const char *default_note; /* what help says where default_text does not */
@@ -111,6 +120,8 @@ struct option_row {
 struct option_fault {
 	const char *option;                           /* at fault; NULL: none that was given */
 	const struct measurement_config *measurement; /* whose option it is; NULL: the run's */
+	/* Whose key the option is, or what is at fault where it has no such key; NULL: none. */
+	const struct config_named *named;
 	char why[300];
 };
 
@@ -120,6 +131,9 @@ struct option_owner {
 	/* Whose struct they fill; NULL: their own. */
 	const struct option_owner *fills;
 	bool of_measurement; /* rows may stand in a [measurement NAME] section */
+	/* Rows are keys of sections [WORD NAME], each a struct config_named, and stand nowhere
+	 * else; NULL: they are options. */
+	const char *section;
 	/* Owners that come with it, from 0, NULL behind the last: those of a registry. */
 	const struct option_owner *(*part)(uint32_t i);
 	/* Returns true, or false with *fault filled (option_fault()). NULL: nothing to check.

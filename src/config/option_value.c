@@ -67,6 +67,16 @@ static bool set_list(const struct option_text *a)
 	return true;
 }
 
+static bool add_property(const struct option_text *a)
+{
+	struct option_properties *properties = a->field;
+
+	if (properties->n == OPTION_PROPERTIES_MAX)
+		return option_refuse(a, "is one too many; at most %u", OPTION_PROPERTIES_MAX);
+	properties->texts[properties->n++] = a->text;
+	return true;
+}
+
 /* Checks a number against the row's limits; 0 is looked at before. */
 static bool check_count(const struct option_text *a, uint64_t value)
 {
@@ -298,6 +308,7 @@ bool option_set(const struct option_row *row, const char *text, void *block, cha
 		[OPTION_OWN] = set_own,
 		[OPTION_OWN_LIST] = set_own_list,
 		[OPTION_ACTION] = set_nothing,
+		[OPTION_PROPERTIES] = add_property,
 	};
 	const struct option_text a = {
 		.row = row,

@@ -75,26 +75,36 @@ static unsigned int edit_distance(const char *a, const char *b)
 	return row[len];
 }
 
+/* A word of four has no near ones. */
+static unsigned int least_at_first(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len < 3 || len > NAME_MAX_LEN ? 0 : (unsigned int)len / 5 + 1;
+}
+
+/* Whether it is nearer than *least, which becomes its distance. */
+static bool is_nearer(const char *name, const struct option_row *row, unsigned int *least)
+{
+	/* One that was cut short is the nearest. */
+	unsigned int distance = *least == 0 || strncmp(row->name, name, strlen(name)) == 0
+					? 0
+					: edit_distance(name, row->name);
+	bool nearer = distance < *least;
+
+	if (nearer)
+		*least = distance;
+	return nearer;
+}
+
 const struct config_row *options_nearest(const struct config *config, const char *name)
 {
 	const struct config_row *nearest = NULL;
-	size_t len = strlen(name);
-	unsigned int least = (unsigned int)len / 5 + 1; /* a word of four has no near ones */
+	unsigned int least = least_at_first(name);
 
-	if (len < 3 || len > NAME_MAX_LEN)
-		return NULL;
-	for (uint32_t i = 0; i < config->nb_rows; i++) {
-		const struct config_row *row = &config->rows[i];
-		unsigned int distance;
-
-		if (strncmp(row->row->name, name, len) == 0) /* cut short */
-			return row;
-		distance = edit_distance(name, row->row->name);
-		if (distance < least) {
-			least = distance;
-			nearest = row;
-		}
-	}
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (is_nearer(name, config->rows[i].row, &least))
+			nearest = &config->rows[i];
 	return nearest;
 }
 
@@ -105,6 +115,47 @@ void options_say_unknown(const struct config *config, const char *name, char *te
 	snprintf(text, size, "%.200s: unknown option%s%s%s", name,
 		near != NULL ? "; did you mean " : "", near != NULL ? near->row->name : "",
 		near != NULL ? "?" : "");
+}
+
+const struct option_row *options_find_key(const struct option_owner *owner, const char *key)
+{
+	for (const struct option_row *row = owner->rows; row->name != NULL; row++) {
+		size_t len = strlen(row->name);
+
+		if (row->type != OPTION_PROPERTIES
+				? strcmp(row->name, key) == 0
+				: strncmp(row->name, key, len) == 0 && key[len] == '.' &&
+					  key[len + 1] != '\0')
+			return row;
+	}
+	return NULL;
+}
+
+/* What stands behind a key's name, where it is not the whole key. */
+static const char *key_rest(const struct option_row *row)
+{
+	return row->type == OPTION_PROPERTIES ? ".NAME" : "";
+}
+
+void options_say_unknown_key(
+	const struct option_owner *owner, const char *key, char *text, size_t size)
+{
+	const struct option_row *near = NULL;
+	unsigned int least = least_at_first(key);
+	int used;
+
+	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
+		if (is_nearer(key, row, &least))
+			near = row;
+	used = snprintf(text, size, "%.200s: is no key of [%s NAME]", key, owner->section);
+	if (near != NULL) {
+		snprintf(text + used, size - (size_t)used, "; did you mean %s?", near->name);
+		return;
+	}
+	for (const struct option_row *row = owner->rows; row->name != NULL && used < (int)size;
+		row++)
+		used += snprintf(text + used, size - (size_t)used, "%s %s%s",
+			row == owner->rows ? "; allowed:" : ",", row->name, key_rest(row));
 }
 
 /* --- what is said of an option --- */
@@ -175,12 +226,15 @@ static void print_words(struct help_line *line, const char *text)
 	}
 }
 
-static void print_row(const struct option_row *row, FILE *out)
+/* key: it is one of a section's, not an option. */
+static void print_row(const struct option_row *row, bool key, FILE *out)
 {
 	struct help_line line = {.out = out, .column = HELP_COLUMN};
 	char note[NOTE_MAX], words[NOTE_MAX];
-	int written = fprintf(out, "  --%s%s%s", row->name, row->placeholder != NULL ? " " : "",
-		row->placeholder != NULL ? row->placeholder : "");
+	int written =
+		key ? fprintf(out, "  %s%s = %s", row->name, key_rest(row), row->placeholder)
+		    : fprintf(out, "  --%s%s%s", row->name, row->placeholder != NULL ? " " : "",
+			      row->placeholder != NULL ? row->placeholder : "");
 
 	if (written + 2 > HELP_COLUMN)
 		fprintf(out, "\n%*s", HELP_COLUMN, "");
@@ -215,8 +269,15 @@ static void print_group(const struct config *config, enum option_group group, bo
 		if (!titled)
 			fprintf(out, "\n%s:\n", group_names[group]);
 		titled = true;
-		print_row(row, out);
+		print_row(row, false, out);
 	}
+}
+
+static void print_keys(const struct option_owner *owner, FILE *out)
+{
+	fprintf(out, "\nKeys of a section [%s NAME]:\n", owner->section);
+	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
+		print_row(row, true, out);
 }
 
 /* Of the command that may be left out: the others too. */
@@ -302,6 +363,8 @@ void options_help(const struct config *config, const struct program *program, bo
 	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
 		print_group(config, group, all, out);
 	if (all) {
+		for (uint32_t k = 0; k < config->nb_kinds; k++)
+			print_keys(config->kinds[k], out);
 		print_lines("Values", unit_lines, out);
 		if (has_choices(config)) {
 			print_lines("Which to choose", NULL, out);
@@ -330,10 +393,32 @@ static void print_escaped(const char *text, FILE *out)
 	}
 }
 
+static void print_man_help(const struct option_row *option, FILE *out)
+{
+	char words[NOTE_MAX];
+
+	fputs("\n\\&", out);
+	print_escaped(option->help, out);
+	words_of(option, words);
+	print_escaped(words, out);
+}
+
+static void print_man_default(const struct option_row *option, FILE *out)
+{
+	char note[NOTE_MAX];
+
+	default_of(option, note);
+	if (*note != '\0') {
+		fputs("\n\\&[default: ", out);
+		print_escaped(note, out);
+		fputc(']', out);
+	}
+	fputc('\n', out);
+}
+
 static void print_man_row(const struct config_row *row, FILE *out)
 {
 	const struct option_row *option = row->row;
-	char note[NOTE_MAX], words[NOTE_MAX];
 
 	fputs(".TP\n\\fB\\-\\-", out);
 	print_escaped(option->name, out);
@@ -343,21 +428,24 @@ static void print_man_row(const struct config_row *row, FILE *out)
 		print_escaped(option->placeholder, out);
 		fputs("\\fR", out);
 	}
-	fputs("\n\\&", out);
-	print_escaped(option->help, out);
-	words_of(option, words);
-	print_escaped(words, out);
+	print_man_help(option, out);
 	if (option->letter != 0)
 		fprintf(out, " Also \\-%c.", option->letter);
 	if (row->owner->of_measurement)
 		fputs(" May stand in a [measurement] section.", out);
-	default_of(option, note);
-	if (*note != '\0') {
-		fputs("\n\\&[default: ", out);
-		print_escaped(note, out);
-		fputc(']', out);
+	print_man_default(option, out);
+}
+
+static void print_man_keys(const struct option_owner *owner, FILE *out)
+{
+	fprintf(out, ".SS Keys of a section [%s NAME]\n", owner->section);
+	for (const struct option_row *row = owner->rows; row->name != NULL; row++) {
+		fputs(".TP\n\\fB", out);
+		print_escaped(row->name, out);
+		fprintf(out, "%s\\fR = \\fI%s\\fR", key_rest(row), row->placeholder);
+		print_man_help(row, out);
+		print_man_default(row, out);
 	}
-	fputc('\n', out);
 }
 
 static void print_man_group(const struct config *config, enum option_group group, FILE *out)
@@ -413,4 +501,6 @@ void options_man(const struct config *config, FILE *out)
 {
 	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
 		print_man_group(config, group, out);
+	for (uint32_t k = 0; k < config->nb_kinds; k++)
+		print_man_keys(config->kinds[k], out);
 }

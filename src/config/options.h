@@ -16,6 +16,12 @@ const struct config_row *options_nearest(const struct config *config, const char
 /* That there is no such key or word of a change, and which was meant, into text[size]. */
 void options_say_unknown(const struct config *config, const char *name, char *text, size_t size);
 
+/* The row of a key of an owner's sections: NAME, or NAME.PROPERTY of properties; NULL: there is none.
+ * And that there is none, and which was meant. */
+const struct option_row *options_find_key(const struct option_owner *owner, const char *key);
+void options_say_unknown_key(
+	const struct option_owner *owner, const char *key, char *text, size_t size);
+
 /* What --help says: what is usual, or of every option. */
 void options_help(const struct config *config, const struct program *program, bool all, FILE *out);
 /* For the man page, in roff: every option; and what stands there once. */

@@ -744,7 +744,7 @@ void governor_ask(struct governor *governor, enum keep_up how)
 
 struct governor *governor_create(const struct run *run, const struct profile *profile)
 {
-	bool told = writer_options(run->config)->rows[ROWS_STATES].n > 0;
+	bool told = places_any(run->config, ROWS_STATES);
 	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX);
 	struct governor *governor =
 		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));

@@ -93,7 +93,7 @@ static void take_expired(const struct sketch_candidate *candidate, void *arg)
 	merger_add_expired(measured_merger(taking->measurements, taking->measurement), candidate,
 		flow_table_options(plan->measurements[taking->measurement].config)->expired_keys);
 	records->expired++;
-	if (writer_options(records->run->config)->rows[ROWS_FLOWS].n > 0)
+	if (places_any(records->run->config, ROWS_FLOWS))
 		add(taking, candidate);
 }
 
@@ -136,7 +136,7 @@ void records_take_rest(struct records *records, uint64_t epoch, bool last)
 	const struct measurements *measurements = run_measurements(run, epoch);
 	const struct plan *plan = &measurements->plan;
 
-	if (writer_options(run->config)->rows[ROWS_FLOWS].n == 0)
+	if (!places_any(run->config, ROWS_FLOWS))
 		return;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		struct taking taking = {

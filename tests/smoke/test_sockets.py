@@ -76,6 +76,41 @@ def test_files_and_sockets(test):
         assert sums['rows'] == sums['delivered'] > 0, (url, sums)
 
 
+def test_sections(test):
+    """[export NAME] is what an option says, in a run and in collect, and the place has the section's name."""
+    arguments = ('flows=1000,packets=100K,rate=100K', '--interval', '1s', '--seed', '1')
+    test.run('--synthetic', *arguments, '--output', test.path('rows.csv'),
+             '--stats', 'json:' + test.path('stats')).expect(0)
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        config = test.path('exports.conf')
+        with open(config, 'w', encoding='utf-8') as file:
+            file.write(f'[export heavy]\nwhat = heavy-hitters\nurl = tcp://127.0.0.1:{server.getsockname()[1]}\n'
+                       f'[export ledger]\nwhat = stats\nurl = {test.path("ledger")}\nformat = json\n')
+        reader = Reader(server)
+        result = test.run('--synthetic', *arguments, '--config', config, '--deliveries',
+                          test.path('deliveries.csv')).expect(0)
+        reader.join(20)
+    assert result.stdout == '', result.stdout
+    with open(test.path('stats'), encoding='utf-8') as one, open(test.path('ledger'), encoding='utf-8') as other:
+        for row, wanted in zip(read(other.read()), read(one.read()), strict=True):
+            same = [name for name in wanted if not name.endswith('_ns')]
+            assert [row[name] for name in same] == [wanted[name] for name in same]
+    with open(test.path('rows.csv'), encoding='utf-8') as rows:
+        for row, arrived in zip(read(rows.read()), read(reader.bytes.decode()), strict=True):
+            assert {name: arrived[name] for name in row} == row
+    for name, n in (('heavy', 100), ('ledger', 1)):
+        sums = account(test.path('deliveries.csv'), name)
+        assert sums['rows'] == sums['delivered'] == n, (name, sums)
+    exports = test.path('exports.pcap')
+    test.run('generate', '--synthetic', 'flows=100,packets=10K,rate=100K', '--as', 'ipfix', '--output',
+             exports).expect(0)
+    with open(config, 'w', encoding='utf-8') as file:
+        file.write(f'[export who]\nwhat = exporters\nurl = {test.path("who.csv")}\n')
+    test.run('collect', '--pcap', exports, '--config', config, '--output', '/dev/null').expect(0)
+    with open(test.path('who.csv'), encoding='utf-8') as rows:
+        assert read(rows.read())
+
+
 def test_nobody_there(test):
     """Warned, counted, exit 1; the file beside it is as if nothing was."""
     deliveries, rows, alone = test.path('deliveries.csv'), test.path('rows.csv'), test.path('alone.csv')

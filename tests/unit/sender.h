@@ -18,10 +18,14 @@ static void hear(bool warning, const char *line, void *arg)
 
 static struct writer_voice voice = {.say = hear};
 
+static struct place_options place_options;
+
 static inline struct remote_request request_of(const char *url)
 {
 	return (struct remote_request){
 		.url = url,
+		.name = url,
+		.options = &place_options,
 		.kind = ROWS_FLOWS,
 		.usual_format = FORMAT_CSV,
 		.choice = {.key_fields = UINT32_MAX, .records = true},

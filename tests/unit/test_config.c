@@ -1192,6 +1192,115 @@ static void command_line_wins_over_the_file(void **state)
 	free(words);
 }
 
+static void sections_say_where_rows_go(void **state)
+{
+	static const char text[] =
+		"pcap = a\nstats = ledger.csv\n[export x]\nwhat = heavy-hitters\n"
+		"url = tcp://a:1\n[measurement m]\ntop = 3\n[export y]\nwhat = stats\n"
+		"format = json\nurl : b ; so long\n";
+	struct attempt result;
+	char *words = load_file(&result, text, "");
+	struct place_walk walk = {0};
+	struct asked_place place;
+
+	(void)state;
+	assert_string_equal(result.err, "");
+	assert_int_equal(result.config.nb_measurements, 1);
+	assert_int_equal(measurement_options(&result.config.measurements[0])->top, 3);
+	/* In the place of standard output, which nobody asked for. */
+	assert_true(places_next(&result.config, &walk, &place));
+	assert_string_equal(place.name, "ledger.csv");
+	assert_null(place.section);
+	assert_true(places_next(&result.config, &walk, &place));
+	assert_int_equal(place.kind, ROWS_HEAVY_HITTERS);
+	assert_string_equal(place.name, "x");
+	assert_string_equal(place.to.name, "tcp://a:1");
+	assert_true(places_next(&result.config, &walk, &place));
+	assert_int_equal(place.kind, ROWS_STATS);
+	assert_int_equal(place.to.format, FORMAT_JSON);
+	assert_string_equal(place.to.name, "b");
+	assert_string_equal(place.label, "[export y]");
+	assert_false(places_next(&result.config, &walk, &place));
+	attempt_free(&result);
+	free(words);
+
+	words = load_file(&result, text, "--output o");
+	walk = (struct place_walk){0};
+	assert_true(places_next(&result.config, &walk, &place));
+	assert_string_equal(place.name, "o");
+	attempt_free(&result);
+	free(words);
+}
+
+static void sections_are_bounded(void **state)
+{
+	char text[4000] = "pcap = a\n";
+	size_t len = strlen(text);
+	struct attempt result;
+	char *words;
+
+	(void)state;
+	for (unsigned int i = 0; i < CONFIG_NAMED_MAX; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+			"[export e%u]\nwhat = stats\nurl = f%u\n", i, i);
+	words = load_file(&result, text, "");
+	assert_string_equal(result.err, "");
+	assert_int_equal(result.config.nb_named, CONFIG_NAMED_MAX);
+	attempt_free(&result);
+	free(words);
+	snprintf(text + len, sizeof(text) - len, "[export more]\n");
+	assert_file_refused(text, 3 * CONFIG_NAMED_MAX + 2, "one too many; at most 32");
+}
+
+/* The line is that of the key, or of the section where it lacks one. */
+static void mistakes_in_sections_name_their_line(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int line;
+		const char *has;
+	} rows[] = {
+		{"[export]\n", 1, "[export] has no name; write [export NAME]"},
+		{"[export a b]\n", 1, "'a b' is not an export's name"},
+		{"[export x]\n[export x]\n", 2, "[export x] stands on line 1 already"},
+		{"[exports x]\n", 1, "[export NAME] and [measurement NAME] are"},
+		{"[export x]\nurl = a\n", 1, ": [export x]: has no what"},
+		{"\n[export x]\nwhat = stats\n", 2, ": [export x]: has no url"},
+		{"[export x]\nwhat = stat\n", 2, ": what: 'stat' is not allowed; allowed: heavy-"},
+		{"[export x]\nrates = 5\n", 2,
+			": rates: is no key of [export NAME]; did you mean rate?"},
+		{"[export x]\ntop = 3\n", 2, ": top: is no key of [export NAME]; allowed: what, "},
+		{"[export x]\nurl = a\nurl = b\n", 3, ": url: stands on line 2 already"},
+		{"[export x]\nkafka.a = 1\nkafka.b = 1\nkafka.a = 2\n", 4,
+			": kafka.a: stands on line 2 already"},
+		{"[export x]\nkafka. = 1\n", 2, ": kafka.: is no key"},
+		{"[export x]\nwhat = flows\nurl = a\n", 2, ": what: 'flows' has no effect without"},
+		{"[export x]\nwhat = paths\nurl = a\n", 2,
+			": what: 'paths': sketchtap run has no such rows"},
+		{"[export x]\nwhat = stats\nurl = a\nrate = 5\n", 4,
+			": rate: has no effect on 'a'; leave it out"},
+		{"[export x]\nwhat = stats\nurl = json:a\nformat = csv\n", 4,
+			": format: 'json:a' names a format"},
+		{"[export x]\nwhat = stats\nformat = json\nurl = ipfix://a\n", 4, ": url: 'ipfix"},
+		{"[export x]\nwhat = stats\nurl = http://me:secret@a/b\n", 3,
+			": url: 'http://***@a/b' is of no kind"},
+		{"[export x]\nwhat = stats\nurl = a\n[export y]\nwhat = rules\nurl = ./a\n", 5,
+			": what: 'rules' has no effect without --monitor"},
+		{"[export x]\nwhat = stats\nurl = a\n[export y]\nwhat = queues\nurl = ./a\n", 6,
+			": url: './a' is where [export x] goes"},
+		{"stats = a\n[export y]\nwhat = queues\nurl = a\n", 4,
+			": url: 'a' is where --stats goes"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[400];
+
+		snprintf(text, sizeof(text), "%s[sketchtap]\npcap = a\n", rows[i].text);
+		assert_file_refused(text, rows[i].line, rows[i].has);
+	}
+}
+
 static void mistakes_in_the_file_name_their_line(void **state)
 {
 	static const struct {
@@ -1439,6 +1548,9 @@ int main(void)
 		cmocka_unit_test(file_sets_what_the_command_line_would),
 		cmocka_unit_test(sections_start_from_what_holds_for_all),
 		cmocka_unit_test(command_line_wins_over_the_file),
+		cmocka_unit_test(sections_say_where_rows_go),
+		cmocka_unit_test(sections_are_bounded),
+		cmocka_unit_test(mistakes_in_sections_name_their_line),
 		cmocka_unit_test(mistakes_in_the_file_name_their_line),
 		cmocka_unit_test(file_with_a_nul_byte),
 		cmocka_unit_test(long_lines_are_refused_not_cut),

@@ -217,6 +217,43 @@ static void test_read_again(void **state)
 	config_free(&first);
 }
 
+/* Sections with keys of their own stay as they are, whatever becomes of measurements. */
+static void test_other_sections(void **state)
+{
+	static const char text[] = "[export x]\nwhat = stats\nurl = a\n[measurement a]\n"
+				   "[measurement b]\n[export y]\nwhat = queues\nurl = b\n";
+	static const struct {
+		const char *text, *mentions;
+	} rows[] = {
+		{"[export x]\nwhat = stats\nurl = a\n", "a section of the run is gone"},
+		{"[export x]\nwhat = stats\nurl = a\n[export z]\nwhat = queues\nurl = b\n",
+			":4: [export z] cannot begin while the run goes on"},
+		{"[export x]\nwhat = stats\nurl = a\n[export y]\nwhat = queues\nurl = c\n",
+			":6: url cannot change while the run goes on"},
+	};
+	struct config first = load(text), next;
+	char error[CONFIG_ERROR_MAX];
+
+	(void)state;
+	next = change(&first, "remove a");
+	assert_int_equal(next.nb_measurements, 1);
+	assert_int_equal(next.nb_named, 2);
+	assert_string_equal(next.named[1].title, "[export y]");
+	assert_int_equal(config_named_line(&next, &next.named[1], "url"), 8);
+	config_free(&next);
+	write_file("[export y]\nurl = b\nwhat = queues\n[measurement a]\ntop = 3\n"
+		   "[export x]\nurl = a\nwhat = stats\n");
+	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
+	config_free(&next);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		write_file(rows[i].text);
+		assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
+		if (strstr(error, rows[i].mentions) == NULL)
+			fail_msg("'%s' does not say '%s'", error, rows[i].mentions);
+	}
+	config_free(&first);
+}
+
 static int make_file(void **state)
 {
 	int fd = mkstemp(path);
@@ -239,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_without_sections),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_other_sections),
 		cmocka_unit_test(test_read_again),
 	};
 

@@ -26,9 +26,8 @@ struct report_delivery delivery_totals(const struct delivery *delivery)
 {
 	struct report_delivery all = {
 		.name = delivery->name,
-		.kind = delivery->output != NULL && delivery->output != &output_heavy_hitters
-				? delivery->output->option + 2
-				: "heavy-hitters",
+		.kind = output_word_of(
+			delivery->output != NULL ? delivery->output : &output_heavy_hitters),
 		.rows = delivery->rows,
 		.dropped = delivery->dropped,
 		.delivered = read_count(&delivery->delivered),

@@ -43,6 +43,13 @@ bool remote_is_url(const char *name)
 	return len > 0 && strncmp(name + len, "://", 3) == 0;
 }
 
+const char *const *remote_keys(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL ? scheme->keys : NULL;
+}
+
 uint32_t remote_needs(const char *name)
 {
 	const struct remote_scheme *scheme = scheme_of(name);
@@ -118,9 +125,8 @@ struct remote *remote_create(
 		return NULL;
 	remote->scheme = scheme;
 	remote->kind = request->kind;
-	remote->asked_format = request->format;
 	remote->delivery =
-		(struct delivery){.name = request->url, .output = outputs[request->kind]};
+		(struct delivery){.name = request->name, .output = outputs[request->kind]};
 	remote->voice = voice;
 	remote->format = format_of(scheme, request);
 	if (remote->format != NULL) {

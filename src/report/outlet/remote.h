@@ -16,10 +16,12 @@
 /* What is asked for. */
 struct remote_request {
 	const char *url;
+	const char *name; /* what the place is called */
 	enum row_kind kind;
 	enum output_format format;       /* FORMAT_AUTO: none was named */
 	enum output_format usual_format; /* that text then has */
 	struct column_choice choice;     /* but for `named`, which is the format's */
+	const struct place_options *options;
 	const struct config *config;
 };
 
@@ -27,7 +29,6 @@ struct remote_request {
 struct remote {
 	const struct remote_scheme *scheme;
 	enum row_kind kind;
-	enum output_format asked_format; /* as in the request */
 	struct delivery delivery;
 	struct columns *columns;     /* of rows as text, from malloc(); NULL: others */
 	const struct format *format; /* theirs */
@@ -51,7 +52,8 @@ struct remote_scheme {
 	const char *form;    /* of a URL, for a person */
 	const char *missing; /* why this build has it not; NULL: it has */
 	enum remote_rows rows;
-	uint32_t needs; /* enum option_need */
+	const char *const *keys; /* of a section, that such places alone heed; NULL: none */
+	uint32_t needs;          /* enum option_need */
 	/* Whether it can have that: false with a phrase in why[REMOTE_WHY_MAX] that goes on after the
 	 * URL. */
 	bool (*check)(const struct remote_scheme *scheme, const struct remote_request *request,
@@ -76,6 +78,9 @@ void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX]);
 
 /* Whether a destination is a URL, of a scheme that there is or of none. */
 bool remote_is_url(const char *name);
+
+/* The keys of a section that it heeds beside those of all places, NULL behind the last; NULL: none. */
+const char *const *remote_keys(const char *name);
 
 /* What its scheme needs: enum option_need. */
 uint32_t remote_needs(const char *name);

@@ -12,28 +12,9 @@
 
 #include "config/config.h"
 #include "report/outlet/output_file.h"
+#include "report/outlet/places.h"
 #include "report/outlet/voice.h"
 #include "report/output/report.h"
-#include "report/outlet/rotation.h"
-
-struct writer_options {
-	struct option_list rows[ROW_KINDS]; /* destinations, as they were given */
-	enum output_format format;
-	bool append, force;
-	struct rotate_limits rotate;
-};
-
-OPTION_OWNER(writer)
-
-/* The same struct: rows that there are of what exporters tell. */
-extern const struct option_owner collected_writer_owner;
-
-/* Whether all of these rows, if any are wanted, go to standard output. */
-bool writer_to_stdout(const struct config *config, enum row_kind kind);
-/* Whether heavy hitters are shown as a table. terminal: standard output is one. */
-bool writer_shows_table(const struct config *config, bool terminal);
-/* Whether any output goes elsewhere than to standard output. */
-bool writer_names_files(const struct config *config);
 
 #define WRITER_FLOWS 1500000 /* and records, unless writer_bound_flows() says otherwise */
 

@@ -8,6 +8,7 @@
 
 /* Made by meson.build: ROW_FORMATS(FORMAT), the formats of rows, each FORMAT(NAME, word). Each is
  * format_WORD of report/output/format.h. */
+#include "config/option.h"
 #include "report/output/format_names.h"
 
 #define FORMAT_ID(name, word) FORMAT_##name,
@@ -31,6 +32,16 @@ enum row_kind {
 	ROWS_PATHS,
 	ROWS_LINKS,
 	ROW_KINDS,
+};
+
+/* What a section [export NAME] says of a place; zeros: nothing. */
+struct place_options {
+	enum row_kind kind;
+	const char *url; /* as an option has it: FILE, FORMAT:FILE, a URL */
+	enum output_format format;
+	uint32_t names; /* enum column_names */
+	uint32_t rate;  /* datagrams a second; 0: as usual */
+	struct option_properties kafka;
 };
 
 struct destination {

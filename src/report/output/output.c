@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/identity.h"
 #include "report/output/output.h"
@@ -20,6 +21,23 @@ const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_PATHS] = &output_paths,
 	[ROWS_LINKS] = &output_links,
 };
+
+const char *output_word_of(const struct output *output)
+{
+	return output != &output_heavy_hitters ? output->option + strlen("--") : "heavy-hitters";
+}
+
+const char *output_word(enum row_kind kind)
+{
+	return output_word_of(outputs[kind]);
+}
+
+const char *column_names_word(uint32_t i)
+{
+	static const char *const words[] = {[COLUMN_NAMES_OURS] = "sketchtap"};
+
+	return i < sizeof(words) / sizeof(words[0]) ? words[i] : NULL;
+}
 
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch)
 {
@@ -224,6 +242,7 @@ void columns_suit(struct columns **columns, const struct report_epoch *epoch)
 		return;
 	choice.remote = before->remote;
 	choice.named = before->named;
+	choice.names = before->names;
 	suited = columns_of((*columns)->output, &choice);
 	if (suited == NULL)
 		return;

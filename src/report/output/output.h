@@ -136,8 +136,19 @@ extern const struct output output_links;      /* links.c: a row per interface an
 
 extern const struct output *const outputs[ROW_KINDS]; /* all of them */
 
+/* What the kind is called: "heavy-hitters", "stats". */
+const char *output_word(enum row_kind kind);
+const char *output_word_of(const struct output *output);
+
 /* How many rows of the kind the epoch has. */
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);
+
+/* Whose names columns have where a format names them: words of column_names_word(). */
+enum column_names {
+	COLUMN_NAMES_OURS,
+};
+
+const char *column_names_word(uint32_t i); /* NULL behind the last */
 
 /* What the rows of some measurements depend on. */
 struct column_choice {
@@ -149,6 +160,7 @@ struct column_choice {
 	bool remote;         /* rows go elsewhere than to a file */
 	bool answer;         /* rows are an answer */
 	bool named;          /* the format's rows name their columns */
+	enum column_names names;
 };
 
 /* For rows of the epoch, in a format that names no columns. */
