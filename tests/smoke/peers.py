@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 import collected
@@ -42,6 +43,58 @@ def cached(test, name, make):
                 pickle.dump(made, stream)
         with open(path, 'rb') as stream:
             return pickle.load(stream)
+
+
+def outside(name):
+    """A folder that stays when the tests are done, for what is fetched from a package registry."""
+    base = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+    return os.path.join(base, 'sketchtap-tests', name)
+
+
+def fetched(test, name, fetch):
+    """outside(name) with what fetch(folder) puts there, once; skips the test where there is nothing to be had."""
+    folder = outside(name)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(folder + '.lock', 'w', encoding='ascii') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(folder):
+            shutil.rmtree(folder + '.part', ignore_errors=True)
+            why = fetch(folder + '.part')
+            if why is not None:
+                test.skip(f'{name} cannot be had: {why}')
+            os.rename(folder + '.part', folder)
+    return folder
+
+
+def call(*arguments, cwd=None):
+    """None, or the last line of what a program said that failed."""
+    result = subprocess.run(arguments, cwd=cwd, capture_output=True, text=True, check=False)
+    return None if result.returncode == 0 else (result.stdout + result.stderr).strip().split('\n')[-1]
+
+
+CHDB = """import json, sys
+from chdb import session
+base = session.Session(sys.argv[1])
+print(json.dumps([str(base.query(query, 'TabSeparated')) for query in json.load(sys.stdin)]))"""
+
+
+def chdb(test):
+    """A Python that has today's ClickHouse as a library."""
+    def fetch(folder):
+        os.makedirs(folder)
+        return call(sys.executable, '-m', 'pip', 'install', '--quiet', '--target', folder, 'chdb==4.4.0')
+    return fetched(test, 'chdb-4.4.0', fetch)
+
+
+def ask_chdb(test, folder, begin, query):
+    """What it answers after the queries of `begin`, which are asked once."""
+    base, queries = test.path('chdb'), test.path('queries')
+    with open(queries, 'w', encoding='utf-8') as stream:
+        json.dump([query] if os.path.exists(base) else [*begin, query], stream)
+    with open(queries, encoding='utf-8') as stream:
+        result = test.run('-c', f'import sys\nsys.path.insert(0, {folder!r})\n{CHDB}', base, program=[sys.executable],
+                          stdin=stream).expect(0)
+    return json.loads(result.stdout)[-1].split('\n')[:-1]
 
 
 class Recorder:

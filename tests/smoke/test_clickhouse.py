@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows to a real ClickHouse, into the tables of config/clickhouse: what it adds up is what files have."""
 
+import calendar
+import collections
 import csv
+import json
 import os
+import random
 import signal
+import socket
+import struct
 import urllib.error
 import urllib.request
+from datetime import datetime
 
 import lib
 import peers
 from test_ipfix import account
+from test_keep_up import write_states
+from test_sockets import Reader
 
 CONFIG = """<yandex><logger><level>warning</level><console>1</console></logger><tcp_port>{tcp}</tcp_port>
 <http_port>{http}</http_port><listen_host>127.0.0.1</listen_host><path>{folder}/data/</path>
@@ -46,6 +55,15 @@ class Server:
         self.process.wait(test.patience)
 
 
+def statements(test, *names):
+    """Those of files of config/clickhouse."""
+    lines = []
+    for name in names:
+        text = lib.read_text(os.path.join(test.settings.root, 'config', 'clickhouse', f'{name}.sql'))
+        lines += [line for line in text.split('\n') if not line.startswith('--')]
+    return [statement for statement in '\n'.join(lines).split(';') if statement.strip()]
+
+
 def rows_of(path, *columns):
     """How many rows a file has, and the sums of its columns."""
     with open(path, encoding='utf-8') as stream:
@@ -58,11 +76,8 @@ def test_tables(test):
     if not test.settings.full:
         test.skip('only with --full')
     server = Server(test)
-    tables = lib.read_text(os.path.join(test.settings.root, 'config', 'clickhouse', 'tables.sql'))
-    statements = '\n'.join(line for line in tables.split('\n') if not line.startswith('--')).split(';')
-    for statement in statements:
-        if statement.strip():
-            server.ask(statement)
+    for statement in statements(test, 'tables'):
+        server.ask(statement)
     url, deliveries = f'clickhouse://127.0.0.1:{server.port}', test.path('deliveries.csv')
     hitters, flows, stats = (test.path(name) for name in ('hitters.csv', 'flows.csv', 'stats.csv'))
     test.run('--synthetic', 'flows=20K,packets=400K,rate=100K', '--interval', '1s', '--sketch', 'flow-table',
@@ -97,3 +112,127 @@ def test_no_table(test):
     assert "nowhere doesn't exist" in result.stderr, result.describe()
     assert lib.total(lib.read_stats(stats), 'measured') == 10000
     server.end(test)
+
+
+# ---- Many hosts
+
+INTERVAL = 5 * 10**9
+KEY = ('src_ip', 'dst_ip', 'src_port', 'dst_port', 'proto')
+FIGURES = ('packets', 'bytes')
+# Three hosts see one, two and three sixths of the packets, each in its way.
+BOXES = (('--sketch', 'count-min', '--width', '64'),
+         ('--sketch', 'simple-hash', '--width', '1024'), ('--sketch', 'count-min', '--count', 'bytes'))
+
+
+def part_capture(test, path):
+    """A file for each of the hosts."""
+    with open(path, 'rb') as stream:
+        data = stream.read()
+    order = {b'\xd4\xc3\xb2\xa1': '<', b'\xa1\xb2\xc3\xd4': '>'}[data[:4]]
+    parts, choose, at = [[data[:24]] for _ in BOXES], random.Random(1), 24
+    while at < len(data):
+        end = at + 16 + struct.unpack(f'{order}I', data[at + 8:at + 12])[0]
+        choose.choices(parts, (1, 2, 3))[0].append(data[at:end])
+        at = end
+    for box, part in enumerate(parts):
+        with open(test.path(f'box{box}.pcap'), 'wb') as stream:
+            stream.write(b''.join(part))
+        yield test.path(f'box{box}.pcap')
+
+
+def run_boxes(test, captures, url):
+    """Each on a host of its own name. Returns the rows of both kinds, as text."""
+    arrived = ['', '']
+    states = write_states(test, [(0, 0, '1/2'), (0, 5000, 'full'), (0, 7000, '1/4')])
+    for box, (capture, options) in enumerate(zip(captures, BOXES)):
+        with socket.create_server(('127.0.0.1', 0)) as hitters, socket.create_server(('127.0.0.1', 0)) as stats:
+            readers = Reader(hitters), Reader(stats)
+            ports = [server.getsockname()[1] for server in (hitters, stats)]
+            test.run('--pcap', capture, '--interval', '5s', '--top', '30', '--workers', '1', '--seed', '3', *options,
+                     *(('--states-from', states) if box == 2 else ()),
+                     '--output', f'{url}/heavy_hitters', '--stats', f'{url}/ledger',
+                     '--output', f'json:tcp://127.0.0.1:{ports[0]}', '--stats', f'json:tcp://127.0.0.1:{ports[1]}',
+                     program=['unshare', '--uts', 'sh', '-c', f'hostname box{box} && exec "$0" "$@"', test.binary]
+                     ).expect(0)
+            for number, reader in enumerate(readers):
+                reader.join(20)
+                arrived[number] += reader.bytes.decode()
+    return arrived
+
+
+def truth_by_time(test, path):
+    """{(start, key): (packets, bytes)} of the whole, by interval and by minute."""
+    oracle = lib.Oracle(test.traces)
+    epochs = oracle.epochs(path, INTERVAL)
+    first = oracle.records(path)[0][1] // INTERVAL
+    intervals, minutes = {}, collections.Counter()
+    for number, records in epochs.items():
+        start = (first + number) * INTERVAL // 10**9
+        for key, figures in oracle.count(records)[1].items():
+            intervals[start, key] = figures
+            for place in (0, 1):
+                minutes[start // 60 * 60, key, place] += figures[place]
+    return intervals, {(start, key): (packets, minutes[start, key, 1])
+                       for (start, key, place), packets in minutes.items() if place == 0}
+
+
+def check_network(rows, truth, time, unlisted):
+    """rows of a view, unlisted: {start: what no other key exceeds}. No truth is outside, no heavy key is missing."""
+    seen = {}
+    for row in rows:
+        start = calendar.timegm(datetime.strptime(row[time], '%Y-%m-%d %H:%M:%S').timetuple())
+        key = start, tuple(str(row[column]) for column in KEY)
+        assert key not in seen, f'twice: {row}'
+        seen[key] = row
+        for figure, true in zip(FIGURES, truth[key]):
+            assert int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']), (figure, true, row)
+    for (start, key), figures in truth.items():
+        if (start, key) not in seen:
+            assert all(true <= most for true, most in zip(figures, unlisted[start])), (start, key, figures)
+    return seen
+
+
+def check_views(ask, intervals, minutes):
+    """ask: takes a query, returns the lines of its answer."""
+    for view, time, begin, truth in (('network_heavy_hitters', 'start', 'start', intervals),
+                                     ('network_heavy_hitters_minute', 'minute', 'toStartOfMinute(start)', minutes)):
+        unlisted = {int(start): (int(packets), int(size)) for start, packets, size in (
+            line.split('\t') for line in ask(
+                f'SELECT toUInt32({begin}) AS t, sum(unlisted_packets_high), sum(unlisted_bytes_high) FROM ledger '
+                'GROUP BY t'))}
+        seen = check_network([json.loads(line) for line in ask(f'SELECT * FROM {view} FORMAT JSONEachRow')],
+                             truth, time, unlisted)
+        assert {int(row['hosts']) for row in seen.values()} == {3}, view
+        assert {int(row['hosts_with_it']) for row in seen.values()} == {1, 2, 3}, view
+        risks = 3 * (1 if time == 'start' else 12)
+        assert max(abs(1 - float(row['confidence'])) for row in seen.values()) <= risks * 0.001001, view
+        assert any(int(row['packets_low']) < int(row['packets_high']) for row in seen.values()), view
+    total = sum(packets for packets, _ in intervals.values())
+    assert ask('SELECT sum(measured) + sum(skipped) + sum(left_out), max(hosts) FROM network_ledger_minute') == [
+        f'{total}\t3'], total
+    assert ask('SELECT host, runs, behind FROM hosts ORDER BY host') == [f'box{box}\t1\t0' for box in range(3)]
+
+
+@lib.needs_traces
+def test_many_hosts(test):
+    """Views over three hosts that see parts of a capture hold the truth of the whole; only with --full."""
+    if not test.settings.full:
+        test.skip('only with --full')
+    if os.geteuid() != 0:
+        test.skip('only root gives a run a host name of its own')
+    server = Server(test)
+    for statement in statements(test, 'tables', 'network'):
+        server.ask(statement)
+    path = lib.unpack(test, 'large/auckland2.pcap.xz')
+    arrived = run_boxes(test, part_capture(test, path), f'clickhouse://127.0.0.1:{server.port}')
+    intervals, minutes = truth_by_time(test, path)
+    check_views(server.ask, intervals, minutes)
+    assert int(server.ask("SELECT max(late) FROM hosts")[0]) > 0  # by the time of the capture
+    server.end(test)
+
+    python = peers.chdb(test)
+    kept = 'INSERT INTO {} SETTINGS date_time_input_format=\'best_effort\', input_format_skip_unknown_fields=1 ' \
+        'FORMAT JSONEachRow\n{}'
+    begin = [*statements(test, 'tables', 'network'),
+             kept.format('heavy_hitters', arrived[0]), kept.format('ledger', arrived[1])]
+    check_views(lambda query: peers.ask_chdb(test, python, begin, query), intervals, minutes)
