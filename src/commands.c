@@ -914,7 +914,7 @@ static const struct program_term terms[] = {
 static const struct program_other others[] = {
 	{"ctl", "[--name NAME] COMMAND", "ask a running one, or change what it measures", ctl},
 	{"follow", "[NAME] [--json]", "print the epochs of a running one as they close", follow},
-	{"top", "[NAME]", "show a running one on the terminal, as it goes on", top},
+	{"top", "[NAME | FILE.csv...]", "show a running one on the terminal, or files of one", top},
 	{0},
 };
 

@@ -349,11 +349,17 @@ static void draw_head(
 
 	if (text == NULL)
 		return;
-	text_printf(text, "%s: %s by %s, %s; ", measurement->name, measurement->key,
-		measurement->counts_bytes ? "bytes" : "packets", measurement->sketch);
-	text_grouped(text, measurement->distinct_keys);
-	text_printf(text, " keys%s%s", measurement->incomplete ? ", INCOMPLETE" : "",
-		orders[view->order]);
+	text_printf(text, "%s: %s%sby %s", measurement->name,
+		measurement->key != NULL ? measurement->key : "",
+		measurement->key != NULL ? " " : "",
+		measurement->counts_bytes ? "bytes" : "packets");
+	if (measurement->sketch != NULL) {
+		text_printf(text, ", %s; ", measurement->sketch);
+		text_grouped(text, measurement->distinct_keys);
+		text_str(text, " keys");
+	}
+	text_printf(
+		text, "%s%s", measurement->incomplete ? ", INCOMPLETE" : "", orders[view->order]);
 	if (view->finding || view->find[0] != '\0')
 		text_printf(text, "  /%s", view->find);
 	text = add_line(sheet, PICTURE_HEAD);
@@ -421,6 +427,7 @@ static void draw_help(struct sheet *sheet)
 		"o           order: of the run, by what is shown, by flow",
 		"/ TEXT      mark flows with TEXT; Enter ends it, Escape forgets it",
 		"space, f    freeze, and go on where it stopped",
+		"Right, n    the next interval of a file",
 		"Up, Down, PageUp, PageDown, Home   scroll",
 		"?, h        this, and back",
 		"q           quit",
@@ -445,8 +452,10 @@ static bool draw_epoch(struct sheet *sheet, const struct view *view)
 	const struct seen_measurement *measurement = view_measurement(view);
 	const struct ledger *ledger = measurement != NULL ? &measurement->ledger : &epoch->ledger;
 
-	draw_rates(sheet, epoch, ledger);
-	draw_ledger(sheet, view, ledger);
+	if (epoch->told_account) {
+		draw_rates(sheet, epoch, ledger);
+		draw_ledger(sheet, view, ledger);
+	}
 	draw_workers(sheet, epoch);
 	draw_ports(sheet, epoch);
 	if (measurement == NULL)

@@ -14,31 +14,43 @@
 
 #include <curses.h>
 
+#include "base/clock.h"
+#include "base/units.h"
 #include "client/complain.h"
 #include "eyes/picture.h"
+#include "eyes/recorded.h"
 #include "eyes/watch.h"
 #include "parallel/process.h"
 
 #define EXIT_RUN  1
 #define EXIT_TEXT 2
-#define AGAIN_MS  1000 /* until a run that is gone is looked for again */
+#define AGAIN_MS  1000                /* until a run that is gone is looked for again */
+#define STAYS_NS  INT64_C(1000000000) /* that an interval of a file is shown for, at most */
 #define ESCAPE    27
 #define PAGE      10
 
 static const char usage[] =
 	"Usage: sketchtap top [NAME]\n"
+	"       sketchtap top FILE.csv... [--stats FILE.csv]\n"
 	"\n"
 	"Shows a running sketchtap on the terminal, interval by interval: the account of its\n"
 	"packets, its workers and ports, and the heaviest flows with their error and their past.\n"
 	"NAME is that of its --name; where one runs alone it need not be given. It needs the\n"
 	"rights of the run's user, no more. A run that ends is waited for, until it starts again.\n"
 	"\n"
+	"Files of --output are shown again, interval by interval, each for as long as it lasted but\n"
+	"no more than a second, with the account of packets where a file of --stats is named too.\n"
+	"Rotated files follow one another; what has a / or ends in .csv is a file, not a NAME.\n"
+	"\n"
 	"Keys: ? shows them all, q quits. Exit status: 0; 1: no run answers, or the terminal is\n"
-	"unknown; 2: a mistake in the text. For scripts: sketchtap follow --json\n";
+	"unknown, or a file cannot be read; 2: a mistake in the text, or in that of a file. For\n"
+	"scripts: sketchtap follow --json\n";
 
 struct screen {
 	struct view view;
-	struct watch *watch; /* NULL: the run is gone */
+	struct watch *watch;       /* NULL: the run is gone, or there is none */
+	struct recorded *recorded; /* NULL: a run is watched */
+	int64_t due;               /* monotonic ns, when its next interval is shown */
 	struct picture picture;
 	bool colors, quit;
 };
@@ -150,6 +162,29 @@ static void scroll_by(struct view *view, int rows)
 	view->first = (uint32_t)(first < 0 ? 0 : first > last ? last : first);
 }
 
+/* Of a file; it has no more at its end. */
+static void next_recorded(struct screen *screen)
+{
+	struct seen_epoch *epoch;
+	const char *error;
+	uint64_t stays;
+
+	if (screen->recorded == NULL)
+		return;
+	epoch = recorded_next(screen->recorded);
+	if (epoch == NULL) {
+		screen->due = INT64_MAX;
+		screen->view.gone = recorded_status(screen->recorded, &error) != 0
+					    ? "THE FILE IS DAMAGED HERE"
+					    : "THE END";
+		return;
+	}
+	stays = seen_duration(epoch);
+	screen->due = clock_now(CLOCK_MONOTONIC) +
+		      (stays > 0 && stays < STAYS_NS ? (int64_t)stays : STAYS_NS);
+	view_add(&screen->view, epoch);
+}
+
 /* More of the measurement that is shown, from the next epoch on. */
 static void ask_for_rows(struct screen *screen)
 {
@@ -192,6 +227,8 @@ static void press(struct screen *screen, int key)
 	case 'f': view->frozen = !view->frozen; break;
 	case '?':
 	case 'h': view->help = !view->help; break;
+	case 'n':
+	case KEY_RIGHT: next_recorded(screen); break;
 	case KEY_UP: scroll_by(view, -1); break;
 	case KEY_DOWN: scroll_by(view, 1); break;
 	case KEY_PPAGE: scroll_by(view, -PAGE); break;
@@ -236,6 +273,20 @@ static void look_again(struct screen *screen)
 	screen->view.gone = NULL;
 }
 
+/* Until a key is pressed, or the next interval is due. */
+static void wait_for_time(struct screen *screen)
+{
+	struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
+	int64_t left = screen->due - clock_now(CLOCK_MONOTONIC);
+	bool waits = screen->view.frozen || screen->due == INT64_MAX;
+	int n = poll(&keys, 1, waits ? -1 : left > 0 ? (int)(left / 1000000) + 1 : 0);
+
+	if (n > 0 && (keys.revents & (POLLHUP | POLLERR)) != 0)
+		screen->quit = true;
+	if (n == 0)
+		next_recorded(screen);
+}
+
 /* Until a key is pressed or the run says something, or it is time to look for one. */
 static void wait_for_news(struct screen *screen)
 {
@@ -262,7 +313,10 @@ static bool run_screen(struct screen *screen)
 
 		if (!show(screen))
 			return false;
-		wait_for_news(screen);
+		if (screen->recorded != NULL)
+			wait_for_time(screen);
+		else
+			wait_for_news(screen);
 		while ((key = getch()) != ERR)
 			press(screen, key);
 	}
@@ -272,44 +326,106 @@ static bool run_screen(struct screen *screen)
 static void free_screen(struct screen *screen)
 {
 	watch_close(screen->watch);
+	recorded_close(screen->recorded);
 	view_clear(&screen->view);
 	free(screen->view.measurement);
 	picture_free(&screen->picture);
 	free(screen);
 }
 
-static int watch_run(struct screen *screen)
+static int show_screen(struct screen *screen)
 {
 	SCREEN *terminal;
+	const char *error;
 	bool drawn;
-	int status;
+	int status = open_terminal(screen, &terminal);
 
-	screen->watch = watch_open(screen->view.run, true, false);
-	if (screen->watch == NULL)
-		return EXIT_RUN;
-	status = open_terminal(screen, &terminal);
 	if (status != 0)
 		return status;
 	drawn = run_screen(screen);
 	endwin();
 	delscreen(terminal);
-	return drawn ? 0 : complain(EXIT_RUN, "top: there is no memory");
+	if (!drawn)
+		return complain(EXIT_RUN, "top: there is no memory");
+	status = screen->recorded != NULL ? recorded_status(screen->recorded, &error) : 0;
+	return status != 0 ? complain(status, "%s", error) : 0;
+}
+
+/* What the command line says. */
+struct asked {
+	const char *name; /* NULL: the one that runs */
+	struct recorded_files outputs, stats;
+};
+
+static bool names_file(const char *word)
+{
+	size_t len = strlen(word);
+
+	return strchr(word, '/') != NULL || (len > 4 && strcmp(word + len - 4, ".csv") == 0);
+}
+
+/* Returns 0, or the exit status. The files of --output are put together at the front of words[]. */
+static int read_arguments(int n, char **words, struct asked *asked)
+{
+	asked->outputs.paths = words;
+	for (int i = 0; i < n; i++) {
+		if (strcmp(words[i], "--stats") == 0 && i + 1 < n && asked->stats.n == 0) {
+			asked->stats = (struct recorded_files){&words[++i], 1};
+		} else if (words[i][0] != '-' && asked->name == NULL && names_file(words[i])) {
+			words[asked->outputs.n++] = words[i];
+		} else if (words[i][0] != '-' && words[i][0] != '\0' && asked->name == NULL &&
+			   asked->outputs.n == 0 && process_name_allowed(words[i])) {
+			asked->name = words[i];
+		} else {
+			return complain(EXIT_TEXT,
+				"top '%.100s': allowed: NAME, or FILE.csv... --stats FILE.csv, "
+				"--help",
+				words[i]);
+		}
+	}
+	if (asked->stats.n > 0 && asked->outputs.n == 0)
+		return complain(EXIT_TEXT, "top --stats %.100s: name a file of --output, too",
+			asked->stats.paths[0]);
+	return 0;
+}
+
+static int look_at(struct screen *screen, const struct asked *asked)
+{
+	char error[RECORDED_ERROR_MAX];
+	int status;
+
+	if (asked->outputs.n == 0) {
+		screen->view.run = asked->name;
+		screen->watch = watch_open(asked->name, true, false);
+		return screen->watch != NULL ? show_screen(screen) : EXIT_RUN;
+	}
+	screen->view.run = asked->outputs.paths[0];
+	screen->recorded = recorded_open(&asked->outputs, &asked->stats, error, &status);
+	return screen->recorded != NULL ? show_screen(screen) : complain(status, "%s", error);
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
 }
 
 int top(int argc, char **argv)
 {
 	const struct sigaction stopping = {.sa_handler = stop};
+	struct asked asked = {0};
 	struct screen *screen;
 	int status;
 
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			fputs(usage, stdout);
-			return 0;
-		}
-	if (argc > 2 || (argc == 2 && (argv[1][0] == '-' || !process_name_allowed(argv[1]))))
-		return complain(
-			EXIT_TEXT, "top '%.100s': allowed: NAME, --help", argv[argc > 2 ? 2 : 1]);
+	if (wants_help(argc, argv)) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	status = read_arguments(argc - 1, argv + 1, &asked);
+	if (status != 0)
+		return status;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return complain(EXIT_TEXT,
 			"top draws on a terminal, and standard input or output is none; for scripts "
@@ -317,12 +433,11 @@ int top(int argc, char **argv)
 	screen = calloc(1, sizeof(*screen));
 	if (screen == NULL)
 		return complain(EXIT_RUN, "top: there is no memory");
-	screen->view.run = argc == 2 ? argv[1] : NULL;
 	sigaction(SIGINT, &stopping, NULL);
 	sigaction(SIGTERM, &stopping, NULL);
 	sigaction(SIGHUP, &stopping, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	status = watch_run(screen);
+	status = look_at(screen, &asked);
 	free_screen(screen);
 	return status;
 }
