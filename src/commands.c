@@ -28,6 +28,7 @@
 #include "parallel/memory.h"
 #include "doctor/doctor.h"
 #include "eyes/follow.h"
+#include "eyes/plot.h"
 #include "eyes/top.h"
 #include "parallel/eal.h"
 #include "parallel/process.h"
@@ -915,6 +916,7 @@ static const struct program_other others[] = {
 	{"ctl", "[--name NAME] COMMAND", "ask a running one, or change what it measures", ctl},
 	{"follow", "[NAME] [--json]", "print the epochs of a running one as they close", follow},
 	{"top", "[NAME | FILE.csv...]", "show a running one on the terminal, or files of one", top},
+	{"plot", "FILE.csv... PICTURE.svg", "draw what files of one have", plot},
 	{0},
 };
 
