@@ -51,10 +51,13 @@ def test_json_of_the_page(test):
     port = needs_server(test)
     output, deliveries = test.path(MARKUP), test.path('deliveries.csv')
     process = start(test, port, '--metrics', str(port), '--output', output, '--deliveries', deliveries)
-    test.until(lambda: any(row['waiting'] == 0 < row['rows'] for row in json.loads(ask(port, '/api/v1/deliveries')[2])
-                           if row['kind'] == 'heavy-hitters'), 'all rows are there')
-    told = json.loads(ask(port, '/api/v1/deliveries')[2])
-    epochs = json.loads(ask(port, '/api/v1/epochs')[2])
+    epochs, told = [], []
+
+    def all_told():
+        epochs[:], told[:] = (json.loads(ask(port, f'/api/v1/{name}')[2]) for name in ('epochs', 'deliveries'))
+        return epochs and told[0]['epoch'] > epochs[-1]['epoch'] and told[0]['waiting'] == 0
+
+    test.until(all_told, 'all rows are there')
     ledger = json.loads(ask(port, '/api/v1/ledger')[2])
     number = epochs[0]['epoch']
     assert json.loads(ask(port, f'/api/v1/epochs?after={number}')[2]) == [row for row in epochs if row['epoch'] > number]
