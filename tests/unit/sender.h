@@ -66,7 +66,10 @@ struct sender {
 	struct outlet *outlet;
 	struct delivery *delivery;
 	char url[128];
+	int64_t second; /* of its patience; 0: as it is used */
 };
+
+#define SHORT_SECOND 50000000
 
 static inline void start(struct sender *sender)
 {
@@ -82,6 +85,7 @@ static inline void start(struct sender *sender)
 	params.ops = &sender->remote->scheme->ops;
 	params.place = sender->remote;
 	params.name = sender->url;
+	params.second = sender->second;
 	params.deliveries = &sender->delivery;
 	sender->outlet = outlet_create(&params);
 	assert_non_null(sender->outlet);

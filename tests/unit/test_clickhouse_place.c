@@ -152,7 +152,7 @@ static void test_written(void **state)
 {
 	struct server server = {.answers = {OK, OK}};
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {0};
 
 	(void)state;
 	start_both(&server, &sender);
@@ -179,7 +179,7 @@ static void test_refused(void **state)
 			OK},
 	};
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {0};
 
 	(void)state;
 	start_both(&server, &sender);
@@ -204,7 +204,7 @@ static void test_busy(void **state)
 			OK},
 	};
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_both(&server, &sender);
@@ -226,7 +226,7 @@ static void test_doubt(void **state)
 		.answers = {"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n"},
 	};
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_both(&server, &sender);
@@ -250,7 +250,7 @@ static void test_broken(void **state)
 		.floods = true,
 	};
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_both(&server, &sender);
@@ -271,7 +271,7 @@ static void test_broken(void **state)
 /* One that takes nothing, at the end of the run: bounded, and what it may have is unknown. */
 static void test_frozen(void **state)
 {
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 	struct server server = {0}; /* it never accepts */
 	struct report_delivery account;
 
@@ -288,7 +288,7 @@ static void test_frozen(void **state)
 
 static void test_nobody(void **state)
 {
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 	struct server server = {0};
 	struct report_delivery account;
 

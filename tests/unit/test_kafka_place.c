@@ -113,7 +113,7 @@ static void test_messages(void **state)
 	struct text first = rows_of(&format_json, 3000, false),
 		    second = rows_of(&format_json, 1, false);
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {0};
 
 	(void)state;
 	start_producer(&sender, TOPIC);
@@ -135,7 +135,7 @@ static void test_errors_that_pass(void **state)
 {
 	struct text rows = rows_of(&format_json, 500, false);
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {0};
 
 	(void)state;
 	rd_kafka_mock_push_request_errors(cluster, 0 /* Produce */, 2,
@@ -152,7 +152,7 @@ static void test_errors_that_pass(void **state)
 static void test_refused(void **state)
 {
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {0};
 
 	(void)state;
 	rd_kafka_mock_push_request_errors(cluster, 0, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
@@ -172,7 +172,7 @@ static void test_waiting(void **state)
 {
 	struct text rows = rows_of(&format_json, 40, false);
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {0};
 
 	(void)state;
 	rd_kafka_mock_broker_set_down(cluster, 1);
@@ -195,7 +195,7 @@ static void test_waiting(void **state)
 static void test_gone(void **state)
 {
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	rd_kafka_mock_broker_set_down(cluster, 1);
@@ -211,7 +211,7 @@ static void test_gone(void **state)
 static void test_silent(void **state)
 {
 	struct report_delivery account;
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_producer(&sender, TOPIC);

@@ -132,7 +132,7 @@ static void assert_nothing_more(int fd)
 /* It goes away between epochs: nothing is lost, and a header begins each connection. */
 static void test_rows(void **state)
 {
-	struct sender sender;
+	struct sender sender = {0};
 	int listener = listen_tcp(&sender, 0), fd;
 	struct text first = csv_rows(2000, true), second = csv_rows(30, false),
 		    third = csv_rows(500, true);
@@ -179,7 +179,7 @@ static void break_off(int listener)
 /* An epoch that broke off comes again as a whole. After three times nobody knows. */
 static void test_breaks(void **state)
 {
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 	int listener = listen_tcp(&sender, 4096), fd;
 	struct text rows = csv_rows(MANY_MAX, true);
 	struct report_delivery account;
@@ -208,7 +208,7 @@ static void test_breaks(void **state)
 /* Nobody is there, and then is: what waited arrives, in its order. */
 static void test_waiting(void **state)
 {
-	struct sender sender = {.url = "unix:test_remote.sock"};
+	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
 	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
 	struct text first = csv_rows(100, true), second = csv_rows(200, false);
 	struct report_delivery account;
@@ -240,11 +240,47 @@ static void test_waiting(void **state)
 	text_free(&second);
 }
 
+/* A reload is another try at once, however long the next is away; nothing comes twice. */
+static void test_roused(void **state)
+{
+	struct sender sender = {
+		.url = "unix:test_remote.sock", .second = 3600 * INT64_C(1000000000)};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+	struct text first = csv_rows(100, true), second = csv_rows(200, false);
+	struct report_delivery account;
+	int listener, fd;
+
+	(void)state;
+	unlink(at.sun_path);
+	start(&sender);
+	push(&sender, 100);
+	push(&sender, 200);
+	while (warnings == 0)
+		usleep(1000);
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listener, 5), 0);
+	outlet_reopen(sender.outlet);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	outlet_settle(sender.outlet);
+	account = stop(&sender);
+	assert_nothing_more(fd);
+	assert_int_equal(account.delivered, 300);
+	assert_int_equal(account.reconnects + account.retries, 0);
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+	text_free(&first);
+	text_free(&second);
+}
+
 /* One that takes nothing is left at the end, and so is what waits for it; the part of an epoch that
  * it may have is unknown. */
 static void test_frozen(void **state)
 {
-	struct sender sender;
+	struct sender sender = {.second = SHORT_SECOND};
 	int listener = listen_tcp(&sender, 4096);
 	struct report_delivery account;
 
@@ -267,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_breaks),
 		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_roused),
 		cmocka_unit_test(test_frozen),
 	};
 

@@ -180,8 +180,9 @@ static void wait_to_try_again(struct clickhouse_place *place)
 	struct remote *remote = &place->remote;
 
 	remote_say_waits(remote, place->why);
-	place->backoff = receiver_backoff(place->backoff);
-	for (int64_t left = place->backoff; left > 0 && !remote->left; left -= PAUSE_NS) {
+	place->backoff = receiver_backoff(place->backoff, outlet_second(remote->outlet));
+	for (int64_t left = place->backoff;
+		left > 0 && !remote->left && !outlet_roused(remote->outlet); left -= PAUSE_NS) {
 		nanosleep(&pause, NULL);
 		if (outlet_gives_up(remote->outlet, &place->moved_at))
 			remote_leave(remote, place->why);
@@ -353,9 +354,17 @@ static struct remote *create(
 	return NULL;
 }
 
+/* A name is looked up for each connection. */
+static void reopen(void *arg)
+{
+	struct clickhouse_place *place = arg;
+
+	place->backoff = 0;
+}
+
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = write_report                                              \
+		.begin = begin, .write = write_report, .reopen = reopen                            \
 	}
 
 const struct remote_scheme remote_clickhouse = {

@@ -11,10 +11,10 @@
 #include "report/outlet/remote.h"
 #include "sketch/measurement.h"
 
-#define PORT        "4739"
-#define PATIENCE_NS (10 * SECOND_NS) /* with a receiver who takes nothing, */
-#define ENDING_NS   (2 * SECOND_NS)  /* and at the end of the run */
-#define DOMAINS     100              /* observation domains of a place */
+#define PORT       "4739"
+#define PATIENCE_S 10              /* with a receiver who takes nothing, */
+#define ENDING_NS  (2 * SECOND_NS) /* and at the end of the run */
+#define DOMAINS    100             /* observation domains of a place */
 _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 
 struct ipfix_place {
@@ -25,7 +25,7 @@ struct ipfix_place {
 static int64_t patience(void *arg)
 {
 	const struct ipfix_place *place = arg;
-	int64_t left = outlet_patience(place->remote.outlet, PATIENCE_NS);
+	int64_t left = outlet_patience(place->remote.outlet, PATIENCE_S);
 
 	return outlet_ending(place->remote.outlet) && left > ENDING_NS ? ENDING_NS : left;
 }

@@ -10,9 +10,9 @@
 #include "base/units.h"
 #include "report/outlet/outlet.h"
 
-#define WAIT_NS     50000000 /* how long outlet_wait() does */
-#define ENDING_NS   (5 * SECOND_NS)
-#define STOPPING_NS (15 * SECOND_NS)
+#define WAIT_NS    50000000 /* how long outlet_wait() does */
+#define ENDING_S   5
+#define STOPPING_S 15
 
 struct waiting {
 	struct waiting *next;
@@ -124,7 +124,7 @@ static void end_task(struct outlet *outlet, const struct task *task)
 {
 	pthread_mutex_lock(&outlet->lock);
 	outlet->has_taken = false;
-	if (task->reopen)
+	if (task->reopen && outlet->reopens_done < task->reopens)
 		outlet->reopens_done = task->reopens;
 	pthread_cond_signal(&outlet->room);
 	pthread_mutex_unlock(&outlet->lock);
@@ -171,6 +171,8 @@ struct outlet *outlet_create(const struct outlet_params *params)
 	if (outlet == NULL)
 		return NULL;
 	outlet->params = *params;
+	if (params->second == 0)
+		outlet->params.second = SECOND_NS;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&outlet->lock, NULL);
@@ -395,6 +397,22 @@ bool outlet_reopening(struct outlet *outlet)
 	return reopening;
 }
 
+bool outlet_roused(struct outlet *outlet)
+{
+	bool roused;
+
+	pthread_mutex_lock(&outlet->lock);
+	roused = outlet->reopens_asked != outlet->reopens_done;
+	outlet->reopens_done = outlet->reopens_asked;
+	pthread_mutex_unlock(&outlet->lock);
+	return roused;
+}
+
+int64_t outlet_second(const struct outlet *outlet)
+{
+	return outlet->params.second;
+}
+
 bool outlet_ending(struct outlet *outlet)
 {
 	bool ending;
@@ -406,18 +424,19 @@ bool outlet_ending(struct outlet *outlet)
 	return ending || signals_stop_requested();
 }
 
-int64_t outlet_patience(struct outlet *outlet, int64_t usual)
+int64_t outlet_patience(struct outlet *outlet, uint32_t usual)
 {
+	const int64_t second = outlet->params.second, ending = ENDING_S * second;
 	int64_t now, left;
 
 	if (signals_stop_requested()) {
 		now = clock_now(CLOCK_MONOTONIC);
 		if (outlet->stop_seen == 0)
 			outlet->stop_seen = now;
-		left = outlet->stop_seen + STOPPING_NS - now;
-		return left < 0 ? 0 : left < ENDING_NS ? left : ENDING_NS;
+		left = outlet->stop_seen + STOPPING_S * second - now;
+		return left < 0 ? 0 : left < ending ? left : ending;
 	}
-	return outlet_ending(outlet) && ENDING_NS < usual ? ENDING_NS : usual;
+	return outlet_ending(outlet) && usual > ENDING_S ? ending : usual * second;
 }
 
 bool outlet_gives_up(struct outlet *outlet, int64_t *since)
@@ -426,7 +445,7 @@ bool outlet_gives_up(struct outlet *outlet, int64_t *since)
 
 	if (!outlet_ending(outlet))
 		*since = now;
-	return now - *since >= outlet_patience(outlet, INT64_MAX);
+	return now - *since >= outlet_patience(outlet, UINT32_MAX);
 }
 
 bool outlet_oldest(struct outlet *outlet, int64_t *start)

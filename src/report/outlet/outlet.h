@@ -41,6 +41,7 @@ struct outlet_params {
 	uint32_t nb_deliveries;
 	void (*say)(bool warning, const char *line, void *arg);
 	void *say_arg;
+	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
 };
 
 /* Returns NULL where memory is missing. Its thread begins with outlet_start(). */
@@ -75,12 +76,16 @@ bool outlet_reopening(struct outlet *outlet);
 /* The run is over, or was asked to end: what waits is the last. */
 bool outlet_ending(struct outlet *outlet);
 /*
- * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` while
- * the run goes on, then 5 s; once the run was asked to end, 15 s are all there is.
+ * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` seconds
+ * while the run goes on, then 5; once the run was asked to end, 15 are all there is.
  */
-int64_t outlet_patience(struct outlet *outlet, int64_t usual);
+int64_t outlet_patience(struct outlet *outlet, uint32_t usual);
 /* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock
  * while the run does: it has no end before that. */
 bool outlet_gives_up(struct outlet *outlet, int64_t *since);
+/* What its place waits in, ns. */
+int64_t outlet_second(const struct outlet *outlet);
+/* By its thread: whether reopening was asked for while its place waits. Then it is done with that. */
+bool outlet_roused(struct outlet *outlet);
 /* When the oldest report that waits starts, ns since 1970; false: none does. */
 bool outlet_oldest(struct outlet *outlet, int64_t *start);

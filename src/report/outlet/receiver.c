@@ -17,13 +17,12 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-#define BACKOFF_MIN_NS SECOND_NS
-#define BACKOFF_MAX_NS (30 * SECOND_NS)
-#define CONNECT_NS     (10 * SECOND_NS) /* at most, to be connected in */
-#define POLL_MS        100
-#define READS_MAX      64 /* of what it sends, which nobody asked for, at a time */
-#define HEADERS_UDP4   28
-#define HEADERS_UDP6   48
+#define BACKOFF_MAX_S 30
+#define CONNECT_NS    (10 * SECOND_NS) /* at most, to be connected in */
+#define POLL_MS       100
+#define READS_MAX     64 /* of what it sends, which nobody asked for, at a time */
+#define HEADERS_UDP4  28
+#define HEADERS_UDP6  48
 
 /* --- The text */
 
@@ -121,18 +120,21 @@ void receiver_praise(struct receiver *receiver)
 		receiver->backoff = 0;
 }
 
-int64_t receiver_backoff(int64_t before)
+int64_t receiver_backoff(int64_t before, int64_t second)
 {
+	const int64_t max = BACKOFF_MAX_S * second;
+
 	if (before == 0)
-		return BACKOFF_MIN_NS;
-	return before < BACKOFF_MAX_NS / 2 ? 2 * before : BACKOFF_MAX_NS;
+		return second;
+	return before < max / 2 ? 2 * before : max;
 }
 
 static void give_up(struct receiver *receiver, const char *why)
 {
 	hang_up(receiver);
 	receiver->turn++;
-	receiver->backoff = receiver_backoff(receiver->backoff);
+	receiver->backoff = receiver_backoff(
+		receiver->backoff, receiver->second > 0 ? receiver->second : SECOND_NS);
 	receiver->retry_at = clock_now(CLOCK_MONOTONIC) + receiver->backoff;
 	snprintf(receiver->why, sizeof(receiver->why), "%s", why);
 }

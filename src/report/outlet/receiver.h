@@ -32,14 +32,16 @@ struct receiver_address {
 bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
 	struct receiver_address *address, char *why);
 
-/* How many ns to wait before another try, after one that was waited for so many (0: the first). */
-int64_t receiver_backoff(int64_t before);
+/* How many ns to wait before another try, after one that was waited for so many (0: the first), where
+ * a second lasts so many. */
+int64_t receiver_backoff(int64_t before, int64_t second);
 
 struct receiver {
 	/* Set before the first use. */
 	struct receiver_address address;
 	int64_t (*patience)(void *arg); /* ns that it may take nothing; 0: it is to be left now */
 	void *arg;
+	int64_t second; /* ns that one lasts between tries: less in tests; 0: a second */
 
 	/* Of this module alone, but for reading. */
 	int fd;                     /* -1: not connected */

@@ -16,9 +16,9 @@
 #include "report/outlet/remote.h"
 #include "report/output/format.h"
 
-#define PATIENCE_NS (60 * SECOND_NS) /* with a receiver who takes nothing */
-#define BREAKS_MAX  3                /* in an epoch: then nobody can say what of it arrived */
-#define PAUSE_NS    (SECOND_NS / 10)
+#define PATIENCE_S 60 /* with a receiver who takes nothing */
+#define BREAKS_MAX 3  /* in an epoch: then nobody can say what of it arrived */
+#define PAUSE_NS   (SECOND_NS / 10)
 
 struct row_socket {
 	struct remote remote;
@@ -29,7 +29,7 @@ static int64_t patience(void *arg)
 {
 	const struct row_socket *place = arg;
 
-	return outlet_patience(place->remote.outlet, PATIENCE_NS);
+	return outlet_patience(place->remote.outlet, PATIENCE_S);
 }
 
 static bool send_header(struct row_socket *place)
@@ -64,6 +64,8 @@ static bool reach(struct row_socket *place)
 		remote_say_waits(&place->remote, place->receiver.why);
 		if (outlet_gives_up(place->remote.outlet, &since))
 			return false;
+		if (outlet_roused(place->remote.outlet))
+			receiver_reopen(&place->receiver);
 		nanosleep(&pause, NULL);
 	}
 	return true;
@@ -101,6 +103,13 @@ static _Atomic uint64_t *bring(struct row_socket *place)
 	}
 	remote_leave(remote, place->receiver.why);
 	return breaks > 0 ? &delivery->unknown : &delivery->failed;
+}
+
+static void begin(void *arg)
+{
+	struct row_socket *place = arg;
+
+	place->receiver.second = outlet_second(place->remote.outlet);
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
@@ -162,7 +171,7 @@ static void free_place(struct remote *remote)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.write = write_report, .reopen = reopen                                            \
+		.begin = begin, .write = write_report, .reopen = reopen                            \
 	}
 
 const struct remote_scheme remote_tcp = {
