@@ -243,6 +243,78 @@ static void draw_ports(struct sheet *sheet, const struct seen_epoch *epoch)
 	}
 }
 
+/* --- deliveries --- */
+
+static uint64_t taken(const struct seen_delivery *place)
+{
+	return place->delivered + place->acknowledged;
+}
+
+static uint64_t not_taken(const struct seen_delivery *place)
+{
+	return place->failed + place->unknown + place->dropped;
+}
+
+/* All places in a line, with the one that has lost most. */
+static void draw_deliveries(struct sheet *sheet, const struct seen_epoch *epoch)
+{
+	uint64_t all = 0, waiting = 0, bad = 0;
+	const struct seen_delivery *worst = epoch->deliveries;
+	struct text *text;
+
+	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
+		const struct seen_delivery *place = &epoch->deliveries[d];
+
+		all += taken(place);
+		waiting += place->waiting;
+		bad += not_taken(place);
+		worst = not_taken(place) > not_taken(worst) ? place : worst;
+	}
+	text = epoch->nb_deliveries > 0 ? add_line(sheet, bad > 0 ? PICTURE_ALARM : PICTURE_PLAIN)
+					: NULL;
+	if (text == NULL)
+		return;
+	text_str(text, "rows ");
+	text_grouped(text, all);
+	text_str(text, " delivered");
+	if (waiting > 0)
+		text_printf(text, ", %llu wait", (unsigned long long)waiting);
+	if (bad > 0)
+		text_printf(text, ", %llu not, most of them at %s", (unsigned long long)bad,
+			worst->name);
+}
+
+static void add_amount(struct text *text, uint64_t amount)
+{
+	size_t begin = text->len;
+
+	table_human(text, amount);
+	align(text, begin, 8);
+}
+
+/* Columns of 8, then what it is. */
+static void draw_places(struct sheet *sheet, const struct seen_epoch *epoch)
+{
+	struct text *text = add_line(sheet, PICTURE_HEAD);
+
+	if (text != NULL)
+		text_str(text, "    rows   taken  failed unknown dropped   waits place, kind");
+	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
+		const struct seen_delivery *place = &epoch->deliveries[d];
+
+		text = add_line(sheet, not_taken(place) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
+		if (text == NULL)
+			return;
+		add_amount(text, place->rows);
+		add_amount(text, taken(place));
+		add_amount(text, place->failed);
+		add_amount(text, place->unknown);
+		add_amount(text, place->dropped);
+		add_amount(text, place->waiting);
+		text_printf(text, " %s, %s", place->name, place->kind);
+	}
+}
+
 /* --- rows --- */
 
 static const struct report_figure *figure_of(const struct seen_row *row, bool bytes)
@@ -428,6 +500,7 @@ static void draw_help(struct sheet *sheet)
 		"/ TEXT      mark flows with TEXT; Enter ends it, Escape forgets it",
 		"space, f    freeze, and go on where it stopped",
 		"Right, n    the next interval of a file",
+		"d           what became of rows at each place, and back",
 		"Up, Down, PageUp, PageDown, Home   scroll",
 		"?, h        this, and back",
 		"q           quit",
@@ -458,7 +531,10 @@ static bool draw_epoch(struct sheet *sheet, const struct view *view)
 	}
 	draw_workers(sheet, epoch);
 	draw_ports(sheet, epoch);
-	if (measurement == NULL)
+	draw_deliveries(sheet, epoch);
+	if (view->places)
+		draw_places(sheet, epoch);
+	if (measurement == NULL || view->places)
 		return true;
 	draw_head(sheet, view, measurement);
 	return draw_rows(sheet, view, measurement);

@@ -30,8 +30,8 @@ struct view {
 	char *measurement;         /* by name; NULL: the first */
 	bool metric_chosen, bytes; /* what is shown of rows; else what is counted */
 	enum view_order order;
-	bool frozen, help;
-	bool finding; /* `find` is being typed */
+	bool frozen, help, places; /* what became of rows at each place, in the place of flows */
+	bool finding;              /* `find` is being typed */
 	char find[VIEW_FIND_MAX];
 	uint32_t first; /* rows that are scrolled over */
 };

@@ -37,6 +37,11 @@ void seen_free(struct seen_epoch *epoch)
 	}
 	for (uint32_t p = 0; p < epoch->nb_ports; p++)
 		free(epoch->ports[p].name);
+	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
+		free(epoch->deliveries[d].name);
+		free(epoch->deliveries[d].kind);
+	}
+	free(epoch->deliveries);
 	free(epoch->measurements);
 	free(epoch->ports);
 	free(epoch->workers);
@@ -242,6 +247,27 @@ static void add_worker(struct seen_epoch *epoch, const struct json_node *part)
 	};
 }
 
+static void add_delivery(struct seen_epoch *epoch, const struct json_node *part)
+{
+	struct seen_delivery *grown =
+		grow(epoch, epoch->deliveries, epoch->nb_deliveries, sizeof(*epoch->deliveries));
+
+	if (grown == NULL)
+		return;
+	epoch->deliveries = grown;
+	grown[epoch->nb_deliveries++] = (struct seen_delivery){
+		.name = seen_copy(epoch, json_value(part, "export")),
+		.kind = seen_copy(epoch, json_value(part, "kind")),
+		.rows = number(part, "rows"),
+		.delivered = number(part, "delivered"),
+		.acknowledged = number(part, "acknowledged"),
+		.failed = number(part, "failed"),
+		.unknown = number(part, "unknown"),
+		.dropped = number(part, "dropped"),
+		.waiting = number(part, "waiting"),
+	};
+}
+
 static void read_head(struct seen_epoch *epoch, const struct json_node *answer)
 {
 	epoch->number = number(answer, "epoch");
@@ -267,6 +293,11 @@ static void add_each(struct seen_epoch *epoch, const struct json_node *several,
 		return;
 	for (const struct json_node *part = several->first; part != NULL; part = part->next)
 		add(epoch, part);
+}
+
+void seen_add_deliveries(struct seen_epoch *epoch, const struct json_node *rows)
+{
+	add_each(epoch, rows, add_delivery);
 }
 
 void seen_add_answer(struct seen_epoch *epoch, const struct json_node *answer)

@@ -38,6 +38,12 @@ struct seen_port {
 	uint32_t speed; /* Mbit/s; 0: not known */
 };
 
+/* What became of rows at a place, since the run began. */
+struct seen_delivery {
+	char *name, *kind;
+	uint64_t rows, delivered, acknowledged, failed, unknown, dropped, waiting;
+};
+
 struct seen_epoch {
 	uint64_t number;
 	uint64_t closed; /* how many were closed then; 0: not told */
@@ -53,6 +59,8 @@ struct seen_epoch {
 	uint32_t nb_ports;
 	struct report_load *workers; /* [nb_workers] */
 	uint32_t nb_workers;
+	struct seen_delivery *deliveries; /* [nb_deliveries] */
+	uint32_t nb_deliveries;
 	bool failed; /* there was no memory for all of it */
 };
 
@@ -73,6 +81,9 @@ void seen_add_answer(struct seen_epoch *epoch, const struct json_node *answer);
 /* The same of rows alone ("rows" of /sketchtap/top), in the place of those that there are. */
 void seen_set_rows(struct seen_epoch *epoch, struct seen_measurement *measurement,
 	const struct json_node *rows);
+
+/* The same of "rows" of /sketchtap/deliveries, once. */
+void seen_add_deliveries(struct seen_epoch *epoch, const struct json_node *rows);
 
 /* NULL: there is none of the name. */
 struct seen_measurement *seen_find(const struct seen_epoch *epoch, const char *name);

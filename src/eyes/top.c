@@ -227,6 +227,7 @@ static void press(struct screen *screen, int key)
 	case 'f': view->frozen = !view->frozen; break;
 	case '?':
 	case 'h': view->help = !view->help; break;
+	case 'd': view->places = !view->places; break;
 	case 'n':
 	case KEY_RIGHT: next_recorded(screen); break;
 	case KEY_UP: scroll_by(view, -1); break;

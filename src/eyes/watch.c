@@ -18,7 +18,8 @@ struct watch {
 	bool everything;
 	char *rows_of;
 	struct seen_epoch *epoch; /* of which not all parts are there; NULL: none */
-	bool asked_rows;          /* the question is of its rows */
+	bool asked_rows;          /* the question is of its rows, */
+	bool asked_deliveries;    /* or of deliveries */
 	char question[QUESTION_MAX];
 	char answer[CONNECTION_ANSWER_MAX];
 };
@@ -81,7 +82,7 @@ static enum watch_news hand_over(struct watch *watch, struct seen_epoch **epoch)
 {
 	*epoch = watch->epoch;
 	watch->epoch = NULL;
-	watch->asked_rows = false;
+	watch->asked_rows = watch->asked_deliveries = false;
 	if ((*epoch)->failed) {
 		seen_free(*epoch);
 		*epoch = NULL;
@@ -89,6 +90,25 @@ static enum watch_news hand_over(struct watch *watch, struct seen_epoch **epoch)
 	}
 	ask_epoch(watch, (*epoch)->number + 1, 0);
 	return WATCH_EPOCH;
+}
+
+/* What is told beside epochs, of the last one, comes behind all else. */
+static enum watch_news ask_deliveries(struct watch *watch, struct seen_epoch **epoch)
+{
+	if (!watch->everything)
+		return hand_over(watch, epoch);
+	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "deliveries");
+	watch->asked_rows = false;
+	watch->asked_deliveries = true;
+	ask(watch);
+	return WATCH_NOTHING;
+}
+
+static enum watch_news take_deliveries(
+	struct watch *watch, const struct json_node *answer, struct seen_epoch **epoch)
+{
+	seen_add_deliveries(watch->epoch, json_find(answer, "rows"));
+	return hand_over(watch, epoch);
 }
 
 /* Whether the epoch's measurement may have more rows than it came with. */
@@ -117,7 +137,7 @@ static enum watch_news take_rows(
 	if (measurement != NULL && number != NULL &&
 		strtoull(number->value, NULL, 10) == watch->epoch->number)
 		seen_set_rows(watch->epoch, measurement, json_find(answer, "rows"));
-	return hand_over(watch, epoch);
+	return ask_deliveries(watch, epoch);
 }
 
 /* Ports and workers come behind all measurements. */
@@ -151,12 +171,14 @@ static enum watch_news take_parts(
 	}
 	if (ask_rows(watch))
 		return WATCH_NOTHING;
-	return hand_over(watch, epoch);
+	return ask_deliveries(watch, epoch);
 }
 
 static enum watch_news take_answer(
 	struct watch *watch, const struct json_node *answer, struct seen_epoch **epoch)
 {
+	if (watch->asked_deliveries)
+		return take_deliveries(watch, answer, epoch);
 	if (watch->asked_rows)
 		return take_rows(watch, answer, epoch);
 	if (json_find(answer, "epoch") != NULL)

@@ -21,7 +21,7 @@ enum watch_news {
 struct watch;
 
 /*
- * Begins with the last epoch that was closed. everything: with ports and workers too. NULL: no run
+ * Begins with the last epoch that was closed. everything: with ports, workers and deliveries too. NULL: no run
  * answers, with the reason on standard error, or quiet.
  */
 struct watch *watch_open(const char *name, bool everything, bool quiet);

@@ -21,6 +21,7 @@
 #define RELOAD_PATIENCE_S 2
 #define TOP_DEFAULT       10
 #define TOP_MAX           40 /* rows; an answer holds 16 KB, and a row of IPv6 nearly 400 bytes */
+#define PLACES_MAX        40 /* of deliveries, of some 300 bytes each */
 #define WITHIN_KEYS_MAX   60 /* the same of keys alone, of nearly 200 bytes */
 
 /* The account of one epoch, or of several together. */
@@ -43,12 +44,13 @@ static struct {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* of its measurements */
 	struct changes *changes;                            /* NULL: nothing can change */
 	bool read_only;
-	struct report_epoch *last;     /* with packets; NULL: none yet */
-	uint64_t number;               /* of the epoch that was closed last */
-	struct account_sum epoch;      /* its account */
-	struct account_sum total;      /* since the start */
-	const struct profile *profile; /* NULL: none */
-	struct governor *governor;     /* NULL: nothing can be given up */
+	struct report_epoch *last;       /* with packets; NULL: none yet */
+	struct report_epoch *deliveries; /* of all rows until the last; NULL: not told */
+	uint64_t number;                 /* of the epoch that was closed last */
+	struct account_sum epoch;        /* its account */
+	struct account_sum total;        /* since the start */
+	const struct profile *profile;   /* NULL: none */
+	struct governor *governor;       /* NULL: nothing can be given up */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* that is done */
 } control = {
@@ -275,13 +277,13 @@ static int answer_stats(const char *command, const char *parameters, struct rte_
 	return 0;
 }
 
-/* The last report, shared and counted in; NULL: there is none. give_last_back() follows. */
-static struct report_epoch *take_last(void)
+/* One of the reports, shared and counted in; NULL: there is none. give_back() follows. */
+static struct report_epoch *take(struct report_epoch *const *report)
 {
 	struct report_epoch *epoch;
 
 	pthread_mutex_lock(&control.lock);
-	epoch = control.last;
+	epoch = *report;
 	if (epoch != NULL)
 		report_epoch_share(epoch);
 	control.answering += epoch != NULL;
@@ -289,7 +291,7 @@ static struct report_epoch *take_last(void)
 	return epoch;
 }
 
-static void give_last_back(struct report_epoch *epoch)
+static void give_back(struct report_epoch *epoch)
 {
 	report_epoch_free(epoch);
 	end_answer();
@@ -384,11 +386,11 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 	(void)command;
 	if (!read_top(parameters, name, &n))
 		return tell_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
-	epoch = take_last();
+	epoch = take(&control.last);
 	if (epoch == NULL)
 		return tell_error(answer, no_epoch);
 	answer_top_of(answer, epoch, name, n);
-	give_last_back(epoch);
+	give_back(epoch);
 	return 0;
 }
 
@@ -398,6 +400,53 @@ static int answer_follow(const char *command, const char *parameters, struct rte
 {
 	(void)command;
 	return follow_answer(parameters, answer);
+}
+
+/* --- /sketchtap/deliveries --- */
+
+static void tell_delivery(struct rte_tel_data *dict, const struct report_delivery *delivery)
+{
+	tell_text(dict, "export", "%s", delivery->name);
+	rte_tel_data_add_dict_string(dict, "kind", delivery->kind);
+	rte_tel_data_add_dict_uint(dict, "rows", delivery->rows);
+	rte_tel_data_add_dict_uint(dict, "delivered", delivery->delivered);
+	rte_tel_data_add_dict_uint(dict, "acknowledged", delivery->acknowledged);
+	rte_tel_data_add_dict_uint(dict, "failed", delivery->failed);
+	rte_tel_data_add_dict_uint(dict, "unknown", delivery->unknown);
+	rte_tel_data_add_dict_uint(dict, "dropped", delivery->dropped);
+	rte_tel_data_add_dict_uint(dict, "waiting", delivery->waiting);
+}
+
+static void tell_deliveries(struct rte_tel_data *answer, const struct report_epoch *told)
+{
+	uint32_t n = told->nb_deliveries < PLACES_MAX ? told->nb_deliveries : PLACES_MAX;
+	struct rte_tel_data *rows;
+
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", told->number);
+	rte_tel_data_add_dict_uint(answer, "left_off", told->nb_deliveries - n);
+	rows = tell_dict(answer, "rows");
+	for (uint32_t d = 0; d < n; d++) {
+		struct rte_tel_data *dict = tell_numbered(rows, d + 1);
+
+		if (dict == NULL)
+			return;
+		tell_delivery(dict, &told->deliveries[d]);
+	}
+}
+
+static int answer_deliveries(
+	const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *told = take(&control.deliveries);
+
+	(void)command;
+	(void)parameters;
+	if (told == NULL)
+		return tell_error(answer, no_epoch);
+	tell_deliveries(answer, told);
+	give_back(told);
+	return 0;
 }
 
 /* --- /sketchtap/within --- */
@@ -445,11 +494,11 @@ static int answer_within(const char *command, const char *parameters, struct rte
 	(void)command;
 	if (parameters == NULL || *parameters == '\0')
 		return tell_mistake(answer, "write ctl within MEASUREMENT");
-	epoch = take_last();
+	epoch = take(&control.last);
 	if (epoch == NULL)
 		return tell_error(answer, no_epoch);
 	answer_within_of(answer, epoch, parameters);
-	give_last_back(epoch);
+	give_back(epoch);
 	return 0;
 }
 
@@ -579,7 +628,7 @@ static bool sum_costs(const char *parameters, const struct report_epoch *epoch, 
 
 static int answer_costs(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
-	struct report_epoch *epoch = take_last();
+	struct report_epoch *epoch = take(&control.last);
 	struct costs costs;
 
 	(void)command;
@@ -593,7 +642,7 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 			"receive, or are dealt as packets, and look at in full");
 	else
 		answer_costs_of(answer, epoch, &costs);
-	give_last_back(epoch);
+	give_back(epoch);
 	return 0;
 }
 
@@ -885,24 +934,36 @@ void control_start(
 
 void control_stop(void)
 {
-	struct report_epoch *last;
+	struct report_epoch *last, *deliveries;
 
 	pthread_mutex_lock(&control.lock);
 	control.plan = NULL;
 	control.governor = NULL;
 	last = control.last;
 	control.last = NULL;
+	deliveries = control.deliveries;
+	control.deliveries = NULL;
 	control.changes = NULL;
 	pthread_cond_broadcast(&control.reloaded);
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
 		pthread_cond_wait(&control.answered, &control.lock);
 	pthread_mutex_unlock(&control.lock);
 	report_epoch_free(last);
+	report_epoch_free(deliveries);
 }
 
-void control_publish(struct report_epoch *epoch)
+/* Returns what was there before. */
+static struct report_epoch *replace(struct report_epoch **shared, struct report_epoch *report)
 {
-	struct report_epoch *before = NULL;
+	struct report_epoch *before = *shared;
+
+	*shared = report != NULL ? report_epoch_share(report) : NULL;
+	return before;
+}
+
+void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries)
+{
+	struct report_epoch *before = NULL, *told_before = NULL;
 
 	pthread_mutex_lock(&control.lock);
 	if (control.total.epochs++ == 0)
@@ -913,12 +974,13 @@ void control_publish(struct report_epoch *epoch)
 	control.number = epoch->number;
 	control.epoch =
 		(struct account_sum){1, epoch->start, epoch->end, epoch->ledger, epoch->expired};
-	if (control.plan != NULL && epoch->nb_measurements > 0) {
-		before = control.last;
-		control.last = report_epoch_share(epoch);
-	}
+	if (control.plan != NULL && epoch->nb_measurements > 0)
+		before = replace(&control.last, epoch);
+	if (control.plan != NULL)
+		told_before = replace(&control.deliveries, deliveries);
 	pthread_mutex_unlock(&control.lock);
 	report_epoch_free(before);
+	report_epoch_free(told_before);
 }
 
 uint32_t control_reload_asked(void)

@@ -62,9 +62,9 @@ void control_stop(void);
 void control_change(const struct plan *plan, const struct change_since *since);
 void control_settle(void);
 
-/* An epoch was closed. The report is shared with the handlers; the caller keeps its own
- * reference. */
-void control_publish(struct report_epoch *epoch);
+/* An epoch was closed, and what became of all rows until then; NULL: not told. Reports are shared
+ * with the handlers; the caller keeps its own references. */
+void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries);
 
 /*
  * /sketchtap/reload raises the same request as SIGHUP and waits until it was fulfilled. Who does

@@ -133,11 +133,6 @@ void metrics_take(
 	struct metrics *metrics, struct report_epoch *epoch, struct report_epoch *deliveries)
 {
 	metrics_sums_add(&metrics->now.sums, epoch);
-	if (deliveries != NULL) {
-		deliveries->number = epoch->number;
-		deliveries->start = epoch->start;
-		deliveries->end = epoch->end;
-	}
 	publish(metrics, epoch, deliveries);
 }
 

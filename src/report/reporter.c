@@ -217,6 +217,23 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 		reporter->drowns.since);
 }
 
+/* For whoever asks: the epoch, and what became of all rows until it was closed. */
+static void publish(struct reporter *reporter, struct report_epoch *report)
+{
+	struct report_epoch *told = writer_deliveries(reporter->params.writer);
+
+	if (told != NULL) {
+		told->number = report->number;
+		told->start = report->start;
+		told->end = report->end;
+	}
+	control_publish(report, told);
+	if (reporter->params.metrics != NULL)
+		metrics_take(reporter->params.metrics, report, told);
+	else
+		report_epoch_free(told);
+}
+
 /* Live, what ends with an interval comes at once: as many records may wait as the largest tables so
  * far hold. */
 static void bound_flows(struct reporter *reporter, const struct plan *plan)
@@ -390,10 +407,7 @@ static void close_epoch(struct reporter *reporter)
 			recent_take(reporter->params.recent, report);
 			follow_closed();
 		}
-		control_publish(report);
-		if (reporter->params.metrics != NULL)
-			metrics_take(reporter->params.metrics, report,
-				writer_deliveries(reporter->params.writer));
+		publish(reporter, report);
 		warn_if_uneven(reporter, report);
 		hand_over(reporter, report);
 	}

@@ -2,6 +2,7 @@
 """sketchtap top: what it shows is what the files say; its keys; a run that ends and one that starts; bad terminals."""
 
 import argparse
+import csv
 import importlib
 import os
 import re
@@ -236,6 +237,36 @@ def test_bad_terminals(test):
     test.run('top', '--nonsense').expect(2).expect_one_line("top '--nonsense': allowed: NAME, or FILE.csv")
     test.run('top', 'one', 'two').expect(2).expect_one_line("top 'two'")
     assert 'Usage: sketchtap top [NAME]' in test.run('top', '--help').expect(0).stdout
+
+
+def test_deliveries(test):
+    """A line says what became of rows, red where some did not arrive; d shows each place, as --deliveries has it."""
+    deliveries = test.path('deliveries.csv')
+    run, output, _ = start(test, '--stats', '/dev/full', '--deliveries', deliveries)
+    terminal = Terminal(test, run, columns=120)
+    terminal.until(lambda lines: (terminal.epoch() or 0) > 3 and any(' not, most' in line for line in lines), 'a loss')
+    lines = terminal.freeze()
+    at, = [number for number, line in enumerate(lines) if re.match(r'rows [0-9,]+ delivered', line)]
+    assert lines[at].endswith(' not, most of them at /dev/full') and terminal.style(at)[0] == 'red', lines
+    terminal.press('d')
+    terminal.until(lambda lines: any('taken  failed' in line for line in lines), 'places')
+    lines, epoch = terminal.settle(), terminal.epoch()
+    assert not terminal.rows(), lines
+    places = {match[7]: [value(part) for part in match.groups()[:6]]
+              for match in (re.match(r' *([0-9.]+[KMG]?)' + r' +([0-9.]+[KMG]?)' * 5 + r' (\S.*)$', line) for line in lines) if match}
+    failed = places['/dev/full, stats']
+    assert failed[0] == failed[2] + failed[5] > 0 and failed[1] == 0, places
+    run.signal(signal.SIGTERM)
+    test.wait(run).expect(1)
+    with open(deliveries, encoding='utf-8', newline='') as stream:
+        rows = [row for row in csv.DictReader(stream) if row['export'] == output]
+    told = places[f'{output}, heavy-hitters']
+    # It is asked for when the epoch is there, and others may have been closed meanwhile.
+    sums = [lib.total([row for row in rows if int(row['epoch']) < last], 'rows') for last in range(epoch, len(rows) + 1)]
+    assert any(abs(told[0] - expected) <= told[0] * 0.006 for expected in sums), (told, sums)
+    terminal.press('d')
+    terminal.until(lambda lines: terminal.rows(), 'flows again')
+    terminal.quit()
 
 
 class Replay(Terminal):

@@ -121,7 +121,7 @@ static void start(struct plan *plan)
 	control_start(plan, 0, NULL, false);
 	epoch->measurements[0].name = "main";
 	epoch->measurements[0].key_rule = &key_rules[0];
-	control_publish(epoch);
+	control_publish(epoch, NULL);
 	report_epoch_free(epoch);
 }
 

@@ -166,6 +166,83 @@ static void test_bytes(void **state)
 	view_clear(&view);
 }
 
+static void add_place(struct seen_epoch *epoch, const struct seen_delivery *place)
+{
+	epoch->deliveries[epoch->nb_deliveries] = *place;
+	epoch->deliveries[epoch->nb_deliveries].name = seen_copy(epoch, place->name);
+	epoch->deliveries[epoch->nb_deliveries++].kind = seen_copy(epoch, place->kind);
+}
+
+/* A line for all places, and one for each in the place of flows. */
+static void test_deliveries(void **state)
+{
+	struct view view = {0};
+	static const char *const sum[] = {
+		"sketchtap  epoch 0  2026-11-24T14:00:00.000000Z  1 s",
+		ACCOUNT,
+		"ports eth1 up 100G",
+		"rows 3,500 delivered, 5 wait, 17 not, most of them at kafka://b/t",
+		"main: 5tuple by packets, count-min; 12,345 keys",
+		NULL,
+	};
+	static const char *const each[] = {
+		"sketchtap  epoch 0  2026-11-24T14:00:00.000000Z  1 s",
+		ACCOUNT,
+		"ports eth1 up 100G",
+		"rows 3,500 delivered, 5 wait, 17 not, most of them at kafka://b/t",
+		"    rows   taken  failed unknown dropped   waits place, kind",
+		"   1.00K   1.00K       0       0       0       0 top.csv, heavy-hitters",
+		"   2.52K   2.50K      10       4       3       5 kafka://b/t, stats",
+		NULL,
+	};
+
+	(void)state;
+	view_add(&view, epoch_of(0));
+	view.epochs[0]->deliveries = calloc(2, sizeof(struct seen_delivery));
+	assert_non_null(view.epochs[0]->deliveries);
+	add_place(view.epochs[0], &(struct seen_delivery){.name = (char[]){"top.csv"},
+					  .kind = (char[]){"heavy-hitters"},
+					  .rows = 1000,
+					  .delivered = 1000});
+	add_place(view.epochs[0], &(struct seen_delivery){.name = (char[]){"kafka://b/t"},
+					  .kind = (char[]){"stats"},
+					  .rows = 2522,
+					  .acknowledged = 2500,
+					  .failed = 10,
+					  .unknown = 4,
+					  .dropped = 3,
+					  .waiting = 5});
+	assert_screen(&view, 9, 80, sum);
+	assert_int_equal(picture.lines[6].style, PICTURE_ALARM);
+	view.places = true;
+	assert_screen(&view, 24, 80, each);
+	assert_int_equal(picture.lines[8].style, PICTURE_PLAIN);
+	assert_int_equal(picture.lines[9].style, PICTURE_ALARM);
+	view_clear(&view);
+}
+
+/* Rows of a file, without an account. */
+static void test_rows_alone(void **state)
+{
+	struct view view = {.run = "top.csv", .gone = "THE END"};
+	static const char *const screen[] = {
+		"sketchtap top.csv  THE END  epoch 7  1970-01-01T00:00:00.000000Z  0 s",
+		"main: by packets",
+		"rank packets  error  share past       flow",
+		"   1     500  exact   0.1%          # 10.0.0.1",
+		NULL,
+	};
+	struct seen_epoch *epoch = seen_alloc();
+
+	(void)state;
+	assert_non_null(epoch);
+	epoch->number = 7;
+	add_row(epoch, seen_add_measurement(epoch, "main"), "10.0.0.1", 500, 500, 500);
+	view_add(&view, epoch);
+	assert_screen(&view, 24, 80, screen);
+	view_clear(&view);
+}
+
 /* Ten epochs are kept, and those that were not seen are counted; a screen of one line is one. */
 static void test_past(void **state)
 {
@@ -191,6 +268,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_deliveries),
+		cmocka_unit_test(test_rows_alone),
 		cmocka_unit_test(test_past),
 	};
 
