@@ -23,7 +23,7 @@
 #include "commands.h"
 #include "parallel/eal.h"
 #include "parallel/feeder.h"
-#include "parallel/keep_up.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/memory.h"
 #include "parallel/epoch.h"
 #include "parallel/plan/plan.h"

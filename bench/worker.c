@@ -19,7 +19,7 @@
 #include "tune/figures.h"
 #include "tune/stats.h"
 #include "parallel/eal.h"
-#include "parallel/keep_up.h"
+#include "parallel/keep_up_options.h"
 #include "tune/bench_options.h"
 #include "sketch/measurement.h"
 #include "parallel/feeder.h"

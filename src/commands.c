@@ -23,7 +23,7 @@
 #include "parallel/devices.h"
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
-#include "parallel/keep_up.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/kernel_plan.h"
 #include "parallel/memory.h"
 #include "doctor/doctor.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "parallel/keep_up.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/plan/design.h"
 
 #include <stddef.h>

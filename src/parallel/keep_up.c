@@ -2,10 +2,7 @@
 #include "parallel/keep_up.h"
 
 #include "base/random.h"
-#include "kernel/options.h"
 #include "parallel/count.h"
-#include "rx/packet/monitor_file.h"
-#include "rx/port/forwarding.h"
 
 static const struct states nothing_given_up = STATES_WHOLE;
 
@@ -226,96 +223,3 @@ void keeper_govern(struct keeper *keeper, struct states_line *line, uint64_t int
 	keeper->line = line;
 	keeper->interrupted = interrupted;
 }
-
-/* --- options --- */
-
-/* What these do with packets is for each of them. */
-static const char *lacks_choice(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return kernel_given(config)                    ? "with --kernel"
-	       : forward_asked(config)                 ? "with --forward"
-	       : monitor_options(config)->file != NULL ? "with --monitor"
-						       : NULL;
-}
-
-const char *keep_up_word(uint32_t i)
-{
-	static const char *const words[] = {
-		[KEEP_UP_OFF] = "off",
-		[KEEP_UP_VALVE] = "valve",
-		[KEEP_UP_GREEDY] = "greedy",
-		[KEEP_UP_LSF] = "lsf",
-		[KEEP_UP_QUERIES] = "queries",
-		[KEEP_UP_BEST] = "best",
-		NULL,
-	};
-
-	return words[i];
-}
-
-static const char *lacks_governor(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return keep_up_governed(config) ? NULL : "without --keep-up greedy, lsf, queries or best";
-}
-
-static const struct option_row keep_up_rows[] = {
-	{
-		.name = "keep-up",
-		.placeholder = "HOW",
-		.group = OPTION_GROUP_MEASURE,
-		.type = OPTION_CHOICE,
-		.rare = true,
-		.set = "keep-up",
-		.word = keep_up_word,
-		.lacks = lacks_choice,
-		OPTION_FIELD(keep_up_options, keep_up),
-		.default_text = "off",
-		.help = "What a worker does whose queue fills up: off loses packets; valve lets "
-			"measurements of a worse --priority wait, then looks at one of 2 to 64 "
-			"packets, then only counts them, and says so beside each figure. The "
-			"others do that too, and every 10 ms decide which --steps measurements "
-			"take: best by priority, and then what costs least accuracy; queries turns "
-			"whole measurements off until the interval ends; greedy and lsf are for "
-			"experiments.",
-	},
-	{
-		.name = "reserve",
-		.placeholder = "FRACTION",
-		.group = OPTION_GROUP_MEASURE,
-		.type = OPTION_FRACTION,
-		.rare = true,
-		.lacks = lacks_governor,
-		OPTION_FIELD(keep_up_options, reserve),
-		.zero = true,
-		.default_text = "10%",
-		.help = "Share of a worker's time that is to be left free.",
-	},
-	{
-		.name = "states-from",
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_MEASURE,
-		.type = OPTION_STRING,
-		.rare = true,
-		.set = "keep-up",
-		.lacks = lacks_choice,
-		.reads = option_names_file,
-		OPTION_FIELD(keep_up_options, states_from),
-		.default_note = "everything is looked at",
-		.help = "Look at as much as this file says, so that a capture gives the same "
-			"outputs each time. CSV with a header, as --states writes it; of its "
-			"columns 'worker' and 'packet' say from which packet of a worker on, and "
-			"'to' what: full, wait (only measurements of the best --priority), 1/2 to "
-			"1/64 (one of so many packets), count (none); or of the one in "
-			"'measurement' full, one of its --steps, or how its flows are held back.",
-	},
-	{0},
-};
-
-const struct option_owner keep_up_owner = {
-	.rows = keep_up_rows,
-	.size = sizeof(struct keep_up_options),
-};

@@ -17,40 +17,6 @@
 
 struct counting;
 
-enum keep_up {
-	KEEP_UP_OFF,
-	KEEP_UP_VALVE, /* a worker's queues decide */
-	/* And so does the reporter, every 10 ms (adapt/choose.h). */
-	KEEP_UP_GREEDY,
-	KEEP_UP_LSF,
-	KEEP_UP_QUERIES,
-	KEEP_UP_BEST,
-};
-
-struct keep_up_options {
-	enum keep_up keep_up;
-	double reserve;          /* share of a worker's time that is to be left free */
-	const char *states_from; /* NULL: nothing is decided beforehand */
-};
-
-OPTION_OWNER(keep_up)
-
-/* The words of --keep-up; NULL behind the last. */
-const char *keep_up_word(uint32_t i);
-
-/* Whether the reporter decides, too. */
-static inline bool keep_up_governed(const struct config *config)
-{
-	return keep_up_options(config)->keep_up > KEEP_UP_VALVE;
-}
-
-/* Whether a run may give anything up. */
-static inline bool keep_up_given(const struct config *config)
-{
-	return keep_up_options(config)->keep_up != KEEP_UP_OFF ||
-	       keep_up_options(config)->states_from != NULL;
-}
-
 /*
  * What a measurement did not see of bursts that others did. Sums: what is added may be negative,
  * modulo 2^64, as those that look at fewer packets add more.

@@ -7,6 +7,7 @@
 #include <rte_common.h>
 
 #include "base/log.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/memory.h"
 #include "parallel/poll.h"
 #include "parallel/steps.h"

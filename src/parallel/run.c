@@ -14,6 +14,7 @@
 #include "parallel/collect.h"
 #include "parallel/digest_ring.h"
 #include "parallel/forward.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/kernel_input.h"
 #include "parallel/memory.h"
 #include "parallel/off_path.h"

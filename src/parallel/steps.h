@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a measurement may give up, one step after another, and when it is its turn. */
+/* What a measurement may give up, one step after another. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/key.h"
-#include "config/config.h"
 #include "parallel/valve.h"
 #include "sketch/flow_states.h"
 
@@ -34,15 +33,6 @@ struct steps {
 	struct step steps[STEPS_MAX];
 };
 
-/* Of a measurement. */
-struct steps_options {
-	uint32_t priority; /* 1 is the best */
-	const char *steps; /* that steps_parse() takes; NULL: none */
-	uint64_t deadline; /* ns: it has a whole interval at full detail so often; 0: it need not */
-};
-
-OPTION_OWNER_OF_MEASUREMENT(steps)
-
 #define STEPS_WHY_MAX (KEY_RULE_WHY_MAX + STEP_WORD_MAX)
 
 /* Returns true, or false with a phrase in why[STEPS_WHY_MAX]. */
@@ -62,9 +52,6 @@ const char *steps_word(const struct steps *steps, uint32_t n);
 
 /* The number of steps after which it does that; false where there is no such number. */
 bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
-
-/* Whether one of its steps is to other keys. */
-bool steps_to_keys(const struct measurement_config *measurement);
 
 /* Of a burst: "full", "wait", "1/2" to "1/64", "count". */
 void steps_level_word(struct burst_level level, char word[STEP_WORD_MAX]);

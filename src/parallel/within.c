@@ -8,7 +8,7 @@
 #include "collect/options.h"
 #include "kernel/options.h"
 #include "parallel/epoch.h"
-#include "parallel/steps.h"
+#include "parallel/keep_up_options.h"
 #include "sketch/measurement.h"
 
 bool within_any(const struct config *config)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "adapt/profile.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/run.h"
 #include "report/output/report.h"
 

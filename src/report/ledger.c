@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "parallel/collect.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/kernel_input.h"
 #include "report/collected.h"
 
@@ -274,13 +275,6 @@ struct ledger account_epoch(
 	return ledger;
 }
 
-static const char *lacks_skips(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return keep_up_given(config) ? NULL : "without --keep-up";
-}
-
 static const struct option_row ledger_rows[] = {
 	{
 		.name = "max-loss",
@@ -301,7 +295,7 @@ static const struct option_row ledger_rows[] = {
 		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FRACTION,
-		.lacks = lacks_skips,
+		.lacks = keep_up_given_lacks,
 		OPTION_FIELD(ledger_options, max_skip),
 		.zero = true,
 		.one = true,

@@ -59,7 +59,7 @@ def paced(test, path, config, how, factor=4):
     """A run at so many times what the worker can."""
     states = test.path(f'{how}.csv')
     common = ('--pcap', path, '--config', config, '--workers', '1', '--interval', '0', '--seed', '5')
-    _, stats, _ = test.measure(*common)
+    _, stats, _ = test.measure(*common, '--keep-up', how)  # unpaced: nothing is given up
     ns = float(stats[0]['ppt_ns']) + float(stats[0]['free_ns'])
     rows, stats, result = test.measure(*common, '--pace', f'{max(1, round(factor * 1e6 / ns))}kpps', '--keep-up', how,
                                        '--descriptors', '32768', '--states', states, '--force')
@@ -223,8 +223,16 @@ def test_bad_steps(test):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:
             stream.write(f'[measurement first]\n{text}\n')
-        test.run('--synthetic', SYNTHETIC, '--config', config).expect(2).expect_one_line(
+        test.run('--synthetic', SYNTHETIC, '--config', config, '--keep-up', 'best').expect(2).expect_one_line(
             f'bad.conf:{2 + text.count(chr(10))}:', *mentions)
+    for text in ('priority = 2', 'steps = off', 'deadline = 2s'):
+        with open(config, 'w', encoding='utf-8') as stream:
+            stream.write(f'[measurement first]\n{text}\n')
+        test.run('plan', '--synthetic', SYNTHETIC, '--config', config, '--keep-up', 'valve').expect(0)
+        test.run('--synthetic', SYNTHETIC, '--config', config).expect(2).expect_one_line(
+            'bad.conf:2:', text.split()[0], 'has no effect without --keep-up')
+    test.run('--synthetic', SYNTHETIC, '--deadline', '2s', '--states-from', 'x').expect(2).expect_one_line(
+        'deadline', 'without --keep-up')
     test.run('--synthetic', SYNTHETIC, '--states', 'x').expect(2).expect_one_line('without --keep-up')
     test.run('--synthetic', SYNTHETIC, '--keep-up', 'valve', '--reserve', '5%').expect(2).expect_one_line(
         'reserve', 'without --keep-up')

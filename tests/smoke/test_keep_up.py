@@ -293,29 +293,30 @@ LOAD_KEYS = ('src', 'dst', 'src-dst', 'src_port', 'dst_port', 'src,dst_port', 'd
              'src/24', 'dst/24', 'src/16', 'dst/16', 'src/20', 'dst/20')
 
 
-def write_load(test, priority=1):
+def write_load(test, name='load', priority=''):
     """A configuration under which a packet takes a worker much longer than the feeder."""
-    path = test.path('load.conf')
+    path = test.path(f'{name}.conf')
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write('[measurement first]\n')
         for i, key in enumerate(LOAD_KEYS):
-            stream.write(f'[measurement m{i}]\nkey = {key}\npriority = {priority}\nsketch = reversible\n'
+            stream.write(f'[measurement m{i}]\nkey = {key}\n{priority}sketch = reversible\n'
                          'width = 4096\ntop = 1\n')
     return path
 
 
 def overload(test, path, factors, truth):
     """Pairs (lost without, with) at multiples of what a worker takes, as it says itself."""
-    common = ('--pcap', path, '--config', write_load(test, 2), '--workers', '1', '--interval', '0',
-              '--descriptors', '32768')
-    _, stats, _ = test.measure(*common)
+    ways = (('--config', write_load(test)),
+            ('--config', write_load(test, 'ranked', 'priority = 2\n'), '--keep-up', 'valve'))
+    common = ('--pcap', path, '--workers', '1', '--interval', '0', '--descriptors', '32768')
+    _, stats, _ = test.measure(*common, *ways[0])
     first = lib.in_epoch(stats, '0', 'first')[0]
     ns = float(first['ppt_ns']) + float(first['free_ns'])
     for factor in factors:
         pace = ('--pace', f'{max(1, round(factor * 1e6 / ns))}kpps')
         lost = []
-        for more in ((), ('--keep-up', 'valve')):
-            rows, stats, result = test.measure(*common, *pace, *more)
+        for way in ways:
+            rows, stats, result = test.measure(*common, *pace, *way)
             ledger = lib.in_epoch(stats, '0', 'first')
             assert lib.total(ledger, 'offered') == int(first['offered']), ledger
             check_intervals(lib.in_epoch(rows, '0', 'first'), truth)

@@ -139,7 +139,7 @@ def test_bad_key_steps(test):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:
             stream.write(f'[measurement first]\n{text}\n')
-        test.run('--synthetic', 'packets=5', '--config', config).expect(2).expect_one_line('bad.conf:3:', *mentions)
+        test.run('--synthetic', 'packets=5', '--config', config, '--keep-up', 'best').expect(2).expect_one_line('bad.conf:3:', *mentions)
 
 
 def write_decisions(test, *rows):

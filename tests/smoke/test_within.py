@@ -264,8 +264,8 @@ def test_bad_input(test):
             (f'[measurement a]\nwithin = {"b" * 64}:5%\n[measurement b]\n', 2, 'is not'),
             ('[measurement a]\nstay = 5s\n', 2, 'without --within'),
             ('[measurement a]\nwithin = b:5%\nstay = -1\n[measurement b]\n', 3, 'stay'),
-            ('[measurement a]\nsteps = key:src\nwithin = b:5%\n[measurement b]\n', 3, 'have to keep their keys'),
-            ('[measurement a]\nwithin = b:5%\n[measurement b]\nsteps = rate:1/2, key:src\n', 2, 'leave key:KEY out'),
+            ('keep-up = best\n[measurement a]\nsteps = key:src\nwithin = b:5%\n[measurement b]\n', 4, 'have to keep their keys'),
+            ('keep-up = best\n[measurement a]\nwithin = b:5%\n[measurement b]\nsteps = rate:1/2, key:src\n', 3, 'leave key:KEY out'),
             ('interval = 0\n[measurement a]\nwithin = b:5%\n[measurement b]\n', 3, 'with --interval 0')):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:

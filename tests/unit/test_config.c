@@ -22,8 +22,7 @@
 #include "parallel/eal.h"
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
-#include "parallel/keep_up.h"
-#include "parallel/steps.h"
+#include "parallel/keep_up_options.h"
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
 #include "parallel/send.h"
@@ -843,6 +842,9 @@ static const struct refusal without_effect[] = {
 	{"--pcap a --stay 5s", "--stay: has no effect", "without --within;"},
 	{"--pcap a --keep-up valve --reserve 5%", "--reserve: has no", "--keep-up greedy"},
 	{"--pcap a --states f", "--states: has no effect", "without --keep-up;"},
+	{"--pcap a --priority 2", "--priority: has no effect", "without --keep-up;"},
+	{"plan --pcap a --steps off", "--steps: has no effect", "without --keep-up;"},
+	{"--pcap a --states-from f --deadline 5s", "--deadline: has no effect", "--keep-up;"},
 	{"--pcap a --metrics-top 5", "--metrics-top: has no effect", "without --metrics;"},
 	{"--pcap a --max-skip 0.5", "--max-skip: has no effect", "without --keep-up;"},
 	{"--pcap a --buckets 100", "--buckets: has no effect", "--sketch flow-table;"},

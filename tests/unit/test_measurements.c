@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "parallel/keep_up_options.h"
 #include "parallel/measurements.h"
 #include "sketch/measurement.h"
 

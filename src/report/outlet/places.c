@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "collect/options.h"
 #include "config/options.h"
-#include "parallel/keep_up.h"
+#include "parallel/keep_up_options.h"
 #include "report/output/format.h"
 #include "rx/packet/monitor.h"
 #include "rx/port/forwarding.h"
@@ -453,13 +453,6 @@ static const char *lacks_records(
 	return measurements_any(config, SKETCH_RECORDS) ? NULL : "without --sketch flow-table";
 }
 
-static const char *lacks_keep_up(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	(void)measurement;
-	return keep_up_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --keep-up";
-}
-
 static const struct option_row writer_rows[] = {
 	{
 		.name = "output",
@@ -531,7 +524,7 @@ static const struct option_row writer_rows[] = {
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_LIST,
-		.lacks = lacks_keep_up,
+		.lacks = keep_up_option_lacks,
 		OPTION_FIELD(writer_options, rows[ROWS_STATES]),
 		.default_note = "not written",
 		.help = "Where it goes what --keep-up gave up, when and why, as CSV; - is standard "
