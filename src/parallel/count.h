@@ -18,12 +18,10 @@
 #include "sketch/key_share.h"
 #include "sketch/sketch.h"
 
-struct plan;
-
 /* One thread's. */
 struct counting {
 	/* Written before the start. */
-	const struct plan *plan; /* with what is measured */
+	uint64_t set; /* the number of what is measured (parallel/measurements.h) */
 	const struct hash_key *hash_key;
 	bool details;  /* a measurement asks for times or TCP flags */
 	bool extra;    /* a measurement's key has a field that is none of the 5-tuple */

@@ -71,7 +71,7 @@ static uint8_t most(uint8_t a, uint8_t b)
 static void make_state(struct keeper *keeper, const struct counting *counting)
 {
 	const struct states *states =
-		keeper->states->of == counting->plan ? keeper->states : &nothing_given_up;
+		keeper->states->of == counting->set ? keeper->states : &nothing_given_up;
 	const struct burst_level *level = &keeper->level;
 	const uint32_t all = (UINT32_C(1) << counting->nb_measurements) - 1;
 	struct burst_state *state = &keeper->state;
@@ -110,7 +110,7 @@ const struct burst_state *keeper_state(
 {
 	if (keeper->stale || keeper->state_of != epoch) {
 		if (keeper->states == &keeper->decided)
-			keeper->decided.of = counting->plan;
+			keeper->decided.of = counting->set;
 		make_state(keeper, counting);
 		keeper->state_of = epoch;
 		keeper->stale = false;

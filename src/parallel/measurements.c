@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/measurements.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +131,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 	if (counting == NULL)
 		return false;
 	measurements->counting[0][lcore->worker] = counting;
-	counting->plan = plan;
+	counting->set = measurements->number;
 	counting->hash_key = measurements->hash_key;
 	counting->nb_measurements = plan->nb_measurements;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
@@ -264,6 +265,14 @@ static bool create_steps(struct measurements *measurements)
 	return measurements->steps != NULL;
 }
 
+/* Where a set lies another one may have lain before it, of which somebody still knows something. */
+static uint64_t next_number(void)
+{
+	static _Atomic uint64_t last;
+
+	return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
 struct measurements *measurements_create(
 	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up)
 {
@@ -271,6 +280,7 @@ struct measurements *measurements_create(
 
 	if (measurements == NULL)
 		return NULL;
+	measurements->number = next_number();
 	measurements->plan = *plan;
 	measurements->hash_key = hash_key;
 	measurements->waits = waits;

@@ -25,6 +25,7 @@ struct generation;
 struct measured;
 
 struct measurements {
+	uint64_t number;  /* no other set of the process has had it; not 0 */
 	struct plan plan; /* the run's, with these measurements */
 	const struct hash_key *hash_key;
 	bool waits;

@@ -16,13 +16,11 @@
 #include "parallel/valve.h"
 #include "sketch/flow_states.h"
 
-struct plan;
-
 /* Not changed while it is published. */
 struct states {
 	uint64_t number; /* among those that the worker was given, from 0 */
-	/* Whose measurements these are: of others nothing is given up. */
-	const struct plan *of;
+	/* Of which set of measurements these are, by its number: of others nothing is given up. */
+	uint64_t of;
 	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* of struct steps */
 	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* one of 2^shift packets is looked at */
 	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* and 2^-keys of its keys are counted */

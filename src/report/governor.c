@@ -63,6 +63,7 @@ struct governor {
 	uint64_t open;
 
 	/* Of the measurements that are counted in the newest epoch. */
+	uint64_t set; /* the number of their set, */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
 	int64_t whole_until[CONFIG_MEASUREMENTS_MAX]; /* the end of the last interval in full */
@@ -268,10 +269,14 @@ static void begin_worker(const struct governor *governor, struct governed *of)
 }
 
 /* Other measurements, or another way to choose: all begin in full. */
-static void begin(struct governor *governor, const struct plan *plan, enum keep_up how)
+static void begin(
+	struct governor *governor, const struct measurements *measurements, enum keep_up how)
 {
+	const struct plan *plan = &measurements->plan;
+
 	pthread_mutex_lock(&governor->lock);
 	governor->how = how;
+	governor->set = measurements->number;
 	governor->plan = plan;
 	governor->due = governor->useless = 0;
 	memset(governor->whole_until, 0, sizeof(governor->whole_until));
@@ -296,7 +301,7 @@ static uint32_t published_steps(
 {
 	const struct states *states = &of->states[of->at];
 
-	return states->of == governor->plan ? states->step[m] : 0;
+	return states->of == governor->set ? states->step[m] : 0;
 }
 
 /* Of these workers the most steps that one has taken, and how many have taken none. */
@@ -353,7 +358,7 @@ static void tell_taken(struct governor *governor, struct governed *of, const str
 	if (!of->untold || said->taken != states->number)
 		return;
 	of->untold = false;
-	if (states->of != governor->plan)
+	if (states->of != governor->set)
 		return;
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
 		const char *name = governor->plan->measurements[m].config->name;
@@ -400,7 +405,7 @@ static void publish(struct governor *governor, struct governed *of, const struct
 		return;
 	*next = (struct states)STATES_WHOLE;
 	next->number = now->number + 1;
-	next->of = governor->plan;
+	next->of = governor->set;
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
 		uint32_t m = governor->order[i], steps = wanted_steps(governor, of, i);
 
@@ -425,7 +430,7 @@ static void publish(struct governor *governor, struct governed *of, const struct
 static bool has_decided(const struct governor *governor, const struct governed *of)
 {
 	const struct states *states = &of->states[of->at];
-	bool same = states->of == governor->plan;
+	bool same = states->of == governor->set;
 
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
 		same &= states->step[governor->order[i]] ==
@@ -546,7 +551,7 @@ static bool gives_up(const struct governor *governor, const struct governed *of)
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
 		if (published_steps(governor, of, m) > 0)
 			return true;
-	if (states->of == governor->plan &&
+	if (states->of == governor->set &&
 		memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
 		return true;
 	return of->level.level > VALVE_FULL;
@@ -608,17 +613,19 @@ static void say(struct governor *governor, const struct report_epoch *report)
  */
 static void follow(struct governor *governor, uint64_t open)
 {
-	const struct plan *plan = &run_measurements(governor->run, open)->plan;
+	const struct measurements *measurements = run_measurements(governor->run, open);
+	bool others = measurements->number != governor->set;
 	int asked = atomic_exchange_explicit(&governor->asked, KEEP_UP_OFF, memory_order_relaxed);
 
-	for (uint32_t w = 0; plan != governor->plan && w < governor->nb_workers; w++) {
+	for (uint32_t w = 0; others && w < governor->nb_workers; w++) {
 		struct governed *of = &governor->workers[w];
 		struct said said = hear(of->worker);
 
 		tell_taken(governor, of, &said);
 	}
-	if (plan != governor->plan || asked != KEEP_UP_OFF)
-		begin(governor, plan, asked != KEEP_UP_OFF ? (enum keep_up)asked : governor->how);
+	if (others || asked != KEEP_UP_OFF)
+		begin(governor, measurements,
+			asked != KEEP_UP_OFF ? (enum keep_up)asked : governor->how);
 	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)
 		governor->workers[w].held_off = 0;
 	governor->open = open;
@@ -693,7 +700,7 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 		return true;
 	for (uint32_t w = 0; w < report->workers; w++)
 		costs_add(&sum, &report->costs[w], 1);
-	if (&run_measurements(governor->run, epoch)->plan == governor->plan) {
+	if (run_measurements(governor->run, epoch)->number == governor->set) {
 		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
 		put_costs(governor);
 		say_useless(governor);
@@ -766,7 +773,7 @@ struct governor *governor_create(const struct run *run, const struct profile *pr
 		of->worker = run->workers[w];
 		of->demand.reserve = keep_up_options(run->config)->reserve;
 	}
-	begin(governor, &run_measurements(run, 0)->plan, keep_up_options(run->config)->keep_up);
+	begin(governor, run_measurements(run, 0), keep_up_options(run->config)->keep_up);
 	return governor;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "parallel/keep_up.h"
 #include "parallel/keep_up_options.h"
 #include "parallel/measurements.h"
 #include "sketch/measurement.h"
@@ -150,6 +151,32 @@ static void test_no_key_steps(void **state)
 	measurements_destroy(measurements);
 }
 
+/* What is given up of a set is not given up of another one, which may lie in its place. */
+static void test_states_of_another_set(void **state)
+{
+	static struct states_line line;
+	struct measurements *first = measurements_create(&plan, &hash_key, false, true), *second;
+	struct states states = STATES_WHOLE;
+	struct keeper keeper;
+	struct kept kept = {0};
+
+	(void)state;
+	assert_non_null(first);
+	keeper_init(&keeper, 1, 0);
+	keeper_govern(&keeper, &line, UINT64_MAX);
+	states.number = 1;
+	states.of = first->number;
+	states.off = 1;
+	atomic_store_explicit(&line.next, &states, memory_order_release);
+	keeper_obey(&keeper, &kept);
+	assert_int_equal(keeper_state(&keeper, first->counting[0][0], 0)->off, 1);
+	measurements_destroy(first);
+	second = measurements_create(&plan, &hash_key, false, true);
+	assert_non_null(second);
+	assert_int_equal(keeper_state(&keeper, second->counting[0][0], 1)->off, 0);
+	measurements_destroy(second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +184,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_generation, create, destroy),
 		cmocka_unit_test_setup_teardown(test_back_again, create, destroy),
 		cmocka_unit_test_setup_teardown(test_no_key_steps, create, destroy),
+		cmocka_unit_test_setup_teardown(test_states_of_another_set, create, destroy),
 	};
 
 	topology_read(&topology, "");
