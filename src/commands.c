@@ -39,6 +39,7 @@
 #include "parallel/within.h"
 #include "report/control.h"
 #include "report/follow.h"
+#include "report/governor.h"
 #include "report/metrics.h"
 #include "report/recent.h"
 #include "report/output/progress.h"
@@ -177,6 +178,7 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 			.ordinary_bytes = (monitor_ordinary_bytes(rules) + in_kernel) / 2 * 5,
 			.worker_bytes = monitor_worker_bytes(rules) / 2 * 5,
 		};
+	machine->ports.keep_up = governor_memory(config);
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
 		return status;
 	log_error("%s", error);

@@ -43,6 +43,9 @@ struct networks {
 	} of[NETWORKS_MAX];
 };
 
+/* Of who looks into such keys: the list, and a set for each generation. */
+#define NETWORKS_BYTES (sizeof(struct networks) + 2 * sizeof(struct network_set))
+
 /* At `now` those go that were heavy last more than `stay` ns ago. */
 void networks_forget(struct networks *networks, int64_t now, uint64_t stay);
 /*

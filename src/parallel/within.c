@@ -32,6 +32,8 @@ void closer_renew(struct closer *closer, const struct hash_key *hash_key, uint64
 	}
 }
 
+_Static_assert(sizeof(struct closer) < NETWORKS_BYTES + 1024, "as planned");
+
 /* --- options --- */
 
 static bool read_within(const struct option_text *text)

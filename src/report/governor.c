@@ -54,6 +54,12 @@ struct governed {
 	bool busy;                /* the last window had some */
 };
 
+/* What --keep-up may take (docs/ADAPTIVE.md). */
+_Static_assert(
+	sizeof(struct governed) + sizeof(struct keeper) + sizeof(struct states_line) <= 8 << 10,
+	"8 KB of each worker");
+_Static_assert(STATE_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "1 MB of what is told");
+
 struct governor {
 	const struct run *run;
 	const struct profile *profile;
@@ -747,6 +753,22 @@ bool governor_tell(struct governor *governor, uint32_t worker, struct governor_p
 void governor_ask(struct governor *governor, enum keep_up how)
 {
 	atomic_store_explicit(&governor->asked, how, memory_order_relaxed);
+}
+
+struct plan_keep_up governor_memory(const struct config *config)
+{
+	struct plan_keep_up memory = {0};
+
+	if (!keep_up_given(config))
+		return memory;
+	memory.worker_bytes = sizeof(struct keeper);
+	if (keep_up_options(config)->keep_up == KEEP_UP_OFF)
+		return memory;
+	memory.worker_bytes += sizeof(struct governed);
+	memory.bytes = sizeof(struct governor) + choose_work_size(CONFIG_MEASUREMENTS_MAX);
+	if (writer_options(config)->rows[ROWS_STATES].n > 0)
+		memory.bytes += STATE_ROWS_MAX * sizeof(struct report_state);
+	return memory;
 }
 
 struct governor *governor_create(const struct run *run, const struct profile *profile)

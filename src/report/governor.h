@@ -17,6 +17,9 @@
 
 struct governor;
 
+/* What it takes in a run: nothing where nobody decides. */
+struct plan_keep_up governor_memory(const struct config *config);
+
 /*
  * Of a run whose workers have valves (run_keeps_up()); NULL where there is no memory. The profile is
  * for what no burst was timed of yet; it outlives the governor.

@@ -276,6 +276,27 @@ def test_bad_input(test):
     result.expect_one_line('--within', 'itself')
 
 
+def test_planned(test):
+    """A plan has the memory of what is looked into, and of what decides about that."""
+    def planned(*arguments):
+        text = test.run('plan', '--config', config, '--synthetic', 'packets=5', '--workers', '1', *arguments).expect(0).stdout
+        size, unit = text.split('memory in all: ')[1].split()[:2]
+        return float(size) * {'MB': 1, 'GB': 1024}[unit], text
+
+    measurements = {f'm{i}': ('dst', 'packets', 'nets', 0.1, 0) for i in range(15)}
+    sizes = []
+    for within in (None, 'nets'):
+        config = write_config(test, {'nets': ('dst/16', 'packets', None, 0, 0),
+                                     **{name: (key, count, within, share, stay)
+                                        for name, (key, count, _, share, stay) in measurements.items()}}, SECOND)
+        sizes.append(planned())
+    (without, text), (size, closer) = sizes
+    assert 3.5 < size - without < 4.5, sizes  # 15 times 260 KB
+    assert 'looks into' not in text and closer.count('what it looks into 260.') == 15, closer
+    states, text = planned('--keep-up', 'best', '--states', test.path('states.csv'))
+    assert 0.8 < states - size < 1.1 and 'states of measuring' in text, (states, size, text)
+
+
 TABLE = 'sketch=flow-table width=1024'
 SETS = (
     {'nets': f'key=src/28 {TABLE}', 'near': f'key=src {TABLE} within=nets:10% stay=1s'},

@@ -411,6 +411,23 @@ static void test_memory_of_rules(void **state)
 	assert_non_null(strstr(error, "rules in ordinary memory 94 MB"));
 }
 
+/* What decides lies on the reporter's node, what obeys on that of each worker. */
+static void test_memory_of_keep_up(void **state)
+{
+	struct config config = make_config(3);
+	struct plan_ports ports = {.keep_up = {.bytes = 1 << 20, .worker_bytes = 8 << 10}};
+
+	(void)state;
+	make_topology(1, 8, 1);
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	assert_int_equal(plan.rule_bytes, (1 << 20) + 3 * (8 << 10));
+	assert_int_equal(plan_bytes_of_keep_up(&plan), plan.rule_bytes);
+	assert_int_equal(plan_bytes_of_rules(&plan), 0);
+	topology.memory = plan.sketch_bytes + plan.packet_bytes + plan.rule_bytes - 1;
+	assert_false(plan_make(&plan, &config, &topology, &ports, error));
+	topology.memory = 0;
+}
+
 static void test_measurement_refused(void **state)
 {
 	struct config config = make_config(1);
@@ -455,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_memory_of_rules),
+		cmocka_unit_test(test_memory_of_keep_up),
 		cmocka_unit_test(test_measurement_refused),
 		cmocka_unit_test(test_forwarding),
 		cmocka_unit_test(test_forwarding_off_path),

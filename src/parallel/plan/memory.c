@@ -111,8 +111,8 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
 	struct plan_node *node = node_account(plan, lcore->node);
 
-	node->rule_bytes +=
-		plan->rules.worker_bytes + (size_t)plan->digest_ring * PLAN_DIGEST_BYTES;
+	node->rule_bytes += plan->rules.worker_bytes + plan->keep_up.worker_bytes +
+			    (size_t)plan->digest_ring * PLAN_DIGEST_BYTES;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *measurement = &plan->measurements[m];
 
@@ -124,6 +124,9 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 
 static void add_up_nodes(struct plan *plan)
 {
+	size_t of_reporter = plan->rules.ordinary_bytes + plan->collect.bytes + plan->kernel.bytes +
+			     plan->keep_up.bytes;
+
 	plan->nb_nodes = 0;
 	plan->sketch_bytes = plan->rule_bytes = 0;
 	plan->digest_bytes = (size_t)plan->nb_workers * plan->digest_ring * PLAN_DIGEST_BYTES;
@@ -141,11 +144,10 @@ static void add_up_nodes(struct plan *plan)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
 				plan->measurements[m].instance_bytes +
-			sizeof(struct hyperloglog);
+			sizeof(struct hyperloglog) + plan->measurements[m].closer_bytes;
 	/* Who reads them is on the reporter's node. */
-	if (plan->rules.ordinary_bytes + plan->collect.bytes + plan->kernel.bytes > 0)
-		node_account(plan, plan->lcores[0].node)->rule_bytes +=
-			plan->rules.ordinary_bytes + plan->collect.bytes + plan->kernel.bytes;
+	if (of_reporter > 0)
+		node_account(plan, plan->lcores[0].node)->rule_bytes += of_reporter;
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		plan->sketch_bytes += plan->nodes[n].sketch_bytes;
 		plan->rule_bytes += plan->nodes[n].rule_bytes;

@@ -7,6 +7,7 @@
 #include "parallel/plan/parts.h"
 #include <stdlib.h>
 #include <sys/random.h>
+#include "adapt/networks.h"
 #include "base/units.h"
 #include "collect/options.h"
 #include "kernel/options.h"
@@ -332,6 +333,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 		return false;
 	}
 	m->instance_bytes = m->ops->memory(&m->params);
+	m->closer_bytes = config_asks(run_config, config, "within") ? NETWORKS_BYTES : 0;
 	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
 	if (m->params.load > 0)
 		plan_growth(m);
@@ -415,6 +417,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	plan->rules = ports->rules;
 	plan->collect = ports->collect;
 	plan->kernel = ports->kernel;
+	plan->keep_up = ports->keep_up;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;

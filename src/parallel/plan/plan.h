@@ -134,6 +134,7 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
 	size_t instance_bytes;       /* one sketch */
+	size_t closer_bytes;         /* what it looks into (--within); 0: it counts everything */
 	bool merged;                 /* the reporter has one more, of their sum */
 	bool changes;                /* there is one more while an instance changes its size */
 };
@@ -163,6 +164,11 @@ struct plan_kernel {
 	bool all_share;   /* in the place of these tables: one for all CPUs */
 	uint32_t cells;   /* of a row of each CPU's iblt in a generation; the same */
 	size_t bytes;     /* of all of these */
+};
+
+/* Bytes of ordinary memory with which a run decides what it looks at (--keep-up). */
+struct plan_keep_up {
+	size_t bytes, worker_bytes; /* of all and of each worker */
 };
 
 struct plan {
@@ -199,11 +205,12 @@ struct plan {
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
+	struct plan_keep_up keep_up;
 	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	size_t digest_bytes; /* of all rings of digests */
 	/* Of rules in ordinary memory, with their counters; of digests; of the collector; of the
-	 * kernel's rings. */
+	 * kernel's rings; of --keep-up. */
 	size_t rule_bytes;
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
@@ -220,10 +227,16 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 	return plan->nb_instances == 1 ? 0 : worker;
 }
 
+static inline size_t plan_bytes_of_keep_up(const struct plan *plan)
+{
+	return plan->keep_up.bytes + plan->nb_workers * plan->keep_up.worker_bytes;
+}
+
 /* Of plan->rule_bytes, those of rules. */
 static inline size_t plan_bytes_of_rules(const struct plan *plan)
 {
-	return plan->rule_bytes - plan->collect.bytes - plan->digest_bytes - plan->kernel.bytes;
+	return plan->rule_bytes - plan->collect.bytes - plan->digest_bytes - plan->kernel.bytes -
+	       plan_bytes_of_keep_up(plan);
 }
 
 /* Numbers of receive queues that a driver takes, whatever its device has. */
@@ -238,6 +251,7 @@ struct plan_ports {
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
+	struct plan_keep_up keep_up;
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {
