@@ -43,6 +43,8 @@ struct reporter {
 	struct reporter_params params;
 	struct run *run;
 	uint64_t epoch; /* the oldest that is not reported */
+	/* That it is printed as at least: it may not be open yet, and then nobody knows more. */
+	uint64_t number;
 	bool stopping;
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
@@ -252,11 +254,11 @@ static void look_at_changes(struct reporter *reporter)
 {
 	const struct run *run = reporter->run;
 	const struct plan *before = &run->next->plan;
-	uint64_t oldest = reporter->epoch - reporter->recycling;
+	uint64_t oldest = reporter->number - reporter->recycling;
 
 	if (reporter->changes == NULL)
 		return;
-	changes_look(reporter->changes, number_of(reporter, oldest) + 2);
+	changes_look(reporter->changes, oldest + 2);
 	if (&run->next->plan != before)
 		bound_flows(reporter, &run->next->plan);
 }
@@ -419,6 +421,7 @@ static void close_epoch(struct reporter *reporter)
 		log_error("no memory to report epoch %llu",
 			(unsigned long long)(reporter->params.first_epoch + info.number));
 	}
+	reporter->number = reporter->params.first_epoch + info.number + 1;
 	recycle(reporter, reporter->epoch++);
 }
 
@@ -655,6 +658,7 @@ static void start_changes(struct reporter *reporter)
 struct reporter_result reporter_run(struct reporter *reporter, const struct reporter_params *params)
 {
 	reporter->params = *params;
+	reporter->number = params->first_epoch;
 	service_init(&reporter->service, params->notify);
 	bound_flows(reporter, reporter->run->plan);
 	if (reporter->run->feeder == NULL)
