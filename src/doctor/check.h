@@ -52,6 +52,7 @@ struct host_needs {
 	uint32_t nb_polling;        /* lcores that poll */
 	bool floating;              /* they have no CPUs of their own */
 	bool forwards;              /* what comes in by ports leaves by ports */
+	bool queue_fill;            /* workers go by how full queues of ports are */
 	bool huge;                  /* hugepages are asked for */
 	const char *huge_directory; /* --huge-dir of --eal; NULL: none */
 	/* Bytes of hugepages that must be free on each node, and wherever they are. */

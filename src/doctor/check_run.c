@@ -91,6 +91,32 @@ static void check_privileges(
 	finding_command(finding, "sudo setcap %s+ep $(command -v sketchtap)", lacking);
 }
 
+static bool goes_by_queues(const struct host *host, const struct host_port *port)
+{
+	(void)port;
+	return host->needs->queue_fill;
+}
+
+/* Of a driver that nobody knows before it has the card the run itself says so. */
+static void check_queue_fill(
+	const struct host *host, const struct host_port *port, struct finding *finding)
+{
+	const struct port_driver *driver = port_driver_find(port->driver);
+	char kernel[HOST_NAME_MAX];
+
+	if (port->source == HOST_CARD && host_card_driver(host, port, kernel))
+		driver = port_driver_of_card(kernel);
+	if (driver->fill == PORT_FILL_TOLD)
+		finding_ok(finding, "%s: its driver tells how full a queue is", port->name);
+	if (driver->fill != PORT_FILL_GUESSED)
+		return;
+	finding_warning(finding,
+		"%s: its driver does not tell how full a queue is: --keep-up goes by polls that "
+		"find as much as they can take, and may notice too late",
+		port->name);
+	finding_wanted(finding, "--design async, whose rings are looked at, or a port that tells");
+}
+
 static void check_dpdk(const struct host *host, struct finding *finding)
 {
 	unsigned int year = 0, month = 0;
@@ -223,6 +249,7 @@ static void check_templates(const struct host *host, struct finding *finding)
 const struct check run_checks[] = {
 	{"plan", HOST_ANY, .look = check_plan},
 	{"privileges", HOST_LIVE, .look_at = check_privileges},
+	{"queue-fill", HOST_LIVE, .look_at = check_queue_fill, .where = goes_by_queues},
 	{"dpdk", HOST_ANY, .look = check_dpdk},
 	{"libpcap", HOST_REPLAY, .look = check_libpcap},
 	{"receive-buffer", HOST_SOCKETS, .look = check_receive_buffer},

@@ -21,6 +21,7 @@
 #include "kernel/program.h"
 #include "report/outlet/writer.h"
 #include "parallel/eal.h"
+#include "parallel/keep_up_options.h"
 
 #define ROOT "" /* this host */
 
@@ -209,6 +210,8 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.huge = !hugepages_options(config)->no_huge,
 		.huge_directory = directory,
 		.forwards = plan->forward != FORWARD_OFF,
+		.queue_fill =
+			keep_up_options(config)->keep_up != KEEP_UP_OFF && !plan->design->rings,
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
 		.templates = collect_options(config)->templates,

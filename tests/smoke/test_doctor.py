@@ -100,6 +100,19 @@ def test_collector(test):
     assert 'templates' not in examine(test, '--listen', '127.0.0.1:2055')
 
 
+def test_queue_fill(test):
+    """What a run warns of at its start, before it: of a port that does not tell how full its queues are."""
+    assert 'queue-fill' not in examine(test, *PORT)
+    found = examine(test, *PORT, '--keep-up', 'valve')['queue-fill'][0]
+    run = test.run(*PORT, '--eal', '--no-pci', '--workers', '1', '--duration', '50ms', '--keep-up', 'valve', '--output',
+                   os.devnull).expect(0)
+    said = 'does not tell how full a queue is'
+    assert found['status'] == 'warning' and said in found['found'] and said in run.stderr, (found, run.stderr)
+    # The rings between receiver and workers are looked at, and no rings at all of a replay's card.
+    assert 'queue-fill' not in examine(test, *PORT, '--keep-up', 'valve', '--design', 'async')
+    assert 'queue-fill' not in examine(test, '--pcap', 'x.pcap', '--keep-up', 'valve')
+
+
 def test_missing_things_fail(test):
     found = examine(test, '--port', '0000:ff:1f.7')
     assert found['device'][0]['status'] == 'missing', found['device']

@@ -912,6 +912,32 @@ static void test_forwarding(void **state)
 	expect("sending", FINDING_NONE);
 }
 
+/* Asked where workers look at queues of ports; of a card by the driver of the kernel that it has. */
+static void test_queue_fill(void **state)
+{
+	(void)state;
+	make_kernel_host("net_af_packet0,iface=eth1");
+	examine();
+	expect("queue-fill", FINDING_NONE);
+	needs.queue_fill = true;
+	examine();
+	expect_says("queue-fill", FINDING_WARNING, "does not tell", "--design async", NULL);
+	host_port_read(&ports[0], tree_root, "net_vhost0,iface=/tmp/socket");
+	examine();
+	expect("queue-fill", FINDING_OK);
+	host_port_read(&ports[0], tree_root, "net_bonding0,mode=1");
+	examine();
+	expect("queue-fill", FINDING_NONE);
+	host_port_read(&ports[0], tree_root, "af:00.0");
+	examine();
+	expect("queue-fill", FINDING_NONE); /* vfio-pci's: what it is shows when DPDK has it */
+	tree_delete(CARD_PATH "/driver");
+	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/mlx5_core");
+	examine();
+	expect("queue-fill", FINDING_OK);
+	needs.queue_fill = false;
+}
+
 static void test_af_xdp(void **state)
 {
 	(void)state;
@@ -1485,6 +1511,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_file_spoiled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_permissions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forwarding, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_queue_fill, setup, teardown),
 		cmocka_unit_test(test_pcie_model),
 		cmocka_unit_test(test_table_of_checks),
 	};

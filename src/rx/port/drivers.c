@@ -133,7 +133,7 @@ static const struct port_feed feeds_rings[] = {
 #define MLX5                                                                                       \
 	.kernel = {"mlx5_core"}, .needs = CAP(CAP_NET_RAW), .beside_kernel = true,                 \
 	.verbs = "mlx5_ib", .card_by_interface = true, .feeds = feeds_mlx5, .polled = true,        \
-	.complete = true
+	.complete = true, .fill = PORT_FILL_TOLD
 
 static const struct port_listener memif_listener = {
 	"socket", "role", "server", false, "/run/memif.sock", "socket-abstract"};
@@ -162,16 +162,41 @@ const struct port_driver port_drivers[] = {
 		.queues_power_of_two = true,
 		UNKNOWN,
 	},
-	{.name = "net_ice", .kernel = {"ice"}, .feeds = feeds_intel_32, .complete = true},
-	{.name = "net_i40e", .kernel = {"i40e"}, .feeds = feeds_intel_32, .complete = true},
-	{.name = "net_iavf", .kernel = {"iavf"}, .feeds = feeds_iavf, .unsaid = PORT_DROPS},
-	{.name = "net_ixgbe", .kernel = {"ixgbe"}, .feeds = feeds_ixgbe, .complete = true},
+	{
+		.name = "net_ice",
+		.kernel = {"ice"},
+		.feeds = feeds_intel_32,
+		.complete = true,
+		.fill = PORT_FILL_TOLD,
+	},
+	{
+		.name = "net_i40e",
+		.kernel = {"i40e"},
+		.feeds = feeds_intel_32,
+		.complete = true,
+		.fill = PORT_FILL_TOLD,
+	},
+	{
+		.name = "net_iavf",
+		.kernel = {"iavf"},
+		.feeds = feeds_iavf,
+		.unsaid = PORT_DROPS,
+		.fill = PORT_FILL_TOLD,
+	},
+	{
+		.name = "net_ixgbe",
+		.kernel = {"ixgbe"},
+		.feeds = feeds_ixgbe,
+		.complete = true,
+		.fill = PORT_FILL_TOLD,
+	},
 	{
 		.name = "net_ixgbe_vf",
 		.kernel = {"ixgbevf"},
 		.feeds = feeds_rings,
 		.unsaid = PORT_DROPS,
 		.queues_power_of_two = true,
+		.fill = PORT_FILL_TOLD,
 	},
 	{
 		.name = "net_txgbe_vf",
@@ -185,21 +210,36 @@ const struct port_driver port_drivers[] = {
 		.feeds = feeds_basic,
 		.complete = true,
 		.queues_max = 1, /* it says 2; without RSS nothing gets to the second */
+		.fill = PORT_FILL_TOLD,
 	},
-	{.name = "net_e1000_igb", .kernel = {"igb"}, .feeds = feeds_basic, .complete = true},
+	{
+		.name = "net_e1000_igb",
+		.kernel = {"igb"},
+		.feeds = feeds_basic,
+		.complete = true,
+		.fill = PORT_FILL_TOLD,
+	},
 	{
 		.name = "net_e1000_igb_vf",
 		.kernel = {"igbvf"},
 		.feeds = feeds_rings,
 		.unsaid = PORT_DROPS,
+		.fill = PORT_FILL_GUESSED,
 	},
-	{.name = "net_igc", .kernel = {"igc"}, .feeds = feeds_basic, .complete = true},
+	{
+		.name = "net_igc",
+		.kernel = {"igc"},
+		.feeds = feeds_basic,
+		.complete = true,
+		.fill = PORT_FILL_TOLD,
+	},
 	{
 		.name = "net_bnxt",
 		.kernel = {"bnxt_en"},
 		.feeds = feeds_basic,
 		.complete = true,
 		.per_queue = true,
+		.fill = PORT_FILL_TOLD,
 	},
 	{
 		.name = "net_cxgbe",
@@ -207,6 +247,7 @@ const struct port_driver port_drivers[] = {
 		.feeds = feeds_basic,
 		.polled = true,
 		.complete = true,
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_ena",
@@ -215,6 +256,7 @@ const struct port_driver port_drivers[] = {
 		.late_ms = 1200, /* imissed comes with the device's keep-alive, once a second */
 		.unsaid = "the network's allowances drop packets that the device does not count "
 			  "as lost",
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_vmxnet3",
@@ -222,6 +264,7 @@ const struct port_driver port_drivers[] = {
 		.feeds = feeds_basic,
 		.unsaid = HOST_DROPS,
 		.queues_power_of_two = true, /* but for version 6 of the device and later */
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_virtio",
@@ -230,6 +273,7 @@ const struct port_driver port_drivers[] = {
 		.unsaid = HOST_DROPS,
 		.spreader = "the host",
 		.spreads = "which worker a packet reaches is the choice of its vhost",
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_virtio_user",
@@ -241,6 +285,7 @@ const struct port_driver port_drivers[] = {
 		.spreader = "the host",
 		.spreads = "which worker a packet reaches is the choice of its vhost",
 		.queues_arg = "queues",
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = PORT_DRIVER_OF_INTERFACE,
@@ -264,6 +309,7 @@ const struct port_driver port_drivers[] = {
 			   "packets roll over to another",
 		.queues_arg = "qpairs",
 		.queues_arg_each = 16,
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_af_xdp",
@@ -283,6 +329,7 @@ const struct port_driver port_drivers[] = {
 		.spreads = "its flow hash is set with ethtool -X and -N, and queues that sketchtap "
 			   "does not receive stay with the kernel",
 		.queues_arg = "queue_count",
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_tap",
@@ -303,6 +350,7 @@ const struct port_driver port_drivers[] = {
 		.rss_is_for_rules = true,
 		/* Mbufs for one frame, no ring: what waits is in the kernel. 64 KB in all. */
 		.descriptors = 32,
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_tun",
@@ -314,6 +362,7 @@ const struct port_driver port_drivers[] = {
 		.polled = true,
 		.complete = true,
 		.per_queue = true,
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_memif",
@@ -331,6 +380,7 @@ const struct port_driver port_drivers[] = {
 		.largest_frame = LONGEST,
 		.spreader = "the peer",
 		.spreads = "which worker a packet reaches is the sender's choice",
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_vhost",
@@ -347,6 +397,7 @@ const struct port_driver port_drivers[] = {
 		.spreader = "the guest",
 		.spreads = "which worker a packet reaches is the sender's choice",
 		.queues_arg = "queues",
+		.fill = PORT_FILL_TOLD,
 	},
 	{
 		.name = "net_pcap",
@@ -365,6 +416,7 @@ const struct port_driver port_drivers[] = {
 		.sends_to = {"tx_pcap", "tx_iface", "iface"},
 		.spreader = "its DEVARGS",
 		.spreads = "each rx_pcap or rx_iface is one worker's queue",
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_null",
@@ -373,6 +425,7 @@ const struct port_driver port_drivers[] = {
 		.polled = true,
 		.complete = true,
 		.per_queue = true,
+		.fill = PORT_FILL_GUESSED,
 	},
 	{
 		.name = "net_ring",
@@ -385,6 +438,7 @@ const struct port_driver port_drivers[] = {
 		.largest_frame = LONGEST,
 		.spreader = "whoever fills the rings",
 		.spreads = "which worker a packet reaches is the sender's choice",
+		.fill = PORT_FILL_GUESSED,
 	},
 	{.name = "net_bonding", .devices = {"net_bonding", "eth_bond"}, UNKNOWN},
 };

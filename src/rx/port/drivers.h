@@ -45,6 +45,13 @@ enum port_frames {
 	PORT_FRAMES_CHAINED, /* any length, in chained mbufs without being asked for it */
 };
 
+/* Whether it tells how full a receive queue is: some of its descriptors, or how many are taken. */
+enum port_fill {
+	PORT_FILL_UNKNOWN,
+	PORT_FILL_TOLD,
+	PORT_FILL_GUESSED, /* it does not: polls that follow each other */
+};
+
 /* How packets are stamped that bring the time at which they came. */
 enum port_stamps {
 	PORT_STAMPS_TICKS, /* of the clock that rte_eth_read_clock() reads, where it is offered */
@@ -102,6 +109,7 @@ struct port_driver {
 	enum port_queues queues;
 	enum port_frames frames;
 	enum port_stamps stamps;
+	enum port_fill fill;
 	/*
 	 * Who spreads packets over the queues, where that is not the device's RSS, and what that
 	 * means for the result; both NULL where it is RSS or nobody. A device that offers RSS all
