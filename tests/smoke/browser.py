@@ -38,6 +38,7 @@ class Browser:
     def show(self, width, height, dark=False):
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1,
                   mobile=width < 600)
+        self.call('Emulation.setScrollbarsHidden', hidden=True)
         self.call('Emulation.setEmulatedMedia',
                   features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
 
@@ -93,8 +94,10 @@ class Browser:
         self.call('Input.dispatchKeyEvent', type='keyUp', **how)
 
     def picture(self, path):
+        """What is in the window, as .png or .webp."""
+        taken = self.call('Page.captureScreenshot', format=path.rpartition('.')[2], quality=85)
         with open(path, 'wb') as stream:
-            stream.write(base64.b64decode(self.call('Page.captureScreenshot', captureBeyondViewport=True)['data']))
+            stream.write(base64.b64decode(taken['data']))
 
     def close(self):
         self.session = None
