@@ -232,8 +232,10 @@ def test_sampled(test):
                                  (20000, 'pairs', 'full'),
                                  (31000, 'pairs', 'off'), (37000, 'pairs', 'rate:1/8'), (50000, 'nets', 'full')):
             stream.write(f'0,{packet},{name},{to}\n')
-    for states in (test_keep_up.write_states(test, test_keep_up.mixed(1, 60000, 3)), own):
-        rows, stats, _ = test.measure('--config', config, '--pcap', capture, '--workers', '1',
+    of_three = test_keep_up.write_states(test, test_keep_up.mixed(3, 20000, 5), 'three.csv')
+    for workers, states in (('1', test_keep_up.write_states(test, test_keep_up.mixed(1, 60000, 3))), ('1', own),
+                            ('3', of_three)):
+        rows, stats, _ = test.measure('--config', config, '--pcap', capture, '--workers', workers,
                                       '--states-from', states)  # whose ledgers balance
         split, checked = by_epoch(rows), 0
         assert lib.total(stats, 'skipped') > 0, stats

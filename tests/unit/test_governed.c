@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The governor and 120 workers that are none: they say what packets took, by a virtual clock, and do
+ * what they are told.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <rte_cycles.h>
+
+#include "eal.h"
+#include "parallel/epoch.h"
+#include "parallel/keep_up_options.h"
+#include "report/governor.h"
+#include "sketch/measurement.h"
+
+#define WORKERS      120
+#define MEASUREMENTS 3
+#define WINDOW_NS    10000000
+#define WINDOWS      10 /* of an interval */
+#define DEADLINE     5  /* intervals */
+#define FIXED_NS     20.0
+#define PARSE_NS     10.0
+#define SKETCH_NS    30.0
+#define FULL_NS      (FIXED_NS + PARSE_NS + MEASUREMENTS * SKETCH_NS)
+#define LOAD         1.5 /* of what can be measured in full */
+
+static struct config config;
+static struct plan plan;
+static struct topology topology;
+
+struct stage {
+	struct run run;
+	struct epochs epochs;
+	struct measurements *set;
+	const struct states *has[WORKERS]; /* NULL: full */
+	struct governor *governor;
+	int64_t now;
+	uint64_t open;
+	bool whole[MEASUREMENTS]; /* in the interval that is open, of all workers */
+	uint32_t busy;            /* workers for which packets took longer than they may */
+	uint32_t stalled;         /* that worker does nothing; WORKERS: none does not */
+	struct worker *workers;
+};
+
+static const char *const names[MEASUREMENTS] = {"late", "first", "second"};
+static const char *const steps[MEASUREMENTS] = {"rate:1/4, off", "rate:1/2, off", "rate:1/2, off"};
+
+static void make_measurement(uint32_t m)
+{
+	struct measurement_config *measurement = &config.measurements[m];
+
+	*measurement = (struct measurement_config){.name = names[m]};
+	*edit_measurement_options(measurement) = (struct measurement_options){
+		.key = *key_rule_find("5tuple"),
+		.sketch = sketch_index(sketch_find("flow-table")),
+		.width = 64,
+		.top = 10,
+	};
+	*edit_steps_options(measurement) = (struct steps_options){
+		.priority = m == 0 ? 2 : 1,
+		.steps = steps[m],
+		.deadline = m == 0 ? (uint64_t)DEADLINE * WINDOWS * WINDOW_NS : 0,
+	};
+}
+
+static int create(void **state)
+{
+	static const struct profile nothing;
+	struct stage *stage = aligned_alloc(64, sizeof(*stage));
+	struct plan_ports ports = {0};
+	char error[PLAN_TEXT_MAX];
+
+	memset(stage, 0, sizeof(*stage));
+	config = (struct config){.nb_measurements = MEASUREMENTS};
+	edit_plan_options(&config)->sharing = SHARING_SEPARATE;
+	edit_plan_options(&config)->workers = 1;
+	edit_hugepages_options(&config)->no_huge = true;
+	edit_epoch_options(&config)->interval = (uint64_t)WINDOWS * WINDOW_NS;
+	*edit_keep_up_options(&config) =
+		(struct keep_up_options){.keep_up = KEEP_UP_BEST, .reserve = 0.1};
+	for (uint32_t m = 0; m < MEASUREMENTS; m++)
+		make_measurement(m);
+	if (!plan_make(&plan, &config, &topology, &ports, error))
+		return -1;
+	stage->run = (struct run){
+		.config = &config, .plan = &plan, .epochs = &stage->epochs, .nb_workers = WORKERS};
+	hash_key_init(&stage->run.hash_key, 1);
+	epochs_init(&stage->epochs, 0);
+	stage->set = measurements_create(&plan, &stage->run.hash_key, false, true);
+	stage->workers = aligned_alloc(64, WORKERS * sizeof(*stage->workers));
+	if (stage->set == NULL || stage->workers == NULL)
+		return -1;
+	memset(stage->workers, 0, WORKERS * sizeof(*stage->workers));
+	stage->run.measurements[0] = stage->run.measurements[1] = stage->set;
+	for (uint32_t w = 0; w < WORKERS; w++) {
+		stage->workers[w].id = w;
+		stage->run.workers[w] = &stage->workers[w];
+		for (uint32_t g = 0; g < 2; g++)
+			measurements_give(stage->set, &stage->workers[w].generations[g], 0, g);
+	}
+	stage->now = 1;
+	stage->stalled = WORKERS;
+	stage->governor = governor_create(&stage->run, &nothing);
+	*state = stage;
+	return stage->governor != NULL ? 0 : -1;
+}
+
+static int destroy(void **state)
+{
+	struct stage *stage = *state;
+
+	governor_destroy(stage->governor);
+	measurements_destroy(stage->set);
+	free(stage->workers);
+	free(stage);
+	return 0;
+}
+
+/* What a packet takes of a worker, with the states that it has. */
+static double packet_ns(const struct states *states)
+{
+	double ns = FIXED_NS, most = 0;
+
+	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
+		bool off = states != NULL && (states->off >> m & 1) != 0;
+		double share = off ? 0 : states != NULL ? 1.0 / (1U << states->shift[m]) : 1;
+
+		ns += SKETCH_NS * share;
+		most = share > most ? share : most;
+	}
+	return ns + PARSE_NS * most;
+}
+
+static void add(_Atomic uint64_t *sum, double value)
+{
+	atomic_store(sum, atomic_load(sum) + (uint64_t)value);
+}
+
+/* Every worker takes what it is told, and works for so many windows. */
+static void work(struct stage *stage, uint32_t windows)
+{
+	double packets = LOAD * windows * WINDOW_NS / FULL_NS;
+
+	stage->busy = 0;
+	for (uint32_t w = 0; w < WORKERS; w++) {
+		struct states_line *line = &stage->workers[w].states;
+		const struct states *states = atomic_load(&line->next);
+		double ns;
+
+		if (w == stage->stalled)
+			continue;
+		if (states != NULL) {
+			atomic_store(&line->taken_from, atomic_load(&line->packets[VALVE_FULL]));
+			atomic_store(&line->taken, states->number);
+			stage->has[w] = states;
+		}
+		ns = packet_ns(stage->has[w]);
+		add(&line->packets[VALVE_FULL], packets);
+		add(&line->smooth_packets, packets);
+		add(&line->smooth_busy, packets * ns * (double)rte_get_tsc_hz() / 1e9);
+		stage->busy += ns > FULL_NS / LOAD;
+		for (uint32_t m = 0; m < MEASUREMENTS; m++)
+			stage->whole[m] &= stage->has[w] == NULL || stage->has[w]->step[m] == 0;
+	}
+	stage->now += (int64_t)windows * WINDOW_NS;
+	governor_look(stage->governor, stage->now, stage->open);
+}
+
+static void end_interval(struct stage *stage)
+{
+	struct report_epoch *report = report_epoch_alloc(MEASUREMENTS, WORKERS);
+
+	assert_non_null(report);
+	report->number = stage->open;
+	report->end = stage->now;
+	for (uint32_t w = 0; w < WORKERS; w++) {
+		struct costs *costs = &report->costs[w];
+
+		*costs = (struct costs){.bursts = 16,
+			.packets = 1000,
+			.receive = 1000 * (uint64_t)FIXED_NS,
+			.parse = 1000 * (uint64_t)PARSE_NS};
+		for (uint32_t m = 0; m < MEASUREMENTS; m++)
+			costs->sketch[m] = 1000 * (uint64_t)SKETCH_NS;
+	}
+	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
+		report->measurements[m].looked_at = stage->whole[m] ? 1 : 0.5;
+		report->measurements[m].weight = stage->whole[m] ? 1 : 2;
+	}
+	assert_true(governor_close(stage->governor, stage->open, report));
+	report_epoch_free(report);
+	epochs_recycle(&stage->epochs, stage->open);
+	stage->open++;
+	epochs_open(&stage->epochs, stage->open);
+}
+
+/* Of an interval. Returns windows in which some worker had more than it could do. */
+static uint32_t work_interval(struct stage *stage)
+{
+	uint32_t busy = 0;
+
+	memset(stage->whole, 1, sizeof(stage->whole));
+	for (uint32_t w = 0; w < WINDOWS; w++) {
+		work(stage, 1);
+		busy += stage->busy > 0;
+	}
+	end_interval(stage);
+	return busy;
+}
+
+/* The worst ranked has its interval, though more comes than can be measured; and that is kept up with. */
+static void test_deadline(void **state)
+{
+	struct stage *stage = *state;
+	uint32_t whole = 0, since = 0;
+
+	work_interval(stage);
+	for (uint32_t i = 0; i < 12 * DEADLINE; i++) {
+		assert_int_equal(work_interval(stage), 0);
+		since = stage->whole[0] ? 0 : since + 1;
+		whole += stage->whole[0];
+		assert_true(since < DEADLINE);
+		assert_true(stage->whole[0] || (stage->whole[1] && stage->whole[2]) || since > 0);
+	}
+	/* And no more than that. */
+	assert_in_range(whole, 12, 24);
+}
+
+/* Nobody decides for seconds: workers go on with what they have, and then all is as it was. */
+static void test_reporter_stands_still(void **state)
+{
+	struct stage *stage = *state;
+
+	for (uint32_t i = 0; i < 3; i++)
+		work_interval(stage);
+	work(stage, 300);
+	assert_int_equal(stage->busy, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(work_interval(stage), 0);
+}
+
+/* A worker that answers nothing keeps what it has, whatever becomes of others. */
+static void test_stalled(void **state)
+{
+	struct stage *stage = *state;
+	struct states kept;
+
+	for (uint32_t i = 0; i < 3; i++)
+		work_interval(stage);
+	stage->stalled = 7;
+	assert_non_null(stage->has[7]);
+	kept = *stage->has[7];
+	for (uint32_t i = 0; i < 2 * DEADLINE; i++)
+		assert_int_equal(work_interval(stage), 0);
+	assert_memory_equal(stage->has[7], &kept, sizeof(kept));
+	stage->stalled = WORKERS;
+	work_interval(stage);
+	assert_int_equal(work_interval(stage), 0);
+	assert_true(stage->has[7]->number > kept.number);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	topology_read(&topology, "");
+	return eal_begin("test_governed", 64);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return eal_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_deadline, create, destroy),
+		cmocka_unit_test_setup_teardown(test_reporter_stands_still, create, destroy),
+		cmocka_unit_test_setup_teardown(test_stalled, create, destroy),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
