@@ -493,6 +493,52 @@ static void run_figure_5(struct adaptive *bench, const struct system *system, co
 	}
 }
 
+/* --- how much can come --- */
+
+#define RISE_S      4 /* of a ramp up to more than can be counted */
+#define RISE_BEYOND 1.25
+
+static double rise(const struct load *load, double at)
+{
+	return load->peak * at / load->seconds;
+}
+
+static void print_rates(struct adaptive *bench, const struct row *row, const double rates[WAYS],
+	double counted, double of)
+{
+	begin_row(bench, row);
+	figures_cell(&bench->figures, "entries", "%.0f",
+		paper_number("model", "4096 packets", "entries"));
+	cell(bench, "value", counted / of);
+	for (uint32_t way = 0; way < WAYS; way++)
+		cell(bench, way_names[way], rates[way] / of);
+	figures_note(&bench->figures, "value: of a worker that only receives and frees");
+	figures_row(&bench->figures);
+}
+
+/* What had been reached when the first packet was lost, of a rate that rises slowly. */
+static void run_capacity(struct adaptive *bench, const struct system *system, const char *source)
+{
+	double counted = 1e3 / system->count_ns, rates[WAYS];
+	struct load load = {.entries = paper_number("model", "4096 packets", "entries"),
+		.seconds = RISE_S,
+		.rate = rise,
+		.peak = RISE_BEYOND * 1e6 * counted};
+	struct row row = {"-", "capacity", "ramp", source, "rate", "Mpps"};
+
+	for (uint32_t way = 0; way < WAYS; way++) {
+		struct outcome outcome = system_run(system, &load, (enum way)way);
+
+		rates[way] = rise(&load, fmin(outcome.queue.lost_from, load.seconds)) / 1e6;
+	}
+	print_rates(bench, &row, rates, counted, 1);
+	row.quantity = "of without";
+	row.unit = "ratio";
+	print_rates(bench, &row, rates, counted, rates[WAY_WITHOUT]);
+	row.quantity = "of counting";
+	print_rates(bench, &row, rates, counted, counted);
+}
+
 /* --- figure 6 and table III: how long a decision takes --- */
 
 struct decision {
@@ -614,8 +660,11 @@ static bool run_all(void *arg)
 		return false;
 	run_figure_3(bench);
 	run_figure_5(bench, &bench->paper, "model of paper");
-	if (bench->profile.n > 0)
+	run_capacity(bench, &bench->paper, "model of paper");
+	if (bench->profile.n > 0) {
 		run_figure_5(bench, &bench->host, "model of host");
+		run_capacity(bench, &bench->host, "model of host");
+	}
 	return run_figure_6(bench);
 }
 
