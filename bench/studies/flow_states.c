@@ -41,7 +41,7 @@ static const struct {
 	struct sketch_deep deep;
 } cases[] = {
 	{"none", {.deepest = FLOW_COUNT}},
-	{"count", {.deepest = FLOW_TCP, .flows = 1, .after = UINT32_C(1) << 30}},
+	{"count", {.deepest = FLOW_TCP, .flows = WIDTH, .after = UINT32_C(1) << 30}},
 	{"rate", {.deepest = FLOW_RATE, .flows = WIDTH, .after = 1}},
 	{"tcp", {.deepest = FLOW_TCP, .flows = WIDTH, .after = 1, .share = 0}},
 };

@@ -158,40 +158,40 @@ static inline __attribute__((always_inline)) void counter64_add_weight(
 		counter64_add(counter, value, amount, policy);
 }
 
-/* Adds to a sum that is never full: modulo 2^64. */
-static inline __attribute__((always_inline)) void sum64_add(
+/* Adds to a sum that is never full: modulo 2^64. Returns what it was. */
+static inline __attribute__((always_inline)) uint64_t sum64_add(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
 {
 	uint64_t value;
 
-	if (policy == COUNTER_ADD) {
-		atomic_fetch_add_explicit(sum, amount, memory_order_relaxed);
-		return;
-	}
+	if (policy == COUNTER_ADD)
+		return atomic_fetch_add_explicit(sum, amount, memory_order_relaxed);
 	value = atomic_load_explicit(sum, memory_order_relaxed);
 	if (policy == COUNTER_OWNED) {
 		atomic_store_explicit(sum, value + amount, memory_order_relaxed);
-		return;
+		return value;
 	}
 	while (!atomic_compare_exchange_weak_explicit(
 		sum, &value, value + amount, memory_order_relaxed, memory_order_relaxed))
 		;
+	return value;
 }
 
-/* Adds a weight to a sum that is full from the guard on. */
-static inline __attribute__((always_inline)) void sum64_add_weight(
+/* Adds a weight to a sum that is full from the guard on. Returns what it was. */
+static inline __attribute__((always_inline)) uint64_t sum64_add_weight(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
 {
 	uint64_t value = atomic_load_explicit(sum, memory_order_relaxed), more;
 
 	do {
 		if (value >= COUNTER64_GUARD)
-			return;
+			break;
 		more = amount < COUNTER64_GUARD - value ? value + amount : COUNTER64_GUARD;
 		if (policy == COUNTER_OWNED) {
 			atomic_store_explicit(sum, more, memory_order_relaxed);
-			return;
+			break;
 		}
 	} while (!atomic_compare_exchange_weak_explicit(
 		sum, &value, more, memory_order_relaxed, memory_order_relaxed));
+	return value;
 }

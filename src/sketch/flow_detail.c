@@ -15,10 +15,25 @@ struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *param
 	struct flow_deep *deep = memory;
 
 	deep->params = params->deep;
-	deep->states = identity;
+	flow_deep_set_states(deep, &identity);
 	deep->details = (struct flow_detail *)(deep + 1);
 	flow_deep_reset(deep);
 	return deep;
+}
+
+void flow_deep_set_states(struct flow_deep *deep, const struct flow_states *states)
+{
+	deep->states = *states;
+	deep->held = false;
+	memset(deep->steady, 0, sizeof(deep->steady));
+	for (uint32_t share = 0; share < 2; share++)
+		for (uint32_t own = FLOW_RATE; own < FLOW_STATES; own++) {
+			uint32_t looked = states->to[share][own];
+
+			deep->held |= looked != own;
+			deep->steady[share][FLOW_DEEP_OF(own, looked)] =
+				FLOW_STEADY_OF(own, looked);
+		}
 }
 
 void flow_deep_reset(struct flow_deep *deep)

@@ -16,19 +16,23 @@
 #define FLOW_DEEP_FLOWS_MAX  ((UINT32_C(1) << 27) - 1)
 #define FLOW_DEEP_WIDTH_PART 8 /* without --deep-flows: one flow in so many buckets */
 
+/*
+ * What every packet writes lies apart: side by side, compilers gather it into vectors, which takes
+ * longer than to store it.
+ */
 struct flow_detail {
 	uint64_t packets; /* that were looked at in rate or tcp */
-	uint64_t
-		gaps; /* ns, added up: from the flow's packet before each of them, at most a second */
-	uint32_t gap_min;
+	uint32_t gap_min, bursts;
+	/* ns, added up: from the flow's packet before each of them, at most a second */
+	uint64_t gaps;
 	uint32_t window_start; /* the low half of a time */
+	uint32_t retransmitted;
 	/* Of the window, FLOW_IN_BURST beside it. In state count: the table's count of the flow's
 	 * packets when it came back, the low half of it. */
 	uint32_t window_packets;
-	uint32_t window_bytes, peak_bytes;
-	uint32_t bursts;
+	uint32_t out_of_order;
+	uint32_t window_bytes, zero_windows, peak_bytes;
 	uint32_t next, hole_begin, hole_end; /* sequence numbers; the hole is what was left out */
-	uint32_t retransmitted, out_of_order, zero_windows;
 };
 
 _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line more");
@@ -47,9 +51,26 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line 
 #define FLOW_DEEP_MARK   (UINT32_C(1) << 4)
 #define FLOW_DEEP_DETAIL 5
 
+/* What flow_entry.deep says of both states. */
+#define FLOW_DEEP_OF(own, looked) ((uint32_t)(own) | (uint32_t)(looked) << FLOW_DEEP_LOOKED)
+
+/*
+ * Of a packet whose flow stays in its state, and is looked at as the one before. The topmost byte
+ * is the state that it is looked at in. The others count packets by the state that they met: those
+ * of a burst are added up, and what becomes of the topmost does not matter.
+ */
+#define FLOW_STEADY_OF(own, looked)                                                                \
+	((uint32_t)(looked) << FLOW_STEADY_LOOKED | UINT32_C(1) << 8 * (uint32_t)(own))
+#define FLOW_STEADY_LOOKED          24
+#define FLOW_STEADY_MET(sum, state) ((sum) >> 8 * (uint32_t)(state)&UINT8_MAX)
+
 struct flow_deep {
 	struct sketch_deep params;
 	struct flow_states states;
+	/* By whether a flow is of the share, and by its states: FLOW_STEADY_OF(), or 0 where the
+	 * next packet may change them. */
+	uint32_t steady[2][FLOW_DEEP_STATES + 1];
+	bool held; /* the states are not FLOW_STATES_IDENTITY */
 	uint64_t packets[FLOW_STATES];
 	uint64_t total;   /* packets that came to the table */
 	uint64_t refused; /* flows that found the pool empty */
@@ -63,6 +84,7 @@ struct flow_deep {
 size_t flow_deep_memory(const struct sketch_params *params);
 /* In zeroed memory of so many bytes. */
 struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *params);
+void flow_deep_set_states(struct flow_deep *deep, const struct flow_states *states);
 /* As after init, but for the states. */
 void flow_deep_reset(struct flow_deep *deep);
 
@@ -71,11 +93,14 @@ uint32_t flow_detail_take(struct flow_deep *deep);
 /* The record in an entry has ended: its detail goes back. */
 void flow_deep_end(struct flow_deep *deep, struct flow_entry *entry);
 
-/* An entry's detail; the first, which is of none, where it has none. */
+/* An entry's detail, of details[]; the first, which is of none, where it has none. */
 static inline struct flow_detail *flow_detail_of(
-	const struct flow_deep *deep, const struct flow_entry *entry)
+	struct flow_detail *details, const struct flow_entry *entry)
 {
-	return &deep->details[entry->deep >> FLOW_DEEP_DETAIL];
+	const size_t step = sizeof(struct flow_detail) >> FLOW_DEEP_DETAIL;
+
+	return (struct flow_detail *)((char *)details +
+				      step * (entry->deep & ~(FLOW_DEEP_STATES | FLOW_DEEP_MARK)));
 }
 
 /* What an entry, and a copy of its detail, say. */

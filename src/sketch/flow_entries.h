@@ -187,6 +187,7 @@ static inline __attribute__((always_inline)) void flow_buckets(const struct flow
 enum flow_mode {
 	FLOW_WEIGHTED = 1 << 0,
 	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is there */
+	FLOW_HELD = 1 << 2, /* some flows may not be looked at as their states say (flow_deep.c) */
 };
 
 /* What a packet, or a group of packets of one key, adds to its entry. */
@@ -218,8 +219,11 @@ static inline __attribute__((always_inline)) struct flow_addition flow_addition_
 		burst->time[i], burst->tcp_flags[i]};
 }
 
-/* *extreme := the lesser of it and time; with sign -1 the greater. Mostly it is that already. */
-static inline __attribute__((always_inline)) void flow_stretch(_Atomic int64_t *extreme,
+/*
+ * *extreme := the lesser of it and time, or the greater. Mostly the lesser is that already. Returns
+ * what it was.
+ */
+static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_t *extreme,
 	int64_t time, const bool greater, const enum counter_policy policy)
 {
 	int64_t value = atomic_load_explicit(extreme, memory_order_relaxed);
@@ -227,22 +231,20 @@ static inline __attribute__((always_inline)) void flow_stretch(_Atomic int64_t *
 	while (greater ? time > value : time < value) {
 		if (policy == COUNTER_OWNED) {
 			atomic_store_explicit(extreme, time, memory_order_relaxed);
-			return;
+			break;
 		}
 		if (atomic_compare_exchange_weak_explicit(
 			    extreme, &value, time, memory_order_relaxed, memory_order_relaxed))
-			return;
+			break;
 	}
+	return value;
 }
 
 /* Packets do not fill 64 bits; weights might, and saturate (flow_is_saturated()). */
-static inline __attribute__((always_inline)) void flow_add_amount(_Atomic uint64_t *sum,
+static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic uint64_t *sum,
 	uint64_t amount, const enum counter_policy policy, const bool weighted)
 {
-	if (weighted)
-		sum64_add_weight(sum, amount, policy);
-	else
-		sum64_add(sum, amount, policy);
+	return weighted ? sum64_add_weight(sum, amount, policy) : sum64_add(sum, amount, policy);
 }
 
 /* Whether an amount says "at least this". */
@@ -251,33 +253,42 @@ static inline bool flow_is_saturated(uint64_t amount)
 	return amount >= COUNTER64_GUARD;
 }
 
+/* What an entry had of those when something was added. */
+struct flow_before {
+	uint64_t packets;
+	int64_t last;
+};
+
 /*
  * Adds to a stored entry. No order is asked for: an entry is read when its epoch was handed over
  * (parallel/epoch.h), which orders everything before it.
  */
-static inline __attribute__((always_inline)) void flow_count(struct flow_table *table,
+static inline __attribute__((always_inline)) struct flow_before flow_count(struct flow_table *table,
 	uint32_t number, const struct flow_addition *addition, const enum counter_policy policy,
 	const uint32_t mode)
 {
 	struct flow_entry *entry = &table->entries[number];
 	uint8_t flags = atomic_load_explicit(&entry->tcp_flags, memory_order_relaxed);
+	struct flow_before before;
 
-	flow_add_amount(&entry->packets, addition->packets, policy, (mode & FLOW_WEIGHTED) != 0);
+	before.packets = flow_add_amount(
+		&entry->packets, addition->packets, policy, (mode & FLOW_WEIGHTED) != 0);
 	flow_add_amount(&entry->bytes, addition->bytes, policy, (mode & FLOW_WEIGHTED) != 0);
 	if (mode & FLOW_IP_BYTES)
 		flow_add_amount(&table->ip_bytes[number], addition->ip_bytes, policy,
 			(mode & FLOW_WEIGHTED) != 0);
 	flow_stretch(&entry->first, addition->first, false, policy);
-	flow_stretch(&entry->last, addition->last, true, policy);
+	before.last = flow_stretch(&entry->last, addition->last, true, policy);
 	/* Check before write: a store would take the line from the others. */
 	if ((addition->tcp_flags & ~flags) == 0)
-		return;
+		return before;
 	if (policy == COUNTER_OWNED)
 		atomic_store_explicit(
 			&entry->tcp_flags, flags | addition->tcp_flags, memory_order_relaxed);
 	else
 		atomic_fetch_or_explicit(
 			&entry->tcp_flags, addition->tcp_flags, memory_order_relaxed);
+	return before;
 }
 
 /* ---- Entries */

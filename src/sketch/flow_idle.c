@@ -54,7 +54,7 @@ static bool give_out(struct flow_table *table, uint32_t entry)
 {
 	const struct flow_entry *e = &table->entries[entry];
 	const struct flow_detail *detail =
-		table->deep != NULL ? flow_detail_of(table->deep, e) : NULL;
+		table->deep != NULL ? flow_detail_of(table->deep->details, e) : NULL;
 	struct flow_idle *idle = table->idle;
 
 	while (!flow_queue_put(&idle->queue, table, entry, detail)) {

@@ -10,8 +10,9 @@
  */
 
 #include "sketch/burst_groups.h"
-#include "sketch/flow_idle.h"
+#include "sketch/flow_detail.h"
 #include "sketch/flow_entries.h"
+#include "sketch/flow_idle.h"
 
 /* What the passes hand on. Bit i of a mask stands for packet i. */
 struct flow_burst {
@@ -44,10 +45,15 @@ static inline __attribute__((always_inline)) void flow_burst_prepare(const struc
 		work->id[i] = flow_id_of(burst, i);
 }
 
-/* Of the packets from begin to end, those whose key is the first of its bucket. */
-static inline uint64_t flow_find_first(const struct flow_table *table,
-	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end)
+/*
+ * Of the packets from begin to end, those whose key is the first of its bucket. With `details`, a
+ * constant, those of the first entries are fetched.
+ */
+static inline __attribute__((always_inline)) uint64_t flow_find_first(
+	const struct flow_table *table, const struct key_burst *burst,
+	const struct flow_burst *work, uint32_t begin, uint32_t end, const bool details)
 {
+	struct flow_detail *of_none = details ? table->deep->details : NULL;
 	uint64_t found = 0;
 
 	for (uint32_t i = begin; i < end; i++) {
@@ -55,6 +61,8 @@ static inline uint64_t flow_find_first(const struct flow_table *table,
 		uint64_t differ = flow_ids_differ(&table->entries[first].id, &work->id[i]);
 
 		__builtin_prefetch(&table->entries[flow_next(table, first)], 1);
+		if (details)
+			__builtin_prefetch(flow_detail_of(of_none, &table->entries[first]), 1);
 		found |= (uint64_t)(differ == 0) << i;
 	}
 	for (uint64_t left = found & burst->v6; left != 0;) {
@@ -150,7 +158,7 @@ static inline __attribute__((always_inline)) void flow_update_range(struct flow_
 		(end < BURST_MAX ? (UINT64_C(1) << end) - 1 : UINT64_MAX) & (UINT64_MAX << begin);
 	const uint64_t found = idle && flow_may_reclaim(table, end - begin)
 				       ? 0
-				       : flow_find_first(table, burst, work, begin, end);
+				       : flow_find_first(table, burst, work, begin, end, false);
 
 	for (uint64_t left = found; left != 0;) {
 		uint32_t i = mask_next(&left);

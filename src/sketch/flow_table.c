@@ -268,7 +268,8 @@ static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *a
 
 		if (atomic_load_explicit(&entry->state, memory_order_relaxed) == FLOW_STORED)
 			list_entry(&listing, entry, &table->key6[e],
-				table->deep != NULL ? flow_detail_of(table->deep, entry) : NULL,
+				table->deep != NULL ? flow_detail_of(table->deep->details, entry)
+						    : NULL,
 				table->ip_bytes != NULL ? atomic_load_explicit(&table->ip_bytes[e],
 								  memory_order_relaxed)
 							: 0);
@@ -352,7 +353,7 @@ static void set_states(struct sketch *sketch, const struct flow_states *states)
 	struct flow_deep *deep = flow_table_of(sketch)->deep;
 
 	if (deep != NULL)
-		deep->states = *states;
+		flow_deep_set_states(deep, states);
 }
 
 static const uint64_t *state_packets(const struct sketch *sketch)
