@@ -104,15 +104,13 @@ SELECT minute, measurement, uniqExact(host) AS hosts, sum(offered) AS offered, s
 FROM ledger_minute
 GROUP BY minute, measurement;
 
--- Each host's last interval of each measurement. One that is silent, or gone, is seconds_ago; on a network whose
--- hosts all stopped, behind says how far it is behind the last of them. late: seconds from an interval's end until
--- its row was here, at most, in the last hour of the host's.
+-- Each host's last interval of each measurement: how long ago it ended, and how far that is behind the last of all
+-- hosts. One that is silent, late or gone falls behind.
 CREATE VIEW IF NOT EXISTS hosts AS
-SELECT host, measurement, runs, last_end, now() - last_end AS seconds_ago, network_end - last_end AS behind, late
+SELECT host, measurement, runs, last_end, now() - last_end AS seconds_ago, network_end - last_end AS behind
 FROM
 (
-    SELECT host, measurement, uniqExact(run) AS runs, max(end) AS last_end,
-        maxIf(arrived - end, arrived > now() - 3600) AS late
+    SELECT host, measurement, uniqExact(run) AS runs, max(end) AS last_end
     FROM ledger
     GROUP BY host, measurement
 ) AS each

@@ -82,8 +82,7 @@ CREATE TABLE IF NOT EXISTS ledger
     distinct_keys UInt64,
     unlisted_packets_high Nullable(UInt64),
     unlisted_bytes_high Nullable(UInt64),
-    confidence Nullable(Float64),
-    arrived DateTime MATERIALIZED now()
+    confidence Nullable(Float64)
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(start)

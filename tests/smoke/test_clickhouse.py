@@ -23,7 +23,8 @@ from test_sockets import Reader
 CONFIG = """<yandex><logger><level>warning</level><console>1</console></logger><tcp_port>{tcp}</tcp_port>
 <http_port>{http}</http_port><listen_host>127.0.0.1</listen_host><path>{folder}/data/</path>
 <tmp_path>{folder}/tmp/</tmp_path><users_config>users.xml</users_config><mark_cache_size>5368709</mark_cache_size>
-<default_profile>default</default_profile><default_database>default</default_database></yandex>"""
+<default_profile>default</default_profile><default_database>default</default_database>
+<kafka><auto_offset_reset>earliest</auto_offset_reset></kafka></yandex>"""
 USERS = """<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
 <networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>"""
 
@@ -227,7 +228,6 @@ def test_many_hosts(test):
     arrived = run_boxes(test, part_capture(test, path), f'clickhouse://127.0.0.1:{server.port}')
     intervals, minutes = truth_by_time(test, path)
     check_views(server.ask, intervals, minutes)
-    assert int(server.ask("SELECT max(late) FROM hosts")[0]) > 0  # by the time of the capture
     server.end(test)
 
     python = peers.chdb(test)

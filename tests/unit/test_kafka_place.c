@@ -207,6 +207,88 @@ static void test_gone(void **state)
 	assert_true(warnings >= 1);
 }
 
+static void give(struct option_properties *properties)
+{
+	place_options.kafka = *properties;
+}
+
+/* What a section says is heeded: messages that only librdkafka waits for end when they are to. */
+static void test_properties(void **state)
+{
+	struct report_delivery account;
+	struct sender sender = {0};
+
+	(void)state;
+	give(&(struct option_properties){
+		2, {"message.timeout.ms=1500", "client.id=of the section"}});
+	start_producer(&sender, TOPIC);
+	push(&sender, 1);
+	outlet_settle(sender.outlet);
+	rd_kafka_mock_broker_set_rtt(cluster, 1, 60000);
+	push(&sender, 30);
+	outlet_settle(sender.outlet); /* by itself, as long as the run may last */
+	account = stop(&sender);
+	give(&(struct option_properties){0});
+	assert_int_equal(account.acknowledged, 1);
+	assert_int_equal(account.unknown, 30);
+	assert_int_equal(account.failed, 0);
+}
+
+static void test_secret_of_a_file(void **state)
+{
+	char path[] = "/tmp/sketchtap-secret-XXXXXX", text[64];
+	struct report_delivery account;
+	struct sender sender = {0};
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_int_equal(write(fd, "a secret\nmore\n", 14), 14);
+	close(fd);
+	snprintf(text, sizeof(text), "sasl.password.file=%s", path);
+	give(&(struct option_properties){1, {text}});
+	start_producer(&sender, TOPIC);
+	push(&sender, 3);
+	account = stop(&sender);
+	assert_int_equal(account.acknowledged, 3);
+	unlink(path);
+	/* Without it there is no producer, and that is said. */
+	start_producer(&sender, TOPIC);
+	push(&sender, 3);
+	account = stop(&sender);
+	give(&(struct option_properties){0});
+	assert_int_equal(account.failed, 3);
+	assert_int_equal(warnings, 1);
+}
+
+static void test_properties_that_are_none(void **state)
+{
+	static const struct {
+		const char *text, *key, *why;
+	} cases[] = {
+		{"retires=3", "kafka.retires", "is no property of librdkafka"},
+		{"acks=some", "kafka.acks", "Invalid value"},
+		{"linger.ms=-1", "kafka.linger.ms", "outside allowed range"},
+		{"bootstrap.servers=a", "kafka.bootstrap.servers", "brokers are named by the URL"},
+		{"sasl.password=x", "kafka.sasl.password", "kafka.sasl.password.file = FILE"},
+		{"ssl.key.pem=x", "kafka.ssl.key.pem", "is a secret"},
+		{"sasl.password.file=", "kafka.sasl.password.file", "names no file"},
+		{"nothing.file=/dev/null", "kafka.nothing.file", "is no property"},
+	};
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct remote_request request = request_of("kafka://a/t");
+		char key[REMOTE_KEY_MAX] = "", why[REMOTE_WHY_MAX] = "";
+
+		give(&(struct option_properties){2, {"linger.ms=5", cases[c].text}});
+		request.key = key;
+		assert_false(remote_check(&request, why));
+		assert_string_equal(key, cases[c].key);
+		assert_non_null(strstr(why, cases[c].why));
+	}
+	give(&(struct option_properties){0});
+}
+
 /* One that answers too late: nobody can say. */
 static void test_silent(void **state)
 {
@@ -234,6 +316,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_waiting, begin, end),
 		cmocka_unit_test_setup_teardown(test_gone, begin, end),
 		cmocka_unit_test_setup_teardown(test_silent, begin, end),
+		cmocka_unit_test_setup_teardown(test_properties, begin, end),
+		cmocka_unit_test_setup_teardown(test_secret_of_a_file, begin, end),
+		cmocka_unit_test(test_properties_that_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

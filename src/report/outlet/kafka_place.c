@@ -26,6 +26,7 @@ const struct remote_scheme remote_kafka = {
 
 #include "base/clock.h"
 #include "base/printable.h"
+#include "report/outlet/kafka_properties.h"
 #include "report/outlet/receiver.h"
 
 #define PORT        "9092"
@@ -38,6 +39,7 @@ struct kafka_place {
 	struct remote remote;
 	char *brokers; /* and behind its final 0 the topic */
 	const char *topic_name;
+	const struct option_properties *properties;
 
 	/* By the outlet's thread, on which librdkafka calls back, too. */
 	rd_kafka_t *kafka; /* NULL: there is none, for lack of memory or threads */
@@ -114,9 +116,11 @@ static rd_kafka_t *make_producer(struct kafka_place *place)
 			   sizeof(error)) == RD_KAFKA_CONF_OK;
 	rd_kafka_t *kafka = NULL;
 
+	_Static_assert(ERROR_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
 	for (size_t s = 0; set && s < sizeof(settings) / sizeof(settings[0]); s++)
 		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error,
 			      sizeof(error)) == RD_KAFKA_CONF_OK;
+	set = set && kafka_properties_set(place->properties, conf, error);
 	rd_kafka_conf_set_opaque(conf, place);
 	rd_kafka_conf_set_error_cb(conf, hear_error);
 	rd_kafka_conf_set_dr_msg_cb(conf, hear_fate);
@@ -257,6 +261,18 @@ static bool check_broker(const char *broker, size_t len, char *why)
 	return receiver_parse(text, RECEIVER_TCP, PORT, &address, why);
 }
 
+static bool check_properties(const struct remote_request *request, char *why)
+{
+	char name[KAFKA_PROPERTY_MAX];
+
+	_Static_assert(REMOTE_WHY_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
+	if (kafka_properties_check(&request->options->kafka, name, why))
+		return true;
+	if (request->key != NULL)
+		snprintf(request->key, REMOTE_KEY_MAX, "kafka.%s", name);
+	return false;
+}
+
 static bool check(
 	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
 {
@@ -271,7 +287,7 @@ static bool check(
 	for (; at <= topic; at += strcspn(at, ",/") + 1)
 		if (!check_broker(at, strcspn(at, ",/"), why))
 			return false;
-	return true;
+	return check_properties(request, why);
 }
 
 static void free_place(struct remote *remote)
@@ -301,13 +317,17 @@ static struct remote *create(
 	slash = strchr(place->brokers, '/');
 	*slash = '\0';
 	place->topic_name = slash + 1;
+	place->properties = &request->options->kafka;
 	return &place->remote;
 }
+
+static const char *const keys[] = {"kafka", NULL};
 
 const struct remote_scheme remote_kafka = {
 	.prefix = PREFIX,
 	.form = FORM,
 	.rows = REMOTE_JSON,
+	.keys = keys,
 	.check = check,
 	.create = create,
 	.free = free_place,

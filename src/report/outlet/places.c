@@ -276,11 +276,16 @@ __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fa
 static bool check_remote(
 	const struct config *config, const struct asked_place *place, struct option_fault *fault)
 {
-	const struct remote_request request = place_request(config, place);
+	static _Thread_local char key[REMOTE_KEY_MAX]; /* the fault has it, too */
+	struct remote_request request = place_request(config, place);
 	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
 
+	*key = '\0';
+	request.key = key;
 	if (remote_check(&request, why))
 		return true;
+	if (*key != '\0')
+		return refuse(fault, place, key, "%s", why);
 	remote_hide(place->text, shown);
 	return refuse(fault, place, "url", "'%s' %s", shown, why);
 }

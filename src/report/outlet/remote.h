@@ -12,6 +12,7 @@
 #include "report/output/output.h"
 
 #define REMOTE_WHY_MAX 256
+#define REMOTE_KEY_MAX 160
 
 /* What is asked for. */
 struct remote_request {
@@ -23,6 +24,9 @@ struct remote_request {
 	struct column_choice choice;     /* but for `named`, which is the format's */
 	const struct place_options *options;
 	const struct config *config;
+	/* [REMOTE_KEY_MAX]: check() says here which key of the section is at fault, where it is not the
+	 * URL; NULL: nobody asks. */
+	char *key;
 };
 
 /* The beginning of each place; by its own thread, but for the account. */
