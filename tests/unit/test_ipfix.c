@@ -348,7 +348,7 @@ static void read_all(struct reader *reader)
 		read_message(reader, receiver.bytes[m], receiver.lens[m]);
 }
 
-/* The record of one flow whose key is these bytes. */
+/* The record of one flow whosee key is these bytes. */
 static void send_key(struct reader *reader, const struct ipfix_options *options, const char *text,
 	bool ipv6, const uint8_t *bytes, uint32_t len)
 {
@@ -513,7 +513,7 @@ static void test_rows(void **state)
 	for (uint32_t m = 0; m < receiver.n; m++) {
 		uint32_t domain = (uint32_t)number_at(receiver.bytes[m] + 12, 4);
 
-		/* A measurement is a domain, whose templates have numbers of their own. */
+		/* A measurement is a domain, whosee templates have numbers of their own. */
 		if (m > 0 && number_at(receiver.bytes[m - 1] + 12, 4) != domain)
 			memset(&reader, 0, sizeof(reader));
 		read_message(&reader, receiver.bytes[m], receiver.lens[m]);
@@ -609,14 +609,14 @@ static void test_ledger(void **state)
 
 /*
  * Who counts all data records, as RFC 7011 does, and who counts those of rows alone find no gap in
- * a measurement's domain, whose first message with rows is the first that the latter look at.
+ * a measurement's domain, whosee first message with rows is the first that the latter look at.
  */
 static void test_sequence(void **state)
 {
 	struct ipfix *ipfix = make(true, false);
 	struct report_epoch *epoch = many_flows(30);
 	static struct reader readers[2]; /* of totals, of the measurement */
-	uint32_t next[2] = {0}, whos = 0, rows = 0;
+	uint32_t next[2] = {0}, whose = 0, rows = 0;
 
 	(void)state;
 	epoch->flows_only = false;
@@ -631,7 +631,7 @@ static void test_sequence(void **state)
 		read_message(reader, receiver.bytes[m], receiver.lens[m]);
 		assert_int_equal(reader->sequence, next[d]);
 		next[d] += reader->records;
-		whos += d == 0 && reader->records > 0 && reader->set_id == 256;
+		whose += d == 0 && reader->records > 0 && reader->set_id == 256;
 		if (receiver.rows_of[m] == 0)
 			continue;
 		assert_int_equal(d, 1);
@@ -639,7 +639,7 @@ static void test_sequence(void **state)
 		rows += receiver.rows_of[m];
 	}
 	/* At 0, 30 and 60 s. */
-	assert_int_equal(whos, 3);
+	assert_int_equal(whose, 3);
 	assert_int_equal(rows, 61 * 30);
 	assert_int_equal(next[0], 61 + 3);
 	report_epoch_free(epoch);
