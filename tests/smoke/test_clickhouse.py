@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -24,20 +25,22 @@ CONFIG = """<yandex><logger><level>warning</level><console>1</console></logger><
 <http_port>{http}</http_port><listen_host>127.0.0.1</listen_host><path>{folder}/data/</path>
 <tmp_path>{folder}/tmp/</tmp_path><users_config>users.xml</users_config><mark_cache_size>5368709</mark_cache_size>
 <default_profile>default</default_profile><default_database>default</default_database>
-<kafka><auto_offset_reset>earliest</auto_offset_reset></kafka></yandex>"""
+<kafka><auto_offset_reset>earliest</auto_offset_reset></kafka>{tls}</yandex>"""
+TLS = """<https_port>{port}</https_port><openSSL><server><certificateFile>{folder}/server.pem</certificateFile>
+<privateKeyFile>{folder}/server.key</privateKeyFile><verificationMode>none</verificationMode></server></openSSL>"""
 USERS = """<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
 <networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>"""
 
 
 class Server:
-    def __init__(self, test):
+    def __init__(self, test, tls=''):
         program = peers.needs(test, 'clickhouse-server')
         folder = test.path('clickhouse')
         os.mkdir(folder)
         self.port = peers.free_port()
         for name, text in (('config.xml', CONFIG), ('users.xml', USERS)):
             with open(os.path.join(folder, name), 'w', encoding='utf-8') as stream:
-                stream.write(text.format(folder=folder, http=self.port, tcp=peers.free_port()))
+                stream.write(text.format(folder=folder, http=self.port, tcp=peers.free_port(), tls=tls))
         self.process = test.start(f'--config-file={folder}/config.xml', program=[program])
         test.until(self.answers, 'ClickHouse answers')
 
@@ -112,6 +115,45 @@ def test_no_table(test):
                       f'clickhouse://127.0.0.1:{server.port}/nowhere').expect(1)
     assert "nowhere doesn't exist" in result.stderr, result.describe()
     assert lib.total(lib.read_stats(stats), 'measured') == 10000
+    server.end(test)
+
+
+def certify(test):
+    """An authority of our own, and a certificate of 127.0.0.1 that it signed."""
+    peers.needs(test, 'openssl')
+    new = ('req', '-newkey', 'rsa:2048', '-nodes', '-batch')
+    with open(test.path('names'), 'w', encoding='ascii') as stream:
+        stream.write('subjectAltName=IP:127.0.0.1\n')
+    for arguments in ((*new, '-x509', '-subj', '/CN=authority', '-keyout', 'ca.key', '-out', 'ca.pem'),
+                      (*new, '-subj', '/CN=server', '-keyout', 'server.key', '-out', 'server.csr'),
+                      ('x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial',
+                       '-extfile', 'names', '-out', 'server.pem')):
+        test.run(*(test.path(part) if '.' in part or part == 'names' else part for part in arguments),
+                 program=['openssl']).expect(0)
+
+
+def test_certificates(test):
+    """By TLS, with a certificate that the system's authorities vouch for, and with others; only with --full."""
+    if not test.settings.full:
+        test.skip('only with --full')
+    bundle = '/etc/ssl/certs/ca-certificates.crt'  # where Debian's libcurl looks
+    if os.geteuid() != 0 or not os.path.exists(bundle):
+        test.skip('only root puts an authority in the place of the system\'s')
+    certify(test)
+    port = peers.free_port()
+    server = Server(test, TLS.format(port=port, folder=test.directory))
+    for statement in statements(test, 'tables'):
+        server.ask(statement)
+    known = ['unshare', '--mount', 'sh', '-c', f'mount --bind {test.path("ca.pem")} {bundle} && exec "$0" "$@"',
+             test.binary]
+    for host, program, status in (('127.0.0.1', known, 0), ('localhost', known, 1), ('127.0.0.1', [test.binary], 1)):
+        url, deliveries = f'clickhouses://{host}:{port}/ledger', test.path(f'deliveries{len(test.processes)}.csv')
+        result = test.run('--synthetic', 'flows=10,packets=10K', '--interval', '0', '--output', '/dev/null', '--stats',
+                          url, '--deliveries', deliveries, program=program).expect(status)
+        sums = account(deliveries, url)
+        assert sums['rows'] == sums['acknowledged' if status == 0 else 'failed'] == 1, (host, sums)
+        assert status == 0 or 'SSL' in result.stderr, result.describe()
+    assert server.ask('SELECT count(), sum(measured) FROM ledger') == ['1\t10000']
     server.end(test)
 
 
@@ -233,6 +275,9 @@ def test_many_hosts(test):
     python = peers.chdb(test)
     kept = 'INSERT INTO {} SETTINGS date_time_input_format=\'best_effort\', input_format_skip_unknown_fields=1 ' \
         'FORMAT JSONEachRow\n{}'
-    begin = [*statements(test, 'tables', 'network'),
-             kept.format('heavy_hitters', arrived[0]), kept.format('ledger', arrived[1])]
+    # It has no table that reads Kafka: rows come by its views all the same.
+    topics = [re.sub(r'ENGINE = Kafka\s.*', 'ENGINE = Null', statement, flags=re.DOTALL)
+              for statement in statements(test, 'kafka')]
+    begin = [*statements(test, 'tables', 'network'), *topics,
+             kept.format('heavy_hitters_topic', arrived[0]), kept.format('ledger_topic', arrived[1])]
     check_views(lambda query: peers.ask_chdb(test, python, begin, query), intervals, minutes)
