@@ -7,7 +7,6 @@ import datetime
 import fcntl
 import functools
 import gzip
-import importlib.util
 import json
 import lzma
 import os
@@ -17,7 +16,12 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'captures'))
+
+import oracle  # noqa: E402
 
 OUTPUT_COLUMNS = (
     'epoch,measurement,start,end,rank,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,'
@@ -55,12 +59,6 @@ class Skip(Exception):
 def alone(test):
     """Decorator: no other test runs meanwhile."""
     test.alone = True
-    return test
-
-
-def needs_traces(test):
-    """Decorator: the test reads the captures of --traces."""
-    test.needs_traces = True
     return test
 
 
@@ -559,6 +557,7 @@ UNLIKE_INTERFACES = {
     'zoo/filefmt-ngBE__libtrace__complex.pcapng': (5, 3),
     'zoo/filefmt-ngMixed__gopacket__test202.pcapng': (8, 3),
     'zoo/filefmt-ngMultiIf__gopacket__test006.pcapng': (5, 3),
+    'zoo/interfaces__own__frames.pcapng': (6, 6),
 }
 
 
@@ -576,10 +575,34 @@ def index(traces):
         return list(csv.DictReader(stream))
 
 
+# What a test asks of a capture: the captures that have it, the best first, the project's own at last.
+ROLES = {
+    'uplink': ('large/auckland2.pcap.xz', 'large/uplink.pcap.xz'),  # TCP, UDP, ICMP of IPv4, no tags, no fragments
+    'mix': ('large/mix.pcap.xz', 'large/crowd.pcap.xz'),  # of everything, with floods from second 20 to 40
+    'mix-x4': ('large/mix-x4-snap64.pcap.xz', 'large/crowd.pcap.xz'),
+    'flood6': ('attack/ipv6flood__suricata-verify__denial6-6.pcap', 'attack/flood6__own__made-up.pcap'),
+    'reflection': ('attack/reflection__stopddos__amp.UDP.isakmp.pcap', 'attack/reflection__own__made-up.pcap'),
+    'many flows': ('zoo/mix__ndpi__gnutella.pcap', 'zoo/names__own__recorded.pcap'),
+    'ipv6': ('zoo/ipv6__pcapplusplus__tls2.pcap', 'zoo/web__own__recorded.pcap'),
+    'padded': ('zoo/link-sll__ndpi__rtsp.pcap', 'zoo/sll-names__own__recorded.pcap'),  # behind 16 bytes of a link
+}
+
+
+def file_of(traces, name):
+    """An indexed capture's file, of its role or of itself."""
+    return next(file for file in ROLES.get(name, (name,)) if os.path.exists(os.path.join(traces, file)))
+
+
+def entry_of(traces, name):
+    """A capture's row of the index."""
+    file = file_of(traces, name)
+    return next(entry for entry in index(traces) if entry['file'] == file)
+
+
 @functools.lru_cache(maxsize=32)
 def load_truth(traces, file):
     """{5-tuple of strings: (packets, bytes)} of an indexed capture."""
-    name = os.path.basename(file).removesuffix('.xz')
+    name = os.path.basename(file_of(traces, file)).removesuffix('.xz')
     path = os.path.join(traces, 'truth', name + '.csv.gz')
     truth = {}
     if not os.path.exists(path):  # nothing in it has a key
@@ -656,32 +679,22 @@ def mean_relative_error(rows, truth, rule='5tuple', metric='packets'):
 
 
 class Oracle:
-    """Exact figures per epoch, from the records of a capture, by the truth.py of the captures."""
-
-    def __init__(self, traces):
-        spec = importlib.util.spec_from_file_location(
-            'truth_oracle', os.path.join(traces, 'truth.py'))
-        self._truth = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self._truth)
-        self._rd, self._records = self._truth.rd, self._truth.records
+    """Exact figures, from the records of a capture."""
 
     def records(self, path):
         """[(link type, time in ns, captured bytes, wire length)]"""
-        self._truth.rd, self._truth.records = self._rd, self._records
-        return [(link, time or 0, data, length)
-                for link, time, data, length in self._records(self._rd(path), {})]
+        return oracle.Capture(path).records
 
     def layer3(self, record):
         """(offset, EtherType) of what lies in the link's header and its VLAN tags; offset None: nothing."""
-        return self._truth.l3(record[0], record[2], {})
+        try:
+            return oracle.layer3(record[0], record[2])
+        except oracle.Malformed:
+            return None, None
 
     def count(self, records):
         """(ledger, {key: (packets, bytes)}) of a list of records."""
-        self._truth.rd, self._truth.records = (lambda path: path), (lambda data, info: data)
-        info, flows = self._truth.run(records)
-        return info['ledger'], {
-            (self._truth.ip(src), self._truth.ip(dst), str(sport), str(dport), str(proto)):
-            tuple(figures) for (src, dst, sport, dport, proto), figures in flows.items()}
+        return oracle.count(records)
 
     def epochs(self, path, interval):
         """{epoch: records}; numbered from the first packet's, an old packet counts in the open."""
@@ -756,7 +769,7 @@ def write_pcapng(path, interfaces, packets, order='<'):
 
 def unpack(test, file):
     """Path of an indexed capture, decompressed once for all tests where it is packed."""
-    path = os.path.join(test.traces, file)
+    path = os.path.join(test.traces, file_of(test.traces, file))
     for suffix, opener in (('.xz', lzma.open), ('.gz', gzip.open)):
         if path.endswith(suffix):
             plain = os.path.join(test.settings.cache, os.path.basename(path).removesuffix(suffix))

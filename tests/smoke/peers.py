@@ -289,7 +289,7 @@ def softflowd_truth(test, path, form, every=1):
     """{5-tuple: (packets, bytes)} that softflowd makes of a capture, or of one packet of so many."""
     def make():
         sums, number = {}, 0
-        for _, _, data, length in lib.Oracle(test.traces).records(path):
+        for _, _, data, length in lib.Oracle().records(path):
             found = softflowd_flow(data, length)
             number += 1
             if found is not None and number % every == 0:

@@ -228,7 +228,7 @@ class Collect(test_collect_live.Listening):
 def octets_of(test, path):
     """{5-tuple: (packets, bytes of layer 3)} of a capture: as IP headers say, at most what the frame has, and all of
     that where they say 0."""
-    oracle = lib.Oracle(test.traces)
+    oracle = lib.Oracle()
     shorter = []
     for record in oracle.records(path):
         link, time, data, length = record

@@ -5,7 +5,7 @@ import lib
 
 NOT_SANITIZED = ('mix_top_100', 'top_100_with_four_workers')
 
-LARGE = ('large/auckland2.pcap.xz', 'large/mix.pcap.xz')
+LARGE = ('uplink', 'mix')
 MEAN_ERROR = 0.001
 
 
@@ -19,25 +19,21 @@ def check_large(test, file, *options):
     lib.expect_lossless(stats)
 
 
-@lib.needs_traces
 def test_auckland2_top_100(test):
     for seed in (1, 2, 3, 4):
         check_large(test, LARGE[0], '--seed', seed)
 
 
-@lib.needs_traces
 def test_mix_top_100(test):
     for seed in (1, 2, 3, 4):
         check_large(test, LARGE[1], '--seed', seed)
 
 
-@lib.needs_traces
 def test_top_100_with_four_workers(test):
     for file in LARGE:
         check_large(test, file, '--seed', '5', '--workers', '4')
 
 
-@lib.needs_traces
 def test_bounds_of_a_small_sketch(test):
     """4 x 1024 counters are far too few for mix: wrong, but honest about it."""
     path, truth = lib.unpack(test, LARGE[1]), lib.load_truth(test.traces, LARGE[1])
@@ -47,7 +43,6 @@ def test_bounds_of_a_small_sketch(test):
     lib.check_bounds(rows, truth)
 
 
-@lib.needs_traces
 def test_same_seed_same_bytes(test):
     for file, interval in test.some(((LARGE[0], '1s'), (LARGE[1], '1s'), (LARGE[1], '0'))):
         path = lib.unpack(test, file)
@@ -62,7 +57,6 @@ def test_same_seed_same_bytes(test):
         assert texts[2] == texts[3], f'{file}: two workers, twice, two results'
 
 
-@lib.needs_traces
 def test_another_seed_still_right(test):
     path, truth = lib.unpack(test, LARGE[0]), lib.load_truth(test.traces, LARGE[0])
     rows, _, _ = test.measure('--pcap', path, '--interval', '0')  # a random one

@@ -8,9 +8,7 @@ import collected
 import lib
 import peers
 
-MIX = 'large/mix.pcap.xz'
-# Packets and records of the mixed capture that softflowd makes; v5 leaves out IPv6.
-SOFTFLOWD = {'v5': (252456, 46679), 'v9': (264311, 47835), 'ipfix': (264311, 47835)}
+MIX = 'mix'
 
 
 def nothing_wrong(exporters, result, *, protocol, sent, records):
@@ -39,16 +37,14 @@ def count_datagrams(path):
 
 
 def softflowd(form):
-    @lib.needs_traces
     def check(test):
         path = softflowd_recorded(test, form)
         rows, ledger, exporters, result = collected.collect(test, '--pcap', path, *peers.EVERYTHING)
         truth = peers.softflowd_truth(test, lib.unpack(test, MIX), form)
-        packets, records = SOFTFLOWD[form]
-        assert sums(truth)[0] == packets == lib.total(ledger, 'measured'), ledger
+        assert sums(truth)[0] == lib.total(ledger, 'measured') > 30000, ledger
         collected.check_equal(rows, truth)
-        nothing_wrong(exporters, result, protocol=form, sent=count_datagrams(path), records=records)
         theirs = peers.nfcapd(test, form, path)
+        nothing_wrong(exporters, result, protocol=form, sent=count_datagrams(path), records=theirs['flows'])
         assert (theirs['packets'], theirs['bytes']) == sums(truth), (theirs, sums(truth))
     return check
 
@@ -76,7 +72,6 @@ def end(test, process, port, paths):
 
 
 def burst(form):
-    @lib.needs_traces
     def check(test):
         """It sends all at once: the buffer holds what is not read yet."""
         capture = lib.unpack(test, MIX)
@@ -85,13 +80,14 @@ def burst(form):
         sent = peers.softflowd(test, capture, form, port)
         rows, _, exporters, result, dropped = end(test, process, port, paths)
         assert dropped == 0, dropped
-        collected.check_equal(rows, peers.softflowd_truth(test, capture, form))
-        nothing_wrong(exporters, result, protocol=form, sent=sent, records=SOFTFLOWD[form][1])
+        truth = peers.softflowd_truth(test, capture, form)
+        collected.check_equal(rows, truth)
+        # It makes more than one of some keys: it tells kinds of ICMP apart.
+        nothing_wrong(exporters, result, protocol=form, sent=sent, records=lib.total(exporters, 'records'))
     return check
 
 
 def small_buffer(form):
-    @lib.needs_traces
     def check(test):
         """What was not received is lost_socket, to the datagram; who is heard has no more than the truth."""
         capture = lib.unpack(test, MIX)

@@ -80,7 +80,6 @@ def captures(test, large):
         not entry['file'].startswith('zoo/') or int(entry['packets']) > RECORDS_MAX)))
 
 
-@lib.needs_traces
 def test_sums_are_the_truth(test):
     """Of every large capture, with timeouts, designs and 1 to 4 workers in turn."""
     for number, entry in captures(test, large=True):
@@ -95,10 +94,9 @@ def test_sums_are_the_truth(test):
         check(rows, stats, flows)
 
 
-@lib.needs_traces
 def test_every_way(test):
     """Every design with every number of workers; intervals, too."""
-    file = 'large/auckland2.pcap.xz'
+    file = 'uplink'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     ways = [(design, workers) for design in DESIGNS for workers in range(1, 5)]
     for way, (design, workers) in test.some(enumerate(ways)):
@@ -133,10 +131,9 @@ def records_of(oracle, path, timeout):
                   for key, packets, size, first, last in done)
 
 
-@lib.needs_traces
 def test_records(test):
     """Each record of the small captures, against a naive model."""
-    oracle, split = lib.Oracle(test.traces), 0
+    oracle, split = lib.Oracle(), 0
     for number, entry in captures(test, large=False):
         path = lib.unpack(test, entry['file'])
         option, timeout = TIMEOUTS[number % 5]
@@ -154,12 +151,11 @@ def test_records(test):
         f'only {split} records ended before their capture')
 
 
-@lib.needs_traces
 def test_tshark(test):
     """TCP flags and times of a capture's connections, as tshark has them."""
     if shutil.which('tshark') is None:
         test.skip('there is no tshark')
-    path = lib.unpack(test, 'large/auckland2.pcap.xz')
+    path = lib.unpack(test, 'uplink')
     lines = subprocess.run(
         ['tshark', '-r', path, '-Y', 'tcp && !icmp', '-T', 'fields', '-E', 'separator=,',
          *(word for field in ('ip.src', 'ip.dst', 'tcp.srcport', 'tcp.dstport', 'tcp.flags',

@@ -26,7 +26,6 @@ def everything(test, path, truth, *options, rule='5tuple'):
         assert int(stats[0]['distinct_keys']) == len(truth), stats
 
 
-@lib.needs_traces
 def test_every_capture(test):
     entries = [entry for entry in lib.index(test.traces) if entry['expected'] == 'measured']
     for number, entry in enumerate(test.few(entries)):
@@ -35,33 +34,30 @@ def test_every_capture(test):
                    '--depth', 3 + number % 5 // 4, *(SHARED if number % 2 == 0 else ()))
 
 
-@lib.needs_traces
 def test_other_keys_and_metric(test):
-    file = 'large/auckland2.pcap.xz'
+    file = 'uplink'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     for rule in ('src', 'dst', 'src-dst'):
         everything(test, path, lib.sum_by(truth, rule), '--key', rule, '--workers', 2,
                    '--count', 'bytes', rule=rule)
 
 
-@lib.needs_traces
 def test_same_keys_in_several_tables(test):
     """By turns every worker has packets of every flow."""
-    file = 'large/mix.pcap.xz'
+    file = 'mix'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     for sharing in ((), SHARED):
         everything(test, path, truth, '--design', 'async', '--dispatch', 'round-robin',
                    '--workers', 3, *sharing)
 
 
-@lib.needs_traces
 def test_too_many(test):
     """All is measured, the figures hold, and what may be missing is said."""
-    file = 'large/mix.pcap.xz'
+    file = 'mix'
     path, truth = lib.unpack(test, file), lib.load_truth(test.traces, file)
     packets = sum(packets for packets, _ in truth.values())
-    for options in (('--width', '4096'), ('--width', '8192', '--workers', '2'),
-                    ('--width', '8192', *SHARED)):
+    for options in (('--width', '4096'), ('--width', '2048', '--workers', '2'),
+                    ('--width', '2048', *SHARED)):
         rows, stats, result = test.measure('--pcap', path, *TABLE, *ALL, *options)
         assert sum(int(row['measured']) for row in stats) == packets, stats
         lib.check_bounds(rows, truth)
@@ -70,10 +66,9 @@ def test_too_many(test):
         assert len(rows) < len(truth), options
 
 
-@lib.needs_traces
 def test_intervals(test):
     """As the flow table has it, interval by interval, in rows that follow the flows or not."""
-    path = lib.unpack(test, 'large/mix.pcap.xz')
+    path = lib.unpack(test, 'mix')
     options = ('--pcap', path, '--interval', '1s', *ALL, '--seed', '5')
 
     def figures(*more):

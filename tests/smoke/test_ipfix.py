@@ -10,9 +10,6 @@ import peers
 import receivers
 import test_collect_live
 
-GNUTELLA = 'mix__ndpi__gnutella.pcap'
-# Of IPv6; of short frames with padding, whose link header has 16 bytes.
-CAPTURES = ('ipv6__pcapplusplus__tls2.pcap', 'link-sll__ndpi__rtsp.pcap')
 FLOWS = ('epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,first,last,tcp_flags,'
          'ended').split(',')
 DELIVERIES = ('epoch,start,end,export,kind,rows,delivered,acknowledged,failed,unknown,dropped,waiting,oldest,'
@@ -44,10 +41,9 @@ def send(test, path, receivers, *arguments, status=0):
 
 
 def of(kind):
-    @lib.needs_traces
     def check(test):
         """Every record, its packets, times and flags, bytes of IP packets by key; no gap in the sequence."""
-        path = os.path.join(test.settings.traces, 'zoo', GNUTELLA)
+        path = lib.unpack(test, 'many flows')
         receiver = kind(test)
         rows, accounts = send(test, path, [receiver], '--interval', '10s')
         assert accounts[0]['delivered'] == accounts[0]['rows'] == len(rows) > 1000
@@ -64,7 +60,6 @@ def compare(rows, records, octets):
 
 
 def capture(entry, kinds):
-    @lib.needs_traces
     def check(test):
         """The same of a capture, everybody at once."""
         path = lib.unpack(test, entry['file'])
@@ -93,16 +88,15 @@ def cases(settings):
     # Go is not where Debian's packages alone are.
     kinds = [kind for kind in receivers.OTHERS if settings.full or kind is not receivers.Goflow2]
     yield from ((f'{kind.name} has every record', of(kind)) for kind in kinds)
-    if settings.traces is None:
-        return
+    usual = [lib.file_of(settings.traces, role) for role in ('ipv6', 'padded')]
     for entry in lib.index(settings.traces):
-        if entry['expected'] != 'refused' and (settings.full or os.path.basename(entry['file']) in CAPTURES):
+        if entry['expected'] != 'refused' and (settings.full or entry['file'] in usual):
             yield f'receivers of {os.path.basename(entry["file"])}', capture(entry, kinds)
 
 
 def test_own_collector(test):
     """Each flow with its packets and bytes; nothing is missing in the sequence, and the rate is 1:1."""
-    path = os.path.join(test.settings.traces, 'zoo', GNUTELLA)
+    path = lib.unpack(test, 'many flows')
     collector = receivers.Collect(test)
     send(test, path, [collector], '--interval', '10s')
     assert collector.finish() == receivers.octets_of(test, path)
@@ -110,7 +104,7 @@ def test_own_collector(test):
 
 def test_handed_on(test):
     """What a collector hands on to nfcapd has the bytes of layer 3 that its exporter (--design async) said."""
-    path = os.path.join(test.settings.traces, 'zoo', GNUTELLA)
+    path = lib.unpack(test, 'many flows')
     receiver = receivers.Nfcapd(test)
     collector = test_collect_live.Listening(test, '--sketch', 'flow-table', '--flows', receiver.url)
     test.run('--pcap', path, '--sketch', 'flow-table', '--design', 'async', '--flows',
@@ -124,7 +118,7 @@ def test_heavy_prefixes(test):
     """Keys that are prefixes: another sketchtap reads them as it reads addresses."""
     hitters = test.path('hitters.csv')
     collector = test_collect_live.Listening(test, '--key', 'src/24/48', '--top', '1K')
-    test.run('--pcap', os.path.join(test.settings.traces, 'zoo', GNUTELLA), '--key', 'src/24/48',
+    test.run('--pcap', lib.unpack(test, 'many flows'), '--key', 'src/24/48',
              '--interval', '0', '--top', '1K', '--output', hitters, '--output',
              f'ipfix://127.0.0.1:{collector.port}').expect(0)
     collector.read_all()

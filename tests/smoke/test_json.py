@@ -92,7 +92,6 @@ def check_capture(test, entry, path):
 
 
 def case(entry):
-    @lib.needs_traces
     def check(test):
         path = os.path.join(test.traces, entry['file'])
         check_capture(test, entry, lib.unpack(test, entry['file']) if path.endswith('.xz') else path)
@@ -100,11 +99,6 @@ def case(entry):
 
 
 def cases(settings):
-    if settings.traces is None:
-        @lib.needs_traces
-        def absent(test):
-            pass
-        return [('every capture of the index', absent)]
     return [(f'same as csv, {entry["file"]}', case(entry))
             for entry in lib.few(settings, lib.index(settings.traces)) if entry['expected'] != 'refused']
 

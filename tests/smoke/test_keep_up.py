@@ -64,9 +64,8 @@ def options(combination, states):
 
 def capture_case(file, combination, state):
     """state: all the time; None: now this, now that."""
-    @lib.needs_traces
     def check(test):
-        entry = next(entry for entry in lib.index(test.traces) if entry['file'] == file)
+        entry = lib.entry_of(test.traces, file)
         packets, workers = int(entry['packets']), int(combination[3])
         states = write_states(test, [(worker, 0, state) for worker in range(workers)]
                               if state else mixed(workers, packets // workers, 3))
@@ -402,8 +401,6 @@ def full_overload(test):
 def cases(settings):
     sketches = ('count-min', 'reversible', 'simple-hash', 'flow-table', 'iblt')
     slow = [('overload at all rates', full_overload)] if settings.full else []
-    if settings.traces is None:
-        return slow
     files = [entry['file'] for entry in lib.index(settings.traces)
              if entry['expected'] == 'measured' and int(entry['measured']) > 1000]
     every = list(itertools.product(DESIGNS, SHARINGS, sketches, ('1', '3'), ('packets', 'bytes')))
@@ -412,7 +409,7 @@ def cases(settings):
     chosen = [(file, next(ways), state) for file in files for state in ('1/2', '1/8', '1/64', None)]
     if not settings.full:
         chosen = [(file, way, state) for file, way, state in chosen
-                  if file == 'large/auckland2.pcap.xz'][:3]
-    return slow + [(f'{file.split("/")[1].split(".")[0]} {" ".join(way[0])} {way[1][0]} {way[2]} {way[3]} '
+                  if file == lib.file_of(settings.traces, 'uplink')][:3]
+    return slow + [(f'{os.path.basename(file).split(".")[0]} {" ".join(way[0])} {way[1][0]} {way[2]} {way[3]} '
              f'{way[4]} {state or "mixed"}', capture_case(file, way, state))
             for file, way, state in chosen]

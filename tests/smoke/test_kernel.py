@@ -75,7 +75,7 @@ def truth_of(test, capture, *options):
 
 def frames_of(test, file):
     """Ethernet frames of a capture as they are there, as far as a cable takes them."""
-    records = lib.Oracle(test.traces).records(lib.unpack(test, file))[:500]
+    records = lib.Oracle().records(lib.unpack(test, file))[:500]
     return [data for link, _, data, _ in records if link == 1 and 14 <= len(data) <= 1514]
 
 
@@ -113,15 +113,10 @@ def expect_equal(test, run, truth):
     assert by_key(rows) == by_key(true_rows), f'other rows\n{rows[:3]}\n{true_rows[:3]}'
     if true_flows:
         header = true_flows[0]
-        assert flows[0] == header and len(flows) > 100, flows[0]
+        assert flows[0] == header and len(flows) > 5, flows
         kept = [i for i, name in enumerate(header) if name not in OF_RUN]
         assert (sorted([row[i] for i in kept] for row in flows[1:]) ==
                 sorted([row[i] for i in kept] for row in true_flows[1:])), 'other flows'
-
-
-def is_cut_tag(frame):
-    """A tag without what it tags: the kernel drops such when it takes tags off, before tc."""
-    return frame[12:14] in (b'\x81\x00', b'\x88\xa8') and len(frame) < 18
 
 
 def zoo_at(place, wanted, *options, design='async'):
@@ -138,15 +133,15 @@ def zoo_at(place, wanted, *options, design='async'):
 
 TOP = ('--top', '5000')
 ZOOS = (
-    ('tc, in', zoo_at('tap0,direction=in', lambda frame: not is_cut_tag(frame), *TOP)),
+    ('tc, in', zoo_at('tap0,direction=in', lambda frame: not net.is_cut_tag(frame), *TOP)),
     ('tc, out', zoo_at('wire0,direction=out', lambda frame: True, *TOP)),
     ('xdp', zoo_at('tap0,hook=xdp', lambda frame: True, *TOP)),
-    ('tc, in, flow-table', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--sketch', 'flow-table', *TOP)),
+    ('tc, in, flow-table', zoo_at('tap0', lambda frame: not net.is_cut_tag(frame), '--sketch', 'flow-table', *TOP)),
     ('xdp, simple-hash by tags', zoo_at('tap0,hook=xdp', lambda frame: True, '--sketch', 'simple-hash',
                                         '--key', 'src,dst,vlan,dscp,mpls,tcp_flags', *TOP)),
-    ('tc, in, iblt by tags', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--sketch', 'iblt',
+    ('tc, in, iblt by tags', zoo_at('tap0', lambda frame: not net.is_cut_tag(frame), '--sketch', 'iblt',
                                     '--key', 'src,vlan,in_port', *TOP)),
-    ('tc, in, counted there', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--sketch', 'flow-table',
+    ('tc, in, counted there', zoo_at('tap0', lambda frame: not net.is_cut_tag(frame), '--sketch', 'flow-table',
                                      *TOP, design='rss')),
     ('tc, out, counted in one table', zoo_at('wire0,direction=out', lambda frame: True, '--sketch', 'flow-table',
                                              '--sharing', 'shared', *TOP, design='rss')),
@@ -154,7 +149,7 @@ ZOOS = (
                                                *TOP, design='rss')),
     ('xdp, counted there by src', zoo_at('tap0,hook=xdp', lambda frame: True, '--sketch', 'flow-table', '--key', 'src',
                                          *TOP, design='rss')),
-    ('tc, filter', zoo_at('tap0', lambda frame: not is_cut_tag(frame), '--filter', 'udp or vlan', *TOP)),
+    ('tc, filter', zoo_at('tap0', lambda frame: not net.is_cut_tag(frame), '--filter', 'udp or vlan', *TOP)),
     ('xdp, filter', zoo_at('tap0,hook=xdp', lambda frame: True, '--filter', 'tcp port 80 or ip6', *TOP)),
 )
 
@@ -227,14 +222,14 @@ def test_one_table(test):
     lib.check_top(rows, {key: (2 * packets, 2 * size) for key, (packets, size) in truth.items()}, 5000)
 
 
-@lib.needs_traces
 def test_rules(test):
     """--monitor and --rules, in both designs: what each rule saw is what it saw of a replay."""
     space = cable(test)
-    capture, packets = zoo(test, lambda frame: not is_cut_tag(frame))
+    capture, packets = zoo(test, lambda frame: not net.is_cut_tag(frame))
     rules = test.path('rules')
     with open(rules, 'w', encoding='ascii') as stream:
-        stream.write('10.0.0.0/8 ten\n10.1.0.0/16 part\n192.168.0.0/16 home\n2001::/16 six\nfe80::/10 link\n')
+        stream.write('10.0.0.0/8 ten\n10.1.0.0/16 part\n192.168.0.0/16 home\n198.51.100.0/24 made up\n198.51.100.2 one\n'
+                     '2001::/16 six\nfe80::/10 link\n')
     how = ('--monitor', rules, '--monitor-side', 'either', *TOP, '--sketch')
     replayed = test.path('replayed_rules.csv')
     truth = truth_of(test, capture, *how, 'flow-table', '--rules', replayed)
@@ -429,7 +424,7 @@ def epochs_balance(test, *how):
 
 def cases(settings):
     chosen = ZOOS[:3] if settings.sanitized else ZOOS
-    return [(f'the zoo at {name}', lib.needs_traces(check)) for name, check in chosen] + [
+    return [(f'the zoo at {name}', check) for name, check in chosen] + [
         (f'epochs, {design}', epochs_of(design)) for design in EPOCHS] + [
         (f'rules that change, {how}', rules_that_change(how)) for how in ('async', 'iblt')]
 

@@ -7,6 +7,7 @@ other ways to share on one.
 """
 
 import itertools
+import os
 
 import lib
 
@@ -15,7 +16,7 @@ DESIGNS = (('rss',), ('async', '--dispatch', 'flow'), ('async', '--dispatch', 'r
 SHARINGS = (('separate',), ('shared', '--atomic', 'cas'), ('shared', '--atomic', 'add'))
 EXACT = ('flow-table', 'iblt')  # and must stay so
 
-LARGE = ('large/mix.pcap.xz', 'large/auckland2.pcap.xz', 'large/mix-x4-snap64.pcap.xz')
+LARGE = ('mix', 'uplink', 'mix-x4')
 THRESHOLD = 0.01
 
 
@@ -29,7 +30,7 @@ def measure(test, file, combination, *more):
     path = lib.unpack(test, file)
     rows, stats, _ = test.measure('--pcap', path, *options(combination), *more)
     lib.expect_lossless(stats)
-    entry = next(entry for entry in lib.index(test.traces) if entry['file'] == file)
+    entry = lib.entry_of(test.traces, file)
     for column, expected in (('offered', 'packets'), ('measured', 'measured'),
                              ('non_ip', 'non_ip'), ('malformed', 'malformed')):
         assert lib.total(stats, column) == int(entry[expected]), f'{column}: {stats}'
@@ -43,7 +44,6 @@ def measure(test, file, combination, *more):
 
 
 def top_case(file, combination):
-    @lib.needs_traces
     def check(test):
         rows, truth = measure(test, file, combination, '--top', '100')
         lib.check_top(rows, truth, 100)
@@ -51,7 +51,6 @@ def top_case(file, combination):
 
 
 def threshold_case(file, combination):
-    @lib.needs_traces
     def check(test):
         rows, truth = measure(test, file, combination, '--top', '0', '--threshold', THRESHOLD)
         lib.check_bounds(rows, truth)
@@ -64,7 +63,7 @@ def threshold_case(file, combination):
 
 def name(file, combination):
     design, sharing, sketch, workers = combination
-    return (f'{file.split("/")[1].split("__")[0].split(".")[0]} {" ".join(design)} '
+    return (f'{os.path.basename(file).split("__")[0].split(".")[0]} {" ".join(design)} '
             f'{" ".join(sharing)} {" ".join(sketch)} {workers}').replace('--dispatch ', '').replace(
                 '--atomic ', '')
 
@@ -87,11 +86,6 @@ def combinations(settings, attacks):
 
 
 def cases(settings):
-    if settings.traces is None:
-        @lib.needs_traces
-        def absent(test):
-            pass
-        return [('all combinations', absent)]
     attacks = tuple(entry['file'] for entry in lib.index(settings.traces)
                     if entry['file'].startswith('attack/'))
     chosen = list(combinations(settings, attacks))

@@ -30,12 +30,9 @@ def credited(key, networks, side):
             if any(address.version == network.version and address in network for address in addresses)}
 
 
-@lib.needs_traces
 def test_truth(test):
     """Every side and design, IPv4 and IPv6 in one run, overlapping rules."""
-    files = ['large/auckland2.pcap.xz', 'zoo/ipv6__pcapplusplus__tls2.pcap']
-    files = [row['file'] for row in lib.index(test.traces)
-             if row['file'] in files or 'auckland2' in row['file'] or 'ipv6__' in row['file']]
+    files = [lib.file_of(test.traces, role) for role in ('uplink', 'ipv6')]
     truth = {}
     for file in files:
         for key, (packets, size) in lib.load_truth(test.traces, file).items():

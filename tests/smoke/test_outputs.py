@@ -59,7 +59,6 @@ def shown_rates(row):
         yield ('' if exact else '~') + human(rate) + unit if known else '-'
 
 
-@lib.needs_traces
 def test_rates_in_the_table(test):
     """Of whole seconds, so that times as they are printed are exact; of no time at all there are none."""
     shown = 0

@@ -11,8 +11,8 @@ import net
 import peers
 import test_exporters
 
-UPLINK = 'large/auckland2.pcap.xz'
-LAN = 'large/mix.pcap.xz'  # both ends of many connections lie in one network
+UPLINK = 'uplink'
+LAN = 'mix'  # both ends of many connections lie in one network
 FIELDS = ('srcaddr', 'dstaddr', 'srcport', 'dstport', 'protocol', 'packets', 'octets')
 
 
@@ -52,7 +52,6 @@ def sfprobe(test, rate):
 
 
 def pmacct(form):
-    @lib.needs_traces
     def check(test):
         """It fills a datagram less than softflowd does, and keeps to all documents."""
         path = nfprobe(test, form)
@@ -66,7 +65,6 @@ def pmacct(form):
     return check
 
 
-@lib.needs_traces
 def test_pmacct_sflow(test):
     """Its last datagram stays behind; what came is each packet, from the first on."""
     path = sfprobe(test, 1)
@@ -77,11 +75,11 @@ def test_pmacct_sflow(test):
         if number < count:
             length = exports.struct.unpack_from('>H', frame, 16)[0]
             exports.add(truth, peers.softflowd_flow(frame, 0)[0], 1, length)
-    assert sum(figures[0] for figures in truth.values()) == count > 31200, count
+    all_packets = int(lib.entry_of(test.traces, UPLINK)['packets'])
+    assert all_packets - 50 < sum(figures[0] for figures in truth.values()) == count, count
     collected.check_equal(rows, truth)
 
 
-@lib.needs_traces
 def test_pmacct_sampled_sflow(test):
     """Every interval of the joint bounds holds the truth."""
     rows, ledger, exporters, _ = collected.collect(
@@ -107,7 +105,6 @@ def softflowd(test, form, *options):
 
 
 def sampled(form):
-    @lib.needs_traces
     def check(test):
         """softflowd takes every tenth packet, and says so: in headers of v5, in options of the others."""
         path = softflowd(test, form, '-s', '10')
@@ -125,7 +122,6 @@ def sampled(form):
     return check
 
 
-@lib.needs_traces
 def test_softflowd_sampled_on_a_lan(test):
     """It is one observer, though it tells the two directions of a connection apart."""
     capture = lib.unpack(test, LAN)
@@ -137,7 +133,6 @@ def test_softflowd_sampled_on_a_lan(test):
     assert lib.total(totals[0], 'duplicate') == 0, totals
 
 
-@lib.needs_traces
 def test_softflowd_biflows(test):
     """Two directions in a record; of some the second alone has packets."""
     path = softflowd(test, 'ipfix', '-b')
@@ -161,7 +156,6 @@ def shark_records(test, path, fields):
 
 
 def shark(form):
-    @lib.needs_traces
     def check(test):
         path = nfprobe(test, form)
         rows, _, _, _ = collected.collect(test, '--pcap', path, *peers.EVERYTHING, '--dedup', 'none')
@@ -175,7 +169,6 @@ def shark(form):
     return check
 
 
-@lib.needs_traces
 def test_tshark_and_sflow(test):
     """Datagrams whose samples all hold one IP header alone: there is no record's number to tell others by."""
     path = sfprobe(test, 10)
@@ -198,7 +191,6 @@ def test_tshark_and_sflow(test):
                          if got.get(key) != sums.get(key)][:3]
 
 
-@lib.needs_traces
 def test_nfreplay(test):
     """What nfcapd stored of IPFIX, sent once more as v9 by nfreplay."""
     program = peers.needs(test, 'nfreplay')
@@ -216,7 +208,6 @@ def test_nfreplay(test):
     collected.check_equal(rows, truth_of(test))
 
 
-@lib.needs_traces
 def test_tcpreplay(test):
     """Recorded exports on a wire, as of two routers that saw the same: one after the other, interleaved."""
     path = nfprobe(test, 'ipfix')

@@ -81,7 +81,7 @@ def expect(epochs, measurements, interval):
 
 def truth_of(test, path, interval):
     """[(number, end, truth)], and the ledger of each."""
-    oracle = lib.Oracle(test.traces)
+    oracle = lib.Oracle()
     records = oracle.epochs(path, interval)
     first = records[0][0][1] // interval
     counted = [(number, oracle.count(part)) for number, part in records.items()]
@@ -119,10 +119,9 @@ def by_epoch(rows):
     return split
 
 
-@lib.needs_traces
 def test_exact(test):
     """Networks lead to networks, hosts and flows: to the packet, by whatever number of workers."""
-    path = lib.unpack(test, 'large/mix.pcap.xz')
+    path = lib.unpack(test, 'mix')
     epochs, ledgers = truth_of(test, path, SECOND)
     inside = expect(epochs, CHAIN, SECOND)
     config, outputs = write_config(test, CHAIN, SECOND), []
@@ -141,18 +140,18 @@ def test_exact(test):
         assert sum(len(inside[number, name]) > 0 for number, _, _ in epochs) > 5, f'{name} saw next to nothing'
 
 
-@lib.needs_traces
 def test_floods(test):
     """What was mixed in between second 20 and 40 is found, and nothing else."""
-    flooded = set()
+    flooded, own = set(), 'crowd' in lib.file_of(test.traces, 'mix')
     for entry in lib.index(test.traces):
-        if entry['file'].startswith('attack/') and int(entry['keys']) > 1000:
+        if (entry['file'].startswith('attack/') and int(entry['keys']) > 1000 and
+                own == ('__own__' in entry['file'])):
             hosts = lib.sum_by(lib.load_truth(test.traces, entry['file']), 'dst')
             flooded |= {host for host, in hosts} if len(hosts) == 1 else set()
     measurements = {'hosts': ('dst', 'packets', None, 0, 0), 'flows': ('5tuple', 'packets', 'hosts', 0.6, 0)}
     config = write_config(test, measurements, SECOND // 100, lambda name: (
         'sketch = flow-table\nwidth = ' + ('1K\ntop = 5\n' if name == 'hosts' else '4K\n')))
-    rows, _, _ = test.measure('--config', config, '--pcap', lib.unpack(test, 'large/mix.pcap.xz'), '--workers', '1')
+    rows, _, _ = test.measure('--config', config, '--pcap', lib.unpack(test, 'mix'), '--workers', '1')
     flows = {}
     for row in rows:
         if row['measurement'] == 'flows':
@@ -164,7 +163,6 @@ def test_floods(test):
 
 def attack_case(file, interval, design, sharing, workers):
     """Each sketch looks into what an exact one reports."""
-    @lib.needs_traces
     def check(test):
         measurements = {'nets': ('dst/24/64', 'packets', None, 0, 0)}
         sketches = lib.sketches(test.binary)
@@ -191,10 +189,8 @@ def attack_case(file, interval, design, sharing, workers):
 
 
 def cases(settings):
-    if settings.traces is None:
-        return []
-    files = (('attack/ipv6flood__suricata-verify__denial6-6.pcap', SECOND // 2),
-             ('attack/reflection__stopddos__amp.UDP.isakmp.pcap', SECOND // 25))
+    files = (('flood6', SECOND // 2),
+             ('reflection', SECOND // 25))
     ways = (('rss', 'separate', '4'), ('async', 'shared', '2'), ('sync', 'separate', '2'), ('rss', 'shared', '1'))
     return [(f'{file}: {", ".join(way)}', attack_case(file, interval, *way))
             for (file, interval), way in zip(files * 2, ways)]
@@ -365,10 +361,9 @@ def test_too_many(test):
     assert len(warnings) == 1 and 'flows: ' in warnings[0] and '--within' in warnings[0], result.describe()
 
 
-@lib.needs_traces
 def test_forward(test):
     """What leaves the ports again is looked into as any other."""
-    file = lib.unpack(test, 'attack/reflection__stopddos__amp.UDP.isakmp.pcap')  # to one host
+    file = lib.unpack(test, 'reflection')  # to one host
     measurements = {'hosts': ('dst', 'packets', None, 0, 0), 'flows': ('5tuple', 'packets', 'hosts', 0.9, 0)}
     config = write_config(test, measurements, SECOND // 20)
     for design in ('rss', 'async'):

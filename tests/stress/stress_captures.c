@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Several threads on one Count-Min, on real captures: whether every bound is true. Reads the
- * captures of $SKETCHTAP_TRACES, or of ../shared/traces next to the source; without them it is
- * skipped.
+ * Several threads on one Count-Min, on captures: whether every bound is true. Reads the project's
+ * own, and those of $SKETCHTAP_TRACES where it has them.
  */
 
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,6 @@
 #include "rx/packet/parse.h"
 #include "sketch/count_min.h"
 
-#define SKIPPED     77 /* as meson knows it */
 #define THREADS_MAX 4
 #define SLOTS       (1 << 20) /* of the truth; the captures hold less than 2^18 keys */
 
@@ -53,13 +52,6 @@ struct thread {
 	pthread_t pthread;
 };
 
-static const char *traces(void)
-{
-	const char *named = getenv("SKETCHTAP_TRACES");
-
-	return named != NULL ? named : "../shared/traces";
-}
-
 static struct truth *truth_of(const struct capture *capture, const struct key *key)
 {
 	uint64_t slot = hash_one(&capture->hash_key, key).lo % SLOTS;
@@ -87,9 +79,9 @@ static void take_packet(struct capture *capture, const struct key *key, uint32_t
 }
 
 /* The large captures are Ethernet. */
-static void read_capture(struct capture *capture, const char *name)
+static void read_capture(struct capture *capture, const char *path)
 {
-	char command[512], error[PCAP_ERRBUF_SIZE];
+	char command[PATH_MAX + 16], error[PCAP_ERRBUF_SIZE];
 	struct pcap_pkthdr *header;
 	const uint8_t *data;
 	FILE *pipe;
@@ -99,7 +91,7 @@ static void read_capture(struct capture *capture, const char *name)
 	hash_key_init(&capture->hash_key, 1);
 	capture->truth = calloc(SLOTS, sizeof(*capture->truth));
 	assert_non_null(capture->truth);
-	snprintf(command, sizeof(command), "xz -dc '%s/large/%s.pcap.xz'", traces(), name);
+	snprintf(command, sizeof(command), "xz -dc '%s'", path);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	pcap = pcap_fopen_offline(pipe, error);
@@ -197,46 +189,62 @@ static void run_threads(struct capture *capture, uint32_t nb_threads)
 	count_min_ops.destroy(sketch);
 }
 
-static void check_capture(const char *name)
+static void check_capture(const char *traces, const char *name)
 {
+	char path[PATH_MAX];
 	struct capture capture;
 
-	read_capture(&capture, name);
+	if (traces == NULL)
+		skip();
+	snprintf(path, sizeof(path), "%s/large/%s.pcap.xz", traces, name);
+	if (access(path, R_OK) != 0)
+		skip();
+	read_capture(&capture, path);
 	for (uint32_t nb_threads = 1; nb_threads <= THREADS_MAX; nb_threads *= 2)
 		run_threads(&capture, nb_threads);
 	free(capture.packets);
 	free(capture.truth);
 }
 
+static void test_uplink(void **state)
+{
+	(void)state;
+	check_capture(OWN_CAPTURES, "uplink");
+}
+
+static void test_crowd(void **state)
+{
+	(void)state;
+	check_capture(OWN_CAPTURES, "crowd");
+}
+
 static void test_auckland2(void **state)
 {
 	(void)state;
-	check_capture("auckland2");
+	check_capture(getenv("SKETCHTAP_TRACES"), "auckland2");
 }
 
 static void test_mix(void **state)
 {
 	(void)state;
-	check_capture("mix");
+	check_capture(getenv("SKETCHTAP_TRACES"), "mix");
 }
 
 static void test_mix_x4(void **state)
 {
 	(void)state;
-	check_capture("mix-x4-snap64");
+	check_capture(getenv("SKETCHTAP_TRACES"), "mix-x4-snap64");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_uplink),
+		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_auckland2),
 		cmocka_unit_test(test_mix),
 		cmocka_unit_test(test_mix_x4),
 	};
 
-	if (access(traces(), R_OK) != 0) {
-		printf("no captures at %s: set SKETCHTAP_TRACES\n", traces());
-		return SKIPPED;
-	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
