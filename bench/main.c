@@ -42,6 +42,14 @@ static int close_standard_output(void)
 	return 1;
 }
 
+/* For who completes a command line: see options_words(). */
+static int say_words(void)
+{
+	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
+		puts(bench_program.commands[c]->name);
+	return close_standard_output();
+}
+
 static int say_commands(void)
 {
 	fputs("Usage: sketchtap-bench COMMAND [options]; COMMAND --help tells more\n", stdout);
@@ -68,7 +76,7 @@ int main(int argc, char **argv)
 
 	standard_files_fill();
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return say_commands();
+		return argc == 3 && strcmp(argv[2], "words") == 0 ? say_words() : say_commands();
 	if (argc < 2 || (argv[1][0] == '-' && strcmp(argv[1], "--version") != 0))
 		return refuse_no_command();
 	switch (config_load(&config, &bench_program, argc, argv, stdout, stderr)) {

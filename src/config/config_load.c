@@ -724,6 +724,8 @@ static enum config_result help(const struct loader *loader, const char *what)
 		options_man(loader->config, loader->out);
 	else if (strcmp(what, "man-terms") == 0)
 		options_man_terms(loader->config, loader->program, loader->out);
+	else if (strcmp(what, "words") == 0) /* for config/completion.bash */
+		options_words(loader->config, loader->program, loader->out);
 	else if (strcmp(what, "all") == 0 || *what == '\0')
 		options_help(loader->config, loader->program, *what != '\0', loader->out);
 	else

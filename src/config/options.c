@@ -504,3 +504,15 @@ void options_man(const struct config *config, FILE *out)
 	for (uint32_t k = 0; k < config->nb_kinds; k++)
 		print_man_keys(config->kinds[k], out);
 }
+
+void options_words(const struct config *config, const struct program *program, FILE *out)
+{
+	const struct program_other *other = program->others;
+
+	for (const struct command *const *each = program->commands; *each != NULL; each++)
+		fprintf(out, "%s\n", (*each)->name);
+	for (; other != NULL && other->name != NULL; other++)
+		fprintf(out, "%s\n", other->name);
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		fprintf(out, "--%s\n", config->rows[i].row->name);
+}

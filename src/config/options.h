@@ -27,3 +27,5 @@ void options_help(const struct config *config, const struct program *program, bo
 /* For the man page, in roff: every option; and what stands there once. */
 void options_man(const struct config *config, FILE *out);
 void options_man_terms(const struct config *config, const struct program *program, FILE *out);
+/* For who completes a command line: the names of options and commands, one a line. */
+void options_words(const struct config *config, const struct program *program, FILE *out);

@@ -7,6 +7,7 @@ import shutil
 
 import lib
 
+COMPLETION = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../config/completion.bash')
 ARCHITECTURE_MD = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/ARCHITECTURE.md')
 
 
@@ -27,6 +28,28 @@ def test_terms(test):
     words = re.findall(r'^  (\w+(?: \w+)*)  ', terms, re.M) + re.findall(r'^\| ([a-z ]+) \|', table, re.M)
     assert len(words) > 20, words
     assert len(words) == len(set(words)), sorted(words)
+
+
+def complete(test, program, *words):
+    """What bash offers for the last word."""
+    script = f'source {COMPLETION}; program=$1; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ' \
+             '_sketchtap "$program" "${!#}"; printf "%s\\n" "${COMPREPLY[@]}"'
+    return test.run('-c', script, 'bash', program, 'sketchtap', *words, program=['bash']).expect(0).stdout.split()
+
+
+def test_completion(test):
+    """Every option of every command that help has, and no other; then files."""
+    text = test.run('--help').expect(0).stdout.split('\n\n')[0]
+    commands = set(re.findall(r'^(?:Usage:)? +sketchtap \[?(\w+)', text, re.M)) - {'COMMAND'}
+    assert commands == {word for word in complete(test, test.binary, '') if not word.startswith('-')}, commands
+    assert complete(test, test.bench_binary, 'pi') == ['pipeline']
+    assert '--rounds' in complete(test, test.bench_binary, 'kernels', '--r')
+    for command in ('run', 'plan', 'collect'):
+        text = test.run(command, '--help', 'all').expect(0).stdout
+        options = set(re.findall(r'^  (--[a-z0-9-]+)', text, re.M))
+        assert set(complete(test, test.binary, command, '--')) == options and len(options) > 20, options
+    assert complete(test, test.binary, 'pla') == ['plan']
+    assert complete(test, test.binary, 'run', '--workers', '') == []
 
 
 def test_version(test):
