@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -53,6 +54,24 @@ static void test_time(void **state)
 	assert_time(-SAMPLE_SECOND, "1969-12-31T23:59:59.000000Z");
 	assert_time(INT64_MIN, "1677-09-21T00:12:43.145224Z");
 	assert_time(INT64_MAX, "2262-04-11T23:47:16.854775Z");
+}
+
+/* Every day that an int64_t of ns has, by the library's calendar, at another time of the day each. */
+static void test_days(void **state)
+{
+	const int64_t last = INT64_MAX / SAMPLE_SECOND / 86400;
+
+	(void)state;
+	for (int64_t day = -last; day < last; day++) {
+		int64_t second = day * 86400 + (day * 7919 % 86400 + 86400) % 86400;
+		time_t time = (time_t)second;
+		char expected[64];
+		struct tm tm;
+
+		gmtime_r(&time, &tm);
+		strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000001Z", &tm);
+		assert_time(second * SAMPLE_SECOND + 1000, expected);
+	}
 }
 
 static void test_numbers(void **state)
@@ -345,6 +364,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_days),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_text_grows),
 		cmocka_unit_test(test_quoting),

@@ -70,7 +70,8 @@ static bool add_value(
 		return false;
 	}
 	if (!number) {
-		escape_from(text, begin);
+		if (column->type != COLUMN_TIME)
+			escape_from(text, begin);
 		text_char(text, '"');
 	}
 	return true;
@@ -81,9 +82,9 @@ static void row(struct text *text, const struct columns *columns, const struct o
 	for (uint32_t c = 0; c < columns->n; c++) {
 		size_t before = text->len;
 
-		text_str(text, c == 0 ? "{\"" : ",\"");
-		text_str(text, columns->list[c].name);
-		text_str(text, "\":");
+		text_add(text, c == 0 ? "{\"" : ",\"", 2);
+		text_add(text, columns->list[c].name, columns->list[c].name_len);
+		text_add(text, "\":", 2);
 		if (!add_value(text, &columns->list[c], row_of) && columns->choice.remote)
 			text->len = before;
 	}

@@ -51,7 +51,10 @@ uint64_t output_rows(const struct output *output, const struct report_epoch *epo
 
 void columns_add(struct columns *columns, const struct column *column)
 {
-	columns->list[columns->n++] = *column;
+	struct column *added = &columns->list[columns->n++];
+
+	*added = *column;
+	added->name_len = (uint32_t)strlen(column->name);
 }
 
 static bool keeps_records(const struct report_measurement *measurement)

@@ -62,7 +62,8 @@ struct column {
 	size_t at;    /* of the figure, there */
 	size_t known; /* of a bool there: whether it is known; 0: it always is */
 	enum column_when when;
-	uint32_t index; /* what expand() gave print() to know */
+	uint32_t index;    /* what expand() gave print() to know */
+	uint32_t name_len; /* columns_of() knows it */
 	/* Prints a figure that stands nowhere; nothing where it is not known. */
 	void (*print)(struct text *text, const struct column *column, const struct output_row *row);
 	/* Stands for columns of another table, which this adds. */

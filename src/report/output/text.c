@@ -27,16 +27,13 @@ void text_free(struct text *text)
 	*text = (struct text){0};
 }
 
-/* Makes room for `more` bytes. */
-static bool text_reserve(struct text *text, size_t more)
+bool text_grow(struct text *text, size_t more)
 {
 	size_t size = text->size > 0 ? text->size : TEXT_SIZE_MIN;
 	char *data;
 
 	if (text->failed)
 		return false;
-	if (text->size - text->len >= more)
-		return true;
 	while (size - text->len < more)
 		size *= 2;
 	data = realloc(text->data, size);
@@ -47,24 +44,6 @@ static bool text_reserve(struct text *text, size_t more)
 	text->data = data;
 	text->size = size;
 	return true;
-}
-
-void text_add(struct text *text, const char *bytes, size_t len)
-{
-	if (len == 0 || !text_reserve(text, len))
-		return;
-	memcpy(text->data + text->len, bytes, len);
-	text->len += len;
-}
-
-void text_str(struct text *text, const char *string)
-{
-	text_add(text, string, strlen(string));
-}
-
-void text_char(struct text *text, char c)
-{
-	text_add(text, &c, 1);
 }
 
 void text_printf(struct text *text, const char *format, ...)
@@ -134,33 +113,54 @@ void text_grouped(struct text *text, uint64_t value)
 	}
 }
 
+struct date {
+	uint64_t year, month, day;
+};
+
+/*
+ * Of days since 1970-01-01, in the proleptic Gregorian calendar. Counted from the first of March of
+ * a year that 400 divides, so that a leap day is the last of its year; 400 years have 146097 days,
+ * and months from March on repeat 31 30 31 30 31 days, 153 in all.
+ */
+static struct date date_of(int64_t days)
+{
+	uint64_t since = (uint64_t)(days + 719468); /* 0000-03-01; never less than nothing here */
+	uint64_t of_era = since % 146097;
+	uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	uint64_t day = of_era - (365 * year + year / 4 - year / 100), month = (5 * day + 2) / 153;
+
+	return (struct date){
+		.year = since / 146097 * 400 + year + (month >= 10),
+		.month = month < 10 ? month + 3 : month - 9,
+		.day = day - (153 * month + 2) / 5 + 1,
+	};
+}
+
+static inline char *put_digits(char *at, uint64_t value, size_t n, char end)
+{
+	at += decimal_digits(at, value, n);
+	*at = end;
+	return at + 1;
+}
+
 void text_time(struct text *text, int64_t ns)
 {
-	int64_t fraction = ns % SECOND_NS;
-	time_t seconds = ns / SECOND_NS;
-	struct tm tm;
-
-	if (fraction < 0) {
-		fraction += SECOND_NS;
-		seconds--;
-	}
-	gmtime_r(&seconds, &tm);
-
-	const struct {
-		int value;
-		size_t digits;
-		char end;
-	} parts[] = {{tm.tm_year + 1900, 4, '-'}, {tm.tm_mon + 1, 2, '-'}, {tm.tm_mday, 2, 'T'},
-		{tm.tm_hour, 2, ':'}, {tm.tm_min, 2, ':'}, {tm.tm_sec, 2, '.'},
-		{(int)(fraction / 1000), 6, 'Z'}};
+	const int64_t day = 86400 * SECOND_NS;
+	int64_t days = ns / day - (ns % day < 0);
+	uint64_t rest = (uint64_t)(ns - days * day) / 1000, seconds = rest / 1000000;
+	struct date date = date_of(days);
+	char *at;
 
 	if (!text_reserve(text, TIME_TEXT_LEN))
 		return;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		text->len += decimal_digits(
-			text->data + text->len, (uint64_t)parts[i].value, parts[i].digits);
-		text->data[text->len++] = parts[i].end;
-	}
+	at = put_digits(text->data + text->len, date.year, 4, '-');
+	at = put_digits(at, date.month, 2, '-');
+	at = put_digits(at, date.day, 2, 'T');
+	at = put_digits(at, seconds / 3600, 2, ':');
+	at = put_digits(at, seconds / 60 % 60, 2, ':');
+	at = put_digits(at, seconds % 60, 2, '.');
+	put_digits(at, rest % 1000000, 6, 'Z');
+	text->len += TIME_TEXT_LEN;
 }
 
 bool text_read_time(const char *string, int64_t *ns)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct text {
 	char *data; /* len bytes, no final 0 */
@@ -22,9 +23,33 @@ struct text {
 void text_clear(struct text *text);
 void text_free(struct text *text);
 
-void text_add(struct text *text, const char *bytes, size_t len);
-void text_str(struct text *text, const char *string);
-void text_char(struct text *text, char c);
+/* Makes room for `more` bytes, of which there is too little. False: there is no memory. */
+bool text_grow(struct text *text, size_t more);
+
+static inline bool text_reserve(struct text *text, size_t more)
+{
+	return text->size - text->len >= more ? !text->failed : text_grow(text, more);
+}
+
+static inline void text_add(struct text *text, const char *bytes, size_t len)
+{
+	if (len == 0 || !text_reserve(text, len))
+		return;
+	memcpy(text->data + text->len, bytes, len);
+	text->len += len;
+}
+
+static inline void text_str(struct text *text, const char *string)
+{
+	text_add(text, string, strlen(string));
+}
+
+static inline void text_char(struct text *text, char c)
+{
+	if (text_reserve(text, 1))
+		text->data[text->len++] = c;
+}
+
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const char *format, ...);
 
 /* Bytes of the UTF-8 character that stands there; 0: none does. */
