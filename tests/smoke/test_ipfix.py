@@ -4,7 +4,9 @@
 import contextlib
 import os
 import socket
+import time
 
+import exports
 import lib
 import peers
 import receivers
@@ -47,15 +49,16 @@ def of(kind):
         receiver = kind(test)
         rows, accounts = send(test, path, [receiver], '--interval', '10s')
         assert accounts[0]['delivered'] == accounts[0]['rows'] == len(rows) > 1000
-        compare(rows, receiver.finish(), receivers.octets_of(test, path))
+        compare(rows, receiver, receivers.octets_of(test, path))
     return check
 
 
-def compare(rows, records, octets):
-    without = sorted(record[:2] + record[3:] for record in records)
-    wanted = sorted(record[:2] + record[3:] for record in map(receivers.of_flows, rows))
-    assert without == wanted, (len(without), len(wanted), [
-        pair for pair in zip(without, wanted) if pair[0] != pair[1]][:3])
+def compare(rows, receiver, octets):
+    records = receiver.finish()
+    got, want = (receivers.by_time(map(receiver.knows, some)) for some in (records, map(receivers.of_flows, rows)))
+    assert got == want, (len(records), len(rows), [
+        (key, got.get(key), want.get(key)) for key in got.keys() | want.keys() if got.get(key) != want.get(key)][:3])
+    assert len(records) == len(rows) or not receiver.each, (len(records), len(rows))
     assert receivers.sums_of(records) == octets
 
 
@@ -75,7 +78,7 @@ def capture(entry, kinds):
         too_slow = []
         for receiver in everybody:
             try:
-                compare(rows, receiver.finish(), octets)
+                compare(rows, receiver, octets)
             except lib.Skip as reason:
                 too_slow.append(str(reason))
         assert collector.finish() == octets
@@ -158,6 +161,28 @@ def test_heavy_hitters_over_tcp(test):
         assert sequence >= last[domain] and (records > 0 or sequence == 0)
         records, last[domain], at = records + 1, sequence, at + length
     assert at == len(stream) and last[1] >= 400 and last[0] == 1, (records, last)
+
+
+@lib.needs_traces
+def test_section(test):
+    """Keys of [export]: which interface it is, and no more datagrams in a second than are allowed."""
+    recorder, config = peers.Recorder(test), test.path('exports.conf')
+    url = f'ipfix://127.0.0.1:{recorder.port}'
+    with open(config, 'w', encoding='ascii') as file:
+        file.write(f'[export records]\nwhat = flows\nurl = {url}\ninterface-index = 7\nrate = 100\n')
+    begin = time.monotonic()
+    path = os.path.join(test.settings.traces, 'zoo', GNUTELLA)
+    test.run('--pcap', path, '--config', config, '--sketch', 'flow-table', '--output', os.devnull).expect(0)
+    took, datagrams, templates = time.monotonic() - begin, recorder.datagrams(), {}
+    for _, _, data in datagrams:
+        domain = int.from_bytes(data[12:16], 'big')
+        for record in exports.message(data, templates.setdefault(domain, {})):
+            assert record.get('input', 7) == 7 and record.get('output', 0) == 0, record
+    assert took > 0.9 * (len(datagrams) - 1) / 100 > 0.9, (took, len(datagrams))
+    with open(config, 'w', encoding='ascii') as file:
+        file.write(f'[export records]\nwhat = flows\nurl = {url.replace("ipfix", "ipfix+tcp")}\nrate = 100\n')
+    test.run('--synthetic', 'flows=10,packets=10', '--config', config, '--sketch', 'flow-table').expect(
+        2).expect_one_line('rate', 'has no effect')
 
 
 def test_bad_urls(test):

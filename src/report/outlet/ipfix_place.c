@@ -99,11 +99,13 @@ static struct remote *create(
 	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
 {
 	struct ipfix_place *place = calloc(1, sizeof(*place));
+	uint32_t first = request->options->interface_index;
 	const struct ipfix_socket_options options = {
 		.records = {.flows = request->kind == ROWS_FLOWS,
 			.domain = number * DOMAINS,
-			.ingress = 1,
+			.ingress = first > 0 ? first : 1,
 			.egress = 0},
+		.rate = request->options->rate,
 		.patience = patience,
 		.say = say,
 		.arg = place,
@@ -127,6 +129,9 @@ static void free_place(struct remote *remote)
 	free(place);
 }
 
+static const char *const udp_keys[] = {"rate", "interface-index", NULL};
+static const char *const tcp_keys[] = {"interface-index", NULL};
+
 #define OPS                                                                                        \
 	{                                                                                          \
 		.write = write_report, .miss = miss, .reopen = reopen                              \
@@ -135,6 +140,7 @@ static void free_place(struct remote *remote)
 const struct remote_scheme remote_ipfix = {
 	.prefix = "ipfix://",
 	.rows = REMOTE_ENCODED,
+	.keys = udp_keys,
 	.needs = OPTION_NEED_IP_BYTES,
 	.form = "ipfix://HOST:PORT",
 	.check = check,
@@ -146,6 +152,7 @@ const struct remote_scheme remote_ipfix = {
 const struct remote_scheme remote_ipfix_tcp = {
 	.prefix = "ipfix+tcp://",
 	.rows = REMOTE_ENCODED,
+	.keys = tcp_keys,
 	.needs = OPTION_NEED_IP_BYTES,
 	.form = "ipfix+tcp://HOST:PORT",
 	.check = check,

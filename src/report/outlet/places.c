@@ -735,6 +735,17 @@ static const struct option_row place_rows[] = {
 		.help = "Datagrams that are sent in a second, of ipfix://.",
 	},
 	{
+		.name = "interface-index",
+		.placeholder = "N",
+		.type = OPTION_COUNT,
+		.min = 1,
+		.max = UINT32_MAX - UINT16_MAX,
+		OPTION_FIELD(place_options, interface_index),
+		.default_note = "1",
+		.help = "The interface that records of ipfix:// came in by, that of the first port "
+			"where keys have in_port.",
+	},
+	{
 		.name = "kafka",
 		.placeholder = "VALUE",
 		.type = OPTION_PROPERTIES,

@@ -39,8 +39,9 @@ struct place_options {
 	enum row_kind kind;
 	const char *url; /* as an option has it: FILE, FORMAT:FILE, a URL */
 	enum output_format format;
-	uint32_t names; /* enum column_names */
-	uint32_t rate;  /* datagrams a second; 0: as usual */
+	uint32_t names;           /* enum column_names */
+	uint32_t rate;            /* datagrams a second; 0: as usual */
+	uint32_t interface_index; /* of the first interface; 0: 1 */
 	struct option_properties kafka;
 };
 
