@@ -23,7 +23,7 @@ static const struct option_owner *const of_pipeline[] = {&experiment_owner, &pip
 static const struct option_owner *const of_flow_table[] = {
 	&replay_owner, &flow_table_bench_owner, &flow_table_common_owner, OF_HOST, NULL};
 static const struct option_owner *const of_collect[] = {&collect_bench_owner, OF_HOST, NULL};
-
+static const struct option_owner *const of_exports[] = {&exports_bench_owner, OF_HOST, NULL};
 static const struct option_owner *const of_forward[] = {&forward_bench_owner, OF_HOST, NULL};
 static const struct option_owner *const of_kernel[] = {
 	&kernel_bench_owner, &kernel_bench_common_owner, OF_HOST, NULL};
@@ -98,6 +98,18 @@ static const struct command collect = {
 	.run = bench_collect,
 };
 
+static const struct command exports = {
+	.name = "exports",
+	.usage = "[options]",
+	.summary = "what it costs to send what is measured",
+	.about = "Measures on this host what it costs to bring flow records into IPFIX, beside "
+		 "libfixbuf, and\ninto text, and how long the records of an epoch's end take to "
+		 "leave. A row for each figure and\nround, which the script bench/targets of the "
+		 "sources judges. Takes about half a minute.",
+	.owners = of_exports,
+	.run = bench_exports,
+};
+
 static const struct command forward = {
 	.name = "forward",
 	.usage = "[options]",
@@ -152,5 +164,5 @@ const struct program bench_program = {
 	.name = "sketchtap-bench",
 	.named = true,
 	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline,
-		&flow_table, &collect, &forward, &profile, &adaptive, &kernel, NULL},
+		&flow_table, &collect, &exports, &forward, &profile, &adaptive, &kernel, NULL},
 };

@@ -7,7 +7,7 @@ import os
 
 import lib
 
-NOT_SANITIZED = ('worker', 'forward', 'collect', 'pipeline', 'pipeline_of_a_port', 'pipeline_of_a_mixed_port',
+NOT_SANITIZED = ('worker', 'forward', 'collect', 'exports', 'pipeline', 'pipeline_of_a_port', 'pipeline_of_a_mixed_port',
                  'tune', 'tune_a_capture')
 
 FACTS = ('machine', 'kernel', 'dpdk', 'compiler', 'date', 'command')
@@ -239,7 +239,7 @@ def test_targets_of_figures(test):
 
     bench = test.path('bench')
     with open(bench, 'w', encoding='utf-8') as file:
-        file.write(f'#!/bin/sh\n[ "$1" = forward ] && exit 0\n[ "$1" = parts ] && file={path} || file={path}.$1\n'
+        file.write(f'#!/bin/sh\n[ "$1" = forward ] || [ "$1" = exports ] && exit 0\n[ "$1" = parts ] && file={path} || file={path}.$1\n'
                    '[ "$*" = "$1 --output - --rounds 3 --seed 1" ] && cat $file\n')
     os.chmod(bench, 0o755)
     write_parts('collect', collect, f'{path}.collect')
@@ -289,6 +289,22 @@ def test_collect(test):
             assert float(row['value']) > 0, row
     for row in judge(test, path, benches=('collect',)).values():
         assert row['met'] in ('met', 'not met') or 'not measured' in row['note'], row
+
+
+def test_exports(test):
+    """Each figure, or why it is not there; the bench itself sees that all records were encoded."""
+    skip_with_sanitizers(test)
+    path = test.path('exports.csv')
+    test.bench('exports', '--quick', '--rounds', '1', '--no-huge', '--seed', '1', '--output', path).expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
+    for row in rows:
+        if 'not measured' in row['note']:
+            assert row['value'] == '' and row['part'] == 'encode: libfixbuf', row
+        else:
+            assert float(row['value']) > 0 or row['part'] == 'of them lost on loopback', row
+    assert {target[column] for target in targets_of(test, 'exports') for column in ('figure', 'of')} <= {
+        *(row['part'] for row in rows), ''}, rows
 
 
 def test_pipeline(test):

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sketchtap-bench exports: what it costs to send what is measured: a flow record as IPFIX, beside
+ * libfixbuf on the same records, and as text; how long the records of an epoch's end take to leave.
+ * A row for each figure and round, as those of `parts`; those of one heading take turns.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "bench/bench.h"
+#include "bench/fixbuf.h"
+#include "report/outlet/ipfix_socket.h"
+#include "report/output/format.h"
+#include "report/output/ipfix.h"
+#include "tune/bench_options.h"
+#include "tune/cpus.h"
+#include "tune/figures.h"
+#include "tune/setup.h"
+#include "wire/put.h"
+
+#define ROUNDS        5
+#define QUICK_ROUNDS  2
+#define RECORDS       1500000 /* of an epoch's end */
+#define QUICK_RECORDS 50000
+#define ENCODED       100000 /* of a report, encoded again and again: their rows stay in cache */
+#define START         INT64_C(1800000000000000000)
+#define BUFFER        (8 << 20) /* bytes that the kernel holds for who receives */
+#define MESSAGES      64
+
+static const struct figures_column columns[] = {
+	{.name = "bench"},
+	{"part", "", -44, ""},
+	{"round", "round", 5, ""},
+	{"value", "value", 10, ""},
+	{"unit", "", -9, ""},
+	{"note", "", -1, ""},
+	{.name = NULL},
+};
+
+struct exports_bench {
+	uint64_t seed;
+	uint32_t rounds;
+	bool quick;
+	struct topology topology;
+	struct cpus cpus;
+	struct figures figures;
+	struct report_epoch *epoch;
+	struct fixbuf_writer *fixbuf; /* NULL: it is not there, */
+	char why[FIXBUF_ERROR_MAX];   /* because */
+	struct ipfix *ipfix;
+	struct columns *columns; /* of --flows */
+	struct text text;
+	bool wrong; /* what ran says that it could not */
+};
+
+static void print_row(struct exports_bench *bench, const char *part, uint32_t round, double value,
+	const char *unit)
+{
+	figures_cell(&bench->figures, "bench", "exports");
+	figures_cell(&bench->figures, "part", "%s", part);
+	figures_cell(&bench->figures, "round", "%u", round);
+	figures_cell(&bench->figures, "unit", "%s", unit);
+	if (value >= 0)
+		figures_cell(&bench->figures, "value", "%.4f", value);
+	figures_row(&bench->figures);
+}
+
+/* --- Records */
+
+static void fill_flow(struct report_flow *flow, uint64_t number, uint64_t seed)
+{
+	uint64_t random = random_mix(seed ^ (number + 1));
+
+	*flow = (struct report_flow){
+		.key = {.family = KEY_IPV4, .v4 = {.proto = 6, .dst_port = {1, 187}}},
+		.packets = 1 + random % 1000,
+		.bytes = random % 1000000,
+		.ip_bytes = random % 900000,
+		.first = START + (int64_t)(random % SECOND_NS),
+		.last = START + SECOND_NS + (int64_t)(random % 1000000),
+		.tcp_flags = 0x1b,
+		.end = FLOW_END_INTERVAL,
+	};
+	put32(flow->key.v4.src_ip, 0x0a000000 + number);
+	memcpy(flow->key.v4.dst_ip, &random, sizeof(flow->key.v4.dst_ip));
+	memcpy(flow->key.v4.src_port, (const char *)&random + 4, sizeof(flow->key.v4.src_port));
+}
+
+static struct report_epoch *make_epoch(size_t n, uint64_t seed)
+{
+	struct report_epoch *epoch = report_epoch_alloc(1, 1);
+	struct report_measurement *measurement;
+
+	if (epoch == NULL)
+		return NULL;
+	measurement = &epoch->measurements[0];
+	measurement->flows = malloc(n * sizeof(measurement->flows[0]));
+	if (measurement->flows == NULL) {
+		report_epoch_free(epoch);
+		return NULL;
+	}
+	for (size_t f = 0; f < n; f++)
+		fill_flow(&measurement->flows[f], f, seed);
+	measurement->nb_flows = n;
+	measurement->name = "main";
+	measurement->key_rule = &key_rules[0];
+	measurement->ip_bytes = true;
+	epoch->start = START;
+	epoch->end = START + SECOND_NS;
+	epoch->live = true;
+	return epoch;
+}
+
+/* --- Encoding */
+
+static int64_t wall_clock(void *arg)
+{
+	(void)arg;
+	return clock_now(CLOCK_REALTIME);
+}
+
+static enum ipfix_peer is_there(void *arg)
+{
+	(void)arg;
+	return IPFIX_THERE;
+}
+
+static bool take(void *arg, const uint8_t *message, uint32_t len, uint32_t rows)
+{
+	uint64_t *taken = arg;
+
+	(void)message;
+	(void)len;
+	*taken += rows;
+	return true;
+}
+
+static void encode_ipfix(void *arg, uint32_t t)
+{
+	struct exports_bench *bench = arg;
+	uint64_t taken = 0;
+	const struct ipfix_sink sink = {&taken, wall_clock, is_there, take};
+
+	(void)t;
+	ipfix_epoch(bench->ipfix, bench->epoch, &sink);
+	bench->wrong |= taken != bench->epoch->measurements[0].nb_flows;
+}
+
+static void encode_fixbuf(void *arg, uint32_t t)
+{
+	struct exports_bench *bench = arg;
+	const struct report_measurement *measurement = &bench->epoch->measurements[0];
+
+	(void)t;
+	bench->wrong |= !fixbuf_write(bench->fixbuf, measurement->flows, measurement->nb_flows);
+}
+
+static void encode_text(struct exports_bench *bench, const struct format *format)
+{
+	text_clear(&bench->text);
+	format_epoch(&bench->text, format, bench->columns, bench->epoch);
+	bench->wrong |= bench->text.failed || bench->text.len == 0;
+}
+
+static void encode_json(void *arg, uint32_t t)
+{
+	(void)t;
+	encode_text(arg, &format_json);
+}
+
+static void encode_csv(void *arg, uint32_t t)
+{
+	(void)t;
+	encode_text(arg, &format_csv);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void *arg, uint32_t t);
+} encoders[] = {
+	{"encode: ipfix", encode_ipfix},
+	{"encode: libfixbuf", encode_fixbuf},
+	{"encode: json", encode_json},
+	{"encode: csv", encode_csv},
+};
+
+#define ENCODERS (sizeof(encoders) / sizeof(encoders[0]))
+
+static bool time_encoder(struct exports_bench *bench, uint32_t e, uint32_t round)
+{
+	double seconds;
+
+	if (encoders[e].run == encode_fixbuf && bench->fixbuf == NULL) {
+		figures_note(&bench->figures, "not measured: %s", bench->why);
+		print_row(bench, encoders[e].name, round, -1, "ns");
+		return true;
+	}
+	if (!cpus_run(&bench->cpus, 1, encoders[e].run, bench, &seconds) || bench->wrong)
+		return false;
+	print_row(bench, encoders[e].name, round,
+		seconds * 1e9 / (double)bench->epoch->measurements[0].nb_flows, "ns");
+	return true;
+}
+
+static bool run_encoders(struct exports_bench *bench)
+{
+	figures_heading(&bench->figures, "a flow record of IPv4, encoded (libfixbuf %s)",
+		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
+	for (uint32_t r = 0; r < bench->rounds; r++)
+		for (uint32_t e = 0; e < ENCODERS; e++)
+			if (signals_stop_requested() || !time_encoder(bench, e, r))
+				return false;
+	return true;
+}
+
+/* --- Leaving */
+
+/* Who reads all that comes, on a thread of its own. */
+struct reader {
+	int fd; /* a socket, of datagrams or of a stream */
+	bool accepts;
+	uint16_t port;
+	_Atomic uint64_t bytes;
+	atomic_bool ends;
+	pthread_t thread;
+};
+
+static void *read_all(void *arg)
+{
+	static _Thread_local uint8_t bytes[MESSAGES * IPFIX_MESSAGE_MAX];
+	struct reader *reader = arg;
+	int fd = reader->accepts ? accept(reader->fd, NULL, NULL) : reader->fd;
+	ssize_t n;
+
+	while (fd >= 0) {
+		n = recv(fd, bytes, sizeof(bytes), 0);
+		if (n > 0)
+			atomic_fetch_add(&reader->bytes, (uint64_t)n);
+		else if (n == 0 || atomic_load(&reader->ends))
+			break; /* else its time is over: it looks again */
+	}
+	if (reader->accepts && fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static bool open_reader(struct reader *reader, int type)
+{
+	struct sockaddr_in on = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct timeval patience = {.tv_usec = 100000};
+	socklen_t len = sizeof(on);
+	int buffer = BUFFER;
+
+	*reader = (struct reader){
+		.fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), .accepts = type == SOCK_STREAM};
+	if (reader->fd < 0)
+		return false;
+	/* Beyond the limit of the system where that is allowed. */
+	if (setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) != 0)
+		(void)setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+	if (setsockopt(reader->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+		bind(reader->fd, (struct sockaddr *)&on, len) == 0 &&
+		getsockname(reader->fd, (struct sockaddr *)&on, &len) == 0 &&
+		(!reader->accepts || listen(reader->fd, 1) == 0) &&
+		pthread_create(&reader->thread, NULL, read_all, reader) == 0) {
+		reader->port = ntohs(on.sin_port);
+		return true;
+	}
+	close(reader->fd);
+	return false;
+}
+
+static void close_reader(struct reader *reader)
+{
+	atomic_store(&reader->ends, true);
+	pthread_join(reader->thread, NULL);
+	close(reader->fd);
+}
+
+static bool connect_to(
+	const struct reader *reader, struct receiver_address *address, const char *where)
+{
+	char text[32], why[RECEIVER_WHY_MAX];
+
+	snprintf(text, sizeof(text), "%s:%u", where, reader->port);
+	return receiver_parse(
+		text, reader->accepts ? RECEIVER_TCP : RECEIVER_UDP, NULL, address, why);
+}
+
+static int64_t patience(void *arg)
+{
+	(void)arg;
+	return 10 * SECOND_NS;
+}
+
+struct took {
+	double seconds, cpu; /* of the wall clock, of the thread that sends; 0: it could not */
+};
+
+static struct took now(void)
+{
+	return (struct took){(double)clock_now(CLOCK_MONOTONIC) / 1e9,
+		(double)clock_now(CLOCK_THREAD_CPUTIME_ID) / 1e9};
+}
+
+static struct took since(struct took begin)
+{
+	struct took end = now();
+
+	return (struct took){end.seconds - begin.seconds, end.cpu - begin.cpu};
+}
+
+/* How many of its bytes did not come goes to *lost, in percent. */
+static struct took leave_ipfix(const struct report_epoch *epoch, int type, double *lost)
+{
+	const struct ipfix_socket_options options = {
+		.records = {.flows = true, .ingress = 1}, .patience = patience};
+	struct receiver_address address;
+	struct ipfix_account account;
+	struct ipfix_socket *ipfix;
+	struct reader reader;
+	struct took took = {0};
+
+	if (!open_reader(&reader, type))
+		return took;
+	if (connect_to(&reader, &address, "127.0.0.1") &&
+		(ipfix = ipfix_socket_create(&address, &options)) != NULL) {
+		struct took begin = now();
+
+		account = ipfix_socket_write(ipfix, epoch);
+		took = since(begin);
+		ipfix_socket_free(ipfix);
+		close_reader(&reader);
+		*lost = 100 - 100 * (double)atomic_load(&reader.bytes) / (double)account.bytes;
+		return account.failed == 0 ? took : (struct took){0};
+	}
+	close_reader(&reader);
+	return took;
+}
+
+static struct took leave_json(struct exports_bench *bench, const struct report_epoch *epoch)
+{
+	struct receiver receiver = {.patience = patience};
+	struct reader reader;
+	struct took took = {0};
+
+	if (!open_reader(&reader, SOCK_STREAM))
+		return took;
+	receiver_init(&receiver);
+	if (connect_to(&reader, &receiver.address, "127.0.0.1") &&
+		receiver_look(&receiver) == RECEIVER_ANEW) {
+		struct took begin = now();
+
+		text_clear(&bench->text);
+		format_epoch(&bench->text, &format_json, bench->columns, epoch);
+		if (!bench->text.failed &&
+			receiver_send(&receiver, bench->text.data, bench->text.len) == 0)
+			took = since(begin);
+	}
+	receiver_free(&receiver);
+	close_reader(&reader);
+	return took;
+}
+
+static bool print_leaving(
+	struct exports_bench *bench, const char *how, uint32_t round, struct took took)
+{
+	char part[64];
+
+	snprintf(part, sizeof(part), "1.5 M records leave: %s", how);
+	figures_note(&bench->figures, "%.2f s of a CPU", took.cpu);
+	print_row(bench, part, round, took.seconds, "s");
+	return took.seconds > 0;
+}
+
+static bool leave(struct exports_bench *bench, const struct report_epoch *epoch, uint32_t round)
+{
+	double lost = 0;
+
+	if (!print_leaving(bench, "ipfix, udp", round, leave_ipfix(epoch, SOCK_DGRAM, &lost)))
+		return false;
+	print_row(bench, "of them lost on loopback", round, lost, "%");
+	return print_leaving(bench, "ipfix, tcp", round, leave_ipfix(epoch, SOCK_STREAM, &lost)) &&
+	       print_leaving(bench, "json, tcp", round, leave_json(bench, epoch));
+}
+
+static bool run_leaving(struct exports_bench *bench)
+{
+	struct report_epoch *epoch =
+		make_epoch(bench->quick ? QUICK_RECORDS : RECORDS, bench->seed);
+	bool fine = epoch != NULL;
+
+	figures_heading(&bench->figures,
+		"the records of an epoch of a second leave, over loopback: of the wall clock");
+	for (uint32_t r = 0; r < bench->rounds && fine; r++)
+		fine = !signals_stop_requested() && leave(bench, epoch, r);
+	if (epoch != NULL)
+		report_epoch_free(epoch);
+	return fine;
+}
+
+/* --- All of it */
+
+static bool run_all(struct exports_bench *bench)
+{
+	const struct ipfix_options options = {.flows = true, .ingress = 1};
+	const struct column_choice choice = {.remote = true, .named = true};
+	bool fine;
+
+	bench->epoch = make_epoch(bench->quick ? QUICK_RECORDS : ENCODED, bench->seed);
+	bench->ipfix = ipfix_create(&options);
+	bench->columns = columns_of(&output_flows, &choice);
+	bench->fixbuf = fixbuf_writer_create(bench->why);
+	fine = bench->epoch != NULL && bench->ipfix != NULL && bench->columns != NULL &&
+	       run_encoders(bench) && run_leaving(bench);
+	if (bench->fixbuf != NULL)
+		fixbuf_writer_destroy(bench->fixbuf);
+	free(bench->columns);
+	ipfix_free(bench->ipfix);
+	if (bench->epoch != NULL)
+		report_epoch_free(bench->epoch);
+	text_free(&bench->text);
+	return fine;
+}
+
+int bench_exports(struct config *config)
+{
+	static struct exports_bench bench;
+	const struct bench_options *options = bench_options(config);
+	int status, closed;
+
+	bench.seed = seed_options(config)->seed;
+	bench.quick = options->quick;
+	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
+	if (!setup_topology(&bench.topology, config))
+		return 1;
+	cpus_init(&bench.cpus, &bench.topology);
+	status = figures_open(&bench.figures, columns, config);
+	if (status != 0)
+		return status;
+	figures_begin(&bench.figures);
+	if (!run_all(&bench) && !signals_stop_requested()) {
+		log_error("%s", bench.wrong ? "what was encoded is not all records"
+					    : "no memory for records, or no socket of loopback");
+		status = 1;
+	}
+	closed = figures_close(&bench.figures);
+	return status != 0 ? status : closed;
+}
+
+/* --- Options */
+
+static const struct option_row exports_bench_rows[] = {
+	BENCH_ROW_ROUNDS("5"),
+	BENCH_ROW_QUICK("Fewer records and rounds, to see that everything works: the figures mean "
+			"little."),
+	{0},
+};
+
+const struct option_owner exports_bench_owner = {
+	.rows = exports_bench_rows,
+	.fills = &bench_owner,
+};
