@@ -198,7 +198,12 @@ static const void *field_of(const struct config *config, const struct config_row
 static const char *named_text(const struct config_named *named, const struct option_row *row)
 {
 	const char *text;
+	uint32_t choice;
 
+	if (row->type == OPTION_CHOICE) {
+		memcpy(&choice, named->storage + row->offset, sizeof(choice));
+		return row->word(choice);
+	}
 	memcpy(&text, named->storage + row->offset, sizeof(text));
 	return text;
 }

@@ -137,26 +137,36 @@ class Nfacctd(Receiver):
 
 
 class Goflow2(Receiver):
+    """`proto` is how it says protocols: none, as numbers; proto, by its names."""
+
     name = 'goflow2'
+
+    def __init__(self, test, proto='none'):
+        self.proto = proto
+        super().__init__(test)
 
     def start(self):
         program = peers.needs(self.test, 'goflow2')
         with open(self.home('yaml'), 'w', encoding='ascii') as stream:
-            stream.write('formatter:\n  render:\n    proto: none\n')
+            stream.write(f'formatter:\n  render:\n    proto: {self.proto}\n')
         # Of two workers one may read data before the other has read their template.
         self.process = self.test.start(
             '-listen', f'netflow://127.0.0.1:{self.port}?workers=1', '-transport.file', self.home('json'), '-mapping',
             self.home('yaml'), '-addr', '127.0.0.1:0', program=[program])
         self.listens()
 
-    def finish(self):
+    def rows(self):
+        """Its objects."""
         self.read_all()
         self.process.signal(signal.SIGTERM)
         self.test.wait(self.process)
         if not os.path.exists(self.home('json')):
             return []
         with open(self.home('json'), encoding='utf-8') as stream:
-            return [self.record(json.loads(line)) for line in stream]
+            return [json.loads(line) for line in stream]
+
+    def finish(self):
+        return [self.record(row) for row in self.rows()]
 
     @staticmethod
     def record(row):

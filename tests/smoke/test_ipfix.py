@@ -2,6 +2,7 @@
 """--flows and --output to a collector of IPFIX: what others read of it is what --flows says, record for record."""
 
 import contextlib
+import json
 import os
 import socket
 import time
@@ -183,6 +184,62 @@ def test_section(test):
         file.write(f'[export records]\nwhat = flows\nurl = {url.replace("ipfix", "ipfix+tcp")}\nrate = 100\n')
     test.run('--synthetic', 'flows=10,packets=10', '--config', config, '--sketch', 'flow-table').expect(
         2).expect_one_line('rate', 'has no effect')
+
+
+def named_rows(test, path):
+    """Rows of a capture's records that a socket gets with GoFlow2's names."""
+    config = test.path('named.conf')
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        url = f'tcp://127.0.0.1:{server.getsockname()[1]}'
+        with open(config, 'w', encoding='ascii') as file:
+            file.write(f'[export records]\nwhat = flows\nurl = {url}\nformat = json\nnames = goflow2\n')
+        process = test.start('--pcap', path, '--config', config, '--sketch', 'flow-table', '--interval', '10s',
+                             '--output', os.devnull, '--seed', '1')
+        server.settimeout(20)
+        client, _ = server.accept()
+        with client:
+            client.settimeout(20)
+            text = b''.join(iter(lambda: client.recv(65536), b''))
+        assert test.wait(process).status == 0
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@lib.needs_traces
+def test_names_of_goflow2(test):
+    """names = goflow2: what its JSON has of the same records, field by field, to the ms."""
+    path = os.path.join(test.settings.traces, 'zoo', GNUTELLA)
+    rows = named_rows(test, path)
+    octets = receivers.octets_of(test, path)
+    sums, flows = {}, test.path('named.csv')
+    test.run('--pcap', path, '--sketch', 'flow-table', '--interval', '10s', '--flows', flows, '--output',
+             os.devnull, '--seed', '1').expect(0)
+    for row, flow in zip(rows, lib.read_csv(flows, FLOWS), strict=True):
+        key = (row['src_addr'], row['dst_addr'], str(row['src_port']), str(row['dst_port']), flow['proto'])
+        assert (key, row['packets'], row['tcp_flags']) == (
+            lib.row_key(flow), int(flow['packets']), int(flow['tcp_flags'])), (row, flow)
+        assert row['time_flow_start_ns'] // 1000000 == receivers.milliseconds(flow['first']), (row, flow)
+        exports.add(sums, key, row['packets'], row['bytes'])
+    assert sums == octets
+    if not test.settings.full:
+        return
+    collector = receivers.Goflow2(test, 'proto')
+    send(test, path, [collector], '--interval', '10s')
+    theirs = collector.rows()
+
+    def comparable(row):
+        some = {name: row[name] for name in rows[0] if name not in ('time_received_ns', 'sequence_num')}
+        return sorted({**some, **{name: row[name] // 1000000 for name in some if name.startswith('time')}}.items())
+
+    assert sorted(map(comparable, theirs)) == sorted(map(comparable, rows))
+
+
+def test_bad_names(test):
+    config = test.path('bad.conf')
+    for what, url, part in (('stats', 'tcp://127.0.0.1:1', 'records alone'), ('flows', 'file', 'not for a file')):
+        with open(config, 'w', encoding='ascii') as file:
+            file.write(f'[export x]\nwhat = {what}\nurl = {url}\nformat = json\nnames = goflow2\n')
+        test.run('--synthetic', 'flows=10,packets=10', '--sketch', 'flow-table', '--config', config).expect(
+            2).expect_one_line(part)
 
 
 def test_bad_urls(test):

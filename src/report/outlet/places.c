@@ -361,6 +361,20 @@ static bool check_kind(
 					output_word(place->kind), lacks);
 }
 
+/* GoFlow2's names: rows of it do not begin as those that files are read again by. */
+static bool check_names(const struct asked_place *place, const struct place_options *options,
+	struct option_fault *fault)
+{
+	if (options->names != COLUMN_NAMES_GOFLOW2)
+		return true;
+	if (outputs[place->kind]->goflow2 == NULL)
+		return refuse(fault, place, "names",
+			"'goflow2' has names for records alone; "
+			"write what = flows");
+	return remote_is_url(place->to.name) ||
+	       refuse(fault, place, "names", "'goflow2' is for what a URL names, not for a file");
+}
+
 static bool check_section(
 	const struct config *config, const struct config_named *section, struct option_fault *fault)
 {
@@ -378,7 +392,8 @@ static bool check_section(
 			"'%.100s' names a format; leave one of the "
 			"two out",
 			options->url);
-	return check_kind(config, &place, fault) && check_keys(config, &place, fault);
+	return check_kind(config, &place, fault) && check_keys(config, &place, fault) &&
+	       check_names(&place, options, fault);
 }
 
 static bool check_outputs(const struct config *config, const struct measurement_config *measurement,
@@ -690,6 +705,13 @@ static const char *what_word(uint32_t i)
 
 OPTION_WORDS_OF(row_format_word, [FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE))
 
+/* Its bytes are those of layer 3. */
+static uint32_t names_need(const char *text)
+{
+	return strcmp(text, column_names_word(COLUMN_NAMES_GOFLOW2)) == 0 ? OPTION_NEED_IP_BYTES
+									  : 0;
+}
+
 static const struct option_row place_rows[] = {
 	{
 		.name = "what",
@@ -721,6 +743,7 @@ static const struct option_row place_rows[] = {
 		.placeholder = "NAMES",
 		.type = OPTION_CHOICE,
 		.word = column_names_word,
+		.needs = names_need,
 		OPTION_FIELD(place_options, names),
 		.help = "Whose names the columns have:",
 	},

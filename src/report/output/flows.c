@@ -68,5 +68,6 @@ static struct output_items items(
 const struct output output_flows = {
 	.option = "--flows",
 	OUTPUT_COLUMNS(columns),
+	.goflow2 = &goflow2_flows,
 	.items = items,
 };

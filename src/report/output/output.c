@@ -34,7 +34,8 @@ const char *output_word(enum row_kind kind)
 
 const char *column_names_word(uint32_t i)
 {
-	static const char *const words[] = {[COLUMN_NAMES_OURS] = "sketchtap"};
+	static const char *const words[] = {
+		[COLUMN_NAMES_OURS] = "sketchtap", [COLUMN_NAMES_GOFLOW2] = "goflow2"};
 
 	return i < sizeof(words) / sizeof(words[0]) ? words[i] : NULL;
 }
@@ -121,15 +122,19 @@ static const struct column identity[] = {
 
 struct columns *columns_of(const struct output *output, const struct column_choice *choice)
 {
-	size_t max = (size_t)output->nb_columns * COLUMNS_EXPANDED + IDENTITY_COLUMNS;
+	const struct column_table ours = {output->columns, output->nb_columns};
+	bool identified = choice->remote && choice->names == COLUMN_NAMES_OURS;
+	const struct column_table *table =
+		choice->names == COLUMN_NAMES_GOFLOW2 ? output->goflow2 : &ours;
+	size_t max = (size_t)table->n * COLUMNS_EXPANDED + IDENTITY_COLUMNS;
 	struct columns *columns = malloc(sizeof(*columns) + max * sizeof(columns->list[0]));
 	bool fixed = true;
 
 	if (columns == NULL)
 		return NULL;
 	*columns = (struct columns){.output = output, .choice = *choice};
-	for (uint32_t c = 0; c < output->nb_columns; c++) {
-		const struct column *column = &output->columns[c];
+	for (uint32_t c = 0; c < table->n; c++) {
+		const struct column *column = &table->columns[c];
 
 		columns->varies |= !is_fixed(column);
 		if (!is_chosen(column, choice))
@@ -142,7 +147,7 @@ struct columns *columns_of(const struct output *output, const struct column_choi
 		if (fixed)
 			columns->nb_fixed = columns->n;
 	}
-	for (uint32_t c = 0; choice->remote && c < IDENTITY_COLUMNS; c++)
+	for (uint32_t c = 0; identified && c < IDENTITY_COLUMNS; c++)
 		columns_add(columns, &identity[c]);
 	return columns;
 }

@@ -112,11 +112,19 @@ struct output_items {
 	size_t n, size;
 };
 
+struct column_table {
+	const struct column *columns;
+	uint32_t n;
+};
+
+extern const struct column_table goflow2_flows; /* goflow2.c */
+
 struct output {
 	const char *option; /* that names its files */
 	const struct column *columns;
 	uint32_t nb_columns;
-	bool of_epoch; /* and of no measurement */
+	const struct column_table *goflow2; /* by the names of GoFlow2; NULL: none */
+	bool of_epoch;                      /* and of no measurement */
 	struct output_items (*items)(
 		const struct report_epoch *epoch, const struct report_measurement *measurement);
 };
@@ -147,6 +155,7 @@ uint64_t output_rows(const struct output *output, const struct report_epoch *epo
 /* Whose names columns have where a format names them: words of column_names_word(). */
 enum column_names {
 	COLUMN_NAMES_OURS,
+	COLUMN_NAMES_GOFLOW2, /* of records that go elsewhere than to a file */
 };
 
 const char *column_names_word(uint32_t i); /* NULL behind the last */
