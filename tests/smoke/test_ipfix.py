@@ -164,7 +164,6 @@ def test_heavy_hitters_over_tcp(test):
     assert at == len(stream) and last[1] >= 400 and last[0] == 1, (records, last)
 
 
-@lib.needs_traces
 def test_section(test):
     """Keys of [export]: which interface it is, and no more datagrams in a second than are allowed."""
     recorder, config = peers.Recorder(test), test.path('exports.conf')
@@ -172,7 +171,7 @@ def test_section(test):
     with open(config, 'w', encoding='ascii') as file:
         file.write(f'[export records]\nwhat = flows\nurl = {url}\ninterface-index = 7\nrate = 100\n')
     begin = time.monotonic()
-    path = os.path.join(test.settings.traces, 'zoo', GNUTELLA)
+    path = lib.unpack(test, 'many flows')
     test.run('--pcap', path, '--config', config, '--sketch', 'flow-table', '--output', os.devnull).expect(0)
     took, datagrams, templates = time.monotonic() - begin, recorder.datagrams(), {}
     for _, _, data in datagrams:
@@ -204,10 +203,9 @@ def named_rows(test, path):
     return [json.loads(line) for line in text.splitlines()]
 
 
-@lib.needs_traces
 def test_names_of_goflow2(test):
     """names = goflow2: what its JSON has of the same records, field by field, to the ms."""
-    path = os.path.join(test.settings.traces, 'zoo', GNUTELLA)
+    path = lib.unpack(test, 'many flows')
     rows = named_rows(test, path)
     octets = receivers.octets_of(test, path)
     sums, flows = {}, test.path('named.csv')
