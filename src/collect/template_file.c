@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/random.h"
 #include "base/regular_file.h"
 
@@ -20,16 +21,11 @@
 #define SET_MAX    65535
 #define TEXT_MAX   (2 * SET_MAX + 256)
 
-/* FNV-1a, of 64 bits. */
 static uint64_t checksum(const char *text, size_t len)
 {
-	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	uint64_t sum = checksum_add(CHECKSUM_START, FIRST_LINE, sizeof(FIRST_LINE) - 1);
 
-	for (const char *c = FIRST_LINE; *c != '\0'; c++)
-		sum = (sum ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	for (size_t i = 0; i < len; i++)
-		sum = (sum ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return random_mix(sum);
+	return random_mix(checksum_add(sum, text, len));
 }
 
 static int digit(char c)

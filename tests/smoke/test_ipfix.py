@@ -15,7 +15,7 @@ import test_collect_live
 
 FLOWS = ('epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,first,last,tcp_flags,'
          'ended').split(',')
-DELIVERIES = ('epoch,start,end,export,kind,rows,delivered,acknowledged,failed,unknown,dropped,waiting,oldest,'
+DELIVERIES = ('epoch,start,end,export,kind,rows,delivered,acknowledged,failed,unknown,dropped,spooled,waiting,oldest,'
               'retries,reconnects,bytes').split(',')
 
 

@@ -1311,7 +1311,8 @@ static struct told deliveries_of(const char *content, const char *export)
 
 		assert_int_equal(
 			sscanf(line + 1,
-				"%*u,%*[^,],%*[^,],%63[^,],%31[^,],%llu,%llu,%llu,%llu,%llu,%llu,%llu",
+				"%*u,%*[^,],%*[^,],%63[^,],%31[^,],%llu,%llu,%llu,%llu,%llu,%llu,"
+				"%*u,%llu",
 				name, kind, &rows, &delivered, &acknowledged, &failed, &unknown,
 				&dropped, &waiting),
 			9);

@@ -181,8 +181,8 @@ static void wait_to_try_again(struct clickhouse_place *place)
 
 	remote_say_waits(remote, place->why);
 	place->backoff = receiver_backoff(place->backoff, outlet_second(remote->outlet));
-	for (int64_t left = place->backoff;
-		left > 0 && !remote->left && !outlet_roused(remote->outlet); left -= PAUSE_NS) {
+	for (int64_t left = place->backoff; left > 0 && !remote->left && !remote_roused(remote);
+		left -= PAUSE_NS) {
 		nanosleep(&pause, NULL);
 		if (outlet_gives_up(remote->outlet, &place->moved_at))
 			remote_leave(remote, place->why);
@@ -190,7 +190,7 @@ static void wait_to_try_again(struct clickhouse_place *place)
 }
 
 /* Sends remote.text until its fate is known. Returns that of its rows. */
-static _Atomic uint64_t *bring(struct clickhouse_place *place)
+static _Atomic uint64_t *fate_of(struct clickhouse_place *place)
 {
 	struct remote *remote = &place->remote;
 	struct delivery *delivery = &remote->delivery;
@@ -206,7 +206,7 @@ static _Atomic uint64_t *bring(struct clickhouse_place *place)
 			delivery_count(&delivery->bytes, remote->text.len);
 			remote_say_takes(remote);
 			place->backoff = 0;
-			return &delivery->acknowledged;
+			return &remote->fates->acknowledged;
 		}
 		if (answer == ANSWER_REFUSED) {
 			remote_say_refuses(remote, place->why);
@@ -223,18 +223,15 @@ static _Atomic uint64_t *bring(struct clickhouse_place *place)
 		}
 		wait_to_try_again(place);
 	}
-	return doubtful ? &delivery->unknown : &delivery->failed;
+	return doubtful ? &remote->fates->unknown : &remote->fates->failed;
 }
 
-static void write_report(void *arg, const struct report_epoch *epoch)
+static void bring(struct remote *remote, uint64_t rows)
 {
-	struct clickhouse_place *place = arg;
-	uint64_t rows = remote_rows(&place->remote, epoch);
+	struct clickhouse_place *place = (struct clickhouse_place *)remote;
 
-	if (rows == 0)
-		return;
 	place->moved_at = clock_now(CLOCK_MONOTONIC);
-	delivery_count(place->curl != NULL ? bring(place) : &place->remote.delivery.failed, rows);
+	delivery_count(place->curl != NULL ? fate_of(place) : &remote->fates->failed, rows);
 }
 
 /* On the outlet's thread: one that looks up names gets no signals, as it gets none. */
@@ -364,7 +361,7 @@ static void reopen(void *arg)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = write_report, .reopen = reopen                            \
+		.begin = begin, .write = remote_write, .reopen = reopen                            \
 	}
 
 const struct remote_scheme remote_clickhouse = {
@@ -373,6 +370,7 @@ const struct remote_scheme remote_clickhouse = {
 	.rows = REMOTE_JSON,
 	.check = check,
 	.create = create,
+	.bring = bring,
 	.free = free_place,
 	.ops = OPS,
 };
@@ -383,6 +381,7 @@ const struct remote_scheme remote_clickhouse_tls = {
 	.rows = REMOTE_JSON,
 	.check = check,
 	.create = create,
+	.bring = bring,
 	.free = free_place,
 	.ops = OPS,
 };

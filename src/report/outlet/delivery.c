@@ -29,7 +29,7 @@ struct report_delivery delivery_totals(const struct delivery *delivery)
 		.kind = output_word_of(
 			delivery->output != NULL ? delivery->output : &output_heavy_hitters),
 		.rows = delivery->rows,
-		.dropped = delivery->dropped,
+		.dropped = read_count(&delivery->dropped),
 		.delivered = read_count(&delivery->delivered),
 		.acknowledged = read_count(&delivery->acknowledged),
 		.failed = read_count(&delivery->failed),
@@ -39,8 +39,11 @@ struct report_delivery delivery_totals(const struct delivery *delivery)
 		.bytes = read_count(&delivery->bytes),
 	};
 
+	all.spooled = read_count(&delivery->spooled);
 	all.waiting = all.rows - all.dropped - all.delivered - all.acknowledged - all.failed -
 		      all.unknown;
+	if (all.spooled > all.waiting)
+		all.spooled = all.waiting; /* their fate became known meanwhile */
 	return all;
 }
 

@@ -16,9 +16,10 @@ struct delivery {
 	const struct output *output; /* NULL: the table for a person */
 	/* By the thread that hands over. */
 	uint64_t rows;
-	uint64_t dropped;            /* there was no room for them in the queue */
 	struct report_delivery told; /* what had become of all rows at the last look */
-	/* By the outlet's thread, or one of its library; anybody reads. */
+	/* By any thread that has them; anybody reads. */
+	_Atomic uint64_t dropped;      /* there was no room for them in the queue, or the spool */
+	_Atomic uint64_t spooled;      /* of those that wait, in the spool now */
 	_Atomic uint64_t delivered;    /* the kernel took them */
 	_Atomic uint64_t acknowledged; /* whoever received them said so */
 	_Atomic uint64_t failed;       /* they are not there */

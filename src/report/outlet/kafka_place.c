@@ -83,7 +83,7 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 
 	(void)kafka;
 	place->answered = clock_now(CLOCK_MONOTONIC);
-	delivery_count(fate_of(delivery, message), 1);
+	delivery_count(fate_of(place->remote.fates, message), 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
 	if (taken)
 		remote_say_takes(&place->remote);
@@ -201,7 +201,7 @@ static void settle(struct kafka_place *place)
 	for (uint32_t polls = 0; rd_kafka_outq_len(place->kafka) > 0 && polls < PURGE_POLLS;
 		polls++)
 		rd_kafka_poll(place->kafka, POLL_MS);
-	delivery_count(&place->remote.delivery.unknown, (uint64_t)rd_kafka_outq_len(place->kafka));
+	delivery_count(&place->remote.fates->unknown, (uint64_t)rd_kafka_outq_len(place->kafka));
 }
 
 static void produce_rows(struct kafka_place *place, uint64_t rows)
@@ -215,18 +215,15 @@ static void produce_rows(struct kafka_place *place, uint64_t rows)
 		produced += produce(place, at, (size_t)(newline - at));
 		at = newline + 1;
 	}
-	delivery_count(&place->remote.delivery.failed, rows - produced);
+	delivery_count(&place->remote.fates->failed, rows - produced);
 }
 
-static void write_report(void *arg, const struct report_epoch *epoch)
+static void bring(struct remote *remote, uint64_t rows)
 {
-	struct kafka_place *place = arg;
-	uint64_t rows = remote_rows(&place->remote, epoch);
+	struct kafka_place *place = (struct kafka_place *)remote;
 
-	if (rows == 0)
-		return;
 	if (place->kafka == NULL) {
-		delivery_count(&place->remote.delivery.failed, rows);
+		delivery_count(&remote->fates->failed, rows);
 		return;
 	}
 	place->answered = clock_now(CLOCK_MONOTONIC);
@@ -331,7 +328,8 @@ const struct remote_scheme remote_kafka = {
 	.check = check,
 	.create = create,
 	.free = free_place,
-	.ops = {.begin = begin, .write = write_report},
+	.bring = bring,
+	.ops = {.begin = begin, .write = remote_write},
 };
 
 #endif

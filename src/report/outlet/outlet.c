@@ -158,6 +158,7 @@ static void *outlet_main(void *arg)
 		tell(ops->look, place);
 		end_task(outlet, &task);
 	} while (!task.end);
+	tell(ops->end, place);
 	return NULL;
 }
 
@@ -297,7 +298,7 @@ static uint64_t count(struct outlet *outlet, const struct report_epoch *epoch, b
 		uint64_t rows = delivery_rows(delivery, epoch);
 
 		delivery->rows += rows;
-		delivery->dropped += dropped ? rows : 0;
+		delivery_count(&delivery->dropped, dropped ? rows : 0);
 		sum += rows;
 	}
 	return sum;

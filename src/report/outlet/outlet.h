@@ -29,6 +29,7 @@ struct outlet_ops {
 	/* What the place's name stands for may have changed. NULL: nothing. */
 	void (*reopen)(void *place);
 	void (*look)(void *place); /* after each of these; NULL: nothing */
+	void (*end)(void *place);  /* nothing more comes; NULL: nothing */
 	/* By the thread that hands over: a report found no room, and will not come. NULL: nothing. */
 	void (*miss)(void *place, const struct report_epoch *epoch);
 };

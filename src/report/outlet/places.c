@@ -19,6 +19,12 @@
 
 #define NEAR_LETTERS 2 /* that a word has beside those of the format that was meant */
 
+enum when_full {
+	WHEN_FULL_UNSAID,
+	WHEN_FULL_DROP,
+	WHEN_FULL_SPOOL,
+};
+
 /* --- Which there are */
 
 static const struct place_options *options_of(const struct config_named *section)
@@ -322,8 +328,9 @@ static bool check_file(
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, place, fault);
 }
 
-/* Keys of a section that every place heeds, and those that whatever a URL names does. */
+/* Keys of a section that every place heeds, and those that need a spool. */
 static const char *const keys_of_all[] = {"what", "url", "format", "names", NULL};
+static const char *const keys_of_spools[] = {"spool", "when-full", NULL};
 
 static bool is_among(const char *key, const char *const *keys)
 {
@@ -339,9 +346,34 @@ static bool check_keys(
 	const char *key, *const *own = remote_keys(place->to.name);
 
 	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
-		if (!is_among(key, keys_of_all) && !is_among(key, own))
+		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
+			!(is_among(key, keys_of_spools) && remote_may_spool(place->to.name)))
 			return refuse(fault, place, key, "has no effect on '%.100s'; leave it out",
 				place->text);
+	return true;
+}
+
+static bool same_folder(const struct spool_options *a, const struct spool_options *b)
+{
+	return a->text != NULL && b->text != NULL && a->folder_len == b->folder_len &&
+	       strncmp(a->text, b->text, a->folder_len) == 0;
+}
+
+static bool check_spool(
+	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+{
+	const struct place_options *options = place->options;
+
+	if (options->when_full == WHEN_FULL_SPOOL && options->spool.text == NULL)
+		return refuse(fault, place, "when-full",
+			"there is no spool; write spool = FOLDER,SIZE, too");
+	if (options->when_full == WHEN_FULL_DROP && options->spool.text != NULL)
+		return refuse(fault, place, "when-full", "drop contradicts spool; leave one out");
+	for (const struct config_named *other = config->named; other < place->section; other++)
+		if (is_export(other) && same_folder(&options_of(other)->spool, &options->spool))
+			return refuse(fault, place, "spool",
+				"'%.200s' is that of %s; give another folder", options->spool.text,
+				other->title);
 	return true;
 }
 
@@ -392,8 +424,9 @@ static bool check_section(
 			"'%.100s' names a format; leave one of the "
 			"two out",
 			options->url);
+	place.options = options;
 	return check_kind(config, &place, fault) && check_keys(config, &place, fault) &&
-	       check_names(&place, options, fault);
+	       check_names(&place, options, fault) && check_spool(config, &place, fault);
 }
 
 static bool check_outputs(const struct config *config, const struct measurement_config *measurement,
@@ -712,6 +745,25 @@ static uint32_t names_need(const char *text)
 									  : 0;
 }
 
+OPTION_WORDS_OF(when_full_word, [WHEN_FULL_UNSAID] = "auto", [WHEN_FULL_DROP] = "drop",
+	[WHEN_FULL_SPOOL] = "spool")
+
+#define SPOOL_MIN (1 << 20)
+
+static bool read_spool(const struct option_text *a)
+{
+	struct spool_options spool = {.text = a->text};
+	const char *comma = strrchr(a->text, ',');
+
+	if (comma == NULL || comma == a->text || units_size(comma + 1, &spool.size) != NULL)
+		return option_refuse(a, "is no FOLDER,SIZE; write /var/spool/sketchtap/heavy,1GB");
+	if (spool.size < SPOOL_MIN)
+		return option_refuse(a, "is too small; give 1MB or more");
+	spool.folder_len = (uint32_t)(comma - a->text);
+	*(struct spool_options *)a->field = spool;
+	return true;
+}
+
 static const struct option_row place_rows[] = {
 	{
 		.name = "what",
@@ -746,6 +798,24 @@ static const struct option_row place_rows[] = {
 		.needs = names_need,
 		OPTION_FIELD(place_options, names),
 		.help = "Whose names the columns have:",
+	},
+	{
+		.name = "spool",
+		.placeholder = "FOLDER,SIZE",
+		.type = OPTION_OWN,
+		.read = read_spool,
+		OPTION_FIELD(place_options, spool),
+		.help = "Where rows wait on a disk until the place has them, also over the end of "
+			"the run, and how much that may be.",
+	},
+	{
+		.name = "when-full",
+		.placeholder = "WHAT",
+		.type = OPTION_CHOICE,
+		.word = when_full_word,
+		OPTION_FIELD(place_options, when_full),
+		.default_note = "spool where there is one, else drop",
+		.help = "What becomes of rows for which the queue has no room: drop or spool.",
 	},
 	{
 		.name = "rate",

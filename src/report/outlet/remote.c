@@ -50,6 +50,13 @@ const char *const *remote_keys(const char *name)
 	return scheme != NULL ? scheme->keys : NULL;
 }
 
+bool remote_may_spool(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL && (scheme->bring != NULL || scheme->missing != NULL);
+}
+
 uint32_t remote_needs(const char *name)
 {
 	const struct remote_scheme *scheme = scheme_of(name);
@@ -127,6 +134,7 @@ struct remote *remote_create(
 	remote->kind = request->kind;
 	remote->delivery =
 		(struct delivery){.name = request->name, .output = outputs[request->kind]};
+	remote->fates = &remote->delivery;
 	remote->voice = voice;
 	remote->format = format_of(scheme, request);
 	if (remote->format != NULL) {
@@ -135,7 +143,9 @@ struct remote *remote_create(
 		choice.remote = true;
 		choice.named = remote->format->named;
 		remote->columns = columns_of(outputs[request->kind], &choice);
-		if (remote->columns == NULL) {
+		if (remote->columns != NULL && remote->format->header != NULL)
+			remote->format->header(&remote->header, remote->columns);
+		if (remote->columns == NULL || remote->header.failed) {
 			remote_free(remote);
 			return NULL;
 		}
@@ -146,13 +156,20 @@ struct remote *remote_create(
 void remote_free(struct remote *remote)
 {
 	free(remote->columns);
+	text_free(&remote->header);
 	text_free(&remote->text);
 	remote->scheme->free(remote);
 }
 
 /* --- By the place's thread */
 
-uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch)
+bool remote_copy_header(const struct remote *remote, struct text *header)
+{
+	text_add(header, remote->header.data, remote->header.len);
+	return !header->failed;
+}
+
+uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text)
 {
 	uint64_t rows = delivery_rows(&remote->delivery, epoch);
 
@@ -161,12 +178,26 @@ uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch)
 	/* A header was sent, and stays. */
 	if (remote->format->header == NULL)
 		columns_suit(&remote->columns, epoch);
-	text_clear(&remote->text);
-	format_epoch(&remote->text, remote->format, remote->columns, epoch);
-	if (!remote->text.failed)
+	text_clear(text);
+	format_epoch(text, remote->format, remote->columns, epoch);
+	if (!text->failed)
 		return rows;
 	delivery_count(&remote->delivery.failed, rows);
 	return 0;
+}
+
+void remote_write(void *arg, const struct report_epoch *epoch)
+{
+	struct remote *remote = arg;
+	uint64_t rows = remote_format(remote, epoch, &remote->text);
+
+	if (rows > 0)
+		remote->scheme->bring(remote, rows);
+}
+
+bool remote_roused(struct remote *remote)
+{
+	return outlet_roused(remote->outlet) || atomic_exchange(&remote->roused, false);
 }
 
 void remote_say(const struct remote *remote, bool warning, const char *format, ...)
@@ -205,7 +236,8 @@ void remote_say_takes(struct remote *remote)
 void remote_leave(struct remote *remote, const char *why)
 {
 	if (!remote->left)
-		remote_say(remote, true,
-			"%s at the end of the run; its rows are lost, or nobody can say", why);
+		remote_say(remote, true, "%s at the end of the run; %s", why,
+			remote->spooled != NULL ? "its rows stay in the spool"
+						: "its rows are lost, or nobody can say");
 	remote->left = true;
 }

@@ -36,9 +36,14 @@ struct remote {
 	struct delivery delivery;
 	struct columns *columns;     /* of rows as text, from malloc(); NULL: others */
 	const struct format *format; /* theirs */
+	struct text header;          /* what begins a connection with them */
 	struct text text;            /* of the report: remote_rows() */
 	struct writer_voice *voice;
-	struct outlet *outlet; /* from before its thread starts */
+	struct outlet *outlet;   /* from before its thread starts */
+	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
+	struct spooled *spooled; /* NULL: it has no spool */
+	uint64_t dropped;        /* rows that the spool did not take */
+	atomic_bool roused;      /* it is to be tried at once, where a spool has it */
 	/* Said, and not taken back yet: that rows wait, that rows are refused. */
 	bool waits, refuses;
 	bool left; /* the run is over, and it took nothing for too long */
@@ -69,6 +74,9 @@ struct remote_scheme {
 	 */
 	struct remote *(*create)(const struct remote_scheme *scheme,
 		const struct remote_request *request, uint32_t number);
+	/* Sends remote.text, of so many rows, until their fates are known and counted. NULL: it
+	 * makes no text, and has no spool. */
+	void (*bring)(struct remote *remote, uint64_t rows);
 	void (*free)(struct remote *remote); /* what is behind struct remote, and it */
 	struct outlet_ops ops;               /* of the struct remote */
 };
@@ -86,6 +94,9 @@ bool remote_is_url(const char *name);
 /* The keys of a section that it heeds beside those of all places, NULL behind the last; NULL: none. */
 const char *const *remote_keys(const char *name);
 
+/* Whether its rows can wait in a spool. */
+bool remote_may_spool(const char *name);
+
 /* What its scheme needs: enum option_need. */
 uint32_t remote_needs(const char *name);
 
@@ -97,11 +108,18 @@ struct remote *remote_create(
 	const struct remote_request *request, uint32_t number, struct writer_voice *voice);
 void remote_free(struct remote *remote);
 
+/* A copy of its header; false: there is no memory. */
+bool remote_copy_header(const struct remote *remote, struct text *header);
+
 /* By the place's thread: */
 
-/* Brings the rows that the report has for it into `text`. Returns how many they are; 0 also where
+/* Brings the rows that the report has for it into the text. Returns how many they are; 0 also where
  * memory is missing, and then they have failed. */
-uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch);
+uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text);
+/* As of struct outlet_ops, of a scheme that can bring(). */
+void remote_write(void *remote, const struct report_epoch *epoch);
+/* Whether it is to be tried at once, since the last call. */
+bool remote_roused(struct remote *remote);
 /* Says "URL: LINE". */
 __attribute__((format(printf, 3, 4))) void remote_say(
 	const struct remote *remote, bool warning, const char *format, ...);

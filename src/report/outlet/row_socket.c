@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "report/outlet/receiver.h"
 #include "report/outlet/remote.h"
-#include "report/output/format.h"
 
 #define PATIENCE_S 60 /* with a receiver who takes nothing */
 #define BREAKS_MAX 3  /* in an epoch: then nobody can say what of it arrived */
@@ -34,16 +33,11 @@ static int64_t patience(void *arg)
 
 static bool send_header(struct row_socket *place)
 {
-	const struct format *format = place->remote.format;
-	struct text header = {0};
-	bool sent;
+	const struct text *header = &place->remote.header;
+	bool sent =
+		header->len == 0 || receiver_send(&place->receiver, header->data, header->len) == 0;
 
-	if (format->header == NULL)
-		return true;
-	format->header(&header, place->remote.columns);
-	sent = !header.failed && receiver_send(&place->receiver, header.data, header.len) == 0;
-	delivery_count(&place->remote.delivery.bytes, sent ? header.len : 0);
-	text_free(&header);
+	delivery_count(&place->remote.delivery.bytes, sent ? header->len : 0);
 	return sent;
 }
 
@@ -64,7 +58,7 @@ static bool reach(struct row_socket *place)
 		remote_say_waits(&place->remote, place->receiver.why);
 		if (outlet_gives_up(place->remote.outlet, &since))
 			return false;
-		if (outlet_roused(place->remote.outlet))
+		if (remote_roused(&place->remote))
 			receiver_reopen(&place->receiver);
 		nanosleep(&pause, NULL);
 	}
@@ -72,7 +66,7 @@ static bool reach(struct row_socket *place)
 }
 
 /* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
-static _Atomic uint64_t *bring(struct row_socket *place)
+static _Atomic uint64_t *fate_of(struct row_socket *place)
 {
 	struct remote *remote = &place->remote;
 	struct delivery *delivery = &remote->delivery;
@@ -87,7 +81,7 @@ static _Atomic uint64_t *bring(struct row_socket *place)
 			receiver_praise(&place->receiver);
 			delivery_count(&delivery->bytes, remote->text.len);
 			remote_say_takes(remote);
-			return &delivery->delivered;
+			return &remote->fates->delivered;
 		}
 		remote_say_waits(remote, place->receiver.why);
 		breaks += place->receiver.sent > 0;
@@ -96,13 +90,13 @@ static _Atomic uint64_t *bring(struct row_socket *place)
 				"the connection broke %d times in one interval's rows; nobody can "
 				"say which of them arrived",
 				BREAKS_MAX);
-			return &delivery->unknown;
+			return &remote->fates->unknown;
 		}
 		if (error == ETIMEDOUT && outlet_ending(remote->outlet))
 			break;
 	}
 	remote_leave(remote, place->receiver.why);
-	return breaks > 0 ? &delivery->unknown : &delivery->failed;
+	return breaks > 0 ? &remote->fates->unknown : &remote->fates->failed;
 }
 
 static void begin(void *arg)
@@ -112,13 +106,9 @@ static void begin(void *arg)
 	place->receiver.second = outlet_second(place->remote.outlet);
 }
 
-static void write_report(void *arg, const struct report_epoch *epoch)
+static void bring(struct remote *remote, uint64_t rows)
 {
-	struct row_socket *place = arg;
-	uint64_t rows = remote_rows(&place->remote, epoch);
-
-	if (rows > 0)
-		delivery_count(bring(place), rows);
+	delivery_count(fate_of((struct row_socket *)remote), rows);
 }
 
 static void reopen(void *arg)
@@ -171,7 +161,7 @@ static void free_place(struct remote *remote)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = write_report, .reopen = reopen                            \
+		.begin = begin, .write = remote_write, .reopen = reopen                            \
 	}
 
 const struct remote_scheme remote_tcp = {
@@ -179,6 +169,7 @@ const struct remote_scheme remote_tcp = {
 	.form = "tcp://HOST:PORT",
 	.check = check,
 	.create = create,
+	.bring = bring,
 	.free = free_place,
 	.ops = OPS,
 };
@@ -188,6 +179,7 @@ const struct remote_scheme remote_unix = {
 	.form = "unix:PATH",
 	.check = check,
 	.create = create,
+	.bring = bring,
 	.free = free_place,
 	.ops = OPS,
 };

@@ -12,6 +12,7 @@
 #include "report/output/output.h"
 #include "report/outlet/file_place.h"
 #include "report/outlet/remote.h"
+#include "report/outlet/spooled.h"
 #include "report/outlet/writer.h"
 #include "collect/options.h"
 #include "kernel/options.h"
@@ -305,8 +306,10 @@ static void writer_free(struct writer *writer)
 		free(writer->sinks[s]->columns);
 		free(writer->sinks[s]);
 	}
-	for (uint32_t r = 0; r < writer->nb_remotes; r++)
+	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
+		spooled_close(writer->remotes[r]->spooled);
 		remote_free(writer->remotes[r]);
+	}
 	free(writer->remotes);
 	free(writer->routes);
 	free(writer->sinks);
@@ -369,12 +372,19 @@ static bool is_regular(const struct route *route)
 	return route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular;
 }
 
+static const struct outlet_ops *ops_of(const struct remote *remote)
+{
+	return remote->spooled != NULL ? &spooled_ops : &remote->scheme->ops;
+}
+
 static bool make_outlet(struct writer *writer, struct route *route)
 {
 	const struct outlet_ops *files = is_regular(route) ? &file_ops : &stream_ops;
 	const struct outlet_params params = {
-		.ops = route->remote != NULL ? &route->remote->scheme->ops : files,
-		.place = route->remote != NULL ? (void *)route->remote : &route->files,
+		.ops = route->remote == NULL ? files : ops_of(route->remote),
+		.place = route->remote == NULL            ? (void *)&route->files
+			 : route->remote->spooled == NULL ? (void *)route->remote
+							  : route->remote->spooled,
 		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
 		.deliveries = route->deliveries,
 		.nb_deliveries = route->nb_deliveries,
@@ -405,6 +415,49 @@ static bool start_outlets(struct writer *writer)
 	return false;
 }
 
+static bool open_spool(
+	struct writer *writer, struct remote *remote, const struct asked_place *place, char *error)
+{
+	char why[SPOOL_WHY_MAX], line[WRITER_ERROR_MAX];
+	const struct place_options *options = place->options;
+	struct spool_found found;
+
+	if (options->spool.text == NULL)
+		return true;
+	if (!spooled_open(remote, options, why, &found)) {
+		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", place->label,
+			(int)options->spool.folder_len, options->spool.text, why);
+		return false;
+	}
+	if (found.damaged > 0) {
+		snprintf(line, sizeof(line),
+			"%s: %u damaged files of its spool stay as .damaged; %llu rows are lost, "
+			"as far as is known",
+			place->name, found.damaged, (unsigned long long)found.damaged_rows);
+		voice_say(true, line, &writer->voice);
+	}
+	if (found.rows > 0) {
+		snprintf(line, sizeof(line), "%s: %llu rows wait in its spool", place->name,
+			(unsigned long long)found.rows);
+		voice_say(false, line, &writer->voice);
+	}
+	return true;
+}
+
+/* Before any output is touched. */
+static bool open_spools(struct writer *writer, const struct config *config, char *error)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+	uint32_t r = 0;
+
+	while (places_next(config, &walk, &place))
+		if (remote_is_url(place.to.name) &&
+			!open_spool(writer, writer->remotes[r++], &place, error))
+			return false;
+	return true;
+}
+
 /* By which a person finds rows again. */
 static void say_run(struct writer *writer)
 {
@@ -429,7 +482,7 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 		writer->voice = *voice;
 	if (writer == NULL || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
-	else
+	else if (open_spools(writer, config, error))
 		*status = open_sinks(writer, config, first_epoch, error);
 	if (writer == NULL)
 		return NULL;
@@ -555,6 +608,14 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 	return report;
 }
 
+/* What is in a spool is older than what is in the queue. */
+static bool find_oldest(const struct route *route, int64_t *start)
+{
+	return (route->remote != NULL && route->remote->spooled != NULL &&
+		       spooled_oldest(route->remote->spooled, start)) ||
+	       outlet_oldest(route->outlet, start);
+}
+
 /* What became of the rows of the last epoch; NULL where memory is missing. */
 static struct report_epoch *look_at_deliveries(struct writer *writer)
 {
@@ -576,8 +637,8 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 				continue;
 			*delivery = delivery_look(route->deliveries[d]);
 			n++;
-			delivery->waits = delivery->waiting > 0 &&
-					  outlet_oldest(route->outlet, &delivery->oldest);
+			delivery->waits =
+				delivery->waiting > 0 && find_oldest(route, &delivery->oldest);
 		}
 	}
 	report->nb_deliveries = n;
@@ -690,7 +751,7 @@ uint64_t writer_close(struct writer *writer)
 		lost += writer->sinks[s]->file.lost;
 	}
 	for (uint32_t r = 0; r < writer->nb_remotes; r++)
-		lost += delivery_lost(&writer->remotes[r]->delivery);
+		lost += delivery_lost(&writer->remotes[r]->delivery) + writer->remotes[r]->dropped;
 	writer_free(writer);
 	return lost;
 }

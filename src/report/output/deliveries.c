@@ -19,6 +19,7 @@ static const struct column columns[] = {
 	{"failed", COLUMN_U64, AT(failed)},
 	{"unknown", COLUMN_U64, AT(unknown)},
 	{"dropped", COLUMN_U64, AT(dropped)},
+	{"spooled", COLUMN_U64, AT(spooled)},
 	{"waiting", COLUMN_U64, AT(waiting)},
 	{"oldest", COLUMN_TIME, AT(oldest), KNOWN(waits)},
 	{"retries", COLUMN_U64, AT(retries)},

@@ -34,6 +34,13 @@ enum row_kind {
 	ROW_KINDS,
 };
 
+/* FOLDER,SIZE */
+struct spool_options {
+	const char *text; /* NULL: none */
+	uint32_t folder_len;
+	uint64_t size;
+};
+
 /* What a section [export NAME] says of a place; zeros: nothing. */
 struct place_options {
 	enum row_kind kind;
@@ -42,6 +49,8 @@ struct place_options {
 	uint32_t names;           /* enum column_names */
 	uint32_t rate;            /* datagrams a second; 0: as usual */
 	uint32_t interface_index; /* of the first interface; 0: 1 */
+	uint32_t when_full;
+	struct spool_options spool;
 	struct option_properties kafka;
 };
 

@@ -16,6 +16,17 @@ static void add_rows(struct text *text, const struct format *format, const struc
 	}
 }
 
+const char *format_name(const struct format *format)
+{
+#define FORMAT_WORD(name, word) [FORMAT_##name] = #word,
+	static const char *const words[FORMAT_COUNT] = {ROW_FORMATS(FORMAT_WORD)};
+	uint32_t f = 0;
+
+	while (formats[f] != format)
+		f++;
+	return words[f];
+}
+
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch)
 {

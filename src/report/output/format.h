@@ -27,6 +27,9 @@ ROW_FORMATS(DECLARE_FORMAT)
 /* By enum output_format; NULL: is none of rows. */
 extern const struct format *const formats[FORMAT_COUNT];
 
+/* What it is called: "csv". */
+const char *format_name(const struct format *format);
+
 /* Appends all rows of the columns' kind that the epoch has. */
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch);

@@ -312,6 +312,7 @@ struct report_delivery {
 	const char *name, *kind;
 	uint64_t rows;
 	uint64_t delivered, acknowledged, failed, unknown, dropped;
+	uint64_t spooled; /* of those that wait */
 	uint64_t waiting; /* at the end */
 	bool waits;
 	int64_t oldest; /* of what waits: its start, ns since 1970-01-01 UTC */

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/outlet/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+
+#define VERSION        1
+#define FIRST_LINE     "sketchtap spool %u %s rows=%" PRIu64 " start=%" PRId64 " header=%zu bytes=%zu "
+#define CHECKSUM       "checksum=%016" PRIx64 "\n"
+#define LINE_MAX_BYTES 256
+#define NAME_FORMAT    "%016" PRIx64
+#define NAME_DIGITS    16
+#define WHAT_MAX       64
+#define FOLDER_MODE    0700 /* rows are somebody's addresses */
+#define FILE_MODE      0600
+
+struct segment_file {
+	struct segment_file *next;
+	uint64_t number, rows, bytes;
+	int64_t start;
+	struct spool_segment *held; /* in memory; NULL: it is a file */
+};
+
+struct spool {
+	char *folder;
+	int fd, lock_fd;
+	uint64_t size;
+	char what[WHAT_MAX];
+	uint64_t next; /* number of the next that is put */
+
+	pthread_mutex_t lock; /* guards what follows */
+	struct segment_file *first, *last;
+	uint64_t bytes, rows;
+};
+
+/* --- A file */
+
+struct first_line {
+	uint32_t version;
+	char what[WHAT_MAX];
+	uint64_t rows, checksum;
+	int64_t start;
+	size_t header, bytes; /* behind the line, one after the other */
+	size_t line;          /* bytes of the line */
+	size_t unsummed;      /* of them before the checksum */
+};
+
+static bool read_first_line(const char *text, size_t len, struct first_line *line)
+{
+	const char *newline = memchr(text, '\n', len);
+	char copy[LINE_MAX_BYTES], kind[WHAT_MAX / 2], format[WHAT_MAX / 2];
+	int at = 0;
+
+	*line = (struct first_line){0};
+	if (newline == NULL || newline - text >= LINE_MAX_BYTES)
+		return false;
+	line->line = (size_t)(newline - text) + 1;
+	snprintf(copy, sizeof(copy), "%.*s", (int)line->line - 1, text);
+	if (sscanf(copy, "sketchtap spool %" SCNu32, &line->version) != 1)
+		return false;
+	if (line->version != VERSION)
+		return true;
+	if (sscanf(copy,
+		    "sketchtap spool %*u %31s %31s rows=%" SCNu64 " start=%" SCNd64
+		    " header=%zu bytes=%zu %nchecksum=%" SCNx64,
+		    kind, format, &line->rows, &line->start, &line->header, &line->bytes, &at,
+		    &line->checksum) != 7)
+		return false;
+	snprintf(line->what, sizeof(line->what), "%s %s", kind, format);
+	line->unsummed = (size_t)at;
+	return true;
+}
+
+static uint64_t sum_of(
+	const char *line, size_t len, const struct text *header, const struct text *text)
+{
+	uint64_t sum = checksum_add(CHECKSUM_START, line, len);
+
+	sum = checksum_add(sum, header->data, header->len);
+	return checksum_add(sum, text->data, text->len);
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		bytes += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static void name_of(uint64_t number, const char *ending, char name[64])
+{
+	snprintf(name, 64, NAME_FORMAT ".%s", number, ending);
+}
+
+/* Returns 0 or an errno; then there is no such file. */
+static int write_segment(
+	struct spool *spool, const struct spool_segment *segment, const char *line, size_t len)
+{
+	char part[64], name[64];
+	int fd, error = 0;
+
+	name_of(spool->next, "part", part);
+	name_of(spool->next, "rows", name);
+	fd = openat(spool->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+	if (fd < 0)
+		return errno;
+	if (!write_all(fd, line, len) ||
+		!write_all(fd, segment->header.data, segment->header.len) ||
+		!write_all(fd, segment->text.data, segment->text.len) || fdatasync(fd) != 0)
+		error = errno;
+	if (close(fd) != 0 && error == 0)
+		error = errno;
+	if (error == 0 && renameat(spool->fd, part, spool->fd, name) != 0)
+		error = errno;
+	if (error != 0)
+		unlinkat(spool->fd, part, 0);
+	else
+		(void)fsync(spool->fd);
+	return error;
+}
+
+/* NULL where it cannot be read as a whole. */
+static char *read_file(const struct spool *spool, const char *name, size_t *len)
+{
+	int fd = openat(spool->fd, name, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *bytes = NULL;
+	size_t at = 0;
+
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		bytes = malloc((size_t)st.st_size + 1);
+	while (bytes != NULL && at < (size_t)st.st_size) {
+		ssize_t n = read(fd, bytes + at, (size_t)st.st_size - at);
+
+		if (n <= 0 && errno != EINTR)
+			break;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	*len = at;
+	return bytes;
+}
+
+/* Whether the file is what its first line says. */
+static bool read_segment(
+	const struct spool *spool, const struct segment_file *file, struct spool_segment *segment)
+{
+	struct first_line line;
+	char name[64], *bytes;
+	size_t len;
+	bool good;
+
+	name_of(file->number, "rows", name);
+	bytes = read_file(spool, name, &len);
+	good = bytes != NULL && read_first_line(bytes, len, &line) && line.version == VERSION &&
+	       line.header <= len && line.bytes <= len &&
+	       line.line + line.header + line.bytes == len;
+	if (good) {
+		text_add(&segment->header, bytes + line.line, line.header);
+		text_add(&segment->text, bytes + line.line + line.header, line.bytes);
+		segment->rows = line.rows;
+		segment->start = line.start;
+		good = !segment->header.failed && !segment->text.failed &&
+		       sum_of(bytes, line.unsummed, &segment->header, &segment->text) ==
+			       line.checksum;
+	}
+	free(bytes);
+	return good;
+}
+
+/* --- What waits */
+
+static struct segment_file *add_last(struct spool *spool, const struct segment_file *file)
+{
+	struct segment_file *added = malloc(sizeof(*added));
+
+	if (added == NULL)
+		return NULL;
+	*added = *file;
+	added->next = NULL;
+	pthread_mutex_lock(&spool->lock);
+	if (spool->first == NULL)
+		spool->first = added;
+	else
+		spool->last->next = added;
+	spool->last = added;
+	spool->bytes += added->bytes;
+	spool->rows += added->rows;
+	pthread_mutex_unlock(&spool->lock);
+	return added;
+}
+
+static void free_file(struct segment_file *file)
+{
+	if (file->held != NULL) {
+		text_free(&file->held->header);
+		text_free(&file->held->text);
+		free(file->held);
+	}
+	free(file);
+}
+
+static struct segment_file *remove_first(struct spool *spool)
+{
+	struct segment_file *file;
+
+	pthread_mutex_lock(&spool->lock);
+	file = spool->first;
+	spool->first = file->next;
+	if (spool->first == NULL)
+		spool->last = NULL;
+	spool->bytes -= file->bytes;
+	spool->rows -= file->rows;
+	pthread_mutex_unlock(&spool->lock);
+	return file;
+}
+
+static bool add_text(struct text *to, const struct text *from)
+{
+	text_add(to, from->data, from->len);
+	return !to->failed;
+}
+
+static bool is_empty(struct spool *spool)
+{
+	bool empty;
+
+	pthread_mutex_lock(&spool->lock);
+	empty = spool->first == NULL;
+	pthread_mutex_unlock(&spool->lock);
+	return empty;
+}
+
+/* Keeps it in memory where it is the only one. */
+static bool hold(struct spool *spool, const struct spool_segment *segment)
+{
+	struct segment_file file = {.rows = segment->rows, .start = segment->start};
+
+	if (!is_empty(spool))
+		return false;
+	file.held = calloc(1, sizeof(*file.held));
+	if (file.held == NULL)
+		return false;
+	file.held->rows = segment->rows;
+	file.held->start = segment->start;
+	if (add_text(&file.held->header, &segment->header) &&
+		add_text(&file.held->text, &segment->text) && add_last(spool, &file) != NULL)
+		return true;
+	text_free(&file.held->header);
+	text_free(&file.held->text);
+	free(file.held);
+	return false;
+}
+
+/* NULL, or why the disk does not have it. */
+static const char *put_on_disk(struct spool *spool, const struct spool_segment *segment)
+{
+	struct segment_file file = {
+		.number = spool->next, .rows = segment->rows, .start = segment->start};
+	char line[LINE_MAX_BYTES], name[64];
+	int len = snprintf(line, sizeof(line), FIRST_LINE, VERSION, spool->what, segment->rows,
+		segment->start, segment->header.len, segment->text.len);
+	bool full;
+	int error;
+
+	len += snprintf(line + len, sizeof(line) - (size_t)len, CHECKSUM,
+		sum_of(line, (size_t)len, &segment->header, &segment->text));
+	file.bytes = (uint64_t)len + segment->header.len + segment->text.len;
+	pthread_mutex_lock(&spool->lock);
+	full = spool->bytes + file.bytes > spool->size;
+	pthread_mutex_unlock(&spool->lock);
+	if (full)
+		return "the spool is full";
+	error = write_segment(spool, segment, line, (size_t)len);
+	if (error != 0)
+		return strerror(error);
+	spool->next++;
+	if (add_last(spool, &file) != NULL)
+		return NULL;
+	name_of(file.number, "rows", name);
+	unlinkat(spool->fd, name, 0);
+	return strerror(ENOMEM);
+}
+
+const char *spool_put(struct spool *spool, const struct spool_segment *segment, const char **why)
+{
+	*why = put_on_disk(spool, segment);
+	return *why == NULL || hold(spool, segment) ? NULL : *why;
+}
+
+enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segment)
+{
+	const struct segment_file *file;
+	char name[64], damaged[64];
+
+	pthread_mutex_lock(&spool->lock);
+	file = spool->first;
+	pthread_mutex_unlock(&spool->lock);
+	if (file == NULL)
+		return SPOOL_EMPTY;
+	*segment = (struct spool_segment){.rows = file->rows, .start = file->start};
+	if (file->held != NULL ? add_text(&segment->header, &file->held->header) &&
+					 add_text(&segment->text, &file->held->text)
+			       : read_segment(spool, file, segment))
+		return SPOOL_SEGMENT;
+	text_free(&segment->header);
+	text_free(&segment->text);
+	segment->rows = file->rows;
+	name_of(file->number, "rows", name);
+	name_of(file->number, "damaged", damaged);
+	if (file->held == NULL)
+		(void)renameat(spool->fd, name, spool->fd, damaged);
+	free_file(remove_first(spool));
+	return SPOOL_DAMAGED;
+}
+
+void spool_done(struct spool *spool)
+{
+	struct segment_file *file = remove_first(spool);
+	char name[64];
+
+	name_of(file->number, "rows", name);
+	if (file->held == NULL)
+		unlinkat(spool->fd, name, 0);
+	free_file(file);
+}
+
+bool spool_oldest_start(struct spool *spool, int64_t *start)
+{
+	bool any;
+
+	pthread_mutex_lock(&spool->lock);
+	any = spool->first != NULL;
+	if (any)
+		*start = spool->first->start;
+	pthread_mutex_unlock(&spool->lock);
+	return any;
+}
+
+uint64_t spool_rows(struct spool *spool)
+{
+	uint64_t rows;
+
+	pthread_mutex_lock(&spool->lock);
+	rows = spool->rows;
+	pthread_mutex_unlock(&spool->lock);
+	return rows;
+}
+
+/* --- Opening */
+
+static int is_segment(const struct dirent *entry)
+{
+	const char *digits = "0123456789abcdef";
+
+	return strspn(entry->d_name, digits) == NAME_DIGITS &&
+	       strcmp(entry->d_name + NAME_DIGITS, ".rows") == 0;
+}
+
+enum look {
+	LOOK_GOOD,
+	LOOK_DAMAGED,
+	LOOK_OTHER, /* another version, other rows */
+};
+
+/* Only what the first line says, and whether the file is as long: its sum is looked at when it is
+ * sent. */
+static enum look look_at(
+	const struct spool *spool, const char *name, struct segment_file *file, char *why)
+{
+	int fd = openat(spool->fd, name, O_RDONLY | O_CLOEXEC);
+	char text[LINE_MAX_BYTES];
+	struct first_line line;
+	struct stat st;
+	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+	bool good = len > 0 && fstat(fd, &st) == 0 && read_first_line(text, (size_t)len, &line);
+
+	if (fd >= 0)
+		close(fd);
+	*file = (struct segment_file){.number = strtoull(name, NULL, 16)};
+	if (!good)
+		return LOOK_DAMAGED;
+	if (line.version != VERSION) {
+		snprintf(why, SPOOL_WHY_MAX,
+			"has rows of another version of sketchtap (%.40s); let that one send them, "
+			"or name another folder",
+			name);
+		return LOOK_OTHER;
+	}
+	if (strcmp(line.what, spool->what) != 0) {
+		snprintf(why, SPOOL_WHY_MAX,
+			"has rows of another place (%s, not %s); name another folder, or empty it",
+			line.what, spool->what);
+		return LOOK_OTHER;
+	}
+	file->rows = line.rows;
+	file->start = line.start;
+	file->bytes = (uint64_t)st.st_size;
+	return line.line + line.header + line.bytes == file->bytes ? LOOK_GOOD : LOOK_DAMAGED;
+}
+
+/* Goes over its files in their order, twice: first nothing is changed. */
+static bool look_at_all(struct spool *spool, bool change, struct spool_found *found, char *why)
+{
+	struct dirent **entries;
+	int n = scandir(spool->folder, &entries, is_segment, alphasort);
+	bool good = n >= 0;
+
+	if (!good)
+		snprintf(why, SPOOL_WHY_MAX, "%s; name another folder", strerror(errno));
+	for (int i = 0; i < n; i++) {
+		struct segment_file file;
+		char damaged[64];
+		enum look look = good ? look_at(spool, entries[i]->d_name, &file, why) : LOOK_OTHER;
+
+		good &= look != LOOK_OTHER;
+		if (good && change && look == LOOK_GOOD)
+			good = add_last(spool, &file) != NULL;
+		if (good && change && look == LOOK_DAMAGED) {
+			name_of(file.number, "damaged", damaged);
+			(void)renameat(spool->fd, entries[i]->d_name, spool->fd, damaged);
+			found->damaged++;
+			found->damaged_rows += file.rows;
+		}
+		if (good && spool->next <= file.number)
+			spool->next = file.number + 1;
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	return good;
+}
+
+/* It is there, can be written, and is ours. */
+static bool claim(struct spool *spool, char *why)
+{
+	(void)mkdir(spool->folder, FOLDER_MODE);
+	spool->fd = open(spool->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (spool->fd >= 0)
+		spool->lock_fd = openat(spool->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+	if (spool->lock_fd < 0) {
+		snprintf(why, SPOOL_WHY_MAX, "%s; name a folder that can be written",
+			strerror(errno));
+		return false;
+	}
+	if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	snprintf(why, SPOOL_WHY_MAX, "another run has it; name another folder, or stop that run");
+	return false;
+}
+
+struct spool *spool_open(
+	const char *folder, uint64_t size, const char *what, struct spool_found *found, char *why)
+{
+	struct spool *spool = calloc(1, sizeof(*spool));
+
+	*found = (struct spool_found){0};
+	snprintf(why, SPOOL_WHY_MAX, "there is no memory for it");
+	if (spool == NULL)
+		return NULL;
+	spool->fd = spool->lock_fd = -1;
+	spool->size = size;
+	pthread_mutex_init(&spool->lock, NULL);
+	snprintf(spool->what, sizeof(spool->what), "%s", what);
+	spool->folder = strdup(folder);
+	if (spool->folder != NULL && claim(spool, why) && look_at_all(spool, false, found, why) &&
+		look_at_all(spool, true, found, why)) {
+		found->rows = spool->rows;
+		return spool;
+	}
+	spool_close(spool);
+	return NULL;
+}
+
+void spool_close(struct spool *spool)
+{
+	if (spool == NULL)
+		return;
+	while (spool->first != NULL)
+		free_file(remove_first(spool));
+	if (spool->lock_fd >= 0)
+		close(spool->lock_fd);
+	if (spool->fd >= 0)
+		close(spool->fd);
+	pthread_mutex_destroy(&spool->lock);
+	free(spool->folder);
+	free(spool);
+}

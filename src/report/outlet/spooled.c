@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/outlet/spooled.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/signals.h"
+#include "report/output/format.h"
+
+struct spooled {
+	struct remote *remote;
+	struct spool *spool;
+	pthread_t thread;
+	bool runs; /* there is such a thread */
+	/* By the outlet's thread: */
+	struct spool_segment segment;
+	bool refuses; /* said: the spool takes no rows */
+	/* By the thread that sends: */
+	struct delivery fates; /* of the segment's rows, until it is done */
+	struct text header;    /* that connections begin with now */
+
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t work;  /* one was set */
+	bool put, ended;      /* something since it was looked at; nothing more comes */
+};
+
+/* --- By the thread that sends */
+
+/* Moves what the place said of the segment's rows to the account. */
+static void settle(struct spooled *spooled)
+{
+	struct delivery *account = &spooled->remote->delivery, *fates = &spooled->fates;
+
+	delivery_count(&account->delivered, fates->delivered);
+	delivery_count(&account->acknowledged, fates->acknowledged);
+	delivery_count(&account->failed, fates->failed);
+	delivery_count(&account->unknown, fates->unknown);
+	atomic_store(&account->spooled, spool_rows(spooled->spool));
+}
+
+static bool same_text(const struct text *a, const struct text *b)
+{
+	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+/* What begins connections is what the segment's rows need. */
+static void suit_header(struct spooled *spooled, struct spool_segment *segment)
+{
+	struct remote *remote = spooled->remote;
+
+	if (same_text(&remote->header, &segment->header))
+		return;
+	text_free(&remote->header);
+	remote->header = segment->header;
+	segment->header = (struct text){0};
+	if (remote->scheme->ops.reopen != NULL)
+		remote->scheme->ops.reopen(remote);
+}
+
+static void send_segment(struct spooled *spooled, struct spool_segment *segment)
+{
+	struct remote *remote = spooled->remote;
+
+	suit_header(spooled, segment);
+	text_free(&remote->text);
+	remote->text = segment->text;
+	segment->text = (struct text){0};
+	memset(&spooled->fates, 0, sizeof(spooled->fates));
+	remote->scheme->bring(remote, segment->rows);
+	/* What was left at the end of the run waits for the next one. */
+	if (!remote->left) {
+		spool_done(spooled->spool);
+		settle(spooled);
+	}
+	text_free(&segment->header);
+}
+
+static void say_damaged(struct spooled *spooled, uint64_t rows)
+{
+	remote_say(spooled->remote, true,
+		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
+		(unsigned long long)rows);
+	delivery_count(&spooled->remote->delivery.failed, rows);
+	atomic_store(&spooled->remote->delivery.spooled, spool_rows(spooled->spool));
+}
+
+static void send_all(struct spooled *spooled)
+{
+	struct spool_segment segment;
+	enum spool_result result;
+
+	while (!spooled->remote->left &&
+		(result = spool_oldest(spooled->spool, &segment)) != SPOOL_EMPTY) {
+		if (result == SPOOL_SEGMENT)
+			send_segment(spooled, &segment);
+		else
+			say_damaged(spooled, segment.rows);
+	}
+}
+
+/* Returns false at the end. */
+static bool wait_for_work(struct spooled *spooled)
+{
+	bool more;
+
+	pthread_mutex_lock(&spooled->lock);
+	while (!spooled->put && !spooled->ended)
+		pthread_cond_wait(&spooled->work, &spooled->lock);
+	more = spooled->put;
+	spooled->put = false;
+	pthread_mutex_unlock(&spooled->lock);
+	return more;
+}
+
+static void *sender_main(void *arg)
+{
+	struct spooled *spooled = arg;
+	struct remote *remote = spooled->remote;
+
+	if (remote->scheme->ops.begin != NULL)
+		remote->scheme->ops.begin(remote);
+	do {
+		if (remote_roused(remote) && remote->scheme->ops.reopen != NULL)
+			remote->scheme->ops.reopen(remote);
+		send_all(spooled);
+	} while (wait_for_work(spooled));
+	return NULL;
+}
+
+/* --- By the outlet's thread */
+
+static void rouse(struct spooled *spooled, bool end)
+{
+	pthread_mutex_lock(&spooled->lock);
+	spooled->put = true;
+	spooled->ended |= end;
+	pthread_cond_signal(&spooled->work);
+	pthread_mutex_unlock(&spooled->lock);
+}
+
+static void begin(void *arg)
+{
+	struct spooled *spooled = arg;
+
+	spooled->runs = signals_start_thread(&spooled->thread, sender_main, spooled) == 0;
+	if (!spooled->runs)
+		remote_say(spooled->remote, true,
+			"no thread for it; its rows stay in the spool for the next run");
+}
+
+static void say_refused(struct spooled *spooled, const char *why, bool lost)
+{
+	if (why != NULL && !spooled->refuses)
+		remote_say(spooled->remote, true, "%s; %s", why,
+			lost ? "rows are lost until it takes some"
+			     : "rows are sent without it, one interval at a time");
+	if (why == NULL && spooled->refuses)
+		remote_say(spooled->remote, false, "the spool takes rows again");
+	spooled->refuses = why != NULL;
+}
+
+static void write_report(void *arg, const struct report_epoch *epoch)
+{
+	struct spooled *spooled = arg;
+	struct remote *remote = spooled->remote;
+	const char *why, *lost;
+	uint64_t rows = remote_format(remote, epoch, &spooled->segment.text);
+
+	if (rows == 0)
+		return;
+	spooled->segment.rows = rows;
+	spooled->segment.start = epoch->start;
+	lost = spool_put(spooled->spool, &spooled->segment, &why);
+	say_refused(spooled, why, lost != NULL);
+	if (lost != NULL) {
+		delivery_count(&remote->delivery.dropped, rows);
+		remote->dropped += rows;
+		return;
+	}
+	atomic_store(&remote->delivery.spooled, spool_rows(spooled->spool));
+	rouse(spooled, false);
+}
+
+static void reopen(void *arg)
+{
+	struct spooled *spooled = arg;
+
+	atomic_store(&spooled->remote->roused, true);
+	rouse(spooled, false);
+}
+
+static void end(void *arg)
+{
+	struct spooled *spooled = arg;
+	uint64_t rows;
+
+	rouse(spooled, true);
+	if (spooled->runs)
+		pthread_join(spooled->thread, NULL);
+	rows = spool_rows(spooled->spool);
+	if (rows > 0)
+		remote_say(spooled->remote, false, "%llu rows stay in the spool for the next run",
+			(unsigned long long)rows);
+}
+
+const struct outlet_ops spooled_ops = {
+	.begin = begin,
+	.write = write_report,
+	.reopen = reopen,
+	.end = end,
+};
+
+/* --- Life */
+
+bool spooled_open(struct remote *remote, const struct place_options *options, char *why,
+	struct spool_found *found)
+{
+	struct spooled *spooled = calloc(1, sizeof(*spooled));
+	char *folder = strndup(options->spool.text, options->spool.folder_len), what[64];
+
+	snprintf(what, sizeof(what), "%s %s", output_word(remote->kind),
+		format_name(remote->format));
+	snprintf(why, SPOOL_WHY_MAX, "there is no memory for it");
+	if (spooled != NULL && folder != NULL)
+		spooled->spool = spool_open(folder, options->spool.size, what, found, why);
+	free(folder);
+	if (spooled == NULL || spooled->spool == NULL ||
+		!remote_copy_header(remote, &spooled->segment.header)) {
+		if (spooled != NULL)
+			spool_close(spooled->spool);
+		free(spooled);
+		return false;
+	}
+	pthread_mutex_init(&spooled->lock, NULL);
+	pthread_cond_init(&spooled->work, NULL);
+	spooled->remote = remote;
+	remote->fates = &spooled->fates;
+	remote->spooled = spooled;
+	remote->delivery.rows = found->rows + found->damaged_rows;
+	remote->delivery.failed = found->damaged_rows;
+	remote->delivery.spooled = found->rows;
+	return true;
+}
+
+void spooled_close(struct spooled *spooled)
+{
+	if (spooled == NULL)
+		return;
+	spool_close(spooled->spool);
+	text_free(&spooled->segment.header);
+	text_free(&spooled->segment.text);
+	pthread_cond_destroy(&spooled->work);
+	pthread_mutex_destroy(&spooled->lock);
+	free(spooled);
+}
+
+bool spooled_oldest(struct spooled *spooled, int64_t *start)
+{
+	return spool_oldest_start(spooled->spool, start);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Any bytes as a file of a spool: refused with the spool left as it was, found to be damaged, or
+ * rows. To get past the checksum, one that is all '?' becomes the right one.
+ */
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "report/outlet/spool.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define UNKNOWN "checksum=????????????????"
+
+static char folder[] = "/tmp/sketchtap-fuzz-spool-XXXXXX", path[64], file[128], damaged[128];
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void leave(void)
+{
+	char lock[128];
+
+	snprintf(lock, sizeof(lock), "%s/lock", path);
+	unlink(lock);
+	rmdir(path);
+	rmdir(folder);
+}
+
+static void make_names(void)
+{
+	if (path[0] != '\0')
+		return;
+	require(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof(path), "%s/s", folder);
+	require(mkdir(path, 0700) == 0);
+	snprintf(file, sizeof(file), "%s/0000000000000000.rows", path);
+	snprintf(damaged, sizeof(damaged), "%s/0000000000000000.damaged", path);
+	atexit(leave);
+}
+
+static void fill_in_checksum(char *bytes, size_t size)
+{
+	char *mark = memmem(bytes, size, UNKNOWN, strlen(UNKNOWN)), digits[32];
+	uint64_t sum;
+
+	if (mark == NULL)
+		return;
+	sum = checksum_add(CHECKSUM_START, bytes, (size_t)(mark - bytes));
+	if ((size_t)(mark - bytes) + strlen(UNKNOWN) + 1 <= size)
+		sum = checksum_add(sum, mark + strlen(UNKNOWN) + 1,
+			size - (size_t)(mark - bytes) - strlen(UNKNOWN) - 1);
+	snprintf(digits, sizeof(digits), "%016" PRIx64, sum);
+	memcpy(mark + strlen("checksum="), digits, 16);
+}
+
+static void write_file(const uint8_t *data, size_t size)
+{
+	char *bytes = malloc(size + 1);
+	FILE *stream = fopen(file, "w");
+
+	require(bytes != NULL && stream != NULL);
+	memcpy(bytes, data, size);
+	fill_in_checksum(bytes, size);
+	require(fwrite(bytes, 1, size, stream) == size);
+	fclose(stream);
+	free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct spool_found found;
+	struct spool_segment segment;
+	char why[SPOOL_WHY_MAX];
+	struct spool *spool;
+
+	make_names();
+	write_file(data, size);
+	spool = spool_open(path, 1 << 20, "flows csv", &found, why);
+	if (spool == NULL) {
+		require(why[0] != '\0' && access(file, F_OK) == 0);
+		unlink(file);
+		return 0;
+	}
+	switch (spool_oldest(spool, &segment)) {
+	case SPOOL_EMPTY: require(found.damaged == 1); break;
+	case SPOOL_SEGMENT:
+		require(segment.rows == found.rows);
+		require(segment.text.len + segment.header.len < size);
+		text_free(&segment.header);
+		text_free(&segment.text);
+		spool_done(spool);
+		break;
+	case SPOOL_DAMAGED: require(segment.rows == found.rows); break;
+	}
+	require(spool_rows(spool) == 0 && access(file, F_OK) != 0);
+	unlink(damaged);
+	spool_close(spool);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Any text as a URL of a place: refused with a phrase, or a place that can be made; and no password
+ * in what is shown of it. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/outlet/remote.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void hear(bool warning, const char *line, void *arg)
+{
+	(void)warning;
+	(void)line;
+	(void)arg;
+}
+
+static void try_kind(const char *url, enum row_kind kind)
+{
+	static struct writer_voice voice = {.say = hear};
+	static const struct config config;
+	static const struct place_options options;
+	const struct remote_request request = {
+		.url = url,
+		.name = url,
+		.kind = kind,
+		.usual_format = FORMAT_CSV,
+		.options = &options,
+		.config = &config,
+	};
+	char why[REMOTE_WHY_MAX] = "";
+
+	if (remote_check(&request, why)) {
+		struct remote *remote = remote_create(&request, 0, &voice);
+
+		require(remote != NULL && why[0] == '\0');
+		remote_free(remote);
+	} else {
+		require(why[0] != '\0' && strlen(why) < sizeof(why));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *url = malloc(size + 1), shown[REMOTE_SHOWN_MAX];
+
+	require(url != NULL);
+	memcpy(url, data, size);
+	url[size] = '\0';
+	if (strlen(url) > 0 && remote_is_url(url)) {
+		try_kind(url, ROWS_HEAVY_HITTERS);
+		try_kind(url, ROWS_STATS);
+		remote_hide(url, shown);
+		require(strlen(shown) < sizeof(shown) && strstr(shown, "secret@") == NULL);
+	}
+	free(url);
+	return 0;
+}

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spools: rows wait on a disk for who is not there, whatever happens meanwhile; none is lost, none is silent."""
+
+import csv
+import http.server
+import io
+import json
+import os
+import signal
+import socket
+import threading
+
+import lib
+import peers
+from test_ipfix import DELIVERIES
+
+TRAFFIC = ('--synthetic', 'flows=1000,packets=400K,rate=100K', '--interval', '500ms', '--seed', '1')
+
+
+class Taker(threading.Thread):
+    """Takes connections one after the other, and keeps what comes of each."""
+
+    def __init__(self, port=0):
+        super().__init__(daemon=True)
+        self.server = socket.create_server(('127.0.0.1', port))
+        self.connections = []
+        self.start()
+
+    def run(self):
+        try:
+            while True:
+                client, _ = self.server.accept()
+                self.connections.append(b'')
+                with client:
+                    for piece in iter(lambda c=client: c.recv(65536), b''):
+                        self.connections[-1] += piece
+        except OSError:
+            pass
+
+    def rows(self):
+        return [row for text in self.connections for row in csv.DictReader(io.StringIO(text.decode()))]
+
+    def close(self):
+        self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        self.join(10)
+
+
+def write_config(test, port, size='64MB', more=''):
+    path = test.path('spool.conf')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(f'[export heavy]\nwhat = heavy-hitters\nurl = tcp://127.0.0.1:{port}\n'
+                   f'spool = {test.path("spool")},{size}\n{more}')
+    return path
+
+
+def account(path):
+    """Sums over the rows of `heavy`, each of which balances; what waited at the end, and how much of it in the spool."""
+    sums, waited = {}, 0
+    for row in lib.read_csv(path, DELIVERIES):
+        if row['export'] != 'heavy':
+            continue
+        figures = {name: int(row[name]) for name in (
+            'rows', 'delivered', 'acknowledged', 'failed', 'unknown', 'dropped', 'waiting', 'spooled')}
+        fates = sum(figures[name] for name in ('delivered', 'acknowledged', 'failed', 'unknown', 'dropped', 'waiting'))
+        assert figures['rows'] + waited == fates and figures['spooled'] <= figures['waiting'], row
+        waited = figures['waiting']
+        for name in figures:
+            sums[name] = sums.get(name, 0) + figures[name]
+        sums['left'], sums['left_spooled'] = waited, figures['spooled']
+    return sums
+
+
+def truth(test):
+    test.run(*TRAFFIC, '--output', test.path('alone.csv')).expect(0)
+    with open(test.path('alone.csv'), encoding='utf-8') as file:
+        return list(csv.DictReader(file))
+
+
+def assert_arrived(arrived, wanted, runs=1):
+    """Each row of each run once, in its order, and as a file has it."""
+    assert len({row['run'] for row in arrived}) == runs
+    ours = [{name: row[name] for name in wanted[0]} for row in arrived]
+    assert ours == wanted * runs
+
+
+def segments(test):
+    return sorted(name for name in os.listdir(test.path('spool')) if name != 'lock')
+
+
+def test_over_the_end_of_a_run(test):
+    """Nobody is there: rows stay, and the next run sends them first. Nothing is lost, and both runs say so."""
+    port, wanted = peers.free_port(), truth(test)
+    config, deliveries = write_config(test, port), test.path('deliveries.csv')
+    result = test.run(*TRAFFIC, '--config', config, '--deliveries', deliveries).expect(0)
+    assert f'{len(wanted)} rows stay in the spool' in result.stderr, result.stderr
+    sums = account(deliveries)
+    assert sums['rows'] == sums['left'] == sums['left_spooled'] == len(wanted), sums
+    assert len(segments(test)) == 8
+    taker = Taker(port)
+    result = test.run(*TRAFFIC, '--config', config, '--deliveries', deliveries, '--force').expect(0)
+    taker.close()
+    assert f'{len(wanted)} rows wait in its spool' in result.stderr, result.stderr
+    assert_arrived(taker.rows(), wanted, runs=2)
+    sums = account(deliveries)
+    assert sums['rows'] == sums['delivered'] == 2 * len(wanted) and sums['left'] == 0, sums
+    assert not segments(test)
+
+
+def test_killed(test):
+    """kill -9 while nobody is there, and again: what was spooled arrives, in its order."""
+    port, config = peers.free_port(), None
+    config = write_config(test, port)
+    for _ in range(2):
+        process = test.start('run', *TRAFFIC, '--pace', 'recorded', '--config', config)
+        before = len(segments(test)) if os.path.isdir(test.path('spool')) else 0
+        test.until(lambda n=before: os.path.isdir(test.path('spool')) and len(segments(test)) > n + 1, 'it spools')
+        process.signal(signal.SIGKILL)
+        test.wait(process)
+    taker = Taker(port)
+    test.run('--synthetic', 'packets=10', '--interval', '0', '--config', config).expect(0)
+    taker.close()
+    runs = {}
+    for row in taker.rows():
+        runs.setdefault(row['run'], []).append((int(row['epoch']), int(row['rank'])))
+    assert len(runs) == 3, list(runs)
+    for rows in list(runs.values())[:2]:
+        assert rows == [(epoch, rank) for epoch in range(rows[-1][0] + 1) for rank in range(1, 101)], rows[:200]
+    assert not [name for name in segments(test) if name.endswith('.rows')]
+
+
+def test_trouble(test):
+    """Full, damaged, of another version, of another place, not to be written, had by another run."""
+    port, wanted = peers.free_port(), truth(test)
+    config, deliveries = write_config(test, port), test.path('deliveries.csv')
+    spool = test.path('spool')
+    test.run(*TRAFFIC, '--config', config).expect(0)
+    first, second = (os.path.join(spool, name) for name in segments(test)[:2])
+    with open(first, 'r+b') as file:  # a byte of a row: noticed when it is sent
+        file.seek(-10, os.SEEK_END)
+        file.write(b'\0')
+    os.truncate(second, os.path.getsize(second) - 1)  # noticed at the start
+    taker = Taker(port)
+    result = test.run('--synthetic', 'packets=10', '--interval', '0', '--config', config, '--deliveries',
+                      deliveries).expect(1)
+    taker.close()
+    for part in ('1 damaged files of its spool stay', 'a file of its spool is damaged'):
+        assert result.stderr.count(part) == 1, result.stderr
+    sums = account(deliveries)
+    assert sums['failed'] == 200 and sums['rows'] == sums['failed'] + sums['delivered'], sums
+    assert len(taker.rows()) == sums['delivered'] > len(wanted) - 200
+    assert [name.endswith('.damaged') for name in segments(test)] == [True, True]
+    # Of another version, of other rows: refused, with what to do; the file stays.
+    for line, part in ((b'sketchtap spool 2 x\n', 'another version'),
+                       (b'sketchtap spool 1 stats csv rows=1 start=0 header=0 bytes=0 checksum=0\n', 'another place')):
+        path = os.path.join(spool, '0' * 15 + 'f.rows')
+        with open(path, 'wb') as file:
+            file.write(line)
+        result = test.run(*TRAFFIC, '--config', config, '--stats', test.path('stats.csv')).expect(1)
+        result.expect_one_line(part)
+        assert not os.path.exists(test.path('stats.csv'))
+        os.remove(path)
+    # Where no folder can be.
+    with open(config, 'a', encoding='utf-8') as file:
+        file.write(f'[export more]\nwhat = stats\nurl = unix:x\nspool = {config},1MB\n')
+    test.run(*TRAFFIC, '--config', config).expect(1).expect_one_line('spool.conf: Not a directory')
+
+
+def test_full(test):
+    """A spool that is full drops whole intervals, counted and said; what it has arrives."""
+    port = peers.free_port()
+    config, deliveries = write_config(test, port, size='1MB'), test.path('deliveries.csv')
+    traffic = ('--synthetic', 'flows=20K,packets=2M,rate=100K', '--interval', '500ms', '--top', '1000')
+    result = test.run(*traffic, '--config', config, '--deliveries', deliveries).expect(1)
+    assert 'the spool is full; rows are lost until it takes some' in result.stderr, result.stderr
+    sums = account(deliveries)
+    assert sums['dropped'] > 0 and sums['dropped'] % 1000 == 0, sums
+    assert sums['rows'] == sums['dropped'] + sums['left'], sums
+    taker = Taker(port)
+    test.run('--synthetic', 'packets=10', '--interval', '0', '--config', config).expect(0)
+    taker.close()
+    assert len(taker.rows()) > sums['left']
+
+
+class Inserts(http.server.ThreadingHTTPServer):
+    """Answers inserts as ClickHouse does, and keeps what it has answered."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, port=0):
+        self.bodies = []
+        super().__init__(('127.0.0.1', port), Insert)
+        self.thread = threading.Thread(target=self.serve_forever, kwargs={'poll_interval': 0.01}, daemon=True)
+        self.thread.start()
+
+    def rows(self):
+        return [json.loads(line) for body in self.bodies for line in body.splitlines()]
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+
+class Insert(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        self.server.bodies.append(body)
+        self.send_response(200)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_down_and_back(test):
+    """A receiver that goes away while packets flow and comes back: every row once, in its order."""
+    server = Inserts()
+    port = server.server_address[1]
+    config, deliveries, rows = test.path('spool.conf'), test.path('deliveries.csv'), test.path('rows')
+    with open(config, 'w', encoding='utf-8') as file:
+        file.write(f'[export heavy]\nwhat = heavy-hitters\nurl = clickhouse://127.0.0.1:{port}/t\n'
+                   f'when-full = spool\nspool = {test.path("spool")},64MB\n')
+    process = test.start('run', '--synthetic', 'flows=1000,packets=80K,rate=20K', '--interval', '250ms', '--pace',
+                         'recorded', '--config', config, '--deliveries', deliveries, '--output', f'json:{rows}')
+    test.until(lambda: len(server.bodies) > 1 or not process.running(), 'rows arrive')
+    if 'built without it' in process.stderr():
+        server.close()
+        test.skip('built without ClickHouse')
+    server.close()
+    test.until(lambda: 'rows wait' in process.stderr() or not process.running(), 'it waits')
+    test.until(lambda: len(segments(test)) > 2 or not process.running(), 'it spools')
+    again = Inserts(port)
+    result = test.wait(process)
+    assert result.status == 0, result.stderr
+    again.close()
+    assert 'takes rows again' in result.stderr, result.stderr
+    arrived = server.rows() + again.rows()
+    with open(rows, encoding='utf-8') as file:
+        wanted = [json.loads(line) for line in file]
+    assert [{name: row[name] for name in wanted[0]} for row in arrived] == wanted
+    sums = account(deliveries)
+    assert sums['rows'] == sums['acknowledged'] == len(wanted), sums

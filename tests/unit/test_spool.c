@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Spools: what comes out is what went in, in its order, over any number of runs; or it is counted. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/outlet/spool.h"
+
+#define KIND "flows json"
+#define SIZE (1 << 20)
+
+static char folder[] = "/tmp/sketchtap-spool-XXXXXX";
+static char path[64]; /* of the spool, in it */
+
+static struct spool *open_it(uint64_t size, uint64_t rows)
+{
+	struct spool_found found;
+	char why[SPOOL_WHY_MAX];
+	struct spool *spool = spool_open(path, size, KIND, &found, why);
+
+	if (spool == NULL)
+		fail_msg("%s", why);
+	assert_int_equal(found.rows, rows);
+	assert_int_equal(found.damaged, 0);
+	assert_int_equal(spool_rows(spool), rows);
+	return spool;
+}
+
+static const char *put(struct spool *spool, uint64_t rows, const char *text, const char **why)
+{
+	struct spool_segment segment = {.rows = rows, .start = (int64_t)(1000 * rows)};
+	const char *lost;
+
+	text_str(&segment.header, "a,b\n");
+	text_str(&segment.text, text);
+	lost = spool_put(spool, &segment, why);
+	text_free(&segment.header);
+	text_free(&segment.text);
+	return lost;
+}
+
+static void assert_put(struct spool *spool, uint64_t rows, const char *text)
+{
+	const char *why;
+
+	assert_null(put(spool, rows, text, &why));
+	assert_null(why);
+}
+
+static void assert_oldest(struct spool *spool, uint64_t rows, const char *text)
+{
+	struct spool_segment segment;
+	int64_t start;
+
+	assert_int_equal(spool_oldest(spool, &segment), SPOOL_SEGMENT);
+	assert_int_equal(segment.rows, rows);
+	assert_int_equal(segment.start, 1000 * rows);
+	assert_int_equal(segment.header.len, 4);
+	assert_int_equal(segment.text.len, strlen(text));
+	assert_memory_equal(segment.text.data, text, segment.text.len);
+	text_free(&segment.header);
+	text_free(&segment.text);
+	assert_true(spool_oldest_start(spool, &start));
+	assert_int_equal(start, 1000 * rows);
+}
+
+static void test_order(void **state)
+{
+	struct spool *spool = open_it(SIZE, 0);
+	struct spool_segment segment;
+	int64_t start;
+
+	(void)state;
+	assert_put(spool, 1, "first\n");
+	assert_put(spool, 2, "second\n\n");
+	assert_oldest(spool, 1, "first\n");
+	assert_oldest(spool, 1, "first\n");
+	spool_done(spool);
+	assert_int_equal(spool_rows(spool), 2);
+	spool_close(spool);
+	/* The next run goes on behind what is there. */
+	spool = open_it(SIZE, 2);
+	assert_put(spool, 3, "third\n");
+	assert_oldest(spool, 2, "second\n\n");
+	spool_done(spool);
+	assert_oldest(spool, 3, "third\n");
+	spool_done(spool);
+	assert_int_equal(spool_oldest(spool, &segment), SPOOL_EMPTY);
+	assert_false(spool_oldest_start(spool, &start));
+	spool_close(spool);
+}
+
+/* What has no room is not there at all; what is alone is held in memory in its place. */
+static void test_full(void **state)
+{
+	struct spool *spool = open_it(400, 0);
+	const char *why;
+	char text[400];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_put(spool, 1, "little\n");
+	assert_string_equal(put(spool, 2, text, &why), "the spool is full");
+	assert_put(spool, 3, "little, too\n");
+	assert_int_equal(spool_rows(spool), 4);
+	spool_done(spool);
+	spool_done(spool);
+	memset(text, 'y', sizeof(text) - 1);
+	assert_null(put(spool, 4, text, &why));
+	assert_string_equal(why, "the spool is full");
+	assert_put(spool, 5, "z");
+	assert_oldest(spool, 4, text);
+	spool_done(spool);
+	assert_oldest(spool, 5, "z");
+	spool_done(spool);
+	spool_close(spool);
+}
+
+static void refuse(const char *kind, const char *mentions)
+{
+	struct spool_found found;
+	char why[SPOOL_WHY_MAX];
+
+	assert_null(spool_open(path, SIZE, kind, &found, why));
+	if (strstr(why, mentions) == NULL)
+		fail_msg("'%s' does not say '%s'", why, mentions);
+}
+
+static void test_refused(void **state)
+{
+	struct spool *spool = open_it(SIZE, 0);
+	char name[128];
+	FILE *file;
+
+	(void)state;
+	refuse(KIND, "another run has it");
+	assert_put(spool, 1, "kept\n");
+	spool_close(spool);
+	refuse("stats csv", "has rows of another place (flows json, not stats csv)");
+	snprintf(name, sizeof(name), "%s/00000000000000ff.rows", path);
+	file = fopen(name, "w");
+	assert_non_null(file);
+	fputs("sketchtap spool 2 and more\n", file);
+	fclose(file);
+	refuse(KIND, "has rows of another version of sketchtap (00000000000000ff.rows)");
+	assert_int_equal(unlink(name), 0);
+	spool = open_it(SIZE, 1); /* nothing was changed */
+	spool_done(spool);
+	spool_close(spool);
+}
+
+/* Each byte of a segment, changed or cut off, is noticed: at the start, or when it is read. */
+static void test_damaged(void **state)
+{
+	char name[128], other[128];
+
+	(void)state;
+	for (long at = 0;; at++) {
+		struct spool *spool = open_it(SIZE, 0);
+		struct spool_segment segment;
+		struct spool_found found;
+		char why[SPOOL_WHY_MAX], first;
+		FILE *file;
+		bool cut = at % 2 == 1;
+
+		assert_put(spool, 7, "to be damaged\n");
+		assert_put(spool, 5, "to be kept\n");
+		spool_close(spool);
+		snprintf(name, sizeof(name), "%s/%016x.rows", path, 0);
+		snprintf(other, sizeof(other), "%s/%016x.damaged", path, 0);
+		file = fopen(name, "r+");
+		assert_non_null(file);
+		fseek(file, at, SEEK_SET);
+		first = (char)getc(file);
+		if (feof(file)) {
+			fclose(file);
+			break;
+		}
+		fseek(file, at, SEEK_SET);
+		putc(first ^ 1, file);
+		fclose(file);
+		if (cut)
+			assert_int_equal(truncate(name, at), 0);
+		spool = spool_open(path, SIZE, KIND, &found, why);
+		if (spool == NULL) { /* it says to be another's */
+			assert_true(strstr(why, "another version") || strstr(why, "another place"));
+			assert_int_equal(unlink(name), 0);
+			spool = open_it(SIZE, 5);
+		} else if (found.damaged == 0) {
+			assert_int_equal(spool_oldest(spool, &segment), SPOOL_DAMAGED);
+			assert_int_equal(access(other, F_OK), 0);
+		} else {
+			assert_int_equal(found.damaged, 1);
+			assert_int_equal(access(other, F_OK), 0);
+		}
+		unlink(other);
+		assert_oldest(spool, 5, "to be kept\n");
+		spool_done(spool);
+		spool_close(spool);
+		assert_int_equal(access(name, F_OK), -1);
+	}
+}
+
+static int clean(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s/*", folder);
+	return system(command);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/spool", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	return clean(state) != 0 || rmdir(folder) != 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_order, clean),
+		cmocka_unit_test_teardown(test_full, clean),
+		cmocka_unit_test_teardown(test_refused, clean),
+		cmocka_unit_test_teardown(test_damaged, clean),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
