@@ -182,6 +182,16 @@ def test_full(test):
     assert len(taker.rows()) > sums['left']
 
 
+def test_held(test):
+    """What no spool has room for, and nobody took before the end, has failed."""
+    config, deliveries = write_config(test, peers.free_port(), size='1MB'), test.path('deliveries.csv')
+    result = test.run('--synthetic', 'flows=20K,packets=50K,rate=100K', '--interval', '0', '--top', '20000',
+                      '--config', config, '--deliveries', deliveries).expect(1)
+    assert 'rows that the spool could not take are lost' in result.stderr, result.stderr
+    sums = account(deliveries)
+    assert sums['rows'] == sums['failed'] > 1000 and sums['left'] == 0, sums
+
+
 class Inserts(http.server.ThreadingHTTPServer):
     """Answers inserts as ClickHouse does, and keeps what it has answered."""
 

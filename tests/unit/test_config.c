@@ -1279,6 +1279,8 @@ static void mistakes_in_sections_name_their_line(void **state)
 		{"[export x]\nwhat = flows\nurl = a\n", 2, ": what: 'flows' has no effect without"},
 		{"[export x]\nwhat = paths\nurl = a\n", 2,
 			": what: 'paths': sketchtap run has no such rows"},
+		{"[export x]\nwhat = stats\nurl = clickhouse://me:secret@a/b\nrate = 5\n", 4,
+			": rate: has no effect on 'clickhouse://***@a/b'"},
 		{"[export x]\nwhat = stats\nurl = a\nrate = 5\n", 4,
 			": rate: has no effect on 'a'; leave it out"},
 		{"[export x]\nwhat = stats\nurl = json:a\nformat = csv\n", 4,

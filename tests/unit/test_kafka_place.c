@@ -270,7 +270,9 @@ static void test_properties_that_are_none(void **state)
 		{"linger.ms=-1", "kafka.linger.ms", "outside allowed range"},
 		{"bootstrap.servers=a", "kafka.bootstrap.servers", "brokers are named by the URL"},
 		{"sasl.password=x", "kafka.sasl.password", "kafka.sasl.password.file = FILE"},
-		{"ssl.key.pem=x", "kafka.ssl.key.pem", "is a secret"},
+		{"ssl.key.pem=x", "kafka.ssl.key.pem", "kafka.ssl.key.location = FILE"},
+		{"delivery.report.only.error=true", "kafka.delivery.report.only.error",
+			"leave it out"},
 		{"sasl.password.file=", "kafka.sasl.password.file", "names no file"},
 		{"nothing.file=/dev/null", "kafka.nothing.file", "is no property"},
 	};

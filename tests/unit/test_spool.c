@@ -119,10 +119,14 @@ static void test_full(void **state)
 	memset(text, 'y', sizeof(text) - 1);
 	assert_null(put(spool, 4, text, &why));
 	assert_string_equal(why, "the spool is full");
+	assert_int_equal(spool_give_up(spool), 4);
+	assert_int_equal(spool_rows(spool), 0);
+	assert_null(put(spool, 4, text, &why));
 	assert_put(spool, 5, "z");
 	assert_oldest(spool, 4, text);
 	spool_done(spool);
 	assert_oldest(spool, 5, "z");
+	assert_int_equal(spool_give_up(spool), 0); /* the disk has it */
 	spool_done(spool);
 	spool_close(spool);
 }

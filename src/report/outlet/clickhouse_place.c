@@ -214,7 +214,8 @@ static _Atomic uint64_t *fate_of(struct clickhouse_place *place)
 		}
 		doubtful |= answer != ANSWER_BUSY;
 		breaks += answer == ANSWER_BROKEN;
-		if (breaks == BREAKS_MAX) {
+		/* With a spool they wait: they are sent again with the same bytes. */
+		if (breaks == BREAKS_MAX && remote->spooled == NULL) {
 			remote_say(remote, true,
 				"%d requests with one interval's rows had no answer (%s); nobody "
 				"can say whether they were written",
@@ -231,7 +232,10 @@ static void bring(struct remote *remote, uint64_t rows)
 	struct clickhouse_place *place = (struct clickhouse_place *)remote;
 
 	place->moved_at = clock_now(CLOCK_MONOTONIC);
-	delivery_count(place->curl != NULL ? fate_of(place) : &remote->fates->failed, rows);
+	if (place->curl == NULL)
+		remote_cannot(remote, "there is no memory to send anything", rows);
+	else
+		delivery_count(fate_of(place), rows);
 }
 
 /* On the outlet's thread: one that looks up names gets no signals, as it gets none. */

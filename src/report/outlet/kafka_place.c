@@ -223,7 +223,7 @@ static void bring(struct remote *remote, uint64_t rows)
 	struct kafka_place *place = (struct kafka_place *)remote;
 
 	if (place->kafka == NULL) {
-		delivery_count(&remote->fates->failed, rows);
+		remote_cannot(remote, "there is no producer", rows);
 		return;
 	}
 	place->answered = clock_now(CLOCK_MONOTONIC);

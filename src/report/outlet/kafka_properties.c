@@ -38,8 +38,7 @@ static struct property property_of(const char *text)
 /* What the configuration file, and who prints it, should not have. */
 static bool is_secret(const char *name)
 {
-	return strstr(name, "password") != NULL || strstr(name, "secret") != NULL ||
-	       ends_with(name, "key.pem");
+	return strstr(name, "password") != NULL || strstr(name, "secret") != NULL;
 }
 
 static bool is_of_url(const char *name)
@@ -56,11 +55,16 @@ static bool check_property(
 
 	if (is_of_url(property->name))
 		snprintf(why, KAFKA_WHY_MAX, "brokers are named by the URL; leave it out");
+	else if (strcmp(property->name, "delivery.report.only.error") == 0)
+		snprintf(why, KAFKA_WHY_MAX, "hides what is acknowledged; leave it out");
 	else if (result == RD_KAFKA_CONF_UNKNOWN)
 		snprintf(why, KAFKA_WHY_MAX, "is no property of librdkafka %s",
 			rd_kafka_version_str());
 	else if (property->in_file && *property->value == '\0')
 		snprintf(why, KAFKA_WHY_MAX, "names no file");
+	else if (ends_with(property->name, "key.pem"))
+		snprintf(why, KAFKA_WHY_MAX,
+			"is a secret of several lines; write kafka.ssl.key.location = FILE");
 	else if (!property->in_file && is_secret(property->name))
 		snprintf(why, KAFKA_WHY_MAX,
 			"is a secret; write kafka.%s.file = FILE, with a file that has it in its "

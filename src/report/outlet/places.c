@@ -344,12 +344,14 @@ static bool check_keys(
 	const struct config *config, const struct asked_place *place, struct option_fault *fault)
 {
 	const char *key, *const *own = remote_keys(place->to.name);
+	char shown[REMOTE_SHOWN_MAX];
 
+	remote_hide(place->text, shown);
 	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
 		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
 			!(is_among(key, keys_of_spools) && remote_may_spool(place->to.name)))
-			return refuse(fault, place, key, "has no effect on '%.100s'; leave it out",
-				place->text);
+			return refuse(
+				fault, place, key, "has no effect on '%s'; leave it out", shown);
 	return true;
 }
 
@@ -414,16 +416,16 @@ static bool check_section(
 	const struct place_options *options = options_of(section);
 	struct asked_place place = {
 		.kind = options->kind, .text = options->url, .section = section};
+	char shown[REMOTE_SHOWN_MAX];
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 		if (config_named_line(config, section, needed[k]) == 0)
 			return refuse(fault, &place, needed[k], "has no %s", needed[k]);
 	place.to = destination_of(options->url);
+	remote_hide(options->url, shown);
 	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
 		return refuse(fault, &place, "format",
-			"'%.100s' names a format; leave one of the "
-			"two out",
-			options->url);
+			"'%s' names a format; leave one of the two out", shown);
 	place.options = options;
 	return check_kind(config, &place, fault) && check_keys(config, &place, fault) &&
 	       check_names(&place, options, fault) && check_spool(config, &place, fault);

@@ -233,6 +233,17 @@ void remote_say_takes(struct remote *remote)
 	remote->waits = remote->refuses = false;
 }
 
+void remote_cannot(struct remote *remote, const char *why, uint64_t rows)
+{
+	if (remote->spooled == NULL) {
+		delivery_count(&remote->fates->failed, rows);
+		return;
+	}
+	if (!remote->left)
+		remote_say(remote, true, "%s; its rows stay in the spool for the next run", why);
+	remote->left = true;
+}
+
 void remote_leave(struct remote *remote, const char *why)
 {
 	if (!remote->left)

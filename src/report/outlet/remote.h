@@ -130,3 +130,5 @@ void remote_say_refuses(struct remote *remote, const char *why);
 void remote_say_takes(struct remote *remote);
 /* Leaves it at the end of the run, once. */
 void remote_leave(struct remote *remote, const char *why);
+/* It can send nothing as long as the run lasts: rows have failed, or stay in the spool. */
+void remote_cannot(struct remote *remote, const char *why, uint64_t rows);

@@ -149,7 +149,7 @@ static char *read_file(const struct spool *spool, const char *name, size_t *len)
 	while (bytes != NULL && at < (size_t)st.st_size) {
 		ssize_t n = read(fd, bytes + at, (size_t)st.st_size - at);
 
-		if (n <= 0 && errno != EINTR)
+		if (n == 0 || (n < 0 && errno != EINTR))
 			break;
 		at += n > 0 ? (size_t)n : 0;
 	}
@@ -330,6 +330,17 @@ enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segmen
 		(void)renameat(spool->fd, name, spool->fd, damaged);
 	free_file(remove_first(spool));
 	return SPOOL_DAMAGED;
+}
+
+uint64_t spool_give_up(struct spool *spool)
+{
+	uint64_t rows;
+
+	if (spool->first == NULL || spool->first->held == NULL)
+		return 0;
+	rows = spool->first->rows;
+	free_file(remove_first(spool));
+	return rows;
 }
 
 void spool_done(struct spool *spool)

@@ -55,6 +55,8 @@ enum spool_result {
 /* Reads the oldest, whose texts are the caller's; it stays until spool_done(). */
 enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segment);
 void spool_done(struct spool *spool);
+/* At the end, when nobody puts or takes any more: forgets what it keeps in memory. Returns its rows. */
+uint64_t spool_give_up(struct spool *spool);
 
 /* When the oldest starts; false: there is none. */
 bool spool_oldest_start(struct spool *spool, int64_t *start);

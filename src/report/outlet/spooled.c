@@ -9,6 +9,12 @@
 #include "base/signals.h"
 #include "report/output/format.h"
 
+enum spool_state {
+	SPOOL_TAKES,
+	SPOOL_HOLDS, /* one interval at a time, in memory */
+	SPOOL_LOSES,
+};
+
 struct spooled {
 	struct remote *remote;
 	struct spool *spool;
@@ -16,7 +22,8 @@ struct spooled {
 	bool runs; /* there is such a thread */
 	/* By the outlet's thread: */
 	struct spool_segment segment;
-	bool refuses; /* said: the spool takes no rows */
+	enum spool_state said;
+	uint64_t lost; /* rows, since that */
 	/* By the thread that sends: */
 	struct delivery fates; /* of the segment's rows, until it is done */
 	struct text header;    /* that connections begin with now */
@@ -150,15 +157,24 @@ static void begin(void *arg)
 			"no thread for it; its rows stay in the spool for the next run");
 }
 
-static void say_refused(struct spooled *spooled, const char *why, bool lost)
+static void say_state(struct spooled *spooled, const char *why, uint64_t lost)
 {
-	if (why != NULL && !spooled->refuses)
+	const enum spool_state state = why == NULL ? SPOOL_TAKES
+				       : lost > 0  ? SPOOL_LOSES
+						   : SPOOL_HOLDS;
+
+	spooled->lost += lost;
+	if (state > spooled->said)
 		remote_say(spooled->remote, true, "%s; %s", why,
-			lost ? "rows are lost until it takes some"
-			     : "rows are sent without it, one interval at a time");
-	if (why == NULL && spooled->refuses)
-		remote_say(spooled->remote, false, "the spool takes rows again");
-	spooled->refuses = why != NULL;
+			lost > 0 ? "rows are lost until it takes some"
+				 : "rows are sent without it, one interval at a time");
+	if (state == SPOOL_TAKES && spooled->said != SPOOL_TAKES) {
+		remote_say(spooled->remote, false, "the spool takes rows again; %llu were lost",
+			(unsigned long long)spooled->lost);
+		spooled->lost = 0;
+	}
+	if (state == SPOOL_TAKES || state > spooled->said)
+		spooled->said = state;
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
@@ -173,7 +189,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	spooled->segment.rows = rows;
 	spooled->segment.start = epoch->start;
 	lost = spool_put(spooled->spool, &spooled->segment, &why);
-	say_refused(spooled, why, lost != NULL);
+	say_state(spooled, why, lost != NULL ? rows : 0);
 	if (lost != NULL) {
 		delivery_count(&remote->delivery.dropped, rows);
 		remote->dropped += rows;
@@ -199,7 +215,15 @@ static void end(void *arg)
 	rouse(spooled, true);
 	if (spooled->runs)
 		pthread_join(spooled->thread, NULL);
+	rows = spool_give_up(spooled->spool);
+	if (rows > 0) {
+		remote_say(spooled->remote, true,
+			"%llu rows that the spool could not take are lost",
+			(unsigned long long)rows);
+		delivery_count(&spooled->remote->delivery.failed, rows);
+	}
 	rows = spool_rows(spooled->spool);
+	atomic_store(&spooled->remote->delivery.spooled, rows);
 	if (rows > 0)
 		remote_say(spooled->remote, false, "%llu rows stay in the spool for the next run",
 			(unsigned long long)rows);
