@@ -175,6 +175,7 @@ static void test_places(void **state)
 		.unknown = 4,
 		.dropped = 5,
 		.waiting = 6,
+		.spooled = 5,
 		.retries = 7,
 		.reconnects = 8,
 		.bytes = 9};
@@ -191,6 +192,7 @@ static void test_places(void **state)
 	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"unknown\"} 4");
 	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"dropped\"} 5");
 	assert_says(metrics, "sketchtap_export_waiting_rows" PLACE "} 6");
+	assert_says(metrics, "sketchtap_export_spooled_rows" PLACE "} 5");
 	assert_says(metrics, "sketchtap_export_retries_total" PLACE "} 7");
 	assert_says(metrics, "sketchtap_export_reconnects_total" PLACE "} 8");
 	assert_says(metrics, "sketchtap_export_bytes_total" PLACE "} 9");
