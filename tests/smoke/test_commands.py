@@ -164,6 +164,18 @@ def test_config_examples_are_read(test):
         assert result.status in (0, 1), result.describe()
 
 
+def test_commented_section_is_read(test):
+    """The section [export NAME] of an example is taken as it stands, without its comment signs."""
+    text = lib.read_text(os.path.join(test.settings.root, 'config', 'collector.conf'))
+    before, section = text.split('# [export ', 1)
+    given = test.path('given.conf')
+    for end, statuses in (('', (0, 1)), ('colour = red\n', (2,))):
+        with open(given, 'w', encoding='utf-8') as stream:
+            stream.write(f'{before}[export {re.sub("^# ", "", section, flags=re.MULTILINE)}{end}')
+        result = test.run('plan', '--config', given)
+        assert result.status in statuses, result.describe()
+
+
 def test_example_measures_ones_own_capture(test):
     """The README's line: a capture on the command line stands in the place of the one that the example names."""
     root = test.settings.root
