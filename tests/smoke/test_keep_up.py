@@ -269,6 +269,8 @@ def test_bad_states(test):
             ('worker,packet,to\n0,0,full\n0,-1,full\n', ":3: '-1'"),
             ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'behind a later one'),
             ('worker,packet,to\n0,0,1/3\n', ":2: '1/3'", '1/2 to 1/64'),
+            ('worker,packet,to,measurement\n0,0,full,\n0,5,off,other\n',
+             ":3: there is no measurement 'other'"),
             ('worker,packet,to,packet\n0,0,full,5\n', ":1: column 'packet' stands twice"),
             ('worker,packet,to\n', ':1: no row'),
             ('worker,packet,to\n0,0,full\n"0"1,5,full\n', ':3: the quotes of field 1'),
@@ -382,6 +384,16 @@ def test_unpaced(test):
                                        '--keep-up', 'valve', '--descriptors', '64')
     assert 'nothing is given up' in result.stderr, result.describe()
     assert stats[0]['skipped'] == '0' and all(row['looked_at'] == '1.000000' for row in rows), stats
+
+
+def test_unpaced_is_the_same(test):
+    """Byte for byte, but for the trailing columns."""
+    common = ('--synthetic', SYNTHETIC + ',rate=50K', '--workers', '1', '--interval', '1s', '--seed', '7')
+    plain, kept = (test.run(*common, *way).expect(0).stdout for way in ((), ('--keep-up', 'best')))
+    lines = kept.splitlines(keepends=True)
+    assert len(lines) > 20 and lines[0].endswith(',looked_at,weight\n'), lines[0]
+    assert all(line.endswith(',1.000000,1\n') for line in lines[1:]), lines[1]
+    assert ''.join(line.rsplit(',', 2)[0] + '\n' for line in lines) == plain
 
 
 def test_polls(test):
