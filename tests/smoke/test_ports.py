@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Live ports that need neither a card nor the kernel: one process sends to another."""
 
+import csv
+import io
 import signal
 import socket
 
@@ -10,13 +12,13 @@ import net
 SENT = 100000
 
 
-def test_sender_that_goes_away(test):
-    """Its end resets the device's counters; the ledger balances all the same."""
+def check_sender_goes_away(test, *options):
+    """Its end resets the device's counters; the ledger balances all the same. Returns the ledger."""
     path = test.path('socket')
     output, stats = test.path('output.csv'), test.path('stats.csv')
     device = f'socket={path},socket-abstract=no,rsize=10'
     receiver = test.start('--port', f'net_memif0,role=server,{device}', '--interval', '100ms',
-                          '--output', output, '--stats', stats)
+                          '--output', output, '--stats', stats, *options)
     net.wait_until_ready(test, receiver, stats)
     test.run('generate', '--synthetic', f'packets={SENT},flows=1000', '--port',
              f'net_memif0,role=client,{device}').expect(0)
@@ -29,6 +31,24 @@ def test_sender_that_goes_away(test):
     lib.expect_lossless(ledger)
     for row in lib.read_output(output):
         assert int(row['packets_low']) <= int(row['packets']) <= int(row['packets_high']), row
+    return ledger
+
+
+def test_sender_that_goes_away(test):
+    check_sender_goes_away(test)
+
+
+def test_sender_that_goes_away_under_keep_up(test):
+    """What was given up before is told of each interval, of those after it too."""
+    states = test.path('states.csv')
+    ledger = check_sender_goes_away(test, '--keep-up', 'best', '--states', states)
+    told = {row['epoch']: row for row in csv.DictReader(io.StringIO(lib.read_text(states)))
+            if row['worker'] == '' and row['measurement'] != ''}
+    assert list(told) == [row['epoch'] for row in ledger], (list(told), ledger)
+    for row in ledger:
+        received = int(row['received'])
+        looked_at = 1 - int(row['skipped']) / received if received else 1
+        assert abs(float(told[row['epoch']]['share']) - looked_at) < 1e-6, (row, told[row['epoch']])
 
 
 def test_peer_that_says_nothing(test):
