@@ -446,7 +446,7 @@ bool outlet_gives_up(struct outlet *outlet, int64_t *since)
 
 	if (!outlet_ending(outlet))
 		*since = now;
-	return now - *since >= outlet_patience(outlet, UINT32_MAX);
+	return now - *since >= outlet_patience(outlet, ENDING_S);
 }
 
 bool outlet_oldest(struct outlet *outlet, int64_t *start)

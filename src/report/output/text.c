@@ -147,7 +147,9 @@ void text_time(struct text *text, int64_t ns)
 {
 	const int64_t day = 86400 * SECOND_NS;
 	int64_t days = ns / day - (ns % day < 0);
-	uint64_t rest = (uint64_t)(ns - days * day) / 1000, seconds = rest / 1000000;
+	/* The product may be less than the least time; the difference is not. */
+	uint64_t rest = ((uint64_t)ns - (uint64_t)days * (uint64_t)day) / 1000,
+		 seconds = rest / 1000000;
 	struct date date = date_of(days);
 	char *at;
 
