@@ -72,7 +72,7 @@ struct governor {
 	uint64_t set; /* the number of their set, */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
-	int64_t whole_until[CONFIG_MEASUREMENTS_MAX]; /* the end of the last interval in full */
+	int64_t not_whole[CONFIG_MEASUREMENTS_MAX]; /* intervals since the last in full, ns */
 	uint32_t due; /* measurements whose deadline comes near, a bit each */
 	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
 	/* What may be given up: the same for all workers, but for the scale of each. By rank: */
@@ -285,7 +285,7 @@ static void begin(
 	governor->set = measurements->number;
 	governor->plan = plan;
 	governor->due = governor->useless = 0;
-	memset(governor->whole_until, 0, sizeof(governor->whole_until));
+	memset(governor->not_whole, 0, sizeof(governor->not_whole));
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		char why[STEPS_WHY_MAX];
 
@@ -667,13 +667,12 @@ static bool is_due(struct governor *governor, const struct report_epoch *report,
 	const struct measurement_config *config = governor->plan->measurements[m].config;
 	int64_t interval = (int64_t)epoch_options(governor->run->config)->interval;
 
-	if (governor->whole_until[m] == 0) /* as good as any begin */
-		governor->whole_until[m] = report->end;
+	/* Not by when they ended: clocks are set. */
+	governor->not_whole[m] += interval;
 	if (measurement->looked_at >= 1 && measurement->weight <= 1)
-		governor->whole_until[m] = report->end;
+		governor->not_whole[m] = 0;
 	return steps_options(config)->deadline > 0 &&
-	       report->end + 3 * interval - governor->whole_until[m] >
-		       (int64_t)steps_options(config)->deadline;
+	       governor->not_whole[m] + 3 * interval > (int64_t)steps_options(config)->deadline;
 }
 
 /* Deadlines change ranks: what is given up is chosen anew. */

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include <rte_common.h>
 #include <rte_cycles.h>
 
 #include "eal.h"
@@ -33,6 +34,7 @@
 #define SKETCH_NS    30.0
 #define FULL_NS      (FIXED_NS + PARSE_NS + MEASUREMENTS * SKETCH_NS)
 #define LOAD         1.5 /* of what can be measured in full */
+#define CALM_LOAD    0.5
 
 static struct config config;
 static struct plan plan;
@@ -49,6 +51,8 @@ struct stage {
 	bool whole[MEASUREMENTS]; /* in the interval that is open, of all workers */
 	uint32_t busy;            /* workers for which packets took longer than they may */
 	uint32_t stalled;         /* that worker does nothing; WORKERS: none does not */
+	uint32_t flooded;         /* that worker alone has more than it can do; WORKERS: all have */
+	int64_t offset;           /* so much the clock of the day was set forward, or back */
 	struct worker *workers;
 };
 
@@ -109,7 +113,7 @@ static int create(void **state)
 			measurements_give(stage->set, &stage->workers[w].generations[g], 0, g);
 	}
 	stage->now = 1;
-	stage->stalled = WORKERS;
+	stage->stalled = stage->flooded = WORKERS;
 	stage->governor = governor_create(&stage->run, &nothing);
 	*state = stage;
 	return stage->governor != NULL ? 0 : -1;
@@ -149,13 +153,12 @@ static void add(_Atomic uint64_t *sum, double value)
 /* Every worker takes what it is told, and works for so many windows. */
 static void work(struct stage *stage, uint32_t windows)
 {
-	double packets = LOAD * windows * WINDOW_NS / FULL_NS;
-
 	stage->busy = 0;
 	for (uint32_t w = 0; w < WORKERS; w++) {
 		struct states_line *line = &stage->workers[w].states;
 		const struct states *states = atomic_load(&line->next);
-		double ns;
+		double load = stage->flooded == WORKERS || stage->flooded == w ? LOAD : CALM_LOAD;
+		double ns, packets = load * windows * WINDOW_NS / FULL_NS;
 
 		if (w == stage->stalled)
 			continue;
@@ -168,7 +171,7 @@ static void work(struct stage *stage, uint32_t windows)
 		add(&line->packets[VALVE_FULL], packets);
 		add(&line->smooth_packets, packets);
 		add(&line->smooth_busy, packets * ns * (double)rte_get_tsc_hz() / 1e9);
-		stage->busy += ns > FULL_NS / LOAD;
+		stage->busy += ns > FULL_NS / load;
 		for (uint32_t m = 0; m < MEASUREMENTS; m++)
 			stage->whole[m] &= stage->has[w] == NULL || stage->has[w]->step[m] == 0;
 	}
@@ -182,7 +185,7 @@ static void end_interval(struct stage *stage)
 
 	assert_non_null(report);
 	report->number = stage->open;
-	report->end = stage->now;
+	report->end = stage->now + stage->offset;
 	for (uint32_t w = 0; w < WORKERS; w++) {
 		struct costs *costs = &report->costs[w];
 
@@ -269,6 +272,43 @@ static void test_stalled(void **state)
 	assert_true(stage->has[7]->number > kept.number);
 }
 
+/* One port floods its worker: that one gives up, and no other. */
+static void test_one_floods(void **state)
+{
+	struct stage *stage = *state;
+
+	stage->flooded = 7;
+	work_interval(stage);
+	for (uint32_t i = 0; i < DEADLINE - 2; i++)
+		assert_int_equal(work_interval(stage), 0);
+	for (uint32_t w = 0; w < WORKERS; w++) {
+		const struct states *has = stage->has[w];
+		bool gives_up = has != NULL && (has->step[0] | has->step[1] | has->step[2]) != 0;
+
+		assert_int_equal(gives_up, w == stage->flooded);
+	}
+}
+
+/* The clock of the day is set, by an hour and back: decisions go by another, and stay. */
+static void test_clock_is_set(void **state)
+{
+	static const int64_t sets[] = {INT64_C(3600000000000), INT64_C(-3600000000000), 0};
+	struct stage *stage = *state;
+
+	for (uint32_t i = 0; i < 3; i++)
+		work_interval(stage);
+	for (uint32_t s = 0; s < RTE_DIM(sets); s++) {
+		uint32_t since = 0;
+
+		stage->offset = sets[s];
+		for (uint32_t i = 0; i < 2 * DEADLINE; i++) {
+			assert_int_equal(work_interval(stage), 0);
+			since = stage->whole[0] ? 0 : since + 1;
+			assert_true(since <= DEADLINE);
+		}
+	}
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -288,6 +328,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deadline, create, destroy),
 		cmocka_unit_test_setup_teardown(test_reporter_stands_still, create, destroy),
 		cmocka_unit_test_setup_teardown(test_stalled, create, destroy),
+		cmocka_unit_test_setup_teardown(test_one_floods, create, destroy),
+		cmocka_unit_test_setup_teardown(test_clock_is_set, create, destroy),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
