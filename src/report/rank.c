@@ -224,7 +224,7 @@ static void limit_unlisted(const struct merger *merger, const struct contenders 
 		other = UINT64_MAX;
 		*left_other = 0;
 	}
-	for (uint32_t i = 0; i < contenders->n; i++) {
+	for (uint32_t i = 0; i < contenders->n && other < UINT64_MAX; i++) {
 		uint64_t of = merger_other_ceiling(merger, contenders->heap[i].flow);
 
 		other = of > other ? of : other;
