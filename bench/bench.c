@@ -3,6 +3,7 @@
 
 #include "adapt/profile.h"
 #include "bench/kernel_options.h"
+#include "bench/rounds.h"
 #include "commands.h"
 #include "parallel/eal.h"
 #include "parallel/process.h"
@@ -22,8 +23,8 @@ static const struct option_owner *const of_pipeline[] = {&experiment_owner, &pip
 	&pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
 static const struct option_owner *const of_flow_table[] = {
 	&replay_owner, &flow_table_bench_owner, &flow_table_common_owner, OF_HOST, NULL};
-static const struct option_owner *const of_collect[] = {&collect_bench_owner, OF_HOST, NULL};
-static const struct option_owner *const of_exports[] = {&exports_bench_owner, OF_HOST, NULL};
+static const struct option_owner *const of_collect[] = {&rounds_owner, OF_HOST, NULL};
+static const struct option_owner *const of_exports[] = {&rounds_owner, OF_HOST, NULL};
 static const struct option_owner *const of_forward[] = {&forward_bench_owner, OF_HOST, NULL};
 static const struct option_owner *const of_kernel[] = {
 	&kernel_bench_owner, &kernel_bench_common_owner, OF_HOST, NULL};

@@ -38,7 +38,7 @@ int bench_kernel(struct config *config);
 /* Their options. */
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
 	pipeline_pace_owner, pipeline_port_owner, experiment_owner, flow_table_bench_owner,
-	flow_table_common_owner, collect_bench_owner, exports_bench_owner, forward_bench_owner,
-	kernel_bench_common_owner, adaptive_bench_owner;
+	flow_table_common_owner, forward_bench_owner, kernel_bench_common_owner,
+	adaptive_bench_owner;
 
 extern const struct program bench_program;

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "bench/bench.h"
@@ -18,13 +17,8 @@
 #include "bench/collectors.h"
 #include "bench/exported.h"
 #include "bench/fixbuf.h"
-#include "tune/bench_options.h"
-#include "tune/cpus.h"
-#include "tune/figures.h"
-#include "tune/setup.h"
+#include "bench/rounds.h"
 
-#define ROUNDS           5
-#define QUICK_ROUNDS     2
 #define RECORDS          UINT64_C(1000000) /* of a round, or so many flows as there are */
 #define QUICK_RECORDS    UINT64_C(50000)
 #define RECEIVE_MS       3000
@@ -35,48 +29,6 @@
 #define NAME_MAX_BYTES   80
 #define ENTRIES_MAX      5
 #define START            INT64_C(1800000000)
-
-static const struct figures_column columns[] = {
-	{.name = "bench"},
-	{"part", "", -56, ""},
-	{"round", "round", 5, ""},
-	{"value", "value", 10, ""},
-	{"unit", "", -9, ""},
-	{"note", "", -1, ""},
-	{.name = NULL},
-};
-
-struct collect_bench {
-	const struct config *config;
-	uint64_t seed;
-	uint32_t rounds;
-	bool quick;
-	struct topology topology;
-	struct cpus cpus;
-	struct figures figures;
-	char error[COLLECTORS_ERROR_MAX];
-};
-
-/* --- rows --- */
-
-static void print_row(struct collect_bench *bench, const char *part, uint32_t round, double value,
-	const char *unit)
-{
-	figures_cell(&bench->figures, "bench", "collect");
-	figures_cell(&bench->figures, "part", "%s", part);
-	figures_cell(&bench->figures, "round", "%u", round);
-	figures_cell(&bench->figures, "unit", "%s", unit);
-	if (value >= 0)
-		figures_cell(&bench->figures, "value", "%.4f", value);
-	figures_row(&bench->figures);
-}
-
-static void print_missing(struct collect_bench *bench, const char *part, uint32_t round,
-	const char *unit, const char *why)
-{
-	figures_note(&bench->figures, "not measured: %s", why);
-	print_row(bench, part, round, -1, unit);
-}
 
 /* --- from memory --- */
 
@@ -121,26 +73,23 @@ static bool is_right(const struct entry *entry, const struct collecting_counts *
 	       (now.measured == 0 || now.measured - before->measured == exported->packets);
 }
 
-static bool time_entry(struct collect_bench *bench, struct entry *entry, uint32_t round)
+static bool time_entry(struct rounds_bench *bench, struct entry *entry, uint32_t round)
 {
 	struct collecting_counts before = counts_of(entry);
 	double seconds;
 
 	if (!cpus_run(&bench->cpus, 1, run_entry, entry, &seconds))
 		return false;
-	if (!is_right(entry, &before)) {
-		snprintf(bench->error, sizeof(bench->error), "%s: what it says is not the truth",
-			entry->name);
-		return false;
-	}
+	if (!is_right(entry, &before))
+		return rounds_fail(bench, "%s: what it says is not the truth", entry->name);
 	if (round != UINT32_MAX)
-		print_row(bench, entry->name, round,
+		rounds_row(bench, entry->name, round,
 			seconds * 1e9 / (double)entry->exported->records, "ns");
 	return true;
 }
 
 /* Those that could be made, in turns; the first turn finds all flows new, and is not told. */
-static bool take_turns(struct collect_bench *bench, struct entry *entries, uint32_t n)
+static bool take_turns(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	for (uint32_t r = 0; r < bench->rounds; r++)
 		for (uint32_t e = 0; e < n; e++)
@@ -149,7 +98,7 @@ static bool take_turns(struct collect_bench *bench, struct entry *entries, uint3
 	return true;
 }
 
-static struct exported *make_exports(const struct collect_bench *bench, enum wire_protocol protocol,
+static struct exported *make_exports(const struct rounds_bench *bench, enum wire_protocol protocol,
 	uint64_t flows, uint32_t routers, uint64_t seed)
 {
 	uint64_t wanted = bench->quick ? QUICK_RECORDS : RECORDS, cycle = flows * routers;
@@ -174,8 +123,8 @@ static const char *const depth_names[] = {
 	[COLLECTING_COUNTED] = "best, count-min",
 };
 
-static bool open_entry(struct collect_bench *bench, struct entry *entry,
-	enum collecting_depth depth, const struct exported *exported)
+static bool open_entry(struct rounds_bench *bench, struct entry *entry, enum collecting_depth depth,
+	const struct exported *exported)
 {
 	const struct exported_spec *spec = &exported->spec;
 
@@ -192,7 +141,7 @@ static bool open_entry(struct collect_bench *bench, struct entry *entry,
 }
 
 /* Datagrams in another order: all flows are there afterwards, and none where it is next found. */
-static bool warm_up(struct collect_bench *bench, struct entry *entries, uint32_t n)
+static bool warm_up(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	const struct exported_spec *spec = &entries[0].exported->spec;
 	struct exported *other =
@@ -210,7 +159,7 @@ static bool warm_up(struct collect_bench *bench, struct entry *entries, uint32_t
 }
 
 static bool run_traffic(
-	struct collect_bench *bench, enum wire_protocol protocol, uint64_t flows, uint32_t routers)
+	struct rounds_bench *bench, enum wire_protocol protocol, uint64_t flows, uint32_t routers)
 {
 	struct exported *exported = make_exports(bench, protocol, flows, routers, bench->seed);
 	struct entry entries[ENTRIES_MAX];
@@ -229,7 +178,7 @@ static bool run_traffic(
 }
 
 /* sFlow's samples take four times the room of records: a million flows of it by one router. */
-static bool run_memory(struct collect_bench *bench)
+static bool run_memory(struct rounds_bench *bench)
 {
 	figures_heading(&bench->figures,
 		"records in memory: of one lcore; %u routers report each flow, in any order",
@@ -250,7 +199,7 @@ static bool run_memory(struct collect_bench *bench)
 /* --- decoding alone --- */
 
 static bool open_fixbuf(
-	struct collect_bench *bench, struct entry *entry, const struct exported *exported)
+	struct rounds_bench *bench, struct entry *entry, const struct exported *exported)
 {
 	char why[FIXBUF_ERROR_MAX];
 
@@ -259,11 +208,11 @@ static bool open_fixbuf(
 	if (entry->fixbuf != NULL)
 		return true;
 	for (uint32_t r = 0; r < bench->rounds; r++)
-		print_missing(bench, entry->name, r, "ns", why);
+		rounds_missing(bench, entry->name, r, "ns", why);
 	return false;
 }
 
-static bool run_decoders(struct collect_bench *bench)
+static bool run_decoders(struct rounds_bench *bench)
 {
 	struct exported *exported[WIRE_PROTOCOL_COUNT] = {NULL};
 	struct entry entries[ENTRIES_MAX];
@@ -310,7 +259,7 @@ static const struct {
 
 #define NB_RECEIVERS (sizeof(receivers) / sizeof(receivers[0]))
 
-static bool run_receiver(struct collect_bench *bench, const struct exported *exported, uint32_t i,
+static bool run_receiver(struct rounds_bench *bench, const struct exported *exported, uint32_t i,
 	uint64_t rate, uint32_t round)
 {
 	uint64_t records = rate * (bench->quick ? QUICK_RECEIVE_MS : RECEIVE_MS) / 1000;
@@ -320,19 +269,19 @@ static bool run_receiver(struct collect_bench *bench, const struct exported *exp
 	snprintf(ns, sizeof(ns), "%s, %" PRIu64 " records/s", receivers[i].name, rate);
 	snprintf(lost, sizeof(lost), "lost by %s", ns);
 	if (!collectors_has(receivers[i].kind)) {
-		print_missing(bench, ns, round, "ns", receivers[i].missing);
-		print_missing(bench, lost, round, "datagrams", receivers[i].missing);
+		rounds_missing(bench, ns, round, "ns", receivers[i].missing);
+		rounds_missing(bench, lost, round, "datagrams", receivers[i].missing);
 		return true;
 	}
 	if (!collectors_run(bench->config, receivers[i].kind, exported, records, rate, &sample,
 		    bench->error))
 		return false;
-	print_row(bench, ns, round, sample.ns, "ns");
-	print_row(bench, lost, round, (double)sample.lost, "datagrams");
+	rounds_row(bench, ns, round, sample.ns, "ns");
+	rounds_row(bench, lost, round, (double)sample.lost, "datagrams");
 	return true;
 }
 
-static bool run_rates(struct collect_bench *bench, const struct exported *exported)
+static bool run_rates(struct rounds_bench *bench, const struct exported *exported)
 {
 	for (uint32_t rate = 0; rate < sizeof(rates) / sizeof(rates[0]); rate++)
 		for (uint32_t r = 0; r < bench->rounds; r++)
@@ -343,7 +292,7 @@ static bool run_rates(struct collect_bench *bench, const struct exported *export
 	return true;
 }
 
-static bool run_receivers(struct collect_bench *bench)
+static bool run_receivers(struct rounds_bench *bench)
 {
 	struct exported *exported =
 		make_exports(bench, WIRE_NETFLOW9, RECEIVE_FLOWS, 1, bench->seed);
@@ -359,7 +308,7 @@ static bool run_receivers(struct collect_bench *bench)
 
 /* --- memory --- */
 
-static bool run_growth(struct collect_bench *bench)
+static bool run_growth(struct rounds_bench *bench)
 {
 	struct exported_spec spec = {
 		.protocol = WIRE_IPFIX,
@@ -377,18 +326,15 @@ static bool run_growth(struct collect_bench *bench)
 	flows = collectors_growth(exported);
 	exported_destroy(exported);
 	templates = collectors_templates_growth(bench->quick ? 100 : EXPORTERS, TEMPLATES);
-	print_row(bench, "memory: 1 M flows x 4 routers", 0, flows, "MB");
-	print_row(bench, "memory: 10 000 exporters x 20 templates", 0, templates, "MB");
-	if (flows > 0 && templates > 0)
-		return true;
-	snprintf(bench->error, sizeof(bench->error),
-		"flows or templates had no room, or memory is not known");
-	return false;
+	rounds_row(bench, "memory: 1 M flows x 4 routers", 0, flows, "MB");
+	rounds_row(bench, "memory: 10 000 exporters x 20 templates", 0, templates, "MB");
+	return (flows > 0 && templates > 0) ||
+	       rounds_fail(bench, "flows or templates had no room, or memory is not known");
 }
 
 /* --- all of it --- */
 
-static bool run_all(struct collect_bench *bench)
+static bool run_all(struct rounds_bench *bench)
 {
 	return run_growth(bench) && run_decoders(bench) && run_memory(bench) &&
 	       run_receivers(bench);
@@ -396,39 +342,7 @@ static bool run_all(struct collect_bench *bench)
 
 int bench_collect(struct config *config)
 {
-	static struct collect_bench bench;
-	const struct bench_options *options = bench_options(config);
-	int status, closed;
+	static struct rounds_bench bench;
 
-	bench.config = config;
-	bench.seed = seed_options(config)->seed;
-	bench.quick = options->quick;
-	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
-	if (!setup_topology(&bench.topology, config))
-		return 1;
-	cpus_init(&bench.cpus, &bench.topology);
-	status = figures_open(&bench.figures, columns, config);
-	if (status != 0)
-		return status;
-	figures_begin(&bench.figures);
-	if (!run_all(&bench) && !signals_stop_requested()) {
-		log_error("%s", bench.error[0] != '\0' ? bench.error : "no memory for records");
-		status = 1;
-	}
-	closed = figures_close(&bench.figures);
-	return status != 0 ? status : closed;
+	return rounds_run(&bench, "collect", config, run_all);
 }
-
-/* --- options --- */
-
-static const struct option_row collect_bench_rows[] = {
-	BENCH_ROW_ROUNDS("5"),
-	BENCH_ROW_QUICK("Fewer records and rounds, to see that everything works: the figures mean "
-			"little."),
-	{0},
-};
-
-const struct option_owner collect_bench_owner = {
-	.rows = collect_bench_rows,
-	.fills = &bench_owner,
-};

@@ -17,23 +17,17 @@
 #include <arpa/inet.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/random.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "bench/bench.h"
 #include "bench/fixbuf.h"
+#include "bench/rounds.h"
 #include "report/outlet/ipfix_socket.h"
 #include "report/output/format.h"
 #include "report/output/ipfix.h"
-#include "tune/bench_options.h"
-#include "tune/cpus.h"
-#include "tune/figures.h"
-#include "tune/setup.h"
 #include "wire/put.h"
 
-#define ROUNDS        5
-#define QUICK_ROUNDS  2
 #define RECORDS       1500000 /* of an epoch's end */
 #define QUICK_RECORDS 50000
 #define ENCODED       100000 /* of a report, encoded again and again: their rows stay in cache */
@@ -41,23 +35,8 @@
 #define BUFFER        (8 << 20) /* bytes that the kernel holds for who receives */
 #define MESSAGES      64
 
-static const struct figures_column columns[] = {
-	{.name = "bench"},
-	{"part", "", -44, ""},
-	{"round", "round", 5, ""},
-	{"value", "value", 10, ""},
-	{"unit", "", -9, ""},
-	{"note", "", -1, ""},
-	{.name = NULL},
-};
-
 struct exports_bench {
-	uint64_t seed;
-	uint32_t rounds;
-	bool quick;
-	struct topology topology;
-	struct cpus cpus;
-	struct figures figures;
+	struct rounds_bench in; /* first: it is what run() gets */
 	struct report_epoch *epoch;
 	struct fixbuf_writer *fixbuf; /* NULL: it is not there, */
 	char why[FIXBUF_ERROR_MAX];   /* because */
@@ -66,18 +45,6 @@ struct exports_bench {
 	struct text text;
 	bool wrong; /* what ran says that it could not */
 };
-
-static void print_row(struct exports_bench *bench, const char *part, uint32_t round, double value,
-	const char *unit)
-{
-	figures_cell(&bench->figures, "bench", "exports");
-	figures_cell(&bench->figures, "part", "%s", part);
-	figures_cell(&bench->figures, "round", "%u", round);
-	figures_cell(&bench->figures, "unit", "%s", unit);
-	if (value >= 0)
-		figures_cell(&bench->figures, "value", "%.4f", value);
-	figures_row(&bench->figures);
-}
 
 /* --- Records */
 
@@ -205,22 +172,23 @@ static bool time_encoder(struct exports_bench *bench, uint32_t e, uint32_t round
 	double seconds;
 
 	if (encoders[e].run == encode_fixbuf && bench->fixbuf == NULL) {
-		figures_note(&bench->figures, "not measured: %s", bench->why);
-		print_row(bench, encoders[e].name, round, -1, "ns");
+		rounds_missing(&bench->in, encoders[e].name, round, "ns", bench->why);
 		return true;
 	}
-	if (!cpus_run(&bench->cpus, 1, encoders[e].run, bench, &seconds) || bench->wrong)
-		return false;
-	print_row(bench, encoders[e].name, round,
+	if (!cpus_run(&bench->in.cpus, 1, encoders[e].run, bench, &seconds))
+		return rounds_fail(&bench->in, "no thread to encode on");
+	if (bench->wrong)
+		return rounds_fail(&bench->in, "what was encoded is not all records");
+	rounds_row(&bench->in, encoders[e].name, round,
 		seconds * 1e9 / (double)bench->epoch->measurements[0].nb_flows, "ns");
 	return true;
 }
 
 static bool run_encoders(struct exports_bench *bench)
 {
-	figures_heading(&bench->figures, "a flow record of IPv4, encoded (libfixbuf %s)",
+	figures_heading(&bench->in.figures, "a flow record of IPv4, encoded (libfixbuf %s)",
 		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
-	for (uint32_t r = 0; r < bench->rounds; r++)
+	for (uint32_t r = 0; r < bench->in.rounds; r++)
 		for (uint32_t e = 0; e < ENCODERS; e++)
 			if (signals_stop_requested() || !time_encoder(bench, e, r))
 				return false;
@@ -382,9 +350,11 @@ static bool print_leaving(
 	char part[64];
 
 	snprintf(part, sizeof(part), "1.5 M records leave: %s", how);
-	figures_note(&bench->figures, "%.2f s of a CPU", took.cpu);
-	print_row(bench, part, round, took.seconds, "s");
-	return took.seconds > 0;
+	figures_note(&bench->in.figures, "%.2f s of a CPU", took.cpu);
+	rounds_row(&bench->in, part, round, took.seconds, "s");
+	return took.seconds > 0 ||
+	       rounds_fail(&bench->in,
+		       "%s: records did not leave, or there is no socket of loopback", how);
 }
 
 static bool leave(struct exports_bench *bench, const struct report_epoch *epoch, uint32_t round)
@@ -393,7 +363,7 @@ static bool leave(struct exports_bench *bench, const struct report_epoch *epoch,
 
 	if (!print_leaving(bench, "ipfix, udp", round, leave_ipfix(epoch, SOCK_DGRAM, &lost)))
 		return false;
-	print_row(bench, "of them lost on loopback", round, lost, "%");
+	rounds_row(&bench->in, "of them lost on loopback", round, lost, "%");
 	return print_leaving(bench, "ipfix, tcp", round, leave_ipfix(epoch, SOCK_STREAM, &lost)) &&
 	       print_leaving(bench, "json, tcp", round, leave_json(bench, epoch));
 }
@@ -401,12 +371,12 @@ static bool leave(struct exports_bench *bench, const struct report_epoch *epoch,
 static bool run_leaving(struct exports_bench *bench)
 {
 	struct report_epoch *epoch =
-		make_epoch(bench->quick ? QUICK_RECORDS : RECORDS, bench->seed);
+		make_epoch(bench->in.quick ? QUICK_RECORDS : RECORDS, bench->in.seed);
 	bool fine = epoch != NULL;
 
-	figures_heading(&bench->figures,
+	figures_heading(&bench->in.figures,
 		"the records of an epoch of a second leave, over loopback: of the wall clock");
-	for (uint32_t r = 0; r < bench->rounds && fine; r++)
+	for (uint32_t r = 0; r < bench->in.rounds && fine; r++)
 		fine = !signals_stop_requested() && leave(bench, epoch, r);
 	if (epoch != NULL)
 		report_epoch_free(epoch);
@@ -415,13 +385,14 @@ static bool run_leaving(struct exports_bench *bench)
 
 /* --- All of it */
 
-static bool run_all(struct exports_bench *bench)
+static bool run_all(struct rounds_bench *in)
 {
+	struct exports_bench *bench = (struct exports_bench *)in;
 	const struct ipfix_options options = {.flows = true, .ingress = 1};
 	const struct column_choice choice = {.remote = true, .named = true};
 	bool fine;
 
-	bench->epoch = make_epoch(bench->quick ? QUICK_RECORDS : ENCODED, bench->seed);
+	bench->epoch = make_epoch(bench->in.quick ? QUICK_RECORDS : ENCODED, bench->in.seed);
 	bench->ipfix = ipfix_create(&options);
 	bench->columns = columns_of(&output_flows, &choice);
 	bench->fixbuf = fixbuf_writer_create(bench->why);
@@ -440,38 +411,6 @@ static bool run_all(struct exports_bench *bench)
 int bench_exports(struct config *config)
 {
 	static struct exports_bench bench;
-	const struct bench_options *options = bench_options(config);
-	int status, closed;
 
-	bench.seed = seed_options(config)->seed;
-	bench.quick = options->quick;
-	bench.rounds = (uint32_t)bench_number(options, options->rounds, ROUNDS, QUICK_ROUNDS);
-	if (!setup_topology(&bench.topology, config))
-		return 1;
-	cpus_init(&bench.cpus, &bench.topology);
-	status = figures_open(&bench.figures, columns, config);
-	if (status != 0)
-		return status;
-	figures_begin(&bench.figures);
-	if (!run_all(&bench) && !signals_stop_requested()) {
-		log_error("%s", bench.wrong ? "what was encoded is not all records"
-					    : "no memory for records, or no socket of loopback");
-		status = 1;
-	}
-	closed = figures_close(&bench.figures);
-	return status != 0 ? status : closed;
+	return rounds_run(&bench.in, "exports", config, run_all);
 }
-
-/* --- Options */
-
-static const struct option_row exports_bench_rows[] = {
-	BENCH_ROW_ROUNDS("5"),
-	BENCH_ROW_QUICK("Fewer records and rounds, to see that everything works: the figures mean "
-			"little."),
-	{0},
-};
-
-const struct option_owner exports_bench_owner = {
-	.rows = exports_bench_rows,
-	.fills = &bench_owner,
-};

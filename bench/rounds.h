@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Benches that have a row for each figure and round, and whose entrants take turns. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "parallel/plan/topology.h"
+#include "tune/cpus.h"
+#include "tune/figures.h"
+
+#define ROUNDS_ERROR_MAX 512
+
+struct rounds_bench {
+	const char *name;
+	const struct config *config;
+	uint64_t seed;
+	uint32_t rounds;
+	bool quick;
+	struct topology topology;
+	struct cpus cpus;
+	struct figures figures;
+	char error[ROUNDS_ERROR_MAX]; /* one line: why run() says false */
+};
+
+/*
+ * Fills what stands before `error` from the options, and has run() make the rows; it returns false
+ * with a line in error, or where a stop was requested. Returns an exit status.
+ */
+int rounds_run(struct rounds_bench *bench, const char *name, const struct config *config,
+	bool (*run)(struct rounds_bench *bench));
+
+void rounds_row(struct rounds_bench *bench, const char *part, uint32_t round, double value,
+	const char *unit);
+/* A row without a value, which says why. */
+void rounds_missing(struct rounds_bench *bench, const char *part, uint32_t round, const char *unit,
+	const char *why);
+/* False with the line in error. */
+__attribute__((format(printf, 2, 3))) bool rounds_fail(
+	struct rounds_bench *bench, const char *format, ...);
+
+/* Their options. */
+extern const struct option_owner rounds_owner;
