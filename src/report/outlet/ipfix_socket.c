@@ -27,9 +27,10 @@ struct ipfix_socket {
 	uint32_t last_rows, last_bytes;
 
 	/* Pacing; monotonic. */
-	int64_t next_at, gap_per_row;
-	uint64_t flow_rows;       /* that came while the epoch was open */
-	int64_t flow_gap_per_row; /* as the epoch before had them */
+	int64_t next_at, gap_per_row; /* as planned, */
+	int64_t least_at;             /* and what is too early in any case */
+	uint64_t flow_rows;           /* that came while the epoch was open */
+	int64_t flow_gap_per_row;     /* as the epoch before had them */
 };
 
 static int64_t wall_clock(void *arg)
@@ -98,20 +99,26 @@ static void sleep_until(int64_t time)
 		;
 }
 
-/* A datagram may be late by a sleep and then followed at once, but not by many. */
+/*
+ * Where the thread did not get the CPU in time, datagrams come up to twice as fast until what was
+ * missed is made up for, so that a report leaves when it should; a rate that was asked for is kept.
+ */
 static void pace(struct ipfix_socket *ipfix, uint32_t rows)
 {
-	int64_t now = clock_now(CLOCK_MONOTONIC), gap = ipfix->gap_per_row * rows;
+	int64_t now = clock_now(CLOCK_MONOTONIC), gap = ipfix->gap_per_row * rows, least, at;
 
-	if (ipfix->options.rate > 0)
-		gap = (int64_t)((double)SECOND_NS / ipfix->options.rate);
-	else if (gap > GAP_MAX_NS)
+	if (gap > GAP_MAX_NS)
 		gap = GAP_MAX_NS;
-	if (ipfix->next_at < now - EARLY_NS)
-		ipfix->next_at = now - EARLY_NS;
-	if (ipfix->next_at > now + EARLY_NS)
-		sleep_until(ipfix->next_at);
+	least = gap / 2;
+	if (ipfix->options.rate > 0)
+		gap = least = (int64_t)((double)SECOND_NS / ipfix->options.rate);
+	if (ipfix->least_at < now - EARLY_NS)
+		ipfix->least_at = now - EARLY_NS;
+	at = ipfix->next_at > ipfix->least_at ? ipfix->next_at : ipfix->least_at;
+	if (at > now + EARLY_NS)
+		sleep_until(at);
 	ipfix->next_at += gap;
+	ipfix->least_at += least;
 }
 
 static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32_t rows)
@@ -147,8 +154,10 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
  */
 static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *epoch, uint64_t rows)
 {
-	int64_t duration = (int64_t)report_duration(epoch);
+	int64_t duration = (int64_t)report_duration(epoch), now = clock_now(CLOCK_MONOTONIC);
 
+	if (ipfix->next_at < now)
+		ipfix->next_at = now;
 	ipfix->gap_per_row = GAP_MAX_NS;
 	if (epoch->flows_only) {
 		ipfix->flow_rows += rows;
