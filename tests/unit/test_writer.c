@@ -1465,6 +1465,112 @@ static void test_accounts_have_a_bound(void **state)
 	outlet_free(outlet);
 }
 
+/* Epochs take so much memory and no more, which does not hold up records; one waits however large
+ * it is. After a loss the next waits until half of it is free. */
+static void test_epochs_are_bounded_in_bytes(void **state)
+{
+	static const struct outlet_ops ops = {.write = write_when_free, .miss = count_missed};
+	const uint32_t rows = 1000;
+	struct report_epoch *epoch = epoch_of(0, rows), *large = epoch_of(0, 100 * rows);
+	struct report_epoch *flows = sample_flows(0);
+	const size_t bytes = output_bytes(epoch);
+	struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct delivery of_rows = {.name = "h", .output = &output_heavy_hitters};
+	struct delivery of_flows = {.name = "f", .output = &output_flows};
+	struct delivery *deliveries[] = {&of_rows, &of_flows};
+	const struct outlet_params params = {.ops = &ops,
+		.place = &stall,
+		.name = "the place",
+		.deliveries = deliveries,
+		.nb_deliveries = 2,
+		.queue = 4 * bytes + bytes / 2,
+		.say = hear};
+	struct outlet *outlet = outlet_create(&params);
+
+	(void)state;
+	assert_in_range(bytes, rows * sizeof(struct report_row),
+		rows * sizeof(struct report_row) + 10 * sizeof(struct report_measurement));
+	assert_non_null(outlet);
+	outlet_bound_flows(outlet, SIZE_MAX);
+	pthread_mutex_lock(&stall.lock);
+	assert_int_equal(outlet_start(outlet), 0);
+	outlet_push(outlet, epoch);
+	while (!atomic_load(&stall.begun))
+		usleep(1000);
+	for (int number = 0; number < 10; number++)
+		outlet_push(outlet, epoch);
+	assert_int_equal(of_rows.dropped, 6 * rows);
+	assert_false(outlet_wait(outlet, epoch));
+	for (uint32_t n = 0; n < 100; n++)
+		outlet_push(outlet, flows);
+	assert_int_equal(of_flows.dropped, 0);
+	assert_int_equal(times_said(true, "the place does not keep up"), 1);
+	pthread_mutex_unlock(&stall.lock);
+	outlet_settle(outlet);
+	assert_int_equal(stall.written, 1 + 4 + 100);
+
+	/* More than all of it: when nothing else waits. */
+	pthread_mutex_lock(&stall.lock);
+	atomic_store(&stall.begun, false);
+	assert_true(outlet_wait(outlet, large));
+	outlet_push(outlet, large);
+	while (!atomic_load(&stall.begun))
+		usleep(1000);
+	assert_int_equal(times_said(false, "the place keeps up again; 6000 rows were lost"), 1);
+	outlet_push(outlet, large);
+	outlet_push(outlet, epoch);
+	assert_int_equal(of_rows.dropped, 7 * rows);
+	pthread_mutex_unlock(&stall.lock);
+	assert_int_equal(outlet_end(outlet), 7 * rows);
+	assert_int_equal(stall.written, 1 + 4 + 100 + 2);
+	outlet_free(outlet);
+	report_epoch_free(epoch);
+	report_epoch_free(large);
+	report_epoch_free(flows);
+}
+
+/* The section's bound holds for records, too, where it is less than that of the run. */
+static void test_records_have_the_smaller_bound(void **state)
+{
+	static const struct outlet_ops ops = {.write = write_when_free};
+	struct report_epoch *flows = sample_flows(0);
+	const size_t bytes = output_bytes(flows);
+	const struct {
+		size_t queue, run;
+		uint64_t wait;
+	} bounds[] = {{7 * bytes, SIZE_MAX, 7}, {7 * bytes, 3 * bytes, 3}, {0, 9 * bytes, 9}};
+
+	(void)state;
+	for (size_t b = 0; b < sizeof(bounds) / sizeof(bounds[0]); b++) {
+		struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
+		struct delivery of_flows = {.name = "f", .output = &output_flows};
+		struct delivery *delivery = &of_flows;
+		const struct outlet_params params = {.ops = &ops,
+			.place = &stall,
+			.name = "the place",
+			.deliveries = &delivery,
+			.nb_deliveries = 1,
+			.queue = bounds[b].queue,
+			.say = hear};
+		struct outlet *outlet = outlet_create(&params);
+
+		assert_non_null(outlet);
+		outlet_bound_flows(outlet, bounds[b].run);
+		pthread_mutex_lock(&stall.lock);
+		assert_int_equal(outlet_start(outlet), 0);
+		outlet_push(outlet, flows);
+		while (!atomic_load(&stall.begun))
+			usleep(1000);
+		for (uint32_t n = 0; n < 20; n++)
+			outlet_push(outlet, flows);
+		pthread_mutex_unlock(&stall.lock);
+		assert_int_equal(outlet_end(outlet), 3 * (20 - bounds[b].wait));
+		assert_int_equal(stall.written, 1 + bounds[b].wait);
+		outlet_free(outlet);
+	}
+	report_epoch_free(flows);
+}
+
 struct pusher {
 	struct writer *writer;
 	int nb_epochs;
@@ -1932,6 +2038,8 @@ int main(void)
 		TEST(test_blocked_flows),
 		TEST(test_blocked_pipe_and_files),
 		TEST(test_accounts_have_a_bound),
+		TEST(test_epochs_are_bounded_in_bytes),
+		TEST(test_records_have_the_smaller_bound),
 		TEST(test_blocked_pipe_is_waited_for),
 		TEST(test_pipe_that_does_not_block),
 		TEST(test_formats_on_standard_output),

@@ -21,6 +21,7 @@ struct file_sink {
 	struct columns *columns;
 	struct output_file file;
 	struct delivery delivery;
+	size_t queue; /* as of struct outlet_params */
 	bool on_terminal;
 	bool left;    /* by who read it */
 	bool redrawn; /* there: each epoch over the last */

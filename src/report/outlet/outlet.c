@@ -17,6 +17,7 @@
 struct waiting {
 	struct waiting *next;
 	struct report_epoch *epoch;
+	size_t bytes;
 };
 
 /* Kinds of reports, which take no room from each other. */
@@ -28,7 +29,7 @@ enum lane_id {
 };
 
 struct lane {
-	/* Guarded by the lock: reports in the queue, and their bytes where these are bounded. */
+	/* Guarded by the lock: reports in the queue, and their memory. */
 	uint32_t queued;
 	size_t bytes;
 	/* The pushing thread's own: rows for which there was no room. */
@@ -63,12 +64,6 @@ static enum lane_id lane_of(const struct report_epoch *epoch)
 	return epoch->deliveries_only ? LANE_DELIVERIES : LANE_EPOCHS;
 }
 
-static size_t flow_bytes(const struct report_epoch *epoch)
-{
-	return sizeof(*epoch) + epoch->nb_measurements * sizeof(epoch->measurements[0]) +
-	       output_rows(&output_flows, epoch) * sizeof(struct report_flow);
-}
-
 /* The thread */
 
 struct task {
@@ -83,13 +78,13 @@ static struct report_epoch *take_first(struct outlet *outlet)
 {
 	struct waiting *waiting = outlet->first;
 	struct report_epoch *epoch = waiting->epoch;
+	struct lane *lane = &outlet->lanes[lane_of(epoch)];
 
 	outlet->first = waiting->next;
 	if (outlet->first == NULL)
 		outlet->last = NULL;
-	outlet->lanes[lane_of(epoch)].queued--;
-	if (epoch->flows_only)
-		outlet->lanes[LANE_FLOWS].bytes -= flow_bytes(epoch);
+	lane->queued--;
+	lane->bytes -= waiting->bytes;
 	free(waiting);
 	return epoch;
 }
@@ -227,30 +222,44 @@ static bool concerns(const struct outlet *outlet, const struct report_epoch *epo
 	return false;
 }
 
-/*
- * After a loss records wait until half of their room is free, so that one loss is not told as many.
- * None of them in the queue leaves room for any number.
- */
-static bool has_room(const struct outlet *outlet, const struct report_epoch *epoch)
+/* Records that end with an interval come at once: as many as there are tables for. An account of
+ * deliveries is small. */
+static size_t bytes_max(const struct outlet *outlet, enum lane_id id)
 {
-	const struct lane *lane = &outlet->lanes[lane_of(epoch)];
-	size_t max = lane->dropping ? outlet->flow_bytes_max / 2 : outlet->flow_bytes_max;
+	size_t queue = outlet->params.queue;
 
-	if (!epoch->flows_only)
-		return lane->queued < OUTLET_QUEUE;
-	return lane->queued == 0 || lane->bytes + flow_bytes(epoch) <= max;
+	if (id == LANE_FLOWS)
+		return queue > 0 && queue < outlet->flow_bytes_max ? queue : outlet->flow_bytes_max;
+	if (id == LANE_DELIVERIES)
+		return SIZE_MAX;
+	return queue > 0 ? queue : OUTLET_BYTES;
+}
+
+/*
+ * After a loss reports wait until half of their memory is free, so that one loss is not told as many.
+ * None of them in the queue leaves room for one of any size.
+ */
+static bool has_room(const struct outlet *outlet, enum lane_id id, size_t bytes)
+{
+	const struct lane *lane = &outlet->lanes[id];
+	size_t max = bytes_max(outlet, id) / (lane->dropping ? 2 : 1);
+
+	if (id != LANE_FLOWS && lane->queued >= OUTLET_QUEUE)
+		return false;
+	return lane->queued == 0 || lane->bytes + bytes <= max;
 }
 
 static void put_last(struct outlet *outlet, struct waiting *waiting)
 {
+	struct lane *lane = &outlet->lanes[lane_of(waiting->epoch)];
+
 	if (outlet->first == NULL)
 		outlet->first = waiting;
 	else
 		outlet->last->next = waiting;
 	outlet->last = waiting;
-	outlet->lanes[lane_of(waiting->epoch)].queued++;
-	if (waiting->epoch->flows_only)
-		outlet->lanes[LANE_FLOWS].bytes += flow_bytes(waiting->epoch);
+	lane->queued++;
+	lane->bytes += waiting->bytes;
 }
 
 /* Returns false where there is no room, or no memory. */
@@ -261,9 +270,9 @@ static bool enqueue(struct outlet *outlet, struct report_epoch *epoch)
 
 	if (waiting == NULL)
 		return false;
-	*waiting = (struct waiting){.epoch = epoch};
+	*waiting = (struct waiting){.epoch = epoch, .bytes = output_bytes(epoch)};
 	pthread_mutex_lock(&outlet->lock);
-	room = has_room(outlet, epoch);
+	room = has_room(outlet, lane_of(epoch), waiting->bytes);
 	if (room) {
 		report_epoch_share(epoch);
 		put_last(outlet, waiting);
@@ -330,14 +339,16 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 }
 
 /* And for what became of the epoch before, which goes ahead of it. */
-static bool has_room_for_both(const struct outlet *outlet, const struct report_epoch *epoch)
+static bool has_room_for_both(
+	const struct outlet *outlet, const struct report_epoch *epoch, size_t bytes)
 {
-	return outlet->lanes[LANE_DELIVERIES].queued < OUTLET_QUEUE &&
-	       (!concerns(outlet, epoch) || has_room(outlet, epoch));
+	return has_room(outlet, LANE_DELIVERIES, 0) &&
+	       (!concerns(outlet, epoch) || has_room(outlet, lane_of(epoch), bytes));
 }
 
 bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
 {
+	const size_t bytes = output_bytes(epoch);
 	struct timespec until;
 	bool room;
 
@@ -346,10 +357,10 @@ bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
 	until.tv_sec += until.tv_nsec / SECOND_NS;
 	until.tv_nsec %= SECOND_NS;
 	pthread_mutex_lock(&outlet->lock);
-	while (!has_room_for_both(outlet, epoch) &&
+	while (!has_room_for_both(outlet, epoch, bytes) &&
 		pthread_cond_timedwait(&outlet->room, &outlet->lock, &until) == 0)
 		;
-	room = has_room_for_both(outlet, epoch);
+	room = has_room_for_both(outlet, epoch, bytes);
 	pthread_mutex_unlock(&outlet->lock);
 	return room;
 }

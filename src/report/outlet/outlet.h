@@ -13,7 +13,8 @@
 #include "report/outlet/delivery.h"
 #include "report/output/report.h"
 
-#define OUTLET_QUEUE 16 /* epochs that may wait, and accounts of deliveries */
+#define OUTLET_QUEUE 16                 /* epochs that may wait, and accounts of deliveries */
+#define OUTLET_BYTES ((size_t)64 << 20) /* memory that those epochs may take */
 
 struct outlet;
 
@@ -40,6 +41,9 @@ struct outlet_params {
 	const char *name;             /* of the place, for a person */
 	struct delivery **deliveries; /* [nb_deliveries]; they and the array outlive the outlet */
 	uint32_t nb_deliveries;
+	/* Memory that epochs may take, and records; 0: OUTLET_BYTES, and of records what
+	 * outlet_bound_flows() says. One report waits however large it is. */
+	size_t queue;
 	void (*say)(bool warning, const char *line, void *arg);
 	void *say_arg;
 	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
@@ -61,7 +65,7 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch);
 /* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
  * for long. Returns false where there is still none. */
 bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch);
-/* So many bytes of records may wait from now on. */
+/* So much memory may records that wait take from now on, where `queue` does not say less. */
 void outlet_bound_flows(struct outlet *outlet, size_t bytes);
 void outlet_pass(struct outlet *outlet, int64_t time);
 /* Waits until all that was handed over is written. */

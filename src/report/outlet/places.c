@@ -329,7 +329,7 @@ static bool check_file(
 }
 
 /* Keys of a section that every place heeds, and those that need a spool. */
-static const char *const keys_of_all[] = {"what", "url", "format", "names", NULL};
+static const char *const keys_of_all[] = {"what", "url", "format", "names", "queue", NULL};
 static const char *const keys_of_spools[] = {"spool", "when-full", NULL};
 
 static bool is_among(const char *key, const char *const *keys)
@@ -750,6 +750,7 @@ static uint32_t names_need(const char *text)
 OPTION_WORDS_OF(when_full_word, [WHEN_FULL_UNSAID] = "auto", [WHEN_FULL_DROP] = "drop",
 	[WHEN_FULL_SPOOL] = "spool")
 
+#define QUEUE_MIN (1 << 12)
 #define SPOOL_MIN (1 << 20)
 
 static bool read_spool(const struct option_text *a)
@@ -800,6 +801,16 @@ static const struct option_row place_rows[] = {
 		.needs = names_need,
 		OPTION_FIELD(place_options, names),
 		.help = "Whose names the columns have:",
+	},
+	{
+		.name = "queue",
+		.placeholder = "SIZE",
+		.type = OPTION_SIZE,
+		.min = QUEUE_MIN,
+		OPTION_FIELD(place_options, queue),
+		.default_note = "64MB, and more for records",
+		.help = "Memory that intervals may take which wait for the place; one waits "
+			"however large it is.",
 	},
 	{
 		.name = "spool",

@@ -136,6 +136,7 @@ struct remote *remote_create(
 		(struct delivery){.name = request->name, .output = outputs[request->kind]};
 	remote->fates = &remote->delivery;
 	remote->voice = voice;
+	remote->queue = request->options->queue;
 	remote->format = format_of(scheme, request);
 	if (remote->format != NULL) {
 		struct column_choice choice = request->choice;

@@ -39,6 +39,7 @@ struct remote {
 	struct text header;          /* what begins a connection with them */
 	struct text text;            /* of the report: remote_rows() */
 	struct writer_voice *voice;
+	size_t queue;            /* as of struct outlet_params */
 	struct outlet *outlet;   /* from before its thread starts */
 	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
 	struct spooled *spooled; /* NULL: it has no spool */

@@ -25,6 +25,7 @@ struct route {
 	struct remote *remote; /* NULL: files */
 	struct delivery **deliveries;
 	uint32_t nb_deliveries;
+	size_t queue; /* as of struct outlet_params; of files the largest that is said */
 };
 
 struct writer {
@@ -94,6 +95,7 @@ static bool add_rows(struct writer *writer, const struct asked_place *place, enu
 		return false;
 	sink->delivery.name = place->name;
 	sink->delivery.output = outputs[place->kind];
+	sink->queue = place->options->queue;
 	sink->file.form.format = format;
 	sink->file.form.columns = sink->columns;
 	if (format->header != NULL)
@@ -335,6 +337,8 @@ static void add_to_route(struct route *route, struct file_sink *sink)
 {
 	route->deliveries[route->nb_deliveries++] = &sink->delivery;
 	route->files.sinks[route->files.nb_sinks++] = sink;
+	if (sink->queue > route->queue)
+		route->queue = sink->queue;
 }
 
 /* Regular files go together; anything else may hold up what goes there, and nothing else. */
@@ -361,6 +365,7 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 		if (route == NULL)
 			return false;
 		route->remote = writer->remotes[r];
+		route->queue = route->remote->queue;
 		route->deliveries[route->nb_deliveries++] = &route->remote->delivery;
 		writer->told |= route->remote->delivery.output == &output_deliveries;
 	}
@@ -388,6 +393,7 @@ static bool make_outlet(struct writer *writer, struct route *route)
 		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
 		.deliveries = route->deliveries,
 		.nb_deliveries = route->nb_deliveries,
+		.queue = route->queue,
 		.say = voice_say,
 		.say_arg = &writer->voice,
 	};

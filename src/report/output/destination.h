@@ -47,6 +47,7 @@ struct place_options {
 	const char *url; /* as an option has it: FILE, FORMAT:FILE, a URL */
 	enum output_format format;
 	uint32_t names;           /* enum column_names */
+	uint64_t queue;           /* bytes; 0: as usual */
 	uint32_t rate;            /* datagrams a second; 0: as usual */
 	uint32_t interface_index; /* of the first interface; 0: 1 */
 	uint32_t when_full;

@@ -50,6 +50,28 @@ uint64_t output_rows(const struct output *output, const struct report_epoch *epo
 	return rows;
 }
 
+/* What rows share (names, paths of flows) is not among it. */
+size_t output_bytes(const struct report_epoch *epoch)
+{
+	size_t bytes = sizeof(*epoch);
+
+	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++) {
+		uint32_t parts = outputs[kind]->of_epoch ? 1 : epoch->nb_measurements;
+
+		for (uint32_t m = 0; m < parts; m++) {
+			struct output_items items =
+				outputs[kind]->items(epoch, &epoch->measurements[m]);
+
+			bytes += items.n * items.size;
+		}
+	}
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		if (epoch->measurements[m].figures != NULL)
+			bytes += epoch->measurements[m].nb_flows *
+				 sizeof(epoch->measurements[m].figures[0]);
+	return bytes;
+}
+
 void columns_add(struct columns *columns, const struct column *column)
 {
 	struct column *added = &columns->list[columns->n++];

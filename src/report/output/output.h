@@ -152,6 +152,9 @@ const char *output_word_of(const struct output *output);
 /* How many rows of the kind the epoch has. */
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);
 
+/* The memory that the epoch takes, with the rows of all kinds. */
+size_t output_bytes(const struct report_epoch *epoch);
+
 /* Whose names columns have where a format names them: words of column_names_word(). */
 enum column_names {
 	COLUMN_NAMES_OURS,
