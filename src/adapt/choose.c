@@ -260,6 +260,19 @@ static bool low_states_first(struct sum *sum)
 	return false;
 }
 
+/* Each measurement gives up the fewest steps that take no more time than those it was made to. */
+static void pass_over_useless(struct sum *sum)
+{
+	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
+		double ns = own_ns(sum, i, sum->choice->step[i]);
+		uint32_t step = 0;
+
+		while (own_ns(sum, i, step) > ns)
+			step++;
+		set_step(sum, i, step);
+	}
+}
+
 static bool queries(struct sum *sum)
 {
 	for (uint32_t i = sum->problem->nb_items; i-- > 0;) {
@@ -470,6 +483,8 @@ void choose(enum choose_how how, const struct choose_problem *problem, double ta
 	struct sum sum = sum_of(problem, true, target_ns, work, choice);
 
 	choice->fits = fits(&sum) || ways[how](&sum);
+	if (how == CHOOSE_GREEDY || how == CHOOSE_LSF)
+		pass_over_useless(&sum);
 }
 
 void choose_full(const struct choose_problem *problem, void *work, struct choice *choice)
@@ -519,8 +534,10 @@ bool choose_back(enum choose_how how, const struct choose_problem *problem, doub
 	for (uint32_t i = 0; i < problem->nb_items; i++) {
 		for (uint32_t step = choice->step[i]; step > 0;) {
 			step = how == CHOOSE_QUERIES ? 0 : step - 1;
-			if (try_step(&sum, i, step))
+			if (try_step(&sum, i, step)) {
+				pass_over_useless(&sum);
 				return true;
+			}
 		}
 		if (flows_back(&sum, i))
 			return true;

@@ -81,7 +81,7 @@ struct governor {
 	struct choose_states
 		flows[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] is of those without, too */
 	struct packet_costs costs;
-	uint32_t useless; /* measurements of which it was said that such a step saves nothing */
+	uint32_t useless; /* measurements of which it was said that a step saves nothing */
 
 	void *work;
 	struct state_log log;
@@ -573,21 +573,30 @@ static void watch(struct governor *governor)
 		governor->reduced = workers;
 }
 
-/* Steps to coarser keys that are passed over, by what packets took in an epoch. */
+/* The first step with which a packet takes no less than before it; 0 where there is none. */
+static uint32_t useless_step(const struct choose_item *item)
+{
+	for (uint32_t s = 1; s <= item->nb_steps; s++)
+		if (item->ns[s] >= item->ns[s - 1])
+			return s;
+	return 0;
+}
+
+/* Steps that are passed over, by what packets took in an epoch. */
 static void say_useless(struct governor *governor)
 {
-	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
-		const struct steps *steps = &governor->steps[m];
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
+		const struct choose_item *item = &governor->items[i];
+		uint32_t m = governor->order[i], step = useless_step(item);
 
-		if (governor->costs.of[m] > governor->costs.of_few[m] ||
-			steps_detail(steps, steps->n).key == NULL ||
-			(governor->useless >> m & 1) != 0)
+		if (step == 0 || (governor->useless >> m & 1) != 0)
 			continue;
 		governor->useless |= UINT32_C(1) << m;
-		log_warning("%s: counting coarser keys saves nothing here, and is passed over: a "
-			    "packet of its own takes %.3g ns, and of few keys %.3g ns",
-			governor->plan->measurements[m].config->name, governor->costs.of[m],
-			governor->costs.of_few[m]);
+		log_warning("%s: step %s saves nothing here, and is passed over: of a packet it "
+			    "makes %.3g ns of %.3g ns",
+			governor->plan->measurements[m].config->name,
+			steps_word(&governor->steps[m], steps_taken(governor, m, step)),
+			item->ns[step], item->ns[step - 1]);
 	}
 }
 
