@@ -5,12 +5,16 @@ What is given up is given beforehand (--states-from), so that the same happens e
 """
 
 import collections
+import contextlib
+import ctypes
 import itertools
 import json
 import os
 import random
+import time
 
 import lib
+import net
 
 STATES = ('full', 'wait', '1/2', '1/4', '1/8', '1/16', '1/32', '1/64', 'count')
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=100K,size=imix,ipv6=0.2,seed=9'
@@ -404,6 +408,80 @@ def test_polls(test):
     assert 'does not tell how full a queue is' in result.expect(0).stderr, result.describe()
     load = lib.read_csv(queues, lib.read_text(queues).split('\n')[0].split(','))[0]
     assert (load['level_max'], load['backlog_max']) == ('3', '512') and int(load['skipped']) > 0, load
+
+
+@contextlib.contextmanager
+def halted(test, thread):
+    """One thread of a process stands still, and the others go on: no signal does that, a tracer can."""
+    seize, interrupt, detach, wait_all = 0x4206, 0x4207, 17, 0x40000000  # linux/ptrace.h, linux/wait.h
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    if ptrace(seize, thread, None, None) != 0:
+        test.skip(f'no thread can be halted here: {os.strerror(ctypes.get_errno())}')
+    assert ptrace(interrupt, thread, None, None) == 0, os.strerror(ctypes.get_errno())
+    os.waitpid(thread, wait_all)
+    try:
+        yield
+    finally:
+        assert ptrace(detach, thread, None, None) == 0, os.strerror(ctypes.get_errno())
+
+
+def test_reporter_halted(test):
+    """While nobody decides the valve alone keeps up; afterwards the account is whole, to the packet."""
+    path, _, _ = write_flows(test)
+    plain = write_load(test)
+    ranked = write_load(test, 'ranked', 'steps = rate:1/2, off\n')
+    _, stats, _ = test.measure('--pcap', path, '--workers', '1', '--interval', '0', '--config', plain)
+    first = lib.in_epoch(stats, '0', 'first')[0]
+    rate = 4e9 / (float(first['ppt_ns']) + float(first['free_ns']))
+    packets = round(2 * rate)
+    common = ('--synthetic', f'{SYNTHETIC.replace("packets=100K", f"packets={packets}")},rate={round(rate)}',
+              '--pace', 'recorded', '--workers', '1', '--interval', '200ms', '--descriptors', '32768')
+    missed = []
+    for config, *ways in ((plain,), (ranked, '--keep-up', 'best')):
+        output, stats = test.path(f'rows{len(missed)}.csv'), test.path(f'account{len(missed)}.csv')
+        process = test.start(*common, '--config', config, *ways, '--output', output, '--stats', stats)
+        net.wait_until_ready(test, process, stats)
+        before = lib.read_text(stats)
+        with halted(test, process.popen.pid):  # the reporter is the main thread
+            time.sleep(0.8)
+            during = lib.read_text(stats)
+        test.wait(process).expect(0)
+        assert before.count('\n') >= during.count('\n') - 15, 'the reporter went on'
+        ledger = [row for row in lib.read_stats(stats) if row['measurement'] == 'first']
+        assert lib.total(ledger, 'offered') == packets, ledger
+        missed.append(lib.total(ledger, 'nic_missed'))
+    assert missed[1] <= missed[0] / 2, missed
+    assert lib.total(ledger, 'skipped') > 0, ledger
+
+
+def test_one_port_floods(test):
+    """Their worker gives up, and neither port loses a packet, nor is one in the wrong column."""
+    packets = 5000
+    space = net.Namespace(test)
+    space.veth('tap0', 'wire0')
+    frames = [lib.udp_frame(i % 100, 60) for i in range(packets)]
+    capture = lib.write_pcap(test.path('quiet.pcap'), list(enumerate(frames)))
+    truth = {lib.udp_key(i): (packets // 100, packets // 100 * 60) for i in range(100)}
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--port', 'net_null0', '--port', net.af_packet('tap0'), '--workers', '1',
+                         '--interval', '0', '--sketch', 'flow-table', '--keep-up', 'best', '--output', output,
+                         '--top', '1000', '--stats', stats, inside=space)
+    net.wait_until_ready(test, process, stats)
+    sent = test.wait(space.send('wire0', capture, 5000)).expect(0).stdout
+    assert int(sent) == packets, sent
+    test.until(lambda: space.received('tap0') >= packets, 'the kernel has received it all')
+    time.sleep(0.2)
+    process.signal(net.END)
+    test.wait(process).expect(0)
+    ledger, = lib.read_stats(stats)
+    assert int(ledger['nic_missed']) == int(ledger['unaccounted']) == 0, ledger
+    assert int(ledger['skipped']) > 0, ledger
+    # Those of the flood have 64 bytes, and the others 60.
+    size = int(ledger['bytes']) + int(ledger['skipped_bytes']) + 64 * int(ledger['non_ip'])
+    assert size == 64 * int(ledger['received']) - 4 * packets, ledger
+    if int(ledger['measured']) > 0:
+        check_intervals(lib.read_output(output), truth)
 
 
 def full_overload(test):
