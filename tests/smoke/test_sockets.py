@@ -139,6 +139,41 @@ def test_a_replay_that_waits(test):
     assert sums['rows'] == sums['failed'] + sums['dropped'] > 0, sums
 
 
+def test_required(test):
+    """With require = yes nothing is begun while nobody is there; who is there gets all over one connection. Places that
+    cannot know are refused."""
+    config, stats = test.path('required.conf'), test.path('stats.csv')
+    free = peers.free_port()
+
+    def run(url, what='heavy-hitters'):
+        with open(config, 'w', encoding='utf-8') as file:
+            file.write(f'[export x]\nwhat = {what}\nurl = {url}\nrequire = yes\n')
+        return test.run('--synthetic', 'flows=10,packets=1000', '--interval', '0', '--seed', '1', '--config', config,
+                        '--stats', stats)
+
+    for url in (f'tcp://127.0.0.1:{free}', f'unix:{test.path("nobody")}', f'ipfix+tcp://127.0.0.1:{free}',
+                f'kafka://127.0.0.1:{free}/x', f'clickhouse://127.0.0.1:{free}/x', 'tcp://nowhere.invalid:1'):
+        result = run(url)
+        if 'was built without it' in result.stderr:
+            continue
+        result.expect(1).expect_one_line('[export x]', url)
+        assert not os.path.exists(stats), url
+    for url in (f'ipfix://127.0.0.1:{free}', test.path('rows.csv'), '-'):
+        run(url).expect(2).expect_one_line(f'{config}:4: require: ', url, 'never says whether anybody is there')
+        assert not os.path.exists(stats), url
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        reader = Reader(server)
+        run(f'tcp://127.0.0.1:{server.getsockname()[1]}').expect(0)
+        reader.join(20)
+        assert len(read(reader.bytes.decode())) == 10, reader.bytes
+    os.remove(stats)
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        reader = Reader(server)
+        run(f'ipfix+tcp://127.0.0.1:{server.getsockname()[1]}').expect(0)
+        reader.join(20)
+        assert reader.bytes[:2] == b'\0\x0a' and len(reader.bytes) > 400, reader.bytes
+
+
 def test_bad_urls(test):
     for url, part in (('tcp://127.0.0.1', 'port'), ('json:tcp://:1', 'names no host'), ('unix:', 'by a path'),
                       ('http://a:1/b', 'allowed: '), ('./x/../tcp://a:1', 'No such file')):

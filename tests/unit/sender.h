@@ -67,6 +67,7 @@ struct sender {
 	struct delivery *delivery;
 	char url[128];
 	int64_t second; /* of its patience; 0: as it is used */
+	bool require;   /* somebody is there before its thread starts */
 };
 
 #define SHORT_SECOND 50000000
@@ -81,6 +82,7 @@ static inline void start(struct sender *sender)
 	assert_true(remote_check(&request, why));
 	sender->remote = remote_create(&request, 0, &voice);
 	assert_non_null(sender->remote);
+	assert_int_equal(remote_open(sender->remote, sender->require, why), 0);
 	sender->delivery = &sender->remote->delivery;
 	params.ops = &sender->remote->scheme->ops;
 	params.place = sender->remote;

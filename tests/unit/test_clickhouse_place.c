@@ -286,6 +286,44 @@ static void test_frozen(void **state)
 	assert_int_equal(account.failed, 2);
 }
 
+/* Somebody who lets us in is there before anything is sent. */
+static void test_required(void **state)
+{
+	static const char refusal[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 16\r\n\r\n"
+				      "Code: 516, who?\n";
+	struct server server = {.answers = {OK, OK}}, other = {.answers = {OK, refusal}};
+	struct sender sender = {.require = true};
+	struct report_delivery account;
+	char why[REMOTE_WHY_MAX] = "";
+	struct remote_request request;
+	struct remote *remote;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 5);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.acknowledged, 5);
+	assert_memory_equal(server.requests[0], "POST / HTTP", 11);
+	assert_int_equal(server.bodies[0].len, strlen("SELECT 1"));
+	assert_memory_equal(server.bodies[0].data, "SELECT 1", strlen("SELECT 1"));
+	assert_rows(&server, 1, 5);
+	free_bodies(&server);
+
+	start_both(&other, &sender);
+	request = request_of(sender.url);
+	remote = remote_create(&request, 0, &voice);
+	assert_non_null(remote);
+	assert_int_equal(remote_open(remote, true, why), 1);
+	assert_string_equal(why, "HTTP 403: Code: 516, who?");
+	remote_free(remote);
+	stop_both(&other, &sender);
+	free_bodies(&other);
+	remote = remote_create(&request, 0, &voice);
+	assert_int_equal(remote_open(remote, true, why), 1);
+	assert_non_null(strstr(why, "onnect"));
+	remote_free(remote);
+}
+
 static void test_nobody(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
@@ -313,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_required),
 		cmocka_unit_test(test_nobody),
 	};
 

@@ -234,6 +234,23 @@ static void test_properties(void **state)
 	assert_int_equal(account.failed, 0);
 }
 
+/* Opens a place as a run does that has not begun; it says why it cannot. */
+static void assert_open(bool require, int expected, const char *says)
+{
+	char url[128], why[REMOTE_WHY_MAX] = "";
+	struct remote_request request;
+	struct remote *remote;
+
+	snprintf(url, sizeof(url), "kafka://%s/" TOPIC, rd_kafka_mock_cluster_bootstraps(cluster));
+	request = request_of(url);
+	remote = remote_create(&request, 0, &voice);
+	assert_non_null(remote);
+	assert_int_equal(remote_open(remote, require, why), expected);
+	if (expected != 0 && strstr(why, says) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", why, says);
+	remote_free(remote);
+}
+
 static void test_secret_of_a_file(void **state)
 {
 	char path[] = "/tmp/sketchtap-secret-XXXXXX", text[64];
@@ -251,13 +268,29 @@ static void test_secret_of_a_file(void **state)
 	account = stop(&sender);
 	assert_int_equal(account.acknowledged, 3);
 	unlink(path);
-	/* Without it there is no producer, and that is said. */
-	start_producer(&sender, TOPIC);
-	push(&sender, 3);
-	account = stop(&sender);
+	assert_open(false, 1, path);
 	give(&(struct option_properties){0});
-	assert_int_equal(account.failed, 3);
-	assert_int_equal(warnings, 1);
+}
+
+/* What shows only when the producer is made: before anything is sent. */
+static void test_properties_that_contradict(void **state)
+{
+	(void)state;
+	give(&(struct option_properties){1, {"acks=1"}});
+	assert_open(false, 2, "acks");
+	give(&(struct option_properties){
+		2, {"security.protocol=ssl", "ssl.ca.location=/does/not/exist"}});
+	assert_open(false, 2, "ssl.ca.location");
+	give(&(struct option_properties){0});
+}
+
+static void test_required(void **state)
+{
+	(void)state;
+	assert_open(true, 0, "");
+	rd_kafka_mock_broker_set_down(cluster, 1);
+	assert_open(false, 0, "");
+	assert_open(true, 1, "no broker answers");
 }
 
 static void test_properties_that_are_none(void **state)
@@ -320,6 +353,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_silent, begin, end),
 		cmocka_unit_test_setup_teardown(test_properties, begin, end),
 		cmocka_unit_test_setup_teardown(test_secret_of_a_file, begin, end),
+		cmocka_unit_test_setup_teardown(test_properties_that_contradict, begin, end),
+		cmocka_unit_test_setup_teardown(test_required, begin, end),
 		cmocka_unit_test(test_properties_that_are_none),
 	};
 

@@ -33,6 +33,7 @@ const struct remote_scheme remote_clickhouse_tls = {
 
 #include "base/clock.h"
 #include "base/printable.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "report/outlet/receiver.h"
 
@@ -40,6 +41,8 @@ const struct remote_scheme remote_clickhouse_tls = {
 #define PORT_TLS   "8443"
 #define TABLE_MAX  200
 #define CONNECT_S  10L
+#define OPENING_S  5L
+#define URL_MAX    512
 #define SILENCE_S  60L /* in which nothing came or went */
 #define PAUSE_NS   (SECOND_NS / 10)
 #define BREAKS_MAX 3 /* in an interval: then nobody can say whether it was written */
@@ -63,7 +66,7 @@ struct clickhouse_place {
 	char *url;
 
 	/* By the outlet's thread. */
-	CURL *curl; /* NULL: there is no memory */
+	CURL *curl;
 	struct curl_slist *headers;
 	char answer[ANSWER_MAX]; /* the first bytes of it, with a final 0 */
 	size_t answer_len;
@@ -98,6 +101,8 @@ static int look_at_progress(
 	if (came + went != place->moved)
 		place->moved_at = clock_now(CLOCK_MONOTONIC);
 	place->moved = came + went;
+	if (place->remote.outlet == NULL)
+		return signals_stop_requested();
 	return outlet_gives_up(place->remote.outlet, &place->moved_at);
 }
 
@@ -145,7 +150,8 @@ static enum answer read_answer(struct clickhouse_place *place)
 	return code == 0 && status >= HTTP_SERVER ? ANSWER_DOUBT : ANSWER_REFUSED;
 }
 
-static enum answer post(struct clickhouse_place *place)
+static enum answer post(
+	struct clickhouse_place *place, const char *url, const char *bytes, size_t len)
 {
 	char error[CURL_ERROR_SIZE] = "";
 	curl_off_t sent = 0;
@@ -154,10 +160,10 @@ static enum answer post(struct clickhouse_place *place)
 	place->answer_len = 0;
 	place->answer[0] = '\0';
 	place->moved = 0;
+	curl_easy_setopt(place->curl, CURLOPT_URL, url);
 	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, error);
-	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDS, place->remote.text.data);
-	curl_easy_setopt(
-		place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)place->remote.text.len);
+	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDS, bytes);
+	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
 	result = curl_easy_perform(place->curl);
 	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, NULL);
 	/* An answer that is longer than we read says all that we ask. */
@@ -201,7 +207,7 @@ static _Atomic uint64_t *fate_of(struct clickhouse_place *place)
 		enum answer answer;
 
 		delivery_count(&delivery->retries, tries > 0);
-		answer = post(place);
+		answer = post(place, place->url, remote->text.data, remote->text.len);
 		if (answer == ANSWER_WRITTEN) {
 			delivery_count(&delivery->bytes, remote->text.len);
 			remote_say_takes(remote);
@@ -232,24 +238,34 @@ static void bring(struct remote *remote, uint64_t rows)
 	struct clickhouse_place *place = (struct clickhouse_place *)remote;
 
 	place->moved_at = clock_now(CLOCK_MONOTONIC);
-	if (place->curl == NULL)
-		remote_cannot(remote, "there is no memory to send anything", rows);
-	else
-		delivery_count(fate_of(place), rows);
+	delivery_count(fate_of(place), rows);
 }
 
-/* On the outlet's thread: one that looks up names gets no signals, as it gets none. */
-static void begin(void *arg)
+/* Whether there is a server that lets us in. */
+static bool reach(struct clickhouse_place *place)
 {
-	struct clickhouse_place *place = arg;
+	static const char query[] = "SELECT 1";
+	enum answer answer;
+	char url[URL_MAX];
+
+	snprintf(url, sizeof(url), "%.*s", (int)strcspn(place->url, "?"), place->url);
+	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, OPENING_S);
+	answer = post(place, url, query, strlen(query));
+	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, 0L);
+	return answer == ANSWER_WRITTEN;
+}
+
+static int open_place(struct remote *remote, bool require, char *why)
+{
+	struct clickhouse_place *place = (struct clickhouse_place *)remote;
 	CURL *curl = curl_easy_init();
 
 	place->curl = curl;
 	/* No "Expect: 100-continue": a round trip less. */
 	place->headers = curl_slist_append(NULL, "Expect:");
-	if (curl == NULL)
-		return;
-	curl_easy_setopt(curl, CURLOPT_URL, place->url);
+	snprintf(why, REMOTE_WHY_MAX, "there is no memory to send anything");
+	if (curl == NULL || place->headers == NULL)
+		return 1;
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, place->headers);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "sketchtap/" SKETCHTAP_VERSION);
@@ -264,6 +280,10 @@ static void begin(void *arg)
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_progress);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, place);
+	if (!require || reach(place))
+		return 0;
+	snprintf(why, REMOTE_WHY_MAX, "%.*s", REMOTE_WHY_MAX - 1, place->why);
+	return 1;
 }
 
 /* --- What is asked for */
@@ -365,7 +385,7 @@ static void reopen(void *arg)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = remote_write, .reopen = reopen                            \
+		.write = remote_write, .reopen = reopen                                            \
 	}
 
 const struct remote_scheme remote_clickhouse = {
@@ -374,6 +394,7 @@ const struct remote_scheme remote_clickhouse = {
 	.rows = REMOTE_JSON,
 	.check = check,
 	.create = create,
+	.open = open_place,
 	.bring = bring,
 	.free = free_place,
 	.ops = OPS,
@@ -385,6 +406,7 @@ const struct remote_scheme remote_clickhouse_tls = {
 	.rows = REMOTE_JSON,
 	.check = check,
 	.create = create,
+	.open = open_place,
 	.bring = bring,
 	.free = free_place,
 	.ops = OPS,

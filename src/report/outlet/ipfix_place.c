@@ -25,9 +25,11 @@ struct ipfix_place {
 static int64_t patience(void *arg)
 {
 	const struct ipfix_place *place = arg;
-	int64_t left = outlet_patience(place->remote.outlet, PATIENCE_S);
+	struct outlet *outlet = place->remote.outlet;
+	int64_t left = remote_patience(&place->remote, PATIENCE_S);
+	bool ending = outlet != NULL && outlet_ending(outlet);
 
-	return outlet_ending(place->remote.outlet) && left > ENDING_NS ? ENDING_NS : left;
+	return ending && left > ENDING_NS ? ENDING_NS : left;
 }
 
 static void say(bool warning, const char *line, void *arg)
@@ -35,6 +37,17 @@ static void say(bool warning, const char *line, void *arg)
 	const struct ipfix_place *place = arg;
 
 	remote_say(&place->remote, warning, "%s", line);
+}
+
+static int open_place(struct remote *remote, bool require, char *why)
+{
+	struct ipfix_place *place = (struct ipfix_place *)remote;
+	const char *cannot = require ? ipfix_socket_open(place->socket) : NULL;
+
+	if (cannot == NULL)
+		return 0;
+	snprintf(why, REMOTE_WHY_MAX, "%s", cannot);
+	return 1;
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
@@ -157,6 +170,7 @@ const struct remote_scheme remote_ipfix_tcp = {
 	.form = "ipfix+tcp://HOST:PORT",
 	.check = check,
 	.create = create,
+	.open = open_place,
 	.free = free_place,
 	.ops = OPS,
 };

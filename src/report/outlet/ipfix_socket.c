@@ -79,7 +79,7 @@ static enum ipfix_peer peer(void *arg)
 {
 	struct ipfix_socket *ipfix = arg;
 
-	if (receiver_heed(&ipfix->receiver))
+	if (receiver_heed(&ipfix->receiver) && !ipfix->receiver.fresh)
 		return IPFIX_THERE;
 	take_back_last(ipfix);
 	if (receiver_look(&ipfix->receiver) != RECEIVER_ANEW)
@@ -207,6 +207,11 @@ struct ipfix_account ipfix_socket_write(
 	receiver_praise(&ipfix->receiver);
 	tell_losses(ipfix);
 	return ipfix->account;
+}
+
+const char *ipfix_socket_open(struct ipfix_socket *ipfix)
+{
+	return receiver_reach(&ipfix->receiver) ? NULL : ipfix->receiver.why;
 }
 
 void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *epoch)

@@ -36,6 +36,9 @@ struct ipfix_socket;
 struct ipfix_socket *ipfix_socket_create(
 	const struct receiver_address *address, const struct ipfix_socket_options *options);
 
+/* Connects before the first report. NULL, or why it cannot. */
+const char *ipfix_socket_open(struct ipfix_socket *ipfix);
+
 struct ipfix_account ipfix_socket_write(
 	struct ipfix_socket *ipfix, const struct report_epoch *epoch);
 

@@ -26,6 +26,7 @@ const struct remote_scheme remote_kafka = {
 
 #include "base/clock.h"
 #include "base/printable.h"
+#include "base/signals.h"
 #include "report/outlet/kafka_properties.h"
 #include "report/outlet/receiver.h"
 
@@ -107,39 +108,67 @@ static const char *const settings[][2] = {
 	{"queue.buffering.max.messages", "100000"},
 };
 
-/* Returns NULL after a complaint. */
-static rd_kafka_t *make_producer(struct kafka_place *place)
+/* Returns 0, or the exit status with why. */
+static int make_producer(struct kafka_place *place, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
-	char error[ERROR_MAX] = "";
-	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", place->brokers, error,
-			   sizeof(error)) == RD_KAFKA_CONF_OK;
-	rd_kafka_t *kafka = NULL;
+	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", place->brokers, error, ERROR_MAX) ==
+		   RD_KAFKA_CONF_OK;
+	int status;
 
 	_Static_assert(ERROR_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
+	place->kafka = NULL;
 	for (size_t s = 0; set && s < sizeof(settings) / sizeof(settings[0]); s++)
-		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error,
-			      sizeof(error)) == RD_KAFKA_CONF_OK;
-	set = set && kafka_properties_set(place->properties, conf, error);
+		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error, ERROR_MAX) ==
+		      RD_KAFKA_CONF_OK;
+	status = set ? kafka_properties_set(place->properties, conf, error) : 1;
 	rd_kafka_conf_set_opaque(conf, place);
 	rd_kafka_conf_set_error_cb(conf, hear_error);
 	rd_kafka_conf_set_dr_msg_cb(conf, hear_fate);
 	rd_kafka_conf_set_log_cb(conf, NULL);
-	if (set)
-		kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, sizeof(error));
-	if (kafka == NULL) {
-		rd_kafka_conf_destroy(conf);
-		remote_say(&place->remote, true, "%s", error);
+	if (status == 0) {
+		place->kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, ERROR_MAX);
+		/* Properties that contradict each other, or name what is not there. */
+		status = rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG ? 2 : 1;
 	}
-	return kafka;
+	if (place->kafka != NULL)
+		return 0;
+	rd_kafka_conf_destroy(conf);
+	make_printable(error);
+	return status;
 }
 
-/* On the outlet's thread: those of librdkafka get no signals, as it gets none. */
-static void begin(void *arg)
+/* Whether any broker answers. */
+static bool reach(struct kafka_place *place, char *why)
 {
-	struct kafka_place *place = arg;
+	const struct rd_kafka_metadata *metadata;
+	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+	int64_t start = clock_now(CLOCK_MONOTONIC);
 
-	place->kafka = make_producer(place);
+	while (clock_now(CLOCK_MONOTONIC) - start < remote_patience(&place->remote, 0)) {
+		error = rd_kafka_metadata(place->kafka, 0, NULL, &metadata, POLL_MS);
+		if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+			rd_kafka_metadata_destroy(metadata);
+			return true;
+		}
+	}
+	snprintf(why, REMOTE_WHY_MAX, "no broker answers (%s)", rd_kafka_err2str(error));
+	return false;
+}
+
+static int open_place(struct remote *remote, bool require, char *why)
+{
+	struct kafka_place *place = (struct kafka_place *)remote;
+	char error[ERROR_MAX] = "";
+	int status;
+
+	signals_block(); /* threads of librdkafka get none */
+	status = make_producer(place, error);
+	signals_unblock();
+	snprintf(why, REMOTE_WHY_MAX, "%.*s", REMOTE_WHY_MAX - 1, error);
+	if (status == 0 && require && !reach(place, why))
+		status = 1;
+	return status;
 }
 
 /* After an error that ends a producer for good its messages have their fates. */
@@ -151,7 +180,8 @@ static void replace_if_fatal(struct kafka_place *place)
 		return;
 	note(place, error);
 	rd_kafka_destroy(place->kafka);
-	place->kafka = make_producer(place);
+	if (make_producer(place, error) != 0)
+		remote_say(&place->remote, true, "%s", error);
 	delivery_count(&place->remote.delivery.reconnects, 1);
 }
 
@@ -327,9 +357,10 @@ const struct remote_scheme remote_kafka = {
 	.keys = keys,
 	.check = check,
 	.create = create,
+	.open = open_place,
 	.free = free_place,
 	.bring = bring,
-	.ops = {.begin = begin, .write = remote_write},
+	.ops = {.write = remote_write},
 };
 
 #endif

@@ -107,21 +107,22 @@ static bool read_first_line(const char *path, char value[VALUE_MAX], char why[KA
 	return read;
 }
 
-bool kafka_properties_set(
+int kafka_properties_set(
 	const struct option_properties *properties, rd_kafka_conf_t *conf, char why[KAFKA_WHY_MAX])
 {
 	char value[VALUE_MAX];
-	bool set = true;
+	int status = 0;
 
-	for (uint32_t p = 0; p < properties->n && set; p++) {
+	for (uint32_t p = 0; p < properties->n && status == 0; p++) {
 		struct property property = property_of(properties->texts[p]);
 
-		set = !property.in_file || read_first_line(property.value, value, why);
-		if (set)
-			set = rd_kafka_conf_set(conf, property.name,
-				      property.in_file ? value : property.value, why,
-				      KAFKA_WHY_MAX) == RD_KAFKA_CONF_OK;
+		if (property.in_file && !read_first_line(property.value, value, why))
+			status = 1;
+		else if (rd_kafka_conf_set(conf, property.name,
+				 property.in_file ? value : property.value, why,
+				 KAFKA_WHY_MAX) != RD_KAFKA_CONF_OK)
+			status = 2;
 	}
 	explicit_bzero(value, sizeof(value));
-	return set;
+	return status;
 }

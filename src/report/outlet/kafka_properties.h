@@ -22,6 +22,6 @@
 bool kafka_properties_check(const struct option_properties *properties,
 	char key[KAFKA_PROPERTY_MAX], char why[KAFKA_WHY_MAX]);
 
-/* Sets them. False with a sentence in why: a file cannot be read, say. */
-bool kafka_properties_set(
+/* Sets them. Returns 0, or with a sentence in why the exit status: 1 of a file that cannot be read. */
+int kafka_properties_set(
 	const struct option_properties *properties, rd_kafka_conf_t *conf, char why[KAFKA_WHY_MAX]);

@@ -349,9 +349,13 @@ static bool check_keys(
 	remote_hide(place->text, shown);
 	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
 		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
-			!(is_among(key, keys_of_spools) && remote_may_spool(place->to.name)))
-			return refuse(
-				fault, place, key, "has no effect on '%s'; leave it out", shown);
+			!(is_among(key, keys_of_spools) && remote_may_spool(place->to.name)) &&
+			!(strcmp(key, "require") == 0 && remote_may_require(place->to.name)))
+			return refuse(fault, place, key,
+				strcmp(key, "require") != 0
+					? "has no effect on '%s'; leave it out"
+					: "'%s' never says whether anybody is there; leave it out",
+				shown);
 	return true;
 }
 
@@ -811,6 +815,13 @@ static const struct option_row place_rows[] = {
 		.default_note = "64MB, and more for records",
 		.help = "Memory that intervals may take which wait for the place; one waits "
 			"however large it is.",
+	},
+	{
+		.name = "require",
+		.type = OPTION_FLAG,
+		OPTION_FIELD(place_options, require),
+		.help = "Where nobody is there at the start nothing is measured, and the run ends "
+			"with 1.",
 	},
 	{
 		.name = "spool",

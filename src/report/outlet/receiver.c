@@ -97,6 +97,7 @@ static void hang_up(struct receiver *receiver)
 	if (receiver->fd >= 0)
 		close(receiver->fd);
 	receiver->fd = -1;
+	receiver->fresh = false;
 	receiver->look_up = true;
 }
 
@@ -305,8 +306,12 @@ bool receiver_heed(struct receiver *receiver)
 
 enum receiver_state receiver_look(struct receiver *receiver)
 {
-	if (receiver_heed(receiver))
-		return RECEIVER_THERE;
+	if (receiver_heed(receiver)) {
+		bool fresh = receiver->fresh;
+
+		receiver->fresh = false;
+		return fresh ? RECEIVER_ANEW : RECEIVER_THERE;
+	}
 	if (clock_now(CLOCK_MONOTONIC) < receiver->retry_at)
 		return RECEIVER_GONE;
 	if (receiver->address.transport == RECEIVER_UNIX) {
@@ -322,6 +327,12 @@ enum receiver_state receiver_look(struct receiver *receiver)
 	}
 	receiver->connects++;
 	return RECEIVER_ANEW;
+}
+
+bool receiver_reach(struct receiver *receiver)
+{
+	receiver->fresh = receiver_look(receiver) != RECEIVER_GONE;
+	return receiver->fresh;
 }
 
 /* --- Sending */

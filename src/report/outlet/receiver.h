@@ -51,6 +51,7 @@ struct receiver {
 	struct addrinfo *addresses; /* those of the last look-up that found some */
 	uint32_t turn;              /* UDP: whose turn it is of them */
 	bool look_up;               /* before the next connection */
+	bool fresh;                 /* receiver_reach() connected, and nobody has looked since */
 	int64_t retry_at, backoff;  /* monotonic */
 };
 
@@ -66,6 +67,9 @@ enum receiver_state {
 
 /* Looks whether it is still there, and connects where it is not and may be tried. */
 enum receiver_state receiver_look(struct receiver *receiver);
+
+/* Connects now, for who looks next: that finds it connected anew. False: `why` says why not. */
+bool receiver_reach(struct receiver *receiver);
 
 /* Takes what came back: that nobody is there, or that the connection ended. False: it is gone. */
 bool receiver_heed(struct receiver *receiver);

@@ -8,8 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/signals.h"
+#include "base/units.h"
 #include "report/output/format.h"
 
+#define OPENING_NS     (5 * SECOND_NS)
 #define LINE_MAX_BYTES 512
 
 static const struct remote_scheme *const schemes[] = {
@@ -55,6 +58,13 @@ bool remote_may_spool(const char *name)
 	const struct remote_scheme *scheme = scheme_of(name);
 
 	return scheme != NULL && (scheme->bring != NULL || scheme->missing != NULL);
+}
+
+bool remote_may_require(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL && (scheme->open != NULL || scheme->missing != NULL);
 }
 
 uint32_t remote_needs(const char *name)
@@ -162,7 +172,19 @@ void remote_free(struct remote *remote)
 	remote->scheme->free(remote);
 }
 
+int remote_open(struct remote *remote, bool require, char *why)
+{
+	return remote->scheme->open != NULL ? remote->scheme->open(remote, require, why) : 0;
+}
+
 /* --- By the place's thread */
+
+int64_t remote_patience(const struct remote *remote, uint32_t usual)
+{
+	if (remote->outlet != NULL)
+		return outlet_patience(remote->outlet, usual);
+	return signals_stop_requested() ? 0 : OPENING_NS;
+}
 
 bool remote_copy_header(const struct remote *remote, struct text *header)
 {

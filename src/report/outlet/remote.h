@@ -40,7 +40,7 @@ struct remote {
 	struct text text;            /* of the report: remote_rows() */
 	struct writer_voice *voice;
 	size_t queue;            /* as of struct outlet_params */
-	struct outlet *outlet;   /* from before its thread starts */
+	struct outlet *outlet;   /* from before its thread starts; NULL: not yet */
 	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
 	struct spooled *spooled; /* NULL: it has no spool */
 	uint64_t dropped;        /* rows that the spool did not take */
@@ -75,6 +75,12 @@ struct remote_scheme {
 	 */
 	struct remote *(*create)(const struct remote_scheme *scheme,
 		const struct remote_request *request, uint32_t number);
+	/*
+	 * By the thread that opens places, before any output is touched: makes what sending needs, and
+	 * where `require` is set waits some seconds for who is there. Returns 0, or the exit status
+	 * with a phrase in why[REMOTE_WHY_MAX]. NULL: nobody can know whether anybody is there.
+	 */
+	int (*open)(struct remote *remote, bool require, char *why);
 	/* Sends remote.text, of so many rows, until their fates are known and counted. NULL: it
 	 * makes no text, and has no spool. */
 	void (*bring)(struct remote *remote, uint64_t rows);
@@ -98,6 +104,9 @@ const char *const *remote_keys(const char *name);
 /* Whether its rows can wait in a spool. */
 bool remote_may_spool(const char *name);
 
+/* Whether it is known who is there. */
+bool remote_may_require(const char *name);
+
 /* What its scheme needs: enum option_need. */
 uint32_t remote_needs(const char *name);
 
@@ -109,10 +118,16 @@ struct remote *remote_create(
 	const struct remote_request *request, uint32_t number, struct writer_voice *voice);
 void remote_free(struct remote *remote);
 
+/* As open() of its scheme. */
+int remote_open(struct remote *remote, bool require, char *why);
+
 /* A copy of its header; false: there is no memory. */
 bool remote_copy_header(const struct remote *remote, struct text *header);
 
-/* By the place's thread: */
+/* By the place's thread, the first also by open(): */
+
+/* As outlet_patience(); 5 seconds before there is an outlet. */
+int64_t remote_patience(const struct remote *remote, uint32_t usual);
 
 /* Brings the rows that the report has for it into the text. Returns how many they are; 0 also where
  * memory is missing, and then they have failed. */

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,7 +29,7 @@ static int64_t patience(void *arg)
 {
 	const struct row_socket *place = arg;
 
-	return outlet_patience(place->remote.outlet, PATIENCE_S);
+	return remote_patience(&place->remote, PATIENCE_S);
 }
 
 static bool send_header(struct row_socket *place)
@@ -98,6 +99,16 @@ static _Atomic uint64_t *fate_of(struct row_socket *place)
 	}
 	remote_leave(remote, place->receiver.why);
 	return breaks > 0 ? &remote->fates->unknown : &remote->fates->failed;
+}
+
+static int open_place(struct remote *remote, bool require, char *why)
+{
+	struct row_socket *place = (struct row_socket *)remote;
+
+	if (!require || receiver_reach(&place->receiver))
+		return 0;
+	snprintf(why, REMOTE_WHY_MAX, "%s", place->receiver.why);
+	return 1;
 }
 
 static void begin(void *arg)
@@ -170,6 +181,7 @@ const struct remote_scheme remote_tcp = {
 	.form = "tcp://HOST:PORT",
 	.check = check,
 	.create = create,
+	.open = open_place,
 	.bring = bring,
 	.free = free_place,
 	.ops = OPS,
@@ -180,6 +192,7 @@ const struct remote_scheme remote_unix = {
 	.form = "unix:PATH",
 	.check = check,
 	.create = create,
+	.open = open_place,
 	.bring = bring,
 	.free = free_place,
 	.ops = OPS,

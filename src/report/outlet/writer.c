@@ -421,7 +421,21 @@ static bool start_outlets(struct writer *writer)
 	return false;
 }
 
-static bool open_spool(
+static int open_remote(
+	struct writer *writer, struct remote *remote, const struct asked_place *place, char *error)
+{
+	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
+	int status = remote_open(remote, place->options->require, why);
+
+	(void)writer;
+	if (status != 0) {
+		remote_hide(place->to.name, shown);
+		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", place->label, shown, why);
+	}
+	return status;
+}
+
+static int open_spool(
 	struct writer *writer, struct remote *remote, const struct asked_place *place, char *error)
 {
 	char why[SPOOL_WHY_MAX], line[WRITER_ERROR_MAX];
@@ -429,11 +443,11 @@ static bool open_spool(
 	struct spool_found found;
 
 	if (options->spool.text == NULL)
-		return true;
+		return 0;
 	if (!spooled_open(remote, options, why, &found)) {
 		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", place->label,
 			(int)options->spool.folder_len, options->spool.text, why);
-		return false;
+		return 1;
 	}
 	if (found.damaged > 0) {
 		snprintf(line, sizeof(line),
@@ -447,21 +461,35 @@ static bool open_spool(
 			(unsigned long long)found.rows);
 		voice_say(false, line, &writer->voice);
 	}
-	return true;
+	return 0;
 }
 
-/* Before any output is touched. */
-static bool open_spools(struct writer *writer, const struct config *config, char *error)
+static int for_each_remote(struct writer *writer, const struct config *config,
+	int (*open)(struct writer *writer, struct remote *remote, const struct asked_place *place,
+		char *error),
+	char *error)
 {
 	struct place_walk walk = {0};
 	struct asked_place place;
 	uint32_t r = 0;
+	int status = 0;
 
-	while (places_next(config, &walk, &place))
-		if (remote_is_url(place.to.name) &&
-			!open_spool(writer, writer->remotes[r++], &place, error))
-			return false;
-	return true;
+	while (status == 0 && places_next(config, &walk, &place))
+		if (remote_is_url(place.to.name))
+			status = open(writer, writer->remotes[r++], &place, error);
+	return status;
+}
+
+/* Nobody's files are touched before all places that can say so are there. Returns 0 or the exit
+ * status. */
+static int open_places(
+	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
+{
+	int status = for_each_remote(writer, config, open_remote, error);
+
+	if (status == 0)
+		status = for_each_remote(writer, config, open_spool, error);
+	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
 }
 
 /* By which a person finds rows again. */
@@ -488,8 +516,8 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 		writer->voice = *voice;
 	if (writer == NULL || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
-	else if (open_spools(writer, config, error))
-		*status = open_sinks(writer, config, first_epoch, error);
+	else
+		*status = open_places(writer, config, first_epoch, error);
 	if (writer == NULL)
 		return NULL;
 	if (*status == 0 && (!make_routes(writer, *first_epoch) || !start_outlets(writer))) {

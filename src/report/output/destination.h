@@ -48,6 +48,7 @@ struct place_options {
 	enum output_format format;
 	uint32_t names;           /* enum column_names */
 	uint64_t queue;           /* bytes; 0: as usual */
+	bool require;             /* somebody is there at the start */
 	uint32_t rate;            /* datagrams a second; 0: as usual */
 	uint32_t interface_index; /* of the first interface; 0: 1 */
 	uint32_t when_full;
