@@ -168,6 +168,75 @@ static void test_written(void **state)
 	free_bodies(&server);
 }
 
+/* The token of a request, which the caller frees; it has one where `has`. */
+static char *token_in(const struct server *server, uint32_t turn, bool has)
+{
+	static const char name[] = "&insert_deduplication_token=";
+	const char *at = strstr(server->requests[turn], name);
+
+	assert_int_equal(at != NULL, has);
+	return at != NULL ? strndup(at + sizeof(name) - 1, strcspn(at + sizeof(name) - 1, "& "))
+			  : NULL;
+}
+
+static void assert_tokens(const struct server *server, uint32_t a, uint32_t b, bool same)
+{
+	char *one = token_in(server, a, true), *other = token_in(server, b, true);
+
+	assert_true(strlen(one) > 16);
+	assert_int_equal(strcmp(one, other) == 0, same);
+	free(one);
+	free(other);
+}
+
+/* What is sent again has the token that it had, other rows have others. */
+static void test_tokens(void **state)
+{
+	struct server server = {
+		.answers = {"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n", OK, OK},
+	};
+	struct report_delivery account;
+	struct sender sender = {.second = SHORT_SECOND};
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 100);
+	push(&sender, 101);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.acknowledged, 201);
+	assert_tokens(&server, 0, 1, true);
+	assert_tokens(&server, 0, 2, false);
+	free_bodies(&server);
+}
+
+/* A server that does not know them gets the rows without, and is not asked again. */
+static void test_a_server_without_tokens(void **state)
+{
+	struct server server = {
+		.answers =
+			{"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 71\r\n\r\n"
+			 "Code: 115, DB::Exception: Unknown setting insert_deduplication_token,.\n",
+				OK, OK},
+	};
+	struct report_delivery account;
+	struct sender sender = {0};
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 10);
+	push(&sender, 20);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.acknowledged, 30);
+	assert_int_equal(account.retries, 0);
+	assert_int_equal(warnings + notices, 0);
+	free(token_in(&server, 0, true));
+	token_in(&server, 1, false);
+	token_in(&server, 2, false);
+	assert_rows(&server, 1, 10);
+	assert_rows(&server, 2, 20);
+	free_bodies(&server);
+}
+
 /* What cannot be written has failed, once and for all; what comes then has not. */
 static void test_refused(void **state)
 {
@@ -346,6 +415,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_urls),
 		cmocka_unit_test(test_written),
+		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_a_server_without_tokens),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_doubt),

@@ -23,6 +23,7 @@ const struct remote_scheme remote_clickhouse_tls = {
 #else
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ const struct remote_scheme remote_clickhouse_tls = {
 
 #include <curl/curl.h>
 
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/signals.h"
@@ -42,11 +44,14 @@ const struct remote_scheme remote_clickhouse_tls = {
 #define TABLE_MAX  200
 #define CONNECT_S  10L
 #define OPENING_S  5L
-#define URL_MAX    512
+#define URL_MAX    1024
 #define SILENCE_S  60L /* in which nothing came or went */
 #define PAUSE_NS   (SECOND_NS / 10)
 #define BREAKS_MAX 3 /* in an interval: then nobody can say whether it was written */
 #define ANSWER_MAX 1024
+
+#define TOKEN           "insert_deduplication_token"
+#define UNKNOWN_SETTING 115L
 
 #define HTTP_OK        200L
 #define HTTP_MULTIPLE  300L
@@ -73,6 +78,8 @@ struct clickhouse_place {
 	curl_off_t moved; /* bytes that came and went, of the request */
 	int64_t moved_at; /* monotonic ns: when that changed last, or the run went on */
 	int64_t backoff;  /* ns */
+	long code;        /* of ClickHouse, of the last answer; 0: none */
+	bool no_tokens;   /* the server does not know them */
 	char why[ANSWER_MAX / 4];
 };
 
@@ -137,9 +144,10 @@ static enum answer read_answer(struct clickhouse_place *place)
 	static const char begin[] = "Code: ";
 	long status = 0, code = 0;
 
+	place->code = 0;
 	curl_easy_getinfo(place->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (strncmp(place->answer, begin, sizeof(begin) - 1) == 0)
-		code = strtol(place->answer + sizeof(begin) - 1, NULL, 10);
+		place->code = code = strtol(place->answer + sizeof(begin) - 1, NULL, 10);
 	if (status >= HTTP_OK && status < HTTP_MULTIPLE && code == 0)
 		return ANSWER_WRITTEN;
 	note_answer(place, status);
@@ -178,6 +186,28 @@ static enum answer post(
 	return sent > 0 ? ANSWER_BROKEN : ANSWER_BUSY;
 }
 
+/*
+ * By the token a server knows what it has written already, where the table remembers that. The same
+ * bytes have the same one: rows say which they are. Older servers do not know the setting.
+ */
+static enum answer insert(struct clickhouse_place *place)
+{
+	const struct text *rows = &place->remote.text;
+	char url[URL_MAX];
+	enum answer answer;
+
+	if (place->no_tokens)
+		return post(place, place->url, rows->data, rows->len);
+	snprintf(url, sizeof(url), "%s&" TOKEN "=%016" PRIx64 "-%zu", place->url,
+		checksum_add(CHECKSUM_START, rows->data, rows->len), rows->len);
+	answer = post(place, url, rows->data, rows->len);
+	if (answer != ANSWER_REFUSED || place->code != UNKNOWN_SETTING ||
+		strstr(place->answer, TOKEN) == NULL)
+		return answer;
+	place->no_tokens = true;
+	return post(place, place->url, rows->data, rows->len);
+}
+
 /* --- Until its fate is known */
 
 static void wait_to_try_again(struct clickhouse_place *place)
@@ -207,7 +237,7 @@ static _Atomic uint64_t *fate_of(struct clickhouse_place *place)
 		enum answer answer;
 
 		delivery_count(&delivery->retries, tries > 0);
-		answer = post(place, place->url, remote->text.data, remote->text.len);
+		answer = insert(place);
 		if (answer == ANSWER_WRITTEN) {
 			delivery_count(&delivery->bytes, remote->text.len);
 			remote_say_takes(remote);
