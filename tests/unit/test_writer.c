@@ -1465,6 +1465,38 @@ static void test_accounts_have_a_bound(void **state)
 	outlet_free(outlet);
 }
 
+/* Epochs that find no room and have no rows for the place are no loss to speak of. */
+static void test_nothing_lost(void **state)
+{
+	static const struct outlet_ops ops = {.write = write_when_free, .miss = count_missed};
+	struct report_epoch *epoch = epoch_of(0, 3); /* without records */
+	struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct delivery of_flows = {.name = "f", .output = &output_flows};
+	struct delivery *deliveries[] = {&of_flows};
+	const struct outlet_params params = {.ops = &ops,
+		.place = &stall,
+		.name = "the place",
+		.deliveries = deliveries,
+		.nb_deliveries = 1,
+		.say = hear};
+	struct outlet *outlet = outlet_create(&params);
+
+	(void)state;
+	assert_non_null(outlet);
+	pthread_mutex_lock(&stall.lock);
+	assert_int_equal(outlet_start(outlet), 0);
+	for (int number = 0; number < 2 * OUTLET_QUEUE; number++)
+		outlet_push(outlet, epoch);
+	assert_true(stall.missed > 0);
+	pthread_mutex_unlock(&stall.lock);
+	outlet_settle(outlet);
+	outlet_push(outlet, epoch);
+	assert_int_equal(outlet_end(outlet), 0);
+	assert_int_equal(said.n, 0);
+	outlet_free(outlet);
+	report_epoch_free(epoch);
+}
+
 /* Epochs take so much memory and no more, which does not hold up records; one waits however large
  * it is. After a loss the next waits until half of it is free. */
 static void test_epochs_are_bounded_in_bytes(void **state)
@@ -2038,6 +2070,7 @@ int main(void)
 		TEST(test_blocked_flows),
 		TEST(test_blocked_pipe_and_files),
 		TEST(test_accounts_have_a_bound),
+		TEST(test_nothing_lost),
 		TEST(test_epochs_are_bounded_in_bytes),
 		TEST(test_records_have_the_smaller_bound),
 		TEST(test_blocked_pipe_is_waited_for),

@@ -327,6 +327,8 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 	if (!taken) {
 		if (outlet->params.ops->miss != NULL)
 			outlet->params.ops->miss(outlet->params.place, epoch);
+		if (rows == 0)
+			return; /* nothing is lost with it */
 		if (!lane->dropping)
 			say(outlet, true, id, "does not keep up; its rows are lost until it does");
 		lane->lost += rows;
