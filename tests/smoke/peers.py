@@ -213,16 +213,20 @@ def tshark(test, path, *arguments):
         capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def fixbuf(test, name):
-    """A program with libfixbuf, built of its source here."""
+def built(test, name, library):
+    """A program with a library, built of its source here."""
     compiler = needs(test, 'gcc', 'pkg-config')
-    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'libfixbuf'], capture_output=True, text=True,
+    flags = subprocess.run(['pkg-config', '--cflags', '--libs', library], capture_output=True, text=True,
                            check=False)
     if flags.returncode != 0:
-        test.skip('libfixbuf is not installed with its headers')
+        test.skip(f'{library} is not installed with its headers')
     program, source = test.path(name), os.path.join(os.path.dirname(__file__), f'{name}.c')
     subprocess.run([compiler, '-o', program, source, *flags.stdout.split()], check=True)
     return program
+
+
+def fixbuf(test, name):
+    return built(test, name, 'libfixbuf')
 
 
 # ---- softflowd 1.1
