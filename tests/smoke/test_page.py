@@ -193,10 +193,19 @@ def test_in_a_browser(test):
         page.press('Tab')
         been.add(page.look('document.activeElement.id || document.activeElement.name'))
     assert {'measurements', 'unit', 'freeze', 'traffic', 'find'} <= been, been
+    check_errors(page)
     assert page.complaints == [], page.complaints
     assert page.asked and all(url.startswith((f'http://127.0.0.1:{port}/', 'data:')) for url in page.asked), page.asked
     check_ends_and_begins(test, page, run, port)
     page.close()
+
+
+def check_errors(page):
+    """Of a figure that is nothing there is no share."""
+    for value, low, high, shown in ((0, 0, 0, 'exact'), (0, 0, 1500, '+1.50\u00a0k'), (10, 10, 10, 'exact'),
+                                    (10, 5, 10, '\u221250.0\u00a0%'), (10, 10, 40, '+300\u00a0%')):
+        assert page.look(f'errorText({{value: {value}, low: {low}, high: {high}}})') == shown, (value, low, high)
+    assert page.look('errorText({value: null, low: null, high: null})') == '?'
 
 
 def check_ends_and_begins(test, page, run, port):
@@ -210,5 +219,13 @@ def check_ends_and_begins(test, page, run, port):
     again = test.start(*PACED, '--output', '/dev/null', '--metrics', str(port))
     page.until(f'document.body.dataset.epoch < {before} && seen.rows.length > 2', 'another run is shown')
     assert page.look('seen.measurement') == 'main' and page.look('seen.rows[0].epoch') == 0
+    # Nothing is the difference of two runs: a worker is busy for none, some or all of its time.
+    page.until('[...document.querySelectorAll("#run tr")].some(row => row.textContent.includes("busy"))', 'a worker')
+    busy = [cells[1] for cells in table(page, 'run') if 'busy' in cells[1]]
+    assert all(0 <= float(re.match(r'<?(-?[0-9.]+)', text)[1]) <= 101 for text in busy), busy
+    # Who looked elsewhere for ten minutes is not told that nothing came meanwhile.
+    state = '(drawState(), byId("state").className)'
+    states = page.look(f'[seen.fresh = seen.looked = 1, {state}, seen.looked = 600000, {state}]')
+    assert states[1::2] == ['', 'late'], states
     again.signal(signal.SIGTERM)
     test.wait(again).expect(0)
