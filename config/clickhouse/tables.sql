@@ -103,7 +103,8 @@ SELECT
 FROM heavy_hitters FINAL
 GROUP BY hour, host, measurement, src_ip, dst_ip, src_port, dst_port, proto;
 
--- The account of all hosts, by minute: offered is the sum of all that follows.
+-- The account of all hosts, by minute: offered is the sum of all that follows. What is unaccounted, in ledger, is in
+-- none of them.
 CREATE VIEW IF NOT EXISTS ledger_minute AS
 SELECT
     toStartOfMinute(start) AS minute, host, measurement, sum(offered) AS offered, sum(measured) AS measured,

@@ -443,7 +443,9 @@ static int answer_deliveries(
 	(void)command;
 	(void)parameters;
 	if (told == NULL)
-		return tell_error(answer, no_epoch);
+		return tell_error(answer,
+			"what became of rows is told when an epoch with packets is closed; none "
+			"was yet");
 	tell_deliveries(answer, told);
 	give_back(told);
 	return 0;

@@ -30,10 +30,13 @@ static void require(bool holds)
 
 static void leave(void)
 {
-	char lock[128];
+	static const char *const names[] = {"lock", "url"};
+	char name[128];
 
-	snprintf(lock, sizeof(lock), "%s/lock", path);
-	unlink(lock);
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+		snprintf(name, sizeof(name), "%s/%s", path, names[n]);
+		unlink(name);
+	}
 	rmdir(path);
 	rmdir(folder);
 }
@@ -80,6 +83,7 @@ static void write_file(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const struct spool_place place = {path, 1 << 20, "flows csv", "tcp://a:1"};
 	struct spool_found found;
 	struct spool_segment segment;
 	char why[SPOOL_WHY_MAX];
@@ -87,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	make_names();
 	write_file(data, size);
-	spool = spool_open(path, 1 << 20, "flows csv", &found, why);
+	spool = spool_open(&place, &found, why);
 	if (spool == NULL) {
 		require(why[0] != '\0' && access(file, F_OK) == 0);
 		unlink(file);
@@ -103,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		spool_done(spool);
 		break;
 	case SPOOL_DAMAGED: require(segment.rows == found.rows); break;
+	case SPOOL_UNREADABLE: abort();
 	}
 	require(spool_rows(spool) == 0 && access(file, F_OK) != 0);
 	unlink(damaged);

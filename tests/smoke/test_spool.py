@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import threading
+import time
 
 import lib
 import peers
@@ -71,8 +72,8 @@ def account(path):
     return sums
 
 
-def truth(test):
-    test.run(*TRAFFIC, '--output', test.path('alone.csv')).expect(0)
+def truth(test, traffic=TRAFFIC):
+    test.run(*traffic, '--output', test.path('alone.csv')).expect(0)
     with open(test.path('alone.csv'), encoding='utf-8') as file:
         return list(csv.DictReader(file))
 
@@ -85,7 +86,7 @@ def assert_arrived(arrived, wanted, runs=1):
 
 
 def segments(test):
-    return sorted(name for name in os.listdir(test.path('spool')) if name != 'lock')
+    return sorted(name for name in os.listdir(test.path('spool')) if name not in ('lock', 'url'))
 
 
 def test_over_the_end_of_a_run(test):
@@ -166,6 +167,57 @@ def test_trouble(test):
     test.run(*TRAFFIC, '--config', config).expect(1).expect_one_line('spool.conf: Not a directory')
 
 
+class Frozen:
+    """Takes the connection and nothing more."""
+
+    def __init__(self):
+        self.server = socket.socket()
+        self.server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.server.bind(('127.0.0.1', 0))
+        self.server.listen(5)
+        self.port = self.server.getsockname()[1]
+
+    def close(self):
+        self.server.close()
+
+
+def test_frozen(test):
+    """A receiver that takes nothing costs disk, and five seconds at the end; the files are those of a run without it,
+    and the next run brings all."""
+    traffic = ('--synthetic', 'flows=20K,packets=400K,rate=100K', '--interval', '500ms', '--seed', '1', '--top', '10000')
+    wanted, frozen = truth(test, traffic), Frozen()
+    config, deliveries = write_config(test, frozen.port), test.path('deliveries.csv')
+    more = ('--output', test.path('beside.csv'), '--deliveries', deliveries)
+    began = time.monotonic()
+    result = test.run(*traffic, '--config', config, *more).expect(0)
+    assert time.monotonic() - began < 15 or test.sanitized
+    frozen.close()
+    with open(test.path('beside.csv'), 'rb') as one, open(test.path('alone.csv'), 'rb') as other:
+        assert one.read() == other.read()
+    sums = account(deliveries)
+    assert sums['rows'] == sums['delivered'] + sums['left'] == len(wanted), sums
+    assert sums['left'] == sums['left_spooled'] > 0, sums
+    assert f"{sums['left']} rows stay in the spool" in result.stderr, result.stderr
+    taker = Taker(frozen.port)
+    test.run('--synthetic', 'packets=10', '--interval', '0', '--config', config).expect(0)
+    taker.close()
+    arrived = taker.rows()
+    arrived = [row for row in arrived if row['run'] == arrived[0]['run']]
+    # What the kernel took of the first run it did not bring to anybody.
+    assert len(arrived) == sums['left'], len(arrived)
+    assert [{name: row[name] for name in wanted[0]} for row in arrived] == wanted[-len(arrived):]
+
+
+def test_another_place(test):
+    """Rows of one receiver are not sent to another by mistake."""
+    config = write_config(test, peers.free_port())
+    test.run(*TRAFFIC, '--config', config).expect(0)
+    config = write_config(test, peers.free_port())
+    test.run(*TRAFFIC, '--config', config, '--stats', test.path('stats.csv')).expect(1).expect_one_line(
+        'has rows for tcp://127.0.0.1:', f'remove {test.path("spool")}/url')
+    assert not os.path.exists(test.path('stats.csv'))
+
+
 def test_full(test):
     """A spool that is full drops whole intervals, counted and said; what it has arrives."""
     port = peers.free_port()
@@ -231,7 +283,7 @@ def test_down_and_back(test):
     config, deliveries, rows = test.path('spool.conf'), test.path('deliveries.csv'), test.path('rows')
     with open(config, 'w', encoding='utf-8') as file:
         file.write(f'[export heavy]\nwhat = heavy-hitters\nurl = clickhouse://127.0.0.1:{port}/t\n'
-                   f'when-full = spool\nspool = {test.path("spool")},64MB\n')
+                   f'spool = {test.path("spool")},64MB\n')
     process = test.start('run', '--synthetic', 'flows=1000,packets=80K,rate=20K', '--interval', '250ms', '--pace',
                          'recorded', '--config', config, '--deliveries', deliveries, '--output', f'json:{rows}')
     test.until(lambda: len(server.bodies) > 1 or not process.running(), 'rows arrive')

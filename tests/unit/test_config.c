@@ -1287,6 +1287,9 @@ static void mistakes_in_sections_name_their_line(void **state)
 			": queue: '0' is not enough for anything; write 4KB, 4MB or 1GB"},
 		{"[export x]\nwhat = stats\nurl = a\nqueue = 64 MB\n", 4,
 			": queue: '64 MB' is not a size"},
+		{"[export x]\nwhat = stats\nurl = tcp://a:1\nspool = /a,1MB\n[export y]\n"
+		 "what = stats\nurl = tcp://b:1\nspool = //./a/,1MB\n",
+			8, ": spool: '//./a/,1MB' is that of [export x]"},
 		{"[export x]\nwhat = stats\nurl = json:a\nformat = csv\n", 4,
 			": format: 'json:a' names a format"},
 		{"[export x]\nwhat = stats\nformat = json\nurl = ipfix://a\n", 4, ": url: 'ipfix"},

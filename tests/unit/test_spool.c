@@ -2,6 +2,7 @@
 
 /* Spools: what comes out is what went in, in its order, over any number of runs; or it is counted. */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "report/outlet/spool.h"
 
 #define KIND "flows json"
+#define URL  "tcp://a:1"
 #define SIZE (1 << 20)
 
 static char folder[] = "/tmp/sketchtap-spool-XXXXXX";
@@ -26,7 +28,8 @@ static struct spool *open_it(uint64_t size, uint64_t rows)
 {
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
-	struct spool *spool = spool_open(path, size, KIND, &found, why);
+	const struct spool_place place = {path, size, KIND, URL};
+	struct spool *spool = spool_open(&place, &found, why);
 
 	if (spool == NULL)
 		fail_msg("%s", why);
@@ -131,12 +134,13 @@ static void test_full(void **state)
 	spool_close(spool);
 }
 
-static void refuse(const char *kind, const char *mentions)
+static void refuse(const char *kind, const char *url, const char *mentions)
 {
+	const struct spool_place place = {path, SIZE, kind, url};
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
 
-	assert_null(spool_open(path, SIZE, kind, &found, why));
+	assert_null(spool_open(&place, &found, why));
 	if (strstr(why, mentions) == NULL)
 		fail_msg("'%s' does not say '%s'", why, mentions);
 }
@@ -148,19 +152,121 @@ static void test_refused(void **state)
 	FILE *file;
 
 	(void)state;
-	refuse(KIND, "another run has it");
+	refuse(KIND, URL, "another run has it");
 	assert_put(spool, 1, "kept\n");
 	spool_close(spool);
-	refuse("stats csv", "has rows of another place (flows json, not stats csv)");
+	refuse("stats csv", URL, "has rows of another place (flows json, not stats csv)");
 	snprintf(name, sizeof(name), "%s/00000000000000ff.rows", path);
 	file = fopen(name, "w");
 	assert_non_null(file);
 	fputs("sketchtap spool 2 and more\n", file);
 	fclose(file);
-	refuse(KIND, "has rows of another version of sketchtap (00000000000000ff.rows)");
+	refuse(KIND, URL, "has rows of another version of sketchtap (00000000000000ff.rows)");
 	assert_int_equal(unlink(name), 0);
 	spool = open_it(SIZE, 1); /* nothing was changed */
 	spool_done(spool);
+	spool_close(spool);
+}
+
+/* Rows of one place do not go to another, unless somebody says so; an empty spool is anybody's. */
+static void test_other_places(void **state)
+{
+	struct spool *spool = open_it(SIZE, 0);
+	struct spool_place place = {path, SIZE, KIND, "tcp://other:1"};
+	struct spool_found found;
+	char why[SPOOL_WHY_MAX], name[128];
+
+	(void)state;
+	assert_put(spool, 1, "kept\n");
+	spool_close(spool);
+	refuse(KIND, place.url, "has rows for " URL "; name another folder, or remove /tmp/");
+	refuse(KIND, "tcp://a:12", "has rows for");
+	refuse(KIND, "tcp://a", "has rows for");
+	spool = open_it(SIZE, 1);
+	spool_close(spool);
+	snprintf(name, sizeof(name), "%s/url", path);
+	assert_int_equal(unlink(name), 0);
+	spool = spool_open(&place, &found, why);
+	assert_non_null(spool);
+	assert_oldest(spool, 1, "kept\n");
+	spool_done(spool);
+	spool_close(spool);
+	spool_close(open_it(SIZE, 0));
+}
+
+static void make_file(const char *name, const char *text)
+{
+	char full[128];
+	FILE *file;
+
+	snprintf(full, sizeof(full), "%s/%s", path, name);
+	file = fopen(full, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static bool there_is(const char *name)
+{
+	char full[128];
+
+	snprintf(full, sizeof(full), "%s/%s", path, name);
+	return access(full, F_OK) == 0;
+}
+
+/* What a run did not finish goes; what was damaged stays, whatever comes and is damaged then. */
+static void test_what_is_left(void **state)
+{
+	const struct spool_place place = {path, SIZE, KIND, URL};
+	struct spool *spool = open_it(SIZE, 0);
+	struct spool_found found;
+	char why[SPOOL_WHY_MAX];
+
+	(void)state;
+	spool_close(spool);
+	make_file("0000000000000003.part", "half of a");
+	make_file("0000000000000000.damaged", "precious");
+	make_file("0000000000000000.party", "somebody's");
+	spool = open_it(SIZE, 0);
+	assert_false(there_is("0000000000000003.part"));
+	assert_true(there_is("0000000000000000.party"));
+	assert_put(spool, 1, "first\n");
+	spool_close(spool);
+	make_file("0000000000000001.rows", "noise");
+	spool = spool_open(&place, &found, why);
+	assert_non_null(spool);
+	assert_int_equal(found.damaged, 1);
+	assert_true(there_is("0000000000000000.damaged"));
+	assert_true(there_is("0000000000000001.damaged"));
+	spool_close(spool);
+}
+
+/* What cannot be read is not damaged: it stays as it is, and is read when it can be. */
+static void test_unreadable(void **state)
+{
+	static const char row[] = "0000000000000000.rows";
+	char name[128], aside[128], wanted[64];
+	struct spool *spool = open_it(SIZE, 0);
+	struct spool_segment segment;
+
+	(void)state;
+	assert_put(spool, 1, "first\n");
+	snprintf(name, sizeof(name), "%s/%s", path, row);
+	snprintf(aside, sizeof(aside), "%s/aside", path);
+	assert_int_equal(rename(name, aside), 0);
+	assert_int_equal(mkdir(name, 0700), 0); /* EISDIR, also for root */
+	assert_int_equal(spool_oldest(spool, &segment), SPOOL_UNREADABLE);
+	assert_int_equal(errno, EISDIR);
+	assert_int_equal(spool_rows(spool), 1);
+	spool_close(spool);
+	snprintf(wanted, sizeof(wanted), "%s cannot be read: Is a directory", row);
+	refuse(KIND, URL, wanted);
+	assert_int_equal(rmdir(name), 0);
+	assert_int_equal(rename(aside, name), 0);
+	spool = open_it(SIZE, 1);
+	assert_oldest(spool, 1, "first\n");
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(spool_oldest(spool, &segment), SPOOL_DAMAGED); /* it will not come back */
 	spool_close(spool);
 }
 
@@ -173,6 +279,7 @@ static void test_damaged(void **state)
 	for (long at = 0;; at++) {
 		struct spool *spool = open_it(SIZE, 0);
 		struct spool_segment segment;
+		const struct spool_place place = {path, SIZE, KIND, URL};
 		struct spool_found found;
 		char why[SPOOL_WHY_MAX], first;
 		FILE *file;
@@ -196,7 +303,7 @@ static void test_damaged(void **state)
 		fclose(file);
 		if (cut)
 			assert_int_equal(truncate(name, at), 0);
-		spool = spool_open(path, SIZE, KIND, &found, why);
+		spool = spool_open(&place, &found, why);
 		if (spool == NULL) { /* it says to be another's */
 			assert_true(strstr(why, "another version") || strstr(why, "another place"));
 			assert_int_equal(unlink(name), 0);
@@ -245,6 +352,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_order, clean),
 		cmocka_unit_test_teardown(test_full, clean),
 		cmocka_unit_test_teardown(test_refused, clean),
+		cmocka_unit_test_teardown(test_other_places, clean),
+		cmocka_unit_test_teardown(test_what_is_left, clean),
+		cmocka_unit_test_teardown(test_unreadable, clean),
 		cmocka_unit_test_teardown(test_damaged, clean),
 	};
 

@@ -1603,6 +1603,29 @@ static void test_records_have_the_smaller_bound(void **state)
 	report_epoch_free(flows);
 }
 
+/* What a place keeps for the next run it need not take before the end of this one, however often it
+ * takes a little. */
+static void test_patience_at_the_end(void **state)
+{
+	static const struct outlet_ops ops = {.write = write_when_free};
+	struct outlet_params params = {.ops = &ops, .say = hear, .second = 1000000};
+
+	(void)state;
+	for (int keeps = 0; keeps < 2; keeps++) {
+		struct outlet *outlet;
+
+		params.keeps = keeps == 1;
+		outlet = outlet_create(&params);
+		assert_non_null(outlet);
+		assert_int_equal(outlet_patience(outlet, 60), 60 * params.second);
+		outlet_finish(outlet);
+		assert_in_range(outlet_patience(outlet, 60), 1, 5 * params.second);
+		usleep(16000);
+		assert_int_equal(outlet_patience(outlet, 60), keeps ? 0 : 5 * params.second);
+		outlet_free(outlet);
+	}
+}
+
 struct pusher {
 	struct writer *writer;
 	int nb_epochs;
@@ -2073,6 +2096,7 @@ int main(void)
 		TEST(test_nothing_lost),
 		TEST(test_epochs_are_bounded_in_bytes),
 		TEST(test_records_have_the_smaller_bound),
+		TEST(test_patience_at_the_end),
 		TEST(test_blocked_pipe_is_waited_for),
 		TEST(test_pipe_that_does_not_block),
 		TEST(test_formats_on_standard_output),

@@ -443,7 +443,7 @@ int64_t outlet_patience(struct outlet *outlet, uint32_t usual)
 	const int64_t second = outlet->params.second, ending = ENDING_S * second;
 	int64_t now, left;
 
-	if (signals_stop_requested()) {
+	if (signals_stop_requested() || (outlet->params.keeps && outlet_ending(outlet))) {
 		now = clock_now(CLOCK_MONOTONIC);
 		if (outlet->stop_seen == 0)
 			outlet->stop_seen = now;

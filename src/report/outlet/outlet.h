@@ -46,6 +46,7 @@ struct outlet_params {
 	size_t queue;
 	void (*say)(bool warning, const char *line, void *arg);
 	void *say_arg;
+	bool keeps;     /* what the place does not take before the end is not lost */
 	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
 };
 
@@ -82,7 +83,8 @@ bool outlet_reopening(struct outlet *outlet);
 bool outlet_ending(struct outlet *outlet);
 /*
  * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` seconds
- * while the run goes on, then 5; once the run was asked to end, 15 are all there is.
+ * while the run goes on, then 5; once the run was asked to end, 15 are all there is, and from its end
+ * on where the place keeps the rest.
  */
 int64_t outlet_patience(struct outlet *outlet, uint32_t usual);
 /* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock

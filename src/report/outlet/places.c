@@ -2,6 +2,7 @@
 #include "report/outlet/places.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,12 +19,6 @@
 #include "sketch/measurement.h"
 
 #define NEAR_LETTERS 2 /* that a word has beside those of the format that was meant */
-
-enum when_full {
-	WHEN_FULL_UNSAID,
-	WHEN_FULL_DROP,
-	WHEN_FULL_SPOOL,
-};
 
 /* --- Which there are */
 
@@ -328,9 +323,8 @@ static bool check_file(
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, place, fault);
 }
 
-/* Keys of a section that every place heeds, and those that need a spool. */
+/* Keys of a section that every place heeds. */
 static const char *const keys_of_all[] = {"what", "url", "format", "names", "queue", NULL};
-static const char *const keys_of_spools[] = {"spool", "when-full", NULL};
 
 static bool is_among(const char *key, const char *const *keys)
 {
@@ -349,7 +343,7 @@ static bool check_keys(
 	remote_hide(place->text, shown);
 	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
 		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
-			!(is_among(key, keys_of_spools) && remote_may_spool(place->to.name)) &&
+			!(strcmp(key, "spool") == 0 && remote_may_spool(place->to.name)) &&
 			!(strcmp(key, "require") == 0 && remote_may_require(place->to.name)))
 			return refuse(fault, place, key,
 				strcmp(key, "require") != 0
@@ -359,10 +353,24 @@ static bool check_keys(
 	return true;
 }
 
+static void folder_of(const struct spool_options *spool, char folder[PATH_MAX])
+{
+	uint32_t len = spool->folder_len;
+
+	while (len > 1 && spool->text[len - 1] == '/')
+		len--;
+	snprintf(folder, PATH_MAX, "%.*s", (int)len, spool->text);
+}
+
 static bool same_folder(const struct spool_options *a, const struct spool_options *b)
 {
-	return a->text != NULL && b->text != NULL && a->folder_len == b->folder_len &&
-	       strncmp(a->text, b->text, a->folder_len) == 0;
+	char one[PATH_MAX], other[PATH_MAX];
+
+	if (a->text == NULL || b->text == NULL)
+		return false;
+	folder_of(a, one);
+	folder_of(b, other);
+	return same_path(one, other);
 }
 
 static bool check_spool(
@@ -370,11 +378,6 @@ static bool check_spool(
 {
 	const struct place_options *options = place->options;
 
-	if (options->when_full == WHEN_FULL_SPOOL && options->spool.text == NULL)
-		return refuse(fault, place, "when-full",
-			"there is no spool; write spool = FOLDER,SIZE, too");
-	if (options->when_full == WHEN_FULL_DROP && options->spool.text != NULL)
-		return refuse(fault, place, "when-full", "drop contradicts spool; leave one out");
 	for (const struct config_named *other = config->named; other < place->section; other++)
 		if (is_export(other) && same_folder(&options_of(other)->spool, &options->spool))
 			return refuse(fault, place, "spool",
@@ -751,9 +754,6 @@ static uint32_t names_need(const char *text)
 									  : 0;
 }
 
-OPTION_WORDS_OF(when_full_word, [WHEN_FULL_UNSAID] = "auto", [WHEN_FULL_DROP] = "drop",
-	[WHEN_FULL_SPOOL] = "spool")
-
 #define QUEUE_MIN (1 << 12)
 #define SPOOL_MIN (1 << 20)
 
@@ -831,15 +831,6 @@ static const struct option_row place_rows[] = {
 		OPTION_FIELD(place_options, spool),
 		.help = "Where rows wait on a disk until the place has them, also over the end of "
 			"the run, and how much that may be.",
-	},
-	{
-		.name = "when-full",
-		.placeholder = "WHAT",
-		.type = OPTION_CHOICE,
-		.word = when_full_word,
-		OPTION_FIELD(place_options, when_full),
-		.default_note = "spool where there is one, else drop",
-		.help = "What becomes of rows for which the queue has no room: drop or spool.",
 	},
 	{
 		.name = "rate",

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
+#include "base/printable.h"
 
 #define VERSION        1
 #define FIRST_LINE     "sketchtap spool %u %s rows=%" PRIu64 " start=%" PRId64 " header=%zu bytes=%zu "
@@ -24,6 +25,8 @@
 #define WHAT_MAX       64
 #define FOLDER_MODE    0700 /* rows are somebody's addresses */
 #define FILE_MODE      0600
+#define URL_FILE       "url"
+#define URL_MAX        4096
 
 struct segment_file {
 	struct segment_file *next;
@@ -136,54 +139,63 @@ static int write_segment(
 	return error;
 }
 
-/* NULL where it cannot be read as a whole. */
+/* NULL with errno where it cannot be read. */
 static char *read_file(const struct spool *spool, const char *name, size_t *len)
 {
-	int fd = openat(spool->fd, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(spool->fd, name, O_RDONLY | O_CLOEXEC), error = 0;
 	struct stat st;
 	char *bytes = NULL;
-	size_t at = 0;
+	ssize_t n = 1;
 
+	*len = 0;
 	if (fd >= 0 && fstat(fd, &st) == 0)
 		bytes = malloc((size_t)st.st_size + 1);
-	while (bytes != NULL && at < (size_t)st.st_size) {
-		ssize_t n = read(fd, bytes + at, (size_t)st.st_size - at);
-
-		if (n == 0 || (n < 0 && errno != EINTR))
-			break;
-		at += n > 0 ? (size_t)n : 0;
+	if (bytes == NULL)
+		error = errno;
+	while (error == 0 && n != 0 && *len < (size_t)st.st_size) {
+		n = read(fd, bytes + *len, (size_t)st.st_size - *len);
+		if (n < 0 && errno != EINTR)
+			error = errno;
+		*len += n > 0 ? (size_t)n : 0;
 	}
 	if (fd >= 0)
 		close(fd);
-	*len = at;
-	return bytes;
+	if (error == 0)
+		return bytes;
+	free(bytes);
+	errno = error;
+	return NULL;
 }
 
 /* Whether the file is what its first line says. */
-static bool read_segment(
+static enum spool_result read_segment(
 	const struct spool *spool, const struct segment_file *file, struct spool_segment *segment)
 {
+	enum spool_result result = SPOOL_DAMAGED;
 	struct first_line line;
 	char name[64], *bytes;
 	size_t len;
-	bool good;
 
 	name_of(file->number, "rows", name);
 	bytes = read_file(spool, name, &len);
-	good = bytes != NULL && read_first_line(bytes, len, &line) && line.version == VERSION &&
-	       line.header <= len && line.bytes <= len &&
-	       line.line + line.header + line.bytes == len;
-	if (good) {
+	/* One that somebody took away does not come back. */
+	if (bytes == NULL)
+		return errno == ENOENT ? SPOOL_DAMAGED : SPOOL_UNREADABLE;
+	if (read_first_line(bytes, len, &line) && line.version == VERSION && line.header <= len &&
+		line.bytes <= len && line.line + line.header + line.bytes == len) {
 		text_add(&segment->header, bytes + line.line, line.header);
 		text_add(&segment->text, bytes + line.line + line.header, line.bytes);
 		segment->rows = line.rows;
 		segment->start = line.start;
-		good = !segment->header.failed && !segment->text.failed &&
-		       sum_of(bytes, line.unsummed, &segment->header, &segment->text) ==
-			       line.checksum;
+		if (segment->header.failed || segment->text.failed)
+			result = SPOOL_UNREADABLE;
+		else if (sum_of(bytes, line.unsummed, &segment->header, &segment->text) ==
+			 line.checksum)
+			result = SPOOL_SEGMENT;
+		errno = ENOMEM;
 	}
 	free(bytes);
-	return good;
+	return result;
 }
 
 /* --- What waits */
@@ -309,6 +321,7 @@ const char *spool_put(struct spool *spool, const struct spool_segment *segment, 
 enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segment)
 {
 	const struct segment_file *file;
+	enum spool_result result;
 	char name[64], damaged[64];
 
 	pthread_mutex_lock(&spool->lock);
@@ -317,19 +330,27 @@ enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segmen
 	if (file == NULL)
 		return SPOOL_EMPTY;
 	*segment = (struct spool_segment){.rows = file->rows, .start = file->start};
-	if (file->held != NULL ? add_text(&segment->header, &file->held->header) &&
+	if (file->held == NULL) {
+		result = read_segment(spool, file, segment);
+	} else {
+		result = add_text(&segment->header, &file->held->header) &&
 					 add_text(&segment->text, &file->held->text)
-			       : read_segment(spool, file, segment))
-		return SPOOL_SEGMENT;
+				 ? SPOOL_SEGMENT
+				 : SPOOL_UNREADABLE;
+		errno = ENOMEM;
+	}
+	if (result == SPOOL_SEGMENT)
+		return result;
 	text_free(&segment->header);
 	text_free(&segment->text);
+	if (result == SPOOL_UNREADABLE)
+		return result;
 	segment->rows = file->rows;
 	name_of(file->number, "rows", name);
 	name_of(file->number, "damaged", damaged);
-	if (file->held == NULL)
-		(void)renameat(spool->fd, name, spool->fd, damaged);
+	(void)renameat(spool->fd, name, spool->fd, damaged);
 	free_file(remove_first(spool));
-	return SPOOL_DAMAGED;
+	return result;
 }
 
 uint64_t spool_give_up(struct spool *spool)
@@ -378,18 +399,25 @@ uint64_t spool_rows(struct spool *spool)
 
 /* --- Opening */
 
-static int is_segment(const struct dirent *entry)
+/* Files that are named as ours, with what follows the dot. */
+static bool ends_in(const char *name, const char *ending)
 {
-	const char *digits = "0123456789abcdef";
+	return strcmp(name + NAME_DIGITS + 1, ending) == 0;
+}
 
-	return strspn(entry->d_name, digits) == NAME_DIGITS &&
-	       strcmp(entry->d_name + NAME_DIGITS, ".rows") == 0;
+static int is_ours(const struct dirent *entry)
+{
+	const char *digits = "0123456789abcdef", *name = entry->d_name;
+
+	return strspn(name, digits) == NAME_DIGITS && name[NAME_DIGITS] == '.' &&
+	       (ends_in(name, "rows") || ends_in(name, "damaged") || ends_in(name, "part"));
 }
 
 enum look {
 	LOOK_GOOD,
 	LOOK_DAMAGED,
-	LOOK_OTHER, /* another version, other rows */
+	LOOK_OTHER, /* another version, other rows; or it cannot be read */
+	LOOK_ASIDE, /* nothing that waits */
 };
 
 /* Only what the first line says, and whether the file is as long: its sum is looked at when it is
@@ -401,13 +429,16 @@ static enum look look_at(
 	char text[LINE_MAX_BYTES];
 	struct first_line line;
 	struct stat st;
-	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
-	bool good = len > 0 && fstat(fd, &st) == 0 && read_first_line(text, (size_t)len, &line);
+	ssize_t len = fd >= 0 && fstat(fd, &st) == 0 ? read(fd, text, sizeof(text)) : -1;
 
+	if (len < 0)
+		snprintf(why, SPOOL_WHY_MAX, "%.40s cannot be read: %s; mend that, or take it away",
+			name, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	*file = (struct segment_file){.number = strtoull(name, NULL, 16)};
-	if (!good)
+	if (len < 0)
+		return LOOK_OTHER;
+	if (!read_first_line(text, (size_t)len, &line))
 		return LOOK_DAMAGED;
 	if (line.version != VERSION) {
 		snprintf(why, SPOOL_WHY_MAX,
@@ -428,26 +459,42 @@ static enum look look_at(
 	return line.line + line.header + line.bytes == file->bytes ? LOOK_GOOD : LOOK_DAMAGED;
 }
 
+/* What is in a file that has another ending: rows that a run did not write to the end before it was
+ * killed, which are nobody's; damaged ones, whose numbers are not given again. */
+static enum look look_aside(const struct spool *spool, const char *name, bool change)
+{
+	if (change && ends_in(name, "part"))
+		unlinkat(spool->fd, name, 0);
+	return LOOK_ASIDE;
+}
+
 /* Goes over its files in their order, twice: first nothing is changed. */
 static bool look_at_all(struct spool *spool, bool change, struct spool_found *found, char *why)
 {
 	struct dirent **entries;
-	int n = scandir(spool->folder, &entries, is_segment, alphasort);
+	int n = scandir(spool->folder, &entries, is_ours, alphasort);
 	bool good = n >= 0;
 
 	if (!good)
 		snprintf(why, SPOOL_WHY_MAX, "%s; name another folder", strerror(errno));
 	for (int i = 0; i < n; i++) {
-		struct segment_file file;
+		const char *name = entries[i]->d_name;
+		struct segment_file file = {.number = strtoull(name, NULL, 16)};
+		enum look look = LOOK_OTHER;
 		char damaged[64];
-		enum look look = good ? look_at(spool, entries[i]->d_name, &file, why) : LOOK_OTHER;
+
+		if (good && ends_in(name, "rows"))
+			look = look_at(spool, name, &file, why);
+		else if (good)
+			look = look_aside(spool, name, change);
 
 		good &= look != LOOK_OTHER;
+		found->rows += look == LOOK_GOOD ? file.rows : 0;
 		if (good && change && look == LOOK_GOOD)
 			good = add_last(spool, &file) != NULL;
 		if (good && change && look == LOOK_DAMAGED) {
 			name_of(file.number, "damaged", damaged);
-			(void)renameat(spool->fd, entries[i]->d_name, spool->fd, damaged);
+			(void)renameat(spool->fd, name, spool->fd, damaged);
 			found->damaged++;
 			found->damaged_rows += file.rows;
 		}
@@ -457,6 +504,34 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 	}
 	if (n >= 0)
 		free(entries);
+	return good;
+}
+
+/* The file `url` says whose rows they are. False where it names another place and there are some. */
+static bool is_of_place(const struct spool *spool, const char *url, bool waits, char *why)
+{
+	char said[URL_MAX] = "";
+	int fd = openat(spool->fd, URL_FILE, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+	size_t len = strlen(url);
+	bool good = fd >= 0 && read(fd, said, sizeof(said) - 1) >= 0;
+
+	if (good && strcmp(said, url) != 0 && *said != '\0' && waits) {
+		make_printable(said);
+		snprintf(why, SPOOL_WHY_MAX,
+			"has rows for %.200s; name another folder, or remove %.100s/" URL_FILE
+			" where they are for this place, too",
+			said, spool->folder);
+		close(fd);
+		return false;
+	}
+	good = good && (strcmp(said, url) == 0 ||
+			       (ftruncate(fd, 0) == 0 && pwrite(fd, url, len, 0) == (ssize_t)len &&
+				       fsync(fd) == 0));
+	if (!good)
+		snprintf(why, SPOOL_WHY_MAX, "%s; name a folder that can be written",
+			strerror(errno));
+	if (fd >= 0)
+		close(fd);
 	return good;
 }
 
@@ -478,8 +553,7 @@ static bool claim(struct spool *spool, char *why)
 	return false;
 }
 
-struct spool *spool_open(
-	const char *folder, uint64_t size, const char *what, struct spool_found *found, char *why)
+struct spool *spool_open(const struct spool_place *place, struct spool_found *found, char *why)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
 
@@ -488,11 +562,12 @@ struct spool *spool_open(
 	if (spool == NULL)
 		return NULL;
 	spool->fd = spool->lock_fd = -1;
-	spool->size = size;
+	spool->size = place->size;
 	pthread_mutex_init(&spool->lock, NULL);
-	snprintf(spool->what, sizeof(spool->what), "%s", what);
-	spool->folder = strdup(folder);
+	snprintf(spool->what, sizeof(spool->what), "%s", place->what);
+	spool->folder = strdup(place->folder);
 	if (spool->folder != NULL && claim(spool, why) && look_at_all(spool, false, found, why) &&
+		is_of_place(spool, place->url, found->rows > 0, why) &&
 		look_at_all(spool, true, found, why)) {
 		found->rows = spool->rows;
 		return spool;

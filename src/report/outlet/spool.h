@@ -32,13 +32,16 @@ struct spool_found {
 	uint64_t damaged_rows; /* and as far as known their rows */
 };
 
-/*
- * FOLDER, which is made where it is not there, for rows of a kind ("flows json"), and for at most
- * `size` bytes. NULL with a phrase in why[SPOOL_WHY_MAX] where it cannot be used: another run has
- * it, or it has other rows. Then nothing in it was changed.
- */
-struct spool *spool_open(
-	const char *folder, uint64_t size, const char *what, struct spool_found *found, char *why);
+struct spool_place {
+	const char *folder; /* made where it is not there */
+	uint64_t size;      /* bytes that it has at most */
+	const char *what;   /* the kind of rows: "flows json" */
+	const char *url;    /* whose they are */
+};
+
+/* NULL with a phrase in why[SPOOL_WHY_MAX] where it cannot be used: another run has it, it has other
+ * rows or those of another place, or one cannot be read. Then nothing in it was changed. */
+struct spool *spool_open(const struct spool_place *options, struct spool_found *found, char *why);
 /* What is in it stays. NULL is allowed. */
 void spool_close(struct spool *spool);
 
@@ -49,10 +52,12 @@ const char *spool_put(struct spool *spool, const struct spool_segment *segment, 
 enum spool_result {
 	SPOOL_EMPTY,
 	SPOOL_SEGMENT,
-	SPOOL_DAMAGED, /* segment->rows are lost; it is not the oldest any more */
+	SPOOL_DAMAGED,    /* segment->rows are lost; it is not the oldest any more */
+	SPOOL_UNREADABLE, /* now; it stays where it is */
 };
 
-/* Reads the oldest, whose texts are the caller's; it stays until spool_done(). */
+/* Reads the oldest, whose texts are the caller's; it stays until spool_done(). errno says why it is
+ * unreadable. */
 enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segment);
 void spool_done(struct spool *spool);
 /* At the end, when nobody puts or takes any more: forgets what it keeps in memory. Returns its rows. */

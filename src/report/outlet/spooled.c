@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/outlet/spooled.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,15 @@ static void say_damaged(struct spooled *spooled, uint64_t rows)
 	atomic_store(&spooled->remote->delivery.spooled, spool_rows(spooled->spool));
 }
 
+/* It is tried again with the next rows, and by the next run. */
+static void say_unreadable(struct spooled *spooled, int error)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why), "a file of its spool cannot be read: %s", strerror(error));
+	remote_say_waits(spooled->remote, why);
+}
+
 static void send_all(struct spooled *spooled)
 {
 	struct spool_segment segment;
@@ -100,6 +110,10 @@ static void send_all(struct spooled *spooled)
 
 	while (!spooled->remote->left &&
 		(result = spool_oldest(spooled->spool, &segment)) != SPOOL_EMPTY) {
+		if (result == SPOOL_UNREADABLE) {
+			say_unreadable(spooled, errno);
+			return;
+		}
 		if (result == SPOOL_SEGMENT)
 			send_segment(spooled, &segment);
 		else
@@ -238,17 +252,18 @@ const struct outlet_ops spooled_ops = {
 
 /* --- Life */
 
-bool spooled_open(struct remote *remote, const struct place_options *options, char *why,
-	struct spool_found *found)
+bool spooled_open(struct remote *remote, const char *url, const struct place_options *options,
+	char *why, struct spool_found *found)
 {
 	struct spooled *spooled = calloc(1, sizeof(*spooled));
 	char *folder = strndup(options->spool.text, options->spool.folder_len), what[64];
+	const struct spool_place place = {folder, options->spool.size, what, url};
 
 	snprintf(what, sizeof(what), "%s %s", output_word(remote->kind),
 		format_name(remote->format));
 	snprintf(why, SPOOL_WHY_MAX, "there is no memory for it");
 	if (spooled != NULL && folder != NULL)
-		spooled->spool = spool_open(folder, options->spool.size, what, found, why);
+		spooled->spool = spool_open(&place, found, why);
 	free(folder);
 	if (spooled == NULL || spooled->spool == NULL ||
 		!remote_copy_header(remote, &spooled->segment.header)) {

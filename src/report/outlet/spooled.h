@@ -18,8 +18,8 @@ struct spooled;
  * count as rows of the first interval. False with a phrase in why[SPOOL_WHY_MAX]; *damaged: not NULL
  * where something in it was, to be said.
  */
-bool spooled_open(struct remote *remote, const struct place_options *options, char *why,
-	struct spool_found *found);
+bool spooled_open(struct remote *remote, const char *url, const struct place_options *options,
+	char *why, struct spool_found *found);
 void spooled_close(struct spooled *spooled); /* NULL is allowed */
 
 /* Of the struct spooled. */

@@ -394,6 +394,7 @@ static bool make_outlet(struct writer *writer, struct route *route)
 		.deliveries = route->deliveries,
 		.nb_deliveries = route->nb_deliveries,
 		.queue = route->queue,
+		.keeps = route->remote != NULL && route->remote->spooled != NULL,
 		.say = voice_say,
 		.say_arg = &writer->voice,
 	};
@@ -444,7 +445,7 @@ static int open_spool(
 
 	if (options->spool.text == NULL)
 		return 0;
-	if (!spooled_open(remote, options, why, &found)) {
+	if (!spooled_open(remote, place->to.name, options, why, &found)) {
 		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", place->label,
 			(int)options->spool.folder_len, options->spool.text, why);
 		return 1;

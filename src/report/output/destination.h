@@ -51,7 +51,6 @@ struct place_options {
 	bool require;             /* somebody is there at the start */
 	uint32_t rate;            /* datagrams a second; 0: as usual */
 	uint32_t interface_index; /* of the first interface; 0: 1 */
-	uint32_t when_full;
 	struct spool_options spool;
 	struct option_properties kafka;
 };
