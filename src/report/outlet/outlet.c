@@ -367,6 +367,16 @@ bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
 	return room;
 }
 
+bool outlet_takes_deliveries(struct outlet *outlet)
+{
+	bool room;
+
+	pthread_mutex_lock(&outlet->lock);
+	room = has_room(outlet, LANE_DELIVERIES, 0);
+	pthread_mutex_unlock(&outlet->lock);
+	return room;
+}
+
 void outlet_bound_flows(struct outlet *outlet, size_t bytes)
 {
 	pthread_mutex_lock(&outlet->lock);

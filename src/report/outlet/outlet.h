@@ -66,6 +66,8 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch);
 /* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
  * for long. Returns false where there is still none. */
 bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch);
+/* Whether there is room for what became of rows. */
+bool outlet_takes_deliveries(struct outlet *outlet);
 /* So much memory may records that wait take from now on, where `queue` does not say less. */
 void outlet_bound_flows(struct outlet *outlet, size_t bytes);
 void outlet_pass(struct outlet *outlet, int64_t time);

@@ -33,6 +33,7 @@ struct remote_request {
 struct remote {
 	const struct remote_scheme *scheme;
 	enum row_kind kind;
+	atomic_bool roused; /* it is to be tried at once, where a spool has it; any thread */
 	struct delivery delivery;
 	struct columns *columns;     /* of rows as text, from malloc(); NULL: others */
 	const struct format *format; /* theirs */
@@ -44,7 +45,6 @@ struct remote {
 	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
 	struct spooled *spooled; /* NULL: it has no spool */
 	uint64_t dropped;        /* rows that the spool did not take */
-	atomic_bool roused;      /* it is to be tried at once, where a spool has it */
 	/* Said, and not taken back yet: that rows wait, that rows are refused. */
 	bool waits, refuses;
 	bool left; /* the run is over, and it took nothing for too long */

@@ -700,11 +700,24 @@ static void push_to_all(struct writer *writer, struct report_epoch *epoch)
 	report_epoch_free(epoch);
 }
 
-/* What became of the last epoch is told when another begins. */
+static bool any_takes_deliveries(struct writer *writer)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (tells(&writer->routes[r]) && outlet_takes_deliveries(writer->routes[r].outlet))
+			return true;
+	return false;
+}
+
+/*
+ * What became of the last epoch is told when another begins. Where no place takes that, the next
+ * rows tell of both: an account without some of its rows does not balance.
+ */
 static void tell_deliveries(struct writer *writer)
 {
 	struct report_epoch *report =
-		writer->told && writer->has_last ? look_at_deliveries(writer) : NULL;
+		writer->told && writer->has_last && any_takes_deliveries(writer)
+			? look_at_deliveries(writer)
+			: NULL;
 
 	if (report != NULL)
 		push_to_all(writer, report);
