@@ -118,6 +118,8 @@ def check_arrived(name, sums, kept, perhaps, truth):
 def check(places, result, deliveries, files, base):
     """base: memory of a run without places."""
     assert all(receiver.moods > 3 for receiver in (*places.receivers.values(), places.broker) if not receiver.calm)
+    if 'the disk does not keep up' in result.stderr:
+        places.test.skip('the disk takes nothing: files are no truth')
     truths = {kind: written(path) for kind, path in files.items()}
     sums = accounts(deliveries)
     for name in places.names:
