@@ -79,6 +79,8 @@ static bool take_message(rd_kafka_t *reader)
 
 	if (came)
 		printf("%.*s\n", (int)message->len, (const char *)message->payload);
+	else
+		fflush(stdout); /* for who reads along */
 	if (message != NULL)
 		rd_kafka_message_destroy(message);
 	return came;
