@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A guest in QEMU: two NUMA nodes of two CPUs, an IOMMU, and on each node a card of each kind, whose cable ends here."""
+
+import json
+import os
+import select
+import shutil
+import socket
+import subprocess
+import threading
+import time
+
+import trees
+
+NODES = 2
+NODE_BYTES = 1536 << 20
+BOOT_SECONDS = 600
+ANSWER_SECONDS = 300
+# A bus of each node; cards are behind its root ports.
+BUSES = (0x40, 0x80)
+MODELS = ('igb', 'e1000e', 'vmxnet3', 'virtio', 'virtio-tap')
+TAP_QUEUES = 4
+# Without a check that a timer is in time, which it is not always; and without IPv6, which would speak by itself.
+KERNEL = ('root=/dev/vda rw console=ttyS0 quiet panic=-1 mitigations=off no_timer_check intel_iommu=on iommu=pt '
+          'ipv6.disable_ipv6=1 hugepagesz=2M hugepages=0:224,1:224')
+
+
+class Failed(Exception):
+    """The guest, or a command in it, did not do what it was asked."""
+
+
+class Cable:
+    """The other end of a card's cable: each datagram is a frame."""
+
+    def __init__(self, directory, name):
+        self.near, self.far = (os.path.join(directory, f'{name}.{end}') for end in ('here', 'card'))
+        self.frames = []  # what the card sent; written by the listener
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.near)
+        self.sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.sender.settimeout(ANSWER_SECONDS)
+
+    def netdev(self, name):
+        return (f'dgram,id={name},local.type=unix,local.path={self.far},'
+                f'remote.type=unix,remote.path={self.near}')
+
+    def send(self, frame):
+        """QEMU takes none while the card has no room: then it waits."""
+        self.sender.sendto(frame, self.far)
+
+    def lost(self):
+        return 0
+
+
+class Tap:
+    """An interface here, of several queues."""
+
+    def __init__(self, name):
+        self.name = name
+        trees.call('ip', 'tuntap', 'add', name, 'mode', 'tap', 'multi_queue')
+        silent = f'/proc/sys/net/ipv6/conf/{name}/disable_ipv6'
+        if os.path.exists(silent):
+            trees.write(silent, '1')
+        trees.call('ip', 'link', 'set', name, 'arp', 'off', 'multicast', 'off', 'mtu', '9000', 'up')
+        self.sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.sender.bind((name, 0))
+
+    def netdev(self, name):
+        return f'tap,id={name},ifname={self.name},script=no,downscript=no,vhost=off,queues={TAP_QUEUES}'
+
+    def send(self, frame):
+        self.sender.send(frame)
+
+    def lost(self):
+        """Frames for which it had no room."""
+        return json.loads(trees.call('ip', '-s', '-j', 'link', 'show', self.name))[0]['stats64']['tx']['dropped']
+
+
+def device(model):
+    if not model.startswith('virtio'):
+        return model
+    spread = f',mq=on,rss=on,vectors={2 * TAP_QUEUES + 2}' if model == 'virtio-tap' else ''
+    return f'virtio-net-pci,iommu_platform=on,disable-legacy=on{spread}'
+
+
+class Lines:
+    """Lines of JSON over a socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.waiting = b''
+
+    def send(self, what):
+        self.socket.sendall(json.dumps(what).encode() + b'\n')
+
+    def next(self, seconds):
+        """None when none came in this time."""
+        end = time.monotonic() + seconds
+        while b'\n' not in self.waiting:
+            if not select.select([self.socket], [], [], max(0, end - time.monotonic()))[0]:
+                return None
+            try:
+                came = self.socket.recv(1 << 16)
+            except ConnectionResetError:
+                came = b''
+            if not came:
+                raise Failed('QEMU has ended')
+            self.waiting += came
+        line, self.waiting = self.waiting.split(b'\n', 1)
+        return json.loads(line)
+
+
+class Machine:
+    """A guest that runs. What it changes on its disk is gone when it ends."""
+
+    def __init__(self, release, directory, models=MODELS, append=''):
+        self.directory, self.release = directory, release
+        self.cables, self.places, self.asked = {}, {}, 0
+        share = os.path.join(directory, 'share')
+        shutil.copytree(trees.packages(release), share)
+        shutil.copy(os.path.join(trees.HERE, 'agent.py'), share)
+        words = self.words(share, models, append)
+        self.log = open(os.path.join(directory, 'qemu'), 'wb')
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={
+            'QEMU_MODULE_DIR': os.path.join(trees.qemu(), 'usr/lib/x86_64-linux-gnu/qemu'), 'TMPDIR': directory})
+        self.listening = threading.Thread(target=self.listen, daemon=True)
+        self.listening.start()
+        self.agent, self.monitor = self.connect('agent'), self.connect('monitor')
+        self.monitor.next(ANSWER_SECONDS)
+        self.ask('qmp_capabilities')
+        self.await_boot()
+
+    def words(self, share, models, append):
+        tree, guest = trees.qemu(), trees.guest(self.release)
+        library = os.path.join(tree, 'usr/lib/x86_64-linux-gnu')
+        words = ['setpriv', '--pdeathsig', 'KILL', 'nice', '-n', '5',
+                 os.path.join(library, 'ld-linux-x86-64.so.2'), '--library-path', library,
+                 os.path.join(tree, 'usr/bin/qemu-system-x86_64'), '-L', os.path.join(tree, 'usr/share/qemu'),
+                 '-L', os.path.join(tree, 'usr/share/seabios'),
+                 '-nodefaults', '-display', 'none', '-no-reboot', '-M', 'q35,kernel-irqchip=split', '-cpu', 'max',
+                 '-accel', 'tcg,thread=multi',
+                 '-smp', f'{2 * NODES},sockets={NODES},cores=2,threads=1', '-m', f'{NODES * NODE_BYTES >> 20}M']
+        for node in range(NODES):
+            words += ['-object', f'memory-backend-ram,id=memory{node},size={NODE_BYTES}',
+                      '-numa', f'node,nodeid={node},cpus={2 * node}-{2 * node + 1},memdev=memory{node}',
+                      '-device', f'pxb-pcie,id=bus{node},bus_nr={BUSES[node]},numa_node={node},bus=pcie.0']
+        words += ['-numa', 'dist,src=0,dst=1,val=21', '-device', 'intel-iommu,intremap=on,caching-mode=on',
+                  '-kernel', os.path.join(guest, 'kernel'), '-initrd', os.path.join(guest, 'initrd'),
+                  '-append', f'{KERNEL} {append}',
+                  '-drive', f'file={guest}/disk,if=none,id=disk,format=raw,snapshot=on',
+                  '-device', 'virtio-blk-pci,drive=disk,bus=pcie.0', '-device', 'virtio-rng-pci,bus=pcie.0',
+                  '-fsdev', f'local,id=share,path={share},security_model=none,readonly=on',
+                  '-device', 'virtio-9p-pci,fsdev=share,mount_tag=lab,bus=pcie.0',
+                  '-device', 'virtio-serial-pci,bus=pcie.0', '-device', 'virtserialport,chardev=agent,name=lab',
+                  '-chardev', f'socket,id=agent,path={self.directory}/agent,server=on,wait=off',
+                  '-qmp', f'unix:{self.directory}/monitor,server=on,wait=off',
+                  '-serial', f'file:{self.directory}/console']
+        for slot, model in enumerate(models, 1):
+            for node in range(NODES):
+                name = f'{model}{node}'
+                cable = Tap(f'lab{node}') if model == 'virtio-tap' else Cable(self.directory, name)
+                self.cables[name], self.places[name] = cable, (slot, node)
+                words += ['-netdev', cable.netdev(f'cable-{name}'), '-device',
+                          f'pcie-root-port,id=port-{name},bus=bus{node},addr={slot:x},chassis={NODES * slot + node}',
+                          '-device', self.card(name)]
+        return words
+
+    def listen(self):
+        ends = {cable.socket: cable for cable in self.cables.values() if isinstance(cable, Cable)}
+        while self.process.poll() is None:
+            for end in select.select(list(ends), [], [], 1)[0]:
+                ends[end].frames.append(end.recv(1 << 17))
+
+    def text(self, name):
+        with open(os.path.join(self.directory, name), encoding='utf-8', errors='replace') as stream:
+            return stream.read()
+
+    def alive(self):
+        if self.process.poll() is not None:
+            raise Failed(f'QEMU ended with {self.process.returncode}: {self.text("qemu")[-2000:]}')
+
+    def connect(self, name):
+        end = time.monotonic() + ANSWER_SECONDS
+        while time.monotonic() < end:
+            self.alive()
+            try:
+                return Lines(os.path.join(self.directory, name))
+            except OSError:
+                time.sleep(0.1)
+        raise Failed(f'QEMU makes no socket {name}')
+
+    def await_boot(self):
+        end = time.monotonic() + BOOT_SECONDS
+        while time.monotonic() < end:
+            self.alive()
+            if self.agent.next(1) is not None:
+                return
+        raise Failed('it does not boot:\n' + self.text('console')[-3000:])
+
+    def ask(self, what, **arguments):
+        """Of QEMU's monitor."""
+        self.monitor.send({'execute': what, 'arguments': arguments})
+        while True:
+            said = self.monitor.next(ANSWER_SECONDS)
+            if said is None or 'error' in said:
+                raise Failed(f'{what}: {said}')
+            if 'return' in said:
+                return said['return']
+
+    def request(self, limit, **what):
+        self.asked += 1
+        self.agent.send({'id': self.asked, **what})
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            self.alive()
+            said = self.agent.next(1)
+            if said is not None and said['id'] == self.asked:
+                return said
+        raise Failed(f'no answer: {what}\n' + self.text('console')[-2000:])
+
+    def run(self, command, status=0, seconds=ANSWER_SECONDS):
+        """What a shell command in the guest printed; it must end with this status, where it is not None."""
+        done = self.request(seconds + 60, run=command, seconds=seconds)
+        if status is not None and done['status'] != status:
+            raise Failed(f'{command}: status {done["status"]}\n{done["said"][-3000:]}')
+        return done['said']
+
+    def read(self, path):
+        """A file of the guest; empty where there is none."""
+        return self.request(ANSWER_SECONDS, read=path)['said']
+
+    def card(self, name):
+        """What QEMU's device_add takes."""
+        slot, node = self.places[name]
+        return f'{device(name[:-1])},id={name},netdev=cable-{name},bus=port-{name},mac=52:54:00:00:0{slot}:0{node}'
+
+    def plug(self, name):
+        driver, *rest = self.card(name).split(',')
+        self.ask('device_add', driver=driver, **dict(word.split('=') for word in rest))
+
+    def unplug(self, name):
+        """Asks for it, as a hypervisor does; the guest lets go of it, or does not."""
+        self.ask('device_del', id=name)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.listening.join()
+        self.log.close()
+        for cable in self.cables.values():
+            cable.sender.close()
+            if isinstance(cable, Cable):
+                cable.socket.close()
+            else:
+                subprocess.run(['ip', 'link', 'delete', cable.name], check=False)
