@@ -82,14 +82,11 @@ static uint64_t take_unsent(struct forwarded_port *out, uint64_t taken)
 	return unsent;
 }
 
+#define ADD(fate) sum->fate += counts->fate;
 static void sum_up(struct forwarded_counts *sum, const struct forwarded_counts *counts)
 {
 	sum->received += counts->received;
-	sum->forwarded += counts->forwarded;
-	sum->tx_full += counts->tx_full;
-	sum->too_long += counts->too_long;
-	sum->no_link += counts->no_link;
-	sum->tx_errors += counts->tx_errors;
+	FORWARDED_FATES(ADD)
 	sum->bytes += counts->bytes;
 }
 
@@ -187,17 +184,13 @@ bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t numbe
 	return report == NULL || report->forwarded != NULL;
 }
 
+#define REASON(fate) {#fate, sum->of_all.fate},
 void forwarded_sentence(struct text *text, const struct forwarded_sum *sum)
 {
 	const struct {
 		const char *name;
 		uint64_t count;
-	} reasons[] = {
-		{"tx_full", sum->of_all.tx_full},
-		{"too_long", sum->of_all.too_long},
-		{"no_link", sum->of_all.no_link},
-		{"tx_errors", sum->of_all.tx_errors},
-	};
+	} reasons[] = {FORWARDED_REASONS(REASON)};
 	const char *separator = " (";
 
 	text_printf(text, "%llu of %llu packets forwarded",

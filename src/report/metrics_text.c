@@ -353,16 +353,11 @@ static const struct report_forwarded *end_of_directions(const struct metric_samp
 	return first != NULL ? first + samples->view->last->nb_forwarded : NULL;
 }
 
+#define FORWARDED_WORD(member) {#member, offsetof(struct forwarded_counts, member)},
 static void add_forwarded(struct metric_samples *samples, const struct metric *metric)
 {
 	static const struct metrics_word fates[] = {
-		{"received", offsetof(struct forwarded_counts, received)},
-		{"forwarded", offsetof(struct forwarded_counts, forwarded)},
-		{"tx_full", offsetof(struct forwarded_counts, tx_full)},
-		{"too_long", offsetof(struct forwarded_counts, too_long)},
-		{"no_link", offsetof(struct forwarded_counts, no_link)},
-		{"tx_errors", offsetof(struct forwarded_counts, tx_errors)},
-	};
+		FORWARDED_WORD(received) FORWARDED_FATES(FORWARDED_WORD)};
 
 	(void)metric;
 	EACH_DIRECTION(samples, row)

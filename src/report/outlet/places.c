@@ -515,14 +515,18 @@ static const char *lacks_records(
 	return measurements_any(config, SKETCH_RECORDS) ? NULL : "without --sketch flow-table";
 }
 
+#define ROWS_OPTION(word, kind)                                                                    \
+	.name = (word), .placeholder = "FILE", .group = OPTION_GROUP_REPORT, .type = OPTION_LIST,  \
+	.default_note = "not written", OPTION_FIELD(writer_options, rows[kind])
+
 static const struct option_row writer_rows[] = {
 	{
 		.name = "output",
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_LIST,
-		.needs = remote_needs,
 		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
+		.needs = remote_needs,
 		.default_text = "-",
 		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
 			"gets JSON lines in place of CSV; a file that is called so is "
@@ -535,83 +539,48 @@ static const struct option_row writer_rows[] = {
 			"--deliveries and --forwarded.",
 	},
 	{
-		.name = "stats",
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
-		OPTION_FIELD(writer_options, rows[ROWS_STATS]),
-		.default_note = "not written",
+		ROWS_OPTION("stats", ROWS_STATS),
 		.help = "Where the account of each interval's packets goes, as CSV; - is "
 			"standard output.",
 	},
 	{
-		.name = "queues",
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
+		ROWS_OPTION("queues", ROWS_QUEUES),
 		.rare = true,
-		OPTION_FIELD(writer_options, rows[ROWS_QUEUES]),
-		.default_note = "not written",
 		.help = "Where it goes how each interval's packets were spread over workers and "
 			"queues, as CSV; - is standard output.",
 	},
 	{
-		.name = "rules",
+		ROWS_OPTION("rules", ROWS_RULES),
 		.rare = true,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
 		.lacks = monitor_option_lacks,
-		OPTION_FIELD(writer_options, rows[ROWS_RULES]),
-		.default_note = "not written",
 		.help = "Where the packets, bytes and flows of every rule of --monitor go, as CSV; "
 			"- is standard output.",
 	},
 	{
-		.name = "flows",
+		ROWS_OPTION("flows", ROWS_FLOWS),
 		.rare = true,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
 		.lacks = lacks_records,
 		.needs = remote_needs,
-		OPTION_FIELD(writer_options, rows[ROWS_FLOWS]),
-		.default_note = "not written",
 		.help = "Where every record of every flow-table goes, as CSV, within seconds after "
 			"it ended: by --idle-timeout, or with the interval; - is standard output.",
 	},
 	{
-		.name = "states",
+		ROWS_OPTION("states", ROWS_STATES),
 		.rare = true,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
 		.lacks = keep_up_option_lacks,
-		OPTION_FIELD(writer_options, rows[ROWS_STATES]),
-		.default_note = "not written",
 		.help = "Where it goes what --keep-up gave up, when and why, as CSV; - is standard "
 			"output.",
 	},
 	{
-		.name = "deliveries",
+		ROWS_OPTION("deliveries", ROWS_DELIVERIES),
 		.rare = true,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
-		OPTION_FIELD(writer_options, rows[ROWS_DELIVERIES]),
-		.default_note = "not written",
 		.help = "Where it goes what became of each interval's rows at each place that they "
 			"go to, as CSV; - is standard output.",
 	},
 	{
-		.name = "forwarded",
+		ROWS_OPTION("forwarded", ROWS_FORWARDED),
 		.rare = true,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
 		.lacks = forward_option_lacks,
-		OPTION_FIELD(writer_options, rows[ROWS_FORWARDED]),
-		.default_note = "not written",
 		.help = "Where it goes what --forward sent of each interval's packets, what it did "
 			"not and why, and how long packets took, as CSV; - is standard output.",
 	},
@@ -690,35 +659,20 @@ static bool check_templates(const struct config *config,
 
 static const struct option_row collected_rows[] = {
 	{
-		.name = "exporters",
+		ROWS_OPTION("exporters", ROWS_EXPORTERS),
 		.lacks = lacks_collector,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
-		OPTION_FIELD(writer_options, rows[ROWS_EXPORTERS]),
-		.default_note = "not written",
 		.help = "Where the account of each exporter's datagrams and records goes, as CSV: "
 			"what was counted, lost, waits or could not be read; - is standard output.",
 	},
 	{
-		.name = "paths",
+		ROWS_OPTION("paths", ROWS_PATHS),
 		.lacks = lacks_collector,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
-		OPTION_FIELD(writer_options, rows[ROWS_PATHS]),
-		.default_note = "not written",
 		.help = "Where the path of each flow through the exporters goes, as CSV; - is "
 			"standard output.",
 	},
 	{
-		.name = "links",
+		ROWS_OPTION("links", ROWS_LINKS),
 		.lacks = lacks_collector,
-		.placeholder = "FILE",
-		.group = OPTION_GROUP_REPORT,
-		.type = OPTION_LIST,
-		OPTION_FIELD(writer_options, rows[ROWS_LINKS]),
-		.default_note = "not written",
 		.help = "Where the load of each exporter's interfaces goes, by records and by the "
 			"interfaces' own counters, as CSV; - is standard output.",
 	},

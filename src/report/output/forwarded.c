@@ -4,11 +4,8 @@
 
 #include "report/output/output.h"
 
-#define AT(member) .at = offsetof(struct report_forwarded, member)
-#define COUNT(member)                                                                              \
-	{                                                                                          \
-#member, COLUMN_U64, AT(counts.member)                                             \
-	}
+#define AT(member)    .at = offsetof(struct report_forwarded, member)
+#define COUNT(member) {#member, COLUMN_U64, AT(counts.member)},
 #define TIME(member)                                                                               \
 	{                                                                                          \
 #member, COLUMN_U64, AT(member), .known = offsetof(struct report_forwarded, timed) \
@@ -20,14 +17,7 @@ static const struct column columns[] = {
 	EPOCH_END,
 	{"in", COLUMN_STRING, AT(in)},
 	{"out", COLUMN_STRING, AT(out)},
-	COUNT(received),
-	COUNT(forwarded),
-	COUNT(tx_full),
-	COUNT(too_long),
-	COUNT(no_link),
-	COUNT(tx_errors),
-	COUNT(bytes),
-	TIME(p50_ns),
+	COUNT(received) FORWARDED_FATES(COUNT) COUNT(bytes) TIME(p50_ns),
 	TIME(p99_ns),
 	TIME(p999_ns),
 	TIME(max_ns),

@@ -275,11 +275,14 @@ struct report_rule {
 	uint64_t flows; /* estimated */
 };
 
-/* What became of the packets of a port, with --forward. It balances:
- *     received = forwarded + tx_full + too_long + no_link + tx_errors
- */
+/* What became of the packets of a port, with --forward: those that were received are the sum. */
+#define FORWARDED_FATES(FATE)   FATE(forwarded) FORWARDED_REASONS(FATE)
+#define FORWARDED_REASONS(FATE) FATE(tx_full) FATE(too_long) FATE(no_link) FATE(tx_errors)
+
+#define FORWARDED_FATE(fate) uint64_t fate;
 struct forwarded_counts {
-	uint64_t received, forwarded, tx_full, too_long, no_link, tx_errors;
+	uint64_t received;
+	FORWARDED_FATES(FORWARDED_FATE)
 	uint64_t bytes; /* that the port they leave by took, on the wire without FCS */
 };
 
