@@ -104,9 +104,10 @@ static const struct command exports = {
 	.usage = "[options]",
 	.summary = "what it costs to send what is measured",
 	.about = "Measures on this host what it costs to bring flow records into IPFIX, beside "
-		 "libfixbuf, and\ninto text, and how long the records of an epoch's end take to "
-		 "leave. A row for each figure and\nround, which the script bench/targets of the "
-		 "sources judges. Takes about half a minute.",
+		 "libfixbuf, and\ninto text, how long the records of an epoch's end take to "
+		 "leave, what Kafka takes of them, and\nwhat sending takes of a worker, of memory "
+		 "and of who scrapes. A row for each figure and round,\nwhich the script "
+		 "bench/targets of the sources judges. Takes about two minutes.",
 	.owners = of_exports,
 	.run = bench_exports,
 };

@@ -2,7 +2,8 @@
 
 /*
  * sketchtap-bench exports: what it costs to send what is measured: a flow record as IPFIX, beside
- * libfixbuf on the same records, and as text; how long the records of an epoch's end take to leave.
+ * libfixbuf on the same records, and as text; how long the records of an epoch's end take to leave;
+ * and what outlets take of others (outlets.h).
  * A row for each figure and round, as those of `parts`; those of one heading take turns.
  */
 
@@ -17,21 +18,22 @@
 #include <arpa/inet.h>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "bench/bench.h"
+#include "bench/collectors.h"
+#include "bench/exported.h"
 #include "bench/fixbuf.h"
+#include "bench/outlets.h"
+#include "bench/records.h"
 #include "bench/rounds.h"
 #include "report/outlet/ipfix_socket.h"
 #include "report/output/format.h"
 #include "report/output/ipfix.h"
-#include "wire/put.h"
 
 #define RECORDS       1500000 /* of an epoch's end */
 #define QUICK_RECORDS 50000
-#define ENCODED       100000 /* of a report, encoded again and again: their rows stay in cache */
-#define START         INT64_C(1800000000000000000)
+#define ENCODED       100000    /* of a report, encoded again and again: their rows stay in cache */
 #define BUFFER        (8 << 20) /* bytes that the kernel holds for who receives */
 #define MESSAGES      64
 
@@ -46,50 +48,10 @@ struct exports_bench {
 	bool wrong; /* what ran says that it could not */
 };
 
-/* --- Records */
-
-static void fill_flow(struct report_flow *flow, uint64_t number, uint64_t seed)
+static struct report_epoch *make_epoch(size_t flows, uint64_t seed)
 {
-	uint64_t random = random_mix(seed ^ (number + 1));
-
-	*flow = (struct report_flow){
-		.key = {.family = KEY_IPV4, .v4 = {.proto = 6, .dst_port = {1, 187}}},
-		.packets = 1 + random % 1000,
-		.bytes = random % 1000000,
-		.ip_bytes = random % 900000,
-		.first = START + (int64_t)(random % SECOND_NS),
-		.last = START + SECOND_NS + (int64_t)(random % 1000000),
-		.tcp_flags = 0x1b,
-		.end = FLOW_END_INTERVAL,
-	};
-	put32(flow->key.v4.src_ip, 0x0a000000 + number);
-	memcpy(flow->key.v4.dst_ip, &random, sizeof(flow->key.v4.dst_ip));
-	memcpy(flow->key.v4.src_port, (const char *)&random + 4, sizeof(flow->key.v4.src_port));
-}
-
-static struct report_epoch *make_epoch(size_t n, uint64_t seed)
-{
-	struct report_epoch *epoch = report_epoch_alloc(1, 1);
-	struct report_measurement *measurement;
-
-	if (epoch == NULL)
-		return NULL;
-	measurement = &epoch->measurements[0];
-	measurement->flows = malloc(n * sizeof(measurement->flows[0]));
-	if (measurement->flows == NULL) {
-		report_epoch_free(epoch);
-		return NULL;
-	}
-	for (size_t f = 0; f < n; f++)
-		fill_flow(&measurement->flows[f], f, seed);
-	measurement->nb_flows = n;
-	measurement->name = "main";
-	measurement->key_rule = &key_rules[0];
-	measurement->ip_bytes = true;
-	epoch->start = START;
-	epoch->end = START + SECOND_NS;
-	epoch->live = true;
-	return epoch;
+	return records_epoch(
+		&(struct records_spec){.measurements = 1, .flows = flows, .seed = seed});
 }
 
 /* --- Encoding */
@@ -184,14 +146,48 @@ static bool time_encoder(struct exports_bench *bench, uint32_t e, uint32_t round
 	return true;
 }
 
+#define LINE_RATE    125000 /* records a second, which GoFlow2 can take */
+#define LINE_RECORDS 250000
+#define LINE_FLOWS   10000
+
+/* In its own process: that it receives and decodes the record is in it. */
+static bool time_goflow2(struct rounds_bench *in, uint32_t round)
+{
+	static const char part[] = "encode: goflow2, which also receives and decodes";
+	const struct exported_spec spec = {.protocol = WIRE_NETFLOW9,
+		.flows = LINE_FLOWS,
+		.routers = 1,
+		.cycles = 1,
+		.seed = in->seed};
+	struct collectors_sample sample;
+	struct exported *exported;
+	bool fine;
+
+	if (!collectors_has(COLLECTORS_GOFLOW2)) {
+		rounds_missing(in, part, round, "ns", "goflow2 is not installed");
+		return true;
+	}
+	exported = exported_create(&spec);
+	fine = exported != NULL &&
+	       collectors_run(in->config, COLLECTORS_GOFLOW2, exported,
+		       in->quick ? LINE_FLOWS : LINE_RECORDS, LINE_RATE, &sample, in->error);
+	exported_destroy(exported);
+	if (fine)
+		rounds_row(in, part, round, sample.ns, "ns");
+	return fine;
+}
+
 static bool run_encoders(struct exports_bench *bench)
 {
 	figures_heading(&bench->in.figures, "a flow record of IPv4, encoded (libfixbuf %s)",
 		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
-	for (uint32_t r = 0; r < bench->in.rounds; r++)
+	for (uint32_t r = 0; r < bench->in.rounds; r++) {
 		for (uint32_t e = 0; e < ENCODERS; e++)
 			if (signals_stop_requested() || !time_encoder(bench, e, r))
 				return false;
+		if (!time_goflow2(&bench->in, r))
+			return false;
+	}
 	return true;
 }
 
@@ -397,7 +393,8 @@ static bool run_all(struct rounds_bench *in)
 	bench->columns = columns_of(&output_flows, &choice);
 	bench->fixbuf = fixbuf_writer_create(bench->why);
 	fine = bench->epoch != NULL && bench->ipfix != NULL && bench->columns != NULL &&
-	       run_encoders(bench) && run_leaving(bench);
+	       run_encoders(bench) && run_leaving(bench) && outlets_kafka(in) &&
+	       outlets_scrape(in) && outlets_memory(in) && outlets_worker(in);
 	if (bench->fixbuf != NULL)
 		fixbuf_writer_destroy(bench->fixbuf);
 	free(bench->columns);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What outlets take of others: of a worker's time, of memory, of who scrapes; and Kafka's share. */
+
+#include "bench/rounds.h"
+
+/* False with a line in error, or where a stop was requested. */
+bool outlets_worker(struct rounds_bench *bench);
+bool outlets_memory(struct rounds_bench *bench);
+bool outlets_scrape(struct rounds_bench *bench);
+bool outlets_kafka(struct rounds_bench *bench);
