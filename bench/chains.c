@@ -48,7 +48,7 @@ static void count_keys(struct spread *spread)
 
 static void describe(const struct spread *spread, struct chains *chains)
 {
-	uint64_t single = 0, tail = 0;
+	uint64_t of_length[CHAINS_LENGTHS + 1] = {0}, tail = 0;
 	double used;
 
 	*chains = (struct chains){0};
@@ -56,12 +56,13 @@ static void describe(const struct spread *spread, struct chains *chains)
 		uint32_t length = spread->lengths[b];
 
 		chains->used += length > 0;
-		single += length == 1;
+		of_length[length < CHAINS_LENGTHS ? length : CHAINS_LENGTHS]++;
 		tail += length >= CHAINS_LONG;
 		chains->longest = length > chains->longest ? length : chains->longest;
 	}
 	used = (double)chains->used;
-	chains->single = (double)single / used;
+	for (uint32_t l = 1; l <= CHAINS_LENGTHS; l++)
+		chains->of_length[l] = (double)of_length[l] / used;
 	chains->mean = (double)spread->workload->distinct / used;
 	chains->tail = (double)tail / used;
 }

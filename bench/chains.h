@@ -9,13 +9,14 @@
 #include "tune/workload.h"
 #include "bench/table_hash.h"
 
-#define CHAINS_LONG 4 /* keys */
+#define CHAINS_LONG    4  /* keys */
+#define CHAINS_LENGTHS 16 /* told apart; what is longer counts as the last */
 
 struct chains {
-	uint64_t used; /* buckets that have keys */
-	double single; /* P(L = 1) */
-	double mean;   /* E[L] */
-	double tail;   /* P(L >= CHAINS_LONG) */
+	uint64_t used;                        /* buckets that have keys */
+	double mean;                          /* E[L] */
+	double tail;                          /* P(L >= CHAINS_LONG) */
+	double of_length[CHAINS_LENGTHS + 1]; /* P(L = l), from 1 on */
 	uint32_t longest;
 };
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -22,6 +23,7 @@
 #include "tune/choices.h"
 #include "tune/contest.h"
 #include "bench/hosts.h"
+#include "bench/paper_facts.h"
 #include "tune/setup.h"
 #include "tune/figures.h"
 #include "bench/traffic.h"
@@ -35,6 +37,7 @@
 #define QUICK_PACKETS  (UINT64_C(1) << 16)
 #define HEAP_MEGABYTES 64 /* beside the tables */
 #define SIZES_MAX      (2 * OPTION_VALUES_MAX)
+#define PAPER_BUCKETS  UINT64_C(54000000)
 #define FASTEST_MAX    (8 * OPTION_VALUES_MAX) /* kinds of traffic x flows */
 
 static const struct figures_column columns[] = {
@@ -50,6 +53,7 @@ static const struct figures_column columns[] = {
 	{.name = "load"},
 	{"p_single", "P(L=1)", 6, "ratio"},
 	{"mean_length", "E[L]", 7, ""},
+	{"chance_length", "chance", 7, ""},
 	{"p_tail", "P(L>=4)", 7, "ratio"},
 	{"longest", "longest", 7, ""},
 	{"occupancy", "used", 6, "ratio"},
@@ -61,14 +65,19 @@ static const struct figures_column columns[] = {
 	{"mpps", "Mpps", 7, ""},
 	{"misses", "misses", 6, ""},
 	{"of_default", "/aes", 6, "ratio"},
+	{"of_list", "/list", 6, "ratio"},
+	{"of_power", "/2^n", 6, "ratio"},
+	{"paper_mpps", "paper", 6, "Mpps"},
+	{.name = "length"},
+	{.name = "probability"},
 	{"note", "", -1, ""},
 	{.name = NULL},
 };
 
 static const struct option_values flows_default = {1, {100000}};
 static const struct option_values flows_quick = {1, {10000}};
-static const struct option_values sizes_default = {4, {1 << 16, 100003, 1 << 18, 1 << 20}};
-static const struct option_values sizes_quick = {2, {1 << 14, 10007}};
+static const struct option_values sizes_default = {4, {1 << 16, 65537, 1 << 18, 1 << 20}};
+static const struct option_values sizes_quick = {2, {1 << 14, 16411}};
 
 /* The fastest table of a traffic that had room for every key. */
 struct fastest {
@@ -91,16 +100,25 @@ struct flow_tables {
 	struct contestant tables[FLOW_VARIANTS_MAX];
 	uint32_t nb_tables;
 	struct contest_result results[FLOW_VARIANTS_MAX];
+	/* The last size of the traffic that was a power of two; ns of each table, 0: not measured. */
+	uint64_t power;
+	double power_ns[FLOW_VARIANTS_MAX];
 	struct fastest fastest[FASTEST_MAX];
 	uint32_t nb_fastest;
 };
 
 /* --- what is tried --- */
 
+/* Ascending: what is near a power of two comes right behind it. */
 static void add_sizes(struct flow_tables *bench, const struct option_values *sizes)
 {
-	for (uint32_t i = 0; i < sizes->n && bench->nb_sizes < SIZES_MAX; i++)
-		bench->sizes[bench->nb_sizes++] = sizes->values[i];
+	for (uint32_t i = 0; i < sizes->n && bench->nb_sizes < SIZES_MAX; i++) {
+		uint32_t at = bench->nb_sizes++;
+
+		for (; at > 0 && bench->sizes[at - 1] > sizes->values[i]; at--)
+			bench->sizes[at] = bench->sizes[at - 1];
+		bench->sizes[at] = sizes->values[i];
+	}
 }
 
 static void choose_sizes(struct flow_tables *bench)
@@ -127,31 +145,75 @@ static void cell_key(struct flow_tables *bench, const char *kind, const char *tr
 	figures_cell(figures, "hash", "%s", table_hash_names[variant.hash]);
 }
 
+/* E[L] of that many keys for each bucket, where chance alone puts them: a Poisson distribution. */
+static double chance_length(double load)
+{
+	return load / -expm1(-load);
+}
+
 static void cell_chains(struct figures *figures, const struct chains *chains, uint64_t buckets)
 {
-	figures_cell(figures, "p_single", "%.3f", chains->single);
+	double load = (double)chains->used * chains->mean / (double)buckets;
+
+	figures_cell(figures, "chance_length", "%.2f", chance_length(load));
+	figures_cell(figures, "p_single", "%.3f", chains->of_length[1]);
 	figures_cell(figures, "mean_length", "%.2f", chains->mean);
 	figures_cell(figures, "p_tail", "%.4f", chains->tail);
 	figures_cell(figures, "longest", "%u", chains->longest);
 	figures_cell(figures, "occupancy", "%.3f", (double)chains->used / (double)buckets);
 }
 
-static const struct contest_result *default_of(
-	const struct flow_tables *bench, enum flow_structure structure)
+static const struct contest_result *result_of(
+	const struct flow_tables *bench, enum flow_structure structure, enum table_hash hash)
 {
 	for (uint32_t t = 0; t < bench->nb_tables; t++)
-		if (bench->variants[t].structure == structure &&
-			bench->variants[t].hash == TABLE_HASH_AES &&
+		if (bench->variants[t].structure == structure && bench->variants[t].hash == hash &&
 			bench->results[t].missing == NULL)
 			return &bench->results[t];
 	return NULL;
+}
+
+static void cell_ratio(struct flow_tables *bench, const char *column,
+	const struct contest_result *result, const struct contest_result *other, uint32_t rounds)
+{
+	if (other != NULL)
+		figures_cell(&bench->figures, column, "%.2f",
+			bench_stats_ratio(result->ns, other->ns, rounds).median);
+}
+
+#define NEAR_POWER 1.25 /* times a power of two */
+
+/* Beside the power of two before it, which was measured just before. */
+static void cell_power(struct flow_tables *bench, uint32_t t, uint64_t buckets, double ns)
+{
+	if ((buckets & (buckets - 1)) == 0) {
+		bench->power = buckets;
+		bench->power_ns[t] = ns;
+	} else if (buckets > bench->power && (double)buckets < NEAR_POWER * (double)bench->power &&
+		   bench->power_ns[t] > 0) {
+		figures_cell(&bench->figures, "of_power", "%.2f", ns / bench->power_ns[t]);
+	}
+}
+
+/* Nassopoulos et al. (2014), table 1: one hash and one size. */
+static void cell_paper(
+	struct figures *figures, struct flow_variant variant, const char *traffic, uint64_t buckets)
+{
+	struct paper_fact fact;
+	char setting[FIGURES_CELL_MAX];
+
+	snprintf(setting, sizeof(setting), "%.90s %s", traffic,
+		flow_structure_names[variant.structure]);
+	if (variant.hash == TABLE_HASH_CORALREEF && buckets == PAPER_BUCKETS &&
+		paper_fact("nassopoulos table1", setting, "rate", &fact))
+		figures_cell(figures, "paper_mpps", "%s", fact.none);
 }
 
 static void cell_result(
 	struct flow_tables *bench, uint32_t t, const struct workload *workload, uint32_t rounds)
 {
 	const struct contest_result *result = &bench->results[t];
-	const struct contest_result *other = default_of(bench, bench->variants[t].structure);
+	struct flow_variant variant = bench->variants[t];
 	struct bench_stats ns = bench_stats_of(result->ns, rounds);
 	struct figures *figures = &bench->figures;
 
@@ -163,9 +225,9 @@ static void cell_result(
 	figures_cell(figures, "ns_min", "%.2f", ns.min);
 	figures_cell(figures, "ns_max", "%.2f", ns.max);
 	figures_cell(figures, "mpps", "%.1f", 1000 / ns.median);
-	if (other != NULL)
-		figures_cell(figures, "of_default", "%.2f",
-			bench_stats_ratio(result->ns, other->ns, rounds).median);
+	cell_ratio(bench, "of_default", result, result_of(bench, variant.structure, TABLE_HASH_AES),
+		rounds);
+	cell_ratio(bench, "of_list", result, result_of(bench, FLOW_LIST, variant.hash), rounds);
 }
 
 /* A row of one table; chains: where they are known and it has any. */
@@ -178,6 +240,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 	double misses;
 
 	cell_key(bench, "flow-table", traffic, bench->variants[t], contest->width);
+	cell_paper(figures, bench->variants[t], traffic, contest->width);
 	if (workload->spec.flows > 0)
 		figures_cell(figures, "flows", "%" PRIu64, workload->spec.flows);
 	figures_cell(figures, "distinct", "%" PRIu64, workload->distinct);
@@ -187,6 +250,8 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 		cell_chains(figures, chains, contest->width);
 	if (bench->results[t].missing == NULL) {
 		cell_result(bench, t, workload, rounds);
+		cell_power(bench, t, contest->width,
+			bench_stats_of(bench->results[t].ns, rounds).median);
 		if (contest_misses(contest, table, &misses))
 			figures_cell(figures, "misses", "%.2f", misses);
 	} else {
@@ -199,12 +264,33 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 	figures_row(figures);
 }
 
+/* How many of the buckets that have keys have so many: rows of the CSV alone. */
+static void print_lengths(struct flow_tables *bench, const char *traffic,
+	const struct contest *contest, const struct chains *chains)
+{
+	struct figures *figures = &bench->figures;
+	FILE *table = figures->table;
+
+	figures->table = NULL;
+	for (uint32_t hash = 0; hash < TABLE_HASH_COUNT; hash++)
+		for (uint32_t l = 1; chains[hash].used > 0 && l <= CHAINS_LENGTHS; l++) {
+			figures_cell(figures, "bench", "flow-table chains");
+			figures_cell(figures, "traffic", "%s", traffic);
+			figures_cell(figures, "buckets", "%" PRIu64, contest->width);
+			figures_cell(figures, "hash", "%s", table_hash_names[hash]);
+			figures_cell(figures, "length", "%u", l);
+			figures_cell(figures, "probability", "%.3g", chains[hash].of_length[l]);
+			figures_row(figures);
+		}
+	figures->table = table;
+}
+
 static void note_fastest(
 	struct flow_tables *bench, struct fastest *fastest, uint64_t buckets, uint32_t rounds)
 {
 	for (uint32_t t = 0; t < bench->nb_tables; t++) {
 		const struct contest_result *result = &bench->results[t];
-		const struct contest_result *other = default_of(bench, FLOW_LIST);
+		const struct contest_result *other = result_of(bench, FLOW_LIST, TABLE_HASH_AES);
 		double ns;
 
 		if (result->missing != NULL || result->refused > 0)
@@ -280,6 +366,7 @@ static bool run_size(struct flow_tables *bench, const char *traffic, const struc
 		print_table(bench, t, traffic, contest,
 			find_chains(workload, contest->width, chains, bench->variants[t].hash),
 			rounds);
+	print_lengths(bench, traffic, contest, chains);
 	note_fastest(bench, fastest, contest->width, rounds);
 	return true;
 }
@@ -291,6 +378,8 @@ static bool run_traffic(struct flow_tables *bench, const char *traffic, struct w
 	struct fastest fastest = {.flows = workload->spec.flows, .distinct = workload->distinct};
 	bool right = workload_add_flow_hashes(workload);
 
+	bench->power = 0;
+	memset(bench->power_ns, 0, sizeof(bench->power_ns));
 	if (!right)
 		log_error("no memory for the hashes of %" PRIu64 " packets: lower --packets",
 			workload->spec.packets);
@@ -483,7 +572,7 @@ static const struct option_row flow_table_bench_rows[] = {
 		.word = traffic_word,
 		OPTION_FIELD(flow_table_bench_options, traffics),
 		.default_note = "all, or the capture of --pcap alone",
-		.help = "What the tables are fed: deterministic (clients and ports that count "
+		.help = "What the tables are fed: single (one flow), deterministic (clients and ports that count "
 			"upwards), random (flows drawn uniformly), zipf (exponent 1.05), netscan "
 			"(one sender, every address in turn), portscan (every port of host after "
 			"host), crafted (512 keys each that coralreef, jenkins, murmur3 and crc32 "
@@ -518,8 +607,8 @@ static const struct option_row flow_table_bench_rows[] = {
 		OPTION_FIELD(flow_table_bench_options, buckets),
 		.min = 16,
 		.max = UINT64_C(1) << 28,
-		.default_note = "100003, where --width is not given either",
-		.help = "Buckets, any number, after those of --width.",
+		.default_note = "65537, where --width is not given either",
+		.help = "Buckets, any number, beside those of --width.",
 	},
 	{
 		.name = "hosts",
@@ -551,7 +640,7 @@ static const struct option_row common_rows[] = {
 	BENCH_ROW_PACKETS(4096, "524288", "Packets of a round; of a capture at most so many."),
 	BENCH_ROW_ROUNDS("3"),
 	BENCH_ROW_DURATION("300ms", "How long each run of --hosts takes in each round."),
-	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: 10K flows, 16K and 10007 "
+	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: 10K flows, 16K and 16411 "
 			"buckets, a round of 64K packets; with --hosts a round of 50ms."),
 	{0},
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/nassopoulos2014.h"
 #include "bench/tangari2017.h"
 
 #define FIELDS 8
@@ -28,13 +29,12 @@ static const char *read_line(const char *at, const char *end, struct fields *fie
 	return at + 1;
 }
 
-bool paper_fact(
-	const char *figure, const char *setting, const char *quantity, struct paper_fact *fact)
+static bool find(const unsigned char *text, size_t size, const char *figure, const char *setting,
+	const char *quantity, struct paper_fact *fact)
 {
-	const char *at = (const char *)tangari2017, *end = at + sizeof(tangari2017);
+	const char *at = (const char *)text, *end = at + size;
 	struct fields fields;
 
-	memset(fact, 0, sizeof(*fact));
 	while (at < end) {
 		at = read_line(at, end, &fields);
 		if (strcmp(fields.text[0], figure) != 0 || strcmp(fields.text[2], setting) != 0 ||
@@ -48,12 +48,20 @@ bool paper_fact(
 	return false;
 }
 
+bool paper_fact(
+	const char *figure, const char *setting, const char *quantity, struct paper_fact *fact)
+{
+	memset(fact, 0, sizeof(*fact));
+	return find(tangari2017, sizeof(tangari2017), figure, setting, quantity, fact) ||
+	       find(nassopoulos2014, sizeof(nassopoulos2014), figure, setting, quantity, fact);
+}
+
 double paper_number(const char *figure, const char *setting, const char *quantity)
 {
 	struct paper_fact fact;
 
 	if (paper_fact(figure, setting, quantity, &fact))
 		return strtod(fact.none, NULL);
-	fprintf(stderr, "bench/tangari2017.csv: no %s, %s, %s\n", figure, setting, quantity);
+	fprintf(stderr, "bench: no %s, %s, %s in a paper's figures\n", figure, setting, quantity);
 	abort();
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What Tangari et al. (2017) print: the rows of bench/tangari2017.csv. */
+/* What papers print: the rows of bench/tangari2017.csv and bench/nassopoulos2014.csv. */
 
 #include <stdbool.h>
 
 #define PAPER_FIELD_MAX 32
 
 struct paper_fact {
-	char none[PAPER_FIELD_MAX];     /* without adapting; "": not told */
+	char none[PAPER_FIELD_MAX];     /* of Tangari et al. without adapting; "": not told */
 	char adaptive[PAPER_FIELD_MAX]; /* with it */
 	char exact[PAPER_FIELD_MAX];    /* yes, about, at_most, up_to */
 };

@@ -56,6 +56,13 @@ static bool in_turn(
 	return true;
 }
 
+static bool draw_single(const struct workload_spec *spec, struct key4 *keys)
+{
+	for (uint64_t i = 0; i < spec->packets; i++)
+		keys[i] = client(0);
+	return true;
+}
+
 static bool draw_deterministic(const struct workload_spec *spec, struct key4 *keys)
 {
 	return in_turn(spec, keys, client);
@@ -84,6 +91,7 @@ static bool draw_crafted(const struct workload_spec *spec, struct key4 *keys)
 }
 
 const struct traffic traffics[] = {
+	{.name = "single", .draw = draw_single, .fixed = true},
 	{.name = "deterministic", .draw = draw_deterministic},
 	{.name = "random", .draw = workload_generate},
 	{.name = "zipf", .draw = workload_generate, .zipf_e6 = ZIPF_E6},

@@ -4,6 +4,7 @@ sketchtap-bench flow-table: every combination has its row; chains add up, and ar
 them; what does not fit is said; what tune advises can be run. No time is judged.
 """
 
+import math
 import os
 import shutil
 import subprocess
@@ -11,11 +12,11 @@ import subprocess
 import lib
 from test_bench import TUNE, read_config, read_rows
 
-NOT_SANITIZED = ('every_combination', 'capture', 'hosts', 'tune')
+NOT_SANITIZED = ('every_combination', 'capture', 'hosts', 'ratios', 'tune')
 
 HASHES = ('aes', 'rss', 'coralreef', 'jenkins', 'murmur3', 'crc32', 'fnv1a', 'hsieh', 'xxh3')
 STRUCTURES = ('list', 'tree', 'cuckoo')
-TRAFFICS = ('deterministic', 'random', 'zipf', 'netscan', 'portscan', 'crafted')
+TRAFFICS = ('single', 'deterministic', 'random', 'zipf', 'netscan', 'portscan', 'crafted')
 CRAFTED = ('coralreef', 'jenkins', 'murmur3', 'crc32')
 CHAIN = 450  # of the 512 keys that are crafted for each hash, those that 8000 packets draw
 BENCH = ('flow-table', '--no-huge', '--seed', '1', '--rounds', '1', '--packets', '8K')
@@ -60,8 +61,44 @@ def test_every_combination(test):
             assert longest >= CHAIN if row['hash'] in CRAFTED else longest < 20, row
         if row['traffic'] in ('deterministic', 'netscan', 'portscan'):
             assert row['distinct'] == '2000', row
+        assert row['traffic'] != 'single' or row['distinct'] == '1', row
     assert {row['traffic'] for row in fastest} == set(TRAFFICS), fastest
     assert len(fastest) == len(TRAFFICS), fastest
+
+
+def test_lengths(test):
+    """All lengths of chains are as probable as their mean says, and chance makes those of a keyed hash."""
+    result = test.bench(*BENCH, '--width', '4K', '--flows', '4K', '--packets', '64K', '--traffic', 'single,random',
+                        '--collision', 'list', '--table-hash', 'aes', '--output', '-').expect(0)
+    rows = read_rows(result.stdout)
+    for table in (row for row in rows if row['bench'] == 'flow-table'):
+        lengths = {int(row['length']): float(row['probability']) for row in rows
+                   if row['bench'] == 'flow-table chains' and row['traffic'] == table['traffic']}
+        assert list(lengths) == list(range(1, 17)), lengths
+        assert abs(sum(lengths.values()) - 1) < 0.005, lengths
+        assert abs(lengths[1] - float(table['p_single'])) < 0.002, (lengths, table)
+        assert abs(sum(n * share for n, share in lengths.items()) - float(table['mean_length'])) < 0.02, (lengths, table)
+        load = int(table['distinct']) / 4096
+        assert abs(float(table['chance_length']) - load / (1 - math.exp(-load))) < 0.006, table
+        assert abs(float(table['mean_length']) - float(table['chance_length'])) < 0.05, table
+
+
+def test_ratios(test):
+    """Of the list, and of the power of two below; the paper's figure stands where size, hash and traffic are its own."""
+    rows, _ = measure(test, '--width', '4K,8K', '--buckets', '4099,6000', '--flows', '500', '--traffic', 'single,zipf',
+                      '--collision', 'list,tree', '--table-hash', 'coralreef,aes')
+    ns = {tuple(row[name] for name in ('traffic', 'buckets', 'collision', 'hash')): float(row['ns']) for row in rows}
+    for row in rows:
+        key = tuple(row[name] for name in ('traffic', 'buckets', 'collision', 'hash'))
+        assert abs(float(row['of_list']) - ns[key] / ns[(*key[:2], 'list', key[3])]) < 0.02, row
+        assert (row['of_power'] != '') == (row['buckets'] == '4099'), row
+        if row['of_power']:
+            assert abs(float(row['of_power']) - ns[key] / ns[(key[0], '4096', *key[2:])]) < 0.02, row
+        assert row['paper_mpps'] == '', row
+    rows, _ = measure(test, '--buckets', '54000000', '--traffic', 'single,zipf', '--collision', 'list,tree',
+                      '--table-hash', 'coralreef,aes', '--flows', '500')
+    assert {(row['traffic'], row['collision'], row['hash']): row['paper_mpps'] for row in rows if row['paper_mpps']} == {
+        ('single', 'list', 'coralreef'): '58.1', ('single', 'tree', 'coralreef'): '44.6'}, rows
 
 
 def test_plot(test):
@@ -103,7 +140,7 @@ def test_too_large(test):
     rows, _ = measure(test, '--width', '256M,1K', '--flows', '100', '--traffic', 'zipf',
                       '--collision', 'list,cuckoo', '--table-hash', 'aes')
     assert [(row['buckets'], row['ns'] == '', 'not measured: no memory' in row['note'])
-            for row in rows] == [('268435456', True, True)] * 2 + [('1024', False, False)] * 2, rows
+            for row in rows] == [('1024', False, False)] * 2 + [('268435456', True, True)] * 2, rows
 
 
 def test_capture(test):
