@@ -772,6 +772,7 @@ static const struct option_row place_rows[] = {
 	},
 	{
 		.name = "require",
+		.placeholder = "yes|no",
 		.type = OPTION_FLAG,
 		OPTION_FIELD(place_options, require),
 		.help = "Where nobody is there at the start nothing is measured, and the run ends "
