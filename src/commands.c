@@ -235,11 +235,12 @@ static uint64_t read_clock(void)
 /* Only a worker that gets packets measures receiving, parsing and freeing. */
 static void check_whole(const struct config *config, const struct capacity_worker *worker)
 {
+	const struct capacity_state full = capacity_full();
 	char text[PROFILE_WHAT_MAX];
 	struct profile_what missing;
 	double ns;
 
-	if (capacity_ns(&profile, worker, &capacity_states[0], PROFILE_CACHED, &ns, &missing))
+	if (capacity_ns(&profile, worker, &full, PROFILE_CACHED, &ns, &missing))
 		return;
 	profile_describe(&missing, text);
 	log_warning("--profile %s: has no figure of %s, so what a packet should cost is not known; "
@@ -621,7 +622,7 @@ static int command_plan(struct config *config)
 	if (status == 0)
 		plan_print(&plan, stdout);
 	if (status == 0 && profile_options(config)->file != NULL)
-		plan_print_capacity(&plan, &profile, profile_options(config)->file, stdout);
+		plan_print_capacity(&plan, config, &profile, profile_options(config)->file, stdout);
 	profile_free(&profile);
 	return status;
 }

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "adapt/capacity.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
-const struct capacity_state capacity_states[] = {
-	{"full", 1, UINT32_MAX},
-	{"count only", 0, 0},
-	{0},
-};
+struct capacity_state capacity_full(void)
+{
+	struct capacity_state state = {.name = "full"};
+
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		state.of[m] = (struct capacity_detail){.looked_at = 1, .counted = 1};
+	return state;
+}
+
+struct capacity_state capacity_count_only(void)
+{
+	return (struct capacity_state){.name = "count only"};
+}
 
 static uint32_t add_rule(struct capacity_worker *worker, const struct key_rule *rule)
 {
@@ -74,26 +83,39 @@ static bool add_part(struct sum *sum, enum profile_part part, double share)
 	return add(sum, &what, share);
 }
 
+/* Of the packets, for those measurements that have this key rule; UINT32_MAX: for all of them. */
+static double looked_at(
+	const struct capacity_worker *worker, const struct capacity_state *state, uint32_t key)
+{
+	double share = 0;
+
+	for (uint32_t m = 0; m < worker->nb_measurements; m++)
+		if (key == UINT32_MAX || worker->key_of[m] == key)
+			share = fmax(share, state->of[m].looked_at);
+	return share;
+}
+
+/* The first key is always made. */
 static bool add_key(struct sum *sum, const struct capacity_worker *worker,
 	const struct capacity_state *state, uint32_t key)
 {
-	bool needed = key == 0;
+	double share = looked_at(worker, state, key == 0 ? UINT32_MAX : key);
 
-	for (uint32_t m = 0; m < worker->nb_measurements; m++)
-		needed |= (state->measured >> m & 1) != 0 && worker->key_of[m] == key;
-	return !needed || add(sum, &worker->keys[key], state->looked_at);
+	return share <= 0 || add(sum, &worker->keys[key], share);
 }
 
 static bool add_measurement(struct sum *sum, const struct profile_what *sketch,
-	const struct capacity_state *state, enum profile_traffic traffic)
+	const struct capacity_detail *detail, enum profile_traffic traffic)
 {
 	struct profile_what what = *sketch;
 
-	what.traffic = traffic;
-	if (traffic == PROFILE_NEW)
+	what.traffic = detail->coarser ? PROFILE_CACHED : traffic;
+	if (what.traffic == PROFILE_NEW)
 		what.state = FLOW_COUNT;
-	return add(sum, &what, state->looked_at) &&
-	       add_part(sum, PROFILE_DISTINCT, state->looked_at);
+	if (detail->counted < 1)
+		sum->ns += CAPACITY_SHARE_NS * detail->looked_at;
+	return add(sum, &what, detail->looked_at * detail->counted) &&
+	       add_part(sum, PROFILE_DISTINCT, detail->looked_at);
 }
 
 bool capacity_ns(const struct profile *profile, const struct capacity_worker *worker,
@@ -101,21 +123,20 @@ bool capacity_ns(const struct profile *profile, const struct capacity_worker *wo
 	struct profile_what *missing)
 {
 	struct sum sum = {.profile = profile, .missing = missing};
+	double share = looked_at(worker, state, UINT32_MAX);
 
 	if ((worker->receives && !add_part(&sum, PROFILE_RECEIVE, 1)) ||
 		!add_part(&sum, PROFILE_FREE, 1))
 		return false;
-	if (state->looked_at > 0) {
-		if (!add_part(&sum, PROFILE_PARSE, state->looked_at))
+	if (share > 0 && !add_part(&sum, PROFILE_PARSE, share))
+		return false;
+	for (uint32_t k = 0; k < worker->nb_keys; k++)
+		if (!add_key(&sum, worker, state, k))
 			return false;
-		for (uint32_t k = 0; k < worker->nb_keys; k++)
-			if (!add_key(&sum, worker, state, k))
-				return false;
-		for (uint32_t m = 0; m < worker->nb_measurements; m++)
-			if ((state->measured >> m & 1) != 0 &&
-				!add_measurement(&sum, &worker->sketches[m], state, traffic))
-				return false;
-	}
+	for (uint32_t m = 0; m < worker->nb_measurements; m++)
+		if (state->of[m].looked_at > 0 &&
+			!add_measurement(&sum, &worker->sketches[m], &state->of[m], traffic))
+			return false;
 	*ns = sum.ns;
 	return true;
 }

@@ -3,7 +3,7 @@
 
 /*
  * What a worker keeps up with, by a profile: the time of a packet is the sum of its parts in a state
- * of measuring. A state says how many of the packets are looked at, and which measurements run.
+ * of measuring. A state says how many of the packets each measurement looks at.
  */
 
 #include <stdbool.h>
@@ -13,14 +13,23 @@
 #include "adapt/profile.h"
 #include "config/config.h"
 
+#define CAPACITY_NAME_MAX   160
+#define CAPACITY_SHARE_NS   2 /* to tell which keys a share has, of a packet: docs/ADAPTIVE.md */
+#define CAPACITY_STATES_MAX 160
+
 struct capacity_state {
-	const char *name;
-	double looked_at;  /* share of the packets whose headers are read */
-	uint32_t measured; /* bit m: measurement m runs */
+	char name[CAPACITY_NAME_MAX];
+	/* Of each measurement: */
+	struct capacity_detail {
+		double looked_at; /* share of the packets that it sees; 0: it does not run */
+		double counted;   /* share of their keys */
+		bool coarser;     /* keys are other ones, of which there are few */
+	} of[CONFIG_MEASUREMENTS_MAX];
 };
 
-/* From full detail down to packets and bytes alone; one without a name ends them. */
-extern const struct capacity_state capacity_states[];
+/* All that may be asked for, or nothing but packets and bytes. */
+struct capacity_state capacity_full(void);
+struct capacity_state capacity_count_only(void);
 
 /* What a worker does. */
 struct capacity_worker {

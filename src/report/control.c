@@ -551,25 +551,26 @@ static void add_costs_of_measurements(struct rte_tel_data *answer, const struct 
 	}
 }
 
-/* What a packet should cost by the profile, in each state. */
+/* What a packet should cost by the profile, at the most and at the least. */
 static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
 {
 	const struct capacity_worker worker = plan_worker(plan);
-	struct rte_tel_data *states = tell_dict(answer, "profile");
+	const struct capacity_state states[] = {capacity_full(), capacity_count_only()};
+	struct rte_tel_data *told = tell_dict(answer, "profile");
 
-	for (uint32_t s = 0; capacity_states[s].name != NULL; s++) {
-		struct rte_tel_data *dict = tell_numbered(states, s);
+	for (uint32_t s = 0; s < RTE_DIM(states); s++) {
+		struct rte_tel_data *dict = tell_numbered(told, s);
 
 		if (dict == NULL)
 			return;
-		tell_text(dict, "state", "%s", capacity_states[s].name);
+		tell_text(dict, "state", "%s", states[s].name);
 		for (uint32_t t = PROFILE_CACHED; t < PROFILE_TRAFFICS; t++) {
 			struct profile_what missing;
 			char name[32];
 			double ns;
 
 			snprintf(name, sizeof(name), "%s_ns", profile_traffic_names[t]);
-			if (capacity_ns(control.profile, &worker, &capacity_states[s],
+			if (capacity_ns(control.profile, &worker, &states[s],
 				    (enum profile_traffic)t, &ns, &missing))
 				tell_text(dict, name, "%.2f", ns);
 		}

@@ -24,8 +24,6 @@
 /* What a packet takes against what its parts do: the last window's share in it, and its limits. */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
-/* To tell which keys are counted, of a packet: docs/ADAPTIVE.md. */
-#define SIFT_NS    2
 
 /* What a worker has said of itself. */
 struct said {
@@ -135,7 +133,7 @@ static struct detail detail_of(const struct governor *governor, uint32_t m, uint
 static double own_ns(const struct packet_costs *costs, uint32_t m, const struct detail *detail)
 {
 	double ns = detail->key != NULL ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
-	double of_all = fmin(costs->distinct[m], ns) + SIFT_NS;
+	double of_all = fmin(costs->distinct[m], ns) + CAPACITY_SHARE_NS;
 
 	return detail->keys == 0
 		       ? ns

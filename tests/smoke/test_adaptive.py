@@ -160,6 +160,31 @@ def test_profile(test):
     assert all(full > count for full, count in zip(states['full'][::3], states['count only'][::3])), with_it
 
 
+def test_states_of_a_plan(test):
+    """With --keep-up all that may be given up has its row, in the order in which it is: each takes less."""
+    config, path, _ = make_profile(test)
+    with open(config, encoding='utf-8') as stream:
+        first, second = re.findall(r'^\[measurement (\w+)\]', stream.read(), re.M)
+    steps = {first: 'keys:1/4, off', second: 'rate:1/2, rate:1/4'}
+    changed = write(test, 'steps.conf', re.sub(
+        r'^\[measurement (\w+)\]', lambda found: f'{found[0]}\nsteps = {steps[found[1]]}\npriority = '
+        f'{2 if found[1] == first else 1}', open(config, encoding='utf-8').read(), flags=re.M))
+    levels = ['wait', *(f'1/{1 << k}' for k in range(1, 7))]
+    given_up = [f'{first} keys:1/4', f'{first} off', f'{second} rate:1/2', f'{second} rate:1/4']
+    for how, names in (('valve', levels), ('best', given_up + levels)):
+        text = test.run('plan', '--config', changed, '--pcap', '/dev/null', '--profile', path, '--keep-up', how).expect(0).stdout
+        rows = re.findall(r'^(\S.*?) +([0-9.]+)(?: +[0-9.]+){8}$', text, re.M)
+        assert [name for name, _ in rows] == ['full', *names, 'count only'], text
+        ns = {name: float(figure) for name, figure in rows}
+        for sequence in (names[:-7], levels):
+            falling = [ns['full'], *(ns[name] for name in sequence), ns['count only']]
+            # A share of the keys may cost what it saves.
+            assert all(a > b - 2.1 for a, b in zip(falling, falling[1:])), text
+        assert abs(ns['wait'] - ns.get(f'{first} off', ns['wait'])) < 0.11, text
+        count = ns['count only']
+        assert abs((ns['1/2'] - count) - 2 * (ns['1/4'] - count)) < 0.4, text
+
+
 def test_profile_in_a_run(test):
     """What is measured and what the profile has of it; what it lacks is measured at the start."""
     config, path, _ = make_profile(test)

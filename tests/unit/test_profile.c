@@ -300,8 +300,10 @@ static void adds_up_the_parts_of_a_state(void **state)
 {
 	const struct key_rule rules[3] = {
 		make_rule("5tuple"), make_rule("dst_port,src"), make_rule("5tuple")};
-	const struct capacity_state *full = &capacity_states[0], *count = &capacity_states[1];
-	struct capacity_state between = {"between", 0.25, 1 << 2};
+	const struct capacity_state full_state = capacity_full(),
+				    count_state = capacity_count_only();
+	const struct capacity_state *full = &full_state, *count = &count_state;
+	struct capacity_state between = {"between", {[2] = {0.25, 1, false}}};
 	struct sketch_params params[3];
 	struct profile profile = make_profile();
 	struct capacity_worker worker = make_worker(rules, params);
@@ -319,9 +321,17 @@ static void adds_up_the_parts_of_a_state(void **state)
 	assert_ns(&profile, &worker, count, PROFILE_NEW, 1 + 2);
 	/* Every fourth packet, by the last measurement alone: the 5-tuple's key, no other. */
 	assert_ns(&profile, &worker, &between, PROFILE_CACHED, 1 + 2 + (4 + 16 + 8 + 64) / 4.0);
-	between.measured = 1 << 1;
+	between = (struct capacity_state){"between", {[1] = {0.25, 1, false}}};
 	assert_ns(
 		&profile, &worker, &between, PROFILE_CACHED, 1 + 2 + (4 + 16 + 32 + 8 + 256) / 4.0);
+	/* All packets for the last, half of its keys; every eighth for the second. */
+	between = (struct capacity_state){
+		"between", {[1] = {0.125, 1, false}, [2] = {1, 0.5, false}}};
+	assert_ns(&profile, &worker, &between, PROFILE_CACHED,
+		1 + 2 + 4 + 16 + 8 + 64 / 2.0 + CAPACITY_SHARE_NS + (32 + 8 + 256) / 8.0);
+	/* Of coarser keys there are few, whatever comes. */
+	between = (struct capacity_state){"between", {[2] = {1, 1, true}}};
+	assert_ns(&profile, &worker, &between, PROFILE_UNCACHED, 1 + 2 + 4 + 16 + 8 + 64);
 	worker.receives = false;
 	assert_ns(&profile, &worker, count, PROFILE_CACHED, 2);
 	profile_free(&profile);
@@ -334,17 +344,16 @@ static void says_what_is_missing(void **state)
 	struct sketch_params params[3];
 	struct profile profile = make_profile(), empty = {0};
 	struct capacity_worker worker = make_worker(rules, params);
+	const struct capacity_state full = capacity_full(), count = capacity_count_only();
 	struct profile_what missing;
 	char text[PROFILE_WHAT_MAX];
 	double ns;
 
 	(void)state;
-	assert_false(
-		capacity_ns(&profile, &worker, &capacity_states[0], PROFILE_NEW, &ns, &missing));
+	assert_false(capacity_ns(&profile, &worker, &full, PROFILE_NEW, &ns, &missing));
 	profile_describe(&missing, text);
 	assert_string_equal(text, "count-min of 5tuple, separate 4 x 1024, bytes, new");
-	assert_false(
-		capacity_ns(&empty, &worker, &capacity_states[1], PROFILE_CACHED, &ns, &missing));
+	assert_false(capacity_ns(&empty, &worker, &count, PROFILE_CACHED, &ns, &missing));
 	profile_describe(&missing, text);
 	assert_string_equal(text, "receive");
 	profile_free(&profile);

@@ -3,8 +3,11 @@
 /* What a plan's workers keep up with, by a profile of the host. */
 
 #include <stdio.h>
+#include <string.h>
 
+#include "parallel/keep_up_options.h"
 #include "parallel/plan/plan.h"
+#include "parallel/steps.h"
 
 /* For which the times of a packet are said. */
 static const enum profile_traffic traffics[] = {PROFILE_CACHED, PROFILE_UNCACHED, PROFILE_NEW};
@@ -32,7 +35,7 @@ static void print_missing(const struct profile_what *missing, const char *name, 
 /* Returns false where the profile lacks something, which is said. */
 static bool print_state(const struct plan *plan, const struct capacity_worker *worker,
 	const struct profile *profile, const char *name, const struct capacity_state *state,
-	FILE *out)
+	int width, FILE *out)
 {
 	double ns[NB_TRAFFICS];
 
@@ -44,7 +47,7 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 			return false;
 		}
 	}
-	fprintf(out, "%-11s", state->name);
+	fprintf(out, "%-*s", width, state->name);
 	for (size_t t = 0; t < NB_TRAFFICS; t++)
 		fprintf(out, "  %8.1f %7.2f %7.2f", ns[t], 1e3 / ns[t],
 			1e3 / ns[t] * plan->nb_workers);
@@ -52,21 +55,123 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 	return true;
 }
 
-void plan_print_capacity(
-	const struct plan *plan, const struct profile *profile, const char *name, FILE *out)
+struct states {
+	struct capacity_state states[CAPACITY_STATES_MAX];
+	uint32_t n;
+};
+
+static void add_state(struct states *states, const struct capacity_state *state)
+{
+	if (states->n < CAPACITY_STATES_MAX)
+		states->states[states->n++] = *state;
+}
+
+static uint32_t priority_of(const struct plan *plan, uint32_t m)
+{
+	return steps_options(plan->measurements[m].config)->priority;
+}
+
+/* A measurement's steps, on top of what the state has given up. */
+static void add_steps(
+	struct states *states, const struct plan *plan, uint32_t m, struct capacity_state *state)
+{
+	const struct measurement_config *config = plan->measurements[m].config;
+	char why[STEPS_WHY_MAX];
+	struct steps steps;
+
+	if (!steps_parse(&steps, steps_options(config)->steps, why))
+		return;
+	for (uint32_t n = 1; n <= steps.n; n++) {
+		struct detail detail = steps_detail(&steps, n);
+
+		snprintf(state->name, sizeof(state->name), "%s %.60s", config->name,
+			steps_word(&steps, n));
+		state->of[m] = (struct capacity_detail){
+			.looked_at = detail.off ? 0 : 1.0 / (1U << detail.shift),
+			.counted = 1.0 / (1U << detail.keys),
+			.coarser = detail.key != NULL,
+		};
+		add_state(states, state);
+	}
+}
+
+/* The worst ranked measurement gives up all that it may, then the next one: as many as there are. */
+static void add_all_steps(struct states *states, const struct plan *plan)
+{
+	struct capacity_state state = capacity_full();
+	uint32_t worst = 0;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		worst = priority_of(plan, m) > worst ? priority_of(plan, m) : worst;
+	for (uint32_t rank = worst; rank > 0; rank--)
+		for (uint32_t m = plan->nb_measurements; m-- > 0;)
+			if (priority_of(plan, m) == rank)
+				add_steps(states, plan, m, &state);
+}
+
+/* The levels of the valve: what is of no better rank than others waits, then fewer packets are looked
+ * at by the rest. */
+static void add_levels(struct states *states, const struct plan *plan)
+{
+	struct capacity_state state = capacity_full();
+	uint32_t best = UINT32_MAX;
+	bool waits = false;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		best = priority_of(plan, m) < best ? priority_of(plan, m) : best;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		if (priority_of(plan, m) > best) {
+			state.of[m].looked_at = 0;
+			waits = true;
+		}
+	for (uint32_t shift = waits ? 0 : 1; shift <= VALVE_SHIFT_MAX; shift++) {
+		steps_level_word((struct burst_level){.level = shift == 0 ? VALVE_WAIT : VALVE_SOME,
+					 .shift = (uint8_t)shift},
+			state.name);
+		for (uint32_t m = 0; shift > 0 && m < plan->nb_measurements; m++)
+			state.of[m].looked_at = state.of[m].looked_at > 0 ? 1.0 / (1U << shift) : 0;
+		add_state(states, &state);
+	}
+}
+
+/* From full detail down to packets and bytes alone. */
+static void make_states(struct states *states, const struct plan *plan, const struct config *config)
+{
+	const struct capacity_state full = capacity_full(), count = capacity_count_only();
+
+	states->n = 0;
+	add_state(states, &full);
+	if (keep_up_governed(config))
+		add_all_steps(states, plan);
+	if (keep_up_options(config)->keep_up != KEEP_UP_OFF)
+		add_levels(states, plan);
+	add_state(states, &count);
+}
+
+void plan_print_capacity(const struct plan *plan, const struct config *config,
+	const struct profile *profile, const char *name, FILE *out)
 {
 	const struct capacity_worker worker = plan_worker(plan);
+	static struct states states;
+	int width = 0;
+
+	make_states(&states, plan, config);
+	for (uint32_t s = 0; s < states.n; s++) {
+		int len = (int)strlen(states.states[s].name);
+
+		width = len > width ? len : width;
+	}
 
 	fprintf(out,
 		"\nwhat this host keeps up with, by %s: ns a packet, Mpps of a worker and of all "
 		"%u\n",
 		name, plan->nb_workers);
-	fprintf(out, "%-11s", "state");
+	fprintf(out, "%-*s", width, "state");
 	for (size_t t = 0; t < NB_TRAFFICS; t++)
 		fprintf(out, "  %8s %7s %7s", profile_traffic_names[traffics[t]], "worker", "all");
 	fprintf(out, "\n");
-	for (const struct capacity_state *state = capacity_states; state->name != NULL; state++)
-		if (!print_state(plan, &worker, profile, name, state, out))
+	for (uint32_t s = 0; s < states.n; s++)
+		if (!print_state(plan, &worker, profile, name, &states.states[s], width, out))
 			return;
 	fprintf(out, "cached, uncached: flows that are known; new: nothing but new flows\n");
 	if (!worker.receives)

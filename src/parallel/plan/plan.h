@@ -317,5 +317,5 @@ void plan_print(const struct plan *plan, FILE *out);
 struct capacity_worker plan_worker(const struct plan *plan);
 
 /* What the host keeps up with by a profile, named `name`: for a person, behind the plan. */
-void plan_print_capacity(
-	const struct plan *plan, const struct profile *profile, const char *name, FILE *out);
+void plan_print_capacity(const struct plan *plan, const struct config *config,
+	const struct profile *profile, const char *name, FILE *out);
