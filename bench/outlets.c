@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/outlets.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,7 @@ bool outlets_memory(struct rounds_bench *in)
 	places = places_open(&setting, in->error);
 	if (places == NULL)
 		return false;
+	malloc_trim(0); /* what is free would be taken again unseen */
 	before = resident_mb();
 	fine = fill_queues(places, in);
 	after = resident_mb();
