@@ -154,7 +154,7 @@ def test_faults_live(test):
     ledger = lib.read_stats(stats)
     assert lib.total(ledger, 'measured') == sent
     numbers = [int(row['epoch']) for row in ledger]
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), numbers
+    assert numbers == sorted(set(numbers)), numbers  # one in which the sender had no CPU has no row
     rows, sums = lib.read_output(output), accounts(deliveries)
     for name in places:
         assert sums[name]['rows'] == len(rows) and sums[name]['left'] == 0, (name, sums[name])
@@ -183,7 +183,7 @@ def test_faults_beside_spools(test):
     began = time.monotonic()
     test.run(*traffic, '--config', config, '--deliveries', deliveries, *(
         word for name in names for word in (f'--{name}', test.path(name)))).expect(0)
-    assert time.monotonic() - began < 40 or test.sanitized
+    assert time.monotonic() - began < 90 or test.sanitized
     end(places)
     for name in ('output',):
         with open(test.path(name), 'rb') as one, open(test.path(f'{name}.alone'), 'rb') as other:
