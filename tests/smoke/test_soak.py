@@ -150,9 +150,10 @@ MEASURE = ('--workers', '1', '--seed', '3', '--sketch', 'flow-table')
 
 @lib.alone
 def test_receivers_that_fail(test):
-    """A replay waits for those that fail, and its files are, byte for byte, those of a run that has none."""
+    """A replay waits for those that fail, about a second in each interval; its files are, byte for byte, those of a run
+    that has none."""
     test.patience.left += 5 * seconds(test)
-    traffic = ('--synthetic', f'flows=5000,packets={int(seconds(test) * 10000)},rate=20K,seed=3', '--interval', '250ms')
+    traffic = ('--synthetic', f'flows=5000,packets={int(seconds(test) + 4) * 5000},rate=20K,seed=3', '--interval', '250ms')
     kinds = {'heavy': '--output', 'flows': '--flows'}
     files = {kind: test.path(f'{kind}.json') for kind in kinds}
     alone = [word for kind, option in kinds.items() for word in (option, f'json:{files[kind]}.alone')]
