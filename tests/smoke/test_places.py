@@ -192,7 +192,8 @@ def test_faults_beside_spools(test):
     for name in places:
         told = sums[name]
         assert told['rows'] == told['delivered'] + told['left'] == rows, (name, told)
-        assert told['left'] > 0 or name in ('slow', 'noisy'), (name, told)
+        # Elsewhere the kernel may take it all.
+        assert told['left'] == rows or not name.endswith('http'), (name, told)
 
 
 @lib.alone
