@@ -36,7 +36,8 @@ LimitMEMLOCK=infinity
 '''
 PATIENCE = 90  # seconds without a packet that is counted
 WINDOW = 384  # frames on their way at once: fewer than a card's ring has room for
-SHORTEST, LONGEST = 60, 1514
+# A card pads a frame whose tag it has taken off.
+SHORTEST, LONGEST = 64, 1514
 
 
 @functools.cache
@@ -44,10 +45,14 @@ def crowded():
     return [data.ljust(SHORTEST, b'\0') for _, data in crowd.crowd()]
 
 
+def tagged(frame, at=14):
+    return frame[at - 2:at] in (b'\x81\0', b'\x88\xa8')
+
+
 def fragment(frame):
-    """Of IPv4, behind up to two tags."""
+    """Of IPv4."""
     at = 14
-    while frame[at - 2:at] in (b'\x81\0', b'\x88\xa8'):
+    while tagged(frame, at):
         at += 4
     return frame[at - 2:at] == b'\x08\0' and int.from_bytes(frame[at + 6:at + 8], 'big') & 0x3fff != 0
 

@@ -243,6 +243,9 @@ class Machine:
         """Asks for it, as a hypervisor does; the guest lets go of it, or does not."""
         self.ask('device_del', id=name)
 
+    def plugged(self, name):
+        return any(child['name'] == name for child in self.ask('qom-list', path='/machine/peripheral'))
+
     def end(self):
         self.process.kill()
         self.process.wait()
