@@ -9,6 +9,7 @@
 
 #include <rte_cycles.h>
 
+#include "adapt/capacity.h"
 #include "adapt/decide.h"
 #include "adapt/demand.h"
 #include "base/log.h"

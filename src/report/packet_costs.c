@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "parallel/keeps_up.h"
+
 /* Of a part of which nothing is known yet. */
 #define GUESS_NS 10
 

@@ -18,7 +18,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "adapt/capacity.h"
 #include "config/config.h"
 #include "parallel/plan/cpu_set.h"
 #include "parallel/plan/design.h"
@@ -312,10 +311,3 @@ extern const char *const plan_role_names[];
 
 /* Prints the plan for a person. */
 void plan_print(const struct plan *plan, FILE *out);
-
-/* What each of its workers does; the plan must outlive it. */
-struct capacity_worker plan_worker(const struct plan *plan);
-
-/* What the host keeps up with by a profile, named `name`: for a person, behind the plan. */
-void plan_print_capacity(const struct plan *plan, const struct config *config,
-	const struct profile *profile, const char *name, FILE *out);

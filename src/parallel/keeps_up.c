@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/keeps_up.h"
 
-/* What a plan's workers keep up with, by a profile of the host. */
-
-#include <stdio.h>
 #include <string.h>
 
 #include "parallel/keep_up_options.h"
-#include "parallel/plan/plan.h"
 #include "parallel/steps.h"
 
 /* For which the times of a packet are said. */
