@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/http.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,6 +38,7 @@ struct http {
 	int wake; /* eventfd; read to the end by nobody */
 	pthread_t thread;
 	bool started;
+	bool local; /* it can be reached from this host alone */
 	_Atomic bool stopping;
 
 	/* The serving thread's own. */
@@ -140,6 +143,28 @@ static enum MHD_Result send_page(
 	return send_body(connection, &answer, body);
 }
 
+/* Of HOST[:PORT], an address as a number, or localhost. NULL: a client that says none, and no browser. */
+static bool is_local_host(const char *host)
+{
+	static const char localhost[] = "localhost";
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr address;
+	bool bracketed = host != NULL && *host == '[';
+	size_t len;
+
+	if (host == NULL)
+		return true;
+	host += bracketed;
+	len = strcspn(host, bracketed ? "]" : ":");
+	if (len == sizeof(localhost) - 1 && !bracketed && strncasecmp(host, localhost, len) == 0)
+		return true;
+	if (len >= sizeof(text) || (bracketed && host[len] != ']'))
+		return false;
+	memcpy(text, host, len);
+	text[len] = '\0';
+	return inet_pton(bracketed ? AF_INET6 : AF_INET, text, &address) == 1;
+}
+
 static enum MHD_Result answer_request(void *arg, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *upload, size_t *upload_size,
 	void **request)
@@ -151,6 +176,12 @@ static enum MHD_Result answer_request(void *arg, struct MHD_Connection *connecti
 	(void)upload;
 	(void)upload_size;
 	(void)request;
+	/* A page from elsewhere whose name leads here now would read what is meant for this host. */
+	if (http->local && !is_local_host(MHD_lookup_connection_value(
+				   connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+		return send_word(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+			"this server is asked by an address or as localhost; a proxy in front of it "
+			"sends that in Host\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return send_word(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	while (page->path != NULL && strcmp(page->path, url) != 0)
@@ -258,6 +289,14 @@ static bool refuse(char *error, const char *what, const char *why)
 	return false;
 }
 
+static bool is_loopback(const struct listen_address *address)
+{
+	const struct in6_addr *ip = &address->address.sin6_addr;
+
+	return !address->all &&
+	       (IN6_IS_ADDR_LOOPBACK(ip) || (IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127));
+}
+
 /* False with a line in error. */
 static bool open_socket(const struct listen_address *address, int *fd, char *error)
 {
@@ -303,6 +342,7 @@ struct http *http_open(
 	http->pages = pages;
 	http->arg = arg;
 	http->wake = -1;
+	http->local = address == NULL || is_loopback(address);
 	for (uint32_t c = 0; c < HTTP_CONNECTIONS; c++)
 		http->clients[c].fd = -1;
 	if (address != NULL && !open_socket(address, &fd, error)) {

@@ -175,8 +175,8 @@ def test_bad_clients(test):
     status, headers, text = ask(port, '/metrics', method='HEAD')
     assert status == 200 and int(headers['Content-Length']) > 1000 and text == ''
     for request in (b'GET /' + b'a' * 1000000 + b' HTTP/1.1\r\n\r\n',
-                    b'GET /metrics HTTP/1.1\r\nHost: a\r\nX: ' + b'a' * 1000000 + b'\r\n\r\n',
-                    b'POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n' + b'a' * 1000000,
+                    b'GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ' + b'a' * 1000000 + b'\r\n\r\n',
+                    b'POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n' + b'a' * 1000000,
                     b'\x16\x03\x01' + bytes(range(256)) * 20, b'GET\r\n\r\n'):
         with socket.create_connection(('127.0.0.1', port), timeout=20) as client:
             answer = b''
@@ -191,13 +191,38 @@ def test_bad_clients(test):
     # More than may be open at once, beside one that says nothing more.
     crowd = [socket.create_connection(('127.0.0.1', port), timeout=20) for _ in range(200)]
     for client in crowd:
-        client.sendall(b'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+        client.sendall(b'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
     for client in crowd:
         assert client.recv(65536).startswith(b'HTTP/1.1 200'), 'one of a crowd'
         client.close()
     assert packets(scrape(port), 'measured') == 500
     grown = lib.resident(process.popen.pid) - before
     assert grown < 16 << 20 or test.sanitized, f'{grown} bytes more'
+    stop(test, process)
+
+
+def test_names(test):
+    """On loopback who asks by a name that is not this host's is turned away, as a page of elsewhere whose name leads
+    here; where others are let in, any name is theirs."""
+    port = needs_server(test)
+    process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
+
+    def status(host, to=port):
+        with socket.create_connection(('127.0.0.1', to), timeout=20) as client:
+            line = f'Host: {host}\r\n' if host is not None else ''
+            client.sendall(f'GET /metrics HTTP/1.{int(host is not None)}\r\n{line}\r\n'.encode())
+            return int(client.recv(65536).split()[1])
+
+    for host in (f'localhost:{port}', 'LocalHost', f'127.0.0.1:{port}', '127.0.0.1', '[::1]:9100', '10.0.0.1', None):
+        assert status(host) == 200, host
+    for host in (f'example.com:{port}', 'localhost.example.com', '127.0.0.1.example.com', '[::1', '::1', '1', '[1.2.3.4]',
+                 'a' * 300):
+        assert status(host) in (400, 421), host
+    assert status('example.com') == 421
+    stop(test, process)
+    port = needs_server(test)
+    process = start(test, port, '--metrics', f':{port}', '--output', '/dev/null')
+    assert status('example.com', port) == 200
     stop(test, process)
 
 
