@@ -26,15 +26,27 @@ const char *counter_rows_check(struct sketch_params *params)
 	return NULL;
 }
 
+/* Bytes of one in one part. */
+static size_t counter_size(enum sketch_metric metric)
+{
+	return metric == SKETCH_PACKETS ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
+static bool in_parts(const struct sketch_params *params)
+{
+	return params->writers <= 1;
+}
+
 size_t counter_rows_size(const struct sketch_params *params)
 {
-	return params->depth * params->width *
-	       (params->metric == SKETCH_PACKETS ? sizeof(uint32_t) : sizeof(uint64_t));
+	size_t cells = params->depth * params->width;
+
+	return cells * counter_size(params->metric) + (in_parts(params) ? cells / 8 : 0);
 }
 
 void counter_rows_init(struct counter_rows *rows, const struct sketch_params *params, void *memory)
 {
-	bool packets = params->metric == SKETCH_PACKETS;
+	size_t half = params->depth * params->width * counter_size(params->metric) / 2;
 
 	rows->depth = params->depth;
 	rows->bits = (uint32_t)__builtin_ctzll(params->width);
@@ -42,21 +54,34 @@ void counter_rows_init(struct counter_rows *rows, const struct sketch_params *pa
 	rows->metric = params->metric;
 	rows->full = counter_rows_max(rows);
 	if (params->atomic == ATOMIC_ADD)
-		rows->full = packets ? COUNTER32_GUARD : COUNTER64_GUARD;
-	if (packets)
+		rows->full = params->metric == SKETCH_PACKETS ? COUNTER32_GUARD : COUNTER64_GUARD;
+	rows->in_parts = in_parts(params);
+	if (rows->in_parts)
+		rows->parts = (struct counter_parts){.low = memory,
+			.rest = (uint8_t *)memory + half,
+			.top = (uint8_t *)memory + 2 * half};
+	else if (params->metric == SKETCH_PACKETS)
 		rows->packets = memory;
 	else
 		rows->bytes = memory;
 }
 
+static uint64_t nb_cells(const struct counter_rows *rows)
+{
+	return (uint64_t)rows->depth << rows->bits;
+}
+
 void counter_rows_reset(const struct counter_rows *rows)
 {
-	size_t cells = (size_t)rows->depth << rows->bits;
+	size_t cells = nb_cells(rows), size = counter_size(rows->metric);
 
-	if (rows->metric == SKETCH_PACKETS)
-		memset(rows->packets, 0, cells * sizeof(*rows->packets));
-	else
-		memset(rows->bytes, 0, cells * sizeof(*rows->bytes));
+	if (!rows->in_parts) {
+		memset(rows->packets, 0, cells * size);
+		return;
+	}
+	memset(rows->parts.low, 0, cells * size / 2);
+	memset(rows->parts.rest, 0, cells * size / 2);
+	memset(rows->parts.top, 0, cells / 8);
 }
 
 static uint64_t cell_of(const struct counter_rows *rows, const struct key_hash *hash, uint32_t row)
@@ -64,29 +89,64 @@ static uint64_t cell_of(const struct counter_rows *rows, const struct key_hash *
 	return ((uint64_t)row << rows->bits) + row_index(hash, row, rows->stride, rows->bits);
 }
 
-/* Where packets add: in each row, counted from the row's first counter. */
-struct cells {
-	uint32_t index[BURST_MAX * ERROR_BOUND_ROWS] __attribute__((aligned(64)));
-};
-
-/* What the loops below read of struct counter_rows. For all the compiler knows counters are a part
- * of that; of this it knows better. */
-struct row_bases {
-	uint32_t *packets[ERROR_BOUND_ROWS];
-	uint64_t *bytes[ERROR_BOUND_ROWS];
-};
-
-static ALWAYS_INLINE struct row_bases bases_of(
-	const struct counter_rows *rows, const uint32_t depth)
+/* The value of a counter in one part, for who adds. */
+static ALWAYS_INLINE uint64_t read_whole(const struct counter_rows *rows, uint64_t cell,
+	const enum counter_policy policy, const bool wide)
 {
-	struct row_bases bases = {0};
+	return wide ? counter64_read(&rows->bytes[cell], policy)
+		    : counter32_read(&rows->packets[cell], policy);
+}
 
-#pragma GCC unroll 4
-	for (uint32_t row = 0; row < depth; row++) {
-		bases.packets[row] = rows->packets + ((uint64_t)row << rows->bits);
-		bases.bytes[row] = rows->bytes + ((uint64_t)row << rows->bits);
+static uint64_t least_of(
+	const struct counter_rows *rows, const struct key_hash *hash, enum counter_policy policy)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t row = 0; row < rows->depth; row++) {
+		uint64_t cell = cell_of(rows, hash, row);
+		uint64_t value = rows->in_parts ? counter_rows_value(rows, cell)
+						: read_whole(rows, cell, policy,
+							  rows->metric == SKETCH_BYTES);
+
+		least = value < least ? value : least;
 	}
-	return bases;
+	return least;
+}
+
+/* Counters of packets, numbered row after row. */
+struct cells {
+	uint64_t cell[BURST_MAX * ERROR_BOUND_ROWS] __attribute__((aligned(64)));
+};
+
+/* One writer's counters are in parts, whatever else would let him share them. */
+static enum counter_policy policy_of(const struct counter_rows *rows, enum counter_policy policy)
+{
+	if (rows->in_parts)
+		return COUNTER_OWNED;
+	return policy == COUNTER_ADD ? COUNTER_ADD : COUNTER_CAS;
+}
+
+/* Of one counter, log2 of the bytes that are touched at each packet. Here and below `wide` is true
+ * of bytes, and policy COUNTER_OWNED of counters in parts; both are constants. */
+static ALWAYS_INLINE uint32_t touched_shift(const enum counter_policy policy, const bool wide)
+{
+	return 2 + wide - (policy == COUNTER_OWNED);
+}
+
+typedef uint32_t lanes __attribute__((vector_size(16)));
+typedef uint64_t lane_cells __attribute__((vector_size(32)));
+
+/* All rows at once where each has a lane. */
+static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_cells *mask,
+	const lane_cells *first, uint64_t *cell)
+{
+	lane_cells *const found = (lane_cells *)(void *)cell;
+	lanes lane;
+
+	memcpy(&lane, hash, sizeof(lane));
+	*found = (__builtin_convertvector(lane, lane_cells) & *mask) + *first;
+	/* Not to be taken apart before it is stored. */
+	__asm__("" : "+m"(*found));
 }
 
 /*
@@ -97,46 +157,44 @@ static ALWAYS_INLINE struct row_bases bases_of(
  */
 static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const struct key_burst *burst,
 	const uint8_t *packets, const uint32_t n, struct cells *cells, const uint32_t depth,
-	const uint32_t stride)
+	const enum counter_policy policy, const bool wide)
 {
-	const struct row_bases bases = bases_of(rows, depth);
-	const uint32_t bits = rows->bits;
-	const bool count_packets = rows->metric == SKETCH_PACKETS;
-	uint32_t *index = cells->index;
+	const uint8_t *const counters =
+		policy == COUNTER_OWNED ? rows->parts.low : (const void *)rows->packets;
+	const uint64_t width = UINT64_C(1) << rows->bits, ones = width - 1;
+	const lane_cells mask = {ones, ones, ones, ones}, first = {0, width, 2 * width, 3 * width};
+	uint64_t *cell = cells->cell;
 
-	for (uint32_t k = 0; k < n; k++, index += depth) {
+	for (uint32_t k = 0; k < n; k++, cell += depth) {
 		const struct key_hash *hash = &burst->hash[packets == NULL ? k : packets[k]];
 
+		if (__builtin_constant_p(depth) && depth == ROW_LANE_DEPTH)
+			find_in_lanes(hash, &mask, &first, cell);
+		else
+			for (uint32_t row = 0; row < depth; row++)
+				cell[row] = cell_of(rows, hash, row);
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++)
-			index[row] = (uint32_t)row_index(hash, row, stride, bits);
-#pragma GCC unroll 4
-		for (uint32_t row = 0; row < depth; row++)
-			if (count_packets)
-				__builtin_prefetch(bases.packets[row] + index[row], 1);
-			else
-				__builtin_prefetch(bases.bytes[row] + index[row], 1);
+			__builtin_prefetch(
+				counters + (cell[row] << touched_shift(policy, wide)), 1);
 	}
 }
 
 static ALWAYS_INLINE void fetch_cells(const struct counter_rows *rows,
 	const struct key_burst *burst, const uint32_t depth, const uint32_t stride)
 {
-	const struct row_bases bases = bases_of(rows, depth);
+	const uint32_t shift = 2 + (rows->metric == SKETCH_BYTES) - rows->in_parts;
+	const uint8_t *first = rows->in_parts ? rows->parts.low : (const void *)rows->packets;
 	const uint32_t bits = rows->bits;
-	const bool count_packets = rows->metric == SKETCH_PACKETS;
 
-	for (uint32_t i = 0; i < burst->n; i++) {
+	for (uint32_t i = 0; i < burst->n; i++)
 #pragma GCC unroll 4
-		for (uint32_t row = 0; row < depth; row++) {
-			uint64_t index = row_index(&burst->hash[i], row, stride, bits);
-
-			if (count_packets)
-				__builtin_prefetch(bases.packets[row] + index, 1);
-			else
-				__builtin_prefetch(bases.bytes[row] + index, 1);
-		}
-	}
+		for (uint32_t row = 0; row < depth; row++)
+			__builtin_prefetch(
+				first + ((((uint64_t)row << bits) +
+						 row_index(&burst->hash[i], row, stride, bits))
+						<< shift),
+				1);
 }
 
 void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst *burst)
@@ -147,114 +205,117 @@ void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst 
 		fetch_cells(rows, burst, rows->depth, rows->stride);
 }
 
-/* Depth and stride are constants where these are instantiated for the usual shape. */
-static ALWAYS_INLINE uint32_t offer_packets(const struct counter_rows *rows,
-	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
-	const uint32_t depth, const enum counter_policy policy, const bool weighted)
+/* What an entry adds, in the metric. */
+static ALWAYS_INLINE uint64_t amount_of(
+	const struct key_burst *burst, uint32_t i, const bool wide, const bool weighted)
 {
-	const struct row_bases bases = bases_of(rows, depth);
-	const struct key_hash *const hashes = offer->burst->hash;
-	const uint8_t *const packets = offer->packets;
-	const uint64_t *const admission = offer->admission;
-	const uint32_t shift = offer->admission_shift, n = offer->n;
-	const uint32_t *index = cells->index;
+	const struct weight weight = weight_of(burst, i, weighted);
 
-	for (uint32_t k = 0; k < n; k++, index += depth) {
-		const uint64_t amount = weight_of(offer->burst, packets[k], weighted).packets;
-		uint32_t values[ERROR_BOUND_ROWS];
-		uint64_t least = UINT32_MAX, reached;
-
-#pragma GCC unroll 4
-		for (uint32_t row = 0; row < depth; row++) {
-			values[row] = counter32_read(&bases.packets[row][index[row]], policy);
-			least = values[row] < least ? values[row] : least;
-		}
-		reached = weighted ? counter64_sum(least, amount) : least + 1;
-		if (__builtin_expect(reached >= admission[hashes[packets[k]].hi >> shift], 0)) {
-			*before = least < rows->full ? least : UINT64_MAX;
-			return k;
-		}
-#pragma GCC unroll 4
-		for (uint32_t row = 0; row < depth; row++)
-			if (weighted)
-				counter32_add_weight(&bases.packets[row][index[row]], values[row],
-					amount, policy);
-			else
-				counter32_add(
-					&bases.packets[row][index[row]], values[row], 1, policy);
-	}
-	return n;
+	return wide ? weight.bytes : weight.packets;
 }
 
-static ALWAYS_INLINE uint32_t offer_bytes(const struct counter_rows *rows,
-	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
-	const uint32_t depth, const enum counter_policy policy, const bool weighted)
+/* Adds to a counter in one part that was just read. */
+static ALWAYS_INLINE void add_whole(const struct counter_rows *rows, uint64_t cell, uint64_t value,
+	uint64_t amount, const enum counter_policy policy, const bool wide, const bool weighted)
 {
-	const struct row_bases bases = bases_of(rows, depth);
+	if (wide && weighted)
+		counter64_add_weight(&rows->bytes[cell], value, amount, policy);
+	else if (wide)
+		counter64_add(&rows->bytes[cell], value, amount, policy);
+	else if (weighted)
+		counter32_add_weight(&rows->packets[cell], (uint32_t)value, amount, policy);
+	else
+		counter32_add(&rows->packets[cell], (uint32_t)value, 1, policy);
+}
+
+/* Depth is a constant where this is instantiated for the usual shape. */
+static ALWAYS_INLINE uint32_t offer_cells(const struct counter_rows *rows,
+	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
+	const uint32_t depth, const enum counter_policy policy, const bool wide,
+	const bool weighted)
+{
+	const struct counter_parts parts = rows->parts;
 	const struct key_burst *const burst = offer->burst;
 	const uint8_t *const packets = offer->packets;
 	const uint64_t *const admission = offer->admission;
 	const uint32_t shift = offer->admission_shift, n = offer->n;
-	const uint32_t *index = cells->index;
+	const uint64_t *cell = cells->cell;
 
-	for (uint32_t k = 0; k < n; k++, index += depth) {
-		const uint64_t amount = weight_of(burst, packets[k], weighted).bytes;
-		uint64_t values[ERROR_BOUND_ROWS], least = UINT64_MAX;
+	for (uint32_t k = 0; k < n; k++, cell += depth) {
+		const struct key_hash *hash = &burst->hash[packets[k]];
+		const uint64_t amount = amount_of(burst, packets[k], wide, weighted);
+		uint64_t values[ERROR_BOUND_ROWS], least = UINT64_MAX, reached;
 
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++) {
-			values[row] = counter64_read(&bases.bytes[row][index[row]], policy);
+			values[row] = policy == COUNTER_OWNED
+					      ? counter_part(parts.low, cell[row], wide)
+					      : read_whole(rows, cell[row], policy, wide);
 			least = values[row] < least ? values[row] : least;
 		}
-		if (__builtin_expect(counter64_sum(least, amount) >=
-					     admission[burst->hash[packets[k]].hi >> shift],
-			    0)) {
+		if (policy == COUNTER_OWNED &&
+			__builtin_expect(least >= counter_parts_half(wide), 0))
+			least = least_of(rows, hash, policy);
+		reached = wide || weighted ? counter64_sum(least, amount) : least + 1;
+		if (__builtin_expect(reached >= admission[hash->hi >> shift], 0)) {
 			*before = least < rows->full ? least : UINT64_MAX;
 			return k;
 		}
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++)
-			if (weighted)
-				counter64_add_weight(
-					&bases.bytes[row][index[row]], values[row], amount, policy);
+			if (policy == COUNTER_OWNED)
+				counter_parts_add(&parts, cell[row], amount, wide, weighted);
 			else
-				counter64_add(
-					&bases.bytes[row][index[row]], values[row], amount, policy);
+				add_whole(rows, cell[row], values[row], amount, policy, wide,
+					weighted);
 	}
 	return n;
 }
 
 static ALWAYS_INLINE uint32_t offer_depth(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
-	const uint32_t stride, const enum counter_policy policy, const bool weighted)
+	const enum counter_policy policy, const bool wide, const bool weighted)
 {
 	struct cells cells;
 
-	find_cells(rows, offer->burst, offer->packets, offer->n, &cells, depth, stride);
-	if (rows->metric == SKETCH_PACKETS)
-		return offer_packets(rows, offer, &cells, before, depth, policy, weighted);
-	return offer_bytes(rows, offer, &cells, before, depth, policy, weighted);
+	find_cells(rows, offer->burst, offer->packets, offer->n, &cells, depth, policy, wide);
+	return offer_cells(rows, offer, &cells, before, depth, policy, wide, weighted);
+}
+
+static ALWAYS_INLINE uint32_t offer_metric(const struct counter_rows *rows,
+	const struct counter_offer *offer, uint64_t *before, const enum counter_policy policy,
+	const bool wide, const bool weighted)
+{
+	if (rows->depth == ROW_LANE_DEPTH)
+		return offer_depth(rows, offer, before, ROW_LANE_DEPTH, policy, wide, weighted);
+	return offer_depth(rows, offer, before, rows->depth, policy, wide, weighted);
 }
 
 static ALWAYS_INLINE uint32_t offer_rows(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const enum counter_policy policy,
 	const bool weighted)
 {
-	if (rows->depth == ROW_LANE_DEPTH)
-		return offer_depth(
-			rows, offer, before, ROW_LANE_DEPTH, ROW_LANE_BITS, policy, weighted);
-	return offer_depth(rows, offer, before, rows->depth, rows->stride, policy, weighted);
+	if (rows->metric == SKETCH_PACKETS)
+		return offer_metric(rows, offer, before, policy, false, weighted);
+	return offer_metric(rows, offer, before, policy, true, weighted);
+}
+
+static ALWAYS_INLINE uint32_t offer_policy(const struct counter_rows *rows,
+	const struct counter_offer *offer, uint64_t *before, enum counter_policy policy,
+	const bool weighted)
+{
+	switch (policy_of(rows, policy)) {
+	case COUNTER_CAS: return offer_rows(rows, offer, before, COUNTER_CAS, weighted);
+	case COUNTER_ADD: return offer_rows(rows, offer, before, COUNTER_ADD, weighted);
+	case COUNTER_OWNED: break;
+	}
+	return offer_rows(rows, offer, before, COUNTER_OWNED, weighted);
 }
 
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
 	enum counter_policy policy, uint64_t *before)
 {
-	switch (policy) {
-	case COUNTER_CAS: return offer_rows(rows, offer, before, COUNTER_CAS, false);
-	case COUNTER_ADD: return offer_rows(rows, offer, before, COUNTER_ADD, false);
-	case COUNTER_OWNED: break;
-	}
-	return offer_rows(rows, offer, before, COUNTER_OWNED, false);
+	return offer_policy(rows, offer, before, policy, false);
 }
 
 uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
@@ -262,29 +323,7 @@ uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
 {
 	uint64_t before;
 
-	switch (policy) {
-	case COUNTER_CAS: return offer_rows(rows, offer, &before, COUNTER_CAS, true);
-	case COUNTER_ADD: return offer_rows(rows, offer, &before, COUNTER_ADD, true);
-	case COUNTER_OWNED: break;
-	}
-	return offer_rows(rows, offer, &before, COUNTER_OWNED, true);
-}
-
-/* As they are read by who adds. */
-static uint64_t least_of(
-	const struct counter_rows *rows, const struct key_hash *hash, enum counter_policy policy)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (uint32_t row = 0; row < rows->depth; row++) {
-		uint64_t cell = cell_of(rows, hash, row);
-		uint64_t value = rows->metric == SKETCH_PACKETS
-					 ? counter32_read(&rows->packets[cell], policy)
-					 : counter64_read(&rows->bytes[cell], policy);
-
-		least = value < least ? value : least;
-	}
-	return least;
+	return offer_policy(rows, offer, &before, policy, true);
 }
 
 uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct key_hash *hash,
@@ -305,44 +344,44 @@ uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct ke
 }
 
 static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struct key_burst *burst,
-	const uint32_t depth, const uint32_t stride, const bool weighted)
+	const uint32_t depth, const bool wide, const bool weighted)
 {
-	const struct row_bases bases = bases_of(rows, depth);
-	const bool count_packets = rows->metric == SKETCH_PACKETS;
+	const struct counter_parts parts = rows->parts;
 	const uint32_t n = burst->n;
 	struct cells cells;
-	const uint32_t *index = cells.index;
+	const uint64_t *cell = cells.cell;
 
-	find_cells(rows, burst, NULL, n, &cells, depth, stride);
-	for (uint32_t i = 0; i < n; i++, index += depth) {
-		const struct weight weight = weight_of(burst, i, weighted);
+	find_cells(rows, burst, NULL, n, &cells, depth, COUNTER_OWNED, wide);
+	for (uint32_t i = 0; i < n; i++, cell += depth) {
+		const uint64_t amount = amount_of(burst, i, wide, weighted);
 
 #pragma GCC unroll 4
-		for (uint32_t row = 0; row < depth; row++) {
-			if (count_packets) {
-				uint32_t *counter = &bases.packets[row][index[row]];
-
-				if (weighted)
-					counter32_add_weight(
-						counter, *counter, weight.packets, COUNTER_OWNED);
-				else
-					*counter = counter32_sum(*counter, 1);
-			} else {
-				uint64_t *counter = &bases.bytes[row][index[row]];
-
-				*counter = counter64_sum(*counter, weight.bytes);
-			}
-		}
+		for (uint32_t row = 0; row < depth; row++)
+			counter_parts_add(&parts, cell[row], amount, wide, weighted);
 	}
+}
+
+static ALWAYS_INLINE void add_metric(const struct counter_rows *rows, const struct key_burst *burst,
+	const bool wide, const bool weighted)
+{
+	if (rows->depth == ROW_LANE_DEPTH)
+		add_burst(rows, burst, ROW_LANE_DEPTH, wide, weighted);
+	else
+		add_burst(rows, burst, rows->depth, wide, weighted);
 }
 
 static ALWAYS_INLINE void add_rows(
 	const struct counter_rows *rows, const struct key_burst *burst, const bool weighted)
 {
-	if (rows->depth == ROW_LANE_DEPTH)
-		add_burst(rows, burst, ROW_LANE_DEPTH, ROW_LANE_BITS, weighted);
+	if (!rows->in_parts)
+		for (uint32_t i = 0; i < burst->n; i++)
+			counter_rows_add_key(rows, &burst->hash[i],
+				amount_of(burst, i, rows->metric == SKETCH_BYTES, weighted),
+				COUNTER_CAS);
+	else if (rows->metric == SKETCH_PACKETS)
+		add_metric(rows, burst, false, weighted);
 	else
-		add_burst(rows, burst, rows->depth, rows->stride, weighted);
+		add_metric(rows, burst, true, weighted);
 }
 
 void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst)
@@ -358,14 +397,34 @@ void counter_rows_add_weighted(const struct counter_rows *rows, const struct key
 void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,
 	uint64_t amount, enum counter_policy policy)
 {
+	const bool wide = rows->metric == SKETCH_BYTES;
+
 	for (uint32_t row = 0; row < rows->depth; row++) {
 		uint64_t cell = cell_of(rows, hash, row);
 
-		if (rows->metric == SKETCH_PACKETS)
-			counter32_add_much(&rows->packets[cell], amount, policy);
-		else
+		if (rows->in_parts && wide)
+			counter_parts_add(&rows->parts, cell, amount, true, true);
+		else if (rows->in_parts)
+			counter_parts_add(&rows->parts, cell, amount, false, true);
+		else if (wide)
 			counter64_add_much(&rows->bytes[cell], amount, policy);
+		else
+			counter32_add_much(&rows->packets[cell], amount, policy);
 	}
+}
+
+void counter_rows_set(const struct counter_rows *rows, uint64_t cell, uint64_t value)
+{
+	const bool wide = rows->metric == SKETCH_BYTES;
+
+	if (rows->in_parts && wide)
+		counter_parts_set(&rows->parts, cell, value, true);
+	else if (rows->in_parts)
+		counter_parts_set(&rows->parts, cell, value, false);
+	else if (wide)
+		rows->bytes[cell] = value;
+	else
+		rows->packets[cell] = (uint32_t)value;
 }
 
 struct sketch_estimate counter_rows_query(
@@ -383,13 +442,76 @@ struct sketch_estimate counter_rows_query(
 		.value = least, .saturated = least == counter_rows_max(rows)};
 }
 
+#define BLOCK 64 /* counters that are looked at together */
+
+static uint32_t block_at(uint64_t i, uint64_t n)
+{
+	return n - i < BLOCK ? (uint32_t)(n - i) : BLOCK;
+}
+
+/* Whether the low parts of some counters are their values. */
+static ALWAYS_INLINE bool all_low(const void *lows, const uint32_t n, const bool wide)
+{
+	uint32_t wide_bits = 0;
+	uint16_t bits = 0;
+
+	if (wide)
+		for (uint32_t i = 0; i < n; i++)
+			wide_bits |= ((const uint32_t *)lows)[i];
+	else
+		for (uint32_t i = 0; i < n; i++)
+			bits |= ((const uint16_t *)lows)[i];
+	return (wide ? wide_bits : bits) < counter_parts_half(wide);
+}
+
+static void merge_cell(const struct counter_rows *dst, const struct counter_rows *src,
+	uint64_t cell, uint64_t most)
+{
+	uint64_t a = counter_rows_value(dst, cell), b = counter_rows_value(src, cell);
+
+	counter_rows_set(dst, cell, b < most - a ? a + b : most);
+}
+
+static ALWAYS_INLINE void merge_some(const struct counter_rows *dst, const struct counter_rows *src,
+	uint64_t first, const uint32_t n, const bool wide)
+{
+	void *to = counter_part_at(dst->parts.low, first, wide);
+	const void *from = counter_part_at(src->parts.low, first, wide);
+
+	if (all_low(to, n, wide) && all_low(from, n, wide))
+		for (uint32_t i = 0; i < n; i++)
+			counter_part_set(to, i,
+				counter_part(to, i, wide) + counter_part(from, i, wide), wide);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			merge_cell(dst, src, first + i, counter_rows_max(dst));
+}
+
+static ALWAYS_INLINE void merge_parts(
+	const struct counter_rows *dst, const struct counter_rows *src, const bool wide)
+{
+	const uint64_t cells = nb_cells(dst);
+	uint64_t first = 0;
+
+	for (; cells - first >= BLOCK; first += BLOCK)
+		merge_some(dst, src, first, BLOCK, wide);
+	merge_some(dst, src, first, (uint32_t)(cells - first), wide);
+}
+
 void counter_rows_merge(const struct counter_rows *dst, const struct counter_rows *src)
 {
-	uint64_t cells = (uint64_t)dst->depth << dst->bits;
+	const uint64_t cells = nb_cells(dst), most = counter_rows_max(dst);
 
 	/* One that stopped at the guard goes on saying so: the maximum would say that as much
 	 * came. */
-	if (dst->metric == SKETCH_PACKETS)
+	if (dst->in_parts != src->in_parts)
+		for (uint64_t cell = 0; cell < cells; cell++)
+			merge_cell(dst, src, cell, most);
+	else if (dst->in_parts && dst->metric == SKETCH_PACKETS)
+		merge_parts(dst, src, false);
+	else if (dst->in_parts)
+		merge_parts(dst, src, true);
+	else if (dst->metric == SKETCH_PACKETS)
 		for (uint64_t i = 0; i < cells; i++)
 			dst->packets[i] = counter32_sum(dst->packets[i], src->packets[i]);
 	else
@@ -397,26 +519,78 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 			dst->bytes[i] = counter64_sum(dst->bytes[i], src->bytes[i]);
 }
 
+static ALWAYS_INLINE void read_some(const struct counter_rows *rows, uint64_t first,
+	const uint32_t n, uint64_t *values, const bool wide)
+{
+	const void *lows = counter_part_at(rows->parts.low, first, wide);
+
+	if (!rows->in_parts && wide)
+		memcpy(values, rows->bytes + first, n * sizeof(*values));
+	else if (!rows->in_parts)
+		for (uint32_t i = 0; i < n; i++)
+			values[i] = rows->packets[first + i];
+	else if (all_low(lows, n, wide))
+		for (uint32_t i = 0; i < n; i++)
+			values[i] = counter_part(lows, i, wide);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			values[i] = counter_parts_get(&rows->parts, first + i, wide);
+}
+
+/* The values of counters, a block at most. */
+static void read_values(
+	const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *values)
+{
+	const bool wide = rows->metric == SKETCH_BYTES;
+
+	if (n == BLOCK && wide)
+		read_some(rows, first, BLOCK, values, true);
+	else if (n == BLOCK)
+		read_some(rows, first, BLOCK, values, false);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			values[i] = counter_rows_value(rows, first + i);
+}
+
+static ALWAYS_INLINE uint64_t sum_some(const uint64_t *values, const uint32_t n, uint64_t *sums)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		largest = values[i] > largest ? values[i] : largest;
+		sums[i] = counter64_sum(sums[i], values[i]);
+	}
+	return largest;
+}
+
 bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *sums)
 {
-	if (rows->metric == SKETCH_PACKETS) {
-		const uint32_t *packets = rows->packets + first;
-		uint32_t largest = 0;
+	uint64_t values[BLOCK], largest = 0;
 
-		for (uint32_t i = 0; i < n; i++)
-			largest = packets[i] > largest ? packets[i] : largest;
-		for (uint32_t i = 0; i < n; i++)
-			sums[i] += packets[i];
-		return largest < rows->full;
-	} else {
-		const uint64_t *bytes = rows->bytes + first;
-		uint64_t largest = 0;
+	for (uint32_t at = 0, some; at < n; at += some) {
+		uint64_t other;
 
-		for (uint32_t i = 0; i < n; i++) {
-			largest = bytes[i] > largest ? bytes[i] : largest;
-			sums[i] = counter64_sum(sums[i], bytes[i]);
-		}
-		return largest < rows->full;
+		some = block_at(at, n);
+		read_values(rows, first + at, some, values);
+		other = some == BLOCK ? sum_some(values, BLOCK, sums + at)
+				      : sum_some(values, some, sums + at);
+		largest = other > largest ? other : largest;
+	}
+	return largest < rows->full;
+}
+
+/* Of one row. */
+static void fill_histogram(struct row_histogram *histogram, const struct counter_rows *rows,
+	uint64_t first, uint64_t width)
+{
+	uint64_t values[BLOCK];
+
+	memset(histogram, 0, sizeof(*histogram));
+	for (uint64_t at = 0; at < width; at += BLOCK) {
+		uint32_t n = block_at(at, width);
+
+		read_values(rows, first + at, n, values);
+		row_histogram_add(histogram, values, n, counter_rows_max(rows));
 	}
 }
 
@@ -431,13 +605,8 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 	if (histograms == NULL)
 		return UINT64_MAX;
 	for (uint32_t r = 0; r < rows->depth; r++) {
-		struct row_histogram *histogram = &histograms[r];
-
-		if (rows->metric == SKETCH_PACKETS)
-			row_histogram_fill32(histogram, rows->packets + r * width, width);
-		else
-			row_histogram_fill64(histogram, rows->bytes + r * width, width);
-		full |= histogram->largest >= rows->full;
+		fill_histogram(&histograms[r], rows, r * width, width);
+		full |= histograms[r].largest >= rows->full;
 	}
 	/* A counter that stopped between guard and maximum would pass for a true sum. */
 	result = full ? UINT64_MAX : error_bound(histograms, rows->depth, width, keys, confidence);
@@ -450,10 +619,15 @@ uint64_t counter_rows_total(const struct counter_rows *rows)
 	uint64_t width = UINT64_C(1) << rows->bits, total = 0;
 
 	for (uint32_t row = 0; row < rows->depth; row++) {
-		uint64_t sum = 0;
+		uint64_t values[BLOCK], sum = 0;
+		uint32_t n;
 
-		for (uint64_t i = 0; i < width; i++)
-			sum += counter_rows_at(rows, row * width + i);
+		for (uint64_t at = 0; at < width; at += n) {
+			n = block_at(at, width);
+			read_values(rows, row * width + at, n, values);
+			for (uint32_t i = 0; i < n; i++)
+				sum += values[i] < rows->full ? values[i] : counter_rows_max(rows);
+		}
 		if (row > 0 && sum != total)
 			return UINT64_MAX;
 		total = sum;

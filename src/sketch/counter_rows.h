@@ -4,7 +4,8 @@
 /*
  * Rows of counters as Count-Min has them (Cormode, Muthukrishnan, 2005): a packet adds to one
  * counter of every row, and the least of a key's counters is its estimate. 32 bits a counter for
- * packets, 64 for bytes. For sketches that are made of such rows.
+ * packets, 64 for bytes: of one writer in two parts (counter_parts.h), of several, who add by
+ * atomic operations, in one. For sketches that are made of such rows.
  */
 
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 
 #include "base/key_burst.h"
 #include "sketch/counter.h"
+#include "sketch/counter_parts.h"
 #include "sketch/sketch.h"
 #include "sketch/weight.h"
 
@@ -28,9 +30,11 @@ struct counter_rows {
 	uint32_t stride; /* of row_index() */
 	enum sketch_metric metric;
 	uint64_t full; /* values from here on stand for a saturated counter */
-	union {        /* row after row */
+	bool in_parts;
+	union { /* row after row */
 		uint32_t *packets;
 		uint64_t *bytes;
+		struct counter_parts parts;
 	};
 };
 
@@ -98,13 +102,25 @@ static inline uint64_t counter_rows_max(const struct counter_rows *rows)
 	return rows->metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
 }
 
-/* Cells are numbered row after row. Saturated ones read as counter_rows_max(). */
+/* Cells are numbered row after row. */
+static inline uint64_t counter_rows_value(const struct counter_rows *rows, uint64_t cell)
+{
+	if (rows->metric == SKETCH_PACKETS)
+		return rows->in_parts ? counter_parts_get(&rows->parts, cell, false)
+				      : rows->packets[cell];
+	return rows->in_parts ? counter_parts_get(&rows->parts, cell, true) : rows->bytes[cell];
+}
+
+/* Saturated ones read as counter_rows_max(). */
 static inline uint64_t counter_rows_at(const struct counter_rows *rows, uint64_t cell)
 {
-	uint64_t value = rows->metric == SKETCH_PACKETS ? rows->packets[cell] : rows->bytes[cell];
+	uint64_t value = counter_rows_value(rows, cell);
 
 	return value < rows->full ? value : counter_rows_max(rows);
 }
+
+/* Makes a cell's value, of at most counter_rows_max(). */
+void counter_rows_set(const struct counter_rows *rows, uint64_t cell, uint64_t value);
 
 struct sketch_estimate counter_rows_query(
 	const struct counter_rows *rows, const struct key_hash *hash);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <string.h>
-
 #include "sketch/error_bound.h"
 
 /* Below HISTOGRAM_EXACT a step is one value; the octave from there on continues the numbering. */
@@ -34,19 +32,11 @@ static inline void histogram_add(struct row_histogram *histogram, uint64_t value
 		histogram->largest = value;
 }
 
-void row_histogram_fill32(struct row_histogram *histogram, const uint32_t *counters, uint64_t width)
+void row_histogram_add(
+	struct row_histogram *histogram, const uint64_t *counters, uint32_t n, uint64_t saturated)
 {
-	memset(histogram, 0, sizeof(*histogram));
-	for (uint64_t i = 0; i < width; i++)
-		if (counters[i] != UINT32_MAX)
-			histogram_add(histogram, counters[i]);
-}
-
-void row_histogram_fill64(struct row_histogram *histogram, const uint64_t *counters, uint64_t width)
-{
-	memset(histogram, 0, sizeof(*histogram));
-	for (uint64_t i = 0; i < width; i++)
-		if (counters[i] != UINT64_MAX)
+	for (uint32_t i = 0; i < n; i++)
+		if (counters[i] != saturated)
 			histogram_add(histogram, counters[i]);
 }
 

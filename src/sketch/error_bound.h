@@ -24,11 +24,9 @@ struct row_histogram {
 	uint64_t largest;               /* of them */
 };
 
-/* Fills *histogram from a row of counters; their type's maximum says saturated. */
-void row_histogram_fill32(
-	struct row_histogram *histogram, const uint32_t *counters, uint64_t width);
-void row_histogram_fill64(
-	struct row_histogram *histogram, const uint64_t *counters, uint64_t width);
+/* Adds counters of a row to a histogram that began as zeroes. */
+void row_histogram_add(
+	struct row_histogram *histogram, const uint64_t *counters, uint32_t n, uint64_t saturated);
 
 /*
  * The bound for `keys` distinct keys over rows[depth <= ERROR_BOUND_ROWS] of `width` counters each.

@@ -36,12 +36,17 @@ static bool has_memory(size_t bytes)
 static void *ours_open(const struct contestant *contestant, const struct contest *contest)
 {
 	bool shared = contestant->sharing == SHARING_SHARED;
+	/* Where threads take turns there is one at a time. One thread alone is to find what others
+	 * could write to. */
+	bool at_once = shared && !contestant->locked;
 	struct sketch_params params = {
 		.depth = contest->depth,
 		.width = contestant_width(contestant, contest),
 		.metric = contestant->metric,
 		.atomic = contestant->atomic,
-		.writers = shared ? contestant->threads : 1,
+		.writers = !at_once                  ? 1
+			   : contestant->threads > 1 ? contestant->threads
+						     : 2,
 		.seed = contest->seed,
 		.allocator = memory_on_node(PLAN_NODE_ANY),
 	};

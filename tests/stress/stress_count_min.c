@@ -354,12 +354,8 @@ static void fill_nearly(struct sketch *sketch, uint64_t room)
 {
 	struct counter_rows *rows = &((struct count_min *)sketch)->counters;
 
-	for (uint64_t cell = 0; cell < (uint64_t)rows->depth << rows->bits; cell++) {
-		if (sketch->params.metric == SKETCH_PACKETS)
-			rows->packets[cell] = (uint32_t)(rows->full - room);
-		else
-			rows->bytes[cell] = rows->full - room;
-	}
+	for (uint64_t cell = 0; cell < (uint64_t)rows->depth << rows->bits; cell++)
+		counter_rows_set(rows, cell, rows->full - room);
 }
 
 /* Counters that are nearly full: some end full, some just not, and none wraps. */

@@ -58,17 +58,9 @@ static void check_against_least(
 	struct row_histogram *histograms = calloc(DEPTH, sizeof(*histograms));
 	uint64_t least = least_bound(rows, keys, confidence), bound;
 
-	for (uint32_t r = 0; r < DEPTH; r++) {
-		if (bits <= 32) {
-			uint32_t counters[CELLS];
-
-			for (uint32_t i = 0; i < CELLS; i++)
-				counters[i] = (uint32_t)rows[r][i];
-			row_histogram_fill32(&histograms[r], counters, CELLS);
-		} else {
-			row_histogram_fill64(&histograms[r], rows[r], CELLS);
-		}
-	}
+	for (uint32_t r = 0; r < DEPTH; r++)
+		row_histogram_add(
+			&histograms[r], rows[r], CELLS, bits <= 32 ? UINT32_MAX : UINT64_MAX);
 	bound = error_bound(histograms, DEPTH, CELLS, keys, confidence);
 	assert_true(bound >= least);
 	assert_true(bound - least <= least / HISTOGRAM_STEPS);
@@ -117,18 +109,14 @@ static void check_saturated(enum sketch_metric metric)
 		/* One saturated counter in each row leaves a bound for few keys, not for many. */
 		bool saturated = i % 1024 == 7;
 
-		if (metric == SKETCH_PACKETS)
-			cm->counters.packets[i] = saturated ? UINT32_MAX : 50;
-		else
-			cm->counters.bytes[i] = saturated ? UINT64_MAX : 50;
+		counter_rows_set(
+			&cm->counters, i, saturated ? counter_rows_max(&cm->counters) : 50);
 	}
 	assert_int_equal(bound_of(sketch, 1000, 0.999), 50);
 	assert_int_equal(bound_of(sketch, UINT64_C(1) << 40, 0.999), UINT64_MAX);
 	assert_int_equal(bound_of(sketch, 1, 1), UINT64_MAX);
-	if (metric == SKETCH_PACKETS)
-		memset(cm->counters.packets, 0xff, 4 * 1024 * sizeof(uint32_t));
-	else
-		memset(cm->counters.bytes, 0xff, 4 * 1024 * sizeof(uint64_t));
+	for (uint32_t i = 0; i < 4 * 1024; i++)
+		counter_rows_set(&cm->counters, i, counter_rows_max(&cm->counters));
 	assert_int_equal(bound_of(sketch, 1, 0.5), UINT64_MAX);
 	count_min_ops.destroy(sketch);
 }

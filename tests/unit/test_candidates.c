@@ -268,7 +268,7 @@ static void test_saturated_estimate(void **state)
 	for (uint32_t k = 0; k < 16; k++)
 		add_packets(sketch, 2 * k, 10);
 	for (uint64_t i = 0; i < sketch->params.depth * sketch->params.width; i++)
-		cm->counters.packets[i] = UINT32_MAX;
+		counter_rows_set(&cm->counters, i, UINT32_MAX);
 	add_packets(sketch, 100, 3);
 	count_min_ops.candidates(sketch, find_saturated, &found);
 	assert_true(found);
@@ -282,7 +282,8 @@ static void check_unknown_uppers(enum sketch_metric metric)
 		make((struct sketch_params){.candidates = 32, .width = 1024, .metric = metric});
 	struct count_min *cm = (struct count_min *)sketch;
 
-	memset(cm->counters.packets, 0xff, counter_rows_size(&sketch->params));
+	for (uint64_t i = 0; i < sketch->params.depth * sketch->params.width; i++)
+		counter_rows_set(&cm->counters, i, counter_rows_max(&cm->counters));
 	cm->lists[0].forgot = true; /* as after a merge */
 	for (uint32_t k = 0; k < 16; k++)
 		add_packets(sketch, 2 * k, 1);

@@ -567,10 +567,8 @@ static void saturate(struct epoch *epoch, uint32_t part)
 	struct count_min *cm = (struct count_min *)epoch->part[part];
 	size_t cells = epoch->params.depth * epoch->params.width;
 
-	if (epoch->params.metric == SKETCH_PACKETS)
-		memset(cm->counters.packets, 0xff, cells * sizeof(uint32_t));
-	else
-		memset(cm->counters.bytes, 0xff, cells * sizeof(uint64_t));
+	for (size_t i = 0; i < cells; i++)
+		counter_rows_set(&cm->counters, i, counter_rows_max(&cm->counters));
 }
 
 /* What counters no longer tell is said so; what was counted exactly beside them stays known. */

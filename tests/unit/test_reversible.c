@@ -12,6 +12,7 @@
 #include "base/mangle6.h"
 #include "make_sketch.h"
 #include "merged.h"
+#include "same_rows.h"
 #include "sketch/reversible.h"
 #include "zipf_stream.h"
 
@@ -50,9 +51,7 @@ static void assert_same_state(const struct sketch *a, const struct sketch *b)
 {
 	const struct reversible *x = reversible_of_const(a), *y = reversible_of_const(b);
 
-	assert_int_equal(counter_rows_size(&a->params), counter_rows_size(&b->params));
-	assert_int_equal(
-		memcmp(x->counters.packets, y->counters.packets, counter_rows_size(&a->params)), 0);
+	assert_same_rows(&x->counters, &y->counters);
 	assert_same_buckets(&x->rows4, &y->rows4);
 	assert_same_buckets(&x->rows6, &y->rows6);
 	assert_int_equal(x->seen_ipv6, y->seen_ipv6);
@@ -491,6 +490,7 @@ static void test_shared_on_one_thread(void **state)
 			struct sketch *shared, *merged;
 
 			params.atomic = (enum sketch_atomic)atomic;
+			params.writers = 2;
 			shared = make(params);
 			zipf_restart(&stream, SEED);
 			feed(shared, &stream, 50000, SHARING_SHARED);
@@ -559,7 +559,10 @@ static void test_reset(void **state)
 static void check_saturation(
 	enum sketch_metric metric, enum sketch_sharing sharing, enum sketch_atomic atomic)
 {
-	struct sketch_params params = {.width = 16, .metric = metric, .atomic = atomic};
+	struct sketch_params params = {.width = 16,
+		.metric = metric,
+		.atomic = atomic,
+		.writers = sharing == SHARING_SHARED ? 2 : 1};
 	struct sketch *sketch = make(params), *other = make(params);
 	struct reversible *rv = (struct reversible *)sketch;
 	uint64_t max = metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
@@ -571,12 +574,9 @@ static void check_saturation(
 
 	zipf_open(&stream, 1, 1.0, SEED);
 	stream.packets[0] = stream.bytes[0] = 1;
-	for (uint32_t i = 0; i < 64; i++) {
-		if (metric == SKETCH_PACKETS)
-			rv->counters.packets[i] = UINT32_MAX - 2;
-		else
-			rv->counters.bytes[i] = UINT64_MAX - 2000;
-	}
+	for (uint32_t i = 0; i < 64; i++)
+		counter_rows_set(&rv->counters, i,
+			metric == SKETCH_PACKETS ? UINT32_MAX - 2 : UINT64_MAX - 2000);
 	for (uint64_t b = 0; b < (uint64_t)4 << rv->rows4.bits; b++)
 		chunk_rows_bucket(&rv->rows4, b)[1 + 2 * (b >> rv->rows4.bits)] = UINT64_MAX - 2;
 	burst_append(&burst, &key, &stream.hash[0], 1000);
@@ -605,12 +605,8 @@ static void check_saturation(
 	reversible_ops.reset(other);
 	assert_int_equal(reversible_ops.merge(other, sketch), 0);
 	rv = (struct reversible *)other;
-	for (uint32_t i = 0; i < 64; i++) {
-		if (metric == SKETCH_PACKETS)
-			rv->counters.packets[i] = UINT32_MAX;
-		else
-			rv->counters.bytes[i] = UINT64_MAX;
-	}
+	for (uint32_t i = 0; i < 64; i++)
+		counter_rows_set(&rv->counters, i, max);
 	for (uint64_t b = 0; b < (uint64_t)4 << rv->rows4.bits; b++)
 		chunk_rows_bucket(&rv->rows4, b)[1 + 2 * (b >> rv->rows4.bits)] = UINT64_MAX;
 	assert_int_equal(check_recovery(other, &stream, 1, 1, &nb_found) > 0, 1);

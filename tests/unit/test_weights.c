@@ -40,6 +40,7 @@ static void for_all(trial_fn trial)
 		enum sketch_sharing sharing = n >> 2 == 0 ? SHARING_SEPARATE : SHARING_SHARED;
 
 		params.metric = (n & 2) != 0 ? SKETCH_BYTES : SKETCH_PACKETS;
+		params.writers = sharing == SHARING_SHARED ? 2 : 1;
 		params.atomic = n >> 2 == 0 ? ATOMIC_CAS : (enum sketch_atomic)((n >> 2) - 1);
 		for (const struct sketch_ops *const *ops = sketches; *ops != NULL; ops++)
 			for (params.seed = 1; params.seed <= SEEDS; params.seed++)

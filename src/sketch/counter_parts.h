@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Counters of one writer, each in two parts of half its size: most stay small, and then only `low`
+ * is touched, which takes half of the cache. The value is
+ *
+ *     low + rest * HALF,  HALF being half of what low can hold, and rest is 0 where low < HALF.
+ *
+ * So a low part below HALF is the value. One that would overflow gives all but its first HALF to
+ * rest: then, and where a value from HALF on is asked for, rest is touched. There it has one bit
+ * more than its type, and so a value is all that a counter in one part can be.
+ *
+ * `wide` is a constant: true for 64 bits in parts of 32, false for 32 bits in parts of 16.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sketch/counter.h"
+
+struct counter_parts {
+	void *low, *rest;
+	uint8_t *top; /* a bit of each counter: the highest of rest */
+};
+
+static inline __attribute__((always_inline)) uint32_t counter_parts_bits(const bool wide)
+{
+	return wide ? 32 : 16;
+}
+
+static inline __attribute__((always_inline)) uint64_t counter_parts_half(const bool wide)
+{
+	return UINT64_C(1) << (counter_parts_bits(wide) - 1);
+}
+
+static inline __attribute__((always_inline)) uint64_t counter_part(
+	const void *part, uint64_t i, const bool wide)
+{
+	return wide ? ((const uint32_t *)part)[i] : ((const uint16_t *)part)[i];
+}
+
+static inline __attribute__((always_inline)) void counter_part_set(
+	void *part, uint64_t i, uint64_t value, const bool wide)
+{
+	if (wide)
+		((uint32_t *)part)[i] = (uint32_t)value;
+	else
+		((uint16_t *)part)[i] = (uint16_t)value;
+}
+
+static inline __attribute__((always_inline)) void *counter_part_at(
+	void *part, uint64_t i, const bool wide)
+{
+	return (uint8_t *)part + i * (wide ? sizeof(uint32_t) : sizeof(uint16_t));
+}
+
+static inline uint64_t counter_parts_get(
+	const struct counter_parts *parts, uint64_t i, const bool wide)
+{
+	uint64_t low = counter_part(parts->low, i, wide), rest;
+
+	if (low < counter_parts_half(wide))
+		return low;
+	rest = counter_part(parts->rest, i, wide) | (uint64_t)(parts->top[i / 8] >> i % 8 & 1)
+							    << counter_parts_bits(wide);
+	return low + rest * counter_parts_half(wide);
+}
+
+static inline void counter_parts_set(
+	const struct counter_parts *parts, uint64_t i, uint64_t value, const bool wide)
+{
+	const uint64_t half = counter_parts_half(wide);
+	uint64_t rest = value < half ? 0 : (value - half) / half;
+	uint8_t bit = (uint8_t)(1 << i % 8);
+
+	counter_part_set(parts->low, i, value - rest * half, wide);
+	counter_part_set(parts->rest, i, rest, wide);
+	if (rest >> counter_parts_bits(wide) != 0)
+		parts->top[i / 8] |= bit;
+	else
+		parts->top[i / 8] &= (uint8_t)~bit;
+}
+
+/* `more` has to be added to the value. Saturates, as counters in one part do. */
+static __attribute__((noinline, cold)) void counter_parts_carry(
+	const struct counter_parts *parts, uint64_t i, uint64_t more, const bool wide)
+{
+	const uint64_t most = wide ? UINT64_MAX : UINT32_MAX;
+	uint64_t value = counter_parts_get(parts, i, wide);
+
+	counter_parts_set(parts, i, more < most - value ? value + more : most, wide);
+}
+
+/* The same where low has wrapped by it. */
+static __attribute__((noinline, cold)) void counter_parts_wrapped(
+	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide)
+{
+	counter_part_set(parts->low, i, counter_part(parts->low, i, wide) - amount, wide);
+	counter_parts_carry(parts, i, amount, wide);
+}
+
+/* Adds one packet or its bytes, less than low can hold; `any` is a constant: or any amount. */
+static inline __attribute__((always_inline)) void counter_parts_add(
+	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide,
+	const bool any)
+{
+	const uint64_t most = 2 * counter_parts_half(wide) - 1;
+
+	if (any && __builtin_expect(amount > most, 0)) {
+		counter_parts_carry(parts, i, amount, wide);
+	} else if (wide) {
+		uint32_t *low = (uint32_t *)parts->low + i;
+
+		*low += (uint32_t)amount;
+		if (__builtin_expect(*low < amount, 0))
+			counter_parts_wrapped(parts, i, amount, wide);
+	} else {
+		uint16_t *low = (uint16_t *)parts->low + i;
+
+		/* Not by what was read before, as the compiler would: registers are short. */
+		__asm__("" : "+m"(*low));
+		*low = (uint16_t)(*low + amount);
+		if (__builtin_expect(*low < amount, 0))
+			counter_parts_wrapped(parts, i, amount, wide);
+	}
+}
