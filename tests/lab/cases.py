@@ -102,6 +102,27 @@ def overload(model):
     return case
 
 
+def unplug(model):
+    """In order, while it is measured: the run ends, says so, and loses nothing that it had."""
+    def case(where):
+        name = f'{model}1'
+        address = where.bind(name)
+        run = where.measure(address, '--workers 1')
+        sent = captured(500)
+        run.feed(where.cable(name), sent)
+        where.guest.unplug(name)
+        where.until(lambda: where.guest.run('systemctl is-active run', status=None).strip() != 'active',
+                    'the end of a run without its card')
+        said = run.said()
+        ledger = run.end(status=1)
+        assert lib.total(ledger, 'measured') == lab.truth(sent)[0]['measured'], ledger
+        assert address in said, said
+        where.until(lambda: not where.guest.plugged(name), 'the guest to let go of the card')
+        where.guest.plug(name)
+        where.until(lambda: where.address(name) != '', 'the card to be back')
+    return case
+
+
 def functions(where):
     """A virtual function of an igb, whose host is the guest's kernel."""
     interface = where.interface('igb1')
@@ -129,8 +150,12 @@ def kernel(model, way):
         name = f'{model}0'
         interface = where.interface(name)
         port, workers = (interface, 2) if way == 'af_packet' else (f'net_af_xdp0,iface={interface}', 1)
-        if way == 'af_xdp':  # which takes what comes to its queues
-            where.guest.run(f'ethtool -L {interface} combined {workers}; ethtool -K {interface} rxvlan off')
+        if way == 'af_xdp':  # gets what the card leaves it
+            run = where.measure(port, f'--workers {workers} --no-huge')
+            run.end()
+            for setting in (f'ethtool -L {interface} combined {workers}', f'ethtool -K {interface} rxvlan off'):
+                assert setting in run.said(), run.said()
+                where.guest.run(setting)
         run = where.measure(port, f'--workers {workers} --no-huge')
         sent = captured(2000, whole=True)  # a packet socket of several queues puts fragments together
         run.feed(where.cable(name), sent, window=128)
@@ -327,18 +352,19 @@ def all_cases():
         ('packages build, lintian is silent, all is there', installed),
         *((f'{model} on node {node}', card(model, node))
           for model in ('igb', 'e1000e', 'vmxnet3', 'virtio', 'virtio-tap') for node in nodes),
-        *((f'{model} over {workers} queues', spread(model, workers)) for model in ('igb', 'virtio-tap') for workers in (2,)),
-        *((f'{model}, jumbo frames', jumbo(model)) for model in ('igb',)),
-        *((f'{model}, link down and up', link(model)) for model in ('igb',)),
+        *((f'{model} over {workers} queues', spread(model, workers)) for model in ('igb', 'virtio-tap') for workers in (2, 3, 4)),
+        *((f'{model}, jumbo frames', jumbo(model)) for model in ('igb', 'e1000e', 'virtio')),
+        *((f'{model}, link down and up', link(model)) for model in ('igb', 'e1000e', 'vmxnet3', 'virtio')),
         *((f'{model}, overload', overload(model)) for model in ('vmxnet3', 'virtio-tap')),
         ('igb, a virtual function', functions),
         ('e1000e by uio_pci_generic', card('e1000e', 0, 'uio_pci_generic')),
         *((f'{model} of the kernel by {way}', kernel(model, way))
-          for model, way in (('igb', 'af_packet'),)),
+          for model, way in (('igb', 'af_packet'), ('igb', 'af_xdp'), ('vmxnet3', 'af_packet'))),
         ('cards on both nodes, as planned', placement),
         ('a service on a kernel driver', on_kernel_driver),
         ('a service behind vfio without capabilities', without_capabilities),
         ('a service on a full disk', full_disk),
         ('upgrade under a service', upgrade),
+        *((f'{model} unplugged', unplug(model)) for model in ('igb', 'e1000e')),
         ('purge', purge),
     ]

@@ -102,6 +102,14 @@ static void read_ring(int fd, const char *name, struct port_interface *interface
 	interface->ring_max = ring.rx_max_pending;
 }
 
+static void read_queues(int fd, const char *name, struct port_interface *interface)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+
+	if (ask_ethtool(fd, name, &channels))
+		interface->queues = channels.rx_count + channels.combined_count;
+}
+
 bool port_interface_read(const char *name, struct port_interface *interface)
 {
 	struct ifreq ifr = request(name);
@@ -122,6 +130,7 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 		read_features(fd, name, interface);
 		interface->merges = interface->gro || interface->lro;
 		read_ring(fd, name, interface);
+		read_queues(fd, name, interface);
 		ifr = request(name);
 		if (ioctl(fd, SIOCGIFFLAGS, &ifr) != 0)
 			ifr.ifr_flags = 0;

@@ -23,6 +23,7 @@ struct port_interface {
 	bool vlan_strip;
 	bool ring_known; /* the next two; many virtual interfaces have no ring */
 	uint32_t ring, ring_max;
+	uint32_t queues; /* that receive; 0 where it does not say */
 };
 
 /* False where there is no such interface. What the kernel does not answer stays unknown. */

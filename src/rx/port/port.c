@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
@@ -85,6 +86,22 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
+/* What a card keeps from the sockets on its queues. */
+static void warn_of_kept_back(struct port *port, const struct port_name *name, uint16_t nb_rx)
+{
+	if (name->facts.queues > nb_rx)
+		port_warn(&port->messages,
+			"%s: %s spreads packets over %u queues, of which %u %s measured: the "
+			"others' go to the kernel, uncounted; ethtool -L %s combined %u",
+			port->name, name->interface, name->facts.queues, nb_rx,
+			nb_rx == 1 ? "is" : "are", name->interface, nb_rx);
+	if (name->facts.vlan_strip)
+		port_warn(&port->messages,
+			"%s: %s takes VLAN tags out of packets, four bytes each that are not "
+			"counted: ethtool -K %s rxvlan off",
+			port->name, name->interface, name->interface);
+}
+
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error)
 {
@@ -130,6 +147,8 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	port->sends = port_can_send(port->driver, name->device);
 	if (port->driver->counts_otherwise != NULL)
 		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
+	if (port->driver->sockets == AF_XDP && name->facts.bus[0] != '\0' && nb_rx > 0)
+		warn_of_kept_back(port, name, nb_rx);
 	return true;
 }
 
