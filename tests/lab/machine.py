@@ -20,8 +20,9 @@ ANSWER_SECONDS = 300
 BUSES = (0x40, 0x80)
 MODELS = ('igb', 'e1000e', 'vmxnet3', 'virtio', 'virtio-tap')
 TAP_QUEUES = 4
-# Without a check that a timer is in time, which it is not always; and without IPv6, which would speak by itself.
-KERNEL = ('root=/dev/vda rw console=ttyS0 quiet panic=-1 mitigations=off no_timer_check intel_iommu=on iommu=pt '
+# Without a check that a timer is in time, which it is not always, and with ticks: a guest that is not always given a CPU
+# loses timers of one shot. Without IPv6, which would speak by itself.
+KERNEL = ('root=/dev/vda rw console=ttyS0 quiet panic=-1 mitigations=off no_timer_check nohz=off highres=off intel_iommu=on iommu=pt '
           'ipv6.disable_ipv6=1 hugepagesz=2M hugepages=0:224,1:224')
 
 
