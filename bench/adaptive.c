@@ -17,6 +17,7 @@
 #include "bench/cache_share.h"
 #include "adapt/demand.h"
 #include "base/log.h"
+#include "base/regular_file.h"
 #include "base/random.h"
 #include "bench/adaptive_model.h"
 #include "bench/bench.h"
@@ -673,17 +674,17 @@ static bool read_profile(struct adaptive *bench)
 	const char *name = profile_options(bench->config)->file;
 	char error[PROFILE_ERROR_MAX];
 	struct profile_host host;
-	bool right, mistake;
+	bool right;
 	FILE *in;
 
 	if (name == NULL)
 		return true;
-	in = fopen(name, "re");
+	in = regular_file_open(name);
 	if (in == NULL) {
 		log_error("--profile %s: cannot be opened", name);
 		return false;
 	}
-	right = profile_read(&bench->profile, in, name, &mistake, error);
+	right = profile_read(&bench->profile, in, name, error);
 	fclose(in);
 	facts_of_host(&host);
 	if (!right || !profile_is_of(&bench->profile, &host, name, error)) {

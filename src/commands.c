@@ -15,6 +15,7 @@
 #include "adapt/calibrate.h"
 #include "config/config.h"
 #include "base/log.h"
+#include "base/regular_file.h"
 #include "base/notify.h"
 #include "base/signals.h"
 #include "client/ctl.h"
@@ -198,7 +199,7 @@ static int check_profile(const struct config *config)
 	facts_of_host(&host);
 	if (profile_is_of(&profile, &host, file, error))
 		return 0;
-	if (!writer_options(config)->force) {
+	if (!profile_options(config)->foreign) {
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
@@ -210,22 +211,24 @@ static int read_profile(const struct config *config)
 {
 	const char *file = profile_options(config)->file;
 	char error[PROFILE_ERROR_MAX];
-	bool right, mistake;
+	bool right;
 	FILE *in;
 
 	if (file == NULL)
 		return 0;
-	in = fopen(file, "re");
+	in = regular_file_open(file);
 	if (in == NULL) {
-		log_error("--profile %s: cannot be opened: %s", file, strerror(errno));
+		log_error("--profile %s: %s%s", file,
+			errno != 0 ? "cannot be opened: " : "is no regular file",
+			errno != 0 ? strerror(errno) : "");
 		return EXIT_MACHINE;
 	}
-	right = profile_read(&profile, in, file, &mistake, error);
+	right = profile_read(&profile, in, file, error);
 	fclose(in);
 	if (right)
 		return check_profile(config);
 	log_error("%s", error);
-	return mistake ? EXIT_TEXT : EXIT_MACHINE;
+	return EXIT_MACHINE;
 }
 
 static uint64_t read_clock(void)

@@ -20,7 +20,7 @@ enum demand_how {
 
 struct demand_window {
 	double seconds;
-	uint64_t packets; /* that came, those that were lost too */
+	uint64_t packets; /* that came, and were not lost before they were polled */
 	uint64_t backlog; /* that wait after it */
 };
 

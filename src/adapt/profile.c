@@ -190,7 +190,6 @@ struct reader {
 	const char *name;
 	uint32_t line;
 	char text[LINE_MAX_LEN]; /* of it */
-	bool *mistake;           /* in the text */
 	char *error;
 };
 
@@ -201,19 +200,10 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 	int used = snprintf(reader->error, PROFILE_ERROR_MAX,
 		"--profile %.200s, line %u: ", reader->name, reader->line);
 
-	*reader->mistake = true;
 	va_start(arguments, format);
 	vsnprintf(reader->error + used, PROFILE_ERROR_MAX - (size_t)used, format, arguments);
 	va_end(arguments);
 	make_printable(reader->error);
-	return false;
-}
-
-/* The same of what is not in the text. */
-static bool refuse_of_machine(struct reader *reader, const char *why)
-{
-	refuse(reader, "%s", why);
-	*reader->mistake = false;
 	return false;
 }
 
@@ -226,7 +216,7 @@ static bool next_line(struct reader *reader)
 		reader->line++;
 		if (fgets(reader->text, sizeof(reader->text), reader->in) == NULL)
 			return ferror(reader->in)
-				       ? refuse_of_machine(reader, "cannot be read")
+				       ? refuse(reader, "cannot be read")
 				       : refuse(reader, "the file ends before its rows do");
 		length = strlen(reader->text);
 		if (length == 0 || reader->text[length - 1] != '\n')
@@ -393,8 +383,7 @@ static bool read_row(struct reader *reader, struct profile *profile)
 		return false;
 	if (profile_find(profile, &row.what) != NULL)
 		return refuse(reader, "the same as in another line");
-	return profile_add(profile, &row) ||
-	       refuse_of_machine(reader, "there is no room for more rows");
+	return profile_add(profile, &row) || refuse(reader, "there is no room for more rows");
 }
 
 static bool read_host(struct reader *reader, struct profile_host *host)
@@ -430,12 +419,11 @@ static bool read_rows(struct reader *reader, struct profile *profile)
 	       (rows == profile->n || refuse(reader, "%u rows stand before it", profile->n));
 }
 
-bool profile_read(struct profile *profile, FILE *in, const char *name, bool *mistake, char *error)
+bool profile_read(struct profile *profile, FILE *in, const char *name, char *error)
 {
-	struct reader reader = {.in = in, .name = name, .mistake = mistake, .error = error};
+	struct reader reader = {.in = in, .name = name, .error = error};
 	bool right;
 
-	*mistake = false;
 	*profile = (struct profile){0};
 	right = next_line(&reader) &&
 		(strcmp(reader.text, FIRST_LINE) == 0 ||
@@ -456,7 +444,7 @@ bool profile_is_of(const struct profile *profile, const struct profile_host *hos
 			continue;
 		snprintf(error, PROFILE_ERROR_MAX,
 			"--profile %.100s: of another %s: '%.200s', here it is '%.200s'; make one here "
-			"with sketchtap-bench profile, or take it with --force",
+			"with sketchtap-bench profile, or take it with --foreign-profile",
 			name, fact_names[f], profile->host.facts[f], host->facts[f]);
 		make_printable(error);
 		return false;
@@ -465,6 +453,13 @@ bool profile_is_of(const struct profile *profile, const struct profile_host *hos
 }
 
 /* --- options --- */
+
+static const char *lacks_profile(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return profile_options(config)->file != NULL ? NULL : "without --profile";
+}
 
 static const struct option_row profile_rows[] = {
 	{
@@ -478,7 +473,16 @@ static const struct option_row profile_rows[] = {
 		.default_note = "none",
 		.help = "What packets cost on this host, as sketchtap-bench profile writes it: plan "
 			"says what the host keeps up with, and ctl costs has it beside what is "
-			"measured. One of another CPU, build or DPDK is refused; --force takes it.",
+			"measured. One of another CPU, build or DPDK is refused.",
+	},
+	{
+		.name = "foreign-profile",
+		.rare = true,
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_FLAG,
+		OPTION_FIELD(profile_options, foreign),
+		.lacks = lacks_profile,
+		.help = "Take a --profile of another CPU, build or DPDK.",
 	},
 	{0},
 };

@@ -18,6 +18,7 @@
 
 struct profile_options {
 	const char *file; /* NULL: there is none */
+	bool foreign;     /* it may be of another host */
 };
 
 OPTION_OWNER(profile)
@@ -108,9 +109,8 @@ void profile_write(const struct profile *profile, FILE *out);
 
 /*
  * Returns true, or false with what is wrong, and in which line, in error[PROFILE_ERROR_MAX].
- * *mistake: it is wrong in the text, and not the machine's.
  */
-bool profile_read(struct profile *profile, FILE *in, const char *name, bool *mistake, char *error);
+bool profile_read(struct profile *profile, FILE *in, const char *name, char *error);
 
 /* Returns true, or false with what differs in error[PROFILE_ERROR_MAX]. */
 bool profile_is_of(const struct profile *profile, const struct profile_host *host, const char *name,

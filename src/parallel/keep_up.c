@@ -78,7 +78,8 @@ static void make_state(struct keeper *keeper, const struct counting *counting)
 	uint32_t on;
 
 	*state = (struct burst_state){
-		.off = states->off | (level->level >= VALVE_WAIT ? counting->low_ranked : 0),
+		.off = states->off |
+		       (level->level >= VALVE_WAIT ? counting->low_ranked & ~states->first : 0),
 		.shift = VALVE_SHIFT_MAX,
 	};
 	on = all & ~state->off;

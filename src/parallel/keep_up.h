@@ -64,7 +64,7 @@ struct keeper {
 
 	/* Written by the worker. */
 	struct valve valve;
-	uint64_t backlog; /* after the last poll */
+	uint64_t backlog; /* after the last poll of each queue, of all of them */
 	uint64_t packet;  /* the next one */
 	uint64_t entry;   /* the next one that was looked at and has a key */
 	struct burst_level level;
@@ -106,6 +106,15 @@ const struct burst_state *keeper_state(
  * looked at: a bit each.
  */
 uint64_t keeper_choose(const struct keeper *keeper, uint32_t n);
+
+/*
+ * Of n packets of which `looked_at` has a bit each, how many to the last that the valve lets be
+ * looked at. Only its own level has such a limit: what a governor decides says how much is looked at.
+ */
+static inline uint32_t keeper_cut(const struct keeper *keeper, uint64_t looked_at, uint32_t n)
+{
+	return keeper->valve.on && keeper->valve.level == VALVE_SOME ? valve_cut(looked_at, n) : n;
+}
 
 /* Of n entries that were looked at, those that one of 2^k is, in rarer[k] of each k that the state
  * has; and takes them. */

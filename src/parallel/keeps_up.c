@@ -121,11 +121,13 @@ static void add_levels(struct states *states, const struct plan *plan)
 			state.of[m].looked_at = 0;
 			waits = true;
 		}
-	for (uint32_t shift = waits ? 0 : 1; shift <= VALVE_SHIFT_MAX; shift++) {
-		steps_level_word((struct burst_level){.level = shift == 0 ? VALVE_WAIT : VALVE_SOME,
-					 .shift = (uint8_t)shift},
-			state.name);
-		for (uint32_t m = 0; shift > 0 && m < plan->nb_measurements; m++)
+	steps_level_word((struct burst_level){.level = VALVE_WAIT}, state.name);
+	if (waits)
+		add_state(states, &state);
+	for (uint8_t shift = VALVE_SHIFT_MIN; shift <= VALVE_SHIFT_MAX; shift++) {
+		steps_level_word(
+			(struct burst_level){.level = VALVE_SOME, .shift = shift}, state.name);
+		for (uint32_t m = 0; m < plan->nb_measurements; m++)
 			state.of[m].looked_at = state.of[m].looked_at > 0 ? 1.0 / (1U << shift) : 0;
 		add_state(states, &state);
 	}

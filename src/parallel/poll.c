@@ -152,14 +152,16 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 	uint32_t waiting = left_some(poller, queue, polled) ? waiting_in(queue, polled) : 0;
 	uint32_t quarters = quarters_of(queue->entries, waiting);
 
-	keeper->backlog = 0;
 	if (polled < poller->burst && quarters == 0) {
+		keeper->backlog -= queue->waiting;
+		queue->waiting = 0;
 		queue->full_polls = 0;
 		if (keeper->valve.level > VALVE_FULL || queue->valve.waiting)
 			valve_look(&keeper->valve, &queue->valve, 0, false);
 		return;
 	}
-	keeper->backlog = waiting;
+	keeper->backlog = keeper->backlog + waiting - queue->waiting;
+	queue->waiting = waiting;
 	valve_look(&keeper->valve, &queue->valve, quarters, true);
 }
 

@@ -34,6 +34,7 @@ struct poll_queue {
 	enum queue_fill fill;
 	uint32_t entries;      /* descriptors */
 	struct rte_ring *ring; /* of QUEUE_FILL_RING */
+	uint32_t waiting;      /* of keeper->backlog */
 	uint32_t full_polls; /* of QUEUE_FILL_POLLS: that followed each other, up to the entries */
 	struct valve_queue valve;
 };

@@ -25,6 +25,7 @@ struct states {
 	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* one of 2^shift packets is looked at */
 	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* and 2^-keys of its keys are counted */
 	uint32_t off;                           /* measurements that see none, a bit each */
+	uint32_t first; /* and those that do not wait, whatever their priority */
 	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* of tables whose flows have states */
 };
 

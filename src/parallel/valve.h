@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #define VALVE_QUARTERS  4
+/* Of VALVE_SOME. At 1/2 every second full burst would have more than VALVE_LOOKS_MAX, at 1/4 one in
+ * 10^5. */
+#define VALVE_SHIFT_MIN 2
 #define VALVE_SHIFT_MAX 6
 /* Of a burst of VALVE_SOME, packets that are looked at, at most. */
 #define VALVE_LOOKS_MAX 32
@@ -58,8 +61,10 @@ struct valve_queue {
 
 static inline void valve_init(struct valve *valve, uint32_t nb_queues)
 {
-	*valve = (struct valve){
-		.on = true, .nb_queues = nb_queues, .shift = 1, .nb_full = {nb_queues}};
+	*valve = (struct valve){.on = true,
+		.nb_queues = nb_queues,
+		.shift = VALVE_SHIFT_MIN,
+		.nb_full = {nb_queues}};
 }
 
 /* Of the fullest queue. */
@@ -87,7 +92,7 @@ static inline void valve_decide(struct valve *valve)
 			valve->shift++;
 	} else if (quarters + 2 <= valve->level) {
 		valve->level--;
-		if (valve->level == VALVE_WAIT && valve->shift > 1)
+		if (valve->level == VALVE_WAIT && valve->shift > VALVE_SHIFT_MIN)
 			valve->shift--;
 	} else if (valve->level == VALVE_WAIT && quarters == 0 && valve->nb_waiting == 0) {
 		valve->level = VALVE_FULL;

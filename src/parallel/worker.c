@@ -213,15 +213,15 @@ static void count_none(struct worker *worker, struct generation *generation,
 }
 
 /*
- * Behind the last packet that the valve lets be looked at none is: of those it has not been asked
- * whether they would be.
+ * Behind the last packet that the valve's level lets be looked at none is: of those it has not been
+ * asked whether they would be.
  */
 static void count_sampled(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_state *state)
 {
 	const struct keeper *keeper = worker->keeper;
 	uint64_t looked_at = keeper_choose(keeper, n);
-	uint32_t some = keeper->valve.on ? valve_cut(looked_at, n) : n;
+	uint32_t some = keeper_cut(keeper, looked_at, n);
 
 	count_some(worker, generation, pkts, some, looked_at, state);
 	if (some < n)

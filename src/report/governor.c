@@ -80,7 +80,8 @@ struct governor {
 	struct choose_states
 		flows[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] is of those without, too */
 	struct packet_costs costs;
-	uint32_t useless; /* measurements of which it was said that a step saves nothing */
+	uint32_t held_back; /* measurements flows of which were, in the epoch: a bit each */
+	uint32_t useless;   /* measurements of which it was said that a step saves nothing */
 
 	void *work;
 	struct state_log log;
@@ -283,7 +284,7 @@ static void begin(
 	governor->how = how;
 	governor->set = measurements->number;
 	governor->plan = plan;
-	governor->due = governor->useless = 0;
+	governor->due = governor->held_back = 0;
 	memset(governor->not_whole, 0, sizeof(governor->not_whole));
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		char why[STEPS_WHY_MAX];
@@ -411,6 +412,7 @@ static void publish(struct governor *governor, struct governed *of, const struct
 	*next = (struct states)STATES_WHOLE;
 	next->number = now->number + 1;
 	next->of = governor->set;
+	next->first = governor->due;
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
 		uint32_t m = governor->order[i], steps = wanted_steps(governor, of, i);
 
@@ -420,7 +422,8 @@ static void publish(struct governor *governor, struct governed *of, const struct
 		if (governor->items[i].states != NULL)
 			next->flows[m] = flows_of(&of->decider.now.flows[i], governor->flows[i].n);
 	}
-	if (now->of == next->of && memcmp(now->step, next->step, sizeof(now->step)) == 0 &&
+	if (now->of == next->of && now->first == next->first &&
+		memcmp(now->step, next->step, sizeof(now->step)) == 0 &&
 		memcmp(now->flows, next->flows, sizeof(now->flows)) == 0)
 		return;
 	pthread_mutex_lock(&governor->lock);
@@ -564,8 +567,18 @@ static bool gives_up(const struct governor *governor, const struct governed *of)
 
 static void watch(struct governor *governor)
 {
+	static const struct flow_states whole = FLOW_STATES_IDENTITY;
 	uint32_t workers = 0;
 
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		const struct states *states = &governor->workers[w].states[governor->workers[w].at];
+
+		for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
+			governor->held_back |=
+				(uint32_t)(states->of == governor->set &&
+					   memcmp(&states->flows[m], &whole, sizeof(whole)) != 0)
+				<< m;
+	}
 	for (uint32_t w = 0; w < governor->nb_workers; w++)
 		workers += gives_up(governor, &governor->workers[w]);
 	if (workers > governor->reduced)
@@ -592,22 +605,37 @@ static void say_useless(struct governor *governor)
 			continue;
 		governor->useless |= UINT32_C(1) << m;
 		log_warning("%s: step %s saves nothing here, and is passed over: of a packet it "
-			    "makes %.3g ns of %.3g ns",
+			    "makes %.3g ns of %.3g ns; leave it out",
 			governor->plan->measurements[m].config->name,
 			steps_word(&governor->steps[m], steps_taken(governor, m, step)),
 			item->ns[step], item->ns[step - 1]);
 	}
 }
 
+/* Whether the epoch has all of a measurement: by its report, as nobody looks while an epoch is merged. */
+static bool is_whole(const struct governor *governor, const struct report_epoch *report, uint32_t m)
+{
+	const struct report_measurement *measurement = &report->measurements[m];
+	const struct key_rule *own = governor->plan->measurements[m].params.key;
+
+	return measurement->looked_at >= 1 && measurement->weight <= 1 &&
+	       (governor->held_back >> m & 1) == 0 &&
+	       (measurement->key_rule == NULL || key_rule_equal(measurement->key_rule, own));
+}
+
 /* Of an epoch that ends: whether less was measured, or all again; and what is in no row. */
 static void say(struct governor *governor, const struct report_epoch *report)
 {
+	bool less = governor->reduced > 0;
+
 	if (governor->reduced > 0 && rarely_due(&governor->warned, report->end, governor->reduced))
 		log_warning("epoch %llu: more came than %u of %u workers can measure: they gave "
 			    "up detail, which --stats and --states tell%s",
 			(unsigned long long)report->number, governor->reduced, governor->nb_workers,
 			governor->warned.since);
-	if (governor->reduced == 0 && governor->was_reduced)
+	for (uint32_t m = 0; m < report->nb_measurements; m++)
+		less |= !is_whole(governor, report, m);
+	if (!less && governor->was_reduced)
 		log_notice("epoch %llu: all is measured again", (unsigned long long)report->number);
 	if (governor->log.missing > 0 &&
 		rarely_due(&governor->warned_missing, report->end, governor->log.missing))
@@ -617,7 +645,7 @@ static void say(struct governor *governor, const struct report_epoch *report)
 			(unsigned long long)report->number,
 			(unsigned long long)governor->log.missing, STATE_ROWS_MAX,
 			governor->warned_missing.since);
-	governor->was_reduced = governor->reduced > 0;
+	governor->was_reduced = less;
 	governor->reduced = 0;
 }
 
@@ -637,6 +665,8 @@ static void follow(struct governor *governor, uint64_t open)
 
 		tell_taken(governor, of, &said);
 	}
+	if (others)
+		governor->useless = 0;
 	if (others || asked != KEEP_UP_OFF)
 		begin(governor, measurements,
 			asked != KEEP_UP_OFF ? (enum keep_up)asked : governor->how);
@@ -671,13 +701,12 @@ void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
 /* Whether a measurement is to have the interval after the one that is open in full. */
 static bool is_due(struct governor *governor, const struct report_epoch *report, uint32_t m)
 {
-	const struct report_measurement *measurement = &report->measurements[m];
 	const struct measurement_config *config = governor->plan->measurements[m].config;
 	int64_t interval = (int64_t)epoch_options(governor->run->config)->interval;
 
 	/* Not by when they ended: clocks are set. */
 	governor->not_whole[m] += interval;
-	if (measurement->looked_at >= 1 && measurement->weight <= 1)
+	if (is_whole(governor, report, m))
 		governor->not_whole[m] = 0;
 	return steps_options(config)->deadline > 0 &&
 	       governor->not_whole[m] + 3 * interval > (int64_t)steps_options(config)->deadline;
@@ -697,7 +726,8 @@ static void look_at_deadlines(struct governor *governor, const struct report_epo
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
 		struct governed *of = &governor->workers[w];
 
-		begin_worker(governor, of);
+		/* What failed before is not forgotten: the load is what it was. */
+		of->decider.calm = 0;
 		choose(of->decider.how, &governor->problem, of->last_target_ns / of->scale,
 			governor->work, &of->decider.now);
 		of->why.target_ns = of->last_target_ns;
@@ -725,9 +755,10 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 		struct said now = hear(of->worker);
 
 		tell_all(governor, of, &now,
-			&(struct state_why){.time = report->end, .backlog = now.backlog});
+			&(struct state_why){.time = clock_time_now().real, .backlog = now.backlog});
 	}
 	say(governor, report);
+	governor->held_back = 0;
 	return state_log_close(&governor->log, report);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a packet costs, part by part, and profiles. Times are not judged, but for what must add up."""
 
+import os
 import re
 import time
 
@@ -169,20 +170,20 @@ def test_states_of_a_plan(test):
     changed = write(test, 'steps.conf', re.sub(
         r'^\[measurement (\w+)\]', lambda found: f'{found[0]}\nsteps = {steps[found[1]]}\npriority = '
         f'{2 if found[1] == first else 1}', open(config, encoding='utf-8').read(), flags=re.M))
-    levels = ['wait', *(f'1/{1 << k}' for k in range(1, 7))]
+    levels = ['wait', *(f'1/{1 << k}' for k in range(2, 7))]
     given_up = [f'{first} keys:1/4', f'{first} off', f'{second} rate:1/2', f'{second} rate:1/4']
     for how, names in (('valve', levels), ('best', given_up + levels)):
         text = test.run('plan', '--config', changed, '--pcap', '/dev/null', '--profile', path, '--keep-up', how).expect(0).stdout
         rows = re.findall(r'^(\S.*?) +([0-9.]+)(?: +[0-9.]+){8}$', text, re.M)
         assert [name for name, _ in rows] == ['full', *names, 'count only'], text
         ns = {name: float(figure) for name, figure in rows}
-        for sequence in (names[:-7], levels):
+        for sequence in (names[:-6], levels):
             falling = [ns['full'], *(ns[name] for name in sequence), ns['count only']]
             # A share of the keys may cost what it saves.
             assert all(a > b - 2.1 for a, b in zip(falling, falling[1:])), text
         assert abs(ns['wait'] - ns.get(f'{first} off', ns['wait'])) < 0.11, text
         count = ns['count only']
-        assert abs((ns['1/2'] - count) - 2 * (ns['1/4'] - count)) < 0.4, text
+        assert abs((ns['1/4'] - count) - 2 * (ns['1/8'] - count)) < 0.4, text
 
 
 def test_profile_in_a_run(test):
@@ -216,7 +217,7 @@ def test_profile_without_a_part(test):
 
 
 def test_refused_profiles(test):
-    """Of another CPU, build or DPDK, unless --force says so; and what is damaged, with its line."""
+    """Of another CPU, build or DPDK, unless --foreign-profile says so; and what is damaged, with its line."""
     config, path, text = make_profile(test)
     plan = ('plan', '--config', config, '--pcap', '/dev/null', '--profile')
     for fact in ('cpu', 'build', 'dpdk'):
@@ -224,17 +225,20 @@ def test_refused_profiles(test):
         refused = test.run(*plan, other).expect(1)
         assert f"of another {fact}: 'another', here it is '" in refused.stderr, refused.describe()
         assert refused.stdout == '', refused.describe()
-        taken = test.run(*plan, other, '--force').expect(0)
+        taken = test.run(*plan, other, '--foreign-profile').expect(0)
         assert f'of another {fact}' in taken.stderr and 'full' in taken.stdout, taken.describe()
     run = test.run('--synthetic', 'flows=10,packets=10', '--profile', other).expect(1)
     assert 'of another dpdk' in run.stderr, run.describe()
     cut = write(test, 'cut', text[:text.index('rows: ')])
     line = text[:text.index('rows: ')].count('\n') + 1
-    assert f'line {line}: the file ends before' in test.run(*plan, cut).expect(2).stderr
+    assert f'line {line}: the file ends before' in test.run(*plan, cut).expect(1).stderr
     wrong = write(test, 'wrong', text.replace('parse,,burst', 'parse,,first', 1))
-    assert "line 7: 'first' is not a word" in test.run(*plan, wrong).expect(2).stderr
-    assert 'line 1: does not begin' in test.run(*plan, config).expect(2).stderr
+    assert "line 7: 'first' is not a word" in test.run(*plan, wrong).expect(1).stderr
+    assert 'line 1: does not begin' in test.run(*plan, config).expect(1).stderr
     assert 'cannot be opened' in test.run(*plan, test.path('nothing')).expect(1).stderr
+    os.mkfifo(test.path('fifo'))
+    assert 'is no regular file' in test.run(*plan, test.path('fifo')).expect(1).stderr
+    assert 'without --profile' in test.run(*plan[:-1], '--foreign-profile').expect(2).stderr
     contradicts = test.run('plan', '--listen', ':2055', '--profile', path).expect(2)
     assert '--profile: contradicts --listen' in contradicts.stderr, contradicts.describe()
 

@@ -122,13 +122,18 @@ def test_changes_under_load(test):
 def test_one_of_two(test):
     """Of two workers one gives up what it must, and the other nothing for it."""
     frames = [lib.udp_frame(0)] * 100000  # one flow: of one worker
-    path = lib.write_pcap(test.path('one.pcap'), [(i * 2, frame) for i, frame in enumerate(frames)])
+    path = lib.write_pcap(test.path('one.pcap'), [(i, frame) for i, frame in enumerate(frames)])
     config = test_changes.write_config(test.path('run.conf'), LOAD)
     states = test.path('states.csv')
-    _, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', '2', '--interval', '50ms', '--pace',
-                               'recorded', '--keep-up', 'best', '--descriptors', '32768', '--states', states)
-    workers = {row['worker'] for row in test_governor.changes_of(test_governor.read_states(states))}
-    assert len(workers) <= 1, workers
+    for _ in range(5):
+        _, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', '2', '--interval', '50ms', '--pace',
+                                   'recorded', '--keep-up', 'best', '--descriptors', '32768', '--states', states, '--force')
+        workers = {row['worker'] for row in test_governor.changes_of(test_governor.read_states(states))}
+        if workers:
+            break
+    else:
+        test.skip('in each of 5 runs the feeder was slower than the worker')
+    assert len(workers) == 1, workers
     assert {row['measurement'] for row in stats} == set(LOAD), stats
 
 

@@ -261,7 +261,7 @@ static void test_search(void **state)
 static void test_beyond(void **state)
 {
 	struct shape slow = {.nb_queues = 1, .entries = 2048, .c_full = 8, .c_count = 1.2};
-	struct shape small = {.nb_queues = 1, .entries = 512, .c_full = 8, .c_count = 0.9};
+	struct shape small = {.nb_queues = 1, .entries = 256, .c_full = 8, .c_count = 0.9};
 	struct model model;
 
 	(void)state;
@@ -288,21 +288,21 @@ static void test_levels(void **state)
 
 	(void)state;
 	valve_init(&valve, 2);
-	look(&valve, &first, 0, true, VALVE_FULL, 1);
-	look(&valve, &first, 1, true, VALVE_WAIT, 1);
-	look(&valve, &first, 0, true, VALVE_WAIT, 1); /* it is not empty yet */
-	look(&valve, &first, 2, true, VALVE_SOME, 1);
-	look(&valve, &first, 1, true, VALVE_SOME, 1);
-	look(&valve, &first, 3, true, VALVE_COUNT, 2); /* that was too little */
-	look(&valve, &second, 0, false, VALVE_COUNT, 2);
-	look(&valve, &first, 2, true, VALVE_COUNT, 2);
+	look(&valve, &first, 0, true, VALVE_FULL, 2);
+	look(&valve, &first, 1, true, VALVE_WAIT, 2);
+	look(&valve, &first, 0, true, VALVE_WAIT, 2); /* it is not empty yet */
+	look(&valve, &first, 2, true, VALVE_SOME, 2);
 	look(&valve, &first, 1, true, VALVE_SOME, 2);
-	look(&valve, &second, 3, true, VALVE_COUNT, 3); /* the fullest decides */
-	look(&valve, &first, 0, false, VALVE_COUNT, 3);
-	look(&valve, &second, 0, true, VALVE_SOME, 3);
-	look(&valve, &second, 0, true, VALVE_WAIT, 2); /* that was enough */
-	look(&valve, &first, 0, false, VALVE_WAIT, 2);
-	look(&valve, &second, 0, false, VALVE_FULL, 2);
+	look(&valve, &first, 3, true, VALVE_COUNT, 3); /* that was too little */
+	look(&valve, &second, 0, false, VALVE_COUNT, 3);
+	look(&valve, &first, 2, true, VALVE_COUNT, 3);
+	look(&valve, &first, 1, true, VALVE_SOME, 3);
+	look(&valve, &second, 3, true, VALVE_COUNT, 4); /* the fullest decides */
+	look(&valve, &first, 0, false, VALVE_COUNT, 4);
+	look(&valve, &second, 0, true, VALVE_SOME, 4);
+	look(&valve, &second, 0, true, VALVE_WAIT, 3); /* that was enough */
+	look(&valve, &first, 0, false, VALVE_WAIT, 3);
+	look(&valve, &second, 0, false, VALVE_FULL, 3);
 	for (uint32_t i = 0; i < 10; i++) {
 		valve_look(&valve, &first, 3, true);
 		valve_look(&valve, &first, 1, true);
@@ -376,6 +376,42 @@ static void test_choice_of_others(void **state)
 	assert_int_not_equal(keeper_choose(&a, BURST), keeper_choose(&c, BURST));
 }
 
+/* What a governor lets be looked at is all looked at while the valve is open. */
+static void test_cut_of_level(void **state)
+{
+	struct keeper keeper;
+
+	(void)state;
+	keeper_init(&keeper, 5, 0);
+	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), BURST);
+	valve_init(&keeper.valve, 1);
+	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), BURST);
+	keeper.valve.level = VALVE_WAIT;
+	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), BURST);
+	keeper.valve.level = VALVE_SOME;
+	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), VALVE_LOOKS_MAX);
+}
+
+/* Of a worse priority, but due: it does not wait, also where the better one is off. */
+static void test_first(void **state)
+{
+	const struct counting counting = {.set = 7, .nb_measurements = 2, .low_ranked = 1 << 1};
+	struct states states = STATES_WHOLE;
+	struct keeper keeper;
+
+	(void)state;
+	keeper_init(&keeper, 5, 0);
+	states.of = counting.set;
+	states.off = 1 << 0;
+	keeper.states = &states;
+	keeper.level = (struct burst_level){.level = VALVE_WAIT};
+	assert_true(keeper_state(&keeper, &counting, 0)->count_only);
+	states.first = 1 << 1;
+	keeper.stale = true;
+	assert_false(keeper_state(&keeper, &counting, 0)->count_only);
+	assert_int_equal(keeper_state(&keeper, &counting, 0)->off, 1 << 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +420,8 @@ int main(void)
 		cmocka_unit_test(test_beyond),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_cut_of_level),
+		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_choice_of_others),
 	};
