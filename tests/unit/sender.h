@@ -3,8 +3,13 @@
 
 /* Records of flows to a place that a URL names, and what they are as text. */
 
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "many_flows.h"
 #include "report/outlet/remote.h"
+#include "report/outlet/spooled.h"
 #include "report/output/format.h"
 
 static _Atomic uint32_t warnings, notices;
@@ -68,9 +73,37 @@ struct sender {
 	char url[128];
 	int64_t second; /* of its patience; 0: as it is used */
 	bool require;   /* somebody is there before its thread starts */
+	bool spools;
+	char spool[64]; /* its folder */
 };
 
 #define SHORT_SECOND 50000000
+
+static inline void open_spool(struct sender *sender)
+{
+	struct place_options options = {.spool = {.text = sender->spool, .size = 1 << 24}};
+	struct spool_found found;
+	char why[SPOOL_WHY_MAX];
+
+	strcpy(sender->spool, "/tmp/sketchtap-sender-XXXXXX");
+	assert_non_null(mkdtemp(sender->spool));
+	options.spool.folder_len = (uint32_t)strlen(sender->spool);
+	assert_true(spooled_open(sender->remote, sender->url, &options, why, &found));
+}
+
+/* Nothing waits in it any more. */
+static inline void remove_spool(struct sender *sender)
+{
+	static const char *const files[] = {"lock", "url"};
+	char path[128];
+
+	spooled_close(sender->remote->spooled);
+	for (uint32_t f = 0; f < 2; f++) {
+		snprintf(path, sizeof(path), "%s/%s", sender->spool, files[f]);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(rmdir(sender->spool), 0);
+}
 
 static inline void start(struct sender *sender)
 {
@@ -84,8 +117,11 @@ static inline void start(struct sender *sender)
 	assert_non_null(sender->remote);
 	assert_int_equal(remote_open(sender->remote, sender->require, why), 0);
 	sender->delivery = &sender->remote->delivery;
-	params.ops = &sender->remote->scheme->ops;
-	params.place = sender->remote;
+	if (sender->spools)
+		open_spool(sender);
+	params.ops = sender->spools ? &spooled_ops : &sender->remote->scheme->ops;
+	params.place = sender->spools ? (void *)sender->remote->spooled : sender->remote;
+	params.keeps = sender->spools;
 	params.name = sender->url;
 	params.second = sender->second;
 	params.deliveries = &sender->delivery;
@@ -104,8 +140,17 @@ static inline struct report_delivery stop(struct sender *sender)
 	account = delivery_look(sender->delivery);
 	assert_int_equal(account.waiting, 0);
 	outlet_free(sender->outlet);
+	if (sender->spools)
+		remove_spool(sender);
 	remote_free(sender->remote);
 	return account;
+}
+
+/* Waits until the fate of so many rows is known, which may be sent behind a spool. */
+static inline void wait_for_fates(const struct sender *sender, uint64_t rows)
+{
+	while (sender->delivery->acknowledged + delivery_lost(sender->delivery) < rows)
+		usleep(1000);
 }
 
 static inline void push(struct sender *sender, uint32_t n)

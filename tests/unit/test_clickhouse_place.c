@@ -264,6 +264,44 @@ static void test_refused(void **state)
 	free_bodies(&server);
 }
 
+/* With a spool rows wait until somebody lets them in; what cannot be written as it is has failed. */
+static void test_refused_with_a_spool(void **state)
+{
+	static const char *const closed[] = {
+		"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 403 Forbidden\r\nContent-Length: 16\r\n\r\nCode: 516, who?\n",
+		"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nCode: 60\n",
+		"HTTP/1.1 500 Error\r\nContent-Length: 10\r\n\r\nCode: 497\n",
+		"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 301 Moved\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+	};
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(closed) / sizeof(closed[0]); c += 2) {
+		struct server server = {
+			.answers = {closed[c], closed[c + 1], OK,
+				"HTTP/1.1 400 Bad Request\r\nContent-Length: 9\r\n\r\n"
+				"Code: 27\n"},
+		};
+		struct sender sender = {.second = SHORT_SECOND, .spools = true};
+		struct report_delivery account;
+
+		start_both(&server, &sender);
+		push(&sender, 100);
+		push(&sender, 20);
+		wait_for_fates(&sender, 120);
+		account = stop_both(&server, &sender);
+		assert_int_equal(account.acknowledged, 100);
+		assert_int_equal(account.failed, 20);
+		assert_int_equal(account.retries, 2);
+		assert_int_equal(warnings, 2); /* that rows wait, and that some are lost */
+		assert_int_equal(notices, 1);
+		for (uint32_t turn = 0; turn < 3; turn++)
+			assert_rows(&server, turn, 100);
+		free_bodies(&server);
+	}
+}
+
 /* What passes: the same bytes again. */
 static void test_busy(void **state)
 {
@@ -418,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_a_server_without_tokens),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_with_a_spool),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_broken),

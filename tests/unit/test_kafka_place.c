@@ -95,6 +95,11 @@ static void assert_messages(const struct text *wanted)
 	rd_kafka_destroy(consumer);
 }
 
+static void give(struct option_properties *properties)
+{
+	place_options.kafka = *properties;
+}
+
 static void test_urls(void **state)
 {
 	static const char *const urls[] = {"kafka://a/t", "KAFKA://a:1,b,[::1]:2/t.1_-", NULL};
@@ -167,6 +172,64 @@ static void test_refused(void **state)
 	assert_int_equal(notices, 1);
 }
 
+/* With a spool rows wait until somebody lets them in. */
+static void test_refused_with_a_spool(void **state)
+{
+	static const rd_kafka_resp_err_t closed[] = {
+		RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+		RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
+		RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION,
+	};
+	struct text rows = rows_of(&format_json, 40, false);
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(closed) / sizeof(closed[0]); c++) {
+		struct sender sender = {.second = SHORT_SECOND, .spools = true};
+		struct report_delivery account;
+
+		assert_int_equal(begin(state), 0);
+		rd_kafka_mock_push_request_errors(
+			cluster, 0 /* Produce */, 2, closed[c], closed[c]);
+		start_producer(&sender, TOPIC);
+		push(&sender, 40);
+		wait_for_fates(&sender, 40);
+		account = stop(&sender);
+		assert_int_equal(account.acknowledged, 40);
+		assert_int_equal(account.failed, 0);
+		assert_true(account.retries >= 1);
+		assert_int_equal(warnings, 1);
+		assert_int_equal(notices, 1);
+		assert_messages(&rows);
+		end(state);
+	}
+	text_free(&rows);
+}
+
+/* A topic that is made later, where brokers make none by themselves. */
+static void test_a_topic_that_comes_later(void **state)
+{
+	struct sender sender = {.second = SHORT_SECOND, .spools = true};
+	struct report_delivery account;
+	bool waited;
+
+	(void)state;
+	rd_kafka_mock_topic_set_error(cluster, TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+	give(&(struct option_properties){2,
+		{"topic.metadata.refresh.interval.ms=100", "topic.metadata.propagation.max.ms=0"}});
+	start_producer(&sender, TOPIC);
+	push(&sender, 40);
+	while (warnings == 0)
+		usleep(1000);
+	waited = sender.delivery->acknowledged + delivery_lost(sender.delivery) == 0;
+	rd_kafka_mock_topic_set_error(cluster, TOPIC, RD_KAFKA_RESP_ERR_NO_ERROR);
+	wait_for_fates(&sender, 40);
+	account = stop(&sender);
+	give(&(struct option_properties){0});
+	assert_true(waited);
+	assert_int_equal(account.acknowledged, 40);
+	assert_int_equal(account.failed, 0);
+}
+
 /* A broker that goes away, and comes again. */
 static void test_waiting(void **state)
 {
@@ -205,11 +268,6 @@ static void test_gone(void **state)
 	account = stop(&sender);
 	assert_int_equal(account.failed, 42);
 	assert_true(warnings >= 1);
-}
-
-static void give(struct option_properties *properties)
-{
-	place_options.kafka = *properties;
 }
 
 /* What a section says is heeded: messages that only librdkafka waits for end when they are to. */
@@ -348,6 +406,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_messages, begin, end),
 		cmocka_unit_test_setup_teardown(test_errors_that_pass, begin, end),
 		cmocka_unit_test_setup_teardown(test_refused, begin, end),
+		cmocka_unit_test(test_refused_with_a_spool),
+		cmocka_unit_test_setup_teardown(test_a_topic_that_comes_later, begin, end),
 		cmocka_unit_test_setup_teardown(test_waiting, begin, end),
 		cmocka_unit_test_setup_teardown(test_gone, begin, end),
 		cmocka_unit_test_setup_teardown(test_silent, begin, end),

@@ -61,6 +61,7 @@ const struct remote_scheme remote_clickhouse_tls = {
 enum answer {
 	ANSWER_WRITTEN,
 	ANSWER_REFUSED, /* so it will be the next time */
+	ANSWER_CLOSED,  /* so it will be until somebody mends what is no matter of the rows */
 	ANSWER_BUSY,    /* it was not written, and may be the next time */
 	ANSWER_DOUBT,   /* the same of what it may have written */
 	ANSWER_BROKEN,  /* there was none */
@@ -127,8 +128,13 @@ static bool is_among(long code, const long *codes, size_t n)
 static const long busy_codes[] = {202, 241, 242, 252};
 /* And of which it is not said what was written: timeouts, the network, replicas, Keeper. */
 static const long doubtful_codes[] = {159, 209, 210, 285, 319, 999};
+/* Of values and rows: they cannot be parsed, do not fit their column, break a constraint, are too
+ * many for one insert. */
+static const long row_codes[] = {6, 25, 26, 27, 32, 33, 38, 41, 43, 53, 69, 70, 72, 117, 130, 131,
+	158, 307, 321, 349, 376, 377, 395, 396, 407, 441, 467, 469, 675, 676, 691};
 /* The same of HTTP: of the server, and of proxies before it. */
 static const long busy_statuses[] = {429, 503};
+static const long row_statuses[] = {400, 413};
 
 /* The first line of what the server says. */
 static void note_answer(struct clickhouse_place *place, long status)
@@ -155,7 +161,11 @@ static enum answer read_answer(struct clickhouse_place *place)
 		return ANSWER_DOUBT;
 	if (IS_AMONG(code, busy_codes) || (code == 0 && IS_AMONG(status, busy_statuses)))
 		return ANSWER_BUSY;
-	return code == 0 && status >= HTTP_SERVER ? ANSWER_DOUBT : ANSWER_REFUSED;
+	if (code == 0 && status >= HTTP_SERVER)
+		return ANSWER_DOUBT;
+	if (IS_AMONG(code, row_codes) || (code == 0 && IS_AMONG(status, row_statuses)))
+		return ANSWER_REFUSED;
+	return ANSWER_CLOSED;
 }
 
 static enum answer post(
@@ -201,7 +211,7 @@ static enum answer insert(struct clickhouse_place *place)
 	snprintf(url, sizeof(url), "%s&" TOKEN "=%016" PRIx64 "-%zu", place->url,
 		checksum_add(CHECKSUM_START, rows->data, rows->len), rows->len);
 	answer = post(place, url, rows->data, rows->len);
-	if (answer != ANSWER_REFUSED || place->code != UNKNOWN_SETTING ||
+	if (answer != ANSWER_CLOSED || place->code != UNKNOWN_SETTING ||
 		strstr(place->answer, TOKEN) == NULL)
 		return answer;
 	place->no_tokens = true;
@@ -244,11 +254,13 @@ static _Atomic uint64_t *fate_of(struct clickhouse_place *place)
 			place->backoff = 0;
 			return &remote->fates->acknowledged;
 		}
-		if (answer == ANSWER_REFUSED) {
+		/* With a spool rows wait until somebody lets them in. */
+		if (answer == ANSWER_REFUSED ||
+			(answer == ANSWER_CLOSED && remote->spooled == NULL)) {
 			remote_say_refuses(remote, place->why);
 			break;
 		}
-		doubtful |= answer != ANSWER_BUSY;
+		doubtful |= answer == ANSWER_DOUBT || answer == ANSWER_BROKEN;
 		breaks += answer == ANSWER_BROKEN;
 		/* With a spool they wait: they are sent again with the same bytes. */
 		if (breaks == BREAKS_MAX && remote->spooled == NULL) {

@@ -45,6 +45,8 @@ struct kafka_place {
 	/* By the outlet's thread, on which librdkafka calls back, too. */
 	rd_kafka_t *kafka; /* NULL: there is none, for lack of memory or threads */
 	int64_t answered;  /* monotonic ns: since then it had no need to, or has not */
+	int64_t backoff;   /* ns */
+	bool closed;       /* a row was not taken, until somebody mends what is no matter of it */
 	char why[128];     /* what librdkafka complained of last */
 };
 
@@ -65,6 +67,39 @@ static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *a
 	if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
 		error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
 		remote_say_waits(&place->remote, place->why);
+}
+
+/* With a spool rows wait until somebody lets them in. */
+static bool is_closed(const struct kafka_place *place, rd_kafka_resp_err_t error)
+{
+	if (place->remote.spooled == NULL)
+		return false;
+	switch (error) {
+	case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+	case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+	case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+	case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+	case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+	case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+	case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+	case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
+	case RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM:
+	case RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE:
+	case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+	case RD_KAFKA_RESP_ERR__FATAL: return true;
+	default: return false;
+	}
+}
+
+/* Says that a row was not taken, for good or for now. */
+static void say_not_taken(struct kafka_place *place, rd_kafka_resp_err_t error)
+{
+	if (!is_closed(place, error)) {
+		remote_say_refuses(&place->remote, rd_kafka_err2str(error));
+		return;
+	}
+	place->closed = true;
+	remote_say_waits(&place->remote, rd_kafka_err2str(error));
 }
 
 static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_message_t *message)
@@ -89,7 +124,7 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 	if (taken)
 		remote_say_takes(&place->remote);
 	else
-		remote_say_refuses(&place->remote, rd_kafka_err2str(message->err));
+		say_not_taken(place, message->err);
 }
 
 /* --- The producer */
@@ -212,7 +247,7 @@ static bool produce(struct kafka_place *place, const char *row, size_t len)
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
 			return true;
 		if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-			remote_say_refuses(&place->remote, rd_kafka_err2str(error));
+			say_not_taken(place, error);
 			return false;
 		}
 		wait_for_answers(place);
@@ -248,18 +283,45 @@ static void produce_rows(struct kafka_place *place, uint64_t rows)
 	delivery_count(&place->remote.fates->failed, rows - produced);
 }
 
+static void bring_once(struct kafka_place *place, uint64_t rows)
+{
+	place->closed = false;
+	if (place->kafka == NULL) {
+		remote_cannot(&place->remote, "there is no producer", rows);
+		return;
+	}
+	produce_rows(place, rows);
+	settle(place);
+	replace_if_fatal(place);
+}
+
+static void wait_to_try_again(struct kafka_place *place)
+{
+	int64_t until;
+
+	place->backoff = receiver_backoff(place->backoff, outlet_second(place->remote.outlet));
+	until = clock_now(CLOCK_MONOTONIC) + place->backoff;
+	while (clock_now(CLOCK_MONOTONIC) < until && !remote_roused(&place->remote) &&
+		place->kafka != NULL && wait_for_answers(place))
+		;
+}
+
 static void bring(struct remote *remote, uint64_t rows)
 {
 	struct kafka_place *place = (struct kafka_place *)remote;
 
-	if (place->kafka == NULL) {
-		remote_cannot(remote, "there is no producer", rows);
-		return;
-	}
 	place->answered = clock_now(CLOCK_MONOTONIC);
-	produce_rows(place, rows);
-	settle(place);
-	replace_if_fatal(place);
+	place->backoff = 0;
+	bring_once(place, rows);
+	/* All of them again, with the same bytes: only the last time counts. */
+	while (place->closed && !remote->left) {
+		wait_to_try_again(place);
+		if (remote->left)
+			break;
+		delivery_count(&remote->delivery.retries, 1);
+		memset(remote->fates, 0, sizeof(*remote->fates));
+		bring_once(place, rows);
+	}
 }
 
 /* --- What is asked for */
