@@ -279,6 +279,53 @@ static void test_late(void **state)
 	ipfix_socket_free(ipfix);
 }
 
+static uint32_t calls;
+
+static int64_t half_a_second(void *arg)
+{
+	(void)arg;
+	return ++calls < 20 ? INT64_MAX : SAMPLE_SECOND / 2;
+}
+
+/* The run ends while an interval's rows are spread over the next minute: the rest is spread over the
+ * time that there is, and none is lost. */
+static void test_hurried(void **state)
+{
+	int fd = open_at(false, 0);
+	const struct ipfix_socket_options options = {
+		.records = {.flows = true, .domain = 9, .ingress = 1},
+		.patience = patience,
+		.left = half_a_second,
+		.say = hear,
+	};
+	struct receiver_address address;
+	struct ipfix_socket *ipfix;
+	struct report_epoch *epoch = many_flows(MANY_MAX);
+	struct ipfix_account account;
+	char text[64], why[RECEIVER_WHY_MAX];
+	int64_t took;
+
+	(void)state;
+	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port_of(fd)));
+	assert_true(receiver_parse(text, RECEIVER_UDP, NULL, &address, why));
+	ipfix = ipfix_socket_create(&address, &options);
+	assert_non_null(ipfix);
+	epoch->flows_only = false;
+	epoch->live = true;
+	epoch->end = epoch->start + 60 * SAMPLE_SECOND;
+	calls = 0;
+	took = monotonic();
+	account = ipfix_socket_write(ipfix, epoch);
+	took = monotonic() - took;
+	assert_int_equal(account.delivered, MANY_MAX);
+	assert_int_equal(calls, 20); /* its time is given to a report once */
+	/* 2.3 s at 2000 datagrams a second, which is the least. */
+	assert_in_range(took, SAMPLE_SECOND * 4 / 10, SAMPLE_SECOND * 15 / 10);
+	close(fd);
+	report_epoch_free(epoch);
+	ipfix_socket_free(ipfix);
+}
+
 /* --- TCP */
 
 static uint8_t stream[STREAM_MAX];
@@ -408,6 +455,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nobody, begin, end),
 		cmocka_unit_test_setup_teardown(test_pace, begin, end),
 		cmocka_unit_test_setup_teardown(test_late, begin, end),
+		cmocka_unit_test_setup_teardown(test_hurried, begin, end),
 		cmocka_unit_test_setup_teardown(test_stream, begin, end),
 		cmocka_unit_test_setup_teardown(test_nobody_listens, begin, end),
 		cmocka_unit_test_setup_teardown(test_frozen, begin, end),

@@ -1465,6 +1465,53 @@ static void test_accounts_have_a_bound(void **state)
 	outlet_free(outlet);
 }
 
+struct sharer {
+	struct outlet *outlet;
+	int64_t shares[3];
+	uint32_t n;
+};
+
+static void look_at_share(void *place, const struct report_epoch *epoch)
+{
+	struct sharer *sharer = place;
+
+	(void)epoch;
+	while (!outlet_ending(sharer->outlet))
+		usleep(1000);
+	sharer->shares[sharer->n++] = outlet_share(sharer->outlet);
+}
+
+/* The ten seconds at the end are shared among the reports that wait. */
+static void test_shares(void **state)
+{
+	static const struct outlet_ops ops = {.write = look_at_share};
+	struct report_epoch *epoch = epoch_of(0, ROWS);
+	struct sharer sharer = {0};
+	struct delivery of_stats = {.name = "s", .output = &output_stats};
+	struct delivery *deliveries[] = {&of_stats};
+	const struct outlet_params params = {.ops = &ops,
+		.place = &sharer,
+		.name = "the place",
+		.deliveries = deliveries,
+		.nb_deliveries = 1,
+		.say = hear};
+	const int64_t second = INT64_C(1000000000);
+
+	(void)state;
+	sharer.outlet = outlet_create(&params);
+	assert_non_null(sharer.outlet);
+	for (int e = 0; e < 3; e++)
+		outlet_push(sharer.outlet, epoch);
+	assert_int_equal(outlet_start(sharer.outlet), 0);
+	assert_int_equal(outlet_end(sharer.outlet), 0);
+	assert_int_equal(sharer.n, 3);
+	for (int e = 0; e < 3; e++)
+		assert_in_range(sharer.shares[e], 9 * second / (3 - e),
+			10 * second / (3 - e) + second / 100);
+	outlet_free(sharer.outlet);
+	report_epoch_free(epoch);
+}
+
 /* Epochs that find no room and have no rows for the place are no loss to speak of. */
 static void test_nothing_lost(void **state)
 {
@@ -2093,6 +2140,7 @@ int main(void)
 		TEST(test_blocked_flows),
 		TEST(test_blocked_pipe_and_files),
 		TEST(test_accounts_have_a_bound),
+		TEST(test_shares),
 		TEST(test_nothing_lost),
 		TEST(test_epochs_are_bounded_in_bytes),
 		TEST(test_records_have_the_smaller_bound),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/signals.h"
 #include "base/units.h"
 #include "report/outlet/ipfix_socket.h"
 #include "report/outlet/remote.h"
@@ -20,6 +21,7 @@ _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 struct ipfix_place {
 	struct remote remote;
 	struct ipfix_socket *socket;
+	bool live; /* by its thread: a report said so */
 };
 
 static int64_t patience(void *arg)
@@ -30,6 +32,16 @@ static int64_t patience(void *arg)
 	bool ending = outlet != NULL && outlet_ending(outlet);
 
 	return ending && left > ENDING_NS ? ENDING_NS : left;
+}
+
+/* A replay that nobody stops waits for as long as it takes. */
+static int64_t left(void *arg)
+{
+	const struct ipfix_place *place = arg;
+	struct outlet *outlet = place->remote.outlet;
+	bool over = signals_stop_requested() || (place->live && outlet_ending(outlet));
+
+	return over ? outlet_share(outlet) : INT64_MAX;
 }
 
 static void say(bool warning, const char *line, void *arg)
@@ -53,7 +65,10 @@ static int open_place(struct remote *remote, bool require, char *why)
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct ipfix_place *place = arg;
-	const struct ipfix_account account = ipfix_socket_write(place->socket, epoch);
+	struct ipfix_account account;
+
+	place->live |= epoch->live;
+	account = ipfix_socket_write(place->socket, epoch);
 
 	delivery_count(&place->remote.delivery.delivered, account.delivered);
 	delivery_count(&place->remote.delivery.failed, account.failed);
@@ -120,6 +135,7 @@ static struct remote *create(
 			.egress = 0},
 		.rate = request->options->rate,
 		.patience = patience,
+		.left = left,
 		.say = say,
 		.arg = place,
 	};

@@ -29,6 +29,8 @@ struct ipfix_socket {
 	/* Pacing; monotonic. */
 	int64_t next_at, gap_per_row; /* as planned, */
 	int64_t least_at;             /* and what is too early in any case */
+	uint64_t rows_left;           /* of the report */
+	bool hurried;                 /* the run ends, and its rest was spread over what is left */
 	uint64_t flow_rows;           /* that came while the epoch was open */
 	int64_t flow_gap_per_row;     /* as the epoch before had them */
 };
@@ -99,14 +101,33 @@ static void sleep_until(int64_t time)
 		;
 }
 
+/* At the end of the run the rest of a report has less time than it was planned to have. */
+static void hurry(struct ipfix_socket *ipfix, int64_t now)
+{
+	int64_t left = ipfix->options.left != NULL && !ipfix->hurried
+			       ? ipfix->options.left(ipfix->options.arg)
+			       : INT64_MAX;
+
+	if (left == INT64_MAX || ipfix->rows_left == 0)
+		return;
+	ipfix->hurried = true;
+	if (ipfix->gap_per_row <= left / (int64_t)ipfix->rows_left)
+		return;
+	ipfix->gap_per_row = left / (int64_t)ipfix->rows_left;
+	ipfix->next_at = now;
+}
+
 /*
  * Where the thread did not get the CPU in time, datagrams come up to twice as fast until what was
  * missed is made up for, so that a report leaves when it should; a rate that was asked for is kept.
  */
 static void pace(struct ipfix_socket *ipfix, uint32_t rows)
 {
-	int64_t now = clock_now(CLOCK_MONOTONIC), gap = ipfix->gap_per_row * rows, least, at;
+	int64_t now = clock_now(CLOCK_MONOTONIC), gap, least, at;
 
+	hurry(ipfix, now);
+	ipfix->rows_left -= rows < ipfix->rows_left ? rows : ipfix->rows_left;
+	gap = ipfix->gap_per_row * rows;
 	if (gap > GAP_MAX_NS)
 		gap = GAP_MAX_NS;
 	least = gap / 2;
@@ -159,6 +180,8 @@ static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *e
 	if (ipfix->next_at < now)
 		ipfix->next_at = now;
 	ipfix->gap_per_row = GAP_MAX_NS;
+	ipfix->rows_left = rows;
+	ipfix->hurried = false;
 	if (epoch->flows_only) {
 		ipfix->flow_rows += rows;
 		if (ipfix->flow_gap_per_row > 0)

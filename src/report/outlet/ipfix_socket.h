@@ -17,6 +17,8 @@ struct ipfix_socket_options {
 	struct ipfix_options records;
 	double rate; /* datagrams per second; 0: as an epoch's rows need, and at least 2000 */
 	int64_t (*patience)(void *arg); /* with the receiver (receiver.h) */
+	/* ns in which the rest of the report is to leave; INT64_MAX: as it is planned. NULL: always. */
+	int64_t (*left)(void *arg);
 	/* What a person should know: that rows get lost (a warning), or arrive again. May be NULL. */
 	void (*say)(bool warning, const char *line, void *arg);
 	void *arg;

@@ -13,6 +13,7 @@
 #define WAIT_NS    50000000 /* how long outlet_wait() does */
 #define ENDING_S   5
 #define STOPPING_S 15
+#define LEAVING_S  10 /* of them, for what is spread over time */
 
 struct waiting {
 	struct waiting *next;
@@ -41,7 +42,9 @@ struct lane {
 struct outlet {
 	struct outlet_params params;
 	pthread_t thread;
-	int64_t stop_seen; /* the thread's own: monotonic ns; 0: not yet */
+	/* The thread's own, monotonic ns; 0: not yet. */
+	int64_t stop_seen;
+	int64_t leave_by; /* what waits has left then, where it is spread over time */
 
 	pthread_mutex_t lock;         /* guards what follows */
 	pthread_cond_t work;          /* a report was queued, or one of the others was set */
@@ -51,6 +54,7 @@ struct outlet {
 	size_t flow_bytes_max;
 	bool has_taken; /* the thread has one in hand, which starts then */
 	int64_t taken_start;
+	size_t taken_bytes;
 	uint32_t reopens_asked, reopens_done;
 	bool passed; /* all that is queued, and then the time up to passed_ns */
 	int64_t passed_ns;
@@ -104,6 +108,7 @@ static struct task next_task(struct outlet *outlet)
 		task.epoch = take_first(outlet);
 		outlet->has_taken = true;
 		outlet->taken_start = task.epoch->start;
+		outlet->taken_bytes = output_bytes(task.epoch);
 		pthread_cond_signal(&outlet->room);
 	} else {
 		task.passed = outlet->passed;
@@ -461,6 +466,25 @@ int64_t outlet_patience(struct outlet *outlet, uint32_t usual)
 		return left < 0 ? 0 : left < ending ? left : ending;
 	}
 	return outlet_ending(outlet) && usual > ENDING_S ? ending : usual * second;
+}
+
+int64_t outlet_share(struct outlet *outlet)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC), left;
+	double bytes = 0, taken;
+	bool ending;
+
+	pthread_mutex_lock(&outlet->lock);
+	ending = outlet->ending;
+	taken = (double)outlet->taken_bytes + 1;
+	for (int lane = 0; lane < LANES; lane++)
+		bytes += (double)outlet->lanes[lane].bytes;
+	pthread_mutex_unlock(&outlet->lock);
+	if (outlet->leave_by == 0)
+		outlet->leave_by = now + LEAVING_S * outlet->params.second;
+	left = outlet->leave_by - now;
+	/* An interval that is still to come is taken to be as this one. */
+	return left <= 0 ? 0 : (int64_t)((double)left * taken / (bytes + taken * (ending ? 1 : 2)));
 }
 
 bool outlet_gives_up(struct outlet *outlet, int64_t *since)

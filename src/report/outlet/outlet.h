@@ -89,6 +89,9 @@ bool outlet_ending(struct outlet *outlet);
  * on where the place keeps the rest.
  */
 int64_t outlet_patience(struct outlet *outlet, uint32_t usual);
+/* By its thread, where it is ending: ns in which the rest of the report in hand is to leave, so that
+ * what waits has left within 10 seconds. */
+int64_t outlet_share(struct outlet *outlet);
 /* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock
  * while the run does: it has no end before that. */
 bool outlet_gives_up(struct outlet *outlet, int64_t *since);

@@ -339,6 +339,7 @@ bool receiver_reach(struct receiver *receiver)
 
 int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
 {
+	const char *late = "the receiver takes nothing";
 	int error = 0;
 
 	receiver->sent = 0;
@@ -347,6 +348,8 @@ int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
 
 		if (receiver->patience(receiver->arg) == 0) {
 			error = ETIMEDOUT;
+			if (receiver->sent == 0)
+				late = "no time was left for it";
 			break;
 		}
 		n = send(receiver->fd, (const char *)bytes + receiver->sent, len - receiver->sent,
@@ -362,8 +365,7 @@ int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
 	if (error == EMSGSIZE)
 		snprintf(receiver->why, sizeof(receiver->why), "%s", strerror(error));
 	else if (error != 0)
-		give_up(receiver,
-			error == ETIMEDOUT ? "the receiver takes nothing" : strerror(error));
+		give_up(receiver, error == ETIMEDOUT ? late : strerror(error));
 	return error;
 }
 
