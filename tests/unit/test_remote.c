@@ -294,6 +294,59 @@ static void test_frozen(void **state)
 	close(listener);
 }
 
+/* Reads slowly, says something for each piece, and gives up where nobody hears that. */
+struct talker {
+	int listener;
+	uint32_t connections;
+	uint64_t bytes;
+};
+
+static void *talk(void *arg)
+{
+	struct talker *talker = arg;
+	char bytes[4096];
+	ssize_t n;
+
+	for (uint32_t c = 0; c < talker->connections; c++) {
+		int fd = accept(talker->listener, NULL, NULL);
+
+		while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
+			talker->bytes += (uint64_t)n;
+			if (send(fd, bytes, 100, MSG_NOSIGNAL) < 0)
+				break;
+			usleep(1000);
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
+/* What was delivered arrives, however often it is connected to anew, and at the end. */
+static void test_talker(void **state)
+{
+	struct sender sender = {0};
+	struct talker talker = {.connections = 4};
+	struct report_delivery account;
+	pthread_t thread;
+
+	(void)state;
+	talker.listener = listen_tcp(&sender, 4096);
+	assert_int_equal(pthread_create(&thread, NULL, talk, &talker), 0);
+	start(&sender);
+	for (uint32_t c = 0; c < talker.connections; c++) {
+		if (c > 0)
+			outlet_reopen(sender.outlet);
+		push(&sender, 5000);
+		outlet_settle(sender.outlet);
+	}
+	account = stop(&sender);
+	pthread_join(thread, NULL);
+	assert_int_equal(account.delivered, talker.connections * 5000);
+	assert_int_equal(account.reconnects, talker.connections - 1);
+	assert_int_equal(account.bytes, talker.bytes);
+	close(talker.listener);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_roused),
 		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_talker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,7 +163,7 @@ static const char *const tcp_keys[] = {"interface-index", NULL};
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.write = write_report, .miss = miss, .reopen = reopen                              \
+		.write = write_report, .miss = miss, .reopen = reopen, .end = reopen               \
 	}
 
 const struct remote_scheme remote_ipfix = {

@@ -20,6 +20,9 @@
 #define BACKOFF_MAX_S 30
 #define CONNECT_NS    (10 * SECOND_NS) /* at most, to be connected in */
 #define POLL_MS       100
+#define IDLE_NS       SECOND_NS       /* one that is left may do nothing with what it was sent, */
+#define LEAVING_NS    (5 * SECOND_NS) /* and take in all */
+#define LOOK_MS       10
 #define READS_MAX     64 /* of what it sends, which nobody asked for, at a time */
 #define HEADERS_UDP4  28
 #define HEADERS_UDP6  48
@@ -98,11 +101,65 @@ static void hang_up(struct receiver *receiver)
 		close(receiver->fd);
 	receiver->fd = -1;
 	receiver->fresh = false;
+	receiver->talks = false;
 	receiver->look_up = true;
+}
+
+/* Bytes that it has not taken yet; -1: not known. */
+static int queued(int fd)
+{
+	int bytes;
+
+	return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
+
+/* Takes what it sent. Returns what the last recv() did. */
+static ssize_t take_noise(struct receiver *receiver)
+{
+	char ignored[4096];
+	uint32_t reads = 0;
+	ssize_t len;
+
+	do {
+		len = recv(receiver->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+		receiver->talks |= len > 0;
+	} while (++reads < READS_MAX && (len > 0 || (len < 0 && errno == EINTR)));
+	return len;
+}
+
+/*
+ * Where something is unread, or comes later, close(2) resets the connection: what the receiver has
+ * not read yet may be gone. So one that talks is heard until it has read the end; another takes what
+ * is on the way by itself.
+ */
+static void leave(struct receiver *receiver, int64_t longest)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC), now = start, moved = start;
+	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
+	int before, left;
+	ssize_t len;
+
+	if (receiver->fd < 0 || receiver->address.transport == RECEIVER_UDP ||
+		shutdown(receiver->fd, SHUT_WR) < 0)
+		return;
+	before = queued(receiver->fd);
+	while (now - moved < IDLE_NS && now - start < longest) {
+		len = take_noise(receiver);
+		left = queued(receiver->fd);
+		if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR) ||
+			(left <= 0 && !receiver->talks))
+			break;
+		(void)poll(&polled, 1, LOOK_MS);
+		now = clock_now(CLOCK_MONOTONIC);
+		if (len > 0 || left != before)
+			moved = now;
+		before = left;
+	}
 }
 
 void receiver_free(struct receiver *receiver)
 {
+	leave(receiver, IDLE_NS);
 	hang_up(receiver);
 	if (receiver->addresses != NULL)
 		freeaddrinfo(receiver->addresses);
@@ -111,6 +168,9 @@ void receiver_free(struct receiver *receiver)
 
 void receiver_reopen(struct receiver *receiver)
 {
+	int64_t patience = receiver->fd >= 0 ? receiver->patience(receiver->arg) : 0;
+
+	leave(receiver, patience < LEAVING_NS ? patience : LEAVING_NS);
 	hang_up(receiver);
 	receiver->retry_at = 0;
 }
@@ -163,14 +223,6 @@ static bool look_up(struct receiver *receiver)
 		give_up(receiver, error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
 	}
 	return receiver->addresses != NULL;
-}
-
-/* Bytes that it has not taken yet; -1: not known. */
-static int queued(int fd)
-{
-	int bytes;
-
-	return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 
 /*
@@ -288,15 +340,11 @@ static int connect_unix(const struct receiver *receiver)
 
 bool receiver_heed(struct receiver *receiver)
 {
-	char ignored[4096];
 	ssize_t len;
-	uint32_t reads = 0;
 
 	if (receiver->fd < 0)
 		return false;
-	do {
-		len = recv(receiver->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
-	} while (++reads < READS_MAX && (len > 0 || (len < 0 && errno == EINTR)));
+	len = take_noise(receiver);
 	if (len == 0 && receiver->address.transport != RECEIVER_UDP)
 		give_up(receiver, "the receiver closed the connection");
 	else if (len < 0 && errno != EAGAIN)

@@ -51,6 +51,7 @@ struct receiver {
 	struct addrinfo *addresses; /* those of the last look-up that found some */
 	uint32_t turn;              /* UDP: whose turn it is of them */
 	bool look_up;               /* before the next connection */
+	bool talks;                 /* it has sent something, which nobody asked for */
 	bool fresh;                 /* receiver_reach() connected, and nobody has looked since */
 	int64_t retry_at, backoff;  /* monotonic */
 };
@@ -86,5 +87,6 @@ void receiver_praise(struct receiver *receiver);
 /* The bytes that a datagram may have on the way; 0: not known. */
 uint32_t receiver_datagram_max(const struct receiver *receiver);
 
-/* Leaves it; the name is looked up again, and it is connected to at once when it is looked for. */
+/* Leaves it, where it talks not before it has read what it was sent, if that does not take long. The
+ * name is looked up again, and it is connected to at once when it is looked for. */
 void receiver_reopen(struct receiver *receiver);

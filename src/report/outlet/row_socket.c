@@ -173,7 +173,7 @@ static void free_place(struct remote *remote)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = remote_write, .reopen = reopen                            \
+		.begin = begin, .write = remote_write, .reopen = reopen, .end = reopen             \
 	}
 
 const struct remote_scheme remote_tcp = {
