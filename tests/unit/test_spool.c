@@ -125,10 +125,10 @@ static void test_full(void **state)
 	assert_int_equal(spool_give_up(spool), 4);
 	assert_int_equal(spool_rows(spool), 0);
 	assert_null(put(spool, 4, text, &why));
-	assert_put(spool, 5, "z");
+	assert_put(spool, 5, "zzzzz");
 	assert_oldest(spool, 4, text);
 	spool_done(spool);
-	assert_oldest(spool, 5, "z");
+	assert_oldest(spool, 5, "zzzzz");
 	assert_int_equal(spool_give_up(spool), 0); /* the disk has it */
 	spool_done(spool);
 	spool_close(spool);
@@ -270,6 +270,64 @@ static void test_unreadable(void **state)
 	spool_close(spool);
 }
 
+/* A first line that cannot be true makes a damaged file, whose rows are not believed. */
+static void test_first_lines(void **state)
+{
+	static const char begin[] = "sketchtap spool 1 " KIND " ", end[] = "checksum=0\n";
+	static const struct {
+		const char *text;
+		uint64_t rows; /* as far as known */
+	} cases[] = {
+		{"rows=1844674407370956600 start=0 header=0 bytes=3 ", 0},
+		{"rows=-16 start=0 header=0 bytes=3 ", 0},
+		{"rows=4 start=0 header=0 bytes=3 ", 4},
+		{"rows=4 start=0 header=0 bytes=300 ", 4},
+		{"rows=18446744073709551600 start=0 header=4 bytes=18446744073709551615 ", 0},
+	};
+	const struct spool_place place = {path, SIZE, KIND, URL};
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct spool *spool = open_it(SIZE, 0);
+		struct spool_found found;
+		char why[SPOOL_WHY_MAX], text[256];
+
+		spool_close(spool);
+		snprintf(text, sizeof(text), "%s%s%sabc", begin, cases[c].text, end);
+		make_file("0000000000000001.rows", text);
+		spool = spool_open(&place, &found, why);
+		assert_non_null(spool);
+		assert_int_equal(found.damaged, 1);
+		assert_int_equal(found.damaged_rows, cases[c].rows);
+		assert_int_equal(found.rows, 0);
+		assert_int_equal(spool_rows(spool), 0);
+		spool_close(spool);
+	}
+}
+
+/* A FIFO in the place of a file holds nobody up, at the start or later. */
+static void test_fifos(void **state)
+{
+	static const char row[] = "0000000000000000.rows";
+	struct spool *spool = open_it(SIZE, 0);
+	struct spool_segment segment;
+	char name[128];
+
+	(void)state;
+	assert_put(spool, 1, "first\n");
+	snprintf(name, sizeof(name), "%s/%s", path, row);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	assert_int_equal(spool_oldest(spool, &segment), SPOOL_UNREADABLE);
+	spool_close(spool);
+	refuse(KIND, URL, "0000000000000000.rows cannot be read: it is no regular file");
+	assert_int_equal(unlink(name), 0);
+	snprintf(name, sizeof(name), "%s/url", path);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	refuse(KIND, URL, "name a folder that can be written");
+}
+
 /* Each byte of a segment, changed or cut off, is noticed: at the start, or when it is read. */
 static void test_damaged(void **state)
 {
@@ -355,6 +413,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_other_places, clean),
 		cmocka_unit_test_teardown(test_what_is_left, clean),
 		cmocka_unit_test_teardown(test_unreadable, clean),
+		cmocka_unit_test_teardown(test_first_lines, clean),
+		cmocka_unit_test_teardown(test_fifos, clean),
 		cmocka_unit_test_teardown(test_damaged, clean),
 	};
 

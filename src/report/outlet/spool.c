@@ -85,6 +85,13 @@ static bool read_first_line(const char *text, size_t len, struct first_line *lin
 	return true;
 }
 
+/* Whether a file of so many bytes can be what its first line says; a row has one at least. */
+static bool is_whole(const struct first_line *line, uint64_t len)
+{
+	return line->header <= len && line->bytes <= len &&
+	       line->line + line->header + line->bytes == len && line->rows <= line->bytes;
+}
+
 static uint64_t sum_of(
 	const char *line, size_t len, const struct text *header, const struct text *text)
 {
@@ -139,17 +146,33 @@ static int write_segment(
 	return error;
 }
 
+/* -1 with errno, as of what is no regular file; a FIFO holds nobody up. */
+static int open_file(const struct spool *spool, const char *name, struct stat *st)
+{
+	int fd = openat(spool->fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error;
+
+	if (fd < 0)
+		return -1;
+	error = fstat(fd, st) != 0      ? errno
+		: S_ISDIR(st->st_mode)  ? EISDIR
+		: !S_ISREG(st->st_mode) ? EINVAL
+					: 0;
+	if (error == 0)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 /* NULL with errno where it cannot be read. */
 static char *read_file(const struct spool *spool, const char *name, size_t *len)
 {
-	int fd = openat(spool->fd, name, O_RDONLY | O_CLOEXEC), error = 0;
-	struct stat st;
-	char *bytes = NULL;
+	struct stat st = {0};
+	int fd = open_file(spool, name, &st), error = 0;
+	char *bytes = fd >= 0 ? malloc((size_t)st.st_size + 1) : NULL;
 	ssize_t n = 1;
 
 	*len = 0;
-	if (fd >= 0 && fstat(fd, &st) == 0)
-		bytes = malloc((size_t)st.st_size + 1);
 	if (bytes == NULL)
 		error = errno;
 	while (error == 0 && n != 0 && *len < (size_t)st.st_size) {
@@ -181,8 +204,7 @@ static enum spool_result read_segment(
 	/* One that somebody took away does not come back. */
 	if (bytes == NULL)
 		return errno == ENOENT ? SPOOL_DAMAGED : SPOOL_UNREADABLE;
-	if (read_first_line(bytes, len, &line) && line.version == VERSION && line.header <= len &&
-		line.bytes <= len && line.line + line.header + line.bytes == len) {
+	if (read_first_line(bytes, len, &line) && line.version == VERSION && is_whole(&line, len)) {
 		text_add(&segment->header, bytes + line.line, line.header);
 		text_add(&segment->text, bytes + line.line + line.header, line.bytes);
 		segment->rows = line.rows;
@@ -425,15 +447,15 @@ enum look {
 static enum look look_at(
 	const struct spool *spool, const char *name, struct segment_file *file, char *why)
 {
-	int fd = openat(spool->fd, name, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int fd = open_file(spool, name, &st);
 	char text[LINE_MAX_BYTES];
 	struct first_line line;
-	struct stat st;
-	ssize_t len = fd >= 0 && fstat(fd, &st) == 0 ? read(fd, text, sizeof(text)) : -1;
+	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
 
 	if (len < 0)
 		snprintf(why, SPOOL_WHY_MAX, "%.40s cannot be read: %s; mend that, or take it away",
-			name, strerror(errno));
+			name, errno == EINVAL ? "it is no regular file" : strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	if (len < 0)
@@ -453,10 +475,10 @@ static enum look look_at(
 			line.what, spool->what);
 		return LOOK_OTHER;
 	}
-	file->rows = line.rows;
 	file->start = line.start;
 	file->bytes = (uint64_t)st.st_size;
-	return line.line + line.header + line.bytes == file->bytes ? LOOK_GOOD : LOOK_DAMAGED;
+	file->rows = line.rows <= file->bytes ? line.rows : 0;
+	return is_whole(&line, file->bytes) ? LOOK_GOOD : LOOK_DAMAGED;
 }
 
 /* What is in a file that has another ending: rows that a run did not write to the end before it was
@@ -511,7 +533,7 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 static bool is_of_place(const struct spool *spool, const char *url, bool waits, char *why)
 {
 	char said[URL_MAX] = "";
-	int fd = openat(spool->fd, URL_FILE, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+	int fd = openat(spool->fd, URL_FILE, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, FILE_MODE);
 	size_t len = strlen(url);
 	bool good = fd >= 0 && read(fd, said, sizeof(said) - 1) >= 0;
 
