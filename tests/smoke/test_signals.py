@@ -221,12 +221,12 @@ ROWS_FOR_A_PIPE = {
 }
 
 
-def start_into_a_pipe(test, kind):
+def start_into_a_pipe(test, kind, *more):
     """Returns the run and the end of its output's pipe that nobody reads."""
     capture = lib.write_pcap(test.path('some.pcap'), [(i, lib.udp_frame(i)) for i in range(100)])
     reading, writing = os.pipe()
     process = test.start(*[option.format(capture=capture) for option in ROWS_FOR_A_PIPE[kind]],
-                         '--output', '-', stdout=writing)
+                         '--output', '-', *more, stdout=writing)
     size = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
     os.close(writing)
     test.until(lambda: waiting_in(reading) > size * 3 // 4, 'the pipe is full')
@@ -244,6 +244,23 @@ def test_one_signal_is_enough_where_nobody_reads(test):
         result.expect(1)
         assert 'does not read' in result.stderr, result.describe()
         assert 'rows could not be written' in result.stderr, result.describe()
+
+
+def test_a_live_run_that_is_over_waits_for_no_reader(test):
+    """Nobody asked it to end; --deliveries, which is written last, is no other output."""
+    fifo = test.path('deliveries')
+    os.mkfifo(fifo)
+    unread = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(unread, fcntl.F_SETPIPE_SZ, 4096)
+    try:
+        process, reading = start_into_a_pipe(test, 'live', '--duration', '2s', '--deliveries', fifo)
+        result = test.wait(process)
+        os.close(reading)
+    finally:
+        os.close(unread)
+    result.expect(1)
+    for name in ('standard output', fifo):
+        assert f'{name}: its reader does not read' in result.stderr, result.describe()
 
 
 def test_a_slow_reader_is_waited_for_at_the_end(test):

@@ -22,7 +22,7 @@
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
 
-/* How long a reader is waited for when the run was asked to end, and how often that is looked
+/* How long a reader is waited for when the run is to end, and how often that is looked
  * at. */
 #define PATIENCE_MS 5000
 #define LOOK_MS     100
@@ -396,16 +396,19 @@ bool output_file_same(const struct output_file *a, const struct output_file *b)
 }
 
 /*
- * Waits as long as the reader likes, but where the run was asked to end not for one that takes
- * nothing for a while: returns false.
+ * Waits as long as the reader likes, but where the run is to end not for one that takes nothing for
+ * a while: returns false.
  */
-static bool wait_until_writable(int fd)
+static bool wait_until_writable(const struct output_file *file)
 {
-	struct pollfd pollfd = {.fd = fd, .events = POLLOUT};
+	struct pollfd pollfd = {.fd = file->fd, .events = POLLOUT};
 	int waited = 0;
 
 	while (poll(&pollfd, 1, LOOK_MS) <= 0) {
-		waited = signals_stop_requested() ? waited + LOOK_MS : 0;
+		bool ends =
+			signals_stop_requested() || (file->over != NULL && atomic_load(file->over));
+
+		waited = ends ? waited + LOOK_MS : 0;
 		if (waited >= PATIENCE_MS)
 			return false;
 	}
@@ -445,7 +448,7 @@ static ssize_t write_some(const struct output_file *file, const char *data, size
 {
 	if (file->regular)
 		return write(file->fd, data, len);
-	if (!wait_until_writable(file->fd)) {
+	if (!wait_until_writable(file)) {
 		errno = ETIMEDOUT;
 		return -1;
 	}

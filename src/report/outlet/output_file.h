@@ -16,6 +16,7 @@
  * of them are told that it is whole.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,7 @@ struct output_file {
 	struct rotate_limits limits;
 	writer_say_fn say;
 	void *say_arg;
+	const atomic_bool *over; /* set when readers are waited for no longer; NULL: never */
 
 	int fd;
 	char *target;        /* what the name led to when it was opened; NULL: it was no link */
@@ -78,7 +80,7 @@ struct output_rows {
 };
 
 /*
- * name, option, form, limits, say and say_arg are filled, fd is -1, the rest is 0. Changes
+ * name, option, form, limits, say, say_arg and over are filled, fd is -1, the rest is 0. Changes
  * nothing but to create a file that is not there. Returns 0, or the exit status (2: it exists, 1:
  * any other reason) with one line in error[size].
  */
@@ -119,7 +121,7 @@ void output_file_write_header(struct output_file *file);
  * Writes the rows after the header where it is due, to a new file where they do not belong in this
  * one. All of them reach the file, or they count as lost: that is said when it starts and when it
  * ends. A failed text (no memory) counts as lost too. On a pipe it blocks while the reader does,
- * but not for long when the run was asked to end (base/signals.h).
+ * but not for long when the run was asked to end (base/signals.h), or `over` says so.
  */
 void output_file_write(struct output_file *file, const struct output_rows *rows);
 

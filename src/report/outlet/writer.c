@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,9 @@ struct writer {
 	struct route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
 	bool told; /* there is a place for what became of rows */
+	bool live; /* nothing can be had again: at the end no reader is waited for */
+
+	atomic_bool over; /* by the pushing thread; all that write to files read it */
 
 	/* The pushing thread's own: the epoch that was handed over last. */
 	bool has_last;
@@ -72,6 +76,7 @@ static struct file_sink *add_sink(
 				.limits = writer_options(config)->rotate,
 				.say = voice_say,
 				.say_arg = &writer->voice,
+				.over = &writer->over,
 				.fd = -1,
 			},
 	};
@@ -143,9 +148,8 @@ static bool add_table(struct writer *writer, const struct config *config)
 
 	if (sink == NULL)
 		return false;
-	sink->redrawn = writer_options(config)->format == FORMAT_AUTO &&
-			(port_given(config) || kernel_given(config) || collect_listens(config)) &&
-			screen_possible();
+	sink->redrawn =
+		writer_options(config)->format == FORMAT_AUTO && writer->live && screen_possible();
 	return true;
 }
 
@@ -513,8 +517,11 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	struct writer *writer = calloc(1, sizeof(*writer));
 
 	*status = 1;
-	if (writer != NULL)
+	if (writer != NULL) {
 		writer->voice = *voice;
+		writer->live =
+			port_given(config) || kernel_given(config) || collect_listens(config);
+	}
 	if (writer == NULL || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
 	else
@@ -780,6 +787,7 @@ uint64_t writer_close(struct writer *writer)
 {
 	uint64_t lost = 0;
 
+	atomic_store(&writer->over, writer->live);
 	/* All at once: each may wait for somebody who takes nothing. */
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
