@@ -309,13 +309,17 @@ static bool check_alone(
 static bool check_file(
 	const struct config *config, const struct asked_place *place, struct option_fault *fault)
 {
-	const char *name = place->to.name, *text = place->text;
+	const char *name = place->to.name, *text = place->text, *form = remote_meant(name);
 
 	if (place->to.format == FORMAT_AUTO && begins_as_format(name))
 		return refuse(fault, place, "url",
 			"'%.100s' looks like a format that is none; allowed: %s (a table "
 			"is --format table); a file that is called so is ./%.100s",
 			name, file_formats + 2, name);
+	if (form != NULL)
+		return refuse(fault, place, "url",
+			"'%.100s' is no URL; write %s (a file that is called so is ./%.100s)", name,
+			form, name);
 	if (*name == '\0')
 		return refuse(fault, place, "url",
 			"'%.200s' names no file; give %.200sFILE, or %.200s- for standard output",

@@ -46,6 +46,17 @@ bool remote_is_url(const char *name)
 	return len > 0 && strncmp(name + len, "://", 3) == 0;
 }
 
+const char *remote_meant(const char *name)
+{
+	for (uint32_t s = 0; s < SCHEMES; s++) {
+		size_t len = strcspn(schemes[s]->prefix, ":") + 1;
+
+		if (strncasecmp(name, schemes[s]->prefix, len) == 0 && scheme_of(name) == NULL)
+			return schemes[s]->form;
+	}
+	return NULL;
+}
+
 const char *const *remote_keys(const char *name)
 {
 	const struct remote_scheme *scheme = scheme_of(name);

@@ -98,6 +98,9 @@ void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX]);
 /* Whether a destination is a URL, of a scheme that there is or of none. */
 bool remote_is_url(const char *name);
 
+/* The form of the URL that a name was meant for which begins as one, but is none; NULL: it does not. */
+const char *remote_meant(const char *name);
+
 /* The keys of a section that it heeds beside those of all places, NULL behind the last; NULL: none. */
 const char *const *remote_keys(const char *name);
 
