@@ -744,6 +744,15 @@ static void add_export(struct metric_samples *samples, const struct metric *metr
 		add_place(samples, d, NULL, metric->at);
 }
 
+static void add_spool(struct metric_samples *samples, const struct metric *metric)
+{
+	const struct report_epoch *told = samples->view->deliveries;
+
+	for (uint32_t d = 0; told != NULL && d < told->nb_deliveries; d++)
+		if (told->deliveries[d].spool_size > 0)
+			add_place(samples, d, NULL, metric->at);
+}
+
 #define DELIVERY(member) offsetof(struct report_delivery, member)
 
 static void add_export_rows(struct metric_samples *samples, const struct metric *metric)
@@ -864,6 +873,12 @@ const struct metric metric_rows[] = {
 	{"sketchtap_export_spooled_rows", METRIC_GAUGE, "rows",
 		"Of the rows that wait for each place, those in its spool.", .add = add_export,
 		.at = DELIVERY(spooled)},
+	{"sketchtap_export_spool_bytes", METRIC_GAUGE, "bytes",
+		"Bytes on the disk of each place's spool.", .add = add_spool,
+		.at = DELIVERY(spool_bytes)},
+	{"sketchtap_export_spool_size_bytes", METRIC_GAUGE, "bytes",
+		"Bytes that each place's spool may take.", .add = add_spool,
+		.at = DELIVERY(spool_size)},
 	{"sketchtap_export_retries", METRIC_COUNTER, "retries",
 		"Intervals that were sent to a place again.", .add = add_export,
 		.at = DELIVERY(retries)},

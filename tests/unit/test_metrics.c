@@ -176,6 +176,8 @@ static void test_places(void **state)
 		.dropped = 5,
 		.waiting = 6,
 		.spooled = 5,
+		.spool_bytes = 900,
+		.spool_size = 1000,
 		.retries = 7,
 		.reconnects = 8,
 		.bytes = 9};
@@ -193,6 +195,8 @@ static void test_places(void **state)
 	assert_says(metrics, "sketchtap_export_rows_total" PLACE ",fate=\"dropped\"} 5");
 	assert_says(metrics, "sketchtap_export_waiting_rows" PLACE "} 6");
 	assert_says(metrics, "sketchtap_export_spooled_rows" PLACE "} 5");
+	assert_says(metrics, "sketchtap_export_spool_bytes" PLACE "} 900");
+	assert_says(metrics, "sketchtap_export_spool_size_bytes" PLACE "} 1000");
 	assert_says(metrics, "sketchtap_export_retries_total" PLACE "} 7");
 	assert_says(metrics, "sketchtap_export_reconnects_total" PLACE "} 8");
 	assert_says(metrics, "sketchtap_export_bytes_total" PLACE "} 9");

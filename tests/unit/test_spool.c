@@ -77,6 +77,16 @@ static void assert_oldest(struct spool *spool, uint64_t rows, const char *text)
 	assert_int_equal(start, 1000 * rows);
 }
 
+static uint64_t bytes_of(const char *name)
+{
+	struct stat status;
+	char full[128];
+
+	snprintf(full, sizeof(full), "%s/%s", path, name);
+	assert_int_equal(stat(full, &status), 0);
+	return (uint64_t)status.st_size;
+}
+
 static void test_order(void **state)
 {
 	struct spool *spool = open_it(SIZE, 0);
@@ -84,12 +94,14 @@ static void test_order(void **state)
 	int64_t start;
 
 	(void)state;
+	assert_int_equal(spool_bytes(spool), 0);
 	assert_put(spool, 1, "first\n");
 	assert_put(spool, 2, "second\n\n");
 	assert_oldest(spool, 1, "first\n");
 	assert_oldest(spool, 1, "first\n");
 	spool_done(spool);
 	assert_int_equal(spool_rows(spool), 2);
+	assert_int_equal(spool_bytes(spool), bytes_of("0000000000000001.rows"));
 	spool_close(spool);
 	/* The next run goes on behind what is there. */
 	spool = open_it(SIZE, 2);

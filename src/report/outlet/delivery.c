@@ -37,6 +37,8 @@ struct report_delivery delivery_totals(const struct delivery *delivery)
 		.retries = read_count(&delivery->retries),
 		.reconnects = read_count(&delivery->reconnects),
 		.bytes = read_count(&delivery->bytes),
+		.spool_bytes = read_count(&delivery->spool_bytes),
+		.spool_size = delivery->spool_size,
 	};
 
 	all.spooled = read_count(&delivery->spooled);

@@ -14,12 +14,14 @@
 struct delivery {
 	const char *name;            /* of the place, as it was given; outlives the account */
 	const struct output *output; /* NULL: the table for a person */
+	uint64_t spool_size;         /* bytes that its spool has at most; 0: it has none */
 	/* By the thread that hands over. */
 	uint64_t rows;
 	struct report_delivery told; /* what had become of all rows at the last look */
 	/* By any thread that has them; anybody reads. */
 	_Atomic uint64_t dropped;      /* there was no room for them in the queue, or the spool */
 	_Atomic uint64_t spooled;      /* of those that wait, in the spool now */
+	_Atomic uint64_t spool_bytes;  /* that these take on the disk */
 	_Atomic uint64_t delivered;    /* the kernel took them */
 	_Atomic uint64_t acknowledged; /* whoever received them said so */
 	_Atomic uint64_t failed;       /* they are not there */

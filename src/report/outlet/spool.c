@@ -409,14 +409,24 @@ bool spool_oldest_start(struct spool *spool, int64_t *start)
 	return any;
 }
 
-uint64_t spool_rows(struct spool *spool)
+static uint64_t look_under_lock(struct spool *spool, const uint64_t *figure)
 {
-	uint64_t rows;
+	uint64_t now;
 
 	pthread_mutex_lock(&spool->lock);
-	rows = spool->rows;
+	now = *figure;
 	pthread_mutex_unlock(&spool->lock);
-	return rows;
+	return now;
+}
+
+uint64_t spool_rows(struct spool *spool)
+{
+	return look_under_lock(spool, &spool->rows);
+}
+
+uint64_t spool_bytes(struct spool *spool)
+{
+	return look_under_lock(spool, &spool->bytes);
 }
 
 /* --- Opening */

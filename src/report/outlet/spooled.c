@@ -34,6 +34,14 @@ struct spooled {
 	bool put, ended;      /* something since it was looked at; nothing more comes */
 };
 
+static void tell_spooled(struct spooled *spooled)
+{
+	struct delivery *account = &spooled->remote->delivery;
+
+	atomic_store(&account->spooled, spool_rows(spooled->spool));
+	atomic_store(&account->spool_bytes, spool_bytes(spooled->spool));
+}
+
 /* --- By the thread that sends */
 
 /* Moves what the place said of the segment's rows to the account. */
@@ -45,7 +53,7 @@ static void settle(struct spooled *spooled)
 	delivery_count(&account->acknowledged, fates->acknowledged);
 	delivery_count(&account->failed, fates->failed);
 	delivery_count(&account->unknown, fates->unknown);
-	atomic_store(&account->spooled, spool_rows(spooled->spool));
+	tell_spooled(spooled);
 }
 
 static bool same_text(const struct text *a, const struct text *b)
@@ -91,7 +99,7 @@ static void say_damaged(struct spooled *spooled, uint64_t rows)
 		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
 		(unsigned long long)rows);
 	delivery_count(&spooled->remote->delivery.failed, rows);
-	atomic_store(&spooled->remote->delivery.spooled, spool_rows(spooled->spool));
+	tell_spooled(spooled);
 }
 
 /* It is tried again with the next rows, and by the next run. */
@@ -209,7 +217,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 		remote->dropped += rows;
 		return;
 	}
-	atomic_store(&remote->delivery.spooled, spool_rows(spooled->spool));
+	tell_spooled(spooled);
 	rouse(spooled, false);
 }
 
@@ -237,7 +245,7 @@ static void end(void *arg)
 		delivery_count(&spooled->remote->delivery.failed, rows);
 	}
 	rows = spool_rows(spooled->spool);
-	atomic_store(&spooled->remote->delivery.spooled, rows);
+	tell_spooled(spooled);
 	if (rows > 0)
 		remote_say(spooled->remote, false, "%llu rows stay in the spool for the next run",
 			(unsigned long long)rows);
@@ -279,7 +287,8 @@ bool spooled_open(struct remote *remote, const char *url, const struct place_opt
 	remote->spooled = spooled;
 	remote->delivery.rows = found->rows + found->damaged_rows;
 	remote->delivery.failed = found->damaged_rows;
-	remote->delivery.spooled = found->rows;
+	remote->delivery.spool_size = options->spool.size;
+	tell_spooled(spooled);
 	return true;
 }
 

@@ -320,6 +320,7 @@ struct report_delivery {
 	bool waits;
 	int64_t oldest; /* of what waits: its start, ns since 1970-01-01 UTC */
 	uint64_t retries, reconnects, bytes;
+	uint64_t spool_bytes, spool_size; /* now, and at most; 0: there is no spool */
 };
 
 struct exporter_row;
