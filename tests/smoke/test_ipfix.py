@@ -248,5 +248,5 @@ def test_bad_urls(test):
             (('--output', 'ipfix:127.0.0.1:4739'), 'write ipfix://HOST:PORT (a file that is called so is ./ipfix:127'),
             (('--output', 'ipfix://:1'), 'names no host'),
             (('--output', 'ipfix+tcp://[::1:1'), 'names no host'),
-            (('--output', 'ipfix://127.0.0.1:1', '--append'), 'only on a file')):
+            (('--output', 'ipfix://127.0.0.1:1', '--append'), 'on what a URL names, only on a file')):
         test.run('--synthetic', 'flows=10,packets=10', *arguments).expect(2).expect_one_line(part)

@@ -174,9 +174,32 @@ def test_required(test):
         assert reader.bytes[:2] == b'\0\x0a' and len(reader.bytes) > 400, reader.bytes
 
 
+def test_domains_of_ipfix(test):
+    """Places of another kind take no numbers from those of IPFIX."""
+    recorders = [peers.Recorder(test) for _ in range(2)]
+    flows = [text for recorder in recorders for text in ('--flows', f'ipfix://127.0.0.1:{recorder.port}')]
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        reader = Reader(server)
+        test.run('--synthetic', 'flows=10,packets=10', '--sketch', 'flow-table', *flows, '--output',
+                 f'tcp://127.0.0.1:{server.getsockname()[1]}').expect(0)
+        reader.join(20)
+    for recorder, wanted in zip(recorders, ({0, 1}, {100, 101})):
+        domains = {int.from_bytes(data[12:16], 'big') for _, _, data in recorder.datagrams()}
+        assert domains == wanted, domains
+
+
+def test_key_of_another_place(test):
+    """The line and the whole key of a property that has no effect there."""
+    config = test.path('exports.conf')
+    with open(config, 'w', encoding='ascii') as file:
+        file.write('[export x]\nwhat = stats\nurl = tcp://127.0.0.1:1\nkafka.acks = 1\nkafka.linger.ms = 1\n')
+    test.run('--synthetic', 'flows=10,packets=10', '--config', config).expect(
+        2).expect_one_line(':4: kafka.acks: has no effect on')
+
+
 def test_bad_urls(test):
     for url, part in (('tcp://127.0.0.1', 'port'), ('json:tcp://:1', 'names no host'), ('unix:', 'by a path'),
-                      ('tcp:localhost:9000', 'write tcp://HOST:PORT (a file that is called so is ./tcp:localhost:9000)'),
+                      ('tcp:localhost:9000', 'write tcp://HOST:PORT (a file that is called so is ./tcp:localhost'),
                       ('json:TCP:h', 'write tcp://HOST:PORT'), ('kafka:/b/t', 'write kafka://'),
                       ('http://a:1/b', 'allowed: '), ('./x/../tcp://a:1', 'No such file')):
         test.run('--synthetic', 'flows=10,packets=10', '--output', url).expect(

@@ -824,6 +824,8 @@ static const struct refusal without_effect[] = {
 	{"--pcap a --force", "--force: has no effect", "--output FILE"},
 	{"--pcap a --append --output /dev/stdout", "--append: has no effect", "--output FILE"},
 	{"--pcap a --rotate 1h", "--rotate: has no effect", "--output FILE"},
+	{"--pcap a --append --output tcp://h:1", "--append: has no effect on what a URL", "FILE"},
+	{"--pcap a --foreign-profile", "--foreign-profile: has no effect", "without --profile;"},
 	{"--pcap a --dispatch flow", "--dispatch: has no effect", "without --design async;"},
 	{"--pcap a --design sync --ring-size 64", "--ring-size: has no", "--design async;"},
 	{"--pcap a --atomic cas", "--atomic: has no effect", "without --sharing shared;"},

@@ -337,6 +337,19 @@ static bool is_among(const char *key, const char *const *keys)
 	return keys != NULL && *keys != NULL;
 }
 
+/* A property is one key of many that the row stands for. */
+static const char *key_as_written(const struct asked_place *place, const char *key)
+{
+	static _Thread_local char property[REMOTE_KEY_MAX]; /* the fault has it, too */
+	const char *first;
+
+	if (strcmp(key, "kafka") != 0)
+		return key;
+	first = place->options->kafka.texts[0];
+	snprintf(property, sizeof(property), "kafka.%.*s", (int)strcspn(first, "="), first);
+	return property;
+}
+
 /* Whether a section says nothing that its place cannot heed. */
 static bool check_keys(
 	const struct config *config, const struct asked_place *place, struct option_fault *fault)
@@ -349,7 +362,7 @@ static bool check_keys(
 		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
 			!(strcmp(key, "spool") == 0 && remote_may_spool(place->to.name)) &&
 			!(strcmp(key, "require") == 0 && remote_may_require(place->to.name)))
-			return refuse(fault, place, key,
+			return refuse(fault, place, key_as_written(place, key),
 				strcmp(key, "require") != 0
 					? "has no effect on '%s'; leave it out"
 					: "'%s' never says whether anybody is there; leave it out",
@@ -498,12 +511,16 @@ static const char *lacks_file(
 {
 	struct place_walk walk = {0};
 	struct asked_place place;
+	bool url = false;
 
 	(void)measurement;
-	while (places_next(config, &walk, &place))
+	while (places_next(config, &walk, &place)) {
 		if (!standard_files_is_output(place.to.name) && !remote_is_url(place.to.name))
 			return NULL;
-	return option_lacks_file(NULL);
+		url |= remote_is_url(place.to.name);
+	}
+	return url ? "on what a URL names, only on a file such as --output FILE"
+		   : option_lacks_file(NULL);
 }
 
 static const char *lacks_forced(

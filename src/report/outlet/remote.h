@@ -70,8 +70,8 @@ struct remote_scheme {
 		char *why);
 	/*
 	 * Of a request that it can have, whose URL lives longer: what is behind struct remote, which
-	 * remote_create() fills. `number` is that of the place in its run, from 0. NULL where memory
-	 * is missing.
+	 * remote_create() fills. `number` is that of the place among those of its run whose rows are
+	 * REMOTE_ENCODED, from 0. NULL where memory is missing.
 	 */
 	struct remote *(*create)(const struct remote_scheme *scheme,
 		const struct remote_request *request, uint32_t number);

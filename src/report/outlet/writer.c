@@ -116,11 +116,14 @@ static bool add_remote(
 	struct remote **remotes =
 		reallocarray(writer->remotes, writer->nb_remotes + 1, sizeof(writer->remotes[0]));
 	struct remote *remote;
+	uint32_t number = 0;
 
 	if (remotes == NULL)
 		return false;
 	writer->remotes = remotes;
-	remote = remote_create(&request, writer->nb_remotes, &writer->voice);
+	for (uint32_t r = 0; r < writer->nb_remotes; r++)
+		number += remotes[r]->scheme->rows == REMOTE_ENCODED;
+	remote = remote_create(&request, number, &writer->voice);
 	if (remote == NULL)
 		return false;
 	remotes[writer->nb_remotes++] = remote;
