@@ -118,6 +118,28 @@ def test_no_table(test):
     server.end(test)
 
 
+def test_a_table_that_comes_later(test):
+    """With a spool rows wait until there is one, over the end of the run; only with --full."""
+    if not test.settings.full:
+        test.skip('only with --full')
+    server, config, hitters = Server(test), test.path('later.conf'), test.path('hitters.csv')
+    with open(config, 'w', encoding='utf-8') as stream:
+        stream.write(f'[export later]\nwhat = heavy-hitters\nurl = clickhouse://127.0.0.1:{server.port}/heavy_hitters\n'
+                     f'spool = {test.path("spool")},64MB\n')
+    run = ('--synthetic', 'flows=100,packets=10K', '--interval', '0', '--config', config, '--output', hitters,
+           '--force')
+    result = test.run(*run).expect(0)
+    rows, packets = rows_of(hitters, 'packets')
+    for part in ("heavy_hitters doesn't exist", f'{rows} rows stay in the spool'):
+        assert part in result.stderr, result.describe()
+    for statement in statements(test, 'tables'):
+        server.ask(statement)
+    test.run(*run).expect(0)
+    told = server.ask('SELECT count(), sum(packets), uniqExact(run) FROM heavy_hitters')[0].split('\t')
+    assert [int(part) for part in told] == [2 * rows, 2 * packets, 2], told
+    server.end(test)
+
+
 def certify(test):
     """An authority of our own, and a certificate of 127.0.0.1 that it signed."""
     peers.needs(test, 'openssl')
