@@ -7,8 +7,11 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
+import time
 
+import net
 import peers
 from test_ipfix import account
 
@@ -137,6 +140,28 @@ def test_a_replay_that_waits(test):
     assert test.wait(process).status == 1
     sums = account(deliveries, url)
     assert sums['rows'] == sums['failed'] + sums['dropped'] > 0, sums
+
+
+def test_silent_name_server(test):
+    """A run that is asked to end does not wait for it as long as a look-up takes."""
+    namespace, resolver = net.Namespace(test), test.path('resolv.conf')
+    with open(resolver, 'w', encoding='ascii') as file:
+        file.write('nameserver 127.0.0.1\noptions timeout:20 attempts:3\n')
+    namespace.set('lo', 'up')
+    namespace.call('mount', '--bind', resolver, os.path.realpath('/etc/resolv.conf'))
+    silence = ('import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 53)); '
+               'print("there", flush=True); time.sleep(100)')
+    server = test.start(program=[sys.executable, '-c', silence], inside=namespace)
+    test.until(lambda: os.path.getsize(os.path.join(server.directory, 'stdout')) > 0, 'a name server')
+    process = test.start('--synthetic', 'flows=100,packets=0,rate=1K', '--pace', 'recorded', '--interval', '100ms',
+                         '--sketch', 'flow-table', '--output', 'tcp://collector.example:1',
+                         '--flows', 'ipfix://collector.example', inside=namespace)
+    begin = time.monotonic()
+    test.until(lambda: time.monotonic() > begin + 1, 'it looks names up')
+    process.signal(signal.SIGTERM)
+    result = test.wait(process).expect(1)
+    assert time.monotonic() < begin + 18, time.monotonic() - begin
+    assert result.stderr.count('the name server does not answer') >= 2, result.describe()
 
 
 def test_required(test):

@@ -5,6 +5,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +15,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/signals.h"
 #include "base/units.h"
 
 #define BACKOFF_MAX_S 30
@@ -157,15 +162,6 @@ static void leave(struct receiver *receiver, int64_t longest)
 	}
 }
 
-void receiver_free(struct receiver *receiver)
-{
-	leave(receiver, IDLE_NS);
-	hang_up(receiver);
-	if (receiver->addresses != NULL)
-		freeaddrinfo(receiver->addresses);
-	receiver->addresses = NULL;
-}
-
 void receiver_reopen(struct receiver *receiver)
 {
 	int64_t patience = receiver->fd >= 0 ? receiver->patience(receiver->arg) : 0;
@@ -200,29 +196,137 @@ static void give_up(struct receiver *receiver, const char *why)
 	snprintf(receiver->why, sizeof(receiver->why), "%s", why);
 }
 
-/* Keeps what it has where a name cannot be looked up now. */
-static bool look_up(struct receiver *receiver)
+/* --- Names: looked up by a thread of their own, for a name server that is silent keeps it for long */
+
+struct look_up {
+	struct receiver_address address;
+	struct addrinfo *found;
+	int error;         /* of getaddrinfo(), */
+	int number;        /* and its errno */
+	sem_t done;        /* posted last, where somebody waits */
+	atomic_bool alone; /* whose side comes second frees it or takes it */
+};
+
+static void free_look_up(struct look_up *look_up)
 {
+	sem_destroy(&look_up->done);
+	free(look_up);
+}
+
+static void *look_up_main(void *arg)
+{
+	struct look_up *look_up = arg;
 	const struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
 		.ai_socktype =
-			receiver->address.transport == RECEIVER_UDP ? SOCK_DGRAM : SOCK_STREAM,
+			look_up->address.transport == RECEIVER_UDP ? SOCK_DGRAM : SOCK_STREAM,
 	};
-	struct addrinfo *found = NULL;
-	int error;
+
+	look_up->error =
+		getaddrinfo(look_up->address.host, look_up->address.port, &hints, &look_up->found);
+	look_up->number = errno;
+	if (!atomic_exchange(&look_up->alone, true)) {
+		sem_post(&look_up->done);
+		return NULL;
+	}
+	if (look_up->error == 0)
+		freeaddrinfo(look_up->found);
+	free_look_up(look_up);
+	return NULL;
+}
+
+/* NULL: there is no memory, or no thread. */
+static struct look_up *begin_look_up(const struct receiver *receiver)
+{
+	struct look_up *look_up = calloc(1, sizeof(*look_up));
+	pthread_t thread;
+
+	if (look_up == NULL)
+		return NULL;
+	look_up->address = receiver->address;
+	sem_init(&look_up->done, 0, 0);
+	if (signals_start_thread(&thread, look_up_main, look_up) != 0) {
+		free_look_up(look_up);
+		return NULL;
+	}
+	pthread_detach(thread);
+	return look_up;
+}
+
+/* False: not yet, and it is to be waited for no longer now. */
+static bool wait_for_names(const struct receiver *receiver)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC), now = start;
+
+	do {
+		int64_t until = now + POLL_MS * (SECOND_NS / 1000);
+		const struct timespec time = {until / SECOND_NS, until % SECOND_NS};
+
+		if (sem_clockwait(&receiver->names->done, CLOCK_MONOTONIC, &time) == 0)
+			return true;
+		now = clock_now(CLOCK_MONOTONIC);
+	} while (now - start < receiver->patience(receiver->arg));
+	return false;
+}
+
+static void leave_look_up(struct receiver *receiver)
+{
+	struct look_up *look_up = receiver->names;
+
+	receiver->names = NULL;
+	if (look_up == NULL || !atomic_exchange(&look_up->alone, true))
+		return;
+	while (sem_wait(&look_up->done) != 0)
+		;
+	if (look_up->error == 0)
+		freeaddrinfo(look_up->found);
+	free_look_up(look_up);
+}
+
+static void take_names(struct receiver *receiver, char *why, size_t size)
+{
+	struct look_up *look_up = receiver->names;
+
+	receiver->names = NULL;
+	if (look_up->error == 0) {
+		if (receiver->addresses != NULL)
+			freeaddrinfo(receiver->addresses);
+		receiver->addresses = look_up->found;
+		receiver->look_up = false;
+	}
+	snprintf(why, size, "%s",
+		look_up->error == EAI_SYSTEM ? strerror(look_up->number)
+					     : gai_strerror(look_up->error));
+	free_look_up(look_up);
+}
+
+/* Keeps what it has where a name cannot be looked up now. One that takes long goes on, for the next
+ * try. */
+static bool look_up(struct receiver *receiver)
+{
+	char why[128] = "the name server does not answer";
 
 	if (!receiver->look_up && receiver->addresses != NULL)
 		return true;
-	error = getaddrinfo(receiver->address.host, receiver->address.port, &hints, &found);
-	if (error == 0) {
-		if (receiver->addresses != NULL)
-			freeaddrinfo(receiver->addresses);
-		receiver->addresses = found;
-		receiver->look_up = false;
-	} else if (receiver->addresses == NULL) {
-		give_up(receiver, error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
-	}
+	if (receiver->names == NULL)
+		receiver->names = begin_look_up(receiver);
+	if (receiver->names == NULL)
+		snprintf(why, sizeof(why), "%s", strerror(ENOMEM));
+	else if (wait_for_names(receiver))
+		take_names(receiver, why, sizeof(why));
+	if (receiver->addresses == NULL)
+		give_up(receiver, why);
 	return receiver->addresses != NULL;
+}
+
+void receiver_free(struct receiver *receiver)
+{
+	leave(receiver, IDLE_NS);
+	hang_up(receiver);
+	leave_look_up(receiver);
+	if (receiver->addresses != NULL)
+		freeaddrinfo(receiver->addresses);
+	receiver->addresses = NULL;
 }
 
 /*

@@ -48,6 +48,7 @@ struct receiver {
 	uint32_t connects;          /* that succeeded */
 	size_t sent;                /* bytes of the last receiver_send() that the kernel took */
 	char why[256];              /* why it is not there, or did not take the last */
+	struct look_up *names;      /* that goes on; NULL: none does */
 	struct addrinfo *addresses; /* those of the last look-up that found some */
 	uint32_t turn;              /* UDP: whose turn it is of them */
 	bool look_up;               /* before the next connection */
