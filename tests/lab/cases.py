@@ -32,7 +32,8 @@ def spread(model, workers):
     def case(where):
         name = f'{model}0'
         run = where.measure(where.bind(name), f'--workers {workers}')
-        assert not re.search(r'\b(TCP|UDP)\b[^:]* spread by', run.said()) and 'are not spread' not in run.said(), run.said()
+        said = run.said()
+        assert not re.search(r'\b(TCP|UDP)\b[^:]* spread by', said) and 'are not spread' not in said, said
         # Connections of different sizes: those of a worker tell which they are.
         ends = [(f'10.1.{number}.1', f'10.2.0.{number}', 1024 + 37 * number, 443) for number in range(1, 65)]
         forth = [frame for number, end in enumerate(ends, 1) for frame in [lab.connection(*end)] * number]
@@ -179,7 +180,8 @@ def placement(where):
     run.expect(captured(600) * 2)
     huge = re.search(r'^Huge +([\d.]+) +([\d.]+)', numa, re.M)
     assert huge and float(huge[1]) > 4 and float(huge[2]) > 4, numa
-    planned = [(role, cpu, node) for cpu, node, role in re.findall(r'^\d+ +(\d+) +(\d+) +(reporter|worker) ', before, re.M)]
+    lcores = re.findall(r'^\d+ +(\d+) +(\d+) +(reporter|worker) ', before, re.M)
+    planned = [(role, cpu, node) for cpu, node, role in lcores]
     assert planned == re.findall(r'^\d+ +(reporter|worker) +(\d+) +(\d+)', after, re.M), f'{before}\n{after}'
     assert [node for role, _, node in planned if role == 'worker'] == ['0', '1'], before
 
@@ -187,7 +189,14 @@ def placement(where):
 # ---- as a service
 
 
-CONFIGURATION = 'workers = 1\ninterval = 1s\nappend = yes\nsketch = flow-table\ntop = 1M\noutput = flows.csv\nstats = stats.csv\n'
+CONFIGURATION = '''workers = 1
+interval = 1s
+append = yes
+sketch = flow-table
+top = 1M
+output = flows.csv
+stats = stats.csv
+'''
 
 
 class Service:
@@ -280,10 +289,10 @@ def full_disk(where):
             cable.send(frame)
         where.until(lambda: 'resumed' in service.journal(), 'the end of it to be said', service.journal)
         guest.run(f'systemctl stop {service.unit}', status=None)
-        assert service.show('ExecMainStatus') == '1' and 'rows could not be written' in service.journal(), service.journal()
-        for file in ('stats.csv', 'flows.csv'):
-            lib.read_csv(guest.read(f'/var/log/sketchtap/full/{file}'),
-                         lib.STATS_COLUMNS if file == 'stats.csv' else lib.OUTPUT_COLUMNS + lib.RECORD_COLUMNS)
+        said = service.journal()
+        assert service.show('ExecMainStatus') == '1' and 'rows could not be written' in said, said
+        for file, columns in (('stats.csv', lib.STATS_COLUMNS), ('flows.csv', lib.OUTPUT_COLUMNS + lib.RECORD_COLUMNS)):
+            lib.read_csv(guest.read(f'/var/log/sketchtap/full/{file}'), columns)
     finally:
         guest.run('systemctl reset-failed; umount /var/log/sketchtap/full', status=None)
 
@@ -312,7 +321,8 @@ def upgrade(where):
     pid, configuration = service.show('MainPID'), guest.read('/etc/sketchtap/kept.conf')
     # The same with a later version's number.
     guest.run('''rm -rf /tmp/later && mkdir /tmp/later && cd /tmp/later && for name in sketchtap sketchtap-bench; do
-dpkg-deb -R /lab/${name}_*.deb tree && sed -i -E 's/^Version: .*/&+later/; s/(sketchtap \\(= [^)]*)/\\1+later/' tree/DEBIAN/control &&
+dpkg-deb -R /lab/${name}_*.deb tree &&
+sed -i -E 's/^Version: .*/&+later/; s/(sketchtap \\(= [^)]*)/\\1+later/' tree/DEBIAN/control &&
 dpkg-deb -Znone -b tree $name.deb && rm -rf tree || exit 1; done; dpkg -i *.deb''')
     assert guest.run("dpkg-query -W -f '${Version}' sketchtap").endswith('+later')
     service.lives_again(pid)

@@ -35,6 +35,7 @@ TimeoutStopSec=200
 LimitMEMLOCK=infinity
 '''
 PATIENCE = 90  # seconds without a packet that is counted
+ATTEMPTS = 3
 WINDOW = 384  # frames on their way at once: fewer than a card's ring has room for
 # A card pads a frame whose tag it has taken off.
 SHORTEST, LONGEST = 64, 1514
@@ -164,19 +165,29 @@ class Run:
 class Lab:
     """A release, with the machine that runs it."""
 
-    def __init__(self, release):
+    def __init__(self, release, failed=None):
         self.release = release
         self.directory = tempfile.mkdtemp(prefix='sketchtap-lab-')
         self.guest = None
-        self.failed = None  # why there is none
+        self.failed = failed  # why there is none
 
-    def machine(self, **how):
+    def boot(self):
+        for attempt in range(ATTEMPTS):
+            directory = os.path.join(self.directory, str(attempt))
+            os.mkdir(directory)
+            try:
+                return machine.Machine(self.release, directory)
+            except machine.Stalled as reason:
+                print(f'# boot {attempt + 1} {str(reason).splitlines()[0]}', flush=True)
+        raise machine.Failed(f'{ATTEMPTS} boots stalled')
+
+    def machine(self):
         """One that runs, with the packages installed."""
         if self.failed:
-            raise machine.Failed(f'no machine: {self.failed}')
+            raise machine.Failed(f'no machine: {self.failed[-4000:]}')
         if self.guest is None:
             try:
-                self.guest = machine.Machine(self.release, self.directory, **how)
+                self.guest = self.boot()
                 self.guest.run('systemctl is-system-running --wait', status=None)
                 said = self.guest.run('dpkg -i /lab/*.deb')
                 assert '\nSetting up sketchtap ' in said, said

@@ -27,8 +27,9 @@ QEMU_PACKAGES = ('qemu-system-x86', 'seabios')
 # cases look with.
 GUEST_PACKAGES = (
     'systemd', 'systemd-sysv', 'udev', 'dbus', 'kmod', 'linux-image-amd64', 'initramfs-tools', 'python3',
-    'librte-meta-bus', 'librte-meta-mempool', 'librte-meta-net', '?name(^librte-fib)', '?name(^librte-member)', 'libbpf1', 'libcurl4', 'libmicrohttpd12', 'libncursesw6',
-    'libpcap0.8', 'librdkafka1', 'procps', 'iproute2', 'ethtool', 'pciutils', 'numactl', 'logrotate')
+    'librte-meta-bus', 'librte-meta-mempool', 'librte-meta-net', '?name(^librte-fib)', '?name(^librte-member)',
+    'libbpf1', 'libcurl4', 'libmicrohttpd12', 'libncursesw6', 'libpcap0.8', 'librdkafka1',
+    'procps', 'iproute2', 'ethtool', 'pciutils', 'numactl', 'logrotate')
 # Beside what debian/control asks for.
 BUILD_PACKAGES = ('build-essential', 'debhelper', 'git', 'lintian', 'xz-utils')
 
@@ -146,8 +147,9 @@ def make_guest(release, directory):
     os.makedirs(os.path.join(tree, 'lab'))
     write(os.path.join(tree, 'etc/initramfs-tools/conf.d/lab'), INITRAMFS)
     write(os.path.join(tree, 'etc/initramfs-tools/modules'), INITRAMFS_MODULES)
-    inside(tree, 'update-initramfs -u && systemctl -q enable lab.service && systemctl -q mask apt-daily.timer apt-daily-upgrade.timer '
-           'dpkg-db-backup.timer e2scrub_all.timer fstrim.timer logrotate.timer', TREE_SECONDS)
+    inside(tree, 'update-initramfs -u && systemctl -q enable lab.service && '
+           'systemctl -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer '
+           'e2scrub_all.timer fstrim.timer logrotate.timer', TREE_SECONDS)
     for name, pattern in (('kernel', 'vmlinuz-*'), ('initrd', 'initrd.img-*')):
         shutil.copy(max(glob.glob(os.path.join(tree, 'boot', pattern))), os.path.join(directory, name))
     disk = os.path.join(directory, 'disk')
