@@ -523,12 +523,6 @@ static const char *lacks_file(
 		   : option_lacks_file(NULL);
 }
 
-static const char *lacks_forced(
-	const struct config *config, const struct measurement_config *measurement)
-{
-	return config_asks(config, NULL, "profile") ? NULL : lacks_file(config, measurement);
-}
-
 static const char *lacks_records(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -631,10 +625,10 @@ static const struct option_row writer_rows[] = {
 		.name = "force",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FLAG,
-		.lacks = lacks_forced,
+		.lacks = lacks_file,
 		OPTION_FIELD(writer_options, force),
 		.set = "existing",
-		.help = "Replace output files that exist, or take the --profile of another host.",
+		.help = "Replace output files that exist.",
 	},
 	{
 		.name = "rotate",
@@ -738,7 +732,8 @@ static bool read_spool(const struct option_text *a)
 	const char *comma = strrchr(a->text, ',');
 
 	if (comma == NULL || comma == a->text || units_size(comma + 1, &spool.size) != NULL)
-		return option_refuse(a, "is no FOLDER,SIZE; write /var/spool/sketchtap/heavy,1GB");
+		return option_refuse(
+			a, "is no FOLDER,SIZE; write /var/lib/sketchtap/NAME/heavy,1GB");
 	if (spool.size < SPOOL_MIN)
 		return option_refuse(a, "is too small; give 1MB or more");
 	spool.folder_len = (uint32_t)(comma - a->text);
