@@ -29,6 +29,7 @@ struct server {
 	bool floods;                  /* after its answers, without an end */
 	struct text bodies[ANSWERS];
 	char requests[ANSWERS][4096]; /* what stood before them */
+	void *(*serve)(void *arg);    /* NULL: serve() */
 	pthread_t thread;
 };
 
@@ -99,7 +100,9 @@ static void start_both(struct server *server, struct sender *sender)
 	assert_int_equal(getsockname(server->listener, (struct sockaddr *)&at, &len), 0);
 	snprintf(sender->url, sizeof(sender->url), "clickhouse://127.0.0.1:%u/d.flows",
 		ntohs(at.sin_port));
-	assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+	assert_int_equal(pthread_create(&server->thread, NULL,
+				 server->serve != NULL ? server->serve : serve, server),
+		0);
 	start(sender);
 }
 
@@ -375,6 +378,43 @@ static void test_broken(void **state)
 	free_bodies(&flood);
 }
 
+/* Answers, hears what else comes on the connection, and is gone. */
+static void *serve_once(void *arg)
+{
+	struct server *server = arg;
+	int fd = accept(server->listener, NULL, NULL);
+	char byte;
+
+	assert_true(fd >= 0);
+	close(server->listener);
+	take_request(server, 0, fd);
+	(void)send(fd, OK, strlen(OK), MSG_NOSIGNAL);
+	if (recv(fd, &byte, 1, MSG_PEEK) == 1)
+		take_request(server, 1, fd);
+	close(fd);
+	return NULL;
+}
+
+/* What it has may not be told to have failed. */
+static void test_gone(void **state)
+{
+	struct server server = {.serve = serve_once};
+	struct sender sender = {.second = SHORT_SECOND};
+	struct report_delivery account;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 5);
+	outlet_settle(sender.outlet);
+	push(&sender, 7);
+	account = stop(&sender);
+	pthread_join(server.thread, NULL);
+	assert_int_equal(account.acknowledged, 5);
+	assert_int_equal(account.unknown, server.bodies[1].len > 0 ? 7 : 0);
+	assert_int_equal(account.failed, server.bodies[1].len > 0 ? 0 : 7);
+	free_bodies(&server);
+}
+
 /* One that takes nothing, at the end of the run: bounded, and what it may have is unknown. */
 static void test_frozen(void **state)
 {
@@ -460,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_required),
 		cmocka_unit_test(test_nobody),
