@@ -13,6 +13,8 @@ import lib
 import test_live_pairs
 from test_ipfix import DELIVERIES
 
+NOT_SANITIZED = ('receivers_that_fail', 'receivers_that_fail_live')
+
 FATES = ('delivered', 'acknowledged', 'failed', 'unknown', 'dropped')
 QUEUE = 4 << 20  # of each place
 LIBRARY = 96 << 20  # what librdkafka, libcurl and threads may take, of messages 64 MB

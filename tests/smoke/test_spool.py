@@ -15,6 +15,8 @@ import lib
 import peers
 from test_ipfix import DELIVERIES
 
+NOT_SANITIZED = ('over_the_end_of_a_run', 'trouble', 'frozen', 'another_place', 'full')
+
 TRAFFIC = ('--synthetic', 'flows=1000,packets=400K,rate=100K', '--interval', '500ms', '--seed', '1')
 
 
