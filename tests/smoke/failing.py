@@ -174,7 +174,7 @@ class Ipfix(Receiver):
 
 
 class Database(Receiver):
-    """INSERTs of HTTP. What it answered with 200 is `kept`; what came whole and got another answer, `perhaps`."""
+    """INSERTs of HTTP. What it answered with 200 is `kept`; what came whole and got another one that leaves it open, `perhaps`."""
 
     MOODS = {**Receiver.MOODS, 'is busy': 1, 'is in doubt': 1, 'hangs up unasked': 1}
     ANSWERS = {'is busy': (503, b'try again'), 'is in doubt': (500, b'Code: 159. Timeout exceeded')}
@@ -192,7 +192,8 @@ class Database(Receiver):
         self.rest = b''
         assert head.startswith(b'POST ') and len(body) == length, head
         status, said = self.ANSWERS.get(self.mood, (200, b''))
-        self.perhaps.add_lines(body.decode())
+        if self.mood != 'is busy':  # that says that nothing was written
+            self.perhaps.add_lines(body.decode())
         if self.mood == 'hangs up unasked':
             self.hang_up()
             return
