@@ -10,11 +10,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -23,6 +20,7 @@
 #include <rte_log.h>
 
 #include "base/log.h"
+#include "capture.h"
 #include "eal.h"
 #include "parallel/epoch.h"
 #include "parallel/keep_up_options.h"
@@ -313,30 +311,6 @@ static void test_one_floods(void **state)
 	}
 }
 
-static int saved_stderr, said_fd;
-
-static void hear_begin(void)
-{
-	fflush(stderr);
-	saved_stderr = dup(STDERR_FILENO);
-	said_fd = memfd_create("stderr", 0);
-	assert_true(saved_stderr >= 0 && said_fd >= 0);
-	assert_true(dup2(said_fd, STDERR_FILENO) >= 0);
-}
-
-static void hear_end(char *text, size_t size)
-{
-	ssize_t len;
-
-	fflush(stderr);
-	assert_true(dup2(saved_stderr, STDERR_FILENO) >= 0);
-	len = pread(said_fd, text, size - 1, 0);
-	close(saved_stderr);
-	close(said_fd);
-	assert_true(len >= 0);
-	text[len] = '\0';
-}
-
 /* A step that saves nothing: it is said once, and nobody is left with it. */
 static void test_useless_step(void **state)
 {
@@ -344,13 +318,13 @@ static void test_useless_step(void **state)
 	char text[4096], *line;
 
 	stage->flooded = NONE;
-	hear_begin();
+	capture_begin();
 	log_init(LOG_LEVEL_WARNING, false);
 	rte_log_set_global_level(RTE_LOG_WARNING);
 	for (uint32_t i = 0; i < 3; i++)
 		work_interval(stage);
 	rte_log_set_global_level(RTE_LOG_EMERG);
-	hear_end(text, sizeof(text));
+	capture_end(text, sizeof(text));
 	line = strstr(text, "warning: first: step keys:1/2 saves nothing here, and is passed over: "
 			    "of a packet it makes 6.83 ns of 6.33 ns");
 	assert_non_null(line);
