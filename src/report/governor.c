@@ -549,38 +549,39 @@ static void step_keys(struct governor *governor, uint64_t open)
 
 /* --- all workers --- */
 
+/* Measurements of which the worker looks at flows less closely than they are: a bit each. */
+static uint32_t held_back(const struct governor *governor, const struct governed *of)
+{
+	static const struct flow_states whole = FLOW_STATES_IDENTITY;
+	const struct states *states = &of->states[of->at];
+	uint32_t held = 0;
+
+	for (uint32_t m = 0; states->of == governor->set && m < governor->plan->nb_measurements;
+		m++)
+		held |= (uint32_t)(memcmp(&states->flows[m], &whole, sizeof(whole)) != 0) << m;
+	return held;
+}
+
 static bool gives_up(const struct governor *governor, const struct governed *of)
 {
-	static const struct states whole = STATES_WHOLE;
-	const struct states *states = &of->states[of->at];
-
 	if (!of->busy)
 		return false;
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
 		if (published_steps(governor, of, m) > 0)
 			return true;
-	if (states->of == governor->set &&
-		memcmp(states->flows, whole.flows, sizeof(whole.flows)) != 0)
-		return true;
-	return of->level.level > VALVE_FULL;
+	return held_back(governor, of) != 0 || of->level.level > VALVE_FULL;
 }
 
 static void watch(struct governor *governor)
 {
-	static const struct flow_states whole = FLOW_STATES_IDENTITY;
 	uint32_t workers = 0;
 
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		const struct states *states = &governor->workers[w].states[governor->workers[w].at];
+		const struct governed *of = &governor->workers[w];
 
-		for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
-			governor->held_back |=
-				(uint32_t)(states->of == governor->set &&
-					   memcmp(&states->flows[m], &whole, sizeof(whole)) != 0)
-				<< m;
+		governor->held_back |= held_back(governor, of);
+		workers += gives_up(governor, of);
 	}
-	for (uint32_t w = 0; w < governor->nb_workers; w++)
-		workers += gives_up(governor, &governor->workers[w]);
 	if (workers > governor->reduced)
 		governor->reduced = workers;
 }
