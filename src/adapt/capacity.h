@@ -13,9 +13,8 @@
 #include "adapt/profile.h"
 #include "config/config.h"
 
-#define CAPACITY_NAME_MAX   160
-#define CAPACITY_SHARE_NS   2 /* to tell which keys a share has, of a packet: docs/ADAPTIVE.md */
-#define CAPACITY_STATES_MAX 160
+#define CAPACITY_NAME_MAX 160
+#define CAPACITY_SHARE_NS 2 /* to tell which keys a share has, of a packet: docs/ADAPTIVE.md */
 
 struct capacity_state {
 	char name[CAPACITY_NAME_MAX];

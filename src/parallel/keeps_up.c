@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "parallel/keep_up_options.h"
+#include "parallel/measurements.h"
 #include "parallel/steps.h"
 
 /* For which the times of a packet are said. */
@@ -52,15 +53,18 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 	return true;
 }
 
+/* In full, each step, the valve's levels (to wait, and the shifts), and none. */
+#define STATES_MAX                                                                                 \
+	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + VALVE_SHIFT_MAX - VALVE_SHIFT_MIN + 1 + 1)
+
 struct states {
-	struct capacity_state states[CAPACITY_STATES_MAX];
+	struct capacity_state states[STATES_MAX];
 	uint32_t n;
 };
 
 static void add_state(struct states *states, const struct capacity_state *state)
 {
-	if (states->n < CAPACITY_STATES_MAX)
-		states->states[states->n++] = *state;
+	states->states[states->n++] = *state;
 }
 
 static uint32_t priority_of(const struct plan *plan, uint32_t m)
@@ -106,29 +110,22 @@ static void add_all_steps(struct states *states, const struct plan *plan)
 				add_steps(states, plan, m, &state);
 }
 
-/* The levels of the valve: what is of no better rank than others waits, then fewer packets are looked
- * at by the rest. */
+/* The levels of the valve: first some measurements wait, then the others look at fewer packets. */
 static void add_levels(struct states *states, const struct plan *plan)
 {
 	struct capacity_state state = capacity_full();
-	uint32_t best = UINT32_MAX;
-	bool waits = false;
+	uint32_t waiting = measurements_low_ranked(plan);
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
-		best = priority_of(plan, m) < best ? priority_of(plan, m) : best;
-	for (uint32_t m = 0; m < plan->nb_measurements; m++)
-		if (priority_of(plan, m) > best) {
-			state.of[m].looked_at = 0;
-			waits = true;
-		}
+		state.of[m].looked_at = waiting >> m & 1 ? 0 : 1;
 	steps_level_word((struct burst_level){.level = VALVE_WAIT}, state.name);
-	if (waits)
+	if (waiting != 0)
 		add_state(states, &state);
 	for (uint8_t shift = VALVE_SHIFT_MIN; shift <= VALVE_SHIFT_MAX; shift++) {
 		steps_level_word(
 			(struct burst_level){.level = VALVE_SOME, .shift = shift}, state.name);
 		for (uint32_t m = 0; m < plan->nb_measurements; m++)
-			state.of[m].looked_at = state.of[m].looked_at > 0 ? 1.0 / (1U << shift) : 0;
+			state.of[m].looked_at = waiting >> m & 1 ? 0 : 1.0 / (1U << shift);
 		add_state(states, &state);
 	}
 }

@@ -61,17 +61,22 @@ static bool add_weights(struct counting *counting, const struct plan_lcore *lcor
 	return true;
 }
 
-/* What bursts need of which not everything is looked at. */
-static bool add_states(
-	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
+uint32_t measurements_low_ranked(const struct plan *plan)
 {
-	uint32_t best = UINT32_MAX;
+	uint32_t best = UINT32_MAX, low_ranked = 0;
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		best = RTE_MIN(best, priority_of(&plan->measurements[m]));
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
-		if (priority_of(&plan->measurements[m]) > best)
-			counting->low_ranked |= UINT32_C(1) << m;
+		low_ranked |= (uint32_t)(priority_of(&plan->measurements[m]) > best) << m;
+	return low_ranked;
+}
+
+/* What bursts need of which not everything is looked at. */
+static bool add_states(
+	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
+{
+	counting->low_ranked = measurements_low_ranked(plan);
 	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	counting->bursts[0].weights = counting->weights;
 	return counting->weights != NULL;

@@ -60,6 +60,9 @@ struct measurements *measurements_create(
 	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up);
 void measurements_destroy(struct measurements *measurements); /* NULL is allowed */
 
+/* Those of a worse priority than the best, which may wait for the others: a bit each. */
+uint32_t measurements_low_ranked(const struct plan *plan);
+
 /*
  * The reporter: whatever is handed back from now on has the keys of measurement m after so many of
  * its steps. Nothing is done where no step is of keys.
