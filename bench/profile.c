@@ -24,7 +24,7 @@
 #include "parallel/eal.h"
 #include "parallel/feeder.h"
 #include "parallel/keep_up_options.h"
-#include "parallel/keeps_up.h"
+#include "parallel/plan_capacity.h"
 #include "parallel/memory.h"
 #include "parallel/epoch.h"
 #include "parallel/plan/plan.h"

@@ -26,7 +26,7 @@
 #include "parallel/feeder.h"
 #include "parallel/keep_up_options.h"
 #include "parallel/kernel_plan.h"
-#include "parallel/keeps_up.h"
+#include "parallel/plan_capacity.h"
 #include "parallel/memory.h"
 #include "doctor/doctor.h"
 #include "eyes/follow.h"

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "sketch/measurement.h"
 #include "base/signals.h"
-#include "parallel/keeps_up.h"
+#include "parallel/plan_capacity.h"
 #include "report/control_commands.h"
 #include "report/follow.h"
 #include "report/governor.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "parallel/keeps_up.h"
+#include "parallel/plan_capacity.h"
 
 /* Of a part of which nothing is known yet. */
 #define GUESS_NS 10

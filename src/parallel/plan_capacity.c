@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "parallel/keeps_up.h"
+#include "parallel/plan_capacity.h"
 
 #include <string.h>
 
