@@ -9,9 +9,11 @@
 
 #include "base/units.h"
 
-#define EXIT_MACHINE 1
-#define EXIT_TEXT    2
-#define FIELDS_MAX   128
+#define EXIT_MACHINE   1
+#define EXIT_TEXT      2
+#define FIELDS_MAX     128
+/* Of a line; a row has a few hundred. */
+#define LINE_MAX_BYTES 65536
 
 /* The columns that have to be there, besides those of keys and of the ledger. */
 enum column {
@@ -44,11 +46,10 @@ static const char *const column_names[COLUMNS] = {"epoch", "measurement", "start
 struct rows {
 	const char *option; /* that writes them */
 	struct recorded_files files;
-	uint32_t open; /* so many were opened; the last of them is `file` */
-	FILE *file;    /* NULL: none is open */
-	uint64_t line; /* of it */
-	char *text;    /* the line, cut into fields */
-	size_t size;
+	uint32_t open;             /* so many were opened; the last of them is `file` */
+	FILE *file;                /* NULL: none is open */
+	uint64_t line;             /* of it */
+	char text[LINE_MAX_BYTES]; /* the line, cut into fields */
 	uint32_t nb_columns, nb_fields;
 	char *fields[FIELDS_MAX];
 	uint32_t at[COLUMNS], at_key[KEY_FIELD_COUNT], at_first, at_ledger[LEDGER_COLUMNS];
@@ -130,23 +131,26 @@ static bool split(struct recorded *recorded, struct rows *rows)
 /* False at the end of the file, and where something is wrong. */
 static bool read_line(struct recorded *recorded, struct rows *rows)
 {
-	ssize_t len;
+	size_t len = 0;
+	int byte;
 
-	errno = 0;
-	len = getline(&rows->text, &rows->size, rows->file);
-	if (len < 0) {
-		if (errno != 0)
-			refuse(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
-		return false;
-	}
 	rows->line++;
-	if (rows->text[len - 1] != '\n') {
-		recorded->cut = true;
+	while ((byte = getc_unlocked(rows->file)) != EOF && byte != '\n') {
+		if (byte == '\0')
+			return refuse(recorded, rows, EXIT_TEXT, "it has a byte of 0");
+		if (len == LINE_MAX_BYTES - 1)
+			return refuse(recorded, rows, EXIT_TEXT,
+				"it has more than %d bytes, which no row has", LINE_MAX_BYTES - 1);
+		rows->text[len++] = (char)byte;
+	}
+	if (ferror(rows->file))
+		return refuse(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
+	if (byte == EOF) {
+		recorded->cut |= len > 0;
 		return false;
 	}
-	rows->text[len - 1] = '\0';
-	if (strlen(rows->text) != (size_t)len - 1)
-		return refuse(recorded, rows, EXIT_TEXT, "it has a byte of 0");
+	len -= len > 0 && rows->text[len - 1] == '\r';
+	rows->text[len] = '\0';
 	return split(recorded, rows);
 }
 
@@ -416,7 +420,6 @@ static void close_rows(struct rows *rows)
 {
 	if (rows->file != NULL)
 		fclose(rows->file);
-	free(rows->text);
 }
 
 void recorded_close(struct recorded *recorded)
@@ -444,8 +447,10 @@ struct recorded *recorded_open(const struct recorded_files *outputs,
 	snprintf(error, RECORDED_ERROR_MAX, "there is no memory");
 	if (recorded == NULL)
 		return NULL;
-	recorded->outputs = (struct rows){.option = "--output", .files = *outputs};
-	recorded->stats = (struct rows){.option = "--stats", .files = *stats};
+	recorded->outputs.option = "--output";
+	recorded->outputs.files = *outputs;
+	recorded->stats.option = "--stats";
+	recorded->stats.files = *stats;
 	if (begin(recorded, &recorded->outputs) && begin(recorded, &recorded->stats))
 		return recorded;
 	*status = recorded->status;

@@ -327,6 +327,22 @@ def test_rotated_files(test):
     terminal.quit()
 
 
+def test_lines_of_windows(test):
+    """Files that went through a program that ends lines with CR LF are the same files."""
+    output, stats = record(test)
+    for path in (output, stats):
+        text = lib.read_text(path)
+        with open(path + '.crlf.csv', 'w', encoding='utf-8', newline='\r\n') as stream:
+            stream.write(text)
+    screens = []
+    for end in ('', '.crlf.csv'):
+        terminal = Replay(test, output + end, '--stats', stats + end, rows=30, columns=100)
+        terminal.until(lambda lines: 'THE END' in lines[0], 'all of it')
+        screens.append(terminal.settle()[1:])
+        terminal.quit()
+    assert screens[0] == screens[1], screens
+
+
 def test_bad_files(test):
     """Each is refused before the screen is taken, with its line; damage behind that ends what is shown."""
     output, stats = record(test)
@@ -334,6 +350,8 @@ def test_bad_files(test):
     cases = (
         ('', 2, 'no header'),
         ('\0\n', 2, 'byte of 0'),
+        ('x' * 70000, 2, ':1: it has more than 65535 bytes'),
+        (header + '\n' + '1' * 65536, 2, ':2: it has more than 65535 bytes'),
         ('{"epoch":0}\n', 2, "no column 'epoch'"),
         (header.replace('packets_high', 'x') + '\n', 2, "no column 'packets_high'"),
         (header + '\n' + row + ',1\n', 2, ':2: it has 19 fields'),
@@ -348,6 +366,7 @@ def test_bad_files(test):
             stream.write(text)
         ended = Replay(test, path).ended()
         assert ended.status == status and says in ended.stderr, (text, ended.describe())
+    assert ':1: it has a byte of 0' in Replay(test, '/dev/zero').ended().expect(2).stderr
     assert 'No such file' in Replay(test, './nowhere').ended().expect(1).stderr
     assert "no column 'rank'" in Replay(test, stats).ended().expect(2).stderr
     assert "no column 'distinct_keys'" in Replay(test, output, '--stats', output).ended().expect(2).stderr
