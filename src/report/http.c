@@ -20,7 +20,7 @@
 #include "base/signals.h"
 
 /* How often it looks for clients that take too long. */
-#define SWEEP_MS  250
+#define SWEEP_MS  50
 /* A connection that ends makes room for one that waits, which takes a further turn. */
 #define TURNS_MAX 4
 
@@ -29,6 +29,7 @@ static const char policy_nothing[] = "default-src 'none'; frame-ancestors 'none'
 struct client {
 	int fd;        /* -1: none */
 	int64_t since; /* monotonic ns */
+	bool asked;    /* its request is here as a whole */
 };
 
 struct http {
@@ -165,6 +166,16 @@ static bool is_local_host(const char *host)
 	return inet_pton(bracketed ? AF_INET6 : AF_INET, text, &address) == 1;
 }
 
+static void note_request(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *client = info->socket_context;
+
+	if (client != NULL)
+		client->asked = true;
+}
+
 static enum MHD_Result answer_request(void *arg, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *upload, size_t *upload_size,
 	void **request)
@@ -176,6 +187,7 @@ static enum MHD_Result answer_request(void *arg, struct MHD_Connection *connecti
 	(void)upload;
 	(void)upload_size;
 	(void)request;
+	note_request(connection);
 	/* A page from elsewhere whose name leads here now would read what is meant for this host. */
 	if (http->local && !is_local_host(MHD_lookup_connection_value(
 				   connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
@@ -226,14 +238,25 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 	http->nb_clients--;
 }
 
+static int64_t patience_with(const struct client *client, bool full)
+{
+	if (!full)
+		return HTTP_PATIENCE_NS;
+	return client->asked ? HTTP_FULL_NS : HTTP_FULL_IDLE_NS;
+}
+
 /* MHD notices that they are shut down, and closes them. */
 static void end_slow_clients(struct http *http)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
+	bool full = http->nb_clients == HTTP_CONNECTIONS;
 
-	for (uint32_t c = 0; http->nb_clients > 0 && c < HTTP_CONNECTIONS; c++)
-		if (http->clients[c].fd >= 0 && now - http->clients[c].since > HTTP_PATIENCE_NS)
-			shutdown(http->clients[c].fd, SHUT_RDWR);
+	for (uint32_t c = 0; http->nb_clients > 0 && c < HTTP_CONNECTIONS; c++) {
+		const struct client *client = &http->clients[c];
+
+		if (client->fd >= 0 && now - client->since > patience_with(client, full))
+			shutdown(client->fd, SHUT_RDWR);
+	}
 }
 
 void http_turn(struct http *http)

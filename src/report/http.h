@@ -4,7 +4,8 @@
 /*
  * A server of a few read-only pages. It has one thread, on the CPUs of the thread that opened it,
  * and what a client can take of it is bounded: a request, whole, has HTTP_REQUEST_MAX bytes and
- * ends, answered or not, after HTTP_PATIENCE_NS; so many connections are open at once, others wait;
+ * ends, answered or not, after HTTP_PATIENCE_NS; so many connections are open at once, others wait,
+ * and meanwhile one that asked nothing yet ends after HTTP_FULL_IDLE_NS, others after HTTP_FULL_NS;
  * and answers that wait to be read take no more than HTTP_ANSWERS_MAX in all.
  */
 
@@ -14,11 +15,13 @@
 #include "collect/listen.h"
 #include "report/output/text.h"
 
-#define HTTP_CONNECTIONS 64
-#define HTTP_PATIENCE_NS INT64_C(5000000000)
-#define HTTP_REQUEST_MAX 16384
-#define HTTP_ANSWERS_MAX (32 << 20) /* bytes; one answer alone may be longer */
-#define HTTP_ERROR_MAX   300
+#define HTTP_CONNECTIONS  64
+#define HTTP_PATIENCE_NS  INT64_C(5000000000)
+#define HTTP_FULL_NS      INT64_C(1000000000)
+#define HTTP_FULL_IDLE_NS INT64_C(100000000)
+#define HTTP_REQUEST_MAX  16384
+#define HTTP_ANSWERS_MAX  (32 << 20) /* bytes; one answer alone may be longer */
+#define HTTP_ERROR_MAX    300
 
 /* What was asked beside the path. NULL: it was not said. */
 struct http_request {

@@ -201,6 +201,24 @@ def test_bad_clients(test):
     stop(test, process)
 
 
+def test_idle_clients(test):
+    """Connections that ask nothing hold up nobody for long, however many they are; one by itself has its time."""
+    port = needs_server(test)
+    process = start(test, port, '--metrics', str(port), '--output', '/dev/null')
+    with contextlib.ExitStack() as stack:
+        alone = stack.enter_context(socket.create_connection(('127.0.0.1', port)))
+        time.sleep(0.5)
+        alone.sendall(b'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        assert alone.recv(65536).startswith(b'HTTP/1.1 200'), 'one that takes half a second'
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(('127.0.0.1', port)))
+        began = time.monotonic()
+        assert ask(port, '/healthz')[0] == 200
+        took = time.monotonic() - began
+        assert took < 4, f'{took} s behind 300 that say nothing'
+    stop(test, process)
+
+
 def test_names(test):
     """On loopback who asks by a name that is not this host's is turned away, as a page of elsewhere whose name leads
     here; where others are let in, any name is theirs."""
