@@ -253,6 +253,34 @@ static void test_what_is_left(void **state)
 	spool_close(spool);
 }
 
+/* Damaged files, of this run and of earlier ones, count in the size, and make room for rows. */
+static void test_room_of_damaged(void **state)
+{
+	struct spool *spool = open_it(600, 0);
+	struct spool_segment segment;
+	char text[301];
+
+	(void)state;
+	spool_close(spool);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	make_file("0000000000000000.damaged", text);
+	spool = open_it(600, 0);
+	assert_put(spool, 1, "little\n"); /* some 100 bytes with its first line */
+	make_file("0000000000000001.rows", "noise");
+	assert_int_equal(spool_oldest(spool, &segment), SPOOL_DAMAGED);
+	assert_true(there_is("0000000000000000.damaged"));
+	assert_put(spool, 2, "little, too\n");
+	assert_true(there_is("0000000000000000.damaged"));
+	assert_put(spool, 3, text + 100);
+	assert_false(there_is("0000000000000000.damaged"));
+	assert_true(there_is("0000000000000001.damaged"));
+	spool_close(spool);
+	spool = open_it(600, 5);
+	assert_oldest(spool, 2, "little, too\n");
+	spool_close(spool);
+}
+
 /* What cannot be read is not damaged: it stays as it is, and is read when it can be. */
 static void test_unreadable(void **state)
 {
@@ -424,6 +452,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_refused, clean),
 		cmocka_unit_test_teardown(test_other_places, clean),
 		cmocka_unit_test_teardown(test_what_is_left, clean),
+		cmocka_unit_test_teardown(test_room_of_damaged, clean),
 		cmocka_unit_test_teardown(test_unreadable, clean),
 		cmocka_unit_test_teardown(test_first_lines, clean),
 		cmocka_unit_test_teardown(test_fifos, clean),

@@ -45,6 +45,7 @@ struct spool {
 	pthread_mutex_t lock; /* guards what follows */
 	struct segment_file *first, *last;
 	uint64_t bytes, rows;
+	uint64_t damaged; /* bytes of files that are set aside, beside these */
 };
 
 /* --- A file */
@@ -220,6 +221,83 @@ static enum spool_result read_segment(
 	return result;
 }
 
+/* Files that are named as ours, with what follows the dot. */
+static bool ends_in(const char *name, const char *ending)
+{
+	return strcmp(name + NAME_DIGITS + 1, ending) == 0;
+}
+
+static int is_ours(const struct dirent *entry)
+{
+	const char *digits = "0123456789abcdef", *name = entry->d_name;
+
+	return strspn(name, digits) == NAME_DIGITS && name[NAME_DIGITS] == '.' &&
+	       (ends_in(name, "rows") || ends_in(name, "damaged") || ends_in(name, "part"));
+}
+
+/* --- What is damaged stays for a person, until its room is needed */
+
+static void count_damaged(struct spool *spool, const char *name, bool add)
+{
+	struct stat st;
+	uint64_t bytes =
+		fstatat(spool->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_size : 0;
+
+	pthread_mutex_lock(&spool->lock);
+	if (add)
+		spool->damaged += bytes;
+	else
+		spool->damaged -= bytes < spool->damaged ? bytes : spool->damaged;
+	pthread_mutex_unlock(&spool->lock);
+}
+
+static void set_aside(struct spool *spool, uint64_t number)
+{
+	char name[64], damaged[64];
+
+	name_of(number, "rows", name);
+	name_of(number, "damaged", damaged);
+	if (renameat(spool->fd, name, spool->fd, damaged) == 0)
+		count_damaged(spool, damaged, true);
+}
+
+/* False where there is none. */
+static bool remove_oldest_damaged(struct spool *spool)
+{
+	struct dirent **entries;
+	int n = scandir(spool->folder, &entries, is_ours, alphasort);
+	bool removed = false;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = entries[i]->d_name;
+
+		if (!removed && ends_in(name, "damaged")) {
+			count_damaged(spool, name, false);
+			removed = unlinkat(spool->fd, name, 0) == 0;
+		}
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	if (removed)
+		return true;
+	/* Somebody took them away. */
+	pthread_mutex_lock(&spool->lock);
+	spool->damaged = 0;
+	pthread_mutex_unlock(&spool->lock);
+	return false;
+}
+
+static bool has_room(struct spool *spool, uint64_t bytes, bool beside_damaged)
+{
+	bool room;
+
+	pthread_mutex_lock(&spool->lock);
+	room = spool->bytes + (beside_damaged ? spool->damaged : 0) + bytes <= spool->size;
+	pthread_mutex_unlock(&spool->lock);
+	return room;
+}
+
 /* --- What waits */
 
 static struct segment_file *add_last(struct spool *spool, const struct segment_file *file)
@@ -312,17 +390,15 @@ static const char *put_on_disk(struct spool *spool, const struct spool_segment *
 	char line[LINE_MAX_BYTES], name[64];
 	int len = snprintf(line, sizeof(line), FIRST_LINE, VERSION, spool->what, segment->rows,
 		segment->start, segment->header.len, segment->text.len);
-	bool full;
 	int error;
 
 	len += snprintf(line + len, sizeof(line) - (size_t)len, CHECKSUM,
 		sum_of(line, (size_t)len, &segment->header, &segment->text));
 	file.bytes = (uint64_t)len + segment->header.len + segment->text.len;
-	pthread_mutex_lock(&spool->lock);
-	full = spool->bytes + file.bytes > spool->size;
-	pthread_mutex_unlock(&spool->lock);
-	if (full)
+	if (!has_room(spool, file.bytes, false))
 		return "the spool is full";
+	while (!has_room(spool, file.bytes, true) && remove_oldest_damaged(spool))
+		;
 	error = write_segment(spool, segment, line, (size_t)len);
 	if (error != 0)
 		return strerror(error);
@@ -344,7 +420,6 @@ enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segmen
 {
 	const struct segment_file *file;
 	enum spool_result result;
-	char name[64], damaged[64];
 
 	pthread_mutex_lock(&spool->lock);
 	file = spool->first;
@@ -368,9 +443,7 @@ enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segmen
 	if (result == SPOOL_UNREADABLE)
 		return result;
 	segment->rows = file->rows;
-	name_of(file->number, "rows", name);
-	name_of(file->number, "damaged", damaged);
-	(void)renameat(spool->fd, name, spool->fd, damaged);
+	set_aside(spool, file->number);
 	free_file(remove_first(spool));
 	return result;
 }
@@ -431,20 +504,6 @@ uint64_t spool_bytes(struct spool *spool)
 
 /* --- Opening */
 
-/* Files that are named as ours, with what follows the dot. */
-static bool ends_in(const char *name, const char *ending)
-{
-	return strcmp(name + NAME_DIGITS + 1, ending) == 0;
-}
-
-static int is_ours(const struct dirent *entry)
-{
-	const char *digits = "0123456789abcdef", *name = entry->d_name;
-
-	return strspn(name, digits) == NAME_DIGITS && name[NAME_DIGITS] == '.' &&
-	       (ends_in(name, "rows") || ends_in(name, "damaged") || ends_in(name, "part"));
-}
-
 enum look {
 	LOOK_GOOD,
 	LOOK_DAMAGED,
@@ -493,10 +552,12 @@ static enum look look_at(
 
 /* What is in a file that has another ending: rows that a run did not write to the end before it was
  * killed, which are nobody's; damaged ones, whose numbers are not given again. */
-static enum look look_aside(const struct spool *spool, const char *name, bool change)
+static enum look look_aside(struct spool *spool, const char *name, bool change)
 {
 	if (change && ends_in(name, "part"))
 		unlinkat(spool->fd, name, 0);
+	else if (change)
+		count_damaged(spool, name, true);
 	return LOOK_ASIDE;
 }
 
@@ -513,7 +574,6 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 		const char *name = entries[i]->d_name;
 		struct segment_file file = {.number = strtoull(name, NULL, 16)};
 		enum look look = LOOK_OTHER;
-		char damaged[64];
 
 		if (good && ends_in(name, "rows"))
 			look = look_at(spool, name, &file, why);
@@ -525,8 +585,7 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 		if (good && change && look == LOOK_GOOD)
 			good = add_last(spool, &file) != NULL;
 		if (good && change && look == LOOK_DAMAGED) {
-			name_of(file.number, "damaged", damaged);
-			(void)renameat(spool->fd, name, spool->fd, damaged);
+			set_aside(spool, file.number);
 			found->damaged++;
 			found->damaged_rows += file.rows;
 		}
