@@ -21,6 +21,8 @@ static const struct option_owner *const of_worker[] = {&worker_owner, OF_HOST, N
 static const struct option_owner *const of_parts[] = {&parts_owner, OF_HOST, NULL};
 static const struct option_owner *const of_pipeline[] = {&experiment_owner, &pipeline_owner,
 	&pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
+static const struct option_owner *const of_paper[] = {
+	&experiment_owner, &paper_owner, &pipeline_pace_owner, &pipeline_port_owner, OF_HOST, NULL};
 static const struct option_owner *const of_flow_table[] = {
 	&replay_owner, &flow_table_bench_owner, &flow_table_common_owner, OF_HOST, NULL};
 static const struct option_owner *const of_collect[] = {&rounds_owner, OF_HOST, NULL};
@@ -72,6 +74,18 @@ static const struct command pipeline = {
 		 "load of a generator\non a CPU of its own.",
 	.owners = of_pipeline,
 	.run = bench_pipeline,
+};
+
+static const struct command paper = {
+	.name = "paper",
+	.usage = "[options]",
+	.summary = "a paper's evaluation of sketches at 100 Gbit/s",
+	.about =
+		"Repeats the evaluation of Wu et al., \"Network Measurement for 100Gbps Links Using "
+		"Multicore\nProcessors\" (2016), under a generator's load, with the paper's figures "
+		"beside ours where\nsettings are the same. Takes about ten minutes.",
+	.owners = of_paper,
+	.run = bench_paper,
 };
 
 static const struct command flow_table = {
@@ -165,6 +179,6 @@ static const struct command adaptive = {
 const struct program bench_program = {
 	.name = "sketchtap-bench",
 	.named = true,
-	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline,
+	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline, &paper,
 		&flow_table, &collect, &exports, &forward, &profile, &adaptive, &kernel, NULL},
 };

@@ -16,6 +16,8 @@ int bench_parts(struct config *config);
 
 /* Loss, time and delay of the whole engine under a generator's load, or that of --port. */
 int bench_pipeline(struct config *config);
+/* The figures of Wu et al. (2016), beside the paper's. */
+int bench_paper(struct config *config);
 
 /* What a flow table costs by structure, hash, size and traffic. */
 int bench_flow_table(struct config *config);
@@ -37,8 +39,8 @@ int bench_kernel(struct config *config);
 
 /* Their options. */
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
-	pipeline_pace_owner, pipeline_port_owner, experiment_owner, flow_table_bench_owner,
-	flow_table_common_owner, forward_bench_owner, kernel_bench_common_owner,
-	adaptive_bench_owner;
+	paper_owner, pipeline_pace_owner, pipeline_port_owner, experiment_owner,
+	flow_table_bench_owner, flow_table_common_owner, forward_bench_owner,
+	kernel_bench_common_owner, adaptive_bench_owner;
 
 extern const struct program bench_program;

@@ -332,7 +332,7 @@ static const struct option_row kernels_rows[] = {
 			"there are CPUs are not measured, and the row says so.",
 	},
 	BENCH_ROW_FLOWS(bench_lacks_flows, "1K,100K,1M,20M"),
-	BENCH_ROW_ZIPF("uniform,1.05,random"),
+	BENCH_ROW_ZIPF(NULL, "uniform,1.05,random"),
 	BENCH_ROW_WIDTH("1K,64K,256K,4M",
 		"Counters of each row, or buckets, powers of two: from a sketch that fits "
 		"the first cache to one that fits none."),

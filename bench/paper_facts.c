@@ -7,6 +7,7 @@
 
 #include "bench/nassopoulos2014.h"
 #include "bench/tangari2017.h"
+#include "bench/wu2016.h"
 
 #define FIELDS 8
 
@@ -53,7 +54,8 @@ bool paper_fact(
 {
 	memset(fact, 0, sizeof(*fact));
 	return find(tangari2017, sizeof(tangari2017), figure, setting, quantity, fact) ||
-	       find(nassopoulos2014, sizeof(nassopoulos2014), figure, setting, quantity, fact);
+	       find(nassopoulos2014, sizeof(nassopoulos2014), figure, setting, quantity, fact) ||
+	       find(wu2016, sizeof(wu2016), figure, setting, quantity, fact);
 }
 
 double paper_number(const char *figure, const char *setting, const char *quantity)

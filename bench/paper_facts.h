@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What papers print: the rows of bench/tangari2017.csv and bench/nassopoulos2014.csv. */
+/* What papers print: the rows of bench/tangari2017.csv, nassopoulos2014.csv and wu2016.csv. */
 
 #include <stdbool.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench pipeline: the evaluation of Wu, Li, Ran, Luo, "Network Measurement for 100Gbps Links Using
- * Multicore Processors" (2016), and what it lacks. Each experiment is a list of settings that take
- * turns, and varies one thing.
+ * sketchtap-bench paper: the evaluation of Wu, Li, Ran, Luo, "Network Measurement for 100Gbps Links Using
+ * Multicore Processors" (2016), under its six workers and random headers, with its figures beside ours.
+ * sketchtap-bench pipeline: the same under what most hosts can do, and what that evaluation lacks.
+ * Each experiment is a list of settings that take turns, and varies one thing.
  */
 
 #include "bench/locked.h"
@@ -15,6 +16,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
+#include "bench/paper_facts.h"
 #include "tune/choices.h"
 #include "tune/cpus.h"
 #include "tune/setup.h"
@@ -37,7 +39,9 @@
 #define ZIPF_E6            1050000
 #define MBUFS              16384 /* as the paper chose */
 #define SIZE               64
-#define SETTINGS_MAX       32
+#define LOADS_MAX          16 /* traffics x workers */
+#define SETTINGS_MAX       (LOADS_MAX * 32)
+#define PAPER_WORKERS      6
 #define LINK_BITS          100e9
 #define FRAME_OVERHEAD     24 /* FCS, preamble and gap */
 #define CEILING_MS         200
@@ -54,7 +58,7 @@ static const struct figures_column columns[] = {
 	{"size", "size", 4, "bytes"},
 	{"mbufs", "mbufs", 6, ""},
 	{"width", "width", 8, ""},
-	{.name = "traffic"},
+	{"traffic", "traffic", -9, ""},
 	{"flows", "flows", 8, ""},
 	{.name = "rounds"},
 	{"offered_mpps", "offered", 7, "Mpps"},
@@ -62,6 +66,7 @@ static const struct figures_column columns[] = {
 	{"drop_rate", "PDR", 6, "ratio"},
 	{"drop_rate_min", "min", 6, "ratio"},
 	{"drop_rate_max", "max", 6, "ratio"},
+	{"paper_drop_rate", "paper's", 7, "ratio"},
 	{"rx_ns", "rx", 6, "ns"},
 	{"count_ns", "PPT", 7, "ns"},
 	{"free_ns", "free", 6, "ns"},
@@ -74,7 +79,8 @@ static const struct figures_column columns[] = {
 /* A setting with what became of it. */
 struct entry {
 	struct pipeline_setting setting;
-	uint64_t flows;    /* 0: random headers */
+	uint64_t zipf; /* of its traffic */
+	uint64_t flows;
 	const char *place; /* of its worker, where that varies; NULL: wherever */
 	bool across;       /* that is another node than the packets' */
 	struct cpus cpus;  /* the CPUs that it runs on, in the order in which they are taken */
@@ -83,13 +89,17 @@ struct entry {
 };
 
 struct experiment_options {
-	uint32_t experiments; /* bit e: experiments[e]; none: all */
+	uint32_t experiments; /* bit e: experiments[e]; none: all, or all of the paper */
 };
 
 OPTION_OWNER(experiment)
 
 struct pipeline {
 	const struct config *config;
+	bool paper;
+	const char *name; /* of the command */
+	const struct option_values *zipf, *workers;
+	uint64_t zipf_at, workers_at;            /* those of what is added */
 	struct port_name names[OPTION_LIST_MAX]; /* of --port */
 	struct machine machine;                  /* and where they are */
 	uint32_t rounds, milliseconds;
@@ -97,7 +107,6 @@ struct pipeline {
 	struct cpus cpus;
 	struct figures figures;
 	struct workload *workload; /* of the flows at hand */
-	uint64_t workload_flows;
 	struct entry entries[SETTINGS_MAX];
 	uint32_t nb_entries;
 };
@@ -114,7 +123,7 @@ static struct pipeline_setting usual(const struct pipeline *pipeline, const char
 	return (struct pipeline_setting){
 		.design = "rss",
 		.contestant = {.sketch = sketch_find(sketch), .name = sketch, .threads = 1},
-		.workers = 1,
+		.workers = (uint32_t)pipeline->workers_at,
 		.external = is_external(pipeline),
 		.mbufs = is_external(pipeline) ? 0 : MBUFS,
 		.size = SIZE,
@@ -131,8 +140,23 @@ static struct entry *add(
 
 	if (pipeline->nb_entries + 1 < SETTINGS_MAX)
 		pipeline->nb_entries++;
-	*entry = (struct entry){.setting = *setting, .flows = flows, .cpus = pipeline->cpus};
+	*entry = (struct entry){.setting = *setting,
+		.zipf = pipeline->zipf_at,
+		.flows = flows,
+		.cpus = pipeline->cpus};
 	return entry;
+}
+
+/* What the paper's text gives for a combination; "" where it gives nothing. */
+static const char *paper_text(const struct pipeline_setting *setting, const char *quantity)
+{
+	static struct paper_fact fact;
+	char name[PAPER_FIELD_MAX];
+
+	snprintf(name, sizeof(name), "%s %s %s", setting->design,
+		plan_sharing_word(setting->contestant.sharing), setting->contestant.sketch->name);
+	paper_fact("wu text", name, quantity, &fact);
+	return fact.none;
 }
 
 /* Tables 3 and 4, Figures 12 to 14. */
@@ -144,6 +168,9 @@ static void add_combinations(struct pipeline *pipeline)
 				struct pipeline_setting setting =
 					usual(pipeline, sketches[s]->name);
 
+				/* Its sketches are those of which it has this. */
+				if (pipeline->paper && paper_text(&setting, "PPT")[0] == '\0')
+					continue;
 				setting.design = (*design)->name;
 				setting.contestant.sharing = (enum sketch_sharing)sharing;
 				add(pipeline, &setting, FLOWS);
@@ -153,7 +180,7 @@ static void add_combinations(struct pipeline *pipeline)
 /* Figure 7. A link carries fewer packets of larger ones. */
 static void add_sizes(struct pipeline *pipeline)
 {
-	static const uint32_t sizes[] = {64, 128, 256, 512, 1024, 1514};
+	static const uint32_t sizes[] = {64, 128, 256, 512, 754, 1024, 1514};
 
 	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct pipeline_setting setting = usual(pipeline, "simple-hash");
@@ -177,17 +204,22 @@ static void add_mempools(struct pipeline *pipeline)
 	}
 }
 
-/* Figure 9. One more than there is room for shows that it is marked. */
+/* The designs of Figures 9 to 11. */
+static const char *const two_designs[] = {"rss", "sync"};
+
+/* Figure 9. Those that there are no CPUs for are marked. */
 static void add_workers(struct pipeline *pipeline)
 {
-	uint32_t most = pipeline->cpus.n < OFFER_QUEUES_MAX ? pipeline->cpus.n : OFFER_QUEUES_MAX;
+	uint64_t most = choices_largest(pipeline->workers);
 
-	for (uint32_t workers = 1; workers <= most; workers += workers < 4 ? 1 : 4)
-		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++) {
-			struct pipeline_setting setting = usual(pipeline, "count-min");
+	if (!pipeline->paper && most < pipeline->cpus.n)
+		most = pipeline->cpus.n < OFFER_QUEUES_MAX ? pipeline->cpus.n : OFFER_QUEUES_MAX;
+	for (uint32_t d = 0; d < 2; d++)
+		for (uint32_t workers = 1; workers <= most; workers += workers < 8 ? 1 : 4) {
+			struct pipeline_setting setting = usual(pipeline, "simple-hash");
 
+			setting.design = two_designs[d];
 			setting.workers = workers;
-			setting.contestant.sharing = (enum sketch_sharing)sharing;
 			add(pipeline, &setting, FLOWS);
 		}
 }
@@ -229,12 +261,12 @@ static void add_placements(struct pipeline *pipeline)
 	int home = home_of(pipeline);
 
 	for (uint32_t across = 0; across < 2; across++)
-		for (uint32_t sharing = 0; sharing < SHARING_COUNT; sharing++) {
-			struct pipeline_setting setting = usual(pipeline, "count-min");
+		for (uint32_t d = 0; d < 2; d++) {
+			struct pipeline_setting setting = usual(pipeline, "simple-hash");
 			struct cpus local = part_of(pipeline, home, false);
 			struct entry *entry;
 
-			setting.contestant.sharing = (enum sketch_sharing)sharing;
+			setting.design = two_designs[d];
 			entry = add(pipeline, &setting, FLOWS);
 			entry->place = places[across];
 			entry->across = across;
@@ -245,8 +277,9 @@ static void add_placements(struct pipeline *pipeline)
 						? "not possible: the port is on no NUMA node"
 						: "not possible: this host has one NUMA node");
 			else if (across && !setting.external) {
-				entry->cpus.n = 2;
-				entry->cpus.ids[1] = local.ids[0];
+				if (entry->cpus.n >= pipeline_threads(&setting))
+					entry->cpus.n = pipeline_threads(&setting) - 1;
+				entry->cpus.ids[entry->cpus.n++] = local.ids[0];
 			}
 		}
 }
@@ -256,12 +289,14 @@ static void add_widths(struct pipeline *pipeline)
 {
 	static const uint64_t widths[] = {1 << 10, 1 << 18, 1 << 23};
 
-	for (uint32_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-		struct pipeline_setting setting = usual(pipeline, "simple-hash");
+	for (uint32_t d = 0; d < 2; d++)
+		for (uint32_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+			struct pipeline_setting setting = usual(pipeline, "simple-hash");
 
-		setting.contestant.width = widths[i];
-		add(pipeline, &setting, FLOWS);
-	}
+			setting.design = two_designs[d];
+			setting.contestant.width = widths[i];
+			add(pipeline, &setting, FLOWS);
+		}
 }
 
 static void add_atomics(struct pipeline *pipeline)
@@ -288,7 +323,7 @@ static void add_flows(struct pipeline *pipeline)
 	for (uint32_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
 		struct pipeline_setting setting = usual(pipeline, "count-min");
 
-		add(pipeline, &setting, flows[i]);
+		add(pipeline, &setting, flows[i])->zipf = 0; /* the number is what matters */
 	}
 }
 
@@ -296,60 +331,70 @@ static const struct experiment {
 	const char *name; /* the word after --experiment */
 	const char *title;
 	void (*add)(struct pipeline *pipeline);
-	bool uniform; /* flows of equal size: the number of flows is what matters */
+	bool paper;
+	bool workers; /* it varies them itself */
 	bool traffic; /* what varies is the traffic's, which is not ours to choose with --port */
 } experiments[] = {
 	{"combinations", "all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations,
-		false, false},
-	{"size", "packet size (Figure 7)", add_sizes, false, true},
-	{"mempool", "mempool size (Figure 8)", add_mempools, false, false},
-	{"workers", "workers (Figure 9)", add_workers, false, false},
-	{"numa", "NUMA placement (Figure 10)", add_placements, false, false},
-	{"width", "table size (Figure 11)", add_widths, false, false},
-	{"atomic", "how a shared sketch is updated", add_atomics, false, false},
-	{"flows", "number of flows", add_flows, true, true},
+		true, false, false},
+	{"size", "packet size (Figure 7)", add_sizes, true, false, true},
+	{"mempool", "mempool size (Figure 8)", add_mempools, true, false, false},
+	{"workers", "workers (Figure 9)", add_workers, true, true, false},
+	{"numa", "NUMA placement (Figure 10)", add_placements, true, false, false},
+	{"width", "table size (Figure 11)", add_widths, true, false, false},
+	{"atomic", "how a shared sketch is updated", add_atomics, false, false, false},
+	{"flows", "number of flows", add_flows, false, false, true},
 };
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
 
 /* --- running them --- */
 
-/* The paper's ns of parsing and updating, where its text gives them; 0 elsewhere. */
-static double paper_ns(const struct pipeline_setting *setting)
+/* Every setting of an experiment, under each traffic and number of workers. */
+static void add_all(struct pipeline *pipeline, const struct experiment *experiment)
 {
-	static const struct {
-		const char *sketch;
-		double ns[SHARING_COUNT];
-	} rows[] = {
-		{"simple-hash", {38, 49.5}},
-		{"count-min", {83, 1480}},
-		{"reversible", {2140, 9150}},
-	};
+	uint32_t traffics = is_external(pipeline) ? 1 : pipeline->zipf->n;
+	uint32_t workers = experiment->workers ? 1 : pipeline->workers->n;
 
-	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(setting->design, "rss") == 0 &&
-			strcmp(setting->contestant.sketch->name, rows[i].sketch) == 0)
-			return rows[i].ns[setting->contestant.sharing];
-	return 0;
+	pipeline->nb_entries = 0;
+	for (uint32_t z = 0; z < traffics; z++)
+		for (uint32_t w = 0; w < workers; w++) {
+			pipeline->zipf_at = pipeline->zipf->values[z];
+			pipeline->workers_at = pipeline->workers->values[w];
+			experiment->add(pipeline);
+		}
 }
 
-/* The workload of so many flows; the last one is kept. */
-static bool load_workload(struct pipeline *pipeline, uint64_t flows, bool uniform)
+/* Whether the paper measured this: all is as usual but what it varied in Tables 3 and 4. */
+static bool is_of_paper(const struct entry *entry)
+{
+	const struct pipeline_setting *setting = &entry->setting;
+
+	return setting->workers == PAPER_WORKERS &&
+	       (setting->external || (entry->zipf == BENCH_ZIPF_RANDOM && setting->size == SIZE &&
+					     setting->rate == RATE && setting->mbufs == MBUFS)) &&
+	       setting->contestant.width == 0 && entry->place == NULL &&
+	       setting->contestant.atomic == ATOMIC_CAS && !setting->contestant.locked;
+}
+
+/* The workload of an entry; the last one is kept. */
+static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flows)
 {
 	struct workload_spec spec = {
-		.zipf_e6 = uniform ? 0 : ZIPF_E6,
+		.random = zipf == BENCH_ZIPF_RANDOM,
+		.zipf_e6 = zipf == BENCH_ZIPF_RANDOM ? 0 : (uint32_t)zipf,
 		.flows = flows,
 		.packets = pipeline->packets,
 		.seed = 1,
 	};
 
-	if (pipeline->workload != NULL && pipeline->workload_flows == flows &&
+	if (pipeline->workload != NULL && pipeline->workload->spec.flows == flows &&
+		pipeline->workload->spec.random == spec.random &&
 		pipeline->workload->spec.zipf_e6 == spec.zipf_e6)
 		return true;
 	if (pipeline->workload != NULL)
 		workload_destroy(pipeline->workload);
 	pipeline->workload = workload_create(&spec, seed_options(pipeline->config)->seed);
-	pipeline->workload_flows = flows;
 	return pipeline->workload != NULL;
 }
 
@@ -403,8 +448,7 @@ static const struct machine *machine_of(const struct pipeline *pipeline, const s
 }
 
 /* One run of an entry. */
-static bool run_entry(struct pipeline *pipeline, const struct experiment *experiment,
-	struct entry *entry, uint32_t round, char *error)
+static bool run_entry(struct pipeline *pipeline, struct entry *entry, uint32_t round, char *error)
 {
 	const struct machine *machine = machine_of(pipeline, entry);
 	const struct cpus *cpus = &entry->cpus;
@@ -413,7 +457,7 @@ static bool run_entry(struct pipeline *pipeline, const struct experiment *experi
 		return pipeline_run_ports(&entry->setting, pipeline->config, machine,
 			pipeline->names, cpus->ids, cpus->n, pipeline->milliseconds,
 			&entry->samples[round], error);
-	if (!load_workload(pipeline, entry->flows, experiment->uniform)) {
+	if (!load_workload(pipeline, entry->zipf, entry->flows)) {
 		snprintf(error, OFFER_ERROR_MAX, "no memory for %" PRIu64 " flows", entry->flows);
 		return false;
 	}
@@ -422,8 +466,7 @@ static bool run_entry(struct pipeline *pipeline, const struct experiment *experi
 		cpus->n, pipeline->milliseconds, &entry->samples[round], error);
 }
 
-static bool run_round(
-	struct pipeline *pipeline, const struct experiment *experiment, uint32_t round, char *error)
+static bool run_round(struct pipeline *pipeline, uint32_t round, char *error)
 {
 	for (uint32_t e = 0; e < pipeline->nb_entries; e++) {
 		struct entry *entry = &pipeline->entries[e];
@@ -432,7 +475,7 @@ static bool run_round(
 			continue;
 		if (signals_stop_requested())
 			return true;
-		if (!run_entry(pipeline, experiment, entry, round, error))
+		if (!run_entry(pipeline, entry, round, error))
 			return false;
 	}
 	return true;
@@ -446,8 +489,9 @@ static void cell_setting(
 	const struct pipeline_setting *setting = &entry->setting;
 	uint64_t width = setting->contestant.width;
 	struct figures *figures = &pipeline->figures;
+	char traffic[CHOICES_TEXT_MAX];
 
-	figures_cell(figures, "bench", "pipeline");
+	figures_cell(figures, "bench", "%s", pipeline->name);
 	figures_cell(figures, "experiment", "%s", experiment->title);
 	figures_cell(figures, "design", "%s", setting->design);
 	figures_cell(figures, "sharing", "%s", plan_sharing_word(setting->contestant.sharing));
@@ -467,8 +511,10 @@ static void cell_setting(
 		return;
 	}
 	figures_cell(figures, "size", "%u", setting->size);
-	figures_cell(figures, "traffic", "%s", experiment->uniform ? "uniform" : "zipf=1.05");
-	figures_cell(figures, "flows", "%" PRIu64, entry->flows);
+	choices_traffic(traffic, entry->zipf);
+	figures_cell(figures, "traffic", "%s", traffic);
+	if (entry->zipf != BENCH_ZIPF_RANDOM)
+		figures_cell(figures, "flows", "%" PRIu64, entry->flows);
 }
 
 static void cell_loss(struct figures *figures, const struct entry *entry, uint32_t rounds)
@@ -489,7 +535,6 @@ static void cell_loss(struct figures *figures, const struct entry *entry, uint32
 static void cell_times(struct figures *figures, const struct entry *entry, uint32_t rounds)
 {
 	struct bench_stats rejected = PIPELINE_STATS(entry->samples, rejected, rounds);
-	double paper = paper_ns(&entry->setting);
 
 	figures_cell(figures, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
 	figures_cell(figures, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));
@@ -500,8 +545,6 @@ static void cell_times(struct figures *figures, const struct entry *entry, uint3
 		return;
 	figures_cell(figures, "count_ns", "%.2f", MEDIAN(entry, count_ns, rounds));
 	figures_cell(figures, "delay_ns", "%.2f", MEDIAN(entry, delay_ns, rounds));
-	if (paper > 0)
-		figures_cell(figures, "paper_count_ns", "%g", paper);
 }
 
 static void print_entry(struct pipeline *pipeline, const struct entry *entry,
@@ -521,6 +564,10 @@ static void print_entry(struct pipeline *pipeline, const struct entry *entry,
 	figures_cell(figures, "measured_mpps", "%.2f", MEDIAN(entry, measured_pps, rounds) / 1e6);
 	cell_loss(figures, entry, rounds);
 	cell_times(figures, entry, rounds);
+	if (is_of_paper(entry)) {
+		figures_cell(figures, "paper_drop_rate", "%s", paper_text(&entry->setting, "PDR"));
+		figures_cell(figures, "paper_count_ns", "%s", paper_text(&entry->setting, "PPT"));
+	}
 	if (threads > entry->cpus.n)
 		figures_note(figures, "not comparable: %u threads poll on %u CPUs, in turns",
 			threads, entry->cpus.n);
@@ -532,12 +579,11 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 	char error[OFFER_ERROR_MAX] = "";
 	uint32_t rounds = 0;
 
-	pipeline->nb_entries = 0;
-	experiment->add(pipeline);
+	add_all(pipeline, experiment);
 	for (uint32_t e = 0; e < pipeline->nb_entries; e++)
 		find_missing(pipeline, experiment, &pipeline->entries[e]);
 	for (; rounds < pipeline->rounds; rounds++) {
-		if (!run_round(pipeline, experiment, rounds, error)) {
+		if (!run_round(pipeline, rounds, error)) {
 			if (signals_stop_requested())
 				return true;
 			log_error("%s", error);
@@ -569,7 +615,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 	struct offer *offer;
 	double ceiling;
 
-	if (!load_workload(pipeline, FLOWS, false)) {
+	if (!load_workload(pipeline, ZIPF_E6, FLOWS)) {
 		log_error("no memory for the generator's packets");
 		return false;
 	}
@@ -582,7 +628,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 	ceiling = offer_ceiling(offer, pipeline->cpus.ids[0], CEILING_MS);
 	offer_discard(offer);
 	figures_heading(&pipeline->figures, "the generator alone");
-	figures_cell(&pipeline->figures, "bench", "pipeline");
+	figures_cell(&pipeline->figures, "bench", "%s", pipeline->name);
 	figures_cell(&pipeline->figures, "experiment", "generator");
 	figures_cell(&pipeline->figures, "size", "%u", SIZE);
 	figures_cell(&pipeline->figures, "mbufs", "%u", MBUFS);
@@ -602,7 +648,9 @@ static bool run_all(void *arg)
 	if (!is_external(pipeline) && !print_ceiling(pipeline))
 		return false;
 	for (uint32_t e = 0; e < EXPERIMENTS && !signals_stop_requested(); e++)
-		if (choices_has(chosen, e) && !run_experiment(pipeline, &experiments[e]))
+		if ((chosen == 0 && pipeline->paper ? experiments[e].paper
+						    : choices_has(chosen, e)) &&
+			!run_experiment(pipeline, &experiments[e]))
 			return false;
 	return true;
 }
@@ -623,16 +671,23 @@ static bool read_host(struct pipeline *pipeline, struct config *config)
 	return false;
 }
 
-int bench_pipeline(struct config *config)
+static int run_bench(struct config *config, bool paper)
 {
+	static const struct option_values random_and_zipf = {2, {BENCH_ZIPF_RANDOM, ZIPF_E6}};
+	static const struct option_values zipf = {1, {ZIPF_E6}};
+	static const struct option_values one_and_six = {2, {1, PAPER_WORKERS}}, one = {1, {1}};
 	static struct pipeline pipeline;
 	static struct config resolved; /* its ports */
 	const struct bench_options *bench = bench_options(config);
-	uint32_t lcores;
+	uint32_t most;
 	int status;
 
 	resolved = *config;
 	pipeline.config = &resolved;
+	pipeline.paper = paper;
+	pipeline.name = config->command->name;
+	pipeline.zipf = choices_of(&bench->zipf, paper ? &random_and_zipf : &zipf);
+	pipeline.workers = choices_of(&bench->workers, paper ? &one_and_six : &one);
 	pipeline.rounds = (uint32_t)bench_number(bench, bench->rounds, ROUNDS, QUICK_ROUNDS);
 	pipeline.milliseconds = (uint32_t)bench_number(
 		bench, bench->duration / 1000000, MILLISECONDS, QUICK_MILLISECONDS);
@@ -640,15 +695,28 @@ int bench_pipeline(struct config *config)
 	if (!read_host(&pipeline, &resolved))
 		return 1;
 	cpus_init(&pipeline.cpus, &pipeline.machine.topology);
-	/* Lcore 0, a receiver, and as many workers as are tried. */
-	lcores = 2 + (pipeline.cpus.n < OFFER_QUEUES_MAX ? pipeline.cpus.n : OFFER_QUEUES_MAX);
-	if (!setup_eal(config, &pipeline.machine.topology, &pipeline.cpus, lcores, HEAP_MEGABYTES))
+	most = (uint32_t)choices_largest(pipeline.workers);
+	if (most < pipeline.cpus.n)
+		most = pipeline.cpus.n < OFFER_QUEUES_MAX ? pipeline.cpus.n : OFFER_QUEUES_MAX;
+	/* Lcore 0, a receiver, and the workers. */
+	if (!setup_eal(
+		    config, &pipeline.machine.topology, &pipeline.cpus, 2 + most, HEAP_MEGABYTES))
 		return 1;
 	status = figures_write(&pipeline.figures, columns, config, run_all, &pipeline);
 	if (pipeline.workload != NULL)
 		workload_destroy(pipeline.workload);
 	eal_stop();
 	return status;
+}
+
+int bench_pipeline(struct config *config)
+{
+	return run_bench(config, false);
+}
+
+int bench_paper(struct config *config)
+{
+	return run_bench(config, true);
 }
 
 /* --- options --- */
@@ -666,7 +734,7 @@ static const struct option_row experiment_rows[] = {
 		.type = OPTION_WORDS,
 		.word = experiment_word,
 		OPTION_FIELD(experiment_options, experiments),
-		.default_note = "all",
+		.default_note = "all; of paper: the paper's",
 		.help = "What to vary: combinations (of design, sharing and sketch), size (of "
 			"packets), mempool, workers, numa (where the worker sits), width, atomic, "
 			"flows.",
@@ -679,25 +747,57 @@ const struct option_owner experiment_owner = {
 	.size = sizeof(struct experiment_options),
 };
 
-static const struct option_row pipeline_rows[] = {
-	BENCH_ROW_DURATION("500ms", "How long each setting runs in each round."),
-	BENCH_ROW_ROUNDS("5"),
-	BENCH_ROW_QUICK("One round of 50ms each, to see that everything works: the figures mean "
-			"little."),
-	{0},
-};
-
-const struct option_owner pipeline_owner = {
-	.rows = pipeline_rows,
-	.fills = &bench_owner,
-};
-
 static const char *lacks_generator(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return !port_given(config) ? NULL : "with --port: who sends there sets the pace";
+	return !port_given(config) ? NULL : "with --port: who sends there decides it";
 }
+
+#define LOAD_ROWS(traffics, threads)                                                               \
+	BENCH_ROW_DURATION("500ms", "How long each setting runs in each round."),                  \
+		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(lacks_generator, traffics),                  \
+		{                                                                                  \
+			.name = "workers",                                                         \
+			.placeholder = "N,...",                                                    \
+			.group = OPTION_GROUP_TRY,                                                 \
+			.type = OPTION_COUNTS,                                                     \
+			OPTION_FIELD(bench_options, workers),                                      \
+			.min = 1,                                                                  \
+			.max = OFFER_QUEUES_MAX,                                                   \
+			.default_note = (threads),                                                 \
+			.help = "Cores that count. Where they, the receiver and the generator "    \
+				"have no CPU each, the row says so.",                              \
+		},                                                                                 \
+		BENCH_ROW_QUICK("One round of 50ms each, to see that everything works: the "       \
+				"figures mean little.")
+
+static bool check_loads(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct bench_options *bench = bench_options(config);
+	uint32_t traffics = bench->zipf.n > 0 ? bench->zipf.n : 2;
+
+	return bench->workers.n * traffics <= LOADS_MAX ||
+	       option_fault(fault, "workers", measurement,
+		       "%u of them under %u traffics are more than %u", bench->workers.n, traffics,
+		       LOADS_MAX);
+}
+
+static const struct option_row pipeline_rows[] = {LOAD_ROWS("1.05", "1"), {0}};
+static const struct option_row paper_rows[] = {LOAD_ROWS("random,1.05", "1,6"), {0}};
+
+const struct option_owner pipeline_owner = {
+	.rows = pipeline_rows,
+	.fills = &bench_owner,
+	.check = check_loads,
+};
+
+const struct option_owner paper_owner = {
+	.rows = paper_rows,
+	.fills = &bench_owner,
+	.check = check_loads,
+};
 
 static bool check_pace(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)

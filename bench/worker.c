@@ -282,7 +282,7 @@ static const struct option_row worker_rows[] = {
 	BENCH_ROW_SHARING,
 	BENCH_ROW_ATOMIC(locked_atomic_word, "How threads add to a shared sketch: cas, add, lock."),
 	BENCH_ROW_FLOWS(bench_lacks_flows, "1K,1M"),
-	BENCH_ROW_ZIPF("1.05,random"),
+	BENCH_ROW_ZIPF(NULL, "1.05,random"),
 	BENCH_ROW_WIDTH("the sketch's own", "Counters of each row, or buckets, powers of two."),
 	BENCH_ROW_PACKETS(4096, "2M", "Packets of a round."),
 	BENCH_ROW_ROUNDS("7"),

@@ -81,10 +81,10 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 		.min = 1, .max = UINT64_C(1) << 28, .default_note = (otherwise),                   \
 		.help = "Flows that the packets are drawn from.",                                  \
 	}
-#define BENCH_ROW_ZIPF(otherwise)                                                                  \
+#define BENCH_ROW_ZIPF(lack, otherwise)                                                            \
 	{                                                                                          \
 		.name = "zipf", .placeholder = "S,...", .group = OPTION_GROUP_TRY,                 \
-		.type = OPTION_OWN_LIST, .read = bench_read_zipf,                                  \
+		.type = OPTION_OWN_LIST, .lacks = (lack), .read = bench_read_zipf,                 \
 		OPTION_FIELD(bench_options, zipf), .default_note = (otherwise),                    \
 		.help = "How unequal flows are: exponents of Zipf's law, uniform, or random (all " \
 			"headers at random, nearly every packet a new flow).",                     \

@@ -10,7 +10,9 @@
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
+#include <rte_log.h>
 
+#include "base/log.h"
 #include "tune/setup.h"
 #include "sketch/measurement.h"
 
@@ -247,14 +249,18 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 		.cpu = cpus[(pipeline_threads(setting) - 1) % nb_cpus],
 		.yield = pipeline_threads(setting) > nb_cpus,
 	};
+	int level = rte_log_get_level(log_type);
 	struct offer *offer;
 	bool right;
 
 	offer = offer_create(&params, error);
 	if (offer == NULL)
 		return false;
+	/* Warnings are of rings that somebody else fills. */
+	rte_log_set_level((uint32_t)log_type, RTE_LOG_ERR);
 	right = run_offer(
 		setting, from, topology, offer, cpus, nb_cpus, milliseconds, sample, error);
+	rte_log_set_level((uint32_t)log_type, (uint32_t)level);
 	offer_destroy(offer);
 	return right;
 }

@@ -348,6 +348,7 @@ static void commands_are_told_apart(void **state)
 		{"bench worker --sharing shared", "worker"},
 		{"bench parts --quick --rounds 1", "parts"},
 		{"bench pipeline --experiment width,flows --pace 5Mpps", "pipeline"},
+		{"bench paper --workers 1,6 --zipf random --rounds 1", "paper"},
 		{"tune --pcap a --memory 64MB --error 0.02 --design async --workers 1,2", "tune"},
 	};
 
@@ -432,6 +433,9 @@ static void lists_are_checked(void **state)
 		{"bench pipeline --experiment magic", "--experiment: 'magic' is not allowed",
 			"mempool"},
 		{"bench pipeline --pace recorded", "--pace: recorded is of captures", "72Mpps"},
+		{"bench paper --workers 17", "--workers: '17' is out of range", "1 to 16"},
+		{"bench paper --workers 1,2,3,4,5,6,7,8,9", "--workers: 9 of them under 2 traffics",
+			"16"},
 		{"tune --pcap a --synthetic flows=1", "--synthetic: contradicts --pcap", ""},
 		{"tune --pcap - --pcap -", "--pcap: - is given 2 times", ""},
 		{"tune --workers 17", "--workers: '17' is out of range", "1 to 16"},
@@ -861,6 +865,7 @@ static const struct refusal without_effect[] = {
 	{"bench kernels --zipf random --flows 5", "--flows: has no effect", "drawn from flows"},
 	{"bench flow-table --pcap a --flows 5", "--flows: has no effect", "drawn from flows"},
 	{"bench pipeline --port a --pace 1Mpps", "--pace: has no effect", "with --port"},
+	{"bench paper --port a --zipf 1.05", "--zipf: has no effect", "with --port"},
 	{"generate --synthetic packets=5 --output o --name a", "--name: has no effect", "--port;"},
 	{"generate --synthetic packets=5 --output o --eal x", "--eal: has no effect", "--port;"},
 	{"generate --synthetic packets=5 --output o --lcores 0", "--lcores: has no", "--port;"},
