@@ -3,6 +3,7 @@
 
 /* Records of flows to a place that a URL names, and what they are as text. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,11 +14,13 @@
 #include "report/output/format.h"
 
 static _Atomic uint32_t warnings, notices;
+static char last_notice[256]; /* to be read when the place is stopped */
 
 static void hear(bool warning, const char *line, void *arg)
 {
 	(void)arg;
-	(void)line;
+	if (!warning)
+		snprintf(last_notice, sizeof(last_notice), "%s", line);
 	*(warning ? &warnings : &notices) += 1;
 }
 

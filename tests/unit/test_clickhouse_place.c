@@ -264,6 +264,7 @@ static void test_refused(void **state)
 	assert_int_equal(account.retries, 0);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
+	assert_non_null(strstr(last_notice, ": takes rows again; 30 were lost"));
 	free_bodies(&server);
 }
 

@@ -176,6 +176,63 @@ static void break_off(int listener)
 	close(fd);
 }
 
+/* One that breaks off again and again is told of once. */
+static void test_flapping(void **state)
+{
+	struct sender sender = {.second = SHORT_SECOND};
+	int listener = listen_tcp(&sender, 4096), fd = -1;
+	struct text rows = csv_rows(MANY_MAX, true);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	for (uint32_t i = 0; i < 3; i++) {
+		if (fd >= 0)
+			close(fd);
+		push(&sender, MANY_MAX);
+		break_off(listener);
+		fd = accept(listener, NULL, NULL);
+		take(fd, &rows);
+		outlet_settle(sender.outlet);
+	}
+	account = stop(&sender);
+	assert_int_equal(account.delivered, 3 * MANY_MAX);
+	assert_true(account.retries >= 3);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	assert_non_null(strstr(last_notice, ": takes rows again"));
+	assert_null(strstr(last_notice, "lost"));
+	close(fd);
+	close(listener);
+	text_free(&rows);
+}
+
+/* Not again within a minute, unless it goes on; and then with how often it came. */
+static void test_trouble(void **state)
+{
+	struct trouble trouble = {0};
+	char often[TROUBLE_OFTEN_MAX];
+	const int64_t later = TROUBLE_QUIET_NS;
+
+	(void)state;
+	assert_false(trouble_ends(&trouble, 0));
+	assert_true(trouble_begins(&trouble, 1, often));
+	assert_string_equal(often, "");
+	assert_false(trouble_begins(&trouble, 2 * later, often));
+	assert_true(trouble_ends(&trouble, 2 * later));
+	for (int64_t i = 1; i <= 3; i++) {
+		assert_false(trouble_begins(&trouble, 2 * later + i, often));
+		assert_true(trouble_goes_on(&trouble));
+		assert_false(trouble_ends(&trouble, 2 * later + i));
+	}
+	assert_false(trouble_begins(&trouble, 3 * later - 1, often));
+	assert_true(trouble_begins(&trouble, 3 * later, often));
+	assert_string_equal(often, " (and so 3 times since that was said)");
+	assert_true(trouble_ends(&trouble, 3 * later));
+	assert_true(trouble_begins(&trouble, 4 * later, often));
+	assert_string_equal(often, "");
+}
+
 /* An epoch that broke off comes again as a whole. After three times nobody knows. */
 static void test_breaks(void **state)
 {
@@ -355,6 +412,8 @@ int main(void)
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_breaks),
+		cmocka_unit_test(test_flapping),
+		cmocka_unit_test(test_trouble),
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_roused),
 		cmocka_unit_test(test_frozen),

@@ -235,6 +235,15 @@ static void wait_to_try_again(struct clickhouse_place *place)
 	}
 }
 
+static void say_breaks(struct clickhouse_place *place)
+{
+	char why[sizeof(place->why) + 64];
+
+	snprintf(why, sizeof(why), "%d requests with an interval's rows had no answer (%s)",
+		BREAKS_MAX, place->why);
+	remote_say_doubts(&place->remote, why);
+}
+
 /* Sends remote.text until its fate is known. Returns that of its rows. */
 static _Atomic uint64_t *fate_of(struct clickhouse_place *place)
 {
@@ -264,10 +273,7 @@ static _Atomic uint64_t *fate_of(struct clickhouse_place *place)
 		breaks += answer == ANSWER_BROKEN;
 		/* With a spool they wait: they are sent again with the same bytes. */
 		if (breaks == BREAKS_MAX && remote->spooled == NULL) {
-			remote_say(remote, true,
-				"%d requests with one interval's rows had no answer (%s); nobody "
-				"can say whether they were written",
-				BREAKS_MAX, place->why);
+			say_breaks(place);
 			break;
 		}
 		wait_to_try_again(place);

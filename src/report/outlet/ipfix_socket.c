@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "report/outlet/voice.h"
 
 #define GAP_MAX_NS     (SECOND_NS / 2000) /* between datagrams: small buffers take as many */
 #define EARLY_NS       (SECOND_NS / 5000) /* so much is not worth a sleep */
@@ -19,8 +20,8 @@ struct ipfix_socket {
 	struct ipfix *ipfix;
 	struct receiver receiver;
 
-	bool losing; /* said, and not taken back yet */
-	uint64_t lost;
+	struct trouble loses; /* rows */
+	uint64_t lost;        /* of them, since it was said how many */
 
 	struct ipfix_account account; /* of the report */
 	/* UDP: of the report's datagram that went last. An answer that it was refused comes later. */
@@ -200,17 +201,17 @@ static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *e
 static void tell_losses(struct ipfix_socket *ipfix)
 {
 	bool lost = ipfix->account.failed > 0;
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+	char often[TROUBLE_OFTEN_MAX];
 
 	ipfix->lost += ipfix->account.failed;
-	if (lost && !ipfix->losing) {
-		say(ipfix, true, "%s; rows are lost until it takes them", ipfix->receiver.why);
-		ipfix->losing = true;
-	} else if (!lost && ipfix->losing && ipfix->account.delivered > 0) {
-		say(ipfix, false, "takes rows again; %llu were lost",
-			(unsigned long long)ipfix->lost);
-		ipfix->losing = false;
-		ipfix->lost = 0;
-	}
+	if (lost && trouble_begins(&ipfix->loses, now, often))
+		say(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->receiver.why,
+			often);
+	if (lost || ipfix->account.delivered == 0 || !trouble_ends(&ipfix->loses, now))
+		return;
+	say(ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
+	ipfix->lost = 0;
 }
 
 struct ipfix_account ipfix_socket_write(

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "report/output/format.h"
@@ -246,25 +247,64 @@ void remote_say(const struct remote *remote, bool warning, const char *format, .
 	voice_say(warning, line, remote->voice);
 }
 
+static void say_trouble(
+	const struct remote *remote, struct trouble *trouble, const char *why, const char *what)
+{
+	char often[TROUBLE_OFTEN_MAX];
+
+	if (trouble_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
+		remote_say(remote, true, "%s; %s%s", why, what, often);
+}
+
 void remote_say_waits(struct remote *remote, const char *why)
 {
-	if (!remote->waits)
-		remote_say(remote, true, "%s; rows wait until it takes them", why);
-	remote->waits = true;
+	say_trouble(remote, &remote->waits, why, "rows wait until it takes them");
 }
 
 void remote_say_refuses(struct remote *remote, const char *why)
 {
-	if (!remote->refuses && !remote->left)
-		remote_say(remote, true, "%s; such rows are lost", why);
-	remote->refuses = true;
+	if (!remote->left)
+		say_trouble(remote, &remote->refuses, why, "such rows are lost");
+}
+
+void remote_say_doubts(struct remote *remote, const char *why)
+{
+	say_trouble(remote, &remote->doubts, why, "nobody can say which of them arrived");
+}
+
+/* Since that was said last. */
+static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
+{
+	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), before = *told;
+
+	*told = now;
+	return now - before;
+}
+
+static void say_takes(struct remote *remote)
+{
+	uint64_t failed = newly(&remote->delivery.failed, &remote->told_failed);
+	uint64_t unknown = newly(&remote->delivery.unknown, &remote->told_unknown);
+	char lost[48] = "", doubtful[64] = "";
+
+	if (failed > 0)
+		snprintf(lost, sizeof(lost), "; %llu were lost", (unsigned long long)failed);
+	if (unknown > 0)
+		snprintf(doubtful, sizeof(doubtful), "; of %llu nobody can say",
+			(unsigned long long)unknown);
+	remote_say(remote, false, "takes rows again%s%s", lost, doubtful);
 }
 
 void remote_say_takes(struct remote *remote)
 {
-	if (remote->waits || remote->refuses)
-		remote_say(remote, false, "takes rows again");
-	remote->waits = remote->refuses = false;
+	struct trouble *const troubles[] = {&remote->waits, &remote->refuses, &remote->doubts};
+	bool said = false;
+
+	for (size_t t = 0; t < sizeof(troubles) / sizeof(troubles[0]); t++)
+		if (trouble_goes_on(troubles[t]))
+			said |= trouble_ends(troubles[t], clock_now(CLOCK_MONOTONIC));
+	if (said)
+		say_takes(remote);
 }
 
 void remote_cannot(struct remote *remote, const char *why, uint64_t rows)

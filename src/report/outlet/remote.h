@@ -45,9 +45,10 @@ struct remote {
 	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
 	struct spooled *spooled; /* NULL: it has no spool */
 	uint64_t dropped;        /* rows that the spool did not take */
-	/* Said, and not taken back yet: that rows wait, that rows are refused. */
-	bool waits, refuses;
-	bool left; /* the run is over, and it took nothing for too long */
+	/* That rows wait, that rows are refused, that nobody can say what became of some. */
+	struct trouble waits, refuses, doubts;
+	uint64_t told_failed, told_unknown; /* rows, when it was said that it takes rows again */
+	bool left;                          /* the run is over, and it took nothing for too long */
 };
 
 /* What its rows are. */
@@ -142,10 +143,11 @@ bool remote_roused(struct remote *remote);
 /* Says "URL: LINE". */
 __attribute__((format(printf, 3, 4))) void remote_say(
 	const struct remote *remote, bool warning, const char *format, ...);
-/* Each once until the next of the others: rows wait; some are lost, for it does not take them; it
- * takes rows. */
+/* As of struct trouble: rows wait; some are lost, for it does not take them; of some, an interval's,
+ * nobody can say what became of them; it takes rows. */
 void remote_say_waits(struct remote *remote, const char *why);
 void remote_say_refuses(struct remote *remote, const char *why);
+void remote_say_doubts(struct remote *remote, const char *why);
 void remote_say_takes(struct remote *remote);
 /* Leaves it at the end of the run, once. */
 void remote_leave(struct remote *remote, const char *why);

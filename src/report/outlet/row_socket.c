@@ -88,10 +88,8 @@ static _Atomic uint64_t *fate_of(struct row_socket *place)
 		breaks += place->receiver.sent > 0;
 		/* With a spool they wait, and what comes twice is known by its identity. */
 		if (breaks == BREAKS_MAX && remote->spooled == NULL) {
-			remote_say(remote, true,
-				"the connection broke %d times in one interval's rows; nobody can "
-				"say which of them arrived",
-				BREAKS_MAX);
+			remote_say_doubts(remote,
+				"the connection broke again and again in one interval's rows");
 			return &remote->fates->unknown;
 		}
 		if (error == ETIMEDOUT && outlet_ending(remote->outlet))

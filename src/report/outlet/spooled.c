@@ -7,14 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/signals.h"
 #include "report/output/format.h"
-
-enum spool_state {
-	SPOOL_TAKES,
-	SPOOL_HOLDS, /* one interval at a time, in memory */
-	SPOOL_LOSES,
-};
 
 struct spooled {
 	struct remote *remote;
@@ -23,8 +18,8 @@ struct spooled {
 	bool runs; /* there is such a thread */
 	/* By the outlet's thread: */
 	struct spool_segment segment;
-	enum spool_state said;
-	uint64_t lost; /* rows, since that */
+	struct trouble holds, loses; /* one interval at a time, in memory; rows */
+	uint64_t lost;               /* rows, since it was said how many */
 	/* By the thread that sends: */
 	struct delivery fates; /* of the segment's rows, until it is done */
 	struct text header;    /* that connections begin with now */
@@ -179,24 +174,37 @@ static void begin(void *arg)
 			"no thread for it; its rows stay in the spool for the next run");
 }
 
+static void say_trouble(
+	struct spooled *spooled, struct trouble *trouble, const char *why, const char *what)
+{
+	char often[TROUBLE_OFTEN_MAX];
+
+	if (trouble_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
+		remote_say(spooled->remote, true, "%s; %s%s", why, what, often);
+}
+
+static void say_takes(struct spooled *spooled)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+	bool held = trouble_ends(&spooled->holds, now), lost = trouble_ends(&spooled->loses, now);
+
+	if (!held && !lost)
+		return;
+	remote_say(spooled->remote, false, "the spool takes rows again; %llu were lost",
+		(unsigned long long)spooled->lost);
+	spooled->lost = 0;
+}
+
 static void say_state(struct spooled *spooled, const char *why, uint64_t lost)
 {
-	const enum spool_state state = why == NULL ? SPOOL_TAKES
-				       : lost > 0  ? SPOOL_LOSES
-						   : SPOOL_HOLDS;
-
 	spooled->lost += lost;
-	if (state > spooled->said)
-		remote_say(spooled->remote, true, "%s; %s", why,
-			lost > 0 ? "rows are lost until it takes some"
-				 : "rows are sent without it, one interval at a time");
-	if (state == SPOOL_TAKES && spooled->said != SPOOL_TAKES) {
-		remote_say(spooled->remote, false, "the spool takes rows again; %llu were lost",
-			(unsigned long long)spooled->lost);
-		spooled->lost = 0;
-	}
-	if (state == SPOOL_TAKES || state > spooled->said)
-		spooled->said = state;
+	if (lost > 0)
+		say_trouble(spooled, &spooled->loses, why, "rows are lost until it takes some");
+	else if (why == NULL)
+		say_takes(spooled);
+	else if (!trouble_goes_on(&spooled->loses))
+		say_trouble(spooled, &spooled->holds, why,
+			"rows are sent without it, one interval at a time");
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)

@@ -2,6 +2,8 @@
 
 #include "report/outlet/voice.h"
 
+#include <stdio.h>
+
 void voice_pause(const struct writer_voice *voice)
 {
 	if (voice->progress != NULL)
@@ -21,4 +23,31 @@ void voice_say(bool warning, const char *line, void *arg)
 	voice_pause(voice);
 	voice->say(warning, line, voice->arg);
 	voice_go_on(voice);
+}
+
+bool trouble_begins(struct trouble *trouble, int64_t now, char *often)
+{
+	if (trouble->said)
+		return false;
+	trouble->hushed = now < trouble->quiet_until;
+	if (trouble->hushed)
+		return false;
+	*often = '\0';
+	if (trouble->often > 0)
+		snprintf(often, TROUBLE_OFTEN_MAX, " (and so %u times since that was said)",
+			trouble->often);
+	trouble->often = 0;
+	trouble->said = true;
+	return true;
+}
+
+bool trouble_ends(struct trouble *trouble, int64_t now)
+{
+	bool said = trouble->said;
+
+	trouble->often += trouble->hushed;
+	if (said)
+		trouble->quiet_until = now + TROUBLE_QUIET_NS;
+	trouble->said = trouble->hushed = false;
+	return said;
 }

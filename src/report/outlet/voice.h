@@ -38,3 +38,27 @@ void voice_say(bool warning, const char *line, void *voice);
 /* Around what is written to the terminal: the progress line is off the screen. Any thread. */
 void voice_pause(const struct writer_voice *voice);
 void voice_go_on(const struct writer_voice *voice);
+
+/*
+ * Trouble that comes and goes, of one thread: it is told when it begins and when it is over, and then
+ * not again for TROUBLE_QUIET_NS, unless it goes on.
+ */
+#define TROUBLE_QUIET_NS  INT64_C(60000000000)
+#define TROUBLE_OFTEN_MAX 64
+
+struct trouble {
+	bool said;      /* that it began, and nothing since */
+	bool hushed;    /* it began, and was not said */
+	uint32_t often; /* it did, and was over, since it was said */
+	int64_t quiet_until;
+};
+
+/* It is there. True: it is to be said now, with what often[TROUBLE_OFTEN_MAX] adds. */
+bool trouble_begins(struct trouble *trouble, int64_t now, char *often);
+/* It is over. True: that is to be said. */
+bool trouble_ends(struct trouble *trouble, int64_t now);
+
+static inline bool trouble_goes_on(const struct trouble *trouble)
+{
+	return trouble->said || trouble->hushed;
+}
