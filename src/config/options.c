@@ -141,15 +141,19 @@ void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size)
 {
 	const struct option_row *near = NULL;
-	unsigned int least = least_at_first(key);
+	char first[NAME_MAX_LEN + 1]; /* what stands before a point: kafka of kafka.acks */
+	unsigned int least;
 	int used;
 
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(key, "."), key);
+	least = least_at_first(first);
 	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
-		if (is_nearer(key, row, &least))
+		if (is_nearer(row->type == OPTION_PROPERTIES ? first : key, row, &least))
 			near = row;
 	used = snprintf(text, size, "%.200s: is no key of [%s NAME]", key, owner->section);
 	if (near != NULL) {
-		snprintf(text + used, size - (size_t)used, "; did you mean %s?", near->name);
+		snprintf(text + used, size - (size_t)used, "; did you mean %s%s?", near->name,
+			key_rest(near));
 		return;
 	}
 	for (const struct option_row *row = owner->rows; row->name != NULL && used < (int)size;

@@ -436,15 +436,16 @@ static bool check_names(const struct asked_place *place, const struct place_opti
 static bool check_section(
 	const struct config *config, const struct config_named *section, struct option_fault *fault)
 {
-	static const char *const needed[] = {"what", "url"};
+	static const char *const needed[][2] = {{"what", "ROWS"}, {"url", "URL"}};
 	const struct place_options *options = options_of(section);
 	struct asked_place place = {
 		.kind = options->kind, .text = options->url, .section = section};
 	char shown[REMOTE_SHOWN_MAX];
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
-		if (config_named_line(config, section, needed[k]) == 0)
-			return refuse(fault, &place, needed[k], "has no %s", needed[k]);
+		if (config_named_line(config, section, needed[k][0]) == 0)
+			return refuse(fault, &place, needed[k][0], "has no %s = %s", needed[k][0],
+				needed[k][1]);
 	place.to = destination_of(options->url);
 	remote_hide(options->url, shown);
 	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
