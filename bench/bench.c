@@ -34,6 +34,9 @@ static const struct option_owner *const of_kernel[] = {
 static const struct option_owner *const of_adaptive[] = {
 	&adaptive_bench_owner, &profile_owner, OF_HOST, NULL};
 
+static const struct option_owner *const of_all[] = {
+	&all_owner, &seed_owner, &hugepages_owner, &log_owner, NULL};
+
 static const struct command kernels = {
 	.name = "kernels",
 	.usage = "[options]",
@@ -176,9 +179,23 @@ static const struct command adaptive = {
 	.run = bench_adaptive,
 };
 
+static const struct command all = {
+	.name = "all",
+	.usage = "DIR [options]",
+	.summary = "all of these, into a directory",
+	.about =
+		"Runs all of these on this host, one after the other, into CSV files in a directory, "
+		"from which the\nscript bench/tables of the sources makes the tables and pictures of "
+		"the documents. Takes about an\nhour, on a machine that does nothing else.",
+	.owners = of_all,
+	.argument = "directory",
+	.run = bench_all,
+};
+
 const struct program bench_program = {
 	.name = "sketchtap-bench",
 	.named = true,
 	.commands = (const struct command *const[]){&kernels, &worker, &parts, &pipeline, &paper,
-		&flow_table, &collect, &exports, &forward, &profile, &adaptive, &kernel, NULL},
+		&flow_table, &collect, &exports, &forward, &profile, &adaptive, &kernel, &all,
+		NULL},
 };

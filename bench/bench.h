@@ -37,10 +37,13 @@ int bench_adaptive(struct config *config);
 /* What a packet costs that a program in the kernel looks at. */
 int bench_kernel(struct config *config);
 
+/* All of these, into a directory. */
+int bench_all(struct config *config);
+
 /* Their options. */
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
 	paper_owner, pipeline_pace_owner, pipeline_port_owner, experiment_owner,
 	flow_table_bench_owner, flow_table_common_owner, forward_bench_owner,
-	kernel_bench_common_owner, adaptive_bench_owner;
+	kernel_bench_common_owner, adaptive_bench_owner, all_owner;
 
 extern const struct program bench_program;

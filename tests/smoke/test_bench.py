@@ -341,8 +341,58 @@ def paper_figures(test):
     return figures
 
 
+def test_all(test):
+    """A file for each, by a command that makes it again; what is there stays, and the rest is measured."""
+    directory = test.path('figures')
+    arguments = ('all', directory, '--quick', '--no-huge', '--seed', '7', '--which', 'flow-chains,flow-sizes')
+    with_one = test.bench(*arguments[:-1], 'flow-chains').expect(0)
+    chains = os.path.join(directory, 'flow-chains.csv')
+    assert os.listdir(directory) == ['flow-chains.csv'] and 'flow-chains.csv' in with_one.stdout, with_one.describe()
+    with open(chains, newline='', encoding='utf-8') as file:
+        before = file.read()
+    result = test.bench(*arguments).expect(1)
+    assert 'flow-chains.csv: exists' in result.stderr and result.stderr.endswith('without figures: flow-chains\n'), result.describe()
+    with open(chains, newline='', encoding='utf-8') as file:
+        assert file.read() == before
+    for name in ('flow-chains', 'flow-sizes'):
+        with open(os.path.join(directory, f'{name}.csv'), newline='', encoding='utf-8') as file:
+            command = read_rows(file.read())[0]['command']
+        words = command.split()
+        assert words[:2] == ['sketchtap-bench', 'flow-table'] and '--seed 7 --no-huge' in command, command
+        assert words[words.index('--output') + 1] == os.path.join(directory, f'{name}.csv'), command
+    test.bench(*arguments, '--force').expect(0)
+    test.bench('all', os.path.join(directory, 'flow-chains.csv', 'below')).expect(1).expect_one_line('below: ')
+
+
+def script_run(test, name, *arguments):
+    return test.run(*arguments, program=[os.path.join(os.path.dirname(script_of(test)), name)]).expect(0)
+
+
+def test_tables(test):
+    """A document's table is replaced by what a directory has figures of; the rest of it stays."""
+    directory, document = test.path('figures'), test.path('document.md')
+    test.bench('all', directory, '--quick', '--no-huge', '--seed', '7', '--which', 'flow-chains').expect(0)
+    before = '# Head\n\n<!-- figures flow_sizes -->\nold\n<!-- end -->\n\n<!-- figures flow_chains -->\nold\n<!-- end -->\n\ntail\n'
+    with open(document, 'w', encoding='utf-8') as file:
+        file.write(before)
+    said = script_run(test, 'tables', directory, document).stderr
+    assert 'flow_sizes: no figures' in said and 'flow_chains' not in said, said
+    with open(document, encoding='utf-8') as file:
+        text = file.read()
+    assert text.startswith(before[:before.index('flow_chains -->')]) and text.endswith('<!-- end -->\n\ntail\n'), text
+    table = [line.split(' | ') for line in text.splitlines() if line.startswith('| 2^14')]
+    assert [row[1] for row in table] == ['coralreef', 'jenkins', 'murmur3'], text
+    with open(os.path.join(directory, 'flow-chains.csv'), newline='', encoding='utf-8') as file:
+        measured = [row for row in read_rows(file.read()) if row['bench'] == 'flow-table']
+    assert [row[3] for row in table] == [row['mpps'] for row in measured], text
+    assert all(measured[0][fact] in ' '.join(text.split()) for fact in ('machine', 'kernel', 'dpdk', 'compiler', 'date')), text
+
+
 def measure_paper(test, *arguments):
-    rows = read_rows(test.bench('paper', '--quick', '--no-huge', '--duration', '10ms', *arguments, '--output', '-').expect(0).stdout)
+    path = test.path('paper.csv')
+    test.bench('paper', '--quick', '--no-huge', '--duration', '10ms', *arguments, '--output', path, '--force').expect(0)
+    with open(path, newline='', encoding='utf-8') as file:
+        rows = read_rows(file.read())
     assert {row['bench'] for row in rows} == {'paper'} and rows[0]['experiment'] == 'generator', rows[0]
     for row in rows[1:]:
         threads = int(row['workers']) + 1 + (row['design'] != 'rss')
@@ -365,6 +415,11 @@ def test_paper(test):
         beside = printed.get(combination, {})
         assert (row['paper_drop_rate'], row['paper_count_ns']) == (beside.get('PDR', ''), beside.get('PPT', '')), row
     assert set(printed) <= set(found) and len(printed) == 6, printed
+    script_run(test, 'plot', test.path('paper.csv'), test.path('paper.svg'))
+    with open(test.path('paper.svg'), encoding='utf-8') as file:
+        drawn = file.read()
+    assert drawn.count('fill-opacity') == 3 * len(rows), 'a bar for each row in each of three panels'
+    assert drawn.count('stroke-width="2"') == sum(len(figures) for figures in printed.values()), 'a line for each of the paper'
     rows = measure_paper(test, '--experiment', 'numa')
     loads = [(row['traffic'], row['workers'], row['place'], row['design']) for row in rows]
     assert loads == [(traffic, workers, f'{place} node', design) for traffic in ('random', 'zipf=1.05') for workers in '16'

@@ -7,7 +7,6 @@ them. No time is judged.
 import csv
 import math
 import os
-import shutil
 import subprocess
 
 from test_bench import read_rows
@@ -99,8 +98,6 @@ def test_host(test):
 
 def test_plot(test):
     """A panel for each queue."""
-    if shutil.which('gnuplot') is None:
-        test.skip('gnuplot is not installed')
     path, picture = test.path('figures.csv'), test.path('figures.svg')
     test.bench('adaptive', '--no-huge', '--quick', '--output', path).expect(0)
     done = subprocess.run([os.path.join(BENCH, 'plot'), path, picture], capture_output=True, text=True, check=False)

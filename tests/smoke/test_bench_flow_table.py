@@ -6,7 +6,6 @@ them; what does not fit is said; what tune advises can be run. No time is judged
 
 import math
 import os
-import shutil
 import subprocess
 
 import lib
@@ -103,8 +102,6 @@ def test_ratios(test):
 
 def test_plot(test):
     """A picture with a panel for each traffic and figure."""
-    if shutil.which('gnuplot') is None:
-        test.skip('gnuplot is not installed')
     path, picture = test.path('tables.csv'), test.path('tables.svg')
     test.bench(*BENCH, '--width', '1K,4K', '--flows', '500', '--traffic', 'zipf,netscan',
              '--table-hash', 'aes,crc32', '--output', path).expect(0)

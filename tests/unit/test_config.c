@@ -348,6 +348,7 @@ static void commands_are_told_apart(void **state)
 		{"bench worker --sharing shared", "worker"},
 		{"bench parts --quick --rounds 1", "parts"},
 		{"bench pipeline --experiment width,flows --pace 5Mpps", "pipeline"},
+		{"bench all figures --which parts,paper --quick --force", "all"},
 		{"bench paper --workers 1,6 --zipf random --rounds 1", "paper"},
 		{"tune --pcap a --memory 64MB --error 0.02 --design async --workers 1,2", "tune"},
 	};
@@ -433,6 +434,9 @@ static void lists_are_checked(void **state)
 		{"bench pipeline --experiment magic", "--experiment: 'magic' is not allowed",
 			"mempool"},
 		{"bench pipeline --pace recorded", "--pace: recorded is of captures", "72Mpps"},
+		{"bench all", "--directory: is missing", ""},
+		{"bench all figures --which everything", "--which: 'everything' is not",
+			"flow-sizes"},
 		{"bench paper --workers 17", "--workers: '17' is out of range", "1 to 16"},
 		{"bench paper --workers 1,2,3,4,5,6,7,8,9", "--workers: 9 of them under 2 traffics",
 			"16"},
