@@ -21,9 +21,9 @@ CHAIN = 450  # of the 512 keys that are crafted for each hash, those that 8000 p
 BENCH = ('flow-table', '--no-huge', '--seed', '1', '--rounds', '1', '--packets', '8K')
 
 
-def measure(test, *options):
-    """(rows of tables, rows of the fastest)"""
-    result = test.bench(*BENCH, *options, '--output', '-').expect(0)
+def measure(test, *options, within=()):
+    """(rows of tables, rows of the fastest); within what limits the bench."""
+    result = test.run(*BENCH, *options, '--output', '-', program=[*within, test.bench_binary]).expect(0)
     rows = read_rows(result.stdout)
     return ([row for row in rows if row['bench'] == 'flow-table'],
             [row for row in rows if row['bench'] == 'flow-table fastest'])
@@ -94,8 +94,10 @@ def test_ratios(test):
         if row['of_power']:
             assert abs(float(row['of_power']) - ns[key] / ns[(key[0], '4096', *key[2:])]) < 0.02, row
         assert row['paper_mpps'] == '', row
+    # Each of these tables is 10 GB, which the bench does not get: the paper's figure stands in the row all the same.
     rows, _ = measure(test, '--buckets', '54000000', '--traffic', 'single,zipf', '--collision', 'list,tree',
-                      '--table-hash', 'coralreef,aes', '--flows', '500')
+                      '--table-hash', 'coralreef,aes', '--flows', '500', within=('prlimit', f'--as={4 << 30}'))
+    assert len(rows) == 8 and all('no memory' in row['note'] for row in rows), rows
     assert {(row['traffic'], row['collision'], row['hash']): row['paper_mpps'] for row in rows if row['paper_mpps']} == {
         ('single', 'list', 'coralreef'): '58.1', ('single', 'tree', 'coralreef'): '44.6'}, rows
 
