@@ -33,12 +33,6 @@ static const char usage[] =
 	"missing. Exit status: 0; 1: no run answers, or it went without a word; 2: a mistake in\n"
 	"the text.\n";
 
-struct following {
-	const char *name; /* NULL: the one that runs */
-	bool json;
-	uint64_t closed, number; /* of the last epoch; closed 0: none yet */
-};
-
 /* What is missing before an epoch: so many, of the numbers from first to last. */
 struct missed {
 	uint64_t epochs, first, last;
@@ -110,13 +104,20 @@ static void add_figure(struct text *text, const struct report_figure *figure, co
 	add_optional(text, high, figure->high_known, figure->high);
 }
 
+/* As JSON has it. */
+static bool is_number(const char *text)
+{
+	return *text != '\0' && text[strspn(text, "0123456789")] == '\0' &&
+	       (*text != '0' || text[1] == '\0');
+}
+
 static void add_row(struct text *text, const struct seen_row *row)
 {
 	text_printf(text, "{\"rank\":%u", row->rank);
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
 		if (row->fields[f] == NULL)
 			continue;
-		if (key_fields[f].type == KEY_FIELD_NUMBER)
+		if (key_fields[f].type == KEY_FIELD_NUMBER && is_number(row->fields[f]))
 			text_printf(text, ",\"%s\":%s", key_fields[f].name, row->fields[f]);
 		else
 			add_word(text, key_fields[f].name, row->fields[f]);
@@ -257,22 +258,28 @@ static bool print(const struct text *text, int *status)
 	return false;
 }
 
-static bool print_epoch(struct following *following, const struct seen_epoch *epoch, int *status)
+void following_add(struct following *following, const struct seen_epoch *epoch, struct text *text)
 {
 	struct missed missed = missed_before(following, epoch);
+
+	if (following->json) {
+		add_json(text, epoch, &missed);
+	} else {
+		say_missed(&missed);
+		add_line(text, epoch);
+	}
+	following->closed = epoch->closed;
+	following->number = epoch->number;
+}
+
+static bool print_epoch(struct following *following, const struct seen_epoch *epoch, int *status)
+{
 	struct text text = {0};
 	bool printed;
 
-	if (following->json) {
-		add_json(&text, epoch, &missed);
-	} else {
-		say_missed(&missed);
-		add_line(&text, epoch);
-	}
+	following_add(following, epoch, &text);
 	printed = print(&text, status);
 	text_free(&text);
-	following->closed = epoch->closed;
-	following->number = epoch->number;
 	return printed;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "report/output/table.h"
 
 /* --- memory --- */
@@ -69,6 +70,8 @@ char *seen_copy(struct seen_epoch *epoch, const char *text)
 {
 	char *copy = strdup(text);
 
+	if (copy != NULL)
+		make_printable(copy);
 	epoch->failed |= copy == NULL;
 	return copy;
 }
@@ -135,7 +138,9 @@ static uint64_t number(const struct json_node *node, const char *name)
 
 static double fraction(const struct json_node *node, const char *name)
 {
-	return strtod(json_value(node, name), NULL);
+	double value = strtod(json_value(node, name), NULL);
+
+	return value >= 0 && value <= 1 ? value : 0;
 }
 
 static bool is_true(const struct json_node *node, const char *name)

@@ -71,7 +71,7 @@ void seen_free(struct seen_epoch *epoch); /* NULL is allowed */
 /* Further ones, all 0; NULL, and the epoch marked failed, where there is no memory. */
 struct seen_measurement *seen_add_measurement(struct seen_epoch *epoch, const char *name);
 struct seen_row *seen_add_row(struct seen_epoch *epoch, struct seen_measurement *measurement);
-/* A copy; NULL, and marked, where there is no memory. */
+/* A copy, made printable; NULL, and marked, where there is no memory. */
 char *seen_copy(struct seen_epoch *epoch, const char *text);
 /* When all fields of the row are there. */
 void seen_name_flow(struct seen_epoch *epoch, struct seen_row *row);

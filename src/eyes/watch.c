@@ -12,12 +12,14 @@
 #define QUESTION_MAX 256
 #define ROWS_KEPT    10 /* of a measurement (RECENT_ROWS); with fewer there are no more */
 #define ROWS_MORE    40 /* that /sketchtap/top has */
+#define PARTS_MAX    UINT16_MAX
 
 struct watch {
 	int fd;
 	bool everything;
 	char *rows_of;
 	struct seen_epoch *epoch; /* of which not all parts are there; NULL: none */
+	uint64_t parts;           /* of it, that were asked for */
 	bool asked_rows;          /* the question is of its rows, */
 	bool asked_deliveries;    /* or of deliveries */
 	char question[QUESTION_MAX];
@@ -37,9 +39,8 @@ static void ask_epoch(struct watch *watch, uint64_t number, uint64_t part)
 	ask(watch);
 }
 
-struct watch *watch_open(const char *name, bool everything, bool quiet)
+struct watch *watch_begin(int fd, bool everything)
 {
-	int fd = connection_open(name, quiet);
 	struct watch *watch = fd >= 0 ? calloc(1, sizeof(*watch)) : NULL;
 
 	if (watch == NULL) {
@@ -52,6 +53,11 @@ struct watch *watch_open(const char *name, bool everything, bool quiet)
 	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "follow");
 	ask(watch);
 	return watch;
+}
+
+struct watch *watch_open(const char *name, bool everything, bool quiet)
+{
+	return watch_begin(connection_open(name, quiet), everything);
 }
 
 void watch_close(struct watch *watch)
@@ -160,13 +166,19 @@ static enum watch_news take_parts(
 		ask_epoch(watch, number, 0);
 		return WATCH_NOTHING;
 	}
-	if (watch->epoch == NULL)
+	if (watch->epoch == NULL) {
 		watch->epoch = seen_alloc();
+		watch->parts = 0;
+	}
 	if (watch->epoch == NULL || left > parts)
 		return WATCH_ODD;
 	seen_add_answer(watch->epoch, answer);
 	if (left > 0 && (watch->everything || !has_all_measurements(answer))) {
-		ask_epoch(watch, number, parts - left);
+		/* Each answer brings some, or there was no end. */
+		if (parts - left <= watch->parts || parts > PARTS_MAX)
+			return WATCH_ODD;
+		watch->parts = parts - left;
+		ask_epoch(watch, number, watch->parts);
 		return WATCH_NOTHING;
 	}
 	if (ask_rows(watch))

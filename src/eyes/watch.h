@@ -25,6 +25,8 @@ struct watch;
  * answers, with the reason on standard error, or quiet.
  */
 struct watch *watch_open(const char *name, bool everything, bool quiet);
+/* The same of a run that is connected; takes the socket over. -1: NULL. */
+struct watch *watch_begin(int fd, bool everything);
 void watch_close(struct watch *watch); /* NULL is allowed */
 
 /* Of a measurement that has as many rows as an epoch is kept with: it shall have more, while it

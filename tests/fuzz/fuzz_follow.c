@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Any bytes as what a run answers to who follows it, an answer between two bytes of 0: epochs whose
+ * lines are whole and printable, whose JSON is JSON, and whose picture fits its screen; and nothing
+ * is asked for without end.
+ */
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "eyes/follow.h"
+#include "eyes/picture.h"
+#include "eyes/watch.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define DEPTH_MAX 8
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* --- JSON, as RFC 8259 has it; behind what was read, NULL where it is none --- */
+
+static const char *after_value(const char *at, int depth);
+
+static const char *after_string(const char *at)
+{
+	if (at == NULL || *at++ != '"')
+		return NULL;
+	for (; *at != '"'; at++) {
+		if ((unsigned char)*at < ' ' || (*at == '\\' && *++at == '\0'))
+			return NULL;
+	}
+	return at + 1;
+}
+
+static const char *after_digits(const char *at)
+{
+	return isdigit((unsigned char)*at) ? at + strspn(at, "0123456789") : NULL;
+}
+
+static const char *after_number(const char *at)
+{
+	at += *at == '-';
+	at = *at == '0' ? at + 1 : after_digits(at);
+	if (at != NULL && *at == '.')
+		at = after_digits(at + 1);
+	if (at != NULL && *at == 'e') {
+		at++;
+		at = after_digits(at + (*at == '-' || *at == '+'));
+	}
+	return at;
+}
+
+/* Of an object or an array. */
+static const char *after_parts(const char *at, char end, int depth)
+{
+	if (*at == end)
+		return at + 1;
+	for (;;) {
+		if (end == '}') {
+			at = after_string(at);
+			if (at == NULL || *at++ != ':')
+				return NULL;
+		}
+		at = after_value(at, depth + 1);
+		if (at == NULL || *at == end)
+			return at != NULL ? at + 1 : NULL;
+		if (*at++ != ',')
+			return NULL;
+	}
+}
+
+static const char *after_value(const char *at, int depth)
+{
+	static const char *const words[] = {"true", "false", "null"};
+
+	for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
+		if (strncmp(at, words[w], strlen(words[w])) == 0)
+			return at + strlen(words[w]);
+	if (depth > DEPTH_MAX)
+		return NULL;
+	switch (*at) {
+	case '{': return after_parts(at + 1, '}', depth);
+	case '[': return after_parts(at + 1, ']', depth);
+	case '"': return after_string(at);
+	default: return after_number(at);
+	}
+}
+
+/* --- what is made of an epoch --- */
+
+static void check_line(const struct seen_epoch *epoch, bool json)
+{
+	struct following following = {.json = json};
+	struct text text = {0};
+	const char *end;
+
+	following_add(&following, epoch, &text);
+	require(!text.failed && text.len > 1);
+	text_char(&text, '\0');
+	end = text.data + text.len - 2;
+	require(*end == '\n');
+	for (const char *at = text.data; at < end; at++)
+		require((unsigned char)*at >= ' ' && *at != 0x7f);
+	if (json)
+		require(after_value(text.data, 0) == end);
+	text_free(&text);
+}
+
+static void check_pictures(struct view *view)
+{
+	static const uint32_t sizes[][2] = {{24, 80}, {8, 40}, {50, 200}, {1, 1}};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		struct picture picture = {
+			.rows = sizes[s][0], .columns = sizes[s][1], .utf8 = s % 2 == 0};
+
+		view->places = s % 2 == 1;
+		require(picture_draw(&picture, view));
+		for (uint32_t r = 0; r < picture.rows; r++) {
+			const struct text *text = &picture.lines[r].text;
+			uint32_t characters = 0;
+
+			for (size_t at = 0; at < text->len; at++)
+				characters += ((unsigned char)text->data[at] & 0xc0) != 0x80;
+			require(characters <= picture.columns);
+		}
+		picture_free(&picture);
+	}
+}
+
+/* --- the run --- */
+
+static void answer_all(const char *data, size_t size, bool everything)
+{
+	int ends[2];
+	struct watch *watch;
+	struct view view = {0};
+	struct seen_epoch *epoch;
+	enum watch_news news = WATCH_NOTHING;
+	char question[512], last[512] = "";
+	size_t at = 0;
+
+	require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+	watch = watch_begin(ends[0], everything);
+	require(watch != NULL);
+	while (at < size && (news == WATCH_NOTHING || news == WATCH_EPOCH)) {
+		size_t len = strnlen(data + at, size - at);
+		ssize_t asked;
+
+		if (len == 0) {
+			at++;
+			continue;
+		}
+		asked = recv(ends[1], question, sizeof(question) - 1, MSG_DONTWAIT);
+		require(asked > 0);
+		question[asked] = '\0';
+		/* Not the same again, unless it was to wait. */
+		require(strcmp(question, last) != 0 || news == WATCH_EPOCH ||
+			memmem(data, at, "waiting", 7) != NULL);
+		strcpy(last, question);
+		if (send(ends[1], data + at, len, MSG_DONTWAIT) != (ssize_t)len)
+			break; /* it is longer than any */
+		at += len + 1;
+		news = watch_take(watch, &epoch);
+		if (news != WATCH_EPOCH)
+			continue;
+		check_line(epoch, false);
+		check_line(epoch, true);
+		view_add(&view, epoch);
+		check_pictures(&view);
+		if (epoch->nb_measurements > 0)
+			watch_rows_of(watch, epoch->measurements[0].name);
+	}
+	view_clear(&view);
+	watch_close(watch);
+	close(ends[1]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	answer_all((const char *)data, size, false);
+	answer_all((const char *)data, size, true);
+	return 0;
+}
