@@ -298,7 +298,7 @@ static void draw_places(struct sheet *sheet, const struct seen_epoch *epoch)
 	struct text *text = add_line(sheet, PICTURE_HEAD);
 
 	if (text != NULL)
-		text_str(text, "    rows   taken  failed unknown dropped   waits place, kind");
+		text_str(text, "    rows   taken  failed unknown dropped   waits export, kind");
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
 		const struct seen_delivery *place = &epoch->deliveries[d];
 
@@ -500,7 +500,7 @@ static void draw_help(struct sheet *sheet)
 		"/ TEXT      mark flows with TEXT; Enter ends it, Escape forgets it",
 		"space, f    freeze, and go on where it stopped",
 		"Right, n    the next interval of a file",
-		"d           what became of rows at each place, and back",
+		"d           what became of rows of each export, and back",
 		"Up, Down, PageUp, PageDown, Home   scroll",
 		"?, h        this, and back",
 		"q           quit",

@@ -27,9 +27,9 @@
 		"last), first of its parts (0)",                                                    \
 		{"[EPOCH [PART]]", "first epoch from EPOCH on, of the last 300"})                   \
 	COMMAND(deliveries,                                                                         \
-		"What became of rows at each place since the start, until the last epoch was "      \
-		"closed; of 40 places at most. No parameters",                                      \
-		{"", "what became of rows at each place, 40 places at most"})                       \
+		"What became of rows of each export since the start, until the last epoch was "     \
+		"closed; of 40 exports at most. No parameters",                                     \
+		{"", "what became of rows of each export, 40 exports at most"})                     \
 	COMMAND(within,                                                                             \
 		"Keys that a measurement with --within looks into after the last epoch with "       \
 		"packets, 60 at most. Parameters: measurement",                                     \

@@ -155,7 +155,7 @@ def test_trouble(test):
     assert [name.endswith('.damaged') for name in segments(test)] == [True, True]
     # Of another version, of other rows: refused, with what to do; the file stays.
     for line, part in ((b'sketchtap spool 2 x\n', 'another version'),
-                       (b'sketchtap spool 1 stats csv rows=1 start=0 header=0 bytes=0 checksum=0\n', 'another place')):
+                       (b'sketchtap spool 1 stats csv rows=1 start=0 header=0 bytes=0 checksum=0\n', 'another kind')):
         path = os.path.join(spool, '0' * 15 + 'f.rows')
         with open(path, 'wb') as file:
             file.write(line)

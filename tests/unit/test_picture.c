@@ -190,7 +190,7 @@ static void test_deliveries(void **state)
 		ACCOUNT,
 		"ports eth1 up 100G",
 		"rows 3,500 delivered, 5 wait, 17 not, most of them at kafka://b/t",
-		"    rows   taken  failed unknown dropped   waits place, kind",
+		"    rows   taken  failed unknown dropped   waits export, kind",
 		"   1.00K   1.00K       0       0       0       0 top.csv, heavy-hitters",
 		"   2.52K   2.50K      10       4       3       5 kafka://b/t, stats",
 		NULL,

@@ -167,7 +167,7 @@ static void test_refused(void **state)
 	refuse(KIND, URL, "another run has it");
 	assert_put(spool, 1, "kept\n");
 	spool_close(spool);
-	refuse("stats csv", URL, "has rows of another place (flows json, not stats csv)");
+	refuse("stats csv", URL, "has rows of another kind (flows json, not stats csv)");
 	snprintf(name, sizeof(name), "%s/00000000000000ff.rows", path);
 	file = fopen(name, "w");
 	assert_non_null(file);
@@ -403,7 +403,7 @@ static void test_damaged(void **state)
 			assert_int_equal(truncate(name, at), 0);
 		spool = spool_open(&place, &found, why);
 		if (spool == NULL) { /* it says to be another's */
-			assert_true(strstr(why, "another version") || strstr(why, "another place"));
+			assert_true(strstr(why, "another version") || strstr(why, "another kind"));
 			assert_int_equal(unlink(name), 0);
 			spool = open_it(SIZE, 5);
 		} else if (found.damaged == 0) {

@@ -590,8 +590,8 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("deliveries", ROWS_DELIVERIES),
 		.rare = true,
-		.help = "Where it goes what became of each interval's rows at each place that they "
-			"go to, as CSV; - is standard output.",
+		.help = "Where it goes what became of each interval's rows of each export, as CSV; - is "
+			"standard output.",
 	},
 	{
 		ROWS_OPTION("forwarded", ROWS_FORWARDED),
@@ -784,7 +784,7 @@ static const struct option_row place_rows[] = {
 		.min = QUEUE_MIN,
 		OPTION_FIELD(place_options, queue),
 		.default_note = "64MB, and more for records",
-		.help = "Memory that intervals may take which wait for the place; one waits "
+		.help = "Memory that intervals may take which wait for the export; one waits "
 			"however large it is.",
 	},
 	{
@@ -801,7 +801,7 @@ static const struct option_row place_rows[] = {
 		.type = OPTION_OWN,
 		.read = read_spool,
 		OPTION_FIELD(place_options, spool),
-		.help = "Where rows wait on a disk until the place has them, also over the end of "
+		.help = "Where rows wait on a disk until the receiver has them, also over the end of "
 			"the run, and how much that may be.",
 	},
 	{

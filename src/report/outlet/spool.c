@@ -540,7 +540,7 @@ static enum look look_at(
 	}
 	if (strcmp(line.what, spool->what) != 0) {
 		snprintf(why, SPOOL_WHY_MAX,
-			"has rows of another place (%s, not %s); name another folder, or empty it",
+			"has rows of another kind (%s, not %s); name another folder, or empty it",
 			line.what, spool->what);
 		return LOOK_OTHER;
 	}
@@ -610,7 +610,7 @@ static bool is_of_place(const struct spool *spool, const char *url, bool waits, 
 		make_printable(said);
 		snprintf(why, SPOOL_WHY_MAX,
 			"has rows for %.200s; name another folder, or remove %.100s/" URL_FILE
-			" where they are for this place, too",
+			" where they go to this one, too",
 			said, spool->folder);
 		close(fd);
 		return false;
