@@ -8,23 +8,41 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define DECIMAL_MAX 20 /* digits of a uint64_t */
 
 /* The last n digits of a value, with zeros in front. Returns n. */
 static inline size_t decimal_digits(char *text, uint64_t value, size_t n)
 {
-	for (size_t i = n; i-- > 0; value /= 10)
-		text[i] = (char)('0' + value % 10);
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+		"8081828384858687888990919293949596979899";
+	size_t left = n;
+
+	for (; left >= 2; left -= 2, value /= 100)
+		memcpy(text + left - 2, pairs + 2 * (value % 100), 2);
+	if (left > 0)
+		text[0] = (char)('0' + value % 10);
 	return n;
+}
+
+/* How many digits a value has. */
+static inline size_t decimal_count(uint64_t value)
+{
+	static const uint64_t least[DECIMAL_MAX] = {0, 10, 100, 1000, 10000, 100000, 1000000,
+		10000000, 100000000, 1000000000, 10000000000, 100000000000, 1000000000000,
+		10000000000000, 100000000000000, 1000000000000000, 10000000000000000,
+		100000000000000000, 1000000000000000000, 10000000000000000000U};
+	/* 1233 / 4096 is near enough to the logarithm of 2 for 64 bits. */
+	size_t most = (64 - (size_t)__builtin_clzll(value | 1)) * 1233 >> 12;
+
+	return most + (value >= least[most]);
 }
 
 /* Returns the number of digits, at most DECIMAL_MAX. */
 static inline size_t decimal_print(char *text, uint64_t value)
 {
-	size_t n = 1;
-
-	for (uint64_t rest = value; rest >= 10; rest /= 10)
-		n++;
-	return decimal_digits(text, value, n);
+	return decimal_digits(text, value, decimal_count(value));
 }

@@ -2,6 +2,7 @@
 
 /* The two CSV files, byte for byte. */
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,6 +90,51 @@ static void test_numbers(void **state)
 	text_char(&text, ' ');
 	text_grouped(&text, UINT64_MAX);
 	assert_text(&text, "0 18446744073709551615 999 1,000 18,446,744,073,709,551,615");
+}
+
+static void assert_number(uint64_t value)
+{
+	struct text text = {0};
+	char expected[32];
+
+	text_u64(&text, value);
+	snprintf(expected, sizeof(expected), "%" PRIu64, value);
+	assert_text(&text, expected);
+}
+
+/* About each at which the number of digits or of bits changes. */
+static void test_lengths_of_numbers(void **state)
+{
+	(void)state;
+	for (uint64_t value = 1, power = 0; power < 20; power++, value *= 10)
+		for (uint64_t d = 0; d < 3; d++)
+			assert_number(value + d - 1);
+	for (uint32_t bit = 0; bit < 64; bit++)
+		for (uint64_t d = 0; d < 3; d++)
+			assert_number((UINT64_C(1) << bit) + d - 1);
+}
+
+/* One text has times of several days in turn. */
+static void test_times_in_turn(void **state)
+{
+	const int64_t day = 86400 * SAMPLE_SECOND;
+	struct text text = {0};
+
+	(void)state;
+	text_time(&text, 0);
+	text_time(&text, -1);
+	text_time(&text, day - 1);
+	text_time(&text, day);
+	text_time(&text, 0);
+	text_clear(&text);
+	text_time(&text, day);
+	text_time(&text, 1000);
+	assert_text(&text, "1970-01-02T00:00:00.000000Z1970-01-01T00:00:00.000001Z");
+	text_time(&text, 0);
+	text_time(&text, -1);
+	text_time(&text, day - 1);
+	assert_text(&text, "1970-01-01T00:00:00.000000Z1969-12-31T23:59:59.999999Z"
+			   "1970-01-01T23:59:59.999999Z");
 }
 
 static void test_text_grows(void **state)
@@ -366,6 +412,8 @@ int main(void)
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_days),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lengths_of_numbers),
+		cmocka_unit_test(test_times_in_turn),
 		cmocka_unit_test(test_text_grows),
 		cmocka_unit_test(test_quoting),
 		cmocka_unit_test(test_headers),

@@ -80,6 +80,27 @@ static void assert_prints(const char *text, const struct key *tuple, const struc
 	}
 }
 
+/* Each octet, at each of the four places. */
+static void prints_all_octets(void **state)
+{
+	const char *fields[KEY_FIELD_COUNT] = {NULL};
+
+	(void)state;
+	for (uint32_t octet = 0; octet < 256; octet++)
+		for (uint32_t place = 0; place < 4; place++) {
+			uint32_t octets[4] = {255, 0, 99, 7};
+			char address[16];
+			struct key key;
+
+			octets[place] = octet;
+			snprintf(address, sizeof(address), "%u.%u.%u.%u", octets[0], octets[1],
+				octets[2], octets[3]);
+			key = make_key(address, "10.0.0.1", 0, 0, 0);
+			fields[KEY_SRC_IP] = address;
+			assert_prints("src", &key, &(struct key_extra){0}, fields);
+		}
+}
+
 static void prints_fields(void **state)
 {
 	const struct key v4 = make_key("192.0.2.201", "255.255.255.255", 65535, 80, 6);
@@ -596,6 +617,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_fields),
+		cmocka_unit_test(prints_all_octets),
 		cmocka_unit_test(names_fields),
 		cmocka_unit_test(compares_numerically),
 		cmocka_unit_test(finds_rules),

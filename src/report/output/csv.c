@@ -68,7 +68,7 @@ static void row(struct text *text, const struct columns *columns, const struct o
 			text_char(text, ',');
 		begin = text->len;
 		column_print(text, column, row);
-		if (!column_is_number(column))
+		if (column_may_need_quotes(column))
 			quote_from(text, begin);
 	}
 	csv_row_end(text);

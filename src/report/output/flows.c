@@ -51,7 +51,7 @@ static const struct column columns[] = {
 	{"first", COLUMN_TIME, AT(first)},
 	{"last", COLUMN_TIME, AT(last)},
 	{"tcp_flags", COLUMN_U8, AT(tcp_flags)},
-	{"ended", COLUMN_TEXT, .print = print_end},
+	{"ended", COLUMN_WORD, .print = print_end},
 	ASKED_KEY_COLUMNS(report_flow, key),
 	DEEP_COLUMNS(print_deep),
 	{"record", COLUMN_NUMBER, .print = print_record, .when = COLUMN_REMOTE},

@@ -5,17 +5,6 @@
 #define FORMAT_ENTRY(name, word) [FORMAT_##name] = &format_##word,
 const struct format *const formats[FORMAT_COUNT] = {ROW_FORMATS(FORMAT_ENTRY)};
 
-static void add_rows(struct text *text, const struct format *format, const struct columns *columns,
-	struct output_row *row)
-{
-	const struct output_items items = columns->output->items(row->epoch, row->measurement);
-
-	for (size_t i = 0; i < items.n; i++) {
-		row->item = (const char *)items.first + i * items.size;
-		format->row(text, columns, row);
-	}
-}
-
 const char *format_name(const struct format *format)
 {
 #define FORMAT_WORD(name, word) [FORMAT_##name] = #word,
@@ -27,14 +16,43 @@ const char *format_name(const struct format *format)
 	return words[f];
 }
 
+static bool add_rows(struct text *text, size_t bytes, const struct format *format,
+	const struct columns *columns, const struct report_epoch *epoch,
+	struct format_cursor *cursor)
+{
+	struct output_row row = {
+		.epoch = epoch, .measurement = &epoch->measurements[cursor->measurement]};
+	const struct output_items items = columns->output->items(epoch, row.measurement);
+
+	for (; cursor->item < items.n && text->len < bytes; cursor->item++) {
+		row.item = (const char *)items.first + cursor->item * items.size;
+		format->row(text, columns, &row);
+	}
+	return cursor->item == items.n;
+}
+
+size_t format_some(struct text *text, size_t bytes, const struct format *format,
+	const struct columns *columns, const struct report_epoch *epoch,
+	struct format_cursor *cursor)
+{
+	const uint32_t parts = columns->output->of_epoch ? 1 : epoch->nb_measurements;
+	size_t rows = 0;
+
+	while (cursor->measurement < parts && text->len < bytes) {
+		const size_t before = cursor->item;
+		bool all = add_rows(text, bytes, format, columns, epoch, cursor);
+
+		rows += cursor->item - before;
+		if (all)
+			*cursor = (struct format_cursor){.measurement = cursor->measurement + 1};
+	}
+	return rows;
+}
+
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch)
 {
-	uint32_t parts = columns->output->of_epoch ? 1 : epoch->nb_measurements;
+	struct format_cursor cursor = {0};
 
-	for (uint32_t m = 0; m < parts; m++) {
-		struct output_row row = {.epoch = epoch, .measurement = &epoch->measurements[m]};
-
-		add_rows(text, format, columns, &row);
-	}
+	format_some(text, SIZE_MAX, format, columns, epoch, &cursor);
 }

@@ -30,6 +30,18 @@ extern const struct format *const formats[FORMAT_COUNT];
 /* What it is called: "csv". */
 const char *format_name(const struct format *format);
 
-/* Appends all rows of the columns' kind that the epoch has. */
+/* The next row of an epoch; the first where it is all zero. */
+struct format_cursor {
+	uint32_t measurement;
+	size_t item;
+};
+
+/* Appends rows of the columns' kind that the epoch has, until the text has so many bytes or the last
+ * row is there. Returns how many were appended. */
+size_t format_some(struct text *text, size_t bytes, const struct format *format,
+	const struct columns *columns, const struct report_epoch *epoch,
+	struct format_cursor *cursor);
+
+/* Appends all of them. */
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch);

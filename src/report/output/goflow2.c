@@ -171,12 +171,9 @@ static bool has(const struct output_row *row, const struct column *column)
 
 static void print_key(struct text *text, const struct column *column, const struct output_row *row)
 {
-	char field[KEY_FIELD_TEXT_MAX];
-
 	if (has(row, column))
-		text_add(text, field,
-			key_field_print(row->measurement->key_rule, &flow_of(row)->key,
-				(enum key_field_id)column->index, field));
+		print_key_text(text, row->measurement->key_rule, &flow_of(row)->key,
+			(enum key_field_id)column->index);
 }
 
 static void print_proto(
@@ -240,7 +237,7 @@ static void print_index(
 #define KEY(field) .print = print_key, .index = (field)
 
 static const struct column columns[] = {
-	{"type", COLUMN_TEXT, .print = print_type},
+	{"type", COLUMN_WORD, .print = print_type},
 	{"time_received_ns", COLUMN_U64, AT(last)},
 	{"sequence_num", COLUMN_NUMBER, .print = print_sequence},
 	{"sampling_rate", COLUMN_NUMBER, .print = print_index, .index = 1},
@@ -248,10 +245,10 @@ static const struct column columns[] = {
 	{"time_flow_end_ns", COLUMN_U64, AT(last)},
 	{"bytes", COLUMN_NUMBER, .print = print_bytes},
 	{"packets", COLUMN_U64, AT(packets)},
-	{"src_addr", COLUMN_TEXT, KEY(KEY_SRC_IP)},
-	{"dst_addr", COLUMN_TEXT, KEY(KEY_DST_IP)},
-	{"etype", COLUMN_TEXT, .print = print_etype},
-	{"proto", COLUMN_TEXT, .print = print_proto, .index = KEY_PROTO},
+	{"src_addr", COLUMN_WORD, KEY(KEY_SRC_IP)},
+	{"dst_addr", COLUMN_WORD, KEY(KEY_DST_IP)},
+	{"etype", COLUMN_WORD, .print = print_etype},
+	{"proto", COLUMN_WORD, .print = print_proto, .index = KEY_PROTO},
 	{"src_port", COLUMN_NUMBER, KEY(KEY_SRC_PORT)},
 	{"dst_port", COLUMN_NUMBER, KEY(KEY_DST_PORT)},
 	{"in_if", COLUMN_NUMBER, .print = print_index, .index = 1},

@@ -15,15 +15,12 @@ static void print_flags(
 	const struct report_row *hitter = row->item;
 	const struct key_rule *rule = row->measurement->key_rule;
 	uint32_t field = key_fields_of(rule->fields, KEY_COLUMN_RECORD);
-	char value[KEY_FIELD_TEXT_MAX];
 
 	(void)column;
 	if (hitter->record.known)
 		text_u64(text, hitter->record.tcp_flags);
 	else if (field != 0)
-		text_add(text, value,
-			key_field_print(rule, &hitter->key, (enum key_field_id)__builtin_ctz(field),
-				value));
+		print_key_text(text, rule, &hitter->key, (enum key_field_id)__builtin_ctz(field));
 }
 
 static void print_pps(struct text *text, const struct column *column, const struct output_row *row)

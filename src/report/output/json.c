@@ -31,10 +31,11 @@ void json_escape(struct text *text, const char *bytes, size_t len)
 
 static bool is_plain(const char *bytes, size_t len)
 {
+	bool other = false;
+
 	for (size_t i = 0; i < len; i++)
-		if (bytes[i] < 0x20 || bytes[i] > 0x7e || bytes[i] == '"' || bytes[i] == '\\')
-			return false;
-	return true;
+		other |= bytes[i] < 0x20 || bytes[i] > 0x7e || bytes[i] == '"' || bytes[i] == '\\';
+	return !other;
 }
 
 /* Escapes what was added behind `begin`, where that must be. */
@@ -70,25 +71,35 @@ static bool add_value(
 		return false;
 	}
 	if (!number) {
-		if (column->type != COLUMN_TIME)
+		if (column_may_need_quotes(column))
 			escape_from(text, begin);
 		text_char(text, '"');
 	}
 	return true;
 }
 
+static void add_label(struct text *text, const struct column *column)
+{
+	if (!text_reserve(text, COLUMN_LABEL_ROOM))
+		return;
+	memcpy(text->data + text->len, column->label, COLUMN_LABEL_ROOM);
+	text->len += column->label_len;
+}
+
 static void row(struct text *text, const struct columns *columns, const struct output_row *row_of)
 {
+	size_t begin = text->len;
+
 	for (uint32_t c = 0; c < columns->n; c++) {
 		size_t before = text->len;
 
-		text_add(text, c == 0 ? "{\"" : ",\"", 2);
-		text_add(text, columns->list[c].name, columns->list[c].name_len);
-		text_add(text, "\":", 2);
+		add_label(text, &columns->list[c]);
 		if (!add_value(text, &columns->list[c], row_of) && columns->choice.remote)
 			text->len = before;
 	}
-	text_str(text, "}\n");
+	if (!text->failed)
+		text->data[begin] = '{';
+	text_add(text, "}\n", 2);
 }
 
 /* ---- Whether a line is a row of ours */

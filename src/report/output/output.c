@@ -77,7 +77,9 @@ void columns_add(struct columns *columns, const struct column *column)
 	struct column *added = &columns->list[columns->n++];
 
 	*added = *column;
-	added->name_len = (uint32_t)strlen(column->name);
+	added->label_len =
+		(uint32_t)snprintf(added->label, sizeof(added->label), ",\"%s\":", column->name);
+	assert(added->label_len < sizeof(added->label));
 }
 
 static bool keeps_records(const struct report_measurement *measurement)
@@ -137,7 +139,7 @@ static void print_run(struct text *text, const struct column *column, const stru
 /* Behind those of the output: with its own they tell a row from those of all hosts and runs. */
 static const struct column identity[] = {
 	{"host", COLUMN_TEXT, .print = print_host},
-	{"run", COLUMN_TEXT, .print = print_run},
+	{"run", COLUMN_WORD, .print = print_run},
 };
 
 #define IDENTITY_COLUMNS (sizeof(identity) / sizeof(identity[0]))
@@ -206,7 +208,8 @@ static void print_figure(struct text *text, enum column_type type, const void *a
 	case COLUMN_STRING: return text_str(text, *(const char *const *)at);
 	case COLUMN_CHARS: return text_str(text, at);
 	case COLUMN_NUMBER:
-	case COLUMN_TEXT: return;
+	case COLUMN_TEXT:
+	case COLUMN_WORD: return;
 	}
 }
 
@@ -220,15 +223,32 @@ void column_print(struct text *text, const struct column *column, const struct o
 		print_figure(text, column->type, column_at(column, row));
 }
 
+void print_key_text(
+	struct text *text, const struct key_rule *rule, const struct key *key, enum key_field_id id)
+{
+	if (text_reserve(text, KEY_FIELD_TEXT_MAX))
+		text->len += key_field_print(rule, key, id, text->data + text->len);
+}
+
 static void print_key_field(
 	struct text *text, const struct column *column, const struct output_row *row)
 {
 	const struct key_rule *rule = row->measurement->key_rule;
 	enum key_field_id id = (enum key_field_id)column->index;
-	char field[KEY_FIELD_TEXT_MAX];
 
 	if (key_rule_has(rule, id))
-		text_add(text, field, key_field_print(rule, column_at(column, row), id, field));
+		print_key_text(text, rule, column_at(column, row), id);
+}
+
+enum column_type key_column_type(enum key_field_id id)
+{
+	static const enum column_type types[] = {
+		[KEY_FIELD_NUMBER] = COLUMN_NUMBER,
+		[KEY_FIELD_ADDRESS] = COLUMN_WORD,
+		[KEY_FIELD_ROUTER] = COLUMN_TEXT,
+	};
+
+	return types[key_fields[id].type];
 }
 
 static void add_key_fields(struct columns *columns, const struct column *column, uint32_t fields)
@@ -236,13 +256,12 @@ static void add_key_fields(struct columns *columns, const struct column *column,
 	static_assert(KEY_FIELD_COUNT <= COLUMNS_EXPANDED, "a column each");
 
 	for (; fields != 0; fields &= fields - 1) {
-		uint32_t id = (uint32_t)__builtin_ctz(fields);
+		enum key_field_id id = (enum key_field_id)__builtin_ctz(fields);
 		const struct key_field *field = &key_fields[id];
 
 		columns_add(columns, &(struct column){
 					     .name = field->name,
-					     .type = field->type == KEY_FIELD_NUMBER ? COLUMN_NUMBER
-										     : COLUMN_TEXT,
+					     .type = key_column_type(id),
 					     .at = column->at,
 					     .index = id,
 					     .print = print_key_field,

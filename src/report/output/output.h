@@ -34,6 +34,7 @@ enum column_type {
 	/* What print() says: */
 	COLUMN_NUMBER,
 	COLUMN_TEXT,
+	COLUMN_WORD, /* text in which no format has anything to quote */
 };
 
 enum column_place {
@@ -53,6 +54,8 @@ enum column_when {
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
 
+#define COLUMN_LABEL_ROOM 48
+
 struct columns;
 
 struct column {
@@ -62,8 +65,10 @@ struct column {
 	size_t at;    /* of the figure, there */
 	size_t known; /* of a bool there: whether it is known; 0: it always is */
 	enum column_when when;
-	uint32_t index;    /* what expand() gave print() to know */
-	uint32_t name_len; /* columns_of() knows it */
+	uint32_t index; /* what expand() gave print() to know */
+	/* Its name as JSON has it behind another's value, which columns_of() prints: ,"name": */
+	uint32_t label_len;
+	char label[COLUMN_LABEL_ROOM]; /* all of it can be copied */
 	/* Prints a figure that stands nowhere; nothing where it is not known. */
 	void (*print)(struct text *text, const struct column *column, const struct output_row *row);
 	/* Stands for columns of another table, which this adds. */
@@ -83,6 +88,11 @@ struct column {
 #define EPOCH_START      EPOCH_COLUMN("start", COLUMN_TIME, start)
 #define EPOCH_END        EPOCH_COLUMN("end", COLUMN_TIME, end)
 #define MEASUREMENT_NAME MEASUREMENT_COLUMN("measurement", COLUMN_STRING, name)
+
+/* A field of a key, and its column's type. */
+void print_key_text(struct text *text, const struct key_rule *rule, const struct key *key,
+	enum key_field_id id);
+enum column_type key_column_type(enum key_field_id id);
 
 /* The columns of a struct key in the item: those that every row has, and those that are asked
  * for. */
@@ -202,7 +212,15 @@ void columns_add(struct columns *columns, const struct column *column);
 static inline bool column_is_number(const struct column *column)
 {
 	return column->type != COLUMN_TIME && column->type != COLUMN_STRING &&
-	       column->type != COLUMN_CHARS && column->type != COLUMN_TEXT;
+	       column->type != COLUMN_CHARS && column->type != COLUMN_TEXT &&
+	       column->type != COLUMN_WORD;
+}
+
+/* What is printed may have what a format must quote. */
+static inline bool column_may_need_quotes(const struct column *column)
+{
+	return column->type == COLUMN_STRING || column->type == COLUMN_CHARS ||
+	       column->type == COLUMN_TEXT;
 }
 
 /* Prints a figure, as it is in every format; nothing where it is not known. */

@@ -13,25 +13,19 @@ static const struct path_row *path_of(const struct output_row *row)
 /* A field of the 5-tuple. */
 static void print_key(struct text *text, const struct column *column, const struct output_row *row)
 {
-	char field[KEY_FIELD_TEXT_MAX];
-
-	text_add(text, field,
-		key_field_print(&key_rules[0], &path_of(row)->key, (enum key_field_id)column->index,
-			field));
+	print_key_text(text, &key_rules[0], &path_of(row)->key, (enum key_field_id)column->index);
 }
 
 static void add_key(struct columns *columns, const struct column *column)
 {
 	(void)column;
 	for (uint32_t id = KEY_SRC_IP; id <= KEY_PROTO; id++)
-		columns_add(columns,
-			&(struct column){
-				.name = key_fields[id].name,
-				.type = key_fields[id].type == KEY_FIELD_NUMBER ? COLUMN_NUMBER
-										: COLUMN_TEXT,
-				.index = id,
-				.print = print_key,
-			});
+		columns_add(columns, &(struct column){
+					     .name = key_fields[id].name,
+					     .type = key_column_type(id),
+					     .index = id,
+					     .print = print_key,
+				     });
 }
 
 static void add_router(struct text *text, uint32_t exporter)

@@ -13,7 +13,8 @@
 #include "base/units.h"
 
 #define TEXT_SIZE_MIN 4096
-#define TIME_TEXT_LEN 27 /* 2026-11-20T13:52:44.000000Z */
+#define TIME_TEXT_LEN (TEXT_DAY_LEN + 16) /* 13:52:44.000000Z */
+#define DAY_NS        (86400 * SECOND_NS)
 
 void text_clear(struct text *text)
 {
@@ -143,25 +144,35 @@ static inline char *put_digits(char *at, uint64_t value, size_t n, char end)
 	return at + 1;
 }
 
+static void print_day(char text[TEXT_DAY_LEN], int64_t day)
+{
+	struct date date = date_of(day);
+	char *at = put_digits(text, date.year, 4, '-');
+
+	at = put_digits(at, date.month, 2, '-');
+	put_digits(at, date.day, 2, 'T');
+}
+
 void text_time(struct text *text, int64_t ns)
 {
-	const int64_t day = 86400 * SECOND_NS;
-	int64_t days = ns / day - (ns % day < 0);
+	int64_t day = ns / DAY_NS - (ns % DAY_NS < 0);
 	/* The product may be less than the least time; the difference is not. */
-	uint64_t rest = ((uint64_t)ns - (uint64_t)days * (uint64_t)day) / 1000,
-		 seconds = rest / 1000000;
-	struct date date = date_of(days);
+	uint64_t us = ((uint64_t)ns - (uint64_t)day * (uint64_t)DAY_NS) / 1000,
+		 seconds = us / 1000000;
 	char *at;
 
 	if (!text_reserve(text, TIME_TEXT_LEN))
 		return;
-	at = put_digits(text->data + text->len, date.year, 4, '-');
-	at = put_digits(at, date.month, 2, '-');
-	at = put_digits(at, date.day, 2, 'T');
-	at = put_digits(at, seconds / 3600, 2, ':');
+	if (day != text->day || text->day_text[0] == '\0') {
+		print_day(text->day_text, day);
+		text->day = day;
+	}
+	at = text->data + text->len;
+	memcpy(at, text->day_text, TEXT_DAY_LEN);
+	at = put_digits(at + TEXT_DAY_LEN, seconds / 3600, 2, ':');
 	at = put_digits(at, seconds / 60 % 60, 2, ':');
 	at = put_digits(at, seconds % 60, 2, '.');
-	put_digits(at, rest % 1000000, 6, 'Z');
+	put_digits(at, us % 1000000, 6, 'Z');
 	text->len += TIME_TEXT_LEN;
 }
 

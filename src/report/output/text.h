@@ -13,10 +13,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#define TEXT_DAY_LEN 11 /* 2026-11-20T */
+
 struct text {
 	char *data; /* len bytes, no final 0 */
 	size_t len, size;
 	bool failed;
+	/* The day that was printed last: rows have the same one over and over. */
+	int64_t day; /* since 1970; none yet where its text is all 0 */
+	char day_text[TEXT_DAY_LEN];
 };
 
 /* A text is ready when it is all zero. Clearing keeps the memory, freeing does not. */
