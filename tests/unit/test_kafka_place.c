@@ -172,6 +172,27 @@ static void test_refused(void **state)
 	assert_int_equal(notices, 1);
 }
 
+/* An error after which a producer sends nothing more: another takes its place. */
+static void test_fatal(void **state)
+{
+	struct report_delivery account;
+	struct sender sender = {0};
+
+	(void)state;
+	rd_kafka_mock_push_request_errors(cluster, 22 /* InitProducerId */, 1,
+		RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED);
+	start_producer(&sender, TOPIC);
+	push(&sender, 5);
+	outlet_settle(sender.outlet);
+	assert_int_equal(sender.delivery->failed, 5);
+	assert_int_equal(warnings, 1);
+	push(&sender, 7);
+	account = stop(&sender);
+	assert_int_equal(account.acknowledged, 7);
+	assert_int_equal(account.reconnects, 1);
+	assert_int_equal(notices, 1);
+}
+
 /* With a spool rows wait until somebody lets them in. */
 static void test_refused_with_a_spool(void **state)
 {
@@ -399,6 +420,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_messages, begin, end),
 		cmocka_unit_test_setup_teardown(test_errors_that_pass, begin, end),
 		cmocka_unit_test_setup_teardown(test_refused, begin, end),
+		cmocka_unit_test_setup_teardown(test_fatal, begin, end),
 		cmocka_unit_test_setup_teardown(test_refused_with_a_spool, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_topic_that_comes_later, begin, end),
 		cmocka_unit_test_setup_teardown(test_waiting, begin, end),

@@ -29,12 +29,15 @@ const struct remote_scheme remote_kafka = {
 #include "base/signals.h"
 #include "report/outlet/kafka_properties.h"
 #include "report/outlet/receiver.h"
+#include "report/output/format.h"
 
 #define PORT        "9092"
 #define TOPIC_MAX   249 /* bytes, which Kafka allows */
 #define POLL_MS     100
 #define PURGE_POLLS 20 /* in which a producer that gives up has told so of all messages */
 #define ERROR_MAX   512
+#define BATCH       64         /* messages that are handed over at once */
+#define TEXT_BYTES  (32 << 10) /* of rows that are formatted at once: they stay in the first cache */
 
 struct kafka_place {
 	struct remote remote;
@@ -44,10 +47,12 @@ struct kafka_place {
 
 	/* By the outlet's thread, on which librdkafka calls back, too. */
 	rd_kafka_t *kafka; /* NULL: there is none, for lack of memory or threads */
-	int64_t answered;  /* monotonic ns: since then it had no need to, or has not */
-	int64_t backoff;   /* ns */
-	bool closed;       /* a row was not taken, until somebody mends what is no matter of it */
-	char why[128];     /* what librdkafka complained of last */
+	rd_kafka_topic_t *topic;
+	bool answers;     /* some came since `answered` was set */
+	int64_t answered; /* monotonic ns: since then it had no need to, or has not */
+	int64_t backoff;  /* ns */
+	bool closed;      /* a row was not taken, until somebody mends what is no matter of it */
+	char why[128];    /* what librdkafka complained of last */
 };
 
 /* --- What librdkafka says, by the outlet's thread */
@@ -118,7 +123,7 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
 
 	(void)kafka;
-	place->answered = clock_now(CLOCK_MONOTONIC);
+	place->answers = true;
 	delivery_count(fate_of(place->remote.fates, message), 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
 	if (taken)
@@ -143,6 +148,16 @@ static const char *const settings[][2] = {
 	{"queue.buffering.max.messages", "100000"},
 };
 
+static void free_producer(struct kafka_place *place)
+{
+	if (place->topic != NULL)
+		rd_kafka_topic_destroy(place->topic);
+	if (place->kafka != NULL)
+		rd_kafka_destroy(place->kafka);
+	place->topic = NULL;
+	place->kafka = NULL;
+}
+
 /* Returns 0, or the exit status with why. */
 static int make_producer(struct kafka_place *place, char error[ERROR_MAX])
 {
@@ -166,11 +181,17 @@ static int make_producer(struct kafka_place *place, char error[ERROR_MAX])
 		/* Properties that contradict each other, or name what is not there. */
 		status = rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG ? 2 : 1;
 	}
-	if (place->kafka != NULL)
+	if (place->kafka == NULL) {
+		rd_kafka_conf_destroy(conf);
+		make_printable(error);
+		return status;
+	}
+	place->topic = rd_kafka_topic_new(place->kafka, place->topic_name, NULL);
+	if (place->topic != NULL)
 		return 0;
-	rd_kafka_conf_destroy(conf);
-	make_printable(error);
-	return status;
+	snprintf(error, ERROR_MAX, "%s", rd_kafka_err2str(rd_kafka_last_error()));
+	free_producer(place);
+	return 1;
 }
 
 /* Whether any broker answers. */
@@ -214,20 +235,32 @@ static void replace_if_fatal(struct kafka_place *place)
 	if (rd_kafka_fatal_error(place->kafka, error, sizeof(error)) == RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
 	note(place, error);
-	rd_kafka_destroy(place->kafka);
-	if (make_producer(place, error) != 0)
-		remote_say(&place->remote, true, "%s", error);
+	free_producer(place); /* the next rows make another */
 	delivery_count(&place->remote.delivery.reconnects, 1);
 }
 
 /* --- Sending */
 
-/* Takes answers for a moment. Returns false where the rest is left, at the end of the run. */
-static bool wait_for_answers(struct kafka_place *place)
+static void note_answers(struct kafka_place *place)
+{
+	if (place->answers)
+		place->answered = clock_now(CLOCK_MONOTONIC);
+	place->answers = false;
+}
+
+/* Takes answers for a moment; where no more rows come, those that librdkafka has leave at once. Returns
+ * false where the rest is left, at the end of the run. */
+static bool wait_for_answers(struct kafka_place *place, bool more)
 {
 	char why[sizeof(place->why) + 16];
 
-	rd_kafka_poll(place->kafka, POLL_MS);
+	if (place->kafka == NULL)
+		nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
+	else if (more)
+		rd_kafka_poll(place->kafka, POLL_MS);
+	else
+		(void)rd_kafka_flush(place->kafka, POLL_MS);
+	note_answers(place);
 	if (!outlet_gives_up(place->remote.outlet, &place->answered))
 		return !place->remote.left;
 	snprintf(why, sizeof(why), "%s%sno answer", place->why, place->why[0] != '\0' ? ": " : "");
@@ -235,30 +268,42 @@ static bool wait_for_answers(struct kafka_place *place)
 	return false;
 }
 
-/* Returns whether librdkafka has the row, of which it will tell. */
-static bool produce(struct kafka_place *place, const char *row, size_t len)
+/* Returns how many of the messages librdkafka has, of which it will tell. Those that it has no room
+ * for stay in front. */
+static int produce_some(struct kafka_place *place, rd_kafka_message_t *messages, int *n)
 {
-	rd_kafka_resp_err_t error;
+	int wait = 0, taken = rd_kafka_produce_batch(place->topic, RD_KAFKA_PARTITION_UA,
+			      RD_KAFKA_MSG_F_COPY, messages, *n);
 
-	while (!place->remote.left) {
-		error = rd_kafka_producev(place->kafka, RD_KAFKA_V_TOPIC(place->topic_name),
-			RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-			RD_KAFKA_V_VALUE((void *)(uintptr_t)row, len), RD_KAFKA_V_END);
-		if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
-			return true;
-		if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-			say_not_taken(place, error);
-			return false;
-		}
-		wait_for_answers(place);
+	for (int m = 0; m < *n && taken < *n; m++) {
+		if (messages[m].err == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+			messages[wait++] = messages[m];
+		else if (messages[m].err != RD_KAFKA_RESP_ERR_NO_ERROR)
+			say_not_taken(place, messages[m].err);
 	}
-	return false;
+	*n = wait;
+	return taken;
+}
+
+/* Returns how many librdkafka has. */
+static uint64_t produce(struct kafka_place *place, rd_kafka_message_t *messages, int n)
+{
+	uint64_t produced = 0;
+
+	while (n > 0 && !place->remote.left) {
+		produced += (uint64_t)produce_some(place, messages, &n);
+		if (n > 0)
+			wait_for_answers(place, true);
+	}
+	rd_kafka_poll(place->kafka, 0);
+	note_answers(place);
+	return produced;
 }
 
 /* Until the fate of all is known. */
 static void settle(struct kafka_place *place)
 {
-	while (rd_kafka_outq_len(place->kafka) > 0 && wait_for_answers(place))
+	while (rd_kafka_outq_len(place->kafka) > 0 && wait_for_answers(place, false))
 		;
 	if (!place->remote.left)
 		return;
@@ -269,30 +314,56 @@ static void settle(struct kafka_place *place)
 	delivery_count(&place->remote.fates->unknown, (uint64_t)rd_kafka_outq_len(place->kafka));
 }
 
-static void produce_rows(struct kafka_place *place, uint64_t rows)
+/* Of the text. Returns how many of its rows librdkafka has. */
+static uint64_t produce_text(struct kafka_place *place)
 {
 	const char *at = place->remote.text.data, *const end = at + place->remote.text.len;
 	uint64_t produced = 0;
 
 	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		rd_kafka_message_t messages[BATCH] = {0};
+		int n = 0;
 
-		produced += produce(place, at, (size_t)(newline - at));
-		at = newline + 1;
+		for (; n < BATCH && at < end; n++) {
+			const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+			messages[n].payload = (void *)(uintptr_t)at;
+			messages[n].len = (size_t)(newline - at);
+			at = newline + 1;
+		}
+		produced += produce(place, messages, n);
 	}
+	return produced;
+}
+
+static bool begin_rows(struct kafka_place *place, uint64_t rows)
+{
+	char error[ERROR_MAX] = "";
+
+	place->closed = false;
+	if (place->kafka != NULL || make_producer(place, error) == 0)
+		return true;
+	delivery_count(&place->remote.fates->failed, rows);
+	place->closed = place->remote.spooled != NULL;
+	if (place->closed)
+		remote_say_waits(&place->remote, error);
+	else
+		remote_say_refuses(&place->remote, error);
+	return false;
+}
+
+/* Of which librdkafka has some, until the fates of all are known. */
+static void end_rows(struct kafka_place *place, uint64_t rows, uint64_t produced)
+{
 	delivery_count(&place->remote.fates->failed, rows - produced);
+	settle(place);
+	replace_if_fatal(place);
 }
 
 static void bring_once(struct kafka_place *place, uint64_t rows)
 {
-	place->closed = false;
-	if (place->kafka == NULL) {
-		remote_cannot(&place->remote, "there is no producer", rows);
-		return;
-	}
-	produce_rows(place, rows);
-	settle(place);
-	replace_if_fatal(place);
+	if (begin_rows(place, rows))
+		end_rows(place, rows, produce_text(place));
 }
 
 static void wait_to_try_again(struct kafka_place *place)
@@ -302,7 +373,7 @@ static void wait_to_try_again(struct kafka_place *place)
 	place->backoff = receiver_backoff(place->backoff, outlet_second(place->remote.outlet));
 	until = clock_now(CLOCK_MONOTONIC) + place->backoff;
 	while (clock_now(CLOCK_MONOTONIC) < until && !remote_roused(&place->remote) &&
-		place->kafka != NULL && wait_for_answers(place))
+		wait_for_answers(place, true))
 		;
 }
 
@@ -322,6 +393,27 @@ static void bring(struct remote *remote, uint64_t rows)
 		memset(remote->fates, 0, sizeof(*remote->fates));
 		bring_once(place, rows);
 	}
+}
+
+/* Without a spool nothing is sent twice: librdkafka sends rows while the next are formatted. */
+static void write_report(void *arg, const struct report_epoch *epoch)
+{
+	struct kafka_place *place = arg;
+	struct remote *remote = &place->remote;
+	struct format_cursor cursor = {0};
+	uint64_t rows = remote_rows(remote, epoch), produced = 0;
+
+	if (rows == 0 || !begin_rows(place, rows))
+		return;
+	place->answered = clock_now(CLOCK_MONOTONIC);
+	text_clear(&remote->text);
+	while (format_some(&remote->text, TEXT_BYTES, remote->format, remote->columns, epoch,
+		       &cursor) > 0) {
+		if (!remote->text.failed)
+			produced += produce_text(place);
+		text_clear(&remote->text);
+	}
+	end_rows(place, rows, produced);
 }
 
 /* --- What is asked for */
@@ -383,8 +475,7 @@ static void free_place(struct remote *remote)
 {
 	struct kafka_place *place = (struct kafka_place *)remote;
 
-	if (place->kafka != NULL)
-		rd_kafka_destroy(place->kafka);
+	free_producer(place);
 	free(place->brokers);
 	free(place);
 }
@@ -422,7 +513,7 @@ const struct remote_scheme remote_kafka = {
 	.open = open_place,
 	.free = free_place,
 	.bring = bring,
-	.ops = {.write = remote_write},
+	.ops = {.write = write_report},
 };
 
 #endif

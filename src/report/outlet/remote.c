@@ -204,15 +204,22 @@ bool remote_copy_header(const struct remote *remote, struct text *header)
 	return !header->failed;
 }
 
-uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text)
+uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch)
 {
 	uint64_t rows = delivery_rows(&remote->delivery, epoch);
 
+	/* A header was sent, and stays. */
+	if (rows > 0 && remote->format->header == NULL)
+		columns_suit(&remote->columns, epoch);
+	return rows;
+}
+
+uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text)
+{
+	uint64_t rows = remote_rows(remote, epoch);
+
 	if (rows == 0)
 		return 0;
-	/* A header was sent, and stays. */
-	if (remote->format->header == NULL)
-		columns_suit(&remote->columns, epoch);
 	text_clear(text);
 	format_epoch(text, remote->format, remote->columns, epoch);
 	if (!text->failed)
@@ -305,17 +312,6 @@ void remote_say_takes(struct remote *remote)
 			said |= trouble_ends(troubles[t], clock_now(CLOCK_MONOTONIC));
 	if (said)
 		say_takes(remote);
-}
-
-void remote_cannot(struct remote *remote, const char *why, uint64_t rows)
-{
-	if (remote->spooled == NULL) {
-		delivery_count(&remote->fates->failed, rows);
-		return;
-	}
-	if (!remote->left)
-		remote_say(remote, true, "%s; its rows stay in the spool for the next run", why);
-	remote->left = true;
 }
 
 void remote_leave(struct remote *remote, const char *why)

@@ -133,8 +133,10 @@ bool remote_copy_header(const struct remote *remote, struct text *header);
 /* As outlet_patience(); 5 seconds before there is an outlet. */
 int64_t remote_patience(const struct remote *remote, uint32_t usual);
 
-/* Brings the rows that the report has for it into the text. Returns how many they are; 0 also where
- * memory is missing, and then they have failed. */
+/* How many rows the report has for it, in whose columns they will be. */
+uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch);
+/* Brings them into the text. Returns how many they are; 0 also where memory is missing, and then they
+ * have failed. */
 uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text);
 /* As of struct outlet_ops, of a scheme that can bring(). */
 void remote_write(void *remote, const struct report_epoch *epoch);
@@ -151,5 +153,3 @@ void remote_say_doubts(struct remote *remote, const char *why);
 void remote_say_takes(struct remote *remote);
 /* Leaves it at the end of the run, once. */
 void remote_leave(struct remote *remote, const char *why);
-/* It can send nothing as long as the run lasts: rows have failed, or stay in the spool. */
-void remote_cannot(struct remote *remote, const char *why, uint64_t rows);
