@@ -1599,6 +1599,8 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 	outlet_push(outlet, large);
 	outlet_push(outlet, epoch);
 	assert_int_equal(of_rows.dropped, 7 * rows);
+	/* Within a minute it is not told again. */
+	assert_int_equal(times_said(true, "the place does not keep up"), 1);
 	pthread_mutex_unlock(&stall.lock);
 	assert_int_equal(outlet_end(outlet), 7 * rows);
 	assert_int_equal(stall.written, 1 + 4 + 100 + 2);

@@ -9,6 +9,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "report/outlet/outlet.h"
+#include "report/outlet/voice.h"
 
 #define WAIT_NS    50000000 /* how long outlet_wait() does */
 #define ENDING_S   5
@@ -35,8 +36,9 @@ struct lane {
 	size_t bytes;
 	/* The pushing thread's own: rows for which there was no room. */
 	uint64_t lost;
-	uint64_t lost_now; /* of them, since there was room last */
+	uint64_t lost_now; /* of them, since it was said how many */
 	bool dropping;     /* there was none for the last that came */
+	struct trouble trouble;
 };
 
 struct outlet {
@@ -293,13 +295,33 @@ static void say(const struct outlet *outlet, bool warning, enum lane_id lane, co
 {
 	const char *const names[LANES] = {
 		outlet->params.name, output_flows.option, output_deliveries.option};
-	char line[512], number[64] = "";
+	char line[512];
 
-	if (!warning)
-		snprintf(number, sizeof(number), "; %llu rows were lost",
-			(unsigned long long)outlet->lanes[lane].lost_now);
-	snprintf(line, sizeof(line), "%.300s %s%s", names[lane], what, number);
+	snprintf(line, sizeof(line), "%.300s %s", names[lane], what);
 	outlet->params.say(warning, line, outlet->params.say_arg);
+}
+
+static void say_drops(struct outlet *outlet, enum lane_id id)
+{
+	char often[TROUBLE_OFTEN_MAX], what[128];
+
+	if (!trouble_begins(&outlet->lanes[id].trouble, clock_now(CLOCK_MONOTONIC), often))
+		return;
+	snprintf(what, sizeof(what), "does not keep up; its rows are lost until it does%s", often);
+	say(outlet, true, id, what);
+}
+
+static void say_keeps_up(struct outlet *outlet, enum lane_id id)
+{
+	struct lane *lane = &outlet->lanes[id];
+	char what[128];
+
+	if (!trouble_ends(&lane->trouble, clock_now(CLOCK_MONOTONIC)))
+		return;
+	snprintf(what, sizeof(what), "keeps up again; %llu rows were lost",
+		(unsigned long long)lane->lost_now);
+	say(outlet, false, id, what);
+	lane->lost_now = 0;
 }
 
 /* Returns the rows that the report has for the outlet. */
@@ -334,13 +356,11 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 			outlet->params.ops->miss(outlet->params.place, epoch);
 		if (rows == 0)
 			return; /* nothing is lost with it */
-		if (!lane->dropping)
-			say(outlet, true, id, "does not keep up; its rows are lost until it does");
+		say_drops(outlet, id);
 		lane->lost += rows;
 		lane->lost_now += rows;
 	} else if (lane->dropping) {
-		say(outlet, false, id, "keeps up again");
-		lane->lost_now = 0;
+		say_keeps_up(outlet, id);
 	}
 	lane->dropping = !taken;
 }
