@@ -66,7 +66,8 @@ static const struct step {
 		"--flows 10K --packets 64K --width 16K --buckets 16411 --rounds 1"},
 	{"flow-chains",
 		"flow-table --traffic zipf --collision list --table-hash coralreef,jenkins,murmur3",
-		"--flows 4M --packets 4M --width 2M,4M --rounds 3",
+		/* Its loads, one for each hash: 0.40, 0.13 and 0.10 keys a bucket. */
+		"--flows 4M --packets 4M --buckets 1600000,4900000,6400000 --rounds 3",
 		"--flows 10K --packets 64K --width 16K --rounds 1"},
 	{"flow-hosts", "flow-table", "--hosts 200,400,800,1600 --rounds 15 --duration 50ms",
 		"--hosts 20 --rounds 1 --duration 20ms"},

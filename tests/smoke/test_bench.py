@@ -384,7 +384,7 @@ def test_tables(test):
     assert [row[1] for row in table] == ['coralreef', 'jenkins', 'murmur3'], text
     with open(os.path.join(directory, 'flow-chains.csv'), newline='', encoding='utf-8') as file:
         measured = [row for row in read_rows(file.read()) if row['bench'] == 'flow-table']
-    assert [row[3] for row in table] == [row['mpps'] for row in measured], text
+    assert [row[4] for row in table] == [row['mpps'] for row in measured], text
     assert all(measured[0][fact] in ' '.join(text.split()) for fact in ('machine', 'kernel', 'dpdk', 'compiler', 'date')), text
 
 
