@@ -129,7 +129,7 @@ def json_rows(path):
     epochs = {}
     with open(path, encoding='utf-8') as stream:
         for line in stream:
-            epochs.setdefault(json.loads(line)['epoch'], []).append(line)
+            epochs.setdefault(int(re.match(r'{"epoch":(\d+),', line)[1]), []).append(line)
     return epochs
 
 

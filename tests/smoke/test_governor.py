@@ -113,6 +113,7 @@ def how_case(how):
     return check
 
 
+@lib.alone
 def check_replayed(test):
     """What such a run decided, done again at the same packets: the same outputs, byte for byte."""
     path, _ = write_flows(test)
