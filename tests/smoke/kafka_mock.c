@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * kafka_mock TOPIC: librdkafka's own broker of a test, and who reads the topic from its beginning. Says
- * where the broker is, then each message, a line each. Standard input says what becomes of it: down,
+ * kafka_mock TOPIC [where]: librdkafka's own broker of a test, and who reads the topic from its
+ * beginning. Says where the broker is, then each message, a line each; with `where` its partition and
+ * its key stand before it, with a tab behind each. Standard input says what becomes of it: down,
  * up, rtt MS, or errors CODE, which the next three requests get; when that ends, so does it, once
  * nothing more came for a second.
  */
@@ -72,11 +73,14 @@ static rd_kafka_t *read_topic(const char *brokers, const char *topic)
 }
 
 /* Returns whether one came. */
-static bool take_message(rd_kafka_t *reader)
+static bool take_message(rd_kafka_t *reader, bool where)
 {
 	rd_kafka_message_t *message = rd_kafka_consumer_poll(reader, POLL_MS);
 	bool came = message != NULL && message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
 
+	if (came && where)
+		printf("%d\t%.*s\t", message->partition, (int)message->key_len,
+			message->key != NULL ? (const char *)message->key : "");
 	if (came)
 		printf("%.*s\n", (int)message->len, (const char *)message->payload);
 	else
@@ -94,7 +98,7 @@ int main(int argc, char **argv)
 	char line[64];
 	bool more = true;
 
-	if (argc != 2)
+	if (argc < 2)
 		return 2;
 	setvbuf(stdin, NULL, _IONBF, 0); /* nothing is kept that poll() would not see */
 	base = make(RD_KAFKA_PRODUCER, NULL);
@@ -103,7 +107,8 @@ int main(int argc, char **argv)
 	printf("%s\n", rd_kafka_mock_cluster_bootstraps(cluster));
 	fflush(stdout);
 	reader = read_topic(rd_kafka_mock_cluster_bootstraps(cluster), argv[1]);
-	for (int idle = 0; more || idle < IDLE_POLLS; idle = take_message(reader) ? 0 : idle + 1) {
+	for (int idle = 0; more || idle < IDLE_POLLS;
+		idle = take_message(reader, argc > 2) ? 0 : idle + 1) {
 		while (more && poll(&input, 1, 0) > 0) {
 			more = fgets(line, sizeof(line), stdin) != NULL;
 			if (more)

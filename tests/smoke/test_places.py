@@ -16,6 +16,7 @@ import time
 import lib
 import peers
 import test_live_pairs
+from collected import generate
 from test_ipfix import DELIVERIES, account
 from test_metrics import needs_server, scrape
 from test_soak import accounts
@@ -234,6 +235,30 @@ def test_signals_beside_a_spool(test):
     assert len(taker.connections) > 3, len(taker.connections)
     sums = account(deliveries, 'records')
     assert sums['rows'] == sums['delivered'] == len(wanted), sums
+
+
+def test_a_partition_of_each_exporter(test):
+    """Rows of exporters have theirs as key, and are in its partition in their order; other rows have none."""
+    exports = generate(test, 'exports.pcap', '--as', 'ipfix', '--routers', '4', '--path', '2')
+    for option, keyed in (('--exporters', True), ('--stats', False)):
+        broker = test.start('rows', 'where', program=[peers.built(test, 'kafka_mock', 'rdkafka')], stdin=subprocess.PIPE)
+        out = f'{broker.directory}/stdout'
+        test.until(lambda: lib.read_text(out).endswith('\n'), 'the broker listens')
+        test.run('collect', '--pcap', exports, '--interval', '200ms', option,
+                 f'kafka://{lib.read_text(out).strip()}/rows').expect(0)
+        broker.popen.stdin.close()
+        test.wait(broker).expect(0)
+        partitions, epochs = {}, {}
+        for line in lib.read_text(out).splitlines()[1:]:
+            partition, key, row = line.split('\t')
+            row = json.loads(row)
+            assert key == (row['exporter'] if keyed else ''), line
+            partitions.setdefault(key, set()).add(partition)
+            epochs.setdefault(key, []).append(row['epoch'])
+        assert len(epochs) == (4 if keyed else 1), epochs.keys()
+        for key in epochs if keyed else ():
+            assert len(partitions[key]) == 1, partitions
+            assert len(epochs[key]) > 1 and epochs[key] == sorted(epochs[key]), epochs[key]
 
 
 def test_a_spool_before_kafka(test):

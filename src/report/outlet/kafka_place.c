@@ -48,6 +48,7 @@ struct kafka_place {
 	/* By the outlet's thread, on which librdkafka calls back, too. */
 	rd_kafka_t *kafka; /* NULL: there is none, for lack of memory or threads */
 	rd_kafka_topic_t *topic;
+	bool keyed;       /* rows are of exporters */
 	bool answers;     /* some came since `answered` was set */
 	int64_t answered; /* monotonic ns: since then it had no need to, or has not */
 	int64_t backoff;  /* ns */
@@ -314,6 +315,23 @@ static void settle(struct kafka_place *place)
 	delivery_count(&place->remote.fates->unknown, (uint64_t)rd_kafka_outq_len(place->kafka));
 }
 
+/* Rows of an exporter have it as key: they are in one partition, in their order. */
+static void set_key(rd_kafka_message_t *message)
+{
+	static const char label[] = "\"exporter\":\"";
+	const char *row = message->payload, *end = row + message->len;
+	const char *key = memmem(row, message->len, label, strlen(label));
+	const char *quote =
+		key != NULL ? memchr(key + strlen(label), '"', (size_t)(end - key) - strlen(label))
+			    : NULL;
+
+	if (quote == NULL)
+		return;
+	key += strlen(label);
+	message->key = (void *)(uintptr_t)key;
+	message->key_len = (size_t)(quote - key);
+}
+
 /* Of the text. Returns how many of its rows librdkafka has. */
 static uint64_t produce_text(struct kafka_place *place)
 {
@@ -329,6 +347,8 @@ static uint64_t produce_text(struct kafka_place *place)
 
 			messages[n].payload = (void *)(uintptr_t)at;
 			messages[n].len = (size_t)(newline - at);
+			if (place->keyed)
+				set_key(&messages[n]);
 			at = newline + 1;
 		}
 		produced += produce(place, messages, n);
@@ -498,6 +518,7 @@ static struct remote *create(
 	*slash = '\0';
 	place->topic_name = slash + 1;
 	place->properties = &request->options->kafka;
+	place->keyed = request->kind == ROWS_EXPORTERS || request->kind == ROWS_LINKS;
 	return &place->remote;
 }
 
