@@ -45,9 +45,9 @@ static const struct beside {
 	const char *name;
 	bool open, frozen;
 } besides[] = {
-	{"worker: no places", false, false},
-	{"worker beside places that take all", true, false},
-	{"worker beside places that are frozen", true, true},
+	{"worker: no exports", false, false},
+	{"worker beside exports that take all", true, false},
+	{"worker beside exports that are frozen", true, true},
 };
 
 #define BESIDES (sizeof(besides) / sizeof(besides[0]))
@@ -135,7 +135,7 @@ bool outlets_worker(struct rounds_bench *in)
 	bool fine;
 
 	figures_heading(&in->figures,
-		"a worker's packet beside places of all kinds: %u records a second to each",
+		"a worker's packet beside exports of all kinds: %u records a second to each",
 		(uint32_t)(EVERY_FLOWS * SECOND_NS / EVERY));
 	bench.in = in;
 	setup_run_config(&bench.config, in->config, &contestant);
@@ -366,7 +366,7 @@ static bool run_kafka(struct rounds_bench *in, struct mock_broker *broker)
 		fine = !signals_stop_requested() &&
 		       print_rate(in, "kafka: librdkafka's own loop", r, rows,
 			       time_loop(broker, &request, epoch, &text)) &&
-		       print_rate(in, "kafka: an outlet", r, rows, time_outlet(&request, epoch));
+		       print_rate(in, "kafka: an export", r, rows, time_outlet(&request, epoch));
 	text_free(&text);
 	report_epoch_free(epoch);
 	return fine;
@@ -379,7 +379,7 @@ bool outlets_kafka(struct rounds_bench *in)
 
 	figures_heading(&in->figures, "records to Kafka, to a broker of librdkafka's own");
 	if (broker == NULL) {
-		rounds_missing(in, "kafka: an outlet", 0, "rows/ms",
+		rounds_missing(in, "kafka: an export", 0, "rows/ms",
 			remote_kafka.missing != NULL ? remote_kafka.missing : "no broker");
 		return true;
 	}
