@@ -18,6 +18,8 @@ import time
 
 import lib
 
+NOT_SANITIZED = ('a_configuration_that_is_no_file_any_more', 'many_names_that_shed', 'since_when', 'by_words')
+
 START = 1700000000 * 1000000  # us
 EPOCH = 100000  # us
 FLOWS = 600
@@ -596,4 +598,4 @@ def cases(settings):
     ways = [(design, sharing) for design in ('rss', 'async', 'sync') for sharing in ('separate', 'shared')]
     return [(f'exact with {design}, {sharing}',
              lambda test, design=design, sharing=sharing: check_changes(test, design, sharing, design + sharing))
-            for design, sharing in (ways[::3] if settings.sanitized else ways)]
+            for design, sharing in (ways[3:4] if settings.sanitized else ways)]

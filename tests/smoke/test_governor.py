@@ -7,7 +7,7 @@ import signal
 import lib
 import test_control
 
-NOT_SANITIZED = ('deadline', 'present')
+NOT_SANITIZED = ('deadline', 'present', 'flows_held_back')
 
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
 COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
