@@ -14,13 +14,13 @@
 #include "report/output/format.h"
 
 static _Atomic uint32_t warnings, notices;
-static char last_notice[256]; /* to be read when the place is stopped */
+/* To be read when the place is stopped. */
+static char last_notice[256], last_warning[256];
 
 static void hear(bool warning, const char *line, void *arg)
 {
 	(void)arg;
-	if (!warning)
-		snprintf(last_notice, sizeof(last_notice), "%s", line);
+	snprintf(warning ? last_warning : last_notice, sizeof(last_notice), "%s", line);
 	*(warning ? &warnings : &notices) += 1;
 }
 

@@ -201,18 +201,23 @@ static void test_refused_with_a_spool(void **state)
 	struct report_delivery account;
 
 	(void)state;
-	rd_kafka_mock_push_request_errors(cluster, 0 /* Produce */, 3,
+	/* The last one ends the producer. A request has all rows. */
+	rd_kafka_mock_push_request_errors(cluster, 0 /* Produce */, 5,
 		RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
-		RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION);
-	give(&(struct option_properties){1, {"topic.metadata.refresh.interval.ms=100"}});
+		RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION,
+		RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
+		RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
+	give(&(struct option_properties){
+		2, {"topic.metadata.refresh.interval.ms=100", "linger.ms=10000"}});
 	start_producer(&sender, TOPIC);
 	push(&sender, 40);
 	wait_for_fates(&sender, 40);
 	account = stop(&sender);
 	give(&(struct option_properties){0});
 	assert_int_equal(account.acknowledged, 40);
-	assert_int_equal(account.failed, 0);
-	assert_true(account.retries >= 3);
+	assert_int_equal(account.failed + account.unknown, 0);
+	assert_true(account.retries >= 5);
+	assert_int_equal(account.reconnects, 1);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	assert_messages(&rows);
@@ -304,6 +309,7 @@ static void test_properties(void **state)
 	assert_int_equal(account.acknowledged, 1);
 	assert_int_equal(account.unknown, 30);
 	assert_int_equal(account.failed, 0);
+	assert_non_null(strstr(last_warning, "nobody can say"));
 }
 
 /* Opens a place as a run does that has not begun; it says why it cannot. */

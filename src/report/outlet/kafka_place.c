@@ -75,37 +75,37 @@ static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *a
 		remote_say_waits(&place->remote, place->why);
 }
 
-/* With a spool rows wait until somebody lets them in. */
+/* With a spool rows wait until somebody lets them in: all but those that it can never take as they are,
+ * and those that are given up here. */
 static bool is_closed(const struct kafka_place *place, rd_kafka_resp_err_t error)
 {
 	if (place->remote.spooled == NULL)
 		return false;
 	switch (error) {
-	case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-	case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-	case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-	case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
-	case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-	case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-	case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-	case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
-	case RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM:
-	case RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE:
-	case RD_KAFKA_RESP_ERR__AUTHENTICATION:
-	case RD_KAFKA_RESP_ERR__FATAL: return true;
-	default: return false;
+	case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+	case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+	case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+	case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+	case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
+	case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+	case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: return false;
+	default: return true;
 	}
 }
 
-/* Says that a row was not taken, for good or for now. */
-static void say_not_taken(struct kafka_place *place, rd_kafka_resp_err_t error)
+/* Says that a row was not taken, for good or for now, or that nobody knows. */
+static void say_not_taken(struct kafka_place *place, rd_kafka_resp_err_t error, bool doubtful)
 {
-	if (!is_closed(place, error)) {
-		remote_say_refuses(&place->remote, rd_kafka_err2str(error));
-		return;
+	const char *why = rd_kafka_err2str(error);
+
+	if (is_closed(place, error)) {
+		place->closed = true;
+		remote_say_waits(&place->remote, why);
+	} else if (doubtful) {
+		remote_say_doubts(&place->remote, why);
+	} else {
+		remote_say_refuses(&place->remote, why);
 	}
-	place->closed = true;
-	remote_say_waits(&place->remote, rd_kafka_err2str(error));
 }
 
 static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_message_t *message)
@@ -121,16 +121,17 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 {
 	struct kafka_place *place = arg;
 	struct delivery *delivery = &place->remote.delivery;
+	_Atomic uint64_t *fate = fate_of(place->remote.fates, message);
 	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
 
 	(void)kafka;
 	place->answers = true;
-	delivery_count(fate_of(place->remote.fates, message), 1);
+	delivery_count(fate, 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
 	if (taken)
 		remote_say_takes(&place->remote);
 	else
-		say_not_taken(place, message->err);
+		say_not_taken(place, message->err, fate == &place->remote.fates->unknown);
 }
 
 /* --- The producer */
@@ -280,7 +281,7 @@ static int produce_some(struct kafka_place *place, rd_kafka_message_t *messages,
 		if (messages[m].err == RD_KAFKA_RESP_ERR__QUEUE_FULL)
 			messages[wait++] = messages[m];
 		else if (messages[m].err != RD_KAFKA_RESP_ERR_NO_ERROR)
-			say_not_taken(place, messages[m].err);
+			say_not_taken(place, messages[m].err, false);
 	}
 	*n = wait;
 	return taken;

@@ -276,7 +276,8 @@ void remote_say_refuses(struct remote *remote, const char *why)
 
 void remote_say_doubts(struct remote *remote, const char *why)
 {
-	say_trouble(remote, &remote->doubts, why, "nobody can say which of them arrived");
+	if (!remote->left)
+		say_trouble(remote, &remote->doubts, why, "nobody can say which of them arrived");
 }
 
 /* Since that was said last. */
