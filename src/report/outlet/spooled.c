@@ -94,6 +94,7 @@ static void say_damaged(struct spooled *spooled, uint64_t rows)
 		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
 		(unsigned long long)rows);
 	delivery_count(&spooled->remote->delivery.failed, rows);
+	spooled->remote->told_failed += rows;
 	tell_spooled(spooled);
 }
 
@@ -294,7 +295,7 @@ bool spooled_open(struct remote *remote, const char *url, const struct place_opt
 	remote->fates = &spooled->fates;
 	remote->spooled = spooled;
 	remote->delivery.rows = found->rows + found->damaged_rows;
-	remote->delivery.failed = found->damaged_rows;
+	remote->delivery.failed = remote->told_failed = found->damaged_rows;
 	remote->delivery.spool_size = options->spool.size;
 	tell_spooled(spooled);
 	return true;
