@@ -31,6 +31,7 @@
 #define REPLAY_PACKETS UINT64_C(2000000)
 #define QUICK_ROUNDS   3
 #define QUICK_PACKETS  UINT64_C(200000)
+#define CARD_MB        (POLLED_CARD_MBUFS * 512U >> 20)
 #define FLOWS          1000000
 #define ZIPF_E6        1050000
 #define WIDTH          (UINT64_C(1) << 16) /* of the floor, the rivals and most Count-Min */
@@ -58,7 +59,9 @@ struct parts {
 	uint64_t packets, replay_packets;
 	struct topology topology;
 	struct cpus cpus;
-	struct config run_config; /* of the worker that is measured whole */
+	struct config run_config;  /* of the worker that is measured whole */
+	struct config card_config; /* of the same as behind a card */
+	struct plan card_plan;
 	struct plan plan;
 	struct figures figures;
 	char error[POLLED_ERROR_MAX];
@@ -83,6 +86,7 @@ struct part {
 	bool (*measure)(struct parts *parts, const struct part *part);
 	bool in_turn; /* with the one above it, round by round */
 	uint32_t variant;
+	uint32_t zipf_e6;       /* of traffic with so many flows; 0: they are equal */
 	const char *expression; /* of a filter */
 };
 
@@ -391,6 +395,31 @@ static bool measure_worker(struct parts *parts, const struct part *part)
 	       say(parts, with.total - without.total);
 }
 
+/* variant: how many flows. */
+static bool measure_card(struct parts *parts, const struct part *part)
+{
+	struct polled_sample without, with;
+	struct source *source;
+	bool done;
+
+	if (parts->plan.oversubscribed) {
+		figures_note(&parts->figures, "not measured: it takes two CPUs");
+		return true;
+	}
+	source = setup_source(part->zipf_e6, part->variant);
+	done = source != NULL &&
+	       polled_run(&parts->card_config, &parts->card_plan, source,
+		       POLLED_CARD_RECEIVE_AND_FREE, &without, parts->error) &&
+	       polled_run(&parts->card_config, &parts->card_plan, source, POLLED_CARD_MEASURE,
+		       &with, parts->error);
+	if (source != NULL)
+		source->close(source);
+	if (!done)
+		return false;
+	figures_note(&parts->figures, "%.1f ns to receive and free", without.total);
+	return say(parts, with.total - without.total);
+}
+
 /* --- the reporter, and who counts beside it --- */
 
 static bool report(struct parts *parts, uint32_t variant)
@@ -509,6 +538,11 @@ static const struct part surroundings[] = {
 	FILTER("tcp port 443"),
 	FILTER("tcp[((tcp[12] & 0xf0) >> 2):4] = 0x47455420"),
 	{"worker", "ns", .measure = measure_worker},
+	{"worker, as behind a card", "ns", .measure = measure_card, .zipf_e6 = ZIPF_E6,
+		.variant = FLOWS},
+	{"worker, as behind a card, 1 K flows", "ns", .measure = measure_card, .variant = 1000},
+	{"worker, as behind a card, 20 M flows", "ns", .measure = measure_card,
+		.variant = 20000000},
 	{"merge, rank, print", "ms", .measure = measure_reporter},
 	{"count-min alone", "ns", .measure = measure_counting, .variant = 1},
 	{"count-min beside a reporter", "ns", .measure = measure_counting, .variant = 2,
@@ -529,8 +563,14 @@ static bool start_eal(struct parts *parts)
 	edit_feeder_options(&parts->run_config)->packets = parts->packets;
 	if (!setup_plan(&parts->plan, &parts->run_config, &whole, &parts->topology, parts->error))
 		return false;
+	parts->card_config = parts->run_config;
+	edit_pool_options(&parts->card_config)->mbufs = POLLED_CARD_MBUFS;
+	if (!setup_plan(
+		    &parts->card_plan, &parts->card_config, &whole, &parts->topology, parts->error))
+		return false;
 	setup_add_heap(&parts->plan, &parts->topology,
-		rivals_heap_megabytes(WIDTH, parts->packets) + (matching_bytes(RULES) >> 20));
+		rivals_heap_megabytes(WIDTH, parts->packets) + (matching_bytes(RULES) >> 20) +
+			CARD_MB);
 	if (!eal_start(&parts->plan, &parts->run_config, parts->error))
 		return false;
 	facts_add_memory(&parts->figures.facts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/polled.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -9,6 +10,7 @@
 #include <rte_ring.h>
 
 #include "parallel/run.h"
+#include "rx/packet/meta.h"
 
 #define REFILL_US 60 /* long enough for the feeder to fill the ring */
 #define NAP_NS    1000000
@@ -20,6 +22,10 @@ static struct {
 	uint64_t packets, rx, count, free; /* of full bursts; the latter three in cycles */
 	uint64_t interrupted;              /* full bursts that took too long */
 	uint64_t longest;                  /* cycles that a burst may take */
+	/* With POLLED_CARD_*. */
+	struct rte_mbuf **line; /* [POLLED_CARD_LINE] */
+	uint32_t head, tail;    /* of all that ever entered it and left it */
+	bool ended;             /* the feeder adds nothing more */
 	/* With POLLED_TIME. */
 	void (*take)(void *arg, const struct costs *costs);
 	void *arg;
@@ -60,25 +66,67 @@ static void look(struct worker *worker, uint32_t n)
 	worker->keeper->valve.level = polled_kind == POLLED_COUNT_ONLY ? VALVE_COUNT : VALVE_FULL;
 }
 
+static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)
+{
+	return rte_eth_rx_burst(
+		worker->poller.queues[0].port, worker->poller.queues[0].queue, pkts, BURST_MAX);
+}
+
+/* Moves to the line what the feeder has, and looks at none of it. Returns whether a burst has waited
+ * long enough. */
+static bool fill_line(struct worker *worker)
+{
+	struct rte_mbuf *pkts[BURST_MAX];
+	uint16_t n;
+
+	while (polled.head - polled.tail <= POLLED_CARD_LINE - BURST_MAX &&
+		(n = receive(worker, pkts)) > 0)
+		for (uint16_t p = 0; p < n; p++)
+			polled.line[polled.head++ % POLLED_CARD_LINE] = pkts[p];
+	return polled.head - polled.tail > POLLED_CARD_LINE - BURST_MAX || polled.ended;
+}
+
+/* As a driver does it, which asks for the mbufs before it writes to them. */
+static uint16_t receive_from_line(struct rte_mbuf **pkts)
+{
+	uint32_t left = polled.head - polled.tail;
+	uint16_t n = (uint16_t)RTE_MIN(left, (uint32_t)BURST_MAX);
+
+	for (uint16_t p = 0; p < n; p++) {
+		pkts[p] = polled.line[polled.tail++ % POLLED_CARD_LINE];
+		rte_prefetch0(pkts[p]);
+		rte_prefetch0(packet_meta(pkts[p]));
+	}
+	for (uint16_t p = 0; p < n; p++) {
+		*(volatile uint16_t *)&pkts[p]->port = pkts[p]->port;
+		*(volatile uint16_t *)&packet_meta(pkts[p])->in_port =
+			packet_meta(pkts[p])->in_port;
+	}
+	return n;
+}
+
 /* Receives one burst and counts or frees it. Returns the packets received. */
 static uint16_t take_burst(struct worker *worker)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	struct generation *generation = worker_generation(worker, worker->epoch);
 	uint64_t counted_before = generation->ppt_cycles, freed_before = generation->free_cycles;
-	uint64_t start = rte_rdtsc(), received;
-	uint16_t n = rte_eth_rx_burst(
-		worker->poller.queues[0].port, worker->poller.queues[0].queue, pkts, BURST_MAX);
+	uint64_t start, received;
+	uint16_t n;
 
+	if (polled.line != NULL && !fill_line(worker))
+		return 0;
+	start = rte_rdtsc();
+	n = polled.line != NULL ? receive_from_line(pkts) : receive(worker, pkts);
 	received = rte_rdtsc();
 	if (n == 0)
 		return 0;
 	polled.taken += n;
 	if (polled_kind == POLLED_TIME) {
 		count_timed(worker, pkts, n, received - start);
-	} else if (polled_kind == POLLED_MEASURE) {
+	} else if (polled_kind == POLLED_MEASURE || polled_kind == POLLED_CARD_MEASURE) {
 		worker_count(worker, pkts, n, 0);
-	} else if (polled_kind >= POLLED_KEPT_UP) {
+	} else if (polled_kind == POLLED_KEPT_UP || polled_kind == POLLED_COUNT_ONLY) {
 		uint64_t looked;
 
 		look(worker, n);
@@ -105,6 +153,10 @@ static void work(struct worker *worker, uint32_t nb_workers)
 		if (take_burst(worker) > 0)
 			continue;
 		if (epochs_is_end(worker->epochs, open)) {
+			if (polled.line != NULL && !polled.ended) {
+				polled.ended = true;
+				continue;
+			}
 			worker_leave(worker, open);
 			return;
 		}
@@ -130,7 +182,9 @@ static bool check(const struct run *run, char *error)
 	uint64_t fed = feeder_options(run->config)->packets,
 		 measured = generation->measured + generation->kept.skipped;
 
-	if (polled.taken == fed && (polled_kind == POLLED_RECEIVE_AND_FREE || measured == fed) &&
+	if (polled.taken == fed &&
+		(polled_kind == POLLED_RECEIVE_AND_FREE ||
+			polled_kind == POLLED_CARD_RECEIVE_AND_FREE || measured == fed) &&
 		polled.packets > 0)
 		return true;
 	snprintf(error, POLLED_ERROR_MAX,
@@ -165,7 +219,7 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	polled_kind = kind;
 	polled.longest = rte_get_tsc_hz() / 1000000 * POLLED_LONGEST_US;
 	run->design = &polled_design;
-	if (kind >= POLLED_KEPT_UP)
+	if (kind == POLLED_KEPT_UP || kind == POLLED_COUNT_ONLY)
 		turn_valve_on(run);
 	run_start(run);
 	wait_for_end(run);
@@ -190,7 +244,15 @@ bool polled_run(const struct config *config, const struct plan *plan, struct sou
 	bool right;
 
 	memset(&polled, 0, sizeof(polled));
+	if (kind == POLLED_CARD_RECEIVE_AND_FREE || kind == POLLED_CARD_MEASURE) {
+		polled.line = calloc(POLLED_CARD_LINE, sizeof(polled.line[0]));
+		if (polled.line == NULL) {
+			snprintf(error, POLLED_ERROR_MAX, "no memory for packets that wait");
+			return false;
+		}
+	}
 	right = run_polled(config, plan, source, kind, error);
+	free(polled.line);
 	ns = 1e9 / (double)rte_get_tsc_hz() / (double)(polled.packets > 0 ? polled.packets : 1);
 	*sample = (struct polled_sample){
 		.total = (double)(polled.rx + polled.count + polled.free) * ns,
