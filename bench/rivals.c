@@ -134,17 +134,19 @@ static uint32_t member_report(
 	return n < 0 ? 0 : (uint32_t)n;
 }
 
-static uint32_t member_top(
-	void *state, const struct workload *workload, struct contestant_flow *flows)
+static uint32_t member_top(void *state, const struct workload *workload,
+	struct contestant_flow *flows, uint32_t wanted)
 {
 	(void)workload;
+	(void)wanted;
 	return member_report(state, flows, 1);
 }
 
-static uint32_t member_bytes_top(
-	void *state, const struct workload *workload, struct contestant_flow *flows)
+static uint32_t member_bytes_top(void *state, const struct workload *workload,
+	struct contestant_flow *flows, uint32_t wanted)
 {
 	(void)workload;
+	(void)wanted;
 	return member_report(state, flows, WORKLOAD_WIRE_LEN);
 }
 
@@ -159,6 +161,7 @@ const struct contestant_ops contestant_member = {
 	.memory = member_memory,
 	.total = member_total,
 	.top = member_top,
+	.top_most = WORKLOAD_TOP,
 	.close = member_close,
 };
 
@@ -168,6 +171,7 @@ const struct contestant_ops contestant_member_bytes = {
 	.memory = member_memory,
 	.total = member_bytes_total,
 	.top = member_bytes_top,
+	.top_most = WORKLOAD_TOP,
 	.close = member_close,
 };
 
@@ -269,13 +273,13 @@ static uint64_t exact_refused(const void *state)
 }
 
 /* All keys are in it: those of the truth's top are asked for. */
-static uint32_t exact_top(
-	void *state, const struct workload *workload, struct contestant_flow *flows)
+static uint32_t exact_top(void *state, const struct workload *workload,
+	struct contestant_flow *flows, uint32_t wanted)
 {
 	const struct exact *exact = state;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < workload->nb_top; i++) {
+	for (uint32_t i = 0; i < workload->nb_top && i < wanted; i++) {
 		const struct key4 *key = &workload->keys[workload->top[i].first - 1];
 		int32_t position = rte_hash_lookup(exact->table, key);
 

@@ -3,10 +3,11 @@
 
 #include <math.h>
 
-struct bench_accuracy bench_accuracy(
-	const struct workload *workload, const struct contestant_flow *flows, uint32_t nb_flows)
+struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
+	const struct contestant_flow *flows, uint32_t nb_flows)
 {
-	uint64_t smallest = workload->top[workload->nb_top - 1].packets;
+	uint32_t nb_top = top < workload->nb_top ? top : workload->nb_top;
+	uint64_t smallest = workload->top[nb_top - 1].packets;
 	struct bench_accuracy accuracy = {.known = workload->top[0].packets > 1};
 	double top_error = 0;
 	uint32_t right = 0;
@@ -24,9 +25,9 @@ struct bench_accuracy bench_accuracy(
 			top_error += error;
 		}
 	}
-	accuracy.recall = (double)right / workload->nb_top;
+	accuracy.recall = (double)right / nb_top;
 	accuracy.precision = nb_flows > 0 ? (double)right / nb_flows : 0;
 	accuracy.relative_error = nb_flows > 0 ? accuracy.relative_error / nb_flows : 1;
-	accuracy.top_error = (top_error + (workload->nb_top - right)) / workload->nb_top;
+	accuracy.top_error = (top_error + (nb_top - right)) / nb_top;
 	return accuracy;
 }

@@ -14,8 +14,9 @@ struct bench_accuracy {
 };
 
 /*
- * A key belongs to the top when it has as many packets as the last of the true top has: keys that
+ * The top are so many keys of the truth, at most WORKLOAD_TOP_MOST, or all where they are fewer. A
+ * key belongs to it when it has as many packets as the last of the true top has: keys that
  * tie for the last place are all right.
  */
-struct bench_accuracy bench_accuracy(
-	const struct workload *workload, const struct contestant_flow *flows, uint32_t nb_flows);
+struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
+	const struct contestant_flow *flows, uint32_t nb_flows);

@@ -70,14 +70,22 @@ static void note_size(const struct pass *pass, struct contest_result *result)
 		result->refused = pass->contestant->ops->refused(pass->state);
 }
 
+static struct bench_accuracy judge_top(const struct pass *pass, uint32_t top)
+{
+	const struct contestant_ops *ops = pass->contestant->ops;
+	struct contestant_flow flows[WORKLOAD_TOP_MOST];
+
+	if (ops->top == NULL || (ops->top_most > 0 && ops->top_most < top))
+		return (struct bench_accuracy){.known = false};
+	return bench_accuracy(
+		pass->workload, top, flows, ops->top(pass->state, pass->workload, flows, top));
+}
+
 static void judge(const struct pass *pass, struct contest_result *result)
 {
-	struct contestant_flow flows[WORKLOAD_TOP];
-
 	result->keeps_keys = pass->contestant->ops->top != NULL;
-	if (result->keeps_keys)
-		result->accuracy = bench_accuracy(pass->workload, flows,
-			pass->contestant->ops->top(pass->state, pass->workload, flows));
+	result->accuracy = judge_top(pass, WORKLOAD_TOP);
+	result->accuracy_most = judge_top(pass, WORKLOAD_TOP_MOST);
 }
 
 /* What reading the keys costs, and hashing them too, by the number of threads. */

@@ -30,7 +30,8 @@ struct contest_result {
 	size_t memory;                     /* bytes */
 	uint64_t refused;                  /* packets, of a round */
 	bool keeps_keys;
-	struct bench_accuracy accuracy; /* where it keeps keys; of the last round */
+	/* Where it keeps keys, of the last round: of the top WORKLOAD_TOP, and WORKLOAD_TOP_MOST. */
+	struct bench_accuracy accuracy, accuracy_most;
 };
 
 /*

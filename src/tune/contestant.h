@@ -65,9 +65,10 @@ struct contestant_ops {
 	bool (*total)(const void *state, uint64_t *total);
 	/* Packets that it found no room for. NULL: it has room for all. */
 	uint64_t (*refused)(const void *state);
-	/* Its heaviest keys, at most WORKLOAD_TOP. Returns their number. NULL: it keeps none. */
-	uint32_t (*top)(
-		void *state, const struct workload *workload, struct contestant_flow *flows);
+	/* Its heaviest keys, at most `wanted`. Returns their number. NULL: it keeps none. */
+	uint32_t (*top)(void *state, const struct workload *workload, struct contestant_flow *flows,
+		uint32_t wanted);
+	uint32_t top_most; /* keys that it keeps; 0: as many as are wanted */
 	void (*close)(void *state);
 };
 

@@ -158,8 +158,8 @@ static bool ours_total(const void *state, uint64_t *total)
 }
 
 /* As a run would report them. */
-static uint32_t ours_top(
-	void *state, const struct workload *workload, struct contestant_flow *flows)
+static uint32_t ours_top(void *state, const struct workload *workload,
+	struct contestant_flow *flows, uint32_t wanted)
 {
 	struct ours *ours = state;
 	struct hyperloglog distinct = workload->distinct_keys, *distinct_keys = &distinct;
@@ -179,10 +179,10 @@ static uint32_t ours_top(
 		.ledger = &ledger,
 		.loss_known = true,
 		.confidence = 0.999,
-		.wanted = WORKLOAD_TOP,
+		.wanted = wanted,
 		.smallest = 1,
 	};
-	const struct rank_limits limits = {.top = WORKLOAD_TOP};
+	const struct rank_limits limits = {.top = wanted};
 	struct merger *merger = merger_create(ours->parts[0]->ops, &ours->parts[0]->params);
 	struct report_measurement measurement = {0};
 	uint32_t n = 0;

@@ -95,9 +95,9 @@ static void offer_top(struct workload *workload, const struct workload_flow *flo
 {
 	uint32_t at = workload->nb_top;
 
-	if (at == WORKLOAD_TOP && !is_heavier(flow, &workload->top[at - 1]))
+	if (at == WORKLOAD_TOP_MOST && !is_heavier(flow, &workload->top[at - 1]))
 		return;
-	if (at < WORKLOAD_TOP)
+	if (at < WORKLOAD_TOP_MOST)
 		workload->nb_top++;
 	else
 		at--;

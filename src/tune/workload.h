@@ -19,8 +19,9 @@
 #include "rx/capture/source.h"
 #include "sketch/hyperloglog.h"
 
-#define WORKLOAD_WIRE_LEN 64  /* bytes, of every packet */
-#define WORKLOAD_TOP      100 /* the keys by which accuracy is judged */
+#define WORKLOAD_WIRE_LEN 64   /* bytes, of every packet */
+#define WORKLOAD_TOP      100  /* the keys by which accuracy is judged */
+#define WORKLOAD_TOP_MOST 1000 /* and by which it may be, too */
 
 /* Packets that a workload may have: truth slots count from 1 in 32 bits. */
 #define WORKLOAD_PACKETS_MAX (UINT64_C(1) << 30)
@@ -51,11 +52,11 @@ struct workload {
 	uint32_t *flow_hashes;       /* the same; NULL: a card computes none */
 	struct workload_flow *slots; /* the truth, a hash table of 2^bits */
 	uint32_t bits;
-	uint64_t distinct;                      /* keys */
-	uint32_t nb_top;                        /* WORKLOAD_TOP, or all where they are fewer */
-	struct workload_flow top[WORKLOAD_TOP]; /* the heaviest, downwards */
-	struct hash_key hash_key;               /* of the sketches that are fed with it */
-	struct hyperloglog distinct_keys;       /* under that hash, as a worker would have it */
+	uint64_t distinct; /* keys */
+	uint32_t nb_top;   /* WORKLOAD_TOP_MOST, or all where they are fewer */
+	struct workload_flow top[WORKLOAD_TOP_MOST]; /* the heaviest, downwards */
+	struct hash_key hash_key;                    /* of the sketches that are fed with it */
+	struct hyperloglog distinct_keys; /* under that hash, as a worker would have it */
 };
 
 /* Writes the keys of spec->packets packets. False where memory is missing. */

@@ -106,7 +106,8 @@ static void workload_holds_the_generators_keys(void **state)
 	}
 	source->close(source);
 	assert_int_equal(workload->distinct, distinct);
-	assert_int_equal(workload->nb_top, WORKLOAD_TOP);
+	assert_in_range(workload->distinct, WORKLOAD_TOP + 1, WORKLOAD_TOP_MOST);
+	assert_int_equal(workload->nb_top, workload->distinct); /* they are fewer */
 	assert_int_equal(workload->top[0].packets, heaviest);
 	for (uint32_t i = 1; i < workload->nb_top; i++)
 		assert_true(workload->top[i - 1].packets >= workload->top[i].packets);
@@ -134,7 +135,7 @@ static void random_headers_are_all_new(void **state)
 
 	(void)state;
 	assert_int_equal(workload->distinct, 64000);
-	assert_false(bench_accuracy(workload, NULL, 0).known);
+	assert_false(bench_accuracy(workload, WORKLOAD_TOP, NULL, 0).known);
 	workload_destroy(workload);
 }
 
@@ -164,27 +165,34 @@ static void accuracy_is_exact(void **state)
 	for (uint32_t i = 0; i < WORKLOAD_TOP; i++)
 		flows[i] = (struct contestant_flow){
 			workload->keys[workload->top[i].first - 1], workload->top[i].packets};
-	accuracy = bench_accuracy(workload, flows, WORKLOAD_TOP);
+	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, WORKLOAD_TOP);
 	assert_true(accuracy.known);
 	EXACT(accuracy.recall, 1);
 	EXACT(accuracy.precision, 1);
 	EXACT(accuracy.relative_error, 0);
 	EXACT(accuracy.top_error, 0);
 
-	accuracy = bench_accuracy(workload, flows, 50);
+	/* Of a larger top, and of all keys there are. */
+	assert_true(workload->distinct > WORKLOAD_TOP_MOST);
+	accuracy = bench_accuracy(workload, WORKLOAD_TOP_MOST, flows, WORKLOAD_TOP);
+	EXACT(accuracy.recall, 0.1);
+	EXACT(accuracy.precision, 1);
+	EXACT(accuracy.top_error, 0.9);
+
+	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, 50);
 	EXACT(accuracy.recall, 0.5);
 	EXACT(accuracy.precision, 1);
 	EXACT(accuracy.top_error, 0.5);
 
 	flows[0].packets *= 3;                                  /* 200 % too many */
 	flows[1] = (struct contestant_flow){{.proto = 253}, 2}; /* a key that never was */
-	accuracy = bench_accuracy(workload, flows, 4);
+	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, 4);
 	EXACT(accuracy.recall, 0.03);
 	EXACT(accuracy.precision, 0.75);
 	EXACT(accuracy.relative_error, (2.0 + 2.0) / 4);
 	EXACT(accuracy.top_error, (2.0 + 97) / 100);
 
-	accuracy = bench_accuracy(workload, flows, 0);
+	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, 0);
 	EXACT(accuracy.recall, 0);
 	EXACT(accuracy.precision, 0);
 	workload_destroy(workload);
