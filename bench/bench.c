@@ -42,8 +42,8 @@ static const struct command kernels = {
 	.usage = "[options]",
 	.summary = "the cost of counting a key, beside other structures",
 	.about = "Measures on this host what it costs to count a packet's key: each sketch, beside "
-		 "a floor\nof plain increments, DPDK's rte_member sketch and an exact rte_hash "
-		 "table, on the same keys.",
+		 "a floor\nof plain increments, DPDK's rte_member sketch, an exact rte_hash "
+		 "table and sketches of papers in\nthe memory of count-min, on the same keys.",
 	.owners = of_kernels,
 	.run = bench_kernels,
 };

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/locked.h"
+#include "bench/published.h"
 #include "bench/rivals.h"
 #include "bench/bench.h"
 #include "tune/choices.h"
@@ -55,6 +56,8 @@ static const struct figures_column columns[] = {
 	{"recall", "recall", 6, "ratio"},
 	{"precision", "prec.", 6, "ratio"},
 	{"relative_error", "error", 8, "ratio"},
+	{"recall_1000", "rec.1000", 8, "ratio"},
+	{"relative_error_1000", "error", 8, "ratio"},
 	{"note", "", -1, ""},
 	{.name = NULL},
 };
@@ -94,6 +97,8 @@ static void choose_contestants(struct kernels *kernels)
 	add_contestant(kernels, "rte_member", &contestant_member, 1);
 	add_contestant(kernels, "rte_member bytes", &contestant_member_bytes, 1);
 	add_contestant(kernels, "rte_hash", &contestant_rte_hash, 1);
+	for (const struct published *sketch = published; sketch->name != NULL; sketch++)
+		add_contestant(kernels, sketch->name, sketch->ops, 1);
 	kernels->nb_contestants += choices_contestants(bench_options(kernels->config),
 		kernels->threads, kernels->contestants + kernels->nb_contestants,
 		CONTEST_CONTESTANTS_MAX - kernels->nb_contestants);
@@ -139,13 +144,17 @@ static void cell_times(struct figures *figures, const struct contestant *contest
 
 static void cell_accuracy(struct figures *figures, const struct contest_result *result)
 {
-	const struct bench_accuracy *accuracy = &result->accuracy;
+	const struct bench_accuracy *accuracy = &result->accuracy, *most = &result->accuracy_most;
 
 	if (!result->keeps_keys || !accuracy->known)
 		return;
 	figures_cell(figures, "recall", "%.2f", accuracy->recall);
 	figures_cell(figures, "precision", "%.2f", accuracy->precision);
 	figures_cell(figures, "relative_error", "%.6f", accuracy->relative_error);
+	if (!most->known)
+		return;
+	figures_cell(figures, "recall_1000", "%.3f", most->recall);
+	figures_cell(figures, "relative_error_1000", "%.6f", most->relative_error);
 }
 
 static uint64_t zipf_of(const struct workload_spec *spec)

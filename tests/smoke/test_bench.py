@@ -41,6 +41,9 @@ def check_times(row, floor):
     assert float(row['ns_min']) <= float(row['ns']) <= float(row['ns_max']), row
 
 
+PUBLISHED = ('octosketch', 'octosketch 63', 'elastic', 'cocosketch', 'space-saving')
+
+
 def test_kernels_quick(test):
     """Every sketch, sharing, atomic and number of threads for every traffic, floor and rivals too."""
     skip_with_sanitizers(test)
@@ -57,7 +60,7 @@ def test_kernels_quick(test):
         group = [row for row in rows if (row['traffic'], row['flows']) == traffic]
         kinds = {(row['name'], row['sharing'], row['atomic'], row['threads']) for row in group}
         assert len(kinds) == len(group), 'a row is there twice'
-        for rival in ('rte_member', 'rte_member bytes', 'rte_hash'):
+        for rival in ('rte_member', 'rte_member bytes', 'rte_hash', *PUBLISHED):
             assert (rival, '', '', '1') in kinds, kinds
         for threads in ('1', '2'):
             assert ('floor', '', '', threads) in kinds, kinds
@@ -77,9 +80,13 @@ def test_kernels_quick(test):
             assert (row['recall'], row['precision']) == ('1.00', '1.00'), row
             assert float(row['relative_error']) == 0, row
         if row['traffic'] == 'random':
-            assert row['recall'] == '', row
+            assert row['recall'] == '' and row['recall_1000'] == '', row
+        elif row['name'] in PUBLISHED + ('rte_hash',):
+            assert 0 <= float(row['recall_1000']) <= 1, row
+        if row['name'] in PUBLISHED and row['traffic'] == 'zipf=1.05':
+            assert float(row['recall']) > 0.9 and float(row['relative_error']) < 0.1, row
     lines = result.stdout.splitlines()
-    titles = [i for i, line in enumerate(lines) if line.split()[-3:] == ['recall', 'prec.', 'error']]
+    titles = [i for i, line in enumerate(lines) if line.split()[-5:] == ['recall', 'prec.', 'error', 'rec.1000', 'error']]
     assert len(titles) == len(traffics), result.stdout
     for i in titles:
         place = lines[i].index('ready') + len('ready')

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Sketches that others have published for the same purpose, written from their papers. */
+
+#include "tune/contestant.h"
+
+/* A row without a name ends them. */
+extern const struct published {
+	const char *name;
+	const struct contestant_ops *ops;
+} published[];
