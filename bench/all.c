@@ -54,6 +54,14 @@ static const struct step {
 		"--rounds 3", "--packets 200K --rounds 1"},
 	{"kernels", "kernels --zipf 0,1.05,random --width 64K", "--rounds 3 --flows 1K,100K,1M,20M",
 		"--packets 200K --rounds 1 --flows 1K,1M"},
+	{"rivals",
+		"kernels --sketch count-min,simple-hash --sharing separate --threads 1 --flows 1M "
+		"--zipf 1.05,1.3 --width 64K,256K",
+		"--packets 8M --rounds 5", "--packets 200K --rounds 1"},
+	{"rivals-uniform",
+		"kernels --sketch count-min,simple-hash --sharing separate --threads 1 --flows 10M "
+		"--zipf 0 --width 64K,256K",
+		"--packets 8M --rounds 5", "--packets 200K --rounds 1"},
 	/* Table 1, Figures 2, 3 and 5, and Figure 4 of Nassopoulos et al. */
 	{"flow-traffic",
 		"flow-table --traffic single,random --collision list,tree --table-hash coralreef",

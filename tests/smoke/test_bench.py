@@ -83,7 +83,8 @@ def test_kernels_quick(test):
             assert row['recall'] == '' and row['recall_1000'] == '', row
         elif row['name'] in PUBLISHED + ('rte_hash',):
             assert 0 <= float(row['recall_1000']) <= 1, row
-        if row['name'] in PUBLISHED and row['traffic'] == 'zipf=1.05':
+        # OctoSketch lists a key when a counter of it has reached the threshold: not in so few packets.
+        if row['name'] in PUBLISHED[2:] and row['traffic'] == 'zipf=1.05':
             assert float(row['recall']) > 0.9 and float(row['relative_error']) < 0.1, row
     lines = result.stdout.splitlines()
     titles = [i for i, line in enumerate(lines) if line.split()[-5:] == ['recall', 'prec.', 'error', 'rec.1000', 'error']]
