@@ -363,7 +363,7 @@ uint64_t key_field_number(const struct key_rule *rule, const struct key *key, en
 	return number;
 }
 
-/* Writes up to 17 bytes. An octet's digits and its '.' are one word, from which zeros in front are
+/* Writes up to 16 bytes. An octet's digits and its '.' are one word, from which zeros in front are
  * shifted out: a branch would be foretold wrong. */
 static size_t print_ipv4(const uint8_t *address, char *text)
 {

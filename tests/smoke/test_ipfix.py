@@ -245,7 +245,7 @@ def test_bad_urls(test):
             (('--stats', 'ipfix://127.0.0.1:1'), 'heavy hitters (--output) and records (--flows) alone'),
             (('--output', 'json:ipfix://127.0.0.1:1'), 'names a format'),
             (('--output', 'ipfix://127.0.0.1:0'), 'port'),
-            (('--output', 'ipfix:127.0.0.1:4739'), 'write ipfix://HOST:PORT (a file that is called so is ./ipfix:127'),
+            (('--output', 'ipfix:127.0.0.1:4739'), 'write ipfix://HOST[:PORT] (a file that is called so is ./ipfix:127'),
             (('--output', 'ipfix://:1'), 'names no host'),
             (('--output', 'ipfix+tcp://[::1:1'), 'names no host'),
             (('--output', 'ipfix://127.0.0.1:1', '--append'), 'on what a URL names, only on a file')):

@@ -124,6 +124,7 @@ static void test_full(void **state)
 
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 2] = '\n';
 	text[sizeof(text) - 1] = '\0';
 	assert_put(spool, 1, "little\n");
 	assert_string_equal(put(spool, 2, text, &why), "the spool is full");
@@ -131,16 +132,16 @@ static void test_full(void **state)
 	assert_int_equal(spool_rows(spool), 4);
 	spool_done(spool);
 	spool_done(spool);
-	memset(text, 'y', sizeof(text) - 1);
+	memset(text, 'y', sizeof(text) - 2);
 	assert_null(put(spool, 4, text, &why));
 	assert_string_equal(why, "the spool is full");
 	assert_int_equal(spool_give_up(spool), 4);
 	assert_int_equal(spool_rows(spool), 0);
 	assert_null(put(spool, 4, text, &why));
-	assert_put(spool, 5, "zzzzz");
+	assert_put(spool, 5, "zzzz\n");
 	assert_oldest(spool, 4, text);
 	spool_done(spool);
-	assert_oldest(spool, 5, "zzzzz");
+	assert_oldest(spool, 5, "zzzz\n");
 	assert_int_equal(spool_give_up(spool), 0); /* the disk has it */
 	spool_done(spool);
 	spool_close(spool);

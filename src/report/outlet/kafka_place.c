@@ -245,8 +245,10 @@ static void replace_if_fatal(struct kafka_place *place)
 
 static void note_answers(struct kafka_place *place)
 {
-	if (place->answers)
+	if (place->answers) {
 		place->answered = clock_now(CLOCK_MONOTONIC);
+		place->why[0] = '\0';
+	}
 	place->answers = false;
 }
 
@@ -376,7 +378,7 @@ static bool begin_rows(struct kafka_place *place, uint64_t rows)
 /* Of which librdkafka has some, until the fates of all are known. */
 static void end_rows(struct kafka_place *place, uint64_t rows, uint64_t produced)
 {
-	delivery_count(&place->remote.fates->failed, rows - produced);
+	delivery_count(&place->remote.fates->failed, rows > produced ? rows - produced : 0);
 	settle(place);
 	replace_if_fatal(place);
 }

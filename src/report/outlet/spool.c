@@ -212,8 +212,9 @@ static enum spool_result read_segment(
 		segment->start = line.start;
 		if (segment->header.failed || segment->text.failed)
 			result = SPOOL_UNREADABLE;
-		else if (sum_of(bytes, line.unsummed, &segment->header, &segment->text) ==
-			 line.checksum)
+		else if (line.bytes > 0 && segment->text.data[line.bytes - 1] == '\n' &&
+			 sum_of(bytes, line.unsummed, &segment->header, &segment->text) ==
+				 line.checksum)
 			result = SPOOL_SEGMENT;
 		errno = ENOMEM;
 	}
@@ -499,7 +500,12 @@ uint64_t spool_rows(struct spool *spool)
 
 uint64_t spool_bytes(struct spool *spool)
 {
-	return look_under_lock(spool, &spool->bytes);
+	uint64_t bytes;
+
+	pthread_mutex_lock(&spool->lock);
+	bytes = spool->bytes + spool->damaged;
+	pthread_mutex_unlock(&spool->lock);
+	return bytes;
 }
 
 /* --- Opening */

@@ -66,4 +66,4 @@ uint64_t spool_give_up(struct spool *spool);
 /* When the oldest starts; false: there is none. */
 bool spool_oldest_start(struct spool *spool, int64_t *start);
 uint64_t spool_rows(struct spool *spool);
-uint64_t spool_bytes(struct spool *spool); /* on the disk */
+uint64_t spool_bytes(struct spool *spool); /* on the disk, damaged ones too */
