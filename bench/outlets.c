@@ -72,12 +72,28 @@ static void leave_worker(const struct plan *plan, cpu_set_t *before)
 	sched_setaffinity(0, sizeof(others), &others);
 }
 
-static bool run_beside(struct beside_bench *bench, const struct beside *beside, double *ns)
+/* A turn's time depends on where memory happens to lie and on who else is on the machine, by far more
+ * than on what is looked for: many turns, of which the median is told. */
+static bool run_turns(struct beside_bench *bench, double *ns)
+{
+	struct polled_sample sample;
+
+	for (uint32_t t = 0; t < TURNS; t++) {
+		if (signals_stop_requested() ||
+			!polled_run(&bench->config, &bench->plan, bench->source, POLLED_MEASURE,
+				&sample, bench->in->error))
+			return false;
+		ns[t] = sample.total;
+	}
+	return true;
+}
+
+static bool run_beside(struct beside_bench *bench, const struct beside *beside, uint32_t round)
 {
 	const struct places_setting setting = {.frozen = beside->frozen, .queue_mb = QUEUE_MB};
 	struct rounds_bench *in = bench->in;
 	struct places *places = NULL;
-	struct polled_sample sample;
+	double ns[TURNS];
 	cpu_set_t before;
 	bool fine;
 
@@ -87,37 +103,22 @@ static bool run_beside(struct beside_bench *bench, const struct beside *beside, 
 	fine = !beside->open ||
 	       (places != NULL && places_push_always(places, EVERY_FLOWS, TOP, EVERY));
 	sched_setaffinity(0, sizeof(before), &before);
-	fine = fine && polled_run(&bench->config, &bench->plan, bench->source, POLLED_MEASURE,
-			       &sample, in->error);
+	fine = fine && run_turns(bench, ns);
 	if (places != NULL)
 		places_close(places);
 	if (!fine)
 		return false;
-	*ns = sample.total;
+	figures_note(&in->figures, "the median of %d turns", TURNS);
+	rounds_row(in, beside->name, round, bench_stats_of(ns, TURNS).median, "ns");
 	return true;
 }
 
-/* A turn's time depends on where memory happens to lie and on who else is on the machine, by far more
- * than on what is looked for: many turns, of which the median is told. */
 static bool take_turns(struct beside_bench *bench)
 {
-	struct rounds_bench *in = bench->in;
-	double ns[BESIDES][TURNS];
-
-	for (uint32_t r = 0; r < in->rounds; r++) {
-		for (uint32_t t = 0; t < TURNS * BESIDES; t++) {
-			const size_t b = (t + t / BESIDES) % BESIDES;
-
-			if (signals_stop_requested() ||
-				!run_beside(bench, &besides[b], &ns[b][t / BESIDES]))
+	for (uint32_t r = 0; r < bench->in->rounds; r++)
+		for (uint32_t b = 0; b < BESIDES; b++)
+			if (!run_beside(bench, &besides[(b + r) % BESIDES], r))
 				return false;
-		}
-		for (uint32_t b = 0; b < BESIDES; b++) {
-			figures_note(&in->figures, "the median of %d turns", TURNS);
-			rounds_row(
-				in, besides[b].name, r, bench_stats_of(ns[b], TURNS).median, "ns");
-		}
-	}
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/printable.h"
 #include "base/units.h"
 #include "client/complain.h"
 #include "eyes/series.h"
@@ -424,7 +425,8 @@ static int write_picture(const char *path, const struct text *text)
 
 struct asked {
 	struct recorded_files outputs, stats;
-	const char *measurement, *picture;
+	char *measurement;
+	const char *picture;
 };
 
 /* Returns 0, or the exit status. Files and the picture are put together at the front of words[]. */
@@ -445,6 +447,8 @@ static int read_arguments(int n, char **words, struct asked *asked)
 				"--measurement NAME, --help",
 				words[i]);
 	}
+	if (asked->measurement != NULL)
+		make_printable(asked->measurement); /* as names that files have */
 	if (names < 2)
 		return complain(EXIT_TEXT,
 			"plot: name files of --output and a picture: FILE.csv... PICTURE.svg");

@@ -150,7 +150,7 @@ def test_measurements(test):
     assert 'main; --measurement NAME' in said and 'has no end' in said, said
     assert Picture(picture, 1).titles[0].startswith('main: the heaviest flows by packets')
     test.run('plot', odd, picture, '--measurement', '<b>&"x,\x01').expect(0)
-    assert Picture(picture, 1).titles[0].startswith('<b>&"x,\ufffd: '), Picture(picture, 1).titles
+    assert Picture(picture, 1).titles[0].startswith('<b>&"x,?: '), Picture(picture, 1).titles
     test.run('plot', odd, picture, '--measurement', 'none').expect(2).expect_one_line('measurement none')
 
 
