@@ -395,7 +395,7 @@ static bool measure_worker(struct parts *parts, const struct part *part)
 	       say(parts, with.total - without.total);
 }
 
-/* variant: how many flows. */
+/* As behind a card. variant: how many flows. */
 static bool measure_card(struct parts *parts, const struct part *part)
 {
 	struct polled_sample without, with;
@@ -407,13 +407,13 @@ static bool measure_card(struct parts *parts, const struct part *part)
 		return true;
 	}
 	source = setup_source(part->zipf_e6, part->variant);
-	done = source != NULL &&
-	       polled_run(&parts->card_config, &parts->card_plan, source,
-		       POLLED_CARD_RECEIVE_AND_FREE, &without, parts->error) &&
-	       polled_run(&parts->card_config, &parts->card_plan, source, POLLED_CARD_MEASURE,
+	if (source == NULL)
+		return false;
+	done = polled_run_card(&parts->card_config, &parts->card_plan, source,
+		       POLLED_RECEIVE_AND_FREE, &without, parts->error) &&
+	       polled_run_card(&parts->card_config, &parts->card_plan, source, POLLED_MEASURE,
 		       &with, parts->error);
-	if (source != NULL)
-		source->close(source);
+	source->close(source);
 	if (!done)
 		return false;
 	figures_note(&parts->figures, "%.1f ns to receive and free", without.total);

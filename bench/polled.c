@@ -22,7 +22,7 @@ static struct {
 	uint64_t packets, rx, count, free; /* of full bursts; the latter three in cycles */
 	uint64_t interrupted;              /* full bursts that took too long */
 	uint64_t longest;                  /* cycles that a burst may take */
-	/* With POLLED_CARD_*. */
+	/* As behind a card; NULL: not so. */
 	struct rte_mbuf **line; /* [POLLED_CARD_LINE] */
 	uint32_t head, tail;    /* of all that ever entered it and left it */
 	bool ended;             /* the feeder adds nothing more */
@@ -124,9 +124,9 @@ static uint16_t take_burst(struct worker *worker)
 	polled.taken += n;
 	if (polled_kind == POLLED_TIME) {
 		count_timed(worker, pkts, n, received - start);
-	} else if (polled_kind == POLLED_MEASURE || polled_kind == POLLED_CARD_MEASURE) {
+	} else if (polled_kind == POLLED_MEASURE) {
 		worker_count(worker, pkts, n, 0);
-	} else if (polled_kind == POLLED_KEPT_UP || polled_kind == POLLED_COUNT_ONLY) {
+	} else if (polled_kind >= POLLED_KEPT_UP) {
 		uint64_t looked;
 
 		look(worker, n);
@@ -182,9 +182,7 @@ static bool check(const struct run *run, char *error)
 	uint64_t fed = feeder_options(run->config)->packets,
 		 measured = generation->measured + generation->kept.skipped;
 
-	if (polled.taken == fed &&
-		(polled_kind == POLLED_RECEIVE_AND_FREE ||
-			polled_kind == POLLED_CARD_RECEIVE_AND_FREE || measured == fed) &&
+	if (polled.taken == fed && (polled_kind == POLLED_RECEIVE_AND_FREE || measured == fed) &&
 		polled.packets > 0)
 		return true;
 	snprintf(error, POLLED_ERROR_MAX,
@@ -219,7 +217,7 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	polled_kind = kind;
 	polled.longest = rte_get_tsc_hz() / 1000000 * POLLED_LONGEST_US;
 	run->design = &polled_design;
-	if (kind == POLLED_KEPT_UP || kind == POLLED_COUNT_ONLY)
+	if (kind >= POLLED_KEPT_UP)
 		turn_valve_on(run);
 	run_start(run);
 	wait_for_end(run);
@@ -237,22 +235,13 @@ bool polled_time(const struct config *config, const struct plan *plan, struct so
 	return run_polled(config, plan, source, POLLED_TIME, error);
 }
 
-bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
+static bool run_sampled(const struct config *config, const struct plan *plan, struct source *source,
 	enum polled_kind kind, struct polled_sample *sample, char *error)
 {
 	double ns;
 	bool right;
 
-	memset(&polled, 0, sizeof(polled));
-	if (kind == POLLED_CARD_RECEIVE_AND_FREE || kind == POLLED_CARD_MEASURE) {
-		polled.line = calloc(POLLED_CARD_LINE, sizeof(polled.line[0]));
-		if (polled.line == NULL) {
-			snprintf(error, POLLED_ERROR_MAX, "no memory for packets that wait");
-			return false;
-		}
-	}
 	right = run_polled(config, plan, source, kind, error);
-	free(polled.line);
 	ns = 1e9 / (double)rte_get_tsc_hz() / (double)(polled.packets > 0 ? polled.packets : 1);
 	*sample = (struct polled_sample){
 		.total = (double)(polled.rx + polled.count + polled.free) * ns,
@@ -262,5 +251,28 @@ bool polled_run(const struct config *config, const struct plan *plan, struct sou
 		.interrupted = (double)(polled.interrupted * BURST_MAX) /
 			       (double)feeder_options(config)->packets,
 	};
+	return right;
+}
+
+bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
+	enum polled_kind kind, struct polled_sample *sample, char *error)
+{
+	memset(&polled, 0, sizeof(polled));
+	return run_sampled(config, plan, source, kind, sample, error);
+}
+
+bool polled_run_card(const struct config *config, const struct plan *plan, struct source *source,
+	enum polled_kind kind, struct polled_sample *sample, char *error)
+{
+	bool right;
+
+	memset(&polled, 0, sizeof(polled));
+	polled.line = calloc(POLLED_CARD_LINE, sizeof(polled.line[0]));
+	if (polled.line == NULL) {
+		snprintf(error, POLLED_ERROR_MAX, "no memory for packets that wait");
+		return false;
+	}
+	right = run_sampled(config, plan, source, kind, sample, error);
+	free(polled.line);
 	return right;
 }

@@ -24,20 +24,7 @@ enum polled_kind {
 	POLLED_TIME,    /* the same, every burst part by part */
 	POLLED_KEPT_UP, /* with --keep-up valve, whose valve is told that polls empty the queue */
 	POLLED_COUNT_ONLY, /* the same, of a full queue, at its last level */
-	/* The first two where lines are as a card leaves them, below. */
-	POLLED_CARD_RECEIVE_AND_FREE,
-	POLLED_CARD_MEASURE,
 };
-
-/*
- * What the feeder wrote last is dirty in its own caches, which a worker behind a card never sees:
- * there the driver, on the worker's core, has just written the mbufs, and packets are in the third
- * cache (DDIO). So packets wait in a line of so many until the feeder's second cache has let go of
- * them, and as part of receiving the worker writes to both lines of each mbuf. The plan takes that
- * many mbufs.
- */
-#define POLLED_CARD_LINE  32768
-#define POLLED_CARD_MBUFS (2 * POLLED_CARD_LINE)
 
 /* Of full bursts only: nanoseconds per packet. */
 struct polled_sample {
@@ -53,7 +40,19 @@ struct polled_sample {
 bool polled_run(const struct config *config, const struct plan *plan, struct source *source,
 	enum polled_kind kind, struct polled_sample *sample, char *error);
 
-/* The same with POLLED_TIME: take() gets each full burst that was not interrupted, with its parts in
+/*
+ * The same where lines are as a card leaves them. What the feeder wrote last is dirty in its own
+ * caches, which a worker behind a card never sees: there the driver, on the worker's core, has just
+ * written the mbufs, and packets are in the third cache (DDIO). So packets wait in a line of so many
+ * until the feeder's second cache has let go of them, and as part of receiving the worker writes to
+ * both lines of each mbuf. The plan has that many mbufs.
+ */
+#define POLLED_CARD_LINE  32768
+#define POLLED_CARD_MBUFS (2 * POLLED_CARD_LINE)
+bool polled_run_card(const struct config *config, const struct plan *plan, struct source *source,
+	enum polled_kind kind, struct polled_sample *sample, char *error);
+
+/* As polled_run() with POLLED_TIME: take() gets each full burst that was not interrupted, with its parts in
  * cycles of the TSC. */
 struct costs;
 bool polled_time(const struct config *config, const struct plan *plan, struct source *source,

@@ -36,9 +36,8 @@ struct lane {
 	size_t bytes;
 	/* The pushing thread's own: rows for which there was no room. */
 	uint64_t lost;
-	uint64_t lost_now; /* of them, since it was said how many */
-	bool dropping;     /* there was none for the last that came */
-	struct trouble trouble;
+	uint64_t lost_now;    /* of them, since it was said how many */
+	struct trouble drops; /* there was none for the last that came */
 };
 
 struct outlet {
@@ -249,7 +248,7 @@ static size_t bytes_max(const struct outlet *outlet, enum lane_id id)
 static bool has_room(const struct outlet *outlet, enum lane_id id, size_t bytes)
 {
 	const struct lane *lane = &outlet->lanes[id];
-	size_t max = bytes_max(outlet, id) / (lane->dropping ? 2 : 1);
+	size_t max = bytes_max(outlet, id) / (trouble_goes_on(&lane->drops) ? 2 : 1);
 
 	if (id != LANE_FLOWS && lane->queued >= OUTLET_QUEUE)
 		return false;
@@ -305,7 +304,7 @@ static void say_drops(struct outlet *outlet, enum lane_id id)
 {
 	char often[TROUBLE_OFTEN_MAX], what[128];
 
-	if (!trouble_begins(&outlet->lanes[id].trouble, clock_now(CLOCK_MONOTONIC), often))
+	if (!trouble_begins(&outlet->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
 		return;
 	snprintf(what, sizeof(what), "does not keep up; its rows are lost until it does%s", often);
 	say(outlet, true, id, what);
@@ -316,7 +315,7 @@ static void say_keeps_up(struct outlet *outlet, enum lane_id id)
 	struct lane *lane = &outlet->lanes[id];
 	char what[128];
 
-	if (!trouble_ends(&lane->trouble, clock_now(CLOCK_MONOTONIC)))
+	if (!trouble_ends(&lane->drops, clock_now(CLOCK_MONOTONIC)))
 		return;
 	snprintf(what, sizeof(what), "keeps up again; %llu rows were lost",
 		(unsigned long long)lane->lost_now);
@@ -359,10 +358,9 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 		say_drops(outlet, id);
 		lane->lost += rows;
 		lane->lost_now += rows;
-	} else if (lane->dropping) {
+	} else if (trouble_goes_on(&lane->drops)) {
 		say_keeps_up(outlet, id);
 	}
-	lane->dropping = !taken;
 }
 
 /* And for what became of the epoch before, which goes ahead of it. */

@@ -254,7 +254,7 @@ void remote_say(const struct remote *remote, bool warning, const char *format, .
 	voice_say(warning, line, remote->voice);
 }
 
-static void say_trouble(
+void remote_say_trouble(
 	const struct remote *remote, struct trouble *trouble, const char *why, const char *what)
 {
 	char often[TROUBLE_OFTEN_MAX];
@@ -265,19 +265,20 @@ static void say_trouble(
 
 void remote_say_waits(struct remote *remote, const char *why)
 {
-	say_trouble(remote, &remote->waits, why, "rows wait until it takes them");
+	remote_say_trouble(remote, &remote->waits, why, "rows wait until it takes them");
 }
 
 void remote_say_refuses(struct remote *remote, const char *why)
 {
 	if (!remote->left)
-		say_trouble(remote, &remote->refuses, why, "such rows are lost");
+		remote_say_trouble(remote, &remote->refuses, why, "such rows are lost");
 }
 
 void remote_say_doubts(struct remote *remote, const char *why)
 {
 	if (!remote->left)
-		say_trouble(remote, &remote->doubts, why, "nobody can say which of them arrived");
+		remote_say_trouble(
+			remote, &remote->doubts, why, "nobody can say which of them arrived");
 }
 
 /* Since that was said last. */

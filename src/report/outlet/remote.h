@@ -145,6 +145,9 @@ bool remote_roused(struct remote *remote);
 /* Says "URL: LINE". */
 __attribute__((format(printf, 3, 4))) void remote_say(
 	const struct remote *remote, bool warning, const char *format, ...);
+/* "WHY; WHAT", where that is to be said now. */
+void remote_say_trouble(
+	const struct remote *remote, struct trouble *trouble, const char *why, const char *what);
 /* As of struct trouble: rows wait; some are lost, for it does not take them; of some, an interval's,
  * nobody can say what became of them; it takes rows. */
 void remote_say_waits(struct remote *remote, const char *why);

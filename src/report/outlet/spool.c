@@ -236,6 +236,16 @@ static int is_ours(const struct dirent *entry)
 	       (ends_in(name, "rows") || ends_in(name, "damaged") || ends_in(name, "part"));
 }
 
+static uint64_t look_under_lock(struct spool *spool, const uint64_t *figure)
+{
+	uint64_t now;
+
+	pthread_mutex_lock(&spool->lock);
+	now = *figure;
+	pthread_mutex_unlock(&spool->lock);
+	return now;
+}
+
 /* --- What is damaged stays for a person, until its room is needed */
 
 static void count_damaged(struct spool *spool, const char *name, bool add)
@@ -287,16 +297,6 @@ static bool remove_oldest_damaged(struct spool *spool)
 	spool->damaged = 0;
 	pthread_mutex_unlock(&spool->lock);
 	return false;
-}
-
-static bool has_room(struct spool *spool, uint64_t bytes, bool beside_damaged)
-{
-	bool room;
-
-	pthread_mutex_lock(&spool->lock);
-	room = spool->bytes + (beside_damaged ? spool->damaged : 0) + bytes <= spool->size;
-	pthread_mutex_unlock(&spool->lock);
-	return room;
 }
 
 /* --- What waits */
@@ -396,9 +396,9 @@ static const char *put_on_disk(struct spool *spool, const struct spool_segment *
 	len += snprintf(line + len, sizeof(line) - (size_t)len, CHECKSUM,
 		sum_of(line, (size_t)len, &segment->header, &segment->text));
 	file.bytes = (uint64_t)len + segment->header.len + segment->text.len;
-	if (!has_room(spool, file.bytes, false))
+	if (look_under_lock(spool, &spool->bytes) + file.bytes > spool->size)
 		return "the spool is full";
-	while (!has_room(spool, file.bytes, true) && remove_oldest_damaged(spool))
+	while (spool_bytes(spool) + file.bytes > spool->size && remove_oldest_damaged(spool))
 		;
 	error = write_segment(spool, segment, line, (size_t)len);
 	if (error != 0)
@@ -483,16 +483,6 @@ bool spool_oldest_start(struct spool *spool, int64_t *start)
 	return any;
 }
 
-static uint64_t look_under_lock(struct spool *spool, const uint64_t *figure)
-{
-	uint64_t now;
-
-	pthread_mutex_lock(&spool->lock);
-	now = *figure;
-	pthread_mutex_unlock(&spool->lock);
-	return now;
-}
-
 uint64_t spool_rows(struct spool *spool)
 {
 	return look_under_lock(spool, &spool->rows);
@@ -500,12 +490,7 @@ uint64_t spool_rows(struct spool *spool)
 
 uint64_t spool_bytes(struct spool *spool)
 {
-	uint64_t bytes;
-
-	pthread_mutex_lock(&spool->lock);
-	bytes = spool->bytes + spool->damaged;
-	pthread_mutex_unlock(&spool->lock);
-	return bytes;
+	return look_under_lock(spool, &spool->bytes) + look_under_lock(spool, &spool->damaged);
 }
 
 /* --- Opening */

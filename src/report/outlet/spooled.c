@@ -175,15 +175,6 @@ static void begin(void *arg)
 			"no thread for it; its rows stay in the spool for the next run");
 }
 
-static void say_trouble(
-	struct spooled *spooled, struct trouble *trouble, const char *why, const char *what)
-{
-	char often[TROUBLE_OFTEN_MAX];
-
-	if (trouble_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
-		remote_say(spooled->remote, true, "%s; %s%s", why, what, often);
-}
-
 static void say_takes(struct spooled *spooled)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -200,11 +191,12 @@ static void say_state(struct spooled *spooled, const char *why, uint64_t lost)
 {
 	spooled->lost += lost;
 	if (lost > 0)
-		say_trouble(spooled, &spooled->loses, why, "rows are lost until it takes some");
+		remote_say_trouble(
+			spooled->remote, &spooled->loses, why, "rows are lost until it takes some");
 	else if (why == NULL)
 		say_takes(spooled);
 	else if (!trouble_goes_on(&spooled->loses))
-		say_trouble(spooled, &spooled->holds, why,
+		remote_say_trouble(spooled->remote, &spooled->holds, why,
 			"rows are sent without it, one interval at a time");
 }
 
