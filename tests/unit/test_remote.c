@@ -49,7 +49,10 @@ static void test_secrets(void **state)
 		{"clickhouse://u:p@h/t", "clickhouse://***@h/t"},
 		{"tcp://u:p@x@h:1", "tcp://***@h:1"},
 		{"clickhouse://h/t?password=p", "clickhouse://h/t?***"},
-		{"json:https://h/a@b", "json:https://h/a@b"},
+		{"clickhouse://u:p/p@h/t", "clickhouse://***@h/t"},
+		{"clickhouse://u:p?p@h/t", "clickhouse://***"},
+		{"http://://u:p@h/t", "http://***@h/t"},
+		{"json:https://h/a/b", "json:https://h/a/b"},
 		{"unix:/run/@a", "unix:/run/@a"},
 		{"tcp://h:0", "tcp://h:0"},
 	};

@@ -88,17 +88,21 @@ uint32_t remote_needs(const char *name)
 
 void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
 {
-	const char *host = strstr(url, "://");
-	size_t scheme, user, rest;
+	const char *host = strstr(url, "://"), *query, *end;
+	bool secret;
 
 	host = host != NULL ? host + 3 : url;
-	scheme = (size_t)(host - url);
-	user = strcspn(host, "/?");
-	while (user > 0 && host[user - 1] != '@')
-		user--;
-	rest = strcspn(host + user, "?");
-	snprintf(shown, REMOTE_SHOWN_MAX, "%.*s%s%.*s%s", (int)scheme, url, user > 0 ? "***@" : "",
-		(int)rest, host + user, host[user + rest] != '\0' ? "?***" : "");
+	query = strchrnul(host, '?');
+	/* What stands before an @ may be a password, in which a / or ? was not written as %2F or %3F. */
+	end = host > url ? memrchr(host, '@', (size_t)(query - host)) : NULL;
+	secret = end != NULL || (host > url && strchr(query, '@') != NULL);
+	if (end != NULL)
+		end++;
+	else
+		end = secret ? query : host;
+	snprintf(shown, REMOTE_SHOWN_MAX, "%.*s%s%s%.*s%s", (int)(host - url), url,
+		secret ? "***" : "", secret && end < query ? "@" : "", (int)(query - end), end,
+		*query != '\0' && !(secret && end == query) ? "?***" : "");
 }
 
 static void say_schemes(char *why)
