@@ -138,6 +138,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 	say_evictions(collector);
 	exporter_end_epoch(collector->exporters);
 	collector->datagrams = collector->dropped = 0;
+	collector->packets = collector->bytes = 0;
 	collector->unknown_sampler = false;
 	return epoch;
 }

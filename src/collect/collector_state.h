@@ -65,7 +65,8 @@ struct collector {
 
 	/* The epoch's. */
 	uint64_t datagrams, dropped, evicted;
-	bool unknown_sampler; /* packets that records stand for are not known */
+	uint64_t packets, bytes; /* that its records stand for, duplicates too */
+	bool unknown_sampler;    /* packets that records stand for are not known */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
 

@@ -20,6 +20,10 @@
 #define BORROWERS      16 /* at least so many domains can have more templates than most have */
 /* Clocks that are set while nobody listens move an exporter's start by a little. */
 #define SAME_START_MS  5000
+/* No record stands for more; and no sum over an epoch wraps, of any key, whatever records say. */
+#define RECORD_PACKETS (UINT64_C(1) << 39)
+#define RECORD_BYTES   (UINT64_C(1) << 52)
+#define EPOCH_SUM      (UINT64_C(1) << 63)
 
 size_t collector_memory(const struct collector_params *params)
 {
@@ -70,6 +74,25 @@ static void flush(struct collector *collector)
 	collector->nb_observations = 0;
 }
 
+/* False: the sum stays, because no link carries so much. */
+static bool add_up(uint64_t *sum, uint64_t value, uint32_t sampling, uint64_t limit)
+{
+	uint64_t product;
+
+	if (__builtin_mul_overflow(value, (uint64_t)sampling, &product) || product >= limit ||
+		*sum + product >= EPOCH_SUM)
+		return false;
+	*sum += product;
+	return true;
+}
+
+static bool can_be(struct collector *collector, const struct observation *observation)
+{
+	return add_up(&collector->packets, observation->packets, observation->sampling,
+		       RECORD_PACKETS) &&
+	       add_up(&collector->bytes, observation->bytes, observation->sampling, RECORD_BYTES);
+}
+
 static void on_records(void *arg, uint32_t n)
 {
 	struct collector *collector = arg;
@@ -77,10 +100,13 @@ static void on_records(void *arg, uint32_t n)
 
 	row->records += n;
 	for (uint32_t i = 0; i < n; i++) {
-		if (!observe(&collector->observer, &collector->batch[i],
-			    &collector->observations[collector->nb_observations])) {
+		struct observation *observation =
+			&collector->observations[collector->nb_observations];
+		bool some = observe(&collector->observer, &collector->batch[i], observation);
+
+		if (!some || !can_be(collector, observation)) {
 			row->unusable++;
-			collector->domain->harmless++;
+			collector->domain->harmless += !some;
 			continue;
 		}
 		if (++collector->nb_observations == BURST_MAX)

@@ -46,10 +46,10 @@ struct exporter_row {
 	struct record_counts counts;
 	uint64_t waiting;          /* data sets that wait for their template at the epoch's end */
 	uint64_t unknown_template; /* data sets that were given up */
-	uint64_t unusable;         /* records that bring no packets or no key */
-	uint64_t malformed;        /* datagrams that could not be decoded, or not to their end */
-	uint64_t refused;          /* datagrams that --exporter does not allow */
-	uint64_t shed;             /* datagrams for which there was no room */
+	uint64_t unusable;  /* records that bring no packets or no key, or more than can be */
+	uint64_t malformed; /* datagrams that could not be decoded, or not to their end */
+	uint64_t refused;   /* datagrams that --exporter does not allow */
+	uint64_t shed;      /* datagrams for which there was no room */
 	uint64_t lost_network, lost_socket; /* datagrams, from sequence numbers */
 	uint64_t reordered, repeated, restarts;
 	uint32_t templates;

@@ -46,9 +46,6 @@ struct counter {
 	int64_t now; /* of the newest record */
 };
 
-/* Of packets that one record stands for: more is no count but a fault. */
-#define TOLD_MAX ((UINT64_C(1) << 39) - 1)
-
 /* Where marks are told from records: in the place of the exporter. */
 #define MARK EXPORTER_NONE
 
@@ -307,15 +304,9 @@ static void put_all(struct collect *collect, struct rte_ring *ring,
 /* That a record stands for; of totals, none. */
 static uint64_t told_packets(const struct observation *observation)
 {
-	uint64_t packets;
-
-	if (observation->flags & OBSERVATION_TOTALS)
-		return 0;
-	if (__builtin_mul_overflow(
-		    observation->packets, (uint64_t)observation->sampling, &packets) ||
-		packets > TOLD_MAX)
-		return TOLD_MAX;
-	return packets;
+	return observation->flags & OBSERVATION_TOTALS
+		       ? 0
+		       : observation->packets * observation->sampling;
 }
 
 static void put_records(struct collect *collect, struct counter *counter,

@@ -82,8 +82,8 @@ static void on_observe(void *arg, const struct observation *observations, uint32
 	t.observed += n;
 	for (uint32_t i = 0; i < n; i++) {
 		require(t.weights.packets[i] > 0 || t.weights.bytes[i] == 0);
-		t.measured += t.weights.packets[i];
-		t.bytes += t.weights.bytes[i];
+		require(!__builtin_add_overflow(t.measured, t.weights.packets[i], &t.measured));
+		require(!__builtin_add_overflow(t.bytes, t.weights.bytes[i], &t.bytes));
 	}
 	t.counts.measured += counts.measured;
 	t.counts.bytes += counts.bytes;

@@ -486,6 +486,56 @@ static void records_of_nothing_leave_nothing_open(void **state)
 	stop();
 }
 
+/* Addresses, packets, bytes. */
+static void put_wide_template(void)
+{
+	static const uint16_t fields[][2] = {{8, 4}, {12, 4}, {2, 8}, {1, 8}};
+
+	put(0, 2), put(4 + 4 + sizeof(fields), 2), put(258, 2), put(4, 2);
+	for (size_t i = 0; i < 4; i++)
+		put(fields[i][0], 2), put(fields[i][1], 2);
+}
+
+static void send_wide(uint32_t n, uint64_t packets, uint64_t bytes)
+{
+	put_netflow9(1, n + 1);
+	put_wide_template();
+	put(258, 2), put(4 + n * 24, 2);
+	for (uint32_t i = 0; i < n; i++)
+		put(0x0a000001, 4), put(0x0a000002, 4), put(packets, 8), put(bytes, 8);
+	send_from(0x0a000001);
+}
+
+static void no_record_makes_a_sum_wrap(void **state)
+{
+	struct collector_params with = params();
+	const uint64_t bytes = (UINT64_C(1) << 52) - 1;
+	uint64_t sum = 0;
+
+	(void)state;
+	start(&with);
+	send_wide(1, UINT64_MAX, 1000);
+	send_wide(1, 1, UINT64_MAX);
+	send_wide(1, UINT64_C(1) << 39, 1000);
+	send_wide(1, 1, bytes + 1);
+	assert_int_equal(t.nb_seen, 0);
+	send_wide(1, (UINT64_C(1) << 39) - 1, bytes);
+	assert_int_equal(t.nb_seen, 1);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].unusable, 4);
+	/* Each of them may be, all together may not. */
+	for (uint32_t i = 0; i < 41; i++)
+		send_wide(50, 1000, bytes);
+	for (uint32_t i = 1; i < t.nb_seen; i++)
+		assert_false(__builtin_add_overflow(sum, t.seen[i].bytes, &sum));
+	assert_in_range(t.nb_seen, 2000, 2049);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].unusable, 41 * 50 - (t.nb_seen - 1));
+	send_wide(1, 1000, bytes);
+	assert_false(end_epoch().losses_unknown);
+	stop();
+}
+
 static void a_flood_costs_no_exporter_a_record(void **state)
 {
 	struct collector_params with = params();
@@ -825,6 +875,7 @@ int main(void)
 		cmocka_unit_test(options_say_the_sampling),
 		cmocka_unit_test(what_cannot_be_read_is_counted),
 		cmocka_unit_test(records_of_nothing_leave_nothing_open),
+		cmocka_unit_test(no_record_makes_a_sum_wrap),
 		cmocka_unit_test(a_flood_costs_no_exporter_a_record),
 		cmocka_unit_test(many_templates_borrow_room),
 		cmocka_unit_test(names_tell_domains_apart),

@@ -107,8 +107,12 @@ void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t ep
 
 void ledger_add(struct ledger *sum, const struct ledger *ledger)
 {
-	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		*(uint64_t *)((char *)sum + ledger_columns[c].offset) += ledger_column(ledger, c);
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		uint64_t *column = (uint64_t *)((char *)sum + ledger_columns[c].offset);
+
+		if (__builtin_add_overflow(*column, ledger_column(ledger, c), column))
+			*column = UINT64_MAX; /* what records of flows say has no bound */
+	}
 	sum->rx_ns += ledger->rx_ns;
 	sum->ppt_ns += ledger->ppt_ns;
 	sum->free_ns += ledger->free_ns;
