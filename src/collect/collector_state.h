@@ -24,7 +24,7 @@
 #include "wire/template.h"
 
 #define SOCKETS_MAX OPTION_LIST_MAX
-#define KNOWN_MAX   64 /* templates of one datagram that are told apart */
+#define KNOWN_MAX   8192 /* templates of one datagram: none has room for more */
 
 struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
@@ -84,7 +84,7 @@ struct collector {
 	struct observer observer;
 	const struct wire_header *header;
 	bool retrying, still_unknown; /* sets that waited */
-	uint32_t nb_known;            /* KNOWN_MAX + 1: more */
+	uint32_t nb_known;
 	uint16_t known[KNOWN_MAX];
 	uint32_t nb_observations;
 	struct wire_sink sink;

@@ -154,8 +154,6 @@ static void on_template_known(void *arg, uint16_t template_id)
 
 	if (collector->nb_known < KNOWN_MAX)
 		collector->known[collector->nb_known++] = template_id;
-	else
-		collector->nb_known = KNOWN_MAX + 1;
 }
 
 static void on_counters(void *arg, const struct wire_counters *counters)
@@ -318,16 +316,6 @@ static void account(struct collector *collector, const struct wire_result *resul
 	}
 }
 
-static bool is_known(void *arg, uint16_t template_id)
-{
-	const struct collector *collector = arg;
-
-	for (uint32_t i = 0; i < collector->nb_known && i < KNOWN_MAX; i++)
-		if (collector->known[i] == template_id)
-			return true;
-	return collector->nb_known > KNOWN_MAX;
-}
-
 static bool decode_waiting(void *arg, const struct waiting_set *set)
 {
 	struct collector *collector = arg;
@@ -356,8 +344,9 @@ static void decode(
 	if (collector->nb_known > 0 &&
 		waiting_count(collector->waiting, collector->observer.slot) > 0) {
 		collector->retrying = true;
-		waiting_offer(collector->waiting, collector->observer.slot, is_known,
-			decode_waiting, collector);
+		for (uint32_t i = 0; i < collector->nb_known; i++)
+			waiting_offer(collector->waiting, collector->observer.slot,
+				collector->known[i], decode_waiting, collector);
 		collector->retrying = false;
 		collector->header = header;
 		collector->observer.time = datagram->time;

@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/random.h>
+
+#include "base/power_of_two.h"
+#include "base/random.h"
+
 #define BLOCK_ROOM 508
 #define NONE       UINT32_MAX
 #define CLASSES    32 /* by the logarithm of blocks held */
@@ -15,15 +20,21 @@ struct block {
 	uint8_t bytes[BLOCK_ROOM];
 };
 
-/* What a walk over an exporter's sets looks at, apart from their bytes. */
+/* What is known of a set apart from its bytes. */
 struct place {
-	uint32_t next; /* first block of the exporter's next set */
+	uint32_t older, newer;  /* of the exporter's sets */
+	uint32_t before, after; /* of those that may have the same exporter and template */
+	uint32_t exporter;
 	uint16_t template_id;
+};
+
+struct bucket {
+	uint32_t first, last;
 };
 
 /* What an exporter holds; a member of its class's ring where it holds any. */
 struct holder {
-	uint32_t first, last; /* sets, by their first blocks */
+	uint32_t oldest, newest; /* sets, by their first blocks */
 	uint32_t sets, blocks;
 	uint32_t before, after;
 };
@@ -35,6 +46,8 @@ struct waiting {
 	uint32_t filled; /* blocks that were ever used */
 	struct block *blocks;
 	struct place *places;   /* [nb_blocks], of the set whose first block it is */
+	struct bucket *buckets; /* [bucket_mask + 1], of sets by exporter and template */
+	uint64_t bucket_mask, seed;
 	struct holder *holders; /* [nb_holders], then a sentinel for each class */
 	uint8_t scratch[SET_MAX];
 };
@@ -46,10 +59,17 @@ static uint32_t blocks_of(size_t bytes)
 	return blocks < NONE ? (uint32_t)blocks : NONE - 1;
 }
 
+static uint64_t buckets_for(uint32_t blocks)
+{
+	return power_of_two_at_least((uint64_t)blocks + 1);
+}
+
 size_t waiting_memory(size_t bytes, uint32_t exporters)
 {
-	return sizeof(struct waiting) +
-	       blocks_of(bytes) * (sizeof(struct block) + sizeof(struct place)) +
+	uint32_t blocks = blocks_of(bytes);
+
+	return sizeof(struct waiting) + blocks * (sizeof(struct block) + sizeof(struct place)) +
+	       buckets_for(blocks) * sizeof(struct bucket) +
 	       ((size_t)exporters + CLASSES) * sizeof(struct holder);
 }
 
@@ -66,10 +86,19 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters)
 	waiting->blocks = malloc((size_t)waiting->nb_blocks * sizeof(struct block) + 1);
 	waiting->places = malloc((size_t)waiting->nb_blocks * sizeof(struct place) + 1);
 	waiting->holders = calloc((size_t)exporters + CLASSES, sizeof(struct holder));
-	if (waiting->blocks == NULL || waiting->places == NULL || waiting->holders == NULL) {
+	waiting->bucket_mask = buckets_for(waiting->nb_blocks) - 1;
+	waiting->buckets = malloc((waiting->bucket_mask + 1) * sizeof(struct bucket));
+	if (waiting->blocks == NULL || waiting->places == NULL || waiting->holders == NULL ||
+		waiting->buckets == NULL) {
 		waiting_destroy(waiting);
 		return NULL;
 	}
+	/* Who sends must not know which templates share a bucket. */
+	if (getrandom(&waiting->seed, sizeof(waiting->seed), GRND_NONBLOCK) !=
+		sizeof(waiting->seed))
+		waiting->seed = (uintptr_t)waiting;
+	for (uint64_t i = 0; i <= waiting->bucket_mask; i++)
+		waiting->buckets[i] = (struct bucket){NONE, NONE};
 	for (uint32_t i = exporters; i < exporters + CLASSES; i++)
 		waiting->holders[i].before = waiting->holders[i].after = i;
 	return waiting;
@@ -81,6 +110,7 @@ void waiting_destroy(struct waiting *waiting)
 		return;
 	free(waiting->blocks);
 	free(waiting->places);
+	free(waiting->buckets);
 	free(waiting->holders);
 	free(waiting);
 }
@@ -155,29 +185,71 @@ static struct waiting_set head_of(const struct waiting *waiting, uint32_t first)
 	return head;
 }
 
-/* Frees a set's blocks; who calls takes it out of the exporter's list. */
-static void free_set(struct waiting *waiting, uint32_t exporter, uint32_t first, uint32_t len)
+static struct bucket *bucket_of(struct waiting *waiting, uint32_t exporter, uint16_t template_id)
 {
+	uint64_t hash = random_mix(((uint64_t)exporter << 16 | template_id) ^ waiting->seed);
+
+	return &waiting->buckets[random_mix(hash + waiting->seed) & waiting->bucket_mask];
+}
+
+/* As the newest one of its exporter, and of its bucket. */
+static void list(struct waiting *waiting, uint32_t first, uint32_t exporter, uint16_t template_id)
+{
+	struct bucket *bucket = bucket_of(waiting, exporter, template_id);
+	struct holder *holder = &waiting->holders[exporter];
+
+	waiting->places[first] = (struct place){
+		.older = holder->sets > 0 ? holder->newest : NONE,
+		.newer = NONE,
+		.before = bucket->last,
+		.after = NONE,
+		.exporter = exporter,
+		.template_id = template_id,
+	};
+	*(holder->sets > 0 ? &waiting->places[holder->newest].newer : &holder->oldest) = first;
+	holder->newest = first;
+	holder->sets++;
+	*(bucket->last != NONE ? &waiting->places[bucket->last].after : &bucket->first) = first;
+	bucket->last = first;
+}
+
+static void unlist(struct waiting *waiting, uint32_t first)
+{
+	const struct place *place = &waiting->places[first];
+	struct bucket *bucket = bucket_of(waiting, place->exporter, place->template_id);
+	struct holder *holder = &waiting->holders[place->exporter];
+
+	*(place->older != NONE ? &waiting->places[place->older].newer : &holder->oldest) =
+		place->newer;
+	*(place->newer != NONE ? &waiting->places[place->newer].older : &holder->newest) =
+		place->older;
+	*(place->before != NONE ? &waiting->places[place->before].after : &bucket->first) =
+		place->after;
+	*(place->after != NONE ? &waiting->places[place->after].before : &bucket->last) =
+		place->before;
+	holder->sets--;
+}
+
+static void remove_set(struct waiting *waiting, uint32_t first, uint32_t len)
+{
+	uint32_t exporter = waiting->places[first].exporter;
 	uint32_t n = blocks_needed(len);
 	uint32_t last = first;
 
+	unlist(waiting, first);
 	for (uint32_t i = 1; i < n; i++)
 		last = waiting->blocks[last].next;
 	waiting->blocks[last].next = waiting->free;
 	waiting->free = first;
 	waiting->free_blocks += n;
-	waiting->holders[exporter].sets--;
 	hold(waiting, exporter, waiting->holders[exporter].blocks - n);
 }
 
 static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 {
-	struct holder *holder = &waiting->holders[exporter];
-	uint32_t first = holder->first;
-	struct waiting_set head = head_of(waiting, first);
+	uint32_t first = waiting->holders[exporter].oldest;
 
-	holder->first = waiting->places[first].next;
-	free_set(waiting, exporter, first, head.len);
+	remove_set(waiting, first, head_of(waiting, first).len);
 }
 
 /* Whose oldest set goes when this exporter wants more. */
@@ -235,12 +307,7 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 		gone(arg, giver);
 	}
 	first = store(waiting, set);
-	waiting->places[first] = (struct place){.next = NONE, .template_id = set->template_id};
-	if (holder->sets++ == 0)
-		holder->first = first;
-	else
-		waiting->places[holder->last].next = first;
-	holder->last = first;
+	list(waiting, first, exporter, set->template_id);
 	hold(waiting, exporter, holder->blocks + n);
 }
 
@@ -260,38 +327,24 @@ static const uint8_t *load(struct waiting *waiting, uint32_t block, uint32_t len
 	return waiting->scratch;
 }
 
-static bool offer_set(struct waiting *waiting, uint32_t block,
-	bool (*take)(void *arg, const struct waiting_set *set), void *arg, uint32_t *len)
-{
-	struct waiting_set head = head_of(waiting, block);
-
-	head.data = load(waiting, block, head.len);
-	*len = head.len;
-	return take(arg, &head);
-}
-
-void waiting_offer(struct waiting *waiting, uint32_t exporter,
-	bool (*is_wanted)(void *arg, uint16_t template_id),
+void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg)
 {
-	struct holder *holder = &waiting->holders[exporter];
-	uint32_t before = NONE, next, len;
-	uint32_t sets = holder->sets;
+	uint32_t next;
 
-	for (uint32_t block = holder->first; sets > 0; sets--, block = next) {
-		next = waiting->places[block].next;
-		if (!is_wanted(arg, waiting->places[block].template_id) ||
-			!offer_set(waiting, block, take, arg, &len)) {
-			before = block;
+	for (uint32_t first = bucket_of(waiting, exporter, template_id)->first; first != NONE;
+		first = next) {
+		const struct place *place = &waiting->places[first];
+		struct waiting_set set;
+
+		next = place->after;
+		if (place->exporter != exporter || place->template_id != template_id)
 			continue;
-		}
-		if (before == NONE)
-			holder->first = next;
-		else
-			waiting->places[before].next = next;
-		if (block == holder->last)
-			holder->last = before;
-		free_set(waiting, exporter, block, len);
+		set = head_of(waiting, first);
+		set.data = load(waiting, first, set.len);
+		if (!take(arg, &set))
+			return;
+		remove_set(waiting, first, set.len);
 	}
 }
 

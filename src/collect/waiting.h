@@ -34,11 +34,11 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 	void (*gone)(void *arg, uint32_t exporter), void *arg);
 
 /*
- * Offers those of an exporter whose template is_wanted(), the oldest first; one that take() says
- * true of is no longer there. The set is take()'s for the call. Nothing may be put in meanwhile.
+ * Offers those of an exporter and template, the oldest first, as long as take() says true; such a
+ * set is no longer there. The set is take()'s for the call. Nothing may be put in meanwhile. Takes
+ * time for what is offered alone: what waits for other templates costs a datagram nothing.
  */
-void waiting_offer(struct waiting *waiting, uint32_t exporter,
-	bool (*is_wanted)(void *arg, uint16_t template_id),
+void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg);
 
 uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter);
