@@ -86,6 +86,8 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 
 	for (uint32_t i = 0; replay && i < n && i < MBUF_AHEAD; i++)
 		prefetch_mbuf(pkts[i]);
+	if (filter->reach > 0)
+		prefetch_first_data(pkts, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *mbuf = pkts[i];
 		const struct filter_code *code = &filter->codes[0];

@@ -51,6 +51,12 @@ static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
 	       (load32(data + 12) & RTE_BE32(0xffffff00)) == RTE_BE32(0x08004500);
 }
 
+/* Of a plain packet: is its fragment offset 0? */
+static inline bool is_first(const uint8_t *data)
+{
+	return (load16(data + 20) & RTE_BE16(0x1fff)) == 0;
+}
+
 /*
  * The key of a plain packet. Bytes 22 to 37 of the frame hold it whole: TTL, proto, checksum,
  * source, destination, ports. Ports are cut off by a mask: a branch on the protocol mix of a link
@@ -63,9 +69,8 @@ static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 		{255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 255},
 		{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
 	};
-	uint8_t proto = data[23];
-	bool first = ((data[20] & 0x1f) | data[21]) == 0; /* fragment offset 0 */
-	bool ports = first & ((proto == 6) | (proto == 17) | (proto == 132));
+	static const uint8_t has_ports[256] = {[PROTO_TCP] = 1, [17] = 1, [132] = 1};
+	uint32_t ports = is_first(data) & has_ports[data[23]];
 	bytes16 v;
 
 	memcpy(&v, data + 22, sizeof(v));
@@ -142,8 +147,7 @@ enum parse_verdict parse_mbuf(
 
 static inline uint8_t plain_tcp_flags(const uint8_t *data, uint32_t len)
 {
-	bool first = ((data[20] & 0x1f) | data[21]) == 0; /* fragment offset 0 */
-	bool flags = first & (data[23] == 6) & (len > PLAIN_FLAGS_AT);
+	bool flags = is_first(data) & (data[23] == PROTO_TCP) & (len > PLAIN_FLAGS_AT);
 
 	return data[flags ? PLAIN_FLAGS_AT : 0] & (uint8_t)-flags;
 }
@@ -275,6 +279,23 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
+/* Adds what was parsed up: apart from the parsing, as vectors. */
+static __attribute__((noinline)) void add_lengths(
+	struct parse_counts *counts, const struct key_burst *burst)
+{
+	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		bytes += burst->wire_len[i];
+		smallest = RTE_MIN(smallest, burst->wire_len[i]);
+		largest = RTE_MAX(largest, burst->wire_len[i]);
+	}
+	counts->bytes += bytes;
+	counts->largest_frame = largest;
+	counts->smallest_frame = smallest;
+}
+
 /* `times` and `in_ports`: of a port, where the level has what they are for. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
@@ -283,14 +304,13 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 {
 	const bool details = level >= PARSE_DETAILS, extra = level >= PARSE_EXTRA;
 	const bool tcp = level >= PARSE_TCP;
-	uint32_t largest = counts->largest_frame, smallest = counts->smallest_frame;
-	uint64_t bytes = 0, plain = 0;
-	uint32_t m = 0;
+	uint32_t m = 0, others = 0;
 
+	out->v6 = 0;
 	if (origin == ORIGIN_REPLAY)
 		for (uint32_t i = 0; i < n && i < MBUF_AHEAD; i++)
 			prefetch_mbuf(pkts[i]);
-	out->v6 = 0;
+	prefetch_first_data(pkts, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *mbuf = pkts[i];
 		const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -307,12 +327,10 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			link = (enum link_type)meta->link;
 			wire_len = meta->wire_len;
 		}
-		largest = RTE_MAX(largest, wire_len);
 		/* Flags in a later segment are no plain packet's. */
 		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len) &&
 			    (!details || mbuf->nb_segs == 1 || mbuf->data_len > PLAIN_FLAGS_AT))) {
 			plain_ipv4_key(data, &out->key4[m]);
-			plain++;
 			if (details)
 				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
 			if (overhead)
@@ -322,9 +340,12 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 				plain_extra(data, out->tcp_flags[m], &out->extra[m]);
 			if (tcp)
 				plain_tcp(mbuf, data, wire_len, &out->tcp[m]);
-		} else if (!(link == LINK_ETHERNET && !details &&
-				   parse_second(data, mbuf->data_len, m, out, counts)) &&
-			   !parse_any(mbuf, link, m, out, counts, level, overhead, wire_len)) {
+		} else if ((link == LINK_ETHERNET && !details &&
+				   parse_second(data, mbuf->data_len, m, out, counts)) ||
+			   parse_any(mbuf, link, m, out, counts, level, overhead, wire_len)) {
+			others++;
+		} else {
+			counts->largest_frame = RTE_MAX(counts->largest_frame, wire_len);
 			continue;
 		}
 		if (details)
@@ -338,16 +359,12 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			put_beside(&out->extra[m], mbuf, in_port);
 		}
 		out->wire_len[m++] = wire_len;
-		bytes += wire_len;
-		smallest = RTE_MIN(smallest, wire_len);
 	}
 	out->n = m;
 	out->has_tcp = tcp;
 	out->has_overhead = overhead;
-	counts->verdicts[PARSE_IPV4] += plain;
-	counts->bytes += bytes;
-	counts->largest_frame = largest;
-	counts->smallest_frame = smallest;
+	counts->verdicts[PARSE_IPV4] += m - others;
+	add_lengths(counts, out);
 }
 
 /* The level, and whether overhead is asked for, become constants. */
