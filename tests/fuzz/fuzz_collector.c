@@ -63,6 +63,18 @@ static void require(bool holds)
 		abort();
 }
 
+/* What a burst says of its keys is what it was counted as. */
+static void count_burst(const struct dedup_counts *counts)
+{
+	for (uint32_t i = 0; i < t.burst.n; i++) {
+		require(t.weights.packets[i] > 0 || t.weights.bytes[i] == 0);
+		require(!__builtin_add_overflow(t.measured, t.weights.packets[i], &t.measured));
+		require(!__builtin_add_overflow(t.bytes, t.weights.bytes[i], &t.bytes));
+	}
+	t.counts.measured += counts->measured;
+	t.counts.bytes += counts->bytes;
+}
+
 static void on_observe(void *arg, const struct observation *observations, uint32_t n)
 {
 	struct dedup_counts counts = {0};
@@ -80,13 +92,18 @@ static void on_observe(void *arg, const struct observation *observations, uint32
 	dedup_burst(t.dedup, observations, n, &t.burst, &counts, t.by_exporter);
 	require(t.burst.n == n && counts.measured <= counts.received);
 	t.observed += n;
-	for (uint32_t i = 0; i < n; i++) {
-		require(t.weights.packets[i] > 0 || t.weights.bytes[i] == 0);
-		require(!__builtin_add_overflow(t.measured, t.weights.packets[i], &t.measured));
-		require(!__builtin_add_overflow(t.bytes, t.weights.bytes[i], &t.bytes));
+	count_burst(&counts);
+}
+
+/* Flows that were held. */
+static void settle(void)
+{
+	struct dedup_counts counts = {0};
+
+	while (dedup_settle(t.dedup, &t.burst, &counts) > 0) {
+		count_burst(&counts);
+		counts = (struct dedup_counts){0};
 	}
-	t.counts.measured += counts.measured;
-	t.counts.bytes += counts.bytes;
 }
 
 static void on_forget(void *arg, uint32_t exporter)
@@ -148,6 +165,7 @@ static void end_epoch(void)
 {
 	struct collector_epoch epoch;
 
+	settle();
 	dedup_end_epoch(t.dedup, t.now, on_path, NULL);
 	t.datagrams = t.records = t.unusable = t.lost_socket = 0;
 	t.others_came = false;
