@@ -159,10 +159,11 @@ def test_faults_live(test):
     sender.signal(signal.SIGINT)
     sent = int(re.search(r'sent (\d+) packets', test.wait(sender).stderr)[1])
     end(places)
-    late = found['sketchtap_late_epochs_total', ()]
-    # Where more wants to run than there are CPUs the reporter is late by itself.
-    assert late == '0' or test.sanitized or os.getloadavg()[0] > os.cpu_count(), late
     ledger = lib.read_stats(stats)
+    late = int(found['sketchtap_late_epochs_total', ()])
+    # One is late from a millisecond on, for which a scheduler may let it wait; a reporter that waited for who takes a row
+    # a second would nearly always be.
+    assert 10 * late < len(ledger) or test.sanitized or os.getloadavg()[0] > os.cpu_count(), late
     assert lib.total(ledger, 'measured') == sent
     numbers = [int(row['epoch']) for row in ledger]
     assert numbers == sorted(set(numbers)), numbers  # one in which the sender had no CPU has no row
