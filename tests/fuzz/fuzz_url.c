@@ -52,6 +52,7 @@ static void try_kind(const char *url, enum row_kind kind)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *url = malloc(size + 1), shown[REMOTE_SHOWN_MAX];
+	const char *place;
 
 	require(url != NULL);
 	memcpy(url, data, size);
@@ -60,7 +61,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		try_kind(url, ROWS_HEAVY_HITTERS);
 		try_kind(url, ROWS_STATS);
 		remote_hide(url, shown);
-		require(strlen(shown) < sizeof(shown) && strstr(shown, "secret@") == NULL);
+		require(strlen(shown) < sizeof(shown));
+		/* Before it is a scheme, or the path of a socket. */
+		place = strstr(shown, "://");
+		require(place == NULL || strstr(place, "secret@") == NULL);
 	}
 	free(url);
 	return 0;
