@@ -77,3 +77,17 @@ bool pci_device_is_virtual(const char *root, const char *address)
 	return sys_exists(root, SYS_PCI "/%s/physfn", address) ||
 	       (pci_device_driver(root, address, driver) && pci_driver_is_virtual(driver));
 }
+
+bool pci_device_file(const char *root, const char *address, char path[PCI_FILE_MAX])
+{
+	char driver[PCI_DRIVER_MAX], group[32];
+
+	if (sys_link(root, driver, sizeof(driver), SYS_PCI "/%s/driver", address) != SYS_READ ||
+		strcmp(driver, "vfio-pci") != 0 ||
+		sys_link(root, group, sizeof(group), SYS_PCI "/%s/iommu_group", address) !=
+			SYS_READ)
+		return false;
+	snprintf(path, PCI_FILE_MAX, "/dev/vfio/%s%s",
+		sys_exists(root, "/dev/vfio/noiommu-%s", group) ? "noiommu-" : "", group);
+	return true;
+}

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #define PCI_DRIVER_MAX 64
+#define PCI_FILE_MAX   64
 
 /*
  * The kernel's driver for the device: the one that is bound, or where none is, or one that hands
@@ -18,3 +19,6 @@ bool pci_driver_is_virtual(const char *name);
 
 /* Whether the device is a virtual function. In a guest only its driver tells. */
 bool pci_device_is_virtual(const char *root, const char *address);
+
+/* The file by which a process opens the device, of one that vfio-pci has. */
+bool pci_device_file(const char *root, const char *address, char path[PCI_FILE_MAX]);

@@ -288,36 +288,26 @@ static void check_iommu(
 static void check_vfio(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
-	char driver[HOST_NAME_MAX] = "", group[HOST_NAME_MAX];
-	const char *prefix = "";
+	char file[PCI_FILE_MAX];
 
-	host_card_driver(host, port, driver);
-	if (strcmp(driver, "vfio-pci") != 0)
-		return;
-	if (sys_link(host->root, group, sizeof(group), SYS_PCI "/%s/iommu_group", port->address) !=
-		SYS_READ)
-		return; /* the line on the IOMMU says it */
-	if (sys_exists(host->root, "/dev/vfio/noiommu-%s", group))
-		prefix = "noiommu-";
-	if (!sys_exists(host->root, "/dev/vfio/%s%s", prefix, group)) {
-		finding_missing(
-			finding, "%s: there is no /dev/vfio/%s%s", port->name, prefix, group);
+	if (!pci_device_file(host->root, port->address, file))
+		return; /* the lines on the driver and the IOMMU say it */
+	if (!sys_exists(host->root, "%s", file)) {
+		finding_missing(finding, "%s: there is no %s", port->name, file);
 		finding_wanted(finding, "the file of the card's group, which vfio-pci makes");
 		finding_command(finding, "sudo dpdk-devbind.py --bind=vfio-pci %s", port->address);
 		return;
 	}
-	if (!sys_allows(host->root, R_OK | W_OK, "/dev/vfio/%s%s", prefix, group) ||
+	if (!sys_allows(host->root, R_OK | W_OK, "%s", file) ||
 		!sys_allows(host->root, R_OK | W_OK, "/dev/vfio/vfio")) {
-		finding_missing(finding,
-			"%s: this user may not use /dev/vfio/%s%s and /dev/vfio/vfio", port->name,
-			prefix, group);
+		finding_missing(finding, "%s: this user may not use %s and /dev/vfio/vfio",
+			port->name, file);
 		finding_wanted(finding, "both for this user; a rule of udev keeps it so");
-		finding_command(finding,
-			"sudo chown $(id -u) /dev/vfio/%s%s && sudo chmod 666 /dev/vfio/vfio",
-			prefix, group);
+		finding_command(
+			finding, "sudo chown $(id -u) %s && sudo chmod 666 /dev/vfio/vfio", file);
 		return;
 	}
-	finding_ok(finding, "%s: /dev/vfio/%s%s can be used", port->name, prefix, group);
+	finding_ok(finding, "%s: %s can be used", port->name, file);
 }
 
 /* Bits per second; what the driver tells, else what is assumed. */

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/pci_device.h"
+#include "base/sys_file.h"
 #include "rx/port/interrupts.h"
 #include "rx/port/frames.h"
 #include "rx/port/privileges.h"
@@ -86,6 +87,23 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
+/* A card that a process may not open is none to EAL. */
+static bool refuse_absent(const struct port *port, const struct port_name *name, char *error)
+{
+	char file[PCI_FILE_MAX];
+
+	if (name->pci && pci_device_file("", port->device, file) &&
+		!sys_allows("", R_OK | W_OK, "%s", file))
+		return fail(error,
+			"--port %s: this user may not use %s; a rule of udev gives it to a user: "
+			"SUBSYSTEM==\"vfio\", OWNER=\"sketchtap\"",
+			port->name, file);
+	return fail(error,
+		"--port %s: there is no such port; bind the card to vfio-pci "
+		"(dpdk-devbind.py --status shows it), or name another",
+		port->name);
+}
+
 /* What a card keeps from the sockets on its queues. */
 static void warn_of_kept_back(struct port *port, const struct port_name *name, uint16_t nb_rx)
 {
@@ -134,10 +152,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	if (!name->pci && !make_virtual(port, name, text, error))
 		return false;
 	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
-		return fail(error,
-			"--port %s: there is no such port; bind the card to vfio-pci "
-			"(dpdk-devbind.py --status shows it), or name another",
-			port->name);
+		return refuse_absent(port, name, error);
 	result = rte_eth_dev_info_get(port->id, &info);
 	if (result != 0)
 		return fail(error, "--port %s: the device does not answer: %s", port->name,
@@ -444,11 +459,14 @@ static bool refused(const struct start *start, int result, const char *reason, c
 {
 	char why[PORT_PRIVILEGE_MAX];
 	bool lacks = port_lacks_privilege(start->port->driver, start->port->device, why);
+	bool xdp = !lacks && start->port->driver->sockets == AF_XDP;
 
-	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s",
+	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s%s%s",
 		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
 		lacks ? why : rte_strerror(-result),
-		!lacks && reason[0] != '\0' ? "; its driver says: " : "", lacks ? "" : reason);
+		!lacks && reason[0] != '\0' ? "; its driver says: " : "", lacks ? "" : reason,
+		xdp ? "; where the kernel's driver has no XDP, a packet socket does: --port " : "",
+		xdp ? start->port->interface : "");
 }
 
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
