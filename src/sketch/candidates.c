@@ -134,15 +134,13 @@ static inline void split_by_tag(const struct candidates *candidates, const struc
 /* False where two keys of one bucket have the same tag, and the wrong one was looked at. */
 static inline bool right_keys(const struct key_burst *burst, const struct candidates_split *split)
 {
-	uint64_t differ = 0;
+	typedef uint64_t halves __attribute__((vector_size(16), may_alias));
+	halves differ = {0, 0};
 
-	for (uint32_t k = 0; k < split->nb_listed; k++) {
-		const struct key_hash *hash = &burst->hash[split->listed[k]];
-
-		differ |= split->entry[k]->hash_lo ^ hash->lo;
-		differ |= split->entry[k]->hash_hi ^ hash->hi;
-	}
-	return differ == 0;
+	for (uint32_t k = 0; k < split->nb_listed; k++)
+		differ |= *(const halves *)(const void *)split->entry[k] ^
+			  *(const halves *)(const void *)&burst->hash[split->listed[k]];
+	return (differ[0] | differ[1]) == 0;
 }
 
 static __attribute__((noinline)) void split_by_hash(const struct candidates *candidates,

@@ -34,6 +34,12 @@ static inline __attribute__((always_inline)) uint64_t counter_parts_half(const b
 	return UINT64_C(1) << (counter_parts_bits(wide) - 1);
 }
 
+/* The most that low can hold. */
+static inline __attribute__((always_inline)) uint64_t counter_part_max(const bool wide)
+{
+	return 2 * counter_parts_half(wide) - 1;
+}
+
 static inline __attribute__((always_inline)) uint64_t counter_part(
 	const void *part, uint64_t i, const bool wide)
 {
@@ -100,28 +106,30 @@ static __attribute__((noinline, cold)) void counter_parts_wrapped(
 	counter_parts_carry(parts, i, amount, wide);
 }
 
+/* Adds to low alone what it can hold. Returns whether it has wrapped by that. */
+static inline __attribute__((always_inline)) bool counter_part_add(
+	void *part, uint64_t i, uint64_t amount, const bool wide)
+{
+	uint32_t *low32 = (uint32_t *)part + i;
+	uint16_t *low16 = (uint16_t *)part + i;
+
+	if (wide) {
+		*low32 += (uint32_t)amount;
+		return *low32 < amount;
+	}
+	/* Not by what was read before, as the compiler would: registers are short. */
+	__asm__("" : "+m"(*low16));
+	*low16 = (uint16_t)(*low16 + amount);
+	return *low16 < amount;
+}
+
 /* Adds one packet or its bytes, less than low can hold; `any` is a constant: or any amount. */
 static inline __attribute__((always_inline)) void counter_parts_add(
 	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide,
 	const bool any)
 {
-	const uint64_t most = 2 * counter_parts_half(wide) - 1;
-
-	if (any && __builtin_expect(amount > most, 0)) {
+	if (any && __builtin_expect(amount > counter_part_max(wide), 0))
 		counter_parts_carry(parts, i, amount, wide);
-	} else if (wide) {
-		uint32_t *low = (uint32_t *)parts->low + i;
-
-		*low += (uint32_t)amount;
-		if (__builtin_expect(*low < amount, 0))
-			counter_parts_wrapped(parts, i, amount, wide);
-	} else {
-		uint16_t *low = (uint16_t *)parts->low + i;
-
-		/* Not by what was read before, as the compiler would: registers are short. */
-		__asm__("" : "+m"(*low));
-		*low = (uint16_t)(*low + amount);
-		if (__builtin_expect(*low < amount, 0))
-			counter_parts_wrapped(parts, i, amount, wide);
-	}
+	else if (__builtin_expect(counter_part_add(parts->low, i, amount, wide), 0))
+		counter_parts_wrapped(parts, i, amount, wide);
 }

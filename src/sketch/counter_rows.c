@@ -228,58 +228,44 @@ static ALWAYS_INLINE void add_whole(const struct counter_rows *rows, uint64_t ce
 		counter32_add(&rows->packets[cell], (uint32_t)value, 1, policy);
 }
 
-/* Depth is a constant where this is instantiated for the usual shape. */
-static ALWAYS_INLINE uint32_t offer_cells(const struct counter_rows *rows,
-	const struct counter_offer *offer, const struct cells *cells, uint64_t *before,
-	const uint32_t depth, const enum counter_policy policy, const bool wide,
-	const bool weighted)
+static ALWAYS_INLINE uint64_t admission_of(
+	const struct counter_offer *offer, const struct key_hash *hash)
 {
-	const struct counter_parts parts = rows->parts;
-	const struct key_burst *const burst = offer->burst;
-	const uint8_t *const packets = offer->packets;
-	const uint64_t *const admission = offer->admission;
-	const uint32_t shift = offer->admission_shift, n = offer->n;
-	const uint64_t *cell = cells->cell;
+	return offer->admission[hash->hi >> offer->admission_shift];
+}
 
+/* --- offers to counters that threads share --- */
+
+/* Depth is a constant where this is instantiated for the usual shape. */
+static ALWAYS_INLINE uint32_t offer_whole(const struct counter_rows *rows,
+	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
+	const enum counter_policy policy, const bool wide, const bool weighted)
+{
+	const uint32_t n = offer->n;
+	struct cells cells;
+	const uint64_t *cell = cells.cell;
+
+	find_cells(rows, offer->burst, offer->packets, n, &cells, depth, policy, wide);
 	for (uint32_t k = 0; k < n; k++, cell += depth) {
-		const struct key_hash *hash = &burst->hash[packets[k]];
-		const uint64_t amount = amount_of(burst, packets[k], wide, weighted);
-		uint64_t values[ERROR_BOUND_ROWS], least = UINT64_MAX, reached;
+		const struct key_hash *hash = &offer->burst->hash[offer->packets[k]];
+		const uint64_t amount = amount_of(offer->burst, offer->packets[k], wide, weighted);
+		uint64_t values[ERROR_BOUND_ROWS], least = UINT64_MAX;
 
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++) {
-			values[row] = policy == COUNTER_OWNED
-					      ? counter_part(parts.low, cell[row], wide)
-					      : read_whole(rows, cell[row], policy, wide);
+			values[row] = read_whole(rows, cell[row], policy, wide);
 			least = values[row] < least ? values[row] : least;
 		}
-		if (policy == COUNTER_OWNED &&
-			__builtin_expect(least >= counter_parts_half(wide), 0))
-			least = least_of(rows, hash, policy);
-		reached = wide || weighted ? counter64_sum(least, amount) : least + 1;
-		if (__builtin_expect(reached >= admission[hash->hi >> shift], 0)) {
+		if (__builtin_expect(
+			    counter64_sum(least, amount) >= admission_of(offer, hash), 0)) {
 			*before = least < rows->full ? least : UINT64_MAX;
 			return k;
 		}
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++)
-			if (policy == COUNTER_OWNED)
-				counter_parts_add(&parts, cell[row], amount, wide, weighted);
-			else
-				add_whole(rows, cell[row], values[row], amount, policy, wide,
-					weighted);
+			add_whole(rows, cell[row], values[row], amount, policy, wide, weighted);
 	}
 	return n;
-}
-
-static ALWAYS_INLINE uint32_t offer_depth(const struct counter_rows *rows,
-	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
-	const enum counter_policy policy, const bool wide, const bool weighted)
-{
-	struct cells cells;
-
-	find_cells(rows, offer->burst, offer->packets, offer->n, &cells, depth, policy, wide);
-	return offer_cells(rows, offer, &cells, before, depth, policy, wide, weighted);
 }
 
 static ALWAYS_INLINE uint32_t offer_metric(const struct counter_rows *rows,
@@ -287,8 +273,8 @@ static ALWAYS_INLINE uint32_t offer_metric(const struct counter_rows *rows,
 	const bool wide, const bool weighted)
 {
 	if (rows->depth == ROW_LANE_DEPTH)
-		return offer_depth(rows, offer, before, ROW_LANE_DEPTH, policy, wide, weighted);
-	return offer_depth(rows, offer, before, rows->depth, policy, wide, weighted);
+		return offer_whole(rows, offer, before, ROW_LANE_DEPTH, policy, wide, weighted);
+	return offer_whole(rows, offer, before, rows->depth, policy, wide, weighted);
 }
 
 static ALWAYS_INLINE uint32_t offer_rows(const struct counter_rows *rows,
@@ -300,6 +286,126 @@ static ALWAYS_INLINE uint32_t offer_rows(const struct counter_rows *rows,
 	return offer_metric(rows, offer, before, policy, true, weighted);
 }
 
+/* --- offers to counters in parts --- */
+
+/* A packet of an offer, and the row whose low part has just wrapped by it; the depth where none was
+ * added to. */
+struct stop {
+	uint32_t k, row;
+};
+
+/*
+ * Adds packets from k on, as far as low parts are enough: up to one that has to be looked at. Two
+ * of its counters say of nearly all others that the least does not reach the admission.
+ */
+static ALWAYS_INLINE struct stop add_low(const struct counter_rows *rows,
+	const struct counter_offer *offer, uint32_t k, const uint64_t *cell, const uint32_t depth,
+	const bool wide, const bool weighted)
+{
+	const struct key_burst *const burst = offer->burst;
+	const uint64_t *const admission = offer->admission;
+	const uint8_t *const packets = offer->packets;
+	const uint32_t shift = offer->admission_shift, n = offer->n;
+	void *const low = rows->parts.low;
+
+	for (cell += (uint64_t)k * depth; k < n; k++, cell += depth) {
+		const uint64_t amount = amount_of(burst, packets[k], wide, weighted);
+		uint64_t first = counter_part(low, cell[0], wide);
+		uint64_t second = counter_part(low, cell[depth > 1], wide);
+		uint64_t least = first < second ? first : second;
+
+		if (__builtin_expect(least >= counter_parts_half(wide) ||
+					     least + amount >=
+						     admission[burst->hash[packets[k]].hi >> shift],
+			    0))
+			return (struct stop){k, depth};
+		if (weighted && __builtin_expect(amount > counter_part_max(wide), 0))
+			return (struct stop){k, depth};
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++)
+			if (__builtin_expect(counter_part_add(low, cell[row], amount, wide), 0))
+				return (struct stop){k, row};
+	}
+	return (struct stop){n, depth};
+}
+
+/* Functions of their own, as registers are short. */
+#define ADD_LOW(name, depth, wide, weighted)                                                       \
+	static __attribute__((noinline)) struct stop name(const struct counter_rows *rows,         \
+		const struct counter_offer *offer, uint32_t k, const uint64_t *cell)               \
+	{                                                                                          \
+		return add_low(rows, offer, k, cell, depth, wide, weighted);                       \
+	}
+
+ADD_LOW(add_packets4, ROW_LANE_DEPTH, false, false)
+ADD_LOW(add_packets, rows->depth, false, false)
+ADD_LOW(add_weighted4, ROW_LANE_DEPTH, false, true)
+ADD_LOW(add_weighted, rows->depth, false, true)
+ADD_LOW(add_bytes4, ROW_LANE_DEPTH, true, false)
+ADD_LOW(add_bytes, rows->depth, true, false)
+ADD_LOW(add_weighted_bytes4, ROW_LANE_DEPTH, true, true)
+ADD_LOW(add_weighted_bytes, rows->depth, true, true)
+
+/* The packet at which add_low() has stopped. Returns whether its key's estimate would reach the
+ * admission; else it is added. */
+static __attribute__((noinline)) bool add_stopped(const struct counter_rows *rows,
+	const struct counter_offer *offer, const struct stop *stop, const uint64_t *cell,
+	bool weighted, uint64_t *before)
+{
+	const struct counter_parts *parts = &rows->parts;
+	const bool wide = rows->metric == SKETCH_BYTES;
+	const uint8_t i = offer->packets[stop->k];
+	const struct key_hash *hash = &offer->burst->hash[i];
+	const uint64_t amount = amount_of(offer->burst, i, wide, weighted);
+	uint32_t row = 0;
+
+	if (stop->row < rows->depth) {
+		counter_parts_wrapped(parts, cell[stop->row], amount, wide);
+		row = stop->row + 1;
+	} else {
+		uint64_t least = least_of(rows, hash, COUNTER_OWNED);
+
+		if (counter64_sum(least, amount) >= admission_of(offer, hash)) {
+			*before = least < rows->full ? least : UINT64_MAX;
+			return true;
+		}
+	}
+	for (; row < rows->depth; row++)
+		counter_parts_add(parts, cell[row], amount, wide, true);
+	return false;
+}
+
+static uint32_t offer_parts(const struct counter_rows *rows, const struct counter_offer *offer,
+	uint64_t *before, bool weighted)
+{
+	static struct stop (*const add[2][2][2])(const struct counter_rows *rows,
+		const struct counter_offer *offer, uint32_t k, const uint64_t *cell) = {
+		{{add_packets, add_weighted}, {add_bytes, add_weighted_bytes}},
+		{{add_packets4, add_weighted4}, {add_bytes4, add_weighted_bytes4}},
+	};
+	const bool wide = rows->metric == SKETCH_BYTES, lanes4 = rows->depth == ROW_LANE_DEPTH;
+	struct cells cells;
+
+	if (lanes4 && wide)
+		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, ROW_LANE_DEPTH,
+			COUNTER_OWNED, true);
+	else if (lanes4)
+		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, ROW_LANE_DEPTH,
+			COUNTER_OWNED, false);
+	else
+		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, rows->depth,
+			COUNTER_OWNED, wide);
+	for (uint32_t k = 0;; k++) {
+		struct stop stop = add[lanes4][wide][weighted](rows, offer, k, cells.cell);
+
+		k = stop.k;
+		if (k == offer->n ||
+			add_stopped(rows, offer, &stop, cells.cell + (uint64_t)k * rows->depth,
+				weighted, before))
+			return k;
+	}
+}
+
 static ALWAYS_INLINE uint32_t offer_policy(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, enum counter_policy policy,
 	const bool weighted)
@@ -309,7 +415,7 @@ static ALWAYS_INLINE uint32_t offer_policy(const struct counter_rows *rows,
 	case COUNTER_ADD: return offer_rows(rows, offer, before, COUNTER_ADD, weighted);
 	case COUNTER_OWNED: break;
 	}
-	return offer_rows(rows, offer, before, COUNTER_OWNED, weighted);
+	return offer_parts(rows, offer, before, weighted);
 }
 
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
