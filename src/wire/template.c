@@ -9,6 +9,7 @@
 #define ETHER_TYPE 256 /* ethernetType: of records that are about frames */
 
 #define GROWTH        8            /* places for templates, at a time */
+#define COUNT_MAX     4096         /* templates: each change moves those behind it */
 #define HEAP_OVERHEAD 16           /* bytes that an allocation costs beside its own */
 #define RECORD_MAX    (65535 - 20) /* bytes: a message's headers are none of its */
 #define SPECIFIER     4            /* bytes, without an enterprise */
@@ -187,6 +188,8 @@ static bool grow(struct templates *templates)
 	size_t more = GROWTH * sizeof(*templates->list);
 	struct template_entry **list;
 
+	if (templates->count == COUNT_MAX)
+		return false;
 	if (templates->count < templates->room)
 		return true;
 	if (templates->room == 0)

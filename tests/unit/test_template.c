@@ -449,6 +449,13 @@ static void all_numbers(void **state)
 	assert_int_equal(templates_count(many), 65280 / 17);
 	for (uint32_t i = 0; i < 65280; i += 17 * 64)
 		assert_true(is_known(true, 256 + i * 7919 % 65280));
+	/* No exporter has more than 4096, and to change one must not cost what 65280 do. */
+	for (uint32_t i = 1; templates_count(many) < 4096; i += 17)
+		assert_int_equal(
+			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, WIRE_FINE);
+	assert_int_equal(define(true, 256 + 2 * 7919 % 65280, plain, COUNT(plain)).fault,
+		WIRE_TEMPLATE_ROOM);
+	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, WIRE_FINE);
 	templates_destroy(many);
 	templates = few;
 }
