@@ -4,10 +4,13 @@
 import contextlib
 import csv
 import functools
+import glob
 import io
 import os
 import random
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +37,7 @@ TimeoutStartSec=300
 TimeoutStopSec=200
 LimitMEMLOCK=infinity
 '''
+EXACT = '--sketch flow-table --top 1M --interval 500ms --output output.csv --stats stats.csv --log-level info'
 PATIENCE = 90  # seconds without a packet that is counted
 ATTEMPTS = 3
 WINDOW = 384  # frames on their way at once: fewer than a card's ring has room for
@@ -79,13 +83,33 @@ def rows(text):
     return list(csv.DictReader(io.StringIO(text[:text.rfind('\n') + 1])))
 
 
+def expect(sent, ledger, output, said):
+    """Every frame is in the ledger, and every flow has its packets and bytes."""
+    counted, flows = truth(sent)
+    lib.expect_lossless(ledger)
+    for column, number in {'offered': len(sent), **counted}.items():
+        assert lib.total(ledger, column) == number, \
+            f'{column}: {lib.total(ledger, column)} instead of {number}\n{said()}'
+    expect_flows(flows, lib.read_output(output))
+
+
+def expect_flows(flows, found):
+    sums = {}
+    for row in found:
+        key = tuple(row[column] for column in oracle.KEY_COLUMNS)
+        packets, size = sums.get(key, (0, 0))
+        sums[key] = packets + int(row['packets']), size + int(row['bytes'])
+    assert sums == flows, f'{len(sums)} flows, {len(flows)} were sent; ' \
+        f'differ: {list(set(sums.items()) ^ set(flows.items()))[:4]}'
+
+
 class Run:
     """sketchtap in the guest, as a service; its results once it has ended."""
 
-    def __init__(self, guest, arguments):
+    def __init__(self, guest, arguments, by=''):
         self.guest = guest
         self.arguments = arguments
-        guest.run(f'rm -rf {WORK} && mkdir {WORK} && echo "exec sketchtap {arguments}" >{WORK}/command')
+        guest.run(f'rm -rf {WORK} && mkdir {WORK} && echo "exec {by} sketchtap {arguments}" >{WORK}/command')
         started = guest.request(machine.ANSWER_SECONDS + 60, run='systemctl start run', seconds=machine.ANSWER_SECONDS)
         if started['status'] != 0:
             raise machine.Failed(f'sketchtap {arguments}\n{self.said()}')
@@ -100,6 +124,13 @@ class Run:
         ledger = self.ledger()
         return sum(lib.total(ledger, column) for column in columns)
 
+    def memory(self, kind):
+        """MB on each node, as the kernel has them."""
+        said = self.guest.run('numastat -p "$(systemctl show -P MainPID run)"')
+        found = re.search(rf'^{kind} +([\d.]+) +([\d.]+)', said, re.M)
+        assert found, said
+        return [float(part) for part in found.groups()]
+
     def queues(self, column):
         """{worker: what --queues says last of it}"""
         return {row['worker']: row[column] for row in rows(self.guest.read(f'{WORK}/queues.csv'))}
@@ -111,13 +142,13 @@ class Run:
             sums[row['worker']] = sums.get(row['worker'], 0) + int(row['received'])
         return sums
 
-    def feed(self, cable, sent, before=0, window=WINDOW):
-        """Sends, at the pace at which they are counted, whatever the emulation's is."""
+    def feed(self, cable, sent, before=0, window=WINDOW, cards=1):
+        """Sends, at the pace at which they are counted, by each card, whatever the emulation's is."""
         for begin in range(0, len(sent), window):
             part = sent[begin:begin + window]
             for frame in part:
                 cable.send(frame)
-            self.until_counted(before + begin + len(part))
+            self.until_counted(before + cards * (begin + len(part)))
 
     def until_said(self, part):
         patience = lib.Patience(PATIENCE)
@@ -143,22 +174,10 @@ class Run:
         assert ended == str(status), f'ended with {ended}\n{self.said()}'
         return lib.read_stats(self.guest.read(f'{WORK}/stats.csv'))
 
-    def expect(self, sent, lossless=True):
-        """Ends it: every frame that was sent is in the ledger, and every flow has its packets and bytes."""
+    def expect(self, sent):
+        """Ends it, with all that was sent."""
         ledger = self.end()
-        counted, flows = truth(sent)
-        if lossless:
-            lib.expect_lossless(ledger)
-        for column, number in {'offered': len(sent), **counted}.items():
-            assert lib.total(ledger, column) == number, \
-                f'{column}: {lib.total(ledger, column)} instead of {number}\n{self.said()}'
-        found = {}
-        for row in lib.read_output(self.guest.read(f'{WORK}/output.csv')):
-            key = tuple(row[column] for column in oracle.KEY_COLUMNS)
-            packets, size = found.get(key, (0, 0))
-            found[key] = packets + int(row['packets']), size + int(row['bytes'])
-        assert found == flows, f'{len(found)} flows, {len(flows)} were sent; ' \
-            f'differ: {list(set(found.items()) ^ set(flows.items()))[:4]}'
+        expect(sent, ledger, self.guest.read(f'{WORK}/output.csv'), self.said)
         return ledger
 
 
@@ -168,17 +187,16 @@ class Lab:
     def __init__(self, release, failed=None):
         self.release = release
         self.directory = tempfile.mkdtemp(prefix='sketchtap-lab-')
+        self.outer = os.path.join(self.directory, 'outside')
         self.guest = None
         self.failed = failed  # why there is none
 
     def boot(self):
         for attempt in range(ATTEMPTS):
-            directory = os.path.join(self.directory, str(attempt))
-            os.mkdir(directory)
             try:
-                return machine.Machine(self.release, directory)
-            except machine.Stalled as reason:
-                print(f'# boot {attempt + 1} {str(reason).splitlines()[0]}', flush=True)
+                return machine.Machine(self.release, tempfile.mkdtemp(dir=self.directory))
+            except (machine.Stalled, machine.Ended) as reason:
+                print(f'# boot {attempt + 1}: {str(reason).splitlines()[0]}', flush=True)
         raise machine.Failed(f'{ATTEMPTS} boots stalled')
 
     def machine(self):
@@ -188,14 +206,22 @@ class Lab:
         if self.guest is None:
             try:
                 self.guest = self.boot()
+                self.guest.run(f'cat >/etc/systemd/system/run.service <<END\n{UNIT}END')
                 self.guest.run('systemctl is-system-running --wait', status=None)
                 said = self.guest.run('dpkg -i /lab/*.deb')
                 assert '\nSetting up sketchtap ' in said, said
-                self.guest.run(f'cat >/run/systemd/system/run.service <<END\n{UNIT}END\nsystemctl daemon-reload')
             except machine.Failed as reason:
                 self.failed = str(reason).splitlines()[0]
                 raise
         return self.guest
+
+    def cut_power(self):
+        for attempt in range(ATTEMPTS):
+            try:
+                return self.machine().cut_power()
+            except machine.Stalled as reason:
+                print(f'# boot {attempt + 1}: {str(reason).splitlines()[0]}', flush=True)
+        raise machine.Failed(f'{ATTEMPTS} boots stalled')
 
     def cable(self, name):
         return self.machine().cables[name]
@@ -226,7 +252,7 @@ class Lab:
         """The kernel's of a card, up; its name."""
         self.bind(name, name[:-1])
         found = []
-        self.until(lambda: found.extend(self.guest.run(f'ls {self.place(name)}/net', status=0).split()) or found,
+        self.until(lambda: found.extend(self.guest.run(f'udevadm settle; ls {self.place(name)}/net').split()) or found,
                    'an interface')
         self.guest.run(f'ip link set {found[-1]} arp off multicast off up')
         self.until(lambda: self.guest.read(f'/sys/class/net/{found[-1]}/carrier') == '1\n', 'a carrier')
@@ -238,15 +264,40 @@ class Lab:
             assert patience.spend(), f'waited in vain for {what}\n{context()}'
             time.sleep(0.3)
 
-    def measure(self, address, options=''):
-        """A run that counts each flow exactly."""
-        return Run(self.machine(), f'--port {address} --wait-link 120s --sketch flow-table --top 1M --interval 500ms --name lab '
-                   f'--output output.csv --stats stats.csv --queues queues.csv --log-level info {options}')
+    def measure(self, address, options='', by=''):
+        """A run that counts each flow exactly; by a program that starts it."""
+        return Run(self.machine(), f'--port {address} --wait-link 120s --queues queues.csv --name lab {EXACT} {options}', by)
+
+    @contextlib.contextmanager
+    def outside(self, arguments):
+        """sketchtap on this machine, in the release's tree, which has self.outer at /mnt; its process."""
+        if not os.path.exists(self.outer):
+            package, = glob.glob(os.path.join(trees.packages(self.release), 'sketchtap_*.deb'))
+            trees.call('dpkg-deb', '-x', package, self.outer)
+        command = f'cd /mnt && exec usr/bin/sketchtap {arguments} 2>err'
+        process = subprocess.Popen(trees.words_inside(f'{trees.guest(self.release)}/tree', command, self.outer),
+                                   stdin=subprocess.DEVNULL)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def outer_text(self, name):
+        with open(os.path.join(self.outer, name), encoding='utf-8') as stream:
+            return stream.read()
 
     def settle(self):
         """What a case that failed has left running."""
         if self.guest is not None:
             self.guest.run("systemctl stop run 'sketchtap@*'; systemctl reset-failed", status=None)
+
+    def lose(self):
+        """A machine that has ended; what it said at last."""
+        said = self.guest.last_words()
+        self.guest.end()
+        self.guest = None
+        return said
 
     def close(self):
         if self.guest is not None:

@@ -18,17 +18,24 @@ BOOT_SECONDS = 600
 ANSWER_SECONDS = 300
 # What the kernel says each 21 s of a CPU whose timer does not fire.
 STALL, STALLS = "timer wakeup didn't happen", 3
+ISOLATED = 3
 # A bus of each node; cards are behind its root ports.
 BUSES = (0x40, 0x80)
-MODELS = ('igb', 'e1000e', 'vmxnet3', 'virtio', 'virtio-tap')
+MODELS = ('igb', 'e1000e', 'vmxnet3', 'virtio', 'virtio-tap', 'virtio-hub', 'virtio-user')
 TAP_QUEUES = 4
-# Without a check that a timer is in time, which it is not always; and without IPv6, which would speak by itself.
+# Without a check that a timer is in time, which it is not always; and without IPv6, which would speak by itself. A CPU
+# of node 1 is isolated.
 KERNEL = ('root=/dev/vda rw console=ttyS0 quiet panic=-1 mitigations=off no_timer_check '
-          'intel_iommu=on iommu=pt ipv6.disable_ipv6=1 hugepagesz=2M hugepages=0:224,1:224')
+          'intel_iommu=on iommu=pt ipv6.disable_ipv6=1 hugepagesz=2M hugepages=0:224,1:224 '
+          f'isolcpus={ISOLATED}')
 
 
 class Failed(Exception):
     """The guest, or a command in it, did not do what it was asked."""
+
+
+class Ended(Failed):
+    """QEMU is no more."""
 
 
 class Stalled(Failed):
@@ -86,7 +93,7 @@ def device(model):
     if not model.startswith('virtio'):
         return model
     spread = f',mq=on,rss=on,vectors={2 * TAP_QUEUES + 2}' if model == 'virtio-tap' else ''
-    return f'virtio-net-pci,iommu_platform=on,disable-legacy=on{spread}'
+    return f'virtio-net-pci,iommu_platform=on{spread}'
 
 
 class Lines:
@@ -98,7 +105,10 @@ class Lines:
         self.waiting = b''
 
     def send(self, what):
-        self.socket.sendall(json.dumps(what).encode() + b'\n')
+        try:
+            self.socket.sendall(json.dumps(what).encode() + b'\n')
+        except OSError as reason:
+            raise Ended('QEMU has ended') from reason
 
     def next(self, seconds):
         """None when none came in this time."""
@@ -111,7 +121,7 @@ class Lines:
             except ConnectionResetError:
                 came = b''
             if not came:
-                raise Failed('QEMU has ended')
+                raise Ended('QEMU has ended')
             self.waiting += came
         line, self.waiting = self.waiting.split(b'\n', 1)
         return json.loads(line)
@@ -152,7 +162,7 @@ class Machine:
                  '-accel', 'tcg,thread=multi',
                  '-smp', f'{2 * NODES},sockets={NODES},cores=2,threads=1', '-m', f'{NODES * NODE_BYTES >> 20}M']
         for node in range(NODES):
-            words += ['-object', f'memory-backend-ram,id=memory{node},size={NODE_BYTES}',
+            words += ['-object', f'memory-backend-memfd,id=memory{node},share=on,size={NODE_BYTES}',
                       '-numa', f'node,nodeid={node},cpus={2 * node}-{2 * node + 1},memdev=memory{node}',
                       '-device', f'pxb-pcie,id=bus{node},bus_nr={BUSES[node]},numa_node={node},bus=pcie.0']
         words += ['-numa', 'dist,src=0,dst=1,val=21', '-device', 'intel-iommu,intremap=on,caching-mode=on',
@@ -166,14 +176,23 @@ class Machine:
                   '-chardev', f'socket,id=agent,path={self.directory}/agent,server=on,wait=off',
                   '-qmp', f'unix:{self.directory}/monitor,server=on,wait=off',
                   '-serial', f'file:{self.directory}/console']
+        hub = Cable(self.directory, 'hub')
+        words += ['-netdev', hub.netdev('hub'), '-netdev', 'hubport,id=hub-cable,hubid=0,netdev=hub']
         for slot, model in enumerate(MODELS, 1):
             for node in range(NODES):
                 name = f'{model}{node}'
-                cable = Tap(f'lab{node}') if model == 'virtio-tap' else Cable(self.directory, name)
-                self.cables[name], self.places[name] = cable, (slot, node)
-                words += ['-netdev', cable.netdev(f'cable-{name}'), '-device',
-                          f'pcie-root-port,id=port-{name},bus=bus{node},addr={slot:x},chassis={NODES * slot + node}',
-                          '-device', self.card(name)]
+                self.places[name] = slot, node
+                words += ['-device',
+                          f'pcie-root-port,id=port-{name},bus=bus{node},addr={slot:x},chassis={NODES * slot + node}']
+                if model == 'virtio-user':  # plugged when there is somebody at the other end
+                    continue
+                if model == 'virtio-hub':
+                    netdev = f'hubport,id=cable-{name},hubid=0'
+                    self.cables[name] = hub
+                else:
+                    self.cables[name] = Tap(f'lab{node}') if model == 'virtio-tap' else Cable(self.directory, name)
+                    netdev = self.cables[name].netdev(f'cable-{name}')
+                words += ['-netdev', netdev, '-device', self.card(name)]
         return words
 
     def listen(self):
@@ -186,9 +205,12 @@ class Machine:
         with open(os.path.join(self.directory, name), encoding='utf-8', errors='replace') as stream:
             return stream.read()
 
+    def last_words(self):
+        return f'QEMU ended with {self.process.wait(ANSWER_SECONDS)}: {self.text("qemu")[-2000:]}'
+
     def alive(self):
         if self.process.poll() is not None:
-            raise Failed(f'QEMU ended with {self.process.returncode}: {self.text("qemu")[-2000:]}')
+            raise Ended(self.last_words())
 
     def connect(self, name):
         end = time.monotonic() + ANSWER_SECONDS
@@ -201,14 +223,21 @@ class Machine:
         raise Failed(f'QEMU makes no socket {name}')
 
     def await_boot(self):
-        end = time.monotonic() + BOOT_SECONDS
+        end, before = time.monotonic() + BOOT_SECONDS, len(self.text('console'))
         while time.monotonic() < end:
             self.alive()
             if self.agent.next(1) is not None:
                 return
-            if self.text('console').count(STALL) >= STALLS:
+            if self.text('console').count(STALL, before) >= STALLS:
                 raise Stalled(f'stalled:\n{self.text("console")[-3000:]}')
         raise Failed('it does not boot:\n' + self.text('console')[-3000:])
+
+    def cut_power(self):
+        """What is on its disk stays."""
+        self.ask('set-action', reboot='reset')
+        self.ask('system_reset')
+        self.await_boot()
+        self.ask('set-action', reboot='shutdown')
 
     def ask(self, what, **arguments):
         """Of QEMU's monitor."""
@@ -249,7 +278,15 @@ class Machine:
 
     def plug(self, name):
         driver, *rest = self.card(name).split(',')
-        self.ask('device_add', driver=driver, **dict(word.split('=') for word in rest))
+        words = (word.split('=') for word in rest)
+        self.ask('device_add', driver=driver, **{key: value == 'on' or value for key, value in words})
+
+    def plug_user(self, name, path):
+        """Whose other end is a program's, which makes this socket."""
+        self.ask('chardev-add', id=f'user-{name}', backend={'type': 'socket', 'data': {
+            'addr': {'type': 'unix', 'data': {'path': path}}, 'server': False, 'reconnect-ms': 500}})
+        self.ask('netdev_add', type='vhost-user', id=f'cable-{name}', chardev=f'user-{name}')
+        self.plug(name)
 
     def unplug(self, name):
         """Asks for it, as a hypervisor does; the guest lets go of it, or does not."""

@@ -5,6 +5,7 @@ All of it comes from the package mirror that this machine uses, once, and is kep
 ($XDG_CACHE_HOME). What could not be had in one go is not kept.
 """
 
+import functools
 import glob
 import hashlib
 import os
@@ -91,12 +92,17 @@ def debian(suite, tree, variant, packages):
          f'--include={",".join(packages)}', suite, tree, *mirrors(suite), seconds=TREE_SECONDS)
 
 
-def inside(tree, command, seconds):
-    """Runs a shell command in a tree, as root, with mounts that go with it."""
+def words_inside(tree, command, folder=None):
+    """What runs a shell command in a tree, as root, with mounts that go with it, a folder at /mnt too."""
     mounts = 'for at in proc dev sys; do mount --rbind /$at "$0/$at"; done; exec chroot "$0" /bin/sh -euc "$1"'
-    environment = {'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND': 'noninteractive', 'LC_ALL': 'C.UTF-8',
-                   'HOME': '/root'}
-    return call(*MOUNTS_APART, 'sh', '-euc', mounts, tree, command, seconds=seconds, env=environment)
+    if folder:
+        mounts = f'mount --bind {folder} "$0/mnt"; {mounts}'
+    return [*MOUNTS_APART, 'env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND=noninteractive',
+            'LC_ALL=C.UTF-8', 'HOME=/root', 'sh', '-euc', mounts, tree, command]
+
+
+def inside(tree, command, seconds):
+    return call(*words_inside(tree, command), seconds=seconds)
 
 
 def made(name, recipe, make):
@@ -190,6 +196,7 @@ def build(release, into):
         shutil.rmtree(source, ignore_errors=True)
 
 
+@functools.cache  # what is committed meanwhile is another's
 def packages(release):
     """Path of a folder with the packages and the log of their build."""
     return made(f'packages-{release}', committed(), lambda into: build(release, into))
