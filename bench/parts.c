@@ -16,6 +16,7 @@
 #include "bench/parsing.h"
 #include "bench/polled.h"
 #include "bench/program.h"
+#include "bench/published.h"
 #include "bench/reporting.h"
 #include "bench/rivals.h"
 #include "parallel/eal.h"
@@ -35,10 +36,11 @@
 #define FLOWS          1000000
 #define ZIPF_E6        1050000
 #define WIDTH          (UINT64_C(1) << 16) /* of the floor, the rivals and most Count-Min */
+#define LARGE_WIDTH    (UINT64_C(1) << 18)
 #define RULES          50000
 #define REPORT_WORKERS 8
 #define REPORT_TOP     1000
-#define ENTRANTS_MAX   13
+#define ENTRANTS_MAX   15
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -226,9 +228,14 @@ static const struct {
 			{"rte_hash", .rival = &contestant_rte_hash},
 			{"iblt, 30 MB", .sketch = "iblt", .width = 1 << 16},
 			{"count-min, 34 MB", .sketch = "count-min", .width = 1 << 21},
+			{"elastic", .rival = &contestant_elastic},
+			{"octosketch", .rival = &contestant_octosketch},
 		}},
 	{1300000, FLOWS,
 		{
+			{"count-min, Zipf 1.3", .sketch = "count-min", .width = WIDTH},
+			{"elastic, Zipf 1.3", .rival = &contestant_elastic},
+			{"octosketch, Zipf 1.3", .rival = &contestant_octosketch},
 			{"Zipf 1.3, 1 thread", .sketch = "count-min", .width = WIDTH, .sharing = 1},
 			{"Zipf 1.3, 2 threads", .sketch = "count-min", .width = WIDTH,
 				.sharing = 2},
@@ -238,6 +245,16 @@ static const struct {
 			{"count-min, 1 K flows", .sketch = "count-min", .width = WIDTH},
 			{"simple-hash, 1 K flows", .sketch = "simple-hash"},
 			{"reversible, 1 K flows", .sketch = "reversible"},
+		}},
+	{0, 10000000,
+		{
+			{"count-min, 10 M flows", .sketch = "count-min", .width = WIDTH},
+			{"elastic, 10 M flows", .rival = &contestant_elastic},
+			{"octosketch, 10 M flows", .rival = &contestant_octosketch},
+			{"count-min 4 x 256K, 10 M flows", .sketch = "count-min",
+				.width = LARGE_WIDTH},
+			{"floor 4 x 256K, 10 M flows", .rival = &contestant_floor,
+				.width = LARGE_WIDTH},
 		}},
 	{0, 20000000,
 		{

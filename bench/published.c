@@ -371,7 +371,7 @@ static uint32_t octo_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-static const struct contestant_ops octo127 = {
+const struct contestant_ops contestant_octosketch = {
 	.takes_hashes = true,
 	.open = octo127_open,
 	.feed = octo_feed,
@@ -571,7 +571,7 @@ static uint32_t elastic_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-static const struct contestant_ops elastic = {
+const struct contestant_ops contestant_elastic = {
 	.takes_hashes = true,
 	.open = elastic_open,
 	.feed = elastic_feed,
@@ -798,9 +798,9 @@ static const struct contestant_ops space_saving = {
 };
 
 const struct published published[] = {
-	{"octosketch", &octo127},
+	{"octosketch", &contestant_octosketch},
 	{"octosketch 63", &octo63},
-	{"elastic", &elastic},
+	{"elastic", &contestant_elastic},
 	{"cocosketch", &cocosketch},
 	{"space-saving", &space_saving},
 	{NULL, NULL},

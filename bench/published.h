@@ -10,3 +10,6 @@ extern const struct published {
 	const char *name;
 	const struct contestant_ops *ops;
 } published[];
+
+/* The quickest of them. */
+extern const struct contestant_ops contestant_octosketch, contestant_elastic;
