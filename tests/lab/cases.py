@@ -180,7 +180,7 @@ def functions(where):
     """A virtual function of an igb, whose host is the guest's kernel."""
     interface = where.interface('igb1')
     where.guest.run(f'echo 2 >/sys/class/net/{interface}/device/sriov_numvfs && '
-                    f'ip link set {interface} vf 0 mac 52:54:00:00:00:aa')
+                    f'ip link set {interface} vf 0 mac 52:54:00:00:00:aa && udevadm settle')
     try:
         address = where.guest.run(f'basename "$(readlink /sys/class/net/{interface}/device/virtfn0)"').strip()
         where.give(f'/sys/bus/pci/devices/{address}', 'vfio-pci')

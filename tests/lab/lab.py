@@ -240,7 +240,7 @@ class Lab:
         """Whatever drives it now."""
         self.guest.run(
             f'modprobe {driver}; cd {device} && echo {driver} >driver_override && '
-            '{ [ ! -e driver ] || echo "${PWD##*/}" >driver/unbind; } && '
+            '{ [ ! -e driver ] || echo "${PWD##*/}" >driver/unbind || [ ! -e driver ]; } && '  # it may fail to probe meanwhile
             f'echo "${{PWD##*/}}" >/sys/bus/pci/drivers_probe && [ "$(basename "$(readlink driver)")" = {driver} ]')
 
     def bind(self, name, driver='vfio-pci'):
