@@ -99,7 +99,7 @@ def other_end(where):
         guest.plug_user('virtio-user0', socket)
         where.until(lambda: where.address('virtio-user0') != '', 'the card')
         address = where.bind('virtio-user0')
-        guest.run(f'sketchtap generate {spec} --pace 1kpps --port {address}')
+        guest.run(f'sketchtap generate {spec} --pace 1kpps --linger 5s --port {address}')
         where.until(lambda: lib.total(lab.rows(where.outer_text('stats.csv')), 'offered') >= len(sent),
                     'all that was sent', lambda: where.outer_text('err'))
         process.send_signal(signal.SIGINT)
