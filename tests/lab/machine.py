@@ -17,8 +17,8 @@ NODE_BYTES = 1536 << 20
 BOOT_SECONDS = 600
 ANSWER_SECONDS = 300
 # What a boot that gets no further says, and how often until it is given up: the kernel each 21 s of a CPU whose timer
-# does not fire, systemd when /lab was mounted before its device was there.
-STALLS = (("timer wakeup didn't happen", 3), ('You are in emergency mode', 1))
+# does not fire, or of a task that waits for one, systemd when /lab was mounted before its device was there.
+STALLS = (("timer wakeup didn't happen", 3), ('blocked for more than', 1), ('You are in emergency mode', 1))
 ISOLATED = 3
 # A bus of each node; cards are behind its root ports.
 BUSES = (0x40, 0x80)
