@@ -10,10 +10,10 @@
 #include <rte_ring.h>
 
 #include "parallel/run.h"
-#include "rx/packet/meta.h"
 
-#define REFILL_US 60 /* long enough for the feeder to fill the ring */
-#define NAP_NS    1000000
+#define REFILL_US    60 /* long enough for the feeder to fill the ring */
+#define RING_FILL_US 2000
+#define NAP_NS       1000000
 
 /* Of the run at hand; written by its worker, read when it has ended. */
 static enum polled_kind polled_kind;
@@ -25,6 +25,7 @@ static struct {
 	/* As behind a card; NULL: not so. */
 	struct rte_mbuf **line; /* [POLLED_CARD_LINE] */
 	uint32_t head, tail;    /* of all that ever entered it and left it */
+	bool emptying;          /* nothing is added until it is empty */
 	bool ended;             /* the feeder adds nothing more */
 	/* With POLLED_TIME. */
 	void (*take)(void *arg, const struct costs *costs);
@@ -72,18 +73,27 @@ static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)
 		worker->poller.queues[0].port, worker->poller.queues[0].queue, pkts, BURST_MAX);
 }
 
-/* Moves to the line what the feeder has, and looks at none of it. Returns whether a burst has waited
- * long enough. */
+/*
+ * Moves to the line what the feeder has, and looks at none of it, until it is full; what is taken out
+ * of it then is so while the feeder, whose ring is full, writes no packets. Returns whether there is
+ * something to be taken.
+ */
 static bool fill_line(struct worker *worker)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t n;
 
+	polled.emptying &= polled.head != polled.tail;
+	if (polled.emptying)
+		return true;
 	while (polled.head - polled.tail <= POLLED_CARD_LINE - BURST_MAX &&
 		(n = receive(worker, pkts)) > 0)
 		for (uint16_t p = 0; p < n; p++)
 			polled.line[polled.head++ % POLLED_CARD_LINE] = pkts[p];
-	return polled.head - polled.tail > POLLED_CARD_LINE - BURST_MAX || polled.ended;
+	polled.emptying = polled.head - polled.tail > POLLED_CARD_LINE - BURST_MAX || polled.ended;
+	if (polled.emptying && !polled.ended)
+		rte_delay_us_block(RING_FILL_US);
+	return polled.emptying;
 }
 
 /* As a driver does it, which asks for the mbufs before it writes to them. */
@@ -95,13 +105,9 @@ static uint16_t receive_from_line(struct rte_mbuf **pkts)
 	for (uint16_t p = 0; p < n; p++) {
 		pkts[p] = polled.line[polled.tail++ % POLLED_CARD_LINE];
 		rte_prefetch0(pkts[p]);
-		rte_prefetch0(packet_meta(pkts[p]));
 	}
-	for (uint16_t p = 0; p < n; p++) {
+	for (uint16_t p = 0; p < n; p++)
 		*(volatile uint16_t *)&pkts[p]->port = pkts[p]->port;
-		*(volatile uint16_t *)&packet_meta(pkts[p])->in_port =
-			packet_meta(pkts[p])->in_port;
-	}
 	return n;
 }
 
@@ -219,6 +225,9 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	run->design = &polled_design;
 	if (kind >= POLLED_KEPT_UP)
 		turn_valve_on(run);
+	if (polled.line !=
+		NULL) /* what a replay says of a packet beside its mbuf is not looked at */
+		run->workers[0]->reader.replay = false;
 	run_start(run);
 	wait_for_end(run);
 	right = check(run, error);

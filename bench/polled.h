@@ -44,8 +44,8 @@ bool polled_run(const struct config *config, const struct plan *plan, struct sou
  * The same where lines are as a card leaves them. What the feeder wrote last is dirty in its own
  * caches, which a worker behind a card never sees: there the driver, on the worker's core, has just
  * written the mbufs, and packets are in the third cache (DDIO). So packets wait in a line of so many
- * until the feeder's second cache has let go of them, and as part of receiving the worker writes to
- * both lines of each mbuf. The plan has that many mbufs.
+ * until the feeder's second cache has let go of them; as part of receiving the worker writes to the
+ * first line of each mbuf, and then reads packets as those of a port. The plan has that many mbufs.
  */
 #define POLLED_CARD_LINE  32768
 #define POLLED_CARD_MBUFS (2 * POLLED_CARD_LINE)
