@@ -348,14 +348,12 @@ ADD_LOW(add_weighted_bytes, rows->depth, true, true)
 
 /* The packet at which add_low() has stopped. Returns whether its key's estimate would reach the
  * admission; else it is added. */
-static __attribute__((noinline)) bool add_stopped(const struct counter_rows *rows,
+static ALWAYS_INLINE bool add_looked_at(const struct counter_rows *rows,
 	const struct counter_offer *offer, const struct stop *stop, const uint64_t *cell,
-	bool weighted, uint64_t *before)
+	bool weighted, uint64_t *before, const bool wide)
 {
 	const struct counter_parts *parts = &rows->parts;
-	const bool wide = rows->metric == SKETCH_BYTES;
 	const uint8_t i = offer->packets[stop->k];
-	const struct key_hash *hash = &offer->burst->hash[i];
 	const uint64_t amount = amount_of(offer->burst, i, wide, weighted);
 	uint32_t row = 0;
 
@@ -363,9 +361,14 @@ static __attribute__((noinline)) bool add_stopped(const struct counter_rows *row
 		counter_parts_wrapped(parts, cell[stop->row], amount, wide);
 		row = stop->row + 1;
 	} else {
-		uint64_t least = least_of(rows, hash, COUNTER_OWNED);
+		uint64_t least = UINT64_MAX;
 
-		if (counter64_sum(least, amount) >= admission_of(offer, hash)) {
+		for (uint32_t r = 0; r < rows->depth; r++) {
+			uint64_t value = counter_parts_get(parts, cell[r], wide);
+
+			least = value < least ? value : least;
+		}
+		if (counter64_sum(least, amount) >= admission_of(offer, &offer->burst->hash[i])) {
 			*before = least < rows->full ? least : UINT64_MAX;
 			return true;
 		}
@@ -373,6 +376,27 @@ static __attribute__((noinline)) bool add_stopped(const struct counter_rows *row
 	for (; row < rows->depth; row++)
 		counter_parts_add(parts, cell[row], amount, wide, true);
 	return false;
+}
+
+static __attribute__((noinline)) bool add_stopped(const struct counter_rows *rows,
+	const struct counter_offer *offer, const struct stop *stop, const uint64_t *cell,
+	bool weighted, uint64_t *before)
+{
+	if (rows->metric == SKETCH_BYTES)
+		return add_looked_at(rows, offer, stop, cell, weighted, before, true);
+	return add_looked_at(rows, offer, stop, cell, weighted, before, false);
+}
+
+/* Whether add_low() would stop at packet k: of counters that have got so far it does each time. */
+static __attribute__((noinline)) bool is_high(const struct counter_rows *rows,
+	const struct counter_offer *offer, uint32_t k, const uint64_t *cell)
+{
+	const bool wide = rows->metric == SKETCH_BYTES;
+	const uint64_t half = counter_parts_half(wide);
+
+	cell += (uint64_t)k * rows->depth;
+	return k < offer->n && counter_part(rows->parts.low, cell[0], wide) >= half &&
+	       counter_part(rows->parts.low, cell[rows->depth > 1], wide) >= half;
 }
 
 static uint32_t offer_parts(const struct counter_rows *rows, const struct counter_offer *offer,
@@ -384,6 +408,7 @@ static uint32_t offer_parts(const struct counter_rows *rows, const struct counte
 		{{add_packets4, add_weighted4}, {add_bytes4, add_weighted_bytes4}},
 	};
 	const bool wide = rows->metric == SKETCH_BYTES, lanes4 = rows->depth == ROW_LANE_DEPTH;
+	struct stop stop = {.k = 0};
 	struct cells cells;
 
 	if (lanes4 && wide)
@@ -395,14 +420,16 @@ static uint32_t offer_parts(const struct counter_rows *rows, const struct counte
 	else
 		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, rows->depth,
 			COUNTER_OWNED, wide);
-	for (uint32_t k = 0;; k++) {
-		struct stop stop = add[lanes4][wide][weighted](rows, offer, k, cells.cell);
-
-		k = stop.k;
-		if (k == offer->n ||
-			add_stopped(rows, offer, &stop, cells.cell + (uint64_t)k * rows->depth,
+	for (bool high = false;; high = is_high(rows, offer, stop.k, cells.cell)) {
+		if (high)
+			stop.row = rows->depth;
+		else
+			stop = add[lanes4][wide][weighted](rows, offer, stop.k, cells.cell);
+		if (stop.k == offer->n ||
+			add_stopped(rows, offer, &stop, cells.cell + (uint64_t)stop.k * rows->depth,
 				weighted, before))
-			return k;
+			return stop.k;
+		stop.k++;
 	}
 }
 
