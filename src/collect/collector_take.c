@@ -88,9 +88,15 @@ static bool add_up(uint64_t *sum, uint64_t value, uint32_t sampling, uint64_t li
 
 static bool can_be(struct collector *collector, const struct observation *observation)
 {
-	return add_up(&collector->packets, observation->packets, observation->sampling,
-		       RECORD_PACKETS) &&
-	       add_up(&collector->bytes, observation->bytes, observation->sampling, RECORD_BYTES);
+	uint64_t packets = collector->packets;
+
+	if (add_up(&packets, observation->packets, observation->sampling, RECORD_PACKETS) &&
+		add_up(&collector->bytes, observation->bytes, observation->sampling,
+			RECORD_BYTES)) {
+		collector->packets = packets;
+		return true;
+	}
+	return false;
 }
 
 static void on_records(void *arg, uint32_t n)
@@ -345,8 +351,10 @@ static void decode(
 		waiting_count(collector->waiting, collector->observer.slot) > 0) {
 		collector->retrying = true;
 		for (uint32_t i = 0; i < collector->nb_known; i++)
-			waiting_offer(collector->waiting, collector->observer.slot,
-				collector->known[i], decode_waiting, collector);
+			/* Else it was withdrawn since, and each offer would look at a set in vain. */
+			if (templates_has(domain->templates, collector->known[i]))
+				waiting_offer(collector->waiting, collector->observer.slot,
+					collector->known[i], decode_waiting, collector);
 		collector->retrying = false;
 		collector->header = header;
 		collector->observer.time = datagram->time;

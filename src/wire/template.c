@@ -142,6 +142,11 @@ const struct template_entry *templates_find(const struct templates *templates, u
 	return stands_at(templates, place, id) ? templates->list[place] : NULL;
 }
 
+bool templates_has(const struct templates *templates, uint16_t id)
+{
+	return templates_find(templates, id) != NULL;
+}
+
 static void withdraw_place(struct templates *templates, uint32_t place)
 {
 	struct template_entry **at = &templates->list[place];

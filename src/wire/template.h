@@ -38,3 +38,5 @@ void templates_each(const struct templates *templates,
 /* Takes such a set in again. False where it is none, or has no room. */
 bool templates_take(
 	struct templates *templates, enum wire_protocol protocol, const uint8_t *set, uint32_t len);
+
+bool templates_has(const struct templates *templates, uint16_t id);
