@@ -309,7 +309,7 @@ class Service:
 
     def written(self, name):
         """Rows of all files that were once called so, oldest first."""
-        files = self.guest.run(f'cd /var/log/sketchtap/{self.name} && for file in $(ls -tr {name}*); do cat $file; echo; done',
+        files = self.guest.run(f'cd /var/log/sketchtap/{self.name} && for file in $(ls -tr {name}*); do cat $file 2>/dev/null; echo; done',
                                status=None)
         return [row for text in files.split('\n\n') for row in lab.rows(text + '\n')]
 
