@@ -225,8 +225,8 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	run->design = &polled_design;
 	if (kind >= POLLED_KEPT_UP)
 		turn_valve_on(run);
-	if (polled.line !=
-		NULL) /* what a replay says of a packet beside its mbuf is not looked at */
+	/* Nothing looks at what a replay says of a packet beside its mbuf. */
+	if (polled.line != NULL)
 		run->workers[0]->reader.replay = false;
 	run_start(run);
 	wait_for_end(run);
