@@ -88,21 +88,22 @@ uint32_t remote_needs(const char *name)
 
 void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
 {
-	const char *host = strstr(url, "://"), *query, *end;
-	bool secret;
+	const char *host = strstr(url, "://"), *query, *at, *from;
+	bool hides;
 
-	host = host != NULL ? host + 3 : url;
+	host = from = host != NULL ? host + 3 : url;
 	query = strchrnul(host, '?');
 	/* What stands before an @ may be a password, in which a / or ? was not written as %2F or %3F. */
-	end = host > url ? memrchr(host, '@', (size_t)(query - host)) : NULL;
-	secret = end != NULL || (host > url && strchr(query, '@') != NULL);
-	if (end != NULL)
-		end++;
+	hides = host > url && strchr(host, '@') != NULL;
+	at = memrchr(host, '@', (size_t)(query - host));
+	if (hides)
+		from = at != NULL ? at + 1 : query;
+	if (hides && from == query)
+		snprintf(shown, REMOTE_SHOWN_MAX, "%.*s***", (int)(host - url), url);
 	else
-		end = secret ? query : host;
-	snprintf(shown, REMOTE_SHOWN_MAX, "%.*s%s%s%.*s%s", (int)(host - url), url,
-		secret ? "***" : "", secret && end < query ? "@" : "", (int)(query - end), end,
-		*query != '\0' && !(secret && end == query) ? "?***" : "");
+		snprintf(shown, REMOTE_SHOWN_MAX, "%.*s%s%.*s%s", (int)(host - url), url,
+			hides ? "***@" : "", (int)(query - from), from,
+			*query != '\0' ? "?***" : "");
 }
 
 static void say_schemes(char *why)
