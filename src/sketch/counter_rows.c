@@ -127,10 +127,10 @@ static enum counter_policy policy_of(const struct counter_rows *rows, enum count
 }
 
 /* Of one counter, log2 of the bytes that are touched at each packet. Here and below `wide` is true
- * of bytes, and policy COUNTER_OWNED of counters in parts; both are constants. */
-static ALWAYS_INLINE uint32_t touched_shift(const enum counter_policy policy, const bool wide)
+ * of bytes, and a constant. */
+static ALWAYS_INLINE uint32_t touched_shift(const bool in_parts, const bool wide)
 {
-	return 2 + wide - (policy == COUNTER_OWNED);
+	return 2 + wide - in_parts;
 }
 
 typedef uint32_t lanes __attribute__((vector_size(16)));
@@ -149,18 +149,9 @@ static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_
 	__asm__("" : "+m"(*found));
 }
 
-/*
- * Finds and fetches the counters of packets before the first is touched. Atomic operations do not
- * overlap, so each would wait for its own counter; plain ones do, but only as far as the core looks
- * ahead, which is not far enough once parsing and hashing have had the caches in between. Inlined
- * by force: gcc 12 takes a function that only prefetches for one without effect.
- */
 static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const struct key_burst *burst,
-	const uint8_t *packets, const uint32_t n, struct cells *cells, const uint32_t depth,
-	const enum counter_policy policy, const bool wide)
+	const uint8_t *packets, const uint32_t n, struct cells *cells, const uint32_t depth)
 {
-	const uint8_t *const counters =
-		policy == COUNTER_OWNED ? rows->parts.low : (const void *)rows->packets;
 	const uint64_t width = UINT64_C(1) << rows->bits, ones = width - 1;
 	const lane_cells mask = {ones, ones, ones, ones}, first = {0, width, 2 * width, 3 * width};
 	uint64_t *cell = cells->cell;
@@ -173,17 +164,32 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
 		else
 			for (uint32_t row = 0; row < depth; row++)
 				cell[row] = cell_of(rows, hash, row);
-#pragma GCC unroll 4
-		for (uint32_t row = 0; row < depth; row++)
-			__builtin_prefetch(
-				counters + (cell[row] << touched_shift(policy, wide)), 1);
 	}
+}
+
+/*
+ * How many packets before they are touched counters are fetched. Atomic operations do not overlap,
+ * so each would wait for its own counter; plain ones do, but not far enough where counters lie
+ * beyond the second cache. All of a burst at once is more than a core has on their way at a time.
+ */
+#define FETCH_AHEAD 8
+
+/* Of packets from k on, the one whose turn it is. */
+static ALWAYS_INLINE void fetch_ahead(const void *counters, const uint64_t *cell, uint32_t k,
+	uint32_t n, const uint32_t depth, const uint32_t shift)
+{
+	if (k + FETCH_AHEAD >= n)
+		return;
+#pragma GCC unroll 4
+	for (uint32_t row = 0; row < depth; row++)
+		__builtin_prefetch(
+			(const uint8_t *)counters + (cell[FETCH_AHEAD * depth + row] << shift), 1);
 }
 
 static ALWAYS_INLINE void fetch_cells(const struct counter_rows *rows,
 	const struct key_burst *burst, const uint32_t depth, const uint32_t stride)
 {
-	const uint32_t shift = 2 + (rows->metric == SKETCH_BYTES) - rows->in_parts;
+	const uint32_t shift = touched_shift(rows->in_parts, rows->metric == SKETCH_BYTES);
 	const uint8_t *first = rows->in_parts ? rows->parts.low : (const void *)rows->packets;
 	const uint32_t bits = rows->bits;
 
@@ -245,12 +251,13 @@ static ALWAYS_INLINE uint32_t offer_whole(const struct counter_rows *rows,
 	struct cells cells;
 	const uint64_t *cell = cells.cell;
 
-	find_cells(rows, offer->burst, offer->packets, n, &cells, depth, policy, wide);
+	find_cells(rows, offer->burst, offer->packets, n, &cells, depth);
 	for (uint32_t k = 0; k < n; k++, cell += depth) {
 		const struct key_hash *hash = &offer->burst->hash[offer->packets[k]];
 		const uint64_t amount = amount_of(offer->burst, offer->packets[k], wide, weighted);
 		uint64_t values[ERROR_BOUND_ROWS], least = UINT64_MAX;
 
+		fetch_ahead(rows->packets, cell, k, n, depth, touched_shift(false, wide));
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++) {
 			values[row] = read_whole(rows, cell[row], policy, wide);
@@ -314,6 +321,7 @@ static ALWAYS_INLINE struct stop add_low(const struct counter_rows *rows,
 		uint64_t second = counter_part(low, cell[depth > 1], wide);
 		uint64_t least = first < second ? first : second;
 
+		fetch_ahead(low, cell, k, n, depth, touched_shift(true, wide));
 		if (__builtin_expect(least >= counter_parts_half(wide) ||
 					     least + amount >=
 						     admission[burst->hash[packets[k]].hi >> shift],
@@ -411,15 +419,10 @@ static uint32_t offer_parts(const struct counter_rows *rows, const struct counte
 	struct stop stop = {.k = 0};
 	struct cells cells;
 
-	if (lanes4 && wide)
-		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, ROW_LANE_DEPTH,
-			COUNTER_OWNED, true);
-	else if (lanes4)
-		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, ROW_LANE_DEPTH,
-			COUNTER_OWNED, false);
+	if (lanes4)
+		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, ROW_LANE_DEPTH);
 	else
-		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, rows->depth,
-			COUNTER_OWNED, wide);
+		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, rows->depth);
 	for (bool high = false;; high = is_high(rows, offer, stop.k, cells.cell)) {
 		if (high)
 			stop.row = rows->depth;
@@ -484,10 +487,11 @@ static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struc
 	struct cells cells;
 	const uint64_t *cell = cells.cell;
 
-	find_cells(rows, burst, NULL, n, &cells, depth, COUNTER_OWNED, wide);
+	find_cells(rows, burst, NULL, n, &cells, depth);
 	for (uint32_t i = 0; i < n; i++, cell += depth) {
 		const uint64_t amount = amount_of(burst, i, wide, weighted);
 
+		fetch_ahead(parts.low, cell, i, n, depth, touched_shift(true, wide));
 #pragma GCC unroll 4
 		for (uint32_t row = 0; row < depth; row++)
 			counter_parts_add(&parts, cell[row], amount, wide, weighted);
