@@ -104,6 +104,14 @@ static struct candidate_entry *find(
 	return NULL;
 }
 
+/* Of the way whose tag stands there. A division by two and a product, where this is one shift. */
+static inline struct candidate_entry *entry_of_byte(struct candidate_bucket *bucket, uint32_t byte)
+{
+	return (struct candidate_entry *)(void *)((uint8_t *)bucket->entry +
+						  (size_t)byte * (sizeof(*bucket->entry) /
+									 sizeof(*bucket->tag)));
+}
+
 /* By the first way of its bucket whose tag agrees with the packet's. */
 static inline void split_by_tag(const struct candidates *candidates, const struct key_burst *burst,
 	uint32_t start, struct candidates_split *split)
@@ -116,16 +124,15 @@ static inline void split_by_tag(const struct candidates *candidates, const struc
 	for (uint32_t i = start; i < n; i++) {
 		const struct key_hash *hash = &burst->hash[i];
 		struct candidate_bucket *bucket = &buckets[hash->hi >> shift];
-		uint32_t match = tag_match(bucket->tag, tag_of(hash));
-		/* Where no tag agrees any way will do. */
+		bool agrees;
 		struct candidate_entry *entry =
-			&bucket->entry[__builtin_ctz(match | 1 << (TAG_WAYS - 1))];
+			entry_of_byte(bucket, tag_first_byte(bucket->tag, tag_of(hash), &agrees));
 
 		__builtin_prefetch(entry, 1);
 		split->entry[nb_listed] = entry;
 		split->listed[nb_listed] = (uint8_t)i;
 		split->others[i - start - nb_listed] = (uint8_t)i;
-		nb_listed += match != 0;
+		nb_listed += agrees;
 	}
 	split->nb_listed = nb_listed;
 	split->nb_others = n - start - nb_listed;
@@ -176,12 +183,17 @@ static inline void count_entry(struct candidate_entry *entry, const struct weigh
 	entry->bytes = counter64_sum(entry->bytes, weight->bytes);
 }
 
-static inline __attribute__((always_inline)) uint32_t count(const struct key_burst *burst,
+uint32_t candidates_before(const struct candidates_split *split, uint32_t from, uint32_t i)
+{
+	while (from < split->nb_listed && split->listed[from] < i)
+		from++;
+	return from;
+}
+
+static inline __attribute__((always_inline)) void count(const struct key_burst *burst,
 	const struct candidates_split *split, uint32_t from, uint32_t until, const bool weighted)
 {
-	uint32_t k = from;
-
-	for (; k < split->nb_listed && split->listed[k] < until; k++) {
+	for (uint32_t k = from; k < until; k++) {
 		struct candidate_entry *entry = split->entry[k];
 		struct weight weight = weight_of(burst, split->listed[k], weighted);
 
@@ -192,19 +204,18 @@ static inline __attribute__((always_inline)) uint32_t count(const struct key_bur
 			entry->bytes += weight.bytes;
 		}
 	}
-	return k;
 }
 
-uint32_t candidates_count(const struct key_burst *burst, const struct candidates_split *split,
+void candidates_count(const struct key_burst *burst, const struct candidates_split *split,
 	uint32_t from, uint32_t until)
 {
-	return count(burst, split, from, until, false);
+	count(burst, split, from, until, false);
 }
 
-uint32_t candidates_count_weighted(const struct key_burst *burst,
-	const struct candidates_split *split, uint32_t from, uint32_t until)
+void candidates_count_weighted(const struct key_burst *burst, const struct candidates_split *split,
+	uint32_t from, uint32_t until)
 {
-	return count(burst, split, from, until, true);
+	count(burst, split, from, until, true);
 }
 
 void candidates_count_key(const struct candidates *candidates, const struct key_hash *hash,

@@ -105,15 +105,14 @@ void candidates_forget(struct candidates *candidates);
 void candidates_split(const struct candidates *candidates, const struct key_burst *burst,
 	uint32_t start, struct candidates_split *split);
 
-/*
- * Counts those of split->listed[from] and on that come before packet `until`; returns where the
- * rest begins.
- */
-uint32_t candidates_count(const struct key_burst *burst, const struct candidates_split *split,
-	uint32_t from, uint32_t until);
+/* Where in split->listed, from `from` on, those end that come before packet i. */
+uint32_t candidates_before(const struct candidates_split *split, uint32_t from, uint32_t i);
 
-uint32_t candidates_count_weighted(const struct key_burst *burst,
-	const struct candidates_split *split, uint32_t from, uint32_t until);
+/* Counts split->listed[from] to [until - 1]. */
+void candidates_count(const struct key_burst *burst, const struct candidates_split *split,
+	uint32_t from, uint32_t until);
+void candidates_count_weighted(const struct key_burst *burst, const struct candidates_split *split,
+	uint32_t from, uint32_t until);
 
 /* Counts further packets of a listed key. */
 void candidates_count_key(const struct candidates *candidates, const struct key_hash *hash,

@@ -83,6 +83,16 @@ static bool offer_weight(struct candidates *list, const struct counter_rows *row
 	return false;
 }
 
+static inline __attribute__((always_inline)) uint32_t count_listed(const struct key_burst *burst,
+	const struct candidates_split *split, uint32_t from, uint32_t until, const bool weighted)
+{
+	if (weighted)
+		candidates_count_weighted(burst, split, from, until);
+	else
+		candidates_count(burst, split, from, until);
+	return until;
+}
+
 /*
  * Counts packets from `start` on, up to one that is listed: what comes after it may be its key's or
  * that of the key which lost its place. Returns where that is.
@@ -115,8 +125,8 @@ static inline __attribute__((always_inline)) uint32_t count_from(struct candidat
 		if (k == offer.n)
 			break;
 		i = offer.packets[k];
-		counted = weighted ? candidates_count_weighted(burst, &split, counted, i)
-				   : candidates_count(burst, &split, counted, i);
+		counted = count_listed(
+			burst, &split, counted, candidates_before(&split, counted, i), weighted);
 		listed = weighted ? offer_weight(list, rows, burst, i, policy, passed)
 				  : offer_packet(list, rows, burst, i, before, policy, passed);
 		if (listed)
@@ -124,10 +134,7 @@ static inline __attribute__((always_inline)) uint32_t count_from(struct candidat
 		pass_packets(passed, &offer.packets[k], 1);
 		offered += k + 1;
 	}
-	if (weighted)
-		candidates_count_weighted(burst, &split, counted, burst->n);
-	else
-		candidates_count(burst, &split, counted, burst->n);
+	count_listed(burst, &split, counted, split.nb_listed, weighted);
 	return burst->n;
 }
 

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Which of sixteen 16-bit tags equal one value: bit i of the result is tag i. The variants give the
- * same result; tag_match() is the best that the compiler's target offers.
+ * Which of sixteen 16-bit tags, aligned to 32 bytes, equal one value. The variants give the same
+ * result; tag_match() and tag_first() are the best that the compiler's target offers.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __SSE2__
@@ -14,6 +15,7 @@
 
 #define TAG_WAYS 16
 
+/* Bit i of the result is tag i. */
 static inline uint32_t tag_match_portable(const uint16_t *tags, uint16_t tag)
 {
 	uint32_t match = 0;
@@ -35,12 +37,40 @@ static inline uint32_t tag_match_sse2(const uint16_t *tags, uint16_t tag)
 }
 #endif
 
-/* tags is aligned to 32 bytes. */
 static inline uint32_t tag_match(const uint16_t *tags, uint16_t tag)
 {
 #ifdef __SSE2__
 	return tag_match_sse2(tags, tag);
 #else
 	return tag_match_portable(tags, tag);
+#endif
+}
+
+/* The byte in tags where the first of them stands, the last tag's where none does; *any says which
+ * it is. */
+static inline uint32_t tag_first_byte_of(uint32_t match, bool *any)
+{
+	*any = match != 0;
+	return (uint32_t)__builtin_ctz(match | 1 << (TAG_WAYS - 1)) * 2;
+}
+
+#ifdef __AVX2__
+static inline uint32_t tag_first_byte_avx2(const uint16_t *tags, uint16_t tag, bool *any)
+{
+	__m256i equal = _mm256_cmpeq_epi16(_mm256_load_si256((const __m256i *)(const void *)tags),
+		_mm256_set1_epi16((int16_t)tag));
+	uint32_t bytes = (uint32_t)_mm256_movemask_epi8(equal);
+
+	*any = bytes != 0;
+	return (uint32_t)__builtin_ctz(bytes | 1 << (2 * (TAG_WAYS - 1)));
+}
+#endif
+
+static inline uint32_t tag_first_byte(const uint16_t *tags, uint16_t tag, bool *any)
+{
+#ifdef __AVX2__
+	return tag_first_byte_avx2(tags, tag, any);
+#else
+	return tag_first_byte_of(tag_match(tags, tag), any);
 #endif
 }
