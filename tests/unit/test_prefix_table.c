@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The longest prefix against a search through all of them, where lengths and groups have edges. */
+/* The longest prefix against a search through all of them, where lengths, ranges and words have
+ * edges. */
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -13,131 +15,227 @@
 #include "rx/packet/prefix_table.h"
 #include "base/random.h"
 
-struct prefix {
-	uint32_t address, length;
-};
+#define PREFIXES 4096
+
+static struct prefix prefixes[PREFIXES];
+static uint32_t nb_prefixes;
 
 static uint32_t mask_of(uint32_t length)
 {
 	return length == 0 ? 0 : UINT32_MAX << (32 - length);
 }
 
-/* Prefixes stand in the order of their lengths; the value of one is its place + 1. */
-static uint32_t search(const struct prefix *prefixes, uint32_t n, uint32_t address)
+static void add(uint32_t address, uint32_t length)
 {
-	while (n > 0 && (address & mask_of(prefixes[n - 1].length)) != prefixes[n - 1].address)
-		n--;
-	return n;
+	assert_true(nb_prefixes < PREFIXES);
+	prefixes[nb_prefixes++] = (struct prefix){address & mask_of(length), length};
 }
 
-static struct prefix_table *make_table(
-	const struct prefix *prefixes, uint32_t n, uint32_t nb_groups)
+static int compare(const void *a, const void *b)
 {
-	struct prefix_table *table = prefix_table_create(nb_groups);
+	const struct prefix *x = a, *y = b;
 
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (int)x->length - (int)y->length;
+}
+
+/* Those that were added, sorted, each once. */
+static struct prefix_table *make_table(void)
+{
+	struct prefix_table *table;
+	uint32_t n = 0;
+
+	qsort(prefixes, nb_prefixes, sizeof(prefixes[0]), compare);
+	for (uint32_t i = 0; i < nb_prefixes; i++)
+		if (n == 0 || compare(&prefixes[i], &prefixes[n - 1]) != 0)
+			prefixes[n++] = prefixes[i];
+	nb_prefixes = n;
+	table = prefix_table_create(prefixes, n);
 	assert_non_null(table);
-	for (uint32_t i = 0; i < n; i++)
-		assert_true(
-			prefix_table_add(table, prefixes[i].address, prefixes[i].length, i + 1));
 	return table;
 }
 
-static void check(const struct prefix_table *table, const struct prefix *prefixes, uint32_t n,
-	const uint32_t *addresses, uint32_t nb_addresses)
+static uint32_t search(uint32_t address)
 {
-	uint32_t values[BURST_MAX];
+	uint32_t best = PREFIX_NONE;
 
-	prefix_table_look_up(table, addresses, values, nb_addresses);
-	for (uint32_t i = 0; i < nb_addresses; i++)
-		assert_int_equal(values[i], search(prefixes, n, addresses[i]));
+	for (uint32_t p = 0; p < nb_prefixes; p++)
+		if ((address & mask_of(prefixes[p].length)) == prefixes[p].address &&
+			(best == PREFIX_NONE || prefixes[p].length > prefixes[best].length))
+			best = p;
+	return best;
 }
 
-/* Both ends of every prefix, and what is just beside them. */
-static void check_ends(const struct prefix_table *table, const struct prefix *prefixes, uint32_t n)
+static void check(const struct prefix_table *table, const uint32_t *addresses, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t first = prefixes[i].address, last = first | ~mask_of(prefixes[i].length);
-		uint32_t addresses[] = {first, last, first - 1, last + 1, first ^ 1, last ^ 0x80};
+	uint32_t places[BURST_MAX];
 
-		check(table, prefixes, n, addresses, 6);
+	prefix_table_look_up(table, addresses, places, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(places[i], search(addresses[i]));
+}
+
+static void check_from(const struct prefix_table *table, uint32_t first, uint32_t n)
+{
+	uint32_t addresses[BURST_MAX];
+
+	for (uint32_t from = 0; from < n; from += BURST_MAX) {
+		for (uint32_t i = 0; i < BURST_MAX; i++)
+			addresses[i] = first + from + i;
+		check(table, addresses, BURST_MAX);
 	}
+}
+
+/* Of those that were added: both ends of every prefix, what is just beside them, and in the next
+ * networks of 24 and 16 bits. */
+static void check_added(void)
+{
+	struct prefix_table *table = make_table();
+
+	for (uint32_t p = 0; p < nb_prefixes; p++) {
+		uint32_t first = prefixes[p].address, last = first | ~mask_of(prefixes[p].length);
+		uint32_t addresses[] = {first, last, first - 1, last + 1, first ^ 1, last ^ 0x80,
+			first - 256, last + 256, first - 65536, last + 65536};
+
+		check(table, addresses, sizeof(addresses) / sizeof(addresses[0]));
+	}
+	prefix_table_destroy(table);
+	nb_prefixes = 0;
 }
 
 static void edges(void **state)
 {
-	static const struct prefix prefixes[] = {{0, 0}, {0x80000000, 1}, {0x0a000000, 8},
+	static const struct prefix some[] = {{0, 0}, {0x80000000, 1}, {0x0a000000, 8},
 		{0x0a010200, 23}, {0x0a010200, 24}, {0xffffff00, 24}, {0x0a010200, 25},
 		{0x0a010280, 25}, {0x0a010300, 25}, {0x0a010280, 31}, {0, 32}, {0x0a010281, 32},
 		{0xffffffff, 32}};
-	const uint32_t n = sizeof(prefixes) / sizeof(prefixes[0]);
+	const uint32_t n = sizeof(some) / sizeof(some[0]);
 
 	(void)state;
-	/* Without the shortest ones some addresses have no value. */
+	/* Without the shortest ones some addresses have no prefix. */
 	for (uint32_t from = 0; from < n; from++) {
-		struct prefix_table *table = make_table(prefixes + from, n - from, 4);
-
-		check_ends(table, prefixes + from, n - from);
-		prefix_table_destroy(table);
+		for (uint32_t i = from; i < n; i++)
+			add(some[i].address, some[i].length);
+		check_added();
 	}
 }
 
 static void nothing_is_in_an_empty_table(void **state)
 {
-	struct prefix_table *table = make_table(NULL, 0, 0);
+	struct prefix_table *table = make_table();
 	uint32_t addresses[] = {0, 1, 0x0a010203, UINT32_MAX};
 
 	(void)state;
-	check(table, NULL, 0, addresses, 4);
+	check(table, addresses, 4);
 	prefix_table_destroy(table);
 }
 
-/* A prefix that finds no group is refused, and the table stays as it was. */
-static void groups_run_out(void **state)
+/* Every length around every address, so that all that there are hold each other. */
+static void prefixes_within_each_other(void **state)
 {
-	static const struct prefix prefixes[] = {
-		{0x0a010000, 16}, {0x0a010200, 25}, {0x0a010300, 32}, {0x0a0102ff, 32}};
-	struct prefix_table *table = make_table(prefixes, 4, 2);
-	uint32_t refused[] = {0x0a010400, 0x0a010401, 0x0a0104ff};
+	(void)state;
+	for (uint32_t length = 0; length <= 32; length++) {
+		add(0, length);
+		add(0xc0a8ffff, length);
+		add(UINT32_MAX, length);
+	}
+	check_added();
+}
+
+/* One range more, and one more, in 16 bits and in 8, from where one vector holds them to where each
+ * address has a place; with and without one that begins where they do. */
+static void ranges_run_out_of_words(void **state)
+{
+	(void)state;
+	for (uint32_t bits = 8; bits <= 16; bits += 8)
+		for (uint32_t n = 1; n <= 20; n++)
+			for (uint32_t kind = 0; kind < 8; kind++) {
+				uint32_t base = 0x0a010000, apart = UINT32_C(1) << (bits - 5);
+
+				for (uint32_t i = 0; i < n; i++)
+					add(base + apart * i + apart - 2,
+						(kind & 1) != 0 ? 31 : 32);
+				if ((kind & 2) != 0)
+					add(base, 32);
+				if ((kind & 4) != 0)
+					add(base + (UINT32_C(1) << bits) - 1, 32);
+				check_added();
+			}
+}
+
+/* Every address of a network, and of those beside it. */
+static void all_hosts_of_a_network(void **state)
+{
+	struct prefix_table *table;
 
 	(void)state;
-	assert_false(prefix_table_add(table, 0x0a010400, 25, 5));
-	assert_false(prefix_table_add(table, 0xffffffff, 32, 5));
-	check(table, prefixes, 4, refused, 3);
-	check_ends(table, prefixes, 4);
-	assert_true(prefix_table_add(table, 0x0a010301, 32, PREFIX_VALUE_MAX));
-	prefix_table_look_up(table, (uint32_t[]){0x0a010301}, refused, 1);
-	assert_int_equal(refused[0], PREFIX_VALUE_MAX);
+	for (uint32_t i = 0; i < 256; i++)
+		if (i % 7 != 3)
+			add(0x0a010200 + i, 32);
+	table = make_table();
+	check_from(table, 0x0a010100, 3 * 256);
 	prefix_table_destroy(table);
+	nb_prefixes = 0;
 }
 
-#define PREFIXES 400
-
-/* Many in few beginnings of 24 bits, so that they hold each other. */
+/* In few beginnings, so that they hold each other, and from few to many in 16 bits and in 8. */
 static void random_prefixes(void **state)
 {
-	static struct prefix prefixes[PREFIXES];
-	struct prefix_table *table;
 	struct random random;
-	uint32_t n = 0;
 
 	(void)state;
 	random_init(&random, 4);
-	for (uint32_t length = 0; length <= 32; length++)
-		for (uint32_t i = 0; i < PREFIXES / 33; i++) {
-			uint32_t address = 0xc0a80000 | (uint32_t)random_below(&random, 1 << 12);
+	for (uint32_t t = 0; t < 100; t++) {
+		uint32_t n = 1 + (uint32_t)random_below(&random, 400);
+		uint32_t mask = (uint32_t)random_below(&random, UINT64_C(1) << (8 + t % 25));
+		struct prefix_table *table;
 
-			prefixes[n++] = (struct prefix){address & mask_of(length), length};
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t length = (uint32_t)random_below(&random, 33);
+
+			add(0xc0a80000 ^ ((uint32_t)random_next(&random) & mask),
+				random_next(&random) & 1 ? length : 32);
 		}
-	table = make_table(prefixes, n, 16);
-	check_ends(table, prefixes, n);
-	for (uint32_t base = 0xc0a80000; base < 0xc0a80000 + (1 << 12); base += BURST_MAX) {
-		uint32_t addresses[BURST_MAX];
+		table = make_table();
+		for (uint32_t i = 0; i < 100; i++) {
+			uint32_t addresses[BURST_MAX];
 
-		for (uint32_t i = 0; i < BURST_MAX; i++)
-			addresses[i] = base + i;
-		check(table, prefixes, n, addresses, BURST_MAX);
+			for (uint32_t k = 0; k < BURST_MAX; k++)
+				addresses[k] = 0xc0a80000 ^ ((uint32_t)random_next(&random) & mask);
+			check(table, addresses, 1 + i % BURST_MAX);
+		}
+		prefix_table_destroy(table);
+		check_added();
 	}
-	prefix_table_destroy(table);
+}
+
+/* As many as there may be, from side by side to far apart. */
+static void the_largest(void **state)
+{
+	struct prefix *many = malloc(PREFIXES_MAX * sizeof(*many));
+
+	(void)state;
+	assert_non_null(many);
+	for (uint32_t apart = 1; apart <= 4096; apart *= 2) {
+		struct prefix_table *table;
+		uint32_t addresses[BURST_MAX], places[BURST_MAX];
+
+		for (uint32_t i = 0; i < PREFIXES_MAX; i++)
+			many[i] = (struct prefix){i * apart, 32};
+		table = prefix_table_create(many, PREFIXES_MAX);
+		assert_non_null(table);
+		for (uint32_t i = 0; i < PREFIXES_MAX; i += BURST_MAX) {
+			for (uint32_t k = 0; k < BURST_MAX; k++)
+				addresses[k] = (i + k) * apart + (k & 1 & (apart > 1));
+			prefix_table_look_up(table, addresses, places, BURST_MAX);
+			for (uint32_t k = 0; k < BURST_MAX; k++)
+				assert_int_equal(places[k],
+					(k & 1 & (apart > 1)) != 0 ? PREFIX_NONE : i + k);
+		}
+		prefix_table_destroy(table);
+	}
+	free(many);
 }
 
 int main(void)
@@ -145,8 +243,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(edges),
 		cmocka_unit_test(nothing_is_in_an_empty_table),
-		cmocka_unit_test(groups_run_out),
+		cmocka_unit_test(prefixes_within_each_other),
+		cmocka_unit_test(ranges_run_out_of_words),
+		cmocka_unit_test(all_hosts_of_a_network),
 		cmocka_unit_test(random_prefixes),
+		cmocka_unit_test(the_largest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 #include "base/huge_map.h"
 #include "rx/packet/prefix_table.h"
 
-/* A next hop is a rule's number + 1; 0 is no rule. */
+/* A next hop of IPv6 is a rule's number + 1; 0 is no rule. */
 #define NO_HOP 0
 
 /* Bytes of librte_fib: the first level, a second-level group, and a node of librte_rib's tree. */
@@ -36,41 +36,29 @@ struct monitor_table {
 
 /* Building */
 
-/*
- * Groups of 256 for a family's rules: for IPv4 one for every beginning of 24 bits that a longer
- * prefix has (the rules are sorted: equal ones are neighbours); for IPv6 what librte_fib sets
- * aside, one for every byte behind the third of each prefix, as if no two shared one.
- */
-static uint32_t groups_of(const struct monitor_rules *rules, bool ipv6)
+/* Groups of 256 that librte_fib sets aside: one for every byte behind the third of each prefix, as if
+ * no two shared one. */
+static uint32_t groups_of(const struct monitor_rules *rules)
 {
-	const struct monitor_rule *last = NULL;
 	uint32_t groups = 0;
 
-	for (uint32_t i = 0; i < rules->n; i++) {
-		const struct monitor_rule *rule = &rules->rules[i];
-
-		if (rule->ipv6 != ipv6 || rule->length <= 24)
-			continue;
-		if (ipv6)
-			groups += (rule->length - 24 + 7) / 8;
-		else
-			groups += last == NULL || memcmp(last->bits, rule->bits, 3) != 0;
-		last = rule;
-	}
+	for (uint32_t i = rules->n - rules->nb_ipv6; i < rules->n; i++)
+		if (rules->rules[i].length > 24)
+			groups += (rules->rules[i].length - 24 + 7) / 8;
 	return groups;
 }
 
 size_t monitor_table_bytes(const struct monitor_rules *rules)
 {
 	/* Where there is no IPv6 rule, one may come by a reload. */
-	return FIRST_LEVEL + groups_of(rules, true) * GROUP_BYTES +
+	return FIRST_LEVEL + groups_of(rules) * GROUP_BYTES +
 	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
 }
 
 size_t monitor_ordinary_bytes(const struct monitor_rules *rules)
 {
 	/* An IPv4 rule may come by a reload, too. */
-	return prefix_table_bytes(groups_of(rules, false)) +
+	return prefix_table_bytes(rules->n) +
 	       rules->n * (sizeof(rules->rules[0]) + sizeof(uint32_t));
 }
 
@@ -84,7 +72,8 @@ size_t monitor_worker_bytes(const struct monitor_rules *rules)
 	return counts_size(rules->n, 1);
 }
 
-_Static_assert(MONITOR_RULES_MAX < PREFIX_VALUE_MAX, "a rule's number + 1 is a value");
+_Static_assert(MONITOR_RULES_MAX <= PREFIXES_MAX && MONITOR_NO_RULE == PREFIX_NONE,
+	"the place of a prefix is the number of its rule");
 
 static uint32_t host_order(const uint8_t *bits)
 {
@@ -98,15 +87,18 @@ static bool fill_ipv4(struct monitor_table *table)
 {
 	const struct monitor_rules *rules = table->rules;
 	uint32_t n = rules->n - rules->nb_ipv6;
-	bool filled = true;
+	struct prefix *prefixes;
 
 	if (n == 0)
 		return true;
-	table->ipv4 = prefix_table_create(groups_of(rules, false));
-	for (uint32_t i = 0; table->ipv4 != NULL && i < n; i++)
-		filled &= prefix_table_add(table->ipv4, host_order(rules->rules[i].bits),
-			rules->rules[i].length, i + 1);
-	return table->ipv4 != NULL && filled;
+	prefixes = malloc(n * sizeof(*prefixes));
+	for (uint32_t i = 0; prefixes != NULL && i < n; i++)
+		prefixes[i] =
+			(struct prefix){host_order(rules->rules[i].bits), rules->rules[i].length};
+	if (prefixes != NULL)
+		table->ipv4 = prefix_table_create(prefixes, n);
+	free(prefixes);
+	return table->ipv4 != NULL;
 }
 
 static bool fill_ipv6(struct monitor_table *table)
@@ -118,7 +110,7 @@ static bool fill_ipv6(struct monitor_table *table)
 		.type = RTE_FIB6_TRIE,
 		.default_nh = NO_HOP,
 		.max_routes = (int)rules->nb_ipv6 + 1,
-		.trie = {.nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = groups_of(rules, true) + 1},
+		.trie = {.nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = groups_of(rules) + 1},
 	};
 
 	if (rules->nb_ipv6 == 0)
@@ -213,8 +205,6 @@ static void look_up_ipv4(
 		addresses[i] = host_order(source ? key->src_ip : key->dst_ip);
 	}
 	prefix_table_look_up(ipv4, addresses, hits, burst->n);
-	for (uint32_t i = 0; i < burst->n; i++)
-		hits[i]--; /* no hop becomes no rule */
 }
 
 static void look_up_ipv6(
