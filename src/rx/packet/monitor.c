@@ -255,8 +255,8 @@ static inline __attribute__((always_inline)) struct monitor_left_out match(
 	const bool weighted)
 {
 	struct monitor_left_out left_out = {0};
-	uint64_t v6 = 0;
-	uint32_t kept = 0;
+	uint64_t unmatched = 0, matched, v6 = 0;
+	uint32_t kept = 0, none = 0;
 
 	if (table->side != MONITOR_SRC)
 		look_up(table, burst, false, hits->dst);
@@ -266,15 +266,24 @@ static inline __attribute__((always_inline)) struct monitor_left_out match(
 		look_up(table, burst, true, hits->src);
 	else
 		memset(hits->src, 0xff, sizeof(hits->src));
-	for (uint32_t i = 0; i < burst->n; i++) {
-		if ((hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE) {
-			left_out.packets += weighted ? burst->weights->packets[i] : 1;
-			left_out.bytes += weighted ? burst->weights->bytes[i] : burst->wire_len[i];
-			continue;
-		}
+	for (uint32_t i = 0; i < burst->n; i++)
+		none |= (hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE;
+	if (!none)
+		return left_out;
+	for (uint32_t i = 0; i < burst->n; i++)
+		unmatched |= (uint64_t)((hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE) << i;
+	matched = ~unmatched & UINT64_MAX >> (BURST_MAX - burst->n);
+	for (uint64_t left = unmatched; left != 0; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+		left_out.packets += weighted ? burst->weights->packets[i] : 1;
+		left_out.bytes += weighted ? burst->weights->bytes[i] : burst->wire_len[i];
+	}
+	for (uint64_t left = matched; left != 0; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+
 		v6 |= (burst->v6 >> i & 1) << kept;
-		if (kept != i)
-			move_packet(burst, hits, kept, i);
+		move_packet(burst, hits, kept, i);
 		if (weighted) {
 			burst->weights->packets[kept] = burst->weights->packets[i];
 			burst->weights->bytes[kept] = burst->weights->bytes[i];
@@ -298,10 +307,15 @@ void monitor_match_weights(const struct monitor_table *table, struct key_burst *
 	*left_out = match(table, burst, hits, true);
 }
 
+static inline uint32_t register_of(const struct key_hash *hash)
+{
+	return (uint32_t)((hash->lo >> 32) * MONITOR_REGISTERS >> 32);
+}
+
 static inline void credit(
 	struct monitor_count *count, uint64_t packets, uint64_t bytes, const struct key_hash *hash)
 {
-	uint32_t r = (uint32_t)((hash->lo >> 32) * MONITOR_REGISTERS >> 32);
+	uint32_t r = register_of(hash);
 	uint32_t low = (uint32_t)hash->hi;
 	uint8_t rank = (uint8_t)(low == 0 ? 33 : __builtin_clz(low) + 1);
 
@@ -328,7 +342,7 @@ static inline __attribute__((always_inline)) void credit_all(const struct monito
 		uint32_t hit = hits->dst[i] != MONITOR_NO_RULE ? hits->dst[i] : hits->src[i];
 
 		rte_prefetch0(&counts[hit]);
-		rte_prefetch0(&counts[hit].registers[MONITOR_REGISTERS / 2]);
+		rte_prefetch0(&counts[hit].registers[register_of(&burst->hash[i])]);
 	}
 	for (uint32_t i = 0; i < burst->n; i++) {
 		uint64_t packets = weighted ? burst->weights->packets[i] : 1;
