@@ -289,6 +289,36 @@ static void fill_burst(struct random *random, struct key_burst *burst, struct si
 	}
 }
 
+/* An entry stands for more packets than it has bytes, so that neither is taken for the other. */
+static void check_weights(const struct monitor_table *table, const struct key_burst *burst)
+{
+	static struct key_burst plain, weighted;
+	static struct key_weights weights;
+	struct monitor_hits hits = {0}, weighted_hits = {0};
+	struct monitor_left_out left_out;
+	uint64_t packets = 0, bytes;
+
+	plain = weighted = *burst;
+	weighted.weights = &weights;
+	for (uint32_t i = 0; i < burst->n; i++) {
+		packets += weights.packets[i] = 1000 * burst->wire_len[i];
+		weights.bytes[i] = burst->wire_len[i];
+	}
+	bytes = monitor_match(table, &plain, &hits);
+	monitor_match_weights(table, &weighted, &weighted_hits, &left_out);
+	assert_int_equal(weighted.n, plain.n);
+	assert_int_equal(weighted.v6, plain.v6);
+	assert_memory_equal(weighted_hits.dst, hits.dst, plain.n * sizeof(hits.dst[0]));
+	assert_memory_equal(weighted_hits.src, hits.src, plain.n * sizeof(hits.src[0]));
+	for (uint32_t i = 0; i < plain.n; i++) {
+		assert_int_equal(weights.bytes[i], plain.wire_len[i]);
+		assert_int_equal(weights.packets[i], 1000 * plain.wire_len[i]);
+		packets -= weights.packets[i];
+	}
+	assert_int_equal(left_out.bytes, bytes);
+	assert_int_equal(left_out.packets, packets);
+}
+
 /* What is left of the burst, its order, and what every rule is credited. */
 static void check_side(const struct monitor_table *table, struct monitor_count *counts,
 	enum monitor_side side, struct random *random)
@@ -309,6 +339,7 @@ static void check_side(const struct monitor_table *table, struct monitor_count *
 		uint32_t kept = 0;
 
 		fill_burst(random, &burst, sides);
+		check_weights(table, &burst);
 		bytes = monitor_match(table, &burst, &hits);
 		for (uint32_t i = 0; i < BURST_MAX; i++) {
 			const struct sides *s = &sides[i];
