@@ -86,15 +86,21 @@ static unsigned int least_at_first(const char *name)
 /* Whether it is nearer than *least, which becomes its distance. */
 static bool is_nearer(const char *name, const struct option_row *row, unsigned int *least)
 {
-	/* One that was cut short is the nearest. */
-	unsigned int distance = *least == 0 || strncmp(row->name, name, strlen(name)) == 0
-					? 0
-					: edit_distance(name, row->name);
-	bool nearer = distance < *least;
+	size_t len = strlen(name), other = strlen(row->name);
+	unsigned int distance = 0;
 
-	if (nearer)
-		*least = distance;
-	return nearer;
+	if (*least == 0)
+		return false;
+	/* One that was cut short is the nearest; no fewer letters are put in than are missing. */
+	if (strncmp(row->name, name, len) != 0) {
+		if ((len < other ? other - len : len - other) >= *least)
+			return false;
+		distance = edit_distance(name, row->name);
+	}
+	if (distance >= *least)
+		return false;
+	*least = distance;
+	return true;
 }
 
 const struct config_row *options_nearest(const struct config *config, const char *name)
