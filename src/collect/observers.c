@@ -6,9 +6,13 @@
 #include "base/random.h"
 
 #define HOPS_OF_EXPORTER 16
-#define HOPS_LEAST       4096
-#define HOPS_QUOTA       4 /* an exporter has one in so many */
-#define GENERATIONS      (UINT32_C(1) << (32 - GENERATION_SHIFT))
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define HOPS_LEAST 8 /* which inputs use up */
+#else
+#define HOPS_LEAST 4096
+#endif
+#define HOPS_QUOTA  4 /* an exporter has one in so many */
+#define GENERATIONS (UINT32_C(1) << (32 - GENERATION_SHIFT))
 
 _Static_assert(OBSERVER_SLOTS *OBSERVER_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
 

@@ -17,8 +17,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define SIZE_MIN      8
-#define SIZE_MAX_LOG2 4    /* so many times twice as large */
-#define HELD          1024 /* more than there are units, and packets of a burst */
+#define SIZE_MAX_LOG2 4   /* so many times twice as large */
+#define HELD          256 /* more than there are units, and packets of a burst */
 #define TIME          INT64_C(0x123456789abcdef)
 
 /* First byte of what is done; below, it is the length of the packet that follows. */
