@@ -22,16 +22,27 @@ static size_t admissions_size(uint32_t nb_buckets)
 	return line_up(nb_buckets * sizeof(uint64_t));
 }
 
+/* Two buckets at least: whole lines. */
+static size_t tags_size(uint32_t nb_buckets)
+{
+	return nb_buckets * sizeof(uint16_t[TAG_WAYS]);
+}
+
+static size_t entries_size(uint32_t nb_buckets)
+{
+	return nb_buckets * sizeof(struct candidate_entry[TAG_WAYS]);
+}
+
 static size_t origins_size(uint32_t nb_buckets)
 {
-	return line_up((size_t)nb_buckets * TAG_WAYS * sizeof(struct candidate_origin));
+	return nb_buckets * sizeof(struct candidate_origin[TAG_WAYS]);
 }
 
 size_t candidates_memory(uint32_t capacity)
 {
 	uint32_t nb_buckets = buckets_for(capacity);
 
-	return admissions_size(nb_buckets) + nb_buckets * sizeof(struct candidate_bucket) +
+	return admissions_size(nb_buckets) + tags_size(nb_buckets) + entries_size(nb_buckets) +
 	       origins_size(nb_buckets);
 }
 
@@ -48,9 +59,11 @@ void candidates_init(
 	};
 	candidates->admission = (uint64_t *)(void *)at;
 	at += admissions_size(nb_buckets);
-	candidates->bucket = (struct candidate_bucket *)(void *)at;
-	at += nb_buckets * sizeof(struct candidate_bucket);
-	candidates->origin = (struct candidate_origin *)(void *)at;
+	candidates->tag = (uint16_t(*)[TAG_WAYS])(void *)at;
+	at += tags_size(nb_buckets);
+	candidates->entry = (struct candidate_entry(*)[TAG_WAYS])(void *)at;
+	at += entries_size(nb_buckets);
+	candidates->origin = (struct candidate_origin(*)[TAG_WAYS])(void *)at;
 }
 
 void candidates_reset(struct candidates *candidates)
@@ -68,7 +81,8 @@ void candidates_forget(struct candidates *candidates)
 	if (candidates_empty(candidates))
 		return;
 	memset(candidates->admission, 0, admissions_size(nb_buckets));
-	memset(candidates->bucket, 0, nb_buckets * sizeof(struct candidate_bucket));
+	memset(candidates->tag, 0, tags_size(nb_buckets));
+	memset(candidates->entry, 0, entries_size(nb_buckets));
 	memset(candidates->origin, 0, origins_size(nb_buckets));
 }
 
@@ -92,11 +106,11 @@ static inline bool has_hash(const struct candidate_entry *entry, const struct ke
 static struct candidate_entry *find(
 	const struct candidates *candidates, const struct key_hash *hash)
 {
-	struct candidate_bucket *bucket = &candidates->bucket[bucket_of(candidates, hash)];
-	uint32_t match = tag_match(bucket->tag, tag_of(hash));
+	uint32_t b = bucket_of(candidates, hash);
+	uint32_t match = tag_match(candidates->tag[b], tag_of(hash));
 
 	for (; match != 0; match &= match - 1) {
-		struct candidate_entry *entry = &bucket->entry[__builtin_ctz(match)];
+		struct candidate_entry *entry = &candidates->entry[b][__builtin_ctz(match)];
 
 		if (has_hash(entry, hash))
 			return entry;
@@ -105,11 +119,11 @@ static struct candidate_entry *find(
 }
 
 /* Of the way whose tag stands there. A division by two and a product, where this is one shift. */
-static inline struct candidate_entry *entry_of_byte(struct candidate_bucket *bucket, uint32_t byte)
+static inline struct candidate_entry *entry_of_byte(struct candidate_entry *ways, uint32_t byte)
 {
-	return (struct candidate_entry *)(void *)((uint8_t *)bucket->entry +
-						  (size_t)byte * (sizeof(*bucket->entry) /
-									 sizeof(*bucket->tag)));
+	return (struct candidate_entry *)(void *)((uint8_t *)ways +
+						  (size_t)byte *
+							  (sizeof(*ways) / sizeof(uint16_t)));
 }
 
 /* By the first way of its bucket whose tag agrees with the packet's. */
@@ -117,16 +131,17 @@ static inline void split_by_tag(const struct candidates *candidates, const struc
 	uint32_t start, struct candidates_split *split)
 {
 	const uint32_t shift = candidates->bucket_shift, n = burst->n;
-	struct candidate_bucket *const buckets = candidates->bucket;
+	uint16_t(*const tag)[TAG_WAYS] = candidates->tag;
+	struct candidate_entry(*const ways)[TAG_WAYS] = candidates->entry;
 	uint32_t nb_listed = 0;
 
 	/* Written before it is known where it belongs: a branch here would be a coin's toss. */
 	for (uint32_t i = start; i < n; i++) {
 		const struct key_hash *hash = &burst->hash[i];
-		struct candidate_bucket *bucket = &buckets[hash->hi >> shift];
+		const uint64_t b = hash->hi >> shift;
 		bool agrees;
 		struct candidate_entry *entry =
-			entry_of_byte(bucket, tag_first_byte(bucket->tag, tag_of(hash), &agrees));
+			entry_of_byte(ways[b], tag_first_byte(tag[b], tag_of(hash), &agrees));
 
 		__builtin_prefetch(entry, 1);
 		split->entry[nb_listed] = entry;
@@ -237,8 +252,8 @@ struct smallest {
 /* In a bucket that is full. */
 static struct smallest find_smallest(const struct candidates *candidates, uint32_t b)
 {
-	const struct candidate_entry *entry = candidates->bucket[b].entry;
-	const struct candidate_origin *origin = &candidates->origin[b * TAG_WAYS];
+	const struct candidate_entry *entry = candidates->entry[b];
+	const struct candidate_origin *origin = candidates->origin[b];
 	struct smallest smallest = {.upper = UINT64_MAX};
 
 	for (uint32_t way = 0; way < TAG_WAYS; way++) {
@@ -267,17 +282,16 @@ static void raise_admission(struct candidates *candidates, uint32_t b, uint64_t 
 static void list_key(struct candidates *candidates, uint32_t b, uint32_t way,
 	const struct key_burst *burst, uint32_t i, uint64_t bytes, uint64_t before)
 {
-	struct candidate_bucket *bucket = &candidates->bucket[b];
 	const struct key_hash *hash = &burst->hash[i];
 
-	bucket->tag[way] = tag_of(hash);
-	bucket->entry[way] = (struct candidate_entry){
+	candidates->tag[b][way] = tag_of(hash);
+	candidates->entry[b][way] = (struct candidate_entry){
 		.hash_lo = hash->lo,
 		.hash_hi = hash->hi,
 		.packets = 1,
 		.bytes = bytes,
 	};
-	candidates->origin[b * TAG_WAYS + way] = (struct candidate_origin){
+	candidates->origin[b][way] = (struct candidate_origin){
 		.key = key_burst_get(burst, i),
 		.before = before,
 	};
@@ -289,7 +303,7 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 	uint64_t own = candidates->metric == SKETCH_PACKETS ? 1 : bytes;
 	uint32_t b = bucket_of(candidates, &burst->hash[i]);
 	const struct candidate_entry *loser;
-	uint32_t free_ways = tag_match(candidates->bucket[b].tag, 0);
+	uint32_t free_ways = tag_match(candidates->tag[b], 0);
 	struct smallest smallest;
 
 	evicted->amount = 0;
@@ -305,9 +319,9 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 	candidates->turned_away = true;
 	if (counter64_sum(before, own) < candidates->admission[b] || smallest.upper == UINT64_MAX)
 		return false;
-	loser = &candidates->bucket[b].entry[smallest.way];
+	loser = &candidates->entry[b][smallest.way];
 	*evicted = (struct candidate_evicted){
-		.key = candidates->origin[b * TAG_WAYS + smallest.way].key,
+		.key = candidates->origin[b][smallest.way].key,
 		.hash = {.lo = loser->hash_lo, .hi = loser->hash_hi},
 		.amount = since_of(candidates, loser),
 	};
@@ -328,13 +342,10 @@ uint64_t candidates_since(const struct candidates *candidates, const struct key_
 void candidates_emit(const struct candidates *candidates, sketch_emit_fn emit, void *arg)
 {
 	for (uint32_t b = 0; b < candidates->nb_buckets; b++) {
-		const struct candidate_bucket *bucket = &candidates->bucket[b];
-
 		/* Ways are taken in ascending order. */
-		for (uint32_t way = 0; way < TAG_WAYS && bucket->tag[way] != 0; way++) {
-			const struct candidate_entry *entry = &bucket->entry[way];
-			const struct candidate_origin *origin =
-				&candidates->origin[b * TAG_WAYS + way];
+		for (uint32_t way = 0; way < TAG_WAYS && candidates->tag[b][way] != 0; way++) {
+			const struct candidate_entry *entry = &candidates->entry[b][way];
+			const struct candidate_origin *origin = &candidates->origin[b][way];
 			struct sketch_candidate candidate = {
 				.key = origin->key,
 				.hash = {.lo = entry->hash_lo, .hi = entry->hash_hi},
@@ -356,7 +367,7 @@ bool candidates_complete(const struct candidates *candidates)
 bool candidates_empty(const struct candidates *candidates)
 {
 	for (uint32_t b = 0; b < candidates->nb_buckets; b++)
-		if (candidates->bucket[b].tag[0] != 0)
+		if (candidates->tag[b][0] != 0)
 			return false;
 	return true;
 }

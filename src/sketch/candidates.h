@@ -51,11 +51,6 @@ struct candidate_entry {
 	uint64_t packets, bytes; /* since it was listed, that packet included */
 };
 
-struct candidate_bucket {
-	uint16_t tag[TAG_WAYS] __attribute__((aligned(32))); /* 0: the way is free */
-	struct candidate_entry entry[TAG_WAYS];
-};
-
 /* What is only read when a key is listed or reported. */
 struct candidate_origin {
 	struct key key;
@@ -63,9 +58,12 @@ struct candidate_origin {
 };
 
 struct candidates {
-	uint64_t *admission; /* of each bucket */
-	struct candidate_bucket *bucket;
-	struct candidate_origin *origin; /* of each way of each bucket */
+	/* Of each bucket, and of each way of each. Tags lie side by side, as they are all that is
+	 * touched for most packets of keys that are not listed. */
+	uint64_t *admission;
+	uint16_t (*tag)[TAG_WAYS]; /* 0: the way is free */
+	struct candidate_entry (*entry)[TAG_WAYS];
+	struct candidate_origin (*origin)[TAG_WAYS];
 	uint32_t nb_buckets;
 	uint32_t bucket_shift; /* hash.hi >> bucket_shift is the bucket */
 	enum sketch_metric metric;

@@ -180,10 +180,10 @@ static void add_packets(struct sketch *sketch, uint32_t number, uint32_t nb_pack
 
 static bool lists(struct sketch *sketch, uint32_t number)
 {
-	const struct candidate_bucket *bucket = &table_of(sketch)->bucket[0];
+	const struct candidate_entry *entry = table_of(sketch)->entry[0];
 
 	for (uint32_t way = 0; way < TAG_WAYS; way++)
-		if ((uint32_t)bucket->entry[way].hash_lo == number + 1)
+		if ((uint32_t)entry[way].hash_lo == number + 1)
 			return true;
 	return false;
 }
@@ -249,8 +249,8 @@ static void test_equal_tags(void **state)
 		count_min_ops.update[SHARING_SEPARATE](sketch, &burst);
 	}
 	for (uint32_t k = 0; k < 3; k++) {
-		assert_int_equal(table->bucket[0].tag[k], 5);
-		assert_int_equal(table->bucket[0].entry[k].packets, 10 * (k + 1));
+		assert_int_equal(table->tag[0][k], 5);
+		assert_int_equal(table->entry[0][k].packets, 10 * (k + 1));
 	}
 	count_min_ops.destroy(sketch);
 }
@@ -297,7 +297,7 @@ static void check_unknown_uppers(enum sketch_metric metric)
 	add_packets(sketch, 100, 2);
 	assert_false(lists(sketch, 100));
 	add_packets(sketch, 4, 5);
-	assert_int_equal(cm->lists[0].bucket[0].entry[2].packets, 6);
+	assert_int_equal(cm->lists[0].entry[0][2].packets, 6);
 	count_min_ops.destroy(sketch);
 }
 
