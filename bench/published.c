@@ -28,6 +28,7 @@
 #include "bench/published.h"
 #include "parallel/memory.h"
 #include "parallel/plan/plan.h"
+#include "sketch/candidates.h"
 #include "sketch/one_block.h"
 #include "sketch/row_index.h"
 
@@ -174,8 +175,8 @@ static ALWAYS_INLINE void chains_put(
 
 /* --- OctoSketch --- */
 
-#define OCTO_ROWS  3    /* as in the paper's evaluation */
-#define OCTO_KEYS  2048 /* of the heap; the paper's has 1023 */
+#define OCTO_ROWS  3                  /* as in the paper's evaluation */
+#define OCTO_KEYS  CANDIDATES_DEFAULT /* of the heap, as Count-Min's list; the paper's has 1023 */
 #define OCTO_QUEUE (2 * OCTO_ROWS * BURST_MAX)
 
 /* What a worker sends; where the counter stands follows from the hash. */

@@ -43,7 +43,7 @@
 #include "sketch/tag_match.h"
 #include "sketch/weight.h"
 
-#define CANDIDATES_DEFAULT 2048
+#define CANDIDATES_DEFAULT 4096
 #define CANDIDATES_MAX     (UINT32_C(1) << 24)
 
 struct candidate_entry {

@@ -14,6 +14,7 @@
 #include "rx/port/forwarding.h"
 #include "rx/port/name.h"
 #include "rx/port/port_send.h"
+#include "sketch/candidates.h"
 #include "sketch/measurement.h"
 
 /* librte_net_ring: at most so many queues on an ethdev made of rings. */
@@ -302,14 +303,14 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 
 	m->config = config;
 	m->ops = measurement_sketch(config);
-	/* Candidates compete for the places of a bucket, and the heaviest must always win. */
+	/* Candidates compete for the places of a bucket, and the heaviest must always win. 0 stands
+	 * for the sketch's default. */
 	if (options->threshold > 0 && (wanted == 0 || 1 / options->threshold < wanted))
 		wanted = 1 / options->threshold;
 	m->params = measurement_params(config);
 	m->params.ip_bytes = (m->ops->caps & SKETCH_RECORDS) != 0 && !kernel_given(run_config) &&
 			     (config_needs(run_config) & OPTION_NEED_IP_BYTES) != 0;
-	m->params.candidates =
-		wanted <= 200 ? 0 : (uint32_t)(10 * wanted); /* 0: the sketch's default */
+	m->params.candidates = 10 * wanted <= CANDIDATES_DEFAULT ? 0 : (uint32_t)(10 * wanted);
 	m->params.seed = seed_options(run_config)->seed;
 	m->params.atomic = plan_options(run_config)->atomic;
 	m->params.writers = sharing == SHARING_SHARED ? nb_workers : 1;
