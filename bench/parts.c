@@ -240,11 +240,13 @@ static const struct {
 			{"Zipf 1.3, 2 threads", .sketch = "count-min", .width = WIDTH,
 				.sharing = 2},
 		}},
-	{0, 1000,
+	{0, 10000,
 		{
-			{"count-min, 1 K flows", .sketch = "count-min", .width = WIDTH},
-			{"simple-hash, 1 K flows", .sketch = "simple-hash"},
-			{"reversible, 1 K flows", .sketch = "reversible"},
+			{"count-min, 10 K flows", .sketch = "count-min", .width = WIDTH},
+			{"count-min 4 x 256K, 10 K flows", .sketch = "count-min",
+				.width = LARGE_WIDTH},
+			{"simple-hash, 10 K flows", .sketch = "simple-hash"},
+			{"reversible, 10 K flows", .sketch = "reversible"},
 		}},
 	{0, 10000000,
 		{
@@ -259,6 +261,8 @@ static const struct {
 	{0, 20000000,
 		{
 			{"count-min, 20 M flows", .sketch = "count-min", .width = WIDTH},
+			{"count-min 4 x 256K, 20 M flows", .sketch = "count-min",
+				.width = LARGE_WIDTH},
 			{"simple-hash, 20 M flows", .sketch = "simple-hash"},
 			{"reversible, 20 M flows", .sketch = "reversible"},
 		}},
