@@ -19,19 +19,20 @@ enum origin {
 };
 
 /* Ethernet, IPv4 without options, and four bytes: 14 + 20 + 4. */
-#define PLAIN_LEN      38
-#define PLAIN_IPV4_AT  14
+#define PLAIN_LEN       38
+#define PLAIN_IPV4_AT   14 /* and IPv6 */
 /* Of a TCP header behind them. */
-#define PLAIN_FLAGS_AT (34 + 13)
-#define PROTO_TCP      6
-#define TCP_READ       16 /* bytes of its header, with the window */
-#define IPV4_HEADER    20
-#define IPV6_HEADER    40
-#define IP_LENGTHS     6 /* bytes of an IP header, with its length */
+#define PLAIN_FLAGS_AT  (34 + 13)
+#define PROTO_TCP       6
+#define TCP_READ        16 /* bytes of its header, with the window */
+#define IPV4_HEADER     20
+#define IPV6_HEADER     40
+#define IP_LENGTHS      6 /* bytes of an IP header, with its length */
 /* Ethernet, IPv6 without extension headers, and ports. */
-#define PLAIN6_LEN     58
-#define VLAN_TAG_LEN   4
-#define VLAN_ID        0x0fff
+#define PLAIN6_LEN      58
+#define PLAIN6_FLAGS_AT (54 + 13)
+#define VLAN_TAG_LEN    4
+#define VLAN_ID         0x0fff
 
 static inline uint32_t be16(const uint8_t *p)
 {
@@ -94,31 +95,6 @@ static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 	key->proto = data[20];
 	memset(key->spare, 0, sizeof(key->spare));
 	key->reserved = 0;
-}
-
-/*
- * The same behind one VLAN tag, and IPv6 behind one or none: the second most frequent. Writes entry
- * m of `out`. False for everything else.
- */
-static inline bool parse_second(const uint8_t *data, uint32_t len, uint32_t m,
-	struct key_burst *out, struct parse_counts *counts)
-{
-	if (len >= PLAIN_LEN && load16(data + 12) == RTE_BE16(0x8100)) {
-		data += VLAN_TAG_LEN;
-		len -= VLAN_TAG_LEN;
-	}
-	if (is_plain_ipv6(data, len)) {
-		plain_ipv6_key(data, &out->key6[m]);
-		out->v6 |= UINT64_C(1) << m;
-		counts->verdicts[PARSE_IPV6]++;
-		return true;
-	}
-	if (is_plain_ipv4(data, len)) {
-		plain_ipv4_key(data, &out->key4[m]);
-		counts->verdicts[PARSE_IPV4]++;
-		return true;
-	}
-	return false;
 }
 
 /*
@@ -243,6 +219,43 @@ static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_
 	return (uint16_t)RTE_MIN(overhead, (uint32_t)UINT16_MAX);
 }
 
+/*
+ * What is plain behind one VLAN tag, and IPv6 behind one or none: the second most frequent, without
+ * what only levels beyond details ask for. Writes entry m of `out`. False for everything else.
+ */
+static inline __attribute__((always_inline)) bool parse_second(const uint8_t *data, uint32_t len,
+	uint32_t m, struct key_burst *out, struct parse_counts *counts, const bool details,
+	const bool overhead, uint32_t wire_len)
+{
+	size_t tags = 0;
+
+	if (len >= PLAIN_LEN && load16(data + 12) == RTE_BE16(0x8100)) {
+		tags = VLAN_TAG_LEN;
+		data += VLAN_TAG_LEN;
+		len -= VLAN_TAG_LEN;
+	}
+	if (is_plain_ipv6(data, len)) {
+		plain_ipv6_key(data, &out->key6[m]);
+		out->v6 |= UINT64_C(1) << m;
+		counts->verdicts[PARSE_IPV6]++;
+		if (details)
+			out->tcp_flags[m] = data[20] == PROTO_TCP && len > PLAIN6_FLAGS_AT
+						    ? data[PLAIN6_FLAGS_AT]
+						    : 0;
+	} else if (is_plain_ipv4(data, len)) {
+		plain_ipv4_key(data, &out->key4[m]);
+		counts->verdicts[PARSE_IPV4]++;
+		if (details)
+			out->tcp_flags[m] = plain_tcp_flags(data, len);
+	} else {
+		return false;
+	}
+	if (overhead)
+		out->overhead[m] = overhead_of(
+			wire_len, tags + PLAIN_IPV4_AT, ip_length(data + PLAIN_IPV4_AT));
+	return true;
+}
+
 static uint16_t read_overhead(const struct rte_mbuf *mbuf, size_t ip_at, uint32_t wire_len)
 {
 	uint8_t copy[IP_LENGTHS];
@@ -341,8 +354,9 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 				plain_extra(data, out->tcp_flags[m], &out->extra[m]);
 			if (tcp)
 				plain_tcp(mbuf, data, wire_len, &out->tcp[m]);
-		} else if ((link == LINK_ETHERNET && !details &&
-				   parse_second(data, mbuf->data_len, m, out, counts)) ||
+		} else if ((link == LINK_ETHERNET && !extra && (!details || mbuf->nb_segs == 1) &&
+				   parse_second(data, mbuf->data_len, m, out, counts, details,
+					   overhead, wire_len)) ||
 			   parse_any(mbuf, link, m, out, counts, level, overhead, wire_len)) {
 			others++;
 		} else {
