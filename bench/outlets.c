@@ -26,7 +26,7 @@
 
 #define TURNS         9
 #define PACKETS       3000000
-#define QUICK_PACKETS 200000
+#define QUICK_PACKETS 20000
 #define ZIPF_E6       1050000
 #define FLOWS         100000
 #define EVERY         (SECOND_NS / 4)

@@ -31,7 +31,7 @@
 #define PACKETS        (UINT64_C(4) << 20)
 #define REPLAY_PACKETS UINT64_C(2000000)
 #define QUICK_ROUNDS   3
-#define QUICK_PACKETS  UINT64_C(200000)
+#define QUICK_PACKETS  UINT64_C(50000)
 #define CARD_MB        (POLLED_CARD_MBUFS * 512U >> 20)
 #define FLOWS          1000000
 #define ZIPF_E6        1050000
