@@ -245,6 +245,16 @@ def few(settings, items):
     return items if settings.full or settings.sanitized else items[::5]
 
 
+def idle_of(arguments):
+    """Options with which a replay that goes as fast as it can leaves the CPUs to the tests beside it.
+
+    What comes out is the same. Where a clock decides, and in test_matrix, lcores that find nothing do what is usual.
+    """
+    given = set(arguments)
+    replays = given & {'--pcap', '--synthetic'} and arguments[0].startswith('--')
+    return ('--idle', 'sleep') if replays and not given & {'--idle', '--pace', '--port', '--keep-up', '--config'} else ()
+
+
 class Test:
     """The world of one test: its directory, its children, its patience."""
 
@@ -278,7 +288,8 @@ class Test:
         environment['RUNTIME_DIRECTORY'] = home  # where EAL puts its files, instead of /var/run
         if self.sanitized:
             environment['LSAN_OPTIONS'] = f'suppressions={LEAKS_OF_OTHERS}:print_suppressions=0'
-        program = [self.binary] if program is None else program
+        if program is None:
+            program = [self.binary, *idle_of(arguments)]
         if inside is not None:
             program = [*inside.enter, *program]
         process = Process([*program, *arguments], home, environment, stdin, stdout)

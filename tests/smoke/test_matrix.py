@@ -22,7 +22,7 @@ THRESHOLD = 0.01
 
 def options(combination):
     design, sharing, sketch, workers = combination
-    return ('--design', *design, '--sharing', *sharing, '--sketch', *sketch,
+    return ('--idle', 'auto', '--design', *design, '--sharing', *sharing, '--sketch', *sketch,
             '--workers', workers, '--interval', '0', '--seed', '7')
 
 
