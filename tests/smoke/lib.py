@@ -9,8 +9,10 @@ import functools
 import gzip
 import json
 import lzma
+import operator
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -217,13 +219,17 @@ class Process:
             return stream.read()
 
     def wait(self, patience):
-        pause = 0.002
-        while self._poll() is None:
-            if not patience.spend():
-                self.kill()
-                raise AssertionError(f'still running when the test had no time left\n{self.result.describe()}')
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.02)
+        if self._poll() is not None:
+            return self.result
+        end = os.pidfd_open(self.popen.pid)
+        try:
+            while self._poll() is None:
+                if not patience.spend():
+                    self.kill()
+                    raise AssertionError(f'still running when the test had no time left\n{self.result.describe()}')
+                select.select([end], [], [], 0.05)
+        finally:
+            os.close(end)
         return self.result
 
     def kill(self):
@@ -541,9 +547,12 @@ def whole_second(text):
     return int(datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.timezone.utc).timestamp())
 
 
+TIME = re.compile(r'(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z')
+
+
 def timestamp(text):
     """RFC 3339 in UTC to microseconds since 1970."""
-    match = re.fullmatch(r'(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z', text)
+    match = TIME.fullmatch(text)
     assert match, f'not RFC 3339 in UTC with microseconds: {text!r}'
     return whole_second(match[1]) * 1000000 + int(match[2])
 
@@ -555,12 +564,19 @@ def key_columns(rule):
     return tuple(column for word in words for column in KEY_WORDS.get(word, (word,)))
 
 
+@functools.lru_cache(maxsize=256)
+def columns_of(header, rule):
+    """Columns of a --key; and which of those that keys have are filled, and which are empty."""
+    columns, every = key_columns(rule), (*KEY_COLUMNS, *asked_columns(header))
+    return columns, [column for column in every if column in columns], [column for column in every if column not in columns]
+
+
 def row_key(row, rule='5tuple'):
     """The key of a heavy-hitter row; columns outside the rule must be empty."""
-    columns = key_columns(rule)
-    for column in (*KEY_COLUMNS, *asked_columns(tuple(row))):
-        assert (row[column] != '') == (column in columns), f'{column}: {row}'
-    return tuple(row[column] for column in columns)
+    columns, filled, empty = columns_of(tuple(row), rule)
+    value = row.__getitem__
+    assert all(map(value, filled)) and not any(map(value, empty)), f'{rule}: {row}'
+    return tuple(map(value, columns))
 
 
 def in_epoch(rows, epoch, measurement='main'):
@@ -627,9 +643,12 @@ def load_truth(traces, file):
     if not os.path.exists(path):  # nothing in it has a key
         return truth
     with gzip.open(path, 'rt') as stream:
-        for row in csv.DictReader(stream):
-            truth[tuple(row[column] for column in KEY_COLUMNS)] = (
-                int(row['packets']), int(row['bytes']))
+        reader = csv.reader(stream)
+        places = {column: place for place, column in enumerate(next(reader))}
+        key_of = operator.itemgetter(*(places[column] for column in KEY_COLUMNS))
+        packets, size = places['packets'], places['bytes']
+        for row in reader:
+            truth[key_of(row)] = (int(row[packets]), int(row[size]))
     return truth
 
 
