@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #ifdef __AVX2__
@@ -331,6 +332,134 @@ static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 	}
 }
 
+#ifdef __AVX2__
+/*
+ * ---- A burst, where nobody else updates
+ *
+ * Whether a packet's key is stored nobody can foretell, and whoever guesses wrong has lost what was
+ * begun behind the guess. So no branch depends on it. Eight numbers, what a pair has behind its
+ * hashes, grow at once by what the halves of the hashes that are equal say; a key that is not
+ * stored marks the rest, and is counted when the burst's others are. A packet that finds its pair
+ * marked lets those that wait go first. So the packets of a pair keep their order, and pairs have
+ * nothing in common: what is left is what count_packet() of one after the other leaves.
+ */
+
+#define REST_WAITED_FOR REST_OWNED /* of rest: by a packet of the burst */
+
+_Static_assert(offsetof(struct bucket_pair, packets) == 32 &&
+		       offsetof(struct bucket_pair, bytes_low) == 40 &&
+		       offsetof(struct bucket_pair, rest) == 60,
+	"the places of what grows");
+
+/* What grows where the key is stored in one of the buckets, or in none. */
+#define ROW(first, second)                                                                         \
+	{                                                                                          \
+		-(first), -(second), -(first), -(second), 0, 0, 0, (first) + (second)-1            \
+	}
+
+/* By the halves of both hashes that are equal, the lowest bit for the first. */
+static const int32_t grows[16][8] __attribute__((aligned(32))) = {ROW(0, 0), ROW(0, 0), ROW(0, 0),
+	ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0), ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0),
+	ROW(1, 0), ROW(0, 1), ROW(0, 1), ROW(0, 1), ROW(0, 1)};
+static const uint8_t waits[16] = {1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0};
+
+/* Those that began anew at 0: bits 0 and 1 are packets, 2 and 3 bytes_low. */
+static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t overflown)
+{
+	for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
+		if ((overflown >> way & 1) != 0)
+			pair->packets[way] = UINT32_MAX;
+		if ((overflown >> way & 4) != 0)
+			carry_bytes(pair, way);
+	}
+}
+
+/* Returns 1 where the key is not stored. */
+static ALWAYS_INLINE uint32_t count_stored(
+	struct bucket_pair *pair, const struct key_hash *hash, uint32_t wire_len)
+{
+	const __m256i one = _mm256_setr_epi32(1, 1, 0, 0, 0, 0, 0, (int)REST_WAITED_FOR);
+	__m256i want =
+		_mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(const void *)hash));
+	__m256i have = _mm256_load_si256((const __m256i *)(const void *)pair->hash);
+	__m256i before = _mm256_load_si256((const __m256i *)(const void *)pair->packets);
+	__m256i packet = _mm256_blend_epi32(one, _mm256_set1_epi32((int)wire_len), 3 << 2);
+	uint32_t halves =
+		(uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(have, want)));
+	__m256i grown = _mm256_load_si256((const __m256i *)(const void *)grows[halves]);
+	__m256i after = _mm256_add_epi32(before, _mm256_and_si256(packet, grown));
+	__m256i larger = _mm256_cmpeq_epi32(_mm256_min_epu32(after, before), before);
+	uint32_t lanes = (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(larger));
+
+	_mm256_store_si256((__m256i *)(void *)pair->packets, after);
+	if (__builtin_expect(lanes != 0xff, 0))
+		carry(pair, ~lanes);
+	return waits[halves];
+}
+
+static ALWAYS_INLINE uint64_t choose(bool first, uint64_t a, uint64_t b)
+{
+	return b ^ ((a ^ b) & -(uint64_t)first);
+}
+
+/* As count_packet() of a key that is not stored. */
+static ALWAYS_INLINE void count_waiting(const struct simple_hash *table, struct bucket_pair *pair,
+	const struct key_burst *burst, uint32_t i, const enum sketch_metric metric)
+{
+	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed) & REST_MAX;
+	uint32_t wire_len = burst->wire_len[i];
+	uint64_t upper0 = upper_of(pair, 0, metric), upper1 = upper_of(pair, 1, metric);
+	uint64_t smaller = least(upper0, upper1);
+	uint64_t newcomer = (uint64_t)rest + (metric == SKETCH_PACKETS ? 1 : wire_len);
+	uint32_t way = upper1 < upper0;
+	bool v6 = burst->v6 >> i & 1, stored = newcomer > smaller;
+
+	pair->hash[way].lo = choose(stored, burst->hash[i].lo, pair->hash[way].lo);
+	pair->hash[way].hi = choose(stored, burst->hash[i].hi, pair->hash[way].hi);
+	pair->packets[way] = (uint32_t)choose(stored, 1, pair->packets[way]);
+	pair->before[way] = (uint32_t)choose(stored, rest, pair->before[way]);
+	pair->bytes_low[way] = (uint32_t)choose(stored, wire_len, pair->bytes_low[way]);
+	pair->bytes_high[way] =
+		(uint16_t)choose(stored, v6 ? BUCKET_IPV6 : 0, pair->bytes_high[way]);
+	if (v6 && stored)
+		table->key6[(pair - table->pairs) * BUCKET_WAYS + way] = burst->key6[i];
+	atomic_store_explicit(&pair->rest, (uint32_t)least(least(newcomer, smaller), REST_MAX),
+		memory_order_relaxed);
+}
+
+static ALWAYS_INLINE void count_alone(const struct simple_hash *table,
+	const struct key_burst *burst, const enum sketch_metric metric)
+{
+	struct bucket_pair *pairs[BURST_MAX];
+	uint8_t waiting[BURST_MAX];
+	uint32_t n = burst->n, nb_waiting = 0, w = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		pairs[i] = pair_at(table->pairs, table->bits, &burst->hash[i]);
+		__builtin_prefetch(pairs[i], 1);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t rest = atomic_load_explicit(&pairs[i]->rest, memory_order_relaxed);
+
+		if (__builtin_expect((rest & REST_WAITED_FOR) != 0, 0))
+			for (; w < nb_waiting; w++)
+				count_waiting(table, pairs[waiting[w]], burst, waiting[w], metric);
+		waiting[nb_waiting] = (uint8_t)i;
+		nb_waiting += count_stored(pairs[i], &burst->hash[i], burst->wire_len[i]);
+	}
+	for (; w < nb_waiting; w++)
+		count_waiting(table, pairs[waiting[w]], burst, waiting[w], metric);
+}
+
+static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	if (sketch->params.metric == SKETCH_PACKETS)
+		count_alone(simple_hash_of(sketch), burst, SKETCH_PACKETS);
+	else
+		count_alone(simple_hash_of(sketch), burst, SKETCH_BYTES);
+}
+#endif
+
 static ALWAYS_INLINE void count_metric(const struct simple_hash *table,
 	const struct key_burst *burst, const enum policy policy, const bool weighted)
 {
@@ -340,10 +469,12 @@ static ALWAYS_INLINE void count_metric(const struct simple_hash *table,
 		count_burst(table, burst, SKETCH_BYTES, policy, weighted);
 }
 
+#ifndef __AVX2__
 static void update_separate(struct sketch *sketch, const struct key_burst *burst)
 {
 	count_metric(simple_hash_of(sketch), burst, POLICY_ALONE, false);
 }
+#endif
 
 static void update_shared(struct sketch *sketch, const struct key_burst *burst)
 {

@@ -1019,6 +1019,75 @@ static void check_saturated_rest(enum sketch_metric metric)
 	close_full(&full);
 }
 
+/* Numbers of all pairs, each at random far from its end, near it or there. */
+static void set_near_ends(struct sketch *sketch, uint64_t *random)
+{
+	for (uint64_t p = 0; p < nb_pairs(sketch); p++) {
+		struct bucket_pair *pair = &pairs_of(sketch)[p];
+
+		for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
+			uint32_t below = (uint32_t)(zipf_random(random) % 8);
+			uint64_t high = zipf_random(random) % 3 * (BUCKET_BYTES_MAX >> 33);
+
+			if (pair->packets[way] == 0)
+				continue;
+			if (zipf_random(random) % 2 != 0)
+				pair->packets[way] = UINT32_MAX - below;
+			pair->bytes_low[way] = UINT32_MAX - below * 500;
+			pair->bytes_high[way] =
+				(uint16_t)((pair->bytes_high[way] & BUCKET_IPV6) | high);
+			pair->before[way] = zipf_random(random) % 2 != 0 ? REST_MAX - below : below;
+		}
+		if (zipf_random(random) % 2 != 0)
+			pair->rest = REST_MAX - (uint32_t)(zipf_random(random) % 2000);
+	}
+}
+
+/* However a burst is counted: what threads share looks at one packet after the other. */
+static void check_ends_alone(enum sketch_metric metric)
+{
+	struct sketch_params params = {.width = 32, .metric = metric, .seed = 5};
+	struct sketch *alone = make(params), *shared = make(params);
+	struct key_burst burst = {0};
+	struct zipf_stream stream;
+	uint64_t random = 7;
+
+	zipf_open(&stream, 200, 1.0, params.seed);
+	for (uint32_t b = 0; b < 3000; b++) {
+		uint32_t n = (uint32_t)(zipf_random(&random) % (BURST_MAX + 1));
+
+		burst.n = 0;
+		burst.v6 = 0;
+		while (burst.n < n)
+			zipf_append(&stream, &burst, zipf_draw(&stream));
+		for (uint32_t i = 0; i < n; i++)
+			if (zipf_random(&random) % 16 == 0)
+				burst.wire_len[i] = (uint32_t)zipf_random(&random);
+		simple_hash_ops.update[SHARING_SEPARATE](alone, &burst);
+		simple_hash_ops.update[SHARING_SHARED](shared, &burst);
+		assert_same_state(alone, shared);
+		if (b % 20 == 0) {
+			set_near_ends(alone, &random);
+			memcpy(pairs_of(shared), pairs_of(alone),
+				nb_pairs(alone) * sizeof(struct bucket_pair));
+		}
+		if (b % 500 == 0) {
+			simple_hash_ops.reset(alone);
+			simple_hash_ops.reset(shared);
+		}
+	}
+	zipf_close(&stream);
+	simple_hash_ops.destroy(alone);
+	simple_hash_ops.destroy(shared);
+}
+
+static void test_ends_alone_and_shared(void **state)
+{
+	(void)state;
+	check_ends_alone(SKETCH_PACKETS);
+	check_ends_alone(SKETCH_BYTES);
+}
+
 static void check_saturated_merge(enum sketch_metric metric)
 {
 	struct full a = open_full(metric), b = open_full(metric);
@@ -1076,6 +1145,7 @@ int main(void)
 		cmocka_unit_test(test_merge_refuses),
 		cmocka_unit_test(test_report),
 		cmocka_unit_test(test_saturation),
+		cmocka_unit_test(test_ends_alone_and_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
