@@ -326,8 +326,11 @@ class Service:
         assert self.counted() == wanted, f'{self.counted()} packets in the files, {wanted} were sent'
 
     def lives_again(self, pid):
-        self.where.until(lambda: self.show('MainPID') not in ('0', pid) and self.show('ActiveState') == 'active',
-                         'the service to be started again', self.journal)
+        def lives():
+            said = self.guest.run(f'systemctl show -p MainPID -p ActiveState {self.unit}').splitlines()
+            return 'ActiveState=active' in said and not {'MainPID=0', f'MainPID={pid}'} & set(said)
+
+        self.where.until(lives, 'the service to be started again', self.journal)
 
     def stop(self):
         self.guest.run(f'systemctl stop {self.unit}')
@@ -415,7 +418,7 @@ END""" % where.address('igb1'))
     for service, name in ((tapped, 'igb0'), (carded, 'igb1')):
         service.start()
         service.feed(where.cable(name), captured(150, whole=True))
-        guest.run(f'systemctl enable {service.unit}')
+    guest.run(f'systemctl enable --no-reload {tapped.unit} {carded.unit}')
     guest.unplug('igb0')
     where.until(lambda: not guest.plugged('igb0'), 'the guest to let go of the card')
     guest.run('sync')
@@ -435,9 +438,8 @@ END""" % where.address('igb1'))
     where.interface('igb0')
     tapped.lives_again('0')
     tapped.feed(where.cable('igb0'), captured(180, whole=True))
-    guest.run('rm /etc/udev/rules.d/50-card.rules')
+    guest.run(f'rm /etc/udev/rules.d/50-card.rules; systemctl disable --no-reload {tapped.unit} {carded.unit}')
     for service in (tapped, carded):
-        guest.run(f'systemctl disable {service.unit}')
         service.stop()
 
 
@@ -498,10 +500,11 @@ def upgrade(where):
     service.feed(cable, captured(150, whole=True))
     pid, configuration = service.show('MainPID'), guest.read('/etc/sketchtap/kept.conf')
     # The same with a later version's number.
-    guest.run('''rm -rf /tmp/later && mkdir /tmp/later && cd /tmp/later && for name in sketchtap sketchtap-bench; do
-dpkg-deb -R /lab/${name}_*.deb tree &&
-sed -i -E 's/^Version: .*/&+later/; s/(sketchtap \\(= [^)]*)/\\1+later/' tree/DEBIAN/control &&
-dpkg-deb -Znone -b tree $name.deb && rm -rf tree || exit 1; done; dpkg -i *.deb''')
+    trees.call('sh', '-euc', '''mkdir "$0/later" && cd "$0/later" && for name in sketchtap sketchtap-bench; do
+dpkg-deb -R ../${name}_*.deb tree
+sed -i -E 's/^Version: .*/&+later/; s/(sketchtap \\(= [^)]*)/\\1+later/' tree/DEBIAN/control
+dpkg-deb --root-owner-group -Znone -b tree $name.deb && rm -rf tree; done''', guest.share)
+    guest.run('dpkg -i /lab/later/*.deb')
     assert guest.run("dpkg-query -W -f '${Version}' sketchtap").endswith('+later')
     service.lives_again(pid)
     assert guest.read('/etc/sketchtap/kept.conf') == configuration
@@ -530,14 +533,13 @@ def purge(where):
     left = guest.run('pgrep -a sketchtap; ls -d /usr/bin/sketchtap* /usr/lib/systemd/system/sketchtap* /usr/share/sketchtap* '
                      '/usr/share/doc/sketchtap* 2>/dev/null', status=None)
     assert left.strip() == '', left
-    guest.run('dpkg -i /lab/*.deb')
 
 
 def smoke(topic):
     """A topic of the smoke tests, in the guest."""
     def case(where):
         guest = where.machine()
-        checkout, made = (os.path.join(guest.directory, 'share', name) for name in ('checkout', 'build'))
+        checkout, made = (os.path.join(guest.share, name) for name in ('checkout', 'build'))
         if not os.path.exists(checkout):
             os.makedirs(checkout)
             trees.call('sh', '-euc', 'git -C "$0" archive HEAD | tar -x -C "$1"', trees.ROOT, checkout)
@@ -547,6 +549,7 @@ def smoke(topic):
             os.makedirs(f'{made}/src')
             for name in ('sketchtap', 'sketchtap-bench'):
                 os.symlink(f'/usr/bin/{name}', f'{made}/src/{name}')
+            guest.run('dpkg -i /lab/*.deb')  # whatever was there
         said = guest.run(f'cd /tmp && /lab/checkout/tests/smoke/run --jobs 2 --binary /lab/build/src/sketchtap "{topic}: "',
                          status=None, seconds=7200)
         print('\n'.join(f'# {line}' for line in said.splitlines()))
