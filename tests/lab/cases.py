@@ -535,6 +535,9 @@ def purge(where):
     assert left.strip() == '', left
 
 
+TOPIC_SECONDS = 1800  # then it is ended, with what it has said
+
+
 def smoke(topic):
     """A topic of the smoke tests, in the guest."""
     def case(where):
@@ -550,8 +553,9 @@ def smoke(topic):
             for name in ('sketchtap', 'sketchtap-bench'):
                 os.symlink(f'/usr/bin/{name}', f'{made}/src/{name}')
             guest.run('dpkg -i /lab/*.deb')  # whatever was there
-        said = guest.run(f'cd /tmp && /lab/checkout/tests/smoke/run --jobs 2 --binary /lab/build/src/sketchtap "{topic}: "',
-                         status=None, seconds=7200)
+            guest.run('sysctl -q net.ipv6.conf.lo.disable_ipv6=0')  # which speaks to nobody
+        said = guest.run(f'cd /tmp && timeout -k 10 {TOPIC_SECONDS} /lab/checkout/tests/smoke/run --jobs 2 '
+                         f'--binary /lab/build/src/sketchtap {topic}:', status=None, seconds=TOPIC_SECONDS + 60)
         print('\n'.join(f'# {line}' for line in said.splitlines()))
         assert re.search(r'^# [1-9]\d* passed, 0 failed', said, re.M), f'{topic}: see above'
     return case
