@@ -58,8 +58,8 @@ struct candidate_origin {
 };
 
 struct candidates {
-	/* Of each bucket, and of each way of each. Tags lie side by side, as they are all that is
-	 * touched for most packets of keys that are not listed. */
+	/* Of each bucket, and of each way of each. Tags lie side by side: of most keys that are not
+	 * listed only they and the admission are looked at. */
 	uint64_t *admission;
 	uint16_t (*tag)[TAG_WAYS]; /* 0: the way is free */
 	struct candidate_entry (*entry)[TAG_WAYS];

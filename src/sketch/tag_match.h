@@ -3,7 +3,7 @@
 
 /*
  * Which of sixteen 16-bit tags, aligned to 32 bytes, equal one value. The variants give the same
- * result; tag_match() and tag_first() are the best that the compiler's target offers.
+ * result; tag_match() and tag_first_byte() are the best that the compiler's target offers.
  */
 
 #include <stdbool.h>

@@ -36,8 +36,8 @@ struct monitor_table {
 
 /* Building */
 
-/* Groups of 256 that librte_fib sets aside: one for every byte behind the third of each prefix, as if
- * no two shared one. */
+/* Groups of 256 that librte_fib sets aside: one for every byte behind the third of each prefix, as
+ * if no two shared one. */
 static uint32_t groups_of(const struct monitor_rules *rules)
 {
 	uint32_t groups = 0;

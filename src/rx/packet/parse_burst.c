@@ -87,8 +87,8 @@ static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 	       (data[20] == 17 || data[20] == 6 || data[20] == 132);
 }
 
-/* Addresses and ports stand in the frame as in the key. Written where it belongs: a copy would be read
- * in other pieces than it was just written in, and wait for them. */
+/* Addresses and ports stand in the frame as in the key. Written where it belongs: a copy would be
+ * read in other pieces than it was just written in, and wait for them. */
 static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 {
 	memcpy(key, data + 22, offsetof(struct key6, proto));

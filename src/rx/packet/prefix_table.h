@@ -24,7 +24,7 @@ struct prefix {
 
 /* Bytes that one takes at most. */
 size_t prefix_table_bytes(uint32_t nb_prefixes);
-/* Of distinct prefixes, sorted by address, then the shorter first. NULL where there is no memory. */
+/* Of distinct prefixes, sorted by address, then the shorter first. NULL: there is no memory. */
 struct prefix_table *prefix_table_create(const struct prefix *prefixes, uint32_t n);
 void prefix_table_destroy(struct prefix_table *table);
 
