@@ -97,6 +97,17 @@ static size_t growth_for_mtu(const struct plan *plan, const struct config *confi
 	return bytes;
 }
 
+/* Whether a port does so with its peer. */
+static bool shares_memory(const struct config *config)
+{
+	bool shares = false;
+
+	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
+		shares |=
+			port_driver_of_device(port_options(config)->names.texts[p])->shares_memory;
+	return shares;
+}
+
 static void add_memory(struct eal_args *args, const struct plan *plan, const struct config *config)
 {
 	/*
@@ -107,6 +118,8 @@ static void add_memory(struct eal_args *args, const struct plan *plan, const str
 
 	if (plan->hugepages) {
 		add_arg(args, "--in-memory");
+		if (shares_memory(config))
+			add_arg(args, "--single-file-segments"); /* else a file a page */
 		return;
 	}
 	log_info("ordinary memory: %s", plan->no_hugepages);

@@ -279,6 +279,7 @@ const struct port_driver port_drivers[] = {
 		.name = "net_virtio_user",
 		.devices = {"net_virtio_user", "virtio_user"},
 		.listener = &virtio_user_listener,
+		.shares_memory = true,
 		.feeds = feeds_virtio,
 		.polled = true,
 		.unsaid = HOST_DROPS,
