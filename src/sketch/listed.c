@@ -83,14 +83,13 @@ static bool offer_weight(struct candidates *list, const struct counter_rows *row
 	return false;
 }
 
-static inline __attribute__((always_inline)) uint32_t count_listed(const struct key_burst *burst,
+static inline __attribute__((always_inline)) void count_listed(const struct key_burst *burst,
 	const struct candidates_split *split, uint32_t from, uint32_t until, const bool weighted)
 {
 	if (weighted)
 		candidates_count_weighted(burst, split, from, until);
 	else
 		candidates_count(burst, split, from, until);
-	return until;
 }
 
 /*
@@ -107,7 +106,7 @@ static inline __attribute__((always_inline)) uint32_t count_from(struct candidat
 		.admission = list->admission,
 		.admission_shift = list->bucket_shift,
 	};
-	uint32_t offered = 0, counted = 0;
+	uint32_t offered = 0, counted = 0, until;
 
 	candidates_split(list, burst, start, &split);
 	while (offered < split.nb_others) {
@@ -125,8 +124,9 @@ static inline __attribute__((always_inline)) uint32_t count_from(struct candidat
 		if (k == offer.n)
 			break;
 		i = offer.packets[k];
-		counted = count_listed(
-			burst, &split, counted, candidates_before(&split, counted, i), weighted);
+		until = candidates_before(&split, counted, i);
+		count_listed(burst, &split, counted, until, weighted);
+		counted = until;
 		listed = weighted ? offer_weight(list, rows, burst, i, policy, passed)
 				  : offer_packet(list, rows, burst, i, before, policy, passed);
 		if (listed)

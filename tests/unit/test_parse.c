@@ -891,17 +891,15 @@ static struct rte_mbuf *make_chain(const uint8_t *data, uint32_t len)
 	return chain;
 }
 
-/* Wherever a packet is cut into segments, it is what it is in one piece. */
-static void chains_of_a_port(void **state)
+static void assert_chains(enum parse_level level, bool overhead)
 {
 	static struct key_burst burst;
 	struct parse_counts counts;
 	struct expected expected;
 
-	(void)state;
 	parse_counts_reset(&counts);
 	parse_counts_reset(&expected.counts);
-	for (uint32_t round = 0; round < 20000; round++) {
+	for (uint32_t round = 0; round < 10000; round++) {
 		uint8_t data[PACKET_MAX];
 		enum link_type link;
 		uint32_t len = random_packet(data, &link);
@@ -909,9 +907,16 @@ static void chains_of_a_port(void **state)
 		struct parsed linear, chained;
 
 		expected.n = 0;
+		expected.time[0] = POLLED;
 		expect_packet(&expected, data, len, LINK_ETHERNET, len);
-		parse_burst_port(&chain, 1, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
+		parse_random(&chain, 1, &burst, &counts, false, level, overhead);
 		assert_burst(&burst, &expected);
+		if (level >= PARSE_DETAILS)
+			assert_details(&burst, &expected);
+		for (uint32_t i = 0; overhead && i < burst.n; i++)
+			assert_int_equal(burst.overhead[i], expected.overhead[i]);
+		if (level >= PARSE_TCP)
+			assert_tcp(&burst, &expected);
 		memset(&linear, 0, sizeof(linear));
 		memset(&chained, 0, sizeof(chained));
 		assert_int_equal(parse_mbuf(chain, LINK_ETHERNET, &chained),
@@ -920,6 +925,15 @@ static void chains_of_a_port(void **state)
 		rte_pktmbuf_free(chain);
 	}
 	assert_counts(&counts, &expected.counts);
+}
+
+/* Wherever a packet is cut into segments, it is what it is in one piece. */
+static void chains_of_a_port(void **state)
+{
+	(void)state;
+	for (int level = PARSE_KEYS; level <= PARSE_TCP; level++)
+		for (int overhead = 0; overhead <= (level > PARSE_KEYS); overhead++)
+			assert_chains((enum parse_level)level, overhead != 0);
 }
 
 /* A jumbo frame in segments of two kilobytes: its whole length counts, its first bytes decide. */

@@ -20,7 +20,7 @@ enum origin {
 
 /* Ethernet, IPv4 without options, and four bytes: 14 + 20 + 4. */
 #define PLAIN_LEN       38
-#define PLAIN_IPV4_AT   14 /* and IPv6 */
+#define PLAIN_IP_AT     14
 /* Of a TCP header behind them. */
 #define PLAIN_FLAGS_AT  (34 + 13)
 #define PROTO_TCP       6
@@ -138,7 +138,7 @@ static inline void put16(uint8_t *to, uint32_t number)
 static inline void plain_extra(const uint8_t *data, uint8_t tcp_flags, struct key_extra *extra)
 {
 	memset(extra, 0, sizeof(*extra));
-	parse_ipv4_extra(data + PLAIN_IPV4_AT, extra);
+	parse_ipv4_extra(data + PLAIN_IP_AT, extra);
 	extra->tcp_flags[0] = tcp_flags;
 }
 
@@ -196,7 +196,7 @@ static inline void plain_tcp(
 	bool whole = ((data[20] & 0x3f) | data[21]) == 0; /* no fragment */
 
 	if (whole && data[23] == PROTO_TCP)
-		read_tcp(mbuf, PLAIN_IPV4_AT, PLAIN_IPV4_AT + IPV4_HEADER, wire_len, tcp);
+		read_tcp(mbuf, PLAIN_IP_AT, PLAIN_IP_AT + IPV4_HEADER, wire_len, tcp);
 	else
 		tcp->known = false;
 }
@@ -251,8 +251,8 @@ static inline __attribute__((always_inline)) bool parse_second(const uint8_t *da
 		return false;
 	}
 	if (overhead)
-		out->overhead[m] = overhead_of(
-			wire_len, tags + PLAIN_IPV4_AT, ip_length(data + PLAIN_IPV4_AT));
+		out->overhead[m] =
+			overhead_of(wire_len, tags + PLAIN_IP_AT, ip_length(data + PLAIN_IP_AT));
 	return true;
 }
 
@@ -349,7 +349,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 				out->tcp_flags[m] = plain_tcp_flags(data, mbuf->data_len);
 			if (overhead)
 				out->overhead[m] =
-					overhead_of(wire_len, PLAIN_IPV4_AT, be16(data + 16));
+					overhead_of(wire_len, PLAIN_IP_AT, be16(data + 16));
 			if (extra)
 				plain_extra(data, out->tcp_flags[m], &out->extra[m]);
 			if (tcp)
