@@ -37,7 +37,7 @@ def check_times(row, floor):
     """Figures are there. What reading keys costs is taken off: a busy machine can drown what is left of a round."""
     assert float(row['ns_min']) <= float(row['ns']) <= float(row['ns_max']), row
     assert float(row['bytes']) > 0, row
-    for column in ('mpps', 'floor_ratio', 'member_ratio'):
+    for column in ('ns', 'ns_max', 'mpps', 'floor_ratio', 'member_ratio'):
         drowned = float(row['ns_min']) <= 0 or (float(floor['ns_min']) <= 0 and column == 'floor_ratio')
         assert float(row[column]) > 0 or drowned, (column, row)
 

@@ -248,7 +248,6 @@ def test_by_words(test):
         assert has_source == {not measurements[name].startswith('key=dst_port')}, (epoch, name, held)
 
 
-@lib.alone
 def settled_resident(process, before):
     """Resident bytes, as soon as the set before, some 20 MB, is freed; what they are where that takes long."""
     for _ in range(40):
@@ -259,6 +258,7 @@ def settled_resident(process, before):
     return resident
 
 
+@lib.alone
 def test_many_changes(test):
     """Again and again under load: accounts balance, no epoch is missing, and memory does not grow."""
     wanted = CHANGES_FULL if test.settings.full else CHANGES
