@@ -97,7 +97,7 @@ static size_t growth_for_mtu(const struct plan *plan, const struct config *confi
 	return bytes;
 }
 
-/* Whether a port does so with its peer. */
+/* Whether a port hands it to its peer. */
 static bool shares_memory(const struct config *config)
 {
 	bool shares = false;

@@ -171,6 +171,7 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
  * How many packets before they are touched counters are fetched. Atomic operations do not overlap,
  * so each would wait for its own counter; plain ones do, but not far enough where counters lie
  * beyond the second cache. All of a burst at once is more than a core has on their way at a time.
+ * Inlined by force, as gcc 12 takes a function that only prefetches for one without effect.
  */
 #define FETCH_AHEAD 8
 

@@ -266,6 +266,7 @@ static inline __attribute__((always_inline)) struct monitor_left_out match(
 		look_up(table, burst, true, hits->src);
 	else
 		memset(hits->src, 0xff, sizeof(hits->src));
+	/* Most bursts end here, and a sum without places is taken of many packets at once. */
 	for (uint32_t i = 0; i < burst->n; i++)
 		none |= (hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE;
 	if (!none)
