@@ -427,6 +427,7 @@ def test_paper(test):
     script_run(test, 'plot', test.path('paper.csv'), test.path('paper.svg'))
     with open(test.path('paper.svg'), encoding='utf-8') as file:
         drawn = file.read()
+    assert '>sketchtap-bench paper --' in drawn and '--output' not in drawn, 'the command, and no path of this machine'
     assert drawn.count('fill-opacity') == 3 * len(rows), 'a bar for each row in each of three panels'
     assert drawn.count('stroke-width="2"') == sum(len(figures) for figures in printed.values()), 'a line for each of the paper'
     rows = measure_paper(test, '--experiment', 'numa', '--workers', '1')
