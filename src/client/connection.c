@@ -17,19 +17,23 @@
 
 #define PATIENCE_S 5
 
+static void complain_of_silence(void)
+{
+	complain(0, "a run does not answer within %d s: it is stopped, or the machine is too busy",
+		PATIENCE_S);
+}
+
 /*
  * Whether who answers there is a run: a generator has such a socket too. What it offers is a list
  * of commands; one that is stopped sends nothing.
  */
 static bool is_run(int fd, bool quiet)
 {
-	const struct timeval patience = {.tv_sec = PATIENCE_S};
 	char *answer = malloc(CONNECTION_ANSWER_MAX);
 	ssize_t n;
 
 	if (answer == NULL)
 		return false;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0); /* who it is */
 	if (n > 0)
 		n = send(fd, "/", 1, MSG_NOSIGNAL) == 1
@@ -43,13 +47,19 @@ static bool is_run(int fd, bool quiet)
 	} else if (n == 0) {
 		complain(0, "one closes the connection: it ends, or ten others are connected");
 	} else if (errno == EAGAIN) {
-		complain(0,
-			"a run does not answer within %d s: it is stopped, or the machine is "
-			"too busy",
-			PATIENCE_S);
+		complain_of_silence();
 	}
 	free(answer);
 	return n > 0;
+}
+
+/* How long it waits: to be taken, too, where others wait for that. */
+static void set_patience(int fd, int seconds)
+{
+	const struct timeval patience = {.tv_sec = seconds};
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
 static int connect_to(const char *path, bool quiet)
@@ -60,12 +70,17 @@ static int connect_to(const char *path, bool quiet)
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
 	strcpy(address.sun_path, path);
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
-		is_run(fd, quiet))
-		return fd;
-	if (fd >= 0)
-		close(fd);
+	set_patience(fd, PATIENCE_S);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0) {
+		if (is_run(fd, quiet))
+			return fd;
+	} else if (errno == EAGAIN && !quiet) {
+		complain_of_silence();
+	}
+	close(fd);
 	return -1;
 }
 
@@ -127,8 +142,7 @@ int connection_open(const char *name, bool quiet)
 	globfree(&found);
 	/* A change may take as long as its memory does. */
 	if (fd >= 0)
-		setsockopt(
-			fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){0}, sizeof(struct timeval));
+		set_patience(fd, 0);
 	return fd;
 }
 
