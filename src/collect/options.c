@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "collect/listen.h"
@@ -84,6 +85,17 @@ struct dedup_params collect_dedup_params(const struct config *config)
 		.routes = counts_routers(config),
 		.allocator = sketch_allocator_malloc,
 	};
+}
+
+/* Where flows go is followed from the start of the run or not at all. */
+bool collect_takes(const struct config *running, const struct config *config, char *why)
+{
+	if (!collect_asked(running) || counts_routers(running) || !counts_routers(config))
+		return true;
+	snprintf(why, OPTION_WHY_MAX,
+		"key: ingress and egress of flows are known only to a run that began with a "
+		"measurement of them; start it anew");
+	return false;
 }
 
 size_t collect_memory(const struct config *config, uint32_t workers)

@@ -37,5 +37,9 @@ struct collector_params collect_collector_params(
 	const struct config *config, struct exporter_rule *rules);
 struct dedup_params collect_dedup_params(const struct config *config);
 
+/* Whether a collector that runs with one configuration can measure what another one asks for; else
+ * the reason is in why[OPTION_WHY_MAX]. */
+bool collect_takes(const struct config *running, const struct config *config, char *why);
+
 /* Bytes that one decoder and so many workers take, without sketches. */
 size_t collect_memory(const struct config *config, uint32_t workers);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "collect/options.h"
 #include "config/config_change.h"
 #include "parallel/kernel_plan.h"
 #include "parallel/plan/topology.h"
@@ -17,7 +18,7 @@
 #define PATIENCE_S 2
 
 _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
-		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX,
+		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX && OPTION_WHY_MAX <= CHANGE_ERROR_MAX,
 	"what was refused is told whole");
 
 enum change_state {
@@ -152,6 +153,8 @@ static bool make_plan(
 		return false;
 	}
 	if (!kernel_plan_takes(&run->plan->kernel, config, error))
+		return false;
+	if (!collect_takes(run->config, config, error))
 		return false;
 	if (!writer_takes(changes->params.writer, config, error))
 		return false;

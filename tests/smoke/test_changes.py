@@ -18,6 +18,7 @@ import threading
 import time
 
 import lib
+from test_collect_live import free_port
 
 NOT_SANITIZED = ('a_configuration_that_is_no_file_any_more', 'many_names_that_shed', 'since_when', 'by_words')
 
@@ -592,6 +593,28 @@ def test_which_one(test):
     for words in ((), ('stat',), ('--name',), ('--format', 'xml', 'stats'), ('top', 'a', '1', 'x'),
                   ('measure', 'list', 'x'), ('measure', 'add', 'a', 'two words')):
         test.run('ctl', *words, program=program).expect(2).expect_one_line()
+
+
+def test_routers_of_a_collector(test):
+    """Who does not follow where flows go from its start on cannot say it later, and refuses to."""
+    def start(config):
+        process = test.start('collect', '--listen', f'127.0.0.1:{free_port()}',
+                             '--config', config, '--interval', '50ms', '--output', f'json:{test.path("rows")}', '--force')
+        wait_for_socket(test, process)
+        return process
+
+    config = write_config(test.path('run.conf'), {'pairs': 'key=src-dst'})
+    process = start(config)
+    for key in ('routers', 'src,egress'):
+        refused = ctl(test, process, 'measure', 'add', 'matrix', f'key={key}', status=1)
+        assert 'ingress and egress' in refused.stderr, refused.describe()
+    ctl(test, process, 'measure', 'add', 'senders', 'key=src')
+    write_config(config, {'pairs': 'key=src-dst', 'matrix': 'key=routers'})
+    assert 'ingress and egress' in ctl(test, process, 'reload', status=1).stderr
+    stop(test, process)
+    process = start(config)
+    ctl(test, process, 'measure', 'add', 'entries', 'key=ingress')
+    stop(test, process)
 
 
 def test_commands_are_one_table(test):
