@@ -20,6 +20,8 @@
 #define BORROWERS      16 /* at least so many domains can have more templates than most have */
 /* Clocks that are set while nobody listens move an exporter's start by a little. */
 #define SAME_START_MS  5000
+/* So much is left of it for those while a run knows the exporter. */
+#define START_DRIFT_MS 2000
 /* No record stands for more; and no sum over an epoch wraps, of any key, whatever records say. */
 #define RECORD_PACKETS (UINT64_C(1) << 39)
 #define RECORD_BYTES   (UINT64_C(1) << 52)
@@ -283,19 +285,29 @@ static void restart(struct collector *collector, struct domain *domain)
 		links_restart(collector->links, slot);
 }
 
-/* When it started, by its own clock; v9 alone tells. */
+static bool is_farther(int32_t ms, int32_t limit)
+{
+	return ms > limit || ms < -limit;
+}
+
+/*
+ * When it started, by its own clock; v9 alone tells. Uptimes and clocks drift apart: what the file
+ * says follows them.
+ */
 static void note_start(struct collector *collector, struct domain *domain)
 {
 	const struct wire_header *header = collector->header;
 	int64_t started = header->exported / 1000000 - header->uptime;
 	int32_t moved; /* uptimes wrap */
 
-	if (header->protocol != WIRE_NETFLOW9)
+	if (header->protocol != WIRE_NETFLOW9 || header->uptime == 0)
 		return;
-	moved = (int32_t)(uint32_t)(uint64_t)(started - domain->started);
-	if (domain->from_file && domain->started != 0 &&
-		(moved > SAME_START_MS || moved < -SAME_START_MS))
+	moved = (int32_t)(uint32_t)((uint64_t)started - (uint64_t)domain->started);
+	if (domain->started != 0 && !is_farther(moved, START_DRIFT_MS))
+		return;
+	if (domain->from_file && domain->started != 0 && is_farther(moved, SAME_START_MS))
 		domain_forget_templates(collector, domain);
+	collector->file_due |= domain->templates != NULL && templates_count(domain->templates) > 0;
 	domain->started = started;
 }
 

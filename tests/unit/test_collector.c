@@ -828,6 +828,49 @@ static void templates_outlive_the_collector(void **state)
 	assert_non_null(strstr(error, path));
 }
 
+/* The header's time by the exporter's clock, in seconds since T0, and its uptime, in ms. */
+static void set_times(uint32_t seconds, uint32_t uptime)
+{
+	uint32_t end = len;
+
+	len = 4;
+	put(uptime, 4), put(T0 / SECOND_NS + seconds, 4);
+	len = end;
+}
+
+/* An uptime that is counted a little too slowly is no restart, however long the run was. */
+static void templates_outlive_a_slow_uptime(void **state)
+{
+	struct collector_params with = params();
+	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/templates", directory);
+	with.template_file = path;
+	start(&with);
+	put_netflow9(1, 1);
+	put_template();
+	send_from(0x0a000001);
+	end_epoch(); /* which saves them */
+	for (uint32_t i = 0; i <= 100; i++) {
+		put_netflow9(1, 1);
+		put_data(1, 9);
+		set_times(10000 * i, 1000 + 9999900 * i);
+		send_from(0x0a000001);
+	}
+	stop();
+	start(&with);
+	put_netflow9(1, 1);
+	put_data(1, 9);
+	set_times(1000000, 1000 + 999990000);
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 1);
+	stop();
+	unlink(path);
+	assert_int_equal(rmdir(directory), 0);
+}
+
 /* What begins and what ends is said, and nothing between them. */
 static void templates_are_saved_where_it_failed(void **state)
 {
@@ -884,6 +927,7 @@ int main(void)
 		cmocka_unit_test(counters_wrap_and_start_anew),
 		cmocka_unit_test(only_allowed_senders_are_heard),
 		cmocka_unit_test(templates_outlive_the_collector),
+		cmocka_unit_test(templates_outlive_a_slow_uptime),
 		cmocka_unit_test(templates_are_saved_where_it_failed),
 	};
 
