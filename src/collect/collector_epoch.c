@@ -4,7 +4,11 @@
 #include <inttypes.h>
 
 #include "base/router_names.h"
+#include "base/units.h"
 #include "collect/collector_state.h"
+
+/* Templates come again within half an hour: what waits for longer nobody will describe. */
+#define WAITING_AGE_NS (3600 * SECOND_NS)
 
 static void share_losses(struct collector *collector)
 {
@@ -58,6 +62,8 @@ static bool end_row(struct collector *collector, struct domain *domain,
 	struct exporter_id id = {row->address, row->domain, row->protocol};
 	bool unknown;
 
+	row->unknown_template +=
+		waiting_forget_old(collector->waiting, row->slot, collector->now - WAITING_AGE_NS);
 	row->waiting = waiting_count(collector->waiting, row->slot);
 	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0;
 	if (domain->templates != NULL)

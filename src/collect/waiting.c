@@ -357,6 +357,16 @@ uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter)
 	return waiting->holders[exporter].sets;
 }
 
+uint32_t waiting_forget_old(struct waiting *waiting, uint32_t exporter, int64_t time)
+{
+	const struct holder *holder = &waiting->holders[exporter];
+	uint32_t sets = holder->sets;
+
+	while (holder->sets > 0 && head_of(waiting, holder->oldest).time < time)
+		drop_oldest(waiting, exporter);
+	return sets - holder->sets;
+}
+
 uint32_t waiting_forget(struct waiting *waiting, uint32_t exporter)
 {
 	uint32_t sets = waiting->holders[exporter].sets;

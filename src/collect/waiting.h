@@ -43,5 +43,8 @@ void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template
 
 uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter);
 
+/* Gives up those of an exporter that came before `time`; how many those were. */
+uint32_t waiting_forget_old(struct waiting *waiting, uint32_t exporter, int64_t time);
+
 /* Gives up all of an exporter; how many those were. */
 uint32_t waiting_forget(struct waiting *waiting, uint32_t exporter);

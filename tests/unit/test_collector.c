@@ -344,6 +344,38 @@ static void sets_wait_for_their_template(void **state)
 	stop();
 }
 
+/* What nobody ever describes leaves bounds open for an hour, and not for the rest of the run. */
+static void sets_wait_for_an_hour(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow9(1, 1);
+	put_data(3, 5);
+	send_at(0x0a000001, T0, 0);
+	put_netflow5(1, 1, 100, 0);
+	send_at(0x0a000002, T0 + 3599 * SECOND_NS, 0);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].waiting, 1);
+	put_netflow9(1, 1);
+	put_data(1, 6);
+	send_at(0x0a000001, T0 + 3601 * SECOND_NS, 0);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].waiting, 1);
+	assert_int_equal(t.rows[0].unknown_template, 1);
+	put_netflow5(1, 1, 100, 0);
+	send_at(0x0a000002, T0 + 7300 * SECOND_NS, 0);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].waiting, 0);
+	assert_int_equal(t.rows[0].unknown_template, 1);
+	put_netflow5(1, 1, 100, 0);
+	send_at(0x0a000002, T0 + 7301 * SECOND_NS, 0);
+	assert_false(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 1);
+	stop();
+}
+
 static void sequences_move_their_columns(void **state)
 {
 	struct collector_params with = params();
@@ -913,6 +945,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_becomes_an_observation),
 		cmocka_unit_test(sets_wait_for_their_template),
+		cmocka_unit_test(sets_wait_for_an_hour),
 		cmocka_unit_test(sequences_move_their_columns),
 		cmocka_unit_test(a_restart_voids_templates),
 		cmocka_unit_test(options_say_the_sampling),
