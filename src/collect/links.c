@@ -23,6 +23,7 @@ struct link_side {
 	struct passed own, others; /* by records of the interface; of interfaces across */
 	struct passed last;        /* counters, as they were last */
 	struct passed counted;
+	uint64_t counted_ns; /* over which its bytes were */
 };
 
 struct link {
@@ -32,8 +33,7 @@ struct link {
 	uint32_t starts;     /* not its exporter's: `last` of the sides is void */
 	uint64_t speed;
 	int64_t counters_at; /* 0: `last` of the sides is void */
-	uint64_t counted_ns;
-	uint32_t silent; /* epochs */
+	uint32_t silent;     /* epochs */
 	struct link_side sides[2];
 	char name[INTERFACE_NAME_MAX];
 };
@@ -261,6 +261,11 @@ static bool difference(const struct link_side *side, const struct passed *now, s
 	       side->last.bytes == UINT64_MAX || grown->packets <= grown->bytes / 20 + 1;
 }
 
+static bool has_bytes(const struct link_side *side, const struct passed *now)
+{
+	return now->bytes != UINT64_MAX && side->last.bytes != UINT64_MAX;
+}
+
 void links_counters(
 	struct links *links, uint32_t exporter, const struct wire_counters *counters, int64_t time)
 {
@@ -287,11 +292,11 @@ void links_counters(
 		if (goes_on) {
 			link->sides[i].counted.packets += grown[i].packets;
 			link->sides[i].counted.bytes += grown[i].bytes;
+			if (has_bytes(&link->sides[i], &now[i]))
+				link->sides[i].counted_ns += (uint64_t)(time - link->counters_at);
 		}
 		link->sides[i].last = now[i];
 	}
-	if (goes_on)
-		link->counted_ns += (uint64_t)(time - link->counters_at);
 	link->counters_at = time;
 	link->starts = starts;
 }
@@ -353,7 +358,7 @@ static bool fill_row(const struct link *link, enum link_direction direction, str
 		.speed = link->speed,
 		.counter_packets = side->counted.packets,
 		.counter_bytes = side->counted.bytes,
-		.counted_ns = link->counted_ns,
+		.counted_ns = side->counted_ns,
 	};
 	memcpy(row->name, link->name, sizeof(row->name));
 	return row->packets > 0 || row->bytes > 0 || row->counted_ns > 0;
@@ -362,11 +367,11 @@ static bool fill_row(const struct link *link, enum link_direction direction, str
 static void start_epoch(struct link *link, bool silent)
 {
 	link->silent = silent ? link->silent + 1 : 0;
-	link->counted_ns = 0;
 	for (int i = 0; i < 2; i++) {
 		struct link_side *side = &link->sides[i];
 
 		side->own = side->others = side->counted = (struct passed){0};
+		side->counted_ns = 0;
 	}
 }
 

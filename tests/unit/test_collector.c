@@ -729,6 +729,29 @@ static void put_counters(uint64_t bytes, uint32_t packets)
 		put(0, 4);
 }
 
+/* Of a direction whose bytes the agent does not count its counters say nothing. */
+static void counters_that_are_unknown(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	with.links = true;
+	start(&with);
+	for (uint32_t i = 0; i < 2; i++) {
+		put_counters(1000 + i * 500, 10 + i);
+		len -= 32; /* what goes out */
+		put(UINT64_MAX, 8), put(UINT32_MAX, 4);
+		len += 20;
+		send_at(0x0a000001, T0 + i * SECOND_NS, 0);
+	}
+	end_epoch();
+	assert_int_equal(t.nb_links, 1);
+	assert_int_equal(t.links[0].direction, LINK_IN);
+	assert_int_equal(t.links[0].counter_bytes, 500);
+	assert_int_equal(t.links[0].counted_ns, SECOND_NS);
+	stop();
+}
+
 static void counters_wrap_and_start_anew(void **state)
 {
 	struct collector_params with = params();
@@ -957,6 +980,7 @@ int main(void)
 		cmocka_unit_test(names_tell_domains_apart),
 		cmocka_unit_test(lines_are_rare),
 		cmocka_unit_test(records_pass_links),
+		cmocka_unit_test(counters_that_are_unknown),
 		cmocka_unit_test(counters_wrap_and_start_anew),
 		cmocka_unit_test(only_allowed_senders_are_heard),
 		cmocka_unit_test(templates_outlive_the_collector),
