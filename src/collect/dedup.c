@@ -85,6 +85,7 @@ static bool init(struct dedup *dedup, const struct dedup_params *params)
 			allocator))
 		return false;
 	known->routes.epoch = 1;
+	known->edges = params->edges;
 	if (holds_flows(params) && !held_flows_init(&known->held, params->flows, allocator))
 		return false;
 	known->flows.keep = params->paths;

@@ -35,6 +35,7 @@ struct dedup_params {
 	uint64_t timeout;   /* ns; --export-timeout */
 	bool paths;         /* paths of flows are asked for */
 	bool routes;        /* ingress and egress of flows are asked for (--key routers) */
+	bool edges;         /* of some exporter it is known which interfaces are edges */
 	uint64_t seed;
 	struct sketch_allocator allocator;
 };

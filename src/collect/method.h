@@ -27,7 +27,7 @@ struct known {
 	 */
 	double learned, inverse_groups;
 	uint8_t *has_ingress; /* of each slot: it reports flows where they come in */
-	bool edges;           /* an exporter's edge is known */
+	bool edges;           /* an exporter's edge is known, whoever was heard */
 };
 
 struct dedup_ops {

@@ -61,6 +61,19 @@ struct collector_params collect_collector_params(
 	};
 }
 
+static bool knows_edges(const struct config *config)
+{
+	const struct option_list *list = &collect_options(config)->exporters;
+	struct exporter_rule rule;
+	char why[OPTION_WHY_MAX];
+	bool edges = false;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		edges |= exporter_rule_parse(list->texts[i], &rule, why) &&
+			 (rule.all_edges || rule.nb_edges > 0);
+	return edges;
+}
+
 static bool counts_routers(const struct config *config)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
@@ -83,6 +96,7 @@ struct dedup_params collect_dedup_params(const struct config *config)
 		.timeout = options->export_timeout,
 		.paths = config_asks(config, NULL, "paths"),
 		.routes = counts_routers(config),
+		.edges = knows_edges(config),
 		.allocator = sketch_allocator_malloc,
 	};
 }
@@ -114,15 +128,13 @@ static bool check_exporters(const struct config *config, struct option_fault *fa
 	const struct option_list *list = &collect_options(config)->exporters;
 	struct exporter_rule rule;
 	char why[OPTION_WHY_MAX];
-	bool edges = false;
 
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (!exporter_rule_parse(list->texts[i], &rule, why))
 			return option_fault(
 				fault, "exporter", NULL, "'%.100s' %s", list->texts[i], why);
-		edges |= rule.all_edges || rule.nb_edges > 0;
 	}
-	return edges || collect_options(config)->dedup != DEDUP_EDGE ||
+	return collect_options(config)->dedup != DEDUP_EDGE || knows_edges(config) ||
 	       option_fault(fault, "dedup", NULL,
 		       "edge needs to know where the edge is; give --exporter PREFIX,edge=IF-LIST");
 }

@@ -1079,6 +1079,18 @@ def edges(test):
     world.run('--dedup', 'edge', '--exporter', '192.0.2.0/24,edge=1+3-5')
 
 
+@case('edges: routers of the core do not count, also those that are heard first')
+def core(test):
+    world = World(test, steady=False)
+    inner, outer = Router('v5', '192.0.2.1'), Router('v5', '192.0.2.2')
+    flows = [Flow(i + 1, 3) for i in range(6)]
+    for when, router, counts in ((1, inner, False), (2, outer, True), (3, inner, False)):
+        records = [v5_record(flow, 1, 9) for flow in flows]
+        world.add(router, when, router.v5(when, flows, records=records), flows if counts else [],
+                  duplicate=0 if counts else 6)
+    world.run('--dedup', 'edge', '--exporter', '192.0.2.1', '--exporter', '192.0.2.2,edge=1')
+
+
 BAD_TEXTS = (
     (('--exporter', '192.0.2.0/33'), 'no length of a prefix'),
     (('--exporter', '192.0.2'), 'no address or prefix'),

@@ -396,6 +396,24 @@ static void test_edge_and_full_table(void **state)
 	bed_destroy(bed);
 }
 
+/* Where there is an edge is known before anybody there was heard. */
+static void test_edges_are_known(void **state)
+{
+	struct bed *bed = bed_create_for(
+		(struct dedup_params){.method = DEDUP_EDGE, .flows = 100, .edges = true});
+	struct observation o = report(0, 3, 10, 1000);
+
+	(void)state;
+	give(bed, 0, o);
+	o.exporter = 4;
+	o.flags = OBSERVATION_EDGES | OBSERVATION_ENTERS;
+	give(bed, 0, o);
+	flush(bed);
+	assert_int_equal(bed->packets[0], 10);
+	assert_int_equal(bed->records[3].duplicate, 1);
+	bed_destroy(bed);
+}
+
 /* More flows than entries, one after another: entries of those that are over are found again. */
 static void test_entries_come_back(void **state)
 {
@@ -1074,6 +1092,7 @@ int main(void)
 		cmocka_unit_test(test_exporter_and_window),
 		cmocka_unit_test(test_window_of_samples),
 		cmocka_unit_test(test_edge_and_full_table),
+		cmocka_unit_test(test_edges_are_known),
 		cmocka_unit_test(test_entries_come_back),
 		cmocka_unit_test(test_epochs_and_timeout),
 		cmocka_unit_test(test_many_observers),
