@@ -593,6 +593,7 @@ static struct worth take_record(struct dedup *dedup, const struct ahead *ahead, 
 	if (dedup->paths)
 		follow(dedup, &record, &worth, &burst->extra[i]);
 	exporter->edge_only += edge_only;
+	counts->unknown |= edge_only && has_totals(observation);
 	count(record.packets, record.held ? record.number == 0 : worth.packets > 0, &worth, counts,
 		exporter);
 	count_hidden_frames(observation, &worth, counts);

@@ -64,6 +64,8 @@ struct dedup_counts {
 	 * largest is FRAME_EXPECTED at least.
 	 */
 	uint32_t smallest_frame, largest_frame;
+	/* There were totals for whose last nothing had room: what they bring nobody knows. */
+	bool unknown;
 };
 
 /*

@@ -170,6 +170,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 		generation->counts.smallest_frame = of_burst->smallest_frame;
 	if (of_burst->sampling > counts->counts.sampling)
 		counts->counts.sampling = of_burst->sampling;
+	counts->counts.unknown |= of_burst->unknown;
 	if (generation->counting->overhead)
 		tell_overhead(counter, &generation->counting->bursts[0]);
 	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);

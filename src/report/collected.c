@@ -24,6 +24,7 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 		ledger->duplicate += worker_generation(run->workers[w], epoch)->duplicate;
 		if (counts->sampling > ledger->sampling)
 			ledger->sampling = counts->sampling;
+		ledger->losses_unknown |= counts->unknown;
 	}
 	ledger->offered = ledger->received;
 	/* Of the capture; packets that records stand for are nobody's to compare with. */

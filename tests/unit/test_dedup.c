@@ -396,6 +396,34 @@ static void test_edge_and_full_table(void **state)
 	bed_destroy(bed);
 }
 
+/* Without room there is no last total to tell it from: what it brings nobody knows, and that is told. */
+static void test_totals_without_room(void **state)
+{
+	struct observation o;
+
+	(void)state;
+	for (uint32_t method = 0; method < DEDUP_METHOD_COUNT; method++) {
+		struct bed *bed = bed_create(method, 4, false);
+
+		for (uint32_t flow = 0; flow < 8; flow += 2) {
+			o = report(flow, 3, 10, 1000);
+			if (flow == 0 || method >= DEDUP_EDGE)
+				o.flags = OBSERVATION_TOTALS;
+			give(bed, flow, o);
+		}
+		flush(bed);
+		assert_false(bed->counts.unknown);
+		o = report(8, 3, 10, 1000);
+		o.flags = OBSERVATION_TOTALS;
+		give(bed, 8, o);
+		flush(bed);
+		assert_int_equal(bed->packets[8], 0);
+		assert_int_equal(bed->records[3].edge_only, 1);
+		assert_true(bed->counts.unknown);
+		bed_destroy(bed);
+	}
+}
+
 /* Where there is an edge is known before anybody there was heard. */
 static void test_edges_are_known(void **state)
 {
@@ -1092,6 +1120,7 @@ int main(void)
 		cmocka_unit_test(test_exporter_and_window),
 		cmocka_unit_test(test_window_of_samples),
 		cmocka_unit_test(test_edge_and_full_table),
+		cmocka_unit_test(test_totals_without_room),
 		cmocka_unit_test(test_edges_are_known),
 		cmocka_unit_test(test_entries_come_back),
 		cmocka_unit_test(test_epochs_and_timeout),
