@@ -142,6 +142,21 @@ def test_a_replay_that_waits(test):
     assert sums['rows'] == sums['failed'] + sums['dropped'] > 0, sums
 
 
+def test_nobody_but_itself(test):
+    """Where nobody listens at a port that the kernel may choose it is not the run itself that takes the rows."""
+    space, deliveries, url = net.Namespace(test), test.path('deliveries.csv'), 'tcp://127.0.0.1:40001'
+    space.set('lo', 'up')
+    space.call('sh', '-c', 'echo 40001 40002 >/proc/sys/net/ipv4/ip_local_port_range')
+    process = test.start('--synthetic', 'flows=100,packets=0,rate=1K', '--pace', 'recorded', '--interval', '100ms',
+                         '--output', url, '--deliveries', deliveries, inside=space)
+    begin = time.monotonic()
+    test.until(lambda: time.monotonic() > begin + 2 or not process.running(), 'it tries twice')
+    process.signal(signal.SIGTERM)
+    test.wait(process).expect(1)
+    sums = account(deliveries, url)
+    assert sums['delivered'] == 0 < sums['rows'] == sums['failed'] + sums['dropped'], sums
+
+
 def test_silent_name_server(test):
     """A run that is asked to end does not wait for it as long as a look-up takes."""
     namespace, resolver = net.Namespace(test), test.path('resolv.conf')

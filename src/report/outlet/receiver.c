@@ -382,12 +382,25 @@ static void never_fragment(int fd, int family)
 		(void)setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &ipv4, sizeof(ipv4));
 }
 
+/* Where nobody listens at a port of this host the kernel may choose that very port for our end, and
+ * then it is ourselves who are there. */
+static bool is_itself(int fd)
+{
+	struct sockaddr_storage near = {0}, far = {0};
+	socklen_t near_len = sizeof(near), far_len = sizeof(far);
+
+	return getsockname(fd, (struct sockaddr *)&near, &near_len) == 0 &&
+	       getpeername(fd, (struct sockaddr *)&far, &far_len) == 0 && near_len == far_len &&
+	       memcmp(&near, &far, near_len) == 0;
+}
+
 /* Returns the descriptor, or -1 with errno. */
 static int connect_to(const struct receiver *receiver, const struct addrinfo *address)
 {
 	static const int one = 1;
 	int fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		address->ai_protocol);
+	int error = 0;
 
 	if (fd < 0)
 		return -1;
@@ -398,14 +411,15 @@ static int connect_to(const struct receiver *receiver, const struct addrinfo *ad
 		never_fragment(fd, address->ai_family);
 	}
 	if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 &&
-		!finish_connecting(receiver, fd)) {
-		int error = errno;
-
-		close(fd);
-		errno = error;
-		return -1;
-	}
-	return fd;
+		!finish_connecting(receiver, fd))
+		error = errno;
+	else if (is_itself(fd))
+		error = ECONNREFUSED;
+	if (error == 0)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
 }
 
 /* Of several addresses the first that takes the connection; with UDP, where none is known to
