@@ -19,7 +19,7 @@
 #include "sender.h"
 
 #define OK      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-#define ANSWERS 4
+#define ANSWERS 5
 
 /* What the server does with one request after the other, each on a connection of its own. */
 struct server {
@@ -416,6 +416,28 @@ static void test_gone(void **state)
 	free_bodies(&server);
 }
 
+/* Too busy for so long that the next try is further away than the end has time, and not any more. */
+static void test_back_at_the_end(void **state)
+{
+	static const char busy[] = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+	struct server server = {.answers = {busy, busy, busy, busy, OK}};
+	struct report_delivery account;
+	struct sender sender = {.second = 4 * SHORT_SECOND};
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 5);
+	while (sender.delivery->retries < 3)
+		usleep(1000);
+	usleep(100000);
+	account = stop(&sender);
+	pthread_join(server.thread, NULL);
+	close(server.listener);
+	assert_int_equal(account.acknowledged, 5);
+	assert_int_equal(account.retries, 4);
+	free_bodies(&server);
+}
+
 /* One that takes nothing, at the end of the run: bounded, and what it may have is unknown. */
 static void test_frozen(void **state)
 {
@@ -502,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_back_at_the_end),
 		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_required),
 		cmocka_unit_test(test_nobody),

@@ -336,6 +336,37 @@ static void test_roused(void **state)
 	text_free(&second);
 }
 
+/* The end of a run is another try at once, too: who is there again by then gets what waited. */
+static void test_back_at_the_end(void **state)
+{
+	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+	struct text first = csv_rows(100, true), second = csv_rows(200, false);
+	struct report_delivery account;
+	int listener, fd;
+
+	(void)state;
+	unlink(at.sun_path);
+	start(&sender);
+	push(&sender, 100);
+	push(&sender, 200);
+	usleep(20 * SHORT_SECOND / 1000); /* the next try is further away than the end has time */
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listener, 5), 0);
+	account = stop(&sender);
+	assert_int_equal(account.delivered, 300);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	assert_nothing_more(fd);
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+	text_free(&first);
+	text_free(&second);
+}
+
 /* One that takes nothing is left at the end, and so is what waits for it; the part of an epoch that
  * it may have is unknown. */
 static void test_frozen(void **state)
@@ -419,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_trouble),
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_roused),
+		cmocka_unit_test(test_back_at_the_end),
 		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_talker),
 	};

@@ -227,8 +227,12 @@ static void wait_to_try_again(struct clickhouse_place *place)
 
 	remote_say_waits(remote, place->why);
 	place->backoff = receiver_backoff(place->backoff, outlet_second(remote->outlet));
-	for (int64_t left = place->backoff; left > 0 && !remote->left && !remote_roused(remote);
-		left -= PAUSE_NS) {
+	for (int64_t left = place->backoff; left > 0 && !remote->left; left -= PAUSE_NS) {
+		if (remote_hurries(remote)) {
+			place->backoff = 0;
+			place->moved_at = clock_now(CLOCK_MONOTONIC);
+			return;
+		}
 		nanosleep(&pause, NULL);
 		if (outlet_gives_up(remote->outlet, &place->moved_at))
 			remote_leave(remote, place->why);

@@ -395,7 +395,7 @@ static void wait_to_try_again(struct kafka_place *place)
 
 	place->backoff = receiver_backoff(place->backoff, outlet_second(place->remote.outlet));
 	until = clock_now(CLOCK_MONOTONIC) + place->backoff;
-	while (clock_now(CLOCK_MONOTONIC) < until && !remote_roused(&place->remote) &&
+	while (clock_now(CLOCK_MONOTONIC) < until && !remote_hurries(&place->remote) &&
 		wait_for_answers(place, true))
 		;
 }

@@ -169,6 +169,7 @@ void receiver_reopen(struct receiver *receiver)
 	leave(receiver, patience < LEAVING_NS ? patience : LEAVING_NS);
 	hang_up(receiver);
 	receiver->retry_at = 0;
+	receiver->backoff = 0;
 }
 
 void receiver_praise(struct receiver *receiver)

@@ -89,5 +89,5 @@ void receiver_praise(struct receiver *receiver);
 uint32_t receiver_datagram_max(const struct receiver *receiver);
 
 /* Leaves it, where it talks not before it has read what it was sent, if that does not take long. The
- * name is looked up again, and it is connected to at once when it is looked for. */
+ * name is looked up again, and it is connected to at once when it is looked for, and soon again. */
 void receiver_reopen(struct receiver *receiver);

@@ -247,6 +247,14 @@ bool remote_roused(struct remote *remote)
 	return outlet_roused(remote->outlet) || atomic_exchange(&remote->roused, false);
 }
 
+bool remote_hurries(struct remote *remote)
+{
+	bool ends = !remote->hurried && outlet_ending(remote->outlet);
+
+	remote->hurried |= ends;
+	return remote_roused(remote) || ends;
+}
+
 void remote_say(const struct remote *remote, bool warning, const char *format, ...)
 {
 	char line[LINE_MAX_BYTES];

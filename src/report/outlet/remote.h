@@ -48,6 +48,7 @@ struct remote {
 	/* That rows wait, that rows are refused, that nobody can say what became of some. */
 	struct trouble waits, refuses, doubts;
 	uint64_t told_failed, told_unknown; /* rows, when it was said that it takes rows again */
+	bool hurried;                       /* it was tried at once because the run ends */
 	bool left;                          /* the run is over, and it took nothing for too long */
 };
 
@@ -142,6 +143,8 @@ uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, 
 void remote_write(void *remote, const struct report_epoch *epoch);
 /* Whether it is to be tried at once, since the last call. */
 bool remote_roused(struct remote *remote);
+/* The same of one that is waited for; also, once, when the run ends: it may be there again. */
+bool remote_hurries(struct remote *remote);
 /* Says "URL: LINE". */
 __attribute__((format(printf, 3, 4))) void remote_say(
 	const struct remote *remote, bool warning, const char *format, ...);

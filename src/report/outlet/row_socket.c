@@ -57,11 +57,12 @@ static bool reach(struct row_socket *place)
 				break;
 		}
 		remote_say_waits(&place->remote, place->receiver.why);
-		if (outlet_gives_up(place->remote.outlet, &since))
-			return false;
-		if (remote_roused(&place->remote))
+		if (remote_hurries(&place->remote))
 			receiver_reopen(&place->receiver);
-		nanosleep(&pause, NULL);
+		else if (outlet_gives_up(place->remote.outlet, &since))
+			return false;
+		else
+			nanosleep(&pause, NULL);
 	}
 	return true;
 }
