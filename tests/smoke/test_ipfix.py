@@ -5,10 +5,12 @@ import contextlib
 import json
 import os
 import socket
+import sys
 import time
 
 import exports
 import lib
+import net
 import peers
 import receivers
 import test_collect_live
@@ -140,6 +142,33 @@ def test_nobody_there(test):
     sums = account(deliveries, url)
     assert sums['rows'] == 100 and sums['failed'] + sums['delivered'] == 100 and sums['failed'] > 0, sums
     assert url in result.stderr, result.stderr
+
+
+RECEIVE = """
+import socket, sys
+server = socket.socket(type=socket.SOCK_DGRAM)
+server.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)
+server.bind(('127.0.0.1', 4739))
+print('there', flush=True)
+while True:
+    print(len(server.recv(65535)), flush=True)
+"""
+
+
+def test_a_small_mtu(test):
+    """Datagrams fit the way from the first on: nothing is lost, and nobody cuts them."""
+    space, flows, deliveries = net.Namespace(test), test.path('flows.csv'), test.path('deliveries.csv')
+    space.set('lo', 'mtu', 1280, 'up')
+    receiver = test.start(program=[sys.executable, '-c', RECEIVE], inside=space)
+    said = os.path.join(receiver.directory, 'stdout')
+    test.until(lambda: lib.read_text(said), 'a receiver')
+    result = test.wait(test.start('--synthetic', 'flows=3000,packets=100K,rate=100K,ipv6=0.3', '--interval', '200ms',
+                                  '--sketch', 'flow-table', '--flows', flows, '--flows', 'ipfix://127.0.0.1', '--output',
+                                  os.devnull, '--deliveries', deliveries, inside=space)).expect(0)
+    sums = account(deliveries, 'ipfix://127.0.0.1')
+    assert sums['rows'] == sums['delivered'] == len(lib.read_csv(flows, FLOWS)), (sums, result.describe())
+    lengths = [int(line) for line in lib.read_text(said).split()[1:]]
+    assert 1000 < max(lengths) <= 1280 - 28, max(lengths)
 
 
 def test_heavy_hitters_over_tcp(test):

@@ -168,15 +168,19 @@ def test_silent_name_server(test):
                'print("there", flush=True); time.sleep(100)')
     server = test.start(program=[sys.executable, '-c', silence], inside=namespace)
     test.until(lambda: os.path.getsize(os.path.join(server.directory, 'stdout')) > 0, 'a name server')
-    process = test.start('--synthetic', 'flows=100,packets=0,rate=1K', '--pace', 'recorded', '--interval', '100ms',
-                         '--sketch', 'flow-table', '--output', 'tcp://collector.example:1',
-                         '--flows', 'ipfix://collector.example', inside=namespace)
+    traffic = ('--synthetic', 'flows=100,packets=0,rate=1K', '--pace', 'recorded', '--interval', '100ms', '--sketch',
+               'flow-table')
+    urls = [url for url in ('clickhouse://database.example/t', 'kafka://broker.example/t') if 'built without it' not in
+            test.run('--synthetic', 'packets=10', '--output', url, '--stats', '/nowhere/at/all').stderr]
+    processes = [test.start(*traffic, '--output', 'tcp://collector.example:1', '--flows', 'ipfix://collector.example',
+                            inside=namespace), *(test.start(*traffic, '--output', url, inside=namespace) for url in urls)]
     begin = time.monotonic()
-    test.until(lambda: time.monotonic() > begin + 1, 'it looks names up')
-    process.signal(signal.SIGTERM)
-    result = test.wait(process).expect(1)
+    test.until(lambda: time.monotonic() > begin + 1, 'they look names up')
+    for process in processes:
+        process.signal(signal.SIGTERM)
+    results = [test.wait(process).expect(1) for process in processes]
     assert time.monotonic() < begin + 18, time.monotonic() - begin
-    assert result.stderr.count('the name server does not answer') >= 2, result.describe()
+    assert results[0].stderr.count('the name server does not answer') >= 2, results[0].describe()
 
 
 def test_required(test):

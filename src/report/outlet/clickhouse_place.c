@@ -324,6 +324,8 @@ static int open_place(struct remote *remote, bool require, char *why)
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	/* What is given up does not wait for a name server that is silent. */
+	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
 	/* A request that breaks on a connection that others had libcurl sends again by itself, and
 	 * tells of the second time alone: what came of the first nobody would know. */
 	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);

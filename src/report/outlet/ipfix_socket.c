@@ -92,6 +92,13 @@ static enum ipfix_peer peer(void *arg)
 	return IPFIX_ANEW;
 }
 
+/* How long messages may be follows from the way there: it is known before rows are put into them. */
+static void meet(struct ipfix_socket *ipfix)
+{
+	if (is_udp(ipfix) && ipfix->receiver.fd < 0 && receiver_reach(&ipfix->receiver))
+		heed_mtu(ipfix);
+}
+
 /* --- Sending */
 
 static void sleep_until(int64_t time)
@@ -224,6 +231,7 @@ struct ipfix_account ipfix_socket_write(
 	ipfix->last_rows = 0;
 	ipfix->last_bytes = 0;
 	choose_pace(ipfix, epoch, rows);
+	meet(ipfix);
 	ipfix_epoch(ipfix->ipfix, epoch, &sink);
 	if (!receiver_heed(&ipfix->receiver))
 		take_back_last(ipfix);

@@ -18,9 +18,11 @@ const struct remote_scheme remote_kafka = {
 
 #else
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <librdkafka/rdkafka.h>
 
@@ -35,6 +37,7 @@ const struct remote_scheme remote_kafka = {
 #define TOPIC_MAX   249 /* bytes, which Kafka allows */
 #define POLL_MS     100
 #define PURGE_POLLS 20 /* in which a producer that gives up has told so of all messages */
+#define LEAVING_S   2  /* at most, to end a producer in */
 #define ERROR_MAX   512
 #define BATCH       64         /* messages that are handed over at once */
 #define TEXT_BYTES  (32 << 10) /* of rows that are formatted at once: they stay in the first cache */
@@ -150,12 +153,33 @@ static const char *const settings[][2] = {
 	{"queue.buffering.max.messages", "100000"},
 };
 
+static void *destroy_producer(void *kafka)
+{
+	rd_kafka_destroy(kafka);
+	return NULL;
+}
+
+/* That waits for threads which look names up, and a name server that is silent keeps those for long:
+ * then it goes on by itself. Nothing calls back any more. */
+static void leave_producer(rd_kafka_t *kafka)
+{
+	struct timespec until;
+	pthread_t thread;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += LEAVING_S;
+	if (signals_start_thread(&thread, destroy_producer, kafka) != 0)
+		rd_kafka_destroy(kafka);
+	else if (pthread_timedjoin_np(thread, NULL, &until) != 0)
+		pthread_detach(thread);
+}
+
 static void free_producer(struct kafka_place *place)
 {
 	if (place->topic != NULL)
 		rd_kafka_topic_destroy(place->topic);
 	if (place->kafka != NULL)
-		rd_kafka_destroy(place->kafka);
+		leave_producer(place->kafka);
 	place->topic = NULL;
 	place->kafka = NULL;
 }
@@ -311,7 +335,9 @@ static void settle(struct kafka_place *place)
 		;
 	if (!place->remote.left)
 		return;
-	rd_kafka_purge(place->kafka, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+	/* Without waiting for threads that look names up. */
+	rd_kafka_purge(place->kafka,
+		RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
 	for (uint32_t polls = 0; rd_kafka_outq_len(place->kafka) > 0 && polls < PURGE_POLLS;
 		polls++)
 		rd_kafka_poll(place->kafka, POLL_MS);
@@ -364,9 +390,12 @@ static bool begin_rows(struct kafka_place *place, uint64_t rows)
 	char error[ERROR_MAX] = "";
 
 	place->closed = false;
-	if (place->kafka != NULL || make_producer(place, error) == 0)
+	/* One that was left is heard no more: what it may still tell of was counted. */
+	if (!place->remote.left && (place->kafka != NULL || make_producer(place, error) == 0))
 		return true;
 	delivery_count(&place->remote.fates->failed, rows);
+	if (place->remote.left)
+		return false;
 	place->closed = place->remote.spooled != NULL;
 	if (place->closed)
 		remote_say_waits(&place->remote, error);
