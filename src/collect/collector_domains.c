@@ -100,6 +100,7 @@ void domain_forget_templates(struct collector *collector, struct domain *domain)
 	if (templates_count(domain->templates) > 0)
 		collector->file_due = true;
 	templates_forget(domain->templates);
+	sampling_forget(&domain->sampling);
 	domain_settle_templates(collector, domain);
 	domain->template_changes = templates_changes(domain->templates);
 	domain->from_file = false;

@@ -120,6 +120,7 @@ void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum samp
 bool domain_make_templates(struct collector *collector, struct domain *domain);
 /* After its templates changed. */
 void domain_settle_templates(struct collector *collector, struct domain *domain);
+/* And what options said. */
 void domain_forget_templates(struct collector *collector, struct domain *domain);
 /* NULL: there is none for the address. */
 const struct exporter_rule *collector_rule_of(

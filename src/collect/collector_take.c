@@ -126,7 +126,8 @@ static void on_option(void *arg, const struct wire_option *option)
 {
 	struct collector *collector = arg;
 
-	sampling_learn(&collector->domain->sampling, option, collector->sampling_limit);
+	if (sampling_learn(&collector->domain->sampling, option, collector->sampling_limit))
+		collector->file_due = true;
 	if (collector->links != NULL)
 		links_learn(collector->links, collector->observer.slot, option);
 }
@@ -279,7 +280,6 @@ static void restart(struct collector *collector, struct domain *domain)
 	domain->row.restarts++;
 	domain_forget_templates(collector, domain);
 	domain->row.unknown_template += waiting_forget(collector->waiting, slot);
-	sampling_forget(&domain->sampling);
 	domain->owner = ++collector->owners;
 	if (collector->links != NULL)
 		links_restart(collector->links, slot);
@@ -543,7 +543,7 @@ static bool share_templates(struct collector *collector, char *error)
 			collector->params.template_bytes, max, SHARE_MIN);
 		return false;
 	}
-	while (limit < 1024 &&
+	while (limit < SAMPLING_LIMIT_MAX &&
 		limit * 2 * sizeof(struct sampling_interval) <= share / SAMPLING_PART)
 		limit *= 2;
 	collector->sampling_limit = limit;

@@ -8,6 +8,25 @@
 
 #include "collect/collector_state.h"
 #include "collect/template_file.h"
+#include "wire/big_endian.h"
+#include "wire/put.h"
+
+/*
+ * What stands in the file in the place of a set: how the domain samples, as its options said. No set
+ * of templates has this number.
+ */
+#define SAMPLING_SET UINT16_MAX
+#define SET_HEADER   4
+
+static bool restore_set(
+	struct collector *collector, struct domain *domain, const struct template_entry *entry)
+{
+	if (entry->len >= SET_HEADER && read_u16(entry->set) == SAMPLING_SET)
+		return read_u16(entry->set + 2) == entry->len &&
+		       sampling_read(&domain->sampling, entry->set + SET_HEADER,
+			       entry->len - SET_HEADER, collector->sampling_limit);
+	return templates_take(domain->templates, entry->id.protocol, entry->set, entry->len);
+}
 
 static bool restore(void *arg, const struct template_entry *entry)
 {
@@ -28,7 +47,7 @@ static bool restore(void *arg, const struct template_entry *entry)
 		return true;
 	exporter_known(collector->exporters, slot_of(collector, domain));
 	if (!domain_make_templates(collector, domain) || domain->templates == NULL ||
-		!templates_take(domain->templates, entry->id.protocol, entry->set, entry->len))
+		!restore_set(collector, domain, entry))
 		return false;
 	domain_settle_templates(collector, domain);
 	domain->template_changes = templates_changes(domain->templates);
@@ -113,6 +132,16 @@ static void copy_set(void *arg, const uint8_t *set, uint32_t len)
 	template_saver_put(copying->saver, &copying->entry);
 }
 
+static void copy_sampling(struct copying *copying, const struct sampling *sampling)
+{
+	uint8_t set[SET_HEADER + SAMPLING_BYTES_MAX];
+	uint32_t len = SET_HEADER + sampling_write(sampling, set + SET_HEADER);
+
+	put16(put16(set, SAMPLING_SET), len);
+	if (len > SET_HEADER)
+		copy_set(copying, set, len);
+}
+
 static void copy_templates(struct collector *collector)
 {
 	uint32_t used = exporter_table_used(collector->exporters);
@@ -127,6 +156,7 @@ static void copy_templates(struct collector *collector)
 		copying.entry.id = *exporter_id(collector->exporters, slot);
 		copying.entry.started = domain->started;
 		templates_each(domain->templates, copy_set, &copying);
+		copy_sampling(&copying, &domain->sampling);
 	}
 	collector->file_due = false;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "wire/big_endian.h"
+#include "wire/put.h"
 
 #define FIRST_CAPACITY 16
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -18,7 +20,10 @@
 enum interval_kind {
 	OF_SAMPLER = 1,
 	OF_INTERFACE,
+	OF_DOMAIN, /* in bytes alone */
 };
+
+#define INTERVAL_BYTES 16
 
 static struct sampling_interval *find(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id)
@@ -63,37 +68,80 @@ static bool make_room(struct sampling *sampling, uint32_t limit)
 	return true;
 }
 
-static void put(struct sampling *sampling, enum interval_kind kind, uint64_t id, uint32_t interval,
+/* Whether it is news. */
+static bool set_interval(uint32_t *interval, uint32_t said)
+{
+	bool news = *interval != said;
+
+	*interval = said;
+	return news;
+}
+
+static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id, uint32_t interval,
 	uint32_t limit)
 {
 	struct sampling_interval *cell;
 
+	if (kind == OF_DOMAIN)
+		return set_interval(&sampling->of_domain, interval);
 	if (sampling->capacity > 0) {
 		cell = find(sampling, kind, id);
-		if (cell->kind != 0) {
-			cell->interval = interval;
-			return;
-		}
+		if (cell->kind != 0)
+			return set_interval(&cell->interval, interval);
 	}
 	if (!make_room(sampling, limit))
-		return;
+		return false;
 	*find(sampling, kind, id) =
 		(struct sampling_interval){.id = id, .kind = kind, .interval = interval};
 	sampling->n++;
+	return true;
 }
 
-void sampling_learn(struct sampling *sampling, const struct wire_option *option, uint32_t limit)
+bool sampling_learn(struct sampling *sampling, const struct wire_option *option, uint32_t limit)
 {
 	uint32_t interval = option->sampling > 0 ? option->sampling : 1;
 
 	if ((option->has & WIRE_OPTION_SAMPLING) == 0)
-		return;
+		return false;
 	if (option->has & WIRE_OPTION_SAMPLER)
-		put(sampling, OF_SAMPLER, option->sampler, interval, limit);
-	else if (option->has & WIRE_OPTION_INTERFACE)
-		put(sampling, OF_INTERFACE, option->interface, interval, limit);
-	else
-		sampling->of_domain = interval;
+		return put(sampling, OF_SAMPLER, option->sampler, interval, limit);
+	if (option->has & WIRE_OPTION_INTERFACE)
+		return put(sampling, OF_INTERFACE, option->interface, interval, limit);
+	return put(sampling, OF_DOMAIN, 0, interval, limit);
+}
+
+static uint8_t *write_interval(uint8_t *to, enum interval_kind kind, uint32_t interval, uint64_t id)
+{
+	return put64(put32(put32(to, kind), interval), id);
+}
+
+uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_BYTES_MAX])
+{
+	uint8_t *to = bytes;
+
+	if (sampling->of_domain > 0)
+		to = write_interval(to, OF_DOMAIN, sampling->of_domain, 0);
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *cell = &sampling->intervals[i];
+
+		if (cell->kind != 0)
+			to = write_interval(to, cell->kind, cell->interval, cell->id);
+	}
+	return (uint32_t)(to - bytes);
+}
+
+bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit)
+{
+	if (len % INTERVAL_BYTES != 0)
+		return false;
+	for (const uint8_t *end = bytes + len; bytes < end; bytes += INTERVAL_BYTES) {
+		uint32_t kind = read_u32(bytes), interval = read_u32(bytes + 4);
+
+		if (kind < OF_SAMPLER || kind > OF_DOMAIN || interval == 0)
+			return false;
+		put(sampling, kind, read_u64(bytes + 8), interval, limit);
+	}
+	return true;
 }
 
 void sampling_forget(struct sampling *sampling)

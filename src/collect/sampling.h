@@ -28,10 +28,22 @@ struct sampling_interval {
 	uint32_t interval;
 };
 
-/* Remembers the interval that an options record says, for at most `limit` samplers and interfaces;
- * limit is a power of two. */
-void sampling_learn(struct sampling *sampling, const struct wire_option *option, uint32_t limit);
+/*
+ * Remembers the interval that an options record says, for at most `limit` samplers and interfaces;
+ * limit is a power of two up to SAMPLING_LIMIT_MAX. Whether that is news.
+ */
+#define SAMPLING_LIMIT_MAX 1024
+bool sampling_learn(struct sampling *sampling, const struct wire_option *option, uint32_t limit);
 void sampling_forget(struct sampling *sampling);
+
+/*
+ * All of it as bytes, for a file: of each interval what it is of, it, and the number of the sampler
+ * or interface. Returns how many bytes; 0: nothing is known.
+ */
+#define SAMPLING_BYTES_MAX ((SAMPLING_LIMIT_MAX + 1) * 16)
+uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_BYTES_MAX]);
+/* Remembers what such bytes say. False where they are none. */
+bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit);
 
 /* The interval of a record, 1 or more; configured: --exporter's, or 0. */
 uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *record,

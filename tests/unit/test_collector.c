@@ -926,6 +926,51 @@ static void templates_outlive_a_slow_uptime(void **state)
 	assert_int_equal(rmdir(directory), 0);
 }
 
+/* Data that can be read at once is not taken to be unsampled until options come again. */
+static void sampling_outlives_the_collector(void **state)
+{
+	struct collector_params with = params();
+	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/templates", directory);
+	with.template_file = path;
+	start(&with);
+	put_netflow9(1, 1);
+	put_template();
+	send_from(0x0a000001);
+	end_epoch();
+	put_netflow9(1, 2);
+	put_options(500);
+	send_from(0x0a000001);
+	stop();
+	for (uint32_t i = 0; i < 2; i++) {
+		start(&with);
+		put_netflow9(1, 1);
+		put_sampled(1, 1, 7);
+		send_from(0x0a000001);
+		assert_int_equal(t.nb_seen, 1);
+		assert_int_equal(t.seen[0].sampling, 500);
+		assert_false(end_epoch().losses_unknown);
+		assert_int_equal(t.rows[0].sampling_source, SAMPLING_OPTIONS);
+		stop();
+		assert_int_equal(t.nb_said, 0);
+	}
+	/* It started anew meanwhile, and nobody knows how it samples now. */
+	start(&with);
+	put_netflow9(1, 2);
+	put_template();
+	put_sampled(1, 1, 7);
+	set_times(0, 77000);
+	send_from(0x0a000001);
+	assert_int_equal(t.seen[0].sampling, 1);
+	assert_true(end_epoch().losses_unknown);
+	stop();
+	unlink(path);
+	assert_int_equal(rmdir(directory), 0);
+}
+
 /* What begins and what ends is said, and nothing between them. */
 static void templates_are_saved_where_it_failed(void **state)
 {
@@ -985,6 +1030,7 @@ int main(void)
 		cmocka_unit_test(only_allowed_senders_are_heard),
 		cmocka_unit_test(templates_outlive_the_collector),
 		cmocka_unit_test(templates_outlive_a_slow_uptime),
+		cmocka_unit_test(sampling_outlives_the_collector),
 		cmocka_unit_test(templates_are_saved_where_it_failed),
 	};
 

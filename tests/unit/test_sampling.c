@@ -91,6 +91,46 @@ static void many_samplers_are_bounded(void **state)
 	sampling_forget(&sampling);
 }
 
+/* As bytes and back; what is cut or has unknown words is none. */
+static void it_is_written_and_read(void **state)
+{
+	struct sampling sampling = {.seed = 12345}, read = {.seed = 54321};
+	struct flow_record record = {.has = FLOW_SAMPLER | FLOW_INPUT, .input = 7};
+	uint8_t *bytes = malloc(SAMPLING_BYTES_MAX);
+	uint32_t len;
+
+	(void)state;
+	assert_non_null(bytes);
+	assert_int_equal(sampling_write(&sampling, bytes), 0);
+	for (uint32_t i = 0; i < 5000; i++)
+		learn(&sampling, WIRE_OPTION_SAMPLER, UINT64_MAX - i, i + 2);
+	len = sampling_write(&sampling, bytes);
+	assert_int_equal(len, 768 * 16);
+	sampling_forget(&sampling);
+	learn(&sampling, 0, 0, 50);
+	learn(&sampling, WIRE_OPTION_INTERFACE, 7, 70);
+	learn(&sampling, WIRE_OPTION_SAMPLER, UINT64_MAX, 80);
+	len = sampling_write(&sampling, bytes);
+	assert_int_equal(len, 3 * 16);
+	assert_true(sampling_read(&read, bytes, len, 1024));
+	expect(&read, &record, WIRE_IPFIX, 0, 70, SAMPLING_OPTIONS);
+	record.sampler = UINT64_MAX;
+	expect(&read, &record, WIRE_IPFIX, 0, 80, SAMPLING_OPTIONS);
+	record = (struct flow_record){0};
+	expect(&read, &record, WIRE_IPFIX, 0, 50, SAMPLING_OPTIONS);
+	for (uint32_t cut = 1; cut < 16; cut++)
+		assert_false(sampling_read(&read, bytes, len - cut, 1024));
+	bytes[3] = 4;
+	assert_false(sampling_read(&read, bytes, len, 1024));
+	bytes[3] = 3;
+	memset(bytes + 4, 0, 4);
+	assert_false(sampling_read(&read, bytes, len, 1024));
+	assert_true(sampling_read(&read, bytes, 0, 1024));
+	sampling_forget(&sampling);
+	sampling_forget(&read);
+	free(bytes);
+}
+
 /* Takes 1 of `real` packets by chance, and says that it is 1 of `said`; what is told of it. */
 static uint32_t run_sampler(uint64_t seed, uint32_t said, uint32_t real, uint32_t lost)
 {
@@ -189,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_order_holds),
 		cmocka_unit_test(many_samplers_are_bounded),
+		cmocka_unit_test(it_is_written_and_read),
 		cmocka_unit_test(a_pool_that_disagrees_is_told),
 		cmocka_unit_test(a_pool_that_stands_still_says_nothing),
 		cmocka_unit_test(losses_add_up),
