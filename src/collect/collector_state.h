@@ -42,7 +42,8 @@ struct domain {
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
 	/* What there is to say, once for each domain. */
-	bool clock_said, convention_due, fault_said, sampler_seen, sampler_due;
+	bool clock_said, convention_due, fault_said, doubt_seen;
+	enum sampling_doubt doubt_due;
 	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
 	uint32_t pool_interval;
 	enum wire_fault fault;

@@ -212,13 +212,21 @@ static void say_clock(struct collector *collector, struct domain *domain, const 
 		fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
 }
 
+static const char *const doubt_words[] = {
+	[SAMPLING_UNSAID] = "names a sampler whose interval it has not said; packets are taken to "
+			    "be unsampled until it does, or --exporter says sampling=N",
+	[SAMPLING_UNNAMED] = "describes samplers, and its records do not name theirs; packets are "
+			     "taken to be unsampled until they do, or --exporter says sampling=N",
+	[SAMPLING_TOO_MANY] =
+		"describes the sampling of more than there is room for; of the others packets are "
+		"taken to be unsampled: lower --exporters-max, or let --exporter say sampling=N",
+};
+
 static void say_sampling(struct collector *collector, struct domain *domain, const char *name)
 {
-	if (domain->sampler_due)
-		domain->sampler_due = !collector_say(collector, true,
-			"exporter %s names a sampler whose interval it has not said; packets are "
-			"taken to be unsampled until it does, or --exporter says sampling=N",
-			name);
+	if (domain->doubt_due != SAMPLING_SURE && collector_say(collector, true, "exporter %s %s",
+							  name, doubt_words[domain->doubt_due]))
+		domain->doubt_due = SAMPLING_SURE;
 	if (domain->pool_due > 0 &&
 		collector_say(collector, true,
 			"exporter %s says that it samples 1 of %u packets, its sample pool says 1 "
@@ -235,7 +243,7 @@ static void say_news(struct collector *collector, struct domain *domain)
 	char name[ROUTER_NAME_MAX];
 
 	if (!(clock_due || fault_due || domain->convention_due || domain->pool_due > 0 ||
-		    domain->sampler_due) ||
+		    domain->doubt_due != SAMPLING_SURE) ||
 		!may_say(collector))
 		return;
 	router_name_get(slot_of(collector, domain), name);
@@ -349,6 +357,25 @@ static bool decode_waiting(void *arg, const struct waiting_set *set)
 	return !collector->still_unknown;
 }
 
+/* Of the datagram's records: whether they may stand for more than was taken. */
+static void note_doubt(struct collector *collector)
+{
+	const struct observer *observer = &collector->observer;
+	struct domain *domain = collector->domain;
+	enum sampling_doubt doubt = observer->doubt;
+
+	domain->sampling.named |= (observer->has & FLOW_SAMPLER) != 0;
+	if (doubt == SAMPLING_SURE && observer->unsampled && domain->sampling.has_samplers &&
+		!domain->sampling.named)
+		doubt = SAMPLING_UNNAMED;
+	if (doubt == SAMPLING_SURE)
+		return;
+	collector->unknown_sampler = true;
+	if (!domain->doubt_seen)
+		domain->doubt_due = doubt;
+	domain->doubt_seen = true;
+}
+
 static void decode(
 	struct collector *collector, const struct datagram *datagram, struct wire_result *result)
 {
@@ -374,11 +401,7 @@ static void decode(
 	flush(collector);
 	exporter_row_sampled(
 		&domain->row, collector->observer.coarsest, collector->observer.source);
-	if (collector->observer.unknown_sampler) {
-		collector->unknown_sampler = true;
-		domain->sampler_due |= !domain->sampler_seen;
-		domain->sampler_seen = true;
-	}
+	note_doubt(collector);
 }
 
 static void start_observer(struct collector *collector, const struct datagram *datagram)

@@ -149,6 +149,15 @@ static uint32_t exporter_of(struct observer *observer, const struct flow_record 
 	return observer->next;
 }
 
+static void note_unsampled(struct observer *observer, const struct flow_record *record)
+{
+	enum sampling_doubt doubt = sampling_doubt(observer->sampling, record);
+
+	observer->unsampled = true;
+	if (doubt != SAMPLING_SURE)
+		observer->doubt = doubt;
+}
+
 bool observe(struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
@@ -165,8 +174,9 @@ bool observe(struct observer *observer, const struct flow_record *record,
 		observer->coarsest = observation->sampling;
 		observer->source = source;
 	}
-	if (source == SAMPLING_NONE && record->has & FLOW_SAMPLER && record->sampler != 0)
-		observer->unknown_sampler = true;
+	observer->has |= record->has;
+	if (source == SAMPLING_NONE)
+		note_unsampled(observer, record);
 	observation->next =
 		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;
 	observation->time = observer->time;

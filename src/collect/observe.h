@@ -26,8 +26,11 @@ struct observer {
 	/* The coarsest interval of its usable records, and who said it. */
 	uint32_t coarsest;
 	enum sampling_source source;
-	/* A record names a sampler of whose interval nobody said anything. */
-	bool unknown_sampler;
+	/* Of all records enum flow_has; of those that nothing says to be sampled whether there were
+	 * any, and what there is to doubt. */
+	uint32_t has;
+	bool unsampled;
+	enum sampling_doubt doubt;
 };
 
 /* False: it brings no packets. */

@@ -43,11 +43,7 @@ static struct sampling_interval *find(
 /* Room for one more, with a quarter of the cells empty. */
 static bool make_room(struct sampling *sampling, uint32_t limit)
 {
-	struct sampling larger = {
-		.of_domain = sampling->of_domain,
-		.n = sampling->n,
-		.seed = sampling->seed,
-	};
+	struct sampling larger = *sampling;
 
 	if (sampling->n + 1 <= sampling->capacity / 4 * 3)
 		return true;
@@ -84,13 +80,16 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 
 	if (kind == OF_DOMAIN)
 		return set_interval(&sampling->of_domain, interval);
+	sampling->has_samplers |= kind == OF_SAMPLER && interval > 1;
 	if (sampling->capacity > 0) {
 		cell = find(sampling, kind, id);
 		if (cell->kind != 0)
 			return set_interval(&cell->interval, interval);
 	}
-	if (!make_room(sampling, limit))
+	if (!make_room(sampling, limit)) {
+		sampling->turned_away = true;
 		return false;
+	}
 	*find(sampling, kind, id) =
 		(struct sampling_interval){.id = id, .kind = kind, .interval = interval};
 	sampling->n++;
@@ -197,6 +196,14 @@ uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *
 		*source = SAMPLING_NONE;
 	}
 	return interval;
+}
+
+enum sampling_doubt sampling_doubt(
+	const struct sampling *sampling, const struct flow_record *record)
+{
+	if (sampling->turned_away)
+		return SAMPLING_TOO_MANY;
+	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
 }
 
 struct check {

@@ -19,7 +19,18 @@ struct sampling {
 	struct sampling_interval *intervals; /* [capacity], open addressing */
 	uint32_t n, capacity;
 	uint32_t of_domain; /* 0: not said */
+	bool has_samplers;  /* some of them do not look at all packets */
+	bool turned_away;   /* there was no room for all of them */
+	bool named;         /* the caller's: records have a field for their sampler */
 	uint64_t seed;
+};
+
+/* Why packets of records of which nothing says that they are sampled may be so all the same. */
+enum sampling_doubt {
+	SAMPLING_SURE,
+	SAMPLING_UNSAID,   /* they name a sampler of whose interval nothing was said */
+	SAMPLING_UNNAMED,  /* samplers were described, and no record has a field for one */
+	SAMPLING_TOO_MANY, /* more was described than is remembered */
 };
 
 struct sampling_interval {
@@ -48,6 +59,11 @@ bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len
 /* The interval of a record, 1 or more; configured: --exporter's, or 0. */
 uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *record,
 	enum wire_protocol protocol, uint32_t configured, enum sampling_source *source);
+
+/* What there is to doubt where the source is SAMPLING_NONE; SAMPLING_UNNAMED is for the caller to say,
+ * who sees all records. */
+enum sampling_doubt sampling_doubt(
+	const struct sampling *sampling, const struct flow_record *record);
 
 /*
  * The cross-check: packets that passed a sampler over samples that it took, the lost included. A

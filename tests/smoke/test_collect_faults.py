@@ -1436,6 +1436,32 @@ def kept_templates(test, protocol):
     template_world(test, protocol, False, waiting=1)[0].run()
 
 
+@each('what options said outlives a restart, of a', 'sampler', 'interface', 'domain')
+def kept_sampling(test, kind):
+    kept = test.path('templates')
+    for protocol in SETS:
+        fields = FIELDS + [(SAMPLER, 2), (INPUT, 4)]
+        for first in (True, False):
+            world, sets, router = World(test), SETS[protocol], Router(protocol, FAULTY, 9)
+            when, flow = 2 if first else 5, Flow(1, 3, more={SAMPLER: 3, INPUT: 3})
+            body = [*sampling_options(router, kind, 3, 100), sets.template(fields=fields)] if first else []
+            router.sequence = 0 if first else 500
+            world.capture.add(when, FAULTY, getattr(router, protocol)(
+                when, *body, sets.data([flow], fields=fields), count=1 + first * (3 - 2 * sets.ipfix)))
+            estimated(world, when, row_of(router), flow, 100, datagrams=1)
+            world.run('--templates', kept)
+
+
+@case('samplers that no record names')
+def unnamed_samplers(test):
+    world = World(test)
+    router, flow = Router('v9', FAULTY), Flow(1, 5)
+    world.add(router, 1, router.v9(1, *sampling_options(router, 'sampler', 3, 100), V9.template(), V9.data([flow]),
+                                   count=4), [flow])
+    world.unknown.add(0)
+    world.run(said=[f'exporter {FAULTY} describes samplers, and its records do not name theirs'])
+
+
 @case('templates of an exporter that started anew meanwhile are void')
 def kept_and_restarted(test):
     kept = test.path('templates')

@@ -480,6 +480,96 @@ static void options_say_the_sampling(void **state)
 	stop();
 }
 
+/* Scope system: addresses, packets, bytes, and no sampler. */
+static void put_unnamed(uint32_t packets)
+{
+	static const uint16_t fields[][2] = {{8, 4}, {12, 4}, {2, 4}, {1, 4}};
+
+	put(0, 2), put(8 + sizeof(fields), 2), put(300, 2), put(4, 2);
+	for (size_t i = 0; i < 4; i++)
+		put(fields[i][0], 2), put(fields[i][1], 2);
+	put(300, 2), put(4 + 16, 2), put(0x0a000001, 4), put(0x0a000002, 4), put(packets, 4);
+	put(packets * 100, 4);
+}
+
+/* Who describes samplers that its records have no field for is not taken at its word. */
+static void samplers_that_nobody_names(void **state)
+{
+	struct collector_params with = params();
+	struct exporter_rule rule;
+	char why[OPTION_WHY_MAX];
+
+	(void)state;
+	start(&with);
+	put_netflow9(1, 2);
+	put_unnamed(5);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	put_netflow9(1, 2);
+	put_options(1); /* of all packets */
+	put_unnamed(5);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	for (uint32_t i = 0; i < 2; i++) {
+		put_netflow9(1, 2);
+		put_options(500);
+		put_unnamed(5);
+		send_at(0x0a000001, T0 + i * 2 * SECOND_NS, 0);
+		assert_int_equal(t.seen[2 + i].sampling, 1);
+		assert_true(end_epoch().losses_unknown);
+	}
+	assert_int_equal(t.nb_said, 1);
+	assert_non_null(strstr(t.said, "describes samplers"));
+	/* Some records name theirs: those that have no field for it are of no sampler. */
+	put_netflow9(1, 4);
+	put_template();
+	put_data(1, 6);
+	put_unnamed(5);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	stop();
+	/* The operator knows. */
+	assert_true(exporter_rule_parse("10.0.0.1,sampling=1", &rule, why));
+	with.rules = &rule;
+	with.nb_rules = 1;
+	start(&with);
+	put_netflow9(1, 4);
+	put_options(500);
+	put_unnamed(5);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	assert_int_equal(t.rows[0].sampling_source, SAMPLING_CONFIGURED);
+	stop();
+}
+
+/* Of interface `input` the interval; scope 2 of v9. */
+static void put_interface_options(uint32_t input, uint32_t interval)
+{
+	put(1, 2), put(4 + 6 + 8 + 2, 2), put(258, 2), put(4, 2), put(4, 2);
+	put(2, 2), put(4, 2), put(34, 2), put(4, 2), put(0, 2);
+	put(258, 2), put(4 + 8, 2), put(input, 4), put(interval, 4);
+}
+
+/* Of an interface whose interval found no room nobody says that it is not sampled. */
+static void more_interfaces_than_are_remembered(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	with.template_bytes = 8 * 2048;
+	start(&with);
+	for (uint32_t i = 1; i <= 13; i++) {
+		put_netflow9(1, 2);
+		put_interface_options(i, 100);
+		put_unnamed(5);
+		send_from(0x0a000001);
+		assert_int_equal(end_epoch().losses_unknown, i == 13);
+	}
+	assert_int_equal(t.nb_said, 1);
+	assert_non_null(strstr(t.said, "more than there is room for"));
+	stop();
+}
+
 static void what_cannot_be_read_is_counted(void **state)
 {
 	struct collector_params with = params();
@@ -1017,6 +1107,8 @@ int main(void)
 		cmocka_unit_test(sequences_move_their_columns),
 		cmocka_unit_test(a_restart_voids_templates),
 		cmocka_unit_test(options_say_the_sampling),
+		cmocka_unit_test(samplers_that_nobody_names),
+		cmocka_unit_test(more_interfaces_than_are_remembered),
 		cmocka_unit_test(what_cannot_be_read_is_counted),
 		cmocka_unit_test(records_of_nothing_leave_nothing_open),
 		cmocka_unit_test(no_record_makes_a_sum_wrap),

@@ -81,6 +81,7 @@ static void many_samplers_are_bounded(void **state)
 	for (uint32_t i = 0; i < 5000; i++)
 		learn(&sampling, WIRE_OPTION_SAMPLER, i, i + 2);
 	assert_int_equal(sampling.capacity, 1024);
+	assert_int_equal(sampling_doubt(&sampling, &record), SAMPLING_TOO_MANY);
 	for (uint32_t i = 0; i < 5000; i++) {
 		record.sampler = i;
 		if (i < 768)
