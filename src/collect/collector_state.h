@@ -36,13 +36,16 @@ struct domain {
 	struct sequence sequence;
 	uint64_t owner; /* of its samplers: never another's */
 	uint32_t socket;
-	uint64_t gaps; /* datagrams of this epoch, from sequence numbers */
+	uint16_t ports[2]; /* it sent from, the last and the one before; 0: none */
+	uint64_t gaps;     /* datagrams of this epoch, from sequence numbers */
 	uint64_t
 		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
 	/* What there is to say, once for each domain. */
 	bool clock_said, convention_due, fault_said, doubt_seen;
+	bool two_due;
+	uint8_t turns; /* restarts by which its port was that of before */
 	enum sampling_doubt doubt_due;
 	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
 	uint32_t pool_interval;

@@ -22,6 +22,8 @@
 #define SAME_START_MS  5000
 /* So much is left of it for those while a run knows the exporter. */
 #define START_DRIFT_MS 2000
+/* Restarts that come back to another port, before an exporter is said to be two. */
+#define TURNS_OF_TWO   3
 /* No record stands for more; and no sum over an epoch wraps, of any key, whatever records say. */
 #define RECORD_PACKETS (UINT64_C(1) << 39)
 #define RECORD_BYTES   (UINT64_C(1) << 52)
@@ -235,6 +237,16 @@ static void say_sampling(struct collector *collector, struct domain *domain, con
 		domain->pool_due = 0;
 }
 
+static uint32_t min_of(const uint16_t ports[2])
+{
+	return ports[0] < ports[1] ? ports[0] : ports[1];
+}
+
+static uint32_t max_of(const uint16_t ports[2])
+{
+	return ports[0] > ports[1] ? ports[0] : ports[1];
+}
+
 /* The name costs a lock: it is looked up for what there is to say. */
 static void say_news(struct collector *collector, struct domain *domain)
 {
@@ -242,8 +254,8 @@ static void say_news(struct collector *collector, struct domain *domain)
 	bool fault_due = domain->fault != WIRE_FINE && !domain->fault_said;
 	char name[ROUTER_NAME_MAX];
 
-	if (!(clock_due || fault_due || domain->convention_due || domain->pool_due > 0 ||
-		    domain->doubt_due != SAMPLING_SURE) ||
+	if (!(clock_due || fault_due || domain->two_due || domain->convention_due ||
+		    domain->pool_due > 0 || domain->doubt_due != SAMPLING_SURE) ||
 		!may_say(collector))
 		return;
 	router_name_get(slot_of(collector, domain), name);
@@ -259,6 +271,12 @@ static void say_news(struct collector *collector, struct domain *domain)
 			"a datagram of exporter %s is malformed: %s; how many there are is in "
 			"--exporters",
 			name, wire_fault_words[domain->fault]);
+	if (domain->two_due)
+		domain->two_due = !collector_say(collector, true,
+			"exporter %s seems to be two, at ports %u and %u, each of which looks like a "
+			"restart of the other: give each a domain of its own (source id, observation "
+			"domain, engine id, sub-agent)",
+			name, min_of(domain->ports), max_of(domain->ports));
 	say_sampling(collector, domain, name);
 }
 
@@ -418,6 +436,17 @@ static void start_observer(struct collector *collector, const struct datagram *d
 	};
 }
 
+/* Who started anew has another port, and not the one that it had before the last. */
+static void note_port(struct domain *domain, uint16_t port, bool restarted)
+{
+	if (port == domain->ports[0])
+		return;
+	if (restarted && port == domain->ports[1] && domain->turns < TURNS_OF_TWO)
+		domain->two_due = ++domain->turns == TURNS_OF_TWO;
+	domain->ports[1] = domain->ports[0];
+	domain->ports[0] = port;
+}
+
 static void take_from(struct collector *collector, struct domain *domain,
 	const struct datagram *datagram, const struct wire_header *header)
 {
@@ -435,6 +464,7 @@ static void take_from(struct collector *collector, struct domain *domain,
 		domain->row.repeated++;
 		return;
 	}
+	note_port(domain, datagram->src_port, news.restarted);
 	if (news.restarted)
 		restart(collector, domain);
 	note_start(collector, domain);

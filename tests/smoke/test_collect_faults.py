@@ -481,6 +481,20 @@ def source_port(test, protocol):
     world.run()
 
 
+@each('two exporters of one address and domain', *PROTOCOLS)
+def two_of_one(test, protocol):
+    """Each looks like a restart of the other; who runs the collector is told why, once."""
+    capture, routers = Capture(), (Router(protocol, FAULTY), Router(protocol, FAULTY))
+    routers[1].sequence = 500000
+    for i in range(12):
+        message = routers[i % 2].message(1 + i, [Flow(i + 1)], i < 2)
+        capture.add(1 + i, FAULTY, message, source_port=1000 + i % 2)
+    path = capture.write(test.path('capture.pcap'))
+    _, _, (row, ), result = collect(test, '--pcap', path, *SMALL, '--interval', '0')
+    assert int(row['restarts']) >= 4, row
+    check_said(result, ['exporter 192.0.2.1 seems to be two, at ports 1000 and 1001'])
+
+
 # ---- sequence numbers
 
 
