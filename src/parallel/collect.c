@@ -43,7 +43,8 @@ struct counter {
 	struct dedup *dedup;
 	struct rte_ring *ring; /* from the decoder; NULL: it is the same lcore */
 	struct collect_counts generations[2];
-	int64_t now; /* of the newest record */
+	int64_t now; /* of the newest record of the last epoch that had some */
+	bool begins; /* an epoch: no record of it came yet */
 };
 
 /* Where marks are told from records: in the place of the exporter. */
@@ -189,9 +190,10 @@ static void count_records(
 		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;
 	count_burst(counter, &of_burst);
-	/* Data that waited for its template has the time when it came. */
-	if (observations[n - 1].time > counter->now)
+	/* Data that waited for its template has the time when it came; clocks are set back. */
+	if (counter->begins || observations[n - 1].time > counter->now)
 		counter->now = observations[n - 1].time;
+	counter->begins = false;
 	generation->ppt_cycles += rte_rdtsc() - start;
 }
 
@@ -226,6 +228,7 @@ static void end_counting(struct counter *counter)
 	count_waiting(counter);
 	dedup_end_epoch(
 		counter->dedup, counter->now, add_path, counts_of(counter, counter->worker->epoch));
+	counter->begins = true;
 }
 
 /* What was counted of the exporter in this epoch goes where its row goes. */
