@@ -124,17 +124,20 @@ static bool is_among(long code, const long *codes, size_t n)
 
 #define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
 
-/* Errors of ClickHouse that pass: too many queries or parts, memory, replicas that only read. */
-static const long busy_codes[] = {202, 241, 242, 252};
-/* And of which it is not said what was written: timeouts, the network, replicas, Keeper. */
-static const long doubtful_codes[] = {159, 209, 210, 285, 319, 999};
+/* Errors of ClickHouse that pass: memory, threads and the disk, a quota, too many queries or parts,
+ * replicas that only read. */
+static const long busy_codes[] = {173, 201, 202, 241, 242, 243, 252, 439};
+/* And of which it is not said what was written: timeouts, the network, replicas, Keeper, a server that
+ * stops, a disk that fails. */
+static const long doubtful_codes[] = {
+	75, 159, 203, 209, 210, 225, 236, 279, 285, 319, 394, 999, 1000, 1001, 1002};
 /* Of values and rows: they cannot be parsed, do not fit their column, break a constraint, are too
  * many for one insert. */
 static const long row_codes[] = {6, 25, 26, 27, 32, 33, 38, 41, 43, 53, 69, 70, 72, 117, 130, 131,
 	158, 307, 321, 349, 376, 377, 395, 396, 407, 441, 467, 469, 675, 676, 691};
 /* The same of HTTP: of the server, and of proxies before it. */
-static const long busy_statuses[] = {429, 503};
-static const long row_statuses[] = {400, 413};
+static const long busy_statuses[] = {408, 429, 503};
+static const long row_statuses[] = {413};
 
 /* The first line of what the server says. */
 static void note_answer(struct clickhouse_place *place, long status)
@@ -154,10 +157,11 @@ static enum answer read_answer(struct clickhouse_place *place)
 	curl_easy_getinfo(place->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (strncmp(place->answer, begin, sizeof(begin) - 1) == 0)
 		place->code = code = strtol(place->answer + sizeof(begin) - 1, NULL, 10);
-	if (status >= HTTP_OK && status < HTTP_MULTIPLE && code == 0)
+	if (status >= HTTP_OK && status < HTTP_MULTIPLE && place->answer_len == 0)
 		return ANSWER_WRITTEN;
 	note_answer(place, status);
-	if (IS_AMONG(code, doubtful_codes))
+	/* To an INSERT ClickHouse answers nothing: another server does, or a proxy for it. */
+	if (IS_AMONG(code, doubtful_codes) || (code == 0 && status < HTTP_MULTIPLE))
 		return ANSWER_DOUBT;
 	if (IS_AMONG(code, busy_codes) || (code == 0 && IS_AMONG(status, busy_statuses)))
 		return ANSWER_BUSY;
@@ -184,7 +188,7 @@ static enum answer post(
 	curl_easy_setopt(place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
 	result = curl_easy_perform(place->curl);
 	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, NULL);
-	/* An answer that is longer than we read says all that we ask. */
+	/* Of an answer that is longer than we read its beginning is enough. */
 	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && place->answer_len > 0))
 		return read_answer(place);
 	if (result == CURLE_ABORTED_BY_CALLBACK)
@@ -296,7 +300,7 @@ static void bring(struct remote *remote, uint64_t rows)
 /* Whether there is a server that lets us in. */
 static bool reach(struct clickhouse_place *place)
 {
-	static const char query[] = "SELECT 1";
+	static const char query[] = "SELECT 1 FORMAT Null"; /* as an INSERT, no answer */
 	enum answer answer;
 	char url[URL_MAX];
 
