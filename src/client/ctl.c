@@ -17,7 +17,7 @@
 
 #define EXIT_RUN     1
 #define EXIT_TEXT    2
-#define COMMAND_SIZE 1024 /* of what DPDK reads of a command, with a final 0 */
+#define COMMAND_SIZE (CONTROL_COMMAND_MAX + 1)
 #define LINE_SIZE    COMPLAINT_MAX
 #define REFUSAL_END  "_error" /* of the name of a text that says why (report/control.c) */
 #define USE_COLUMN   37       /* what help says of a use stands there */

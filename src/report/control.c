@@ -99,6 +99,9 @@ static const char no_worker[] =
 	"--keep-up but off";
 static const char unchangeable[] = "--control read: this run can be asked, and not changed, here";
 
+static const char too_long[] = "the command is longer than the 1022 characters that a run reads";
+_Static_assert(CONTROL_COMMAND_MAX == 1022, "as it is said");
+
 static const char nothing_runs[] = "nothing is measured yet, or any more";
 static const char no_epoch[] = "no epoch with packets was closed yet";
 
@@ -862,14 +865,17 @@ static int answer_measure(const char *command, const char *parameters, struct rt
 	const char *why = begin_changing(&changes);
 	struct change_answer change = {0};
 
-	(void)command;
 	if (why == NULL && changes == NULL)
 		why = "nothing can change in this run";
 	else if (why == NULL && parameters == NULL)
 		why = "write ctl measure add|change|remove NAME OPTION=VALUE ...";
+	else if (why == NULL && strlen(command) + 1 + strlen(parameters) > CONTROL_COMMAND_MAX)
+		why = too_long;
 	if (why == NULL)
 		change = changes_ask(changes, parameters);
 	end_answer();
+	if (why == too_long)
+		return tell_mistake(answer, why);
 	if (why != NULL)
 		return tell_error(answer, why);
 	rte_tel_data_start_dict(answer);

@@ -13,6 +13,9 @@
 
 #define CONTROL_PATH "/sketchtap/"
 
+/* Characters of a command at most. DPDK reads one more: where that is there, the rest may be lost. */
+#define CONTROL_COMMAND_MAX 1022
+
 #define CONTROL_COMMANDS(COMMAND)                                                                   \
 	COMMAND(stats,                                                                              \
 		"Account of the packets of the last epoch, and of all since the start. No "         \

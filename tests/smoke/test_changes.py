@@ -595,11 +595,24 @@ def test_which_one(test):
         test.run('ctl', *words, program=program).expect(2).expect_one_line()
 
 
+def test_a_command_that_is_cut(test):
+    """The library reads 1023 characters of it, and what it says then may be something else."""
+    process = start_live(test, '--output', '/dev/null')
+    before = listed(test, process)
+    with contextlib.closing(lib.ControlClient(process.control_socket())) as client:
+        for rest in ('', '0', '0' * 900):
+            words = 'measure,change main'.ljust(1023 - len('/sketchtap/top=5')) + 'top=5'
+            answer = client.ask(words + rest)
+            assert answer.get('mistake') == 1 and 'longer' in answer['error'], (rest, answer)
+    assert listed(test, process) == before
+    ctl(test, process, 'measure', 'change', 'main', 'top=5')
+
+
 def test_routers_of_a_collector(test):
     """Who does not follow where flows go from its start on cannot say it later, and refuses to."""
     def start(config):
-        process = test.start('collect', '--listen', f'127.0.0.1:{free_port()}',
-                             '--config', config, '--interval', '50ms', '--output', f'json:{test.path("rows")}', '--force')
+        process = test.start('collect', '--listen', f'127.0.0.1:{free_port()}', '--config', config, '--interval', '50ms',
+                             '--output', f'json:{test.path("rows")}', '--force')
         wait_for_socket(test, process)
         return process
 
