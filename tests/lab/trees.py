@@ -205,7 +205,8 @@ def build(release, into):
     call('git', 'clone', '-q', '--no-hardlinks', ROOT, source, seconds=300)
     try:
         shutil.copy('/etc/resolv.conf', os.path.join(tree, 'etc', 'resolv.conf'))
-        said = inside(tree, 'cd /root/sketchtap && apt-get build-dep -q -y --no-install-recommends ./ && '
+        # A run that was ended may have left packages unpacked.
+        said = inside(tree, 'dpkg --configure -a && cd /root/sketchtap && apt-get build-dep -q -y --no-install-recommends ./ && '
                       'tools/package /root/sketchtap/packages', BUILD_SECONDS)
         os.makedirs(into)
         for path in glob.glob(os.path.join(source, 'packages', '*.deb')):
