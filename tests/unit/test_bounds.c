@@ -9,19 +9,15 @@
 
 #include <cmocka.h>
 
+#include "fewer.h"
 #include "merged.h"
 #include "sketch/count_min.h"
 #include "sketch/error_bound.h"
 #include "zipf_stream.h"
 
-#define CELLS 512
-#define DEPTH 3
-/* Rates are what other builds are for. */
-#ifdef __SANITIZE_ADDRESS__
-#define EPOCHS 60
-#else
-#define EPOCHS 300
-#endif
+#define CELLS  512
+#define DEPTH  3
+#define EPOCHS FEWER(300, 60)
 
 static double share_above(const uint64_t *row, uint64_t value)
 {

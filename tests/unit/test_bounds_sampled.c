@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "fewer.h"
 #include "sketch/sampling_bound.h"
 #include "zipf_stream.h"
 
@@ -19,11 +20,7 @@
 #define RISK       0.1
 #define SEEN_MIN   4
 /* With SKETCHTAP_FULL ten times as many. Rates are what builds without sanitizers are for. */
-#ifdef __SANITIZE_ADDRESS__
-#define SEEDS 60
-#else
-#define SEEDS 300
-#endif
+#define SEEDS      FEWER(300, 60)
 
 /* What the weight of the next burst may depend on: all that came so far. */
 struct past {

@@ -18,8 +18,9 @@
 
 #include "base/random.h"
 #include "collect/estimate.h"
+#include "fewer.h"
 
-#define SEEDS     1000
+#define SEEDS     FEWER(1000, 200)
 #define OBSERVERS 6
 #define FLOWS     20
 

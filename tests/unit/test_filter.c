@@ -22,13 +22,14 @@
 
 #include "base/key_burst.h"
 #include "eal.h"
+#include "fewer.h"
 #include "rx/packet/filter.h"
 #include "rx/packet/meta.h"
 #include "base/random.h"
 
 #define PACKET_MAX 160
 #define PAGE       4096
-#define PROGRAMS   20000
+#define PROGRAMS   FEWER(20000, 4000)
 
 static struct rte_mempool *pool;
 static struct rte_mbuf *pkts[BURST_MAX];

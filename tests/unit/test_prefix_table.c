@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/key_burst.h"
+#include "fewer.h"
 #include "rx/packet/prefix_table.h"
 #include "base/random.h"
 
@@ -217,7 +218,7 @@ static void the_largest(void **state)
 
 	(void)state;
 	assert_non_null(many);
-	for (uint32_t apart = 1; apart <= 4096; apart *= 2) {
+	for (uint32_t apart = 1; apart <= 4096; apart *= FEWER(2, 16)) {
 		struct prefix_table *table;
 		uint32_t addresses[BURST_MAX], places[BURST_MAX];
 
