@@ -251,6 +251,11 @@ def few(settings, items):
     return items if settings.full or settings.sanitized else items[::5]
 
 
+def short(settings, entries):
+    """Of an index, without a capture of which each packet is looked at for half a minute; all with --full."""
+    return [entry for entry in entries if settings.full or int(entry['packets'] or 0) < 500000]
+
+
 def idle_of(arguments):
     """Options with which a replay that goes as fast as it can leaves the CPUs to the tests beside it.
 

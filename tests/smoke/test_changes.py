@@ -26,7 +26,7 @@ START = 1700000000 * 1000000  # us
 EPOCH = 100000  # us
 FLOWS = 600
 FAST = 600  # epochs that are fed as fast as they are read
-CHANGES, CHANGES_FULL = 120, 1000
+CHANGES, CHANGES_SANITIZED, CHANGES_FULL = 120, 30, 1000
 TIMES = {'rx_ns', 'ppt_ns', 'free_ns', 'delay_ns'}
 # What is measured, in words of a section; every sketch, other keys, widths and numbers of measurements.
 SETS = (
@@ -263,7 +263,7 @@ def settled_resident(process, before):
 @lib.alone
 def test_many_changes(test):
     """Again and again under load: accounts balance, no epoch is missing, and memory does not grow."""
-    wanted = CHANGES_FULL if test.settings.full else CHANGES
+    wanted = CHANGES_FULL if test.settings.full else CHANGES_SANITIZED if test.sanitized else CHANGES
     config, stats = test.path('run.conf'), test.path('stats.csv')
     write_config(config, SETS[0])
     # Lcores that never rest can keep a kernel's workers away for as long as the run takes, and with them whoever
@@ -277,7 +277,7 @@ def test_many_changes(test):
             epoch = answered_epoch(ctl(test, process, '--format', 'json', 'reload'))
             assert number == 0 or epoch > last, (epoch, last)
             last = epoch or 0
-            if number % len(SETS) == 0 and number >= wanted // 4:
+            if number % len(SETS) == 0 and number >= wanted // 4 and not test.sanitized:
                 resident.append(settled_resident(process, resident))
     test.wait(process).expect(0)
     # The heap takes a while to settle. Sanitizers keep for a while what was freed, and tell of leaks themselves.

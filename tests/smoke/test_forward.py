@@ -110,7 +110,7 @@ def cases(settings):
         return some if int(entry['packets'] or 0) <= RING else [(DESIGNS[0], workers) for _, workers in some]
 
     return [(f'{entry["file"]} comes out as it went in', case(entry['file'], combinations(entry)))
-            for entry in lib.few(settings, [entry for entry in lib.index(settings.traces)
+            for entry in lib.few(settings, [entry for entry in lib.short(settings, lib.index(settings.traces))
                                              if entry['expected'] == 'measured'])]
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every capture of the index does exactly what the index says, with 1, 2 and 4 workers."""
+"""Every capture of the index does exactly what the index says, with 1, 2 and 4 workers; with one of them under sanitizers."""
 
 import os
 
 import lib
 
 TOP = 100
+WORKERS = (1, 2, 4)
 
 
 def check_ledger(entry, stats):
@@ -72,16 +73,16 @@ def check_refused(test, entry, path, workers):
     assert not os.path.exists(stats), 'a refused capture left a file'
 
 
-def case(entry):
+def case(entry, workers):
     def check(test):
         path = os.path.join(test.traces, entry['file'])
         if path.endswith('.xz'):
             path = lib.unpack(test, entry['file'])
-        for workers in (1, 2, 4):
+        for count in workers:
             if entry['expected'] == 'refused':
-                check_refused(test, entry, path, workers)
+                check_refused(test, entry, path, count)
             else:
-                check_measured(test, entry, path, workers, entry['expected'] != 'measured')
+                check_measured(test, entry, path, count, entry['expected'] != 'measured')
     return check
 
 
@@ -94,4 +95,5 @@ def corrected(entry):
 
 
 def cases(settings):
-    return [(entry['file'], case(corrected(entry))) for entry in lib.index(settings.traces)]
+    return [(entry['file'], case(corrected(entry), WORKERS[number % 3:][:1] if settings.sanitized else WORKERS))
+            for number, entry in enumerate(lib.index(settings.traces))]

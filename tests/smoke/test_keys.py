@@ -192,7 +192,7 @@ def case(entry, number):
 
 
 def cases(settings):
-    entries = [entry for entry in lib.index(settings.traces) if entry['expected'] != 'refused']
+    entries = [entry for entry in lib.short(settings, lib.index(settings.traces)) if entry['expected'] != 'refused']
     return [(f'keys of {entry["file"]}', case(entry, number))
             for number, entry in enumerate(lib.few(settings, entries))]
 
