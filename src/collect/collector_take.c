@@ -127,9 +127,16 @@ static void on_records(void *arg, uint32_t n)
 static void on_option(void *arg, const struct wire_option *option)
 {
 	struct collector *collector = arg;
+	struct observer *observer = &collector->observer;
+	struct sampling *sampling = &collector->domain->sampling;
 
-	if (sampling_learn(&collector->domain->sampling, option, collector->sampling_limit))
+	if (sampling_learn(sampling, option, collector->sampling_limit)) {
 		collector->file_due = true;
+		/* Who names samplers was doubted before. */
+		if (!(option->has & WIRE_OPTION_SAMPLER) && option->sampling > 1 &&
+			(sampling->unsampled || observer->unsampled))
+			observer->doubt = SAMPLING_LATE;
+	}
 	if (collector->links != NULL)
 		links_learn(collector->links, collector->observer.slot, option);
 }
@@ -222,6 +229,8 @@ static const char *const doubt_words[] = {
 	[SAMPLING_TOO_MANY] =
 		"describes the sampling of more than there is room for; of the others packets are "
 		"taken to be unsampled: lower --exporters-max, or let --exporter say sampling=N",
+	[SAMPLING_LATE] = "says only now how it samples; packets that it told of before were "
+			  "taken to be unsampled",
 };
 
 static void say_sampling(struct collector *collector, struct domain *domain, const char *name)
@@ -383,6 +392,7 @@ static void note_doubt(struct collector *collector)
 	enum sampling_doubt doubt = observer->doubt;
 
 	domain->sampling.named |= (observer->has & FLOW_SAMPLER) != 0;
+	domain->sampling.unsampled |= observer->unsampled;
 	if (doubt == SAMPLING_SURE && observer->unsampled && domain->sampling.has_samplers &&
 		!domain->sampling.named)
 		doubt = SAMPLING_UNNAMED;

@@ -198,14 +198,6 @@ uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *
 	return interval;
 }
 
-enum sampling_doubt sampling_doubt(
-	const struct sampling *sampling, const struct flow_record *record)
-{
-	if (sampling->turned_away)
-		return SAMPLING_TOO_MANY;
-	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
-}
-
 struct check {
 	uint64_t owner; /* 0: an empty cell */
 	uint64_t samples, packets;

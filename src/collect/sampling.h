@@ -21,7 +21,8 @@ struct sampling {
 	uint32_t of_domain; /* 0: not said */
 	bool has_samplers;  /* some of them do not look at all packets */
 	bool turned_away;   /* there was no room for all of them */
-	bool named;         /* the caller's: records have a field for their sampler */
+	/* The caller's: records have a field for their sampler; some were taken to be unsampled. */
+	bool named, unsampled;
 	uint64_t seed;
 };
 
@@ -31,6 +32,7 @@ enum sampling_doubt {
 	SAMPLING_UNSAID,   /* they name a sampler of whose interval nothing was said */
 	SAMPLING_UNNAMED,  /* samplers were described, and no record has a field for one */
 	SAMPLING_TOO_MANY, /* more was described than is remembered */
+	SAMPLING_LATE,     /* what was described now was not when records counted */
 };
 
 struct sampling_interval {
@@ -60,10 +62,15 @@ bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len
 uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *record,
 	enum wire_protocol protocol, uint32_t configured, enum sampling_source *source);
 
-/* What there is to doubt where the source is SAMPLING_NONE; SAMPLING_UNNAMED is for the caller to say,
- * who sees all records. */
-enum sampling_doubt sampling_doubt(
-	const struct sampling *sampling, const struct flow_record *record);
+/* What there is to doubt where the source is SAMPLING_NONE; SAMPLING_UNNAMED and SAMPLING_LATE are
+ * for the caller to say, who sees all records. Most are such. */
+static inline enum sampling_doubt sampling_doubt(
+	const struct sampling *sampling, const struct flow_record *record)
+{
+	if (sampling->turned_away)
+		return SAMPLING_TOO_MANY;
+	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
+}
 
 /*
  * The cross-check: packets that passed a sampler over samples that it took, the lost included. A

@@ -972,6 +972,29 @@ def late_options(test, protocol):
     world.run(said=[f'exporter {FAULTY} names a sampler whose interval it has not said'])
 
 
+@each('options that come after data which name no sampler, of the', 'interface', 'domain')
+def later_options(test, kind):
+    """What counted before as unsampled was not: it is said, and bounds of that interval are empty."""
+    world = World(test, epochs=True)
+    router, fields = Router('ipfix', FAULTY), FIELDS + [(INPUT, 4)]
+    early, known = Flow(1, 5, more={INPUT: 3}), Flow(2, 7, more={INPUT: 3})
+    world.add(router, 1.25, router.ipfix(1, IPFIX.template(fields=fields), IPFIX.data([early], fields=fields), count=1),
+              [early])
+    world.capture.add(1.5, FAULTY, router.ipfix(1, *sampling_options(router, kind, 3, 100),
+                                                IPFIX.data([known], fields=fields), count=2))
+    world.note(1, row_of(router), datagrams=1)
+    world.expect(row_of(router), 1, records=1, counted=1)
+    world.counts(1, known, 700)
+    world.capture.add(3, FAULTY, router.ipfix(3, *sampling_options(router, kind, 3, 100),
+                                              IPFIX.data([known], fields=fields), count=2))
+    world.note(3, row_of(router), datagrams=1)
+    world.expect(row_of(router), 3, records=1, counted=1)
+    world.counts(3, known, 700)
+    world.estimated = True
+    world.unknown.add(1)
+    world.run(said=[f'exporter {FAULTY} says only now how it samples'])
+
+
 @case('a sampler that --exporter describes')
 def configured_sampler(test):
     world = World(test, steady=False)
