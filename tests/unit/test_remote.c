@@ -389,6 +389,7 @@ static void test_frozen(void **state)
 struct talker {
 	int listener;
 	uint32_t connections;
+	uint32_t pause_us; /* 0: a millisecond */
 	uint64_t bytes;
 };
 
@@ -405,7 +406,7 @@ static void *talk(void *arg)
 			talker->bytes += (uint64_t)n;
 			if (send(fd, bytes, 100, MSG_NOSIGNAL) < 0)
 				break;
-			usleep(1000);
+			usleep(talker->pause_us > 0 ? talker->pause_us : 1000);
 		}
 		close(fd);
 	}
@@ -438,6 +439,28 @@ static void test_talker(void **state)
 	close(talker.listener);
 }
 
+/* The same of one behind a spool, whose rows are not on the disk any more: at the end it reads for
+ * longer than a second. */
+static void test_talker_behind_a_spool(void **state)
+{
+	struct sender sender = {.spools = true};
+	struct talker talker = {.connections = 1, .pause_us = 12000};
+	struct report_delivery account;
+	pthread_t thread;
+
+	(void)state;
+	talker.listener = listen_tcp(&sender, 4096);
+	assert_int_equal(pthread_create(&thread, NULL, talk, &talker), 0);
+	start(&sender);
+	push(&sender, 3000);
+	while (sender.delivery->delivered < 3000)
+		usleep(1000);
+	account = stop(&sender);
+	pthread_join(thread, NULL);
+	assert_int_equal(account.bytes, talker.bytes);
+	close(talker.listener);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_back_at_the_end),
 		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_talker),
+		cmocka_unit_test(test_talker_behind_a_spool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

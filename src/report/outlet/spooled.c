@@ -233,22 +233,25 @@ static void reopen(void *arg)
 static void end(void *arg)
 {
 	struct spooled *spooled = arg;
+	struct remote *remote = spooled->remote;
 	uint64_t rows;
 
 	rouse(spooled, true);
 	if (spooled->runs)
 		pthread_join(spooled->thread, NULL);
+	/* What was delivered is not on the disk any more. */
+	if (remote->scheme->ops.end != NULL)
+		remote->scheme->ops.end(remote);
 	rows = spool_give_up(spooled->spool);
 	if (rows > 0) {
-		remote_say(spooled->remote, true,
-			"%llu rows that the spool could not take are lost",
+		remote_say(remote, true, "%llu rows that the spool could not take are lost",
 			(unsigned long long)rows);
-		delivery_count(&spooled->remote->delivery.failed, rows);
+		delivery_count(&remote->delivery.failed, rows);
 	}
 	rows = spool_rows(spooled->spool);
 	tell_spooled(spooled);
 	if (rows > 0)
-		remote_say(spooled->remote, false, "%llu rows stay in the spool for the next run",
+		remote_say(remote, false, "%llu rows stay in the spool for the next run",
 			(unsigned long long)rows);
 }
 
