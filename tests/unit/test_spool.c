@@ -21,6 +21,8 @@
 #define URL  "tcp://a:1"
 #define SIZE (1 << 20)
 
+#define BLOCK 4096 /* that each file takes of a disk, however little is in it */
+
 static char folder[] = "/tmp/sketchtap-spool-XXXXXX";
 static char path[64]; /* of the spool, in it */
 
@@ -77,6 +79,7 @@ static void assert_oldest(struct spool *spool, uint64_t rows, const char *text)
 	assert_int_equal(start, 1000 * rows);
 }
 
+/* That a file takes of the disk. */
 static uint64_t bytes_of(const char *name)
 {
 	struct stat status;
@@ -84,7 +87,7 @@ static uint64_t bytes_of(const char *name)
 
 	snprintf(full, sizeof(full), "%s/%s", path, name);
 	assert_int_equal(stat(full, &status), 0);
-	return (uint64_t)status.st_size;
+	return ((uint64_t)status.st_size + BLOCK - 1) / BLOCK * BLOCK;
 }
 
 static void test_order(void **state)
@@ -118,9 +121,9 @@ static void test_order(void **state)
 /* What has no room is not there at all; what is alone is held in memory in its place. */
 static void test_full(void **state)
 {
-	struct spool *spool = open_it(400, 0);
+	struct spool *spool = open_it(2 * BLOCK, 0);
 	const char *why;
-	char text[400];
+	char text[2 * BLOCK];
 
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
@@ -144,6 +147,27 @@ static void test_full(void **state)
 	assert_oldest(spool, 5, "zzzz\n");
 	assert_int_equal(spool_give_up(spool), 0); /* the disk has it */
 	spool_done(spool);
+	spool_close(spool);
+}
+
+/* Its size is that of the disk, also where each file has little: blocks count, of this run and the next. */
+static void test_little(void **state)
+{
+	struct spool *spool = open_it(4 * BLOCK, 0);
+	const char *why;
+
+	(void)state;
+	for (uint64_t n = 1; n <= 4; n++) {
+		assert_put(spool, n, "little\n");
+		assert_int_equal(spool_bytes(spool), n * BLOCK);
+	}
+	assert_string_equal(put(spool, 5, "little\n", &why), "the spool is full");
+	spool_close(spool);
+	spool = open_it(4 * BLOCK, 10);
+	assert_int_equal(spool_bytes(spool), 4 * BLOCK);
+	assert_string_equal(put(spool, 5, "little\n", &why), "the spool is full");
+	spool_done(spool);
+	assert_put(spool, 5, "little\n");
 	spool_close(spool);
 }
 
@@ -257,27 +281,27 @@ static void test_what_is_left(void **state)
 /* Damaged files, of this run and of earlier ones, count in the size, and make room for rows. */
 static void test_room_of_damaged(void **state)
 {
-	struct spool *spool = open_it(600, 0);
+	struct spool *spool = open_it(4 * BLOCK, 0);
 	struct spool_segment segment;
-	char text[301];
+	char text[BLOCK + 2];
 
 	(void)state;
 	spool_close(spool);
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	make_file("0000000000000000.damaged", text);
-	spool = open_it(600, 0);
-	assert_put(spool, 1, "little\n"); /* some 100 bytes with its first line */
+	spool = open_it(4 * BLOCK, 0);
+	assert_put(spool, 1, "little\n");
 	make_file("0000000000000001.rows", "noise");
 	assert_int_equal(spool_oldest(spool, &segment), SPOOL_DAMAGED);
 	assert_true(there_is("0000000000000000.damaged"));
 	assert_put(spool, 2, "little, too\n");
 	assert_true(there_is("0000000000000000.damaged"));
-	assert_put(spool, 3, text + 100);
+	assert_put(spool, 3, "little\n");
 	assert_false(there_is("0000000000000000.damaged"));
 	assert_true(there_is("0000000000000001.damaged"));
 	spool_close(spool);
-	spool = open_it(600, 5);
+	spool = open_it(4 * BLOCK, 5);
 	assert_oldest(spool, 2, "little, too\n");
 	spool_close(spool);
 }
@@ -450,6 +474,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_order, clean),
 		cmocka_unit_test_teardown(test_full, clean),
+		cmocka_unit_test_teardown(test_little, clean),
 		cmocka_unit_test_teardown(test_refused, clean),
 		cmocka_unit_test_teardown(test_other_places, clean),
 		cmocka_unit_test_teardown(test_what_is_left, clean),

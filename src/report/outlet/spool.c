@@ -27,10 +27,11 @@
 #define FILE_MODE      0600
 #define URL_FILE       "url"
 #define URL_MAX        4096
+#define BLOCK          4096 /* of which a disk gives none in part */
 
 struct segment_file {
 	struct segment_file *next;
-	uint64_t number, rows, bytes;
+	uint64_t number, rows, bytes; /* of the disk */
 	int64_t start;
 	struct spool_segment *held; /* in memory; NULL: it is a file */
 };
@@ -100,6 +101,12 @@ static uint64_t sum_of(
 
 	sum = checksum_add(sum, header->data, header->len);
 	return checksum_add(sum, text->data, text->len);
+}
+
+/* What a file of so many bytes takes of the disk. */
+static uint64_t on_disk(uint64_t bytes)
+{
+	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
 }
 
 static bool write_all(int fd, const char *bytes, size_t len)
@@ -251,8 +258,9 @@ static uint64_t look_under_lock(struct spool *spool, const uint64_t *figure)
 static void count_damaged(struct spool *spool, const char *name, bool add)
 {
 	struct stat st;
-	uint64_t bytes =
-		fstatat(spool->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_size : 0;
+	uint64_t bytes = fstatat(spool->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0
+				 ? on_disk((uint64_t)st.st_size)
+				 : 0;
 
 	pthread_mutex_lock(&spool->lock);
 	if (add)
@@ -395,7 +403,7 @@ static const char *put_on_disk(struct spool *spool, const struct spool_segment *
 
 	len += snprintf(line + len, sizeof(line) - (size_t)len, CHECKSUM,
 		sum_of(line, (size_t)len, &segment->header, &segment->text));
-	file.bytes = (uint64_t)len + segment->header.len + segment->text.len;
+	file.bytes = on_disk((uint64_t)len + segment->header.len + segment->text.len);
 	if (look_under_lock(spool, &spool->bytes) + file.bytes > spool->size)
 		return "the spool is full";
 	while (spool_bytes(spool) + file.bytes > spool->size && remove_oldest_damaged(spool))
@@ -536,9 +544,9 @@ static enum look look_at(
 		return LOOK_OTHER;
 	}
 	file->start = line.start;
-	file->bytes = (uint64_t)st.st_size;
-	file->rows = line.rows <= file->bytes ? line.rows : 0;
-	return is_whole(&line, file->bytes) ? LOOK_GOOD : LOOK_DAMAGED;
+	file->bytes = on_disk((uint64_t)st.st_size);
+	file->rows = line.rows <= (uint64_t)st.st_size ? line.rows : 0;
+	return is_whole(&line, (uint64_t)st.st_size) ? LOOK_GOOD : LOOK_DAMAGED;
 }
 
 /* What is in a file that has another ending: rows that a run did not write to the end before it was

@@ -34,7 +34,7 @@ struct spool_found {
 
 struct spool_place {
 	const char *folder; /* made where it is not there */
-	uint64_t size;    /* bytes that it has at most; damaged files make room, the oldest first */
+	uint64_t size;    /* bytes of the disk that it has at most; damaged files make room, the oldest first */
 	const char *what; /* the kind of rows: "flows json" */
 	const char *url;  /* whose they are */
 };
