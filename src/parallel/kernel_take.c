@@ -125,6 +125,10 @@ static void read_headers(const struct kernel_entry *entry, struct told *told)
 	uint32_t headers = 0;
 
 	told->verdict = parse_packet(data, entry->headers, LINK_ETHERNET, &parsed);
+	/* A key that lacks what lies behind would be that of others. */
+	if (parsed.cut && entry->headers < entry->length &&
+		parse_verdicts[told->verdict].class == PARSE_CLASS_KEY)
+		told->verdict = PARSE_LONG_EXTENSION;
 	told->extra = parsed.extra;
 	if (told->verdict == PARSE_IPV4) {
 		told->key4 = parsed.key4;

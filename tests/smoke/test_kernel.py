@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 
 import lib
 import net
@@ -447,6 +448,26 @@ def test_more_joined_packets_than_are_counted(test):
         assert [int(row['packets']) for row in rows] == [packets], rows
         assert int(ledger['received']) == int(ledger['measured']) == packets, ledger
         assert ledger['unaccounted'] == '0', ledger
+
+
+def test_headers_longer_than_are_brought(test):
+    """IPv6 extension headers that hide the ports: such packets are nobody's, and not those of ports 0."""
+    space = cable(test)
+    addresses = bytes(15) + b'\1' + bytes(15) + b'\2'
+
+    def frame(padding, proto=17):
+        options = bytes([proto, padding // 8 - 1]) + b'\1\0' * (padding // 2 - 1)
+        return (b'\2' * 12 + b'\x86\xdd' + struct.pack('>IHBB', 6 << 28, padding + 20, 60, 64) + addresses + options +
+                struct.pack('>HHHH', 1111, 2222, 20, 0) + bytes(12))
+
+    frames = [frame(padding, proto) for padding, proto in ((128, 17), (264, 17), (264, 58), (1024, 17))]
+    capture = lib.write_pcap(test.path('long.pcap'), list(enumerate(frames)))
+    for design, sketch in (('async', 'count-min'), ('rss', 'flow-table')):
+        run = Measuring(test, space, 'tap0,direction=in', len(frames), '--sketch', sketch, design=design)
+        send(test, space, 'wire0', capture)
+        rows, ledger, _ = run.finish()
+        assert (ledger['measured'], ledger['malformed']) == ('2', '2'), ledger
+        assert sorted((row['src_port'], row['proto']) for row in rows) == [('0', '58'), ('1111', '17')], rows
 
 
 def test_a_ring_that_is_full(test):

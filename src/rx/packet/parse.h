@@ -39,7 +39,7 @@ enum parse_verdict {
 	PARSE_BAD_VERSION,    /* the version nibble contradicts the EtherType */
 	PARSE_BAD_IHL,        /* below 5, or more than was captured */
 	PARSE_CUT_EXTENSION,  /* an IPv6 extension header is cut */
-	PARSE_LONG_EXTENSION, /* more extension headers than the bound */
+	PARSE_LONG_EXTENSION, /* more extension headers than the bound, or than a source brings */
 	PARSE_VERDICT_COUNT,
 };
 
