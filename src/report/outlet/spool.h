@@ -34,9 +34,9 @@ struct spool_found {
 
 struct spool_place {
 	const char *folder; /* made where it is not there */
-	uint64_t size;    /* bytes of the disk that it has at most; damaged files make room, the oldest first */
-	const char *what; /* the kind of rows: "flows json" */
-	const char *url;  /* whose they are */
+	uint64_t size;      /* of the disk, at most; damaged files make room, the oldest first */
+	const char *what;   /* the kind of rows: "flows json" */
+	const char *url;    /* whose they are */
 };
 
 /* NULL with a phrase in why[SPOOL_WHY_MAX] where it cannot be used: another run has it, it has other
