@@ -2,7 +2,7 @@
 
 /*
  * Any bytes as a file of --templates. Damaged lines are counted and cost nothing else; what is read
- * goes to the templates of a domain. To get past the checksum, each line that ends in " ?" gets the
+ * goes to the templates and the sampling of a domain. To get past the checksum, each line that ends in " ?" gets the
  * right one.
  */
 
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "collect/sampling.h"
 #include "collect/template_file.h"
 #include "wire/template.h"
 
@@ -70,11 +71,23 @@ static uint64_t write_lines(FILE *file, const uint8_t *data, size_t size)
 	return n;
 }
 
+/* What is read of a sampling is written as no more than that. */
+static void read_sampling(const struct template_entry *entry)
+{
+	struct sampling sampling = {.seed = 1};
+	static uint8_t bytes[SAMPLING_BYTES_MAX];
+
+	if (sampling_read(&sampling, entry->set, entry->len, 32))
+		require(sampling_write(&sampling, bytes) <= entry->len);
+	sampling_forget(&sampling);
+}
+
 static bool take(void *arg, const struct template_entry *entry)
 {
 	(void)arg;
 	lines++;
 	require(entry->len <= 65535 && entry->id.protocol < WIRE_PROTOCOL_COUNT);
+	read_sampling(entry);
 	return templates_take(templates, entry->id.protocol, entry->set, entry->len);
 }
 
