@@ -202,7 +202,8 @@ struct check {
 	uint64_t owner; /* 0: an empty cell */
 	uint64_t samples, packets;
 	uint64_t used; /* when it was last used */
-	uint32_t source, sequence, pool, drops, sampling;
+	uint64_t source;
+	uint32_t sequence, pool, drops, sampling;
 	bool said;
 };
 
@@ -246,8 +247,7 @@ static void start(struct check *check, uint64_t owner, const struct wire_sampler
 static struct check *find_check(
 	struct sampling_checks *checks, uint64_t owner, const struct wire_sampler *sampler)
 {
-	struct check *set =
-		checks->cells[random_mix(owner ^ (uint64_t)sampler->source << 20) % CHECK_SETS];
+	struct check *set = checks->cells[random_mix(owner ^ sampler->source << 20) % CHECK_SETS];
 	struct check *oldest = &set[0];
 
 	for (uint32_t i = 0; i < CHECK_WAYS; i++) {

@@ -77,7 +77,7 @@ struct wire_counters {
 
 /* sFlow: the state of a sampler, as each of its samples brings it. */
 struct wire_sampler {
-	uint32_t source;    /* sFlowDataSource: class << 24 | index */
+	uint64_t source;    /* sFlowDataSource: class << 32 | index */
 	uint32_t sequence;  /* of its samples, from 1 */
 	uint32_t sampling;  /* its interval */
 	uint32_t pool;      /* packets that could have been sampled; wraps */

@@ -54,8 +54,8 @@ enum address_type {
 
 #define INTERFACE_VALUE 0x3fffffffu /* as an index: none, the agent itself */
 #define INTERFACE_SHIFT 30
-#define SOURCE_INDEX    0xffffffu
-#define SOURCE_SHIFT    24
+#define SOURCE_INDEX    0xffffffu /* of a source in one word */
+#define CLASS_SHIFT     32        /* in struct wire_sampler */
 #define VLAN_ID_MAX     4094
 #define UNKNOWN32       UINT32_MAX
 
@@ -359,10 +359,11 @@ static inline bool is_known(struct interface interface)
 	       interface.value != 0;
 }
 
-static void set_interfaces(struct flow_record *record, uint32_t source, struct interface input,
-	struct interface output)
+/* index_bits: those of an interface that its source has. */
+static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
+	struct interface input, struct interface output)
 {
-	bool is_interface = source >> SOURCE_SHIFT == 0;
+	bool is_interface = source >> CLASS_SHIFT == 0;
 
 	if (is_known(input)) {
 		record->input = input.value;
@@ -372,19 +373,18 @@ static void set_interfaces(struct flow_record *record, uint32_t source, struct i
 		record->output = output.value;
 		record->has |= FLOW_OUTPUT;
 	}
-	if (is_interface && is_known(input) && (input.value & SOURCE_INDEX) == source) {
+	if (is_interface && is_known(input) && (input.value & index_bits) == source) {
 		record->direction = FLOW_INGRESS;
 		record->has |= FLOW_DIRECTION;
-	} else if (is_interface && is_known(output) && (output.value & SOURCE_INDEX) == source) {
+	} else if (is_interface && is_known(output) && (output.value & index_bits) == source) {
 		record->direction = FLOW_EGRESS;
 		record->has |= FLOW_DIRECTION;
 	}
 }
 
-/* A data source of two words as one of one word. */
-static inline uint32_t source_of(uint32_t class, uint32_t index)
+static inline uint64_t source_of(uint32_t class, uint32_t index)
 {
-	return class << SOURCE_SHIFT | (index & SOURCE_INDEX);
+	return (uint64_t) class << CLASS_SHIFT | index;
 }
 
 static inline struct interface interface_of(uint32_t word)
@@ -419,7 +419,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 	rest = head + (expanded ? 12 : 8);
 	sampler = (struct wire_sampler){
 		.source = expanded ? source_of(read_u32(head + 4), read_u32(head + 8))
-				   : read_u32(head + 4),
+				   : source_of(head[4], read_u32(head + 4) & SOURCE_INDEX),
 		.sequence = read_u32(head),
 		.sampling = read_u32(rest),
 		.pool = read_u32(rest + 4),
@@ -436,7 +436,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 		record->sampling = sampler.sampling;
 		record->has |= FLOW_SAMPLING;
 	}
-	set_interfaces(record, sampler.source, input, output);
+	set_interfaces(record, sampler.source, expanded ? UINT32_MAX : SOURCE_INDEX, input, output);
 	read_packet(decoder, read_u32(words.at - 4), &words, record);
 }
 

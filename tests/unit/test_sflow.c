@@ -436,6 +436,26 @@ static void headers_of_ip(void **state)
 	assert_int_equal(given.samplers[0].source, 9);
 }
 
+/* Indices of NX-OS: their lower 24 bits may be those of another interface. */
+static void long_indices(void **state)
+{
+	const uint32_t ethernet = 0x1a000000, channel = 0x16000000;
+	uint32_t sample;
+
+	(void)state;
+	begin_datagram();
+	sample = begin_expanded_sample(0, channel, 0, ethernet, 0, channel, 1);
+	put_raw_header(11, 1000, 0, tcp_frame + TCP_IP_AT, sizeof(tcp_frame) - TCP_IP_AT);
+	end(sample);
+	sample = begin_expanded_sample(0, ethernet, 0, ethernet, 0, channel, 1);
+	put_raw_header(11, 1000, 0, tcp_frame + TCP_IP_AT, sizeof(tcp_frame) - TCP_IP_AT);
+	end(sample);
+	assert_int_equal(decode_built().fault, WIRE_FINE);
+	assert_int_equal(given.records[0].direction, FLOW_EGRESS);
+	assert_int_equal(given.records[1].direction, FLOW_INGRESS);
+	assert_true(given.samplers[0].source != given.samplers[1].source);
+}
+
 static void put_sampled_ipv4(void)
 {
 	uint32_t at = begin(3);
@@ -804,6 +824,7 @@ int main(void)
 		cmocka_unit_test(header_of_ethernet),
 		cmocka_unit_test(header_of_no_ip),
 		cmocka_unit_test(headers_of_ip),
+		cmocka_unit_test(long_indices),
 		cmocka_unit_test(sampled_addresses),
 		cmocka_unit_test(several_records_of_one_packet),
 		cmocka_unit_test(the_tag_of_the_header_counts),
