@@ -924,17 +924,34 @@ static void only_allowed_senders_are_heard(void **state)
 	stop();
 }
 
+/* The file of templates, in a directory of its own. */
+struct kept {
+	char directory[32], path[64];
+};
+
+static void keep_templates(struct kept *kept, struct collector_params *with)
+{
+	strcpy(kept->directory, "/tmp/test_collector.XXXXXX");
+	assert_non_null(mkdtemp(kept->directory));
+	snprintf(kept->path, sizeof(kept->path), "%s/templates", kept->directory);
+	with->template_file = kept->path;
+}
+
+static void remove_kept(const struct kept *kept)
+{
+	unlink(kept->path);
+	assert_int_equal(rmdir(kept->directory), 0);
+}
+
 static void templates_outlive_the_collector(void **state)
 {
 	struct collector_params with = params();
-	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+	struct kept kept;
 	char error[OPTION_WHY_MAX];
 	size_t unkept = collector_memory(&with);
 
 	(void)state;
-	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/templates", directory);
-	with.template_file = path;
+	keep_templates(&kept, &with);
 	assert_true(collector_memory(&with) >= unkept + with.template_bytes);
 	start(&with);
 	put_netflow9(1, 1);
@@ -965,14 +982,13 @@ static void templates_outlive_the_collector(void **state)
 	put_netflow9(1, 1);
 	put_template();
 	send_at(0x0a000001, T0 + 2 * SECOND_NS, 0);
-	unlink(path);
-	assert_int_equal(rmdir(directory), 0);
+	remove_kept(&kept);
 	stop();
 	assert_int_equal(t.nb_said, 1);
 	assert_true(t.warning);
 	assert_non_null(strstr(t.said, "could not be written: No such file"));
 	assert_null(collector_create(&with, error));
-	assert_non_null(strstr(error, path));
+	assert_non_null(strstr(error, kept.path));
 }
 
 /* The header's time by the exporter's clock, in seconds since T0, and its uptime, in ms. */
@@ -989,12 +1005,10 @@ static void set_times(uint32_t seconds, uint32_t uptime)
 static void templates_outlive_a_slow_uptime(void **state)
 {
 	struct collector_params with = params();
-	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+	struct kept kept;
 
 	(void)state;
-	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/templates", directory);
-	with.template_file = path;
+	keep_templates(&kept, &with);
 	start(&with);
 	put_netflow9(1, 1);
 	put_template();
@@ -1014,20 +1028,17 @@ static void templates_outlive_a_slow_uptime(void **state)
 	send_from(0x0a000001);
 	assert_int_equal(t.nb_seen, 1);
 	stop();
-	unlink(path);
-	assert_int_equal(rmdir(directory), 0);
+	remove_kept(&kept);
 }
 
 /* Data that can be read at once is not taken to be unsampled until options come again. */
 static void sampling_outlives_the_collector(void **state)
 {
 	struct collector_params with = params();
-	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+	struct kept kept;
 
 	(void)state;
-	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/templates", directory);
-	with.template_file = path;
+	keep_templates(&kept, &with);
 	start(&with);
 	put_netflow9(1, 1);
 	put_template();
@@ -1059,22 +1070,19 @@ static void sampling_outlives_the_collector(void **state)
 	assert_int_equal(t.seen[0].sampling, 1);
 	assert_true(end_epoch().losses_unknown);
 	stop();
-	unlink(path);
-	assert_int_equal(rmdir(directory), 0);
+	remove_kept(&kept);
 }
 
 /* What begins and what ends is said, and nothing between them. */
 static void templates_are_saved_where_it_failed(void **state)
 {
 	struct collector_params with = params();
-	char directory[] = "/tmp/test_collector.XXXXXX", path[64];
+	struct kept kept;
 
 	(void)state;
-	assert_non_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/templates", directory);
-	with.template_file = path;
+	keep_templates(&kept, &with);
 	start(&with);
-	assert_int_equal(rmdir(directory), 0);
+	assert_int_equal(rmdir(kept.directory), 0);
 	put_netflow9(1, 1);
 	put_template();
 	for (int i = 0; i < 2; i++) {
@@ -1091,13 +1099,12 @@ static void templates_are_saved_where_it_failed(void **state)
 		assert_int_equal(t.warning, !written);
 		assert_non_null(strstr(t.said, written ? "is written again" : "No such file"));
 		if (!written)
-			assert_int_equal(mkdir(directory, 0700), 0);
+			assert_int_equal(mkdir(kept.directory, 0700), 0);
 	}
-	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(access(kept.path, F_OK), 0);
 	stop();
 	assert_int_equal(t.nb_said, 2);
-	unlink(path);
-	assert_int_equal(rmdir(directory), 0);
+	remove_kept(&kept);
 }
 
 int main(void)

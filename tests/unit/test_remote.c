@@ -265,6 +265,15 @@ static void test_breaks(void **state)
 	text_free(&rows);
 }
 
+static int listen_at(const struct sockaddr_un *at)
+{
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(listener, (const struct sockaddr *)at, sizeof(*at)), 0);
+	assert_int_equal(listen(listener, 5), 0);
+	return listener;
+}
+
 /* Nobody is there, and then is: what waited arrives, in its order. */
 static void test_waiting(void **state)
 {
@@ -281,9 +290,7 @@ static void test_waiting(void **state)
 	push(&sender, 200);
 	while (warnings == 0)
 		usleep(1000);
-	listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(listen(listener, 5), 0);
+	listener = listen_at(&at);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
 	take(fd, &second);
@@ -317,9 +324,7 @@ static void test_roused(void **state)
 	push(&sender, 200);
 	while (warnings == 0)
 		usleep(1000);
-	listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(listen(listener, 5), 0);
+	listener = listen_at(&at);
 	outlet_reopen(sender.outlet);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
@@ -351,9 +356,7 @@ static void test_back_at_the_end(void **state)
 	push(&sender, 100);
 	push(&sender, 200);
 	usleep(20 * SHORT_SECOND / 1000); /* the next try is further away than the end has time */
-	listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(listen(listener, 5), 0);
+	listener = listen_at(&at);
 	account = stop(&sender);
 	assert_int_equal(account.delivered, 300);
 	fd = accept(listener, NULL, NULL);
