@@ -8,9 +8,10 @@
  *   PROTOCOL ADDRESS DOMAIN STARTED SET CHECKSUM
  *
  * with the set in hexadecimal digits, or, with the number 65535 and a length before it as a set has
- * them, what options said of the domain's sampling (sampling_write()). STARTED is when the exporter started, by its own clock, in ms
- * since 1970-01-01 UTC, or 0. The checksum is of what stands before it in its line and of the first
- * line, so that a damaged line costs itself, and the next where the line's end was hit.
+ * them, what options said of the domain's sampling (sampling_write()). STARTED is when the exporter
+ * started, by its own clock, in ms since 1970-01-01 UTC, or 0. The checksum is of what stands before
+ * it in its line and of the first line, so that a damaged line costs itself, and the next where the
+ * line's end was hit.
  */
 
 #include <stdbool.h>

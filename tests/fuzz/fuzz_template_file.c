@@ -2,8 +2,8 @@
 
 /*
  * Any bytes as a file of --templates. Damaged lines are counted and cost nothing else; what is read
- * goes to the templates and the sampling of a domain. To get past the checksum, each line that ends in " ?" gets the
- * right one.
+ * goes to the templates and the sampling of a domain. To get past the checksum, each line that ends
+ * in " ?" gets the right one.
  */
 
 #include <errno.h>
