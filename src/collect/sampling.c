@@ -23,8 +23,6 @@ enum interval_kind {
 	OF_DOMAIN, /* in bytes alone */
 };
 
-#define INTERVAL_BYTES 16
-
 static struct sampling_interval *find(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id)
 {
@@ -131,9 +129,9 @@ uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_
 
 bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit)
 {
-	if (len % INTERVAL_BYTES != 0)
+	if (len % SAMPLING_INTERVAL_BYTES != 0)
 		return false;
-	for (const uint8_t *end = bytes + len; bytes < end; bytes += INTERVAL_BYTES) {
+	for (const uint8_t *end = bytes + len; bytes < end; bytes += SAMPLING_INTERVAL_BYTES) {
 		uint32_t kind = read_u32(bytes), interval = read_u32(bytes + 4);
 
 		if (kind < OF_SAMPLER || kind > OF_DOMAIN || interval == 0)

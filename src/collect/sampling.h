@@ -53,7 +53,8 @@ void sampling_forget(struct sampling *sampling);
  * All of it as bytes, for a file: of each interval what it is of, it, and the number of the sampler
  * or interface. Returns how many bytes; 0: nothing is known.
  */
-#define SAMPLING_BYTES_MAX ((SAMPLING_LIMIT_MAX + 1) * 16)
+#define SAMPLING_INTERVAL_BYTES 16
+#define SAMPLING_BYTES_MAX      ((SAMPLING_LIMIT_MAX + 1) * SAMPLING_INTERVAL_BYTES)
 uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_BYTES_MAX]);
 /* Remembers what such bytes say. False where they are none. */
 bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit);
