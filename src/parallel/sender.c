@@ -59,7 +59,7 @@ static void wait_for_device(struct sender *sender)
 		rte_pause();
 	if (sender_clock_since(sender->looked) < LOOK_NS)
 		return;
-	sender->looked = sender->begun = rte_rdtsc();
+	sender->looked = rte_rdtsc();
 	sender->overdue = sender->looked >= sender->end;
 	if (sender->interface != 0)
 		sender->gone = kernel_interface_read(sender->interface, &interface) == KERNEL_GONE;

@@ -260,6 +260,21 @@ def test_rate_of_a_sender_that_was_held_up(test):
     assert 0 < told['sent'] <= 1500 + 200 and 0 < told['rate'] <= (1500 + 200) / 3 * 1.01, told
 
 
+def test_rate_of_a_device_that_takes_less(test):
+    """What it is given waits for it: packets left over all of the time that they were sent in."""
+    device = Device(test, loop=True)
+    try:
+        device.space.call('tc', 'qdisc', 'replace', 'dev', 'out', 'root', 'tbf', 'rate', '20mbit',
+                          'burst', '4kb', 'limit', '40kb')
+    except (AssertionError, OSError) as reason:
+        test.skip(f'no interface can be slowed down: {reason}')
+    result = test.run('generate', '--synthetic', 'packets=0,flows=100,size=1000', '--no-huge', '--duration', '1s',
+                      '--port', 'out,qdisc_bypass=0,framecnt=128', '--return', 'dutin',
+                      inside=device.space).expect(0)
+    told = account(result)
+    assert 0 < told['rate'] < told['sent'], told
+
+
 def test_search_without_a_limit(test):
     """Where nothing is lost the first trial is the answer, and is said to be no more than a lower bound."""
     for options in ((), ('--pace', '10kpps')):
