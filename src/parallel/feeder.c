@@ -268,16 +268,24 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		flush_queue(feeder, queue);
 }
 
-/* True when the packet at `time` is the first one behind the limits. */
-static bool beyond_limits(const struct feeder *feeder, int64_t time)
+/* As the source's next(); 0 where no more is wanted: a packet behind the last may be long in coming. */
+static int next_packet(struct feeder *feeder, struct source_packet *packet)
 {
-	const struct feeder_params *params = &feeder->params;
+	struct source *source = feeder->params.source;
+	uint64_t most = feeder->params.packets;
 
-	if (params->packets > 0 &&
-		atomic_load_explicit(&feeder->packets, memory_order_relaxed) >= params->packets)
-		return true;
-	return params->duration > 0 && feeder->started && time > feeder->first_time &&
-	       (uint64_t)(time - feeder->first_time) >= params->duration;
+	if (most > 0 && atomic_load_explicit(&feeder->packets, memory_order_relaxed) >= most)
+		return 0;
+	return source->next(source, packet);
+}
+
+/* True when the packet at `time` is the first one behind --duration. */
+static bool beyond_duration(const struct feeder *feeder, int64_t time)
+{
+	uint64_t duration = feeder->params.duration;
+
+	return duration > 0 && feeder->started && time > feeder->first_time &&
+	       (uint64_t)(time - feeder->first_time) >= duration;
 }
 
 static void account(struct feeder *feeder, const struct source_packet *packet)
@@ -298,12 +306,11 @@ static void account(struct feeder *feeder, const struct source_packet *packet)
 int feeder_work(void *arg)
 {
 	struct feeder *feeder = arg;
-	struct source *source = feeder->params.source;
 	struct source_packet packet;
 	int result = 0;
 
-	while (!stopped(feeder) && (result = source->next(source, &packet)) > 0) {
-		if (beyond_limits(feeder, packet.time))
+	while (!stopped(feeder) && (result = next_packet(feeder, &packet)) > 0) {
+		if (beyond_duration(feeder, packet.time))
 			break;
 		if (!feeder->started)
 			start_epochs(feeder, packet.time);

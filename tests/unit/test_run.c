@@ -397,6 +397,20 @@ static void test_nothing_to_feed(void **state)
 	}
 }
 
+/* A pipe may bring the packet behind the last one long after it. */
+static void test_no_packet_is_awaited_behind_the_last(void **state)
+{
+	struct config config = make_config("rss", 2, 0);
+	struct test_source source = make_source(100, 10, 1000);
+	struct totals totals;
+
+	(void)state;
+	edit_feeder_options(&config)->packets = 10;
+	totals = run_through(&config, &source, NULL);
+	assert_int_equal(totals.received, 10);
+	assert_int_equal(source.next, 10);
+}
+
 /* The pool for long packets is the last thing that a feeder asks for: its name is taken. */
 static void test_feeder_without_a_pool(void **state)
 {
@@ -522,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_tiny_epochs),
 		cmocka_unit_test(test_widths_change_one_by_one),
 		cmocka_unit_test(test_nothing_to_feed),
+		cmocka_unit_test(test_no_packet_is_awaited_behind_the_last),
 		cmocka_unit_test(test_feeder_without_a_pool),
 		cmocka_unit_test(test_mbufs_share_no_cache_set),
 		cmocka_unit_test(test_paced_losses_are_counted),
