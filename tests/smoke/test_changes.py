@@ -20,7 +20,8 @@ import time
 import lib
 from test_collect_live import free_port
 
-NOT_SANITIZED = ('a_configuration_that_is_no_file_any_more', 'many_names_that_shed', 'since_when', 'by_words')
+NOT_SANITIZED = ('a_configuration_that_is_no_file_any_more', 'many_names_that_shed', 'since_when', 'by_words',
+                 'what_is_refused_changes_nothing', 'which_one', 'epoch_that_is_far')
 
 START = 1700000000 * 1000000  # us
 EPOCH = 100000  # us

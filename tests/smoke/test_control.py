@@ -11,6 +11,8 @@ import time
 
 import lib
 
+NOT_SANITIZED = ('follow_waits_and_forgets',)
+
 LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
 QUIET = ('--output', '/dev/null')
 

@@ -6,6 +6,8 @@ import struct
 
 import lib
 
+NOT_SANITIZED = ('captures_with_odd_times',)
+
 SECOND = 1000000  # in microseconds, as the CSV and write_pcap have it
 START = 1700000000 * SECOND
 

@@ -15,6 +15,8 @@ import peers
 import receivers
 import test_collect_live
 
+NOT_SANITIZED = ('section',)
+
 FLOWS = ('epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,first,last,tcp_flags,'
          'ended').split(',')
 DELIVERIES = ('epoch,start,end,export,kind,rows,delivered,acknowledged,failed,unknown,dropped,spooled,waiting,oldest,'

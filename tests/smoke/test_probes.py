@@ -11,6 +11,8 @@ import net
 import peers
 import test_exporters
 
+NOT_SANITIZED = ('softflowd_sampled_on_a_lan',)
+
 UPLINK = 'uplink'
 LAN = 'mix'  # both ends of many connections lie in one network
 FIELDS = ('srcaddr', 'dstaddr', 'srcport', 'dstport', 'protocol', 'packets', 'octets')

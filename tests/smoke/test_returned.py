@@ -10,6 +10,8 @@ import time
 import lib
 import net
 
+NOT_SANITIZED = ('search_finds_the_rate_of_a_device', 'search_where_everything_is_lost')
+
 FORWARDER = os.path.join(os.path.dirname(__file__), 'forwarder.py')
 LOOP = ('--port', 'net_ring0', '--return', 'net_ring0')
 COUNTS = ('returned', 'lost', 'out of order', 'twice', 'changed', 'routed', 'late', 'foreign')
