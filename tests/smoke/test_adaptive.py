@@ -201,6 +201,9 @@ def test_profile_in_a_run(test):
     stop(test, process, client)
     states = answer['profile'].values()
     assert [state['state'] for state in states] == ['full', 'count only'], answer
+    if '200 ms do not suffice' in process.stderr():  # by an emulated CPU: said, and nothing is made up instead
+        assert not any('cached_ns' in state for state in states if state['state'] == 'full'), answer
+        test.skip('200 ms did not suffice to measure what the profile lacks')
     assert all(float(state[f'{traffic}_ns']) > 0 for state in states
                for traffic in ('cached', 'uncached', 'new')), answer
 
