@@ -68,6 +68,8 @@ static void step(void)
 #include "../unit/zipf_stream.h"
 #include "sketch/count_min.h"
 
+#include "../unit/fewer.h"
+
 #define THREADS_MAX 8
 
 struct thread {
@@ -305,19 +307,19 @@ static void stress_all(uint32_t nb_threads, uint32_t nb_rounds)
 static void test_two_threads(void **state)
 {
 	(void)state;
-	stress_all(2, 40);
+	stress_all(2, FEWER(40, 15));
 }
 
 static void test_four_threads(void **state)
 {
 	(void)state;
-	stress_all(4, 40);
+	stress_all(4, FEWER(40, 15));
 }
 
 static void test_eight_threads(void **state)
 {
 	(void)state;
-	stress_all(8, 40);
+	stress_all(8, FEWER(40, 15));
 }
 
 /* While there is room every key is listed once, and every packet of it counted. */

@@ -21,6 +21,8 @@
 
 #include "parallel/epoch.h"
 
+#include "../unit/fewer.h"
+
 #define WORKERS_MAX 4
 #define RING        64 /* items on the way to a worker */
 
@@ -189,19 +191,19 @@ static void run_stage(uint32_t nb_workers, uint64_t nb_epochs)
 static void test_one_worker(void **state)
 {
 	(void)state;
-	run_stage(1, 400000);
+	run_stage(1, FEWER(400000, 100000));
 }
 
 static void test_two_workers(void **state)
 {
 	(void)state;
-	run_stage(2, 400000);
+	run_stage(2, FEWER(400000, 100000));
 }
 
 static void test_four_workers(void **state)
 {
 	(void)state;
-	run_stage(4, 200000);
+	run_stage(4, FEWER(200000, 60000));
 }
 
 int main(void)

@@ -26,6 +26,8 @@
 #include "parallel/sync.h"
 #include "parallel/worker.h"
 
+#include "../unit/fewer.h"
+
 #define WORKERS_MAX 4
 #define RING_SIZE   64
 #define PACKETS_MAX 4096 /* shells that are used again and again */
@@ -144,7 +146,7 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 	stage = zeroed(sizeof(*stage));
 	stage->design = design;
 	stage->nb_workers = nb_workers;
-	stage->nb_epochs = 20000;
+	stage->nb_epochs = FEWER(20000, 8000);
 	stage->epochs = zeroed(sizeof(*stage->epochs));
 	stage->packets = zeroed(PACKETS_MAX * sizeof(stage->packets[0]));
 	stage->fed = zeroed(stage->nb_epochs * sizeof(stage->fed[0]));

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 #include <rte_cycles.h>
 
+#include "fewer.h"
 #include "merged.h"
 #include "parallel/eal.h"
 #include "parallel/memory.h"
@@ -31,14 +32,6 @@
 #include "parallel/epoch.h"
 #include "parallel/feeder.h"
 #include "sketch/iblt.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 
 static pthread_t test_thread;
 static _Atomic bool watching; /* lcores are at work */
