@@ -65,6 +65,19 @@ def test_tap_vanishes(test):
     vanish(test, 'net_tap0,iface=probe0', 'probe0', 'probe0')
 
 
+def test_frames_that_are_not_of_ethernet(test):
+    """They would all be non_ip, or what else their bytes look like."""
+    space = net.Namespace(test)
+    try:
+        space.ip('tuntap', 'add', 'mode', 'tun', 'name', 'bare0')
+    except AssertionError as reason:
+        test.skip(f'no tunnel can be made: {reason}')
+    for port in ('bare0', 'net_af_packet0,iface=bare0', 'net_af_xdp0,iface=bare0'):
+        for words in (('run', '--no-huge'), ('doctor',)):
+            result = test.run(*words, '--port', port, inside=space).expect(1)
+            result.expect_one_line('bare0', 'Ethernet')
+
+
 def test_link_flap(test):
     """Said with the epoch's number, each way; the run goes on and counts as before."""
     run = Run(test, net.af_packet('tap0'))

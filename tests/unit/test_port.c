@@ -41,6 +41,7 @@ static const struct made_up {
 	{"lo", {.mtu = 65536}},
 	{"net_tap0", {.driver = "tun", .bus = "tap", .mtu = 1500}},
 	{"eth0", {.driver = "virtio_net", .bus = "0000:00:03.0", .mtu = 1500}},
+	{"wg0", {.driver = "wireguard", .mtu = 1420, .bare = true}},
 };
 
 static bool look_up(const char *name, struct port_interface *interface)
@@ -122,6 +123,9 @@ static void names_that_mean_nothing_or_two_things(void **state)
 		{"net_af_packet0,iface=eth0,framesz=3000", {"blocksz 4096", "framesz 3000"}},
 		{"eth0,framesz=9088,blocksz=12288", {"multiple"}},
 		{"eth0,framesz=131072,blocksz=131072", {"at most"}},
+		{"wg0", {"wg0", "Ethernet", "tcpdump -Ui wg0 -w -"}},
+		{"net_af_packet0,iface=wg0", {"Ethernet", "tcpdump -Ui wg0 -w -"}},
+		{"net_af_xdp0,iface=wg0", {"Ethernet"}},
 		{"", {"no device"}},
 		{"net_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on",
 			{"no device"}},

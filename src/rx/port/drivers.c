@@ -363,6 +363,8 @@ const struct port_driver port_drivers[] = {
 		.polled = true,
 		.complete = true,
 		.per_queue = true,
+		.counts_otherwise = "its packets have no Ethernet header, and are non_ip: net_tap "
+				    "has one",
 		.fill = PORT_FILL_GUESSED,
 	},
 	{

@@ -3,6 +3,7 @@
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -110,6 +111,15 @@ static void read_queues(int fd, const char *name, struct port_interface *interfa
 		interface->queues = channels.rx_count + channels.combined_count;
 }
 
+static void read_kind(int fd, const char *name, struct port_interface *interface)
+{
+	struct ifreq ifr = request(name);
+
+	interface->bare = ioctl(fd, SIOCGIFHWADDR, &ifr) == 0 &&
+			  ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER &&
+			  ifr.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK;
+}
+
 bool port_interface_read(const char *name, struct port_interface *interface)
 {
 	struct ifreq ifr = request(name);
@@ -126,6 +136,7 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 	if (found) {
 		interface->mtu = (uint32_t)ifr.ifr_mtu;
 		interface->index = if_nametoindex(name);
+		read_kind(fd, name, interface);
 		read_driver(fd, name, interface);
 		read_features(fd, name, interface);
 		interface->merges = interface->gro || interface->lro;

@@ -15,6 +15,7 @@ struct port_interface {
 	char bus[32];    /* where the device sits: a PCI address, or "" */
 	uint32_t index;  /* whatever it is called: it may have several names */
 	uint32_t mtu;
+	bool bare;    /* its frames are not Ethernet's: a tunnel, ppp0 */
 	bool merges;  /* the kernel or the card joins packets before anybody sees them (GRO, LRO) */
 	bool running; /* up, with a carrier */
 	bool promiscuous;    /* because somebody set its flag, with `ip link` for instance */

@@ -140,6 +140,16 @@ static bool size_frames(
 	return true;
 }
 
+/* Frames of others would be looked into as if they were Ethernet's. */
+static bool check_kind(const struct port_name *name, const char *spec, char *error)
+{
+	return !name->facts.bare ||
+	       refuse(error,
+		       "--port %s: its frames are not Ethernet's; give the interface below it, or "
+		       "measure it by tcpdump -Ui %s -w - | sketchtap --pcap -",
+		       spec, name->interface);
+}
+
 /* What a packet socket does to packets that the user should know. */
 static void warn_of_socket(struct port_name *name)
 {
@@ -178,6 +188,8 @@ static bool resolve_interface(
 		return true;
 	}
 	name->known = true;
+	if (!check_kind(name, spec, error))
+		return false;
 	snprintf(name->device, sizeof(name->device), "%s_%s,iface=%s%s", PORT_DRIVER_OF_INTERFACE,
 		name->interface, name->interface, devargs);
 	if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, true, spec, error))
@@ -207,6 +219,8 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 			"--port %s: there is no interface %.*s in this network namespace; ip link "
 			"lists them",
 			spec, length, iface);
+	if (!check_kind(name, spec, error))
+		return false;
 	if (driver->sockets == AF_PACKET) {
 		if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, false, spec,
 			    error))
