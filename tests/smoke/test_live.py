@@ -132,6 +132,20 @@ def two_ports(test, *how):
     lib.check_top(rows, truth, 100)
 
 
+def test_two_ports_over_af_xdp(test):
+    """Its driver takes 2048 mbufs for each queue as it starts, whatever the rings have."""
+    space = net.Namespace(test)
+    capture = lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(100)])
+    for i in range(2):
+        space.veth(f'tap{i}', f'wire{i}')
+    ports = [f'net_af_xdp{i},iface=tap{i},busy_budget=0' for i in range(2)]
+    run = Measuring(test, space, ports, 200, 'rss', 'separate', 1)
+    for i in range(2):
+        assert int(test.wait(space.send(f'wire{i}', capture, 1000)).expect(0).stdout) == 100
+    _, ledger = run.finish()
+    expect_all(ledger, 200)
+
+
 KINDS = (
     ('af_packet', veth_with_af_packet(1), DESIGNS),
     ('af_packet, 2 queues', veth_with_af_packet(2), TWO_QUEUES),

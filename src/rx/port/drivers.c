@@ -330,6 +330,8 @@ const struct port_driver port_drivers[] = {
 		.spreads = "its flow hash is set with ethtool -X and -N, and queues that sketchtap "
 			   "does not receive stay with the kernel",
 		.queues_arg = "queue_count",
+		/* Mbufs that it takes for the kernel to fill, whatever the ring has. */
+		.descriptors = 2048,
 		.fill = PORT_FILL_GUESSED,
 	},
 	{
