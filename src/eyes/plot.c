@@ -27,11 +27,11 @@
 #define TICKS  4
 
 static const char usage[] =
-	"Usage: sketchtap plot FILE.csv... PICTURE.svg [--stats FILE.csv] [--measurement NAME]\n"
+	"Usage: sketchtap plot FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]\n"
 	"\n"
 	"Draws what files of --output have of a measurement (the first, where none is named): the\n"
 	"rates of its heaviest flows over all of the time, with their intervals, and their shares,\n"
-	"one on the other; and beneath, with a file of --stats, what was lost. Rotated files follow\n"
+	"one on the other; and beneath, with files of --stats, what was lost. Rotated files follow\n"
 	"one another as they are named. A picture that is there is replaced.\n"
 	"\n"
 	"Exit status: 0; 1: a file cannot be read or written; 2: a mistake in the text, or in that\n"
@@ -192,17 +192,25 @@ static void draw_times(const struct panel *panel)
 
 /* --- rates --- */
 
+/* Nobody knows what a flow had at most in an epoch in which it has no row. */
+static bool has_high(const struct series_step *step, uint32_t flow)
+{
+	return step->flows[flow].high_known && step->flows[flow].epochs == step->epochs;
+}
+
+static double high_of(const struct series_step *step, uint32_t flow)
+{
+	return has_high(step, flow) ? step->flows[flow].high : step->flows[flow].value;
+}
+
 static double largest_rate(const struct series *series)
 {
 	double largest = 0;
 
 	for (uint32_t s = 0; s < series->nb_steps; s++)
-		for (uint32_t f = 0; f < series->nb_flows; f++) {
-			const struct series_figure *figure = &series->steps[s].flows[f];
-			double end = figure->high_known ? figure->high : figure->value;
-
-			largest = fmax(largest, rate(series, &series->steps[s], end));
-		}
+		for (uint32_t f = 0; f < series->nb_flows; f++)
+			largest = fmax(largest,
+				rate(series, &series->steps[s], high_of(&series->steps[s], f)));
 	return largest;
 }
 
@@ -215,9 +223,9 @@ static void draw_intervals(const struct panel *panel, uint32_t flow)
 	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
 		const struct series_step *step = &panel->series->steps[s];
 		const struct series_figure *figure = &step->flows[flow];
-		double high = figure->high_known ? figure->high : figure->value;
+		double high = high_of(step, flow);
 
-		if (figure->there && high > figure->low)
+		if (high > figure->low)
 			text_printf(text, "M%.1f %.1fH%.1fV%.1fH%.1fZ", x_of(panel, step->start),
 				y_of(panel, rate(panel->series, step, figure->low)),
 				x_of(panel, step->end),
@@ -227,18 +235,22 @@ static void draw_intervals(const struct panel *panel, uint32_t flow)
 	text_str(text, "\"/>\n");
 }
 
-/* A step for each, which goes on where the next one begins; the figures for who points there. */
-static void draw_line(const struct panel *panel, uint32_t flow)
+/*
+ * A step for each with an upper end, or for each without, which goes on where the next one begins; the
+ * name for who points there.
+ */
+static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
 {
 	struct text *text = panel->text;
 	int64_t end = INT64_MIN;
 
-	text_printf(text, "<path class=\"line\" stroke=\"%s\" d=\"", colours[flow]);
+	text_printf(text, "<path class=\"line%s\" stroke=\"%s\" d=\"", ended ? "" : " open",
+		colours[flow]);
 	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
 		const struct series_step *step = &panel->series->steps[s];
 		double y = y_of(panel, rate(panel->series, step, step->flows[flow].value));
 
-		if (!step->flows[flow].there)
+		if (step->flows[flow].epochs == 0 || has_high(step, flow) != ended)
 			continue;
 		if (step->start == end)
 			text_printf(text, "V%.1f", y);
@@ -252,14 +264,25 @@ static void draw_line(const struct panel *panel, uint32_t flow)
 	text_str(text, "</title></path>\n");
 }
 
+/* Whether a figure has no upper end. */
+static bool any_open(const struct series *series)
+{
+	for (uint32_t s = 0; s < series->nb_steps; s++)
+		for (uint32_t f = 0; f < series->nb_flows; f++)
+			if (series->steps[s].flows[f].epochs > 0 && !has_high(&series->steps[s], f))
+				return true;
+	return false;
+}
+
 static void draw_rates(struct panel *panel)
 {
 	const struct series *series = panel->series;
-	bool rates = series->steps[0].seconds > 0;
+	bool rates = series->steps[0].seconds > 0, open = any_open(series);
 	struct text title = {0};
 
-	text_printf(&title, "%s: the heaviest flows by %s, with their intervals",
-		series->measurement, series->bytes ? "bytes" : "packets");
+	text_printf(&title, "%s: the heaviest flows by %s, with their intervals%s",
+		series->measurement, series->bytes ? "bytes" : "packets",
+		open ? "; dashed: perhaps more" : "");
 	text_char(&title, '\0');
 	panel->text->failed |= title.failed;
 	begin_panel(panel, title.failed ? "" : title.data,
@@ -267,8 +290,11 @@ static void draw_rates(struct panel *panel)
 	text_free(&title);
 	for (uint32_t f = series->nb_flows; f-- > 0;)
 		draw_intervals(panel, f);
-	for (uint32_t f = series->nb_flows; f-- > 0;)
-		draw_line(panel, f);
+	for (uint32_t f = series->nb_flows; f-- > 0;) {
+		draw_line(panel, f, true);
+		if (open)
+			draw_line(panel, f, false);
+	}
 }
 
 /* --- shares --- */
@@ -333,6 +359,9 @@ static void add_losses(struct text *text, const struct series *series)
 	}
 	if (text->len == 0)
 		text_str(text, "Lost: nothing");
+	if (series->untold > 0)
+		text_printf(text, "; not known of %llu of %llu intervals",
+			(unsigned long long)series->untold, (unsigned long long)series->epochs);
 	text_char(text, '\0');
 }
 
@@ -390,7 +419,8 @@ static void draw(struct text *text, const struct series *series)
 		"<style>.title{font-size:13px;font-weight:bold;fill:#111}.grid{stroke:#ddd}"
 		".end{text-anchor:end}.middle{text-anchor:middle}"
 		".flow{font-family:DejaVu Sans Mono,monospace}"
-		"rect{shape-rendering:crispEdges}.line{fill:none;stroke-width:1.5}.interval{fill-opacity:.22}</style>\n"
+		"rect{shape-rendering:crispEdges}.line{fill:none;stroke-width:1.5}"
+		".open{stroke-dasharray:4 3}.interval{fill-opacity:.22}</style>\n"
 		"<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n",
 		WIDTH, height, WIDTH, height, WIDTH, height);
 	draw_rates(&panel);
@@ -434,10 +464,9 @@ static int read_arguments(int n, char **words, struct asked *asked)
 {
 	uint32_t names = 0;
 
+	recorded_take_stats(words, &n, &asked->stats);
 	for (int i = 0; i < n; i++) {
-		if (strcmp(words[i], "--stats") == 0 && i + 1 < n && asked->stats.n == 0)
-			asked->stats = (struct recorded_files){&words[++i], 1};
-		else if (strcmp(words[i], "--measurement") == 0 && i + 1 < n)
+		if (strcmp(words[i], "--measurement") == 0 && i + 1 < n)
 			asked->measurement = words[++i];
 		else if (words[i][0] != '-')
 			words[names++] = words[i];

@@ -416,6 +416,23 @@ struct seen_epoch *recorded_next(struct recorded *recorded)
 	return NULL;
 }
 
+void recorded_take_stats(char **words, int *n, struct recorded_files *stats)
+{
+	int begin = *n, end = *n;
+
+	for (int i = *n - 1; i-- > 0;) {
+		char *path;
+
+		if (i + 1 >= *n || strcmp(words[i], "--stats") != 0)
+			continue;
+		path = words[i + 1];
+		memmove(&words[i], &words[i + 2], (size_t)(*n - i - 2) * sizeof(words[0]));
+		*n -= 2;
+		words[--begin] = path;
+	}
+	*stats = (struct recorded_files){&words[begin], (uint32_t)(end - begin)};
+}
+
 static void close_rows(struct rows *rows)
 {
 	if (rows->file != NULL)

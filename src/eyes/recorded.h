@@ -29,6 +29,12 @@ struct recorded *recorded_open(const struct recorded_files *outputs,
 	const struct recorded_files *stats, char *error, int *status);
 void recorded_close(struct recorded *recorded); /* NULL is allowed */
 
+/*
+ * Takes every "--stats FILE" out of words[*n], which become fewer; the files stand behind them then,
+ * in their order.
+ */
+void recorded_take_stats(char **words, int *n, struct recorded_files *stats);
+
 /* The next epoch of which there are rows, which is the caller's; NULL: that was all, or there is
  * something wrong. */
 struct seen_epoch *recorded_next(struct recorded *recorded);

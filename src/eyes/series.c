@@ -116,8 +116,8 @@ static void add_figure(struct series_figure *sum, const struct report_figure *fi
 {
 	if (!figure->known)
 		return;
-	sum->high_known = (sum->high_known || !sum->there) && figure->high_known;
-	sum->there = true;
+	sum->high_known = (sum->high_known || sum->epochs == 0) && figure->high_known;
+	sum->epochs++;
 	sum->value += (double)figure->value;
 	sum->low += (double)figure->low;
 	sum->high += (double)figure->high;
@@ -170,6 +170,8 @@ static void take_epoch(
 	step->seconds += (double)seen_duration(epoch) / SECOND_NS;
 	take_flows(series, step, measurement);
 	series->told_losses |= epoch->told_account;
+	series->untold += !epoch->told_account;
+	series->epochs++;
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
 		if (ledger_columns[c].fate == LEDGER_LOST)
 			step->lost[c] += ledger_column(&measurement->ledger, c);

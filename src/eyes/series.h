@@ -17,8 +17,9 @@
 
 struct series_figure {
 	double value, low, high;
-	double total; /* of all flows, for the share */
-	bool there, high_known;
+	double total;    /* of all flows, for the share */
+	uint64_t epochs; /* in which it has a row */
+	bool high_known; /* of all of these */
 };
 
 struct series_step {
@@ -35,6 +36,7 @@ struct series {
 	bool others; /* there are further measurements */
 	bool cut;    /* the last line of a file had no end */
 	bool told_losses;
+	uint64_t epochs, untold; /* of which so many have no account */
 	uint32_t nb_flows;
 	char *flows[SERIES_FLOWS]; /* the heaviest first */
 	uint32_t nb_steps;

@@ -31,7 +31,7 @@
 
 static const char usage[] =
 	"Usage: sketchtap top [NAME]\n"
-	"       sketchtap top FILE.csv... [--stats FILE.csv]\n"
+	"       sketchtap top FILE.csv... [--stats FILE.csv]...\n"
 	"\n"
 	"Shows a running sketchtap on the terminal, interval by interval: the account of its\n"
 	"packets, its workers and ports, and the heaviest flows with their error and their past.\n"
@@ -39,7 +39,7 @@ static const char usage[] =
 	"rights of the run's user, no more. A run that ends is waited for, until it starts again.\n"
 	"\n"
 	"Files of --output are shown again, interval by interval, each for as long as it lasted but\n"
-	"no more than a second, with the account of packets where a file of --stats is named too.\n"
+	"no more than a second, with the account of packets where files of --stats are named too.\n"
 	"Rotated files follow one another; what has a / or ends in .csv is a file, not a NAME.\n"
 	"\n"
 	"Keys: ? shows them all, q quits. Exit status: 0; 1: no run answers, or the terminal is\n"
@@ -368,11 +368,10 @@ static bool names_file(const char *word)
 /* Returns 0, or the exit status. The files of --output are put together at the front of words[]. */
 static int read_arguments(int n, char **words, struct asked *asked)
 {
+	recorded_take_stats(words, &n, &asked->stats);
 	asked->outputs.paths = words;
 	for (int i = 0; i < n; i++) {
-		if (strcmp(words[i], "--stats") == 0 && i + 1 < n && asked->stats.n == 0) {
-			asked->stats = (struct recorded_files){&words[++i], 1};
-		} else if (words[i][0] != '-' && asked->name == NULL && names_file(words[i])) {
+		if (words[i][0] != '-' && asked->name == NULL && names_file(words[i])) {
 			words[asked->outputs.n++] = words[i];
 		} else if (words[i][0] != '-' && words[i][0] != '\0' && asked->name == NULL &&
 			   asked->outputs.n == 0 && process_name_allowed(words[i])) {

@@ -38,10 +38,10 @@ class Picture:
 
     def line(self, flow):
         """[(from, to, rate)] in seconds since the beginning."""
-        path, = [path for path in self.root.iter(SVG + 'path')
-                 if path.get('class') == 'line' and path.find(SVG + 'title').text == flow]
+        lines = ''.join(path.get('d') for path in self.root.iter(SVG + 'path')
+                        if path.get('class').startswith('line') and path.find(SVG + 'title').text == flow)
         steps, x, y = [], 0, 0
-        for word, first, second in re.findall(r'([MVH])([0-9.-]+)(?: ([0-9.-]+))?', path.get('d')):
+        for word, first, second in re.findall(r'([MVH])([0-9.-]+)(?: ([0-9.-]+))?', lines):
             if word == 'M':
                 x, y = float(first), float(second)
             elif word == 'V':
@@ -49,7 +49,7 @@ class Picture:
             else:
                 steps.append((self.time(x), self.time(float(first)), self.value(0, y)))
                 x = float(first)
-        return steps
+        return sorted(steps)
 
     def intervals(self, number):
         """[(low, high)] of the flow with that number."""
@@ -136,6 +136,54 @@ def test_many_intervals_and_files(test):
         exact = sum(int(row['packets']) for row in rows if name_of(row) == flow)
         drawn = sum(rate * 2.0 / 400 for _, _, rate in steps)
         assert abs(drawn - exact) < 0.03 * exact, (flow, drawn, exact)
+
+
+def in_halves(path, names, first_of_second):
+    """A file's rows in two files, each with the header."""
+    text = lib.read_text(path).splitlines(keepends=True)
+    half = next(n for n, line in enumerate(text) if line.startswith(first_of_second))
+    for name, lines in zip(names, (text[:half], text[:1] + text[half:])):
+        with open(name, 'w', encoding='utf-8') as stream:
+            stream.write(''.join(lines))
+
+
+def test_rotated_accounts(test):
+    """Files of --stats, wherever they are named; intervals that none of them has are no intervals without losses."""
+    output, stats = record(test, '--sketch', 'flow-table', '--width', '32')
+    outputs, accounts = [[test.path(f'{name}{n}.csv') for n in (1, 2)] for name in ('flows', 'stats')]
+    in_halves(output, outputs, '12,')
+    in_halves(stats, accounts, '7,')
+    picture = test.path('picture.svg')
+    test.run('plot', '--stats', accounts[0], *outputs, '--stats', accounts[1], picture).expect(0)
+    rows, ledger, shown = lib.read_output(output), lib.read_stats(stats), Picture(picture, 2.0)
+    lost = [int(row['shed']) for row in ledger]
+    assert shown.flows == heaviest(rows, 'packets') and shown.titles[2] == f'Lost: {sum(lost):,} shed', shown.titles
+    test.run('plot', *outputs, picture, '--stats', accounts[1]).expect(0)
+    title = Picture(picture, 2.0).titles[2]
+    assert title == f'Lost: {sum(lost[7:]):,} shed; not known of 7 of 20 intervals', title
+
+
+def test_missing_in_some(test):
+    """Where intervals are put together and a flow is missing from one of them, its figure has no upper end."""
+    output, _ = record(test)
+    header, row = lib.read_text(output).splitlines()[:2]
+    flow, other = dict(zip(header.split(','), row.split(','))), test.path('other.csv')
+    with open(other, 'w', encoding='utf-8') as stream:
+        stream.write(header + '\n')
+        for epoch in range(1200):
+            for rank in (1, 2) if epoch % 4 in (0, 1, 2) else (1,):
+                second = f'2000-01-01T00:{epoch // 60:02}:{epoch % 60:02}'
+                flow.update(epoch=str(epoch), start=f'{second}.000000Z', end=f'{second}.999999Z', rank=str(rank), packets='100',
+                            packets_low='90', packets_high='110', src_ip=f'198.51.100.{rank}', share='0.500000')
+                stream.write(','.join(flow.values()) + '\n')
+    picture = test.path('picture.svg')
+    test.run('plot', other, picture).expect(0)
+    root = Picture(picture, 1200).root
+    steps = {rank: [sum(len(re.findall('H', path.get('d'))) for path in root.iter(SVG + 'path') if path.get('class') == kind and
+                        path.find(SVG + 'title').text.startswith(f'198.51.100.{rank}:')) for kind in ('line', 'line open')]
+             for rank in (1, 2)}
+    assert steps == {1: [600, 0], 2: [300, 300]}, steps
+    assert Picture(picture, 1200).titles[0].endswith('; dashed: perhaps more')
 
 
 def test_measurements(test):

@@ -327,6 +327,23 @@ def test_rotated_files(test):
     terminal.quit()
 
 
+def test_rotated_accounts(test):
+    """Files of --stats one after the other, wherever they are named."""
+    output, stats = record(test)
+    text = lib.read_text(stats).splitlines(keepends=True)
+    accounts = test.path('stats-1.csv'), test.path('stats-2.csv')
+    for path, lines in zip(accounts, (text[:12], text[:1] + text[12:])):
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(''.join(lines))
+    terminal = Replay(test, '--stats', accounts[0], output, '--stats', accounts[1], rows=30, columns=100)
+    terminal.until(lambda lines: 'THE END' in lines[0], 'all of it')
+    terminal.settle()
+    epoch = terminal.epoch()
+    ledger = check_rows(terminal.rows(), epoch, output, stats, seconds=0.05)
+    assert f'{int(ledger["offered"]):,} packets, 0 lost' in terminal.lines()[2], terminal.lines()
+    terminal.quit()
+
+
 def test_lines_of_windows(test):
     """Files that went through a program that ends lines with CR LF are the same files."""
     output, stats = record(test)
