@@ -21,9 +21,10 @@
 
 #define RELOAD_PATIENCE_S 2
 #define TOP_DEFAULT       10
-#define TOP_MAX           40 /* rows; an answer holds 16 KB, and a row of IPv6 nearly 400 bytes */
-#define PLACES_MAX        40 /* of deliveries, of some 300 bytes each */
-#define WITHIN_KEYS_MAX   60 /* the same of keys alone, of nearly 200 bytes */
+#define TOP_MAX           40  /* rows, as far as there is room: one of IPv6 has nearly 400 bytes */
+#define TOP_HEAD_BYTES    400 /* of what stands beside the rows */
+#define PLACES_MAX        40  /* of deliveries, of some 300 bytes each */
+#define WITHIN_KEYS_MAX   60  /* the same of keys alone, of nearly 200 bytes */
 
 /* The account of one epoch, or of several together. */
 struct account_sum {
@@ -307,16 +308,23 @@ static void add_rows(
 	struct rte_tel_data *answer, const struct report_measurement *measurement, uint32_t n)
 {
 	struct rte_tel_data *rows = tell_dict(answer, "rows");
+	size_t room = ANSWER_BYTES - TOP_HEAD_BYTES;
 
-	for (uint32_t r = 0; rows != NULL && r < measurement->nb_rows && r < n; r++) {
+	n = n < measurement->nb_rows ? n : measurement->nb_rows;
+	for (uint32_t r = 0; rows != NULL && r < n; r++) {
+		const struct report_row *row = &measurement->rows[r];
+		size_t bytes = tell_row_bytes(measurement->key_rule, row);
 		struct rte_tel_data *dict;
-		char rank[16];
 
-		snprintf(rank, sizeof(rank), "%u", measurement->rows[r].rank);
-		dict = tell_dict(rows, rank);
+		if (bytes > room) {
+			rte_tel_data_add_dict_uint(answer, "left_off", n - r);
+			return;
+		}
+		room -= bytes;
+		dict = tell_numbered(rows, row->rank);
 		if (dict == NULL)
 			return;
-		tell_row(dict, measurement->key_rule, &measurement->rows[r]);
+		tell_row(dict, measurement->key_rule, row);
 	}
 }
 

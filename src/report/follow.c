@@ -16,15 +16,9 @@
 #include "base/units.h"
 #include "report/tell.h"
 
-/*
- * An answer holds 16 KB of JSON, and what finds no room is left out by the library without a word:
- * so there are parts (measurements, then ports, then workers), and as many as surely fit.
- */
-#define ANSWER_BYTES      16000
+/* There are parts (measurements, then ports, then workers), and as many as surely fit. */
 #define HEAD_BYTES        2000
 #define MEASUREMENT_BYTES 1500 /* without its rows and names */
-#define ROW_BYTES         330  /* without its key */
-#define ENTRY_BYTES       8    /* of a name and a value beside themselves: quotes, colon, comma */
 #define PORT_BYTES        80   /* without its name */
 #define WORKER_BYTES      380
 
@@ -227,16 +221,9 @@ static size_t measurement_bytes(const struct report_epoch *epoch, uint64_t numbe
 	const struct report_measurement *measurement = &epoch->measurements[number];
 	size_t bytes =
 		MEASUREMENT_BYTES + strlen(measurement->name) + strlen(measurement->key_rule->name);
-	char field[KEY_FIELD_TEXT_MAX];
 
-	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
-		bytes += ROW_BYTES;
-		for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
-			if (key_rule_has(measurement->key_rule, f))
-				bytes += strlen(key_fields[f].name) + ENTRY_BYTES +
-					 key_field_print(measurement->key_rule,
-						 &measurement->rows[r].key, f, field);
-	}
+	for (uint32_t r = 0; r < measurement->nb_rows; r++)
+		bytes += tell_row_bytes(measurement->key_rule, &measurement->rows[r]);
 	return bytes;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/tell.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/printable.h"
 #include "report/output/text.h"
@@ -98,6 +100,33 @@ void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const stru
 	tell_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
 	tell_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
 	tell_text(dict, "share", "%.6f", row->share);
+}
+
+static size_t text_bytes(size_t name, size_t value)
+{
+	return name + value + sizeof("\"\":\"\",") - 1;
+}
+
+static size_t figure_bytes(size_t name, const struct report_figure *figure)
+{
+	bool above = figure->high_known && figure->high > figure->value;
+	int digits = snprintf(NULL, 0, "%" PRIu64, above ? figure->high : figure->value);
+
+	return 3 * (name + (size_t)digits + sizeof("\"\":,") - 1) + sizeof("_low_high") - 1;
+}
+
+size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row)
+{
+	size_t bytes = sizeof("\"4294967295\":{},") + text_bytes(strlen("share"), 8) +
+		       figure_bytes(strlen("packets"), &row->packets) +
+		       figure_bytes(strlen("bytes"), &row->bytes);
+	char field[KEY_FIELD_TEXT_MAX];
+
+	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
+		if (key_rule_has(rule, f))
+			bytes += text_bytes(strlen(key_fields[f].name),
+				key_field_print(rule, &row->key, f, field));
+	return bytes;
 }
 
 void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger)

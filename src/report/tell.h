@@ -3,6 +3,7 @@
 
 /* What answers on the control socket are made of. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_telemetry.h>
@@ -15,6 +16,9 @@
 #endif
 
 #define TELL_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* of a text that is not cut, with a final 0 */
+
+/* An answer holds 16 KB of JSON, and what finds no room is left out by the library without a word. */
+#define ANSWER_BYTES 16000
 
 /* Why there is no answer. Returns 0, as handlers do. */
 int tell_error(struct rte_tel_data *answer, const char *why);
@@ -33,6 +37,8 @@ struct rte_tel_data *tell_numbered(struct rte_tel_data *several, uint32_t number
 /* By the names of the outputs' columns. What is not known is left out. */
 void tell_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
 void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
+/* What such a row takes in the answer, with its rank, at most. */
+size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row);
 void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. */
 void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end,

@@ -9,7 +9,9 @@ import socket
 import threading
 import time
 
+import datagrams
 import lib
+import test_collect_live
 
 NOT_SANITIZED = ('follow_waits_and_forgets',)
 
@@ -132,6 +134,34 @@ def test_the_largest_answer_fits(test):
     answer = wait_for_rows(test, client, 'top,,40', 40)
     assert list(answer['rows']) == [str(rank) for rank in range(1, 41)], len(answer['rows'])
     assert all('share' in row for row in answer['rows'].values()), answer
+    stop(test, process, client)
+
+
+def test_rows_without_room_are_said(test):
+    """The longest addresses and names, and counts of twelve digits: fewer rows than were asked for, none of them cut."""
+    port, name = test_collect_live.free_port(), 'router-' + 'x' * 40
+    process = test.start('collect', '--listen', f'127.0.0.1:{port}', '--exporter', f'127.0.0.1={name}', '--key',
+                         'src,dst,ingress,egress', '--interval', '100ms', *QUIET)
+    client = connect(test, process)
+    fields = [(datagrams.SRC6, 16), (datagrams.DST6, 16), (datagrams.PACKETS, 8), (datagrams.BYTES, 8)]
+    flows = [{datagrams.SRC6: datagrams.packed(f'2001:1db8:1111:2222:3333:4444:5555:{0x1000 + n:x}'),
+              datagrams.DST6: datagrams.packed('2001:1db8:1111:2222:3333:4444:5555:6666'),
+              datagrams.PACKETS: 100000000000 + n, datagrams.BYTES: 1500000000000000 + n} for n in range(50)]
+    router, out = datagrams.Router('ipfix', '127.0.0.1'), datagrams.sender('127.0.0.1', port)
+    out.send(router.ipfix(0, datagrams.IPFIX.template(fields=fields)))
+
+    def in_one_epoch():
+        for half in flows[:25], flows[25:]:
+            out.send(router.ipfix(0, datagrams.IPFIX.data(half, fields=fields), count=25))
+        return client.ask('top,,1').get('distinct_keys') == 50
+
+    test.until(in_one_epoch, 'all in one epoch')
+    out.close()
+    answer = client.ask('top,,40')
+    ranks = list(answer['rows'])
+    assert ranks == [str(rank + 1) for rank in range(len(ranks))] and len(ranks) + answer['left_off'] == 40, answer
+    assert 30 < len(ranks) < 40 and all(row['ingress'] == name and 'share' in row for row in answer['rows'].values()), ranks
+    assert 'left_off' not in client.ask('top,,30')
     stop(test, process, client)
 
 
