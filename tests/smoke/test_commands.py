@@ -71,7 +71,31 @@ def test_manual_page_has_every_option(test):
     options = set(re.findall(r'^\s+(--[a-z-]+)', test.run('--help', 'all').stdout, re.M))
     assert len(options) > 20, options
     missing = sorted(option for option in options if option not in text)
+    asks = set(re.findall(r'^  ([a-z]+) ', test.run('ctl', '--help').expect(0).stdout, re.M)) - {'sketchtap'}
+    assert len(asks) > 8, asks
+    missing += sorted(ask for ask in asks if f'ctl {ask}' not in text or f'/sketchtap/{ask}' not in text)
+    missing += sorted(column for column in columns_of_files(test) if not re.search(rf'^ +([a-z0-9_]+, )*{column}\b', text, re.M))
     assert not missing, f'not in the manual page: {missing}'
+
+
+def columns_of_files(test):
+    """What CSV files of --output, --stats, --flows and --queues have, with whatever adds columns."""
+    kinds = {kind: test.path(f'{kind}.csv') for kind in ('output', 'stats', 'queues')}
+    outputs = [word for kind, path in kinds.items() for word in (f'--{kind}', path)]
+    flows = ['--flows', test.path('flows.csv')]
+    capture = lib.write_pcap(test.path('few.pcap'), [(n, lib.udp_frame(n)) for n in range(9)])
+    columns = set()
+    for source, *words in (('--pcap', '--sketch', 'flow-table', '--deep', 'tcp', *flows), ('--pcap', '--key', 'vlan,dscp,mpls,in_port'),
+                           ('--pcap', '--states-from', test.path('states.csv')), ('collect', '--key', 'routers')):
+        if '--states-from' in words:
+            with open(words[-1], 'w', encoding='utf-8') as file:
+                file.write('worker,packet,to\n0,1,1/2\n')
+        command = ('collect', '--pcap') if source == 'collect' else (source,)
+        test.run(*command, capture, *words, *outputs, '--force')
+        for path in [*kinds.values(), *flows[1:]]:
+            columns.update(lib.read_text(path).split('\n', 1)[0].split(',') if os.path.exists(path) else ())
+    assert {'state', 'mpls', 'skipped', 'egress', 'duplicate', 'ended', 'level_max'} <= columns, columns
+    return columns
 
 
 def test_plan(test):
@@ -162,6 +186,24 @@ def test_config_examples_are_read(test):
         result = test.run('plan', '--config', os.path.join(folder, name))
         # An example may name a port that this machine has not: that is status 1, never 2.
         assert result.status in (0, 1), result.describe()
+
+
+def test_sections_of_documents_are_read(test):
+    """What README and documents show of a configuration file is taken as it stands there."""
+    folder, read = test.settings.root, 0
+    texts = [os.path.join(folder, 'README.md')] + [os.path.join(folder, 'docs', name)
+                                                   for name in os.listdir(os.path.join(folder, 'docs')) if name.endswith('.md')]
+    for path in texts:
+        for block in re.findall(r'^```ini\n(.*?)^```', lib.read_text(path), re.M | re.S):
+            if '[Service]' in block:  # of systemd
+                continue
+            given, read = test.path('given.conf'), read + 1
+            with open(given, 'w', encoding='utf-8') as file:
+                file.write(block)
+            results = [test.run('plan', '--config', given, *source)
+                       for source in (('--synthetic', 'packets=1'), ('--listen', '127.0.0.1:2055'))]
+            assert any(result.status in (0, 1) for result in results), (path, [result.describe() for result in results])
+    assert read >= 3, read
 
 
 def test_commented_section_is_read(test):
