@@ -148,6 +148,7 @@ bool port_interface_read(const char *name, struct port_interface *interface)
 		interface->running =
 			(ifr.ifr_flags & IFF_UP) != 0 && (ifr.ifr_flags & IFF_RUNNING) != 0;
 		interface->promiscuous = (ifr.ifr_flags & IFF_PROMISC) != 0;
+		interface->loops = (ifr.ifr_flags & IFF_LOOPBACK) != 0;
 	}
 	close(fd);
 	return found;

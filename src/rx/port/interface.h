@@ -16,6 +16,7 @@ struct port_interface {
 	uint32_t index;  /* whatever it is called: it may have several names */
 	uint32_t mtu;
 	bool bare;    /* its frames are not Ethernet's: a tunnel, ppp0 */
+	bool loops;   /* what is sent on it comes in by it: lo */
 	bool merges;  /* the kernel or the card joins packets before anybody sees them (GRO, LRO) */
 	bool running; /* up, with a carrier */
 	bool promiscuous;    /* because somebody set its flag, with `ip link` for instance */

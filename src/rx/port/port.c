@@ -17,6 +17,7 @@
 #include "base/sys_file.h"
 #include "rx/port/interrupts.h"
 #include "rx/port/frames.h"
+#include "rx/port/kernel_interface.h"
 #include "rx/port/privileges.h"
 #include "rx/port/promiscuous.h"
 #include "rx/port/quiet.h"
@@ -120,6 +121,19 @@ static void warn_of_kept_back(struct port *port, const struct port_name *name, u
 			port->name, name->interface, name->interface);
 }
 
+/* Packet sockets see what loops twice: as it leaves, and as it comes in. */
+static void see_once(struct port *port, uint32_t interface)
+{
+	struct kernel_sockets sockets;
+
+	kernel_sockets_find(&sockets, AF_PACKET, interface, KERNEL_SOCKETS_MAX, NULL, 0);
+	if (!kernel_sockets_ignore_outgoing(&sockets))
+		port_warn(&port->messages,
+			"%s: the kernel shows each packet twice, as it leaves and as it comes in: "
+			"it counts as two",
+			port->name);
+}
+
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error)
 {
@@ -162,6 +176,8 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	port->sends = port_can_send(port->driver, name->device);
 	if (port->driver->counts_otherwise != NULL)
 		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
+	if (port->driver->sockets == AF_PACKET && name->facts.loops)
+		see_once(port, name->facts.index);
 	if (port->driver->sockets == AF_XDP && name->facts.bus[0] != '\0' && nb_rx > 0)
 		warn_of_kept_back(port, name, nb_rx);
 	return true;
