@@ -817,8 +817,10 @@ static void test_merge_pcapng(void **state)
 	assert_int_equal(f->end, 0);
 	assert_int_equal(f->nb_packets, 5);
 	assert_memory_equal(f->fills, "acbca", 5);
-	for (unsigned int i = 0; i < 5; i++)
+	for (unsigned int i = 0; i < 5; i++) {
 		assert_int_equal(f->packets[i].link, f->fills[i] == 'b' ? LINK_RAW : LINK_ETHERNET);
+		assert_int_equal(f->packets[i].in_port, f->fills[i] == 'c' ? 0 : 1);
+	}
 }
 
 /* Damage in one of several files: the others are read to their ends. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,14 +14,12 @@
 
 #define LOOK_MS 100 /* between two looks whether a wait shall end */
 
-/* Larger buffers read no faster: libpcap's own work per packet is what is left. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define STDIO_BUFFER 1024 /* whose end inputs reach */
-#define GZIP_BUFFER  1024
+#define READ_BYTES 1024 /* whose end inputs reach */
 #else
-#define STDIO_BUFFER (256 * 1024)
-#define GZIP_BUFFER  (128 * 1024)
+#define READ_BYTES (256 * 1024) /* at once; a part of the second cache */
 #endif
+#define GZIP_BUFFER (READ_BYTES + 1) /* two reads in which the first brings one byte */
 
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};
 
@@ -150,62 +147,70 @@ static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t 
 	return true;
 }
 
-static void keep_magic(struct capture_input *input, const uint8_t *buffer, ssize_t len)
-{
-	for (ssize_t i = 0; i < len && input->magic_len < CAPTURE_INPUT_MAGIC; i++)
-		input->magic[input->magic_len++] = buffer[i];
-}
-
 static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
 {
 	return input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
 }
 
-/* Fills the buffer as far as the magic reaches, however a pipe or gzip members cut it. */
-static ssize_t read_head(struct capture_input *input, uint8_t *buffer, size_t size)
+/* Appends to the buffer. Returns as read_file() does. */
+static ssize_t append(struct capture_input *input)
 {
-	size_t have = 0;
+	ssize_t got = read_some(input, input->end, READ_BYTES);
 
-	while (have < CAPTURE_INPUT_MAGIC && have < size) {
-		ssize_t got = read_some(input, buffer + have, size - have);
-
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		have += (size_t)got;
-	}
-	return (ssize_t)have;
-}
-
-/* The read function of the stream. The first read brings the whole magic. */
-static ssize_t stream_read(void *cookie, char *chars, size_t size)
-{
-	struct capture_input *input = cookie;
-	uint8_t *buffer = (uint8_t *)chars;
-	ssize_t got;
-
-	if (input->started) {
-		got = read_some(input, buffer, size);
-	} else {
-		input->started = true;
-		got = read_head(input, buffer, size < GZIP_BUFFER ? size : GZIP_BUFFER);
-		if (got >= (ssize_t)sizeof(gzip_magic) &&
-			memcmp(buffer, gzip_magic, sizeof(gzip_magic)) == 0) {
-			if (!gzip_start(input, buffer, (size_t)got))
-				return -1;
-			got = read_head(input, buffer, size);
-		}
-	}
-	keep_magic(input, buffer, got);
+	if (got > 0)
+		input->end += got;
 	return got;
 }
 
-static int stream_close(void *cookie)
+/* Up to n bytes, however a pipe or gzip members cut them. */
+static void append_up_to(struct capture_input *input, size_t n)
 {
-	struct capture_input *input = cookie;
+	while (!input->ended && (size_t)(input->end - input->at) < n) {
+		ssize_t got = append(input);
 
-	return input->fd == STDIN_FILENO ? 0 : close(input->fd);
+		if (got < 0)
+			input->failure = errno;
+		input->ended = got <= 0;
+	}
+}
+
+/* Looks at the first bytes: those of gzip are handed to zlib. */
+static void start(struct capture_input *input)
+{
+	size_t len;
+
+	input->started = true;
+	append_up_to(input, sizeof(gzip_magic));
+	len = (size_t)(input->end - input->at);
+	if (len < sizeof(gzip_magic) || memcmp(input->at, gzip_magic, sizeof(gzip_magic)) != 0)
+		return;
+	if (!gzip_start(input, input->at, len)) {
+		input->failure = errno;
+		input->ended = true;
+	}
+	input->end = input->buffer;
+}
+
+size_t capture_input_fill(struct capture_input *input, size_t n)
+{
+	size_t left = (size_t)(input->end - input->at);
+
+	memmove(input->buffer, input->at, left);
+	input->at = input->buffer;
+	input->end = input->buffer + left;
+	if (!input->started)
+		start(input);
+	append_up_to(input, n);
+	left = (size_t)(input->end - input->at);
+	return left < n ? left : n;
+}
+
+void capture_input_explain(const struct capture_input *input, const char *cut, char *error)
+{
+	if (input->failure != 0)
+		source_error(error, "cannot be read on: %s", strerror(input->failure));
+	else
+		source_error(error, "truncated: %s", cut);
 }
 
 /* What can be told without reading. Fills regular and size. */
@@ -229,54 +234,36 @@ static bool check_file(struct capture_input *input, const char *path, char *erro
 	return true;
 }
 
-static FILE *open_stream(struct capture_input *input)
+bool capture_input_open(struct capture_input *input, const char *path, char *error)
 {
-	static const cookie_io_functions_t functions = {
-		.read = stream_read,
-		.close = stream_close,
-	};
-	FILE *stream;
-
-	input->stdio_buffer = malloc(STDIO_BUFFER);
-	if (input->stdio_buffer == NULL)
-		return NULL;
-	stream = fopencookie(input, "rb", functions);
-	if (stream == NULL) {
-		free(input->stdio_buffer);
-		return NULL;
-	}
-	setvbuf(stream, input->stdio_buffer, _IOFBF, STDIO_BUFFER);
-	/* One thread reads it: a lock per fread() would cost as much as the rest of libpcap. */
-	__fsetlocking(stream, FSETLOCKING_BYCALLER);
-	return stream;
-}
-
-FILE *capture_input_open(struct capture_input *input, const char *path, char *error)
-{
-	FILE *stream;
-
 	memset(input, 0, sizeof(*input));
 	/* A FIFO's writer is waited for like its bytes. */
 	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
 					   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (input->fd < 0) {
 		source_error(error, "%s: cannot be opened: %s", path, strerror(errno));
-		return NULL;
+		return false;
 	}
 	if (check_file(input, path, error)) {
-		stream = open_stream(input);
-		if (stream != NULL)
-			return stream;
-		source_error(error, "%s: no memory for a buffer of %d bytes", path, STDIO_BUFFER);
+		input->buffer = malloc(CAPTURE_INPUT_WHOLE + READ_BYTES);
+		input->at = input->end = input->buffer;
+		if (input->buffer != NULL)
+			return true;
+		source_error(error, "%s: no memory to read it", path);
 	}
-	stream_close(input);
-	return NULL;
+	capture_input_close(input);
+	return false;
 }
 
-void capture_input_free(struct capture_input *input)
+void capture_input_close(struct capture_input *input)
 {
+	if (input->fd >= 0 && input->fd != STDIN_FILENO)
+		close(input->fd);
+	input->fd = -1;
 	if (input->gzip)
 		inflateEnd(&input->inflate);
+	input->gzip = false;
 	free(input->compressed);
-	free(input->stdio_buffer);
+	free(input->buffer);
+	input->compressed = input->buffer = NULL;
 }

@@ -2,41 +2,61 @@
 #pragma once
 
 /*
- * The bytes of a capture file, plain or gzip, as a stdio stream for libpcap. It counts what was
- * read, for the progress line.
+ * The bytes of a capture file, plain or gzip, in a buffer that readers look into: packets are not
+ * copied out of it. It counts what was read, for the progress line.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <string.h>
 
 #include <zlib.h>
 
-#define CAPTURE_INPUT_MAGIC 6 /* bytes at the head of a file that tell what it is */
+#include "rx/packet/link_type.h"
+
+/* The most that a reader can look at as one: a packet with what stands around it. */
+#define CAPTURE_INPUT_WHOLE (PACKET_BYTES_MAX + 64)
 
 struct capture_input {
-	int fd;
+	int fd; /* -1: closed */
 	bool regular;
-	uint64_t size;                      /* bytes from the start to the end, where regular */
-	_Atomic uint64_t consumed;          /* bytes read from fd; written by the reader only */
-	uint8_t magic[CAPTURE_INPUT_MAGIC]; /* of the uncompressed stream */
-	unsigned int magic_len;
-	bool started;
+	uint64_t size;             /* bytes from the start to the end, where regular */
+	_Atomic uint64_t consumed; /* bytes read from fd; written by the reader only */
 	const char *damage; /* NULL, or what is wrong with the file below the capture format */
+	int failure;        /* errno where it cannot be read on */
 
+	bool started, ended;
 	bool gzip;
 	bool member_end; /* between two gzip members */
 	z_stream inflate;
 	uint8_t *compressed;
 
-	char *stdio_buffer;
+	uint8_t *buffer;
+	const uint8_t *at; /* the next byte; the reader moves it on, as far as `end` */
+	uint8_t *end;
 };
 
 /*
- * Opens path ("-" is standard input). Returns the stream, whose fclose() closes the file, or NULL
- * and one line in error[SOURCE_ERROR_MAX]. *input must outlive the stream; after fclose(),
- * capture_input_free().
+ * Opens path ("-" is standard input). Returns false and one line in error[SOURCE_ERROR_MAX] where
+ * it cannot.
  */
-FILE *capture_input_open(struct capture_input *input, const char *path, char *error);
-void capture_input_free(struct capture_input *input);
+bool capture_input_open(struct capture_input *input, const char *path, char *error);
+/* Also of one that is closed. */
+void capture_input_close(struct capture_input *input);
+
+/* As capture_input_have(), and reads. */
+size_t capture_input_fill(struct capture_input *input, size_t n);
+
+/*
+ * Brings the next n bytes, CAPTURE_INPUT_WHOLE at most, to at[], where they stay until the next
+ * call. Returns n, or how many there are where the file ends, is damaged or cannot be read on.
+ */
+static inline size_t capture_input_have(struct capture_input *input, size_t n)
+{
+	return (size_t)(input->end - input->at) >= n ? n : capture_input_fill(input, n);
+}
+
+/* Why there are fewer bytes: that file is cut, unless it could not be read on. */
+void capture_input_explain(const struct capture_input *input, const char *cut, char *error);

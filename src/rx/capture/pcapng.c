@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/capture/pcapng.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +34,13 @@ enum {
 
 /* What is kept of a block: as much as a packet takes. The rest of longer ones is read over. */
 #define KEPT_MAX       (PACKET_AT + PACKET_BYTES_MAX + 4)
+#define OVER_MAX       4096
 #define INTERFACES_MAX 65536
 
+_Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "a block that is kept is read as one");
+
 struct pcapng {
-	FILE *stream;
+	struct capture_input *input;
 	bool swapped;
 	uint32_t type, length; /* of the block */
 	uint64_t packets, described;
@@ -47,7 +49,8 @@ struct pcapng {
 	uint32_t nb_interfaces, max_interfaces;
 	struct pcapng_interface *interfaces;
 	char error[SOURCE_ERROR_MAX];
-	uint8_t block[KEPT_MAX];
+	const uint8_t *block;
+	uint8_t kept[KEPT_MAX]; /* of a long one */
 };
 
 static uint32_t raw32(const uint8_t *bytes)
@@ -86,10 +89,7 @@ static uint64_t get64(const struct pcapng *pcapng, const uint8_t *bytes)
 
 static int fail_read(struct pcapng *pcapng)
 {
-	if (ferror(pcapng->stream))
-		source_error(pcapng->error, "cannot be read on: %s", strerror(errno));
-	else
-		source_error(pcapng->error, "truncated: the last block is cut");
+	capture_input_explain(pcapng->input, "the last block is cut", pcapng->error);
 	return -1;
 }
 
@@ -104,33 +104,43 @@ static bool find_byte_order(struct pcapng *pcapng)
 	return false;
 }
 
-/* Reads over bytes; end[] gets the last four of them. */
+/* Reads over bytes, a multiple of four; end[] gets the last four of them. */
 static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 {
-	uint8_t part[4096];
+	struct capture_input *input = pcapng->input;
 
 	while (bytes > 0) {
-		uint32_t n = bytes < sizeof(part) ? bytes : (uint32_t)sizeof(part);
+		uint32_t n = bytes < OVER_MAX ? bytes : OVER_MAX;
 
-		if (fread(part, 1, n, pcapng->stream) != n)
+		if (capture_input_have(input, n) < n)
 			return false;
-		memcpy(end, part + n - 4, 4);
+		memcpy(end, input->at + n - 4, 4);
+		input->at += n;
 		bytes -= n;
 	}
 	return true;
 }
 
-/* The bytes behind the first BLOCK_MIN. */
-static int read_rest(struct pcapng *pcapng)
+/* Where it is longer than what is kept, that is copied: the rest is read into the same buffer. */
+static bool read_long(struct pcapng *pcapng, uint8_t end[4])
+{
+	memcpy(pcapng->kept, pcapng->block, KEPT_MAX);
+	pcapng->block = pcapng->kept;
+	return read_over(pcapng, pcapng->length - KEPT_MAX, end);
+}
+
+/* The block, of which the first BLOCK_MIN bytes were looked at. */
+static int read_whole(struct pcapng *pcapng)
 {
 	uint32_t kept = pcapng->length < KEPT_MAX ? pcapng->length : KEPT_MAX;
 	uint8_t end[4];
 
-	if (fread(pcapng->block + BLOCK_MIN, 1, kept - BLOCK_MIN, pcapng->stream) !=
-		kept - BLOCK_MIN)
+	if (capture_input_have(pcapng->input, kept) < kept)
 		return fail_read(pcapng);
+	pcapng->block = pcapng->input->at;
+	pcapng->input->at += kept;
 	memcpy(end, pcapng->block + kept - 4, 4);
-	if (!read_over(pcapng, pcapng->length - kept, end))
+	if (pcapng->length > kept && !read_long(pcapng, end))
 		return fail_read(pcapng);
 	/* libpcap does not look at that of a file's first block, and some write it wrong. */
 	if (get32(pcapng, end) == pcapng->length || pcapng->type == PCAPNG_MAGIC)
@@ -143,18 +153,19 @@ static int read_rest(struct pcapng *pcapng)
 /* 1: block[], type and length are filled. 0: the end. -1: damage. */
 static int read_block(struct pcapng *pcapng)
 {
-	size_t got = fread(pcapng->block, 1, BLOCK_MIN, pcapng->stream);
+	size_t got = capture_input_have(pcapng->input, BLOCK_MIN);
 
-	if (got == 0 && !ferror(pcapng->stream))
+	if (got == 0 && pcapng->input->failure == 0)
 		return 0;
 	if (got < BLOCK_MIN)
 		return fail_read(pcapng);
+	pcapng->block = pcapng->input->at;
 	if (raw32(pcapng->block) == PCAPNG_MAGIC && !find_byte_order(pcapng))
 		return -1;
 	pcapng->type = get32(pcapng, pcapng->block);
 	pcapng->length = get32(pcapng, pcapng->block + 4);
 	if (pcapng->length >= BLOCK_MIN && pcapng->length % 4 == 0)
-		return read_rest(pcapng);
+		return read_whole(pcapng);
 	source_error(pcapng->error, "a block has an impossible length: %u bytes", pcapng->length);
 	return -1;
 }
@@ -405,14 +416,14 @@ uint32_t pcapng_interfaces(
 	return pcapng->nb_interfaces;
 }
 
-struct pcapng *pcapng_create(FILE *stream)
+struct pcapng *pcapng_create(struct capture_input *input)
 {
 	struct pcapng *pcapng = malloc(sizeof(*pcapng));
 
 	if (pcapng == NULL)
 		return NULL;
-	memset(pcapng, 0, offsetof(struct pcapng, block));
-	pcapng->stream = stream;
+	memset(pcapng, 0, offsetof(struct pcapng, kept));
+	pcapng->input = input;
 	return pcapng;
 }
 

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
+
+#include "rx/capture/capture_input.h"
 
 #define PCAPNG_MAGIC 0x0a0d0d0au /* the first four bytes of a file, in either byte order */
 
@@ -32,8 +33,8 @@ struct pcapng_packet {
 
 struct pcapng;
 
-/* Reads from the stream, which stays the caller's. Returns NULL where memory is missing. */
-struct pcapng *pcapng_create(FILE *stream);
+/* Reads from the input, which stays the caller's. Returns NULL where memory is missing. */
+struct pcapng *pcapng_create(struct capture_input *input);
 void pcapng_destroy(struct pcapng *pcapng);
 
 /* 1: *packet is filled. 0: the end. -1: damage, and pcapng_error() says which. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Capture files, streamed, several of them merged by time: the classic format through libpcap,
- * pcapng by ourselves, as libpcap reads no file whose interfaces differ.
- */
+/* Capture files, streamed, several of them merged by time. */
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +11,7 @@
 
 #include "base/units.h"
 #include "rx/capture/capture_input.h"
+#include "rx/capture/pcap_file.h"
 #include "rx/packet/filter_program.h"
 #include "rx/capture/pcapng.h"
 #include "rx/capture/source.h"
@@ -32,21 +29,18 @@ static unsigned int kind_of(int link_row, bool swapped)
 struct replay_file {
 	const char *path;
 	unsigned int order; /* on the command line */
-	/* One of them while it is open; libpcap closes the stream itself. */
-	pcap_t *pcap;
-	struct pcapng *pcapng;
-	FILE *stream;
+	bool open;
 	struct capture_input input;
+	struct pcapng *pcapng; /* NULL: of the classic format */
+	struct pcap_file pcap;
+	/* All packets of the classic format have the same: a row of link_type_numbers[], and the
+	 * program of the filter. */
+	int link_row;
+	uint32_t filter;
 	char refusal[LINK_TYPE_TEXT_MAX]; /* why a packet that was read cannot be measured */
-	/*
-	 * The classic format has unsigned 32-bit seconds and fractions, which libpcap takes for
-	 * signed ones: 2^32 seconds, and 2^32 units of the fraction in ns, to be added to negative
-	 * ones. 0 for pcapng.
-	 */
-	int64_t wrap_seconds, wrap_ns;
-	unsigned int kind;         /* of the interface of the last packet, pcapng only */
-	uint64_t packets;          /* read so far */
-	struct source_packet head; /* the last packet read */
+	unsigned int kind;                /* of the interface of the last packet */
+	uint64_t packets;                 /* read so far */
+	struct source_packet head;        /* the last packet read */
 };
 
 struct replay {
@@ -66,11 +60,17 @@ struct replay {
 	struct replay_file files[];
 };
 
+/* Whether the input goes on with these bytes. */
+static bool begins_with(struct capture_input *input, const uint8_t *bytes, size_t len)
+{
+	return capture_input_have(input, len) == len && memcmp(input->at, bytes, len) == 0;
+}
+
 /* The tool that unpacks a file whose compression is not read here, or NULL. */
-static const char *unpacker_of(const struct capture_input *input)
+static const char *unpacker_of(struct capture_input *input)
 {
 	static const struct {
-		uint8_t magic[CAPTURE_INPUT_MAGIC];
+		uint8_t magic[6];
 		unsigned int len;
 		const char *tool;
 	} formats[] = {
@@ -80,62 +80,36 @@ static const char *unpacker_of(const struct capture_input *input)
 		{{0x04, 0x22, 0x4d, 0x18}, 4, "lz4"},
 	};
 
-	for (unsigned int i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		if (input->magic_len >= formats[i].len &&
-			memcmp(input->magic, formats[i].magic, formats[i].len) == 0)
+	for (unsigned int i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (begins_with(input, formats[i].magic, formats[i].len))
 			return formats[i].tool;
-	}
 	return NULL;
 }
 
-/* Says why libpcap did not take the file at all. */
-static void explain_refusal(const struct replay_file *file, const char *reason, char *error)
+/* Says what a file is that is no capture. */
+static void explain_refusal(struct replay_file *file, char *error)
 {
-	const struct capture_input *input = &file->input;
+	struct capture_input *input = &file->input;
 	const char *tool = unpacker_of(input);
+	size_t len = capture_input_have(input, sizeof(uint32_t));
 
 	if (input->damage != NULL)
 		source_error(error, "%s: %s", file->path, input->damage);
-	else if (input->magic_len == 0 && !ferror(file->stream))
+	else if (input->failure != 0)
+		source_error(error, "%s: cannot be read: %s", file->path, strerror(input->failure));
+	else if (len == 0)
 		source_error(error, "%s: is empty; a capture begins with a header", file->path);
 	else if (tool != NULL)
 		source_error(error,
 			"%s: is compressed with %s; pipe it: %s -dc %s | sketchtap --pcap -",
 			file->path, tool, tool, file->path);
 	else
-		source_error(error, "%s: cannot be read as pcap or pcapng: %s", file->path, reason);
+		source_error(error, "%s: cannot be read as pcap or pcapng: it begins as neither",
+			file->path);
 }
 
-static void note_stamps(struct replay_file *file)
-{
-	static const uint8_t nanoseconds[2][4] = {
-		{0xa1, 0xb2, 0x3c, 0x4d}, {0x4d, 0x3c, 0xb2, 0xa1}};
-	const uint8_t *magic = file->input.magic;
-
-	file->wrap_seconds = INT64_C(1) << 32;
-	file->wrap_ns = INT64_C(1) << 32;
-	if (memcmp(magic, nanoseconds[0], 4) != 0 && memcmp(magic, nanoseconds[1], 4) != 0)
-		file->wrap_ns *= 1000;
-}
-
-static int64_t time_of(const struct replay_file *file, const struct pcap_pkthdr *header)
-{
-	int64_t seconds = header->ts.tv_sec, ns = header->ts.tv_usec;
-
-	if (seconds < 0)
-		seconds += file->wrap_seconds;
-	if (ns < 0)
-		ns += file->wrap_ns;
-	/* A fraction beyond a second is carried: at most 2^32 us, so the sum cannot overflow. */
-	if (seconds < 0)
-		return 0;
-	if (seconds >= SOURCE_TIME_MAX / SECOND_NS)
-		return SOURCE_TIME_MAX;
-	ns += seconds * SECOND_NS;
-	return ns < 0 ? 0 : ns < SOURCE_TIME_MAX ? ns : SOURCE_TIME_MAX;
-}
-
-static int advance_pcapng(const struct replay *replay, struct replay_file *file)
+static int advance_pcapng(
+	const struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
 	struct pcapng_packet packet;
 	int status = pcapng_next(file->pcapng, &packet), program;
@@ -156,38 +130,36 @@ static int advance_pcapng(const struct replay *replay, struct replay_file *file)
 			interface->link_type_number, interface->number);
 		return -1;
 	}
-	file->head = (struct source_packet){
+	*to = (struct source_packet){
 		.data = packet.data,
 		.captured = packet.captured,
 		.wire_len = packet.wire_len,
 		.time = packet.time,
 		.link = link_type_numbers[interface->link_row].link,
 		.filter = (uint32_t)program,
+		.in_port = (uint16_t)file->order,
 	};
 	file->packets++;
 	return 1;
 }
 
-static int advance_classic(struct replay_file *file)
+static int advance_classic(struct replay_file *file, struct source_packet *to)
 {
-	struct pcap_pkthdr *header;
-	const uint8_t *data;
-	int status = pcap_next_ex(file->pcap, &header, &data);
+	int status = pcap_file_next(&file->pcap, to);
 
-	if (status != 1)
-		return status == PCAP_ERROR_BREAK && file->input.damage == NULL ? 0 : -1;
-	file->head.data = data;
-	file->head.captured = header->caplen;
-	file->head.wire_len = header->len;
-	file->head.time = time_of(file, header);
+	if (status <= 0)
+		return file->input.damage == NULL ? status : -1;
+	to->link = link_type_numbers[file->link_row].link;
+	to->filter = file->filter;
+	to->in_port = (uint16_t)file->order;
 	file->packets++;
 	return 1;
 }
 
-/* Reads the next packet of a file into its head. 1: there is one. 0: the end. -1: damage. */
-static int advance(const struct replay *replay, struct replay_file *file)
+/* Reads the next packet of a file. 1: there is one. 0: the end. -1: damage. */
+static int advance(const struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
-	return file->pcapng != NULL ? advance_pcapng(replay, file) : advance_classic(file);
+	return file->pcapng != NULL ? advance_pcapng(replay, file, to) : advance_classic(file, to);
 }
 
 static const char *damage_of(const struct replay_file *file)
@@ -196,22 +168,17 @@ static const char *damage_of(const struct replay_file *file)
 		return file->input.damage;
 	if (file->refusal[0] != '\0')
 		return file->refusal;
-	return file->pcapng != NULL ? pcapng_error(file->pcapng) : pcap_geterr(file->pcap);
+	return file->pcapng != NULL ? pcapng_error(file->pcapng) : file->pcap.error;
 }
 
 static void close_file(struct replay_file *file)
 {
-	if (file->stream == NULL)
+	if (!file->open)
 		return;
-	if (file->pcap != NULL)
-		pcap_close(file->pcap); /* closes the stream too */
-	else
-		fclose(file->stream);
 	pcapng_destroy(file->pcapng);
-	capture_input_free(&file->input);
-	file->stream = NULL;
+	capture_input_close(&file->input);
 	file->pcapng = NULL;
-	file->pcap = NULL;
+	file->open = false;
 }
 
 static bool before(const struct replay_file *a, const struct replay_file *b)
@@ -247,28 +214,50 @@ static void note_damage(struct replay *replay, const struct replay_file *file)
 			file->path, file->packets, damage_of(file));
 }
 
+/* Out of the heap with it: the end, or damage. */
+static void end_first(struct replay *replay, bool damaged)
+{
+	struct replay_file *file = replay->heap[0];
+
+	if (damaged)
+		note_damage(replay, file);
+	close_file(file);
+	replay->heap[0] = replay->heap[--replay->heap_size];
+}
+
 /* Moves the file that was delivered last to its next packet, or out of the heap. */
 static void advance_first(struct replay *replay)
 {
 	struct replay_file *file = replay->heap[0];
-	int status = advance(replay, file);
+	int status = advance(replay, file, &file->head);
 
-	if (status != 1) {
-		if (status < 0)
-			note_damage(replay, file);
-		close_file(file);
-		replay->heap[0] = replay->heap[--replay->heap_size];
-	}
+	if (status != 1)
+		end_first(replay, status < 0);
 	if (replay->heap_size > 1)
 		sift_down(replay, 0);
+}
+
+/* The same of the only file that is left, whose next packet comes next. */
+static bool advance_last(struct replay *replay, struct source_packet *packet)
+{
+	int status = advance(replay, replay->heap[0], packet);
+
+	if (status != 1)
+		end_first(replay, status < 0);
+	return status == 1;
 }
 
 static int replay_next(struct source *source, struct source_packet *packet)
 {
 	struct replay *replay = (struct replay *)source;
 
-	if (replay->head_delivered)
+	/* Not by way of a head: what was just written in parts is slow to be copied as a whole. */
+	if (replay->head_delivered && replay->heap_size == 1) {
+		if (advance_last(replay, packet))
+			return 1;
+	} else if (replay->head_delivered) {
 		advance_first(replay);
+	}
 	if (replay->heap_size == 0)
 		return replay->nb_damaged > 0 ? -1 : 0;
 	replay->head_delivered = true;
@@ -366,9 +355,9 @@ static bool filter_pcapng(struct replay *replay, struct replay_file *file, const
 static bool filter_classic(
 	struct replay_file *file, const char *expression, struct filter_set *set, char *reason)
 {
-	int program = filter_set_add(set, file->pcap, expression, reason);
+	int program = compile_for_kind(file->kind, expression, set, reason);
 
-	file->head.filter = (uint32_t)program;
+	file->filter = file->head.filter = (uint32_t)program;
 	return program >= 0;
 }
 
@@ -403,7 +392,7 @@ static void replay_close(struct source *source)
 /* A first packet that cannot be read refuses. */
 static bool read_first(struct replay *replay, struct replay_file *file, char *error)
 {
-	int status = advance(replay, file);
+	int status = advance(replay, file, &file->head);
 
 	if (status < 0) {
 		source_error(
@@ -415,21 +404,9 @@ static bool read_first(struct replay *replay, struct replay_file *file, char *er
 	return true;
 }
 
-/* Looks at the first bytes and leaves them in the stream. */
-static bool begins_as_pcapng(const struct replay_file *file)
-{
-	static const uint8_t magic[4] = {0x0a, 0x0d, 0x0d, 0x0a};
-	int first = getc(file->stream);
-
-	if (first != EOF)
-		ungetc(first, file->stream);
-	return file->input.magic_len >= sizeof(magic) &&
-	       memcmp(file->input.magic, magic, sizeof(magic)) == 0;
-}
-
 static bool open_pcapng(struct replay_file *file, char *error)
 {
-	file->pcapng = pcapng_create(file->stream);
+	file->pcapng = pcapng_create(&file->input);
 	if (file->pcapng != NULL)
 		return true;
 	source_error(error, "%s: no memory to read it", file->path);
@@ -438,35 +415,40 @@ static bool open_pcapng(struct replay_file *file, char *error)
 
 static bool open_classic(struct replay_file *file, char *error)
 {
-	char reason[PCAP_ERRBUF_SIZE], unknown[LINK_TYPE_TEXT_MAX];
-	int dlt, row;
+	char unknown[LINK_TYPE_TEXT_MAX];
+	int row;
 
-	file->pcap = pcap_fopen_offline_with_tstamp_precision(
-		file->stream, PCAP_TSTAMP_PRECISION_NANO, reason);
-	if (file->pcap == NULL) {
-		explain_refusal(file, reason, error);
+	if (!pcap_file_begin(&file->pcap, &file->input)) {
+		source_error(error, "%s: %s", file->path, damage_of(file));
 		return false;
 	}
-	note_stamps(file);
-	dlt = pcap_datalink(file->pcap);
-	row = link_type_find(dlt);
+	row = link_type_find(file->pcap.link_type_number);
 	if (row < 0) {
-		link_type_unknown(dlt, unknown);
+		link_type_unknown(file->pcap.link_type_number, unknown);
 		source_error(error, "%s: %s", file->path, unknown);
 		return false;
 	}
-	file->head.link = link_type_numbers[row].link;
+	file->link_row = row;
+	file->kind = kind_of(row, file->pcap.swapped);
 	return true;
+}
+
+static bool open_format(struct replay_file *file, char *error)
+{
+	static const uint8_t pcapng_magic[4] = {0x0a, 0x0d, 0x0d, 0x0a};
+
+	if (begins_with(&file->input, pcapng_magic, sizeof(pcapng_magic)))
+		return open_pcapng(file, error);
+	if (pcap_file_is(&file->input))
+		return open_classic(file, error);
+	explain_refusal(file, error);
+	return false;
 }
 
 static bool open_file(struct replay *replay, struct replay_file *file, char *error)
 {
-	file->stream = capture_input_open(&file->input, file->path, error);
-	if (file->stream == NULL)
-		return false;
-	if (!(begins_as_pcapng(file) ? open_pcapng(file, error) : open_classic(file, error)))
-		return false;
-	return read_first(replay, file, error);
+	file->open = capture_input_open(&file->input, file->path, error);
+	return file->open && open_format(file, error) && read_first(replay, file, error);
 }
 
 static bool standard_input_twice(const char *const *paths, unsigned int nb_paths)
@@ -503,7 +485,6 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 
 		file->path = paths[i];
 		file->order = i;
-		file->head.in_port = (uint16_t)i;
 		replay->nb_files++;
 		if (!open_file(replay, file, error)) {
 			replay_close(&replay->source);
