@@ -750,6 +750,9 @@ static enum config_result act(struct loader *loader, const struct argument *argu
 	}
 	if (*argument->value == '\0')
 		return complain(loader, "--config: '' is empty; give FILE");
+	if (loader->path != NULL)
+		return complain(loader, "--config: '%.200s' is the second; one file is read",
+			argument->value);
 	loader->path = argument->value;
 	return CONFIG_OK;
 }

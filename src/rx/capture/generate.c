@@ -358,7 +358,7 @@ static int open_specified(const struct config *config, struct source **source, c
 {
 	struct synthetic_spec spec;
 
-	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error))
+	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error)) /* it was checked */
 		return 2;
 	*source = generate_open(&spec, error);
 	return *source != NULL ? 0 : 1;

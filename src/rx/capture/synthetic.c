@@ -198,7 +198,7 @@ static const struct field fields[] = {
 
 static bool fail(char *error, const char *item, const char *why)
 {
-	source_error(error, "--synthetic: %s: %s", *item != '\0' ? item : "an empty field", why);
+	source_error(error, "%.80s: %s", *item != '\0' ? item : "an empty field", why);
 	return false;
 }
 
@@ -272,7 +272,7 @@ bool synthetic_parse(const char *text, struct synthetic_spec *spec, char *error)
 		.seed = 1,
 	};
 	if (strlen(text) >= sizeof(copy)) {
-		source_error(error, "--synthetic: longer than %zu characters", sizeof(copy) - 1);
+		source_error(error, "longer than %zu characters", sizeof(copy) - 1);
 		return false;
 	}
 	strcpy(copy, text);
@@ -283,6 +283,18 @@ bool synthetic_parse(const char *text, struct synthetic_spec *spec, char *error)
 	if (spec->rate == 0)
 		spec->rate = link_rate(spec);
 	return settle_changes(spec, error);
+}
+
+static bool check_spec(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const char *text = synthetic_options(config)->spec;
+	struct synthetic_spec spec;
+	char why[SOURCE_ERROR_MAX];
+
+	(void)measurement;
+	return text == NULL || synthetic_parse(text, &spec, why) ||
+	       option_fault(fault, "synthetic", NULL, "%s", why);
 }
 
 static const struct option_row synthetic_rows[] = {
@@ -304,4 +316,5 @@ static const struct option_row synthetic_rows[] = {
 const struct option_owner synthetic_owner = {
 	.rows = synthetic_rows,
 	.size = sizeof(struct synthetic_options),
+	.check = check_spec,
 };
