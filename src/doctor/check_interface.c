@@ -186,6 +186,14 @@ static void check_frame_size(
 	} else {
 		finding_warning(finding, "%s: MTU %" PRId64 ", but frames are cut behind %u bytes",
 			port->name, mtu, port->cut_at);
+		/* By its own name sketchtap chose the largest frames that there are. */
+		if (strcmp(port->name, port->interface) == 0) {
+			finding_wanted(
+				finding, "an MTU that a packet socket's frames have room for");
+			finding_command(finding, "sudo ip link set dev %s mtu %u", port->interface,
+				port->cut_at - ETHERNET_HEADER);
+			return;
+		}
 		finding_wanted(finding, "framesz= left to sketchtap, or larger");
 		finding_command(finding, "sketchtap doctor --port %s", port->interface);
 	}

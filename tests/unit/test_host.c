@@ -858,6 +858,12 @@ static void test_kernel_interface(void **state)
 		"sudo ethtool -G eth1 rx 4096");
 	expect_says("frame-size", FINDING_WARNING, "MTU 9000, but frames are cut behind 1982",
 		"framesz=", NULL);
+	strcpy(ports[0].name, "eth1");
+	examine();
+	expect_says("frame-size", FINDING_WARNING, "eth1: MTU 9000, but frames are cut behind",
+		"an MTU", "sudo ip link set dev eth1 mtu 1960");
+	strcpy(ports[0].name, "net_af_packet0,iface=eth1,qpairs=2");
+	examine();
 	expect_says("backlog", FINDING_WARNING, "7 packets", NULL, NULL);
 	expect_says("privileges", FINDING_MISSING, "lacks cap_net_raw", NULL, "cap_net_raw+ep");
 	tree_write("sys/class/net/eth1/flags", "0x1002\n");
