@@ -11,7 +11,8 @@ _sketchtap()
 	fi
 	words=$("$program" "${command[@]}" --help words 2>/dev/null </dev/null) || return 0
 	if [ "$COMP_CWORD" -gt 1 ]; then
-		words=$(grep '^--' <<<"$words")
+		# ctl, follow, top and plot have them in their usage alone.
+		words=$(grep -E '^(--|Usage:| +sketchtap )' <<<"$words" | grep -oE -- '--[a-z0-9-]+')
 	fi
 	if [ "$COMP_CWORD" -eq 1 ] || [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -48,6 +48,9 @@ def test_completion(test):
         text = test.run(command, '--help', 'all').expect(0).stdout
         options = set(re.findall(r'^  (--[a-z0-9-]+)', text, re.M))
         assert set(complete(test, test.binary, command, '--')) == options and len(options) > 20, options
+    for command, options in (('ctl', {'--name', '--format'}), ('follow', {'--json'}), ('top', {'--stats'}),
+                             ('plot', {'--stats', '--measurement'})):
+        assert set(complete(test, test.binary, command, '--')) == options, command
     assert complete(test, test.binary, 'pla') == ['plan']
     assert complete(test, test.binary, 'run', '--workers', '') == []
 
@@ -225,3 +228,30 @@ def test_example_measures_ones_own_capture(test):
     capture = lib.write_pcap(test.path('trunk.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(500)])
     rows, ledger, _ = test.measure('--config', os.path.join(root, 'config', 'replay.conf'), capture)
     assert len(rows) == 7 and lib.total(ledger, 'measured') == 500, ledger
+
+
+def test_quickstart(test):
+    """It measures a capture however that is named, and what it makes up only where nothing is; other commands are as they are."""
+    root, stubs = test.path('tree'), test.path('stubs')
+    for folder in (f'{root}/tools', f'{root}/build-release/src', stubs):
+        os.makedirs(folder)
+    shutil.copy(os.path.join(test.settings.root, 'tools', 'quickstart'), f'{root}/tools/quickstart')
+    for script in (f'{root}/tools/packages', f'{stubs}/meson'):
+        with open(script, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n')
+        os.chmod(script, 0o755)
+    with open(f'{root}/build-release/src/sketchtap', 'w', encoding='utf-8') as file:
+        file.write('#!/bin/sh\necho "$@"\n')
+    os.chmod(file.name, 0o755)
+
+    def words(*given):
+        program = ['env', f'PATH={stubs}:{os.environ["PATH"]}', f'{root}/tools/quickstart']
+        return test.run(*given, program=program).expect(0).stdout.split()
+
+    for given in (['my.pcap'], ['a/my.pcapng'], ['-r', 'my'], ['-rmy'], ['--pcap=my'], ['-i', 'eth0'], ['--kernel', 'eth0'],
+                  ['--synthetic', 'random'], ['run', 'my.pcap']):
+        told = words(*given)
+        assert told[0] == 'run' and told.count('--synthetic') == given.count('--synthetic'), told
+        assert ('--interval' in told) == (given[0] not in ('-i', '--kernel')) and told[-1] == given[-1], told
+    assert '--synthetic' in words() and '--synthetic' in words('--top', '5')
+    assert words('doctor', '--port', 'eth0') == ['doctor', '--port', 'eth0']
