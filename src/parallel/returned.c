@@ -501,15 +501,16 @@ int returned_measure(const struct config *config, const struct plan *plan, struc
 {
 	static struct returned returned; /* too large for a stack */
 	const struct plan_group *group = &plan->groups[plan->ports[0].group];
+	uint32_t room = port_mbuf_room(&ports[nb_ports - 1], plan->mbuf_room);
 	int status = 1;
 
 	returned.sender.port = &ports[0];
 	returned.in = &ports[nb_ports - 1];
-	returned.sender.pool = pool_create(
-		"sender", group->mbufs, plan->mbuf_cache, plan->mbuf_room, group->memory_node);
+	returned.sender.pool =
+		pool_create("sender", group->mbufs, plan->mbuf_cache, room, group->memory_node);
 	if (returned.sender.pool == NULL)
 		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", group->mbufs,
-			plan->mbuf_room, rte_strerror(rte_errno));
+			room, rte_strerror(rte_errno));
 	else if (start_ports(&returned, plan, ports, nb_ports) && begin(&returned, config, source))
 		status = measure(&returned, config);
 	return_window_fini(&returned.window);

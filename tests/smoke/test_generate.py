@@ -132,6 +132,16 @@ def test_sent_is_what_left(test):
     assert space.received('far') >= 5000
 
 
+def test_af_xdp_sends(test):
+    """It takes no mbuf that is larger than a page."""
+    space = net.Namespace(test)
+    space.veth('near', 'far')
+    result = test.run('generate', '--synthetic', 'packets=500,flows=100,size=60-1500', '--no-huge', '--pace', '5kpps',
+                      '--port', 'net_af_xdp0,iface=near,busy_budget=0', inside=space).expect(0)
+    assert 'sent 500 packets' in result.stderr, result.describe()
+    assert space.received('far') == 500, space.received('far')
+
+
 def test_what_did_not_leave_is_said(test):
     """Frames that are longer than the interface's MTU are dropped by the kernel, without a word."""
     space = net.Namespace(test)

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "collect/options.h"
 #include "kernel/options.h"
+#include "rx/capture/synthetic.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/name.h"
 #include "rx/port/port_send.h"
@@ -28,11 +29,8 @@
 #define REPLAY_MBUF_ROOM    256
 /* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
 #define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + 128)
-
-/* The largest generated frame, and DPDK's headroom. */
-#define SENDER_MBUF_ROOM  (9216 + 128)
-#define SENDER_MBUFS      4095
-#define SENDER_MBUF_CACHE 256
+#define SENDER_MBUFS        4095
+#define SENDER_MBUF_CACHE   256
 
 /* So many times its own width an instance may grow to where nothing else is said. */
 #define GROWTH 4
@@ -498,13 +496,25 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 	return plan_measurements(plan, config, error) && plan_memory_beside(plan, topology, error);
 }
 
+/* No more than frames need: af_xdp takes no mbuf that is larger than a page. */
+static uint32_t sender_room(const struct config *config, const struct plan_ports *ports)
+{
+	const char *text = synthetic_options(config)->spec;
+	char error[SOURCE_ERROR_MAX];
+	struct synthetic_spec spec;
+	uint32_t room = PORT_MBUF_ROOM;
+
+	if (text != NULL && synthetic_parse(text, &spec, error) && spec.size_max + 128 > room)
+		room = spec.size_max + 128;
+	return room > ports->mbuf_room ? room : ports->mbuf_room;
+}
+
 bool plan_make_sender(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, bool receives, char *error)
 {
 	*plan = (struct plan){
 		.design = &design_rss,
-		.mbuf_room =
-			ports->mbuf_room > SENDER_MBUF_ROOM ? ports->mbuf_room : SENDER_MBUF_ROOM,
+		.mbuf_room = sender_room(config, ports),
 		.mbuf_cache = SENDER_MBUF_CACHE,
 		.nb_lcores = 1,
 	};
