@@ -156,7 +156,9 @@ static void add_time(struct text *text, int64_t ns, double step)
 	text_printf(text, "%02d:%02d", tm.tm_hour, tm.tm_min);
 	if (step < 60)
 		text_printf(text, ":%02d", tm.tm_sec);
-	if (step < 1)
+	if (step < 1e-3)
+		text_printf(text, ".%06d", (int)(ns % SECOND_NS / 1000));
+	else if (step < 1)
 		text_printf(text, ".%03d", (int)(ns % SECOND_NS / 1000000));
 }
 

@@ -138,6 +138,16 @@ def test_many_intervals_and_files(test):
         assert abs(drawn - exact) < 0.03 * exact, (flow, drawn, exact)
 
 
+def test_times(test):
+    """No two times of the axis are called the same."""
+    picture = test.path('picture.svg')
+    for interval, packets in (('1ms', '60'), ('0', '9')):
+        output, _ = record(test, '--interval', interval, packets=packets)
+        test.run('plot', output, picture).expect(0)
+        times = [text.text for text in Picture(picture, 1).root.iter(SVG + 'text') if text.get('class') == 'middle']
+        assert len(times) > 1 and len(set(times)) == len(times), (interval, times)
+
+
 def in_halves(path, names, first_of_second):
     """A file's rows in two files, each with the header."""
     text = lib.read_text(path).splitlines(keepends=True)
