@@ -731,6 +731,14 @@ static bool check_source(const struct config *config, struct option_fault *fault
 	       check_profiled(config, fault);
 }
 
+static bool needs_intervals(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (steps_options(&config->measurements[m])->deadline > 0)
+			return true;
+	return within_any(config);
+}
+
 /*
  * A person at a terminal gets a capture summed up once, on one screen. What goes to files is what
  * it would be without a terminal.
@@ -749,7 +757,7 @@ static void suit_terminal(struct config *config)
 			edit_measurement_options(measurement)->top = 20;
 	}
 	if (!writer_names_files(config) && !config_asks(config, NULL, "interval") &&
-		!within_any(config))
+		!needs_intervals(config))
 		edit_epoch_options(config)->interval = 0;
 }
 

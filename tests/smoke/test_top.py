@@ -345,11 +345,11 @@ def test_rotated_accounts(test):
 
 
 def test_lines_of_windows(test):
-    """Files that went through a program that ends lines with CR LF are the same files."""
+    """Files that went through a program that ends lines with CR LF, and begins with a byte order mark, are the same files."""
     output, stats = record(test)
     for path in (output, stats):
         text = lib.read_text(path)
-        with open(path + '.crlf.csv', 'w', encoding='utf-8', newline='\r\n') as stream:
+        with open(path + '.crlf.csv', 'w', encoding='utf-8-sig', newline='\r\n') as stream:
             stream.write(text)
     screens = []
     for end in ('', '.crlf.csv'):

@@ -307,6 +307,7 @@ static void a_terminal_shows_a_capture_once(void **state)
 		{"--pcap a --output o.csv", SECOND, 100},
 		{"--pcap a --output o.csv --format table", SECOND, 100},
 		{"--pcap a --format csv", SECOND, 100},
+		{"--pcap a --keep-up best --deadline 5s", SECOND, 20},
 		{"--port a", SECOND, 100},
 		{"plan --pcap a", SECOND, 100},
 	};
