@@ -553,7 +553,7 @@ def smoke(topic):
                 os.symlink(f'/usr/bin/{name}', f'{made}/src/{name}')
             guest.run('dpkg -i /lab/*.deb')  # whatever was there
             guest.run('sysctl -q net.ipv6.conf.lo.disable_ipv6=0')  # which speaks to nobody
-        said = guest.run(f'cd /tmp && timeout -k 10 {TOPIC_SECONDS} /lab/checkout/tests/smoke/run --jobs 2 '
+        said = guest.run(f'cd /tmp && timeout -k 10 {TOPIC_SECONDS} /lab/checkout/tests/smoke/run --slow --jobs 2 '
                          f'--binary /lab/build/src/sketchtap {topic}:', status=None, seconds=TOPIC_SECONDS + 60)
         print('\n'.join(f'# {line}' for line in said.splitlines()))
         assert re.search(r'^# [1-9]\d* passed, 0 failed', said, re.M), f'{topic}: see above'

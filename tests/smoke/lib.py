@@ -240,15 +240,15 @@ class Process:
 
 
 def some(settings, items):
-    """All; every eleventh, which meets all that takes turns, with sanitizers, which take long."""
+    """All; every eleventh, which meets all that takes turns, where all takes long."""
     items = list(items)
-    return items[::11] if settings.sanitized else items
+    return items[::11] if settings.slow else items
 
 
 def few(settings, items):
     """All with --full, else every fifth of what each costs some seconds and another test has, too."""
     items = some(settings, items)
-    return items if settings.full or settings.sanitized else items[::5]
+    return items if settings.full or settings.slow else items[::5]
 
 
 def short(settings, entries):
@@ -275,6 +275,7 @@ class Test:
         self.bench_binary = settings.bench_binary
         self.traces = settings.traces
         self.sanitized = settings.sanitized
+        self.slow = settings.slow
         self.directory = directory
         self.patience = Patience(timeout)
         self.processes = []

@@ -3,7 +3,7 @@
 
 import lib
 
-NOT_SANITIZED = ('mix_top_100', 'top_100_with_four_workers', 'same_seed_same_bytes')
+LONG = ('mix_top_100', 'top_100_with_four_workers', 'same_seed_same_bytes')
 
 LARGE = ('uplink', 'mix')
 MEAN_ERROR = 0.001

@@ -8,7 +8,7 @@ import time
 import lib
 from test_control import connect, stop
 
-NOT_SANITIZED = ('parts_add_up',)
+LONG = ('parts_add_up',)
 
 PACED = ('--synthetic', 'flows=1K,packets=100G,rate=200K,seed=1', '--pace', 'recorded', '--workers', '1')
 QUIET = ('--output', '/dev/null')

@@ -7,8 +7,8 @@ import os
 
 import lib
 
-NOT_SANITIZED = ('worker', 'forward', 'collect', 'exports', 'pipeline', 'paper', 'pipeline_of_a_port', 'pipeline_of_a_mixed_port',
-                 'tune', 'tune_a_capture', 'pipeline_of_nobody')
+LONG = ('worker', 'forward', 'collect', 'exports', 'pipeline', 'paper', 'pipeline_of_a_port', 'pipeline_of_a_mixed_port',
+        'tune', 'tune_a_capture', 'pipeline_of_nobody')
 
 FACTS = ('machine', 'kernel', 'dpdk', 'compiler', 'date', 'command')
 SMALL = ('--packets', '8K', '--rounds', '2', '--flows', '1K', '--width', '4K', '--seed', '1')

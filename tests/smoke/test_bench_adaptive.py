@@ -11,7 +11,7 @@ import subprocess
 
 from test_bench import read_rows
 
-NOT_SANITIZED = ('host', 'plot', 'paper')
+LONG = ('host', 'plot', 'paper')
 
 BENCH = os.path.join(os.path.dirname(__file__), '..', '..', 'bench')
 WAYS = ('without', 'greedy', 'lsf', 'queries', 'best', 'best_valve')

@@ -11,7 +11,7 @@ import subprocess
 import lib
 from test_bench import TUNE, read_config, read_rows
 
-NOT_SANITIZED = ('every_combination', 'capture', 'hosts', 'ratios', 'tune')
+LONG = ('every_combination', 'capture', 'hosts', 'ratios', 'tune')
 
 HASHES = ('aes', 'rss', 'coralreef', 'jenkins', 'murmur3', 'crc32', 'fnv1a', 'hsieh', 'xxh3')
 STRUCTURES = ('list', 'tree', 'cuckoo')

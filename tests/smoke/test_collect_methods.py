@@ -9,7 +9,7 @@ import exports
 import lib
 from collected import EVERYTHING, collect, generate, truth_of
 
-NOT_SANITIZED = ('routers_that_die',)
+LONG = ('routers_that_die',)
 
 SECOND = 10**9
 OVERHEAD = 14

@@ -13,7 +13,7 @@ import datagrams
 import lib
 import test_collect_live
 
-NOT_SANITIZED = ('follow_waits_and_forgets',)
+LONG = ('follow_waits_and_forgets',)
 
 LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
 QUIET = ('--output', '/dev/null')

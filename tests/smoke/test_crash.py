@@ -11,7 +11,7 @@ import time
 
 import lib
 
-NOT_SANITIZED = ('many_kills', 'kills_while_files_rotate', 'epochs_are_whole_after_kills')
+LONG = ('many_kills', 'kills_while_files_rotate', 'epochs_are_whole_after_kills')
 
 LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
 PACED = ('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded', '--workers',

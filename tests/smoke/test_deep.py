@@ -10,7 +10,7 @@ import struct
 import lib
 import peers
 
-NOT_SANITIZED = ('captures', 'tshark_agrees')
+LONG = ('captures', 'tshark_agrees')
 
 FLOW_COLUMNS = (
     'epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,first,last,'

@@ -6,7 +6,7 @@ import struct
 
 import lib
 
-NOT_SANITIZED = ('captures_with_odd_times',)
+LONG = ('captures_with_odd_times',)
 
 SECOND = 1000000  # in microseconds, as the CSV and write_pcap have it
 START = 1700000000 * SECOND
@@ -32,7 +32,7 @@ def measure(test, packets, interval, *options):
 
 
 def test_generator_at_full_speed(test):
-    epochs = 20 if test.sanitized else 200
+    epochs = 20 if test.slow else 200
     for workers in test.some((2, 1, 4)):
         _, stats, _ = test.measure(
             '--synthetic', f'flows=10K,packets={10 * epochs}K,rate=1M,seed=1', '--interval', '10ms',

@@ -147,7 +147,7 @@ def test_records(test):
                       lib.timestamp(row['first']), lib.timestamp(row['last'])) for row in flows)
         assert got == expected, f'{entry["file"]}, {option}: {set(got) ^ set(expected)}'
         split += len(got) - len({record[0] for record in got})
-    assert split > (10 if test.sanitized else 100), (
+    assert split > (10 if test.slow else 100), (
         f'only {split} records ended before their capture')
 
 

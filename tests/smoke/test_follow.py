@@ -8,7 +8,7 @@ import time
 
 import lib
 
-NOT_SANITIZED = ('who_was_away_is_told',)
+LONG = ('who_was_away_is_told',)
 
 QUIET = ('--output', '/dev/null')
 PACED = ('--synthetic', 'flows=200,zipf=1.1,ipv6=0.3,packets=100G,rate=20K,seed=1', '--pace', 'recorded')

@@ -271,7 +271,7 @@ class Cable:
 
 
 def check_cable(test, *options, **ports):
-    size = 4 << 20 if test.sanitized else 24 << 20
+    size = 4 << 20 if test.slow else 24 << 20
     cable = Cable(test)
     process, forwarded, stats = cable.start(*options, **ports)
     script = ('python3', os.path.join(os.path.dirname(__file__), 'transfer.py'), '10.77.0.2', 7777, size)

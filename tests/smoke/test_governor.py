@@ -7,7 +7,7 @@ import signal
 import lib
 import test_control
 
-NOT_SANITIZED = ('deadline', 'present', 'flows_held_back')
+LONG = ('deadline', 'present', 'flows_held_back')
 
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=400K,size=imix,ipv6=0.2,seed=9'
 COLUMNS = ['epoch', 'time', 'worker', 'packet', 'measurement', 'from', 'to', 'reason', 'backlog', 'rate',
@@ -245,6 +245,6 @@ def test_bad_steps(test):
 
 def cases(settings):
     best = [('best', how_case('best'))]
-    if settings.sanitized:  # these take the longer, and overload themselves
+    if settings.slow:  # these take the longer, and overload themselves
         return best
     return best + [(how, how_case(how)) for how in ('queries', 'lsf', 'greedy')] + [('replayed', check_replayed)]

@@ -8,7 +8,7 @@ import re
 
 import lib
 
-NOT_SANITIZED = ('intervals', 'every_capture', 'rows_follow_the_flows')
+LONG = ('intervals', 'every_capture', 'rows_follow_the_flows')
 
 TABLE = ('--sketch', 'iblt', '--interval', '0', '--seed', '5')
 ALL = ('--top', '1000000')

@@ -95,5 +95,5 @@ def corrected(entry):
 
 
 def cases(settings):
-    return [(entry['file'], case(corrected(entry), WORKERS[number % 3:][:1] if settings.sanitized else WORKERS))
+    return [(entry['file'], case(corrected(entry), WORKERS[number % 3:][:1] if settings.slow else WORKERS))
             for number, entry in enumerate(lib.index(settings.traces))]

@@ -15,7 +15,7 @@ import peers
 import receivers
 import test_collect_live
 
-NOT_SANITIZED = ('section',)
+LONG = ('section',)
 
 FLOWS = ('epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,first,last,tcp_flags,'
          'ended').split(',')

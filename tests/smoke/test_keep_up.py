@@ -16,7 +16,7 @@ import time
 import lib
 import net
 
-NOT_SANITIZED = ('reporter_halted', 'one_port_floods')
+LONG = ('reporter_halted', 'one_port_floods')
 
 STATES = ('full', 'wait', '1/2', '1/4', '1/8', '1/16', '1/32', '1/64', 'count')
 SYNTHETIC = 'flows=4K,zipf=1.1,packets=100K,size=imix,ipv6=0.2,seed=9'

@@ -14,7 +14,7 @@ import lib
 import open_vswitch
 import peers
 
-NOT_SANITIZED = ('1 in a row',)
+LONG = ('1 in a row',)
 
 TRAFFIC = 'flows=200,zipf=1.0,size=100-1400,packets=3K,rate=2K,seed=7'
 RATE = 1500  # a second

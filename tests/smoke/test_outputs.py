@@ -7,7 +7,7 @@ import subprocess
 
 import lib
 
-NOT_SANITIZED = ('rates_in_the_table',)
+LONG = ('rates_in_the_table',)
 
 SOURCE = ('--synthetic', 'flows=1K,zipf=1.0,packets=200K,rate=100K,seed=1', '--seed', '1')
 

@@ -21,7 +21,7 @@ import net
 import open_vswitch
 import peers
 
-NOT_SANITIZED = ('bench', 'bench_interrupted')
+LONG = ('bench', 'bench_interrupted')
 
 TRAFFIC = 'flows=100,zipf=1.0,size=100-1400,packets=1500,seed=7'
 RATE = 1500  # a second

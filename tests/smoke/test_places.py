@@ -22,7 +22,7 @@ from test_metrics import needs_server, scrape
 from test_soak import accounts
 from test_spool import Taker
 
-NOT_SANITIZED = ('faults_live', 'faults_beside_spools', 'signals_beside_a_spool', 'a_spool_before_kafka')
+LONG = ('faults_live', 'faults_beside_spools', 'signals_beside_a_spool', 'a_spool_before_kafka')
 
 ABORT = struct.pack('ii', 1, 0)
 NOISE = b'\0\xff\r\n\r\nHTTP/9 999 no\r\n'
@@ -155,7 +155,7 @@ def test_faults_live(test):
     asked = time.monotonic()
     process.signal(signal.SIGTERM)
     result = test.wait(process).expect(1)
-    assert time.monotonic() - asked < 25 or test.sanitized
+    assert time.monotonic() - asked < 25 or test.slow
     sender.signal(signal.SIGINT)
     sent = int(re.search(r'sent (\d+) packets', test.wait(sender).stderr)[1])
     end(places)
@@ -163,7 +163,7 @@ def test_faults_live(test):
     late = int(found['sketchtap_late_epochs_total', ()])
     # One is late from a millisecond on, for which a scheduler may let it wait; a reporter that waited for who takes a row
     # a second would nearly always be.
-    assert 10 * late < len(ledger) or test.sanitized or os.getloadavg()[0] > os.cpu_count(), late
+    assert 10 * late < len(ledger) or test.slow or os.getloadavg()[0] > os.cpu_count(), late
     assert lib.total(ledger, 'measured') == sent
     numbers = [int(row['epoch']) for row in ledger]
     assert numbers == sorted(set(numbers)), numbers  # one in which the sender had no CPU has no row
@@ -199,7 +199,7 @@ def test_faults_beside_spools(test):
     began = time.monotonic()
     test.run(*traffic, '--config', config, '--deliveries', deliveries, *(
         word for name in names for word in (f'--{name}', test.path(name)))).expect(0)
-    assert time.monotonic() - began < 90 or test.sanitized
+    assert time.monotonic() - began < 90 or test.slow
     end(places)
     for name in ('output',):
         with open(test.path(name), 'rb') as one, open(test.path(f'{name}.alone'), 'rb') as other:

@@ -8,7 +8,7 @@ import signal
 import lib
 import net
 
-NOT_SANITIZED = ('every_choice_of_rss',)
+LONG = ('every_choice_of_rss',)
 
 RATE = 5000
 TEXT, MACHINE = 2, 1

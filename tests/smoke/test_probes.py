@@ -11,7 +11,7 @@ import net
 import peers
 import test_exporters
 
-NOT_SANITIZED = ('softflowd_sampled_on_a_lan',)
+LONG = ('softflowd_sampled_on_a_lan',)
 
 UPLINK = 'uplink'
 LAN = 'mix'  # both ends of many connections lie in one network

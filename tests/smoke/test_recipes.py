@@ -17,7 +17,7 @@ import net
 import peers
 import test_metrics
 
-NOT_SANITIZED = ('commands_and_sections', 'nfdump', 'prometheus', 'nginx')
+LONG = ('commands_and_sections', 'nfdump', 'prometheus', 'nginx')
 
 LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '100ms')
 

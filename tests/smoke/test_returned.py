@@ -10,7 +10,7 @@ import time
 import lib
 import net
 
-NOT_SANITIZED = ('search_finds_the_rate_of_a_device', 'search_where_everything_is_lost')
+LONG = ('search_finds_the_rate_of_a_device', 'search_where_everything_is_lost')
 
 FORWARDER = os.path.join(os.path.dirname(__file__), 'forwarder.py')
 LOOP = ('--port', 'net_ring0', '--return', 'net_ring0')
@@ -207,7 +207,7 @@ def check_checksums(frame):
 
 def test_loop_in_memory(test):
     """A million packets over a ring, as fast as it goes: none is lost, none is mistaken for another."""
-    packets = 20000 if test.sanitized else 1000000
+    packets = 20000 if test.slow else 1000000
     told = expect(test.run('generate', '--synthetic', f'packets={packets},flows=1000,size=imix,ipv6=0.3,vlan=0.2',
                            '--no-huge', *LOOP).expect(0))
     assert told['sent'] == told['returned'] == packets, told

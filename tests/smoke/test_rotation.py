@@ -11,7 +11,7 @@ import subprocess
 
 import lib
 
-NOT_SANITIZED = ('names_that_are_taken',)
+LONG = ('names_that_are_taken',)
 
 SOURCE = ('--synthetic', 'flows=1K,zipf=1.0,packets=40K,rate=1K,seed=1', '--seed', '1', '--top', '3')
 READERS = (('output', lib.read_output), ('stats', lib.read_stats))

@@ -9,7 +9,7 @@ import time
 
 import lib
 
-NOT_SANITIZED = ('watchdog_is_fed',)
+LONG = ('watchdog_is_fed',)
 
 LIVE = ('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1')
 ENDLESS = ('--synthetic', 'flows=1K,packets=100G,rate=100K,seed=1', '--pace', 'recorded')

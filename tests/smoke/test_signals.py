@@ -10,7 +10,7 @@ import time
 
 import lib
 
-NOT_SANITIZED = ('a_live_run_that_is_over_waits_for_no_reader',)
+LONG = ('a_live_run_that_is_over_waits_for_no_reader',)
 
 ENDLESS = 'flows=1K,packets=100G,rate=100K,seed=1'
 

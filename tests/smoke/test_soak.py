@@ -13,7 +13,7 @@ import lib
 import test_live_pairs
 from test_ipfix import DELIVERIES
 
-NOT_SANITIZED = ('receivers_that_fail', 'receivers_that_fail_live')
+LONG = ('receivers_that_fail', 'receivers_that_fail_live')
 
 FATES = ('delivered', 'acknowledged', 'failed', 'unknown', 'dropped')
 QUEUE = 4 << 20  # of each place

@@ -10,7 +10,7 @@ import test_changes
 import test_control
 import test_governor
 
-NOT_SANITIZED = ('key_steps', 'one_of_two')
+LONG = ('key_steps', 'one_of_two')
 
 RULES = ('5tuple', 'src-dst', 'src/24')  # each step's
 LOAD = {f'm{i}': f'key={key} sketch=reversible width=4096 top=1'

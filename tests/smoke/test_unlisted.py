@@ -9,7 +9,7 @@ import lib
 from test_keep_up import mixed, write_flows, write_states
 from test_sockets import Reader
 
-NOT_SANITIZED = ('every_sketch', 'exact')
+LONG = ('every_sketch', 'exact')
 
 COLUMNS = ('unlisted_packets_high', 'unlisted_bytes_high')
 WAYS = (('rss', 'separate'), ('async', 'shared'), ('sync', 'separate'), ('rss', 'shared'))

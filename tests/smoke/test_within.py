@@ -13,7 +13,7 @@ import lib
 import test_changes
 import test_keep_up
 
-NOT_SANITIZED = ('floods', 'the_same_each_time', 'too_many', 'exact')
+LONG = ('floods', 'the_same_each_time', 'too_many', 'exact')
 
 SECOND = 10 ** 9
 # name: (key, count, within, share, stay in ns)

@@ -3,7 +3,7 @@
 
 import lib
 
-NOT_SANITIZED = ('auckland2_by_the_second', 'mix_by_five_seconds')
+LONG = ('auckland2_by_the_second', 'mix_by_five_seconds')
 
 SAME = ('epoch', 'measurement', 'start', 'end', 'offered', 'received', 'measured', 'filtered',
         'non_ip', 'malformed', 'bytes', 'distinct_keys')
