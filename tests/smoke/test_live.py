@@ -132,6 +132,17 @@ def two_ports(test, *how):
     lib.check_top(rows, truth, 100)
 
 
+def test_queues_that_af_xdp_does_not_receive(test):
+    """What an interface spreads over them is in no account, and is said."""
+    space = net.Namespace(test)
+    for queues in (1, 2):
+        space.veth(f'tap{queues}', f'wire{queues}', queues)
+        result = test.run('--port', f'net_af_xdp0,iface=tap{queues},busy_budget=0', '--workers', '1',
+                          '--duration', '10ms', inside=space).expect(0)
+        assert ('over 2 queues, of which 1 is measured' in result.stderr) == (queues == 2), result.describe()
+        assert ('ethtool -L tap2 rx 1' in result.stderr) == (queues == 2), result.describe()
+
+
 def test_what_loops_counts_once(test):
     """A packet socket on lo sees each packet as it leaves, and as it comes in."""
     space = net.Namespace(test)

@@ -107,8 +107,10 @@ static void read_queues(int fd, const char *name, struct port_interface *interfa
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
 
-	if (ask_ethtool(fd, name, &channels))
-		interface->queues = channels.rx_count + channels.combined_count;
+	if (!ask_ethtool(fd, name, &channels))
+		return;
+	interface->queues = channels.rx_count + channels.combined_count;
+	interface->paired = channels.combined_count > 0;
 }
 
 static void read_kind(int fd, const char *name, struct port_interface *interface)

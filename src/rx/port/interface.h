@@ -26,6 +26,7 @@ struct port_interface {
 	bool ring_known; /* the next two; many virtual interfaces have no ring */
 	uint32_t ring, ring_max;
 	uint32_t queues; /* that receive; 0 where it does not say */
+	bool paired;     /* each with one that sends: `ethtool -L` calls them combined */
 };
 
 /* False where there is no such interface. What the kernel does not answer stays unknown. */

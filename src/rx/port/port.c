@@ -105,16 +105,18 @@ static bool refuse_absent(const struct port *port, const struct port_name *name,
 		port->name);
 }
 
-/* What a card keeps from the sockets on its queues. */
+/* What an interface keeps from the sockets on its queues. */
 static void warn_of_kept_back(struct port *port, const struct port_name *name, uint16_t nb_rx)
 {
 	if (name->facts.queues > nb_rx)
 		port_warn(&port->messages,
 			"%s: %s spreads packets over %u queues, of which %u %s measured: the "
-			"others' go to the kernel, uncounted; ethtool -L %s combined %u",
+			"others' go to the kernel, uncounted; ethtool -L %s %s %u",
 			port->name, name->interface, name->facts.queues, nb_rx,
-			nb_rx == 1 ? "is" : "are", name->interface, nb_rx);
-	if (name->facts.vlan_strip)
+			nb_rx == 1 ? "is" : "are", name->interface,
+			name->facts.paired ? "combined" : "rx", nb_rx);
+	/* A card does; others put them beside the packet, and back for the socket. */
+	if (name->facts.vlan_strip && name->facts.bus[0] != '\0')
 		port_warn(&port->messages,
 			"%s: %s takes VLAN tags out of packets, four bytes each that are not "
 			"counted: ethtool -K %s rxvlan off",
@@ -178,7 +180,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
 	if (port->driver->sockets == AF_PACKET && name->facts.loops)
 		see_once(port, name->facts.index);
-	if (port->driver->sockets == AF_XDP && name->facts.bus[0] != '\0' && nb_rx > 0)
+	if (port->driver->sockets == AF_XDP && nb_rx > 0)
 		warn_of_kept_back(port, name, nb_rx);
 	return true;
 }
