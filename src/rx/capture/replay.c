@@ -40,7 +40,7 @@ struct replay_file {
 	char refusal[LINK_TYPE_TEXT_MAX]; /* why a packet that was read cannot be measured */
 	unsigned int kind;                /* of the interface of the last packet */
 	uint64_t packets;                 /* read so far */
-	struct source_packet head;        /* the last packet read */
+	struct source_packet head;        /* its packet, while another file's comes first */
 };
 
 struct replay {
@@ -225,38 +225,34 @@ static void end_first(struct replay *replay, bool damaged)
 	replay->heap[0] = replay->heap[--replay->heap_size];
 }
 
-/* Moves the file that was delivered last to its next packet, or out of the heap. */
-static void advance_first(struct replay *replay)
+/* Whether no other file has a packet that comes before this one of the first file. */
+static bool stays_first(struct replay *replay, int64_t time)
 {
 	struct replay_file *file = replay->heap[0];
-	int status = advance(replay, file, &file->head);
 
-	if (status != 1)
-		end_first(replay, status < 0);
-	if (replay->heap_size > 1)
-		sift_down(replay, 0);
-}
-
-/* The same of the only file that is left, whose next packet comes next. */
-static bool advance_last(struct replay *replay, struct source_packet *packet)
-{
-	int status = advance(replay, replay->heap[0], packet);
-
-	if (status != 1)
-		end_first(replay, status < 0);
-	return status == 1;
+	file->head.time = time;
+	for (unsigned int child = 1; child <= 2 && child < replay->heap_size; child++)
+		if (before(replay->heap[child], file))
+			return false;
+	return true;
 }
 
 static int replay_next(struct source *source, struct source_packet *packet)
 {
 	struct replay *replay = (struct replay *)source;
 
-	/* Not by way of a head: what was just written in parts is slow to be copied as a whole. */
-	if (replay->head_delivered && replay->heap_size == 1) {
-		if (advance_last(replay, packet))
+	if (replay->head_delivered) {
+		int status = advance(replay, replay->heap[0], packet);
+
+		/* Not by way of its head: what was written in parts is slow to be copied whole. */
+		if (status == 1 && stays_first(replay, packet->time))
 			return 1;
-	} else if (replay->head_delivered) {
-		advance_first(replay);
+		if (status == 1)
+			replay->heap[0]->head = *packet;
+		else
+			end_first(replay, status < 0);
+		if (replay->heap_size > 1)
+			sift_down(replay, 0);
 	}
 	if (replay->heap_size == 0)
 		return replay->nb_damaged > 0 ? -1 : 0;
