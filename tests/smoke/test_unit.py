@@ -47,6 +47,7 @@ def test_what_it_starts(test):
     assert words.pop(0) == '$SKETCHTAP_COMMAND' and settings['Environment'] == ['SKETCHTAP_COMMAND=run']
     words = [config if word.endswith('/%i.conf') else word.replace('%i', 'test') for word in words]
     assert config in words and 'test' in words, settings['ExecStart']
+    assert settings['AssertPathExists'][0].endswith('/sketchtap/%i.conf') and 'ConditionPathExists' not in settings
     test.run('plan', *words).expect(0)
     test.run('collect', *words).expect(2).expect_one_line('synthetic')
     assert settings['Type'] == ['notify'] and float(settings['WatchdogSec'][0]) > 0
