@@ -6,6 +6,8 @@
 
 #include "base/key_burst.h"
 #include "base/power_of_two.h"
+#include "collect/options.h"
+#include "kernel/options.h"
 #include "parallel/plan/parts.h"
 #include "parallel/plan/plan.h"
 #include "sketch/hyperloglog.h"
@@ -281,6 +283,15 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 
 /* --- options --- */
 
+const char *plan_lacks_mbufs(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return kernel_given(config)      ? "with --kernel"
+	       : collect_listens(config) ? "with --listen"
+					 : NULL;
+}
+
 static const struct option_row pool_rows[] = {
 	{
 		.name = "mbufs",
@@ -288,6 +299,7 @@ static const struct option_row pool_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
+		.lacks = plan_lacks_mbufs,
 		OPTION_FIELD(pool_options, mbufs),
 		.min = 512,
 		.max = UINT64_C(1) << 26,

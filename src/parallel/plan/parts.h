@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct config;
+struct measurement_config;
 struct plan;
 struct topology;
 
@@ -27,6 +28,10 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology);
 void plan_place(struct plan *plan, const struct topology *topology);
 /* Places a single lcore, of group 0, that polls. */
 void plan_place_one(struct plan *plan, const struct topology *topology);
+
+/* As option_row.lacks, of options of pools of mbufs: sources that have none. */
+const char *plan_lacks_mbufs(
+	const struct config *config, const struct measurement_config *measurement);
 
 /* Sizes pools, adds up what every node is to hold, and compares with what it has. */
 bool plan_memory(struct plan *plan, const struct config *config, const struct topology *topology,

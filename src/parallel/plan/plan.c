@@ -673,6 +673,7 @@ static const struct option_row plan_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
+		.lacks = plan_lacks_mbufs,
 		OPTION_FIELD(plan_options, mbuf_cache),
 		.zero = true,
 		.min = 1,

@@ -388,6 +388,13 @@ const char *port_option_lacks(
 	return fed_source(config) == NULL && !kernel_given(config) ? NULL : "without --port";
 }
 
+static const char *lacks_ring(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return kernel_given(config) ? "with --kernel, whose rings are --ring-size" : NULL;
+}
+
 static const struct option_row port_rows[] = {
 	{
 		.name = "port",
@@ -423,6 +430,7 @@ static const struct option_row port_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
+		.lacks = lacks_ring,
 		OPTION_FIELD(port_options, descriptors),
 		.min = 64,
 		.max = 32768,
