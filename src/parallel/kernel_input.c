@@ -78,6 +78,16 @@ static void watch(struct watched *watched)
 			watched->place.interface);
 }
 
+/* On lo what leaves comes in: looked at once, it is one packet. */
+static void look_once(struct kernel_place *place)
+{
+	struct port_interface facts;
+
+	if ((place->directions & KERNEL_IN) != 0 && port_interface_read(place->interface, &facts) &&
+		facts.loops)
+		place->directions = KERNEL_IN;
+}
+
 static bool attach(struct kernel_input *input, char *error)
 {
 	const struct option_list *places = &kernel_options(input->params.config)->places;
@@ -87,6 +97,7 @@ static bool attach(struct kernel_input *input, char *error)
 		struct watched *watched = &input->watched[i];
 
 		kernel_place_parse(places->texts[i], &watched->place, why); /* it was checked */
+		look_once(&watched->place);
 		if (!kernel_program_attach(
 			    input->origin.program, &watched->place, &watched->index, error))
 			return false;

@@ -132,6 +132,20 @@ def zoo_at(place, wanted, *options, design='async'):
     return check
 
 
+def test_what_loops_counts_once(test):
+    """On lo what leaves comes in: it is one packet."""
+    needs_program(test)
+    space = net.Namespace(test)
+    space.set('lo', 'up')
+    capture = lib.write_pcap(test.path('sent.pcap'), [(i, lib.udp_frame(i % 7)) for i in range(100)])
+    run = Measuring(test, space, 'lo', 10**9)
+    send(test, space, 'lo', capture, 1000)
+    test.until(lambda: space.received('lo') >= 100, 'all came in')
+    run.process.signal(net.END)
+    _, ledger, _ = run.finish()
+    assert ledger['measured'] == '100', ledger
+
+
 TOP = ('--top', '5000')
 ZOOS = (
     ('tc, in', zoo_at('tap0,direction=in', lambda frame: not net.is_cut_tag(frame), *TOP)),
