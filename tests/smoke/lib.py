@@ -109,7 +109,8 @@ ACCOUNT = re.compile(r'^(?:sketchtap: (?:warning: )?|<\d>)(?P<offered>\d+) packe
 
 
 # Warnings of the machine that the tests run on, which has few CPUs or gives little of them.
-HOST = re.compile(r'.*(?:the control group leaves .* lcores that poll|lcores that poll.* share \d+ CPUs).*$', re.M)
+HOST = re.compile(r'.*(?:the control group leaves .* lcores that poll|lcores that poll.* share \d+ CPUs|'
+                  r'on CPUs that are not isolated).*$', re.M)
 
 
 class Result:
