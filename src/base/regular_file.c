@@ -3,8 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Editors of other systems begin a file of UTF-8 with one. */
+static void pass_byte_order_mark(FILE *file)
+{
+	static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+	char begin[sizeof(mark)];
+
+	if (fread(begin, 1, sizeof(begin), file) != sizeof(begin) ||
+		memcmp(begin, mark, sizeof(mark)) != 0)
+		rewind(file);
+}
 
 FILE *regular_file_open(const char *path)
 {
@@ -23,7 +35,8 @@ FILE *regular_file_open(const char *path)
 		error = errno;
 		close(fd);
 		errno = error;
-	}
+	} else
+		pass_byte_order_mark(file);
 	return file;
 }
 

@@ -5,8 +5,9 @@
 #include <stdio.h>
 
 /*
- * Opens a file that is to be read again while a run goes on, and so must have an end. A FIFO holds
- * nobody up. NULL with errno, which is 0 where it is no regular file.
+ * Opens a file of text that is to be read again while a run goes on, and so must have an end.
+ * Reading begins behind a byte order mark. A FIFO holds nobody up. NULL with errno, which is 0
+ * where it is no regular file.
  */
 FILE *regular_file_open(const char *path);
 

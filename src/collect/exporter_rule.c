@@ -170,6 +170,14 @@ static bool holds(const struct exporter_rule *rule, const struct in6_addr *addre
 	return bits == 0 || (rule->prefix[whole] ^ address->s6_addr[whole]) >> (8 - bits) == 0;
 }
 
+bool exporter_rule_same(const struct exporter_rule *a, const struct exporter_rule *b)
+{
+	struct in6_addr address;
+
+	memcpy(&address, b->prefix, sizeof(address));
+	return a->bits == b->bits && holds(a, &address);
+}
+
 const struct exporter_rule *exporter_rule_find(
 	const struct exporter_rule *rules, uint32_t nb_rules, const struct in6_addr *address)
 {

@@ -26,7 +26,10 @@ struct exporter_rule {
  */
 bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why);
 
-/* The rule with the longest prefix that holds the address, the first of several; or NULL. */
+/* Whether two rules are of one prefix: what the second one says would never hold. */
+bool exporter_rule_same(const struct exporter_rule *a, const struct exporter_rule *b);
+
+/* The rule with the longest prefix that holds the address; or NULL. */
 const struct exporter_rule *exporter_rule_find(
 	const struct exporter_rule *rules, uint32_t nb_rules, const struct in6_addr *address);
 

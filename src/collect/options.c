@@ -126,13 +126,19 @@ size_t collect_memory(const struct config *config, uint32_t workers)
 static bool check_exporters(const struct config *config, struct option_fault *fault)
 {
 	const struct option_list *list = &collect_options(config)->exporters;
-	struct exporter_rule rule;
+	struct exporter_rule rule, other;
 	char why[OPTION_WHY_MAX];
 
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (!exporter_rule_parse(list->texts[i], &rule, why))
 			return option_fault(
 				fault, "exporter", NULL, "'%.100s' %s", list->texts[i], why);
+		for (uint32_t j = 0; j < i; j++)
+			if (exporter_rule_parse(list->texts[j], &other, why) &&
+				exporter_rule_same(&rule, &other))
+				return option_fault(fault, "exporter", NULL,
+					"'%.100s' is of the same prefix as '%.100s'; write one of them",
+					list->texts[i], list->texts[j]);
 	}
 	return collect_options(config)->dedup != DEDUP_EDGE || knows_edges(config) ||
 	       option_fault(fault, "dedup", NULL,

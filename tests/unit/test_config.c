@@ -750,6 +750,10 @@ static void contradictions_are_told(void **state)
 		{"--synthetic packets=5 --workers 17", "--workers: 17",
 			"rss and --synthetic at most 16"},
 		{"collect --listen :2055 --listen :2055", "--listen: ':2055' is given twice", ""},
+		{"collect --pcap a --exporter 10.0.0.0/8=a --exporter 10.1.0.0/16 "
+		 "--exporter 10.0.0.0/8,sampling=5",
+			"--exporter: '10.0.0.0/8,sampling=5' is of the same prefix",
+			"10.0.0.0/8=a"},
 		{"--pcap a --metrics 0", "--metrics: '0'", "port from 1 to 65535"},
 		{"--pcap a --metrics 65536", "--metrics: '65536'", "port from 1 to 65535"},
 		{"--pcap a --metrics host:9100", "--metrics: 'host:9100'", "in brackets"},

@@ -67,8 +67,9 @@ static struct monitor_rules *read_text(const char *text)
 
 static void files_are_sorted_into_chains(void **state)
 {
-	struct monitor_rules *rules = read_text("# customers\r\n"
+	struct monitor_rules *rules = read_text("\xEF\xBB\xBF"
 						"10.1.0.0/16 ten one\r\n"
+						"# customers\r\n"
 						"\n"
 						"  2001:db8::1\thost six\n"
 						"10.0.0.0/8 ten\n"
