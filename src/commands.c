@@ -931,7 +931,7 @@ static const struct program_other others[] = {
 	{"ctl", "[--name NAME] COMMAND", "ask a running one, or change what it measures", ctl},
 	{"follow", "[NAME] [--json]", "print the epochs of a running one as they close", follow},
 	{"top", "[NAME | FILE.csv...]", "show a running one on the terminal, or files of one", top},
-	{"plot", "FILE.csv... PICTURE.svg [--stats FILE.csv] [--measurement NAME]",
+	{"plot", "FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]",
 		"draw what files of one have", plot},
 	{0},
 };

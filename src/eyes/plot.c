@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/printable.h"
@@ -492,6 +493,21 @@ static int read_arguments(int n, char **words, struct asked *asked)
 	return 0;
 }
 
+/* What a pipe brings is gone when it was read once. Returns 0, or the exit status. */
+static int check_twice(const struct recorded_files *files)
+{
+	struct stat file;
+
+	for (uint32_t f = 0; f < files->n; f++)
+		if (stat(files->paths[f], &file) == 0 && !S_ISREG(file.st_mode) &&
+			!S_ISDIR(file.st_mode))
+			return complain(EXIT_MACHINE,
+				"plot: %.200s: is no file that can be read twice; write what it "
+				"brings to one",
+				files->paths[f]);
+	return 0;
+}
+
 static int draw_files(const struct asked *asked)
 {
 	char error[RECORDED_ERROR_MAX];
@@ -527,5 +543,9 @@ int plot(int argc, char **argv)
 			return 0;
 		}
 	status = read_arguments(argc - 1, argv + 1, &asked);
+	if (status == 0)
+		status = check_twice(&asked.outputs);
+	if (status == 0)
+		status = check_twice(&asked.stats);
 	return status != 0 ? status : draw_files(&asked);
 }

@@ -223,7 +223,8 @@ def test_what_is_refused(test):
             ((output, output), 2, 'picture comes last'), ((output, picture, '--nonsense'), 2, 'allowed'),
             ((output, picture, '--stats'), 2, 'allowed'), ((stats, picture), 2, "no column 'rank'"),
             ((output, picture, '--stats', output), 2, "no column 'distinct_keys'"), ((empty, picture), 2, 'no rows'),
-            (('nowhere.csv', picture), 1, 'No such file'), ((test.directory, picture), 1, 'Is a directory')):
+            (('nowhere.csv', picture), 1, 'No such file'), ((test.directory, picture), 1, 'Is a directory'),
+            (('/dev/stdin', picture), 1, 'read twice'), ((output, picture, '--stats', '/dev/null'), 1, 'read twice')):
         test.run('plot', *words).expect(status).expect_one_line(says)
     assert not os.path.exists(picture)
     test.run('plot', output, '/nowhere/picture.svg').expect(1).expect_one_line('/nowhere/picture.svg')
