@@ -63,6 +63,8 @@ bool monitor_report(struct run *run, uint64_t epoch, struct report_epoch *report
 		row->packets = sum.packets;
 		row->bytes = sum.bytes;
 		row->flows = monitor_flows(sum.registers);
+		if (row->flows > sum.packets) /* an estimate may be, flows are not */
+			row->flows = sum.packets;
 		report->nb_rules++;
 	}
 	return true;

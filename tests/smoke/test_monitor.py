@@ -70,6 +70,18 @@ def test_truth(test):
             assert abs(int(row['flows']) - flows) <= 1 + 0.5 * flows, (row, flows)
 
 
+def test_no_more_flows_than_packets(test):
+    """Where each packet is a flow of its own, an estimate of flows may say more."""
+    rules = write_rules(test, [(f'{i * 16}.0.0.0/4', f'part {i}') for i in range(16)])
+    name = test.path('rules.csv')
+    test.measure('--synthetic', 'random,packets=20K', '--interval', '0', '--monitor', rules, '--monitor-side', 'dst',
+                 '--rules', name, '--seed', '1')
+    rows = lib.read_csv(name, RULE_COLUMNS)
+    assert len(rows) == 16, rows
+    for row in rows:
+        assert int(row['packets']) / 2 < int(row['flows']) <= int(row['packets']), row
+
+
 def test_with_a_filter(test):
     """Both leave out: filtered is what neither wants, and the account is whole."""
     rules = write_rules(test, [('198.18.0.0/17', 'half')])
