@@ -14,6 +14,7 @@
 
 #include "adapt/calibrate.h"
 #include "config/config.h"
+#include "config/options.h"
 #include "base/log.h"
 #include "base/regular_file.h"
 #include "base/notify.h"
@@ -724,11 +725,49 @@ static bool check_profiled(const struct config *config, struct option_fault *fau
 		       kernel_given(config) ? "kernel" : "listen");
 }
 
+static const struct command run_of_program, collect_of_program;
+
+/* Whether somebody asked for it, and for which measurement: NULL, for the run. */
+static bool is_asked(const struct config *config, const char *option,
+	const struct measurement_config **measurement)
+{
+	*measurement = NULL;
+	if (config_asks(config, NULL, option))
+		return true;
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		*measurement = &config->measurements[m];
+		if (config_asks(config, *measurement, option))
+			return true;
+	}
+	return false;
+}
+
+/* plan and doctor take the options of run and of collect: of a collector those of run alone do
+ * nothing. */
+static bool check_collector_takes(const struct config *config, struct option_fault *fault)
+{
+	static struct config run, collector;
+	const struct measurement_config *measurement;
+
+	if (!collect_listens(config))
+		return true;
+	config_init(&run, &run_of_program);
+	config_init(&collector, &collect_of_program);
+	for (uint32_t i = 0; i < run.nb_rows; i++) {
+		const char *name = run.rows[i].row->name;
+
+		if (options_find(&collector, name) == NULL && is_asked(config, name, &measurement))
+			return option_fault(fault, name, measurement,
+				"has no effect with --listen: collect does not take it");
+	}
+	return true;
+}
+
 /* Nothing is measured without a source. */
 static bool check_source(const struct config *config, struct option_fault *fault)
 {
 	return sources_check(config, "measure", fault) && check_pace(config, fault) &&
-	       check_profiled(config, fault);
+	       check_profiled(config, fault) && check_collector_takes(config, fault);
 }
 
 static bool needs_intervals(const struct config *config)
@@ -834,7 +873,7 @@ static bool check_doctor(const struct config *config, struct option_fault *fault
 	if (writer_options(config)->format == FORMAT_JSON)
 		return option_fault(
 			fault, "format", NULL, "json is not what doctor writes; give csv or table");
-	return check_pace(config, fault);
+	return check_pace(config, fault) && check_collector_takes(config, fault);
 }
 
 static const struct command doctor_of_program = {

@@ -828,6 +828,8 @@ static const struct refusal without_effect[] = {
 	{"--kernel lo --design async --descriptors 512", "--descriptors: has no effect",
 		"--ring-size"},
 	{"--kernel lo --design async --mbufs 4096", "--mbufs: has no effect", "with --kernel;"},
+	{"plan --listen :1 --filter tcp", "--filter: has no effect", "collect does not take it"},
+	{"doctor --listen :1 --keep-up best --priority 2", "--", "collect does not take it"},
 	{"collect --listen :1 --mbufs 4096", "--mbufs: has no effect", "with --listen;"},
 	{"collect --listen :1 --mbuf-cache 64", "--mbuf-cache: has no effect", "with --listen;"},
 	{"--pcap a --sketch flow-table --timestamps poll", "--timestamps: has no", "--port"},
