@@ -150,6 +150,11 @@ static bool refuse_load(int why, char *log, const struct kernel_program_params *
 			"--kernel: the kernel has no memory for the rings of %u entries (%s): "
 			"lower --ring-size%s",
 			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
+	if (why == EACCES && lacks_perfmon())
+		return refuse(error,
+			"--kernel: this kernel takes the program from root, or from who has "
+			"CAP_PERFMON beside CAP_BPF and CAP_NET_ADMIN; it says: %.200s",
+			last[0] != '\0' ? last : strerror(why));
 	return refuse(error,
 		"--kernel: the kernel refuses the program: %.200s%s%s; --verbose shows all that "
 		"it says",

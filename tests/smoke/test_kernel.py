@@ -555,6 +555,7 @@ def test_joined_packets(test):
         peer = far.link('wire0') if space is near else near.link('tap0')
         space.ip('neigh', 'add', other, 'lladdr', peer['address'], 'dev', interface)
     near.call('tc', 'qdisc', 'replace', 'dev', 'tap0', 'root', 'pfifo', 'limit', '100000')
+    needs_links(test, near)
     runs = [Measuring(test, space, place, 10**9, '--sketch', 'flow-table', *TOP, design=design)
             for space, place in ((near, 'tap0,direction=out'), (far, 'wire0,direction=in'))
             for design in ('async', 'rss')]
@@ -594,9 +595,16 @@ def programs_at(space, interface, where):
     return int(space.call('python3', '-c', QUERY, interface, where, PROG_QUERY))
 
 
+def needs_links(test, space):
+    """Several programs at a place of tc."""
+    if programs_at(space, 'tap0', TCX_IN) < 0:
+        test.skip('this kernel has no links at tc: its filters are what test_kernel_program looks at')
+
+
 def test_others_see_all(test):
     """Two at tc and one at xdp count every packet; a second one at xdp is refused, and the first goes on."""
     space = cable(test)
+    needs_links(test, space)
     capture, truth = flows_capture(test)
     places = ('tap0,hook=xdp', 'tap0,direction=in', 'tap0,direction=in')
     runs = [Measuring(test, space, place, PACKETS, *TOP) for place in places]  # each before the others
@@ -612,6 +620,7 @@ def test_others_see_all(test):
 def test_filters_of_others(test):
     """They are the same before, meanwhile and behind."""
     space = cable(test)
+    needs_links(test, space)
     capture, _ = flows_capture(test)
     space.call('tc', 'qdisc', 'add', 'dev', 'tap0', 'clsact')
     for side in ('ingress', 'egress'):
@@ -633,8 +642,7 @@ def test_filters_of_others(test):
 def test_nothing_stays_behind(test):
     """However it ends, no program is left on any hook, and the next one starts."""
     space = cable(test)
-    if programs_at(space, 'tap0', TCX_IN) < 0:
-        test.skip('this kernel has no links at tc: its filters are what test_kernel_program looks at')
+    needs_links(test, space)
     for end in (signal.SIGTERM, signal.SIGKILL):
         run = Measuring(test, space, ['tap0', 'wire0,hook=xdp'], 10**9)
         assert programs_at(space, 'tap0', TCX_IN) == programs_at(space, 'tap0', TCX_OUT) == 1
@@ -729,19 +737,28 @@ def test_rights(test):
         return ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', *limit,
                 *(['--ambient-caps', words] if words else []), '--no-new-privs', test.binary]
 
-    def run(given, status, *how):
+    def start(given, *how):
         home = test.path(f'run{len(test.processes)}')
         program = ['sh', '-c', f'chmod 777 {home} && exec "$@"', 'sh', *without_all_but(given)]
-        process = test.start('--kernel', 'tap0', *(how or ('--design', 'async')), '--duration', '100ms',
-                             '--output', '/dev/null', program=program, inside=space)
-        return test.wait(process).expect(status)
+        return test.start('--kernel', 'tap0', *(how or ('--design', 'async')), '--duration', '100ms',
+                          '--output', '/dev/null', program=program, inside=space)
 
-    run(CAPABILITIES, 0)
+    def run(given, status, *how):
+        return test.wait(start(given, *how)).expect(status)
+
+    # The verifier of Linux 6.1 takes no store to a part of what was spilled, without the third.
+    strict = tuple(int(part) for part in os.uname().release.split('.')[:2]) < (6, 12)
+    bare = test.wait(start(CAPABILITIES))
+    if strict and bare.status != 0:
+        bare.expect(1).expect_one_line('--kernel', 'CAP_PERFMON')
+    else:
+        strict = False
+        bare.expect(0)
     run((*CAPABILITIES, 'perfmon'), 0)
     rules = test.path('rules')
     with open(rules, 'w', encoding='ascii') as stream:
         stream.write('10.0.0.0/25 some\n2001::/16 six\n')
-    run(CAPABILITIES, 0, '--design', 'async', '--monitor', rules)
+    run(CAPABILITIES, 1 if strict else 0, '--design', 'async', '--monitor', rules)
     for how in (('flow-table',), ('flow-table', '--sharing', 'shared'), ('iblt',)):
         run((*CAPABILITIES, 'perfmon'), 0, '--monitor', rules, '--sketch', *how)
     run(CAPABILITIES, 1, '--sketch', 'flow-table').expect_one_line('--kernel', 'CAP_PERFMON', '--design async')
