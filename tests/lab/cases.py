@@ -553,6 +553,7 @@ def smoke(topic):
                 os.symlink(f'/usr/bin/{name}', f'{made}/src/{name}')
             guest.run('dpkg -i /lab/*.deb')  # whatever was there
             guest.run('sysctl -q net.ipv6.conf.lo.disable_ipv6=0')  # which speaks to nobody
+            guest.run('grep -sqw localhost /etc/hosts || echo 127.0.0.1 localhost >> /etc/hosts')
         said = guest.run(f'cd /tmp && timeout -k 10 {TOPIC_SECONDS} /lab/checkout/tests/smoke/run --slow --jobs 2 '
                          f'--binary /lab/build/src/sketchtap {topic}:', status=None, seconds=TOPIC_SECONDS + 60)
         print('\n'.join(f'# {line}' for line in said.splitlines()))
