@@ -484,26 +484,39 @@ static struct bpf_tc_hook hook_of(uint32_t index, bool out)
 	return hook;
 }
 
-/* Whether the filter in our place is ours: nobody's, or somebody's of that name. */
-static bool is_ours(const struct bpf_tc_hook *hook)
+static bool read_info(int fd, struct bpf_prog_info *info)
+{
+	uint32_t size = sizeof(*info);
+
+	*info = (struct bpf_prog_info){0};
+	return bpf_obj_get_info_by_fd(fd, info, &size) == 0;
+}
+
+/*
+ * Whether the filter in our place is ours: nobody's, this program, or somebody's of that name, which
+ * only root (CAP_SYS_ADMIN) can look at.
+ */
+static bool is_ours(const struct bpf_tc_hook *hook, int program)
 {
 	struct bpf_tc_opts opts = {
 		.sz = KERNEL_OPTS_SIZE(opts, priority),
 		.handle = FILTER_HANDLE,
 		.priority = FILTER_PRIORITY,
 	};
-	struct bpf_prog_info info = {0};
-	uint32_t size = sizeof(info);
-	int fd, result;
+	struct bpf_prog_info info;
+	bool read;
+	int fd;
 
 	if (bpf_tc_query(hook, &opts) != 0)
+		return true;
+	if (read_info(program, &info) && info.id == opts.prog_id)
 		return true;
 	fd = bpf_prog_get_fd_by_id(opts.prog_id);
 	if (fd < 0)
 		return false;
-	result = bpf_obj_get_info_by_fd(fd, &info, &size);
+	read = read_info(fd, &info);
 	close(fd);
-	return result == 0 && strncmp(info.name, TC_PROGRAM, sizeof(info.name)) == 0;
+	return read && strncmp(info.name, TC_PROGRAM, sizeof(info.name)) == 0;
 }
 
 static int add_filter(int program, uint32_t index, bool out)
@@ -520,10 +533,10 @@ static int add_filter(int program, uint32_t index, bool out)
 
 	if (made != 0 && made != -EEXIST)
 		return made;
-	return is_ours(&hook) ? bpf_tc_attach(&hook, &opts) : -EEXIST;
+	return is_ours(&hook, program) ? bpf_tc_attach(&hook, &opts) : -EEXIST;
 }
 
-static void remove_filter(uint32_t index, bool out)
+static void remove_filter(int program, uint32_t index, bool out)
 {
 	struct bpf_tc_hook hook = hook_of(index, out);
 	struct bpf_tc_opts opts = {
@@ -532,7 +545,7 @@ static void remove_filter(uint32_t index, bool out)
 		.priority = FILTER_PRIORITY,
 	};
 
-	if (is_ours(&hook))
+	if (is_ours(&hook, program))
 		bpf_tc_detach(&hook, &opts);
 }
 
@@ -710,7 +723,8 @@ void kernel_program_detach(struct kernel_program *program)
 			&program->attachments[--program->nb_attachments];
 
 		if (attachment->filter) {
-			remove_filter(attachment->index, attachment->out);
+			remove_filter(program->programs[KERNEL_HOOK_TC], attachment->index,
+				attachment->out);
 		} else {
 			bpf_link_detach(attachment->link);
 			close(attachment->link);

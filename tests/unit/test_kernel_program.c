@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <linux/pkt_cls.h>
 
 #include "base/random.h"
@@ -891,6 +893,35 @@ static void test_filters_come_and_go(void **state)
 	assert_filters(false);
 }
 
+/* CAP_SYS_ADMIN, on or off: who lacks it looks at nobody's programs but his own. */
+static void set_sys_admin(bool on)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+	assert_int_equal(syscall(SYS_capget, &header, sets), 0);
+	sets[0].effective &= ~(1u << CAP_SYS_ADMIN);
+	if (on)
+		sets[0].effective |= 1u << CAP_SYS_ADMIN;
+	assert_int_equal(syscall(SYS_capset, &header, sets), 0);
+}
+
+static void test_filters_without_root(void **state)
+{
+	char error[KERNEL_ERROR_MAX];
+	struct kernel_program *program;
+	uint32_t index;
+
+	(void)state;
+	leave_network();
+	program = kernel_program_load(&as_before, error);
+	set_sys_admin(false);
+	assert_true(kernel_program_attach(program, &loopback, &index, error));
+	kernel_program_close(program);
+	set_sys_admin(true);
+	assert_filters(false);
+}
+
 /* As two --kernel say it. */
 static void test_filters_of_one_direction_each(void **state)
 {
@@ -987,6 +1018,7 @@ int main(void)
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_verifier),
 		cmocka_unit_test(test_filters_come_and_go),
+		cmocka_unit_test(test_filters_without_root),
 		cmocka_unit_test(test_filters_of_one_direction_each),
 		cmocka_unit_test(test_filters_are_taken_over),
 		cmocka_unit_test(test_filters_of_others_stay),
