@@ -152,22 +152,14 @@ static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t si
 	return input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
 }
 
-/* Appends to the buffer. Returns as read_file() does. */
-static ssize_t append(struct capture_input *input)
-{
-	ssize_t got = read_some(input, input->end, READ_BYTES);
-
-	if (got > 0)
-		input->end += got;
-	return got;
-}
-
 /* Up to n bytes, however a pipe or gzip members cut them. */
 static void append_up_to(struct capture_input *input, size_t n)
 {
 	while (!input->ended && (size_t)(input->end - input->at) < n) {
-		ssize_t got = append(input);
+		ssize_t got = read_some(input, input->end, READ_BYTES);
 
+		if (got > 0)
+			input->end += got;
 		if (got < 0)
 			input->failure = errno;
 		input->ended = got <= 0;
@@ -179,7 +171,6 @@ static void start(struct capture_input *input)
 {
 	size_t len;
 
-	input->started = true;
 	append_up_to(input, sizeof(gzip_magic));
 	len = (size_t)(input->end - input->at);
 	if (len < sizeof(gzip_magic) || memcmp(input->at, gzip_magic, sizeof(gzip_magic)) != 0)
@@ -198,11 +189,16 @@ size_t capture_input_fill(struct capture_input *input, size_t n)
 	memmove(input->buffer, input->at, left);
 	input->at = input->buffer;
 	input->end = input->buffer + left;
-	if (!input->started)
-		start(input);
 	append_up_to(input, n);
 	left = (size_t)(input->end - input->at);
 	return left < n ? left : n;
+}
+
+uint32_t capture_input_magic(struct capture_input *input)
+{
+	bool there = capture_input_have(input, sizeof(uint32_t)) == sizeof(uint32_t);
+
+	return there ? capture_u32(input->at, false) : 0;
 }
 
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error)
@@ -247,8 +243,10 @@ bool capture_input_open(struct capture_input *input, const char *path, char *err
 	if (check_file(input, path, error)) {
 		input->buffer = malloc(CAPTURE_INPUT_WHOLE + READ_BYTES);
 		input->at = input->end = input->buffer;
-		if (input->buffer != NULL)
+		if (input->buffer != NULL) {
+			start(input);
 			return true;
+		}
 		source_error(error, "%s: no memory to read it", path);
 	}
 	capture_input_close(input);

@@ -27,7 +27,7 @@ struct capture_input {
 	const char *damage; /* NULL, or what is wrong with the file below the capture format */
 	int failure;        /* errno where it cannot be read on */
 
-	bool started, ended;
+	bool ended;
 	bool gzip;
 	bool member_end; /* between two gzip members */
 	z_stream inflate;
@@ -58,5 +58,33 @@ static inline size_t capture_input_have(struct capture_input *input, size_t n)
 	return (size_t)(input->end - input->at) >= n ? n : capture_input_fill(input, n);
 }
 
+/* The first four bytes, which stay; 0 where there are fewer. */
+uint32_t capture_input_magic(struct capture_input *input);
+
 /* Why there are fewer bytes: that file is cut, unless it could not be read on. */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
+
+/* Numbers in this machine's byte order, or swapped. */
+static inline uint16_t capture_u16(const uint8_t *bytes, bool swapped)
+{
+	uint16_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return swapped ? __builtin_bswap16(value) : value;
+}
+
+static inline uint32_t capture_u32(const uint8_t *bytes, bool swapped)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return swapped ? __builtin_bswap32(value) : value;
+}
+
+static inline uint64_t capture_u64(const uint8_t *bytes, bool swapped)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return swapped ? __builtin_bswap64(value) : value;
+}

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx/capture/pcap_file.h"
 
-#include <string.h>
-
 #include "base/units.h"
 
 #define MAGIC_MICRO   0xa1b2c3d4u
@@ -19,40 +17,14 @@
 #define LINK_TYPE_BITS 0x03ffffffu /* above: whether frames have their FCS */
 #define MAJOR_DGUX     543
 
-/* In the byte order of the file. */
-static uint32_t get32(const struct pcap_file *file, const uint8_t *bytes)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return file->swapped ? __builtin_bswap32(value) : value;
-}
-
-static uint16_t get16(const struct pcap_file *file, const uint8_t *bytes)
-{
-	uint16_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return file->swapped ? __builtin_bswap16(value) : value;
-}
-
 static bool is_magic(uint32_t magic)
 {
 	return magic == MAGIC_MICRO || magic == MAGIC_NANO || magic == MAGIC_PATCHED;
 }
 
-static uint32_t magic_of(struct capture_input *input)
-{
-	uint32_t magic = 0;
-
-	if (capture_input_have(input, sizeof(magic)) == sizeof(magic))
-		memcpy(&magic, input->at, sizeof(magic));
-	return magic;
-}
-
 bool pcap_file_is(struct capture_input *input)
 {
-	uint32_t magic = magic_of(input);
+	uint32_t magic = capture_input_magic(input);
 
 	return is_magic(magic) || is_magic(__builtin_bswap32(magic));
 }
@@ -61,18 +33,19 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 {
 	uint32_t magic;
 
-	*file = (struct pcap_file){.input = input, .swapped = !is_magic(magic_of(input))};
+	*file = (struct pcap_file){
+		.input = input, .swapped = !is_magic(capture_input_magic(input))};
 	if (capture_input_have(input, HEAD_BYTES) < HEAD_BYTES) {
 		capture_input_explain(input, "its head is cut", file->error);
 		return false;
 	}
-	magic = get32(file, input->at);
+	magic = capture_u32(input->at, file->swapped);
 	file->patched = magic == MAGIC_PATCHED;
 	file->fraction_ns = magic == MAGIC_NANO ? 1 : 1000;
-	file->major = get16(file, input->at + 4);
-	file->minor = get16(file, input->at + 6);
-	file->snaplen = get32(file, input->at + 16);
-	file->link_type_number = (int)(get32(file, input->at + 20) & LINK_TYPE_BITS);
+	file->major = capture_u16(input->at + 4, file->swapped);
+	file->minor = capture_u16(input->at + 6, file->swapped);
+	file->snaplen = capture_u32(input->at + 16, file->swapped);
+	file->link_type_number = (int)(capture_u32(input->at + 20, file->swapped) & LINK_TYPE_BITS);
 	input->at += HEAD_BYTES;
 	if (file->major != 2 && (file->major != MAJOR_DGUX || file->minor != 0)) {
 		source_error(file->error, "version %u.%u of pcap is not known", file->major,
@@ -108,10 +81,10 @@ int pcap_file_next(struct pcap_file *file, struct source_packet *packet)
 		return -1;
 	}
 	/* Unsigned numbers of 32 bits: until 2106, and fractions of more than a second are carried. */
-	packet->time = get32(file, input->at) * SECOND_NS +
-		       (int64_t)get32(file, input->at + 4) * file->fraction_ns;
-	captured = get32(file, input->at + 8);
-	wire_len = get32(file, input->at + 12);
+	packet->time = capture_u32(input->at, file->swapped) * SECOND_NS +
+		       (int64_t)capture_u32(input->at + 4, file->swapped) * file->fraction_ns;
+	captured = capture_u32(input->at + 8, file->swapped);
+	wire_len = capture_u32(input->at + 12, file->swapped);
 	if (__builtin_expect(file->minor < 4, 0) && lengths_swapped(file, captured, wire_len)) {
 		uint32_t first = captured;
 

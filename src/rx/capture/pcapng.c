@@ -9,6 +9,7 @@
 #include "rx/packet/link_type.h"
 #include "rx/capture/source.h"
 
+#define PCAPNG_MAGIC     0x0a0d0d0au /* in either byte order */
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du
 
 enum {
@@ -53,38 +54,6 @@ struct pcapng {
 	uint8_t kept[KEPT_MAX]; /* of a long one */
 };
 
-static uint32_t raw32(const uint8_t *bytes)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-/* Numbers in the byte order of the section. */
-static uint32_t get32(const struct pcapng *pcapng, const uint8_t *bytes)
-{
-	uint32_t value = raw32(bytes);
-
-	return pcapng->swapped ? __builtin_bswap32(value) : value;
-}
-
-static uint16_t get16(const struct pcapng *pcapng, const uint8_t *bytes)
-{
-	uint16_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return pcapng->swapped ? __builtin_bswap16(value) : value;
-}
-
-static uint64_t get64(const struct pcapng *pcapng, const uint8_t *bytes)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return pcapng->swapped ? __builtin_bswap64(value) : value;
-}
-
 /* Blocks */
 
 static int fail_read(struct pcapng *pcapng)
@@ -95,7 +64,7 @@ static int fail_read(struct pcapng *pcapng)
 
 static bool find_byte_order(struct pcapng *pcapng)
 {
-	uint32_t magic = raw32(pcapng->block + BODY_AT);
+	uint32_t magic = capture_u32(pcapng->block + BODY_AT, false);
 
 	pcapng->swapped = magic != BYTE_ORDER_MAGIC;
 	if (!pcapng->swapped || magic == __builtin_bswap32(BYTE_ORDER_MAGIC))
@@ -143,10 +112,10 @@ static int read_whole(struct pcapng *pcapng)
 	if (pcapng->length > kept && !read_long(pcapng, end))
 		return fail_read(pcapng);
 	/* libpcap does not look at that of a file's first block, and some write it wrong. */
-	if (get32(pcapng, end) == pcapng->length || pcapng->type == PCAPNG_MAGIC)
+	if (capture_u32(end, pcapng->swapped) == pcapng->length || pcapng->type == PCAPNG_MAGIC)
 		return 1;
 	source_error(pcapng->error, "a block of %u bytes says at its end that it has %u",
-		pcapng->length, get32(pcapng, end));
+		pcapng->length, capture_u32(end, pcapng->swapped));
 	return -1;
 }
 
@@ -160,10 +129,10 @@ static int read_block(struct pcapng *pcapng)
 	if (got < BLOCK_MIN)
 		return fail_read(pcapng);
 	pcapng->block = pcapng->input->at;
-	if (raw32(pcapng->block) == PCAPNG_MAGIC && !find_byte_order(pcapng))
+	if (capture_u32(pcapng->block, false) == PCAPNG_MAGIC && !find_byte_order(pcapng))
 		return -1;
-	pcapng->type = get32(pcapng, pcapng->block);
-	pcapng->length = get32(pcapng, pcapng->block + 4);
+	pcapng->type = capture_u32(pcapng->block, pcapng->swapped);
+	pcapng->length = capture_u32(pcapng->block + 4, pcapng->swapped);
 	if (pcapng->length >= BLOCK_MIN && pcapng->length % 4 == 0)
 		return read_whole(pcapng);
 	source_error(pcapng->error, "a block has an impossible length: %u bytes", pcapng->length);
@@ -187,7 +156,7 @@ static bool begin_section(struct pcapng *pcapng)
 	if (!holds(pcapng, SECTION_MIN - 4))
 		return false;
 	pcapng->nb_interfaces = 0;
-	major = get16(pcapng, pcapng->block + BODY_AT + 4);
+	major = capture_u16(pcapng->block + BODY_AT + 4, pcapng->swapped);
 	if (major == 1)
 		return true;
 	source_error(pcapng->error, "version %u of pcapng is not known", major);
@@ -229,7 +198,7 @@ static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interfac
 	if (code == OPTION_TSRESOL)
 		return set_resolution(pcapng, interface, value[0]);
 	if (code == OPTION_TSOFFSET)
-		interface->offset_seconds = (int64_t)get64(pcapng, value);
+		interface->offset_seconds = (int64_t)capture_u64(value, pcapng->swapped);
 	return true;
 }
 
@@ -238,8 +207,8 @@ static bool take_options(struct pcapng *pcapng, struct pcapng_interface *interfa
 	uint32_t at = INTERFACE_AT, end = pcapng->length - 4;
 
 	while (at < end) { /* all are multiples of four */
-		uint32_t code = get16(pcapng, pcapng->block + at);
-		uint32_t length = get16(pcapng, pcapng->block + at + 2);
+		uint32_t code = capture_u16(pcapng->block + at, pcapng->swapped);
+		uint32_t length = capture_u16(pcapng->block + at + 2, pcapng->swapped);
 
 		at += 4;
 		if (code == OPTION_END)
@@ -291,9 +260,9 @@ static bool describe_interface(struct pcapng *pcapng)
 	}
 	*interface = (struct pcapng_interface){
 		.number = pcapng->nb_interfaces,
-		.link_type_number = get16(pcapng, body),
-		.link_row = link_type_find(get16(pcapng, body)),
-		.snaplen = get32(pcapng, body + 4),
+		.link_type_number = capture_u16(body, pcapng->swapped),
+		.link_row = link_type_find(capture_u16(body, pcapng->swapped)),
+		.snaplen = capture_u32(body + 4, pcapng->swapped),
 		.units = 1000000,
 	};
 	if (!take_options(pcapng, interface))
@@ -346,10 +315,13 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 
 	if (!holds(pcapng, PACKET_AT))
 		return -1;
-	stamp = (uint64_t)get32(pcapng, body + 4) << 32 | get32(pcapng, body + 8);
-	packet->captured = get32(pcapng, body + 12);
-	packet->wire_len = get32(pcapng, body + 16);
-	if (take_packet(pcapng, packet, enhanced ? get32(pcapng, body) : get16(pcapng, body),
+	stamp = (uint64_t)capture_u32(body + 4, pcapng->swapped) << 32 |
+		capture_u32(body + 8, pcapng->swapped);
+	packet->captured = capture_u32(body + 12, pcapng->swapped);
+	packet->wire_len = capture_u32(body + 16, pcapng->swapped);
+	if (take_packet(pcapng, packet,
+		    enhanced ? capture_u32(body, pcapng->swapped)
+			     : capture_u16(body, pcapng->swapped),
 		    PACKET_AT) < 0)
 		return -1;
 	packet->time = time_of(packet->interface, stamp);
@@ -366,7 +338,7 @@ static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 	if (snaplen == 0 || snaplen > PACKET_BYTES_MAX)
 		snaplen = PACKET_BYTES_MAX;
 	packet->time = 0;
-	packet->wire_len = get32(pcapng, pcapng->block + BODY_AT);
+	packet->wire_len = capture_u32(pcapng->block + BODY_AT, pcapng->swapped);
 	packet->captured = packet->wire_len < snaplen ? packet->wire_len : snaplen;
 	return take_packet(pcapng, packet, 0, SIMPLE_AT);
 }
@@ -414,6 +386,11 @@ uint32_t pcapng_interfaces(
 	*interfaces = pcapng->interfaces;
 	*swapped = pcapng->swapped;
 	return pcapng->nb_interfaces;
+}
+
+bool pcapng_is(struct capture_input *input)
+{
+	return capture_input_magic(input) == PCAPNG_MAGIC;
 }
 
 struct pcapng *pcapng_create(struct capture_input *input)

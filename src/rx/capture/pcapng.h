@@ -12,8 +12,6 @@
 
 #include "rx/capture/capture_input.h"
 
-#define PCAPNG_MAGIC 0x0a0d0d0au /* the first four bytes of a file, in either byte order */
-
 struct pcapng_interface {
 	uint32_t number;      /* within its section */
 	int link_type_number; /* as the file has it */
@@ -32,6 +30,9 @@ struct pcapng_packet {
 };
 
 struct pcapng;
+
+/* Whether the input begins as such a file. Takes nothing out of it. */
+bool pcapng_is(struct capture_input *input);
 
 /* Reads from the input, which stays the caller's. Returns NULL where memory is missing. */
 struct pcapng *pcapng_create(struct capture_input *input);

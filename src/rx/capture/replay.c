@@ -26,6 +26,11 @@ static unsigned int kind_of(int link_row, bool swapped)
 	return 2 * (unsigned int)link_row + swapped;
 }
 
+static unsigned int row_of(unsigned int kind)
+{
+	return kind / 2;
+}
+
 struct replay_file {
 	const char *path;
 	unsigned int order; /* on the command line */
@@ -33,10 +38,6 @@ struct replay_file {
 	struct capture_input input;
 	struct pcapng *pcapng; /* NULL: of the classic format */
 	struct pcap_file pcap;
-	/* All packets of the classic format have the same: a row of link_type_numbers[], and the
-	 * program of the filter. */
-	int link_row;
-	uint32_t filter;
 	char refusal[LINK_TYPE_TEXT_MAX]; /* why a packet that was read cannot be measured */
 	unsigned int kind;                /* of the interface of the last packet */
 	uint64_t packets;                 /* read so far */
@@ -50,12 +51,8 @@ struct replay {
 	/* A binary heap of the files that have a head: the earliest one is heap[0]. */
 	unsigned int heap_size;
 	bool head_delivered; /* heap[0] must advance before it is delivered again */
-	/*
-	 * The filters of interfaces of every kind: a pcapng file may describe some when filters are
-	 * long compiled. -1: the expression does not suit them.
-	 */
-	int programs[KINDS];
-	bool filtered; /* they are compiled */
+	int programs
+		[KINDS]; /* of the filter; 0 without one. -1: it does not suit such interfaces */
 	struct replay_file **heap;
 	struct replay_file files[];
 };
@@ -143,14 +140,15 @@ static int advance_pcapng(
 	return 1;
 }
 
-static int advance_classic(struct replay_file *file, struct source_packet *to)
+static int advance_classic(
+	const struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
 	int status = pcap_file_next(&file->pcap, to);
 
 	if (status <= 0)
 		return file->input.damage == NULL ? status : -1;
-	to->link = link_type_numbers[file->link_row].link;
-	to->filter = file->filter;
+	to->link = link_type_numbers[row_of(file->kind)].link;
+	to->filter = (uint32_t)replay->programs[file->kind];
 	to->in_port = (uint16_t)file->order;
 	file->packets++;
 	return 1;
@@ -159,7 +157,8 @@ static int advance_classic(struct replay_file *file, struct source_packet *to)
 /* Reads the next packet of a file. 1: there is one. 0: the end. -1: damage. */
 static int advance(const struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
-	return file->pcapng != NULL ? advance_pcapng(replay, file, to) : advance_classic(file, to);
+	return file->pcapng != NULL ? advance_pcapng(replay, file, to)
+				    : advance_classic(replay, file, to);
 }
 
 static const char *damage_of(const struct replay_file *file)
@@ -225,14 +224,11 @@ static void end_first(struct replay *replay, bool damaged)
 	replay->heap[0] = replay->heap[--replay->heap_size];
 }
 
-/* Whether no other file has a packet that comes before this one of the first file. */
-static bool stays_first(struct replay *replay, int64_t time)
+/* Whether no other file has a packet that comes before the next one of the first file. */
+static bool is_first(const struct replay *replay)
 {
-	struct replay_file *file = replay->heap[0];
-
-	file->head.time = time;
 	for (unsigned int child = 1; child <= 2 && child < replay->heap_size; child++)
-		if (before(replay->heap[child], file))
+		if (before(replay->heap[child], replay->heap[0]))
 			return false;
 	return true;
 }
@@ -242,15 +238,19 @@ static int replay_next(struct source *source, struct source_packet *packet)
 	struct replay *replay = (struct replay *)source;
 
 	if (replay->head_delivered) {
-		int status = advance(replay, replay->heap[0], packet);
+		struct replay_file *first = replay->heap[0];
+		int status = advance(replay, first, packet);
 
-		/* Not by way of its head: what was written in parts is slow to be copied whole. */
-		if (status == 1 && stays_first(replay, packet->time))
-			return 1;
-		if (status == 1)
-			replay->heap[0]->head = *packet;
-		else
+		if (status == 1) {
+			/* Not by way of its head: what was written in parts is slow to be copied
+			 * whole. */
+			first->head.time = packet->time;
+			if (is_first(replay))
+				return 1;
+			first->head = *packet;
+		} else {
 			end_first(replay, status < 0);
+		}
 		if (replay->heap_size > 1)
 			sift_down(replay, 0);
 	}
@@ -289,7 +289,7 @@ static pcap_t *empty_capture(unsigned int kind)
 		uint32_t unused[2];
 		uint32_t snaplen, link;
 	} header = {0xa1b2c3d4, 2, 4, {0}, PACKET_BYTES_MAX,
-		(uint32_t)link_type_numbers[kind / 2].number};
+		(uint32_t)link_type_numbers[row_of(kind)].number};
 	char error[PCAP_ERRBUF_SIZE];
 	pcap_t *pcap = NULL;
 	FILE *stream;
@@ -325,7 +325,21 @@ static int compile_for_kind(
 	return program;
 }
 
-/* The interfaces that are described by now must suit, as the capture of a single one must. */
+#define NOT_COMPILED (-2)
+
+/* Compiles it where nobody has, or where it did not suit: once more, for the reason. */
+static bool suits(struct replay *replay, unsigned int kind, const char *expression,
+	struct filter_set *set, char *reason)
+{
+	int *program = &replay->programs[kind];
+
+	if (*program < 0)
+		*program = compile_for_kind(kind, expression, set, reason);
+	return *program >= 0;
+}
+
+/* The interfaces that are described by now must suit, as the capture of a single one must. Others
+ * may come when filters are long compiled. */
 static bool filter_pcapng(struct replay *replay, struct replay_file *file, const char *expression,
 	struct filter_set *set, char *reason)
 {
@@ -333,28 +347,15 @@ static bool filter_pcapng(struct replay *replay, struct replay_file *file, const
 	bool swapped;
 	uint32_t n = pcapng_interfaces(file->pcapng, &interfaces, &swapped);
 
-	for (unsigned int kind = 0; kind < KINDS && !replay->filtered; kind++)
-		replay->programs[kind] = compile_for_kind(kind, expression, set, reason);
-	replay->filtered = true;
-	for (uint32_t i = 0; i < n; i++) {
-		unsigned int kind = kind_of(interfaces[i].link_row, swapped);
-
-		if (interfaces[i].link_row < 0 || replay->programs[kind] >= 0)
-			continue;
-		compile_for_kind(kind, expression, set, reason); /* once more, for the reason */
-		return false;
-	}
-	file->head.filter = (uint32_t)replay->programs[file->kind];
+	for (unsigned int kind = 0; kind < KINDS; kind++)
+		if (replay->programs[kind] == NOT_COMPILED)
+			suits(replay, kind, expression, set, reason);
+	for (uint32_t i = 0; i < n; i++)
+		if (interfaces[i].link_row >= 0 &&
+			!suits(replay, kind_of(interfaces[i].link_row, swapped), expression, set,
+				reason))
+			return false;
 	return true;
-}
-
-static bool filter_classic(
-	struct replay_file *file, const char *expression, struct filter_set *set, char *reason)
-{
-	int program = compile_for_kind(file->kind, expression, set, reason);
-
-	file->filter = file->head.filter = (uint32_t)program;
-	return program >= 0;
 }
 
 static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
@@ -362,15 +363,18 @@ static bool replay_filter(struct source *source, const char *expression, struct 
 	struct replay *replay = (struct replay *)source;
 	char reason[FILTER_ERROR_MAX];
 
+	for (unsigned int kind = 0; kind < KINDS; kind++)
+		replay->programs[kind] = NOT_COMPILED;
 	for (unsigned int i = 0; i < replay->nb_files; i++) {
 		struct replay_file *file = &replay->files[i];
 
-		if (file->pcapng != NULL ? filter_pcapng(replay, file, expression, set, reason)
-					 : filter_classic(file, expression, set, reason))
-			continue;
-		source_error(
-			source->error, "%s: --filter does not suit it: %s", file->path, reason);
-		return false;
+		if (!(file->pcapng != NULL ? filter_pcapng(replay, file, expression, set, reason)
+					   : suits(replay, file->kind, expression, set, reason))) {
+			source_error(source->error, "%s: --filter does not suit it: %s", file->path,
+				reason);
+			return false;
+		}
+		file->head.filter = (uint32_t)replay->programs[file->kind];
 	}
 	return true;
 }
@@ -424,16 +428,13 @@ static bool open_classic(struct replay_file *file, char *error)
 		source_error(error, "%s: %s", file->path, unknown);
 		return false;
 	}
-	file->link_row = row;
 	file->kind = kind_of(row, file->pcap.swapped);
 	return true;
 }
 
 static bool open_format(struct replay_file *file, char *error)
 {
-	static const uint8_t pcapng_magic[4] = {0x0a, 0x0d, 0x0d, 0x0a};
-
-	if (begins_with(&file->input, pcapng_magic, sizeof(pcapng_magic)))
+	if (pcapng_is(&file->input))
 		return open_pcapng(file, error);
 	if (pcap_file_is(&file->input))
 		return open_classic(file, error);
