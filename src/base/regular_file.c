@@ -3,18 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Editors of other systems begin a file of UTF-8 with one. */
 static void pass_byte_order_mark(FILE *file)
 {
-	static const char mark[] = {'\xEF', '\xBB', '\xBF'};
-	char begin[sizeof(mark)];
+	char begin[8] = "";
 
-	if (fread(begin, 1, sizeof(begin), file) != sizeof(begin) ||
-		memcmp(begin, mark, sizeof(mark)) != 0)
+	if (fgets(begin, 4, file) == NULL || byte_order_mark(begin) == 0)
 		rewind(file);
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /*
  * Opens a file of text that is to be read again while a run goes on, and so must have an end.
@@ -16,3 +18,11 @@ FILE *regular_file_open(const char *path);
  * regular file already, and it must not be replaced.
  */
 int regular_file_create(const char *path, bool replace);
+
+/* Bytes of the byte order mark with which editors of other systems begin a text; 0: none. */
+static inline size_t byte_order_mark(const char *text)
+{
+	static const char mark[] = "\xEF\xBB\xBF";
+
+	return strncmp(text, mark, sizeof(mark) - 1) == 0 ? sizeof(mark) - 1 : 0;
+}

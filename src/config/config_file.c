@@ -422,16 +422,13 @@ static FILE *open_file(struct reader *reader, bool again)
 
 static void parse(struct reader *reader, bool again)
 {
-	static const char byte_order_mark[] = "\xEF\xBB\xBF";
 	char text[LINE_BYTES];
 
 	reader->stream = open_file(reader, again);
 	if (reader->stream == NULL)
 		return;
 	while (reader->result == CONFIG_OK && read_line(reader, text, sizeof(text)) >= 0) {
-		bool marked = reader->line == 1 &&
-			      strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0;
-		char *start = skip_blanks(text + (marked ? strlen(byte_order_mark) : 0));
+		char *start = skip_blanks(text + (reader->line == 1 ? byte_order_mark(text) : 0));
 
 		if (*start == '[')
 			open_section(reader, start);

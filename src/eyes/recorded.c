@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regular_file.h"
 #include "base/units.h"
 
 #define EXIT_MACHINE   1
@@ -175,16 +176,13 @@ static bool needs(const struct rows *rows, enum column column)
 
 static bool read_header(struct recorded *recorded, struct rows *rows)
 {
-	static const char byte_order_mark[] = "\xEF\xBB\xBF";
-
 	if (!read_line(recorded, rows)) {
 		if (recorded->status == 0)
 			refuse(recorded, rows, EXIT_TEXT,
 				"it has no header: a CSV file of %s begins with one", rows->option);
 		return false;
 	}
-	if (strncmp(rows->fields[0], byte_order_mark, strlen(byte_order_mark)) == 0)
-		rows->fields[0] += strlen(byte_order_mark);
+	rows->fields[0] += byte_order_mark(rows->fields[0]);
 	rows->nb_columns = rows->nb_fields;
 	for (uint32_t c = 0; c < COLUMNS; c++) {
 		rows->at[c] = find(rows, column_names[c]);
