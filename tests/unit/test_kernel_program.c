@@ -847,6 +847,14 @@ static void leave_network(void)
 	kernel_program_close(program);
 }
 
+static struct kernel_program *load_without_network(void)
+{
+	char error[KERNEL_ERROR_MAX];
+
+	leave_network();
+	return kernel_program_load(&as_before, error);
+}
+
 static struct bpf_tc_opts filter_at(enum bpf_tc_attach_point point, int *result)
 {
 	struct bpf_tc_hook hook = {
@@ -877,8 +885,7 @@ static void test_filters_come_and_go(void **state)
 	uint32_t index;
 
 	(void)state;
-	leave_network();
-	first = kernel_program_load(&as_before, error);
+	first = load_without_network();
 	second = kernel_program_load(&as_before, error);
 	assert_true(kernel_program_attach(first, &loopback, &index, error));
 	assert_int_equal(index, 1);
@@ -913,8 +920,7 @@ static void test_filters_without_root(void **state)
 	uint32_t index;
 
 	(void)state;
-	leave_network();
-	program = kernel_program_load(&as_before, error);
+	program = load_without_network();
 	set_sys_admin(false);
 	assert_true(kernel_program_attach(program, &loopback, &index, error));
 	kernel_program_close(program);
@@ -932,8 +938,7 @@ static void test_filters_of_one_direction_each(void **state)
 	uint32_t index;
 
 	(void)state;
-	leave_network();
-	program = kernel_program_load(&as_before, error);
+	program = load_without_network();
 	assert_true(kernel_program_attach(program, &in, &index, error));
 	assert_true(kernel_program_attach(program, &out, &index, error));
 	assert_filters(true);

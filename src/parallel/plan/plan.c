@@ -28,7 +28,8 @@
  * (parallel/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
 /* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
-#define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + 128)
+#define HEADROOM            128
+#define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + HEADROOM)
 #define SENDER_MBUFS        4095
 #define SENDER_MBUF_CACHE   256
 
@@ -504,8 +505,8 @@ static uint32_t sender_room(const struct config *config, const struct plan_ports
 	struct synthetic_spec spec;
 	uint32_t room = PORT_MBUF_ROOM;
 
-	if (text != NULL && synthetic_parse(text, &spec, error) && spec.size_max + 128 > room)
-		room = spec.size_max + 128;
+	if (text != NULL && synthetic_parse(text, &spec, error) && spec.size_max + HEADROOM > room)
+		room = spec.size_max + HEADROOM;
 	return room > ports->mbuf_room ? room : ports->mbuf_room;
 }
 
