@@ -110,6 +110,7 @@ static bool shares_memory(const struct config *config)
 
 static void add_memory(struct eal_args *args, const struct plan *plan, const struct config *config)
 {
+	const char *arguments = eal_options(config)->arguments;
 	/*
 	 * Pool and rings, their rounding, the long packets' pool, and what drivers take. Generous:
 	 * without hugepages it is address space until it is touched.
@@ -118,6 +119,9 @@ static void add_memory(struct eal_args *args, const struct plan *plan, const str
 
 	if (plan->hugepages) {
 		add_arg(args, "--in-memory");
+		/* Pages come without files, yet EAL locks a hugetlbfs it finds, which may be another's. */
+		if (arguments == NULL || strstr(arguments, "--huge-dir") == NULL)
+			add_arg(args, "--huge-dir=none");
 		if (shares_memory(config))
 			add_arg(args, "--single-file-segments"); /* else a file a page */
 		return;
