@@ -222,3 +222,13 @@ def test_net_null_port(test):
     _, stats, _ = test.measure('--port', 'net_null0', '--eal', '--no-pci', '--duration', '1s',
                                '--interval', '200ms', '--workers', '1')
     assert stats and lib.total(stats, 'received') > 0, stats
+
+
+def test_long_words_of_a_device(test):
+    """DPDK 24.11 has limits for what is plugged in, which a path soon reaches."""
+    folder = test.path('f' * 200)
+    os.mkdir(folder)
+    capture = lib.write_pcap(os.path.join(folder, 'frames.pcap'), list(enumerate([lib.udp_frame()] * 100)))
+    _, stats, _ = test.measure('--port', f'net_pcap0,rx_pcap={capture}', '--no-huge', '--eal', '--no-pci', '--packets',
+                               '100', '--workers', '1')
+    assert lib.total(stats, 'measured') == 100, stats
