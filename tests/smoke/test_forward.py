@@ -187,20 +187,21 @@ def test_bad_options(test):
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 
 
-def stop_thread(test, process, name):
-    """Stops one thread of a run for good: it goes on only to be killed with the others, or by go_on()."""
+def stop_lcore(test, process, number):
+    """Stops one lcore of a run for good: it goes on only to be killed with the others, or by go_on()."""
+    names = f'rte-worker-{number}', f'dpdk-worker{number}'  # of DPDK 22.11 and 24.11
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long] + [ctypes.c_void_p] * 3
     for task in os.listdir(f'/proc/{process.popen.pid}/task'):
         with open(f'/proc/{process.popen.pid}/task/{task}/comm', encoding='ascii') as stream:
-            if stream.read().strip() != name:
+            if stream.read().strip() not in names:
                 continue
         if libc.ptrace(PTRACE_SEIZE, int(task), None, None) != 0:
             test.skip('threads cannot be traced here')
         assert libc.ptrace(PTRACE_INTERRUPT, int(task), None, None) == 0
         os.waitpid(int(task), WALL)
         return lambda: libc.ptrace(PTRACE_DETACH, int(task), None, None)
-    raise AssertionError(f'no thread {name}')
+    raise AssertionError(f'no thread is called {" or ".join(names)}')
 
 
 def test_a_worker_that_stands_still(test):
@@ -211,7 +212,7 @@ def test_a_worker_that_stands_still(test):
     cable = Cable(test)
     process, forwarded, stats = cable.start('--design', 'async', '--workers', '1', '--ring-size', '64')
     before = cable.middle.sent('far')
-    go_on = stop_thread(test, process, 'rte-worker-2')
+    go_on = stop_lcore(test, process, 2)
     test.wait(cable.left.send('fwd_l', path, 100000)).expect(0)
     test.until(lambda: cable.middle.sent('far') >= before + 20000, 'all of it has left')
     go_on()
