@@ -199,6 +199,64 @@ static void test_pcapng(void **state)
 	}
 }
 
+/* What stands behind a frame, as the file says, is none of its bytes, also where it was cut off. */
+static void assert_without_fcs(const struct fixture *f)
+{
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 4);
+	assert_packet(f, 0, SECOND_NS, 60, 60, 'a');
+	assert_packet(f, 1, SECOND_NS, 60, 60, 'b');
+	assert_packet(f, 2, SECOND_NS, 60, 1514, 'c');
+	assert_packet(f, 3, SECOND_NS, 0, 0, 0);
+}
+
+static void test_fcs(void **state)
+{
+	for (int big = 0; big < 2; big++) {
+		struct fixture *f = *state;
+
+		f->bytes.big = big;
+		add_pcap_header(&f->bytes, MAGIC_NS, 65535, 0x24000001);
+		add_record(&f->bytes, 1, 0, 64, 64, 'a');
+		add_record(&f->bytes, 1, 0, 62, 64, 'b');
+		add_record(&f->bytes, 1, 0, 60, 1518, 'c');
+		add_record(&f->bytes, 1, 0, 3, 3, 0);
+		end_file(f);
+		read_all(f);
+		assert_without_fcs(f);
+		teardown(state);
+		setup(state);
+	}
+	/* A length that the file does not say to be one. */
+	add_pcap_header(&((struct fixture *)*state)->bytes, MAGIC_NS, 65535, 0x20000001);
+	add_record(&((struct fixture *)*state)->bytes, 1, 0, 64, 64, 'a');
+	end_file(*state);
+	read_all(*state);
+	assert_packet(*state, 0, SECOND_NS, 64, 64, 'a');
+}
+
+static void test_fcs_pcapng(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add32(&f->bytes, 1);
+	add32(&f->bytes, 28);
+	add32(&f->bytes, 1);  /* Ethernet */
+	add32(&f->bytes, 0);  /* no snap length */
+	add16(&f->bytes, 13); /* if_fcslen */
+	add16(&f->bytes, 1);
+	add_bytes(&f->bytes, "\4\0\0\0", 4);
+	add32(&f->bytes, 28);
+	add_packet(&f->bytes, 0, 1000000, 64, 64, 'a');
+	add_packet(&f->bytes, 0, 1000000, 60, 64, 'b');
+	add_packet(&f->bytes, 0, 1000000, 60, 1518, 'c');
+	add_packet(&f->bytes, 0, 1000000, 0, 3, 0);
+	end_file(f);
+	read_all(f);
+	assert_without_fcs(f);
+}
+
 static void test_link_types(void **state)
 {
 	static const struct {
@@ -1141,6 +1199,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_classic),
 		TEST(test_pcapng),
+		TEST(test_fcs),
+		TEST(test_fcs_pcapng),
 		TEST(test_link_types),
 		TEST(test_interfaces_differ),
 		TEST(test_sections_differ),

@@ -14,7 +14,9 @@
 #define ETHERNET       1
 #define FAKED_ETHERNET 14 /* bytes that were put before packets there, beyond the snap length */
 
-#define LINK_TYPE_BITS 0x03ffffffu /* above: whether frames have their FCS */
+#define LINK_TYPE_BITS 0x03ffffffu
+#define FCS_IS_TOLD    0x04000000u /* and above, in words of 16 bits, how long it is */
+#define FCS_SHIFT      28
 #define MAJOR_DGUX     543
 
 static bool is_magic(uint32_t magic)
@@ -31,7 +33,7 @@ bool pcap_file_is(struct capture_input *input)
 
 bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 {
-	uint32_t magic;
+	uint32_t magic, link;
 
 	*file = (struct pcap_file){
 		.input = input, .swapped = !is_magic(capture_input_magic(input))};
@@ -45,7 +47,9 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 	file->major = capture_u16(input->at + 4, file->swapped);
 	file->minor = capture_u16(input->at + 6, file->swapped);
 	file->snaplen = capture_u32(input->at + 16, file->swapped);
-	file->link_type_number = (int)(capture_u32(input->at + 20, file->swapped) & LINK_TYPE_BITS);
+	link = capture_u32(input->at + 20, file->swapped);
+	file->link_type_number = (int)(link & LINK_TYPE_BITS);
+	file->fcs_bytes = link & FCS_IS_TOLD ? 2 * (link >> FCS_SHIFT) : 0;
 	input->at += HEAD_BYTES;
 	if (file->major != 2 && (file->major != MAJOR_DGUX || file->minor != 0)) {
 		source_error(file->error, "version %u.%u of pcap is not known", file->major,

@@ -22,6 +22,7 @@ struct pcap_file {
 	uint32_t snaplen;
 	int32_t fraction_ns;  /* of a stamp's unit below a second */
 	int link_type_number; /* as the file has it */
+	uint32_t fcs_bytes;   /* of a packet's, at its end, are its FCS */
 	char error[SOURCE_ERROR_MAX];
 };
 

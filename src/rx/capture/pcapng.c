@@ -22,6 +22,7 @@ enum {
 enum {
 	OPTION_END = 0,
 	OPTION_TSRESOL = 9,
+	OPTION_FCSLEN = 13,
 	OPTION_TSOFFSET = 14,
 };
 
@@ -187,8 +188,12 @@ static bool set_resolution(
 static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interface, uint32_t code,
 	const uint8_t *value, uint32_t length)
 {
-	uint32_t expected = code == OPTION_TSRESOL ? 1 : code == OPTION_TSOFFSET ? 8 : length;
+	uint32_t expected = length;
 
+	if (code == OPTION_TSRESOL || code == OPTION_FCSLEN)
+		expected = 1;
+	else if (code == OPTION_TSOFFSET)
+		expected = 8;
 	if (length != expected) {
 		source_error(pcapng->error,
 			"interface %u: its option %u has %u bytes instead of %u", interface->number,
@@ -197,6 +202,8 @@ static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interfac
 	}
 	if (code == OPTION_TSRESOL)
 		return set_resolution(pcapng, interface, value[0]);
+	if (code == OPTION_FCSLEN)
+		interface->fcs_bytes = value[0];
 	if (code == OPTION_TSOFFSET)
 		interface->offset_seconds = (int64_t)capture_u64(value, pcapng->swapped);
 	return true;

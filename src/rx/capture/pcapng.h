@@ -17,6 +17,7 @@ struct pcapng_interface {
 	int link_type_number; /* as the file has it */
 	int link_row;         /* of link_type_numbers[], -1: unknown */
 	uint32_t snaplen;
+	uint32_t fcs_bytes;     /* of a packet's, at its end, are its FCS */
 	uint64_t units;         /* of time stamps per second */
 	int64_t offset_seconds; /* to be added */
 };

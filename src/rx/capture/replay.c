@@ -105,6 +105,16 @@ static void explain_refusal(struct replay_file *file, char *error)
 			file->path);
 }
 
+/* Bytes of a frame are those before its FCS, however much of it was captured. */
+static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
+{
+	if (fcs_bytes == 0)
+		return;
+	packet->wire_len -= fcs_bytes < packet->wire_len ? fcs_bytes : packet->wire_len;
+	if (packet->captured > packet->wire_len)
+		packet->captured = packet->wire_len;
+}
+
 static int advance_pcapng(
 	const struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
@@ -136,6 +146,7 @@ static int advance_pcapng(
 		.filter = (uint32_t)program,
 		.in_port = (uint16_t)file->order,
 	};
+	leave_out_fcs(to, interface->fcs_bytes);
 	file->packets++;
 	return 1;
 }
@@ -150,6 +161,7 @@ static int advance_classic(
 	to->link = link_type_numbers[row_of(file->kind)].link;
 	to->filter = (uint32_t)replay->programs[file->kind];
 	to->in_port = (uint16_t)file->order;
+	leave_out_fcs(to, file->pcap.fcs_bytes);
 	file->packets++;
 	return 1;
 }
