@@ -59,6 +59,7 @@
 #include "rx/capture/synthetic.h"
 #include "tune/tune.h"
 #include "report/ledger.h"
+#include "sketch/iblt.h"
 #include "sketch/measurement.h"
 #include "tune/facts.h"
 #include "tune/figures.h"
@@ -707,9 +708,12 @@ static int resolve_ports(struct config *config)
 
 static bool check_pace(const struct config *config, struct option_fault *fault)
 {
-	bool live = port_given(config) || kernel_given(config);
-
-	return feeder_options(config)->pace == PACE_UNPACED || !live ||
+	if (feeder_options(config)->pace == PACE_UNPACED)
+		return true;
+	if (collect_listens(config))
+		return option_fault(
+			fault, "pace", NULL, "contradicts --listen: datagrams come when they come");
+	return !(port_given(config) || kernel_given(config)) ||
 	       option_fault(fault, "pace", NULL, "contradicts --%s: %s packets come when they come",
 		       port_given(config) ? "port" : "kernel",
 		       port_given(config) ? "a port's" : "the kernel's");
@@ -773,7 +777,8 @@ static bool check_source(const struct config *config, struct option_fault *fault
 static bool needs_intervals(const struct config *config)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		if (steps_options(&config->measurements[m])->deadline > 0)
+		if (steps_options(&config->measurements[m])->deadline > 0 ||
+			iblt_options(&config->measurements[m])->load > 0)
 			return true;
 	return within_any(config);
 }
@@ -930,9 +935,7 @@ static bool check_collected(const struct config *config, struct option_fault *fa
 	if (config_asks_of_set(config, SOURCE_SET) == NULL)
 		return option_fault(fault, NULL, NULL,
 			"nothing to collect: give --listen ADDRESS:PORT or --pcap FILE");
-	return feeder_options(config)->pace == PACE_UNPACED || !collect_listens(config) ||
-	       option_fault(
-		       fault, "pace", NULL, "contradicts --listen: datagrams come when they come");
+	return check_pace(config, fault);
 }
 
 static const struct command collect_of_program = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/epoch.h"
 
+#include "sketch/iblt.h"
+
 void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 {
 	*epochs = (struct epochs){.nb_participants = nb_participants};
@@ -68,6 +70,19 @@ void epochs_recycle(struct epochs *epochs, uint64_t epoch)
 	atomic_store_explicit(&epochs->ready, epoch + 3, memory_order_release);
 }
 
+static bool check_interval(const struct config *config,
+	const struct measurement_config *measurement, struct option_fault *fault)
+{
+	(void)measurement;
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (epoch_options(config)->interval == 0 &&
+			iblt_options(&config->measurements[m])->load > 0)
+			return option_fault(fault, "iblt-load", &config->measurements[m],
+				"has no effect with --interval 0: rows are fitted when an interval "
+				"is closed");
+	return true;
+}
+
 static const struct option_row epoch_rows[] = {
 	{
 		.name = "interval",
@@ -89,4 +104,5 @@ static const struct option_row epoch_rows[] = {
 const struct option_owner epoch_owner = {
 	.rows = epoch_rows,
 	.size = sizeof(struct epoch_options),
+	.check = check_interval,
 };
