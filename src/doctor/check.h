@@ -62,6 +62,7 @@ struct host_needs {
 	uint64_t receive_buffer; /* bytes, of each socket */
 	uint16_t lowest_port;    /* of the sockets */
 	const char *templates;   /* the file that keeps them; NULL: none */
+	uint32_t nb_captures;    /* files that are measured */
 	uint32_t nb_warnings;    /* of the plan */
 	const char *warnings[HOST_WARNINGS_MAX];
 };
@@ -74,6 +75,8 @@ struct host_calls {
 	bool clock_known, clock_synchronised;
 	int64_t clock_error_us; /* at most */
 	int templates_error;    /* why their file cannot be written: errno; or 0 */
+	const char *capture;    /* the first of them that cannot be read; NULL: none */
+	int capture_error;      /* why not: errno */
 };
 
 struct host {

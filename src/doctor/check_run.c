@@ -246,12 +246,31 @@ static void check_templates(const struct host *host, struct finding *finding)
 	finding_wanted(finding, "a file in a directory that this user may write to");
 }
 
+static void check_captures(const struct host *host, struct finding *finding)
+{
+	uint32_t n = host->needs->nb_captures;
+	char name[SYS_PATH_MAX];
+
+	if (n == 0)
+		return;
+	if (host->calls.capture == NULL) {
+		finding_ok(finding, "%u capture%s can be read", n, n == 1 ? "" : "s");
+		return;
+	}
+	snprintf(name, sizeof(name), "%.200s", host->calls.capture);
+	make_ascii(name);
+	finding_missing(
+		finding, "%s cannot be read: %s", name, strerror(host->calls.capture_error));
+	finding_wanted(finding, "a capture, pcap or pcapng, that this user may read");
+}
+
 const struct check run_checks[] = {
 	{"plan", HOST_ANY, .look = check_plan},
 	{"privileges", HOST_LIVE, .look_at = check_privileges},
 	{"queue-fill", HOST_LIVE, .look_at = check_queue_fill, .where = goes_by_queues},
 	{"dpdk", HOST_ANY, .look = check_dpdk},
 	{"libpcap", HOST_REPLAY, .look = check_libpcap},
+	{"captures", HOST_REPLAY, .look = check_captures},
 	{"receive-buffer", HOST_SOCKETS, .look = check_receive_buffer},
 	{"listen-port", HOST_SOCKETS, .look = check_listen_port},
 	{"templates", HOST_SOCKETS, .look = check_templates},

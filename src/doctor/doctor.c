@@ -2,9 +2,11 @@
 #include "doctor/doctor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@
 #include "report/outlet/writer.h"
 #include "parallel/eal.h"
 #include "parallel/keep_up_options.h"
+#include "rx/capture/source.h"
 
 #define ROOT "" /* this host */
 
@@ -140,6 +143,26 @@ static void ask_kernel(struct host_calls *calls)
 	calls->clock_error_us = timex.maxerror;
 }
 
+/* What is in them the run finds out; a pipe would have lost what is read of it here. */
+static void look_at_captures(const struct config *config, struct host_calls *calls)
+{
+	const struct option_list *pcap = &replay_options(config)->pcap;
+	struct stat file;
+
+	for (uint32_t i = 0; i < pcap->n && calls->capture_error == 0; i++) {
+		const char *path = pcap->texts[i];
+
+		if (strcmp(path, "-") == 0)
+			continue;
+		if (stat(path, &file) != 0 || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+			calls->capture_error = errno;
+		else if (S_ISDIR(file.st_mode))
+			calls->capture_error = EISDIR;
+		if (calls->capture_error != 0)
+			calls->capture = path;
+	}
+}
+
 static bool print(const struct config *config, const struct findings *findings, FILE *out)
 {
 	struct text text = {0};
@@ -215,6 +238,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
 		.templates = collect_options(config)->templates,
+		.nb_captures = replay_options(config)->pcap.n,
 	};
 	struct host host = {
 		.root = ROOT,
@@ -235,6 +259,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 	note_memory(&needs, plan);
 	note_warnings(&needs, plan);
 	ask_kernel(&host.calls);
+	look_at_captures(config, &host.calls);
 	if (needs.templates != NULL)
 		host.calls.templates_error = template_file_check(needs.templates);
 	status = look_and_print(config, &host, out);

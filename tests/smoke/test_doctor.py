@@ -87,6 +87,16 @@ def test_lines_are_for_the_source(test):
     assert len(examine(test, '--port', 'net_null0', '--port', 'net_null1')['virtual-port']) == 2
 
 
+def test_captures(test):
+    """The judgement on files is that of the run; standard input is left alone."""
+    there = lib.write_pcap(test.path('there.pcap'), [(0, lib.udp_frame(1))])
+    for names, status in (((there, '-'), 'ok'), ((there, 'missing.pcap'), 'missing'), ((test.path('.'),), 'missing')):
+        found = examine(test, *(word for name in names for word in ('--pcap', name)))['captures'][0]
+        assert found['status'] == status and (status == 'ok' or names[-1] in found['found']), found
+    test.run('--pcap', 'missing.pcap').expect(1).expect_one_line('missing.pcap')
+    assert 'captures' not in examine(test, '--synthetic', 'packets=5')
+
+
 def test_collector(test):
     """The judgement on the file of templates is that of the run."""
     kept = ('--templates', test.path('templates'))

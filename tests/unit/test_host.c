@@ -1195,6 +1195,23 @@ static void test_templates(void **state)
 	expect("templates", FINDING_NONE);
 }
 
+static void test_captures(void **state)
+{
+	(void)state;
+	make_good_host();
+	host.nb_ports = 0;
+	needs.sources = HOST_REPLAY;
+	examine();
+	expect("captures", FINDING_NONE);
+	needs.nb_captures = 2;
+	examine();
+	expect_says("captures", FINDING_OK, "2 captures", NULL, NULL);
+	host.calls.capture = "missing\n.pcap";
+	host.calls.capture_error = ENOENT;
+	examine();
+	expect_says("captures", FINDING_MISSING, "No such file", "pcapng", NULL);
+}
+
 /* A program in the kernel takes a kernel that has it, and who may load it. */
 static void test_program(void **state)
 {
@@ -1509,6 +1526,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sockets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_low_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_captures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_plan_warnings, setup, teardown),
