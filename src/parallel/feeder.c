@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 
 #include "base/key_burst.h"
+#include "base/log.h"
 #include "base/signals.h"
 #include "parallel/poll.h"
 #include "parallel/pool.h"
@@ -30,6 +31,8 @@
 #define LONG_ROOM  ((uint32_t)UINT16_MAX)
 
 #define FETCH_AHEAD 8 /* mbufs */
+
+#define LONG_WAIT_S 3600 /* for a packet that is due by its stamp, without a word */
 
 #define STAGE_MAX BURST_MAX /* packets that wait for a queue before they are put on its ring */
 
@@ -55,6 +58,7 @@ struct feeder {
 	struct epoch_info info;
 	int64_t first_time, last_time; /* ns, of the first packet and the newest one */
 	struct pacer pacer;
+	bool broken_off; /* no more packets were wanted */
 	bool damaged;
 
 	/* Written by the feeder, read by any thread. */
@@ -235,11 +239,22 @@ static void end_epochs(struct feeder *feeder)
 		return;
 	}
 	/* One epoch ends with its last packet; an interval that was broken off, too. */
-	if (feeder->params.interval == 0 || stopped(feeder))
+	if (feeder->params.interval == 0 || feeder->broken_off || stopped(feeder))
 		feeder->info.end = feeder->last_time > feeder->info.start ? feeder->last_time
 									  : feeder->info.start;
 	publish_end(feeder);
 	epochs_end(feeder->params.epochs, feeder->epoch + 1);
+}
+
+/* A stamp that is wrong may be years ahead of the one before. */
+static void say_long_wait(uint64_t cycles)
+{
+	uint64_t seconds = cycles / rte_get_tsc_hz();
+
+	if (seconds >= LONG_WAIT_S)
+		log_warning("by its time stamp the next packet is due in %.1f hours, and --pace "
+			    "recorded waits for it",
+			(double)seconds / LONG_WAIT_S);
 }
 
 /* Waits until the packet is due. Staged packets go out first: a card does not hold them back. */
@@ -250,6 +265,8 @@ static void wait_until_due(struct feeder *feeder, int64_t time)
 
 	if (cycles > 0)
 		flush_all(feeder);
+	if (feeder->params.pace == PACE_RECORDED)
+		say_long_wait(cycles);
 	while (cycles > 0 && !stopped(feeder)) {
 		if (!pacer_nap(cycles))
 			poll_idle(feeder->params.idle);
@@ -292,7 +309,9 @@ static int next_packet(struct feeder *feeder, struct source_packet *packet)
 	struct source *source = feeder->params.source;
 	uint64_t most = feeder->params.packets;
 
-	if (most > 0 && atomic_load_explicit(&feeder->packets, memory_order_relaxed) >= most)
+	feeder->broken_off =
+		most > 0 && atomic_load_explicit(&feeder->packets, memory_order_relaxed) >= most;
+	if (feeder->broken_off)
 		return 0;
 	return source->next(source, packet);
 }
@@ -328,7 +347,8 @@ int feeder_work(void *arg)
 	int result = 0;
 
 	while (!stopped(feeder) && (result = next_packet(feeder, &packet)) > 0) {
-		if (beyond_duration(feeder, packet.time))
+		feeder->broken_off = beyond_duration(feeder, packet.time);
+		if (feeder->broken_off)
 			break;
 		if (!feeder->started)
 			start_epochs(feeder, packet.time);

@@ -94,6 +94,17 @@ def test_signal_while_the_feeder_waits_for_input(test):
     lib.read_stats(stats)
 
 
+def test_a_stamp_of_another_time(test):
+    """With --pace recorded years between two stamps are waited for, and said."""
+    stats = test.path('stats.csv')
+    capture = lib.write_pcap(test.path('odd.pcap'), [(0, lib.udp_frame(1)), (10**15, lib.udp_frame(2))])
+    process = test.start('--pcap', capture, '--pace', 'recorded', '--output', test.path('output.csv'), '--stats', stats)
+    test.until_said(process, 'the next packet is due in 277777.8 hours')
+    process.signal(signal.SIGTERM)
+    test.wait(process).expect(0)
+    assert [row['measured'] for row in lib.read_stats(stats)] == ['1']
+
+
 def test_signal_before_the_first_byte(test):
     """Standard input that never says anything, as when a person forgot the file."""
     reading, writing = os.pipe()

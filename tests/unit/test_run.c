@@ -135,6 +135,7 @@ struct totals {
 	uint64_t epochs, received, measured, fed, dropped, ring_full, unbalanced;
 	uint64_t resized;                                           /* sketches */
 	uint64_t handed_cycles, rx_cycles, ppt_cycles, free_cycles; /* of receivers; of workers */
+	int64_t end;                                                /* of the last epoch */
 };
 
 /* Who was at work needed time for it, and no more than there was. */
@@ -246,6 +247,7 @@ static struct totals run_through(
 					0);
 		totals.received += received;
 		totals.fed += info.fed;
+		totals.end = info.end;
 		totals.dropped += info.dropped;
 		totals.unbalanced += received + info.dropped != info.fed;
 		totals.epochs++;
@@ -404,6 +406,26 @@ static void test_no_packet_is_awaited_behind_the_last(void **state)
 	assert_int_equal(source.next, 10);
 }
 
+/* Of an interval that is not fed to its end, the rest was not looked at. */
+static void test_a_limit_breaks_the_interval_off(void **state)
+{
+	static const struct {
+		uint64_t packets, duration;
+		int64_t end;
+	} rows[] = {{1500, 0, 1499}, {0, 1500, 1499}, {0, 0, 3000}, {5000, 0, 3000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = make_config("rss", 2, 1000000);
+		struct test_source source = make_source(2500, 10, 1000);
+
+		edit_feeder_options(&config)->packets = rows[i].packets;
+		edit_feeder_options(&config)->duration = rows[i].duration * 1000;
+		assert_int_equal(
+			run_through(&config, &source, NULL).end % 1000000000, rows[i].end * 1000);
+	}
+}
+
 /* The pool for long packets is the last thing that a feeder asks for: its name is taken. */
 static void test_feeder_without_a_pool(void **state)
 {
@@ -530,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_widths_change_one_by_one),
 		cmocka_unit_test(test_nothing_to_feed),
 		cmocka_unit_test(test_no_packet_is_awaited_behind_the_last),
+		cmocka_unit_test(test_a_limit_breaks_the_interval_off),
 		cmocka_unit_test(test_feeder_without_a_pool),
 		cmocka_unit_test(test_mbufs_share_no_cache_set),
 		cmocka_unit_test(test_paced_losses_are_counted),
