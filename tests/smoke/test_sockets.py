@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 
+import lib
 import net
 import peers
 from test_ipfix import account
@@ -172,8 +173,12 @@ def test_silent_name_server(test):
                'flow-table')
     urls = [url for url in ('clickhouse://database.example/t', 'kafka://broker.example/t') if 'built without it' not in
             test.run('--synthetic', 'packets=10', '--output', url, '--stats', '/nowhere/at/all').stderr]
-    processes = [test.start(*traffic, '--output', 'tcp://collector.example:1', '--flows', 'ipfix://collector.example',
-                            inside=namespace), *(test.start(*traffic, '--output', url, inside=namespace) for url in urls)]
+    places = [('--output', 'tcp://collector.example:1', '--flows', 'ipfix://collector.example'),
+              *(('--output', url) for url in urls)]
+    stats = [test.path(f'stats{number}.csv') for number in range(len(places))]
+    processes = [test.start(*traffic, '--stats', file, *where, inside=namespace) for file, where in zip(stats, places)]
+    for file in stats:
+        test.until(lambda file=file: os.path.exists(file) and lib.read_stats(file), 'an epoch has rows for them')
     begin = time.monotonic()
     test.until(lambda: time.monotonic() > begin + 1, 'they look names up')
     for process in processes:
