@@ -101,10 +101,14 @@ static void send_burst(struct sender *sender)
 	sender->n = 0;
 }
 
-static void wait_until_due(struct sender *sender, const struct source_packet *packet)
+/* False where the duration is over before it is due. */
+static bool wait_until_due(struct sender *sender, const struct source_packet *packet)
 {
+	uint64_t now = rte_rdtsc();
 	uint64_t cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
 
+	if (now >= sender->end || cycles >= sender->end - now)
+		return false;
 	if (cycles > 0)
 		send_burst(sender);
 	while (cycles > 0 && !is_stopped(sender)) {
@@ -114,6 +118,7 @@ static void wait_until_due(struct sender *sender, const struct source_packet *pa
 	}
 	if (sender->watch != NULL)
 		pacer_forgive(&sender->pacer, sender->sent, LAG_MAX);
+	return true;
 }
 
 static bool add_packet(struct sender *sender, const struct source_packet *packet)
@@ -190,10 +195,8 @@ void sender_send(struct sender *sender, const struct feeder_options *limits)
 	while (!is_stopped(sender) && next_packet(sender, &packet)) {
 		if (sender->sent == 0)
 			start_clock(sender, limits, packet.time);
-		if (sender->sent == most || rte_rdtsc() >= sender->end)
-			break;
-		wait_until_due(sender, &packet);
-		if (!add_packet(sender, &packet))
+		if (sender->sent == most || !wait_until_due(sender, &packet) ||
+			!add_packet(sender, &packet))
 			break;
 	}
 	send_burst(sender);

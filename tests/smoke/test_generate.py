@@ -113,6 +113,9 @@ def test_duration(test):
     result = test.run('generate', '--synthetic', 'flows=10,packets=0,seed=1', '--duration', '200ms',
                       '--port', 'net_null0', '--eal', '--no-pci').expect(0)
     assert int(re.search(r'sent (\d+) packets', result.stderr)[1]) > 0, result.describe()
+    result = test.run('generate', '--synthetic', 'packets=0,rate=1pps', '--pace', 'recorded', '--duration', '200ms',
+                      '--port', 'net_null0', '--eal', '--no-pci').expect(0)
+    assert 'sent 1 packets' in result.stderr, f'what was due after it was waited for: {result.describe()}'
 
 
 def test_sent_is_what_left(test):
