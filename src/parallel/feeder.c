@@ -59,6 +59,7 @@ struct feeder {
 	int64_t first_time, last_time; /* ns, of the first packet and the newest one */
 	struct pacer pacer;
 	bool broken_off; /* no more packets were wanted */
+	bool over;       /* the duration is */
 	bool damaged;
 
 	/* Written by the feeder, read by any thread. */
@@ -231,6 +232,18 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 	epochs_open(feeder->params.epochs, feeder->epoch);
 }
 
+/* Where the last epoch ends. */
+static int64_t last_end(const struct feeder *feeder)
+{
+	/* One epoch ends with its last packet; an interval that was broken off, too. */
+	if (feeder->params.interval == 0 || feeder->broken_off || stopped(feeder))
+		return RTE_MAX(feeder->last_time, feeder->info.start);
+	if (feeder->over)
+		return RTE_MIN(
+			feeder->info.end, feeder->first_time + (int64_t)feeder->params.duration);
+	return feeder->info.end;
+}
+
 static void end_epochs(struct feeder *feeder)
 {
 	flush_all(feeder);
@@ -238,10 +251,7 @@ static void end_epochs(struct feeder *feeder)
 		epochs_end(feeder->params.epochs, 0);
 		return;
 	}
-	/* One epoch ends with its last packet; an interval that was broken off, too. */
-	if (feeder->params.interval == 0 || feeder->broken_off || stopped(feeder))
-		feeder->info.end = feeder->last_time > feeder->info.start ? feeder->last_time
-									  : feeder->info.start;
+	feeder->info.end = last_end(feeder);
 	publish_end(feeder);
 	epochs_end(feeder->params.epochs, feeder->epoch + 1);
 }
@@ -347,8 +357,8 @@ int feeder_work(void *arg)
 	int result = 0;
 
 	while (!stopped(feeder) && (result = next_packet(feeder, &packet)) > 0) {
-		feeder->broken_off = beyond_duration(feeder, packet.time);
-		if (feeder->broken_off)
+		feeder->over = beyond_duration(feeder, packet.time);
+		if (feeder->over)
 			break;
 		if (!feeder->started)
 			start_epochs(feeder, packet.time);

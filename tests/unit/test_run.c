@@ -406,13 +406,14 @@ static void test_no_packet_is_awaited_behind_the_last(void **state)
 	assert_int_equal(source.next, 10);
 }
 
-/* Of an interval that is not fed to its end, the rest was not looked at. */
+/* Of an interval that is not fed to its end, the rest was not looked at; of a duration all was. */
 static void test_a_limit_breaks_the_interval_off(void **state)
 {
 	static const struct {
 		uint64_t packets, duration;
 		int64_t end;
-	} rows[] = {{1500, 0, 1499}, {0, 1500, 1499}, {0, 0, 3000}, {5000, 0, 3000}};
+	} rows[] = {{1500, 0, 1499}, {0, 1500, 1500}, {0, 2000, 2000}, {0, 1000, 1000},
+		{0, 0, 3000}, {5000, 0, 3000}, {0, 5000, 3000}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
