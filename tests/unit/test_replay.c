@@ -235,26 +235,33 @@ static void test_fcs(void **state)
 	assert_packet(*state, 0, SECOND_NS, 64, 64, 'a');
 }
 
+/* Of 4 bytes, or 32 bits. */
 static void test_fcs_pcapng(void **state)
 {
-	struct fixture *f = *state;
+	static const char *const lengths[] = {"\4\0\0\0", "\40\0\0\0"};
 
-	add_section(&f->bytes);
-	add32(&f->bytes, 1);
-	add32(&f->bytes, 28);
-	add32(&f->bytes, 1);  /* Ethernet */
-	add32(&f->bytes, 0);  /* no snap length */
-	add16(&f->bytes, 13); /* if_fcslen */
-	add16(&f->bytes, 1);
-	add_bytes(&f->bytes, "\4\0\0\0", 4);
-	add32(&f->bytes, 28);
-	add_packet(&f->bytes, 0, 1000000, 64, 64, 'a');
-	add_packet(&f->bytes, 0, 1000000, 60, 64, 'b');
-	add_packet(&f->bytes, 0, 1000000, 60, 1518, 'c');
-	add_packet(&f->bytes, 0, 1000000, 0, 3, 0);
-	end_file(f);
-	read_all(f);
-	assert_without_fcs(f);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct fixture *f = *state;
+
+		add_section(&f->bytes);
+		add32(&f->bytes, 1);
+		add32(&f->bytes, 28);
+		add32(&f->bytes, 1);  /* Ethernet */
+		add32(&f->bytes, 0);  /* no snap length */
+		add16(&f->bytes, 13); /* if_fcslen */
+		add16(&f->bytes, 1);
+		add_bytes(&f->bytes, lengths[i], 4);
+		add32(&f->bytes, 28);
+		add_packet(&f->bytes, 0, 1000000, 64, 64, 'a');
+		add_packet(&f->bytes, 0, 1000000, 60, 64, 'b');
+		add_packet(&f->bytes, 0, 1000000, 60, 1518, 'c');
+		add_packet(&f->bytes, 0, 1000000, 0, 3, 0);
+		end_file(f);
+		read_all(f);
+		assert_without_fcs(f);
+		teardown(state);
+		setup(state);
+	}
 }
 
 static void test_link_types(void **state)

@@ -185,6 +185,13 @@ static bool set_resolution(
 	return true;
 }
 
+/* Bits, as it is specified, or bytes, as Wireshark takes it: no FCS has less than 8 of the ones, nor 8 of
+ * the others. */
+static uint32_t fcs_bytes(uint8_t length)
+{
+	return length < 8 ? length : length / 8;
+}
+
 static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interface, uint32_t code,
 	const uint8_t *value, uint32_t length)
 {
@@ -203,7 +210,7 @@ static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interfac
 	if (code == OPTION_TSRESOL)
 		return set_resolution(pcapng, interface, value[0]);
 	if (code == OPTION_FCSLEN)
-		interface->fcs_bytes = value[0];
+		interface->fcs_bytes = fcs_bytes(value[0]);
 	if (code == OPTION_TSOFFSET)
 		interface->offset_seconds = (int64_t)capture_u64(value, pcapng->swapped);
 	return true;
