@@ -134,6 +134,13 @@ def test_copy_of_this_machine(test):
     assert lcores(there.stdout) == lcores(here.stdout), there.describe() + here.describe()
 
 
+def test_rings_of_a_driver(test):
+    """Some take rings of one size, whatever is asked."""
+    for port, entries in (('net_tap0', 32), ('net_af_xdp0,iface=lo', 2048), ('net_null0', 64)):
+        plan = test.run('plan', '--port', port, '--workers', '1', '--descriptors', '64').expect(0)
+        assert f'1 queue of {entries} descriptors\n' in plan.stdout, plan.describe()
+
+
 def test_threads_keep_off_polling_cpus(test):
     """The reporter, the writer and DPDK's own threads do not run where a worker polls."""
     allowed = os.sched_getaffinity(0)

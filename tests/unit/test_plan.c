@@ -15,6 +15,7 @@
 #include "sketch/hyperloglog.h"
 #include "sketch/measurement.h"
 #include "parallel/plan/design.h"
+#include "rx/port/name.h"
 
 static struct topology topology;
 static struct plan plan;
@@ -339,6 +340,22 @@ static void test_memory(void **state)
 	assert_true(plan.measurements[0].instance_bytes > 4 * 262144 * 4);
 }
 
+/* Rings are as the driver has them, and memory is for those. */
+static void test_descriptors_of_a_driver(void **state)
+{
+	struct plan_ports ports = {.nb_ports = 2};
+	struct config config = make_config(4);
+
+	(void)state;
+	make_topology(1, 8, 1);
+	ports.ports[1].descriptors = 4096;
+	edit_port_options(&config)->descriptors = 512;
+	assert_true(plan_make(&plan, &config, &topology, &ports, error));
+	assert_int_equal(plan.ports[0].descriptors, 512);
+	assert_int_equal(plan.ports[1].descriptors, 4096);
+	assert_true(plan.groups[0].mbufs >= 4 * (512 + 4096));
+}
+
 /* Other measurements take sketches alone, beside what runs; nothing else of the plan moves. */
 static void test_change(void **state)
 {
@@ -470,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_defaults_scale),
 		cmocka_unit_test(test_receivers),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_descriptors_of_a_driver),
 		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_memory_of_rules),
 		cmocka_unit_test(test_memory_of_keep_up),

@@ -53,6 +53,7 @@ static void add_port(struct machine *machine, const char *root, const char *call
 	machine->ports.ports[p].name = called;
 	machine->ports.ports[p].node = node_of(&machine->topology, root, device, interface);
 	machine->ports.ports[p].queues = queues_of(root, device);
+	machine->ports.ports[p].descriptors = port_driver_of_device(device)->descriptors;
 	machine->ports.ports[p].kernel = false;
 }
 

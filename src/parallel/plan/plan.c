@@ -396,6 +396,16 @@ static void plan_rings(struct plan *plan, const struct config *config)
 			config_asks(config, NULL, "ring-size") ? size : DIGEST_RING_DEFAULT;
 }
 
+/* of_driver: what serves it; 0: any number. */
+static uint32_t descriptors_of(const struct config *config, uint32_t of_driver)
+{
+	uint32_t asked = port_options(config)->descriptors;
+
+	if (of_driver > 0)
+		return of_driver;
+	return asked > 0 ? asked : DESCRIPTORS_DEFAULT;
+}
+
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_ports *ports, char *error)
 {
@@ -411,9 +421,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	make_groups(plan, ports);
 	plan_forwarding(plan);
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
-		plan->ports[p].descriptors = plan->ports[p].entries =
-			port_options(config)->descriptors > 0 ? port_options(config)->descriptors
-							      : DESCRIPTORS_DEFAULT;
+		plan->ports[p].descriptors = plan->ports[p].entries = descriptors_of(
+			config, p < ports->nb_ports ? ports->ports[p].descriptors : 0);
 	plan->rules = ports->rules;
 	plan->collect = ports->collect;
 	plan->kernel = ports->kernel;

@@ -257,6 +257,7 @@ struct plan_ports {
 		const char *name;          /* NULL: has none to be printed */
 		int node;                  /* PLAN_NODE_ANY: unknown */
 		struct plan_queues queues; /* of its driver, as far as that is known */
+		uint32_t descriptors;      /* that its driver takes, whatever is asked; 0: any */
 		bool kernel;               /* its packets come through the kernel */
 	} ports[OPTION_LIST_MAX];
 };
