@@ -15,6 +15,8 @@
 #define OWN_HASH        UINT64_C(0x6465647570)
 #define ROUTE_TIMEOUTS  8 /* of flows, for which an observer may be silent on a route */
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
+#define ROUND           (UINT64_C(1) << 32) /* of a total of 32 bits */
+#define PACKET_BYTES    (UINT64_C(1) << 17) /* none has more, whatever --link-overhead says */
 
 struct dedup {
 	struct dedup_params params;
@@ -171,6 +173,15 @@ static struct share *get_share(
 	return share;
 }
 
+/* Whether bytes are fewer because their total has 32 bits: packets went on, enough for the rest. */
+static bool bytes_went_round(const struct share *last, const struct record *record)
+{
+	uint64_t back = last->bytes - record->bytes;
+
+	return record->observation->sampling == 1 && record->packets > last->packets &&
+	       back < ROUND && ROUND - back <= (record->packets - last->packets) * PACKET_BYTES;
+}
+
 /* A total becomes what came since the last. One that is smaller began anew. */
 static void difference(struct share *last, struct record *record)
 {
@@ -179,6 +190,9 @@ static void difference(struct share *last, struct record *record)
 	if (packets >= last->packets && bytes >= last->bytes) {
 		record->packets -= last->packets;
 		record->bytes -= last->bytes;
+	} else if (bytes_went_round(last, record)) {
+		record->packets -= last->packets;
+		record->bytes += ROUND - last->bytes;
 	}
 	last->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	last->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);

@@ -303,6 +303,36 @@ static void test_both_sides_and_totals(void **state)
 	}
 }
 
+/* A flow of more than 4 GB whose total of bytes has 32 bits; then another flow in its place. */
+static void test_totals_of_32_bits(void **state)
+{
+	static const struct {
+		uint64_t packets, bytes; /* totals, */
+		uint64_t truth, truth_bytes;
+	} rows[] = {
+		{3000000, 4200000000, 3000000, 4200000000},
+		{3100000, 4340000000 % (1ULL << 32), 3100000, 4340000000},
+		{3100000, 4340000000 % (1ULL << 32), 3100000, 4340000000},
+		{6000000, 8400000000 % (1ULL << 32), 6000000, 8400000000},
+		{6200000, 8680000000 % (1ULL << 32), 6200000, 8680000000},
+		{5, 400, 6200005, 8680000400},
+		{7, 300, 6200012, 8680000700}, /* more packets, and not a round more bytes */
+	};
+	struct bed *bed = bed_create(DEDUP_NONE, 100, false);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct observation o = report(2, 3, rows[i].packets, rows[i].bytes);
+
+		o.flags = OBSERVATION_TOTALS;
+		give(bed, 2, o);
+		flush(bed);
+		assert_int_equal(bed->packets[2], rows[i].truth);
+		assert_int_equal(bed->bytes[2], rows[i].truth_bytes);
+	}
+	bed_destroy(bed);
+}
+
 static void test_exporter_and_window(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_EXPORTER, 100, false);
@@ -1117,6 +1147,7 @@ int main(void)
 		cmocka_unit_test(test_best_is_the_most),
 		cmocka_unit_test(test_one_heard_whole),
 		cmocka_unit_test(test_both_sides_and_totals),
+		cmocka_unit_test(test_totals_of_32_bits),
 		cmocka_unit_test(test_exporter_and_window),
 		cmocka_unit_test(test_window_of_samples),
 		cmocka_unit_test(test_edge_and_full_table),
