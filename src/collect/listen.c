@@ -232,6 +232,39 @@ static bool given_twice(const struct listen_address *addresses, uint32_t at)
 	return false;
 }
 
+static bool is_every(const struct listen_address *address)
+{
+	const struct in6_addr *ip = &address->address.sin6_addr;
+
+	return IN6_IS_ADDR_UNSPECIFIED(ip) ||
+	       (IN6_IS_ADDR_V4MAPPED(ip) && memcmp(ip->s6_addr + 12, "\0\0\0", 4) == 0);
+}
+
+/* Whether a socket for the one address is one for the other, too. */
+static bool holds(const struct listen_address *one, const struct listen_address *other)
+{
+	return one->address.sin6_port == other->address.sin6_port &&
+	       (one->all || (is_every(one) && is_ipv4(one) == is_ipv4(other)));
+}
+
+/* Why there is no socket, with errno. */
+static void explain(const struct listen_address *addresses, uint32_t at, char *error)
+{
+	const struct listen_address *address = &addresses[at];
+	int reason = errno;
+
+	for (uint32_t i = 0; i < at && reason == EADDRINUSE; i++)
+		if (holds(&addresses[i], address) || holds(address, &addresses[i])) {
+			snprintf(error, OPTION_WHY_MAX,
+				"--listen %s and --listen %s have addresses in common: leave one "
+				"of them out",
+				addresses[i].text, address->text);
+			return;
+		}
+	snprintf(error, OPTION_WHY_MAX, "cannot listen on %s: %s", address->text,
+		listen_advice(address, SOCK_DGRAM, reason));
+}
+
 static bool open_all(struct listener *listener, const struct listen_address *addresses, uint32_t n,
 	uint32_t buffer, char *error)
 {
@@ -244,8 +277,7 @@ static bool open_all(struct listener *listener, const struct listen_address *add
 			return false;
 		}
 		if (!open_one(&listener->sockets[i], &addresses[i], buffer)) {
-			snprintf(error, OPTION_WHY_MAX, "cannot listen on %s: %s",
-				addresses[i].text, listen_advice(&addresses[i], SOCK_DGRAM, errno));
+			explain(addresses, i, error);
 			if (listener->sockets[i].fd >= 0)
 				close(listener->sockets[i].fd);
 			return false;

@@ -287,6 +287,16 @@ static void addresses_that_cannot_be_had(void **state)
 	twice[0] = twice[1] = parsed(text);
 	assert_null(listener_open(twice, 2, 0, error));
 	assert_non_null(strstr(error, "twice"));
+	/* All addresses, and one of them. */
+	snprintf(text, sizeof(text), ":%u", ntohs(twice[0].address.sin6_port));
+	twice[1] = parsed(text);
+	assert_null(listener_open(twice, 2, 0, error));
+	assert_non_null(strstr(error, "in common"));
+	snprintf(text, sizeof(text), "0.0.0.0:%u", ntohs(twice[0].address.sin6_port));
+	twice[1] = parsed(text);
+	assert_null(listener_open(twice, 2, 0, error));
+	assert_non_null(strstr(error, text));
+	assert_non_null(strstr(error, "in common"));
 	/* The first of two was closed again. */
 	listener = listener_open(twice, 1, 0, error);
 	assert_non_null(listener);
