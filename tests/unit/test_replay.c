@@ -235,6 +235,19 @@ static void test_fcs(void **state)
 	assert_packet(*state, 0, SECOND_NS, 64, 64, 'a');
 }
 
+/* An interface with an if_fcslen of so many bytes. */
+static void add_fcslen(struct bytes *bytes, uint32_t length, const char *value)
+{
+	add32(bytes, 1);
+	add32(bytes, 28);
+	add32(bytes, 1); /* Ethernet */
+	add32(bytes, 0); /* no snap length */
+	add16(bytes, 13);
+	add16(bytes, length);
+	add_bytes(bytes, value, 4);
+	add32(bytes, 28);
+}
+
 /* Of 4 bytes, or 32 bits. */
 static void test_fcs_pcapng(void **state)
 {
@@ -244,14 +257,7 @@ static void test_fcs_pcapng(void **state)
 		struct fixture *f = *state;
 
 		add_section(&f->bytes);
-		add32(&f->bytes, 1);
-		add32(&f->bytes, 28);
-		add32(&f->bytes, 1);  /* Ethernet */
-		add32(&f->bytes, 0);  /* no snap length */
-		add16(&f->bytes, 13); /* if_fcslen */
-		add16(&f->bytes, 1);
-		add_bytes(&f->bytes, lengths[i], 4);
-		add32(&f->bytes, 28);
+		add_fcslen(&f->bytes, 1, lengths[i]);
 		add_packet(&f->bytes, 0, 1000000, 64, 64, 'a');
 		add_packet(&f->bytes, 0, 1000000, 60, 64, 'b');
 		add_packet(&f->bytes, 0, 1000000, 60, 1518, 'c');
@@ -262,6 +268,21 @@ static void test_fcs_pcapng(void **state)
 		teardown(state);
 		setup(state);
 	}
+}
+
+/* A file is not refused for it. */
+static void test_fcs_of_odd_length(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add_fcslen(&f->bytes, 4, "\4\0\0\0");
+	add_packet(&f->bytes, 0, 1000000, 64, 64, 'a');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_int_equal(f->nb_packets, 1);
+	assert_packet(f, 0, SECOND_NS, 64, 64, 'a');
 }
 
 static void test_link_types(void **state)
@@ -1208,6 +1229,7 @@ int main(void)
 		TEST(test_pcapng),
 		TEST(test_fcs),
 		TEST(test_fcs_pcapng),
+		TEST(test_fcs_of_odd_length),
 		TEST(test_link_types),
 		TEST(test_interfaces_differ),
 		TEST(test_sections_differ),

@@ -195,12 +195,8 @@ static uint32_t fcs_bytes(uint8_t length)
 static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interface, uint32_t code,
 	const uint8_t *value, uint32_t length)
 {
-	uint32_t expected = length;
+	uint32_t expected = code == OPTION_TSRESOL ? 1 : code == OPTION_TSOFFSET ? 8 : length;
 
-	if (code == OPTION_TSRESOL || code == OPTION_FCSLEN)
-		expected = 1;
-	else if (code == OPTION_TSOFFSET)
-		expected = 8;
 	if (length != expected) {
 		source_error(pcapng->error,
 			"interface %u: its option %u has %u bytes instead of %u", interface->number,
@@ -209,7 +205,7 @@ static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interfac
 	}
 	if (code == OPTION_TSRESOL)
 		return set_resolution(pcapng, interface, value[0]);
-	if (code == OPTION_FCSLEN)
+	if (code == OPTION_FCSLEN && length == 1) /* libpcap reads over all of them */
 		interface->fcs_bytes = fcs_bytes(value[0]);
 	if (code == OPTION_TSOFFSET)
 		interface->offset_seconds = (int64_t)capture_u64(value, pcapng->swapped);
