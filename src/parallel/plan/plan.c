@@ -397,10 +397,16 @@ static void plan_rings(struct plan *plan, const struct config *config)
 }
 
 /* of_driver: what serves it; 0: any number. */
-static uint32_t descriptors_of(const struct config *config, uint32_t of_driver)
+static uint32_t descriptors_of(
+	struct plan *plan, uint32_t p, const struct config *config, uint32_t of_driver)
 {
 	uint32_t asked = port_options(config)->descriptors;
+	const char *name = plan->ports[p].name;
 
+	if (of_driver > 0 && asked > 0 && asked != of_driver)
+		plan_warn(plan,
+			"%.*s: its driver takes %u descriptors, whatever --descriptors says",
+			(int)strcspn(name, ","), name, of_driver);
 	if (of_driver > 0)
 		return of_driver;
 	return asked > 0 ? asked : DESCRIPTORS_DEFAULT;
@@ -422,7 +428,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	plan_forwarding(plan);
 	for (uint32_t p = 0; p < plan->nb_ports; p++)
 		plan->ports[p].descriptors = plan->ports[p].entries = descriptors_of(
-			config, p < ports->nb_ports ? ports->ports[p].descriptors : 0);
+			plan, p, config, p < ports->nb_ports ? ports->ports[p].descriptors : 0);
 	plan->rules = ports->rules;
 	plan->collect = ports->collect;
 	plan->kernel = ports->kernel;
