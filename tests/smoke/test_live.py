@@ -156,6 +156,17 @@ def test_what_loops_counts_once(test):
     expect_all(ledger, 100)
 
 
+def test_af_xdp_beside_long_frames(test):
+    """A packet socket takes a frame in one mbuf, and af_xdp no such long ones."""
+    space = net.Namespace(test)
+    for i, mtu in enumerate((1500, 9000, 1500)):
+        space.veth(f'tap{i}', f'wire{i}', mtu=mtu)
+    ports = ('--port', 'net_af_xdp0,iface=tap0,busy_budget=0', '--workers', '1', '--duration', '10ms', '--port')
+    result = test.run(*ports, 'tap1', inside=space).expect(1)
+    result.expect_one_line('net_af_xdp0', 'takes mbufs of 3840 bytes at most', 'lower the MTU')
+    test.run(*ports, 'tap2', inside=space).expect(0)
+
+
 def test_two_ports_over_af_xdp(test):
     """Its driver takes 2048 mbufs for each queue as it starts, whatever the rings have."""
     space = net.Namespace(test)

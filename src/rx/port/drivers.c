@@ -332,6 +332,8 @@ const struct port_driver port_drivers[] = {
 		.queues_arg = "queue_count",
 		/* Mbufs that it takes for the kernel to fill, whatever the ring has. */
 		.descriptors = 2048,
+		/* With what stands before its bytes, an mbuf is no longer than a page. */
+		.mbuf_most = 4096 - 256,
 		.fill = PORT_FILL_GUESSED,
 	},
 	{

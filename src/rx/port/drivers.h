@@ -135,6 +135,7 @@ struct port_driver {
 				     not */
 	uint16_t
 		descriptors; /* what serves it, where a ring of any other size is in vain; 0: any */
+	uint16_t mbuf_most;  /* bytes that one mbuf may have, headroom included; 0: any */
 };
 
 /* The rows; the first one is for every driver that has none. */

@@ -303,6 +303,12 @@ static bool choose(struct start *start, uint32_t room, char *error)
 		return fail(error,
 			"--port %s: its frames need mbufs of %u bytes, there are %u: lower --mtu",
 			port->name, start->frames.mbuf_room, room);
+	if (port->driver->mbuf_most > 0 && room > port->driver->mbuf_most)
+		return fail(error,
+			"--port %s: its driver takes mbufs of %u bytes at most, and frames of "
+			"another port need %u: lower the MTU there, or measure it in a run of its "
+			"own",
+			port->name, port->driver->mbuf_most, room);
 	start->rss = (struct port_rss){
 		.port = port->name,
 		.driver = port->driver,
