@@ -220,6 +220,7 @@ def test_two_signals_at_once_are_one(test):
     output, stats = test.path('output.csv'), test.path('stats.csv')
     process = test.start('--synthetic', 'flows=100,packets=0,rate=10K', '--pace', 'recorded', '--interval', '0',
                          '--output', output, '--stats', stats)
+    test.until(lambda: os.path.exists(output) and os.path.exists(stats), 'it has begun')
     pause(test)
     process.signal(signal.SIGINT)
     process.signal(signal.SIGTERM)
