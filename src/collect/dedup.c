@@ -16,7 +16,7 @@
 #define ROUTE_TIMEOUTS  8 /* of flows, for which an observer may be silent on a route */
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
 #define ROUND           (UINT64_C(1) << 32) /* of a total of 32 bits */
-#define PACKET_BYTES    (UINT64_C(1) << 17) /* none has more, whatever --link-overhead says */
+#define PACKET_BYTES    10000               /* those of a flow have no more, on the average */
 
 struct dedup {
 	struct dedup_params params;

@@ -317,6 +317,8 @@ static void test_totals_of_32_bits(void **state)
 		{6200000, 8680000000 % (1ULL << 32), 6200000, 8680000000},
 		{5, 400, 6200005, 8680000400},
 		{7, 300, 6200012, 8680000700}, /* more packets, and not a round more bytes */
+		{50000, 75000000, 6250005, 8755000400},
+		{200000, 12000000, 6450005, 8767000400}, /* of 64 bytes each; not of 28 KB */
 	};
 	struct bed *bed = bed_create(DEDUP_NONE, 100, false);
 
