@@ -17,6 +17,7 @@
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
 #define ROUND           (UINT64_C(1) << 32) /* of a total of 32 bits */
 #define PACKET_BYTES    10000               /* those of a flow have no more, on the average */
+#define OVERHEAD_MAX    256                 /* of --link-overhead, which totals have grown by */
 
 struct dedup {
 	struct dedup_params params;
@@ -177,9 +178,11 @@ static struct share *get_share(
 static bool bytes_went_round(const struct share *last, const struct record *record)
 {
 	uint64_t back = last->bytes - record->bytes;
+	bool of_32_bits = last->bytes < ROUND + last->packets * OVERHEAD_MAX;
 
-	return record->observation->sampling == 1 && record->packets > last->packets &&
-	       back < ROUND && ROUND - back <= (record->packets - last->packets) * PACKET_BYTES;
+	return of_32_bits && record->observation->sampling == 1 &&
+	       record->packets > last->packets && back < ROUND &&
+	       ROUND - back <= (record->packets - last->packets) * PACKET_BYTES;
 }
 
 /* A total becomes what came since the last. One that is smaller began anew. */

@@ -319,6 +319,8 @@ static void test_totals_of_32_bits(void **state)
 		{7, 300, 6200012, 8680000700}, /* more packets, and not a round more bytes */
 		{50000, 75000000, 6250005, 8755000400},
 		{200000, 12000000, 6450005, 8767000400}, /* of 64 bytes each; not of 28 KB */
+		{6000000, 8400000000, 12250005, 17155000400},
+		{9000000, 6000000000, 21250005, 23155000400}, /* of more than 32 bits */
 	};
 	struct bed *bed = bed_create(DEDUP_NONE, 100, false);
 
