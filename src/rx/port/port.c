@@ -306,8 +306,8 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	if (port->driver->mbuf_most > 0 && room > port->driver->mbuf_most)
 		return fail(error,
 			"--port %s: its driver takes mbufs of %u bytes at most, and frames of "
-			"another port need %u: lower the MTU there, or measure it in a run of its "
-			"own",
+			"another port, or of SPEC, need %u: lower the MTU there, or size=, or "
+			"measure that port in a run of its own",
 			port->name, port->driver->mbuf_most, room);
 	start->rss = (struct port_rss){
 		.port = port->name,
