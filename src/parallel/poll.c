@@ -10,6 +10,7 @@
 #include <rte_ring.h>
 
 #include "rx/packet/meta.h"
+#include "rx/port/port.h"
 
 /* A device on which packets go on coming is drained for so long. */
 #define DRAIN_MS 200
@@ -165,6 +166,16 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 	valve_look(&keeper->valve, &queue->valve, quarters, true);
 }
 
+static void look_for_cut(struct poll_queue *queue, struct rte_mbuf *const *pkts, uint32_t n)
+{
+	bool cut = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		cut |= port_was_cut(queue->cut_at, pkts[i]->pkt_len);
+	if (cut)
+		atomic_store_explicit(&queue->cut, true, memory_order_relaxed);
+}
+
 /* One round over the queues. Returns the packets received. */
 static uint32_t poll_round(struct poller *poller)
 {
@@ -187,6 +198,8 @@ static uint32_t poll_round(struct poller *poller)
 		rx_cycles = poller->polled - start;
 		poller->queues[q].received += n;
 		poller->at = q;
+		if (poller->queues[q].cut_at > 0)
+			look_for_cut(&poller->queues[q], pkts, n);
 		if (poller->replay)
 			take_marked(poller, pkts, n, rx_cycles);
 		else

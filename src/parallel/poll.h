@@ -7,6 +7,7 @@
  * empty.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +31,8 @@ struct rte_ring;
 struct poll_queue {
 	uint16_t port, queue;
 	uint64_t received; /* packets, of all epochs; the poller's own until it has ended */
+	uint32_t cut_at;   /* of its port (rx/port/port.h) */
+	_Atomic bool cut;  /* a frame was; written by the poller, read by any thread */
 	/* Looked at where there is a keeper. */
 	enum queue_fill fill;
 	uint32_t entries;      /* descriptors */

@@ -75,6 +75,7 @@ static void init_poller(
 		poller->queues[poller->nb_queues++] = (struct poll_queue){
 			.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
 			.queue = (uint16_t)queue,
+			.cut_at = plan->replay ? 0 : run->ports[p].cut_at,
 		};
 		if (!plan->replay && !run->ports[p].driver->polled)
 			poller->quiet_ms = LINK_DOWN_MS;

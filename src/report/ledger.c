@@ -163,23 +163,44 @@ static uint64_t device_differences(const struct account *account)
 	return sum;
 }
 
+static bool cut_from(const struct poller *poller, uint16_t port)
+{
+	bool cut = false;
+
+	for (uint32_t q = 0; q < poller->nb_queues; q++)
+		if (poller->queues[q].port == port)
+			cut |= atomic_load_explicit(&poller->queues[q].cut, memory_order_relaxed);
+	return cut;
+}
+
+static bool was_cut(const struct run *run, uint16_t port)
+{
+	bool cut = false;
+
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		cut |= cut_from(&run->receivers[r]->poller, port);
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		cut |= cut_from(&run->workers[w]->poller, port);
+	return cut;
+}
+
 /*
  * A packet socket tells the length to which it cut a frame as if that were all, and no other frame
  * is just as long; the driver may have put a VLAN tag back.
  */
-static void warn_of_cut_frames(struct account *account, uint32_t longest)
+static void warn_of_cut_frames(struct account *account)
 {
-	for (uint32_t p = 0; p < account->run->nb_ports && !account->cut_said; p++) {
+	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
 		const struct port *port = &account->run->ports[p];
 
-		if (!port_was_cut(port->cut_at, longest))
+		if (account->cut_said[p] || !was_cut(account->run, port->id))
 			continue;
 		log_warning(
 			"%s: frames longer than %u bytes came and were cut: their bytes count "
 			"less; --mtu makes room for longer ones, ethtool -K turns off what joins "
 			"packets (gro, lro, tso)",
 			port->name, port->cut_at);
-		account->cut_said = true;
+		account->cut_said[p] = true;
 	}
 }
 
@@ -257,7 +278,7 @@ struct ledger account_epoch(
 	ledger.longest_frame = longest;
 	if (longest > ledger.largest_frame)
 		ledger.largest_frame = longest;
-	warn_of_cut_frames(account, longest);
+	warn_of_cut_frames(account);
 	if (last)
 		wait_for_late_counters(account);
 	add_device_losses(account, &ledger);

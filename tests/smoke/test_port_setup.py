@@ -102,6 +102,25 @@ def test_frames_that_are_cut_are_said(test):
     assert lib.total(lib.read_stats(stats), 'bytes') == 2 * 1982
 
 
+def test_frames_that_are_cut_beside_longer_ones(test):
+    """Of each port it is said whether its socket cut some, however long those of others are."""
+    space = net.Namespace(test)
+    for i in range(2):
+        space.veth(f'tap{i}', f'wire{i}', mtu=9000)
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    process = test.start('--port', 'net_af_packet0,iface=tap0,framesz=2048', '--port', net.af_packet('tap1', frames=512),
+                         '--interval', '100ms', '--no-huge', '--workers', '1', '--output', output, '--stats', stats,
+                         inside=space)
+    net.wait_until_ready(test, process, stats)
+    for i in range(2):
+        test.wait(space.send(f'wire{i}', capture_of(test, [lib.udp_frame(0, 4000)] * 3), RATE)).expect(0)
+    test.until(lambda: lib.total(lib.read_stats(stats), 'received') >= 6, 'all')
+    result = finish(test, process)
+    assert 'net_af_packet0: frames longer than 1982 bytes came and were cut' in result.stderr, result.describe()
+    assert result.stderr.count('came and were cut') == 1, result.describe()
+    assert lib.total(lib.read_stats(stats), 'bytes') == 3 * (1982 + 4000)
+
+
 def test_jumbo_frames_of_a_tap(test):
     """Chained mbufs, because nobody asked DPDK for the MTU that the interface has."""
     space = net.Namespace(test)
