@@ -185,8 +185,7 @@ static bool set_resolution(
 	return true;
 }
 
-/* Bits, as it is specified, or bytes, as Wireshark takes it: no FCS has less than 8 of the ones, nor 8 of
- * the others. */
+/* Bits, as it is specified, or bytes, as Wireshark takes it: an FCS has 2 or 4 of them. */
 static uint32_t fcs_bytes(uint8_t length)
 {
 	return length < 8 ? length : length / 8;
