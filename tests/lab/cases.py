@@ -262,13 +262,14 @@ def isolated(where):
 
 def elsewhere(where):
     """A card whose node has no CPU for it: packets lie at the card, sketches at the worker, and plan says so."""
-    run, before, lcores = planned(where, where.bind('igb1'), '--workers 1', 'taskset -c 0,1')
+    # Sketches of 51 MB: what libraries have on either node depends on who read them first, and is less.
+    run, before, lcores = planned(where, where.bind('igb1'), '--workers 1 --width 1M', 'taskset -c 0,1')
     huge, private = run.memory('Huge'), run.memory('Private')
     sent = captured(800)
     run.feed(where.cable('igb1'), sent)
     run.expect(sent)
     assert [node for role, _, node in lcores if role == 'worker'] == [0], before
-    assert huge[1] > 9 > huge[0] and private[0] > 13 > private[1], f'packets {huge}, sketches {private}\n{before}'
+    assert huge[1] > 9 > huge[0] and private[0] > 50 > 40 > private[1], f'packets {huge}, sketches {private}\n{before}'
     warning = 'worker 0: not on NUMA node 1 as the port'
     assert warning in before and warning in run.said(), f'{before}\n{run.said()}'
 
