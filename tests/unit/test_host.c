@@ -1407,7 +1407,8 @@ static void test_one_file_spoiled(void **state)
 		if (strstr(spoiled[i], "/cpu") != NULL && strstr(spoiled[i], "/cpu30/") == NULL &&
 			strncmp(spoiled[i], CPU_PATH, sizeof(CPU_PATH) - 1) == 0)
 			continue; /* one CPU stands for all */
-		snprintf(path, sizeof(path), "%s/%s", tree_root, spoiled[i]);
+		assert_in_range(snprintf(path, sizeof(path), "%s/%s", tree_root, spoiled[i]), 1,
+			sizeof(path) - 1);
 		snprintf(back, sizeof(back), "%s/spoiled", tree_root);
 		assert_int_equal(rename(path, back), 0);
 		examine();

@@ -207,19 +207,22 @@ static void look_up_ipv4(
 	prefix_table_look_up(ipv4, addresses, hits, burst->n);
 }
 
+/* Of at least one packet. */
 static void look_up_ipv6(
 	struct rte_fib6 *ipv6, const struct key_burst *burst, bool source, uint32_t *hits)
 {
 	uint8_t addresses[BURST_MAX][16];
 	uint64_t hops[BURST_MAX];
 	uint32_t at[BURST_MAX], n = 0;
+	uint64_t left = burst->v6;
 
-	for (uint64_t left = burst->v6; left != 0; left &= left - 1) {
+	do {
 		const struct key6 *key = &burst->key6[__builtin_ctzll(left)];
 
 		at[n] = (uint32_t)__builtin_ctzll(left);
 		memcpy(addresses[n++], source ? key->src_ip : key->dst_ip, 16);
-	}
+		left &= left - 1;
+	} while (left != 0);
 	rte_fib6_lookup_bulk(ipv6, (void *)addresses, hops, (int)n);
 	for (uint32_t i = 0; i < n; i++)
 		hits[at[i]] = (uint32_t)hops[i] - 1;

@@ -68,7 +68,8 @@ void port_sending_start(struct port *port)
 	struct port_send *send = &port->send;
 	uint32_t longest = driver->longest_sent > 0 ? driver->longest_sent : port->largest_frame;
 
-	rte_eth_dev_info_get(port->id, &info);
+	if (rte_eth_dev_info_get(port->id, &info) != 0)
+		info = (struct rte_eth_dev_info){0};
 	send->chains = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ||
 		       driver->frames == PORT_FRAMES_CHAINED;
 	if (port->interface_mtu > 0 && driver->on_interface && !driver->makes_interface)
