@@ -105,10 +105,11 @@ static void explain_refusal(struct replay_file *file, char *error)
 			file->path);
 }
 
-/* Bytes of a frame are those before its FCS, however much of it was captured. */
+/* Bytes of a frame are those before its FCS, however much of it was captured; one that has more than
+ * it says to have had is left as it is. */
 static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 {
-	if (fcs_bytes == 0)
+	if (fcs_bytes == 0 || packet->captured > packet->wire_len)
 		return;
 	packet->wire_len -= fcs_bytes < packet->wire_len ? fcs_bytes : packet->wire_len;
 	if (packet->captured > packet->wire_len)
