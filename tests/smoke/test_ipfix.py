@@ -64,7 +64,9 @@ def compare(rows, receiver, octets):
     assert got == want, (len(records), len(rows), [
         (key, got.get(key), want.get(key)) for key in got.keys() | want.keys() if got.get(key) != want.get(key)][:3])
     assert len(records) == len(rows) or not receiver.each, (len(records), len(rows))
-    assert receivers.sums_of(records) == octets
+    sums = receivers.sums_of(records)
+    assert sums == octets, (receiver.name, [(key, sums.get(key), octets.get(key)) for key in sums.keys() | octets.keys()
+                                            if sums.get(key) != octets.get(key)][:3])
 
 
 def capture(entry, kinds):

@@ -325,8 +325,9 @@ static uint8_t *end_set(uint8_t *set, uint8_t *at)
 	return at;
 }
 
-static const struct field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4}, {IE_DOMAIN_NAME, VARIABLE},
-	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}};
+/* The name last: nfdump 1.7.5 takes what stands behind a length that varies from a wrong place. */
+static const struct field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4}, {IE_SELECTOR_ALGORITHM, 2},
+	{IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}, {IE_DOMAIN_NAME, VARIABLE}};
 static const struct field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 	{IE_OBSERVATION_MILLISECONDS, 8}, {IE_EXPORTED_FLOWS, 8}, {IE_NOT_SENT_FLOWS, 8},
 	{IE_PACKETS_OBSERVED, 8}, {IE_PACKETS_SELECTED, 8}, {IE_IGNORED_PACKETS, 8}};
@@ -352,8 +353,8 @@ static uint8_t *put_who(uint8_t *at, const struct domain *domain)
 {
 	uint32_t len = (uint32_t)strlen(domain->name);
 
-	at = put_bytes(put8(put32(at, domain->number), len), domain->name, len);
-	return put32(put32(put16(at, 1), 1), 0);
+	at = put32(put32(put16(put32(at, domain->number), 1), 1), 0);
+	return put_bytes(put8(at, len), domain->name, len);
 }
 
 /* In a message of `in`: its own, or the one of totals. */
