@@ -233,7 +233,7 @@ static void test_bytes(void **state)
 		{4, 1, 0}, {2, 8, 0}, {352, 8, 0}, {152, 8, 0}, {153, 8, 0}, {6, 1, 0}, {136, 1, 0},
 		{10, 4, 0}, {14, 4, 0}, {34, 4, 0}};
 	static const struct spec who[] = {
-		{149, 4, 0}, {300, 65535, 0}, {304, 2, 0}, {305, 4, 0}, {306, 4, 0}};
+		{149, 4, 0}, {304, 2, 0}, {305, 4, 0}, {306, 4, 0}, {300, 65535, 0}};
 	static const uint8_t reasons[] = {1, 2, 4};
 	static struct bytes want[3];
 	uint32_t set;
@@ -255,11 +255,11 @@ static void test_bytes(void **state)
 	end_set(&want[1], set);
 	set = begin_set(&want[1], 256);
 	put(&want[1], 7, 4);
-	put(&want[1], 4, 1);
-	put_bytes(&want[1], "main", 4);
 	put(&want[1], 1, 2);
 	put(&want[1], 1, 4);
 	put(&want[1], 0, 4);
+	put(&want[1], 4, 1);
+	put_bytes(&want[1], "main", 4);
 	end_set(&want[1], set);
 	set = begin_set(&want[2], 258);
 	for (uint32_t f = 0; f < 3; f++) {
