@@ -32,7 +32,7 @@
 
 #define FETCH_AHEAD 8 /* mbufs */
 
-#define LONG_WAIT_S 3600 /* for a packet that is due by its stamp, without a word */
+#define HOUR_S 3600 /* the longest wait for a packet that is due by its stamp, without a word */
 
 #define STAGE_MAX BURST_MAX /* packets that wait for a queue before they are put on its ring */
 
@@ -259,12 +259,12 @@ static void end_epochs(struct feeder *feeder)
 /* A stamp that is wrong may be years ahead of the one before. */
 static void say_long_wait(uint64_t cycles)
 {
-	uint64_t seconds = cycles / rte_get_tsc_hz();
+	const uint64_t hour = HOUR_S * rte_get_tsc_hz();
 
-	if (seconds >= LONG_WAIT_S)
+	if (cycles >= hour)
 		log_warning("by its time stamp the next packet is due in %.1f hours, and --pace "
 			    "recorded waits for it",
-			(double)seconds / LONG_WAIT_S);
+			(double)cycles / (double)hour);
 }
 
 /* Waits until the packet is due. Staged packets go out first: a card does not hold them back. */
@@ -275,7 +275,7 @@ static void wait_until_due(struct feeder *feeder, int64_t time)
 
 	if (cycles > 0)
 		flush_all(feeder);
-	if (feeder->params.pace == PACE_RECORDED)
+	if (cycles > 0 && feeder->params.pace == PACE_RECORDED)
 		say_long_wait(cycles);
 	while (cycles > 0 && !stopped(feeder)) {
 		if (!pacer_nap(cycles))
