@@ -200,14 +200,20 @@ static void test_pcapng(void **state)
 }
 
 /* What stands behind a frame, as the file says, is none of its bytes, also where it was cut off. */
-static void assert_without_fcs(const struct fixture *f)
+static void assert_without_fcs(void **state)
 {
+	struct fixture *f = *state;
+
+	end_file(f);
+	read_all(f);
 	assert_int_equal(f->end, 0);
 	assert_int_equal(f->nb_packets, 4);
 	assert_packet(f, 0, SECOND_NS, 60, 60, 'a');
 	assert_packet(f, 1, SECOND_NS, 60, 60, 'b');
 	assert_packet(f, 2, SECOND_NS, 60, 1514, 'c');
 	assert_packet(f, 3, SECOND_NS, 0, 0, 0);
+	teardown(state);
+	setup(state);
 }
 
 static void test_fcs(void **state)
@@ -221,11 +227,7 @@ static void test_fcs(void **state)
 		add_record(&f->bytes, 1, 0, 62, 64, 'b');
 		add_record(&f->bytes, 1, 0, 60, 1518, 'c');
 		add_record(&f->bytes, 1, 0, 3, 3, 0);
-		end_file(f);
-		read_all(f);
-		assert_without_fcs(f);
-		teardown(state);
-		setup(state);
+		assert_without_fcs(state);
 	}
 	/* A length that the file does not say to be one. */
 	add_pcap_header(&((struct fixture *)*state)->bytes, MAGIC_NS, 65535, 0x20000001);
@@ -262,11 +264,7 @@ static void test_fcs_pcapng(void **state)
 		add_packet(&f->bytes, 0, 1000000, 60, 64, 'b');
 		add_packet(&f->bytes, 0, 1000000, 60, 1518, 'c');
 		add_packet(&f->bytes, 0, 1000000, 0, 3, 0);
-		end_file(f);
-		read_all(f);
-		assert_without_fcs(f);
-		teardown(state);
-		setup(state);
+		assert_without_fcs(state);
 	}
 }
 
