@@ -25,6 +25,7 @@
 #include "parallel/return_window.h"
 #include "parallel/send.h"
 #include "parallel/sender.h"
+#include "rx/packet/captured.h"
 #include "rx/packet/stamp.h"
 #include "rx/port/live_ports.h"
 #include "rx/port/loss.h"
@@ -104,7 +105,7 @@ static const uint8_t *whole_frame(struct returned *returned, const struct rte_mb
 {
 	if (mbuf->nb_segs > 1 && rte_pktmbuf_pkt_len(mbuf) > FRAME_MAX)
 		return NULL;
-	return rte_pktmbuf_read(mbuf, 0, rte_pktmbuf_pkt_len(mbuf), returned->frame);
+	return mbuf_read(mbuf, 0, rte_pktmbuf_pkt_len(mbuf), returned->frame);
 }
 
 static void take_latency(struct trial *trial, uint64_t ns)

@@ -7,6 +7,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 
+#include "rx/packet/captured.h"
 #include "rx/packet/meta.h"
 #include "base/prefetch.h"
 #include "rx/packet/link_type.h"
@@ -168,10 +169,9 @@ static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, u
 	struct key_tcp *tcp)
 {
 	uint8_t ip_copy[IPV4_HEADER], tcp_copy[TCP_READ];
-	const uint8_t *ip = rte_pktmbuf_read(mbuf, (uint32_t)ip_at, IPV4_HEADER, ip_copy);
+	const uint8_t *ip = mbuf_read(mbuf, (uint32_t)ip_at, IPV4_HEADER, ip_copy);
 	const uint8_t *header =
-		tcp_at < UINT32_MAX ? rte_pktmbuf_read(mbuf, (uint32_t)tcp_at, TCP_READ, tcp_copy)
-				    : NULL;
+		tcp_at < UINT32_MAX ? mbuf_read(mbuf, (uint32_t)tcp_at, TCP_READ, tcp_copy) : NULL;
 	uint32_t length, headers;
 
 	*tcp = (struct key_tcp){0};
@@ -259,7 +259,7 @@ static inline __attribute__((always_inline)) bool parse_second(const uint8_t *da
 static uint16_t read_overhead(const struct rte_mbuf *mbuf, size_t ip_at, uint32_t wire_len)
 {
 	uint8_t copy[IP_LENGTHS];
-	const uint8_t *ip = rte_pktmbuf_read(mbuf, (uint32_t)ip_at, IP_LENGTHS, copy);
+	const uint8_t *ip = mbuf_read(mbuf, (uint32_t)ip_at, IP_LENGTHS, copy);
 
 	return overhead_of(wire_len, ip_at, ip != NULL ? ip_length(ip) : 0);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Bytes of a packet that are in its mbuf. A packet socket copies part of a frame into one segment,
+ * and pkt_len is the length on the wire. A chain of segments is always whole.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+static inline uint32_t mbuf_captured(const struct rte_mbuf *mbuf)
+{
+	return mbuf->nb_segs == 1 ? mbuf->data_len : mbuf->pkt_len;
+}
+
+/* As rte_pktmbuf_read(); NULL if the bytes are not all there. */
+static inline const void *mbuf_read(
+	const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length, void *copy)
+{
+	if ((uint64_t)offset + length > mbuf_captured(mbuf))
+		return NULL;
+	return rte_pktmbuf_read(mbuf, offset, length, copy);
+}
