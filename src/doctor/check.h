@@ -40,8 +40,7 @@ struct host_port {
 	char interface[IFNAMSIZ];       /* of the kernel; else empty */
 	char driver[HOST_NAME_MAX];     /* DPDK's, of what is not a card: "net_af_packet" */
 	bool sends;                     /* what is sent on it goes somewhere */
-	bool unknown;    /* neither a device of DPDK's making nor an interface is called so */
-	uint32_t cut_at; /* bytes behind which a packet socket cuts frames; 0: nowhere */
+	bool unknown; /* neither a device of DPDK's making nor an interface is called so */
 	struct port_interface settings; /* of the interface */
 };
 

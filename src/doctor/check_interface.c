@@ -15,8 +15,6 @@
 
 #define FLAG_UP 1 /* IFF_UP */
 
-#define ETHERNET_HEADER 22 /* with two VLAN tags */
-
 static bool interface_exists(const struct host *host, const struct host_port *port)
 {
 	return port->interface[0] != '\0' && sys_exists(host->root, SYS_NET "/%s", port->interface);
@@ -181,21 +179,8 @@ static void check_frame_size(
 	result = sys_number(host->root, &mtu, SYS_NET "/%s/mtu", port->interface);
 	if (result != SYS_READ) {
 		finding_unseen(finding, result, "mtu of the interface");
-	} else if (port->cut_at == 0 || mtu + ETHERNET_HEADER <= port->cut_at) {
-		finding_ok(finding, "%s: MTU %" PRId64, port->name, mtu);
 	} else {
-		finding_warning(finding, "%s: MTU %" PRId64 ", but frames are cut behind %u bytes",
-			port->name, mtu, port->cut_at);
-		/* By its own name sketchtap chose the largest frames that there are. */
-		if (strcmp(port->name, port->interface) == 0) {
-			finding_wanted(
-				finding, "an MTU that a packet socket's frames have room for");
-			finding_command(finding, "sudo ip link set dev %s mtu %u", port->interface,
-				port->cut_at - ETHERNET_HEADER);
-			return;
-		}
-		finding_wanted(finding, "framesz= left to sketchtap, or larger");
-		finding_command(finding, "sketchtap doctor --port %s", port->interface);
+		finding_ok(finding, "%s: MTU %" PRId64, port->name, mtu);
 	}
 }
 

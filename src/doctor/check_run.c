@@ -38,9 +38,12 @@ static uint64_t needs_of(const struct host *host, const struct host_port *port)
 	const struct port_driver *card;
 	char kernel[HOST_NAME_MAX];
 
-	if (port->source != HOST_CARD)
-		return port_driver_needs(
-			port_driver_find(port->driver), port->source == HOST_KERNEL);
+	if (port->source != HOST_CARD) {
+		const struct port_driver *driver = port_driver_find(port->driver);
+
+		return port_driver_needs(driver, port->source == HOST_KERNEL) |
+		       (host->needs->forwards ? driver->needs_to_send : 0);
+	}
 	if (!host_card_driver(host, port, kernel))
 		return 0;
 	card = port_driver_of_card(kernel);

@@ -201,7 +201,6 @@ static void read_port(struct host_port *port, const struct port_name *name)
 	host_port_read(port, ROOT, name->device);
 	snprintf(port->name, sizeof(port->name), "%s", name->called);
 	make_ascii(port->name);
-	port->cut_at = name->cut_at;
 	port->unknown = !name->known;
 	if (port->interface[0] == '\0')
 		return;

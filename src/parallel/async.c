@@ -95,6 +95,7 @@ static void push_group(struct receiver *receiver, uint32_t w, struct receiver_gr
 
 		done += rte_ring_sp_enqueue_burst(
 			ring, (void *const *)&group->pkts[done], n < room ? n : room, NULL);
+		worker_wake(receiver->workers[w]);
 		if (done == group->n)
 			break;
 		if (receiver->may_drop) {
@@ -125,9 +126,11 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 
 static void push_marks(struct receiver *receiver, void *mark)
 {
-	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
 		while (rte_ring_sp_enqueue(receiver->workers[w]->ring, mark) != 0)
 			poll_idle(receiver->poller.idle);
+		worker_wake(receiver->workers[w]);
+	}
 }
 
 static void enter(void *arg, uint64_t epoch)

@@ -11,6 +11,7 @@
 #include "base/key_burst.h"
 #include "parallel/memory.h"
 #include "parallel/poll.h"
+#include "rx/packet/captured.h"
 
 /* Between two system calls for packets that do not leave, which other ways would wait for. */
 #define FLUSH_US 50
@@ -43,10 +44,9 @@ struct forward *forward_create(
 		const struct port *out = &ports[plan->ports[in].out];
 
 		forward->ways[w].in = (uint16_t)in;
-		forward->ways[w].port = out->id;
+		forward->ways[w].port = port_sender(out);
 		forward->ways[w].queue = queue->queue;
 		forward->ways[w].send = &out->send;
-		forward->ways[w].cut_at = ports[in].cut_at;
 	}
 	return forward;
 }
@@ -74,7 +74,7 @@ static bool fits(const struct forward_way *way, const struct rte_mbuf *mbuf)
 	const struct port_send *send = way->send;
 	const uint16_t *type;
 
-	if (port_was_cut(way->cut_at, mbuf->pkt_len))
+	if (mbuf_captured(mbuf) < mbuf->pkt_len)
 		return false;
 	if (mbuf->nb_segs > 1 && !send->chains)
 		return false;
@@ -123,7 +123,7 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	struct forward_way *to = &forward->ways[way];
 	struct forward_counts *counts = &to->counts[epoch & 1];
 	const struct port_send *send = to->send;
-	uint32_t longest = 0, segments = 0;
+	uint32_t longest = 0, segments = 0, cut = 0;
 	uint64_t bytes = 0, sent;
 	uint16_t taken;
 
@@ -131,11 +131,12 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 		bytes += pkts[i]->pkt_len;
 		longest = RTE_MAX(longest, pkts[i]->pkt_len);
 		segments |= pkts[i]->nb_segs; /* 1 where none is a chain */
+		cut |= pkts[i]->pkt_len - mbuf_captured(pkts[i]);
 	}
 	counts->received += n;
 	counts->bytes += bytes;
 	if (unlikely(longest > atomic_load_explicit(&send->longest, memory_order_relaxed) ||
-		     (segments > 1 && !send->chains) || (to->cut_at > 0 && longest >= to->cut_at)))
+		     (segments > 1 && !send->chains) || cut != 0))
 		n = leave_out_too_long(to, counts, pkts, n);
 	taken = rte_eth_tx_burst(to->port, to->queue, pkts, (uint16_t)n);
 	sent = rte_rdtsc();

@@ -34,7 +34,6 @@ struct forward_way {
 	uint16_t in;          /* number of the port among the run's */
 	uint16_t port, queue; /* that they leave by */
 	const struct port_send *send;
-	uint32_t cut_at;                 /* of the port that they come by */
 	bool lingers;                    /* a packet socket may still hold some of what it took */
 	uint64_t flush_at;               /* TSC: not before, it is asked again to send that */
 	struct forward_counts counts[2]; /* by generation */

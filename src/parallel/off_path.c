@@ -80,6 +80,12 @@ static void leave_digests(struct receiver *receiver, struct receiver_generation 
 	}
 }
 
+static void wake_all(struct receiver *receiver)
+{
+	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+		worker_wake(receiver->workers[w]);
+}
+
 static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct receiver *receiver = arg;
@@ -95,6 +101,7 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	left = rte_rdtsc();
 	sent = forward_burst(
 		receiver->forward, receiver->poller.at, receiver->epoch, pkts, n, came);
+	wake_all(receiver);
 
 	generation->free_cycles += sent - left;
 	generation->rx_cycles += rx_cycles;
@@ -112,6 +119,7 @@ static void mark_all(struct receiver *receiver, enum digest_kind kind, uint64_t 
 {
 	for (uint32_t w = 0; w < receiver->nb_workers; w++)
 		digest_ring_mark(receiver->workers[w]->digests, kind, epoch);
+	wake_all(receiver);
 }
 
 /* The wait is for the reporter, who opens no epoch live before it is ready: there is none. */

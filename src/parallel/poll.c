@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/poll.h"
 
+#include <sys/poll.h>
 #include <sched.h>
 #include <time.h>
 
@@ -10,7 +11,7 @@
 #include <rte_ring.h>
 
 #include "rx/packet/meta.h"
-#include "rx/port/port.h"
+#include "rx/port/packet_socket.h"
 
 /* A device on which packets go on coming is drained for so long. */
 #define DRAIN_MS 200
@@ -25,25 +26,83 @@ struct drain {
 #define AT_ONCE_US    50
 #define IDLE_SLEEP_NS 1000 /* to which the kernel adds the thread's slack: 50 us as a rule */
 
+/* Longest nap while packets come, and the time in which one more may come. */
+#define NAP_MAX_NS         1000000u
+#define PACKET_NS          62u
+/* Longest sleep, and its share of an interval. */
+#define WAIT_MAX_MS        10
+#define WAITS_PER_INTERVAL 10
+/* Empty rounds with short naps before a poller blocks: about 1 ms. */
+#define ROUNDS_AWAKE       24
+
+static _Thread_local struct {
+	uint64_t last; /* TSC of the end of the last empty round */
+	uint32_t rounds;
+} yields;
+
 /*
  * A thread that only yields is taken for one that needs no time: beside threads that spin it gets
  * little. One that sleeps gets its turn when it wakes.
  */
-static void yield_or_sleep(void)
+bool poll_yields(void)
 {
-	static const struct timespec nap = {.tv_nsec = IDLE_SLEEP_NS};
-	static _Thread_local uint64_t last; /* TSC */
-	static _Thread_local uint32_t rounds;
-
-	if (rte_rdtsc() - last > rte_get_tsc_hz() / 1000000 * AT_ONCE_US)
-		rounds = 0;
-	if (rounds < IDLE_YIELDS) {
-		rounds++;
+	if (rte_rdtsc() - yields.last > rte_get_tsc_hz() / 1000000 * AT_ONCE_US)
+		yields.rounds = 0;
+	if (yields.rounds < IDLE_YIELDS) {
+		yields.rounds++;
 		sched_yield();
-	} else {
-		nanosleep(&nap, NULL);
+		yields.last = rte_rdtsc();
+		return true;
 	}
-	last = rte_rdtsc();
+	return false;
+}
+
+void poll_nap(uint32_t ns)
+{
+	const struct timespec nap = {.tv_nsec = ns};
+
+	if (poll_yields())
+		return;
+	nanosleep(&nap, NULL);
+	yields.last = rte_rdtsc();
+}
+
+uint32_t poll_nap_ns(uint32_t entries)
+{
+	return entries < NAP_MAX_NS / PACKET_NS ? entries * PACKET_NS : NAP_MAX_NS;
+}
+
+uint32_t poll_wait_ms(uint64_t interval)
+{
+	uint64_t ms = interval / WAITS_PER_INTERVAL / 1000000;
+
+	return interval == 0 || ms > WAIT_MAX_MS ? WAIT_MAX_MS : RTE_MAX((uint32_t)ms, 1u);
+}
+
+/*
+ * While packets come the poller naps, and takes in one round all that came meanwhile. If nap_ns is 0
+ * it naps as poll_idle() does, until nothing came for a while.
+ */
+void poll_wait(struct poller *poller)
+{
+	const struct timespec nap = {.tv_nsec = poller->nap_ns};
+	struct pollfd fds[OPTION_LIST_MAX];
+
+	poller->empty_rounds++;
+	if (poller->nap_ns > 0 ? poller->empty_rounds == 1 : poller->empty_rounds <= ROUNDS_AWAKE) {
+		if (poller->nap_ns > 0)
+			nanosleep(&nap, NULL);
+		else
+			poll_nap(IDLE_SLEEP_NS);
+		return;
+	}
+	for (uint32_t f = 0; f < poller->nb_fds; f++)
+		fds[f] = (struct pollfd){.fd = poller->fds[f], .events = POLLIN};
+	if (poll(fds, poller->nb_fds, (int)poller->wait_ms) <= 0)
+		return;
+	for (uint32_t f = 0; f < poller->nb_fds; f++)
+		if ((fds[f].revents & POLLERR) != 0)
+			packet_socket_clear_error(fds[f].fd);
 }
 
 void poll_idle(enum idle_mode idle)
@@ -52,7 +111,7 @@ void poll_idle(enum idle_mode idle)
 	case IDLE_AUTO:
 	case IDLE_SPIN: rte_pause(); break;
 	case IDLE_YIELD: sched_yield(); break;
-	case IDLE_SLEEP: yield_or_sleep(); break;
+	case IDLE_SLEEP: poll_nap(IDLE_SLEEP_NS); break;
 	}
 }
 
@@ -66,6 +125,8 @@ static void rest(struct poller *poller)
 {
 	if (poller->rest != NULL)
 		poller->rest(poller->arg);
+	else if (poller->nb_fds > 0)
+		poll_wait(poller);
 	else
 		poll_idle(poller->idle);
 }
@@ -166,16 +227,6 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 	valve_look(&keeper->valve, &queue->valve, quarters, true);
 }
 
-static void look_for_cut(struct poll_queue *queue, struct rte_mbuf *const *pkts, uint32_t n)
-{
-	bool cut = false;
-
-	for (uint32_t i = 0; i < n; i++)
-		cut |= port_was_cut(queue->cut_at, pkts[i]->pkt_len);
-	if (cut)
-		atomic_store_explicit(&queue->cut, true, memory_order_relaxed);
-}
-
 /* One round over the queues. Returns the packets received. */
 static uint32_t poll_round(struct poller *poller)
 {
@@ -197,9 +248,8 @@ static uint32_t poll_round(struct poller *poller)
 		poller->polled = rte_rdtsc();
 		rx_cycles = poller->polled - start;
 		poller->queues[q].received += n;
+		poller->empty_rounds = 0;
 		poller->at = q;
-		if (poller->queues[q].cut_at > 0)
-			look_for_cut(&poller->queues[q], pkts, n);
 		if (poller->replay)
 			take_marked(poller, pkts, n, rx_cycles);
 		else

@@ -31,8 +31,6 @@ struct rte_ring;
 struct poll_queue {
 	uint16_t port, queue;
 	uint64_t received; /* packets, of all epochs; the poller's own until it has ended */
-	uint32_t cut_at;   /* of its port (rx/port/port.h) */
-	_Atomic bool cut;  /* a frame was; written by the poller, read by any thread */
 	/* Looked at where there is a keeper. */
 	enum queue_fill fill;
 	uint32_t entries;      /* descriptors */
@@ -48,8 +46,14 @@ struct poller {
 	enum idle_mode idle; /* of an empty round; not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[OPTION_LIST_MAX];
-	uint32_t at;           /* of these, the one that take()'s packets are from */
-	uint32_t burst;        /* packets of one poll, at most POLL_BURST_MAX */
+	uint32_t at;    /* of these, the one that take()'s packets are from */
+	uint32_t burst; /* packets of one poll, at most POLL_BURST_MAX */
+	/* Sleep until a packet comes. Written before the start, but for `empty_rounds`. */
+	uint32_t nb_fds; /* of queues: readable where a packet waits; 0: rounds go on */
+	int fds[OPTION_LIST_MAX];
+	uint32_t wait_ms;      /* longest sleep */
+	uint32_t nap_ns;       /* sleep between rounds while packets come; 0: as poll_idle() */
+	uint32_t empty_rounds; /* that followed each other */
 	uint32_t quiet_ms;     /* no packet for so long: the queues of a stopped run are empty */
 	uint64_t epoch;        /* of the packets that take() gets */
 	uint64_t polled;       /* TSC when they were at hand */
@@ -79,3 +83,23 @@ void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring
 
 /* What a polling loop does when it found nothing. */
 void poll_idle(enum idle_mode idle);
+
+/* The same as IDLE_SLEEP, with sleeps of `ns`. */
+void poll_nap(uint32_t ns);
+/* Yields, and returns true, in the first of rounds that follow each other. */
+bool poll_yields(void);
+
+/*
+ * Longest sleep of a thread that waits for packets, in epochs of `interval` ns: an epoch without
+ * packets ends so late at most.
+ */
+uint32_t poll_wait_ms(uint64_t interval);
+
+/* Sleeps until a descriptor of the poller is readable, after a round that found nothing. */
+void poll_wait(struct poller *poller);
+
+/*
+ * Sleep between rounds over a queue that holds `entries` packets: it fills up in no less time than
+ * this at 16 million packets a second. At most 1 ms.
+ */
+uint32_t poll_nap_ns(uint32_t entries);

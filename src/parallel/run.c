@@ -59,6 +59,37 @@ static int receiver_lcore(void *arg)
 /* A link that was told to go down may still do so for this long. */
 #define LINK_DOWN_MS 50
 
+/* A frame that was on its way into a packet socket as that was silenced is there after this. */
+#define SILENCED_MS 5
+
+/* Every packet comes by a packet socket, so that threads can sleep until there is one. */
+static bool may_block(const struct run *run)
+{
+	const struct plan *plan = run->plan;
+	bool all = !plan->replay && plan->nb_ports > 0 && plan->idle == IDLE_SLEEP;
+
+	for (uint32_t p = 0; all && p < plan->nb_ports; p++)
+		all = run->ports[p].sockets != NULL;
+	return all;
+}
+
+/* Long naps would delay forwarded packets, and fill queues of which valves see the level. */
+static void init_wait(const struct run *run, struct poller *poller)
+{
+	uint32_t slots = UINT32_MAX;
+
+	poller->wait_ms = poll_wait_ms(epoch_options(run->config)->interval);
+	for (uint32_t q = 0; q < poller->nb_queues; q++)
+		for (uint32_t p = 0; p < run->plan->nb_ports; p++)
+			if (run->ports[p].id == poller->queues[q].port) {
+				poller->fds[poller->nb_fds++] = socket_queues_fd(
+					run->ports[p].sockets, poller->queues[q].queue);
+				slots = RTE_MIN(slots, run->ports[p].slots);
+			}
+	if (run->plan->forward == FORWARD_OFF && !keep_up_given(run->config))
+		poller->nap_ns = poll_nap_ns(slots);
+}
+
 /* Polls queue `queue` of every port of a group. */
 static void init_poller(
 	struct run *run, struct poller *poller, uint32_t group, uint32_t queue, uint32_t burst)
@@ -75,11 +106,14 @@ static void init_poller(
 		poller->queues[poller->nb_queues++] = (struct poll_queue){
 			.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
 			.queue = (uint16_t)queue,
-			.cut_at = plan->replay ? 0 : run->ports[p].cut_at,
 		};
 		if (!plan->replay && !run->ports[p].driver->polled)
 			poller->quiet_ms = LINK_DOWN_MS;
+		if (!plan->replay && run->ports[p].sockets != NULL)
+			poller->quiet_ms = RTE_MAX(poller->quiet_ms, (uint32_t)SILENCED_MS);
 	}
+	if (run->blocks)
+		init_wait(run, poller);
 }
 
 static void init_reader(struct run *run, struct reader *reader)
@@ -205,6 +239,8 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->part = id - worker_group(run, worker)->first_worker;
 	worker->run = run;
 	worker->idle = plan->idle;
+	worker->blocks = run->blocks;
+	worker->wait_ms = poll_wait_ms(epoch_options(run->config)->interval);
 	worker->done = run->design->done;
 	worker->epochs = run->epochs;
 	init_reader(run, &worker->reader);
@@ -384,6 +420,8 @@ static bool start_ports(struct run *run, char *error)
 
 		run->ports[p].dealt = plan->design->hashes &&
 				      async_options(run->config)->dispatch == DISPATCH_FLOW;
+		run->ports[p].headers_only = plan->forward == FORWARD_OFF &&
+					     filter_options(run->config)->expression == NULL;
 		run->ports[p].send_queues = (uint16_t)plan->ports[p].send_queues;
 		if (plan->forward != FORWARD_OFF)
 			run->ports[p].sends_chains =
@@ -516,6 +554,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->ports = ports;
 	run->nb_ports = nb_ports;
 	run->design = plan->design;
+	run->blocks = may_block(run);
 	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, seed_options(config)->seed);
 	if (create_input(run, source, error) && create_lcores(run, error) &&

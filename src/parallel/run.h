@@ -41,6 +41,7 @@ struct run {
 	struct feeder *feeder; /* on a replay, else NULL */
 	uint32_t nb_ports;     /* live ones; 0 on a replay */
 	struct port *ports;    /* [nb_ports], probed by the caller */
+	bool blocks;           /* threads sleep until a packet comes */
 	uint32_t nb_workers;
 	struct worker *workers[PLAN_WORKERS_MAX];
 	uint32_t nb_receivers; /* one a group; 0 where workers receive */

@@ -13,6 +13,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "rx/port/link_status.h"
+#include "rx/port/sending.h"
 #include "rx/port/name.h"
 
 #define DRAIN_US    100000 /* what a device gets to send what it still holds */
@@ -75,9 +76,9 @@ static uint32_t hand_over(struct sender *sender, struct rte_mbuf **pkts, uint32_
 	uint32_t done;
 
 	if (sender->watch == NULL)
-		return rte_eth_tx_burst(sender->port->id, 0, pkts, (uint16_t)n);
+		return rte_eth_tx_burst(port_sender(sender->port), 0, pkts, (uint16_t)n);
 	sender->watch->depart(sender->watcher, pkts, n);
-	done = rte_eth_tx_burst(sender->port->id, 0, pkts, (uint16_t)n);
+	done = rte_eth_tx_burst(port_sender(sender->port), 0, pkts, (uint16_t)n);
 	sender->watch->departed(sender->watcher, done);
 	sender->watch->meanwhile(sender->watcher);
 	return done;
@@ -155,8 +156,7 @@ static void watch_interface(struct sender *sender)
 		kernel_interface_read(index, &sender->before) != KERNEL_THERE)
 		return;
 	sender->interface = index;
-	kernel_sockets_find(
-		&sender->sockets, port->driver->sockets, index, KERNEL_SOCKETS_MAX, NULL, 0);
+	port_sending_sockets(port, index, &sender->sockets);
 }
 
 static bool next_packet(struct sender *sender, struct source_packet *packet)

@@ -32,6 +32,7 @@ static void run_burst(struct receiver *receiver, const struct sync_burst *burst)
 		slot->burst = *burst;
 		/* Pairs with the acquire in sync_work(): the burst comes first. */
 		atomic_store_explicit(&slot->started, started + 1, memory_order_release);
+		worker_wake(receiver->workers[w]);
 	}
 	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
 		struct sync_slot *slot = receiver->workers[w]->slot;

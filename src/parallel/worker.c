@@ -34,13 +34,23 @@ static void look_for_idle_keys(const struct generation *generation, int64_t now)
 	}
 }
 
-void worker_rest(struct worker *worker)
+void worker_look_for_idle_keys(struct worker *worker)
 {
 	const struct generation *generation = worker_generation(worker, worker->epoch);
 
 	if (generation->counting->rests)
 		look_for_idle_keys(generation, packet_clock_now(&worker->reader.clock));
-	poll_idle(worker->idle);
+}
+
+void worker_rest(struct worker *worker)
+{
+	worker_look_for_idle_keys(worker);
+	if (worker->poller.nb_fds > 0)
+		poll_wait(&worker->poller);
+	else if (!worker->blocks)
+		poll_idle(worker->idle);
+	else if (!poll_yields())
+		wakeup_wait(&worker->wakeup, worker->wait_ms);
 }
 
 /* Leaves the packets that match a rule of the epoch. */

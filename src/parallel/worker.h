@@ -23,6 +23,7 @@
 #include "parallel/poll.h"
 #include "parallel/within.h"
 #include "parallel/reader.h"
+#include "parallel/wakeup.h"
 #include "rx/packet/monitor.h"
 #include "rx/packet/parse_burst.h"
 #include "sketch/hyperloglog.h"
@@ -72,6 +73,8 @@ struct worker {
 	struct collect *collect;    /* NULL: packets are the input */
 	struct kernel_taker *taker; /* NULL: no program in the kernel brings them */
 	enum idle_mode idle;
+	bool blocks;      /* sleeps until its receiver or the kernel has something for it */
+	uint32_t wait_ms; /* for so long at most */
 	struct epochs *epochs;
 	struct keeper *keeper;   /* NULL: every packet is looked at */
 	struct poller poller;    /* rss: its own queues; async: `ring`, for the valve alone */
@@ -87,6 +90,7 @@ struct worker {
 	struct generation generations[2];
 	struct reader reader;
 
+	struct wakeup wakeup;      /* by its receiver */
 	struct states_line states; /* the governor's and the keeper's */
 
 	/* Set by the worker when its loop ended, with release. */
@@ -103,8 +107,17 @@ void worker_enter_epoch(struct worker *worker, uint64_t epoch);
 /* Leaves every epoch before `epoch`, which has no packets, for good. */
 void worker_leave(struct worker *worker, uint64_t epoch);
 
-/* Nothing came: looks for idle keys, or gives the CPU away. */
+/* Nothing came: looks for idle keys, and gives the CPU away. */
 void worker_rest(struct worker *worker);
+/* The first part of it. */
+void worker_look_for_idle_keys(struct worker *worker);
+
+/* Its receiver has put something into its ring, or slot. */
+static inline void worker_wake(struct worker *worker)
+{
+	if (worker->blocks)
+		wakeup_look(&worker->wakeup);
+}
 
 /* Frees packets that were counted. */
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);

@@ -46,10 +46,16 @@ uint64_t account_devices_received(const struct account *account)
 	if (account->run->kernel != NULL)
 		received += kernel_input_received(account->run->kernel);
 	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
+		const struct port *port = &account->run->ports[p];
 		struct rte_eth_stats stats;
+		uint64_t of_sockets, lost;
 
-		if (rte_eth_stats_get(account->run->ports[p].id, &stats) == 0)
+		if (port->sockets != NULL) {
+			if (socket_queues_count(port->sockets, &of_sockets, &lost))
+				received += of_sockets;
+		} else if (rte_eth_stats_get(port->id, &stats) == 0) {
 			received += stats.ipackets;
+		}
 	}
 	return received;
 }
@@ -163,47 +169,6 @@ static uint64_t device_differences(const struct account *account)
 	return sum;
 }
 
-static bool cut_from(const struct poller *poller, uint16_t port)
-{
-	bool cut = false;
-
-	for (uint32_t q = 0; q < poller->nb_queues; q++)
-		if (poller->queues[q].port == port)
-			cut |= atomic_load_explicit(&poller->queues[q].cut, memory_order_relaxed);
-	return cut;
-}
-
-static bool was_cut(const struct run *run, uint16_t port)
-{
-	bool cut = false;
-
-	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		cut |= cut_from(&run->receivers[r]->poller, port);
-	for (uint32_t w = 0; w < run->nb_workers; w++)
-		cut |= cut_from(&run->workers[w]->poller, port);
-	return cut;
-}
-
-/*
- * A packet socket tells the length to which it cut a frame as if that were all, and no other frame
- * is just as long; the driver may have put a VLAN tag back.
- */
-static void warn_of_cut_frames(struct account *account)
-{
-	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		const struct port *port = &account->run->ports[p];
-
-		if (account->cut_said[p] || !was_cut(account->run, port->id))
-			continue;
-		log_warning(
-			"%s: frames longer than %u bytes came and were cut: their bytes count "
-			"less; --mtu makes room for longer ones, ethtool -K turns off what joins "
-			"packets (gro, lro, tso)",
-			port->name, port->cut_at);
-		account->cut_said[p] = true;
-	}
-}
-
 static void add_verdicts(struct ledger *ledger, const struct parse_counts *counts)
 {
 	for (uint32_t v = 0; v < PARSE_VERDICT_COUNT; v++)
@@ -230,6 +195,16 @@ static void add_kept(struct ledger *ledger, const struct kept *kept)
 	ledger->unseen_bytes += kept->unseen_bytes;
 	ledger->added += kept->added;
 	ledger->added_bytes += kept->added_bytes;
+}
+
+/* Frames that were not seen may have been longer than any that was. */
+static void add_largest_lost(const struct account *account, struct ledger *ledger)
+{
+	if (ledger_lost(ledger) + ledger->doubtful == 0 && !ledger->losses_unknown)
+		return;
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		if (account->run->ports[p].largest_lost > ledger->largest_frame)
+			ledger->largest_frame = account->run->ports[p].largest_lost;
 }
 
 struct ledger account_epoch(
@@ -278,12 +253,12 @@ struct ledger account_epoch(
 	ledger.longest_frame = longest;
 	if (longest > ledger.largest_frame)
 		ledger.largest_frame = longest;
-	warn_of_cut_frames(account);
 	if (last)
 		wait_for_late_counters(account);
 	add_device_losses(account, &ledger);
 	if (run->kernel != NULL)
 		add_kernel_losses(run->kernel, &ledger);
+	add_largest_lost(account, &ledger);
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
 	if (run->collect != NULL)
 		collected_account(run, epoch, info->fed, &ledger);

@@ -23,8 +23,7 @@ struct account {
 	const struct run *run;
 	struct port_meter meters[OPTION_LIST_MAX]; /* [run->nb_ports] */
 	uint64_t told[PORT_COLUMN_COUNT];          /* by the devices, in the ledgers so far */
-	int64_t sampled;                /* monotonic ns, when the devices were last read */
-	bool cut_said[OPTION_LIST_MAX]; /* of each port, that frames were cut */
+	int64_t sampled; /* monotonic ns, when the devices were last read */
 };
 
 /* Before the run starts: what the devices lost so far belongs to no epoch. */

@@ -551,18 +551,29 @@ static void look_at_ports(struct reporter *reporter)
 	run_stop(reporter->run);
 }
 
+/* Time until something is due: the end of the epoch, of the run, or the next question. */
+static int64_t left(const struct reporter *reporter)
+{
+	const struct feeder_options *limits = feeder_options(reporter->run->config);
+	const struct epoch_clock *clock = &reporter->clock;
+	int64_t left = limits->packets > 0 ? ASK_NS : LONG_NAP_NS;
+
+	if (clock->interval > 0)
+		left = RTE_MIN(left, clock->boundary - clock_now(CLOCK_REALTIME));
+	if (limits->duration > 0)
+		left = RTE_MIN(left, reporter->started_monotonic + (int64_t)limits->duration -
+					     clock_now(CLOCK_MONOTONIC));
+	return left;
+}
+
 /* waits: for workers that leave an epoch. */
 static void rest(const struct reporter *reporter, bool waits)
 {
-	const struct epoch_clock *clock = &reporter->clock;
+	const struct run *run = reporter->run;
 	struct timespec nap = {.tv_nsec = NAP_NS};
 
-	if (reporter->run->feeder == NULL && reporter->run->nb_ports == 0 && !waits) {
-		int64_t left = clock->interval > 0 ? clock->boundary - clock_now(CLOCK_REALTIME)
-						   : LONG_NAP_NS;
-
-		nap.tv_nsec = left < NAP_NS ? NAP_NS : left < LONG_NAP_NS ? left : LONG_NAP_NS;
-	}
+	if (run->feeder == NULL && (run->nb_ports == 0 || run->blocks) && !waits)
+		nap.tv_nsec = RTE_MAX(left(reporter), (int64_t)NAP_NS);
 	nanosleep(&nap, NULL);
 }
 

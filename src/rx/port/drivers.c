@@ -66,14 +66,15 @@ static const struct port_feed feeds_virtio[] = {
 	FEED(ERRORS, "ierrors"),
 	{.counter = NULL},
 };
-/* Newer drivers may read PACKET_STATISTICS into imissed; the kernel tells each loss once. */
+/*
+ * Counters of our own sockets. The interface's rx_dropped is left out: it counts frames that no
+ * protocol of this host wants, which the sockets got.
+ */
 static const struct port_feed feeds_af_packet[] = {
-	FEED(RECEIVED, "ipackets"),
-	FEED(MISSED, "imissed"),
-	FEED(MISSED, "PACKET_STATISTICS"),
+	FEED(RECEIVED, "PACKET_STATISTICS.received"),
+	FEED(MISSED, "PACKET_STATISTICS.lost"),
 	FEED(MISSED, "kernel.rx_missed_errors"),
 	FEED(ERRORS, "kernel.rx_errors"),
-	FEED(DOUBTFUL, "kernel.rx_dropped"),
 	{.counter = NULL},
 };
 /* imissed is the sockets' rx_dropped alone. */
@@ -291,8 +292,8 @@ const struct port_driver port_drivers[] = {
 	{
 		.name = PORT_DRIVER_OF_INTERFACE,
 		.devices = {"net_af_packet", "eth_af_packet"},
-		/* Starting it sets flags of the interface. */
-		.needs = CAP(CAP_NET_RAW) | CAP(CAP_NET_ADMIN),
+		.needs = CAP(CAP_NET_RAW),
+		.needs_to_send = CAP(CAP_NET_ADMIN), /* its start sets flags of the interface */
 		.on_interface = true,
 		.sockets = AF_PACKET,
 		.feeds = feeds_af_packet,
@@ -300,14 +301,10 @@ const struct port_driver port_drivers[] = {
 		.gives_up = true,
 		.complete = true,
 		.per_queue = true,
-		/* Its fan-out group has PACKET_FANOUT_FLAG_DEFRAG, with one queue too. */
-		.counts_otherwise = "the kernel puts IPv4 fragments together before they are "
-				    "counted: a datagram is one packet, as long as its fragments",
 		.frames = PORT_FRAMES_KERNEL,
-		.stamps = PORT_STAMPS_NS, /* offered from 24.11 on: the kernel's */
+		.stamps = PORT_STAMPS_NS, /* the kernel's */
 		.spreader = "the kernel",
-		.spreads = "a flow stays on one worker until that worker's queue is full, then its "
-			   "packets roll over to another",
+		.spreads = "both directions of a flow stay on one worker",
 		.queues_arg = "qpairs",
 		.queues_arg_each = 16,
 		.fill = PORT_FILL_GUESSED,

@@ -78,7 +78,8 @@ struct port_driver {
 	/* --- what it takes --- */
 	/* Capabilities, as bits; docs/OPERATIONS.md says how that was found out. */
 	uint64_t needs;
-	bool locks_memory;  /* pins its frames: RLIMIT_MEMLOCK binds it */
+	uint64_t needs_to_send; /* more capabilities, for sending */
+	bool locks_memory;      /* pins its frames: RLIMIT_MEMLOCK binds it */
 	bool shares_memory; /* hands all of ours to its peer, who takes no more than eight files */
 	/* The kernel's driver stays bound, with the module for its verbs; NULL: it needs none. */
 	bool beside_kernel;

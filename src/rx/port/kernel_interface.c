@@ -159,18 +159,6 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
 	return sockets->nb == wanted;
 }
 
-/* tp_drops since it was last asked; tp_packets counts those packets too. */
-static bool packet_socket_lost(int fd, uint64_t *lost)
-{
-	struct tpacket_stats stats;
-	socklen_t length = sizeof(stats);
-
-	if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &length) != 0)
-		return false;
-	*lost = stats.tp_drops;
-	return true;
-}
-
 /*
  * rx_fill_ring_empty_descs is left out: a packet that found no buffer is in rx_dropped already,
  * and where the card fills its ring by itself it counts attempts, not packets.
@@ -186,40 +174,29 @@ static bool xdp_socket_lost(int fd, uint64_t *lost)
 	return true;
 }
 
-bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost)
+bool kernel_sockets_lost(const struct kernel_sockets *sockets, uint64_t *lost)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t s = 0; s < sockets->nb; s++) {
 		uint64_t one = 0;
 
-		if (sockets->family == AF_PACKET ? !packet_socket_lost(sockets->fds[s], &one)
-						 : !xdp_socket_lost(sockets->fds[s], &one))
+		if (!xdp_socket_lost(sockets->fds[s], &one))
 			return false;
 		sum += one;
-		if (sockets->family == AF_PACKET)
-			sockets->lost += one;
 	}
-	*lost = sockets->family == AF_PACKET ? sockets->lost : sum;
+	*lost = sum;
 	return true;
 }
 
-/* PACKET_IGNORE_OUTGOING has no effect on sockets of a fan-out group, which the driver's are. */
-bool kernel_sockets_ignore_outgoing(const struct kernel_sockets *sockets)
+void kernel_sockets_receive_nothing(const struct kernel_sockets *sockets)
 {
-	static struct sock_filter codes[] = {
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, 0),
-		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-	};
+	static struct sock_filter codes[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
 	const struct sock_fprog program = {sizeof(codes) / sizeof(codes[0]), codes};
-	bool ignored = true;
 
 	for (uint32_t s = 0; s < sockets->nb; s++)
-		ignored &= setsockopt(sockets->fds[s], SOL_SOCKET, SO_ATTACH_FILTER, &program,
-				   sizeof(program)) == 0;
-	return ignored;
+		(void)setsockopt(
+			sockets->fds[s], SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
 bool kernel_sockets_flush(const struct kernel_sockets *sockets)

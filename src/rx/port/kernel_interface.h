@@ -33,7 +33,6 @@ struct kernel_sockets {
 	int family; /* AF_PACKET or AF_XDP */
 	uint32_t nb;
 	int fds[KERNEL_SOCKETS_MAX]; /* the driver's, which closes them */
-	uint64_t lost;               /* AF_PACKET: read so far; the kernel forgets what it told */
 };
 
 /*
@@ -44,12 +43,11 @@ struct kernel_sockets {
 bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t index,
 	uint32_t wanted, const struct kernel_sockets *const *others, size_t nb_others);
 
-/* Packets that found no room in the sockets since they were opened; false where one is closed. */
-bool kernel_sockets_lost(struct kernel_sockets *sockets, uint64_t *lost);
+/* Packets that found no room in AF_XDP sockets since they were opened; false if one is closed. */
+bool kernel_sockets_lost(const struct kernel_sockets *sockets, uint64_t *lost);
 
-/* Packets that this host sends on the interface itself do not come in by the sockets; false where the
- * kernel does not offer that. */
-bool kernel_sockets_ignore_outgoing(const struct kernel_sockets *sockets);
+/* Makes sockets that only send receive nothing. */
+void kernel_sockets_receive_nothing(const struct kernel_sockets *sockets);
 
 /* Has the kernel send what waits in the sockets, as far as there is room; true: nothing waits. */
 bool kernel_sockets_flush(const struct kernel_sockets *sockets);

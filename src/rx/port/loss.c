@@ -17,6 +17,7 @@ enum source {
 	SOURCE_BASIC,     /* struct rte_eth_stats */
 	SOURCE_INTERFACE, /* struct kernel_interface */
 	SOURCE_SOCKETS,   /* struct kernel_sockets */
+	SOURCE_QUEUES,    /* struct socket_queues: received or lost */
 };
 
 #define BASIC(member)                                                                              \
@@ -42,7 +43,8 @@ static const struct {
 	INTERFACE(rx_dropped),
 	INTERFACE(rx_missed_errors),
 	INTERFACE(tx_dropped),
-	{"PACKET_STATISTICS", SOURCE_SOCKETS, AF_PACKET},
+	{"PACKET_STATISTICS.received", SOURCE_QUEUES, 0},
+	{"PACKET_STATISTICS.lost", SOURCE_QUEUES, 1},
 	{"XDP_STATISTICS", SOURCE_SOCKETS, AF_XDP},
 };
 
@@ -67,6 +69,8 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 			continue;
 		found->source = plain_counters[c].source;
 		found->place = plain_counters[c].offset;
+		if (found->source == SOURCE_QUEUES)
+			return meter->port->sockets != NULL;
 		if (found->source == SOURCE_SOCKETS)
 			return find_sockets(meter, (int)found->place, meters, nb_meters);
 		return found->source == SOURCE_BASIC || meter->interface != 0;
@@ -88,7 +92,8 @@ struct reading {
 	struct kernel_interface interface;
 	uint64_t xstats[PORT_FEEDS_MAX];
 	uint64_t lost_by_sockets;
-	bool basic_read, interface_read, xstats_read, sockets_read;
+	uint64_t of_queues[2]; /* received, lost */
+	bool basic_read, interface_read, xstats_read, sockets_read, queues_read;
 };
 
 static bool uses(const struct port_meter *meter, enum source source)
@@ -114,6 +119,9 @@ static void take_reading(struct port_meter *meter, struct reading *reading)
 	if (uses(meter, SOURCE_SOCKETS))
 		reading->sockets_read =
 			kernel_sockets_lost(&meter->sockets, &reading->lost_by_sockets);
+	if (uses(meter, SOURCE_QUEUES))
+		reading->queues_read = socket_queues_count(
+			meter->port->sockets, &reading->of_queues[0], &reading->of_queues[1]);
 }
 
 static uint64_t at_offset(const void *structure, uint64_t offset)
@@ -135,6 +143,7 @@ static bool read_feed(
 		*value = at_offset(&reading->interface, feed->place);
 		return reading->interface_read;
 	case SOURCE_SOCKETS: *value = reading->lost_by_sockets; return reading->sockets_read;
+	case SOURCE_QUEUES: *value = reading->of_queues[feed->place]; return reading->queues_read;
 	case SOURCE_XSTAT: *value = reading->xstats[feed->place]; return reading->xstats_read;
 	}
 	return false;
@@ -224,12 +233,10 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 	const struct port_meter *meters, uint32_t nb_meters)
 {
 	const struct port_driver *driver = port->driver;
-	struct rte_eth_dev_info info = {0};
 	struct reading reading;
 
 	*meter = (struct port_meter){.port = port, .complete = driver->complete};
-	if (rte_eth_dev_info_get(port->id, &info) == 0)
-		meter->interface = info.if_index;
+	meter->interface = port_interface_index(port);
 	for (const struct port_feed *feed = driver->feeds; feed->counter != NULL; feed++) {
 		struct port_meter_feed *found = &meter->feeds[meter->nb_feeds];
 
@@ -240,10 +247,10 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 		}
 		meter->complete = false;
 		log_warning("%s (%s) has no counter %s: what it would count is in no column",
-			port->name, info.driver_name != NULL ? info.driver_name : "?",
-			feed->counter);
+			port->name, driver->name[0] != '\0' ? driver->name : "?", feed->counter);
 	}
-	if (driver->per_queue && port->nb_queues > RTE_ETHDEV_QUEUE_STAT_CNTRS) {
+	if (driver->per_queue && port->sockets == NULL &&
+		port->nb_queues > RTE_ETHDEV_QUEUE_STAT_CNTRS) {
 		meter->received_gap = true;
 		if (meter->sockets.nb == 0)
 			meter->complete = false;

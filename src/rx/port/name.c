@@ -10,6 +10,7 @@
 
 #include "base/pci_address.h"
 #include "rx/port/drivers.h"
+#include "rx/port/packet_socket.h"
 #include <limits.h>
 #include "config/config.h"
 #include "kernel/options.h"
@@ -20,7 +21,6 @@
  * so that its network header is aligned: 80 - 14 bytes in for Ethernet (packet_rcv in the kernel's
  * af_packet.c). The driver wants an mbuf that holds all behind the tpacket2_hdr.
  */
-#define SOCKET_MAC_OFFSET    66
 #define SOCKET_HEADER        32
 #define SOCKET_FRAME_DEFAULT 2048 /* the driver's */
 #define MBUF_HEADROOM        128  /* DPDK's */
@@ -95,7 +95,7 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 static uint32_t frame_for(uint32_t mtu)
 {
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
-	uint32_t frame = mtu + PORT_FRAME_OVERHEAD + SOCKET_MAC_OFFSET;
+	uint32_t frame = mtu + PORT_FRAME_OVERHEAD + PACKET_SOCKET_OFFSET;
 
 	if (frame <= SOCKET_FRAME_DEFAULT)
 		return SOCKET_FRAME_DEFAULT;
@@ -103,17 +103,27 @@ static uint32_t frame_for(uint32_t mtu)
 	return frame <= SOCKET_FRAME_MAX ? frame : SOCKET_FRAME_MAX / page * page;
 }
 
+/* As many slots as the ring's memory holds, a power of two. */
+static uint32_t slots_for(uint32_t slot)
+{
+	uint32_t slots = 512;
+
+	while (slots * 2 <= SOCKET_RING_BYTES / slot)
+		slots *= 2;
+	return slots;
+}
+
 /*
- * Gives the packet socket frames for `mtu`, unless its DEVARGS say their size. The driver looks for
- * frames one behind the other, the kernel begins every block with one: a block has to be whole
- * frames. False where the DEVARGS are not so.
+ * Gives the packet socket slots for `mtu`, unless its DEVARGS say their size. DPDK's driver, which
+ * sends, looks for frames one behind the other, the kernel begins every block with one: a block has
+ * to be whole frames. False where the DEVARGS are not so.
  */
 static bool size_frames(
 	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
 {
 	uint32_t frame = number_arg(name->device, "framesz");
 	uint32_t block = number_arg(name->device, "blocksz");
-	int length;
+	uint32_t slots = number_arg(name->device, "framecnt");
 
 	if (frame == 0 && block == 0) {
 		frame = frame_for(mtu);
@@ -122,20 +132,16 @@ static bool size_frames(
 	} else {
 		frame = frame > 0 ? frame : SOCKET_FRAME_DEFAULT;
 		block = block > 0 ? block : (uint32_t)sysconf(_SC_PAGESIZE);
-		if (frame <= SOCKET_MAC_OFFSET || frame > SOCKET_FRAME_MAX || block % frame != 0)
+		if (frame <= PACKET_SOCKET_OFFSET || frame > SOCKET_FRAME_MAX || block % frame != 0)
 			return refuse(error,
 				"--port %s: blocksz %u must be a multiple of framesz %u, and that "
 				"at most %u: the driver loses its place otherwise",
 				spec, block, frame, SOCKET_FRAME_MAX);
 	}
-	if (ours && port_devarg(name->device, "framecnt", &length) == NULL) {
-		uint32_t frames = 512;
-
-		while (frames * 2 <= SOCKET_RING_BYTES / frame)
-			frames *= 2;
-		add_args(name, ",framecnt=%u", frames);
-	}
-	name->cut_at = frame - SOCKET_MAC_OFFSET;
+	if (ours && slots == 0)
+		add_args(name, ",framecnt=%u", slots_for(frame));
+	name->slot = frame;
+	name->slots = slots > 0 ? slots : slots_for(frame);
 	name->mbuf_room = frame - SOCKET_HEADER + MBUF_HEADROOM;
 	return true;
 }
@@ -150,19 +156,14 @@ static bool check_kind(const struct port_name *name, const char *spec, char *err
 		       spec, name->interface);
 }
 
-/* What a packet socket does to packets that the user should know. */
-static void warn_of_socket(struct port_name *name)
+/* Warns if the kernel joins packets before a packet socket sees them. */
+static void warn_of_joining(struct port_name *name)
 {
-	if (name->facts.mtu + PORT_FRAME_OVERHEAD > name->cut_at)
+	if (name->facts.merges && name->facts.bus[0] != '\0')
 		snprintf(name->warning, sizeof(name->warning),
-			"%s: frames longer than %u bytes are cut and count as %u: its MTU is %u, a "
-			"frame of the packet socket holds no more",
-			name->interface, name->cut_at, name->cut_at, name->facts.mtu);
-	else if (name->facts.merges && name->facts.bus[0] != '\0')
-		snprintf(name->warning, sizeof(name->warning),
-			"%s: the kernel joins packets of a flow before they are counted, and what "
-			"is longer than %u bytes then is cut: ethtool -K %s gro off lro off",
-			name->interface, name->cut_at, name->interface);
+			"%s: the kernel joins packets of a flow before they are counted, as tcpdump "
+			"shows them: ethtool -K %s gro off lro off",
+			name->interface, name->interface);
 }
 
 static bool resolve_pci(
@@ -194,10 +195,10 @@ static bool resolve_interface(
 		name->interface, name->interface, devargs);
 	if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, true, spec, error))
 		return false;
-	warn_of_socket(name);
+	warn_of_joining(name);
 	snprintf(name->notice, sizeof(name->notice),
-		"%s is received through a packet socket of the kernel (net_af_packet), up to about "
-		"a million packets a second; net_af_xdp0,iface=%s is faster, and a card is fastest "
+		"%s is received through packet sockets of the kernel, up to about a million "
+		"packets a second; net_af_xdp0,iface=%s is faster, and a card is fastest "
 		"by its PCI address",
 		name->interface, name->interface);
 	return true;
@@ -225,7 +226,7 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 		if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, false, spec,
 			    error))
 			return false;
-		warn_of_socket(name);
+		warn_of_joining(name);
 	}
 	return true;
 }

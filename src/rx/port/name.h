@@ -9,7 +9,8 @@
  *   eth0                             an interface of the kernel
  *
  * An interface of a card whose kernel driver shares it with DPDK (mlx5) stands for the card's PCI
- * address; any other one is received from through a packet socket, net_af_packet. A name that is an
+ * address; any other one is received from through packet sockets (packet_socket.h), as is the
+ * interface of net_af_packet0,iface=eth0. A name that is an
  * interface and a virtual device is refused: "vdev:" in front says that the device is meant.
  * DEVARGS are passed on.
  */
@@ -49,9 +50,8 @@ struct port_name {
 	bool pci;                     /* else virtual, or known to DPDK alone */
 	bool known;               /* a PCI address, an interface, or the name of a virtual device */
 	char interface[IFNAMSIZ]; /* of the kernel, which the packets come from; "" none */
-	struct port_interface facts; /* of that interface */
-	/* A packet socket cuts frames behind so many bytes; 0: it does not, or is none. */
-	uint32_t cut_at;
+	struct port_interface facts;   /* of that interface */
+	uint32_t slot, slots;          /* of the ring of a packet socket: bytes of each, number */
 	uint32_t mbuf_room;            /* bytes that one mbuf must have; 0: any */
 	char notice[PORT_NOTICE_MAX];  /* how the name was understood; "" where it says so itself */
 	char warning[PORT_NOTICE_MAX]; /* what that means for the result, or "" */

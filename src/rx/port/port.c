@@ -15,8 +15,9 @@
 #include "base/log.h"
 #include "base/pci_device.h"
 #include "base/sys_file.h"
-#include "rx/port/interrupts.h"
+#include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
+#include "rx/port/interrupts.h"
 #include "rx/port/kernel_interface.h"
 #include "rx/port/privileges.h"
 #include "rx/port/promiscuous.h"
@@ -24,6 +25,12 @@
 #include "rx/port/removal.h"
 #include "rx/port/rss.h"
 #include "rx/port/taken.h"
+
+/* Bytes of the longest frame that the kernel joins: its GSO_MAX_SIZE, and Ethernet's header. */
+#define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)
+
+/* Bytes of a packet socket's slot where only headers are of use. */
+#define HEADERS_SLOT 2048
 
 _Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "errors of the parts fit");
 
@@ -52,6 +59,14 @@ static void device_text(
 		snprintf(text + strlen(text), 32, ",%s=%u", driver->queues_arg, nb_rx);
 }
 
+/* Returns true, and the capabilities in `why`, if the process lacks what the port needs. */
+static bool lacks_privilege(
+	const struct port *port, const struct port_driver *driver, const char *device, char *why)
+{
+	return port->has_sender ? port_lacks_to_send(driver, why)
+				: port_lacks_privilege(driver, device, why);
+}
+
 static bool make_virtual(
 	const struct port *port, const struct port_name *name, const char *text, char *error)
 {
@@ -72,7 +87,7 @@ static bool make_virtual(
 			"them), no PCI address such as 0000:3b:00.0 and no virtual device such as "
 			"net_tap0,iface=probe0",
 			port->name);
-	if (port_lacks_privilege(port_driver_of_device(text), text, why))
+	if (lacks_privilege(port, port_driver_of_device(text), text, why))
 		return fail(error, "--port %s: %s", port->name, why);
 	/* The group's number is that of the process and of the interface, as one number of 16 bits. */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
@@ -125,17 +140,70 @@ static void warn_of_kept_back(struct port *port, const struct port_name *name, u
 			port->name, name->interface, name->interface);
 }
 
-/* Packet sockets see what loops twice: as it leaves, and as it comes in. */
-static void see_once(struct port *port, uint32_t interface)
+/* Receive queues over an interface of the kernel. */
+static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 {
+	char why[PORT_PRIVILEGE_MAX];
+	int reason;
+
+	if (nb_rx > SOCKET_QUEUES_MAX)
+		return fail(error,
+			"--port %s has %u receive queues, and %u workers want one each: lower "
+			"--workers, or use --design async",
+			port->name, SOCKET_QUEUES_MAX, nb_rx);
+	port->sockets = socket_queues_create(nb_rx, &port->id, &reason);
+	if (port->sockets != NULL)
+		return true;
+	if (port_lacks_privilege(port->driver, port->device, why))
+		return fail(error, "--port %s: %s", port->name, why);
+	return fail(
+		error, "--port %s: cannot open a packet socket: %s", port->name, strerror(reason));
+}
+
+/* Makes DPDK's driver for sending. Its sockets would join fragments and cut frames: they get none. */
+static bool make_sender(
+	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
+{
+	char text[PORT_DEVICE_MAX + 32];
 	struct kernel_sockets sockets;
 
-	kernel_sockets_find(&sockets, AF_PACKET, interface, KERNEL_SOCKETS_MAX, NULL, 0);
-	if (!kernel_sockets_ignore_outgoing(&sockets))
-		port_warn(&port->messages,
-			"%s: the kernel shows each packet twice, as it leaves and as it comes in: "
-			"it counts as two",
-			port->name);
+	device_text(text, name, nb_rx);
+	port->has_sender = true;
+	if (!make_virtual(port, name, text, error)) {
+		port->has_sender = false;
+		return false;
+	}
+	port->has_sender = rte_eth_dev_get_port_by_name(port->device, &port->sender) == 0;
+	if (!port->has_sender)
+		return fail(error, "--port %s: there is no device %s", port->name, port->device);
+	kernel_sockets_find(
+		&sockets, AF_PACKET, port->interface_index, KERNEL_SOCKETS_MAX, NULL, 0);
+	kernel_sockets_receive_nothing(&sockets);
+	return true;
+}
+
+/*
+ * An interface of the kernel: received by sockets of our own, sent by DPDK's driver. Without
+ * receive queues there is only the driver.
+ */
+static bool probe_interface(
+	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
+{
+	port->driver = port_driver_of_device(name->device);
+	port->sends = true;
+	port->slot = name->slot;
+	port->slots = name->slots;
+	if ((nb_rx == 0 || forward_asked(port->config)) && !make_sender(port, name, nb_rx, error))
+		return false;
+	port->id = port->sender;
+	if (nb_rx > 0 && !make_sockets(port, nb_rx, error))
+		return false;
+	if (nb_rx > 0 && strcmp(port->name, port->interface) != 0)
+		log_info("%s is received as --port %s: by packet sockets that neither join "
+			 "fragments nor cut frames, as its driver would",
+			port->name, port->interface);
+	port->node = rte_eth_dev_socket_id(port->id);
+	return true;
 }
 
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
@@ -151,6 +219,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 		.interface_mtu = name->facts.mtu,
 		.promiscuous = -1,
 		.was_promiscuous = !name->pci && name->facts.promiscuous,
+		.loops = name->facts.loops,
 	};
 	snprintf(port->device, sizeof(port->device), "%.*s", (int)strcspn(name->device, ","),
 		name->device);
@@ -158,15 +227,17 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	snprintf(port->name, sizeof(port->name), "%s",
 		name->called[0] != '\0' ? name->called : port->device);
 	port->mbuf_room = name->mbuf_room;
-	port->cut_at = name->cut_at;
+	port->interface_index = name->facts.index;
 	if (name->notice[0] != '\0')
 		port_notice(&port->messages, "%s", name->notice);
 	if (name->warning[0] != '\0')
 		port_warn(&port->messages, "%s", name->warning);
 	port_quiet_libraries(log_is_verbose());
-	device_text(text, name, nb_rx);
 	if (port_taken(name, &port->messages, error))
 		return false;
+	if (port_driver_of_device(name->device)->sockets == AF_PACKET)
+		return probe_interface(port, name, nb_rx, error);
+	device_text(text, name, nb_rx);
 	if (!name->pci && !make_virtual(port, name, text, error))
 		return false;
 	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
@@ -180,8 +251,6 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	port->sends = port_can_send(port->driver, name->device);
 	if (port->driver->counts_otherwise != NULL)
 		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
-	if (port->driver->sockets == AF_PACKET && name->facts.loops)
-		see_once(port, name->facts.index);
 	if (port->driver->sockets == AF_XDP && nb_rx > 0)
 		warn_of_kept_back(port, name, nb_rx);
 	return true;
@@ -194,9 +263,12 @@ struct start {
 	struct port *port;
 	uint16_t nb_rx, nb_tx, tx_descriptors;
 	struct rte_eth_dev_info info;
+	struct rte_eth_dev_info sender; /* `info` if no other ethdev sends */
 	struct rte_eth_conf conf;
 	struct port_rss rss;
 	struct port_frame_plan frames;
+	bool apart;          /* packets leave by another ethdev */
+	const char *call;    /* last system call of the packet sockets; NULL: none */
 	uint16_t mtu_before; /* read before it is configured, which sets it; 0: not known */
 };
 
@@ -212,11 +284,11 @@ static bool check_queues(const struct start *start, char *error)
 	const struct port *port = start->port;
 	uint16_t most = port_driver_queues(port->driver, start->info.max_rx_queues);
 
-	if (port->send_queues > start->info.max_tx_queues)
+	if (port->send_queues > start->sender.max_tx_queues)
 		return fail(error,
 			"--port %s has %u send queues, and --forward wants %u, one for each "
 			"worker: lower --workers, or use --design async",
-			port->name, start->info.max_tx_queues, port->send_queues);
+			port->name, start->sender.max_tx_queues, port->send_queues);
 	if (start->nb_rx <= most)
 		return true;
 	if (most < start->info.max_rx_queues)
@@ -273,6 +345,8 @@ bool port_chains(const struct port *port, uint32_t room)
 	struct port_messages messages = {0};
 	char error[PORT_ERROR_MAX];
 
+	if (port->sockets != NULL) /* a frame is one mbuf */
+		return false;
 	return port->driver->frames == PORT_FRAMES_CHAINED ||
 	       (rte_eth_dev_info_get(port->id, &info) == 0 &&
 		       plan_frames(&plan, port, &info, room, &messages, error) &&
@@ -322,15 +396,17 @@ static bool choose(struct start *start, uint32_t room, char *error)
 	if (start->nb_rx > 0)
 		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
 			port->driver, port->config, &start->info, &port->messages);
+	if (port->sockets != NULL) /* the kernel stamps, not the ethdev */
+		start->conf.rxmode.offloads = 0;
 	port_rss_put(&start->rss, &start->conf);
 	if (port->driver->queues == PORT_QUEUES_PAIRED) {
 		if (start->nb_rx == 0)
 			start->nb_rx = 1;
 		start->nb_tx = start->nb_rx;
 	}
-	if (start->nb_tx < port->send_queues)
+	if (start->nb_tx < port->send_queues && !start->apart)
 		start->nb_tx = port->send_queues;
-	if (port->send_queues > 0)
+	if (port->send_queues > 0 && !start->apart)
 		start->conf.txmode.offloads = send_offloads(&start->info, port->sends_chains);
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
@@ -412,6 +488,40 @@ static int setup_queues(const struct start *start, struct rte_mempool *pool)
 	return result;
 }
 
+/* Starts the ethdev that sends for the port, whose own has no send queues. */
+static int start_sender(const struct start *start)
+{
+	const struct port *port = start->port;
+	struct rte_eth_conf conf = {.rxmode.mtu = start->frames.mtu};
+	int result;
+
+	conf.txmode.offloads = send_offloads(&start->sender, port->sends_chains);
+	result = rte_eth_dev_configure(port->sender, 0, port->send_queues, &conf);
+	for (uint16_t q = 0; result == 0 && q < port->send_queues; q++)
+		result = rte_eth_tx_queue_setup(
+			port->sender, q, PORT_SEND_DESCRIPTORS, SOCKET_ID_ANY, NULL);
+	return result == 0 ? rte_eth_dev_start(port->sender) : result;
+}
+
+static int start_sockets(struct start *start, struct rte_mempool *pool)
+{
+	const struct port *port = start->port;
+	/* The memory stays the same. */
+	const uint32_t slot =
+		port->headers_only && port->slot > HEADERS_SLOT ? HEADERS_SLOT : port->slot;
+	const struct packet_socket_params params = {
+		.interface = port->interface_index,
+		.slots = port->slots * (port->slot / slot),
+		.slot = slot,
+		.headers_only = port->headers_only,
+		/* A loop brings these frames in again. A forwarder must not send them back. */
+		.without_outgoing = port->loops || forward_asked(port->config),
+	};
+
+	return -socket_queues_start(
+		port->sockets, start->nb_rx, &params, pool, port->clock.on, &start->call);
+}
+
 static uint32_t largest_frame(const struct start *start)
 {
 	uint16_t mtu = RTE_ETHER_MTU;
@@ -430,7 +540,7 @@ static uint32_t largest_frame(const struct start *start)
 static void restore_promiscuous(const struct port *port)
 {
 	if (port->was_promiscuous)
-		rte_eth_promiscuous_enable(port->id);
+		rte_eth_promiscuous_enable(port_sender(port));
 }
 
 /*
@@ -478,15 +588,23 @@ static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempo
 		*result = setup_queues(start, pool);
 	if (*result == 0)
 		*result = rte_eth_dev_start(start->port->id);
+	if (*result == 0 && start->apart)
+		*result = start_sender(start);
+	if (*result == 0 && start->port->sockets != NULL)
+		*result = start_sockets(start, pool);
 	return true;
 }
 
 static bool refused(const struct start *start, int result, const char *reason, char *error)
 {
 	char why[PORT_PRIVILEGE_MAX];
-	bool lacks = port_lacks_privilege(start->port->driver, start->port->device, why);
+	bool lacks = lacks_privilege(start->port, start->port->driver, start->port->device, why);
 	bool xdp = !lacks && start->port->driver->sockets == AF_XDP;
 
+	if (!lacks && start->call != NULL)
+		return fail(error, "--port %s: cannot receive with %u packet socket%s: %s: %s",
+			start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s", start->call,
+			rte_strerror(-result));
 	return fail(error, "--port %s: cannot start it with %u receive queue%s: %s%s%s%s%s",
 		start->port->name, start->nb_rx, start->nb_rx == 1 ? "" : "s",
 		lacks ? why : rte_strerror(-result),
@@ -499,10 +617,21 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	char *error)
 {
 	struct start start = {.port = port, .nb_rx = nb_rx};
-	int result = rte_eth_dev_info_get(port->id, &start.info);
 	char reason[PORT_MESSAGE_MAX / 2] = "";
 	bool told = true;
+	int result;
 
+	/* A sender that is to receive what comes back. */
+	if (nb_rx > 0 && port->sockets == NULL && port->has_sender &&
+		!make_sockets(port, nb_rx, error))
+		return false;
+	start.apart = port->sockets != NULL && port->send_queues > 0;
+	result = rte_eth_dev_info_get(port->id, &start.info);
+	if (port->sockets != NULL)
+		start.info.rx_offload_capa = RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	start.sender = start.info;
+	if (result == 0 && start.apart)
+		result = rte_eth_dev_info_get(port->sender, &start.sender);
 	if (result == 0 && (!check_queues(&start, error) ||
 				   !choose(&start, rte_pktmbuf_data_room_size(pool), error)))
 		return false;
@@ -520,6 +649,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
+	port->largest_lost = port->sockets != NULL ? LARGEST_JOINED : 0;
 	port_rss_check(&start.rss, port->id, &start.info, &port->messages);
 	if (nb_rx > 0)
 		receive_everything(port, &start.info);
@@ -543,7 +673,7 @@ static void end_promiscuous(struct port *port)
 {
 	if (port->promiscuous >= 0)
 		close(port->promiscuous);
-	else if (port->started && !port->was_promiscuous)
+	else if (port->started && !port->was_promiscuous && port->sockets == NULL)
 		rte_eth_promiscuous_disable(port->id);
 	port->promiscuous = -1;
 }
@@ -551,8 +681,21 @@ static void end_promiscuous(struct port *port)
 void port_silence(struct port *port)
 {
 	end_promiscuous(port);
+	if (port->sockets != NULL) {
+		socket_queues_silence(port->sockets);
+		return;
+	}
 	/* With mlx5 the link is the kernel's interface, which loses its routes as it goes down. */
 	port->silenced = !port->driver->polled && rte_eth_dev_set_link_down(port->id) == 0;
+}
+
+uint32_t port_interface_index(const struct port *port)
+{
+	struct rte_eth_dev_info info;
+
+	if (port->driver->sockets == AF_PACKET)
+		return port->interface_index;
+	return rte_eth_dev_info_get(port->id, &info) == 0 ? info.if_index : 0;
 }
 
 static void port_stop(struct port *port)
@@ -563,10 +706,22 @@ static void port_stop(struct port *port)
 		rte_eth_dev_set_link_up(port->id);
 	if (port->started)
 		rte_eth_dev_stop(port->id);
+	if (port->started && port->has_sender && port->sockets != NULL && port->send_queues > 0)
+		rte_eth_dev_stop(port->sender);
 	port->started = false;
 	/* Some drivers refuse an MTU while they are started. */
 	if (port->mtu_before > 0)
 		rte_eth_dev_set_mtu(port->id, port->mtu_before);
+}
+
+static void port_close(struct port *port)
+{
+	socket_queues_destroy(port->sockets);
+	if (port->has_sender)
+		rte_eth_dev_close(port->sender);
+	else if (port->sockets == NULL)
+		rte_eth_dev_close(port->id);
+	port->sockets = NULL;
 }
 
 void ports_close(struct port *ports, uint32_t nb_ports)
@@ -578,7 +733,7 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 	/* Before the interrupt thread ends, whose messages some drivers wait for as they close. */
 	for (uint32_t p = 0; p < nb_ports; p++)
 		if (!ports[p].driver->races_interrupts)
-			rte_eth_dev_close(ports[p].id);
+			port_close(&ports[p]);
 		else
 			races = true;
 	if (!races)
@@ -586,5 +741,5 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 	interrupts_stop();
 	for (uint32_t p = 0; p < nb_ports; p++)
 		if (ports[p].driver->races_interrupts)
-			rte_eth_dev_close(ports[p].id);
+			port_close(&ports[p]);
 }

@@ -15,15 +15,22 @@
 #include "rx/port/name.h"
 #include "rx/port/messages.h"
 #include "rx/port/port_send.h"
+#include "rx/port/socket_queues.h"
 
 #define PORT_ERROR_MAX 512
 
 struct port {
-	uint16_t id;
-	char name[PORT_NAME_MAX];   /* what the user calls it */
-	char device[PORT_NAME_MAX]; /* what DPDK calls it */
-	char interface[IFNAMSIZ];   /* of the kernel, which its packets come from; "" none */
-	int node;                   /* -1: unknown */
+	uint16_t id;                   /* receiving ethdev */
+	uint16_t sender;               /* sending ethdev, if has_sender */
+	bool has_sender;               /* another ethdev sends */
+	struct socket_queues *sockets; /* fill the queues; NULL: the driver does */
+	uint32_t slot, slots;          /* bytes and number, as in struct packet_socket */
+	bool headers_only;             /* headers are enough. Set before start. */
+	uint32_t interface_index;      /* the kernel's number; 0: no interface */
+	char name[PORT_NAME_MAX];      /* what the user calls it */
+	char device[PORT_NAME_MAX];    /* what DPDK calls it */
+	char interface[IFNAMSIZ];      /* of the kernel, which its packets come from; "" none */
+	int node;                      /* -1: unknown */
 	const struct config *config;
 	const struct port_driver *driver;
 	struct port_messages
@@ -31,11 +38,12 @@ struct port {
 	uint16_t nb_queues, descriptors;
 	uint32_t interface_mtu; /* the kernel's; 0: there is none */
 	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
-	uint32_t cut_at;        /* bytes behind which a packet socket cuts frames; 0: it is none */
+	uint32_t largest_lost;  /* bytes that a lost frame may have, if more than that; else 0 */
 	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
 	uint16_t mtu_before;    /* of a device whose MTU was changed; 0: it was not */
 	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
 	bool was_promiscuous; /* the kernel's interface, before */
+	bool loops;           /* the interface receives the frames that it sends */
 	bool started;
 	/* Set before it is started: queues that packets leave by, beside those they come by. */
 	uint16_t send_queues;
@@ -62,14 +70,14 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 /* Whether what a probed port receives into mbufs with `room` may be chains of them. */
 bool port_chains(const struct port *port, uint32_t room);
 
-/*
- * Whether a frame that came in that length is what is left of a longer one: a packet socket puts a
- * tag back behind the cut. cut_at: of its port.
- */
-static inline bool port_was_cut(uint32_t cut_at, uint32_t length)
+/* Returns the sending ethdev. */
+static inline uint16_t port_sender(const struct port *port)
 {
-	return cut_at > 0 && (length == cut_at || length == cut_at + RTE_VLAN_HLEN);
+	return port->has_sender ? port->sender : port->id;
 }
+
+/* The kernel's index of the interface that a port that was probed sits on; 0: none. */
+uint32_t port_interface_index(const struct port *port);
 
 /*
  * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, and
@@ -90,8 +98,8 @@ static inline bool port_is_leaving(const struct port *port)
 bool port_is_plugged(const struct port *port);
 
 /*
- * Stops new packets from coming in, so that the queues run empty: where the device counts packets
- * before they are polled, and can. ports_close() takes the link up again.
+ * Stops new packets from coming in, so that the queues run empty: where the device, or the kernel,
+ * counts packets before they are polled, and can. ports_close() takes the link up again.
  */
 void port_silence(struct port *port);
 

@@ -26,10 +26,8 @@ static uint64_t effective_capabilities(void)
 	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
-bool port_lacks_capabilities(
-	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why)
+static bool say_missing(uint64_t missing, char *why)
 {
-	uint64_t missing = port_driver_needs(driver, on_interface) & ~effective;
 	size_t used;
 
 	if (missing == 0)
@@ -41,6 +39,18 @@ bool port_lacks_capabilities(
 				port_capability_name(i));
 	snprintf(why + used, PORT_PRIVILEGE_MAX - used, ": run as root, or give it that");
 	return true;
+}
+
+bool port_lacks_capabilities(
+	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why)
+{
+	return say_missing(port_driver_needs(driver, on_interface) & ~effective, why);
+}
+
+bool port_lacks_to_send(const struct port_driver *driver, char *why)
+{
+	return say_missing(
+		(driver->needs | driver->needs_to_send) & ~effective_capabilities(), why);
 }
 
 /* Where it may not pin the memory that it shares with the kernel. */

@@ -14,6 +14,9 @@
  * that. */
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why);
 
+/* The same for capabilities that a device needs to send, and to receive. */
+bool port_lacks_to_send(const struct port_driver *driver, char *why);
+
 /* The same for capabilities alone, of a process that has `effective` ones. */
 bool port_lacks_capabilities(
 	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why);

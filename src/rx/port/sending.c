@@ -48,17 +48,16 @@ static void warn_of_offloads(struct port *port)
 			port->name);
 }
 
-/* What this host itself sends on the interface is no packet of the cable's. */
-static void find_sockets(struct port *port, uint32_t interface)
+void port_sending_sockets(
+	const struct port *port, uint32_t interface, struct kernel_sockets *sockets)
 {
-	struct kernel_sockets *sockets = &port->send.sockets;
+	struct kernel_sockets receiving = {.family = AF_PACKET};
+	const struct kernel_sockets *const others[] = {&receiving};
 
-	kernel_sockets_find(sockets, AF_PACKET, interface, KERNEL_SOCKETS_MAX, NULL, 0);
-	if (!kernel_sockets_ignore_outgoing(sockets))
-		port_warn(&port->messages,
-			"--forward: what this host itself sends on %s is taken for received: the "
-			"kernel does not leave it out; take its addresses away",
-			port->name);
+	if (port->sockets != NULL)
+		receiving.nb = socket_queues_fds(port->sockets, receiving.fds);
+	kernel_sockets_find(
+		sockets, port->driver->sockets, interface, KERNEL_SOCKETS_MAX, others, 1);
 }
 
 void port_sending_start(struct port *port)
@@ -68,7 +67,7 @@ void port_sending_start(struct port *port)
 	struct port_send *send = &port->send;
 	uint32_t longest = driver->longest_sent > 0 ? driver->longest_sent : port->largest_frame;
 
-	if (rte_eth_dev_info_get(port->id, &info) != 0)
+	if (rte_eth_dev_info_get(port_sender(port), &info) != 0)
 		info = (struct rte_eth_dev_info){0};
 	send->chains = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ||
 		       driver->frames == PORT_FRAMES_CHAINED;
@@ -83,7 +82,7 @@ void port_sending_start(struct port *port)
 			port->name, driver->sends_to[0]);
 	warn_of_offloads(port);
 	if (driver->sockets == AF_PACKET)
-		find_sockets(port, info.if_index);
+		port_sending_sockets(port, port->interface_index, &port->send.sockets);
 }
 
 void port_sending_look(struct port *port)
@@ -103,7 +102,7 @@ static bool read_device(const struct port *port, uint64_t *sent, uint64_t *unsen
 {
 	struct rte_eth_stats stats;
 
-	if (rte_eth_stats_get(port->id, &stats) != 0)
+	if (rte_eth_stats_get(port_sender(port), &stats) != 0)
 		return false;
 	*sent = stats.opackets;
 	*unsent = port->driver->gives_up || !port->driver->polled ? stats.oerrors : 0;

@@ -17,6 +17,10 @@ void port_sending_start(struct port *port);
 /* The reporter: looks again at its MTU, which may change. */
 void port_sending_look(struct port *port);
 
+/* Finds the sockets of the port's sending driver on interface number `interface`. */
+void port_sending_sockets(
+	const struct port *port, uint32_t interface, struct kernel_sockets *sockets);
+
 /* What a device counts of the packets that it was given. */
 struct port_sent {
 	const struct port *port;

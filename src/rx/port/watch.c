@@ -41,12 +41,11 @@ static bool look(const struct port_watch *watch, struct port_watch *now)
 
 void port_watch_start(struct port_watch *watch, const struct port *port)
 {
-	struct rte_eth_dev_info info;
 	struct port_watch now;
 
 	*watch = (struct port_watch){.port = port, .up = true};
-	if (port->driver->on_interface && rte_eth_dev_info_get(port->id, &info) == 0)
-		watch->interface = info.if_index;
+	if (port->driver->on_interface)
+		watch->interface = port_interface_index(port);
 	if (look(watch, &now))
 		*watch = now;
 }

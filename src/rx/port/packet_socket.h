@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Packet sockets of the kernel that receive what an interface sends and receives, as tcpdump sees
+ * it: each frame by itself, with its length on the wire, whatever part of it is copied. The kernel
+ * writes frames into a ring that this process has mapped (TPACKET_V2): a frame is there as soon as
+ * it came, and no call is needed to read it. Several sockets of an interface share its frames by a
+ * symmetric hash of their flow; fragments stay as they are.
+ *
+ * One thread reads a socket. Another one may count and silence it. Without DPDK.
+ */
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/if_packet.h>
+
+#include "base/units.h"
+
+/* Bytes of a slot before the frame of an interface whose headers have 14 bytes. */
+#define PACKET_SOCKET_OFFSET  66
+/* Bytes that the filter keeps of a frame: all headers of IPv4, and of IPv6 without extensions. */
+#define PACKET_SOCKET_HEADERS 144
+/* EtherType of a tag whose kernel does not tell it. */
+#define PACKET_SOCKET_TAG     0x8100
+#define PACKET_SOCKET_LINE    64 /* bytes of a cache line */
+
+struct packet_socket {
+	/* Written before the start. */
+	int fd;
+	uint8_t *ring;        /* the kernel's memory */
+	uint32_t slots, slot; /* number, bytes of each; a slot holds one frame */
+	/* Owned by the reader. */
+	uint32_t next; /* slot of the next frame */
+	/* Owned by the thread that counts: frames put into the ring, and frames that found it full. */
+	alignas(PACKET_SOCKET_LINE) uint64_t received, lost;
+};
+
+struct packet_socket_params {
+	uint32_t interface;    /* index */
+	uint32_t slots, slot;  /* number, bytes of each */
+	bool headers_only;     /* copy headers only, where they are known to be short */
+	bool without_outgoing; /* leave out frames that this host sends on the interface */
+};
+
+/* A frame in the ring. */
+struct packet_frame {
+	const uint8_t *data;
+	uint32_t captured; /* bytes at data */
+	uint32_t length;   /* bytes on the wire, without FCS and without the tag below */
+	int64_t time;      /* ns since 1970-01-01 UTC */
+	bool tagged;       /* a tag was taken out of the frame */
+	uint16_t tag_type, tag_control;
+};
+
+/* Opens a socket that receives nothing yet. Returns 0 or an errno. */
+int packet_socket_open(struct packet_socket *socket);
+
+/*
+ * Starts n sockets, each with a share of the interface's frames. Returns 0, or an errno and in
+ * *what the call that failed.
+ */
+int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
+	const struct packet_socket_params *params, const char **what);
+
+/* Lets no frame come any more; those in the ring can be read. */
+void packet_socket_silence(const struct packet_socket *socket);
+
+/* Updates received and lost; false if the kernel does not tell. */
+bool packet_socket_count(struct packet_socket *socket);
+
+/* Takes an error of the interface away that would wake poll() again and again. */
+void packet_socket_clear_error(int fd);
+
+void packet_socket_close(struct packet_socket *socket);
+
+/* --- reading --- */
+
+static inline struct tpacket2_hdr *packet_socket_slot(
+	const struct packet_socket *socket, uint32_t number)
+{
+	return (struct tpacket2_hdr *)(void *)(socket->ring + (size_t)number * socket->slot);
+}
+
+static inline uint32_t packet_socket_after(const struct packet_socket *socket, uint32_t number)
+{
+	return number + 1 == socket->slots ? 0 : number + 1;
+}
+
+/* Number of frames that can be read, up to `most`. */
+static inline uint32_t packet_socket_ready(const struct packet_socket *socket, uint32_t most)
+{
+	uint32_t number = socket->next, n = 0;
+
+	while (n < most) {
+		const struct tpacket2_hdr *header = packet_socket_slot(socket, number);
+
+		/* Pairs with the kernel's barrier between the frame and its status. */
+		if ((__atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0)
+			break;
+		__builtin_prefetch((const uint8_t *)header + PACKET_SOCKET_LINE);
+		number = packet_socket_after(socket, number);
+		n++;
+	}
+	return n;
+}
+
+/* Reads the next frame, which is ready. It stays until packet_socket_release(). */
+static inline struct packet_frame packet_socket_read(const struct packet_socket *socket)
+{
+	const struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);
+
+	return (struct packet_frame){
+		.data = (const uint8_t *)header + header->tp_mac,
+		.captured = header->tp_snaplen,
+		.length = header->tp_len,
+		.time = (int64_t)header->tp_sec * SECOND_NS + header->tp_nsec,
+		.tagged =
+			header->tp_vlan_tci != 0 || (header->tp_status & TP_STATUS_VLAN_VALID) != 0,
+		.tag_type = (header->tp_status & TP_STATUS_VLAN_TPID_VALID) != 0
+				    ? header->tp_vlan_tpid
+				    : PACKET_SOCKET_TAG,
+		.tag_control = header->tp_vlan_tci,
+	};
+}
+
+/* Gives the slot of the frame that was read back to the kernel. */
+static inline void packet_socket_release(struct packet_socket *socket)
+{
+	struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);
+
+	socket->next = packet_socket_after(socket, socket->next);
+	/* The kernel reads the status before it writes into the slot. */
+	__atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+}
