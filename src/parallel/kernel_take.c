@@ -22,6 +22,11 @@
 #define TCP_LENGTH_AT     12 /* bytes into the header */
 #define VLAN_AND_IN_PORTS 2  /* bytes of each */
 
+#define IPV6_HEADER   40
+#define HOP_BY_HOP    0    /* next header */
+#define JUMBO_PAYLOAD 0xc2 /* option of RFC 2675 */
+#define JUMBO_OPTION  8    /* bytes of a header with only that option */
+
 /* --- joined packets --- */
 
 /* As they were on the wire, or will be. */
@@ -32,12 +37,15 @@ struct joined {
 	uint32_t payload; /* of all */
 };
 
-static struct joined joined_of(const struct kernel_entry *entry, uint32_t headers)
+/* added: bytes of the headers that the kernel put there as it joined the packets. */
+static struct joined joined_of(const struct kernel_entry *entry, uint32_t headers, uint32_t added)
 {
 	struct joined joined = {.packets = entry->segments};
 
 	joined.headers = joined.packets > 1 && headers < entry->length ? headers : 0;
 	joined.payload = entry->length - joined.headers;
+	if (joined.headers > added)
+		joined.headers -= added;
 	/* Where it does not add up, they are as even as whole bytes allow. */
 	if ((uint64_t)entry->segment * (joined.packets - 1) < joined.payload &&
 		(uint64_t)entry->segment * joined.packets >= joined.payload)
@@ -115,7 +123,21 @@ static void read_key(const struct kernel_entry *entry, struct told *told)
 	told->extra.tcp_flags[0] = entry->tcp_flags;
 	told->extra.dscp[0] = entry->dscp;
 	put16(told->extra.vlan, entry->vlan);
-	told->joined = joined_of(entry, entry->headers);
+	told->joined = joined_of(entry, entry->headers, 0);
+}
+
+/*
+ * Bytes of the hop-by-hop header that IPv6 gets as more than 64 KB are joined: one jumbo payload
+ * option. The packets do not have it on the wire.
+ */
+static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_at)
+{
+	const uint8_t *ip = data + ip_at, *option = ip + IPV6_HEADER;
+
+	return ip_at + IPV6_HEADER + JUMBO_OPTION <= captured && ip[4] == 0 && ip[5] == 0 &&
+			       ip[6] == HOP_BY_HOP && option[1] == 0 && option[2] == JUMBO_PAYLOAD
+		       ? JUMBO_OPTION
+		       : 0;
 }
 
 static void read_headers(const struct kernel_entry *entry, struct told *told)
@@ -137,7 +159,8 @@ static void read_headers(const struct kernel_entry *entry, struct told *told)
 		told->key6 = parsed.key6;
 		headers = headers_of(data, entry->headers, &parsed, parsed.key6.proto);
 	}
-	told->joined = joined_of(entry, headers);
+	told->joined = joined_of(entry, headers,
+		told->verdict == PARSE_IPV6 ? jumbo_option(data, entry->headers, parsed.ip_at) : 0);
 }
 
 static void empty_burst(struct generation *generation)
@@ -507,10 +530,14 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 			worker_leave(worker, open);
 			return;
 		}
-		if (taker->origin->on_path)
+		if (taker->origin->on_path) {
 			nanosleep(&nap, NULL);
-		else
+		} else if (worker->idle == IDLE_SLEEP) {
+			worker_look_for_idle_keys(worker);
+			poll_nap(poll_nap_ns(taker->origin->entries));
+		} else {
 			worker_rest(worker);
+		}
 	}
 }
 
