@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A port over a kernel interface measures what a capture of the interface shows, to the byte.
+
+dumpcap captures the interface while a run measures it. Traffic goes through it under every setting that
+makes the kernel join, cut or tag frames: segmentation offloads, GRO, MTUs, BIG TCP, tags, fragments.
+"""
+
+import collections
+import os
+import shutil
+import signal
+import struct
+import time
+
+import lib
+import net
+import test_kernel
+
+NEAR, FAR = '198.18.0.1', '198.18.0.2'
+NEAR6, FAR6 = 'fd00::1', 'fd00::2'
+TRANSFER = 1500000
+MARKER = '198.18.9.9'
+
+# Settings of ethtool -K on both ends, MTU, workers, design.
+SETTINGS = (
+    ('all offloads, 1 worker', '', 1500, 1, 'rss'),
+    ('all offloads, 2 workers', '', 1500, 2, 'rss'),
+    ('all offloads, async', '', 1500, 2, 'async'),
+    ('gro of the receiver', 'tso off gso off gro on', 1500, 2, 'rss'),
+    ('no offload at all', 'tso off gso off gro off tx off rx off', 1500, 2, 'rss'),
+    ('tags in the frames', 'txvlan off rxvlan off', 1500, 1, 'rss'),
+    ('jumbo frames', 'tso off', 9000, 2, 'rss'),
+    ('frames as long as IP allows', 'gso off', 65535, 1, 'rss'),
+)
+
+IDLE = (
+    ('--port', 'tap0', '--workers', '1'),
+    ('--port', 'tap0', '--workers', '2', '--design', 'async'),
+    ('--port', 'tap0', '--workers', '2', '--design', 'sync'),
+    ('--kernel', 'tap0', '--workers', '1', '--design', 'async'),
+    ('--kernel', 'tap0', '--workers', '1', '--sketch', 'flow-table'),
+)
+
+SERVER = """
+import socket, sys
+server = socket.create_server((sys.argv[1], 5001), family=socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET)
+server.settimeout(60)
+print('ready', flush=True)
+connection, _ = server.accept()
+connection.settimeout(60)
+left = int(sys.argv[2])
+while left > 0:
+    left -= len(connection.recv(1 << 20)) or sys.exit('the client left')
+connection.sendall(bytes(int(sys.argv[2])))
+connection.shutdown(socket.SHUT_WR)
+connection.recv(1)
+"""
+
+CLIENT = """
+import socket, sys
+connection = socket.create_connection((sys.argv[1], 5001), 60)
+connection.sendall(bytes(int(sys.argv[2])))
+while connection.recv(1 << 20):
+    pass
+"""
+
+
+def frames_of(path):
+    """(length on the wire, bytes) of each frame of a capture, little-endian or big."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    if len(data) < 24:
+        return []
+    order = '<' if data[:4] in (b'\xd4\xc3\xb2\xa1', b'\x4d\x3c\xb2\xa1') else '>'
+    frames, at = [], 24
+    while at + 16 <= len(data):
+        _, _, captured, length = struct.unpack_from(order + '4I', data, at)
+        frames.append((length, data[at + 16:at + 16 + captured]))
+        at += 16 + captured
+    return frames
+
+
+def source_of(frame):
+    """The source address of a frame; None: not IP."""
+    at, kind = 14, frame[12:14]
+    while kind in (b'\x81\x00', b'\x88\xa8'):
+        kind = frame[at + 2:at + 4]
+        at += 4
+    if kind == b'\x08\x00':
+        return '.'.join(map(str, frame[at + 12:at + 16]))
+    if kind == b'\x86\xdd':
+        import ipaddress  # pylint: disable=import-outside-toplevel
+        return str(ipaddress.IPv6Address(frame[at + 8:at + 24]))
+    return None
+
+
+def ipv4(source, size, number=0, fragment=0, proto=17):
+    header = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + size, number, fragment, 64, proto, 0,
+                         bytes(map(int, source.split('.'))), bytes((198, 51, 100, 1)))
+    total = sum(struct.unpack('!10H', header))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    ports = struct.pack('!HHHH', 1000 + number % 7, 80, size, 0) if fragment & 0x1fff == 0 else bytes(8)
+    return header[:10] + struct.pack('!H', ~total & 0xffff) + header[12:] + ports + bytes(size - 8)
+
+
+def odd_frames(mtu):
+    """Fragments of whole datagrams and of others, tags, what is not IP, all lengths."""
+    ethernet = bytes(12)
+    frames = []
+    for i in range(60):
+        for part in range(3):  # whole, in three
+            frames.append(b'\x08\x00' + ipv4('198.18.1.1', 1000, i, (0x2000 if part < 2 else 0) | part * 125))
+        frames.append(b'\x08\x00' + ipv4('198.18.1.2', 800, i, 0x2000 | 100))  # never whole
+        frames.append(bytes.fromhex('81000005') + b'\x08\x00' + ipv4('198.18.1.3', 64 + i, i))
+        frames.append(bytes.fromhex('88a80005') + bytes.fromhex('81000006') + b'\x08\x00' + ipv4('198.18.1.4', 64 + i, i))
+        frames.append(bytes.fromhex('88b5') + bytes(46 + i))
+        frames.append(b'\x08\x00' + ipv4('198.18.1.5', min(mtu, 65000) - 20 - i, i))
+    return [ethernet + frame for frame in frames]
+
+
+class Cable:
+    """Two namespaces, the interfaces tap0 and wire0 between them."""
+
+    def __init__(self, test, settings, mtu):
+        self.test = test
+        for tool in ('ethtool', 'dumpcap'):
+            if shutil.which(tool) is None:
+                test.skip(f'{tool} is not installed')
+        self.near, self.far = net.Namespace(test), net.Namespace(test)
+        self.near.veth('tap0', 'wire0', queues=2, mtu=mtu)
+        self.near.ip('link', 'set', 'wire0', 'netns', self.far.holder.popen.pid)
+        ends = ((self.near, 'tap0', NEAR, NEAR6), (self.far, 'wire0', FAR, FAR6))
+        for space, name, address, address6 in ends:
+            if settings:
+                space.call('ethtool', '-K', name, *settings.split())
+            space.set(name, 'multicast', 'off', 'arp', 'on', 'up')
+            space.ip('addr', 'add', f'{address}/24', 'dev', name)
+            if os.path.exists('/proc/sys/net/ipv6'):
+                space.call('sh', '-c', f'echo 0 >/proc/sys/net/ipv6/conf/{name}/disable_ipv6; '
+                           f'echo 0 >/proc/sys/net/ipv6/conf/{name}/accept_dad')
+                space.ip('addr', 'add', f'{address6}/64', 'dev', name, 'nodad')
+        for (space, name, _, _), (other, far, address, address6) in zip(ends, ends[::-1]):
+            mac = other.link(far)['address']
+            for peer in (address, address6):
+                space.ip('neigh', 'replace', peer, 'lladdr', mac, 'dev', name, 'nud', 'permanent')
+
+    def transfer(self, address):
+        """The same bytes there and back, by TCP."""
+        server = self.test.start(address, TRANSFER, program=['python3', '-c', SERVER], inside=self.near)
+        said = os.path.join(server.directory, 'stdout')
+        self.test.until(lambda: os.path.getsize(said) > 0 or not server.running(), 'a server')
+        self.test.wait(self.test.start(address, TRANSFER, program=['python3', '-c', CLIENT],
+                                       inside=self.far)).expect(0)
+        self.test.wait(server).expect(0)
+
+    def send(self, frames, name):
+        capture = lib.write_pcap(self.test.path(name), list(enumerate(frames)))
+        self.test.wait(self.far.send('wire0', capture, 20000)).expect(0)
+
+
+def compare(test, cable, workers, design, traffic):
+    """Runs both, makes the traffic, and compares frames, and packets and bytes of each source."""
+    output, stats, captured = test.path('output.csv'), test.path('stats.csv'), test.path('captured.pcap')
+    run = test.start('--port', 'tap0', '--workers', workers, '--design', design, '--key', 'src', '--top', 100,
+                     '--interval', '100ms', '--no-huge', '--output', output, '--stats', stats, inside=cable.near)
+    net.wait_until_ready(test, run, stats)
+    dumpcap = test.start('-i', 'tap0', '-P', '-q', '-B', '64', '-w', captured, program=['dumpcap'], inside=cable.near)
+    # The first of the markers that both see begins the comparison.
+    begin = [0]
+
+    def marked():
+        begin[0] += 1
+        cable.send([bytes(12) + b'\x08\x00' + ipv4('198.18.9.8', 60)], f'begin{begin[0]}.pcap')
+        return any(source_of(frame) == '198.18.9.8' for _, frame in frames_of(captured))
+
+    test.until(lambda: os.path.exists(captured), 'a capture')
+    test.until(marked, 'the capture sees frames')
+    traffic()
+    cable.send([bytes(12) + b'\x08\x00' + ipv4(MARKER, 60)], 'end.pcap')
+    test.until(lambda: any(row['src_ip'] == MARKER for row in lib.read_output(output)), 'the end is measured')
+    test.until(lambda: any(source_of(frame) == MARKER for _, frame in frames_of(captured)), 'the end is captured')
+    for process in (dumpcap, run):
+        process.signal(signal.SIGINT)
+    result = test.wait(run).expect(0)
+    test.wait(dumpcap).expect(0)
+    ledger = lib.read_stats(stats)
+    lib.check_account(result, ledger)
+    lib.expect_lossless(ledger)
+    truth = collections.defaultdict(lambda: [0, 0])
+    other = 0
+    for length, frame in frames_of(captured):
+        source = source_of(frame)
+        if source is None:
+            other += 1
+            continue
+        truth[source][0] += 1
+        truth[source][1] += length
+    seen = collections.defaultdict(lambda: [0, 0])
+    for row in lib.read_output(output):
+        assert row['packets'] == row['packets_low'] == row['packets_high'], row
+        assert row['bytes'] == row['bytes_low'] == row['bytes_high'], row
+        seen[row['src_ip']][0] += int(row['packets'])
+        seen[row['src_ip']][1] += int(row['bytes'])
+    assert lib.total(ledger, 'non_ip') >= other
+    for source, counts in truth.items():
+        if source.startswith('fe80') or source == '198.18.9.8':
+            continue
+        assert seen[source] == counts, (source, seen[source], counts, result.describe())
+    return truth, frames_of(captured)
+
+
+def case(settings, mtu, workers, design):
+    def check(test):
+        cable = Cable(test, settings, mtu)
+
+        def traffic():
+            cable.transfer(NEAR)
+            cable.send(odd_frames(mtu), 'odd.pcap')
+
+        truth, frames = compare(test, cable, workers, design, traffic)
+        assert truth['198.18.1.1'][0] == 180 and truth['198.18.1.2'][0] == 60, truth
+        assert truth['198.18.1.3'][0] == truth['198.18.1.4'][0] == truth['198.18.1.5'][0] == 60, truth
+        if settings == '':
+            assert max(length for length, _ in frames) > 20000, 'no frames were joined'
+    return check
+
+
+def cases(settings):
+    return ([(name, case(*rest)) for name, *rest in SETTINGS] +
+            [(f'nothing comes: {" ".join(how)}', idle_case(*how)) for how in IDLE])
+
+
+def big_cable(test):
+    cable = Cable(test, '', 1500)
+    for space, name in ((cable.near, 'tap0'), (cable.far, 'wire0')):
+        try:
+            for option in ('gso_max_size', 'gro_max_size', 'gso_ipv4_max_size', 'gro_ipv4_max_size'):
+                space.ip('link', 'set', 'dev', name, option, 185000)
+        except AssertionError as reason:
+            if 'ipv4' not in str(reason):
+                test.skip(f'no BIG TCP: {reason}')
+    return cable
+
+
+def test_big_tcp(test):
+    """Frames longer than an IP length can say: 0 in IPv4, a jumbogram or 0 in IPv6."""
+    cable = big_cable(test)
+
+    def traffic():
+        for address in (NEAR, NEAR6):
+            cable.transfer(address)
+
+    _, frames = compare(test, cable, 2, 'rss', traffic)
+    if max(length for length, _ in frames) <= 65549:
+        test.skip('the kernel made no frames beyond 64 KB')
+
+
+def test_big_tcp_by_a_program(test):
+    """--kernel counts the packets of it, which have no jumbo payload option on the wire."""
+    test_kernel.needs_program(test)
+    cable = big_cable(test)
+    output, stats = test.path('output.csv'), test.path('stats.csv')
+    run = test.start('--kernel', 'tap0', '--design', 'async', '--workers', '1', '--key', 'src', '--interval', '100ms',
+                     '--output', output, '--stats', stats, inside=cable.near)
+    net.wait_until_ready(test, run, stats)
+    cable.transfer(NEAR6)
+    cable.send([bytes(12) + b'\x08\x00' + ipv4(MARKER, 60)], 'end.pcap')
+    test.until(lambda: any(row['src_ip'] == MARKER for row in lib.read_output(output)), 'the end is measured')
+    run.signal(signal.SIGINT)
+    test.wait(run).expect(0)
+    rows = [row for row in lib.read_output(output) if row['src_ip'] == FAR6]
+    # Ethernet, IPv6, TCP with time stamps, and 8 bytes more of the first packet's options.
+    expected = TRANSFER + lib.total(rows, 'packets') * (14 + 40 + 32) + 8
+    assert lib.total(rows, 'bytes') == expected, (rows, expected)
+
+
+def switches(process):
+    """Voluntary context switches of all threads."""
+    total, folder = 0, f'/proc/{process.popen.pid}/task'
+    for thread in os.listdir(folder):
+        with open(f'{folder}/{thread}/status', encoding='ascii') as status:
+            total += sum(int(line.split()[1]) for line in status if line.startswith('voluntary'))
+    return total
+
+
+def idle_case(*options):
+    def check(test):
+        space = net.Namespace(test)
+        space.veth('tap0', 'wire0')
+        output, stats = test.path('output.csv'), test.path('stats.csv')
+        process = test.start(*options, '--no-huge', '--interval', '1s', '--output', output, '--stats', stats,
+                             inside=space)
+        test.until(lambda: os.path.exists(stats) or not process.running(), 'it starts')
+        if not process.running():
+            test.skip(process.result.stderr.strip())
+        test.until(lambda: os.path.getsize(stats) > 0, 'it measures')
+        before, began = switches(process), time.monotonic()
+        time.sleep(2)
+        asleep, passed = switches(process) - before, time.monotonic() - began
+        process.signal(signal.SIGINT)
+        test.wait(process).expect(0)
+        # A thread that looks every 50 us sleeps up to 20000 times.
+        assert asleep <= 3000 * passed, f'{asleep} times asleep in {passed:.2f} s'
+    return check
