@@ -13,7 +13,7 @@
 #include "rx/packet/parse.h"
 #include "rx/port/clock.h"
 
-/* Between looks, where the kernel counts: an epoch ends so late at most. */
+/* Between looks into rings that had entries, where the kernel counts. */
 #define NAP_NS 1000000
 
 #define TCP               6
@@ -501,10 +501,24 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 								    : KERNEL_TIMES_NONE);
 }
 
+/*
+ * The kernel counts, and rings get only what its tables have no room for: once they are empty the
+ * worker sleeps until the reporter opens an epoch.
+ */
+static void rest_on_path(struct kernel_taker *taker)
+{
+	static const struct timespec nap = {.tv_nsec = NAP_NS};
+	struct worker *worker = taker->worker;
+
+	if (taker->empty_rounds > 1)
+		wakeup_wait(&worker->wakeup, worker->wait_ms);
+	else
+		nanosleep(&nap, NULL);
+}
+
 /* What poll_until_end() is for devices. */
 static void take_until_end(struct worker *worker, uint32_t nb_workers)
 {
-	static const struct timespec nap = {.tv_nsec = NAP_NS};
 	struct kernel_taker *taker = worker->taker;
 
 	(void)nb_workers;
@@ -522,6 +536,7 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 		if (worker_generation(worker, worker->epoch)->counting->details)
 			compare_clocks(taker);
 		n = take_round(taker);
+		taker->empty_rounds = n > 0 ? 0 : taker->empty_rounds + 1;
 		if (n > 0)
 			continue;
 		if (ended) {
@@ -531,7 +546,7 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 			return;
 		}
 		if (taker->origin->on_path) {
-			nanosleep(&nap, NULL);
+			rest_on_path(taker);
 		} else if (worker->idle == IDLE_SLEEP) {
 			worker_look_for_idle_keys(worker);
 			poll_nap(poll_nap_ns(taker->origin->entries));
@@ -565,6 +580,7 @@ bool kernel_taker_start(struct kernel_taker *taker, const struct kernel_origin *
 	taker->origin = origin;
 	taker->worker = worker;
 	worker->taker = taker;
+	worker->blocks = origin->on_path;
 	taker->readers = calloc(rings, sizeof(taker->readers[0]));
 	taker->ring_full = calloc(rings, sizeof(taker->ring_full[0]));
 	taker->filtered = calloc(rings, sizeof(taker->filtered[0]));

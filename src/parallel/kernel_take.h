@@ -30,6 +30,7 @@ struct kernel_taker {
 	/* [nb_readers], as far as they are in an epoch. */
 	uint64_t *ring_full;
 	uint64_t (*filtered)[2];
+	uint32_t empty_rounds;    /* that followed each other */
 	uint64_t taken;           /* packets, of all epochs; the worker's until it has ended */
 	int64_t utc_of_monotonic; /* ns to add */
 	int64_t compared;         /* monotonic ns, when the clocks were */

@@ -667,6 +667,12 @@ void run_start(struct run *run)
 		rte_eal_remote_launch(feeder_work, run->feeder, feeder_lcore);
 }
 
+void run_wake(struct run *run)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		worker_wake(run->workers[w]);
+}
+
 void run_stop(struct run *run)
 {
 	if (run->feeder != NULL)

@@ -116,6 +116,9 @@ void run_say_keep_up(const struct run *run);
 void run_start(struct run *run);
 /* Ends the replay, or silences the ports; the reporter ends the epochs. */
 void run_stop(struct run *run);
+
+/* Wakes workers that sleep, so that they enter an epoch which was opened. */
+void run_wake(struct run *run);
 /* True when no lcore of the run works any more. */
 bool run_finished(const struct run *run);
 /* Waits for the lcores. */

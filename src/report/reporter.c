@@ -139,6 +139,7 @@ static void tell_time(struct reporter *reporter)
 		info->late = false;
 		info->end = epoch_clock_end(clock, now);
 		epochs_end(epochs, ++reporter->open);
+		run_wake(reporter->run);
 		return;
 	}
 	if (!epoch_clock_is_due(clock, now) || !epochs_is_ready(epochs, reporter->open + 1) ||
@@ -150,6 +151,7 @@ static void tell_time(struct reporter *reporter)
 	*epochs_info(epochs, reporter->open + 1) =
 		(struct epoch_info){.start = clock->start, .number = clock->number};
 	epochs_open(epochs, ++reporter->open);
+	run_wake(reporter->run);
 }
 
 /* --- an epoch's report --- */
