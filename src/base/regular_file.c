@@ -3,8 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
+
+#define FILE_ERRORS FILE_LINK_OF_ANOTHER /* the first error beyond errno */
+#define LINKS_MAX   16
 
 static void pass_byte_order_mark(FILE *file)
 {
@@ -18,38 +23,338 @@ FILE *regular_file_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error;
 	struct stat status;
-	FILE *file = NULL;
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &status) == 0) {
-		errno = 0;
-		if (S_ISREG(status.st_mode))
-			file = fdopen(fd, "r");
-	}
-	if (file == NULL) {
-		error = errno;
-		close(fd);
-		errno = error;
-	} else
+	error = fstat(fd, &status) != 0 ? errno : 0;
+	if (error == 0 && S_ISREG(status.st_mode))
+		return regular_file_text(fd);
+	close(fd);
+	errno = error;
+	return NULL;
+}
+
+FILE *regular_file_text(int fd)
+{
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	int error = errno;
+
+	if (file != NULL)
 		pass_byte_order_mark(file);
+	else if (fd >= 0)
+		close(fd);
+	errno = error;
 	return file;
+}
+
+/* --- links --- */
+
+static const char *const texts[] = {
+	[FILE_LINK_OF_ANOTHER - FILE_ERRORS] =
+		"another user's symbolic link leads there; name the file itself",
+	[FILE_LINK_TO_NOTHING - FILE_ERRORS] =
+		"is a symbolic link that leads to no file; name that file",
+	[FILE_OF_ANOTHER - FILE_ERRORS] = "belongs to another user; name another file",
+	[FILE_HAS_OTHER_NAMES - FILE_ERRORS] =
+		"has other names (hard links), and other users may write to its folder; name "
+		"another file",
+	[FILE_REPLACED - FILE_ERRORS] = "was replaced just now; start again",
+	[FOLDER_OF_ANOTHER - FILE_ERRORS] = "the folder belongs to another user",
+	[FOLDER_SHARED - FILE_ERRORS] = "the folder can be written to by other users",
+};
+
+const char *file_error(int error)
+{
+	return error < FILE_ERRORS ? strerror(error) : texts[error - FILE_ERRORS];
+}
+
+/* Closes a descriptor and keeps errno. Returns -1. */
+static int close_failed(int fd)
+{
+	int error = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return -1;
+}
+
+static bool is_trusted(uid_t user)
+{
+	return user == geteuid() || user == 0;
+}
+
+static int find(struct file_entry *entry, int folder, const char *path, unsigned int links);
+
+/* The text of a link in /proc is not the path of its target. */
+static bool is_in_proc(int fd)
+{
+	struct statfs file_system;
+
+	return fstatfs(fd, &file_system) == 0 && file_system.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Fills the entry with the target of the link that it names. `fd` is the link itself. */
+static int follow(struct file_entry *entry, int fd, unsigned int links)
+{
+	uid_t maker = entry->status.st_uid;
+	char target[PATH_MAX];
+	ssize_t len;
+	int folder, error;
+
+	if (links == LINKS_MAX)
+		return ELOOP;
+	if (is_in_proc(fd)) {
+		if (fstatat(entry->folder, entry->name, &entry->status, 0) != 0)
+			return errno;
+		entry->is_descriptor = true;
+	} else {
+		len = readlinkat(fd, "", target, sizeof(target) - 1);
+		if (len < 0)
+			return errno;
+		target[len] = '\0';
+		folder = entry->folder;
+		entry->folder = -1;
+		error = find(entry, folder, target, links + 1);
+		if (error != 0)
+			return error;
+		if (!entry->exists)
+			return is_trusted(maker) ? FILE_LINK_TO_NOTHING : FILE_LINK_OF_ANOTHER;
+	}
+	entry->is_link = true;
+	return is_trusted(maker) || maker == entry->status.st_uid ? 0 : FILE_LINK_OF_ANOTHER;
+}
+
+/* Looks at entry->name in entry->folder. */
+static int look(struct file_entry *entry, unsigned int links)
+{
+	int fd = openat(entry->folder, entry->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error = 0;
+
+	entry->exists = fd >= 0;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno;
+	if (fstat(fd, &entry->status) != 0)
+		error = errno;
+	else if (S_ISLNK(entry->status.st_mode))
+		error = follow(entry, fd, links);
+	close(fd);
+	return error;
+}
+
+/* Makes the folder that the entry names the entry's folder. O_DIRECTORY lets autofs mount it. */
+static int enter(struct file_entry *entry, unsigned int links)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	int fd = openat(entry->folder, entry->name, flags | O_NOFOLLOW), error;
+
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
+		error = look(entry, links);
+		if (error != 0)
+			return error == FILE_LINK_TO_NOTHING ? ENOENT : error;
+		fd = openat(entry->folder, entry->name,
+			flags | (entry->is_descriptor ? 0 : O_NOFOLLOW));
+		entry->is_link = entry->is_descriptor = false;
+	}
+	if (fd < 0)
+		return errno;
+	close(entry->folder);
+	entry->folder = fd;
+	return 0;
+}
+
+/* Begins in `folder`, and takes it. */
+static int find(struct file_entry *entry, int folder, const char *path, unsigned int links)
+{
+	int error = 0;
+
+	*entry = (struct file_entry){.folder = folder};
+	if (*path == '/') {
+		file_entry_close(entry);
+		entry->folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (entry->folder < 0)
+		error = errno;
+	else if (*path == '\0')
+		error = ENOENT;
+	for (bool last = false; !last && error == 0;) {
+		size_t len;
+
+		path += strspn(path, "/");
+		len = strcspn(path, "/");
+		last = path[len] == '\0';
+		if (len > NAME_MAX) {
+			error = ENAMETOOLONG;
+			break;
+		}
+		snprintf(entry->name, sizeof(entry->name), "%.*s", len > 0 ? (int)len : 1,
+			len > 0 ? path : ".");
+		error = last ? look(entry, links) : enter(entry, links);
+		path += len;
+	}
+	if (error != 0)
+		file_entry_close(entry);
+	return error;
+}
+
+/* --- entries --- */
+
+int file_entry_find(struct file_entry *entry, const char *path)
+{
+	return find(entry, open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), path, 0);
+}
+
+void file_entry_close(struct file_entry *entry)
+{
+	if (entry->folder >= 0)
+		close(entry->folder);
+	entry->folder = -1;
+}
+
+static int check(const struct file_entry *entry, const struct stat *file)
+{
+	struct stat folder;
+	bool is_shared;
+
+	if (entry->is_descriptor)
+		return 0;
+	if (fstat(entry->folder, &folder) != 0)
+		return errno;
+	is_shared = (folder.st_mode & S_IWOTH) != 0;
+	if (!is_shared && is_trusted(folder.st_uid))
+		return 0;
+	if (!is_trusted(file->st_uid) && file->st_uid != folder.st_uid)
+		return FILE_OF_ANOTHER;
+	if (file->st_nlink > 1 && !S_ISDIR(file->st_mode) &&
+		(is_shared || file->st_uid != folder.st_uid))
+		return FILE_HAS_OTHER_NAMES;
+	return 0;
+}
+
+int file_entry_check(const struct file_entry *entry)
+{
+	return entry->exists ? check(entry, &entry->status) : 0;
+}
+
+int file_entry_open(const struct file_entry *entry, int flags, mode_t mode)
+{
+	struct stat opened;
+	int fd, error;
+
+	if (!entry->exists)
+		return openat(
+			entry->folder, entry->name, flags | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	/* Also before: open() would wait for the reader of another user's FIFO. */
+	error = file_entry_check(entry);
+	if (error != 0) {
+		errno = error;
+		return -1;
+	}
+	fd = openat(entry->folder, entry->name,
+		flags | O_CLOEXEC | (entry->is_descriptor ? 0 : O_NOFOLLOW));
+	if (fd < 0)
+		return -1;
+	error = fstat(fd, &opened) != 0 ? errno
+		: (opened.st_mode & S_IFMT) != (entry->status.st_mode & S_IFMT)
+			? FILE_REPLACED
+			: check(entry, &opened);
+	if (error == 0)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+int file_entry_check_own(const struct file_entry *entry)
+{
+	struct stat folder;
+	int error;
+
+	if (entry->is_link || (entry->exists && !S_ISREG(entry->status.st_mode)))
+		return EINVAL;
+	if (fstat(entry->folder, &folder) != 0)
+		return errno;
+	error = file_folder_check(&folder, true);
+	if (error == 0 && entry->exists && !is_trusted(entry->status.st_uid))
+		error = FILE_OF_ANOTHER;
+	return error;
 }
 
 int regular_file_create(const char *path, bool replace)
 {
-	struct stat stat;
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	struct file_entry entry;
+	int fd = -1, error = file_entry_find(&entry, path);
+	bool is_old;
 
-	if (fd >= 0 || errno != EEXIST)
-		return fd;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))
-		return fd;
-	if (replace && ftruncate(fd, 0) == 0)
-		return fd;
-	if (!replace)
+	if (error != 0) {
+		errno = error;
+		return -1;
+	}
+	is_old = entry.exists && S_ISREG(entry.status.st_mode);
+	if (is_old && !replace)
 		errno = EEXIST;
-	close(fd);
-	return -1;
+	else
+		fd = file_entry_open(&entry, O_WRONLY, 0666);
+	if (fd >= 0 && is_old && ftruncate(fd, 0) != 0)
+		fd = close_failed(fd);
+	error = errno;
+	file_entry_close(&entry);
+	errno = error;
+	return fd;
+}
+
+/* --- folders --- */
+
+int file_folder_check(const struct stat *folder, bool sticky)
+{
+	mode_t shared = folder->st_mode & (S_IWGRP | S_IWOTH);
+
+	if (!is_trusted(folder->st_uid))
+		return FOLDER_OF_ANOTHER;
+	if (shared == 0 || (sticky && (folder->st_mode & S_ISVTX) != 0))
+		return 0;
+	return shared == S_IWGRP && folder->st_uid != geteuid() ? 0 : FOLDER_SHARED;
+}
+
+int file_folder_open(const char *path)
+{
+	struct file_entry entry;
+	struct stat folder;
+	int fd, error = file_entry_find(&entry, path);
+
+	if (error != 0) {
+		errno = error;
+		return -1;
+	}
+	if (!entry.exists)
+		(void)mkdirat(entry.folder, entry.name, 0700);
+	fd = openat(entry.folder, entry.name,
+		O_RDONLY | O_DIRECTORY | O_CLOEXEC | (entry.is_descriptor ? 0 : O_NOFOLLOW));
+	error = fd < 0 || fstat(fd, &folder) != 0 ? errno : file_folder_check(&folder, false);
+	file_entry_close(&entry);
+	if (error == 0)
+		return fd;
+	errno = error;
+	return close_failed(fd);
+}
+
+int file_folder_file(int folder, const char *name, int flags, mode_t mode)
+{
+	int fd = openat(folder, name, flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, mode), error;
+	struct stat file;
+
+	if (fd < 0) {
+		if (errno == ELOOP)
+			errno = EINVAL;
+		return -1;
+	}
+	error = fstat(fd, &file) != 0                                  ? errno
+		: S_ISDIR(file.st_mode)                                ? EISDIR
+		: !S_ISREG(file.st_mode)                               ? EINVAL
+		: !is_trusted(file.st_uid)                             ? FILE_OF_ANOTHER
+		: file.st_nlink > 1 && (flags & O_ACCMODE) != O_RDONLY ? FILE_HAS_OTHER_NAMES
+								       : 0;
+	if (error == 0)
+		return fd;
+	errno = error;
+	return close_failed(fd);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /*
  * Opens a file of text that is to be read again while a run goes on, and so must have an end.
@@ -13,11 +15,89 @@
  */
 FILE *regular_file_open(const char *path);
 
+/* As regular_file_open(), of an open descriptor, which it takes. NULL with errno, also if fd is -1. */
+FILE *regular_file_text(int fd);
+
 /*
- * Opens an empty file to be written; devices and pipes too. -1 with errno. EEXIST: there is a
- * regular file already, and it must not be replaced.
+ * Opens an empty file to be written; devices and pipes too. -1 with errno, which file_error() knows.
+ * EEXIST: there is a regular file already, and it must not be replaced.
  */
 int regular_file_create(const char *path, bool replace);
+
+/*
+ * Files in folders where other users may write. They can put a link, a FIFO or a file of theirs
+ * under a name that is written to, at any time. "Trusted" is this process's user, and root.
+ *
+ * - A symbolic link of another user, anywhere in a path, is followed only to a file or folder of
+ *   that user.
+ * - What exists in a folder that an untrusted user owns, or all may write to, is opened only if it
+ *   belongs to a trusted user or to the folder's owner, and has no other name (hard link) that
+ *   might be a trusted user's file. A folder's group is trusted.
+ * - What is missing is made, never through a link.
+ *
+ * All is checked on open descriptors; nothing is opened again by its path.
+ */
+
+/* Errors beyond those of errno. */
+enum {
+	FILE_LINK_OF_ANOTHER = 4096,
+	FILE_LINK_TO_NOTHING,
+	FILE_OF_ANOTHER,
+	FILE_HAS_OTHER_NAMES,
+	FILE_REPLACED,
+	FOLDER_OF_ANOTHER,
+	FOLDER_SHARED,
+};
+
+/* Returns strerror(), or the text of an error from above. */
+const char *file_error(int error);
+
+/* A name in an open folder. */
+struct file_entry {
+	int folder; /* for openat(); -1: none */
+	char name[NAME_MAX + 1];
+	bool is_link;       /* the path was a link, which led here */
+	bool is_descriptor; /* below /proc/PID/fd: has no folder */
+	bool exists;
+	struct stat status; /* if it exists */
+};
+
+/* Follows the links of a path. Returns 0 or an error. The caller closes the entry if 0. */
+int file_entry_find(struct file_entry *entry, const char *path);
+void file_entry_close(struct file_entry *entry);
+
+/* Returns 0, or why what exists must not be opened. */
+int file_entry_check(const struct file_entry *entry);
+
+/*
+ * Opens what exists, or creates it. A FIFO waits for its reader unless flags have O_NONBLOCK. -1
+ * with an error in errno; EEXIST: another process created it just now.
+ */
+int file_entry_open(const struct file_entry *entry, int flags, mode_t mode);
+
+/*
+ * Returns 0, or why a file that is read again in a later run must not be here: only trusted users
+ * may be able to put a file in its place. EINVAL: it is not a regular file.
+ */
+int file_entry_check_own(const struct file_entry *entry);
+
+/*
+ * Returns 0, or why the folder is not one that only trusted users can change. The group of a folder
+ * of root's is trusted by other users. sticky: a folder like /tmp is one.
+ */
+int file_folder_check(const struct stat *folder, bool sticky);
+
+/*
+ * Opens a folder that passes file_folder_check() and makes it, with mode 0700, if it is missing. -1
+ * with an error in errno.
+ */
+int file_folder_open(const char *path);
+
+/*
+ * Opens or creates a file of a trusted user in such a folder. -1 with an error in errno, EINVAL
+ * if it is not a regular file.
+ */
+int file_folder_file(int folder, const char *name, int flags, mode_t mode);
 
 /* Bytes of the byte order mark with which editors of other systems begin a text; 0: none. */
 static inline size_t byte_order_mark(const char *text)

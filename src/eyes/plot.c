@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/printable.h"
+#include "base/regular_file.h"
 #include "base/units.h"
 #include "client/complain.h"
 #include "eyes/series.h"
@@ -442,12 +444,18 @@ static int write_picture(const char *path, const struct text *text)
 {
 	FILE *file;
 	bool written;
+	int fd, error;
 
 	if (text->failed)
 		return complain(EXIT_MACHINE, "plot: there is no memory for the picture");
-	file = fopen(path, "we");
-	if (file == NULL)
-		return complain(EXIT_MACHINE, "plot: %.200s: %s", path, strerror(errno));
+	fd = regular_file_create(path, true);
+	file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (file == NULL) {
+		error = errno;
+		if (fd >= 0)
+			close(fd);
+		return complain(EXIT_MACHINE, "plot: %.200s: %s", path, file_error(error));
+	}
 	written = fwrite(text->data, 1, text->len, file) == text->len;
 	if (fclose(file) == 0 && written)
 		return 0;

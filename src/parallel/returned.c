@@ -398,7 +398,7 @@ static FILE *open_histogram(const struct config *config, int *status)
 	if (errno == EEXIST)
 		log_error("%s: exists; --force overwrites it", output);
 	else
-		log_error("%s: cannot be opened: %s", output, strerror(errno));
+		log_error("%s: cannot be opened: %s", output, file_error(errno));
 	return NULL;
 }
 

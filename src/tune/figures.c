@@ -2,26 +2,26 @@
 #include "tune/figures.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/regular_file.h"
 #include "base/signals.h"
 #include "report/output/csv.h"
 
 static int open_file(const char *path, bool force, FILE **file)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+	int fd = regular_file_create(path, force);
 
 	if (fd < 0 && errno == EEXIST) {
 		log_error("--output %s: exists; give --force to replace it", path);
 		return 2;
 	}
 	if (fd < 0 || (*file = fdopen(fd, "w")) == NULL) {
-		log_error("--output %s: %s", path, strerror(errno));
+		log_error("--output %s: %s", path, file_error(errno));
 		if (fd >= 0)
 			close(fd);
 		return 1;

@@ -126,7 +126,7 @@ enum capture_writer_result capture_writer_open(
 		if (exists)
 			source_error(error, "%s: exists; --force overwrites it", path);
 		else
-			source_error(error, "%s: cannot be opened: %s", path, strerror(errno));
+			source_error(error, "%s: cannot be opened: %s", path, file_error(errno));
 		free(w);
 		return exists ? CAPTURE_WRITER_EXISTS : CAPTURE_WRITER_FAILED;
 	}
