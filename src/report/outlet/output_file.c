@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/standard_files.h"
+#include "base/regular_file.h"
 #include "base/signals.h"
 #include "report/outlet/output_file.h"
 #include "report/outlet/output_mark.h"
@@ -80,14 +81,19 @@ static int open_stdout(struct output_file *file, char *error, size_t size)
 	return 0;
 }
 
-static int open_new(struct output_file *file, char *error, size_t size)
+/* Returns 0 with a descriptor in file->fd, or 1 with one line in error. */
+static int open_entry(struct output_file *file, const struct file_entry *entry, int flags,
+	char *error, size_t size)
 {
-	file->fd = open(
-		file->name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, OUTPUT_FILE_MODE);
-	if (file->fd < 0)
-		return fail(file, error, size,
-			errno == EEXIST ? "is a symbolic link that leads to no file; name that file"
-					: strerror(errno));
+	file->fd = file_entry_open(entry, flags, OUTPUT_FILE_MODE);
+	return file->fd >= 0 ? 0 : fail(file, error, size, file_error(errno));
+}
+
+static int open_new(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
+{
+	if (open_entry(file, entry, O_WRONLY | O_APPEND, error, size) != 0)
+		return STATUS_MACHINE;
 	file->created = true;
 	file->regular = true;
 	file->named = true;
@@ -99,24 +105,27 @@ static int open_new(struct output_file *file, char *error, size_t size)
  * Pipes, terminals, /dev/null: nothing in them can be overwritten. A FIFO waits for its reader, and
  * no signal but one that asks for the end disturbs that.
  */
-static int open_stream(struct output_file *file, char *error, size_t size)
+static int open_stream(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
 {
+	int status;
+
 	do
-		file->fd = open(file->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	while (file->fd < 0 && errno == EINTR && !signals_stop_requested());
-	if (file->fd < 0)
-		return fail(file, error, size, strerror(errno));
+		status = open_entry(file, entry, O_WRONLY | O_NOCTTY, error, size);
+	while (status != 0 && errno == EINTR && !signals_stop_requested());
+	if (status != 0)
+		return status;
 	file->header_due = true;
 	return 0;
 }
 
-static int open_append(struct output_file *file, char *error, size_t size)
+static int open_append(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
 {
 	struct output_mark mark;
 
-	file->fd = open(file->name, O_RDWR | O_APPEND | O_CLOEXEC);
-	if (file->fd < 0)
-		return fail(file, error, size, strerror(errno));
+	if (open_entry(file, entry, O_RDWR | O_APPEND, error, size) != 0)
+		return STATUS_MACHINE;
 	file->appended = true;
 	file->had_mark = output_mark_read(file->fd, &mark);
 	if (file->had_mark)
@@ -124,19 +133,19 @@ static int open_append(struct output_file *file, char *error, size_t size)
 	return 0;
 }
 
-static int open_force(struct output_file *file, char *error, size_t size)
+static int open_force(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
 {
 	/* An append-only file (chattr +a) refuses this one, before anything was emptied. */
-	file->fd = open(file->name, O_WRONLY | O_CLOEXEC);
-	if (file->fd < 0)
-		return fail(file, error, size, strerror(errno));
+	if (open_entry(file, entry, O_WRONLY, error, size) != 0)
+		return STATUS_MACHINE;
 	if (fcntl(file->fd, F_SETFL, O_APPEND) < 0)
 		return fail(file, error, size, strerror(errno));
 	return 0;
 }
 
-static int open_existing(struct output_file *file, enum output_file_mode mode, uint64_t length,
-	char *error, size_t size)
+static int open_existing(struct output_file *file, enum output_file_mode mode,
+	const struct file_entry *entry, char *error, size_t size)
 {
 	int status;
 
@@ -145,24 +154,15 @@ static int open_existing(struct output_file *file, enum output_file_mode mode, u
 			"exists; --append goes on after its last epoch, --force overwrites it");
 		return STATUS_EXISTS;
 	}
-	status = mode == OUTPUT_APPEND ? open_append(file, error, size)
-				       : open_force(file, error, size);
+	status = mode == OUTPUT_APPEND ? open_append(file, entry, error, size)
+				       : open_force(file, entry, error, size);
 	if (status != 0)
 		return status;
 	file->regular = true;
 	file->named = true;
-	file->size = length;
+	file->size = (uint64_t)entry->status.st_size;
 	file->header_due = true;
 	return 0;
-}
-
-/* A name that is a link when the run starts is the user's; one that becomes a link is not. */
-static void resolve(struct output_file *file)
-{
-	struct stat st;
-
-	if (file->named && lstat(file->name, &st) == 0 && S_ISLNK(st.st_mode))
-		file->target = realpath(file->name, NULL);
 }
 
 static bool rotates(const struct output_file *file)
@@ -173,14 +173,13 @@ static bool rotates(const struct output_file *file)
 /* A stop between completing a file and the first row of the next one must not restart numbering. */
 static void take_number_of_latest(struct output_file *file)
 {
-	char name[PATH_MAX];
 	struct output_tail tail;
 	struct stat st;
-	int fd = rotation_latest(path_of(file), name) ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = rotation_latest(path_of(file));
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	if (fstat(fd, &st) == 0 &&
 		output_tail_read(fd, &file->form, (uint64_t)st.st_size, &tail) == NULL) {
 		file->has_epoch = tail.has_epoch;
 		file->last_epoch = tail.last_epoch;
@@ -188,33 +187,34 @@ static void take_number_of_latest(struct output_file *file)
 	close(fd);
 }
 
-static int open_named(
-	struct output_file *file, enum output_file_mode mode, char *error, size_t size)
+static int open_named(struct output_file *file, enum output_file_mode mode,
+	const struct file_entry *entry, char *error, size_t size)
 {
-	struct stat st;
-
-	if (stat(file->name, &st) < 0) {
-		if (errno != ENOENT)
-			return fail(file, error, size, strerror(errno));
-		return open_new(file, error, size);
-	}
-	if (S_ISDIR(st.st_mode))
+	if (!entry->exists)
+		return open_new(file, entry, error, size);
+	if (S_ISDIR(entry->status.st_mode))
 		return fail(file, error, size, "is a directory; name a file");
-	if (!S_ISREG(st.st_mode))
-		return open_stream(file, error, size);
-	return open_existing(file, mode, (uint64_t)st.st_size, error, size);
+	if (!S_ISREG(entry->status.st_mode))
+		return open_stream(file, entry, error, size);
+	return open_existing(file, mode, entry, error, size);
 }
 
 int output_file_open(struct output_file *file, enum output_file_mode mode, char *error, size_t size)
 {
+	struct file_entry entry;
 	int status;
 
 	if (standard_files_is_output(file->name))
 		return open_stdout(file, error, size);
-	status = open_named(file, mode, error, size);
+	status = file_entry_find(&entry, file->name);
+	if (status != 0)
+		return fail(file, error, size, file_error(status));
+	status = open_named(file, mode, &entry, error, size);
+	file_entry_close(&entry);
 	file->appends = mode == OUTPUT_APPEND;
-	if (status == 0)
-		resolve(file);
+	/* A name that is a link when the run starts is the user's; one that becomes a link is not. */
+	if (status == 0 && file->named && entry.is_link)
+		file->target = realpath(file->name, NULL);
 	return status;
 }
 
@@ -382,8 +382,13 @@ static bool is_ours_and_empty(const struct output_file *file)
 
 void output_file_abandon(struct output_file *file)
 {
-	if (is_ours_and_empty(file))
-		unlink(file->name);
+	struct file_entry entry;
+
+	if (is_ours_and_empty(file) && file_entry_find(&entry, file->name) == 0) {
+		if (entry.exists && !entry.is_link && is_open(file, &entry.status))
+			unlinkat(entry.folder, entry.name, 0);
+		file_entry_close(&entry);
+	}
 	output_file_close(file);
 }
 
@@ -574,13 +579,20 @@ static const char *distrust(const struct output_file *file, const struct stat *s
 static int open_path(const char *path, const char **why)
 {
 	/* Should a FIFO have taken the name, O_NONBLOCK keeps us from waiting for its reader. */
-	const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
-	int fd = open(path, flags | O_CREAT | O_EXCL, OUTPUT_FILE_MODE);
+	const int flags = O_RDWR | O_APPEND | O_NONBLOCK;
+	struct file_entry entry;
+	int fd = -1, error = file_entry_find(&entry, path);
 
-	if (fd < 0 && errno == EEXIST)
-		fd = open(path, flags);
-	if (fd < 0)
-		*why = errno == ELOOP ? "is a symbolic link now" : strerror(errno);
+	if (error == 0) {
+		if (entry.is_link)
+			error = ELOOP;
+		else if ((fd = file_entry_open(&entry, flags, OUTPUT_FILE_MODE)) < 0)
+			error = errno;
+		file_entry_close(&entry);
+	}
+	if (error != 0)
+		*why = error == ELOOP || error == FILE_LINK_TO_NOTHING ? "is a symbolic link now"
+								       : file_error(error);
 	return fd;
 }
 
@@ -682,25 +694,36 @@ const char *output_file_reopen(struct output_file *file)
 	return why;
 }
 
-/* Returns NULL or why the file keeps its name. */
-static const char *rename_complete(struct output_file *file)
+static const char *rename_entry(struct output_file *file, const struct file_entry *entry)
 {
-	const char *path = path_of(file), *why;
-	char name[PATH_MAX];
-	int error;
+	char name[NAME_MAX + 1];
+	const char *why;
+	int error = rotation_rename(entry, file->start, name);
 
-	if (!has_name(file, path)) /* somebody moved it away: that one is complete */
-		return change_file(file);
-	error = rotation_rename(path, file->start, name);
 	if (error != 0)
 		return error == EEXIST ? "10000 names for this second are taken" : strerror(error);
 	sync_rows(file);
 	why = change_file(file);
 	if (why != NULL)
-		rotation_move(name, path);
-	error = rotation_sync_folder(path);
+		rotation_undo(entry, name);
+	error = rotation_sync_folder(entry);
 	if (why == NULL && error != 0)
 		say(file, true, "%.300s: %s; a power cut may undo the name", name, strerror(error));
+	return why;
+}
+
+/* Returns NULL or why the file keeps its name. */
+static const char *rename_complete(struct output_file *file)
+{
+	struct file_entry entry;
+	const char *why;
+
+	if (file_entry_find(&entry, path_of(file)) != 0)
+		return change_file(file);
+	/* Another file has the name if this one was moved away: then it is complete. */
+	why = entry.exists && is_open(file, &entry.status) ? rename_entry(file, &entry)
+							   : change_file(file);
+	file_entry_close(&entry);
 	return why;
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/regular_file.h"
 #include "base/signals.h"
 #include "base/units.h"
 
@@ -447,16 +448,29 @@ static int connect_any(const struct receiver *receiver)
 static int connect_unix(const struct receiver *receiver)
 {
 	struct sockaddr_un path = {.sun_family = AF_UNIX};
+	struct file_entry entry;
 	const struct addrinfo address = {
 		.ai_family = AF_UNIX,
 		.ai_socktype = SOCK_STREAM,
 		.ai_addr = (struct sockaddr *)&path,
 		.ai_addrlen = sizeof(path),
 	};
+	int fd = -1, error, len;
 
-	/* receiver_parse() took no longer one. */
-	memcpy(path.sun_path, receiver->address.host, sizeof(path.sun_path) - 1);
-	return connect_to(receiver, &address);
+	error = file_entry_find(&entry, receiver->address.host);
+	if (error == 0) {
+		error = entry.exists ? file_entry_check(&entry) : ENOENT;
+		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
+			entry.folder, entry.name);
+		/* receiver_parse() took none that is too long as it is. */
+		if ((size_t)len >= sizeof(path.sun_path))
+			memcpy(path.sun_path, receiver->address.host, sizeof(path.sun_path) - 1);
+		if (error == 0 && (fd = connect_to(receiver, &address)) < 0)
+			error = errno;
+		file_entry_close(&entry);
+	}
+	errno = error;
+	return fd;
 }
 
 bool receiver_heed(struct receiver *receiver)
@@ -491,7 +505,7 @@ enum receiver_state receiver_look(struct receiver *receiver)
 		receiver->fd = connect_any(receiver);
 	}
 	if (receiver->fd < 0) {
-		give_up(receiver, strerror(errno));
+		give_up(receiver, file_error(errno));
 		return RECEIVER_GONE;
 	}
 	receiver->connects++;

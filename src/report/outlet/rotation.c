@@ -15,23 +15,19 @@
 #define STAMP_MAX   32 /* 20261120T170000Z_0001 */
 #define COUNTER_MAX 9999
 
-/* A path, as FOLDER STEM EXTENSION: "/var/log/" "flows" ".csv". */
+/* A name, as STEM EXTENSION: "flows" ".csv". */
 struct parts {
-	int folder_len, stem_len;
-	const char *folder, *stem, *extension;
+	int stem_len;
+	const char *stem, *extension;
 };
 
-static struct parts split(const char *path)
+static struct parts split(const char *stem)
 {
-	const char *slash = strrchr(path, '/');
-	const char *stem = slash != NULL ? slash + 1 : path;
 	const char *dot = strrchr(stem, '.');
 	/* A leading dot hides a file and begins no extension. */
 	const char *extension = dot != NULL && dot != stem ? dot : stem + strlen(stem);
 
 	return (struct parts){
-		.folder = path,
-		.folder_len = (int)(stem - path),
 		.stem = stem,
 		.stem_len = (int)(extension - stem),
 		.extension = extension,
@@ -77,58 +73,51 @@ static bool read_stamp(const struct parts *parts, const char *name, char stamp[S
 	return matches(stamp, "00000000T000000Z") || matches(stamp, "00000000T000000Z_0000");
 }
 
-static bool make_name(const struct parts *parts, const char *stamp, char name[PATH_MAX])
+static bool make_name(const struct parts *parts, const char *stamp, char name[NAME_MAX + 1])
 {
-	int len = snprintf(name, PATH_MAX, "%.*s%.*s-%s%s", parts->folder_len, parts->folder,
-		parts->stem_len, parts->stem, stamp, parts->extension);
+	int len = snprintf(name, NAME_MAX + 1, "%.*s-%s%s", parts->stem_len, parts->stem, stamp,
+		parts->extension);
 
-	return len < PATH_MAX;
+	return len <= NAME_MAX;
 }
 
-int rotation_move(const char *from, const char *to)
+/* Returns 0 or an errno. */
+static int move(int folder, const char *from, const char *to)
 {
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+	if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
 	/* A file system that does not know it: two steps, which replace nothing either. */
-	if (link(from, to) != 0)
+	if (linkat(folder, from, folder, to, 0) != 0)
 		return errno;
-	return unlink(from) == 0 ? 0 : errno;
+	return unlinkat(folder, from, 0) == 0 ? 0 : errno;
 }
 
-int rotation_rename(const char *path, int64_t start_ns, char name[PATH_MAX])
+int rotation_rename(const struct file_entry *entry, int64_t start_ns, char name[NAME_MAX + 1])
 {
-	struct parts parts = split(path);
+	struct parts parts = split(entry->name);
 	int error = EEXIST;
 
 	for (unsigned int counter = 0; error == EEXIST && counter <= COUNTER_MAX; counter++) {
 		char stamp[STAMP_MAX];
 
 		make_stamp(stamp, start_ns, counter);
-		error = make_name(&parts, stamp, name) ? rotation_move(path, name) : ENAMETOOLONG;
+		error = make_name(&parts, stamp, name) ? move(entry->folder, entry->name, name)
+						       : ENAMETOOLONG;
 	}
 	return error;
 }
 
-/* The folder of a path as a name of its own. */
-static bool folder_of(const struct parts *parts, char folder[PATH_MAX])
+int rotation_undo(const struct file_entry *entry, const char *name)
 {
-	int len = snprintf(folder, PATH_MAX, "%.*s", parts->folder_len, parts->folder);
-
-	if (len == 0)
-		strcpy(folder, ".");
-	return len < PATH_MAX;
+	return move(entry->folder, name, entry->name);
 }
 
-int rotation_sync_folder(const char *path)
+int rotation_sync_folder(const struct file_entry *entry)
 {
-	struct parts parts = split(path);
-	char folder[PATH_MAX];
-	int fd = -1, error = 0;
+	int fd = openat(entry->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
 
-	if (folder_of(&parts, folder))
-		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
 	if (fsync(fd) != 0)
@@ -137,18 +126,48 @@ int rotation_sync_folder(const char *path)
 	return error;
 }
 
-bool rotation_latest(const char *path, char name[PATH_MAX])
+/* Opens a complete file, not one that another user put there. */
+static int open_complete(int folder, const char *name)
 {
-	struct parts parts = split(path);
-	char folder[PATH_MAX], latest[STAMP_MAX] = "", stamp[STAMP_MAX];
-	DIR *dir = folder_of(&parts, folder) ? opendir(folder) : NULL;
+	struct file_entry complete = {.folder = folder, .exists = true};
 
-	if (dir == NULL)
-		return false;
-	for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-		if (read_stamp(&parts, entry->d_name, stamp) && strcmp(stamp, latest) > 0)
-			strcpy(latest, stamp);
+	snprintf(complete.name, sizeof(complete.name), "%s", name);
+	if (fstatat(folder, name, &complete.status, AT_SYMLINK_NOFOLLOW) != 0 ||
+		!S_ISREG(complete.status.st_mode))
+		return -1;
+	return file_entry_open(&complete, O_RDONLY | O_NONBLOCK, 0);
+}
+
+int rotation_latest(const char *path)
+{
+	char latest[STAMP_MAX] = "", stamp[STAMP_MAX];
+	struct file_entry entry;
+	struct parts parts;
+	int fd = -1, listed;
+	DIR *dir;
+
+	if (file_entry_find(&entry, path) != 0)
+		return -1;
+	parts = split(entry.name);
+	listed = openat(entry.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = listed >= 0 ? fdopendir(listed) : NULL;
+	for (struct dirent *of; dir != NULL && (of = readdir(dir)) != NULL;) {
+		int newer;
+
+		if (!read_stamp(&parts, of->d_name, stamp) || strcmp(stamp, latest) <= 0)
+			continue;
+		newer = open_complete(entry.folder, of->d_name);
+		if (newer < 0)
+			continue;
+		if (fd >= 0)
+			close(fd);
+		fd = newer;
+		strcpy(latest, stamp);
 	}
-	closedir(dir);
-	return *latest != '\0' && make_name(&parts, latest, name);
+	if (dir != NULL)
+		closedir(dir);
+	else if (listed >= 0)
+		close(listed);
+	file_entry_close(&entry);
+	return fd;
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/regular_file.h"
+
 /* When an output file is complete. 0: not by it. */
 struct rotate_limits {
 	uint64_t period; /* ns: at its multiples in UTC */
@@ -18,16 +20,19 @@ struct rotate_limits {
 };
 
 /*
- * Renames the file `path`, whose first row starts at start_ns since 1970, and writes its new name
- * to name[PATH_MAX]. Returns 0 or an errno, and then nothing was changed.
+ * Renames the file, whose first row starts at start_ns since 1970, within its folder, and writes
+ * its new name. Returns 0 or an errno, and then nothing was changed.
  */
-int rotation_rename(const char *path, int64_t start_ns, char name[PATH_MAX]);
+int rotation_rename(const struct file_entry *entry, int64_t start_ns, char name[NAME_MAX + 1]);
 
-/* Renames without replacing what stands there. Returns 0 or an errno. */
-int rotation_move(const char *from, const char *to);
+/* Gives the renamed file its name back unless that is taken. Returns 0 or an errno. */
+int rotation_undo(const struct file_entry *entry, const char *name);
 
-/* Makes the names in the folder of `path` outlive a power cut. Returns 0 or an errno. */
-int rotation_sync_folder(const char *path);
+/* Makes the names in the folder outlive a power cut. Returns 0 or an errno. */
+int rotation_sync_folder(const struct file_entry *entry);
 
-/* Writes the name of the latest complete file of `path` to name[PATH_MAX]. False: there is none. */
-bool rotation_latest(const char *path, char name[PATH_MAX]);
+/*
+ * Opens the latest complete file of `path` for reading. Another user's files are ignored where
+ * base/regular_file.h does not allow them. -1: there is none.
+ */
+int rotation_latest(const char *path);
