@@ -171,6 +171,8 @@ static void test_little(void **state)
 	spool_close(spool);
 }
 
+static int clean(void **state);
+
 static void refuse(const char *kind, const char *url, const char *mentions)
 {
 	const struct spool_place place = {path, SIZE, kind, url};
@@ -393,6 +395,82 @@ static void test_fifos(void **state)
 	refuse(KIND, URL, "name a folder that can be written");
 }
 
+static void write_victim(const char *victim)
+{
+	FILE *file = fopen(victim, "w");
+
+	fputs("not rows", file);
+	fclose(file);
+}
+
+static void assert_victim(const char *victim)
+{
+	char text[32] = "";
+	FILE *file = fopen(victim, "r");
+
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	assert_string_equal(text, "not rows");
+}
+
+/* Links in the place of its files lead nothing elsewhere, and nothing is made through them. */
+static void test_links(void **state)
+{
+	static const char *const names[] = {"url", "lock", "0000000000000000.part"};
+	char victim[128], name[128];
+
+	(void)state;
+	snprintf(victim, sizeof(victim), "%s/victim", folder);
+	for (size_t i = 0; i < 3 * sizeof(names) / sizeof(names[0]); i++) {
+		struct spool *spool;
+
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(name, sizeof(name), "%s/%s", path, names[i / 3]);
+		if (i % 3 != 1)
+			write_victim(victim);
+		assert_int_equal(i % 3 == 2 ? link(victim, name) : symlink(victim, name), 0);
+		if (i / 3 < 2) {
+			refuse(KIND, URL, i % 3 == 2 ? "has other names" : "no regular file");
+		} else {
+			spool = open_it(SIZE, 0);
+			assert_put(spool, 1, "row\n");
+			spool_close(spool);
+		}
+		if (i % 3 != 1)
+			assert_victim(victim);
+		else
+			assert_int_not_equal(access(victim, F_OK), 0);
+		clean(NULL);
+	}
+}
+
+/* The folder is this user's alone, and nothing is made in another. */
+static void test_folders_of_others(void **state)
+{
+	static const mode_t modes[] = {0770, 0702, 0777, 01777};
+	char name[128];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s/lock", path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		assert_int_equal(chmod(path, modes[i]), 0);
+		refuse(KIND, URL, "can be written to by other users");
+		assert_int_not_equal(access(name, F_OK), 0);
+	}
+	assert_int_equal(chmod(path, 0755), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		refuse(KIND, URL, "belongs to another user");
+		assert_int_not_equal(access(name, F_OK), 0);
+		assert_int_equal(chown(path, 0, 0), 0);
+	} else {
+		print_message("not root: no folder of another user\n");
+	}
+	spool_close(open_it(SIZE, 0));
+}
+
 /* Each byte of a segment, changed or cut off, is noticed: at the start, or when it is read. */
 static void test_damaged(void **state)
 {
@@ -482,6 +560,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_unreadable, clean),
 		cmocka_unit_test_teardown(test_first_lines, clean),
 		cmocka_unit_test_teardown(test_fifos, clean),
+		cmocka_unit_test_teardown(test_links, clean),
+		cmocka_unit_test_teardown(test_folders_of_others, clean),
 		cmocka_unit_test_teardown(test_damaged, clean),
 	};
 

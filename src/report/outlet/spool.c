@@ -15,6 +15,7 @@
 
 #include "base/checksum.h"
 #include "base/printable.h"
+#include "base/regular_file.h"
 
 #define VERSION        1
 #define FIRST_LINE     "sketchtap spool %u %s rows=%" PRIu64 " start=%" PRId64 " header=%zu bytes=%zu "
@@ -23,9 +24,9 @@
 #define NAME_FORMAT    "%016" PRIx64
 #define NAME_DIGITS    16
 #define WHAT_MAX       64
-#define FOLDER_MODE    0700 /* rows are somebody's addresses */
-#define FILE_MODE      0600
+#define FILE_MODE      0600 /* rows have addresses of people */
 #define URL_FILE       "url"
+#define LOCK_FILE      "lock"
 #define URL_MAX        4096
 #define BLOCK          4096 /* of which a disk gives none in part */
 
@@ -136,7 +137,8 @@ static int write_segment(
 
 	name_of(spool->next, "part", part);
 	name_of(spool->next, "rows", name);
-	fd = openat(spool->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+	unlinkat(spool->fd, part, 0); /* left by a failed write */
+	fd = file_folder_file(spool->fd, part, O_WRONLY | O_CREAT | O_EXCL, FILE_MODE);
 	if (fd < 0)
 		return errno;
 	if (!write_all(fd, line, len) ||
@@ -154,22 +156,14 @@ static int write_segment(
 	return error;
 }
 
-/* -1 with errno, as of what is no regular file; a FIFO holds nobody up. */
+/* -1 with errno. */
 static int open_file(const struct spool *spool, const char *name, struct stat *st)
 {
-	int fd = openat(spool->fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error;
+	int fd = file_folder_file(spool->fd, name, O_RDONLY, 0);
 
-	if (fd < 0)
-		return -1;
-	error = fstat(fd, st) != 0      ? errno
-		: S_ISDIR(st->st_mode)  ? EISDIR
-		: !S_ISREG(st->st_mode) ? EINVAL
-					: 0;
-	if (error == 0)
-		return fd;
-	close(fd);
-	errno = error;
-	return -1;
+	if (fd >= 0)
+		fstat(fd, st);
+	return fd;
 }
 
 /* NULL with errno where it cannot be read. */
@@ -284,7 +278,7 @@ static void set_aside(struct spool *spool, uint64_t number)
 static bool remove_oldest_damaged(struct spool *spool)
 {
 	struct dirent **entries;
-	int n = scandir(spool->folder, &entries, is_ours, alphasort);
+	int n = scandirat(spool->fd, ".", &entries, is_ours, alphasort);
 	bool removed = false;
 
 	for (int i = 0; i < n; i++) {
@@ -503,6 +497,11 @@ uint64_t spool_bytes(struct spool *spool)
 
 /* --- Opening */
 
+static const char *reason(int error)
+{
+	return error == EINVAL ? "it is no regular file" : file_error(error);
+}
+
 enum look {
 	LOOK_GOOD,
 	LOOK_DAMAGED,
@@ -515,7 +514,7 @@ enum look {
 static enum look look_at(
 	const struct spool *spool, const char *name, struct segment_file *file, char *why)
 {
-	struct stat st;
+	struct stat st = {0};
 	int fd = open_file(spool, name, &st);
 	char text[LINE_MAX_BYTES];
 	struct first_line line;
@@ -523,7 +522,7 @@ static enum look look_at(
 
 	if (len < 0)
 		snprintf(why, SPOOL_WHY_MAX, "%.40s cannot be read: %s; mend that, or take it away",
-			name, errno == EINVAL ? "it is no regular file" : strerror(errno));
+			name, reason(errno));
 	if (fd >= 0)
 		close(fd);
 	if (len < 0)
@@ -564,7 +563,7 @@ static enum look look_aside(struct spool *spool, const char *name, bool change)
 static bool look_at_all(struct spool *spool, bool change, struct spool_found *found, char *why)
 {
 	struct dirent **entries;
-	int n = scandir(spool->folder, &entries, is_ours, alphasort);
+	int n = scandirat(spool->fd, ".", &entries, is_ours, alphasort);
 	bool good = n >= 0;
 
 	if (!good)
@@ -601,7 +600,7 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 static bool is_of_place(const struct spool *spool, const char *url, bool waits, char *why)
 {
 	char said[URL_MAX] = "";
-	int fd = openat(spool->fd, URL_FILE, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, FILE_MODE);
+	int fd = file_folder_file(spool->fd, URL_FILE, O_RDWR | O_CREAT, FILE_MODE);
 	size_t len = strlen(url);
 	bool good = fd >= 0 && read(fd, said, sizeof(said) - 1) >= 0;
 
@@ -618,8 +617,10 @@ static bool is_of_place(const struct spool *spool, const char *url, bool waits, 
 			       (ftruncate(fd, 0) == 0 && pwrite(fd, url, len, 0) == (ssize_t)len &&
 				       fsync(fd) == 0));
 	if (!good)
-		snprintf(why, SPOOL_WHY_MAX, "%s; name a folder that can be written",
-			strerror(errno));
+		snprintf(why, SPOOL_WHY_MAX,
+			"cannot write " URL_FILE ": %s; name a folder that "
+			"can be written",
+			reason(errno));
 	if (fd >= 0)
 		close(fd);
 	return good;
@@ -628,13 +629,15 @@ static bool is_of_place(const struct spool *spool, const char *url, bool waits, 
 /* It is there, can be written, and is ours. */
 static bool claim(struct spool *spool, char *why)
 {
-	(void)mkdir(spool->folder, FOLDER_MODE);
-	spool->fd = open(spool->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	spool->fd = file_folder_open(spool->folder);
 	if (spool->fd >= 0)
-		spool->lock_fd = openat(spool->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+		spool->lock_fd =
+			file_folder_file(spool->fd, LOCK_FILE, O_RDWR | O_CREAT, FILE_MODE);
 	if (spool->lock_fd < 0) {
-		snprintf(why, SPOOL_WHY_MAX, "%s; name a folder that can be written",
-			strerror(errno));
+		snprintf(why, SPOOL_WHY_MAX, "%s%s; name a folder that %s",
+			spool->fd >= 0 ? "cannot write " LOCK_FILE ": " : "", reason(errno),
+			errno >= FILE_LINK_OF_ANOTHER ? "only this user can write to"
+						      : "can be written");
 		return false;
 	}
 	if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) == 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/regular_file.h"
 #include "base/signals.h"
 #include "report/output/format.h"
 
@@ -103,7 +104,7 @@ static void say_unreadable(struct spooled *spooled, int error)
 {
 	char why[128];
 
-	snprintf(why, sizeof(why), "a file of its spool cannot be read: %s", strerror(error));
+	snprintf(why, sizeof(why), "a file of its spool cannot be read: %s", file_error(error));
 	remote_say_waits(spooled->remote, why);
 }
 
