@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/regular_file.h"
 #include "collect/collector_state.h"
 #include "collect/template_file.h"
 #include "wire/big_endian.h"
@@ -76,7 +77,7 @@ static bool read_template_file(struct collector *collector, char *error)
 	}
 	if (status != 0) {
 		snprintf(error, OPTION_WHY_MAX, "--templates %.200s cannot be read: %s", path,
-			status == EINVAL ? "it is no regular file" : strerror(status));
+			status == EINVAL ? "it is no regular file" : file_error(status));
 		return false;
 	}
 	if (damaged > 0) {
@@ -100,10 +101,10 @@ static bool start_saver(struct collector *collector, char *error)
 	if (status != 0) {
 		snprintf(error, OPTION_WHY_MAX,
 			"--templates %.200s cannot be written: %s; give a file in a directory that "
-			"this user may write to",
-			path,
-			status == EINVAL ? "it, or its .new, is no regular file"
-					 : strerror(status));
+			"%s",
+			path, status == EINVAL ? "it is no regular file" : file_error(status),
+			status >= FILE_LINK_OF_ANOTHER ? "only this user may write to"
+						       : "this user may write to");
 		return false;
 	}
 	status = template_saver_start(&collector->saver, path, collector->params.template_bytes);
@@ -175,7 +176,7 @@ static bool say_saving(struct collector *collector, int status)
 	if (status == 0)
 		return collector_say(collector, false, "--templates %.200s is written again", path);
 	return collector_say(collector, true, "--templates %.200s could not be written: %s", path,
-		strerror(status));
+		file_error(status));
 }
 
 void collector_save_templates(struct collector *collector)

@@ -5,12 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/checksum.h"
@@ -19,6 +18,7 @@
 
 #define FIRST_LINE "sketchtap-templates 1"
 #define SET_MAX    65535
+#define NEW_DIGITS 16
 #define TEXT_MAX   (2 * SET_MAX + 256)
 
 static uint64_t checksum(const char *text, size_t len)
@@ -120,6 +120,23 @@ static bool next_line(struct reading *reading)
 	return c != EOF || len > 0 || spoilt;
 }
 
+/* Returns 0 with the file of an earlier run, or an error. */
+static int open_own(const char *path, FILE **file)
+{
+	struct file_entry entry;
+	int status = file_entry_find(&entry, path);
+
+	if (status != 0)
+		return status == FILE_LINK_TO_NOTHING ? ENOENT : status;
+	status = !entry.exists ? ENOENT : file_entry_check_own(&entry);
+	if (status == 0) {
+		*file = regular_file_text(file_folder_file(entry.folder, entry.name, O_RDONLY, 0));
+		status = *file == NULL ? errno : 0;
+	}
+	file_entry_close(&entry);
+	return status;
+}
+
 int template_file_read(const char *path,
 	bool (*take)(void *arg, const struct template_entry *entry), void *arg, uint64_t *damaged)
 {
@@ -132,9 +149,8 @@ int template_file_read(const char *path,
 	*damaged = 0;
 	if (reading == NULL)
 		return ENOMEM;
-	reading->file = regular_file_open(path);
-	if (reading->file == NULL) {
-		status = errno != 0 ? errno : EINVAL;
+	status = open_own(path, &reading->file);
+	if (status != 0) {
 		free(reading);
 		return status;
 	}
@@ -162,48 +178,54 @@ int template_file_read(const char *path,
 
 struct template_writer {
 	FILE *file;
-	char path[PATH_MAX], new_path[PATH_MAX];
+	struct file_entry entry;
+	char new_name[NAME_MAX + 1];
 	char line[TEXT_MAX];
 };
 
-/* While it is written it has another name, beside its own. */
-static bool name_new(const char *path, char *new_path)
+/* Returns 0 with the entry open, or an error. */
+static int find_own(const char *path, struct file_entry *entry)
 {
-	return snprintf(new_path, PATH_MAX, "%s.new", path) < PATH_MAX;
-}
+	int status = file_entry_find(entry, path);
 
-/* A device or a directory of that name is not to be replaced by a file. */
-static int check_place(const char *path)
-{
-	struct stat status;
-
-	if (lstat(path, &status) != 0)
-		return errno == ENOENT ? 0 : errno;
-	return S_ISREG(status.st_mode) ? 0 : EINVAL;
-}
-
-static int check_rights(const char *path, int mode)
-{
-	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 ? 0 : errno;
+	if (status != 0)
+		return status == FILE_LINK_TO_NOTHING ? EINVAL : status;
+	status = file_entry_check_own(entry);
+	if (status == 0 && strlen(entry->name) + NEW_DIGITS + 1 > NAME_MAX)
+		status = ENAMETOOLONG;
+	if (status != 0)
+		file_entry_close(entry);
+	return status;
 }
 
 int template_file_check(const char *path)
 {
-	char new_path[PATH_MAX], beside[PATH_MAX];
-	int status;
+	struct file_entry entry;
+	int status = find_own(path, &entry);
 
-	if (!name_new(path, new_path))
-		return ENAMETOOLONG;
-	memcpy(beside, path, strlen(path) + 1);
-	status = check_place(path);
-	if (status == 0)
-		status = check_place(new_path);
-	if (status == 0)
-		status = check_rights(dirname(beside), W_OK | X_OK);
 	if (status != 0)
 		return status;
-	status = check_rights(new_path, W_OK);
-	return status == ENOENT ? 0 : status;
+	if (faccessat(entry.folder, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		status = errno;
+	file_entry_close(&entry);
+	return status;
+}
+
+/* While it is written it has a name that nothing has, next to its own. */
+static int create_new(struct template_writer *writer)
+{
+	uint64_t number;
+	int fd = -1;
+
+	do {
+		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+			return -1;
+		snprintf(writer->new_name, sizeof(writer->new_name), "%.*s.%0*" PRIx64,
+			NAME_MAX - NEW_DIGITS - 1, writer->entry.name, NEW_DIGITS, number);
+		fd = openat(writer->entry.folder, writer->new_name,
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	} while (fd < 0 && errno == EEXIST);
+	return fd;
 }
 
 int template_file_begin(struct template_writer **writer, const char *path)
@@ -214,19 +236,18 @@ int template_file_begin(struct template_writer **writer, const char *path)
 	*writer = NULL;
 	if (new == NULL)
 		return ENOMEM;
-	if (name_new(path, new->new_path)) {
-		memcpy(new->path, path, strlen(path) + 1);
-		status = check_place(path);
-	} else {
-		status = ENAMETOOLONG;
-	}
+	status = find_own(path, &new->entry);
 	if (status == 0) {
-		fd = open(new->new_path,
-			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+		fd = create_new(new);
 		new->file = fd < 0 ? NULL : fdopen(fd, "w");
-		status = new->file == NULL ? errno : 0;
-		if (new->file == NULL && fd >= 0)
-			close(fd);
+		if (new->file == NULL) {
+			status = errno;
+			if (fd >= 0) {
+				close(fd);
+				unlinkat(new->entry.folder, new->new_name, 0);
+			}
+			file_entry_close(&new->entry);
+		}
 	}
 	if (status != 0) {
 		free(new);
@@ -259,9 +280,9 @@ void template_file_put(struct template_writer *writer, const struct template_ent
 }
 
 /* The name is on the disk when its directory is; where that cannot be, the file is there anyway. */
-static void sync_directory(char *path)
+static void sync_folder(int folder)
 {
-	int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -277,12 +298,19 @@ int template_file_end(struct template_writer *writer)
 		status = errno != 0 ? errno : EIO;
 	if (fclose(writer->file) != 0 && status == 0)
 		status = errno;
-	if (status == 0 && rename(writer->new_path, writer->path) != 0)
+	/* Another user's file may have come since, in a folder like /tmp. */
+	writer->entry.exists = fstatat(writer->entry.folder, writer->entry.name,
+				       &writer->entry.status, AT_SYMLINK_NOFOLLOW) == 0;
+	if (status == 0)
+		status = file_entry_check_own(&writer->entry);
+	if (status == 0 && renameat(writer->entry.folder, writer->new_name, writer->entry.folder,
+				   writer->entry.name) != 0)
 		status = errno;
 	if (status != 0)
-		unlink(writer->new_path);
+		unlinkat(writer->entry.folder, writer->new_name, 0);
 	else
-		sync_directory(writer->path);
+		sync_folder(writer->entry.folder);
+	file_entry_close(&writer->entry);
 	free(writer);
 	return status;
 }

@@ -28,22 +28,22 @@ struct template_entry {
 
 /*
  * Calls take() for each entry, in the file's order; false from it is as if the line were damaged.
- * Returns 0, or errno; of a file that is not there ENOENT, of what is no regular file EINVAL,
- * of a file of something else EBADMSG.
+ * Returns 0, or an error of base/regular_file.h; of a file that is not there ENOENT, of what is no
+ * regular file EINVAL, of a file of something else EBADMSG.
  * *damaged: lines that were left out.
  */
 int template_file_read(const char *path,
 	bool (*take)(void *arg, const struct template_entry *entry), void *arg, uint64_t *damaged);
 
 /*
- * Whether a file of this name could be written, as far as names and rights tell: 0, or errno; EINVAL
- * where something lies there, or at the name that it is written under, which is no regular file.
+ * Whether a file of this name could be written, as far as names and rights tell: 0, or an error of
+ * base/regular_file.h; EINVAL where something lies there which is no regular file.
  */
 int template_file_check(const char *path);
 
 /*
  * Writes the file anew: the old one stays whole until the new one is on the disk. Each returns 0
- * or errno. After template_file_end() the writer is gone, whatever it returns.
+ * or an error of base/regular_file.h. After template_file_end() the writer is gone, whatever it returns.
  */
 struct template_writer;
 int template_file_begin(struct template_writer **writer, const char *path);

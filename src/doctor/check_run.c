@@ -10,6 +10,7 @@
 
 #include "doctor/check.h"
 #include "base/printable.h"
+#include "base/regular_file.h"
 #include "rx/port/drivers.h"
 
 static void check_plan(const struct host *host, struct finding *finding)
@@ -245,7 +246,7 @@ static void check_templates(const struct host *host, struct finding *finding)
 		finding_ok(finding, "templates can be kept in %s", name);
 		return;
 	}
-	finding_missing(finding, "%s cannot be written: %s", name, strerror(error));
+	finding_missing(finding, "%s cannot be written: %s", name, file_error(error));
 	finding_wanted(finding, "a file in a directory that this user may write to");
 }
 

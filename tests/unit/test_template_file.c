@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "base/regular_file.h"
 #include "base/units.h"
 #include "collect/template_file.h"
 #include "collect/template_saver.h"
@@ -26,7 +29,7 @@
 #define ENTRIES 6
 
 static char directory[] = "/tmp/test_template_file.XXXXXX";
-static char path[64], new_path[70];
+static char path[64];
 
 static struct template_entry entry_of(uint32_t i, uint8_t *set)
 {
@@ -92,6 +95,18 @@ static uint32_t read_back(uint64_t *damaged)
 	return seen;
 }
 
+/* Nothing but the file is in its folder. */
+static bool is_alone(void)
+{
+	DIR *folder = opendir(directory);
+	int n = 0;
+
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+		n += entry->d_name[0] != '.';
+	closedir(folder);
+	return n == 1 && access(path, F_OK) == 0;
+}
+
 static void it_comes_back(void **state)
 {
 	uint64_t damaged;
@@ -100,7 +115,7 @@ static void it_comes_back(void **state)
 	assert_int_equal(write_entries(ENTRIES), 0);
 	assert_int_equal(read_back(&damaged), (1 << ENTRIES) - 1);
 	assert_int_equal(damaged, 0);
-	assert_int_not_equal(access(new_path, F_OK), 0);
+	assert_true(is_alone());
 	assert_int_equal(write_entries(2), 0);
 	assert_int_equal(read_back(&damaged), 3);
 }
@@ -184,7 +199,7 @@ static void what_cannot_be_written_leaves_the_old_one(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(status, EFBIG);
 	assert_int_equal(read_back(&damaged), 3);
-	assert_int_not_equal(access(new_path, F_OK), 0);
+	assert_true(is_alone());
 }
 
 static void no_device_is_replaced(void **state)
@@ -216,15 +231,81 @@ static void what_cannot_be_written_is_known_before(void **state)
 	assert_int_equal(template_file_check("/dev/null/all"), ENOTDIR);
 	assert_int_equal(template_file_check("/dev/full"), EINVAL);
 	assert_int_equal(template_file_check(directory), EINVAL);
-	assert_int_equal(mkdir(new_path, 0700), 0);
-	assert_int_equal(template_file_check(path), EINVAL);
-	assert_int_equal(rmdir(new_path), 0);
-	assert_int_equal(symlink(path, new_path), 0);
-	assert_int_equal(template_file_check(path), EINVAL);
-	unlink(new_path);
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	assert_int_equal(template_file_check(longest), ENAMETOOLONG);
+}
+
+/* Returns the result of writing over it and of reading it, which agree. */
+static int use(void)
+{
+	int status = write_entries(1);
+	uint32_t seen = 0;
+	uint64_t damaged;
+
+	assert_int_equal(template_file_check(path), status);
+	assert_int_equal(template_file_read(path, see, &seen, &damaged), status);
+	return status;
+}
+
+/* Only who runs, and root, may put a template where the next run reads it. */
+static void folders_of_others(void **state)
+{
+	static const struct {
+		mode_t mode;
+		int status;
+	} modes[] = {{0700, 0}, {0755, 0}, {01777, 0}, {01770, 0}, {0770, FOLDER_SHARED},
+		{0702, FOLDER_SHARED}, {0777, FOLDER_SHARED}};
+	char other[80];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		assert_int_equal(chmod(directory, 0700), 0);
+		assert_int_equal(write_entries(1), 0);
+		assert_int_equal(chmod(directory, modes[i].mode), 0);
+		assert_int_equal(use(), modes[i].status);
+		assert_true(is_alone());
+	}
+	assert_int_equal(chmod(directory, 01777), 0);
+	snprintf(other, sizeof(other), "%s/other", directory);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink("other", path), 0);
+	assert_int_equal(use(), EINVAL);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(other, path), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_int_equal(use(), FILE_OF_ANOTHER);
+		assert_int_equal(chown(path, 0, 0), 0);
+		assert_int_equal(chown(directory, 65534, 65534), 0);
+		assert_int_equal(use(), FOLDER_OF_ANOTHER);
+		assert_int_equal(chown(directory, 0, 0), 0);
+	} else {
+		print_message("not root: no files of another user\n");
+	}
+	assert_int_equal(chmod(directory, 0700), 0);
+}
+
+/* Another user's file that comes while the new one is written stays. */
+static void a_file_that_came_meanwhile(void **state)
+{
+	struct template_writer *writer;
+	struct stat file;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	unlink(path);
+	assert_int_equal(chmod(directory, 01777), 0);
+	assert_int_equal(template_file_begin(&writer, path), 0);
+	close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(template_file_end(writer), FILE_OF_ANOTHER);
+	assert_int_equal(stat(path, &file), 0);
+	assert_int_equal(file.st_uid, 65534);
+	assert_true(is_alone());
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(chmod(directory, 0700), 0);
 }
 
 static struct template_saver *start_saver(size_t bytes)
@@ -279,12 +360,12 @@ static void what_was_not_saved_is_due(void **state)
 
 	(void)state;
 	assert_int_equal(save_entries(saver, 1, 0), 0);
-	assert_int_equal(mkdir(new_path, 0700), 0);
-	assert_int_equal(save_entries(saver, ENTRIES, 0), EISDIR);
+	assert_int_equal(chmod(directory, 0770), 0);
+	assert_int_equal(save_entries(saver, ENTRIES, 0), FOLDER_SHARED);
+	assert_int_equal(chmod(directory, 0700), 0);
 	assert_int_equal(read_back(&damaged), 1);
 	assert_false(template_saver_is_due(saver, false, 1));
 	assert_true(template_saver_is_due(saver, false, 10 * SECOND_NS));
-	assert_int_equal(rmdir(new_path), 0);
 	/* The copy is there still. */
 	template_saver_save(saver, 1);
 	template_saver_stop(saver);
@@ -311,7 +392,6 @@ static int set_up(void **state)
 	if (mkdtemp(directory) == NULL)
 		return -1;
 	snprintf(path, sizeof(path), "%s/templates", directory);
-	snprintf(new_path, sizeof(new_path), "%s.new", path);
 	return 0;
 }
 
@@ -331,6 +411,8 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_written_leaves_the_old_one),
 		cmocka_unit_test(no_device_is_replaced),
 		cmocka_unit_test(what_cannot_be_written_is_known_before),
+		cmocka_unit_test(folders_of_others),
+		cmocka_unit_test(a_file_that_came_meanwhile),
 		cmocka_unit_test(it_is_saved_every_ten_seconds),
 		cmocka_unit_test(what_was_not_saved_is_due),
 		cmocka_unit_test(a_copy_that_is_not_whole_replaces_nothing),
