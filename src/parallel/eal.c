@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -266,9 +265,8 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 							   : ", --no-huge does without hugepages");
 	for (int i = 0; i < args.n; i++)
 		free(args.text[i]);
-	/* Whatever the umask was when DPDK made it. */
 	if (result >= 0 && process_socket() != NULL)
-		chmod(process_socket(), S_IRUSR | S_IWUSR);
+		process_keep_socket_private();
 	return result >= 0;
 }
 

@@ -15,12 +15,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
 #include "base/signals.h"
 #include "config/config.h"
 
 #define NAME_LEN_MAX 64
 #define SOCKET       "dpdk_telemetry.v2"
 
+static int directory_fd = -1;
 static char prefix[NAME_LEN_MAX], directory[PATH_MAX], socket_path[PATH_MAX + 32];
 
 /* EAL would take an empty one for the root of the file system. */
@@ -63,29 +65,31 @@ static bool make_root(const char *path)
 }
 
 /* Nobody else can put anything in its place or into it; NULL, or what speaks against it. */
-static const char *distrust(const char *path, bool is_root)
+static const char *distrust(const struct stat *found, bool is_root)
 {
-	struct stat found, above;
+	struct stat above;
+	int error;
 
-	if (lstat(path, &found) != 0) /* its last owner may just have removed it */
-		return errno == ENOENT ? NULL : strerror(errno);
-	if (!S_ISDIR(found.st_mode))
+	if (!S_ISDIR(found->st_mode))
 		return "is no directory";
 	/* What one user makes the next may share, but root shares nobody's. */
-	if (is_root && geteuid() != 0 && is_everybodys(&found) &&
+	if (is_root && geteuid() != 0 && is_everybodys(found) &&
 		stat(runtime_root(), &above) == 0 && is_everybodys(&above))
 		return NULL;
-	if (found.st_uid != geteuid() && !(is_root && found.st_uid == 0))
-		return "belongs to another user";
-	if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !(is_root && is_everybodys(&found)))
-		return "can be written to by other users";
-	return NULL;
+	error = is_root || found->st_uid == geteuid() ? file_folder_check(found, is_root)
+						      : FOLDER_OF_ANOTHER;
+	return error != 0 ? file_error(error) : NULL;
 }
 
 static bool is_trusted(const char *path, bool is_root, char *error)
 {
-	const char *why = distrust(path, is_root);
+	struct stat found;
+	const char *why = NULL;
 
+	if (lstat(path, &found) == 0)
+		why = distrust(&found, is_root);
+	else if (errno != ENOENT) /* its last owner may just have removed it */
+		why = strerror(errno);
 	if (why != NULL)
 		snprintf(error, PROCESS_ERROR_MAX,
 			"%.300s: %s: remove it, make it yours alone, or name another place by "
@@ -132,12 +136,14 @@ static int lock_directory(int parent, const char *name)
 	return -1;
 }
 
+/* The name still leads to the directory that is open, and that is trusted. */
 static bool is_there(int fd)
 {
 	struct stat named, locked;
 
-	return stat(directory, &named) == 0 && fstat(fd, &locked) == 0 &&
-	       named.st_ino == locked.st_ino && named.st_dev == locked.st_dev;
+	return lstat(directory, &named) == 0 && fstat(fd, &locked) == 0 &&
+	       named.st_ino == locked.st_ino && named.st_dev == locked.st_dev &&
+	       distrust(&locked, false) == NULL;
 }
 
 /* Runs after EAL has removed its socket: what was registered first comes last. */
@@ -191,6 +197,7 @@ static void remove_left_behind(void)
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
+		struct stat left;
 		int fd;
 
 		if (!names_dead_process(entry->d_name))
@@ -198,8 +205,10 @@ static void remove_left_behind(void)
 		fd = lock_directory(dirfd(stream), entry->d_name);
 		if (fd < 0)
 			continue;
-		empty_directory(dup(fd));
-		unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
+		if (fstat(fd, &left) == 0 && left.st_uid == geteuid()) {
+			empty_directory(dup(fd));
+			unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
+		}
 		close(fd); /* and with it the lock */
 	}
 	closedir(stream);
@@ -229,6 +238,7 @@ bool process_claim(const char *name, char *error)
 		return false;
 	}
 	remove_left_behind();
+	directory_fd = fd;
 	/* The descriptor stays open, and with it the lock, until the process ends. */
 	snprintf(socket_path, sizeof(socket_path), "%s/" SOCKET, directory);
 	signals_remove_at_exit(socket_path, directory);
@@ -258,6 +268,11 @@ const char *process_socket(void)
 	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path);
 
 	return strlen(socket_path) < room ? socket_path : NULL;
+}
+
+void process_keep_socket_private(void)
+{
+	fchmodat(directory_fd, SOCKET, S_IRUSR | S_IWUSR, 0);
 }
 
 /* --- options --- */

@@ -40,6 +40,9 @@ bool process_name_allowed(const char *name);
 #define PROCESS_PATTERN_MAX  4200
 int process_patterns(const char *name, char patterns[PROCESS_PATTERNS_MAX][PROCESS_PATTERN_MAX]);
 
+/* Lets only this user connect to the control socket, whatever the umask was when EAL made it. */
+void process_keep_socket_private(void);
+
 const char *process_prefix(void); /* EAL's --file-prefix */
 const char *process_socket(
 	void); /* where EAL puts the control socket; NULL: its path is too long */

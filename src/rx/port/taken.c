@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
 #include "rx/port/drivers.h"
 
 static bool devarg_is(const char *device, const char *key, const char *value, bool by_default)
@@ -75,13 +76,26 @@ static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 	return error;
 }
 
+/* Not one that another user put into a folder like /tmp. */
+static bool remove_socket(const char *path)
+{
+	struct file_entry entry;
+	bool removed;
+
+	if (file_entry_find(&entry, path) != 0)
+		return false;
+	removed = entry.exists && !entry.is_link && S_ISSOCK(entry.status.st_mode) &&
+		  file_entry_check(&entry) == 0 && unlinkat(entry.folder, entry.name, 0) == 0;
+	file_entry_close(&entry);
+	return removed;
+}
+
 static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 	const struct port_name *name, struct port_messages *messages, char *error)
 {
 	bool abstract = address->sun_path[0] == '\0';
 	const char *path = address->sun_path + abstract;
 	int result = abstract ? 0 : try_to_connect(address, size);
-	struct stat st;
 
 	if (result == EPROTOTYPE || (abstract && abstract_taken(address, size))) {
 		snprintf(error, PORT_TAKEN_MAX,
@@ -89,8 +103,7 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 			name->called, path);
 		return true;
 	}
-	if (result == ECONNREFUSED && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) &&
-		unlink(path) == 0)
+	if (result == ECONNREFUSED && remove_socket(path))
 		port_notice(messages, "%s: removed %s, which a process that ended had left behind",
 			name->called, path);
 	return false;
