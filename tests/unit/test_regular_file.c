@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What another user puts in the way of a file that is to be written: it stays as it is. */
+/* Links, files and FIFOs of another user under a name that is written to: they stay as they are. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ static void descriptors(void **state)
 	close(ends[1]);
 }
 
-/* Links of another user: the last name, before it, and behind a link of this user's. */
+/* Links of another user: as the last name, before it, and after a link of this user. */
 static void links_of_another(void **state)
 {
 	(void)state;
@@ -148,13 +148,13 @@ static void links_of_another(void **state)
 	assert_text("file", TEXT);
 	assert_int_not_equal(access("missing", F_OK), 0);
 	assert_int_not_equal(access("folder/file", F_OK), 0);
-	/* It leads to what is that user's own. */
+	/* The target is that user's own. */
 	assert_int_equal(replace("own"), 0);
 	give("folder");
 	assert_int_equal(replace("way/file"), 0);
 }
 
-/* What exists in a folder, by the folder's mode and owner. */
+/* Existing files, by mode and owner of the folder. */
 static void files_of_others(void **state)
 {
 	static const struct {
@@ -202,7 +202,7 @@ static void files_of_others(void **state)
 	}
 }
 
-/* Nobody waits for the reader of another user's FIFO. */
+/* open() does not wait for the reader of another user's FIFO. */
 static void fifos_of_others(void **state)
 {
 	(void)state;
@@ -215,7 +215,7 @@ static void fifos_of_others(void **state)
 	assert_int_equal(replace("shared/fifo"), FILE_OF_ANOTHER);
 }
 
-/* The name changes after it was looked at. */
+/* The name changes between find and open. */
 static void files_that_are_replaced(void **state)
 {
 	struct file_entry entry;

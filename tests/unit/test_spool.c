@@ -414,7 +414,7 @@ static void assert_victim(const char *victim)
 	assert_string_equal(text, "not rows");
 }
 
-/* Links in the place of its files lead nothing elsewhere, and nothing is made through them. */
+/* No file is changed or made through a link in the place of a spool's file. */
 static void test_links(void **state)
 {
 	static const char *const names[] = {"url", "lock", "0000000000000000.part"};
@@ -445,7 +445,7 @@ static void test_links(void **state)
 	}
 }
 
-/* The folder is this user's alone, and nothing is made in another. */
+/* The folder belongs to this user. Nothing is made in a folder of another. */
 static void test_folders_of_others(void **state)
 {
 	static const mode_t modes[] = {0770, 0702, 0777, 01777};
