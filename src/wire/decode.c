@@ -12,3 +12,25 @@ struct wire_result wire_decode(const struct wire_header *header, struct template
 	default: return (struct wire_result){.fault = WIRE_VERSION};
 	}
 }
+
+bool wire_is_padding(const uint8_t *data, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (data[i] != 0)
+			return false;
+	return true;
+}
+
+void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, uint32_t records)
+{
+	struct wire_skipped *skipped = result->skipped;
+	uint32_t i = 0;
+
+	result->unusable += records;
+	while (i < result->nb_skipped && (skipped[i].why != why || skipped[i].detail != detail) &&
+		i < WIRE_SKIPPED_MAX - 1)
+		i++;
+	if (i == result->nb_skipped)
+		skipped[result->nb_skipped++] = (struct wire_skipped){.why = why, .detail = detail};
+	skipped[i].records += records;
+}

@@ -142,6 +142,16 @@ static uint32_t batch_room(struct message *message, const struct template_entry 
 	return (WIRE_BATCH - message->filled) / each;
 }
 
+static void skip_records(struct message *message, const struct template_entry *entry, uint32_t n)
+{
+	if (n > 0 && !entry->non_ip) {
+		wire_skip(&message->result, (enum wire_skip)entry->skip, entry->section, n);
+		return;
+	}
+	message->result.unusable += n;
+	message->result.non_ip += n;
+}
+
 static void decode_fixed(struct message *message, const struct template_entry *entry,
 	const uint8_t *data, uint32_t len)
 {
@@ -149,8 +159,7 @@ static void decode_fixed(struct message *message, const struct template_entry *e
 
 	message->result.data_records += left;
 	if (!entry->usable) {
-		message->result.unusable += left;
-		message->result.non_ip += entry->non_ip ? left : 0;
+		skip_records(message, entry, left);
 		return;
 	}
 	while (left != 0) {
@@ -210,8 +219,7 @@ static void decode_variable(struct message *message, const struct template_entry
 			batch_room(message, entry);
 			decode_rows(message, entry, from, 1);
 		} else {
-			message->result.unusable++;
-			message->result.non_ip += entry->non_ip;
+			skip_records(message, entry, 1);
 		}
 		data += record_len;
 		len -= record_len;
@@ -288,14 +296,6 @@ static void decode_set(struct message *message, uint16_t set_id, const uint8_t *
 		say_fault(message, WIRE_SET);
 }
 
-static bool is_padding(const uint8_t *data, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++)
-		if (data[i] != 0)
-			return false;
-	return true;
-}
-
 /* Returns the number of sets. Of the last one that is cut, what is there is decoded. */
 static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32_t len)
 {
@@ -305,7 +305,7 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
 		uint32_t set_len = read_u16(data + 2);
 
 		if (set_len < SET_HEADER) {
-			if (!is_padding(data, len))
+			if (!wire_is_padding(data, len))
 				say_fault(message, WIRE_SET);
 			return nb_sets;
 		}
@@ -318,7 +318,7 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
 		data += set_len;
 		len -= set_len;
 	}
-	if (!is_padding(data, len))
+	if (!wire_is_padding(data, len))
 		say_fault(message, WIRE_LENGTH);
 	return nb_sets;
 }

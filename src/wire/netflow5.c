@@ -55,13 +55,15 @@ struct wire_result netflow5_decode(const struct wire_header *header, const uint8
 		.sampling = header->sampling,
 	};
 	struct wire_result result = {0};
-	uint32_t there, n;
+	uint32_t there, n, end;
 
 	if (len < header->len)
 		return (struct wire_result){.fault = WIRE_SHORT};
 	there = (len - header->len) / RECORD;
 	n = header->count < there ? header->count : there;
-	if (len - header->len != header->count * RECORD)
+	/* Zeros after the last record are padding. */
+	end = header->len + n * RECORD;
+	if (header->count > there || !wire_is_padding(data + end, len - end))
 		result.fault = WIRE_COUNT;
 	data += header->len;
 	while (result.records < n) {

@@ -7,6 +7,12 @@
 
 #include "wire/wire.h"
 
+/* Returns true if all bytes are 0. */
+bool wire_is_padding(const uint8_t *data, uint32_t len);
+
+/* Adds unusable records to the result. */
+void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, uint32_t records);
+
 struct wire_result netflow5_decode(const struct wire_header *header, const uint8_t *data,
 	uint32_t len, const struct wire_sink *sink);
 

@@ -87,9 +87,11 @@ struct decoder {
 /* One flow sample, while its records are read. */
 struct sample {
 	struct flow_record *record;
-	bool header;   /* a sampled header gave the key */
-	bool key;      /* something gave a key */
-	bool non_ip;   /* the header is of no IP packet */
+	bool header;        /* a sampled header gave the key */
+	bool key;           /* something gave a key */
+	bool non_ip;        /* the header is of no IP packet */
+	enum wire_skip why; /* there is no key */
+	uint32_t detail;
 	uint32_t vlan; /* of the record of the switch; 0: none */
 };
 
@@ -191,8 +193,15 @@ static inline bool read_header(struct words record, struct sample *sample)
 	if (head == NULL || record.left < read_u32(head + 12))
 		return false;
 	len = read_u32(head + 12);
-	if (sample->header || !link_of_header(read_u32(head), &link))
+	if (sample->header)
 		return true;
+	if (!link_of_header(read_u32(head), &link)) {
+		sample->why = WIRE_SKIP_HEADER_PROTOCOL;
+		sample->detail = read_u32(head);
+		return true;
+	}
+	sample->why = WIRE_SKIP_HEADER;
+	sample->detail = 0;
 	verdict = parse_packet(record.at, len, link, &parsed);
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
 		sample->non_ip = verdict == PARSE_NON_IP;
@@ -335,9 +344,13 @@ static void read_packet(
 			break;
 		}
 	}
-	if (!sample.key) {
+	if (!sample.key && sample.non_ip) {
 		decoder->result.unusable++;
-		decoder->result.non_ip += sample.non_ip;
+		decoder->result.non_ip++;
+		return;
+	}
+	if (!sample.key) {
+		wire_skip(&decoder->result, sample.why, sample.detail, 1);
 		return;
 	}
 	if (read_u16(record->extra.vlan) == 0 && sample.vlan != 0) {
@@ -548,7 +561,7 @@ struct wire_result sflow_decode(const struct wire_header *header, const uint8_t 
 		decoder.result.samples++;
 		read_sample(&decoder, format, sample);
 	}
-	if (words.left > 0)
+	if (!wire_is_padding(words.at, words.left))
 		fault(&decoder, WIRE_COUNT);
 	flush(&decoder);
 	decoder.result.data_records = decoder.result.records + decoder.result.unusable;

@@ -4,9 +4,17 @@
 #include <stdlib.h>
 
 #include "wire/big_endian.h"
+#include "wire/protocols.h"
 #include "wire/template_entry.h"
 
 #define ETHER_TYPE 256 /* ethernetType: of records that are about frames */
+
+/* Elements that hold a part of the packet itself (IANA; of v9, 104). */
+enum {
+	SECTION_OF_V9 = 104, /* layer2packetSectionData */
+	SECTION_FIRST = 313, /* ipHeaderPacketSection */
+	SECTION_LAST = 317,  /* mplsPayloadPacketSection */
+};
 
 #define GROWTH        8            /* places for templates, at a time */
 #define COUNT_MAX     4096         /* templates: each change moves those behind it */
@@ -210,12 +218,31 @@ static bool grow(struct templates *templates)
 	return true;
 }
 
-/*
- * Reads the list of fields, that was found whole before, once more. Returns whether its records are
- * of frames that are not IP.
- */
-static bool plan_definition(const struct definition *definition, struct move_plan *plan)
+/* Traits of a list of fields, next to its moves. */
+struct definition_traits {
+	bool non_ip;      /* records are of frames that are not IP */
+	uint16_t section; /* the element of a packet's section; 0: none */
+};
+
+static bool is_section(const struct field *field)
 {
+	return field->enterprise == 0 &&
+	       (field->number == SECTION_OF_V9 ||
+		       (field->number >= SECTION_FIRST && field->number <= SECTION_LAST));
+}
+
+static enum wire_skip skip_of(const struct move_plan *plan, const struct definition_traits *traits)
+{
+	if (plan->addresses)
+		return WIRE_SKIP_NO_PACKETS;
+	return traits->section != 0 ? WIRE_SKIP_SECTION : WIRE_SKIP_NO_ADDRESSES;
+}
+
+/* Reads the list of fields, that was found whole before, once more. */
+static struct definition_traits plan_definition(
+	const struct definition *definition, struct move_plan *plan)
+{
+	struct definition_traits traits = {0};
 	struct move_choices choices = {0};
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
 	uint32_t offset = 0;
@@ -228,9 +255,12 @@ static bool plan_definition(const struct definition *definition, struct move_pla
 		move_choices_add(&choices, &field, definition->variable ? i : offset);
 		offset += field.len;
 		ether_type |= field.number == ETHER_TYPE && field.enterprise == 0;
+		if (is_section(&field))
+			traits.section = field.number;
 	}
 	move_plan_make(plan, &choices, definition->variable);
-	return ether_type && !plan->addresses;
+	traits.non_ip = ether_type && !plan->addresses && traits.section == 0;
+	return traits;
 }
 
 static void store_moves(struct template_entry *entry, const struct move_plan *plan)
@@ -261,8 +291,11 @@ static struct template_entry *make_entry(
 	struct template_entry like, *entry;
 	struct move_plan plan = {0};
 	bool options = is_options(definition->set_id);
-	bool non_ip = !options && plan_definition(definition, &plan);
+	struct definition_traits traits = {0};
 	size_t bytes;
+
+	if (!options)
+		traits = plan_definition(definition, &plan);
 
 	like = (struct template_entry){
 		.id = definition->id,
@@ -280,7 +313,9 @@ static struct template_entry *make_entry(
 		.ipfix = is_ipfix(definition->set_id),
 		.variable = definition->variable,
 		.usable = plan.usable,
-		.non_ip = non_ip,
+		.non_ip = traits.non_ip,
+		.skip = (uint8_t)skip_of(&plan, &traits),
+		.section = plan.addresses ? 0 : traits.section,
 		.both_families = plan.both_families,
 		.sampling = plan.sampling,
 	};
@@ -415,14 +450,6 @@ static enum wire_fault take_withdrawal(
 	return WIRE_FINE;
 }
 
-static bool is_padding(const uint8_t *data, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++)
-		if (data[i] != 0)
-			return false;
-	return true;
-}
-
 enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb)
@@ -430,7 +457,7 @@ enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	enum wire_fault first = WIRE_FINE;
 
 	*nb = 0;
-	while (len >= 4 && !is_padding(data, len)) {
+	while (len >= 4 && !wire_is_padding(data, len)) {
 		struct definition definition;
 		enum wire_fault fault = read_definition(&definition, set_id, data, len);
 		bool all = definition.nb_fields == 0 && is_ipfix(set_id) && definition.id == set_id;

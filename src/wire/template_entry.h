@@ -30,6 +30,8 @@ struct template_entry {
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
+	uint8_t skip;     /* enum wire_skip, if it is not usable */
+	uint16_t section; /* the element that holds a section of the packet; 0: none does */
 	bool options : 1;
 	bool ipfix : 1;
 	bool variable : 1;

@@ -19,6 +19,21 @@ enum {
 	SFLOW_HEADER = 24, /* and the agent's address */
 };
 
+enum {
+	NETFLOW1_HEADER = 16, /* the shortest of all versions */
+	NETFLOW8_RECORD = 28, /* the same, of all aggregations */
+	SFLOW_VERSION_MAX = 15,
+	DTLS_FIRST = 20, /* content types of a record */
+	DTLS_LAST = 23,
+	DTLS_HEADER = 13,
+	DTLS_1_0 = 0xfeff,
+	DTLS_1_2 = 0xfefd,
+	IPFIX_SET_TEMPLATES = 2,
+	IPFIX_SET_OPTIONS = 3,
+	IPFIX_SET_DATA = 256,
+	IPFIX_SET_HEADER = 4,
+};
+
 #define NETFLOW5_INTERVAL 0x3fff /* behind two bits of mode */
 
 const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT] = {
@@ -119,4 +134,59 @@ enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_
 	case VERSION_SFLOW: header->protocol = WIRE_SFLOW; return read_sflow(data, len, header);
 	default: return WIRE_VERSION;
 	}
+}
+
+/* Versions 1 to 8 have a count of records, which must fit: other protocols have the same number. */
+static bool is_old_netflow(const uint8_t *data, uint32_t len, uint32_t version)
+{
+	uint32_t count;
+
+	if (version == 0 || version >= VERSION_NETFLOW9 || len < NETFLOW1_HEADER)
+		return false;
+	count = read_u16(data + 2);
+	return count > 0 && count * NETFLOW8_RECORD <= len - NETFLOW1_HEADER;
+}
+
+static bool is_old_sflow(const uint8_t *data, uint32_t len)
+{
+	uint32_t version = len < 8 ? 0 : read_u32(data);
+
+	return version > 0 && version <= SFLOW_VERSION_MAX &&
+	       (read_u32(data + 4) == 1 || read_u32(data + 4) == 2);
+}
+
+static bool is_dtls(const uint8_t *data, uint32_t len)
+{
+	return len >= DTLS_HEADER && data[0] >= DTLS_FIRST && data[0] <= DTLS_LAST &&
+	       (read_u16(data + 1) == DTLS_1_0 || read_u16(data + 1) == DTLS_1_2);
+}
+
+struct wire_version wire_identify(const uint8_t *data, uint32_t len)
+{
+	uint32_t version = len < 2 ? 0 : read_u16(data);
+
+	if (version == VERSION_NETFLOW5 || version == VERSION_NETFLOW9 || version == VERSION_IPFIX)
+		return (struct wire_version){WIRE_FAMILY_NETFLOW, version, true};
+	if (len >= 4 && read_u32(data) == 5)
+		return (struct wire_version){WIRE_FAMILY_SFLOW, 5, true};
+	if (is_old_netflow(data, len, version))
+		return (struct wire_version){WIRE_FAMILY_NETFLOW, version, false};
+	if (is_old_sflow(data, len))
+		return (struct wire_version){WIRE_FAMILY_SFLOW, read_u32(data), false};
+	if (is_dtls(data, len))
+		return (struct wire_version){WIRE_FAMILY_DTLS, 0, false};
+	return (struct wire_version){0};
+}
+
+bool wire_is_ipfix(const uint8_t *data, uint32_t len)
+{
+	uint32_t total, set, set_len;
+
+	if (len < IPFIX_HEADER + IPFIX_SET_HEADER || read_u16(data) != VERSION_IPFIX)
+		return false;
+	total = read_u16(data + 2);
+	set = read_u16(data + IPFIX_HEADER);
+	set_len = read_u16(data + IPFIX_HEADER + 2);
+	return total >= IPFIX_HEADER + set_len && set_len >= IPFIX_SET_HEADER &&
+	       (set == IPFIX_SET_TEMPLATES || set == IPFIX_SET_OPTIONS || set >= IPFIX_SET_DATA);
 }

@@ -55,6 +55,38 @@ enum wire_fault {
 /* A few words for each. */
 extern const char *const wire_fault_words[WIRE_FAULT_COUNT];
 
+/* Version word of a datagram, supported or not. */
+enum wire_family {
+	WIRE_FAMILY_NONE, /* no export that is known */
+	WIRE_FAMILY_NETFLOW,
+	WIRE_FAMILY_SFLOW,
+	WIRE_FAMILY_DTLS, /* encrypted: its contents are unknown */
+};
+
+struct wire_version {
+	enum wire_family family;
+	uint32_t number;
+	bool supported; /* wire_read_header() reads it */
+};
+
+/* Reason for an unusable record. */
+enum wire_skip {
+	WIRE_SKIP_NO_ADDRESSES,
+	WIRE_SKIP_NO_PACKETS,
+	WIRE_SKIP_SECTION,         /* detail: the element that holds a section of the packet */
+	WIRE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: the protocol of the sampled header */
+	WIRE_SKIP_HEADER,          /* sFlow: the sampled header is cut or contradictory */
+	WIRE_SKIP_COUNT,
+};
+
+struct wire_skipped {
+	enum wire_skip why;
+	uint32_t detail;  /* 0: none */
+	uint32_t records; /* or samples */
+};
+
+#define WIRE_SKIPPED_MAX 4 /* reasons of one message; the last holds those of any others */
+
 #define WIRE_BATCH 64
 
 /* Who is told what a message says, in its order. Every function must be there. */
@@ -81,6 +113,9 @@ struct wire_result {
 	uint32_t samples;      /* sFlow: samples of any kind */
 	uint32_t unusable;     /* records without a packet count or without a key */
 	uint32_t non_ip;       /* of these, what is not IP: there is nothing to be counted */
+	/* The other unusable records, by reason. */
+	struct wire_skipped skipped[WIRE_SKIPPED_MAX];
+	uint32_t nb_skipped;
 	/* Data records, options' too: what an IPFIX sequence counts. Those of unknown sets are
 	 * not among them. */
 	uint32_t data_records;
@@ -91,6 +126,12 @@ struct templates;
 
 /* Reads a message's header. WIRE_FINE, WIRE_SHORT, WIRE_VERSION or WIRE_LENGTH. */
 enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_header *header);
+
+/* Recognizes exports by their first bytes: also those of versions that are not decoded. */
+struct wire_version wire_identify(const uint8_t *data, uint32_t len);
+
+/* Returns true if a stream's bytes look like the start of an IPFIX message. */
+bool wire_is_ipfix(const uint8_t *data, uint32_t len);
 
 /*
  * Decodes the message data[0..len) whose header was read from it. `templates` are those of its

@@ -288,6 +288,106 @@ static void v5_count_disagrees_with_the_length(void **state)
 	assert_int_equal(decode().fault, WIRE_COUNT);
 }
 
+static void v5_padding(void **state)
+{
+	(void)state;
+	for (uint32_t zeros = 1; zeros <= 100; zeros++) {
+		build5(3, 3, 0);
+		memset(bytes.data + bytes.len, 0, zeros);
+		bytes.len += zeros;
+		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(seen.n, 3);
+		bytes.data[bytes.len - 1] = 1;
+		assert_int_equal(decode().fault, WIRE_COUNT);
+		assert_int_equal(seen.n, 3);
+	}
+}
+
+static void check_version(
+	const uint8_t *data, uint32_t len, enum wire_family family, uint32_t number, bool supported)
+{
+	struct wire_version version = wire_identify(data, len);
+
+	assert_int_equal(version.family, family);
+	assert_int_equal(version.number, family == WIRE_FAMILY_NONE ? 0 : number);
+	assert_int_equal(version.supported, supported);
+}
+
+static void versions_are_recognized(void **state)
+{
+	uint8_t data[80] = {0};
+
+	(void)state;
+	for (uint32_t number = 0; number <= 11; number++) {
+		bool supported = number == 5 || number == 9 || number == 10;
+		bool old = number > 0 && number < 9 && !supported;
+
+		memset(data, 0, sizeof(data));
+		data[1] = (uint8_t)number;
+		data[3] = 2; /* records */
+		check_version(data, 72, supported || old ? WIRE_FAMILY_NETFLOW : WIRE_FAMILY_NONE,
+			number, supported);
+		/* More records than bytes: another protocol. */
+		check_version(data, 71, supported ? WIRE_FAMILY_NETFLOW : WIRE_FAMILY_NONE, number,
+			supported);
+		data[1] = 0;
+		data[3] = (uint8_t)number;
+		data[7] = 1;
+		check_version(data, 28, number != 0 ? WIRE_FAMILY_SFLOW : WIRE_FAMILY_NONE, number,
+			number == 5);
+		data[7] = 3; /* no type of an agent's address */
+		check_version(data, 28, number == 5 ? WIRE_FAMILY_SFLOW : WIRE_FAMILY_NONE, number,
+			number == 5);
+	}
+	memcpy(data, "\x16\xfe\xfd", 3);
+	check_version(data, 13, WIRE_FAMILY_DTLS, 0, false);
+	check_version(data, 12, WIRE_FAMILY_NONE, 0, false);
+}
+
+static void check_reason(const struct wire_result *result, uint32_t i, enum wire_skip why,
+	uint32_t detail, uint32_t records)
+{
+	assert_in_range(i, 0, result->nb_skipped - 1);
+	assert_int_equal(result->skipped[i].why, why);
+	assert_int_equal(result->skipped[i].detail, detail);
+	assert_int_equal(result->skipped[i].records, records);
+}
+
+/* Unusable records have a reason each, and more reasons than there are places share the last. */
+static void unusable_records_have_reasons(void **state)
+{
+	const struct given keyless[] = {{7, 2, 1, 0}, {2, 4, 1, 0}};
+	const struct given countless[] = {{8, 4, 1, 0}, {12, 4, 2, 0}};
+	const struct given frames[] = {{256, 2, 0x0806, 0}, {2, 4, 1, 0}};
+	struct wire_result result;
+
+	(void)state;
+	begin(true, 0);
+	put_given_template(true, 256, keyless, COUNT(keyless));
+	put_given_template(true, 257, countless, COUNT(countless));
+	put_given_template(true, 258, frames, COUNT(frames));
+	for (uint32_t i = 0; i < 3; i++) {
+		put_given_data(256, keyless, COUNT(keyless));
+		put_given_data(257, countless, COUNT(countless));
+		put_given_data(258, frames, COUNT(frames));
+	}
+	for (uint32_t i = 313; i <= 317; i++) {
+		const struct given section[] = {{i, 20, 1, 0}};
+
+		put_given_template(true, i, section, 1);
+		put_given_data(i, section, 1);
+	}
+	result = decode();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.unusable, 9 + 5);
+	assert_int_equal(result.non_ip, 3);
+	assert_int_equal(result.nb_skipped, WIRE_SKIPPED_MAX);
+	check_reason(&result, 0, WIRE_SKIP_NO_ADDRESSES, 0, 3);
+	check_reason(&result, 1, WIRE_SKIP_NO_PACKETS, 0, 3);
+	check_reason(&result, 2, WIRE_SKIP_SECTION, 313, 1);
+	check_reason(&result, 3, WIRE_SKIP_SECTION, 314, 4);
+}
+
 /* Every length of every protocol's header, one byte after the other. */
 static void cut_headers(void **state)
 {
@@ -1567,6 +1667,9 @@ int main(void)
 		TEST(v5_records),
 		TEST(v5_sampling),
 		TEST(v5_count_disagrees_with_the_length),
+		TEST(v5_padding),
+		TEST(versions_are_recognized),
+		TEST(unusable_records_have_reasons),
 		TEST(cut_headers),
 		TEST(counters_of_all_lengths),
 		TEST(counters_of_no_length),
