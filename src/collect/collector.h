@@ -29,6 +29,7 @@ struct collector_params {
 	uint32_t link_overhead;    /* bytes a packet */
 	const char *template_file; /* NULL: templates are not kept */
 	bool links;                /* counters of interfaces are kept */
+	bool live;                 /* datagrams come from sockets, all of them from export ports */
 	uint64_t seed;             /* a secret: senders choose what tables are searched for */
 	/* Up to BURST_MAX observations; `arg` is the caller's. */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
@@ -54,8 +55,29 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 /* Datagrams that the kernel dropped before the next one of this socket. */
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams);
 
-/* Datagrams that came and could not be taken: a capture does not have all of them. */
-void collector_unread(struct collector *collector, uint64_t datagrams);
+/*
+ * Takes a part of a TCP or SCTP stream of a capture. IPFIX in it is counted and reported, and not
+ * decoded.
+ */
+void collector_take_stream(struct collector *collector, const struct datagram *segment);
+
+/* Reasons for which a capture has no whole datagram, in the order of enum problem. */
+enum {
+	COLLECTOR_LOST_CUT,
+	COLLECTOR_LOST_BAD_HEADERS,
+	COLLECTOR_LOST_OVERLAPPING,
+	COLLECTOR_LOST_FRAGMENTS,
+	COLLECTOR_LOST_KINDS,
+};
+
+struct collector_lost {
+	uint64_t counts[COLLECTOR_LOST_KINDS];
+	/* [65536]: the same, by destination port; 0: unknown. */
+	const uint32_t *ports;
+};
+
+/* Counts datagrams that a capture has not whole. */
+void collector_unread(struct collector *collector, const struct collector_lost *lost);
 
 /* What the epoch was like, beside the rows. */
 struct collector_epoch {
@@ -82,7 +104,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 	void (*link)(void *arg, const struct link_row *row), void *arg);
 
 /*
- * After the last epoch, by any thread: waits until the template file has what it should, or could
+ * After the last epoch, by any thread: logs what was not logged, and waits until the template file has what it should, or could
  * not be written, which is said. Whether it has.
  */
 bool collector_finish(struct collector *collector);

@@ -111,6 +111,9 @@ static void evict(struct collector *collector, uint32_t slot)
 	struct domain *domain = &collector->domains[slot];
 
 	domain->row.unknown_template += waiting_forget(collector->waiting, slot);
+	if (domain->row.unknown_template > 0)
+		collector_note_domain(
+			collector, PROBLEM_NO_TEMPLATE, domain, 0, domain->row.unknown_template);
 	add_to_others(collector, domain);
 	if (domain->templates != NULL && templates_count(domain->templates) > 0)
 		collector->file_due = true;
@@ -157,6 +160,17 @@ struct domain *domain_admit(
 	domain_start_row(domain, id, slot);
 	put_names(collector, slot);
 	return domain;
+}
+
+void collector_sender_name(const struct collector *collector, const struct in6_addr *address,
+	char name[ROUTER_NAME_MAX])
+{
+	const struct exporter_rule *rule = collector_rule_of(collector, address);
+	char text[INET6_ADDRSTRLEN];
+
+	print_address(address, text);
+	snprintf(name, ROUTER_NAME_MAX, "%s",
+		rule != NULL && rule->name[0] != '\0' ? rule->name : text);
 }
 
 const struct exporter_rule *collector_rule_of(

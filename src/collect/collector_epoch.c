@@ -66,6 +66,11 @@ static bool end_row(struct collector *collector, struct domain *domain,
 		waiting_forget_old(collector->waiting, row->slot, collector->now - WAITING_AGE_NS);
 	row->waiting = waiting_count(collector->waiting, row->slot);
 	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0;
+	/* Anything else in a capture may begin with the version of an export. */
+	unknown &= domain->proven || collector_is_export_port(collector, domain->dst_port);
+	if (row->unknown_template > 0)
+		collector_note_domain(
+			collector, PROBLEM_NO_TEMPLATE, domain, 0, row->unknown_template);
 	if (domain->templates != NULL)
 		row->templates = templates_count(domain->templates);
 	if (!is_empty(row))
@@ -134,14 +139,17 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 	uint32_t used = exporter_table_used(collector->exporters);
 
 	share_losses(collector);
+	collector_judge_strangers(collector);
 	if (collector->links != NULL)
 		links_end_epoch(collector->links, emit_link, &emission);
 	for (uint32_t slot = 0; slot < used; slot++)
 		epoch.losses_unknown |=
 			end_row(collector, &collector->domains[slot], exporter, arg);
+	epoch.losses_unknown |= collector_end_senders(collector, exporter, arg);
 	epoch.losses_unknown |= end_others(collector, exporter, arg);
 	collector_save_templates(collector);
 	say_evictions(collector);
+	collector_say_waiting(collector);
 	exporter_end_epoch(collector->exporters);
 	collector->datagrams = collector->dropped = 0;
 	collector->packets = collector->bytes = 0;

@@ -3,7 +3,7 @@
 
 /*
  * What the files of collector.h share: datagrams (collector_take.c), domains of exporters, the ends
- * of epochs, templates that are kept. All of it is the decoder's.
+ * of epochs, problems and log lines, templates that are kept. All of it is the decoder's.
  */
 
 #include <stdbool.h>
@@ -17,6 +17,7 @@
 #include "collect/links.h"
 #include "collect/losses.h"
 #include "collect/observe.h"
+#include "collect/problems.h"
 #include "collect/sampling.h"
 #include "collect/template_saver.h"
 #include "collect/waiting.h"
@@ -25,6 +26,11 @@
 
 #define SOCKETS_MAX OPTION_LIST_MAX
 #define KNOWN_MAX   8192 /* templates of one datagram: none has room for more */
+
+#define SENDERS_MAX   64 /* rows of senders in an epoch */
+#define STRANGERS_MAX 64 /* senders of unknown versions in an epoch */
+#define LINES_MAX     64 /* lines that wait to be logged */
+#define PORTS         65536
 
 struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
@@ -37,20 +43,40 @@ struct domain {
 	uint64_t owner; /* of its samplers: never another's */
 	uint32_t socket;
 	uint16_t ports[2]; /* it sent from, the last and the one before; 0: none */
+	uint16_t dst_port; /* the last datagram's */
+	bool proven;       /* it sent a datagram that could be read to its end */
 	uint64_t gaps;     /* datagrams of this epoch, from sequence numbers */
 	uint64_t
 		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
 	/* What there is to say, once for each domain. */
-	bool clock_said, convention_due, fault_said, doubt_seen;
+	bool clock_said, convention_due, doubt_seen;
 	bool two_due;
 	uint8_t turns; /* restarts by which its port was that of before */
 	enum sampling_doubt doubt_due;
 	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
 	uint32_t pool_interval;
-	enum wire_fault fault;
 	struct exporter_row row;
+};
+
+/* A sender of datagrams without a readable header in this epoch. */
+struct sender {
+	struct exporter_row row;
+	uint16_t dst_port; /* the last datagram's */
+	bool exports;      /* certainly, whatever the port */
+};
+
+/* A sender of datagrams of an unknown version in this epoch. */
+struct stranger {
+	struct in6_addr address;
+	uint16_t dst_port; /* the last datagram's */
+	uint64_t datagrams, bytes;
+};
+
+struct line {
+	bool warning;
+	char text[PROBLEM_LINE_BYTES];
 };
 
 struct collector {
@@ -73,8 +99,17 @@ struct collector {
 	bool unknown_sampler;    /* packets that records stand for are not known */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
+	struct sender senders[SENDERS_MAX];
+	struct stranger strangers[STRANGERS_MAX];
+	uint32_t nb_senders, nb_strangers;
+
+	/* A bit for each port to which readable exports came; TCP and SCTP: streams of IPFIX. */
+	uint64_t export_ports[PORTS / 64], stream_ports[PORTS / 64];
 
 	/* What is said. */
+	struct problems *problems;
+	struct line lines[LINES_MAX]; /* a ring */
+	uint32_t first_line, nb_lines;
 	bool said;
 	int64_t said_at, now;
 	struct rarely eviction_said;
@@ -96,14 +131,44 @@ struct collector {
 	struct flow_record batch[WIRE_BATCH];
 };
 
-/* collector_take.c */
+/* collector_problems.c */
 
 /*
- * A line to who runs the collector, one a second at most. False: it was not said, because another
- * line was within the second.
+ * Logs a line, one a second at most; until then it waits. Returns false if too many wait.
  */
 __attribute__((format(printf, 3, 4))) bool collector_say(
 	struct collector *collector, bool warning, const char *format, ...);
+/* Logs a line that waits, if a second has passed. */
+void collector_say_waiting(struct collector *collector);
+
+/* Counts n more of a problem of a domain. */
+void collector_note_domain(struct collector *collector, enum problem kind,
+	const struct domain *domain, uint32_t detail, uint64_t n);
+/* The same of a sender; NULL: of none. */
+void collector_note_sender(struct collector *collector, enum problem kind,
+	const struct in6_addr *sender, uint32_t detail, uint64_t n);
+
+/* Returns true if exports come to this port. */
+bool collector_is_export_port(const struct collector *collector, uint16_t port);
+/* A datagram of this domain could be read to its end. */
+void collector_prove(struct collector *collector, struct domain *domain);
+
+/* Counts a datagram whose header cannot be read. It is not refused. */
+void collector_take_unreadable(
+	struct collector *collector, const struct datagram *datagram, enum wire_fault fault);
+/* Before the rows of an epoch: decides which of its strangers are exporters. */
+void collector_judge_strangers(struct collector *collector);
+/* Emits the rows of senders. Returns true if exports were lost. */
+bool collector_end_senders(struct collector *collector,
+	void (*emit)(void *arg, const struct exporter_row *row), void *arg);
+/* After the last epoch: logs everything that was not logged. */
+void collector_log_problems(struct collector *collector);
+
+/* collector_take.c */
+
+/* Counts a datagram in the row of the others. */
+void collector_count_other(
+	struct collector *collector, const struct datagram *datagram, uint64_t *reason);
 
 /* collector_domains.c */
 
@@ -126,6 +191,9 @@ bool domain_make_templates(struct collector *collector, struct domain *domain);
 void domain_settle_templates(struct collector *collector, struct domain *domain);
 /* And what options said. */
 void domain_forget_templates(struct collector *collector, struct domain *domain);
+/* The name that --exporter gives to a sender, else its address. */
+void collector_sender_name(const struct collector *collector, const struct in6_addr *address,
+	char name[ROUTER_NAME_MAX]);
 /* NULL: there is none for the address. */
 const struct exporter_rule *collector_rule_of(
 	const struct collector *collector, const struct in6_addr *address);

@@ -3,17 +3,14 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/printable.h"
 #include "base/router_names.h"
 #include "base/units.h"
 #include "collect/collector_state.h"
 
-#define LINE_MAX_BYTES 320
 /* Of a domain's share of the template memory, what its sampling intervals may take. */
 #define SAMPLING_PART  8
 #define SHARE_MIN      2048
@@ -27,6 +24,9 @@
 /* No record stands for more; and no sum over an epoch wraps, of any key, whatever records say. */
 #define RECORD_PACKETS (UINT64_C(1) << 39)
 #define RECORD_BYTES   (UINT64_C(1) << 52)
+/* IANA: IPFIX over TCP and SCTP, and with TLS. */
+#define IPFIX_PORT     4739
+#define IPFIXS_PORT    4740
 #define EPOCH_SUM      (UINT64_C(1) << 63)
 
 size_t collector_memory(const struct collector_params *params)
@@ -35,34 +35,9 @@ size_t collector_memory(const struct collector_params *params)
 	       (size_t)params->exporters_max *
 		       (sizeof(struct domain) + sizeof(struct exporter_loss)) +
 	       waiting_memory(params->waiting_bytes, params->exporters_max) +
-	       sampling_checks_memory() + params->template_bytes +
+	       sampling_checks_memory() + problems_memory() + params->template_bytes +
 	       (params->links ? links_memory(params->exporters_max) : 0) +
 	       (params->template_file != NULL ? template_saver_memory(params->template_bytes) : 0);
-}
-
-/* --- lines --- */
-
-static bool may_say(const struct collector *collector)
-{
-	return !collector->said || collector->now < collector->said_at ||
-	       collector->now - collector->said_at >= SECOND_NS;
-}
-
-bool collector_say(struct collector *collector, bool warning, const char *format, ...)
-{
-	char line[LINE_MAX_BYTES];
-	va_list values;
-
-	if (!may_say(collector))
-		return false;
-	collector->said = true;
-	collector->said_at = collector->now;
-	va_start(values, format);
-	vsnprintf(line, sizeof(line), format, values);
-	va_end(values);
-	make_ascii(line);
-	collector->params.say(collector->params.arg, warning, line);
-	return true;
 }
 
 /* --- what wire_decode() tells --- */
@@ -117,6 +92,9 @@ static void on_records(void *arg, uint32_t n)
 		if (!some || !can_be(collector, observation)) {
 			row->unusable++;
 			collector->domain->harmless += !some;
+			if (some)
+				collector_note_domain(
+					collector, PROBLEM_TOO_LARGE, collector->domain, 0, 1);
 			continue;
 		}
 		if (++collector->nb_observations == BURST_MAX)
@@ -195,7 +173,7 @@ static void on_sampler(void *arg, const struct wire_sampler *sampler)
 	domain->pool_interval = sampler->sampling;
 }
 
-/* --- what is said of a domain, as far as there is room for another line --- */
+/* --- what is said of a domain --- */
 
 static int64_t clock_offset(const struct collector *collector)
 {
@@ -260,12 +238,10 @@ static uint32_t max_of(const uint16_t ports[2])
 static void say_news(struct collector *collector, struct domain *domain)
 {
 	bool clock_due = !domain->clock_said && is_clock_off(collector);
-	bool fault_due = domain->fault != WIRE_FINE && !domain->fault_said;
 	char name[ROUTER_NAME_MAX];
 
-	if (!(clock_due || fault_due || domain->two_due || domain->convention_due ||
-		    domain->pool_due > 0 || domain->doubt_due != SAMPLING_SURE) ||
-		!may_say(collector))
+	if (!clock_due && !domain->two_due && !domain->convention_due && domain->pool_due == 0 &&
+		domain->doubt_due == SAMPLING_SURE)
 		return;
 	router_name_get(slot_of(collector, domain), name);
 	if (clock_due)
@@ -275,11 +251,6 @@ static void say_news(struct collector *collector, struct domain *domain)
 			"the sequence numbers of exporter %s count %s, which its protocol does not "
 			"say",
 			name, sequence_convention_words[domain->sequence.convention]);
-	if (fault_due)
-		domain->fault_said = collector_say(collector, true,
-			"a datagram of exporter %s is malformed: %s; how many there are is in "
-			"--exporters",
-			name, wire_fault_words[domain->fault]);
 	if (domain->two_due)
 		domain->two_due = !collector_say(collector, true,
 			"exporter %s seems to be two, at ports %u and %u, each of which looks like a "
@@ -346,6 +317,8 @@ static void note_start(struct collector *collector, struct domain *domain)
 	domain->started = started;
 }
 
+_Static_assert(PROBLEM_HEADER - PROBLEM_NO_ADDRESSES == WIRE_SKIP_HEADER, "the same order");
+
 static void account(struct collector *collector, const struct wire_result *result)
 {
 	struct domain *domain = collector->domain;
@@ -355,8 +328,12 @@ static void account(struct collector *collector, const struct wire_result *resul
 	domain->harmless += result->non_ip;
 	if (result->fault != WIRE_FINE) {
 		domain->row.malformed++;
-		domain->fault = result->fault;
+		collector_note_domain(collector, PROBLEM_MALFORMED, domain, result->fault, 1);
 	}
+	for (uint32_t i = 0; i < result->nb_skipped; i++)
+		collector_note_domain(collector,
+			(enum problem)(PROBLEM_NO_ADDRESSES + result->skipped[i].why), domain,
+			result->skipped[i].detail, result->skipped[i].records);
 	if (result->templates > 0)
 		domain->from_file = false;
 	if (domain->from_file && (result->fault == WIRE_LENGTH || result->fault == WIRE_COUNT))
@@ -466,6 +443,7 @@ static void take_from(struct collector *collector, struct domain *domain,
 	domain->row.datagrams++;
 	domain->row.bytes += datagram->len;
 	domain->socket = datagram->socket < SOCKETS_MAX ? datagram->socket : 0;
+	domain->dst_port = datagram->dst_port;
 	collector->domain = domain;
 	collector->header = header;
 	news = sequence_begin(&domain->sequence, header);
@@ -480,6 +458,8 @@ static void take_from(struct collector *collector, struct domain *domain,
 	note_start(collector, domain);
 	start_observer(collector, datagram);
 	decode(collector, datagram, &result);
+	if (result.fault == WIRE_FINE)
+		collector_prove(collector, domain);
 	news = sequence_end(&domain->sequence, header, &result);
 	account_sequence(domain, &news);
 	say_news(collector, domain);
@@ -505,7 +485,7 @@ static void identify(
 	id->address = agent;
 }
 
-static void count_other(
+void collector_count_other(
 	struct collector *collector, const struct datagram *datagram, uint64_t *reason)
 {
 	collector->others.datagrams++;
@@ -518,6 +498,12 @@ static bool is_refused(const struct collector *collector, const struct datagram 
 {
 	return collector->params.nb_rules > 0 &&
 	       collector_rule_of(collector, &datagram->src) == NULL;
+}
+
+static void refuse(struct collector *collector, const struct datagram *datagram)
+{
+	collector_count_other(collector, datagram, &collector->others.refused);
+	collector_note_sender(collector, PROBLEM_REFUSED, &datagram->src, 0, 1);
 }
 
 /* NULL: there is no room. */
@@ -550,7 +536,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 		domain = &collector->domains[slot];
 	if ((domain == NULL || !same_address(&domain->sender, &datagram->src)) &&
 		is_refused(collector, datagram)) {
-		count_other(collector, datagram, &others->refused);
+		refuse(collector, datagram);
 		return NULL;
 	}
 	if (domain != NULL)
@@ -558,7 +544,8 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	else
 		domain = admit_sender(collector, datagram, &id);
 	if (domain == NULL || !domain_make_templates(collector, domain)) {
-		count_other(collector, datagram, &others->shed);
+		collector_count_other(collector, datagram, &others->shed);
+		collector_note_sender(collector, PROBLEM_NO_ROOM, NULL, 0, 1);
 		return NULL;
 	}
 	domain->sender = datagram->src;
@@ -567,20 +554,48 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 
 void collector_take(struct collector *collector, const struct datagram *datagram)
 {
-	struct exporter_row *others = &collector->others;
 	struct wire_header header;
 	struct domain *domain;
+	enum wire_fault fault;
 
 	collector->datagrams++;
 	collector->now = datagram->time;
-	if (wire_read_header(datagram->data, datagram->len, &header) != WIRE_FINE) {
-		count_other(collector, datagram,
-			is_refused(collector, datagram) ? &others->refused : &others->malformed);
+	collector_say_waiting(collector);
+	fault = wire_read_header(datagram->data, datagram->len, &header);
+	if (fault != WIRE_FINE) {
+		if (is_refused(collector, datagram))
+			refuse(collector, datagram);
+		else
+			collector_take_unreadable(collector, datagram, fault);
 		return;
 	}
 	domain = domain_of(collector, datagram, &header);
 	if (domain != NULL)
 		take_from(collector, domain, datagram, &header);
+}
+
+/* The bit of a port to which streams of IPFIX come. */
+static bool is_stream_port(struct collector *collector, uint16_t port, bool ipfix)
+{
+	uint64_t bit = UINT64_C(1) << port % 64, *word = &collector->stream_ports[port / 64];
+
+	if (ipfix)
+		*word |= bit;
+	return (*word & bit) != 0 || port == IPFIX_PORT || port == IPFIXS_PORT;
+}
+
+void collector_take_stream(struct collector *collector, const struct datagram *segment)
+{
+	bool ipfix = wire_is_ipfix(segment->data, segment->len);
+
+	if (!is_stream_port(collector, segment->dst_port, ipfix))
+		return;
+	collector->datagrams++;
+	collector->now = segment->time;
+	if (is_refused(collector, segment))
+		refuse(collector, segment);
+	else
+		collector_take_unreadable(collector, segment, WIRE_FINE);
 }
 
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams)
@@ -589,10 +604,19 @@ void collector_dropped(struct collector *collector, uint32_t socket, uint64_t da
 	collector->sockets[socket < SOCKETS_MAX ? socket : 0].dropped += datagrams;
 }
 
-void collector_unread(struct collector *collector, uint64_t datagrams)
+void collector_unread(struct collector *collector, const struct collector_lost *lost)
 {
-	collector->others.datagrams += datagrams;
-	collector->others.malformed += datagrams;
+	uint64_t exports = lost->ports[0];
+
+	for (uint32_t port = 1; port < PORTS; port++)
+		if (lost->ports[port] > 0 && collector_is_export_port(collector, (uint16_t)port))
+			exports += lost->ports[port];
+	collector->others.datagrams += exports;
+	collector->others.malformed += exports;
+	for (uint32_t kind = 0; kind < COLLECTOR_LOST_KINDS; kind++)
+		if (lost->counts[kind] > 0)
+			collector_note_sender(collector, (enum problem)(PROBLEM_CUT + kind), NULL,
+				0, lost->counts[kind]);
 }
 
 static bool share_templates(struct collector *collector, char *error)
@@ -627,11 +651,13 @@ static bool allocate(struct collector *collector)
 	collector->losses = calloc(max, sizeof(*collector->losses));
 	collector->waiting = waiting_create(collector->params.waiting_bytes, max);
 	collector->checks = sampling_checks_create();
+	collector->problems = problems_create();
 	if (collector->params.links)
 		collector->links = links_create(max, collector->params.seed);
 	return collector->exporters != NULL && collector->domains != NULL &&
 	       collector->losses != NULL && collector->waiting != NULL &&
-	       collector->checks != NULL && (collector->links != NULL || !collector->params.links);
+	       collector->checks != NULL && collector->problems != NULL &&
+	       (collector->links != NULL || !collector->params.links);
 }
 
 struct collector *collector_create(const struct collector_params *params, char *error)
@@ -684,6 +710,7 @@ void collector_destroy(struct collector *collector)
 	waiting_destroy(collector->waiting);
 	links_destroy(collector->links);
 	sampling_checks_destroy(collector->checks);
+	problems_destroy(collector->problems);
 	free(collector->domains);
 	free(collector->losses);
 	free(collector);

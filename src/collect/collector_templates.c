@@ -47,6 +47,7 @@ static bool restore(void *arg, const struct template_entry *entry)
 	if (domain == NULL)
 		return true;
 	exporter_known(collector->exporters, slot_of(collector, domain));
+	domain->proven = true;
 	if (!domain_make_templates(collector, domain) || domain->templates == NULL ||
 		!restore_set(collector, domain, entry))
 		return false;
@@ -194,7 +195,8 @@ void collector_save_templates(struct collector *collector)
 		start_saving(collector);
 }
 
-bool collector_finish(struct collector *collector)
+/* Returns false if the template file has not what it should. */
+static bool finish_saving(struct collector *collector)
 {
 	int status;
 
@@ -211,4 +213,12 @@ bool collector_finish(struct collector *collector)
 		say_saving(collector, status);
 	collector->file_fails_said = false;
 	return status == 0;
+}
+
+bool collector_finish(struct collector *collector)
+{
+	bool saved = finish_saving(collector);
+
+	collector_log_problems(collector);
+	return saved;
 }

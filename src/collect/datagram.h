@@ -12,4 +12,5 @@ struct datagram {
 	const uint8_t *data;         /* the payload */
 	int64_t time;                /* ns since 1970-01-01 UTC, when it came */
 	uint32_t socket;             /* the number of the --listen; 0 from a capture */
+	uint8_t proto;               /* 0: UDP; else data is a part of a TCP or SCTP stream */
 };

@@ -11,12 +11,20 @@
 
 enum {
 	PROTO_HOP_BY_HOP = 0,
+	PROTO_TCP = 6,
 	PROTO_UDP = 17,
 	PROTO_ROUTING = 43,
 	PROTO_FRAGMENT = 44,
 	PROTO_AH = 51,
 	PROTO_DESTINATION = 60,
+	PROTO_SCTP = 132,
 };
+
+#define TCP_HEADER      20
+#define SCTP_HEADER     12
+#define SCTP_DATA       0 /* the type of a chunk */
+#define SCTP_CHUNK      4
+#define SCTP_DATA_CHUNK 16
 
 #define IPV4_HEADER     20
 #define IPV4_MORE       0x2000
@@ -72,6 +80,7 @@ struct fragments {
 	uint32_t nb_waiting;
 	int64_t age;
 	struct fragments_counts counts;
+	uint32_t lost_ports[FRAGMENTS_PORTS];
 };
 
 static uint32_t room_of(const struct fragments_limits *limits)
@@ -134,6 +143,24 @@ const struct fragments_counts *fragments_counted(const struct fragments *fragmen
 	return &fragments->counts;
 }
 
+uint32_t *fragments_lost_ports(struct fragments *fragments)
+{
+	return fragments->lost_ports;
+}
+
+/* port: the destination; 0: unknown. */
+static bool lose(struct fragments *fragments, uint64_t *reason, uint16_t port)
+{
+	++*reason;
+	fragments->lost_ports[port]++;
+	return false;
+}
+
+static uint16_t dst_port_of(const struct parsed *parsed, bool ipv6)
+{
+	return read_u16(ipv6 ? parsed->key6.dst_port : parsed->key4.dst_port);
+}
+
 static uint32_t *bucket_of(struct fragments *fragments, const struct identity *identity)
 {
 	uint64_t words[sizeof(*identity) / sizeof(uint64_t)], hash = 0;
@@ -172,11 +199,27 @@ static void release(struct fragments *fragments, uint32_t at)
 	fragments->nb_waiting--;
 }
 
+/* 0: its first fragment did not come, or has other headers before that of UDP. */
+static uint16_t waiting_port(const struct waiting *waiting)
+{
+	bool has_first = (waiting->units[0] & 1) != 0 && waiting->next == PROTO_UDP;
+
+	return has_first ? read_u16(waiting->bytes + IPV6_HEADER + 2) : 0;
+}
+
 static void give_up_oldest(struct fragments *fragments)
 {
-	if (!fragments->waiting[fragments->oldest].contradicted)
-		fragments->counts.given_up++;
+	const struct waiting *waiting = &fragments->waiting[fragments->oldest];
+
+	if (!waiting->contradicted)
+		lose(fragments, &fragments->counts.given_up, waiting_port(waiting));
 	release(fragments, fragments->oldest);
+}
+
+void fragments_give_up(struct fragments *fragments)
+{
+	while (fragments->oldest != NONE)
+		give_up_oldest(fragments);
 }
 
 /* Times of a capture may be any numbers. */
@@ -312,6 +355,14 @@ static size_t end_of(const uint8_t *packet, bool ipv6, const struct parsed *pars
 	return end < parsed->transport_at ? 0 : end;
 }
 
+static void put_source(struct datagram *out, bool ipv6, const struct parsed *parsed)
+{
+	if (ipv6)
+		memcpy(&out->src, parsed->key6.src_ip, 16);
+	else
+		map_ipv4(&out->src, parsed->key4.src_ip);
+}
+
 /* The UDP datagram of a packet that is whole. end: of the IP packet, all of which is there. */
 static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t end, bool ipv6,
 	const struct parsed *parsed, struct datagram *out)
@@ -319,19 +370,12 @@ static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t 
 	const uint8_t *udp = packet + parsed->transport_at;
 	uint32_t len;
 
-	if (end - parsed->transport_at < UDP_HEADER) {
-		fragments->counts.bad++;
-		return false;
-	}
+	if (end - parsed->transport_at < UDP_HEADER)
+		return lose(fragments, &fragments->counts.bad, 0);
 	len = read_u16(udp + 4);
-	if (len < UDP_HEADER || len > end - parsed->transport_at) {
-		fragments->counts.bad++;
-		return false;
-	}
-	if (ipv6)
-		memcpy(&out->src, parsed->key6.src_ip, 16);
-	else
-		map_ipv4(&out->src, parsed->key4.src_ip);
+	if (len < UDP_HEADER || len > end - parsed->transport_at)
+		return lose(fragments, &fragments->counts.bad, read_u16(udp + 2));
+	put_source(out, ipv6, parsed);
 	out->src_port = read_u16(udp);
 	out->dst_port = read_u16(udp + 2);
 	out->data = udp + UDP_HEADER;
@@ -416,10 +460,8 @@ static bool complete(struct fragments *fragments, uint32_t at, bool ipv6, struct
 
 	release(fragments, at);
 	if (verdict != (ipv6 ? PARSE_IPV6 : PARSE_IPV4) || parsed.fragment ||
-		parsed.transport_at > len) {
-		fragments->counts.bad++;
-		return false;
-	}
+		parsed.transport_at > len)
+		return lose(fragments, &fragments->counts.bad, 0);
 	if ((ipv6 ? parsed.key6.proto : parsed.key4.proto) != PROTO_UDP) {
 		fragments->counts.not_udp++;
 		return false;
@@ -445,8 +487,7 @@ static bool take_fragment(struct fragments *fragments, const struct fragment *fr
 		return false;
 	if (!put(waiting, fragment)) {
 		waiting->contradicted = true;
-		fragments->counts.overlapping++;
-		return false;
+		return lose(fragments, &fragments->counts.overlapping, waiting_port(waiting));
 	}
 	return waiting->total != 0 && waiting->received == waiting->total &&
 	       complete(fragments, at, fragment->ipv6, out);
@@ -464,10 +505,8 @@ static bool add_fragment(struct fragments *fragments, const uint8_t *packet, siz
 	bool fits = ipv6 ? read_fragment6(packet, end, parsed, &fragment)
 			 : read_fragment4(packet, end, parsed, &fragment);
 
-	if (!fits || fragment.len == 0 || (fragment.more && fragment.len % UNIT != 0)) {
-		fragments->counts.bad++;
-		return false;
-	}
+	if (!fits || fragment.len == 0 || (fragment.more && fragment.len % UNIT != 0))
+		return lose(fragments, &fragments->counts.bad, 0);
 	if (!may_hold_udp(fragment.next)) {
 		fragments->counts.not_udp++;
 		return false;
@@ -485,15 +524,58 @@ static bool add_fragment(struct fragments *fragments, const uint8_t *packet, siz
 	return true;
 }
 
+/* Where the user data of the first DATA chunk begins; `len` if there is none. */
+static uint32_t sctp_data_at(const uint8_t *sctp, uint32_t len)
+{
+	uint32_t at = SCTP_HEADER;
+
+	while (at + SCTP_DATA_CHUNK < len) {
+		uint32_t chunk = read_u16(sctp + at + 2);
+
+		if (sctp[at] == SCTP_DATA)
+			return at + SCTP_DATA_CHUNK;
+		at += chunk < SCTP_CHUNK ? len : (chunk + 3) / 4 * 4;
+	}
+	return len;
+}
+
+/* The user data of a TCP segment or SCTP packet, as far as the packet has it. */
+static void read_stream(const uint8_t *packet, size_t end, bool ipv6, const struct parsed *parsed,
+	struct datagram *out)
+{
+	const uint8_t *header = packet + parsed->transport_at;
+	uint8_t proto = ipv6 ? parsed->key6.proto : parsed->key4.proto;
+	uint32_t len, at = 0;
+
+	if (parsed->transport_at >= end || (proto != PROTO_TCP && proto != PROTO_SCTP))
+		return;
+	len = (uint32_t)(end - parsed->transport_at);
+	if (proto == PROTO_SCTP && len >= SCTP_HEADER)
+		at = sctp_data_at(header, len);
+	else if (proto == PROTO_TCP && len >= TCP_HEADER)
+		at = (header[12] >> 4) * 4u;
+	if (at < SCTP_HEADER || at >= len)
+		return;
+	put_source(out, ipv6, parsed);
+	out->proto = proto;
+	out->src_port = read_u16(header);
+	out->dst_port = read_u16(header + 2);
+	out->data = header + at;
+	out->len = len - at;
+}
+
 static void count_no_key(struct fragments *fragments, enum parse_verdict verdict)
 {
 	switch (verdict) {
-	case PARSE_NON_IP: fragments->counts.not_udp++; break;
+	case PARSE_NON_IP:
+		fragments->counts.not_udp++;
+		fragments->counts.not_ip++;
+		break;
 	case PARSE_CUT_LINK:
 	case PARSE_CUT_MPLS:
 	case PARSE_CUT_IP:
-	case PARSE_CUT_EXTENSION: fragments->counts.cut++; break;
-	default: fragments->counts.bad++;
+	case PARSE_CUT_EXTENSION: lose(fragments, &fragments->counts.cut, 0); break;
+	default: lose(fragments, &fragments->counts.bad, 0);
 	}
 }
 
@@ -511,15 +593,15 @@ bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t 
 		count_no_key(fragments, verdict);
 		return false;
 	}
+	end = end_of(packet, ipv6, &parsed);
 	if (!parsed.fragment && (ipv6 ? parsed.key6.proto : parsed.key4.proto) != PROTO_UDP) {
 		fragments->counts.not_udp++;
+		read_stream(packet, end == 0 || end > len ? len : end, ipv6, &parsed, out);
 		return false;
 	}
-	end = end_of(packet, ipv6, &parsed);
-	if (end == 0 || end > len) {
-		(*(end == 0 ? &fragments->counts.bad : &fragments->counts.cut))++;
-		return false;
-	}
+	if (end == 0 || end > len)
+		return lose(fragments, end == 0 ? &fragments->counts.bad : &fragments->counts.cut,
+			parsed.fragment ? 0 : dst_port_of(&parsed, ipv6));
 	if (parsed.fragment)
 		return add_fragment(fragments, packet, end, ipv6, &parsed, time, out);
 	if (!read_udp(fragments, packet, end, ipv6, &parsed, out))

@@ -16,6 +16,8 @@
 
 struct fragments;
 
+#define FRAGMENTS_PORTS 65536
+
 /* What waits for fragments: where it would be more, the oldest datagram is given up. */
 struct fragments_limits {
 	uint32_t datagrams;
@@ -28,8 +30,9 @@ struct fragments_counts {
 	uint64_t whole;     /* with a datagram of their own */
 	uint64_t fragments; /* of UDP */
 	uint64_t not_udp;
-	uint64_t cut; /* less was captured than was sent */
-	uint64_t bad; /* headers or lengths that contradict each other */
+	uint64_t not_ip; /* part of not_udp */
+	uint64_t cut;    /* less was captured than was sent */
+	uint64_t bad;    /* headers or lengths that contradict each other */
 	/* Datagrams: */
 	uint64_t completed;   /* from fragments */
 	uint64_t overlapping; /* dropped: fragments contradict each other (RFC 5722) */
@@ -45,10 +48,20 @@ size_t fragments_memory(const struct fragments_limits *limits);
 
 /*
  * Takes a captured packet; `time` as struct datagram's. True where a datagram is whole now: *out,
- * whose data lies in the packet or, until the next call, in the fragments.
+ * whose data lies in the packet or, until the next call, in the fragments. Otherwise out->proto is
+ * IPPROTO_TCP or IPPROTO_SCTP, if the packet has user data of these, or 0.
  */
 bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t len,
 	enum link_type link, int64_t time, struct datagram *out);
+
+/* Gives up the datagrams that wait. */
+void fragments_give_up(struct fragments *fragments);
+
+/*
+ * [FRAGMENTS_PORTS]: how many were counted as cut, bad, overlapping or given_up, by destination port. 0: the
+ * port is unknown. The caller may clear them.
+ */
+uint32_t *fragments_lost_ports(struct fragments *fragments);
 
 /* Datagrams that wait for fragments. */
 uint32_t fragments_waiting(const struct fragments *fragments);

@@ -57,6 +57,7 @@ struct collector_params collect_collector_params(
 		.waiting_bytes = WAITING_BYTES,
 		.link_overhead = options->link_overhead,
 		.template_file = options->templates,
+		.live = collect_listens(config),
 		.links = config_asks(config, NULL, "links"),
 	};
 }

@@ -39,7 +39,8 @@ struct exporter_row {
 	uint32_t slot;
 	uint32_t domain;
 	enum wire_protocol protocol;
-	bool others; /* what has no row of its own: refused, unreadable, beyond --exporters-max */
+	bool others; /* what has no row of its own: refused, no exports, beyond --exporters-max */
+	bool sender; /* datagrams whose header cannot be read: no domain, no protocol, no slot */
 	char name[EXPORTER_NAME_MAX]; /* "": none */
 	uint64_t datagrams, bytes;
 	uint64_t records; /* decoded: counted + duplicate + unusable + what rings had no room for */

@@ -68,9 +68,9 @@ struct collect {
 
 	/* The decoder's. */
 	uint64_t epoch;
-	struct listener *listener;   /* NULL: datagrams come from the feeder */
-	struct fragments *fragments; /* on a replay */
-	uint64_t unread;             /* of fragments, what was no loss of an earlier epoch */
+	struct listener *listener;      /* NULL: datagrams come from the feeder */
+	struct fragments *fragments;    /* on a replay */
+	struct fragments_counts unread; /* reported to the collector */
 	uint32_t nb_sockets;
 	uint64_t dropped[OPTION_LIST_MAX]; /* of each, as far as it was told */
 	bool lost_totals;                  /* in this epoch: a ring had no room for them */
@@ -440,6 +440,8 @@ static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32
 		if (fragments_add(collect->fragments, data, RTE_MIN(pkts[i]->pkt_len, DATAGRAM_MAX),
 			    (enum link_type)meta->link, meta->time, &datagram))
 			collector_take(collect->collector, &datagram);
+		else if (datagram.proto != 0)
+			collector_take_stream(collect->collector, &datagram);
 	}
 	rte_pktmbuf_free_bulk(pkts, n);
 }
@@ -469,17 +471,25 @@ static uint32_t take_datagrams(struct collect *collect)
 }
 
 /* Datagrams that a capture does not have whole, since the last epoch. */
-static uint64_t newly_unread(struct collect *collect, bool last)
+static void tell_unread(struct collect *collect, bool last)
 {
-	const struct fragments_counts *counts = fragments_counted(collect->fragments);
-	uint64_t now = counts->cut + counts->bad + counts->overlapping + counts->given_up;
-	uint64_t before = collect->unread;
+	const struct fragments_counts *now = fragments_counted(collect->fragments);
+	struct fragments_counts *before = &collect->unread;
+	uint32_t *ports = fragments_lost_ports(collect->fragments);
+	struct collector_lost lost = {.ports = ports};
 
 	if (last) /* what waits will not be whole */
-		now += fragments_waiting(collect->fragments);
-
-	collect->unread = now;
-	return now - before;
+		fragments_give_up(collect->fragments);
+	lost.counts[COLLECTOR_LOST_CUT] = now->cut - before->cut;
+	lost.counts[COLLECTOR_LOST_BAD_HEADERS] = now->bad - before->bad;
+	lost.counts[COLLECTOR_LOST_OVERLAPPING] = now->overlapping - before->overlapping;
+	lost.counts[COLLECTOR_LOST_FRAGMENTS] = now->given_up - before->given_up;
+	if (now->cut + now->bad + now->overlapping + now->given_up ==
+		before->cut + before->bad + before->overlapping + before->given_up)
+		return;
+	*before = *now;
+	collector_unread(collect->collector, &lost);
+	memset(ports, 0, FRAGMENTS_PORTS * sizeof(ports[0]));
 }
 
 /* Before the decoder leaves its epoch. */
@@ -490,7 +500,7 @@ static void end_decoding(struct collect *collect, bool last)
 	for (uint32_t s = 0; s < collect->nb_sockets; s++)
 		tell_drops(collect, s);
 	if (collect->fragments != NULL)
-		collector_unread(collect->collector, newly_unread(collect, last));
+		tell_unread(collect, last);
 	generation->epoch =
 		collector_end_epoch(collect->collector, add_exporter, add_link, generation);
 	generation->epoch.losses_unknown |= collect->lost_totals;
@@ -827,9 +837,26 @@ void collect_destroy(struct collect *collect)
 	free(collect);
 }
 
+/* A capture without a datagram has other packets, or none. */
+static void log_no_datagram(const struct fragments_counts *counts)
+{
+	if (counts->whole + counts->fragments > 0 ||
+		counts->not_udp + counts->cut + counts->bad == 0)
+		return;
+	log_warning("no UDP datagram in the capture: %llu packets are not IP, %llu are IP and not "
+		    "UDP, %llu are cut, %llu are malformed",
+		(unsigned long long)counts->not_ip,
+		(unsigned long long)(counts->not_udp - counts->not_ip),
+		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
+}
+
 bool collect_finish(struct collect *collect)
 {
-	return collector_finish(collect->collector);
+	bool saved = collector_finish(collect->collector);
+
+	if (collect->fragments != NULL)
+		log_no_datagram(fragments_counted(collect->fragments));
+	return saved;
 }
 
 uint32_t collect_exporters_max(const struct collect *collect)

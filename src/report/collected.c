@@ -55,6 +55,8 @@ static void add_counts(const struct run *run, uint64_t epoch, struct report_coll
 	for (uint64_t i = 0; i < collected->nb_exporters; i++) {
 		struct exporter_row *row = &collected->exporters[i];
 
+		if (row->sender)
+			continue; /* it has no records */
 		for (uint32_t w = 0; w < run->nb_workers; w++) {
 			const struct collect_counts *of_worker =
 				collect_counts(run->collect, w, epoch);

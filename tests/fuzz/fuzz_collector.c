@@ -132,6 +132,11 @@ static void on_exporter(void *arg, const struct exporter_row *row)
 	const struct record_counts *counts = &t.of_others;
 
 	(void)arg;
+	if (row->sender) {
+		require(row->records == 0 && row->malformed == row->datagrams);
+		t.datagrams += row->datagrams;
+		return;
+	}
 	if (!row->others) {
 		require(row->slot < EXPORTERS);
 		counts = &t.by_exporter[row->slot];
@@ -232,6 +237,18 @@ static size_t take_datagram(const uint8_t *data, size_t size, uint8_t step)
 	return 4 + len;
 }
 
+/* An unknown port, an export port, and another one. */
+static void unread(uint8_t n)
+{
+	static uint32_t ports[65536];
+	const struct collector_lost lost = {
+		.counts = {[COLLECTOR_LOST_CUT] = 3 * n}, .ports = ports};
+
+	ports[0] = ports[2055] = ports[53] = n;
+	collector_unread(t.collector, &lost);
+	t.unread += 2 * n;
+}
+
 static size_t take_step(const uint8_t *data, size_t size)
 {
 	uint8_t step = data[0];
@@ -249,8 +266,7 @@ static size_t take_step(const uint8_t *data, size_t size)
 		collector_dropped(t.collector, data[1] % SOCKETS, data[1]);
 		t.dropped += data[1];
 	} else {
-		collector_unread(t.collector, data[1]);
-		t.unread += data[1];
+		unread(data[1]);
 	}
 	return 2;
 }
@@ -305,6 +321,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += take_step(data + at, size - at);
 	end_epoch();
 	end_epoch();
+	require(collector_finish(t.collector));
 	collector_destroy(t.collector);
 	dedup_destroy(t.dedup);
 	return 0;

@@ -194,9 +194,9 @@ def udp(payload, port, source_port):
     return struct.pack('>HHHH', source_port, port, 8 + len(payload), 0) + payload
 
 
-def ipv4(src, body, dst='192.0.2.254', number=0, flags=0):
+def ipv4(src, body, dst='192.0.2.254', number=0, flags=0, proto=17):
     return b'\x02' * 12 + b'\x08\x00' + struct.pack(
-        '>BBHHHBBH4s4s', 0x45, 0, 20 + len(body), number, flags, 64, 17, 0, packed(src), packed(dst)) + body
+        '>BBHHHBBH4s4s', 0x45, 0, 20 + len(body), number, flags, 64, proto, 0, packed(src), packed(dst)) + body
 
 
 def ipv6(src, body, dst='2001:db8::fe', number=None, flags=0):

@@ -7,6 +7,7 @@ Beside each faulty exporter a steady one sends in the same capture: all its reco
 import functools
 import os
 import random
+import re
 import signal
 import struct
 
@@ -15,8 +16,8 @@ import lib
 from datagrams import (
     APPLICATION, BYTES, DIRECTION, DPORT, DST, DST6, FIELDS, FLAGS, INPUT, INTERVAL, IPFIX, KEY, NAME,
     OUTPUT, PACKETS, PADDING, PROTO, REVERSE, SAMPLER, SAMPLER_INTERVAL, SETS, SPORT, SRC, SRC6, START,
-    TOTAL_BYTES, TOTAL_PACKETS, V9, VARIABLE, Capture, Flow, Router, a_set, fragments, frame, packed, rows,
-    sender, v5_record)
+    TOTAL_BYTES, TOTAL_PACKETS, V9, VARIABLE, Capture, Flow, Router, a_set, fragments, frame, ipv4, packed,
+    rows, sender, v5_record)
 from collected import EXPORTER_COLUMNS, LINK_COLUMNS, collect, read_exporters
 
 PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
@@ -28,6 +29,7 @@ COUNTS = EXPORTER_COLUMNS[7:8] + EXPORTER_COLUMNS[9:24]  # but for bytes
 # Where one of them is not 0, there may be packets of which nothing is known.
 UNKNOWN = ('waiting', 'unknown_template', 'unusable', 'malformed', 'shed', 'lost_network', 'lost_socket')
 OTHERS = ('others', '', '')
+SENDERS = 64  # rows of senders whose datagrams cannot be read, in an epoch
 # Three flow tables of 1 M flows are not needed.
 SMALL = ('--sketch', 'flow-table', '--memory', '8MB', '--top', '1M', '--observed-flows', '64K')
 
@@ -101,10 +103,11 @@ class World:
         self.capture.add(when, src or router.address, payload, port=port, source_port=source_port)
         self.note(when, row or row_of(router), flows, datagrams=1, **columns)
 
-    def stray(self, when, src, payload, **columns):
-        """A datagram that is nobody's."""
+    def stray(self, when, src, payload, row=None, **columns):
+        """A datagram without a readable header: in its sender's row if it is malformed, else in others."""
         self.capture.add(when, src, payload)
-        self.note(when, OTHERS, datagrams=1, **columns)
+        own = (src, '', '') if columns.get('malformed') else OTHERS
+        self.note(when, row or own, datagrams=1, **columns)
 
     def run(self, *options, said=(), everything=True):
         """said: what each line on standard error has a part of."""
@@ -113,11 +116,26 @@ class World:
         rows, ledger, exporters, result = collect(
             self.test, '--pcap', path, *table, '--interval', '1s' if self.epochs else '0', *options)
         check_said(result, said)
+        self.check_reasons(result)
         self.check_rows(exporters)
         self.check_flows(rows)
         measured = sum(self.flows.values())
         assert self.estimated or lib.total(ledger, 'measured') == measured, (measured, ledger)
         return rows, ledger, exporters, result
+
+    def check_reasons(self, result):
+        """Each count of --exporters has a reason, and no exporter has one twice."""
+        found = reasons(result)
+        named = [(exporter, what) for exporter, what, _ in found if exporter]
+        assert len(set(named)) == len(named), f'named twice: {named}'
+        last = max((epoch for epoch, _ in self.expected), default=0)
+        for column, pattern in KINDS:
+            got = sum(count for _, what, count in found if re.match(pattern, what))
+            wanted = sum(counts[column] for (epoch, _), counts in self.expected.items()
+                         if column != 'waiting' or epoch == last)
+            if column == 'waiting':
+                wanted += sum(counts['unknown_template'] for counts in self.expected.values())
+            assert got == wanted, f'{column}: reasons of {got} instead of {wanted}\n{result.describe()}'
 
     def check_rows(self, exporters):
         got = {(int(row['epoch']), (row['exporter'], row['domain'], row['protocol'])): row for row in exporters}
@@ -154,13 +172,28 @@ class World:
                 assert row['packets_high'] in ('', row['packets']), row
 
 
+# A line with a reason: "exporter NAME: WHAT: WHY (COUNT UNITs); ADVICE".
+REASON = re.compile(r'sketchtap: (?:warning: )?(?:exporter (?P<exporter>\S+): |other exporters: )?(?P<what>[^()]*.*) '
+                    r'\((?P<count>\d+) (?P<unit>datagram|data set|record|sample|segment|packet)s?'
+                    r'(?:, first from \S+)?\); ')
+# The column of --exporters that counts a kind; of records it counts more than these.
+KINDS = (('malformed', r'malformed|NetFlow v|sFlow version|IPFIX over|.* of the capture|fragments are missing'),
+         ('refused', 'refused'), ('shed', 'ignored: more exporters'), ('waiting', 'data without a template'))
+
+
+def reasons(result):
+    """[(exporter or None, what, count)] of the lines that give a reason."""
+    found = (REASON.match(line) for line in result.said())
+    return [(match['exporter'], match['what'], int(match['count'])) for match in found if match]
+
+
 def check_said(result, parts):
-    lines = result.said()
     left = list(parts)
-    for line in lines:
+    for line in result.said():
         match = next((part for part in left if part in line), None)
-        assert match is not None, f'unexpected: {line}\n{result.describe()}'
-        left.remove(match)
+        assert match is not None or REASON.match(line), f'unexpected: {line}\n{result.describe()}'
+        if match is not None:
+            left.remove(match)
     assert not left, f'not said: {left}\n{result.describe()}'
 
 
@@ -170,11 +203,87 @@ def check_said(result, parts):
 @case('unknown versions, and nothing at all')
 def unknown_versions(test):
     world = World(test)
-    payloads = [struct.pack('>HH', version, 1) + bytes(60) for version in (1, 6, 7, 8, 11, 0xffff)]
-    payloads += [b'', b'\0', b'\0\5', b'\0\0\0\5', struct.pack('>III', 4, 1, 1) + bytes(40), b'GET / HTTP/1.1\r\n\r\n']
-    for i, payload in enumerate(payloads):
+    old = [struct.pack('>HH', version, 1) + bytes(60) for version in (1, 6, 7, 8)]
+    old += [struct.pack('>III', version, 1, 1) + bytes(40) for version in (2, 4)]
+    short = [b'\0\5', b'\0\0\0\5']
+    none = [struct.pack('>HH', version, 1) + bytes(60) for version in (11, 0xffff)]
+    none += [b'', b'\0', b'GET / HTTP/1.1\r\n\r\n']
+    for i, payload in enumerate(old + short):
         world.stray(1 + i / 10, f'203.0.113.{i}', payload, malformed=1)
-    world.run()
+    for i, payload in enumerate(none):
+        world.stray(2 + i / 10, f'203.0.113.{100 + i}', payload)
+    # From an exporter it is a damaged datagram.
+    world.stray(2, STEADY, none[0], malformed=1)
+    _, _, _, result = world.run()
+    got = {exporter: what for exporter, what, _ in reasons(result)}
+    for i, what in enumerate(('NetFlow v1', 'NetFlow v6', 'NetFlow v7', 'NetFlow v8', 'sFlow version 2',
+                              'sFlow version 4')):
+        assert got[f'203.0.113.{i}'] == what + ': not supported', got
+    assert got[None].startswith('UDP of an unknown version'), got
+
+
+@case('anything else beside exports leaves nothing open')
+def beside_exports(test):
+    world = World(test)
+    question = bytes.fromhex('01000001000000000000') + b'\7example\3com\0\0\1\0\1'
+    for i, number in enumerate((0, 1, 2, 5, 7, 8, 9, 10, 0x1234)):  # which versions of exports are, too
+        world.capture.add_frame(1 + i / 10, frame(f'203.0.113.{i}', struct.pack('>H', number) + question, port=53))
+    world.capture.add_frame(3, frame(STEADY, struct.pack('>H', 0x4321) + question, port=53))
+    world.capture.add_frame(4, frame(STEADY, bytes(600), port=514), captured=90)
+    world.capture.add_frame(4.1, fragments(STEADY, bytes(3000), port=2049)[0])
+    path = world.capture.write(test.path('capture.pcap'))
+    rows, _, exporters, result = collect(test, '--pcap', path, *SMALL, '--interval', '0')
+    world.check_flows(rows)
+    counts, = (count for _, what, count in reasons(result) if what.startswith('UDP of an unknown version'))
+    assert 4 <= counts <= 10, result.describe()
+    assert lib.total(exporters, 'datagrams') == 20 + 10, exporters
+
+
+@each('IPFIX in a capture over', 'TCP', 'SCTP')
+def streams(test, transport):
+    """It is not read: each segment is counted, with its reason, and the bounds are open."""
+    world = World(test)
+    message = Router('ipfix', FAULTY).ipfix(1, IPFIX.template(), IPFIX.data([Flow(1, 2)]), count=1)
+    for i in range(3):
+        if transport == 'TCP':
+            body = struct.pack('>HHIIBBHHH', 50000, 4739, 1 + i, 1, 0x50, 0x18, 512, 0, 0) + message
+        else:
+            body = struct.pack('>HHII', 50000, 4739, 7, 0) + struct.pack(
+                '>BBHIHHI', 0, 3, 16 + len(message), i, 0, i, 0) + message
+        world.capture.add_frame(1 + i, ipv4(FAULTY, body, proto={'TCP': 6, 'SCTP': 132}[transport]))
+        world.note(1 + i, (FAULTY, '', ''), datagrams=1, malformed=1)
+    # Without data, and between others.
+    world.capture.add_frame(5, ipv4(FAULTY, struct.pack('>HHIIBBHHH', 50000, 4739, 9, 1, 0x50, 0x10, 512, 0, 0),
+                                    proto=6))
+    world.capture.add_frame(6, ipv4(FAULTY, struct.pack('>HHIIBBHHH', 50000, 80, 9, 1, 0x50, 0x18, 512, 0, 0) +
+                                    b'GET / HTTP/1.1', proto=6))
+    world.run(said=[f'exporter {FAULTY}: IPFIX over {transport}: not supported (3 '])
+
+
+@each('zeros behind the records', *PROTOCOLS)
+def trailing_zeros(test, protocol):
+    """They are padding, and no damage; anything else is."""
+    world = World(test)
+    for i, (zeros, damage) in enumerate(((1, b''), (8, b''), (48, b''), (100, b''), (8, b'\1'))):
+        router, flows = Router(protocol, f'192.0.2.{i + 1}'), [Flow(10 * i + 1), Flow(10 * i + 2)]
+        payload = router.message(1 + i, flows, protocol in SETS) + bytes(zeros) + damage
+        world.add(router, 1 + i, payload, flows, malformed=damage != b'' and protocol != 'ipfix')
+    world.run('--dedup', 'none')
+
+
+@case('packets in records that are not read')
+def packets_in_records(test):
+    world = World(test)
+    for i, element in enumerate((313, 314, 315, 316, 317)):
+        router = Router('ipfix', f'192.0.2.{i + 1}')
+        fields = [(302, 8), (element, 20)]
+        world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(256, fields), a_set(256, bytes(28 * (i + 1))),
+                                              count=i + 1), unusable=i + 1)
+    _, _, _, result = world.run()
+    got = {exporter: (what, count) for exporter, what, count in reasons(result)}
+    for i, element in enumerate((313, 314, 315, 316, 317)):
+        what, count = got[f'192.0.2.{i + 1}']
+        assert f', {element}): not supported' in what and count == i + 1, got
 
 
 def whole_message(protocol, router, flows):
@@ -193,16 +302,20 @@ def cut(test, protocol):
     flows = [Flow(i + 1, 1 if protocol == 'sflow' else i + 1) for i in range(3)]
     # The length of an IPFIX message is in its header: of one that is cut nothing is believed.
     header = {'v5': 24, 'v9': 20, 'ipfix': 1 << 16, 'sflow': 28}[protocol]
+    senders = 0
     for length in range(len(whole_message(protocol, Router(protocol, FAULTY), flows)[0]) + 1):
         router = Router(protocol, f'10.99.{length >> 8}.{length & 255}')
         payload, ends = whole_message(protocol, router, flows)
         when = 1 + length / 1000
-        if length < min(header, len(payload)):
-            world.stray(when, router.address, payload[:length], malformed=1)
+        if length < (4 if protocol == 'sflow' else 2):  # without a version it is no export
+            world.stray(when, router.address, payload[:length])
+        elif length < min(header, len(payload)):
+            senders += 1
+            world.stray(when, router.address, payload[:length], row=OTHERS if senders > SENDERS else None, malformed=1)
         else:
             world.add(router, when, payload[:length], [flow for flow, end in zip(flows, ends) if end <= length],
                       malformed=length < len(payload))
-    world.run('--dedup', 'none', said=[] if protocol == 'ipfix' else ['is malformed'])
+    world.run('--dedup', 'none')
 
 
 @case('counts that are too large')
@@ -224,7 +337,7 @@ def oversized_counts(test):
         router = Router('ipfix', f'192.0.2.{i + 31}')
         world.stray(1 + i, router.address, router.ipfix(1 + i, IPFIX.template(), IPFIX.data(flows), length=length),
                     malformed=1)
-    world.run('--dedup', 'none', said=['is malformed: its count of records'] * 4)
+    world.run('--dedup', 'none', said=['malformed: its count of records'] * 4)
 
 
 @case('counts that are too small')
@@ -240,7 +353,7 @@ def small_counts(test):
     router = Router('ipfix', '192.0.2.3')
     payload = router.ipfix(3, IPFIX.template(), IPFIX.data(flows), count=2)
     world.add(router, 3, payload + b'what is this', flows)
-    world.run('--dedup', 'none', said=['is malformed: its count of records'] * 2)
+    world.run('--dedup', 'none', said=['malformed: its count of records'] * 2)
 
 
 @each('a v9 count that disagrees', 'with the sets', 'but counts data alone', 'but counts sets')
@@ -250,7 +363,7 @@ def v9_count(test, choice):
     flows = [Flow(i, 2) for i in range(1, 5)]
     count = {'with the sets': 77, 'but counts data alone': 4, 'but counts sets': 2}[choice]
     world.add(router, 1, router.v9(1, V9.template(), V9.data(flows), count=count), flows, malformed=count == 77)
-    world.run(said=['is malformed: its count of records'] if count == 77 else [])
+    world.run(said=['malformed: its count of records'] if count == 77 else [])
 
 
 # ---- sets
@@ -265,7 +378,7 @@ def set_length(test, length):
         wrong = sets.data([Flow(9, 9)], length=length)
         world.add(router, 1 + 2 * i, getattr(router, protocol)(
             1 + 2 * i, sets.template(), sets.data(flows), wrong, count=2), flows, malformed=1)
-    world.run('--dedup', 'none', said=['is malformed: a set has a length below 4'] * 2)
+    world.run('--dedup', 'none', said=['malformed: a set has a length below 4'] * 2)
 
 
 @case('sets that are longer than the datagram')
@@ -276,7 +389,7 @@ def long_set(test):
         sets, router = SETS[protocol], Router(protocol, f'192.0.2.{i + 1}')
         payload = getattr(router, protocol)(1 + 2 * i, sets.template(), sets.data(flows, length=20000), count=3)
         world.add(router, 1 + 2 * i, payload, flows, malformed=1)
-    world.run('--dedup', 'none', said=['is malformed: a length goes beyond its end'] * 2)
+    world.run('--dedup', 'none', said=['malformed: a length goes beyond its end'] * 2)
 
 
 @case('sets of reserved numbers')
@@ -289,7 +402,7 @@ def reserved_sets(test):
             payload = getattr(router, protocol)(1 + i, a_set(number, bytes(40)), sets.template(), sets.data([flow]),
                                                 count=2)
             world.add(router, 1 + i + j / 10, payload, [flow], malformed=1)
-    world.run('--dedup', 'none', said=['is malformed: a set has a length below 4, or a reserved'] * 3)
+    world.run('--dedup', 'none', said=['malformed: a set has a length below 4, or a reserved'] * 3)
 
 
 @case('padding of sets and messages, also such that looks like a set')
@@ -322,7 +435,7 @@ def long_template(test, count):
         world.add(router, 1 + 2 * i, make(1 + 2 * i, wrong, count=1), malformed=1)
         world.add(router, 1.1 + 2 * i, make(1.1 + 2 * i, sets.data(flows), count=2), waiting=1)
         world.templates[row_of(router)] = 0
-    world.run('--dedup', 'none', said=['is malformed: a length goes beyond its end'] * 2)
+    world.run('--dedup', 'none', said=['malformed: a length goes beyond its end'] * 2)
 
 
 @each('a template of as many fields as a datagram holds', *SETS)
@@ -347,7 +460,7 @@ def many_empty_fields(test, protocol):
     fields = [*[(PADDING, 0)] * 15900, (FLAGS, 1)]
     world.add(router, 1, make(1, sets.template(300, fields), count=1 - sets.ipfix), malformed=1)
     world.add(router, 3, make(3, a_set(300, bytes(60000)), count=1), waiting=1)
-    world.run(said=['is malformed: a template has no fields'])
+    world.run(said=['malformed: a template has no fields'])
 
 
 @each('a template without fields', *SETS)
@@ -360,7 +473,7 @@ def no_fields(test, protocol):
     world.add(router, 2, make(2, a_set(2 if sets.ipfix else 0, struct.pack('>HH', 256, 0)), count=1 - sets.ipfix),
               malformed=not sets.ipfix)
     world.add(router, 3, make(3, sets.data([Flow(2, 2)]), count=1), waiting=1)
-    world.run(said=[] if sets.ipfix else ['is malformed: a template has no fields'])
+    world.run(said=[] if sets.ipfix else ['malformed: a template has no fields'])
 
 
 @each('a template that is redefined', *SETS)
@@ -830,7 +943,7 @@ def variable_cut(test):
         router.domain, router.sequence = i, 0
         world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(fields=fields), a_set(256, whole + part + tail),
                                               count=1), [flow], malformed=1)
-    world.run('--dedup', 'none', said=['is malformed: a length goes beyond its end'] * 4)
+    world.run('--dedup', 'none', said=['malformed: a length goes beyond its end'] * 4)
 
 
 @each('fields of length 0', *SETS)
@@ -851,7 +964,7 @@ def only_zero_length(test, protocol):
     make = getattr(router, protocol)
     world.add(router, 1, make(1, sets.template(300, [(SRC, 0), (PACKETS, 0)]), count=1 - sets.ipfix), malformed=1)
     world.add(router, 3, make(3, a_set(300, bytes(100)), count=1), waiting=1)
-    world.run(said=['is malformed: a template has no fields'])
+    world.run(said=['malformed: a template has no fields'])
 
 
 @each('records without packets, or without a key', *SETS)

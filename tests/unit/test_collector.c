@@ -70,7 +70,7 @@ static struct {
 	struct collector *collector;
 	struct observation seen[SEEN_MAX];
 	uint32_t nb_seen, nb_said, nb_forgotten, nb_rows, nb_links;
-	struct exporter_row rows[64];
+	struct exporter_row rows[128];
 	struct link_row links[64];
 	char said[400];
 	bool warning;
@@ -108,7 +108,7 @@ static void on_say(void *arg, bool warning, const char *line)
 static void on_row(void *arg, const struct exporter_row *row)
 {
 	(void)arg;
-	assert_true(t.nb_rows < 64);
+	assert_true(t.nb_rows < 128);
 	t.rows[t.nb_rows++] = *row;
 }
 
@@ -590,8 +590,187 @@ static void what_cannot_be_read_is_counted(void **state)
 	assert_int_equal(t.nb_rows, 2);
 	assert_int_equal(t.rows[0].malformed, 1);
 	assert_int_equal(t.rows[0].unusable, 2);
+	/* Its sender exports to this port: a damaged export. */
 	assert_int_equal(t.rows[1].malformed, 1);
+	assert_true(t.rows[1].sender);
+	stop();
+}
+
+static void send_to(uint32_t address, uint16_t port, uint8_t proto)
+{
+	uint32_t wire = htonl(address);
+	struct datagram datagram = {
+		.len = len, .data = data, .time = T0, .dst_port = port, .proto = proto};
+
+	datagram.src.s6_addr[10] = datagram.src.s6_addr[11] = 0xff;
+	memcpy(datagram.src.s6_addr + 12, &wire, 4);
+	if (proto != 0) {
+		collector_take_stream(t.collector, &datagram);
+		return;
+	}
+	collector_take(t.collector, &datagram);
+	t.taken++;
+}
+
+static void put_words(uint32_t first, uint32_t second, uint32_t bytes)
+{
+	len = 0;
+	put(first, 2), put(second, 2);
+	while (len < bytes)
+		put(0, 1);
+}
+
+/* An unknown version is a loss if an exporter sent it, and nothing otherwise. */
+static void strangers_leave_nothing_open(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow5(1, 1, 100, 0);
+	send_to(0x0a000001, 3000, 0);
+	put_words(0x1234, 0x0100, 40);
+	send_to(0x0a000002, 53, 0);   /* DNS */
+	send_to(0x0a000001, 53, 0);   /* the exporter itself */
+	send_to(0x0a000003, 3000, 0); /* a scan of the port */
+	assert_false(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 2);
 	assert_true(t.rows[1].others);
+	assert_int_equal(t.rows[1].datagrams, 3);
+	assert_int_equal(t.rows[1].malformed, 0);
+	/* Its first datagram is damaged, and only later it is known. */
+	send_to(0x0a000004, 3000, 0);
+	put_netflow5(1, 1, 100, 0);
+	send_to(0x0a000004, 3000, 0);
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 2);
+	assert_true(t.rows[1].sender);
+	assert_int_equal(t.rows[1].malformed, 1);
+	/* The versions of exports are those of other protocols too, at other ports. */
+	put_words(9, 0x0100, 40);
+	send_to(0x0a000005, 53, 0);
+	put_words(10, 0x0100, 40);
+	send_to(0x0a000006, 53, 0);
+	put_words(5, 0x0100, 40);
+	send_to(0x0a000007, 53, 0);
+	put_words(7, 0x0100, 40);
+	send_to(0x0a000008, 53, 0);
+	assert_false(end_epoch().losses_unknown);
+	put_words(10, 0x0100, 40);
+	send_to(0x0a000006, 3000, 0);
+	assert_true(end_epoch().losses_unknown);
+	/* From sockets all ports are those of exports. */
+	collector_destroy(t.collector);
+	with.live = true;
+	start(&with);
+	put_words(10, 0x0100, 40);
+	send_to(0x0a000006, 53, 0);
+	assert_true(end_epoch().losses_unknown);
+	put_words(0x1234, 0x0100, 40);
+	send_to(0x0a000007, 53, 0);
+	assert_false(end_epoch().losses_unknown);
+	stop();
+}
+
+/* More senders than there is room for: rows, lines and memory are bounded, and nothing is lost. */
+static void a_flood_of_unreadable_datagrams(void **state)
+{
+	struct collector_params with = params();
+	uint64_t malformed = 0;
+
+	(void)state;
+	start(&with);
+	put_words(7, 1, 76);
+	for (uint32_t i = 0; i < 5000; i++)
+		send_to(0x0b000000 + i, 2055, 0);
+	put_words(0x1234, 0, 76);
+	for (uint32_t i = 0; i < 5000; i++)
+		send_to(0x0c000000 + i, 2055, 0);
+	assert_true(end_epoch().losses_unknown);
+	for (uint32_t i = 0; i < t.nb_rows; i++)
+		malformed += t.rows[i].malformed;
+	assert_int_equal(malformed, 5000);
+	assert_int_equal(t.nb_rows, 65);
+	stop();
+	assert_int_equal(t.nb_said, 32 + 1 + 1);
+}
+
+/* IPFIX in TCP and SCTP is not read; its sender has a row, and it opens the bounds. */
+static void streams_are_reported(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_words(0x4745, 0x5420, 40);
+	send_to(0x0a000001, 80, 6); /* not IPFIX */
+	assert_int_equal(end_epoch().datagrams, 0);
+	send_to(0x0a000001, 4739, 6);
+	t.taken = 1;
+	assert_true(end_epoch().losses_unknown); /* the port is that of IPFIX */
+	assert_int_equal(t.rows[0].malformed, 1);
+	put_words(10, 40, 40);
+	data[16] = 1, data[19] = 24; /* a data set */
+	send_to(0x0a000001, 9000, 132);
+	t.taken = 1;
+	assert_true(end_epoch().losses_unknown);
+	assert_int_equal(t.nb_rows, 1);
+	assert_true(t.rows[0].sender);
+	stop();
+	assert_int_equal(t.nb_said, 2);
+	assert_non_null(strstr(t.said, "exporter 10.0.0.1: IPFIX over SCTP: not supported"));
+}
+
+/* Each problem of each exporter has a line, whatever else there was to be logged. */
+static void each_problem_has_a_line(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	for (uint32_t i = 0; i < 20; i++) {
+		put_netflow5(3, 1, 100, 0);
+		len -= 10;
+		send_at(0x0a000001 + i % 4, T0 + 3600 * SECOND_NS, 0);
+	}
+	end_epoch();
+	stop();
+	assert_int_equal(t.nb_said, 4 + 4); /* clocks, and malformed */
+	assert_non_null(strstr(t.said, "10.0.0.4: malformed: its count of records"));
+	assert_non_null(strstr(t.said, "(5 datagrams)"));
+	/* Live, it is logged when it comes, one line a second, and at the end if there was more. */
+	with.live = true;
+	start(&with);
+	put_netflow5(3, 1, 100, 0);
+	len -= 10;
+	send_at(0x0a000001, T0, 0);
+	send_at(0x0a000002, T0, 0);
+	assert_int_equal(t.nb_said, 1);
+	send_at(0x0a000001, T0 + SECOND_NS / 2, 0);
+	assert_int_equal(t.nb_said, 1);
+	send_at(0x0a000001, T0 + SECOND_NS, 0);
+	assert_int_equal(t.nb_said, 2);
+	assert_non_null(strstr(t.said, "10.0.0.2: malformed"));
+	stop();
+	assert_int_equal(t.nb_said, 3);
+	assert_non_null(strstr(t.said, "10.0.0.1: malformed"));
+	assert_non_null(strstr(t.said, "(3 datagrams)"));
+}
+
+/* Zeros after the records that a header counts are padding. */
+static void padding_is_no_damage(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow5(1, 1, 100, 0);
+	put(0, 8), put(0, 8), put(0, 8), put(0, 8), put(0, 8), put(0, 8), put(0, 1);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	put(1, 1);
+	send_from(0x0a000001);
+	assert_true(end_epoch().losses_unknown);
 	stop();
 }
 
@@ -775,7 +954,7 @@ static void lines_are_rare(void **state)
 	assert_non_null(strstr(t.said, "10.0.0.1 is 90.000 s behind"));
 	send_at(0x0a000002, T0 + 91 * SECOND_NS, 0);
 	assert_int_equal(t.nb_said, 2);
-	assert_non_null(strstr(t.said, "10.0.0.2 is 91.000 s behind"));
+	assert_non_null(strstr(t.said, "10.0.0.2 is 90.000 s behind"));
 	script.recognized = true;
 	send_at(0x0a000002, T0 + 93 * SECOND_NS, 0);
 	assert_int_equal(t.nb_said, 3);
@@ -913,14 +1092,18 @@ static void only_allowed_senders_are_heard(void **state)
 	send_from(0x0a000002);
 	epoch = end_epoch();
 	assert_true(epoch.losses_unknown);
-	assert_int_equal(t.nb_rows, 3);
+	assert_int_equal(t.nb_rows, 4);
 	assert_string_equal(t.rows[0].name, "agent");
 	assert_int_equal(t.rows[0].datagrams, 1);
 	assert_string_equal(t.rows[1].name, "sender");
 	assert_int_equal(t.rows[1].datagrams, 1);
 	assert_int_equal(t.rows[1].address.s6_addr[15], 98);
+	/* It sends for agents: an unreadable datagram is an export. */
+	assert_true(t.rows[2].sender);
+	assert_string_equal(t.rows[2].name, "sender");
 	assert_int_equal(t.rows[2].malformed, 1);
-	assert_int_equal(t.rows[2].refused, 1);
+	assert_true(t.rows[3].others);
+	assert_int_equal(t.rows[3].refused, 1);
 	stop();
 }
 
@@ -1119,6 +1302,11 @@ int main(void)
 		cmocka_unit_test(samplers_that_nobody_names),
 		cmocka_unit_test(more_interfaces_than_are_remembered),
 		cmocka_unit_test(what_cannot_be_read_is_counted),
+		cmocka_unit_test(strangers_leave_nothing_open),
+		cmocka_unit_test(a_flood_of_unreadable_datagrams),
+		cmocka_unit_test(streams_are_reported),
+		cmocka_unit_test(each_problem_has_a_line),
+		cmocka_unit_test(padding_is_no_damage),
 		cmocka_unit_test(records_of_nothing_leave_nothing_open),
 		cmocka_unit_test(no_record_makes_a_sum_wrap),
 		cmocka_unit_test(a_flood_costs_no_exporter_a_record),

@@ -371,7 +371,8 @@ static void bytes_are_bounded(void **state)
 	struct fragments *fragments;
 
 	(void)state;
-	assert_true(fragments_memory(&limits) < (1 << 20) + 4096);
+	assert_true(
+		fragments_memory(&limits) < (1 << 20) + 4096 + FRAGMENTS_PORTS * sizeof(uint32_t));
 	fragments = fragments_create(&limits);
 	assert_non_null(fragments);
 	for (uint32_t id = 0; id < 200; id++) {
@@ -442,6 +443,82 @@ static void what_is_no_datagram(void **state)
 }
 
 /* Whatever the packet: nothing outside it is read, and every packet is counted once. */
+/* Payloads of TCP and SCTP are given out, though they are no datagrams. */
+static void streams(void **state)
+{
+	static struct original original;
+	struct fragments *fragments = create(4, 64 << 20);
+	struct datagram out;
+	uint8_t *packet;
+
+	(void)state;
+	make_original(&original, false, 1, 100);
+	add_piece(&original, 0, UDP_HEADER + 100, false);
+	packet = packets[0].bytes;
+	packet[14 + 9] = 6;
+	packet[34 + 12] = 0x80; /* a header of 32 bytes */
+	assert_false(give(fragments, 0, START, &out));
+	assert_int_equal(out.proto, 6);
+	assert_int_equal(out.dst_port, DPORT);
+	assert_ptr_equal(out.data, packet + 34 + 32);
+	assert_int_equal(out.len, UDP_HEADER + 100 - 32);
+	packet[34 + 12] = 0x10; /* less than a header */
+	assert_false(give(fragments, 0, START, &out));
+	assert_int_equal(out.proto, 0);
+	packet[34 + 12] = 0xf0;
+	packets[0].len = 34 + 60; /* no payload */
+	assert_false(give(fragments, 0, START, &out));
+	assert_int_equal(out.proto, 0);
+	packets[0].len = 14 + 20 + UDP_HEADER + 100;
+	packet[14 + 9] = 132;
+	packet[34 + 12] = 3; /* a chunk of SACK, and one of DATA */
+	write16(packet + 34 + 14, 15);
+	packet[34 + 28] = 0;
+	assert_false(give(fragments, 0, START, &out));
+	assert_int_equal(out.proto, 132);
+	assert_ptr_equal(out.data, packet + 34 + 28 + 16);
+	for (uint32_t length = 0; length < 4; length++) {
+		write16(packet + 34 + 14, length);
+		assert_false(give(fragments, 0, START, &out));
+		assert_int_equal(out.proto, 0);
+	}
+	free_packets();
+	fragments_destroy(fragments);
+}
+
+/* What is lost is counted by destination port, as far as that is known. */
+static void ports_of_losses(void **state)
+{
+	static struct original original;
+	struct fragments *fragments = create(4, 64 << 20);
+	const uint32_t *ports = fragments_lost_ports(fragments);
+	struct datagram out;
+
+	(void)state;
+	make_original(&original, false, 1, 100);
+	add_piece(&original, 0, UDP_HEADER + 100, false);
+	packets[0].len = 14 + 20 + UDP_HEADER + 50;
+	assert_false(give(fragments, 0, START, &out));
+	assert_int_equal(ports[DPORT], 1);
+	packets[0].len = 14 + 20 + 2;
+	assert_false(give(fragments, 0, START, &out));
+	assert_int_equal(ports[0], 1);
+	free_packets();
+	/* The first fragment has the port, another has not. */
+	add_piece(&original, 0, 48, true);
+	assert_false(give(fragments, 0, START, &out));
+	make_original(&original, false, 2, 100);
+	add_piece(&original, 48, 48, true);
+	assert_false(give(fragments, 1, START, &out));
+	fragments_give_up(fragments);
+	assert_int_equal(fragments_waiting(fragments), 0);
+	assert_int_equal(fragments_counted(fragments)->given_up, 2);
+	assert_int_equal(ports[DPORT], 2);
+	assert_int_equal(ports[0], 2);
+	free_packets();
+	fragments_destroy(fragments);
+}
+
 static void anything_at_all(void **state)
 {
 	static struct original original;
@@ -505,6 +582,8 @@ int main(void)
 		cmocka_unit_test_setup(old_ones_go, seed),
 		cmocka_unit_test_setup(bytes_are_bounded, seed),
 		cmocka_unit_test_setup(what_is_no_datagram, seed),
+		cmocka_unit_test_setup(streams, seed),
+		cmocka_unit_test_setup(ports_of_losses, seed),
 		cmocka_unit_test_setup(anything_at_all, seed),
 	};
 

@@ -23,7 +23,7 @@ static void print_domain(
 	const struct exporter_row *exporter = row->item;
 
 	(void)column;
-	if (!exporter->others)
+	if (!exporter->others && !exporter->sender)
 		text_u64(text, exporter->domain);
 }
 
@@ -33,7 +33,7 @@ static void print_protocol(
 	const struct exporter_row *exporter = row->item;
 
 	(void)column;
-	if (!exporter->others)
+	if (!exporter->others && !exporter->sender)
 		text_str(text, wire_protocol_names[exporter->protocol]);
 }
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Counts of everything that a collector cannot read or use, by kind and exporter, and their log
+ * lines. Bounded: each kind lists PROBLEM_PLACES exporters, and counts those of others together.
+ * Used by one thread.
+ */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/router_names.h"
+
+enum problem {
+	/* Datagrams. */
+	PROBLEM_MALFORMED,       /* detail: enum wire_fault */
+	PROBLEM_NETFLOW_VERSION, /* detail: the version */
+	PROBLEM_SFLOW_VERSION,   /* detail: the version */
+	PROBLEM_DTLS,
+	PROBLEM_TCP, /* segments, in a capture */
+	PROBLEM_SCTP,
+	PROBLEM_REFUSED,
+	PROBLEM_NO_ROOM,
+	PROBLEM_NO_EXPORT, /* unknown version */
+	/* Data sets. */
+	PROBLEM_NO_TEMPLATE,
+	/* Records: in the order of enum wire_skip. */
+	PROBLEM_NO_ADDRESSES,
+	PROBLEM_NO_PACKETS,
+	PROBLEM_SECTION,         /* detail: the element */
+	PROBLEM_HEADER_PROTOCOL, /* detail: the protocol */
+	PROBLEM_HEADER,
+	PROBLEM_TOO_LARGE,
+	/* Packets of a capture. */
+	PROBLEM_CUT,
+	PROBLEM_BAD_HEADERS,
+	PROBLEM_OVERLAPPING,
+	PROBLEM_MISSING_FRAGMENTS,
+	PROBLEM_COUNT,
+};
+
+#define PROBLEM_PLACES     64 /* exporters per kind */
+#define PROBLEM_UNPROVEN   32 /* places for senders of nothing readable */
+#define PROBLEM_LINE_BYTES 320
+
+/* A domain of an exporter, or a sender. */
+struct problem_source {
+	struct in6_addr address; /* ::, where a kind has no exporters */
+	uint32_t domain;
+	uint32_t protocol; /* enum wire_protocol; WIRE_PROTOCOL_COUNT: a sender */
+};
+
+struct problem_entry {
+	struct problem_source source;
+	uint32_t detail;
+	uint64_t count, logged;     /* logged: the count in its last log line; 0: none */
+	char name[ROUTER_NAME_MAX]; /* the owner fills it in; "": not yet */
+};
+
+struct problems;
+
+size_t problems_memory(void);
+/* Returns NULL if out of memory. */
+struct problems *problems_create(void);
+void problems_destroy(struct problems *problems);
+
+/*
+ * Counts n more. `proven`: the exporter sent readable datagrams; senders that did not get half of
+ * the places. Returns NULL if the kind has no place left: then n is counted for all others.
+ */
+struct problem_entry *problems_add(struct problems *problems, enum problem kind,
+	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n);
+
+/* Formats the line of an entry. Returns true if it is a warning, false if a notice. */
+bool problem_line(
+	enum problem kind, const struct problem_entry *entry, char line[PROBLEM_LINE_BYTES]);
+
+/* Logs what was not logged, or grew since, by log(). */
+void problems_log(struct problems *problems, void (*log)(void *arg, bool warning, const char *line),
+	void *arg);
