@@ -46,7 +46,7 @@ static uint32_t flow_hash(const struct receiver *receiver, const struct rte_mbuf
 
 	if (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH)
 		return mbuf->hash.rss;
-	verdict = parse_mbuf(mbuf, LINK_ETHERNET, &parsed);
+	verdict = parse_mbuf(mbuf, mbuf->pkt_len, LINK_ETHERNET, &parsed);
 	return rss_hash_masked(verdict, &parsed, &receiver->hashed);
 }
 

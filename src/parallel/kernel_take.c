@@ -146,7 +146,7 @@ static void read_headers(const struct kernel_entry *entry, struct told *told)
 	struct parsed parsed;
 	uint32_t headers = 0;
 
-	told->verdict = parse_packet(data, entry->headers, LINK_ETHERNET, &parsed);
+	told->verdict = parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
 	/* A key that lacks what lies behind would be that of others. */
 	if (parsed.cut && entry->headers < entry->length &&
 		parse_verdicts[told->verdict].class == PARSE_CLASS_KEY)

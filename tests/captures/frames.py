@@ -248,6 +248,13 @@ def tag_frames():
         yield ethernet(0x8847, stack), key(UDP, 9000, 9)
         yield tagged([(0x8100, 7)], 0x8848, labels(*range(16, 16 + depth), payload=six)), key6(UDP, 9000, 9)
     yield ethernet(0x8847, labels(16, payload=b'\0' + bytes(60))), NON_IP  # a pseudowire
+    for target in ('455e0c112233', '4600002e0000', '4500002e0000', '600308aabbcc', '6c5e0c112233', '6000000000ff'):
+        for packet in (whole, six, ipv4(TCP, tcp(1, 2) + bytes(100))):
+            frame = ethernet(type_of(packet), packet, b'\2\0\0\0\0\1', bytes.fromhex(target))
+            yield ethernet(0x8847, labels(16, 17, payload=frame)), NON_IP  # one without a control word
+    yield ethernet(0x8847, labels(16, payload=whole + bytes(18))), key(UDP, 9000, 9)  # padding
+    yield ethernet(0x8847, labels(0, payload=whole[:10] + b'\1\2' + whole[12:])), key(UDP, 9000, 9)  # explicit null
+    yield ethernet(0x8847, labels(16, payload=whole[:10] + b'\1\2' + whole[12:])), NON_IP
     yield ethernet(0x8847, labels(16, payload=b'')), MALFORMED
     yield ethernet(0x8847, labels(16, 17, payload=whole)[:6]), MALFORMED
     yield ethernet(0x8847, b'\0\1\0\x40' * 5), MALFORMED  # no bottom

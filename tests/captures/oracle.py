@@ -202,6 +202,20 @@ def skip_labels(data, at):
     return at, version_type(data[at:])
 
 
+def is_ip(data, length):
+    """Whether what has labels before it is IP, of `length` bytes, and no frame with such a MAC address."""
+    if version_type(data) == IPV6:
+        told = 40 + number16(data, 4) if len(data) >= 40 else length
+        return length - 64 <= told <= length and (len(data) < 40 or data[7] > 0)
+    size = (data[0] & 15) * 4
+    if size < 20 or len(data) < size:
+        return True  # malformed
+    total = sum(number16(data, place) for place in range(0, size, 2))
+    told = number16(data, 2)
+    right = total % 0xffff == 0 or number16(data, 10) == 0 and told == length
+    return right and max(size, length - 64) <= told <= length
+
+
 def read_ipv4(data):
     """(source, destination, protocol, where the next header begins, whether it is a later fragment)"""
     need(data, 20)
@@ -231,11 +245,14 @@ def read_ipv6(data):
     raise Malformed
 
 
-def key_of(link, data):
+def key_of(link, data, length):
     """The 5-tuple as numbers and bytes; None: not IP. Raises Malformed."""
     at, kind = layer3(link, data)
     if kind in MPLS:
         at, kind = skip_labels(data, at)
+        null = {0: IPV4, 2: IPV6}.get(number16(data, at - 4) << 4 | data[at - 2] >> 4)  # "explicit null"
+        if kind in (IPV4, IPV6) and null != kind and not is_ip(data[at:], max(length, len(data)) - at):
+            return None
     if kind not in (IPV4, IPV6):
         return None
     data = data[at:]
@@ -255,7 +272,7 @@ def count(records):
     ledger, flows = {'measured': 0, 'non_ip': 0, 'malformed': 0}, {}
     for link, _, data, length in records:
         try:
-            key = key_of(link, data)
+            key = key_of(link, data, length)
         except Malformed:
             ledger['malformed'] += 1
             continue

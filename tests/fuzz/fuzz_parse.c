@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes on any link: the first byte chooses the link type, the rest is the packet. The parser
- * reads nothing beyond it, and the first `need` bytes give the same verdict and key.
+ * Any bytes on any link: the first byte chooses the link type, and bytes that were not captured;
+ * the rest is the packet. The parser reads nothing beyond it, and the first `need` bytes give the
+ * same verdict and key. A packet whose length is known lacks no bytes.
  */
 
 #include <stdint.h>
@@ -11,6 +12,8 @@
 
 #include "rx/packet/parse.h"
 #include "rx/packet/rss_hash.h"
+
+#define UNCAPTURED 41 /* bytes, that each step of the first byte adds */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,16 +24,24 @@ static void require(bool holds)
 }
 
 /* Parses a copy that is exactly len bytes long. */
-static enum parse_verdict parse_exact(
-	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *parsed)
+static enum parse_verdict parse_exact(const uint8_t *data, uint32_t len, uint32_t wire_len,
+	enum link_type link, struct parsed *parsed)
 {
 	uint8_t *copy = malloc(len);
 	enum parse_verdict verdict;
+	uint32_t missing;
 
 	require(copy != NULL || len == 0);
 	if (len > 0)
 		memcpy(copy, data, len);
-	verdict = parse_packet(copy, len, link, parsed);
+	verdict = parse_captured(copy, len, wire_len, link, parsed);
+	for (uint32_t snaplen = 0;
+		parse_verdicts[verdict].class == PARSE_CLASS_KEY && snaplen < 200; snaplen += 10) {
+		missing = parse_missing_bytes(copy, len, wire_len, snaplen, parsed);
+		require(missing == 0 || len == wire_len);
+		missing = parse_missing_bytes(copy, len, len / 2, snaplen, parsed);
+		require(missing >= len - len / 2);
+	}
 	free(copy);
 	return verdict;
 }
@@ -40,17 +51,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct parsed whole, prefix;
 	enum parse_verdict verdict;
 	enum link_type link;
-	uint32_t len;
+	uint32_t len, wire_len;
 
 	if (size == 0)
 		return 0;
 	link = (enum link_type)(data[0] % LINK_COUNT);
-	data++;
 	len = (uint32_t)size - 1;
-	verdict = parse_exact(data, len, link, &whole);
+	wire_len = len + data[0] / LINK_COUNT * UNCAPTURED;
+	data++;
+	verdict = parse_exact(data, len, wire_len, link, &whole);
 	require(verdict < PARSE_VERDICT_COUNT);
 	require(whole.need <= len);
-	require(parse_exact(data, whole.need, link, &prefix) == verdict);
+	require(parse_exact(data, whole.need, wire_len, link, &prefix) == verdict);
 	require(prefix.need == whole.need);
 	require(prefix.fragment == whole.fragment);
 	require(parse_verdicts[verdict].class != PARSE_CLASS_KEY ||

@@ -261,6 +261,7 @@ def octets_of(test, path):
             while len(data) >= at + 4 and not data[at + 2] & 1:
                 at += 4
             at += 4
+            link, data, length, at = 101, data[at:], length - at, 0  # raw IP
         if at is not None and len(data) >= at + 6:
             ipv4 = data[at] >> 4 == 4
             told = int.from_bytes(data[at + 2:at + 4] if ipv4 else data[at + 4:at + 6], 'big')

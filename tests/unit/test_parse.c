@@ -56,6 +56,14 @@
 #define FRAGMENT6(next, offset) next "00 " offset " 00000001 "
 
 #define MPLS(bottom) "00064" bottom "40 "
+/* As above, with PORTS behind: what follows labels must have the right length and checksum. */
+#define IP4_PORTS(length, proto, checksum)                                                         \
+	"4500 " length " 0000 0000 40" proto " " checksum " c0000201 c6336402 " PORTS
+#define IP4_TCP IP4_PORTS("0018", TCP, "8ea9")
+#define IP4_UDP IP4_PORTS("0018", UDP, "8e9e")
+#define IP6_PORTS(length, next, limit)                                                             \
+	"60000000 " length " " next limit " 20010db8000000000000000000000001 "                     \
+	"20010db8000000000000000000000002 " PORTS
 
 struct packet_row {
 	const char *name;
@@ -134,13 +142,12 @@ static const struct packet_row rows[] = {
 	{"second tag cut", LINK_ETHERNET, MACS "88a8 0001 8100 0002", PARSE_CUT_LINK, 18, 0, false,
 		false},
 	/* MPLS */
-	{"MPLS", LINK_ETHERNET, MACS "8847" MPLS("1") IP4(TCP) PORTS, PARSE_IPV4, 42, 6, true,
-		false},
+	{"MPLS", LINK_ETHERNET, MACS "8847" MPLS("1") IP4_TCP, PARSE_IPV4, 42, 6, true, false},
 	{"MPLS multicast, three labels", LINK_ETHERNET,
-		MACS "8848" MPLS("0") MPLS("0") MPLS("1") IP6(TCP) PORTS, PARSE_IPV6, 70, 6, true,
-		false},
-	{"VLAN and MPLS", LINK_ETHERNET, MACS "8100 0001 8847" MPLS("1") IP4(UDP) PORTS, PARSE_IPV4,
-		46, 17, true, false},
+		MACS "8848" MPLS("0") MPLS("0") MPLS("1") IP6_PORTS("0004", TCP, "40"), PARSE_IPV6,
+		70, 6, true, false},
+	{"VLAN and MPLS", LINK_ETHERNET, MACS "8100 0001 8847" MPLS("1") IP4_UDP, PARSE_IPV4, 46,
+		17, true, false},
 	{"pseudowire", LINK_ETHERNET, MACS "8847" MPLS("1") "00000000" ETH4, PARSE_NON_IP, 19, 0,
 		false, false},
 	{"no bottom of stack", LINK_ETHERNET, MACS "8847" MPLS("0") MPLS("0") "000641",
@@ -228,7 +235,7 @@ static const struct packet_row rows[] = {
 		true, false},
 	{"SLL and VLAN", LINK_SLL, "0000 0001 0006 0200000000010000 8100 0001 86dd" IP6(TCP) PORTS,
 		PARSE_IPV6, 64, 6, true, false},
-	{"SLL and MPLS", LINK_SLL, "0000 0001 0006 0200000000010000 8847" MPLS("1") IP4(TCP) PORTS,
+	{"SLL and MPLS", LINK_SLL, "0000 0001 0006 0200000000010000 8847" MPLS("1") IP4_TCP,
 		PARSE_IPV4, 44, 6, true, false},
 	{"SLL and ARP", LINK_SLL, "0000 0001 0006 0200000000010000 0806", PARSE_NON_IP, 16, 0,
 		false, false},
@@ -249,8 +256,7 @@ static const struct packet_row rows[] = {
 	{"PPP", LINK_PPP, "ff03 0021" IP4(TCP) PORTS, PARSE_IPV4, 28, 6, true, false},
 	{"PPP without address and control", LINK_PPP, "0057" IP6(TCP) PORTS, PARSE_IPV6, 46, 6,
 		true, false},
-	{"PPP and MPLS", LINK_PPP, "ff03 0281" MPLS("1") IP4(TCP) PORTS, PARSE_IPV4, 32, 6, true,
-		false},
+	{"PPP and MPLS", LINK_PPP, "ff03 0281" MPLS("1") IP4_TCP, PARSE_IPV4, 32, 6, true, false},
 	{"PPP LCP", LINK_PPP, "ff03 c021 01", PARSE_NON_IP, 4, 0, false, false},
 	{"PPP, an EtherType is no protocol", LINK_PPP, "0800" IP4(TCP) PORTS, PARSE_NON_IP, 2, 0,
 		false, false},
@@ -260,8 +266,8 @@ static const struct packet_row rows[] = {
 	{"C-HDLC", LINK_C_HDLC, "0f00 0800" IP4(TCP) PORTS, PARSE_IPV4, 28, 6, true, false},
 	{"C-HDLC and IPv6", LINK_C_HDLC, "0f00 86dd" IP6(TCP) PORTS, PARSE_IPV6, 48, 6, true,
 		false},
-	{"C-HDLC and MPLS", LINK_C_HDLC, "0f00 8847" MPLS("1") IP4(TCP) PORTS, PARSE_IPV4, 32, 6,
-		true, false},
+	{"C-HDLC and MPLS", LINK_C_HDLC, "0f00 8847" MPLS("1") IP4_TCP, PARSE_IPV4, 32, 6, true,
+		false},
 	{"C-HDLC, VLAN tags are Ethernet's", LINK_C_HDLC, "0f00 8100 0001 0800" IP4(TCP) PORTS,
 		PARSE_NON_IP, 4, 0, false, false},
 	{"C-HDLC SLARP", LINK_C_HDLC, "8f00 8035 00000002", PARSE_NON_IP, 4, 0, false, false},
@@ -308,8 +314,8 @@ static uint32_t bytes_of_hex(const char *hex, uint8_t bytes[PACKET_MAX])
 }
 
 /* Parses a copy that is exactly len bytes long. */
-static enum parse_verdict parse_exact(
-	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *parsed)
+static enum parse_verdict parse_exact(const uint8_t *data, uint32_t len, uint32_t wire_len,
+	enum link_type link, struct parsed *parsed)
 {
 	uint8_t *copy = malloc(len > 0 ? len : 1);
 	enum parse_verdict verdict;
@@ -318,7 +324,7 @@ static enum parse_verdict parse_exact(
 	memcpy(copy, data, len);
 	memset(parsed, 0xee, sizeof(*parsed));
 	/* malloc(0) may give a byte; one past the end of one is as good as none. */
-	verdict = parse_packet(len > 0 ? copy : copy + 1, len, link, parsed);
+	verdict = parse_captured(len > 0 ? copy : copy + 1, len, wire_len, link, parsed);
 	free(copy);
 	return verdict;
 }
@@ -350,14 +356,15 @@ static void assert_places(
 }
 
 /* need <= len, and the first `need` bytes say the same. */
-static void assert_need_decides(const uint8_t *data, uint32_t len, enum link_type link)
+static void assert_need_decides(
+	const uint8_t *data, uint32_t len, uint32_t wire_len, enum link_type link)
 {
 	struct parsed whole, prefix;
-	enum parse_verdict verdict = parse_exact(data, len, link, &whole);
+	enum parse_verdict verdict = parse_exact(data, len, wire_len, link, &whole);
 
 	assert_true(verdict < PARSE_VERDICT_COUNT);
 	assert_true(whole.need <= len);
-	assert_int_equal(parse_exact(data, whole.need, link, &prefix), verdict);
+	assert_int_equal(parse_exact(data, whole.need, wire_len, link, &prefix), verdict);
 	assert_int_equal(prefix.need, whole.need);
 	assert_same_key(verdict, &whole, &prefix);
 }
@@ -394,7 +401,7 @@ static void corners(void **state)
 		uint8_t data[PACKET_MAX];
 		uint32_t len = bytes_of_hex(row->hex, data);
 		struct parsed parsed;
-		enum parse_verdict verdict = parse_exact(data, len, row->link, &parsed);
+		enum parse_verdict verdict = parse_exact(data, len, len, row->link, &parsed);
 
 		if (verdict != row->verdict || parsed.need != row->need ||
 			parsed.fragment != row->fragment)
@@ -419,8 +426,185 @@ static void every_cut_of_the_corners(void **state)
 		uint32_t len = bytes_of_hex(rows[i].hex, data);
 
 		for (uint32_t cut = 0; cut <= len; cut++)
-			for (int link = 0; link < LINK_COUNT; link++)
-				assert_need_decides(data, cut, (enum link_type)link);
+			for (int link = 0; link < LINK_COUNT; link++) {
+				assert_need_decides(data, cut, cut, (enum link_type)link);
+				assert_need_decides(data, cut, len, (enum link_type)link);
+			}
+	}
+}
+
+/* --- behind labels --- */
+
+struct labelled_row {
+	const char *name;
+	const char *hex; /* behind the bottom of the stack */
+	uint32_t more;   /* bytes of the frame that were not captured */
+	enum parse_verdict verdict;
+};
+
+#define ETH_IP4        "0800 " IP4_TCP
+#define FILL32         "00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 "
+#define ETH6_MACS(mac) mac "020000000009 86dd " IP6_PORTS("0004", UDP, "40")
+
+static const struct labelled_row labelled_rows[] = {
+	{"whole", IP4_TCP, 0, PARSE_IPV4},
+	{"padding and FCS", IP4_TCP FILL32, 0, PARSE_IPV4},
+	{"captured in part", IP4_PORTS("05dc", TCP, "88e5"), 1476, PARSE_IPV4},
+	{"options", "4600 001c 0000 0000 4006 8ba3 c0000201 c6336402 01010101 " PORTS, 0,
+		PARSE_IPV4},
+	{"checksum left to the card", IP4_PORTS("0018", TCP, "0000"), 0, PARSE_IPV4},
+	{"no checksum, and padding", IP4_PORTS("0018", TCP, "0000") FILL32, 0, PARSE_NON_IP},
+	{"wrong checksum", IP4_PORTS("0018", TCP, "1234"), 0, PARSE_NON_IP},
+	{"longer than its frame", IP4_PORTS("05dc", TCP, "88e5"), 1475, PARSE_NON_IP},
+	{"shorter than its header", IP4_PORTS("0013", TCP, "8eae"), 0, PARSE_NON_IP},
+	{"much shorter than its frame", IP4_TCP FILL32 FILL32 "00", 0, PARSE_NON_IP},
+	{"IPv6", IP6_PORTS("0004", UDP, "40"), 0, PARSE_IPV6},
+	{"IPv6 and padding", IP6_PORTS("0004", UDP, "40") FILL32, 0, PARSE_IPV6},
+	{"IPv6 captured in part", IP6_PORTS("0500", UDP, "40"), 1276, PARSE_IPV6},
+	{"IPv6 longer than its frame", IP6_PORTS("0500", UDP, "40"), 1275, PARSE_NON_IP},
+	{"IPv6 of hop limit 0", IP6_PORTS("0004", UDP, "00"), 0, PARSE_NON_IP},
+	{"IPv6 much shorter than its frame", IP6_PORTS("0004", UDP, "40") FILL32 FILL32 "00", 0,
+		PARSE_NON_IP},
+	{"frame, MAC address 40", "405e0c112233 020000000009 " ETH_IP4, 0, PARSE_BAD_IHL},
+	{"frame, MAC address 45", "455e0c112233 020000000009 " ETH_IP4, 0, PARSE_NON_IP},
+	{"frame, MAC address 46", "460000260000 020000000009 " ETH_IP4, 0, PARSE_NON_IP},
+	{"frame, MAC address 48", "48df370000ff 020000000009 " ETH_IP4, 0, PARSE_NON_IP},
+	{"frame, MAC address that has the length", "450000260000 00000a000009 " ETH_IP4, 0,
+		PARSE_NON_IP},
+	{"frame, MAC address 60", "600308112233 020000000009 " ETH_IP4 FILL32, 0, PARSE_NON_IP},
+	{"frame of IPv6, MAC address 64", ETH6_MACS("64d154aabbcc "), 0, PARSE_NON_IP},
+	{"frame, MAC address of hop limit 0", "600000000006 000000000009 " ETH_IP4 FILL32, 0,
+		PARSE_NON_IP},
+};
+
+/* IP behind labels has the length and the checksum of IP; a frame of a pseudowire has not. */
+static void behind_labels(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(labelled_rows) / sizeof(labelled_rows[0]); i++) {
+		const struct labelled_row *row = &labelled_rows[i];
+		uint8_t data[PACKET_MAX];
+		uint32_t len = bytes_of_hex(MACS "8847" MPLS("0") MPLS("1"), data);
+		struct parsed parsed;
+		enum parse_verdict verdict;
+
+		len += bytes_of_hex(row->hex, data + len);
+		verdict = parse_exact(data, len, len + row->more, LINK_ETHERNET, &parsed);
+		if (verdict != row->verdict)
+			fail_msg("%s: %s", row->name, parse_verdicts[verdict].name);
+		assert_need_decides(data, len, len + row->more, LINK_ETHERNET);
+	}
+}
+
+/* The labels "explicit null" name the version, so nothing has to prove it. */
+static void behind_explicit_null(void **state)
+{
+	static const char *const frames[] = {
+		MACS "8847 00000140" IP4(TCP) PORTS,
+		MACS "8847 00002140" IP6(TCP) PORTS,
+		MACS "8847 00002140" IP4(TCP) PORTS,
+		MACS "8847 00000140" IP6(TCP) PORTS,
+	};
+	static const enum parse_verdict verdicts[] = {
+		PARSE_IPV4, PARSE_IPV6, PARSE_NON_IP, PARSE_NON_IP};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		uint8_t data[PACKET_MAX];
+		uint32_t len = bytes_of_hex(frames[i], data);
+		struct parsed parsed;
+
+		assert_int_equal(parse_exact(data, len, len, LINK_ETHERNET, &parsed), verdicts[i]);
+	}
+}
+
+/* --- missing bytes --- */
+
+struct missing_row {
+	const char *name;
+	enum link_type link;
+	const char *hex;
+	uint32_t wire_len, snaplen; /* a wire_len of 0: as captured */
+	uint32_t missing;
+};
+
+#define NONE           0
+#define UNKNOWN        PARSE_MISSING_UNKNOWN
+#define SYN            "00000001 00000000 5002 ffff 0000 0000 "
+#define JOINED         IP4_PORTS("fecd", TCP, "8ff3") SYN /* 65229 bytes, of which 40 */
+#define NO_LENGTH      IP4_PORTS("0000", TCP, "8ec1") SYN
+#define FULL           IP4_PORTS("05dc", TCP, "88e5") SYN
+#define SLL2_IPV4      "0800 0000 00000002 0001 00 06 0200000000010000 "
+/* The jumbo option, at the place of Linux and after padding: 100000 bytes. */
+#define JUMBO(options) ETH6 IP6_FULL_LENGTH("0000", "00") "06" options PORTS SYN
+#define IP6_FULL_LENGTH(length, next)                                                              \
+	"60000000 " length next "40 20010db8000000000000000000000001 "                             \
+	"20010db8000000000000000000000002 "
+
+static const struct missing_row missing_rows[] = {
+	{"whole", LINK_ETHERNET, ETH4 IP4_TCP, 0, 38, NONE},
+	{"whole, with padding", LINK_ETHERNET, ETH4 IP4_TCP FILL32, 0, 70, NONE},
+	{"the source has the length", LINK_ETHERNET, ETH4 JOINED, 65243, 54, NONE},
+	{"the source has another length", LINK_ETHERNET, ETH4 JOINED, 1982, 54, NONE},
+	{"cut at the snap length", LINK_ETHERNET, ETH4 JOINED, 0, 54, 65189},
+	{"cut before the snap length", LINK_ETHERNET, ETH4 JOINED, 0, 128, 65189},
+	{"only headers, any snap length", LINK_ETHERNET, ETH4 JOINED, 0, 262144, 65189},
+	{"only headers, no snap length", LINK_ETHERNET, ETH4 JOINED, 0, 0, 65189},
+	{"behind a tag", LINK_ETHERNET, MACS "8100 0001 0800" JOINED, 0, 58, 65189},
+	{"SLL", LINK_SLL, "0000 0001 0006 0200000000010000 0800" JOINED, 0, 56, 65189},
+	{"SLL2", LINK_SLL2, SLL2_IPV4 JOINED, 0, 60, 65189},
+	{"raw IP", LINK_RAW, JOINED, 0, 40, 65189},
+	{"a frame with a forged length", LINK_ETHERNET, ETH4 JOINED "000000000000", 0, 262144,
+		NONE},
+	{"the same, where snaplen holds it", LINK_ETHERNET, ETH4 JOINED "000000000000", 0, 65243,
+		NONE},
+	{"the same, where it does not", LINK_ETHERNET, ETH4 JOINED "000000000000", 0, 65242, 65183},
+	{"wrong checksum", LINK_ETHERNET, ETH4 IP4_PORTS("fecd", TCP, "1234") SYN, 0, 128, NONE},
+	{"wrong checksum, at snaplen", LINK_ETHERNET, ETH4 IP4_PORTS("fecd", TCP, "1234") SYN, 0,
+		54, 65189},
+	{"one frame's packet, cut", LINK_ETHERNET, ETH4 FULL, 0, 54, 1460},
+	{"one frame's packet, no sign of a cut", LINK_ETHERNET, ETH4 FULL, 0, 64, NONE},
+	{"no length, at snaplen", LINK_ETHERNET, ETH4 NO_LENGTH, 0, 54, UNKNOWN},
+	{"no length, whole", LINK_ETHERNET, ETH4 NO_LENGTH, 0, 55, NONE},
+	{"no length, which the source has", LINK_ETHERNET, ETH4 NO_LENGTH, 180014, 54, NONE},
+	{"IPv6", LINK_ETHERNET, ETH6 IP6_FULL_LENGTH("ffff", "06") PORTS SYN, 0, 74, 65515},
+	{"IPv6 before snaplen", LINK_ETHERNET, ETH6 IP6_FULL_LENGTH("ffff", "06") PORTS SYN, 0, 96,
+		65515},
+	{"IPv6 without a length", LINK_ETHERNET, ETH6 IP6_FULL_LENGTH("0000", "06") PORTS SYN, 0,
+		74, UNKNOWN},
+	{"IPv6 no next header", LINK_ETHERNET, ETH6 IP6_FULL_LENGTH("0000", "3b"), 0, 54, NONE},
+	{"jumbogram", LINK_ETHERNET, JUMBO("00 c204 000186a0"), 0, 82, 99972},
+	{"jumbogram before snaplen", LINK_ETHERNET, JUMBO("00 c204 000186a0"), 0, 83, 99972},
+	{"jumbogram, option behind padding", LINK_ETHERNET,
+		JUMBO("01 0100 0000 c204 000186a0 0102 0000"), 0, 90, 99964},
+	{"jumbogram of less than 65536", LINK_ETHERNET, JUMBO("00 c204 0000ffff"), 0, 82, UNKNOWN},
+	{"an option of another length", LINK_ETHERNET, JUMBO("00 c203 000186a0"), 0, 82, UNKNOWN},
+	{"an option that is cut off", LINK_ETHERNET, JUMBO("00 01ff 00000000"), 0, 82, UNKNOWN},
+	{"more captured than the frame had", LINK_ETHERNET, ETH4 IP4_TCP FILL32, 60, 262144, 10},
+};
+
+/* Bytes that a source cut, and whose number it lost, from what the packet's headers have. */
+static void missing_bytes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(missing_rows) / sizeof(missing_rows[0]); i++) {
+		const struct missing_row *row = &missing_rows[i];
+		uint8_t data[PACKET_MAX];
+		uint32_t len = bytes_of_hex(row->hex, data);
+		uint32_t wire_len = row->wire_len > 0 ? row->wire_len : len, missing;
+		uint8_t *copy = malloc(len);
+		struct parsed parsed;
+		enum parse_verdict verdict;
+
+		assert_non_null(copy);
+		memcpy(copy, data, len);
+		verdict = parse_exact(data, len, wire_len, row->link, &parsed);
+		if (parse_verdicts[verdict].class != PARSE_CLASS_KEY)
+			fail_msg("%s: %s", row->name, parse_verdicts[verdict].name);
+		missing = parse_missing_bytes(copy, len, wire_len, row->snaplen, &parsed);
+		if (missing != row->missing)
+			fail_msg("%s: %u", row->name, missing);
+		free(copy);
 	}
 }
 
@@ -470,7 +654,7 @@ static void need_decides(void **state)
 		enum link_type link;
 		uint32_t len = random_packet(data, &link);
 
-		assert_need_decides(data, len, link);
+		assert_need_decides(data, len, len + (uint32_t)next_random() % 64, link);
 	}
 }
 
@@ -574,7 +758,7 @@ static void expect_packet(struct expected *expected, const uint8_t *data, uint32
 	struct parse_counts *counts = &expected->counts;
 	struct key *key = &expected->keys[expected->n];
 	struct parsed parsed;
-	enum parse_verdict verdict = parse_packet(data, len, link, &parsed);
+	enum parse_verdict verdict = parse_captured(data, len, wire_len, link, &parsed);
 
 	counts->verdicts[verdict]++;
 	if (wire_len > counts->largest_frame)
@@ -836,8 +1020,8 @@ static void fields_beside_the_5tuple(void **state)
 		{MACS "8100f0050800" IP4(TCP) PORTS, 5, 0, 0},
 		{MACS "88a82fff810000010800" IP4(TCP) PORTS, 0xfff, 0, 0},
 		{MACS "8100e0000800" IP4(TCP) PORTS, 0, 0, 0},
-		{MACS "8847ffffe0ff000011ff" IP4(TCP) PORTS, 0, 0xffffe, 0},
-		{MACS "810000078847000213ff45bb00280000000040060000c0000201c6336402" PORTS, 7, 0x21,
+		{MACS "8847ffffe0ff000011ff" IP4_TCP, 0, 0xffffe, 0},
+		{MACS "810000078847000213ff45bb00180000000040068deec0000201c6336402" PORTS, 7, 0x21,
 			0xbb >> 2},
 		{MACS "86dd6ba0000000083a4020010db8000000000000000000000001 "
 		      "20010db8000000000000000000000002",
@@ -919,7 +1103,7 @@ static void assert_chains(enum parse_level level, bool overhead)
 			assert_tcp(&burst, &expected);
 		memset(&linear, 0, sizeof(linear));
 		memset(&chained, 0, sizeof(chained));
-		assert_int_equal(parse_mbuf(chain, LINK_ETHERNET, &chained),
+		assert_int_equal(parse_mbuf(chain, chain->pkt_len, LINK_ETHERNET, &chained),
 			parse_packet(data, len, LINK_ETHERNET, &linear));
 		assert_int_equal(chained.fragment, linear.fragment);
 		rte_pktmbuf_free(chain);
@@ -992,6 +1176,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(corners),
 		cmocka_unit_test(every_cut_of_the_corners),
+		cmocka_unit_test(behind_labels),
+		cmocka_unit_test(behind_explicit_null),
+		cmocka_unit_test(missing_bytes),
 		cmocka_unit_test(names_and_classes),
 		cmocka_unit_test_setup(need_decides, seed_random),
 		cmocka_unit_test_setup(bursts_of_a_port, seed_random),

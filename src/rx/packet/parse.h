@@ -6,9 +6,9 @@
  *
  * - Ethernet, SLL, SLL2: VLAN tags (0x8100, 0x88a8, 0x9100, 0x9200) are skipped, however many;
  * after 0x8847/0x8848 the MPLS labels down to the bottom of the stack, then the next nibble is the
- * IP version. What is then neither IPv4 nor IPv6 is non-IP.
+ * IP version, if length and checksum are those of an IP header. Any other packet is non-IP.
  * - IPv4 needs its 20 bytes, version 4, IHL >= 5 and IHL * 4 bytes; IPv6 its 40 bytes and
- * version 6. Checksums and total lengths are not looked at.
+ * version 6. Without labels, checksums and total lengths are not looked at.
  * - IPv6 extension headers (0, 43, 44, 51, 60) are walked, at most PARSE_IPV6_EXTENSIONS_MAX; proto
  * is the header after them.
  * - Ports are those of TCP, UDP and SCTP; 0 in any fragment but the first, and where fewer than
@@ -79,6 +79,22 @@ struct parsed {
 /* The whole rule, plainly. data[0..len) are the captured bytes. */
 enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);
+
+/* The same of a packet of which the first `len` bytes were captured. */
+enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wire_len,
+	enum link_type link, struct parsed *out);
+
+#define PARSE_MISSING_UNKNOWN UINT32_MAX
+
+/*
+ * Returns the bytes that a packet with a key may have had on the wire beyond `wire_len`, which is
+ * all that its source has of its length: joined segments (TSO, GRO) that the source cut, and whose
+ * IP header has a longer packet. 0: none. PARSE_MISSING_UNKNOWN: no header has the length. A
+ * source that has captured less than `wire_len` knows the length. snaplen: bytes of a packet that
+ * the source keeps at most; 0: all.
+ */
+uint32_t parse_missing_bytes(const uint8_t *data, uint32_t captured, uint32_t wire_len,
+	uint32_t snaplen, const struct parsed *parsed);
 
 /* What parse_packet() says of an IPv4 header, without those around it. */
 void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra);

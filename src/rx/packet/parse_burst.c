@@ -103,23 +103,23 @@ static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
  * kilobytes. All of the packet is copied together.
  */
 static __attribute__((noinline)) enum parse_verdict parse_chained(
-	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed)
+	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed)
 {
 	uint8_t copy[PACKET_BYTES_MAX];
 	uint32_t len = RTE_MIN(mbuf->pkt_len, (uint32_t)sizeof(copy));
 	const uint8_t *data = rte_pktmbuf_read(mbuf, 0, len, copy);
 
-	return parse_packet(data, len, link, parsed);
+	return parse_captured(data, len, wire_len, link, parsed);
 }
 
 enum parse_verdict parse_mbuf(
-	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed)
+	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed)
 {
-	enum parse_verdict verdict =
-		parse_packet(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, link, parsed);
+	enum parse_verdict verdict = parse_captured(
+		rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, wire_len, link, parsed);
 
 	if (unlikely(parsed->cut && mbuf->nb_segs > 1))
-		verdict = parse_chained(mbuf, link, parsed);
+		verdict = parse_chained(mbuf, wire_len, link, parsed);
 	return verdict;
 }
 
@@ -270,7 +270,7 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	uint32_t wire_len)
 {
 	struct parsed parsed;
-	enum parse_verdict verdict = parse_mbuf(mbuf, link, &parsed);
+	enum parse_verdict verdict = parse_mbuf(mbuf, wire_len, link, &parsed);
 
 	counts->verdicts[verdict]++;
 	out->tcp_flags[m] = parsed.extra.tcp_flags[0];

@@ -24,9 +24,9 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 	*counts = (struct parse_counts){.smallest_frame = UINT32_MAX};
 }
 
-/* parse_packet() of a packet that may be a chain of segments. */
+/* parse_captured() of a packet that may be a chain of segments. */
 enum parse_verdict parse_mbuf(
-	const struct rte_mbuf *mbuf, enum link_type link, struct parsed *parsed);
+	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed);
 
 /* What a burst brings: each has what the ones before it have. */
 enum parse_level {
