@@ -94,7 +94,7 @@ CREATE TABLE IF NOT EXISTS ledger_topic
     skipped UInt64,
     duplicate UInt64,
     unaccounted UInt64,
-    bytes UInt64,
+    bytes Nullable(UInt64),
     distinct_keys UInt64,
     unlisted_packets_high Nullable(UInt64),
     unlisted_bytes_high Nullable(UInt64),

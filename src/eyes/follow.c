@@ -90,7 +90,7 @@ static void add_ledger(struct text *text, const struct ledger *ledger)
 {
 	text_str(text, ",\"ledger\":{");
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		if (ledger_has(ledger, c))
+		if (ledger_has(ledger, c) && ledger_column_known(ledger, c))
 			text_printf(text, "%s\"%s\":%llu", c > 0 ? "," : "", ledger_columns[c].name,
 				(unsigned long long)ledger_column(ledger, c));
 	text_char(text, '}');
@@ -218,6 +218,7 @@ static void add_line(struct text *text, const struct seen_epoch *epoch)
 	text_str(text, " packets, measured ");
 	add_rate(text, epoch, ledger->measured, 1);
 	text_str(text, "pps ");
+	text_str(text, ledger->missing_bytes > 0 ? "at least " : "");
 	add_rate(text, epoch, ledger->bytes, 8);
 	text_str(text, "bit/s");
 	text_str(text, ", ");

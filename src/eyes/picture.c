@@ -166,6 +166,7 @@ static void draw_rates(
 	text_str(text, duration > 0 ? "pps, measured " : " packets, measured ");
 	add_rate(text, duration, ledger->measured, false);
 	text_str(text, duration > 0 ? "pps " : " packets ");
+	text_str(text, ledger->missing_bytes > 0 ? "at least " : "");
 	add_rate(text, duration, ledger->bytes, true);
 	text_str(text, duration > 0 ? "bit/s" : " bytes");
 	if (epoch->late)

@@ -159,6 +159,8 @@ static void read_ledger(const struct json_node *node, struct ledger *ledger)
 		ledger->collected |= ledger_columns[c].when == LEDGER_COLLECTED;
 		ledger->kept_up |= ledger_columns[c].when == LEDGER_KEPT_UP;
 	}
+	if (json_find(node, "bytes") == NULL)
+		ledger->missing_bytes = UINT64_MAX;
 }
 
 static struct report_figure read_figure(

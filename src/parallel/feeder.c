@@ -196,6 +196,7 @@ static void publish_end(struct feeder *feeder)
 	info->fed = feeder->info.fed;
 	info->dropped = feeder->info.dropped;
 	info->largest_frame = feeder->info.largest_frame;
+	info->missing_bytes = feeder->info.missing_bytes;
 }
 
 /* The epoch of the first packet. */
@@ -284,11 +285,23 @@ static void wait_until_due(struct feeder *feeder, int64_t time)
 	}
 }
 
+static void add_missing(
+	struct feeder *feeder, const struct source_packet *packet, const struct parsed *parsed)
+{
+	uint32_t missing = parse_missing_bytes(
+		packet->data, packet->captured, packet->wire_len, packet->snaplen, parsed);
+
+	if (missing == PARSE_MISSING_UNKNOWN)
+		feeder->info.missing_bytes = UINT64_MAX;
+	else if (feeder->info.missing_bytes != UINT64_MAX)
+		feeder->info.missing_bytes += missing;
+}
+
 static void feed(struct feeder *feeder, const struct source_packet *packet)
 {
 	struct parsed parsed;
-	enum parse_verdict verdict =
-		parse_packet(packet->data, packet->captured, packet->link, &parsed);
+	enum parse_verdict verdict = parse_captured(
+		packet->data, packet->captured, packet->wire_len, packet->link, &parsed);
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
 	/* Measurements that look at TCP may come while the run goes on. */
@@ -311,6 +324,8 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 	stage->pkts[stage->n++] = mbuf;
 	if (stage->n == STAGE_MAX)
 		flush_queue(feeder, queue);
+	if (parse_verdicts[verdict].class == PARSE_CLASS_KEY)
+		add_missing(feeder, packet, &parsed);
 }
 
 /* As the source's next(); 0 where no more is wanted: a packet behind the last may be long in coming. */

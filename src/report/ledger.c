@@ -215,6 +215,7 @@ struct ledger account_epoch(
 	struct ledger ledger = {
 		.nic_missed = info->dropped,
 		.largest_frame = run->collect == NULL ? info->largest_frame : 0,
+		.missing_bytes = run->collect == NULL ? info->missing_bytes : 0,
 		.smallest_frame = UINT32_MAX,
 	};
 

@@ -662,7 +662,8 @@ static struct report_figure other_figure(
 
 /*
  * The packets that were lost may all have been of this flow, and as large as any; so may those that
- * no part was told of, and those that nobody could look at, whose bytes are known.
+ * no part was told of, and those that nobody could look at, whose bytes are known. Bytes that cut
+ * packets had may also all be of this flow.
  */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
@@ -677,6 +678,7 @@ static void add_loss(const struct merger *merger, struct merge_flow *flow)
 	packets = counter64_sum(packets + ledger->unseen, merger->input.undecoded.packets);
 	bytes = counter64_sum(bytes, merger->input.undecoded.bytes);
 	bytes = counter64_sum(bytes, ledger->unseen_bytes);
+	bytes = counter64_sum(bytes, ledger->missing_bytes);
 	flow->packets.high = counter64_sum(flow->packets.high, packets);
 	flow->packets.high_known &= merger->input.loss_known && flow->packets.high != UINT64_MAX;
 	flow->bytes.high = counter64_sum(flow->bytes.high, bytes);

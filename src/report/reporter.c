@@ -51,6 +51,7 @@ struct reporter {
 	bool warned;           /* that it waits long */
 	bool recycling;        /* the epoch before that one */
 	struct rarely drowns;
+	struct rarely missing; /* bytes, that the source lost */
 	struct worker_loads loads;
 	struct records records;
 	int64_t records_written; /* monotonic ns, when none waited last */
@@ -376,6 +377,20 @@ static void recycle(struct reporter *reporter, uint64_t epoch)
 	service_alive(&reporter->service, monotonic_now());
 }
 
+static void warn_of_missing_bytes(struct reporter *reporter, const struct report_epoch *report)
+{
+	uint64_t missing = report->ledger.missing_bytes;
+	char number[32] = "an unknown number of";
+
+	if (missing == 0 || !rarely_due(&reporter->missing, report->end, missing))
+		return;
+	if (missing != UINT64_MAX)
+		snprintf(number, sizeof(number), "up to %llu", (unsigned long long)missing);
+	log_warning("interval %llu: packets were cut by their capture, which lost their lengths: "
+		    "%s bytes are not counted; capture with a longer snap length%s",
+		(unsigned long long)report->number, number, reporter->missing.since);
+}
+
 /* Reports an epoch that no worker touches any more, and begins to give its generation back. */
 static void close_epoch(struct reporter *reporter)
 {
@@ -413,6 +428,7 @@ static void close_epoch(struct reporter *reporter)
 		}
 		publish(reporter, report);
 		warn_if_uneven(reporter, report);
+		warn_of_missing_bytes(reporter, report);
 		hand_over(reporter, report);
 	}
 	if (!complete)

@@ -132,7 +132,7 @@ size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row)
 void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger)
 {
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		if (ledger_has(ledger, c))
+		if (ledger_has(ledger, c) && ledger_column_known(ledger, c))
 			rte_tel_data_add_dict_uint(
 				dict, ledger_columns[c].name, ledger_column(ledger, c));
 }
@@ -149,9 +149,10 @@ void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end,
 	if (duration > 0) {
 		rte_tel_data_add_dict_uint(
 			dict, "pps", report_per_second(ledger->measured, duration));
+	}
+	if (duration > 0 && ledger->missing_bytes == 0)
 		rte_tel_data_add_dict_uint(dict, "bps",
 			report_per_second((unsigned __int128)ledger->bytes * 8, duration));
-	}
 	rte_tel_data_add_dict_uint(dict, "expired_records", expired);
 	if (ledger->offered > 0)
 		tell_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));

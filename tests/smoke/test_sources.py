@@ -2,11 +2,13 @@
 """Captures from everywhere: several merged by time, packed, piped; limits and pace."""
 
 import gzip
+import json
 import os
 import shutil
 import struct
 import subprocess
 
+import frames
 import lib
 
 SECOND = 1000000
@@ -145,6 +147,61 @@ def test_snapped_lengths(test):
             stream.write(struct.pack('<IIII', START // SECOND, i, 60, 1514) + lib.udp_frame(0, 60))
     rows, stats, _ = test.measure('--pcap', path)
     assert rows[0]['bytes'] == stats[0]['bytes'] == '15140', rows
+
+
+def joined(total, flow=0):
+    """The headers of segments that were joined to one packet of `total` bytes; 0: without its length."""
+    packet = frames.ipv4(frames.TCP, frames.tcp(1000 + flow, 443), '10.0.0.1', '10.0.0.2')[:40]
+    header = packet[:2] + struct.pack('>H', total) + packet[4:10] + b'\0\0' + packet[12:20]
+    return header[:10] + struct.pack('>H', frames.checksum(header)) + header[12:] + packet[20:]
+
+
+def test_joined_packets_that_were_cut(test):
+    """
+    A capture that cut joined packets and has no other length of them: bounds hold the bytes that IP headers
+    have, or are open where they have none; in the interval of such packets, and in no other.
+    """
+    plain = [(START + second * SECOND + i, lib.udp_frame(i % 5, 60)) for second in range(4) for i in range(20)]
+    cut = [(START + SECOND + 100 + i, frames.ethernet(frames.IPV4, joined(65226))) for i in range(10)]
+    lost = [(START + 2 * SECOND + 100 + i, frames.ethernet(frames.IPV4, joined(0))) for i in range(10)]
+    path = lib.write_pcap(test.path('cut.pcap'), sorted(plain + cut + lost), snaplen=60)
+    for sketch in ('count-min', 'flow-table', 'simple-hash', 'iblt'):
+        for count in ('packets', 'bytes'):
+            rows, stats, result = test.measure('--pcap', path, '--interval', '1s', '--sketch', sketch, '--count',
+                                               count, '--workers', '2', '--seed', '1')
+            assert [stats[i]['bytes'] for i in range(4)] == ['1200', '', '1740', '1200'], stats
+            assert [row['bps'] != '' for row in stats] == [True, False, True, True], stats
+            assert 'up to 651860 bytes' in result.stderr, result.stderr
+            for row in rows:
+                number, key = int(row['epoch']), row['src_port']
+                more = 10 * (65240 - 54) if number == 1 else 0
+                truth = 10 * 65240 if key == '1000' and number == 1 else int(row['bytes_low'])
+                assert int(row['bytes_low']) <= truth <= int(row['bytes_high']), row
+                assert int(row['bytes_high']) == int(row['bytes']) + more, row
+                assert row['packets_low'] == row['packets'] == row['packets_high'], row
+
+
+def test_joined_packets_without_length(test):
+    """At the snap length nobody has the bytes; a record's own length is right."""
+    frame = frames.ethernet(frames.IPV4, joined(0))
+    packets = [(START + i, frame) for i in range(10)] + [(START + SECOND + i, frame + bytes(6)) for i in range(10)]
+    path = lib.write_pcap(test.path('cut.pcap'), packets, snaplen=54)
+    rows, stats, result = test.measure('--pcap', path, '--interval', '1s')
+    assert [row['bytes'] for row in stats] == ['', '600'], stats
+    assert [(row['bytes_low'], row['bytes_high']) for row in rows] == [('540', ''), ('600', '600')], rows
+    assert 'an unknown number of bytes' in result.stderr, result.stderr
+    output = test.path('rows.jsonl')
+    test.measure('--pcap', path, '--interval', '1s', '--stats', 'json:' + output)
+    with open(output, encoding='ascii') as stream:
+        assert [json.loads(line)['bytes'] for line in stream] == [None, 600]
+
+
+def test_forged_length(test):
+    """A frame that nothing cut has the bytes that it has, whatever its IP header says."""
+    frame = frames.ethernet(frames.IPV4, joined(65535)) + bytes(6)
+    path = lib.write_pcap(test.path('forged.pcap'), [(START + i, frame) for i in range(10)])
+    rows, stats, _ = test.measure('--pcap', path)
+    assert stats[0]['bytes'] == rows[0]['bytes_low'] == rows[0]['bytes_high'] == '600', rows
 
 
 def test_headers_longer_than_a_segment(test):

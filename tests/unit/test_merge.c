@@ -561,6 +561,44 @@ static void test_loss_widens(void **state)
 	close_epoch(&epoch);
 }
 
+/* Bytes of cut packets may be any flow's; they are in every upper bound of bytes, and nowhere else. */
+static void missing_bytes(void **state)
+{
+	static const uint64_t missing[3] = {0, 123456, UINT64_MAX};
+	struct epoch epoch;
+	struct report_measurement of[3];
+
+	(void)state;
+	open_epoch(&epoch, (struct sketch_params){.width = 1024, .candidates = 128}, 20000);
+	feed(&epoch, 60000, BY_PACKET);
+	for (int i = 0; i < 3; i++) {
+		epoch.ledger.missing_bytes = missing[i];
+		collect(&epoch);
+		of[i] = rank(&epoch, 50, 0);
+		assert_int_equal(of[i].nb_rows, 50);
+	}
+	assert_int_equal(of[1].unlisted_bytes.high, of[0].unlisted_bytes.high + missing[1]);
+	assert_false(of[2].unlisted_bytes.high_known);
+	assert_true(of[2].unlisted_packets.high_known);
+	for (uint32_t r = 0; r < 50; r++) {
+		const struct report_row *whole = &of[0].rows[r];
+
+		for (int i = 1; i < 3; i++) {
+			const struct report_row *row = &of[i].rows[r];
+
+			assert_memory_equal(&row->packets, &whole->packets, sizeof(row->packets));
+			assert_int_equal(row->bytes.value, whole->bytes.value);
+			assert_int_equal(row->bytes.low, whole->bytes.low);
+		}
+		assert_int_equal(of[1].rows[r].bytes.high, whole->bytes.high + missing[1]);
+		assert_true(of[1].rows[r].bytes.high_known);
+		assert_false(of[2].rows[r].bytes.high_known);
+	}
+	for (int i = 0; i < 3; i++)
+		free(of[i].rows);
+	close_epoch(&epoch);
+}
+
 /* Makes every counter of a part the maximum. */
 static void saturate(struct epoch *epoch, uint32_t part)
 {
@@ -1260,6 +1298,7 @@ int main(void)
 		cmocka_unit_test(test_top_is_the_truth),
 		cmocka_unit_test(test_lazy_is_exact),
 		cmocka_unit_test(test_threshold),
+		cmocka_unit_test(missing_bytes),
 		cmocka_unit_test(test_small_epoch_is_exact),
 		cmocka_unit_test(test_distinct_keys_do_not_tell_the_parts),
 		cmocka_unit_test(test_distinct_keys_are_estimated),

@@ -117,6 +117,8 @@ void ledger_add(struct ledger *sum, const struct ledger *ledger)
 	sum->ppt_ns += ledger->ppt_ns;
 	sum->free_ns += ledger->free_ns;
 	sum->doubtful += ledger->doubtful;
+	if (__builtin_add_overflow(sum->missing_bytes, ledger->missing_bytes, &sum->missing_bytes))
+		sum->missing_bytes = UINT64_MAX;
 	sum->losses_unknown |= ledger->losses_unknown;
 	sum->collected |= ledger->collected;
 	sum->kept_up |= ledger->kept_up;

@@ -151,6 +151,9 @@ struct ledger {
 	uint64_t doubtful;   /* packets that may have been lost beside; in no column */
 	bool losses_unknown; /* more may have been lost than all of these say */
 	uint64_t bytes;      /* of measured packets, on the wire, without FCS */
+	/* Bytes that packets may have had beyond those: a source cut them and lost their length.
+	 * UINT64_MAX: not known how many. */
+	uint64_t missing_bytes;
 	/* bytes, over all offered packets; what a lost packet may have been */
 	uint32_t largest_frame;
 	uint32_t smallest_frame; /* bytes, over the measured packets; UINT32_MAX where none */
@@ -187,6 +190,13 @@ extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
 static inline uint64_t ledger_column(const struct ledger *ledger, uint32_t column)
 {
 	return *(const uint64_t *)((const char *)ledger + ledger_columns[column].offset);
+}
+
+/* Returns false where the column's count is only a lower bound. */
+static inline bool ledger_column_known(const struct ledger *ledger, uint32_t column)
+{
+	return ledger->missing_bytes == 0 ||
+	       ledger_columns[column].offset != offsetof(struct ledger, bytes);
 }
 
 static inline bool ledger_has(const struct ledger *ledger, uint32_t column)

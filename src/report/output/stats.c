@@ -14,7 +14,8 @@ static void print_count(
 {
 	const struct ledger ledger = ledger_of(row);
 
-	text_u64(text, ledger_column(&ledger, column->index));
+	if (ledger_column_known(&ledger, column->index))
+		text_u64(text, ledger_column(&ledger, column->index));
 }
 
 static void add_counts(struct columns *columns, enum ledger_when when)
@@ -70,11 +71,11 @@ static void print_pps(struct text *text, const struct column *column, const stru
 static void print_bps(struct text *text, const struct column *column, const struct output_row *row)
 {
 	uint64_t duration = report_duration(row->epoch);
+	const struct ledger ledger = ledger_of(row);
 
 	(void)column;
-	if (duration > 0)
-		text_u64(text,
-			report_per_second((unsigned __int128)ledger_of(row).bytes * 8, duration));
+	if (duration > 0 && ledger.missing_bytes == 0)
+		text_u64(text, report_per_second((unsigned __int128)ledger.bytes * 8, duration));
 }
 
 static void print_drop_rate(

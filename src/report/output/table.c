@@ -516,8 +516,9 @@ static void add_rate(struct text *text, const struct report_epoch *epoch)
 	double seconds = (double)report_duration(epoch) / 1e9;
 
 	if (seconds > 0)
-		text_printf(text, LEDGER_LABEL "%.3f Mpps, %.3f Gbps\n", "rate",
+		text_printf(text, LEDGER_LABEL "%.3f Mpps, %s%.3f Gbps\n", "rate",
 			(double)epoch->ledger.measured / seconds / 1e6,
+			epoch->ledger.missing_bytes > 0 ? "at least " : "",
 			(double)epoch->ledger.bytes * 8 / seconds / 1e9);
 }
 
@@ -548,7 +549,7 @@ static void add_ledger(struct text *text, const struct report_epoch *epoch)
 	add_count(text, "malformed", ledger->malformed);
 	add_count_if(text, "skipped", ledger->skipped);
 	add_losses(text, ledger);
-	add_count(text, "bytes", ledger->bytes);
+	add_count(text, ledger->missing_bytes > 0 ? "bytes, at least" : "bytes", ledger->bytes);
 	add_rate(text, epoch);
 	add_cost(text, ledger);
 	add_balance(text, epoch);

@@ -255,6 +255,7 @@ static int generate_next(struct source *source, struct source_packet *packet)
 	packet->data = generator->frames + (size_t)slot * generator->stride;
 	packet->captured = generator->lengths[slot];
 	packet->wire_len = generator->lengths[slot];
+	packet->snaplen = 0;
 	packet->time = generator->arrivals.time;
 	packet->link = LINK_ETHERNET;
 	packet->filter = 0;

@@ -108,6 +108,7 @@ int pcap_file_next(struct pcap_file *file, struct source_packet *packet)
 	packet->data = input->at + header;
 	packet->captured = captured < file->snaplen ? captured : file->snaplen;
 	packet->wire_len = wire_len;
+	packet->snaplen = file->snaplen;
 	input->at += header + captured;
 	return 1;
 }

@@ -32,6 +32,6 @@ bool pcap_file_is(struct capture_input *input);
 /* Reads the head of the file. Returns false with one line in file->error. */
 bool pcap_file_begin(struct pcap_file *file, struct capture_input *input);
 
-/* 1: data, lengths and time of *packet are filled. 0: the end. -1: damage, one line in
+/* 1: data, lengths, snaplen and time of *packet are filled. 0: the end. -1: damage, one line in
  * file->error. */
 int pcap_file_next(struct pcap_file *file, struct source_packet *packet);

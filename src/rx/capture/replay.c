@@ -112,6 +112,7 @@ static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 	if (fcs_bytes == 0 || packet->captured > packet->wire_len)
 		return;
 	packet->wire_len -= fcs_bytes < packet->wire_len ? fcs_bytes : packet->wire_len;
+	packet->snaplen -= fcs_bytes < packet->snaplen ? fcs_bytes : 0;
 	if (packet->captured > packet->wire_len)
 		packet->captured = packet->wire_len;
 }
@@ -142,6 +143,7 @@ static int advance_pcapng(
 		.data = packet.data,
 		.captured = packet.captured,
 		.wire_len = packet.wire_len,
+		.snaplen = interface->snaplen,
 		.time = packet.time,
 		.link = link_type_numbers[interface->link_row].link,
 		.filter = (uint32_t)program,

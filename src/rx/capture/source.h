@@ -33,6 +33,7 @@ struct source_packet {
 	const uint8_t *data; /* valid until the next call of next() */
 	uint32_t captured;   /* bytes at data */
 	uint32_t wire_len;   /* bytes on the wire without FCS */
+	uint32_t snaplen;    /* bytes of a packet that the source keeps at most; 0: all */
 	int64_t time;        /* ns since 1970-01-01 UTC */
 	enum link_type link;
 	uint32_t filter;  /* number of its program in the set that filter() filled */
