@@ -63,14 +63,15 @@ enum address_type {
 #define PROTO_UDP  17
 #define PROTO_SCTP 132
 
-#define IPV4_RECORD     32 /* bytes of sampled_ipv4 */
-#define IPV6_RECORD     56
-#define RAW_RECORD      16 /* before the header's bytes */
-#define SWITCH_RECORD   16
-#define GENERIC_RECORD  88
-#define DSCP_SHIFT      2
-#define IPV6_HEADER     40
-#define FORMAT_AND_SIZE 8
+#define IPV4_RECORD       32 /* bytes of sampled_ipv4 */
+#define IPV6_RECORD       56
+#define RAW_RECORD        16 /* before the header's bytes */
+#define SWITCH_RECORD     16
+#define GENERIC_RECORD    88
+#define DSCP_SHIFT        2
+#define IPV6_HEADER       40
+#define BESIDE_PACKET_MAX 64 /* bytes of a frame's padding and trailer */
+#define FORMAT_AND_SIZE   8
 
 /* What is left to be read. Every length in it was compared with what is there. */
 struct words {
@@ -146,16 +147,34 @@ static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint
 	       bytes >= parsed->transport_at - parsed->ip_at + 4;
 }
 
-/* The packet's bytes of layer 3; 0: unknown. `outside`: those of the frame that are not its. */
+/* Lengths that an agent has of a sampled frame. */
+struct frame_length {
+	uint32_t frame, stripped; /* bytes; 0: unknown; of them not in the header */
+	uint32_t len;             /* bytes of the header */
+};
+
+/*
+ * The packet's bytes of layer 3; 0: unknown. A sender may put any length into an IP header: one
+ * that is longer than the frame, or leaves more of it than padding and a trailer, does not count,
+ * but the frame's does. Some agents have left the stripped bytes out of the frame's length.
+ */
 static inline uint64_t layer3_bytes(
-	const uint8_t *ip, bool ipv6, uint32_t frame_bytes, uint64_t outside)
+	const uint8_t *ip, bool ipv6, const struct frame_length *length, uint64_t ip_at)
 {
-	uint32_t told = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
+	uint64_t outside = length->stripped + ip_at, seen = length->len - ip_at;
+	uint64_t told = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
+	uint64_t room = length->frame > outside ? length->frame - outside : 0;
 
 	/* 0: a jumbogram, or left to a card that cuts the packet into segments. */
 	if (told == 0)
-		return frame_bytes > outside ? frame_bytes - outside : 0;
-	return ipv6 ? told + IPV6_HEADER : told;
+		return room;
+	told += ipv6 ? IPV6_HEADER : 0;
+	if (room < seen)
+		room = seen;
+	if (length->frame == 0 ||
+		(told <= room + length->stripped && room <= told + BESIDE_PACKET_MAX))
+		return told;
+	return room;
 }
 
 static inline bool link_of_header(uint32_t protocol, enum link_type *link)
@@ -187,6 +206,7 @@ static inline bool read_header(struct words record, struct sample *sample)
 	enum parse_verdict verdict;
 	enum link_type link;
 	struct parsed parsed;
+	struct frame_length length;
 	uint64_t bytes;
 	uint32_t len;
 
@@ -202,13 +222,14 @@ static inline bool read_header(struct words record, struct sample *sample)
 	}
 	sample->why = WIRE_SKIP_HEADER;
 	sample->detail = 0;
-	verdict = parse_packet(record.at, len, link, &parsed);
+	length = (struct frame_length){read_u32(head + 4), read_u32(head + 8), len};
+	verdict = parse_captured(record.at, len, length.frame, link, &parsed);
 	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
 		sample->non_ip = verdict == PARSE_NON_IP;
 		return true;
 	}
-	bytes = layer3_bytes(record.at + parsed.ip_at, verdict == PARSE_IPV6, read_u32(head + 4),
-		(uint64_t)read_u32(head + 8) + parsed.ip_at);
+	bytes = layer3_bytes(
+		record.at + parsed.ip_at, verdict == PARSE_IPV6, &length, parsed.ip_at);
 	if (ports_are_cut(&parsed, len, bytes))
 		return true;
 	if (verdict == PARSE_IPV4)

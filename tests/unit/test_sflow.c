@@ -609,6 +609,66 @@ static void length_of_the_frame(void **state)
 	assert_false(given.records[1].has & FLOW_BYTES);
 }
 
+/* A sender's IP length counts only where the frame has room for it, and not much more. */
+static void length_of_a_liar(void **state)
+{
+	static const struct {
+		uint32_t frame, stripped, told, bytes;
+	} rows[] = {
+		{1022, 4, 1000, 1000}, /* as it is */
+		{1022, 4, 65535, 1000},
+		{1022, 4, 1004, 1004}, /* an agent whose frame has no FCS, but strips one */
+		{1022, 4, 1005, 1000}, {1022, 4, 940, 940},                 /* a trailer */
+		{1022, 4, 935, 1000}, {1022, 4, 20, 1000}, {68, 4, 28, 28}, /* padding */
+		{68, 4, 65535, 46}, {68, 4, 51, 46},
+		{0, 0, 1000, 1000}, /* an agent that does not have it */
+		{20, 4, 65535, 40}, /* nor this one: at least the header's bytes */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t frame[TCP_IP_AT + 40] = {0};
+		uint32_t sample;
+
+		memcpy(frame, tcp_frame, TCP_IP_AT + 24);
+		frame[TCP_IP_AT + 2] = (uint8_t)(rows[i].told >> 8);
+		frame[TCP_IP_AT + 3] = (uint8_t)rows[i].told;
+		begin_datagram();
+		sample = begin_flow_sample(3, 3, 4, 1);
+		put_raw_header(1, rows[i].frame, rows[i].stripped, frame, sizeof(frame));
+		end(sample);
+		assert_int_equal(decode_built().records, 1);
+		assert_int_equal(given.records[0].bytes, rows[i].bytes);
+	}
+}
+
+/* A frame of a pseudowire is no flow, and the flow behind labels is one. */
+static void labels_in_a_header(void **state)
+{
+	static const uint8_t ipv4[] = {0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0x66, 0xcf, 10, 0, 0, 1,
+		10, 0, 0, 2, 0x04, 0xd2, 0, 80, 0, 8, 0, 0};
+	static const uint8_t macs[] = {0x45, 0x5e, 0x0c, 0x11, 0x22, 0x33, 2, 0, 0, 0, 0, 9, 8, 0};
+
+	(void)state;
+	for (uint32_t pseudowire = 0; pseudowire < 2; pseudowire++) {
+		uint8_t frame[64] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x47, 0, 1, 1, 64};
+		uint32_t len = 18, sample;
+		struct wire_result result;
+
+		memcpy(frame + len, macs, pseudowire * sizeof(macs));
+		len += pseudowire * (uint32_t)sizeof(macs);
+		memcpy(frame + len, ipv4, sizeof(ipv4));
+		len += (uint32_t)sizeof(ipv4);
+		begin_datagram();
+		sample = begin_flow_sample(3, 3, 4, 1);
+		put_raw_header(1, 68, 4, frame, len);
+		end(sample);
+		result = decode_built();
+		assert_int_equal(result.records, 1 - pseudowire);
+		assert_int_equal(result.non_ip, pseudowire);
+	}
+}
+
 /* A header that is cut before what its key needs gives none, unless another record does. */
 static void cut_headers(void **state)
 {
@@ -829,6 +889,8 @@ int main(void)
 		cmocka_unit_test(several_records_of_one_packet),
 		cmocka_unit_test(the_tag_of_the_header_counts),
 		cmocka_unit_test(length_of_the_frame),
+		cmocka_unit_test(length_of_a_liar),
+		cmocka_unit_test(labels_in_a_header),
 		cmocka_unit_test(cut_headers),
 		cmocka_unit_test(counters_of_interfaces),
 		cmocka_unit_test(discarded_packets),
