@@ -580,10 +580,10 @@ static void count_no_key(struct fragments *fragments, enum parse_verdict verdict
 }
 
 bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t len,
-	enum link_type link, int64_t time, struct datagram *out)
+	uint32_t wire_len, enum link_type link, int64_t time, struct datagram *out)
 {
 	struct parsed parsed;
-	enum parse_verdict verdict = parse_packet(packet, len, link, &parsed);
+	enum parse_verdict verdict = parse_captured(packet, len, wire_len, link, &parsed);
 	bool ipv6 = verdict == PARSE_IPV6;
 	size_t end;
 

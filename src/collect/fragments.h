@@ -47,12 +47,13 @@ void fragments_destroy(struct fragments *fragments);
 size_t fragments_memory(const struct fragments_limits *limits);
 
 /*
- * Takes a captured packet; `time` as struct datagram's. True where a datagram is whole now: *out,
- * whose data lies in the packet or, until the next call, in the fragments. Otherwise out->proto is
- * IPPROTO_TCP or IPPROTO_SCTP, if the packet has user data of these, or 0.
+ * Takes a captured packet, of which the first `len` bytes are there; `time` as struct datagram's.
+ * True where a datagram is whole now: *out, whose data lies in the packet or, until the next call,
+ * in the fragments. Otherwise out->proto is IPPROTO_TCP or IPPROTO_SCTP, if the packet has user
+ * data of these, or 0.
  */
 bool fragments_add(struct fragments *fragments, const uint8_t *packet, uint32_t len,
-	enum link_type link, int64_t time, struct datagram *out);
+	uint32_t wire_len, enum link_type link, int64_t time, struct datagram *out);
 
 /* Gives up the datagrams that wait. */
 void fragments_give_up(struct fragments *fragments);

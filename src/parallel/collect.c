@@ -438,7 +438,7 @@ static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32
 
 		generation->taken++;
 		if (fragments_add(collect->fragments, data, RTE_MIN(pkts[i]->pkt_len, DATAGRAM_MAX),
-			    (enum link_type)meta->link, meta->time, &datagram))
+			    meta->wire_len, (enum link_type)meta->link, meta->time, &datagram))
 			collector_take(collect->collector, &datagram);
 		else if (datagram.proto != 0)
 			collector_take_stream(collect->collector, &datagram);

@@ -198,7 +198,8 @@ static uint64_t take_keys(struct workload *workload, struct source *source, uint
 	while (n < packets && (more = source->next(source, &packet)) > 0) {
 		struct parsed parsed;
 
-		switch (parse_packet(packet.data, packet.captured, packet.link, &parsed)) {
+		switch (parse_captured(
+			packet.data, packet.captured, packet.wire_len, packet.link, &parsed)) {
 		case PARSE_IPV4:
 			workload->keys[n++] = parsed.key4;
 			intake->ipv4++;

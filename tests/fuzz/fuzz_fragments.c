@@ -43,8 +43,8 @@ static bool add_copy(struct fragments *fragments, const uint8_t *packet, uint32_
 	if (len > 0)
 		copy = realloc(copy, len);
 	require(copy != NULL);
-	whole = fragments_add(
-		fragments, copy, len, (enum link_type)(link % LINK_COUNT), time, &out);
+	whole = fragments_add(fragments, copy, len, len + link / LINK_COUNT,
+		(enum link_type)(link % LINK_COUNT), time, &out);
 	if (whole)
 		require(out.len <= 65535 && sum_of(&out) <= 255ull * out.len);
 	free(copy);

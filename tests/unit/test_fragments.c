@@ -170,7 +170,8 @@ static struct fragments *create(uint32_t datagrams, size_t bytes)
 
 static bool give(struct fragments *fragments, uint32_t i, int64_t time, struct datagram *out)
 {
-	return fragments_add(fragments, packets[i].bytes, packets[i].len, LINK_ETHERNET, time, out);
+	return fragments_add(fragments, packets[i].bytes, packets[i].len, packets[i].len,
+		LINK_ETHERNET, time, out);
 }
 
 static void assert_is(const struct datagram *datagram, const struct original *original)
@@ -392,6 +393,35 @@ static void bytes_are_bounded(void **state)
 	assert_null(fragments_create(&limits));
 }
 
+/* Behind labels, too, a packet that its capture cut is one, and no frame of a pseudowire. */
+static void cut_behind_labels(void **state)
+{
+	static const uint8_t label[4] = {0, 1, 1, 64};
+	static struct original original;
+	struct datagram out;
+
+	(void)state;
+	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+		struct fragments *fragments = create(4, 1 << 20);
+		uint8_t bytes[200] = {[12] = 0x88, 0x47};
+		uint32_t len = 18;
+
+		make_original(&original, ipv6, 1, 100);
+		memcpy(bytes + 14, label, sizeof(label));
+		len += ipv6 ? write_ipv6(bytes + len, 1, 0, false, UDP_HEADER + 100)
+			    : write_ipv4(bytes + len, 1, 0, false, UDP_HEADER + 100);
+		memcpy(bytes + len, original.udp, UDP_HEADER + 100);
+		len += UDP_HEADER + 100;
+		for (uint32_t cut = 1; cut < len; cut++)
+			assert_false(fragments_add(
+				fragments, bytes, cut, len, LINK_ETHERNET, START, &out));
+		assert_int_equal(fragments_counted(fragments)->cut, len - 1);
+		assert_true(fragments_add(fragments, bytes, len, len, LINK_ETHERNET, START, &out));
+		assert_is(&out, &original);
+		fragments_destroy(fragments);
+	}
+}
+
 static void what_is_no_datagram(void **state)
 {
 	static struct original original;
@@ -541,8 +571,8 @@ static void anything_at_all(void **state)
 			for (uint32_t n = below(3); n > 0; n--)
 				copy[below(len < 80 ? len : 80)] =
 					(uint8_t)random_next(&random_state);
-			if (fragments_add(fragments, copy, len, (enum link_type)(below(8) == 0),
-				    START + given, &out)) {
+			if (fragments_add(fragments, copy, len, packet->len,
+				    (enum link_type)(below(8) == 0), START + given, &out)) {
 				uint64_t sum = 0;
 
 				for (uint32_t b = 0; b < out.len; b++)
@@ -581,6 +611,7 @@ int main(void)
 		cmocka_unit_test_setup(the_oldest_goes, seed),
 		cmocka_unit_test_setup(old_ones_go, seed),
 		cmocka_unit_test_setup(bytes_are_bounded, seed),
+		cmocka_unit_test_setup(cut_behind_labels, seed),
 		cmocka_unit_test_setup(what_is_no_datagram, seed),
 		cmocka_unit_test_setup(streams, seed),
 		cmocka_unit_test_setup(ports_of_losses, seed),
