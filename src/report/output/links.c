@@ -120,9 +120,9 @@ static const struct column columns[] = {
 	{"bytes", COLUMN_U64, AT(bytes)},
 	{"bps", COLUMN_NUMBER, .print = print_bps},
 	{"speed", COLUMN_NUMBER, .print = print_speed},
-	{"utilization", COLUMN_NUMBER, .print = print_utilization},
+	{"utilization", COLUMN_FRACTION, .print = print_utilization},
 	{"source", COLUMN_TEXT, .print = print_source},
-	{"difference", COLUMN_NUMBER, .print = print_difference},
+	{"difference", COLUMN_FRACTION, .print = print_difference},
 };
 
 static struct output_items items(

@@ -90,6 +90,20 @@ static bool keeps_records(const struct report_measurement *measurement)
 	return ops != NULL && (ops->caps & SKETCH_RECORDS) != 0;
 }
 
+struct column_choice column_choice_every(enum column_names names)
+{
+	return (struct column_choice){
+		.key_fields = UINT32_MAX,
+		.records = true,
+		.collected = true,
+		.kept_up = true,
+		.deep = true,
+		.remote = true,
+		.named = true,
+		.names = names,
+	};
+}
+
 struct column_choice column_choice_of(const struct report_epoch *epoch)
 {
 	struct column_choice choice = {.key_fields = report_key_fields(epoch)};
@@ -208,6 +222,7 @@ static void print_figure(struct text *text, enum column_type type, const void *a
 	case COLUMN_STRING: return text_str(text, *(const char *const *)at);
 	case COLUMN_CHARS: return text_str(text, at);
 	case COLUMN_NUMBER:
+	case COLUMN_FRACTION:
 	case COLUMN_TEXT:
 	case COLUMN_WORD: return;
 	}

@@ -32,7 +32,8 @@ enum column_type {
 	COLUMN_STRING, /* const char *; what is printed is text */
 	COLUMN_CHARS,  /* char[]; the same */
 	/* What print() says: */
-	COLUMN_NUMBER,
+	COLUMN_NUMBER,   /* without decimals */
+	COLUMN_FRACTION, /* a number that may have some */
 	COLUMN_TEXT,
 	COLUMN_WORD, /* text in which no format has anything to quote */
 };
@@ -185,6 +186,9 @@ struct column_choice {
 	bool named;          /* the format's rows name their columns */
 	enum column_names names;
 };
+
+/* With every column that rows to a URL can have. */
+struct column_choice column_choice_every(enum column_names names);
 
 /* For rows of the epoch, in a format that names no columns. */
 struct column_choice column_choice_of(const struct report_epoch *epoch);
