@@ -32,7 +32,7 @@ OPTION_OWNER(control)
 
 struct profile;
 
-#define CONTROL_ERROR_MAX 512
+#define CONTROL_ERROR_MAX 1024
 
 /* Before EAL opens the socket; once. */
 void control_offer(void);

@@ -56,10 +56,7 @@ static int open_place(struct remote *remote, bool require, char *why)
 	struct ipfix_place *place = (struct ipfix_place *)remote;
 	const char *cannot = require ? ipfix_socket_open(place->socket) : NULL;
 
-	if (cannot == NULL)
-		return 0;
-	snprintf(why, REMOTE_WHY_MAX, "%s", cannot);
-	return 1;
+	return cannot == NULL ? 0 : remote_absent(why, cannot);
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)

@@ -14,7 +14,8 @@
 #include "report/output/format.h"
 
 #define OPENING_NS     (5 * SECOND_NS)
-#define LINE_MAX_BYTES 512
+#define LINE_MAX_BYTES 1024
+#define WHY_SHOWN      (REMOTE_WHY_MAX - 64)
 
 static const struct remote_scheme *const schemes[] = {
 	&remote_clickhouse,
@@ -187,6 +188,12 @@ void remote_free(struct remote *remote)
 	text_free(&remote->header);
 	text_free(&remote->text);
 	remote->scheme->free(remote);
+}
+
+int remote_absent(char *why, const char *reason)
+{
+	snprintf(why, REMOTE_WHY_MAX, "%.*s; start it, or leave out require", WHY_SHOWN, reason);
+	return 1;
 }
 
 int remote_open(struct remote *remote, bool require, char *why)

@@ -11,8 +11,11 @@
 #include "report/outlet/voice.h"
 #include "report/output/output.h"
 
-#define REMOTE_WHY_MAX 256
+#define REMOTE_WHY_MAX 768
 #define REMOTE_KEY_MAX 160
+
+/* Refusals of more than one row after which a place sends an interval's rows in no smaller parts. */
+#define REMOTE_REFUSALS_MAX 4096
 
 /* What is asked for. */
 struct remote_request {
@@ -122,6 +125,9 @@ bool remote_check(const struct remote_request *request, char *why);
 struct remote *remote_create(
 	const struct remote_request *request, uint32_t number, struct writer_voice *voice);
 void remote_free(struct remote *remote);
+
+/* For open() where a place that is required is not there. Writes why[REMOTE_WHY_MAX]; returns 1. */
+int remote_absent(char *why, const char *reason);
 
 /* As open() of its scheme. */
 int remote_open(struct remote *remote, bool require, char *why);

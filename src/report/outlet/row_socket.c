@@ -106,8 +106,7 @@ static int open_place(struct remote *remote, bool require, char *why)
 
 	if (!require || receiver_reach(&place->receiver))
 		return 0;
-	snprintf(why, REMOTE_WHY_MAX, "%s", place->receiver.why);
-	return 1;
+	return remote_absent(why, place->receiver.why);
 }
 
 static void begin(void *arg)

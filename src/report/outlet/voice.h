@@ -9,7 +9,7 @@
 #include "report/outlet/output_file.h"
 #include "report/output/progress.h"
 
-#define WRITER_ERROR_MAX 512
+#define WRITER_ERROR_MAX 1024
 
 /*
  * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came

@@ -438,9 +438,7 @@ static int open_remote(
 	(void)writer;
 	if (status != 0) {
 		remote_hide(place->to.name, shown);
-		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s%s", place->label, shown, why,
-			status == 1 && place->options->require ? "; start it, or leave out require"
-							       : "");
+		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", place->label, shown, why);
 	}
 	return status;
 }
