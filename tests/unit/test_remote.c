@@ -464,6 +464,53 @@ static void test_talker_behind_a_spool(void **state)
 	close(talker.listener);
 }
 
+static void wait_for_delivery(const struct sender *sender, uint64_t rows)
+{
+	while (sender->delivery->delivered < rows)
+		usleep(1000);
+}
+
+/* Rows that the kernel has, and a receiver that reads none of them and is gone. With a spool it is not
+ * there before they were read (Unix), or the other end has them (TCP): they come again. */
+static void lose_connection(struct sender *sender, int listener)
+{
+	const struct linger abort = {.l_onoff = 1};
+	struct text rows = csv_rows(100, true);
+	struct report_delivery account;
+	int fd;
+
+	start(sender);
+	push(sender, 100);
+	fd = accept(listener, NULL, NULL);
+	usleep(300000); /* the kernel takes all that it has room for */
+	assert_int_equal(sender->delivery->delivered, 0);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort, sizeof(abort));
+	close(fd);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &rows);
+	wait_for_delivery(sender, 100);
+	account = stop(sender);
+	assert_int_equal(account.delivered, 100);
+	assert_int_equal(account.retries, 1);
+	close(fd);
+	close(listener);
+	text_free(&rows);
+}
+
+static void test_lost_in_the_kernel(void **state)
+{
+	struct sender tcp = {.second = 10 * SHORT_SECOND, .spools = true};
+	struct sender local = {
+		.url = "unix:test_remote.sock", .second = 10 * SHORT_SECOND, .spools = true};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+
+	(void)state;
+	lose_connection(&tcp, listen_tcp(&tcp, 4096));
+	unlink(at.sun_path);
+	lose_connection(&local, listen_at(&at));
+	unlink(at.sun_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_talker),
 		cmocka_unit_test(test_talker_behind_a_spool),
+		cmocka_unit_test(test_lost_in_the_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

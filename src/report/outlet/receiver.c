@@ -2,6 +2,7 @@
 #include "report/outlet/receiver.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -550,6 +551,37 @@ int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
 	else if (error != 0)
 		give_up(receiver, error == ETIMEDOUT ? late : strerror(error));
 	return error;
+}
+
+int receiver_drain(struct receiver *receiver)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC);
+	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
+	int before = INT_MAX;
+
+	while (true) {
+		ssize_t len = take_noise(receiver);
+		int error = len < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
+		int left = queued(receiver->fd);
+
+		/* One that closed the connection acknowledges no more. */
+		if (error == 0 && len == 0 && left > 0)
+			error = EPIPE;
+		if (error == 0 && left <= 0)
+			return 0;
+		if (left != before)
+			start = clock_now(CLOCK_MONOTONIC);
+		before = left;
+		if (error == 0 &&
+			clock_now(CLOCK_MONOTONIC) - start >= receiver->patience(receiver->arg))
+			error = ETIMEDOUT;
+		if (error != 0) {
+			give_up(receiver, error == ETIMEDOUT ? "the receiver takes nothing"
+							     : strerror(error));
+			return error;
+		}
+		(void)poll(&polled, 1, LOOK_MS);
+	}
 }
 
 uint32_t receiver_datagram_max(const struct receiver *receiver)

@@ -82,6 +82,10 @@ bool receiver_heed(struct receiver *receiver);
  */
 int receiver_send(struct receiver *receiver, const void *bytes, size_t len);
 
+/* Waits until its host has acknowledged all that was sent (TCP), or it has read that (Unix). Returns 0,
+ * else an errno: it is gone, and may have read less. */
+int receiver_drain(struct receiver *receiver);
+
 /* It took what there was: if it goes away, it is tried again soon. */
 void receiver_praise(struct receiver *receiver);
 

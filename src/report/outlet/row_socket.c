@@ -67,6 +67,16 @@ static bool reach(struct row_socket *place)
 	return true;
 }
 
+/* Sends the text. With a spool it waits until the other end has it: what only the kernel here has is lost
+ * with the connection. */
+static int send_text(struct row_socket *place)
+{
+	const struct remote *remote = &place->remote;
+	int error = receiver_send(&place->receiver, remote->text.data, remote->text.len);
+
+	return error == 0 && remote->spooled != NULL ? receiver_drain(&place->receiver) : error;
+}
+
 /* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
 static _Atomic uint64_t *fate_of(struct row_socket *place)
 {
@@ -78,7 +88,7 @@ static _Atomic uint64_t *fate_of(struct row_socket *place)
 		int error;
 
 		delivery_count(&delivery->retries, tries > 0);
-		error = receiver_send(&place->receiver, remote->text.data, remote->text.len);
+		error = send_text(place);
 		if (error == 0) {
 			receiver_praise(&place->receiver);
 			delivery_count(&delivery->bytes, remote->text.len);
