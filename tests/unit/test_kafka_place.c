@@ -171,11 +171,150 @@ static struct report_delivery fail_once(void)
 	return account;
 }
 
+/* Answers to the next requests with rows, up to -1. */
+static void push_answers(const int *codes)
+{
+	rd_kafka_resp_err_t errors[64];
+	size_t n = 0;
+
+	while (codes[n] != -1)
+		errors[n] = (rd_kafka_resp_err_t)codes[n], n++;
+	rd_kafka_mock_push_request_errors_array(cluster, 0 /* Produce */, n, errors);
+}
+
+#define TOO_LARGE RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
+#define INVALID   RD_KAFKA_RESP_ERR_INVALID_RECORD
+
+/* All rows, in parts of 5, 3, 2 and 1: each is refused by itself. */
 static void test_refused(void **state)
 {
+	static const int codes[] = {TOO_LARGE, TOO_LARGE, TOO_LARGE, TOO_LARGE, TOO_LARGE,
+		TOO_LARGE, INVALID, INVALID, INVALID, INVALID, INVALID, -1};
+
 	(void)state;
-	rd_kafka_mock_push_request_errors(cluster, 0, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+	push_answers(codes);
 	assert_int_equal(fail_once().reconnects, 0);
+}
+
+/* Sends rows, with a spool or without, when answers were pushed. Returns the account. */
+static struct report_delivery send_rows(uint32_t n, bool spools)
+{
+	struct sender sender = {.second = SHORT_SECOND, .spools = spools};
+	struct report_delivery account;
+
+	give(&(struct option_properties){1, {"linger.ms=10000"}}); /* a request has all rows */
+	start_producer(&sender, TOPIC);
+	push(&sender, n);
+	wait_for_fates(&sender, n);
+	account = stop(&sender);
+	give(&(struct option_properties){0});
+	assert_int_equal(account.acknowledged + account.failed, n);
+	assert_int_equal(account.unknown + account.dropped + account.reconnects, 0);
+	return account;
+}
+
+/* A batch that is too large, or has a row that the topic does not take: its parts are sent again. */
+static void refuse_batches(bool spools)
+{
+	static const int codes[][3] = {{RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, -1},
+		{RD_KAFKA_RESP_ERR_INVALID_RECORD, -1}, {RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE, -1},
+		{RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE, TOO_LARGE, -1}};
+	struct text all = {0}, rows = rows_of(&format_json, 40, false);
+	struct report_delivery account;
+
+	for (size_t c = 0; c < sizeof(codes) / sizeof(codes[0]); c++) {
+		push_answers(codes[c]);
+		account = send_rows(40, spools);
+		assert_int_equal(account.failed, 0);
+		assert_int_equal(account.retries, codes[c][1] == -1 ? 2 : 4);
+		assert_int_equal(account.bytes, rows.len - 40);
+		assert_int_equal(warnings, 0);
+		if (codes[c][1] == -1)
+			text_add(&all, rows.data, rows.len);
+	}
+	/* The last answers refused the first half twice: it is there after the second. */
+	for (uint32_t half = 0, row = 0; half < 2; half++, row = 0)
+		for (const char *at = rows.data, *end; at < rows.data + rows.len; at = end, row++) {
+			end = (const char *)memchr(at, '\n', rows.len) + 1;
+			if ((row < 20) == (half == 1))
+				text_add(&all, at, (size_t)(end - at));
+		}
+	assert_messages(&all);
+	text_free(&all);
+	text_free(&rows);
+}
+
+static void test_batches_refused(void **state)
+{
+	(void)state;
+	refuse_batches(false);
+}
+
+static void test_batches_refused_with_a_spool(void **state)
+{
+	(void)state;
+	refuse_batches(true);
+}
+
+/* The third of eight rows is refused by itself. */
+static void test_one_row_refused(void **state)
+{
+	static const int codes[] = {INVALID, INVALID, 0, 0, INVALID, INVALID, 0, -1};
+	static const uint32_t order[] = {4, 5, 6, 7, 0, 1, 3};
+
+	(void)state;
+	for (uint32_t spools = 0; spools < 2; spools++) {
+		struct text all = {0}, rows = rows_of(&format_json, 8, false);
+		struct report_delivery account;
+
+		begin(NULL);
+		push_answers(codes);
+		account = send_rows(8, spools);
+		assert_int_equal(account.failed, 1);
+		assert_int_equal(account.retries, 6);
+		assert_int_equal(warnings, 1);
+		for (size_t o = 0; o < sizeof(order) / sizeof(order[0]); o++) {
+			const char *at = rows.data;
+
+			for (uint32_t row = 0; row < order[o]; row++)
+				at = (const char *)memchr(at, '\n', rows.len) + 1;
+			text_add(&all, at, strcspn(at, "\n") + 1);
+		}
+		assert_messages(&all);
+		text_free(&all);
+		text_free(&rows);
+		end(NULL);
+	}
+}
+
+/* With a spool, an error that passes while parts are sent: all rows wait, and are sent again. */
+static void test_closed_between_parts(void **state)
+{
+	static const int codes[] = {
+		TOO_LARGE, TOO_LARGE, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, -1};
+	struct report_delivery account;
+
+	(void)state;
+	push_answers(codes);
+	account = send_rows(40, true);
+	assert_int_equal(account.acknowledged, 40);
+	assert_true(account.retries >= 3);
+}
+
+/* Where no broker confirms anything, the kernel has the rows, and no more is known. */
+static void test_without_acknowledgements(void **state)
+{
+	struct report_delivery account;
+	struct sender sender = {0};
+
+	(void)state;
+	give(&(struct option_properties){2, {"acks=0", "enable.idempotence=false"}});
+	start_producer(&sender, TOPIC);
+	push(&sender, 40);
+	account = stop(&sender);
+	give(&(struct option_properties){0});
+	assert_int_equal(account.delivered, 40);
+	assert_int_equal(account.acknowledged, 0);
 }
 
 /* An error after which a producer sends nothing more: another takes its place. */
@@ -420,6 +559,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_messages, begin, end),
 		cmocka_unit_test_setup_teardown(test_errors_that_pass, begin, end),
 		cmocka_unit_test_setup_teardown(test_refused, begin, end),
+		cmocka_unit_test_setup_teardown(test_batches_refused, begin, end),
+		cmocka_unit_test_setup_teardown(test_batches_refused_with_a_spool, begin, end),
+		cmocka_unit_test(test_one_row_refused),
+		cmocka_unit_test_setup_teardown(test_closed_between_parts, begin, end),
+		cmocka_unit_test_setup_teardown(test_without_acknowledgements, begin, end),
 		cmocka_unit_test_setup_teardown(test_fatal, begin, end),
 		cmocka_unit_test_setup_teardown(test_refused_with_a_spool, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_topic_that_comes_later, begin, end),

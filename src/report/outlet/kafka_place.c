@@ -3,7 +3,8 @@
 /*
  * A topic of Kafka as a place of reports: kafka://BROKERS/TOPIC. Each row is a message of JSON, and
  * the brokers' answers are the account: librdkafka knows of each message whether they have it, do
- * not have it, or may have it.
+ * not have it, or may have it. librdkafka sends messages in batches, and a broker refuses a batch as a
+ * whole: rows that it refused so are sent again in parts, each half as long, down to one row.
  */
 
 #include "report/outlet/remote.h"
@@ -41,6 +42,7 @@ const struct remote_scheme remote_kafka = {
 #define ERROR_MAX   512
 #define BATCH       64         /* messages that are handed over at once */
 #define TEXT_BYTES  (32 << 10) /* of rows that are formatted at once: they stay in the first cache */
+#define AGAIN_BYTES (4 << 20)  /* limit of refused rows that wait while others are sent */
 
 struct kafka_place {
 	struct remote remote;
@@ -54,9 +56,15 @@ struct kafka_place {
 	bool keyed;       /* rows are of exporters */
 	bool answers;     /* some came since `answered` was set */
 	int64_t answered; /* monotonic ns: since then it had no need to, or has not */
-	int64_t backoff;  /* ns */
-	bool closed;      /* a row was not taken, until somebody mends what is no matter of it */
-	char why[128];    /* what librdkafka complained of last */
+	/* Rows of refused batches, one per line. They are sent again in parts. */
+	struct text refused;
+	uint64_t nb_refused;
+	rd_kafka_resp_err_t refusal; /* error of the last refused row */
+	bool alone;                  /* each row is sent by a request of its own */
+	uint32_t refusals; /* parts of more than one row that were refused, of the interval */
+	int64_t backoff;   /* ns */
+	bool closed;       /* a row was not taken, until somebody mends what is no matter of it */
+	char why[128];     /* what librdkafka complained of last */
 };
 
 /* --- What librdkafka says, by the outlet's thread */
@@ -78,17 +86,22 @@ static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *a
 		remote_say_waits(&place->remote, place->why);
 }
 
+/* Returns true if a batch is refused for its size, or for some of its rows. */
+static bool is_of_batch(rd_kafka_resp_err_t error)
+{
+	return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
+	       error == RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE ||
+	       error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE ||
+	       error == RD_KAFKA_RESP_ERR_INVALID_RECORD;
+}
+
 /* With a spool rows wait until somebody lets them in: all but those that it can never take as they are,
  * and those that are given up here. */
 static bool is_closed(const struct kafka_place *place, rd_kafka_resp_err_t error)
 {
-	if (place->remote.spooled == NULL)
+	if (place->remote.spooled == NULL || is_of_batch(error))
 		return false;
 	switch (error) {
-	case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-	case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
-	case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
-	case RD_KAFKA_RESP_ERR_INVALID_RECORD:
 	case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
 	case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
 	case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: return false;
@@ -111,13 +124,36 @@ static void say_not_taken(struct kafka_place *place, rd_kafka_resp_err_t error, 
 	}
 }
 
+/* Without acks no broker confirms a row. */
 static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_message_t *message)
 {
 	if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-		return &delivery->acknowledged;
+		return rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_PERSISTED
+			       ? &delivery->acknowledged
+			       : &delivery->delivered;
 	return rd_kafka_message_status(message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED
 		       ? &delivery->failed
 		       : &delivery->unknown;
+}
+
+/* Keeps a row to send it again. Returns false if its fate is final: it was sent by itself, or memory is
+ * missing. */
+static bool keep_refused(struct kafka_place *place, const rd_kafka_message_t *message)
+{
+	size_t before = place->refused.len;
+
+	if (place->alone || !is_of_batch(message->err) || message->len > INT32_MAX)
+		return false;
+	text_add(&place->refused, message->payload, message->len);
+	text_char(&place->refused, '\n');
+	if (place->refused.failed) {
+		place->refused.failed = false;
+		place->refused.len = before;
+		return false;
+	}
+	place->nb_refused++;
+	place->refusal = message->err;
+	return true;
 }
 
 static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *arg)
@@ -128,7 +164,9 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
 
 	(void)kafka;
-	place->answers = true;
+	if (keep_refused(place, message))
+		return;
+	place->answers |= taken || !is_of_batch(message->err);
 	delivery_count(fate, 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
 	if (taken)
@@ -221,7 +259,7 @@ static int make_producer(struct kafka_place *place, char error[ERROR_MAX])
 }
 
 /* Whether any broker answers. */
-static bool reach(struct kafka_place *place, char *why)
+static bool reach(struct kafka_place *place, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
 	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
@@ -234,7 +272,7 @@ static bool reach(struct kafka_place *place, char *why)
 			return true;
 		}
 	}
-	snprintf(why, REMOTE_WHY_MAX, "no broker answers (%s)", rd_kafka_err2str(error));
+	snprintf(why, ERROR_MAX, "no broker answers (%s)", rd_kafka_err2str(error));
 	return false;
 }
 
@@ -247,9 +285,9 @@ static int open_place(struct remote *remote, bool require, char *why)
 	signals_block(); /* threads of librdkafka get none */
 	status = make_producer(place, error);
 	signals_unblock();
-	snprintf(why, REMOTE_WHY_MAX, "%.*s", REMOTE_WHY_MAX - 1, error);
-	if (status == 0 && require && !reach(place, why))
-		status = 1;
+	snprintf(why, REMOTE_WHY_MAX, "%s", error);
+	if (status == 0 && require && !reach(place, error))
+		return remote_absent(why, error);
 	return status;
 }
 
@@ -361,10 +399,10 @@ static void set_key(rd_kafka_message_t *message)
 	message->key_len = (size_t)(quote - key);
 }
 
-/* Of the text. Returns how many of its rows librdkafka has. */
-static uint64_t produce_text(struct kafka_place *place)
+/* Returns how many of the rows librdkafka has. */
+static uint64_t produce_rows(struct kafka_place *place, const char *rows, size_t len)
 {
-	const char *at = place->remote.text.data, *const end = at + place->remote.text.len;
+	const char *at = rows, *const end = rows + len;
 	uint64_t produced = 0;
 
 	while (at < end) {
@@ -385,11 +423,96 @@ static uint64_t produce_text(struct kafka_place *place)
 	return produced;
 }
 
+/* --- Rows of batches that were refused */
+
+/* Some rows of a text, one per line. */
+struct part {
+	const char *rows;
+	size_t len;
+	uint64_t n;
+};
+
+static struct part take_part(const struct text *text, size_t at, uint64_t n)
+{
+	struct part part = {text->data + at, 0, 0};
+
+	for (; part.n < n && at + part.len < text->len; part.n++) {
+		const char *end = memchr(part.rows + part.len, '\n', text->len - at - part.len);
+
+		part.len = (size_t)(end - part.rows) + 1;
+	}
+	return part;
+}
+
+/* Returns true if refused rows are sent again, in parts. With too many refusals in an interval it is the
+ * topic that does not suit. */
+static bool sends_again(struct kafka_place *place)
+{
+	const char *why = rd_kafka_err2str(place->refusal);
+
+	if (place->remote.left || place->closed)
+		return false;
+	/* At the end of the run it has no more time than one that takes nothing. */
+	if (outlet_gives_up(place->remote.outlet, &place->answered)) {
+		remote_leave(&place->remote, why);
+		return false;
+	}
+	if (place->refusals < REMOTE_REFUSALS_MAX)
+		return true;
+	place->closed = place->remote.spooled != NULL;
+	if (place->closed)
+		remote_say_waits(&place->remote, why);
+	else
+		remote_say_refuses(&place->remote, why);
+	return false;
+}
+
+/* Sends all rows of the text in parts of `size` rows, one after the other. */
+static void send_parts(
+	struct kafka_place *place, const struct text *text, uint64_t rows, uint64_t size)
+{
+	struct delivery *delivery = &place->remote.delivery;
+	size_t at = 0;
+
+	place->alone = size == 1;
+	while (rows > 0 && sends_again(place)) {
+		struct part part = take_part(text, at, size);
+		uint64_t before = place->nb_refused;
+
+		delivery_count(&delivery->retries, 1);
+		delivery_count(&place->remote.fates->failed,
+			part.n - produce_rows(place, part.rows, part.len));
+		settle(place);
+		place->refusals += !place->alone && place->nb_refused > before;
+		at += part.len;
+		rows -= part.n;
+	}
+	place->alone = false;
+	delivery_count(&place->remote.fates->failed, rows);
+}
+
+/* Sends refused rows again until each has its fate: in parts of half as many rows, then of half as many
+ * of those that were refused again, down to one row. */
+static void send_again(struct kafka_place *place)
+{
+	for (uint64_t size = place->nb_refused; place->nb_refused > 0;) {
+		struct text rows = place->refused;
+		uint64_t n = place->nb_refused;
+
+		place->refused = (struct text){0};
+		place->nb_refused = 0;
+		size = (size + 1) / 2;
+		send_parts(place, &rows, n, size);
+		text_free(&rows);
+	}
+}
+
 static bool begin_rows(struct kafka_place *place, uint64_t rows)
 {
 	char error[ERROR_MAX] = "";
 
 	place->closed = false;
+	place->refusals = 0;
 	/* One that was left is heard no more: what it may still tell of was counted. */
 	if (!place->remote.left && (place->kafka != NULL || make_producer(place, error) == 0))
 		return true;
@@ -409,13 +532,15 @@ static void end_rows(struct kafka_place *place, uint64_t rows, uint64_t produced
 {
 	delivery_count(&place->remote.fates->failed, rows > produced ? rows - produced : 0);
 	settle(place);
+	send_again(place);
 	replace_if_fatal(place);
 }
 
 static void bring_once(struct kafka_place *place, uint64_t rows)
 {
 	if (begin_rows(place, rows))
-		end_rows(place, rows, produce_text(place));
+		end_rows(place, rows,
+			produce_rows(place, place->remote.text.data, place->remote.text.len));
 }
 
 static void wait_to_try_again(struct kafka_place *place)
@@ -447,7 +572,8 @@ static void bring(struct remote *remote, uint64_t rows)
 	}
 }
 
-/* Without a spool nothing is sent twice: librdkafka sends rows while the next are formatted. */
+/* Without a spool only rows that were refused are sent twice: librdkafka sends rows while the next are
+ * formatted. */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct kafka_place *place = arg;
@@ -462,8 +588,12 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	while (format_some(&remote->text, TEXT_BYTES, remote->format, remote->columns, epoch,
 		       &cursor) > 0) {
 		if (!remote->text.failed)
-			produced += produce_text(place);
+			produced += produce_rows(place, remote->text.data, remote->text.len);
 		text_clear(&remote->text);
+		if (place->refused.len > AGAIN_BYTES) {
+			settle(place);
+			send_again(place);
+		}
 	}
 	end_rows(place, rows, produced);
 }
@@ -528,6 +658,7 @@ static void free_place(struct remote *remote)
 	struct kafka_place *place = (struct kafka_place *)remote;
 
 	free_producer(place);
+	text_free(&place->refused);
 	free(place->brokers);
 	free(place);
 }
