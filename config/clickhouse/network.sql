@@ -5,11 +5,12 @@
 
 -- Rows with what a key without a row had at most in the same interval of the same host.
 CREATE VIEW IF NOT EXISTS heavy_hitters_unlisted AS
-SELECT host, measurement, start, src_ip, dst_ip, src_port, dst_port, proto, packets, bytes,
-    packets_low, packets_high, bytes_low, bytes_high, unlisted_packets_high, unlisted_bytes_high
+SELECT host, measurement, start, src_ip, dst_ip, src_port, dst_port, proto, vlan, dscp, mpls, in_port, ingress,
+    egress, packets, bytes, packets_low, packets_high, bytes_low, bytes_high, unlisted_packets_high, unlisted_bytes_high
 FROM
 (
-    SELECT host, run, epoch, measurement, start, src_ip, dst_ip, src_port, dst_port, proto, packets, bytes,
+    SELECT host, run, epoch, measurement, start, src_ip, dst_ip, src_port, dst_port, proto, vlan, dscp, mpls,
+        in_port, ingress, egress, packets, bytes,
         packets_low, packets_high, bytes_low, bytes_high
     FROM heavy_hitters FINAL
 ) AS keys
@@ -24,7 +25,8 @@ USING (host, run, epoch, measurement);
 -- of them together with the probability `confidence`. A host without a row for the key adds 0, and at most what it
 -- says of keys without a row. `packets` and `bytes` are those of the hosts_with_it that have one.
 CREATE VIEW IF NOT EXISTS network_heavy_hitters AS
-SELECT measurement, start, src_ip, dst_ip, src_port, dst_port, proto, hosts_with_it, hosts,
+SELECT measurement, start, src_ip, dst_ip, src_port, dst_port, proto, vlan, dscp, mpls, in_port, ingress,
+    egress, hosts_with_it, hosts,
     packets_sum AS packets, bytes_sum AS bytes, packets_low_sum AS packets_low,
     if(packets_unknown + others_packets_unknown > own_packets_unknown, NULL,
         toUInt64(packets_high_sum + others_packets_high - own_packets_high)) AS packets_high,
@@ -34,7 +36,8 @@ SELECT measurement, start, src_ip, dst_ip, src_port, dst_port, proto, hosts_with
     confidence
 FROM
 (
-    SELECT measurement, start, src_ip, dst_ip, src_port, dst_port, proto, uniqExact(host) AS hosts_with_it,
+    SELECT measurement, start, src_ip, dst_ip, src_port, dst_port, proto, vlan, dscp, mpls, in_port, ingress,
+        egress, uniqExact(host) AS hosts_with_it,
         sum(packets) AS packets_sum, sum(bytes) AS bytes_sum,
         sum(packets_low) AS packets_low_sum, sum(bytes_low) AS bytes_low_sum,
         sum(ifNull(packets_high, 0)) AS packets_high_sum, countIf(isNull(packets_high)) AS packets_unknown,
@@ -44,7 +47,7 @@ FROM
         sum(ifNull(unlisted_bytes_high, 0)) AS own_bytes_high,
         countIf(isNull(unlisted_bytes_high)) AS own_bytes_unknown
     FROM heavy_hitters_unlisted
-    GROUP BY measurement, start, src_ip, dst_ip, src_port, dst_port, proto
+    GROUP BY measurement, start, src_ip, dst_ip, src_port, dst_port, proto, vlan, dscp, mpls, in_port, ingress, egress
 ) AS keys
 ALL INNER JOIN
 (
@@ -61,7 +64,8 @@ USING (measurement, start);
 
 -- The same by minute, of all intervals that start in it. The more intervals and hosts, the more risk.
 CREATE VIEW IF NOT EXISTS network_heavy_hitters_minute AS
-SELECT measurement, minute, src_ip, dst_ip, src_port, dst_port, proto, hosts_with_it, hosts,
+SELECT measurement, minute, src_ip, dst_ip, src_port, dst_port, proto, vlan, dscp, mpls, in_port, ingress,
+    egress, hosts_with_it, hosts,
     packets_sum AS packets, bytes_sum AS bytes, packets_low_sum AS packets_low,
     if(packets_unknown + others_packets_unknown > own_packets_unknown, NULL,
         toUInt64(packets_high_sum + others_packets_high - own_packets_high)) AS packets_high,
@@ -71,7 +75,8 @@ SELECT measurement, minute, src_ip, dst_ip, src_port, dst_port, proto, hosts_wit
     confidence
 FROM
 (
-    SELECT measurement, toStartOfMinute(start) AS minute, src_ip, dst_ip, src_port, dst_port, proto,
+    SELECT measurement, toStartOfMinute(start) AS minute, src_ip, dst_ip, src_port, dst_port, proto, vlan,
+        dscp, mpls, in_port, ingress, egress,
         uniqExact(host) AS hosts_with_it,
         sum(packets) AS packets_sum, sum(bytes) AS bytes_sum,
         sum(packets_low) AS packets_low_sum, sum(bytes_low) AS bytes_low_sum,
@@ -82,7 +87,8 @@ FROM
         sum(ifNull(unlisted_bytes_high, 0)) AS own_bytes_high,
         countIf(isNull(unlisted_bytes_high)) AS own_bytes_unknown
     FROM heavy_hitters_unlisted
-    GROUP BY measurement, minute, src_ip, dst_ip, src_port, dst_port, proto
+    GROUP BY measurement, minute, src_ip, dst_ip, src_port, dst_port, proto, vlan, dscp, mpls, in_port,
+        ingress, egress
 ) AS keys
 ALL INNER JOIN
 (

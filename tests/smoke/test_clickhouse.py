@@ -4,6 +4,7 @@
 import calendar
 import collections
 import csv
+import http.server
 import json
 import os
 import random
@@ -11,7 +12,9 @@ import re
 import signal
 import socket
 import struct
+import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 from datetime import datetime
 
@@ -103,6 +106,92 @@ def test_tables(test):
     ledger = [int(part) for part in server.ask('SELECT sum(offered), sum(measured + lost + left_out + skipped) '
                                                'FROM ledger_minute')[0].split('\t')]
     assert ledger == [400000, 400000], ledger
+    server.end(test)
+
+
+class Table(http.server.ThreadingHTTPServer):
+    """A server with one table: it lists the columns, and refuses rows with another one as ClickHouse does."""
+
+    def __init__(self, columns):
+        table, self.rows = self, []
+        self.columns = columns
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self, status, text):
+                self.send_response(status)
+                self.send_header('Content-Length', str(len(text)))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def do_GET(self):
+                assert 'DESCRIBE TABLE heavy_hitters' in urllib.parse.unquote(self.path), self.path
+                self.answer(200, ''.join(f'{name}\tString\t\t\t\n' for name in table.columns))
+
+            def do_POST(self):
+                rows = [json.loads(line) for line in self.rfile.read(int(self.headers['Content-Length'])).splitlines()]
+                other = [name for row in rows for name in row if name not in table.columns]
+                if other and 'input_format_skip_unknown_fields=0' in self.path:
+                    self.answer(400, 'Code: 117. DB::Exception: Unknown field found while parsing JSONEachRow format: '
+                                f'{other[0]}: (at row 1)\n')
+                    return
+                table.rows += [{name: row[name] for name in row if name not in other} for row in rows]
+                self.answer(200, '')
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(('127.0.0.1', 0), Handler)
+        self.thread = threading.Thread(target=self.serve_forever, kwargs={'poll_interval': 0.05})
+        self.thread.start()
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+        self.thread.join(20)
+
+
+def columns_of(test, table):
+    """Those that config/clickhouse/tables.sql has."""
+    create = next(part for part in statements(test, 'tables') if f'EXISTS {table}\n' in part)
+    return re.findall(r'^    (\w+) ', create, re.MULTILINE)
+
+
+def test_lacking_columns(test):
+    """A table without a column of the rows ends the run before anything is written, with what adds it. No column of
+    other keys, of records or of JSON is missing in the tables that come with the program."""
+    columns, stats = columns_of(test, 'heavy_hitters'), test.path('stats.csv')
+    table = Table([name for name in columns if name not in ('vlan', 'pps')])
+    url = f'clickhouse://127.0.0.1:{table.server_port}/heavy_hitters'
+    run = ('--synthetic', 'flows=10,packets=1000', '--interval', '0', '--stats', stats, '--output', url)
+    try:
+        result = test.run(*run, '--key', 'src,vlan')
+        if 'built without it' in result.stderr:
+            test.skip('built without ClickHouse')
+        result.expect(1).expect_one_line(url, 'run ALTER TABLE heavy_hitters ADD COLUMN pps Nullable(UInt64), '
+                                         'ADD COLUMN vlan Nullable(UInt64)')
+        assert not os.path.exists(stats)
+        table.columns = columns
+        for more in (('--key', 'src,vlan,dscp,mpls,in_port,tcp_flags'), ('--sketch', 'flow-table', '--deep', 'tcp')):
+            table.rows.clear()
+            test.run(*run, '--force', *more).expect(0)
+            assert sum(row['packets'] for row in table.rows) == 1000, more
+    finally:
+        table.close()
+
+
+def test_lacking_columns_of_a_server(test):
+    """ClickHouse accepts the statement that a run shows; only with --full."""
+    if not test.settings.full:
+        test.skip('only with --full')
+    server, create = Server(test), statements(test, 'tables')[0]
+    assert 'EXISTS heavy_hitters\n' in create
+    server.ask(re.sub(r'\n    (vlan|pps|first|ingress|share) .*', '', create))
+    run = ('--synthetic', 'flows=10,packets=1000', '--interval', '0', '--key', 'src,vlan', '--output',
+           f'clickhouse://127.0.0.1:{server.port}/heavy_hitters')
+    result = test.run(*run).expect(1)
+    server.ask(re.search('run (ALTER TABLE .*)', result.stderr)[1])
+    test.run(*run).expect(0)
+    assert server.ask('SELECT sum(packets), sum(vlan), count(pps) > 0 FROM heavy_hitters')[0].split('\t')[0] == '1000'
     server.end(test)
 
 
@@ -294,7 +383,7 @@ def test_many_hosts(test):
     server.end(test)
 
     python = peers.chdb(test)
-    kept = 'INSERT INTO {} SETTINGS date_time_input_format=\'best_effort\', input_format_skip_unknown_fields=1 ' \
+    kept = 'INSERT INTO {} SETTINGS date_time_input_format=\'best_effort\', input_format_skip_unknown_fields=0 ' \
         'FORMAT JSONEachRow\n{}'
     # It has no table that reads Kafka: rows come by its views all the same.
     topics = [re.sub(r'ENGINE = Kafka\s.*', 'ENGINE = Null', statement, flags=re.DOTALL)

@@ -21,11 +21,15 @@
 #define OK      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 #define ANSWERS 5
 
-/* What the server does with one request after the other, each on a connection of its own. */
+/* A server that answers requests one by one, each on a connection of its own. It answers requests for
+ * the columns of the table between them. */
 struct server {
 	int listener;
+	const char *description; /* the answer to those; NULL: nothing is in it */
+	_Atomic uint32_t described;
 	const char *answers[ANSWERS]; /* NULL: there is no further request */
 	bool breaks[ANSWERS];         /* the connection, after the first bytes of the rows */
+	bool early[ANSWERS];          /* the answer comes before the rows are read */
 	bool floods;                  /* after its answers, without an end */
 	struct text bodies[ANSWERS];
 	char requests[ANSWERS][4096]; /* what stood before them */
@@ -55,7 +59,7 @@ static void take_request(struct server *server, uint32_t turn, int fd)
 		len++;
 		assert_true(len < sizeof(server->requests[0]));
 	}
-	for (left = length_in(request); left > 0;) {
+	for (left = server->early[turn] ? 0 : length_in(request); left > 0;) {
 		ssize_t n = recv(fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), 0);
 
 		assert_true(n > 0);
@@ -66,6 +70,30 @@ static void take_request(struct server *server, uint32_t turn, int fd)
 	}
 }
 
+/* Returns a connection with a POST, or -1 after shutdown of the listener. */
+static int accept_rows(struct server *server)
+{
+	char bytes[4096] = "";
+	const char *answer = server->description != NULL ? server->description : OK;
+
+	while (true) {
+		int fd = accept(server->listener, NULL, NULL);
+
+		if (fd < 0 || recv(fd, bytes, 4, MSG_PEEK | MSG_WAITALL) < 4 ||
+			strncmp(bytes, "GET ", 4) != 0)
+			return fd;
+		for (size_t len = 0; strstr(bytes, "\r\n\r\n") == NULL; len++)
+			assert_int_equal(recv(fd, bytes + len, 1, 0), 1);
+		assert_non_null(strstr(bytes,
+			"GET /?query=DESCRIBE%20TABLE%20d.flows%20FORMAT%20TabSeparated HTTP"));
+		assert_int_equal(length_in(bytes), 0);
+		server->described++;
+		(void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+		close(fd);
+		memset(bytes, 0, sizeof(bytes));
+	}
+}
+
 static void *serve(void *arg)
 {
 	const struct linger abort = {.l_onoff = 1};
@@ -73,9 +101,10 @@ static void *serve(void *arg)
 
 	for (uint32_t turn = 0; turn < ANSWERS && server->answers[turn] != NULL; turn++) {
 		const char *answer = server->answers[turn];
-		int fd = accept(server->listener, NULL, NULL);
+		int fd = accept_rows(server);
 
-		assert_true(fd >= 0);
+		if (fd < 0) /* there was no such request */
+			break;
 		take_request(server, turn, fd);
 		if (server->breaks[turn])
 			setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort, sizeof(abort));
@@ -112,6 +141,7 @@ static struct report_delivery stop_both(struct server *server, struct sender *se
 
 	outlet_settle(sender->outlet);
 	account = stop(sender);
+	shutdown(server->listener, SHUT_RDWR);
 	pthread_join(server->thread, NULL);
 	close(server->listener);
 	return account;
@@ -216,10 +246,12 @@ static void test_tokens(void **state)
 static void test_a_server_without_tokens(void **state)
 {
 	struct server server = {
-		.answers =
-			{"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 71\r\n\r\n"
-			 "Code: 115, DB::Exception: Unknown setting insert_deduplication_token,.\n",
-				OK, OK},
+		.answers = {"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 66\r\n\r\n"
+			    "Code: 115, DB::Exception: Unknown setting wait_for_async_insert,.\n",
+			"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 71\r\n\r\n"
+			"Code: 115, DB::Exception: Unknown setting "
+			"insert_deduplication_token,.\n",
+			OK, OK},
 	};
 	struct report_delivery account;
 	struct sender sender = {0};
@@ -233,10 +265,14 @@ static void test_a_server_without_tokens(void **state)
 	assert_int_equal(account.retries, 0);
 	assert_int_equal(warnings + notices, 0);
 	free(token_in(&server, 0, true));
-	token_in(&server, 1, false);
+	free(token_in(&server, 1, true));
 	token_in(&server, 2, false);
-	assert_rows(&server, 1, 10);
-	assert_rows(&server, 2, 20);
+	token_in(&server, 3, false);
+	for (uint32_t turn = 0; turn < 4; turn++)
+		assert_int_equal(strstr(server.requests[turn], "wait_for_async_insert=1") != NULL,
+			turn == 0);
+	assert_rows(&server, 2, 10);
+	assert_rows(&server, 3, 20);
 	free_bodies(&server);
 }
 
@@ -294,11 +330,11 @@ static void test_refused_with_a_spool(void **state)
 
 		start_both(&server, &sender);
 		push(&sender, 100);
-		push(&sender, 20);
-		wait_for_fates(&sender, 120);
+		push(&sender, 1);
+		wait_for_fates(&sender, 101);
 		account = stop_both(&server, &sender);
 		assert_int_equal(account.acknowledged, 100);
-		assert_int_equal(account.failed, 20);
+		assert_int_equal(account.failed, 1);
 		assert_int_equal(account.retries, 2);
 		assert_int_equal(warnings, 2); /* that rows wait, and that some are lost */
 		assert_int_equal(notices, 1);
@@ -363,6 +399,540 @@ static void test_passing_errors(void **state)
 	}
 }
 
+/* Rows are sent again after each of these answers, which are incomplete or report an exception. */
+static void test_answers_that_are_none(void **state)
+{
+	static const char *const none[] = {
+		"HTTP/1.1 200 OK\r\nX-ClickHouse-Progress: {\"read_rows\":\"5\"}\r\nX-Click",
+		"HTTP/1.1 200 OK\r\nX-ClickHouse-Progress: {\"read_rows\":\"5\"}\r\n",
+		"HTTP/1.1 200 OK\r\n",
+		"HTTP/1.1 200",
+		"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: 1\r\n",
+		"HTTP/1.1 100 Continue\r\n\r\n",
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nX-A: 1\r\n",
+		"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\n\r\n",
+		/* Exceptions after the status was sent. */
+		"HTTP/1.1 200 OK\r\nx-clickhouse-exception-code: 241\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX-ClickHouse-Exception: disk\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+		"X-ClickHouse-Exception-Code: 243\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+		"X-ClickHouse-Exception: too late\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"24\r\nCode: 241. DB::Exception: no memory.\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n\r\n__exception__\r\nCode: 1002, o",
+	};
+
+	(void)state;
+	for (size_t a = 0; a < sizeof(none) / sizeof(none[0]); a++)
+		for (uint32_t spools = 0; spools < 2; spools++) {
+			struct server server = {.answers = {none[a], OK}};
+			struct sender sender = {.second = SHORT_SECOND, .spools = spools};
+			struct report_delivery account;
+
+			start_both(&server, &sender);
+			push(&sender, 10);
+			wait_for_fates(&sender, 10);
+			account = stop_both(&server, &sender);
+			if (account.acknowledged != 10 || account.retries != 1)
+				fail_msg("%lu acknowledged after %lu retries: %s",
+					account.acknowledged, account.retries, none[a]);
+			assert_rows(&server, 0, 10);
+			assert_rows(&server, 1, 10);
+			free_bodies(&server);
+		}
+}
+
+/* An answer may end where the connection does, and have headers of any kind. */
+static void test_answers_that_are_whole(void **state)
+{
+	static const char *const whole[] = {
+		"HTTP/1.1 200 OK\r\n\r\n",
+		"HTTP/1.0 200 OK\r\nServer: x\r\n\r\n",
+		"HTTP/1.1 100 Continue\r\n\r\n" OK,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+		"X-ClickHouse-Progress: {}\r\nX-ClickHouse-Exception-Tag: abc\r\n\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX-ClickHouse-Exception-Code: 0\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 204 No Content\r\n\r\n",
+	};
+
+	(void)state;
+	for (size_t a = 0; a < sizeof(whole) / sizeof(whole[0]); a++) {
+		struct server server = {.answers = {whole[a]}};
+		struct sender sender = {.second = SHORT_SECOND};
+		struct report_delivery account;
+
+		start_both(&server, &sender);
+		push(&sender, 10);
+		account = stop_both(&server, &sender);
+		assert_int_equal(account.acknowledged, 10);
+		assert_int_equal(account.retries, 0);
+		free_bodies(&server);
+	}
+}
+
+/* One that answers before it has all rows has not written them. */
+static void test_early_answer(void **state)
+{
+	struct server server = {.answers = {OK, OK}, .early = {true}};
+	struct sender sender = {.second = SHORT_SECOND};
+	struct report_delivery account;
+
+	(void)state;
+	start_both(&server, &sender);
+	push(&sender, 50000);
+	account = stop_both(&server, &sender);
+	assert_int_equal(account.acknowledged, 50000);
+	assert_int_equal(account.retries, 1);
+	assert_rows(&server, 1, 50000);
+	free_bodies(&server);
+}
+
+/* --- Rows that it refuses among others */
+
+#define JUDGED_MAX 20000
+
+static const char no_value[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 41\r\n\r\n"
+			       "Code: 27. DB::Exception: no value at row.";
+static const char too_large[] = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n";
+
+/* A server that refuses requests with a bad row, or with too many rows. */
+static struct judge {
+	bool bad[JUDGED_MAX];
+	uint32_t max;               /* rows; 0: any number */
+	uint32_t taken[JUDGED_MAX]; /* how often each row was */
+	uint32_t requests;
+} judge;
+
+/* The row's number: its packets are one more. */
+static uint32_t row_of(const char *row)
+{
+	const char *packets = strstr(row, "\"packets\":");
+
+	assert_non_null(packets);
+	return (uint32_t)strtoul(packets + 10, NULL, 10) - 1;
+}
+
+static const char *judge_rows(struct text *body)
+{
+	uint32_t rows[JUDGED_MAX], n = 0;
+	bool bad = false;
+
+	text_char(body, '\0');
+	for (const char *row = body->data; *row != '\0'; row = strchr(row, '\n') + 1) {
+		rows[n] = row_of(row);
+		bad |= judge.bad[rows[n++]];
+	}
+	judge.requests++;
+	if (judge.max > 0 && n > judge.max)
+		return too_large;
+	if (bad)
+		return no_value;
+	for (uint32_t r = 0; r < n; r++)
+		judge.taken[rows[r]]++;
+	return OK;
+}
+
+static void *serve_by_judge(void *arg)
+{
+	struct server *server = arg;
+	int fd;
+
+	while ((fd = accept_rows(server)) >= 0) {
+		const char *answer;
+
+		memset(server->requests[0], 0, sizeof(server->requests[0]));
+		text_clear(&server->bodies[0]);
+		take_request(server, 0, fd);
+		answer = judge_rows(&server->bodies[0]);
+		(void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+		close(fd);
+	}
+	return NULL;
+}
+
+/* Each row that is not bad is there once, and each other one has failed. */
+static struct report_delivery send_judged(uint32_t n, bool spools)
+{
+	struct server server = {.serve = serve_by_judge};
+	struct sender sender = {.second = SHORT_SECOND, .spools = spools};
+	struct report_delivery account;
+	uint32_t bad = 0;
+
+	start_both(&server, &sender);
+	push(&sender, n);
+	wait_for_fates(&sender, n);
+	account = stop_both(&server, &sender);
+	for (uint32_t row = 0; row < n; row++) {
+		assert_int_equal(judge.taken[row], judge.bad[row] ? 0 : 1);
+		bad += judge.bad[row];
+	}
+	assert_int_equal(account.failed, bad);
+	assert_int_equal(account.acknowledged, n - bad);
+	assert_int_equal(account.retries, judge.requests - 1);
+	assert_int_equal(warnings, bad > 0);
+	free_bodies(&server);
+	return account;
+}
+
+static void test_rows_refused_among_others(void **state)
+{
+	static const uint32_t bad[][4] = {
+		{0, 0, 0, 0}, {999, 999, 999, 999}, {0, 499, 500, 999}, {7, 8, 9, 10}};
+
+	(void)state;
+	for (size_t b = 0; b < sizeof(bad) / sizeof(bad[0]); b++)
+		for (uint32_t spools = 0; spools < 2; spools++) {
+			judge = (struct judge){0};
+			for (uint32_t i = 0; i < 4; i++)
+				judge.bad[bad[b][i]] = true;
+			send_judged(1000, spools);
+			assert_true(judge.requests <= 1 + 4 * 2 * 10);
+		}
+}
+
+static void test_all_rows_refused(void **state)
+{
+	(void)state;
+	for (uint32_t n = 1; n < 40; n += 6) {
+		judge = (struct judge){0};
+		memset(judge.bad, true, sizeof(judge.bad));
+		send_judged(n, n % 4 == 1);
+		assert_int_equal(judge.requests, 2 * n - 1);
+	}
+}
+
+/* A request that is too long for it, or for a proxy. */
+static void test_too_many_rows(void **state)
+{
+	(void)state;
+	judge = (struct judge){.max = 100};
+	send_judged(1000, false);
+	assert_int_equal(judge.requests, 15 + 16);
+	judge = (struct judge){.max = 1};
+	send_judged(99, true);
+}
+
+/* With too many refusals the rest fails in parts as they are; with a spool it waits. */
+static void test_too_many_refusals(void **state)
+{
+	struct server server = {.serve = serve_by_judge};
+	struct sender sender = {.second = SHORT_SECOND, .spools = true};
+
+	(void)state;
+	judge = (struct judge){0};
+	memset(judge.bad, true, sizeof(judge.bad));
+	send_judged(2 * REMOTE_REFUSALS_MAX, false);
+	assert_true(judge.requests < 3 * REMOTE_REFUSALS_MAX);
+
+	judge.requests = 0;
+	start_both(&server, &sender);
+	push(&sender, 2 * REMOTE_REFUSALS_MAX);
+	while (judge.requests < REMOTE_REFUSALS_MAX || warnings < 2)
+		usleep(1000);
+	assert_true(sender.delivery->failed == 0);
+	memset(judge.bad, false, sizeof(judge.bad)); /* the table was mended */
+	wait_for_fates(&sender, 2 * REMOTE_REFUSALS_MAX);
+	assert_true(sender.delivery->failed <= REMOTE_REFUSALS_MAX);
+	stop_both(&server, &sender);
+	free_bodies(&server);
+}
+
+/* --- Columns */
+
+#define LISTED "HTTP/1.1 200 OK\r\n\r\n" /* and then the columns, up to the end */
+
+/* The columns that a run of many_flows() sends, but for one of them, as the server lists them. */
+static char *list_without(const char *without)
+{
+	const struct remote_request request = request_of("");
+	struct column_choice choice = request.choice;
+	struct text list = {0};
+	struct columns *columns;
+
+	choice.remote = choice.named = true;
+	columns = columns_of(&output_flows, &choice);
+	assert_non_null(columns);
+	text_str(&list, LISTED "more\tString\t\t\t\n");
+	for (uint32_t c = 0; c < columns->n; c++)
+		if (without == NULL || strcmp(columns->list[c].name, without) != 0)
+			text_printf(&list, "%s\tAny\t\t\t\n", columns->list[c].name);
+	text_char(&list, '\0');
+	free(columns);
+	return list.data;
+}
+
+/* Opens a place whose server lists that. */
+static int open_listed(const char *description, char *why)
+{
+	struct server server = {.description = description};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	struct remote_request request;
+	struct remote *remote;
+	char url[64];
+	int status;
+
+	server.answers[0] = OK; /* so that it waits for a request with rows */
+	server.listener = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(server.listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(server.listener, 5), 0);
+	assert_int_equal(getsockname(server.listener, (struct sockaddr *)&at, &len), 0);
+	snprintf(url, sizeof(url), "clickhouse://127.0.0.1:%u/d.flows", ntohs(at.sin_port));
+	server.serve = serve_by_judge;
+	assert_int_equal(pthread_create(&server.thread, NULL, server.serve, &server), 0);
+	request = request_of(url);
+	remote = remote_create(&request, 0, &voice);
+	assert_non_null(remote);
+	status = remote_open(remote, false, why);
+	remote_free(remote);
+	shutdown(server.listener, SHUT_RDWR);
+	pthread_join(server.thread, NULL);
+	close(server.listener);
+	assert_int_equal(server.described, 1);
+	return status;
+}
+
+/* Before a run sends rows: the table has all columns, or what adds them is shown. */
+static void test_columns_before_rows(void **state)
+{
+	static const struct {
+		const char *without, *adds;
+	} cases[] = {
+		{NULL, NULL},
+		{"ingress", "ADD COLUMN ingress String"},
+		{"host", "ADD COLUMN host String"},
+		{"packets", "ADD COLUMN packets Nullable(UInt64)"},
+		{"last", "ADD COLUMN last Nullable(DateTime)"},
+		{"epoch", "ADD COLUMN epoch Nullable(UInt64)"},
+	};
+	char why[REMOTE_WHY_MAX], expected[256];
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		char *list = list_without(cases[c].without);
+
+		assert_int_equal(open_listed(list, why), cases[c].without != NULL);
+		free(list);
+		if (cases[c].without == NULL)
+			continue;
+		snprintf(expected, sizeof(expected),
+			"the table lacks columns of these rows; run ALTER TABLE d.flows %s",
+			cases[c].adds);
+		assert_string_equal(why, expected);
+	}
+	/* More than a line has room for. */
+	assert_int_equal(open_listed(LISTED "other\tString\t\t\t\n", why), 1);
+	assert_non_null(strstr(why, "ADD COLUMN epoch Nullable(UInt64), ADD COLUMN measurement "
+				    "String, ADD COLUMN start Nullable(DateTime)"));
+	assert_non_null(strstr(why, " more"));
+}
+
+/* Whoever lists no columns refuses what the table lacks when it comes. */
+static void test_columns_not_listed(void **state)
+{
+	static const char *const answers[] = {
+		OK,
+		"HTTP/1.1 404 Not Found\r\n\r\nCode: 60. DB::Exception: no\ttable\n",
+		"HTTP/1.1 500 Error\r\n\r\nCode: 497. DB::Exception: not allowed\n",
+		"HTTP/1.1 501 Not Implemented\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n\r\n<html>Please\tlog in</html",
+		"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nepoch\tUInt64\t\t\n",
+		"HTTP/1.1 200 OK\r\n\r\nepoch\tUInt64\t\t\t\nCode: 241. DB::Exception: no\n",
+		"HTTP/1.1 200",
+	};
+	char why[REMOTE_WHY_MAX];
+
+	(void)state;
+	for (size_t a = 0; a < sizeof(answers) / sizeof(answers[0]); a++)
+		assert_int_equal(open_listed(answers[a], why), 0);
+}
+
+/* One that refuses rows for a column: they wait with a spool, and have failed without. */
+static void test_columns_with_rows(void **state)
+{
+	static const char lacks[] =
+		"HTTP/1.1 400 Bad Request\r\n\r\nCode: 117. DB::Exception: Unknown field found "
+		"while parsing JSONEachRow format: ended: (at row 1)\n";
+	char *list = list_without("ended");
+
+	(void)state;
+	for (uint32_t spools = 0; spools < 2; spools++) {
+		struct server server = {.answers = {lacks, OK, OK}};
+		struct sender sender = {.second = SHORT_SECOND, .spools = spools};
+		struct report_delivery account;
+
+		start_both(&server, &sender);
+		server.description = list;
+		push(&sender, 10);
+		push(&sender, 20);
+		wait_for_fates(&sender, 30);
+		account = stop_both(&server, &sender);
+		assert_int_equal(account.acknowledged, spools ? 30 : 20);
+		assert_int_equal(account.failed, spools ? 0 : 10);
+		assert_int_equal(server.described, 2);
+		assert_int_equal(warnings, 1);
+		assert_non_null(
+			strstr(last_warning, "run ALTER TABLE d.flows ADD COLUMN ended String; "));
+		assert_null(strstr(server.requests[0], "skip_unknown_fields=1"));
+		free_bodies(&server);
+	}
+	free(list);
+}
+
+/* --- The tables that come with the program */
+
+/* Returns the columns of CREATE TABLE, from malloc(). */
+static char *definition_of(const char *file, const char *table)
+{
+	char path[512], head[128], *text = calloc(1, 1 << 20), *at, *end;
+	FILE *stream;
+
+	snprintf(path, sizeof(path), CONFIG_EXAMPLES "/clickhouse/%s", file);
+	stream = fopen(path, "r");
+	assert_non_null(stream);
+	assert_true(fread(text, 1, (1 << 20) - 1, stream) > 0);
+	fclose(stream);
+	snprintf(head, sizeof(head), "CREATE TABLE IF NOT EXISTS %s\n(\n", table);
+	at = strstr(text, head);
+	assert_non_null(at);
+	at += strlen(head) - 1; /* each column begins a line */
+	end = strstr(at, "\n)\n");
+	assert_non_null(end);
+	memmove(text, at, (size_t)(end - at) + 1);
+	text[end - at + 1] = '\0';
+	return text;
+}
+
+/* Returns the type of a column. Fails without one. */
+static const char *find_type(
+	const char *definition, const char *table, const char *name, char *type)
+{
+	char begin[64];
+	const char *at;
+
+	snprintf(begin, sizeof(begin), "\n    %s ", name);
+	at = strstr(definition, begin);
+	if (at == NULL)
+		fail_msg("%s lacks %s", table, name);
+	snprintf(type, 64, "%.*s", (int)strcspn(at + strlen(begin), ",\n"), at + strlen(begin));
+	return type;
+}
+
+static bool has_name(const struct columns *columns, const char *name)
+{
+	for (uint32_t c = 0; c < columns->n; c++)
+		if (strcmp(columns->list[c].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The table has each column that such rows can have, in a type that takes its values: also none, where
+ * that is not known or depends on what is measured. always: columns that are in all rows. */
+static void check_table(const struct output *output, const char *file, const char *table,
+	bool topic, const struct columns *always)
+{
+	const struct column_choice every = column_choice_every(COLUMN_NAMES_OURS);
+	struct columns *columns = columns_of(output, &every);
+	char *definition = definition_of(file, table), type[64], bare[64];
+	uint32_t n = 0;
+
+	assert_non_null(columns);
+	for (uint32_t c = 0; c < columns->n; c++) {
+		const struct column *column = &columns->list[c];
+		bool time = column->type == COLUMN_TIME, number = column_is_number(column);
+		bool real = column->type == COLUMN_RATIO || column->type == COLUMN_EXACT ||
+			    column->type == COLUMN_FRACTION;
+		bool nullable;
+
+		find_type(definition, table, column->name, type);
+		nullable = strncmp(type, "Nullable(", 9) == 0;
+		snprintf(bare, sizeof(bare), "%s", nullable ? type + 9 : type);
+		bare[strcspn(bare, ")")] = '\0';
+		if (real         ? strcmp(bare, "Float64") != 0
+			: number ? strncmp(bare, "UInt", 4) != 0
+				 : strcmp(bare, time && !topic ? "DateTime" : "String") != 0)
+			fail_msg("%s: %s is %s", table, column->name, type);
+		if (!nullable && (number || time) &&
+			(column->known != 0 || !has_name(always, column->name)))
+			fail_msg("%s: %s can have no value and is %s", table, column->name, type);
+	}
+	for (const char *at = strchr(definition, '\n'); at != NULL; at = strchr(at + 1, '\n'))
+		n += at[1] == ' ';
+	assert_int_equal(n, columns->n);
+	free(definition);
+	free(columns);
+}
+
+/* The view from a topic into its table has all columns. */
+static void check_view(const struct output *output, const char *view)
+{
+	const struct column_choice every = column_choice_every(COLUMN_NAMES_OURS);
+	struct columns *columns = columns_of(output, &every);
+	char *text = calloc(1, 1 << 20), *at;
+	FILE *stream = fopen(CONFIG_EXAMPLES "/clickhouse/kafka.sql", "r");
+
+	assert_non_null(stream);
+	assert_true(fread(text, 1, (1 << 20) - 1, stream) > 0);
+	fclose(stream);
+	at = strstr(text, view);
+	assert_non_null(at);
+	*strchr(at, ';') = '\0';
+	for (uint32_t c = 0; c < columns->n; c++) {
+		const char *name = columns->list[c].name, *found = at;
+		size_t len = strlen(name);
+		bool there = false;
+
+		while (!there && (found = strstr(found, name)) != NULL) {
+			there = strchr(" \n", found[-1]) != NULL &&
+				strchr(",\n", found[len]) != NULL;
+			found++;
+		}
+		if (!there)
+			fail_msg("%s lacks %s", view, name);
+	}
+	free(text);
+	free(columns);
+}
+
+static void test_tables(void **state)
+{
+	static const struct {
+		const struct output *output;
+		const char *table;
+	} tables[] = {
+		{&output_heavy_hitters, "heavy_hitters"},
+		{&output_flows, "flows"},
+		{&output_stats, "ledger"},
+	};
+
+	(void)state;
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+		/* Without --keep-up and exporters nothing is skipped, and nothing comes twice. */
+		const struct column_choice least = {
+			.remote = true,
+			.named = true,
+			.kept_up = tables[t].output == &output_stats,
+			.collected = tables[t].output == &output_stats,
+		};
+		struct columns *always = columns_of(tables[t].output, &least);
+		char name[64];
+
+		assert_non_null(always);
+		check_table(tables[t].output, "tables.sql", tables[t].table, false, always);
+		snprintf(name, sizeof(name), "%s_topic", tables[t].table);
+		check_table(tables[t].output, "kafka.sql", name, true, always);
+		snprintf(name, sizeof(name), "%s_from_topic", tables[t].table);
+		check_view(tables[t].output, name);
+		free(always);
+	}
+}
+
 /* A proxy that gave up, and then nobody: it may have been written. */
 static void test_doubt(void **state)
 {
@@ -418,7 +988,7 @@ static void test_broken(void **state)
 static void *serve_once(void *arg)
 {
 	struct server *server = arg;
-	int fd = accept(server->listener, NULL, NULL);
+	int fd = accept_rows(server);
 	char byte;
 
 	assert_true(fd >= 0);
@@ -520,7 +1090,7 @@ static void test_required(void **state)
 	remote = remote_create(&request, 0, &voice);
 	assert_non_null(remote);
 	assert_int_equal(remote_open(remote, true, why), 1);
-	assert_string_equal(why, "HTTP 403: Code: 516, who?");
+	assert_string_equal(why, "HTTP 403: Code: 516, who?; start it, or leave out require");
 	remote_free(remote);
 	stop_both(&other, &sender);
 	free_bodies(&other);
@@ -558,6 +1128,17 @@ int main(void)
 		cmocka_unit_test(test_refused_with_a_spool),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_passing_errors),
+		cmocka_unit_test(test_answers_that_are_none),
+		cmocka_unit_test(test_answers_that_are_whole),
+		cmocka_unit_test(test_early_answer),
+		cmocka_unit_test(test_rows_refused_among_others),
+		cmocka_unit_test(test_all_rows_refused),
+		cmocka_unit_test(test_too_many_rows),
+		cmocka_unit_test(test_too_many_refusals),
+		cmocka_unit_test(test_columns_before_rows),
+		cmocka_unit_test(test_columns_not_listed),
+		cmocka_unit_test(test_columns_with_rows),
+		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_gone),
